@@ -1,0 +1,2 @@
+// A module without sources yet.
+typedef int assay_empty_module;

@@ -1,0 +1,71 @@
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+void buf_init(struct buf *b) { memset(b, 0, sizeof *b); }
+
+void buf_release(struct buf *b) {
+  base_free(b->data);
+  buf_init(b);
+}
+
+void buf_clear(struct buf *b) {
+  b->len = 0;
+  b->failed = false;
+  if (b->data)
+    b->data[0] = '\0';
+}
+
+static bool buf_reserve(struct buf *b, size_t more) {
+  if (b->failed || more >= SIZE_MAX / 2 - b->len) {
+    b->failed = true;
+    return false;
+  }
+  size_t need = b->len + more + 1;
+  if (need <= b->capacity)
+    return true;
+  size_t capacity = b->capacity * 2 > need ? b->capacity * 2 : need + 64;
+  char *p = base_realloc(b->data, capacity);
+  if (!p) {
+    b->failed = true;
+    return false;
+  }
+  b->data = p;
+  b->capacity = capacity;
+  return true;
+}
+
+void buf_append(struct buf *b, const void *bytes, size_t n) {
+  if (!buf_reserve(b, n))
+    return;
+  if (n)
+    memcpy(b->data + b->len, bytes, n);
+  b->len += n;
+  b->data[b->len] = '\0';
+}
+
+void buf_puts(struct buf *b, const char *s) { buf_append(b, s, strlen(s)); }
+
+void buf_printf(struct buf *b, const char *fmt, ...) {
+  va_list ap, again;
+  va_start(ap, fmt);
+  va_copy(again, ap);
+  int n = vsnprintf(NULL, 0, fmt, ap);
+  va_end(ap);
+  if (n >= 0 && buf_reserve(b, (size_t)n)) {
+    vsnprintf(b->data + b->len, (size_t)n + 1, fmt, again);
+    b->len += (size_t)n;
+  }
+  va_end(again);
+}
+
+enum assay_status buf_status(const struct buf *b, struct assay_error *err) {
+  return b->failed ? error_nomem(err, "output text") : ASSAY_OK;
+}
+
+const char *buf_str(const struct buf *b) { return b->data ? b->data : ""; }

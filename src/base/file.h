@@ -1,0 +1,16 @@
+// Whole files.
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+// Reads a regular file of at most limit_bytes; *data (free with base_free) has a NUL behind its *len bytes.
+// ASSAY_ERR_NOT_FOUND, ASSAY_ERR_IO, ASSAY_ERR_LIMIT, ASSAY_ERR_NOMEM.
+enum assay_status file_read(const char *path, size_t limit_bytes, char **data, size_t *len, struct assay_error *err);
+
+// Writes the file whole or not at all (a temporary file beside it, fsync, rename).
+enum assay_status file_write(const char *path, const void *data, size_t len, struct assay_error *err);
+
+#endif

@@ -1,0 +1,81 @@
+// The arithmetic an oracle pass computes in.
+//
+// An exact pass computes in double and these functions do nothing. A contract pass imitates what a straightforward
+// implementation in the contract's precision might produce: every intermediate result is rounded stochastically to the
+// contract's format (Monte Carlo arithmetic; Parker 1997), and every accumulation of K terms gets the error that a
+// random order of rounded additions would make, drawn from a normal distribution of the right variance instead of
+// performed (facts: Higham & Mary 2019 for the sqrt(K) law). Values stay in double throughout.
+#ifndef OPS_ARITH_H
+#define OPS_ARITH_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+struct arith {
+  bool exact; // double, no noise: all fields below are ignored
+  int bits; // significand bits of intermediate results (24 for fp32)
+  int min_exponent; // of the smallest normal number (-126 for fp32)
+  double max; // largest finite value
+  int product_bits; // significand bits to which inputs of contractions may be rounded; 53: not at all
+  int block; // additions done without intermediate rounding (1: every one rounds)
+  uint64_t key; // of this pass: same key, same noise
+};
+
+// A noise source for one stretch of elements. Seed it from (pass key, node, element) so that results do not depend on
+// how work is split over threads.
+struct noise {
+  uint64_t state;
+};
+
+static inline struct noise noise_at(uint64_t key, uint64_t index) {
+  return (struct noise){rng_mix64(key ^ (index * 0xD1342543DE82EF95u + 0x2545F4914F6CDD1Du))};
+}
+
+static inline uint64_t noise_next(struct noise *n) {
+  n->state += 0x9E3779B97F4A7C15u;
+  uint64_t x = n->state;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+// x rounded at random to one of its two neighbours with `bits` significand bits, nearer neighbours likelier, so that
+// the expected result is x. Subnormals of the format round to its fixed grid; beyond `max` the result is infinite.
+static inline double arith_round(const struct arith *a, struct noise *n, double x) {
+  if (a->exact || x == 0 || !isfinite(x))
+    return x;
+  uint64_t u = noise_next(n);
+  double limit = ldexp(1.0, a->min_exponent);
+  double r;
+  if (fabs(x) < limit) {
+    double quantum = ldexp(1.0, a->min_exponent - a->bits + 1);
+    r = floor(x / quantum + rng_unit(u)) * quantum;
+  } else {
+    uint64_t bits, mask = ((uint64_t)1 << (53 - a->bits)) - 1;
+    memcpy(&bits, &x, sizeof bits);
+    bits = (bits + (u & mask)) & ~mask;
+    memcpy(&r, &bits, sizeof r);
+  }
+  return fabs(r) > a->max ? copysign(INFINITY, x) : r;
+}
+
+// arith_round with the error of a library function that is off by up to about `ulps` units in the last place.
+double arith_round_ulps(const struct arith *a, struct noise *n, double x, double ulps);
+
+// A standard normal deviate.
+double noise_normal(struct noise *n);
+
+// The variance of the error of summing `k` terms with sum y and sum of squares t2 in this arithmetic, in random order:
+// u^2/3 * E[sum of squared partial sums] with E = y^2 k/3 + (t2 - y^2/k) k/6 for terms drawn without replacement,
+// never less than k*t2/2 (numerics.md), over `block`; plus the rounding of products' inputs, 2 u_in^2/3 * t2, when
+// `products` is true. 0 when exact.
+double arith_sum_variance(const struct arith *a, double y, double t2, double k, bool products);
+
+// y + a normal deviate of that variance, rounded; y itself when exact or k <= 0. What an accumulation returns.
+double arith_sum(const struct arith *a, struct noise *n, double y, double t2, double k, bool products);
+
+#endif

@@ -1,0 +1,32 @@
+// The scalar language of elementwise operators: what one output element is, in terms of x, y, z and attributes.
+//
+// Grammar, loosest first: `c ? a : b`; `a || b`; `a && b`; comparisons < <= > >= == != (1 or 0); + -; * /; unary - !;
+// primary: number, x y z, an attribute's name, a function call, parentheses. Functions of one argument: abs neg sign
+// sqrt exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc floor ceil round (to
+// even) recip isnan isinf; of two: min max (NaN wins) pow fmod; of three: fma. An expression is a *straightforward*
+// implementation: in a contract pass each operation rounds once, so its structure sets the error scale.
+#ifndef OPS_EXPR_H
+#define OPS_EXPR_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "ops/arith.h"
+
+struct expr;
+
+// Parses text; attribute names become parameters, looked up in names[0..n_names). Lives in the arena.
+// ASSAY_ERR_SYNTAX names the column.
+enum assay_status expr_parse(const char *text, const char *const *names, int n_names, struct arena *arena,
+                             const struct expr **out, struct assay_error *err);
+
+// The number of floating operations for one element (selections and comparisons count one each).
+int expr_flops(const struct expr *e);
+
+enum { EXPR_BLOCK = 256 };
+
+// Evaluates n <= EXPR_BLOCK elements. x, y, z are arrays of n (NULL when unused); params has one value for each name.
+void expr_eval(const struct expr *e, const struct arith *a, struct noise *noise, const double *x, const double *y,
+               const double *z, const double *params, int n, double *out);
+
+#endif

@@ -1,0 +1,129 @@
+// The operator table. One row declares an operator; nodes point at the row; there is no list of operators anywhere
+// else. A family's file holds the implementations and ends with its rows; table.c lists the families.
+#ifndef OPS_OP_H
+#define OPS_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "graph/graph.h"
+#include "ops/arith.h"
+
+enum op_class {
+  OP_ELEMENTWISE,
+  OP_REDUCTION,
+  OP_SCAN,
+  OP_CONTRACTION,
+  OP_NORMALIZATION,
+  OP_POOLING,
+  OP_MOVEMENT,
+  OP_GATHER,
+  OP_CONSTANT,
+};
+const char *op_class_name(enum op_class c);
+
+// One dense array in the oracle: floating types are held in double, integers and bool in int64. Both have eight bytes,
+// so movement operators copy `bits` and need not care.
+struct array {
+  enum dtype dtype;
+  struct shape shape;
+  union {
+    double *f64; // dtype_is_float
+    int64_t *i64; // dtype_is_integer
+    uint64_t *bits;
+  };
+};
+
+// What shape inference knows and fills in. in[i] is NULL where an optional input is left out. in[i]->bits is NULL when
+// only dtype and shape are known; it is set for constants and, during evaluation, for every input. A rule that needs a
+// value it does not have returns ASSAY_ERR_UNSUPPORTED and says which input must be constant.
+struct op_infer {
+  const struct node *node;
+  int n_in, n_out;
+  const struct array *const *in;
+  struct array *out; // dtype and shape to be filled for outputs that the node has; bits untouched
+};
+
+// One evaluation. out[i].bits is allocated (not cleared) for outputs the node has, with inferred dtype and shape; it is
+// NULL for optional outputs left out.
+struct op_eval {
+  const struct node *node;
+  int n_in, n_out;
+  const struct array *const *in;
+  struct array *out;
+  struct arith arith; // exact or contract; arith.key is already derived for this node
+  int threads;
+  struct arena *scratch; // dropped after the node
+};
+
+// What the operator costs with these shapes, counted as a straightforward implementation would: a fused multiply-add
+// is two operations, any other arithmetic or comparison or function value is one.
+struct op_cost {
+  double flops; // arithmetic on floating values outside contractions
+  double contraction_flops; // multiply-adds of MatMul, Conv, ... (times two)
+};
+
+struct op_attr {
+  const char *name;
+  enum attr_type type;
+  bool required;
+  const char *fallback; // the default as text, for the operator page; NULL: none
+};
+
+typedef enum assay_status op_infer_fn(struct op_infer *c, struct assay_error *err);
+typedef enum assay_status op_eval_fn(struct op_eval *c, struct assay_error *err);
+typedef void op_cost_fn(const struct op_infer *c, struct op_cost *cost);
+
+enum { OP_VARIADIC = 1 << 20 };
+
+struct op_def {
+  const char *name;
+  const char *domain; // "" or "ai.assay"
+  int since; // the row holds from this opset version on, until the operator's next row
+  int min_in, max_in; // OP_VARIADIC: any number
+  int min_out, max_out;
+  enum op_class class;
+  const struct op_attr *attrs; // ends with a NULL name; NULL: none
+  op_infer_fn *infer;
+  op_eval_fn *eval; // both passes: through c->arith
+  op_cost_fn *cost; // NULL: one operation an output element
+  // Elementwise operators: the result as an expression over x, y, z (the inputs, broadcast) and the attributes' names,
+  // in the small language of ops/expr.h. Evaluators, cost, generated code and the documentation all use it.
+  const char *expr;
+  const char *doc; // one or two sentences; for ai.assay the whole specification
+  // A complete graph in ONNX's textual syntax that uses the operator once, for tests and the operator page:
+  // "(float[2,3] x) => (float[2,3] y) { y = LeakyRelu<alpha = 0.1>(x) }". May hold several, separated by newlines.
+  const char *example;
+};
+
+struct op_family {
+  const char *name; // title on the operator page
+  const struct op_def *rows;
+  int n_rows;
+};
+const struct op_family *op_families(int *count);
+
+// The row for this operator in this version of its domain's opset: the one with the greatest `since` that is not above
+// it. NULL when there is none. domain "ai.onnx" is "".
+const struct op_def *op_find(const char *domain, const char *name, int version);
+
+// The highest standard opset version the table speaks.
+enum { OP_NEWEST_OPSET = 26, OP_NEWEST_ASSAY_OPSET = 1 };
+
+// A Markdown page of all rows, generated (docs/operators.md is checked against it).
+enum assay_status op_page(struct buf *out, struct assay_error *err);
+
+// Helpers for rows.
+bool op_has(const struct op_infer *c, int i); // input i is given
+enum assay_status op_invalid(const struct node *node, struct assay_error *err, const char *fmt, ...)
+    ASSAY_PRINTF(3, 4); // ASSAY_ERR_INVALID, with the node's place and operator in front
+enum assay_status op_infer_same(struct op_infer *c, struct assay_error *err); // output 0 like input 0
+enum assay_status op_infer_broadcast(struct op_infer *c, struct assay_error *err); // all inputs broadcast; dtype of 0
+// Integers from input i (1-D, constant) or, when the node has no such input, from the attribute; *count is -1 when
+// neither is there. For operators whose attributes became inputs in later versions.
+enum assay_status op_ints(const struct op_infer *c, int i, const char *attribute, int64_t *values, int *count,
+                          int capacity, struct assay_error *err);
+
+#endif

@@ -1,0 +1,53 @@
+// The oracle: what the answer is, and how far from it an honest answer may be.
+#ifndef ORACLE_ORACLE_H
+#define ORACLE_ORACLE_H
+
+#include "graph/graph.h"
+#include "ops/op.h"
+
+// Concrete dtypes and shapes of every value of a flat graph, for given inputs. Symbols of declared dimensions are bound
+// by the inputs and checked against what inference finds.
+struct graph_shapes {
+  struct array *values; // n_values entries; bits is NULL unless the value is a constant known without the inputs' data
+  struct op_cost cost; // of all nodes
+};
+
+// inputs: dtype and shape of each graph input, in order (bits may be set where an input's value is known). Result in
+// the arena. ASSAY_ERR_INVALID when shapes disagree; the message names the node and the declared dimension.
+enum assay_status oracle_infer(const struct graph *g, const struct array *inputs, struct arena *arena,
+                               struct graph_shapes *out, struct assay_error *err);
+
+// One evaluation of a flat graph.
+struct oracle_request {
+  const struct graph *graph;
+  const struct array *inputs; // one for each graph input, with data; borrowed
+  struct arith arith; // how to compute; arith_exact() for the truth
+  int threads;
+};
+
+// The outputs, heap-allocated (array_release each). Intermediates are freed as soon as they are not needed.
+enum assay_status oracle_eval(const struct oracle_request *r, struct array *outputs, struct assay_error *err);
+
+// The truth and its error scale. `sigma` per element of each floating output: the standard deviation of the error that
+// a straightforward implementation in the contract's arithmetic makes on these very inputs, estimated from
+// `replicas` contract passes (see oracle.c for the pooling); NULL for integer outputs.
+// `representable` is false when a contract pass overflowed or made a NaN where the truth is finite: inputs that no
+// straightforward implementation survives are no test of a candidate.
+struct oracle_answer {
+  int n_outputs;
+  struct array *y;
+  float **sigma;
+  bool representable;
+};
+enum assay_status oracle_answer_make(const struct graph *g, const struct array *inputs, const struct arith *contract,
+                                     int replicas, int threads, struct oracle_answer *out, struct assay_error *err);
+void oracle_answer_release(struct oracle_answer *a);
+
+struct arith arith_exact(void);
+
+// Heap arrays.
+enum assay_status array_create(enum dtype dtype, const struct shape *shape, struct array *out, struct assay_error *err);
+enum assay_status array_from_tensor(const struct tensor *t, struct array *out, struct assay_error *err);
+void array_release(struct array *a);
+
+#endif

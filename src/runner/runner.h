@@ -1,0 +1,87 @@
+// The child that runs a CPU candidate, seen from the judge.
+//
+// The runner is a small program of its own (assay-runner). It shares with the judge, through memfds, only the current
+// call's inputs (read-only for it, sealed against writing), the outputs, and one control page. It is frozen (SIGSTOP)
+// whenever it is not in a call: the judge writes fresh inputs and poison while nothing of the candidate can run.
+// The judge's clock times the call: from the moment the start flag is set until the done flag is seen.
+#ifndef RUNNER_RUNNER_H
+#define RUNNER_RUNNER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "graph/dtype.h"
+#include "graph/shape.h"
+
+struct runner_options {
+  const char *program; // path of assay-runner
+  const char *library; // the candidate's shared library
+  const char *folder; // its own temporary folder
+  int threads; // processors the kernel may use
+  int64_t load_timeout_ns, call_timeout_ns;
+  size_t memory_bytes; // beyond its buffers
+};
+
+enum runner_event {
+  RUNNER_OK,
+  RUNNER_LOAD_FAILED, // dlopen or the symbol; detail has the loader's message
+  RUNNER_CRASHED, // signal; detail names it and the address
+  RUNNER_EXITED, // the process ended without a signal
+  RUNNER_TIMED_OUT,
+  RUNNER_OUT_OF_MEMORY,
+  RUNNER_FORBIDDEN_CALL, // detail names the system call
+  RUNNER_OUT_OF_BOUNDS, // a guard page was touched, or a guard band is damaged; detail says where
+  RUNNER_WROTE_INPUT,
+  RUNNER_LATE_WORK, // threads of the candidate were still at work after it returned
+};
+
+// What came of starting, or of one call. After anything but RUNNER_OK the runner is gone (or ended by the judge):
+// only runner_close is left to do.
+struct runner_report {
+  enum runner_event event;
+  int signal;
+  char detail[256];
+  int64_t elapsed_ns; // of a call, by the judge's clock, round trip included (runner_overhead)
+};
+
+struct runner_tensor {
+  enum dtype dtype;
+  struct shape shape;
+};
+
+struct runner;
+
+// Starts a sandboxed runner and loads the library. The candidate's failures are in *report, with ASSAY_OK.
+enum assay_status runner_open(const struct runner_options *o, struct runner **out, struct runner_report *report,
+                              struct assay_error *err);
+void runner_close(struct runner *r); // kills and frees; NULL is fine
+
+// Gives it buffers for these inputs and outputs (replacing earlier ones). Each buffer starts 64-byte aligned and ends
+// (up to alignment, filled with canaries) at the end of a page behind which nothing is mapped in the runner.
+// May be called at any time between calls; the same process goes on, so that state kept across shapes shows.
+enum assay_status runner_bind(struct runner *r, int n_in, const struct runner_tensor *in, int n_out,
+                              const struct runner_tensor *out, struct runner_report *report, struct assay_error *err);
+
+// The judge's own writable mapping of a buffer, valid until the next bind or close.
+void *runner_input(struct runner *r, int i);
+void *runner_output(struct runner *r, int i);
+
+// Fills every output and every guard band with this 32-bit pattern.
+void runner_poison(struct runner *r, uint32_t pattern);
+
+enum runner_cache { RUNNER_COLD, RUNNER_HOT };
+
+// One call: flushes (cold: inputs and outputs leave every cache; hot: trusted code reads inputs once) and runs the
+// kernel, then freezes the process again and checks guard bands. The outputs are then as they were when the kernel
+// returned. `null_call` runs the whole protocol without the kernel: its elapsed_ns is the protocol's own cost.
+enum assay_status runner_call(struct runner *r, enum runner_cache cache, bool null_call, struct runner_report *report,
+                              struct assay_error *err);
+
+// What the candidate wrote to stdout and stderr so far, cut at 64 KiB. Borrowed.
+const char *runner_log(struct runner *r);
+
+const char *runner_event_name(enum runner_event e);
+
+#endif

@@ -1,0 +1,78 @@
+// Starting, limiting and ending children that are not trusted.
+//
+// A child gets an empty environment but for what the policy names, its own session, process group and temporary
+// folder, resource limits, no network, and as much isolation as the machine allows: pid, mount-free user, network and
+// ipc namespaces, Landlock for files, seccomp for system calls. What is not available is left out and *said*.
+#ifndef SANDBOX_SANDBOX_H
+#define SANDBOX_SANDBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+enum sandbox_role {
+  SANDBOX_BUILDER, // may run programs (the compiler) and write in its folder
+  SANDBOX_RUNNER, // may read libraries until it says it is ready; then memory, threads and time only
+};
+
+struct sandbox_policy {
+  enum sandbox_role role;
+  const char *folder; // the child's temporary folder and working directory; made by the caller
+  const char *const *read_paths; // more that it may read (files or folders), NULL-terminated; may be NULL
+  int64_t cpu_seconds; // RLIMIT_CPU; 0: none
+  size_t memory_bytes; // RLIMIT_AS; 0: none
+  size_t file_bytes; // RLIMIT_FSIZE
+  int processes; // builder: RLIMIT_NPROC within its user namespace; 0: none
+};
+
+// What is in force for a policy on this machine, in words for the verdict: "landlock-7 seccomp pidns netns userns ..."
+// and what is missing.
+struct sandbox_strength {
+  int landlock_abi; // 0: none
+  bool seccomp, user_namespace, pid_namespace, network_namespace, ipc_namespace;
+  char text[256];
+};
+void sandbox_measure(struct sandbox_strength *out);
+
+struct sandbox_child {
+  pid_t pid; // as the judge sees it
+  int pidfd; // -1 when none
+  int output; // read end of the pipe that is the child's stdout and stderr; non-blocking
+};
+
+// How a child ended.
+struct sandbox_end {
+  bool exited; // by itself, with `code`
+  int code;
+  int signal; // ended by this signal otherwise
+  bool deadline; // we ended it because its time was up
+  int64_t cpu_ns, peak_bytes; // user + system time, largest resident size
+};
+
+// Starts argv[0] (a path) with the given environment. fds[i] becomes descriptor 3 + i in the child; nothing else but
+// stdin (/dev/null), stdout and stderr is open there. Landlock, limits and namespaces are in force before exec;
+// a SANDBOX_RUNNER installs its seccomp filter itself (sandbox_lock_runner) before it loads the candidate.
+enum assay_status sandbox_spawn(const struct sandbox_policy *p, char *const argv[], char *const envp[], const int *fds,
+                                int n_fds, struct sandbox_child *out, struct assay_error *err);
+
+// Waits until the child has ended or the deadline (clock_monotonic_ns) has passed, then kills everything that is left
+// of it and reaps it. Output is appended to `log` up to log_bytes (the rest is dropped and said so). log may be NULL.
+struct buf;
+enum assay_status sandbox_wait(struct sandbox_child *c, int64_t deadline_ns, struct buf *log, size_t log_bytes,
+                               struct sandbox_end *end, struct assay_error *err);
+
+// Ends the child at once and reaps it. Safe to call twice.
+void sandbox_kill(struct sandbox_child *c, struct sandbox_end *end);
+
+// Called in the runner process, single-threaded, before untrusted code is loaded: from here on only memory, threads
+// and time. A forbidden call raises SIGSYS. ASSAY_ERR_ENVIRONMENT when the kernel has no seccomp.
+enum assay_status sandbox_lock_runner(struct assay_error *err);
+
+// A new empty folder (mode 0700) under `parent`, heap path; and its removal with everything in it.
+enum assay_status sandbox_folder_make(const char *parent, char **path, struct assay_error *err);
+void sandbox_folder_remove(const char *path);
+
+#endif

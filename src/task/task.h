@@ -1,0 +1,98 @@
+// Tasks: a graph with workloads, input distributions and a contract. One file is one task (design section 4).
+//
+// metadata_props keys:
+//   assay.task                  its name, "kernelbench/1/19"
+//   assay.title                 one line
+//   assay.origin                where it comes from
+//   assay.workload.NAME         "M=1024, K=8192"; NAME is small, full, or ragged0, ragged1, ... (probe shapes)
+//   assay.input.X               distribution of input X, e.g. "uniform(-1, 1)", "normal(0, 1) static" (grammar: distribution.h)
+//   assay.contract              "fp32", "tf32", "fp16" or "bf16"
+//   assay.probes                probes that apply beside the default ones, or "-name" for those that do not
+//   assay.published.input.X     the published suite's distribution, where the default form repairs it
+//   assay.repair                what the default form changes and why, one sentence
+//   assay.lint.allow            findings that are inherent in the task, with the reason
+//   assay.allclose              "rtol, atol" of the published suite
+#ifndef TASK_TASK_H
+#define TASK_TASK_H
+
+#include "graph/graph.h"
+#include "ops/op.h"
+#include "task/distribution.h"
+
+struct binding {
+  const char *symbol;
+  int64_t value;
+};
+
+struct workload {
+  const char *name;
+  int n;
+  struct binding *bindings;
+};
+
+struct contract {
+  const char *name; // "fp32"
+  struct arith arith; // how a straightforward implementation computes; key 0
+  double u_out, eta_out; // rounding of outputs: see compare.h
+};
+
+struct task_input {
+  const char *name;
+  struct distribution distribution; // of the form in force (default or as published)
+};
+
+struct task {
+  struct model model; // owns all strings below
+  const char *name, *title, *path;
+  bool as_published; // the form in force
+  bool repaired; // the two forms differ
+  const char *repair; // or NULL
+  struct contract contract;
+  double rtol, atol;
+  int n_inputs, n_outputs, n_workloads;
+  struct task_input *inputs; // in the order of the graph's inputs
+  struct workload *workloads; // small first, full second, then ragged ones
+  unsigned probes; // bit i: enum probe i applies
+  char hash[65]; // SHA-256 of the file
+};
+
+// Reads and checks a task file. ASSAY_ERR_SYNTAX/_INVALID name the file and the key or line.
+enum assay_status task_read(const char *path, bool as_published, struct task *out, struct assay_error *err);
+void task_release(struct task *t);
+
+// The file for a name ("kernelbench/1/19", or an existing path), under the directory of suites. Heap string.
+// ASSAY_ERR_NOT_FOUND says what is there.
+enum assay_status task_find(const char *root, const char *name, char **path, struct assay_error *err);
+
+// The files of a suite or level ("kernelbench", "kernelbench/1"), in the order of their numbers; NULL: all.
+// paths[i] and paths are heap memory: task_list_release.
+enum assay_status task_list(const char *root, const char *pattern, char ***paths, int *count, struct assay_error *err);
+void task_list_release(char **paths, int count);
+
+const struct workload *task_workload(const struct task *t, const char *name); // NULL: none
+
+// A workload written on the command line: a name, or "M=3, N=4" (every symbol of the task must be bound).
+enum assay_status task_parse_workload(const struct task *t, const char *text, struct arena *arena,
+                                      struct workload *out, struct assay_error *err);
+
+// dtype and shape of the graph's inputs under a workload: n_inputs arrays without data.
+enum assay_status task_input_shapes(const struct task *t, const struct workload *w, struct array *inputs,
+                                    struct assay_error *err);
+
+// Least work of a workload: what any implementation must read, write and compute.
+struct task_cost {
+  double input_bytes, output_bytes, weight_bytes; // weights: the static inputs, counted in input_bytes too
+  double flops, contraction_flops;
+  int64_t largest_elements; // of any input or output
+};
+enum assay_status task_cost(const struct task *t, const struct workload *w, struct task_cost *out,
+                            struct assay_error *err);
+
+// One set of inputs, as bytes of the task's dtypes: buffers[i] has room for input i. The same (key, probe, workload)
+// makes the same bytes on every machine and for every number of threads.
+enum assay_status task_make_inputs(const struct task *t, const struct workload *w, enum probe probe, uint64_t key,
+                                   int threads, void *const *buffers, struct assay_error *err);
+
+bool contract_by_name(const char *name, struct contract *out);
+
+#endif
