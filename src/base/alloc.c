@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *base_alloc(size_t n) { return base_realloc(NULL, n); }
+void *base_alloc(size_t n) {
+  return base_realloc(NULL, n);
+}
 
 void *base_calloc(size_t n, size_t size) {
   if (size != 0 && n > SIZE_MAX / size)
@@ -22,4 +24,6 @@ char *base_strndup(const char *s, size_t n) {
   return p;
 }
 
-void base_free(void *p) { free(p); }
+void base_free(void *p) {
+  free(p);
+}

@@ -3,4 +3,6 @@
 
 #include <stdlib.h>
 
-void *base_realloc(void *p, size_t n) { return realloc(p, n ? n : 1); }
+void *base_realloc(void *p, size_t n) {
+  return realloc(p, n ? n : 1);
+}

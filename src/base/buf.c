@@ -7,7 +7,9 @@
 
 #include "base/alloc.h"
 
-void buf_init(struct buf *b) { memset(b, 0, sizeof *b); }
+void buf_init(struct buf *b) {
+  memset(b, 0, sizeof *b);
+}
 
 void buf_release(struct buf *b) {
   base_free(b->data);
@@ -49,7 +51,9 @@ void buf_append(struct buf *b, const void *bytes, size_t n) {
   b->data[b->len] = '\0';
 }
 
-void buf_puts(struct buf *b, const char *s) { buf_append(b, s, strlen(s)); }
+void buf_puts(struct buf *b, const char *s) {
+  buf_append(b, s, strlen(s));
+}
 
 void buf_printf(struct buf *b, const char *fmt, ...) {
   va_list ap, again;
@@ -68,4 +72,6 @@ enum assay_status buf_status(const struct buf *b, struct assay_error *err) {
   return b->failed ? error_nomem(err, "output text") : ASSAY_OK;
 }
 
-const char *buf_str(const struct buf *b) { return b->data ? b->data : ""; }
+const char *buf_str(const struct buf *b) {
+  return b->data ? b->data : "";
+}

@@ -32,8 +32,8 @@ enum assay_status file_read(const char *path, size_t limit_bytes, char **data, s
     goto out;
   }
   if ((uint64_t)st.st_size > limit_bytes) {
-    status = error_set(err, ASSAY_ERR_LIMIT, "%s has %lld bytes; at most %zu are accepted", path,
-                       (long long)st.st_size, limit_bytes);
+    status = error_set(err, ASSAY_ERR_LIMIT, "%s has %lld bytes; at most %zu are accepted", path, (long long)st.st_size,
+                       limit_bytes);
     goto out;
   }
   bytes = base_alloc((size_t)st.st_size + 1);

@@ -23,7 +23,9 @@ void philox4x32(uint64_t key, uint64_t counter_lo, uint64_t counter_hi, uint32_t
   out[3] = c3;
 }
 
-uint64_t rng_derive(uint64_t key, uint64_t index) { return rng_mix64(rng_mix64(key) ^ rng_mix64(~index)); }
+uint64_t rng_derive(uint64_t key, uint64_t index) {
+  return rng_mix64(rng_mix64(key) ^ rng_mix64(~index));
+}
 
 enum assay_status rng_entropy(uint64_t *seed, struct assay_error *err) {
   if (getrandom(seed, sizeof *seed, 0) == (ssize_t)sizeof *seed)
