@@ -103,7 +103,7 @@ struct op_family {
   const struct op_def *rows;
   int n_rows;
 };
-const struct op_family *op_families(int *count);
+const struct op_family *const *op_families(int *count);
 
 // The row for this operator in this version of its domain's opset: the one with the greatest `since` that is not above
 // it. NULL when there is none. domain "ai.onnx" is "".
@@ -116,9 +116,12 @@ enum { OP_NEWEST_OPSET = 26, OP_NEWEST_ASSAY_OPSET = 1 };
 enum assay_status op_page(struct buf *out, struct assay_error *err);
 
 // Helpers for rows.
+struct op_infer op_infer_of(const struct op_eval *c); // an evaluation seen as inference: for op_has and op_ints
 bool op_has(const struct op_infer *c, int i); // input i is given
 enum assay_status op_invalid(const struct node *node, struct assay_error *err, const char *fmt, ...)
     ASSAY_PRINTF(3, 4); // ASSAY_ERR_INVALID, with the node's place and operator in front
+enum assay_status op_unsupported(const struct node *node, struct assay_error *err, const char *fmt, ...)
+    ASSAY_PRINTF(3, 4); // the same with ASSAY_ERR_UNSUPPORTED
 enum assay_status op_infer_same(struct op_infer *c, struct assay_error *err); // output 0 like input 0
 enum assay_status op_infer_broadcast(struct op_infer *c, struct assay_error *err); // all inputs broadcast; dtype of 0
 // Integers from input i (1-D, constant) or, when the node has no such input, from the attribute; *count is -1 when

@@ -1,0 +1,30 @@
+// The families of operators. Each is one file that ends in its rows; table.c lists those that exist.
+#ifndef OPS_FAMILIES_H
+#define OPS_FAMILIES_H
+
+#include "ops/op.h"
+
+extern const struct op_family ops_elementwise_family; // elementwise.c: arithmetic
+extern const struct op_family ops_function_family; // function.c: functions of one argument
+extern const struct op_family ops_activation_family;
+extern const struct op_family ops_logic_family; // comparisons, logic, bits, selection
+extern const struct op_family ops_convert_family; // convert.c: identity, casts, inference-time dropout
+extern const struct op_family ops_reshape_family; // reshape.c: the same elements under another shape
+extern const struct op_family ops_movement_family;
+extern const struct op_family ops_slice_family; // slice.c: parts of a tensor, and borders around it
+extern const struct op_family ops_gather_family;
+extern const struct op_family ops_scatter_family;
+extern const struct op_family ops_resize_family;
+extern const struct op_family ops_constant_family;
+extern const struct op_family ops_contraction_family;
+extern const struct op_family ops_conv_family;
+extern const struct op_family ops_pool_family;
+extern const struct op_family ops_norm_family;
+extern const struct op_family ops_softmax_family;
+extern const struct op_family ops_reduce_family;
+extern const struct op_family ops_scan_family;
+extern const struct op_family ops_arg_family;
+extern const struct op_family ops_loss_family;
+extern const struct op_family ops_attention_family;
+
+#endif
