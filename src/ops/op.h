@@ -93,6 +93,7 @@ struct op_def {
   // in the small language of ops/expr.h. Evaluators, cost, generated code and the documentation all use it.
   const char *expr;
   const char *doc; // one or two sentences; for ai.assay the whole specification
+  bool reads_shapes_only; // eval looks at its inputs' dtype and shape, never at their elements (Shape, Size)
   // A complete graph in ONNX's textual syntax that uses the operator once, for tests and the operator page:
   // "(float[2,3] x) => (float[2,3] y) { y = LeakyRelu<alpha = 0.1>(x) }". May hold several, separated by newlines.
   const char *example;

@@ -9,7 +9,7 @@
 // by the inputs and checked against what inference finds.
 struct graph_shapes {
   struct array *values; // n_values entries; bits is NULL unless the value is a constant known without the inputs' data
-  struct op_cost cost; // of all nodes
+  struct op_cost cost;  // of all nodes
 };
 
 // inputs: dtype and shape of each graph input, in order (bits may be set where an input's value is known). Result in
@@ -21,7 +21,7 @@ enum assay_status oracle_infer(const struct graph *g, const struct array *inputs
 struct oracle_request {
   const struct graph *graph;
   const struct array *inputs; // one for each graph input, with data; borrowed
-  struct arith arith; // how to compute; arith_exact() for the truth
+  struct arith arith;         // how to compute; arith_exact() for the truth
   int threads;
 };
 

@@ -1,0 +1,145 @@
+// One pass over a graph: node by node, freeing every intermediate after its last use.
+#include <string.h>
+
+#include "base/alloc.h"
+#include "oracle/run.h"
+
+struct arith arith_exact(void) {
+  return (struct arith){
+      .exact = true, .bits = 53, .min_exponent = -1022, .max = 0x1.fffffffffffffp1023, .product_bits = 53, .block = 1};
+}
+
+struct pass {
+  const struct oracle_request *r;
+  struct arena arena;
+  struct array *values;
+  int *last_use; // node after which the value is not needed; n_nodes for outputs
+  bool *owned;   // we allocated bits
+  struct node_io io;
+};
+
+static enum assay_status pass_init(struct pass *p, const struct oracle_request *r, struct assay_error *err) {
+  const struct graph *g = r->graph;
+  memset(p, 0, sizeof *p);
+  p->r = r;
+  p->values = arena_calloc(&p->arena, (size_t)g->n_values + 1, sizeof *p->values);
+  p->last_use = arena_calloc(&p->arena, (size_t)g->n_values + 1, sizeof *p->last_use);
+  p->owned = arena_calloc(&p->arena, (size_t)g->n_values + 1, sizeof *p->owned);
+  if (!p->values || !p->last_use || !p->owned)
+    return error_nomem(err, "an evaluation");
+  for (int i = 0; i < g->n_nodes; i++) {
+    const struct node *n = &g->nodes[i];
+    for (int k = 0; k < n->n_outputs; k++)
+      if (n->outputs[k] >= 0)
+        p->last_use[n->outputs[k]] = i;
+    for (int k = 0; k < n->n_inputs; k++)
+      if (n->inputs[k] >= 0)
+        p->last_use[n->inputs[k]] = i;
+  }
+  for (int i = 0; i < g->n_outputs; i++)
+    p->last_use[g->outputs[i]] = g->n_nodes;
+  for (int i = 0; i < g->n_inputs; i++)
+    p->values[g->inputs[i]] = r->inputs[i];
+  return node_io_make(g, &p->arena, &p->io, err);
+}
+
+static void pass_release(struct pass *p) {
+  for (int i = 0; p->owned && i < p->r->graph->n_values; i++)
+    if (p->owned[i])
+      base_free(p->values[i].bits);
+  arena_release(&p->arena);
+}
+
+static enum assay_status load_constants(struct pass *p, const struct node *n, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < n->n_inputs && !status; i++) {
+    int v = n->inputs[i];
+    if (v < 0 || p->values[v].bits || !p->r->graph->values[v].constant)
+      continue;
+    status = array_from_tensor(p->r->graph->values[v].constant, &p->values[v], err);
+    p->owned[v] = !status;
+  }
+  return status;
+}
+
+static void drop_dead(struct pass *p, int index) {
+  const struct node *n = &p->r->graph->nodes[index];
+  for (int side = 0; side < 2; side++) {
+    const int *list = side ? n->outputs : n->inputs;
+    int count = side ? n->n_outputs : n->n_inputs;
+    for (int i = 0; i < count; i++) {
+      int v = list[i];
+      if (v >= 0 && p->owned[v] && p->last_use[v] <= index) {
+        array_release(&p->values[v]);
+        p->owned[v] = false;
+      }
+    }
+  }
+}
+
+static enum assay_status run_node(struct pass *p, int index, struct assay_error *err) {
+  const struct graph *g = p->r->graph;
+  const struct node *n = &g->nodes[index];
+  char at[256];
+  enum assay_status status = load_constants(p, n, err);
+  if (!status)
+    status = run_infer_node(g, index, p->values, &p->io, err);
+  for (int i = 0; i < n->n_outputs && !status; i++) {
+    int v = n->outputs[i];
+    if (v < 0)
+      continue;
+    status = array_create(p->io.out[i].dtype, &p->io.out[i].shape, &p->values[v], err);
+    p->owned[v] = !status;
+    p->io.out[i].bits = p->values[v].bits;
+  }
+  if (status)
+    return status;
+  struct arena scratch = {0};
+  struct op_eval c = {.node = n,
+                      .n_in = n->n_inputs,
+                      .n_out = n->n_outputs,
+                      .in = p->io.in,
+                      .out = p->io.out,
+                      .arith = p->r->arith,
+                      .threads = p->r->threads,
+                      .scratch = &scratch};
+  c.arith.key = rng_derive(p->r->arith.key, (uint64_t)index);
+  status = n->op->eval(&c, err);
+  arena_release(&scratch);
+  if (status)
+    return error_prefix(err, status, "%s, %s: ", source_location_text(&n->at, at), n->op_type);
+  drop_dead(p, index);
+  return ASSAY_OK;
+}
+
+// Hands an output to the caller: moved if this is its only claim, copied otherwise (an input or constant that is an
+// output, or a value that is an output twice).
+static enum assay_status take_output(struct pass *p, int v, struct array *out, struct assay_error *err) {
+  const struct array *from = &p->values[v];
+  if (!from->bits && p->r->graph->values[v].constant)
+    return array_from_tensor(p->r->graph->values[v].constant, out, err);
+  if (p->owned[v]) {
+    *out = *from;
+    p->owned[v] = false; // a second claim finds it not owned and copies
+    return ASSAY_OK;
+  }
+  enum assay_status status = array_create(from->dtype, &from->shape, out, err);
+  if (!status)
+    memcpy(out->bits, from->bits, (size_t)shape_count(&from->shape) * sizeof *out->bits);
+  return status;
+}
+
+enum assay_status oracle_eval(const struct oracle_request *r, struct array *outputs, struct assay_error *err) {
+  struct pass p;
+  int taken = 0;
+  enum assay_status status = pass_init(&p, r, err);
+  for (int i = 0; i < r->graph->n_nodes && !status; i++)
+    status = run_node(&p, i, err);
+  for (; taken < r->graph->n_outputs && !status; taken++)
+    status = take_output(&p, r->graph->outputs[taken], &outputs[taken], err);
+  if (status)
+    for (int i = 0; i + 1 < taken; i++)
+      array_release(&outputs[i]);
+  pass_release(&p);
+  return status;
+}

@@ -1,0 +1,19 @@
+// Shared by the oracle's own files: one node at a time.
+#ifndef ORACLE_RUN_H
+#define ORACLE_RUN_H
+
+#include "oracle/oracle.h"
+
+// Room for the widest node's inputs and outputs.
+struct node_io {
+  const struct array **in;
+  struct array *out;
+};
+
+enum assay_status node_io_make(const struct graph *g, struct arena *arena, struct node_io *io, struct assay_error *err);
+
+// Points io->in at the node's inputs among values and infers dtype and shape of io->out (bits NULL).
+enum assay_status run_infer_node(const struct graph *g, int index, struct array *values, struct node_io *io,
+                                 struct assay_error *err);
+
+#endif

@@ -1,0 +1,175 @@
+// The error scale: how far a straightforward implementation in the contract's precision lands from the truth, per
+// element, measured by doing it several times with random rounding and order (ops/arith.h).
+//
+// R passes give each element an estimate s of the standard deviation, from its mean absolute deviation (squares of the
+// deviations of small values would not fit a float). It is too noisy to divide by in a tensor of millions. Its square
+// is therefore shrunk towards the mean p of its neighbours' in the same row, as if p were worth SHRINK_WEIGHT further
+// passes; p counts at most SHRINK_CAP times the element's own variance, so that an element much smaller than its
+// neighbours keeps a scale of its own. Never below the rounding of the result itself.
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/parallel.h"
+#include "oracle/oracle.h"
+
+enum { WINDOW = 8, SHRINK_WEIGHT = 8, SHRINK_CAP = 64, GRAIN = 1 << 14 };
+
+struct deviation {
+  const double *y, *pass;
+  float *sum;                 // of squared deviations
+  struct float_format format; // of the output
+  _Atomic bool *broken;
+};
+
+// Finite, infinite (signed) or NaN once it is stored in the output's format.
+static int value_class(double x, double max) {
+  if (isnan(x))
+    return 3;
+  if (fabs(x) > max)
+    return x > 0 ? 1 : 2;
+  return 0;
+}
+
+static void add_deviation(void *arg, int64_t begin, int64_t end) {
+  const struct deviation *d = arg;
+  bool broken = false;
+  for (int64_t i = begin; i < end; i++) {
+    int class = value_class(d->y[i], d->format.max);
+    if (class != value_class(d->pass[i], d->format.max))
+      broken = true;
+    else if (class == 0)
+      d->sum[i] += (float)fmin(fabs(d->pass[i] - d->y[i]), FLT_MAX / 64);
+  }
+  if (broken)
+    *d->broken = true;
+}
+
+struct shrink {
+  const double *y;
+  const float *sum; // of absolute deviations over the passes
+  float *sigma;
+  int64_t n, row;
+  double replicas, unit; // unit: rounding of the result, relative
+};
+
+// The variance that a normal error with this mean absolute deviation has: E|e| = sigma sqrt(2/pi).
+static double own_variance(const struct shrink *s, int64_t i) {
+  double mean = (double)s->sum[i] / s->replicas;
+  return mean * mean * 1.5707963267948966;
+}
+
+// Mean of s^2 over the neighbours of i, in its row when rows are long enough to have any.
+static double pool(const struct shrink *s, int64_t i) {
+  int64_t low = i - WINDOW, high = i + WINDOW + 1;
+  if (s->row >= WINDOW) {
+    int64_t first = i / s->row * s->row;
+    low = low < first ? first : low;
+    high = high > first + s->row ? first + s->row : high;
+  }
+  low = low < 0 ? 0 : low;
+  high = high > s->n ? s->n : high;
+  double sum = 0;
+  for (int64_t j = low; j < high; j++)
+    sum += own_variance(s, j);
+  return sum / (double)(high - low);
+}
+
+static void shrink_range(void *arg, int64_t begin, int64_t end) {
+  const struct shrink *s = arg;
+  for (int64_t i = begin; i < end; i++) {
+    double floor_variance = s->unit * s->unit * s->y[i] * s->y[i];
+    double own = own_variance(s, i);
+    double near = fmin(pool(s, i), SHRINK_CAP * (own + floor_variance));
+    double variance = (s->replicas * own + SHRINK_WEIGHT * near) / (s->replicas + SHRINK_WEIGHT);
+    s->sigma[i] = isfinite(s->y[i]) ? (float)sqrt(fmax(variance, floor_variance)) : 0;
+  }
+}
+
+static enum assay_status finish_scale(const struct array *y, float **sum, const struct arith *contract, int replicas,
+                                      int threads, struct assay_error *err) {
+  int64_t n = shape_count(&y->shape);
+  float *sigma = base_alloc((size_t)n * sizeof *sigma);
+  if (!sigma)
+    return error_nomem(err, "an error scale");
+  struct shrink s = {.y = y->f64,
+                     .sum = *sum,
+                     .sigma = sigma,
+                     .n = n,
+                     .replicas = replicas,
+                     .row = y->shape.rank ? y->shape.dims[y->shape.rank - 1] : 1,
+                     .unit = ldexp(1, -contract->bits)};
+  parallel_for(threads, n, GRAIN, shrink_range, &s);
+  base_free(*sum);
+  *sum = sigma;
+  return ASSAY_OK;
+}
+
+// One contract pass, its deviations added to a->sigma.
+static enum assay_status add_pass(const struct oracle_request *r, struct oracle_answer *a, struct array *pass,
+                                  struct assay_error *err) {
+  _Atomic bool broken = false;
+  enum assay_status status = oracle_eval(r, pass, err);
+  if (status)
+    return status;
+  for (int i = 0; i < a->n_outputs; i++) {
+    if (a->sigma[i]) {
+      struct deviation d = {.y = a->y[i].f64, .pass = pass[i].f64, .sum = a->sigma[i], .broken = &broken};
+      dtype_float_format(a->y[i].dtype, &d.format);
+      parallel_for(r->threads, shape_count(&a->y[i].shape), GRAIN, add_deviation, &d);
+    }
+    array_release(&pass[i]);
+  }
+  a->representable = a->representable && !broken;
+  return ASSAY_OK;
+}
+
+enum assay_status oracle_answer_make(const struct graph *g, const struct array *inputs, const struct arith *contract,
+                                     int replicas, int threads, struct oracle_answer *out, struct assay_error *err) {
+  struct oracle_answer a = {.n_outputs = g->n_outputs, .representable = true};
+  struct array *pass = base_calloc((size_t)g->n_outputs, sizeof *pass);
+  struct oracle_request r = {.graph = g, .inputs = inputs, .arith = arith_exact(), .threads = threads};
+  enum assay_status status = ASSAY_OK;
+  a.y = base_calloc((size_t)g->n_outputs, sizeof *a.y);
+  a.sigma = base_calloc((size_t)g->n_outputs, sizeof *a.sigma);
+  if (!pass || !a.y || !a.sigma) {
+    status = error_nomem(err, "the oracle's answer");
+    goto out;
+  }
+  status = oracle_eval(&r, a.y, err);
+  for (int i = 0; i < g->n_outputs && !status; i++)
+    if (dtype_is_float(a.y[i].dtype)) {
+      a.sigma[i] = base_calloc((size_t)shape_count(&a.y[i].shape), sizeof *a.sigma[i]);
+      if (!a.sigma[i])
+        status = error_nomem(err, "an error scale");
+    }
+  for (int k = 0; k < replicas && !status; k++) {
+    r.arith = *contract;
+    r.arith.key = rng_derive(contract->key, (uint64_t)k);
+    status = add_pass(&r, &a, pass, err);
+  }
+  for (int i = 0; i < g->n_outputs && !status; i++)
+    if (a.sigma[i])
+      status = finish_scale(&a.y[i], &a.sigma[i], contract, replicas, threads, err);
+  if (!status) {
+    *out = a;
+    memset(&a, 0, sizeof a);
+  }
+out:
+  base_free(pass);
+  oracle_answer_release(&a);
+  return status;
+}
+
+void oracle_answer_release(struct oracle_answer *a) {
+  for (int i = 0; i < a->n_outputs; i++) {
+    if (a->y)
+      array_release(&a->y[i]);
+    if (a->sigma)
+      base_free(a->sigma[i]);
+  }
+  base_free(a->y);
+  base_free(a->sigma);
+  memset(a, 0, sizeof *a);
+}
