@@ -43,24 +43,55 @@ static inline uint64_t noise_next(struct noise *n) {
   return x ^ (x >> 31);
 }
 
+// 2^e as a double, for -1074 <= e <= 1023.
+static inline double arith_pow2(int e) {
+  uint64_t bits = e >= -1022 ? (uint64_t)(e + 1023) << 52 : (uint64_t)1 << (e + 1074);
+  double r;
+  memcpy(&r, &bits, sizeof r);
+  return r;
+}
+
+// What rounding to a format needs, worked out once for many elements.
+struct rounder {
+  uint64_t mask; // the bits of a double's significand that the format lacks
+  double limit, quantum; // smallest normal number; spacing below it
+  double max;
+};
+
+// A format as wide as double would round nothing and hence show no error at all; one bit less stands in for it.
+static inline struct rounder arith_rounder(const struct arith *a) {
+  int bits = a->bits < 52 ? a->bits : 52;
+  int lowest = a->min_exponent - bits + 1;
+  return (struct rounder){.mask = ((uint64_t)1 << (53 - bits)) - 1,
+                          .limit = arith_pow2(a->min_exponent),
+                          .quantum = arith_pow2(lowest < -1074 ? -1074 : lowest),
+                          .max = a->max};
+}
+
+// x rounded by 64 random bits. Adding random bits below the kept ones and cutting them off is stochastic rounding in
+// one step; it carries into the exponent by itself.
+static inline double rounder_apply(const struct rounder *r, uint64_t random, double x) {
+  double magnitude = fabs(x), result;
+  if (magnitude >= r->limit && magnitude <= r->max) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = (bits + (random & r->mask)) & ~r->mask;
+    memcpy(&result, &bits, sizeof result);
+  } else if (magnitude < r->limit) {
+    result = x == 0 ? x : floor(x / r->quantum + rng_unit(random)) * r->quantum;
+  } else {
+    return isnan(x) ? x : copysign(INFINITY, x);
+  }
+  return fabs(result) > r->max ? copysign(INFINITY, x) : result;
+}
+
 // x rounded at random to one of its two neighbours with `bits` significand bits, nearer neighbours likelier, so that
 // the expected result is x. Subnormals of the format round to its fixed grid; beyond `max` the result is infinite.
 static inline double arith_round(const struct arith *a, struct noise *n, double x) {
-  if (a->exact || x == 0 || !isfinite(x))
+  if (a->exact)
     return x;
-  uint64_t u = noise_next(n);
-  double limit = ldexp(1.0, a->min_exponent);
-  double r;
-  if (fabs(x) < limit) {
-    double quantum = ldexp(1.0, a->min_exponent - a->bits + 1);
-    r = floor(x / quantum + rng_unit(u)) * quantum;
-  } else {
-    uint64_t bits, mask = ((uint64_t)1 << (53 - a->bits)) - 1;
-    memcpy(&bits, &x, sizeof bits);
-    bits = (bits + (u & mask)) & ~mask;
-    memcpy(&r, &bits, sizeof r);
-  }
-  return fabs(r) > a->max ? copysign(INFINITY, x) : r;
+  struct rounder r = arith_rounder(a);
+  return rounder_apply(&r, noise_next(n), x);
 }
 
 // arith_round with the error of a library function that is off by up to about `ulps` units in the last place.
