@@ -8,6 +8,7 @@
 #ifndef OPS_EXPR_H
 #define OPS_EXPR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -23,10 +24,26 @@ enum assay_status expr_parse(const char *text, const char *const *names, int n_n
 // The number of floating operations for one element (selections and comparisons count one each).
 int expr_flops(const struct expr *e);
 
-enum { EXPR_BLOCK = 256 };
+// Longer or deeper expressions are refused with ASSAY_ERR_LIMIT.
+enum {
+  EXPR_BLOCK = 256,
+  EXPR_MAX_INSTRUCTIONS = 128,
+  EXPR_MAX_CONSTANTS = 64,
+  EXPR_MAX_PARAMS = 16,
+  EXPR_MAX_TEMPORARIES = 16,
+  EXPR_MAX_DEPTH = 64,
+};
 
 // Evaluates n <= EXPR_BLOCK elements. x, y, z are arrays of n (NULL when unused); params has one value for each name.
 void expr_eval(const struct expr *e, const struct arith *a, struct noise *noise, const double *x, const double *y,
                const double *z, const double *params, int n, double *out);
+
+// The same over integers, for tensors of integer type: + - * / (towards zero; 0 when dividing by 0) abs neg sign min
+// max pow fmod, comparisons and logic; results wrap to 64 bits and the caller wraps them to the tensor's width.
+// `is_unsigned` makes / min max fmod and the order comparisons see unsigned 64-bit numbers. Constants and params must
+// be whole numbers. expr_has_integers tells whether every operation of the expression is among these.
+bool expr_has_integers(const struct expr *e);
+void expr_eval_int(const struct expr *e, bool is_unsigned, const int64_t *x, const int64_t *y, const int64_t *z,
+                   const double *params, int n, int64_t *out);
 
 #endif

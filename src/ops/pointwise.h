@@ -1,0 +1,37 @@
+// Evaluation element by element over broadcast inputs, in blocks and in parallel: what the elementwise families share.
+#ifndef OPS_POINTWISE_H
+#define OPS_POINTWISE_H
+
+#include "ops/op.h"
+
+// Shape rules. All broadcast the inputs that are there and want one dtype among them.
+enum assay_status pointwise_infer_float(struct op_infer *c, struct assay_error *err); // floating only
+enum assay_status pointwise_infer_number(struct op_infer *c, struct assay_error *err); // floating or integer, not bool
+enum assay_status pointwise_infer_compare(struct op_infer *c, struct assay_error *err); // any; the output is bool
+
+// The row's expression; inputs 0, 1, 2 are x, y, z. Works in double if any input is floating, else in integers.
+// Attributes become parameters: numbers as they are, strings as 0 when they have their default and 1 otherwise.
+enum assay_status pointwise_eval(struct op_eval *c, struct assay_error *err);
+
+// The same with another expression than the row's.
+enum assay_status pointwise_eval_text(struct op_eval *c, const char *text, struct assay_error *err);
+
+// Variadic operators: the row's expression over the result so far (x) and the next input (y), then `finish` (may be
+// NULL) over x with the parameter `count`, the number of inputs.
+enum assay_status pointwise_eval_fold(struct op_eval *c, const char *finish, struct assay_error *err);
+
+// A function of two integers (b is 0 when there is one input).
+typedef int64_t pointwise_int_fn(int64_t a, int64_t b, enum dtype t);
+enum assay_status pointwise_eval_int(struct op_eval *c, pointwise_int_fn *fn, struct assay_error *err);
+
+// Operations of the row's expression, for each output element.
+void pointwise_cost(const struct op_infer *c, struct op_cost *cost);
+
+// v as an element of an integer type: cut to its width, sign or zero extended; bool is v != 0.
+int64_t pointwise_wrap(enum dtype t, int64_t v);
+
+// v converted to an integer type: towards zero, at the ends of int64's range where it does not fit, then wrapped;
+// bool is v != 0.
+int64_t pointwise_truncate(enum dtype t, double v);
+
+#endif

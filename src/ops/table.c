@@ -1,0 +1,127 @@
+// The list of families, the search for a row, and what rows share.
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ops/families.h"
+
+static const struct op_family *const families[] = {
+    &ops_elementwise_family,
+};
+
+const struct op_family *const *op_families(int *count) {
+  *count = (int)(sizeof families / sizeof families[0]);
+  return families;
+}
+
+const char *op_class_name(enum op_class c) {
+  static const char *const names[] = {
+      [OP_ELEMENTWISE] = "elementwise", [OP_REDUCTION] = "reduction",         [OP_SCAN] = "scan",
+      [OP_CONTRACTION] = "contraction", [OP_NORMALIZATION] = "normalization", [OP_POOLING] = "pooling",
+      [OP_MOVEMENT] = "movement",       [OP_GATHER] = "gather",               [OP_CONSTANT] = "constant",
+  };
+  return names[c];
+}
+
+const struct op_def *op_find(const char *domain, const char *name, int version) {
+  if (strcmp(domain, "ai.onnx") == 0)
+    domain = "";
+  const struct op_def *best = NULL;
+  int n_families;
+  const struct op_family *const *all = op_families(&n_families);
+  for (int f = 0; f < n_families; f++)
+    for (int r = 0; r < all[f]->n_rows; r++) {
+      const struct op_def *d = &all[f]->rows[r];
+      if (d->since <= version && (!best || d->since > best->since) && strcmp(d->name, name) == 0 &&
+          strcmp(d->domain, domain) == 0)
+        best = d;
+    }
+  return best;
+}
+
+struct op_infer op_infer_of(const struct op_eval *c) {
+  return (struct op_infer){.node = c->node, .n_in = c->n_in, .n_out = c->n_out, .in = c->in, .out = c->out};
+}
+
+bool op_has(const struct op_infer *c, int i) { return i < c->n_in && c->in[i]; }
+
+// The message of a node: where it stands and which operator it is come first.
+static enum assay_status node_error(const struct node *node, enum assay_status status, struct assay_error *err,
+                                    const char *message) {
+  char place[256];
+  return error_set(err, status, "%s: %s: %s", source_location_text(&node->at, place), node->op_type, message);
+}
+
+enum assay_status op_invalid(const struct node *node, struct assay_error *err, const char *fmt, ...) {
+  char message[ASSAY_ERROR_MESSAGE_BYTES];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(message, sizeof message, fmt, args);
+  va_end(args);
+  return node_error(node, ASSAY_ERR_INVALID, err, message);
+}
+
+enum assay_status op_unsupported(const struct node *node, struct assay_error *err, const char *fmt, ...) {
+  char message[ASSAY_ERROR_MESSAGE_BYTES];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(message, sizeof message, fmt, args);
+  va_end(args);
+  return node_error(node, ASSAY_ERR_UNSUPPORTED, err, message);
+}
+
+enum assay_status op_infer_same(struct op_infer *c, struct assay_error *err) {
+  (void)err;
+  c->out[0].dtype = c->in[0]->dtype;
+  c->out[0].shape = c->in[0]->shape;
+  return ASSAY_OK;
+}
+
+enum assay_status op_infer_broadcast(struct op_infer *c, struct assay_error *err) {
+  struct shape shape = c->in[0]->shape;
+  for (int i = 1; i < c->n_in; i++) {
+    if (!c->in[i])
+      continue;
+    if (c->in[i]->dtype != c->in[0]->dtype)
+      return op_invalid(c->node, err, "input %d is %s but input 0 is %s; insert a Cast", i,
+                        dtype_name(c->in[i]->dtype), dtype_name(c->in[0]->dtype));
+    struct shape joint;
+    enum assay_status status = shape_broadcast(&shape, &c->in[i]->shape, &joint, err);
+    if (status != ASSAY_OK) {
+      char place[256];
+      return error_prefix(err, status, "%s: %s: input %d: ", source_location_text(&c->node->at, place),
+                          c->node->op_type, i);
+    }
+    shape = joint;
+  }
+  c->out[0].dtype = c->in[0]->dtype;
+  c->out[0].shape = shape;
+  return ASSAY_OK;
+}
+
+enum assay_status op_ints(const struct op_infer *c, int i, const char *attribute, int64_t *values, int *count,
+                          int capacity, struct assay_error *err) {
+  const int64_t *from = NULL;
+  int64_t n = -1;
+  if (i >= 0 && op_has(c, i)) {
+    const struct array *a = c->in[i];
+    if (!dtype_is_integer(a->dtype) || a->shape.rank > 1)
+      return op_invalid(c->node, err, "input %d must be a list of integers", i);
+    if (!a->bits)
+      return op_unsupported(c->node, err, "input %d must be a constant, because the output's shape depends on it", i);
+    n = shape_count(&a->shape);
+    from = a->i64;
+  } else if (attribute) {
+    const struct attr *at = node_attr(c->node, attribute);
+    if (at) {
+      n = (int64_t)at->count;
+      from = at->ints;
+    }
+  }
+  if (n > capacity)
+    return op_invalid(c->node, err, "%lld values given where at most %d make sense", (long long)n, capacity);
+  for (int64_t k = 0; k < n; k++)
+    values[k] = from[k];
+  *count = (int)n;
+  return ASSAY_OK;
+}
