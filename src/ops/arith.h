@@ -16,13 +16,13 @@
 #include "base/rng.h"
 
 struct arith {
-  bool exact; // double, no noise: all fields below are ignored
-  int bits; // significand bits of intermediate results (24 for fp32)
+  bool exact;       // double, no noise: all fields below are ignored
+  int bits;         // significand bits of intermediate results (24 for fp32)
   int min_exponent; // of the smallest normal number (-126 for fp32)
-  double max; // largest finite value
+  double max;       // largest finite value
   int product_bits; // significand bits to which inputs of contractions may be rounded; 53: not at all
-  int block; // additions done without intermediate rounding (1: every one rounds)
-  uint64_t key; // of this pass: same key, same noise
+  int block;        // additions done without intermediate rounding (1: every one rounds)
+  uint64_t key;     // of this pass: same key, same noise
 };
 
 // A noise source for one stretch of elements. Seed it from (pass key, node, element) so that results do not depend on
@@ -53,7 +53,7 @@ static inline double arith_pow2(int e) {
 
 // What rounding to a format needs, worked out once for many elements.
 struct rounder {
-  uint64_t mask; // the bits of a double's significand that the format lacks
+  uint64_t mask;         // the bits of a double's significand that the format lacks
   double limit, quantum; // smallest normal number; spacing below it
   double max;
 };

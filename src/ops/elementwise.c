@@ -22,39 +22,32 @@ static const struct op_attr mod_attrs[] = {{"fmod", ATTR_INT, false, "0"}, {0}};
 
 #define BINARY(NAME, SINCE, EXPR, DOC)                                                                                 \
   {                                                                                                                    \
-    .name = NAME, .domain = "", .since = SINCE, .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,                  \
-    .class = OP_ELEMENTWISE, .infer = pointwise_infer_number, .eval = pointwise_eval, .cost = pointwise_cost,          \
-    .expr = EXPR, .doc = DOC, .example = "(float[2,3] a, float[3] b) => (float[2,3] c) { c = " NAME "(a, b) }"         \
+    POINTWISE_BINARY(NAME, SINCE, pointwise_infer_number, EXPR, DOC),                                                  \
+        .example = "(float[2,3] a, float[3] b) => (float[2,3] c) { c = " NAME "(a, b) }"                               \
   }
 #define UNARY(NAME, SINCE, INFER, EXPR, DOC)                                                                           \
-  {                                                                                                                    \
-    .name = NAME, .domain = "", .since = SINCE, .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,                  \
-    .class = OP_ELEMENTWISE, .infer = INFER, .eval = pointwise_eval, .cost = pointwise_cost, .expr = EXPR, .doc = DOC, \
-    .example = "(float[2,3] a) => (float[2,3] b) { b = " NAME "(a) }"                                                  \
-  }
+  { POINTWISE_UNARY(NAME, SINCE, INFER, EXPR, DOC), .example = "(float[2,3] a) => (float[2,3] b) { b = " NAME "(a) }" }
 #define VARIADIC(NAME, SINCE, INFER, EVAL, EXPR, DOC)                                                                  \
   {                                                                                                                    \
-    .name = NAME, .domain = "", .since = SINCE, .min_in = 1, .max_in = OP_VARIADIC, .min_out = 1, .max_out = 1,        \
-    .class = OP_ELEMENTWISE, .infer = INFER, .eval = EVAL, .cost = pointwise_cost, .expr = EXPR, .doc = DOC,           \
-    .example = "(float[2,3] a, float[3] b, float[2,1] c) => (float[2,3] d) { d = " NAME "(a, b, c) }"                  \
+    OP_ROW(NAME, SINCE, 1, OP_VARIADIC, 1, 1, OP_ELEMENTWISE),                                                         \
+        .infer = INFER, .eval = EVAL, .cost = pointwise_cost, .expr = EXPR, .doc = DOC,                                \
+        .example = "(float[2,3] a, float[3] b, float[2,1] c) => (float[2,3] d) { d = " NAME "(a, b, c) }"              \
   }
 
 static const struct op_def rows[] = {
     BINARY("Add", 7, "x + y", "The sum of two tensors, broadcast. Integers wrap to the width of their type."),
     BINARY("Sub", 7, "x - y", "The difference of two tensors, broadcast. Integers wrap to the width of their type."),
     BINARY("Mul", 7, "x * y", "The product of two tensors, broadcast. Integers wrap to the width of their type."),
-    BINARY("Div", 7, "x / y",
-           "The quotient of two tensors, broadcast. Integer division truncates towards zero; dividing by zero gives 0."),
-    {.name = "Mod", .domain = "", .since = 10, .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-     .class = OP_ELEMENTWISE, .attrs = mod_attrs, .infer = pointwise_infer_number, .eval = pointwise_eval,
-     .cost = pointwise_cost,
-     .expr = "fmod || fmod(x, y) == 0 || (fmod(x, y) < 0) == (y < 0) ? fmod(x, y) : fmod(x, y) + y",
-     .doc = "The remainder of a division. It has the sign of the divisor, or with fmod = 1 that of the dividend, as "
-            "C's fmod.",
-     .example = "(float[2,3] a, float[3] b) => (float[2,3] c) { c = Mod<fmod = 1>(a, b) }"},
-    {.name = "Pow", .domain = "", .since = 7, .min_in = 2, .max_in = 2, .min_out = 1, .max_out = 1,
-     .class = OP_ELEMENTWISE, .infer = infer_pow, .eval = pointwise_eval, .cost = pointwise_cost, .expr = "pow(x, y)",
-     .doc = "The base raised to the exponent, broadcast; the result has the type of the base.",
+    BINARY(
+        "Div", 7, "x / y",
+        "The quotient of two tensors, broadcast. Integer division truncates towards zero; dividing by zero gives 0."),
+    {POINTWISE_BINARY("Mod", 10, pointwise_infer_number,
+                      "fmod || fmod(x, y) == 0 || (fmod(x, y) < 0) == (y < 0) ? fmod(x, y) : fmod(x, y) + y",
+                      "The remainder of a division. It has the sign of the divisor, or with fmod = 1 that of the "
+                      "dividend, as C's fmod."),
+     .attrs = mod_attrs, .example = "(float[2,3] a, float[3] b) => (float[2,3] c) { c = Mod<fmod = 1>(a, b) }"},
+    {POINTWISE_BINARY("Pow", 7, infer_pow, "pow(x, y)",
+                      "The base raised to the exponent, broadcast; the result has the type of the base."),
      .example = "(float[2,3] a, float[3] b) => (float[2,3] c) { p = Abs(a) c = Pow(p, b) }"},
     VARIADIC("Sum", 6, pointwise_infer_float, eval_fold, "x + y", "The sum of any number of tensors, broadcast."),
     VARIADIC("Mean", 6, pointwise_infer_float, eval_mean, "x + y",
@@ -69,7 +62,6 @@ static const struct op_def rows[] = {
     UNARY("Floor", 6, pointwise_infer_float, "floor(x)", "The greatest whole number not above the input."),
     UNARY("Ceil", 6, pointwise_infer_float, "ceil(x)", "The least whole number not below the input."),
     UNARY("Round", 11, pointwise_infer_float, "round(x)", "The nearest whole number; halves go to the even one."),
-    UNARY("Relu", 6, pointwise_infer_number, "max(x, 0)", "The input where it is positive, else 0; NaN stays NaN."),
 };
 
 const struct op_family ops_elementwise_family = {"Arithmetic", rows, sizeof rows / sizeof rows[0]};

@@ -220,8 +220,12 @@ enum assay_status expr_parse(const char *text, const char *const *names, int n_n
     return error_nomem(err, "an expression");
   memcpy(code, p.code, (size_t)p.n_code * sizeof *code);
   memcpy(constants, p.constants, (size_t)p.n_constants * sizeof *constants);
-  *e = (struct expr){.n_instructions = p.n_code, .result = result, .code = code, .constants = constants,
-                     .n_constants = p.n_constants, .n_params = n_names};
+  *e = (struct expr){.n_instructions = p.n_code,
+                     .result = result,
+                     .code = code,
+                     .constants = constants,
+                     .n_constants = p.n_constants,
+                     .n_params = n_names};
   *out = e;
   return ASSAY_OK;
 }

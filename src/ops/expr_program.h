@@ -9,7 +9,7 @@
 
 // How an operation errs in a contract pass.
 enum expr_error {
-  EXPR_EXACT, // selections, comparisons, sign changes, rounding to integers
+  EXPR_EXACT,   // selections, comparisons, sign changes, rounding to integers
   EXPR_ROUNDED, // correctly rounded by every implementation worth the name: + - * / sqrt fma
   EXPR_LIBRARY, // a function of the mathematics library: up to EXPR_LIBRARY_ULPS
   EXPR_BOUNDED, // likewise, and every implementation keeps the result within [-1, 1]
@@ -22,7 +22,7 @@ enum expr_error {
 #define EXPR_OPERATIONS(X)                                                                                             \
   X(ADD, "+", 2, ROUNDED, a + b, wrap_add(a, b))                                                                       \
   X(SUB, "-", 2, ROUNDED, a - b, wrap_sub(a, b))                                                                       \
-  X(MUL, "*", 2, ROUNDED, a * b, wrap_mul(a, b))                                                                       \
+  X(MUL, "*", 2, ROUNDED, a *b, wrap_mul(a, b))                                                                        \
   X(DIV, "/", 2, ROUNDED, a / b, quotient(a, b, is_unsigned))                                                          \
   X(LT, "<", 2, EXACT, a < b, less(a, b, is_unsigned))                                                                 \
   X(LE, "<=", 2, EXACT, a <= b, !less(b, a, is_unsigned))                                                              \
@@ -40,8 +40,8 @@ enum expr_error {
   X(FLOOR, "floor", 1, EXACT, floor(a), a)                                                                             \
   X(CEIL, "ceil", 1, EXACT, ceil(a), a)                                                                                \
   X(ROUND, "round", 1, EXACT, rint(a), a)                                                                              \
-  X(ISNAN, "isnan", 1, EXACT, isnan(a) != 0, a * 0)                                                               \
-  X(ISINF, "isinf", 1, EXACT, isinf(a) != 0, a * 0)                                                               \
+  X(ISNAN, "isnan", 1, EXACT, isnan(a) != 0, a * 0)                                                                    \
+  X(ISINF, "isinf", 1, EXACT, isinf(a) != 0, a * 0)                                                                    \
   X(MIN, "min", 2, EXACT, a < b || isnan(a) ? a : b, less(a, b, is_unsigned) ? a : b)                                  \
   X(MAX, "max", 2, EXACT, a > b || isnan(a) ? a : b, less(b, a, is_unsigned) ? a : b)                                  \
   X(FMOD, "fmod", 2, EXACT, fmod(a, b), remainder_of(a, b, is_unsigned))                                               \
@@ -72,13 +72,13 @@ enum expr_operation {
 #define EXPR_ENUM(name, spelling, arity, error, value, ...) EXPR_##name,
   EXPR_OPERATIONS(EXPR_ENUM)
 #undef EXPR_ENUM
-  EXPR_OPERATION_COUNT
+      EXPR_OPERATION_COUNT
 };
 
 enum operand_kind { OPERAND_INPUT, OPERAND_TEMPORARY, OPERAND_CONSTANT, OPERAND_PARAM };
 
 struct operand {
-  uint8_t kind; // enum operand_kind
+  uint8_t kind;  // enum operand_kind
   uint8_t index; // inputs: 0 x, 1 y, 2 z
 };
 

@@ -5,9 +5,9 @@
 #include "ops/op.h"
 
 extern const struct op_family ops_elementwise_family; // elementwise.c: arithmetic
-extern const struct op_family ops_function_family; // function.c: functions of one argument
+extern const struct op_family ops_function_family;    // function.c: functions of one argument
 extern const struct op_family ops_activation_family;
-extern const struct op_family ops_logic_family; // comparisons, logic, bits, selection
+extern const struct op_family ops_logic_family;   // comparisons, logic, bits, selection
 extern const struct op_family ops_convert_family; // convert.c: identity, casts, inference-time dropout
 extern const struct op_family ops_reshape_family; // reshape.c: the same elements under another shape
 extern const struct op_family ops_movement_family;

@@ -30,7 +30,7 @@ struct array {
   enum dtype dtype;
   struct shape shape;
   union {
-    double *f64; // dtype_is_float
+    double *f64;  // dtype_is_float
     int64_t *i64; // dtype_is_integer
     uint64_t *bits;
   };
@@ -61,7 +61,7 @@ struct op_eval {
 // What the operator costs with these shapes, counted as a straightforward implementation would: a fused multiply-add
 // is two operations, any other arithmetic or comparison or function value is one.
 struct op_cost {
-  double flops; // arithmetic on floating values outside contractions
+  double flops;             // arithmetic on floating values outside contractions
   double contraction_flops; // multiply-adds of MatMul, Conv, ... (times two)
 };
 
@@ -81,7 +81,7 @@ enum { OP_VARIADIC = 1 << 20 };
 struct op_def {
   const char *name;
   const char *domain; // "" or "ai.assay"
-  int since; // the row holds from this opset version on, until the operator's next row
+  int since;          // the row holds from this opset version on, until the operator's next row
   int min_in, max_in; // OP_VARIADIC: any number
   int min_out, max_out;
   enum op_class class;
@@ -92,12 +92,18 @@ struct op_def {
   // Elementwise operators: the result as an expression over x, y, z (the inputs, broadcast) and the attributes' names,
   // in the small language of ops/expr.h. Evaluators, cost, generated code and the documentation all use it.
   const char *expr;
-  const char *doc; // one or two sentences; for ai.assay the whole specification
+  const char *doc;        // one or two sentences; for ai.assay the whole specification
   bool reads_shapes_only; // eval looks at its inputs' dtype and shape, never at their elements (Shape, Size)
   // A complete graph in ONNX's textual syntax that uses the operator once, for tests and the operator page:
   // "(float[2,3] x) => (float[2,3] y) { y = LeakyRelu<alpha = 0.1>(x) }". May hold several, separated by newlines.
+  // NULL for a row that a later one supersedes.
   const char *example;
 };
+
+// The first fields of a row, in a line.
+#define OP_ROW(NAME, SINCE, MIN_IN, MAX_IN, MIN_OUT, MAX_OUT, CLASS)                                                   \
+  .name = NAME, .domain = "", .since = SINCE, .min_in = MIN_IN, .max_in = MAX_IN, .min_out = MIN_OUT,                  \
+  .max_out = MAX_OUT, .class = CLASS
 
 struct op_family {
   const char *name; // title on the operator page
@@ -118,11 +124,11 @@ enum assay_status op_page(struct buf *out, struct assay_error *err);
 
 // Helpers for rows.
 struct op_infer op_infer_of(const struct op_eval *c); // an evaluation seen as inference: for op_has and op_ints
-bool op_has(const struct op_infer *c, int i); // input i is given
+bool op_has(const struct op_infer *c, int i);         // input i is given
 enum assay_status op_invalid(const struct node *node, struct assay_error *err, const char *fmt, ...)
     ASSAY_PRINTF(3, 4); // ASSAY_ERR_INVALID, with the node's place and operator in front
 enum assay_status op_unsupported(const struct node *node, struct assay_error *err, const char *fmt, ...)
-    ASSAY_PRINTF(3, 4); // the same with ASSAY_ERR_UNSUPPORTED
+    ASSAY_PRINTF(3, 4);                                                       // the same with ASSAY_ERR_UNSUPPORTED
 enum assay_status op_infer_same(struct op_infer *c, struct assay_error *err); // output 0 like input 0
 enum assay_status op_infer_broadcast(struct op_infer *c, struct assay_error *err); // all inputs broadcast; dtype of 0
 // Integers from input i (1-D, constant) or, when the node has no such input, from the attribute; *count is -1 when

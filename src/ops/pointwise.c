@@ -81,8 +81,8 @@ int64_t pointwise_truncate(enum dtype t, double v) {
 struct reader {
   const struct array *array;
   bool as_double; // integers are converted
-  bool dense; // same elements in the same order as the output
-  int rank; // adjacent dimensions that stride alike are merged
+  bool dense;     // same elements in the same order as the output
+  int rank;       // adjacent dimensions that stride alike are merged
   int64_t dims[SHAPE_MAX_RANK], strides[SHAPE_MAX_RANK];
 };
 
@@ -101,8 +101,7 @@ static void reader_init(struct reader *r, const struct array *a, const struct sh
       r->strides[r->rank++] = strides[d];
     }
   }
-  r->dense = (r->rank == 0 || (r->rank == 1 && r->strides[0] == 1)) &&
-             (!as_double || dtype_is_float(a->dtype));
+  r->dense = (r->rank == 0 || (r->rank == 1 && r->strides[0] == 1)) && (!as_double || dtype_is_float(a->dtype));
 }
 
 // n elements from `source` with a stride to `target`; both are eight-byte words, or integers to be converted.
@@ -161,7 +160,7 @@ struct job {
   struct reader *readers; // of the inputs that are there, in order
   int n_readers;
   bool as_double, is_unsigned;
-  const struct expr *expr; // of the inputs, or of (result, next input) when folding
+  const struct expr *expr;   // of the inputs, or of (result, next input) when folding
   const struct expr *finish; // after folding, or NULL
   bool fold;
   pointwise_int_fn *int_fn; // instead of expr
@@ -289,6 +288,9 @@ static enum assay_status prepare(struct job *j, struct op_eval *c, const char *t
   const char *names[NAMES_CAPACITY];
   int n = attr_names(c->node->op, names);
   attr_values(c->node, c->node->op, j->params);
+  // An integer tensor beside a fractional attribute (Shrink) is computed in double and truncated.
+  for (const struct op_attr *a = c->node->op->attrs; a && a->name; a++)
+    j->as_double |= a->type == ATTR_FLOAT;
   return expr_parse(text, names, n, c->scratch, &j->expr, err);
 }
 

@@ -5,8 +5,8 @@
 #include "ops/op.h"
 
 // Shape rules. All broadcast the inputs that are there and want one dtype among them.
-enum assay_status pointwise_infer_float(struct op_infer *c, struct assay_error *err); // floating only
-enum assay_status pointwise_infer_number(struct op_infer *c, struct assay_error *err); // floating or integer, not bool
+enum assay_status pointwise_infer_float(struct op_infer *c, struct assay_error *err);   // floating only
+enum assay_status pointwise_infer_number(struct op_infer *c, struct assay_error *err);  // floating or integer, not bool
 enum assay_status pointwise_infer_compare(struct op_infer *c, struct assay_error *err); // any; the output is bool
 
 // The row's expression; inputs 0, 1, 2 are x, y, z. Works in double if any input is floating, else in integers.
@@ -26,6 +26,14 @@ enum assay_status pointwise_eval_int(struct op_eval *c, pointwise_int_fn *fn, st
 
 // Operations of the row's expression, for each output element.
 void pointwise_cost(const struct op_infer *c, struct op_cost *cost);
+
+// The part of a row that all operators of one or two inputs have in common here.
+#define POINTWISE_UNARY(NAME, SINCE, INFER, EXPR, DOC)                                                                 \
+  OP_ROW(NAME, SINCE, 1, 1, 1, 1, OP_ELEMENTWISE)                                                                      \
+  , .infer = INFER, .eval = pointwise_eval, .cost = pointwise_cost, .expr = EXPR, .doc = DOC
+#define POINTWISE_BINARY(NAME, SINCE, INFER, EXPR, DOC)                                                                \
+  OP_ROW(NAME, SINCE, 2, 2, 1, 1, OP_ELEMENTWISE)                                                                      \
+  , .infer = INFER, .eval = pointwise_eval, .cost = pointwise_cost, .expr = EXPR, .doc = DOC
 
 // v as an element of an integer type: cut to its width, sign or zero extended; bool is v != 0.
 int64_t pointwise_wrap(enum dtype t, int64_t v);

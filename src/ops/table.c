@@ -6,7 +6,10 @@
 #include "ops/families.h"
 
 static const struct op_family *const families[] = {
-    &ops_elementwise_family,
+    &ops_elementwise_family, &ops_function_family, &ops_activation_family, &ops_logic_family, &ops_convert_family,
+    &ops_contraction_family,
+    &ops_softmax_family,
+    &ops_reduce_family,
 };
 
 const struct op_family *const *op_families(int *count) {
@@ -16,9 +19,15 @@ const struct op_family *const *op_families(int *count) {
 
 const char *op_class_name(enum op_class c) {
   static const char *const names[] = {
-      [OP_ELEMENTWISE] = "elementwise", [OP_REDUCTION] = "reduction",         [OP_SCAN] = "scan",
-      [OP_CONTRACTION] = "contraction", [OP_NORMALIZATION] = "normalization", [OP_POOLING] = "pooling",
-      [OP_MOVEMENT] = "movement",       [OP_GATHER] = "gather",               [OP_CONSTANT] = "constant",
+      [OP_ELEMENTWISE] = "elementwise",
+      [OP_REDUCTION] = "reduction",
+      [OP_SCAN] = "scan",
+      [OP_CONTRACTION] = "contraction",
+      [OP_NORMALIZATION] = "normalization",
+      [OP_POOLING] = "pooling",
+      [OP_MOVEMENT] = "movement",
+      [OP_GATHER] = "gather",
+      [OP_CONSTANT] = "constant",
   };
   return names[c];
 }
@@ -43,7 +52,9 @@ struct op_infer op_infer_of(const struct op_eval *c) {
   return (struct op_infer){.node = c->node, .n_in = c->n_in, .n_out = c->n_out, .in = c->in, .out = c->out};
 }
 
-bool op_has(const struct op_infer *c, int i) { return i < c->n_in && c->in[i]; }
+bool op_has(const struct op_infer *c, int i) {
+  return i < c->n_in && c->in[i];
+}
 
 // The message of a node: where it stands and which operator it is come first.
 static enum assay_status node_error(const struct node *node, enum assay_status status, struct assay_error *err,
@@ -83,8 +94,8 @@ enum assay_status op_infer_broadcast(struct op_infer *c, struct assay_error *err
     if (!c->in[i])
       continue;
     if (c->in[i]->dtype != c->in[0]->dtype)
-      return op_invalid(c->node, err, "input %d is %s but input 0 is %s; insert a Cast", i,
-                        dtype_name(c->in[i]->dtype), dtype_name(c->in[0]->dtype));
+      return op_invalid(c->node, err, "input %d is %s but input 0 is %s; insert a Cast", i, dtype_name(c->in[i]->dtype),
+                        dtype_name(c->in[0]->dtype));
     struct shape joint;
     enum assay_status status = shape_broadcast(&shape, &c->in[i]->shape, &joint, err);
     if (status != ASSAY_OK) {

@@ -1,0 +1,213 @@
+// Operators that pass values on: unchanged, or as another type.
+#include <math.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "ops/families.h"
+#include "ops/pointwise.h"
+
+enum { BLOCK = 256, GRAIN_BLOCKS = 64 };
+
+// ---- identity
+
+static void copy_elements(const struct array *from, struct array *to) {
+  memcpy(to->bits, from->bits, (size_t)shape_count(&from->shape) * sizeof *to->bits);
+}
+
+static enum assay_status eval_identity(struct op_eval *c, struct assay_error *err) {
+  (void)err;
+  copy_elements(c->in[0], &c->out[0]);
+  return ASSAY_OK;
+}
+
+static void cost_nothing(const struct op_infer *c, struct op_cost *cost) {
+  (void)c, (void)cost;
+}
+
+// ---- casts
+
+struct cast {
+  const struct array *in;
+  struct array *out;
+  struct arith arith; // of the target format
+  bool narrows;       // the target cannot hold every value of the source
+  bool saturate;      // float8: beyond the range to the largest value
+  uint64_t key;
+};
+
+// The value as the target format holds it. A cast is the one operator that says "lose precision here", so the exact
+// pass rounds too, to nearest; a contract pass rounds at random, so that the error scale covers both neighbours of a
+// value near a tie.
+static double narrow(const struct cast *k, struct noise *noise, double x) {
+  enum dtype t = k->out->dtype;
+  if (k->saturate && fabs(x) > k->arith.max)
+    return copysign(k->arith.max, x);
+  double r;
+  if (k->arith.exact) {
+    unsigned char element[8];
+    dtype_from_f64(t, &x, 1, element);
+    dtype_to_f64(t, element, 1, &r);
+  } else {
+    r = arith_round(&k->arith, noise, x);
+    if (k->saturate && isinf(r))
+      r = copysign(k->arith.max, x);
+  }
+  return isinf(r) && t == DTYPE_FLOAT8E4M3FN ? NAN : r;
+}
+
+static void cast_block(const struct cast *k, int64_t begin, int64_t end, struct noise *noise) {
+  enum dtype from = k->in->dtype, to = k->out->dtype;
+  for (int64_t i = begin; i < end; i++) {
+    if (!dtype_is_float(to)) {
+      k->out->i64[i] = dtype_is_float(from) ? pointwise_truncate(to, k->in->f64[i]) : pointwise_wrap(to, k->in->i64[i]);
+      continue;
+    }
+    double x = dtype_is_float(from)   ? k->in->f64[i]
+               : from == DTYPE_UINT64 ? (double)(uint64_t)k->in->i64[i]
+                                      : (double)k->in->i64[i];
+    k->out->f64[i] = k->narrows ? narrow(k, noise, x) : x;
+  }
+}
+
+static void cast_blocks(void *arg, int64_t first, int64_t last) {
+  const struct cast *k = arg;
+  int64_t n = shape_count(&k->in->shape);
+  for (int64_t b = first; b < last; b++) {
+    struct noise noise = noise_at(k->key, (uint64_t)b);
+    int64_t end = (b + 1) * BLOCK;
+    cast_block(k, b * BLOCK, end < n ? end : n, &noise);
+  }
+}
+
+static bool format_narrows(enum dtype from, enum dtype to) {
+  struct float_format f, t;
+  if (!dtype_float_format(to, &t))
+    return false;
+  if (!dtype_float_format(from, &f))
+    return to != DTYPE_DOUBLE; // an integer
+  return t.bits < f.bits || t.min_exponent > f.min_exponent || t.max < f.max;
+}
+
+static enum assay_status eval_cast(struct op_eval *c, struct assay_error *err) {
+  (void)err;
+  struct cast k = {.in = c->in[0], .out = &c->out[0], .key = c->arith.key, .arith = {.exact = c->arith.exact}};
+  enum dtype to = k.out->dtype;
+  struct float_format format;
+  k.narrows = format_narrows(k.in->dtype, to);
+  if (dtype_float_format(to, &format)) {
+    k.arith.bits = format.bits;
+    k.arith.min_exponent = format.min_exponent;
+    k.arith.max = format.max;
+  }
+  k.saturate = (to == DTYPE_FLOAT8E4M3FN || to == DTYPE_FLOAT8E5M2) && node_int(c->node, "saturate", 1) != 0;
+  int64_t n = shape_count(&k.in->shape);
+  parallel_for(c->threads, (n + BLOCK - 1) / BLOCK, GRAIN_BLOCKS, cast_blocks, &k);
+  return ASSAY_OK;
+}
+
+static enum assay_status infer_cast_to(struct op_infer *c, int64_t number, struct assay_error *err) {
+  enum dtype t;
+  if (!dtype_by_number(number, &t) || dtype_bytes(t) == 0)
+    return op_unsupported(c->node, err, "no cast to type number %lld", (long long)number);
+  if (dtype_bytes(c->in[0]->dtype) == 0)
+    return op_unsupported(c->node, err, "no cast from %s", dtype_name(c->in[0]->dtype));
+  c->out[0].dtype = t;
+  c->out[0].shape = c->in[0]->shape;
+  return ASSAY_OK;
+}
+
+static enum assay_status infer_cast(struct op_infer *c, struct assay_error *err) {
+  return infer_cast_to(c, node_int(c->node, "to", 0), err);
+}
+
+static enum assay_status infer_cast_like(struct op_infer *c, struct assay_error *err) {
+  return infer_cast_to(c, c->in[1]->dtype, err);
+}
+
+// ---- dropout
+
+// Random elements cannot be compared with a candidate's; without any to drop, dropout is the identity.
+static enum assay_status check_dropout(const struct op_infer *c, struct assay_error *err) {
+  bool training = op_has(c, 2) && c->in[2]->bits && c->in[2]->i64[0] != 0;
+  double ratio = !op_has(c, 1) ? 0.5 : c->in[1]->bits ? c->in[1]->f64[0] : 0;
+  if (training && ratio != 0)
+    return op_unsupported(c->node, err, "dropout in training mode is random; set training_mode to false or ratio to 0");
+  return ASSAY_OK;
+}
+
+static enum assay_status infer_dropout(struct op_infer *c, struct assay_error *err) {
+  op_infer_same(c, err);
+  if (c->n_out > 1) {
+    c->out[1].dtype = c->node->op->since < 10 ? c->in[0]->dtype : DTYPE_BOOL;
+    c->out[1].shape = c->in[0]->shape;
+  }
+  return check_dropout(c, err);
+}
+
+static enum assay_status eval_dropout(struct op_eval *c, struct assay_error *err) {
+  struct op_infer infer = op_infer_of(c);
+  enum assay_status status = check_dropout(&infer, err);
+  if (status != ASSAY_OK)
+    return status;
+  copy_elements(c->in[0], &c->out[0]);
+  for (int64_t i = 0; c->n_out > 1 && c->out[1].bits && i < shape_count(&c->out[1].shape); i++) {
+    if (dtype_is_float(c->out[1].dtype))
+      c->out[1].f64[i] = 1;
+    else
+      c->out[1].i64[i] = 1;
+  }
+  return ASSAY_OK;
+}
+
+static const struct op_attr cast_attrs[] = {{"to", ATTR_INT, true, NULL}, {0}};
+static const struct op_attr cast19_attrs[] = {{"saturate", ATTR_INT, false, "1"}, {"to", ATTR_INT, true, NULL}, {0}};
+static const struct op_attr like19_attrs[] = {{"saturate", ATTR_INT, false, "1"}, {0}};
+static const struct op_attr cast24_attrs[] = {
+    {"round_mode", ATTR_STRING, false, "up"}, {"saturate", ATTR_INT, false, "1"}, {"to", ATTR_INT, true, NULL}, {0}};
+static const struct op_attr like24_attrs[] = {
+    {"round_mode", ATTR_STRING, false, "up"}, {"saturate", ATTR_INT, false, "1"}, {0}};
+static const struct op_attr ratio_attrs[] = {{"ratio", ATTR_FLOAT, false, "0.5"}, {0}};
+static const struct op_attr seed_attrs[] = {{"seed", ATTR_INT, false, NULL}, {0}};
+
+#define CAST(SINCE, ATTRS, EXAMPLE)                                                                                    \
+  {                                                                                                                    \
+    OP_ROW("Cast", SINCE, 1, 1, 1, 1, OP_ELEMENTWISE),                                                                 \
+        .attrs = (ATTRS), .infer = infer_cast, .eval = eval_cast,                                                      \
+        .doc =                                                                                                         \
+            "The input as another type, given by its number in ONNX's TensorProto.DataType. Floating types round to "  \
+            "nearest (float8 to its largest value beyond its range unless saturate = 0); to integers towards zero, "   \
+            "wrapping; to bool by comparing with 0.",                                                                  \
+        .example = (EXAMPLE)                                                                                           \
+  }
+#define CAST_LIKE(SINCE, ATTRS, EXAMPLE)                                                                               \
+  {                                                                                                                    \
+    OP_ROW("CastLike", SINCE, 2, 2, 1, 1, OP_ELEMENTWISE),                                                             \
+        .attrs = (ATTRS), .infer = infer_cast_like, .eval = eval_cast,                                                 \
+        .doc = "The first input as the type of the second; see Cast.", .example = (EXAMPLE)                            \
+  }
+#define DROPOUT(SINCE, MAX_IN, ATTRS, EXAMPLE)                                                                         \
+  {                                                                                                                    \
+    OP_ROW("Dropout", SINCE, 1, MAX_IN, 1, 2, OP_MOVEMENT),                                                            \
+        .attrs = (ATTRS), .infer = infer_dropout, .eval = eval_dropout, .cost = cost_nothing,                          \
+        .doc =                                                                                                         \
+            "The input unchanged, and a mask that is true everywhere: dropout as at inference. In training mode only " \
+            "with ratio 0, because random elements cannot be compared.",                                               \
+        .example = (EXAMPLE)                                                                                           \
+  }
+
+static const struct op_def rows[] = {
+    {OP_ROW("Identity", 1, 1, 1, 1, 1, OP_MOVEMENT), .infer = op_infer_same, .eval = eval_identity,
+     .cost = cost_nothing, .expr = "x", .doc = "The input unchanged.",
+     .example = "(float[2,3] a) => (float[2,3] b) { b = Identity(a) }"},
+    CAST(6, cast_attrs, NULL),
+    CAST(19, cast19_attrs, NULL),
+    CAST(24, cast24_attrs, "(float[2,3] a) => (float16[2,3] b) { b = Cast<to = 10>(a) }"),
+    CAST_LIKE(15, NULL, NULL),
+    CAST_LIKE(19, like19_attrs, NULL),
+    CAST_LIKE(24, like24_attrs, "(float[2,3] a, int32[1] b) => (int32[2,3] c) { c = CastLike(a, b) }"),
+    DROPOUT(7, 1, ratio_attrs, NULL),
+    DROPOUT(10, 1, ratio_attrs, NULL),
+    DROPOUT(12, 3, seed_attrs, "(float[2,3] a) => (float[2,3] b) { b, mask = Dropout(a) }"),
+};
+
+const struct op_family ops_convert_family = {"Identity and casts", rows, sizeof rows / sizeof rows[0]};

@@ -1,0 +1,131 @@
+// Comparisons, logic, bits and selection.
+#include <string.h>
+
+#include "ops/families.h"
+#include "ops/pointwise.h"
+
+static enum assay_status infer_logic(struct op_infer *c, struct assay_error *err) {
+  for (int i = 0; i < c->n_in; i++)
+    if (c->in[i]->dtype != DTYPE_BOOL)
+      return op_invalid(c->node, err, "input %d is %s, not bool; insert a Cast", i, dtype_name(c->in[i]->dtype));
+  return op_infer_broadcast(c, err);
+}
+
+static enum assay_status infer_bits(struct op_infer *c, struct assay_error *err) {
+  for (int i = 0; i < c->n_in; i++)
+    if (!dtype_is_integer(c->in[i]->dtype) || c->in[i]->dtype == DTYPE_BOOL)
+      return op_invalid(c->node, err, "input %d is %s, not an integer", i, dtype_name(c->in[i]->dtype));
+  return op_infer_broadcast(c, err);
+}
+
+static enum assay_status infer_where(struct op_infer *c, struct assay_error *err) {
+  if (c->in[0]->dtype != DTYPE_BOOL)
+    return op_invalid(c->node, err, "input 0, the condition, is %s, not bool", dtype_name(c->in[0]->dtype));
+  struct op_infer choices = *c;
+  choices.in = c->in + 1;
+  choices.n_in = 2;
+  enum assay_status status = op_infer_broadcast(&choices, err);
+  if (status != ASSAY_OK)
+    return status;
+  struct shape shape = c->out[0].shape;
+  return shape_broadcast(&shape, &c->in[0]->shape, &c->out[0].shape, err);
+}
+
+static int64_t bits_and(int64_t a, int64_t b, enum dtype t) {
+  return (void)t, a & b;
+}
+static int64_t bits_or(int64_t a, int64_t b, enum dtype t) {
+  return (void)t, a | b;
+}
+static int64_t bits_xor(int64_t a, int64_t b, enum dtype t) {
+  return (void)t, a ^ b;
+}
+static int64_t bits_not(int64_t a, int64_t b, enum dtype t) {
+  return (void)b, (void)t, ~a;
+}
+
+// Shifting by the type's width or more, undefined in C, leaves nothing.
+static int64_t shift_left(int64_t a, int64_t b, enum dtype t) {
+  uint64_t width = 8 * dtype_bytes(t);
+  return (uint64_t)b >= width ? 0 : (int64_t)((uint64_t)a << b);
+}
+
+static int64_t shift_right(int64_t a, int64_t b, enum dtype t) {
+  uint64_t width = 8 * dtype_bytes(t);
+  return (uint64_t)b >= width ? 0 : (int64_t)((uint64_t)a >> b);
+}
+
+static enum assay_status eval_and(struct op_eval *c, struct assay_error *err) {
+  return pointwise_eval_int(c, bits_and, err);
+}
+static enum assay_status eval_or(struct op_eval *c, struct assay_error *err) {
+  return pointwise_eval_int(c, bits_or, err);
+}
+static enum assay_status eval_xor(struct op_eval *c, struct assay_error *err) {
+  return pointwise_eval_int(c, bits_xor, err);
+}
+static enum assay_status eval_not(struct op_eval *c, struct assay_error *err) {
+  return pointwise_eval_int(c, bits_not, err);
+}
+
+static enum assay_status eval_shift(struct op_eval *c, struct assay_error *err) {
+  const char *direction = node_string(c->node, "direction", "");
+  if (strcmp(direction, "LEFT") == 0)
+    return pointwise_eval_int(c, shift_left, err);
+  if (strcmp(direction, "RIGHT") == 0)
+    return pointwise_eval_int(c, shift_right, err);
+  return op_invalid(c->node, err, "direction is \"%s\"; it must be LEFT or RIGHT", direction);
+}
+
+static const struct op_attr shift_attrs[] = {{"direction", ATTR_STRING, true, NULL}, {0}};
+static const struct op_attr isinf_attrs[] = {
+    {"detect_negative", ATTR_INT, false, "1"}, {"detect_positive", ATTR_INT, false, "1"}, {0}};
+
+#define COMPARE(NAME, SINCE, EXPR, DOC)                                                                                \
+  {                                                                                                                    \
+    POINTWISE_BINARY(NAME, SINCE, pointwise_infer_compare, EXPR, DOC),                                                 \
+        .example = "(float[2,3] a, float[3] b) => (bool[2,3] c) { c = " NAME "(a, b) }"                                \
+  }
+#define LOGIC(NAME, EXPR, DOC)                                                                                         \
+  {                                                                                                                    \
+    POINTWISE_BINARY(NAME, 7, infer_logic, EXPR, DOC),                                                                 \
+        .example = "(bool[2,3] a, bool[3] b) => (bool[2,3] c) { c = " NAME "(a, b) }"                                  \
+  }
+#define BITWISE(NAME, EVAL, DOC)                                                                                       \
+  {                                                                                                                    \
+    OP_ROW(NAME, 18, 2, 2, 1, 1, OP_ELEMENTWISE),                                                                      \
+        .infer = infer_bits, .eval = EVAL, .doc = DOC,                                                                 \
+        .example = "(int32[2,3] a, int32[3] b) => (int32[2,3] c) { c = " NAME "(a, b) }"                               \
+  }
+
+static const struct op_def rows[] = {
+    COMPARE("Equal", 7, "x == y", "Whether two tensors are equal, element by element; NaN equals nothing."),
+    COMPARE("Less", 7, "x < y", "Whether the first is less than the second; false with NaN."),
+    COMPARE("LessOrEqual", 12, "x <= y", "Whether the first is at most the second; false with NaN."),
+    COMPARE("Greater", 7, "x > y", "Whether the first is greater than the second; false with NaN."),
+    COMPARE("GreaterOrEqual", 12, "x >= y", "Whether the first is at least the second; false with NaN."),
+    LOGIC("And", "x && y", "Whether both are true."),
+    LOGIC("Or", "x || y", "Whether at least one is true."),
+    LOGIC("Xor", "x != y", "Whether exactly one is true."),
+    {POINTWISE_UNARY("Not", 1, infer_logic, "!x", "Whether the input is false."),
+     .example = "(bool[2,3] a) => (bool[2,3] b) { b = Not(a) }"},
+    {POINTWISE_UNARY("IsNaN", 9, pointwise_infer_compare, "isnan(x)", "Whether the input is not a number."),
+     .example = "(float[2,3] a) => (bool[2,3] b) { b = IsNaN(a) }"},
+    {POINTWISE_UNARY("IsInf", 10, pointwise_infer_compare, "isinf(x) && (x < 0 ? detect_negative : detect_positive)",
+                     "Whether the input is infinite, of a sign that is looked for."),
+     .attrs = isinf_attrs, .example = "(float[2,3] a) => (bool[2,3] b) { b = IsInf<detect_negative = 0>(a) }"},
+    {OP_ROW("Where", 9, 3, 3, 1, 1, OP_ELEMENTWISE), .infer = infer_where, .eval = pointwise_eval,
+     .cost = pointwise_cost, .expr = "x ? y : z",
+     .doc = "The second input where the first (bool) is true, else the third; all broadcast.",
+     .example = "(bool[2,3] a, float[3] b, float c) => (float[2,3] d) { d = Where(a, b, c) }"},
+    {OP_ROW("BitShift", 11, 2, 2, 1, 1, OP_ELEMENTWISE), .attrs = shift_attrs, .infer = infer_bits, .eval = eval_shift,
+     .doc = "The first input shifted by the second, LEFT or RIGHT; bits that leave the type's width are lost.",
+     .example = "(uint8[2,3] a, uint8[3] b) => (uint8[2,3] c) { c = BitShift<direction = \"LEFT\">(a, b) }"},
+    BITWISE("BitwiseAnd", eval_and, "The bits that both inputs have."),
+    BITWISE("BitwiseOr", eval_or, "The bits that at least one input has."),
+    BITWISE("BitwiseXor", eval_xor, "The bits that exactly one input has."),
+    {OP_ROW("BitwiseNot", 18, 1, 1, 1, 1, OP_ELEMENTWISE), .infer = infer_bits, .eval = eval_not,
+     .doc = "The bits that the input lacks.", .example = "(int32[2,3] a) => (int32[2,3] b) { b = BitwiseNot(a) }"},
+};
+
+const struct op_family ops_logic_family = {"Comparison, logic and selection", rows, sizeof rows / sizeof rows[0]};
