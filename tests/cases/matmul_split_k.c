@@ -23,7 +23,21 @@ static float prepare(float x) {
   return x;
 }
 #else
-static inline float prepare(float x) {
+static float prepare(float x) {
+  return x;
+}
+#endif
+
+#ifdef FP16_SUM
+// x rounded to 11 significant bits, or to half precision's subnormal grid of 2^-24; beyond 65504 it is infinite.
+static float partial(float x) {
+  int e;
+  frexpf(x, &e);
+  e = e < -13 ? -13 : e;
+  return e > 16 ? copysignf(INFINITY, x) : ldexpf(rintf(ldexpf(x, 11 - e)), e - 11);
+}
+#else
+static float partial(float x) {
   return x;
 }
 #endif
