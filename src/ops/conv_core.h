@@ -1,0 +1,28 @@
+// The sums of products under a sliding window that Conv and ConvTranspose come down to.
+//
+// Outputs fall into sets that see the same taps (window.h). For each set the work is a matrix product of weights
+// [M, C * taps] and the windows' contents [C * taps, positions]; positions are taken in tiles small enough that the
+// copied contents stay in cache, so that scratch does not grow with the tensor. Narrow products (depthwise ones above
+// all) go through plain loops over the inputs instead, which are also the reference for the other way.
+#ifndef OPS_CONV_CORE_H
+#define OPS_CONV_CORE_H
+
+#include "ops/window.h"
+
+struct conv {
+  int64_t batch, groups;
+  int64_t c, m; // channels of one group: read, written
+  struct window window;
+  bool transposed;
+  // Weights: [groups * m, c, kernel...], or transposed [groups * c, m, kernel...].
+  const double *x, *w, *bias; // bias of groups * m, or NULL
+  double *y;
+  const struct arith *arith;
+  int threads;
+};
+
+enum conv_way { CONV_BEST, CONV_LOOPS, CONV_PRODUCT };
+
+enum assay_status conv_run(const struct conv *c, enum conv_way way, struct assay_error *err);
+
+#endif
