@@ -20,10 +20,6 @@ static enum assay_status eval_identity(struct op_eval *c, struct assay_error *er
   return ASSAY_OK;
 }
 
-static void cost_nothing(const struct op_infer *c, struct op_cost *cost) {
-  (void)c, (void)cost;
-}
-
 // ---- casts
 
 struct cast {
@@ -188,7 +184,7 @@ static const struct op_attr seed_attrs[] = {{"seed", ATTR_INT, false, NULL}, {0}
 #define DROPOUT(SINCE, MAX_IN, ATTRS, EXAMPLE)                                                                         \
   {                                                                                                                    \
     OP_ROW("Dropout", SINCE, 1, MAX_IN, 1, 2, OP_MOVEMENT),                                                            \
-        .attrs = (ATTRS), .infer = infer_dropout, .eval = eval_dropout, .cost = cost_nothing,                          \
+        .attrs = (ATTRS), .infer = infer_dropout, .eval = eval_dropout, .cost = op_cost_none,                          \
         .doc =                                                                                                         \
             "The input unchanged, and a mask that is true everywhere: dropout as at inference. In training mode only " \
             "with ratio 0, because random elements cannot be compared.",                                               \
@@ -197,7 +193,7 @@ static const struct op_attr seed_attrs[] = {{"seed", ATTR_INT, false, NULL}, {0}
 
 static const struct op_def rows[] = {
     {OP_ROW("Identity", 1, 1, 1, 1, 1, OP_MOVEMENT), .infer = op_infer_same, .eval = eval_identity,
-     .cost = cost_nothing, .expr = "x", .doc = "The input unchanged.",
+     .cost = op_cost_none, .expr = "x", .doc = "The input unchanged.",
      .example = "(float[2,3] a) => (float[2,3] b) { b = Identity(a) }"},
     CAST(6, cast_attrs, NULL),
     CAST(19, cast19_attrs, NULL),

@@ -131,6 +131,12 @@ enum assay_status op_unsupported(const struct node *node, struct assay_error *er
     ASSAY_PRINTF(3, 4);                                                       // the same with ASSAY_ERR_UNSUPPORTED
 enum assay_status op_infer_same(struct op_infer *c, struct assay_error *err); // output 0 like input 0
 enum assay_status op_infer_broadcast(struct op_infer *c, struct assay_error *err); // all inputs broadcast; dtype of 0
+// Sets output i, if the node has it; ASSAY_ERR_LIMIT when the rank or the number of elements is beyond what is held.
+enum assay_status op_output(struct op_infer *c, int i, enum dtype dtype, int rank, const int64_t *dims,
+                            struct assay_error *err);
+// shape_axis with the node's place in front of the message.
+enum assay_status op_axis(const struct node *node, int64_t axis, int rank, int *out, struct assay_error *err);
+void op_cost_none(const struct op_infer *c, struct op_cost *cost); // movement: no arithmetic
 // Integers from input i (1-D, constant) or, when the node has no such input, from the attribute; *count is -1 when
 // neither is there. For operators whose attributes became inputs in later versions.
 enum assay_status op_ints(const struct op_infer *c, int i, const char *attribute, int64_t *values, int *count,

@@ -5,12 +5,26 @@
 
 #include "ops/families.h"
 
+// In the order of the operator page.
+// clang-format off
 static const struct op_family *const families[] = {
-    &ops_elementwise_family, &ops_function_family, &ops_activation_family, &ops_logic_family, &ops_convert_family,
+    &ops_elementwise_family,
+    &ops_function_family,
+    &ops_activation_family,
+    &ops_logic_family,
+    &ops_convert_family,
+    &ops_reshape_family,
+    &ops_movement_family,
+    &ops_slice_family,
+    &ops_gather_family,
+    &ops_scatter_family,
+    &ops_constant_family,
     &ops_contraction_family,
-    &ops_softmax_family,
+    &ops_conv_family,
     &ops_reduce_family,
+    &ops_softmax_family,
 };
+// clang-format on
 
 const struct op_family *const *op_families(int *count) {
   *count = (int)(sizeof families / sizeof families[0]);
@@ -81,6 +95,39 @@ enum assay_status op_unsupported(const struct node *node, struct assay_error *er
   return node_error(node, ASSAY_ERR_UNSUPPORTED, err, message);
 }
 
+// Puts the node's place in front of a message that somebody else made.
+static enum assay_status node_prefix(const struct node *node, enum assay_status status, struct assay_error *err) {
+  char place[256];
+  return error_prefix(err, status, "%s: %s: ", source_location_text(&node->at, place), node->op_type);
+}
+
+enum assay_status op_output(struct op_infer *c, int i, enum dtype dtype, int rank, const int64_t *dims,
+                            struct assay_error *err) {
+  if (i >= c->n_out)
+    return ASSAY_OK;
+  if (rank > SHAPE_MAX_RANK) {
+    enum assay_status status = error_set(err, ASSAY_ERR_LIMIT, "output %d would have %d dimensions; %d are supported",
+                                         i, rank, SHAPE_MAX_RANK);
+    return node_prefix(c->node, status, err);
+  }
+  struct shape shape = shape_of(rank, dims);
+  enum assay_status status = shape_check(&shape, err);
+  if (status != ASSAY_OK)
+    return node_prefix(c->node, status, err);
+  c->out[i].dtype = dtype;
+  c->out[i].shape = shape;
+  return ASSAY_OK;
+}
+
+enum assay_status op_axis(const struct node *node, int64_t axis, int rank, int *out, struct assay_error *err) {
+  enum assay_status status = shape_axis(axis, rank, out, err);
+  return status == ASSAY_OK ? status : node_prefix(node, status, err);
+}
+
+void op_cost_none(const struct op_infer *c, struct op_cost *cost) {
+  (void)c, (void)cost;
+}
+
 enum assay_status op_infer_same(struct op_infer *c, struct assay_error *err) {
   (void)err;
   c->out[0].dtype = c->in[0]->dtype;
@@ -98,11 +145,8 @@ enum assay_status op_infer_broadcast(struct op_infer *c, struct assay_error *err
                         dtype_name(c->in[0]->dtype));
     struct shape joint;
     enum assay_status status = shape_broadcast(&shape, &c->in[i]->shape, &joint, err);
-    if (status != ASSAY_OK) {
-      char place[256];
-      return error_prefix(err, status, "%s: %s: input %d: ", source_location_text(&c->node->at, place),
-                          c->node->op_type, i);
-    }
+    if (status != ASSAY_OK)
+      return node_prefix(c->node, status, err);
     shape = joint;
   }
   c->out[0].dtype = c->in[0]->dtype;
