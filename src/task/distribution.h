@@ -1,20 +1,46 @@
 // How a task's inputs are drawn, and the probes that replace the declared draw.
 //
 //   spec      := base ("*" "uniform_scalar(" number "," number ")")? modifier*
-//   base      := uniform(a, b) | normal(mean, std) | constant(c) | integers(lo, hi) | labels(count) | bernoulli(p) | signs()
-//                (integers and labels: lo <= v < hi; arguments are numbers or symbols of the workload)
+//   base      := uniform(a, b) | normal(mean, std) | slash(scale) | constant(c) | integers(lo, hi) | labels(count)
+//              | bernoulli(p) | signs()
+//                (integers and labels: lo <= v < hi; arguments are numbers or symbols of the workload; slash is a
+//                uniform number in [-scale, scale) over one in (0, 1]: so heavy-tailed that a few elements carry any
+//                norm)
 //   modifier  := static        a weight: a plan may prepare it once
 //              | symmetric     (a + a^T) / 2 over the last two dimensions
 //              | triu | tril   the other triangle is zero
 //              | softmax       softmax over the last dimension of the draw
 //              | fixed         probes keep the declared distribution (labels, masks, probabilities)
+//
+// Every element is a pure function of (key, input, element), made of Philox words and IEEE double operations only
+// (+ - * / sqrt, floor, scaling by powers of two), so that another device can make the same bits. With
+// word(s, i) = philox4x32(key, i >> 2, j << 32 | s)[i & 3] for element i (row-major) of input j:
+//
+//   unit(w)        (w >> 8) * 2^-24
+//   uniform        a + (b - a) * unit(word(0, i))
+//   normal         mean + std * z, where elements 2p and 2p + 1 share r = sqrt(-2 log((word(0, 2p) + 1) * 2^-32)) and
+//   the
+//                  angle t = word(0, 2p + 1) * 2^-32 turns (Box and Muller 1958): z = r cos(t) and r sin(t)
+//   slash          scale * (2 unit(word(0, i)) - 1) / ((word(1, i) >> 8) + 1) * 2^24
+//   integers       lo + (word(0, i) * (hi - lo) >> 32)
+//   bernoulli      word(0, i) * 2^-32 < p; signs: -1 where word(0, i) has its top bit, else 1
+//   uniform_scalar lo + (hi - lo) * unit(word(2, 0)), times each element
+//   row_scales     t = -12 + 24 * unit(word(3, row)); the element times (1 + t - floor(t)) * 2^floor(t)
+//   special        word(4, k) * count >> 32 is the element that becomes NaN (k = 0), +Inf (1), -Inf (2), in this order
+//
+// log, cos, sin and exp (for softmax) are the polynomials of task/exact_math.h. The result is rounded once, to the
+// input's type. What a probe draws: zero_mean normal(0, 1); row_scales the same times the row's factor (a row: the last
+// dimension); heavy_mean normal(1000, 1); integers integers(-4, 5); near_overflow uniform(-m, m) with the task's m;
+// subnormal uniform(-1, 1) times the smallest normal number of the type; special normal(0, 1).
 #ifndef TASK_DISTRIBUTION_H
 #define TASK_DISTRIBUTION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/error.h"
+#include "graph/dtype.h"
 #include "graph/shape.h"
 
 // X(enumerator, name, what it draws and what it catches)
@@ -32,13 +58,15 @@ enum probe {
 #define PROBE_ENUM(name, text, doc) PROBE_##name,
   PROBES(PROBE_ENUM)
 #undef PROBE_ENUM
-  PROBE_COUNT
+      PROBE_COUNT
 };
 const char *probe_name(enum probe p);
+bool probe_by_name(const char *name, size_t len, enum probe *out);
 
 enum distribution_kind {
   DIST_UNIFORM,
   DIST_NORMAL,
+  DIST_SLASH,
   DIST_CONSTANT,
   DIST_INTEGERS,
   DIST_BERNOULLI,
@@ -47,12 +75,36 @@ enum distribution_kind {
 
 struct distribution {
   enum distribution_kind kind;
-  double a, b; // parameters; of DIST_INTEGERS: lo, hi unless symbolic
+  double a, b;                     // parameters; of DIST_INTEGERS: lo, hi unless symbolic
   const char *a_symbol, *b_symbol; // NULL or the workload's symbol that gives the number
-  bool scaled; // times one uniform draw in [scale_lo, scale_hi) for the whole tensor
+  bool scaled;                     // times one uniform draw in [scale_lo, scale_hi) for the whole tensor
   double scale_lo, scale_hi;
   bool is_static, symmetric, triu, tril, softmax, fixed;
   const char *text; // as written
 };
+
+// Reads a specification; strings go into the arena. ASSAY_ERR_SYNTAX or _INVALID quote the text and say what is wrong.
+enum assay_status distribution_parse(const char *text, struct arena *arena, struct distribution *out,
+                                     struct assay_error *err);
+
+// ASSAY_ERR_INVALID when this distribution cannot fill a tensor of this type or rank (symmetric needs a matrix, a
+// float distribution needs a float type).
+enum assay_status distribution_check(const struct distribution *d, enum dtype dtype, int rank, struct assay_error *err);
+
+// One tensor to draw.
+struct draw_request {
+  const struct distribution *distribution;
+  double a, b; // its parameters, symbols resolved
+  enum dtype dtype;
+  struct shape shape;
+  enum probe probe;
+  double near_overflow; // the magnitude of that probe
+  uint64_t key;
+  int input; // j
+  int threads;
+};
+
+// Fills dst (shape_count elements of dtype). Cannot fail: needs no memory.
+void distribution_draw(const struct draw_request *r, void *dst);
 
 #endif

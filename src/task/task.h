@@ -5,12 +5,15 @@
 //   assay.title                 one line
 //   assay.origin                where it comes from
 //   assay.workload.NAME         "M=1024, K=8192"; NAME is small, full, or ragged0, ragged1, ... (probe shapes)
-//   assay.input.X               distribution of input X, e.g. "uniform(-1, 1)", "normal(0, 1) static" (grammar: distribution.h)
-//   assay.contract              "fp32", "tf32", "fp16" or "bf16"
-//   assay.probes                probes that apply beside the default ones, or "-name" for those that do not
+//   assay.input.X               distribution of input X, e.g. "uniform(-1, 1)", "normal(0, 1) static" (grammar:
+//   distribution.h) assay.contract              "fp32", "tf32", "fp16" or "bf16" assay.probes                probes
+//   that apply beside the default ones, or "-name" for those that do not. All but
+//                               near_overflow and special are default; near_overflow(1e17) names the magnitude that a
+//                               straightforward implementation survives; special is for tasks whose operators say
+//                               unambiguously what becomes of NaN and infinities
 //   assay.published.input.X     the published suite's distribution, where the default form repairs it
 //   assay.repair                what the default form changes and why, one sentence
-//   assay.lint.allow            findings that are inherent in the task, with the reason
+//   assay.lint.allow            findings that are inherent in the task, with the reason: "affine: why; zeros: why"
 //   assay.allclose              "rtol, atol" of the published suite
 #ifndef TASK_TASK_H
 #define TASK_TASK_H
@@ -31,8 +34,8 @@ struct workload {
 };
 
 struct contract {
-  const char *name; // "fp32"
-  struct arith arith; // how a straightforward implementation computes; key 0
+  const char *name;      // "fp32"
+  struct arith arith;    // how a straightforward implementation computes; key 0
   double u_out, eta_out; // rounding of outputs: see compare.h
 };
 
@@ -44,36 +47,41 @@ struct task_input {
 struct task {
   struct model model; // owns all strings below
   const char *name, *title, *path;
-  bool as_published; // the form in force
-  bool repaired; // the two forms differ
+  bool as_published;  // the form in force
+  bool repaired;      // the two forms differ
   const char *repair; // or NULL
   struct contract contract;
   double rtol, atol;
   int n_inputs, n_outputs, n_workloads;
-  struct task_input *inputs; // in the order of the graph's inputs
+  struct task_input *inputs;  // in the order of the graph's inputs
   struct workload *workloads; // small first, full second, then ragged ones
-  unsigned probes; // bit i: enum probe i applies
-  char hash[65]; // SHA-256 of the file
+  unsigned probes;            // bit i: enum probe i applies; PROBE_DECLARED always does
+  double near_overflow;       // magnitude of PROBE_NEAR_OVERFLOW's inputs, 0 when it does not apply
+  char hash[65];              // SHA-256 of the file
 };
 
 // Reads and checks a task file. ASSAY_ERR_SYNTAX/_INVALID name the file and the key or line.
 enum assay_status task_read(const char *path, bool as_published, struct task *out, struct assay_error *err);
 void task_release(struct task *t);
 
+// The same from memory; `path` is for messages only. Text or binary.
+enum assay_status task_parse(const char *text, size_t len, const char *path, bool as_published, struct task *out,
+                             struct assay_error *err);
+
 // The file for a name ("kernelbench/1/19", or an existing path), under the directory of suites. Heap string.
 // ASSAY_ERR_NOT_FOUND says what is there.
 enum assay_status task_find(const char *root, const char *name, char **path, struct assay_error *err);
 
 // The files of a suite or level ("kernelbench", "kernelbench/1"), in the order of their numbers; NULL: all.
-// paths[i] and paths are heap memory: task_list_release.
+// A pattern that names one task gives that one. paths[i] and paths are heap memory: task_list_release.
 enum assay_status task_list(const char *root, const char *pattern, char ***paths, int *count, struct assay_error *err);
 void task_list_release(char **paths, int count);
 
 const struct workload *task_workload(const struct task *t, const char *name); // NULL: none
 
 // A workload written on the command line: a name, or "M=3, N=4" (every symbol of the task must be bound).
-enum assay_status task_parse_workload(const struct task *t, const char *text, struct arena *arena,
-                                      struct workload *out, struct assay_error *err);
+enum assay_status task_parse_workload(const struct task *t, const char *text, struct arena *arena, struct workload *out,
+                                      struct assay_error *err);
 
 // dtype and shape of the graph's inputs under a workload: n_inputs arrays without data.
 enum assay_status task_input_shapes(const struct task *t, const struct workload *w, struct array *inputs,
@@ -82,8 +90,8 @@ enum assay_status task_input_shapes(const struct task *t, const struct workload 
 // Least work of a workload: what any implementation must read, write and compute.
 struct task_cost {
   double input_bytes, output_bytes, weight_bytes; // weights: the static inputs, counted in input_bytes too
-  double flops, contraction_flops;
-  int64_t largest_elements; // of any input or output
+  double flops, contraction_flops; // outside contractions, and in them (see struct op_cost): their sum is all
+  int64_t largest_elements;        // of any input or output
 };
 enum assay_status task_cost(const struct task *t, const struct workload *w, struct task_cost *out,
                             struct assay_error *err);

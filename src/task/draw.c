@@ -1,0 +1,270 @@
+// Drawing the elements of a tensor. distribution.h documents which Philox words make which element; this file is that
+// definition in code. Nothing here allocates, so a draw cannot fail.
+#include <math.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "base/rng.h"
+#include "task/distribution.h"
+#include "task/exact_math.h"
+
+// The streams of one input: which kind of Philox words.
+enum { STREAM_VALUE = 0, STREAM_SECOND = 1, STREAM_SCALE = 2, STREAM_ROW = 3, STREAM_SPECIAL = 4 };
+enum { CHUNK = 256, CHUNKS_PER_PIECE = 64, N_SPECIAL = 3 };
+
+// A request with everything decided: which base distribution, with which parameters, times what.
+struct drawing {
+  const struct draw_request *r;
+  enum distribution_kind kind;
+  double a, b, scale;
+  bool scaled, row_scales;
+  int64_t columns, rows; // the last two extents (1 where the tensor has fewer dimensions)
+  void *dst;
+};
+
+static void words(const struct drawing *d, int stream, int64_t block, uint32_t out[4]) {
+  philox4x32(d->r->key, (uint64_t)block, (uint64_t)d->r->input << 32 | (unsigned)stream, out);
+}
+
+static double unit(uint32_t word) {
+  return (double)(word >> 8) * 0x1p-24;
+}
+
+static void normal_pair(const uint32_t *w, double out[2]) {
+  double r = sqrt(-2 * exact_log(((double)w[0] + 1) * 0x1p-32));
+  double c, s;
+  exact_cos_sin(w[1], &c, &s);
+  out[0] = r * c;
+  out[1] = r * s;
+}
+
+static void slash_block(const struct drawing *d, int64_t block, const uint32_t *w, double out[4]) {
+  uint32_t v[4];
+  words(d, STREAM_SECOND, block, v);
+  for (int i = 0; i < 4; i++)
+    out[i] = d->a * (2 * unit(w[i]) - 1) / (((double)(v[i] >> 8) + 1) * 0x1p-24);
+}
+
+// Elements 4 block .. 4 block + 3 of the base distribution.
+static void base_block(const struct drawing *d, int64_t block, double out[4]) {
+  uint32_t w[4];
+  words(d, STREAM_VALUE, block, w);
+  switch (d->kind) {
+  case DIST_UNIFORM:
+    for (int i = 0; i < 4; i++)
+      out[i] = d->a + (d->b - d->a) * unit(w[i]);
+    break;
+  case DIST_NORMAL:
+    normal_pair(w, out);
+    normal_pair(w + 2, out + 2);
+    for (int i = 0; i < 4; i++)
+      out[i] = d->a + d->b * out[i];
+    break;
+  case DIST_SLASH:
+    slash_block(d, block, w, out);
+    break;
+  case DIST_CONSTANT:
+    for (int i = 0; i < 4; i++)
+      out[i] = d->a;
+    break;
+  case DIST_INTEGERS: {
+    uint64_t range = (uint64_t)(d->b - d->a);
+    for (int i = 0; i < 4; i++)
+      out[i] = d->a + (double)(w[i] * range >> 32);
+    break;
+  }
+  case DIST_BERNOULLI:
+    for (int i = 0; i < 4; i++)
+      out[i] = (double)w[i] * 0x1p-32 < d->a;
+    break;
+  case DIST_SIGNS:
+    for (int i = 0; i < 4; i++)
+      out[i] = w[i] >> 31 ? -1 : 1;
+    break;
+  }
+}
+
+static double row_factor(const struct drawing *d, int64_t row) {
+  uint32_t w[4];
+  words(d, STREAM_ROW, row >> 2, w);
+  double t = -12 + 24 * unit(w[row & 3]), k = floor(t);
+  return ldexp(1 + (t - k), (int)k);
+}
+
+// Elements [first, first + n) of the draw before modifiers.
+static void plain(const struct drawing *d, int64_t first, int64_t n, double *out) {
+  for (int64_t i = 0; i < n;) {
+    double four[4];
+    int64_t at = first + i, lane = at & 3;
+    base_block(d, at >> 2, four);
+    for (; lane < 4 && i < n; lane++)
+      out[i++] = four[lane];
+  }
+  if (d->scaled)
+    for (int64_t i = 0; i < n; i++)
+      out[i] *= d->scale;
+  if (d->row_scales) {
+    int64_t row = -1;
+    double factor = 1;
+    for (int64_t i = 0; i < n; i++) {
+      if ((first + i) / d->columns != row)
+        factor = row_factor(d, row = (first + i) / d->columns);
+      out[i] *= factor;
+    }
+  }
+}
+
+// symmetric, triu and tril look at the element's place in its matrix.
+static void matrix_modifiers(const struct drawing *d, int64_t first, int64_t n, double *out) {
+  const struct distribution *spec = d->r->distribution;
+  int64_t matrix = d->rows * d->columns;
+  for (int64_t i = 0; i < n; i++) {
+    int64_t at = first + i, base = at / matrix * matrix, row = (at - base) / d->columns,
+            column = (at - base) % d->columns;
+    if ((spec->triu && row > column) || (spec->tril && row < column)) {
+      out[i] = 0;
+    } else if (spec->symmetric && row != column && d->rows == d->columns) {
+      double mirrored;
+      plain(d, base + column * d->columns + row, 1, &mirrored);
+      // Addition commutes, so both elements of a pair get the same bits.
+      out[i] = (out[i] + mirrored) / 2;
+    }
+  }
+}
+
+static void store(const struct drawing *d, int64_t first, int64_t n, const double *values) {
+  char *dst = (char *)d->dst + (size_t)first * dtype_bytes(d->r->dtype);
+  if (dtype_is_float(d->r->dtype)) {
+    dtype_from_f64(d->r->dtype, values, n, dst);
+    return;
+  }
+  int64_t whole[CHUNK];
+  for (int64_t i = 0; i < n; i++)
+    whole[i] = (int64_t)values[i];
+  dtype_from_i64(d->r->dtype, whole, n, dst);
+}
+
+// Body over chunks of CHUNK elements.
+static void draw_chunks(void *arg, int64_t begin, int64_t end) {
+  const struct drawing *d = arg;
+  int64_t count = shape_count(&d->r->shape);
+  const struct distribution *spec = d->r->distribution;
+  for (int64_t chunk = begin; chunk < end; chunk++) {
+    double values[CHUNK];
+    int64_t first = chunk * CHUNK, n = count - first < CHUNK ? count - first : CHUNK;
+    plain(d, first, n, values);
+    if (spec->symmetric || spec->triu || spec->tril)
+      matrix_modifiers(d, first, n, values);
+    store(d, first, n, values);
+  }
+}
+
+// Body over rows: softmax needs a whole row, drawn three times (greatest value, sum, result) rather than kept.
+static void draw_softmax_rows(void *arg, int64_t begin, int64_t end) {
+  const struct drawing *d = arg;
+  double values[CHUNK];
+  for (int64_t row = begin; row < end; row++) {
+    int64_t start = row * d->columns;
+    double greatest = -INFINITY, sum = 0;
+    for (int pass = 0; pass < 3; pass++)
+      for (int64_t i = 0; i < d->columns; i += CHUNK) {
+        int64_t n = d->columns - i < CHUNK ? d->columns - i : CHUNK;
+        plain(d, start + i, n, values);
+        for (int64_t k = 0; k < n; k++) {
+          if (pass == 0)
+            greatest = values[k] > greatest ? values[k] : greatest;
+          else if (pass == 1)
+            sum += exact_exp(values[k] - greatest);
+          else
+            values[k] = exact_exp(values[k] - greatest) / sum;
+        }
+        if (pass == 2)
+          store(d, start + i, n, values);
+      }
+  }
+}
+
+// What the request's probe draws instead of the declared distribution.
+static void choose(struct drawing *d) {
+  const struct draw_request *r = d->r;
+  const struct distribution *spec = r->distribution;
+  d->kind = spec->kind;
+  d->a = r->a;
+  d->b = r->b;
+  d->scaled = spec->scaled;
+  bool kept = spec->fixed || !dtype_is_float(r->dtype) || (spec->is_static && r->probe != PROBE_INTEGERS);
+  if (kept || r->probe == PROBE_DECLARED)
+    return;
+  d->scaled = false;
+  d->kind = DIST_NORMAL;
+  d->a = 0;
+  d->b = 1;
+  struct float_format format;
+  switch (r->probe) {
+  case PROBE_ROW_SCALES:
+    d->row_scales = true;
+    break;
+  case PROBE_HEAVY_MEAN:
+    d->a = 1000;
+    break;
+  case PROBE_INTEGERS:
+    d->kind = DIST_INTEGERS;
+    d->a = -4;
+    d->b = 5;
+    break;
+  case PROBE_NEAR_OVERFLOW:
+    d->kind = DIST_UNIFORM;
+    d->a = -r->near_overflow;
+    d->b = r->near_overflow;
+    break;
+  case PROBE_SUBNORMAL:
+    d->kind = DIST_UNIFORM;
+    dtype_float_format(r->dtype, &format);
+    d->b = ldexp(1, format.min_exponent);
+    d->a = -d->b;
+    break;
+  default:
+    break;
+  }
+}
+
+static bool takes_special(const struct draw_request *r) {
+  const struct distribution *spec = r->distribution;
+  return r->probe == PROBE_SPECIAL && dtype_is_float(r->dtype) && !spec->fixed && !spec->is_static;
+}
+
+static void put_special(const struct drawing *d) {
+  static const double values[N_SPECIAL] = {NAN, INFINITY, -INFINITY};
+  uint32_t w[4];
+  words(d, STREAM_SPECIAL, 0, w);
+  uint64_t count = (uint64_t)shape_count(&d->r->shape);
+  for (int k = 0; k < N_SPECIAL; k++) {
+    // count may be beyond 32 bits: the product's high part by halves.
+    uint64_t low = w[k] * (count & UINT32_MAX), at = w[k] * (count >> 32) + (low >> 32);
+    store(d, (int64_t)at, 1, &values[k]);
+  }
+}
+
+void distribution_draw(const struct draw_request *r, void *dst) {
+  struct drawing d = {.r = r, .rows = 1, .columns = 1, .dst = dst};
+  int rank = r->shape.rank;
+  int64_t count = shape_count(&r->shape);
+  if (count == 0)
+    return;
+  if (rank > 0)
+    d.columns = r->shape.dims[rank - 1];
+  if (rank > 1)
+    d.rows = r->shape.dims[rank - 2];
+  choose(&d);
+  if (d.scaled) {
+    uint32_t w[4];
+    words(&d, STREAM_SCALE, 0, w);
+    d.scale = r->distribution->scale_lo + (r->distribution->scale_hi - r->distribution->scale_lo) * unit(w[0]);
+  }
+  if (r->distribution->softmax)
+    parallel_for(r->threads, count / d.columns, 1, draw_softmax_rows, &d);
+  else
+    parallel_for(r->threads, (count + CHUNK - 1) / CHUNK, CHUNKS_PER_PIECE, draw_chunks, &d);
+  if (takes_special(r))
+    put_special(&d);
+}

@@ -1,0 +1,86 @@
+// Elementary functions from IEEE double operations alone, so that a draw has the same bits on every machine and every
+// device, whatever its mathematical library does. Good to about 1e-15, which is more than a draw needs; the order of
+// operations below is the definition (no contraction into fused multiply-adds).
+#ifndef TASK_EXACT_MATH_H
+#define TASK_EXACT_MATH_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define EXACT_LN2 0.69314718055994530942
+#define EXACT_TAU 6.28318530717958647693
+
+// The natural logarithm of a normal, positive x: x = m 2^e with m in [sqrt(1/2), sqrt(2)), and
+// log m = 2 artanh(s) with s = (m - 1) / (m + 1).
+static inline double exact_log(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  // Subtracting the bits of sqrt(1/2) makes the exponent field count from there.
+  int64_t shifted = (int64_t)(bits - UINT64_C(0x3FE6A09E667F3BCD));
+  int64_t e = shifted >> 52;
+  bits -= (uint64_t)e << 52;
+  double m;
+  memcpy(&m, &bits, sizeof m);
+  double s = (m - 1) / (m + 1), z = s * s;
+  double p = 1.0 / 19;
+  p = p * z + 1.0 / 17;
+  p = p * z + 1.0 / 15;
+  p = p * z + 1.0 / 13;
+  p = p * z + 1.0 / 11;
+  p = p * z + 1.0 / 9;
+  p = p * z + 1.0 / 7;
+  p = p * z + 1.0 / 5;
+  p = p * z + 1.0 / 3;
+  p = p * z + 1;
+  return (double)e * EXACT_LN2 + 2 * s * p;
+}
+
+// Cosine and sine of w * 2^-32 turns: the nearest quarter turn is taken off exactly, the rest by Taylor's series.
+static inline void exact_cos_sin(uint32_t w, double *cosine, double *sine) {
+  uint32_t quarter = (w + UINT32_C(0x20000000)) >> 30;
+  double d = (double)(int32_t)(w - (quarter << 30)) * 0x1p-32; // in [-1/8, 1/8) turns
+  double a = d * EXACT_TAU, z = a * a;
+  double s = 1.0 / 6227020800.0;
+  s = s * z - 1.0 / 39916800;
+  s = s * z + 1.0 / 362880;
+  s = s * z - 1.0 / 5040;
+  s = s * z + 1.0 / 120;
+  s = s * z - 1.0 / 6;
+  s = s * z + 1;
+  s = s * a;
+  double c = 1.0 / 479001600;
+  c = c * z - 1.0 / 3628800;
+  c = c * z + 1.0 / 40320;
+  c = c * z - 1.0 / 720;
+  c = c * z + 1.0 / 24;
+  c = c * z - 0.5;
+  c = c * z + 1;
+  *cosine = quarter == 0 ? c : quarter == 1 ? -s : quarter == 2 ? -c : s;
+  *sine = quarter == 0 ? s : quarter == 1 ? c : quarter == 2 ? -s : -c;
+}
+
+// exp(x) for x <= 0; 0 below -700.
+static inline double exact_exp(double x) {
+  if (x < -700)
+    return 0;
+  double k = floor(x * 1.44269504088896340736 + 0.5);
+  double r = x - k * EXACT_LN2;
+  double p = 1.0 / 6227020800.0;
+  p = p * r + 1.0 / 479001600;
+  p = p * r + 1.0 / 39916800;
+  p = p * r + 1.0 / 3628800;
+  p = p * r + 1.0 / 362880;
+  p = p * r + 1.0 / 40320;
+  p = p * r + 1.0 / 5040;
+  p = p * r + 1.0 / 720;
+  p = p * r + 1.0 / 120;
+  p = p * r + 1.0 / 24;
+  p = p * r + 1.0 / 6;
+  p = p * r + 0.5;
+  p = p * r + 1;
+  p = p * r + 1;
+  return ldexp(p, (int)k);
+}
+
+#endif

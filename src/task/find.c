@@ -1,0 +1,218 @@
+// Names of tasks and the files they stand for: "kernelbench/1/19" is kernelbench/level1/019_*.onnxtxt under the root.
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "task/task.h"
+
+enum { MAX_DEPTH = 8, MAX_TASKS = 1 << 16 };
+
+struct listing {
+  char **paths;
+  int count, capacity;
+};
+
+void task_list_release(char **paths, int count) {
+  for (int i = 0; i < count; i++)
+    base_free(paths[i]);
+  base_free(paths);
+}
+
+static enum assay_status add(struct listing *l, char *path, struct assay_error *err) {
+  if (l->count == MAX_TASKS)
+    return error_set(err, ASSAY_ERR_LIMIT, "more than %d tasks below one folder", MAX_TASKS);
+  if (l->count == l->capacity) {
+    int capacity = l->capacity ? 2 * l->capacity : 64;
+    char **grown = base_realloc(l->paths, (size_t)capacity * sizeof *grown);
+    if (!grown)
+      return error_nomem(err, "a list of tasks");
+    l->paths = grown;
+    l->capacity = capacity;
+  }
+  l->paths[l->count++] = path;
+  return ASSAY_OK;
+}
+
+static char *join(const char *folder, const char *name) {
+  size_t n = strlen(folder), m = strlen(name);
+  char *path = base_alloc(n + m + 2);
+  if (path)
+    snprintf(path, n + m + 2, "%s/%s", folder, name);
+  return path;
+}
+
+static bool is_task_file(const char *name) {
+  size_t n = strlen(name);
+  return (n > 8 && strcmp(name + n - 8, ".onnxtxt") == 0) || (n > 5 && strcmp(name + n - 5, ".onnx") == 0);
+}
+
+static bool is_folder(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool is_file(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static enum assay_status walk(const char *folder, int depth, struct listing *l, struct assay_error *err);
+
+static enum assay_status walk_entry(const char *folder, const char *name, int depth, struct listing *l,
+                                    struct assay_error *err) {
+  char *path = join(folder, name);
+  if (!path)
+    return error_nomem(err, "a list of tasks");
+  enum assay_status status = ASSAY_OK;
+  if (is_folder(path)) {
+    status = walk(path, depth + 1, l, err);
+  } else if (is_task_file(name)) {
+    status = add(l, path, err);
+    if (!status)
+      path = NULL; // the list's now
+  }
+  base_free(path);
+  return status;
+}
+
+static enum assay_status walk(const char *folder, int depth, struct listing *l, struct assay_error *err) {
+  if (depth > MAX_DEPTH)
+    return error_set(err, ASSAY_ERR_LIMIT, "%s: folders are nested more than %d deep", folder, MAX_DEPTH);
+  DIR *dir = opendir(folder);
+  if (!dir)
+    return error_set(err, errno == ENOENT ? ASSAY_ERR_NOT_FOUND : ASSAY_ERR_IO, "%s: %s", folder, strerror(errno));
+  enum assay_status status = ASSAY_OK;
+  for (struct dirent *e; !status && (e = readdir(dir));)
+    if (e->d_name[0] != '.')
+      status = walk_entry(folder, e->d_name, depth, l, err);
+  closedir(dir);
+  return status;
+}
+
+static int by_number(const void *a, const void *b) {
+  return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool all_digits(const char *s, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (!isdigit((unsigned char)s[i]))
+      return false;
+  return n > 0;
+}
+
+// The folder for the first `n` components of a name: a component of digits behind the suite is a level.
+static enum assay_status name_folder(const char *root, const char *name, size_t n, struct buf *out,
+                                     struct assay_error *err) {
+  buf_puts(out, root);
+  for (size_t at = 0, part = 0; at < n; part++) {
+    size_t len = strcspn(name + at, "/");
+    if (len > n - at)
+      len = n - at;
+    if (len > 0)
+      buf_printf(out, part > 0 && all_digits(name + at, len) ? "/level%.*s" : "/%.*s", (int)len, name + at);
+    at += len + 1;
+  }
+  return buf_status(out, err);
+}
+
+// Whether a file name is the task that the last component of a name means: its number, or its words.
+static bool matches(const char *file, const char *wanted) {
+  if (!is_task_file(file))
+    return false;
+  size_t stem = (size_t)(strrchr(file, '.') - file);
+  size_t digits = strspn(file, "0123456789");
+  bool numbered = digits > 0 && file[digits] == '_';
+  size_t n = strlen(wanted);
+  if (all_digits(wanted, n))
+    return numbered && strtol(file, NULL, 10) == strtol(wanted, NULL, 10);
+  size_t skip = numbered ? digits + 1 : 0;
+  return (stem == n && memcmp(file, wanted, n) == 0) || (stem - skip == n && memcmp(file + skip, wanted, n) == 0);
+}
+
+// What a folder holds, for a message: "001_square_matmul.onnxtxt ... 100_hinge_loss.onnxtxt (100 tasks)".
+static enum assay_status describe_missing(const char *root, const char *name, struct assay_error *err) {
+  struct listing l = {0};
+  struct assay_error ignored = {0};
+  enum assay_status status;
+  if (walk(root, 0, &l, &ignored) != ASSAY_OK || l.count == 0) {
+    status = error_set(err, ASSAY_ERR_NOT_FOUND, "no task '%.120s': there are no task files under %.200s", name, root);
+  } else {
+    qsort(l.paths, (size_t)l.count, sizeof *l.paths, by_number);
+    status = error_set(err, ASSAY_ERR_NOT_FOUND,
+                       "no task '%.120s': %d tasks are there, from %.150s to %.150s; `assay tasks` lists their names "
+                       "(kernelbench/1/19 is number 19 of level 1)",
+                       name, l.count, l.paths[0], l.paths[l.count - 1]);
+  }
+  task_list_release(l.paths, l.count);
+  return status;
+}
+
+static enum assay_status find_in(const char *folder, const char *wanted, char **path, struct assay_error *err) {
+  DIR *dir = opendir(folder);
+  if (!dir)
+    return ASSAY_OK; // *path stays NULL: the caller says what is there
+  enum assay_status status = ASSAY_OK;
+  for (struct dirent *e; !status && !*path && (e = readdir(dir));)
+    if (matches(e->d_name, wanted)) {
+      *path = join(folder, e->d_name);
+      status = *path ? ASSAY_OK : error_nomem(err, "a task's path");
+    }
+  closedir(dir);
+  return status;
+}
+
+enum assay_status task_find(const char *root, const char *name, char **path, struct assay_error *err) {
+  if (is_file(name)) {
+    *path = base_strndup(name, strlen(name));
+    return *path ? ASSAY_OK : error_nomem(err, "a task's path");
+  }
+  const char *slash = strrchr(name, '/');
+  if (!slash || slash[1] == '\0')
+    return describe_missing(root, name, err);
+  struct buf folder;
+  buf_init(&folder);
+  char *found = NULL;
+  enum assay_status status = name_folder(root, name, (size_t)(slash - name), &folder, err);
+  if (!status)
+    status = find_in(buf_str(&folder), slash + 1, &found, err);
+  if (!status && !found)
+    status = describe_missing(root, name, err);
+  if (!status)
+    *path = found;
+  buf_release(&folder);
+  return status;
+}
+
+enum assay_status task_list(const char *root, const char *pattern, char ***paths, int *count, struct assay_error *err) {
+  struct listing l = {0};
+  struct buf folder;
+  buf_init(&folder);
+  enum assay_status status = name_folder(root, pattern ? pattern : "", pattern ? strlen(pattern) : 0, &folder, err);
+  if (!status && is_folder(buf_str(&folder))) {
+    status = walk(buf_str(&folder), 0, &l, err);
+  } else if (!status && pattern && is_folder(pattern)) {
+    status = walk(pattern, 0, &l, err);
+  } else if (!status) {
+    char *one = NULL;
+    status = task_find(root, pattern ? pattern : "", &one, err);
+    if (!status && (status = add(&l, one, err)))
+      base_free(one);
+  }
+  if (!status && l.count == 0)
+    status = error_set(err, ASSAY_ERR_NOT_FOUND, "%.300s has no task files (*.onnxtxt, *.onnx)", buf_str(&folder));
+  buf_release(&folder);
+  if (status) {
+    task_list_release(l.paths, l.count);
+    return status;
+  }
+  qsort(l.paths, (size_t)l.count, sizeof *l.paths, by_number);
+  *paths = l.paths;
+  *count = l.count;
+  return ASSAY_OK;
+}

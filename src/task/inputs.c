@@ -1,0 +1,87 @@
+// What a workload makes of a task: shapes, cost, and the inputs themselves.
+#include <string.h>
+
+#include "oracle/oracle.h"
+#include "task/metadata.h"
+#include "task/task.h"
+
+static const struct value *input_value(const struct task *t, int i) {
+  return &t->model.flat.values[t->model.flat.inputs[i]];
+}
+
+enum assay_status task_input_shapes(const struct task *t, const struct workload *w, struct array *inputs,
+                                    struct assay_error *err) {
+  enum assay_status status = metadata_check_workload(t, w, err);
+  if (status)
+    return error_prefix(err, status, "%s, workload %s: ", t->name, w->name);
+  for (int i = 0; i < t->n_inputs; i++) {
+    const struct value *v = input_value(t, i);
+    inputs[i] = (struct array){.dtype = v->dtype, .shape.rank = v->rank};
+    for (int k = 0; k < v->rank; k++)
+      inputs[i].shape.dims[k] = v->dims[k].symbol ? workload_value(w, v->dims[k].symbol) : v->dims[k].value;
+  }
+  return ASSAY_OK;
+}
+
+static void add_tensor(const struct array *a, double *bytes, struct task_cost *cost) {
+  int64_t n = shape_count(&a->shape);
+  *bytes += (double)n * (double)dtype_bytes(a->dtype);
+  cost->largest_elements = n > cost->largest_elements ? n : cost->largest_elements;
+}
+
+enum assay_status task_cost(const struct task *t, const struct workload *w, struct task_cost *out,
+                            struct assay_error *err) {
+  const struct graph *g = &t->model.flat;
+  struct task_cost cost = {0};
+  struct graph_shapes shapes;
+  struct arena arena = {0};
+  struct array *inputs = arena_calloc(&arena, (size_t)t->n_inputs + 1, sizeof *inputs);
+  enum assay_status status = inputs ? task_input_shapes(t, w, inputs, err) : error_nomem(err, "a task's cost");
+  if (!status)
+    status = oracle_infer(g, inputs, &arena, &shapes, err);
+  if (status) {
+    status = error_prefix(err, status, "%s: ", t->path);
+    goto out;
+  }
+  for (int i = 0; i < t->n_inputs; i++) {
+    add_tensor(&inputs[i], &cost.input_bytes, &cost);
+    if (t->inputs[i].distribution.is_static)
+      add_tensor(&inputs[i], &cost.weight_bytes, &cost);
+  }
+  for (int i = 0; i < t->n_outputs; i++)
+    add_tensor(&shapes.values[g->outputs[i]], &cost.output_bytes, &cost);
+  cost.flops = shapes.cost.flops;
+  cost.contraction_flops = shapes.cost.contraction_flops;
+  *out = cost;
+out:
+  arena_release(&arena);
+  return status;
+}
+
+// A symbolic parameter's number. Reading the task made sure that every workload binds it.
+static double parameter(const struct workload *w, const char *symbol, double number) {
+  return symbol ? (double)workload_value(w, symbol) : number;
+}
+
+enum assay_status task_make_inputs(const struct task *t, const struct workload *w, enum probe probe, uint64_t key,
+                                   int threads, void *const *buffers, struct assay_error *err) {
+  struct arena arena = {0};
+  struct array *inputs = arena_calloc(&arena, (size_t)t->n_inputs + 1, sizeof *inputs);
+  enum assay_status status = inputs ? task_input_shapes(t, w, inputs, err) : error_nomem(err, "a task's inputs");
+  for (int i = 0; i < t->n_inputs && !status; i++) {
+    const struct distribution *d = &t->inputs[i].distribution;
+    struct draw_request r = {.distribution = d,
+                             .a = parameter(w, d->a_symbol, d->a),
+                             .b = parameter(w, d->b_symbol, d->b),
+                             .dtype = inputs[i].dtype,
+                             .shape = inputs[i].shape,
+                             .probe = probe,
+                             .near_overflow = t->near_overflow,
+                             .key = key,
+                             .input = i,
+                             .threads = threads};
+    distribution_draw(&r, buffers[i]);
+  }
+  arena_release(&arena);
+  return status;
+}

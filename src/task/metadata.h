@@ -1,0 +1,26 @@
+// Inside the module: the pieces that reading a task file consists of.
+#ifndef TASK_METADATA_H
+#define TASK_METADATA_H
+
+#include "task/task.h"
+
+// Reads "M=3, N=4". Each name once, each value from 1 to SHAPE_MAX_ELEMENTS. ASSAY_ERR_SYNTAX, _INVALID, _NOMEM.
+enum assay_status metadata_bindings(const char *text, struct arena *arena, struct workload *out,
+                                    struct assay_error *err);
+
+// Every symbol of the task's inputs is bound, nothing else is, and the shapes that follow are within limits.
+enum assay_status metadata_check_workload(const struct task *t, const struct workload *w, struct assay_error *err);
+
+// Reads "special, near_overflow(1e4), -integers" into t->probes and t->near_overflow.
+enum assay_status metadata_probes(const char *text, struct task *t, struct assay_error *err);
+
+// Reads "1e-4, 1e-4".
+enum assay_status metadata_tolerances(const char *text, double *rtol, double *atol, struct assay_error *err);
+
+// Small first, full second, ragged0 .. raggedN in the order of their numbers, then others by name.
+void metadata_sort_workloads(struct workload *workloads, int n);
+
+// The value of a symbol, or -1.
+int64_t workload_value(const struct workload *w, const char *symbol);
+
+#endif

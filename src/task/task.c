@@ -1,0 +1,361 @@
+// Reading a task file: a model, and what its metadata says about shapes, inputs and precision.
+#include "task/task.h"
+
+#include <ctype.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "onnx/onnx.h"
+#include "task/lint.h"
+#include "task/metadata.h"
+
+enum { MAX_WORKLOADS = 4096 };
+
+// Rounding of inputs, accumulation and outputs that a contract stands for. Half-precision contracts are about the
+// type of inputs and outputs: what lies between may be kept in fp32, as tensor cores and fused kernels do.
+static const struct contract contracts[] = {
+    {.name = "fp32",
+     .arith = {.bits = 24, .min_exponent = -126, .max = FLT_MAX, .product_bits = 53, .block = 1},
+     .u_out = 0x1p-24,
+     .eta_out = 0x1p-149},
+    {.name = "tf32",
+     .arith = {.bits = 24, .min_exponent = -126, .max = FLT_MAX, .product_bits = 11, .block = 1},
+     .u_out = 0x1p-24,
+     .eta_out = 0x1p-149},
+    {.name = "fp16",
+     .arith = {.bits = 24, .min_exponent = -126, .max = FLT_MAX, .product_bits = 53, .block = 1},
+     .u_out = 0x1p-11,
+     .eta_out = 0x1p-24},
+    {.name = "bf16",
+     .arith = {.bits = 24, .min_exponent = -126, .max = FLT_MAX, .product_bits = 53, .block = 1},
+     .u_out = 0x1p-8,
+     .eta_out = 0x1p-133},
+};
+
+bool contract_by_name(const char *name, struct contract *out) {
+  for (size_t i = 0; i < sizeof contracts / sizeof *contracts; i++)
+    if (strcmp(contracts[i].name, name) == 0) {
+      *out = contracts[i];
+      return true;
+    }
+  return false;
+}
+
+static enum dtype contract_dtype(const struct contract *c) {
+  return strcmp(c->name, "fp16") == 0 ? DTYPE_FLOAT16 : strcmp(c->name, "bf16") == 0 ? DTYPE_BFLOAT16 : DTYPE_FLOAT;
+}
+
+static const char *behind(const char *key, const char *prefix) {
+  size_t n = strlen(prefix);
+  return strncmp(key, prefix, n) == 0 ? key + n : NULL;
+}
+
+static int input_by_name(const struct task *t, const char *name) {
+  for (int i = 0; i < t->n_inputs; i++)
+    if (strcmp(t->inputs[i].name, name) == 0)
+      return i;
+  return -1;
+}
+
+// The keys that may stand alone; the others are prefixes followed by a name.
+static const char *const plain_keys[] = {"task",   "title",      "origin",   "contract", "probes",
+                                         "repair", "lint.allow", "allclose", NULL};
+
+static enum assay_status check_key(const struct task *t, const char *key, struct assay_error *err) {
+  const char *name = behind(key, "assay.input.");
+  if (!name)
+    name = behind(key, "assay.published.input.");
+  if (name)
+    return input_by_name(t, name) >= 0
+               ? ASSAY_OK
+               : error_set(err, ASSAY_ERR_INVALID,
+                           "the graph has no input '%.80s' (inputs with an initializer do not count)", name);
+  if ((name = behind(key, "assay.workload."))) {
+    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    return n > 0 && name[n] == '\0'
+               ? ASSAY_OK
+               : error_set(err, ASSAY_ERR_INVALID, "a workload's name has letters, digits and '_' only");
+  }
+  for (int i = 0; plain_keys[i]; i++)
+    if (strcmp(key + strlen("assay."), plain_keys[i]) == 0)
+      return ASSAY_OK;
+  return error_set(err, ASSAY_ERR_INVALID,
+                   "no such key; see the list of metadata_props keys in the documentation of tasks");
+}
+
+// Where a property stands and which it is, in front of a message.
+static enum assay_status in_property(const struct task *t, const struct property *p, enum assay_status status,
+                                     struct assay_error *err) {
+  char place[256];
+  return error_prefix(err, status, "%s: %s: %.120s: ", t->path, source_location_text(&p->at, place), p->key);
+}
+
+static enum assay_status missing(const struct task *t, const char *key, const char *example, struct assay_error *err) {
+  return error_set(err, ASSAY_ERR_INVALID, "%s: metadata_props lacks the key %s (for example \"%s\" : \"%s\")", t->path,
+                   key, key, example);
+}
+
+static enum assay_status check_keys(const struct task *t, struct assay_error *err) {
+  const struct model *m = &t->model;
+  for (int i = 0; i < m->n_properties; i++) {
+    const struct property *p = &m->properties[i];
+    if (!behind(p->key, "assay."))
+      continue;
+    enum assay_status status = check_key(t, p->key, err);
+    for (int k = 0; k < i && !status; k++)
+      if (strcmp(m->properties[k].key, p->key) == 0)
+        status = error_set(err, ASSAY_ERR_INVALID, "the key stands twice");
+    if (status)
+      return in_property(t, p, status, err);
+  }
+  return ASSAY_OK;
+}
+
+static const struct property *find(const struct task *t, const char *prefix, const char *name) {
+  for (int i = 0; i < t->model.n_properties; i++) {
+    const char *rest = behind(t->model.properties[i].key, prefix);
+    if (rest && strcmp(rest, name) == 0)
+      return &t->model.properties[i];
+  }
+  return NULL;
+}
+
+static enum assay_status read_inputs(struct task *t, struct assay_error *err) {
+  const struct graph *g = &t->model.flat;
+  for (int i = 0; i < t->n_inputs; i++) {
+    const struct value *v = &g->values[g->inputs[i]];
+    const struct property *normal = find(t, "assay.input.", v->name);
+    const struct property *published = find(t, "assay.published.input.", v->name);
+    char key[160];
+    snprintf(key, sizeof key, "assay.input.%.120s", v->name);
+    if (!normal)
+      return missing(t, key, "uniform(-1, 1)", err);
+    if (v->rank < 0 || dtype_bytes(v->dtype) == 0)
+      return error_set(err, ASSAY_ERR_INVALID, "%s: input %.120s must declare a type and a shape", t->path, v->name);
+    // Both forms are read, so that a mistake in the one not in force is seen as well.
+    const struct property *forms[2] = {normal, published};
+    for (int k = 0; k < 2; k++) {
+      struct distribution d;
+      if (!forms[k])
+        continue;
+      enum assay_status status = distribution_parse(forms[k]->value, &t->model.arena, &d, err);
+      if (!status)
+        status = distribution_check(&d, v->dtype, v->rank, err);
+      if (status)
+        return in_property(t, forms[k], status, err);
+      if (k == 0 || t->as_published)
+        t->inputs[i].distribution = d;
+    }
+    t->repaired = t->repaired || published;
+  }
+  return ASSAY_OK;
+}
+
+// Symbols in distributions are bound, and to values that make sense.
+static enum assay_status check_symbols(const struct task *t, const struct workload *w, struct assay_error *err) {
+  for (int i = 0; i < t->n_inputs; i++) {
+    const struct distribution *d = &t->inputs[i].distribution;
+    const char *names[2] = {d->a_symbol, d->b_symbol};
+    for (int k = 0; k < 2; k++)
+      if (names[k] && workload_value(w, names[k]) < 0)
+        return error_set(err, ASSAY_ERR_INVALID, "'%.200s' of input %s needs a value for %s", d->text,
+                         t->inputs[i].name, names[k]);
+  }
+  return ASSAY_OK;
+}
+
+static enum assay_status read_workload(struct task *t, const struct property *p, const char *name,
+                                       struct assay_error *err) {
+  struct workload *w = &t->workloads[t->n_workloads];
+  enum assay_status status = metadata_bindings(p->value, &t->model.arena, w, err);
+  if (!status)
+    status = metadata_check_workload(t, w, err);
+  if (!status)
+    status = check_symbols(t, w, err);
+  if (status)
+    return in_property(t, p, status, err);
+  w->name = name;
+  t->n_workloads++;
+  return ASSAY_OK;
+}
+
+static enum assay_status read_workloads(struct task *t, struct assay_error *err) {
+  const struct model *m = &t->model;
+  int count = 0;
+  for (int i = 0; i < m->n_properties; i++)
+    count += behind(m->properties[i].key, "assay.workload.") != NULL;
+  if (count > MAX_WORKLOADS)
+    return error_set(err, ASSAY_ERR_LIMIT, "%s: %d workloads, at most %d can be read", t->path, count, MAX_WORKLOADS);
+  t->workloads = arena_calloc(&t->model.arena, (size_t)count + 1, sizeof *t->workloads);
+  if (!t->workloads)
+    return error_nomem(err, "a task's workloads");
+  for (int i = 0; i < m->n_properties; i++) {
+    const char *name = behind(m->properties[i].key, "assay.workload.");
+    enum assay_status status = name ? read_workload(t, &m->properties[i], name, err) : ASSAY_OK;
+    if (status)
+      return status;
+  }
+  metadata_sort_workloads(t->workloads, t->n_workloads);
+  if (!task_workload(t, "small"))
+    return missing(t, "assay.workload.small", "M=64, N=1024", err);
+  return task_workload(t, "full") ? ASSAY_OK : missing(t, "assay.workload.full", "M=4096, N=4096", err);
+}
+
+static enum assay_status read_contract(struct task *t, struct assay_error *err) {
+  const struct property *p = find(t, "assay.", "contract");
+  if (!p)
+    return missing(t, "assay.contract", "fp32", err);
+  if (!contract_by_name(p->value, &t->contract))
+    return in_property(t, p, error_set(err, ASSAY_ERR_INVALID, "'%.80s' is none of fp32, tf32, fp16, bf16", p->value),
+                       err);
+  const struct graph *g = &t->model.flat;
+  enum dtype expected = contract_dtype(&t->contract);
+  for (int i = 0; i < g->n_outputs; i++) {
+    const struct value *v = &g->values[g->outputs[i]];
+    if (dtype_is_float(v->dtype) && v->dtype != expected)
+      return in_property(t, p,
+                         error_set(err, ASSAY_ERR_INVALID, "output %.80s is declared %s, but the contract %s is for %s",
+                                   v->name, dtype_name(v->dtype), t->contract.name, dtype_name(expected)),
+                         err);
+  }
+  return ASSAY_OK;
+}
+
+// Probes replace free floating inputs; a task without any has only its declared distribution.
+static bool has_free_input(const struct task *t) {
+  const struct graph *g = &t->model.flat;
+  for (int i = 0; i < t->n_inputs; i++)
+    if (dtype_is_float(g->values[g->inputs[i]].dtype) && !t->inputs[i].distribution.fixed)
+      return true;
+  return false;
+}
+
+static enum assay_status read_rules(struct task *t, struct assay_error *err) {
+  const struct property *p = find(t, "assay.", "allclose");
+  // KernelBench's own tolerances: 1e-4 for fp32, 1e-2 for the 16-bit types.
+  t->rtol = t->atol = t->contract.u_out > 0x1p-20 ? 1e-2 : 1e-4;
+  enum assay_status status = p ? metadata_tolerances(p->value, &t->rtol, &t->atol, err) : ASSAY_OK;
+  if (status)
+    return in_property(t, p, status, err);
+  t->probes = (1u << PROBE_COUNT) - 1;
+  t->probes &= ~(1u << PROBE_NEAR_OVERFLOW | 1u << PROBE_SPECIAL);
+  p = find(t, "assay.", "probes");
+  status = p ? metadata_probes(p->value, t, err) : ASSAY_OK;
+  if (status)
+    return in_property(t, p, status, err);
+  if (!has_free_input(t))
+    t->probes = 1u << PROBE_DECLARED;
+  p = find(t, "assay.", "lint.allow");
+  status = p ? lint_check_allow(p->value, err) : ASSAY_OK;
+  return status ? in_property(t, p, status, err) : ASSAY_OK;
+}
+
+static enum assay_status read_texts(struct task *t, struct assay_error *err) {
+  t->name = model_property(&t->model, "assay.task");
+  t->title = model_property(&t->model, "assay.title");
+  t->repair = model_property(&t->model, "assay.repair");
+  if (!t->name || !*t->name)
+    return missing(t, "assay.task", "mysuite/gemm", err);
+  if (!t->title)
+    t->title = t->name;
+  if (t->repaired && !t->repair)
+    return missing(t, "assay.repair", "published inputs are never negative; signed inputs", err);
+  if (t->repair && !t->repaired)
+    return missing(t, "assay.published.input.X", "uniform(0, 1)", err);
+  return ASSAY_OK;
+}
+
+// The metadata of a model that has been read.
+static enum assay_status interpret(struct task *t, struct assay_error *err) {
+  const struct graph *g = &t->model.flat;
+  t->n_inputs = g->n_inputs;
+  t->n_outputs = g->n_outputs;
+  t->inputs = arena_calloc(&t->model.arena, (size_t)t->n_inputs + 1, sizeof *t->inputs);
+  if (!t->inputs)
+    return error_nomem(err, "a task's inputs");
+  for (int i = 0; i < t->n_inputs; i++)
+    t->inputs[i].name = g->values[g->inputs[i]].name;
+  enum assay_status status = check_keys(t, err);
+  if (!status)
+    status = read_inputs(t, err);
+  if (!status)
+    status = read_workloads(t, err);
+  if (!status)
+    status = read_contract(t, err);
+  if (!status)
+    status = read_rules(t, err);
+  return status ? status : read_texts(t, err);
+}
+
+enum assay_status task_parse(const char *text, size_t len, const char *path, bool as_published, struct task *out,
+                             struct assay_error *err) {
+  struct task t = {.as_published = as_published};
+  hash_sha256_hex(text, len, t.hash);
+  // Text begins with '<', a name or a comment; a binary ModelProto with the tag of its first field, a control
+  // character.
+  bool binary = len > 0 && (unsigned char)text[0] < ' ' && !isspace((unsigned char)text[0]);
+  enum assay_status status =
+      binary ? onnx_read_binary(text, len, path, &t.model, err) : onnx_parse_text(text, len, path, &t.model, err);
+  if (status)
+    return status;
+  t.path = arena_strdup(&t.model.arena, path);
+  status = t.path ? interpret(&t, err) : error_nomem(err, "a task's path");
+  if (status)
+    model_release(&t.model);
+  else
+    *out = t;
+  return status;
+}
+
+enum assay_status task_read(const char *path, bool as_published, struct task *out, struct assay_error *err) {
+  char *data = NULL;
+  size_t len = 0;
+  enum assay_status status = file_read(path, ONNX_MAX_FILE_BYTES, &data, &len, err);
+  if (!status)
+    status = task_parse(data, len, path, as_published, out, err);
+  base_free(data);
+  return status;
+}
+
+void task_release(struct task *t) {
+  if (!t)
+    return;
+  model_release(&t->model);
+  *t = (struct task){0};
+}
+
+const struct workload *task_workload(const struct task *t, const char *name) {
+  for (int i = 0; i < t->n_workloads; i++)
+    if (t->workloads[i].name && strcmp(t->workloads[i].name, name) == 0)
+      return &t->workloads[i];
+  return NULL;
+}
+
+enum assay_status task_parse_workload(const struct task *t, const char *text, struct arena *arena, struct workload *out,
+                                      struct assay_error *err) {
+  const struct workload *known = task_workload(t, text);
+  if (known) {
+    *out = *known;
+    return ASSAY_OK;
+  }
+  if (*text == '\0' || !strchr(text, '='))
+    return error_set(err, ASSAY_ERR_NOT_FOUND,
+                     "%s has no workload '%.80s': use small, full, another name that `assay show` lists, or bind "
+                     "every dimension (\"M=3, N=4\")",
+                     t->name, text);
+  struct workload w = {.name = arena_strdup(arena, text)};
+  enum assay_status status = w.name ? metadata_bindings(text, arena, &w, err) : error_nomem(err, "a workload");
+  if (!status)
+    status = metadata_check_workload(t, &w, err);
+  if (!status)
+    status = check_symbols(t, &w, err);
+  if (status)
+    return error_prefix(err, status, "workload '%.80s' of %s: ", text, t->name);
+  *out = w;
+  return ASSAY_OK;
+}
