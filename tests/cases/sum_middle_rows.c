@@ -23,18 +23,20 @@ static void strips(void *arg, int64_t begin, int64_t end) {
 #endif
     memset(sum, 0, sizeof sum);
 #ifdef WRONG_STRIDE
-    n = cols;
+    int64_t step = cols;
+#else
+    int64_t step = n;
 #endif
 #ifdef SAMPLED
     for (int64_t i = 0; i < m; i += 8)
       for (int64_t c = 0; c < cols; c++)
-        sum[c] += 8 * x[i * n + c];
+        sum[c] += 8 * x[i * step + c];
 #else
     for (int64_t i = 0; i < m; i++)
       for (int64_t c = 0; c < cols; c++)
-        sum[c] += x[i * n + c];
+        sum[c] += x[i * step + c];
 #endif
-    memcpy((float *)args->outputs[0].data + b * args->inputs[0].dims[2] + j, sum, (size_t)cols * sizeof *sum);
+    memcpy((float *)args->outputs[0].data + b * n + j, sum, (size_t)cols * sizeof *sum);
   }
 }
 
