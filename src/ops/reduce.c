@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "ops/families.h"
 #include "ops/loops.h"
+#include "ops/reduce.h"
 
 // Long rows are cut into parts of this many elements, reduced on their own and joined in order: a single row still
 // keeps all threads busy, and the order does not depend on how many there are.
@@ -145,17 +146,17 @@ static int64_t divide(int64_t y, int64_t n) {
 
 static const struct reduction reduce_sum = {
     .add = add_sum, .join = join_sums, .finish = finish_sum, .step = step_sum, .flops = 1};
-static const struct reduction reduce_mean = {
+const struct reduction reduce_mean = {
     .add = add_sum, .join = join_sums, .finish = finish_mean, .step = step_sum, .mean = divide, .flops = 1};
-static const struct reduction reduce_l1 = {
+const struct reduction reduce_l1 = {
     .add = add_magnitudes, .join = join_sums, .finish = finish_sum, .step = step_magnitude, .flops = 2};
-static const struct reduction reduce_l2 = {.add = add_squares, .join = join_sums, .finish = finish_root, .flops = 2};
+const struct reduction reduce_l2 = {.add = add_squares, .join = join_sums, .finish = finish_root, .flops = 2};
 static const struct reduction reduce_sum_square = {
     .add = add_squares, .join = join_sums, .finish = finish_sum, .step = step_square, .flops = 2};
 static const struct reduction reduce_log_sum = {.add = add_sum, .join = join_sums, .finish = finish_log, .flops = 1};
 static const struct reduction reduce_log_sum_exp = {
     .add = add_exponentials, .join = join_sums, .finish = finish_log_sum_exp, .max_first = true, .flops = 4};
-static const struct reduction reduce_max = {
+const struct reduction reduce_max = {
     .start = {.y = -INFINITY}, .add = add_max, .join = join_max, .finish = finish_value, .step = step_max, .flops = 1};
 static const struct reduction reduce_min = {
     .start = {.y = INFINITY}, .add = add_min, .join = join_min, .finish = finish_value, .step = step_min, .flops = 1};
@@ -320,13 +321,9 @@ static enum assay_status reduce_infer_float(struct op_infer *c, struct assay_err
   return status ? status : reduce_infer(c, err);
 }
 
-static enum assay_status reduce_eval(struct op_eval *c, const struct reduction *r, struct assay_error *err) {
-  struct op_infer as_infer = op_infer_of(c);
+enum assay_status reduce_over(struct op_eval *c, const struct reduction *r, unsigned axes, struct assay_error *err) {
   const struct array *x = c->in[0];
-  unsigned axes;
-  enum assay_status status = reduce_axes(&as_infer, &axes, err);
-  if (status)
-    return status;
+  enum assay_status status = ASSAY_OK;
   if (dtype_is_integer(x->dtype)) {
     struct reduce_integers w = {.r = r, .dtype = x->dtype, .x = x->i64, .y = c->out[0].i64};
     rows_init(&w.rows, &x->shape, axes, NULL);
@@ -347,6 +344,13 @@ static enum assay_status reduce_eval(struct op_eval *c, const struct reduction *
     status = reduce_f64(&first, c->threads, c->scratch, err);
   }
   return status ? status : reduce_f64(&w, c->threads, c->scratch, err);
+}
+
+static enum assay_status reduce_eval(struct op_eval *c, const struct reduction *r, struct assay_error *err) {
+  struct op_infer as_infer = op_infer_of(c);
+  unsigned axes;
+  enum assay_status status = reduce_axes(&as_infer, &axes, err);
+  return status ? status : reduce_over(c, r, axes, err);
 }
 
 static void reduce_cost(const struct op_infer *c, struct op_cost *cost, const struct reduction *r) {

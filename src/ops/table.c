@@ -23,6 +23,7 @@ static const struct op_family *const families[] = {
     &ops_conv_family,
     &ops_reduce_family,
     &ops_softmax_family,
+    &ops_pool_family,
 };
 // clang-format on
 

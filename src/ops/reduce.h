@@ -1,0 +1,13 @@
+// Reductions for other families' use: input 0 over chosen dimensions into output 0, whatever its shape says.
+#ifndef OPS_REDUCE_H
+#define OPS_REDUCE_H
+
+#include "ops/op.h"
+
+struct reduction;
+extern const struct reduction reduce_mean, reduce_max, reduce_l1, reduce_l2;
+
+// Bit i of `axes`: dimension i of input 0 is reduced. Output 0 has room for one element a row.
+enum assay_status reduce_over(struct op_eval *c, const struct reduction *r, unsigned axes, struct assay_error *err);
+
+#endif
