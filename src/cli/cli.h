@@ -1,0 +1,78 @@
+// The command line. Only this folder prints, exits and reads the environment.
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "assay/judge.h"
+#include "base/arena.h"
+#include "store/store.h"
+
+// Exit codes.
+enum { CLI_PASS = 0, CLI_FAIL = 1, CLI_USAGE = 2, CLI_ENVIRONMENT = 3, CLI_INTERRUPTED = 130 };
+
+// Where Assay's own files are, found from the program's place or the environment.
+struct cli_paths {
+  char program[4096]; // this executable
+  char tasks[4096], include[4096], runner[4096], store[4096], temporary[4096];
+  const char *path_env;
+};
+enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err);
+
+// Prints "assay: MESSAGE" to stderr and returns the exit code for the status.
+int cli_fail(const struct assay_error *err);
+
+int cli_main(int argc, char **argv);
+
+// One function a command; argv[0] is "assay COMMAND". Each returns an exit code.
+int cli_doctor(int argc, char **argv);
+int cli_tasks(int argc, char **argv);
+int cli_show(int argc, char **argv);
+int cli_judge(int argc, char **argv);
+int cli_bench(int argc, char **argv);
+int cli_score(int argc, char **argv);
+int cli_operators(int argc, char **argv);
+
+// Options that judging commands share: --workload, --as-published, --threads, ...
+struct argp;
+extern const struct argp cli_judge_argp; // input: struct cli_judging *
+struct cli_judging {
+  struct assay_judge_options options;
+  struct cli_paths paths;
+  const char *defines[32 + 1];
+  int n_defines;
+  bool json, no_store;
+};
+void cli_judging_init(struct cli_judging *j, const struct cli_paths *paths);
+// After parsing: resolves threads, reads the machine's peaks from the store. `store` may be NULL.
+void cli_judging_finish(struct cli_judging *j, struct store *store);
+
+// The command that repeats a judgement; heap string or NULL.
+char *cli_repeat_command(const struct cli_judging *j, const char *task, const char *candidate, uint64_t seed);
+
+// The store, or NULL with a warning on stderr when it cannot be opened and --no-store is not given.
+struct store *cli_store_open(const struct cli_judging *j);
+
+// Text tables: cells are copied; columns are as wide as their widest cell, the last one is cut at the terminal's edge.
+struct table;
+struct table *table_create(const char *const *headers, int columns, const char *align); // align: 'l' or 'r' a column
+void table_row(struct table *t, const char *const *cells);
+void table_print(const struct table *t, FILE *to);
+void table_destroy(struct table *t);
+
+// "12.3 us"; text has room for 32 bytes; returns it. "-" for NaN.
+const char *cli_time_text(double ns, char *text);
+const char *cli_count_text(double n, const char *unit, char *text); // "1.2 GFLOP"
+bool cli_colour(FILE *to);
+
+// Columns of a verdict in tables, shared by judge and bench.
+extern const char *const cli_verdict_headers[];
+enum { CLI_VERDICT_COLUMNS = 7 };
+void cli_verdict_row(struct table *t, const struct store_verdict *v);
+
+// A progress bar on stderr; silent unless stderr is a terminal.
+void cli_progress(const char *what, int done, int total);
+void cli_progress_clear(void);
+
+#endif

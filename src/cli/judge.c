@@ -1,0 +1,145 @@
+// assay judge TASK CANDIDATE...
+#include <argp.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "cli/cli.h"
+#include "judge/directives.h"
+#include "judge/record.h"
+#include "task/task.h"
+
+struct arguments {
+  struct cli_judging judging;
+  const char *task;
+  char **candidates;
+  int n_candidates;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+  struct arguments *a = state->input;
+  switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = &a->judging;
+    return 0;
+  case ARGP_KEY_ARG:
+    if (a->task)
+      return ARGP_ERR_UNKNOWN; // the rest goes to ARGP_KEY_ARGS
+    a->task = arg;
+    return 0;
+  case ARGP_KEY_ARGS:
+    a->candidates = state->argv + state->next;
+    a->n_candidates = state->argc - state->next;
+    return 0;
+  case ARGP_KEY_NO_ARGS:
+    argp_usage(state);
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp_child children[] = {{&cli_judge_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .parser = parse,
+    .children = children,
+    .args_doc = "TASK CANDIDATE...",
+    .doc = "Judges C kernels for one task and prints a table of verdicts.\v"
+           "TASK is a name such as kernelbench/1/19 or the path of a task file. CANDIDATE is a C file that defines "
+           "assay_kernel (see include/assay/candidate.h). The exit code is 0 when all pass, 1 when one fails.",
+};
+
+static void show_progress(void *arg, const char *stage, int done, int total) {
+  (void)arg;
+  cli_progress(stage, done, total);
+}
+
+static void print_details(const struct assay_verdict *v) {
+  printf("\n%s: %s\n", assay_reason_code(v->reason), assay_reason_text(v->reason));
+  if (v->worst_check >= 0 && v->checks[v->worst_check].description)
+    printf("%s", v->checks[v->worst_check].description);
+  if (v->diagnostics[0])
+    printf("%s%s", v->diagnostics, v->diagnostics[strlen(v->diagnostics) - 1] == '\n' ? "" : "\n");
+}
+
+static enum assay_status judge_one(struct arguments *a, struct store *store, const char *task_path,
+                                   const char *candidate, struct assay_verdict *v, struct assay_error *err) {
+  struct assay_judge_options *o = &a->judging.options;
+  o->task = task_path;
+  o->candidate = candidate;
+  o->progress = show_progress;
+  enum assay_status status = assay_judge(o, v, err);
+  cli_progress_clear();
+  if (status || !store)
+    return status;
+  struct store_verdict key;
+  record_key("", o, v->task_name, candidate, v->candidate_hash, v->settings_hash, &key);
+  char *command = cli_repeat_command(&a->judging, a->task, candidate, v->seed);
+  status = record_put(store, &key, v, command ? command : "", err);
+  base_free(command);
+  if (status)
+    assay_verdict_release(v);
+  return status;
+}
+
+static int judge_all(struct arguments *a, struct store *store, const char *task_path) {
+  int code = CLI_PASS;
+  struct assay_error err = {0};
+  struct table *table = table_create(cli_verdict_headers, CLI_VERDICT_COLUMNS, "lllrrrl");
+  struct assay_verdict last = {0};
+  if (a->judging.json && a->n_candidates > 1)
+    printf("[\n");
+  for (int i = 0; i < a->n_candidates; i++) {
+    struct assay_verdict v;
+    if (judge_one(a, store, task_path, a->candidates[i], &v, &err) != ASSAY_OK) {
+      code = cli_fail(&err);
+      break;
+    }
+    if (v.reason != ASSAY_REASON_PASS)
+      code = CLI_FAIL;
+    if (a->judging.json) {
+      char *json = assay_verdict_json(&v);
+      printf("%s%s\n", json ? json : "null", i + 1 < a->n_candidates ? "," : "");
+      base_free(json);
+    } else if (table) {
+      struct store_verdict row = {.task = v.task_name, .candidate = a->candidates[i]};
+      record_fill(&v, &row);
+      cli_verdict_row(table, &row);
+    }
+    assay_verdict_release(&last);
+    last = v;
+  }
+  if (a->judging.json && a->n_candidates > 1)
+    printf("]\n");
+  if (!a->judging.json && table) {
+    table_print(table, stdout);
+    if (a->n_candidates == 1 && code == CLI_FAIL)
+      print_details(&last);
+  }
+  assay_verdict_release(&last);
+  table_destroy(table);
+  return code;
+}
+
+int cli_judge(int argc, char **argv) {
+  struct arguments a = {0};
+  struct cli_paths paths;
+  struct assay_error err = {0};
+  char *task_path = NULL;
+  if (cli_paths_find(&paths, &err) != ASSAY_OK)
+    return cli_fail(&err);
+  cli_judging_init(&a.judging, &paths);
+  argp_parse(&argp, argc, argv, 0, NULL, &a);
+  if (a.n_candidates == 0) {
+    fprintf(stderr, "assay: name at least one candidate: assay judge %s FILE.c\n", a.task);
+    return CLI_USAGE;
+  }
+  if (task_find(a.judging.paths.tasks, a.task, &task_path, &err) != ASSAY_OK)
+    return cli_fail(&err);
+  struct store *store = cli_store_open(&a.judging);
+  cli_judging_finish(&a.judging, store);
+  int code = judge_all(&a, store, task_path);
+  store_close(store);
+  base_free(task_path);
+  return code;
+}

@@ -1,0 +1,219 @@
+// What judge and bench share: options, the floor's peaks, the store, the row of a verdict.
+#include <argp.h>
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/parallel.h"
+#include "cli/cli.h"
+#include "judge/machine.h"
+
+enum {
+  KEY_WORKLOAD = 1000,
+  KEY_DEVICE,
+  KEY_PUBLISHED,
+  KEY_DEFINE,
+  KEY_COMPILER,
+  KEY_THREADS,
+  KEY_RULE,
+  KEY_SEED,
+  KEY_NO_TIMING,
+  KEY_NO_PROBES,
+  KEY_CHECKS,
+  KEY_SAMPLES,
+  KEY_TIMEOUT,
+  KEY_MEMORY,
+  KEY_STORE,
+  KEY_NO_STORE,
+  KEY_TASKS,
+  KEY_JSON,
+};
+
+static const struct argp_option options[] = {
+    {"workload", KEY_WORKLOAD, "NAME|DIMS", 0, "small (default), full, or sizes such as \"M=64, N=3\"", 0},
+    {"device", KEY_DEVICE, "NAME", 0, "where the candidate runs: cpu", 0},
+    {"as-published", KEY_PUBLISHED, 0, 0, "judge the task as the suite published it, not its repaired form", 0},
+    {"define", KEY_DEFINE, "MACRO[=VALUE]", 0, "define a macro for the compiler; may be repeated", 0},
+    {"compiler", KEY_COMPILER, "NAME", 0, "gcc (default), clang or a path", 0},
+    {"threads", KEY_THREADS, "N", 0, "processors for the kernel and the oracle (default: all)", 0},
+    {"rule", KEY_RULE, "NAME", 0, "contract (default) or allclose; both are always computed", 0},
+    {"seed", KEY_SEED, "N", 0, "repeat a judgement with its seed (default: fresh)", 0},
+    {"checks", KEY_CHECKS, "N", 0, "checked draws of the task's own distribution (default 3)", 0},
+    {"samples", KEY_SAMPLES, "N", 0, "at most this many timed calls (default 200)", 0},
+    {"no-timing", KEY_NO_TIMING, 0, 0, "only check", 0},
+    {"no-probes", KEY_NO_PROBES, 0, 0, "no ragged shapes and probes", 0},
+    {"timeout", KEY_TIMEOUT, "SECONDS", 0, "for one call of the kernel (default 10)", 0},
+    {"memory", KEY_MEMORY, "MIB", 0, "for the kernel beyond its buffers (default 1024)", 0},
+    {"tasks", KEY_TASKS, "DIR", 0, "folder of the suites (default: found beside the program)", 0},
+    {"store", KEY_STORE, "FILE", 0, "the store (default: $ASSAY_STORE or ~/.local/share/assay/assay.sqlite)", 0},
+    {"no-store", KEY_NO_STORE, 0, 0, "keep nothing", 0},
+    {"json", KEY_JSON, 0, 0, "print JSON", 0},
+    {0},
+};
+
+static long long number_arg(struct argp_state *state, const char *what, const char *text, long long low,
+                            long long high) {
+  char *end;
+  errno = 0;
+  long long n = strtoll(text, &end, 10);
+  if (errno || end == text || *end || n < low || n > high)
+    argp_error(state, "--%s takes a whole number from %lld to %lld, not '%s'", what, low, high, text);
+  return n;
+}
+
+static error_t parse_judging(int key, char *arg, struct argp_state *state) {
+  struct cli_judging *j = state->input;
+  struct assay_judge_options *o = &j->options;
+  switch (key) {
+  case KEY_WORKLOAD:
+    o->workload = arg;
+    return 0;
+  case KEY_DEVICE:
+    if (strcmp(arg, "cpu") != 0)
+      argp_error(state, "there is no device %s here; devices: cpu", arg);
+    return 0;
+  case KEY_PUBLISHED:
+    o->as_published = true;
+    return 0;
+  case KEY_DEFINE:
+    if (j->n_defines == 32)
+      argp_error(state, "at most 32 --define");
+    j->defines[j->n_defines++] = arg;
+    return 0;
+  case KEY_COMPILER:
+    o->compiler = arg;
+    return 0;
+  case KEY_THREADS:
+    o->threads = (int)number_arg(state, "threads", arg, 1, 256);
+    return 0;
+  case KEY_RULE:
+    if (strcmp(arg, "allclose") != 0 && strcmp(arg, "contract") != 0)
+      argp_error(state, "--rule takes contract or allclose, not '%s'", arg);
+    o->rule = arg[0] == 'a' ? ASSAY_RULE_ALLCLOSE : ASSAY_RULE_CONTRACT;
+    return 0;
+  case KEY_SEED:
+    o->seed = (uint64_t)number_arg(state, "seed", arg, 1, INT64_MAX);
+    return 0;
+  case KEY_CHECKS:
+    o->declared_checks = (int)number_arg(state, "checks", arg, 1, 30);
+    return 0;
+  case KEY_SAMPLES:
+    o->max_samples = (int)number_arg(state, "samples", arg, 10, 100000);
+    o->min_samples = o->min_samples < o->max_samples ? o->min_samples : o->max_samples;
+    return 0;
+  case KEY_NO_TIMING:
+    o->timing = false;
+    return 0;
+  case KEY_NO_PROBES:
+    o->probes = false;
+    return 0;
+  case KEY_TIMEOUT:
+    o->call_timeout_ns = number_arg(state, "timeout", arg, 1, 86400) * 1000000000;
+    return 0;
+  case KEY_MEMORY:
+    o->runner_memory_bytes = (size_t)number_arg(state, "memory", arg, 16, 1 << 24) << 20;
+    return 0;
+  case KEY_STORE:
+    snprintf(j->paths.store, sizeof j->paths.store, "%s", arg);
+    return 0;
+  case KEY_NO_STORE:
+    j->no_store = true;
+    return 0;
+  case KEY_TASKS:
+    snprintf(j->paths.tasks, sizeof j->paths.tasks, "%s", arg);
+    return 0;
+  case KEY_JSON:
+    j->json = true;
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+const struct argp cli_judge_argp = {.options = options, .parser = parse_judging};
+
+void cli_judging_init(struct cli_judging *j, const struct cli_paths *paths) {
+  memset(j, 0, sizeof *j);
+  assay_judge_defaults(&j->options);
+  j->paths = *paths;
+}
+
+void cli_judging_finish(struct cli_judging *j, struct store *store) {
+  struct assay_judge_options *o = &j->options;
+  o->defines = j->defines;
+  o->path_env = j->paths.path_env;
+  o->include_dir = j->paths.include;
+  o->runner_program = j->paths.runner;
+  o->temporary_dir = j->paths.temporary;
+  if (o->threads <= 0)
+    o->threads = parallel_cpus();
+  char *machine = machine_identity(), *value = NULL;
+  struct assay_error ignored = {0}; // a machine that was never measured has no floor, and the table says so
+  if (store && machine && store_get_machine(store, machine, "peaks", &value, &ignored) == ASSAY_OK) {
+    json_t *p = json_loads(value, 0, NULL);
+    o->read_bytes_per_s = json_number_value(json_object_get(p, "read_bytes_per_s"));
+    o->flops_per_s = json_number_value(json_object_get(p, "flops_per_s"));
+    json_decref(p);
+  }
+  base_free(value);
+  base_free(machine);
+}
+
+struct store *cli_store_open(const struct cli_judging *j) {
+  struct store *s = NULL;
+  struct assay_error err = {0};
+  if (j->no_store || store_open(j->paths.store, &s, &err) == ASSAY_OK)
+    return s;
+  fprintf(stderr, "assay: %s\nassay: verdicts will not be kept (--no-store says that this is meant)\n", err.message);
+  return NULL;
+}
+
+char *cli_repeat_command(const struct cli_judging *j, const char *task, const char *candidate, uint64_t seed) {
+  const struct assay_judge_options *o = &j->options;
+  struct buf b = {0};
+  buf_printf(&b, "assay judge '%s' '%s' --workload '%s' --seed %llu --threads %d", task, candidate, o->workload,
+             (unsigned long long)seed, o->threads);
+  if (strcmp(o->compiler, "gcc") != 0)
+    buf_printf(&b, " --compiler '%s'", o->compiler);
+  if (o->as_published)
+    buf_puts(&b, " --as-published");
+  if (o->rule == ASSAY_RULE_ALLCLOSE)
+    buf_puts(&b, " --rule allclose");
+  if (!o->probes)
+    buf_puts(&b, " --no-probes");
+  if (!o->timing)
+    buf_puts(&b, " --no-timing");
+  for (int i = 0; i < j->n_defines; i++)
+    buf_printf(&b, " --define '%s'", j->defines[i]);
+  char *text = b.failed ? NULL : base_strndup(buf_str(&b), b.len);
+  buf_release(&b);
+  return text;
+}
+
+const char *const cli_verdict_headers[CLI_VERDICT_COLUMNS] = {"task",        "candidate", "verdict", "error/allowed",
+                                                              "time (cold)", "x floor",   "what"};
+
+static const char *file_part(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+void cli_verdict_row(struct table *t, const struct store_verdict *v) {
+  char error[64] = "-", time[96] = "-", floor_text[32] = "-", text[32];
+  bool pass = v->reason == ASSAY_REASON_PASS;
+  if (!isnan(v->error_limit))
+    snprintf(error, sizeof error, "%.2g/%.3g", v->error_z, v->error_limit);
+  if (!isnan(v->time_ns)) {
+    snprintf(time, sizeof time, "%s +-%.1f%%%s", cli_time_text(v->time_ns, text),
+             50 * (v->time_high_ns - v->time_low_ns) / v->time_ns, v->unstable ? " unstable" : "");
+    if (!isnan(v->floor_ns))
+      snprintf(floor_text, sizeof floor_text, "%.1f%s", v->time_ns / v->floor_ns, v->suspicious ? "!" : "");
+  }
+  const char *what = !pass ? v->detail : v->suspicious ? "suspicious: faster than the hardware allows" : "";
+  table_row(t, (const char *const[]){v->task, file_part(v->candidate), assay_reason_code(v->reason), error, time,
+                                     floor_text, what});
+}

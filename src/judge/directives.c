@@ -1,0 +1,68 @@
+#include "judge/directives.h"
+
+#include <string.h>
+
+static const char PREFIX[] = "// assay:";
+
+// The next word of *p, which ends at `end`; empty at the end.
+static const char *word(struct arena *a, const char **p, const char *end) {
+  while (*p < end && (**p == ' ' || **p == '\t'))
+    ++*p;
+  const char *start = *p;
+  while (*p < end && **p != ' ' && **p != '\t' && **p != '\r')
+    ++*p;
+  return arena_strndup(a, start, (size_t)(*p - start));
+}
+
+static enum assay_status read_line(struct arena *arena, const char *p, const char *end, int line, struct directives *d,
+                                   size_t *capacity, struct assay_error *err) {
+  const char *verb = word(arena, &p, end), *value = word(arena, &p, end);
+  if (!verb || !value)
+    return error_nomem(err, "a candidate's directives");
+  if (strcmp(verb, "task") == 0) {
+    d->task = value;
+  } else if (strcmp(verb, "expect") == 0) {
+    d->twins[0].expect = value;
+  } else if (strcmp(verb, "twin") == 0) {
+    const char *expect = word(arena, &p, end), *codes = word(arena, &p, end);
+    if (!expect || !codes || strcmp(expect, "expect") != 0 || !codes[0])
+      return error_set(err, ASSAY_ERR_SYNTAX, "line %d: write `// assay: twin MACRO expect CODE -- note`", line);
+    if ((size_t)d->n_twins == *capacity) {
+      struct twin *more = arena_grow(arena, d->twins, (size_t)d->n_twins, capacity, sizeof *more);
+      if (!more)
+        return error_nomem(err, "a candidate's directives");
+      d->twins = more;
+    }
+    while (p < end && (*p == ' ' || *p == '-'))
+      p++;
+    d->twins[d->n_twins++] =
+        (struct twin){.define = value, .expect = codes, .note = arena_strndup(arena, p, (size_t)(end - p))};
+  } else {
+    // `launch` and other verbs belong to other toolchains.
+    return ASSAY_OK;
+  }
+  return ASSAY_OK;
+}
+
+enum assay_status directives_read(const char *source, size_t n, struct arena *arena, struct directives *out,
+                                  struct assay_error *err) {
+  size_t capacity = 0;
+  struct directives d = {.n_twins = 1};
+  d.twins = arena_grow(arena, NULL, 0, &capacity, sizeof *d.twins);
+  if (!d.twins)
+    return error_nomem(err, "a candidate's directives");
+  const char *end = source + n;
+  int line = 1;
+  for (const char *p = source; p < end; line++) {
+    const char *stop = memchr(p, '\n', (size_t)(end - p));
+    stop = stop ? stop : end;
+    if ((size_t)(stop - p) > strlen(PREFIX) && memcmp(p, PREFIX, strlen(PREFIX)) == 0) {
+      enum assay_status status = read_line(arena, p + strlen(PREFIX), stop, line, &d, &capacity, err);
+      if (status)
+        return status;
+    }
+    p = stop + 1;
+  }
+  *out = d;
+  return ASSAY_OK;
+}

@@ -1,0 +1,30 @@
+// The comment lines by which a candidate's file says what it is:
+//
+//   // assay: task kernelbench/1/23
+//   // assay: expect pass
+//   // assay: twin NO_MAX expect wrong_class|wrong_value -- no max-subtraction
+//
+// `expect` and `twin` are for test corpora: what the judge must say of the file as it is, and of the file compiled
+// with the macro NO_MAX.
+#ifndef JUDGE_DIRECTIVES_H
+#define JUDGE_DIRECTIVES_H
+
+#include "base/arena.h"
+
+struct twin {
+  const char *define; // NULL: the file as it is
+  const char *expect; // reason codes separated by '|'; NULL: not said
+  const char *note;
+};
+
+struct directives {
+  const char *task; // NULL: not said
+  int n_twins;      // the file itself is twins[0]
+  struct twin *twins;
+};
+
+// Reads the directives of a source text into the arena. ASSAY_ERR_SYNTAX names the line of one that is not understood.
+enum assay_status directives_read(const char *source, size_t n, struct arena *arena, struct directives *out,
+                                  struct assay_error *err);
+
+#endif

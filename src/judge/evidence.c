@@ -1,0 +1,100 @@
+// A verdict as JSON, and the hash of what it depends on.
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "assay/judge.h"
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/hash.h"
+
+// NaN and infinity travel as strings: JSON has no such numbers.
+static json_t *number(double x) {
+  if (isnan(x))
+    return json_string("NaN");
+  if (isinf(x))
+    return json_string(x > 0 ? "Infinity" : "-Infinity");
+  return json_real(x);
+}
+
+static json_t *numbers(const double *x, int n) {
+  json_t *a = json_array();
+  for (int i = 0; i < n && a; i++)
+    json_array_append_new(a, number(x[i]));
+  return a;
+}
+
+static json_t *check_json(const struct assay_check *c) {
+  return json_pack("{s:s, s:s, s:i, s:b, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s, s:s*}", "workload",
+                   c->workload, "probe", c->probe, "output", c->output, "timed", c->timed, "reason",
+                   assay_reason_code(c->reason), "elements", (json_int_t)c->n, "z_max", number(c->z_max), "z_limit",
+                   number(c->z_limit), "z_rms", number(c->z_rms), "max_abs_error", number(c->max_abs), "max_rel_error",
+                   number(c->max_rel), "allclose_bad", (json_int_t)c->allclose_bad, "allclose_1e-2_bad",
+                   (json_int_t)c->allclose_loose_bad, "hint", c->hint, "worst", c->description);
+}
+
+static json_t *timing_json(const struct assay_timing *t) {
+  if (!t->measured)
+    return json_pack("{s:b, s:o}", "measured", 0, "floor_ns", number(t->floor_ns));
+  return json_pack("{s:b, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i, s:o, s:o}", "measured", 1, "unstable",
+                   t->unstable, "suspicious", t->suspicious, "median_ns", number(t->median_ns), "low_ns",
+                   number(t->low_ns), "high_ns", number(t->high_ns), "hot_ns", number(t->hot_ns), "overhead_ns",
+                   number(t->overhead_ns), "floor_ns", number(t->floor_ns), "stopped", t->stop, "dropped", t->n_dropped,
+                   "samples_ns", numbers(t->samples_ns, t->n_samples), "hot_samples_ns",
+                   numbers(t->hot_samples_ns, t->n_hot));
+}
+
+static json_t *durations_json(const struct assay_durations *d) {
+  return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total", (json_int_t)d->total_ns, "build",
+                   (json_int_t)d->build_ns, "oracle", (json_int_t)d->oracle_ns, "load", (json_int_t)d->load_ns,
+                   "checks", (json_int_t)d->checks_ns, "timing", (json_int_t)d->timing_ns, "verify",
+                   (json_int_t)d->verify_ns, "kernel", (json_int_t)d->kernel_ns);
+}
+
+char *assay_verdict_json(const struct assay_verdict *v) {
+  json_t *checks = json_array();
+  for (int i = 0; i < v->n_checks && checks; i++)
+    json_array_append_new(checks, check_json(&v->checks[i]));
+  json_t *j =
+      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:s, "
+                "s:s, s:s, s:s}",
+                "task", v->task_name, "form", v->form, "workload", v->workload, "verdict", assay_reason_code(v->reason),
+                "meaning", assay_reason_text(v->reason), "detail", v->detail, "task_sha256", v->task_hash,
+                "candidate_sha256", v->candidate_hash, "settings_sha256", v->settings_hash, "seed", (json_int_t)v->seed,
+                "checks", checks, "worst_check", v->worst_check, "skipped_probes", v->n_skipped_probes, "timing",
+                timing_json(&v->timing), "durations_ns", durations_json(&v->durations), "flops", number(v->flops),
+                "bytes", number(v->bytes), "diagnostics", v->diagnostics, "build_command", v->build_command, "compiler",
+                v->compiler_version, "sandbox", v->sandbox);
+  char *text = j ? json_dumps(j, JSON_SORT_KEYS | JSON_INDENT(2)) : NULL;
+  json_decref(j);
+  return text;
+}
+
+enum assay_status assay_settings_hash(const struct assay_judge_options *o, char hex[65], struct assay_error *err) {
+  enum { MAX_TASK_BYTES = 64 << 20 };
+  char *task = NULL, *text = NULL;
+  size_t len = 0;
+  enum assay_status status = file_read(o->task, MAX_TASK_BYTES, &task, &len, err);
+  if (status)
+    return status;
+  char task_hex[HASH_HEX_BYTES];
+  hash_sha256_hex(task, len, task_hex);
+  json_t *defines = json_array();
+  for (int i = 0; o->defines && o->defines[i]; i++)
+    json_array_append_new(defines, json_string(o->defines[i]));
+  json_t *j = json_pack("{s:s, s:b, s:s, s:s, s:o, s:i, s:i, s:i, s:b, s:i, s:b, s:i, s:i, s:i, s:i}", "task", task_hex,
+                        "published", o->as_published, "workload", o->workload, "compiler", o->compiler, "defines",
+                        defines, "rule", (int)o->rule, "threads", o->threads, "checks", o->declared_checks, "probes",
+                        o->probes, "replicas", o->replicas, "timing", o->timing, "min_samples", o->min_samples,
+                        "max_samples", o->max_samples, "hot_samples", o->hot_samples, "verified", o->verified_calls);
+  text = j ? json_dumps(j, JSON_SORT_KEYS) : NULL;
+  json_decref(j);
+  if (text)
+    hash_sha256_hex(text, strlen(text), hex);
+  else
+    status = error_nomem(err, "the settings' hash");
+  free(text);
+  base_free(task);
+  return status;
+}

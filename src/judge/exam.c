@@ -1,0 +1,166 @@
+// The exam: what is asked, and what the candidate answers.
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "judge/session.h"
+
+static enum assay_status add_question(struct session *s, const struct layout *l, enum probe probe,
+                                      struct assay_error *err) {
+  if (s->n_questions == MAX_QUESTIONS)
+    return ASSAY_OK;
+  uint64_t key = rng_derive(rng_derive(s->v->seed, STREAM_CHECKS), (uint64_t)s->n_questions);
+  struct question *q = &s->questions[s->n_questions];
+  enum assay_status status = question_make(&s->task, l, probe, key, s->o->replicas, s->o->threads, q, err);
+  if (status)
+    return status;
+  if (!q->answer.representable && probe != PROBE_DECLARED) {
+    question_release(q);
+    s->v->n_skipped_probes++;
+    return ASSAY_OK;
+  }
+  s->n_questions++;
+  return ASSAY_OK;
+}
+
+static enum assay_status add_layout(struct session *s, const struct workload *w, struct assay_error *err) {
+  enum assay_status status = layout_make(&s->task, w, &s->layouts[s->n_layouts], err);
+  s->n_layouts += !status;
+  return status;
+}
+
+// The exam: the declared distribution at the timed workload first, then every ragged shape, then each probe at a
+// ragged shape chosen by the seed, then the timed workload again, because state kept from other shapes shows there.
+enum assay_status session_make_exam(struct session *s, struct assay_error *err) {
+  enum assay_status status = add_layout(s, &s->workload, err);
+  int last = s->o->declared_checks - 1;
+  for (int i = 0; i < last && !status; i++)
+    status = add_question(s, &s->layouts[0], PROBE_DECLARED, err);
+  for (int i = 0; i < s->task.n_workloads && s->o->probes && s->n_layouts < MAX_LAYOUTS && !status; i++) {
+    if (strncmp(s->task.workloads[i].name, "ragged", 6) != 0)
+      continue;
+    status = add_layout(s, &s->task.workloads[i], err);
+    if (!status)
+      status = add_question(s, &s->layouts[s->n_layouts - 1], PROBE_DECLARED, err);
+  }
+  for (int p = PROBE_DECLARED + 1; p < PROBE_COUNT && s->n_layouts > 1 && !status; p++) {
+    uint64_t pick = rng_derive(rng_derive(s->v->seed, STREAM_PROBE_SHAPES), (uint64_t)p);
+    if (s->task.probes & 1u << p)
+      status = add_question(s, &s->layouts[1 + pick % (uint64_t)(s->n_layouts - 1)], (enum probe)p, err);
+  }
+  if (!status)
+    status = add_question(s, &s->layouts[0], PROBE_DECLARED, err);
+  return status;
+}
+
+enum assay_status session_bind(struct session *s, const struct layout *l, struct runner_report *report,
+                               struct assay_error *err) {
+  if (s->bound == l)
+    return ASSAY_OK;
+  enum assay_status status = runner_bind(s->runner, l->n_in, l->in_tensors, l->n_out, l->out_tensors, report, err);
+  s->bound = status || report->event != RUNNER_OK ? NULL : l;
+  return status;
+}
+
+static enum assay_status grow_checks(struct session *s, int more, struct assay_error *err) {
+  struct assay_verdict *v = s->v;
+  if (v->n_checks + more <= s->capacity_checks)
+    return ASSAY_OK;
+  int capacity = 2 * (v->n_checks + more);
+  struct assay_check *checks = base_realloc(v->checks, (size_t)capacity * sizeof *checks);
+  if (!checks)
+    return error_nomem(err, "the list of checks");
+  v->checks = checks;
+  s->capacity_checks = capacity;
+  return ASSAY_OK;
+}
+
+enum assay_status session_check(struct session *s, const struct question *q, const void *const *outputs,
+                                uint32_t poison, bool timed, enum assay_reason *reason, struct assay_error *err) {
+  int n_out = q->layout->n_out;
+  enum assay_status status = grow_checks(s, n_out, err);
+  if (status)
+    return status;
+  struct assay_check *c = &s->v->checks[s->v->n_checks];
+  memset(c, 0, (size_t)n_out * sizeof *c);
+  status = question_check(&s->task, q, outputs, poison, s->o, c, err);
+  s->v->n_checks += n_out;
+  *reason = ASSAY_REASON_PASS;
+  for (int i = 0; i < n_out && !status; i++) {
+    c[i].timed = timed;
+    if (*reason == ASSAY_REASON_PASS)
+      *reason = c[i].reason;
+  }
+  return status;
+}
+
+// The check that says most: the first that failed, or the pass that came closest to its limit.
+static int worst_check(const struct assay_verdict *v) {
+  int worst = -1;
+  for (int i = 0; i < v->n_checks; i++) {
+    if (v->checks[i].reason != ASSAY_REASON_PASS)
+      return i;
+    if (worst < 0 || v->checks[i].z_max / v->checks[i].z_limit > v->checks[worst].z_max / v->checks[worst].z_limit)
+      worst = i;
+  }
+  return worst;
+}
+
+// One call on the question's inputs, and the comparison. *reason stays PASS when the runner has an event to report.
+static enum assay_status ask(struct session *s, const struct question *q, int number, struct runner_report *report,
+                             enum assay_reason *reason, struct assay_error *err) {
+  const struct layout *l = q->layout;
+  uint32_t poison =
+      POISON_NAN | (uint32_t)(rng_derive(rng_derive(s->v->seed, STREAM_POISON), (uint64_t)number) & POISON_PAYLOAD);
+  int slots = l->n_in > l->n_out ? l->n_in : l->n_out;
+  void **buffers = base_calloc((size_t)slots + 1, sizeof *buffers);
+  if (!buffers)
+    return error_nomem(err, "a call");
+  enum assay_status status = session_bind(s, l, report, err);
+  if (status || report->event != RUNNER_OK)
+    goto out;
+  for (int i = 0; i < l->n_in; i++)
+    buffers[i] = runner_input(s->runner, i);
+  status = task_make_inputs(&s->task, l->workload, q->probe, q->key, s->o->threads, buffers, err);
+  if (status)
+    goto out;
+  runner_poison(s->runner, poison);
+  status = runner_call(s->runner, RUNNER_COLD, false, report, err);
+  if (status || report->event != RUNNER_OK)
+    goto out;
+  s->v->durations.kernel_ns += report->elapsed_ns;
+  for (int i = 0; i < l->n_out; i++)
+    buffers[i] = runner_output(s->runner, i);
+  status = session_check(s, q, (const void *const *)buffers, poison, false, reason, err);
+out:
+  base_free(buffers);
+  return status;
+}
+
+// Every question is asked, also after a wrong answer: where a kernel is right and where it is not helps its author.
+// Only a candidate that broke its process ends the exam early.
+enum assay_status session_take_exam(struct session *s, bool *good, struct assay_error *err) {
+  int64_t start = clock_monotonic_ns();
+  enum assay_status status = ASSAY_OK;
+  struct runner_report report = {0};
+  *good = true;
+  for (int i = 0; i < s->n_questions && !status && report.event == RUNNER_OK; i++) {
+    enum assay_reason reason = ASSAY_REASON_PASS;
+    status = ask(s, &s->questions[i], i, &report, &reason, err);
+    *good = *good && reason == ASSAY_REASON_PASS;
+  }
+  s->v->durations.checks_ns = clock_monotonic_ns() - start;
+  if (status)
+    return status;
+  s->v->worst_check = worst_check(s->v);
+  if (report.event != RUNNER_OK) {
+    *good = false;
+    session_decide_event(s, &report);
+  } else if (!*good) {
+    const struct assay_check *c = &s->v->checks[s->v->worst_check];
+    session_decide(s, c->reason, "%s inputs, workload %s, output %d%s%s", c->probe, c->workload, c->output,
+                   c->hint[0] ? ": " : "", c->hint);
+  }
+  return ASSAY_OK;
+}

@@ -1,0 +1,163 @@
+// The whole road: build, exam, timing, verification, verdict. While the compiler works, the oracle answers the
+// questions; the candidate's code is loaded only when everything about the exam is decided.
+#include "assay/judge.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/parallel.h"
+#include "judge/session.h"
+#include "sandbox/sandbox.h"
+
+void assay_judge_defaults(struct assay_judge_options *o) {
+  *o = (struct assay_judge_options){.workload = "small",
+                                    .compiler = "gcc",
+                                    .path_env = "/usr/local/bin:/usr/bin:/bin",
+                                    .temporary_dir = "/tmp",
+                                    .rule = ASSAY_RULE_CONTRACT,
+                                    .declared_checks = 3,
+                                    .probes = true,
+                                    .replicas = 16,
+                                    .timing = true,
+                                    .min_samples = 30,
+                                    .max_samples = 200,
+                                    .hot_samples = 15,
+                                    .relative_width = 0.02,
+                                    .timing_ns = 150000000,
+                                    .verified_calls = 10,
+                                    .build_timeout_ns = 30000000000,
+                                    .load_timeout_ns = 5000000000,
+                                    .call_timeout_ns = 10000000000,
+                                    .build_memory_bytes = (size_t)2 << 30,
+                                    .runner_memory_bytes = (size_t)1 << 30};
+}
+
+static void tell(const struct session *s, const char *stage, int done) {
+  enum { STAGES = 5 };
+  if (s->o->progress)
+    s->o->progress(s->o->progress_arg, stage, done, STAGES);
+}
+
+static enum assay_status run(struct session *s, struct assay_error *err) {
+  bool good = false;
+  tell(s, "reading", 0);
+  enum assay_status status = session_prepare(s, err);
+  if (!status)
+    status = session_start_build(s, err);
+  if (status)
+    return status;
+  tell(s, "building", 1);
+  int64_t start = clock_monotonic_ns();
+  status = session_make_exam(s, err);
+  s->v->durations.oracle_ns = clock_monotonic_ns() - start;
+  if (!status)
+    status = session_finish_build(s, &good, err);
+  if (!status && good)
+    status = session_load(s, &good, err);
+  tell(s, "checking", 2);
+  if (!status && good)
+    status = session_take_exam(s, &good, err);
+  tell(s, "timing", 3);
+  if (!status && good && s->o->timing)
+    status = session_time(s, &good, err);
+  tell(s, "done", 5);
+  return status;
+}
+
+// What the kernel printed, behind what the compiler said.
+static void add_log(struct session *s) {
+  const char *log = s->runner ? runner_log(s->runner) : "";
+  if (!log[0])
+    return;
+  struct buf text = {0};
+  buf_printf(&text, "%s--- printed by the kernel ---\n%s", s->v->diagnostics, log);
+  char *joined = text.failed ? NULL : base_strndup(buf_str(&text), text.len);
+  buf_release(&text);
+  if (!joined)
+    return;
+  base_free(s->v->diagnostics);
+  s->v->diagnostics = joined;
+}
+
+void session_release(struct session *s) {
+  build_cancel(s->build);
+  runner_close(s->runner);
+  for (int i = 0; i < s->n_questions; i++)
+    question_release(&s->questions[i]);
+  for (int i = 0; i < s->n_layouts; i++)
+    layout_release(&s->layouts[i]);
+  char *folders[] = {s->build_folder, s->run_folder};
+  for (int i = 0; i < 2; i++)
+    if (folders[i]) {
+      sandbox_folder_remove(folders[i]);
+      base_free(folders[i]);
+    }
+  base_free(s->source);
+  base_free(s->library);
+  task_release(&s->task);
+  arena_release(&s->arena);
+}
+
+// Strings that a verdict promises never to be NULL.
+static enum assay_status fill_strings(struct assay_verdict *v, struct assay_error *err) {
+  struct sandbox_strength strength;
+  sandbox_measure(&strength);
+  if (!v->diagnostics)
+    v->diagnostics = base_strndup("", 0);
+  if (!v->build_command)
+    v->build_command = base_strndup("", 0);
+  if (!v->compiler_version)
+    v->compiler_version = base_strndup("", 0);
+  v->sandbox = base_strndup(strength.text, strlen(strength.text));
+  return v->diagnostics && v->build_command && v->compiler_version && v->sandbox ? ASSAY_OK
+                                                                                 : error_nomem(err, "a verdict");
+}
+
+enum assay_status assay_judge(const struct assay_judge_options *o, struct assay_verdict *v, struct assay_error *err) {
+  struct assay_judge_options resolved = *o;
+  if (resolved.threads <= 0)
+    resolved.threads = parallel_cpus();
+  if (resolved.declared_checks < 1)
+    resolved.declared_checks = 1;
+  struct session *s = base_calloc(1, sizeof *s);
+  if (!s)
+    return error_nomem(err, "a judgement");
+  memset(v, 0, sizeof *v);
+  v->worst_check = -1;
+  v->seed = o->seed;
+  v->timing.stop = "not measured";
+  v->timing.floor_ns = v->timing.median_ns = v->timing.low_ns = v->timing.high_ns = NAN;
+  v->timing.hot_ns = v->timing.overhead_ns = NAN;
+  s->o = &resolved;
+  s->v = v;
+  int64_t start = clock_monotonic_ns();
+  enum assay_status status = o->seed ? ASSAY_OK : rng_entropy(&v->seed, err);
+  v->seed &= INT64_MAX; // SQLite and JSON readers have signed integers
+  if (!status)
+    status = run(s, err);
+  if (!status)
+    add_log(s);
+  session_release(s);
+  base_free(s);
+  if (!status)
+    status = fill_strings(v, err);
+  v->durations.total_ns = clock_monotonic_ns() - start;
+  if (status)
+    assay_verdict_release(v);
+  return status;
+}
+
+void assay_verdict_release(struct assay_verdict *v) {
+  for (int i = 0; i < v->n_checks; i++)
+    base_free(v->checks[i].description);
+  base_free(v->checks);
+  base_free(v->diagnostics);
+  base_free(v->build_command);
+  base_free(v->compiler_version);
+  base_free(v->sandbox);
+  base_free(v->timing.samples_ns);
+  base_free(v->timing.hot_samples_ns);
+  memset(v, 0, sizeof *v);
+}

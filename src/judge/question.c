@@ -1,0 +1,173 @@
+#include "judge/question.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "compare/compare.h"
+
+enum assay_status layout_make(const struct task *t, const struct workload *w, struct layout *out,
+                              struct assay_error *err) {
+  struct layout l = {.workload = w, .n_in = t->n_inputs, .n_out = t->n_outputs};
+  struct graph_shapes shapes;
+  l.in = arena_calloc(&l.arena, (size_t)l.n_in, sizeof *l.in);
+  l.in_tensors = arena_calloc(&l.arena, (size_t)l.n_in, sizeof *l.in_tensors);
+  l.out_tensors = arena_calloc(&l.arena, (size_t)l.n_out, sizeof *l.out_tensors);
+  enum assay_status status = ASSAY_OK;
+  if (!l.in || !l.in_tensors || !l.out_tensors)
+    status = error_nomem(err, "a workload's buffers");
+  if (!status)
+    status = task_input_shapes(t, w, l.in, err);
+  if (!status)
+    status = oracle_infer(&t->model.flat, l.in, &l.arena, &shapes, err);
+  if (status) {
+    layout_release(&l);
+    return error_prefix(err, status, "%s, workload %s: ", t->name, w->name);
+  }
+  for (int i = 0; i < l.n_in; i++)
+    l.in_tensors[i] = (struct runner_tensor){l.in[i].dtype, l.in[i].shape};
+  for (int i = 0; i < l.n_out; i++) {
+    const struct array *a = &shapes.values[t->model.flat.outputs[i]];
+    l.out_tensors[i] = (struct runner_tensor){a->dtype, a->shape};
+    l.output_bytes += shape_count(&a->shape) * (int64_t)dtype_bytes(a->dtype);
+  }
+  *out = l;
+  return ASSAY_OK;
+}
+
+void layout_release(struct layout *l) {
+  arena_release(&l->arena);
+  memset(l, 0, sizeof *l);
+}
+
+// The inputs as the oracle wants them, from the bytes that the candidate gets.
+static enum assay_status oracle_inputs(const struct task *t, const struct layout *l, enum probe probe, uint64_t key,
+                                       int threads, struct array *inputs, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  void **bytes = base_calloc((size_t)l->n_in + 1, sizeof *bytes);
+  if (!bytes)
+    return error_nomem(err, "a question's inputs");
+  for (int i = 0; i < l->n_in && !status; i++) {
+    bytes[i] = base_alloc((size_t)shape_count(&l->in[i].shape) * dtype_bytes(l->in[i].dtype));
+    if (!bytes[i])
+      status = error_nomem(err, "a question's inputs");
+  }
+  if (!status)
+    status = task_make_inputs(t, l->workload, probe, key, threads, bytes, err);
+  for (int i = 0; i < l->n_in && !status; i++) {
+    struct tensor view = {.dtype = l->in[i].dtype, .shape = l->in[i].shape, .data = bytes[i]};
+    status = array_from_tensor(&view, &inputs[i], err);
+    base_free(bytes[i]);
+    bytes[i] = NULL;
+  }
+  for (int i = 0; i < l->n_in; i++)
+    base_free(bytes[i]);
+  base_free(bytes);
+  return status;
+}
+
+enum assay_status question_make(const struct task *t, const struct layout *l, enum probe probe, uint64_t key,
+                                int replicas, int threads, struct question *out, struct assay_error *err) {
+  struct question q = {.layout = l, .probe = probe, .key = key};
+  struct array *inputs = base_calloc((size_t)l->n_in + 1, sizeof *inputs);
+  if (!inputs)
+    return error_nomem(err, "a question");
+  enum assay_status status = oracle_inputs(t, l, probe, key, threads, inputs, err);
+  if (!status) {
+    struct arith contract = t->contract.arith;
+    contract.key = rng_derive(key, 0x6f7261636c65u); // noise apart from the inputs' streams
+    status = oracle_answer_make(&t->model.flat, inputs, &contract, replicas, threads, &q.answer, err);
+  }
+  for (int i = 0; i < l->n_in; i++)
+    array_release(&inputs[i]);
+  base_free(inputs);
+  if (!status)
+    *out = q;
+  return status;
+}
+
+void question_release(struct question *q) {
+  oracle_answer_release(&q->answer);
+}
+
+static enum assay_reason reason_of(enum compare_outcome outcome) {
+  switch (outcome) {
+  case COMPARE_PASS:
+    return ASSAY_REASON_PASS;
+  case COMPARE_UNWRITTEN:
+    return ASSAY_REASON_UNWRITTEN;
+  case COMPARE_WRONG_CLASS:
+    return ASSAY_REASON_WRONG_CLASS;
+  case COMPARE_WRONG_VALUE:
+    return ASSAY_REASON_WRONG_VALUE;
+  case COMPARE_LOW_PRECISION:
+    return ASSAY_REASON_LOW_PRECISION;
+  }
+  return ASSAY_REASON_WRONG_VALUE;
+}
+
+static void fill_check(const struct question *q, int output, const struct compare_facts *f, enum assay_reason reason,
+                       struct assay_check *c) {
+  snprintf(c->workload, sizeof c->workload, "%s", q->layout->workload->name);
+  snprintf(c->probe, sizeof c->probe, "%s", probe_name(q->probe));
+  c->output = output;
+  c->reason = reason;
+  c->n = f->n;
+  c->z_max = f->z_max;
+  c->z_limit = f->z_limit;
+  c->z_rms = f->z_rms;
+  c->max_abs = f->max_abs;
+  c->max_rel = f->max_rel;
+  c->allclose_bad = f->n_allclose_bad;
+  snprintf(c->hint, sizeof c->hint, "%s", f->hint_text);
+}
+
+static struct compare_input compare_input_of(const struct task *t, const struct question *q, int output,
+                                             const void *got, uint32_t poison, const struct assay_judge_options *o) {
+  const struct array *y = &q->answer.y[output];
+  struct float_format format = {0};
+  bool floating = dtype_float_format(y->dtype, &format);
+  struct compare_input in = {.dtype = y->dtype,
+                             .shape = y->shape,
+                             .got = got,
+                             .want = floating ? y->f64 : NULL,
+                             .want_int = floating ? NULL : y->i64,
+                             .sigma = q->answer.sigma[output],
+                             .u_out = floating ? ldexp(1, -format.bits) : 0,
+                             .eta_out = floating ? ldexp(1, format.min_exponent - format.bits + 1) : 0,
+                             .poison = poison,
+                             .has_poison = true,
+                             .rtol = t->rtol,
+                             .atol = t->atol,
+                             .threads = o->threads};
+  // A contract may be coarser than the output's own type: tf32 results stored in fp32, flushed subnormals.
+  in.u_out = fmax(in.u_out, t->contract.u_out);
+  in.eta_out = fmax(in.eta_out, t->contract.eta_out);
+  return in;
+}
+
+enum assay_status question_check(const struct task *t, const struct question *q, const void *const *outputs,
+                                 uint32_t poison, const struct assay_judge_options *o, struct assay_check *checks,
+                                 struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < q->layout->n_out && !status; i++) {
+    struct compare_input in = compare_input_of(t, q, i, outputs[i], poison, o);
+    struct compare_facts facts;
+    status = compare_outputs(&in, &facts, err);
+    if (status)
+      break;
+    enum compare_rule rule = o->rule == ASSAY_RULE_ALLCLOSE ? COMPARE_ALLCLOSE : COMPARE_CONTRACT;
+    fill_check(q, i, &facts, reason_of(compare_verdict(&facts, rule)), &checks[i]);
+    if (checks[i].reason != ASSAY_REASON_PASS) {
+      struct buf text = {0};
+      compare_describe(&facts, &in.shape, &text);
+      checks[i].description = base_strndup(buf_str(&text), text.len);
+      buf_release(&text);
+    }
+    in.rtol = in.atol = 1e-2; // what the older versions of the published suites would have said
+    status = compare_outputs(&in, &facts, err);
+    checks[i].allclose_loose_bad = facts.n_allclose_bad;
+  }
+  return status;
+}

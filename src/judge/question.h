@@ -1,0 +1,46 @@
+// One question put to a candidate: a workload, a way of drawing inputs, a key, and the oracle's answer.
+#ifndef JUDGE_QUESTION_H
+#define JUDGE_QUESTION_H
+
+#include "assay/judge.h"
+#include "oracle/oracle.h"
+#include "runner/runner.h"
+#include "task/task.h"
+
+// Outputs are filled before a call with a quiet NaN of a random payload (never the default NaN's).
+#define POISON_NAN 0x7fc00001u
+#define POISON_PAYLOAD 0x3ffffeu
+
+// The buffers of a task under one workload.
+struct layout {
+  const struct workload *workload;
+  struct arena arena;
+  int n_in, n_out;
+  struct array *in; // dtype and shape
+  struct runner_tensor *in_tensors, *out_tensors;
+  int64_t output_bytes;
+};
+
+enum assay_status layout_make(const struct task *t, const struct workload *w, struct layout *out,
+                              struct assay_error *err);
+void layout_release(struct layout *l);
+
+struct question {
+  const struct layout *layout;
+  enum probe probe;
+  uint64_t key;
+  struct oracle_answer answer;
+};
+
+// Draws the inputs, asks the oracle, and keeps only the answer: the inputs are a function of (layout, probe, key).
+enum assay_status question_make(const struct task *t, const struct layout *l, enum probe probe, uint64_t key,
+                                int replicas, int threads, struct question *out, struct assay_error *err);
+void question_release(struct question *q);
+
+// Compares outputs[i] (bytes of output i) with the answer; appends nothing, fills one check per output. The reason of
+// the first output that is not right is returned. `poison` is the pattern the outputs held before the call.
+enum assay_status question_check(const struct task *t, const struct question *q, const void *const *outputs,
+                                 uint32_t poison, const struct assay_judge_options *o, struct assay_check *checks,
+                                 struct assay_error *err);
+
+#endif

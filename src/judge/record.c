@@ -1,0 +1,62 @@
+#include "judge/record.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "judge/machine.h"
+
+void record_key(const char *run, const struct assay_judge_options *o, const char *task_name, const char *candidate,
+                const char *candidate_hash, const char *settings_hash, struct store_verdict *out) {
+  *out = (struct store_verdict){.run = run,
+                                .task = task_name,
+                                .form = o->as_published ? "published" : "default",
+                                .workload = o->workload,
+                                .device = "cpu",
+                                .candidate = candidate,
+                                .candidate_hash = candidate_hash,
+                                .toolchain = "cc",
+                                .settings_hash = settings_hash};
+}
+
+void record_fill(const struct assay_verdict *v, struct store_verdict *out) {
+  const struct assay_check *worst = v->worst_check >= 0 ? &v->checks[v->worst_check] : NULL;
+  out->task_hash = v->task_hash;
+  out->reason = v->reason;
+  out->detail = v->detail;
+  out->error_z = worst ? worst->z_max : NAN;
+  out->error_limit = worst ? worst->z_limit : NAN;
+  out->time_ns = v->timing.measured ? v->timing.median_ns : NAN;
+  out->time_low_ns = v->timing.measured ? v->timing.low_ns : NAN;
+  out->time_high_ns = v->timing.measured ? v->timing.high_ns : NAN;
+  out->hot_ns = v->timing.measured ? v->timing.hot_ns : NAN;
+  out->floor_ns = v->timing.floor_ns;
+  out->unstable = v->timing.unstable;
+  out->suspicious = v->timing.suspicious;
+  out->n_samples = v->timing.measured ? v->timing.n_samples : 0;
+  out->samples_ns = v->timing.samples_ns;
+  out->seed = v->seed;
+}
+
+enum assay_status record_put(struct store *s, const struct store_verdict *key, const struct assay_verdict *v,
+                             const char *command, struct assay_error *err) {
+  enum assay_status status;
+  struct store_verdict row = *key;
+  char *evidence = assay_verdict_json(v), *machine = machine_json();
+  if (!evidence || !machine) {
+    status = error_nomem(err, "a verdict's evidence");
+    goto out;
+  }
+  record_fill(v, &row);
+  row.at_ns = clock_wall_ns();
+  row.machine = machine;
+  row.command = command;
+  row.evidence = evidence;
+  int64_t id;
+  status = store_put(s, &row, &id, err);
+out:
+  free(evidence);
+  base_free(machine);
+  return status;
+}

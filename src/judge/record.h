@@ -1,0 +1,20 @@
+// A verdict on its way into the store.
+#ifndef JUDGE_RECORD_H
+#define JUDGE_RECORD_H
+
+#include "assay/judge.h"
+#include "store/store.h"
+
+// The key under which a judgement is looked up before it is made: everything of store_verdict that store_has and
+// store_claim read. Strings are borrowed from the arguments.
+void record_key(const char *run, const struct assay_judge_options *o, const char *task_name, const char *candidate,
+                const char *candidate_hash, const char *settings_hash, struct store_verdict *out);
+
+// The columns that come of judging: reason, error, times, seed. Strings are borrowed from the verdict.
+void record_fill(const struct assay_verdict *v, struct store_verdict *out);
+
+// Stores the verdict with all its evidence under the key.
+enum assay_status record_put(struct store *s, const struct store_verdict *key, const struct assay_verdict *v,
+                             const char *command, struct assay_error *err);
+
+#endif

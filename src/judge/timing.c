@@ -1,0 +1,230 @@
+// The sampling loop. Every sample is one call on fresh inputs with poisoned outputs; which samples are verified is
+// decided by a secret that the candidate's process never holds.
+#include "judge/timing.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "judge/machine.h"
+#include "stats/stats.h"
+
+// A call is dropped when the clock probes around it took this much longer than the best probe of the session.
+static const double THROTTLED = 1.3;
+
+enum { WARM_UP_CALLS = 3, NULL_EVERY = 4, RESAMPLES_SEED = 20260101 };
+#define KEEP_LIMIT_BYTES ((int64_t)1 << 30)
+
+struct loop {
+  struct timing_session *s;
+  struct runner_report *report;
+  uint64_t calls; // timed calls so far, dropped ones included
+  int64_t best_probe_ns;
+  double *nulls;
+  int n_nulls;
+  bool keep; // outputs are small enough to be copied
+  void **buffers;
+};
+
+void timed_calls_release(struct timed_call *calls, int n, int n_out) {
+  for (int i = 0; calls && i < n; i++) {
+    for (int o = 0; calls[i].outputs && o < n_out; o++)
+      base_free(calls[i].outputs[o]);
+    base_free(calls[i].outputs);
+  }
+  base_free(calls);
+}
+
+static int64_t output_bytes(const struct layout *l, int o) {
+  return shape_count(&l->out_tensors[o].shape) * (int64_t)dtype_bytes(l->out_tensors[o].dtype);
+}
+
+// Copies the outputs into a slot, which keeps its memory when it is used again.
+static enum assay_status keep_call(struct loop *l, struct timed_call *slot, uint64_t key, uint32_t poison,
+                                   struct assay_error *err) {
+  const struct layout *layout = l->s->layout;
+  if (!slot->outputs)
+    slot->outputs = base_calloc((size_t)layout->n_out, sizeof *slot->outputs);
+  if (!slot->outputs)
+    return error_nomem(err, "copies of outputs");
+  for (int o = 0; o < layout->n_out; o++) {
+    size_t bytes = (size_t)output_bytes(layout, o);
+    if (!slot->outputs[o] && !(slot->outputs[o] = base_alloc(bytes)))
+      return error_nomem(err, "copies of outputs");
+    memcpy(slot->outputs[o], runner_output(l->s->runner, o), bytes);
+  }
+  slot->key = key;
+  slot->poison = poison;
+  return ASSAY_OK;
+}
+
+// Reservoir sampling (Vitter 1985, algorithm R): after any number of calls, each is kept with the same probability.
+static enum assay_status choose_call(struct loop *l, uint64_t key, uint32_t poison, struct assay_error *err) {
+  struct timing_session *s = l->s;
+  uint64_t slot = l->calls;
+  if (s->n_kept == s->options->verified_calls)
+    slot = rng_derive(s->secret, l->calls) % (l->calls + 1);
+  if (l->keep) {
+    if (slot >= (uint64_t)s->options->verified_calls)
+      return ASSAY_OK;
+    s->n_kept += slot == (uint64_t)s->n_kept;
+    return keep_call(l, &s->kept[slot], key, poison, err);
+  }
+  // Too large to keep: a fair coin, weighted so that the shortest run still verifies enough of them.
+  double wanted = (double)s->options->verified_calls / s->options->min_samples;
+  if (rng_unit(rng_derive(s->secret, l->calls)) > wanted)
+    return ASSAY_OK;
+  struct timed_call now = {.key = key, .poison = poison, .outputs = l->buffers};
+  for (int o = 0; o < s->layout->n_out; o++)
+    l->buffers[o] = runner_output(s->runner, o);
+  s->n_kept++;
+  return s->verify(s->verify_arg, &now, err);
+}
+
+static enum assay_status prepare(struct loop *l, uint64_t key, uint32_t poison, struct assay_error *err) {
+  struct timing_session *s = l->s;
+  for (int i = 0; i < s->layout->n_in; i++)
+    l->buffers[i] = runner_input(s->runner, i);
+  enum assay_status status =
+      task_make_inputs(s->task, s->layout->workload, PROBE_DECLARED, key, s->options->threads, l->buffers, err);
+  if (!status)
+    runner_poison(s->runner, poison);
+  return status;
+}
+
+// One timed call. *sample is NaN when the clock was not steady around it.
+static enum assay_status take_sample(struct loop *l, enum runner_cache cache, double *sample, struct assay_error *err) {
+  struct timing_session *s = l->s;
+  uint64_t key = rng_derive(s->key, l->calls);
+  uint32_t poison = POISON_NAN | (uint32_t)(rng_derive(key, 1) & POISON_PAYLOAD);
+  enum assay_status status = prepare(l, key, poison, err);
+  if (status)
+    return status;
+  int64_t before = machine_clock_probe_ns();
+  status = runner_call(s->runner, cache, false, l->report, err);
+  if (status || l->report->event != RUNNER_OK)
+    return status;
+  int64_t after = machine_clock_probe_ns();
+  int64_t probe = before < after ? before : after, slow = before > after ? before : after;
+  l->best_probe_ns = probe < l->best_probe_ns ? probe : l->best_probe_ns;
+  *sample = (double)slow > THROTTLED * (double)l->best_probe_ns ? NAN : (double)l->report->elapsed_ns;
+  *s->kernel_ns += l->report->elapsed_ns;
+  status = choose_call(l, key, poison, err);
+  l->calls++;
+  return status;
+}
+
+static enum assay_status take_null(struct loop *l, struct assay_error *err) {
+  enum assay_status status = runner_call(l->s->runner, RUNNER_COLD, true, l->report, err);
+  if (!status && l->report->event == RUNNER_OK)
+    l->nulls[l->n_nulls++] = (double)l->report->elapsed_ns;
+  return status;
+}
+
+static bool failed(const struct loop *l) {
+  return l->report->event != RUNNER_OK;
+}
+
+// After the i-th cold call. The bootstrap behind the stopping rule costs more than a short sample, so it is asked only
+// now and then; too many dropped samples end the run as well.
+static enum stop should_stop(const struct loop *l, int i, int64_t spent_ns) {
+  const struct assay_judge_options *o = l->s->options;
+  const struct assay_timing *t = l->s->timing;
+  struct stopping_rule rule = {.min_samples = o->min_samples,
+                               .max_samples = o->max_samples,
+                               .relative_width = o->relative_width,
+                               .max_ns = o->timing_ns};
+  if (t->n_samples < o->min_samples)
+    return t->n_samples + t->n_dropped >= 2 * o->max_samples ? STOP_SAMPLES : STOP_CONTINUE;
+  if (i % 8 != 7 && t->n_samples < o->max_samples && spent_ns < o->timing_ns)
+    return STOP_CONTINUE;
+  return stats_stop(&rule, t->samples_ns, t->n_samples, spent_ns, RESAMPLES_SEED);
+}
+
+static enum assay_status sample_cold(struct loop *l, struct assay_error *err) {
+  struct assay_timing *t = l->s->timing;
+  enum assay_status status = ASSAY_OK;
+  enum stop stop = STOP_CONTINUE;
+  int64_t start = clock_monotonic_ns();
+  for (int i = 0; i < WARM_UP_CALLS && !status && !failed(l); i++) {
+    double ignored;
+    status = take_sample(l, RUNNER_COLD, &ignored, err);
+  }
+  for (int i = 0; stop == STOP_CONTINUE && !status && !failed(l); i++) {
+    double sample;
+    if (i % NULL_EVERY == 0)
+      status = take_null(l, err);
+    if (!status && !failed(l))
+      status = take_sample(l, RUNNER_COLD, &sample, err);
+    if (status || failed(l))
+      break;
+    if (isnan(sample))
+      t->n_dropped++;
+    else
+      t->samples_ns[t->n_samples++] = sample;
+    stop = should_stop(l, i, clock_monotonic_ns() - start);
+  }
+  t->stop = stop_name(stop);
+  return status;
+}
+
+static enum assay_status sample_hot(struct loop *l, struct assay_error *err) {
+  const struct assay_judge_options *o = l->s->options;
+  struct assay_timing *t = l->s->timing;
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < o->hot_samples && !status && !failed(l); i++) {
+    double sample = NAN;
+    status = take_sample(l, RUNNER_HOT, &sample, err);
+    if (!status && !failed(l) && !isnan(sample))
+      t->hot_samples_ns[t->n_hot++] = sample;
+  }
+  return status;
+}
+
+static void summarise(struct loop *l) {
+  const struct assay_judge_options *o = l->s->options;
+  struct assay_timing *t = l->s->timing;
+  struct interval ci = {NAN, NAN};
+  t->overhead_ns = stats_median(l->nulls, l->n_nulls);
+  t->median_ns = fmax(stats_median(t->samples_ns, t->n_samples) - t->overhead_ns, 0);
+  t->hot_ns = fmax(stats_median(t->hot_samples_ns, t->n_hot) - t->overhead_ns, 0);
+  if (stats_median_interval(t->samples_ns, t->n_samples, 0.95, 1000, RESAMPLES_SEED, &ci)) {
+    t->low_ns = fmax(ci.low - t->overhead_ns, 0);
+    t->high_ns = fmax(ci.high - t->overhead_ns, 0);
+  }
+  // Unstable: the interval stayed wider than asked, or the clock was unsteady for a good part of the run.
+  t->unstable = t->n_samples < 5 || ci.high - ci.low > o->relative_width * stats_median(t->samples_ns, t->n_samples) ||
+                t->n_dropped * 4 > t->n_samples;
+  t->measured = t->n_samples > 0;
+}
+
+enum assay_status timing_run(struct timing_session *s, struct runner_report *report, struct assay_error *err) {
+  const struct assay_judge_options *o = s->options;
+  const struct layout *layout = s->layout;
+  struct loop l = {.s = s,
+                   .report = report,
+                   .best_probe_ns = INT64_MAX,
+                   .keep = layout->output_bytes * o->verified_calls <= KEEP_LIMIT_BYTES};
+  int slots = layout->n_in > layout->n_out ? layout->n_in : layout->n_out;
+  enum assay_status status = ASSAY_OK;
+  memset(report, 0, sizeof *report);
+  l.nulls = base_calloc((size_t)o->max_samples * 3 + 8, sizeof *l.nulls);
+  l.buffers = base_calloc((size_t)slots + 1, sizeof *l.buffers);
+  s->kept = base_calloc((size_t)o->verified_calls + 1, sizeof *s->kept);
+  s->timing->samples_ns = base_calloc((size_t)o->max_samples + 8, sizeof *s->timing->samples_ns);
+  s->timing->hot_samples_ns = base_calloc((size_t)o->hot_samples + 1, sizeof *s->timing->hot_samples_ns);
+  if (!l.nulls || !l.buffers || !s->kept || !s->timing->samples_ns || !s->timing->hot_samples_ns) {
+    status = error_nomem(err, "the samples");
+    goto out;
+  }
+  status = sample_cold(&l, err);
+  if (!status && !failed(&l))
+    status = sample_hot(&l, err);
+  if (!status && !failed(&l))
+    summarise(&l);
+out:
+  base_free(l.nulls);
+  base_free(l.buffers);
+  return status;
+}

@@ -1,0 +1,36 @@
+// Timing a candidate that answered every question right.
+#ifndef JUDGE_TIMING_H
+#define JUDGE_TIMING_H
+
+#include "judge/question.h"
+
+// What the timing loop leaves for verification: calls chosen in secret, uniformly over all timed calls.
+struct timed_call {
+  uint64_t key;
+  uint32_t poison;
+  void **outputs; // copies of what the candidate left
+};
+
+struct timing_session {
+  const struct task *task;
+  const struct layout *layout; // bound in the runner
+  struct runner *runner;
+  const struct assay_judge_options *options;
+  uint64_t key;    // of the inputs' draws
+  uint64_t secret; // which calls are verified
+  struct assay_timing *timing;
+  int64_t *kernel_ns;
+  // Outputs too large to keep are verified at once, in place, between two samples.
+  enum assay_status (*verify)(void *arg, const struct timed_call *call, struct assay_error *err);
+  void *verify_arg;
+  struct timed_call *kept; // at most options->verified_calls; timed_calls_release
+  int n_kept;
+};
+
+// Takes samples until the stopping rule is content. If the candidate fails on the way, report->event says how and
+// the samples so far are dropped.
+enum assay_status timing_run(struct timing_session *s, struct runner_report *report, struct assay_error *err);
+
+void timed_calls_release(struct timed_call *calls, int n, int n_out);
+
+#endif
