@@ -41,7 +41,8 @@ static inline void exact_cos_sin(uint32_t w, double *cosine, double *sine) {
   uint32_t quarter = (w + UINT32_C(0x20000000)) >> 30;
   double d = (double)(int32_t)(w - (quarter << 30)) * 0x1p-32; // in [-1/8, 1/8) turns
   double a = d * EXACT_TAU, z = a * a;
-  double s = 1.0 / 6227020800.0;
+  double s = -1.0 / 1307674368000.0;
+  s = s * z + 1.0 / 6227020800.0;
   s = s * z - 1.0 / 39916800;
   s = s * z + 1.0 / 362880;
   s = s * z - 1.0 / 5040;
@@ -49,7 +50,9 @@ static inline void exact_cos_sin(uint32_t w, double *cosine, double *sine) {
   s = s * z - 1.0 / 6;
   s = s * z + 1;
   s = s * a;
-  double c = 1.0 / 479001600;
+  double c = 1.0 / 20922789888000.0;
+  c = c * z - 1.0 / 87178291200.0;
+  c = c * z + 1.0 / 479001600;
   c = c * z - 1.0 / 3628800;
   c = c * z + 1.0 / 40320;
   c = c * z - 1.0 / 720;
