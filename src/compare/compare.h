@@ -16,12 +16,12 @@ enum { COMPARE_WORST = 8, COMPARE_HISTOGRAM = 24 };
 struct compare_input {
   enum dtype dtype; // of the output as the task declares it
   struct shape shape;
-  const void *got; // the candidate's bytes, dtype
-  const double *want; // the oracle's values when dtype is floating, else NULL
+  const void *got;         // the candidate's bytes, dtype
+  const double *want;      // the oracle's values when dtype is floating, else NULL
   const int64_t *want_int; // when it is not
-  const float *sigma; // error scale per element; NULL for integers
-  double u_out; // unit roundoff of the output's format: 2^-24 for fp32
-  double eta_out; // smallest positive value that must be distinguished: subnormal, or normal where flushing is allowed
+  const float *sigma;      // error scale per element; NULL for integers
+  double u_out;            // unit roundoff of the output's format: 2^-24 for fp32
+  double eta_out;  // smallest positive value that must be distinguished: subnormal, or normal where flushing is allowed
   uint32_t poison; // if has_poison: the 32-bit pattern every 4 bytes of the output were filled with before the call
   bool has_poison;
   double rtol, atol; // of the published rule, for `allclose`
@@ -29,35 +29,41 @@ struct compare_input {
 };
 
 struct compare_element {
-  int64_t index; // flat
+  int64_t index;             // flat
   double got, want, allowed; // allowed: largest |got - want| that would have passed gate B
-  double z; // excess error over sigma; INFINITY where sigma is 0
+  double z;                  // excess error over sigma; INFINITY where sigma is 0
 };
 
 enum compare_hint {
   HINT_NONE,
-  HINT_LAST_TILE, // all wrong elements lie in the last part of one dimension
-  HINT_FIRST_ROWS, // ... first part
-  HINT_TRANSPOSED, // equals the transpose of the last two dimensions
+  HINT_LAST_TILE,       // all wrong elements lie in the last part of one dimension
+  HINT_FIRST_ROWS,      // ... first part
+  HINT_TRANSPOSED,      // equals the transpose of the last two dimensions
   HINT_CONSTANT_OFFSET, // got - want is the same everywhere
   HINT_CONSTANT_FACTOR, // got / want is the same everywhere
   HINT_NEGATED,
   HINT_SHIFTED, // got[i] = want[i + k] along one dimension
   HINT_ALL_ZERO,
-  HINT_CONSTANT, // every element of got is the same although want varies
-  HINT_UNWRITTEN, // poison is left
-  HINT_PERIODIC, // wrong elements repeat with a stride (a lane, a column)
+  HINT_CONSTANT,      // every element of got is the same although want varies
+  HINT_UNWRITTEN,     // poison is left
+  HINT_PERIODIC,      // wrong elements repeat with a stride (a lane, a column)
   HINT_LOW_PRECISION, // errors look like inputs or results rounded to fewer bits
+  HINT_REGION,        // all wrong elements lie in some other part of one dimension
 };
 
-// What was seen; no judgement. Counts are of elements.
+// What was seen; no judgement. Counts are of elements. z is over elements whose classes agree.
 struct compare_facts {
-  int64_t n, n_nan_mismatch, n_inf_mismatch, n_poisoned, n_exact, n_over; // n_over: beyond gate B
-  double max_abs, max_rel; // over elements whose classes agree
-  double z_max, z_rms, z_row_rms; // z_row_rms: the worst row (last dimension, at least 16 elements pooled)
-  double z_limit; // gate B's limit for this n
-  double mean_z_signed; // sum of signed z over sqrt(n): reported, not judged
-  int64_t n_allclose_bad; // elements outside atol + rtol |want|
+  int64_t n, n_nan_mismatch, n_inf_mismatch, n_poisoned;
+  int64_t n_exact;                 // as near to the oracle as the output's format can be
+  int64_t n_over;                  // wrong: beyond gate B, of another class, or unwritten
+  double max_abs, max_rel;         // over elements whose classes agree; max_rel where want is not 0
+  double z_max, z_rms, z_row_rms;  // z_row_rms: the worst row (last dimension, at least 16 elements pooled)
+  double z_column_rms, z_tile_rms; // the worst column block and tile of the last two dimensions
+  double z_common;                 // the part of z_rms that all elements share: one error scaling or moving everything
+  double z_limit;                  // gate B's limit for this n
+  double z_rms_limit, z_common_limit, z_group_limit; // gate C's; why they depend on the data: compare.c
+  double mean_z_signed;                              // sum of signed z over sqrt(n): reported, not judged
+  int64_t n_allclose_bad;                            // elements outside atol + rtol |want|
   int64_t histogram[COMPARE_HISTOGRAM]; // counts of z by power of two: [0] z = 0, [i] z < 2^(i-4), last: the rest
   int n_worst;
   struct compare_element worst[COMPARE_WORST]; // largest z first; class mismatches before all
@@ -70,15 +76,14 @@ enum compare_rule { COMPARE_CONTRACT, COMPARE_ALLCLOSE };
 
 enum compare_outcome {
   COMPARE_PASS,
-  COMPARE_UNWRITTEN, // elements still hold the poison
-  COMPARE_WRONG_CLASS, // NaN or infinity where there should be none, or the other way round
-  COMPARE_WRONG_VALUE, // gate B: some element is too far off (or an integer differs)
+  COMPARE_UNWRITTEN,     // elements still hold the poison
+  COMPARE_WRONG_CLASS,   // NaN or infinity where there should be none, or the other way round
+  COMPARE_WRONG_VALUE,   // gate B: some element is too far off (or an integer differs)
   COMPARE_LOW_PRECISION, // gates B or C fail with errors of a lower precision's size
 };
 
 // ASSAY_ERR_NOMEM only.
-enum assay_status compare_outputs(const struct compare_input *in, struct compare_facts *facts,
-                                  struct assay_error *err);
+enum assay_status compare_outputs(const struct compare_input *in, struct compare_facts *facts, struct assay_error *err);
 
 // The verdict function: pure.
 enum compare_outcome compare_verdict(const struct compare_facts *facts, enum compare_rule rule);

@@ -1,0 +1,352 @@
+// Facts about a whole output, in one pass over it.
+//
+// The tensor is seen as a matrix, last dimension across, all others down. It is cut into panels by its shape alone, the
+// panels into chunks, and the chunks' partial results are added in order: no fact depends on the number of threads.
+// Within a panel the mean square of z is taken over rows, column blocks and tiles, so that no part of an output can
+// hide a moderate error among many good elements.
+//
+// Gate C's limits. 1.5 over the tensor and 3 over a group presume many independent errors. Where a norm, a mean or a
+// sum feeds many elements, they share one error, and the mean square fluctuates like a single draw:
+//   * over the tensor: with G rows there may be as few as G draws; 1 + 4.4 / sqrt(G) bounds the root mean square of G
+//     standard normal draws with probability 1 - 1e-6 for G = 1, and is below 1.5 from G = 78 on;
+//   * an error common to all elements (one scale for all, one offset for all) is one draw whatever G is: it is taken
+//     out of the root mean square and has its own limit, 5.4;
+//   * over a group: a group is a single draw at worst, so among G groups the worst may lie Z(G) times above the
+//     tensor's own root mean square. Where that is small, as in most honest kernels, 3 remains.
+#include "compare/compare.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/parallel.h"
+#include "compare/score.h"
+
+enum { PANEL_COLUMNS = 1024, PANEL_ELEMENTS = 1 << 15, MAX_CHUNKS = 2048, TILE = 16, GROUP_MIN = 16 };
+
+static const double Z_CAP = 1e100; // its square can be added 2^40 times
+static const double RMS_LIMIT = 1.5, COMMON_LIMIT = 5.4, GROUP_LIMIT = 3;
+
+// A matrix cut into panels of nearly equal size.
+struct layout {
+  int64_t rows, columns, panels_down, panels_across, chunks;
+  int64_t panel_rows, panel_columns;                            // of the largest panel
+  int64_t tile_rows, tile_columns, pooled_rows, pooled_columns; // sizes of groups
+};
+
+struct partial {
+  int64_t n, n_nan, n_inf, n_poison, n_exact, n_over, n_not_close, n_groups, n_rows;
+  int64_t first_over, last_over;
+  double max_abs, max_rel, z_max, sum_z2, sum_z, sum_z_outward;
+  double row2, column2, tile2; // largest mean squares
+  bool infinite;               // some z is
+  int64_t histogram[COMPARE_HISTOGRAM];
+  int n_worst;
+  struct compare_element worst[COMPARE_WORST];
+  bool worst_mismatch[COMPARE_WORST];
+};
+
+struct work {
+  const struct scorer *scorer;
+  struct layout layout;
+  struct partial *partials;
+};
+
+static int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+static int64_t min64(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t max64(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static void layout_init(struct layout *l, const struct shape *shape) {
+  int64_t n = shape_count(shape), columns = 1;
+  for (int d = shape->rank - 1; d >= 0 && columns == 1; d--) // trailing extents of 1 are no dimension
+    columns = shape->dims[d];
+  *l = (struct layout){.rows = n / columns, .columns = columns};
+  l->panels_across = ceil_div(columns, PANEL_COLUMNS);
+  l->panel_columns = ceil_div(columns, l->panels_across);
+  l->panels_down = ceil_div(l->rows, max64(GROUP_MIN, PANEL_ELEMENTS / l->panel_columns));
+  l->panel_rows = ceil_div(l->rows, l->panels_down);
+  l->chunks = min64(l->panels_down * l->panels_across, MAX_CHUNKS);
+  // Few rows make wide tiles and pooled columns, few columns tall tiles and pooled rows.
+  l->tile_rows = l->panel_columns < TILE ? TILE * TILE / l->panel_columns : TILE;
+  l->tile_columns = l->panel_rows < TILE ? TILE * TILE / l->panel_rows : TILE;
+  l->pooled_rows = l->panel_columns < GROUP_MIN ? ceil_div(GROUP_MIN, l->panel_columns) : 1;
+  l->pooled_columns = l->panel_rows < GROUP_MIN ? ceil_div(GROUP_MIN, l->panel_rows) : 1;
+}
+
+// Class mismatches first, then by z, then by distance, then by place.
+static bool worse(const struct compare_element *a, bool a_mismatch, const struct compare_element *b, bool b_mismatch) {
+  if (a_mismatch != b_mismatch)
+    return a_mismatch;
+  if (a->z != b->z)
+    return a->z > b->z;
+  double da = fabs(a->got - a->want), db = fabs(b->got - b->want);
+  if (!a_mismatch && da != db)
+    return da > db;
+  return a->index < b->index;
+}
+
+static void keep_worst(struct partial *p, const struct compare_element *e, bool mismatch) {
+  int at = p->n_worst;
+  if (at == COMPARE_WORST) {
+    if (!worse(e, mismatch, &p->worst[at - 1], p->worst_mismatch[at - 1]))
+      return;
+    at--;
+  } else {
+    p->n_worst++;
+  }
+  for (; at > 0 && worse(e, mismatch, &p->worst[at - 1], p->worst_mismatch[at - 1]); at--) {
+    p->worst[at] = p->worst[at - 1];
+    p->worst_mismatch[at] = p->worst_mismatch[at - 1];
+  }
+  p->worst[at] = *e;
+  p->worst_mismatch[at] = mismatch;
+}
+
+static int histogram_bin(double z) {
+  if (z == 0)
+    return 0;
+  if (isinf(z))
+    return COMPARE_HISTOGRAM - 1;
+  int exponent; // z < 2^exponent
+  frexp(z, &exponent);
+  return (int)max64(1, min64(exponent + 4, COMPARE_HISTOGRAM - 1));
+}
+
+static void note_over(struct partial *p, int64_t index) {
+  p->n_over++;
+  if (p->first_over < 0 || index < p->first_over)
+    p->first_over = index;
+  if (index > p->last_over)
+    p->last_over = index;
+}
+
+// An element with an error beyond rounding, or of another class.
+static void note_error(const struct scorer *s, struct partial *p, const struct segment *g, int i) {
+  bool mismatch = g->flags[i] & (SCORE_NAN | SCORE_INF);
+  double z = fabs(g->z[i]);
+  p->n_nan += !!(g->flags[i] & SCORE_NAN);
+  p->n_inf += !!(g->flags[i] & SCORE_INF);
+  p->n_poison += !!(g->flags[i] & SCORE_POISON);
+  if (g->flags[i] & SCORE_OVER)
+    note_over(p, g->begin + i);
+  p->histogram[histogram_bin(z)]++;
+  if (!mismatch) {
+    double capped = copysign(fmin(z, Z_CAP), g->z[i]);
+    p->z_max = fmax(p->z_max, z);
+    p->sum_z += capped;
+    p->sum_z_outward += g->want[i] < 0 ? -capped : capped;
+    p->infinite |= isinf(z);
+  }
+  struct compare_element e = {.index = g->begin + i, .got = g->got[i], .want = g->want[i], .z = z};
+  e.allowed = score_allowed(s, e.index);
+  keep_worst(p, &e, mismatch);
+}
+
+// Takes in one stretch of a row; squares[i] receives z^2 (0 where classes differ, which another gate judges).
+static void take(const struct scorer *s, struct partial *p, const struct segment *g, double *squares) {
+  p->n += g->n;
+  for (int i = 0; i < g->n; i++) {
+    uint8_t flags = g->flags[i];
+    double distance = g->distance[i];
+    p->n_exact += !!(flags & SCORE_EXACT);
+    p->n_not_close += !!(flags & SCORE_NOT_CLOSE);
+    if (distance <= DBL_MAX) {
+      if (distance > p->max_abs)
+        p->max_abs = distance;
+      if (distance > p->max_rel * fabs(g->want[i]) && g->want[i] != 0)
+        p->max_rel = fmax(p->max_rel, distance / fabs(g->want[i]));
+    }
+    squares[i] = 0;
+    if (g->z[i] == 0 && !(flags & SCORE_OVER)) {
+      p->histogram[0]++;
+      continue;
+    }
+    note_error(s, p, g, i);
+    if (!(flags & (SCORE_NAN | SCORE_INF)))
+      squares[i] = fmin(g->z[i] * g->z[i], Z_CAP * Z_CAP);
+  }
+}
+
+// A finished group: its mean square against the largest so far. Fewer than GROUP_MIN elements say little and count as
+// that many.
+static void close_group(struct partial *p, double *largest, double sum, int64_t count) {
+  *largest = fmax(*largest, sum / (double)max64(count, GROUP_MIN));
+  p->n_groups++;
+}
+
+static void close_columns(struct partial *p, double *largest, double *sums, int64_t columns, int64_t width,
+                          int64_t rows) {
+  for (int64_t c = 0; c < columns; c += width) {
+    double sum = 0;
+    int64_t count = min64(width, columns - c);
+    for (int64_t k = c; k < c + count; k++)
+      sum += sums[k];
+    close_group(p, largest, sum, count * rows);
+  }
+  memset(sums, 0, (size_t)columns * sizeof *sums);
+}
+
+// Where part i begins when n is cut into `parts` of nearly equal size.
+static int64_t part_begin(int64_t n, int64_t parts, int64_t i) {
+  return i * (n / parts) + min64(i, n % parts);
+}
+
+// The sums of z^2 that are open while a panel's rows go by.
+struct sums {
+  double row, columns[PANEL_COLUMNS], tiles[PANEL_COLUMNS];
+};
+
+static void add_row(struct sums *sums, const double *squares, int64_t width) {
+  for (int64_t c = 0; c < width; c++) {
+    sums->row += squares[c];
+    sums->columns[c] += squares[c];
+    sums->tiles[c] += squares[c];
+  }
+}
+
+// After the done-th row of a panel: closes the row groups and tiles that end there.
+static void close_rows(const struct layout *l, struct partial *p, struct sums *sums, int64_t done, int64_t width,
+                       bool last) {
+  if (done % l->pooled_rows == 0 || last) {
+    p->sum_z2 += sums->row;
+    close_group(p, &p->row2, sums->row, ((done - 1) % l->pooled_rows + 1) * width);
+    sums->row = 0;
+  }
+  if (done % l->tile_rows == 0 || last)
+    close_columns(p, &p->tile2, sums->tiles, width, l->tile_columns, (done - 1) % l->tile_rows + 1);
+}
+
+static void take_panel(const struct work *w, int64_t panel, struct partial *p) {
+  const struct layout *l = &w->layout;
+  int64_t down = panel / l->panels_across, across = panel % l->panels_across;
+  int64_t top = part_begin(l->rows, l->panels_down, down);
+  int64_t rows = part_begin(l->rows, l->panels_down, down + 1) - top;
+  int64_t left = part_begin(l->columns, l->panels_across, across);
+  int64_t width = part_begin(l->columns, l->panels_across, across + 1) - left;
+  int64_t together = l->panels_across == 1 ? SCORE_SEGMENT / width : 1; // short rows are scored several at once
+  struct segment g;
+  double squares[SCORE_SEGMENT];
+  struct sums sums = {0};
+  for (int64_t row = 0; row < rows; row += together) {
+    int64_t n = min64(together, rows - row);
+    score(w->scorer, (top + row) * l->columns + left, (int)(n * width), &g);
+    take(w->scorer, p, &g, squares);
+    for (int64_t k = 0; k < n; k++) {
+      add_row(&sums, squares + k * width, width);
+      close_rows(l, p, &sums, row + k + 1, width, row + k + 1 == rows);
+    }
+  }
+  if (across == 0)
+    p->n_rows += rows;
+  close_columns(p, &p->column2, sums.columns, width, l->pooled_columns, rows);
+}
+
+static void take_chunks(void *arg, int64_t begin, int64_t end) {
+  const struct work *w = arg;
+  int64_t panels = w->layout.panels_down * w->layout.panels_across;
+  for (int64_t c = begin; c < end; c++) {
+    struct partial *p = &w->partials[c];
+    p->first_over = p->last_over = -1;
+    for (int64_t i = c * panels / w->layout.chunks; i < (c + 1) * panels / w->layout.chunks; i++)
+      take_panel(w, i, p);
+  }
+}
+
+static void merge(struct partial *to, const struct partial *p) {
+  to->n += p->n;
+  to->n_nan += p->n_nan;
+  to->n_inf += p->n_inf;
+  to->n_poison += p->n_poison;
+  to->n_exact += p->n_exact;
+  to->n_not_close += p->n_not_close;
+  to->n_groups += p->n_groups;
+  to->n_rows += p->n_rows;
+  if (p->n_over) {
+    int64_t n_over = to->n_over + p->n_over;
+    note_over(to, p->first_over);
+    note_over(to, p->last_over);
+    to->n_over = n_over;
+  }
+  to->max_abs = fmax(to->max_abs, p->max_abs);
+  to->max_rel = fmax(to->max_rel, p->max_rel);
+  to->z_max = fmax(to->z_max, p->z_max);
+  to->sum_z2 += p->sum_z2;
+  to->sum_z += p->sum_z;
+  to->sum_z_outward += p->sum_z_outward;
+  to->row2 = fmax(to->row2, p->row2);
+  to->column2 = fmax(to->column2, p->column2);
+  to->tile2 = fmax(to->tile2, p->tile2);
+  to->infinite |= p->infinite;
+  for (int i = 0; i < COMPARE_HISTOGRAM; i++)
+    to->histogram[i] += p->histogram[i];
+  for (int i = 0; i < p->n_worst; i++)
+    keep_worst(to, &p->worst[i], p->worst_mismatch[i]);
+}
+
+static void finish(const struct scorer *s, const struct partial *t, struct compare_facts *f) {
+  double n = (double)(t->n > 0 ? t->n : 1), rows = (double)(t->n_rows > 0 ? t->n_rows : 1);
+  double groups = (double)(t->n_groups > 0 ? t->n_groups : 1);
+  *f = (struct compare_facts){.n = t->n,
+                              .n_nan_mismatch = t->n_nan,
+                              .n_inf_mismatch = t->n_inf,
+                              .n_poisoned = t->n_poison,
+                              .n_exact = t->n_exact,
+                              .n_over = t->n_over,
+                              .max_abs = t->max_abs,
+                              .max_rel = t->max_rel,
+                              .z_max = t->z_max,
+                              .z_rms = t->infinite ? INFINITY : sqrt(t->sum_z2 / n),
+                              .z_row_rms = sqrt(t->row2),
+                              .z_column_rms = sqrt(t->column2),
+                              .z_tile_rms = sqrt(t->tile2),
+                              .z_common = fmax(fabs(t->sum_z), fabs(t->sum_z_outward)) / n,
+                              .z_limit = s->z_limit,
+                              .z_rms_limit = fmax(RMS_LIMIT, 1 + 4.4 / sqrt(rows)),
+                              .z_common_limit = COMMON_LIMIT,
+                              .mean_z_signed = t->sum_z / sqrt(n),
+                              .n_allclose_bad = t->n_not_close,
+                              .n_worst = t->n_worst,
+                              .first_over = t->first_over,
+                              .last_over = t->last_over};
+  f->z_group_limit = isinf(f->z_rms) ? GROUP_LIMIT : fmax(GROUP_LIMIT, f->z_rms * 2 * sqrt(2 * log(2 * groups / 1e-6)));
+  // One- and two-byte elements meet the pattern by chance where values are wrong at random.
+  if (s->bytes < 4 && 2 * f->n_poisoned < f->n_over)
+    f->n_poisoned = 0;
+  memcpy(f->histogram, t->histogram, sizeof f->histogram);
+  memcpy(f->worst, t->worst, sizeof f->worst);
+}
+
+enum assay_status compare_outputs(const struct compare_input *in, struct compare_facts *facts,
+                                  struct assay_error *err) {
+  struct scorer scorer;
+  struct partial total = {.first_over = -1, .last_over = -1};
+  struct work w = {.scorer = &scorer};
+  scorer_init(&scorer, in);
+  if (shape_count(&in->shape) > 0) {
+    layout_init(&w.layout, &in->shape);
+    w.partials = base_calloc((size_t)w.layout.chunks, sizeof *w.partials);
+    if (!w.partials)
+      return error_nomem(err, "the facts of a comparison");
+    parallel_for(in->threads, w.layout.chunks, 1, take_chunks, &w);
+    for (int64_t c = 0; c < w.layout.chunks; c++)
+      merge(&total, &w.partials[c]);
+  }
+  finish(&scorer, &total, facts);
+  if (compare_gates_fail(facts))
+    hint_find(&scorer, facts);
+  base_free(w.partials);
+  return ASSAY_OK;
+}
+
+double compare_z_limit(int64_t n) {
+  return 2 * sqrt(2 * log(2 * (double)(n > 0 ? n : 1) / 1e-6));
+}
