@@ -100,6 +100,8 @@ struct function {
   const char *domain, *name;
   int n_attrs;
   const char *const *attr_names; // formal attributes without defaults
+  int n_defaults;
+  struct attr *defaults; // formal attributes with defaults
   int n_opsets;
   struct opset_import *opsets;
   struct graph body;
@@ -109,6 +111,8 @@ struct model {
   struct arena arena; // owns everything below
   const char *source_name; // the file, for messages
   int64_t ir_version;
+  int64_t model_version; // 0: not said
+  const char *producer_name, *producer_version, *domain, *doc_string; // NULL: not said; kept for writing only
   int n_opsets, n_properties, n_functions;
   struct opset_import *opsets;
   struct property *properties;

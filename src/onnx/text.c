@@ -1,0 +1,511 @@
+// The grammar of ONNX's textual syntax (docs/Syntax.md of the ONNX project; onnx/defs/parser.h for the cases that page
+// leaves out), by recursive descent with one token to look at:
+//
+//   model    = [ "<" key ":" value { "," key ":" value } ">" ] graph { function }
+//   graph    = name "(" inputs ")" "=>" "(" outputs ")" [ "<" initializers and types ">" ] "{" { node } "}"
+//   function = [ "<" key ":" value ... ">" ] name [ "<" formal attributes ">" ] "(" names ")" "=>" "(" names ")"
+//              [ "<" types ">" ] "{" { node } "}"
+//   node     = [ "[" name "]" ] outputs "=" [ domain "." ] operator [ attributes ] "(" inputs ")" [ attributes ]
+//
+// One extension: where the official syntax has no way to write a domain, operator or attribute whose name is not an
+// identifier, it may be quoted, so that everything that binary files hold can be printed and read again.
+#include "onnx/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ops/op.h"
+
+enum assay_status text_expected(struct parser *p, const char *fmt, ...) {
+  char what[256], found[80];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(what, sizeof what, fmt, args);
+  va_end(args);
+  return build_error(p->err, ASSAY_ERR_SYNTAX, &p->token.at, "expected %s, found %s", what,
+                     lex_describe(&p->token, found));
+}
+
+enum assay_status text_advance(struct parser *p) { return lex_next(&p->lexer, &p->token, p->err); }
+
+bool text_is(const struct parser *p, char mark) { return p->token.kind == TOKEN_MARK && p->token.mark == mark; }
+
+enum assay_status text_accept(struct parser *p, char mark, bool *accepted) {
+  *accepted = text_is(p, mark);
+  return *accepted ? text_advance(p) : ASSAY_OK;
+}
+
+enum assay_status text_expect(struct parser *p, char mark, const char *where) {
+  if (!text_is(p, mark))
+    return text_expected(p, "'%c' %s", mark, where);
+  return text_advance(p);
+}
+
+enum assay_status text_string(struct parser *p, const char *what, const char **out) {
+  const struct token *t = &p->token;
+  if (t->kind != TOKEN_STRING)
+    return text_expected(p, "%s in quotes", what);
+  char *s = build_alloc(&p->model->arena, t->len, 1, "a string", p->err);
+  if (!s)
+    return p->err->status;
+  size_t n = 0;
+  for (size_t i = 1; i + 1 < t->len; i++) {
+    if (t->start[i] == '\\')
+      i++;
+    s[n++] = t->start[i];
+  }
+  *out = s;
+  return text_advance(p);
+}
+
+enum assay_status text_word(struct parser *p, const char *what, const char **out) {
+  if (p->token.kind != TOKEN_IDENTIFIER)
+    return text_expected(p, "%s", what);
+  TRY(build_string(&p->model->arena, p->token.start, p->token.len, &p->token.at, out, p->err));
+  return text_advance(p);
+}
+
+enum assay_status text_name(struct parser *p, const char *what, bool optional, const char **out,
+                            struct source_location *at) {
+  *at = p->token.at;
+  if (p->token.len > ONNX_MAX_NAME_BYTES && (p->token.kind == TOKEN_STRING || p->token.kind == TOKEN_IDENTIFIER))
+    return build_error(p->err, ASSAY_ERR_LIMIT, at, "a name has %zu bytes; at most %d are accepted", p->token.len,
+                       ONNX_MAX_NAME_BYTES);
+  if (p->token.kind == TOKEN_STRING)
+    return text_string(p, what, out);
+  if (optional && p->token.kind != TOKEN_IDENTIFIER) {
+    *out = "";
+    return ASSAY_OK;
+  }
+  return text_word(p, what, out);
+}
+
+enum assay_status text_int(struct parser *p, const char *what, int64_t *out) {
+  if (p->token.kind != TOKEN_INTEGER)
+    return text_expected(p, "%s, an integer", what);
+  TRY(lex_int(&p->token, out, p->err));
+  return text_advance(p);
+}
+
+// Names of a node's inputs or outputs, any of which may be left out. As in onnx.parser, a comma counts as an empty
+// name when none stands before it, and one trailing comma means nothing: "(x,)" is one name, "(x, , w)" three.
+struct name_list {
+  const char **names;
+  struct source_location *at;
+  int n;
+  size_t cap_names, cap_at;
+};
+
+static enum assay_status parse_names(struct parser *p, const char *what, struct name_list *list) {
+  struct arena *a = &p->model->arena;
+  for (bool more = true; more;) {
+    const char *name;
+    struct source_location at;
+    bool found = p->token.kind == TOKEN_STRING || p->token.kind == TOKEN_IDENTIFIER || text_is(p, ',');
+    if (!found)
+      return ASSAY_OK;
+    TRY(text_name(p, what, true, &name, &at));
+    if (list->n >= ONNX_MAX_VALUES)
+      return build_error(p->err, ASSAY_ERR_LIMIT, &at, "a list has more than %d names", ONNX_MAX_VALUES);
+    TRY(build_grow(a, &list->names, (size_t)list->n, &list->cap_names, sizeof *list->names, "a list of names", p->err));
+    TRY(build_grow(a, &list->at, (size_t)list->n, &list->cap_at, sizeof *list->at, "a list of names", p->err));
+    list->names[list->n] = name;
+    list->at[list->n++] = at;
+    TRY(text_accept(p, ',', &more));
+  }
+  return ASSAY_OK;
+}
+
+// Operator and domain: everything before the last point is the domain.
+static enum assay_status parse_operator(struct parser *p, struct node *n) {
+  struct source_location at;
+  const char *domain = "", *name;
+  for (bool more = true; more;) {
+    TRY(text_name(p, "an operator's name", false, &name, &at));
+    TRY(text_accept(p, '.', &more));
+    if (!more)
+      break;
+    if (strlen(domain) + strlen(name) > ONNX_MAX_NAME_BYTES)
+      return build_error(p->err, ASSAY_ERR_LIMIT, &at, "a domain has more than %d bytes", ONNX_MAX_NAME_BYTES);
+    const char *joint = arena_printf(&p->model->arena, "%s%s%s", domain, *domain ? "." : "", name);
+    if (!joint)
+      return error_nomem(p->err, "a domain");
+    domain = joint;
+  }
+  if (*name == '\0')
+    return build_error(p->err, ASSAY_ERR_SYNTAX, &at, "expected an operator's name, found \"\"");
+  n->domain = build_domain(domain);
+  n->op_type = name;
+  if (text_is(p, ':'))
+    return build_error(p->err, ASSAY_ERR_UNSUPPORTED, &p->token.at,
+                       "overloads of functions are not supported; give the function a name of its own");
+  return ASSAY_OK;
+}
+
+static enum assay_status link_node(struct parser *p, struct graph_builder *b, struct node *n,
+                                   const struct name_list *in, const struct name_list *out) {
+  n->inputs = build_alloc(b->arena, (size_t)in->n + 1, sizeof *n->inputs, "a node", p->err);
+  n->outputs = n->inputs ? build_alloc(b->arena, (size_t)out->n + 1, sizeof *n->outputs, "a node", p->err) : NULL;
+  if (!n->outputs)
+    return p->err->status;
+  n->n_inputs = in->n;
+  n->n_outputs = out->n;
+  for (int i = 0; i < in->n; i++) {
+    n->inputs[i] = -1;
+    if (*in->names[i])
+      TRY(build_use(b, in->names[i], strlen(in->names[i]), &in->at[i], &n->inputs[i], p->err));
+  }
+  for (int i = 0; i < out->n; i++) {
+    n->outputs[i] = -1;
+    if (*out->names[i])
+      TRY(build_define(b, out->names[i], strlen(out->names[i]), &out->at[i], &n->outputs[i], p->err));
+  }
+  build_produced(b, n);
+  return ASSAY_OK;
+}
+
+static enum assay_status parse_node(struct parser *p, struct graph_builder *b) {
+  struct name_list in = {0}, out = {0};
+  struct source_location ignored;
+  struct node *n;
+  bool named;
+  TRY(build_node(b, &n, p->err));
+  n->name = "";
+  n->at = p->token.at;
+  TRY(text_accept(p, '[', &named));
+  if (named) {
+    TRY(text_name(p, "the node's name", true, &n->name, &ignored));
+    TRY(text_expect(p, ']', "after the node's name"));
+  }
+  if (p->token.kind != TOKEN_IDENTIFIER && p->token.kind != TOKEN_STRING && !text_is(p, ',') && !text_is(p, '='))
+    return text_expected(p, "a node, as in 'y = Relu(x)', or '}' at the end of the nodes");
+  TRY(parse_names(p, "the name of an output", &out));
+  TRY(text_expect(p, '=', "between a node's outputs and its operator"));
+  TRY(parse_operator(p, n));
+  TRY(text_attrs(p, &n->attrs, &n->n_attrs));
+  TRY(text_expect(p, '(', "before the operator's inputs"));
+  TRY(parse_names(p, "the name of an input", &in));
+  if (!text_is(p, ')'))
+    return text_expected(p, "',' or ')' after the operator's inputs");
+  TRY(text_advance(p));
+  if (n->n_attrs == 0)
+    TRY(text_attrs(p, &n->attrs, &n->n_attrs));
+  return link_node(p, b, n, &in, &out);
+}
+
+static enum assay_status parse_nodes(struct parser *p, struct graph_builder *b) {
+  TRY(text_expect(p, '{', "before the nodes"));
+  while (!text_is(p, '}'))
+    TRY(parse_node(p, b));
+  TRY(text_advance(p));
+  return build_finish(b, p->err);
+}
+
+struct declaration {
+  struct value_type type;
+  const char *name;
+  struct source_location type_at, name_at;
+};
+
+// "float[M, N] x", or a name alone.
+static enum assay_status parse_declaration(struct parser *p, struct declaration *d) {
+  *d = (struct declaration){.type = {.dtype = DTYPE_UNDEFINED, .rank = -1}, .type_at = p->token.at};
+  if (text_at_type(p))
+    TRY(text_type(p, &d->type));
+  return text_name(p, "a type or a name", false, &d->name, &d->name_at);
+}
+
+// An initializer's value, or a default of an input: "= {1, 2}" after the declaration.
+static enum assay_status parse_constant(struct parser *p, struct graph_builder *b, const struct declaration *d,
+                                        int index) {
+  const struct tensor *t;
+  if (d->type.dtype == DTYPE_UNDEFINED)
+    return build_error(p->err, ASSAY_ERR_SYNTAX, &d->name_at, "'%.200s' has a value but no type; write one before it",
+                       d->name);
+  TRY(text_tensor(p, &d->type, &d->type_at, d->name, &t));
+  return build_constant(b, index, t, &d->name_at, p->err);
+}
+
+enum list_kind { LIST_INPUTS, LIST_OUTPUTS, LIST_VALUES };
+
+// One entry of inputs, outputs or "<initializers and types>". Types inside functions (typed == false) are checked and
+// dropped: they document, and their symbols would mean something else at every call.
+static enum assay_status parse_entry(struct parser *p, struct graph_builder *b, enum list_kind kind, bool typed) {
+  static const struct value_type nothing = {.dtype = DTYPE_UNDEFINED, .rank = -1};
+  struct declaration d;
+  int index;
+  bool assigned = false;
+  TRY(parse_declaration(p, &d));
+  const struct value_type *type = typed ? &d.type : &nothing;
+  if (kind == LIST_OUTPUTS)
+    return build_output(b, d.name, strlen(d.name), type, &d.name_at, p->err);
+  if (kind == LIST_INPUTS)
+    TRY(build_input(b, d.name, strlen(d.name), type, &d.name_at, &index, p->err));
+  if (typed)
+    TRY(text_accept(p, '=', &assigned));
+  if (kind == LIST_VALUES && !typed)
+    return ASSAY_OK;
+  if (kind == LIST_VALUES)
+    TRY(build_value(b, d.name, strlen(d.name), &d.name_at, &index, p->err));
+  return assigned ? parse_constant(p, b, &d, index) : build_declare(b, index, type, &d.name_at, p->err);
+}
+
+static enum assay_status parse_list(struct parser *p, struct graph_builder *b, enum list_kind kind, bool typed) {
+  static const char *const before[] = {"before the inputs", "before the outputs", "before initializers and types"};
+  static const char *const after[] = {"inputs", "outputs", "initializers and types"};
+  char open = kind == LIST_VALUES ? '<' : '(', close = kind == LIST_VALUES ? '>' : ')';
+  TRY(text_expect(p, open, before[kind]));
+  bool more = !text_is(p, close);
+  while (more) {
+    TRY(parse_entry(p, b, kind, typed));
+    TRY(text_accept(p, ',', &more));
+  }
+  if (!text_is(p, close))
+    return text_expected(p, "',' or '%c' after the %s", close, after[kind]);
+  return text_advance(p);
+}
+
+// Everything of a graph or function from its inputs on.
+static enum assay_status parse_body(struct parser *p, struct graph *g, bool typed) {
+  struct graph_builder b;
+  build_start(&b, &p->model->arena, g);
+  TRY(parse_list(p, &b, LIST_INPUTS, typed));
+  if (p->token.kind != TOKEN_ARROW)
+    return text_expected(p, "'=>' between inputs and outputs");
+  TRY(text_advance(p));
+  TRY(parse_list(p, &b, LIST_OUTPUTS, typed));
+  if (text_is(p, '<'))
+    TRY(parse_list(p, &b, LIST_VALUES, typed));
+  return parse_nodes(p, &b);
+}
+
+static enum assay_status parse_opsets(struct parser *p, struct opset_import **out, int *n) {
+  struct arena *a = &p->model->arena;
+  struct source_location at = p->token.at;
+  size_t capacity = 0;
+  int64_t version;
+  *n = 0;
+  TRY(text_expect(p, '[', "before the imported opsets, as in [\"\" : 23]"));
+  bool more = !text_is(p, ']');
+  while (more) {
+    if (*n >= BUILD_MAX_LIST)
+      return build_error(p->err, ASSAY_ERR_LIMIT, &p->token.at, "more than %d opsets are imported", BUILD_MAX_LIST);
+    TRY(build_grow(a, out, (size_t)*n, &capacity, sizeof **out, "imported opsets", p->err));
+    struct opset_import *o = &(*out)[*n];
+    TRY(text_string(p, "a domain", &o->domain));
+    TRY(text_expect(p, ':', "between a domain and its version"));
+    struct source_location version_at = p->token.at;
+    TRY(text_int(p, "an opset version", &version));
+    if (version < 0 || version > INT32_MAX)
+      return build_error(p->err, ASSAY_ERR_INVALID, &version_at, "opset version %lld is out of range",
+                         (long long)version);
+    o->version = (int)version;
+    ++*n;
+    TRY(text_accept(p, ',', &more));
+  }
+  TRY(text_expect(p, ']', "after the imported opsets"));
+  return build_check_opsets(*out, *n, &at, p->err);
+}
+
+static enum assay_status parse_properties(struct parser *p) {
+  struct model *m = p->model;
+  struct name_table keys = {0};
+  size_t capacity = 0;
+  TRY(text_expect(p, '[', "before the metadata, as in [\"key\" : \"value\"]"));
+  bool more = !text_is(p, ']');
+  while (more) {
+    TRY(build_grow(&m->arena, &m->properties, (size_t)m->n_properties, &capacity, sizeof *m->properties,
+                   "the metadata", p->err));
+    struct property *q = &m->properties[m->n_properties];
+    q->at = p->token.at;
+    TRY(text_string(p, "a key", &q->key));
+    if (name_table_find(&keys, q->key, strlen(q->key)) >= 0)
+      return build_error(p->err, ASSAY_ERR_INVALID, &q->at, "metadata key \"%.200s\" is given twice", q->key);
+    TRY(name_table_add(&keys, &m->arena, q->key, m->n_properties++, p->err));
+    TRY(text_expect(p, ':', "between a key and its value"));
+    TRY(text_string(p, "a value", &q->value));
+    TRY(text_accept(p, ',', &more));
+  }
+  if (!text_is(p, ']'))
+    return text_expected(p, "',' or ']' after a metadata entry");
+  return text_advance(p);
+}
+
+// The value of one key of a model's or function's header.
+static enum assay_status parse_header_value(struct parser *p, struct function *f, const char *key,
+                                            const struct source_location *at) {
+  struct model *m = p->model;
+  struct {
+    const char *key;
+    const char **out;
+  } const strings[] = {{"doc_string", f ? &(const char *){NULL} : &m->doc_string},
+                       {"domain", f ? &f->domain : &m->domain},
+                       {f ? NULL : "producer_name", &m->producer_name},
+                       {f ? NULL : "producer_version", &m->producer_version}};
+  for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
+    if (strings[i].key && strcmp(key, strings[i].key) == 0)
+      return text_string(p, key, strings[i].out);
+  if (strcmp(key, "opset_import") == 0)
+    return f ? parse_opsets(p, &f->opsets, &f->n_opsets) : parse_opsets(p, &m->opsets, &m->n_opsets);
+  if (f && strcmp(key, "overload") == 0)
+    return build_error(p->err, ASSAY_ERR_UNSUPPORTED, at,
+                       "overloads of functions are not supported; give the function a name of its own");
+  if (!f && strcmp(key, "ir_version") == 0) {
+    struct source_location value_at = p->token.at;
+    TRY(text_int(p, key, &m->ir_version));
+    return build_check_ir(m->ir_version, &value_at, p->err);
+  }
+  if (!f && strcmp(key, "model_version") == 0)
+    return text_int(p, key, &m->model_version);
+  if (!f && strcmp(key, "metadata_props") == 0)
+    return parse_properties(p);
+  return build_error(p->err, ASSAY_ERR_SYNTAX, at, "expected %s, found '%.40s'",
+                     f ? "domain, opset_import or doc_string"
+                       : "ir_version, opset_import, producer_name, producer_version, domain, model_version, doc_string "
+                         "or metadata_props",
+                     key);
+}
+
+// "<key: value, ...>"; f is NULL for the model's own.
+static enum assay_status parse_header(struct parser *p, struct function *f) {
+  const char *seen[16], *key;
+  int n_seen = 0;
+  bool more;
+  TRY(text_expect(p, '<', "before a header"));
+  do {
+    struct source_location at = p->token.at;
+    TRY(text_word(p, "a key such as opset_import", &key));
+    for (int i = 0; i < n_seen; i++)
+      if (strcmp(seen[i], key) == 0)
+        return build_error(p->err, ASSAY_ERR_SYNTAX, &at, "'%s' is given twice", key);
+    TRY(text_expect(p, ':', "after the key"));
+    TRY(parse_header_value(p, f, key, &at)); // refuses unknown keys, so that `seen` cannot overflow
+    seen[n_seen++] = key;
+    TRY(text_accept(p, ',', &more));
+  } while (more);
+  if (!text_is(p, '>'))
+    return text_expected(p, "',' or '>' after a header's entry");
+  return text_advance(p);
+}
+
+// "<alpha, beta: float = 1.0>": names alone must be given by the caller if the body needs them.
+static enum assay_status parse_formals(struct parser *p, struct function *f) {
+  struct arena *a = &p->model->arena;
+  size_t cap_names = 0, cap_defaults = 0;
+  const char **names = NULL;
+  bool more = true;
+  TRY(text_advance(p));
+  while (more) {
+    struct source_location at;
+    const char *name;
+    TRY(text_name(p, "the name of an attribute", false, &name, &at));
+    bool twice = false;
+    for (int i = 0; i < f->n_attrs; i++)
+      twice = twice || strcmp(names[i], name) == 0;
+    for (int i = 0; i < f->n_defaults; i++)
+      twice = twice || strcmp(f->defaults[i].name, name) == 0;
+    if (twice || f->n_attrs + f->n_defaults >= BUILD_MAX_LIST)
+      return build_error(p->err, twice ? ASSAY_ERR_INVALID : ASSAY_ERR_LIMIT, &at, "attribute '%.200s' %s", name,
+                         twice ? "is declared twice" : "is one too many");
+    if (text_is(p, ':') || text_is(p, '=')) {
+      TRY(build_grow(a, &f->defaults, (size_t)f->n_defaults, &cap_defaults, sizeof *f->defaults, "a function", p->err));
+      TRY(text_attr_value(p, name, &at, &f->defaults[f->n_defaults]));
+      if (f->defaults[f->n_defaults++].ref)
+        return build_error(p->err, ASSAY_ERR_INVALID, &at, "the default of '%.200s' cannot be a reference", name);
+    } else {
+      TRY(build_grow(a, &names, (size_t)f->n_attrs, &cap_names, sizeof *names, "a function", p->err));
+      names[f->n_attrs++] = name;
+      f->attr_names = names;
+    }
+    TRY(text_accept(p, ',', &more));
+  }
+  return text_expect(p, '>', "after the attributes of a function");
+}
+
+static enum assay_status parse_function(struct parser *p, struct function *f) {
+  struct source_location at;
+  f->domain = "";
+  if (text_is(p, '<'))
+    TRY(parse_header(p, f));
+  f->domain = build_domain(f->domain);
+  if (p->token.kind != TOKEN_IDENTIFIER && p->token.kind != TOKEN_STRING)
+    return text_expected(p, "a function or the end of the text");
+  TRY(text_name(p, "the name of a function", false, &f->name, &at));
+  f->body.name = f->name;
+  if (text_is(p, '<'))
+    TRY(parse_formals(p, f));
+  return parse_body(p, &f->body, false);
+}
+
+static enum assay_status parse_functions(struct parser *p) {
+  struct model *m = p->model;
+  size_t capacity = 0;
+  while (p->token.kind != TOKEN_END) {
+    TRY(build_grow(&m->arena, &m->functions, (size_t)m->n_functions, &capacity, sizeof *m->functions, "the functions",
+                   p->err));
+    TRY(parse_function(p, &m->functions[m->n_functions]));
+    m->n_functions++;
+  }
+  return ASSAY_OK;
+}
+
+static enum assay_status parse_model(struct parser *p) {
+  struct source_location graph_at;
+  TRY(text_advance(p));
+  if (p->token.kind == TOKEN_END)
+    return text_expected(p, "a model, which begins with '<ir_version: 10, opset_import: [\"\" : 23]>'");
+  if (text_is(p, '<'))
+    TRY(parse_header(p, NULL));
+  graph_at = p->token.at;
+  TRY(text_name(p, "the name of the graph", false, &p->model->graph.name, &graph_at));
+  TRY(build_check_ir(p->model->ir_version, &graph_at, p->err));
+  TRY(parse_body(p, &p->model->graph, true));
+  TRY(parse_functions(p));
+  return graph_inline(p->model, p->err);
+}
+
+// A graph alone: the header is the newest one.
+static enum assay_status parse_bare_graph(struct parser *p) {
+  struct model *m = p->model;
+  struct source_location ignored;
+  m->ir_version = 10;
+  m->opsets = build_alloc(&m->arena, 2, sizeof *m->opsets, "imported opsets", p->err);
+  if (!m->opsets)
+    return p->err->status;
+  m->opsets[m->n_opsets++] = (struct opset_import){"", OP_NEWEST_OPSET};
+  m->opsets[m->n_opsets++] = (struct opset_import){"ai.assay", OP_NEWEST_ASSAY_OPSET};
+  TRY(text_advance(p));
+  TRY(text_name(p, "the name of the graph", true, &m->graph.name, &ignored));
+  if (*m->graph.name == '\0')
+    m->graph.name = "g";
+  TRY(parse_body(p, &m->graph, true));
+  if (p->token.kind != TOKEN_END)
+    return text_expected(p, "the end of the text after the graph");
+  return graph_inline(m, p->err);
+}
+
+static enum assay_status parse_all(const char *text, size_t len, const char *name, struct model *m,
+                                   enum assay_status (*parse)(struct parser *p), struct assay_error *err) {
+  struct assay_error own = {0}; // the parser reads the status back, so there is always a record
+  struct parser p = {.model = m, .err = err ? err : &own};
+  struct build_locale locale;
+  build_model_start(m);
+  lex_start(&p.lexer, text, len);
+  enum assay_status status = build_locale_start(&locale, p.err);
+  if (!status) {
+    status = parse(&p);
+    build_locale_end(&locale);
+  }
+  return build_model_end(m, name, status, p.err);
+}
+
+enum assay_status onnx_parse_text(const char *text, size_t len, const char *name, struct model *m,
+                                  struct assay_error *err) {
+  return parse_all(text, len, name, m, parse_model, err);
+}
+
+enum assay_status onnx_parse_graph(const char *text, size_t len, const char *name, struct model *m,
+                                   struct assay_error *err) {
+  return parse_all(text, len, name, m, parse_bare_graph, err);
+}
