@@ -1,0 +1,189 @@
+// assay doctor: what this machine can do, each line with what would mend it.
+#include <argp.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/parallel.h"
+#include "cli/cli.h"
+#include "judge/machine.h"
+#include "sandbox/sandbox.h"
+#include "task/task.h"
+
+enum { KEY_CALIBRATE = 6000, KEY_STORE, KEY_TASKS, KEY_JSON };
+
+struct arguments {
+  struct cli_judging judging;
+  bool calibrate, json;
+  int problems;
+  struct table *table;
+  json_t *array;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+  struct arguments *a = state->input;
+  switch (key) {
+  case KEY_CALIBRATE:
+    a->calibrate = true;
+    return 0;
+  case KEY_STORE:
+    snprintf(a->judging.paths.store, sizeof a->judging.paths.store, "%s", arg);
+    return 0;
+  case KEY_TASKS:
+    snprintf(a->judging.paths.tasks, sizeof a->judging.paths.tasks, "%s", arg);
+    return 0;
+  case KEY_JSON:
+    a->json = true;
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp_option options[] = {
+    {"calibrate", KEY_CALIBRATE, 0, 0, "measure this machine's peaks and keep them in the store, for the floor", 0},
+    {"store", KEY_STORE, "FILE", 0, "the store", 0},
+    {"tasks", KEY_TASKS, "DIR", 0, "folder of the suites", 0},
+    {"json", KEY_JSON, 0, 0, "print JSON", 0},
+    {0},
+};
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .doc = "Says what Assay finds on this machine. Exit code 3 when something that judging needs is missing.",
+};
+
+// state: "ok", "limited" (works, but says less) or "missing" (judging will not work).
+static void line(struct arguments *a, const char *what, const char *state, const char *found, const char *mend) {
+  a->problems += strcmp(state, "missing") == 0;
+  table_row(a->table, (const char *const[]){what, state, found, mend});
+  json_array_append_new(a->array,
+                        json_pack("{s:s, s:s, s:s, s:s}", "what", what, "state", state, "found", found, "mend", mend));
+}
+
+// Looks for a program on PATH.
+static bool find_program(const char *path_env, const char *name, char *out, size_t size) {
+  while (*path_env) {
+    size_t n = strcspn(path_env, ":");
+    snprintf(out, size, "%.*s/%s", (int)n, path_env, name);
+    if (access(out, X_OK) == 0)
+      return true;
+    path_env += n + (path_env[n] == ':');
+  }
+  return false;
+}
+
+static void check_compilers(struct arguments *a) {
+  char gcc[4096], clang[4096];
+  bool has_gcc = find_program(a->judging.paths.path_env, "gcc", gcc, sizeof gcc);
+  bool has_clang = find_program(a->judging.paths.path_env, "clang", clang, sizeof clang);
+  line(a, "gcc",
+       has_gcc     ? "ok"
+       : has_clang ? "limited"
+                   : "missing",
+       has_gcc ? gcc : "not on PATH", has_gcc ? "" : "apt install gcc");
+  line(a, "clang", has_clang ? "ok" : "limited", has_clang ? clang : "not on PATH",
+       has_clang ? "" : "apt install clang (only for --compiler clang)");
+}
+
+static void check_sandbox(struct arguments *a) {
+  struct sandbox_strength s;
+  sandbox_measure(&s);
+  bool strong = s.landlock_abi > 0 && s.seccomp && s.pid_namespace && s.network_namespace;
+  line(a, "sandbox", s.seccomp ? strong ? "ok" : "limited" : "missing", s.text,
+       strong ? "" : "a kernel with Landlock and seccomp, and user namespaces for this user");
+}
+
+static void check_files(struct arguments *a) {
+  char text[64], **paths = NULL;
+  int count = 0;
+  struct assay_error err = {0};
+  const struct cli_paths *p = &a->judging.paths;
+  bool runner = access(p->runner, X_OK) == 0;
+  line(a, "runner", runner ? "ok" : "missing", p->runner, runner ? "" : "build or install Assay whole");
+  bool tasks = task_list(p->tasks, NULL, &paths, &count, &err) == ASSAY_OK && count > 0;
+  snprintf(text, sizeof text, "%d tasks", count);
+  line(a, "tasks", tasks ? "ok" : "missing", tasks ? text : p->tasks, tasks ? "" : "give --tasks DIR");
+  task_list_release(paths, count);
+}
+
+static enum assay_status calibrate(struct arguments *a, struct store *store, struct assay_error *err) {
+  struct machine_peaks p;
+  char *machine = machine_identity();
+  enum assay_status status =
+      machine ? machine_measure(a->judging.options.threads, &p, err) : error_nomem(err, "a name");
+  if (!status) {
+    json_t *j = json_pack("{s:f, s:f}", "read_bytes_per_s", p.read_bytes_per_s, "flops_per_s", p.flops_per_s);
+    char *text = json_dumps(j, 0);
+    status = store_set_machine(store, machine, "peaks", text, err);
+    free(text);
+    json_decref(j);
+  }
+  base_free(machine);
+  return status;
+}
+
+static void check_peaks(struct arguments *a, struct store *store) {
+  struct buf text = {0};
+  char bytes[32], flops[32];
+  cli_judging_finish(&a->judging, store);
+  const struct assay_judge_options *o = &a->judging.options;
+  bool known = o->read_bytes_per_s > 0;
+  if (known)
+    buf_printf(&text, "reads %s/s, computes %s/s in fp32", cli_count_text(o->read_bytes_per_s, "B", bytes),
+               cli_count_text(o->flops_per_s, "FLOP", flops));
+  line(a, "peaks", known ? "ok" : "limited", known ? buf_str(&text) : "not measured, so there is no floor",
+       known ? "" : "assay doctor --calibrate");
+  buf_release(&text);
+}
+
+static int diagnose(struct arguments *a) {
+  struct assay_error err = {0};
+  struct store *store = NULL;
+  char text[64];
+  char *machine = machine_json();
+  line(a, "machine", "ok", machine ? machine : "?", "");
+  base_free(machine);
+  snprintf(text, sizeof text, "%d processors", parallel_cpus());
+  line(a, "device cpu", "ok", text, "");
+  check_compilers(a);
+  check_sandbox(a);
+  check_files(a);
+  if (store_open(a->judging.paths.store, &store, &err) == ASSAY_OK)
+    line(a, "store", "ok", a->judging.paths.store, "");
+  else
+    line(a, "store", "missing", err.message, "give --store FILE or set ASSAY_STORE");
+  a->judging.options.threads = parallel_cpus();
+  enum assay_status status = ASSAY_OK;
+  if (store && a->calibrate)
+    status = calibrate(a, store, &err);
+  check_peaks(a, store);
+  store_close(store);
+  return status ? cli_fail(&err) : a->problems ? CLI_ENVIRONMENT : CLI_PASS;
+}
+
+int cli_doctor(int argc, char **argv) {
+  static const char *const headers[] = {"what", "state", "found", "what would mend it"};
+  struct arguments a = {0};
+  struct cli_paths paths;
+  struct assay_error err = {0};
+  if (cli_paths_find(&paths, &err) != ASSAY_OK)
+    return cli_fail(&err);
+  cli_judging_init(&a.judging, &paths);
+  argp_parse(&argp, argc, argv, 0, NULL, &a);
+  a.table = table_create(headers, 4, "llll");
+  a.array = json_array();
+  int code = a.table && a.array ? diagnose(&a) : CLI_ENVIRONMENT;
+  if (a.json) {
+    json_dumpf(a.array, stdout, JSON_INDENT(2));
+    printf("\n");
+  } else if (a.table) {
+    table_print(a.table, stdout);
+  }
+  table_destroy(a.table);
+  json_decref(a.array);
+  return code;
+}

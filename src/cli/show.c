@@ -1,0 +1,176 @@
+// assay show TASK
+#include <argp.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/file.h"
+#include "cli/cli.h"
+#include "onnx/onnx.h"
+#include "report/report.h"
+
+enum { KEY_PUBLISHED = 5000, KEY_TASKS, KEY_PYTORCH, KEY_STORE, KEY_JSON };
+
+struct arguments {
+  struct cli_judging judging;
+  const char *task;
+  bool published, json, only_pytorch;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+  struct arguments *a = state->input;
+  switch (key) {
+  case KEY_PUBLISHED:
+    a->published = true;
+    return 0;
+  case KEY_PYTORCH:
+    a->only_pytorch = true;
+    return 0;
+  case KEY_TASKS:
+    snprintf(a->judging.paths.tasks, sizeof a->judging.paths.tasks, "%s", arg);
+    return 0;
+  case KEY_STORE:
+    snprintf(a->judging.paths.store, sizeof a->judging.paths.store, "%s", arg);
+    return 0;
+  case KEY_JSON:
+    a->json = true;
+    return 0;
+  case ARGP_KEY_ARG:
+    if (a->task)
+      argp_error(state, "one TASK only");
+    a->task = arg;
+    return 0;
+  case ARGP_KEY_NO_ARGS:
+    argp_usage(state);
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp_option options[] = {
+    {"as-published", KEY_PUBLISHED, 0, 0, "the task as its suite published it", 0},
+    {"pytorch", KEY_PYTORCH, 0, 0, "print only the PyTorch module", 0},
+    {"tasks", KEY_TASKS, "DIR", 0, "folder of the suites", 0},
+    {"store", KEY_STORE, "FILE", 0, "the store, for this machine's measured peaks", 0},
+    {"json", KEY_JSON, 0, 0, "print JSON", 0},
+    {0},
+};
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "TASK",
+    .doc = "Shows a task: its graph, workloads with shapes and least work, inputs, and an equivalent PyTorch module.",
+};
+
+static void print_shapes(const struct task *t, const struct array *inputs, struct buf *out) {
+  char text[SHAPE_TEXT_BYTES];
+  for (int i = 0; i < t->n_inputs; i++)
+    buf_printf(out, "%s%s%s", i ? " " : "", t->inputs[i].name, shape_text(&inputs[i].shape, text));
+}
+
+static enum assay_status workload_row(const struct arguments *a, const struct task *t, const struct workload *w,
+                                      struct table *table, json_t *array, struct assay_error *err) {
+  struct array *inputs = base_calloc((size_t)t->n_inputs + 1, sizeof *inputs);
+  struct task_cost c;
+  struct buf shapes = {0};
+  char bytes[32], flops[32], least[32];
+  const struct assay_judge_options *o = &a->judging.options;
+  enum assay_status status = inputs ? task_input_shapes(t, w, inputs, err) : error_nomem(err, "a table");
+  if (!status)
+    status = task_cost(t, w, &c, err);
+  if (!status) {
+    double ns = o->read_bytes_per_s > 0 && o->flops_per_s > 0
+                    ? 1e9 * fmax(c.input_bytes / o->read_bytes_per_s, (c.flops + c.contraction_flops) / o->flops_per_s)
+                    : NAN;
+    print_shapes(t, inputs, &shapes);
+    cli_count_text(c.input_bytes + c.output_bytes, "B", bytes);
+    cli_count_text(c.flops + c.contraction_flops, "FLOP", flops);
+    table_row(table, (const char *const[]){w->name, bytes, flops, cli_time_text(ns, least), buf_str(&shapes)});
+    json_array_append_new(array, json_pack("{s:s, s:f, s:f, s:f, s:s}", "workload", w->name, "bytes",
+                                           c.input_bytes + c.output_bytes, "weight_bytes", c.weight_bytes, "flops",
+                                           c.flops + c.contraction_flops, "inputs", buf_str(&shapes)));
+  }
+  buf_release(&shapes);
+  base_free(inputs);
+  return status;
+}
+
+static void print_head(const struct task *t) {
+  const char *origin = model_property(&t->model, "assay.origin");
+  printf("%s  %s%s\n", t->name, t->title, t->as_published ? " (as published)" : "");
+  if (origin)
+    printf("from: %s\n", origin);
+  printf("contract: %s; published tolerance: |error| <= %g + %g |answer|\n", t->contract.name, t->atol, t->rtol);
+  if (t->repaired)
+    printf("repaired: %s\n", t->repair ? t->repair : "see docs/kernelbench.md");
+  printf("\n");
+  for (int i = 0; i < t->n_inputs; i++)
+    printf("input %d  %-12s %s\n", i, t->inputs[i].name, t->inputs[i].distribution.text);
+  printf("\n");
+}
+
+static enum assay_status show(struct arguments *a, const struct task *t, struct assay_error *err) {
+  static const char *const headers[] = {"workload", "bytes", "work", "floor", "inputs"};
+  struct buf graph = {0}, pytorch = {0};
+  bool complete = false;
+  struct table *table = table_create(headers, 5, "lrrrl");
+  json_t *array = json_array();
+  enum assay_status status = table && array ? ASSAY_OK : error_nomem(err, "a table");
+  for (int i = 0; i < t->n_workloads && !status; i++)
+    status = workload_row(a, t, &t->workloads[i], table, array, err);
+  if (!status)
+    status = onnx_print_text(&t->model, &graph, err);
+  if (!status)
+    status = report_pytorch(t, task_workload(t, "full") ? task_workload(t, "full") : &t->workloads[0], &pytorch,
+                            &complete, err);
+  if (status)
+    goto out;
+  if (a->json) {
+    json_t *j = json_pack("{s:s, s:s, s:b, s:s, s:O, s:s, s:s, s:s*}", "task", t->name, "title", t->title, "repaired",
+                          t->repaired, "contract", t->contract.name, "workloads", array, "onnx", buf_str(&graph),
+                          "pytorch", buf_str(&pytorch), "repair", t->repair);
+    json_dumpf(j, stdout, JSON_INDENT(2));
+    printf("\n");
+    json_decref(j);
+  } else if (a->only_pytorch) {
+    fputs(buf_str(&pytorch), stdout);
+  } else {
+    print_head(t);
+    table_print(table, stdout);
+    printf("\n--- ONNX ---\n%s\n--- PyTorch ---\n%s", buf_str(&graph), buf_str(&pytorch));
+  }
+out:
+  json_decref(array);
+  table_destroy(table);
+  buf_release(&graph);
+  buf_release(&pytorch);
+  return status;
+}
+
+int cli_show(int argc, char **argv) {
+  struct arguments a = {0};
+  struct cli_paths paths;
+  struct assay_error err = {0};
+  char *path = NULL;
+  struct task t;
+  if (cli_paths_find(&paths, &err) != ASSAY_OK)
+    return cli_fail(&err);
+  cli_judging_init(&a.judging, &paths);
+  argp_parse(&argp, argc, argv, 0, NULL, &a);
+  enum assay_status status = task_find(a.judging.paths.tasks, a.task, &path, &err);
+  if (!status)
+    status = task_read(path, a.published, &t, &err);
+  if (!status) {
+    struct store *store = cli_store_open(&a.judging);
+    cli_judging_finish(&a.judging, store);
+    status = show(&a, &t, &err);
+    store_close(store);
+    task_release(&t);
+  }
+  base_free(path);
+  return status ? cli_fail(&err) : CLI_PASS;
+}
