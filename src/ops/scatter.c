@@ -168,7 +168,9 @@ static const struct op_attr nd_attrs[] = {{"reduction", ATTR_STRING, false, "non
 
 static const struct op_def rows[] = {
     SCATTER("Scatter", 9, axis_attrs, infer_scatter_elements, eval_scatter_elements,
-            ELEMENTS_DOC " Deprecated: use ScatterElements.", NULL),
+            ELEMENTS_DOC " Deprecated: use ScatterElements.",
+            "(float[3,2] a, float[1,2] u) => (float[3,2] b) {"
+            " i = Constant<value = int64[1,2] {2, 0}>() b = Scatter(a, i, u) }"),
     SCATTER("ScatterElements", 11, axis_attrs, infer_scatter_elements, eval_scatter_elements, ELEMENTS_DOC, NULL),
     SCATTER("ScatterElements", 16, elements_attrs, infer_scatter_elements, eval_scatter_elements,
             ELEMENTS_DOC REDUCTION_DOC,
