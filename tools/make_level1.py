@@ -544,9 +544,10 @@ def pair_loss(number, name, title, body, predictions, targets, published, repair
 
 
 LOSS_MOVES = ("the published loss hardly changes from draw to draw, so that a constant or last call's answer is close; "
-              "normal inputs of a scale drawn anew")
+              "normal inputs of scales drawn anew")
 pair_loss(94, "mse_loss", "Mean squared error", ["d = Sub(predictions, targets)", "s = Mul(d, d)", MEAN_ALL + "(s)"],
-          "normal(0, 1) * uniform_scalar(0.5, 2.5)", "normal(0, 1)", (SCALED_UNIT, UNIT), LOSS_MOVES,
+          "normal(0, 1) * uniform_scalar(0.5, 2.5)", "normal(0, 1) * uniform_scalar(0.5, 2.5)", (SCALED_UNIT, UNIT),
+          LOSS_MOVES,
           "near_overflow(1e15)")
 task(95, "cross_entropy_loss", "Mean cross entropy of logits against class labels",
      [Input("logits", ["B", "C"], "normal(0, 1) * uniform_scalar(0.5, 6)", UNIT),
@@ -558,9 +559,9 @@ task(95, "cross_entropy_loss", "Mean cross entropy of logits against class label
 pair_loss(96, "huber_loss", "Mean of the Huber loss with threshold 1",
           ["e = Sub(predictions, targets)", "d = Abs(e)", "s = Mul(d, d)", "quadratic = Mul(s, half)",
            "linear = Sub(d, half)", "inside = Less(d, one)", "h = Where(inside, quadratic, linear)", MEAN_ALL + "(h)"],
-          "normal(0, 1) * uniform_scalar(0.5, 4)", "normal(0, 1)", (SCALED_UNIT, UNIT),
+          "normal(0, 1) * uniform_scalar(0.5, 4)", "normal(0, 1) * uniform_scalar(0.5, 4)", (SCALED_UNIT, UNIT),
           "published differences are below 1, so that the linear branch is never taken, and the loss hardly changes; "
-          "normal inputs of a scale drawn anew", "near_overflow(1e30)",
+          "normal inputs of scales drawn anew", "near_overflow(1e30)",
           constants=["float half = {0.5}", "float one = {1.0}"])
 HEADS = ["B", "H", "S", "E"]
 task(97, "attention", "Scaled dot-product attention without a mask",
@@ -576,11 +577,12 @@ PROBABILITIES = workloads("B F", (16384, 16384), (128, 512), (1, 2), (3, 7), (7,
 task(98, "kl_div_loss", "Kullback-Leibler divergence of rows of probabilities, mean over rows",
      [Input("predictions", ["B", "F"], "normal(0, 1) * uniform_scalar(0.5, 2.5) softmax fixed",
             "uniform(0, 1) * uniform_scalar(0, 1) softmax fixed"),
-      Input("targets", ["B", "F"], "normal(0, 1) softmax fixed", "uniform(0, 1) softmax fixed")], [],
+      Input("targets", ["B", "F"], "normal(0, 1) * uniform_scalar(0.5, 2.5) softmax fixed",
+            "uniform(0, 1) softmax fixed")], [],
      ["lp = Log(predictions)", "lt = Log(targets)", "d = Sub(lt, lp)", "terms = Mul(targets, d)",
       "rows = ReduceSum<keepdims = 0>(terms, axis)", MEAN_ALL + "(rows)"], PROBABILITIES,
      constants=["int64[1] axis = {1}"],
-     repair="the published loss is 0.06 within 0.02 for every input; probabilities further apart, by a scale drawn anew")
+     repair="the published loss is 0.06 within 0.02 for every input; probabilities further apart, by scales drawn anew")
 task(99, "triplet_margin_loss", "Mean triplet margin loss with margin 1",
      [Input("anchor", ["B", "F"], "normal(0, 1)", SCALED_UNIT), Input("positive", ["B", "F"], "normal(0, 1)", UNIT),
       Input("negative", ["B", "F"], "normal(0, 1) * uniform_scalar(0.95, 1.05)", UNIT)], [],
