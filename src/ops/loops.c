@@ -160,13 +160,6 @@ int64_t loops_wrap(enum dtype t, uint64_t value) {
   return is_signed && (value & sign) ? (int64_t)(value | ~mask) : (int64_t)value;
 }
 
-enum assay_status loops_axis(const struct op_infer *c, int64_t axis, int rank, int *out, struct assay_error *err) {
-  struct assay_error inner = {0};
-  if (shape_axis(axis, rank, out, &inner) != ASSAY_OK)
-    return op_invalid(c->node, err, "%s", inner.message);
-  return ASSAY_OK;
-}
-
 enum assay_status loops_need_float(const struct op_infer *c, int i, struct assay_error *err) {
   if (op_has(c, i) && !dtype_is_float(c->in[i]->dtype))
     return op_invalid(c->node, err, "input %d must be of a floating type, not %s; insert a Cast", i,

@@ -52,9 +52,6 @@ const double *rows_whole(const struct rows *r, const double *x, int64_t row, dou
 // An integer result as its type holds it: wrapped to the type's width.
 int64_t loops_wrap(enum dtype t, uint64_t value);
 
-// The node's axis attribute as a bit and an index. The message names the node.
-enum assay_status loops_axis(const struct op_infer *c, int64_t axis, int rank, int *out, struct assay_error *err);
-
 // Dtype checks with the node's name in the message.
 enum assay_status loops_need_float(const struct op_infer *c, int i, struct assay_error *err);
 enum assay_status loops_need_same(const struct op_infer *c, int i, struct assay_error *err); // dtype of input i and 0

@@ -288,7 +288,7 @@ static enum assay_status reduce_axes(const struct op_infer *c, unsigned *axes, s
     *axes = node_int(c->node, "noop_with_empty_axes", 0) ? 0 : (1u << rank) - 1;
   for (int i = 0; i < count; i++) {
     int axis;
-    status = loops_axis(c, values[i], rank, &axis, err);
+    status = op_axis(c->node, values[i], rank, &axis, err);
     if (status)
       return status;
     if (*axes >> axis & 1)

@@ -125,7 +125,7 @@ static enum assay_status softmax_axes(const struct op_infer *c, unsigned *axes, 
   int rank = c->in[0]->shape.rank, axis;
   bool flatten = c->node->op->since < 13;
   int64_t fallback = flatten ? (rank > 1 ? 1 : 0) : -1;
-  enum assay_status status = loops_axis(c, node_int(c->node, "axis", fallback), rank, &axis, err);
+  enum assay_status status = op_axis(c->node, node_int(c->node, "axis", fallback), rank, &axis, err);
   if (!status)
     *axes = flatten ? ((1u << rank) - 1) & ~((1u << axis) - 1) : 1u << axis;
   return status;

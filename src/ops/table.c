@@ -24,6 +24,7 @@ static const struct op_family *const families[] = {
     &ops_reduce_family,
     &ops_softmax_family,
     &ops_pool_family,
+    &ops_norm_family,
 };
 // clang-format on
 

@@ -1,0 +1,167 @@
+#include "ops/normalize.h"
+
+#include "base/parallel.h"
+#include "ops/loops.h"
+
+struct work {
+  const struct normalize *n;
+  struct rows x, scale, bias;
+};
+
+// One tile of rows. Each line's noise, moments and divisor.
+struct tile {
+  const struct work *w;
+  int64_t row;
+  int width;
+  struct noise noise[ROWS_WIDTH];
+  double mean[ROWS_WIDTH], variance[ROWS_WIDTH], root[ROWS_WIDTH];
+  const double *lines[ROWS_WIDTH];
+  double buffer[ROWS_WIDTH * ROWS_CHUNK], made[ROWS_WIDTH * ROWS_CHUNK];
+};
+
+static int64_t read_x(struct tile *t, int64_t at) {
+  const struct rows *x = &t->w->x;
+  return rows_view(x, t->w->n->x, t->row, t->width, at, x->length - at, t->buffer, t->lines);
+}
+
+static double finish_mean(const struct tile *t, struct total sum, struct noise *noise) {
+  const struct arith *a = t->w->n->arith;
+  double length = (double)t->w->x.length;
+  return arith_round(a, noise, arith_sum(a, noise, sum.y, sum.t2, length, false) / length);
+}
+
+static void find_means(struct tile *t) {
+  struct total sum[ROWS_WIDTH] = {{0}};
+  int64_t n;
+  for (int64_t at = 0; at < t->w->x.length; at += n) {
+    n = read_x(t, at);
+    for (int r = 0; r < t->width; r++) {
+      struct total part = loops_total(t->lines[r], n);
+      sum[r].y += part.y;
+      sum[r].t2 += part.t2;
+    }
+  }
+  for (int r = 0; r < t->width; r++)
+    t->mean[r] = finish_mean(t, sum[r], &t->noise[r]);
+}
+
+static void find_variances(struct tile *t) {
+  const struct arith *a = t->w->n->arith;
+  struct total sum[ROWS_WIDTH] = {{0}};
+  double squares[ROWS_CHUNK];
+  int64_t n;
+  for (int64_t at = 0; at < t->w->x.length; at += n) {
+    n = read_x(t, at);
+    for (int r = 0; r < t->width; r++) {
+      for (int64_t i = 0; i < n; i++) {
+        double d = t->lines[r][i];
+        if (t->w->n->center)
+          d = arith_round(a, &t->noise[r], d - t->mean[r]);
+        squares[i] = arith_round(a, &t->noise[r], d * d);
+      }
+      struct total part = loops_total(squares, n);
+      sum[r].y += part.y;
+      sum[r].t2 += part.t2;
+    }
+  }
+  for (int r = 0; r < t->width; r++)
+    t->variance[r] = finish_mean(t, sum[r], &t->noise[r]);
+}
+
+// Rows of scale and bias are as long as x's, wherever they lie.
+static const double *read_affine(const struct affine *f, const struct rows *rows, int64_t row, int64_t at, int64_t n,
+                                 double *buffer) {
+  const double *line;
+  for (int64_t done = 0; done < n;) {
+    double part[ROWS_CHUNK];
+    int64_t got = rows_view(rows, f->values, row, 1, at + done, n - done, part, &line);
+    for (int64_t i = 0; i < got; i++)
+      buffer[done + i] = line[i];
+    done += got;
+  }
+  return buffer;
+}
+
+static void write_rows(struct tile *t) {
+  const struct normalize *job = t->w->n;
+  const struct arith *a = job->arith;
+  double scale[ROWS_CHUNK], bias[ROWS_CHUNK];
+  int64_t n;
+  for (int64_t at = 0; at < t->w->x.length; at += n) {
+    n = read_x(t, at);
+    for (int r = 0; r < t->width; r++) {
+      struct noise *noise = &t->noise[r];
+      double *y = t->made + r * ROWS_CHUNK;
+      if (job->scale.values)
+        read_affine(&job->scale, &t->w->scale, t->row + r, at, n, scale);
+      if (job->bias.values)
+        read_affine(&job->bias, &t->w->bias, t->row + r, at, n, bias);
+      for (int64_t i = 0; i < n; i++) {
+        double v = t->lines[r][i];
+        if (job->center)
+          v = arith_round(a, noise, v - t->mean[r]);
+        v = arith_round(a, noise, v / t->root[r]);
+        if (job->scale.values)
+          v = arith_round(a, noise, v * scale[i]);
+        if (job->bias.values)
+          v = arith_round(a, noise, v + bias[i]);
+        y[i] = v;
+      }
+    }
+    rows_store(&t->w->x, job->y, t->row, t->width, at, n, t->made);
+  }
+}
+
+static void find_roots(struct tile *t) {
+  const struct normalize *job = t->w->n;
+  const struct arith *a = job->arith;
+  for (int r = 0; r < t->width; r++) {
+    struct noise *noise = &t->noise[r];
+    double v = t->variance[r];
+    if (job->epsilon != 0)
+      v = arith_round(a, noise, v + job->epsilon);
+    v = arith_round(a, noise, sqrt(v));
+    if (job->epsilon_after != 0)
+      v = arith_round(a, noise, v + job->epsilon_after);
+    t->root[r] = v;
+    if (job->mean)
+      job->mean[t->row + r] = t->mean[r];
+    if (job->variance)
+      job->variance[t->row + r] = t->variance[r];
+    if (job->inverse)
+      job->inverse[t->row + r] = arith_round(a, noise, 1 / v);
+  }
+}
+
+static void run_tile(struct tile *t) {
+  const struct normalize *job = t->w->n;
+  for (int r = 0; r < t->width; r++) {
+    t->noise[r] = noise_at(job->arith->key, (uint64_t)(t->row + r));
+    t->mean[r] = job->given_mean ? job->given_mean[t->row + r] : 0;
+    t->variance[r] = job->given_variance ? job->given_variance[t->row + r] : 0;
+  }
+  if (job->center && !job->given_mean)
+    find_means(t);
+  if (!job->given_variance)
+    find_variances(t);
+  find_roots(t);
+  if (job->y)
+    write_rows(t);
+}
+
+static void run_range(void *arg, int64_t begin, int64_t end) {
+  struct tile t;
+  t.w = arg;
+  for (int64_t i = begin; i < end; i++) {
+    rows_tile(&t.w->x, i, &t.row, &t.width);
+    run_tile(&t);
+  }
+}
+
+void normalize_run(const struct normalize *n) {
+  struct work w = {.n = n};
+  rows_init(&w.x, &n->view, n->axes, NULL);
+  rows_init(&w.scale, &n->view, n->axes, n->scale.strides);
+  rows_init(&w.bias, &n->view, n->axes, n->bias.strides);
+  parallel_for(n->threads, rows_tiles(&w.x), 1 + 5000 / (w.x.length + 1), run_range, &w);
+}
