@@ -159,22 +159,27 @@ static enum assay_status parse_modifier(struct scanner *s, struct distribution *
   return bad(s, "a modifier is expected here: static, symmetric, triu, tril, softmax, fixed");
 }
 
-static enum assay_status check_values(const struct scanner *s, const struct distribution *d) {
-  bool known = !d->a_symbol && !d->b_symbol;
-  if (known && d->kind == DIST_UNIFORM && d->a > d->b)
-    return bad(s, "uniform(a, b) needs a <= b");
-  if (known && d->kind == DIST_NORMAL && d->b < 0)
-    return bad(s, "normal(mean, std) needs std >= 0");
-  if (known && d->kind == DIST_BERNOULLI && !(d->a >= 0 && d->a <= 1))
-    return bad(s, "bernoulli(p) needs p between 0 and 1");
-  if (known && d->kind == DIST_INTEGERS &&
-      !(d->a < d->b && d->b - d->a <= 0x1p32 && floor(d->a) == d->a && floor(d->b) == d->b && fabs(d->a) <= 0x1p52))
-    return bad(s, "integers(lo, hi) needs whole numbers with lo < hi and at most 2^32 values");
+enum assay_status distribution_check_values(const struct distribution *d, double a, double b, struct assay_error *err) {
+  const char *wrong = NULL;
+  if (d->kind == DIST_UNIFORM && a > b)
+    wrong = "uniform(a, b) needs a <= b";
+  else if (d->kind == DIST_NORMAL && b < 0)
+    wrong = "normal(mean, std) needs std >= 0";
+  else if (d->kind == DIST_BERNOULLI && !(a >= 0 && a <= 1))
+    wrong = "bernoulli(p) needs p between 0 and 1";
+  else if (d->kind == DIST_INTEGERS &&
+           !(a < b && b - a <= 0x1p32 && floor(a) == a && floor(b) == b && fabs(a) <= 0x1p52))
+    wrong = "integers(lo, hi) needs whole numbers with lo < hi and at most 2^32 values";
+  return wrong ? error_set(err, ASSAY_ERR_INVALID, "'%.200s': %s", d->text, wrong) : ASSAY_OK;
+}
+
+// What can be said before symbols have values.
+static enum assay_status check_parsed(const struct scanner *s, const struct distribution *d) {
   if (d->scaled && d->scale_lo > d->scale_hi)
     return bad(s, "uniform_scalar(lo, hi) needs lo <= hi");
   if (d->symmetric + d->triu + d->tril + d->softmax > 1)
     return bad(s, "symmetric, triu, tril and softmax exclude each other");
-  return ASSAY_OK;
+  return d->a_symbol || d->b_symbol ? ASSAY_OK : distribution_check_values(d, d->a, d->b, s->err);
 }
 
 enum assay_status distribution_parse(const char *text, struct arena *arena, struct distribution *out,
@@ -192,7 +197,7 @@ enum assay_status distribution_parse(const char *text, struct arena *arena, stru
     skip_space(&s);
   }
   if (!status)
-    status = check_values(&s, &d);
+    status = check_parsed(&s, &d);
   if (!status)
     *out = d;
   return status;
@@ -203,7 +208,7 @@ enum assay_status distribution_check(const struct distribution *d, enum dtype dt
   if (dtype_bytes(dtype) == 0)
     return error_set(err, ASSAY_ERR_UNSUPPORTED, "inputs of type %s cannot be drawn", dtype_name(dtype));
   bool whole = d->kind == DIST_INTEGERS || d->kind == DIST_BERNOULLI || d->kind == DIST_SIGNS ||
-               (d->kind == DIST_CONSTANT && floor(d->a) == d->a);
+               (d->kind == DIST_CONSTANT && floor(d->a) == d->a && fabs(d->a) <= 0x1p53);
   if (!dtype_is_float(dtype) && (!whole || d->scaled || d->softmax || d->symmetric))
     return error_set(err, ASSAY_ERR_INVALID,
                      "'%.200s' draws fractions, but the input's type is %s: use integers, labels, bernoulli or signs",

@@ -91,6 +91,9 @@ enum assay_status distribution_parse(const char *text, struct arena *arena, stru
 // float distribution needs a float type).
 enum assay_status distribution_check(const struct distribution *d, enum dtype dtype, int rank, struct assay_error *err);
 
+// ASSAY_ERR_INVALID when the parameters, symbols resolved, make no distribution (labels of a count of 0).
+enum assay_status distribution_check_values(const struct distribution *d, double a, double b, struct assay_error *err);
+
 // One tensor to draw.
 struct draw_request {
   const struct distribution *distribution;

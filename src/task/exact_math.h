@@ -63,9 +63,9 @@ static inline void exact_cos_sin(uint32_t w, double *cosine, double *sine) {
   *sine = quarter == 0 ? s : quarter == 1 ? c : quarter == 2 ? -s : -c;
 }
 
-// exp(x) for x <= 0; 0 below -700.
+// exp(x) for x <= 0; 0 below -700 and for NaN.
 static inline double exact_exp(double x) {
-  if (x < -700)
+  if (!(x >= -700))
     return 0;
   double k = floor(x * 1.44269504088896340736 + 0.5);
   double r = x - k * EXACT_LN2;

@@ -158,15 +158,20 @@ static enum assay_status read_inputs(struct task *t, struct assay_error *err) {
 
 // Symbols in distributions are bound, and to values that make sense.
 static enum assay_status check_symbols(const struct task *t, const struct workload *w, struct assay_error *err) {
-  for (int i = 0; i < t->n_inputs; i++) {
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < t->n_inputs && !status; i++) {
     const struct distribution *d = &t->inputs[i].distribution;
     const char *names[2] = {d->a_symbol, d->b_symbol};
-    for (int k = 0; k < 2; k++)
-      if (names[k] && workload_value(w, names[k]) < 0)
-        return error_set(err, ASSAY_ERR_INVALID, "'%.200s' of input %s needs a value for %s", d->text,
-                         t->inputs[i].name, names[k]);
+    double values[2] = {d->a, d->b};
+    for (int k = 0; k < 2 && !status; k++)
+      if (names[k] && (values[k] = (double)workload_value(w, names[k])) < 0)
+        status = error_set(err, ASSAY_ERR_INVALID, "'%.200s' needs a value for %s", d->text, names[k]);
+    if (!status)
+      status = distribution_check_values(d, values[0], values[1], err);
+    if (status)
+      error_prefix(err, status, "input %s: ", t->inputs[i].name);
   }
-  return ASSAY_OK;
+  return status;
 }
 
 static enum assay_status read_workload(struct task *t, const struct property *p, const char *name,
