@@ -197,12 +197,6 @@ enum assay_status build_constant(struct graph_builder *b, int index, const struc
     memcpy(v->dims, type.dims, sizeof type.dims);
   v->constant = t;
   b->defined[index] = 1;
-  for (int i = 0; i < g->n_inputs; i++)
-    if (g->inputs[i] == index) {
-      memmove(&g->inputs[i], &g->inputs[i + 1], sizeof *g->inputs * (size_t)(g->n_inputs - i - 1));
-      g->n_inputs--;
-      break;
-    }
   return ASSAY_OK;
 }
 
@@ -248,7 +242,12 @@ void build_produced(struct graph_builder *b, const struct node *n) {
 }
 
 enum assay_status build_finish(struct graph_builder *b, struct assay_error *err) {
-  const struct graph *g = b->graph;
+  struct graph *g = b->graph;
+  int kept = 0;
+  for (int i = 0; i < g->n_inputs; i++) // here and not in build_constant, so that many of them cost no more
+    if (!g->values[g->inputs[i]].constant)
+      g->inputs[kept++] = g->inputs[i];
+  g->n_inputs = kept;
   for (int i = 0; i < g->n_outputs; i++)
     if (!b->defined[g->outputs[i]])
       return build_error(err, ASSAY_ERR_INVALID, &g->values[g->outputs[i]].at, "output '%.200s' is produced by no node",

@@ -76,7 +76,7 @@ enum assay_status build_define(struct graph_builder *b, const char *name, size_t
 // Adds what a declaration says to what is known of the value; contradictions are errors.
 enum assay_status build_declare(struct graph_builder *b, int index, const struct value_type *type,
                                 const struct source_location *at, struct assay_error *err);
-// A constant. An input of the same name stops being an input (ONNX calls the initializer its default).
+// A constant. build_finish drops an input of the same name (ONNX calls the initializer its default).
 enum assay_status build_constant(struct graph_builder *b, int index, const struct tensor *t,
                                  const struct source_location *at, struct assay_error *err);
 enum assay_status build_input(struct graph_builder *b, const char *name, size_t len, const struct value_type *type,

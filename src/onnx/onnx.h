@@ -1,6 +1,6 @@
 // Reading and writing ONNX models: the textual syntax of onnx.parser ("ONNX Textual Syntax", docs/Syntax.md of the ONNX
-// project) and binary ModelProto files, into and out of graph.h's model. The only file that knows about protobuf is
-// onnx/binary.c.
+// project) and binary ModelProto files, into and out of graph.h's model. The only files that know about protobuf are
+// onnx/binary*.c.
 #ifndef ONNX_ONNX_H
 #define ONNX_ONNX_H
 

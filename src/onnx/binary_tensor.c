@@ -1,0 +1,153 @@
+// TensorProto: constants with their elements, from raw bytes or from one of the typed lists.
+#include <stdio.h>
+#include <string.h>
+
+#include "onnx/binary.h"
+
+static enum assay_status tensor_dtype(const Onnx__TensorProto *p, const struct source_location *at, enum dtype *out,
+                                      struct assay_error *err) {
+  if (!p->has_data_type || p->data_type == 0)
+    return build_error(err, ASSAY_ERR_INVALID, at, "the tensor does not say its data type");
+  if (!dtype_by_number(p->data_type, out))
+    return build_error(err, ASSAY_ERR_UNSUPPORTED, at, "data type number %d is not supported", p->data_type);
+  if (dtype_bytes(*out) == 0)
+    return build_error(err, ASSAY_ERR_UNSUPPORTED, at, "tensors of type %s are not supported", dtype_name(*out));
+  return ASSAY_OK;
+}
+
+static enum assay_status tensor_shape(const Onnx__TensorProto *p, const struct source_location *at, struct shape *out,
+                                      struct assay_error *err) {
+  struct assay_error inner = {0};
+  if (p->n_dims > SHAPE_MAX_RANK)
+    return build_error(err, ASSAY_ERR_LIMIT, at, "%zu dimensions; at most %d are supported", p->n_dims,
+                       SHAPE_MAX_RANK);
+  *out = shape_of((int)p->n_dims, p->dims);
+  if (shape_check(out, &inner))
+    return build_error(err, inner.status, at, "%s", inner.message);
+  return ASSAY_OK;
+}
+
+// int32_data holds the small types, one element a number: the value of integers, the bit pattern of floats.
+static enum assay_status narrow(const Onnx__TensorProto *p, enum dtype t, unsigned char *data,
+                                const struct source_location *at, struct assay_error *err) {
+  size_t bytes = dtype_bytes(t);
+  bool is_signed = t == DTYPE_INT8 || t == DTYPE_INT16;
+  int64_t top = t == DTYPE_BOOL ? 2 : (int64_t)1 << (8 * bytes);
+  int64_t low = is_signed ? -top / 2 : 0, high = (is_signed ? top / 2 : top) - 1;
+  for (size_t i = 0; i < p->n_int32_data; i++) {
+    int32_t v = p->int32_data[i];
+    if (bytes < 4 && (v < low || v > high))
+      return build_error(err, ASSAY_ERR_INVALID, at, "element %zu is %d, which does not fit in %s (%lld..%lld)", i, v,
+                         dtype_name(t), (long long)low, (long long)high);
+    uint8_t u8 = (uint8_t)v;
+    uint16_t u16 = (uint16_t)v;
+    memcpy(data + i * bytes, bytes == 1 ? (void *)&u8 : bytes == 2 ? (void *)&u16 : (void *)&v, bytes);
+  }
+  return ASSAY_OK;
+}
+
+static enum assay_status narrow_uint32(const Onnx__TensorProto *p, unsigned char *data,
+                                       const struct source_location *at, struct assay_error *err) {
+  for (size_t i = 0; i < p->n_uint64_data; i++) {
+    uint32_t v = (uint32_t)p->uint64_data[i];
+    if (v != p->uint64_data[i])
+      return build_error(err, ASSAY_ERR_INVALID, at, "element %zu is %llu, which does not fit in uint32", i,
+                         (unsigned long long)p->uint64_data[i]);
+    memcpy(data + i * sizeof v, &v, sizeof v);
+  }
+  return ASSAY_OK;
+}
+
+// The typed list that holds elements of this type.
+struct typed_list {
+  const char *name;
+  size_t n;
+  const void *data; // NULL: the elements need narrowing
+};
+
+static struct typed_list typed_list(const Onnx__TensorProto *p, enum dtype t) {
+  switch (t) {
+  case DTYPE_FLOAT:
+    return (struct typed_list){"float_data", p->n_float_data, p->float_data};
+  case DTYPE_DOUBLE:
+    return (struct typed_list){"double_data", p->n_double_data, p->double_data};
+  case DTYPE_INT64:
+    return (struct typed_list){"int64_data", p->n_int64_data, p->int64_data};
+  case DTYPE_UINT64:
+    return (struct typed_list){"uint64_data", p->n_uint64_data, p->uint64_data};
+  case DTYPE_UINT32:
+    return (struct typed_list){"uint64_data", p->n_uint64_data, NULL};
+  default:
+    return (struct typed_list){"int32_data", p->n_int32_data, NULL};
+  }
+}
+
+static enum assay_status tensor_data(struct arena *a, const Onnx__TensorProto *p, const struct tensor *t,
+                                     const struct source_location *at, const void **out, struct assay_error *err) {
+  char shape[SHAPE_TEXT_BYTES];
+  struct typed_list list = typed_list(p, t->dtype);
+  size_t unit = dtype_bytes(t->dtype), count = (size_t)shape_count(&t->shape); // at most 2^40: no overflow
+  size_t lists = p->n_float_data + p->n_double_data + p->n_int32_data + p->n_int64_data + p->n_uint64_data;
+  bool raw = p->has_raw_data && (p->raw_data.len || !lists);
+  if ((raw && lists) || (!raw && lists != list.n))
+    return build_error(err, ASSAY_ERR_INVALID, at, "elements are given in several places; %s tensors have %s or "
+                                                   "raw_data",
+                       dtype_name(t->dtype), list.name);
+  if (raw && p->raw_data.len != count * unit)
+    return build_error(err, ASSAY_ERR_INVALID, at, "raw_data has %zu bytes, but %s%s needs %zu", p->raw_data.len,
+                       dtype_name(t->dtype), shape_text(&t->shape, shape), count * unit);
+  if (!raw && list.n != count)
+    return build_error(err, ASSAY_ERR_INVALID, at, "%s has %zu elements, but %s%s needs %zu", list.name, list.n,
+                       dtype_name(t->dtype), shape_text(&t->shape, shape), count);
+  unsigned char *data = build_alloc(a, count + 1, unit, "a tensor's elements", err);
+  if (!data)
+    return err ? err->status : ASSAY_ERR_NOMEM;
+  *out = data;
+  if (raw || list.data) {
+    if (count)
+      memcpy(data, raw ? p->raw_data.data : list.data, count * unit);
+    return ASSAY_OK;
+  }
+  return t->dtype == DTYPE_UINT32 ? narrow_uint32(p, data, at, err) : narrow(p, t->dtype, data, at, err);
+}
+
+// Raw bytes of bool may be anything; here they are 0 and 1, so that equal tensors are equal bytes.
+static void normalise_bool(const struct tensor *t, unsigned char *data) {
+  int64_t n = t->dtype == DTYPE_BOOL ? shape_count(&t->shape) : 0;
+  for (int64_t i = 0; i < n; i++)
+    data[i] = data[i] != 0;
+}
+
+enum assay_status binary_tensor(struct arena *a, const Onnx__TensorProto *p, const struct source_location *at,
+                                struct tensor *out, struct assay_error *err) {
+  struct tensor t = {0};
+  if (p->n_external_data || (p->has_data_location && p->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL))
+    return build_error(err, ASSAY_ERR_UNSUPPORTED, at,
+                       "tensors in external files are not supported; store them in the model");
+  if (p->segment)
+    return build_error(err, ASSAY_ERR_UNSUPPORTED, at, "tensors in segments are not supported");
+  TRY(tensor_dtype(p, at, &t.dtype, err));
+  TRY(tensor_shape(p, at, &t.shape, err));
+  TRY(tensor_data(a, p, &t, at, &t.data, err));
+  if (p->name && *p->name)
+    TRY(build_string(a, p->name, strlen(p->name), at, &t.name, err));
+  normalise_bool(&t, (unsigned char *)(uintptr_t)t.data);
+  *out = t;
+  return ASSAY_OK;
+}
+
+enum assay_status onnx_read_tensor(const void *bytes, size_t len, const char *name, struct arena *arena,
+                                   struct tensor *out, struct assay_error *err) {
+  static const struct source_location at = {.path = "the tensor"};
+  struct assay_error own = {0};
+  struct binary_memory mem;
+  ProtobufCMessage *p = NULL;
+  if (!err)
+    err = &own;
+  enum assay_status status = binary_unpack(&onnx__tensor_proto__descriptor, bytes, len, "", &mem, &p, err);
+  if (!status) {
+    status = binary_tensor(arena, (const Onnx__TensorProto *)p, &at, out, err);
+    protobuf_c_message_free_unpacked(p, &mem.allocator);
+  }
+  return status ? error_prefix(err, status, "%s: ", name) : ASSAY_OK;
+}
