@@ -21,36 +21,36 @@ void store_close(struct store *s); // NULL is fine
 // One judgement, as stored. Strings are borrowed on the way in and live until the next call on the store on the way
 // out. Times in nanoseconds; NaN where there is none.
 struct store_verdict {
-  int64_t id; // 0 when new
-  const char *run; // name of the run, "" for a single judgement
+  int64_t id;                          // 0 when new
+  const char *run;                     // name of the run, "" for a single judgement
   const char *task, *task_hash, *form; // form: "default" or "published"
   const char *workload, *device, *candidate, *candidate_hash, *toolchain;
   const char *settings_hash; // of everything that could change the verdict
   enum assay_reason reason;
-  const char *detail; // one line
+  const char *detail;          // one line
   double error_z, error_limit; // worst error in units of the scale, and what was allowed
   double time_ns, time_low_ns, time_high_ns, hot_ns, floor_ns;
   bool unstable, suspicious;
   int n_samples;
   const double *samples_ns; // raw samples of the cold times
   uint64_t seed;
-  int64_t at_ns; // wall clock
-  const char *machine; // JSON: processor, kernel, limits in force, compiler, clock and throttle state
-  const char *command; // that repeats it
+  int64_t at_ns;        // wall clock
+  const char *machine;  // JSON: processor, kernel, limits in force, compiler, clock and throttle state
+  const char *command;  // that repeats it
   const char *evidence; // JSON: facts of every check
 };
 
 // Inserts in one transaction and sets *id. Retries while another process holds the lock.
 enum assay_status store_put(struct store *s, const struct store_verdict *v, int64_t *id, struct assay_error *err);
 
-// Is there a finished verdict of this run for (task, form, workload, device, candidate_hash, settings_hash)?
+// Is there a finished verdict of this run for (task, form, workload, device, candidate_hash, settings_hash)? One whose
+// reason is JUDGE_FAILED does not count: the machine failed, and the work is still to be done.
 enum assay_status store_has(struct store *s, const struct store_verdict *key, bool *found, struct assay_error *err);
 
 // Claims the right to judge that key in this run, so that two processes do not both do it: false when another live
 // process holds it or it is finished. A claim of a process that died (checked by boot id, pid and its start time) is
 // void. store_put of the same key releases it.
-enum assay_status store_claim(struct store *s, const struct store_verdict *key, bool *claimed,
-                              struct assay_error *err);
+enum assay_status store_claim(struct store *s, const struct store_verdict *key, bool *claimed, struct assay_error *err);
 
 // Calls visit for each verdict of the run (NULL: all), oldest first; stops when it returns false.
 typedef bool store_visit(void *arg, const struct store_verdict *v);

@@ -1,0 +1,310 @@
+#include "store/store.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "store/db.h"
+
+enum { BUSY_MS = 10000, MAX_VALUE_BYTES = 64 << 20, MAX_PATH_BYTES = 4096 };
+
+// Makes the folders above the file.
+static enum assay_status make_folders(const char *path, struct assay_error *err) {
+  char part[MAX_PATH_BYTES];
+  for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    memcpy(part, path, (size_t)(slash - path));
+    part[slash - path] = '\0';
+    if (mkdir(part, 0777) != 0 && errno != EEXIST)
+      return error_set(err, ASSAY_ERR_IO, "cannot make the folder %s for the store: %s", part, strerror(errno));
+  }
+  return ASSAY_OK;
+}
+
+// Settings of the connection. The file may come from anywhere: its triggers and views do not run, and its schema may
+// not call functions. FULL makes an acknowledged verdict survive a power failure; at a few verdicts a second the sync
+// costs nothing that matters.
+static enum assay_status configure(struct store *s, struct assay_error *err) {
+  sqlite3_extended_result_codes(s->db, 1);
+  sqlite3_busy_timeout(s->db, BUSY_MS);
+  sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
+  sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+  sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+  sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+  sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+  return db_exec(s, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA synchronous = FULL", "read it", err);
+}
+
+enum assay_status store_open(const char *path, struct store **out, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  struct store *s = NULL;
+  size_t len = strlen(path);
+  if (len == 0 || len + 3 > MAX_PATH_BYTES)
+    return error_set(err, ASSAY_ERR_USAGE, "the store's path is %s", len ? "too long" : "empty");
+  s = base_calloc(1, sizeof *s);
+  if (s)
+    s->path = base_alloc(len + 3);
+  if (!s || !s->path) {
+    status = error_nomem(err, "the store");
+    goto out;
+  }
+  // "./" keeps SQLite from giving names like ":memory:" a meaning of their own.
+  memcpy(s->path, "./", 2);
+  memcpy(s->path + (path[0] == '/' ? 0 : 2), path, len + 1);
+  status = make_folders(s->path, err);
+  if (status)
+    goto out;
+  int code = sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+  status = db_check(s, code, "open it", err);
+  if (!status)
+    status = configure(s, err);
+  if (!status)
+    status = schema_prepare(s, err);
+  // Only a file that is known to be ours is changed. Where a file system cannot do WAL, SQLite stays with its rollback
+  // journal, which is as safe and lets readers wait.
+  if (!status)
+    status = db_exec(s, "PRAGMA journal_mode = WAL", "set its journal", err);
+  if (!status) {
+    *out = s;
+    s = NULL;
+  }
+out:
+  store_close(s);
+  return status;
+}
+
+void store_close(struct store *s) {
+  if (!s)
+    return;
+  sqlite3_close(s->db);
+  base_free(s->samples);
+  base_free(s->path);
+  base_free(s);
+}
+
+// Doubles as little-endian bytes and back, on any machine.
+static void put_samples(const double *x, size_t n, uint8_t *bytes) {
+  for (size_t i = 0; i < n; i++) {
+    uint64_t v;
+    memcpy(&v, &x[i], sizeof v);
+    for (int b = 0; b < 8; b++)
+      bytes[8 * i + (size_t)b] = (uint8_t)(v >> (8 * b));
+  }
+}
+
+static void get_samples(const uint8_t *bytes, size_t n, double *x) {
+  for (size_t i = 0; i < n; i++) {
+    uint64_t v = 0;
+    for (int b = 0; b < 8; b++)
+      v |= (uint64_t)bytes[8 * i + (size_t)b] << (8 * b);
+    memcpy(&x[i], &v, sizeof v);
+  }
+}
+
+#define COMMA_NAME(name) ", " #name
+#define COMMA_MARK(name) ", ?"
+
+static enum assay_status insert_verdict(struct store *s, const struct store_verdict *v, const uint8_t *samples,
+                                        int64_t *id, struct assay_error *err) {
+  sqlite3_stmt *st = NULL;
+  enum assay_status status =
+      db_prepare(s,
+                 "INSERT INTO verdict (reason, samples, seed, at_ns" STORE_TEXTS(COMMA_NAME) STORE_REALS(COMMA_NAME)
+                     STORE_BOOLS(COMMA_NAME) ") VALUES (?, ?, ?, ?" STORE_TEXTS(COMMA_MARK) STORE_REALS(COMMA_MARK)
+                         STORE_BOOLS(COMMA_MARK) ")",
+                 &st, err);
+  if (status)
+    return status;
+  int at = 1, code = db_bind_text(st, at++, assay_reason_code(v->reason));
+  if (code == SQLITE_OK)
+    code = sqlite3_bind_blob64(st, at++, samples, (sqlite3_uint64)v->n_samples * 8, SQLITE_STATIC);
+  sqlite3_bind_int64(st, at++, (int64_t)v->seed);
+  sqlite3_bind_int64(st, at++, v->at_ns);
+#define BIND_TEXT(name)                                                                                                \
+  if (code == SQLITE_OK)                                                                                               \
+    code = db_bind_text(st, at++, v->name);
+#define BIND_REAL(name) sqlite3_bind_double(st, at++, v->name); // NaN becomes NULL
+#define BIND_BOOL(name) sqlite3_bind_int(st, at++, v->name);
+  STORE_TEXTS(BIND_TEXT)
+  STORE_REALS(BIND_REAL)
+  STORE_BOOLS(BIND_BOOL)
+  if (code == SQLITE_OK)
+    code = sqlite3_step(st);
+  status = db_check(s, code, "store a verdict", err);
+  *id = sqlite3_last_insert_rowid(s->db);
+  sqlite3_finalize(st);
+  return status;
+}
+
+static enum assay_status drop_claim(struct store *s, const struct store_verdict *key, struct assay_error *err) {
+  sqlite3_stmt *st = NULL;
+  int next;
+  enum assay_status status =
+      db_prepare_key(s,
+                     "DELETE FROM claim WHERE run = ? AND task = ? AND form = ? AND workload = ? AND device = ? AND "
+                     "candidate_hash = ? AND settings_hash = ?",
+                     key, &st, &next, err);
+  if (!status)
+    status = db_check(s, sqlite3_step(st), "release a claim", err);
+  sqlite3_finalize(st);
+  return status;
+}
+
+enum assay_status store_put(struct store *s, const struct store_verdict *v, int64_t *id, struct assay_error *err) {
+  int64_t row = 0;
+  if (v->n_samples < 0 || (v->n_samples > 0 && !v->samples_ns))
+    return error_set(err, ASSAY_ERR_INVALID, "a verdict with %d samples and no array of them", v->n_samples);
+  uint8_t *samples = base_alloc((size_t)v->n_samples * 8);
+  if (!samples)
+    return error_nomem(err, "a verdict's samples");
+  put_samples(v->samples_ns, (size_t)v->n_samples, samples);
+  enum assay_status status = db_begin(s, err);
+  if (!status) {
+    status = insert_verdict(s, v, samples, &row, err);
+    if (!status)
+      status = drop_claim(s, v, err);
+    status = db_end(s, status, err);
+  }
+  base_free(samples);
+  if (!status)
+    *id = row;
+  return status;
+}
+
+enum assay_status store_has(struct store *s, const struct store_verdict *key, bool *found, struct assay_error *err) {
+  sqlite3_stmt *st = NULL;
+  int next;
+  enum assay_status status =
+      db_prepare_key(s,
+                     "SELECT 1 FROM verdict WHERE run = ? AND task = ? AND form = ? AND workload = ? AND device = ? "
+                     "AND candidate_hash = ? AND settings_hash = ? AND reason <> 'judge_failed' LIMIT 1",
+                     key, &st, &next, err);
+  if (!status) {
+    int code = sqlite3_step(st);
+    status = db_check(s, code, "look for a verdict", err);
+    if (!status)
+      *found = code == SQLITE_ROW;
+  }
+  sqlite3_finalize(st);
+  return status;
+}
+
+static bool reason_by_code(const char *code, enum assay_reason *out) {
+#define REASON_MATCH(name, text, meaning)                                                                              \
+  if (strcmp(code, text) == 0) {                                                                                       \
+    *out = ASSAY_REASON_##name;                                                                                        \
+    return true;                                                                                                       \
+  }
+  ASSAY_REASONS(REASON_MATCH)
+#undef REASON_MATCH
+  return false;
+}
+
+static const char *text_at(sqlite3_stmt *st, int column) {
+  const char *text = (const char *)sqlite3_column_text(st, column);
+  return text ? text : "";
+}
+
+// One row of the statement in store_each. Strings stay SQLite's, the samples the store's.
+static enum assay_status read_row(struct store *s, sqlite3_stmt *st, struct store_verdict *v, struct assay_error *err) {
+  int at = 0;
+  memset(v, 0, sizeof *v);
+  v->id = sqlite3_column_int64(st, at++);
+  if (!reason_by_code(text_at(st, at++), &v->reason))
+    return db_error(s, SQLITE_CORRUPT, "read a verdict's reason", err);
+  const uint8_t *bytes = sqlite3_column_blob(st, at);
+  size_t n = (size_t)sqlite3_column_bytes(st, at++) / 8;
+  v->seed = (uint64_t)sqlite3_column_int64(st, at++);
+  v->at_ns = sqlite3_column_int64(st, at++);
+#define READ_TEXT(name) v->name = text_at(st, at++);
+#define READ_REAL(name)                                                                                                \
+  v->name = sqlite3_column_type(st, at) == SQLITE_NULL ? NAN : sqlite3_column_double(st, at);                          \
+  at++;
+#define READ_BOOL(name) v->name = sqlite3_column_int(st, at++) != 0;
+  STORE_TEXTS(READ_TEXT)
+  STORE_REALS(READ_REAL)
+  STORE_BOOLS(READ_BOOL)
+  if (n > s->samples_capacity) {
+    double *more = base_realloc(s->samples, n * sizeof *more);
+    if (!more)
+      return error_nomem(err, "a verdict's samples");
+    s->samples = more;
+    s->samples_capacity = n;
+  }
+  if (n > 0 && bytes)
+    get_samples(bytes, n, s->samples);
+  v->n_samples = bytes ? (int)n : 0;
+  v->samples_ns = s->samples;
+  return ASSAY_OK;
+}
+
+enum assay_status store_each(struct store *s, const char *run, store_visit *visit, void *arg, struct assay_error *err) {
+  sqlite3_stmt *st = NULL;
+  // `IS ?1 OR` would cost the index, hence two statements. Rows that the visitor adds are not visited.
+#define SELECT_VERDICT                                                                                                 \
+  "SELECT id, reason, samples, seed, at_ns" STORE_TEXTS(COMMA_NAME) STORE_REALS(COMMA_NAME)                            \
+      STORE_BOOLS(COMMA_NAME) " FROM verdict WHERE id <= (SELECT max(id) FROM verdict)"
+  enum assay_status status =
+      db_prepare(s, run ? SELECT_VERDICT " AND run = ? ORDER BY id" : SELECT_VERDICT " ORDER BY id", &st, err);
+  if (!status && run)
+    status = db_check(s, db_bind_text(st, 1, run), "use a run's name", err);
+  while (!status) {
+    struct store_verdict v;
+    int code = sqlite3_step(st);
+    status = db_check(s, code, "read verdicts", err);
+    if (status || code != SQLITE_ROW)
+      break;
+    status = read_row(s, st, &v, err);
+    if (!status && !visit(arg, &v))
+      break;
+  }
+  sqlite3_finalize(st);
+  return status;
+}
+
+// Binds up to three texts, steps once and returns SQLite's code.
+static int step_with(sqlite3_stmt *st, const char *a, const char *b, const char *c) {
+  int code = db_bind_text(st, 1, a);
+  if (code == SQLITE_OK)
+    code = db_bind_text(st, 2, b);
+  if (code == SQLITE_OK && c)
+    code = db_bind_text(st, 3, c);
+  return code == SQLITE_OK ? sqlite3_step(st) : code;
+}
+
+enum assay_status store_set_machine(struct store *s, const char *machine, const char *key, const char *value,
+                                    struct assay_error *err) {
+  sqlite3_stmt *st = NULL;
+  enum assay_status status = db_begin(s, err);
+  if (status)
+    return status;
+  status = db_prepare(s, "INSERT OR REPLACE INTO machine_fact (machine, key, value) VALUES (?, ?, ?)", &st, err);
+  if (!status)
+    status = db_check(s, step_with(st, machine, key, value), "store a fact about the machine", err);
+  sqlite3_finalize(st);
+  return db_end(s, status, err);
+}
+
+enum assay_status store_get_machine(struct store *s, const char *machine, const char *key, char **value,
+                                    struct assay_error *err) {
+  sqlite3_stmt *st = NULL;
+  enum assay_status status = db_prepare(s, "SELECT value FROM machine_fact WHERE machine = ? AND key = ?", &st, err);
+  if (status)
+    return status;
+  int code = step_with(st, machine, key, NULL);
+  status = db_check(s, code, "read a fact about the machine", err);
+  if (!status && code != SQLITE_ROW)
+    status = error_set(err, ASSAY_ERR_NOT_FOUND, "%s holds no \"%s\" for this machine", s->path, key);
+  if (!status) {
+    const char *text = text_at(st, 0);
+    char *copy = base_strndup(text, strlen(text));
+    if (copy)
+      *value = copy;
+    else
+      status = error_nomem(err, "a fact about the machine");
+  }
+  sqlite3_finalize(st);
+  return status;
+}
