@@ -18,8 +18,8 @@
 struct runner_options {
   const char *program; // path of assay-runner
   const char *library; // the candidate's shared library
-  const char *folder; // its own temporary folder
-  int threads; // processors the kernel may use
+  const char *folder;  // its own temporary folder
+  int threads;         // processors the kernel may use
   int64_t load_timeout_ns, call_timeout_ns;
   size_t memory_bytes; // beyond its buffers
 };
@@ -27,12 +27,12 @@ struct runner_options {
 enum runner_event {
   RUNNER_OK,
   RUNNER_LOAD_FAILED, // dlopen or the symbol; detail has the loader's message
-  RUNNER_CRASHED, // signal; detail names it and the address
-  RUNNER_EXITED, // the process ended without a signal
+  RUNNER_CRASHED,     // signal; detail names it and the address
+  RUNNER_EXITED,      // the process ended without a signal
   RUNNER_TIMED_OUT,
   RUNNER_OUT_OF_MEMORY,
   RUNNER_FORBIDDEN_CALL, // detail names the system call
-  RUNNER_OUT_OF_BOUNDS, // a guard page was touched, or a guard band is damaged; detail says where
+  RUNNER_OUT_OF_BOUNDS,  // a guard page was touched, or a guard band is damaged; detail says where
   RUNNER_WROTE_INPUT,
   RUNNER_LATE_WORK, // threads of the candidate were still at work after it returned
 };

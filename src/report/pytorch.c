@@ -1,0 +1,534 @@
+// A task as a PyTorch module: for people who read PyTorch, and for the prompts of models that write kernels.
+//
+// One row translates one operator. In a template, $0 $1 ... are the inputs' Python expressions, $* all of them, {name}
+// an attribute's value (a scalar, a tuple or a string), and the rest is literal. Rows whose translation depends on
+// several attributes have a function instead.
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "report/report.h"
+
+struct writer {
+  const struct task *task;
+  const struct graph *g;
+  struct buf *out;
+  bool complete;
+};
+
+typedef void emit_fn(struct writer *w, const struct node *n);
+
+struct translation {
+  const char *op, *text;
+  emit_fn *emit;
+};
+
+// A value's Python name: names of ONNX may hold characters that Python's may not.
+static void put_value(struct writer *w, int v) {
+  const struct value *value = &w->g->values[v];
+  const struct tensor *t = value->constant;
+  if (t && t->shape.rank == 0) {
+    double x = 0;
+    int64_t i = 0;
+    if (dtype_is_float(t->dtype)) {
+      dtype_to_f64(t->dtype, t->data, 1, &x);
+      buf_printf(w->out, "%.9g", x);
+    } else {
+      dtype_to_i64(t->dtype, t->data, 1, &i);
+      buf_printf(w->out, "%lld", (long long)i);
+    }
+    return;
+  }
+  for (const char *p = value->name; *p; p++)
+    buf_printf(w->out, "%c",
+               (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ? *p : '_');
+}
+
+static void put_input(struct writer *w, const struct node *n, int i) {
+  if (node_has_input(n, i))
+    put_value(w, n->inputs[i]);
+  else
+    buf_puts(w->out, "None");
+}
+
+static void put_ints(struct writer *w, const int64_t *v, size_t n) {
+  buf_puts(w->out, "(");
+  for (size_t i = 0; i < n; i++)
+    buf_printf(w->out, "%lld%s", (long long)v[i], n == 1 ? "," : i + 1 < n ? ", " : "");
+  buf_puts(w->out, ")");
+}
+
+static void put_attr(struct writer *w, const struct node *n, const char *name) {
+  const struct attr *a = node_attr(n, name);
+  if (!a) {
+    for (const struct op_attr *d = n->op->attrs; d && d->name; d++)
+      if (strcmp(d->name, name) == 0)
+        buf_puts(w->out, d->fallback ? d->fallback : "None");
+    return;
+  }
+  if (a->type == ATTR_INT)
+    buf_printf(w->out, "%lld", (long long)a->ints[0]);
+  else if (a->type == ATTR_FLOAT)
+    buf_printf(w->out, "%.9g", a->floats[0]);
+  else if (a->type == ATTR_STRING)
+    buf_printf(w->out, "\"%s\"", a->strings[0]);
+  else
+    put_ints(w, a->ints, a->count);
+}
+
+static void put_template(struct writer *w, const struct node *n, const char *text) {
+  for (const char *p = text; *p; p++) {
+    if (*p == '$' && p[1] == '*') {
+      for (int i = 0; i < n->n_inputs; i++) {
+        buf_puts(w->out, i ? ", " : "");
+        put_input(w, n, i);
+      }
+      p++;
+    } else if (*p == '$') {
+      put_input(w, n, p[1] - '0');
+      p++;
+    } else if (*p == '{') {
+      char name[64];
+      size_t len = strcspn(p, "}") - 1;
+      snprintf(name, sizeof name, "%.*s", (int)len, p + 1);
+      put_attr(w, n, name);
+      p += len + 1;
+    } else {
+      buf_append(w->out, p, 1);
+    }
+  }
+}
+
+static int int_attr_at(const struct node *n, const char *name, size_t i, int fallback) {
+  const struct attr *a = node_attr(n, name);
+  return a && i < a->count ? (int)a->ints[i] : fallback;
+}
+
+// The rank of a value, as far as the file declares it.
+static int rank_of(const struct writer *w, int v) {
+  return w->g->values[v].constant ? w->g->values[v].constant->shape.rank : w->g->values[v].rank;
+}
+
+// Pads of a convolution or pool: symmetric ones are an argument, others are applied before.
+static bool pads_symmetric(const struct node *n, int spatial) {
+  for (int i = 0; i < spatial; i++)
+    if (int_attr_at(n, "pads", (size_t)i, 0) != int_attr_at(n, "pads", (size_t)(i + spatial), 0))
+      return false;
+  return true;
+}
+
+static void put_spatial(struct writer *w, const struct node *n, const char *name, int spatial, int fallback) {
+  buf_puts(w->out, "(");
+  for (int i = 0; i < spatial; i++)
+    buf_printf(w->out, "%d,%s", int_attr_at(n, name, (size_t)i, fallback), i + 1 < spatial ? " " : "");
+  buf_puts(w->out, ")");
+}
+
+static void emit_conv(struct writer *w, const struct node *n) {
+  int spatial = rank_of(w, n->inputs[0]) - 2;
+  bool transposed = strcmp(n->op_type, "ConvTranspose") == 0;
+  if (!pads_symmetric(n, spatial) || node_attr(n, "output_shape") ||
+      strcmp(node_string(n, "auto_pad", "NOTSET"), "NOTSET") != 0)
+    w->complete = false;
+  buf_printf(w->out, "F.conv%s%dd(", transposed ? "_transpose" : "", spatial);
+  put_template(w, n, "$0, $1, $2, stride=");
+  put_spatial(w, n, "strides", spatial, 1);
+  buf_puts(w->out, ", padding=");
+  put_spatial(w, n, "pads", spatial, 0);
+  if (transposed) {
+    buf_puts(w->out, ", output_padding=");
+    put_spatial(w, n, "output_padding", spatial, 0);
+  }
+  buf_printf(w->out, ", groups=%lld, dilation=", (long long)node_int(n, "group", 1));
+  put_spatial(w, n, "dilations", spatial, 1);
+  buf_puts(w->out, ")");
+}
+
+static void emit_pool(struct writer *w, const struct node *n) {
+  int spatial = rank_of(w, n->inputs[0]) - 2;
+  bool max = n->op_type[0] == 'M';
+  if (!pads_symmetric(n, spatial) || n->n_outputs > 1)
+    w->complete = false;
+  buf_printf(w->out, "F.%s_pool%dd(", max ? "max" : "avg", spatial);
+  put_input(w, n, 0);
+  buf_puts(w->out, ", ");
+  put_spatial(w, n, "kernel_shape", spatial, 1);
+  buf_puts(w->out, ", stride=");
+  put_spatial(w, n, "strides", spatial, 1);
+  buf_puts(w->out, ", padding=");
+  put_spatial(w, n, "pads", spatial, 0);
+  if (max) {
+    buf_puts(w->out, ", dilation=");
+    put_spatial(w, n, "dilations", spatial, 1);
+  }
+  buf_printf(w->out, ", ceil_mode=%s", node_int(n, "ceil_mode", 0) ? "True" : "False");
+  if (!max)
+    buf_printf(w->out, ", count_include_pad=%s", node_int(n, "count_include_pad", 0) ? "True" : "False");
+  buf_puts(w->out, ")");
+}
+
+// The axes of a reduction or an Unsqueeze: an input (a constant) or an attribute; all when neither is there.
+static void put_axes(struct writer *w, const struct node *n, int input) {
+  const struct attr *a = node_attr(n, "axes");
+  const struct tensor *t = node_has_input(n, input) ? w->g->values[n->inputs[input]].constant : NULL;
+  int64_t axes[SHAPE_MAX_RANK];
+  if (a) {
+    put_ints(w, a->ints, a->count);
+  } else if (t && shape_count(&t->shape) <= SHAPE_MAX_RANK) {
+    dtype_to_i64(t->dtype, t->data, shape_count(&t->shape), axes);
+    put_ints(w, axes, (size_t)shape_count(&t->shape));
+  } else {
+    w->complete = w->complete && !node_has_input(n, input);
+    buf_puts(w->out, "tuple(range(");
+    put_input(w, n, 0);
+    buf_puts(w->out, ".dim()))");
+  }
+}
+
+static void emit_reduce(struct writer *w, const struct node *n) {
+  static const char *const names[][2] = {{"ReduceSum", "torch.sum"},
+                                         {"ReduceMean", "torch.mean"},
+                                         {"ReduceMax", "torch.amax"},
+                                         {"ReduceMin", "torch.amin"},
+                                         {"ReduceL2", "torch.linalg.vector_norm"},
+                                         {"ReduceLogSumExp", "torch.logsumexp"}};
+  const char *function = NULL;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(names[i][0], n->op_type) == 0)
+      function = names[i][1];
+  buf_printf(w->out, "%s(", function);
+  put_input(w, n, 0);
+  buf_puts(w->out, ", dim=");
+  put_axes(w, n, 1);
+  buf_printf(w->out, ", keepdim=%s)", node_int(n, "keepdims", 1) ? "True" : "False");
+}
+
+static void emit_unsqueeze(struct writer *w, const struct node *n) {
+  const struct tensor *t = node_has_input(n, 1) ? w->g->values[n->inputs[1]].constant : NULL;
+  int64_t axes[SHAPE_MAX_RANK];
+  int64_t count = t ? shape_count(&t->shape) : 0;
+  put_input(w, n, 0);
+  if (count < 1 || count > SHAPE_MAX_RANK) {
+    w->complete = false;
+    return;
+  }
+  dtype_to_i64(t->dtype, t->data, count, axes);
+  for (int64_t i = 0; i < count; i++) // ONNX counts axes in the result; ascending order keeps that true
+    buf_printf(w->out, ".unsqueeze(%lld)", (long long)axes[i]);
+}
+
+static void emit_cumulative(struct writer *w, const struct node *n) {
+  const char *function = strcmp(n->op_type, "CumSum") == 0 ? "torch.cumsum" : "torch.cumprod";
+  bool exclusive = node_int(n, "exclusive", 0), reverse = node_int(n, "reverse", 0);
+  const struct tensor *t = node_has_input(n, 1) ? w->g->values[n->inputs[1]].constant : NULL;
+  int64_t axis = node_int(n, "axis", 0);
+  if (t)
+    dtype_to_i64(t->dtype, t->data, 1, &axis);
+  w->complete = w->complete && !(exclusive && reverse) && !(exclusive && function[9] == 'p');
+  buf_printf(w->out, "%s(", function);
+  put_input(w, n, 0);
+  if (reverse)
+    buf_printf(w->out, ".flip(%lld)", (long long)axis);
+  buf_printf(w->out, ", dim=%lld)", (long long)axis);
+  if (reverse)
+    buf_printf(w->out, ".flip(%lld)", (long long)axis);
+  if (exclusive) {
+    buf_puts(w->out, " - ");
+    put_input(w, n, 0);
+  }
+}
+
+static void emit_batch_norm(struct writer *w, const struct node *n) {
+  if (node_int(n, "training_mode", 0))
+    put_template(w, n, "F.batch_norm($0, None, None, $1, $2, training=True, eps={epsilon})");
+  else
+    put_template(w, n, "F.batch_norm($0, $3, $4, $1, $2, eps={epsilon})");
+}
+
+static void emit_layer_norm(struct writer *w, const struct node *n) {
+  buf_puts(w->out, "F.layer_norm(");
+  put_input(w, n, 0);
+  buf_puts(w->out, ", ");
+  put_input(w, n, 1);
+  put_template(w, n, ".shape, $1, $2, eps={epsilon})");
+  int64_t axis = node_int(n, "axis", -1);
+  int rank = rank_of(w, n->inputs[0]), scale = rank_of(w, n->inputs[1]);
+  w->complete = w->complete && scale == (axis < 0 ? -axis : rank - axis);
+}
+
+static void emit_arg(struct writer *w, const struct node *n) {
+  buf_printf(w->out, "torch.%s(", n->op_type[3] == 'M' && n->op_type[4] == 'a' ? "argmax" : "argmin");
+  put_template(w, n, "$0, dim={axis}, keepdim=");
+  buf_puts(w->out, node_int(n, "keepdims", 1) ? "True)" : "False)");
+  w->complete = w->complete && !node_int(n, "select_last_index", 0);
+}
+
+static void emit_cast(struct writer *w, const struct node *n) {
+  enum dtype t = DTYPE_FLOAT;
+  dtype_by_number(node_int(n, "to", 1), &t);
+  put_input(w, n, 0);
+  buf_printf(w->out, ".to(torch.%s)", t == DTYPE_FLOAT ? "float32" : t == DTYPE_DOUBLE ? "float64" : dtype_name(t));
+}
+
+static void emit_clip(struct writer *w, const struct node *n) {
+  put_template(w, n, "torch.clamp($0, min=$1, max=$2)");
+}
+
+static void emit_trilu(struct writer *w, const struct node *n) {
+  buf_puts(w->out, node_int(n, "upper", 1) ? "torch.triu(" : "torch.tril(");
+  put_input(w, n, 0);
+  if (node_has_input(n, 1)) {
+    buf_puts(w->out, ", ");
+    put_input(w, n, 1);
+  }
+  buf_puts(w->out, ")");
+}
+
+static void emit_gelu(struct writer *w, const struct node *n) {
+  put_template(w, n, "F.gelu($0, approximate={approximate})");
+  w->complete = w->complete && node_attr(n, "approximate") != NULL;
+}
+
+static void emit_gelu_any(struct writer *w, const struct node *n) {
+  if (node_attr(n, "approximate"))
+    emit_gelu(w, n);
+  else
+    put_template(w, n, "F.gelu($0)");
+}
+
+static void emit_max_min(struct writer *w, const struct node *n) {
+  const char *function = n->op_type[1] == 'a' ? "torch.maximum" : "torch.minimum";
+  for (int i = 1; i < n->n_inputs; i++)
+    buf_printf(w->out, "%s(", function);
+  put_input(w, n, 0);
+  for (int i = 1; i < n->n_inputs; i++) {
+    buf_puts(w->out, ", ");
+    put_input(w, n, i);
+    buf_puts(w->out, ")");
+  }
+}
+
+static const struct translation translations[] = {
+    {"Add", "$0 + $1", NULL},
+    {"Sub", "$0 - $1", NULL},
+    {"Mul", "$0 * $1", NULL},
+    {"Div", "$0 / $1", NULL},
+    {"Neg", "-$0", NULL},
+    {"Abs", "torch.abs($0)", NULL},
+    {"Sqrt", "torch.sqrt($0)", NULL},
+    {"Exp", "torch.exp($0)", NULL},
+    {"Log", "torch.log($0)", NULL},
+    {"Erf", "torch.erf($0)", NULL},
+    {"Pow", "torch.pow($0, $1)", NULL},
+    {"Max", NULL, emit_max_min},
+    {"Min", NULL, emit_max_min},
+    {"Less", "$0 < $1", NULL},
+    {"Greater", "$0 > $1", NULL},
+    {"Equal", "$0 == $1", NULL},
+    {"Not", "~$0", NULL},
+    {"Where", "torch.where($0, $1, $2)", NULL},
+    {"Identity", "$0", NULL},
+    {"Relu", "torch.relu($0)", NULL},
+    {"LeakyRelu", "F.leaky_relu($0, negative_slope={alpha})", NULL},
+    {"Sigmoid", "torch.sigmoid($0)", NULL},
+    {"Tanh", "torch.tanh($0)", NULL},
+    {"Elu", "F.elu($0, alpha={alpha})", NULL},
+    {"Selu", "F.selu($0)", NULL},
+    {"Gelu", NULL, emit_gelu_any},
+    {"Softplus", "F.softplus($0)", NULL},
+    {"Softsign", "F.softsign($0)", NULL},
+    {"HardSigmoid", "torch.clamp({alpha} * $0 + {beta}, 0, 1)", NULL},
+    {"HardSwish", "F.hardswish($0)", NULL},
+    {"Mish", "F.mish($0)", NULL},
+    {"Clip", NULL, emit_clip},
+    {"Softmax", "torch.softmax($0, dim={axis})", NULL},
+    {"LogSoftmax", "torch.log_softmax($0, dim={axis})", NULL},
+    {"MatMul", "torch.matmul($0, $1)", NULL},
+    {"Einsum", "torch.einsum({equation}, $*)", NULL},
+    {"Transpose", "$0.permute({perm})", NULL},
+    {"Reshape", "$0.reshape($1)", NULL},
+    {"Unsqueeze", NULL, emit_unsqueeze},
+    {"Concat", "torch.cat(($*), dim={axis})", NULL},
+    {"Cast", NULL, emit_cast},
+    {"Trilu", NULL, emit_trilu},
+    {"Shape", "$0.shape", NULL},
+    {"ConstantOfShape", "torch.zeros($0)", NULL},
+    {"Conv", NULL, emit_conv},
+    {"ConvTranspose", NULL, emit_conv},
+    {"MaxPool", NULL, emit_pool},
+    {"AveragePool", NULL, emit_pool},
+    {"ReduceSum", NULL, emit_reduce},
+    {"ReduceMean", NULL, emit_reduce},
+    {"ReduceMax", NULL, emit_reduce},
+    {"ReduceMin", NULL, emit_reduce},
+    {"ReduceL2", NULL, emit_reduce},
+    {"ReduceLogSumExp", NULL, emit_reduce},
+    {"CumSum", NULL, emit_cumulative},
+    {"CumProd", NULL, emit_cumulative},
+    {"ArgMax", NULL, emit_arg},
+    {"ArgMin", NULL, emit_arg},
+    {"BatchNormalization", NULL, emit_batch_norm},
+    {"InstanceNormalization", "F.instance_norm($0, weight=$1, bias=$2, eps={epsilon})", NULL},
+    {"GroupNormalization", "F.group_norm($0, {num_groups}, $1, $2, eps={epsilon})", NULL},
+    {"LayerNormalization", NULL, emit_layer_norm},
+    {"SoftmaxCrossEntropyLoss", "F.cross_entropy($0, $1, reduction={reduction})", NULL},
+};
+
+static void put_node(struct writer *w, const struct node *n) {
+  buf_puts(w->out, "        ");
+  put_value(w, n->outputs[0]);
+  buf_puts(w->out, " = ");
+  for (size_t i = 0; i < sizeof translations / sizeof *translations; i++)
+    if (strcmp(translations[i].op, n->op_type) == 0) {
+      if (translations[i].emit)
+        translations[i].emit(w, n);
+      else
+        put_template(w, n, translations[i].text);
+      buf_puts(w->out, "\n");
+      return;
+    }
+  w->complete = false;
+  buf_printf(w->out, "None  # %s has no translation here\n", n->op_type);
+}
+
+// A draw of an input in PyTorch, close to the task's distribution; Assay's own inputs come from its own generator.
+static void put_draw(struct writer *w, const struct distribution *d, const struct workload *load,
+                     const struct array *a) {
+  double lo = d->a, hi = d->b;
+  for (int i = 0; i < load->n; i++) {
+    if (d->a_symbol && strcmp(d->a_symbol, load->bindings[i].symbol) == 0)
+      lo = (double)load->bindings[i].value;
+    if (d->b_symbol && strcmp(d->b_symbol, load->bindings[i].symbol) == 0)
+      hi = (double)load->bindings[i].value;
+  }
+  struct buf shape = {0};
+  buf_puts(&shape, "(");
+  for (int i = 0; i < a->shape.rank; i++)
+    buf_printf(&shape, "%lld, ", (long long)a->shape.dims[i]);
+  buf_puts(&shape, ")");
+  switch (d->kind) {
+  case DIST_UNIFORM:
+    buf_printf(w->out, "torch.empty(%s).uniform_(%.9g, %.9g)", buf_str(&shape), lo, hi);
+    break;
+  case DIST_NORMAL:
+    buf_printf(w->out, "torch.empty(%s).normal_(%.9g, %.9g)", buf_str(&shape), lo, hi);
+    break;
+  case DIST_CONSTANT:
+    buf_printf(w->out, "torch.full(%s, %.9g)", buf_str(&shape), lo);
+    break;
+  case DIST_INTEGERS:
+    buf_printf(w->out, "torch.randint(%.0f, %.0f, %s)", lo, hi, buf_str(&shape));
+    break;
+  case DIST_BERNOULLI:
+    buf_printf(w->out, "torch.rand(%s) < %.9g", buf_str(&shape), lo);
+    break;
+  case DIST_SIGNS:
+    buf_printf(w->out, "torch.randint(0, 2, %s) * 2.0 - 1.0", buf_str(&shape));
+    break;
+  }
+  buf_release(&shape);
+  if (d->scaled)
+    buf_printf(w->out, " * torch.empty(()).uniform_(%.9g, %.9g)", d->scale_lo, d->scale_hi);
+  buf_printf(w->out, "%s%s%s", d->triu ? ".triu()" : "", d->tril ? ".tril()" : "", d->softmax ? ".softmax(-1)" : "");
+}
+
+// Draws of all weights, or of all other inputs, a line each.
+static void put_draws(struct writer *w, const struct workload *load, const struct array *inputs, bool weights) {
+  for (int i = 0; i < w->task->n_inputs; i++) {
+    const struct distribution *d = &w->task->inputs[i].distribution;
+    if (d->is_static != weights)
+      continue;
+    buf_puts(w->out, "    ");
+    put_value(w, w->g->inputs[i]);
+    buf_puts(w->out, " = ");
+    put_draw(w, d, load, &inputs[i]);
+    buf_puts(w->out, "\n");
+    if (d->symmetric) {
+      buf_puts(w->out, "    ");
+      put_value(w, w->g->inputs[i]);
+      buf_puts(w->out, " = (");
+      put_value(w, w->g->inputs[i]);
+      buf_puts(w->out, " + ");
+      put_value(w, w->g->inputs[i]);
+      buf_puts(w->out, ".mT) / 2\n");
+    }
+  }
+}
+
+// The names of all weights, or of all other inputs, each with `before` in front, separated by commas.
+static int put_names(struct writer *w, bool weights, const char *before) {
+  int n = 0;
+  for (int i = 0; i < w->task->n_inputs; i++)
+    if (w->task->inputs[i].distribution.is_static == weights) {
+      buf_printf(w->out, "%s%s", n++ ? ", " : "", before);
+      put_value(w, w->g->inputs[i]);
+    }
+  return n;
+}
+
+static void put_module(struct writer *w) {
+  buf_printf(w->out,
+             "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n\n\nclass Model(nn.Module):\n"
+             "    \"\"\"%s.\"\"\"\n\n    def __init__(self",
+             w->task->title);
+  bool weights = false;
+  for (int i = 0; i < w->task->n_inputs; i++)
+    weights = weights || w->task->inputs[i].distribution.is_static;
+  buf_puts(w->out, weights ? ", " : "");
+  put_names(w, true, "");
+  buf_puts(w->out, "):\n        super().__init__()\n");
+  for (int i = 0; i < w->task->n_inputs; i++)
+    if (w->task->inputs[i].distribution.is_static) {
+      buf_puts(w->out, "        self.");
+      put_value(w, w->g->inputs[i]);
+      buf_puts(w->out, " = nn.Parameter(");
+      put_value(w, w->g->inputs[i]);
+      buf_puts(w->out, ")\n");
+    }
+  buf_puts(w->out, "\n    def forward(self, ");
+  put_names(w, false, "");
+  buf_puts(w->out, "):\n");
+  for (int i = 0; i < w->task->n_inputs; i++)
+    if (w->task->inputs[i].distribution.is_static) {
+      buf_puts(w->out, "        ");
+      put_value(w, w->g->inputs[i]);
+      buf_puts(w->out, " = self.");
+      put_value(w, w->g->inputs[i]);
+      buf_puts(w->out, "\n");
+    }
+  for (int i = 0; i < w->g->n_nodes; i++)
+    put_node(w, &w->g->nodes[i]);
+  buf_puts(w->out, "        return ");
+  for (int i = 0; i < w->g->n_outputs; i++) {
+    buf_puts(w->out, i ? ", " : "");
+    put_value(w, w->g->outputs[i]);
+  }
+  buf_puts(w->out, "\n");
+}
+
+static void put_functions(struct writer *w, const struct workload *load, const struct array *inputs) {
+  buf_printf(w->out, "\n\ndef get_inputs():  # workload %s\n", load->name);
+  put_draws(w, load, inputs, false);
+  buf_puts(w->out, "    return [");
+  put_names(w, false, "");
+  buf_puts(w->out, "]\n\n\ndef get_init_inputs():\n");
+  put_draws(w, load, inputs, true);
+  buf_puts(w->out, "    return [");
+  put_names(w, true, "");
+  buf_puts(w->out, "]\n");
+}
+
+enum assay_status report_pytorch(const struct task *t, const struct workload *w, struct buf *out, bool *complete,
+                                 struct assay_error *err) {
+  struct writer writer = {.task = t, .g = &t->model.flat, .out = out, .complete = true};
+  struct array *inputs = base_calloc((size_t)t->n_inputs + 1, sizeof *inputs);
+  enum assay_status status = inputs ? task_input_shapes(t, w, inputs, err) : error_nomem(err, "a module");
+  if (!status) {
+    put_module(&writer);
+    put_functions(&writer, w, inputs);
+    *complete = writer.complete;
+    status = buf_status(out, err);
+  }
+  base_free(inputs);
+  return status;
+}

@@ -1,0 +1,16 @@
+// What the end of a runner means.
+#ifndef RUNNER_CLASSIFY_H
+#define RUNNER_CLASSIFY_H
+
+#include "runner/buffers.h"
+#include "sandbox/sandbox.h"
+
+// From what the kernel says (end) and what the runner noted (hints; a copy) to an event. The hints only choose among
+// failures: a candidate that forges them has failed all the same.
+void classify_end(const struct runner_control *hints, const struct sandbox_end *end, const struct buffer *buffers,
+                  int n_in, int n_out, bool late, bool loading, struct runner_report *report);
+
+// A digest of a buffer's data, to see whether it changed.
+uint64_t classify_digest(const struct buffer *b);
+
+#endif

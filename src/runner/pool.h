@@ -1,0 +1,16 @@
+// The threads behind assay_args.parallel, made before the candidate is loaded. Between loops they wait in a futex.
+#ifndef RUNNER_POOL_H
+#define RUNNER_POOL_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct pool;
+
+enum assay_status pool_create(int threads, struct pool **out, struct assay_error *err);
+
+// Runs body over [0, n) on all threads, the caller's included; returns when all is done.
+void pool_run(struct pool *p, int64_t n, void (*body)(void *arg, int64_t begin, int64_t end), void *arg);
+
+#endif

@@ -1,0 +1,486 @@
+// The judge's side of the runner: starting it, handing it buffers, calling it under the judge's clock, and finding out
+// what became of it.
+#include "runner/runner.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "runner/buffers.h"
+#include "runner/classify.h"
+#include "runner/threads.h"
+#include "sandbox/sandbox.h"
+
+enum {
+  LOG_BYTES = 64 << 10,
+  PATIENCE_NS = 5000000,
+  GRACE_STEPS = 8,
+  GRACE_NS = 300000,
+  BIND_TIMEOUT_S = 120,
+  PATH_BYTES = 4096
+};
+
+// How long the judge watches the done flag without sleeping. A kernel that uses every processor must not share one
+// with the judge, so for those it sleeps soon; for all others waking up would cost more than it saves.
+static const int64_t SPIN_ALONE_NS = 20000000, SPIN_CROWDED_NS = 30000;
+
+// What the runner needs beside the candidate's allowance: its libraries, stacks and the allocator's arenas.
+static const size_t OVERHEAD_BYTES = (size_t)512 << 20;
+
+struct runner {
+  struct runner_options o;
+  struct sandbox_child child;
+  bool alive, frozen, crowded;
+  int socket;
+  struct runner_control *control;
+  uint32_t number;               // of the last exchange
+  struct thread_set own_threads; // before the candidate was loaded
+  struct buffer buffers[RUNNER_MAX_TENSORS];
+  int n_in, n_out;
+  uint32_t pattern; // in the guard bands
+  struct buf log;
+};
+
+const char *runner_event_name(enum runner_event e) {
+  static const char *const names[] = {"ok",          "load failed",   "crashed",        "exited",
+                                      "timed out",   "out of memory", "forbidden call", "out of bounds",
+                                      "wrote input", "late work"};
+  return names[e];
+}
+
+static void futex_sleep(_Atomic uint32_t *word, uint32_t value, int64_t ns) {
+  struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+  syscall(SYS_futex, word, FUTEX_WAIT, value, &t, NULL, 0);
+}
+
+static bool process_ended(pid_t pid) {
+  siginfo_t info = {0};
+  return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
+}
+
+// Waits until the step word answers this exchange with anything but `passing`. False: the process has ended, or the
+// time is up (*late).
+static bool await_step(struct runner *r, enum runner_step passing, int64_t deadline_ns, int64_t spin_ns, uint32_t *word,
+                       bool *late) {
+  int64_t start = clock_monotonic_ns();
+  *late = false;
+  for (uint64_t turn = 0;; turn++) {
+    *word = atomic_load_explicit(&r->control->step, memory_order_acquire);
+    if (*word >> 4 == r->number && *word != runner_word(r->number, passing))
+      return true;
+    if (turn % 64 != 63 && spin_ns > 0)
+      continue;
+    int64_t now = clock_monotonic_ns();
+    if (now - start < spin_ns)
+      continue;
+    if (now >= deadline_ns) {
+      *late = true;
+      return false;
+    }
+    int64_t left = deadline_ns - now;
+    futex_sleep(&r->control->step, *word, left < PATIENCE_NS ? left : PATIENCE_NS);
+    if (process_ended(r->child.pid)) {
+      *word = atomic_load(&r->control->step);
+      return *word >> 4 == r->number && *word != runner_word(r->number, passing);
+    }
+  }
+}
+
+static enum assay_status send_message(struct runner *r, const void *message, size_t bytes, const int *fds, int n_fds,
+                                      struct assay_error *err) {
+  char space[CMSG_SPACE(sizeof(int) * RUNNER_MAX_TENSORS)];
+  struct iovec io = {(void *)(uintptr_t)message, bytes};
+  struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1};
+  memset(space, 0, sizeof space);
+  if (n_fds > 0) {
+    m.msg_control = space;
+    m.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)n_fds);
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)n_fds);
+    memcpy(CMSG_DATA(c), fds, sizeof(int) * (size_t)n_fds);
+  }
+  // A peer that is gone is no failure of the machine: waiting for its answer finds out what happened to it.
+  if (sendmsg(r->socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 || errno == EPIPE || errno == ECONNRESET ||
+      errno == EAGAIN)
+    return ASSAY_OK;
+  return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot talk to the runner: %s", strerror(errno));
+}
+
+// The candidate is over: collects what it left behind and says why in the report.
+static void finish(struct runner *r, bool late, bool loading, struct runner_report *report) {
+  struct runner_control copy;
+  struct sandbox_end end;
+  memcpy(&copy, r->control, sizeof copy);
+  copy.message[sizeof copy.message - 1] = '\0';
+  runner_log(r);
+  if (!late) {
+    // It ended by itself; give the kernel's books a moment so that the true signal is reported.
+    for (int i = 0; i < 100 && !process_ended(r->child.pid); i++)
+      futex_sleep(&r->control->start, atomic_load(&r->control->start), 1000000);
+  }
+  bool ended = process_ended(r->child.pid);
+  sandbox_kill(&r->child, &end);
+  r->alive = false;
+  if (ended || late) {
+    classify_end(&copy, &end, r->buffers, r->n_in, r->n_out, late, loading, report);
+    return;
+  }
+  report->event = RUNNER_CRASHED;
+  snprintf(report->detail, sizeof report->detail,
+           "gave an answer that the runner does not give: the kernel wrote to memory that is not its own");
+}
+
+// SIGSTOP, and the certainty that every thread stands still. False when the process ended instead.
+static bool freeze(struct runner *r) {
+  if (r->frozen)
+    return true;
+  kill(r->child.pid, SIGSTOP);
+  siginfo_t info = {0};
+  if (waitid(P_PID, (id_t)r->child.pid, &info, WSTOPPED | WEXITED | WNOWAIT) != 0 || info.si_code != CLD_STOPPED)
+    return false;
+  waitid(P_PID, (id_t)r->child.pid, &info, WSTOPPED);
+  r->frozen = true;
+  return true;
+}
+
+static void thaw(struct runner *r) {
+  if (r->frozen)
+    kill(r->child.pid, SIGCONT);
+  r->frozen = false;
+}
+
+static void limit_memory(struct runner *r) {
+  size_t buffers = 0;
+  for (int i = 0; i < r->n_in + r->n_out; i++)
+    buffers += r->buffers[i].map_bytes + 2 * RUNNER_GUARD_BYTES;
+  rlim_t bytes =
+      r->o.memory_bytes + OVERHEAD_BYTES + (size_t)r->o.threads * (RUNNER_STACK_BYTES + ((size_t)64 << 20)) + buffers;
+  struct rlimit limit = {bytes, bytes};
+#if defined(__SANITIZE_ADDRESS__)
+  return; // the sanitizer's shadow memory is beyond any limit
+#endif
+  prlimit(r->child.pid, RLIMIT_AS, &limit, NULL);
+}
+
+static const char *folder_of(const char *path, char *out) {
+  snprintf(out, PATH_BYTES, "%s", path);
+  char *slash = strrchr(out, '/');
+  if (slash)
+    *slash = '\0';
+  return out;
+}
+
+static enum assay_status start_process(struct runner *r, struct assay_error *err) {
+  char threads[16], omp[32];
+  // libgomp's threads park in a futex between loops instead of spinning, which would look like late work.
+  char wait_policy[] = "OMP_WAIT_POLICY=passive";
+  char program[PATH_BYTES], library[PATH_BYTES], program_folder[PATH_BYTES], library_folder[PATH_BYTES];
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot make a socket: %s", strerror(errno));
+  snprintf(threads, sizeof threads, "%d", r->o.threads);
+  snprintf(omp, sizeof omp, "OMP_NUM_THREADS=%d", r->o.threads);
+  snprintf(program, sizeof program, "%s", r->o.program);
+  snprintf(library, sizeof library, "%s", r->o.library);
+  char *argv[] = {program, library, threads, NULL}, *envp[] = {omp, wait_policy, NULL};
+  const char *read_paths[] = {folder_of(program, program_folder), folder_of(library, library_folder), NULL};
+  struct sandbox_policy policy = {.role = SANDBOX_RUNNER, .folder = r->o.folder, .read_paths = read_paths};
+  enum assay_status status = sandbox_spawn(&policy, argv, envp, &pair[1], 1, &r->child, err);
+  close(pair[1]);
+  r->socket = pair[0];
+  r->alive = !status;
+  return status;
+}
+
+static enum assay_status make_control(struct runner *r, int *fd, struct assay_error *err) {
+  *fd = memfd_create("assay-control", MFD_CLOEXEC);
+  if (*fd < 0 || ftruncate(*fd, sizeof *r->control) != 0)
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot make shared memory: %s", strerror(errno));
+  void *page = mmap(NULL, sizeof *r->control, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+  if (page == MAP_FAILED)
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot map shared memory: %s", strerror(errno));
+  r->control = page;
+  return ASSAY_OK;
+}
+
+// One exchange before any call: message, wait for the answer. *answered is false when the runner ended or was late.
+static enum assay_status exchange(struct runner *r, struct runner_message *m, size_t bytes, const int *fds, int n_fds,
+                                  int64_t timeout_ns, uint32_t *word, bool *answered, bool *late,
+                                  struct assay_error *err) {
+  m->number = ++r->number;
+  enum assay_status status = send_message(r, m, bytes, fds, n_fds, err);
+  *answered = false;
+  if (!status)
+    *answered = await_step(r, 0, clock_monotonic_ns() + timeout_ns, 0, word, late);
+  return status;
+}
+
+static enum assay_status load_library(struct runner *r, struct runner_report *report, struct assay_error *err) {
+  struct runner_message m = {.verb = RUNNER_ATTACH};
+  uint32_t word = 0;
+  int fd = -1;
+  bool answered = false, late = false;
+  enum assay_status status = make_control(r, &fd, err);
+  if (!status)
+    status = exchange(r, &m, sizeof m, &fd, 1, r->o.load_timeout_ns, &word, &answered, &late, err);
+  if (fd >= 0)
+    close(fd);
+  if (status)
+    return status;
+  if (!answered || !threads_list(r->child.pid, &r->own_threads))
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner %s did not start%s; is it built for this machine?",
+                     r->o.program, late ? " in time" : "");
+  limit_memory(r);
+  m.verb = RUNNER_LOAD;
+  status = exchange(r, &m, sizeof m, NULL, 0, r->o.load_timeout_ns, &word, &answered, &late, err);
+  if (status)
+    return status;
+  if (answered && word == runner_word(r->number, STEP_LOADED)) {
+    if (!freeze(r))
+      finish(r, false, true, report);
+    return ASSAY_OK;
+  }
+  if (answered && r->control->message[0] == '!')
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner cannot lock itself down: %.400s", r->control->message + 1);
+  if (answered) {
+    snprintf(report->detail, sizeof report->detail, "%.250s", r->control->message);
+    report->event = RUNNER_LOAD_FAILED;
+    return ASSAY_OK;
+  }
+  finish(r, late, true, report);
+  return ASSAY_OK;
+}
+
+enum assay_status runner_open(const struct runner_options *o, struct runner **out, struct runner_report *report,
+                              struct assay_error *err) {
+  struct runner *r = base_calloc(1, sizeof *r);
+  if (!r)
+    return error_nomem(err, "a runner");
+  memset(report, 0, sizeof *report);
+  r->o = *o;
+  r->o.threads = o->threads < 1 ? 1 : o->threads;
+  r->socket = -1;
+  r->crowded = r->o.threads > 1;
+  enum assay_status status = start_process(r, err);
+  if (!status)
+    status = load_library(r, report, err);
+  if (status) {
+    runner_close(r);
+    return status;
+  }
+  *out = r;
+  return ASSAY_OK;
+}
+
+static void drop_buffers(struct runner *r) {
+  for (int i = 0; i < r->n_in + r->n_out; i++)
+    buffer_destroy(&r->buffers[i]);
+  r->n_in = r->n_out = 0;
+}
+
+void runner_close(struct runner *r) {
+  struct sandbox_end end;
+  if (!r)
+    return;
+  if (r->alive)
+    sandbox_kill(&r->child, &end);
+  drop_buffers(r);
+  if (r->control)
+    munmap(r->control, sizeof *r->control);
+  if (r->socket >= 0)
+    close(r->socket);
+  if (r->child.output > 0)
+    close(r->child.output);
+  buf_release(&r->log);
+  base_free(r);
+}
+
+static enum assay_status make_buffers(struct runner *r, int n_in, const struct runner_tensor *in, int n_out,
+                                      const struct runner_tensor *out, struct runner_message *m, int *fds,
+                                      struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < n_in + n_out && !status; i++) {
+    const struct runner_tensor *t = i < n_in ? &in[i] : &out[i - n_in];
+    status = buffer_create(t, i < n_in, &r->buffers[i], err);
+    if (status)
+      break;
+    *(i < n_in ? &r->n_in : &r->n_out) += 1;
+    struct runner_tensor_message *tm = &m->tensors[i];
+    *tm = (struct runner_tensor_message){.dtype = t->dtype,
+                                         .rank = t->shape.rank,
+                                         .data_bytes = r->buffers[i].data_bytes,
+                                         .map_bytes = r->buffers[i].map_bytes,
+                                         .offset = r->buffers[i].offset};
+    memcpy(tm->dims, t->shape.dims, sizeof tm->dims);
+    fds[i] = r->buffers[i].fd;
+  }
+  return status;
+}
+
+enum assay_status runner_bind(struct runner *r, int n_in, const struct runner_tensor *in, int n_out,
+                              const struct runner_tensor *out, struct runner_report *report, struct assay_error *err) {
+  int fds[RUNNER_MAX_TENSORS], n = n_in + n_out;
+  uint32_t word = 0;
+  bool answered = false, late = false;
+  memset(report, 0, sizeof *report);
+  if (n > RUNNER_MAX_TENSORS)
+    return error_set(err, ASSAY_ERR_LIMIT, "a task for C kernels has at most %d inputs and outputs, not %d",
+                     RUNNER_MAX_TENSORS, n);
+  drop_buffers(r);
+  size_t bytes = sizeof(struct runner_message) + (size_t)n * sizeof(struct runner_tensor_message);
+  struct runner_message *m = base_calloc(1, bytes);
+  if (!m)
+    return error_nomem(err, "a message to the runner");
+  m->verb = RUNNER_BIND;
+  m->n_in = n_in;
+  m->n_out = n_out;
+  enum assay_status status = make_buffers(r, n_in, in, n_out, out, m, fds, err);
+  if (status)
+    goto out;
+  limit_memory(r);
+  thaw(r);
+  status = exchange(r, m, bytes, fds, n, (int64_t)BIND_TIMEOUT_S * 1000000000, &word, &answered, &late, err);
+  if (status)
+    goto out;
+  if (!answered || !freeze(r))
+    finish(r, late, false, report);
+  else if (word == runner_word(r->number, STEP_NOT_BOUND))
+    status = error_set(err, ASSAY_ERR_NOMEM, "the runner cannot map the task's buffers; use a smaller workload");
+out:
+  base_free(m);
+  return status;
+}
+
+void *runner_input(struct runner *r, int i) {
+  assert(i >= 0 && i < r->n_in);
+  return r->buffers[i].map + r->buffers[i].offset;
+}
+
+void *runner_output(struct runner *r, int i) {
+  assert(i >= 0 && i < r->n_out);
+  return r->buffers[r->n_in + i].map + r->buffers[r->n_in + i].offset;
+}
+
+void runner_poison(struct runner *r, uint32_t pattern) {
+  r->pattern = pattern;
+  for (int i = 0; i < r->n_in + r->n_out; i++)
+    buffer_poison(&r->buffers[i], pattern);
+}
+
+static int64_t process_cpu_ns(pid_t pid) {
+  clockid_t id;
+  struct timespec t;
+  if (clock_getcpuclockid(pid, &id) != 0 || clock_gettime(id, &t) != 0)
+    return 0;
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+// Threads of the candidate that are neither gone nor parked get a moment to come to rest, with the outputs watched:
+// OpenMP's workers need a few microseconds after a loop. True: everything rests and nothing was written.
+static bool comes_to_rest(struct runner *r, pid_t *culprit) {
+  if (threads_parked(r->child.pid, &r->own_threads, culprit))
+    return true;
+  uint64_t before = 0, after = 0;
+  for (int i = r->n_in; i < r->n_in + r->n_out; i++)
+    before ^= classify_digest(&r->buffers[i]) + (uint64_t)i;
+  bool rest = false;
+  for (int i = 0; i < GRACE_STEPS && !rest; i++) {
+    struct timespec pause = {.tv_nsec = GRACE_NS};
+    thaw(r);
+    nanosleep(&pause, NULL);
+    if (!freeze(r))
+      return false;
+    rest = threads_parked(r->child.pid, &r->own_threads, culprit);
+  }
+  for (int i = r->n_in; i < r->n_in + r->n_out; i++)
+    after ^= classify_digest(&r->buffers[i]) + (uint64_t)i;
+  return rest && before == after;
+}
+
+// After a call that returned: the bands, and what else of the candidate still moves.
+static void inspect(struct runner *r, struct runner_report *report) {
+  int64_t distance;
+  pid_t culprit = 0;
+  for (int i = 0; i < r->n_in + r->n_out && report->event == RUNNER_OK; i++)
+    if (!buffer_bands_intact(&r->buffers[i], r->pattern, &distance)) {
+      report->event = RUNNER_OUT_OF_BOUNDS;
+      snprintf(report->detail, sizeof report->detail, "wrote %lld byte%s %s %s %d",
+               (long long)(distance < 0 ? -distance : distance), distance == 1 || distance == -1 ? "" : "s",
+               distance < 0 ? "before the start of" : "behind the end of", i < r->n_in ? "input" : "output",
+               i < r->n_in ? i : i - r->n_in);
+    }
+  if (report->event == RUNNER_OK && !comes_to_rest(r, &culprit)) {
+    report->event = RUNNER_LATE_WORK;
+    snprintf(report->detail, sizeof report->detail,
+             "a thread of the kernel was still at work after it had returned; join or park threads before returning");
+  }
+  if (report->event != RUNNER_OK) {
+    struct sandbox_end end;
+    sandbox_kill(&r->child, &end);
+    r->alive = false;
+  }
+}
+
+// Runs the armed call and reads the clock around it. False: no answer.
+static bool timed_call(struct runner *r, int64_t *elapsed_ns, bool *late) {
+  uint32_t word;
+  int64_t cpu = process_cpu_ns(r->child.pid);
+  int64_t start = clock_monotonic_ns();
+  atomic_store_explicit(&r->control->start, r->number, memory_order_release);
+  bool done = await_step(r, STEP_ARMED, start + r->o.call_timeout_ns, r->crowded ? SPIN_CROWDED_NS : SPIN_ALONE_NS,
+                         &word, late);
+  *elapsed_ns = clock_monotonic_ns() - start;
+  enum { WORTH_A_LOOK_NS = 30000 };
+  if (done && *elapsed_ns > WORTH_A_LOOK_NS)
+    r->crowded = (double)(process_cpu_ns(r->child.pid) - cpu) > 1.3 * (double)*elapsed_ns;
+  return done && word == runner_word(r->number, STEP_DONE);
+}
+
+enum assay_status runner_call(struct runner *r, enum runner_cache cache, bool null_call, struct runner_report *report,
+                              struct assay_error *err) {
+  struct runner_message m = {.verb = RUNNER_CALL, .hot = cache == RUNNER_HOT, .null_call = null_call};
+  uint32_t word;
+  bool late = false;
+  memset(report, 0, sizeof *report);
+  assert(r->alive);
+  if (cache == RUNNER_COLD)
+    for (int i = 0; i < r->n_in + r->n_out; i++)
+      buffer_flush(&r->buffers[i]);
+  m.number = ++r->number;
+  thaw(r);
+  enum assay_status status = send_message(r, &m, sizeof m, NULL, 0, err);
+  if (status)
+    return status;
+  bool armed = await_step(r, 0, clock_monotonic_ns() + r->o.call_timeout_ns, 0, &word, &late) &&
+               word == runner_word(r->number, STEP_ARMED);
+  if (!armed || !timed_call(r, &report->elapsed_ns, &late) || !freeze(r)) {
+    finish(r, late, false, report);
+    return ASSAY_OK;
+  }
+  inspect(r, report);
+  return ASSAY_OK;
+}
+
+const char *runner_log(struct runner *r) {
+  char bytes[4096];
+  ssize_t n;
+  while (r->child.output >= 0 && (n = read(r->child.output, bytes, sizeof bytes)) > 0)
+    if (r->log.len + (size_t)n <= LOG_BYTES)
+      buf_append(&r->log, bytes, (size_t)n);
+  return buf_str(&r->log);
+}

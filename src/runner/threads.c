@@ -1,0 +1,65 @@
+#include "runner/threads.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+bool threads_list(pid_t pid, struct thread_set *out) {
+  char path[64];
+  out->n = 0;
+  snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+  DIR *dir = opendir(path);
+  if (!dir)
+    return false;
+  struct dirent *e;
+  bool fits = true;
+  while ((e = readdir(dir))) {
+    long id = strtol(e->d_name, NULL, 10);
+    if (id <= 0)
+      continue;
+    if (out->n == THREADS_MAX)
+      fits = false;
+    else
+      out->ids[out->n++] = (pid_t)id;
+  }
+  closedir(dir);
+  return fits && out->n > 0;
+}
+
+static bool known_thread(const struct thread_set *known, pid_t id) {
+  for (int i = 0; i < known->n; i++)
+    if (known->ids[i] == id)
+      return true;
+  return false;
+}
+
+// /proc/PID/task/TID/syscall of a thread that is stopped inside a system call reads "number arg0 ... arg5 sp pc";
+// outside of one the number is -1.
+static bool parked(pid_t pid, pid_t id) {
+  char path[96];
+  long number = -1;
+  unsigned long a[4] = {0};
+  snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)pid, (int)id);
+  FILE *f = fopen(path, "re");
+  if (!f)
+    return true; // it has ended
+  int n = fscanf(f, "%ld %lx %lx %lx %lx", &number, &a[0], &a[1], &a[2], &a[3]);
+  fclose(f);
+  return n == 5 && number == SYS_futex && a[3] == 0;
+}
+
+bool threads_parked(pid_t pid, const struct thread_set *known, pid_t *culprit) {
+  struct thread_set now;
+  *culprit = 0;
+  if (!threads_list(pid, &now))
+    return false;
+  if (now.n == known->n)
+    return true; // the usual case: no thread of the candidate's own
+  for (int i = 0; i < now.n; i++)
+    if (!known_thread(known, now.ids[i]) && !parked(pid, now.ids[i])) {
+      *culprit = now.ids[i];
+      return false;
+    }
+  return true;
+}
