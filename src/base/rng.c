@@ -23,6 +23,45 @@ void philox4x32(uint64_t key, uint64_t counter_lo, uint64_t counter_hi, uint32_t
   out[3] = c3;
 }
 
+enum { LANES = 64 };
+
+// LANES counters side by side, so that the compiler can keep several in one register.
+static void philox_lanes(uint64_t key, uint64_t lo, uint64_t hi, uint32_t *out) {
+  uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES];
+  uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+  for (unsigned i = 0; i < LANES; i++) {
+    c0[i] = (uint32_t)(lo + i);
+    c1[i] = (uint32_t)((lo + i) >> 32);
+    c2[i] = (uint32_t)hi;
+    c3[i] = (uint32_t)(hi >> 32);
+  }
+  for (int round = 0; round < 10; round++) {
+    for (int i = 0; i < LANES; i++) {
+      uint64_t p0 = (uint64_t)0xD2511F53u * c0[i], p1 = (uint64_t)0xCD9E8D57u * c2[i];
+      c0[i] = (uint32_t)(p1 >> 32) ^ c1[i] ^ k0;
+      c1[i] = (uint32_t)p1;
+      c2[i] = (uint32_t)(p0 >> 32) ^ c3[i] ^ k1;
+      c3[i] = (uint32_t)p0;
+    }
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  for (int i = 0; i < LANES; i++) {
+    out[4 * i] = c0[i];
+    out[4 * i + 1] = c1[i];
+    out[4 * i + 2] = c2[i];
+    out[4 * i + 3] = c3[i];
+  }
+}
+
+void philox4x32_run(uint64_t key, uint64_t counter_lo, uint64_t counter_hi, int n, uint32_t *out) {
+  int i = 0;
+  for (; i + LANES <= n; i += LANES)
+    philox_lanes(key, counter_lo + (unsigned)i, counter_hi, out + 4 * i);
+  for (; i < n; i++)
+    philox4x32(key, counter_lo + (unsigned)i, counter_hi, out + 4 * i);
+}
+
 uint64_t rng_derive(uint64_t key, uint64_t index) {
   return rng_mix64(rng_mix64(key) ^ rng_mix64(~index));
 }

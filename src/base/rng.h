@@ -11,6 +11,9 @@
 // 128-bit counter under the 64-bit key. The stream for inputs on every device.
 void philox4x32(uint64_t key, uint64_t counter_lo, uint64_t counter_hi, uint32_t out[4]);
 
+// The same for n consecutive counters from counter_lo on, several at a time: out has 4 n words.
+void philox4x32_run(uint64_t key, uint64_t counter_lo, uint64_t counter_hi, int n, uint32_t *out);
+
 // A well-mixed 64-bit hash of x (splitmix64's finaliser, Steele et al. 2014): cheap noise where streams need not match
 // other machines. mix64(seed + i) for i = 0, 1, ... is splitmix64 itself when the seed advances by the golden gamma.
 static inline uint64_t rng_mix64(uint64_t x) {

@@ -10,7 +10,8 @@
 
 // The streams of one input: which kind of Philox words.
 enum { STREAM_VALUE = 0, STREAM_SECOND = 1, STREAM_SCALE = 2, STREAM_ROW = 3, STREAM_SPECIAL = 4 };
-enum { CHUNK = 256, CHUNKS_PER_PIECE = 64, N_SPECIAL = 3 };
+// A chunk that does not begin at a block touches one more.
+enum { CHUNK = 256, CHUNK_BLOCKS = CHUNK / 4 + 1, CHUNKS_PER_PIECE = 64, N_SPECIAL = 3 };
 
 // A request with everything decided: which base distribution, with which parameters, times what.
 struct drawing {
@@ -22,15 +23,16 @@ struct drawing {
   void *dst;
 };
 
-static void words(const struct drawing *d, int stream, int64_t block, uint32_t out[4]) {
-  philox4x32(d->r->key, (uint64_t)block, (uint64_t)d->r->input << 32 | (unsigned)stream, out);
+// n blocks of four words from `block` on.
+static void words(const struct drawing *d, int stream, int64_t block, int n, uint32_t *out) {
+  philox4x32_run(d->r->key, (uint64_t)block, (uint64_t)d->r->input << 32 | (unsigned)stream, n, out);
 }
 
 static double unit(uint32_t word) {
   return (double)(word >> 8) * 0x1p-24;
 }
 
-static void normal_pair(const uint32_t *w, double out[2]) {
+static void normal_pair(const uint32_t *w, double *out) {
   double r = sqrt(-2 * exact_log(((double)w[0] + 1) * 0x1p-32));
   double c, s;
   exact_cos_sin(w[1], &c, &s);
@@ -38,47 +40,50 @@ static void normal_pair(const uint32_t *w, double out[2]) {
   out[1] = r * s;
 }
 
-static void slash_block(const struct drawing *d, int64_t block, const uint32_t *w, double out[4]) {
-  uint32_t v[4];
-  words(d, STREAM_SECOND, block, v);
-  for (int i = 0; i < 4; i++)
+static void slash(const struct drawing *d, int64_t block, int n, const uint32_t *w, double *out) {
+  uint32_t v[4 * CHUNK_BLOCKS];
+  words(d, STREAM_SECOND, block, n, v);
+  for (int i = 0; i < 4 * n; i++)
     out[i] = d->a * (2 * unit(w[i]) - 1) / (((double)(v[i] >> 8) + 1) * 0x1p-24);
 }
 
-// Elements 4 block .. 4 block + 3 of the base distribution.
-static void base_block(const struct drawing *d, int64_t block, double out[4]) {
-  uint32_t w[4];
-  words(d, STREAM_VALUE, block, w);
+// n <= CHUNK_BLOCKS blocks of four elements of the base distribution.
+static void base_blocks(const struct drawing *d, int64_t block, int n, double *out) {
+  uint32_t w[4 * CHUNK_BLOCKS];
+  double a = d->a, b = d->b;
+  n = n < CHUNK_BLOCKS ? n : CHUNK_BLOCKS;
+  int count = 4 * n;
+  words(d, STREAM_VALUE, block, n, w);
   switch (d->kind) {
   case DIST_UNIFORM:
-    for (int i = 0; i < 4; i++)
-      out[i] = d->a + (d->b - d->a) * unit(w[i]);
+    for (int i = 0; i < count; i++)
+      out[i] = a + (b - a) * unit(w[i]);
     break;
   case DIST_NORMAL:
-    normal_pair(w, out);
-    normal_pair(w + 2, out + 2);
-    for (int i = 0; i < 4; i++)
-      out[i] = d->a + d->b * out[i];
+    for (int i = 0; i < count; i += 2)
+      normal_pair(w + i, out + i);
+    for (int i = 0; i < count; i++)
+      out[i] = a + b * out[i];
     break;
   case DIST_SLASH:
-    slash_block(d, block, w, out);
+    slash(d, block, n, w, out);
     break;
   case DIST_CONSTANT:
-    for (int i = 0; i < 4; i++)
-      out[i] = d->a;
+    for (int i = 0; i < count; i++)
+      out[i] = a;
     break;
   case DIST_INTEGERS: {
-    uint64_t range = (uint64_t)(d->b - d->a);
-    for (int i = 0; i < 4; i++)
-      out[i] = d->a + (double)(w[i] * range >> 32);
+    uint64_t range = (uint64_t)(b - a);
+    for (int i = 0; i < count; i++)
+      out[i] = a + (double)(w[i] * range >> 32);
     break;
   }
   case DIST_BERNOULLI:
-    for (int i = 0; i < 4; i++)
-      out[i] = (double)w[i] * 0x1p-32 < d->a;
+    for (int i = 0; i < count; i++)
+      out[i] = (double)w[i] * 0x1p-32 < a;
     break;
   case DIST_SIGNS:
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < count; i++)
       out[i] = w[i] >> 31 ? -1 : 1;
     break;
   }
@@ -86,20 +91,17 @@ static void base_block(const struct drawing *d, int64_t block, double out[4]) {
 
 static double row_factor(const struct drawing *d, int64_t row) {
   uint32_t w[4];
-  words(d, STREAM_ROW, row >> 2, w);
+  words(d, STREAM_ROW, row >> 2, 1, w);
   double t = -12 + 24 * unit(w[row & 3]), k = floor(t);
   return ldexp(1 + (t - k), (int)k);
 }
 
-// Elements [first, first + n) of the draw before modifiers.
+// Elements [first, first + n), n <= CHUNK, of the draw before modifiers.
 static void plain(const struct drawing *d, int64_t first, int64_t n, double *out) {
-  for (int64_t i = 0; i < n;) {
-    double four[4];
-    int64_t at = first + i, lane = at & 3;
-    base_block(d, at >> 2, four);
-    for (; lane < 4 && i < n; lane++)
-      out[i++] = four[lane];
-  }
+  double blocks[4 * CHUNK_BLOCKS];
+  int64_t block = first >> 2, lane = first & 3;
+  base_blocks(d, block, (int)(((first + n + 3) >> 2) - block), blocks);
+  memcpy(out, blocks + lane, (size_t)n * sizeof *out);
   if (d->scaled)
     for (int64_t i = 0; i < n; i++)
       out[i] *= d->scale;
@@ -236,7 +238,7 @@ static bool takes_special(const struct draw_request *r) {
 static void put_special(const struct drawing *d) {
   static const double values[N_SPECIAL] = {NAN, INFINITY, -INFINITY};
   uint32_t w[4];
-  words(d, STREAM_SPECIAL, 0, w);
+  words(d, STREAM_SPECIAL, 0, 1, w);
   uint64_t count = (uint64_t)shape_count(&d->r->shape);
   for (int k = 0; k < N_SPECIAL; k++) {
     // count may be beyond 32 bits: the product's high part by halves.
@@ -258,7 +260,7 @@ void distribution_draw(const struct draw_request *r, void *dst) {
   choose(&d);
   if (d.scaled) {
     uint32_t w[4];
-    words(&d, STREAM_SCALE, 0, w);
+    words(&d, STREAM_SCALE, 0, 1, w);
     d.scale = r->distribution->scale_lo + (r->distribution->scale_hi - r->distribution->scale_lo) * unit(w[0]);
   }
   if (r->distribution->softmax)
