@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "ops/einsum.h"
 #include "ops/families.h"
 #include "ops/gemm.h"
 #include "ops/loops.h"
@@ -301,6 +302,8 @@ static const struct op_attr gemm_attrs[] = {
     {NULL, 0, false, NULL},
 };
 
+static const struct op_attr einsum_attrs[] = {{"equation", ATTR_STRING, true, NULL}, {NULL, 0, false, NULL}};
+
 static const struct op_def contraction_rows[] = {
     {.name = "MatMul",
      .domain = "",
@@ -348,6 +351,24 @@ static const struct op_def contraction_rows[] = {
      .example = "(float[3,4] a, float[4,5] b, float[5] c) => (float[3,5] y) { y = Gemm(a, b, c) }\n"
                 "(float[4,3] a, float[5,4] b, float[3,1] c) => (float[3,5] y) "
                 "{ y = Gemm<alpha = 0.5, beta = 2.0, transA = 1, transB = 1>(a, b, c) }"},
+    {.name = "Einsum",
+     .domain = "",
+     .since = 12,
+     .min_in = 1,
+     .max_in = OP_VARIADIC,
+     .min_out = 1,
+     .max_out = 1,
+     .class = OP_CONTRACTION,
+     .attrs = einsum_attrs,
+     .infer = einsum_infer,
+     .eval = einsum_eval,
+     .cost = einsum_cost,
+     .doc = "Sums of products by Einstein's convention, as numpy.einsum, with ellipses, diagonals and any number of "
+            "operands, which are combined from left to right.",
+     .example = "(float[2,3,4] a, float[4,5] b) => (float[2,3,5] y) { y = Einsum<equation = \"bil,lk->bik\">(a, b) }\n"
+                "(float[3,3] a) => (float y) { y = Einsum<equation = \"ii->\">(a) }\n"
+                "(float[5,2,3] a, float[5,3,4] b, float[4] c) => (float[5,2] y) "
+                "{ y = Einsum<equation = \"...ij, ...jk, k -> ...i\">(a, b, c) }"},
 };
 
 const struct op_family ops_contraction_family = {

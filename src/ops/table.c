@@ -25,6 +25,9 @@ static const struct op_family *const families[] = {
     &ops_softmax_family,
     &ops_pool_family,
     &ops_norm_family,
+    &ops_scan_family,
+    &ops_arg_family,
+    &ops_loss_family,
 };
 // clang-format on
 

@@ -197,12 +197,119 @@ static void test_honest_fp32(void **state) {
       }
 }
 
+// Every assignment of numbers to letters, one product each: nothing in common with pairwise matrix products.
+static void naive_einsum(const struct op_case *c, const char *equation, double *y, int64_t n) {
+  int64_t extent[128] = {0}, value[128] = {0}, total = 1;
+  const char *at = equation;
+  for (int i = 0; i < c->node.n_inputs; i++, at++)
+    for (int d = 0; *at != ',' && *at != '-'; at++, d++)
+      extent[(int)*at] = c->in[i].shape.dims[d];
+  for (int l = 0; l < 128; l++)
+    total *= extent[l] ? extent[l] : 1;
+  long double *sum = calloc((size_t)n, sizeof *sum);
+  for (int64_t t = 0; t < total; t++) {
+    int64_t rest = t;
+    for (int l = 0; l < 128; l++)
+      if (extent[l]) {
+        value[l] = rest % extent[l];
+        rest /= extent[l];
+      }
+    long double product = 1;
+    at = equation;
+    for (int i = 0; i < c->node.n_inputs; i++, at++) {
+      int64_t offset = 0;
+      for (; *at != ',' && *at != '-'; at++)
+        offset = offset * extent[(int)*at] + value[(int)*at];
+      product *= c->in[i].f64[offset];
+    }
+    int64_t to = 0;
+    for (at++; *at; at++)
+      to = to * extent[(int)*at] + value[(int)*at];
+    sum[to] += product;
+  }
+  for (int64_t i = 0; i < n; i++)
+    y[i] = (double)sum[i];
+  free(sum);
+}
+
+static void test_einsum(void **state) {
+  (void)state;
+  static const char *const equations[] = {
+      "ij->ji",        "ii->i",       "ij->",        "ij->i",        "iji->j",       "ij,jk->ik",
+      "ij,jk->ki",     "ij,ij->ij",   "ij,ij->",     "i,j->ij",      "bij,bjk->bik", "bijl,lk->bijk",
+      "ijb,kjb->bki",  "ij,kl->il",   "aib,bja->ji", "ij,jk,kl->il", "ijk,j,k->i",   "bclhn,bcshn,bhcls,bcshp->bclhp",
+      "ab,bc,cd,da->", "jbi,kjb->ki",
+  };
+  for (size_t e = 0; e < sizeof equations / sizeof equations[0]; e++) {
+    struct op_case c;
+    case_begin(&c, "", "Einsum", 12);
+    const char *at = equations[e];
+    for (uint64_t seed = 1; seed == 1 || at[-1] == ','; seed++, at++) {
+      int64_t dims[SHAPE_MAX_RANK];
+      int rank = 0;
+      for (; *at != ',' && *at != '-'; at++)
+        dims[rank++] = 2 + (*at * 7) % 4;
+      case_float_input(&c, seed, -1, 1, rank, dims);
+    }
+    case_string(&c, "equation", equations[e]);
+    case_run(&c, case_exact(), 2);
+    int64_t n = shape_count(&c.out[0].shape);
+    double *want = arena_calloc(&c.arena, (size_t)n, sizeof *want);
+    assert_int_equal(c.out[0].shape.rank, strlen(strchr(equations[e], '>') + 1));
+    naive_einsum(&c, equations[e], want, n);
+    assert_close(c.out[0].f64, want, n, 1e-13);
+    case_check_threads(&c);
+    case_end(&c);
+  }
+}
+
+static void test_einsum_forms(void **state) {
+  (void)state;
+  // An ellipsis and spaces; no arrow: letters that occur once, in order.
+  struct op_case c, plain;
+  case_begin(&c, "", "Einsum", 12);
+  case_float_input(&c, 1, -1, 1, DIMS(5, 1, 2, 3));
+  case_float_input(&c, 2, -1, 1, DIMS(4, 3, 2));
+  case_string(&c, "equation", " ...ij , ...jk");
+  case_run(&c, case_exact(), 1);
+  struct shape want = shape_of(DIMS(5, 4, 2, 2));
+  assert_true(shape_equal(&c.out[0].shape, &want));
+  case_begin(&plain, "", "MatMul", 13);
+  case_float_input(&plain, 1, -1, 1, DIMS(5, 1, 2, 3));
+  case_float_input(&plain, 2, -1, 1, DIMS(4, 3, 2));
+  case_run(&plain, case_exact(), 1);
+  assert_close(c.out[0].f64, plain.out[0].f64, shape_count(&want), 1e-15);
+  case_end(&c);
+  case_end(&plain);
+
+  case_begin(&c, "", "Einsum", 12);
+  memcpy(case_input(&c, DTYPE_INT64, DIMS(2, 2))->i64, (const int64_t[]){1, 2, 3, 4}, 32);
+  memcpy(case_input(&c, DTYPE_INT64, DIMS(2))->i64, (const int64_t[]){10, 100}, 16);
+  case_string(&c, "equation", "ij,j->i");
+  case_run(&c, case_exact(), 1);
+  assert_int_equal(c.out[0].i64[0], 210);
+  assert_int_equal(c.out[0].i64[1], 430);
+  case_end(&c);
+
+  static const char *const wrong[] = {"ij,jk->ikx", "ij->ij",    "i,jk->ik", "ij,jk,kl->il",
+                                      "ij,j?->i",   "ij,ik->jk", "...,->",   ""};
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    case_begin(&c, "", "Einsum", 12);
+    case_float_input(&c, 1, -1, 1, DIMS(2, 3));
+    case_float_input(&c, 2, -1, 1, DIMS(3, 4));
+    case_string(&c, "equation", wrong[i]);
+    assert_int_equal(case_infer(&c), ASSAY_ERR_INVALID);
+    case_end(&c);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_matmul),         cmocka_unit_test(test_matmul_batches),
       cmocka_unit_test(test_matmul_errors),  cmocka_unit_test(test_matmul_integers_wrap),
       cmocka_unit_test(test_matmul_integer), cmocka_unit_test(test_gemm),
       cmocka_unit_test(test_gemm_errors),    cmocka_unit_test(test_honest_fp32),
+      cmocka_unit_test(test_einsum),         cmocka_unit_test(test_einsum_forms),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

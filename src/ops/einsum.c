@@ -1,0 +1,403 @@
+#include "ops/einsum.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "ops/gemm.h"
+#include "ops/loops.h"
+
+enum {
+  LETTERS = 52,
+  LABELS = LETTERS + SHAPE_MAX_RANK, // behind the letters: the dimensions an ellipsis stands for, right-aligned
+  OPERANDS = 16,
+};
+
+// One operand, or an intermediate result: how far apart neighbours along each label are.
+struct view {
+  const double *f64;
+  const int64_t *i64;
+  uint64_t labels;        // bit l: has label l
+  int64_t stride[LABELS]; // 0 for labels it does not have or broadcasts
+};
+
+struct plan {
+  int n_in, n_out;
+  int64_t extent[LABELS];
+  struct view in[OPERANDS];
+  int out[SHAPE_MAX_RANK]; // labels of the output, in order
+  uint64_t out_labels;
+};
+
+static int letter_label(char c) {
+  return c >= 'a' && c <= 'z' ? c - 'a' : c >= 'A' && c <= 'Z' ? c - 'A' + 26 : -1;
+}
+
+// The labels of one term. An ellipsis becomes its `dims` labels; dims is what the term must have in all, or -1 when
+// it is not known (the output), and then an ellipsis has `ellipsis` dimensions.
+static enum assay_status parse_term(const struct node *node, const char *text, size_t len, int dims, int ellipsis,
+                                    int *labels, int *count, bool *has_ellipsis, struct assay_error *err) {
+  int letters = 0, n = 0;
+  for (size_t i = 0; i < len; i++)
+    letters += letter_label(text[i]) >= 0;
+  if (dims >= 0)
+    ellipsis = dims - letters;
+  *has_ellipsis = false;
+  for (size_t i = 0; i < len; i++) {
+    int label = letter_label(text[i]);
+    bool dots = label < 0 && len - i >= 3 && memcmp(text + i, "...", 3) == 0;
+    if (n + (dots ? ellipsis : label >= 0) > SHAPE_MAX_RANK)
+      return op_invalid(node, err, "term \"%.*s\" has more than %d dimensions", (int)len, text, SHAPE_MAX_RANK);
+    if (label >= 0) {
+      labels[n++] = label;
+    } else if (dots && !*has_ellipsis && ellipsis >= 0) {
+      *has_ellipsis = true;
+      for (int d = 0; d < ellipsis; d++)
+        labels[n++] = LABELS - ellipsis + d;
+      i += 2;
+    } else if (!isspace((unsigned char)text[i])) {
+      return op_invalid(node, err, "term \"%.*s\" of the equation is not letters and at most one ellipsis", (int)len,
+                        text);
+    }
+  }
+  if (dims >= 0 && n != dims)
+    return op_invalid(node, err, "term \"%.*s\" names %d dimensions of an operand that has %d", (int)len, text, n,
+                      dims);
+  *count = n;
+  return ASSAY_OK;
+}
+
+static enum assay_status add_operand(struct plan *p, const struct op_infer *c, int i, const char *text, size_t len,
+                                     int *widest, int *seen, struct assay_error *err) {
+  const struct shape *shape = &c->in[i]->shape;
+  int labels[SHAPE_MAX_RANK], n;
+  int64_t strides[SHAPE_MAX_RANK];
+  bool ellipsis;
+  enum assay_status status = parse_term(c->node, text, len, shape->rank, 0, labels, &n, &ellipsis, err);
+  if (status)
+    return status;
+  shape_strides(shape, strides);
+  int dots = 0;
+  for (int d = 0; d < n; d++) {
+    int l = labels[d];
+    dots += l >= LETTERS;
+    seen[l]++;
+    int64_t extent = shape->dims[d];
+    if (extent != 1) {
+      if (p->extent[l] != 1 && p->extent[l] != extent)
+        return op_invalid(c->node, err, "label %c is %lld in one place and %lld in another",
+                          l < 26        ? 'a' + l
+                          : l < LETTERS ? 'A' + l - 26
+                                        : '.',
+                          (long long)p->extent[l], (long long)extent);
+      p->extent[l] = extent;
+      p->in[i].stride[l] += strides[d]; // a label twice: the diagonal
+    }
+    p->in[i].labels |= (uint64_t)1 << l;
+  }
+  *widest = dots > *widest ? dots : *widest;
+  p->in[i].f64 = c->in[i]->f64;
+  p->in[i].i64 = c->in[i]->i64;
+  return ASSAY_OK;
+}
+
+// Without "->": the ellipsis, then every letter that occurs once, in alphabetical order (capitals first, as in ASCII).
+static enum assay_status implicit_output(struct plan *p, const struct node *node, int widest, const int *seen,
+                                         struct assay_error *err) {
+  for (int d = 0; d < widest; d++)
+    p->out[p->n_out++] = LABELS - widest + d;
+  for (int i = 0; i < LETTERS; i++) {
+    int l = (i + 26) % LETTERS;
+    if (seen[l] != 1)
+      continue;
+    if (p->n_out == SHAPE_MAX_RANK)
+      return op_invalid(node, err, "the result has more than %d dimensions", SHAPE_MAX_RANK);
+    p->out[p->n_out++] = l;
+  }
+  return ASSAY_OK;
+}
+
+static enum assay_status make_plan(const struct op_infer *c, struct plan *p, struct assay_error *err) {
+  const char *equation = node_string(c->node, "equation", ""), *arrow = strstr(equation, "->");
+  const char *end = arrow ? arrow : equation + strlen(equation), *at = equation;
+  int widest = 0, seen[LABELS] = {0};
+  memset(p, 0, sizeof *p);
+  p->n_in = c->n_in;
+  for (int l = 0; l < LABELS; l++)
+    p->extent[l] = 1;
+  if (c->n_in > OPERANDS)
+    return op_unsupported(c->node, err, "%d operands; at most %d are supported", c->n_in, OPERANDS);
+  for (int i = 0; i < c->n_in; i++) {
+    const char *comma = at <= end ? memchr(at, ',', (size_t)(end - at)) : NULL;
+    if (at > end || (i < c->n_in - 1) != (comma != NULL))
+      return op_invalid(c->node, err, "the equation \"%s\" does not have %d terms", equation, c->n_in);
+    const char *stop = comma ? comma : end;
+    enum assay_status status = add_operand(p, c, i, at, (size_t)(stop - at), &widest, seen, err);
+    if (status)
+      return status;
+    at = stop + 1;
+  }
+  enum assay_status status;
+  bool ellipsis;
+  if (arrow)
+    status = parse_term(c->node, arrow + 2, strlen(arrow + 2), -1, widest, p->out, &p->n_out, &ellipsis, err);
+  else
+    status = implicit_output(p, c->node, widest, seen, err);
+  for (int i = 0; i < p->n_out && !status; i++) {
+    if (!seen[p->out[i]] || p->out_labels >> p->out[i] & 1)
+      return op_invalid(c->node, err, "the output of \"%s\" has a label twice, or one that no operand has", equation);
+    p->out_labels |= (uint64_t)1 << p->out[i];
+  }
+  return status;
+}
+
+enum assay_status einsum_infer(struct op_infer *c, struct assay_error *err) {
+  struct plan p;
+  enum assay_status status = make_plan(c, &p, err);
+  for (int i = 1; i < c->n_in && !status; i++)
+    status = loops_need_same(c, i, err);
+  if (status)
+    return status;
+  int64_t dims[SHAPE_MAX_RANK];
+  for (int i = 0; i < p.n_out; i++)
+    dims[i] = p.extent[p.out[i]];
+  return op_output(c, 0, c->in[0]->dtype, p.n_out, dims, err);
+}
+
+// Labels needed once operands 0..i are combined: the output's and those of operands to come.
+static uint64_t needed_after(const struct plan *p, int i) {
+  uint64_t labels = p->out_labels;
+  for (int k = i + 1; k < p->n_in; k++)
+    labels |= p->in[k].labels;
+  return labels;
+}
+
+void einsum_cost(const struct op_infer *c, struct op_cost *cost) {
+  struct plan p;
+  if (make_plan(c, &p, NULL) != ASSAY_OK)
+    return;
+  uint64_t have = p.in[0].labels;
+  for (int i = 1; i < p.n_in || i == 1; i++) {
+    double work = 1;
+    have |= i < p.n_in ? p.in[i].labels : 0;
+    for (int l = 0; l < LABELS; l++)
+      work *= have >> l & 1 ? (double)p.extent[l] : 1;
+    if (p.n_in == 1)
+      cost->flops += have == p.out_labels ? 0 : work;
+    else
+      cost->contraction_flops += 2 * work;
+    have &= needed_after(&p, i);
+  }
+}
+
+// A list of labels as one index, row-major.
+struct group {
+  int n, label[LABELS];
+  int64_t count;
+};
+
+static void group_add(const struct plan *p, struct group *g, int label) {
+  if (p->extent[label] == 1)
+    return;
+  g->label[g->n++] = label;
+  g->count *= p->extent[label];
+}
+
+static int64_t group_offset(const struct plan *p, const struct group *g, const struct view *v, int64_t index) {
+  int64_t offset = 0;
+  for (int i = g->n - 1; i >= 0; i--) {
+    offset += index % p->extent[g->label[i]] * v->stride[g->label[i]];
+    index /= p->extent[g->label[i]];
+  }
+  return offset;
+}
+
+// The one stride of a group in a view, if it has one.
+static bool group_stride(const struct plan *p, const struct group *g, const struct view *v, int64_t *stride) {
+  *stride = g->n ? v->stride[g->label[g->n - 1]] : 1;
+  int64_t want = *stride;
+  for (int i = g->n - 1; i >= 0; i--) {
+    if (v->stride[g->label[i]] != want)
+      return false;
+    want *= p->extent[g->label[i]];
+  }
+  return true;
+}
+
+static int64_t *offsets_of(const struct plan *p, const struct group *g, const struct view *v, struct arena *scratch) {
+  int64_t *offsets = arena_calloc(scratch, (size_t)g->count + 1, sizeof *offsets);
+  for (int64_t i = 0; offsets && i < g->count; i++)
+    offsets[i] = group_offset(p, g, v, i);
+  return offsets;
+}
+
+// One side of a product as matrices [batch][rows][cols]: in place if its strides allow, else copied.
+struct side {
+  const double *values;
+  int64_t row, col;
+  int64_t *batch;
+};
+
+static bool side_make(const struct plan *p, const struct view *v, const struct group *batch, const struct group *rows,
+                      const struct group *cols, struct arena *scratch, struct side *s) {
+  if (group_stride(p, rows, v, &s->row) && group_stride(p, cols, v, &s->col) &&
+      (s->row == 1 || s->col == 1 || rows->count == 1 || cols->count == 1)) {
+    s->values = v->f64;
+    s->batch = offsets_of(p, batch, v, scratch);
+    return s->batch != NULL;
+  }
+  int64_t *row = offsets_of(p, rows, v, scratch), *col = offsets_of(p, cols, v, scratch);
+  int64_t *from = offsets_of(p, batch, v, scratch);
+  size_t size = (size_t)(rows->count * cols->count);
+  double *copy = arena_calloc(scratch, (size_t)batch->count * size + 1, sizeof *copy);
+  s->batch = arena_calloc(scratch, (size_t)batch->count + 1, sizeof *s->batch);
+  if (!row || !col || !from || !copy || !s->batch)
+    return false;
+  s->values = copy;
+  s->row = cols->count;
+  s->col = 1;
+  for (int64_t b = 0; b < batch->count; b++) {
+    s->batch[b] = b * (int64_t)size;
+    for (int64_t i = 0; i < rows->count; i++)
+      for (int64_t j = 0; j < cols->count; j++)
+        *copy++ = v->f64[from[b] + row[i] + col[j]];
+  }
+  return true;
+}
+
+// Both views into one over the labels still needed. `to` is the result's array if the order of labels fits it.
+static enum assay_status combine(const struct plan *p, const struct view *a, const struct view *b, uint64_t keep,
+                                 const struct arith *arith, int threads, struct arena *scratch, double *to,
+                                 struct view *out, struct assay_error *err) {
+  struct group batch = {.count = 1}, m = {.count = 1}, n = {.count = 1}, k = {.count = 1};
+  uint64_t both = a->labels & b->labels;
+  int order[LABELS], n_order = 0;
+  // Labels of the output come in its order, so that the last product often has the result's layout already.
+  for (int i = 0; i < p->n_out; i++)
+    order[n_order++] = p->out[i];
+  for (int l = 0; l < LABELS; l++)
+    if (!(p->out_labels >> l & 1))
+      order[n_order++] = l;
+  for (int i = 0; i < n_order; i++) {
+    uint64_t bit = (uint64_t)1 << order[i];
+    if (!((a->labels | b->labels) & bit))
+      continue;
+    group_add(p, !(keep & bit) ? &k : both & bit ? &batch : a->labels & bit ? &m : &n, order[i]);
+  }
+  struct side left, right;
+  if (!side_make(p, a, &batch, &m, &k, scratch, &left) || !side_make(p, b, &batch, &k, &n, scratch, &right))
+    return error_nomem(err, "an Einsum's operands");
+  *out = (struct view){.labels = (a->labels | b->labels) & keep};
+  const struct group *groups[] = {&batch, &m, &n};
+  int64_t step = 1;
+  bool fits = to != NULL;
+  int position = p->n_out - 1;
+  for (int g = 2; g >= 0; g--)
+    for (int i = groups[g]->n - 1; i >= 0; i--) {
+      int l = groups[g]->label[i];
+      out->stride[l] = step;
+      step *= p->extent[l];
+      while (position >= 0 && p->extent[p->out[position]] == 1)
+        position--;
+      fits = fits && position >= 0 && p->out[position--] == l;
+    }
+  double *c = fits ? to : arena_calloc(scratch, (size_t)step + 1, sizeof *c);
+  if (!c)
+    return error_nomem(err, "an Einsum's intermediate result");
+  out->f64 = c;
+  struct gemm_batch work = {.g = {.m = m.count,
+                                  .n = n.count,
+                                  .k = k.count,
+                                  .a = left.values,
+                                  .a_row = left.row,
+                                  .a_col = left.col,
+                                  .b = right.values,
+                                  .b_row = right.row,
+                                  .b_col = right.col},
+                            .count = batch.count,
+                            .a_offset = left.batch,
+                            .b_offset = right.batch,
+                            .c = c,
+                            .arith = arith,
+                            .threads = threads};
+  return gemm_run(&work, err);
+}
+
+// Sums one view into the output: the end of every Einsum, and all of one with a single operand.
+struct gather {
+  const struct plan *p;
+  const struct arith *arith;
+  const struct view *v;
+  struct group out, k;
+  double *y;
+};
+
+static void gather_range(void *arg, int64_t begin, int64_t end) {
+  const struct gather *g = arg;
+  for (int64_t i = begin; i < end; i++) {
+    const double *from = g->v->f64 + group_offset(g->p, &g->out, g->v, i);
+    double sum = 0, t2 = 0;
+    for (int64_t k = 0; k < g->k.count; k++) {
+      double v = from[group_offset(g->p, &g->k, g->v, k)];
+      sum += v;
+      t2 += v * v;
+    }
+    struct noise noise = noise_at(g->arith->key, (uint64_t)i);
+    g->y[i] = g->k.count > 1 ? arith_sum(g->arith, &noise, sum, t2, (double)g->k.count, false) : sum;
+  }
+}
+
+static void gather_output(const struct plan *p, const struct view *v, const struct arith *arith, int threads,
+                          double *y) {
+  struct gather g = {.p = p, .arith = arith, .v = v, .out = {.count = 1}, .k = {.count = 1}, .y = y};
+  for (int i = 0; i < p->n_out; i++)
+    group_add(p, &g.out, p->out[i]);
+  for (int l = 0; l < LABELS; l++)
+    if ((v->labels >> l & 1) && !(p->out_labels >> l & 1))
+      group_add(p, &g.k, l);
+  parallel_for(threads, g.out.count, 1 + 10000 / (g.k.count + 1), gather_range, &g);
+}
+
+// Integers: every output sums the products of all operands, exactly but for wrapping.
+static void integer_einsum(const struct plan *p, enum dtype dtype, int64_t *y) {
+  struct group out = {.count = 1}, k = {.count = 1};
+  for (int i = 0; i < p->n_out; i++)
+    group_add(p, &out, p->out[i]);
+  for (int l = 0; l < LABELS; l++)
+    if (!(p->out_labels >> l & 1))
+      group_add(p, &k, l);
+  for (int64_t i = 0; i < out.count; i++) {
+    uint64_t sum = 0;
+    for (int64_t j = 0; j < k.count; j++) {
+      uint64_t product = 1;
+      for (int o = 0; o < p->n_in; o++)
+        product *= (uint64_t)p->in[o].i64[group_offset(p, &out, &p->in[o], i) + group_offset(p, &k, &p->in[o], j)];
+      sum += product;
+    }
+    y[i] = loops_wrap(dtype, sum);
+  }
+}
+
+enum assay_status einsum_eval(struct op_eval *c, struct assay_error *err) {
+  struct op_infer as_infer = op_infer_of(c);
+  struct plan p;
+  enum assay_status status = make_plan(&as_infer, &p, err);
+  if (status)
+    return status;
+  if (dtype_is_integer(c->in[0]->dtype)) {
+    integer_einsum(&p, c->in[0]->dtype, c->out[0].i64);
+    return ASSAY_OK;
+  }
+  struct view now = p.in[0];
+  for (int i = 1; i < p.n_in && !status; i++) {
+    struct view next;
+    struct arith arith = c->arith;
+    arith.key = rng_derive(arith.key, (uint64_t)i);
+    status = combine(&p, &now, &p.in[i], needed_after(&p, i), &arith, c->threads, c->scratch,
+                     i == p.n_in - 1 ? c->out[0].f64 : NULL, &next, err);
+    now = next;
+  }
+  if (!status && now.f64 != c->out[0].f64)
+    gather_output(&p, &now, &c->arith, c->threads, c->out[0].f64);
+  return status;
+}
