@@ -188,39 +188,45 @@ static bool find_relation(const struct scorer *sc, const struct sample *s, struc
   return false;
 }
 
-void hint_find(const struct scorer *sc, struct compare_facts *f) {
-  static const char *const precision[] = {"fewer", "bfloat16", "float16 or tf32", "float"};
-  struct sample s;
-  struct where where;
+static bool find_precision(const struct scorer *sc, const struct sample *s, struct compare_facts *f) {
   int bits;
+  if (f->n_poisoned || f->n_nan_mismatch || f->n_inf_mismatch)
+    return false;
+  if (sample_is_rounded(sc, s, &bits)) {
+    const char *format = bits == 8 ? "bfloat16" : bits == 11 ? "float16 or tf32" : "float";
+    say(f, HINT_LOW_PRECISION, "values carry only %d significand bits: %s", bits, format);
+    return true;
+  }
+  if (sample_is_noisy(sc, s, f->z_max, &bits)) {
+    say(f, HINT_LOW_PRECISION,
+        "errors look like inputs or intermediate results with about %d significand bits (bfloat16 has 8, float16 and "
+        "tf32 have 11, float has 24)",
+        bits);
+    return true;
+  }
+  return false;
+}
+
+static void find_place(const struct scorer *sc, struct compare_facts *f) {
+  struct where where;
+  char text[sizeof f->hint_text];
+  where_find(sc, f->n_poisoned ? SCORE_POISON : SCORE_OVER, &where);
+  enum compare_hint hint = where_describe(&where, &sc->in->shape, text, sizeof text);
+  if (f->n_poisoned)
+    say(f, HINT_UNWRITTEN, "%lld elements were never written%s%.110s", (long long)f->n_poisoned, hint ? ": " : "",
+        text);
+  else if (hint)
+    say(f, hint, "%s", text);
+}
+
+void hint_find(const struct scorer *sc, struct compare_facts *f) {
+  struct sample s;
   sample_take(sc, &s);
   if (f->n_poisoned == 0 && find_relation(sc, &s, f))
     return;
-  if (f->n_poisoned == 0 && f->n_nan_mismatch + f->n_inf_mismatch == 0 && sample_is_rounded(sc, &s, &bits)) {
-    say(f, HINT_LOW_PRECISION, "values carry only %d significand bits: %s", bits,
-        precision[bits < 8     ? 0
-                  : bits == 8  ? 1
-                  : bits <= 11 ? 2
-                               : 3]);
+  if (find_precision(sc, &s, f))
     return;
-  }
-  if (f->n_poisoned == 0 && f->n_nan_mismatch + f->n_inf_mismatch == 0 && sample_is_noisy(sc, &s, f->z_max, &bits)) {
-    say(f, HINT_LOW_PRECISION,
-        "errors look like rounding of inputs or intermediate results to about %d significand bits (%s)", bits,
-        precision[bits <= 9    ? 1
-                  : bits <= 13 ? 2
-                               : 3]);
-    return;
-  }
   // Sets of most elements are rarely confined to a place, and walking them takes long.
-  if (f->n_over == 0 || (f->n_over > MANY && f->n_over > f->n / 2))
-    return;
-  where_find(sc, f->n_poisoned ? SCORE_POISON : SCORE_OVER, &where);
-  char text[sizeof f->hint_text];
-  enum compare_hint hint = where_describe(&where, &sc->in->shape, text, sizeof text);
-  if (f->n_poisoned)
-    say(f, HINT_UNWRITTEN, "%lld elements were never written%s%.120s", (long long)f->n_poisoned, hint ? ": " : "",
-        hint ? text : "");
-  else if (hint)
-    say(f, hint, "%s", text);
+  if (f->n_poisoned > 0 || (f->n_over > 0 && (f->n_over <= MANY || f->n_over <= f->n / 2)))
+    find_place(sc, f);
 }

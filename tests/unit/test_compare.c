@@ -575,7 +575,7 @@ static void hints_of_precision(void **state) {
     t.got[i] = (float)(t.want[i] + 0.6 * 0x1p-8 * normal(4, i));
   f = facts_of(&t);
   assert_int_equal(contract(&f), COMPARE_LOW_PRECISION);
-  expect_hint(&t, HINT_LOW_PRECISION, "about 8 significand bits (bfloat16)");
+  expect_hint(&t, HINT_LOW_PRECISION, "about 8 significand bits (bfloat16 has 8");
   // The other formula of GELU: as small an error, but a function of the answer, so no rounding.
   trial_init(&t, 2, MATRIX);
   for (int64_t i = 0; i < t.n; i++) {
