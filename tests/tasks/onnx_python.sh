@@ -3,7 +3,7 @@
 # $ASSAY_ONNX_PYTHON, the system's python3, or a virtual environment in FOLDER, which is made at the first use.
 folder=$1
 shift
-want='import onnx, numpy; assert int(onnx.__version__.split(".")[1]) >= 20'
+want='import onnx, numpy; assert tuple(map(int, onnx.__version__.split(".")[:2])) >= (1, 20)'
 for python in "$ASSAY_ONNX_PYTHON" python3 "$folder/bin/python"; do
   if [ -n "$python" ] && "$python" -c "$want" 2>/dev/null; then
     exec "$python" "$@"
