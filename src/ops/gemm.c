@@ -73,12 +73,11 @@ struct blas_matrix {
 };
 
 static bool blas_matrix_of(int64_t rows, int64_t cols, int64_t row, int64_t col, struct blas_matrix *out) {
+  // The stride of a dimension of one element is never used: let it be what BLAS asks for.
   if (rows == 1)
-    row = cols;
-  if (cols == 1 && row == 1)
-    col = rows;
-  else if (cols == 1)
-    col = 1;
+    row = col == 1 ? cols : 1;
+  if (cols == 1)
+    col = row == 1 ? rows : 1;
   *out = col == 1 ? (struct blas_matrix){CblasNoTrans, row} : (struct blas_matrix){CblasTrans, col};
   return (col == 1 && row >= cols && row <= BLAS_INT_MAX) || (row == 1 && col >= rows && col <= BLAS_INT_MAX);
 }

@@ -86,7 +86,8 @@ static inline struct array *case_float_input(struct op_case *c, uint64_t seed, d
 
 static inline void case_int64_input(struct op_case *c, int n, const int64_t *values) {
   struct array *a = case_input(c, DTYPE_INT64, 1, (const int64_t[]){n});
-  memcpy(a->i64, values, (size_t)n * sizeof *values);
+  for (int i = 0; i < n; i++)
+    a->i64[i] = values[i];
 }
 
 static inline struct attr *case_attr(struct op_case *c, const char *name, enum attr_type type, size_t count) {
