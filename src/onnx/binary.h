@@ -22,9 +22,8 @@ struct binary_memory {
 };
 
 // binary_scan, then protobuf-c. Free *out with protobuf_c_message_free_unpacked and &mem->allocator.
-enum assay_status binary_unpack(const ProtobufCMessageDescriptor *d, const uint8_t *bytes, size_t len,
-                                const char *root, struct binary_memory *mem, ProtobufCMessage **out,
-                                struct assay_error *err);
+enum assay_status binary_unpack(const ProtobufCMessageDescriptor *d, const uint8_t *bytes, size_t len, const char *root,
+                                struct binary_memory *mem, ProtobufCMessage **out, struct assay_error *err);
 
 // The varint at the beginning of bytes: its length, or 0 when it does not end there.
 size_t binary_varint(const uint8_t *bytes, size_t len, uint64_t *out);

@@ -14,7 +14,9 @@ struct reader {
   struct assay_error *err;
 };
 
-static const char *text_or(const char *s, const char *fallback) { return s ? s : fallback; }
+static const char *text_or(const char *s, const char *fallback) {
+  return s ? s : fallback;
+}
 
 static enum assay_status keep_string(struct reader *r, const char *s, const char *path, const char **out) {
   struct source_location at = {.path = path};

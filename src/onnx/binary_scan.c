@@ -1,4 +1,5 @@
-// Checking wire bytes, and unpacking those that passed. Wire format: developers.google.com/protocol-buffers/docs/encoding.
+// Checking wire bytes, and unpacking those that passed. Wire format:
+// developers.google.com/protocol-buffers/docs/encoding.
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,9 +14,9 @@ enum { MEMORY_FACTOR = 128, MEMORY_FLOOR = 1 << 20 };
 
 struct level {
   const ProtobufCMessageDescriptor *d;
-  size_t end; // offset behind the message
+  size_t end;                            // offset behind the message
   const ProtobufCFieldDescriptor *field; // where the walk is
-  unsigned counts[MAX_FIELDS]; // occurrences of each field so far
+  unsigned counts[MAX_FIELDS];           // occurrences of each field so far
 };
 
 struct scan {
@@ -27,7 +28,9 @@ struct scan {
   struct assay_error *err;
 };
 
-static unsigned *field_count(struct level *l) { return &l->counts[l->field - l->d->fields]; }
+static unsigned *field_count(struct level *l) {
+  return &l->counts[l->field - l->d->fields];
+}
 
 // Where the walk is: "graph.node[3].attribute[0]".
 static enum assay_status scan_error(struct scan *s, enum assay_status status, const char *fmt, ...) {
@@ -113,8 +116,9 @@ static enum assay_status scan_length(struct scan *s, const ProtobufCFieldDescrip
   TRY(scan_varint(s, &len));
   size_t room = s->levels[s->depth - 1].end - s->pos;
   if (len > room)
-    return scan_error(s, ASSAY_ERR_SYNTAX, "%llu bytes are announced, but only %zu follow; the file is cut off or "
-                                           "damaged",
+    return scan_error(s, ASSAY_ERR_SYNTAX,
+                      "%llu bytes are announced, but only %zu follow; the file is cut off or "
+                      "damaged",
                       (unsigned long long)len, room);
   if (len > INT32_MAX)
     return scan_error(s, ASSAY_ERR_LIMIT, "a field has more than 2 GiB");
@@ -217,12 +221,11 @@ static void memory_free(void *arg, void *p) {
   base_free(p);
 }
 
-enum assay_status binary_unpack(const ProtobufCMessageDescriptor *d, const uint8_t *bytes, size_t len,
-                                const char *root, struct binary_memory *mem, ProtobufCMessage **out,
-                                struct assay_error *err) {
+enum assay_status binary_unpack(const ProtobufCMessageDescriptor *d, const uint8_t *bytes, size_t len, const char *root,
+                                struct binary_memory *mem, ProtobufCMessage **out, struct assay_error *err) {
   TRY(binary_scan(d, bytes, len, root, err));
   size_t limit = len > (ONNX_MAX_ARENA_BYTES - MEMORY_FLOOR) / MEMORY_FACTOR ? ONNX_MAX_ARENA_BYTES
-                                                                              : MEMORY_FLOOR + len * MEMORY_FACTOR;
+                                                                             : MEMORY_FLOOR + len * MEMORY_FACTOR;
   *mem = (struct binary_memory){.allocator = {.alloc = memory_alloc, .free = memory_free, .allocator_data = mem},
                                 .left_bytes = limit};
   *out = protobuf_c_message_unpack(d, &mem->allocator, len, bytes);

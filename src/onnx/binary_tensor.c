@@ -19,8 +19,7 @@ static enum assay_status tensor_shape(const Onnx__TensorProto *p, const struct s
                                       struct assay_error *err) {
   struct assay_error inner = {0};
   if (p->n_dims > SHAPE_MAX_RANK)
-    return build_error(err, ASSAY_ERR_LIMIT, at, "%zu dimensions; at most %d are supported", p->n_dims,
-                       SHAPE_MAX_RANK);
+    return build_error(err, ASSAY_ERR_LIMIT, at, "%zu dimensions; at most %d are supported", p->n_dims, SHAPE_MAX_RANK);
   *out = shape_of((int)p->n_dims, p->dims);
   if (shape_check(out, &inner))
     return build_error(err, inner.status, at, "%s", inner.message);
@@ -90,8 +89,9 @@ static enum assay_status tensor_data(struct arena *a, const Onnx__TensorProto *p
   size_t lists = p->n_float_data + p->n_double_data + p->n_int32_data + p->n_int64_data + p->n_uint64_data;
   bool raw = p->has_raw_data && (p->raw_data.len || !lists);
   if ((raw && lists) || (!raw && lists != list.n))
-    return build_error(err, ASSAY_ERR_INVALID, at, "elements are given in several places; %s tensors have %s or "
-                                                   "raw_data",
+    return build_error(err, ASSAY_ERR_INVALID, at,
+                       "elements are given in several places; %s tensors have %s or "
+                       "raw_data",
                        dtype_name(t->dtype), list.name);
   if (raw && p->raw_data.len != count * unit)
     return build_error(err, ASSAY_ERR_INVALID, at, "raw_data has %zu bytes, but %s%s needs %zu", p->raw_data.len,

@@ -32,7 +32,9 @@ static void *make_one(struct writer *w, size_t size, ProtobufCMessageInit init) 
 #define MAKE_LIST(w, n, type, init) ((type **)make_list(w, n, sizeof(type), (ProtobufCMessageInit)(init)))
 
 // protobuf-c's structs are not const-correct; packing only reads.
-static char *borrow(const char *s) { return (char *)(uintptr_t)s; }
+static char *borrow(const char *s) {
+  return (char *)(uintptr_t)s;
+}
 
 static Onnx__TypeProto *write_type(struct writer *w, const struct value *v) {
   Onnx__TypeProto *type = MAKE(w, Onnx__TypeProto, onnx__type_proto__init);
@@ -46,8 +48,8 @@ static Onnx__TypeProto *write_type(struct writer *w, const struct value *v) {
   if (v->rank < 0)
     return type;
   tensor->shape = MAKE(w, Onnx__TensorShapeProto, onnx__tensor_shape_proto__init);
-  Onnx__TensorShapeProto__Dimension **dims = MAKE_LIST(w, (size_t)v->rank, Onnx__TensorShapeProto__Dimension,
-                                                       onnx__tensor_shape_proto__dimension__init);
+  Onnx__TensorShapeProto__Dimension **dims =
+      MAKE_LIST(w, (size_t)v->rank, Onnx__TensorShapeProto__Dimension, onnx__tensor_shape_proto__dimension__init);
   if (!tensor->shape || !dims)
     return NULL;
   for (int i = 0; i < v->rank; i++) {
@@ -115,8 +117,7 @@ static enum assay_status write_constants(struct writer *w, const struct graph *g
   return ASSAY_OK;
 }
 
-static enum assay_status write_strings(struct writer *w, const char *const *from, size_t n,
-                                       ProtobufCBinaryData **out) {
+static enum assay_status write_strings(struct writer *w, const char *const *from, size_t n, ProtobufCBinaryData **out) {
   *out = build_alloc(&w->arena, n + 1, sizeof **out, "a binary model", w->err);
   if (!*out)
     return ASSAY_ERR_NOMEM;
@@ -270,8 +271,8 @@ static enum assay_status write_header(struct writer *w, const struct model *m, O
   out->domain = borrow(m->domain);
   out->doc_string = borrow(m->doc_string);
   TRY(write_opsets(w, m->opsets, m->n_opsets, &out->opset_import, &out->n_opset_import));
-  out->metadata_props = MAKE_LIST(w, (size_t)m->n_properties, Onnx__StringStringEntryProto,
-                                  onnx__string_string_entry_proto__init);
+  out->metadata_props =
+      MAKE_LIST(w, (size_t)m->n_properties, Onnx__StringStringEntryProto, onnx__string_string_entry_proto__init);
   if (!out->metadata_props)
     return ASSAY_ERR_NOMEM;
   for (int i = 0; i < m->n_properties; i++) {

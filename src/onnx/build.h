@@ -112,7 +112,6 @@ void build_locale_end(struct build_locale *l);
 
 // Opens a model and, after `status`, hands it over or drops it with "name: " in front of the message.
 void build_model_start(struct model *m);
-enum assay_status build_model_end(struct model *m, const char *name, enum assay_status status,
-                                  struct assay_error *err);
+enum assay_status build_model_end(struct model *m, const char *name, enum assay_status status, struct assay_error *err);
 
 #endif

@@ -23,8 +23,8 @@ enum assay_status onnx_read_file(const char *path, struct model *m, struct assay
   enum assay_status status = file_read(path, ONNX_MAX_FILE_BYTES, &data, &len, err);
   if (status)
     return status;
-  status = looks_binary(data, len) ? onnx_read_binary(data, len, path, m, err)
-                                   : onnx_parse_text(data, len, path, m, err);
+  status =
+      looks_binary(data, len) ? onnx_read_binary(data, len, path, m, err) : onnx_parse_text(data, len, path, m, err);
   base_free(data);
   return status;
 }

@@ -29,7 +29,7 @@ struct frame {
   const struct graph *graph;
   const struct opset_import *opsets;
   int n_opsets, depth, instance;
-  int *map; // flat value of each value of the graph; NULL: the same numbers
+  int *map;                   // flat value of each value of the graph; NULL: the same numbers
   const struct attr *actuals; // of the call
   int n_actuals;
 };
@@ -40,8 +40,9 @@ static enum assay_status spend(struct inliner *in, int64_t work, const struct so
   in->work += work;
   if (in->work <= MAX_WORK)
     return ASSAY_OK;
-  return build_error(in->err, ASSAY_ERR_LIMIT, at, "expanding the model's functions is too much work; they are too many "
-                                                   "or call each other too often");
+  return build_error(in->err, ASSAY_ERR_LIMIT, at,
+                     "expanding the model's functions is too much work; they are too many "
+                     "or call each other too often");
 }
 
 static const char *function_key(struct arena *a, const char *domain, const char *name) {
@@ -98,8 +99,9 @@ static bool is_formal(const struct function *f, const char *name) {
 static enum assay_status resolve_ref(struct inliner *in, const struct frame *frame, const struct attr *a,
                                      struct attr *out, bool *present) {
   if (!frame->function)
-    return build_error(in->err, ASSAY_ERR_INVALID, &a->at, "'%.100s' refers to the attribute '%.100s' of a function, "
-                                                           "but stands in no function",
+    return build_error(in->err, ASSAY_ERR_INVALID, &a->at,
+                       "'%.100s' refers to the attribute '%.100s' of a function, "
+                       "but stands in no function",
                        a->name, a->ref);
   if (!is_formal(frame->function, a->ref))
     return build_error(in->err, ASSAY_ERR_INVALID, &a->at, "function '%.100s' has no attribute '%.100s'",
@@ -109,8 +111,9 @@ static enum assay_status resolve_ref(struct inliner *in, const struct frame *fra
   if (!actual)
     return ASSAY_OK;
   if (a->type && a->type != actual->type)
-    return build_error(in->err, ASSAY_ERR_INVALID, &actual->at, "attribute '%.100s' of '%.100s' must be of type %s, "
-                                                                "not %s",
+    return build_error(in->err, ASSAY_ERR_INVALID, &actual->at,
+                       "attribute '%.100s' of '%.100s' must be of type %s, "
+                       "not %s",
                        actual->name, frame->function->name, build_attr_type_name(a->type),
                        build_attr_type_name(actual->type));
   *out = *actual;
@@ -209,8 +212,9 @@ static enum assay_status find_row(struct inliner *in, const struct frame *frame,
   char hint[64] = "";
   if (later) // since is that of the newest row; what matters is that the imported version is too old
     snprintf(hint, sizeof hint, "; it is known from a later version on");
-  return build_error(in->err, ASSAY_ERR_UNSUPPORTED, &n->at, "operator '%.100s' of domain \"%.100s\" is not known in "
-                                                             "opset version %d%s",
+  return build_error(in->err, ASSAY_ERR_UNSUPPORTED, &n->at,
+                     "operator '%.100s' of domain \"%.100s\" is not known in "
+                     "opset version %d%s",
                      n->op_type, n->domain, o->version, hint);
 }
 
@@ -280,8 +284,7 @@ static enum assay_status bind_attrs(struct inliner *in, const struct frame *fram
   call->n_actuals = n_given;
   if (!f->n_defaults)
     return ASSAY_OK;
-  struct attr *all =
-      build_alloc(in->flat.arena, (size_t)(n_given + f->n_defaults), sizeof *all, "attributes", in->err);
+  struct attr *all = build_alloc(in->flat.arena, (size_t)(n_given + f->n_defaults), sizeof *all, "attributes", in->err);
   if (!all)
     return in->err->status;
   if (n_given)
@@ -323,8 +326,9 @@ static enum assay_status copy_outputs(struct inliner *in, const struct frame *ca
     if (outputs[i] < 0 || from == outputs[i])
       continue;
     if (from < 0)
-      return build_error(in->err, ASSAY_ERR_INVALID, &n->at, "output %d of function '%.100s' is an input that this call "
-                                                             "leaves out",
+      return build_error(in->err, ASSAY_ERR_INVALID, &n->at,
+                         "output %d of function '%.100s' is an input that this call "
+                         "leaves out",
                          i, call->function->name);
     TRY(emit_copy(in, from, outputs[i], &n->at));
   }

@@ -19,9 +19,15 @@ void lex_start(struct lexer *l, const char *text, size_t len) {
 }
 
 // ctype.h follows the locale; the syntax does not.
-static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool is_space(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 
 static char peek(const struct lexer *l, size_t ahead) {
   return l->pos + ahead < l->len ? l->text[l->pos + ahead] : '\0';

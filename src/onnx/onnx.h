@@ -20,7 +20,8 @@ enum {
 #define ONNX_MAX_ARENA_BYTES ((size_t)8 << 30)
 
 // Each reader fills *m (zero-initialised by the reader) with the model as written and its flat form, verified. On
-// failure *m is released and the message names `name` and the place: line and column in text, the path inside the model in binary
+// failure *m is released and the message names `name` and the place: line and column in text, the path inside the model
+// in binary
 // ("graph.node[3]: ..."). ASSAY_ERR_SYNTAX, _INVALID, _UNSUPPORTED (unknown operator, dtype or IR version; a subgraph
 // attribute), _LIMIT, _NOMEM.
 enum assay_status onnx_parse_text(const char *text, size_t len, const char *name, struct model *m,

@@ -27,9 +27,13 @@ enum assay_status text_expected(struct parser *p, const char *fmt, ...) {
                      lex_describe(&p->token, found));
 }
 
-enum assay_status text_advance(struct parser *p) { return lex_next(&p->lexer, &p->token, p->err); }
+enum assay_status text_advance(struct parser *p) {
+  return lex_next(&p->lexer, &p->token, p->err);
+}
 
-bool text_is(const struct parser *p, char mark) { return p->token.kind == TOKEN_MARK && p->token.mark == mark; }
+bool text_is(const struct parser *p, char mark) {
+  return p->token.kind == TOKEN_MARK && p->token.mark == mark;
+}
 
 enum assay_status text_accept(struct parser *p, char mark, bool *accepted) {
   *accepted = text_is(p, mark);
@@ -315,8 +319,8 @@ static enum assay_status parse_properties(struct parser *p) {
   TRY(text_expect(p, '[', "before the metadata, as in [\"key\" : \"value\"]"));
   bool more = !text_is(p, ']');
   while (more) {
-    TRY(build_grow(&m->arena, &m->properties, (size_t)m->n_properties, &capacity, sizeof *m->properties,
-                   "the metadata", p->err));
+    TRY(build_grow(&m->arena, &m->properties, (size_t)m->n_properties, &capacity, sizeof *m->properties, "the metadata",
+                   p->err));
     struct property *q = &m->properties[m->n_properties];
     q->at = p->token.at;
     TRY(text_string(p, "a key", &q->key));

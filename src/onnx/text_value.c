@@ -177,10 +177,11 @@ enum assay_status text_tensor(struct parser *p, const struct value_type *type, c
   return text_advance(p);
 }
 
-static const char *const type_names[] = {"",      "float",  "int",  "string", "tensor",
-                                         "graph", "floats", "ints", "strings"};
+static const char *const type_names[] = {"", "float", "int", "string", "tensor", "graph", "floats", "ints", "strings"};
 
-const char *build_attr_type_name(enum attr_type t) { return type_names[t]; }
+const char *build_attr_type_name(enum attr_type t) {
+  return type_names[t];
+}
 
 // The annotation behind an attribute's name.
 static enum assay_status parse_annotation(struct parser *p, enum attr_type *out) {
