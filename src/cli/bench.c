@@ -2,6 +2,7 @@
 #include <argp.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -19,11 +20,22 @@
 #include "judge/record.h"
 #include "task/task.h"
 
-enum { KEY_FROM = 2000, KEY_RUN, MAX_CANDIDATE_BYTES = 4 << 20 };
+enum { KEY_FROM = 2000, KEY_RUN, KEY_TWINS, KEY_ONLY, MAX_CANDIDATE_BYTES = 4 << 20, MAX_ONLY = 32 };
+
+// What the corpus says of one candidate.
+struct expectation {
+  char *candidate; // as stored; heap
+  char *codes;     // reason codes separated by |; heap
+};
 
 struct bench {
   struct cli_judging judging;
   const char *suite, *from, *run;
+  bool twins;
+  const char *only[MAX_ONLY];
+  int n_only;
+  struct expectation *expectations;
+  int n_expectations, capacity_expectations;
   struct store *store;
   atomic_bool stop; // set by the watcher: finish what is being judged, then end
   int n_judged, n_passed, n_done_before, n_elsewhere, n_left_out;
@@ -42,6 +54,14 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_RUN:
     b->run = arg;
     return 0;
+  case KEY_TWINS:
+    b->twins = true;
+    return 0;
+  case KEY_ONLY:
+    if (b->n_only == MAX_ONLY)
+      argp_error(state, "at most %d --only", MAX_ONLY);
+    b->only[b->n_only++] = arg;
+    return 0;
   case ARGP_KEY_ARG:
     if (b->suite)
       argp_error(state, "one SUITE only");
@@ -59,6 +79,11 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 static const struct argp_option options[] = {
     {"from", KEY_FROM, "DIR", 0, "folder of candidates", 0},
     {"run", KEY_RUN, "NAME", 0, "name of the run in the store (default: SUITE from DIR)", 0},
+    {"only", KEY_ONLY, "GLOB", 0, "only files whose name matches; may be repeated", 0},
+    {"twins", KEY_TWINS, 0, 0,
+     "a test corpus: judge also the wrong twins that files declare, and hold every verdict against the expected one "
+     "(exit code 1 when one differs)",
+     0},
     {0},
 };
 static const struct argp_child children[] = {{&cli_judge_argp, 0, NULL, 0}, {0}};
@@ -131,12 +156,38 @@ static bool in_suite(const char *suite, const char *task) {
   return strncmp(suite, task, n) == 0 && (task[n] == '\0' || task[n] == '/');
 }
 
-static enum assay_status judge_and_record(struct bench *b, const char *path, const char *hash, const char *settings,
-                                          const char *name, struct assay_error *err) {
+static enum assay_status expect(struct bench *b, const char *candidate, const char *codes, struct assay_error *err) {
+  if (b->n_expectations == b->capacity_expectations) {
+    int capacity = b->capacity_expectations * 2 + 64;
+    struct expectation *more = base_realloc(b->expectations, (size_t)capacity * sizeof *more);
+    if (!more)
+      return error_nomem(err, "the expected verdicts");
+    b->expectations = more;
+    b->capacity_expectations = capacity;
+  }
+  struct expectation *e = &b->expectations[b->n_expectations++];
+  e->candidate = base_strndup(candidate, strlen(candidate));
+  e->codes = base_strndup(codes, strlen(codes));
+  return e->candidate && e->codes ? ASSAY_OK : error_nomem(err, "the expected verdicts");
+}
+
+// Whether `code` is one of "a|b|c".
+static bool one_of(const char *codes, const char *code) {
+  size_t n = strlen(code);
+  for (const char *p = codes; p; p = strchr(p, '|')) {
+    p += *p == '|';
+    if (strncmp(p, code, n) == 0 && (p[n] == '\0' || p[n] == '|'))
+      return true;
+  }
+  return false;
+}
+
+static enum assay_status judge_and_record(struct bench *b, const char *path, const char *label, const char *hash,
+                                          const char *settings, const char *name, struct assay_error *err) {
   struct store_verdict key;
   bool claimed = false, finished = false;
   struct assay_verdict v;
-  record_key(b->run, &b->judging.options, name, path, hash, settings, &key);
+  record_key(b->run, &b->judging.options, name, label, hash, settings, &key);
   enum assay_status status = store_claim(b->store, &key, &claimed, err);
   if (!status && !claimed)
     status = store_has(b->store, &key, &finished, err);
@@ -160,10 +211,33 @@ static enum assay_status judge_and_record(struct bench *b, const char *path, con
   return status;
 }
 
+// One candidate of a file: the file as it is, or with a twin's macro.
+static enum assay_status bench_twin(struct bench *b, const char *path, const char *hash, const char *name,
+                                    const struct twin *twin, struct assay_error *err) {
+  struct cli_judging *j = &b->judging;
+  char settings[HASH_HEX_BYTES];
+  int n_defines = j->n_defines;
+  struct buf label = {0};
+  if (twin->define && n_defines < 32)
+    j->defines[j->n_defines++] = twin->define;
+  buf_printf(&label, twin->define ? "%s -D%s" : "%s", path, twin->define);
+  enum assay_status status = buf_status(&label, err);
+  if (!status && b->twins && twin->expect)
+    status = expect(b, buf_str(&label), twin->expect, err);
+  if (!status)
+    status = assay_settings_hash(&j->options, settings, err);
+  if (!status)
+    status = judge_and_record(b, path, buf_str(&label), hash, settings, name, err);
+  j->n_defines = n_defines;
+  j->defines[n_defines] = NULL;
+  buf_release(&label);
+  return status;
+}
+
 static enum assay_status bench_one(struct bench *b, const char *path, struct assay_error *err) {
   struct arena arena = {0};
   struct directives d = {0};
-  char name[128], hash[HASH_HEX_BYTES], settings[HASH_HEX_BYTES], *source = NULL, *task_path = NULL;
+  char name[128], hash[HASH_HEX_BYTES], *source = NULL, *task_path = NULL;
   size_t n = 0;
   enum assay_status status = file_read(path, MAX_CANDIDATE_BYTES, &source, &n, err);
   if (!status)
@@ -181,10 +255,8 @@ static enum assay_status bench_one(struct bench *b, const char *path, struct ass
   status = task_find(b->judging.paths.tasks, name, &task_path, err);
   b->judging.options.task = task_path;
   b->judging.options.candidate = path;
-  if (!status)
-    status = assay_settings_hash(&b->judging.options, settings, err);
-  if (!status)
-    status = judge_and_record(b, path, hash, settings, name, err);
+  for (int i = 0; i < (b->twins ? d.n_twins : 1) && !status && !b->stop; i++)
+    status = bench_twin(b, path, hash, name, &d.twins[i], err);
 out:
   base_free(source);
   base_free(task_path);
@@ -209,6 +281,14 @@ static void *watch(void *arg) {
   _exit(CLI_INTERRUPTED);
 }
 
+static bool wanted(const struct bench *b, const char *path) {
+  const char *name = strrchr(path, '/') + 1;
+  for (int i = 0; i < b->n_only; i++)
+    if (fnmatch(b->only[i], name, 0) == 0)
+      return true;
+  return b->n_only == 0;
+}
+
 static enum assay_status bench_all(struct bench *b, struct assay_error *err) {
   char **paths = NULL;
   int count = 0;
@@ -217,7 +297,8 @@ static enum assay_status bench_all(struct bench *b, struct assay_error *err) {
     status = error_set(err, ASSAY_ERR_NOT_FOUND, "there is no C file in %s", b->from);
   for (int i = 0; i < count && !status && !b->stop; i++) {
     cli_progress(paths[i], i, count);
-    status = bench_one(b, paths[i], err);
+    if (wanted(b, paths[i]))
+      status = bench_one(b, paths[i], err);
   }
   cli_progress_clear();
   for (int i = 0; i < count; i++)
@@ -226,17 +307,34 @@ static enum assay_status bench_all(struct bench *b, struct assay_error *err) {
   return status;
 }
 
+struct results {
+  struct bench *b;
+  struct table *table; // NULL: count only
+  int n_unexpected;
+  struct buf unexpected;
+};
+
 static bool add_row(void *arg, const struct store_verdict *v) {
-  cli_verdict_row(arg, v);
+  struct results *r = arg;
+  if (r->table)
+    cli_verdict_row(r->table, v);
+  for (int i = 0; i < r->b->n_expectations; i++) {
+    const struct expectation *e = &r->b->expectations[i];
+    if (strcmp(e->candidate, v->candidate) != 0 || one_of(e->codes, assay_reason_code(v->reason)))
+      continue;
+    r->n_unexpected++;
+    buf_printf(&r->unexpected, "%s: expected %s, not %s (%s)\n  %s\n", v->candidate, e->codes,
+               assay_reason_code(v->reason), v->detail, v->command);
+  }
   return true;
 }
 
-static void print_results(struct bench *b) {
-  struct assay_error err = {0};
-  struct table *t = table_create(cli_verdict_headers, CLI_VERDICT_COLUMNS, "lllrrrl");
-  if (t && store_each(b->store, b->run, add_row, t, &err) == ASSAY_OK)
-    table_print(t, stdout);
-  table_destroy(t);
+// Returns how many verdicts differ from what the corpus expects.
+static int print_results(struct bench *b, struct assay_error *err) {
+  struct results r = {.b = b, .table = table_create(cli_verdict_headers, CLI_VERDICT_COLUMNS, "lllrlrrl")};
+  if (r.table && store_each(b->store, b->run, add_row, &r, err) == ASSAY_OK)
+    table_print(r.table, stdout);
+  table_destroy(r.table);
   printf("\nrun \"%s\": %d judged now (%d passed), %d done before", b->run, b->n_judged, b->n_passed, b->n_done_before);
   if (b->n_elsewhere)
     printf(", %d in work elsewhere", b->n_elsewhere);
@@ -247,6 +345,11 @@ static void print_results(struct bench *b) {
     printf("; %.2f s (%.2f s of it compiling): %.1f kernels/s, %.1f/s apart from compiling", seconds, building,
            b->n_judged / seconds, b->n_judged / (seconds > building ? seconds - building : seconds));
   printf("\n");
+  if (b->n_expectations)
+    printf("%d verdicts held against the corpus: %d passed, %d failed\n%s", b->n_expectations,
+           b->n_expectations - r.n_unexpected, r.n_unexpected, buf_str(&r.unexpected));
+  buf_release(&r.unexpected);
+  return r.n_unexpected;
 }
 
 static bool print_json_row(void *arg, const struct store_verdict *v) {
@@ -285,8 +388,14 @@ int cli_bench(int argc, char **argv) {
     store_each(b.store, b.run, print_json_row, &n, &ignored);
     printf("\n]\n");
   } else {
-    print_results(&b);
+    if (print_results(&b, &err) > 0 && code == CLI_PASS)
+      code = CLI_FAIL;
   }
+  for (int i = 0; i < b.n_expectations; i++) {
+    base_free(b.expectations[i].candidate);
+    base_free(b.expectations[i].codes);
+  }
+  base_free(b.expectations);
   store_close(b.store);
   buf_release(&run);
   return code;

@@ -68,7 +68,7 @@ bool cli_colour(FILE *to);
 
 // Columns of a verdict in tables, shared by judge and bench.
 extern const char *const cli_verdict_headers[];
-enum { CLI_VERDICT_COLUMNS = 7 };
+enum { CLI_VERDICT_COLUMNS = 8 };
 void cli_verdict_row(struct table *t, const struct store_verdict *v);
 
 // A progress bar on stderr; silent unless stderr is a terminal.

@@ -85,7 +85,7 @@ static enum assay_status judge_one(struct arguments *a, struct store *store, con
 static int judge_all(struct arguments *a, struct store *store, const char *task_path) {
   int code = CLI_PASS;
   struct assay_error err = {0};
-  struct table *table = table_create(cli_verdict_headers, CLI_VERDICT_COLUMNS, "lllrrrl");
+  struct table *table = table_create(cli_verdict_headers, CLI_VERDICT_COLUMNS, "lllrlrrl");
   struct assay_verdict last = {0};
   if (a->judging.json && a->n_candidates > 1)
     printf("[\n");
@@ -97,15 +97,15 @@ static int judge_all(struct arguments *a, struct store *store, const char *task_
     }
     if (v.reason != ASSAY_REASON_PASS)
       code = CLI_FAIL;
+    char *json = assay_verdict_json(&v);
     if (a->judging.json) {
-      char *json = assay_verdict_json(&v);
       printf("%s%s\n", json ? json : "null", i + 1 < a->n_candidates ? "," : "");
-      base_free(json);
     } else if (table) {
-      struct store_verdict row = {.task = v.task_name, .candidate = a->candidates[i]};
+      struct store_verdict row = {.task = v.task_name, .candidate = a->candidates[i], .evidence = json};
       record_fill(&v, &row);
       cli_verdict_row(table, &row);
     }
+    base_free(json);
     assay_verdict_release(&last);
     last = v;
   }

@@ -194,8 +194,29 @@ char *cli_repeat_command(const struct cli_judging *j, const char *task, const ch
   return text;
 }
 
-const char *const cli_verdict_headers[CLI_VERDICT_COLUMNS] = {"task",        "candidate", "verdict", "error/allowed",
-                                                              "time (cold)", "x floor",   "what"};
+// What a suite's own rule would have said: every element of every draw of the task's own distribution at the judged
+// sizes within the published tolerance, and within 1e-2. "-" when the kernel never got that far.
+static void allclose_text(const struct store_verdict *v, char *text, size_t size) {
+  json_t *evidence = v->evidence ? json_loads(v->evidence, 0, NULL) : NULL, *check;
+  json_t *checks = json_object_get(evidence, "checks");
+  size_t i;
+  int n = 0, bad = 0, loose_bad = 0;
+  json_array_foreach(checks, i, check) {
+    const char *probe = json_string_value(json_object_get(check, "probe"));
+    const char *workload = json_string_value(json_object_get(check, "workload"));
+    if (!probe || !workload || strcmp(probe, "declared") != 0 || strncmp(workload, "ragged", 6) == 0 ||
+        json_is_true(json_object_get(check, "timed")))
+      continue;
+    n++;
+    bad += json_integer_value(json_object_get(check, "allclose_bad")) > 0;
+    loose_bad += json_integer_value(json_object_get(check, "allclose_1e-2_bad")) > 0;
+  }
+  json_decref(evidence);
+  snprintf(text, size, n ? "%s/%s" : "-", bad ? "wrong" : "pass", loose_bad ? "wrong" : "pass");
+}
+
+const char *const cli_verdict_headers[CLI_VERDICT_COLUMNS] = {
+    "task", "candidate", "verdict", "error/allowed", "allclose 1e-4/1e-2", "time (cold)", "x floor", "what"};
 
 static const char *file_part(const char *path) {
   const char *slash = strrchr(path, '/');
@@ -203,7 +224,7 @@ static const char *file_part(const char *path) {
 }
 
 void cli_verdict_row(struct table *t, const struct store_verdict *v) {
-  char error[64] = "-", time[96] = "-", floor_text[32] = "-", text[32];
+  char error[64] = "-", time[96] = "-", floor_text[32] = "-", allclose[32], text[32];
   bool pass = v->reason == ASSAY_REASON_PASS;
   if (!isnan(v->error_limit))
     snprintf(error, sizeof error, "%.2g/%.3g", v->error_z, v->error_limit);
@@ -213,7 +234,8 @@ void cli_verdict_row(struct table *t, const struct store_verdict *v) {
     if (!isnan(v->floor_ns))
       snprintf(floor_text, sizeof floor_text, "%.1f%s", v->time_ns / v->floor_ns, v->suspicious ? "!" : "");
   }
+  allclose_text(v, allclose, sizeof allclose);
   const char *what = !pass ? v->detail : v->suspicious ? "suspicious: faster than the hardware allows" : "";
-  table_row(t, (const char *const[]){v->task, file_part(v->candidate), assay_reason_code(v->reason), error, time,
-                                     floor_text, what});
+  table_row(t, (const char *const[]){v->task, file_part(v->candidate), assay_reason_code(v->reason), error, allclose,
+                                     time, floor_text, what});
 }

@@ -422,6 +422,10 @@ static void put_draw(struct writer *w, const struct distribution *d, const struc
   case DIST_BERNOULLI:
     buf_printf(w->out, "torch.rand(%s) < %.9g", buf_str(&shape), lo);
     break;
+  case DIST_SLASH: // one uniform draw over another: heavy tails
+    buf_printf(w->out, "torch.empty(%s).uniform_(%.9g, %.9g) / (1 - torch.rand(%s))", buf_str(&shape), -lo, lo,
+               buf_str(&shape));
+    break;
   case DIST_SIGNS:
     buf_printf(w->out, "torch.randint(0, 2, %s) * 2.0 - 1.0", buf_str(&shape));
     break;
