@@ -111,14 +111,12 @@ static void keep_worst(struct partial *p, const struct compare_element *e, bool 
   p->worst_mismatch[at] = mismatch;
 }
 
+// Bin i holds z < 2^(i - 4), read off z's exponent.
 static int histogram_bin(double z) {
-  if (z == 0)
-    return 0;
-  if (isinf(z))
-    return COMPARE_HISTOGRAM - 1;
-  int exponent; // z < 2^exponent
-  frexp(z, &exponent);
-  return (int)max64(1, min64(exponent + 4, COMPARE_HISTOGRAM - 1));
+  uint64_t bits;
+  memcpy(&bits, &z, sizeof bits);
+  int exponent = (int)(bits >> 52 & 0x7ff) - 1022; // z < 2^exponent
+  return z == 0 ? 0 : (int)max64(1, min64(exponent + 4, COMPARE_HISTOGRAM - 1));
 }
 
 static void note_over(struct partial *p, int64_t index) {
@@ -140,12 +138,14 @@ static void note_error(const struct scorer *s, struct partial *p, const struct s
     note_over(p, g->begin + i);
   p->histogram[histogram_bin(z)]++;
   if (!mismatch) {
-    double capped = copysign(fmin(z, Z_CAP), g->z[i]);
-    p->z_max = fmax(p->z_max, z);
+    double capped = z < Z_CAP ? g->z[i] : copysign(Z_CAP, g->z[i]);
+    p->z_max = p->z_max < z ? z : p->z_max;
     p->sum_z += capped;
     p->sum_z_outward += g->want[i] < 0 ? -capped : capped;
     p->infinite |= isinf(z);
   }
+  if (p->n_worst == COMPARE_WORST && !mismatch && z < p->worst[COMPARE_WORST - 1].z)
+    return; // as nearly all
   struct compare_element e = {.index = g->begin + i, .got = g->got[i], .want = g->want[i], .z = z};
   e.allowed = score_allowed(s, e.index);
   keep_worst(p, &e, mismatch);
@@ -172,7 +172,7 @@ static void take(const struct scorer *s, struct partial *p, const struct segment
     }
     note_error(s, p, g, i);
     if (!(flags & (SCORE_NAN | SCORE_INF)))
-      squares[i] = fmin(g->z[i] * g->z[i], Z_CAP * Z_CAP);
+      squares[i] = fabs(g->z[i]) < Z_CAP ? g->z[i] * g->z[i] : Z_CAP * Z_CAP;
   }
 }
 

@@ -25,7 +25,7 @@ void scorer_init(struct scorer *s, const struct compare_input *in) {
 // A scale that is no number excuses nothing; one that overflowed its float excuses no more than the float held.
 static double sigma_at(const struct scorer *s, int64_t i) {
   double sigma = (double)s->in->sigma[i];
-  return sigma >= 0 ? fmin(sigma, (double)FLT_MAX) : 0;
+  return !(sigma >= 0) ? 0 : sigma <= (double)FLT_MAX ? sigma : (double)FLT_MAX;
 }
 
 static double out_at(const struct scorer *s, double want) {
@@ -104,8 +104,7 @@ static void score_floats(const struct scorer *s, struct segment *g) {
     if (distance <= DBL_MAX) {
       double e = distance - out_at(s, w), z = 0;
       if (e > 0) {
-        double sigma = sigma_at(s, g->begin + i);
-        z = sigma > 0 ? e / sigma : INFINITY;
+        z = e / sigma_at(s, g->begin + i); // infinite where sigma is 0
         if (z > s->z_limit)
           flags |= SCORE_OVER;
       }
