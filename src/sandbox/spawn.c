@@ -1,0 +1,114 @@
+// Starting a child.
+#include "sandbox/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sandbox/isolate.h"
+
+static const char *step_text(int step) {
+  switch ((enum child_step)step) {
+  case STEP_DESCRIPTORS:
+    return "cannot arrange its descriptors";
+  case STEP_FOLDER:
+    return "cannot enter its folder";
+  case STEP_LIMITS:
+    return "cannot set its resource limits";
+  case STEP_PRIVILEGES:
+    return "cannot give up privileges";
+  case STEP_LANDLOCK:
+    return "cannot enforce Landlock";
+  case STEP_SECCOMP:
+    return "cannot install its system call filter";
+  case STEP_EXEC:
+    return "cannot execute it";
+  }
+  return "failed";
+}
+
+// What the child says about itself before exec; nothing (the pipe's other end is closed by exec) is good news.
+static enum assay_status hear(int fd, const struct child_plan *plan, struct assay_error *err) {
+  struct child_failure f;
+  ssize_t n;
+  do
+    n = read(fd, &f, sizeof f);
+  while (n < 0 && errno == EINTR);
+  if (n == 0)
+    return ASSAY_OK;
+  if (n != (ssize_t)sizeof f)
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "%s: the child sent no word of its start", plan->argv[0]);
+  bool missing = f.step == STEP_EXEC && (f.code == ENOENT || f.code == ENOTDIR);
+  return error_set(err, missing ? ASSAY_ERR_NOT_FOUND : ASSAY_ERR_ENVIRONMENT,
+                   "%s: the sandboxed child %s: %s (folder %s)%s", plan->argv[0], step_text(f.step), strerror(f.code),
+                   plan->policy->folder,
+                   f.step == STEP_EXEC && f.code == EACCES
+                       ? "; check that every folder on its path may be entered without privileges"
+                       : "");
+}
+
+static int open_pidfd(pid_t pid) {
+  return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+static void close_fd(int fd) {
+  if (fd >= 0)
+    close(fd);
+}
+
+// A pipe whose read end does not block, or does.
+static int make_pipe(int ends[2], bool blocking) {
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    ends[0] = ends[1] = -1;
+    return -1;
+  }
+  return blocking ? 0 : fcntl(ends[0], F_SETFL, O_NONBLOCK);
+}
+
+enum assay_status sandbox_spawn(const struct sandbox_policy *p, char *const argv[], char *const envp[], const int *fds,
+                                int n_fds, struct sandbox_child *out, struct assay_error *err) {
+  enum assay_status status;
+  int output[2] = {-1, -1}, report[2] = {-1, -1};
+  struct child_plan plan = {
+      .policy = p, .argv = argv, .envp = envp, .fds = fds, .n_fds = n_fds, .null_fd = -1, .landlock_fd = -1};
+  if (n_fds < 0 || n_fds > SANDBOX_MAX_FDS)
+    return error_set(err, ASSAY_ERR_USAGE, "%s: %d descriptors for a child; at most %d", argv[0], n_fds,
+                     SANDBOX_MAX_FDS);
+  status = landlock_make(p, argv[0], &plan.landlock_fd, err);
+  if (status != ASSAY_OK)
+    return status;
+  plan.null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (plan.null_fd < 0 || make_pipe(output, false) != 0 || make_pipe(report, true) != 0) {
+    status = error_set(err, ASSAY_ERR_ENVIRONMENT, "%s: cannot make pipes for a child: %s", argv[0], strerror(errno));
+    goto out;
+  }
+  plan.output_fd = output[1];
+  plan.error_fd = report[1];
+  plan.error_read_fd = report[0];
+  pid_t pid = child_clone(role_namespaces(p->role), child_main, &plan, &plan.namespaces);
+  if (pid < 0) {
+    status = error_set(err, ASSAY_ERR_ENVIRONMENT, "%s: cannot start a process: %s", argv[0], strerror(errno));
+    goto out;
+  }
+  close(report[1]);
+  report[1] = -1;
+  status = hear(report[0], &plan, err);
+  struct sandbox_child child = {.pid = pid, .pidfd = open_pidfd(pid), .output = output[0]};
+  output[0] = -1;
+  if (status == ASSAY_OK)
+    *out = child;
+  else
+    sandbox_kill(&child, NULL);
+out:
+  close_fd(plan.landlock_fd);
+  close_fd(plan.null_fd);
+  close_fd(output[0]);
+  close_fd(output[1]);
+  close_fd(report[0]);
+  close_fd(report[1]);
+  return status;
+}

@@ -1,0 +1,141 @@
+// Waiting for a child, and ending it.
+#include "sandbox/sandbox.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+
+enum {
+  CHUNK_BYTES = 16 << 10,
+  POLL_MS = 5, // how often to look where there is no pidfd (before Linux 5.3)
+};
+
+// The child's output so far, as much of it as is wanted.
+struct tap {
+  struct buf *log;
+  size_t room;
+  uint64_t dropped;
+  bool ended; // every writer has closed it
+};
+
+// Takes what is in the pipe now. A child that writes faster than we read must not hold us here: a bounded number of
+// chunks a call.
+static void drain(int fd, struct tap *t) {
+  char chunk[CHUNK_BYTES];
+  for (int i = 0; i < 64 && !t->ended; i++) {
+    ssize_t n = read(fd, chunk, sizeof chunk);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0 && errno == EAGAIN)
+      return;
+    if (n <= 0) {
+      t->ended = true;
+      return;
+    }
+    size_t keep = (size_t)n < t->room ? (size_t)n : t->room;
+    if (t->log && keep)
+      buf_append(t->log, chunk, keep);
+    t->room -= keep;
+    t->dropped += (uint64_t)n - keep;
+  }
+}
+
+static int64_t timeval_ns(struct timeval t) {
+  return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_usec * 1000;
+}
+
+// Collects the child if it has ended.
+static bool reap(struct sandbox_child *c, int flags, struct sandbox_end *end) {
+  int status = 0;
+  struct rusage use;
+  pid_t got;
+  do
+    got = wait4(c->pid, &status, flags, &use);
+  while (got < 0 && errno == EINTR);
+  if (got == 0)
+    return false;
+  memset(end, 0, sizeof *end);
+  if (got < 0) // somebody else has collected it: a mistake of ours, but no reason to wait for ever
+    return true;
+  end->exited = WIFEXITED(status);
+  end->code = end->exited ? WEXITSTATUS(status) : 0;
+  end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  end->cpu_ns = timeval_ns(use.ru_utime) + timeval_ns(use.ru_stime);
+  end->peak_bytes = (int64_t)use.ru_maxrss * 1024;
+  return true;
+}
+
+// Kills the child and all of its kind: with a pid namespace the kernel ends everything in it together with process 1;
+// without one, nobody could leave the process group (seccomp_builder), and SIGKILL to a group reaches all members at
+// one moment, forks under way included. The child is not collected yet, so its number still names it and its group.
+static void kill_all(const struct sandbox_child *c) {
+  kill(-c->pid, SIGKILL);
+  kill(c->pid, SIGKILL);
+}
+
+static void forget(struct sandbox_child *c) {
+  if (c->pidfd >= 0)
+    close(c->pidfd);
+  if (c->output >= 0)
+    close(c->output);
+  c->pid = 0;
+  c->pidfd = c->output = -1;
+}
+
+// Until the child has ended or time is up. The zombie is left uncollected: see kill_all.
+static bool wait_for_end(const struct sandbox_child *c, int64_t deadline_ns, struct tap *t) {
+  for (;;) {
+    siginfo_t info = {0};
+    if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno != EINTR)
+      return true;
+    if (info.si_pid == c->pid)
+      return true;
+    int64_t left_ns = deadline_ns - clock_monotonic_ns();
+    if (left_ns <= 0)
+      return false;
+    int64_t ms = (left_ns + 999999) / 1000000;
+    if (c->pidfd < 0 && ms > POLL_MS)
+      ms = POLL_MS;
+    // A child may close its output and go on; a pipe without writers would wake us all the time.
+    struct pollfd p[2] = {{.fd = c->pidfd, .events = POLLIN}, {.fd = t->ended ? -1 : c->output, .events = POLLIN}};
+    if (poll(p, 2, ms > 60000 ? 60000 : (int)ms) > 0 && p[1].revents)
+      drain(c->output, t);
+  }
+}
+
+enum assay_status sandbox_wait(struct sandbox_child *c, int64_t deadline_ns, struct buf *log, size_t log_bytes,
+                               struct sandbox_end *end, struct assay_error *err) {
+  if (c->pid <= 0)
+    return error_set(err, ASSAY_ERR_USAGE, "waiting for a child that was not started or is gone");
+  struct tap t = {.log = log, .room = log_bytes};
+  bool in_time = wait_for_end(c, deadline_ns, &t);
+  struct sandbox_end e;
+  kill_all(c);
+  (void)reap(c, 0, &e);
+  e.deadline = !in_time;
+  drain(c->output, &t);
+  forget(c);
+  if (log && t.dropped)
+    buf_printf(log, "\n[%llu more bytes of output were dropped]\n", (unsigned long long)t.dropped);
+  if (end)
+    *end = e;
+  return log ? buf_status(log, err) : ASSAY_OK;
+}
+
+void sandbox_kill(struct sandbox_child *c, struct sandbox_end *end) {
+  struct sandbox_end e = {0};
+  if (c->pid > 0) {
+    kill_all(c);
+    (void)reap(c, 0, &e);
+    forget(c);
+  }
+  if (end)
+    *end = e;
+}
