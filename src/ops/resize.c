@@ -60,7 +60,7 @@ static enum assay_status read_attrs(const struct node *node, struct resize *r, s
   static const char *const modes[] = {"nearest", "linear", "cubic"};
   static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
   bool legacy = is_legacy(node);
-  int c, m, n;
+  int c = 0, m = 0, n = 0;
   enum assay_status status =
       choice(node, "coordinate_transformation_mode", legacy ? "asymmetric" : "half_pixel", coordinates, 7, &c, err);
   if (status == ASSAY_OK)
