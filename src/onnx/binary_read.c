@@ -181,7 +181,7 @@ static enum assay_status read_nodes(struct reader *r, struct graph_builder *b, O
     TRY(read_operands(r, b, p[i]->output, p[i]->n_output, true, &at, &node->outputs, &node->n_outputs));
     build_produced(b, node);
   }
-  return build_finish(b, r->err);
+  return onnx_build_finish(b, r->err);
 }
 
 static enum assay_status read_graph(struct reader *r, const Onnx__GraphProto *p) {
@@ -189,7 +189,7 @@ static enum assay_status read_graph(struct reader *r, const Onnx__GraphProto *p)
   struct graph_builder b;
   if (p->n_sparse_initializer)
     return build_error(r->err, ASSAY_ERR_UNSUPPORTED, &at, "sparse initializers are not supported");
-  build_start(&b, r->arena, &r->model->graph);
+  onnx_build_start(&b, r->arena, &r->model->graph);
   TRY(keep_name(r, p->name, &at, &r->model->graph.name));
   TRY(read_values(r, &b, LIST_INPUTS, p->input, p->n_input));
   TRY(read_initializers(r, &b, p->initializer, p->n_initializer));
@@ -288,7 +288,7 @@ static enum assay_status read_function(struct reader *r, const Onnx__FunctionPro
   TRY(refuse_overload(r, &p->base, FUNCTION_OVERLOAD, &at));
   TRY(read_opsets(r, p->opset_import, p->n_opset_import, at.path, &f->opsets, &f->n_opsets));
   TRY(read_formals(r, p, &at, f));
-  build_start(&b, r->arena, &f->body);
+  onnx_build_start(&b, r->arena, &f->body);
   for (size_t k = 0; k < p->n_input; k++)
     TRY(build_input(&b, p->input[k], strlen(p->input[k]), &untyped, &at, &index, r->err));
   for (size_t k = 0; k < p->n_output; k++)

@@ -103,7 +103,7 @@ enum assay_status name_table_add(struct name_table *t, struct arena *a, const ch
   return ASSAY_OK;
 }
 
-void build_start(struct graph_builder *b, struct arena *arena, struct graph *graph) {
+void onnx_build_start(struct graph_builder *b, struct arena *arena, struct graph *graph) {
   *b = (struct graph_builder){.arena = arena, .graph = graph};
 }
 
@@ -241,7 +241,7 @@ void build_produced(struct graph_builder *b, const struct node *n) {
       b->graph->values[n->outputs[i]].producer = (int)(n - b->graph->nodes);
 }
 
-enum assay_status build_finish(struct graph_builder *b, struct assay_error *err) {
+enum assay_status onnx_build_finish(struct graph_builder *b, struct assay_error *err) {
   struct graph *g = b->graph;
   int kept = 0;
   for (int i = 0; i < g->n_inputs; i++) // here and not in build_constant, so that many of them cost no more

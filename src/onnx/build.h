@@ -62,7 +62,7 @@ struct graph_builder {
   size_t cap_values, cap_defined, cap_nodes, cap_inputs, cap_outputs;
 };
 
-void build_start(struct graph_builder *b, struct arena *arena, struct graph *graph);
+void onnx_build_start(struct graph_builder *b, struct arena *arena, struct graph *graph);
 
 // The value of this name, made when it is new.
 enum assay_status build_value(struct graph_builder *b, const char *name, size_t len, const struct source_location *at,
@@ -76,19 +76,19 @@ enum assay_status build_define(struct graph_builder *b, const char *name, size_t
 // Adds what a declaration says to what is known of the value; contradictions are errors.
 enum assay_status build_declare(struct graph_builder *b, int index, const struct value_type *type,
                                 const struct source_location *at, struct assay_error *err);
-// A constant. build_finish drops an input of the same name (ONNX calls the initializer its default).
+// A constant. onnx_build_finish drops an input of the same name (ONNX calls the initializer its default).
 enum assay_status build_constant(struct graph_builder *b, int index, const struct tensor *t,
                                  const struct source_location *at, struct assay_error *err);
 enum assay_status build_input(struct graph_builder *b, const char *name, size_t len, const struct value_type *type,
                               const struct source_location *at, int *index, struct assay_error *err);
-// Outputs may be named before they are defined; build_finish checks.
+// Outputs may be named before they are defined; onnx_build_finish checks.
 enum assay_status build_output(struct graph_builder *b, const char *name, size_t len, const struct value_type *type,
                                const struct source_location *at, struct assay_error *err);
 // A zeroed node at the end of the graph.
 enum assay_status build_node(struct graph_builder *b, struct node **out, struct assay_error *err);
 // Notes that the node (the graph's last one) makes its outputs.
 void build_produced(struct graph_builder *b, const struct node *n);
-enum assay_status build_finish(struct graph_builder *b, struct assay_error *err);
+enum assay_status onnx_build_finish(struct graph_builder *b, struct assay_error *err);
 
 // "" for "ai.onnx", the domain otherwise.
 const char *build_domain(const char *domain);

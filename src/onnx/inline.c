@@ -399,7 +399,7 @@ enum assay_status graph_inline(struct model *m, struct assay_error *err) {
   struct inliner in = {.model = m, .err = err ? err : &own};
   struct frame top = {.graph = &m->graph, .opsets = m->opsets, .n_opsets = m->n_opsets};
   memset(&m->flat, 0, sizeof m->flat);
-  build_start(&in.flat, &m->arena, &m->flat);
+  onnx_build_start(&in.flat, &m->arena, &m->flat);
   TRY(copy_values(&in));
   TRY(index_functions(&in));
   TRY(expand(&in, &top));

@@ -203,7 +203,7 @@ static enum assay_status parse_nodes(struct parser *p, struct graph_builder *b) 
   while (!text_is(p, '}'))
     TRY(parse_node(p, b));
   TRY(text_advance(p));
-  return build_finish(b, p->err);
+  return onnx_build_finish(b, p->err);
 }
 
 struct declaration {
@@ -273,7 +273,7 @@ static enum assay_status parse_list(struct parser *p, struct graph_builder *b, e
 // Everything of a graph or function from its inputs on.
 static enum assay_status parse_body(struct parser *p, struct graph *g, bool typed) {
   struct graph_builder b;
-  build_start(&b, &p->model->arena, g);
+  onnx_build_start(&b, &p->model->arena, g);
   TRY(parse_list(p, &b, LIST_INPUTS, typed));
   if (p->token.kind != TOKEN_ARROW)
     return text_expected(p, "'=>' between inputs and outputs");
