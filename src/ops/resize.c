@@ -8,7 +8,7 @@
 #include "ops/indices.h"
 #include "ops/strided.h"
 
-enum { GRAIN_ELEMENTS = 1 << 13 };
+enum { GRAIN_ELEMENTS = 1 << 13, MAX_RADIUS = 1 << 20 };
 
 enum coordinates {
   HALF_PIXEL,
@@ -83,6 +83,11 @@ static bool given(const struct op_infer *c, int i) {
   return op_has(c, i) && shape_count(&c->in[i]->shape) > 0;
 }
 
+// A scaled extent, kept within what an integer holds; the output's shape is checked later.
+static int64_t extent(double scaled) {
+  return (int64_t)fmin(floor(scaled), 2.0 * (double)SHAPE_MAX_ELEMENTS);
+}
+
 // One scale for all axes, the largest that does not exceed (or the smallest that reaches) the sizes asked for.
 static void keep_aspect(const struct node *node, struct resize *r, const int *axes, int n) {
   const char *policy = node_string(node, "keep_aspect_ratio_policy", "stretch");
@@ -95,7 +100,7 @@ static void keep_aspect(const struct node *node, struct resize *r, const int *ax
   for (int i = 0; i < n; i++) {
     struct axis *a = &r->axes[axes[i]];
     a->scale = scale;
-    a->out = (int64_t)floor(scale * (double)a->in + 0.5);
+    a->out = extent(scale * (double)a->in + 0.5);
   }
 }
 
@@ -113,10 +118,10 @@ static enum assay_status read_axes(const struct op_infer *c, struct resize *r, c
     return op_invalid(c->node, err, "%lld scales or sizes for %d axes", (long long)shape_count(&from->shape), n);
   for (int i = 0; i < n; i++) {
     struct axis *a = &r->axes[axes[i]];
-    a->out = by_size ? from->i64[i] : (int64_t)floor((double)a->in * from->f64[i]);
-    a->scale = by_size ? (double)a->out / (double)a->in : from->f64[i];
+    a->scale = by_size ? (double)from->i64[i] / (double)a->in : from->f64[i];
     if (!(a->scale > 0) || a->scale > (double)SHAPE_MAX_ELEMENTS)
       return op_invalid(c->node, err, "the scale of axis %d is %g", axes[i], a->scale);
+    a->out = by_size ? from->i64[i] : extent((double)a->in * a->scale);
     if (!is_legacy(c->node) && given(c, roi) && c->in[roi]->bits && shape_count(&c->in[roi]->shape) == 2 * n) {
       a->roi_start = c->in[roi]->f64[i];
       a->roi_end = c->in[roi]->f64[i + n];
@@ -229,7 +234,10 @@ struct table {
 static enum assay_status make_table(const struct resize *r, const struct axis *a, const struct op_eval *c, int d,
                                     struct table *t, struct assay_error *err) {
   double stretch = r->antialias && a->scale < 1 ? a->scale : 1;
-  int radius = (int)ceil((r->mode == LINEAR ? 1 : 2) / stretch);
+  double reach = ceil((r->mode == LINEAR ? 1 : 2) / stretch);
+  if (reach > MAX_RADIUS)
+    return op_unsupported(c->node, err, "axis %d shrinks by more than %d", d, MAX_RADIUS / 2);
+  int radius = (int)reach;
   *t = (struct table){.taps = 2 * radius};
   t->index = arena_calloc(c->scratch, (size_t)(a->out * t->taps) + 1, sizeof *t->index);
   t->weight = arena_calloc(c->scratch, (size_t)(a->out * t->taps) + 1, sizeof *t->weight);

@@ -582,6 +582,41 @@ static void test_shapes_and_ranges(void **state) {
   call_fails(&c, 1, ASSAY_ERR_INVALID, "delta");
 }
 
+static void resize(const char *mode, const char *how, const char *shape, const double *scales, const char *want_shape,
+                   const double *want) {
+  struct call c;
+  call_begin(&c, "Resize", 19);
+  call_attr_string(&c, "mode", mode);
+  call_attr_string(&c, "coordinate_transformation_mode", how);
+  call_f(&c, shape, D(1, 2, 3, 4));
+  call_none(&c);
+  call_f(&c, "2", scales);
+  call_run(&c, 1);
+  call_check_f(&c, 0, want_shape, want);
+  call_end(&c);
+}
+
+static void test_resize(void **state) {
+  (void)state;
+  resize("nearest", "asymmetric", "2,2", D(1, 2), "2,4", D(1, 1, 2, 2, 3, 3, 4, 4));
+  resize("nearest", "half_pixel", "1,4", D(1, 0.5), "1,2", D(1, 3)); // 0.5 and 2.5 go down
+  resize("linear", "half_pixel", "1,4", D(1, 0.5), "1,2", D(1.5, 3.5));
+  resize("linear", "align_corners", "1,4", D(1, 1.75), "1,7", D(1, 1.5, 2, 2.5, 3, 3.5, 4));
+  resize("linear", "half_pixel", "2,2", D(2, 1), "4,2", D(1, 2, 1.5, 2.5, 2.5, 3.5, 3, 4));
+  resize("cubic", "align_corners", "1,4", D(1, 1), "1,4", D(1, 2, 3, 4));
+  struct call c;
+  call_begin(&c, "Resize", 19);
+  call_f(&c, "2,2", count6);
+  call_none(&c);
+  call_f(&c, "2", D(1e12, 1e12));
+  call_fails(&c, 1, ASSAY_ERR_LIMIT, "2^40");
+  call_begin(&c, "Resize", 19);
+  call_f(&c, "2,2", count6);
+  call_none(&c);
+  call_f(&c, "2", D(NAN, 1));
+  call_fails(&c, 1, ASSAY_ERR_INVALID, "scale of axis 0");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_transpose),
@@ -593,6 +628,7 @@ int main(void) {
       cmocka_unit_test(test_pad),
       cmocka_unit_test(test_trilu_and_reverse),
       cmocka_unit_test(test_depth_to_space),
+      cmocka_unit_test(test_resize),
       cmocka_unit_test(test_gather),
       cmocka_unit_test(test_data_dependent),
       cmocka_unit_test(test_scatter),
