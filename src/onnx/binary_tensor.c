@@ -61,23 +61,24 @@ static enum assay_status narrow_uint32(const Onnx__TensorProto *p, unsigned char
 struct typed_list {
   const char *name;
   size_t n;
-  const void *data; // NULL: the elements need narrowing
+  const void *data;
+  bool wide; // its elements are wider than the type's and need narrowing
 };
 
 static struct typed_list typed_list(const Onnx__TensorProto *p, enum dtype t) {
   switch (t) {
   case DTYPE_FLOAT:
-    return (struct typed_list){"float_data", p->n_float_data, p->float_data};
+    return (struct typed_list){"float_data", p->n_float_data, p->float_data, false};
   case DTYPE_DOUBLE:
-    return (struct typed_list){"double_data", p->n_double_data, p->double_data};
+    return (struct typed_list){"double_data", p->n_double_data, p->double_data, false};
   case DTYPE_INT64:
-    return (struct typed_list){"int64_data", p->n_int64_data, p->int64_data};
+    return (struct typed_list){"int64_data", p->n_int64_data, p->int64_data, false};
   case DTYPE_UINT64:
-    return (struct typed_list){"uint64_data", p->n_uint64_data, p->uint64_data};
+    return (struct typed_list){"uint64_data", p->n_uint64_data, p->uint64_data, false};
   case DTYPE_UINT32:
-    return (struct typed_list){"uint64_data", p->n_uint64_data, NULL};
+    return (struct typed_list){"uint64_data", p->n_uint64_data, p->uint64_data, true};
   default:
-    return (struct typed_list){"int32_data", p->n_int32_data, NULL};
+    return (struct typed_list){"int32_data", p->n_int32_data, p->int32_data, true};
   }
 }
 
@@ -103,7 +104,7 @@ static enum assay_status tensor_data(struct arena *a, const Onnx__TensorProto *p
   if (!data)
     return err ? err->status : ASSAY_ERR_NOMEM;
   *out = data;
-  if (raw || list.data) {
+  if (raw || !list.wide) {
     if (count)
       memcpy(data, raw ? p->raw_data.data : list.data, count * unit);
     return ASSAY_OK;
