@@ -2,8 +2,8 @@
 // assay: task kernelbench/1/56
 // assay: expect pass
 // assay: twin SWAPPED_KERNEL expect wrong_value|out_of_bounds -- reads the kernel as 7 x 5
-// assay: twin SWAPPED_CHANNELS expect wrong_value|out_of_bounds -- takes the weight's first dimension for the input's
-// channels assay: twin BF16_WEIGHTS expect low_precision -- rounds the weights to bfloat16
+// assay: twin SWAPPED_CHANNELS expect wrong_value|out_of_bounds -- reads the weights as [in][out]
+// assay: twin BF16_WEIGHTS expect low_precision -- rounds the weights to bfloat16
 #include <assay/candidate.h>
 #include <string.h>
 

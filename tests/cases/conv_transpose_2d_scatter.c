@@ -1,10 +1,10 @@
 // Transposed convolution 2D, 3 x 3: every input pixel adds a scaled kernel to the output.
 // assay: task kernelbench/1/57
 // assay: expect pass
-// assay: twin NO_CLEAR expect wrong_class|wrong_value -- adds to whatever the output holds
+// assay: twin NO_CLEAR expect unwritten -- adds to whatever the output holds
 // assay: twin FLIPPED expect wrong_value -- turns the kernel round: an ordinary convolution with full padding
-// assay: twin SWAPPED_CHANNELS expect wrong_value|out_of_bounds -- reads weights as [out][in], as convolutions have
-// them assay: twin OVERWRITES expect wrong_value -- stores where it should add
+// assay: twin SWAPPED_CHANNELS expect wrong_value|out_of_bounds -- reads the weights as [out][in]
+// assay: twin OVERWRITES expect wrong_value -- stores where it should add
 #include <assay/candidate.h>
 #include <string.h>
 

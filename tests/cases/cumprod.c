@@ -5,8 +5,7 @@
 // assay: twin EXCLUSIVE expect wrong_value -- y[j] leaves x[j] itself out
 // assay: twin BF16_PRODUCT expect low_precision|wrong_value -- the running product in bfloat16
 // assay: twin THROUGH_LOG expect wrong_class|wrong_value|low_precision -- exp of the sum of logarithms
-// assay: twin ZERO_TAIL expect wrong_value -- zeros after 64 columns, where products of numbers from [0, 1) have
-// vanished
+// assay: twin ZERO_TAIL expect wrong_value -- zeros after 64 columns, where products from [0, 1) have vanished
 #include <assay/candidate.h>
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 // assay: task kernelbench/1/40
 // assay: expect pass
 // assay: twin ONE_PASS expect wrong_value|wrong_class|low_precision -- variance as E[x^2] - E[x]^2
-// assay: twin ODD_HALF expect wrong_value|wrong_class -- halves of odd length lose their last element
+// assay: twin ODD_HALF expect low_precision|wrong_value -- halves of odd length lose their last element
 // assay: twin BF16_RESULT expect low_precision -- rounds the result to bfloat16
 #include <assay/candidate.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 // assay: expect pass
 // assay: twin ROUND_DOWN expect wrong_value -- handles columns in whole groups of 8; the rest keep their first term
 // assay: twin SAME_ROW expect wrong_value -- reads row 0 of a for every row
-// assay: twin INT8_INDEX expect wrong_value -- counts k in 8 bits, as 32 bits wrap on bigger tensors
+// assay: twin INDEX7 expect wrong_value -- keeps k in 7 bits, which overflow as 32 bits do on bigger tensors
 #include <assay/candidate.h>
 
 static void rows(void *arg, int64_t begin, int64_t end) {
@@ -21,8 +21,8 @@ static void rows(void *arg, int64_t begin, int64_t end) {
     float *out = y + i * n;
     for (int64_t j = 0; j < n; j++)
       out[j] = row[0] * b[j];
-#if defined(INT8_INDEX)
-    for (uint8_t p = 1; p < (uint8_t)k; p++)
+#ifdef INDEX7
+    for (int64_t p = 1; p < (k & 127); p++)
 #else
     for (int64_t p = 1; p < k; p++)
 #endif

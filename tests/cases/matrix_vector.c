@@ -3,7 +3,7 @@
 // assay: expect pass
 // assay: twin DROP_LAST expect wrong_value -- forgets the last term
 // assay: twin SAMPLED expect wrong_value -- reads every 8th element of the matrix and scales up
-// assay: twin FP16_VECTOR expect low_precision -- keeps the vector in half precision
+// assay: twin FP16_VECTOR expect low_precision|wrong_value -- keeps the vector in half precision
 // assay: twin CONSTANT expect wrong_value -- k / 4, the expected value for inputs from [0, 1)
 #include <assay/candidate.h>
 #include <math.h>

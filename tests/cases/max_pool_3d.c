@@ -3,7 +3,7 @@
 // assay: expect pass
 // assay: twin STRIDE_3 expect wrong_value|wrong_class -- stride 3
 // assay: twin ZERO_PADDING expect wrong_value -- pads with 0, which wins over negative elements
-// assay: twin FLAT_WINDOW expect wrong_value -- no taps in depth
+// assay: twin FLAT_WINDOW expect wrong_class -- no taps in depth
 // assay: twin AVERAGE expect wrong_value -- the mean of the window
 #include <assay/candidate.h>
 #include <math.h>

@@ -2,9 +2,9 @@
 // About three times as fast as softmax_three_sweeps.c on one thread.
 // assay: task kernelbench/1/23
 // assay: expect pass
-// assay: twin FAST_EXP expect wrong_value -- Schraudolph's trick: builds e^x from the bits of an integer, 3 % off
+// assay: twin FAST_EXP expect low_precision|wrong_value -- e^x from the bits of an integer (Schraudolph), 3 % off
 // assay: twin SHORT_SERIES expect low_precision|wrong_value -- a polynomial of degree 3
-// assay: twin NO_CLAMP expect wrong_value|wrong_class -- builds exponents out of range for very negative x
+// assay: twin NO_CLAMP expect wrong_value|wrong_class -- exponents out of range for very negative x
 // assay: twin HARD_CODED expect unwritten|out_of_bounds|crashed -- always 1024 columns
 #include <assay/candidate.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 // assay: twin DROP_LAST expect wrong_value -- forgets the last term
 // assay: twin MEAN expect wrong_value -- divides by the number of terms
 // assay: twin FIRST_BATCH expect wrong_value -- repeats the sums of the first batch
-// assay: twin BF16_SUM expect low_precision -- keeps the running sum in bfloat16
+// assay: twin BF16_SUM expect low_precision|wrong_value -- keeps the running sum in bfloat16
 #include <assay/candidate.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // Hyperbolic tangent.
 // assay: task kernelbench/1/22
 // assay: expect pass
-// assay: twin EXP_FORM expect wrong_class -- (e^2x - 1) / (e^2x + 1): Inf / Inf for large x, and cancellation near 0
+// assay: twin EXP_FORM expect wrong_class|wrong_value -- (e^2x - 1) / (e^2x + 1): Inf / Inf for large x, cancels near 0
 // assay: twin PADE expect wrong_value -- x (27 + x^2) / (27 + 9 x^2), good to two digits near 0 only
 // assay: twin CLAMP expect wrong_value -- hard tanh: x clamped to [-1, 1]
 #include <assay/candidate.h>
