@@ -29,6 +29,7 @@ static const struct op_family *const families[] = {
     &ops_scan_family,
     &ops_arg_family,
     &ops_loss_family,
+    &ops_attention_family,
 };
 // clang-format on
 
