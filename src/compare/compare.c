@@ -36,7 +36,7 @@ struct layout {
 };
 
 struct partial {
-  int64_t n, n_nan, n_inf, n_poison, n_exact, n_over, n_not_close, n_groups, n_rows;
+  int64_t n, n_nan, n_inf, n_poison, n_exact, n_over, n_not_close, n_not_loose, n_groups, n_rows;
   int64_t first_over, last_over;
   double max_abs, max_rel, z_max, sum_z2, sum_z, sum_z_outward;
   double row2, column2, tile2; // largest mean squares
@@ -159,6 +159,7 @@ static void take(const struct scorer *s, struct partial *p, const struct segment
     double distance = g->distance[i];
     p->n_exact += !!(flags & SCORE_EXACT);
     p->n_not_close += !!(flags & SCORE_NOT_CLOSE);
+    p->n_not_loose += !!(flags & SCORE_NOT_LOOSE);
     if (distance <= DBL_MAX) {
       if (distance > p->max_abs)
         p->max_abs = distance;
@@ -268,6 +269,7 @@ static void merge(struct partial *to, const struct partial *p) {
   to->n_poison += p->n_poison;
   to->n_exact += p->n_exact;
   to->n_not_close += p->n_not_close;
+  to->n_not_loose += p->n_not_loose;
   to->n_groups += p->n_groups;
   to->n_rows += p->n_rows;
   if (p->n_over) {
@@ -314,6 +316,7 @@ static void finish(const struct scorer *s, const struct partial *t, struct compa
                               .z_common_limit = COMMON_LIMIT,
                               .mean_z_signed = t->sum_z / sqrt(n),
                               .n_allclose_bad = t->n_not_close,
+                              .n_loose_bad = t->n_not_loose,
                               .n_worst = t->n_worst,
                               .first_over = t->first_over,
                               .last_over = t->last_over};

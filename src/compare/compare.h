@@ -25,6 +25,7 @@ struct compare_input {
   uint32_t poison; // if has_poison: the 32-bit pattern every 4 bytes of the output were filled with before the call
   bool has_poison;
   double rtol, atol; // of the published rule, for `allclose`
+  double loose;      // a second tolerance, rtol = atol = loose, only counted: what a laxer judge would have said
   int threads;
 };
 
@@ -64,6 +65,7 @@ struct compare_facts {
   double z_rms_limit, z_common_limit, z_group_limit; // gate C's; why they depend on the data: compare.c
   double mean_z_signed;                              // sum of signed z over sqrt(n): reported, not judged
   int64_t n_allclose_bad;                            // elements outside atol + rtol |want|
+  int64_t n_loose_bad;                               // outside loose + loose |want|
   int64_t histogram[COMPARE_HISTOGRAM]; // counts of z by power of two: [0] z = 0, [i] z < 2^(i-4), last: the rest
   int n_worst;
   struct compare_element worst[COMPARE_WORST]; // largest z first; class mismatches before all

@@ -86,11 +86,14 @@ static double half_step(const struct scorer *s, double x) {
   return x;
 }
 
-// torch.allclose: equal, or both finite and near.
-static bool is_close(const struct scorer *s, double got, double want, double distance) {
-  if (isfinite(distance))
-    return distance <= s->in->atol + s->in->rtol * fabs(want);
-  return got == want || (isinf(got) && fabs(want) >= s->overflow && (got > 0) == (want > 0));
+// torch.allclose, for both tolerances: equal, or both finite and near.
+static uint8_t closeness(const struct scorer *s, double got, double want, double distance) {
+  if (!(distance <= DBL_MAX)) {
+    bool same = got == want || (isinf(got) && fabs(want) >= s->overflow && (got > 0) == (want > 0));
+    return same ? 0 : SCORE_NOT_CLOSE | SCORE_NOT_LOOSE;
+  }
+  uint8_t flags = distance <= s->in->atol + s->in->rtol * fabs(want) ? 0 : SCORE_NOT_CLOSE;
+  return distance <= s->in->loose + s->in->loose * fabs(want) ? flags : flags | SCORE_NOT_LOOSE;
 }
 
 static void score_floats(const struct scorer *s, struct segment *g) {
@@ -99,7 +102,7 @@ static void score_floats(const struct scorer *s, struct segment *g) {
   memcpy(g->want, want, (size_t)g->n * sizeof *want);
   for (int i = 0; i < g->n; i++) {
     double w = want[i], distance = g->distance[i] = fabs(g->got[i] - w);
-    uint8_t flags = is_close(s, g->got[i], w, distance) ? 0 : SCORE_NOT_CLOSE;
+    uint8_t flags = closeness(s, g->got[i], w, distance);
     bool poisoned = g->flags[i] & SCORE_POISON;
     if (distance <= DBL_MAX) {
       double e = distance - out_at(s, w), z = 0;
@@ -138,8 +141,8 @@ static void score_integers(const struct scorer *s, struct segment *g) {
     g->flags[i] = got[i] == want ? SCORE_EXACT : poisoned ? SCORE_OVER | SCORE_POISON : SCORE_OVER;
     g->z[i] = got[i] == want ? 0 : g->got[i] < g->want[i] ? -INFINITY : INFINITY;
     double distance = g->distance[i] = unsigned64 ? fabs(g->got[i] - g->want[i]) : apart(got[i], want);
-    if (got[i] != want && !(distance <= s->in->atol + s->in->rtol * fabs(g->want[i])))
-      g->flags[i] |= SCORE_NOT_CLOSE;
+    if (got[i] != want)
+      g->flags[i] |= closeness(s, g->got[i], g->want[i], distance);
   }
 }
 

@@ -14,6 +14,7 @@ enum {
   SCORE_EXACT = 8,
   SCORE_OVER = 16,      // wrong: beyond gate B, of another class, or unwritten
   SCORE_NOT_CLOSE = 32, // outside the published tolerance
+  SCORE_NOT_LOOSE = 64, // outside the second, laxer one
 };
 
 struct scorer {

@@ -386,6 +386,10 @@ static void allclose_rule(void **state) {
   memcpy(t.got, got, sizeof got);
   struct compare_facts f = facts_of(&t);
   assert_int_equal(f.n_allclose_bad, 1);
+  t.in.loose = 0.0105; // allowed: 1.0605, 1.0605, 0.0105, 0.021
+  f = facts_of(&t);
+  assert_int_equal(f.n_allclose_bad, 1);
+  assert_int_equal(f.n_loose_bad, 2);
   trial_release(&t);
 }
 
