@@ -39,26 +39,25 @@ static enum assay_status matmul_split(const struct node *node, const struct shap
   return ASSAY_OK;
 }
 
-static enum assay_status matmul_shape(struct op_infer *c, struct assay_error *err) {
+static enum assay_status matmul_shape(struct op_infer *c, enum dtype dtype, struct assay_error *err) {
   struct matmul s;
   enum assay_status status = matmul_split(c->node, &c->in[0]->shape, &c->in[1]->shape, &s, err);
   if (status)
     return status;
-  struct shape *out = &c->out[0].shape;
-  *out = s.batch;
-  if (out->rank + 2 > SHAPE_MAX_RANK)
-    return op_invalid(c->node, err, "the result has more than %d dimensions", SHAPE_MAX_RANK);
+  int64_t dims[SHAPE_MAX_RANK + 2];
+  int rank = s.batch.rank;
+  for (int i = 0; i < rank; i++)
+    dims[i] = s.batch.dims[i];
   if (!s.a_vector)
-    out->dims[out->rank++] = s.m;
+    dims[rank++] = s.m;
   if (!s.b_vector)
-    out->dims[out->rank++] = s.n;
-  return ASSAY_OK;
+    dims[rank++] = s.n;
+  return op_output(c, 0, dtype, rank, dims, err);
 }
 
 static enum assay_status matmul_infer(struct op_infer *c, struct assay_error *err) {
   enum assay_status status = loops_need_same(c, 1, err);
-  c->out[0].dtype = c->in[0]->dtype;
-  return status ? status : matmul_shape(c, err);
+  return status ? status : matmul_shape(c, c->in[0]->dtype, err);
 }
 
 static void matmul_cost(const struct op_infer *c, struct op_cost *cost) {
@@ -209,9 +208,7 @@ static enum assay_status gemm_infer(struct op_infer *c, struct assay_error *err)
   if (op_has(c, 2) && (shape_broadcast(&c->in[2]->shape, &y, &joint, NULL) != ASSAY_OK || !shape_equal(&joint, &y)))
     return op_invalid(c->node, err, "C of shape %s does not broadcast to %s", shape_text(&c->in[2]->shape, ta),
                       shape_text(&y, tb));
-  c->out[0].dtype = c->in[0]->dtype;
-  c->out[0].shape = y;
-  return ASSAY_OK;
+  return op_output(c, 0, c->in[0]->dtype, 2, y.dims, err);
 }
 
 static void gemm_cost(const struct op_infer *c, struct op_cost *cost) {
@@ -255,7 +252,7 @@ static enum assay_status matmul_integer_infer(struct op_infer *c, struct assay_e
   for (int i = 0; i < c->n_in; i++)
     if (c->in[i] && dtype_bytes(c->in[i]->dtype) != 1)
       return op_invalid(c->node, err, "input %d must be int8 or uint8, not %s", i, dtype_name(c->in[i]->dtype));
-  enum assay_status status = matmul_shape(c, err);
+  enum assay_status status = matmul_shape(c, DTYPE_INT32, err);
   if (status)
     return status;
   struct matmul s;
@@ -266,7 +263,6 @@ static enum assay_status matmul_integer_infer(struct op_infer *c, struct assay_e
       return op_invalid(c->node, err, "the zero point (input %d) has %lld elements, not 1 or %lld", i, (long long)n,
                         (long long)want);
   }
-  c->out[0].dtype = DTYPE_INT32;
   return ASSAY_OK;
 }
 

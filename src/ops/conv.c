@@ -64,11 +64,10 @@ static enum assay_status infer(struct op_infer *c, bool transposed, struct assay
   enum assay_status status = conv_setup(c, transposed, &conv, err);
   if (status)
     return status;
-  c->out[0].dtype = c->in[0]->dtype;
-  c->out[0].shape = (struct shape){.rank = conv.window.n + 2, .dims = {conv.batch, conv.groups * conv.m}};
+  int64_t dims[SHAPE_MAX_RANK] = {conv.batch, conv.groups * conv.m};
   for (int i = 0; i < conv.window.n; i++)
-    c->out[0].shape.dims[i + 2] = conv.window.d[i].out;
-  return ASSAY_OK;
+    dims[i + 2] = conv.window.d[i].out;
+  return op_output(c, 0, c->in[0]->dtype, conv.window.n + 2, dims, err);
 }
 
 static enum assay_status eval(struct op_eval *c, bool transposed, struct assay_error *err) {

@@ -265,33 +265,34 @@ static bool side_make(const struct plan *p, const struct view *v, const struct g
   return true;
 }
 
-// Both views into one over the labels still needed. `to` is the result's array if the order of labels fits it.
-static enum assay_status combine(const struct plan *p, const struct view *a, const struct view *b, uint64_t keep,
-                                 const struct arith *arith, int threads, struct arena *scratch, double *to,
-                                 struct view *out, struct assay_error *err) {
-  struct group batch = {.count = 1}, m = {.count = 1}, n = {.count = 1}, k = {.count = 1};
-  uint64_t both = a->labels & b->labels;
+// How two views combine: labels of both that stay, of the left one, of the right one, and those that are summed over.
+struct split {
+  struct group batch, m, n, k;
+};
+
+// Labels of the output come in its order, so that the last product often has the result's layout already.
+static void split_labels(const struct plan *p, const struct view *a, const struct view *b, uint64_t keep,
+                         struct split *s) {
   int order[LABELS], n_order = 0;
-  // Labels of the output come in its order, so that the last product often has the result's layout already.
+  s->batch.count = s->m.count = s->n.count = s->k.count = 1;
   for (int i = 0; i < p->n_out; i++)
     order[n_order++] = p->out[i];
   for (int l = 0; l < LABELS; l++)
     if (!(p->out_labels >> l & 1))
       order[n_order++] = l;
   for (int i = 0; i < n_order; i++) {
-    uint64_t bit = (uint64_t)1 << order[i];
-    if (!((a->labels | b->labels) & bit))
-      continue;
-    group_add(p, !(keep & bit) ? &k : both & bit ? &batch : a->labels & bit ? &m : &n, order[i]);
+    bool in_a = a->labels >> order[i] & 1, in_b = b->labels >> order[i] & 1, stays = keep >> order[i] & 1;
+    if (in_a || in_b)
+      group_add(p, !stays ? &s->k : in_a && in_b ? &s->batch : in_a ? &s->m : &s->n, order[i]);
   }
-  struct side left, right;
-  if (!side_make(p, a, &batch, &m, &k, scratch, &left) || !side_make(p, b, &batch, &k, &n, scratch, &right))
-    return error_nomem(err, "an Einsum's operands");
-  *out = (struct view){.labels = (a->labels | b->labels) & keep};
-  const struct group *groups[] = {&batch, &m, &n};
+}
+
+// The strides of a dense result [batch][m][n], its number of elements, and whether that is the output's own layout.
+static int64_t lay_out(const struct plan *p, const struct split *s, struct view *out, bool *is_output) {
+  const struct group *groups[] = {&s->batch, &s->m, &s->n};
   int64_t step = 1;
-  bool fits = to != NULL;
   int position = p->n_out - 1;
+  *is_output = true;
   for (int g = 2; g >= 0; g--)
     for (int i = groups[g]->n - 1; i >= 0; i--) {
       int l = groups[g]->label[i];
@@ -299,22 +300,38 @@ static enum assay_status combine(const struct plan *p, const struct view *a, con
       step *= p->extent[l];
       while (position >= 0 && p->extent[p->out[position]] == 1)
         position--;
-      fits = fits && position >= 0 && p->out[position--] == l;
+      *is_output = *is_output && position >= 0 && p->out[position--] == l;
     }
-  double *c = fits ? to : arena_calloc(scratch, (size_t)step + 1, sizeof *c);
+  return step;
+}
+
+// Both views into one over the labels still needed. `to` is the output's array, taken if the layout is right; NULL
+// while operands are still to come.
+static enum assay_status combine(const struct plan *p, const struct view *a, const struct view *b, uint64_t keep,
+                                 const struct arith *arith, int threads, struct arena *scratch, double *to,
+                                 struct view *out, struct assay_error *err) {
+  struct split s = {0};
+  struct side left, right;
+  bool is_output;
+  split_labels(p, a, b, keep, &s);
+  if (!side_make(p, a, &s.batch, &s.m, &s.k, scratch, &left) || !side_make(p, b, &s.batch, &s.k, &s.n, scratch, &right))
+    return error_nomem(err, "an Einsum's operands");
+  *out = (struct view){.labels = (a->labels | b->labels) & keep};
+  int64_t count = lay_out(p, &s, out, &is_output);
+  double *c = to && is_output ? to : arena_calloc(scratch, (size_t)count + 1, sizeof *c);
   if (!c)
     return error_nomem(err, "an Einsum's intermediate result");
   out->f64 = c;
-  struct gemm_batch work = {.g = {.m = m.count,
-                                  .n = n.count,
-                                  .k = k.count,
+  struct gemm_batch work = {.g = {.m = s.m.count,
+                                  .n = s.n.count,
+                                  .k = s.k.count,
                                   .a = left.values,
                                   .a_row = left.row,
                                   .a_col = left.col,
                                   .b = right.values,
                                   .b_row = right.row,
                                   .b_col = right.col},
-                            .count = batch.count,
+                            .count = s.batch.count,
                             .a_offset = left.batch,
                             .b_offset = right.batch,
                             .c = c,

@@ -126,16 +126,11 @@ static enum assay_status pool_infer(struct op_infer *c, struct assay_error *err)
   enum assay_status status = window_read(c, NULL, &w, err);
   if (status)
     return status;
-  struct shape y = {.rank = w.n + 2, .dims = {c->in[0]->shape.dims[0], c->in[0]->shape.dims[1]}};
+  int64_t dims[SHAPE_MAX_RANK] = {c->in[0]->shape.dims[0], c->in[0]->shape.dims[1]};
   for (int i = 0; i < w.n; i++)
-    y.dims[i + 2] = w.d[i].out;
-  c->out[0].dtype = c->in[0]->dtype;
-  c->out[0].shape = y;
-  if (c->n_out > 1) {
-    c->out[1].dtype = DTYPE_INT64;
-    c->out[1].shape = y;
-  }
-  return ASSAY_OK;
+    dims[i + 2] = w.d[i].out;
+  status = op_output(c, 0, c->in[0]->dtype, w.n + 2, dims, err);
+  return status ? status : op_output(c, 1, DTYPE_INT64, w.n + 2, dims, err);
 }
 
 static enum assay_status pool_infer_float(struct op_infer *c, struct assay_error *err) {
