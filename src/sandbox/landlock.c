@@ -87,7 +87,7 @@ static int allow_policy(int ruleset, const struct sandbox_policy *p, const char 
       {builder ? builder_runs : runner_runs, run},
       {loader_reads, see},
       {builder ? builder_reads : NULL, see},
-      {p->read_paths, see},
+      {p->read_paths, builder ? run : see}, // a compiler may live outside /usr
   };
   int bad = 0;
   for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)

@@ -3,6 +3,7 @@
 #define TOOLCHAIN_TOOLCHAIN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"

@@ -1,0 +1,88 @@
+// A compiler's messages: cleaning and reading them.
+#include <string.h>
+
+#include "toolchain/cc.h"
+
+// Length of the well-formed UTF-8 sequence at s (n bytes left), 0 when there is none (Unicode 15, table 3-7).
+static size_t utf8_length(const unsigned char *s, size_t n) {
+  size_t len = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
+  if (len == 0 || len > n)
+    return 0;
+  for (size_t i = 1; i < len; i++)
+    if ((s[i] & 0xC0) != 0x80)
+      return 0;
+  if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90) ||
+      (s[0] == 0xF4 && s[1] > 0x8F))
+    return 0;
+  return len;
+}
+
+// How much of the text at s is a path's beginning to be left out: the folder and its slash.
+static size_t prefix_length(const char *s, size_t n, const char *folder) {
+  size_t len = folder ? strlen(folder) : 0;
+  while (len > 1 && folder[len - 1] == '/')
+    len--;
+  if (len < 2 || n <= len || memcmp(s, folder, len) != 0 || s[len] != '/')
+    return 0;
+  while (len < n && s[len] == '/')
+    len++;
+  return len;
+}
+
+void diagnostics_clean(const struct buf *raw, const char *folder, const char *include_dir, struct buf *out) {
+  const char *s = buf_str(raw);
+  for (size_t i = 0; i < raw->len;) {
+    size_t skip = prefix_length(s + i, raw->len - i, folder);
+    if (!skip)
+      skip = prefix_length(s + i, raw->len - i, include_dir);
+    if (skip) {
+      i += skip;
+      continue;
+    }
+    unsigned char c = (unsigned char)s[i];
+    size_t len = utf8_length((const unsigned char *)s + i, raw->len - i);
+    bool control = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7F;
+    if (len == 0 || control)
+      buf_puts(out, "?");
+    else
+      buf_append(out, s + i, len);
+    i += len ? len : 1;
+  }
+}
+
+static bool has(const char *line, size_t n, const char *phrase) {
+  return memmem(line, n, phrase, strlen(phrase));
+}
+
+enum build_outcome diagnostics_outcome(const char *text) {
+  // As gcc, clang, as and ld of Debian 12 put it.
+  static const struct {
+    const char *phrase;
+    enum build_outcome outcome;
+  } signs[] = {
+      {"CPU time limit exceeded", BUILD_TIMED_OUT},
+      {"out of memory", BUILD_HIT_LIMIT},
+      {"memory exhausted", BUILD_HIT_LIMIT},
+      {"Cannot allocate memory", BUILD_HIT_LIMIT},
+      {"File size limit exceeded", BUILD_HIT_LIMIT},
+      {"File too large", BUILD_HIT_LIMIT},
+      {"file too large", BUILD_HIT_LIMIT},
+      {"No space left on device", BUILD_HIT_LIMIT},
+      {"Killed signal terminated", BUILD_HIT_LIMIT},
+      {"bad_alloc", BUILD_HIT_LIMIT},
+      {"Resource temporarily unavailable", BUILD_HIT_LIMIT},
+  };
+  for (const char *line = text; *line;) {
+    size_t n = strcspn(line, "\n");
+    bool about_source = line[0] == ' ' || !strncmp(line, "candidate.c:", strlen("candidate.c:"));
+    for (size_t i = 0; !about_source && i < sizeof signs / sizeof *signs; i++)
+      if (has(line, n, signs[i].phrase))
+        return signs[i].outcome;
+    line += n + (line[n] == '\n');
+  }
+  return BUILD_REJECTED;
+}
+
+bool diagnostics_lack_openmp(const char *text) {
+  return strstr(text, "-lomp") || strstr(text, "cannot find omp") || strstr(text, "libomp");
+}
