@@ -39,6 +39,11 @@ double arith_sum_variance(const struct arith *a, double y, double t2, double k, 
     double u = arith_pow2(-(a->bits < 52 ? a->bits : 52));
     variance = u * u / 3 * expected / (a->block > 1 ? a->block : 1);
   }
+  if (products) {
+    // A product below the format's normal numbers rounds to its fixed grid, however small it is.
+    double quantum = ldexp(1, a->min_exponent - a->bits + 1);
+    variance += k * quantum * quantum / 12;
+  }
   if (products && a->product_bits < 53) {
     double u_in = arith_pow2(-a->product_bits);
     variance += 2 * u_in * u_in / 3 * t2;

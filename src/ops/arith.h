@@ -103,7 +103,7 @@ double noise_normal(struct noise *n);
 // The variance of the error of summing `k` terms with sum y and sum of squares t2 in this arithmetic, in random order:
 // u^2/3 * E[sum of squared partial sums] with E = y^2 k/3 + (t2 - y^2/k) k/6 for terms drawn without replacement,
 // never less than k*t2/2 (numerics.md), over `block`; plus the rounding of products' inputs, 2 u_in^2/3 * t2, when
-// `products` is true. 0 when exact.
+// `products` is true, and then the rounding of products on the grid of subnormals, k q^2/12. 0 when exact.
 double arith_sum_variance(const struct arith *a, double y, double t2, double k, bool products);
 
 // y + a normal deviate of that variance, rounded; y itself when exact or k <= 0. What an accumulation returns.

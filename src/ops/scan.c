@@ -12,23 +12,41 @@ struct scan {
   bool product, exclusive, reverse;
 };
 
-static double scan_step(const struct scan *s, struct noise *noise, double before, double x) {
-  return arith_round(s->arith, noise, s->product ? before * x : before + x);
+// What a line has come to. A running product rounds at every step: whatever the order, each factor's rounding is of the
+// size of the product. A running sum is kept exact, with its squares, and gets the error of a sum in random order at
+// every element: a sequential pass would be exact wherever the terms happen to fit, and call blocked and parallel
+// scans, whose partial sums are others, wrong there.
+struct total {
+  double value, t2, count;
+};
+
+static double scan_element(const struct scan *s, struct noise *noise, const struct total *t) {
+  return s->product ? t->value : arith_sum(s->arith, noise, t->value, t->t2, t->count, false);
+}
+
+static void scan_step(const struct scan *s, struct noise *noise, double x, struct total *t) {
+  t->value = s->product ? arith_round(s->arith, noise, t->value * x) : t->value + x;
+  t->t2 += x * x;
+  t->count++;
 }
 
 // One line of n elements, in order of memory; *total carries over from line to line.
-static void scan_line(const struct scan *s, struct noise *noise, const double *x, int64_t n, double *total, double *y) {
+static void scan_line(const struct scan *s, struct noise *noise, const double *x, int64_t n, struct total *total,
+                      double *y) {
   for (int64_t k = 0; k < n; k++) {
     int64_t i = s->reverse ? n - 1 - k : k;
-    double after = scan_step(s, noise, *total, x[i]);
-    y[i] = s->exclusive ? *total : after;
-    *total = after;
+    if (s->exclusive)
+      y[i] = scan_element(s, noise, total);
+    scan_step(s, noise, x[i], total);
+    if (!s->exclusive)
+      y[i] = scan_element(s, noise, total);
   }
 }
 
 static void scan_range(void *arg, int64_t begin, int64_t end) {
   const struct scan *s = arg;
-  double buffer[ROWS_WIDTH * ROWS_CHUNK], made[ROWS_WIDTH * ROWS_CHUNK], total[ROWS_WIDTH];
+  double buffer[ROWS_WIDTH * ROWS_CHUNK], made[ROWS_WIDTH * ROWS_CHUNK];
+  struct total total[ROWS_WIDTH];
   const double *lines[ROWS_WIDTH];
   struct noise noise[ROWS_WIDTH];
   int64_t length = s->rows.length;
@@ -37,7 +55,7 @@ static void scan_range(void *arg, int64_t begin, int64_t end) {
     int width;
     rows_tile(&s->rows, i, &row, &width);
     for (int r = 0; r < width; r++) {
-      total[r] = s->product;
+      total[r] = (struct total){.value = s->product};
       noise[r] = noise_at(s->arith->key, (uint64_t)(row + r));
     }
     for (int64_t done = 0, n; done < length; done += n) {
