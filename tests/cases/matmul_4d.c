@@ -54,7 +54,7 @@ static void groups(void *arg, int64_t begin, int64_t end) {
       (void)pb, (void)tile;
 #else
       if (rows == ROWS && cols == COLS)
-        tile(pa, pb, y, ROWS, COLS, l, k); // constant extents: unrolled and vectorised
+        tile(pa, pb, y, ROWS, COLS, l, k); // constant extents help the compiler
       else
         tile(pa, pb, y, rows, cols, l, k);
 #endif

@@ -1,5 +1,5 @@
 // Softmax over rows with an exponential of its own that the compiler can vectorise (the C library's expf cannot be).
-// About three times as fast as softmax_three_sweeps.c on one thread.
+// Several times as fast as softmax_three_sweeps.c.
 // assay: task kernelbench/1/23
 // assay: expect pass
 // assay: twin FAST_EXP expect low_precision|wrong_value -- e^x from the bits of an integer (Schraudolph), 3 % off
