@@ -16,22 +16,22 @@ struct scan {
 // size of the product. A running sum is kept exact, with its squares, and gets the error of a sum in random order at
 // every element: a sequential pass would be exact wherever the terms happen to fit, and call blocked and parallel
 // scans, whose partial sums are others, wrong there.
-struct total {
+struct running {
   double value, t2, count;
 };
 
-static double scan_element(const struct scan *s, struct noise *noise, const struct total *t) {
+static double scan_element(const struct scan *s, struct noise *noise, const struct running *t) {
   return s->product ? t->value : arith_sum(s->arith, noise, t->value, t->t2, t->count, false);
 }
 
-static void scan_step(const struct scan *s, struct noise *noise, double x, struct total *t) {
+static void scan_step(const struct scan *s, struct noise *noise, double x, struct running *t) {
   t->value = s->product ? arith_round(s->arith, noise, t->value * x) : t->value + x;
   t->t2 += x * x;
   t->count++;
 }
 
 // One line of n elements, in order of memory; *total carries over from line to line.
-static void scan_line(const struct scan *s, struct noise *noise, const double *x, int64_t n, struct total *total,
+static void scan_line(const struct scan *s, struct noise *noise, const double *x, int64_t n, struct running *total,
                       double *y) {
   for (int64_t k = 0; k < n; k++) {
     int64_t i = s->reverse ? n - 1 - k : k;
@@ -46,7 +46,7 @@ static void scan_line(const struct scan *s, struct noise *noise, const double *x
 static void scan_range(void *arg, int64_t begin, int64_t end) {
   const struct scan *s = arg;
   double buffer[ROWS_WIDTH * ROWS_CHUNK], made[ROWS_WIDTH * ROWS_CHUNK];
-  struct total total[ROWS_WIDTH];
+  struct running total[ROWS_WIDTH];
   const double *lines[ROWS_WIDTH];
   struct noise noise[ROWS_WIDTH];
   int64_t length = s->rows.length;
@@ -55,7 +55,7 @@ static void scan_range(void *arg, int64_t begin, int64_t end) {
     int width;
     rows_tile(&s->rows, i, &row, &width);
     for (int r = 0; r < width; r++) {
-      total[r] = (struct total){.value = s->product};
+      total[r] = (struct running){.value = s->product};
       noise[r] = noise_at(s->arith->key, (uint64_t)(row + r));
     }
     for (int64_t done = 0, n; done < length; done += n) {
