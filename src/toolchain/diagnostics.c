@@ -55,22 +55,24 @@ static bool has(const char *line, size_t n, const char *phrase) {
 }
 
 enum build_outcome diagnostics_outcome(const char *text) {
-  // As gcc, clang, as and ld of Debian 12 put it.
+  // As gcc, clang, as and ld put it. Longer than need be, for clang repeats lines of the source as they are.
   static const struct {
     const char *phrase;
     enum build_outcome outcome;
   } signs[] = {
-      {"CPU time limit exceeded", BUILD_TIMED_OUT},
-      {"out of memory", BUILD_HIT_LIMIT},
-      {"memory exhausted", BUILD_HIT_LIMIT},
-      {"Cannot allocate memory", BUILD_HIT_LIMIT},
-      {"File size limit exceeded", BUILD_HIT_LIMIT},
-      {"File too large", BUILD_HIT_LIMIT},
-      {"file too large", BUILD_HIT_LIMIT},
-      {"No space left on device", BUILD_HIT_LIMIT},
-      {"Killed signal terminated", BUILD_HIT_LIMIT},
-      {"bad_alloc", BUILD_HIT_LIMIT},
-      {"Resource temporarily unavailable", BUILD_HIT_LIMIT},
+      {"CPU time limit exceeded signal terminated program", BUILD_TIMED_OUT},
+      {"File size limit exceeded signal terminated program", BUILD_HIT_LIMIT},
+      {"Killed signal terminated program", BUILD_HIT_LIMIT},
+      {": out of memory allocating ", BUILD_HIT_LIMIT},
+      {"LLVM ERROR: out of memory", BUILD_HIT_LIMIT},
+      {"std::bad_alloc", BUILD_HIT_LIMIT},
+      {": memory exhausted", BUILD_HIT_LIMIT},
+      {": Cannot allocate memory", BUILD_HIT_LIMIT},
+      {": File too large", BUILD_HIT_LIMIT},
+      {": file too large", BUILD_HIT_LIMIT},
+      {": No space left on device", BUILD_HIT_LIMIT},
+      {": Resource temporarily unavailable", BUILD_HIT_LIMIT},
+      {": failed to map segment from shared object", BUILD_HIT_LIMIT},
   };
   for (const char *line = text; *line;) {
     size_t n = strcspn(line, "\n");
