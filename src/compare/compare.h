@@ -32,7 +32,7 @@ struct compare_input {
 struct compare_element {
   int64_t index;             // flat
   double got, want, allowed; // allowed: largest |got - want| that would have passed gate B
-  double z;                  // excess error over sigma; INFINITY where sigma is 0
+  double z;                  // excess error over sigma; INFINITY where integers differ
 };
 
 enum compare_hint {

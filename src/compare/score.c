@@ -17,15 +17,17 @@ void scorer_init(struct scorer *s, const struct compare_input *in) {
   if (!s->floating)
     return;
   dtype_float_format(in->dtype, &s->format);
+  s->sigma_floor = in->dtype == DTYPE_DOUBLE ? 0 : 0x1p-150; // float's range says nothing about a double's
   int exponent;
   frexp(s->format.max, &exponent); // max < 2^exponent; half a step above it rounding goes to infinity
   s->overflow = s->format.max + ldexp(1, exponent - 1 - s->format.bits);
 }
 
-// A scale that is no number excuses nothing; one that overflowed its float excuses no more than the float held.
+// A scale that is no number excuses nothing; one that overflowed its float excuses no more than the float held, and one
+// that a float stored as 0 may have been half of the float's last step, which matters among subnormals.
 static double sigma_at(const struct scorer *s, int64_t i) {
   double sigma = (double)s->in->sigma[i];
-  return !(sigma >= 0) ? 0 : sigma <= (double)FLT_MAX ? sigma : (double)FLT_MAX;
+  return !(sigma >= s->sigma_floor) ? s->sigma_floor : sigma <= (double)FLT_MAX ? sigma : (double)FLT_MAX;
 }
 
 static double out_at(const struct scorer *s, double want) {

@@ -21,7 +21,7 @@ struct scorer {
   const struct compare_input *in;
   bool floating;
   size_t bytes;
-  double z_limit;
+  double z_limit, sigma_floor;
   struct float_format format;
   double overflow;  // from here on the format rounds to infinity
   bool no_infinity; // overflow makes a NaN (float8e4m3fn)
@@ -33,7 +33,7 @@ struct segment {
   int n;
   double got[SCORE_SEGMENT], want[SCORE_SEGMENT];
   double distance[SCORE_SEGMENT]; // |got - want|; not finite where one of them is not
-  double z[SCORE_SEGMENT];        // with the sign of got - want; infinite where sigma is 0 or the class differs
+  double z[SCORE_SEGMENT];        // with the sign of got - want; infinite where integers or classes differ
   uint8_t flags[SCORE_SEGMENT];
 };
 

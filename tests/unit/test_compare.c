@@ -148,7 +148,7 @@ static void one_wrong_element(void **state) {
     t.sigma[i] = 0;
   t.got[4567] = nextafterf(1, 2);
   f = facts_of(&t);
-  assert_true(isinf(f.z_max) && isinf(f.z_rms));
+  assert_true(f.z_max > 1e30 && f.z_rms > 1e30);
   assert_int_equal(contract(&f), COMPARE_WRONG_VALUE);
   // A scale that is NaN excuses nothing either, and an infinite one not everything.
   t.sigma[4567] = NAN;
