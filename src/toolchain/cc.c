@@ -239,8 +239,6 @@ static enum build_outcome outcome_of(const struct build *b, const char *diagnost
     return BUILD_TIMED_OUT;
   if (b->end.exited && b->end.code == 0)
     return lstat(b->library, &st) == 0 && S_ISREG(st.st_mode) ? BUILD_OK : BUILD_REJECTED;
-  if (b->end.cpu_ns >= b->policy.cpu_seconds * 1000000000)
-    return BUILD_TIMED_OUT;
   // The driver itself was ended: nothing but a limit does that (a crash of the compiler is the source's doing).
   if (b->end.signal == SIGKILL || b->end.signal == SIGXFSZ)
     return BUILD_HIT_LIMIT;
