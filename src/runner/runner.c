@@ -359,8 +359,14 @@ enum assay_status runner_bind(struct runner *r, int n_in, const struct runner_te
     goto out;
   if (!answered || !freeze(r))
     finish(r, late, false, report);
-  else if (word == runner_word(r->number, STEP_NOT_BOUND))
-    status = error_set(err, ASSAY_ERR_NOMEM, "the runner cannot map the task's buffers; use a smaller workload");
+  else if (word == runner_word(r->number, STEP_NOT_BOUND)) {
+    // The limit leaves room for the buffers, so the candidate has filled it. (Or it forged the answer.)
+    struct sandbox_end end;
+    sandbox_kill(&r->child, &end);
+    r->alive = false;
+    report->event = RUNNER_OUT_OF_MEMORY;
+    snprintf(report->detail, sizeof report->detail, "kept so much memory that the next call's buffers did not fit");
+  }
 out:
   base_free(m);
   return status;
