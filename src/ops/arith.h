@@ -106,7 +106,7 @@ double noise_normal(struct noise *n);
 // `products` is true, and then the rounding of products on the grid of subnormals, k q^2/12. 0 when exact.
 double arith_sum_variance(const struct arith *a, double y, double t2, double k, bool products);
 
-// y + a normal deviate of that variance, rounded; y itself when exact or k <= 0. What an accumulation returns.
+// y + a nearly normal deviate of that variance, rounded; y itself when exact or k <= 0. What an accumulation returns.
 double arith_sum(const struct arith *a, struct noise *n, double y, double t2, double k, bool products);
 
 #endif
