@@ -8,8 +8,8 @@
 #include "ops/op.h"
 
 // Expansion can be exponential in the size of the file (f calls g twice, g calls h twice, ...) without making a single
-// node, so the work itself is limited, not only its result.
-enum { MAX_WORK = 1 << 26 };
+// node, so the work itself is limited, not only its result: about one unit for each value, and some for each call.
+enum { MAX_WORK = 1 << 23, CALL_WORK = 16 };
 
 enum { UNMAPPED = -2 }; // no flat value yet; -1 is an input that the caller left out
 
@@ -347,7 +347,7 @@ static enum assay_status expand_call(struct inliner *in, const struct frame *fra
   enum assay_status status = ASSAY_OK;
   int *outputs = NULL;
   TRY(check_call(in, frame, n, f));
-  TRY(spend(in, (int64_t)f->body.n_values + n->n_inputs + n->n_outputs + 1, &n->at));
+  TRY(spend(in, (int64_t)f->body.n_values + n->n_inputs + n->n_outputs + CALL_WORK, &n->at));
   TRY(bind_attrs(in, frame, n, f, &call));
   call.map = base_calloc((size_t)f->body.n_values + 1, sizeof *call.map);
   outputs = base_calloc((size_t)n->n_outputs + 1, sizeof *outputs);

@@ -31,6 +31,9 @@ enum assay_status text_name(struct parser *p, const char *what, bool optional, c
 enum assay_status text_word(struct parser *p, const char *what, const char **out);
 enum assay_status text_int(struct parser *p, const char *what, int64_t *out);
 
+// text_graph.c: everything of a graph (typed) or function from its inputs on.
+enum assay_status text_body(struct parser *p, struct graph *g, bool typed);
+
 // text_value.c
 bool text_at_type(const struct parser *p); // an unquoted word that names a type
 enum assay_status text_type(struct parser *p, struct value_type *out);
