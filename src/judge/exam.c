@@ -30,12 +30,35 @@ static enum assay_status add_layout(struct session *s, const struct workload *w,
   return status;
 }
 
-// The exam: the declared distribution at the timed workload first, then every ragged shape, then each probe at a
-// ragged shape chosen by the seed, then the timed workload again, because state kept from other shapes shows there.
+static int64_t layout_elements(const struct layout *l) {
+  int64_t n = 0;
+  for (int i = 0; i < l->n_in; i++)
+    n += shape_count(&l->in[i].shape);
+  return n;
+}
+
+// Asks under one probe at two ragged shapes: the largest, where there is most to see, and another that the seed
+// chooses.
+static enum assay_status add_probe(struct session *s, enum probe probe, struct assay_error *err) {
+  int ragged = s->n_layouts - 1, largest = 1;
+  if (ragged < 1 || !(s->task.probes & 1u << probe))
+    return ASSAY_OK;
+  for (int i = 2; i <= ragged; i++)
+    if (layout_elements(&s->layouts[i]) > layout_elements(&s->layouts[largest]))
+      largest = i;
+  enum assay_status status = add_question(s, &s->layouts[largest], probe, err);
+  uint64_t pick = rng_derive(rng_derive(s->v->seed, STREAM_PROBE_SHAPES), (uint64_t)probe);
+  int other = 1 + (int)(pick % (uint64_t)ragged);
+  if (!status && other != largest)
+    status = add_question(s, &s->layouts[other], probe, err);
+  return status;
+}
+
+// The exam: the declared distribution at the timed workload first, then every ragged shape, then the probes, then the
+// timed workload again, because state kept from other shapes shows there.
 enum assay_status session_make_exam(struct session *s, struct assay_error *err) {
   enum assay_status status = add_layout(s, &s->workload, err);
-  int last = s->o->declared_checks - 1;
-  for (int i = 0; i < last && !status; i++)
+  for (int i = 1; i < s->o->declared_checks && !status; i++)
     status = add_question(s, &s->layouts[0], PROBE_DECLARED, err);
   for (int i = 0; i < s->task.n_workloads && s->o->probes && s->n_layouts < MAX_LAYOUTS && !status; i++) {
     if (strncmp(s->task.workloads[i].name, "ragged", 6) != 0)
@@ -44,11 +67,8 @@ enum assay_status session_make_exam(struct session *s, struct assay_error *err) 
     if (!status)
       status = add_question(s, &s->layouts[s->n_layouts - 1], PROBE_DECLARED, err);
   }
-  for (int p = PROBE_DECLARED + 1; p < PROBE_COUNT && s->n_layouts > 1 && !status; p++) {
-    uint64_t pick = rng_derive(rng_derive(s->v->seed, STREAM_PROBE_SHAPES), (uint64_t)p);
-    if (s->task.probes & 1u << p)
-      status = add_question(s, &s->layouts[1 + pick % (uint64_t)(s->n_layouts - 1)], (enum probe)p, err);
-  }
+  for (int p = PROBE_DECLARED + 1; p < PROBE_COUNT && !status; p++)
+    status = add_probe(s, (enum probe)p, err);
   if (!status)
     status = add_question(s, &s->layouts[0], PROBE_DECLARED, err);
   return status;
