@@ -6,13 +6,28 @@
 #include "base/clock.h"
 #include "judge/session.h"
 
+static int64_t layout_elements(const struct layout *l) {
+  int64_t n = 0;
+  for (int i = 0; i < l->n_in; i++)
+    n += shape_count(&l->in[i].shape);
+  return n;
+}
+
+// Passes for the error scale. Large tensors have neighbours enough to pool over, and every pass costs as much as the
+// truth itself.
+static int replicas_for(const struct session *s, const struct layout *l) {
+  enum { LARGE_ELEMENTS = 1 << 22, FEW = 4 };
+  int64_t n = layout_elements(l) + l->output_bytes / 4;
+  return n > LARGE_ELEMENTS && s->o->replicas > FEW ? FEW : s->o->replicas;
+}
+
 static enum assay_status add_question(struct session *s, const struct layout *l, enum probe probe,
                                       struct assay_error *err) {
   if (s->n_questions == MAX_QUESTIONS)
     return ASSAY_OK;
   uint64_t key = rng_derive(rng_derive(s->v->seed, STREAM_CHECKS), (uint64_t)s->n_questions);
   struct question *q = &s->questions[s->n_questions];
-  enum assay_status status = question_make(&s->task, l, probe, key, s->o->replicas, s->o->threads, q, err);
+  enum assay_status status = question_make(&s->task, l, probe, key, replicas_for(s, l), s->o->threads, q, err);
   if (status)
     return status;
   if (!q->answer.representable && probe != PROBE_DECLARED) {
@@ -28,13 +43,6 @@ static enum assay_status add_layout(struct session *s, const struct workload *w,
   enum assay_status status = layout_make(&s->task, w, &s->layouts[s->n_layouts], err);
   s->n_layouts += !status;
   return status;
-}
-
-static int64_t layout_elements(const struct layout *l) {
-  int64_t n = 0;
-  for (int i = 0; i < l->n_in; i++)
-    n += shape_count(&l->in[i].shape);
-  return n;
 }
 
 // Asks under one probe at two ragged shapes: the largest, where there is most to see, and another that the seed
