@@ -5,6 +5,7 @@
 
 #include "onnx/binary.h"
 
+// Paths are cut at 2 kB: they are for people, and names inside them may be long.
 enum assay_status binary_place(struct arena *a, struct source_location *out, struct assay_error *err, const char *fmt,
                                ...) {
   char text[2 * ASSAY_ERROR_MESSAGE_BYTES];
@@ -20,6 +21,8 @@ enum assay_status binary_place(struct arena *a, struct source_location *out, str
   return ASSAY_OK;
 }
 
+// One more element than asked for, so that an empty list still has an address: NULL would mean "not a list of
+// floats" to readers that look at the pointer.
 static enum assay_status read_floats(struct arena *a, const float *from, size_t n, struct attr *out,
                                      struct assay_error *err) {
   double *to = build_alloc(a, n + 1, sizeof *to, "an attribute", err);
@@ -44,6 +47,7 @@ static enum assay_status read_ints(struct arena *a, const int64_t *from, size_t 
   return ASSAY_OK;
 }
 
+// Strings are bytes in ONNX; a NUL inside one would cut it short here, so build_string refuses it.
 static enum assay_status read_strings(struct arena *a, const ProtobufCBinaryData *from, size_t n, struct attr *out,
                                       struct assay_error *err) {
   const char **to = build_alloc(a, n + 1, sizeof *to, "an attribute", err);
@@ -68,6 +72,7 @@ static enum assay_status read_tensor(struct arena *a, const Onnx__AttributeProto
   return binary_tensor(a, p->t, &out->at, t, err);
 }
 
+// Names the kind, because "not supported" alone does not tell the author what to rewrite.
 static enum assay_status refuse(const Onnx__AttributeProto *p, const struct source_location *at,
                                 struct assay_error *err) {
   const ProtobufCEnumValue *e =
@@ -144,6 +149,7 @@ enum assay_status binary_attrs(struct arena *a, Onnx__AttributeProto *const *p, 
   struct attr *attrs = build_alloc(a, n + 1, sizeof *attrs, "attributes", err);
   if (!attrs)
     return err->status;
+  // Quadratic in the number of attributes, which BUILD_MAX_LIST keeps small.
   for (size_t i = 0; i < n; i++) {
     if (!p[i]->name || !*p[i]->name)
       return build_error(err, ASSAY_ERR_INVALID, &at, "attribute[%zu] has no name", i);

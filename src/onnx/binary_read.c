@@ -14,10 +14,12 @@ struct reader {
   struct assay_error *err;
 };
 
+// protobuf-c leaves NULL where an optional string is missing.
 static const char *text_or(const char *s, const char *fallback) {
   return s ? s : fallback;
 }
 
+// Strings are copied to the arena: the unpacked message goes before the model does.
 static enum assay_status keep_string(struct reader *r, const char *s, const char *path, const char **out) {
   struct source_location at = {.path = path};
   *out = NULL;
@@ -26,6 +28,7 @@ static enum assay_status keep_string(struct reader *r, const char *s, const char
   return build_string(r->arena, s, strlen(s), &at, out, r->err);
 }
 
+// Missing names become "", as the specification reads them.
 static enum assay_status keep_name(struct reader *r, const char *s, const struct source_location *at,
                                    const char **out) {
   s = text_or(s, "");
@@ -35,6 +38,8 @@ static enum assay_status keep_name(struct reader *r, const char *s, const struct
   return build_string(r->arena, s, strlen(s), at, out, r->err);
 }
 
+// A dimension with neither value nor name is unknown. A negative one is refused and not taken for unknown: some old
+// exporters wrote -1 for that, others by mistake, and a wrong guess would show up far from here.
 static enum assay_status read_dims(struct reader *r, const Onnx__TensorShapeProto *p, const struct source_location *at,
                                    struct value_type *out) {
   if (p->n_dim > SHAPE_MAX_RANK)
@@ -56,6 +61,8 @@ static enum assay_status read_dims(struct reader *r, const Onnx__TensorShapeProt
   return ASSAY_OK;
 }
 
+// Anything but a dense tensor of a type that can be computed with is refused where it is declared, because the message
+// is clearer there than at the first node that meets it.
 static enum assay_status read_type(struct reader *r, const Onnx__TypeProto *p, const struct source_location *at,
                                    struct value_type *out) {
   static const struct {
@@ -89,6 +96,7 @@ static enum assay_status read_type(struct reader *r, const Onnx__TypeProto *p, c
 
 enum list_kind { LIST_INPUTS, LIST_OUTPUTS, LIST_VALUES };
 
+// The three lists of ValueInfoProto differ only in what an entry does to the value of its name.
 static enum assay_status read_values(struct reader *r, struct graph_builder *b, enum list_kind kind,
                                      Onnx__ValueInfoProto *const *p, size_t n) {
   static const char *const lists[] = {"input", "output", "value_info"};
@@ -111,6 +119,7 @@ static enum assay_status read_values(struct reader *r, struct graph_builder *b, 
   return ASSAY_OK;
 }
 
+// Tensors are made before their values, so that a damaged one is reported under its own index and not as a clash.
 static enum assay_status read_initializers(struct reader *r, struct graph_builder *b, Onnx__TensorProto *const *p,
                                            size_t n) {
   for (size_t i = 0; i < n; i++) {
@@ -130,6 +139,7 @@ static enum assay_status read_initializers(struct reader *r, struct graph_builde
   return ASSAY_OK;
 }
 
+// Inputs must be defined by now and outputs must not be: ONNX wants its nodes in an order of evaluation.
 static enum assay_status read_operands(struct reader *r, struct graph_builder *b, char *const *names, size_t n,
                                        bool outputs, const struct source_location *at, int **out, int *n_out) {
   if (n > ONNX_MAX_VALUES)
@@ -161,6 +171,7 @@ static enum assay_status refuse_overload(struct reader *r, const ProtobufCMessag
                      "overloads of functions are not supported; give the function a name of its own");
 }
 
+// The path of a node is made once and shared by all its messages; attributes extend it.
 static enum assay_status read_nodes(struct reader *r, struct graph_builder *b, Onnx__NodeProto *const *p, size_t n,
                                     const char *parent) {
   for (size_t i = 0; i < n; i++) {
@@ -198,6 +209,7 @@ static enum assay_status read_graph(struct reader *r, const Onnx__GraphProto *p)
   return read_nodes(r, &b, p->node, p->n_node, "graph");
 }
 
+// Versions are int64 in the file; nothing beyond int makes sense, and a silent cast would turn 2^32 + 1 into 1.
 static enum assay_status read_opsets(struct reader *r, Onnx__OperatorSetIdProto *const *p, size_t n, const char *path,
                                      struct opset_import **out, int *n_out) {
   struct source_location at = {.path = path};
@@ -251,6 +263,7 @@ static enum assay_status read_defaults(struct reader *r, const Onnx__FunctionPro
   return ASSAY_OK;
 }
 
+// Formal attributes come from two lists (with and without defaults) that share one name space.
 static enum assay_status read_formals(struct reader *r, const Onnx__FunctionProto *p, const struct source_location *at,
                                       struct function *f) {
   if (p->n_attribute > BUILD_MAX_LIST)
@@ -273,6 +286,7 @@ static enum assay_status read_formals(struct reader *r, const Onnx__FunctionProt
   return ASSAY_OK;
 }
 
+// Bodies are read like graphs without types; what their names mean is settled at each call (inline.c).
 static enum assay_status read_function(struct reader *r, const Onnx__FunctionProto *p, size_t i, struct function *f) {
   static const struct value_type untyped = {.dtype = DTYPE_UNDEFINED, .rank = -1};
   struct graph_builder b;
@@ -296,6 +310,7 @@ static enum assay_status read_function(struct reader *r, const Onnx__FunctionPro
   return read_nodes(r, &b, p->node, p->n_node, at.path);
 }
 
+// model_property returns the first of a key, so a second one would be ignored in silence: refuse it.
 static enum assay_status read_properties(struct reader *r, const Onnx__ModelProto *p) {
   struct model *m = r->model;
   struct name_table keys = {0};
@@ -316,6 +331,7 @@ static enum assay_status read_properties(struct reader *r, const Onnx__ModelProt
   return ASSAY_OK;
 }
 
+// Cheap checks first: a file of another IR version is better refused for that than for what its graph looks like.
 static enum assay_status read_model(struct reader *r, const Onnx__ModelProto *p) {
   static const struct source_location at = {.path = "the model"};
   struct model *m = r->model;
@@ -343,6 +359,7 @@ static enum assay_status read_model(struct reader *r, const Onnx__ModelProto *p)
   return ASSAY_OK;
 }
 
+// The unpacked message and the model exist side by side only while one is copied to the other.
 enum assay_status onnx_read_binary(const void *bytes, size_t len, const char *name, struct model *m,
                                    struct assay_error *err) {
   struct assay_error own = {0};

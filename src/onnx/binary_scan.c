@@ -28,6 +28,7 @@ struct scan {
   struct assay_error *err;
 };
 
+// Fields of a descriptor are an array, so a pointer into it is an index.
 static unsigned *field_count(struct level *l) {
   return &l->counts[l->field - l->d->fields];
 }
@@ -51,6 +52,7 @@ static enum assay_status scan_error(struct scan *s, enum assay_status status, co
   return error_set(s->err, status, "%s: %s (at byte %zu)", n ? path : "the model", message, s->pos);
 }
 
+// Little-endian groups of seven bits, the top bit saying that more follow; ten bytes hold 64 bits.
 size_t binary_varint(const uint8_t *bytes, size_t len, uint64_t *out) {
   uint64_t v = 0;
   for (size_t i = 0; i < len && i < 10; i++) {
@@ -73,6 +75,7 @@ static enum assay_status scan_varint(struct scan *s, uint64_t *out) {
 
 enum wire { WIRE_VARINT, WIRE_8_BYTES, WIRE_LENGTH, WIRE_START_GROUP, WIRE_END_GROUP, WIRE_4_BYTES };
 
+// What a field of this type must look like on the wire, unless it is packed.
 static enum wire wire_of(ProtobufCType t) {
   switch (t) {
   case PROTOBUF_C_TYPE_SFIXED32:
@@ -111,6 +114,8 @@ static enum assay_status scan_packed(struct scan *s, size_t end, enum wire wire)
   return ASSAY_OK;
 }
 
+// Strings, bytes, packed numbers and messages. Only the last are gone into, by the loop in binary_scan and not by a
+// call: this walk must not have the weakness that it guards against.
 static enum assay_status scan_length(struct scan *s, const ProtobufCFieldDescriptor *f) {
   uint64_t len;
   TRY(scan_varint(s, &len));
@@ -141,6 +146,7 @@ static enum assay_status scan_length(struct scan *s, const ProtobufCFieldDescrip
   return ASSAY_OK;
 }
 
+// Groups (wire types 3 and 4) died before ONNX was born; protobuf-c refuses them too.
 static enum assay_status scan_value(struct scan *s, enum wire wire) {
   uint64_t ignored;
   size_t fixed = wire == WIRE_8_BYTES ? 8 : 4;
@@ -160,6 +166,8 @@ static enum assay_status scan_value(struct scan *s, enum wire wire) {
   }
 }
 
+// One key and its value. Fields unknown to the schema are stepped over, as every protobuf reader does: they are how
+// newer files stay readable. Those that would change a meaning are looked for by the readers (binary_unknown).
 static enum assay_status scan_field(struct scan *s) {
   struct level *l = &s->levels[s->depth - 1];
   uint64_t key;
@@ -204,6 +212,7 @@ enum assay_status binary_scan(const ProtobufCMessageDescriptor *d, const uint8_t
   return ASSAY_OK;
 }
 
+// Counts what was ever asked for, not what is held: free() does not say sizes, and the difference is small.
 static void *memory_alloc(void *arg, size_t n) {
   struct binary_memory *mem = arg;
   if (n > mem->left_bytes) {

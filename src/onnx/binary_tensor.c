@@ -4,6 +4,7 @@
 
 #include "onnx/binary.h"
 
+// The enumeration in Debian's schema ends at bfloat16, but the field is a plain number: newer types pass through it.
 static enum assay_status tensor_dtype(const Onnx__TensorProto *p, const struct source_location *at, enum dtype *out,
                                       struct assay_error *err) {
   if (!p->has_data_type || p->data_type == 0)
@@ -15,6 +16,7 @@ static enum assay_status tensor_dtype(const Onnx__TensorProto *p, const struct s
   return ASSAY_OK;
 }
 
+// Checked before any product of extents is formed, so that nothing after it can overflow.
 static enum assay_status tensor_shape(const Onnx__TensorProto *p, const struct source_location *at, struct shape *out,
                                       struct assay_error *err) {
   struct assay_error inner = {0};
@@ -45,6 +47,7 @@ static enum assay_status narrow(const Onnx__TensorProto *p, enum dtype t, unsign
   return ASSAY_OK;
 }
 
+// uint32 travels in 64-bit numbers.
 static enum assay_status narrow_uint32(const Onnx__TensorProto *p, unsigned char *data,
                                        const struct source_location *at, struct assay_error *err) {
   for (size_t i = 0; i < p->n_uint64_data; i++) {
@@ -82,6 +85,8 @@ static struct typed_list typed_list(const Onnx__TensorProto *p, enum dtype t) {
   }
 }
 
+// Elements stand in raw_data or in the list of their type, whole and nowhere else. The memory asked for is bounded by
+// what the file holds, because the count is compared before anything is allocated.
 static enum assay_status tensor_data(struct arena *a, const Onnx__TensorProto *p, const struct tensor *t,
                                      const struct source_location *at, const void **out, struct assay_error *err) {
   char shape[SHAPE_TEXT_BYTES];

@@ -11,6 +11,7 @@ struct writer {
 };
 
 // n messages and the array of pointers to them that protobuf-c wants.
+// Items lie side by side in one allocation; protobuf-c wants pointers to them and an initialiser run on each.
 static void **make_list(struct writer *w, size_t n, size_t size, ProtobufCMessageInit init) {
   void **list = build_alloc(&w->arena, n + 1, sizeof *list, "a binary model", w->err);
   unsigned char *items = list ? build_alloc(&w->arena, n + 1, size, "a binary model", w->err) : NULL;
@@ -36,6 +37,7 @@ static char *borrow(const char *s) {
   return (char *)(uintptr_t)s;
 }
 
+// A rank of -1 is the absence of a shape, which is not the same as a shape without dimensions (a scalar).
 static Onnx__TypeProto *write_type(struct writer *w, const struct value *v) {
   Onnx__TypeProto *type = MAKE(w, Onnx__TypeProto, onnx__type_proto__init);
   Onnx__TypeProto__Tensor *tensor = MAKE(w, Onnx__TypeProto__Tensor, onnx__type_proto__tensor__init);
@@ -85,6 +87,7 @@ static enum assay_status write_values(struct writer *w, const struct graph *g, c
   return ASSAY_OK;
 }
 
+// Always raw: it is the shortest form and the only one that has every type.
 static void write_tensor(const struct tensor *t, const char *name, Onnx__TensorProto *out) {
   out->name = borrow(name);
   out->has_data_type = 1;
@@ -117,6 +120,7 @@ static enum assay_status write_constants(struct writer *w, const struct graph *g
   return ASSAY_OK;
 }
 
+// Attributes hold strings as bytes with a length.
 static enum assay_status write_strings(struct writer *w, const char *const *from, size_t n, ProtobufCBinaryData **out) {
   *out = build_alloc(&w->arena, n + 1, sizeof **out, "a binary model", w->err);
   if (!*out)
@@ -176,6 +180,7 @@ static enum assay_status write_attr(struct writer *w, const struct attr *a, Onnx
   }
 }
 
+// An operand that is left out is an empty name.
 static enum assay_status write_names(struct writer *w, const struct graph *g, const int *indices, int n, char ***out,
                                      size_t *n_out) {
   *out = build_alloc(&w->arena, (size_t)n + 1, sizeof **out, "a binary model", w->err);
@@ -187,6 +192,7 @@ static enum assay_status write_names(struct writer *w, const struct graph *g, co
   return ASSAY_OK;
 }
 
+// Empty names and the standard domain are left out, as ONNX's own helpers do.
 static enum assay_status write_nodes(struct writer *w, const struct graph *g, Onnx__NodeProto ***out, size_t *n_out) {
   *out = MAKE_LIST(w, (size_t)g->n_nodes, Onnx__NodeProto, onnx__node_proto__init);
   if (!*out)
@@ -261,6 +267,7 @@ static enum assay_status write_function(struct writer *w, const struct function 
   return write_nodes(w, &f->body, &out->node, &out->n_node);
 }
 
+// Strings that were never said stay unsaid: NULL is absent, "" is there and empty.
 static enum assay_status write_header(struct writer *w, const struct model *m, Onnx__ModelProto *out) {
   out->has_ir_version = 1;
   out->ir_version = m->ir_version;
@@ -306,6 +313,7 @@ struct sink {
   struct buf *out;
 };
 
+// Packing goes straight into the caller's buffer, without a second copy of a large model.
 static void sink_append(ProtobufCBuffer *base, size_t len, const uint8_t *data) {
   buf_append(((struct sink *)base)->out, data, len);
 }

@@ -25,6 +25,7 @@ static enum assay_status alloc_status(const struct assay_error *err) {
   return err && err->status ? err->status : ASSAY_ERR_NOMEM;
 }
 
+// Arrays double, and the old ones stay in the arena until the model goes: at most as much again as is used.
 enum assay_status build_grow(struct arena *a, void *items, size_t n, size_t *capacity, size_t size, const char *what,
                              struct assay_error *err) {
   if (n < *capacity)
@@ -72,6 +73,7 @@ static size_t name_hash(const char *s, size_t len) {
   return (size_t)(h ^ (h >> 29));
 }
 
+// Linear probing: the slot that has the key, or the free one where it would go.
 static struct name_slot *name_slot(const struct name_table *t, const char *s, size_t len) {
   size_t i = name_hash(s, len) & (t->n_slots - 1);
   while (t->slots[i].key && (strlen(t->slots[i].key) != len || memcmp(t->slots[i].key, s, len) != 0))
@@ -79,6 +81,7 @@ static struct name_slot *name_slot(const struct name_table *t, const char *s, si
   return &t->slots[i];
 }
 
+// Every name of a file is looked up at least once, in lists of any length: hence a table and no search.
 int name_table_find(const struct name_table *t, const char *s, size_t len) {
   if (!t->n_slots)
     return -1;
@@ -107,6 +110,7 @@ void onnx_build_start(struct graph_builder *b, struct arena *arena, struct graph
   *b = (struct graph_builder){.arena = arena, .graph = graph};
 }
 
+// The one place where values come into being, and where their number and the length of their names are limited.
 enum assay_status build_value(struct graph_builder *b, const char *name, size_t len, const struct source_location *at,
                               int *index, struct assay_error *err) {
   struct graph *g = b->graph;
@@ -143,6 +147,7 @@ enum assay_status build_use(struct graph_builder *b, const char *name, size_t le
                      len > 200 ? 200 : (int)len, name);
 }
 
+// Single assignment: ONNX wants each name defined once in a graph, inputs and initializers included.
 enum assay_status build_define(struct graph_builder *b, const char *name, size_t len, const struct source_location *at,
                                int *index, struct assay_error *err) {
   TRY(build_value(b, name, len, at, index, err));
@@ -157,6 +162,8 @@ enum assay_status build_define(struct graph_builder *b, const char *name, size_t
   return ASSAY_OK;
 }
 
+// A value may be declared several times (as output and as intermediate, as input and initializer). The sum of what
+// the declarations say counts; the first symbol given for a dimension wins, since two names for one extent are fine.
 enum assay_status build_declare(struct graph_builder *b, int index, const struct value_type *type,
                                 const struct source_location *at, struct assay_error *err) {
   struct value *v = &b->graph->values[index];
@@ -225,6 +232,7 @@ enum assay_status build_output(struct graph_builder *b, const char *name, size_t
   return ASSAY_OK;
 }
 
+// Nodes move when the array grows: pointers to them hold until the next call only.
 enum assay_status build_node(struct graph_builder *b, struct node **out, struct assay_error *err) {
   struct graph *g = b->graph;
   if (g->n_nodes >= ONNX_MAX_NODES)

@@ -36,6 +36,7 @@ struct frame {
 
 static enum assay_status expand(struct inliner *in, const struct frame *frame);
 
+// Called before the work is done, wherever the amount depends on the file.
 static enum assay_status spend(struct inliner *in, int64_t work, const struct source_location *at) {
   in->work += work;
   if (in->work <= MAX_WORK)
@@ -45,6 +46,7 @@ static enum assay_status spend(struct inliner *in, int64_t work, const struct so
                      "or call each other too often");
 }
 
+// Functions are known by domain and name together.
 static const char *function_key(struct arena *a, const char *domain, const char *name) {
   return arena_printf(a, "%s:%s", domain, name);
 }
@@ -64,6 +66,8 @@ static enum assay_status index_functions(struct inliner *in) {
   return ASSAY_OK;
 }
 
+// A model-local function goes before an operator of the same name: whoever writes one means it (onnx.proto leaves the
+// choice to the reader).
 static enum assay_status find_function(struct inliner *in, const struct node *n, const struct function **out) {
   char key[2 * ONNX_MAX_NAME_BYTES + 2];
   *out = NULL;
@@ -78,6 +82,7 @@ static enum assay_status find_function(struct inliner *in, const struct node *n,
   return ASSAY_OK;
 }
 
+// Calls have few attributes; spend() has paid for the search.
 static const struct attr *find_actual(const struct frame *frame, const char *name) {
   for (int i = 0; i < frame->n_actuals; i++)
     if (strcmp(frame->actuals[i].name, name) == 0)
@@ -85,6 +90,7 @@ static const struct attr *find_actual(const struct frame *frame, const char *nam
   return NULL;
 }
 
+// References to attributes that the function does not declare are mistakes, not absent values.
 static bool is_formal(const struct function *f, const char *name) {
   for (int i = 0; i < f->n_attrs; i++)
     if (strcmp(f->attr_names[i], name) == 0)
@@ -164,6 +170,7 @@ static enum assay_status fresh_value(struct inliner *in, const struct frame *fra
   }
 }
 
+// In a function, an input that the caller left out stays left out: -1 goes down to the operator.
 static enum assay_status map_inputs(struct inliner *in, const struct frame *frame, const struct node *n, int **out) {
   int *flat = build_alloc(in->flat.arena, (size_t)n->n_inputs + 1, sizeof *flat, "a node", in->err);
   if (!flat)
@@ -179,6 +186,7 @@ static enum assay_status map_inputs(struct inliner *in, const struct frame *fram
   return ASSAY_OK;
 }
 
+// Outputs get their flat values when the node is met, so that their order follows the nodes.
 static enum assay_status map_outputs(struct inliner *in, const struct frame *frame, const struct node *n, int **out) {
   int *flat = build_alloc(in->flat.arena, (size_t)n->n_outputs + 1, sizeof *flat, "a node", in->err);
   if (!flat)
@@ -193,6 +201,7 @@ static enum assay_status map_outputs(struct inliner *in, const struct frame *fra
   return ASSAY_OK;
 }
 
+// The opset is that of whoever wrote the node: a function has imports of its own, which may differ from the model's.
 static enum assay_status find_row(struct inliner *in, const struct frame *frame, const struct node *n,
                                   const struct op_def **row, int *version) {
   const struct opset_import *o = NULL;
@@ -253,6 +262,7 @@ static enum assay_status emit_copy(struct inliner *in, int from, int to, const s
   return ASSAY_OK;
 }
 
+// Recursion is found by walking up the calls in progress; there are at most ONNX_MAX_DEPTH of them.
 static enum assay_status check_call(struct inliner *in, const struct frame *frame, const struct node *n,
                                     const struct function *f) {
   if (n->n_inputs > f->body.n_inputs || n->n_outputs > f->body.n_outputs)
@@ -319,6 +329,7 @@ static enum assay_status bind_values(struct inliner *in, const struct frame *fra
   return ASSAY_OK;
 }
 
+// Runs after the body, when every output that a node makes is in place.
 static enum assay_status copy_outputs(struct inliner *in, const struct frame *call, const struct node *n,
                                       const int *outputs) {
   for (int i = 0; i < n->n_outputs; i++) {
@@ -335,6 +346,7 @@ static enum assay_status copy_outputs(struct inliner *in, const struct frame *ca
   return ASSAY_OK;
 }
 
+// The map lives as long as the call, outside the arena: thousands of calls would otherwise leave theirs behind.
 static enum assay_status expand_call(struct inliner *in, const struct frame *frame, const struct node *n,
                                      const struct function *f) {
   struct frame call = {.parent = frame,
@@ -394,6 +406,7 @@ static enum assay_status copy_values(struct inliner *in) {
   return ASSAY_OK;
 }
 
+// The verifier has the last word: whatever was read, only a graph that it accepts is handed out.
 enum assay_status graph_inline(struct model *m, struct assay_error *err) {
   struct assay_error own = {0};
   struct inliner in = {.model = m, .err = err ? err : &own};

@@ -29,10 +29,12 @@ static bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
+// NUL is no token, so it can stand for the end.
 static char peek(const struct lexer *l, size_t ahead) {
   return l->pos + ahead < l->len ? l->text[l->pos + ahead] : '\0';
 }
 
+// Lines are counted here and in strings, the only places where a newline can be.
 static void skip_blanks(struct lexer *l) {
   bool comment = false;
   for (; l->pos < l->len; l->pos++) {
@@ -58,6 +60,7 @@ static struct source_location here(struct lexer *l) {
   return (struct source_location){.line = l->line, .column = l->column};
 }
 
+// A string may run over several lines; its place is where it begins.
 static enum assay_status lex_string(struct lexer *l, struct token *t, struct assay_error *err) {
   size_t i = l->pos + 1;
   int lines = 0;
@@ -87,6 +90,7 @@ static enum assay_status lex_string(struct lexer *l, struct token *t, struct ass
   return ASSAY_OK;
 }
 
+// A number that runs into a letter or a second point is one mistake, not two tokens: "1e", "12ab", "1.2.3".
 static enum assay_status lex_number(struct lexer *l, struct token *t, struct assay_error *err) {
   size_t from = l->pos;
   bool real = false;
@@ -132,6 +136,7 @@ static enum assay_status lex_number(struct lexer *l, struct token *t, struct ass
   return ASSAY_OK;
 }
 
+// Tokens point into the text and copy nothing; a name is copied when it turns out to be new.
 enum assay_status lex_next(struct lexer *l, struct token *out, struct assay_error *err) {
   skip_blanks(l);
   struct token t = {.kind = TOKEN_END, .start = l->text + l->pos, .at = here(l)};
@@ -171,6 +176,7 @@ enum assay_status lex_next(struct lexer *l, struct token *out, struct assay_erro
   return status;
 }
 
+// Long tokens are cut: the place says the rest.
 const char *lex_describe(const struct token *t, char *text) {
   int n = t->len > 40 ? 40 : (int)t->len;
   if (t->kind == TOKEN_END)
@@ -182,6 +188,7 @@ const char *lex_describe(const struct token *t, char *text) {
   return text;
 }
 
+// The spelling is free in case, as in C and in ONNX's own parser.
 bool lex_is_special(const struct token *t) {
   static const char *const words[] = {"inf", "infinity", "nan"};
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -195,6 +202,7 @@ static enum assay_status out_of_range(const struct token *t, const char *type, s
   return build_error(err, ASSAY_ERR_SYNTAX, &t->at, "%s does not fit in %s", lex_describe(t, text), type);
 }
 
+// strtod wants a NUL, and the text need not have one anywhere.
 static void number_text(const struct token *t, char text[MAX_NUMBER_BYTES + 1]) {
   memcpy(text, t->start, t->len);
   text[t->len] = '\0';

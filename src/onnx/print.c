@@ -7,6 +7,7 @@
 
 #include "onnx/build.h"
 
+// What the lexer reads as one token without quotes.
 static bool is_identifier(const char *s) {
   if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || *s == '_'))
     return false;
@@ -16,6 +17,7 @@ static bool is_identifier(const char *s) {
   return true;
 }
 
+// Only these two need a backslash; newlines and other bytes stand as they are.
 static void print_quoted(struct buf *out, const char *s) {
   buf_append(out, "\"", 1);
   for (; *s; s++) {
@@ -86,6 +88,7 @@ static void print_element(struct buf *out, const struct tensor *t, int64_t i) {
   }
 }
 
+// Printed whole, however large: half a tensor would not read back.
 static void print_tensor(struct buf *out, const struct tensor *t, const char *name, const char *assign) {
   buf_puts(out, dtype_name(t->dtype));
   for (int i = 0; i < t->shape.rank; i++)
@@ -105,6 +108,7 @@ static void print_tensor(struct buf *out, const struct tensor *t, const char *na
   buf_puts(out, "}");
 }
 
+// "float x" is a scalar, "float[] x" has an unknown rank, "float[?] x" one unknown dimension.
 static void print_value(struct buf *out, const struct value *v, bool typed) {
   if (typed && v->dtype != DTYPE_UNDEFINED) {
     buf_puts(out, dtype_name(v->dtype));
@@ -145,6 +149,8 @@ static void print_scalar(struct buf *out, const struct attr *a, size_t i) {
     print_quoted(out, a->strings[i]);
 }
 
+// Types are written only where the value does not show them: references and empty lists. Numbers with a point are
+// floats, so `alpha = 1.0` needs none.
 static void print_attr(struct buf *out, const struct attr *a) {
   print_name(out, a->name);
   bool list = a->type >= ATTR_FLOATS;
@@ -233,6 +239,7 @@ static enum assay_status mark_listed(const struct graph *g, struct arena *scratc
   return ASSAY_OK;
 }
 
+// Initializers and types share one list, which is left out when it would be empty.
 static void print_constants(struct buf *out, const struct graph *g, const unsigned char *listed) {
   const char *separator = "\n<\n  ";
   for (int i = 0; i < g->n_values; i++) {
@@ -279,6 +286,7 @@ static void print_string_key(struct buf *out, const char *key, const char *value
   print_quoted(out, value);
 }
 
+// One metadata entry a line: in task files they are what people edit.
 static void print_header(struct buf *out, const struct model *m) {
   buf_printf(out, "<\n  ir_version: %lld,\n  ", (long long)m->ir_version);
   print_opsets(out, m->opsets, m->n_opsets);
@@ -297,6 +305,7 @@ static void print_header(struct buf *out, const struct model *m) {
   buf_puts(out, m->n_properties ? "\n  ]\n>\n" : "\n>\n");
 }
 
+// Documentation strings and types inside functions are not kept by the readers, so there are none to print.
 static void print_function(struct buf *out, const struct function *f) {
   buf_puts(out, "\n<\n  domain: ");
   print_quoted(out, f->domain);

@@ -17,6 +17,7 @@
 
 #include "ops/op.h"
 
+// All syntax errors have this form: the place, what could stand there, what does.
 enum assay_status text_expected(struct parser *p, const char *fmt, ...) {
   char what[256], found[80];
   va_list args;
@@ -46,6 +47,7 @@ enum assay_status text_expect(struct parser *p, char mark, const char *where) {
   return text_advance(p);
 }
 
+// The content is never longer than the token, so the token's length is room enough.
 enum assay_status text_string(struct parser *p, const char *what, const char **out) {
   const struct token *t = &p->token;
   if (t->kind != TOKEN_STRING)
@@ -70,6 +72,7 @@ enum assay_status text_word(struct parser *p, const char *what, const char **out
   return text_advance(p);
 }
 
+// Where the syntax wants a name it may be quoted, which is how other characters than letters get in.
 enum assay_status text_name(struct parser *p, const char *what, bool optional, const char **out,
                             struct source_location *at) {
   *at = p->token.at;
@@ -92,6 +95,7 @@ enum assay_status text_int(struct parser *p, const char *what, int64_t *out) {
   return text_advance(p);
 }
 
+// The whole list is checked at once; messages about it point at its beginning.
 static enum assay_status parse_opsets(struct parser *p, struct opset_import **out, int *n) {
   struct arena *a = &p->model->arena;
   struct source_location at = p->token.at;
@@ -120,6 +124,7 @@ static enum assay_status parse_opsets(struct parser *p, struct opset_import **ou
   return build_check_opsets(*out, *n, &at, p->err);
 }
 
+// Tasks keep their whole description here (task/task.h); their places are kept for its messages.
 static enum assay_status parse_properties(struct parser *p) {
   struct model *m = p->model;
   struct name_table keys = {0};
@@ -235,6 +240,7 @@ static enum assay_status parse_formals(struct parser *p, struct function *f) {
   return text_expect(p, '>', "after the attributes of a function");
 }
 
+// Functions follow the graph that calls them, so calls are resolved only when all is read.
 static enum assay_status parse_function(struct parser *p, struct function *f) {
   struct source_location at;
   f->domain = "";
@@ -262,6 +268,7 @@ static enum assay_status parse_functions(struct parser *p) {
   return ASSAY_OK;
 }
 
+// The header is optional in the syntax but not in meaning: without versions, operators have none.
 static enum assay_status parse_model(struct parser *p) {
   struct source_location graph_at;
   TRY(text_advance(p));
@@ -297,6 +304,7 @@ static enum assay_status parse_bare_graph(struct parser *p) {
   return graph_inline(m, p->err);
 }
 
+// What the two entries share: a model, a locale, a lexer.
 static enum assay_status parse_all(const char *text, size_t len, const char *name, struct model *m,
                                    enum assay_status (*parse)(struct parser *p), struct assay_error *err) {
   struct assay_error own = {0}; // the parser reads the status back, so there is always a record

@@ -58,6 +58,7 @@ static enum assay_status parse_operator(struct parser *p, struct node *n) {
   return ASSAY_OK;
 }
 
+// Inputs before outputs: a node that reads its own output is an error at the input.
 static enum assay_status link_node(struct parser *p, struct graph_builder *b, struct node *n,
                                    const struct name_list *in, const struct name_list *out) {
   n->inputs = build_alloc(b->arena, (size_t)in->n + 1, sizeof *n->inputs, "a node", p->err);
@@ -80,6 +81,7 @@ static enum assay_status link_node(struct parser *p, struct graph_builder *b, st
   return ASSAY_OK;
 }
 
+// Attributes stand before or after the operands; onnx.printer writes subgraphs after them.
 static enum assay_status parse_node(struct parser *p, struct graph_builder *b) {
   struct name_list in = {0}, out = {0};
   struct source_location ignored;
@@ -109,6 +111,7 @@ static enum assay_status parse_node(struct parser *p, struct graph_builder *b) {
   return link_node(p, b, n, &in, &out);
 }
 
+// No separator: a node ends where its parenthesis or its attributes end.
 static enum assay_status parse_nodes(struct parser *p, struct graph_builder *b) {
   TRY(text_expect(p, '{', "before the nodes"));
   while (!text_is(p, '}'))
@@ -166,6 +169,7 @@ static enum assay_status parse_entry(struct parser *p, struct graph_builder *b, 
   return assigned ? parse_constant(p, b, &d, index) : build_declare(b, index, type, &d.name_at, p->err);
 }
 
+// The messages name the list, because a missing parenthesis shows up far from where it belongs.
 static enum assay_status parse_list(struct parser *p, struct graph_builder *b, enum list_kind kind, bool typed) {
   static const char *const before[] = {"before the inputs", "before the outputs", "before initializers and types"};
   static const char *const after[] = {"inputs", "outputs", "initializers and types"};

@@ -14,6 +14,8 @@ static bool other_type(const struct token *t) {
   return false;
 }
 
+// Types are no reserved words: a value may be called "float" if it is quoted. Unsupported types count, so that they are
+// refused as types and not taken for names.
 bool text_at_type(const struct parser *p) {
   enum dtype ignored;
   const struct token *t = &p->token;
@@ -21,6 +23,7 @@ bool text_at_type(const struct parser *p) {
          (dtype_by_name(t->start, t->len, &ignored) || build_foreign_dtype(t->start, t->len) || other_type(t));
 }
 
+// A quoted dimension is a name too ("n + 1"): nobody here calculates with it.
 static enum assay_status parse_dim(struct parser *p, struct dim *out) {
   *out = (struct dim){.value = -1};
   if (p->token.kind == TOKEN_INTEGER) {
@@ -97,6 +100,7 @@ static enum assay_status parse_small(struct parser *p, enum dtype t, unsigned ch
 }
 
 // One element in the tensor's own type.
+// Elements go through unaligned copies: the buffer is bytes.
 static enum assay_status parse_element(struct parser *p, enum dtype t, unsigned char *to) {
   const struct token *k = &p->token;
   if (t == DTYPE_FLOAT || t == DTYPE_DOUBLE) {
@@ -137,6 +141,7 @@ static enum assay_status concrete_shape(struct parser *p, const struct value_typ
   return ASSAY_OK;
 }
 
+// The count is checked in both directions and reported where the first surplus element or the closing brace stands.
 enum assay_status text_tensor(struct parser *p, const struct value_type *type, const struct source_location *at,
                               const char *name, const struct tensor **out) {
   struct arena *a = &p->model->arena;
@@ -212,6 +217,7 @@ struct scalars {
   const char **strings;
 };
 
+// The three arrays share one capacity, since only one of them is ever used.
 static enum assay_status push_scalar(struct parser *p, struct scalars *s) {
   struct arena *a = &p->model->arena;
   static const char what[] = "an attribute";
@@ -264,6 +270,7 @@ static void finish_scalars(const struct scalars *s, bool list, struct attr *out)
   out->strings = s->strings;
 }
 
+// Without an annotation the first value decides the type of the list.
 static enum assay_status parse_attr_list(struct parser *p, enum attr_type annotated, struct attr *out) {
   struct scalars s = {.type = annotated ? annotated - (ATTR_FLOATS - ATTR_FLOAT) : 0};
   if (annotated && annotated < ATTR_FLOATS)
@@ -297,6 +304,7 @@ static enum assay_status parse_attr_tensor(struct parser *p, struct attr *out) {
   return text_tensor(p, &type, &at, name, &out->tensor);
 }
 
+// A value is a list, a reference, a tensor, a number or a string; a word that is none of these begins a graph.
 enum assay_status text_attr_value(struct parser *p, const char *name, const struct source_location *at,
                                   struct attr *out) {
   enum attr_type annotated = 0;
