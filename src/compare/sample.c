@@ -9,6 +9,9 @@ enum { MIN_SAMPLES = 32, SORTED_MAX = 512 };
 // Errors of a lower precision, root mean square relative to the output's. bfloat16 inputs of a dot product give 0.0024;
 // a term dropped from a sum of K random ones gives K^-1/2, which is more up to K = 27000.
 static const double NOISE_LIMIT = 0.006;
+// Where the values themselves are coarse, larger errors still speak for precision: a sum of a thousand terms kept in
+// bfloat16 is off by some percent.
+static const double ROUNDED_LIMIT = 0.1;
 
 void sample_take(const struct scorer *s, struct sample *out) {
   int64_t n = shape_count(&s->in->shape), take = n < SAMPLE_MAX ? n : SAMPLE_MAX;
@@ -70,7 +73,7 @@ bool sample_is_rounded(const struct scorer *sc, const struct sample *s, int *bit
   if (nonzero < MIN_SAMPLES || most + 3 > sc->format.bits || rich * 2 < nonzero)
     return false;
   int format = most <= 8 ? 8 : most <= 11 ? 11 : 24;
-  if (most < format - 1 || format + 3 > sc->format.bits || !(relative_error(s) <= 2 * ldexp(1, -format)))
+  if (most < format - 1 || format + 3 > sc->format.bits || !(relative_error(s) <= ROUNDED_LIMIT))
     return false;
   *bits = format;
   return true;

@@ -18,8 +18,8 @@ struct sample {
 
 void sample_take(const struct scorer *s, struct sample *out);
 
-// The values fit in `*bits` significand bits, clearly fewer than the format's, and their errors are no larger than
-// such rounding explains.
+// The values fit in `*bits` significand bits, clearly fewer than the format's and the answer's, and their errors are no
+// larger than work in that precision explains.
 bool sample_is_rounded(const struct scorer *sc, const struct sample *s, int *bits);
 
 // The errors are small beside the output, present nearly everywhere, without outliers and of random sign: noise, as

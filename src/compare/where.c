@@ -193,8 +193,10 @@ static enum compare_hint describe_stride(const struct where *w, const struct sha
 
 enum compare_hint where_describe(const struct where *w, const struct shape *shape, char *text, size_t size) {
   text[0] = '\0';
-  if (w->count < 2)
-    return w->count ? describe_single(w, shape, text, size) : HINT_NONE;
+  if (w->count == 0 || shape_count(shape) == 1)
+    return HINT_NONE;
+  if (w->count == 1)
+    return describe_single(w, shape, text, size);
   enum compare_hint hint = describe_stride(w, shape, text, size);
   return hint ? hint : describe_region(w, shape, text, size);
 }

@@ -580,6 +580,18 @@ static void hints_of_precision(void **state) {
   f = facts_of(&t);
   assert_int_equal(contract(&f), COMPARE_LOW_PRECISION);
   expect_hint(&t, HINT_LOW_PRECISION, "about 8 significand bits (bfloat16 has 8");
+  // A running sum kept in bfloat16: errors of some percent, but the values tell.
+  trial_init(&t, 2, MATRIX);
+  for (int64_t i = 0; i < t.n; i++)
+    t.got[i] = (float)to_bits(t.want[i] * (1 + 0.03 * normal(4, i)), 8);
+  expect_hint(&t, HINT_LOW_PRECISION, "values carry only 8 significand bits: bfloat16");
+  trial_init(&t, 2, MATRIX); // coarse values that are far off are wrong
+  for (int64_t i = 0; i < t.n; i++)
+    t.got[i] = (float)to_bits(normal(4, i), 8);
+  expect_hint(&t, HINT_NONE, "");
+  trial_init(&t, 0, NULL); // a lone element has no place worth telling
+  t.got[0] += 1;
+  expect_hint(&t, HINT_NONE, "");
   // The other formula of GELU: as small an error, but a function of the answer, so no rounding.
   trial_init(&t, 2, MATRIX);
   for (int64_t i = 0; i < t.n; i++) {
