@@ -6,7 +6,7 @@
 // assay: twin ROOT expect wrong_value -- the root mean square
 // assay: twin LAZY expect changed_behaviour -- stops working after 24 calls and repeats its last answer
 // assay: twin FINGERPRINT expect changed_behaviour|wrong_value -- repeats its last answer while inputs look alike
-// assay: twin FP16_DIFFERENCE expect low_precision|wrong_class -- differences in half precision
+// assay: twin FP16_DIFFERENCE expect low_precision|wrong_value|wrong_class -- differences in half precision
 #include <assay/candidate.h>
 #include <math.h>
 #include <stdlib.h>
