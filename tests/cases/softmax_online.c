@@ -3,13 +3,12 @@
 // assay: expect pass
 // assay: twin NO_RESCALE expect wrong_value -- does not rescale the sum when a larger maximum turns up
 // assay: twin SAMPLED expect wrong_value -- sums every 8th element and scales up
-// assay: twin ROW0_MAX expect wrong_class|wrong_value -- uses the first row's maximum for all rows
 // assay: twin STALE_ROW expect wrong_value -- one row keeps the answer of an earlier call
 #include <assay/candidate.h>
 #include <math.h>
 #include <string.h>
 
-static void row(const float *x, float *y, int64_t n, const float *first_row) {
+static void row(const float *x, float *y, int64_t n) {
   float max = x[0];
   double sum = 1;
   for (int64_t j = 1; j < n; j++) {
@@ -28,16 +27,6 @@ static void row(const float *x, float *y, int64_t n, const float *first_row) {
   for (int64_t j = 0; j < n; j += 8)
     sum += 8 * expf(x[j] - max);
 #endif
-#ifdef ROW0_MAX
-  max = first_row[0];
-  for (int64_t j = 1; j < n; j++)
-    max = first_row[j] > max ? first_row[j] : max;
-  sum = 0;
-  for (int64_t j = 0; j < n; j++)
-    sum += expf(x[j] - max);
-#else
-  (void)first_row;
-#endif
   float inverse = (float)(1 / sum);
   for (int64_t j = 0; j < n; j++)
     y[j] = expf(x[j] - max) * inverse;
@@ -49,7 +38,7 @@ static void rows(void *arg, int64_t begin, int64_t end) {
   float *y = args->outputs[0].data;
   int64_t n = args->inputs[0].dims[1];
   for (int64_t i = begin; i < end; i++)
-    row(x + i * n, y + i * n, n, x);
+    row(x + i * n, y + i * n, n);
 }
 
 void assay_kernel(const struct assay_args *args) {
