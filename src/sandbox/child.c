@@ -15,18 +15,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// AddressSanitizer reserves terabytes of addresses for its shadow, which no limit of addresses survives.
-#if defined(__SANITIZE_ADDRESS__)
-#define LIMIT_ADDRESSES 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LIMIT_ADDRESSES 0
-#endif
-#endif
-#ifndef LIMIT_ADDRESSES
-#define LIMIT_ADDRESSES 1
-#endif
-
 enum { BUILDER_FILES = 256, RUNNER_FILES = 64, CHILD_UMASK = 077 };
 
 // Reports and ends the child. _exit, not exit: the judge's exit handlers are not ours to run.
@@ -86,7 +74,7 @@ static int set_limits(const struct sandbox_policy *p, int namespaces) {
   // The soft limit's SIGXCPU tells why; whoever ignores it is killed a second later.
   if (p->cpu_seconds > 0)
     bad |= limit(RLIMIT_CPU, (uint64_t)p->cpu_seconds, (uint64_t)p->cpu_seconds + 1);
-  if (p->memory_bytes > 0 && LIMIT_ADDRESSES)
+  if (p->memory_bytes > 0 && !SANDBOX_UNDER_ASAN)
     bad |= limit(RLIMIT_AS, p->memory_bytes, p->memory_bytes);
   // Counted within the child's own user namespace; without one this counts all processes of the user, the judge and
   // its neighbours among them, and would fail honest builds at random.

@@ -32,13 +32,7 @@ static const int ladder[] = {
     0,
 };
 
-// Under AddressSanitizer parent and child must not share memory: its bookkeeping of stacks is per thread.
-#if defined(__SANITIZE_ADDRESS__)
-enum { SHARE_MEMORY = 0 };
-#else
-enum { SHARE_MEMORY = CLONE_VM | CLONE_VFORK };
-#endif
-
+enum { SHARE_MEMORY = SANDBOX_UNDER_ASAN ? 0 : CLONE_VM | CLONE_VFORK };
 enum { CHILD_STACK_BYTES = 64 << 10 };
 
 pid_t child_clone(int wanted, child_body *body, void *arg, int *granted) {

@@ -8,6 +8,19 @@
 #include "base/error.h"
 #include "sandbox/sandbox.h"
 
+// AddressSanitizer reserves terabytes of addresses, which no limit of addresses survives, and keeps books of every
+// thread's stack, which a child that shares our memory would upset.
+#if defined(__SANITIZE_ADDRESS__)
+#define SANDBOX_UNDER_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANDBOX_UNDER_ASAN 1
+#endif
+#endif
+#ifndef SANDBOX_UNDER_ASAN
+#define SANDBOX_UNDER_ASAN 0
+#endif
+
 // The kernel's Landlock version, 0 when it has none.
 int landlock_abi(void);
 

@@ -90,6 +90,11 @@ static const struct refusal refused[] = {
     {SCMP_SYS(ioctl), ENOTTY},
 };
 
+// A condition on one argument of a call; only SCMP_CMP_MASKED_EQ (mask, value) takes both numbers.
+static struct scmp_arg_cmp arg(unsigned index, enum scmp_compare op, uint64_t a, uint64_t b) {
+  return (struct scmp_arg_cmp){index, op, a, b};
+}
+
 // Adds one rule whose conditions on arguments must all hold (the trailing arguments); keeps the first error in *bad.
 // Conditions compare all 64 bits although the kernel often looks at 32 only, so they are written such that set upper
 // bits can only lead to a refusal.
@@ -115,35 +120,35 @@ static int file_rules(scmp_filter_ctx f) {
   const uint64_t others = 0xffffffffu & ~(uint64_t)(O_CLOEXEC | O_NOFOLLOW | O_DIRECTORY | O_NONBLOCK | O_LARGEFILE |
                                                     0100000); // the kernel's O_LARGEFILE, 0 in the C library
   int bad = 0;
-  RULE(SCMP_ACT_ALLOW, SCMP_SYS(openat), SCMP_A2_64(SCMP_CMP_MASKED_EQ, others, 0));
-  RULE(SCMP_ACT_ALLOW, SCMP_SYS(open), SCMP_A1_64(SCMP_CMP_MASKED_EQ, others, 0));
+  RULE(SCMP_ACT_ALLOW, SCMP_SYS(openat), arg(2, SCMP_CMP_MASKED_EQ, others, 0));
+  RULE(SCMP_ACT_ALLOW, SCMP_SYS(open), arg(1, SCMP_CMP_MASKED_EQ, others, 0));
   static const int bits[] = {O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND};
   for (size_t i = 0; i < sizeof bits / sizeof *bits; i++) {
     uint64_t bit = (uint64_t)bits[i];
-    RULE(SCMP_ACT_ERRNO(EACCES), SCMP_SYS(openat), SCMP_A2_64(SCMP_CMP_MASKED_EQ, bit, bit));
-    RULE(SCMP_ACT_ERRNO(EACCES), SCMP_SYS(open), SCMP_A1_64(SCMP_CMP_MASKED_EQ, bit, bit));
+    RULE(SCMP_ACT_ERRNO(EACCES), SCMP_SYS(openat), arg(2, SCMP_CMP_MASKED_EQ, bit, bit));
+    RULE(SCMP_ACT_ERRNO(EACCES), SCMP_SYS(open), arg(1, SCMP_CMP_MASKED_EQ, bit, bit));
   }
   for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
-    RULE(SCMP_ACT_ALLOW, SCMP_SYS(write), SCMP_A0_64(SCMP_CMP_EQ, (uint64_t)fd));
-    RULE(SCMP_ACT_ALLOW, SCMP_SYS(writev), SCMP_A0_64(SCMP_CMP_EQ, (uint64_t)fd));
+    RULE(SCMP_ACT_ALLOW, SCMP_SYS(write), arg(0, SCMP_CMP_EQ, (uint64_t)fd, 0));
+    RULE(SCMP_ACT_ALLOW, SCMP_SYS(writev), arg(0, SCMP_CMP_EQ, (uint64_t)fd, 0));
   }
-  RULE(SCMP_ACT_ALLOW, SCMP_SYS(fcntl), SCMP_A1_64(SCMP_CMP_EQ, F_GETFD));
-  RULE(SCMP_ACT_ALLOW, SCMP_SYS(fcntl), SCMP_A1_64(SCMP_CMP_EQ, F_GETFL));
+  RULE(SCMP_ACT_ALLOW, SCMP_SYS(fcntl), arg(1, SCMP_CMP_EQ, F_GETFD, 0));
+  RULE(SCMP_ACT_ALLOW, SCMP_SYS(fcntl), arg(1, SCMP_CMP_EQ, F_GETFL, 0));
   // Descriptors of buffers arrive on the runner's control socket.
-  RULE(SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), SCMP_A0_64(SCMP_CMP_EQ, CONTROL_FD));
+  RULE(SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), arg(0, SCMP_CMP_EQ, CONTROL_FD, 0));
   return bad;
 }
 
 static int thread_rules(scmp_filter_ctx f) {
   int bad = 0;
-  RULE(SCMP_ACT_ALLOW, SCMP_SYS(clone), SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+  RULE(SCMP_ACT_ALLOW, SCMP_SYS(clone), arg(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
   // Itself only: the judge belongs to the same user, and could be pinned to another processor from here.
-  RULE(SCMP_ACT_ALLOW, SCMP_SYS(sched_setaffinity), SCMP_A0_64(SCMP_CMP_EQ, 0));
-  RULE(SCMP_ACT_ERRNO(EPERM), SCMP_SYS(sched_setaffinity), SCMP_A0_64(SCMP_CMP_NE, 0));
-  RULE(SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), SCMP_A0_64(SCMP_CMP_EQ, 0), SCMP_A2_64(SCMP_CMP_EQ, 0));
-  RULE(SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), SCMP_A2_64(SCMP_CMP_NE, 0));
-  RULE(SCMP_ACT_ALLOW, SCMP_SYS(prctl), SCMP_A0_64(SCMP_CMP_EQ, PR_SET_NAME));
-  RULE(SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prctl), SCMP_A0_64(SCMP_CMP_NE, PR_SET_NAME));
+  RULE(SCMP_ACT_ALLOW, SCMP_SYS(sched_setaffinity), arg(0, SCMP_CMP_EQ, 0, 0));
+  RULE(SCMP_ACT_ERRNO(EPERM), SCMP_SYS(sched_setaffinity), arg(0, SCMP_CMP_NE, 0, 0));
+  RULE(SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), arg(0, SCMP_CMP_EQ, 0, 0), arg(2, SCMP_CMP_EQ, 0, 0));
+  RULE(SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), arg(2, SCMP_CMP_NE, 0, 0));
+  RULE(SCMP_ACT_ALLOW, SCMP_SYS(prctl), arg(0, SCMP_CMP_EQ, PR_SET_NAME, 0));
+  RULE(SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prctl), arg(0, SCMP_CMP_NE, PR_SET_NAME, 0));
   return bad;
 }
 
@@ -153,12 +158,12 @@ static int thread_rules(scmp_filter_ctx f) {
 static int signal_rules(scmp_filter_ctx f) {
   const uint64_t self = (uint64_t)getpid();
   int bad = 0;
-  RULE(SCMP_ACT_ALLOW, SCMP_SYS(tgkill), SCMP_A0_64(SCMP_CMP_EQ, self), SCMP_A2_64(SCMP_CMP_LT, SIGCONT));
-  RULE(SCMP_ACT_ALLOW, SCMP_SYS(tgkill), SCMP_A0_64(SCMP_CMP_EQ, self), SCMP_A2_64(SCMP_CMP_MASKED_EQ, ~7ull, 24));
-  RULE(SCMP_ACT_ALLOW, SCMP_SYS(tgkill), SCMP_A0_64(SCMP_CMP_EQ, self), SCMP_A2_64(SCMP_CMP_MASKED_EQ, ~31ull, 32));
-  RULE(SCMP_ACT_ALLOW, SCMP_SYS(rt_sigaction), SCMP_A0_64(SCMP_CMP_LT, SIGSYS));
-  RULE(SCMP_ACT_ALLOW, SCMP_SYS(rt_sigaction), SCMP_A0_64(SCMP_CMP_MASKED_EQ, ~31ull, 32));
-  RULE(SCMP_ACT_ALLOW, SCMP_SYS(rt_sigaction), SCMP_A0_64(SCMP_CMP_EQ, 64));
+  RULE(SCMP_ACT_ALLOW, SCMP_SYS(tgkill), arg(0, SCMP_CMP_EQ, self, 0), arg(2, SCMP_CMP_LT, SIGCONT, 0));
+  RULE(SCMP_ACT_ALLOW, SCMP_SYS(tgkill), arg(0, SCMP_CMP_EQ, self, 0), arg(2, SCMP_CMP_MASKED_EQ, ~7ull, 24));
+  RULE(SCMP_ACT_ALLOW, SCMP_SYS(tgkill), arg(0, SCMP_CMP_EQ, self, 0), arg(2, SCMP_CMP_MASKED_EQ, ~31ull, 32));
+  RULE(SCMP_ACT_ALLOW, SCMP_SYS(rt_sigaction), arg(0, SCMP_CMP_LT, SIGSYS, 0));
+  RULE(SCMP_ACT_ALLOW, SCMP_SYS(rt_sigaction), arg(0, SCMP_CMP_MASKED_EQ, ~31ull, 32));
+  RULE(SCMP_ACT_ALLOW, SCMP_SYS(rt_sigaction), arg(0, SCMP_CMP_EQ, 64, 0));
   return bad;
 }
 _Static_assert(SIGCONT == 18 && SIGTTOU == 22 && SIGSYS == 31, "the rules above are written for these numbers");

@@ -21,11 +21,11 @@ enum sandbox_role {
 struct sandbox_policy {
   enum sandbox_role role;
   const char *folder; // the child's temporary folder and working directory; made by the caller
-  const char *const *read_paths; // more that it may read (files or folders), NULL-terminated; may be NULL
+  const char *const *read_paths; // more that it may read (builder: and execute), NULL-terminated; may be NULL
   int64_t cpu_seconds; // RLIMIT_CPU; 0: none
   size_t memory_bytes; // RLIMIT_AS; 0: none
   size_t file_bytes; // RLIMIT_FSIZE
-  int processes; // builder: RLIMIT_NPROC within its user namespace; 0: none
+  int processes; // RLIMIT_NPROC within its user namespace (the kernel exempts root's own children); 0: none
 };
 
 // What is in force for a policy on this machine, in words for the verdict: "landlock-7 seccomp pidns netns userns ..."
@@ -55,6 +55,8 @@ struct sandbox_end {
 // Starts argv[0] (a path) with the given environment. fds[i] becomes descriptor 3 + i in the child; nothing else but
 // stdin (/dev/null), stdout and stderr is open there. Landlock, limits and namespaces are in force before exec;
 // a SANDBOX_RUNNER installs its seccomp filter itself (sandbox_lock_runner) before it loads the candidate.
+// The child dies with the *thread* that called this. At most 16 descriptors. ASSAY_ERR_NOT_FOUND when there is no such
+// program, ASSAY_ERR_ENVIRONMENT when the child cannot be started, with the step that failed; *out is then untouched.
 enum assay_status sandbox_spawn(const struct sandbox_policy *p, char *const argv[], char *const envp[], const int *fds,
                                 int n_fds, struct sandbox_child *out, struct assay_error *err);
 

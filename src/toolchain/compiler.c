@@ -45,9 +45,13 @@ enum assay_status compiler_find(const char *name, const char *path_env, struct a
   }
   for (const char *p = path_env; p && *p && !found;) {
     size_t n = strcspn(p, ":");
-    char *candidate = n && p[0] == '/' ? arena_printf(a, "%.*s/%s", (int)n, p, name) : NULL;
-    if (candidate && is_program(candidate) && !is_cache(candidate))
-      found = candidate;
+    if (p[0] == '/') { // a relative part of the PATH would name whatever lies where the judge was started
+      char *candidate = arena_printf(a, "%.*s/%s", (int)n, p, name);
+      if (!candidate)
+        return error_nomem(err, "the compiler's path");
+      if (is_program(candidate) && !is_cache(candidate))
+        found = candidate;
+    }
     p += n + (p[n] == ':');
   }
   if (!found)

@@ -167,7 +167,7 @@ static int do_role(const char *what, const char *arg) {
   else if (!strcmp(what, "abort"))
     abort();
   else if (!strcmp(what, "segv"))
-    *(volatile int *)16 = 1;
+    *(volatile int *)atol("16") = 1;
   else if (!strcmp(what, "kill"))
     say("kill", kill(atoi(arg), SIGTERM));
   else if (!strcmp(what, "exec"))
