@@ -138,7 +138,9 @@ static enum assay_status matmul_eval(struct op_eval *c, struct assay_error *err)
       .b_offset = b_offset,
       .c = c->out[0].f64,
       .arith = &c->arith,
+      .sigma = c->sigma,
       .threads = c->threads};
+  c->has_sigma = c->sigma != NULL;
   if (shape_count(&s.b_batch) == 1 && shape_equal(&s.a_batch, &s.batch)) {
     // One right-hand side for all: the batch is only more rows.
     batch.g.m *= batch.count;

@@ -82,6 +82,8 @@ static enum assay_status eval(struct op_eval *c, bool transposed, struct assay_e
   conv.y = c->out[0].f64;
   conv.arith = &c->arith;
   conv.threads = c->threads;
+  conv.sigma = c->sigma;
+  c->has_sigma = c->sigma != NULL;
   return conv_run(&conv, CONV_BEST, err);
 }
 

@@ -81,6 +81,13 @@ static void finish_line(const struct set *s, struct noise *noise, int64_t channe
   int64_t step = s->t[s->n - 1].step;
   for (int64_t i = 0; i < n; i++) {
     double y = sum[i];
+    if (t2 && c->sigma) {
+      double variance = arith_sum_variance(c->arith, y, t2[i], terms * s->inside[j + i], true);
+      double with_bias = c->bias ? y + c->bias[channel] : y, half = arith_pow2(-c->arith->bits) * with_bias;
+      c->sigma[to - c->y + (j + i) * step] = (float)sqrt(variance + (c->bias ? half * half / 3 : 0));
+      to[(j + i) * step] = with_bias;
+      continue;
+    }
     if (t2)
       y = arith_sum(c->arith, noise, y, t2[i], terms * s->inside[j + i], true);
     if (c->bias)

@@ -18,6 +18,7 @@ struct conv {
   const double *x, *w, *bias; // bias of groups * m, or NULL
   double *y;
   const struct arith *arith;
+  float *sigma; // where not NULL: y stays exact, and this gets the standard deviation of every element's error
   int threads;
 };
 

@@ -225,7 +225,10 @@ static void finish_row(const struct gemm_batch *b, int64_t batch, int64_t i, int
                        const double *t2) {
   int64_t row = batch * b->g.m + i;
   struct noise noise = noise_at(b->arith->key, (uint64_t)(row * b->g.n + j));
-  if (t2)
+  if (t2 && b->sigma)
+    for (int64_t l = 0; l < n; l++)
+      b->sigma[row * b->g.n + j + l] = (float)sqrt(arith_sum_variance(b->arith, c[l], t2[l], (double)b->g.k, true));
+  else if (t2)
     for (int64_t l = 0; l < n; l++)
       c[l] = arith_sum(b->arith, &noise, c[l], t2[l], (double)b->g.k, true);
   if (b->finish)

@@ -37,6 +37,7 @@ struct gemm_batch {
   const int64_t *a_offset, *b_offset; // NULL: all zero
   double *c;
   const struct arith *arith;
+  float *sigma; // where not NULL: c stays exact, and this gets the standard deviation of every element's error
   int threads;
   // Called for elements [at, at + n) of c, all of one row; j is their first column.
   void (*finish)(void *arg, struct noise *noise, int64_t row, int64_t j, int64_t n, double *c);

@@ -104,7 +104,11 @@ static enum assay_status run_node(struct pass *p, int index, struct assay_error 
                       .threads = p->r->threads,
                       .scratch = &scratch};
   c.arith.key = rng_derive(p->r->arith.key, (uint64_t)index);
+  if (p->r->sigma && index == p->r->sigma_node)
+    c.sigma = p->r->sigma;
   status = n->op->eval(&c, err);
+  if (c.sigma)
+    *p->r->has_sigma = c.has_sigma;
   arena_release(&scratch);
   if (status)
     return error_prefix(err, status, "%s, %s: ", source_location_text(&n->at, at), n->op_type);

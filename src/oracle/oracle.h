@@ -23,6 +23,11 @@ struct oracle_request {
   const struct array *inputs; // one for each graph input, with data; borrowed
   struct arith arith;         // how to compute; arith_exact() for the truth
   int threads;
+  // For a contract pass over a graph with one contraction: where not NULL, asks node `sigma_node` for its error in
+  // closed form (op_eval.sigma). *has_sigma says whether it gave it.
+  float *sigma;
+  int sigma_node;
+  bool *has_sigma;
 };
 
 // The outputs, heap-allocated (array_release each). Intermediates are freed as soon as they are not needed.
@@ -30,7 +35,7 @@ enum assay_status oracle_eval(const struct oracle_request *r, struct array *outp
 
 // The truth and its error scale. `sigma` per element of each floating output: the standard deviation of the error that
 // a straightforward implementation in the contract's arithmetic makes on these very inputs, estimated from
-// `replicas` contract passes (see oracle.c for the pooling); NULL for integer outputs.
+// `replicas` contract passes (scale.c), or in closed form for one large contraction; NULL for integer outputs.
 // `representable` is false when a contract pass overflowed or made a NaN where the truth is finite: inputs that no
 // straightforward implementation survives are no test of a candidate.
 struct oracle_answer {

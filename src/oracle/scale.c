@@ -15,6 +15,7 @@
 #include "oracle/oracle.h"
 
 enum { WINDOW = 8, SHRINK_WEIGHT = 8, SHRINK_CAP = 64, GRAIN = 1 << 14 };
+static const double CLOSED_FORM_FLOPS = 1e9;
 
 struct deviation {
   const double *y, *pass;
@@ -125,39 +126,97 @@ static enum assay_status add_pass(const struct oracle_request *r, struct oracle_
   return ASSAY_OK;
 }
 
-enum assay_status oracle_answer_make(const struct graph *g, const struct array *inputs, const struct arith *contract,
-                                     int replicas, int threads, struct oracle_answer *out, struct assay_error *err) {
-  struct oracle_answer a = {.n_outputs = g->n_outputs, .representable = true};
-  struct array *pass = base_calloc((size_t)g->n_outputs, sizeof *pass);
-  struct oracle_request r = {.graph = g, .inputs = inputs, .arith = arith_exact(), .threads = threads};
-  enum assay_status status = ASSAY_OK;
-  a.y = base_calloc((size_t)g->n_outputs, sizeof *a.y);
-  a.sigma = base_calloc((size_t)g->n_outputs, sizeof *a.sigma);
-  if (!pass || !a.y || !a.sigma) {
-    status = error_nomem(err, "the oracle's answer");
-    goto out;
+// The node whose error has a closed form that is the whole graph's: the only one that computes, with an output that is
+// the graph's only one. -1: none.
+static int closed_form_node(const struct graph *g) {
+  int node = g->n_outputs == 1 ? g->values[g->outputs[0]].producer : -1;
+  if (node < 0 || g->nodes[node].op->class != OP_CONTRACTION || g->nodes[node].n_outputs != 1)
+    return -1;
+  for (int i = 0; i < g->n_nodes; i++)
+    if (i != node && g->nodes[i].op->class != OP_MOVEMENT)
+      return -1;
+  return node;
+}
+
+// Never below the rounding of the result, as in shrink_range.
+static void floor_range(void *arg, int64_t begin, int64_t end) {
+  const struct shrink *s = arg;
+  for (int64_t i = begin; i < end; i++)
+    s->sigma[i] = isfinite(s->y[i]) ? fmaxf(s->sigma[i], (float)(s->unit * fabs(s->y[i]))) : 0;
+}
+
+// One pass instead of many where the scale has a closed form and the work is so large that sampling it would cost many
+// times the answer. *done is false when it is not large, or the graph or the operator has no closed form.
+static enum assay_status answer_closed(const struct graph *g, const struct array *inputs, const struct arith *contract,
+                                       int threads, struct oracle_answer *a, bool *done, struct assay_error *err) {
+  struct arena arena = {0};
+  struct graph_shapes shapes;
+  struct oracle_request r = {.graph = g, .inputs = inputs, .arith = *contract, .threads = threads, .has_sigma = done};
+  *done = false;
+  r.sigma_node = closed_form_node(g);
+  if (r.sigma_node < 0)
+    return ASSAY_OK;
+  enum assay_status status = oracle_infer(g, inputs, &arena, &shapes, err);
+  bool large = !status && shapes.cost.contraction_flops > CLOSED_FORM_FLOPS;
+  int64_t n = large ? shape_count(&shapes.values[g->outputs[0]].shape) : 0;
+  arena_release(&arena);
+  if (!large)
+    return status;
+  r.sigma = base_alloc((size_t)n * sizeof *r.sigma);
+  status = r.sigma ? oracle_eval(&r, a->y, err) : error_nomem(err, "an error scale");
+  if (!status && *done) {
+    a->sigma[0] = r.sigma;
+    struct shrink s = {.y = a->y[0].f64, .sigma = r.sigma, .unit = ldexp(1, -contract->bits)};
+    parallel_for(threads, n, GRAIN, floor_range, &s);
+    return ASSAY_OK;
   }
-  status = oracle_eval(&r, a.y, err);
+  if (!status)
+    array_release(&a->y[0]);
+  base_free(r.sigma);
+  return status;
+}
+
+// The truth, then as many contract passes as asked for.
+static enum assay_status answer_sampled(const struct graph *g, const struct array *inputs, const struct arith *contract,
+                                        int replicas, int threads, struct oracle_answer *a, struct assay_error *err) {
+  struct oracle_request r = {.graph = g, .inputs = inputs, .arith = arith_exact(), .threads = threads};
+  struct array *pass = base_calloc((size_t)g->n_outputs, sizeof *pass);
+  enum assay_status status = pass ? oracle_eval(&r, a->y, err) : error_nomem(err, "the oracle's answer");
   for (int i = 0; i < g->n_outputs && !status; i++)
-    if (dtype_is_float(a.y[i].dtype)) {
-      a.sigma[i] = base_calloc((size_t)shape_count(&a.y[i].shape), sizeof *a.sigma[i]);
-      if (!a.sigma[i])
+    if (dtype_is_float(a->y[i].dtype)) {
+      a->sigma[i] = base_calloc((size_t)shape_count(&a->y[i].shape), sizeof *a->sigma[i]);
+      if (!a->sigma[i])
         status = error_nomem(err, "an error scale");
     }
   for (int k = 0; k < replicas && !status; k++) {
     r.arith = *contract;
     r.arith.key = rng_derive(contract->key, (uint64_t)k);
-    status = add_pass(&r, &a, pass, err);
+    status = add_pass(&r, a, pass, err);
   }
   for (int i = 0; i < g->n_outputs && !status; i++)
-    if (a.sigma[i])
-      status = finish_scale(&a.y[i], &a.sigma[i], contract, replicas, threads, err);
+    if (a->sigma[i])
+      status = finish_scale(&a->y[i], &a->sigma[i], contract, replicas, threads, err);
+  base_free(pass);
+  return status;
+}
+
+enum assay_status oracle_answer_make(const struct graph *g, const struct array *inputs, const struct arith *contract,
+                                     int replicas, int threads, struct oracle_answer *out, struct assay_error *err) {
+  struct oracle_answer a = {.n_outputs = g->n_outputs, .representable = true};
+  bool done = false;
+  enum assay_status status = ASSAY_OK;
+  a.y = base_calloc((size_t)g->n_outputs, sizeof *a.y);
+  a.sigma = base_calloc((size_t)g->n_outputs, sizeof *a.sigma);
+  if (!a.y || !a.sigma)
+    status = error_nomem(err, "the oracle's answer");
+  if (!status)
+    status = answer_closed(g, inputs, contract, threads, &a, &done, err);
+  if (!status && !done)
+    status = answer_sampled(g, inputs, contract, replicas, threads, &a, err);
   if (!status) {
     *out = a;
     memset(&a, 0, sizeof a);
   }
-out:
-  base_free(pass);
   oracle_answer_release(&a);
   return status;
 }

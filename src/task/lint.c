@@ -333,7 +333,8 @@ static enum assay_status check_input(struct linter *l, int input, struct array *
   for (int d = 0; d < DRAWS; d++) {
     memcpy(mixed, l->draws[d].inputs, (size_t)l->t->n_inputs * sizeof *mixed);
     mixed[input] = l->draws[(d + 1) % DRAWS].inputs[input];
-    struct oracle_request r = {&l->t->model.flat, mixed, arith_exact(), l->threads};
+    struct oracle_request r = {
+        .graph = &l->t->model.flat, .inputs = mixed, .arith = arith_exact(), .threads = l->threads};
     enum assay_status status = oracle_eval(&r, y, l->err);
     if (status)
       return status;
