@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "judge/printable.h"
 #include "judge/session.h"
 #include "sandbox/sandbox.h"
 
@@ -137,8 +138,12 @@ enum assay_status assay_judge(const struct assay_judge_options *o, struct assay_
   v->seed &= INT64_MAX; // SQLite and JSON readers have signed integers
   if (!status)
     status = run(s, err);
-  if (!status)
+  if (!status) {
     add_log(s);
+    printable(v->detail);
+    if (v->diagnostics)
+      printable(v->diagnostics);
+  }
   session_release(s);
   base_free(s);
   if (!status)
