@@ -12,11 +12,11 @@
 #include "onnx/onnx.h"
 #include "report/report.h"
 
-enum { KEY_PUBLISHED = 5000, KEY_TASKS, KEY_PYTORCH, KEY_STORE, KEY_JSON };
+enum { KEY_PUBLISHED = 5000, KEY_TASKS, KEY_PYTORCH, KEY_WORKLOAD, KEY_STORE, KEY_JSON };
 
 struct arguments {
   struct cli_judging judging;
-  const char *task;
+  const char *task, *workload;
   bool published, json, only_pytorch;
 };
 
@@ -28,6 +28,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     return 0;
   case KEY_PYTORCH:
     a->only_pytorch = true;
+    return 0;
+  case KEY_WORKLOAD:
+    a->workload = arg;
     return 0;
   case KEY_TASKS:
     snprintf(a->judging.paths.tasks, sizeof a->judging.paths.tasks, "%s", arg);
@@ -53,6 +56,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 
 static const struct argp_option options[] = {
     {"as-published", KEY_PUBLISHED, 0, 0, "the task as its suite published it", 0},
+    {"workload", KEY_WORKLOAD, "NAME|DIMS", 0, "sizes of the PyTorch module's inputs (default full)", 0},
     {"pytorch", KEY_PYTORCH, 0, 0, "print only the PyTorch module", 0},
     {"tasks", KEY_TASKS, "DIR", 0, "folder of the suites", 0},
     {"store", KEY_STORE, "FILE", 0, "the store, for this machine's measured peaks", 0},
@@ -117,6 +121,8 @@ static enum assay_status show(struct arguments *a, const struct task *t, struct 
   static const char *const headers[] = {"workload", "bytes", "work", "floor", "inputs"};
   struct buf graph = {0}, pytorch = {0};
   bool complete = false;
+  struct arena arena = {0};
+  struct workload sizes;
   struct table *table = table_create(headers, 5, "lrrrl");
   json_t *array = json_array();
   enum assay_status status = table && array ? ASSAY_OK : error_nomem(err, "a table");
@@ -125,8 +131,9 @@ static enum assay_status show(struct arguments *a, const struct task *t, struct 
   if (!status)
     status = onnx_print_text(&t->model, &graph, err);
   if (!status)
-    status = report_pytorch(t, task_workload(t, "full") ? task_workload(t, "full") : &t->workloads[0], &pytorch,
-                            &complete, err);
+    status = task_parse_workload(t, a->workload ? a->workload : "full", &arena, &sizes, err);
+  if (!status)
+    status = report_pytorch(t, &sizes, &pytorch, &complete, err);
   if (status)
     goto out;
   if (a->json) {
@@ -144,6 +151,7 @@ static enum assay_status show(struct arguments *a, const struct task *t, struct 
     printf("\n--- ONNX ---\n%s\n--- PyTorch ---\n%s", buf_str(&graph), buf_str(&pytorch));
   }
 out:
+  arena_release(&arena);
   json_decref(array);
   table_destroy(table);
   buf_release(&graph);

@@ -3,15 +3,19 @@
 // One row translates one operator. In a template, $0 $1 ... are the inputs' Python expressions, $* all of them, {name}
 // an attribute's value (a scalar, a tuple or a string), and the rest is literal. Rows whose translation depends on
 // several attributes have a function instead.
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "oracle/oracle.h"
 #include "report/report.h"
 
 struct writer {
   const struct task *task;
   const struct graph *g;
+  const struct array *values; // dtype and shape of every value under the workload
   struct buf *out;
   bool complete;
 };
@@ -23,6 +27,17 @@ struct translation {
   emit_fn *emit;
 };
 
+// The shortest number that is this one as a float: ONNX keeps 1e-5 as 9.99999975e-06.
+static void put_float(struct writer *w, double x) {
+  char text[32];
+  for (int digits = 1; digits <= 9; digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, x);
+    if ((float)strtod(text, NULL) == (float)x)
+      break;
+  }
+  buf_puts(w->out, text);
+}
+
 // A value's Python name: names of ONNX may hold characters that Python's may not.
 static void put_value(struct writer *w, int v) {
   const struct value *value = &w->g->values[v];
@@ -32,7 +47,7 @@ static void put_value(struct writer *w, int v) {
     int64_t i = 0;
     if (dtype_is_float(t->dtype)) {
       dtype_to_f64(t->dtype, t->data, 1, &x);
-      buf_printf(w->out, "%.9g", x);
+      put_float(w, x);
     } else {
       dtype_to_i64(t->dtype, t->data, 1, &i);
       buf_printf(w->out, "%lld", (long long)i);
@@ -69,7 +84,7 @@ static void put_attr(struct writer *w, const struct node *n, const char *name) {
   if (a->type == ATTR_INT)
     buf_printf(w->out, "%lld", (long long)a->ints[0]);
   else if (a->type == ATTR_FLOAT)
-    buf_printf(w->out, "%.9g", a->floats[0]);
+    put_float(w, a->floats[0]);
   else if (a->type == ATTR_STRING)
     buf_printf(w->out, "\"%s\"", a->strings[0]);
   else
@@ -104,9 +119,8 @@ static int int_attr_at(const struct node *n, const char *name, size_t i, int fal
   return a && i < a->count ? (int)a->ints[i] : fallback;
 }
 
-// The rank of a value, as far as the file declares it.
 static int rank_of(const struct writer *w, int v) {
-  return w->g->values[v].constant ? w->g->values[v].constant->shape.rank : w->g->values[v].rank;
+  return w->values[v].shape.rank;
 }
 
 // Pads of a convolution or pool: symmetric ones are an argument, others are applied before.
@@ -308,6 +322,28 @@ static void emit_max_min(struct writer *w, const struct node *n) {
   }
 }
 
+static void emit_shape(struct writer *w, const struct node *n) {
+  buf_puts(w->out, "torch.tensor(");
+  put_input(w, n, 0);
+  buf_printf(w->out, ".shape[%lld:", (long long)node_int(n, "start", 0));
+  if (node_attr(n, "end"))
+    buf_printf(w->out, "%lld", (long long)node_int(n, "end", 0));
+  buf_puts(w->out, "])");
+}
+
+static void emit_constant_of_shape(struct writer *w, const struct node *n) {
+  const struct attr *a = node_attr(n, "value");
+  double value = 0;
+  if (a && a->tensor && dtype_is_float(a->tensor->dtype))
+    dtype_to_f64(a->tensor->dtype, a->tensor->data, 1, &value);
+  w->complete = w->complete && (!a || (a->tensor && dtype_is_float(a->tensor->dtype)));
+  buf_puts(w->out, "torch.full(tuple(");
+  put_input(w, n, 0);
+  buf_puts(w->out, ".tolist()), ");
+  put_float(w, value);
+  buf_puts(w->out, value == floor(value) ? ".0)" : ")");
+}
+
 static const struct translation translations[] = {
     {"Add", "$0 + $1", NULL},
     {"Sub", "$0 - $1", NULL},
@@ -351,8 +387,8 @@ static const struct translation translations[] = {
     {"Concat", "torch.cat(($*), dim={axis})", NULL},
     {"Cast", NULL, emit_cast},
     {"Trilu", NULL, emit_trilu},
-    {"Shape", "$0.shape", NULL},
-    {"ConstantOfShape", "torch.zeros($0)", NULL},
+    {"Shape", NULL, emit_shape},
+    {"ConstantOfShape", NULL, emit_constant_of_shape},
     {"Conv", NULL, emit_conv},
     {"ConvTranspose", NULL, emit_conv},
     {"MaxPool", NULL, emit_pool},
@@ -406,6 +442,8 @@ static void put_draw(struct writer *w, const struct distribution *d, const struc
   for (int i = 0; i < a->shape.rank; i++)
     buf_printf(&shape, "%lld, ", (long long)a->shape.dims[i]);
   buf_puts(&shape, ")");
+  bool wrapped = d->triu || d->tril || d->softmax;
+  buf_puts(w->out, wrapped ? "(" : "");
   switch (d->kind) {
   case DIST_UNIFORM:
     buf_printf(w->out, "torch.empty(%s).uniform_(%.9g, %.9g)", buf_str(&shape), lo, hi);
@@ -433,6 +471,7 @@ static void put_draw(struct writer *w, const struct distribution *d, const struc
   buf_release(&shape);
   if (d->scaled)
     buf_printf(w->out, " * torch.empty(()).uniform_(%.9g, %.9g)", d->scale_lo, d->scale_hi);
+  buf_puts(w->out, wrapped ? ")" : "");
   buf_printf(w->out, "%s%s%s", d->triu ? ".triu()" : "", d->tril ? ".tril()" : "", d->softmax ? ".softmax(-1)" : "");
 }
 
@@ -526,13 +565,19 @@ enum assay_status report_pytorch(const struct task *t, const struct workload *w,
                                  struct assay_error *err) {
   struct writer writer = {.task = t, .g = &t->model.flat, .out = out, .complete = true};
   struct array *inputs = base_calloc((size_t)t->n_inputs + 1, sizeof *inputs);
+  struct arena arena = {0};
+  struct graph_shapes shapes;
   enum assay_status status = inputs ? task_input_shapes(t, w, inputs, err) : error_nomem(err, "a module");
+  if (!status)
+    status = oracle_infer(&t->model.flat, inputs, &arena, &shapes, err);
   if (!status) {
+    writer.values = shapes.values;
     put_module(&writer);
     put_functions(&writer, w, inputs);
     *complete = writer.complete;
     status = buf_status(out, err);
   }
+  arena_release(&arena);
   base_free(inputs);
   return status;
 }
