@@ -88,6 +88,9 @@ static const struct refusal refused[] = {
     {453, ENOSYS},               // map_shadow_stack, 462: mseal: newer C libraries try them
     {462, ENOSYS},
     {SCMP_SYS(ioctl), ENOTTY},
+    {SCMP_SYS(mbind), ENOSYS}, // OpenBLAS asks where its buffers shall lie
+    {SCMP_SYS(get_mempolicy), ENOSYS},
+    {SCMP_SYS(set_mempolicy), ENOSYS},
 };
 
 // A condition on one argument of a call; only SCMP_CMP_MASKED_EQ (mask, value) takes both numbers.
@@ -154,14 +157,20 @@ static int thread_rules(scmp_filter_ctx f) {
 
 // raise() and abort(), pthread_kill() and pthread_cancel(); but not the signals that stop a process (SIGCONT, SIGSTOP,
 // SIGTSTP, SIGTTIN, SIGTTOU are 18 to 22): a stopped runner is how the judge knows that it has stopped it.
-// Every signal may be handled but SIGSYS: whoever handles it could go on after a forbidden call, and hide it.
+// Every signal may be handled but SIGSYS and those five. Whoever handles SIGSYS could go on after a forbidden call, and
+// hide it; a handler for SIGCONT would run when the judge lets the runner go on, with the inputs of the next call in
+// place and the clock not yet started.
 static int signal_rules(scmp_filter_ctx f) {
   const uint64_t self = (uint64_t)getpid();
   int bad = 0;
   RULE(SCMP_ACT_ALLOW, SCMP_SYS(tgkill), arg(0, SCMP_CMP_EQ, self, 0), arg(2, SCMP_CMP_LT, SIGCONT, 0));
   RULE(SCMP_ACT_ALLOW, SCMP_SYS(tgkill), arg(0, SCMP_CMP_EQ, self, 0), arg(2, SCMP_CMP_MASKED_EQ, ~7ull, 24));
   RULE(SCMP_ACT_ALLOW, SCMP_SYS(tgkill), arg(0, SCMP_CMP_EQ, self, 0), arg(2, SCMP_CMP_MASKED_EQ, ~31ull, 32));
-  RULE(SCMP_ACT_ALLOW, SCMP_SYS(rt_sigaction), arg(0, SCMP_CMP_LT, SIGSYS, 0));
+  RULE(SCMP_ACT_ALLOW, SCMP_SYS(rt_sigaction), arg(0, SCMP_CMP_LT, SIGCONT, 0));
+  for (int s = SIGCONT; s <= SIGTTOU; s++)
+    RULE(SCMP_ACT_ERRNO(EPERM), SCMP_SYS(rt_sigaction), arg(0, SCMP_CMP_EQ, (uint64_t)s, 0));
+  for (int s = SIGTTOU + 1; s < SIGSYS; s++)
+    RULE(SCMP_ACT_ALLOW, SCMP_SYS(rt_sigaction), arg(0, SCMP_CMP_EQ, (uint64_t)s, 0));
   RULE(SCMP_ACT_ALLOW, SCMP_SYS(rt_sigaction), arg(0, SCMP_CMP_MASKED_EQ, ~31ull, 32));
   RULE(SCMP_ACT_ALLOW, SCMP_SYS(rt_sigaction), arg(0, SCMP_CMP_EQ, 64, 0));
   return bad;
@@ -173,6 +182,8 @@ enum assay_status sandbox_lock_runner(struct assay_error *err) {
   scmp_filter_ctx f = seccomp_init(SCMP_ACT_TRAP);
   if (!f)
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot make a seccomp filter: out of memory, or no seccomp here");
+  // A call by the 32-bit or the x32 entry ends the process; by default it would end one thread, silently.
+  (void)seccomp_attr_set(f, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
   // Without this the kernel before 5.16 would slow every kernel down against speculative store bypass.
   (void)seccomp_attr_set(f, SCMP_FLTATR_CTL_SSB, 1);
   (void)seccomp_attr_set(f, SCMP_FLTATR_CTL_TSYNC, 1);

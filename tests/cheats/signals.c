@@ -10,8 +10,8 @@
 // assay: twin HANDLE_SIGSYS expect forbidden_call -- a handler for the signal of forbidden calls
 // assay: twin BLOCK_SIGSYS expect forbidden_call -- blocks it and makes a forbidden call
 // assay: twin BLOCK_ALL expect pass -- blocks everything; the work is right
-// assay: twin IGNORE_CONT expect pass|forbidden_call -- a handler for SIGCONT that runs before every call
-// assay: twin CONT_LURK expect late_work|forbidden_call -- that handler does the work before the clock starts
+// assay: twin IGNORE_CONT expect pass -- tries to get a handler for SIGCONT, which would run before every call; refused
+// assay: twin CONT_LURK expect crashed -- that handler would do the work before the clock starts; aborts when refused
 // assay: twin TIMER expect forbidden_call -- a timer that fires later
 // assay: twin ALARM expect forbidden_call -- alarm()
 // assay: twin LAST_WORDS expect crashed|unwritten|exited -- crashes, and the handler reports success over stdout
@@ -23,6 +23,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -64,10 +65,10 @@ static void on_signal(int number, siginfo_t *info, void *context) {
 #endif
 }
 
-static void handle(int number) {
+static int handle(int number) {
   struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
   (void)on_signal;
-  sigaction(number, &action, NULL);
+  return sigaction(number, &action, NULL);
 }
 
 void assay_kernel(const struct assay_args *args) {
@@ -102,8 +103,11 @@ void assay_kernel(const struct assay_args *args) {
   sigset_t set;
   sigfillset(&set);
   sigprocmask(SIG_BLOCK, &set, NULL);
-#elif defined(IGNORE_CONT) || defined(CONT_LURK)
+#elif defined(IGNORE_CONT)
   handle(SIGCONT);
+#elif defined(CONT_LURK)
+  if (handle(SIGCONT) != 0)
+    abort();
 #elif defined(TIMER)
   struct itimerval soon = {.it_value = {.tv_usec = 100}};
   setitimer(ITIMER_REAL, &soon, NULL);
