@@ -50,7 +50,7 @@ json 0 "$assay" judge kernelbench/1/19 "$cases/relu.c" --json
 json 0 "$assay" judge kernelbench/1/19 "$cases/relu.c" "$cases/relu.c" --json --no-timing
 expect 1 "wrong_value|unwritten|wrong_class" "$assay" judge kernelbench/1/19 "$cases/sigmoid.c" --no-timing
 expect 0 "pass" "$assay" judge kernelbench/1/19 "$cases/relu.c" --workload "M=3, N=5" --no-timing
-expect 2 "M|N" "$assay" judge kernelbench/1/19 "$cases/relu.c" --workload "Q=3"
+expect 2 "no input has a dimension Q" "$assay" judge kernelbench/1/19 "$cases/relu.c" --workload "Q=3"
 expect 2 "nosuch" "$assay" judge kernelbench/1/19 "$cases/relu.c" --workload nosuch
 expect 2 "cannot read" "$assay" judge kernelbench/1/19 "$work/none.c"
 expect 2 "candidate" "$assay" judge kernelbench/1/19

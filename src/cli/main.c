@@ -1,5 +1,8 @@
+#include <argp.h>
+
 #include "cli/cli.h"
 
 int main(int argc, char **argv) {
+  argp_err_exit_status = CLI_USAGE;
   return cli_main(argc, argv);
 }

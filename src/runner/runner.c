@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/rng.h"
 #include "runner/buffers.h"
 #include "runner/classify.h"
 #include "runner/threads.h"
@@ -28,7 +30,9 @@ enum {
   LOG_BYTES = 64 << 10,
   PATIENCE_NS = 5000000,
   GRACE_STEPS = 8,
+  SPINS_A_LOOK = 256,
   GRACE_NS = 300000,
+  RESTING_NS = 100000,
   BIND_TIMEOUT_S = 120,
   PATH_BYTES = 4096
 };
@@ -81,11 +85,13 @@ static bool await_step(struct runner *r, enum runner_step passing, int64_t deadl
     *word = atomic_load_explicit(&r->control->step, memory_order_acquire);
     if (*word >> 4 == r->number && *word != runner_word(r->number, passing))
       return true;
-    if (turn % 64 != 63 && spin_ns > 0)
+    if (turn % SPINS_A_LOOK != 0 && spin_ns > 0)
       continue;
     int64_t now = clock_monotonic_ns();
-    if (now - start < spin_ns)
+    if (now - start < spin_ns) {
+      sched_yield(); // where the two share a processor, the runner must get on
       continue;
+    }
     if (now >= deadline_ns) {
       *late = true;
       return false;
@@ -397,32 +403,46 @@ static int64_t process_cpu_ns(pid_t pid) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-// Threads of the candidate that are neither gone nor parked get a moment to come to rest, with the outputs watched:
-// OpenMP's workers need a few microseconds after a loop. True: everything rests and nothing was written.
-static bool comes_to_rest(struct runner *r, pid_t *culprit) {
-  if (threads_parked(r->child.pid, &r->own_threads, culprit))
-    return true;
-  uint64_t before = 0, after = 0;
+static uint64_t outputs_digest(const struct runner *r) {
+  uint64_t digest = 0;
   for (int i = r->n_in; i < r->n_in + r->n_out; i++)
-    before ^= classify_digest(&r->buffers[i]) + (uint64_t)i;
-  bool rest = false;
+    digest = rng_mix64(digest ^ classify_digest(&r->buffers[i]));
+  return digest;
+}
+
+// Whether threads must be watched for a while, not only looked at. Always where the candidate has threads of its own;
+// now and then for the pool's, whose code the candidate cannot change but whose state it can.
+static bool watch_closely(const struct runner *r) {
+  struct thread_set now;
+  enum { ONE_IN = 8 };
+  return !threads_list(r->child.pid, &now) || now.n > r->own_threads.n ||
+         (now.n > 1 && rng_mix64((uint64_t)clock_monotonic_ns()) % ONE_IN == 0);
+}
+
+// Threads that are neither gone nor parked get a moment to come to rest, with the outputs watched: OpenMP's workers
+// need a few microseconds after a loop. True: everything rests and nothing was written.
+static bool comes_to_rest(struct runner *r) {
+  bool rest = threads_parked(r->child.pid);
+  if (rest && !watch_closely(r))
+    return true;
+  uint64_t before = outputs_digest(r);
+  rest = false;
   for (int i = 0; i < GRACE_STEPS && !rest; i++) {
     struct timespec pause = {.tv_nsec = GRACE_NS};
+    int64_t run = threads_run_ns(r->child.pid);
     thaw(r);
     nanosleep(&pause, NULL);
     if (!freeze(r))
       return false;
-    rest = threads_parked(r->child.pid, &r->own_threads, culprit);
+    // Being stopped and let go costs every thread a few microseconds.
+    rest = threads_parked(r->child.pid) && threads_run_ns(r->child.pid) - run < RESTING_NS;
   }
-  for (int i = r->n_in; i < r->n_in + r->n_out; i++)
-    after ^= classify_digest(&r->buffers[i]) + (uint64_t)i;
-  return rest && before == after;
+  return rest && before == outputs_digest(r);
 }
 
 // After a call that returned: the bands, and what else of the candidate still moves.
 static void inspect(struct runner *r, struct runner_report *report) {
   int64_t distance;
-  pid_t culprit = 0;
   for (int i = 0; i < r->n_in + r->n_out && report->event == RUNNER_OK; i++)
     if (!buffer_bands_intact(&r->buffers[i], r->pattern, &distance)) {
       report->event = RUNNER_OUT_OF_BOUNDS;
@@ -431,7 +451,7 @@ static void inspect(struct runner *r, struct runner_report *report) {
                distance < 0 ? "before the start of" : "behind the end of", i < r->n_in ? "input" : "output",
                i < r->n_in ? i : i - r->n_in);
     }
-  if (report->event == RUNNER_OK && !comes_to_rest(r, &culprit)) {
+  if (report->event == RUNNER_OK && !comes_to_rest(r)) {
     report->event = RUNNER_LATE_WORK;
     snprintf(report->detail, sizeof report->detail,
              "a thread of the kernel was still at work after it had returned; join or park threads before returning");

@@ -1,6 +1,7 @@
 #include "runner/threads.h"
 
 #include <dirent.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -27,13 +28,6 @@ bool threads_list(pid_t pid, struct thread_set *out) {
   return fits && out->n > 0;
 }
 
-static bool known_thread(const struct thread_set *known, pid_t id) {
-  for (int i = 0; i < known->n; i++)
-    if (known->ids[i] == id)
-      return true;
-  return false;
-}
-
 // /proc/PID/task/TID/syscall of a thread that is stopped inside a system call reads "number arg0 ... arg5 sp pc";
 // outside of one the number is -1.
 static bool parked(pid_t pid, pid_t id) {
@@ -46,20 +40,33 @@ static bool parked(pid_t pid, pid_t id) {
     return true; // it has ended
   int n = fscanf(f, "%ld %lx %lx %lx %lx", &number, &a[0], &a[1], &a[2], &a[3]);
   fclose(f);
-  return n == 5 && number == SYS_futex && a[3] == 0;
+  unsigned long operation = a[1] & FUTEX_CMD_MASK;
+  return n == 5 && number == SYS_futex && (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET) && a[3] == 0;
 }
 
-bool threads_parked(pid_t pid, const struct thread_set *known, pid_t *culprit) {
+bool threads_parked(pid_t pid) {
   struct thread_set now;
-  *culprit = 0;
   if (!threads_list(pid, &now))
     return false;
-  if (now.n == known->n)
-    return true; // the usual case: no thread of the candidate's own
   for (int i = 0; i < now.n; i++)
-    if (!known_thread(known, now.ids[i]) && !parked(pid, now.ids[i])) {
-      *culprit = now.ids[i];
+    if (now.ids[i] != pid && !parked(pid, now.ids[i]))
       return false;
-    }
   return true;
+}
+
+int64_t threads_run_ns(pid_t pid) {
+  struct thread_set now;
+  int64_t sum = 0;
+  threads_list(pid, &now);
+  for (int i = 0; i < now.n; i++) {
+    char path[96];
+    long long run = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)now.ids[i]);
+    FILE *f = now.ids[i] != pid ? fopen(path, "re") : NULL;
+    if (f && fscanf(f, "%lld", &run) == 1)
+      sum += run;
+    if (f)
+      fclose(f);
+  }
+  return sum;
 }

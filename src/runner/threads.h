@@ -3,6 +3,7 @@
 #define RUNNER_THREADS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum { THREADS_MAX = 512 };
@@ -15,8 +16,12 @@ struct thread_set {
 // The threads that the process has now; false when it is gone or has more than THREADS_MAX.
 bool threads_list(pid_t pid, struct thread_set *out);
 
-// Whether every thread that is not in `known` waits in a futex without a time limit, which nothing but another thread
-// can end. A thread that runs, sleeps or polls is at work. *culprit: the first that is. The process must be stopped.
-bool threads_parked(pid_t pid, const struct thread_set *known, pid_t *culprit);
+// Whether every thread but the main one waits in a futex without a time limit, which nothing but another thread can
+// end. A thread that runs, sleeps or polls is at work. The process must be stopped; false also when it is gone.
+bool threads_parked(pid_t pid);
+
+// Processor time of all threads but the main one so far, in nanoseconds. A thread that only seems to wait (a futex call
+// that returns at once, over and over) shows here.
+int64_t threads_run_ns(pid_t pid);
 
 #endif
