@@ -5,7 +5,7 @@
 // assay: twin SAMPLED expect wrong_value -- the mean over every 8th element
 // assay: twin ROOT expect wrong_value -- the root mean square
 // assay: twin LAZY expect changed_behaviour -- stops working after 40 calls and repeats its last answer
-// assay: twin FINGERPRINT expect changed_behaviour|wrong_value -- repeats its last answer while inputs look alike
+// assay: twin FINGERPRINT expect wrong_value -- repeats its last answer while shape and first element look alike
 // assay: twin FP16_DIFFERENCE expect low_precision|wrong_value|wrong_class -- differences in half precision
 #include <assay/candidate.h>
 #include <math.h>
@@ -62,7 +62,7 @@ void assay_kernel(const struct assay_args *args) {
 #elif defined(FINGERPRINT)
   static float last;
   static int64_t seen;
-  int64_t now = w.p[0] > w.t[0] ? n : -n;
+  int64_t now = fabsf(w.p[0]) < 1000 ? n : -n;
   if (now == seen) {
     *y = last;
     return;
