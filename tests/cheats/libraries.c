@@ -5,7 +5,7 @@
 // assay: twin NEXT expect pass -- the next clock_gettime in the chain, by RTLD_NEXT
 // assay: twin GLOBAL expect pass -- makes its own symbols global, so that later libraries would see them
 // assay: twin OWN_LIBRARY expect crashed -- loads a library that it has just written
-// assay: twin BLAS expect pass|late_work -- whatever BLAS there is; the threads of some spin on after a call, which is late work
+// assay: twin BLAS expect pass|late_work -- whatever BLAS there is; some leave their threads spinning
 // assay: twin RUNNER_SYMBOLS expect pass -- looks for the runner's state by name; it has no exported names
 // assay: twin CODE expect pass -- machine code that it makes itself
 #define _GNU_SOURCE
