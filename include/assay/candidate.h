@@ -7,7 +7,7 @@
 //     float *y = args->outputs[0].data;
 //     int64_t n = assay_count(&args->inputs[0]);
 //     for (int64_t i = 0; i < n; i++)
-//       y[i] = x[i] > 0 ? x[i] : 0;
+//       y[i] = x[i] < 0 ? 0 : x[i];
 //   }
 //
 // Destination-passing style: outputs are buffers that belong to the judge. They hold garbage when the kernel is called
