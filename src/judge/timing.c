@@ -13,6 +13,9 @@
 // A call is dropped when the clock probes around it took this much longer than the best probe of the session.
 static const double THROTTLED = 1.3;
 
+// An interval this wide, relative to the time itself, is said to be unstable.
+static const double UNSTABLE_WIDTH = 0.05;
+
 enum { WARM_UP_CALLS = 3, NULL_EVERY = 4, RESAMPLES_SEED = 20260101 };
 #define KEEP_LIMIT_BYTES ((int64_t)1 << 30)
 
@@ -183,7 +186,6 @@ static enum assay_status sample_hot(struct loop *l, struct assay_error *err) {
 }
 
 static void summarise(struct loop *l) {
-  const struct assay_judge_options *o = l->s->options;
   struct assay_timing *t = l->s->timing;
   struct interval ci = {NAN, NAN};
   t->overhead_ns = stats_median(l->nulls, l->n_nulls);
@@ -193,9 +195,9 @@ static void summarise(struct loop *l) {
     t->low_ns = fmax(ci.low - t->overhead_ns, 0);
     t->high_ns = fmax(ci.high - t->overhead_ns, 0);
   }
-  // Unstable: the interval stayed wider than asked, or the clock was unsteady for a good part of the run.
-  t->unstable = t->n_samples < 5 || ci.high - ci.low > o->relative_width * stats_median(t->samples_ns, t->n_samples) ||
-                t->n_dropped * 4 > t->n_samples;
+  // Unstable: the interval is too wide to rank by, or the clock was unsteady for a good part of the run.
+  t->unstable =
+      t->n_samples < 5 || !(ci.high - ci.low <= UNSTABLE_WIDTH * t->median_ns) || t->n_dropped * 4 > t->n_samples;
   t->measured = t->n_samples > 0;
 }
 
