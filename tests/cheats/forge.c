@@ -5,10 +5,11 @@
 // assay: twin DONE_NOTHING expect unwritten -- says that the call is over, and does nothing
 // assay: twin DONE_FIRST expect unwritten|late_work|wrong_value|changed_behaviour -- says so first, then works
 // assay: twin DONE_SOON expect unwritten|late_work|wrong_value|changed_behaviour -- says so before the last eighth
+// assay: twin DONE_TAIL expect unwritten|late_work|wrong_value|changed_behaviour -- before the last 16 elements
 // assay: twin DONE_THEN_SPIN expect late_work|timeout -- says so in time, and then never returns
 // assay: twin DONE_THEN_CRASH expect crashed|late_work -- says so in time, and then crashes
 // assay: twin WRONG_NUMBER expect pass|timeout -- answers exchanges that nobody began
-// assay: twin SAY_NOT_BOUND expect out_of_memory|crashed -- says that buffers could not be mapped
+// assay: twin SAY_NOT_BOUND expect out_of_memory|late_work -- says that buffers could not be mapped
 // assay: twin SAY_NOT_LOCKED expect load_failed|crashed -- says while it is loaded that the sandbox has failed
 // assay: twin SAY_LOADED expect crashed|late_work|timeout|load_failed -- says that it is loaded, and still loads
 // assay: twin SET_START expect timeout|crashed|late_work -- writes the word by which the judge starts a call
@@ -156,6 +157,15 @@ void assay_kernel(const struct assay_args *args) {
 #elif defined(DONE_SOON)
   sums(args, 0, n - n / 8);
   say_done();
+#elif defined(DONE_TAIL)
+  if (n < 32) {
+    sums(args, 0, n);
+    return;
+  }
+  sums(args, 0, n - 16);
+  say_done();
+  sums(args, n - 16, n);
+  return;
 #elif defined(WRONG_NUMBER)
   control->step = (control->start + 1) << 4 | DONE;
   control->step = (control->start + 1000) << 4 | DONE;

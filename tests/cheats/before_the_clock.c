@@ -1,0 +1,199 @@
+// Works on the fresh inputs before the clock starts (catalogue 51, 52). They lie in the process's memory from when it
+// is let go on until the call begins: some ten microseconds in which only the runner's own code should run.
+// assay: task kernelbench/1/47
+// assay: expect pass
+// assay: twin SPINNING expect late_work -- a thread that spins until the inputs change
+// assay: twin NAPPING expect late_work -- a thread that looks at them every microsecond
+// assay: twin PARKED expect late_work|unwritten|wrong_value -- parked where the runner's own wake-up call wakes it
+// assay: twin IMPOSTOR expect late_work|unwritten|wrong_value -- answers the judge in the runner's place
+// assay: twin SLOW_NULL expect late_work|unwritten|wrong_value -- the same, and slow in calls without a kernel
+#define _GNU_SOURCE
+#include <assay/candidate.h>
+#include <errno.h>
+#include <link.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static void sums(const float *x, float *y, int64_t b, int64_t m, int64_t n) {
+  for (int64_t c = 0; c < b * n; c++) {
+    double sum = 0;
+    for (int64_t i = 0; i < m; i++)
+      sum += x[c / n * m * n + i * n + c % n];
+    y[c] = (float)sum;
+  }
+}
+
+#if defined(SPINNING) || defined(NAPPING) || defined(PARKED) || defined(IMPOSTOR) || defined(SLOW_NULL)
+// See src/runner/protocol.h.
+struct control {
+  _Alignas(64) _Atomic uint32_t step;
+  _Alignas(64) _Atomic uint32_t start;
+  _Alignas(64) int32_t signal;
+  uint32_t system_call;
+  uint64_t address;
+  uint32_t memory_exhausted;
+  uint64_t base[64];
+};
+enum { READY = 1, LOADED, NOT_LOADED, BOUND, NOT_BOUND, ARMED, DONE };
+
+static struct control *control;
+
+static int mapped(uintptr_t p) {
+  errno = 0;
+  return access((const char *)p, F_OK) == 0 || errno != EFAULT;
+}
+
+// Looks through the program's own variables for a pointer to a page that looks like the control page.
+static int look(struct dl_phdr_info *info, size_t size, void *arg) {
+  (void)size;
+  (void)arg;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+    if (h->p_type != PT_LOAD || !(h->p_flags & PF_W))
+      continue;
+    uintptr_t at = (info->dlpi_addr + h->p_vaddr + 7) & ~(uintptr_t)7, end = info->dlpi_addr + h->p_vaddr + h->p_memsz;
+    for (; at + 8 <= end && mapped(at); at += 8) {
+      uintptr_t p = *(const uintptr_t *)at;
+      if (p % 4096 || p < 4096 || p >> 47 || !mapped(p))
+        continue;
+      struct control *c = (struct control *)p;
+      uint32_t step = c->step;
+      if (step >> 4 && step >> 4 < 1000000 && (step & 15) >= READY && (step & 15) <= DONE && c->start <= step >> 4)
+        control = c;
+    }
+  }
+  return 1; // the program comes first; the libraries do not matter
+}
+#endif
+
+#if defined(SPINNING) || defined(NAPPING) || defined(PARKED)
+static struct assay_args kept;
+static _Atomic uint32_t working, finished; // numbers of calls
+
+static void *lurk(void *arg) {
+  for (;;) {
+    uint32_t step = control->step, number = step >> 4;
+    if ((step & 15) == ARMED && finished != number && kept.n_inputs) {
+      working = number;
+      const int64_t *dims = kept.inputs[0].dims;
+      sums(kept.inputs[0].data, kept.outputs[0].data, dims[0], dims[1], dims[2]);
+      finished = number;
+      step = control->step;
+    }
+#if defined(SPINNING)
+    sched_yield();
+#elif defined(NAPPING)
+    nanosleep(&(struct timespec){0, 1000}, NULL);
+#else
+    syscall(SYS_futex, &control->step, FUTEX_WAIT, step, NULL, NULL, 0);
+#endif
+  }
+  return arg;
+}
+#endif
+
+#if defined(IMPOSTOR) || defined(SLOW_NULL)
+struct tensor {
+  int32_t dtype, rank;
+  int64_t dims[8];
+  uint64_t data_bytes, map_bytes, offset;
+};
+struct message {
+  uint32_t verb, number, hot, null_call;
+  int32_t n_in, n_out;
+  struct tensor tensors[64];
+};
+
+static struct message message;
+static struct tensor bound[2];
+static char *map[2];
+
+static void say(uint32_t number, uint32_t step) {
+  control->step = number << 4 | step;
+  syscall(SYS_futex, &control->step, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void answer(const int *fds) {
+  if (message.verb == 3) {
+    for (int i = 0; i < 2; i++) {
+      if (map[i])
+        munmap(map[i], bound[i].map_bytes);
+      bound[i] = message.tensors[i];
+      map[i] =
+          mmap(NULL, bound[i].map_bytes, i ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED | MAP_POPULATE, fds[i], 0);
+      close(fds[i]);
+      control->base[i] = (uint64_t)(uintptr_t)map[i];
+    }
+    say(message.number, BOUND);
+    return;
+  }
+  if (!message.null_call)
+    sums((float *)(map[0] + bound[0].offset), (float *)(map[1] + bound[1].offset), bound[0].dims[0], bound[0].dims[1],
+         bound[0].dims[2]);
+  say(message.number, ARMED);
+  while (control->start != message.number)
+    ;
+#ifdef SLOW_NULL
+  struct timespec begin, now;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  do
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  while (message.null_call && (now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < 100000);
+#endif
+  say(message.number, DONE);
+}
+
+static void take_over(void) {
+  say((control->step >> 4) + 1, LOADED);
+  for (;;) {
+    char space[CMSG_SPACE(sizeof(int) * 64)];
+    struct iovec io = {&message, sizeof message};
+    struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
+    int fds[64] = {0};
+    if (recvmsg(3, &m, MSG_CMSG_CLOEXEC) <= 0)
+      continue;
+    if (CMSG_FIRSTHDR(&m))
+      memcpy(fds, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(int) * 2);
+    answer(fds);
+  }
+}
+#endif
+
+__attribute__((constructor)) static void at_load(void) {
+#if defined(SPINNING) || defined(NAPPING) || defined(PARKED) || defined(IMPOSTOR) || defined(SLOW_NULL)
+  dl_iterate_phdr(look, NULL);
+  if (!control)
+    abort(); // the runner has changed: this file has to follow
+#endif
+#if defined(IMPOSTOR) || defined(SLOW_NULL)
+  take_over();
+#endif
+}
+
+void assay_kernel(const struct assay_args *args) {
+  const int64_t *dims = args->inputs[0].dims;
+#if defined(SPINNING) || defined(NAPPING) || defined(PARKED)
+  static int started;
+  uint32_t number = control->start;
+  while (working == number && finished != number)
+    ;
+  if (finished != number)
+    sums(args->inputs[0].data, args->outputs[0].data, dims[0], dims[1], dims[2]);
+  kept = *args;
+  finished = number;
+  pthread_t thread;
+  if (!started++)
+    pthread_create(&thread, NULL, lurk, NULL);
+#else
+  sums(args->inputs[0].data, args->outputs[0].data, dims[0], dims[1], dims[2]);
+#endif
+}
