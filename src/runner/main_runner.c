@@ -194,13 +194,15 @@ static void call_kernel(const struct runner_message *m) {
   step(m->number, STEP_DONE);
 }
 
-static void load(const char *library, uint32_t number) {
+static void lock(uint32_t number) {
   struct assay_error err = {0};
-  if (sandbox_lock_runner(&err) != ASSAY_OK) {
-    snprintf(state.control->message, sizeof state.control->message, "!%.500s", err.message);
-    step(number, STEP_NOT_LOADED);
-    return;
-  }
+  bool locked = sandbox_lock_runner(&err) == ASSAY_OK;
+  if (!locked)
+    snprintf(state.control->message, sizeof state.control->message, "%.500s", err.message);
+  step(number, locked ? STEP_READY : STEP_NOT_LOADED);
+}
+
+static void load(const char *library, uint32_t number) {
   void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   void *symbol = handle ? dlsym(handle, "assay_kernel") : NULL;
   if (!symbol)
@@ -237,6 +239,8 @@ int main(int argc, char **argv) {
   while (receive(buffer, sizeof buffer, fds, &n_fds) >= (ssize_t)sizeof *m) {
     if (m->verb == RUNNER_ATTACH && attach(m, fds, n_fds, atoi(argv[2])) != 0)
       return 3;
+    else if (m->verb == RUNNER_LOCK)
+      lock(m->number);
     else if (m->verb == RUNNER_LOAD)
       load(argv[1], m->number);
     else if (m->verb == RUNNER_BIND)

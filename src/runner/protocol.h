@@ -16,9 +16,10 @@ enum { RUNNER_SOCKET = 3, RUNNER_MAX_TENSORS = 64, RUNNER_MESSAGE_BYTES = 512 };
 
 enum runner_verb {
   RUNNER_ATTACH = 1, // carries the control page; answered by step READY
-  RUNNER_LOAD,       // lock down and load the library; answered by LOADED or NOT_LOADED
+  RUNNER_LOAD,       // load the library; answered by LOADED or NOT_LOADED
   RUNNER_BIND,       // carries the buffers; answered by BOUND
   RUNNER_CALL,       // answered by ARMED, then (after `start`) DONE
+  RUNNER_LOCK,       // lock down; answered by READY, or NOT_LOADED with the reason; before any foreign code is there
 };
 
 struct runner_tensor_message {

@@ -33,7 +33,7 @@ enum {
   SPINS_A_LOOK = 256,
   GRACE_NS = 500000,
   RESTING_NS = 200000,
-  BIND_TIMEOUT_S = 120,
+  BIND_NS_A_BYTE = 8, // mapping a buffer touches its pages: a tenth of this on an idle machine
   PATH_BYTES = 4096
 };
 
@@ -237,6 +237,18 @@ static enum assay_status exchange(struct runner *r, struct runner_message *m, si
   return status;
 }
 
+// Before the candidate's code is in the process: its constructors could forge an answer that blames the machine.
+static enum assay_status lock_down(struct runner *r, struct assay_error *err) {
+  struct runner_message m = {.verb = RUNNER_LOCK};
+  uint32_t word = 0;
+  bool answered = false, late = false;
+  enum assay_status status = exchange(r, &m, sizeof m, NULL, 0, r->o.load_timeout_ns, &word, &answered, &late, err);
+  if (status || (answered && word == runner_word(r->number, STEP_READY)))
+    return status;
+  return error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner cannot lock itself down: %.400s",
+                   answered ? r->control->message : "no answer");
+}
+
 static enum assay_status load_library(struct runner *r, struct runner_report *report, struct assay_error *err) {
   struct runner_message m = {.verb = RUNNER_ATTACH};
   uint32_t word = 0;
@@ -252,6 +264,9 @@ static enum assay_status load_library(struct runner *r, struct runner_report *re
   if (!answered || !threads_list(r->child.pid, &r->own_threads))
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner %s did not start%s; is it built for this machine?",
                      r->o.program, late ? " in time" : "");
+  status = lock_down(r, err);
+  if (status)
+    return status;
   limit_memory(r);
   m.verb = RUNNER_LOAD;
   status = exchange(r, &m, sizeof m, NULL, 0, r->o.load_timeout_ns, &word, &answered, &late, err);
@@ -262,8 +277,6 @@ static enum assay_status load_library(struct runner *r, struct runner_report *re
       finish(r, false, true, report);
     return ASSAY_OK;
   }
-  if (answered && r->control->message[0] == '!')
-    return error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner cannot lock itself down: %.400s", r->control->message + 1);
   if (answered) {
     snprintf(report->detail, sizeof report->detail, "%.250s", r->control->message);
     report->event = RUNNER_LOAD_FAILED;
@@ -360,8 +373,11 @@ enum assay_status runner_bind(struct runner *r, int n_in, const struct runner_te
   if (status)
     goto out;
   limit_memory(r);
+  int64_t timeout_ns = r->o.load_timeout_ns;
+  for (int i = 0; i < n; i++)
+    timeout_ns += (int64_t)r->buffers[i].map_bytes * BIND_NS_A_BYTE;
   thaw(r);
-  status = exchange(r, m, bytes, fds, n, (int64_t)BIND_TIMEOUT_S * 1000000000, &word, &answered, &late, err);
+  status = exchange(r, m, bytes, fds, n, timeout_ns, &word, &answered, &late, err);
   if (status)
     goto out;
   if (!answered || !freeze(r))
