@@ -13,30 +13,26 @@ static int64_t layout_elements(const struct layout *l) {
   return n;
 }
 
-// Passes for the error scale. Large tensors have neighbours enough to pool over, and every pass costs as much as the
-// truth itself.
-static int replicas_for(const struct session *s, const struct layout *l) {
-  enum { LARGE_ELEMENTS = 1 << 22, FEW = 4 };
-  int64_t n = layout_elements(l) + l->output_bytes / 4;
-  return n > LARGE_ELEMENTS && s->o->replicas > FEW ? FEW : s->o->replicas;
+static void add_question(struct session *s, const struct layout *l, enum probe probe) {
+  if (s->n_questions == MAX_QUESTIONS)
+    return;
+  uint64_t key = rng_derive(rng_derive(s->v->seed, STREAM_CHECKS), (uint64_t)s->n_questions);
+  s->questions[s->n_questions++] = (struct question){.layout = l, .probe = probe, .key = key};
 }
 
-static enum assay_status add_question(struct session *s, const struct layout *l, enum probe probe,
-                                      struct assay_error *err) {
-  if (s->n_questions == MAX_QUESTIONS)
-    return ASSAY_OK;
-  uint64_t key = rng_derive(rng_derive(s->v->seed, STREAM_CHECKS), (uint64_t)s->n_questions);
-  struct question *q = &s->questions[s->n_questions];
-  enum assay_status status = question_make(&s->task, l, probe, key, replicas_for(s, l), s->o->threads, q, err);
-  if (status)
-    return status;
-  if (!q->answer.representable && probe != PROBE_DECLARED) {
-    question_release(q);
-    s->v->n_skipped_probes++;
-    return ASSAY_OK;
+// Probes that no straightforward implementation survives are no questions.
+static void drop_impossible(struct session *s) {
+  int kept = 0;
+  for (int i = 0; i < s->n_questions; i++) {
+    struct question *q = &s->questions[i];
+    if (q->answer.representable || q->probe == PROBE_DECLARED) {
+      s->questions[kept++] = *q;
+    } else {
+      question_release(q);
+      s->v->n_skipped_probes++;
+    }
   }
-  s->n_questions++;
-  return ASSAY_OK;
+  s->n_questions = kept;
 }
 
 static enum assay_status add_layout(struct session *s, const struct workload *w, struct assay_error *err) {
@@ -47,19 +43,18 @@ static enum assay_status add_layout(struct session *s, const struct workload *w,
 
 // Asks under one probe at two ragged shapes: the largest, where there is most to see, and another that the seed
 // chooses.
-static enum assay_status add_probe(struct session *s, enum probe probe, struct assay_error *err) {
+static void add_probe(struct session *s, enum probe probe) {
   int ragged = s->n_layouts - 1, largest = 1;
   if (ragged < 1 || !(s->task.probes & 1u << probe))
-    return ASSAY_OK;
+    return;
   for (int i = 2; i <= ragged; i++)
     if (layout_elements(&s->layouts[i]) > layout_elements(&s->layouts[largest]))
       largest = i;
-  enum assay_status status = add_question(s, &s->layouts[largest], probe, err);
+  add_question(s, &s->layouts[largest], probe);
   uint64_t pick = rng_derive(rng_derive(s->v->seed, STREAM_PROBE_SHAPES), (uint64_t)probe);
   int other = 1 + (int)(pick % (uint64_t)ragged);
-  if (!status && other != largest)
-    status = add_question(s, &s->layouts[other], probe, err);
-  return status;
+  if (other != largest)
+    add_question(s, &s->layouts[other], probe);
 }
 
 // The exam: the declared distribution at the timed workload first, then every ragged shape, then the probes, then the
@@ -67,18 +62,24 @@ static enum assay_status add_probe(struct session *s, enum probe probe, struct a
 enum assay_status session_make_exam(struct session *s, struct assay_error *err) {
   enum assay_status status = add_layout(s, &s->workload, err);
   for (int i = 1; i < s->o->declared_checks && !status; i++)
-    status = add_question(s, &s->layouts[0], PROBE_DECLARED, err);
+    add_question(s, &s->layouts[0], PROBE_DECLARED);
   for (int i = 0; i < s->task.n_workloads && s->o->probes && s->n_layouts < MAX_LAYOUTS && !status; i++) {
     if (strncmp(s->task.workloads[i].name, "ragged", 6) != 0)
       continue;
     status = add_layout(s, &s->task.workloads[i], err);
     if (!status)
-      status = add_question(s, &s->layouts[s->n_layouts - 1], PROBE_DECLARED, err);
+      add_question(s, &s->layouts[s->n_layouts - 1], PROBE_DECLARED);
   }
-  for (int p = PROBE_DECLARED + 1; p < PROBE_COUNT && !status; p++)
-    status = add_probe(s, (enum probe)p, err);
-  if (!status)
-    status = add_question(s, &s->layouts[0], PROBE_DECLARED, err);
+  if (status)
+    return status;
+  for (int p = PROBE_DECLARED + 1; p < PROBE_COUNT; p++)
+    add_probe(s, (enum probe)p);
+  add_question(s, &s->layouts[0], PROBE_DECLARED);
+  status = questions_answer(&s->task, s->questions, s->n_questions, s->o->replicas, s->o->threads, err);
+  if (status)
+    s->n_questions = 0; // released
+  else
+    drop_impossible(s);
   return status;
 }
 

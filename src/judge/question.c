@@ -5,7 +5,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/parallel.h"
 #include "compare/compare.h"
+
+// Beyond this many elements a question is large: answered alone, by all processors, with fewer passes.
+enum { LARGE_ELEMENTS = 1 << 22 };
 
 // What older versions of the published suites allowed, relative and absolute.
 static const double LOOSE_TOLERANCE = 1e-2;
@@ -87,6 +91,61 @@ enum assay_status question_make(const struct task *t, const struct layout *l, en
   base_free(inputs);
   if (!status)
     *out = q;
+  return status;
+}
+
+struct answering {
+  const struct task *task;
+  struct question *questions;
+  enum assay_status *statuses;
+  struct assay_error *errors;
+  int replicas;
+};
+
+static int64_t layout_elements(const struct layout *l) {
+  int64_t n = l->output_bytes / 4;
+  for (int i = 0; i < l->n_in; i++)
+    n += shape_count(&l->in[i].shape);
+  return n;
+}
+
+// Passes for the error scale. Large tensors have neighbours enough to pool over, and every pass costs as much as the
+// truth itself.
+static int replicas_for(const struct layout *l, int replicas) {
+  enum { FEW = 4 };
+  return layout_elements(l) > LARGE_ELEMENTS && replicas > FEW ? FEW : replicas;
+}
+
+static void answer_range(void *arg, int64_t begin, int64_t end) {
+  struct answering *a = arg;
+  for (int64_t i = begin; i < end; i++) {
+    struct question *q = &a->questions[i];
+    if (layout_elements(q->layout) <= LARGE_ELEMENTS)
+      a->statuses[i] = question_make(a->task, q->layout, q->probe, q->key, a->replicas, 1, q, &a->errors[i]);
+  }
+}
+
+enum assay_status questions_answer(const struct task *t, struct question *questions, int n, int replicas, int threads,
+                                   struct assay_error *err) {
+  struct answering a = {.task = t, .questions = questions, .replicas = replicas};
+  a.statuses = base_calloc((size_t)n + 1, sizeof *a.statuses);
+  a.errors = base_calloc((size_t)n + 1, sizeof *a.errors);
+  enum assay_status status = a.statuses && a.errors ? ASSAY_OK : error_nomem(err, "the oracle's answers");
+  if (!status)
+    parallel_for(threads, n, 1, answer_range, &a);
+  for (int i = 0; i < n && !status; i++) {
+    struct question *q = &questions[i];
+    if (layout_elements(q->layout) > LARGE_ELEMENTS)
+      a.statuses[i] =
+          question_make(t, q->layout, q->probe, q->key, replicas_for(q->layout, replicas), threads, q, &a.errors[i]);
+    status = a.statuses[i];
+    if (status && err)
+      *err = a.errors[i];
+  }
+  for (int i = 0; i < n && status; i++)
+    question_release(&questions[i]);
+  base_free(a.statuses);
+  base_free(a.errors);
   return status;
 }
 

@@ -37,6 +37,11 @@ enum assay_status question_make(const struct task *t, const struct layout *l, en
                                 int replicas, int threads, struct question *out, struct assay_error *err);
 void question_release(struct question *q);
 
+// Answers n questions whose layout, probe and key are set. Small ones are answered side by side, one processor each;
+// large ones one after the other, by all. On failure all are released.
+enum assay_status questions_answer(const struct task *t, struct question *questions, int n, int replicas, int threads,
+                                   struct assay_error *err);
+
 // Compares outputs[i] (bytes of output i) with the answer; appends nothing, fills one check per output. The reason of
 // the first output that is not right is returned. `poison` is the pattern the outputs held before the call.
 enum assay_status question_check(const struct task *t, const struct question *q, const void *const *outputs,

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "judge/session.h"
 
@@ -10,17 +11,11 @@ enum { VERIFY_REPLICAS = 8 };
 // A candidate below this part of the floor did not do the work: the floor is what the hardware can do at best.
 static const double SUSPICIOUS_PART_OF_FLOOR = 0.7;
 
-static enum assay_status verify_call(void *arg, const struct timed_call *call, struct assay_error *err) {
-  struct session *s = arg;
-  struct question q;
+// Holds a timed call's outputs against the oracle's answer.
+static enum assay_status hold_against(struct session *s, const struct question *q, const struct timed_call *call,
+                                      struct assay_error *err) {
   enum assay_reason reason = ASSAY_REASON_PASS;
-  int64_t start = clock_monotonic_ns();
-  enum assay_status status =
-      question_make(&s->task, &s->layouts[0], PROBE_DECLARED, call->key, VERIFY_REPLICAS, s->o->threads, &q, err);
-  if (status)
-    return status;
-  status = session_check(s, &q, (const void *const *)call->outputs, call->poison, true, &reason, err);
-  question_release(&q);
+  enum assay_status status = session_check(s, q, (const void *const *)call->outputs, call->poison, true, &reason, err);
   if (!status && reason != ASSAY_REASON_PASS && s->v->reason == ASSAY_REASON_PASS) {
     const struct assay_check *c = &s->v->checks[s->v->n_checks - 1];
     s->v->worst_check = s->v->n_checks - 1;
@@ -28,6 +23,43 @@ static enum assay_status verify_call(void *arg, const struct timed_call *call, s
                    "a timed call was wrong (%s) though the checked ones were right%s%s", assay_reason_code(reason),
                    c->hint[0] ? ": " : "", c->hint);
   }
+  return status;
+}
+
+static struct question question_of(const struct session *s, const struct timed_call *call) {
+  return (struct question){.layout = &s->layouts[0], .probe = PROBE_DECLARED, .key = call->key};
+}
+
+// One call, at once.
+static enum assay_status verify_call(void *arg, const struct timed_call *call, struct assay_error *err) {
+  struct session *s = arg;
+  struct question q = question_of(s, call);
+  int64_t start = clock_monotonic_ns();
+  enum assay_status status = questions_answer(&s->task, &q, 1, VERIFY_REPLICAS, s->o->threads, err);
+  if (!status) {
+    status = hold_against(s, &q, call, err);
+    question_release(&q);
+  }
+  s->v->durations.verify_ns += clock_monotonic_ns() - start;
+  return status;
+}
+
+// The calls that were kept, together.
+static enum assay_status verify_kept(struct session *s, const struct timed_call *calls, int n,
+                                     struct assay_error *err) {
+  int64_t start = clock_monotonic_ns();
+  struct question *questions = base_calloc((size_t)n + 1, sizeof *questions);
+  if (!questions)
+    return error_nomem(err, "the verification of timed calls");
+  for (int i = 0; i < n; i++)
+    questions[i] = question_of(s, &calls[i]);
+  enum assay_status status = questions_answer(&s->task, questions, n, VERIFY_REPLICAS, s->o->threads, err);
+  bool answered = !status;
+  for (int i = 0; i < n && !status; i++)
+    status = hold_against(s, &questions[i], &calls[i], err);
+  for (int i = 0; i < n && answered; i++)
+    question_release(&questions[i]);
+  base_free(questions);
   s->v->durations.verify_ns += clock_monotonic_ns() - start;
   return status;
 }
@@ -52,8 +84,11 @@ enum assay_status session_time(struct session *s, bool *good, struct assay_error
   s->v->durations.timing_ns = clock_monotonic_ns() - start - s->v->durations.verify_ns;
   if (!status && report.event != RUNNER_OK)
     session_decide_event(s, &report);
-  for (int i = 0; i < timing.n_kept && timing.kept && timing.kept[i].outputs && !status; i++)
-    status = verify_call(s, &timing.kept[i], err);
+  int kept = 0; // none when they were verified at once
+  while (timing.kept && kept < timing.n_kept && kept < s->o->verified_calls && timing.kept[kept].outputs)
+    kept++;
+  if (!status)
+    status = verify_kept(s, timing.kept, kept, err);
   timed_calls_release(timing.kept, s->o->verified_calls, s->layouts[0].n_out);
   *good = s->v->reason == ASSAY_REASON_PASS;
   t->measured = t->measured && *good; // the times of a wrong kernel mean nothing

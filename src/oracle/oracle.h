@@ -35,7 +35,7 @@ enum assay_status oracle_eval(const struct oracle_request *r, struct array *outp
 
 // The truth and its error scale. `sigma` per element of each floating output: the standard deviation of the error that
 // a straightforward implementation in the contract's arithmetic makes on these very inputs, estimated from
-// `replicas` contract passes (scale.c), or in closed form for one large contraction; NULL for integer outputs.
+// `replicas` contract passes (scale.c), or in closed form where the graph is one contraction; NULL for integer outputs.
 // `representable` is false when a contract pass overflowed or made a NaN where the truth is finite: inputs that no
 // straightforward implementation survives are no test of a candidate.
 struct oracle_answer {

@@ -15,7 +15,6 @@
 #include "oracle/oracle.h"
 
 enum { WINDOW = 8, SHRINK_WEIGHT = 8, SHRINK_CAP = 64, GRAIN = 1 << 14 };
-static const double CLOSED_FORM_FLOPS = 1e9;
 
 struct deviation {
   const double *y, *pass;
@@ -145,8 +144,7 @@ static void floor_range(void *arg, int64_t begin, int64_t end) {
     s->sigma[i] = isfinite(s->y[i]) ? fmaxf(s->sigma[i], (float)(s->unit * fabs(s->y[i]))) : 0;
 }
 
-// One pass instead of many where the scale has a closed form and the work is so large that sampling it would cost many
-// times the answer. *done is false when it is not large, or the graph or the operator has no closed form.
+// One pass instead of many, where the scale has a closed form. *done is false when the graph or the operator has none.
 static enum assay_status answer_closed(const struct graph *g, const struct array *inputs, const struct arith *contract,
                                        int threads, struct oracle_answer *a, bool *done, struct assay_error *err) {
   struct arena arena = {0};
@@ -157,10 +155,10 @@ static enum assay_status answer_closed(const struct graph *g, const struct array
   if (r.sigma_node < 0)
     return ASSAY_OK;
   enum assay_status status = oracle_infer(g, inputs, &arena, &shapes, err);
-  bool large = !status && shapes.cost.contraction_flops > CLOSED_FORM_FLOPS;
-  int64_t n = large ? shape_count(&shapes.values[g->outputs[0]].shape) : 0;
+  int64_t n = status ? 0 : shape_count(&shapes.values[g->outputs[0]].shape);
+  bool floating = !status && dtype_is_float(shapes.values[g->outputs[0]].dtype);
   arena_release(&arena);
-  if (!large)
+  if (!floating)
     return status;
   r.sigma = base_alloc((size_t)n * sizeof *r.sigma);
   status = r.sigma ? oracle_eval(&r, a->y, err) : error_nomem(err, "an error scale");
