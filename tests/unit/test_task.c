@@ -28,7 +28,7 @@ void *__wrap_base_realloc(void *p, size_t n) {
 }
 
 static struct task read_task(const char *name, bool as_published) {
-  struct task t;
+  struct task t = {0};
   struct assay_error err = {0};
   char *path = NULL;
   if (task_find(ROOT, name, &path, &err) != ASSAY_OK || task_read(path, as_published, &t, &err) != ASSAY_OK)
