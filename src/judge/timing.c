@@ -26,7 +26,8 @@ struct loop {
   int64_t best_probe_ns;
   double *nulls;
   int n_nulls;
-  bool keep; // outputs are small enough to be copied
+  bool keep;     // outputs are small enough to be copied
+  bool catch_up; // verify every call from now on: chance left too few of them
   void **buffers;
 };
 
@@ -76,7 +77,7 @@ static enum assay_status choose_call(struct loop *l, uint64_t key, uint32_t pois
   }
   // Too large to keep: a fair coin, weighted so that the shortest run still verifies enough of them.
   double wanted = (double)s->options->verified_calls / s->options->min_samples;
-  if (rng_unit(rng_derive(s->secret, l->calls)) > wanted)
+  if (!l->catch_up && rng_unit(rng_derive(s->secret, l->calls)) > wanted)
     return ASSAY_OK;
   struct timed_call now = {.key = key, .poison = poison, .outputs = l->buffers};
   for (int o = 0; o < s->layout->n_out; o++)
@@ -185,6 +186,17 @@ static enum assay_status sample_hot(struct loop *l, struct assay_error *err) {
   return status;
 }
 
+// Calls beyond the samples, until as many are verified as was promised.
+static enum assay_status catch_up(struct loop *l, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  l->catch_up = true;
+  while (!status && !failed(l) && l->s->n_kept < l->s->options->verified_calls) {
+    double ignored;
+    status = take_sample(l, RUNNER_COLD, &ignored, err);
+  }
+  return status;
+}
+
 static void summarise(struct loop *l) {
   struct assay_timing *t = l->s->timing;
   struct interval ci = {NAN, NAN};
@@ -223,6 +235,8 @@ enum assay_status timing_run(struct timing_session *s, struct runner_report *rep
   status = sample_cold(&l, err);
   if (!status && !failed(&l))
     status = sample_hot(&l, err);
+  if (!status && !failed(&l))
+    status = catch_up(&l, err);
   if (!status && !failed(&l))
     summarise(&l);
 out:
