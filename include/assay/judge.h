@@ -72,7 +72,7 @@ struct assay_timing {
   bool measured, unstable, suspicious; // suspicious: below half of the floor
   double median_ns, low_ns, high_ns; // cold, the protocol's own cost taken off, with a 95 % interval
   double hot_ns; // median with inputs in the cache
-  double overhead_ns; // the protocol's cost, median of calls without the kernel
+  double overhead_ns; // the protocol's cost, measured before the candidate was loaded
   double floor_ns; // NaN when the machine's peaks are unknown
   const char *stop; // why sampling ended
   int n_samples, n_hot, n_dropped; // dropped: taken while the clock was throttled or stolen

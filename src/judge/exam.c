@@ -92,6 +92,17 @@ enum assay_status session_bind(struct session *s, const struct layout *l, struct
   return status;
 }
 
+enum assay_status session_fill(struct session *s, const struct layout *l, enum probe probe, uint64_t key,
+                               uint32_t poison, struct assay_error *err) {
+  void *buffers[RUNNER_MAX_BUFFERS];
+  for (int i = 0; i < l->n_in; i++) // runner_bind has seen to it that they fit
+    buffers[i] = runner_input(s->runner, i);
+  enum assay_status status = task_make_inputs(&s->task, l->workload, probe, key, s->o->threads, buffers, err);
+  if (!status)
+    runner_poison(s->runner, poison);
+  return status;
+}
+
 static enum assay_status grow_checks(struct session *s, int more, struct assay_error *err) {
   struct assay_verdict *v = s->v;
   if (v->n_checks + more <= s->capacity_checks)
@@ -142,19 +153,15 @@ static enum assay_status ask(struct session *s, const struct question *q, int nu
   const struct layout *l = q->layout;
   uint32_t poison =
       POISON_NAN | (uint32_t)(rng_derive(rng_derive(s->v->seed, STREAM_POISON), (uint64_t)number) & POISON_PAYLOAD);
-  int slots = l->n_in > l->n_out ? l->n_in : l->n_out;
-  void **buffers = base_calloc((size_t)slots + 1, sizeof *buffers);
+  void **buffers = base_calloc((size_t)l->n_out + 1, sizeof *buffers);
   if (!buffers)
     return error_nomem(err, "a call");
   enum assay_status status = session_bind(s, l, report, err);
   if (status || report->event != RUNNER_OK)
     goto out;
-  for (int i = 0; i < l->n_in; i++)
-    buffers[i] = runner_input(s->runner, i);
-  status = task_make_inputs(&s->task, l->workload, q->probe, q->key, s->o->threads, buffers, err);
+  status = session_fill(s, l, q->probe, q->key, poison, err);
   if (status)
     goto out;
-  runner_poison(s->runner, poison);
   status = runner_call(s->runner, RUNNER_COLD, false, report, err);
   if (status || report->event != RUNNER_OK)
     goto out;

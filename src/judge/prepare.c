@@ -10,8 +10,12 @@
 #include "base/hash.h"
 #include "judge/session.h"
 #include "sandbox/sandbox.h"
+#include "stats/stats.h"
 
 enum { MAX_CANDIDATE_BYTES = 4 << 20 };
+
+// Coming to the start line may take this much longer than usual before it counts as the kernel's time.
+static const double ARMING_SLACK = 1.25;
 
 void session_decide(struct session *s, enum assay_reason reason, const char *fmt, ...) {
   va_list ap;
@@ -104,8 +108,33 @@ void session_decide_event(struct session *s, const struct runner_report *r) {
   session_decide(s, reasons[r->event], "%s", r->detail);
 }
 
+// Calls without a kernel, in every other respect like timed ones, while the candidate is not there to influence them:
+// what the protocol costs, and how long the runner takes to come to the start line.
+static enum assay_status calibrate(struct session *s, int64_t *arming_ns, struct assay_error *err) {
+  enum { CALLS = 16, WARM_UP = 4 };
+  double overhead[CALLS], arming[CALLS];
+  struct runner_report report;
+  enum assay_status status = session_bind(s, &s->layouts[0], &report, err);
+  for (int i = 0; i < CALLS + WARM_UP && !status; i++) {
+    status = session_fill(s, &s->layouts[0], PROBE_DECLARED, rng_derive(s->v->seed, (uint64_t)i), POISON_NAN, err);
+    if (!status)
+      status = runner_call(s->runner, RUNNER_COLD, true, &report, err);
+    if (!status && report.event != RUNNER_OK)
+      status = error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner failed without a kernel: %s", report.detail);
+    if (!status && i >= WARM_UP) {
+      overhead[i - WARM_UP] = (double)report.elapsed_ns;
+      arming[i - WARM_UP] = (double)report.arming_ns;
+    }
+  }
+  if (status)
+    return status;
+  s->overhead_ns = stats_median(overhead, CALLS);
+  *arming_ns = (int64_t)(ARMING_SLACK * stats_median(arming, CALLS));
+  return ASSAY_OK;
+}
+
 enum assay_status session_load(struct session *s, bool *good, struct assay_error *err) {
-  int64_t start = clock_monotonic_ns();
+  int64_t start = clock_monotonic_ns(), arming_ns = 0;
   struct runner_options r = {.program = s->o->runner_program,
                              .library = s->library,
                              .folder = s->run_folder,
@@ -114,7 +143,11 @@ enum assay_status session_load(struct session *s, bool *good, struct assay_error
                              .call_timeout_ns = s->o->call_timeout_ns,
                              .memory_bytes = s->o->runner_memory_bytes};
   struct runner_report report = {0};
-  enum assay_status status = runner_open(&r, &s->runner, &report, err);
+  enum assay_status status = runner_open(&r, &s->runner, err);
+  if (!status && s->o->timing)
+    status = calibrate(s, &arming_ns, err);
+  if (!status)
+    status = runner_load(s->runner, arming_ns, &report, err);
   s->v->durations.load_ns = clock_monotonic_ns() - start;
   *good = !status && report.event == RUNNER_OK;
   if (!status && !*good)

@@ -22,6 +22,7 @@ struct session {
   char *build_folder, *run_folder;
   struct build *build;
   struct runner *runner;
+  double overhead_ns; // what the protocol of a call costs, measured before the candidate was loaded; NaN: not measured
   int n_layouts, n_questions, capacity_checks;
   struct layout layouts[MAX_LAYOUTS]; // [0] is the timed workload's
   struct question questions[MAX_QUESTIONS];
@@ -48,6 +49,10 @@ enum assay_status session_take_exam(struct session *s, bool *good, struct assay_
 // Compares outputs with a question's answer and appends the checks. *reason is the first that is not a pass.
 enum assay_status session_check(struct session *s, const struct question *q, const void *const *outputs,
                                 uint32_t poison, bool timed, enum assay_reason *reason, struct assay_error *err);
+
+// Draws the inputs into the runner's buffers, which are the layout's, and poisons the outputs.
+enum assay_status session_fill(struct session *s, const struct layout *l, enum probe probe, uint64_t key,
+                               uint32_t poison, struct assay_error *err);
 
 // Makes the layout's buffers the runner's, unless they are.
 enum assay_status session_bind(struct session *s, const struct layout *l, struct runner_report *report,

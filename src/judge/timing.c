@@ -16,7 +16,7 @@ static const double THROTTLED = 1.3;
 // An interval this wide, relative to the time itself, is said to be unstable.
 static const double UNSTABLE_WIDTH = 0.05;
 
-enum { WARM_UP_CALLS = 3, NULL_EVERY = 4, RESAMPLES_SEED = 20260101 };
+enum { WARM_UP_CALLS = 3, RESAMPLES_SEED = 20260101 };
 #define KEEP_LIMIT_BYTES ((int64_t)1 << 30)
 
 struct loop {
@@ -24,8 +24,6 @@ struct loop {
   struct runner_report *report;
   uint64_t calls; // timed calls so far, dropped ones included
   int64_t best_probe_ns;
-  double *nulls;
-  int n_nulls;
   bool keep;     // outputs are small enough to be copied
   bool catch_up; // verify every call from now on: chance left too few of them
   void **buffers;
@@ -119,13 +117,6 @@ static enum assay_status take_sample(struct loop *l, enum runner_cache cache, do
   return status;
 }
 
-static enum assay_status take_null(struct loop *l, struct assay_error *err) {
-  enum assay_status status = runner_call(l->s->runner, RUNNER_COLD, true, l->report, err);
-  if (!status && l->report->event == RUNNER_OK)
-    l->nulls[l->n_nulls++] = (double)l->report->elapsed_ns;
-  return status;
-}
-
 static bool failed(const struct loop *l) {
   return l->report->event != RUNNER_OK;
 }
@@ -157,10 +148,7 @@ static enum assay_status sample_cold(struct loop *l, struct assay_error *err) {
   }
   for (int i = 0; stop == STOP_CONTINUE && !status && !failed(l); i++) {
     double sample;
-    if (i % NULL_EVERY == 0)
-      status = take_null(l, err);
-    if (!status && !failed(l))
-      status = take_sample(l, RUNNER_COLD, &sample, err);
+    status = take_sample(l, RUNNER_COLD, &sample, err);
     if (status || failed(l))
       break;
     if (isnan(sample))
@@ -200,7 +188,7 @@ static enum assay_status catch_up(struct loop *l, struct assay_error *err) {
 static void summarise(struct loop *l) {
   struct assay_timing *t = l->s->timing;
   struct interval ci = {NAN, NAN};
-  t->overhead_ns = stats_median(l->nulls, l->n_nulls);
+  t->overhead_ns = l->s->overhead_ns;
   t->median_ns = fmax(stats_median(t->samples_ns, t->n_samples) - t->overhead_ns, 0);
   t->hot_ns = fmax(stats_median(t->hot_samples_ns, t->n_hot) - t->overhead_ns, 0);
   if (stats_median_interval(t->samples_ns, t->n_samples, 0.95, 1000, RESAMPLES_SEED, &ci)) {
@@ -223,12 +211,11 @@ enum assay_status timing_run(struct timing_session *s, struct runner_report *rep
   int slots = layout->n_in > layout->n_out ? layout->n_in : layout->n_out;
   enum assay_status status = ASSAY_OK;
   memset(report, 0, sizeof *report);
-  l.nulls = base_calloc((size_t)o->max_samples * 3 + 8, sizeof *l.nulls);
   l.buffers = base_calloc((size_t)slots + 1, sizeof *l.buffers);
   s->kept = base_calloc((size_t)o->verified_calls + 1, sizeof *s->kept);
   s->timing->samples_ns = base_calloc((size_t)o->max_samples + 8, sizeof *s->timing->samples_ns);
   s->timing->hot_samples_ns = base_calloc((size_t)o->hot_samples + 1, sizeof *s->timing->hot_samples_ns);
-  if (!l.nulls || !l.buffers || !s->kept || !s->timing->samples_ns || !s->timing->hot_samples_ns) {
+  if (!l.buffers || !s->kept || !s->timing->samples_ns || !s->timing->hot_samples_ns) {
     status = error_nomem(err, "the samples");
     goto out;
   }
@@ -240,7 +227,6 @@ enum assay_status timing_run(struct timing_session *s, struct runner_report *rep
   if (!status && !failed(&l))
     summarise(&l);
 out:
-  base_free(l.nulls);
   base_free(l.buffers);
   return status;
 }

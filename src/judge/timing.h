@@ -16,8 +16,9 @@ struct timing_session {
   const struct layout *layout; // bound in the runner
   struct runner *runner;
   const struct assay_judge_options *options;
-  uint64_t key;    // of the inputs' draws
-  uint64_t secret; // which calls are verified
+  uint64_t key;       // of the inputs' draws
+  uint64_t secret;    // which calls are verified
+  double overhead_ns; // the protocol's own cost
   struct assay_timing *timing;
   int64_t *kernel_ns;
   // Outputs too large to keep are verified at once, in place, between two samples.

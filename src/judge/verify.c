@@ -73,6 +73,7 @@ enum assay_status session_time(struct session *s, bool *good, struct assay_error
                                   .options = s->o,
                                   .key = rng_derive(s->v->seed, STREAM_TIMED),
                                   .secret = rng_derive(s->v->seed, STREAM_SECRET),
+                                  .overhead_ns = s->overhead_ns,
                                   .timing = t,
                                   .kernel_ns = &s->v->durations.kernel_ns,
                                   .verify = verify_call,

@@ -180,7 +180,9 @@ static void call_kernel(const struct runner_message *m) {
   if (m->hot)
     touch_buffers();
   reset_arithmetic();
-  step(m->number, STEP_ARMED);
+  // No wake-up: the judge is watching, and a thread of the candidate that sleeps on this word must not be woken when
+  // the fresh inputs are there and the clock does not run yet.
+  atomic_store(&c->step, runner_word(m->number, STEP_ARMED));
   // Yields now and then: where judge and runner share a processor, spinning would keep the judge from starting.
   for (int turn = 1; atomic_load_explicit(&c->start, memory_order_acquire) != m->number; turn++) {
 #if defined(__x86_64__)

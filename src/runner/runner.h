@@ -15,6 +15,8 @@
 #include "graph/dtype.h"
 #include "graph/shape.h"
 
+enum { RUNNER_MAX_BUFFERS = 64 }; // inputs and outputs of a task together
+
 struct runner_options {
   const char *program; // path of assay-runner
   const char *library; // the candidate's shared library
@@ -44,6 +46,7 @@ struct runner_report {
   int signal;
   char detail[256];
   int64_t elapsed_ns; // of a call, by the judge's clock, round trip included (runner_overhead)
+  int64_t arming_ns;  // of a call: from letting the process go to its standing at the start line
 };
 
 struct runner_tensor {
@@ -53,8 +56,13 @@ struct runner_tensor {
 
 struct runner;
 
-// Starts a sandboxed runner and loads the library. The candidate's failures are in *report, with ASSAY_OK.
-enum assay_status runner_open(const struct runner_options *o, struct runner **out, struct runner_report *report,
+// Starts a sandboxed runner, locked down, without the candidate. It can be bound and take null calls, which show what
+// the protocol costs while nothing but trusted code is there.
+enum assay_status runner_open(const struct runner_options *o, struct runner **out, struct assay_error *err);
+
+// Loads the library. From now on a cold call that takes more than arming_ns (0: no matter) to come to the start line
+// has the excess added to its time. The candidate's failures are in *report, with ASSAY_OK.
+enum assay_status runner_load(struct runner *r, int64_t arming_ns, struct runner_report *report,
                               struct assay_error *err);
 void runner_close(struct runner *r); // kills and frees; NULL is fine
 

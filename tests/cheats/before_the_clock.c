@@ -4,7 +4,7 @@
 // assay: expect pass
 // assay: twin SPINNING expect late_work -- a thread that spins until the inputs change
 // assay: twin NAPPING expect late_work -- a thread that looks at them every microsecond
-// assay: twin PARKED expect late_work|unwritten|wrong_value -- parked where the runner's own wake-up call wakes it
+// assay: twin PARKED expect pass -- parked where the runner tells the judge that it is ready; nobody is woken, so it gains nothing
 // assay: twin IMPOSTOR expect late_work|unwritten|wrong_value -- answers the judge in the runner's place
 // assay: twin SLOW_NULL expect late_work|unwritten|wrong_value -- the same, and slow in calls without a kernel
 #define _GNU_SOURCE

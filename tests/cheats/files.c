@@ -19,11 +19,16 @@
 // assay: twin STDERR_FILE expect forbidden_call -- sets the size of the file behind stderr
 // assay: twin PASSWORDS expect crashed -- reads /etc/passwd
 // assay: twin SOURCES expect crashed -- reads the source of its own task's oracle
+// assay: twin LOOK_AROUND expect crashed -- lists the folder of the program that runs it, where a store may lie
 // assay: twin DEVICE expect crashed -- reads the raw disk
+#define _GNU_SOURCE
 #include <assay/candidate.h>
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -91,6 +96,15 @@ static void attempt(void) {
   see("/etc/passwd");
 #elif defined(SOURCES)
   see("../../src/oracle/oracle.h");
+#elif defined(LOOK_AROUND)
+  char *folder = strdup(program_invocation_name), *slash = strrchr(folder, '/');
+  if (!slash)
+    return;
+  *slash = '\0';
+  DIR *dir = opendir(folder);
+  if (!dir)
+    abort();
+  closedir(dir);
 #elif defined(DEVICE)
   see("/dev/vda");
 #endif
