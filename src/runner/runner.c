@@ -187,19 +187,11 @@ static void limit_memory(struct runner *r) {
   prlimit(r->child.pid, RLIMIT_AS, &limit, NULL);
 }
 
-static const char *folder_of(const char *path, char *out) {
-  snprintf(out, PATH_BYTES, "%s", path);
-  char *slash = strrchr(out, '/');
-  if (slash)
-    *slash = '\0';
-  return out;
-}
-
 static enum assay_status start_process(struct runner *r, struct assay_error *err) {
   char threads[16], omp[32];
   // libgomp's threads park in a futex between loops instead of spinning, which would look like late work.
   char wait_policy[] = "OMP_WAIT_POLICY=passive";
-  char program[PATH_BYTES], library[PATH_BYTES], program_folder[PATH_BYTES], library_folder[PATH_BYTES];
+  char program[PATH_BYTES], library[PATH_BYTES];
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot make a socket: %s", strerror(errno));
@@ -208,8 +200,13 @@ static enum assay_status start_process(struct runner *r, struct assay_error *err
   snprintf(program, sizeof program, "%s", r->o.program);
   snprintf(library, sizeof library, "%s", r->o.library);
   char *argv[] = {program, library, threads, NULL}, *envp[] = {omp, wait_policy, NULL};
-  const char *read_paths[] = {folder_of(program, program_folder), folder_of(library, library_folder), NULL};
-  struct sandbox_policy policy = {.role = SANDBOX_RUNNER, .folder = r->o.folder, .read_paths = read_paths};
+  // Not their folders: the store may lie beside the program.
+  const char *read_paths[] = {program, library, NULL};
+  // Threads beyond this are late work anyway; without a limit, small ones use up the machine's process numbers.
+  struct sandbox_policy policy = {.role = SANDBOX_RUNNER,
+                                  .folder = r->o.folder,
+                                  .read_paths = read_paths,
+                                  .processes = THREADS_MAX + 2 * r->o.threads};
   enum assay_status status = sandbox_spawn(&policy, argv, envp, &pair[1], 1, &r->child, err);
   close(pair[1]);
   r->socket = pair[0];
