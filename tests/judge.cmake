@@ -3,13 +3,14 @@
 #   cheats   the same for hostile candidates; the host must be unharmed
 #   resume   `bench` killed at random moments and by two at once: nothing lost, nothing twice
 #   cli      exit codes, help, JSON, messages
+set(own_files "ASSAY_TASKS=${CMAKE_SOURCE_DIR}/tasks;ASSAY_INCLUDE=${CMAKE_SOURCE_DIR}/include")
 foreach(corpus cases cheats)
   add_test(NAME ${corpus} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/corpus.sh $<TARGET_FILE:assay>
     ${CMAKE_CURRENT_SOURCE_DIR}/${corpus} ${CMAKE_BINARY_DIR}/test-${corpus}.sqlite)
-  set_tests_properties(${corpus} PROPERTIES TIMEOUT 1500 RUN_SERIAL ON)
+  set_tests_properties(${corpus} PROPERTIES TIMEOUT 1500 RUN_SERIAL ON ENVIRONMENT "${own_files}")
 endforeach()
 foreach(script resume cli)
   add_test(NAME ${script} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/${script}.sh $<TARGET_FILE:assay> ${CMAKE_SOURCE_DIR}
     ${CMAKE_BINARY_DIR})
-  set_tests_properties(${script} PROPERTIES TIMEOUT 900 RUN_SERIAL ON)
+  set_tests_properties(${script} PROPERTIES TIMEOUT 900 RUN_SERIAL ON ENVIRONMENT "${own_files}")
 endforeach()

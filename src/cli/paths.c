@@ -53,6 +53,7 @@ enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err) {
   snprintf(p->temporary, sizeof p->temporary, "/tmp");
   from_environment("TMPDIR", p->temporary, sizeof p->temporary);
   from_environment("ASSAY_TASKS", p->tasks, sizeof p->tasks);
+  from_environment("ASSAY_INCLUDE", p->include, sizeof p->include);
   from_environment("ASSAY_STORE", p->store, sizeof p->store);
   p->path_env = getenv("PATH");
   if (!p->path_env)

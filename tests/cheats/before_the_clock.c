@@ -7,6 +7,8 @@
 // assay: twin PARKED expect pass -- parked where the runner says that it is ready: nobody is woken, nothing is gained
 // assay: twin IMPOSTOR expect pass -- answers in the runner's place: the time before the clock is charged
 // assay: twin SLOW_NULL expect pass -- the same, and slow in calls without a kernel: their cost is known from before
+// What comes of it: the answer of an impostor is right, and what it does before the start line is added to its time, so
+// that it may pass but gains nothing (some milliseconds against the honest half of one).
 #define _GNU_SOURCE
 #include <assay/candidate.h>
 #include <errno.h>
