@@ -86,7 +86,10 @@ enum assay_status session_finish_build(struct session *s, bool *good, struct ass
   *good = r.outcome == BUILD_OK;
   if (!*good) {
     size_t line = strcspn(r.diagnostics, "\n");
-    session_decide(s, reasons[r.outcome], "%.*s", (int)(line < 400 ? line : 400), r.diagnostics);
+    if (line > 0)
+      session_decide(s, reasons[r.outcome], "%.*s", (int)(line < 400 ? line : 400), r.diagnostics);
+    else
+      session_decide(s, reasons[r.outcome], "the compiler said nothing: %s", assay_reason_text(reasons[r.outcome]));
   }
   return ASSAY_OK;
 }
