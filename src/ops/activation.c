@@ -68,6 +68,7 @@ static const struct op_def rows[] = {
              "The continuously differentiable exponential linear unit."),
     FLOATING("Gelu", 20, gelu_attrs,
              "approximate ? 0.5 * x * (1 + tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)))"
+             " : exact ? 0.5 * x * erfc(-x * 0.70710678118654752)"
              " : 0.5 * x * (1 + erf(x * 0.70710678118654752))",
              "Gelu<approximate = \"tanh\">",
              "The Gaussian error linear unit, through erf or, with approximate = \"tanh\", through tanh."),

@@ -257,7 +257,7 @@ static enum assay_status run(struct job *j, struct op_eval *c, struct assay_erro
   return ASSAY_OK;
 }
 
-// ---- attributes as parameters
+// ---- attributes as parameters, and behind them whether this is the exact pass
 
 enum { NAMES_CAPACITY = EXPR_MAX_PARAMS };
 
@@ -265,11 +265,13 @@ static int attr_names(const struct op_def *row, const char **names) {
   int n = 0;
   for (const struct op_attr *a = row->attrs; a && a->name && n < NAMES_CAPACITY; a++)
     names[n++] = a->name;
+  if (n < NAMES_CAPACITY)
+    names[n++] = "exact";
   return n;
 }
 
 // Defaults are float32 in ONNX's schemas, and so is every attribute in a file.
-static void attr_values(const struct node *node, const struct op_def *row, double *values) {
+static void attr_values(const struct node *node, const struct op_def *row, bool exact, double *values) {
   int n = 0;
   for (const struct op_attr *a = row->attrs; a && a->name && n < NAMES_CAPACITY; a++, n++) {
     const char *fallback = a->fallback ? a->fallback : "";
@@ -282,12 +284,14 @@ static void attr_values(const struct node *node, const struct op_def *row, doubl
     else
       values[n] = 0;
   }
+  if (n < NAMES_CAPACITY)
+    values[n] = exact;
 }
 
 static enum assay_status prepare(struct job *j, struct op_eval *c, const char *text, struct assay_error *err) {
   const char *names[NAMES_CAPACITY];
   int n = attr_names(c->node->op, names);
-  attr_values(c->node, c->node->op, j->params);
+  attr_values(c->node, c->node->op, c->arith.exact, j->params);
   // An integer tensor beside a fractional attribute (Shrink) is computed in double and truncated.
   for (const struct op_attr *a = c->node->op->attrs; a && a->name; a++)
     j->as_double |= a->type == ATTR_FLOAT;
