@@ -109,13 +109,11 @@ static int64_t layout_elements(const struct layout *l) {
   return n;
 }
 
-// Passes for the error scale. An element of a larger tensor has neighbours to pool with, so it needs fewer of its own;
-// and with large ones every pass costs as much as the truth itself.
+// Passes for the error scale. Large tensors have neighbours enough to pool over, and every pass costs as much as the
+// truth itself.
 static int replicas_for(const struct layout *l, int replicas) {
-  enum { POOLED_ELEMENTS = 1 << 12, POOLED = 8, FEW = 4 };
-  int64_t n = layout_elements(l);
-  int most = n > LARGE_ELEMENTS ? FEW : l->output_bytes / 4 > POOLED_ELEMENTS ? POOLED : replicas;
-  return replicas < most ? replicas : most;
+  enum { FEW = 4 };
+  return layout_elements(l) > LARGE_ELEMENTS && replicas > FEW ? FEW : replicas;
 }
 
 static void answer_range(void *arg, int64_t begin, int64_t end) {

@@ -6,12 +6,7 @@
 #include "base/clock.h"
 #include "judge/session.h"
 
-// Passes for the error scale of a timed call: few where elements have neighbours to pool with (questions_answer), more
-// where an output is so small that they have none.
-static int verify_replicas(const struct session *s) {
-  enum { SMALL_BYTES = 1 << 14, SMALL = 8, POOLED = 4 };
-  return s->layouts[0].output_bytes < SMALL_BYTES ? SMALL : POOLED;
-}
+enum { VERIFY_REPLICAS = 8 };
 
 // A candidate below this part of the floor did not do the work: the floor is what the hardware can do at best.
 static const double SUSPICIOUS_PART_OF_FLOOR = 0.7;
@@ -40,7 +35,7 @@ static enum assay_status verify_call(void *arg, const struct timed_call *call, s
   struct session *s = arg;
   struct question q = question_of(s, call);
   int64_t start = clock_monotonic_ns();
-  enum assay_status status = questions_answer(&s->task, &q, 1, verify_replicas(s), s->o->threads, err);
+  enum assay_status status = questions_answer(&s->task, &q, 1, VERIFY_REPLICAS, s->o->threads, err);
   if (!status) {
     status = hold_against(s, &q, call, err);
     question_release(&q);
@@ -58,7 +53,7 @@ static enum assay_status verify_kept(struct session *s, const struct timed_call 
     return error_nomem(err, "the verification of timed calls");
   for (int i = 0; i < n; i++)
     questions[i] = question_of(s, &calls[i]);
-  enum assay_status status = questions_answer(&s->task, questions, n, verify_replicas(s), s->o->threads, err);
+  enum assay_status status = questions_answer(&s->task, questions, n, VERIFY_REPLICAS, s->o->threads, err);
   bool answered = !status;
   for (int i = 0; i < n && !status; i++)
     status = hold_against(s, &questions[i], &calls[i], err);
