@@ -116,7 +116,9 @@ def main():
     run(assay, "doctor", "--calibrate")
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
     result = {"command": "bench/cpu_figures.py BUILD_DIR OUTPUT.json", "date": datetime.date.today().isoformat(),
-              "commit": commit, "machine": json.loads(run(assay, "doctor", "--json")[1]),
+              "commit": commit,
+              "machine": [row for row in json.loads(run(assay, "doctor", "--json")[1])
+                          if row["what"] in ("machine", "device cpu", "sandbox", "peaks")],
               "python": platform.python_version()}
     for name, figure in [("judge", judge_figure), ("noise", noise_figure), ("bench", bench_figure),
                          ("oracle", oracle_figure), ("mutations", mutation_figure)]:
