@@ -109,10 +109,11 @@ static int64_t layout_elements(const struct layout *l) {
   return n;
 }
 
-// Passes for the error scale. Large tensors have neighbours enough to pool over, and every pass costs as much as the
-// truth itself.
+// Passes for the error scale. With large tensors every pass costs as much as the truth itself. Not fewer than eight: an
+// error that a whole row shares (the sum of a softmax) is the same for all neighbours, pooling does not help, and four
+// passes are all small by chance once in some ten thousand rows.
 static int replicas_for(const struct layout *l, int replicas) {
-  enum { FEW = 4 };
+  enum { FEW = 8 };
   return layout_elements(l) > LARGE_ELEMENTS && replicas > FEW ? FEW : replicas;
 }
 

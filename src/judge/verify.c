@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "judge/session.h"
 
-enum { VERIFY_REPLICAS = 8 };
+enum { VERIFY_REPLICAS = 8 }; // not fewer: see replicas_for in question.c
 
 // A candidate below this part of the floor did not do the work: the floor is what the hardware can do at best.
 static const double SUSPICIOUS_PART_OF_FLOOR = 0.7;
