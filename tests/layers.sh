@@ -20,16 +20,19 @@ allow stats base assay
 allow graph base ops
 allow ops base graph
 allow onnx base graph ops
-allow oracle base graph ops
-allow compare base graph
-allow task base graph ops onnx oracle compare assay
+# The oracle, the inputs and the comparison compute through device/compute.h, in the judge's own context.
+allow oracle base graph ops device
+allow compare base graph device
+allow task base graph ops onnx oracle compare device assay
+allow plan base
+allow device base plan
 allow sandbox base
-allow toolchain base sandbox
-allow runner base graph sandbox assay
+allow toolchain base plan device sandbox
+allow runner base graph plan device sandbox assay
 allow store base assay
-allow judge base stats graph ops onnx oracle compare task sandbox toolchain runner store assay
+allow judge base stats graph ops onnx oracle compare task plan device sandbox toolchain runner store assay
 allow report base stats graph ops onnx oracle task store judge assay
-allow cli base stats graph ops onnx oracle compare task sandbox toolchain runner store judge report assay
+allow cli base stats graph ops onnx oracle compare task plan device sandbox toolchain runner store judge report assay
 if grep -rnE '\b(exit|getenv|printf|puts)\(' --include=*.c . | grep -vE '^\./(cli|runner/main_runner)' | grep -vE 'snprintf|fprintf|buf_printf|arena_printf|buf_puts|v?asprintf|_exit\(' | grep -vE '^\S+\s*//' ; then
   echo "printing, exit and getenv belong to src/cli"
   status=1

@@ -1,0 +1,104 @@
+// The oracle on a device: the same graph, the same truth, the same error scale as oracle/oracle.h, computed through
+// device/compute.h in the judge's own context.
+//
+// Inputs stay as the candidate sees them, in their own type (float32 in memory is half the size of double): kernels
+// read them through `struct gpu_ref`. Everything computed is double or int64. Small integer values that shapes depend on
+// are known on the host as well.
+#ifndef ORACLE_CUDA_GPU_H
+#define ORACLE_CUDA_GPU_H
+
+#include "device/compute.h"
+#include "oracle/oracle.h"
+
+// How an element lies in memory.
+enum gpu_storage {
+  GPU_F64,
+  GPU_I64,
+  GPU_F32,
+  GPU_F16,
+  GPU_BF16,
+  GPU_I32,
+  GPU_U8,  // and bool
+  GPU_I8,
+};
+
+struct gpu_array {
+  enum dtype dtype; // what the graph says it is
+  struct shape shape;
+  enum gpu_storage storage;
+  device_ptr data;
+  // Where not NULL: the same elements on the host (f64 or i64, as dtype says). Constants and values computed during
+  // inference have it; operators read axes, sizes and so on from here.
+  const uint64_t *host;
+  bool owned; // by the evaluation
+};
+
+// The element type's storage as the candidate sees it. ASSAY_ERR_UNSUPPORTED names a type that has none.
+enum assay_status gpu_storage_of(enum dtype dtype, enum gpu_storage *out, struct assay_error *err);
+
+// One evaluation of one node. Inputs in[i] are NULL where left out. Outputs have dtype, shape, GPU_F64 or GPU_I64
+// storage and memory (not cleared); data is 0 for optional outputs left out.
+struct gpu_eval {
+  struct compute *compute;
+  const struct node *node;
+  int n_in, n_out;
+  const struct gpu_array *const *in;
+  struct gpu_array *out;
+  struct arith arith; // exact or contract, key derived for this node
+  // As op_eval.sigma: where not 0, a contraction may leave output 0 exact in a contract pass and write each element's
+  // standard deviation (float) here; it then sets has_sigma.
+  device_ptr sigma;
+  bool has_sigma;
+  int n_temporaries;
+  device_ptr temporaries[16]; // gpu_temporary; freed after the node
+};
+
+typedef enum assay_status gpu_eval_fn(struct gpu_eval *c, struct assay_error *err);
+
+// Memory until the end of the node.
+enum assay_status gpu_temporary(struct gpu_eval *c, size_t bytes, device_ptr *out, struct assay_error *err);
+
+// The values of a small integer or float input on the host (double or int64 by dtype), from in[i]->host or downloaded;
+// heap memory (base_free).
+enum assay_status gpu_host_values(struct gpu_eval *c, int i, uint64_t **out, struct assay_error *err);
+
+// A family's operators on the device. Rows with a scalar expression (op_def.expr) need no entry.
+struct gpu_op {
+  const char *domain, *name; // of the row: "" and "Softmax"
+  int since; // the entry holds for rows with this `since` or later, until the next entry of the name
+  gpu_eval_fn *eval;
+};
+struct gpu_family {
+  const struct gpu_op *ops;
+  int n_ops;
+};
+
+// The entry for an operator's row, or NULL.
+gpu_eval_fn *gpu_find(const struct op_def *op);
+
+// One evaluation of a flat graph, as oracle_eval. `outputs` are owned by the caller (gpu_array_release).
+struct gpu_request {
+  struct compute *compute;
+  const struct graph *graph;
+  const struct gpu_array *inputs; // one for each graph input; borrowed
+  struct arith arith;
+  device_ptr sigma;
+  int sigma_node;
+  bool *has_sigma;
+};
+enum assay_status gpu_oracle_eval(const struct gpu_request *r, struct gpu_array *outputs, struct assay_error *err);
+
+// The truth and its error scale, as oracle_answer_make.
+struct gpu_answer {
+  int n_outputs;
+  struct gpu_array *y; // GPU_F64 or GPU_I64
+  device_ptr *sigma; // float per element; 0 for integer outputs
+  bool representable;
+};
+enum assay_status gpu_answer_make(struct compute *c, const struct graph *g, const struct gpu_array *inputs,
+                                  const struct arith *contract, int replicas, struct gpu_answer *out,
+                                  struct assay_error *err);
+void gpu_answer_release(struct compute *c, struct gpu_answer *a);
+void gpu_array_release(struct compute *c, struct gpu_array *a);
+
+#endif
