@@ -60,10 +60,6 @@ struct op_eval {
   // element's error here instead (sums have a closed form for it: arith_sum_variance); it then sets has_sigma.
   float *sigma;
   bool has_sigma;
-  // Where not NULL, a contraction may leave output 0 exact in a contract pass and write the variance of each element's
-  // error here instead (sums have a closed form for it: arith_sum_variance); it then sets has_variance.
-  float *variance;
-  bool has_variance;
 };
 
 // What the operator costs with these shapes, counted as a straightforward implementation would: a fused multiply-add
