@@ -1,0 +1,204 @@
+// The launch plan: a candidate's device work for one workload, as data. No code of the candidate's host side is left in
+// it: modules of device code, buffers, and a list of steps that a trusted runner carries out in order, in one stream.
+//
+// Plans come from outside (files, builders that ran untrusted code) and are believed in nothing: plan_parse refuses
+// what is not well formed, plan_check refuses what could not be carried out safely. Only a checked plan is run.
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+enum { PLAN_FORMAT = 1, PLAN_MAX_RANK = 8, PLAN_MAX_NAME = 4096 };
+
+// Limits that plan_parse and plan_check enforce.
+enum {
+  PLAN_MAX_MODULES = 64,
+  PLAN_MAX_BUFFERS = 1024,
+  PLAN_MAX_STEPS = 65536,
+  PLAN_MAX_ARGUMENTS = 1024,
+  PLAN_MAX_ARGUMENT_BYTES = 32764, // of all of one kernel's parameters (CUDA 12.1 and later)
+};
+#define PLAN_MAX_MODULE_BYTES ((size_t)256 << 20)
+#define PLAN_MAX_CONSTANT_BYTES ((size_t)256 << 20)
+
+// A type of elements, for people and tensor maps; memory is bytes. ONNX's numbers (include/assay/candidate.h).
+struct plan_tensor {
+  int32_t dtype, rank;
+  int64_t dims[PLAN_MAX_RANK];
+};
+
+enum plan_role {
+  PLAN_INPUT,    // the judge's, read-only; index: which input of the task
+  PLAN_OUTPUT,   // the judge's; index: which output
+  PLAN_SCRATCH,  // the runner's; holds garbage when the plan begins
+  PLAN_CONSTANT, // the runner's; holds `data` when the plan begins, and is the same in every call
+};
+
+struct plan_buffer {
+  const char *name; // for people; unique in the plan
+  enum plan_role role;
+  int index;                 // inputs and outputs: of the task's graph
+  struct plan_tensor tensor; // inputs and outputs
+  uint64_t bytes;            // greater than 0; inputs and outputs: exactly the tensor's
+  uint32_t alignment;        // of its start, a power of two, at most 1 MiB; the judge's buffers have at least 256
+  const uint8_t *data;       // constants: `bytes` bytes
+};
+
+enum plan_code { PLAN_CUBIN, PLAN_PTX, PLAN_OPENCL_C, PLAN_SPIRV };
+
+struct plan_module {
+  const char *name; // "relu.cu"
+  enum plan_code code;
+  const uint8_t *bytes; // text forms: with a terminating NUL that `size` does not count
+  size_t size;
+  const char *options; // text forms: for the device's compiler; may be ""
+};
+
+// A pointer inside an argument: the address of buffer + offset goes to these 8 bytes.
+struct plan_pointer {
+  uint32_t at; // byte offset in the argument
+  int buffer;
+  int64_t offset; // in bytes; 0 <= offset <= buffer's size
+};
+
+// CUtensorMap (the copy engine's descriptor), encoded by the runner: cuTensorMapEncodeTiled's arguments.
+struct plan_tensor_map {
+  int buffer;
+  int64_t offset;
+  uint32_t data_type; // CUtensorMapDataType
+  uint32_t rank; // 1..5
+  uint64_t dims[5]; // elements, fastest first
+  uint64_t strides[4]; // bytes, of dims 1..rank-1
+  uint32_t box[5], element_strides[5];
+  uint32_t interleave, swizzle, l2_promotion, oob_fill; // the driver's enumerations
+};
+
+// One parameter of a kernel: `size` bytes with pointers put in, or a tensor map of 128 bytes, or (OpenCL) local memory.
+enum plan_argument_kind { PLAN_BYTES, PLAN_TENSOR_MAP, PLAN_LOCAL_MEMORY };
+struct plan_argument {
+  enum plan_argument_kind kind;
+  uint32_t size; // PLAN_LOCAL_MEMORY: bytes of local memory
+  const uint8_t *bytes; // PLAN_BYTES: size bytes; those under pointers are zero
+  int n_pointers;
+  const struct plan_pointer *pointers; // ascending, not overlapping
+  const struct plan_tensor_map *map; // PLAN_TENSOR_MAP
+};
+
+enum plan_step_kind {
+  PLAN_LAUNCH,
+  PLAN_FILL, // dst[0 .. bytes) with a pattern of 1, 2 or 4 bytes
+  PLAN_COPY, // src to dst, which do not overlap
+  PLAN_SET_SYMBOL, // writes constant bytes (buffer src) to a module's global variable
+};
+
+struct plan_place {
+  int buffer;
+  int64_t offset;
+};
+
+struct plan_step {
+  enum plan_step_kind kind;
+  // PLAN_LAUNCH
+  int module;
+  const char *kernel; // name in the module, as the linker knows it
+  const char *label; // as people know it; may be NULL
+  uint32_t grid[3], block[3]; // OpenCL: groups and work-items in a group
+  uint32_t cluster[3]; // 0, 0, 0: no clusters
+  uint32_t shared_bytes; // dynamic
+  bool cooperative;
+  bool programmatic; // programmatic stream serialization: may begin before the step before it has ended
+  int32_t carveout; // preferred shared memory carveout in percent; -1: not said
+  int n_arguments;
+  const struct plan_argument *arguments;
+  // PLAN_FILL, PLAN_COPY, PLAN_SET_SYMBOL
+  struct plan_place to, from;
+  uint64_t bytes;
+  uint32_t value; // PLAN_FILL
+  uint32_t width; // PLAN_FILL: 1, 2 or 4; bytes and offset are multiples of it
+  const char *symbol; // PLAN_SET_SYMBOL: of `module`; to.offset is the offset in it
+};
+
+struct plan {
+  struct arena arena; // owns everything below, plan_release
+  const char *task, *workload; // "kernelbench/1/19", "M=3, N=4": for people
+  const char *device; // "cuda", "opencl"
+  const char *target; // "sm_90a"; OpenCL: ""
+  const char *toolchain; // "nvrtc 13.0", for people
+  int n_modules, n_buffers, n_steps;
+  // Steps before this index prepare what depends on static inputs (weights) only; they are timed apart. 0: none.
+  int n_prepare;
+  struct plan_module *modules;
+  struct plan_buffer *buffers;
+  struct plan_step *steps;
+};
+
+void plan_release(struct plan *p);
+
+// JSON, one form for files and between processes. Binary parts are base64. Stable: writing what was read gives the
+// same bytes. ASSAY_ERR_SYNTAX and _INVALID name the place ("steps[3].arguments[1].pointers[0]") and say what is wrong;
+// ASSAY_ERR_LIMIT when it is beyond the limits above. A parsed plan is well formed: indices are in range, names are
+// there, enumerators are known; plan_check does the rest.
+enum assay_status plan_parse(const char *json, size_t n, struct plan *out, struct assay_error *err);
+enum assay_status plan_print_json(const struct plan *p, struct buf *out, struct assay_error *err);
+enum assay_status plan_read(const char *path, struct plan *out, struct assay_error *err);
+enum assay_status plan_write(const char *path, const struct plan *p, struct assay_error *err); // temp file and rename
+
+// For people: modules with their sizes and kernels, buffers, and every step as one line
+// ("  3  softmax_rows<<<4096, 256, 1024>>>(x, partial+512, y, 393216)").
+enum assay_status plan_print(const struct plan *p, struct buf *out, struct assay_error *err);
+
+// What a device allows. Zero fields are not checked.
+struct plan_limits {
+  const char *device, *target; // "cuda" and "sm_90": a cubin of another architecture cannot be loaded
+  uint32_t max_grid[3], max_block[3], max_threads; // of a block
+  uint32_t max_shared_bytes; // dynamic, opted in: 232448 - 1024 on an H100
+  uint32_t max_cluster;
+  uint64_t memory_bytes; // for scratch and constants together
+};
+void plan_limits_of_target(const char *target, struct plan_limits *out); // "sm_90", "sm_90a", ...: documented limits
+
+// What the plan must be for: the tensors of a workload.
+struct plan_expectation {
+  int n_inputs, n_outputs;
+  const struct plan_tensor *inputs, *outputs;
+};
+
+// Checks everything that can be checked without the device: ranges of every place and pointer, overlaps of copies,
+// writes to inputs and constants by fills and copies, grids and blocks, kernels that the modules lack, arguments
+// against the kernel's parameter list (count, offsets and sizes, from the cubin itself), buffers against the
+// expectation (may be NULL), outputs that no step mentions, memory. ASSAY_ERR_INVALID says which step and what.
+enum assay_status plan_check(const struct plan *p, const struct plan_limits *limits,
+                             const struct plan_expectation *expected, struct assay_error *err);
+
+// A C program that carries the plan out with nothing but libcuda, beside its modules: writes FOLDER/NAME.c,
+// FOLDER/NAME.N.cubin and FOLDER/README.md. The program reads input files given as arguments (raw bytes) or makes
+// deterministic data, runs, prints the time per run (events, median), and writes the outputs where asked.
+enum assay_status plan_export(const struct plan *p, const char *folder, const char *name, struct assay_error *err);
+
+// What a cubin (an ELF file for the GPU) says of itself. Bounds-checked throughout: the file is untrusted.
+struct cubin_parameter {
+  uint32_t offset, size;
+};
+struct cubin_kernel {
+  const char *name;
+  int n_parameters; // -1: the cubin does not say
+  const struct cubin_parameter *parameters; // in order
+  uint32_t max_threads; // .maxntid's product or the register file's bound; 0: not said
+  uint32_t registers, static_shared_bytes;
+};
+struct cubin_info {
+  uint32_t architecture; // 90 for sm_90 and sm_90a
+  bool arch_specific; // sm_90a
+  int n_kernels;
+  const struct cubin_kernel *kernels;
+};
+enum assay_status cubin_read(const uint8_t *bytes, size_t n, struct arena *arena, struct cubin_info *out,
+                             struct assay_error *err);
+const struct cubin_kernel *cubin_find(const struct cubin_info *c, const char *name);
+
+#endif
