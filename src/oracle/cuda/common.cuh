@@ -1,5 +1,5 @@
-// Device code that every family of the oracle shares: typed reads, noise and stochastic rounding (as ops/arith.h),
-// indices. Stands behind device/dialect.h and in front of a family's text.
+// Device code that every family of the oracle shares: typed reads, noise and stochastic rounding (as ops/arith.h).
+// Stands behind device/dialect.h and common_args.h and in front of a family's text.
 
 // As enum gpu_storage.
 #define STORAGE_F64 0
@@ -10,17 +10,239 @@
 #define STORAGE_I32 5
 #define STORAGE_U8 6
 #define STORAGE_I8 7
+#define STORAGE_BOOL 8
+#define STORAGE_U16 9
+#define STORAGE_I16 10
+#define STORAGE_U32 11
+#define STORAGE_F8E4M3FN 12
+#define STORAGE_F8E5M2 13
 
-// A tensor that a kernel reads: its address and how its elements lie.
-struct gpu_ref {
-  uint64_t data;
-  int32_t storage;
-  int32_t pad;
+// ---- reads
+
+// 2^e as a double, for -1074 <= e <= 1023.
+DEVICE_FN double arith_pow2(int e) {
+  return F64_OF_BITS(e >= -1022 ? (uint64_t)(e + 1023) << 52 : (uint64_t)1 << (e + 1074));
+}
+
+// A small format's value from its bits: sign, exponent and mantissa fields. finite_only: the all-ones exponent holds
+// ordinary numbers but for one NaN (float8e4m3fn).
+DEVICE_FN double small_decode(uint32_t bits, int exponent_bits, int mantissa_bits, int finite_only) {
+  uint32_t mantissa = bits & ((1u << mantissa_bits) - 1);
+  uint32_t top = (1u << exponent_bits) - 1;
+  uint32_t exponent = (bits >> mantissa_bits) & top;
+  int bias = (1 << (exponent_bits - 1)) - 1;
+  double sign = (bits >> (mantissa_bits + exponent_bits)) & 1 ? -1.0 : 1.0;
+  if (exponent == top && !finite_only)
+    return mantissa ? F64_NAN : sign * F64_INFINITY;
+  if (exponent == top && mantissa == (1u << mantissa_bits) - 1)
+    return F64_NAN;
+  if (exponent == 0)
+    return sign * (double)mantissa * arith_pow2(1 - bias - mantissa_bits);
+  return sign * F64_OF_BITS((uint64_t)(exponent + 1023u - (uint32_t)bias) << 52 |
+                            (uint64_t)mantissa << (52 - mantissa_bits));
+}
+
+// Element i as the integer it is; 0 for a floating storage.
+DEVICE_FN int64_t read_i64(const struct gpu_ref *r, int64_t i) {
+  switch (r->storage) {
+  case STORAGE_I64:
+    return ((const int64_t *)r->data)[i];
+  case STORAGE_I32:
+    return ((const int32_t *)r->data)[i];
+  case STORAGE_U8:
+    return ((const uint8_t *)r->data)[i];
+  case STORAGE_I8:
+    return ((const int8_t *)r->data)[i];
+  case STORAGE_BOOL:
+    return ((const uint8_t *)r->data)[i] != 0;
+  case STORAGE_U16:
+    return ((const uint16_t *)r->data)[i];
+  case STORAGE_I16:
+    return ((const int16_t *)r->data)[i];
+  case STORAGE_U32:
+    return ((const uint32_t *)r->data)[i];
+  default:
+    return 0;
+  }
+}
+
+// Element i as a double; integers are converted.
+DEVICE_FN double read_f64(const struct gpu_ref *r, int64_t i) {
+  switch (r->storage) {
+  case STORAGE_F64:
+    return ((const double *)r->data)[i];
+  case STORAGE_F32:
+    return (double)((const float *)r->data)[i];
+  case STORAGE_F16:
+    return small_decode(((const uint16_t *)r->data)[i], 5, 10, 0);
+  case STORAGE_BF16:
+    return (double)F32_OF_BITS((uint32_t)((const uint16_t *)r->data)[i] << 16);
+  case STORAGE_F8E4M3FN:
+    return small_decode(((const uint8_t *)r->data)[i], 4, 3, 1);
+  case STORAGE_F8E5M2:
+    return small_decode(((const uint8_t *)r->data)[i], 5, 2, 0);
+  default:
+    return (double)read_i64(r, i);
+  }
+}
+
+DEVICE_FN int storage_is_float(int32_t storage) {
+  return storage == STORAGE_F64 || (storage >= STORAGE_F32 && storage <= STORAGE_BF16) || storage >= STORAGE_F8E4M3FN;
+}
+
+// Element i in the eight bytes that the oracle computes with: a double for a floating storage, an int64 otherwise. What
+// operators that only move elements write.
+DEVICE_FN uint64_t read_bits(const struct gpu_ref *r, int64_t i) {
+  if (r->storage <= STORAGE_I64)
+    return ((const uint64_t *)r->data)[i];
+  return storage_is_float(r->storage) ? F64_BITS(read_f64(r, i)) : (uint64_t)read_i64(r, i);
+}
+
+// ---- noise (base/rng.h, ops/arith.h: the same functions of the same numbers)
+
+DEVICE_FN uint64_t rng_mix64(uint64_t x) {
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+DEVICE_FN uint64_t rng_derive(uint64_t key, uint64_t index) { return rng_mix64(rng_mix64(key) ^ rng_mix64(~index)); }
+
+// [0, 1) with 53 bits.
+DEVICE_FN double rng_unit(uint64_t bits) { return (double)(bits >> 11) * 0x1p-53; }
+
+struct noise {
+  uint64_t state;
 };
 
-// struct arith, flattened for a kernel's argument.
-struct gpu_arith {
-  int32_t exact, bits, min_exponent, product_bits, block, pad;
+DEVICE_FN struct noise noise_at(uint64_t key, uint64_t index) {
+  struct noise n;
+  n.state = rng_mix64(key ^ (index * 0xD1342543DE82EF95u + 0x2545F4914F6CDD1Du));
+  return n;
+}
+
+DEVICE_FN uint64_t noise_next(struct noise *n) {
+  uint64_t x = n->state;
+  n->state += 0x9E3779B97F4A7C15u;
+  return rng_mix64(x);
+}
+
+// ---- rounding
+
+struct rounder {
+  uint64_t mask; // the bits of a double's significand that the format lacks
+  double limit, quantum; // smallest normal number; spacing below it
   double max;
-  uint64_t key;
 };
+
+DEVICE_FN struct rounder arith_rounder(const struct gpu_arith *a) {
+  int bits = a->bits < 52 ? a->bits : 52;
+  int lowest = a->min_exponent - bits + 1;
+  struct rounder r;
+  r.mask = ((uint64_t)1 << (53 - bits)) - 1;
+  r.limit = arith_pow2(a->min_exponent);
+  r.quantum = arith_pow2(lowest < -1074 ? -1074 : lowest);
+  r.max = a->max;
+  return r;
+}
+
+// x rounded by 64 random bits.
+DEVICE_FN double rounder_apply(const struct rounder *r, uint64_t random, double x) {
+  double magnitude = fabs(x), result;
+  if (magnitude >= r->limit && magnitude <= r->max)
+    result = F64_OF_BITS((F64_BITS(x) + (random & r->mask)) & ~r->mask);
+  else if (magnitude < r->limit)
+    result = x == 0 ? x : floor(x / r->quantum + rng_unit(random)) * r->quantum;
+  else
+    return IS_NAN(x) ? x : copysign(F64_INFINITY, x);
+  return fabs(result) > r->max ? copysign(F64_INFINITY, x) : result;
+}
+
+// To nearest, ties away from zero: what a contract's constants are.
+DEVICE_FN double rounder_nearest(const struct rounder *r, double x) {
+  if (x == 0 || !IS_FINITE(x))
+    return x;
+  if (fabs(x) < r->limit)
+    return rint(x / r->quantum) * r->quantum;
+  return rounder_apply(r, (r->mask + 1) / 2, x);
+}
+
+DEVICE_FN double arith_round(const struct gpu_arith *a, struct noise *n, double x) {
+  if (a->exact)
+    return x;
+  struct rounder r = arith_rounder(a);
+  return rounder_apply(&r, noise_next(n), x);
+}
+
+// The error of a library function that is off by up to about `ulps` units in the last place. The unit is that of the
+// power of two at or below x.
+DEVICE_FN double rounder_apply_ulps(const struct rounder *r, struct noise *n, double x, double ulps) {
+  if (x == 0 || !IS_FINITE(x))
+    return x;
+  double ulp = r->quantum;
+  if (fabs(x) >= r->limit)
+    ulp = r->quantum / r->limit * F64_OF_BITS(F64_BITS(x) & 0x7ff0000000000000u);
+  double off = (2 * rng_unit(noise_next(n)) - 1) * ulps * ulp;
+  return rounder_apply(r, noise_next(n), x + off);
+}
+
+DEVICE_FN double arith_round_ulps(const struct gpu_arith *a, struct noise *n, double x, double ulps) {
+  if (a->exact)
+    return x;
+  struct rounder r = arith_rounder(a);
+  return rounder_apply_ulps(&r, n, x, ulps);
+}
+
+// ---- sums
+
+// A standard normal deviate (Box and Muller 1958).
+DEVICE_FN double noise_normal(struct noise *n) {
+  double u = 1.0 - rng_unit(noise_next(n)); // (0, 1]
+  double v = rng_unit(noise_next(n));
+  return sqrt(-2 * log(u)) * cos(6.283185307179586477 * v);
+}
+
+// As arith_sum_variance in ops/arith.h.
+DEVICE_FN double arith_sum_variance(const struct gpu_arith *a, double y, double t2, double k, bool products) {
+  if (a->exact || !(k > 0))
+    return 0;
+  double variance = 0;
+  if (k > 1) {
+    double scatter = t2 - y * y / k;
+    double expected = y * y * (k / 3) + (scatter > 0 ? scatter : 0) * (k / 6);
+    double floor_value = k * t2 / 2;
+    if (expected < floor_value)
+      expected = floor_value;
+    double u = arith_pow2(-(a->bits < 52 ? a->bits : 52));
+    variance = u * u / 3 * expected / (a->block > 1 ? a->block : 1);
+  }
+  if (products) {
+    int lowest = a->min_exponent - a->bits + 1;
+    double quantum = arith_pow2(lowest < -1000 ? -1000 : lowest);
+    variance += k * quantum * quantum / 12;
+  }
+  if (products && a->product_bits < 53) {
+    double u_in = arith_pow2(-a->product_bits);
+    variance += 2 * u_in * u_in / 3 * t2;
+  }
+  return variance;
+}
+
+// A nearly normal deviate, much cheaper: eight uniforms of 16 bits (ops/arith.c).
+DEVICE_FN double noise_spread(struct noise *n) {
+  uint64_t a = noise_next(n), b = noise_next(n);
+  uint64_t lanes = (a & 0x0000ffff0000ffffu) + (a >> 16 & 0x0000ffff0000ffffu) + (b & 0x0000ffff0000ffffu) +
+                   (b >> 16 & 0x0000ffff0000ffffu);
+  double sum = (double)((lanes & 0xffffffffu) + (lanes >> 32));
+  return (sum - 4 * 65535.0) * (1.2247448713915890 / 65536);
+}
+
+DEVICE_FN double arith_sum(const struct gpu_arith *a, struct noise *n, double y, double t2, double k, bool products) {
+  if (a->exact || !(k > 0) || !IS_FINITE(y))
+    return y;
+  double variance = arith_sum_variance(a, y, t2, k, products);
+  if (variance > 0 && IS_FINITE(variance))
+    y += sqrt(variance) * noise_spread(n);
+  return arith_round(a, n, y);
+}

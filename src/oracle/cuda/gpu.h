@@ -2,24 +2,31 @@
 // device/compute.h in the judge's own context.
 //
 // Inputs stay as the candidate sees them, in their own type (float32 in memory is half the size of double): kernels
-// read them through `struct gpu_ref`. Everything computed is double or int64. Small integer values that shapes depend on
-// are known on the host as well.
+// read them through `struct gpu_ref`. Everything computed is double or int64. Small integer values that shapes depend
+// on are known on the host as well.
 #ifndef ORACLE_CUDA_GPU_H
 #define ORACLE_CUDA_GPU_H
 
 #include "device/compute.h"
+#include "oracle/cuda/common_args.h"
 #include "oracle/oracle.h"
 
-// How an element lies in memory.
+// How an element lies in memory; STORAGE_* in common.cuh.
 enum gpu_storage {
   GPU_F64,
-  GPU_I64,
+  GPU_I64, // and uint64
   GPU_F32,
   GPU_F16,
   GPU_BF16,
   GPU_I32,
-  GPU_U8,  // and bool
+  GPU_U8,
   GPU_I8,
+  GPU_BOOL, // one byte; any value but 0 is true
+  GPU_U16,
+  GPU_I16,
+  GPU_U32,
+  GPU_F8E4M3FN,
+  GPU_F8E5M2,
 };
 
 struct gpu_array {
@@ -35,6 +42,19 @@ struct gpu_array {
 
 // The element type's storage as the candidate sees it. ASSAY_ERR_UNSUPPORTED names a type that has none.
 enum assay_status gpu_storage_of(enum dtype dtype, enum gpu_storage *out, struct assay_error *err);
+size_t gpu_storage_bytes(enum gpu_storage s); // of one element
+
+// For a kernel's argument.
+struct gpu_ref gpu_ref_of(const struct gpu_array *a);
+struct gpu_arith gpu_arith_of(const struct arith *a);
+
+// The texts of a family's program begin with these; behind them its own, which cmake makes from FAMILY_args.h and
+// FAMILY.cu:
+//   extern const char code_softmax_args[], code_softmax[];
+//   static const struct device_code program = {
+//       "softmax", (const char *const[]){GPU_COMMON_TEXTS, code_softmax_args, code_softmax, NULL}, false};
+extern const char code_common_args[], code_common[];
+#define GPU_COMMON_TEXTS code_common_args, code_common
 
 // One evaluation of one node. Inputs in[i] are NULL where left out. Outputs have dtype, shape, GPU_F64 or GPU_I64
 // storage and memory (not cleared); data is 0 for optional outputs left out.
@@ -65,7 +85,7 @@ enum assay_status gpu_host_values(struct gpu_eval *c, int i, uint64_t **out, str
 // A family's operators on the device. Rows with a scalar expression (op_def.expr) need no entry.
 struct gpu_op {
   const char *domain, *name; // of the row: "" and "Softmax"
-  int since; // the entry holds for rows with this `since` or later, until the next entry of the name
+  int since;                 // the entry holds for rows with this `since` or later, until the next entry of the name
   gpu_eval_fn *eval;
 };
 struct gpu_family {
@@ -92,7 +112,7 @@ enum assay_status gpu_oracle_eval(const struct gpu_request *r, struct gpu_array 
 struct gpu_answer {
   int n_outputs;
   struct gpu_array *y; // GPU_F64 or GPU_I64
-  device_ptr *sigma; // float per element; 0 for integer outputs
+  device_ptr *sigma;   // float per element; 0 for integer outputs
   bool representable;
 };
 enum assay_status gpu_answer_make(struct compute *c, const struct graph *g, const struct gpu_array *inputs,

@@ -1,0 +1,21 @@
+// What a kernel of the oracle is told about its inputs and about the arithmetic of the pass. Read by both sides: by the
+// C compiler as a header (behind <stdint.h>) and by the device's compiler as the first text of a program, so there is
+// nothing here but structs of scalars.
+#ifndef ORACLE_CUDA_COMMON_ARGS_H
+#define ORACLE_CUDA_COMMON_ARGS_H
+
+// A tensor that a kernel reads: its address and how its elements lie.
+struct gpu_ref {
+  uint64_t data;
+  int32_t storage; // STORAGE_F64 and so on (common.cuh), which is enum gpu_storage
+  int32_t pad;
+};
+
+// struct arith (ops/arith.h), flattened.
+struct gpu_arith {
+  int32_t exact, bits, min_exponent, product_bits, block, pad;
+  double max;
+  uint64_t key;
+};
+
+#endif
