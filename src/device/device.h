@@ -1,0 +1,89 @@
+// The contract of a device that carries out launch plans: what the runner's process uses. One file per device
+// (cuda.c, opencl.c), reached by dlopen; nothing here knows tasks, oracles or verdicts.
+//
+// The order of use: open, load (a checked plan with the judge's buffers), call..., unload, load, ..., close. One
+// process has one device with one context, and one loaded plan at a time. After a fault (DEVICE_FAULT, DEVICE_LOST) the
+// process is of no more use: the judge ends it and starts another.
+#ifndef DEVICE_DEVICE_H
+#define DEVICE_DEVICE_H
+
+#include "plan/plan.h"
+
+struct device;
+
+struct device_options {
+  int index; // which GPU, or which OpenCL device
+  const char *folder; // for what the device's compiler keeps
+};
+
+// What the device is; for limits, evidence and the floor's key.
+struct device_facts {
+  char name[128], uuid[64], driver[64]; // "NVIDIA H100 80GB HBM3", "GPU-...", "580.159.04, CUDA 13.0"
+  char target[16]; // "sm_90a"; OpenCL: ""
+  uint64_t memory_bytes;
+  int32_t processors, clock_khz, l2_bytes;
+  int32_t is_gpu; // 0: its times rank nothing (PoCL)
+  struct plan_limits limits; // its strings point into this struct or are static
+};
+
+// One of the judge's buffers, in the order of the plan's inputs, then outputs. The memory is an exported allocation
+// (cuda: POSIX descriptor of cuMemCreate; opencl: memfd) of map_bytes; the data begins at `offset` and ends, up to
+// alignment, where the mapping ends. Before and behind the mapping lies reserved address space without memory.
+struct device_buffer {
+  int fd;
+  uint64_t map_bytes, offset, bytes;
+  int32_t writable; // outputs; and inputs in the one run that finds out whether a fault was a write to an input
+};
+
+enum device_event {
+  DEVICE_OK,
+  DEVICE_LOAD_FAILED, // a module or kernel cannot be loaded; detail has the device's words
+  DEVICE_LAUNCH_FAILED, // the device refused a launch (too many resources)
+  DEVICE_FAULT, // a kernel touched memory that is not its own, misaligned or illegal instructions: the context is lost
+  DEVICE_OUT_OF_MEMORY,
+  DEVICE_LOST, // the device does not answer
+};
+const char *device_event_name(enum device_event e);
+
+enum device_mode {
+  DEVICE_COLD, // the last-level cache is evicted, persisting lines too, then one timed execution, gap-free
+  DEVICE_HOT, // one untimed execution, then one timed one
+  DEVICE_AS_CALLED, // as COLD, but the host's clock, from the first launch to the end of the last
+  DEVICE_NULL, // as COLD without the plan's steps: the protocol's own cost
+  DEVICE_EMPTY, // as COLD with one empty kernel in the plan's place
+};
+
+struct device_times {
+  int64_t device_ns; // between the events around the steps
+  int64_t called_ns; // the host's clock around the same, as called
+  int64_t prepare_ns; // of the steps before n_prepare, device time
+};
+
+struct device_report {
+  enum device_event event;
+  char detail[256];
+  struct device_times times;
+};
+
+struct device_ops {
+  const char *name; // "cuda"
+  // ASSAY_ERR_ENVIRONMENT: no such device or driver, with the way to mend it. `utility` is the device's trusted helper
+  // code in the form it loads (device/utility.h), made by the judge.
+  enum assay_status (*open)(const struct device_options *o, const void *utility, size_t utility_bytes,
+                            struct device **out, struct assay_error *err);
+  void (*close)(struct device *d);
+  void (*facts)(struct device *d, struct device_facts *out);
+  // Maps the buffers, allocates scratch (with guards, filled with garbage) and constants, loads modules, resolves
+  // kernels and symbols, encodes tensor maps. The plan is borrowed until unload; descriptors are closed by the caller.
+  enum assay_status (*load)(struct device *d, const struct plan *p, int n_in, const struct device_buffer *in, int n_out,
+                            const struct device_buffer *out, struct device_report *report, struct assay_error *err);
+  void (*unload)(struct device *d);
+  // Carries the plan out once and waits for it.
+  enum assay_status (*call)(struct device *d, enum device_mode mode, struct device_report *report,
+                            struct assay_error *err);
+};
+
+extern const struct device_ops device_cuda, device_opencl;
+const struct device_ops *device_by_name(const char *name); // NULL: none
+
+#endif

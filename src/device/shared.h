@@ -1,0 +1,35 @@
+// Memory that judge and runner both hold: the judge makes and fills it, the runner maps it by the descriptor.
+#ifndef DEVICE_SHARED_H
+#define DEVICE_SHARED_H
+
+#include "device/compute.h"
+
+// What every device guarantees for the start of a buffer, and what the judge's layout keeps.
+enum { SHARED_ALIGNMENT = 256 };
+
+struct shared_memory {
+  int fd; // -1: none
+  size_t map_bytes, offset, bytes; // bytes of data, at offset, which ends (rounded to SHARED_ALIGNMENT) at map_bytes
+  unsigned char *host; // the judge's mapping when it is ordinary memory (opencl)
+  device_ptr device; // when it is the GPU's (cuda)
+  struct compute *compute;
+};
+
+// At least SHARED_ALIGNMENT bytes of band lie in front of the data. compute NULL: a memfd (sealed in size).
+// ASSAY_ERR_NOMEM names the size.
+enum assay_status shared_create(struct compute *compute, size_t bytes, struct shared_memory *out,
+                                struct assay_error *err);
+void shared_release(struct shared_memory *m);
+
+// Fills the bands, and with `data` the data too, with the 32-bit pattern (aligned to the data's start).
+enum assay_status shared_poison(struct shared_memory *m, uint32_t pattern, bool data, struct assay_error *err);
+
+// Whether the bands still hold the pattern; *distance: of the damaged byte nearest to the data, negative before it.
+enum assay_status shared_check_bands(struct shared_memory *m, uint32_t pattern, bool *intact, int64_t *distance,
+                                     struct assay_error *err);
+
+// Host copies of the data.
+enum assay_status shared_read(struct shared_memory *m, void *to, struct assay_error *err);
+enum assay_status shared_write(struct shared_memory *m, const void *from, struct assay_error *err);
+
+#endif

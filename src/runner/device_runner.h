@@ -1,0 +1,49 @@
+// The child that carries out launch plans on a device, seen from the judge.
+//
+// The process (assay-device-runner) is our code and holds one device context with the current call's inputs
+// (read-only for kernels), poisoned outputs and scratch; nothing that tells an answer. On a CPU device (PoCL) kernels
+// are code in its address space: it is locked down before it runs any, and nothing it says is believed beyond "look
+// now" and the times, which rank nothing there.
+#ifndef RUNNER_DEVICE_RUNNER_H
+#define RUNNER_DEVICE_RUNNER_H
+
+#include "device/device.h"
+#include "device/shared.h"
+#include "runner/runner.h"
+
+struct device_runner_options {
+  const char *program; // path of assay-device-runner
+  const char *device; // "cuda", "opencl"
+  int index;
+  const char *folder; // its own temporary folder
+  const void *utility; // device/utility.h; NULL for opencl
+  size_t utility_bytes;
+  int64_t open_timeout_ns, load_timeout_ns, call_timeout_ns;
+};
+
+struct device_runner;
+
+// Starts the process and opens the device. _begin returns at once, so that the judge can do other things meanwhile;
+// _wait finishes it. ASSAY_ERR_ENVIRONMENT with the device's words.
+enum assay_status device_runner_begin(const struct device_runner_options *o, struct device_runner **out,
+                                      struct assay_error *err);
+enum assay_status device_runner_wait(struct device_runner *r, struct assay_error *err);
+void device_runner_close(struct device_runner *r); // kills and frees; NULL is fine
+const struct device_facts *device_runner_facts(const struct device_runner *r);
+
+// Loads a plan with these buffers (one for each input and output of the task, in order). The candidate's failure is in
+// the report with ASSAY_OK: after anything but RUNNER_OK the process is gone.
+enum assay_status device_runner_load(struct device_runner *r, const struct plan *p, int n_in,
+                                     const struct shared_memory *in, bool inputs_writable, int n_out,
+                                     const struct shared_memory *out, struct runner_report *report,
+                                     struct assay_error *err);
+
+// One execution. report->elapsed_ns: device time (DEVICE_AS_CALLED: as called); *times: all of them; *wall_ns: the
+// judge's own clock around the exchange.
+enum assay_status device_runner_call(struct device_runner *r, enum device_mode mode, struct runner_report *report,
+                                     struct device_times *times, int64_t *wall_ns, struct assay_error *err);
+
+// What kernels printed so far (printf), cut at 64 KiB. Borrowed.
+const char *device_runner_log(struct device_runner *r);
+
+#endif
