@@ -1,0 +1,234 @@
+// Reductions of rows to one number each, as ops/reduce.c: the same terms, the same error of their sum.
+
+struct reduce_state {
+  struct reduce_partial p;
+  struct noise noise;
+  double shift;
+};
+
+// How one element is taken in, by kind; `kind` is a constant wherever this is expanded.
+#define KIND_SUM 0
+#define KIND_MAGNITUDES 1
+#define KIND_SQUARES 2
+#define KIND_EXPONENTIALS 3
+#define KIND_MAX 4
+#define KIND_MIN 5
+#define KIND_PRODUCT 6
+#define KIND_DEVIATIONS 7 // squares of x - shift
+#define KIND_SOFTMAX 8 // exponentials, kept
+
+DEVICE_FN double exponential(const struct gpu_arith *a, struct noise *n, double shifted) {
+  return arith_round_ulps(a, n, exp(shifted), 2);
+}
+
+DEVICE_FN void add_term(struct reduce_state *s, double term) {
+  s->p.y += term;
+  s->p.t2 += term * term;
+}
+
+DEVICE_FN void take(int kind, const struct reduce_args *a, struct reduce_state *s, double x, int64_t at) {
+  const struct gpu_arith *arith = &a->arith;
+  double d;
+  switch (kind) {
+  case KIND_SUM:
+    add_term(s, x);
+    return;
+  case KIND_MAGNITUDES:
+    add_term(s, fabs(x));
+    return;
+  case KIND_SQUARES:
+    add_term(s, arith_round(arith, &s->noise, x * x));
+    return;
+  case KIND_DEVIATIONS:
+    d = arith_round(arith, &s->noise, x - s->shift);
+    add_term(s, arith_round(arith, &s->noise, d * d));
+    return;
+  case KIND_EXPONENTIALS:
+  case KIND_SOFTMAX:
+    d = arith_round(arith, &s->noise, x - s->shift);
+    x = exponential(arith, &s->noise, d);
+    if (kind == KIND_SOFTMAX)
+      ((double *)a->terms)[at] = a->keep_shifted ? d : x;
+    add_term(s, x);
+    return;
+  case KIND_MAX:
+    s->p.y = x > s->p.y || IS_NAN(x) ? x : s->p.y; // once NaN, nothing is greater
+    return;
+  case KIND_MIN:
+    s->p.y = x < s->p.y || IS_NAN(x) ? x : s->p.y;
+    return;
+  case KIND_PRODUCT:
+    s->p.y = arith_round(arith, &s->noise, s->p.y * x);
+    return;
+  }
+}
+
+// The same for two partial results.
+DEVICE_FN void take_partial(int kind, const struct gpu_arith *arith, struct reduce_state *s,
+                            const struct reduce_partial *p) {
+  double x = p->y;
+  if (kind == KIND_MAX)
+    s->p.y = x > s->p.y || IS_NAN(x) ? x : s->p.y;
+  else if (kind == KIND_MIN)
+    s->p.y = x < s->p.y || IS_NAN(x) ? x : s->p.y;
+  else if (kind == KIND_PRODUCT)
+    s->p.y = arith_round(arith, &s->noise, s->p.y * x);
+  else {
+    s->p.y += p->y;
+    s->p.t2 += p->t2;
+  }
+}
+
+DEVICE_FN struct reduce_state start_of(int kind, uint64_t key, int64_t stream) {
+  struct reduce_state s;
+  s.p.t2 = 0;
+  s.p.y = kind == KIND_MAX ? -F64_INFINITY : kind == KIND_MIN ? F64_INFINITY : kind == KIND_PRODUCT ? 1 : 0;
+  s.noise = noise_at(key, (uint64_t)stream);
+  s.shift = 0;
+  return s;
+}
+
+DEVICE_FN double finish_row(int finish, const struct gpu_arith *arith, struct reduce_state *s, int64_t length) {
+  if (finish == REDUCE_FINISH_VALUE)
+    return s->p.y;
+  if (finish == REDUCE_FINISH_FINITE)
+    return IS_FINITE(s->p.y) ? s->p.y : 0;
+  double y = arith_sum(arith, &s->noise, s->p.y, s->p.t2, (double)length, false);
+  if (finish == REDUCE_FINISH_MEAN)
+    return arith_round(arith, &s->noise, y / (double)length);
+  if (finish == REDUCE_FINISH_ROOT)
+    return arith_round(arith, &s->noise, sqrt(y));
+  if (finish == REDUCE_FINISH_SUM)
+    return y;
+  y = arith_round_ulps(arith, &s->noise, log(y), 1);
+  return finish == REDUCE_FINISH_LOG_SHIFTED ? arith_round(arith, &s->noise, y + s->shift) : y;
+}
+
+// Where thread t of count * parts stands.
+DEVICE_FN void place(int64_t t, int32_t row_fastest, int64_t count, int64_t parts, int64_t *row, int64_t *part) {
+  if (row_fastest) {
+    *part = t / count;
+    *row = t - *part * count;
+  } else {
+    *row = t / parts;
+    *part = t - *row * parts;
+  }
+}
+
+DEVICE_FN double shift_of(uint64_t shift, int64_t row) {
+  return shift ? ((const double *)shift)[row] : 0;
+}
+
+DEVICE_FN int64_t part_end(const struct reduce_args *a, int64_t part) {
+  int64_t end = part * a->lead + a->span;
+  return end < a->rows.length ? end : a->rows.length;
+}
+
+DEVICE_FN void reduce_part(int kind, const struct reduce_args *a) {
+  int64_t t = THREAD, row, part;
+  if (t >= a->rows.count * a->parts)
+    return;
+  place(t, a->row_fastest, a->rows.count, a->parts, &row, &part);
+  struct reduce_state s = start_of(kind, a->arith.key, row * a->parts + part);
+  s.shift = shift_of(a->shift, row);
+  int64_t begin = rows_begin(&a->rows, row), end = part_end(a, part);
+  if (a->rows.n_reduced <= 1) {
+    int64_t stride = a->rows.n_reduced ? a->rows.reduced_stride[0] : 0;
+    for (int64_t i = part * a->lead; i < end; i += a->step)
+      take(kind, a, &s, read_f64(&a->x, begin + i * stride), begin + i * stride);
+  } else {
+    for (int64_t i = part * a->lead; i < end; i += a->step) {
+      int64_t at = begin + rows_ahead(&a->rows, i);
+      take(kind, a, &s, read_f64(&a->x, at), at);
+    }
+  }
+  if (a->parts > 1)
+    ((struct reduce_partial *)a->partials)[t] = s.p;
+  else
+    ((double *)a->y)[row] = finish_row(a->finish, &a->arith, &s, a->rows.length);
+}
+
+KERNEL(reduce_sum, struct reduce_args) { reduce_part(KIND_SUM, a); }
+KERNEL(reduce_magnitudes, struct reduce_args) { reduce_part(KIND_MAGNITUDES, a); }
+KERNEL(reduce_squares, struct reduce_args) { reduce_part(KIND_SQUARES, a); }
+KERNEL(reduce_exponentials, struct reduce_args) { reduce_part(KIND_EXPONENTIALS, a); }
+KERNEL(reduce_max, struct reduce_args) { reduce_part(KIND_MAX, a); }
+KERNEL(reduce_min, struct reduce_args) { reduce_part(KIND_MIN, a); }
+KERNEL(reduce_product, struct reduce_args) { reduce_part(KIND_PRODUCT, a); }
+KERNEL(reduce_deviations, struct reduce_args) { reduce_part(KIND_DEVIATIONS, a); }
+KERNEL(reduce_softmax, struct reduce_args) { reduce_part(KIND_SOFTMAX, a); }
+
+// Thread: one of n_to joint results of a row. With one left the row is done.
+KERNEL(reduce_join, struct reduce_join_args) {
+  int64_t t = THREAD, row, part;
+  if (t >= a->count * a->n_to)
+    return;
+  place(t, a->row_fastest, a->count, a->n_to, &row, &part);
+  struct reduce_state s = start_of(a->kind, a->arith.key ^ 0x9E3779B97F4A7C15u, row * a->n_to + part);
+  s.shift = shift_of(a->shift, row);
+  const struct reduce_partial *from = (const struct reduce_partial *)a->from;
+  for (int64_t i = part; i < a->n_from; i += a->n_to)
+    take_partial(a->kind, &a->arith, &s, &from[a->row_fastest ? i * a->count + row : row * a->n_from + i]);
+  if (a->n_to > 1)
+    ((struct reduce_partial *)a->to)[t] = s.p;
+  else
+    ((double *)a->y)[row] = finish_row(a->finish, &a->arith, &s, a->length);
+}
+
+// Integers: one step is exact but for wrapping, so any order will do.
+
+DEVICE_FN uint64_t step_integer(int kind, uint64_t y, uint64_t x) {
+  switch (kind) {
+  case REDUCE_INT_SUM:
+    return y + x;
+  case REDUCE_INT_L1:
+    return y + ((int64_t)x < 0 ? 0 - x : x);
+  case REDUCE_INT_SQUARES:
+    return y + x * x;
+  case REDUCE_INT_PRODUCT:
+    return y * x;
+  case REDUCE_INT_MAX:
+    return (int64_t)x > (int64_t)y ? x : y;
+  default:
+    return (int64_t)x < (int64_t)y ? x : y;
+  }
+}
+
+DEVICE_FN int64_t finish_integer(uint64_t y, int64_t length, int64_t flip, int32_t mean, int32_t dtype) {
+  if (mean)
+    y = length ? (uint64_t)((int64_t)y / length) : 0;
+  return rows_wrap(dtype, y ^ (uint64_t)flip);
+}
+
+KERNEL(reduce_integers, struct reduce_int_args) {
+  const struct reduce_args *r = &a->r;
+  int64_t t = THREAD, row, part;
+  if (t >= r->rows.count * r->parts)
+    return;
+  place(t, r->row_fastest, r->rows.count, r->parts, &row, &part);
+  uint64_t y = (uint64_t)a->start;
+  int64_t begin = rows_begin(&r->rows, row), end = part_end(r, part);
+  for (int64_t i = part * r->lead; i < end; i += r->step)
+    y = step_integer(r->kind, y, (uint64_t)(read_i64(&r->x, begin + rows_ahead(&r->rows, i)) ^ a->flip));
+  if (r->parts > 1)
+    ((uint64_t *)r->partials)[t] = y;
+  else
+    ((int64_t *)r->y)[row] = finish_integer(y, r->rows.length, a->flip, a->mean, a->dtype);
+}
+
+KERNEL(reduce_join_integers, struct reduce_int_join_args) {
+  int64_t t = THREAD, row, part;
+  if (t >= a->count * a->n_to)
+    return;
+  place(t, a->row_fastest, a->count, a->n_to, &row, &part);
+  const uint64_t *from = (const uint64_t *)a->partials;
+  // Magnitudes and squares are taken already.
+  int kind = a->kind == REDUCE_INT_L1 || a->kind == REDUCE_INT_SQUARES ? REDUCE_INT_SUM : a->kind;
+  uint64_t y = from[a->row_fastest ? part * a->count + row : row * a->n_from + part];
+  for (int64_t i = part + a->n_to; i < a->n_from; i += a->n_to)
+    y = step_integer(kind, y, from[a->row_fastest ? i * a->count + row : row * a->n_from + i]);
+  if (a->n_to > 1)
+    ((uint64_t *)a->to)[t] = y;
+  else
+    ((int64_t *)a->y)[row] = finish_integer(y, a->length, a->flip, a->mean, a->dtype);
+}
