@@ -21,16 +21,16 @@ typedef uint64_t device_ptr; // an address on the device; 0: none. On `host` it 
 // Texts of device code, embedded at build time (cmake/embed.cmake): generated/NAME.c defines `const char code_NAME[]`.
 // A program is the dialect and these texts, one after the other; `exact` forbids contraction into fused multiply-adds.
 struct device_code {
-  const char *name; // "draw", for messages and the cache
+  const char *name;         // "draw", for messages and the cache
   const char *const *texts; // ends with NULL; headers of argument structs first, then the kernels
   bool exact;
 };
 
 struct compute_options {
-  int device; // index of the GPU
+  int device;               // index of the GPU
   const char *cache_folder; // for compiled programs; NULL: none. Made if missing, shared by processes.
-  const char *compiler; // host backend: "gcc"
-  int threads; // host backend; 0: all processors
+  const char *compiler;     // host backend: "gcc"
+  int threads;              // host backend; 0: all processors
 };
 
 // ASSAY_ERR_ENVIRONMENT says what is missing (driver, device, NVRTC, compiler) and how to mend it.
