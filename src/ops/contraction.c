@@ -4,20 +4,11 @@
 #include "base/parallel.h"
 #include "ops/einsum.h"
 #include "ops/families.h"
-#include "ops/gemm.h"
 #include "ops/loops.h"
+#include "ops/matmul.h"
 
-// A MatMul's operands as batches of matrices (numpy.matmul: a vector counts as a row on the left, a column on the
-// right, and that extent of 1 is dropped from the result).
-struct matmul {
-  struct shape batch; // broadcast
-  struct shape a_batch, b_batch;
-  int64_t m, k, k_b, n;
-  bool a_vector, b_vector;
-};
-
-static enum assay_status matmul_split(const struct node *node, const struct shape *a, const struct shape *b,
-                                      struct matmul *out, struct assay_error *err) {
+enum assay_status matmul_split(const struct node *node, const struct shape *a, const struct shape *b,
+                               struct matmul *out, struct assay_error *err) {
   char ta[SHAPE_TEXT_BYTES], tb[SHAPE_TEXT_BYTES];
   struct matmul s = {.a_vector = a->rank == 1, .b_vector = b->rank == 1};
   if (a->rank == 0 || b->rank == 0)
@@ -172,8 +163,7 @@ static void gemm_tail_run(void *arg, struct noise *noise, int64_t row, int64_t j
   }
 }
 
-static void gemm_extents(const struct node *node, const struct shape *a, const struct shape *b, struct gemm *g,
-                         int64_t *k_b) {
+void gemm_extents(const struct node *node, const struct shape *a, const struct shape *b, struct gemm *g, int64_t *k_b) {
   bool ta = node_int(node, "transA", 0) != 0, tb = node_int(node, "transB", 0) != 0;
   g->m = a->dims[ta];
   g->k = a->dims[!ta];

@@ -32,9 +32,7 @@ static enum assay_status check_bias(const struct op_infer *c, int64_t channels, 
   return ASSAY_OK;
 }
 
-// Everything but pointers to data; also what the shape rules need.
-static enum assay_status conv_setup(const struct op_infer *c, bool transposed, struct conv *out,
-                                    struct assay_error *err) {
+enum assay_status conv_setup(const struct op_infer *c, bool transposed, struct conv *out, struct assay_error *err) {
   enum assay_status status = check_operands(c, err);
   if (status)
     return status;

@@ -22,6 +22,9 @@ struct conv {
   int threads;
 };
 
+// Everything but pointers to data, from a node's attributes and shapes (conv.c); also what the shape rules need.
+enum assay_status conv_setup(const struct op_infer *c, bool transposed, struct conv *out, struct assay_error *err);
+
 enum conv_way { CONV_BEST, CONV_LOOPS, CONV_PRODUCT };
 
 enum assay_status conv_run(const struct conv *c, enum conv_way way, struct assay_error *err);

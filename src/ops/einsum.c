@@ -7,28 +7,6 @@
 #include "ops/gemm.h"
 #include "ops/loops.h"
 
-enum {
-  LETTERS = 52,
-  LABELS = LETTERS + SHAPE_MAX_RANK, // behind the letters: the dimensions an ellipsis stands for, right-aligned
-  OPERANDS = 16,
-};
-
-// One operand, or an intermediate result: how far apart neighbours along each label are.
-struct view {
-  const double *f64;
-  const int64_t *i64;
-  uint64_t labels;        // bit l: has label l
-  int64_t stride[LABELS]; // 0 for labels it does not have or broadcasts
-};
-
-struct plan {
-  int n_in, n_out;
-  int64_t extent[LABELS];
-  struct view in[OPERANDS];
-  int out[SHAPE_MAX_RANK]; // labels of the output, in order
-  uint64_t out_labels;
-};
-
 static int letter_label(char c) {
   return c >= 'a' && c <= 'z' ? c - 'a' : c >= 'A' && c <= 'Z' ? c - 'A' + 26 : -1;
 }
@@ -53,7 +31,7 @@ static enum assay_status parse_term(const struct node *node, const char *text, s
     } else if (dots && !*has_ellipsis && ellipsis >= 0) {
       *has_ellipsis = true;
       for (int d = 0; d < ellipsis; d++)
-        labels[n++] = LABELS - ellipsis + d;
+        labels[n++] = EINSUM_LABELS - ellipsis + d;
       i += 2;
     } else if (!isspace((unsigned char)text[i])) {
       return op_invalid(node, err, "term \"%.*s\" of the equation is not letters and at most one ellipsis", (int)len,
@@ -67,8 +45,8 @@ static enum assay_status parse_term(const struct node *node, const char *text, s
   return ASSAY_OK;
 }
 
-static enum assay_status add_operand(struct plan *p, const struct op_infer *c, int i, const char *text, size_t len,
-                                     int *widest, int *seen, struct assay_error *err) {
+static enum assay_status add_operand(struct einsum_plan *p, const struct op_infer *c, int i, const char *text,
+                                     size_t len, int *widest, int *seen, struct assay_error *err) {
   const struct shape *shape = &c->in[i]->shape;
   int labels[SHAPE_MAX_RANK], n;
   int64_t strides[SHAPE_MAX_RANK];
@@ -80,15 +58,15 @@ static enum assay_status add_operand(struct plan *p, const struct op_infer *c, i
   int dots = 0;
   for (int d = 0; d < n; d++) {
     int l = labels[d];
-    dots += l >= LETTERS;
+    dots += l >= EINSUM_LETTERS;
     seen[l]++;
     int64_t extent = shape->dims[d];
     if (extent != 1) {
       if (p->extent[l] != 1 && p->extent[l] != extent)
         return op_invalid(c->node, err, "label %c is %lld in one place and %lld in another",
-                          l < 26        ? 'a' + l
-                          : l < LETTERS ? 'A' + l - 26
-                                        : '.',
+                          l < 26               ? 'a' + l
+                          : l < EINSUM_LETTERS ? 'A' + l - 26
+                                               : '.',
                           (long long)p->extent[l], (long long)extent);
       p->extent[l] = extent;
       p->in[i].stride[l] += strides[d]; // a label twice: the diagonal
@@ -102,12 +80,12 @@ static enum assay_status add_operand(struct plan *p, const struct op_infer *c, i
 }
 
 // Without "->": the ellipsis, then every letter that occurs once, in alphabetical order (capitals first, as in ASCII).
-static enum assay_status implicit_output(struct plan *p, const struct node *node, int widest, const int *seen,
+static enum assay_status implicit_output(struct einsum_plan *p, const struct node *node, int widest, const int *seen,
                                          struct assay_error *err) {
   for (int d = 0; d < widest; d++)
-    p->out[p->n_out++] = LABELS - widest + d;
-  for (int i = 0; i < LETTERS; i++) {
-    int l = (i + 26) % LETTERS;
+    p->out[p->n_out++] = EINSUM_LABELS - widest + d;
+  for (int i = 0; i < EINSUM_LETTERS; i++) {
+    int l = (i + 26) % EINSUM_LETTERS;
     if (seen[l] != 1)
       continue;
     if (p->n_out == SHAPE_MAX_RANK)
@@ -117,16 +95,16 @@ static enum assay_status implicit_output(struct plan *p, const struct node *node
   return ASSAY_OK;
 }
 
-static enum assay_status make_plan(const struct op_infer *c, struct plan *p, struct assay_error *err) {
+enum assay_status einsum_plan_make(const struct op_infer *c, struct einsum_plan *p, struct assay_error *err) {
   const char *equation = node_string(c->node, "equation", ""), *arrow = strstr(equation, "->");
   const char *end = arrow ? arrow : equation + strlen(equation), *at = equation;
-  int widest = 0, seen[LABELS] = {0};
+  int widest = 0, seen[EINSUM_LABELS] = {0};
   memset(p, 0, sizeof *p);
   p->n_in = c->n_in;
-  for (int l = 0; l < LABELS; l++)
+  for (int l = 0; l < EINSUM_LABELS; l++)
     p->extent[l] = 1;
-  if (c->n_in > OPERANDS)
-    return op_unsupported(c->node, err, "%d operands; at most %d are supported", c->n_in, OPERANDS);
+  if (c->n_in > EINSUM_OPERANDS)
+    return op_unsupported(c->node, err, "%d operands; at most %d are supported", c->n_in, EINSUM_OPERANDS);
   for (int i = 0; i < c->n_in; i++) {
     const char *comma = at <= end ? memchr(at, ',', (size_t)(end - at)) : NULL;
     if (at > end || (i < c->n_in - 1) != (comma != NULL))
@@ -152,8 +130,8 @@ static enum assay_status make_plan(const struct op_infer *c, struct plan *p, str
 }
 
 enum assay_status einsum_infer(struct op_infer *c, struct assay_error *err) {
-  struct plan p;
-  enum assay_status status = make_plan(c, &p, err);
+  struct einsum_plan p;
+  enum assay_status status = einsum_plan_make(c, &p, err);
   for (int i = 1; i < c->n_in && !status; i++)
     status = loops_need_same(c, i, err);
   if (status)
@@ -164,8 +142,7 @@ enum assay_status einsum_infer(struct op_infer *c, struct assay_error *err) {
   return op_output(c, 0, c->in[0]->dtype, p.n_out, dims, err);
 }
 
-// Labels needed once operands 0..i are combined: the output's and those of operands to come.
-static uint64_t needed_after(const struct plan *p, int i) {
+uint64_t einsum_needed_after(const struct einsum_plan *p, int i) {
   uint64_t labels = p->out_labels;
   for (int k = i + 1; k < p->n_in; k++)
     labels |= p->in[k].labels;
@@ -173,37 +150,32 @@ static uint64_t needed_after(const struct plan *p, int i) {
 }
 
 void einsum_cost(const struct op_infer *c, struct op_cost *cost) {
-  struct plan p;
-  if (make_plan(c, &p, NULL) != ASSAY_OK)
+  struct einsum_plan p;
+  if (einsum_plan_make(c, &p, NULL) != ASSAY_OK)
     return;
   uint64_t have = p.in[0].labels;
   for (int i = 1; i < p.n_in || i == 1; i++) {
     double work = 1;
     have |= i < p.n_in ? p.in[i].labels : 0;
-    for (int l = 0; l < LABELS; l++)
+    for (int l = 0; l < EINSUM_LABELS; l++)
       work *= have >> l & 1 ? (double)p.extent[l] : 1;
     if (p.n_in == 1)
       cost->flops += have == p.out_labels ? 0 : work;
     else
       cost->contraction_flops += 2 * work;
-    have &= needed_after(&p, i);
+    have &= einsum_needed_after(&p, i);
   }
 }
 
-// A list of labels as one index, row-major.
-struct group {
-  int n, label[LABELS];
-  int64_t count;
-};
-
-static void group_add(const struct plan *p, struct group *g, int label) {
+void einsum_group_add(const struct einsum_plan *p, struct einsum_group *g, int label) {
   if (p->extent[label] == 1)
     return;
   g->label[g->n++] = label;
   g->count *= p->extent[label];
 }
 
-static int64_t group_offset(const struct plan *p, const struct group *g, const struct view *v, int64_t index) {
+static int64_t group_offset(const struct einsum_plan *p, const struct einsum_group *g, const struct einsum_view *v,
+                            int64_t index) {
   int64_t offset = 0;
   for (int i = g->n - 1; i >= 0; i--) {
     offset += index % p->extent[g->label[i]] * v->stride[g->label[i]];
@@ -213,7 +185,8 @@ static int64_t group_offset(const struct plan *p, const struct group *g, const s
 }
 
 // The one stride of a group in a view, if it has one.
-static bool group_stride(const struct plan *p, const struct group *g, const struct view *v, int64_t *stride) {
+static bool group_stride(const struct einsum_plan *p, const struct einsum_group *g, const struct einsum_view *v,
+                         int64_t *stride) {
   *stride = g->n ? v->stride[g->label[g->n - 1]] : 1;
   int64_t want = *stride;
   for (int i = g->n - 1; i >= 0; i--) {
@@ -224,7 +197,8 @@ static bool group_stride(const struct plan *p, const struct group *g, const stru
   return true;
 }
 
-static int64_t *offsets_of(const struct plan *p, const struct group *g, const struct view *v, struct arena *scratch) {
+static int64_t *offsets_of(const struct einsum_plan *p, const struct einsum_group *g, const struct einsum_view *v,
+                           struct arena *scratch) {
   int64_t *offsets = arena_calloc(scratch, (size_t)g->count + 1, sizeof *offsets);
   for (int64_t i = 0; offsets && i < g->count; i++)
     offsets[i] = group_offset(p, g, v, i);
@@ -238,8 +212,9 @@ struct side {
   int64_t *batch;
 };
 
-static bool side_make(const struct plan *p, const struct view *v, const struct group *batch, const struct group *rows,
-                      const struct group *cols, struct arena *scratch, struct side *s) {
+static bool side_make(const struct einsum_plan *p, const struct einsum_view *v, const struct einsum_group *batch,
+                      const struct einsum_group *rows, const struct einsum_group *cols, struct arena *scratch,
+                      struct side *s) {
   if (group_stride(p, rows, v, &s->row) && group_stride(p, cols, v, &s->col) &&
       (s->row == 1 || s->col == 1 || rows->count == 1 || cols->count == 1)) {
     s->values = v->f64;
@@ -265,31 +240,26 @@ static bool side_make(const struct plan *p, const struct view *v, const struct g
   return true;
 }
 
-// How two views combine: labels of both that stay, of the left one, of the right one, and those that are summed over.
-struct split {
-  struct group batch, m, n, k;
-};
-
 // Labels of the output come in its order, so that the last product often has the result's layout already.
-static void split_labels(const struct plan *p, const struct view *a, const struct view *b, uint64_t keep,
-                         struct split *s) {
-  int order[LABELS], n_order = 0;
+void einsum_split_labels(const struct einsum_plan *p, const struct einsum_view *a, const struct einsum_view *b,
+                         uint64_t keep, struct einsum_split *s) {
+  int order[EINSUM_LABELS], n_order = 0;
   s->batch.count = s->m.count = s->n.count = s->k.count = 1;
   for (int i = 0; i < p->n_out; i++)
     order[n_order++] = p->out[i];
-  for (int l = 0; l < LABELS; l++)
+  for (int l = 0; l < EINSUM_LABELS; l++)
     if (!(p->out_labels >> l & 1))
       order[n_order++] = l;
   for (int i = 0; i < n_order; i++) {
     bool in_a = a->labels >> order[i] & 1, in_b = b->labels >> order[i] & 1, stays = keep >> order[i] & 1;
     if (in_a || in_b)
-      group_add(p, !stays ? &s->k : in_a && in_b ? &s->batch : in_a ? &s->m : &s->n, order[i]);
+      einsum_group_add(p, !stays ? &s->k : in_a && in_b ? &s->batch : in_a ? &s->m : &s->n, order[i]);
   }
 }
 
-// The strides of a dense result [batch][m][n], its number of elements, and whether that is the output's own layout.
-static int64_t lay_out(const struct plan *p, const struct split *s, struct view *out, bool *is_output) {
-  const struct group *groups[] = {&s->batch, &s->m, &s->n};
+int64_t einsum_lay_out(const struct einsum_plan *p, const struct einsum_split *s, struct einsum_view *out,
+                       bool *is_output) {
+  const struct einsum_group *groups[] = {&s->batch, &s->m, &s->n};
   int64_t step = 1;
   int position = p->n_out - 1;
   *is_output = true;
@@ -307,17 +277,17 @@ static int64_t lay_out(const struct plan *p, const struct split *s, struct view 
 
 // Both views into one over the labels still needed. `to` is the output's array, taken if the layout is right; NULL
 // while operands are still to come.
-static enum assay_status combine(const struct plan *p, const struct view *a, const struct view *b, uint64_t keep,
-                                 const struct arith *arith, int threads, struct arena *scratch, double *to,
-                                 struct view *out, struct assay_error *err) {
-  struct split s = {0};
+static enum assay_status combine(const struct einsum_plan *p, const struct einsum_view *a, const struct einsum_view *b,
+                                 uint64_t keep, const struct arith *arith, int threads, struct arena *scratch,
+                                 double *to, struct einsum_view *out, struct assay_error *err) {
+  struct einsum_split s = {0};
   struct side left, right;
   bool is_output;
-  split_labels(p, a, b, keep, &s);
+  einsum_split_labels(p, a, b, keep, &s);
   if (!side_make(p, a, &s.batch, &s.m, &s.k, scratch, &left) || !side_make(p, b, &s.batch, &s.k, &s.n, scratch, &right))
     return error_nomem(err, "an Einsum's operands");
-  *out = (struct view){.labels = (a->labels | b->labels) & keep};
-  int64_t count = lay_out(p, &s, out, &is_output);
+  *out = (struct einsum_view){.labels = (a->labels | b->labels) & keep};
+  int64_t count = einsum_lay_out(p, &s, out, &is_output);
   double *c = to && is_output ? to : arena_calloc(scratch, (size_t)count + 1, sizeof *c);
   if (!c)
     return error_nomem(err, "an Einsum's intermediate result");
@@ -342,10 +312,10 @@ static enum assay_status combine(const struct plan *p, const struct view *a, con
 
 // Sums one view into the output: the end of every Einsum, and all of one with a single operand.
 struct gather {
-  const struct plan *p;
+  const struct einsum_plan *p;
   const struct arith *arith;
-  const struct view *v;
-  struct group out, k;
+  const struct einsum_view *v;
+  struct einsum_group out, k;
   double *y;
 };
 
@@ -364,25 +334,25 @@ static void gather_range(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-static void gather_output(const struct plan *p, const struct view *v, const struct arith *arith, int threads,
-                          double *y) {
+static void gather_output(const struct einsum_plan *p, const struct einsum_view *v, const struct arith *arith,
+                          int threads, double *y) {
   struct gather g = {.p = p, .arith = arith, .v = v, .out = {.count = 1}, .k = {.count = 1}, .y = y};
   for (int i = 0; i < p->n_out; i++)
-    group_add(p, &g.out, p->out[i]);
-  for (int l = 0; l < LABELS; l++)
+    einsum_group_add(p, &g.out, p->out[i]);
+  for (int l = 0; l < EINSUM_LABELS; l++)
     if ((v->labels >> l & 1) && !(p->out_labels >> l & 1))
-      group_add(p, &g.k, l);
+      einsum_group_add(p, &g.k, l);
   parallel_for(threads, g.out.count, 1 + 10000 / (g.k.count + 1), gather_range, &g);
 }
 
 // Integers: every output sums the products of all operands, exactly but for wrapping.
-static void integer_einsum(const struct plan *p, enum dtype dtype, int64_t *y) {
-  struct group out = {.count = 1}, k = {.count = 1};
+static void integer_einsum(const struct einsum_plan *p, enum dtype dtype, int64_t *y) {
+  struct einsum_group out = {.count = 1}, k = {.count = 1};
   for (int i = 0; i < p->n_out; i++)
-    group_add(p, &out, p->out[i]);
-  for (int l = 0; l < LABELS; l++)
+    einsum_group_add(p, &out, p->out[i]);
+  for (int l = 0; l < EINSUM_LABELS; l++)
     if (!(p->out_labels >> l & 1))
-      group_add(p, &k, l);
+      einsum_group_add(p, &k, l);
   for (int64_t i = 0; i < out.count; i++) {
     uint64_t sum = 0;
     for (int64_t j = 0; j < k.count; j++) {
@@ -397,20 +367,20 @@ static void integer_einsum(const struct plan *p, enum dtype dtype, int64_t *y) {
 
 enum assay_status einsum_eval(struct op_eval *c, struct assay_error *err) {
   struct op_infer as_infer = op_infer_of(c);
-  struct plan p;
-  enum assay_status status = make_plan(&as_infer, &p, err);
+  struct einsum_plan p;
+  enum assay_status status = einsum_plan_make(&as_infer, &p, err);
   if (status)
     return status;
   if (dtype_is_integer(c->in[0]->dtype)) {
     integer_einsum(&p, c->in[0]->dtype, c->out[0].i64);
     return ASSAY_OK;
   }
-  struct view now = p.in[0];
+  struct einsum_view now = p.in[0];
   for (int i = 1; i < p.n_in && !status; i++) {
-    struct view next;
+    struct einsum_view next;
     struct arith arith = c->arith;
     arith.key = rng_derive(arith.key, (uint64_t)i);
-    status = combine(&p, &now, &p.in[i], needed_after(&p, i), &arith, c->threads, c->scratch,
+    status = combine(&p, &now, &p.in[i], einsum_needed_after(&p, i), &arith, c->threads, c->scratch,
                      i == p.n_in - 1 ? c->out[0].f64 : NULL, &next, err);
     now = next;
   }

@@ -6,36 +6,10 @@
 #include "base/parallel.h"
 #include "ops/families.h"
 #include "ops/indices.h"
+#include "ops/resize.h"
 #include "ops/strided.h"
 
 enum { GRAIN_ELEMENTS = 1 << 13, MAX_RADIUS = 1 << 20 };
-
-enum coordinates {
-  HALF_PIXEL,
-  HALF_PIXEL_SYMMETRIC,
-  PYTORCH_HALF_PIXEL,
-  ALIGN_CORNERS,
-  ASYMMETRIC,
-  CROP_AND_RESIZE,
-  HALF_PIXEL_FOR_NN,
-};
-enum mode { NEAREST, LINEAR, CUBIC };
-enum nearest { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
-
-struct axis {
-  bool active;
-  int64_t in, out;
-  double scale, roi_start, roi_end;
-};
-
-struct resize {
-  enum coordinates coordinates;
-  enum mode mode;
-  enum nearest nearest;
-  bool antialias, exclude_outside;
-  double cubic_a, extrapolation;
-  struct axis axes[SHAPE_MAX_RANK];
-};
 
 static enum assay_status choice(const struct node *node, const char *name, const char *fallback,
                                 const char *const *names, int n, int *out, struct assay_error *err) {
@@ -53,7 +27,7 @@ static bool is_legacy(const struct node *node) {
   return node->op->since < 11;
 }
 
-static enum assay_status read_attrs(const struct node *node, struct resize *r, struct assay_error *err) {
+static enum assay_status read_attrs(const struct node *node, struct resize_plan *r, struct assay_error *err) {
   static const char *const coordinates[] = {"half_pixel",          "half_pixel_symmetric", "pytorch_half_pixel",
                                             "align_corners",       "asymmetric",           "tf_crop_and_resize",
                                             "tf_half_pixel_for_nn"};
@@ -69,13 +43,13 @@ static enum assay_status read_attrs(const struct node *node, struct resize *r, s
     status = choice(node, "nearest_mode", legacy ? "floor" : "round_prefer_floor", roundings, 4, &n, err);
   if (status != ASSAY_OK)
     return status;
-  *r = (struct resize){.coordinates = (enum coordinates)c,
-                       .mode = (enum mode)m,
-                       .nearest = (enum nearest)n,
-                       .antialias = node_int(node, "antialias", 0) != 0,
-                       .exclude_outside = node_int(node, "exclude_outside", 0) != 0,
-                       .cubic_a = node_float(node, "cubic_coeff_a", -0.75),
-                       .extrapolation = node_float(node, "extrapolation_value", 0)};
+  *r = (struct resize_plan){.coordinates = (enum resize_coordinates)c,
+                            .mode = (enum resize_mode)m,
+                            .nearest = (enum resize_nearest)n,
+                            .antialias = node_int(node, "antialias", 0) != 0,
+                            .exclude_outside = node_int(node, "exclude_outside", 0) != 0,
+                            .cubic_a = node_float(node, "cubic_coeff_a", -0.75),
+                            .extrapolation = node_float(node, "extrapolation_value", 0)};
   return ASSAY_OK;
 }
 
@@ -89,7 +63,7 @@ static int64_t extent(double scaled) {
 }
 
 // One scale for all axes, the largest that does not exceed (or the smallest that reaches) the sizes asked for.
-static void keep_aspect(const struct node *node, struct resize *r, const int *axes, int n) {
+static void keep_aspect(const struct node *node, struct resize_plan *r, const int *axes, int n) {
   const char *policy = node_string(node, "keep_aspect_ratio_policy", "stretch");
   bool smaller = strcmp(policy, "not_larger") == 0;
   if (!smaller && strcmp(policy, "not_smaller") != 0)
@@ -98,14 +72,14 @@ static void keep_aspect(const struct node *node, struct resize *r, const int *ax
   for (int i = 1; i < n; i++)
     scale = smaller ? fmin(scale, r->axes[axes[i]].scale) : fmax(scale, r->axes[axes[i]].scale);
   for (int i = 0; i < n; i++) {
-    struct axis *a = &r->axes[axes[i]];
+    struct resize_axis *a = &r->axes[axes[i]];
     a->scale = scale;
     a->out = extent(scale * (double)a->in + 0.5);
   }
 }
 
 // Scales or sizes, and regions, for n axes. In legacy versions the scales are the second input.
-static enum assay_status read_axes(const struct op_infer *c, struct resize *r, const int *axes, int n,
+static enum assay_status read_axes(const struct op_infer *c, struct resize_plan *r, const int *axes, int n,
                                    struct assay_error *err) {
   int scales = is_legacy(c->node) ? 1 : 2, sizes = 3, roi = 1;
   bool by_size = !is_legacy(c->node) && given(c, sizes);
@@ -117,7 +91,7 @@ static enum assay_status read_axes(const struct op_infer *c, struct resize *r, c
   if (shape_count(&from->shape) != n)
     return op_invalid(c->node, err, "%lld scales or sizes for %d axes", (long long)shape_count(&from->shape), n);
   for (int i = 0; i < n; i++) {
-    struct axis *a = &r->axes[axes[i]];
+    struct resize_axis *a = &r->axes[axes[i]];
     a->scale = by_size ? (double)from->i64[i] / (double)a->in : from->f64[i];
     if (!(a->scale > 0) || a->scale > (double)SHAPE_MAX_ELEMENTS)
       return op_invalid(c->node, err, "the scale of axis %d is %g", axes[i], a->scale);
@@ -132,7 +106,7 @@ static enum assay_status read_axes(const struct op_infer *c, struct resize *r, c
   return ASSAY_OK;
 }
 
-static enum assay_status read_resize(const struct op_infer *c, struct resize *r, struct assay_error *err) {
+enum assay_status resize_read(const struct op_infer *c, struct resize_plan *r, struct assay_error *err) {
   const struct shape *s = &c->in[0]->shape;
   int64_t listed[SHAPE_MAX_RANK];
   int n, axes[SHAPE_MAX_RANK];
@@ -148,19 +122,20 @@ static enum assay_status read_resize(const struct op_infer *c, struct resize *r,
       return status;
   }
   for (int d = 0; d < s->rank; d++)
-    r->axes[d] = (struct axis){.in = s->dims[d], .out = s->dims[d], .scale = 1, .roi_end = 1};
-  if (r->mode != NEAREST && !dtype_is_float(c->in[0]->dtype))
+    r->axes[d] = (struct resize_axis){.in = s->dims[d], .out = s->dims[d], .scale = 1, .roi_end = 1};
+  if (r->mode != RESIZE_NEAREST && !dtype_is_float(c->in[0]->dtype))
     return op_unsupported(c->node, err, "integers can be resized by mode nearest only");
   status = n == 0 ? ASSAY_OK : read_axes(c, r, axes, n, err);
   for (int d = 0; d < s->rank; d++)
-    r->axes[d].active = r->axes[d].scale != 1 || r->axes[d].in != r->axes[d].out || r->coordinates == CROP_AND_RESIZE;
+    r->axes[d].active =
+        r->axes[d].scale != 1 || r->axes[d].in != r->axes[d].out || r->coordinates == RESIZE_CROP_AND_RESIZE;
   return status;
 }
 
 static enum assay_status infer_resize(struct op_infer *c, struct assay_error *err) {
-  struct resize r;
+  struct resize_plan r;
   int64_t dims[SHAPE_MAX_RANK];
-  enum assay_status status = read_resize(c, &r, err);
+  enum assay_status status = resize_read(c, &r, err);
   if (status != ASSAY_OK)
     return status;
   for (int d = 0; d < c->in[0]->shape.rank; d++)
@@ -172,30 +147,30 @@ static enum assay_status infer_resize(struct op_infer *c, struct assay_error *er
 
 // Where output index i lies among the input's indices. Rounded like any other arithmetic: an implementation works this
 // out in the contract's precision too, and its error moves the weights.
-static double source_position(const struct resize *r, const struct axis *a, int64_t i, const struct arith *arith,
-                              struct noise *noise) {
+static double source_position(const struct resize_plan *r, const struct resize_axis *a, int64_t i,
+                              const struct arith *arith, struct noise *noise) {
   double x = (double)i, in = (double)a->in, out = a->scale * in, at = 0;
   switch (r->coordinates) {
-  case HALF_PIXEL:
+  case RESIZE_HALF_PIXEL:
     at = arith_round(arith, noise, (x + 0.5) / a->scale) - 0.5;
     break;
-  case HALF_PIXEL_SYMMETRIC:
+  case RESIZE_HALF_PIXEL_SYMMETRIC:
     at = in / 2 * (1 - (double)a->out / out) + arith_round(arith, noise, (x + 0.5) / a->scale) - 0.5;
     break;
-  case PYTORCH_HALF_PIXEL:
+  case RESIZE_PYTORCH_HALF_PIXEL:
     at = a->out > 1 ? arith_round(arith, noise, (x + 0.5) / a->scale) - 0.5 : 0;
     break;
-  case ALIGN_CORNERS:
+  case RESIZE_ALIGN_CORNERS:
     at = out == 1 ? 0 : arith_round(arith, noise, x * (in - 1) / (out - 1));
     break;
-  case ASYMMETRIC:
+  case RESIZE_ASYMMETRIC:
     at = arith_round(arith, noise, x / a->scale);
     break;
-  case CROP_AND_RESIZE:
+  case RESIZE_CROP_AND_RESIZE:
     at = out == 1 ? (a->roi_end - a->roi_start) * (in - 1) / 2 : x * (a->roi_end - a->roi_start) * (in - 1) / (out - 1);
     at = arith_round(arith, noise, at + a->roi_start * (in - 1));
     break;
-  case HALF_PIXEL_FOR_NN:
+  case RESIZE_HALF_PIXEL_FOR_NN:
     at = arith_round(arith, noise, (x + 0.5) / a->scale);
     break;
   }
@@ -206,48 +181,44 @@ static int64_t clamp(int64_t i, int64_t n) {
   return i < 0 ? 0 : i >= n ? n - 1 : i;
 }
 
-static int64_t nearest_index(enum nearest how, double at) {
+static int64_t nearest_index(enum resize_nearest how, double at) {
   double low = floor(at), part = at - low;
-  bool up = how == PREFER_FLOOR ? part > 0.5 : how == PREFER_CEIL ? part >= 0.5 : how == CEIL && part > 0;
+  bool up = how == RESIZE_PREFER_FLOOR  ? part > 0.5
+            : how == RESIZE_PREFER_CEIL ? part >= 0.5
+                                        : how == RESIZE_CEIL && part > 0;
   return (int64_t)low + up;
 }
 
 // Keys' cubic kernel (1981) with parameter a; the triangle for linear.
-static double kernel(const struct resize *r, double x) {
+static double kernel(const struct resize_plan *r, double x) {
   double a = r->cubic_a;
   x = fabs(x);
-  if (r->mode == LINEAR)
+  if (r->mode == RESIZE_LINEAR)
     return x < 1 ? 1 - x : 0;
   if (x <= 1)
     return ((a + 2) * x - (a + 3)) * x * x + 1;
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-struct table {
-  int taps;
-  int64_t *index; // out * taps, clamped to the input
-  double *weight;
-  bool *outside; // out: beyond the region, takes the extrapolation value
-};
-
-// Where the image shrinks and antialiasing is on, the kernel is stretched to cover all source elements.
-static enum assay_status make_table(const struct resize *r, const struct axis *a, const struct op_eval *c, int d,
-                                    struct table *t, struct assay_error *err) {
+enum assay_status resize_table_make(const struct resize_plan *r, int d, const struct node *node,
+                                    const struct arith *arith, struct arena *arena, struct resize_table *t,
+                                    struct assay_error *err) {
+  const struct resize_axis *a = &r->axes[d];
   double stretch = r->antialias && a->scale < 1 ? a->scale : 1;
-  double reach = ceil((r->mode == LINEAR ? 1 : 2) / stretch);
+  double reach = ceil((r->mode == RESIZE_LINEAR ? 1 : 2) / stretch);
   if (reach > MAX_RADIUS)
-    return op_unsupported(c->node, err, "axis %d shrinks by more than %d", d, MAX_RADIUS / 2);
+    return op_unsupported(node, err, "axis %d shrinks by more than %d", d, MAX_RADIUS / 2);
   int radius = (int)reach;
-  *t = (struct table){.taps = 2 * radius};
-  t->index = arena_calloc(c->scratch, (size_t)(a->out * t->taps) + 1, sizeof *t->index);
-  t->weight = arena_calloc(c->scratch, (size_t)(a->out * t->taps) + 1, sizeof *t->weight);
-  t->outside = arena_calloc(c->scratch, (size_t)a->out + 1, sizeof *t->outside);
+  *t = (struct resize_table){.taps = 2 * radius};
+  t->index = arena_calloc(arena, (size_t)(a->out * t->taps) + 1, sizeof *t->index);
+  t->weight = arena_calloc(arena, (size_t)(a->out * t->taps) + 1, sizeof *t->weight);
+  t->outside = arena_calloc(arena, (size_t)a->out + 1, sizeof *t->outside);
   if (!t->index || !t->weight || !t->outside)
     return error_nomem(err, "the weights of Resize");
-  struct noise noise = noise_at(c->arith.key, (uint64_t)d);
+  struct noise noise = noise_at(arith->key, (uint64_t)d);
   for (int64_t i = 0; i < a->out; i++) {
-    double at = source_position(r, a, i, &c->arith, &noise), low = floor(at), sum = 0;
-    t->outside[i] = r->coordinates == CROP_AND_RESIZE && (at < 0 || at > (double)(a->in - 1));
+    double at = source_position(r, a, i, arith, &noise), low = floor(at), sum = 0;
+    t->outside[i] = r->coordinates == RESIZE_CROP_AND_RESIZE && (at < 0 || at > (double)(a->in - 1));
     double *weight = &t->weight[i * t->taps];
     for (int k = 0; k < t->taps; k++) {
       double source = low + k - radius + 1;
@@ -262,25 +233,30 @@ static enum assay_status make_table(const struct resize *r, const struct axis *a
   return ASSAY_OK;
 }
 
+int64_t *resize_nearest_map(const struct resize_plan *r, int d, int64_t stride, const struct arith *arith,
+                            struct arena *arena) {
+  const struct resize_axis *a = &r->axes[d];
+  int64_t *map = arena_calloc(arena, (size_t)a->out + 1, sizeof *map);
+  struct noise noise = noise_at(arith->key, (uint64_t)d);
+  for (int64_t i = 0; map && i < a->out; i++) {
+    double at = a->active ? source_position(r, a, i, arith, &noise) : (double)i;
+    bool outside = r->coordinates == RESIZE_CROP_AND_RESIZE && (at < 0 || at > (double)(a->in - 1));
+    at = fmin(fmax(at, -1), (double)a->in); // so that it can be an integer
+    map[i] = outside ? -1 : clamp(nearest_index(r->nearest, at), a->in) * stride;
+  }
+  return map;
+}
+
 // ---- evaluation
 
-static enum assay_status eval_nearest(struct op_eval *c, const struct resize *r, struct assay_error *err) {
+static enum assay_status eval_nearest(struct op_eval *c, const struct resize_plan *r, struct assay_error *err) {
   int64_t strides[SHAPE_MAX_RANK];
   const int64_t *tables[SHAPE_MAX_RANK] = {0};
   shape_strides(&c->in[0]->shape, strides);
   for (int d = 0; d < c->out[0].shape.rank; d++) {
-    const struct axis *a = &r->axes[d];
-    int64_t *map = arena_calloc(c->scratch, (size_t)a->out + 1, sizeof *map);
-    if (!map)
+    tables[d] = resize_nearest_map(r, d, strides[d], &c->arith, c->scratch);
+    if (!tables[d])
       return error_nomem(err, "the indices of Resize");
-    struct noise noise = noise_at(c->arith.key, (uint64_t)d);
-    for (int64_t i = 0; i < a->out; i++) {
-      double at = a->active ? source_position(r, a, i, &c->arith, &noise) : (double)i;
-      bool outside = r->coordinates == CROP_AND_RESIZE && (at < 0 || at > (double)(a->in - 1));
-      at = fmin(fmax(at, -1), (double)a->in); // so that it can be an integer
-      map[i] = outside ? -1 : clamp(nearest_index(r->nearest, at), a->in) * strides[d];
-    }
-    tables[d] = map;
   }
   uint64_t fill = (uint64_t)(int64_t)r->extrapolation;
   if (dtype_is_float(c->in[0]->dtype))
@@ -291,7 +267,7 @@ static enum assay_status eval_nearest(struct op_eval *c, const struct resize *r,
 
 struct pass {
   const struct op_eval *c;
-  const struct table *table;
+  const struct resize_table *table;
   int64_t in, out, inner;
   const double *from;
   double *to;
@@ -320,7 +296,7 @@ static void run_pass(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-static void extrapolate(struct op_eval *c, const struct resize *r, const struct table *tables) {
+static void extrapolate(struct op_eval *c, const struct resize_plan *r, const struct resize_table *tables) {
   const struct shape *s = &c->out[0].shape;
   struct index_walk w = {.shape = s};
   for (int64_t i = 0; i < shape_count(s); i++, index_walk_next(&w))
@@ -329,14 +305,14 @@ static void extrapolate(struct op_eval *c, const struct resize *r, const struct 
         c->out[0].f64[i] = r->extrapolation;
 }
 
-static enum assay_status eval_weighted(struct op_eval *c, const struct resize *r, struct assay_error *err) {
-  struct table tables[SHAPE_MAX_RANK] = {{0}};
+static enum assay_status eval_weighted(struct op_eval *c, const struct resize_plan *r, struct assay_error *err) {
+  struct resize_table tables[SHAPE_MAX_RANK] = {{0}};
   struct shape now = c->in[0]->shape;
   const double *from = c->in[0]->f64;
   for (int d = now.rank - 1; d >= 0; d--) {
     if (!r->axes[d].active)
       continue;
-    enum assay_status status = make_table(r, &r->axes[d], c, d, &tables[d], err);
+    enum assay_status status = resize_table_make(r, d, c->node, &c->arith, c->scratch, &tables[d], err);
     if (status != ASSAY_OK)
       return status;
     struct shape next = now;
@@ -351,20 +327,20 @@ static enum assay_status eval_weighted(struct op_eval *c, const struct resize *r
     from = to;
   }
   memcpy(c->out[0].f64, from, (size_t)shape_count(&now) * sizeof *from);
-  if (r->coordinates == CROP_AND_RESIZE)
+  if (r->coordinates == RESIZE_CROP_AND_RESIZE)
     extrapolate(c, r, tables);
   return ASSAY_OK;
 }
 
 static enum assay_status eval_resize(struct op_eval *c, struct assay_error *err) {
-  struct resize r;
+  struct resize_plan r;
   struct op_infer infer = op_infer_of(c);
-  enum assay_status status = read_resize(&infer, &r, err);
+  enum assay_status status = resize_read(&infer, &r, err);
   if (status != ASSAY_OK || shape_count(&c->out[0].shape) == 0)
     return status;
   if (shape_count(&c->in[0]->shape) == 0)
     return op_invalid(c->node, err, "an empty image cannot be made larger");
-  return r.mode == NEAREST ? eval_nearest(c, &r, err) : eval_weighted(c, &r, err);
+  return r.mode == RESIZE_NEAREST ? eval_nearest(c, &r, err) : eval_weighted(c, &r, err);
 }
 
 #define RESIZE_ATTRS                                                                                                   \
