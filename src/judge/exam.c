@@ -87,19 +87,8 @@ enum assay_status session_bind(struct session *s, const struct layout *l, struct
                                struct assay_error *err) {
   if (s->bound == l)
     return ASSAY_OK;
-  enum assay_status status = runner_bind(s->runner, l->n_in, l->in_tensors, l->n_out, l->out_tensors, report, err);
+  enum assay_status status = s->subject->bind(s, l, report, err);
   s->bound = status || report->event != RUNNER_OK ? NULL : l;
-  return status;
-}
-
-enum assay_status session_fill(struct session *s, const struct layout *l, enum probe probe, uint64_t key,
-                               uint32_t poison, struct assay_error *err) {
-  void *buffers[RUNNER_MAX_BUFFERS];
-  for (int i = 0; i < l->n_in; i++) // runner_bind has seen to it that they fit
-    buffers[i] = runner_input(s->runner, i);
-  enum assay_status status = task_make_inputs(&s->task, l->workload, probe, key, s->o->threads, buffers, err);
-  if (!status)
-    runner_poison(s->runner, poison);
   return status;
 }
 
@@ -135,6 +124,28 @@ enum assay_status session_check(struct session *s, const struct question *q, con
   return status;
 }
 
+enum assay_status session_check_now(struct session *s, const struct question *q, uint32_t poison, bool timed,
+                                    enum assay_reason *reason, struct assay_error *err) {
+  const struct layout *l = q->layout;
+  const void **outputs = base_calloc((size_t)l->n_out + 1, sizeof *outputs);
+  void **copies = base_calloc((size_t)l->n_out + 1, sizeof *copies);
+  enum assay_status status = outputs && copies ? ASSAY_OK : error_nomem(err, "a call's outputs");
+  for (int i = 0; i < l->n_out && !status; i++) {
+    outputs[i] = s->subject->output(s, i);
+    if (outputs[i])
+      continue;
+    outputs[i] = copies[i] = base_alloc((size_t)layout_output_bytes(l, i));
+    status = copies[i] ? s->subject->read_output(s, i, copies[i], err) : error_nomem(err, "a call's outputs");
+  }
+  if (!status)
+    status = session_check(s, q, outputs, poison, timed, reason, err);
+  for (int i = 0; copies && i < l->n_out; i++)
+    base_free(copies[i]);
+  base_free(copies);
+  base_free(outputs);
+  return status;
+}
+
 // The check that says most: the first that failed, or the pass that came closest to its limit.
 static int worst_check(const struct assay_verdict *v) {
   int worst = -1;
@@ -153,25 +164,15 @@ static enum assay_status ask(struct session *s, const struct question *q, int nu
   const struct layout *l = q->layout;
   uint32_t poison =
       POISON_NAN | (uint32_t)(rng_derive(rng_derive(s->v->seed, STREAM_POISON), (uint64_t)number) & POISON_PAYLOAD);
-  void **buffers = base_calloc((size_t)l->n_out + 1, sizeof *buffers);
-  if (!buffers)
-    return error_nomem(err, "a call");
   enum assay_status status = session_bind(s, l, report, err);
+  if (!status && report->event == RUNNER_OK)
+    status = s->subject->fill(s, q->probe, q->key, poison, err);
+  if (!status && report->event == RUNNER_OK)
+    status = s->subject->call(s, CALL_COLD, report, err);
   if (status || report->event != RUNNER_OK)
-    goto out;
-  status = session_fill(s, l, q->probe, q->key, poison, err);
-  if (status)
-    goto out;
-  status = runner_call(s->runner, RUNNER_COLD, false, report, err);
-  if (status || report->event != RUNNER_OK)
-    goto out;
+    return status;
   s->v->durations.kernel_ns += report->elapsed_ns;
-  for (int i = 0; i < l->n_out; i++)
-    buffers[i] = runner_output(s->runner, i);
-  status = session_check(s, q, (const void *const *)buffers, poison, false, reason, err);
-out:
-  base_free(buffers);
-  return status;
+  return session_check_now(s, q, poison, false, reason, err);
 }
 
 // Every question is asked, also after a wrong answer: where a kernel is right and where it is not helps its author.

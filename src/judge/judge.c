@@ -46,7 +46,9 @@ static enum assay_status run(struct session *s, struct assay_error *err) {
   tell(s, "reading", 0);
   enum assay_status status = session_prepare(s, err);
   if (!status)
-    status = session_start_build(s, err);
+    status = session_read_source(s, err);
+  if (!status)
+    status = s->subject->start(s, err);
   if (status)
     return status;
   tell(s, "building", 1);
@@ -54,9 +56,11 @@ static enum assay_status run(struct session *s, struct assay_error *err) {
   status = session_make_exam(s, err);
   s->v->durations.oracle_ns = clock_monotonic_ns() - start;
   if (!status)
-    status = session_finish_build(s, &good, err);
+    status = s->subject->finish_build(s, &good, err);
+  start = clock_monotonic_ns();
   if (!status && good)
-    status = session_load(s, &good, err);
+    status = s->subject->load(s, &good, err);
+  s->v->durations.load_ns = clock_monotonic_ns() - start;
   tell(s, "checking", 2);
   if (!status && good)
     status = session_take_exam(s, &good, err);
@@ -69,7 +73,7 @@ static enum assay_status run(struct session *s, struct assay_error *err) {
 
 // What the kernel printed, behind what the compiler said.
 static void add_log(struct session *s) {
-  const char *log = s->runner ? runner_log(s->runner) : "";
+  const char *log = s->state ? s->subject->log(s) : "";
   if (!log[0])
     return;
   struct buf text = {0};
@@ -83,8 +87,8 @@ static void add_log(struct session *s) {
 }
 
 void session_release(struct session *s) {
-  build_cancel(s->build);
-  runner_close(s->runner);
+  if (s->state)
+    s->subject->close(s);
   for (int i = 0; i < s->n_questions; i++)
     question_release(&s->questions[i]);
   for (int i = 0; i < s->n_layouts; i++)
@@ -96,7 +100,6 @@ void session_release(struct session *s) {
       base_free(folders[i]);
     }
   base_free(s->source);
-  base_free(s->library);
   task_release(&s->task);
   arena_release(&s->arena);
 }
@@ -133,6 +136,7 @@ enum assay_status assay_judge(const struct assay_judge_options *o, struct assay_
   v->timing.hot_ns = v->timing.overhead_ns = NAN;
   s->o = &resolved;
   s->v = v;
+  s->subject = &subject_cpu;
   int64_t start = clock_monotonic_ns();
   enum assay_status status = o->seed ? ASSAY_OK : rng_entropy(&v->seed, err);
   v->seed &= INT64_MAX; // SQLite and JSON readers have signed integers

@@ -48,6 +48,10 @@ void layout_release(struct layout *l) {
   memset(l, 0, sizeof *l);
 }
 
+int64_t layout_output_bytes(const struct layout *l, int o) {
+  return shape_count(&l->out_tensors[o].shape) * (int64_t)dtype_bytes(l->out_tensors[o].dtype);
+}
+
 // The inputs as the oracle wants them, from the bytes that the candidate gets.
 static enum assay_status oracle_inputs(const struct task *t, const struct layout *l, enum probe probe, uint64_t key,
                                        int threads, struct array *inputs, struct assay_error *err) {

@@ -24,6 +24,7 @@ struct layout {
 enum assay_status layout_make(const struct task *t, const struct workload *w, struct layout *out,
                               struct assay_error *err);
 void layout_release(struct layout *l);
+int64_t layout_output_bytes(const struct layout *l, int o);
 
 struct question {
   const struct layout *layout;

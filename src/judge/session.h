@@ -3,6 +3,7 @@
 #define JUDGE_SESSION_H
 
 #include "judge/question.h"
+#include "judge/subject.h"
 #include "judge/timing.h"
 #include "toolchain/toolchain.h"
 
@@ -17,11 +18,11 @@ struct session {
   struct task task;
   struct workload workload; // the one that is timed
   struct arena arena;
-  char *source, *library;
+  char *source;
   size_t source_bytes;
   char *build_folder, *run_folder;
-  struct build *build;
-  struct runner *runner;
+  const struct subject_ops *subject;
+  void *state;        // the subject's
   double overhead_ns; // what the protocol of a call costs, measured before the candidate was loaded; NaN: not measured
   int n_layouts, n_questions, capacity_checks;
   struct layout layouts[MAX_LAYOUTS]; // [0] is the timed workload's
@@ -35,12 +36,11 @@ void session_release(struct session *s);
 void session_decide(struct session *s, enum assay_reason reason, const char *fmt, ...) ASSAY_PRINTF(3, 4);
 void session_decide_event(struct session *s, const struct runner_report *r);
 
-// prepare.c: reads the task, fixes what is judged and starts the compiler; then what the compiler made is loaded.
-// *good is false when the candidate failed, which the verdict then says.
+// prepare.c: reads the task and the source and fixes what is judged.
 enum assay_status session_prepare(struct session *s, struct assay_error *err);
-enum assay_status session_start_build(struct session *s, struct assay_error *err);
-enum assay_status session_finish_build(struct session *s, bool *good, struct assay_error *err);
-enum assay_status session_load(struct session *s, bool *good, struct assay_error *err);
+enum assay_status session_read_source(struct session *s, struct assay_error *err);
+// What came of building goes into the verdict, which takes over the result's strings but `library`.
+void session_take_build(struct session *s, struct build_result *r, bool *good);
 
 // exam.c: questions with the oracle's answers, and the candidate's calls on them.
 enum assay_status session_make_exam(struct session *s, struct assay_error *err);
@@ -50,11 +50,11 @@ enum assay_status session_take_exam(struct session *s, bool *good, struct assay_
 enum assay_status session_check(struct session *s, const struct question *q, const void *const *outputs,
                                 uint32_t poison, bool timed, enum assay_reason *reason, struct assay_error *err);
 
-// Draws the inputs into the runner's buffers, which are the layout's, and poisons the outputs.
-enum assay_status session_fill(struct session *s, const struct layout *l, enum probe probe, uint64_t key,
-                               uint32_t poison, struct assay_error *err);
+// The same for the call that was just made, whose outputs lie in the subject's buffers.
+enum assay_status session_check_now(struct session *s, const struct question *q, uint32_t poison, bool timed,
+                                    enum assay_reason *reason, struct assay_error *err);
 
-// Makes the layout's buffers the runner's, unless they are.
+// Makes the layout's buffers the subject's, unless they are.
 enum assay_status session_bind(struct session *s, const struct layout *l, struct runner_report *report,
                                struct assay_error *err);
 

@@ -7,11 +7,8 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "judge/machine.h"
+#include "judge/session.h"
 #include "stats/stats.h"
-
-// A call is dropped when the clock probes around it took this much longer than the best probe of the session.
-static const double THROTTLED = 1.3;
 
 // An interval this wide, relative to the time itself, is said to be unstable.
 static const double UNSTABLE_WIDTH = 0.05;
@@ -23,10 +20,8 @@ struct loop {
   struct timing_session *s;
   struct runner_report *report;
   uint64_t calls; // timed calls so far, dropped ones included
-  int64_t best_probe_ns;
-  bool keep;     // outputs are small enough to be copied
-  bool catch_up; // verify every call from now on: chance left too few of them
-  void **buffers;
+  bool keep;      // outputs are small enough to be copied
+  bool catch_up;  // verify every call from now on: chance left too few of them
 };
 
 void timed_calls_release(struct timed_call *calls, int n, int n_out) {
@@ -38,10 +33,6 @@ void timed_calls_release(struct timed_call *calls, int n, int n_out) {
   base_free(calls);
 }
 
-static int64_t output_bytes(const struct layout *l, int o) {
-  return shape_count(&l->out_tensors[o].shape) * (int64_t)dtype_bytes(l->out_tensors[o].dtype);
-}
-
 // Copies the outputs into a slot, which keeps its memory when it is used again.
 static enum assay_status keep_call(struct loop *l, struct timed_call *slot, uint64_t key, uint32_t poison,
                                    struct assay_error *err) {
@@ -51,10 +42,12 @@ static enum assay_status keep_call(struct loop *l, struct timed_call *slot, uint
   if (!slot->outputs)
     return error_nomem(err, "copies of outputs");
   for (int o = 0; o < layout->n_out; o++) {
-    size_t bytes = (size_t)output_bytes(layout, o);
+    size_t bytes = (size_t)layout_output_bytes(layout, o);
     if (!slot->outputs[o] && !(slot->outputs[o] = base_alloc(bytes)))
       return error_nomem(err, "copies of outputs");
-    memcpy(slot->outputs[o], runner_output(l->s->runner, o), bytes);
+    enum assay_status status = l->s->session->subject->read_output(l->s->session, o, slot->outputs[o], err);
+    if (status)
+      return status;
   }
   slot->key = key;
   slot->poison = poison;
@@ -77,40 +70,22 @@ static enum assay_status choose_call(struct loop *l, uint64_t key, uint32_t pois
   double wanted = (double)s->options->verified_calls / s->options->min_samples;
   if (!l->catch_up && rng_unit(rng_derive(s->secret, l->calls)) > wanted)
     return ASSAY_OK;
-  struct timed_call now = {.key = key, .poison = poison, .outputs = l->buffers};
-  for (int o = 0; o < s->layout->n_out; o++)
-    l->buffers[o] = runner_output(s->runner, o);
   s->n_kept++;
-  return s->verify(s->verify_arg, &now, err);
-}
-
-static enum assay_status prepare(struct loop *l, uint64_t key, uint32_t poison, struct assay_error *err) {
-  struct timing_session *s = l->s;
-  for (int i = 0; i < s->layout->n_in; i++)
-    l->buffers[i] = runner_input(s->runner, i);
-  enum assay_status status =
-      task_make_inputs(s->task, s->layout->workload, PROBE_DECLARED, key, s->options->threads, l->buffers, err);
-  if (!status)
-    runner_poison(s->runner, poison);
-  return status;
+  return s->verify(s->session, key, poison, err);
 }
 
 // One timed call. *sample is NaN when the clock was not steady around it.
-static enum assay_status take_sample(struct loop *l, enum runner_cache cache, double *sample, struct assay_error *err) {
+static enum assay_status take_sample(struct loop *l, enum call_mode mode, double *sample, struct assay_error *err) {
   struct timing_session *s = l->s;
+  const struct subject_ops *subject = s->session->subject;
   uint64_t key = rng_derive(s->key, l->calls);
   uint32_t poison = POISON_NAN | (uint32_t)(rng_derive(key, 1) & POISON_PAYLOAD);
-  enum assay_status status = prepare(l, key, poison, err);
-  if (status)
-    return status;
-  int64_t before = machine_clock_probe_ns();
-  status = runner_call(s->runner, cache, false, l->report, err);
+  enum assay_status status = subject->fill(s->session, PROBE_DECLARED, key, poison, err);
+  if (!status)
+    status = subject->call(s->session, mode, l->report, err);
   if (status || l->report->event != RUNNER_OK)
     return status;
-  int64_t after = machine_clock_probe_ns();
-  int64_t probe = before < after ? before : after, slow = before > after ? before : after;
-  l->best_probe_ns = probe < l->best_probe_ns ? probe : l->best_probe_ns;
-  *sample = (double)slow > THROTTLED * (double)l->best_probe_ns ? NAN : (double)l->report->elapsed_ns;
+  *sample = subject->steady(s->session) ? (double)l->report->elapsed_ns : NAN;
   *s->kernel_ns += l->report->elapsed_ns;
   status = choose_call(l, key, poison, err);
   l->calls++;
@@ -144,11 +119,11 @@ static enum assay_status sample_cold(struct loop *l, struct assay_error *err) {
   int64_t start = clock_monotonic_ns();
   for (int i = 0; i < WARM_UP_CALLS && !status && !failed(l); i++) {
     double ignored;
-    status = take_sample(l, RUNNER_COLD, &ignored, err);
+    status = take_sample(l, CALL_COLD, &ignored, err);
   }
   for (int i = 0; stop == STOP_CONTINUE && !status && !failed(l); i++) {
     double sample;
-    status = take_sample(l, RUNNER_COLD, &sample, err);
+    status = take_sample(l, CALL_COLD, &sample, err);
     if (status || failed(l))
       break;
     if (isnan(sample))
@@ -167,7 +142,7 @@ static enum assay_status sample_hot(struct loop *l, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   for (int i = 0; i < o->hot_samples && !status && !failed(l); i++) {
     double sample = NAN;
-    status = take_sample(l, RUNNER_HOT, &sample, err);
+    status = take_sample(l, CALL_HOT, &sample, err);
     if (!status && !failed(l) && !isnan(sample))
       t->hot_samples_ns[t->n_hot++] = sample;
   }
@@ -180,7 +155,7 @@ static enum assay_status catch_up(struct loop *l, struct assay_error *err) {
   l->catch_up = true;
   while (!status && !failed(l) && l->s->n_kept < l->s->options->verified_calls) {
     double ignored;
-    status = take_sample(l, RUNNER_COLD, &ignored, err);
+    status = take_sample(l, CALL_COLD, &ignored, err);
   }
   return status;
 }
@@ -204,18 +179,13 @@ static void summarise(struct loop *l) {
 enum assay_status timing_run(struct timing_session *s, struct runner_report *report, struct assay_error *err) {
   const struct assay_judge_options *o = s->options;
   const struct layout *layout = s->layout;
-  struct loop l = {.s = s,
-                   .report = report,
-                   .best_probe_ns = INT64_MAX,
-                   .keep = layout->output_bytes * o->verified_calls <= KEEP_LIMIT_BYTES};
-  int slots = layout->n_in > layout->n_out ? layout->n_in : layout->n_out;
+  struct loop l = {.s = s, .report = report, .keep = layout->output_bytes * o->verified_calls <= KEEP_LIMIT_BYTES};
   enum assay_status status = ASSAY_OK;
   memset(report, 0, sizeof *report);
-  l.buffers = base_calloc((size_t)slots + 1, sizeof *l.buffers);
   s->kept = base_calloc((size_t)o->verified_calls + 1, sizeof *s->kept);
   s->timing->samples_ns = base_calloc((size_t)o->max_samples + 8, sizeof *s->timing->samples_ns);
   s->timing->hot_samples_ns = base_calloc((size_t)o->hot_samples + 1, sizeof *s->timing->hot_samples_ns);
-  if (!l.buffers || !s->kept || !s->timing->samples_ns || !s->timing->hot_samples_ns) {
+  if (!s->kept || !s->timing->samples_ns || !s->timing->hot_samples_ns) {
     status = error_nomem(err, "the samples");
     goto out;
   }
@@ -227,6 +197,5 @@ enum assay_status timing_run(struct timing_session *s, struct runner_report *rep
   if (!status && !failed(&l))
     summarise(&l);
 out:
-  base_free(l.buffers);
   return status;
 }

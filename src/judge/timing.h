@@ -11,19 +11,18 @@ struct timed_call {
   void **outputs; // copies of what the candidate left
 };
 
+struct session;
 struct timing_session {
-  const struct task *task;
-  const struct layout *layout; // bound in the runner
-  struct runner *runner;
+  struct session *session; // its subject has the layout bound
+  const struct layout *layout;
   const struct assay_judge_options *options;
   uint64_t key;       // of the inputs' draws
   uint64_t secret;    // which calls are verified
   double overhead_ns; // the protocol's own cost
   struct assay_timing *timing;
   int64_t *kernel_ns;
-  // Outputs too large to keep are verified at once, in place, between two samples.
-  enum assay_status (*verify)(void *arg, const struct timed_call *call, struct assay_error *err);
-  void *verify_arg;
+  // Outputs too large to keep are verified at once, in place, between two samples: the last call's.
+  enum assay_status (*verify)(struct session *s, uint64_t key, uint32_t poison, struct assay_error *err);
   struct timed_call *kept; // at most options->verified_calls; timed_calls_release
   int n_kept;
 };

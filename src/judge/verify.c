@@ -11,35 +11,33 @@ enum { VERIFY_REPLICAS = 8 }; // not fewer: see replicas_for in question.c
 // A candidate below this part of the floor did not do the work: the floor is what the hardware can do at best.
 static const double SUSPICIOUS_PART_OF_FLOOR = 0.7;
 
-// Holds a timed call's outputs against the oracle's answer.
-static enum assay_status hold_against(struct session *s, const struct question *q, const struct timed_call *call,
-                                      struct assay_error *err) {
-  enum assay_reason reason = ASSAY_REASON_PASS;
-  enum assay_status status = session_check(s, q, (const void *const *)call->outputs, call->poison, true, &reason, err);
-  if (!status && reason != ASSAY_REASON_PASS && s->v->reason == ASSAY_REASON_PASS) {
+// What the check of a timed call means for the verdict.
+static void weigh(struct session *s, enum assay_reason reason) {
+  if (reason != ASSAY_REASON_PASS && s->v->reason == ASSAY_REASON_PASS) {
     const struct assay_check *c = &s->v->checks[s->v->n_checks - 1];
     s->v->worst_check = s->v->n_checks - 1;
     session_decide(s, ASSAY_REASON_CHANGED_BEHAVIOUR,
                    "a timed call was wrong (%s) though the checked ones were right%s%s", assay_reason_code(reason),
                    c->hint[0] ? ": " : "", c->hint);
   }
-  return status;
 }
 
-static struct question question_of(const struct session *s, const struct timed_call *call) {
-  return (struct question){.layout = &s->layouts[0], .probe = PROBE_DECLARED, .key = call->key};
+static struct question question_of(const struct session *s, uint64_t key) {
+  return (struct question){.layout = &s->layouts[0], .probe = PROBE_DECLARED, .key = key};
 }
 
-// One call, at once.
-static enum assay_status verify_call(void *arg, const struct timed_call *call, struct assay_error *err) {
-  struct session *s = arg;
-  struct question q = question_of(s, call);
+// The call that was just made, in place.
+static enum assay_status verify_now(struct session *s, uint64_t key, uint32_t poison, struct assay_error *err) {
+  struct question q = question_of(s, key);
+  enum assay_reason reason = ASSAY_REASON_PASS;
   int64_t start = clock_monotonic_ns();
   enum assay_status status = questions_answer(&s->task, &q, 1, VERIFY_REPLICAS, s->o->threads, err);
   if (!status) {
-    status = hold_against(s, &q, call, err);
+    status = session_check_now(s, &q, poison, true, &reason, err);
     question_release(&q);
   }
+  if (!status)
+    weigh(s, reason);
   s->v->durations.verify_ns += clock_monotonic_ns() - start;
   return status;
 }
@@ -52,11 +50,16 @@ static enum assay_status verify_kept(struct session *s, const struct timed_call 
   if (!questions)
     return error_nomem(err, "the verification of timed calls");
   for (int i = 0; i < n; i++)
-    questions[i] = question_of(s, &calls[i]);
+    questions[i] = question_of(s, calls[i].key);
   enum assay_status status = questions_answer(&s->task, questions, n, VERIFY_REPLICAS, s->o->threads, err);
   bool answered = !status;
-  for (int i = 0; i < n && !status; i++)
-    status = hold_against(s, &questions[i], &calls[i], err);
+  for (int i = 0; i < n && !status; i++) {
+    enum assay_reason reason = ASSAY_REASON_PASS;
+    status =
+        session_check(s, &questions[i], (const void *const *)calls[i].outputs, calls[i].poison, true, &reason, err);
+    if (!status)
+      weigh(s, reason);
+  }
   for (int i = 0; i < n && answered; i++)
     question_release(&questions[i]);
   base_free(questions);
@@ -67,17 +70,15 @@ static enum assay_status verify_kept(struct session *s, const struct timed_call 
 enum assay_status session_time(struct session *s, bool *good, struct assay_error *err) {
   struct assay_timing *t = &s->v->timing;
   struct runner_report report = {0};
-  struct timing_session timing = {.task = &s->task,
+  struct timing_session timing = {.session = s,
                                   .layout = &s->layouts[0],
-                                  .runner = s->runner,
                                   .options = s->o,
                                   .key = rng_derive(s->v->seed, STREAM_TIMED),
                                   .secret = rng_derive(s->v->seed, STREAM_SECRET),
                                   .overhead_ns = s->overhead_ns,
                                   .timing = t,
                                   .kernel_ns = &s->v->durations.kernel_ns,
-                                  .verify = verify_call,
-                                  .verify_arg = s};
+                                  .verify = verify_now};
   int64_t start = clock_monotonic_ns();
   enum assay_status status = session_bind(s, &s->layouts[0], &report, err);
   if (!status && report.event == RUNNER_OK)

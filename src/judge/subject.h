@@ -1,0 +1,45 @@
+// The candidate under examination, whatever it is written in and wherever it runs: C on the CPU (subject_cpu.c) or a
+// launch plan on a device (subject_plan.c). The exam and the clock see only this.
+#ifndef JUDGE_SUBJECT_H
+#define JUDGE_SUBJECT_H
+
+#include "judge/question.h"
+#include "runner/runner.h"
+
+struct session;
+
+enum call_mode {
+  CALL_COLD, // nothing of inputs and outputs in the caches
+  CALL_HOT,
+  CALL_AS_CALLED, // cold, timed with the host's part of launching; CALL_COLD where there is no such part
+};
+
+struct subject_ops {
+  // Starts the compiler, and whatever else can come up meanwhile.
+  enum assay_status (*start)(struct session *s, struct assay_error *err);
+  // Waits for the compiler. *good is false when the candidate failed, which the verdict then says; likewise below.
+  enum assay_status (*finish_build)(struct session *s, bool *good, struct assay_error *err);
+  // Brings up what runs the candidate, and measures the protocol's own cost (session.overhead_ns).
+  enum assay_status (*load)(struct session *s, bool *good, struct assay_error *err);
+  // Makes the layout's buffers the current ones.
+  enum assay_status (*bind)(struct session *s, const struct layout *l, struct runner_report *report,
+                            struct assay_error *err);
+  // Draws the inputs into them, and poisons outputs and bands.
+  enum assay_status (*fill)(struct session *s, enum probe probe, uint64_t key, uint32_t poison,
+                            struct assay_error *err);
+  // One call; bands are checked after it.
+  enum assay_status (*call)(struct session *s, enum call_mode mode, struct runner_report *report,
+                            struct assay_error *err);
+  // Copies output o's bytes to `to`.
+  enum assay_status (*read_output)(struct session *s, int o, void *to, struct assay_error *err);
+  // The output's bytes in place, or NULL where the host cannot see them.
+  const void *(*output)(struct session *s, int o);
+  // Whether the machine was steady around the last calls: false drops their samples.
+  bool (*steady)(struct session *s);
+  const char *(*log)(struct session *s);
+  void (*close)(struct session *s);
+};
+
+extern const struct subject_ops subject_cpu, subject_plan;
+
+#endif
