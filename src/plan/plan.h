@@ -23,8 +23,12 @@ enum {
   PLAN_MAX_ARGUMENTS = 1024,
   PLAN_MAX_ARGUMENT_BYTES = 32764, // of all of one kernel's parameters (CUDA 12.1 and later)
 };
+// Of all modules of a plan together, and of all its constants.
 #define PLAN_MAX_MODULE_BYTES ((size_t)256 << 20)
 #define PLAN_MAX_CONSTANT_BYTES ((size_t)256 << 20)
+#define PLAN_MAX_JSON_BYTES ((size_t)1 << 30)
+// Numbers, strings, lists and objects of a text: each costs memory before it can be looked at.
+#define PLAN_MAX_JSON_VALUES ((size_t)4 << 20)
 
 // A type of elements, for people and tensor maps; memory is bytes. ONNX's numbers (include/assay/candidate.h).
 struct plan_tensor {
@@ -70,9 +74,9 @@ struct plan_pointer {
 struct plan_tensor_map {
   int buffer;
   int64_t offset;
-  uint32_t data_type; // CUtensorMapDataType
-  uint32_t rank; // 1..5
-  uint64_t dims[5]; // elements, fastest first
+  uint32_t data_type;  // CUtensorMapDataType
+  uint32_t rank;       // 1..5
+  uint64_t dims[5];    // elements, fastest first
   uint64_t strides[4]; // bytes, of dims 1..rank-1
   uint32_t box[5], element_strides[5];
   uint32_t interleave, swizzle, l2_promotion, oob_fill; // the driver's enumerations
@@ -82,17 +86,17 @@ struct plan_tensor_map {
 enum plan_argument_kind { PLAN_BYTES, PLAN_TENSOR_MAP, PLAN_LOCAL_MEMORY };
 struct plan_argument {
   enum plan_argument_kind kind;
-  uint32_t size; // PLAN_LOCAL_MEMORY: bytes of local memory
+  uint32_t size;        // PLAN_LOCAL_MEMORY: bytes of local memory
   const uint8_t *bytes; // PLAN_BYTES: size bytes; those under pointers are zero
   int n_pointers;
   const struct plan_pointer *pointers; // ascending, not overlapping
-  const struct plan_tensor_map *map; // PLAN_TENSOR_MAP
+  const struct plan_tensor_map *map;   // PLAN_TENSOR_MAP
 };
 
 enum plan_step_kind {
   PLAN_LAUNCH,
-  PLAN_FILL, // dst[0 .. bytes) with a pattern of 1, 2 or 4 bytes
-  PLAN_COPY, // src to dst, which do not overlap
+  PLAN_FILL,       // dst[0 .. bytes) with a pattern of 1, 2 or 4 bytes
+  PLAN_COPY,       // src to dst, which do not overlap
   PLAN_SET_SYMBOL, // writes constant bytes (buffer src) to a module's global variable
 };
 
@@ -105,30 +109,30 @@ struct plan_step {
   enum plan_step_kind kind;
   // PLAN_LAUNCH
   int module;
-  const char *kernel; // name in the module, as the linker knows it
-  const char *label; // as people know it; may be NULL
+  const char *kernel;         // name in the module, as the linker knows it
+  const char *label;          // as people know it; may be NULL
   uint32_t grid[3], block[3]; // OpenCL: groups and work-items in a group
-  uint32_t cluster[3]; // 0, 0, 0: no clusters
-  uint32_t shared_bytes; // dynamic
+  uint32_t cluster[3];        // 0, 0, 0: no clusters
+  uint32_t shared_bytes;      // dynamic
   bool cooperative;
   bool programmatic; // programmatic stream serialization: may begin before the step before it has ended
-  int32_t carveout; // preferred shared memory carveout in percent; -1: not said
+  int32_t carveout;  // preferred shared memory carveout in percent; -1: not said
   int n_arguments;
   const struct plan_argument *arguments;
   // PLAN_FILL, PLAN_COPY, PLAN_SET_SYMBOL
   struct plan_place to, from;
   uint64_t bytes;
-  uint32_t value; // PLAN_FILL
-  uint32_t width; // PLAN_FILL: 1, 2 or 4; bytes and offset are multiples of it
+  uint32_t value;     // PLAN_FILL
+  uint32_t width;     // PLAN_FILL: 1, 2 or 4; bytes and offset are multiples of it
   const char *symbol; // PLAN_SET_SYMBOL: of `module`; to.offset is the offset in it
 };
 
 struct plan {
-  struct arena arena; // owns everything below, plan_release
+  struct arena arena;          // owns everything below, plan_release
   const char *task, *workload; // "kernelbench/1/19", "M=3, N=4": for people
-  const char *device; // "cuda", "opencl"
-  const char *target; // "sm_90a"; OpenCL: ""
-  const char *toolchain; // "nvrtc 13.0", for people
+  const char *device;          // "cuda", "opencl"
+  const char *target;          // "sm_90a"; OpenCL: ""
+  const char *toolchain;       // "nvrtc 13.0", for people
   int n_modules, n_buffers, n_steps;
   // Steps before this index prepare what depends on static inputs (weights) only; they are timed apart. 0: none.
   int n_prepare;
@@ -156,11 +160,13 @@ enum assay_status plan_print(const struct plan *p, struct buf *out, struct assay
 struct plan_limits {
   const char *device, *target; // "cuda" and "sm_90": a cubin of another architecture cannot be loaded
   uint32_t max_grid[3], max_block[3], max_threads; // of a block
-  uint32_t max_shared_bytes; // dynamic, opted in: 232448 - 1024 on an H100
+  uint32_t max_shared_bytes; // of a block, static and dynamic together, opted in: 232448 on an H100
   uint32_t max_cluster;
   uint64_t memory_bytes; // for scratch and constants together
 };
-void plan_limits_of_target(const char *target, struct plan_limits *out); // "sm_90", "sm_90a", ...: documented limits
+// "sm_90", "sm_90a", ...: documented limits; of a target that is not known only what all GPUs share. out->target is
+// borrowed from the caller.
+void plan_limits_of_target(const char *target, struct plan_limits *out);
 
 // What the plan must be for: the tensors of a workload.
 struct plan_expectation {
@@ -186,19 +192,29 @@ struct cubin_parameter {
 };
 struct cubin_kernel {
   const char *name;
-  int n_parameters; // -1: the cubin does not say
+  int n_parameters;                         // -1: the cubin does not say
   const struct cubin_parameter *parameters; // in order
-  uint32_t max_threads; // .maxntid's product or the register file's bound; 0: not said
-  uint32_t registers, static_shared_bytes;
+  uint32_t max_threads;                     // .maxntid's product or the register file's bound; 0: not said
+  uint32_t registers, static_shared_bytes;  // the memory that the system reserves in each block is not counted
+  uint32_t block[3], cluster[3]; // what every launch must have (.reqntid, .reqnctapercluster); 0, 0, 0: not said
+};
+struct cubin_symbol { // a global or constant variable
+  const char *name;
+  uint64_t bytes;
 };
 struct cubin_info {
   uint32_t architecture; // 90 for sm_90 and sm_90a
-  bool arch_specific; // sm_90a
+  bool arch_specific;    // sm_90a
   int n_kernels;
   const struct cubin_kernel *kernels;
+  int n_symbols;
+  const struct cubin_symbol *symbols;
 };
+// The names in *out point into the bytes, which must stay; the rest lives in the arena. ASSAY_ERR_INVALID when this is
+// no cubin of 64 bits or contradicts itself.
 enum assay_status cubin_read(const uint8_t *bytes, size_t n, struct arena *arena, struct cubin_info *out,
                              struct assay_error *err);
 const struct cubin_kernel *cubin_find(const struct cubin_info *c, const char *name);
+const struct cubin_symbol *cubin_find_symbol(const struct cubin_info *c, const char *name);
 
 #endif
