@@ -89,6 +89,7 @@ void session_decide_event(struct session *s, const struct runner_report *r) {
       [RUNNER_OUT_OF_BOUNDS] = ASSAY_REASON_OUT_OF_BOUNDS,
       [RUNNER_WROTE_INPUT] = ASSAY_REASON_WROTE_INPUT,
       [RUNNER_LATE_WORK] = ASSAY_REASON_LATE_WORK,
+      [RUNNER_LAUNCH_FAILED] = ASSAY_REASON_LOAD_FAILED,
   };
   session_decide(s, reasons[r->event], "%s", r->detail);
 }

@@ -37,6 +37,7 @@ enum runner_event {
   RUNNER_OUT_OF_BOUNDS,  // a guard page was touched, or a guard band is damaged; detail says where
   RUNNER_WROTE_INPUT,
   RUNNER_LATE_WORK, // threads of the candidate were still at work after it returned
+  RUNNER_LAUNCH_FAILED, // a device refused a launch; detail has its words
 };
 
 // What came of starting, or of one call. After anything but RUNNER_OK the runner is gone (or ended by the judge):

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { BUILDER_FILES = 256, RUNNER_FILES = 64, CHILD_UMASK = 077 };
+enum { BUILDER_FILES = 256, RUNNER_FILES = 64, DEVICE_FILES = 4096, CHILD_UMASK = 077 };
 
 // Reports and ends the child. _exit, not exit: the judge's exit handlers are not ours to run.
 static _Noreturn void fail(int error_fd, enum child_step step) {
@@ -67,8 +67,8 @@ static int limit(int resource, uint64_t soft, uint64_t hard) {
 }
 
 static int set_limits(const struct sandbox_policy *p, int namespaces) {
-  bool builder = p->role == SANDBOX_BUILDER;
-  uint64_t files = builder ? BUILDER_FILES : RUNNER_FILES;
+  static const uint64_t files_of[] = {BUILDER_FILES, RUNNER_FILES, DEVICE_FILES};
+  uint64_t files = files_of[p->role];
   int bad = limit(RLIMIT_CORE, 0, 0) | limit(RLIMIT_NOFILE, files, files) | limit(RLIMIT_MSGQUEUE, 0, 0) |
             limit(RLIMIT_FSIZE, p->file_bytes, p->file_bytes);
   // The soft limit's SIGXCPU tells why; whoever ignores it is killed a second later.

@@ -79,7 +79,8 @@ static int allow_policy(int ruleset, const struct sandbox_policy *p, const char 
   static const char *const loader_reads[] = {"/etc/ld.so.cache", "/etc/ld.so.preload", "/etc/ld.so.conf",
                                              "/etc/ld.so.conf.d", NULL};
   static const char *const builder_reads[] = {"/etc/alternatives", "/dev/urandom", NULL};
-  bool builder = p->role == SANDBOX_BUILDER;
+  bool builder = p->role != SANDBOX_RUNNER; // a device's driver may have to run the linker
+  const uint64_t drive = see | FS_WRITE_FILE | (FS_IOCTL_DEV & handled);
   const struct {
     const char *const *paths;
     uint64_t rights;
@@ -88,6 +89,7 @@ static int allow_policy(int ruleset, const struct sandbox_policy *p, const char 
       {loader_reads, see},
       {builder ? builder_reads : NULL, see},
       {p->read_paths, builder ? run : see}, // a compiler may live outside /usr
+      {p->device_paths, drive},
   };
   int bad = 0;
   for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)

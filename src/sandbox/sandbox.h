@@ -16,6 +16,7 @@
 enum sandbox_role {
   SANDBOX_BUILDER, // may run programs (the compiler) and write in its folder
   SANDBOX_RUNNER, // may read libraries until it says it is ready; then memory, threads and time only
+  SANDBOX_DEVICE, // our own program with a device's driver: as a builder, and the driver's files; no pid namespace
 };
 
 struct sandbox_policy {
@@ -25,6 +26,8 @@ struct sandbox_policy {
   int64_t cpu_seconds; // RLIMIT_CPU; 0: none
   size_t memory_bytes; // RLIMIT_AS; 0: none
   size_t file_bytes; // RLIMIT_FSIZE
+  const char *const *device_paths; // files of a driver: reading, writing and ioctl; NULL-terminated; may be NULL
+  bool without_landlock; // where a driver does not work under it; the verdict has to say so
   int processes; // RLIMIT_NPROC within its user namespace (the kernel exempts root's own children); 0: none
 };
 
