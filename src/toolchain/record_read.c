@@ -1,0 +1,691 @@
+// The recorder's log, read with distrust, and the plan that comes of it.
+#include "toolchain/record_read.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "plan/names.h"
+#include "toolchain/record_places.h"
+
+struct module {
+  struct cubin_info info;
+  // Its global variables as one place: setting one is ordered before the kernels that may read it.
+  struct place variables;
+};
+
+struct kernel {
+  int module;
+  const char *name, *label;
+  const struct cubin_kernel *cubin; // in the module's info
+};
+
+struct reader {
+  struct arena arena; // the books, dropped at the end
+  struct plan *plan;
+  struct plan_report *report;
+  struct places places;
+  struct record_order order;
+  struct module *modules;
+  struct kernel *kernels;
+  size_t n_kernels, kernel_capacity, step_capacity, n_maps, map_capacity;
+  struct record_tensor_map *maps;
+  struct record_stamp *stamps; // of every step
+  size_t stamp_capacity;
+  bool no_memory;
+};
+
+// Every function below that returns false has either refused the recording or met the end of memory.
+static bool refuse(struct reader *r, const char *fmt, ...) ASSAY_PRINTF(2, 3);
+static bool refuse(struct reader *r, const char *fmt, ...) {
+  char text[sizeof r->report->detail];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  plan_report_refuse(r->report, PLAN_REFUSED, "%s", text);
+  return false;
+}
+
+static bool damaged(struct reader *r, const char *what) {
+  return refuse(r, "the recording is damaged: %s", what);
+}
+
+static bool exhausted(struct reader *r) {
+  r->no_memory = true;
+  return false;
+}
+
+// The name in the source of a kernel's mangled one, as far as it is simple: "_Z4reluPKfPfx" is "relu".
+static const char *short_name(struct reader *r, const char *mangled) {
+  const char *p = mangled;
+  if (strncmp(p, "_Z", 2) != 0)
+    return mangled;
+  p += 2;
+  const char *name = NULL;
+  size_t length = 0;
+  for (p += *p == 'N'; *p >= '1' && *p <= '9'; p += length) {
+    for (length = 0; *p >= '0' && *p <= '9' && length < PLAN_MAX_NAME; p++)
+      length = length * 10 + (size_t)(*p - '0');
+    if (strnlen(p, length) < length)
+      return mangled;
+    name = p;
+  }
+  return name ? arena_strndup(&r->plan->arena, name, length) : mangled;
+}
+
+// The name of a step for a message: "launch of relu", "memset of scratch 0".
+enum { STEP_TEXT = 160 };
+static const char *step_text(const struct reader *r, int index, char out[STEP_TEXT]) {
+  char shown[PLAN_SHOWN_BYTES];
+  if (index < 0 || index >= r->plan->n_steps) {
+    snprintf(out, STEP_TEXT, "freeing of memory");
+    return out;
+  }
+  const struct plan_step *s = &r->plan->steps[index];
+  if (s->kind == PLAN_LAUNCH)
+    snprintf(out, STEP_TEXT, "launch of %s", plan_shown(s->label ? s->label : s->kernel, shown));
+  else if (s->kind == PLAN_SET_SYMBOL)
+    snprintf(out, STEP_TEXT, "copy to the symbol %s", plan_shown(s->symbol, shown));
+  else
+    snprintf(out, STEP_TEXT, "%s %s", s->kind == PLAN_FILL ? "memset of" : "copy to",
+             plan_shown(r->plan->buffers[s->to.buffer].name, shown));
+  return out;
+}
+
+// Work (step -1: no step) uses a place: whatever used it on other streams must be ordered before.
+static bool use(struct reader *r, struct place *place, const char *name, struct record_stamp stamp, int step) {
+  char this_text[STEP_TEXT], other_text[STEP_TEXT];
+  if (place->read_only)
+    return true;
+  for (uint32_t s = 0; s < (uint32_t)r->order.n_streams; s++)
+    if (place->number[s] && !order_before(&r->order, (struct record_stamp){s, place->number[s]}, stamp))
+      return refuse(r,
+                    "%s and %s use %s on two streams, and nothing says which comes first: let one stream wait for the "
+                    "other (cudaEventRecord, cudaStreamWaitEvent) or use one stream",
+                    step_text(r, place->step[s], other_text), step_text(r, step, this_text), name);
+  place->number[stamp.stream] = stamp.number;
+  place->step[stamp.stream] = step;
+  return true;
+}
+
+static bool use_place(struct reader *r, struct place *place, struct record_stamp stamp, int step) {
+  char shown[PLAN_SHOWN_BYTES];
+  return use(r, place, plan_shown(place_name(&r->places, place), shown), stamp, step);
+}
+
+// A step more, on a stream.
+static struct plan_step *add_step(struct reader *r, enum plan_step_kind kind, uint32_t stream,
+                                  struct record_stamp *stamp) {
+  struct plan *p = r->plan;
+  if (p->n_steps >= PLAN_MAX_STEPS) {
+    refuse(r, "it puts more than %d steps into its streams", PLAN_MAX_STEPS);
+    return NULL;
+  }
+  if (!order_work(&r->order, stream, stamp)) {
+    damaged(r, "work on a stream that is not there");
+    return NULL;
+  }
+  size_t capacity = r->step_capacity;
+  if ((size_t)p->n_steps == capacity) {
+    struct plan_step *steps = arena_grow(&p->arena, p->steps, (size_t)p->n_steps, &capacity, sizeof *steps);
+    size_t stamp_capacity = r->step_capacity;
+    void *stamps = arena_grow(&r->arena, r->stamps, (size_t)p->n_steps, &stamp_capacity, sizeof *r->stamps);
+    if (!steps || !stamps) {
+      exhausted(r);
+      return NULL;
+    }
+    p->steps = steps;
+    r->stamps = stamps;
+    r->step_capacity = capacity;
+  }
+  r->stamps[p->n_steps] = *stamp;
+  struct plan_step *s = &p->steps[p->n_steps++];
+  *s = (struct plan_step){.kind = kind, .carveout = -1};
+  return s;
+}
+
+// Where [address, address + bytes) is, of which `what` (a memset, ...) speaks.
+static bool locate(struct reader *r, uint64_t address, uint64_t bytes, const char *what, struct place **place,
+                   struct plan_place *out) {
+  char shown[PLAN_SHOWN_BYTES];
+  int64_t offset = 0;
+  enum found found = places_find(&r->places, address, place, &offset);
+  if (found == FOUND_NONE)
+    return refuse(r, "%s: 0x%" PRIx64 " is not the address of anything that was given or allocated", what, address);
+  plan_shown(place_name(&r->places, *place), shown);
+  if (found == FOUND_FREED)
+    return refuse(r, "%s uses %s, which was freed", what, shown);
+  if (found == FOUND_OUTSIDE || bytes > (*place)->bytes - (uint64_t)offset)
+    return refuse(r, "%s is of %" PRIu64 " bytes from %s%+" PRId64 ", which has %" PRIu64, what, bytes, shown, offset,
+                  (*place)->bytes);
+  *out = (struct plan_place){(*place)->buffer, offset};
+  return true;
+}
+
+static bool on_alloc(struct reader *r, const struct record_alloc *e) {
+  struct place *place;
+  struct record_stamp stamp;
+  const char *why;
+  if (!places_alloc(&r->places, e->address, e->bytes, &place, &why))
+    return refuse(r, "%s", why);
+  if (e->stream == RECORD_NO_STREAM)
+    return true;
+  if (!order_work(&r->order, e->stream, &stamp))
+    return damaged(r, "an allocation on a stream that is not there");
+  return use_place(r, place, stamp, -1);
+}
+
+static bool on_free(struct reader *r, const struct record_free *e) {
+  struct place *place;
+  struct record_stamp stamp;
+  int64_t offset = 0;
+  enum found found = places_find(&r->places, e->address, &place, &offset);
+  if (found == FOUND_FREED)
+    return refuse(r, "%s is freed twice", place_name(&r->places, place));
+  if (found != FOUND_INSIDE || offset != 0 || r->plan->buffers[place->buffer].role != PLAN_SCRATCH)
+    return refuse(r, "cudaFree of an address that no cudaMalloc returned");
+  if (e->stream == RECORD_NO_STREAM) {
+    order_host_wait(&r->order, RECORD_AWAIT_DEVICE, 0);
+  } else {
+    if (!order_work(&r->order, e->stream, &stamp))
+      return damaged(r, "memory is freed on a stream that is not there");
+    if (!use_place(r, place, stamp, -1))
+      return false;
+  }
+  places_free(&r->places, place);
+  return true;
+}
+
+static bool on_module(struct reader *r, const uint8_t *bytes, size_t n, const char *name) {
+  struct plan *p = r->plan;
+  struct assay_error why = {0};
+  if (p->n_modules >= PLAN_MAX_MODULES)
+    return refuse(r, "it has more than %d modules of device code", PLAN_MAX_MODULES);
+  if (n > PLAN_MAX_MODULE_BYTES)
+    return refuse(r, "a module of device code is larger than 256 MiB");
+  uint8_t *copy = arena_alloc(&p->arena, n + 1);
+  if (!copy)
+    return exhausted(r);
+  memcpy(copy, bytes, n);
+  enum assay_status status = cubin_read(copy, n, &p->arena, &r->modules[p->n_modules].info, &why);
+  if (status == ASSAY_ERR_NOMEM)
+    return exhausted(r);
+  if (status != ASSAY_OK)
+    return refuse(r, "its device code cannot be read: %s", why.message);
+  const char *own_name = arena_strdup(&p->arena, name);
+  if (!own_name)
+    return exhausted(r);
+  p->modules[p->n_modules++] =
+      (struct plan_module){.name = own_name, .code = PLAN_CUBIN, .bytes = copy, .size = n, .options = ""};
+  return true;
+}
+
+// The text at s (of n bytes), if it is one.
+static const char *text_at(struct reader *r, const uint8_t *s, size_t n) {
+  const char *end = memchr(s, '\0', n);
+  if (!end || end == (const char *)s || end - (const char *)s >= PLAN_MAX_NAME) {
+    damaged(r, "a name is no text");
+    return NULL;
+  }
+  char *copy = arena_strndup(&r->plan->arena, (const char *)s, (size_t)(end - (const char *)s));
+  if (!copy)
+    exhausted(r);
+  return copy;
+}
+
+static bool on_kernel(struct reader *r, const struct record_kernel *e, const uint8_t *rest, size_t n) {
+  char shown[PLAN_SHOWN_BYTES];
+  const char *name = text_at(r, rest, n);
+  if (!name)
+    return false;
+  if (e->module >= (uint32_t)r->plan->n_modules || r->n_kernels >= RECORD_MAX_KERNELS)
+    return damaged(r, "a kernel without its module");
+  const struct cubin_kernel *cubin = cubin_find(&r->modules[e->module].info, name);
+  if (!cubin || cubin->n_parameters < 0)
+    return refuse(r, "the kernel %s: the device code %s", plan_shown(name, shown),
+                  cubin ? "does not say what its parameters are" : "does not have it");
+  if (r->n_kernels == r->kernel_capacity) {
+    void *grown = arena_grow(&r->arena, r->kernels, r->n_kernels, &r->kernel_capacity, sizeof *r->kernels);
+    if (!grown)
+      return exhausted(r);
+    r->kernels = grown;
+  }
+  const char *label = short_name(r, name);
+  if (!label)
+    return exhausted(r);
+  r->kernels[r->n_kernels++] = (struct kernel){(int)e->module, name, label, cubin};
+  return true;
+}
+
+// One launch at work: what is needed to name an argument in a message.
+struct launch {
+  const struct kernel *kernel;
+  struct record_stamp stamp;
+  int step;
+};
+
+static bool refuse_argument(struct reader *r, const struct launch *l, int index, const char *fmt, ...)
+    ASSAY_PRINTF(4, 5);
+static bool refuse_argument(struct reader *r, const struct launch *l, int index, const char *fmt, ...) {
+  char text[256], shown[PLAN_SHOWN_BYTES];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  return refuse(r, "launch of %s: kernel argument %d %s", plan_shown(l->kernel->label, shown), index, text);
+}
+
+// The place that a word of an argument points into; *place stays NULL when it is no address.
+static bool find_pointer(struct reader *r, const struct launch *l, int index, uint64_t word, struct place **place,
+                         int64_t *offset) {
+  char shown[PLAN_SHOWN_BYTES];
+  *place = NULL;
+  enum found found = places_find(&r->places, word, place, offset);
+  if (found == FOUND_NONE || found == FOUND_INSIDE)
+    return true;
+  plan_shown(place_name(&r->places, *place), shown);
+  if (found == FOUND_FREED)
+    return refuse_argument(r, l, index, "points into %s, which was freed", shown);
+  return refuse_argument(r, l, index, "points to %s%+" PRId64 " bytes, outside of its %" PRIu64 " bytes", shown,
+                         *offset, (*place)->bytes);
+}
+
+// Words at multiples of 8 that are addresses become pointers, inside structs too.
+static bool find_pointers(struct reader *r, const struct launch *l, int index, uint8_t *bytes, uint32_t size,
+                          struct plan_argument *out) {
+  size_t capacity = 0;
+  struct plan_pointer *pointers = NULL;
+  for (uint32_t at = 0; at + 8 <= size; at += 8) {
+    uint64_t word;
+    struct place *place;
+    int64_t offset = 0;
+    memcpy(&word, bytes + at, sizeof word);
+    if (!find_pointer(r, l, index, word, &place, &offset))
+      return false;
+    if (!place)
+      continue;
+    if (!use_place(r, place, l->stamp, l->step))
+      return false;
+    if ((size_t)out->n_pointers == capacity) {
+      void *grown = arena_grow(&r->plan->arena, pointers, capacity, &capacity, sizeof *pointers);
+      if (!grown)
+        return exhausted(r);
+      pointers = grown;
+    }
+    pointers[out->n_pointers++] = (struct plan_pointer){at, place->buffer, offset};
+    memset(bytes + at, 0, sizeof word);
+  }
+  out->pointers = pointers;
+  return true;
+}
+
+// The number of a tensor map's token, or -1.
+static int64_t token_number(const uint8_t *bytes, uint32_t size) {
+  const size_t n = strlen(RECORD_TOKEN);
+  if (size < RECORD_TOKEN_BYTES || memcmp(bytes, RECORD_TOKEN, n) != 0)
+    return -1;
+  int64_t number = 0;
+  for (const uint8_t *p = bytes + n; p < bytes + RECORD_TOKEN_BYTES && *p >= '0' && *p <= '9' && number < INT32_MAX;
+       p++)
+    number = number * 10 + (*p - '0');
+  return number;
+}
+
+static bool contains_token(const uint8_t *bytes, size_t n) {
+  return memmem(bytes, n, RECORD_TOKEN, strlen(RECORD_TOKEN)) != NULL;
+}
+
+static bool tensor_map_argument(struct reader *r, const struct launch *l, int index, int64_t number,
+                                struct plan_argument *out) {
+  if (number >= (int64_t)r->n_maps)
+    return refuse_argument(r, l, index, "is a tensor map that was not encoded");
+  const struct record_tensor_map *m = &r->maps[number];
+  struct place *place;
+  int64_t offset = 0;
+  if (!find_pointer(r, l, index, m->address, &place, &offset))
+    return false;
+  if (!place)
+    return refuse_argument(r, l, index, "is a tensor map of 0x%" PRIx64 ", which is no address of the device",
+                           m->address);
+  struct plan_tensor_map *map = arena_alloc(&r->plan->arena, sizeof *map);
+  if (!map)
+    return exhausted(r);
+  *map = (struct plan_tensor_map){.buffer = place->buffer,
+                                  .offset = offset,
+                                  .data_type = m->data_type,
+                                  .rank = m->rank,
+                                  .interleave = m->interleave,
+                                  .swizzle = m->swizzle,
+                                  .l2_promotion = m->l2_promotion,
+                                  .oob_fill = m->oob_fill};
+  memcpy(map->dims, m->dims, sizeof map->dims);
+  memcpy(map->strides, m->strides, sizeof map->strides);
+  memcpy(map->box, m->box, sizeof map->box);
+  memcpy(map->element_strides, m->element_strides, sizeof map->element_strides);
+  *out = (struct plan_argument){.kind = PLAN_TENSOR_MAP, .size = RECORD_TOKEN_BYTES, .map = map};
+  return use_place(r, place, l->stamp, l->step);
+}
+
+static bool make_argument(struct reader *r, const struct launch *l, int index, const uint8_t *bytes, uint32_t size,
+                          struct plan_argument *out) {
+  int64_t token = token_number(bytes, size);
+  if (token >= 0 && size == RECORD_TOKEN_BYTES)
+    return tensor_map_argument(r, l, index, token, out);
+  if (contains_token(bytes, size))
+    return refuse_argument(r, l, index,
+                           "has a tensor map inside a struct: pass it as a parameter of its own (const "
+                           "__grid_constant__ CUtensorMap)");
+  uint8_t *copy = arena_alloc(&r->plan->arena, size);
+  if (!copy)
+    return exhausted(r);
+  memcpy(copy, bytes, size);
+  *out = (struct plan_argument){.kind = PLAN_BYTES, .size = size, .bytes = copy};
+  return find_pointers(r, l, index, copy, size, out);
+}
+
+static bool on_launch(struct reader *r, const struct record_launch *e, const uint8_t *rest, size_t n) {
+  struct launch l = {.step = r->plan->n_steps};
+  if (e->kernel >= r->n_kernels)
+    return damaged(r, "a launch of no kernel");
+  l.kernel = &r->kernels[e->kernel];
+  const struct cubin_kernel *cubin = l.kernel->cubin;
+  if (cubin->n_parameters > PLAN_MAX_ARGUMENTS)
+    return refuse(r, "a kernel has more than %d parameters", PLAN_MAX_ARGUMENTS);
+  struct plan_argument *arguments = arena_calloc(&r->plan->arena, (size_t)cubin->n_parameters, sizeof *arguments);
+  if (!arguments)
+    return exhausted(r);
+  struct plan_step *s = add_step(r, PLAN_LAUNCH, e->stream, &l.stamp);
+  if (!s)
+    return false;
+  s->module = l.kernel->module;
+  s->kernel = l.kernel->name;
+  s->label = l.kernel->label;
+  memcpy(s->grid, e->grid, sizeof s->grid);
+  memcpy(s->block, e->block, sizeof s->block);
+  memcpy(s->cluster, e->cluster, sizeof s->cluster);
+  s->shared_bytes = e->shared_bytes;
+  s->cooperative = e->flags & RECORD_COOPERATIVE;
+  s->programmatic = e->flags & RECORD_PROGRAMMATIC;
+  s->carveout = e->carveout;
+  s->n_arguments = cubin->n_parameters;
+  s->arguments = arguments;
+  if (!use(r, &r->modules[s->module].variables, "global variables", l.stamp, l.step))
+    return false;
+  for (int i = 0; i < cubin->n_parameters; i++) {
+    struct cubin_parameter p = cubin->parameters[i];
+    if (p.offset > n || p.size > n - p.offset)
+      return damaged(r, "a launch with too few parameters");
+    if (!make_argument(r, &l, i, rest + p.offset, p.size, &arguments[i]))
+      return false;
+  }
+  return true;
+}
+
+static bool on_fill(struct reader *r, const struct record_fill *e) {
+  struct place *place;
+  struct plan_place to;
+  struct record_stamp stamp;
+  if (e->bytes == 0)
+    return true;
+  if (!locate(r, e->address, e->bytes, "a memset", &place, &to))
+    return false;
+  struct plan_step *s = add_step(r, PLAN_FILL, e->stream, &stamp);
+  if (!s)
+    return false;
+  s->to = to;
+  s->bytes = e->bytes;
+  s->value = e->value;
+  s->width = e->width;
+  return use_place(r, place, stamp, r->plan->n_steps - 1);
+}
+
+static bool on_copy(struct reader *r, const struct record_copy *e) {
+  struct place *to_place, *from_place;
+  struct plan_place to, from;
+  struct record_stamp stamp;
+  if (e->bytes == 0)
+    return true;
+  if (!locate(r, e->to, e->bytes, "a copy", &to_place, &to) ||
+      !locate(r, e->from, e->bytes, "a copy", &from_place, &from))
+    return false;
+  struct plan_step *s = add_step(r, PLAN_COPY, e->stream, &stamp);
+  if (!s)
+    return false;
+  s->to = to;
+  s->from = from;
+  s->bytes = e->bytes;
+  int step = r->plan->n_steps - 1;
+  return use_place(r, to_place, stamp, step) && use_place(r, from_place, stamp, step);
+}
+
+// A constant of the plan with what host code wants to have on the device; -1 where that cannot be.
+static int host_bytes(struct reader *r, const uint8_t *bytes, size_t n) {
+  char shown[PLAN_SHOWN_BYTES];
+  const char *why;
+  const struct place *place = places_mentioned(&r->places, bytes, n);
+  if (place) {
+    refuse(r,
+           "it copies the address of %s to the device, inside other data: addresses can be kernel arguments (also in "
+           "structs) and nothing else",
+           plan_shown(place_name(&r->places, place), shown));
+    return -1;
+  }
+  if (contains_token(bytes, n)) {
+    refuse(r, "it copies a tensor map to the device: pass it as a parameter (const __grid_constant__ CUtensorMap)");
+    return -1;
+  }
+  int buffer = places_constant(&r->places, bytes, n, &why);
+  if (buffer < 0)
+    refuse(r, "%s", why);
+  return buffer;
+}
+
+static bool on_upload(struct reader *r, const struct record_upload *e, const uint8_t *rest, size_t n) {
+  struct place *place;
+  struct plan_place to;
+  struct record_stamp stamp;
+  if (n == 0)
+    return true;
+  if (!locate(r, e->to, n, "a copy from the host", &place, &to))
+    return false;
+  int buffer = host_bytes(r, rest, n);
+  struct plan_step *s = buffer < 0 ? NULL : add_step(r, PLAN_COPY, e->stream, &stamp);
+  if (!s)
+    return false;
+  s->to = to;
+  s->from = (struct plan_place){buffer, 0};
+  s->bytes = n;
+  return use_place(r, place, stamp, r->plan->n_steps - 1);
+}
+
+static bool on_symbol(struct reader *r, const struct record_symbol *e, const uint8_t *rest, size_t n) {
+  struct record_stamp stamp;
+  if (e->module >= (uint32_t)r->plan->n_modules || e->name_bytes > n || e->offset > INT64_MAX)
+    return damaged(r, "a symbol without its module");
+  const char *name = text_at(r, rest, e->name_bytes);
+  if (!name)
+    return false;
+  if (n == e->name_bytes)
+    return true;
+  int buffer = host_bytes(r, rest + e->name_bytes, n - e->name_bytes);
+  struct plan_step *s = buffer < 0 ? NULL : add_step(r, PLAN_SET_SYMBOL, e->stream, &stamp);
+  if (!s)
+    return false;
+  s->module = (int)e->module;
+  s->symbol = name;
+  s->to = (struct plan_place){0, (int64_t)e->offset};
+  s->from = (struct plan_place){buffer, 0};
+  s->bytes = n - e->name_bytes;
+  return use(r, &r->modules[e->module].variables, "global variables", stamp, r->plan->n_steps - 1);
+}
+
+static bool on_tensor_map(struct reader *r, const struct record_tensor_map *e) {
+  if (r->n_maps == r->map_capacity) {
+    void *grown = arena_grow(&r->arena, r->maps, r->n_maps, &r->map_capacity, sizeof *r->maps);
+    if (!grown)
+      return exhausted(r);
+    r->maps = grown;
+  }
+  r->maps[r->n_maps++] = *e;
+  return true;
+}
+
+static bool on_stream(struct reader *r, const struct record_stream *e) {
+  return order_add_stream(&r->order, e->stream, e->non_blocking != 0) ||
+         refuse(r, "it makes more than %d streams", RECORD_MAX_STREAMS - 2);
+}
+
+static bool on_waiting(struct reader *r, uint32_t kind, const struct record_wait *e) {
+  bool ok =
+      kind == RECORD_EVENT ? order_record(&r->order, e->event, e->stream) : order_wait(&r->order, e->stream, e->event);
+  return ok || damaged(r, "an event or a stream that is not there");
+}
+
+// The fixed part of every kind of entry; 0: it has none.
+static size_t fixed_bytes(uint32_t kind) {
+  static const size_t bytes[RECORD_LAST_KIND + 1] = {
+      [RECORD_ALLOC] = sizeof(struct record_alloc),
+      [RECORD_FREE] = sizeof(struct record_free),
+      [RECORD_KERNEL] = sizeof(struct record_kernel),
+      [RECORD_LAUNCH] = sizeof(struct record_launch),
+      [RECORD_FILL] = sizeof(struct record_fill),
+      [RECORD_COPY] = sizeof(struct record_copy),
+      [RECORD_UPLOAD] = sizeof(struct record_upload),
+      [RECORD_SYMBOL] = sizeof(struct record_symbol),
+      [RECORD_TENSOR_MAP] = sizeof(struct record_tensor_map),
+      [RECORD_STREAM] = sizeof(struct record_stream),
+      [RECORD_EVENT] = sizeof(struct record_wait),
+      [RECORD_WAIT] = sizeof(struct record_wait),
+      [RECORD_HOST_WAIT] = sizeof(struct record_host_wait),
+  };
+  return bytes[kind];
+}
+
+static bool on_entry(struct reader *r, uint32_t kind, const uint8_t *payload, size_t n, const char *source_name) {
+  // A copy, for the log's bytes need not be aligned for anything.
+  union {
+    struct record_alloc alloc;
+    struct record_free free;
+    struct record_kernel kernel;
+    struct record_launch launch;
+    struct record_fill fill;
+    struct record_copy copy;
+    struct record_upload upload;
+    struct record_symbol symbol;
+    struct record_tensor_map map;
+    struct record_stream stream;
+    struct record_wait wait;
+    struct record_host_wait host_wait;
+  } e;
+  if (kind == 0 || kind > RECORD_LAST_KIND || n < fixed_bytes(kind))
+    return damaged(r, "an entry that is none");
+  memcpy(&e, payload, fixed_bytes(kind));
+  const uint8_t *rest = payload + fixed_bytes(kind);
+  n -= fixed_bytes(kind);
+  switch ((enum record_kind)kind) {
+  case RECORD_ALLOC:
+    return on_alloc(r, &e.alloc);
+  case RECORD_FREE:
+    return on_free(r, &e.free);
+  case RECORD_MODULE:
+    return on_module(r, rest, n, source_name);
+  case RECORD_KERNEL:
+    return on_kernel(r, &e.kernel, rest, n);
+  case RECORD_LAUNCH:
+    return on_launch(r, &e.launch, rest, n);
+  case RECORD_FILL:
+    return on_fill(r, &e.fill);
+  case RECORD_COPY:
+    return on_copy(r, &e.copy);
+  case RECORD_UPLOAD:
+    return on_upload(r, &e.upload, rest, n);
+  case RECORD_SYMBOL:
+    return on_symbol(r, &e.symbol, rest, n);
+  case RECORD_TENSOR_MAP:
+    return on_tensor_map(r, &e.map);
+  case RECORD_STREAM:
+    return on_stream(r, &e.stream);
+  case RECORD_EVENT:
+  case RECORD_WAIT:
+    return on_waiting(r, kind, &e.wait);
+  case RECORD_HOST_WAIT:
+    return order_host_wait(&r->order, e.host_wait.what, e.host_wait.id) || damaged(r, "host code waits for nothing");
+  }
+  return damaged(r, "an entry that is none");
+}
+
+static bool read_entries(struct reader *r, const uint8_t *entries, uint64_t used, const char *source_name) {
+  for (uint64_t at = 0; at < used;) {
+    struct record_entry entry;
+    if (used - at < sizeof entry)
+      return damaged(r, "it ends within an entry");
+    memcpy(&entry, entries + at, sizeof entry);
+    at += sizeof entry;
+    if (entry.bytes > used - at)
+      return damaged(r, "it ends within an entry");
+    if (!on_entry(r, entry.kind, entries + at, entry.bytes, source_name))
+      return false;
+    uint64_t step = ((uint64_t)entry.bytes + 7) / 8 * 8;
+    at = step > used - at ? used : at + step;
+  }
+  return true;
+}
+
+// All work must be done when the entry's stream is.
+static bool check_end(struct reader *r) {
+  char text[STEP_TEXT];
+  order_end(&r->order);
+  for (int i = 0; i < r->plan->n_steps; i++)
+    if (!order_ended(&r->order, r->stamps[i]))
+      return refuse(r,
+                    "%s on another stream is not waited for: before the entry returns, its stream must wait for that "
+                    "one (cudaEventRecord, cudaStreamWaitEvent)",
+                    step_text(r, i, text));
+  return true;
+}
+
+static bool read_log(struct reader *r, const uint8_t *log, size_t n, const struct record_request *request,
+                     const struct plan_subject *subject, const char *source_name) {
+  struct record_header head;
+  if (n < sizeof head)
+    return damaged(r, "it is too short");
+  memcpy(&head, log, sizeof head);
+  if (head.magic != RECORD_MAGIC || head.used > n - sizeof head)
+    return damaged(r, "its beginning is not one");
+  struct plan *p = r->plan;
+  p->modules = arena_calloc(&p->arena, PLAN_MAX_MODULES, sizeof *p->modules);
+  r->modules = arena_calloc(&r->arena, PLAN_MAX_MODULES, sizeof *r->modules);
+  if (!p->modules || !r->modules || !places_init(&r->places, &r->arena, p, request, subject))
+    return exhausted(r);
+  order_init(&r->order, &r->arena);
+  return read_entries(r, log + sizeof head, head.used, source_name) && check_end(r);
+}
+
+enum assay_status record_read(const uint8_t *log, size_t n, const struct record_request *request,
+                              const struct plan_subject *subject, const char *target, const char *source_name,
+                              struct plan *out, struct plan_report *report, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  struct plan plan = {0};
+  struct reader *r = base_calloc(1, sizeof *r);
+  if (!r)
+    return error_nomem(err, "reading a recording");
+  r->plan = &plan;
+  r->report = report;
+  bool made = read_log(r, log, n, request, subject, source_name);
+  if (made && !plan_set_title(&plan, subject, "cuda", target, "nvcc"))
+    made = exhausted(r);
+  if (made) {
+    report->outcome = PLAN_MADE;
+    *out = plan;
+  } else {
+    plan_release(&plan);
+  }
+  if (r->no_memory)
+    status = error_nomem(err, "the plan of a recording");
+  arena_release(&r->arena);
+  base_free(r);
+  return status;
+}
