@@ -5,23 +5,11 @@
 
 #include "base/parallel.h"
 #include "base/rng.h"
-#include "task/distribution.h"
+#include "task/drawing.h"
 #include "task/exact_math.h"
 
-// The streams of one input: which kind of Philox words.
-enum { STREAM_VALUE = 0, STREAM_SECOND = 1, STREAM_SCALE = 2, STREAM_ROW = 3, STREAM_SPECIAL = 4 };
 // A chunk that does not begin at a block touches one more.
-enum { CHUNK = 256, CHUNK_BLOCKS = CHUNK / 4 + 1, CHUNKS_PER_PIECE = 64, N_SPECIAL = 3 };
-
-// A request with everything decided: which base distribution, with which parameters, times what.
-struct drawing {
-  const struct draw_request *r;
-  enum distribution_kind kind;
-  double a, b, scale;
-  bool scaled, row_scales;
-  int64_t columns, rows; // the last two extents (1 where the tensor has fewer dimensions)
-  void *dst;
-};
+enum { CHUNK = 256, CHUNK_BLOCKS = CHUNK / 4 + 1, CHUNKS_PER_PIECE = 64 };
 
 // n blocks of four words from `block` on.
 static void words(const struct drawing *d, int stream, int64_t block, int n, uint32_t *out) {
@@ -235,24 +223,25 @@ static bool takes_special(const struct draw_request *r) {
   return r->probe == PROBE_SPECIAL && dtype_is_float(r->dtype) && !spec->fixed && !spec->is_static;
 }
 
-static void put_special(const struct drawing *d) {
-  static const double values[N_SPECIAL] = {NAN, INFINITY, -INFINITY};
+bool drawing_special(const struct drawing *d, int64_t at[N_SPECIAL], double values[N_SPECIAL]) {
+  static const double special[N_SPECIAL] = {NAN, INFINITY, -INFINITY};
   uint32_t w[4];
+  if (!takes_special(d->r))
+    return false;
   words(d, STREAM_SPECIAL, 0, 1, w);
   uint64_t count = (uint64_t)shape_count(&d->r->shape);
   for (int k = 0; k < N_SPECIAL; k++) {
     // count may be beyond 32 bits: the product's high part by halves.
-    uint64_t low = w[k] * (count & UINT32_MAX), at = w[k] * (count >> 32) + (low >> 32);
-    store(d, (int64_t)at, 1, &values[k]);
+    uint64_t low = w[k] * (count & UINT32_MAX);
+    at[k] = (int64_t)(w[k] * (count >> 32) + (low >> 32));
+    values[k] = special[k];
   }
+  return true;
 }
 
-void distribution_draw(const struct draw_request *r, void *dst) {
-  struct drawing d = {.r = r, .rows = 1, .columns = 1, .dst = dst};
+void drawing_resolve(const struct draw_request *r, struct drawing *out) {
+  struct drawing d = {.r = r, .rows = 1, .columns = 1};
   int rank = r->shape.rank;
-  int64_t count = shape_count(&r->shape);
-  if (count == 0)
-    return;
   if (rank > 0)
     d.columns = r->shape.dims[rank - 1];
   if (rank > 1)
@@ -263,10 +252,22 @@ void distribution_draw(const struct draw_request *r, void *dst) {
     words(&d, STREAM_SCALE, 0, 1, w);
     d.scale = r->distribution->scale_lo + (r->distribution->scale_hi - r->distribution->scale_lo) * unit(w[0]);
   }
+  *out = d;
+}
+
+void distribution_draw(const struct draw_request *r, void *dst) {
+  struct drawing d;
+  int64_t count = shape_count(&r->shape), at[N_SPECIAL];
+  double values[N_SPECIAL];
+  if (count == 0)
+    return;
+  drawing_resolve(r, &d);
+  d.dst = dst;
   if (r->distribution->softmax)
     parallel_for(r->threads, count / d.columns, 1, draw_softmax_rows, &d);
   else
     parallel_for(r->threads, (count + CHUNK - 1) / CHUNK, CHUNKS_PER_PIECE, draw_chunks, &d);
-  if (takes_special(r))
-    put_special(&d);
+  if (drawing_special(&d, at, values))
+    for (int k = 0; k < N_SPECIAL; k++)
+      store(&d, at[k], 1, &values[k]);
 }

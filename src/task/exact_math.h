@@ -4,24 +4,43 @@
 #ifndef TASK_EXACT_MATH_H
 #define TASK_EXACT_MATH_H
 
+// Also the device's code: this text stands behind device/dialect.h there (task/device_draw.c).
+#ifndef DEVICE_FN
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+
+static inline uint64_t exact_bits(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+static inline double exact_of_bits(uint64_t bits) {
+  double x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+#define EXACT_FN static inline
+#else
+#define exact_bits F64_BITS
+#define exact_of_bits F64_OF_BITS
+#define EXACT_FN DEVICE_FN
+#endif
 
 #define EXACT_LN2 0.69314718055994530942
 #define EXACT_TAU 6.28318530717958647693
 
 // The natural logarithm of a normal, positive x: x = m 2^e with m in [sqrt(1/2), sqrt(2)), and
 // log m = 2 artanh(s) with s = (m - 1) / (m + 1).
-static inline double exact_log(double x) {
-  uint64_t bits;
-  memcpy(&bits, &x, sizeof bits);
+EXACT_FN double exact_log(double x) {
+  uint64_t bits = exact_bits(x);
   // Subtracting the bits of sqrt(1/2) makes the exponent field count from there.
-  int64_t shifted = (int64_t)(bits - UINT64_C(0x3FE6A09E667F3BCD));
+  int64_t shifted = (int64_t)(bits - 0x3FE6A09E667F3BCDu);
   int64_t e = shifted >> 52;
   bits -= (uint64_t)e << 52;
-  double m;
-  memcpy(&m, &bits, sizeof m);
+  double m = exact_of_bits(bits);
   double s = (m - 1) / (m + 1), z = s * s;
   double p = 1.0 / 19;
   p = p * z + 1.0 / 17;
@@ -37,8 +56,8 @@ static inline double exact_log(double x) {
 }
 
 // Cosine and sine of w * 2^-32 turns: the nearest quarter turn is taken off exactly, the rest by Taylor's series.
-static inline void exact_cos_sin(uint32_t w, double *cosine, double *sine) {
-  uint32_t quarter = (w + UINT32_C(0x20000000)) >> 30;
+EXACT_FN void exact_cos_sin(uint32_t w, double *cosine, double *sine) {
+  uint32_t quarter = (w + 0x20000000u) >> 30;
   double d = (double)(int32_t)(w - (quarter << 30)) * 0x1p-32; // in [-1/8, 1/8) turns
   double a = d * EXACT_TAU, z = a * a;
   double s = -1.0 / 1307674368000.0;
@@ -64,7 +83,7 @@ static inline void exact_cos_sin(uint32_t w, double *cosine, double *sine) {
 }
 
 // exp(x) for x <= 0; 0 below -700 and for NaN.
-static inline double exact_exp(double x) {
+EXACT_FN double exact_exp(double x) {
   if (!(x >= -700))
     return 0;
   double k = floor(x * 1.44269504088896340736 + 0.5);

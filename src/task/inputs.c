@@ -3,6 +3,7 @@
 
 #include "oracle/oracle.h"
 #include "task/metadata.h"
+#include "task/drawing.h"
 #include "task/task.h"
 
 static const struct value *input_value(const struct task *t, int i) {
@@ -63,23 +64,29 @@ static double parameter(const struct workload *w, const char *symbol, double num
   return symbol ? (double)workload_value(w, symbol) : number;
 }
 
+struct draw_request task_draw_request(const struct task *t, const struct workload *w, const struct array *inputs, int i,
+                                      enum probe probe, uint64_t key) {
+  const struct distribution *d = &t->inputs[i].distribution;
+  return (struct draw_request){.distribution = d,
+                               .a = parameter(w, d->a_symbol, d->a),
+                               .b = parameter(w, d->b_symbol, d->b),
+                               .dtype = inputs[i].dtype,
+                               .shape = inputs[i].shape,
+                               .probe = probe,
+                               .near_overflow = t->near_overflow,
+                               .key = key,
+                               .input = i,
+                               .threads = 1};
+}
+
 enum assay_status task_make_inputs(const struct task *t, const struct workload *w, enum probe probe, uint64_t key,
                                    int threads, void *const *buffers, struct assay_error *err) {
   struct arena arena = {0};
   struct array *inputs = arena_calloc(&arena, (size_t)t->n_inputs + 1, sizeof *inputs);
   enum assay_status status = inputs ? task_input_shapes(t, w, inputs, err) : error_nomem(err, "a task's inputs");
   for (int i = 0; i < t->n_inputs && !status; i++) {
-    const struct distribution *d = &t->inputs[i].distribution;
-    struct draw_request r = {.distribution = d,
-                             .a = parameter(w, d->a_symbol, d->a),
-                             .b = parameter(w, d->b_symbol, d->b),
-                             .dtype = inputs[i].dtype,
-                             .shape = inputs[i].shape,
-                             .probe = probe,
-                             .near_overflow = t->near_overflow,
-                             .key = key,
-                             .input = i,
-                             .threads = threads};
+    struct draw_request r = task_draw_request(t, w, inputs, i, probe, key);
+    r.threads = threads;
     distribution_draw(&r, buffers[i]);
   }
   arena_release(&arena);

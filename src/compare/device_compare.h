@@ -1,0 +1,28 @@
+// compare_outputs on a device: the same facts from the same formulas, with the tensors where they are.
+#ifndef COMPARE_DEVICE_COMPARE_H
+#define COMPARE_DEVICE_COMPARE_H
+
+#include "compare/compare.h"
+#include "device/compute.h"
+
+// As struct compare_input; got, want, want_int and sigma are the device's.
+struct compare_device_input {
+  enum dtype dtype;
+  struct shape shape;
+  device_ptr got; // bytes of dtype
+  device_ptr want; // double when dtype is floating, else int64
+  device_ptr sigma; // float; 0 for integers
+  double u_out, eta_out;
+  uint32_t poison;
+  bool has_poison;
+  double rtol, atol, loose;
+};
+
+// Counts, extremes, gates and the worst elements are those that compare_outputs finds, sums up to their rounding. The
+// hint is worked out only when something is wrong: from the whole output if it is small, else from a part.
+enum assay_status compare_on_device(struct compute *c, const struct compare_device_input *in,
+                                    struct compare_facts *facts, struct assay_error *err);
+
+extern const struct device_code device_compare_code;
+
+#endif

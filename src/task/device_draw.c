@@ -1,0 +1,97 @@
+#include "task/device_draw.h"
+
+#include "task/device_draw_args.h"
+#include "task/drawing.h"
+
+extern const char code_exact_math[], code_device_draw_args[], code_device_draw[];
+static const char *const texts[] = {code_exact_math, code_device_draw_args, code_device_draw, NULL};
+const struct device_code device_draw_code = {.name = "draw", .texts = texts, .exact = true};
+
+static void describe_storage(enum dtype t, struct draw_args *a) {
+  static const struct {
+    enum dtype dtype;
+    int exponent_bits, mantissa_bits, finite_only;
+  } small[] = {
+      {DTYPE_FLOAT16, 5, 10, 0}, {DTYPE_BFLOAT16, 8, 7, 0}, {DTYPE_FLOAT8E4M3FN, 4, 3, 1}, {DTYPE_FLOAT8E5M2, 5, 2, 0}};
+  a->bytes = (int32_t)dtype_bytes(t);
+  a->storage = t == DTYPE_FLOAT ? DRAW_F32 : t == DTYPE_DOUBLE ? DRAW_F64 : t == DTYPE_BOOL ? DRAW_BOOL : DRAW_INTEGER;
+  for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+    if (small[i].dtype == t) {
+      a->storage = DRAW_SMALL;
+      a->exponent_bits = small[i].exponent_bits;
+      a->mantissa_bits = small[i].mantissa_bits;
+      a->finite_only = small[i].finite_only;
+    }
+}
+
+// Three elements at most, encoded here: a device's NaN need not have the processor's bits.
+static enum assay_status put_special(struct compute *c, const struct drawing *d, device_ptr dst,
+                                     struct assay_error *err) {
+  int64_t at[N_SPECIAL];
+  double values[N_SPECIAL];
+  enum assay_status status = ASSAY_OK;
+  if (!drawing_special(d, at, values))
+    return ASSAY_OK;
+  for (int k = 0; k < N_SPECIAL && !status; k++) {
+    unsigned char bytes[8];
+    size_t size = dtype_bytes(d->r->dtype);
+    dtype_from_f64(d->r->dtype, &values[k], 1, bytes);
+    status = compute_upload(c, dst + (uint64_t)at[k] * size, bytes, size, err);
+  }
+  return status;
+}
+
+enum assay_status device_draw(struct compute *c, const struct draw_request *r, device_ptr dst,
+                              struct assay_error *err) {
+  struct drawing d;
+  int64_t count = shape_count(&r->shape);
+  device_ptr scales = 0;
+  if (count == 0)
+    return ASSAY_OK;
+  drawing_resolve(r, &d);
+  struct draw_args a = {.dst = dst,
+                        .key = r->key,
+                        .count = count,
+                        .columns = d.columns,
+                        .rows = d.rows,
+                        .a = d.a,
+                        .b = d.b,
+                        .scale = d.scale,
+                        .kind = (int32_t)d.kind,
+                        .input = r->input,
+                        .scaled = d.scaled,
+                        .row_scales = d.row_scales,
+                        .symmetric = r->distribution->symmetric,
+                        .triu = r->distribution->triu,
+                        .tril = r->distribution->tril};
+  describe_storage(r->dtype, &a);
+  enum assay_status status = ASSAY_OK;
+  if (d.row_scales) {
+    status = compute_alloc(c, (size_t)(count / d.columns) * sizeof(double), &scales, err);
+    a.scales = scales;
+    if (!status)
+      status = compute_launch(c, &device_draw_code, "draw_row_factors", count / d.columns, &a, sizeof a, err);
+  }
+  if (!status && r->distribution->softmax)
+    status = compute_launch(c, &device_draw_code, "draw_softmax_rows", count / d.columns, &a, sizeof a, err);
+  else if (!status)
+    status = compute_launch(c, &device_draw_code, "draw_elements", (count + 3) / 4, &a, sizeof a, err);
+  if (!status)
+    status = put_special(c, &d, dst, err);
+  compute_free(c, scales);
+  return status;
+}
+
+enum assay_status task_make_inputs_on_device(const struct task *t, const struct workload *w, enum probe probe,
+                                             uint64_t key, struct compute *c, const device_ptr *buffers,
+                                             struct assay_error *err) {
+  struct arena arena = {0};
+  struct array *inputs = arena_calloc(&arena, (size_t)t->n_inputs + 1, sizeof *inputs);
+  enum assay_status status = inputs ? task_input_shapes(t, w, inputs, err) : error_nomem(err, "a task's inputs");
+  for (int i = 0; i < t->n_inputs && !status; i++) {
+    struct draw_request r = task_draw_request(t, w, inputs, i, probe, key);
+    status = device_draw(c, &r, buffers[i], err);
+  }
+  arena_release(&arena);
+  return status;
+}

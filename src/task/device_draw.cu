@@ -1,0 +1,198 @@
+// Drawing on a device: task/draw.c once more, one thread for the four elements of a Philox block. The order of
+// operations is that of distribution.h; the program is compiled without contraction.
+
+// As enum distribution_kind.
+#define KIND_UNIFORM 0
+#define KIND_NORMAL 1
+#define KIND_SLASH 2
+#define KIND_CONSTANT 3
+#define KIND_INTEGERS 4
+#define KIND_BERNOULLI 5
+#define KIND_SIGNS 6
+
+#define WORDS_VALUE 0u
+#define WORDS_SECOND 1u
+#define WORDS_ROW 3u
+
+DEVICE_FN void draw_words(const struct draw_args *a, uint32_t stream, int64_t block, uint32_t *out) {
+  uint32_t c0 = (uint32_t)block, c1 = (uint32_t)((uint64_t)block >> 32), c2 = stream, c3 = (uint32_t)a->input;
+  uint32_t k0 = (uint32_t)a->key, k1 = (uint32_t)(a->key >> 32);
+  for (int round = 0; round < 10; round++) {
+    uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
+    c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+    c1 = (uint32_t)p1;
+    c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+    c3 = (uint32_t)p0;
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  out[0] = c0;
+  out[1] = c1;
+  out[2] = c2;
+  out[3] = c3;
+}
+
+DEVICE_FN double draw_unit(uint32_t word) {
+  return (double)(word >> 8) * 0x1p-24;
+}
+
+DEVICE_FN void draw_normal_pair(const uint32_t *w, double *out) {
+  double r = sqrt(-2 * exact_log(((double)w[0] + 1) * 0x1p-32));
+  double c, s;
+  exact_cos_sin(w[1], &c, &s);
+  out[0] = r * c;
+  out[1] = r * s;
+}
+
+// The four elements of a block, before modifiers but scaled.
+DEVICE_FN void draw_block(const struct draw_args *a, int64_t block, double *out) {
+  uint32_t w[4], v[4];
+  draw_words(a, WORDS_VALUE, block, w);
+  if (a->kind == KIND_NORMAL) {
+    draw_normal_pair(w, out);
+    draw_normal_pair(w + 2, out + 2);
+  } else if (a->kind == KIND_SLASH) {
+    draw_words(a, WORDS_SECOND, block, v);
+  }
+  for (int i = 0; i < 4; i++) {
+    if (a->kind == KIND_UNIFORM)
+      out[i] = a->a + (a->b - a->a) * draw_unit(w[i]);
+    else if (a->kind == KIND_NORMAL)
+      out[i] = a->a + a->b * out[i];
+    else if (a->kind == KIND_SLASH)
+      out[i] = a->a * (2 * draw_unit(w[i]) - 1) / (((double)(v[i] >> 8) + 1) * 0x1p-24);
+    else if (a->kind == KIND_CONSTANT)
+      out[i] = a->a;
+    else if (a->kind == KIND_INTEGERS)
+      out[i] = a->a + (double)(w[i] * (uint64_t)(a->b - a->a) >> 32);
+    else if (a->kind == KIND_BERNOULLI)
+      out[i] = (double)w[i] * 0x1p-32 < a->a ? 1.0 : 0.0;
+    else
+      out[i] = w[i] >> 31 ? -1.0 : 1.0;
+    if (a->scaled)
+      out[i] *= a->scale;
+  }
+}
+
+DEVICE_FN double draw_row_scaled(const struct draw_args *a, int64_t at, double x) {
+  return a->row_scales ? x * ((const double *)a->scales)[at / a->columns] : x;
+}
+
+// Element `at` alone.
+DEVICE_FN double draw_plain(const struct draw_args *a, int64_t at) {
+  double out[4];
+  draw_block(a, at >> 2, out);
+  double x = (at & 2) ? ((at & 1) ? out[3] : out[2]) : ((at & 1) ? out[1] : out[0]);
+  return draw_row_scaled(a, at, x);
+}
+
+DEVICE_FN double draw_modified(const struct draw_args *a, int64_t at, double x) {
+  int64_t matrix = a->rows * a->columns, base = at / matrix * matrix;
+  int64_t row = (at - base) / a->columns, column = (at - base) % a->columns;
+  if ((a->triu && row > column) || (a->tril && row < column))
+    return 0;
+  if (a->symmetric && row != column && a->rows == a->columns)
+    return (x + draw_plain(a, base + column * a->columns + row)) / 2;
+  return x;
+}
+
+// As small_encode in graph/dtype.c, for finite x.
+DEVICE_FN uint32_t draw_encode(const struct draw_args *a, double x) {
+  int m_bits = a->mantissa_bits, bias = (1 << (a->exponent_bits - 1)) - 1;
+  uint32_t top = (1u << a->exponent_bits) - 1;
+  uint32_t sign = (uint32_t)(F64_BITS(x) >> 63) << (m_bits + a->exponent_bits);
+  uint32_t nan = top << m_bits | ((1u << m_bits) - 1);
+  uint32_t overflow = a->finite_only ? nan : top << m_bits;
+  double magnitude = fabs(x);
+  if (magnitude == 0)
+    return sign;
+  int e = (int)(F64_BITS(magnitude) >> 52) - 1023; // far below any small format's range where x is subnormal
+  e = e < 1 - bias ? 1 - bias : e;
+  double scaled = rint(ldexp(magnitude, m_bits - e));
+  if (scaled >= ldexp(1.0, m_bits + 1)) {
+    scaled /= 2;
+    e++;
+  }
+  uint32_t m = (uint32_t)scaled;
+  if (m < 1u << m_bits)
+    return sign | m;
+  uint32_t field = (uint32_t)(e + bias) << m_bits | (m & ((1u << m_bits) - 1));
+  return sign | (field > (a->finite_only ? nan - 1 : overflow) ? overflow : field);
+}
+
+DEVICE_FN void draw_store(const struct draw_args *a, int64_t at, double x) {
+  if (a->storage == DRAW_F32) {
+    ((float *)a->dst)[at] =
+        fabs(x) >= 0x1.ffffffp127 ? F32_OF_BITS(x < 0 ? 0xff800000u : 0x7f800000u) : (float)x;
+    return;
+  }
+  if (a->storage == DRAW_F64) {
+    ((double *)a->dst)[at] = x;
+    return;
+  }
+  uint64_t bits = a->storage == DRAW_SMALL ? draw_encode(a, x) : (uint64_t)(int64_t)x;
+  if (a->storage == DRAW_BOOL)
+    bits = bits != 0;
+  if (a->bytes == 1)
+    ((uint8_t *)a->dst)[at] = (uint8_t)bits;
+  else if (a->bytes == 2)
+    ((uint16_t *)a->dst)[at] = (uint16_t)bits;
+  else if (a->bytes == 4)
+    ((uint32_t *)a->dst)[at] = (uint32_t)bits;
+  else
+    ((uint64_t *)a->dst)[at] = bits;
+}
+
+// A thread for each block of four elements.
+KERNEL(draw_elements, struct draw_args) {
+  int64_t block = THREAD, first = 4 * block;
+  double out[4];
+  if (first >= a->count)
+    return;
+  draw_block(a, block, out);
+  for (int i = 0; i < 4; i++) {
+    if (first + i >= a->count)
+      return;
+    double x = draw_row_scaled(a, first + i, out[i]);
+    if (a->symmetric || a->triu || a->tril)
+      x = draw_modified(a, first + i, x);
+    draw_store(a, first + i, x);
+  }
+}
+
+// A thread for each row's factor.
+KERNEL(draw_row_factors, struct draw_args) {
+  int64_t row = THREAD;
+  uint32_t w[4];
+  if (row >= a->count / a->columns)
+    return;
+  draw_words(a, WORDS_ROW, row >> 2, w);
+  uint32_t word = (row & 2) ? ((row & 1) ? w[3] : w[2]) : ((row & 1) ? w[1] : w[0]);
+  double t = -12 + 24 * draw_unit(word), k = floor(t);
+  ((double *)a->scales)[row] = ldexp(1 + (t - k), (int)k);
+}
+
+// A thread for each row: the sum's order is part of the definition.
+KERNEL(draw_softmax_rows, struct draw_args) {
+  int64_t row = THREAD;
+  if (row >= a->count / a->columns)
+    return;
+  double greatest = -F64_INFINITY, sum = 0, out[4];
+  for (int pass = 0; pass < 3; pass++) {
+    int64_t block = -1;
+    for (int64_t i = 0; i < a->columns; i++) {
+      int64_t at = row * a->columns + i;
+      if (at >> 2 != block) {
+        block = at >> 2;
+        draw_block(a, block, out);
+      }
+      double x = draw_row_scaled(a, at, (at & 2) ? ((at & 1) ? out[3] : out[2]) : ((at & 1) ? out[1] : out[0]));
+      if (pass == 0)
+        greatest = x > greatest ? x : greatest;
+      else if (pass == 1)
+        sum += exact_exp(x - greatest);
+      else
+        draw_store(a, at, exact_exp(x - greatest) / sum);
+    }
+  }
+}

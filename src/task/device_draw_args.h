@@ -1,0 +1,21 @@
+// What the drawing kernels are told. Read by the C compiler (behind <stdint.h>) and by the device's compiler.
+#ifndef TASK_DEVICE_DRAW_ARGS_H
+#define TASK_DEVICE_DRAW_ARGS_H
+
+// How an element is stored.
+#define DRAW_F32 0
+#define DRAW_F64 1
+#define DRAW_SMALL 2 // a floating format of 8 or 16 bits
+#define DRAW_INTEGER 3
+#define DRAW_BOOL 4
+
+struct draw_args {
+  uint64_t dst, key, scales; // scales: factors of the rows (double), with row_scales
+  int64_t count, columns, rows;
+  double a, b, scale;
+  int32_t kind, input; // enum distribution_kind
+  int32_t scaled, row_scales, symmetric, triu, tril;
+  int32_t storage, bytes, exponent_bits, mantissa_bits, finite_only;
+};
+
+#endif

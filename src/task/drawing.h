@@ -1,0 +1,32 @@
+// Private to src/task: a draw with everything decided, for the processor's code and the device's.
+#ifndef TASK_DRAWING_H
+#define TASK_DRAWING_H
+
+#include "task/distribution.h"
+
+// The streams of one input: which kind of Philox words.
+enum { STREAM_VALUE = 0, STREAM_SECOND = 1, STREAM_SCALE = 2, STREAM_ROW = 3, STREAM_SPECIAL = 4 };
+
+// A request resolved: which base distribution, with which parameters, times what.
+struct drawing {
+  const struct draw_request *r;
+  enum distribution_kind kind;
+  double a, b, scale;
+  bool scaled, row_scales;
+  int64_t columns, rows; // the last two extents (1 where the tensor has fewer dimensions)
+  void *dst;
+};
+void drawing_resolve(const struct draw_request *r, struct drawing *out);
+
+// The elements that PROBE_SPECIAL replaces. False: the request takes none.
+enum { N_SPECIAL = 3 };
+bool drawing_special(const struct drawing *d, int64_t at[N_SPECIAL], double values[N_SPECIAL]);
+
+// The request for input i of a task under a workload.
+struct task;
+struct workload;
+struct array;
+struct draw_request task_draw_request(const struct task *t, const struct workload *w, const struct array *inputs, int i,
+                                      enum probe probe, uint64_t key);
+
+#endif
