@@ -1,0 +1,61 @@
+// Sums of products on the device: what MatMul, Gemm and Einsum come down to, and the parts that convolutions share.
+#ifndef ORACLE_CUDA_CONTRACTION_H
+#define ORACLE_CUDA_CONTRACTION_H
+
+#include "oracle/cuda/gpu.h"
+
+#include "oracle/cuda/contraction_args.h"
+
+extern const char code_contraction_args[], code_contraction[];
+#define GPU_CONTRACTION_TEXTS GPU_COMMON_TEXTS, code_contraction_args, code_contraction
+
+// An index made of several, row-major, and how far apart neighbours along each lie in an operand. n = 0: one element.
+struct product_group {
+  int n;
+  int64_t extent[PRODUCT_LABELS], stride[PRODUCT_LABELS];
+};
+struct product_group product_line(int64_t extent, int64_t stride); // of one index
+int64_t product_count(const struct product_group *g);
+
+// out[b,i,j] = sum over l of a[b,i,l] b[b,j,l]: dense in out, anywhere in a and b.
+struct product {
+  int64_t batches, m, n, k;
+  struct gpu_ref a, b; // b.data = 0: ones
+  struct product_group a_batch, a_line, a_depth, b_batch, b_line, b_depth;
+  struct gpu_arith arith;
+  device_ptr out;
+  device_ptr sigma; // where not 0: out stays exact, and this gets the standard deviation of every element's error
+  bool products;    // terms are products: their inputs may be rounded (arith_sum)
+  bool sums;        // there is something to round at all; false: out is the exact sum
+  double alpha, beta;
+  struct gpu_ref c; // alpha * sum + beta * c; data 0: none
+  int64_t c_row, c_column;
+};
+enum assay_status product_run(struct gpu_eval *c, const struct product *p, struct assay_error *err);
+
+// Fills in wrap_bits and wrap_signed of a kernel's arguments: how integers of this type wrap.
+void product_wrap(enum dtype t, int32_t *bits, int32_t *is_signed);
+
+// The pieces, for other users of the wide product. `a` and `b` are packed panels.
+
+enum { PRODUCT_B_WIDTH = 64, PRODUCT_SQUARES_WIDTH = 32 }; // columns of a panel of B, without and with squares
+
+extern const struct device_code product_code;
+
+// Into how many splits K is best cut where `warps` threads by 32 are busy without; *depth: terms of each.
+int64_t product_splits(int64_t warps, int64_t k, int64_t *depth);
+
+// Packs lines [first_line, +lines) of batches [first_batch, +batches) into panels of `width`.
+struct product_source {
+  struct gpu_ref from;
+  struct product_axis batch, line, depth;
+};
+enum assay_status product_pack(struct compute *c, const struct product_source *s, int64_t first_batch, int64_t batches,
+                               int64_t first_line, int64_t lines, int64_t k, int width, device_ptr to,
+                               struct assay_error *err);
+
+// Runs product_tile or, where t2 is not 0, product_tile_squares.
+enum assay_status product_tiles(struct compute *c, const struct device_code *code, const struct product_tile_args *t,
+                                struct assay_error *err);
+
+#endif
