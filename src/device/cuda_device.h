@@ -1,0 +1,96 @@
+// What the files of the CUDA device share: the device, a loaded plan, and how the driver's errors are told apart.
+#ifndef DEVICE_CUDA_DEVICE_H
+#define DEVICE_CUDA_DEVICE_H
+
+#include "device/cuda_driver.h"
+#include "device/device.h"
+
+// A piece of address space with memory in its middle; what lies before and behind it (a granule each) has none.
+struct cuda_mapping {
+  uint64_t reserved, reserved_bytes; // 0, 0: none
+  uint64_t address, bytes;           // the mapped part; bytes 0: nothing is mapped
+};
+
+// One step, ready to be queued: everything is looked up and every pointer is in its place when the plan is loaded, so
+// that a call is nothing but a loop over these.
+struct cuda_step {
+  enum plan_step_kind kind;
+  CUfunction function;
+  struct cu_launch_config config;
+  struct cu_launch_attribute attributes[3];
+  void **params;
+  uint32_t param_bytes;
+  uint64_t to, from, count; // elements for fills, bytes for copies
+  uint32_t value, width;
+};
+
+struct cuda_plan {
+  struct arena arena;
+  const struct plan *plan;
+  uint64_t *addresses; // of the plan's buffers
+  struct cuda_mapping *mappings;
+  int n_mappings; // at most one for each buffer
+  CUmodule *modules;
+  struct cuda_step *steps;
+};
+
+struct device {
+  const struct cuda_driver *cu;
+  CUdevice id;
+  CUcontext context;
+  CUstream stream;
+  CUevent start, end, prepare_start, prepare_end;
+  struct device_facts facts;
+  size_t granule; // of mappings
+  CUmodule utility;
+  CUfunction read, empty, hold;
+  uint64_t flush, flush_bytes; // more than the last-level cache holds
+  // The word that holds the stream until everything is queued: the host's and the device's address of it.
+  volatile uint32_t *gate;
+  uint64_t gate_address;
+  uint32_t ticket;          // what the gate must reach for the next call to begin
+  bool waits_by_word;       // the driver's own wait works; else a spinning kernel
+  struct cuda_plan *loaded; // NULL: none
+};
+
+// ---- cuda_error.c
+
+// Which of the candidate's ends this is. Launching: the result came from queueing a step, so that what is not a fault
+// is the refusal of that step.
+enum device_event cuda_event_of(enum cu_result result, bool launching);
+// Fills the report from a result; `where` begins the detail ("step 3, softmax_rows"), may be NULL.
+void cuda_report(const struct device *d, struct device_report *report, enum device_event event, enum cu_result result,
+                 const char *where);
+
+// ---- cuda_memory.c
+
+// Memory made here. Data of `bytes` bytes ends at the mapping's end, up to alignment (a power of two, at most the
+// granule); *data is where it begins.
+enum cu_result cuda_map_new(struct device *d, uint64_t bytes, uint64_t alignment, struct cuda_mapping *out,
+                            uint64_t *data);
+enum cu_result cuda_map_import(struct device *d, const struct device_buffer *b, struct cuda_mapping *out);
+enum cu_result cuda_map_protect(struct device *d, const struct cuda_mapping *m, bool writable);
+void cuda_unmap(struct device *d, struct cuda_mapping *m);
+// All buffers of the plan: the judge's, scratch and constants. ASSAY_OK with the report's event when memory is short.
+enum assay_status cuda_map_buffers(struct device *d, struct cuda_plan *l, int n_in, const struct device_buffer *in,
+                                   int n_out, const struct device_buffer *out, struct device_report *report,
+                                   struct assay_error *err);
+
+// ---- cuda_steps.c
+
+enum assay_status cuda_load_steps(struct device *d, struct cuda_plan *l, struct device_report *report,
+                                  struct assay_error *err);
+
+// ---- cuda_load.c, cuda_call.c, cuda_flush.c: the slots of device_ops, and the cache
+
+enum assay_status cuda_load(struct device *d, const struct plan *p, int n_in, const struct device_buffer *in, int n_out,
+                            const struct device_buffer *out, struct device_report *report, struct assay_error *err);
+void cuda_unload(struct device *d);
+enum assay_status cuda_call(struct device *d, enum device_mode mode, struct device_report *report,
+                            struct assay_error *err);
+enum cu_result cuda_flush(struct device *d);   // queues reads, after everything that is queued; waits for that
+enum cu_result cuda_hold(struct device *d);    // queues a wait for the gate
+void cuda_let_go(struct device *d);            // opens it
+bool cuda_hold_failed(const struct device *d); // it had opened before, by itself: to ask when the stream is empty
+
+#endif

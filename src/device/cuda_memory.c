@@ -1,0 +1,209 @@
+// Memory of the CUDA device: every buffer in a mapping of its own, with address space before and behind it where there
+// is nothing, so that one element too far is a fault and not somebody else's data.
+#include <stdio.h>
+#include <string.h>
+
+#include "device/cuda_device.h"
+
+// Up to so many scratch buffers (and as many constants) get a mapping each, of at least a granule (2 MiB). Where there
+// are more they lie one behind the other in one mapping: between them are bands of garbage only, which a kernel can
+// overrun without a fault - into its own scratch. The judge's buffers always have their own.
+enum { OWN_MAPPINGS = 64, BAND_BYTES = 256 };
+
+// NaN as float, double, half and bfloat16, and no plausible index.
+static const uint32_t garbage = 0xffc1ffc1u;
+
+static uint64_t round_up(uint64_t n, uint64_t to) {
+  return (n + to - 1) / to * to;
+}
+
+static struct cu_mem_access_desc access_of(const struct device *d, bool writable) {
+  return (struct cu_mem_access_desc){
+      .location = {CU_MEM_LOCATION_TYPE_DEVICE, d->id},
+      .flags = writable ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_READ,
+  };
+}
+
+enum cu_result cuda_map_protect(struct device *d, const struct cuda_mapping *m, bool writable) {
+  struct cu_mem_access_desc access = access_of(d, writable);
+  return d->cu->cuMemSetAccess(m->address, m->bytes, &access, 1);
+}
+
+void cuda_unmap(struct device *d, struct cuda_mapping *m) {
+  if (m->bytes)
+    d->cu->cuMemUnmap(m->address, m->bytes);
+  if (m->reserved_bytes)
+    d->cu->cuMemAddressFree(m->reserved, m->reserved_bytes);
+  *m = (struct cuda_mapping){0};
+}
+
+// Puts an allocation into address space with nothing before and behind it; the mapping keeps the memory alive.
+static enum cu_result map_handle(struct device *d, uint64_t handle, uint64_t bytes, bool writable,
+                                 struct cuda_mapping *out) {
+  struct cuda_mapping m = {.reserved_bytes = bytes + 2 * d->granule};
+  enum cu_result r = d->cu->cuMemAddressReserve(&m.reserved, m.reserved_bytes, 0, 0, 0);
+  if (r != CUDA_SUCCESS)
+    return r;
+  m.address = m.reserved + d->granule;
+  r = d->cu->cuMemMap(m.address, bytes, 0, handle, 0);
+  if (r == CUDA_SUCCESS) {
+    m.bytes = bytes;
+    r = cuda_map_protect(d, &m, writable);
+  }
+  if (r == CUDA_SUCCESS)
+    *out = m;
+  else
+    cuda_unmap(d, &m);
+  return r;
+}
+
+enum cu_result cuda_map_new(struct device *d, uint64_t bytes, uint64_t alignment, struct cuda_mapping *out,
+                            uint64_t *data) {
+  struct cu_mem_allocation_prop prop = {
+      .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+      .location = {CU_MEM_LOCATION_TYPE_DEVICE, d->id},
+  };
+  uint64_t handle, map_bytes = round_up(bytes, d->granule);
+  enum cu_result r = d->cu->cuMemCreate(&handle, map_bytes, &prop, 0);
+  if (r != CUDA_SUCCESS)
+    return r;
+  r = map_handle(d, handle, map_bytes, true, out);
+  d->cu->cuMemRelease(handle);
+  if (r == CUDA_SUCCESS)
+    *data = (out->address + map_bytes - bytes) & ~(alignment - 1);
+  return r;
+}
+
+enum cu_result cuda_map_import(struct device *d, const struct device_buffer *b, struct cuda_mapping *out) {
+  uint64_t handle;
+  enum cu_result r = d->cu->cuMemImportFromShareableHandle(&handle, (void *)(uintptr_t)b->fd,
+                                                           CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  if (r != CUDA_SUCCESS)
+    return r;
+  r = map_handle(d, handle, b->map_bytes, b->writable, out);
+  d->cu->cuMemRelease(handle);
+  return r;
+}
+
+// One of the judge's. That it cannot be mapped is no fault of the candidate's.
+static enum assay_status map_judges(struct device *d, struct cuda_plan *l, int buffer, const struct device_buffer *b,
+                                    struct device_report *report, struct assay_error *err) {
+  if (b->map_bytes == 0 || b->map_bytes % d->granule || b->offset > b->map_bytes || b->bytes > b->map_bytes - b->offset)
+    return error_set(err, ASSAY_ERR_INVALID, "buffer %d does not lie in whole granules of %zu bytes", buffer,
+                     d->granule);
+  if (b->bytes != l->plan->buffers[buffer].bytes)
+    return error_set(err, ASSAY_ERR_INVALID, "buffer '%s' has %llu bytes, the plan says %llu",
+                     l->plan->buffers[buffer].name, (unsigned long long)b->bytes,
+                     (unsigned long long)l->plan->buffers[buffer].bytes);
+  struct cuda_mapping *m = &l->mappings[l->n_mappings];
+  enum cu_result r = cuda_map_import(d, b, m);
+  if (r == CUDA_SUCCESS) {
+    l->n_mappings++;
+    l->addresses[buffer] = m->address + b->offset;
+  } else {
+    cuda_report(d, report, cuda_event_of(r, false), r, "mapping a buffer of the judge");
+  }
+  return ASSAY_OK;
+}
+
+struct role {
+  enum plan_role role;
+  int count;
+  uint64_t pooled_bytes; // of all of them, one behind the other
+};
+
+static uint64_t alignment_of(const struct plan_buffer *b) {
+  return b->alignment > BAND_BYTES ? b->alignment : BAND_BYTES;
+}
+
+static struct role survey(const struct plan *p, enum plan_role role) {
+  struct role s = {.role = role};
+  for (int i = 0; i < p->n_buffers; i++)
+    if (p->buffers[i].role == role) {
+      s.count++;
+      s.pooled_bytes = round_up(s.pooled_bytes + BAND_BYTES, alignment_of(&p->buffers[i])) + p->buffers[i].bytes;
+    }
+  return s;
+}
+
+static enum cu_result fill(struct device *d, const struct cuda_mapping *m) {
+  return d->cu->cuMemsetD32Async(m->address, garbage, m->bytes / sizeof garbage, d->stream);
+}
+
+static enum cu_result one_mapping_each(struct device *d, struct cuda_plan *l, enum plan_role role) {
+  for (int i = 0; i < l->plan->n_buffers; i++) {
+    const struct plan_buffer *b = &l->plan->buffers[i];
+    if (b->role != role)
+      continue;
+    enum cu_result r = cuda_map_new(d, b->bytes, alignment_of(b), &l->mappings[l->n_mappings], &l->addresses[i]);
+    if (r == CUDA_SUCCESS)
+      r = fill(d, &l->mappings[l->n_mappings++]);
+    if (r != CUDA_SUCCESS)
+      return r;
+  }
+  return CUDA_SUCCESS;
+}
+
+static enum cu_result one_mapping_for_all(struct device *d, struct cuda_plan *l, const struct role *s) {
+  struct cuda_mapping *m = &l->mappings[l->n_mappings];
+  uint64_t start, at = 0;
+  // The mapping's start is a multiple of the granule, and so of every alignment (at most 1 MiB).
+  enum cu_result r = cuda_map_new(d, s->pooled_bytes, BAND_BYTES, m, &start);
+  if (r != CUDA_SUCCESS)
+    return r;
+  l->n_mappings++;
+  for (int i = 0; i < l->plan->n_buffers; i++) {
+    const struct plan_buffer *b = &l->plan->buffers[i];
+    if (b->role != s->role)
+      continue;
+    at = round_up(at + BAND_BYTES, alignment_of(b));
+    l->addresses[i] = m->address + at;
+    at += b->bytes;
+  }
+  return fill(d, m);
+}
+
+static enum cu_result map_role(struct device *d, struct cuda_plan *l, enum plan_role role) {
+  struct role s = survey(l->plan, role);
+  if (s.count == 0)
+    return CUDA_SUCCESS;
+  return s.count <= OWN_MAPPINGS ? one_mapping_each(d, l, role) : one_mapping_for_all(d, l, &s);
+}
+
+// Constants hold their data before anything runs, and nothing can write them afterwards.
+static enum cu_result map_constants(struct device *d, struct cuda_plan *l) {
+  int first = l->n_mappings;
+  enum cu_result r = map_role(d, l, PLAN_CONSTANT);
+  for (int i = 0; r == CUDA_SUCCESS && i < l->plan->n_buffers; i++)
+    if (l->plan->buffers[i].role == PLAN_CONSTANT)
+      r = d->cu->cuMemcpyHtoDAsync(l->addresses[i], l->plan->buffers[i].data, l->plan->buffers[i].bytes, d->stream);
+  if (r == CUDA_SUCCESS)
+    r = d->cu->cuStreamSynchronize(d->stream);
+  for (int i = first; r == CUDA_SUCCESS && i < l->n_mappings; i++)
+    r = cuda_map_protect(d, &l->mappings[i], false);
+  return r;
+}
+
+enum assay_status cuda_map_buffers(struct device *d, struct cuda_plan *l, int n_in, const struct device_buffer *in,
+                                   int n_out, const struct device_buffer *out, struct device_report *report,
+                                   struct assay_error *err) {
+  const struct plan *p = l->plan;
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < p->n_buffers && !status && report->event == DEVICE_OK; i++) {
+    const struct plan_buffer *b = &p->buffers[i];
+    if (b->role != PLAN_INPUT && b->role != PLAN_OUTPUT)
+      continue;
+    if (b->index < 0 || b->index >= (b->role == PLAN_INPUT ? n_in : n_out))
+      return error_set(err, ASSAY_ERR_INVALID, "the plan's buffer '%s' is number %d of its kind, and there are %d",
+                       b->name, b->index, b->role == PLAN_INPUT ? n_in : n_out);
+    status = map_judges(d, l, i, b->role == PLAN_INPUT ? &in[b->index] : &out[b->index], report, err);
+  }
+  if (status || report->event != DEVICE_OK)
+    return status;
+  enum cu_result r = map_role(d, l, PLAN_SCRATCH);
+  if (r == CUDA_SUCCESS)
+    r = map_constants(d, l);
+  if (r != CUDA_SUCCESS)
+    cuda_report(d, report, cuda_event_of(r, false), r, "making the plan's scratch and constants");
+  return ASSAY_OK;
+}
