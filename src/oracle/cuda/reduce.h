@@ -39,9 +39,9 @@ int64_t gpu_reduce_parts(const struct gpu_rows *rows);
 // The pass's arithmetic with noise of its own.
 struct gpu_arith gpu_arith_phase(const struct gpu_eval *c, uint64_t phase);
 
-// ArgMax and the like: the position of each row's winner (arg.cu).
-enum assay_status gpu_arg(struct gpu_eval *c, const struct gpu_rows *rows, const struct gpu_ref *x, bool is_float,
-                          bool is_unsigned64, bool largest, bool last, device_ptr y, struct assay_error *err);
+// The position of each row's extreme, the first or the last of equal ones; rows are not empty. NaN wins. y: int64.
+enum assay_status gpu_arg(struct gpu_eval *c, const struct gpu_rows *rows, const struct gpu_ref *x, enum dtype t,
+                          bool largest, bool last, device_ptr y, struct assay_error *err);
 
 // Entries of the family that stand in files of their own.
 gpu_eval_fn gpu_arg_max_eval, gpu_arg_min_eval, gpu_top_k_eval, gpu_cum_sum_eval, gpu_cum_prod_eval;

@@ -92,6 +92,24 @@ enum assay_status gpu_scratch(struct gpu_eval *c, int64_t n, device_ptr *out, st
   return gpu_temporary(c, (size_t)(n > 0 ? n : 1) * 8, out, err);
 }
 
+enum assay_status gpu_bad_make(struct gpu_eval *c, device_ptr *out, struct assay_error *err) {
+  enum assay_status status = gpu_scratch(c, 1, out, err);
+  return status ? status : compute_set32(c->compute, *out, UINT32_MAX, 2, err);
+}
+
+enum assay_status gpu_bad_read(struct gpu_eval *c, device_ptr bad, int64_t *position, struct assay_error *err) {
+  return compute_download(c->compute, position, bad, sizeof *position, err);
+}
+
+int64_t gpu_input_integer(struct gpu_eval *c, int i, int64_t at) {
+  uint64_t *values = NULL;
+  int64_t value = 0;
+  if (gpu_host_values(c, i, &values, NULL) == ASSAY_OK)
+    value = (int64_t)values[at];
+  base_free(values);
+  return value;
+}
+
 struct gpu_ref gpu_ref_f64(device_ptr p) {
   return (struct gpu_ref){.data = p, .storage = GPU_F64};
 }

@@ -35,8 +35,16 @@ enum assay_status gpu_node_view_init(struct gpu_node_view *v, struct gpu_eval *c
                                      struct assay_error *err);
 void gpu_node_view_release(struct gpu_node_view *v);
 
-// An array of `n` elements of 8 bytes on the device that lives as long as the node, as a floating or integer tensor.
+// An array of n elements of 8 bytes on the device that lives as long as the node.
 enum assay_status gpu_scratch(struct gpu_eval *c, int64_t n, device_ptr *out, struct assay_error *err);
+
+// A place where a kernel notes the least position at which its data are wrong (ATOMIC_MIN_U64). gpu_bad_read waits for
+// the kernel; -1: nothing is.
+enum assay_status gpu_bad_make(struct gpu_eval *c, device_ptr *out, struct assay_error *err);
+enum assay_status gpu_bad_read(struct gpu_eval *c, device_ptr bad, int64_t *position, struct assay_error *err);
+
+// Element `at` of integer input i, for messages.
+int64_t gpu_input_integer(struct gpu_eval *c, int i, int64_t at);
 
 // A kernel's reference to plain doubles.
 struct gpu_ref gpu_ref_f64(device_ptr p);

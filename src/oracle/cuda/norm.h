@@ -1,0 +1,24 @@
+// The entries of the norm family that stand in files of their own, and what they share.
+#ifndef ORACLE_CUDA_NORM_H
+#define ORACLE_CUDA_NORM_H
+
+#include "oracle/cuda/reduce.h"
+
+#include "oracle/cuda/norm_args.h"
+
+extern const struct device_code gpu_norm_program;
+
+// Rows of x, scaled by the exponentials' sum: shape's dimensions `axes` run within a row. x and y may be one.
+struct gpu_softmax {
+  struct shape shape;
+  unsigned axes;
+  struct gpu_ref x;
+  bool log;
+  device_ptr y;
+};
+enum assay_status gpu_softmax(struct gpu_eval *c, const struct gpu_softmax *s, struct assay_error *err);
+
+gpu_eval_fn gpu_softmax_eval, gpu_log_softmax_eval, gpu_hardmax_eval;
+gpu_eval_fn gpu_loss_eval, gpu_attention_eval;
+
+#endif
