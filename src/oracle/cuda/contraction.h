@@ -7,7 +7,6 @@
 #include "oracle/cuda/contraction_args.h"
 
 extern const char code_contraction_args[], code_contraction[];
-#define GPU_CONTRACTION_TEXTS GPU_COMMON_TEXTS, code_contraction_args, code_contraction
 
 // An index made of several, row-major, and how far apart neighbours along each lie in an operand. n = 0: one element.
 struct product_group {
@@ -55,7 +54,6 @@ enum assay_status product_pack(struct compute *c, const struct product_source *s
                                struct assay_error *err);
 
 // Runs product_tile or, where t2 is not 0, product_tile_squares.
-enum assay_status product_tiles(struct compute *c, const struct device_code *code, const struct product_tile_args *t,
-                                struct assay_error *err);
+enum assay_status product_tiles(struct compute *c, const struct product_tile_args *t, struct assay_error *err);
 
 #endif

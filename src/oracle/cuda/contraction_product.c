@@ -16,7 +16,8 @@ enum {
 #define PART_ELEMENTS ((int64_t)64 << 20) // of the sums before they are finished
 #define COLUMNS_MOST ((int64_t)1 << 16)   // of one piece
 
-const struct device_code product_code = {"contraction", (const char *const[]){GPU_CONTRACTION_TEXTS, NULL}, false};
+const struct device_code product_code = {
+    "contraction", (const char *const[]){GPU_COMMON_TEXTS, code_contraction_args, code_contraction, NULL}, false};
 
 struct product_group product_line(int64_t extent, int64_t stride) {
   return (struct product_group){.n = 1, .extent = {extent}, .stride = {stride}};
@@ -71,13 +72,13 @@ enum assay_status product_pack(struct compute *c, const struct product_source *s
                         err);
 }
 
-enum assay_status product_tiles(struct compute *c, const struct device_code *code, const struct product_tile_args *t,
-                                struct assay_error *err) {
+enum assay_status product_tiles(struct compute *c, const struct product_tile_args *t, struct assay_error *err) {
   struct product_tile_args a = *t;
   // A block of eight warps covers about a square: neighbours share panels through the first cache.
   a.group = a.a_panels >= 3 ? 4 : a.a_panels;
   int64_t warps = ceil_div(a.a_panels, a.group) * a.group * a.b_panels * a.batches * a.splits;
-  return compute_launch(c, code, a.t2 ? "product_tile_squares" : "product_tile", warps * 32, &a, sizeof a, err);
+  return compute_launch(c, &product_code, a.t2 ? "product_tile_squares" : "product_tile", warps * 32, &a, sizeof a,
+                        err);
 }
 
 // A product under way: where its operands' elements are, and its memory, freed at its end. (All work is in one stream,
@@ -291,7 +292,7 @@ static enum assay_status run_piece(struct work *w, const struct cut *t, const st
                                 .depth = t->depth};
   a.a_step = t->a_shared ? 0 : a.a_panels;
   a.b_step = t->b_shared ? 0 : a.b_panels;
-  enum assay_status status = product_tiles(w->c->compute, &product_code, &a, err);
+  enum assay_status status = product_tiles(w->c->compute, &a, err);
   return status ? status : finish(w, at, t->splits, t->y, t->t2, err);
 }
 
