@@ -1,0 +1,25 @@
+// Inside of the cuda backend of device/compute.h, for the files of this folder that work beside it on the same context:
+// shared memory, the runner's helper code, the peaks.
+#ifndef DEVICE_COMPUTE_CUDA_H
+#define DEVICE_COMPUTE_CUDA_H
+
+#include "device/compute.h"
+#include "device/cuda_driver.h"
+
+// Borrowed from the compute, for as long as it is open.
+struct compute_cuda_part {
+  const struct cuda_driver *driver;
+  CUdevice device;
+  CUcontext context;
+  CUstream stream;
+  const char *target; // "sm_90a"
+};
+
+// Makes the context current in the calling thread. ASSAY_ERR_ENVIRONMENT when the compute is not a GPU's.
+enum assay_status compute_cuda_part(struct compute *c, struct compute_cuda_part *out, struct assay_error *err);
+
+// CUDA C++ as it stands (no dialect in front) to a cubin for the device, or out of the cache; heap (base_free).
+enum assay_status compute_cuda_compile(struct compute *c, const char *name, const char *source, void **cubin,
+                                       size_t *bytes, struct assay_error *err);
+
+#endif
