@@ -65,6 +65,13 @@ struct device_report {
   struct device_times times;
 };
 
+// Where a kernel that runs in this process sees a buffer: map_bytes of memory from `base`, the data at `offset`.
+struct device_place {
+  uint64_t base, map_bytes, offset, bytes;
+  int32_t writable;
+};
+enum { DEVICE_GUARD_BYTES = 1 << 20 }; // address space without memory in front of and behind each
+
 struct device_ops {
   const char *name; // "cuda"
   // ASSAY_ERR_ENVIRONMENT: no such device or driver, with the way to mend it. `utility` is the device's trusted helper
@@ -81,6 +88,9 @@ struct device_ops {
   // Carries the plan out once and waits for it.
   enum assay_status (*call)(struct device *d, enum device_mode mode, struct device_report *report,
                             struct assay_error *err);
+  // NULL where kernels run elsewhere. Where they run in this process: what lies where in it, for the plan's buffer i of
+  // the loaded plan. The process is to be locked down between load and the first call; it cannot load again after that.
+  void (*place)(const struct device *d, int i, struct device_place *out);
 };
 
 extern const struct device_ops device_cuda, device_opencl;

@@ -1,0 +1,77 @@
+#include "device/opencl_api.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+  const char *name;
+  size_t offset;
+} functions[] = {
+#define ROW(name, result, parameters) {"cl" #name, offsetof(struct opencl_api, name)},
+    OPENCL_FUNCTIONS(ROW)
+#undef ROW
+};
+
+enum assay_status opencl_api_open(struct opencl_api *out, struct assay_error *err) {
+  struct opencl_api api = {.library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL)};
+  if (!api.library)
+    return error_set(err, ASSAY_ERR_ENVIRONMENT,
+                     "no OpenCL on this machine: %s; install a loader and a driver (Debian: ocl-icd-libopencl1 and "
+                     "pocl-opencl-icd, which runs kernels on the processor)",
+                     dlerror());
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    void *symbol = dlsym(api.library, functions[i].name);
+    if (!symbol) {
+      opencl_api_close(&api);
+      return error_set(err, ASSAY_ERR_ENVIRONMENT, "libOpenCL.so.1 has no %s: OpenCL 1.2 or later is needed",
+                       functions[i].name);
+    }
+    memcpy((char *)&api + functions[i].offset, &symbol, sizeof symbol);
+  }
+  *out = api;
+  return ASSAY_OK;
+}
+
+void opencl_api_close(struct opencl_api *api) {
+  if (api->library)
+    dlclose(api->library);
+  *api = (struct opencl_api){0};
+}
+
+// The codes that a plan or a machine can bring about.
+static const struct {
+  cl_int code;
+  const char *name;
+} errors[] = {
+    {CL_DEVICE_NOT_FOUND, "CL_DEVICE_NOT_FOUND"},
+    {-2, "CL_DEVICE_NOT_AVAILABLE"},
+    {-3, "CL_COMPILER_NOT_AVAILABLE"},
+    {CL_MEM_OBJECT_ALLOCATION_FAILURE, "CL_MEM_OBJECT_ALLOCATION_FAILURE"},
+    {CL_OUT_OF_RESOURCES, "CL_OUT_OF_RESOURCES"},
+    {CL_OUT_OF_HOST_MEMORY, "CL_OUT_OF_HOST_MEMORY"},
+    {-8, "CL_MEM_COPY_OVERLAP"},
+    {CL_BUILD_PROGRAM_FAILURE, "CL_BUILD_PROGRAM_FAILURE"},
+    {-14, "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"},
+    {-30, "CL_INVALID_VALUE"},
+    {-38, "CL_INVALID_MEM_OBJECT"},
+    {-43, "CL_INVALID_BUILD_OPTIONS"},
+    {CL_INVALID_KERNEL_NAME, "CL_INVALID_KERNEL_NAME"},
+    {-49, "CL_INVALID_ARG_INDEX"},
+    {-50, "CL_INVALID_ARG_VALUE"},
+    {-51, "CL_INVALID_ARG_SIZE"},
+    {-52, "CL_INVALID_KERNEL_ARGS"},
+    {-54, "CL_INVALID_WORK_GROUP_SIZE"},
+    {-55, "CL_INVALID_WORK_ITEM_SIZE"},
+    {-61, "CL_INVALID_BUFFER_SIZE"},
+    {-63, "CL_INVALID_GLOBAL_WORK_SIZE"},
+    {CL_PLATFORM_NOT_FOUND_KHR, "CL_PLATFORM_NOT_FOUND_KHR"},
+};
+
+const char *opencl_error_name(cl_int code, char *space, size_t size) {
+  for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+    if (errors[i].code == code)
+      return errors[i].name;
+  snprintf(space, size, "error %d", code);
+  return space;
+}

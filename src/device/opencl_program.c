@@ -1,0 +1,286 @@
+// Modules and kernels of a plan for OpenCL.
+//
+// PoCL compiles in two stages: a program when it is built, and each kernel for one size of groups when that is first
+// launched, for which it runs the system's linker. By then kernels of the candidate run in this process and nothing
+// may be run any more, so the second stage is brought about here: PoCL's variable POCL_BINARY_SPECIALIZE_WG makes a
+// question for the program's binary compile all kernels for the sizes that it lists, and keep them in its cache.
+// (PoCL's manual, "Environment variables".) Where a driver compiles all at once, the question costs nothing.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "device/opencl_device.h"
+
+static const char specialize[] = "POCL_BINARY_SPECIALIZE_WG";
+
+// What PoCL calls a size of groups in its cache: "256-1-1-goffs0", and kernels for grids below 2^16 in every dimension
+// are other ones. Near the border both are made.
+static void name_size(const struct plan_step *s, struct buf *out) {
+  enum { BORDER = 65535, ABOUT = 1 };
+  uint64_t widest = 0;
+  char name[64];
+  snprintf(name, sizeof name, "%u-%u-%u-goffs0", s->block[0], s->block[1], s->block[2]);
+  for (int k = 0; k < 3; k++)
+    if ((uint64_t)s->grid[k] * s->block[k] > widest)
+      widest = (uint64_t)s->grid[k] * s->block[k];
+  const bool large = widest >= BORDER - ABOUT, small = widest <= BORDER + ABOUT;
+  for (int i = 0; i < 2; i++) {
+    char whole[96];
+    if (!(i == 0 ? large : small))
+      continue;
+    // With a comma on both sides a name is found whole.
+    snprintf(whole, sizeof whole, ",%s%s,", name, i == 0 ? "" : "-smallgrid");
+    if (!strstr(buf_str(out), whole))
+      buf_puts(out, out->len ? whole + 1 : whole);
+  }
+}
+
+// Machine code for everything that module i is launched with.
+static enum assay_status compile_sizes(struct device *d, struct opencl_plan *l, int i, struct assay_error *err) {
+  struct buf names = {0};
+  size_t bytes = 0;
+  for (int k = 0; k < l->plan->n_steps; k++)
+    if (l->plan->steps[k].kind == PLAN_LAUNCH && l->plan->steps[k].module == i)
+      name_size(&l->plan->steps[k], &names);
+  enum assay_status status = buf_status(&names, err);
+  if (!status && names.len > 2) {
+    names.data[names.len - 1] = '\0';
+    if (setenv(specialize, names.data + 1, 1) != 0)
+      status = error_nomem(err, "the sizes of a program's groups");
+    else
+      (void)d->cl.GetProgramInfo(l->programs[i], CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL);
+  }
+  buf_release(&names);
+  return status;
+}
+
+// The compiler's words: all of them to our standard error, which is the log that the judge keeps, and the first line
+// with an error to the report.
+static void report_log(struct device *d, cl_program p, const char *module, struct device_report *report) {
+  size_t n = 0;
+  enum { LOG_BYTES = 32 << 10 };
+  if (d->cl.GetProgramBuildInfo(p, d->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &n) != CL_SUCCESS || n <= 1)
+    return;
+  char *log = base_calloc(n + 1, 1);
+  if (!log || d->cl.GetProgramBuildInfo(p, d->id, CL_PROGRAM_BUILD_LOG, n, log, NULL) != CL_SUCCESS)
+    goto out;
+  ssize_t written = write(STDERR_FILENO, log, strlen(log) < LOG_BYTES ? strlen(log) : LOG_BYTES);
+  (void)written;
+  const char *error = strstr(log, "error: ");
+  if (!error)
+    error = log + strspn(log, " \n");
+  else if (strncmp(error, "error: /", 8) == 0 && strstr(error, ".cl:")) // "error: /cache/tempfile.cl:3:5: what"
+    error = strstr(error, ".cl:") + 4;
+  snprintf(report->detail, sizeof report->detail, "%.60s: %.*s", module, (int)strcspn(error, "\n"), error);
+out:
+  base_free(log);
+}
+
+static enum assay_status build(struct device *d, struct opencl_plan *l, int i, struct device_report *report,
+                               struct assay_error *err) {
+  const struct plan_module *m = &l->plan->modules[i];
+  cl_int result;
+  if (m->code != PLAN_OPENCL_C) {
+    report->event = DEVICE_LOAD_FAILED;
+    snprintf(report->detail, sizeof report->detail, "module %.60s: this device takes OpenCL C only", m->name);
+    return ASSAY_OK;
+  }
+  const char *text = (const char *)m->bytes;
+  l->programs[i] = d->cl.CreateProgramWithSource(d->context, 1, &text, &m->size, &result);
+  if (!l->programs[i]) {
+    opencl_report(report, opencl_is_memory(result) ? DEVICE_OUT_OF_MEMORY : DEVICE_LOAD_FAILED, result, m->name);
+    return ASSAY_OK;
+  }
+  struct buf options = {0};
+  // What the parameters are is needed to tell addresses from values.
+  buf_printf(&options, "%s -cl-kernel-arg-info", m->options ? m->options : "");
+  enum assay_status status = buf_status(&options, err);
+  if (!status) {
+    result = d->cl.BuildProgram(l->programs[i], 1, &d->id, buf_str(&options), NULL, NULL);
+    if (result != CL_SUCCESS) {
+      opencl_report(report, DEVICE_LOAD_FAILED, result, m->name);
+      report_log(d, l->programs[i], m->name, report);
+    }
+  }
+  buf_release(&options);
+  if (!status && report->event == DEVICE_OK)
+    status = compile_sizes(d, l, i, err);
+  return status;
+}
+
+// The kernel of a step; -1 when it cannot be had.
+static int find_kernel(struct device *d, struct opencl_plan *l, const struct plan_step *s, cl_int *result) {
+  for (int i = l->n_kernels - 1; i >= 0; i--)
+    if (l->kernels[i].module == s->module && strcmp(l->kernels[i].name, s->kernel) == 0)
+      return i;
+  struct opencl_kernel k = {.module = s->module, .name = s->kernel};
+  k.kernel = d->cl.CreateKernel(l->programs[s->module], s->kernel, result);
+  if (!k.kernel)
+    return -1;
+  l->kernels[l->n_kernels] = k;
+  return l->n_kernels++;
+}
+
+static bool all_zero(const uint8_t *p, size_t n) {
+  while (n > 0 && p[n - 1] == 0)
+    n--;
+  return n == 0;
+}
+
+// What a parameter in this address space takes; NULL when the argument is that.
+static const char *misfit(const struct plan_argument *a, cl_uint space) {
+  const size_t word = sizeof(uint64_t);
+  bool place = a->kind == PLAN_BYTES && a->size == word &&
+               (a->n_pointers == 1 ? a->pointers[0].at == 0 : a->n_pointers == 0 && all_zero(a->bytes, word));
+  if (space == CL_KERNEL_ARG_ADDRESS_GLOBAL || space == CL_KERNEL_ARG_ADDRESS_CONSTANT)
+    return place ? NULL : "takes a buffer";
+  if (space == CL_KERNEL_ARG_ADDRESS_LOCAL)
+    return a->kind == PLAN_LOCAL_MEMORY ? NULL : "takes local memory";
+  return a->kind == PLAN_BYTES && a->n_pointers == 0 ? NULL : "takes a value";
+}
+
+// A cl_mem is an address of the driver's own: bytes of a plan must never be taken for one. So every argument is held
+// against what the compiler says about the parameter before it is set for the first time.
+static enum assay_status check_arguments(struct device *d, struct opencl_plan *l, const struct plan_step *s, int step,
+                                         struct device_report *report) {
+  cl_kernel k = l->kernels[l->steps[step].kernel].kernel;
+  cl_uint n = 0, space = 0;
+  const char *wrong = NULL;
+  int i = 0;
+  if (d->cl.GetKernelInfo(k, CL_KERNEL_NUM_ARGS, sizeof n, &n, NULL) != CL_SUCCESS || (int)n != s->n_arguments) {
+    report->event = DEVICE_LOAD_FAILED;
+    snprintf(report->detail, sizeof report->detail, "step %d: kernel %.80s has %u parameters, not %d", step, s->kernel,
+             n, s->n_arguments);
+    return ASSAY_OK;
+  }
+  for (; i < s->n_arguments && !wrong; i++) {
+    cl_int result = d->cl.GetKernelArgInfo(k, (cl_uint)i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, NULL);
+    wrong = result == CL_SUCCESS ? misfit(&s->arguments[i], space) : "is not described by the compiler";
+  }
+  if (wrong) {
+    report->event = DEVICE_LOAD_FAILED;
+    snprintf(report->detail, sizeof report->detail, "step %d: parameter %d of kernel %.80s %s", step, i - 1, s->kernel,
+             wrong);
+  }
+  return ASSAY_OK;
+}
+
+static const char *unsupported(const struct plan_step *s) {
+  if (s->kind == PLAN_SET_SYMBOL)
+    return "OpenCL has no variables that can be set from outside";
+  if (s->kind != PLAN_LAUNCH)
+    return NULL;
+  if (s->cluster[0] > 1 || s->cluster[1] > 1 || s->cluster[2] > 1)
+    return "OpenCL has no clusters";
+  if (s->cooperative)
+    return "OpenCL has no cooperative launches";
+  if (s->shared_bytes > 0)
+    return "OpenCL's local memory is an argument";
+  return NULL;
+}
+
+// Makes a view for every argument that needs one, in the order in which the calls will take them.
+static void make_views(struct device *d, struct opencl_plan *l, size_t *n, struct device_report *report) {
+  for (int i = 0; i < l->plan->n_steps; i++) {
+    const struct plan_step *s = &l->plan->steps[i];
+    l->steps[i].first_view = (uint32_t)*n;
+    for (int k = 0; s->kind == PLAN_LAUNCH && k < s->n_arguments; k++) {
+      const struct plan_argument *a = &s->arguments[k];
+      cl_int result;
+      if (a->kind != PLAN_BYTES || a->n_pointers == 0)
+        continue;
+      cl_mem m = opencl_view(d, l, a->pointers[0].buffer, a->pointers[0].offset, &result);
+      if (!m) {
+        opencl_report(report, opencl_is_memory(result) ? DEVICE_OUT_OF_MEMORY : DEVICE_LOAD_FAILED, result,
+                      l->plan->buffers[a->pointers[0].buffer].name);
+        return;
+      }
+      l->views[(*n)++] = m;
+    }
+  }
+}
+
+static enum assay_status make_steps(struct device *d, struct opencl_plan *l, struct device_report *report,
+                                    struct assay_error *err) {
+  size_t views = 0;
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < l->plan->n_steps && !status && report->event == DEVICE_OK; i++) {
+    const struct plan_step *s = &l->plan->steps[i];
+    const char *why = unsupported(s);
+    cl_int result = CL_SUCCESS;
+    if (why) {
+      report->event = DEVICE_LOAD_FAILED;
+      snprintf(report->detail, sizeof report->detail, "step %d: %s", i, why);
+      break;
+    }
+    if (s->kind != PLAN_LAUNCH)
+      continue;
+    l->steps[i].kernel = find_kernel(d, l, s, &result);
+    if (l->steps[i].kernel < 0) {
+      opencl_report(report, DEVICE_LOAD_FAILED, result, s->kernel);
+      break;
+    }
+    status = check_arguments(d, l, s, i, report);
+    for (int k = 0; k < s->n_arguments; k++)
+      views += s->arguments[k].kind == PLAN_BYTES && s->arguments[k].n_pointers > 0;
+  }
+  if (status || report->event != DEVICE_OK)
+    return status;
+  l->views = arena_calloc(&l->arena, views + 1, sizeof(cl_mem));
+  if (!l->views || !opencl_views_init(l, views))
+    return error_nomem(err, "the arguments of a plan");
+  views = 0;
+  make_views(d, l, &views, report);
+  return ASSAY_OK;
+}
+
+enum assay_status opencl_programs_make(struct device *d, struct opencl_plan *l, struct device_report *report,
+                                       struct assay_error *err) {
+  const struct plan *p = l->plan;
+  enum assay_status status = ASSAY_OK;
+  l->programs = arena_calloc(&l->arena, (size_t)p->n_modules + 1, sizeof(cl_program));
+  l->kernels = arena_calloc(&l->arena, (size_t)p->n_steps + 1, sizeof *l->kernels);
+  l->steps = arena_calloc(&l->arena, (size_t)p->n_steps + 1, sizeof *l->steps);
+  if (!l->programs || !l->kernels || !l->steps)
+    return error_nomem(err, "the steps of a plan");
+  for (int i = 0; i < p->n_modules && !status && report->event == DEVICE_OK; i++)
+    status = build(d, l, i, report, err);
+  if (!status && report->event == DEVICE_OK)
+    status = make_steps(d, l, report, err);
+  return status;
+}
+
+void opencl_programs_drop(struct device *d, struct opencl_plan *l) {
+  for (int i = 0; i < l->n_kernels; i++)
+    d->cl.ReleaseKernel(l->kernels[i].kernel);
+  for (int i = 0; l->programs && i < l->plan->n_modules; i++)
+    if (l->programs[i])
+      d->cl.ReleaseProgram(l->programs[i]);
+  l->n_kernels = 0;
+  l->programs = NULL;
+}
+
+enum assay_status opencl_empty_make(struct device *d, struct assay_error *err) {
+  const char *text = "__kernel void assay_empty(void) {}\n";
+  size_t bytes = 0;
+  cl_int result = CL_SUCCESS;
+  if (d->empty)
+    return ASSAY_OK;
+  if (!d->empty_program)
+    d->empty_program = d->cl.CreateProgramWithSource(d->context, 1, &text, NULL, &result);
+  if (d->empty_program && result == CL_SUCCESS)
+    result = d->cl.BuildProgram(d->empty_program, 1, &d->id, "", NULL, NULL);
+  if (result == CL_SUCCESS && setenv(specialize, "1-1-1-goffs0-smallgrid", 1) == 0) {
+    (void)d->cl.GetProgramInfo(d->empty_program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL);
+    d->empty = d->cl.CreateKernel(d->empty_program, "assay_empty", &result);
+  }
+  if (d->empty)
+    return ASSAY_OK;
+  char space[32];
+  return error_set(err, ASSAY_ERR_ENVIRONMENT,
+                   "OpenCL device %s cannot compile an empty kernel: %s; is its compiler installed?", d->facts.name,
+                   opencl_error_name(result, space, sizeof space));
+}
