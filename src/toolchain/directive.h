@@ -6,7 +6,7 @@
 //   // assay: scratch NAME TYPE[EXPR] [align=E]
 //   // assay: launch KERNEL grid=E[,E[,E]] block=E[,E[,E]] [shared=E] [cluster=E[,E[,E]]] [cooperative] [programmatic]
 //   //          [carveout=E] [if=E] args=A, A, ...
-//   // assay: fill NAME[+E] VALUE [count=E] [if=E]
+//   // assay: fill NAME[+E] E [count=E] [if=E]
 //   // assay: copy NAME[+E] NAME[+E] count=E [if=E]
 //   // assay: tensor_map NAME of=NAME[+E] type=T dims=E,E.. [strides=E..] box=E,E.. [element_strides=E..]
 //   //          [swizzle=none|32|64|128] [interleave=none|16|32] [l2=none|64|128|256] [oob=zero|nan]
@@ -23,6 +23,7 @@
 //        x.0 an extent of the tensor x (x.-1 the last), x.rank, x.count. Names that are no identifiers go in quotes:
 //        "input.1".count. Where a real number is wanted also 1.5, 1e-5, inf, nan, sqrt(a), and / is real division; a
 //        `let` is real if a real literal, sqrt or another real `let` is in it, and an integer otherwise.
+//        In fill and copy the E of NAME+E is a product: put sums in parentheses.
 // A      x, x + E: a pointer into a buffer (offset in elements); the name of a tensor_map; null; TYPE(EXPR) with TYPE
 //        one of bool char short int uint long ulong half bf16 float double; a bare EXPR: an integer as wide as the
 //        kernel's parameter; local(E): E bytes of local memory (OpenCL); {A, A, ...}: a struct, laid out by C's rules.

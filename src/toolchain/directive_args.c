@@ -10,7 +10,6 @@ struct image {
   size_t size, capacity;
   struct plan_pointer *pointers;
   size_t n_pointers, pointer_capacity;
-  uint32_t alignment;
 };
 
 static bool reserve(struct evaluation *e, struct image *m, size_t size) {
@@ -27,16 +26,20 @@ static size_t align_up(size_t n, size_t alignment) {
   return (n + alignment - 1) / alignment * alignment;
 }
 
+// Grows with zeros; false when it is too much.
+static bool pad_to(struct evaluation *e, struct image *m, size_t size) {
+  if (size > PLAN_MAX_ARGUMENT_BYTES || !reserve(e, m, size))
+    return false;
+  if (size > m->size)
+    memset(m->bytes + m->size, 0, size - m->size);
+  m->size = size;
+  return true;
+}
+
 // Room for a field, where C would put it; its offset, or -1 when it is too much.
 static int64_t place_field(struct evaluation *e, struct image *m, uint32_t size) {
   size_t at = align_up(m->size, size);
-  if (at + size > PLAN_MAX_ARGUMENT_BYTES || !reserve(e, m, at + size))
-    return -1;
-  memset(m->bytes + m->size, 0, at + size - m->size);
-  m->size = at + size;
-  if (m->alignment < size)
-    m->alignment = size;
-  return (int64_t)at;
+  return pad_to(e, m, at + size) ? (int64_t)at : -1;
 }
 
 static enum assay_status too_large(struct evaluation *e, struct place at) {
@@ -131,22 +134,14 @@ static uint32_t alignment_of(const struct argument *a) {
 
 static enum assay_status add_struct(struct evaluation *e, struct image *m, const struct argument *a) {
   uint32_t alignment = alignment_of(a);
-  size_t start = align_up(m->size, alignment);
-  if (start > PLAN_MAX_ARGUMENT_BYTES || !reserve(e, m, start))
+  if (!pad_to(e, m, align_up(m->size, alignment)))
     return too_large(e, a->at);
-  memset(m->bytes + m->size, 0, start - m->size);
-  m->size = start;
   enum assay_status status = ASSAY_OK;
   for (int i = 0; i < a->n && status == ASSAY_OK; i++)
     status = add_field(e, m, a->fields[i], DIRECTIVE_SIZE_UNKNOWN);
   if (status != ASSAY_OK)
     return status;
-  size_t end = align_up(m->size, alignment);
-  if (end > PLAN_MAX_ARGUMENT_BYTES || !reserve(e, m, end))
-    return too_large(e, a->at);
-  memset(m->bytes + m->size, 0, end - m->size);
-  m->size = end;
-  return ASSAY_OK;
+  return pad_to(e, m, align_up(m->size, alignment)) ? ASSAY_OK : too_large(e, a->at);
 }
 
 static enum assay_status add_field(struct evaluation *e, struct image *m, const struct argument *a, uint32_t width) {
@@ -205,7 +200,7 @@ static enum assay_status eval_argument(struct evaluation *e, const struct direct
                                        struct plan_argument *out) {
   const struct directive_kernel *k = &e->kernels[d->kernel];
   const struct argument *a = d->arguments[index];
-  struct image m = {.alignment = 1};
+  struct image m = {0};
   bool name = a->kind == ARGUMENT_EXPR && a->expr->op == EXPR_NAME;
   const struct plan_tensor_map *map =
       name && eval_find_buffer(e, a->expr->name) < 0 ? eval_find_map(e, a->expr->name) : NULL;

@@ -288,11 +288,19 @@ static enum assay_status read_choice(struct parser *p, const struct expr **out) 
   return status;
 }
 
-enum assay_status expr_read(struct parser *p, const struct expr **out) {
+static enum assay_status read_from_level(struct parser *p, int level, const struct expr **out) {
   const struct expr *x = NULL;
   p->nodes = 0;
-  enum assay_status status = read_choice(p, &x);
+  enum assay_status status = level < 0 ? read_choice(p, &x) : read_level(p, level, &x);
   if (status == ASSAY_OK)
     *out = x;
   return status;
+}
+
+enum assay_status expr_read(struct parser *p, const struct expr **out) {
+  return read_from_level(p, -1, out);
+}
+
+enum assay_status expr_read_product(struct parser *p, const struct expr **out) {
+  return read_from_level(p, LEVELS - 1, out);
 }

@@ -30,11 +30,14 @@ static enum assay_status read_name(struct reader *r, const char *what, const cha
   return ASSAY_OK;
 }
 
+// Of fill and copy, where something follows.
 static enum assay_status read_place(struct reader *r, struct place_expr *out) {
   out->at = lexer_of(r)->next.at;
   enum assay_status status = read_name(r, "the name of a buffer", &out->name);
   if (status == ASSAY_OK && lexer_take(lexer_of(r), "+"))
-    status = expr_read(&r->parser, &out->offset);
+    status = expr_read_product(&r->parser, &out->offset);
+  if (status == ASSAY_OK && out->offset && lexer_at(lexer_of(r), "+"))
+    return parser_error(&r->parser, "put the sum behind %s + in parentheses", out->name);
   return status;
 }
 

@@ -94,6 +94,8 @@ struct parser {
   int nodes; // in the expression that is being read
 };
 enum assay_status expr_read(struct parser *p, const struct expr **out);
+// Up to the next `+` or `-` that is in no parentheses: `part + M -1` is a place and a value.
+enum assay_status expr_read_product(struct parser *p, const struct expr **out);
 enum assay_status parser_nomem(struct parser *p);
 // A syntax error at the next word.
 enum assay_status parser_error(struct parser *p, const char *fmt, ...) ASSAY_PRINTF(2, 3);
