@@ -1,0 +1,166 @@
+// assay-recorder: the process in which a candidate's CUDA host code runs, once, for one workload. It has no device and
+// no data; its own symbols are the CUDA runtime that the candidate finds, and what is asked of them goes into the log.
+//
+//   assay-recorder LIBRARY        (descriptor 3: the request, 4: the log; toolchain/record_format.h)
+#include <dlfcn.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "assay/candidate.h"
+#include "sandbox/sandbox.h"
+#include "toolchain/recorder/recorder.h"
+
+typedef void entry_fn(const struct assay_args *args, void *stream);
+
+// Notes what is known and dies of the same signal, as in the runner.
+static void on_signal(int number, siginfo_t *info, void *context) {
+  struct record_header *log = recorder.log;
+  log->address = (uint64_t)(uintptr_t)info->si_addr;
+  log->system_call = number == SIGSYS ? (uint32_t)info->si_syscall : 0;
+#if defined(__x86_64__)
+  enum { PAGE_FAULT_WRITE = 2 };
+  log->writing = (((ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] & PAGE_FAULT_WRITE) != 0;
+#else
+  (void)context;
+#endif
+  log->signal = number;
+  signal(number, SIG_DFL);
+  if (number == SIGSYS || number == SIGABRT) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
+  }
+}
+
+static bool install_handlers(void) {
+  static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS};
+  static char memory[64 << 10];
+  stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
+  bool ok = sigaltstack(&stack, NULL) == 0;
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigemptyset(&action.sa_mask);
+    ok = sigaction(signals[i], &action, NULL) == 0 && ok;
+  }
+  return ok;
+}
+
+static bool map_files(void) {
+  struct stat st;
+  if (fstat(RECORD_REQUEST_FD, &st) != 0 || st.st_size < (off_t)sizeof *recorder.request)
+    return false;
+  void *request = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, RECORD_REQUEST_FD, 0);
+  void *log = mmap(NULL, RECORD_LOG_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, RECORD_LOG_FD, 0);
+  if (request == MAP_FAILED || log == MAP_FAILED)
+    return false;
+  close(RECORD_REQUEST_FD);
+  close(RECORD_LOG_FD);
+  recorder.request = request;
+  recorder.log = log;
+  return recorder.request->magic == RECORD_MAGIC;
+}
+
+// Candidates that look for CUDA's libraries themselves would find none, or one without a device.
+EXPORT(void *, dlopen, const char *name, int flags) {
+  static const char *const cuda[] = {"libcuda.so", "libcudart.so", "libnvrtc.so", "libcublas", "libcudnn", "libnvidia"};
+  for (size_t i = 0; name && i < sizeof cuda / sizeof *cuda; i++)
+    if (strstr(name, cuda[i]))
+      refuse("dlopen(\"%s\") cannot be recorded: CUDA's functions are there without it, those of other libraries never",
+             name);
+  union {
+    void *pointer;
+    void *(*function)(const char *, int);
+  } real = {dlsym(RTLD_NEXT, "dlopen")};
+  return real.function ? real.function(name, flags) : NULL;
+}
+
+static void run_all(const struct assay_args *args, int64_t n, void (*body)(void *arg, int64_t begin, int64_t end),
+                    void *arg) {
+  (void)args;
+  if (n > 0)
+    body(arg, 0, n);
+}
+
+static void stop(enum record_stage stage, const char *message) {
+  snprintf(recorder.log->message, sizeof recorder.log->message, "%s", message);
+  recorder.log->stage = stage;
+  fflush(NULL);
+  _exit(0);
+}
+
+static entry_fn *load(const char *library) {
+  union {
+    void *pointer;
+    entry_fn *function;
+  } entry;
+  // Lazily: a function that is not there is refused when it is called, and not because it is mentioned.
+  void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+  if (!handle)
+    stop(RECORD_NOT_LOADED, dlerror());
+  entry.pointer = dlsym(handle, "assay_cuda_kernel");
+  if (!entry.pointer)
+    stop(RECORD_NOT_LOADED, "there is no extern \"C\" void assay_cuda_kernel(const struct assay_args *, cudaStream_t)");
+  return entry.function;
+}
+
+// The entry gets what a C kernel gets, with addresses of the device.
+static void enter(entry_fn *entry) {
+  static struct assay_tensor tensors[RECORD_MAX_TENSORS];
+  static int64_t strides[RECORD_MAX_TENSORS][PLAN_MAX_RANK];
+  const struct record_request *q = recorder.request;
+  for (uint32_t i = 0; i < q->n_inputs + q->n_outputs; i++) {
+    const struct record_tensor *t = &q->tensors[i];
+    int64_t stride = 1;
+    for (int d = t->rank - 1; d >= 0; d--) {
+      strides[i][d] = stride;
+      stride *= t->dims[d];
+    }
+    tensors[i] = (struct assay_tensor){.data = (void *)(uintptr_t)t->address,
+                                       .dims = t->dims,
+                                       .strides = strides[i],
+                                       .rank = t->rank,
+                                       .dtype = t->dtype};
+  }
+  struct assay_args args = {.abi_version = ASSAY_ABI_VERSION,
+                            .n_inputs = (int32_t)q->n_inputs,
+                            .n_outputs = (int32_t)q->n_outputs,
+                            .threads = 1,
+                            .inputs = tensors,
+                            .outputs = tensors + q->n_inputs,
+                            .parallel = run_all};
+  recorder.log->stage = RECORD_ENTERED;
+  entry(&args, &recorder.streams[RECORD_ENTRY_STREAM]);
+}
+
+int main(int argc, char **argv) {
+  enum { LARGEST_IN_HEAP = 32 << 20 };
+  struct assay_error err = {0};
+  if (argc != 2 || !map_files()) {
+    fprintf(stderr, "assay-recorder is started by assay; it is of no use alone\n");
+    return 2;
+  }
+  recorder.next_address = recorder.request->first_free;
+  recorder.n_streams = RECORD_ENTRY_STREAM + 1;
+  recorder.streams[RECORD_DEFAULT_STREAM].alive = recorder.streams[RECORD_ENTRY_STREAM].alive = true;
+  // Large blocks in the heap too, where host pointers are recognised.
+  mallopt(M_MMAP_THRESHOLD, LARGEST_IN_HEAP);
+  recorder.heap_begin = (uint64_t)(uintptr_t)sbrk(0);
+  recorder.stack_end = (uint64_t)(uintptr_t)(argv[argc - 1] + strlen(argv[argc - 1]));
+  if (!install_handlers() || sandbox_lock_runner(&err) != ASSAY_OK)
+    stop(RECORD_NOT_LOCKED, err.message[0] ? err.message : "cannot handle signals");
+  recorder.log->magic = RECORD_MAGIC;
+  recorder.log->stage = RECORD_LOADING;
+  enter(load(argv[1]));
+  stop(RECORD_RETURNED, "");
+  return 1;
+}
