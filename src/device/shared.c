@@ -97,12 +97,14 @@ static size_t first_damaged(const unsigned char *bytes, size_t at, size_t n, uin
   return n;
 }
 
-// One more than the index of the last such byte, 0 if there is none.
+// One more than the index of the last such byte of the band in front, 0 if there is none. n is a multiple of the
+// alignment: the band is looked at in whole lines first, since it may be as large as the unit of mappings.
 static size_t last_damaged(const unsigned char *bytes, size_t n, uint32_t pattern) {
-  const unsigned char *p = (const unsigned char *)&pattern;
-  while (n >= WORD && n % WORD == 0 && memcmp(bytes + n - WORD, p, WORD) == 0)
-    n -= WORD;
-  while (n && bytes[n - 1] == p[(n - 1) % WORD])
+  unsigned char line[SHARED_ALIGNMENT];
+  fill(line, 0, sizeof line, pattern);
+  while (n && memcmp(bytes + n - sizeof line, line, sizeof line) == 0)
+    n -= sizeof line;
+  while (n && bytes[n - 1] == line[(n - 1) % sizeof line])
     n--;
   return n;
 }
