@@ -8,13 +8,14 @@
 
 extern const struct device_code gpu_norm_program;
 
-// Rows of x, scaled by the exponentials' sum: shape's dimensions `axes` run within a row. x and y may be one.
+// exp(x - max) over its row's sum, or the logarithm of that: shape's dimensions `axes` run within a row. x and y may be one.
 struct gpu_softmax {
   struct shape shape;
   unsigned axes;
   struct gpu_ref x;
   bool log;
   device_ptr y;
+  uint64_t phase; // phases [phase, phase + 4) of the node's noise are the softmax's
 };
 enum assay_status gpu_softmax(struct gpu_eval *c, const struct gpu_softmax *s, struct assay_error *err);
 

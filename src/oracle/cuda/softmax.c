@@ -2,7 +2,7 @@
 // which wait in the output itself until they are divided.
 #include "oracle/cuda/norm.h"
 
-enum { PHASE_MAX = 1, PHASE_SUM, PHASE_FINISH };
+enum { PHASE_MAX, PHASE_SUM, PHASE_FINISH };
 
 // Row numbers, and positions, of the elements in memory's order.
 static struct gpu_walk walk_of(const struct shape *shape, unsigned axes) {
@@ -17,30 +17,34 @@ enum assay_status gpu_softmax(struct gpu_eval *c, const struct gpu_softmax *s, s
                               .x = s->x,
                               .term = GPU_TERM_MAX,
                               .finish = REDUCE_FINISH_VALUE,
-                              .phase = PHASE_MAX};
-  enum assay_status status = gpu_scratch(c, max.rows.count, &max.y, err);
+                              .phase = s->phase + PHASE_MAX};
+  size_t bytes = (size_t)max.rows.count * sizeof(double);
+  enum assay_status status = compute_alloc(c->compute, bytes, &max.y, err);
   if (!status)
     status = gpu_reduce(c, &max, err);
   struct gpu_reduction sum = max;
   sum.term = GPU_TERM_SOFTMAX;
   sum.finish = s->log ? REDUCE_FINISH_LOG : REDUCE_FINISH_SUM;
-  sum.phase = PHASE_SUM;
+  sum.phase = s->phase + PHASE_SUM;
+  sum.y = 0;
   sum.shift = max.y;
   sum.terms = s->y;
   sum.keep_shifted = s->log;
   if (!status)
-    status = gpu_scratch(c, sum.rows.count, &sum.y, err);
+    status = compute_alloc(c->compute, bytes, &sum.y, err);
   if (!status)
     status = gpu_reduce(c, &sum, err);
-  if (status)
-    return status;
   struct softmax_args a = {.walk = walk_of(&s->shape, s->axes),
                            .x = gpu_ref_f64(s->y),
-                           .arith = gpu_arith_phase(c, PHASE_FINISH),
+                           .arith = gpu_arith_phase(c, s->phase + PHASE_FINISH),
                            .by = sum.y,
                            .y = s->y,
                            .log = s->log};
-  return compute_launch(c->compute, &gpu_norm_program, "softmax_finish", a.walk.count, &a, sizeof a, err);
+  if (!status)
+    status = compute_launch(c->compute, &gpu_norm_program, "softmax_finish", a.walk.count, &a, sizeof a, err);
+  compute_free(c->compute, max.y);
+  compute_free(c->compute, sum.y);
+  return status;
 }
 
 // Versions before 13 flatten: default axis 1, and the row is everything from the axis on.
