@@ -114,8 +114,9 @@ static struct token quoted(struct lexer *l) {
   struct token t = {.kind = TOKEN_NAME, .text = l->p + 1, .at = place_of(l, l->p), .quoted = true};
   const char *close = memchr(t.text, '"', (size_t)(l->stop - t.text));
   t.length = (size_t)((close ? close : l->stop) - t.text);
+  // What is no name is shown with its quotes.
   if (!close || t.length == 0)
-    t.kind = TOKEN_BAD;
+    t = (struct token){.kind = TOKEN_BAD, .text = l->p, .length = t.length + 1, .at = t.at};
   l->p = close ? close + 1 : l->stop;
   return t;
 }

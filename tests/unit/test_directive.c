@@ -439,7 +439,7 @@ static const struct {
     {L "let a = 1 \\\n// + * 2", "2:6: expected a number, a name or `(`, not `*`"},
     {L "let a = $", "1:19: expected a number, a name or `(`, not `$`"},
     {L "let a = \x01", "1:19: expected a number, a name or `(`, not `?`"},
-    {L "let a = \"x", "1:19: expected a number, a name or `(`, not `x`"},
+    {L "let a = \"x", "1:19: expected a number, a name or `(`, not `\"x`"},
     {L "let a = 12ab", "1:19: expected a number, a name or `(`, not `12`"},
     {L "let a = 012", "1:19: `012` is no integer: write it in decimal without leading zeros"},
     {L "let a = 0x", "1:19: `0x` is no integer"},
