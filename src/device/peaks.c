@@ -255,7 +255,7 @@ enum assay_status peaks_measure(struct compute *c, struct device_peaks *out, str
   if (!status)
     status = memory(&b, &peaks, err);
   if (!status)
-    status = single_threads(&b, architecture >= 80, &peaks, err);
+    status = single_threads(&b, architecture == 80 || architecture == 90, &peaks, err);
   if (!status && can_multiply(architecture))
     status = load(&b, "peaks_matrix.cu", code_peaks_matrix, &b.matrix, err);
   if (!status && can_multiply(architecture))
