@@ -13,9 +13,9 @@
 
 struct device_runner_options {
   const char *program; // path of assay-device-runner
-  const char *device; // "cuda", "opencl"
+  const char *device;  // "cuda", "opencl"
   int index;
-  const char *folder; // its own temporary folder
+  const char *folder;  // its own temporary folder
   const void *utility; // device/utility.h; NULL for opencl
   size_t utility_bytes;
   int64_t open_timeout_ns, load_timeout_ns, call_timeout_ns;
@@ -30,9 +30,12 @@ enum assay_status device_runner_begin(const struct device_runner_options *o, str
 enum assay_status device_runner_wait(struct device_runner *r, struct assay_error *err);
 void device_runner_close(struct device_runner *r); // kills and frees; NULL is fine
 const struct device_facts *device_runner_facts(const struct device_runner *r);
+// "", or what of the sandbox is not in force because the device does not work under it; for the verdict.
+const char *device_runner_weakness(const struct device_runner *r);
 
 // Loads a plan with these buffers (one for each input and output of the task, in order). The candidate's failure is in
-// the report with ASSAY_OK: after anything but RUNNER_OK the process is gone.
+// the report with ASSAY_OK: after anything but RUNNER_OK the process is gone, and only device_runner_close is left to
+// do. Where kernels run in the process (PoCL) it is locked down from here on, and another load starts another process.
 enum assay_status device_runner_load(struct device_runner *r, const struct plan *p, int n_in,
                                      const struct shared_memory *in, bool inputs_writable, int n_out,
                                      const struct shared_memory *out, struct runner_report *report,

@@ -1,0 +1,442 @@
+// The judge's side of assay-device-runner: starting it, handing it plans and buffers, and finding out what became of
+// it.
+#include "runner/device_runner.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "runner/device_classify.h"
+#include "runner/device_protocol.h"
+#include "sandbox/sandbox.h"
+
+enum { LOG_BYTES = 64 << 10, PATIENCE_NS = 5000000, SEND_SECONDS = 5, PATH_BYTES = 4096, MAX_PROCESSES = 4096 };
+
+// What a driver's compiler may write into the folder, one file each.
+static const size_t FILE_BYTES = (size_t)1 << 30;
+
+struct device_runner {
+  struct device_runner_options o;
+  struct sandbox_child child;
+  bool alive, in_process, locked, without_landlock;
+  int socket;
+  struct device_control *control;
+  uint32_t number;     // of the last exchange
+  int64_t deadline_ns; // of opening
+  struct device_facts facts;
+  struct device_names names; // of the loaded plan's buffers
+  struct buf log;
+  char weakness[160];
+};
+
+// ---- talking
+
+static void futex_sleep(_Atomic uint32_t *word, uint32_t value, int64_t ns) {
+  struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+  syscall(SYS_futex, word, FUTEX_WAIT, value, &t, NULL, 0);
+}
+
+static bool process_ended(pid_t pid) {
+  siginfo_t info = {0};
+  return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
+}
+
+// Waits for the answer to the last exchange. False: the process has ended, or the time is up (*late).
+static bool await(struct device_runner *r, int64_t deadline_ns, bool *late) {
+  *late = false;
+  for (;;) {
+    uint32_t answered = atomic_load_explicit(&r->control->answered, memory_order_acquire);
+    if (answered == r->number)
+      return true;
+    int64_t left = deadline_ns - clock_monotonic_ns();
+    if (left <= 0) {
+      *late = true;
+      return false;
+    }
+    futex_sleep(&r->control->answered, answered, left < PATIENCE_NS ? left : PATIENCE_NS);
+    device_runner_log(r); // a kernel that prints more than a pipe holds must not wait for us
+    if (process_ended(r->child.pid))
+      return atomic_load(&r->control->answered) == r->number;
+  }
+}
+
+static enum assay_status send_message(struct device_runner *r, struct device_message *m, const int *fds, int n_fds,
+                                      struct assay_error *err) {
+  char space[CMSG_SPACE(sizeof(int) * DEVICE_FDS)];
+  struct iovec io = {m, sizeof *m};
+  struct msghdr message = {.msg_iov = &io, .msg_iovlen = 1};
+  memset(space, 0, sizeof space);
+  if (n_fds > 0) {
+    message.msg_control = space;
+    message.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)n_fds);
+    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)n_fds);
+    memcpy(CMSG_DATA(c), fds, sizeof(int) * (size_t)n_fds);
+  }
+  if (m->verb != DEVICE_BUFFERS)
+    m->number = ++r->number;
+  ssize_t n;
+  do
+    n = sendmsg(r->socket, &message, MSG_NOSIGNAL);
+  while (n < 0 && errno == EINTR);
+  // A peer that is gone or deaf is no failure of the machine: waiting for its answer finds out what happened to it.
+  if (n >= 0 || errno == EPIPE || errno == ECONNRESET || errno == EAGAIN)
+    return ASSAY_OK;
+  return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot talk to the device's runner: %s", strerror(errno));
+}
+
+// A file in memory that nobody can change any more.
+static enum assay_status make_file(const void *bytes, size_t n, int *out, struct assay_error *err) {
+  int fd = memfd_create("assay-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  size_t done = 0;
+  while (fd >= 0 && done < n) {
+    ssize_t written = write(fd, (const char *)bytes + done, n - done);
+    if (written <= 0)
+      break;
+    done += (size_t)written;
+  }
+  if (done == n && fd >= 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) == 0) {
+    *out = fd;
+    return ASSAY_OK;
+  }
+  enum assay_status status =
+      error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot make a file of %zu bytes in memory: %s", n, strerror(errno));
+  if (fd >= 0)
+    close(fd);
+  return status;
+}
+
+// ---- starting and ending
+
+static enum assay_status make_control(struct device_runner *r, int *fd, struct assay_error *err) {
+  *fd = memfd_create("assay-device", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (*fd < 0 || ftruncate(*fd, sizeof *r->control) != 0 ||
+      fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot make shared memory: %s", strerror(errno));
+  void *page = mmap(NULL, sizeof *r->control, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+  if (page == MAP_FAILED)
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot map shared memory: %s", strerror(errno));
+  r->control = page;
+  return ASSAY_OK;
+}
+
+// What the devices' drivers need beside the system's libraries. A missing path needs no right.
+static const char *const opencl_reads[] = {"/etc/OpenCL", "/sys/devices/system", "/proc/cpuinfo", "/proc/meminfo",
+                                           NULL};
+static const char *const cuda_reads[] = {"/proc", "/sys", "/opt", "/etc/nvidia", NULL};
+static char *const opencl_names[] = {NULL};
+static const char cuda_files[] = "/dev/nvidia*";
+
+static enum assay_status spawn(struct device_runner *r, int socket, struct assay_error *err) {
+  const bool cuda = strcmp(r->o.device, "cuda") == 0;
+  char program[PATH_BYTES], device[32], folder[PATH_BYTES], cache[PATH_BYTES + 16];
+  // Cached code of other runs is none of ours, and what costs time when it is loaded shall not cost it in a call.
+  char path[] = "PATH=/usr/bin:/bin", eager[] = "CUDA_MODULE_LOADING=EAGER", no_cache[] = "CUDA_CACHE_DISABLE=1";
+  glob_t files = {0};
+  snprintf(program, sizeof program, "%s", r->o.program);
+  snprintf(device, sizeof device, "%s", r->o.device);
+  snprintf(folder, sizeof folder, "%s", r->o.folder);
+  snprintf(cache, sizeof cache, "POCL_CACHE_DIR=%s", folder);
+  char *argv[] = {program, device, folder, NULL};
+  char *cuda_env[] = {eager, no_cache, NULL}, *opencl_env[] = {path, cache, NULL};
+  if (cuda)
+    (void)glob(cuda_files, GLOB_NOSORT, NULL, &files);
+  struct sandbox_policy policy = {.role = SANDBOX_DEVICE,
+                                  .folder = r->o.folder,
+                                  .read_paths = cuda ? cuda_reads : opencl_reads,
+                                  .device_paths = (const char *const *)(files.gl_pathv ? files.gl_pathv : opencl_names),
+                                  .without_landlock = r->without_landlock,
+                                  .file_bytes = FILE_BYTES,
+                                  .processes = MAX_PROCESSES};
+  enum assay_status status = sandbox_spawn(&policy, argv, cuda ? cuda_env : opencl_env, &socket, 1, &r->child, err);
+  r->alive = !status;
+  globfree(&files);
+  return status;
+}
+
+// Starts the process and asks it to open the device; the answer is awaited later.
+static enum assay_status start(struct device_runner *r, struct assay_error *err) {
+  struct device_message attach = {.verb = DEVICE_ATTACH};
+  struct device_message open = {.verb = DEVICE_OPEN, .index = r->o.index, .bytes = r->o.utility_bytes};
+  struct timeval patience = {.tv_sec = SEND_SECONDS};
+  int pair[2] = {-1, -1}, page = -1, utility = -1;
+  enum assay_status status = make_control(r, &page, err);
+  if (!status && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+    status = error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot make a socket: %s", strerror(errno));
+  if (!status && r->o.utility_bytes > 0)
+    status = make_file(r->o.utility, r->o.utility_bytes, &utility, err);
+  r->socket = pair[0];
+  if (!status)
+    (void)setsockopt(r->socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  if (!status)
+    status = spawn(r, pair[1], err);
+  r->deadline_ns = clock_monotonic_ns() + r->o.open_timeout_ns;
+  if (!status)
+    status = send_message(r, &attach, &page, 1, err);
+  if (!status)
+    status = send_message(r, &open, &utility, utility >= 0, err);
+  if (pair[1] >= 0)
+    close(pair[1]);
+  if (page >= 0)
+    close(page);
+  if (utility >= 0)
+    close(utility);
+  return status;
+}
+
+// Ends the process and forgets everything about it but its log.
+static void stop(struct device_runner *r, struct sandbox_end *end) {
+  struct sandbox_end unused;
+  device_runner_log(r);
+  if (r->alive)
+    sandbox_kill(&r->child, end ? end : &unused);
+  r->alive = r->locked = false;
+  r->child.output = -1;
+  if (r->socket >= 0)
+    close(r->socket);
+  if (r->control)
+    munmap(r->control, sizeof *r->control);
+  r->socket = -1;
+  r->control = NULL;
+  r->number = 0;
+}
+
+enum assay_status device_runner_begin(const struct device_runner_options *o, struct device_runner **out,
+                                      struct assay_error *err) {
+  struct device_runner *r = base_calloc(1, sizeof *r);
+  if (!r)
+    return error_nomem(err, "a device's runner");
+  r->o = *o;
+  r->socket = r->child.output = r->child.pidfd = -1;
+  enum assay_status status = start(r, err);
+  if (status)
+    device_runner_close(r);
+  else
+    *out = r;
+  return status;
+}
+
+void device_runner_close(struct device_runner *r) {
+  if (!r)
+    return;
+  stop(r, NULL);
+  device_names_release(&r->names);
+  buf_release(&r->log);
+  base_free(r);
+}
+
+// Takes the words of an answer; nothing in it is believed to be well formed.
+static enum assay_status answer_status(const struct device_answer *a, struct assay_error *err) {
+  char text[DEVICE_TEXT_BYTES];
+  if (a->status == ASSAY_OK)
+    return ASSAY_OK;
+  memcpy(text, a->text, sizeof text);
+  text[sizeof text - 1] = '\0';
+  return error_set(err, ASSAY_ERR_ENVIRONMENT, "%s", text);
+}
+
+static enum assay_status await_open(struct device_runner *r, struct assay_error *err) {
+  bool late;
+  if (!await(r, r->deadline_ns, &late)) {
+    const char *words = device_runner_log(r);
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner %s %s opening the %s device%s%.300s", r->o.program,
+                     late ? "did not come back from" : "ended while", r->o.device, words[0] ? ": " : "", words);
+  }
+  struct device_answer a;
+  memcpy(&a, &r->control->answer, sizeof a);
+  enum assay_status status = answer_status(&a, err);
+  if (status)
+    return status;
+  r->facts = a.facts;
+  r->facts.name[sizeof r->facts.name - 1] = r->facts.uuid[sizeof r->facts.uuid - 1] = '\0';
+  r->facts.driver[sizeof r->facts.driver - 1] = r->facts.target[sizeof r->facts.target - 1] = '\0';
+  r->facts.limits.device = r->o.device;
+  r->facts.limits.target = r->facts.target;
+  const struct device_ops *ops = device_by_name(r->o.device);
+  r->in_process = ops && ops->place;
+  return ASSAY_OK;
+}
+
+enum assay_status device_runner_wait(struct device_runner *r, struct assay_error *err) {
+  struct assay_error first = {0}, second = {0};
+  enum assay_status status = await_open(r, &first);
+  // A driver may want files that the rules do not name. A GPU's kernels are not in the process that Landlock is for.
+  if (status && strcmp(r->o.device, "cuda") == 0 && !r->without_landlock) {
+    stop(r, NULL);
+    r->without_landlock = true;
+    status = start(r, &second);
+    if (!status)
+      status = await_open(r, &second);
+    if (!status)
+      snprintf(r->weakness, sizeof r->weakness, "the device's runner without landlock (under it: %.100s)",
+               first.message);
+  }
+  return status ? error_set(err, status, "%s", first.message) : ASSAY_OK;
+}
+
+const struct device_facts *device_runner_facts(const struct device_runner *r) {
+  return &r->facts;
+}
+
+const char *device_runner_weakness(const struct device_runner *r) {
+  return r->weakness;
+}
+
+// ---- plans
+
+// The process is over, or is to be: says why in the report.
+static void finish(struct device_runner *r, bool late, bool loading, struct runner_report *report) {
+  struct device_notes notes;
+  struct sandbox_end end = {0};
+  device_notes_take(&notes, r->control);
+  bool ended = late || process_ended(r->child.pid);
+  stop(r, &end);
+  if (ended)
+    device_classify_end(&notes, &end, &r->names, late, loading, report);
+  else
+    *report = (struct runner_report){
+        .event = RUNNER_CRASHED,
+        .detail = "gave an answer that the runner does not give: the kernel wrote to memory that is not its own"};
+}
+
+// One exchange about a plan. ASSAY_OK: the event is in *report; *a is the answer when that is RUNNER_OK.
+static enum assay_status exchange(struct device_runner *r, struct device_message *m, const int *fds, int n_fds,
+                                  int64_t timeout_ns, struct device_answer *a, struct runner_report *report,
+                                  struct assay_error *err) {
+  bool late, loading = m->verb == DEVICE_LOAD;
+  enum assay_status status = send_message(r, m, fds, n_fds, err);
+  if (status)
+    return status;
+  if (!await(r, clock_monotonic_ns() + timeout_ns, &late)) {
+    finish(r, late, loading, report);
+    return ASSAY_OK;
+  }
+  memcpy(a, &r->control->answer, sizeof *a);
+  device_runner_log(r);
+  if (r->locked && (a->status != ASSAY_OK || !device_report_is_sound(&a->report))) {
+    finish(r, false, loading, report);
+    return ASSAY_OK;
+  }
+  status = answer_status(a, err);
+  if (!status)
+    status = device_classify_report(&a->report, report, err);
+  if (status || report->event != RUNNER_OK)
+    stop(r, NULL);
+  return status;
+}
+
+// Read-only for the runner whatever it does with the descriptor. Only ordinary memory can be reopened so; a GPU's is
+// mapped read-only by the driver.
+static int read_only(const struct shared_memory *m) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", m->fd);
+  return m->host ? open(path, O_RDONLY | O_CLOEXEC) : fcntl(m->fd, F_DUPFD_CLOEXEC, 0);
+}
+
+static enum assay_status send_buffers(struct device_runner *r, int n_in, const struct shared_memory *in,
+                                      bool inputs_writable, int n_out, const struct shared_memory *out,
+                                      struct assay_error *err) {
+  int fds[DEVICE_FDS], n = n_in + n_out;
+  enum assay_status status = ASSAY_OK;
+  for (int first = 0; first < n && !status; first += DEVICE_FDS) {
+    struct device_message m = {.verb = DEVICE_BUFFERS, .first = first};
+    for (int i = first; i < n && i < first + DEVICE_FDS && !status; i++) {
+      const struct shared_memory *s = i < n_in ? &in[i] : &out[i - n_in];
+      const bool writable = i >= n_in || inputs_writable;
+      m.buffers[m.n] = (struct device_buffer){
+          .fd = -1, .map_bytes = s->map_bytes, .offset = s->offset, .bytes = s->bytes, .writable = writable};
+      fds[m.n] = writable ? fcntl(s->fd, F_DUPFD_CLOEXEC, 0) : read_only(s);
+      if (fds[m.n] < 0)
+        status =
+            error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot hand a buffer to the device's runner: %s", strerror(errno));
+      else
+        m.n++;
+    }
+    if (!status)
+      status = send_message(r, &m, fds, m.n, err);
+    for (int i = 0; i < m.n; i++)
+      close(fds[i]);
+  }
+  return status;
+}
+
+// A process that has run kernels is not given another plan, where kernels run in it.
+static enum assay_status renew(struct device_runner *r, struct assay_error *err) {
+  stop(r, NULL);
+  enum assay_status status = start(r, err);
+  return status ? status : await_open(r, err);
+}
+
+enum assay_status device_runner_load(struct device_runner *r, const struct plan *p, int n_in,
+                                     const struct shared_memory *in, bool inputs_writable, int n_out,
+                                     const struct shared_memory *out, struct runner_report *report,
+                                     struct assay_error *err) {
+  struct device_message m = {.verb = DEVICE_LOAD, .n_in = n_in, .n_out = n_out};
+  struct device_answer a;
+  struct buf json = {0};
+  int fd = -1;
+  memset(report, 0, sizeof *report);
+  assert(r->alive);
+  if (n_in < 0 || n_out < 0 || n_in > PLAN_MAX_BUFFERS || n_out > PLAN_MAX_BUFFERS - n_in)
+    return error_set(err, ASSAY_ERR_LIMIT, "a task for a device has at most %d inputs and outputs", PLAN_MAX_BUFFERS);
+  enum assay_status status = r->locked ? renew(r, err) : ASSAY_OK;
+  if (!status)
+    status = plan_print_json(p, &json, err);
+  if (!status)
+    status = make_file(json.data, json.len, &fd, err);
+  if (!status)
+    status = device_names_take(&r->names, p, err);
+  if (!status)
+    status = send_buffers(r, n_in, in, inputs_writable, n_out, out, err);
+  m.bytes = json.len;
+  if (!status)
+    status = exchange(r, &m, &fd, 1, r->o.load_timeout_ns, &a, report, err);
+  if (!status && report->event == RUNNER_OK)
+    r->locked = r->in_process;
+  if (fd >= 0)
+    close(fd);
+  buf_release(&json);
+  return status;
+}
+
+enum assay_status device_runner_call(struct device_runner *r, enum device_mode mode, struct runner_report *report,
+                                     struct device_times *times, int64_t *wall_ns, struct assay_error *err) {
+  struct device_message m = {.verb = DEVICE_CALL, .mode = (int32_t)mode};
+  struct device_answer a;
+  memset(report, 0, sizeof *report);
+  memset(times, 0, sizeof *times);
+  assert(r->alive);
+  int64_t start_ns = clock_monotonic_ns();
+  enum assay_status status = exchange(r, &m, NULL, 0, r->o.call_timeout_ns, &a, report, err);
+  *wall_ns = clock_monotonic_ns() - start_ns;
+  if (status || report->event != RUNNER_OK)
+    return status;
+  *times = a.report.times;
+  report->elapsed_ns = mode == DEVICE_AS_CALLED ? times->called_ns : times->device_ns;
+  return ASSAY_OK;
+}
+
+const char *device_runner_log(struct device_runner *r) {
+  char bytes[4096];
+  ssize_t n;
+  while (r->alive && r->child.output >= 0 && (n = read(r->child.output, bytes, sizeof bytes)) > 0)
+    if (r->log.len + (size_t)n <= LOG_BYTES)
+      buf_append(&r->log, bytes, (size_t)n);
+  return buf_str(&r->log);
+}
