@@ -11,9 +11,10 @@
 // An attribute is a byte for the form, a byte for the number, and a value of two bytes; in form 4 the value is the size
 // of a payload that follows.
 #include <elf.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "plan/names.h"
+#include "plan/check.h"
 
 enum {
   MACHINE_CUDA = 190,
@@ -386,21 +387,37 @@ enum assay_status cubin_read(const uint8_t *bytes, size_t n, struct arena *arena
   status = sort_sections(&r, &info);
   if (!status)
     status = read_symbols(&r, table, &info);
-  if (!status)
-    *out = info;
-  return status;
+  if (status)
+    return status;
+  cubin_sort(&info);
+  for (int i = 1; i < info.n_kernels; i++)
+    if (strcmp(info.kernels[i - 1].name, info.kernels[i].name) == 0)
+      return bad(&r, "two of its kernels have one name");
+  *out = info;
+  return ASSAY_OK;
+}
+
+static int compare_kernels(const void *a, const void *b) {
+  return strcmp(((const struct cubin_kernel *)a)->name, ((const struct cubin_kernel *)b)->name);
+}
+
+static int compare_symbols(const void *a, const void *b) {
+  return strcmp(((const struct cubin_symbol *)a)->name, ((const struct cubin_symbol *)b)->name);
+}
+
+void cubin_sort(struct cubin_info *c) {
+  if (c->n_kernels)
+    qsort((void *)c->kernels, (size_t)c->n_kernels, sizeof *c->kernels, compare_kernels);
+  if (c->n_symbols)
+    qsort((void *)c->symbols, (size_t)c->n_symbols, sizeof *c->symbols, compare_symbols);
 }
 
 const struct cubin_kernel *cubin_find(const struct cubin_info *c, const char *name) {
-  for (int i = 0; i < c->n_kernels; i++)
-    if (strcmp(c->kernels[i].name, name) == 0)
-      return &c->kernels[i];
-  return NULL;
+  const struct cubin_kernel key = {.name = name};
+  return c->n_kernels ? bsearch(&key, c->kernels, (size_t)c->n_kernels, sizeof key, compare_kernels) : NULL;
 }
 
 const struct cubin_symbol *cubin_find_symbol(const struct cubin_info *c, const char *name) {
-  for (int i = 0; i < c->n_symbols; i++)
-    if (strcmp(c->symbols[i].name, name) == 0)
-      return &c->symbols[i];
-  return NULL;
+  const struct cubin_symbol key = {.name = name};
+  return c->n_symbols ? bsearch(&key, c->symbols, (size_t)c->n_symbols, sizeof key, compare_symbols) : NULL;
 }

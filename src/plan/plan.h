@@ -206,7 +206,7 @@ struct cubin_info {
   uint32_t architecture; // 90 for sm_90 and sm_90a
   bool arch_specific;    // sm_90a
   int n_kernels;
-  const struct cubin_kernel *kernels;
+  const struct cubin_kernel *kernels; // in the order of their names, no two the same
   int n_symbols;
   const struct cubin_symbol *symbols;
 };
