@@ -1,4 +1,4 @@
-// Shared by the oracle's own files: one node at a time.
+// Shared by the oracle's own files, those on a device included: one node at a time.
 #ifndef ORACLE_RUN_H
 #define ORACLE_RUN_H
 
@@ -15,5 +15,9 @@ enum assay_status node_io_make(const struct graph *g, struct arena *arena, struc
 // Points io->in at the node's inputs among values and infers dtype and shape of io->out (bits NULL).
 enum assay_status run_infer_node(const struct graph *g, int index, struct array *values, struct node_io *io,
                                  struct assay_error *err);
+
+// The node whose error has a closed form that is the whole graph's: the only one that computes, with an output that is
+// the graph's only one. -1: none.
+int run_closed_form_node(const struct graph *g);
 
 #endif

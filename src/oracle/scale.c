@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/parallel.h"
-#include "oracle/oracle.h"
+#include "oracle/run.h"
 
 enum { WINDOW = 8, SHRINK_WEIGHT = 8, SHRINK_CAP = 64, GRAIN = 1 << 14 };
 
@@ -125,9 +125,7 @@ static enum assay_status add_pass(const struct oracle_request *r, struct oracle_
   return ASSAY_OK;
 }
 
-// The node whose error has a closed form that is the whole graph's: the only one that computes, with an output that is
-// the graph's only one. -1: none.
-static int closed_form_node(const struct graph *g) {
+int run_closed_form_node(const struct graph *g) {
   int node = g->n_outputs == 1 ? g->values[g->outputs[0]].producer : -1;
   if (node < 0 || g->nodes[node].op->class != OP_CONTRACTION || g->nodes[node].n_outputs != 1)
     return -1;
@@ -151,7 +149,7 @@ static enum assay_status answer_closed(const struct graph *g, const struct array
   struct graph_shapes shapes;
   struct oracle_request r = {.graph = g, .inputs = inputs, .arith = *contract, .threads = threads, .has_sigma = done};
   *done = false;
-  r.sigma_node = closed_form_node(g);
+  r.sigma_node = run_closed_form_node(g);
   if (r.sigma_node < 0)
     return ASSAY_OK;
   enum assay_status status = oracle_infer(g, inputs, &arena, &shapes, err);

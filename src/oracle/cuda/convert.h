@@ -1,0 +1,10 @@
+// What casts and elementwise operators share on the host side.
+#ifndef ORACLE_CUDA_CONVERT_H
+#define ORACLE_CUDA_CONVERT_H
+
+#include "oracle/cuda/gpu.h"
+#include "oracle/cuda/convert_args.h"
+
+struct convert_type convert_type_of(enum dtype t);
+
+#endif

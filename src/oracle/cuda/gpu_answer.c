@@ -1,0 +1,190 @@
+// The truth and its error scale on a device: what oracle/scale.c does. Everything stays there but one word, whether a
+// contract pass broke.
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "oracle/cuda/gpu_run.h"
+#include "oracle/cuda/scale_args.h"
+#include "oracle/run.h"
+
+extern const char code_scale_args[], code_scale[];
+
+static const struct device_code program = {
+    "scale", (const char *const[]){GPU_COMMON_TEXTS, code_scale_args, code_scale, NULL}, false};
+
+static int64_t count_of(const struct gpu_array *a) {
+  return shape_count(&a->shape);
+}
+
+static enum assay_status alloc_floats(struct compute *c, int64_t n, device_ptr *out, struct assay_error *err) {
+  enum assay_status status = compute_alloc(c, (size_t)n * sizeof(float), out, err);
+  return status ? error_prefix(err, status, "an error scale: ") : status;
+}
+
+static struct shrink_args shrink_of(const struct gpu_array *y, device_ptr sum, device_ptr sigma,
+                                    const struct arith *contract, int replicas) {
+  return (struct shrink_args){.y = y->data,
+                              .sum = sum,
+                              .sigma = sigma,
+                              .n = count_of(y),
+                              .row = y->shape.rank ? y->shape.dims[y->shape.rank - 1] : 1,
+                              .replicas = replicas,
+                              .unit = ldexp(1, -contract->bits)};
+}
+
+// Turns the sums of deviations in *sigma into the scale.
+static enum assay_status finish_scale(struct compute *c, const struct gpu_array *y, device_ptr *sigma,
+                                      const struct arith *contract, int replicas, struct assay_error *err) {
+  device_ptr scale;
+  int64_t n = count_of(y);
+  enum assay_status status = alloc_floats(c, n, &scale, err);
+  if (status)
+    return status;
+  struct shrink_args args = shrink_of(y, *sigma, scale, contract, replicas);
+  status = compute_launch(c, &program, "shrink", n, &args, sizeof args, err);
+  compute_free(c, status ? scale : *sigma);
+  if (!status)
+    *sigma = scale;
+  return status;
+}
+
+// One contract pass, its deviations added to a->sigma.
+static enum assay_status add_pass(const struct gpu_request *r, struct gpu_answer *a, struct gpu_array *pass,
+                                  device_ptr broken, struct assay_error *err) {
+  enum assay_status status = gpu_oracle_eval(r, pass, err);
+  if (status)
+    return status;
+  for (int i = 0; i < a->n_outputs; i++) {
+    struct float_format format;
+    if (a->sigma[i] && !status && dtype_float_format(a->y[i].dtype, &format)) {
+      struct deviation_args args = {.y = a->y[i].data,
+                                    .pass = pass[i].data,
+                                    .sum = a->sigma[i],
+                                    .broken = broken,
+                                    .n = count_of(&a->y[i]),
+                                    .max = format.max};
+      status = compute_launch(r->compute, &program, "deviation", args.n, &args, sizeof args, err);
+    }
+    gpu_array_release(r->compute, &pass[i]);
+  }
+  return status;
+}
+
+// One pass instead of many, where the scale has a closed form. *done is false when the graph or the operator has none.
+static enum assay_status answer_closed(const struct gpu_request *base, const struct arith *contract,
+                                       struct gpu_answer *a, bool *done, struct assay_error *err) {
+  struct gpu_request r = *base;
+  const struct graph *g = r.graph;
+  *done = false;
+  r.sigma_node = run_closed_form_node(g);
+  if (r.sigma_node < 0)
+    return ASSAY_OK;
+  struct arena arena = {0};
+  struct graph_shapes shapes;
+  struct array *inputs = arena_calloc(&arena, (size_t)g->n_inputs + 1, sizeof *inputs);
+  enum assay_status status = inputs ? ASSAY_OK : error_nomem(err, "shape inference");
+  for (int i = 0; i < g->n_inputs && !status; i++)
+    inputs[i] =
+        (struct array){.dtype = r.inputs[i].dtype, .shape = r.inputs[i].shape, .bits = (uint64_t *)r.inputs[i].host};
+  if (!status)
+    status = oracle_infer(g, inputs, &arena, &shapes, err);
+  int64_t n = status ? 0 : shape_count(&shapes.values[g->outputs[0]].shape);
+  bool floating = !status && dtype_is_float(shapes.values[g->outputs[0]].dtype);
+  arena_release(&arena);
+  if (status == ASSAY_ERR_UNSUPPORTED)
+    return ASSAY_OK; // a shape that depends on data
+  if (!floating)
+    return status;
+  r.arith = *contract;
+  r.has_sigma = done;
+  status = alloc_floats(r.compute, n, &r.sigma, err);
+  if (!status)
+    status = gpu_oracle_eval(&r, a->y, err);
+  if (!status && *done) {
+    a->sigma[0] = r.sigma;
+    struct shrink_args args = shrink_of(&a->y[0], 0, r.sigma, contract, 1);
+    return compute_launch(r.compute, &program, "scale_floor", n, &args, sizeof args, err);
+  }
+  if (!status)
+    gpu_array_release(r.compute, &a->y[0]);
+  compute_free(r.compute, r.sigma);
+  return status;
+}
+
+static enum assay_status start_sums(struct compute *c, struct gpu_answer *a, device_ptr *broken,
+                                    struct assay_error *err) {
+  enum assay_status status = compute_alloc(c, sizeof(uint32_t), broken, err);
+  if (!status)
+    status = compute_set32(c, *broken, 0, 1, err);
+  for (int i = 0; i < a->n_outputs && !status; i++) {
+    if (!dtype_is_float(a->y[i].dtype))
+      continue;
+    status = alloc_floats(c, count_of(&a->y[i]), &a->sigma[i], err);
+    if (!status)
+      status = compute_set32(c, a->sigma[i], 0, (size_t)count_of(&a->y[i]), err);
+  }
+  return status;
+}
+
+// The truth, then as many contract passes as asked for.
+static enum assay_status answer_sampled(const struct gpu_request *base, const struct arith *contract, int replicas,
+                                        struct gpu_answer *a, struct assay_error *err) {
+  struct gpu_request r = *base;
+  device_ptr broken = 0;
+  uint32_t is_broken = 0;
+  struct gpu_array *pass = base_calloc((size_t)a->n_outputs + 1, sizeof *pass);
+  r.arith = arith_exact();
+  enum assay_status status = pass ? gpu_oracle_eval(&r, a->y, err) : error_nomem(err, "the oracle's answer");
+  if (!status)
+    status = start_sums(r.compute, a, &broken, err);
+  for (int k = 0; k < replicas && !status; k++) {
+    r.arith = *contract;
+    r.arith.key = rng_derive(contract->key, (uint64_t)k);
+    status = add_pass(&r, a, pass, broken, err);
+  }
+  for (int i = 0; i < a->n_outputs && !status; i++)
+    if (a->sigma[i])
+      status = finish_scale(r.compute, &a->y[i], &a->sigma[i], contract, replicas, err);
+  if (!status)
+    status = compute_download(r.compute, &is_broken, broken, sizeof is_broken, err);
+  a->representable = !is_broken;
+  compute_free(r.compute, broken);
+  base_free(pass);
+  return status;
+}
+
+enum assay_status gpu_answer_make(struct compute *c, const struct graph *g, const struct gpu_array *inputs,
+                                  const struct arith *contract, int replicas, struct gpu_answer *out,
+                                  struct assay_error *err) {
+  struct gpu_answer a = {.n_outputs = g->n_outputs, .representable = true};
+  struct gpu_request r = {.compute = c, .graph = g, .inputs = inputs};
+  bool done = false;
+  enum assay_status status = ASSAY_OK;
+  a.y = base_calloc((size_t)g->n_outputs + 1, sizeof *a.y);
+  a.sigma = base_calloc((size_t)g->n_outputs + 1, sizeof *a.sigma);
+  if (!a.y || !a.sigma)
+    status = error_nomem(err, "the oracle's answer");
+  if (!status)
+    status = answer_closed(&r, contract, &a, &done, err);
+  if (!status && !done)
+    status = answer_sampled(&r, contract, replicas, &a, err);
+  if (!status) {
+    *out = a;
+    memset(&a, 0, sizeof a);
+  }
+  gpu_answer_release(c, &a);
+  return status;
+}
+
+void gpu_answer_release(struct compute *c, struct gpu_answer *a) {
+  for (int i = 0; i < a->n_outputs; i++) {
+    if (a->y)
+      gpu_array_release(c, &a->y[i]);
+    if (a->sigma)
+      compute_free(c, a->sigma[i]);
+  }
+  base_free(a->y);
+  base_free(a->sigma);
+  memset(a, 0, sizeof *a);
+}

@@ -1,0 +1,23 @@
+// Shared by the files of the oracle on a device: arrays, and the kernels that pass over a whole tensor.
+#ifndef ORACLE_CUDA_GPU_RUN_H
+#define ORACLE_CUDA_GPU_RUN_H
+
+#include "oracle/cuda/gpu.h"
+
+// An owned array with GPU_F64 or GPU_I64 storage; its elements are not set.
+enum assay_status gpu_array_create(struct compute *c, enum dtype dtype, const struct shape *shape,
+                                   struct gpu_array *out, struct assay_error *err);
+
+// An owned array of a constant's elements in their own type.
+enum assay_status gpu_array_upload(struct compute *c, const struct tensor *t, struct gpu_array *out,
+                                   struct assay_error *err);
+
+// The elements as doubles or int64; heap memory (base_free). Waits for the device.
+enum assay_status gpu_array_download(struct compute *c, const struct gpu_array *a, uint64_t **out,
+                                     struct assay_error *err);
+
+// Copies `from`, whatever its storage, to an array of gpu_array_create (convert.c).
+enum assay_status gpu_array_widen(struct compute *c, const struct gpu_array *from, struct gpu_array *to,
+                                  struct assay_error *err);
+
+#endif

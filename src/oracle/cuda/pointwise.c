@@ -1,0 +1,246 @@
+// Elementwise operators: the row's expression becomes a program in a kernel's argument. What ops/pointwise.c does, with
+// one thread for each element.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle/cuda/convert.h"
+#include "oracle/cuda/gpu_families.h"
+#include "oracle/cuda/gpu_run.h"
+#include "oracle/cuda/pointwise_args.h"
+#include "ops/expr.h"
+#include "ops/expr_program.h"
+
+_Static_assert((int)POINTWISE_INSTRUCTIONS == (int)EXPR_MAX_INSTRUCTIONS, "as in ops/expr.h");
+_Static_assert((int)POINTWISE_CONSTANTS == (int)EXPR_MAX_CONSTANTS, "as in ops/expr.h");
+_Static_assert((int)POINTWISE_PARAMS == (int)EXPR_MAX_PARAMS, "as in ops/expr.h");
+_Static_assert((int)POINTWISE_TEMPORARIES == (int)EXPR_MAX_TEMPORARIES, "as in ops/expr.h");
+_Static_assert((int)POINTWISE_RANK == (int)SHAPE_MAX_RANK, "as in graph/shape.h");
+_Static_assert(sizeof(struct pointwise_args) <= 4096, "a kernel's argument");
+
+extern const char code_convert_args[], code_convert_device[], code_pointwise_args[], code_pointwise[];
+
+// The list of operations, as a macro for the device's compiler. Each line is a text of its own, because C promises
+// strings of 4095 characters only.
+#define OPERATION_TEXT(name, spelling, arity, error, value, integer)                                                   \
+  "  X(" #name ", " #arity ", " #error ", (" #value "), (" #integer ")) \\\n",
+
+static const struct device_code program = {
+    "pointwise",
+    (const char *const[]){GPU_COMMON_TEXTS, code_convert_args, code_convert_device, code_pointwise_args,
+                          "#define EXPR_OPERATIONS(X) \\\n", EXPR_OPERATIONS(OPERATION_TEXT) "\n", code_pointwise,
+                          NULL},
+    true};
+
+// One evaluation being prepared.
+struct job {
+  struct gpu_eval *c;
+  struct arena arena;
+  struct pointwise_args args;
+  bool as_double;
+};
+
+// ---- the program
+
+// As ops/expr.c rounds a contract's constants.
+static double round_nearest(const struct rounder *r, double x) {
+  if (x == 0 || !isfinite(x))
+    return x;
+  if (fabs(x) < r->limit)
+    return rint(x / r->quantum) * r->quantum;
+  return rounder_apply(r, (r->mask + 1) / 2, x);
+}
+
+static void set_operand(struct operand o, uint8_t *kind, uint8_t *index) {
+  bool param = o.kind == OPERAND_PARAM;
+  *kind = param ? OPERAND_CONSTANT : o.kind;
+  *index = (uint8_t)(param ? POINTWISE_CONSTANTS + o.index : o.index);
+}
+
+static void set_program(struct job *j, const struct expr *e, const double *params) {
+  struct pointwise_args *a = &j->args;
+  struct rounder r = {0};
+  bool rounds = !j->c->arith.exact && j->as_double;
+  if (rounds)
+    r = arith_rounder(&j->c->arith);
+  for (int i = 0; i < e->n_constants; i++)
+    a->values[i] = rounds ? round_nearest(&r, e->constants[i]) : e->constants[i];
+  for (int i = 0; i < e->n_params; i++)
+    a->values[POINTWISE_CONSTANTS + i] = rounds ? round_nearest(&r, params[i]) : params[i];
+  a->n_instructions = 0;
+  set_operand(e->result, &a->result_kind, &a->result_index);
+  for (int i = 0; i < e->n_instructions; i++) {
+    const struct instruction *in = &e->code[i];
+    // Guards look at attributes, which are known here.
+    if (in->guard && (a->values[POINTWISE_CONSTANTS + in->guard - 1] != 0) == in->guard_if_zero)
+      continue;
+    uint8_t *code = a->code[a->n_instructions++];
+    memset(code, 0, sizeof a->code[0]);
+    code[0] = in->operation;
+    code[1] = in->target;
+    for (int k = 0; k < expr_arity((enum expr_operation)in->operation); k++)
+      set_operand(in->from[k], &code[2 + 2 * k], &code[3 + 2 * k]);
+  }
+  if (a->n_instructions)
+    a->result_kind = a->result_index = 0; // the last instruction's
+}
+
+// ---- inputs
+
+// Gives the kernel inputs in[0..n), broadcast to the output's shape.
+static void set_inputs(struct job *j, const struct gpu_array *const *in, int n) {
+  struct pointwise_args *a = &j->args;
+  const struct shape *to = &j->c->out[0].shape;
+  int64_t strides[3][SHAPE_MAX_RANK] = {{0}};
+  a->n_in = n;
+  a->rank = 0;
+  memset(a->strides, 0, sizeof a->strides);
+  for (int k = 0; k < n; k++) {
+    a->in[k] = gpu_ref_of(in[k]);
+    a->types[k] = convert_type_of(in[k]->dtype);
+    shape_broadcast_strides(&in[k]->shape, to, strides[k]);
+  }
+  for (int d = 0; d < to->rank; d++) {
+    if (to->dims[d] == 1)
+      continue;
+    bool merges = a->rank > 0;
+    for (int k = 0; k < n && merges; k++)
+      merges = a->strides[k][a->rank - 1] == strides[k][d] * to->dims[d];
+    a->rank += !merges;
+    a->dims[a->rank - 1] = merges ? a->dims[a->rank - 1] * to->dims[d] : to->dims[d];
+    for (int k = 0; k < n; k++)
+      a->strides[k][a->rank - 1] = strides[k][d];
+  }
+  // One dimension, or none: the index itself will do.
+  if (a->rank == 1)
+    a->rank = 0;
+}
+
+static enum assay_status launch(struct job *j, struct assay_error *err) {
+  const char *kernel = j->as_double ? "pointwise_double" : "pointwise_integer";
+  return compute_launch(j->c->compute, &program, kernel, j->args.n, &j->args, sizeof j->args, err);
+}
+
+// ---- attributes as parameters, and behind them whether this is the exact pass: as in ops/pointwise.c
+
+static int attributes(const struct job *j, const char **names, double *values) {
+  const struct node *node = j->c->node;
+  int n = 0;
+  for (const struct op_attr *a = node->op->attrs; a && a->name && n < EXPR_MAX_PARAMS; a++, n++) {
+    const char *fallback = a->fallback ? a->fallback : "";
+    names[n] = a->name;
+    if (a->type == ATTR_FLOAT)
+      values[n] = node_float(node, a->name, (double)strtof(fallback, NULL));
+    else if (a->type == ATTR_INT)
+      values[n] = (double)node_int(node, a->name, strtoll(fallback, NULL, 10));
+    else if (a->type == ATTR_STRING)
+      values[n] = strcmp(node_string(node, a->name, fallback), fallback) != 0;
+    else
+      values[n] = 0;
+  }
+  if (n < EXPR_MAX_PARAMS) {
+    names[n] = "exact";
+    values[n++] = j->c->arith.exact;
+  }
+  return n;
+}
+
+// The inputs that are there, in order; returns their number.
+static int present(struct job *j, const struct gpu_array **in) {
+  int n = 0;
+  for (int i = 0; i < j->c->n_in; i++)
+    if (j->c->in[i])
+      in[n++] = j->c->in[i];
+  return n;
+}
+
+static void decide_types(struct job *j) {
+  struct gpu_eval *c = j->c;
+  for (int i = 0; i < c->n_in; i++) {
+    j->as_double |= c->in[i] && dtype_is_float(c->in[i]->dtype);
+    j->args.is_unsigned |= c->in[i] && c->in[i]->dtype == DTYPE_UINT64;
+  }
+  // An integer tensor beside a fractional attribute is computed in double and truncated.
+  for (const struct op_attr *a = c->node->op->attrs; a && a->name; a++)
+    j->as_double |= a->type == ATTR_FLOAT;
+  j->args.out = c->out[0].data;
+  j->args.out_type = convert_type_of(c->out[0].dtype);
+  j->args.n = shape_count(&c->out[0].shape);
+  j->args.small = j->args.n <= INT32_MAX;
+  j->args.arith = gpu_arith_of(&c->arith);
+}
+
+static enum assay_status run_once(struct job *j, const struct expr *e, const double *params, struct assay_error *err) {
+  const struct gpu_array *in[3];
+  if (j->c->n_in > 3)
+    return op_unsupported(j->c->node, err, "an elementwise operator of more than three inputs");
+  int n = present(j, in);
+  set_program(j, e, params);
+  set_inputs(j, in, n);
+  return launch(j, err);
+}
+
+// The first input, then the expression over the result so far and each further one, then `finish`.
+static enum assay_status run_fold(struct job *j, const struct expr *e, const double *params, const char *finish,
+                                  struct assay_error *err) {
+  struct gpu_eval *c = j->c;
+  struct gpu_array so_far = c->out[0];
+  const struct expr *first, *last = NULL;
+  enum assay_status status = expr_parse("x", NULL, 0, &j->arena, &first, err);
+  if (!status && finish)
+    status = expr_parse(finish, (const char *const[]){"count"}, 1, &j->arena, &last, err);
+  for (int i = 0; i < c->n_in && !status; i++) {
+    j->args.arith.key = rng_derive(c->arith.key, (uint64_t)i);
+    set_program(j, i == 0 ? first : e, params);
+    if (i == 0)
+      set_inputs(j, &c->in[0], 1);
+    else
+      set_inputs(j, (const struct gpu_array *const[]){&so_far, c->in[i]}, 2);
+    status = launch(j, err);
+  }
+  if (status || !last)
+    return status;
+  double count = c->n_in;
+  j->args.arith.key = rng_derive(c->arith.key, (uint64_t)c->n_in);
+  set_program(j, last, &count);
+  set_inputs(j, (const struct gpu_array *const[]){&so_far}, 1);
+  return launch(j, err);
+}
+
+static enum assay_status eval_text(struct gpu_eval *c, const char *text, const char *finish, struct assay_error *err) {
+  const char *names[EXPR_MAX_PARAMS];
+  double params[EXPR_MAX_PARAMS];
+  const struct expr *e;
+  struct job j = {.c = c};
+  decide_types(&j);
+  int n = attributes(&j, names, params);
+  enum assay_status status = expr_parse(text, names, n, &j.arena, &e, err);
+  if (!status && !j.as_double && !expr_has_integers(e))
+    status = op_unsupported(c->node, err, "not defined for integers");
+  if (!status && c->node->op->max_in == OP_VARIADIC)
+    status = run_fold(&j, e, params, finish, err);
+  else if (!status)
+    status = run_once(&j, e, params, err);
+  arena_release(&j.arena);
+  return status;
+}
+
+enum assay_status gpu_pointwise_eval(struct gpu_eval *c, struct assay_error *err) {
+  return eval_text(c, c->node->op->expr, NULL, err);
+}
+
+// ---- rows whose expression is not the whole story
+
+static enum assay_status eval_mean(struct gpu_eval *c, struct assay_error *err) {
+  return eval_text(c, c->node->op->expr, "x / count", err);
+}
+
+// Bounds may be left out.
+static enum assay_status eval_clip(struct gpu_eval *c, struct assay_error *err) {
+  bool low = c->n_in > 1 && c->in[1], high = c->n_in > 2 && c->in[2];
+  const char *text = low && high ? c->node->op->expr : low ? "max(x, y)" : high ? "min(x, y)" : "x";
+  return eval_text(c, text, NULL, err);
+}
+
+static const struct gpu_op ops[] = {{"", "Mean", 1, eval_mean}, {"", "Clip", 11, eval_clip}};
+const struct gpu_family gpu_pointwise_family = {ops, sizeof ops / sizeof *ops};

@@ -1,0 +1,17 @@
+// Arguments of scale.cu, for both sides.
+#ifndef ORACLE_CUDA_SCALE_ARGS_H
+#define ORACLE_CUDA_SCALE_ARGS_H
+
+struct deviation_args {
+  uint64_t y, pass, sum, broken; // double, double, float, one 32-bit word
+  int64_t n;
+  double max; // largest finite value of the output's format
+};
+
+struct shrink_args {
+  uint64_t y, sum, sigma; // double, float, float
+  int64_t n, row;
+  double replicas, unit; // unit: rounding of the result, relative
+};
+
+#endif
