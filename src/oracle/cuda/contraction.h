@@ -16,6 +16,14 @@ struct product_group {
 struct product_group product_line(int64_t extent, int64_t stride); // of one index
 int64_t product_count(const struct product_group *g);
 
+// How much is done at a time; a large product is cut into pieces. Tests make it small.
+struct product_budget {
+  int64_t pack_elements; // of one operand's panels
+  int64_t part_elements; // of the sums before they are finished
+  int64_t columns;       // of one piece
+};
+extern const struct product_budget product_budget;
+
 // out[b,i,j] = sum over l of a[b,i,l] b[b,j,l]: dense in out, anywhere in a and b.
 struct product {
   int64_t batches, m, n, k;
@@ -29,6 +37,7 @@ struct product {
   double alpha, beta;
   struct gpu_ref c; // alpha * sum + beta * c; data 0: none
   int64_t c_row, c_column;
+  const struct product_budget *budget; // NULL: product_budget
 };
 enum assay_status product_run(struct gpu_eval *c, const struct product *p, struct assay_error *err);
 

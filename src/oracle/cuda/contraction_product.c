@@ -12,9 +12,10 @@ enum {
   SPLITS_MOST = 8192,
   MEMORY_MOST = 16, // of one product
 };
-#define PACK_BYTES ((int64_t)512 << 20)   // of one operand's panels
-#define PART_ELEMENTS ((int64_t)64 << 20) // of the sums before they are finished
-#define COLUMNS_MOST ((int64_t)1 << 16)   // of one piece
+
+// Half a gigabyte of each.
+const struct product_budget product_budget = {
+    .pack_elements = (int64_t)64 << 20, .part_elements = (int64_t)64 << 20, .columns = (int64_t)1 << 16};
 
 const struct device_code product_code = {
     "contraction", (const char *const[]){GPU_COMMON_TEXTS, code_contraction_args, code_contraction, NULL}, false};
@@ -86,6 +87,7 @@ enum assay_status product_tiles(struct compute *c, const struct product_tile_arg
 struct work {
   struct gpu_eval *c;
   const struct product *p;
+  const struct product_budget *budget;
   struct product_source a, b;
   bool squares;
   device_ptr memory[MEMORY_MOST];
@@ -192,7 +194,7 @@ static int64_t narrow_splits(const struct work *w, int64_t lines, int64_t narrow
     splits = p->k / NARROW_LEAST;
   if (by_depth && splits < NARROW_LANES)
     splits = min_of(NARROW_LANES, p->k);
-  splits = min_of(min_of(splits, SPLITS_MOST), 2 * PART_ELEMENTS / (count * narrow));
+  splits = min_of(min_of(splits, SPLITS_MOST), 2 * w->budget->part_elements / (count * narrow));
   return splits > 1 ? splits : 1;
 }
 
@@ -243,19 +245,19 @@ static bool is_shared(const struct product_axis *batch) {
 
 static void cut_make(const struct work *w, struct cut *t) {
   const struct product *p = w->p;
-  int64_t k = p->k > 0 ? p->k : 1, lines = PACK_BYTES / 8 / k;
+  int64_t k = p->k > 0 ? p->k : 1, lines = w->budget->pack_elements / k, part = w->budget->part_elements;
   t->width = w->squares ? PRODUCT_SQUARES_WIDTH : PRODUCT_B_WIDTH;
   t->a_shared = is_shared(&w->a.batch);
   t->b_shared = is_shared(&w->b.batch);
-  t->columns = min_of(p->n, min_of(COLUMNS_MOST, lines / t->width * t->width));
+  t->columns = min_of(p->n, min_of(w->budget->columns, lines / t->width * t->width));
   t->columns = t->columns < t->width ? min_of(p->n, t->width) : t->columns;
-  t->rows = min_of(p->m, min_of(lines, PART_ELEMENTS / t->columns) / PRODUCT_A_WIDTH * PRODUCT_A_WIDTH);
+  t->rows = min_of(p->m, min_of(lines, part / t->columns) / PRODUCT_A_WIDTH * PRODUCT_A_WIDTH);
   t->rows = t->rows < PRODUCT_A_WIDTH ? min_of(p->m, PRODUCT_A_WIDTH) : t->rows;
   // Several batches at a time only as whole matrices.
   t->batches = 1;
   if (t->rows == p->m && t->columns == p->n) {
     int64_t larger = p->m > p->n ? p->m : p->n;
-    t->batches = min_of(p->batches, min_of(lines / (larger + t->width), PART_ELEMENTS / (p->m * p->n)));
+    t->batches = min_of(p->batches, min_of(lines / (larger + t->width), part / (p->m * p->n)));
     t->batches = t->batches < 1 ? 1 : t->batches;
   }
   int64_t warps = t->batches * ceil_div(t->rows, PRODUCT_A_WIDTH) * ceil_div(t->columns, t->width);
@@ -336,7 +338,8 @@ static enum assay_status run_wide(struct work *w, struct assay_error *err) {
 enum assay_status product_run(struct gpu_eval *c, const struct product *p, struct assay_error *err) {
   if (p->batches <= 0 || p->m <= 0 || p->n <= 0)
     return ASSAY_OK;
-  struct work w = {.c = c, .p = p, .squares = !p->arith.exact && p->sums};
+  struct work w = {
+      .c = c, .p = p, .budget = p->budget ? p->budget : &product_budget, .squares = !p->arith.exact && p->sums};
   bool narrow = p->m <= PRODUCT_NARROW || p->n <= PRODUCT_NARROW || !p->b.data;
   enum assay_status status = work_begin(&w, err);
   if (!status)

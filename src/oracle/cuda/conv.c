@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "oracle/cuda/contraction.h"
+#include "oracle/cuda/conv.h"
 #include "oracle/cuda/gpu_families.h"
 #include "oracle/cuda/rows.h"
 
@@ -15,8 +15,6 @@ enum {
   CONV_ROWS = 8,
   MEMORY_MOST = 8, // of one set
 };
-#define PACK_BYTES ((int64_t)512 << 20)   // of the windows' panels
-#define PART_ELEMENTS ((int64_t)64 << 20) // of the sums before they are finished
 
 _Static_assert((int)CONV_DIMS >= (int)WINDOW_MAX_DIMS, "all spatial dimensions fit");
 
@@ -28,6 +26,7 @@ static const struct device_code conv_code = {
 struct work {
   struct gpu_eval *c;
   const struct conv *conv;
+  const struct product_budget *budget;
   struct arena arena;
   struct taps t[WINDOW_MAX_DIMS];
   struct conv_set set;
@@ -252,10 +251,10 @@ static enum assay_status run_product(const struct work *w, const struct piece *p
 // The extents of a piece: whole groups where they fit, else columns of one.
 static void piece_make(const struct work *w, bool squares, struct piece *p) {
   const struct conv *c = w->conv;
-  int64_t columns = w->set.columns, k = w->k > 0 ? w->k : 1, fit = PART_ELEMENTS / c->m;
+  int64_t columns = w->set.columns, k = w->k > 0 ? w->k : 1, fit = w->budget->part_elements / c->m;
   int width = squares ? PRODUCT_SQUARES_WIDTH : PRODUCT_B_WIDTH;
   if (!w->direct)
-    fit = min_of(fit, PACK_BYTES / 8 / k);
+    fit = min_of(fit, w->budget->pack_elements / k);
   fit = fit / PRODUCT_B_WIDTH * PRODUCT_B_WIDTH;
   fit = fit < PRODUCT_B_WIDTH ? PRODUCT_B_WIDTH : fit;
   p->columns = min_of(columns, fit);
@@ -303,8 +302,8 @@ static enum assay_status set_run(struct work *w, struct assay_error *err) {
 }
 
 static enum assay_status conv_set_run(struct gpu_eval *c, const struct conv *conv, int64_t index,
-                                      struct assay_error *err) {
-  struct work w = {.c = c, .conv = conv, .direct = conv->m <= CONV_FEW};
+                                      const struct product_budget *budget, struct assay_error *err) {
+  struct work w = {.c = c, .conv = conv, .budget = budget, .direct = conv->m <= CONV_FEW};
   device_ptr table = 0;
   enum assay_status status = read_dims(&w, index, err);
   bool empty = w.set.columns == 0 || conv->m == 0;
@@ -320,7 +319,8 @@ static enum assay_status conv_set_run(struct gpu_eval *c, const struct conv *con
   return status;
 }
 
-static enum assay_status run(struct gpu_eval *c, bool transposed, struct assay_error *err) {
+enum assay_status gpu_conv_run(struct gpu_eval *c, bool transposed, const struct product_budget *budget,
+                               struct assay_error *err) {
   struct gpu_node_view v;
   struct conv conv;
   enum assay_status status = gpu_node_view_init(&v, c, 0, err);
@@ -331,17 +331,17 @@ static enum assay_status run(struct gpu_eval *c, bool transposed, struct assay_e
   for (int i = 0; !status && i < conv.window.n; i++)
     sets *= residues(&conv, i);
   for (int64_t index = 0; !status && index < sets; index++)
-    status = conv_set_run(c, &conv, index, err);
+    status = conv_set_run(c, &conv, index, budget, err);
   c->has_sigma = c->sigma != 0;
   gpu_node_view_release(&v);
   return status;
 }
 
 static enum assay_status conv_eval(struct gpu_eval *c, struct assay_error *err) {
-  return run(c, false, err);
+  return gpu_conv_run(c, false, &product_budget, err);
 }
 static enum assay_status conv_transpose_eval(struct gpu_eval *c, struct assay_error *err) {
-  return run(c, true, err);
+  return gpu_conv_run(c, true, &product_budget, err);
 }
 
 static const struct gpu_op conv_ops[] = {
