@@ -21,35 +21,15 @@
 
 #include "base/alloc.h"
 #include "base/parallel.h"
+#include "compare/layout.h"
 #include "compare/score.h"
-
-enum { PANEL_COLUMNS = 1024, PANEL_ELEMENTS = 1 << 15, MAX_CHUNKS = 2048, TILE = 16, GROUP_MIN = 16 };
 
 static const double Z_CAP = 1e100; // its square can be added 2^40 times
 static const double RMS_LIMIT = 1.5, COMMON_LIMIT = 5.4, GROUP_LIMIT = 3;
 
-// A matrix cut into panels of nearly equal size.
-struct layout {
-  int64_t rows, columns, panels_down, panels_across, chunks;
-  int64_t panel_rows, panel_columns;                            // of the largest panel
-  int64_t tile_rows, tile_columns, pooled_rows, pooled_columns; // sizes of groups
-};
-
-struct partial {
-  int64_t n, n_nan, n_inf, n_poison, n_exact, n_over, n_not_close, n_not_loose, n_groups, n_rows;
-  int64_t first_over, last_over;
-  double max_abs, max_rel, z_max, sum_z2, sum_z, sum_z_outward;
-  double row2, column2, tile2; // largest mean squares
-  bool infinite;               // some z is
-  int64_t histogram[COMPARE_HISTOGRAM];
-  int n_worst;
-  struct compare_element worst[COMPARE_WORST];
-  bool worst_mismatch[COMPARE_WORST];
-};
-
 struct work {
   const struct scorer *scorer;
-  struct layout layout;
+  struct panels layout;
   struct partial *partials;
 };
 
@@ -65,16 +45,16 @@ static int64_t max64(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-static void layout_init(struct layout *l, const struct shape *shape) {
+void panels_init(struct panels *l, const struct shape *shape) {
   int64_t n = shape_count(shape), columns = 1;
   for (int d = shape->rank - 1; d >= 0 && columns == 1; d--) // trailing extents of 1 are no dimension
     columns = shape->dims[d];
-  *l = (struct layout){.rows = n / columns, .columns = columns};
-  l->panels_across = ceil_div(columns, PANEL_COLUMNS);
-  l->panel_columns = ceil_div(columns, l->panels_across);
-  l->panels_down = ceil_div(l->rows, max64(GROUP_MIN, PANEL_ELEMENTS / l->panel_columns));
-  l->panel_rows = ceil_div(l->rows, l->panels_down);
-  l->chunks = min64(l->panels_down * l->panels_across, MAX_CHUNKS);
+  *l = (struct panels){.rows = n / columns, .columns = columns};
+  l->across = ceil_div(columns, PANEL_COLUMNS);
+  l->panel_columns = ceil_div(columns, l->across);
+  l->down = ceil_div(l->rows, max64(GROUP_MIN, PANEL_ELEMENTS / l->panel_columns));
+  l->panel_rows = ceil_div(l->rows, l->down);
+  l->chunks = min64(l->down * l->across, MAX_CHUNKS);
   // Few rows make wide tiles and pooled columns, few columns tall tiles and pooled rows.
   l->tile_rows = l->panel_columns < TILE ? TILE * TILE / l->panel_columns : TILE;
   l->tile_columns = l->panel_rows < TILE ? TILE * TILE / l->panel_rows : TILE;
@@ -94,7 +74,7 @@ static bool worse(const struct compare_element *a, bool a_mismatch, const struct
   return a->index < b->index;
 }
 
-static void keep_worst(struct partial *p, const struct compare_element *e, bool mismatch) {
+void keep_worst(struct partial *p, const struct compare_element *e, bool mismatch) {
   int at = p->n_worst;
   if (at == COMPARE_WORST) {
     if (!worse(e, mismatch, &p->worst[at - 1], p->worst_mismatch[at - 1]))
@@ -196,8 +176,7 @@ static void close_columns(struct partial *p, double *largest, double *sums, int6
   memset(sums, 0, (size_t)columns * sizeof *sums);
 }
 
-// Where part i begins when n is cut into `parts` of nearly equal size.
-static int64_t part_begin(int64_t n, int64_t parts, int64_t i) {
+int64_t part_begin(int64_t n, int64_t parts, int64_t i) {
   return i * (n / parts) + min64(i, n % parts);
 }
 
@@ -215,7 +194,7 @@ static void add_row(struct sums *sums, const double *squares, int64_t width) {
 }
 
 // After the done-th row of a panel: closes the row groups and tiles that end there.
-static void close_rows(const struct layout *l, struct partial *p, struct sums *sums, int64_t done, int64_t width,
+static void close_rows(const struct panels *l, struct partial *p, struct sums *sums, int64_t done, int64_t width,
                        bool last) {
   if (done % l->pooled_rows == 0 || last) {
     p->sum_z2 += sums->row;
@@ -227,13 +206,13 @@ static void close_rows(const struct layout *l, struct partial *p, struct sums *s
 }
 
 static void take_panel(const struct work *w, int64_t panel, struct partial *p) {
-  const struct layout *l = &w->layout;
-  int64_t down = panel / l->panels_across, across = panel % l->panels_across;
-  int64_t top = part_begin(l->rows, l->panels_down, down);
-  int64_t rows = part_begin(l->rows, l->panels_down, down + 1) - top;
-  int64_t left = part_begin(l->columns, l->panels_across, across);
-  int64_t width = part_begin(l->columns, l->panels_across, across + 1) - left;
-  int64_t together = l->panels_across == 1 ? SCORE_SEGMENT / width : 1; // short rows are scored several at once
+  const struct panels *l = &w->layout;
+  int64_t down = panel / l->across, across = panel % l->across;
+  int64_t top = part_begin(l->rows, l->down, down);
+  int64_t rows = part_begin(l->rows, l->down, down + 1) - top;
+  int64_t left = part_begin(l->columns, l->across, across);
+  int64_t width = part_begin(l->columns, l->across, across + 1) - left;
+  int64_t together = l->across == 1 ? SCORE_SEGMENT / width : 1; // short rows are scored several at once
   struct segment g;
   double squares[SCORE_SEGMENT];
   struct sums sums = {0};
@@ -253,7 +232,7 @@ static void take_panel(const struct work *w, int64_t panel, struct partial *p) {
 
 static void take_chunks(void *arg, int64_t begin, int64_t end) {
   const struct work *w = arg;
-  int64_t panels = w->layout.panels_down * w->layout.panels_across;
+  int64_t panels = w->layout.down * w->layout.across;
   for (int64_t c = begin; c < end; c++) {
     struct partial *p = &w->partials[c];
     p->first_over = p->last_over = -1;
@@ -262,7 +241,7 @@ static void take_chunks(void *arg, int64_t begin, int64_t end) {
   }
 }
 
-static void merge(struct partial *to, const struct partial *p) {
+void merge_partial(struct partial *to, const struct partial *p) {
   to->n += p->n;
   to->n_nan += p->n_nan;
   to->n_inf += p->n_inf;
@@ -294,7 +273,7 @@ static void merge(struct partial *to, const struct partial *p) {
     keep_worst(to, &p->worst[i], p->worst_mismatch[i]);
 }
 
-static void finish(const struct scorer *s, const struct partial *t, struct compare_facts *f) {
+void facts_finish(const struct scorer *s, const struct partial *t, struct compare_facts *f) {
   double n = (double)(t->n > 0 ? t->n : 1), rows = (double)(t->n_rows > 0 ? t->n_rows : 1);
   double groups = (double)(t->n_groups > 0 ? t->n_groups : 1);
   *f = (struct compare_facts){.n = t->n,
@@ -335,15 +314,15 @@ enum assay_status compare_outputs(const struct compare_input *in, struct compare
   struct work w = {.scorer = &scorer};
   scorer_init(&scorer, in);
   if (shape_count(&in->shape) > 0) {
-    layout_init(&w.layout, &in->shape);
+    panels_init(&w.layout, &in->shape);
     w.partials = base_calloc((size_t)w.layout.chunks, sizeof *w.partials);
     if (!w.partials)
       return error_nomem(err, "the facts of a comparison");
     parallel_for(in->threads, w.layout.chunks, 1, take_chunks, &w);
     for (int64_t c = 0; c < w.layout.chunks; c++)
-      merge(&total, &w.partials[c]);
+      merge_partial(&total, &w.partials[c]);
   }
-  finish(&scorer, &total, facts);
+  facts_finish(&scorer, &total, facts);
   if (compare_gates_fail(facts))
     hint_find(&scorer, facts);
   base_free(w.partials);

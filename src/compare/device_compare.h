@@ -9,8 +9,8 @@
 struct compare_device_input {
   enum dtype dtype;
   struct shape shape;
-  device_ptr got; // bytes of dtype
-  device_ptr want; // double when dtype is floating, else int64
+  device_ptr got;   // bytes of dtype
+  device_ptr want;  // double when dtype is floating, else int64
   device_ptr sigma; // float; 0 for integers
   double u_out, eta_out;
   uint32_t poison;
@@ -18,8 +18,9 @@ struct compare_device_input {
   double rtol, atol, loose;
 };
 
-// Counts, extremes, gates and the worst elements are those that compare_outputs finds, sums up to their rounding. The
-// hint is worked out only when something is wrong: from the whole output if it is small, else from a part.
+// Counts, extremes, gates and the worst elements are those that compare_outputs finds, sums up to their rounding; among
+// elements that are equally bad (of another class, or wrong integers) it may list others. The hint is worked out only
+// when something is wrong: from the whole output if it is small, else from a part.
 enum assay_status compare_on_device(struct compute *c, const struct compare_device_input *in,
                                     struct compare_facts *facts, struct assay_error *err);
 

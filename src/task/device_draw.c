@@ -3,8 +3,8 @@
 #include "task/device_draw_args.h"
 #include "task/drawing.h"
 
-extern const char code_exact_math[], code_device_draw_args[], code_device_draw[];
-static const char *const texts[] = {code_exact_math, code_device_draw_args, code_device_draw, NULL};
+extern const char code_formats[], code_exact_math[], code_device_draw_args[], code_device_draw[];
+static const char *const texts[] = {code_formats, code_exact_math, code_device_draw_args, code_device_draw, NULL};
 const struct device_code device_draw_code = {.name = "draw", .texts = texts, .exact = true};
 
 static void describe_storage(enum dtype t, struct draw_args *a) {

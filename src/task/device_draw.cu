@@ -96,30 +96,6 @@ DEVICE_FN double draw_modified(const struct draw_args *a, int64_t at, double x) 
   return x;
 }
 
-// As small_encode in graph/dtype.c, for finite x.
-DEVICE_FN uint32_t draw_encode(const struct draw_args *a, double x) {
-  int m_bits = a->mantissa_bits, bias = (1 << (a->exponent_bits - 1)) - 1;
-  uint32_t top = (1u << a->exponent_bits) - 1;
-  uint32_t sign = (uint32_t)(F64_BITS(x) >> 63) << (m_bits + a->exponent_bits);
-  uint32_t nan = top << m_bits | ((1u << m_bits) - 1);
-  uint32_t overflow = a->finite_only ? nan : top << m_bits;
-  double magnitude = fabs(x);
-  if (magnitude == 0)
-    return sign;
-  int e = (int)(F64_BITS(magnitude) >> 52) - 1023; // far below any small format's range where x is subnormal
-  e = e < 1 - bias ? 1 - bias : e;
-  double scaled = rint(ldexp(magnitude, m_bits - e));
-  if (scaled >= ldexp(1.0, m_bits + 1)) {
-    scaled /= 2;
-    e++;
-  }
-  uint32_t m = (uint32_t)scaled;
-  if (m < 1u << m_bits)
-    return sign | m;
-  uint32_t field = (uint32_t)(e + bias) << m_bits | (m & ((1u << m_bits) - 1));
-  return sign | (field > (a->finite_only ? nan - 1 : overflow) ? overflow : field);
-}
-
 DEVICE_FN void draw_store(const struct draw_args *a, int64_t at, double x) {
   if (a->storage == DRAW_F32) {
     ((float *)a->dst)[at] =
@@ -130,7 +106,7 @@ DEVICE_FN void draw_store(const struct draw_args *a, int64_t at, double x) {
     ((double *)a->dst)[at] = x;
     return;
   }
-  uint64_t bits = a->storage == DRAW_SMALL ? draw_encode(a, x) : (uint64_t)(int64_t)x;
+  uint64_t bits = a->storage == DRAW_SMALL ? format_encode(x, a->exponent_bits, a->mantissa_bits, a->finite_only) : (uint64_t)(int64_t)x;
   if (a->storage == DRAW_BOOL)
     bits = bits != 0;
   if (a->bytes == 1)
