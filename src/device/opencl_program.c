@@ -4,7 +4,8 @@
 // launched, for which it runs the system's linker. By then kernels of the candidate run in this process and nothing
 // may be run any more, so the second stage is brought about here: PoCL's variable POCL_BINARY_SPECIALIZE_WG makes a
 // question for the program's binary compile all kernels for the sizes that it lists, and keep them in its cache.
-// (PoCL's manual, "Environment variables".) Where a driver compiles all at once, the question costs nothing.
+// (PoCL's manual, "Environment variables".) It reads the variable once, so that one process prepares one plan. Where a
+// driver compiles all at once, the question costs nothing.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,23 +39,27 @@ static void name_size(const struct plan_step *s, struct buf *out) {
   }
 }
 
-// Machine code for everything that module i is launched with.
-static enum assay_status compile_sizes(struct device *d, struct opencl_plan *l, int i, struct assay_error *err) {
+enum assay_status opencl_sizes_tell(const struct plan *p, struct assay_error *err) {
+  struct plan_step empty = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
   struct buf names = {0};
-  size_t bytes = 0;
-  for (int k = 0; k < l->plan->n_steps; k++)
-    if (l->plan->steps[k].kind == PLAN_LAUNCH && l->plan->steps[k].module == i)
-      name_size(&l->plan->steps[k], &names);
+  name_size(&empty, &names);
+  for (int k = 0; k < p->n_steps; k++)
+    if (p->steps[k].kind == PLAN_LAUNCH)
+      name_size(&p->steps[k], &names);
   enum assay_status status = buf_status(&names, err);
-  if (!status && names.len > 2) {
+  if (!status) {
     names.data[names.len - 1] = '\0';
     if (setenv(specialize, names.data + 1, 1) != 0)
       status = error_nomem(err, "the sizes of a program's groups");
-    else
-      (void)d->cl.GetProgramInfo(l->programs[i], CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL);
   }
   buf_release(&names);
   return status;
+}
+
+// Machine code for all sizes.
+static void compile_sizes(struct device *d, cl_program p) {
+  size_t bytes = 0;
+  (void)d->cl.GetProgramInfo(p, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL);
 }
 
 // The compiler's words: all of them to our standard error, which is the log that the judge keeps, and the first line
@@ -107,7 +112,7 @@ static enum assay_status build(struct device *d, struct opencl_plan *l, int i, s
   }
   buf_release(&options);
   if (!status && report->event == DEVICE_OK)
-    status = compile_sizes(d, l, i, err);
+    compile_sizes(d, l->programs[i]);
   return status;
 }
 
@@ -265,7 +270,6 @@ void opencl_programs_drop(struct device *d, struct opencl_plan *l) {
 
 enum assay_status opencl_empty_make(struct device *d, struct assay_error *err) {
   const char *text = "__kernel void assay_empty(void) {}\n";
-  size_t bytes = 0;
   cl_int result = CL_SUCCESS;
   if (d->empty)
     return ASSAY_OK;
@@ -273,8 +277,8 @@ enum assay_status opencl_empty_make(struct device *d, struct assay_error *err) {
     d->empty_program = d->cl.CreateProgramWithSource(d->context, 1, &text, NULL, &result);
   if (d->empty_program && result == CL_SUCCESS)
     result = d->cl.BuildProgram(d->empty_program, 1, &d->id, "", NULL, NULL);
-  if (result == CL_SUCCESS && setenv(specialize, "1-1-1-goffs0-smallgrid", 1) == 0) {
-    (void)d->cl.GetProgramInfo(d->empty_program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL);
+  if (result == CL_SUCCESS) {
+    compile_sizes(d, d->empty_program);
     d->empty = d->cl.CreateKernel(d->empty_program, "assay_empty", &result);
   }
   if (d->empty)

@@ -101,8 +101,6 @@ static int attach(const struct device_message *m, const int *fds, int n_fds) {
   if (page == MAP_FAILED)
     return -1;
   state.control = page;
-  if (install_handlers() != 0)
-    return -1;
   answer(m->number, ASSAY_OK, NULL, NULL);
   return 0;
 }
@@ -201,10 +199,13 @@ static void load(const struct device_message *m, const int *fds, int n_fds) {
     status = state.ops->load(state.device, &state.plan, m->n_in, state.buffers, m->n_out, state.buffers + m->n_in,
                              &report, &err);
   drop_buffers();
-  // From here on foreign code runs in this process: memory, threads and time only.
+  // From here on foreign code runs in this process: memory, threads and time only. The handlers come this late because
+  // a driver's compiler has handlers of its own for the same signals.
   if (!status && report.event == DEVICE_OK && state.ops->place) {
     note_places();
-    status = sandbox_lock_runner(&err);
+    status = install_handlers() == 0
+                 ? sandbox_lock_runner(&err)
+                 : error_set(&err, ASSAY_ERR_ENVIRONMENT, "cannot handle signals: %s", strerror(errno));
     state.locked = true;
   }
   answer(m->number, status, &err, &report);
