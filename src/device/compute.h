@@ -29,6 +29,7 @@ struct device_code {
 struct compute_options {
   int device;               // index of the GPU
   const char *cache_folder; // for compiled programs; NULL: none. Made if missing, shared by processes.
+  const char *nvrtc;        // cuda backend: the path of libnvrtc.so; NULL: where it usually is
   const char *compiler;     // host backend: "gcc"
   int threads;              // host backend; 0: all processors
 };
@@ -70,7 +71,7 @@ enum assay_status compute_sync(struct compute *c, struct assay_error *err);
 enum assay_status compute_prepare(struct compute *c, const struct device_code *code, struct assay_error *err);
 
 // Memory that a runner's process holds too (device/shared.h): maps the exported allocation `fd` of `bytes` (a multiple
-// of its granularity), readable and writable, until compute_unmap. cuda only.
+// of its granularity), readable and writable, until compute_unmap. The descriptor stays the caller's. cuda only.
 enum assay_status compute_map(struct compute *c, int fd, size_t bytes, device_ptr *out, struct assay_error *err);
 void compute_unmap(struct compute *c, device_ptr p, size_t bytes);
 
