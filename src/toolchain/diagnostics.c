@@ -76,7 +76,7 @@ enum build_outcome diagnostics_outcome(const char *text) {
   };
   for (const char *line = text; *line;) {
     size_t n = strcspn(line, "\n");
-    bool about_source = line[0] == ' ' || !strncmp(line, "candidate.c:", strlen("candidate.c:"));
+    bool about_source = line[0] == ' ' || !strncmp(line, "candidate.c", strlen("candidate.c")); // and candidate.cu
     for (size_t i = 0; !about_source && i < sizeof signs / sizeof *signs; i++)
       if (has(line, n, signs[i].phrase))
         return signs[i].outcome;

@@ -156,8 +156,12 @@ int main(int argc, char **argv) {
   mallopt(M_MMAP_THRESHOLD, LARGEST_IN_HEAP);
   recorder.heap_begin = (uint64_t)(uintptr_t)sbrk(0);
   recorder.stack_end = (uint64_t)(uintptr_t)(argv[argc - 1] + strlen(argv[argc - 1]));
-  if (!install_handlers() || sandbox_lock_runner(&err) != ASSAY_OK)
-    stop(RECORD_NOT_LOCKED, err.message[0] ? err.message : "cannot handle signals");
+  if (!install_handlers() || sandbox_lock_runner(&err) != ASSAY_OK) {
+    fprintf(stderr, "%s\n", err.message[0] ? err.message : "cannot handle signals");
+    return 3;
+  }
+  if (write(STDOUT_FILENO, RECORD_READY, strlen(RECORD_READY)) < 0)
+    return 3;
   recorder.log->magic = RECORD_MAGIC;
   recorder.log->stage = RECORD_LOADING;
   enter(load(argv[1]));

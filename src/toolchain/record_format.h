@@ -65,13 +65,16 @@ struct record_request {
 
 enum record_stage {
   RECORD_STARTED,
-  RECORD_NOT_LOCKED, // the sandbox could not be closed: the machine's fault; `message` says why
   RECORD_LOADING,    // constructors may run
   RECORD_NOT_LOADED, // `message` says why
   RECORD_ENTERED,
   RECORD_REFUSED, // `message` says what and the way out
   RECORD_RETURNED,
 };
+
+// The first bytes of the recorder's output, written when its sandbox is closed and before the candidate's library is
+// loaded: what is there instead is the machine's fault, what comes behind it the candidate's.
+#define RECORD_READY "assay-recorder: ready\n"
 
 struct record_header {
   uint64_t magic;

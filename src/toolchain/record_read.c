@@ -12,8 +12,9 @@
 
 struct module {
   struct cubin_info info;
-  // Its global variables as one place: setting one is ordered before the kernels that may read it.
-  struct place variables;
+  // Its global variables, as one: who set them and who may have read them. (Kernels that write global variables on
+  // several streams go unnoticed: a cubin does not say who does.)
+  struct place set, launched;
 };
 
 struct kernel {
@@ -95,25 +96,32 @@ static const char *step_text(const struct reader *r, int index, char out[STEP_TE
   return out;
 }
 
-// Work (step -1: no step) uses a place: whatever used it on other streams must be ordered before.
-static bool use(struct reader *r, struct place *place, const char *name, struct record_stamp stamp, int step) {
+// Whatever used a place on other streams must be ordered before this work (step -1: no step).
+static bool check_order(struct reader *r, const struct place *place, const char *name, struct record_stamp stamp,
+                        int step) {
   char this_text[STEP_TEXT], other_text[STEP_TEXT];
-  if (place->read_only)
-    return true;
   for (uint32_t s = 0; s < (uint32_t)r->order.n_streams; s++)
     if (place->number[s] && !order_before(&r->order, (struct record_stamp){s, place->number[s]}, stamp))
       return refuse(r,
                     "%s and %s use %s on two streams, and nothing says which comes first: let one stream wait for the "
                     "other (cudaEventRecord, cudaStreamWaitEvent) or use one stream",
                     step_text(r, place->step[s], other_text), step_text(r, step, this_text), name);
+  return true;
+}
+
+static void note_use(struct place *place, struct record_stamp stamp, int step) {
   place->number[stamp.stream] = stamp.number;
   place->step[stamp.stream] = step;
-  return true;
 }
 
 static bool use_place(struct reader *r, struct place *place, struct record_stamp stamp, int step) {
   char shown[PLAN_SHOWN_BYTES];
-  return use(r, place, plan_shown(place_name(&r->places, place), shown), stamp, step);
+  if (place->read_only)
+    return true;
+  if (!check_order(r, place, plan_shown(place_name(&r->places, place), shown), stamp, step))
+    return false;
+  note_use(place, stamp, step);
+  return true;
 }
 
 // A step more, on a stream.
@@ -412,8 +420,9 @@ static bool on_launch(struct reader *r, const struct record_launch *e, const uin
   s->carveout = e->carveout;
   s->n_arguments = cubin->n_parameters;
   s->arguments = arguments;
-  if (!use(r, &r->modules[s->module].variables, "global variables", l.stamp, l.step))
+  if (!check_order(r, &r->modules[s->module].set, "global variables", l.stamp, l.step))
     return false;
+  note_use(&r->modules[s->module].launched, l.stamp, l.step);
   for (int i = 0; i < cubin->n_parameters; i++) {
     struct cubin_parameter p = cubin->parameters[i];
     if (p.offset > n || p.size > n - p.offset)
@@ -519,7 +528,11 @@ static bool on_symbol(struct reader *r, const struct record_symbol *e, const uin
   s->to = (struct plan_place){0, (int64_t)e->offset};
   s->from = (struct plan_place){buffer, 0};
   s->bytes = n - e->name_bytes;
-  return use(r, &r->modules[e->module].variables, "global variables", stamp, r->plan->n_steps - 1);
+  struct module *m = &r->modules[e->module];
+  int step = r->plan->n_steps - 1;
+  note_use(&m->set, stamp, step);
+  return check_order(r, &m->set, "global variables", stamp, step) &&
+         check_order(r, &m->launched, "global variables", stamp, step);
 }
 
 static bool on_tensor_map(struct reader *r, const struct record_tensor_map *e) {
