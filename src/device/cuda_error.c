@@ -31,7 +31,10 @@ enum device_event cuda_event_of(enum cu_result result, bool launching) {
   case CUDA_ERROR_UNKNOWN:
     return DEVICE_LOST;
   default:
-    return launching ? DEVICE_LAUNCH_FAILED : DEVICE_LOST;
+    if (launching)
+      return DEVICE_LAUNCH_FAILED;
+    // The driver's numbers from 700 to 799 are what kernels do; newer ones than we know are among them.
+    return (int)result / 100 == 7 ? DEVICE_FAULT : DEVICE_LOST;
   }
 }
 

@@ -36,7 +36,8 @@ static void load_module(struct device *d, struct cuda_plan *l, int i, struct dev
 }
 
 // The driver makes room for kernels' local memory when a kernel that needs more is first launched, and waits for the
-// device to be idle before it does: never, while the stream is held. So room is made now.
+// device to be idle before it does: never, while the stream is held. So room is made now. Where that is refused the
+// launch will tell.
 static void make_room(struct device *d, const struct cuda_plan *l, struct device_report *report) {
   size_t stack = 0;
   int most = 0;
@@ -49,8 +50,8 @@ static void make_room(struct device *d, const struct cuda_plan *l, struct device
   enum cu_result r = d->cu->cuCtxGetLimit(&stack, CU_LIMIT_STACK_SIZE);
   if (r == CUDA_SUCCESS && (size_t)most > stack)
     r = d->cu->cuCtxSetLimit(CU_LIMIT_STACK_SIZE, (size_t)most);
-  if (r != CUDA_SUCCESS)
-    cuda_report(d, report, cuda_event_of(r, false), r, "local memory for the plan's kernels");
+  if (r == CUDA_ERROR_OUT_OF_MEMORY)
+    cuda_report(d, report, DEVICE_OUT_OF_MEMORY, r, "local memory for the plan's kernels");
 }
 
 static enum assay_status tables(struct cuda_plan *l, struct assay_error *err) {

@@ -8,10 +8,10 @@
 enum { SHARED_ALIGNMENT = 256 };
 
 struct shared_memory {
-  int fd; // -1: none
+  int fd;                          // -1: none
   size_t map_bytes, offset, bytes; // bytes of data, at offset, which ends (rounded to SHARED_ALIGNMENT) at map_bytes
-  unsigned char *host; // the judge's mapping when it is ordinary memory (opencl)
-  device_ptr device; // when it is the GPU's (cuda)
+  unsigned char *host;             // the judge's mapping when it is ordinary memory (opencl)
+  device_ptr device;               // when it is the GPU's (cuda)
   struct compute *compute;
 };
 
