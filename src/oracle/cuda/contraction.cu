@@ -91,6 +91,16 @@ DEVICE_FN struct tile tile_of(const struct product_tile_args *a, int64_t thread,
   return t;
 }
 
+// One term of all rows and columns of a thread. The next term is read while the last one is worked on (at the end of
+// the panels that is the last one again): few warps fit beside so many sums, so reads must not be waited for.
+#define TILE_READ(U, V)                                                                                                \
+  UNROLL_ALL                                                                                                           \
+  for (int r = 0; r < TILE_ROWS; r++)                                                                                  \
+    U[r] = pa[r * ROW_LANES];                                                                                          \
+  UNROLL_ALL                                                                                                           \
+  for (int c = 0; c < TILE_COLUMNS; c++)                                                                               \
+    V[c] = pb[c * COLUMN_LANES];
+
 KERNEL(product_tile, struct product_tile_args) {
   struct tile t = tile_of(a, THREAD, TILE_COLUMNS);
   if (t.terms < 0)
@@ -102,24 +112,29 @@ KERNEL(product_tile, struct product_tile_args) {
     for (int c = 0; c < TILE_COLUMNS; c++)
       y[r][c] = 0;
   }
+  double u[TILE_ROWS], v[TILE_COLUMNS];
   const double *pa = t.a, *pb = t.b;
+  if (t.terms > 0) {
+    TILE_READ(u, v)
+  }
   UNROLL_TWICE
   for (int64_t l = 0; l < t.terms; l++) {
-    double u[TILE_ROWS], v[TILE_COLUMNS];
-    UNROLL_ALL
-    for (int r = 0; r < TILE_ROWS; r++)
-      u[r] = pa[r * ROW_LANES];
-    UNROLL_ALL
-    for (int c = 0; c < TILE_COLUMNS; c++)
-      v[c] = pb[c * COLUMN_LANES];
+    double next_u[TILE_ROWS], next_v[TILE_COLUMNS];
+    pa += l + 1 < t.terms ? PRODUCT_A_WIDTH : 0;
+    pb += l + 1 < t.terms ? COLUMN_LANES * TILE_COLUMNS : 0;
+    TILE_READ(next_u, next_v)
     UNROLL_ALL
     for (int r = 0; r < TILE_ROWS; r++) {
       UNROLL_ALL
       for (int c = 0; c < TILE_COLUMNS; c++)
         y[r][c] += u[r] * v[c];
     }
-    pa += PRODUCT_A_WIDTH;
-    pb += COLUMN_LANES * TILE_COLUMNS;
+    UNROLL_ALL
+    for (int r = 0; r < TILE_ROWS; r++)
+      u[r] = next_u[r];
+    UNROLL_ALL
+    for (int c = 0; c < TILE_COLUMNS; c++)
+      v[c] = next_v[c];
   }
   UNROLL_ALL
   for (int r = 0; r < TILE_ROWS; r++) {
