@@ -75,8 +75,13 @@ static enum assay_status check_device(struct checker *c) {
   if (!plan_target_parse(target, &of_plan))
     return error_set(c->err, ASSAY_ERR_INVALID, "the plan's target \"%s\" is not of the form sm_90 or sm_90a",
                      plan_shown(target, shown));
-  if (!plan_target_parse(c->limits.target, &c->target))
+  if (!c->limits.target)
     c->target = of_plan;
+  else if (!plan_target_parse(c->limits.target, &c->target))
+    return error_set(c->err, ASSAY_ERR_INVALID, "the device's target \"%s\" is not of the form sm_90 or sm_90a",
+                     plan_shown(c->limits.target, shown));
+  if (!plan_target_runs_on(of_plan, c->target))
+    return error_set(c->err, ASSAY_ERR_INVALID, "the plan is for %s, the device is %s", target, c->limits.target);
   return ASSAY_OK;
 }
 

@@ -458,8 +458,8 @@ static void test_targets(void **state) {
     const char *target, *words;
   } targets[] = {{"sm_90", NULL},
                  {"sm_90a", NULL},
-                 {"sm_80", "modules[0]: code for sm_90a does not run on sm_80"},
-                 {"sm_100", "modules[0]: code for sm_90a does not run on sm_100"}};
+                 {"sm_80", "the plan is for sm_90a, the device is sm_80"},
+                 {"sm_100", "the plan is for sm_90a, the device is sm_100"}};
   char *text = sample_json();
   for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
     struct assay_error err = {0};
@@ -471,15 +471,17 @@ static void test_targets(void **state) {
   free(text);
   // Code of sm_80 runs on 8.x from 8.0 on; clusters and the like are sm_90's.
   static const struct {
-    const char *file, *target;
-    enum assay_status status;
-  } runs[] = {{"small_sm80.cubin", "sm_80", ASSAY_OK},
-              {"small_sm80.cubin", "sm_89", ASSAY_OK},
-              {"small_sm80.cubin", "sm_90", ASSAY_ERR_INVALID},
-              {"small_sm90.cubin", "sm_90a", ASSAY_OK},
-              {"small_sm90.cubin", "sm_89", ASSAY_ERR_INVALID},
-              {"small_sm90a_v7.cubin", "sm_90", ASSAY_OK},
-              {"small_sm90a_v7.cubin", "sm_100", ASSAY_ERR_INVALID}};
+    const char *file, *of_plan, *target, *words;
+  } runs[] = {{"small_sm80.cubin", "sm_80", "sm_80", NULL},
+              {"small_sm80.cubin", "sm_80", "sm_89", NULL},
+              {"small_sm80.cubin", "sm_80", "sm_90", "the plan is for sm_80, the device is sm_90"},
+              {"small_sm80.cubin", "sm_90", "sm_90", "modules[0]: code for sm_80 does not run on sm_90"},
+              {"small_sm90.cubin", "sm_90", "sm_90a", NULL},
+              {"small_sm90.cubin", "sm_90a", "sm_90", NULL},
+              {"small_sm90.cubin", "sm_90", "sm_89", "the device is sm_89"},
+              {"small_sm90a_v7.cubin", "sm_90a", "sm_90", NULL},
+              {"small_sm90a_v7.cubin", "sm_100", "sm_100", "modules[0]: code for sm_90a does not run on sm_100"},
+              {"small_sm90.cubin", "sm_90", "gfx", "the device's target \"gfx\" is not of the form"}};
   for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
     struct plan p;
     struct plan_limits limits;
@@ -487,13 +489,14 @@ static void test_targets(void **state) {
     sample_plan(&p);
     sample_cubin(&p.arena, runs[i].file, p.modules);
     p.n_steps = 3; // symbol, fill, scale; y is written by nothing then
-    p.n_buffers = SAMPLE_BUFFERS;
+    p.target = runs[i].of_plan;
     p.buffers[SAMPLE_Y].role = PLAN_SCRATCH;
     plan_limits_of_target(runs[i].target, &limits);
-    if (plan_check(&p, &limits, NULL, &err) != runs[i].status)
+    if (plan_check(&p, &limits, NULL, &err) != (runs[i].words ? ASSAY_ERR_INVALID : ASSAY_OK) ||
+        (runs[i].words && !strstr(err.message, runs[i].words)))
       fail_msg("%s on %s: %s", runs[i].file, runs[i].target, err.message);
     p.steps[2].cluster[0] = p.steps[2].cluster[1] = p.steps[2].cluster[2] = 1;
-    if (limits.max_cluster == 0 && runs[i].status == ASSAY_OK) {
+    if (limits.max_cluster == 0 && !runs[i].words) {
       assert_int_equal(plan_check(&p, &limits, NULL, &err), ASSAY_ERR_INVALID);
       assert_non_null(strstr(err.message, "clusters need sm_90"));
     }
