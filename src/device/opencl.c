@@ -160,9 +160,7 @@ static enum assay_status load(struct device *d, const struct plan *p, int n_in, 
   if (!d->loaded)
     return error_nomem(err, "a plan on OpenCL");
   d->loaded->plan = p;
-  enum assay_status status = opencl_sizes_tell(p, err);
-  if (!status)
-    status = opencl_empty_make(d, err);
+  enum assay_status status = opencl_empty_make(d, err);
   if (!status)
     status = opencl_memory_make(d, d->loaded, n_in, in, n_out, out, report, err);
   if (!status && report->event == DEVICE_OK)

@@ -75,10 +75,7 @@ void opencl_views_drop(struct device *d, struct opencl_plan *l);
 
 // ---- opencl_program.c: modules and kernels
 
-// Tells the driver which sizes of groups the plan has; before anything is built.
-enum assay_status opencl_sizes_tell(const struct plan *p, struct assay_error *err);
-// Builds everything, down to machine code for the sizes of groups that the plan uses: nothing is left to be compiled
-// when kernels run.
+// Builds everything, down to machine code: nothing is left to be compiled when kernels run.
 enum assay_status opencl_programs_make(struct device *d, struct opencl_plan *l, struct device_report *report,
                                        struct assay_error *err);
 void opencl_programs_drop(struct device *d, struct opencl_plan *l);

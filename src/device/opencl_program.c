@@ -1,11 +1,11 @@
 // Modules and kernels of a plan for OpenCL.
 //
-// PoCL compiles in two stages: a program when it is built, and each kernel for one size of groups when that is first
-// launched, for which it runs the system's linker. By then kernels of the candidate run in this process and nothing
-// may be run any more, so the second stage is brought about here: PoCL's variable POCL_BINARY_SPECIALIZE_WG makes a
-// question for the program's binary compile all kernels for the sizes that it lists, and keep them in its cache.
-// (PoCL's manual, "Environment variables".) It reads the variable once, so that one process prepares one plan. Where a
-// driver compiles all at once, the question costs nothing.
+// PoCL compiles in two stages: a program when it is built, and each kernel when it is first launched, for which it runs
+// the system's linker. By then kernels of the candidate run in this process and nothing may be run any more, so the
+// second stage is brought about here: a question for the program's binary compiles all of its kernels. Launches use
+// what is then there when POCL_WORK_GROUP_SPECIALIZATION is 0 (PoCL's manual, "Environment variables"), which whoever
+// starts this process has to see to; else PoCL would compile every kernel again for each size of groups. Where a driver
+// compiles all at once, the question costs nothing.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,49 +15,7 @@
 #include "base/buf.h"
 #include "device/opencl_device.h"
 
-static const char specialize[] = "POCL_BINARY_SPECIALIZE_WG";
-
-// What PoCL calls a size of groups in its cache: "256-1-1-goffs0", and kernels for grids below 2^16 in every dimension
-// are other ones. Near the border both are made.
-static void name_size(const struct plan_step *s, struct buf *out) {
-  enum { BORDER = 65535, ABOUT = 1 };
-  uint64_t widest = 0;
-  char name[64];
-  snprintf(name, sizeof name, "%u-%u-%u-goffs0", s->block[0], s->block[1], s->block[2]);
-  for (int k = 0; k < 3; k++)
-    if ((uint64_t)s->grid[k] * s->block[k] > widest)
-      widest = (uint64_t)s->grid[k] * s->block[k];
-  const bool large = widest >= BORDER - ABOUT, small = widest <= BORDER + ABOUT;
-  for (int i = 0; i < 2; i++) {
-    char whole[96];
-    if (!(i == 0 ? large : small))
-      continue;
-    // With a comma on both sides a name is found whole.
-    snprintf(whole, sizeof whole, ",%s%s,", name, i == 0 ? "" : "-smallgrid");
-    if (!strstr(buf_str(out), whole))
-      buf_puts(out, out->len ? whole + 1 : whole);
-  }
-}
-
-enum assay_status opencl_sizes_tell(const struct plan *p, struct assay_error *err) {
-  struct plan_step empty = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
-  struct buf names = {0};
-  name_size(&empty, &names);
-  for (int k = 0; k < p->n_steps; k++)
-    if (p->steps[k].kind == PLAN_LAUNCH)
-      name_size(&p->steps[k], &names);
-  enum assay_status status = buf_status(&names, err);
-  if (!status) {
-    names.data[names.len - 1] = '\0';
-    if (setenv(specialize, names.data + 1, 1) != 0)
-      status = error_nomem(err, "the sizes of a program's groups");
-  }
-  buf_release(&names);
-  return status;
-}
-
-// Machine code for all sizes.
-static void compile_sizes(struct device *d, cl_program p) {
+static void compile_kernels(struct device *d, cl_program p) {
   size_t bytes = 0;
   (void)d->cl.GetProgramInfo(p, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL);
 }
@@ -112,7 +70,7 @@ static enum assay_status build(struct device *d, struct opencl_plan *l, int i, s
   }
   buf_release(&options);
   if (!status && report->event == DEVICE_OK)
-    compile_sizes(d, l->programs[i]);
+    compile_kernels(d, l->programs[i]);
   return status;
 }
 
@@ -278,7 +236,7 @@ enum assay_status opencl_empty_make(struct device *d, struct assay_error *err) {
   if (d->empty_program && result == CL_SUCCESS)
     result = d->cl.BuildProgram(d->empty_program, 1, &d->id, "", NULL, NULL);
   if (result == CL_SUCCESS) {
-    compile_sizes(d, d->empty_program);
+    compile_kernels(d, d->empty_program);
     d->empty = d->cl.CreateKernel(d->empty_program, "assay_empty", &result);
   }
   if (d->empty)

@@ -148,13 +148,14 @@ static enum assay_status spawn(struct device_runner *r, int socket, struct assay
   char program[PATH_BYTES], device[32], folder[PATH_BYTES], cache[PATH_BYTES + 16];
   // Cached code of other runs is none of ours, and what costs time when it is loaded shall not cost it in a call.
   char path[] = "PATH=/usr/bin:/bin", eager[] = "CUDA_MODULE_LOADING=EAGER", no_cache[] = "CUDA_CACHE_DISABLE=1";
+  char general[] = "POCL_WORK_GROUP_SPECIALIZATION=0"; // nothing is to be compiled when kernels run
   glob_t files = {0};
   snprintf(program, sizeof program, "%s", r->o.program);
   snprintf(device, sizeof device, "%s", r->o.device);
   snprintf(folder, sizeof folder, "%s", r->o.folder);
   snprintf(cache, sizeof cache, "POCL_CACHE_DIR=%s", folder);
   char *argv[] = {program, device, folder, NULL};
-  char *cuda_env[] = {eager, no_cache, NULL}, *opencl_env[] = {path, cache, NULL};
+  char *cuda_env[] = {eager, no_cache, NULL}, *opencl_env[] = {path, cache, general, NULL};
   if (cuda)
     (void)glob(cuda_files, GLOB_NOSORT, NULL, &files);
   struct sandbox_policy policy = {.role = SANDBOX_DEVICE,

@@ -26,11 +26,15 @@ struct bench {
   struct assay_error err;
 };
 
-static const char kernels[] =
-    "__kernel void add(__global const float *x, __global const float *y, __global float *z, int n) {\n"
-    "  int i = get_global_id(0);\n"
-    "  if (i < n) z[i] = x[i] + y[i];\n"
-    "}\n"
+#define ADD_KERNEL                                                                                                     \
+  "__kernel void add(__global const float *x, __global const float *y, __global float *z, int n) {\n"                  \
+  "  int i = get_global_id(0);\n"                                                                                      \
+  "  if (i < n) z[i] = x[i] + y[i];\n"                                                                                 \
+  "}\n"
+
+static const char add_kernel[] = ADD_KERNEL;
+
+static const char kernels[] = ADD_KERNEL
     "__kernel void part(__global const float *x, __global float *part, __local float *mine, int n) {\n"
     "  int i = get_global_id(0), k = get_local_id(0);\n"
     "  mine[k] = i < n ? x[i] : 0;\n"
@@ -150,7 +154,7 @@ static void draft(struct draft *d, const char *source) {
 }
 
 static void draft_add(struct draft *d) {
-  draft(d, kernels);
+  draft(d, add_kernel);
   draft_launch(d, "add", 4, 256, "bbbi", 0, 1, 2, N);
 }
 
@@ -244,6 +248,54 @@ static void test_build_error(void **state) {
   load(b, &d, false);
   expect(b, RUNNER_LOAD_FAILED, "undeclared");
   assert_non_null(strstr(device_runner_log(b->r), "undeclared"));
+}
+
+// Reduction by groups with local memory into scratch, then by one work-item; and places inside buffers.
+static void test_reduction(void **state) {
+  struct bench *b = *state;
+  struct draft d;
+  start(b);
+  draft(&d, kernels);
+  int partial = draft_buffer(&d, PLAN_SCRATCH, "partial", 8, NULL);
+  draft_launch(&d, "part", 8, 128, "bbli", 0, partial, 128 * (int)sizeof(float), N);
+  draft_launch(&d, "total", 1, 1, "bio", partial, 8, 2, 5 * (int)sizeof(float));
+  load(b, &d, false);
+  expect_ok(b);
+  for (int i = 0; i < 3; i++) {
+    fill(b, (float)i);
+    call(b, DEVICE_COLD);
+    expect_ok(b);
+    assert_true(output(b)[5] == (float)(N * i + N * (N - 1) / 2));
+    assert_true(isnan(output(b)[4]) && isnan(output(b)[6]));
+  }
+}
+
+// Sizes of groups and of grids, some of them demanded by the kernel: all machine code is there when the process is
+// locked down, whatever the plan launches.
+static void test_sizes(void **state) {
+  static const char source[] =
+      ADD_KERNEL "__kernel __attribute__((reqd_work_group_size(8, 1, 1)))\n"
+                 "void eight(__global float *z) { z[get_global_id(0)] += get_local_size(0); }\n"
+                 "__kernel void grown(__global float *z, __local float *own) {\n"
+                 "  own[get_local_id(0)] = get_local_size(0);\n"
+                 "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+                 "  if (get_global_id(0) < 16) z[get_global_id(0)] -= own[get_local_size(0) - 1 - get_local_id(0)];\n"
+                 "}\n";
+  static const uint32_t sizes[][2] = {{302, 217}, {255, 257}, {256, 256}, {300, 256}, {4, 256}, {1, 1000}};
+  struct bench *b = *state;
+  struct draft d;
+  start(b);
+  draft(&d, source);
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    draft_launch(&d, "add", sizes[i][0], sizes[i][1], "bbbi", 0, 1, 2, N);
+  draft_launch(&d, "eight", 2, 8, "b", 2);
+  draft_launch(&d, "grown", 4096, 8, "bl", 2, 32);
+  load(b, &d, false);
+  expect_ok(b);
+  fill(b, 1);
+  call(b, DEVICE_COLD);
+  expect_ok(b);
+  check_sum(b, 1);
 }
 
 // Each of these ends the process; the next one starts another.
@@ -350,6 +402,8 @@ int main(void) {
   device_opencl.close(probe);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_add, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_reduction, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
       cmocka_unit_test_setup_teardown(test_protocol_alone, setup, teardown),
       cmocka_unit_test_setup_teardown(test_runs_away, setup, teardown),
       cmocka_unit_test_setup_teardown(test_prints, setup, teardown),
