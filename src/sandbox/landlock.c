@@ -121,3 +121,18 @@ enum assay_status landlock_make(const struct sandbox_policy *p, const char *prog
   *fd = ruleset;
   return ASSAY_OK;
 }
+
+enum assay_status sandbox_lock_files(const char *const *read_paths, struct assay_error *err) {
+  int abi = landlock_abi(), bad = 0;
+  if (!abi)
+    return ASSAY_OK;
+  struct ruleset_attr a = everything(abi);
+  int ruleset = (int)syscall(SYS_landlock_create_ruleset, &a, sizeof a, 0);
+  for (const char *const *path = read_paths; ruleset >= 0 && path && *path; path++)
+    bad |= allow(ruleset, *path, FS_READ_FILE | FS_READ_DIR);
+  if (ruleset < 0 || bad != 0 || syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
+    bad = errno;
+  if (ruleset >= 0)
+    close(ruleset);
+  return bad ? error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot enforce Landlock: %s", strerror(bad)) : ASSAY_OK;
+}

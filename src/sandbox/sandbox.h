@@ -76,6 +76,11 @@ void sandbox_kill(struct sandbox_child *c, struct sandbox_end *end);
 // and time. A forbidden call raises SIGSYS. ASSAY_ERR_ENVIRONMENT when the kernel has no seccomp.
 enum assay_status sandbox_lock_runner(struct assay_error *err);
 
+// Called by a child that is about to work on something untrusted, single-threaded: from here on it may read files at
+// and beneath these paths (NULL-terminated; as far as its policy let it), and write and execute none. Nothing where the
+// kernel has no Landlock.
+enum assay_status sandbox_lock_files(const char *const *read_paths, struct assay_error *err);
+
 // A new empty folder (mode 0700) under `parent`, heap path; and its removal with everything in it.
 enum assay_status sandbox_folder_make(const char *parent, char **path, struct assay_error *err);
 void sandbox_folder_remove(const char *path);

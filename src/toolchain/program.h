@@ -39,7 +39,7 @@ struct plan_subject {
 struct builder;
 struct builder_options {
   const char *program; // path of assay-builder
-  const char *nvrtc; // path of libnvrtc, or NULL: searched
+  const char *nvrtc;   // path of libnvrtc, or NULL: searched
   const char *temporary_dir;
 };
 enum assay_status builder_open(const struct builder_options *o, struct builder **out, struct assay_error *err);
@@ -47,20 +47,20 @@ void builder_close(struct builder *b); // NULL is fine
 
 struct program_options {
   enum toolchain toolchain;
-  const char *target; // "sm_90a"; opencl: "" (the first device)
+  const char *target;         // "sm_90a"; opencl: "" (the first device)
   const char *const *defines; // NULL-terminated; may be NULL
-  const char *name; // the source's file name, for messages
-  struct builder *builder; // nvrtc, opencl; may be NULL
+  const char *name;           // the source's file name, for messages
+  struct builder *builder;    // nvrtc, opencl; may be NULL
   struct builder_options builder_options;
   const char *compiler, *path_env; // nvcc: "nvcc" or "clang", and the PATH
-  const char *include_dir; // where assay/cuda.h is
-  const char *recorder; // nvcc: path of assay-recorder
-  const char *folder; // the build's own temporary folder
+  const char *include_dir;         // where assay/cuda.h is
+  const char *recorder;            // nvcc: path of assay-recorder
+  const char *folder;              // the build's own temporary folder
   int64_t timeout_ns, record_timeout_ns;
   size_t memory_bytes, file_bytes;
 };
 
-struct program; // a built candidate
+struct program;       // a built candidate
 struct program_build; // one at work
 
 // As build_start/build_finish. In *result, `library` stays NULL; *program is set when the outcome is BUILD_OK.
@@ -69,12 +69,13 @@ enum assay_status program_start(const struct program_options *o, const char *sou
 enum assay_status program_finish(struct program_build *b, struct build_result *result, struct program **program,
                                  struct assay_error *err);
 void program_cancel(struct program_build *b); // NULL is fine
-void program_release(struct program *p); // NULL is fine
+void program_release(struct program *p);      // NULL is fine
 
 // Why there is no plan: the candidate's doing, not the machine's.
 enum plan_outcome {
   PLAN_MADE,
-  PLAN_REFUSED, // host code did what cannot be recorded, or a directive does not evaluate; detail says what and the way out
+  PLAN_REFUSED, // host code did what cannot be recorded, or a directive does not evaluate; detail says what and the way
+                // out
   PLAN_HOST_CRASHED, // host code ended by a signal or exited
   PLAN_HOST_TIMED_OUT,
   PLAN_INVALID, // plan_check refused it

@@ -1,0 +1,43 @@
+// Builds of sources with directive lines: what nvrtc and opencl have in common. Private to src/toolchain.
+#ifndef TOOLCHAIN_BUILDER_PROGRAM_H
+#define TOOLCHAIN_BUILDER_PROGRAM_H
+
+#include "toolchain/builder.h"
+#include "toolchain/program_private.h"
+
+// A built source.
+struct directed_program {
+  struct program base;
+  struct arena arena;
+  const char *name, *version;
+  struct directive_set set;
+  struct directive_kernel *kernels;
+  const uint8_t *code; // the module, with a NUL behind it where it is text
+  size_t code_bytes;
+  const char *options; // of the module, for texts
+};
+
+// What a toolchain adds to the common way.
+struct directed_way {
+  const struct toolchain_ops *ops;
+  enum builder_language language;
+  const char *device;  // of plans
+  const char *command; // the compiler's name for the verdict
+  enum plan_code code; // the module's form
+  // Flags in front of the source's own: a NULL-terminated list in the arena.
+  const char *const *(*flags)(const struct program_options *o, struct arena *a);
+  // Completes the program once the builder has compiled; *refusal (in the program's arena) when the source is at fault.
+  enum assay_status (*complete)(struct directed_program *p, const struct builder_reply *reply, const char *source,
+                                size_t n, const char **refusal, struct assay_error *err);
+};
+
+enum assay_status directed_start(const struct directed_way *way, const struct program_options *o, const char *source,
+                                 size_t n, struct program_build **out, struct assay_error *err);
+enum assay_status directed_finish(struct program_build *b, struct build_result *result, struct program **program,
+                                  struct assay_error *err);
+void directed_cancel(struct program_build *b);
+enum assay_status directed_plan(const struct directed_way *way, struct program *p, const struct plan_subject *subject,
+                                struct plan *out, struct plan_report *report, struct assay_error *err);
+void directed_release(struct program *p);
+
+#endif
