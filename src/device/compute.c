@@ -70,6 +70,10 @@ enum assay_status compute_make(const struct compute_backend *backend, void *self
   return ASSAY_OK;
 }
 
+void *compute_self(struct compute *c, const struct compute_backend *backend) {
+  return c->backend == backend ? c->self : NULL;
+}
+
 void compute_close(struct compute *c) {
   if (!c)
     return;

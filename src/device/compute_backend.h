@@ -41,4 +41,7 @@ struct compute_backend {
 enum assay_status compute_make(const struct compute_backend *backend, void *self, struct compute **out,
                                struct assay_error *err);
 
+// The backend's own state, for what works beside it; NULL where the compute has another backend.
+void *compute_self(struct compute *c, const struct compute_backend *backend);
+
 #endif

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "device/code_cache.h"
 #include "device/compute_backend.h"
+#include "device/compute_cuda.h"
 #include "device/cuda_driver.h"
 #include "device/nvrtc.h"
 
@@ -419,4 +420,22 @@ enum assay_status compute_open_cuda(const struct compute_options *o, struct comp
     return status;
   }
   return compute_make(&cuda_backend, c, out, err);
+}
+
+enum assay_status compute_cuda_part(struct compute *compute, struct compute_cuda_part *out, struct assay_error *err) {
+  struct cuda *c = compute_self(compute, &cuda_backend);
+  if (!c)
+    return error_set(err, ASSAY_ERR_INVALID, "this needs a GPU: it is computed on the host");
+  enum assay_status status = enter(c, err);
+  if (status)
+    return status;
+  *out = (struct compute_cuda_part){.driver = c->d,
+                                    .device = c->device,
+                                    .context = c->context,
+                                    .stream = c->stream,
+                                    .nvrtc_path = c->nvrtc_path,
+                                    .cache_folder = c->cache_folder};
+  // From Hopper on the instructions that make a kernel fast are those of the very architecture.
+  snprintf(out->target, sizeof out->target, "sm_%d%s", c->architecture, c->architecture >= 90 ? "a" : "");
+  return ASSAY_OK;
 }

@@ -12,10 +12,11 @@ struct compute_cuda_part {
   CUdevice device;
   CUcontext context;
   CUstream stream;
-  const char *target; // "sm_90a"
+  char target[16];                       // "sm_90a": the very architecture
+  const char *nvrtc_path, *cache_folder; // may be NULL
 };
 
-// Makes the context current in the calling thread. ASSAY_ERR_ENVIRONMENT when the compute is not a GPU's.
+// Makes the context current in the calling thread. ASSAY_ERR_INVALID when the compute is not a GPU's.
 enum assay_status compute_cuda_part(struct compute *c, struct compute_cuda_part *out, struct assay_error *err);
 
 // CUDA C++ as it stands (no dialect in front) to a cubin for the device, or out of the cache; heap (base_free).
