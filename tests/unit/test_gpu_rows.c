@@ -35,6 +35,16 @@ static void test_reductions(void **state) {
     }
 }
 
+// Terms of both signs, whose squares are what their sum's error hangs on: of parts that are joined too.
+static void test_sums_that_cancel(void **state) {
+  (void)state;
+  graph_check("(float[60,300] x) => (float[60] y) <int64[1] axes = {1}> { y = ReduceSum<keepdims = 0>(x, axes) }",
+              SIGNED, 60);
+  graph_check("(float[300,60] x) => (float[60] y) <int64[1] axes = {0}> { y = ReduceMean<keepdims = 0>(x, axes) }",
+              SIGNED, 60);
+  graph_check("(float[60,300] x) => (float[60,300] y) <int64 axis = {1}> { y = CumSum(x, axis) }", SIGNED, 60);
+}
+
 static void test_reductions_of_integers(void **state) {
   (void)state;
   static const char *const ops[] = {"ReduceSum",  "ReduceMean", "ReduceMax",      "ReduceMin",
@@ -166,6 +176,12 @@ static void test_norms(void **state) {
     graph_check(texts[i].text, (struct graph_draw){.low = -3, .high = 3, .special = 97}, 0);
   }
   graph_check("(float[4,0] x) => (float[4,0] y) { y = LpNormalization(x) }", SIGNED, 0);
+  graph_check("(float[4,7] x) => (float[4,7] y) { z = Sub(x, x) y = LpNormalization(z) }", SIGNED, 0);
+  // Many short rows: each step's rounding shows.
+  graph_check("(float[900,3] x, float[3] s) => (float[900,3] y) { y = RMSNormalization(x, s) }", SIGNED, 900);
+  graph_check(
+      "(float[900,3] x, float[900,1] s, float[900,1] b) => (float[900,3] y) { y = LayerNormalization(x, s, b) }",
+      SIGNED, 900);
 }
 
 static void test_losses(void **state) {
@@ -223,10 +239,15 @@ static void test_attention(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_reductions), cmocka_unit_test(test_reductions_of_integers),
-      cmocka_unit_test(test_extremes),   cmocka_unit_test(test_scans),
-      cmocka_unit_test(test_softmax),    cmocka_unit_test(test_norms),
-      cmocka_unit_test(test_losses),     cmocka_unit_test(test_attention),
+      cmocka_unit_test(test_reductions),
+      cmocka_unit_test(test_sums_that_cancel),
+      cmocka_unit_test(test_reductions_of_integers),
+      cmocka_unit_test(test_extremes),
+      cmocka_unit_test(test_scans),
+      cmocka_unit_test(test_softmax),
+      cmocka_unit_test(test_norms),
+      cmocka_unit_test(test_losses),
+      cmocka_unit_test(test_attention),
   };
   return cmocka_run_group_tests(tests, graph_open, graph_close);
 }
