@@ -395,6 +395,7 @@ static void test_many(void **state) {
 int main(void) {
   struct assay_error err = {0};
   struct device *probe = NULL;
+  setenv("POCL_CACHE_DIR", ASSAY_BINARY_DIR "/pocl-cache", 1); // of this process; runners have their own
   if (device_opencl.open(&(struct device_options){0}, NULL, 0, &probe, &err)) {
     print_message("skipped: %s\n", err.message);
     return 77;
