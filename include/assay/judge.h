@@ -16,37 +16,62 @@
 #include "assay/status.h"
 #include "assay/verdict.h"
 
+// What many judgements on one device share: the judge's own context, a warmed builder, the child that runs plans.
+struct assay_workbench;
+
 enum assay_rule { ASSAY_RULE_CONTRACT, ASSAY_RULE_ALLCLOSE };
+
+// What a machine can do at best, measured: the floor's denominators. 0: unknown, and then there is no floor.
+struct assay_peaks {
+  double bytes_per_s;             // of memory: reading on a CPU, reading and writing on a GPU
+  double flops_per_s;             // fp32 outside contractions
+  double contraction_flops_per_s; // in contractions, at the accuracy of fp32; 0: flops_per_s
+  double
+      low_flops_per_s; // in contractions under a contract of fewer bits (tf32, fp16, bf16); 0: contraction_flops_per_s
+  double cache_bytes;  // outputs up to this size need not reach memory before the call ends
+  char device[128];    // the device's name, "" for the CPU
+};
+
+// The least time for work of this size: moving its bytes or doing its operations, whichever takes longer. NaN: unknown.
+double assay_floor_ns(const struct assay_peaks *p, double input_bytes, double output_bytes, double flops,
+                      double contraction_flops, bool low_precision);
 
 // What happens at the moment, for a progress line; may be called often.
 typedef void assay_judge_progress(void *arg, const char *stage, int done, int total);
 
 // Strings are borrowed for the call. Times in nanoseconds.
 struct assay_judge_options {
-  const char *task; // path of the task file
-  bool as_published; // the published form instead of the repaired one
-  const char *workload; // a name or "M=3, N=4"; what is timed
-  const char *candidate; // path of the C source
-  const char *const *defines; // NULL-terminated macros for the compiler; may be NULL
-  const char *compiler, *path_env; // "gcc" and the PATH to find it on
-  const char *include_dir; // where assay/candidate.h is
-  const char *runner_program; // path of assay-runner
+  const char *task;      // path of the task file
+  bool as_published;     // the published form instead of the repaired one
+  const char *workload;  // a name or "M=3, N=4"; what is timed
+  const char *candidate; // path of the source: .c, .cu or .cl
+  const char *device;    // "cpu" (.c), "cuda" (.cu), "opencl" (.cl)
+  int device_index;
+  const char *toolchain; // "nvrtc" or "nvcc" for a .cu; NULL: nvrtc when it has launch lines, else nvcc
+  struct assay_workbench *workbench; // for other devices than cpu; NULL: one of its own, for this judgement
+  const char *const *defines;        // NULL-terminated macros for the compiler; may be NULL
+  const char *compiler, *path_env;   // NULL: gcc, or nvcc for CUDA with host code; and the PATH to find it on
+  const char *include_dir;           // where assay/candidate.h is
+  const char *runner_program;        // path of assay-runner
+  const char *device_runner_program, *builder_program, *recorder_program; // of assay-device-runner and so on
+  const char *nvrtc;                                                      // path of libnvrtc, or NULL: searched
+  const char *cache_dir;     // for Assay's own compiled device code; NULL: none
   const char *temporary_dir; // parent of the build's and the runner's folders
-  enum assay_rule rule; // which rule decides (both are computed)
-  int threads; // for the kernel and for the oracle; 0: all processors
-  int declared_checks; // draws of the declared distribution at the timed workload
-  bool probes; // also judge at the task's ragged shapes under every probe that applies
-  int replicas; // contract passes for the error scale of a check
+  enum assay_rule rule;      // which rule decides (both are computed)
+  int threads;               // for the kernel and for the oracle; 0: all processors
+  int declared_checks;       // draws of the declared distribution at the timed workload
+  bool probes;               // also judge at the task's ragged shapes under every probe that applies
+  int replicas;              // contract passes for the error scale of a check
   bool timing;
   int min_samples, max_samples; // timed calls, cold
   int hot_samples;
   double relative_width; // stop when the median's interval is this narrow, relative to the median
-  int64_t timing_ns; // or when this much time was spent on timing
-  int verified_calls; // timed calls whose outputs are checked too, chosen in secret
+  int64_t timing_ns;     // or when this much time was spent on timing
+  int verified_calls;    // timed calls whose outputs are checked too, chosen in secret
   int64_t build_timeout_ns, load_timeout_ns, call_timeout_ns;
   size_t build_memory_bytes, runner_memory_bytes;
-  uint64_t seed; // 0: from the system's entropy
-  double read_bytes_per_s, flops_per_s; // the machine's measured peaks, for the floor; 0: unknown
+  uint64_t seed;                  // 0: from the system's entropy
+  struct assay_peaks peaks;       // of the device
   assay_judge_progress *progress; // may be NULL
   void *progress_arg;
 };
@@ -57,10 +82,10 @@ void assay_judge_defaults(struct assay_judge_options *o);
 // One comparison of one output with the oracle.
 struct assay_check {
   char workload[32], probe[16];
-  int output; // index of the output
-  bool timed; // the check of a timed call
-  enum assay_reason reason; // PASS or what is wrong with this one
-  int64_t n; // elements
+  int output;                   // index of the output
+  bool timed;                   // the check of a timed call
+  enum assay_reason reason;     // PASS or what is wrong with this one
+  int64_t n;                    // elements
   double z_max, z_limit, z_rms; // worst error in units of the scale, what was allowed, root mean square
   double max_abs, max_rel;
   int64_t allclose_bad, allclose_loose_bad; // elements outside the published tolerance, and outside 1e-2
@@ -69,14 +94,18 @@ struct assay_check {
 };
 
 struct assay_timing {
-  bool measured, unstable, suspicious; // suspicious: below half of the floor
-  double median_ns, low_ns, high_ns; // cold, the protocol's own cost taken off, with a 95 % interval
-  double hot_ns; // median with inputs in the cache
-  double overhead_ns; // the protocol's cost, measured before the candidate was loaded
-  double floor_ns; // NaN when the machine's peaks are unknown
-  const char *stop; // why sampling ended
-  int n_samples, n_hot, n_dropped; // dropped: taken while the clock was throttled or stolen
-  double *samples_ns; // the cold samples as measured, protocol included
+  bool measured, unstable, suspicious;   // suspicious: below half of the floor
+  double median_ns, low_ns, high_ns;     // cold, the protocol's own cost taken off, with a 95 % interval
+  double hot_ns;                         // median with inputs in the cache
+  double called_ns;                      // cold, with the host's part of launching; NaN where there is none
+  double prepare_ns;                     // of what a plan does once with its weights; NaN: nothing
+  int clock_mhz, temperature_c, power_w; // of the device in the middle of the timing; 0: unknown
+  char throttle[64];                     // what held the clock down while timing, "" when nothing did
+  double overhead_ns;                    // the protocol's cost, measured before the candidate was loaded
+  double floor_ns;                       // NaN when the machine's peaks are unknown
+  const char *stop;                      // why sampling ended
+  int n_samples, n_hot, n_dropped;       // dropped: taken while the clock was throttled or stolen
+  double *samples_ns;                    // the cold samples as measured, protocol included
   double *hot_samples_ns;
 };
 
@@ -89,18 +118,26 @@ struct assay_verdict {
   enum assay_reason reason;
   char detail[512]; // one line: what exactly
   char task_name[64], workload[128], candidate_hash[65], task_hash[65], settings_hash[65];
-  const char *form; // "default" or "published"
-  char *diagnostics; // what the compiler and the kernel printed; never NULL
+  const char *form;                                 // "default" or "published"
+  char *diagnostics;                                // what the compiler and the kernel printed; never NULL
   char *build_command, *compiler_version, *sandbox; // never NULL
   int n_checks;
   struct assay_check *checks;
   int n_skipped_probes; // draws that no straightforward implementation survives
-  int worst_check; // index of the check that decided, or of the closest call; -1: none
+  int worst_check;      // index of the check that decided, or of the closest call; -1: none
   struct assay_timing timing;
   struct assay_durations durations;
-  double flops, bytes; // of the workload: least work
+  bool times_rank_nothing;         // the device is no GPU (PoCL): its times say nothing about one
+  double flops, bytes;             // of the workload: least work
+  char toolchain[16], device[160]; // "cc"; what it ran on: name, driver
   uint64_t seed;
 };
+
+// Opens what judging on o->device needs; o's strings are copied. Takes a while the first time on a machine, when the
+// oracle's device code is compiled. ASSAY_ERR_ENVIRONMENT says what the machine lacks.
+enum assay_status assay_workbench_open(const struct assay_judge_options *o, struct assay_workbench **out,
+                                       struct assay_error *err);
+void assay_workbench_close(struct assay_workbench *w); // NULL is fine
 
 // Judges. ASSAY_OK whenever there is a verdict, also for the worst candidate; a status means that the task cannot be
 // read, an option is wrong or the machine failed. *v is to be released in the first case only.

@@ -11,6 +11,9 @@
   X(LOAD_FAILED, "load_failed", "the compiled library cannot be loaded, or lacks the symbol assay_kernel")             \
   X(CRASHED, "crashed", "the kernel was ended by a signal")                                                            \
   X(EXITED, "exited", "the kernel ended its process instead of returning")                                             \
+  X(UNRECORDABLE, "unrecordable", "the host code did what a launch plan cannot hold; the detail says what instead")     \
+  X(INVALID_PLAN, "invalid_plan", "the launches do not fit the kernels, the buffers or the device's limits")           \
+  X(LAUNCH_FAILED, "launch_failed", "the device refused to start a kernel")                                            \
   X(TIMEOUT, "timeout", "the kernel did not return in its time")                                                       \
   X(OUT_OF_MEMORY, "out_of_memory", "the kernel ran into its limit of memory")                                         \
   X(FORBIDDEN_CALL, "forbidden_call", "the kernel made a system call that kernels may not make")                       \

@@ -92,7 +92,7 @@ static const struct argp argp = {
     .parser = parse,
     .children = children,
     .args_doc = "SUITE",
-    .doc = "Judges every C kernel of a folder whose task belongs to SUITE (kernelbench, kernelbench/1, "
+    .doc = "Judges every kernel of a folder whose task belongs to SUITE (kernelbench, kernelbench/1, "
            "kernelbench/1/19).\vA candidate says its task in a comment, `// assay: task kernelbench/1/19`, or by "
            "KernelBench's file name, level_1_problem_19_sample_0_kernel.c. The same command again goes on where it "
            "stopped: what is finished is not judged again. Ctrl-C finishes the kernel at hand and ends.",
@@ -102,8 +102,9 @@ static int by_name(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-// The folder's C files, sorted, so that two runs see the same order. Heap.
-static enum assay_status list_candidates(const char *folder, char ***names, int *count, struct assay_error *err) {
+// The folder's candidates (for one device, where it is not NULL), sorted, so that two runs see the same order. Heap.
+static enum assay_status list_candidates(const char *folder, const char *device, char ***names, int *count,
+                                         struct assay_error *err) {
   DIR *dir = opendir(folder);
   if (!dir)
     return error_set(err, ASSAY_ERR_NOT_FOUND, "cannot read the folder %s: %s", folder, strerror(errno));
@@ -112,8 +113,8 @@ static enum assay_status list_candidates(const char *folder, char ***names, int 
   int n = 0, capacity = 0;
   enum assay_status status = ASSAY_OK;
   while (!status && (e = readdir(dir))) {
-    size_t len = strlen(e->d_name);
-    if (len < 3 || strcmp(e->d_name + len - 2, ".c") != 0)
+    const char *for_device = cli_device_of(e->d_name);
+    if (!for_device || (device && strcmp(device, for_device) != 0))
       continue;
     if (n == capacity) {
       capacity = capacity * 2 + 64;
@@ -254,7 +255,8 @@ static enum assay_status bench_one(struct bench *b, const char *path, struct ass
   hash_sha256_hex(source, n, hash);
   status = task_find(b->judging.paths.tasks, name, &task_path, err);
   b->judging.options.task = task_path;
-  b->judging.options.candidate = path;
+  if (!status)
+    status = cli_use_candidate(&b->judging, path, true, err);
   for (int i = 0; i < (b->twins ? d.n_twins : 1) && !status && !b->stop; i++)
     status = bench_twin(b, path, hash, name, &d.twins[i], err);
 out:
@@ -292,9 +294,9 @@ static bool wanted(const struct bench *b, const char *path) {
 static enum assay_status bench_all(struct bench *b, struct assay_error *err) {
   char **paths = NULL;
   int count = 0;
-  enum assay_status status = list_candidates(b->from, &paths, &count, err);
+  enum assay_status status = list_candidates(b->from, b->judging.device, &paths, &count, err);
   if (!status && count == 0)
-    status = error_set(err, ASSAY_ERR_NOT_FOUND, "there is no C file in %s", b->from);
+    status = error_set(err, ASSAY_ERR_NOT_FOUND, "there is no candidate (.c, .cu, .cl) in %s", b->from);
   for (int i = 0; i < count && !status && !b->stop; i++) {
     cli_progress(paths[i], i, count);
     if (wanted(b, paths[i]))
@@ -396,6 +398,7 @@ int cli_bench(int argc, char **argv) {
     base_free(b.expectations[i].codes);
   }
   base_free(b.expectations);
+  cli_judging_close(&b.judging);
   store_close(b.store);
   buf_release(&run);
   return code;

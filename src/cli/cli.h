@@ -16,6 +16,9 @@ enum { CLI_PASS = 0, CLI_FAIL = 1, CLI_USAGE = 2, CLI_ENVIRONMENT = 3, CLI_INTER
 struct cli_paths {
   char program[4096]; // this executable
   char tasks[4096], include[4096], runner[4096], store[4096], temporary[4096];
+  char device_runner[4096], builder[4096], recorder[4096];
+  char cache[4096];  // for Assay's own compiled device code; "": none
+  const char *nvrtc; // $ASSAY_NVRTC or NULL
   const char *path_env;
 };
 enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err);
@@ -44,10 +47,21 @@ struct cli_judging {
   const char *defines[32 + 1];
   int n_defines;
   bool json, no_store;
+  const char *device; // --device, or NULL: by the candidate's ending
+  struct assay_peaks cpu_peaks, cuda_peaks;
+  struct assay_workbench *workbenches[2]; // opencl, cuda: opened when first needed
 };
 void cli_judging_init(struct cli_judging *j, const struct cli_paths *paths);
 // After parsing: resolves threads, reads the machine's peaks from the store. `store` may be NULL.
 void cli_judging_finish(struct cli_judging *j, struct store *store);
+void cli_judging_close(struct cli_judging *j);
+void cli_read_peaks(struct store *store, const char *key, struct assay_peaks *out);
+
+// The device for a file's ending, or NULL.
+const char *cli_device_of(const char *path);
+
+// Makes this file the candidate, and its device the device. `several`: more will follow, so what they share is opened.
+enum assay_status cli_use_candidate(struct cli_judging *j, const char *path, bool several, struct assay_error *err);
 
 // The command that repeats a judgement; heap string or NULL.
 char *cli_repeat_command(const struct cli_judging *j, const char *task, const char *candidate, uint64_t seed);

@@ -1,6 +1,7 @@
 // assay doctor: what this machine can do, each line with what would mend it.
 #include <argp.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +10,8 @@
 #include "base/buf.h"
 #include "base/parallel.h"
 #include "cli/cli.h"
+#include "device/describe.h"
+#include "device/monitor.h"
 #include "judge/machine.h"
 #include "sandbox/sandbox.h"
 #include "task/task.h"
@@ -126,16 +129,74 @@ static enum assay_status calibrate(struct arguments *a, struct store *store, str
   return status;
 }
 
+// Contractions at the accuracy of fp32 may use the matrix units: three tf32 products make one of fp32.
+static enum assay_status calibrate_cuda(struct compute *c, const struct compute_description *d, struct store *store,
+                                        struct assay_error *err) {
+  struct device_peaks p = {0};
+  char *machine = machine_identity();
+  enum assay_status status = machine ? peaks_measure(c, &p, err) : error_nomem(err, "a name");
+  if (!status) {
+    json_t *j = json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "device", d->name,
+                          "bytes_per_s", p.copy_bytes_per_s, "flops_per_s", p.fp32_flops, "contraction_flops_per_s",
+                          fmax(p.fp32_flops, p.tf32_flops / 3), "low_flops_per_s", fmax(p.bf16_flops, p.fp16_flops),
+                          "cache_bytes", (double)d->cache_bytes, "read_only_bytes_per_s", p.read_bytes_per_s,
+                          "write_only_bytes_per_s", p.write_bytes_per_s, "fp32", p.fp32_flops, "tf32", p.tf32_flops,
+                          "bf16", p.bf16_flops, "fp16", p.fp16_flops, "fp64", p.fp64_flops);
+    char *text = j ? json_dumps(j, JSON_SORT_KEYS) : NULL;
+    status = text ? store_set_machine(store, machine, "peaks.cuda", text, err) : error_nomem(err, "the peaks");
+    free(text);
+    json_decref(j);
+  }
+  base_free(machine);
+  return status;
+}
+
 static void check_peaks(struct arguments *a, struct store *store) {
   struct buf text = {0};
   char bytes[32], flops[32];
   cli_judging_finish(&a->judging, store);
   const struct assay_judge_options *o = &a->judging.options;
-  bool known = o->read_bytes_per_s > 0;
+  bool known = o->peaks.bytes_per_s > 0;
   if (known)
-    buf_printf(&text, "reads %s/s, computes %s/s in fp32", cli_count_text(o->read_bytes_per_s, "B", bytes),
-               cli_count_text(o->flops_per_s, "FLOP", flops));
+    buf_printf(&text, "reads %s/s, computes %s/s in fp32", cli_count_text(o->peaks.bytes_per_s, "B", bytes),
+               cli_count_text(o->peaks.flops_per_s, "FLOP", flops));
   line(a, "peaks", known ? "ok" : "limited", known ? buf_str(&text) : "not measured, so there is no floor",
+       known ? "" : "assay doctor --calibrate");
+  buf_release(&text);
+}
+
+// The GPU: whether there is one, what it is, and its peaks.
+static void check_cuda(struct arguments *a, struct store *store) {
+  struct assay_error err = {0};
+  struct compute *c = NULL;
+  struct compute_options o = {.device = a->judging.options.device_index,
+                              .cache_folder = a->judging.paths.cache[0] ? a->judging.paths.cache : NULL};
+  if (compute_open_cuda(&o, &c, &err) != ASSAY_OK) {
+    line(a, "device cuda", "limited", err.message,
+         "only needed to run CUDA kernels; building their plans works without");
+    return;
+  }
+  struct compute_description d;
+  if (compute_describe(c, &d, &err) != ASSAY_OK) {
+    line(a, "device cuda", "limited", err.message, "");
+    compute_close(c);
+    return;
+  }
+  line(a, "device cuda", "ok", d.name, "");
+  if (store && a->calibrate && calibrate_cuda(c, &d, store, &err) != ASSAY_OK)
+    line(a, "peaks cuda", "missing", err.message, "");
+  compute_close(c);
+  struct assay_peaks p;
+  struct buf text = {0};
+  char bytes[32], flops[32], contraction[32], low[32];
+  cli_read_peaks(store, "peaks.cuda", &p);
+  bool known = p.bytes_per_s > 0 && strcmp(p.device, d.name) == 0;
+  if (known)
+    buf_printf(&text, "moves %s/s, computes %s/s in fp32, contracts %s/s in fp32 and %s/s in bf16",
+               cli_count_text(p.bytes_per_s, "B", bytes), cli_count_text(p.flops_per_s, "FLOP", flops),
+               cli_count_text(p.contraction_flops_per_s, "FLOP", contraction),
+               cli_count_text(p.low_flops_per_s, "FLOP", low));
+  line(a, "peaks cuda", known ? "ok" : "limited", known ? buf_str(&text) : "not measured, so there is no floor",
        known ? "" : "assay doctor --calibrate");
   buf_release(&text);
 }
@@ -161,6 +222,7 @@ static int diagnose(struct arguments *a) {
   if (store && a->calibrate)
     status = calibrate(a, store, &err);
   check_peaks(a, store);
+  check_cuda(a, store);
   store_close(store);
   return status ? cli_fail(&err) : a->problems ? CLI_ENVIRONMENT : CLI_PASS;
 }

@@ -44,9 +44,12 @@ static const struct argp argp = {
     .parser = parse,
     .children = children,
     .args_doc = "TASK CANDIDATE...",
-    .doc = "Judges C kernels for one task and prints a table of verdicts.\v"
-           "TASK is a name such as kernelbench/1/19 or the path of a task file. CANDIDATE is a C file that defines "
-           "assay_kernel (see include/assay/candidate.h). The exit code is 0 when all pass, 1 when one fails.",
+    .doc =
+        "Judges kernels for one task and prints a table of verdicts.\v"
+        "TASK is a name such as kernelbench/1/19 or the path of a task file. CANDIDATE is a C file that defines "
+        "assay_kernel (include/assay/candidate.h), a CUDA file (.cu) with `// assay: launch` lines or with host code "
+        "(include/assay/cuda.h), or an OpenCL file (.cl) with such lines. The exit code is 0 when all pass, 1 when "
+        "one fails.",
 };
 
 static void show_progress(void *arg, const char *stage, int done, int total) {
@@ -66,9 +69,10 @@ static enum assay_status judge_one(struct arguments *a, struct store *store, con
                                    const char *candidate, struct assay_verdict *v, struct assay_error *err) {
   struct assay_judge_options *o = &a->judging.options;
   o->task = task_path;
-  o->candidate = candidate;
   o->progress = show_progress;
-  enum assay_status status = assay_judge(o, v, err);
+  enum assay_status status = cli_use_candidate(&a->judging, candidate, a->n_candidates > 1, err);
+  if (!status)
+    status = assay_judge(o, v, err);
   cli_progress_clear();
   if (status || !store)
     return status;
@@ -131,7 +135,7 @@ int cli_judge(int argc, char **argv) {
   cli_judging_init(&a.judging, &paths);
   argp_parse(&argp, argc, argv, 0, NULL, &a);
   if (a.n_candidates == 0) {
-    fprintf(stderr, "assay: name at least one candidate: assay judge %s FILE.c\n", a.task);
+    fprintf(stderr, "assay: name at least one candidate: assay judge %s FILE\n", a.task);
     return CLI_USAGE;
   }
   if (task_find(a.judging.paths.tasks, a.task, &task_path, &err) != ASSAY_OK)
@@ -139,6 +143,7 @@ int cli_judge(int argc, char **argv) {
   struct store *store = cli_store_open(&a.judging);
   cli_judging_finish(&a.judging, store);
   int code = judge_all(&a, store, task_path);
+  cli_judging_close(&a.judging);
   store_close(store);
   base_free(task_path);
   return code;

@@ -15,6 +15,8 @@
 enum {
   KEY_WORKLOAD = 1000,
   KEY_DEVICE,
+  KEY_DEVICE_INDEX,
+  KEY_TOOLCHAIN,
   KEY_PUBLISHED,
   KEY_DEFINE,
   KEY_COMPILER,
@@ -35,10 +37,13 @@ enum {
 
 static const struct argp_option options[] = {
     {"workload", KEY_WORKLOAD, "NAME|DIMS", 0, "small (default), full, or sizes such as \"M=64, N=3\"", 0},
-    {"device", KEY_DEVICE, "NAME", 0, "where the candidate runs: cpu", 0},
+    {"device", KEY_DEVICE, "NAME", 0, "only candidates for: cpu (.c), cuda (.cu) or opencl (.cl)", 0},
+    {"device-index", KEY_DEVICE_INDEX, "N", 0, "which GPU, or which OpenCL device (default 0)", 0},
+    {"toolchain", KEY_TOOLCHAIN, "NAME", 0, "for .cu: nvrtc (launch lines) or nvcc (host code); default: by the file",
+     0},
     {"as-published", KEY_PUBLISHED, 0, 0, "judge the task as the suite published it, not its repaired form", 0},
     {"define", KEY_DEFINE, "MACRO[=VALUE]", 0, "define a macro for the compiler; may be repeated", 0},
-    {"compiler", KEY_COMPILER, "NAME", 0, "gcc (default), clang or a path", 0},
+    {"compiler", KEY_COMPILER, "NAME", 0, "gcc (default), clang or a path; nvcc for CUDA with host code", 0},
     {"threads", KEY_THREADS, "N", 0, "processors for the kernel and the oracle (default: all)", 0},
     {"rule", KEY_RULE, "NAME", 0, "contract (default) or allclose; both are always computed", 0},
     {"seed", KEY_SEED, "N", 0, "repeat a judgement with its seed (default: fresh)", 0},
@@ -73,8 +78,17 @@ static error_t parse_judging(int key, char *arg, struct argp_state *state) {
     o->workload = arg;
     return 0;
   case KEY_DEVICE:
-    if (strcmp(arg, "cpu") != 0)
-      argp_error(state, "there is no device %s here; devices: cpu", arg);
+    if (strcmp(arg, "cpu") != 0 && strcmp(arg, "cuda") != 0 && strcmp(arg, "opencl") != 0)
+      argp_error(state, "there is no device %s; devices: cpu (for .c), cuda (.cu), opencl (.cl)", arg);
+    j->device = arg;
+    return 0;
+  case KEY_DEVICE_INDEX:
+    o->device_index = (int)number_arg(state, "device-index", arg, 0, 63);
+    return 0;
+  case KEY_TOOLCHAIN:
+    if (strcmp(arg, "nvrtc") != 0 && strcmp(arg, "nvcc") != 0)
+      argp_error(state, "--toolchain takes nvrtc or nvcc, not '%s'", arg);
+    o->toolchain = arg;
     return 0;
   case KEY_PUBLISHED:
     o->as_published = true;
@@ -151,16 +165,72 @@ void cli_judging_finish(struct cli_judging *j, struct store *store) {
   o->temporary_dir = j->paths.temporary;
   if (o->threads <= 0)
     o->threads = parallel_cpus();
+  o->device_runner_program = j->paths.device_runner;
+  o->builder_program = j->paths.builder;
+  o->recorder_program = j->paths.recorder;
+  o->nvrtc = j->paths.nvrtc;
+  o->cache_dir = j->paths.cache[0] ? j->paths.cache : NULL;
+  cli_read_peaks(store, "peaks", &j->cpu_peaks);
+  cli_read_peaks(store, "peaks.cuda", &j->cuda_peaks);
+  o->peaks = j->device && strcmp(j->device, "cuda") == 0 ? j->cuda_peaks : j->cpu_peaks;
+  if (j->device)
+    o->device = j->device;
+}
+
+// A machine that was never measured has no floor, and the table says so.
+void cli_read_peaks(struct store *store, const char *key, struct assay_peaks *out) {
   char *machine = machine_identity(), *value = NULL;
-  struct assay_error ignored = {0}; // a machine that was never measured has no floor, and the table says so
-  if (store && machine && store_get_machine(store, machine, "peaks", &value, &ignored) == ASSAY_OK) {
+  struct assay_error ignored = {0};
+  memset(out, 0, sizeof *out);
+  if (store && machine && store_get_machine(store, machine, key, &value, &ignored) == ASSAY_OK) {
     json_t *p = json_loads(value, 0, NULL);
-    o->read_bytes_per_s = json_number_value(json_object_get(p, "read_bytes_per_s"));
-    o->flops_per_s = json_number_value(json_object_get(p, "flops_per_s"));
+    const char *device = json_string_value(json_object_get(p, "device"));
+    json_t *read = json_object_get(p, "read_bytes_per_s"); // of stores that knew only CPUs
+    out->bytes_per_s = json_number_value(read ? read : json_object_get(p, "bytes_per_s"));
+    out->flops_per_s = json_number_value(json_object_get(p, "flops_per_s"));
+    out->contraction_flops_per_s = json_number_value(json_object_get(p, "contraction_flops_per_s"));
+    out->low_flops_per_s = json_number_value(json_object_get(p, "low_flops_per_s"));
+    out->cache_bytes = json_number_value(json_object_get(p, "cache_bytes"));
+    snprintf(out->device, sizeof out->device, "%s", device ? device : "");
     json_decref(p);
   }
   base_free(value);
   base_free(machine);
+}
+
+static bool ends_with(const char *text, const char *end) {
+  size_t n = strlen(text), k = strlen(end);
+  return n > k && strcmp(text + n - k, end) == 0;
+}
+
+const char *cli_device_of(const char *path) {
+  return ends_with(path, ".c") ? "cpu" : ends_with(path, ".cu") ? "cuda" : ends_with(path, ".cl") ? "opencl" : NULL;
+}
+
+enum assay_status cli_use_candidate(struct cli_judging *j, const char *path, bool several, struct assay_error *err) {
+  struct assay_judge_options *o = &j->options;
+  const char *device = cli_device_of(path);
+  if (!device)
+    return error_set(err, ASSAY_ERR_USAGE, "%s: candidates are .c (CPU), .cu (CUDA) or .cl (OpenCL) files", path);
+  if (j->device && strcmp(j->device, device) != 0)
+    return error_set(err, ASSAY_ERR_USAGE, "%s is for device %s, not for %s", path, device, j->device);
+  o->candidate = path;
+  o->device = device;
+  o->peaks = strcmp(device, "cuda") == 0  ? j->cuda_peaks
+             : strcmp(device, "cpu") == 0 ? j->cpu_peaks
+                                          : (struct assay_peaks){0};
+  o->workbench = NULL;
+  if (strcmp(device, "cpu") == 0)
+    return ASSAY_OK;
+  struct assay_workbench **bench = &j->workbenches[strcmp(device, "cuda") == 0];
+  enum assay_status status = several && !*bench ? assay_workbench_open(o, bench, err) : ASSAY_OK;
+  o->workbench = *bench;
+  return status;
+}
+
+void cli_judging_close(struct cli_judging *j) {
+  for (int i = 0; i < 2; i++)
+    assay_workbench_close(j->workbenches[i]);
 }
 
 struct store *cli_store_open(const struct cli_judging *j) {
@@ -177,7 +247,11 @@ char *cli_repeat_command(const struct cli_judging *j, const char *task, const ch
   struct buf b = {0};
   buf_printf(&b, "assay judge '%s' '%s' --workload '%s' --seed %llu --threads %d", task, candidate, o->workload,
              (unsigned long long)seed, o->threads);
-  if (strcmp(o->compiler, "gcc") != 0)
+  if (o->toolchain)
+    buf_printf(&b, " --toolchain %s", o->toolchain);
+  if (o->device_index)
+    buf_printf(&b, " --device-index %d", o->device_index);
+  if (o->compiler)
     buf_printf(&b, " --compiler '%s'", o->compiler);
   if (o->as_published)
     buf_puts(&b, " --as-published");

@@ -35,10 +35,22 @@ static void default_store(char *out, size_t size) {
     snprintf(out, size, "%s/.local/share/assay/assay.sqlite", home && home[0] ? home : "/tmp");
 }
 
+static void default_cache(char *out, size_t size) {
+  const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  out[0] = '\0';
+  if (cache && cache[0] == '/')
+    snprintf(out, size, "%s/assay", cache);
+  else if (home && home[0])
+    snprintf(out, size, "%s/.cache/assay", home);
+}
+
 enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err) {
   static const char *const tasks[] = {"../tasks", "../share/assay/tasks", NULL};
   static const char *const include[] = {"../include", NULL};
   static const char *const runner[] = {"assay-runner", "../libexec/assay/assay-runner", NULL};
+  static const char *const device_runner[] = {"assay-device-runner", "../libexec/assay/assay-device-runner", NULL};
+  static const char *const builder[] = {"assay-builder", "../libexec/assay/assay-builder", NULL};
+  static const char *const recorder[] = {"assay-recorder", "../libexec/assay/assay-recorder", NULL};
   char folder[4096];
   ssize_t n = readlink("/proc/self/exe", p->program, sizeof p->program - 1);
   if (n <= 0)
@@ -49,6 +61,11 @@ enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err) {
   find_near(folder, tasks, p->tasks, sizeof p->tasks);
   find_near(folder, include, p->include, sizeof p->include);
   find_near(folder, runner, p->runner, sizeof p->runner);
+  find_near(folder, device_runner, p->device_runner, sizeof p->device_runner);
+  find_near(folder, builder, p->builder, sizeof p->builder);
+  find_near(folder, recorder, p->recorder, sizeof p->recorder);
+  default_cache(p->cache, sizeof p->cache);
+  p->nvrtc = getenv("ASSAY_NVRTC");
   default_store(p->store, sizeof p->store);
   snprintf(p->temporary, sizeof p->temporary, "/tmp");
   from_environment("TMPDIR", p->temporary, sizeof p->temporary);

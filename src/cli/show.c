@@ -87,9 +87,7 @@ static enum assay_status workload_row(const struct arguments *a, const struct ta
   if (!status)
     status = task_cost(t, w, &c, err);
   if (!status) {
-    double ns = o->read_bytes_per_s > 0 && o->flops_per_s > 0
-                    ? 1e9 * fmax(c.input_bytes / o->read_bytes_per_s, (c.flops + c.contraction_flops) / o->flops_per_s)
-                    : NAN;
+    double ns = assay_floor_ns(&o->peaks, c.input_bytes, c.output_bytes, c.flops, c.contraction_flops, false);
     print_shapes(t, inputs, &shapes);
     cli_count_text(c.input_bytes + c.output_bytes, "B", bytes);
     cli_count_text(c.flops + c.contraction_flops, "FLOP", flops);

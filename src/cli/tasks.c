@@ -80,9 +80,7 @@ static void operator_names(const struct graph *g, struct buf *out) {
 
 static double floor_ns(const struct arguments *a, const struct task_cost *c) {
   const struct assay_judge_options *o = &a->judging.options;
-  if (!(o->read_bytes_per_s > 0 && o->flops_per_s > 0))
-    return NAN;
-  return 1e9 * fmax(c->input_bytes / o->read_bytes_per_s, (c->flops + c->contraction_flops) / o->flops_per_s);
+  return assay_floor_ns(&o->peaks, c->input_bytes, c->output_bytes, c->flops, c->contraction_flops, false);
 }
 
 static enum assay_status describe(struct arguments *a, const struct task *t, struct table *table, json_t *array,

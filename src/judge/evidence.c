@@ -1,6 +1,7 @@
 // A verdict as JSON, and the hash of what it depends on.
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,12 +38,14 @@ static json_t *check_json(const struct assay_check *c) {
 static json_t *timing_json(const struct assay_timing *t) {
   if (!t->measured)
     return json_pack("{s:b, s:o}", "measured", 0, "floor_ns", number(t->floor_ns));
-  return json_pack("{s:b, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i, s:o, s:o}", "measured", 1, "unstable",
-                   t->unstable, "suspicious", t->suspicious, "median_ns", number(t->median_ns), "low_ns",
-                   number(t->low_ns), "high_ns", number(t->high_ns), "hot_ns", number(t->hot_ns), "overhead_ns",
-                   number(t->overhead_ns), "floor_ns", number(t->floor_ns), "stopped", t->stop, "dropped", t->n_dropped,
-                   "samples_ns", numbers(t->samples_ns, t->n_samples), "hot_samples_ns",
-                   numbers(t->hot_samples_ns, t->n_hot));
+  return json_pack("{s:b, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:s}",
+                   "measured", 1, "unstable", t->unstable, "suspicious", t->suspicious, "median_ns",
+                   number(t->median_ns), "low_ns", number(t->low_ns), "high_ns", number(t->high_ns), "hot_ns",
+                   number(t->hot_ns), "overhead_ns", number(t->overhead_ns), "floor_ns", number(t->floor_ns), "stopped",
+                   t->stop, "dropped", t->n_dropped, "samples_ns", numbers(t->samples_ns, t->n_samples),
+                   "hot_samples_ns", numbers(t->hot_samples_ns, t->n_hot), "called_ns", number(t->called_ns),
+                   "prepare_ns", number(t->prepare_ns), "clock_mhz", t->clock_mhz, "temperature_c", t->temperature_c,
+                   "power_w", t->power_w, "throttle", t->throttle);
 }
 
 static json_t *durations_json(const struct assay_durations *d) {
@@ -56,16 +59,16 @@ char *assay_verdict_json(const struct assay_verdict *v) {
   json_t *checks = json_array();
   for (int i = 0; i < v->n_checks && checks; i++)
     json_array_append_new(checks, check_json(&v->checks[i]));
-  json_t *j =
-      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:s, "
-                "s:s, s:s, s:s}",
-                "task", v->task_name, "form", v->form, "workload", v->workload, "verdict", assay_reason_code(v->reason),
-                "meaning", assay_reason_text(v->reason), "detail", v->detail, "task_sha256", v->task_hash,
-                "candidate_sha256", v->candidate_hash, "settings_sha256", v->settings_hash, "seed", (json_int_t)v->seed,
-                "checks", checks, "worst_check", v->worst_check, "skipped_probes", v->n_skipped_probes, "timing",
-                timing_json(&v->timing), "durations_ns", durations_json(&v->durations), "flops", number(v->flops),
-                "bytes", number(v->bytes), "diagnostics", v->diagnostics, "build_command", v->build_command, "compiler",
-                v->compiler_version, "sandbox", v->sandbox);
+  json_t *j = json_pack(
+      "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:s, "
+      "s:s, s:s, s:s, s:s, s:s, s:b}",
+      "task", v->task_name, "form", v->form, "workload", v->workload, "verdict", assay_reason_code(v->reason),
+      "meaning", assay_reason_text(v->reason), "detail", v->detail, "task_sha256", v->task_hash, "candidate_sha256",
+      v->candidate_hash, "settings_sha256", v->settings_hash, "seed", (json_int_t)v->seed, "checks", checks,
+      "worst_check", v->worst_check, "skipped_probes", v->n_skipped_probes, "timing", timing_json(&v->timing),
+      "durations_ns", durations_json(&v->durations), "flops", number(v->flops), "bytes", number(v->bytes),
+      "diagnostics", v->diagnostics, "build_command", v->build_command, "compiler", v->compiler_version, "sandbox",
+      v->sandbox, "toolchain", v->toolchain, "device", v->device, "times_rank_nothing", v->times_rank_nothing);
   char *text = j ? json_dumps(j, JSON_SORT_KEYS | JSON_INDENT(2)) : NULL;
   json_decref(j);
   return text;
@@ -83,11 +86,14 @@ enum assay_status assay_settings_hash(const struct assay_judge_options *o, char 
   json_t *defines = json_array();
   for (int i = 0; o->defines && o->defines[i]; i++)
     json_array_append_new(defines, json_string(o->defines[i]));
-  json_t *j = json_pack("{s:s, s:b, s:s, s:s, s:o, s:i, s:i, s:i, s:b, s:i, s:b, s:i, s:i, s:i, s:i}", "task", task_hex,
-                        "published", o->as_published, "workload", o->workload, "compiler", o->compiler, "defines",
-                        defines, "rule", (int)o->rule, "threads", o->threads, "checks", o->declared_checks, "probes",
-                        o->probes, "replicas", o->replicas, "timing", o->timing, "min_samples", o->min_samples,
-                        "max_samples", o->max_samples, "hot_samples", o->hot_samples, "verified", o->verified_calls);
+  char device[32];
+  snprintf(device, sizeof device, "%s %d %s", o->device, o->device_index, o->toolchain ? o->toolchain : "");
+  json_t *j = json_pack("{s:s, s:b, s:s, s:s, s:s, s:o, s:i, s:i, s:i, s:b, s:i, s:b, s:i, s:i, s:i, s:i}", "task",
+                        task_hex, "published", o->as_published, "workload", o->workload, "compiler",
+                        o->compiler ? o->compiler : "", "device", device, "defines", defines, "rule", (int)o->rule,
+                        "threads", o->threads, "checks", o->declared_checks, "probes", o->probes, "replicas",
+                        o->replicas, "timing", o->timing, "min_samples", o->min_samples, "max_samples", o->max_samples,
+                        "hot_samples", o->hot_samples, "verified", o->verified_calls);
   text = j ? json_dumps(j, JSON_SORT_KEYS) : NULL;
   json_decref(j);
   if (text)

@@ -17,7 +17,8 @@ static void add_question(struct session *s, const struct layout *l, enum probe p
   if (s->n_questions == MAX_QUESTIONS)
     return;
   uint64_t key = rng_derive(rng_derive(s->v->seed, STREAM_CHECKS), (uint64_t)s->n_questions);
-  s->questions[s->n_questions++] = (struct question){.layout = l, .probe = probe, .key = key};
+  s->questions[s->n_questions++] = (struct question){
+      .layout = l, .probe = probe, .key = key, .in_place = s->subject->answers && s->subject->answers(s, l)};
 }
 
 // Probes that no straightforward implementation survives are no questions.
@@ -25,7 +26,7 @@ static void drop_impossible(struct session *s) {
   int kept = 0;
   for (int i = 0; i < s->n_questions; i++) {
     struct question *q = &s->questions[i];
-    if (q->answer.representable || q->probe == PROBE_DECLARED) {
+    if (q->in_place || q->answer.representable || q->probe == PROBE_DECLARED) {
       s->questions[kept++] = *q;
     } else {
       question_release(q);
@@ -113,7 +114,8 @@ enum assay_status session_check(struct session *s, const struct question *q, con
     return status;
   struct assay_check *c = &s->v->checks[s->v->n_checks];
   memset(c, 0, (size_t)n_out * sizeof *c);
-  status = question_check(&s->task, q, outputs, poison, s->o, c, err);
+  status = q->in_place ? s->subject->check(s, q, poison, c, err)
+                       : question_check(&s->task, q, outputs, poison, s->o, c, err);
   s->v->n_checks += n_out;
   *reason = ASSAY_REASON_PASS;
   for (int i = 0; i < n_out && !status; i++) {
@@ -127,6 +129,8 @@ enum assay_status session_check(struct session *s, const struct question *q, con
 enum assay_status session_check_now(struct session *s, const struct question *q, uint32_t poison, bool timed,
                                     enum assay_reason *reason, struct assay_error *err) {
   const struct layout *l = q->layout;
+  if (q->in_place)
+    return session_check(s, q, NULL, poison, timed, reason, err);
   const void **outputs = base_calloc((size_t)l->n_out + 1, sizeof *outputs);
   void **copies = base_calloc((size_t)l->n_out + 1, sizeof *copies);
   enum assay_status status = outputs && copies ? ASSAY_OK : error_nomem(err, "a call's outputs");

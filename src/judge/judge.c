@@ -3,6 +3,7 @@
 #include "assay/judge.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -14,7 +15,7 @@
 
 void assay_judge_defaults(struct assay_judge_options *o) {
   *o = (struct assay_judge_options){.workload = "small",
-                                    .compiler = "gcc",
+                                    .device = "cpu",
                                     .path_env = "/usr/local/bin:/usr/bin:/bin",
                                     .temporary_dir = "/tmp",
                                     .rule = ASSAY_RULE_CONTRACT,
@@ -133,10 +134,12 @@ enum assay_status assay_judge(const struct assay_judge_options *o, struct assay_
   v->seed = o->seed;
   v->timing.stop = "not measured";
   v->timing.floor_ns = v->timing.median_ns = v->timing.low_ns = v->timing.high_ns = NAN;
-  v->timing.hot_ns = v->timing.overhead_ns = NAN;
+  v->timing.hot_ns = v->timing.overhead_ns = v->timing.called_ns = v->timing.prepare_ns = NAN;
   s->o = &resolved;
   s->v = v;
-  s->subject = &subject_cpu;
+  bool cpu = strcmp(o->device, "cpu") == 0;
+  s->subject = cpu ? &subject_cpu : &subject_plan;
+  snprintf(v->toolchain, sizeof v->toolchain, "%s", cpu ? "cc" : "");
   int64_t start = clock_monotonic_ns();
   enum assay_status status = o->seed ? ASSAY_OK : rng_entropy(&v->seed, err);
   v->seed &= INT64_MAX; // SQLite and JSON readers have signed integers

@@ -22,6 +22,17 @@ void session_decide(struct session *s, enum assay_reason reason, const char *fmt
   va_end(ap);
 }
 
+double assay_floor_ns(const struct assay_peaks *p, double input_bytes, double output_bytes, double flops,
+                      double contraction_flops, bool low_precision) {
+  if (!(p->bytes_per_s > 0 && p->flops_per_s > 0))
+    return NAN;
+  double rate = p->contraction_flops_per_s > 0 ? p->contraction_flops_per_s : p->flops_per_s;
+  if (low_precision && p->low_flops_per_s > 0)
+    rate = p->low_flops_per_s;
+  double bytes = input_bytes + fmax(0, output_bytes - p->cache_bytes);
+  return 1e9 * fmax(bytes / p->bytes_per_s, fmax(flops / p->flops_per_s, contraction_flops / rate));
+}
+
 enum assay_status session_prepare(struct session *s, struct assay_error *err) {
   enum assay_status status = task_read(s->o->task, s->o->as_published, &s->task, err);
   if (!status)
@@ -40,9 +51,8 @@ enum assay_status session_prepare(struct session *s, struct assay_error *err) {
   v->form = s->o->as_published ? "published" : "default";
   v->flops = cost.flops + cost.contraction_flops;
   v->bytes = cost.input_bytes + cost.output_bytes;
-  // Outputs may stay in the cache when the call returns, so only what must be read from memory counts.
-  if (s->o->read_bytes_per_s > 0 && s->o->flops_per_s > 0)
-    v->timing.floor_ns = 1e9 * fmax(cost.input_bytes / s->o->read_bytes_per_s, v->flops / s->o->flops_per_s);
+  v->timing.floor_ns = assay_floor_ns(&s->o->peaks, cost.input_bytes, cost.output_bytes, cost.flops,
+                                      cost.contraction_flops, s->task.contract.arith.product_bits < 24);
   return ASSAY_OK;
 }
 
@@ -89,7 +99,9 @@ void session_decide_event(struct session *s, const struct runner_report *r) {
       [RUNNER_OUT_OF_BOUNDS] = ASSAY_REASON_OUT_OF_BOUNDS,
       [RUNNER_WROTE_INPUT] = ASSAY_REASON_WROTE_INPUT,
       [RUNNER_LATE_WORK] = ASSAY_REASON_LATE_WORK,
-      [RUNNER_LAUNCH_FAILED] = ASSAY_REASON_LOAD_FAILED,
+      [RUNNER_LAUNCH_FAILED] = ASSAY_REASON_LAUNCH_FAILED,
+      [RUNNER_UNRECORDABLE] = ASSAY_REASON_UNRECORDABLE,
+      [RUNNER_INVALID_PLAN] = ASSAY_REASON_INVALID_PLAN,
   };
   session_decide(s, reasons[r->event], "%s", r->detail);
 }

@@ -87,7 +87,7 @@ enum assay_status question_make(const struct task *t, const struct layout *l, en
   enum assay_status status = oracle_inputs(t, l, probe, key, threads, inputs, err);
   if (!status) {
     struct arith contract = t->contract.arith;
-    contract.key = rng_derive(key, 0x6f7261636c65u); // noise apart from the inputs' streams
+    contract.key = rng_derive(key, ORACLE_NOISE); // noise apart from the inputs' streams
     status = oracle_answer_make(&t->model.flat, inputs, &contract, replicas, threads, &q.answer, err);
   }
   for (int i = 0; i < l->n_in; i++)
@@ -125,7 +125,7 @@ static void answer_range(void *arg, int64_t begin, int64_t end) {
   struct answering *a = arg;
   for (int64_t i = begin; i < end; i++) {
     struct question *q = &a->questions[i];
-    if (layout_elements(q->layout) <= LARGE_ELEMENTS)
+    if (!q->in_place && layout_elements(q->layout) <= LARGE_ELEMENTS)
       a->statuses[i] = question_make(a->task, q->layout, q->probe, q->key, replicas_for(q->layout, a->replicas), 1, q,
                                      &a->errors[i]);
   }
@@ -141,7 +141,7 @@ enum assay_status questions_answer(const struct task *t, struct question *questi
     parallel_for(threads, n, 1, answer_range, &a);
   for (int i = 0; i < n && !status; i++) {
     struct question *q = &questions[i];
-    if (layout_elements(q->layout) > LARGE_ELEMENTS)
+    if (!q->in_place && layout_elements(q->layout) > LARGE_ELEMENTS)
       a.statuses[i] =
           question_make(t, q->layout, q->probe, q->key, replicas_for(q->layout, replicas), threads, q, &a.errors[i]);
     status = a.statuses[i];
@@ -192,17 +192,12 @@ static void fill_check(const struct question *q, int output, const struct compar
   snprintf(c->hint, sizeof c->hint, "%s", f->hint_text);
 }
 
-static struct compare_input compare_input_of(const struct task *t, const struct question *q, int output,
-                                             const void *got, uint32_t poison, const struct assay_judge_options *o) {
-  const struct array *y = &q->answer.y[output];
+struct compare_input question_terms(const struct task *t, enum dtype dtype, const struct shape *shape,
+                                    uint32_t poison) {
   struct float_format format = {0};
-  bool floating = dtype_float_format(y->dtype, &format);
-  struct compare_input in = {.dtype = y->dtype,
-                             .shape = y->shape,
-                             .got = got,
-                             .want = floating ? y->f64 : NULL,
-                             .want_int = floating ? NULL : y->i64,
-                             .sigma = q->answer.sigma[output],
+  bool floating = dtype_float_format(dtype, &format);
+  struct compare_input in = {.dtype = dtype,
+                             .shape = *shape,
                              .u_out = floating ? ldexp(1, -format.bits) : 0,
                              .eta_out = floating ? ldexp(1, format.min_exponent - format.bits + 1) : 0,
                              .poison = poison,
@@ -210,11 +205,25 @@ static struct compare_input compare_input_of(const struct task *t, const struct 
                              .rtol = t->rtol,
                              .atol = t->atol,
                              .loose = LOOSE_TOLERANCE,
-                             .threads = o->threads};
+                             .threads = 1};
   // A contract may be coarser than the output's own type: tf32 results stored in fp32, flushed subnormals.
   in.u_out = fmax(in.u_out, t->contract.u_out);
   in.eta_out = fmax(in.eta_out, t->contract.eta_out);
   return in;
+}
+
+enum assay_status question_record(const struct question *q, int output, const struct compare_facts *facts,
+                                  const struct shape *shape, const struct assay_judge_options *o, struct assay_check *c,
+                                  struct assay_error *err) {
+  enum compare_rule rule = o->rule == ASSAY_RULE_ALLCLOSE ? COMPARE_ALLCLOSE : COMPARE_CONTRACT;
+  fill_check(q, output, facts, reason_of(compare_verdict(facts, rule)), c);
+  if (c->reason == ASSAY_REASON_PASS)
+    return ASSAY_OK;
+  struct buf text = {0};
+  compare_describe(facts, shape, &text);
+  c->description = base_strndup(buf_str(&text), text.len);
+  buf_release(&text);
+  return c->description ? ASSAY_OK : error_nomem(err, "a check's description");
 }
 
 enum assay_status question_check(const struct task *t, const struct question *q, const void *const *outputs,
@@ -222,19 +231,18 @@ enum assay_status question_check(const struct task *t, const struct question *q,
                                  struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   for (int i = 0; i < q->layout->n_out && !status; i++) {
-    struct compare_input in = compare_input_of(t, q, i, outputs[i], poison, o);
+    const struct array *y = &q->answer.y[i];
+    bool floating = dtype_is_float(y->dtype);
+    struct compare_input in = question_terms(t, y->dtype, &y->shape, poison);
     struct compare_facts facts;
+    in.got = outputs[i];
+    in.want = floating ? y->f64 : NULL;
+    in.want_int = floating ? NULL : y->i64;
+    in.sigma = q->answer.sigma[i];
+    in.threads = o->threads;
     status = compare_outputs(&in, &facts, err);
-    if (status)
-      break;
-    enum compare_rule rule = o->rule == ASSAY_RULE_ALLCLOSE ? COMPARE_ALLCLOSE : COMPARE_CONTRACT;
-    fill_check(q, i, &facts, reason_of(compare_verdict(&facts, rule)), &checks[i]);
-    if (checks[i].reason != ASSAY_REASON_PASS) {
-      struct buf text = {0};
-      compare_describe(&facts, &in.shape, &text);
-      checks[i].description = base_strndup(buf_str(&text), text.len);
-      buf_release(&text);
-    }
+    if (!status)
+      status = question_record(q, i, &facts, &in.shape, o, &checks[i], err);
   }
   return status;
 }

@@ -3,6 +3,7 @@
 #define JUDGE_QUESTION_H
 
 #include "assay/judge.h"
+#include "compare/compare.h"
 #include "oracle/oracle.h"
 #include "runner/runner.h"
 #include "task/task.h"
@@ -26,8 +27,12 @@ enum assay_status layout_make(const struct task *t, const struct workload *w, st
 void layout_release(struct layout *l);
 int64_t layout_output_bytes(const struct layout *l, int o);
 
+// The stream of the contract passes' noise, under a question's key.
+#define ORACLE_NOISE 0x6f7261636c65u
+
 struct question {
   const struct layout *layout;
+  bool in_place; // answered by the subject, where the outputs are: `answer` stays empty
   enum probe probe;
   uint64_t key;
   struct oracle_answer answer;
@@ -42,6 +47,14 @@ void question_release(struct question *q);
 // large ones one after the other, by all. On failure all are released.
 enum assay_status questions_answer(const struct task *t, struct question *questions, int n, int replicas, int threads,
                                    struct assay_error *err);
+
+// What an output is held against, but for the tensors themselves.
+struct compare_input question_terms(const struct task *t, enum dtype dtype, const struct shape *shape, uint32_t poison);
+
+// Facts become a check.
+enum assay_status question_record(const struct question *q, int output, const struct compare_facts *facts,
+                                  const struct shape *shape, const struct assay_judge_options *o, struct assay_check *c,
+                                  struct assay_error *err);
 
 // Compares outputs[i] (bytes of output i) with the answer; appends nothing, fills one check per output. The reason of
 // the first output that is not right is returned. `poison` is the pattern the outputs held before the call.

@@ -2,10 +2,17 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "judge/machine.h"
+
+// What will compile the file: the ending says nearly all; whether CUDA has host code shows only in its text, and the
+// verdict's evidence has it.
+static const char *toolchain_for(const struct assay_judge_options *o) {
+  return strcmp(o->device, "cpu") == 0 ? "cc" : o->device;
+}
 
 void record_key(const char *run, const struct assay_judge_options *o, const char *task_name, const char *candidate,
                 const char *candidate_hash, const char *settings_hash, struct store_verdict *out) {
@@ -13,10 +20,10 @@ void record_key(const char *run, const struct assay_judge_options *o, const char
                                 .task = task_name,
                                 .form = o->as_published ? "published" : "default",
                                 .workload = o->workload,
-                                .device = "cpu",
+                                .device = o->device,
                                 .candidate = candidate,
                                 .candidate_hash = candidate_hash,
-                                .toolchain = "cc",
+                                .toolchain = toolchain_for(o),
                                 .settings_hash = settings_hash};
 }
 

@@ -11,10 +11,11 @@ struct session;
 enum call_mode {
   CALL_COLD, // nothing of inputs and outputs in the caches
   CALL_HOT,
-  CALL_AS_CALLED, // cold, timed with the host's part of launching; CALL_COLD where there is no such part
+  CALL_AS_CALLED, // cold, timed with the host's part of launching; only where has_as_called
 };
 
 struct subject_ops {
+  bool has_as_called;
   // Starts the compiler, and whatever else can come up meanwhile.
   enum assay_status (*start)(struct session *s, struct assay_error *err);
   // Waits for the compiler. *good is false when the candidate failed, which the verdict then says; likewise below.
@@ -34,6 +35,11 @@ struct subject_ops {
   enum assay_status (*read_output)(struct session *s, int o, void *to, struct assay_error *err);
   // The output's bytes in place, or NULL where the host cannot see them.
   const void *(*output)(struct session *s, int o);
+  // Whether questions under this layout are answered where the outputs are, by `check`; NULL: never.
+  bool (*answers)(struct session *s, const struct layout *l);
+  // As question_check, for the call that was just made.
+  enum assay_status (*check)(struct session *s, const struct question *q, uint32_t poison, struct assay_check *checks,
+                             struct assay_error *err);
   // Whether the machine was steady around the last calls: false drops their samples.
   bool (*steady)(struct session *s);
   const char *(*log)(struct session *s);

@@ -30,7 +30,7 @@ static enum assay_status start(struct session *s, struct assay_error *err) {
   if (!c)
     return error_nomem(err, "a judgement");
   c->best_probe_ns = INT64_MAX;
-  struct build_options b = {.compiler = s->o->compiler,
+  struct build_options b = {.compiler = s->o->compiler ? s->o->compiler : "gcc",
                             .path_env = s->o->path_env,
                             .include_dir = s->o->include_dir,
                             .folder = s->build_folder,

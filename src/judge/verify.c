@@ -22,8 +22,11 @@ static void weigh(struct session *s, enum assay_reason reason) {
   }
 }
 
-static struct question question_of(const struct session *s, uint64_t key) {
-  return (struct question){.layout = &s->layouts[0], .probe = PROBE_DECLARED, .key = key};
+static struct question question_of(struct session *s, uint64_t key) {
+  return (struct question){.layout = &s->layouts[0],
+                           .probe = PROBE_DECLARED,
+                           .key = key,
+                           .in_place = s->subject->answers && s->subject->answers(s, &s->layouts[0])};
 }
 
 // The call that was just made, in place.

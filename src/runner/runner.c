@@ -66,7 +66,7 @@ struct runner {
 const char *runner_event_name(enum runner_event e) {
   static const char *const names[] = {"ok",          "load failed",   "crashed",        "exited",
                                       "timed out",   "out of memory", "forbidden call", "out of bounds",
-                                      "wrote input", "late work",     "launch failed"};
+                                      "wrote input", "late work",     "launch failed", "unrecordable",   "invalid plan"};
   return names[e];
 }
 

@@ -38,6 +38,8 @@ enum runner_event {
   RUNNER_WROTE_INPUT,
   RUNNER_LATE_WORK, // threads of the candidate were still at work after it returned
   RUNNER_LAUNCH_FAILED, // a device refused a launch; detail has its words
+  RUNNER_UNRECORDABLE,  // there is no plan: the host code did what cannot be recorded
+  RUNNER_INVALID_PLAN,  // the plan does not hold together
 };
 
 // What came of starting, or of one call. After anything but RUNNER_OK the runner is gone (or ended by the judge):

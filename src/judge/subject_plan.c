@@ -1,0 +1,427 @@
+// A launch plan on a device. The source becomes a program once; for every layout the program makes a plan, which the
+// child carries out on buffers that judge and child share. The judge draws the inputs, poisons the outputs and compares
+// in its own context; the device's events are the clock, and the judge's own clock bounds what they may say.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "judge/device_check.h"
+#include "judge/session.h"
+#include "judge/workbench.h"
+#include "stats/stats.h"
+#include "task/device_draw.h"
+
+enum { MONITOR_EVERY = 8 };
+
+struct planned {
+  struct assay_workbench *bench;
+  bool own_bench, cuda;
+  struct program_build *build;
+  struct program *program;
+  struct plan plan; // of the bound layout
+  bool has_plan;
+  int n_in, n_out;
+  struct shared_memory in[RUNNER_MAX_BUFFERS], out[RUNNER_MAX_BUFFERS];
+  uint32_t pattern;
+  bool slowed; // by what the monitor last said
+  int calls;
+  char *log; // what host code printed while it was recorded
+};
+
+static struct planned *of(struct session *s) {
+  return s->state;
+}
+
+// ---- building
+
+static enum assay_status toolchain_options(struct session *s, struct program_options *o, char target[16],
+                                           struct assay_error *err) {
+  struct planned *p = of(s);
+  const char *slash = strrchr(s->o->candidate, '/');
+  *o = (struct program_options){
+      .target = target,
+      .defines = s->o->defines,
+      .name = slash ? slash + 1 : s->o->candidate,
+      .builder = workbench_builder(p->bench),
+      .builder_options = {.program = s->o->builder_program, .nvrtc = s->o->nvrtc, .temporary_dir = s->o->temporary_dir},
+      .compiler = s->o->compiler ? s->o->compiler : "nvcc",
+      .path_env = s->o->path_env,
+      .include_dir = s->o->include_dir,
+      .recorder = s->o->recorder_program,
+      .folder = s->build_folder,
+      .timeout_ns = s->o->build_timeout_ns,
+      .record_timeout_ns = s->o->load_timeout_ns,
+      .memory_bytes = s->o->build_memory_bytes,
+      .file_bytes = (size_t)256 << 20};
+  enum assay_status status = toolchain_of(s->o->candidate, s->source, s->source_bytes, &o->toolchain, err);
+  if (!status && s->o->toolchain && p->cuda)
+    o->toolchain = strcmp(s->o->toolchain, "nvcc") == 0 ? TOOLCHAIN_NVCC : TOOLCHAIN_NVRTC;
+  if (!status && p->cuda != (o->toolchain != TOOLCHAIN_OPENCL))
+    status =
+        error_set(err, ASSAY_ERR_USAGE, "%s does not run on device %s: .cu files are for cuda, .cl files for opencl",
+                  s->o->candidate, s->o->device);
+  if (!status)
+    snprintf(s->v->toolchain, sizeof s->v->toolchain, "%s", toolchain_name(o->toolchain));
+  return status ? status : workbench_target(p->bench, target, err);
+}
+
+static enum assay_status start(struct session *s, struct assay_error *err) {
+  struct planned *p = s->state = base_calloc(1, sizeof *p);
+  if (!p)
+    return error_nomem(err, "a judgement");
+  p->cuda = strcmp(s->o->device, "cuda") == 0;
+  p->bench = s->o->workbench;
+  p->own_bench = !p->bench;
+  enum assay_status status = p->bench ? ASSAY_OK : workbench_begin(s->o, &p->bench, err);
+  struct program_options o;
+  char target[16];
+  if (!status)
+    status = toolchain_options(s, &o, target, err);
+  return status ? status : program_start(&o, s->source, s->source_bytes, &p->build, err);
+}
+
+static enum assay_status finish_build(struct session *s, bool *good, struct assay_error *err) {
+  struct build_result r;
+  struct program_build *build = of(s)->build;
+  of(s)->build = NULL;
+  enum assay_status status = program_finish(build, &r, &of(s)->program, err);
+  if (!status)
+    session_take_build(s, &r, good);
+  return status;
+}
+
+// ---- plans
+
+static struct plan_tensor plan_tensor_of(const struct runner_tensor *t) {
+  struct plan_tensor p = {.dtype = (int32_t)t->dtype, .rank = t->shape.rank};
+  for (int i = 0; i < t->shape.rank; i++)
+    p.dims[i] = t->shape.dims[i];
+  return p;
+}
+
+static enum assay_status make_plan(struct session *s, const struct layout *l, struct plan_report *report,
+                                   struct assay_error *err) {
+  struct arena arena = {0};
+  const struct graph *g = &s->task.model.flat;
+  const struct workload *w = l->workload;
+  struct plan_symbol *symbols = arena_calloc(&arena, (size_t)w->n + 1, sizeof *symbols);
+  const char **in_names = arena_calloc(&arena, (size_t)l->n_in + 1, sizeof *in_names);
+  const char **out_names = arena_calloc(&arena, (size_t)l->n_out + 1, sizeof *out_names);
+  struct plan_tensor *in = arena_calloc(&arena, (size_t)l->n_in + 1, sizeof *in);
+  struct plan_tensor *out = arena_calloc(&arena, (size_t)l->n_out + 1, sizeof *out);
+  struct plan_subject subject = {.task = s->task.name,
+                                 .workload = w->name,
+                                 .n_symbols = w->n,
+                                 .n_inputs = l->n_in,
+                                 .n_outputs = l->n_out,
+                                 .symbols = symbols,
+                                 .input_names = in_names,
+                                 .output_names = out_names,
+                                 .inputs = in,
+                                 .outputs = out};
+  enum assay_status status =
+      symbols && in_names && out_names && in && out ? ASSAY_OK : error_nomem(err, "a plan's subject");
+  for (int i = 0; i < w->n && !status; i++)
+    symbols[i] = (struct plan_symbol){w->bindings[i].symbol, w->bindings[i].value};
+  for (int i = 0; i < l->n_in && !status; i++) {
+    in_names[i] = g->values[g->inputs[i]].name;
+    in[i] = plan_tensor_of(&l->in_tensors[i]);
+    if (i < 32 && s->task.inputs[i].distribution.is_static)
+      subject.static_inputs |= 1u << i;
+  }
+  for (int i = 0; i < l->n_out && !status; i++) {
+    out_names[i] = g->values[g->outputs[i]].name;
+    out[i] = plan_tensor_of(&l->out_tensors[i]);
+  }
+  if (!status)
+    status = program_plan(of(s)->program, &subject, &of(s)->plan, report, err);
+  arena_release(&arena);
+  return status;
+}
+
+static void release_buffers(struct planned *p) {
+  for (int i = 0; i < p->n_in; i++)
+    shared_release(&p->in[i]);
+  for (int i = 0; i < p->n_out; i++)
+    shared_release(&p->out[i]);
+  p->n_in = p->n_out = 0;
+}
+
+static enum assay_status make_buffers(struct planned *p, const struct layout *l, struct assay_error *err) {
+  struct compute *compute = p->cuda ? workbench_compute(p->bench) : NULL;
+  enum assay_status status = ASSAY_OK;
+  if (l->n_in > RUNNER_MAX_BUFFERS || l->n_out > RUNNER_MAX_BUFFERS)
+    return error_set(err, ASSAY_ERR_LIMIT, "a task may have at most %d inputs or outputs", RUNNER_MAX_BUFFERS);
+  for (int i = 0; i < l->n_in && !status; i++) {
+    size_t bytes = (size_t)shape_count(&l->in_tensors[i].shape) * dtype_bytes(l->in_tensors[i].dtype);
+    status = shared_create(compute, bytes, &p->in[i], err);
+    p->n_in += !status;
+  }
+  for (int i = 0; i < l->n_out && !status; i++) {
+    status = shared_create(compute, (size_t)layout_output_bytes(l, i), &p->out[i], err);
+    p->n_out += !status;
+  }
+  return status;
+}
+
+static void report_no_plan(struct runner_report *report, struct plan_report *why) {
+  static const enum runner_event events[] = {RUNNER_OK, RUNNER_UNRECORDABLE, RUNNER_CRASHED, RUNNER_TIMED_OUT,
+                                             RUNNER_INVALID_PLAN};
+  report->event = events[why->outcome];
+  snprintf(report->detail, sizeof report->detail, "%.250s", why->detail);
+}
+
+static enum assay_status bind(struct session *s, const struct layout *l, struct runner_report *report,
+                              struct assay_error *err) {
+  struct planned *p = of(s);
+  struct plan_report why = {0};
+  struct device_runner *runner;
+  memset(report, 0, sizeof *report);
+  if (p->has_plan)
+    plan_release(&p->plan);
+  p->has_plan = false;
+  release_buffers(p);
+  enum assay_status status = make_plan(s, l, &why, err);
+  if (!status && why.outcome != PLAN_MADE)
+    report_no_plan(report, &why);
+  if (!status && why.log && !p->log) {
+    p->log = why.log;
+    why.log = NULL;
+  }
+  p->has_plan = !status && why.outcome == PLAN_MADE;
+  plan_report_release(&why);
+  if (status || !p->has_plan)
+    return status;
+  status = make_buffers(p, l, err);
+  if (!status)
+    status = workbench_runner(p->bench, &runner, err);
+  if (!status)
+    status = device_runner_load(runner, &p->plan, p->n_in, p->in, false, p->n_out, p->out, report, err);
+  if (status || report->event != RUNNER_OK)
+    workbench_drop_runner(p->bench);
+  return status;
+}
+
+// ---- calls
+
+static enum assay_status fill(struct session *s, enum probe probe, uint64_t key, uint32_t poison,
+                              struct assay_error *err) {
+  struct planned *p = of(s);
+  const struct layout *l = s->bound;
+  enum assay_status status;
+  p->pattern = poison;
+  if (p->cuda) {
+    device_ptr buffers[RUNNER_MAX_BUFFERS];
+    for (int i = 0; i < p->n_in; i++)
+      buffers[i] = p->in[i].device;
+    status = task_make_inputs_on_device(&s->task, l->workload, probe, key, workbench_compute(p->bench), buffers, err);
+  } else {
+    void *buffers[RUNNER_MAX_BUFFERS];
+    for (int i = 0; i < p->n_in; i++)
+      buffers[i] = p->in[i].host + p->in[i].offset;
+    status = task_make_inputs(&s->task, l->workload, probe, key, s->o->threads, buffers, err);
+  }
+  for (int i = 0; i < p->n_in && !status; i++)
+    status = shared_poison(&p->in[i], poison, false, err);
+  for (int i = 0; i < p->n_out && !status; i++)
+    status = shared_poison(&p->out[i], poison, true, err);
+  if (!status && p->cuda)
+    status = compute_sync(workbench_compute(p->bench), err);
+  return status;
+}
+
+static enum assay_status check_bands(struct planned *p, struct runner_report *report, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < p->n_in + p->n_out && !status && report->event == RUNNER_OK; i++) {
+    struct shared_memory *m = i < p->n_in ? &p->in[i] : &p->out[i - p->n_in];
+    bool intact;
+    int64_t distance;
+    status = shared_check_bands(m, p->pattern, &intact, &distance, err);
+    if (status || intact)
+      continue;
+    report->event = RUNNER_OUT_OF_BOUNDS;
+    snprintf(report->detail, sizeof report->detail, "wrote %lld byte%s %s %s %d",
+             (long long)(distance < 0 ? -distance : distance), distance == 1 || distance == -1 ? "" : "s",
+             distance < 0 ? "before the start of" : "behind the end of", i < p->n_in ? "input" : "output",
+             i < p->n_in ? i : i - p->n_in);
+  }
+  return status;
+}
+
+static void watch(struct session *s) {
+  struct planned *p = of(s);
+  struct monitor_reading r;
+  struct monitor *m = workbench_monitor(p->bench);
+  if (p->calls++ % MONITOR_EVERY != 0 || !m || !monitor_read(m, &r))
+    return;
+  struct assay_timing *t = &s->v->timing;
+  p->slowed = r.slowed;
+  t->clock_mhz = (int)r.sm_clock_mhz;
+  t->temperature_c = (int)r.temperature_c;
+  t->power_w = (int)(r.power_mw / 1000);
+  if (r.slowed)
+    monitor_throttle_text(r.throttle, t->throttle, sizeof t->throttle);
+}
+
+// A kernel touched memory that is not its own. Once more with writable inputs, in a fresh child: if nothing faults
+// then, it was a write to an input.
+static enum assay_status explain_fault(struct session *s, struct runner_report *report, struct assay_error *err) {
+  struct planned *p = of(s);
+  struct device_runner *runner;
+  struct runner_report again = {0};
+  struct device_times times;
+  int64_t wall_ns;
+  workbench_drop_runner(p->bench);
+  enum assay_status status = workbench_runner(p->bench, &runner, err);
+  if (!status)
+    status = device_runner_load(runner, &p->plan, p->n_in, p->in, true, p->n_out, p->out, &again, err);
+  if (!status && again.event == RUNNER_OK)
+    status = device_runner_call(runner, DEVICE_COLD, &again, &times, &wall_ns, err);
+  workbench_drop_runner(p->bench);
+  if (status)
+    return status;
+  if (again.event == RUNNER_OK) {
+    report->event = RUNNER_WROTE_INPUT;
+    snprintf(report->detail, sizeof report->detail,
+             "a kernel wrote to an input: it faults with inputs mapped read-only and does not with writable ones");
+  } else if (strstr(report->detail, "ILLEGAL_ADDRESS")) {
+    report->event = RUNNER_OUT_OF_BOUNDS;
+  }
+  return ASSAY_OK;
+}
+
+// The events' time cannot be longer than the judge's own clock saw pass, nor can the work have been done outside them.
+static void bound_by_own_clock(struct session *s, int64_t wall_ns, struct runner_report *report) {
+  (void)s;
+  if (report->event == RUNNER_OK && report->elapsed_ns > wall_ns)
+    report->elapsed_ns = wall_ns;
+}
+
+static enum assay_status call(struct session *s, enum call_mode mode, struct runner_report *report,
+                              struct assay_error *err) {
+  static const enum device_mode modes[] = {DEVICE_COLD, DEVICE_HOT, DEVICE_AS_CALLED};
+  struct planned *p = of(s);
+  struct device_runner *runner;
+  struct device_times times = {0};
+  int64_t wall_ns = 0;
+  enum assay_status status = workbench_runner(p->bench, &runner, err);
+  if (!status)
+    status = device_runner_call(runner, modes[mode], report, &times, &wall_ns, err);
+  if (!status && report->event == RUNNER_OK)
+    status = check_bands(p, report, err);
+  if (status || report->event != RUNNER_OK) {
+    if (!status && report->event == RUNNER_CRASHED && p->cuda)
+      status = explain_fault(s, report, err);
+    workbench_drop_runner(p->bench);
+    return status;
+  }
+  bound_by_own_clock(s, wall_ns, report);
+  if (p->plan.n_prepare > 0)
+    s->v->timing.prepare_ns = (double)times.prepare_ns;
+  watch(s);
+  return ASSAY_OK;
+}
+
+// The protocol's own cost: the time between the events with nothing between them but an empty kernel, less what an
+// empty kernel takes by itself (docs/timing.md).
+static enum assay_status calibrate(struct session *s, struct assay_error *err) {
+  enum { CALLS = 12, WARM_UP = 4 };
+  double overhead[CALLS];
+  struct runner_report report = {0};
+  struct device_runner *runner;
+  enum assay_status status = workbench_runner(of(s)->bench, &runner, err);
+  for (int i = 0; i < CALLS + WARM_UP && !status; i++) {
+    struct device_times times;
+    int64_t wall_ns;
+    status = device_runner_call(runner, DEVICE_NULL, &report, &times, &wall_ns, err);
+    if (!status && report.event != RUNNER_OK)
+      status = error_set(err, ASSAY_ERR_ENVIRONMENT, "the device failed without a kernel: %s", report.detail);
+    if (!status && i >= WARM_UP)
+      overhead[i - WARM_UP] = (double)report.elapsed_ns;
+  }
+  if (!status)
+    s->overhead_ns = stats_median(overhead, CALLS);
+  return status;
+}
+
+static enum assay_status load(struct session *s, bool *good, struct assay_error *err) {
+  struct planned *p = of(s);
+  struct runner_report report = {0};
+  enum assay_status status = workbench_wait(p->bench, err);
+  if (status)
+    return status;
+  const struct device_facts *f = workbench_facts(p->bench);
+  snprintf(s->v->device, sizeof s->v->device, "%.100s, driver %.40s", f->name, f->driver);
+  if (!f->is_gpu)
+    s->v->times_rank_nothing = true;
+  status = session_bind(s, &s->layouts[0], &report, err);
+  *good = !status && report.event == RUNNER_OK;
+  if (!status && !*good)
+    session_decide_event(s, &report);
+  if (!status && *good && s->o->timing)
+    status = calibrate(s, err);
+  return status;
+}
+
+static const void *output(struct session *s, int o) {
+  struct planned *p = of(s);
+  return p->cuda ? NULL : p->out[o].host + p->out[o].offset;
+}
+
+static enum assay_status read_output(struct session *s, int o, void *to, struct assay_error *err) {
+  return shared_read(&of(s)->out[o], to, err);
+}
+
+static bool answers(struct session *s, const struct layout *l) {
+  return of(s)->cuda && device_check_worth(&s->task, l);
+}
+
+static enum assay_status check(struct session *s, const struct question *q, uint32_t poison, struct assay_check *checks,
+                               struct assay_error *err) {
+  struct planned *p = of(s);
+  device_ptr in[RUNNER_MAX_BUFFERS], out[RUNNER_MAX_BUFFERS];
+  for (int i = 0; i < p->n_in; i++)
+    in[i] = p->in[i].device;
+  for (int i = 0; i < p->n_out; i++)
+    out[i] = p->out[i].device;
+  return device_check(workbench_compute(p->bench), &s->task, q, in, out, poison, s->o, checks, err);
+}
+
+static bool steady(struct session *s) {
+  return !of(s)->slowed;
+}
+
+static const char *printed(struct session *s) {
+  struct planned *p = of(s);
+  return p->log ? p->log : "";
+}
+
+static void finish(struct session *s) {
+  struct planned *p = of(s);
+  program_cancel(p->build);
+  program_release(p->program);
+  if (p->has_plan)
+    plan_release(&p->plan);
+  release_buffers(p);
+  base_free(p->log);
+  if (p->own_bench)
+    assay_workbench_close(p->bench);
+  base_free(p);
+}
+
+const struct subject_ops subject_plan = {.has_as_called = true,
+                                         .start = start,
+                                         .finish_build = finish_build,
+                                         .load = load,
+                                         .bind = bind,
+                                         .fill = fill,
+                                         .call = call,
+                                         .read_output = read_output,
+                                         .output = output,
+                                         .answers = answers,
+                                         .check = check,
+                                         .steady = steady,
+                                         .log = printed,
+                                         .close = finish};

@@ -1,0 +1,227 @@
+// Opening takes some hundred milliseconds on a GPU: the driver, two contexts, the compiler. The judge's context comes
+// up in a thread while candidate and oracle are at work; the child is started by the caller's thread, with which it
+// dies.
+#include "judge/workbench.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "device/cuda_driver.h"
+#include "device/utility.h"
+#include "sandbox/sandbox.h"
+#include "task/device_draw.h"
+
+enum { OPEN_SECONDS = 60 };
+
+struct assay_workbench {
+  struct arena arena;
+  const char *device, *program, *builder_program, *nvrtc, *cache_dir, *temporary_dir;
+  int index;
+  int64_t load_timeout_ns, call_timeout_ns;
+  bool cuda, begun, waited;
+  pthread_t thread;
+  enum assay_status status; // of the thread
+  struct assay_error error;
+  struct compute *compute;
+  void *utility;
+  size_t utility_bytes;
+  struct builder *builder;
+  struct device_runner *runner;
+  struct device_facts facts;
+  struct monitor *monitor;
+  char *folder;
+  struct workbench_times times;
+};
+
+// The judge's context, and the code it hands to the child.
+static void *open_compute(void *arg) {
+  struct assay_workbench *w = arg;
+  struct compute_options o = {.device = w->index, .cache_folder = w->cache_dir};
+  int64_t start = clock_monotonic_ns();
+  w->status = compute_open_cuda(&o, &w->compute, &w->error);
+  w->times.compute_ns = clock_monotonic_ns() - start;
+  start = clock_monotonic_ns();
+  if (!w->status)
+    w->status = utility_make(w->compute, &w->utility, &w->utility_bytes, &w->error);
+  if (!w->status)
+    w->status = compute_prepare(w->compute, &device_draw_code, &w->error);
+  w->times.utility_ns = clock_monotonic_ns() - start;
+  return NULL;
+}
+
+static enum assay_status copy_options(struct assay_workbench *w, const struct assay_judge_options *o,
+                                      struct assay_error *err) {
+  w->device = arena_strdup(&w->arena, o->device);
+  w->program = arena_strdup(&w->arena, o->device_runner_program);
+  w->builder_program = arena_strdup(&w->arena, o->builder_program);
+  w->nvrtc = o->nvrtc ? arena_strdup(&w->arena, o->nvrtc) : NULL;
+  w->cache_dir = o->cache_dir ? arena_strdup(&w->arena, o->cache_dir) : NULL;
+  w->temporary_dir = arena_strdup(&w->arena, o->temporary_dir);
+  w->index = o->device_index;
+  w->load_timeout_ns = o->load_timeout_ns;
+  w->call_timeout_ns = o->call_timeout_ns;
+  w->cuda = strcmp(o->device, "cuda") == 0;
+  return w->device && w->program && w->builder_program && w->temporary_dir ? ASSAY_OK : error_nomem(err, "a workbench");
+}
+
+enum assay_status workbench_begin(const struct assay_judge_options *o, struct assay_workbench **out,
+                                  struct assay_error *err) {
+  if (!device_by_name(o->device))
+    return error_set(err, ASSAY_ERR_USAGE, "there is no device %s; devices: cpu, cuda, opencl", o->device);
+  struct assay_workbench *w = base_calloc(1, sizeof *w);
+  if (!w)
+    return error_nomem(err, "a workbench");
+  enum assay_status status = copy_options(w, o, err);
+  if (!status)
+    status = sandbox_folder_make(w->temporary_dir, &w->folder, err);
+  if (!status && w->cuda) {
+    w->begun = pthread_create(&w->thread, NULL, open_compute, w) == 0;
+    if (!w->begun)
+      open_compute(w);
+  }
+  if (status) {
+    assay_workbench_close(w);
+    return status;
+  }
+  *out = w;
+  return ASSAY_OK;
+}
+
+enum assay_status workbench_wait(struct assay_workbench *w, struct assay_error *err) {
+  if (w->begun && !w->waited)
+    pthread_join(w->thread, NULL);
+  bool first = !w->waited;
+  w->waited = true;
+  if (w->status) {
+    if (err)
+      *err = w->error;
+    return w->status;
+  }
+  struct device_runner *runner;
+  enum assay_status status = first ? workbench_runner(w, &runner, err) : ASSAY_OK;
+  struct assay_error ignored = {0};
+  if (!status && first && w->cuda)
+    monitor_open(w->facts.uuid, &w->monitor, &ignored);
+  w->status = status;
+  if (status && err)
+    w->error = *err;
+  return status;
+}
+
+enum assay_status workbench_target(struct assay_workbench *w, char target[16], struct assay_error *err) {
+  const struct cuda_driver *d;
+  int major = 0, minor = 0;
+  CUdevice device;
+  target[0] = '\0';
+  if (!w->cuda)
+    return ASSAY_OK;
+  if (w->waited && !w->status) {
+    snprintf(target, 16, "%s", w->facts.target);
+    return ASSAY_OK;
+  }
+  enum assay_status status = cuda_driver_open(&d, err);
+  if (status)
+    return status;
+  status = cuda_check(d, d->cuDeviceGet(&device, w->index), "find the GPU", err);
+  if (!status)
+    status = cuda_check(d, d->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
+                        "read the GPU's compute capability", err);
+  if (!status)
+    status = cuda_check(d, d->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
+                        "read the GPU's compute capability", err);
+  cuda_driver_close(d);
+  if (!status)
+    snprintf(target, 16, "sm_%d%d%s", major % 100, minor % 10, major >= 9 ? "a" : "");
+  return status;
+}
+
+struct builder *workbench_builder(struct assay_workbench *w) {
+  return w->builder;
+}
+
+struct compute *workbench_compute(struct assay_workbench *w) {
+  return w->compute;
+}
+
+const struct device_facts *workbench_facts(const struct assay_workbench *w) {
+  return &w->facts;
+}
+
+struct monitor *workbench_monitor(struct assay_workbench *w) {
+  return w->monitor;
+}
+
+const struct workbench_times *workbench_times(const struct assay_workbench *w) {
+  return &w->times;
+}
+
+enum assay_status workbench_runner(struct assay_workbench *w, struct device_runner **out, struct assay_error *err) {
+  struct device_runner_options o = {.program = w->program,
+                                    .device = w->device,
+                                    .index = w->index,
+                                    .folder = w->folder,
+                                    .utility = w->utility,
+                                    .utility_bytes = w->utility_bytes,
+                                    .open_timeout_ns = (int64_t)OPEN_SECONDS * 1000000000,
+                                    .load_timeout_ns = w->load_timeout_ns,
+                                    .call_timeout_ns = w->call_timeout_ns};
+  enum assay_status status = ASSAY_OK;
+  if (!w->runner) {
+    int64_t start = clock_monotonic_ns();
+    status = device_runner_begin(&o, &w->runner, err);
+    if (!status)
+      status = device_runner_wait(w->runner, err);
+    w->times.runner_ns = clock_monotonic_ns() - start;
+    if (!status)
+      w->facts = *device_runner_facts(w->runner);
+    else
+      workbench_drop_runner(w);
+  }
+  *out = w->runner;
+  return status;
+}
+
+void workbench_drop_runner(struct assay_workbench *w) {
+  device_runner_close(w->runner);
+  w->runner = NULL;
+}
+
+enum assay_status assay_workbench_open(const struct assay_judge_options *o, struct assay_workbench **out,
+                                       struct assay_error *err) {
+  struct assay_workbench *w = NULL;
+  enum assay_status status = workbench_begin(o, &w, err);
+  if (status)
+    return status;
+  struct builder_options b = {.program = w->builder_program, .nvrtc = w->nvrtc, .temporary_dir = w->temporary_dir};
+  struct assay_error ignored = {0}; // without a warmed builder every build starts its own
+  if (builder_open(&b, &w->builder, &ignored) != ASSAY_OK)
+    w->builder = NULL;
+  status = workbench_wait(w, err);
+  if (status) {
+    assay_workbench_close(w);
+    return status;
+  }
+  *out = w;
+  return ASSAY_OK;
+}
+
+void assay_workbench_close(struct assay_workbench *w) {
+  if (!w)
+    return;
+  if (w->begun && !w->waited)
+    pthread_join(w->thread, NULL);
+  workbench_drop_runner(w);
+  builder_close(w->builder);
+  monitor_close(w->monitor);
+  base_free(w->utility);
+  compute_close(w->compute);
+  if (w->folder) {
+    sandbox_folder_remove(w->folder);
+    base_free(w->folder);
+  }
+  arena_release(&w->arena);
+  base_free(w);
+}

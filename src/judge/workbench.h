@@ -1,0 +1,34 @@
+// What judgements on a device share (assay/judge.h: struct assay_workbench).
+#ifndef JUDGE_WORKBENCH_H
+#define JUDGE_WORKBENCH_H
+
+#include "assay/judge.h"
+#include "device/compute.h"
+#include "device/monitor.h"
+#include "runner/device_runner.h"
+#include "toolchain/program.h"
+
+struct workbench_times {
+  int64_t compute_ns, utility_ns, runner_ns; // the context, the helper code, the child
+};
+
+// Starts opening and returns at once; workbench_wait finishes it. The caller's thread is the one that uses it.
+enum assay_status workbench_begin(const struct assay_judge_options *o, struct assay_workbench **out,
+                                  struct assay_error *err);
+enum assay_status workbench_wait(struct assay_workbench *w, struct assay_error *err);
+
+// "sm_90a"; known before the rest is open.
+enum assay_status workbench_target(struct assay_workbench *w, char target[16], struct assay_error *err);
+struct builder *workbench_builder(struct assay_workbench *w); // may be NULL
+
+// After workbench_wait.
+struct compute *workbench_compute(struct assay_workbench *w); // NULL: the device is not a GPU of CUDA
+const struct device_facts *workbench_facts(const struct assay_workbench *w);
+struct monitor *workbench_monitor(struct assay_workbench *w); // may be NULL
+const struct workbench_times *workbench_times(const struct assay_workbench *w);
+
+// The child, started again if it is gone. workbench_drop_runner ends it: after a fault nothing of it is used again.
+enum assay_status workbench_runner(struct assay_workbench *w, struct device_runner **out, struct assay_error *err);
+void workbench_drop_runner(struct assay_workbench *w);
+
+#endif
