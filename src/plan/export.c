@@ -167,7 +167,7 @@ static void put_step_body(struct buf *out, const struct plan_step *s, int step) 
 static void put_step(struct buf *out, const struct plan_step *s, int step) {
   if (s->kind == PLAN_LAUNCH) {
     buf_printf(out, "static CUfunction kernel_%d; // ", step);
-    put_comment(out, s->label ? s->label : s->kernel);
+    put_comment(out, s->label && *s->label ? s->label : s->kernel);
     buf_puts(out, "\n");
     for (int i = 0; i < s->n_arguments; i++)
       if (s->arguments[i].kind == PLAN_TENSOR_MAP)

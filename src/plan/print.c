@@ -102,7 +102,7 @@ static void put_extent(struct buf *out, const uint32_t v[3]) {
 }
 
 static void put_launch(struct buf *out, const struct plan *p, const struct plan_step *s) {
-  put_name(out, s->label ? s->label : s->kernel);
+  put_name(out, s->label && *s->label ? s->label : s->kernel);
   buf_puts(out, "<<<");
   put_extent(out, s->grid);
   buf_puts(out, ", ");
