@@ -131,7 +131,9 @@ void builder_compile_cuda(const struct nvrtc *nvrtc, const struct builder_reques
     reply_compiled(&result, r, version, &arena, reply);
   } else if (status == ASSAY_OK) {
     explain_log(result.log, &log);
-    reply_with(BUILDER_REJECTED, buf_str(&log), version, reply);
+    // As NVRTC puts it when memory ends in its front end.
+    bool starved = strstr(result.log, "): catastrophic error: out of memory\n");
+    reply_with(starved ? BUILDER_OUT_OF_MEMORY : BUILDER_REJECTED, buf_str(&log), version, reply);
   } else {
     // An option that NVRTC does not take is the source's: our own are right.
     reply_with(status == ASSAY_ERR_INVALID ? BUILDER_REJECTED

@@ -35,7 +35,8 @@ struct plan_subject {
 };
 
 // A warmed builder, shared by many builds: a process that has NVRTC loaded and used, and forks for each build. NULL
-// where there is none: a build then starts its own.
+// where there is none: a build then starts its own. Either dies with the *thread* that called builder_open or
+// program_start (as every sandboxed child does).
 struct builder;
 struct builder_options {
   const char *program; // path of assay-builder
