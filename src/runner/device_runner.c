@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -377,6 +378,28 @@ static enum assay_status send_buffers(struct device_runner *r, int n_in, const s
   return status;
 }
 
+// What kernels in the process may take beside what is there when they are loaded.
+static const uint64_t SPARE_BYTES = (uint64_t)2 << 30;
+
+// Kernels that are code in the process could ask the system for memory themselves.
+static void limit_memory(const struct device_runner *r) {
+#if !defined(__SANITIZE_ADDRESS__)
+  char path[64];
+  unsigned long long pages = 0;
+  snprintf(path, sizeof path, "/proc/%d/statm", (int)r->child.pid);
+  FILE *f = fopen(path, "re");
+  if (f && fscanf(f, "%llu", &pages) == 1) {
+    rlim_t bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE) + SPARE_BYTES;
+    struct rlimit limit = {bytes, bytes};
+    prlimit(r->child.pid, RLIMIT_AS, &limit, NULL);
+  }
+  if (f)
+    fclose(f);
+#else
+  (void)r; // the sanitizer's shadow memory is beyond any limit
+#endif
+}
+
 // A process that has run kernels is not given another plan, where kernels run in it.
 static enum assay_status renew(struct device_runner *r, struct assay_error *err) {
   stop(r, NULL);
@@ -408,8 +431,10 @@ enum assay_status device_runner_load(struct device_runner *r, const struct plan 
   m.bytes = json.len;
   if (!status)
     status = exchange(r, &m, &fd, 1, r->o.load_timeout_ns, &a, report, err);
-  if (!status && report->event == RUNNER_OK)
-    r->locked = r->in_process;
+  if (!status && report->event == RUNNER_OK && r->in_process) {
+    r->locked = true;
+    limit_memory(r);
+  }
   if (fd >= 0)
     close(fd);
   buf_release(&json);

@@ -64,8 +64,15 @@ static const char kernels[] = ADD_KERNEL
     "  __asm__ volatile(\"syscall\" : \"+a\"(result) : \"D\"(0), \"S\"(0), \"d\"(0) : \"rcx\", \"r11\", \"memory\");\n"
     "  z[0] = result;\n"
     "}\n"
+    "__kernel void grabs(__global float *z, int gib) {\n"
+    "  long result = 9;\n"
+    "  __asm__ volatile(\"movq $0x4022, %%r10; movq $-1, %%r8; xorq %%r9, %%r9; syscall\" : \"+a\"(result)\n"
+    "                   : \"D\"(0), \"S\"((long)gib << 30), \"d\"(3) : \"rcx\", \"r8\", \"r9\", \"r10\", \"r11\", "
+    "\"memory\");\n"
+    "  z[0] = result < 0 && result > -4096 ? 1 : 2;\n"
+    "}\n"
 #endif
-    ;
+    "__kernel void divides(__global float *z, int n) { z[0] = 7 / (n - 1); }\n";
 
 static struct device_runner_options options_of(const struct bench *b) {
   return (struct device_runner_options){.program = ASSAY_BINARY_DIR "/assay-device-runner",
@@ -360,6 +367,37 @@ static void test_writable_inputs(void **state) {
   assert_true(x[7] == 1 && x[8] == 18);
 }
 
+#if defined(__x86_64__)
+static void test_memory(void **state) {
+  static const struct { int gib, result; } tries[] = {{1, 2}, {64, 1}};
+  struct bench *b = *state;
+  struct draft d;
+  start(b);
+  for (int i = 0; i < 2; i++) {
+    draft(&d, kernels);
+    draft_launch(&d, "grabs", 1, 1, "bi", 2, tries[i].gib);
+    load(b, &d, false);
+    fill(b, 0);
+    call(b, DEVICE_COLD);
+    expect_ok(b);
+    assert_true(output(b)[0] == (float)tries[i].result);
+  }
+}
+#endif
+
+// As on a GPU: no fault, and no particular quotient.
+static void test_division_by_zero(void **state) {
+  struct bench *b = *state;
+  struct draft d;
+  start(b);
+  draft(&d, kernels);
+  draft_launch(&d, "divides", 1, 1, "bi", 2, 1);
+  load(b, &d, false);
+  fill(b, 0);
+  call(b, DEVICE_COLD);
+  expect_ok(b);
+}
+
 // Fifty plans, honest ones and others, each judged for itself.
 static void test_many(void **state) {
   struct bench *b = *state;
@@ -402,16 +440,20 @@ int main(void) {
   }
   device_opencl.close(probe);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_add, setup, teardown),
-      cmocka_unit_test_setup_teardown(test_reduction, setup, teardown),
-      cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
-      cmocka_unit_test_setup_teardown(test_protocol_alone, setup, teardown),
-      cmocka_unit_test_setup_teardown(test_runs_away, setup, teardown),
-      cmocka_unit_test_setup_teardown(test_prints, setup, teardown),
-      cmocka_unit_test_setup_teardown(test_build_error, setup, teardown),
-      cmocka_unit_test_setup_teardown(test_faults, setup, teardown),
-      cmocka_unit_test_setup_teardown(test_writable_inputs, setup, teardown),
-      cmocka_unit_test_setup_teardown(test_many, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_add, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_reduction, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_protocol_alone, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_runs_away, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_prints, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_build_error, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_faults, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_writable_inputs, setup, teardown),
+#if defined(__x86_64__)
+    cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
+#endif
+    cmocka_unit_test_setup_teardown(test_division_by_zero, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_many, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
