@@ -27,7 +27,7 @@ allow task base graph ops onnx oracle compare device assay
 allow plan base
 allow device base plan
 allow sandbox base
-allow toolchain base plan device sandbox
+allow toolchain base plan device sandbox assay
 allow runner base graph plan device sandbox assay
 allow store base assay
 allow judge base stats graph ops onnx oracle compare task plan device sandbox toolchain runner store assay
