@@ -78,5 +78,18 @@ a, b = (json.load(open(p)) for p in sys.argv[1:])
 sys.exit(a["checks"] != b["checks"] or a["seed"] != 7)
 P
 then passes=$((passes + 1)); else failures=$((failures + 1)); echo "FAILED: the same seed must give the same checks"; fi
+plan=$source/tests/fuzz/corpus/plan/sample.json
+expect 0 "export" "$assay" plan --help
+expect 2 "no action" "$assay" plan frobnicate
+expect 0 "scale<<<1, 128>>>\(x, partial\+512, 32\)" "$assay" plan show "$plan"
+json 0 "$assay" plan show "$plan" --json
+if cmp -s "$work/out" "$plan"; then passes=$((passes + 1)); else failures=$((failures + 1)); echo "FAILED: a plan is written as it was read"; fi
+expect 0 "6 steps" "$assay" plan check "$plan" --target sm_90
+expect 1 "the plan is for sm_90a, the device is sm_80" "$assay" plan check "$plan" --target sm_80
+expect 1 "line 1" "$assay" plan check "$source/tests/fuzz/corpus/plan/empty"
+expect 2 "none.json" "$assay" plan show "$work/none.json"
+expect 2 "--to DIR" "$assay" plan export "$plan"
+expect 0 "softmax.c" "$assay" plan export "$plan" --to "$work/exported" --name softmax
+expect 0 "^$" sh -c 'cc -std=c17 -Wall -Wextra -Werror -c -o "$1/softmax.o" "$1/softmax.c"; echo' sh "$work/exported"
 echo "$passes passed, $failures failed"
 [ $failures = 0 ]
