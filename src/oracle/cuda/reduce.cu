@@ -1,5 +1,12 @@
 // Reductions of rows to one number each, as ops/reduce.c: the same terms, the same error of their sum.
 
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL
+#endif
+#define SEVERAL 4 // elements that a thread reads at a time
+
 struct reduce_state {
   struct reduce_partial p;
   struct noise noise;
@@ -124,6 +131,46 @@ DEVICE_FN int64_t part_end(const struct reduce_args *a, int64_t part) {
   return end < a->rows.length ? end : a->rows.length;
 }
 
+// How far behind the row's first element position i lies.
+DEVICE_FN int64_t position_of(const struct reduce_args *a, int64_t i) {
+  if (a->rows.n_reduced > 1)
+    return rows_ahead(&a->rows, i);
+  return a->rows.n_reduced ? i * a->rows.reduced_stride[0] : 0;
+}
+
+// The types that are rare are read by a function that is not expanded everywhere: compiling it takes its time.
+DEVICE_FN_LARGE double read_rare(uint64_t data, int32_t storage, int64_t at) {
+  struct gpu_ref r;
+  r.data = data;
+  r.storage = storage;
+  return read_f64(&r, at);
+}
+
+DEVICE_FN double read_one(const struct gpu_ref *r, int64_t at) {
+  if (r->storage == STORAGE_F32)
+    return (double)((const float *)r->data)[at];
+  if (r->storage == STORAGE_F64)
+    return ((const double *)r->data)[at];
+  return read_rare(r->data, r->storage, at);
+}
+
+// Several elements are asked for before the first is needed: a thread alone would wait for memory after each one.
+DEVICE_FN void read_several(const struct gpu_ref *r, const int64_t *at, double *x) {
+  if (r->storage == STORAGE_F32) {
+    UNROLL
+    for (int k = 0; k < SEVERAL; k++)
+      x[k] = (double)((const float *)r->data)[at[k]];
+  } else if (r->storage == STORAGE_F64) {
+    UNROLL
+    for (int k = 0; k < SEVERAL; k++)
+      x[k] = ((const double *)r->data)[at[k]];
+  } else {
+    UNROLL
+    for (int k = 0; k < SEVERAL; k++)
+      x[k] = read_rare(r->data, r->storage, at[k]);
+  }
+}
+
 DEVICE_FN void reduce_part(int kind, const struct reduce_args *a) {
   int64_t t = THREAD, row, part;
   if (t >= a->rows.count * a->parts)
@@ -131,16 +178,20 @@ DEVICE_FN void reduce_part(int kind, const struct reduce_args *a) {
   place(t, a->row_fastest, a->rows.count, a->parts, &row, &part);
   struct reduce_state s = start_of(kind, a->arith.key, row * a->parts + part);
   s.shift = shift_of(a->shift, row);
-  int64_t begin = rows_begin(&a->rows, row), end = part_end(a, part);
-  if (a->rows.n_reduced <= 1) {
-    int64_t stride = a->rows.n_reduced ? a->rows.reduced_stride[0] : 0;
-    for (int64_t i = part * a->lead; i < end; i += a->step)
-      take(kind, a, &s, read_f64(&a->x, begin + i * stride), begin + i * stride);
-  } else {
-    for (int64_t i = part * a->lead; i < end; i += a->step) {
-      int64_t at = begin + rows_ahead(&a->rows, i);
-      take(kind, a, &s, read_f64(&a->x, at), at);
-    }
+  int64_t begin = rows_begin(&a->rows, row), end = part_end(a, part), i = part * a->lead, at[SEVERAL];
+  double x[SEVERAL];
+  for (; i + (SEVERAL - 1) * a->step < end; i += SEVERAL * a->step) {
+    UNROLL
+    for (int k = 0; k < SEVERAL; k++)
+      at[k] = begin + position_of(a, i + k * a->step);
+    read_several(&a->x, at, x);
+    UNROLL
+    for (int k = 0; k < SEVERAL; k++)
+      take(kind, a, &s, x[k], at[k]);
+  }
+  for (; i < end; i += a->step) {
+    at[0] = begin + position_of(a, i);
+    take(kind, a, &s, read_one(&a->x, at[0]), at[0]);
   }
   if (a->parts > 1)
     ((struct reduce_partial *)a->partials)[t] = s.p;
