@@ -237,6 +237,33 @@ static void test_attention(void **state) {
   }
 }
 
+// Tensors without elements: no rows, or rows of nothing.
+static void test_empty(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+      "(float[0,300] x) => (float[0] y) <int64[1] axes = {1}> { y = ReduceSum<keepdims = 0>(x, axes) }",
+      "(float[0,300] x) => (float[300] y) <int64[1] axes = {0}> { y = ReduceMax<keepdims = 0>(x, axes) }",
+      "(int32[0,300] x) => (int32[0] y) <int64[1] axes = {1}> { y = ReduceSum<keepdims = 0>(x, axes) }",
+      "(float[0,300] x) => (int64[0] y) { y = ArgMax<axis = 1, keepdims = 0>(x) }",
+      "(float[0,300] x) => (float[0,2] v, int64[0,2] i) <int64[1] k = {2}> { v, i = TopK(x, k) }",
+      "(float[3,9] x) => (float[3,0] v, int64[3,0] i) <int64[1] k = {0}> { v, i = TopK(x, k) }",
+      "(float[0,300] x) => (float[0,300] y) <int64 axis = {1}> { y = CumSum(x, axis) }",
+      "(float[3,0] x) => (float[3,0] y) { y = Softmax(x) }",
+      "(float[0,3] x) => (float[0,3] y) { y = Hardmax(x) }",
+      "(float[0,3,5] x, float[3] s, float[3] b) => (float[0,3,5] y) { y = InstanceNormalization(x, s, b) }",
+      "(float[0,3,5] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[0,3,5] y, float[3] rm, float[3] rv) "
+      "{ y, rm, rv = BatchNormalization<training_mode = 1>(x, s, b, m, v) }",
+      "(float[0,5] x, int64[0] t) => (float y) { y = SoftmaxCrossEntropyLoss(x, t) }",
+      "(float[0,5] x, int64[0] t) => (float[0] y) { y = NegativeLogLikelihoodLoss<reduction = \"none\">(x, t) }",
+      "(float[2,3,0,8] q, float[2,3,7,8] k, float[2,3,7,6] v) => (float[2,3,0,6] y) { y = Attention(q, k, v) }",
+      "(float[2,3,5,8] q, float[2,3,0,8] k, float[2,3,0,6] v) => (float[2,3,5,6] y) { y = Attention(q, k, v) }",
+      "(float[2,3,5,0] q, float[2,3,4,0] k, float[2,3,4,6] v) => (float[2,3,5,6] y) { y = Attention(q, k, v) }",
+      "(float x) => (float y) { y = ReduceMean(x) }",
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    graph_check(texts[i], SIGNED, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_reductions),
@@ -248,6 +275,7 @@ int main(void) {
       cmocka_unit_test(test_norms),
       cmocka_unit_test(test_losses),
       cmocka_unit_test(test_attention),
+      cmocka_unit_test(test_empty),
   };
   return cmocka_run_group_tests(tests, graph_open, graph_close);
 }
