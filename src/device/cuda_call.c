@@ -3,6 +3,7 @@
 // A timed part is held back on the device until all of it is queued (up to a bound: the queue is finite, and to wait
 // for room in it would be to wait for ever), so that the host's latency between two launches is not in the time.
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "device/cuda_device.h"
@@ -149,6 +150,28 @@ static enum cu_result carry_out(struct device *d, enum device_mode mode, struct 
   return r;
 }
 
+// Where it went wrong, as far as can be told: a refused step is known; a fault shows after everything was queued, and
+// names its kernel only where there is but one. text may stay empty.
+static void place(const struct plan *p, enum device_event event, int failed, char *text, size_t size) {
+  const char *kernel = NULL;
+  if (event == DEVICE_LAUNCH_FAILED && failed >= 0) {
+    const struct plan_step *s = &p->steps[failed];
+    snprintf(text, size, "step %d%s%.60s", failed, s->kind == PLAN_LAUNCH ? ", " : "",
+             s->kind == PLAN_LAUNCH ? s->kernel : "");
+  }
+  if (event != DEVICE_FAULT)
+    return;
+  for (int i = 0; i < p->n_steps; i++) {
+    if (p->steps[i].kind != PLAN_LAUNCH)
+      continue;
+    if (kernel && strcmp(kernel, p->steps[i].kernel) != 0)
+      return;
+    kernel = p->steps[i].kernel;
+  }
+  if (kernel)
+    snprintf(text, size, "%.60s", kernel);
+}
+
 enum assay_status cuda_call(struct device *d, enum device_mode mode, struct device_report *report,
                             struct assay_error *err) {
   int failed = -1;
@@ -162,11 +185,8 @@ enum assay_status cuda_call(struct device *d, enum device_mode mode, struct devi
     return ASSAY_OK;
   enum device_event event = cuda_event_of(r, failed >= 0);
   char where[96] = "";
-  if (event == DEVICE_LAUNCH_FAILED && failed >= 0) {
-    const struct plan_step *s = &d->loaded->plan->steps[failed];
-    snprintf(where, sizeof where, "step %d%s%.60s", failed, s->kind == PLAN_LAUNCH ? ", " : "",
-             s->kind == PLAN_LAUNCH ? s->kernel : "");
-  }
+  if (d->loaded)
+    place(d->loaded->plan, event, failed, where, sizeof where);
   report->times = (struct device_times){0};
   cuda_report(d, report, event, r, where[0] ? where : NULL);
   return ASSAY_OK;

@@ -327,7 +327,7 @@ static void refusals_and_faults(void **state) {
   fake.fail_sync_after = 1;
   report = call(DEVICE_COLD);
   assert_int_equal(report.event, DEVICE_FAULT);
-  assert_non_null(strstr(report.detail, "memory that is not its own"));
+  assert_non_null(strstr(report.detail, "kernel: a kernel touched memory that is not its own"));
   assert_int_equal(report.times.device_ns, 0);
   cuda_unload(&device);
 }
