@@ -37,6 +37,8 @@ int cli_bench(int argc, char **argv);
 int cli_score(int argc, char **argv);
 int cli_operators(int argc, char **argv);
 int cli_plan(int argc, char **argv);
+int cli_plan_save(int argc, char **argv);
+int cli_plan_replay(int argc, char **argv);
 
 // Options that judging commands share: --workload, --as-published, --threads, ...
 struct argp;

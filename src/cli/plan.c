@@ -137,6 +137,8 @@ static void usage(FILE *to) {
               "(docs/plans.md).\n\n");
   for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
     fprintf(to, "  %-8s %s\n", actions[i].name, actions[i].text);
+  fprintf(to, "  %-8s %s\n  %-8s %s\n", "save", "Makes the plan of a candidate for a workload: save TASK FILE.",
+          "replay", "Carries a plan out on its device and prints its time.");
   fprintf(to,
           "\n`assay plan ACTION --help` explains an action. Exit codes: 0 fine, 1 the plan is wrong, 2 wrong usage,\n"
           "3 the machine or a file is not as needed.\n");
@@ -167,6 +169,11 @@ int cli_plan(int argc, char **argv) {
   if (strcmp(argv[1], "--help") == 0) {
     usage(stdout);
     return CLI_PASS;
+  }
+  if (strcmp(argv[1], "save") == 0 || strcmp(argv[1], "replay") == 0) {
+    bool save = argv[1][0] == 's';
+    argv[1] = save ? "assay plan save" : "assay plan replay";
+    return save ? cli_plan_save(argc - 1, argv + 1) : cli_plan_replay(argc - 1, argv + 1);
   }
   for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
     if (strcmp(argv[1], actions[i].name) == 0)

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "judge/device_check.h"
+#include "judge/planning.h"
 #include "judge/session.h"
 #include "judge/workbench.h"
 #include "stats/stats.h"
@@ -36,37 +37,6 @@ static struct planned *of(struct session *s) {
 
 // ---- building
 
-static enum assay_status toolchain_options(struct session *s, struct program_options *o, char target[16],
-                                           struct assay_error *err) {
-  struct planned *p = of(s);
-  const char *slash = strrchr(s->o->candidate, '/');
-  *o = (struct program_options){
-      .target = target,
-      .defines = s->o->defines,
-      .name = slash ? slash + 1 : s->o->candidate,
-      .builder = workbench_builder(p->bench),
-      .builder_options = {.program = s->o->builder_program, .nvrtc = s->o->nvrtc, .temporary_dir = s->o->temporary_dir},
-      .compiler = s->o->compiler ? s->o->compiler : "nvcc",
-      .path_env = s->o->path_env,
-      .include_dir = s->o->include_dir,
-      .recorder = s->o->recorder_program,
-      .folder = s->build_folder,
-      .timeout_ns = s->o->build_timeout_ns,
-      .record_timeout_ns = s->o->load_timeout_ns,
-      .memory_bytes = s->o->build_memory_bytes,
-      .file_bytes = (size_t)256 << 20};
-  enum assay_status status = toolchain_of(s->o->candidate, s->source, s->source_bytes, &o->toolchain, err);
-  if (!status && s->o->toolchain && p->cuda)
-    o->toolchain = strcmp(s->o->toolchain, "nvcc") == 0 ? TOOLCHAIN_NVCC : TOOLCHAIN_NVRTC;
-  if (!status && p->cuda != (o->toolchain != TOOLCHAIN_OPENCL))
-    status =
-        error_set(err, ASSAY_ERR_USAGE, "%s does not run on device %s: .cu files are for cuda, .cl files for opencl",
-                  s->o->candidate, s->o->device);
-  if (!status)
-    snprintf(s->v->toolchain, sizeof s->v->toolchain, "%s", toolchain_name(o->toolchain));
-  return status ? status : workbench_target(p->bench, target, err);
-}
-
 static enum assay_status start(struct session *s, struct assay_error *err) {
   struct planned *p = s->state = base_calloc(1, sizeof *p);
   if (!p)
@@ -78,7 +48,12 @@ static enum assay_status start(struct session *s, struct assay_error *err) {
   struct program_options o;
   char target[16];
   if (!status)
-    status = toolchain_options(s, &o, target, err);
+    status = workbench_target(p->bench, target, err);
+  if (!status)
+    status = planning_options(s->o, s->source, s->source_bytes, workbench_builder(p->bench), s->build_folder, target,
+                              &o, err);
+  if (!status)
+    snprintf(s->v->toolchain, sizeof s->v->toolchain, "%s", toolchain_name(o.toolchain));
   return status ? status : program_start(&o, s->source, s->source_bytes, &p->build, err);
 }
 
@@ -93,53 +68,6 @@ static enum assay_status finish_build(struct session *s, bool *good, struct assa
 }
 
 // ---- plans
-
-static struct plan_tensor plan_tensor_of(const struct runner_tensor *t) {
-  struct plan_tensor p = {.dtype = (int32_t)t->dtype, .rank = t->shape.rank};
-  for (int i = 0; i < t->shape.rank; i++)
-    p.dims[i] = t->shape.dims[i];
-  return p;
-}
-
-static enum assay_status make_plan(struct session *s, const struct layout *l, struct plan_report *report,
-                                   struct assay_error *err) {
-  struct arena arena = {0};
-  const struct graph *g = &s->task.model.flat;
-  const struct workload *w = l->workload;
-  struct plan_symbol *symbols = arena_calloc(&arena, (size_t)w->n + 1, sizeof *symbols);
-  const char **in_names = arena_calloc(&arena, (size_t)l->n_in + 1, sizeof *in_names);
-  const char **out_names = arena_calloc(&arena, (size_t)l->n_out + 1, sizeof *out_names);
-  struct plan_tensor *in = arena_calloc(&arena, (size_t)l->n_in + 1, sizeof *in);
-  struct plan_tensor *out = arena_calloc(&arena, (size_t)l->n_out + 1, sizeof *out);
-  struct plan_subject subject = {.task = s->task.name,
-                                 .workload = w->name,
-                                 .n_symbols = w->n,
-                                 .n_inputs = l->n_in,
-                                 .n_outputs = l->n_out,
-                                 .symbols = symbols,
-                                 .input_names = in_names,
-                                 .output_names = out_names,
-                                 .inputs = in,
-                                 .outputs = out};
-  enum assay_status status =
-      symbols && in_names && out_names && in && out ? ASSAY_OK : error_nomem(err, "a plan's subject");
-  for (int i = 0; i < w->n && !status; i++)
-    symbols[i] = (struct plan_symbol){w->bindings[i].symbol, w->bindings[i].value};
-  for (int i = 0; i < l->n_in && !status; i++) {
-    in_names[i] = g->values[g->inputs[i]].name;
-    in[i] = plan_tensor_of(&l->in_tensors[i]);
-    if (i < 32 && s->task.inputs[i].distribution.is_static)
-      subject.static_inputs |= 1u << i;
-  }
-  for (int i = 0; i < l->n_out && !status; i++) {
-    out_names[i] = g->values[g->outputs[i]].name;
-    out[i] = plan_tensor_of(&l->out_tensors[i]);
-  }
-  if (!status)
-    status = program_plan(of(s)->program, &subject, &of(s)->plan, report, err);
-  arena_release(&arena);
-  return status;
-}
 
 static void release_buffers(struct planned *p) {
   for (int i = 0; i < p->n_in; i++)
@@ -183,7 +111,7 @@ static enum assay_status bind(struct session *s, const struct layout *l, struct 
     plan_release(&p->plan);
   p->has_plan = false;
   release_buffers(p);
-  enum assay_status status = make_plan(s, l, &why, err);
+  enum assay_status status = planning_make(p->program, &s->task, l, &p->plan, &why, err);
   if (!status && why.outcome != PLAN_MADE)
     report_no_plan(report, &why);
   if (!status && why.log && !p->log) {

@@ -1,0 +1,83 @@
+// assay plan replay FILE: carries a plan out and says how long it takes.
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cli/cli.h"
+#include "judge/replay.h"
+
+struct arguments {
+  struct cli_judging judging;
+  const char *file;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+  struct arguments *a = state->input;
+  switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = &a->judging;
+    return 0;
+  case ARGP_KEY_ARG:
+    if (a->file)
+      argp_error(state, "one FILE only");
+    a->file = arg;
+    return 0;
+  case ARGP_KEY_NO_ARGS:
+    argp_usage(state);
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp_child children[] = {{&cli_judge_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .parser = parse,
+    .children = children,
+    .args_doc = "FILE",
+    .doc =
+        "Carries a launch plan out on its device with random inputs and prints its time and a digest of each output. "
+        "Says nothing of right or wrong: that is `assay judge`.",
+};
+
+static void print(const struct replay_result *r) {
+  char cold[32], hot[32], called[32];
+  printf("%s: cold %s, hot %s, as called %s (medians of %d)\n", r->device, cli_time_text(r->cold_ns, cold),
+         cli_time_text(r->hot_ns, hot), cli_time_text(r->called_ns, called), r->samples);
+  for (int i = 0; i < r->n_digests; i++)
+    printf("output %d: %016llx\n", i, (unsigned long long)r->digests[i]);
+}
+
+int cli_plan_replay(int argc, char **argv) {
+  enum { SAMPLES = 50 };
+  struct arguments a = {0};
+  struct cli_paths paths;
+  struct assay_error err = {0};
+  struct plan plan;
+  struct replay_result r = {0};
+  if (cli_paths_find(&paths, &err) != ASSAY_OK)
+    return cli_fail(&err);
+  cli_judging_init(&a.judging, &paths);
+  argp_parse(&argp, argc, argv, 0, NULL, &a);
+  cli_judging_finish(&a.judging, NULL);
+  struct assay_judge_options *o = &a.judging.options;
+  enum assay_status status = plan_read(a.file, &plan, &err);
+  if (status)
+    return cli_fail(&err);
+  struct plan_limits limits = {0};
+  if (strcmp(plan.device, "cuda") == 0)
+    plan_limits_of_target(plan.target, &limits);
+  o->device = plan.device;
+  status = plan_check(&plan, &limits, NULL, &err);
+  if (!status)
+    status = replay_plan(o, &plan, SAMPLES, o->seed ? o->seed : 1, &r, &err);
+  if (!status && r.failure[0])
+    fprintf(stderr, "assay: the plan failed: %s\n", r.failure);
+  else if (!status)
+    print(&r);
+  int code = status ? cli_fail(&err) : r.failure[0] ? CLI_FAIL : CLI_PASS;
+  base_free(r.digests);
+  plan_release(&plan);
+  return code;
+}

@@ -1,0 +1,108 @@
+// assay plan save TASK FILE: the plan of a candidate for a workload, made without a device.
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cli/cli.h"
+#include "judge/planning.h"
+#include "task/task.h"
+
+enum { KEY_OUT = 7000, KEY_TARGET };
+
+struct arguments {
+  struct cli_judging judging;
+  const char *task, *candidate, *out, *target;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+  struct arguments *a = state->input;
+  switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = &a->judging;
+    return 0;
+  case KEY_OUT:
+    a->out = arg;
+    return 0;
+  case KEY_TARGET:
+    a->target = arg;
+    return 0;
+  case ARGP_KEY_ARG:
+    if (!a->task)
+      a->task = arg;
+    else if (!a->candidate)
+      a->candidate = arg;
+    else
+      argp_error(state, "one TASK and one FILE only");
+    return 0;
+  case ARGP_KEY_END:
+    if (!a->candidate)
+      argp_error(state, "name a task and a candidate: assay plan save kernelbench/1/19 relu.cu");
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp_option options[] = {
+    {"out", KEY_OUT, "FILE", 0, "where to (default: standard output)", 0},
+    {"target", KEY_TARGET, "sm_NN", 0, "the GPU it is for (default: sm_90a)", 0},
+    {0},
+};
+static const struct argp_child children[] = {{&cli_judge_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .children = children,
+    .args_doc = "TASK FILE",
+    .doc = "Builds a candidate (.cu or .cl) and writes its launch plan for a workload, as JSON. Needs no GPU.",
+};
+
+static enum assay_status write_plan(const struct arguments *a, const struct plan *p, struct assay_error *err) {
+  struct buf json = {0};
+  if (a->out)
+    return plan_write(a->out, p, err);
+  enum assay_status status = plan_print_json(p, &json, err);
+  if (!status)
+    fputs(buf_str(&json), stdout);
+  buf_release(&json);
+  return status;
+}
+
+int cli_plan_save(int argc, char **argv) {
+  struct arguments a = {.target = "sm_90a"};
+  struct cli_paths paths;
+  struct assay_error err = {0};
+  char *task_path = NULL, *diagnostics = NULL, why[512] = "";
+  bool made = false;
+  struct plan plan;
+  if (cli_paths_find(&paths, &err) != ASSAY_OK)
+    return cli_fail(&err);
+  cli_judging_init(&a.judging, &paths);
+  argp_parse(&argp, argc, argv, 0, NULL, &a);
+  cli_judging_finish(&a.judging, NULL);
+  struct assay_judge_options *o = &a.judging.options;
+  const char *device = cli_device_of(a.candidate);
+  if (!device || strcmp(device, "cpu") == 0) {
+    fprintf(stderr, "assay: %s: only .cu and .cl files become launch plans\n", a.candidate);
+    return CLI_USAGE;
+  }
+  o->device = device;
+  o->candidate = a.candidate;
+  enum assay_status status = task_find(a.judging.paths.tasks, a.task, &task_path, &err);
+  o->task = task_path;
+  if (!status)
+    status = planning_save(o, strcmp(device, "cuda") == 0 ? a.target : "", &plan, &made, why, &diagnostics, &err);
+  if (!status && made) {
+    status = write_plan(&a, &plan, &err);
+    plan_release(&plan);
+  }
+  int code = status ? cli_fail(&err) : made ? CLI_PASS : CLI_FAIL;
+  if (!status && !made)
+    fprintf(stderr, "assay: no plan: %s\n", why);
+  if (diagnostics && diagnostics[0])
+    fprintf(stderr, "%s", diagnostics);
+  base_free(diagnostics);
+  base_free(task_path);
+  return code;
+}

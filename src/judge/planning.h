@@ -1,0 +1,24 @@
+// From a candidate's source to its launch plan for a workload: what judging and `assay plan save` share.
+#ifndef JUDGE_PLANNING_H
+#define JUDGE_PLANNING_H
+
+#include "assay/judge.h"
+#include "judge/question.h"
+#include "toolchain/program.h"
+
+// How to build the candidate of these options; o's strings and `folder` are borrowed. ASSAY_ERR_USAGE when its file is
+// not for o->device.
+enum assay_status planning_options(const struct assay_judge_options *o, const char *source, size_t n,
+                                   struct builder *builder, const char *folder, const char *target,
+                                   struct program_options *out, struct assay_error *err);
+
+// The plan for a layout of the task. report->outcome says whether there is one.
+enum assay_status planning_make(struct program *program, const struct task *t, const struct layout *l, struct plan *out,
+                                struct plan_report *report, struct assay_error *err);
+
+// The whole way, without a device: builds o->candidate for `target` and makes its plan for o->task under o->workload.
+// *why (ASSAY_OK, no plan): the candidate's failure in words; the caller frees *diagnostics. *made says which.
+enum assay_status planning_save(const struct assay_judge_options *o, const char *target, struct plan *out, bool *made,
+                                char why[512], char **diagnostics, struct assay_error *err);
+
+#endif
