@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "device/nvrtc.h"
 #include "sandbox/sandbox.h"
 #include "toolchain/program.h"
@@ -322,7 +323,7 @@ static const struct {
     {"// assay: lounch k\n" KERNEL, "a.cu:1:11: expected one of let, scratch, launch,"},
     {"// assay: option -I/etc\n" LAUNCH KERNEL, "a.cu:1:18: option -I/etc is not allowed"},
     {"// assay: option -cl-mad-enable\n" LAUNCH KERNEL, "does not take these options"},
-    {LAUNCH "#include \"nowhere.h\"\n" KERNEL, "could not open source file \"nowhere.h\""},
+    {LAUNCH "#include \"nowhere.h\"\n" KERNEL, "open source file \"nowhere.h\""},
     {LAUNCH "#error no\n", "#error"},
     {LAUNCH "__global__ void k(const float *x, const float *w, float *y) { asm(\"nonsense;\"); }\n", "nonsense"},
 };
@@ -616,6 +617,41 @@ static void test_opencl_rejected(void **state) {
   }
 }
 
+// ---- the examples of the pages for users
+
+// Every block of code in the page, built and planned.
+static int page_examples(const char *path, const char *fence, enum toolchain t) {
+  char *text;
+  size_t n;
+  int examples = 0;
+  struct assay_error err = {0};
+  if (file_read(path, (size_t)1 << 20, &text, &n, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  for (char *p = text; (p = strstr(p, fence)); examples++) {
+    struct fixture f;
+    p += strlen(fence);
+    char *end = strstr(p, "\n```\n");
+    assert_non_null(end);
+    end[1] = '\0';
+    good(&f, t, p, &subject);
+    assert_string_equal(f.result.diagnostics, "");
+    fixture_release(&f);
+    p = end + 2;
+  }
+  base_free(text);
+  return examples;
+}
+
+static void test_pages(void **state) {
+  (void)state;
+  if (have_nvrtc)
+    assert_int_equal(page_examples(ASSAY_SOURCE_DIR "/docs/writing-cuda-kernels.md", "\n```cuda\n", TOOLCHAIN_NVRTC),
+                     4);
+  if (have_opencl())
+    assert_int_equal(
+        page_examples(ASSAY_SOURCE_DIR "/docs/writing-opencl-kernels.md", "\n```opencl\n", TOOLCHAIN_OPENCL), 2);
+}
+
 // ---- which toolchain
 
 static void test_toolchain_of(void **state) {
@@ -664,7 +700,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_no_files),        cmocka_unit_test(test_deadline), cmocka_unit_test(test_memory),
       cmocka_unit_test(test_goes_on),         cmocka_unit_test(test_cancel),   cmocka_unit_test(test_missing),
       cmocka_unit_test(test_unknown_target),  cmocka_unit_test(test_times),    cmocka_unit_test(test_opencl),
-      cmocka_unit_test(test_opencl_rejected),
+      cmocka_unit_test(test_opencl_rejected), cmocka_unit_test(test_pages),
   };
   if (argc > 1)
     cmocka_set_test_filter(argv[1]);
