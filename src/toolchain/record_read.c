@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "plan/names.h"
+#include "toolchain/record_name.h"
 #include "toolchain/record_places.h"
 
 struct module {
@@ -57,24 +58,6 @@ static bool damaged(struct reader *r, const char *what) {
 static bool exhausted(struct reader *r) {
   r->no_memory = true;
   return false;
-}
-
-// The name in the source of a kernel's mangled one, as far as it is simple: "_Z4reluPKfPfx" is "relu".
-static const char *short_name(struct reader *r, const char *mangled) {
-  const char *p = mangled;
-  if (strncmp(p, "_Z", 2) != 0)
-    return mangled;
-  p += 2;
-  const char *name = NULL;
-  size_t length = 0;
-  for (p += *p == 'N'; *p >= '1' && *p <= '9'; p += length) {
-    for (length = 0; *p >= '0' && *p <= '9' && length < PLAN_MAX_NAME; p++)
-      length = length * 10 + (size_t)(*p - '0');
-    if (strnlen(p, length) < length)
-      return mangled;
-    name = p;
-  }
-  return name ? arena_strndup(&r->plan->arena, name, length) : mangled;
 }
 
 // The name of a step for a message: "launch of relu", "memset of scratch 0".
@@ -261,7 +244,9 @@ static bool on_kernel(struct reader *r, const struct record_kernel *e, const uin
       return exhausted(r);
     r->kernels = grown;
   }
-  const char *label = short_name(r, name);
+  int length;
+  const char *simple = record_short_name(name, &length);
+  const char *label = arena_strndup(&r->plan->arena, simple, (size_t)length);
   if (!label)
     return exhausted(r);
   r->kernels[r->n_kernels++] = (struct kernel){(int)e->module, name, label, cubin};

@@ -1,4 +1,6 @@
 // made: 2 steps
+// plan: rank<<<4, 256>>>(x, y, 1000) cluster 4
+// plan: halve<<<4, 256>>>(y, 1000) programmatic
 // Clusters and programmatic launches through cudaLaunchKernelEx.
 #include <assay/cuda.h>
 #include <cooperative_groups.h>
@@ -11,7 +13,7 @@ __global__ void rank(const float *x, float *y, int n) {
     y[i] = x[i] + cluster.block_rank();
 }
 
-__global__ void half(float *y, int n) {
+__global__ void halve(float *y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   cudaGridDependencySynchronize();
   if (i < n)
@@ -33,5 +35,5 @@ extern "C" void assay_cuda_kernel(const struct assay_args *args, cudaStream_t st
   attribute[0] = {};
   attribute[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute[0].val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchKernelEx(&config, half, (float *)args->outputs[0].data, n);
+  cudaLaunchKernelEx(&config, halve, (float *)args->outputs[0].data, n);
 }

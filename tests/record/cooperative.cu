@@ -1,4 +1,5 @@
 // made: 1 step
+// plan: twice<<<1056, 256>>>(x, y, 1000) cooperative
 #include <assay/cuda.h>
 #include <cooperative_groups.h>
 

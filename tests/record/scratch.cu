@@ -1,4 +1,9 @@
 // made: 5 steps
+// plan: set_symbol(factors of module 0, constant 0, 16 bytes)
+// plan: copy(scratch 0, constant 1, 16 bytes)
+// plan: fill(scratch 1, 0x00, 4000 bytes)
+// plan: scale<<<4, 256>>>(x, scratch 0, scratch 1, 1000)
+// plan: copy(y, scratch 1, 4000 bytes)
 // Allocations of both kinds, memsets, copies within the device and a table from the host.
 #include <assay/cuda.h>
 

@@ -1,4 +1,5 @@
 // made: 1 step
+// plan: turn<<<264, 256, 80000>>>(x, y, 1000)
 // More dynamic shared memory than 48 KiB, a grid chosen from occupancy and the device's properties.
 #include <assay/cuda.h>
 #include <string.h>

@@ -1,4 +1,6 @@
 // made: 3 steps
+// plan: 0  add<<<4, 256>>>(x, scratch 0, 1000, 1f)
+// plan: 2  add<<<4, 256>>>(scratch 0, y, 1000, 2f)
 // Work on a second stream, forked from the entry's and joined with it by events; and static state of host code.
 #include <assay/cuda.h>
 

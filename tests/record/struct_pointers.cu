@@ -1,4 +1,6 @@
 // made: 1 step
+// plan: join<<<4, 256>>>({e80300007d3a0000, x, x+2000,
+// plan: , y})
 // Pointers inside a struct and an array, one of them to the middle of a buffer.
 #include <assay/cuda.h>
 

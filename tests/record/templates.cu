@@ -1,4 +1,6 @@
 // made: 2 steps
+// plan: map<<<8, 128>>>(x, y, 1000
+// plan: map<<<16, 64>>>(y, y, 1000
 // Kernel templates, a lambda's type as a parameter, and the default stream.
 #include <assay/cuda.h>
 

@@ -1,4 +1,5 @@
 // made: 1 step
+// plan: copy<<<16, 64>>>(map(x, 1000, box 64), y, 1000)
 // A tensor map (TMA), encoded through the driver's entry point.
 #include <assay/cuda.h>
 #include <cuda.h>

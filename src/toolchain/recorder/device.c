@@ -269,7 +269,7 @@ struct cuda_properties {
   int major, minor;
   size_t texture_alignment, texture_pitch_alignment;
   int multiprocessors, integrated, map_host;
-  int textures[41];
+  int textures[39];
   size_t surface_alignment;
   int concurrent_kernels, ecc, pci[3], tcc, async_engines, unified_addressing, bus_bits, l2_bytes, persisting_l2_bytes;
   int max_threads, stream_priorities, global_l1, local_l1;

@@ -1,5 +1,6 @@
 // Launches: configurations, attributes, arguments.
 #include <link.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -38,15 +39,23 @@ bool is_host_address(uint64_t word) {
   return host_allocated(word) || dl_iterate_phdr(in_segments, &word) != 0;
 }
 
-// A host pointer would be read on the device, where it means nothing.
+// A host pointer would be read on the device, where it means nothing. Inside of structs nothing but a note: the bytes
+// between members are whatever the stack held, which is often half of an address.
 static void check_argument(const struct kernel *k, int index, const void *bytes, uint32_t size) {
   for (uint32_t at = 0; at + 8 <= size; at += 8) {
     uint64_t word;
     memcpy(&word, (const char *)bytes + at, sizeof word);
-    if (!is_device_address((const void *)(uintptr_t)word) && is_host_address(word))
-      refuse("launch of %s: kernel argument %d is a host pointer%s: copy the data to memory from cudaMalloc, or pass "
-             "it by value",
-             k->name, index, size > 8 ? " (or has one inside)" : "");
+    if (is_device_address((const void *)(uintptr_t)word) || !is_host_address(word))
+      continue;
+    if (size == sizeof word)
+      refuse("launch of " KERNEL_TEXT ": kernel argument %d is a host pointer: copy the data to memory from "
+             "cudaMalloc, or pass it by value",
+             KERNEL_ARGS(k), index);
+    if (word % 4 == 0)
+      fprintf(stderr,
+              "note: launch of " KERNEL_TEXT ": kernel argument %d has at byte %u what looks like a host pointer; a "
+              "kernel that follows it will fail\n",
+              KERNEL_ARGS(k), index, at);
   }
 }
 
@@ -55,20 +64,22 @@ static void check_shape(const struct launch_request *l) {
   uint64_t threads = (uint64_t)l->block.x * l->block.y * l->block.z;
   uint32_t most = most_threads(l->kernel);
   if (!l->grid.x || !l->grid.y || !l->grid.z || threads == 0)
-    refuse("launch of %s: a grid of %u x %u x %u blocks of %u x %u x %u threads has nothing to do, and CUDA refuses it",
-           l->kernel->name, l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z);
+    refuse("launch of " KERNEL_TEXT
+           ": a grid of %u x %u x %u blocks of %u x %u x %u threads has nothing to do, and CUDA refuses it",
+           KERNEL_ARGS(l->kernel), l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z);
   if (threads > most)
-    refuse("launch of %s: %u x %u x %u threads in a block, and the kernel allows %u", l->kernel->name, l->block.x,
-           l->block.y, l->block.z, most);
+    refuse("launch of " KERNEL_TEXT ": %u x %u x %u threads in a block, and the kernel allows %u",
+           KERNEL_ARGS(l->kernel), l->block.x, l->block.y, l->block.z, most);
   if (l->shared_bytes + l->kernel->cubin->static_shared_bytes > USUAL_SHARED_BYTES &&
       l->shared_bytes > l->kernel->max_dynamic_bytes)
-    refuse("launch of %s: %zu bytes of dynamic shared memory; where it has more than 49152 in all, a kernel must be "
+    refuse("launch of " KERNEL_TEXT
+           ": %zu bytes of dynamic shared memory; where it has more than 49152 in all, a kernel must be "
            "allowed to have them, with "
            "cudaFuncSetAttribute(..., cudaFuncAttributeMaxDynamicSharedMemorySize, ...)",
-           l->kernel->name, l->shared_bytes);
+           KERNEL_ARGS(l->kernel), l->shared_bytes);
   if (l->shared_bytes + l->kernel->cubin->static_shared_bytes > d->shared_optin_bytes)
-    refuse("launch of %s: %zu bytes of dynamic and %u of static shared memory; a block can have %u", l->kernel->name,
-           l->shared_bytes, l->kernel->cubin->static_shared_bytes, d->shared_optin_bytes);
+    refuse("launch of " KERNEL_TEXT ": %zu bytes of dynamic and %u of static shared memory; a block can have %u",
+           KERNEL_ARGS(l->kernel), l->shared_bytes, l->kernel->cubin->static_shared_bytes, d->shared_optin_bytes);
 }
 
 static uint32_t kernel_number(struct kernel *k) {
@@ -91,9 +102,10 @@ int launch(const struct launch_request *l) {
   for (int i = 0; i < cubin->n_parameters; i++) {
     struct cubin_parameter p = cubin->parameters[i];
     if (p.offset > sizeof parameters || p.size > sizeof parameters - p.offset)
-      refuse("the kernel %s has more than %d bytes of parameters", l->kernel->name, PLAN_MAX_ARGUMENT_BYTES);
+      refuse("the kernel " KERNEL_TEXT " has more than %d bytes of parameters", KERNEL_ARGS(l->kernel),
+             PLAN_MAX_ARGUMENT_BYTES);
     if (!l->arguments || !l->arguments[i])
-      refuse("launch of %s: kernel argument %d is missing", l->kernel->name, i);
+      refuse("launch of " KERNEL_TEXT ": kernel argument %d is missing", KERNEL_ARGS(l->kernel), i);
     check_argument(l->kernel, i, l->arguments[i], p.size);
     memcpy(parameters + p.offset, l->arguments[i], p.size);
     end = p.offset + p.size > end ? p.offset + p.size : end;
@@ -152,9 +164,10 @@ EXPORT(int, cudaLaunchCooperativeKernel, const void *function, struct cuda_dim3 
   int resident = occupancy(k, (int)(block.x * block.y * block.z), shared_bytes);
   uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;
   if (blocks > (uint64_t)resident * recorder.request->device.multiprocessors)
-    refuse("cooperative launch of %s: %llu blocks, and %u multiprocessors hold %d at once: a grid that synchronises "
+    refuse("cooperative launch of " KERNEL_TEXT
+           ": %llu blocks, and %u multiprocessors hold %d at once: a grid that synchronises "
            "must fit on the device (cudaOccupancyMaxActiveBlocksPerMultiprocessor)",
-           k->name, (unsigned long long)blocks, recorder.request->device.multiprocessors,
+           KERNEL_ARGS(k), (unsigned long long)blocks, recorder.request->device.multiprocessors,
            resident * (int)recorder.request->device.multiprocessors);
   return launch(&(struct launch_request){.kernel = k,
                                          .grid = grid,
@@ -184,9 +197,10 @@ static void take_attribute(struct launch_request *l, const struct cuda_launch_at
   case 7:  // programmatic event
   case 12: // launch completion event
   case 13: // device updatable kernel node
-    refuse("launch of %s: the launch attribute %d (events of a launch, nodes that the device updates) cannot be "
+    refuse("launch of " KERNEL_TEXT
+           ": the launch attribute %d (events of a launch, nodes that the device updates) cannot be "
            "recorded; record an event behind the launch instead",
-           l->kernel->name, a->id);
+           KERNEL_ARGS(l->kernel), a->id);
   default:
     return;
   }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "toolchain/record_name.h"
 #include "toolchain/recorder/recorder.h"
 
 enum { WRAPPER_MAGIC = 0x466243b1, KIND_CUBIN = 2 };
@@ -125,6 +126,8 @@ EXPORT(void, __cudaRegisterFunction, void **handle, const char *host, char *devi
   recorder.kernels = add_to_list(recorder.kernels, &recorder.n_kernels, sizeof(struct kernel));
   *recorder.kernels[recorder.n_kernels - 1] = (struct kernel){
       .binary = (struct binary *)(void *)handle, .host = host, .name = name, .number = -1, .carveout = -1};
+  struct kernel *k = recorder.kernels[recorder.n_kernels - 1];
+  k->label = record_short_name(name, &k->label_length);
 }
 
 EXPORT(void, __cudaRegisterVar, void **handle, char *host, char *device, const char *name, int external, size_t bytes,

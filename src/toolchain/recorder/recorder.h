@@ -61,8 +61,9 @@ struct binary {
 
 struct kernel {
   struct binary *binary;
-  const void *host; // the host's stand-in for it
-  const char *name;
+  const void *host;         // the host's stand-in for it
+  const char *name, *label; // label: for people, not ended by a NUL
+  int label_length;
   const struct cubin_kernel *cubin; // NULL until it is first used
   int64_t number;                   // in the log, -1: not there
   uint32_t max_dynamic_bytes;       // what cudaFuncSetAttribute allowed, 0: not asked
@@ -130,6 +131,10 @@ uint32_t stream_of(const void *handle);
 bool is_device_address(const void *p);
 bool is_host_address(uint64_t word); // of this process's stack, heap or libraries
 bool host_allocated(uint64_t word);  // by cudaMallocHost and its like
+
+// A kernel's name in a message: KERNEL_TEXT and KERNEL_ARGS(k).
+#define KERNEL_TEXT "%.*s"
+#define KERNEL_ARGS(k) (k)->label_length, (k)->label
 
 // Logs a launch. `arguments` as CUDA wants them: one pointer for each parameter.
 struct launch_request {
