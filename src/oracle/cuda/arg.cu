@@ -24,21 +24,11 @@ DEVICE_FN int wins(uint64_t rank, int64_t i, uint64_t best_rank, int64_t best, i
   return rank > best_rank || (rank == best_rank && (last ? i > best : i < best));
 }
 
-DEVICE_FN void place(int64_t t, int32_t row_fastest, int64_t count, int64_t parts, int64_t *row, int64_t *part) {
-  if (row_fastest) {
-    *part = t / count;
-    *row = t - *part * count;
-  } else {
-    *row = t / parts;
-    *part = t - *row * parts;
-  }
-}
-
 KERNEL(arg_part, struct arg_args) {
   int64_t t = THREAD, row, part;
   if (t >= a->rows.count * a->parts)
     return;
-  place(t, a->row_fastest, a->rows.count, a->parts, &row, &part);
+  rows_place(t, a->row_fastest, a->rows.count, a->parts, &row, &part);
   int64_t begin = rows_begin(&a->rows, row), best = part;
   uint64_t best_rank = rank_of(&a->order, &a->x, begin + rows_ahead(&a->rows, part));
   for (int64_t i = part + a->parts; i < a->rows.length; i += a->parts) {
@@ -55,7 +45,7 @@ KERNEL(arg_join, struct arg_join_args) {
   int64_t t = THREAD, row, part;
   if (t >= a->rows.count * a->n_to)
     return;
-  place(t, a->row_fastest, a->rows.count, a->n_to, &row, &part);
+  rows_place(t, a->row_fastest, a->rows.count, a->n_to, &row, &part);
   const int64_t *from = (const int64_t *)a->from;
   int64_t begin = rows_begin(&a->rows, row), best = 0;
   uint64_t best_rank = 0;

@@ -6,7 +6,7 @@
 struct attention_args {
   struct gpu_ref mask, lengths; // data 0: none
   struct gpu_arith arith;
-  uint64_t scores, exposed;     // exposed: [batch][all_heads][queries][keys], or 0
+  uint64_t scores, exposed; // exposed: [batch][all_heads][queries][keys], or 0
   int64_t batches, heads, queries, keys;
   int64_t first_batch, first_head, all_heads;
   int64_t mask_strides[4], mask_length;

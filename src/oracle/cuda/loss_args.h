@@ -8,10 +8,10 @@ struct loss_args {
   struct gpu_walk walk;
   struct gpu_ref x, labels, weights; // weights.data 0: none
   struct gpu_arith arith;
-  uint64_t max, log_sum;           // doubles a row; 0: x are logarithms of probabilities already
-  uint64_t log_probabilities;      // as x, or 0
-  uint64_t losses, label_weights;  // a double a row; the second 0 where not wanted
-  uint64_t bad;                    // the first label that names no class
+  uint64_t max, log_sum;          // doubles a row; 0: x are logarithms of probabilities already
+  uint64_t log_probabilities;     // as x, or 0
+  uint64_t losses, label_weights; // a double a row; the second 0 where not wanted
+  uint64_t bad;                   // the first label that names no class
   int64_t ignored;
   int32_t has_ignored, pad;
 };

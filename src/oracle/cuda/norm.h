@@ -8,7 +8,8 @@
 
 extern const struct device_code gpu_norm_program;
 
-// exp(x - max) over its row's sum, or the logarithm of that: shape's dimensions `axes` run within a row. x and y may be one.
+// exp(x - max) over its row's sum, or the logarithm of that: shape's dimensions `axes` run within a row. x and y may be
+// one.
 struct gpu_softmax {
   struct shape shape;
   unsigned axes;

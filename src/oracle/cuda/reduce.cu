@@ -111,17 +111,6 @@ DEVICE_FN double finish_row(int finish, const struct gpu_arith *arith, struct re
   return finish == REDUCE_FINISH_LOG_SHIFTED ? arith_round(arith, &s->noise, y + s->shift) : y;
 }
 
-// Where thread t of count * parts stands.
-DEVICE_FN void place(int64_t t, int32_t row_fastest, int64_t count, int64_t parts, int64_t *row, int64_t *part) {
-  if (row_fastest) {
-    *part = t / count;
-    *row = t - *part * count;
-  } else {
-    *row = t / parts;
-    *part = t - *row * parts;
-  }
-}
-
 DEVICE_FN double shift_of(uint64_t shift, int64_t row) {
   return shift ? ((const double *)shift)[row] : 0;
 }
@@ -175,7 +164,7 @@ DEVICE_FN void reduce_part(int kind, const struct reduce_args *a) {
   int64_t t = THREAD, row, part;
   if (t >= a->rows.count * a->parts)
     return;
-  place(t, a->row_fastest, a->rows.count, a->parts, &row, &part);
+  rows_place(t, a->row_fastest, a->rows.count, a->parts, &row, &part);
   struct reduce_state s = start_of(kind, a->arith.key, row * a->parts + part);
   s.shift = shift_of(a->shift, row);
   int64_t begin = rows_begin(&a->rows, row), end = part_end(a, part), i = part * a->lead, at[SEVERAL];
@@ -214,7 +203,7 @@ KERNEL(reduce_join, struct reduce_join_args) {
   int64_t t = THREAD, row, part;
   if (t >= a->count * a->n_to)
     return;
-  place(t, a->row_fastest, a->count, a->n_to, &row, &part);
+  rows_place(t, a->row_fastest, a->count, a->n_to, &row, &part);
   struct reduce_state s = start_of(a->kind, a->arith.key ^ 0x9E3779B97F4A7C15u, row * a->n_to + part);
   s.shift = shift_of(a->shift, row);
   const struct reduce_partial *from = (const struct reduce_partial *)a->from;
@@ -256,7 +245,7 @@ KERNEL(reduce_integers, struct reduce_int_args) {
   int64_t t = THREAD, row, part;
   if (t >= r->rows.count * r->parts)
     return;
-  place(t, r->row_fastest, r->rows.count, r->parts, &row, &part);
+  rows_place(t, r->row_fastest, r->rows.count, r->parts, &row, &part);
   uint64_t y = (uint64_t)a->start;
   int64_t begin = rows_begin(&r->rows, row), end = part_end(r, part);
   for (int64_t i = part * r->lead; i < end; i += r->step)
@@ -271,7 +260,7 @@ KERNEL(reduce_join_integers, struct reduce_int_join_args) {
   int64_t t = THREAD, row, part;
   if (t >= a->count * a->n_to)
     return;
-  place(t, a->row_fastest, a->count, a->n_to, &row, &part);
+  rows_place(t, a->row_fastest, a->count, a->n_to, &row, &part);
   const uint64_t *from = (const uint64_t *)a->partials;
   // Magnitudes and squares are taken already.
   int kind = a->kind == REDUCE_INT_L1 || a->kind == REDUCE_INT_SQUARES ? REDUCE_INT_SUM : a->kind;

@@ -9,7 +9,7 @@
 #define REDUCE_FINISH_ROOT 3 // of the sum
 #define REDUCE_FINISH_LOG 4
 #define REDUCE_FINISH_LOG_SHIFTED 5 // plus the row's shift
-#define REDUCE_FINISH_FINITE 6 // the value, or 0 where it is not finite
+#define REDUCE_FINISH_FINITE 6      // the value, or 0 where it is not finite
 
 // How integers are taken in.
 #define REDUCE_INT_SUM 0
@@ -30,10 +30,10 @@ struct reduce_args {
   struct gpu_rows rows;
   struct gpu_ref x;
   struct gpu_arith arith;
-  uint64_t shift; // double a row, or 0: none
-  uint64_t terms; // softmax only: where the terms go, laid out as x
+  uint64_t shift;    // double a row, or 0: none
+  uint64_t terms;    // softmax only: where the terms go, laid out as x
   uint64_t partials; // [row][part] or [part][row]
-  uint64_t y; // double or int64 a row
+  uint64_t y;        // double or int64 a row
   int64_t parts, lead, step, span;
   int32_t row_fastest, finish, keep_shifted, kind;
 };

@@ -21,6 +21,19 @@ DEVICE_FN int64_t rows_ahead(const struct gpu_rows *r, int64_t at) {
   return offset_of(r->n_reduced, r->reduced, r->reduced_stride, at);
 }
 
+// Where thread t of count * parts stands, that work on `parts` parts of each of `count` rows: neighbours take parts of a
+// row, or rows.
+DEVICE_FN void rows_place(int64_t t, int32_t row_fastest, int64_t count, int64_t parts, int64_t *row,
+                          int64_t *part) {
+  if (row_fastest) {
+    *part = t / count;
+    *row = t - *part * count;
+  } else {
+    *row = t / parts;
+    *part = t - *row * parts;
+  }
+}
+
 // Element i's first n offsets.
 DEVICE_FN void walk_find(const struct gpu_walk *w, int n, int64_t i, int64_t *offsets) {
   for (int k = 0; k < n; k++)

@@ -48,16 +48,6 @@ DEVICE_FN uint64_t element_of(int kind, const struct scan_args *a, struct runnin
   return F64_BITS(arith_sum(&a->arith, &r->noise, y, r->t.t2, (double)terms, false));
 }
 
-DEVICE_FN void place(int64_t t, int32_t row_fastest, int64_t count, int64_t parts, int64_t *row, int64_t *part) {
-  if (row_fastest) {
-    *part = t / count;
-    *row = t - *part * count;
-  } else {
-    *row = t / parts;
-    *part = t - *row * parts;
-  }
-}
-
 DEVICE_FN int64_t chunk_end(const struct scan_args *a, int64_t chunk) {
   int64_t end = (chunk + 1) * a->chunk;
   return end < a->rows.length ? end : a->rows.length;
@@ -73,7 +63,7 @@ DEVICE_FN void totals(int kind, const struct scan_args *a) {
   int64_t t = THREAD, row, chunk;
   if (t >= a->rows.count * a->chunks)
     return;
-  place(t, a->row_fastest, a->rows.count, a->chunks, &row, &chunk);
+  rows_place(t, a->row_fastest, a->rows.count, a->chunks, &row, &chunk);
   struct running r = running_start(kind, a->arith.key ^ 0x9E3779B97F4A7C15u, t);
   int64_t begin = rows_begin(&a->rows, row), end = chunk_end(a, chunk);
   for (int64_t k = chunk * a->chunk; k < end; k++)
@@ -85,7 +75,7 @@ DEVICE_FN void elements(int kind, const struct scan_args *a) {
   int64_t t = THREAD, row, chunk;
   if (t >= a->rows.count * a->chunks)
     return;
-  place(t, a->row_fastest, a->rows.count, a->chunks, &row, &chunk);
+  rows_place(t, a->row_fastest, a->rows.count, a->chunks, &row, &chunk);
   struct running r = running_start(kind, a->arith.key, t);
   if (a->totals)
     r.t = ((const struct scan_total *)a->totals)[t];
@@ -118,7 +108,7 @@ KERNEL(scan_up, struct scan_level_args) {
   int64_t t = THREAD, row, group;
   if (t >= a->count * a->n_upper)
     return;
-  place(t, a->row_fastest, a->count, a->n_upper, &row, &group);
+  rows_place(t, a->row_fastest, a->count, a->n_upper, &row, &group);
   const struct scan_total *lower = (const struct scan_total *)a->lower;
   struct running r = running_start(a->kind, a->arith.key, t);
   for (int64_t i = group * a->fan; i < (group + 1) * a->fan && i < a->n_lower; i++) {
@@ -133,7 +123,7 @@ KERNEL(scan_down, struct scan_level_args) {
   int64_t t = THREAD, row, group;
   if (t >= a->count * a->n_upper)
     return;
-  place(t, a->row_fastest, a->count, a->n_upper, &row, &group);
+  rows_place(t, a->row_fastest, a->count, a->n_upper, &row, &group);
   struct scan_total *lower = (struct scan_total *)a->lower;
   struct running r = running_start(a->kind, a->arith.key ^ 0xD1342543DE82EF95u, t);
   if (a->upper)
