@@ -11,7 +11,7 @@ struct shared_memory {
   int fd;                          // -1: none
   size_t map_bytes, offset, bytes; // bytes of data, at offset, which ends (rounded to SHARED_ALIGNMENT) at map_bytes
   unsigned char *host;             // the judge's mapping when it is ordinary memory (opencl)
-  device_ptr device;               // when it is the GPU's (cuda)
+  device_ptr device;               // the same when it is the GPU's (cuda): of the mapping, not of the data
   struct compute *compute;
 };
 

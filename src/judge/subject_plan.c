@@ -143,7 +143,7 @@ static enum assay_status fill(struct session *s, enum probe probe, uint64_t key,
   if (p->cuda) {
     device_ptr buffers[RUNNER_MAX_BUFFERS];
     for (int i = 0; i < p->n_in; i++)
-      buffers[i] = p->in[i].device;
+      buffers[i] = p->in[i].device + p->in[i].offset;
     status = task_make_inputs_on_device(&s->task, l->workload, probe, key, workbench_compute(p->bench), buffers, err);
   } else {
     void *buffers[RUNNER_MAX_BUFFERS];
@@ -311,9 +311,9 @@ static enum assay_status check(struct session *s, const struct question *q, uint
   struct planned *p = of(s);
   device_ptr in[RUNNER_MAX_BUFFERS], out[RUNNER_MAX_BUFFERS];
   for (int i = 0; i < p->n_in; i++)
-    in[i] = p->in[i].device;
+    in[i] = p->in[i].device + p->in[i].offset;
   for (int i = 0; i < p->n_out; i++)
-    out[i] = p->out[i].device;
+    out[i] = p->out[i].device + p->out[i].offset;
   return device_check(workbench_compute(p->bench), &s->task, q, in, out, poison, s->o, checks, err);
 }
 
