@@ -86,6 +86,7 @@ json 0 "$assay" plan show "$plan" --json
 if cmp -s "$work/out" "$plan"; then passes=$((passes + 1)); else failures=$((failures + 1)); echo "FAILED: a plan is written as it was read"; fi
 expect 0 "6 steps" "$assay" plan check "$plan" --target sm_90
 expect 1 "the plan is for sm_90a, the device is sm_80" "$assay" plan check "$plan" --target sm_80
+expect 2 "say sm_90" "$assay" plan check "$plan" --target hopper
 expect 1 "line 1" "$assay" plan check "$source/tests/fuzz/corpus/plan/empty"
 expect 2 "none.json" "$assay" plan show "$work/none.json"
 expect 2 "--to DIR" "$assay" plan export "$plan"

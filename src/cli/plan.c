@@ -75,6 +75,8 @@ static const struct argp_option show_options[] = {
 // --- check -----------------------------------------------------------------------------------------------------------
 
 static enum assay_status check_file(const struct arguments *a, const struct plan *p, struct assay_error *err) {
+  if (a->target && strncmp(a->target, "sm_", 3) != 0)
+    return error_set(err, ASSAY_ERR_USAGE, "--target %s: say sm_90 or the like", a->target);
   enum assay_status status = check(p, a->target, err);
   if (status)
     return error_prefix(err, status, "%s: ", a->file);

@@ -121,6 +121,11 @@ static enum assay_status check_module(struct checker *c, int index) {
   if (status)
     return m->code == PLAN_CUBIN ? status : error_prefix(c->err, status, "modules[%d]: ", index);
   cubin_sort(&c->cubins[index]);
+  // A name that stands twice (once in a comment, say) says nothing of its parameters.
+  struct cubin_kernel *kernels = (struct cubin_kernel *)c->cubins[index].kernels;
+  for (int i = 1; i < c->cubins[index].n_kernels; i++)
+    if (strcmp(kernels[i - 1].name, kernels[i].name) == 0)
+      kernels[i - 1].n_parameters = kernels[i].n_parameters = -1;
   return ASSAY_OK;
 }
 

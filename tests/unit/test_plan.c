@@ -508,7 +508,8 @@ static void test_targets(void **state) {
 static void test_other_code(void **state) {
   (void)state;
   static const uint32_t spirv[] = {0x07230203, 0x10000, 0, 9, 0, 5u << 16 | 15, 6, 1, 0x6e727574 /* "turn" */, 0};
-  static const char ptx[] = ".version 8.0\n.target sm_80\n.visible .entry\tscale(\n  .param .u64 x) { ret; }\n";
+  static const char ptx[] = ".version 8.0\n.target sm_80\n.visible .entry\tscale(\n"
+                            "  .param .u64 .ptr .global .align 4 x, .param .u64 y,\n.param .u32 n\n) { ret; }\n";
   static const char source[] = "kernel void K(scale)(global float *y) {}";
   static const struct {
     const char *device, *target;
@@ -567,6 +568,120 @@ static void test_other_code(void **state) {
   }
 }
 
+// Parameters as PTX writes them, against the sample's launch of scale(x, partial+512, 32): 8, 8 and 4 bytes.
+static void test_ptx_parameters(void **state) {
+  (void)state;
+  static const struct {
+    const char *ptx, *words;
+  } texts[] = {
+      {".entry scale(.param .u64 a,.param .b64 b,.param .f32 c)", NULL},
+      {".entry scale(.param .u64 a,.param .align 4 .b8 b[8],.param .b8 c[4])", NULL},
+      {".entry scale(.param .u64 a,.param .u64 b)", "3 arguments; it has 2 parameters"},
+      {".entry scale()", "3 arguments; it has 0 parameters"},
+      {".entry scale(.param .u64 a,.param .u64 b,.param .u16 c)", "arguments[2] has 4 bytes, the parameter 2"},
+      {".entry scale(.param .u64 a,.param .u64 b,.param .align 4 .b8 c[5])",
+       "arguments[2] has 4 bytes, the parameter 5"},
+      // What is not understood, or contradicts itself, is left to the device.
+      {".entry scale(.param .v4 .u64 a)", NULL},
+      {".entry scale(.param .u64 a,", NULL},
+      {".entry scale(.param .u64 a[99999999999])", NULL},
+      {".entry scale(.param .u64 a[", NULL},
+      {".entry scale(.param .u64", NULL},
+      {".entry scale(.param", NULL},
+      {".entry scale", NULL},
+      {".entry scale(.param .u64 a) .entry scale(.param .u64 a,.param .u64 b)", NULL},
+      {".entry", "has no kernel of this name"},
+      {".entry .entry (", "has no kernel of this name"},
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    struct plan p;
+    struct assay_error err = {0};
+    sample_plan(&p);
+    size_t n = strlen(texts[i].ptx);
+    char *exact = strdup(texts[i].ptx); // a sanitizer sees reads behind the end
+    *p.modules = (struct plan_module){"m", PLAN_PTX, (const uint8_t *)exact, n, ""};
+    p.n_prepare = 0;
+    p.n_steps = 1;
+    p.steps += 2;
+    p.buffers[SAMPLE_Y].role = PLAN_SCRATCH;
+    enum assay_status status = plan_check(&p, NULL, NULL, &err);
+    if (status != (texts[i].words ? ASSAY_ERR_INVALID : ASSAY_OK) ||
+        (texts[i].words && !strstr(err.message, texts[i].words)))
+      fail_msg("%s: %d, %s", texts[i].ptx, (int)status, err.message);
+    free(exact);
+    plan_release(&p);
+  }
+}
+
+// Tensor maps as a toolchain might make them in memory; the plan's buffer has 4096 bytes, aligned to 512.
+static void test_tensor_maps(void **state) {
+  (void)state;
+  enum { U8 = 0, F32 = 7, U4_8 = 13, U4_16 = 14, U6_16 = 15 };
+  static const struct {
+    struct plan_tensor_map map;
+    const char *words;
+  } maps[] = {
+      {{2, 0, U8, 1, {4096}, {0}, {256}, {1}, 0, 0, 0, 0}, NULL},
+      {{2, 16, U8, 1, {4080}, {0}, {16}, {1}, 0, 1, 3, 0}, NULL},
+      {{2, 0, U8, 1, {4097}, {0}, {256}, {1}, 0, 0, 0, 0}, "beyond the end of buffer \"partial\""},
+      {{2, 0, U8, 5, {16, 4, 4, 4, 4}, {16, 64, 256, 1024}, {16, 1, 1, 1, 1}, {1, 1, 1, 1, 8}, 0, 0, 0, 0}, NULL},
+      {{2, 0, U8, 5, {16, 4, 4, 4, 5}, {16, 64, 256, 1024}, {16, 1, 1, 1, 1}, {1, 1, 1, 1, 1}, 0, 0, 0, 0}, "beyond"},
+      {{2, 0, F32, 3, {8, 8, 8}, {32, 256}, {3, 8, 8}, {1, 1, 1}, 1, 0, 0, 0}, NULL}, // interleaved: any box
+      {{2, 0, F32, 3, {8, 8, 8}, {32, 256}, {8, 8, 8}, {1, 1, 1}, 2, 1, 0, 1}, NULL},
+      {{2, 0, F32, 3, {8, 8, 8}, {32, 256}, {8, 8, 8}, {1, 1, 1}, 2, 2, 0, 0}, "interleave 32B needs swizzle 32B"},
+      {{2, 16, F32, 3, {8, 8, 4}, {32, 256}, {8, 8, 4}, {1, 1, 1}, 2, 1, 0, 0}, "the address must be a multiple of 32"},
+      {{2, 0, F32, 3, {8, 8, 4}, {48, 256}, {8, 8, 4}, {1, 1, 1}, 2, 1, 0, 0},
+       "strides[0] is 48; it must be a multiple of 32"},
+      {{2, 0, U4_8, 1, {8192}, {0}, {32}, {1}, 0, 0, 0, 0}, NULL},
+      {{2, 0, U4_8, 1, {8193}, {0}, {32}, {1}, 0, 0, 0, 0}, "dims[0] of packed values must be a multiple of 2"},
+      {{2, 0, U4_8, 1, {8194}, {0}, {32}, {1}, 0, 0, 0, 0}, "beyond"},
+      {{2, 0, U4_16, 1, {8192}, {0}, {128}, {1}, 0, 3, 0, 0}, NULL},
+      {{2, 0, U4_16, 1, {8192}, {0}, {64}, {1}, 0, 3, 0, 0}, "box[0] of these packed values must be 128"},
+      {{2, 0, U4_16, 1, {8130}, {0}, {128}, {1}, 0, 0, 0, 0}, "dims[0] of packed values must be a multiple of 128"},
+      {{2, 0, U4_16, 1, {8192}, {0}, {128}, {1}, 0, 6, 0, 0}, "packed values do not go with swizzle 6"},
+      {{2, 0, U6_16, 1, {5376}, {0}, {128}, {1}, 0, 6, 0, 0}, NULL},
+      {{2, 0, U6_16, 1, {5504}, {0}, {128}, {1}, 0, 6, 0, 0}, "beyond"},
+      {{2, 0, U6_16, 3, {128, 2, 2}, {96, 192}, {128, 1, 1}, {1, 1, 1}, 1, 0, 0, 0}, "6 bits cannot be interleaved"},
+      {{2, 0, U6_16, 1, {128}, {0}, {128}, {1}, 0, 0, 0, 1}, "NaN outside the bounds needs a floating type"},
+      {{2, 0, 16, 1, {128}, {0}, {128}, {1}, 0, 0, 0, 0}, "data type 16 is not known"},
+      {{2, 0, U8, 1, {128}, {0}, {128}, {1}, 3, 0, 0, 0}, "interleave, swizzle, l2_promotion or oob_fill"},
+      {{2, 0, U8, 6, {128}, {0}, {128}, {1}, 0, 0, 0, 0}, "rank 6 is not from 1 to 5"},
+      {{2, 0, U8, 0, {128}, {0}, {128}, {1}, 0, 0, 0, 0}, "rank 0"},
+      {{4, 0, U8, 1, {128}, {0}, {128}, {1}, 0, 0, 0, 0}, "there is no buffer 4"},
+      {{2, -16, U8, 1, {128}, {0}, {128}, {1}, 0, 0, 0, 0}, "offset -16 is negative"},
+      {{3, 0, U8, 1, {16}, {0}, {16}, {1}, 0, 0, 0, 0}, NULL}, // the constant is aligned to 16
+      {{3, 0, F32, 3, {1, 1, 1}, {32, 32}, {8, 1, 1}, {1, 1, 1}, 2, 1, 0, 0}, "a buffer aligned to 16"},
+  };
+  for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
+    struct plan p;
+    struct assay_error err = {0};
+    sample_plan(&p);
+    ((struct plan_argument *)p.steps[4].arguments)->map = &maps[i].map;
+    enum assay_status status = plan_check(&p, NULL, NULL, &err);
+    if (status != (maps[i].words ? ASSAY_ERR_INVALID : ASSAY_OK) ||
+        (maps[i].words && !strstr(err.message, maps[i].words)))
+      fail_msg("map %zu: %d, \"%s\" lacks \"%s\"", i, (int)status, err.message, maps[i].words ? maps[i].words : "");
+    plan_release(&p);
+  }
+}
+
+// The cubin's bound of 128 threads as a demand for just so many (.reqntid has the same form and another number).
+static void test_required_block(void **state) {
+  (void)state;
+  static const uint8_t bound[] = {4, 5, 12, 0, 128, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
+  struct plan p;
+  struct assay_error err = {0};
+  sample_plan(&p);
+  uint8_t *at = memmem(p.modules[0].bytes, p.modules[0].size, bound, sizeof bound);
+  assert_non_null(at);
+  at[1] = 0x10;
+  assert_int_equal(plan_check(&p, NULL, NULL, &err), ASSAY_ERR_INVALID);
+  assert_non_null(strstr(err.message, "steps[3]: kernel turn: it was compiled for blocks of 128 x 1 x 1 threads"));
+  p.steps[3].block[0] = 128;
+  assert_int_equal(plan_check(&p, NULL, NULL, &err), ASSAY_OK);
+  plan_release(&p);
+}
+
 // The limits of counts and sizes, at the parser.
 static void test_limits(void **state) {
   (void)state;
@@ -603,10 +718,11 @@ static void test_limits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_base64),       cmocka_unit_test(test_round_trip), cmocka_unit_test(test_files),
-      cmocka_unit_test(test_sources),      cmocka_unit_test(test_for_people), cmocka_unit_test(test_spoilt_texts),
-      cmocka_unit_test(test_spoilt_plans), cmocka_unit_test(test_outputs),    cmocka_unit_test(test_targets),
-      cmocka_unit_test(test_other_code),   cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_base64),         cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_files),
+      cmocka_unit_test(test_sources),        cmocka_unit_test(test_for_people),     cmocka_unit_test(test_spoilt_texts),
+      cmocka_unit_test(test_spoilt_plans),   cmocka_unit_test(test_outputs),        cmocka_unit_test(test_targets),
+      cmocka_unit_test(test_other_code),     cmocka_unit_test(test_limits),         cmocka_unit_test(test_tensor_maps),
+      cmocka_unit_test(test_required_block), cmocka_unit_test(test_ptx_parameters),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
