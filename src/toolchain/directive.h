@@ -37,8 +37,11 @@
 
 enum {
   DIRECTIVE_MAX_LINES = 4096, // directives of one source
-  DIRECTIVE_MAX_NODES = 1024, // numbers, names and operators in one expression
-  DIRECTIVE_MAX_DEPTH = 64,   // of parentheses and braces
+  DIRECTIVE_MAX_LETS = 256,
+  DIRECTIVE_MAX_NAME = 255,
+  DIRECTIVE_MAX_TOTAL = 1 << 16, // as the next, in all of them together
+  DIRECTIVE_MAX_NODES = 1024,    // numbers, names and operators in one expression
+  DIRECTIVE_MAX_DEPTH = 64,      // of parentheses and braces
   DIRECTIVE_MAX_ARGUMENTS = PLAN_MAX_ARGUMENTS,
 };
 #define DIRECTIVE_ARENA_BYTES ((size_t)16 << 20) // enough for what these limits let through

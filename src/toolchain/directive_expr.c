@@ -29,8 +29,16 @@ char *parser_text(struct parser *p, struct token t) {
   return arena_strndup(p->arena, t.text, t.length);
 }
 
+enum assay_status parser_name(struct parser *p, const char **out) {
+  if (p->lexer.next.length > DIRECTIVE_MAX_NAME)
+    return directive_error(p->err, ASSAY_ERR_LIMIT, p->lexer.file, p->lexer.next.at,
+                           "a name of more than %d characters", DIRECTIVE_MAX_NAME);
+  return (*out = parser_text(p, p->lexer.next)) ? ASSAY_OK : parser_nomem(p);
+}
+
 static struct expr *new_expr(struct parser *p, enum expr_op op, struct place at) {
-  struct expr *x = ++p->nodes <= DIRECTIVE_MAX_NODES ? arena_calloc(p->arena, 1, sizeof *x) : NULL;
+  bool enough = ++p->nodes > DIRECTIVE_MAX_NODES || ++p->total > DIRECTIVE_MAX_TOTAL;
+  struct expr *x = enough ? NULL : arena_calloc(p->arena, 1, sizeof *x);
   if (x) {
     x->op = op;
     x->at = at;
@@ -42,6 +50,9 @@ static enum assay_status no_node(struct parser *p) {
   if (p->nodes > DIRECTIVE_MAX_NODES)
     return directive_error(p->err, ASSAY_ERR_LIMIT, p->lexer.file, p->lexer.next.at,
                            "an expression of more than %d terms: name parts of it with `let`", DIRECTIVE_MAX_NODES);
+  if (p->total > DIRECTIVE_MAX_TOTAL)
+    return directive_error(p->err, ASSAY_ERR_LIMIT, p->lexer.file, p->lexer.next.at,
+                           "more than %d terms in all expressions of the file", DIRECTIVE_MAX_TOTAL);
   return parser_nomem(p);
 }
 
@@ -164,15 +175,18 @@ static enum assay_status read_call(struct parser *p, struct token name, const st
 static enum assay_status read_name(struct parser *p, const struct expr **out) {
   struct lexer *l = &p->lexer;
   const struct token t = l->next;
+  const char *name;
+  enum assay_status status = parser_name(p, &name);
+  if (status != ASSAY_OK)
+    return status;
   lexer_advance(l);
   if (!t.quoted && lexer_at(l, "("))
     return read_call(p, t, out);
   struct expr *x = new_expr(p, EXPR_NAME, t.at);
   if (!x)
     return no_node(p);
+  x->name = name;
   *out = x;
-  if (!(x->name = parser_text(p, t)))
-    return parser_nomem(p);
   if (!t.quoted && (!strcmp(x->name, "true") || !strcmp(x->name, "false"))) {
     x->op = EXPR_INTEGER;
     x->value = x->name[0] == 't';

@@ -9,6 +9,7 @@ struct reader {
   struct directive_set set;
   const struct directive **lines;
   const char **kernels, **options;
+  int n_lets;
   size_t line_capacity, kernel_capacity, option_capacity;
 };
 
@@ -24,10 +25,10 @@ static enum assay_status read_name(struct reader *r, const char *what, const cha
   struct lexer *l = lexer_of(r);
   if (l->next.kind != TOKEN_NAME)
     return unexpected(r, what);
-  if (!(*out = parser_text(&r->parser, l->next)))
-    return parser_nomem(&r->parser);
-  lexer_advance(l);
-  return ASSAY_OK;
+  enum assay_status status = parser_name(&r->parser, out);
+  if (status == ASSAY_OK)
+    lexer_advance(l);
+  return status;
 }
 
 // Of fill and copy, where something follows.
@@ -311,6 +312,9 @@ static enum assay_status read_keys(struct reader *r, const struct key *keys, str
 // ---- verbs
 
 static enum assay_status read_let(struct reader *r, struct directive *d) {
+  if (++r->n_lets > DIRECTIVE_MAX_LETS)
+    return directive_error(r->parser.err, ASSAY_ERR_LIMIT, r->set.file, d->at, "more than %d names",
+                           DIRECTIVE_MAX_LETS);
   enum assay_status status = read_name(r, "a name", &d->name);
   if (status == ASSAY_OK && !lexer_take(lexer_of(r), "="))
     return unexpected(r, "`=`");

@@ -92,6 +92,7 @@ struct parser {
   struct assay_error *err;
   int depth; // of parentheses and braces
   int nodes; // in the expression that is being read
+  int total; // in all so far
 };
 enum assay_status expr_read(struct parser *p, const struct expr **out);
 // Up to the next `+` or `-` that is in no parentheses: `part + M -1` is a place and a value.
@@ -99,6 +100,8 @@ enum assay_status expr_read_product(struct parser *p, const struct expr **out);
 enum assay_status parser_nomem(struct parser *p);
 // A syntax error at the next word.
 enum assay_status parser_error(struct parser *p, const char *fmt, ...) ASSAY_PRINTF(2, 3);
+// The text of the next word, a name, in the arena.
+enum assay_status parser_name(struct parser *p, const char **out);
 char *parser_text(struct parser *p, struct token t); // in the arena, NULL when memory fails
 
 // A value: what a `let` holds.

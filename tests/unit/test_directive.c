@@ -14,6 +14,7 @@
 
 #include "assay/candidate.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "toolchain/directive.h"
 
 static long allocations_left = LONG_MAX;
@@ -609,10 +610,48 @@ static void test_limits(void **state) {
   release(&f);
   used = 0;
   while (used < n)
-    used += (size_t)sprintf(text + used, L "let a = 1\n");
+    used += (size_t)sprintf(text + used, L "fill y 1\n");
   work(&f, text, 0, NULL, "cuda");
   assert_int_equal(f.parsed, ASSAY_ERR_LIMIT);
   assert_non_null(strstr(f.err.message, "a.cu:4097:"));
+  release(&f);
+  used = 0;
+  for (int i = 0; i < 300; i++)
+    used += (size_t)sprintf(text + used, L "let a%d = 1\n", i);
+  work(&f, text, 0, NULL, "cuda");
+  assert_int_equal(f.parsed, ASSAY_ERR_LIMIT);
+  assert_non_null(strstr(f.err.message, "a.cu:257:11: more than 256 names"));
+  release(&f);
+  used = (size_t)sprintf(text, L "let ");
+  memset(text + used, 'a', 256);
+  strcpy(text + used + 256, " = 1\n");
+  work(&f, text, 0, NULL, "cuda");
+  assert_non_null(strstr(f.err.message, "a name of more than 255 characters"));
+  release(&f);
+  free(text);
+}
+
+// The slowest that the limits let through: long names that differ at their ends, looked up as often as may be.
+static void test_worst_case(void **state) {
+  (void)state;
+  struct fixture f;
+  char name[256], *text = malloc((size_t)20 << 20);
+  size_t used = 0;
+  assert_non_null(text);
+  memset(name, 'a', sizeof name);
+  name[250] = '\0';
+  for (int i = 0; i < DIRECTIVE_MAX_LETS; i++)
+    used += (size_t)sprintf(text + used, L "let %s%d = 1\n", name, i);
+  for (int i = 0; i < 60; i++) {
+    used += (size_t)sprintf(text + used, L "require %s255", name);
+    for (int j = 0; j < 450; j++)
+      used += (size_t)sprintf(text + used, "+%s255", name);
+    used += (size_t)sprintf(text + used, " -- so\n");
+  }
+  int64_t start = clock_monotonic_ns();
+  work(&f, text, 0, NULL, "cuda");
+  assert_int_equal(f.planned, ASSAY_OK);
+  print_message("%zu bytes of directives: %.0f ms\n", used, (double)(clock_monotonic_ns() - start) * 1e-6);
   release(&f);
   free(text);
 }
@@ -637,11 +676,13 @@ static void test_allocations_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_integers),         cmocka_unit_test(test_reals),    cmocka_unit_test(test_sixteen_bits),
-      cmocka_unit_test(test_launch),           cmocka_unit_test(test_struct),   cmocka_unit_test(test_steps),
-      cmocka_unit_test(test_tensor_map),       cmocka_unit_test(test_opencl),   cmocka_unit_test(test_options),
-      cmocka_unit_test(test_launches),         cmocka_unit_test(test_mistakes), cmocka_unit_test(test_limits),
-      cmocka_unit_test(test_allocations_fail),
+      cmocka_unit_test(test_integers),     cmocka_unit_test(test_reals),
+      cmocka_unit_test(test_sixteen_bits), cmocka_unit_test(test_launch),
+      cmocka_unit_test(test_struct),       cmocka_unit_test(test_steps),
+      cmocka_unit_test(test_tensor_map),   cmocka_unit_test(test_opencl),
+      cmocka_unit_test(test_options),      cmocka_unit_test(test_launches),
+      cmocka_unit_test(test_mistakes),     cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_worst_case),   cmocka_unit_test(test_allocations_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
