@@ -95,7 +95,8 @@ DEVICE_FN struct reduce_state start_of(int kind, uint64_t key, int64_t stream) {
   return s;
 }
 
-DEVICE_FN double finish_row(int finish, const struct gpu_arith *arith, struct reduce_state *s, int64_t length) {
+// Of a copy: what a function that is not expanded may look at is not kept in registers.
+DEVICE_FN_LARGE double finish_copy(int finish, const struct gpu_arith *arith, struct reduce_state *s, int64_t length) {
   if (finish == REDUCE_FINISH_VALUE)
     return s->p.y;
   if (finish == REDUCE_FINISH_FINITE)
@@ -111,6 +112,11 @@ DEVICE_FN double finish_row(int finish, const struct gpu_arith *arith, struct re
   return finish == REDUCE_FINISH_LOG_SHIFTED ? arith_round(arith, &s->noise, y + s->shift) : y;
 }
 
+DEVICE_FN double finish_row(int finish, const struct gpu_arith *arith, const struct reduce_state *s, int64_t length) {
+  struct reduce_state copy = *s;
+  return finish_copy(finish, arith, &copy, length);
+}
+
 DEVICE_FN double shift_of(uint64_t shift, int64_t row) {
   return shift ? ((const double *)shift)[row] : 0;
 }
@@ -118,13 +124,6 @@ DEVICE_FN double shift_of(uint64_t shift, int64_t row) {
 DEVICE_FN int64_t part_end(const struct reduce_args *a, int64_t part) {
   int64_t end = part * a->lead + a->span;
   return end < a->rows.length ? end : a->rows.length;
-}
-
-// How far behind the row's first element position i lies.
-DEVICE_FN int64_t position_of(const struct reduce_args *a, int64_t i) {
-  if (a->rows.n_reduced > 1)
-    return rows_ahead(&a->rows, i);
-  return a->rows.n_reduced ? i * a->rows.reduced_stride[0] : 0;
 }
 
 // The types that are rare are read by a function that is not expanded everywhere: compiling it takes its time.
@@ -172,14 +171,14 @@ DEVICE_FN void reduce_part(int kind, const struct reduce_args *a) {
   for (; i + (SEVERAL - 1) * a->step < end; i += SEVERAL * a->step) {
     UNROLL
     for (int k = 0; k < SEVERAL; k++)
-      at[k] = begin + position_of(a, i + k * a->step);
+      at[k] = begin + rows_ahead(&a->rows, i + k * a->step);
     read_several(&a->x, at, x);
     UNROLL
     for (int k = 0; k < SEVERAL; k++)
       take(kind, a, &s, x[k], at[k]);
   }
   for (; i < end; i += a->step) {
-    at[0] = begin + position_of(a, i);
+    at[0] = begin + rows_ahead(&a->rows, i);
     take(kind, a, &s, read_one(&a->x, at[0]), at[0]);
   }
   if (a->parts > 1)

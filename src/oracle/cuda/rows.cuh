@@ -1,7 +1,8 @@
 // Offsets of rows and of positions in them. Stands behind common.cuh and rows_args.h.
 
 // Index `index` of the row-major dims, in strides. The first dimension needs no division: nothing is in front of it.
-DEVICE_FN int64_t offset_of(int n, const int64_t *dims, const int64_t *strides, int64_t index) {
+// Divisions are long: expanded at every place, they would take seconds to compile.
+DEVICE_FN_LARGE int64_t offset_of(int n, const int64_t *dims, const int64_t *strides, int64_t index) {
   int64_t offset = 0;
   for (int i = n - 1; i > 0; i--) {
     int64_t rest = index / dims[i];
@@ -13,12 +14,16 @@ DEVICE_FN int64_t offset_of(int n, const int64_t *dims, const int64_t *strides, 
 
 // The offset of a row's first element.
 DEVICE_FN int64_t rows_begin(const struct gpu_rows *r, int64_t row) {
-  return offset_of(r->n_kept, r->kept, r->kept_stride, row);
+  if (r->n_kept > 1)
+    return offset_of(r->n_kept, r->kept, r->kept_stride, row);
+  return r->n_kept ? row * r->kept_stride[0] : 0;
 }
 
 // How far behind it position `at` lies.
 DEVICE_FN int64_t rows_ahead(const struct gpu_rows *r, int64_t at) {
-  return offset_of(r->n_reduced, r->reduced, r->reduced_stride, at);
+  if (r->n_reduced > 1)
+    return offset_of(r->n_reduced, r->reduced, r->reduced_stride, at);
+  return r->n_reduced ? at * r->reduced_stride[0] : 0;
 }
 
 // Where thread t of count * parts stands, that work on `parts` parts of each of `count` rows: neighbours take parts of a
