@@ -50,30 +50,42 @@ enum { A_BYTES = 64 * 128, B_BYTES = 256 * 128, STAGES = 2 };
   " %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95," \
   " %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111," \
   " %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
-#define WGMMA(shape_and_types, transposes)                                                                             \
-  asm volatile("wgmma.mma_async.sync.aligned." shape_and_types " " ACCUMULATOR_NAMES "%128, %129, 1, 1, 1" transposes   \
-               ";"                                                                                                     \
+#define WGMMA(shape_and_types, transposes, a, b)                                                                       \
+  "wgmma.mma_async.sync.aligned." shape_and_types " " ACCUMULATOR_NAMES a ", " b ", 1, 1, 1" transposes ";\n"
+// Eight products, four steps along the rows of A and of both stages of B, as one group that is waited for: meanwhile
+// the other blocks multiply. One statement, since compilers are slow at many of so many operands.
+#define GROUP(kind, transposes)                                                                                        \
+  asm volatile("wgmma.fence.sync.aligned;\n"                                                                           \
+               WGMMA(kind, transposes, "%128", "%132") WGMMA(kind, transposes, "%129", "%133")                         \
+               WGMMA(kind, transposes, "%130", "%134") WGMMA(kind, transposes, "%131", "%135")                         \
+               WGMMA(kind, transposes, "%128", "%136") WGMMA(kind, transposes, "%129", "%137")                         \
+               WGMMA(kind, transposes, "%130", "%138") WGMMA(kind, transposes, "%131", "%139")                         \
+               "wgmma.commit_group.sync.aligned;\n"                                                                    \
+               "wgmma.wait_group.sync.aligned 0;"                                                                      \
                : ACCUMULATORS_32(0), ACCUMULATORS_32(32), ACCUMULATORS_32(64), ACCUMULATORS_32(96)                     \
-               : "l"(a), "l"(b))
+               : "l"(a), "l"(a + 2), "l"(a + 4), "l"(a + 6), "l"(b), "l"(b + 2), "l"(b + 4), "l"(b + 6),               \
+                 "l"(b + B_BYTES / 16), "l"(b + B_BYTES / 16 + 2), "l"(b + B_BYTES / 16 + 4),                          \
+                 "l"(b + B_BYTES / 16 + 6)                                                                             \
+               : "memory")
 
 struct bf16_product {
   static __device__ __forceinline__ unsigned int word(unsigned int &state) { return pair_of_bf16(state); }
   static __device__ __forceinline__ void multiply(float (&d)[128], unsigned long long a, unsigned long long b) {
-    WGMMA("m64n256k16.f32.bf16.bf16", ", 0, 0");
+    GROUP("m64n256k16.f32.bf16.bf16", ", 0, 0");
   }
 };
 
 struct fp16_product {
   static __device__ __forceinline__ unsigned int word(unsigned int &state) { return pair_of_fp16(state); }
   static __device__ __forceinline__ void multiply(float (&d)[128], unsigned long long a, unsigned long long b) {
-    WGMMA("m64n256k16.f32.f16.f16", ", 0, 0");
+    GROUP("m64n256k16.f32.f16.f16", ", 0, 0");
   }
 };
 
 struct tf32_product {
   static __device__ __forceinline__ unsigned int word(unsigned int &state) { return word_of_tf32(state); }
   static __device__ __forceinline__ void multiply(float (&d)[128], unsigned long long a, unsigned long long b) {
-    WGMMA("m64n256k8.f32.tf32.tf32", "");
+    GROUP("m64n256k8.f32.tf32.tf32", "");
   }
 };
 
@@ -95,16 +107,9 @@ template <typename product> static __device__ __forceinline__ void matrix(int it
   asm volatile("fence.proxy.async;" ::: "memory"); // what was written is read by the other path
   __syncthreads();
   unsigned long long a = descriptor(tiles), b = descriptor(tiles + A_BYTES);
-  for (int i = 0; i < iterations; i++) {
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-#pragma unroll
-    for (int j = 0; j < 16; j++) { // four steps along each of the stages' rows, twice
-      int stage = j / 4 % STAGES, step = j % 4;
-      product::multiply(d, a + 2 * step, b + stage * (B_BYTES / 16) + 2 * step);
-    }
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-  }
+#pragma unroll 1
+  for (int i = 0; i < 2 * iterations; i++)
+    product::multiply(d, a, b);
   float sum = 0.0f;
 #pragma unroll
   for (int i = 0; i < 128; i++)
