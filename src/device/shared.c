@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "device/shared_args.h"
 #include "device/shared_cuda.h"
 
 enum { WORD = sizeof(uint32_t) };
@@ -161,6 +162,54 @@ enum assay_status shared_check_bands(struct shared_memory *m, uint32_t pattern, 
   if (!status)
     look(m, front, back, pattern, intact, distance);
   base_free(front);
+  return status;
+}
+
+extern const char code_shared_args[], code_shared_bands[];
+static const char *const texts[] = {code_shared_args, code_shared_bands, NULL};
+static const struct device_code bands_code = {.name = "bands", .texts = texts};
+
+// Counts on the device what differs, for all buffers, before anything is copied: nearly always nothing does.
+static enum assay_status any_damage(struct shared_memory *m, int n, uint32_t pattern, bool *any,
+                                    struct assay_error *err) {
+  struct compute *c = m[0].compute;
+  device_ptr result;
+  uint32_t count = 0;
+  enum assay_status status = compute_alloc(c, sizeof count, &result, err);
+  if (status)
+    return status;
+  status = compute_set32(c, result, 0, 1, err);
+  for (int i = 0; i < n && !status; i++) {
+    size_t end = m[i].offset + m[i].bytes;
+    struct bands_args a = {.base = m[i].device,
+                           .result = result,
+                           .front_words = (int64_t)(m[i].offset / WORD),
+                           .end = (int64_t)end,
+                           .behind = (int64_t)band_behind(&m[i]),
+                           .pattern = pattern};
+    int64_t threads = a.front_words > a.behind ? a.front_words : a.behind;
+    status = compute_launch(c, &bands_code, "count_damage", threads, &a, sizeof a, err);
+  }
+  if (!status)
+    status = compute_download(c, &count, result, sizeof count, err);
+  compute_free(c, result);
+  *any = count != 0;
+  return status;
+}
+
+enum assay_status shared_check_all(struct shared_memory *m, int n, uint32_t pattern, int *damaged, int64_t *distance,
+                                   struct assay_error *err) {
+  bool look_closely = true;
+  enum assay_status status = ASSAY_OK;
+  *damaged = -1;
+  if (n > 0 && !m[0].host)
+    status = any_damage(m, n, pattern, &look_closely, err);
+  for (int i = 0; i < n && !status && look_closely && *damaged < 0; i++) {
+    bool intact;
+    status = shared_check_bands(&m[i], pattern, &intact, distance, err);
+    if (!status && !intact)
+      *damaged = i;
+  }
   return status;
 }
 

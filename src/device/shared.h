@@ -28,6 +28,10 @@ enum assay_status shared_poison(struct shared_memory *m, uint32_t pattern, bool 
 enum assay_status shared_check_bands(struct shared_memory *m, uint32_t pattern, bool *intact, int64_t *distance,
                                      struct assay_error *err);
 
+// The same for several, which were poisoned alike: one look for all of them. *damaged: the first that is, -1: none.
+enum assay_status shared_check_all(struct shared_memory *m, int n, uint32_t pattern, int *damaged, int64_t *distance,
+                                   struct assay_error *err);
+
 // Host copies of the data.
 enum assay_status shared_read(struct shared_memory *m, void *to, struct assay_error *err);
 enum assay_status shared_write(struct shared_memory *m, const void *from, struct assay_error *err);

@@ -49,10 +49,13 @@ static json_t *timing_json(const struct assay_timing *t) {
 }
 
 static json_t *durations_json(const struct assay_durations *d) {
-  return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total", (json_int_t)d->total_ns, "build",
-                   (json_int_t)d->build_ns, "oracle", (json_int_t)d->oracle_ns, "load", (json_int_t)d->load_ns,
-                   "checks", (json_int_t)d->checks_ns, "timing", (json_int_t)d->timing_ns, "verify",
-                   (json_int_t)d->verify_ns, "kernel", (json_int_t)d->kernel_ns);
+  return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "total",
+                   (json_int_t)d->total_ns, "build", (json_int_t)d->build_ns, "oracle", (json_int_t)d->oracle_ns,
+                   "load", (json_int_t)d->load_ns, "checks", (json_int_t)d->checks_ns, "timing",
+                   (json_int_t)d->timing_ns, "verify", (json_int_t)d->verify_ns, "kernel", (json_int_t)d->kernel_ns,
+                   "open", (json_int_t)d->open_ns, "plan", (json_int_t)d->plan_ns, "bind", (json_int_t)d->bind_ns,
+                   "fill", (json_int_t)d->fill_ns, "call", (json_int_t)d->call_ns, "inspect", (json_int_t)d->inspect_ns,
+                   "close", (json_int_t)d->close_ns);
 }
 
 char *assay_verdict_json(const struct assay_verdict *v) {

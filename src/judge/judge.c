@@ -151,8 +151,10 @@ enum assay_status assay_judge(const struct assay_judge_options *o, struct assay_
     if (v->diagnostics)
       printable(v->diagnostics);
   }
+  int64_t closing = clock_monotonic_ns();
   session_release(s);
   base_free(s);
+  v->durations.close_ns = clock_monotonic_ns() - closing;
   if (!status)
     status = fill_strings(v, err);
   v->durations.total_ns = clock_monotonic_ns() - start;

@@ -110,7 +110,7 @@ static enum assay_status bind(struct session *s, const struct layout *l, struct 
   if (p->has_plan)
     plan_release(&p->plan);
   p->has_plan = false;
-  release_buffers(p);
+  int64_t start_ns = clock_monotonic_ns();
   enum assay_status status = planning_make(p->program, &s->task, l, &p->plan, &why, err);
   if (!status && why.outcome != PLAN_MADE)
     report_no_plan(report, &why);
@@ -120,8 +120,11 @@ static enum assay_status bind(struct session *s, const struct layout *l, struct 
   }
   p->has_plan = !status && why.outcome == PLAN_MADE;
   plan_report_release(&why);
+  s->v->durations.plan_ns += clock_monotonic_ns() - start_ns;
   if (status || !p->has_plan)
     return status;
+  start_ns = clock_monotonic_ns();
+  release_buffers(p);
   status = make_buffers(p, l, err);
   if (!status)
     status = workbench_runner(p->bench, &runner, err);
@@ -129,15 +132,19 @@ static enum assay_status bind(struct session *s, const struct layout *l, struct 
     status = device_runner_load(runner, &p->plan, p->n_in, p->in, false, p->n_out, p->out, report, err);
   if (status || report->event != RUNNER_OK)
     workbench_drop_runner(p->bench);
+  s->v->durations.bind_ns += clock_monotonic_ns() - start_ns;
   return status;
 }
 
 // ---- calls
 
+// Inputs are drawn where the child sees them, read-only for kernels; outputs are filled with the pattern, bands and
+// all.
 static enum assay_status fill(struct session *s, enum probe probe, uint64_t key, uint32_t poison,
                               struct assay_error *err) {
   struct planned *p = of(s);
   const struct layout *l = s->bound;
+  int64_t start_ns = clock_monotonic_ns();
   enum assay_status status;
   p->pattern = poison;
   if (p->cuda) {
@@ -151,31 +158,26 @@ static enum assay_status fill(struct session *s, enum probe probe, uint64_t key,
       buffers[i] = p->in[i].host + p->in[i].offset;
     status = task_make_inputs(&s->task, l->workload, probe, key, s->o->threads, buffers, err);
   }
-  for (int i = 0; i < p->n_in && !status; i++)
-    status = shared_poison(&p->in[i], poison, false, err);
   for (int i = 0; i < p->n_out && !status; i++)
     status = shared_poison(&p->out[i], poison, true, err);
   if (!status && p->cuda)
     status = compute_sync(workbench_compute(p->bench), err);
+  s->v->durations.fill_ns += clock_monotonic_ns() - start_ns;
   return status;
 }
 
+// The outputs' bands. Nothing can write to those of inputs, which are mapped read-only as a whole.
 static enum assay_status check_bands(struct planned *p, struct runner_report *report, struct assay_error *err) {
-  enum assay_status status = ASSAY_OK;
-  for (int i = 0; i < p->n_in + p->n_out && !status && report->event == RUNNER_OK; i++) {
-    struct shared_memory *m = i < p->n_in ? &p->in[i] : &p->out[i - p->n_in];
-    bool intact;
-    int64_t distance;
-    status = shared_check_bands(m, p->pattern, &intact, &distance, err);
-    if (status || intact)
-      continue;
-    report->event = RUNNER_OUT_OF_BOUNDS;
-    snprintf(report->detail, sizeof report->detail, "wrote %lld byte%s %s %s %d",
-             (long long)(distance < 0 ? -distance : distance), distance == 1 || distance == -1 ? "" : "s",
-             distance < 0 ? "before the start of" : "behind the end of", i < p->n_in ? "input" : "output",
-             i < p->n_in ? i : i - p->n_in);
-  }
-  return status;
+  int damaged = -1;
+  int64_t distance = 0;
+  enum assay_status status = shared_check_all(p->out, p->n_out, p->pattern, &damaged, &distance, err);
+  if (status || damaged < 0)
+    return status;
+  report->event = RUNNER_OUT_OF_BOUNDS;
+  snprintf(report->detail, sizeof report->detail, "wrote %lld byte%s %s output %d",
+           (long long)(distance < 0 ? -distance : distance), distance == 1 || distance == -1 ? "" : "s",
+           distance < 0 ? "before the start of" : "behind the end of", damaged);
+  return ASSAY_OK;
 }
 
 static void watch(struct session *s) {
@@ -234,11 +236,15 @@ static enum assay_status call(struct session *s, enum call_mode mode, struct run
   struct device_runner *runner;
   struct device_times times = {0};
   int64_t wall_ns = 0;
+  int64_t start_ns = clock_monotonic_ns();
   enum assay_status status = workbench_runner(p->bench, &runner, err);
   if (!status)
     status = device_runner_call(runner, modes[mode], report, &times, &wall_ns, err);
+  int64_t called_ns = clock_monotonic_ns();
+  s->v->durations.call_ns += called_ns - start_ns;
   if (!status && report->event == RUNNER_OK)
     status = check_bands(p, report, err);
+  s->v->durations.inspect_ns += clock_monotonic_ns() - called_ns;
   if (status || report->event != RUNNER_OK) {
     if (!status && report->event == RUNNER_CRASHED && p->cuda)
       status = explain_fault(s, report, err);
@@ -277,7 +283,9 @@ static enum assay_status calibrate(struct session *s, struct assay_error *err) {
 static enum assay_status load(struct session *s, bool *good, struct assay_error *err) {
   struct planned *p = of(s);
   struct runner_report report = {0};
+  int64_t start_ns = clock_monotonic_ns();
   enum assay_status status = workbench_wait(p->bench, err);
+  s->v->durations.open_ns = clock_monotonic_ns() - start_ns;
   if (status)
     return status;
   const struct device_facts *f = workbench_facts(p->bench);
