@@ -58,8 +58,9 @@ static struct nvcc_build *build_of(struct program_build *b) {
   return (struct nvcc_build *)b;
 }
 
-// The arguments of nvcc; NULL when memory fails. -no-compress, for the recorder reads the device code. -cudart none:
-// the runtime is the recorder. Lazy binding: what the recorder does not have is named when it is called.
+// The arguments of nvcc; NULL when memory fails. No -O: it is for host code, which runs once (device code is optimised
+// without it). -no-compress, for the recorder reads the device code. -cudart none: the runtime is the recorder. Lazy
+// binding: what the recorder does not have is named when it is called.
 static char **command(struct nvcc_build *b) {
   size_t n = 0, n_defines = 0;
   while (b->defines && b->defines[n_defines])
@@ -69,10 +70,10 @@ static char **command(struct nvcc_build *b) {
   char *arch = arena_printf(&b->arena, "arch=compute_%s,code=%s", target + strlen("sm_"), target);
   if (!argv || !arch)
     return NULL;
-  const char *const front[] = {b->program,     "-std=c++17", "-O3",         "-shared",    "-cudart",         "none",
-                               "-no-compress", "-Xcompiler", "-fPIC",       "-Xcompiler", "-fmax-errors=20", "-Xlinker",
-                               "-z",           "-Xlinker",   "lazy",        "-ccbin",     b->host_compiler,  "-gencode",
-                               arch,           "-I",         b->include_dir};
+  const char *const front[] = {b->program,       "-std=c++17", "-shared",  "-cudart",    "none",
+                               "-no-compress",   "-Xcompiler", "-fPIC",    "-Xcompiler", "-fmax-errors=20",
+                               "-Xlinker",       "-z",         "-Xlinker", "lazy",       "-ccbin",
+                               b->host_compiler, "-gencode",   arch,       "-I",         b->include_dir};
   const char *const back[] = {"-o", library_name, source_name};
   for (size_t i = 0; i < sizeof front / sizeof *front; i++)
     argv[n++] = (char *)front[i];
@@ -358,6 +359,14 @@ static enum assay_status fill_result(struct nvcc_build *b, struct build_result *
   return status;
 }
 
+// "nvcc 13.0", in the arena.
+static const char *toolchain_title(struct nvcc_build *b) {
+  static const char before[] = "release ";
+  const char *p = strstr(buf_str(&b->version), before);
+  p = p ? p + strlen(before) : "";
+  return arena_printf(&b->arena, "nvcc%s%.*s", *p ? " " : "", (int)strspn(p, "0123456789."), p);
+}
+
 // The build's arena goes on as the program's.
 static enum assay_status make_program(struct nvcc_build *b, struct program **out, struct assay_error *err) {
   struct nvcc_program *p = base_calloc(1, sizeof *p);
@@ -366,6 +375,11 @@ static enum assay_status make_program(struct nvcc_build *b, struct program **out
   p->base.ops = &nvcc_toolchain;
   memcpy(p->base.target, b->record.target, strlen(b->record.target) + 1);
   p->record = b->record;
+  p->record.toolchain = toolchain_title(b);
+  if (!p->record.toolchain) {
+    base_free(p);
+    return error_nomem(err, "a program");
+  }
   p->arena = b->arena;
   b->arena = (struct arena){0};
   *out = &p->base;

@@ -663,8 +663,9 @@ static bool read_log(struct reader *r, const uint8_t *log, size_t n, const struc
 }
 
 enum assay_status record_read(const uint8_t *log, size_t n, const struct record_request *request,
-                              const struct plan_subject *subject, const char *target, const char *source_name,
-                              struct plan *out, struct plan_report *report, struct assay_error *err) {
+                              const struct plan_subject *subject, const char *target, const char *toolchain,
+                              const char *source_name, struct plan *out, struct plan_report *report,
+                              struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   struct plan plan = {0};
   struct reader *r = base_calloc(1, sizeof *r);
@@ -673,7 +674,7 @@ enum assay_status record_read(const uint8_t *log, size_t n, const struct record_
   r->plan = &plan;
   r->report = report;
   bool made = read_log(r, log, n, request, subject, source_name);
-  if (made && !plan_set_title(&plan, subject, "cuda", target, "nvcc"))
+  if (made && !plan_set_title(&plan, subject, "cuda", target, toolchain))
     made = exhausted(r);
   if (made) {
     report->outcome = PLAN_MADE;

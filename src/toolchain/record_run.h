@@ -5,11 +5,11 @@
 #include "toolchain/program_private.h"
 
 struct record_options {
-  const char *recorder;    // path of assay-recorder
-  const char *library;     // what nvcc made, in the folder
-  const char *folder;      // which the recorder may read
-  const char *target;      // "sm_90a"
-  const char *source_name; // for the plan's module
+  const char *recorder;                // path of assay-recorder
+  const char *library;                 // what nvcc made, in the folder
+  const char *folder;                  // which the recorder may read
+  const char *target;                  // "sm_90a"
+  const char *source_name, *toolchain; // for the plan's module and title
   int64_t timeout_ns;
   size_t memory_bytes; // of the process; 0: no limit
 };

@@ -1,4 +1,5 @@
 // made: 1 step
+// plan: for cuda sm_90a, made by nvcc 
 // plan: relu<<<4, 256>>>(x, y, 1000)
 // plan: aligned to 256
 #include <assay/cuda.h>

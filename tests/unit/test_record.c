@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "sandbox/sandbox.h"
 #include "toolchain/cc.h"
@@ -138,10 +139,12 @@ static int check_outcome(const char *name, const struct build *b) {
   struct plan_report report = {0};
   struct assay_error err = {0};
   int bad = 0;
+  int64_t begin_ns = clock_monotonic_ns();
   if (program_plan(b->program, &subject, &plan, &report, &err)) {
     print_error("%s: %s\n", name, err.message);
     return 1;
   }
+  print_message("%-20s recorded in %.1f ms\n", name, (double)(clock_monotonic_ns() - begin_ns) * 1e-6);
   snprintf(key, sizeof key, "%s: ", outcome_names[report.outcome]);
   if (!line_text(b->source, key, text, sizeof text, &next) ||
       (report.outcome != PLAN_MADE && !strstr(report.detail, text))) {

@@ -123,7 +123,8 @@ static void add_free(struct fixture *f, uint64_t address) {
 }
 
 static enum assay_status read_log(struct fixture *f) {
-  return record_read(f->log, LOG_BYTES, f->request, &f->subject, "sm_90a", "a.cu", &f->plan, &f->report, &f->err);
+  return record_read(f->log, LOG_BYTES, f->request, &f->subject, "sm_90a", "nvcc", "a.cu", &f->plan, &f->report,
+                     &f->err);
 }
 
 static void expect_made(struct fixture *f) {
