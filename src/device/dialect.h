@@ -15,6 +15,7 @@
 // functions are those of C's double versions. isnan and isfinite are IS_NAN and IS_FINITE, infinity is F64_INFINITY.
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 
+#if defined(__CUDACC_RTC__)
 typedef signed char int8_t;
 typedef unsigned char uint8_t;
 typedef short int16_t;
@@ -23,6 +24,9 @@ typedef int int32_t;
 typedef unsigned int uint32_t;
 typedef long long int64_t;
 typedef unsigned long long uint64_t;
+#else
+#include <stdint.h>
+#endif
 typedef uint64_t size_type;
 #define DEVICE_FN static __device__ __forceinline__
 #define DEVICE_FN_LARGE static __device__ __noinline__
