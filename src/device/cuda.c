@@ -216,8 +216,14 @@ static void cuda_close(struct device *d) {
   base_free(d);
 }
 
-static enum assay_status cuda_open(const struct device_options *o, const void *utility, size_t utility_bytes,
-                                   struct device **out, struct assay_error *err) {
+static enum assay_status cuda_equip(struct device *d, const void *utility, size_t bytes, struct assay_error *err) {
+  enum assay_status status = cuda_check(d->cu, d->cu->cuCtxSetCurrent(d->context), "enter the context", err);
+  if (!status)
+    status = load_utility(d, utility, bytes, err);
+  return status ? status : warm_up(d, err);
+}
+
+static enum assay_status cuda_open(const struct device_options *o, struct device **out, struct assay_error *err) {
   struct device *d = base_calloc(1, sizeof *d);
   if (!d)
     return error_nomem(err, "the CUDA device");
@@ -234,10 +240,6 @@ static enum assay_status cuda_open(const struct device_options *o, const void *u
     status = make_flush(d, err);
   if (!status)
     status = make_gate(d, err);
-  if (!status)
-    status = load_utility(d, utility, utility_bytes, err);
-  if (!status)
-    status = warm_up(d, err);
   if (status)
     cuda_close(d);
   else
@@ -248,6 +250,7 @@ static enum assay_status cuda_open(const struct device_options *o, const void *u
 const struct device_ops device_cuda = {
     .name = "cuda",
     .open = cuda_open,
+    .equip = cuda_equip,
     .close = cuda_close,
     .facts = cuda_facts,
     .load = cuda_load,

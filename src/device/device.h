@@ -74,10 +74,11 @@ enum { DEVICE_GUARD_BYTES = 1 << 20 }; // address space without memory in front 
 
 struct device_ops {
   const char *name; // "cuda"
-  // ASSAY_ERR_ENVIRONMENT: no such device or driver, with the way to mend it. `utility` is the device's trusted helper
-  // code in the form it loads (device/utility.h), made by the judge.
-  enum assay_status (*open)(const struct device_options *o, const void *utility, size_t utility_bytes,
-                            struct device **out, struct assay_error *err);
+  // ASSAY_ERR_ENVIRONMENT: no such device or driver, with the way to mend it.
+  enum assay_status (*open)(const struct device_options *o, struct device **out, struct assay_error *err);
+  // Takes the device's trusted helper code in the form it loads (device/utility.h), made by the judge; once, before the
+  // first load. NULL: the device needs none.
+  enum assay_status (*equip)(struct device *d, const void *utility, size_t bytes, struct assay_error *err);
   void (*close)(struct device *d);
   void (*facts)(struct device *d, struct device_facts *out);
   // Maps the buffers, allocates scratch (with guards, filled with garbage) and constants, loads modules, resolves

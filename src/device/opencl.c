@@ -90,11 +90,8 @@ static enum assay_status make_queue(struct device *d, struct assay_error *err) {
                    opencl_error_name(result, space, sizeof space));
 }
 
-static enum assay_status open_device(const struct device_options *o, const void *utility, size_t utility_bytes,
-                                     struct device **out, struct assay_error *err) {
+static enum assay_status open_device(const struct device_options *o, struct device **out, struct assay_error *err) {
   cl_platform_id platform = NULL;
-  (void)utility;
-  (void)utility_bytes;
   struct device *d = base_calloc(1, sizeof *d);
   if (!d)
     return error_nomem(err, "an OpenCL device");

@@ -22,6 +22,7 @@ struct assay_workbench {
   int index;
   int64_t load_timeout_ns, call_timeout_ns;
   bool cuda, begun, waited;
+  bool ready; // the child has opened its device
   pthread_t thread;
   enum assay_status status; // of the thread
   struct assay_error error;
@@ -67,6 +68,17 @@ static enum assay_status copy_options(struct assay_workbench *w, const struct as
   return w->device && w->program && w->builder_program && w->temporary_dir ? ASSAY_OK : error_nomem(err, "a workbench");
 }
 
+static enum assay_status begin_runner(struct assay_workbench *w, struct assay_error *err) {
+  struct device_runner_options o = {.program = w->program,
+                                    .device = w->device,
+                                    .index = w->index,
+                                    .folder = w->folder,
+                                    .open_timeout_ns = (int64_t)OPEN_SECONDS * 1000000000,
+                                    .load_timeout_ns = w->load_timeout_ns,
+                                    .call_timeout_ns = w->call_timeout_ns};
+  return device_runner_begin(&o, &w->runner, err);
+}
+
 enum assay_status workbench_begin(const struct assay_judge_options *o, struct assay_workbench **out,
                                   struct assay_error *err) {
   if (!device_by_name(o->device))
@@ -82,6 +94,8 @@ enum assay_status workbench_begin(const struct assay_judge_options *o, struct as
     if (!w->begun)
       open_compute(w);
   }
+  if (!status)
+    status = begin_runner(w, err);
   if (status) {
     assay_workbench_close(w);
     return status;
@@ -159,21 +173,14 @@ const struct workbench_times *workbench_times(const struct assay_workbench *w) {
 }
 
 enum assay_status workbench_runner(struct assay_workbench *w, struct device_runner **out, struct assay_error *err) {
-  struct device_runner_options o = {.program = w->program,
-                                    .device = w->device,
-                                    .index = w->index,
-                                    .folder = w->folder,
-                                    .utility = w->utility,
-                                    .utility_bytes = w->utility_bytes,
-                                    .open_timeout_ns = (int64_t)OPEN_SECONDS * 1000000000,
-                                    .load_timeout_ns = w->load_timeout_ns,
-                                    .call_timeout_ns = w->call_timeout_ns};
   enum assay_status status = ASSAY_OK;
-  if (!w->runner) {
+  if (!w->ready) {
     int64_t start = clock_monotonic_ns();
-    status = device_runner_begin(&o, &w->runner, err);
+    if (!w->runner)
+      status = begin_runner(w, err);
     if (!status)
-      status = device_runner_wait(w->runner, err);
+      status = device_runner_wait(w->runner, w->utility, w->utility_bytes, err);
+    w->ready = !status;
     w->times.runner_ns = clock_monotonic_ns() - start;
     if (!status)
       w->facts = *device_runner_facts(w->runner);
@@ -187,6 +194,7 @@ enum assay_status workbench_runner(struct assay_workbench *w, struct device_runn
 void workbench_drop_runner(struct assay_workbench *w) {
   device_runner_close(w->runner);
   w->runner = NULL;
+  w->ready = false;
 }
 
 enum assay_status assay_workbench_open(const struct assay_judge_options *o, struct assay_workbench **out,

@@ -16,9 +16,10 @@ enum { DEVICE_SOCKET = 3, DEVICE_FDS = 32, DEVICE_TEXT_BYTES = 512 };
 // The judge seals the descriptors of the plan and of the utility code before it sends them.
 enum device_verb {
   DEVICE_ATTACH = 1, // carries the shared page
-  DEVICE_OPEN,       // carries the utility code, if there is any
-  DEVICE_BUFFERS,    // carries some of the buffers that the next load uses; repeated until all are there
-  DEVICE_LOAD,       // carries the plan's JSON
+  DEVICE_OPEN,
+  DEVICE_EQUIP,   // carries the utility code
+  DEVICE_BUFFERS, // carries some of the buffers that the next load uses; repeated until all are there
+  DEVICE_LOAD,    // carries the plan's JSON
   DEVICE_CALL,
 };
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,6 +26,7 @@
 #include "runner/device_protocol.h"
 #include "sandbox/sandbox.h"
 
+enum { AWAIT_SPINS = 20000, SPINS_A_YIELD = 64 };
 enum { LOG_BYTES = 64 << 10, PATIENCE_NS = 5000000, SEND_SECONDS = 5, PATH_BYTES = 4096, MAX_PROCESSES = 4096 };
 
 // What a driver's compiler may write into the folder, one file each.
@@ -59,10 +61,15 @@ static bool process_ended(pid_t pid) {
 // Waits for the answer to the last exchange. False: the process has ended, or the time is up (*late).
 static bool await(struct device_runner *r, int64_t deadline_ns, bool *late) {
   *late = false;
-  for (;;) {
+  for (int turn = 0;; turn++) {
     uint32_t answered = atomic_load_explicit(&r->control->answered, memory_order_acquire);
     if (answered == r->number)
       return true;
+    if (turn < AWAIT_SPINS) { // most answers are there sooner than a sleeper wakes
+      if (turn % SPINS_A_YIELD == 0)
+        sched_yield();
+      continue;
+    }
     int64_t left = deadline_ns - clock_monotonic_ns();
     if (left <= 0) {
       *late = true;
@@ -175,14 +182,12 @@ static enum assay_status spawn(struct device_runner *r, int socket, struct assay
 // Starts the process and asks it to open the device; the answer is awaited later.
 static enum assay_status start(struct device_runner *r, struct assay_error *err) {
   struct device_message attach = {.verb = DEVICE_ATTACH};
-  struct device_message open = {.verb = DEVICE_OPEN, .index = r->o.index, .bytes = r->o.utility_bytes};
+  struct device_message open = {.verb = DEVICE_OPEN, .index = r->o.index};
   struct timeval patience = {.tv_sec = SEND_SECONDS};
-  int pair[2] = {-1, -1}, page = -1, utility = -1;
+  int pair[2] = {-1, -1}, page = -1;
   enum assay_status status = make_control(r, &page, err);
   if (!status && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     status = error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot make a socket: %s", strerror(errno));
-  if (!status && r->o.utility_bytes > 0)
-    status = make_file(r->o.utility, r->o.utility_bytes, &utility, err);
   r->socket = pair[0];
   if (!status)
     (void)setsockopt(r->socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
@@ -192,13 +197,11 @@ static enum assay_status start(struct device_runner *r, struct assay_error *err)
   if (!status)
     status = send_message(r, &attach, &page, 1, err);
   if (!status)
-    status = send_message(r, &open, &utility, utility >= 0, err);
+    status = send_message(r, &open, NULL, 0, err);
   if (pair[1] >= 0)
     close(pair[1]);
   if (page >= 0)
     close(page);
-  if (utility >= 0)
-    close(utility);
   return status;
 }
 
@@ -275,7 +278,27 @@ static enum assay_status await_open(struct device_runner *r, struct assay_error 
   return ASSAY_OK;
 }
 
-enum assay_status device_runner_wait(struct device_runner *r, struct assay_error *err) {
+static enum assay_status equip(struct device_runner *r, const void *utility, size_t bytes, struct assay_error *err) {
+  struct device_message m = {.verb = DEVICE_EQUIP, .bytes = bytes};
+  struct device_answer a;
+  int file = -1;
+  bool late;
+  enum assay_status status = make_file(utility, bytes, &file, err);
+  if (!status)
+    status = send_message(r, &m, &file, 1, err);
+  if (file >= 0)
+    close(file);
+  if (status)
+    return status;
+  if (!await(r, r->deadline_ns, &late))
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner %s %s loading its helper code", r->o.program,
+                     late ? "did not come back from" : "ended while");
+  memcpy(&a, &r->control->answer, sizeof a);
+  return answer_status(&a, err);
+}
+
+enum assay_status device_runner_wait(struct device_runner *r, const void *utility, size_t utility_bytes,
+                                     struct assay_error *err) {
   struct assay_error first = {0}, second = {0};
   enum assay_status status = await_open(r, &first);
   // A driver may want files that the rules do not name. A GPU's kernels are not in the process that Landlock is for.
@@ -289,7 +312,9 @@ enum assay_status device_runner_wait(struct device_runner *r, struct assay_error
       snprintf(r->weakness, sizeof r->weakness, "the device's runner without landlock (under it: %.100s)",
                first.message);
   }
-  return status ? error_set(err, status, "%s", first.message) : ASSAY_OK;
+  if (status)
+    return error_set(err, status, "%s", first.message);
+  return utility ? equip(r, utility, utility_bytes, err) : ASSAY_OK;
 }
 
 const struct device_facts *device_runner_facts(const struct device_runner *r) {

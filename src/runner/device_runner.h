@@ -15,19 +15,19 @@ struct device_runner_options {
   const char *program; // path of assay-device-runner
   const char *device;  // "cuda", "opencl"
   int index;
-  const char *folder;  // its own temporary folder
-  const void *utility; // device/utility.h; NULL for opencl
-  size_t utility_bytes;
+  const char *folder; // its own temporary folder
   int64_t open_timeout_ns, load_timeout_ns, call_timeout_ns;
 };
 
 struct device_runner;
 
 // Starts the process and opens the device. _begin returns at once, so that the judge can do other things meanwhile;
-// _wait finishes it. ASSAY_ERR_ENVIRONMENT with the device's words.
+// _wait finishes it, with the utility code (device/utility.h; NULL for opencl). ASSAY_ERR_ENVIRONMENT with the device's
+// words.
 enum assay_status device_runner_begin(const struct device_runner_options *o, struct device_runner **out,
                                       struct assay_error *err);
-enum assay_status device_runner_wait(struct device_runner *r, struct assay_error *err);
+enum assay_status device_runner_wait(struct device_runner *r, const void *utility, size_t utility_bytes,
+                                     struct assay_error *err);
 void device_runner_close(struct device_runner *r); // kills and frees; NULL is fine
 const struct device_facts *device_runner_facts(const struct device_runner *r);
 // "", or what of the sandbox is not in force because the device does not work under it; for the verdict.

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -76,15 +77,23 @@ static int install_handlers(void) {
   return 0;
 }
 
+enum { SPINS = 1000 };
+
 // Receives one message and the descriptors that came with it. Returns its size, 0 when the judge is gone.
 static ssize_t receive(struct device_message *m, int *fds, int *n_fds) {
   char space[CMSG_SPACE(sizeof(int) * DEVICE_FDS)];
   struct iovec io = {m, sizeof *m};
   struct msghdr message = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
-  ssize_t n;
-  do
+  ssize_t n = -1;
+  // Between two calls the next message comes sooner than a sleeper would wake.
+  for (int turn = 0; turn < SPINS && n < 0; turn++)
+    if ((n = recvmsg(DEVICE_SOCKET, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT)) < 0)
+      sched_yield();
+  while (n < 0) {
     n = recvmsg(DEVICE_SOCKET, &message, MSG_CMSG_CLOEXEC);
-  while (n < 0 && errno == EINTR);
+    if (n < 0 && errno != EINTR)
+      break;
+  }
   *n_fds = 0;
   for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); n > 0 && c; c = CMSG_NXTHDR(&message, c))
     if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
@@ -115,23 +124,28 @@ static void *map_file(const int *fds, int n_fds, uint64_t bytes, struct assay_er
   return NULL;
 }
 
-static void open_device(const struct device_message *m, const int *fds, int n_fds) {
+static void open_device(const struct device_message *m) {
   struct assay_error err = {0};
-  enum assay_status status = ASSAY_OK;
-  void *utility = NULL;
   struct device_options o = {.index = m->index, .folder = state.folder};
-  if (m->bytes > 0)
-    utility = map_file(fds, n_fds, m->bytes, &err, &status);
-  if (!status && state.device)
-    status = error_set(&err, ASSAY_ERR_INVALID, "the device is open already");
-  if (!status)
-    status = state.ops->open(&o, utility, m->bytes, &state.device, &err);
-  if (utility)
-    munmap(utility, m->bytes);
+  enum assay_status status = state.device ? error_set(&err, ASSAY_ERR_INVALID, "the device is open already")
+                                          : state.ops->open(&o, &state.device, &err);
   if (!status) {
     state.ops->facts(state.device, &state.facts);
     state.control->answer.facts = state.facts;
   }
+  answer(m->number, status, &err, NULL);
+}
+
+static void equip_device(const struct device_message *m, const int *fds, int n_fds) {
+  struct assay_error err = {0};
+  enum assay_status status = ASSAY_OK;
+  void *utility = map_file(fds, n_fds, m->bytes, &err, &status);
+  if (!status && (!state.device || !state.ops->equip))
+    status = error_set(&err, ASSAY_ERR_INVALID, "there is no device that takes helper code");
+  if (!status)
+    status = state.ops->equip(state.device, utility, m->bytes, &err);
+  if (utility)
+    munmap(utility, m->bytes);
   answer(m->number, status, &err, NULL);
 }
 
@@ -235,7 +249,9 @@ int main(int argc, char **argv) {
     if (m.verb == DEVICE_ATTACH ? attach(&m, fds, n_fds) != 0 : !state.control)
       return 3;
     if (m.verb == DEVICE_OPEN)
-      open_device(&m, fds, n_fds);
+      open_device(&m);
+    else if (m.verb == DEVICE_EQUIP)
+      equip_device(&m, fds, n_fds);
     else if (m.verb == DEVICE_BUFFERS)
       take_buffers(&m, fds, n_fds);
     else if (m.verb == DEVICE_LOAD)

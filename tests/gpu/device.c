@@ -65,7 +65,7 @@ static int child(int socket, struct board *b, const struct scenario *s) {
   struct runner r = {.board = b, .n_in = n_in, .n_out = n_out};
   struct device_options o = {.index = 0, .folder = "/tmp"};
   int64_t start = clock_monotonic_ns();
-  if (device_cuda.open(&o, b->utility, b->utility_bytes, &r.device, &err)) {
+  if (device_cuda.open(&o, &r.device, &err) || device_cuda.equip(r.device, b->utility, b->utility_bytes, &err)) {
     printf("    cannot open the device: %s\n", err.message);
     return 1;
   }

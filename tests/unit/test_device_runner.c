@@ -84,7 +84,7 @@ static struct device_runner_options options_of(const struct bench *b) {
 }
 
 static void start_with(struct bench *b, const struct device_runner_options *o) {
-  if (device_runner_begin(o, &b->r, &b->err) || device_runner_wait(b->r, &b->err))
+  if (device_runner_begin(o, &b->r, &b->err) || device_runner_wait(b->r, NULL, 0, &b->err))
     fail_msg("%s", b->err.message);
 }
 
@@ -442,7 +442,7 @@ int main(void) {
   struct assay_error err = {0};
   struct device *probe = NULL;
   setenv("POCL_CACHE_DIR", ASSAY_BINARY_DIR "/pocl-cache", 1); // of this process; runners have their own
-  if (device_opencl.open(&(struct device_options){0}, NULL, 0, &probe, &err)) {
+  if (device_opencl.open(&(struct device_options){0}, &probe, &err)) {
     print_message("skipped: %s\n", err.message);
     return 77;
   }

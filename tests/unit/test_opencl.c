@@ -41,7 +41,7 @@ struct desk {
 static int setup(void **state) {
   static struct desk k;
   k = (struct desk){0};
-  if (device_opencl.open(&(struct device_options){0}, NULL, 0, &k.device, &k.err))
+  if (device_opencl.open(&(struct device_options){0}, &k.device, &k.err))
     return -1;
   for (int i = 0; i < 2; i++)
     assert_int_equal(shared_create(NULL, N * F32, i ? &k.out : &k.in, &k.err), ASSAY_OK);
@@ -242,7 +242,7 @@ static void test_no_such_device(void **state) {
   struct device *d = NULL;
   struct assay_error err = {0};
   (void)state;
-  assert_int_equal(device_opencl.open(&(struct device_options){.index = 999}, NULL, 0, &d, &err),
+  assert_int_equal(device_opencl.open(&(struct device_options){.index = 999}, &d, &err),
                    ASSAY_ERR_ENVIRONMENT);
   assert_non_null(strstr(err.message, "no OpenCL device 999"));
   assert_null(d);
@@ -260,7 +260,7 @@ int main(void) {
   struct assay_error err = {0};
   struct device *probe = NULL;
   setenv("POCL_CACHE_DIR", ASSAY_BINARY_DIR "/pocl-cache", 1);
-  if (device_opencl.open(&(struct device_options){0}, NULL, 0, &probe, &err)) {
+  if (device_opencl.open(&(struct device_options){0}, &probe, &err)) {
     print_message("skipped: %s\n", err.message);
     return 77;
   }
