@@ -1,0 +1,53 @@
+// modules: toolchain
+// Recordings of host code: whatever stands in the log, the reader makes a plan or refuses it. Inputs are the entries of
+// a log, without its header.
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "toolchain/record_read.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static const struct plan_tensor tensor = {.dtype = 1, .rank = 1, .dims = {1000}};
+  static const char *const inputs[] = {"x"}, *const outputs[] = {"y"};
+  const struct plan_subject subject = {.task = "t",
+                                       .workload = "w",
+                                       .n_inputs = 1,
+                                       .n_outputs = 1,
+                                       .input_names = inputs,
+                                       .output_names = outputs,
+                                       .inputs = &tensor,
+                                       .outputs = &tensor};
+  struct arena arena = {0};
+  struct record_device device;
+  struct record_request *request;
+  struct record_header head = {.magic = RECORD_MAGIC, .used = size, .stage = RECORD_RETURNED};
+  struct plan plan;
+  struct plan_report report = {0};
+  size_t n;
+  uint8_t *log = base_alloc(sizeof head + size);
+  if (log && record_device_of_target("sm_90a", &device, NULL) == ASSAY_OK &&
+      record_request_make(&subject, &device, &arena, &request, &n, NULL) == ASSAY_OK) {
+    memcpy(log, &head, sizeof head);
+    if (size)
+      memcpy(log + sizeof head, data, size);
+    enum assay_status status =
+        record_read(log, sizeof head + size, request, &subject, "sm_90a", "nvcc", "a.cu", &plan, &report, NULL);
+    // What was made is a plan that the check can look at.
+    if (status == ASSAY_OK && report.outcome == PLAN_MADE) {
+      struct plan_limits limits;
+      plan_limits_of_target("sm_90a", &limits);
+      (void)plan_check(&plan, &limits, NULL, NULL);
+      plan_release(&plan);
+    }
+    assert(status != ASSAY_OK || report.outcome == PLAN_MADE || report.detail[0]);
+    plan_report_release(&report);
+  }
+  arena_release(&arena);
+  base_free(log);
+  return 0;
+}
