@@ -96,7 +96,10 @@ bool compute_is_cuda(const struct compute *c) {
 
 // ---- memory
 
-static size_t rounded(size_t bytes) {
+// What is kept is shared by requests of about the same size; what is not has its own.
+static size_t rounded(const struct compute *c, size_t bytes) {
+  if (!c->backend->keeps)
+    return bytes;
   size_t unit = bytes >= LARGE_BYTES ? LARGE_BYTES : BLOCK_BYTES;
   return bytes == 0 ? BLOCK_BYTES : (bytes + unit - 1) / unit * unit;
 }
@@ -124,7 +127,7 @@ static enum assay_status no_memory(struct compute *c, size_t bytes, struct assay
 enum assay_status compute_alloc(struct compute *c, size_t bytes, device_ptr *out, struct assay_error *err) {
   if (bytes > SIZE_MAX / 2)
     return no_memory(c, bytes, err);
-  size_t size = rounded(bytes);
+  size_t size = rounded(c, bytes);
   struct block *b = find_kept(c, size);
   if (b) {
     c->kept -= b->bytes;

@@ -1,5 +1,6 @@
 // The host backend: device code compiled by a C compiler and run by the processor's threads. Compiled code is an
 // ordinary shared library, loaded from memory, so that a damaged cache entry can never be mapped.
+#include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,16 @@
 
 extern char **environ;
 
-enum { ALIGNMENT = 256, POISON = 0xA5, LIBRARY_BYTES = 256 << 20, LOG_BYTES = 16 << 20, LOG_SHOWN = 600, GRAIN = 256 };
+enum {
+  ALIGNMENT = 256,
+  GUARD = 64,
+  GUARD_BYTE = 0x5A,
+  POISON = 0xA5,
+  LIBRARY_BYTES = 256 << 20,
+  LOG_BYTES = 16 << 20,
+  LOG_SHOWN = 600,
+  GRAIN = 256
+};
 
 struct host {
   char *compiler, *cache_folder; // cache_folder may be NULL
@@ -37,24 +47,35 @@ typedef void kernel_fn(const void *args, int64_t begin, int64_t end);
 
 // ---- memory
 
+// Stands right in front of a block's aligned begin; behind its end are GUARD bytes that no kernel may touch.
+struct header {
+  char *allocation; // what base_alloc returned
+  size_t bytes;
+};
+
 static enum assay_status host_alloc(void *self, size_t bytes, device_ptr *out, struct assay_error *err) {
   (void)self;
-  // Every block remembers what base_alloc returned, just in front of its aligned begin.
-  char *p = base_alloc(bytes + ALIGNMENT + sizeof(void *));
-  if (!p)
+  struct header h = {.bytes = bytes};
+  h.allocation = base_alloc(sizeof h + ALIGNMENT + bytes + GUARD);
+  if (!h.allocation)
     return error_nomem(err, "memory of the host device");
-  char *begin = p + sizeof(void *);
+  char *begin = h.allocation + sizeof h;
   begin += (ALIGNMENT - (uintptr_t)begin % ALIGNMENT) % ALIGNMENT;
-  memcpy(begin - sizeof p, &p, sizeof p);
+  memcpy(begin - sizeof h, &h, sizeof h);
+  memset(begin + bytes, GUARD_BYTE, GUARD);
   *out = (uintptr_t)begin;
   return ASSAY_OK;
 }
 
+// A kernel that wrote beyond an array is our bug.
 static void host_free(void *self, device_ptr address) {
   (void)self;
-  void *p;
-  memcpy(&p, (char *)(uintptr_t)address - sizeof p, sizeof p);
-  base_free(p);
+  const char *begin = (const char *)(uintptr_t)address;
+  struct header h;
+  memcpy(&h, begin - sizeof h, sizeof h);
+  for (size_t i = 0; i < GUARD; i++)
+    assert(begin[h.bytes + i] == GUARD_BYTE && "device code wrote behind the end of an array");
+  base_free(h.allocation);
 }
 
 static void host_available(void *self, size_t *available, size_t *total) {
