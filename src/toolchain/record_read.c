@@ -11,6 +11,9 @@
 #include "toolchain/record_name.h"
 #include "toolchain/record_places.h"
 
+// A log is small beside what it may ask for, so the sums are limited too.
+enum { MAX_ALL_ARGUMENTS = 1 << 20, MAX_ALL_POINTERS = 1 << 20 };
+
 struct module {
   struct cubin_info info;
   // Its global variables, as one: who set them and who may have read them. (Kernels that write global variables on
@@ -34,8 +37,8 @@ struct reader {
   struct kernel *kernels;
   size_t n_kernels, kernel_capacity, step_capacity, n_maps, map_capacity;
   struct record_tensor_map *maps;
-  struct record_stamp *stamps; // of every step
-  size_t stamp_capacity;
+  struct record_stamp *stamps;    // of every step
+  size_t n_arguments, n_pointers; // of all steps together
   bool no_memory;
 };
 
@@ -302,6 +305,8 @@ static bool find_pointers(struct reader *r, const struct launch *l, int index, u
       continue;
     if (!use_place(r, place, l->stamp, l->step))
       return false;
+    if (++r->n_pointers > MAX_ALL_POINTERS)
+      return refuse(r, "its launches pass more than %d pointers", MAX_ALL_POINTERS);
     if ((size_t)out->n_pointers == capacity) {
       void *grown = arena_grow(&r->plan->arena, pointers, capacity, &capacity, sizeof *pointers);
       if (!grown)
@@ -387,6 +392,9 @@ static bool on_launch(struct reader *r, const struct record_launch *e, const uin
   const struct cubin_kernel *cubin = l.kernel->cubin;
   if (cubin->n_parameters > PLAN_MAX_ARGUMENTS)
     return refuse(r, "a kernel has more than %d parameters", PLAN_MAX_ARGUMENTS);
+  r->n_arguments += (size_t)cubin->n_parameters;
+  if (r->n_arguments > MAX_ALL_ARGUMENTS)
+    return refuse(r, "its launches have more than %d arguments", MAX_ALL_ARGUMENTS);
   struct plan_argument *arguments = arena_calloc(&r->plan->arena, (size_t)cubin->n_parameters, sizeof *arguments);
   if (!arguments)
     return exhausted(r);
