@@ -52,7 +52,7 @@ static void start(struct build *b, const char *path) {
                                         .recorder = ASSAY_BINARY_DIR "/assay-recorder",
                                         .folder = b->folder,
                                         .timeout_ns = 300 * SECOND,
-                                        .record_timeout_ns = SECOND * 3 / 2,
+                                        .record_timeout_ns = 4 * SECOND,
                                         .memory_bytes = (size_t)8 << 30,
                                         .file_bytes = (size_t)256 << 20};
   if (program_start(&b->options, b->source, b->n, &b->build, &b->err))
