@@ -208,6 +208,8 @@ static void cuda_close(struct device *d) {
     return;
   if (d->context) {
     cuda_unload(d);
+    for (int i = 0; i < KEPT_MAPPINGS; i++)
+      cuda_unmap(d, &d->kept[i].mapping);
     if (d->gate)
       d->cu->cuMemFreeHost((void *)d->gate);
     d->cu->cuCtxDestroy(d->context); // with everything in it

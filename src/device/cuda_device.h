@@ -34,6 +34,14 @@ struct cuda_plan {
   struct cuda_step *steps;
 };
 
+// Mappings of the judge's memory, kept from one load to the next.
+enum { KEPT_MAPPINGS = 128 };
+struct cuda_kept {
+  uint64_t id; // 0: none
+  bool writable;
+  struct cuda_mapping mapping;
+};
+
 struct device {
   const struct cuda_driver *cu;
   CUdevice id;
@@ -51,6 +59,7 @@ struct device {
   uint32_t ticket;          // what the gate must reach for the next call to begin
   bool waits_by_word;       // the driver's own wait works; else a spinning kernel
   struct cuda_plan *loaded; // NULL: none
+  struct cuda_kept kept[KEPT_MAPPINGS];
 };
 
 // ---- cuda_error.c

@@ -85,6 +85,36 @@ enum cu_result cuda_map_import(struct device *d, const struct device_buffer *b, 
   return r;
 }
 
+// Where this buffer's mapping is kept, or a free place for it; NULL: it is not to be kept, or there is no room.
+static struct cuda_kept *find_kept(struct device *d, const struct device_buffer *b) {
+  struct cuda_kept *place = NULL;
+  for (int i = 0; i < KEPT_MAPPINGS && b->id; i++) {
+    struct cuda_kept *k = &d->kept[i];
+    if (k->id == b->id && k->writable == (b->writable != 0) && k->mapping.bytes == b->map_bytes)
+      return k;
+    if (!k->id && !place)
+      place = k;
+  }
+  return place;
+}
+
+// What was kept for plans before this one and is not among its buffers goes first: it holds memory.
+static void drop_kept(struct device *d, int n_in, const struct device_buffer *in, int n_out,
+                      const struct device_buffer *out) {
+  for (int i = 0; i < KEPT_MAPPINGS; i++) {
+    struct cuda_kept *k = &d->kept[i];
+    bool wanted = false;
+    for (int j = 0; j < n_in + n_out && k->id && !wanted; j++) {
+      const struct device_buffer *b = j < n_in ? &in[j] : &out[j - n_in];
+      wanted = b->id == k->id && k->writable == (b->writable != 0) && k->mapping.bytes == b->map_bytes;
+    }
+    if (k->id && !wanted) {
+      cuda_unmap(d, &k->mapping);
+      *k = (struct cuda_kept){0};
+    }
+  }
+}
+
 // One of the judge's. That it cannot be mapped is no fault of the candidate's.
 static enum assay_status map_judges(struct device *d, struct cuda_plan *l, int buffer, const struct device_buffer *b,
                                     struct device_report *report, struct assay_error *err) {
@@ -95,14 +125,22 @@ static enum assay_status map_judges(struct device *d, struct cuda_plan *l, int b
     return error_set(err, ASSAY_ERR_INVALID, "buffer '%s' has %llu bytes, the plan says %llu",
                      l->plan->buffers[buffer].name, (unsigned long long)b->bytes,
                      (unsigned long long)l->plan->buffers[buffer].bytes);
-  struct cuda_mapping *m = &l->mappings[l->n_mappings];
-  enum cu_result r = cuda_map_import(d, b, m);
-  if (r == CUDA_SUCCESS) {
-    l->n_mappings++;
-    l->addresses[buffer] = m->address + b->offset;
-  } else {
+  struct cuda_mapping own, *m = &own;
+  struct cuda_kept *kept = find_kept(d, b);
+  enum cu_result r = CUDA_SUCCESS;
+  if (kept && kept->id == b->id)
+    m = &kept->mapping;
+  else
+    r = cuda_map_import(d, b, &own);
+  if (r != CUDA_SUCCESS) {
     cuda_report(d, report, cuda_event_of(r, false), r, "mapping a buffer of the judge");
+    return ASSAY_OK;
   }
+  l->addresses[buffer] = m->address + b->offset;
+  if (kept)
+    *kept = (struct cuda_kept){.id = b->id, .writable = b->writable != 0, .mapping = *m};
+  else
+    l->mappings[l->n_mappings++] = own;
   return ASSAY_OK;
 }
 
@@ -189,6 +227,7 @@ enum assay_status cuda_map_buffers(struct device *d, struct cuda_plan *l, int n_
                                    struct assay_error *err) {
   const struct plan *p = l->plan;
   enum assay_status status = ASSAY_OK;
+  drop_kept(d, n_in, in, n_out, out);
   for (int i = 0; i < p->n_buffers && !status && report->event == DEVICE_OK; i++) {
     const struct plan_buffer *b = &p->buffers[i];
     if (b->role != PLAN_INPUT && b->role != PLAN_OUTPUT)

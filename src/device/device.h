@@ -12,17 +12,17 @@
 struct device;
 
 struct device_options {
-  int index; // which GPU, or which OpenCL device
+  int index;          // which GPU, or which OpenCL device
   const char *folder; // for what the device's compiler keeps
 };
 
 // What the device is; for limits, evidence and the floor's key.
 struct device_facts {
   char name[128], uuid[64], driver[64]; // "NVIDIA H100 80GB HBM3", "GPU-...", "580.159.04, CUDA 13.0"
-  char target[16]; // "sm_90a"; OpenCL: ""
+  char target[16];                      // "sm_90a"; OpenCL: ""
   uint64_t memory_bytes;
   int32_t processors, clock_khz, l2_bytes;
-  int32_t is_gpu; // 0: its times rank nothing (PoCL)
+  int32_t is_gpu;            // 0: its times rank nothing (PoCL)
   struct plan_limits limits; // its strings point into this struct or are static
 };
 
@@ -32,12 +32,14 @@ struct device_facts {
 struct device_buffer {
   int fd;
   uint64_t map_bytes, offset, bytes;
+  // Not 0: the same number is always the same memory, so that its mapping may be kept from one load to the next.
+  uint64_t id;
   int32_t writable; // outputs; and inputs in the one run that finds out whether a fault was a write to an input
 };
 
 enum device_event {
   DEVICE_OK,
-  DEVICE_LOAD_FAILED, // a module or kernel cannot be loaded; detail has the device's words
+  DEVICE_LOAD_FAILED,   // a module or kernel cannot be loaded; detail has the device's words
   DEVICE_LAUNCH_FAILED, // the device refused a launch (too many resources)
   DEVICE_FAULT, // a kernel touched memory that is not its own, misaligned or illegal instructions: the context is lost
   DEVICE_OUT_OF_MEMORY,
@@ -46,16 +48,16 @@ enum device_event {
 const char *device_event_name(enum device_event e);
 
 enum device_mode {
-  DEVICE_COLD, // the last-level cache is evicted, persisting lines too, then one timed execution, gap-free
-  DEVICE_HOT, // one untimed execution, then one timed one
+  DEVICE_COLD,      // the last-level cache is evicted, persisting lines too, then one timed execution, gap-free
+  DEVICE_HOT,       // one untimed execution, then one timed one
   DEVICE_AS_CALLED, // as COLD, but the host's clock, from the first launch to the end of the last
-  DEVICE_NULL, // as COLD without the plan's steps: the protocol's own cost
-  DEVICE_EMPTY, // as COLD with one empty kernel in the plan's place
+  DEVICE_NULL,      // as COLD without the plan's steps: the protocol's own cost
+  DEVICE_EMPTY,     // as COLD with one empty kernel in the plan's place
 };
 
 struct device_times {
-  int64_t device_ns; // between the events around the steps
-  int64_t called_ns; // the host's clock around the same, as called
+  int64_t device_ns;  // between the events around the steps
+  int64_t called_ns;  // the host's clock around the same, as called
   int64_t prepare_ns; // of the steps before n_prepare, device time
 };
 

@@ -79,6 +79,19 @@ void shared_release(struct shared_memory *m) {
   *m = (struct shared_memory){.fd = -1};
 }
 
+bool shared_resize(struct shared_memory *m, size_t bytes) {
+  struct shared_memory wanted = *m;
+  size_t granularity = (size_t)sysconf(_SC_PAGESIZE);
+  struct assay_error ignored = {0};
+  if (bytes > SIZE_MAX / 4 || (m->compute && shared_cuda_granularity(m->compute, &granularity, &ignored) != ASSAY_OK))
+    return false;
+  lay_out(&wanted, bytes, granularity);
+  if (wanted.map_bytes != m->map_bytes)
+    return false;
+  *m = wanted;
+  return true;
+}
+
 // The pattern runs over the whole mapping in words counted from the data's start (which is a multiple of a word), so
 // that elements of any size hold whole patterns. `at` is where in the mapping the bytes lie.
 static void fill(unsigned char *bytes, size_t at, size_t n, uint32_t pattern) {
@@ -130,6 +143,19 @@ enum assay_status shared_poison(struct shared_memory *m, uint32_t pattern, bool 
   unsigned char bytes[SHARED_ALIGNMENT];
   fill(bytes, end, behind, pattern);
   return compute_upload(m->compute, m->device + end, bytes, behind, err);
+}
+
+enum assay_status shared_fill(struct shared_memory *m, uint32_t pattern, struct assay_error *err) {
+  if (m->host) {
+    fill(m->host + m->offset, m->offset, m->bytes, pattern);
+    return ASSAY_OK;
+  }
+  size_t words = m->bytes / WORD, rest = m->bytes % WORD;
+  device_ptr data = m->device + m->offset;
+  enum assay_status status = compute_set32(m->compute, data, pattern, words, err);
+  if (!status && rest)
+    status = compute_upload(m->compute, data + words * WORD, &pattern, rest, err);
+  return status;
 }
 
 static void look(const struct shared_memory *m, const unsigned char *front, const unsigned char *back, uint32_t pattern,

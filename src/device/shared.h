@@ -13,6 +13,7 @@ struct shared_memory {
   unsigned char *host;             // the judge's mapping when it is ordinary memory (opencl)
   device_ptr device;               // the same when it is the GPU's (cuda): of the mapping, not of the data
   struct compute *compute;
+  uint64_t id; // given by whoever keeps it, see struct device_buffer; 0: none
 };
 
 // At least SHARED_ALIGNMENT bytes of band lie in front of the data. compute NULL: a memfd (sealed in size).
@@ -20,6 +21,12 @@ struct shared_memory {
 enum assay_status shared_create(struct compute *compute, size_t bytes, struct shared_memory *out,
                                 struct assay_error *err);
 void shared_release(struct shared_memory *m);
+
+// Makes it hold `bytes` of data, if its mapping is just as large as one made for them would be; else returns false.
+bool shared_resize(struct shared_memory *m, size_t bytes);
+
+// Fills the data alone with the pattern.
+enum assay_status shared_fill(struct shared_memory *m, uint32_t pattern, struct assay_error *err);
 
 // Fills the bands, and with `data` the data too, with the 32-bit pattern (aligned to the data's start).
 enum assay_status shared_poison(struct shared_memory *m, uint32_t pattern, bool data, struct assay_error *err);

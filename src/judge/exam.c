@@ -173,6 +173,8 @@ static enum assay_status ask(struct session *s, const struct question *q, int nu
     status = s->subject->fill(s, q->probe, q->key, poison, err);
   if (!status && report->event == RUNNER_OK)
     status = s->subject->call(s, CALL_COLD, report, err);
+  if (!status && report->event == RUNNER_OK && s->subject->inspect)
+    status = s->subject->inspect(s, report, err);
   if (status || report->event != RUNNER_OK)
     return status;
   s->v->durations.kernel_ns += report->elapsed_ns;

@@ -10,7 +10,7 @@
 enum { MAX_LAYOUTS = 16, MAX_QUESTIONS = 64 };
 
 // Streams derived from the seed.
-enum { STREAM_CHECKS = 1, STREAM_TIMED, STREAM_SECRET, STREAM_PROBE_SHAPES, STREAM_POISON };
+enum { STREAM_CHECKS = 1, STREAM_TIMED, STREAM_SECRET, STREAM_PROBE_SHAPES, STREAM_POISON, STREAM_BANDS };
 
 struct session {
   const struct assay_judge_options *o;

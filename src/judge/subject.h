@@ -28,9 +28,12 @@ struct subject_ops {
   // Draws the inputs into them, and poisons outputs and bands.
   enum assay_status (*fill)(struct session *s, enum probe probe, uint64_t key, uint32_t poison,
                             struct assay_error *err);
-  // One call; bands are checked after it.
+  // One call.
   enum assay_status (*call)(struct session *s, enum call_mode mode, struct runner_report *report,
                             struct assay_error *err);
+  // Where the bands around the buffers are not looked at after every call: whether they are intact, since the layout
+  // was bound. NULL: nothing to do.
+  enum assay_status (*inspect)(struct session *s, struct runner_report *report, struct assay_error *err);
   // Copies output o's bytes to `to`.
   enum assay_status (*read_output)(struct session *s, int o, void *to, struct assay_error *err);
   // The output's bytes in place, or NULL where the host cannot see them.

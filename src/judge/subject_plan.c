@@ -24,9 +24,9 @@ struct planned {
   struct plan plan; // of the bound layout
   bool has_plan;
   int n_in, n_out;
-  struct shared_memory in[RUNNER_MAX_BUFFERS], out[RUNNER_MAX_BUFFERS];
-  uint32_t pattern;
-  bool slowed; // by what the monitor last said
+  struct shared_memory in[RUNNER_MAX_BUFFERS], out[RUNNER_MAX_BUFFERS]; // the workbench's
+  uint32_t bands;                                                       // the pattern around outputs
+  bool slowed;                                                          // by what the monitor last said
   int calls;
   char *log; // what host code printed while it was recorded
 };
@@ -42,6 +42,7 @@ static enum assay_status start(struct session *s, struct assay_error *err) {
   if (!p)
     return error_nomem(err, "a judgement");
   p->cuda = strcmp(s->o->device, "cuda") == 0;
+  p->bands = (uint32_t)rng_derive(s->v->seed, STREAM_BANDS);
   p->bench = s->o->workbench;
   p->own_bench = !p->bench;
   enum assay_status status = p->bench ? ASSAY_OK : workbench_begin(s->o, &p->bench, err);
@@ -69,27 +70,25 @@ static enum assay_status finish_build(struct session *s, bool *good, struct assa
 
 // ---- plans
 
-static void release_buffers(struct planned *p) {
-  for (int i = 0; i < p->n_in; i++)
-    shared_release(&p->in[i]);
-  for (int i = 0; i < p->n_out; i++)
-    shared_release(&p->out[i]);
-  p->n_in = p->n_out = 0;
-}
-
-static enum assay_status make_buffers(struct planned *p, const struct layout *l, struct assay_error *err) {
-  struct compute *compute = p->cuda ? workbench_compute(p->bench) : NULL;
+// Buffers for the layout, with their bands poisoned: by a pattern of the session, since nobody changes them again.
+static enum assay_status make_buffers(struct session *s, const struct layout *l, struct assay_error *err) {
+  struct planned *p = of(s);
+  struct shared_memory *m;
   enum assay_status status = ASSAY_OK;
   if (l->n_in > RUNNER_MAX_BUFFERS || l->n_out > RUNNER_MAX_BUFFERS)
     return error_set(err, ASSAY_ERR_LIMIT, "a task may have at most %d inputs or outputs", RUNNER_MAX_BUFFERS);
-  for (int i = 0; i < l->n_in && !status; i++) {
-    size_t bytes = (size_t)shape_count(&l->in_tensors[i].shape) * dtype_bytes(l->in_tensors[i].dtype);
-    status = shared_create(compute, bytes, &p->in[i], err);
-    p->n_in += !status;
+  for (p->n_in = 0; p->n_in < l->n_in && !status; p->n_in++) {
+    const struct runner_tensor *t = &l->in_tensors[p->n_in];
+    status = workbench_buffer(p->bench, true, p->n_in, (size_t)shape_count(&t->shape) * dtype_bytes(t->dtype), &m, err);
+    if (!status)
+      p->in[p->n_in] = *m;
   }
-  for (int i = 0; i < l->n_out && !status; i++) {
-    status = shared_create(compute, (size_t)layout_output_bytes(l, i), &p->out[i], err);
-    p->n_out += !status;
+  for (p->n_out = 0; p->n_out < l->n_out && !status; p->n_out++) {
+    status = workbench_buffer(p->bench, false, p->n_out, (size_t)layout_output_bytes(l, p->n_out), &m, err);
+    if (!status)
+      status = shared_poison(m, p->bands, true, err);
+    if (!status)
+      p->out[p->n_out] = *m;
   }
   return status;
 }
@@ -124,8 +123,7 @@ static enum assay_status bind(struct session *s, const struct layout *l, struct 
   if (status || !p->has_plan)
     return status;
   start_ns = clock_monotonic_ns();
-  release_buffers(p);
-  status = make_buffers(p, l, err);
+  status = make_buffers(s, l, err);
   if (!status)
     status = workbench_runner(p->bench, &runner, err);
   if (!status)
@@ -146,7 +144,6 @@ static enum assay_status fill(struct session *s, enum probe probe, uint64_t key,
   const struct layout *l = s->bound;
   int64_t start_ns = clock_monotonic_ns();
   enum assay_status status;
-  p->pattern = poison;
   if (p->cuda) {
     device_ptr buffers[RUNNER_MAX_BUFFERS];
     for (int i = 0; i < p->n_in; i++)
@@ -159,7 +156,7 @@ static enum assay_status fill(struct session *s, enum probe probe, uint64_t key,
     status = task_make_inputs(&s->task, l->workload, probe, key, s->o->threads, buffers, err);
   }
   for (int i = 0; i < p->n_out && !status; i++)
-    status = shared_poison(&p->out[i], poison, true, err);
+    status = shared_fill(&p->out[i], poison, err);
   if (!status && p->cuda)
     status = compute_sync(workbench_compute(p->bench), err);
   s->v->durations.fill_ns += clock_monotonic_ns() - start_ns;
@@ -170,7 +167,7 @@ static enum assay_status fill(struct session *s, enum probe probe, uint64_t key,
 static enum assay_status check_bands(struct planned *p, struct runner_report *report, struct assay_error *err) {
   int damaged = -1;
   int64_t distance = 0;
-  enum assay_status status = shared_check_all(p->out, p->n_out, p->pattern, &damaged, &distance, err);
+  enum assay_status status = shared_check_all(p->out, p->n_out, p->bands, &damaged, &distance, err);
   if (status || damaged < 0)
     return status;
   report->event = RUNNER_OUT_OF_BOUNDS;
@@ -240,11 +237,7 @@ static enum assay_status call(struct session *s, enum call_mode mode, struct run
   enum assay_status status = workbench_runner(p->bench, &runner, err);
   if (!status)
     status = device_runner_call(runner, modes[mode], report, &times, &wall_ns, err);
-  int64_t called_ns = clock_monotonic_ns();
-  s->v->durations.call_ns += called_ns - start_ns;
-  if (!status && report->event == RUNNER_OK)
-    status = check_bands(p, report, err);
-  s->v->durations.inspect_ns += clock_monotonic_ns() - called_ns;
+  s->v->durations.call_ns += clock_monotonic_ns() - start_ns;
   if (status || report->event != RUNNER_OK) {
     if (!status && report->event == RUNNER_CRASHED && p->cuda)
       status = explain_fault(s, report, err);
@@ -256,6 +249,15 @@ static enum assay_status call(struct session *s, enum call_mode mode, struct run
     s->v->timing.prepare_ns = (double)times.prepare_ns;
   watch(s);
   return ASSAY_OK;
+}
+
+static enum assay_status inspect(struct session *s, struct runner_report *report, struct assay_error *err) {
+  int64_t start_ns = clock_monotonic_ns();
+  enum assay_status status = check_bands(of(s), report, err);
+  if (!status && report->event != RUNNER_OK)
+    workbench_drop_runner(of(s)->bench);
+  s->v->durations.inspect_ns += clock_monotonic_ns() - start_ns;
+  return status;
 }
 
 // The protocol's own cost: the time between the events with nothing between them but an empty kernel, less what an
@@ -340,7 +342,6 @@ static void finish(struct session *s) {
   program_release(p->program);
   if (p->has_plan)
     plan_release(&p->plan);
-  release_buffers(p);
   base_free(p->log);
   if (p->own_bench)
     assay_workbench_close(p->bench);
@@ -354,6 +355,7 @@ const struct subject_ops subject_plan = {.has_as_called = true,
                                          .bind = bind,
                                          .fill = fill,
                                          .call = call,
+                                         .inspect = inspect,
                                          .read_output = read_output,
                                          .output = output,
                                          .answers = answers,

@@ -218,6 +218,8 @@ enum assay_status timing_run(struct timing_session *s, struct runner_report *rep
     status = sample_as_called(&l, err);
   if (!status && !failed(&l))
     status = catch_up(&l, err);
+  if (!status && !failed(&l) && subject->inspect)
+    status = subject->inspect(s->session, report, err);
   if (!status && !failed(&l))
     summarise(&l);
 out:

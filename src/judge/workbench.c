@@ -35,6 +35,8 @@ struct assay_workbench {
   struct monitor *monitor;
   char *folder;
   struct workbench_times times;
+  struct shared_memory in[RUNNER_MAX_BUFFERS], out[RUNNER_MAX_BUFFERS]; // id 0: none
+  uint64_t last_id;
 };
 
 // The judge's context, and the code it hands to the child.
@@ -191,6 +193,31 @@ enum assay_status workbench_runner(struct assay_workbench *w, struct device_runn
   return status;
 }
 
+enum assay_status workbench_buffer(struct assay_workbench *w, bool input, int index, size_t bytes,
+                                   struct shared_memory **out, struct assay_error *err) {
+  struct shared_memory *m = input ? &w->in[index] : &w->out[index];
+  *out = m;
+  if (m->id && shared_resize(m, bytes))
+    return ASSAY_OK;
+  if (m->id)
+    shared_release(m);
+  m->id = 0;
+  enum assay_status status = shared_create(w->compute, bytes, m, err);
+  if (!status)
+    m->id = ++w->last_id;
+  return status;
+}
+
+void workbench_drop_buffers(struct assay_workbench *w) {
+  for (int i = 0; i < RUNNER_MAX_BUFFERS; i++) {
+    if (w->in[i].id)
+      shared_release(&w->in[i]);
+    if (w->out[i].id)
+      shared_release(&w->out[i]);
+    w->in[i].id = w->out[i].id = 0;
+  }
+}
+
 void workbench_drop_runner(struct assay_workbench *w) {
   device_runner_close(w->runner);
   w->runner = NULL;
@@ -222,6 +249,7 @@ void assay_workbench_close(struct assay_workbench *w) {
   if (w->begun && !w->waited)
     pthread_join(w->thread, NULL);
   workbench_drop_runner(w);
+  workbench_drop_buffers(w);
   builder_close(w->builder);
   monitor_close(w->monitor);
   base_free(w->utility);

@@ -27,6 +27,13 @@ const struct device_facts *workbench_facts(const struct assay_workbench *w);
 struct monitor *workbench_monitor(struct assay_workbench *w); // may be NULL
 const struct workbench_times *workbench_times(const struct assay_workbench *w);
 
+// Shared memory for `bytes` of data: input or output number `index`. It is kept for the next that asks for that number,
+// since making and mapping memory takes longer than most kernels. Borrowed until then.
+enum assay_status workbench_buffer(struct assay_workbench *w, bool input, int index, size_t bytes,
+                                   struct shared_memory **out, struct assay_error *err);
+// Gives back what is kept, for the oracle to use.
+void workbench_drop_buffers(struct assay_workbench *w);
+
 // The child, started again if it is gone. workbench_drop_runner ends it: after a fault nothing of it is used again.
 enum assay_status workbench_runner(struct assay_workbench *w, struct device_runner **out, struct assay_error *err);
 void workbench_drop_runner(struct assay_workbench *w);

@@ -386,8 +386,12 @@ static enum assay_status send_buffers(struct device_runner *r, int n_in, const s
     for (int i = first; i < n && i < first + DEVICE_FDS && !status; i++) {
       const struct shared_memory *s = i < n_in ? &in[i] : &out[i - n_in];
       const bool writable = i >= n_in || inputs_writable;
-      m.buffers[m.n] = (struct device_buffer){
-          .fd = -1, .map_bytes = s->map_bytes, .offset = s->offset, .bytes = s->bytes, .writable = writable};
+      m.buffers[m.n] = (struct device_buffer){.fd = -1,
+                                              .map_bytes = s->map_bytes,
+                                              .offset = s->offset,
+                                              .bytes = s->bytes,
+                                              .id = s->id,
+                                              .writable = writable};
       fds[m.n] = writable ? fcntl(s->fd, F_DUPFD_CLOEXEC, 0) : read_only(s);
       if (fds[m.n] < 0)
         status =
