@@ -90,6 +90,13 @@ static struct compute *open_cuda(const struct compute_options *o) {
   return c;
 }
 
+// What is free and what is in use is all there is; kept memory is free.
+static void check_books(struct compute *c) {
+  struct compute_memory m;
+  compute_memory(c, &m);
+  assert_int_equal(m.available + m.in_use, fake->memory);
+}
+
 static void test_memory(void **state) {
   (void)state;
   struct selftest t = {.compute = open_cuda(&(struct compute_options){0})};
@@ -103,6 +110,7 @@ static void test_memory(void **state) {
   compute_free(t.compute, a);
   assert_int_equal(compute_alloc(t.compute, (5 << 20) - 100, &b, &t.err), ASSAY_OK);
   assert_int_equal(a, b); // kept
+  check_books(t.compute);
   assert_int_equal(fake->allocations, before + 1);
   assert_int_equal(compute_alloc(t.compute, 1 << 20, &c, &t.err), ASSAY_OK);
   assert_int_equal(fake->allocations, before + 2); // 6 MiB for 1 would be a waste
@@ -111,8 +119,10 @@ static void test_memory(void **state) {
   assert_int_equal(compute_set32(t.compute, c + 4, 9, 2, &t.err), ASSAY_OK);
   assert_int_equal(compute_download(t.compute, back, c, sizeof back, &t.err), ASSAY_OK);
   assert_memory_equal(back, ((const uint32_t[]){1, 9, 9, 4}), sizeof back);
+  check_books(t.compute);
   compute_free(t.compute, b);
   compute_free(t.compute, c);
+  check_books(t.compute);
 
   // Kept memory makes room when the device has none left, and counts as available until then.
   struct compute_memory m;

@@ -169,6 +169,8 @@ enum assay_status gpu_answer_make(struct compute *c, const struct graph *g, cons
     status = answer_closed(&r, contract, &a, &done, err);
   if (!status && !done)
     status = answer_sampled(&r, contract, replicas, &a, err);
+  if (!status)
+    status = compute_sync(c, err); // a failed launch is this answer's, not a later one's
   if (!status) {
     *out = a;
     memset(&a, 0, sizeof a);
