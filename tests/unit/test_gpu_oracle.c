@@ -1,3 +1,4 @@
+// link: -Wl,--wrap=base_realloc
 // The oracle on a device, run by the host backend: every operator's examples, every element type and kind of
 // broadcasting of the elementwise operators, all casts, and whole graphs, held against the oracle on the CPU.
 #include <dirent.h>
@@ -25,6 +26,13 @@ enum { MAX_VALUES = 16, REPLICAS = 64 };
 
 static struct compute *compute;
 static char *folder;
+static int fail_at = -1, allocations;
+
+void *__real_base_realloc(void *p, size_t n);
+void *__wrap_base_realloc(void *p, size_t n);
+void *__wrap_base_realloc(void *p, size_t n) {
+  return allocations++ == fail_at ? NULL : __real_base_realloc(p, n);
+}
 
 #ifdef GPU_ORACLE_ON_CUDA
 static int open_compute(void **state) {
@@ -593,6 +601,43 @@ static void test_programs_compile_for_a_gpu(void **state) {
 }
 #endif
 
+// Every allocation fails once: an answer says so and leaves nothing behind.
+static void test_memory_fails(void **state) {
+  (void)state;
+  static const char text[] = "(float[4,6] a, float16[6] b) => (float[6,4] c, float16[6] b, float[4,6] d)"
+                             " { s = Shape(a) i = Constant<value = int64[2] {1, 0}>() t = Gather(s, i)"
+                             " r = Reshape(a, t) k = Constant<value_float = 2.5>() c = Mul(r, k) d = Exp(a) }";
+  struct model m;
+  struct assay_error err = {0};
+  struct compute_memory before, after;
+  if (onnx_parse_graph(text, strlen(text), "graph", &m, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  struct trial t = trial_make("memory fails", &m.flat, false);
+  struct arith contract = fp32(1);
+  check_answer(&t, contract, 2, false); // everything is compiled
+  compute_memory(compute, &before);
+  for (int at = 0;; at++) {
+    struct gpu_answer a = {0};
+    assert_true(at < 5000);
+    allocations = 0;
+    fail_at = at;
+    enum assay_status status = gpu_answer_make(compute, t.g, t.gpu_in, &contract, 2, &a, &err);
+    bool reached = allocations > at;
+    fail_at = -1;
+    gpu_answer_release(compute, &a);
+    compute_memory(compute, &after);
+    assert_int_equal(before.in_use, after.in_use);
+    if (!reached) {
+      assert_int_equal(status, ASSAY_OK);
+      assert_true(at > 50);
+      break;
+    }
+    assert_int_equal(status, ASSAY_ERR_NOMEM);
+  }
+  trial_release(&t);
+  model_release(&m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_operator_has_device_code),
@@ -604,6 +649,7 @@ int main(void) {
       cmocka_unit_test(test_input_is_output),
       cmocka_unit_test(test_scale_without_noise),
       cmocka_unit_test(test_not_representable),
+      cmocka_unit_test(test_memory_fails),
       cmocka_unit_test(test_examples),
 #ifndef GPU_ORACLE_ON_CUDA
       cmocka_unit_test(test_programs_compile_for_a_gpu), // behind all that use them
