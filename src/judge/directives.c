@@ -24,9 +24,15 @@ static enum assay_status read_line(struct arena *arena, const char *p, const cha
   } else if (strcmp(verb, "expect") == 0) {
     d->twins[0].expect = value;
   } else if (strcmp(verb, "twin") == 0) {
-    const char *expect = word(arena, &p, end), *codes = word(arena, &p, end);
+    const char *workload = NULL, *expect = word(arena, &p, end);
+    if (expect && strcmp(expect, "at") == 0) {
+      workload = word(arena, &p, end);
+      expect = word(arena, &p, end);
+    }
+    const char *codes = word(arena, &p, end);
     if (!expect || !codes || strcmp(expect, "expect") != 0 || !codes[0])
-      return error_set(err, ASSAY_ERR_SYNTAX, "line %d: write `// assay: twin MACRO expect CODE -- note`", line);
+      return error_set(err, ASSAY_ERR_SYNTAX, "line %d: write `// assay: twin MACRO [at WORKLOAD] expect CODE -- note`",
+                       line);
     if ((size_t)d->n_twins == *capacity) {
       struct twin *more = arena_grow(arena, d->twins, (size_t)d->n_twins, capacity, sizeof *more);
       if (!more)
@@ -35,8 +41,8 @@ static enum assay_status read_line(struct arena *arena, const char *p, const cha
     }
     while (p < end && (*p == ' ' || *p == '-'))
       p++;
-    d->twins[d->n_twins++] =
-        (struct twin){.define = value, .expect = codes, .note = arena_strndup(arena, p, (size_t)(end - p))};
+    d->twins[d->n_twins++] = (struct twin){
+        .define = value, .workload = workload, .expect = codes, .note = arena_strndup(arena, p, (size_t)(end - p))};
   } else {
     // `launch` and other verbs belong to other toolchains.
     return ASSAY_OK;

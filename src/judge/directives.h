@@ -3,6 +3,7 @@
 //   // assay: task kernelbench/1/23
 //   // assay: expect pass
 //   // assay: twin NO_MAX expect wrong_class|wrong_value -- no max-subtraction
+//   // assay: twin INT_INDEX at full expect out_of_bounds|unwritten -- 32-bit indices; small tensors do not show it
 //
 // `expect` and `twin` are for test corpora: what the judge must say of the file as it is, and of the file compiled
 // with the macro NO_MAX.
@@ -12,8 +13,9 @@
 #include "base/arena.h"
 
 struct twin {
-  const char *define; // NULL: the file as it is
-  const char *expect; // reason codes separated by '|'; NULL: not said
+  const char *define;   // NULL: the file as it is
+  const char *workload; // the only one at which it shows; NULL: any
+  const char *expect;   // reason codes separated by '|'; NULL: not said
   const char *note;
 };
 

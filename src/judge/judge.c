@@ -42,8 +42,8 @@ static void tell(const struct session *s, const char *stage, int done) {
     s->o->progress(s->o->progress_arg, stage, done, STAGES);
 }
 
-static enum assay_status run(struct session *s, struct assay_error *err) {
-  bool good = false;
+// What needs no device: the oracle answers while the compiler works.
+static enum assay_status begin(struct session *s, bool *good, struct assay_error *err) {
   tell(s, "reading", 0);
   enum assay_status status = session_prepare(s, err);
   if (!status)
@@ -56,10 +56,13 @@ static enum assay_status run(struct session *s, struct assay_error *err) {
   int64_t start = clock_monotonic_ns();
   status = session_make_exam(s, err);
   s->v->durations.oracle_ns = clock_monotonic_ns() - start;
-  if (!status)
-    status = s->subject->finish_build(s, &good, err);
-  start = clock_monotonic_ns();
-  if (!status && good)
+  return status ? status : s->subject->finish_build(s, good, err);
+}
+
+static enum assay_status finish(struct session *s, bool good, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  int64_t start = clock_monotonic_ns();
+  if (good)
     status = s->subject->load(s, &good, err);
   s->v->durations.load_ns = clock_monotonic_ns() - start;
   tell(s, "checking", 2);
@@ -120,47 +123,93 @@ static enum assay_status fill_strings(struct assay_verdict *v, struct assay_erro
                                                                                  : error_nomem(err, "a verdict");
 }
 
-enum assay_status assay_judge(const struct assay_judge_options *o, struct assay_verdict *v, struct assay_error *err) {
-  struct assay_judge_options resolved = *o;
-  if (resolved.threads <= 0)
-    resolved.threads = parallel_cpus();
-  if (resolved.declared_checks < 1)
-    resolved.declared_checks = 1;
-  struct session *s = base_calloc(1, sizeof *s);
-  if (!s)
+struct assay_job {
+  struct assay_judge_options options;
+  struct session session;
+  struct assay_verdict verdict;
+  bool good;        // there is something to judge
+  int64_t begun_ns; // how long the first step took
+};
+
+static enum assay_status job_make(const struct assay_judge_options *o, struct assay_job **out,
+                                  struct assay_error *err) {
+  struct assay_job *job = base_calloc(1, sizeof *job);
+  if (!job)
     return error_nomem(err, "a judgement");
-  memset(v, 0, sizeof *v);
+  bool cpu = strcmp(o->device, "cpu") == 0;
+  job->options = *o;
+  if (job->options.threads <= 0)
+    job->options.threads = parallel_cpus();
+  if (job->options.declared_checks < 1)
+    job->options.declared_checks = 1;
+  struct assay_verdict *v = &job->verdict;
   v->worst_check = -1;
   v->seed = o->seed;
   v->timing.stop = "not measured";
   v->timing.floor_ns = v->timing.median_ns = v->timing.low_ns = v->timing.high_ns = NAN;
   v->timing.hot_ns = v->timing.overhead_ns = v->timing.called_ns = v->timing.prepare_ns = NAN;
-  s->o = &resolved;
-  s->v = v;
-  bool cpu = strcmp(o->device, "cpu") == 0;
-  s->subject = cpu ? &subject_cpu : &subject_plan;
   snprintf(v->toolchain, sizeof v->toolchain, "%s", cpu ? "cc" : "");
+  job->session.o = &job->options;
+  job->session.v = v;
+  job->session.subject = cpu ? &subject_cpu : &subject_plan;
+  *out = job;
+  return ASSAY_OK;
+}
+
+enum assay_status assay_judge_begin(const struct assay_judge_options *o, struct assay_job **out,
+                                    struct assay_error *err) {
+  struct assay_job *job = NULL;
   int64_t start = clock_monotonic_ns();
-  enum assay_status status = o->seed ? ASSAY_OK : rng_entropy(&v->seed, err);
-  v->seed &= INT64_MAX; // SQLite and JSON readers have signed integers
+  enum assay_status status = job_make(o, &job, err);
+  if (status)
+    return status;
+  if (!o->seed)
+    status = rng_entropy(&job->verdict.seed, err);
+  job->verdict.seed &= INT64_MAX; // SQLite and JSON readers have signed integers
   if (!status)
-    status = run(s, err);
+    status = begin(&job->session, &job->good, err);
+  job->begun_ns = clock_monotonic_ns() - start;
+  if (status)
+    assay_judge_drop(job);
+  else
+    *out = job;
+  return status;
+}
+
+enum assay_status assay_judge_end(struct assay_job *job, struct assay_verdict *v, struct assay_error *err) {
+  int64_t start = clock_monotonic_ns();
+  enum assay_status status = finish(&job->session, job->good, err);
   if (!status) {
-    add_log(s);
-    printable(v->detail);
-    if (v->diagnostics)
-      printable(v->diagnostics);
+    add_log(&job->session);
+    printable(job->verdict.detail);
+    if (job->verdict.diagnostics)
+      printable(job->verdict.diagnostics);
   }
   int64_t closing = clock_monotonic_ns();
-  session_release(s);
-  base_free(s);
+  session_release(&job->session);
+  *v = job->verdict;
   v->durations.close_ns = clock_monotonic_ns() - closing;
   if (!status)
     status = fill_strings(v, err);
-  v->durations.total_ns = clock_monotonic_ns() - start;
+  v->durations.total_ns = job->begun_ns + clock_monotonic_ns() - start;
   if (status)
     assay_verdict_release(v);
+  base_free(job);
   return status;
+}
+
+void assay_judge_drop(struct assay_job *job) {
+  if (!job)
+    return;
+  session_release(&job->session);
+  assay_verdict_release(&job->verdict);
+  base_free(job);
+}
+
+enum assay_status assay_judge(const struct assay_judge_options *o, struct assay_verdict *v, struct assay_error *err) {
+  struct assay_job *job;
+  enum assay_status status = assay_judge_begin(o, &job, err);
+  return status ? status : assay_judge_end(job, v, err);
 }
 
 void assay_verdict_release(struct assay_verdict *v) {

@@ -248,12 +248,13 @@ void assay_workbench_close(struct assay_workbench *w) {
     return;
   if (w->begun && !w->waited)
     pthread_join(w->thread, NULL);
-  workbench_drop_runner(w);
+  device_runner_end(w->runner);
   workbench_drop_buffers(w);
-  builder_close(w->builder);
   monitor_close(w->monitor);
   base_free(w->utility);
   compute_close(w->compute);
+  workbench_drop_runner(w);
+  builder_close(w->builder);
   if (w->folder) {
     sandbox_folder_remove(w->folder);
     base_free(w->folder);

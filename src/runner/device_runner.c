@@ -8,6 +8,7 @@
 #include <glob.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -154,8 +155,9 @@ static const char cuda_files[] = "/dev/nvidia*";
 static enum assay_status spawn(struct device_runner *r, int socket, struct assay_error *err) {
   const bool cuda = strcmp(r->o.device, "cuda") == 0;
   char program[PATH_BYTES], device[32], folder[PATH_BYTES], cache[PATH_BYTES + 16];
-  // Cached code of other runs is none of ours, and what costs time when it is loaded shall not cost it in a call.
-  char path[] = "PATH=/usr/bin:/bin", eager[] = "CUDA_MODULE_LOADING=EAGER", no_cache[] = "CUDA_CACHE_DISABLE=1";
+  // Cached code of other runs is none of ours. Lazily loaded code of the driver makes contexts cheaper; kernels have
+  // run before they are timed.
+  char path[] = "PATH=/usr/bin:/bin", lazy[] = "CUDA_MODULE_LOADING=LAZY", no_cache[] = "CUDA_CACHE_DISABLE=1";
   char general[] = "POCL_WORK_GROUP_SPECIALIZATION=0"; // nothing is to be compiled when kernels run
   glob_t files = {0};
   snprintf(program, sizeof program, "%s", r->o.program);
@@ -163,7 +165,7 @@ static enum assay_status spawn(struct device_runner *r, int socket, struct assay
   snprintf(folder, sizeof folder, "%s", r->o.folder);
   snprintf(cache, sizeof cache, "POCL_CACHE_DIR=%s", folder);
   char *argv[] = {program, device, folder, NULL};
-  char *cuda_env[] = {eager, no_cache, NULL}, *opencl_env[] = {path, cache, general, NULL};
+  char *cuda_env[] = {lazy, no_cache, NULL}, *opencl_env[] = {path, cache, general, NULL};
   if (cuda)
     (void)glob(cuda_files, GLOB_NOSORT, NULL, &files);
   struct sandbox_policy policy = {.role = SANDBOX_DEVICE,
@@ -235,6 +237,11 @@ enum assay_status device_runner_begin(const struct device_runner_options *o, str
   else
     *out = r;
   return status;
+}
+
+void device_runner_end(struct device_runner *r) {
+  if (r && r->alive)
+    kill(r->child.pid, SIGKILL);
 }
 
 void device_runner_close(struct device_runner *r) {

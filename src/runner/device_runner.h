@@ -29,6 +29,7 @@ enum assay_status device_runner_begin(const struct device_runner_options *o, str
 enum assay_status device_runner_wait(struct device_runner *r, const void *utility, size_t utility_bytes,
                                      struct assay_error *err);
 void device_runner_close(struct device_runner *r); // kills and frees; NULL is fine
+void device_runner_end(struct device_runner *r);   // kills and returns at once: taking a context down takes a while
 const struct device_facts *device_runner_facts(const struct device_runner *r);
 // "", or what of the sandbox is not in force because the device does not work under it; for the verdict.
 const char *device_runner_weakness(const struct device_runner *r);
