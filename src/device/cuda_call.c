@@ -138,8 +138,8 @@ static enum cu_result once(struct device *d, enum device_mode mode, struct devic
 
 static enum cu_result carry_out(struct device *d, enum device_mode mode, struct device_times *times, int *failed) {
   enum cu_result r = CUDA_SUCCESS;
-  if (mode != DEVICE_NULL && mode != DEVICE_EMPTY)
-    r = prepare(d, times, failed);
+  if (mode == DEVICE_PREPARE)
+    return prepare(d, times, failed);
   // Where the gate opened by itself the host was blocked, as happens when the driver has to make room for a kernel's
   // first launch. The steps give the same again, and by then there is room.
   for (int attempt = 0; r == CUDA_SUCCESS && attempt < ATTEMPTS; attempt++) {

@@ -53,6 +53,9 @@ enum device_mode {
   DEVICE_AS_CALLED, // as COLD, but the host's clock, from the first launch to the end of the last
   DEVICE_NULL,      // as COLD without the plan's steps: the protocol's own cost
   DEVICE_EMPTY,     // as COLD with one empty kernel in the plan's place
+  // Only the steps before n_prepare; all other modes leave them out. The judge asks for it before it draws the inputs
+  // that are not weights, so that nothing of the work can be done here.
+  DEVICE_PREPARE,
 };
 
 struct device_times {

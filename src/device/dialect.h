@@ -52,21 +52,18 @@ typedef uint64_t size_type;
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-static _Thread_local int64_t assay_thread;
 #define DEVICE_FN static inline __attribute__((unused))
 #define DEVICE_FN_LARGE static __attribute__((unused))
-#define THREAD assay_thread
+#define THREAD thread_ // of the kernel's body: functions get it as an argument
 // A stretch of threads, one after the other: compute_host.c finds it by its name and spreads stretches over processors.
 #define KERNEL(name, type)                                                                                             \
-  static inline void name##_body(const type *a);                                                                       \
+  static inline void name##_body(const type *a, const int64_t thread_);                                                \
   __attribute__((visibility("default"))) void assay_kernel_##name(const void *args_, int64_t begin_, int64_t end_);    \
   void assay_kernel_##name(const void *args_, int64_t begin_, int64_t end_) {                                          \
-    for (int64_t i_ = begin_; i_ < end_; i_++) {                                                                       \
-      assay_thread = i_;                                                                                               \
-      name##_body((const type *)args_);                                                                                \
-    }                                                                                                                  \
+    for (int64_t i_ = begin_; i_ < end_; i_++)                                                                         \
+      name##_body((const type *)args_, i_);                                                                            \
   }                                                                                                                    \
-  static inline void name##_body(const type *a)
+  static inline void name##_body(const type *a, const int64_t thread_)
 static inline __attribute__((unused)) uint64_t f64_bits_(double x) { uint64_t u; memcpy(&u, &x, 8); return u; }
 static inline __attribute__((unused)) double f64_of_bits_(uint64_t u) { double x; memcpy(&x, &u, 8); return x; }
 static inline __attribute__((unused)) uint32_t f32_bits_(float x) { uint32_t u; memcpy(&u, &x, 4); return u; }

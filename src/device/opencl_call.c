@@ -159,9 +159,12 @@ static void run_freely(struct execution *e, int from, int to, int64_t *called_ns
 static void carry_out(struct execution *e, enum device_mode mode, struct device_times *times) {
   const struct plan *p = e->d->loaded->plan;
   int64_t unused = 0;
-  opencl_memory_garbage(e->d, e->d->loaded);
-  if (p->n_prepare > 0 && mode != DEVICE_NULL && mode != DEVICE_EMPTY)
+  if (mode == DEVICE_PREPARE || p->n_prepare == 0)
+    opencl_memory_garbage(e->d, e->d->loaded);
+  if (mode == DEVICE_PREPARE) {
     run_held(e, mode, 0, p->n_prepare, &times->prepare_ns, &unused);
+    return;
+  }
   if (e->result == CL_SUCCESS && mode == DEVICE_HOT)
     run_freely(e, p->n_prepare, p->n_steps, &unused);
   else

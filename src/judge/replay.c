@@ -126,7 +126,10 @@ static enum assay_status measure(struct replay *r, int samples, struct assay_err
   if (status || report.event != RUNNER_OK)
     return status;
   double ignored;
-  status = sample(r, DEVICE_COLD, 3, &ignored, err);
+  if (r->plan->n_prepare > 0)
+    status = sample(r, DEVICE_PREPARE, 1, &ignored, err);
+  if (!status)
+    status = sample(r, DEVICE_COLD, 3, &ignored, err);
   if (!status)
     status = sample(r, DEVICE_NULL, 15, &null, err);
   if (!status)

@@ -26,6 +26,7 @@ struct planned {
   int n_in, n_out;
   struct shared_memory in[RUNNER_MAX_BUFFERS], out[RUNNER_MAX_BUFFERS]; // the workbench's
   uint32_t bands;                                                       // the pattern around outputs
+  struct runner_report failed_early;                                    // what became of the steps that prepare
   bool slowed;                                                          // by what the monitor last said
   int calls;
   char *log; // what host code printed while it was recorded
@@ -136,29 +137,63 @@ static enum assay_status bind(struct session *s, const struct layout *l, struct 
 
 // ---- calls
 
-// Inputs are drawn where the child sees them, read-only for kernels; outputs are filled with the pattern, bands and
-// all.
-static enum assay_status fill(struct session *s, enum probe probe, uint64_t key, uint32_t poison,
-                              struct assay_error *err) {
+static enum assay_status draw_inputs(struct session *s, enum probe probe, uint64_t key, struct assay_error *err) {
   struct planned *p = of(s);
-  const struct layout *l = s->bound;
-  int64_t start_ns = clock_monotonic_ns();
-  enum assay_status status;
+  const struct workload *w = s->bound->workload;
   if (p->cuda) {
     device_ptr buffers[RUNNER_MAX_BUFFERS];
     for (int i = 0; i < p->n_in; i++)
       buffers[i] = p->in[i].device + p->in[i].offset;
-    status = task_make_inputs_on_device(&s->task, l->workload, probe, key, workbench_compute(p->bench), buffers, err);
-  } else {
-    void *buffers[RUNNER_MAX_BUFFERS];
-    for (int i = 0; i < p->n_in; i++)
-      buffers[i] = p->in[i].host + p->in[i].offset;
-    status = task_make_inputs(&s->task, l->workload, probe, key, s->o->threads, buffers, err);
+    return task_make_inputs_on_device(&s->task, w, probe, key, workbench_compute(p->bench), buffers, err);
+  }
+  void *buffers[RUNNER_MAX_BUFFERS];
+  for (int i = 0; i < p->n_in; i++)
+    buffers[i] = p->in[i].host + p->in[i].offset;
+  return task_make_inputs(&s->task, w, probe, key, s->o->threads, buffers, err);
+}
+
+static enum assay_status settle(struct planned *p, struct assay_error *err) {
+  return p->cuda ? compute_sync(workbench_compute(p->bench), err) : ASSAY_OK;
+}
+
+// Steps that prepare weights run while all other inputs hold the poison: whatever they compute, it is not from data. (A
+// failure shows again in the call, which reports it.)
+static enum assay_status prepare(struct session *s, uint32_t poison, struct assay_error *err) {
+  struct planned *p = of(s);
+  struct device_runner *runner;
+  struct runner_report report = {0};
+  struct device_times times = {0};
+  int64_t wall_ns;
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < p->n_in && !status; i++)
+    if (!s->task.inputs[i].distribution.is_static)
+      status = shared_fill(&p->in[i], poison, err);
+  if (!status)
+    status = settle(p, err);
+  if (!status)
+    status = workbench_runner(p->bench, &runner, err);
+  if (!status)
+    status = device_runner_call(runner, DEVICE_PREPARE, &report, &times, &wall_ns, err);
+  p->failed_early = report;
+  s->v->timing.prepare_ns = (double)times.prepare_ns;
+  return status;
+}
+
+// Inputs are drawn where the child sees them, read-only for kernels; outputs are filled with the pattern.
+static enum assay_status fill(struct session *s, enum probe probe, uint64_t key, uint32_t poison,
+                              struct assay_error *err) {
+  struct planned *p = of(s);
+  int64_t start_ns = clock_monotonic_ns();
+  enum assay_status status = draw_inputs(s, probe, key, err);
+  if (!status && p->plan.n_prepare > 0) {
+    status = prepare(s, poison, err);
+    if (!status)
+      status = draw_inputs(s, probe, key, err);
   }
   for (int i = 0; i < p->n_out && !status; i++)
     status = shared_fill(&p->out[i], poison, err);
-  if (!status && p->cuda)
-    status = compute_sync(workbench_compute(p->bench), err);
+  if (!status)
+    status = settle(p, err);
   s->v->durations.fill_ns += clock_monotonic_ns() - start_ns;
   return status;
 }
@@ -204,6 +239,8 @@ static enum assay_status explain_fault(struct session *s, struct runner_report *
   enum assay_status status = workbench_runner(p->bench, &runner, err);
   if (!status)
     status = device_runner_load(runner, &p->plan, p->n_in, p->in, true, p->n_out, p->out, &again, err);
+  if (!status && again.event == RUNNER_OK && p->plan.n_prepare > 0)
+    status = device_runner_call(runner, DEVICE_PREPARE, &again, &times, &wall_ns, err);
   if (!status && again.event == RUNNER_OK)
     status = device_runner_call(runner, DEVICE_COLD, &again, &times, &wall_ns, err);
   workbench_drop_runner(p->bench);
@@ -234,9 +271,15 @@ static enum assay_status call(struct session *s, enum call_mode mode, struct run
   struct device_times times = {0};
   int64_t wall_ns = 0;
   int64_t start_ns = clock_monotonic_ns();
-  enum assay_status status = workbench_runner(p->bench, &runner, err);
-  if (!status)
-    status = device_runner_call(runner, modes[mode], report, &times, &wall_ns, err);
+  enum assay_status status = ASSAY_OK;
+  if (p->failed_early.event != RUNNER_OK) { // in a step that prepares; the child is gone
+    *report = p->failed_early;
+    p->failed_early = (struct runner_report){0};
+  } else {
+    status = workbench_runner(p->bench, &runner, err);
+    if (!status)
+      status = device_runner_call(runner, modes[mode], report, &times, &wall_ns, err);
+  }
   s->v->durations.call_ns += clock_monotonic_ns() - start_ns;
   if (status || report->event != RUNNER_OK) {
     if (!status && report->event == RUNNER_CRASHED && p->cuda)
@@ -245,8 +288,6 @@ static enum assay_status call(struct session *s, enum call_mode mode, struct run
     return status;
   }
   bound_by_own_clock(s, wall_ns, report);
-  if (p->plan.n_prepare > 0)
-    s->v->timing.prepare_ns = (double)times.prepare_ns;
   watch(s);
   return ASSAY_OK;
 }

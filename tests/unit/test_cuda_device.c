@@ -268,9 +268,11 @@ static void preparation_is_timed_apart(void **state) {
   launch();
   made.plan.n_prepare = 1;
   assert_int_equal(load().event, DEVICE_OK);
-  order(DEVICE_COLD, "pLqssrRh<L>s");
-  order(DEVICE_HOT, "pLqsLsh<L>s");
-  assert_int_equal(call(DEVICE_COLD).times.prepare_ns, 500000);
+  order(DEVICE_PREPARE, "pLqs");
+  order(DEVICE_COLD, "srRh<L>s");
+  order(DEVICE_HOT, "Lsh<L>s");
+  assert_int_equal(call(DEVICE_PREPARE).times.prepare_ns, 500000);
+  assert_int_equal(call(DEVICE_COLD).times.prepare_ns, 0);
   cuda_unload(&device);
 }
 
