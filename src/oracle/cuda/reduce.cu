@@ -159,8 +159,8 @@ DEVICE_FN void read_several(const struct gpu_ref *r, const int64_t *at, double *
   }
 }
 
-DEVICE_FN void reduce_part(int kind, const struct reduce_args *a) {
-  int64_t t = THREAD, row, part;
+DEVICE_FN void reduce_part(int kind, const struct reduce_args *a, int64_t t) {
+  int64_t row, part;
   if (t >= a->rows.count * a->parts)
     return;
   rows_place(t, a->row_fastest, a->rows.count, a->parts, &row, &part);
@@ -187,15 +187,15 @@ DEVICE_FN void reduce_part(int kind, const struct reduce_args *a) {
     ((double *)a->y)[row] = finish_row(a->finish, &a->arith, &s, a->rows.length);
 }
 
-KERNEL(reduce_sum, struct reduce_args) { reduce_part(KIND_SUM, a); }
-KERNEL(reduce_magnitudes, struct reduce_args) { reduce_part(KIND_MAGNITUDES, a); }
-KERNEL(reduce_squares, struct reduce_args) { reduce_part(KIND_SQUARES, a); }
-KERNEL(reduce_exponentials, struct reduce_args) { reduce_part(KIND_EXPONENTIALS, a); }
-KERNEL(reduce_max, struct reduce_args) { reduce_part(KIND_MAX, a); }
-KERNEL(reduce_min, struct reduce_args) { reduce_part(KIND_MIN, a); }
-KERNEL(reduce_product, struct reduce_args) { reduce_part(KIND_PRODUCT, a); }
-KERNEL(reduce_deviations, struct reduce_args) { reduce_part(KIND_DEVIATIONS, a); }
-KERNEL(reduce_softmax, struct reduce_args) { reduce_part(KIND_SOFTMAX, a); }
+KERNEL(reduce_sum, struct reduce_args) { reduce_part(KIND_SUM, a, THREAD); }
+KERNEL(reduce_magnitudes, struct reduce_args) { reduce_part(KIND_MAGNITUDES, a, THREAD); }
+KERNEL(reduce_squares, struct reduce_args) { reduce_part(KIND_SQUARES, a, THREAD); }
+KERNEL(reduce_exponentials, struct reduce_args) { reduce_part(KIND_EXPONENTIALS, a, THREAD); }
+KERNEL(reduce_max, struct reduce_args) { reduce_part(KIND_MAX, a, THREAD); }
+KERNEL(reduce_min, struct reduce_args) { reduce_part(KIND_MIN, a, THREAD); }
+KERNEL(reduce_product, struct reduce_args) { reduce_part(KIND_PRODUCT, a, THREAD); }
+KERNEL(reduce_deviations, struct reduce_args) { reduce_part(KIND_DEVIATIONS, a, THREAD); }
+KERNEL(reduce_softmax, struct reduce_args) { reduce_part(KIND_SOFTMAX, a, THREAD); }
 
 // Thread: one of n_to joint results of a row. With one left the row is done.
 KERNEL(reduce_join, struct reduce_join_args) {

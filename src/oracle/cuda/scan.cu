@@ -59,8 +59,8 @@ DEVICE_FN int64_t offset_at(const struct scan_args *a, int64_t begin, int64_t k)
   return begin + (a->rows.n_reduced ? at * a->rows.reduced_stride[0] : 0);
 }
 
-DEVICE_FN void totals(int kind, const struct scan_args *a) {
-  int64_t t = THREAD, row, chunk;
+DEVICE_FN void totals(int kind, const struct scan_args *a, int64_t t) {
+  int64_t row, chunk;
   if (t >= a->rows.count * a->chunks)
     return;
   rows_place(t, a->row_fastest, a->rows.count, a->chunks, &row, &chunk);
@@ -71,8 +71,8 @@ DEVICE_FN void totals(int kind, const struct scan_args *a) {
   ((struct scan_total *)a->totals)[t] = r.t;
 }
 
-DEVICE_FN void elements(int kind, const struct scan_args *a) {
-  int64_t t = THREAD, row, chunk;
+DEVICE_FN void elements(int kind, const struct scan_args *a, int64_t t) {
+  int64_t row, chunk;
   if (t >= a->rows.count * a->chunks)
     return;
   rows_place(t, a->row_fastest, a->rows.count, a->chunks, &row, &chunk);
@@ -92,8 +92,8 @@ DEVICE_FN void elements(int kind, const struct scan_args *a) {
 }
 
 #define SCAN_KERNELS(name, kind)                                                                                       \
-  KERNEL(scan_totals_##name, struct scan_args) { totals(kind, a); }                                                    \
-  KERNEL(scan_##name, struct scan_args) { elements(kind, a); }
+  KERNEL(scan_totals_##name, struct scan_args) { totals(kind, a, THREAD); }                                            \
+  KERNEL(scan_##name, struct scan_args) { elements(kind, a, THREAD); }
 SCAN_KERNELS(sum, SCAN_SUM)
 SCAN_KERNELS(product, SCAN_PRODUCT)
 SCAN_KERNELS(sum_integers, SCAN_SUM_INTEGERS)
