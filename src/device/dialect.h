@@ -9,7 +9,7 @@
 //   }
 //
 // One parameter, a struct of scalars and arrays of scalars (device addresses as uint64_t, cast where they are used), seen
-// as `a`. THREAD is the flat index; it may be beyond the last element, so every kernel checks it. Threads do not talk to
+// as `a`. THREAD, in the kernel itself, is the flat index; it may be beyond the last element. Threads do not talk to
 // each other except by ATOMIC_*. No templates, no references, no implicit pointer conversions, casts in C's notation,
 // designated initialisers and compound literals not at all (C++ refuses them). Functions are DEVICE_FN. Mathematical
 // functions are those of C's double versions. isnan and isfinite are IS_NAN and IS_FINITE, infinity is F64_INFINITY.
