@@ -287,6 +287,18 @@ enum assay_status compute_launch(struct compute *c, const struct device_code *co
   return status ? status : c->backend->launch(c->self, k, kernel, n, args, arg_bytes, err);
 }
 
+enum assay_status compute_launch_blocks(struct compute *c, const struct device_code *code, const char *kernel,
+                                        const struct compute_blocks *b, const void *args, size_t arg_bytes,
+                                        struct assay_error *err) {
+  compute_kernel k = NULL;
+  if (b->blocks <= 0)
+    return ASSAY_OK;
+  if (!c->backend->launch_blocks)
+    return error_set(err, ASSAY_ERR_UNSUPPORTED, "%s is a kernel for a GPU", kernel);
+  enum assay_status status = find_kernel(c, code, kernel, &k, err);
+  return status ? status : c->backend->launch_blocks(c->self, k, kernel, b, args, arg_bytes, err);
+}
+
 enum assay_status compute_sync(struct compute *c, struct assay_error *err) {
   return c->backend->sync(c->self, err);
 }

@@ -64,6 +64,16 @@ enum assay_status compute_set32(struct compute *c, device_ptr to, uint32_t value
 // when it is first asked for. args is copied: one struct, the kernel's parameter.
 enum assay_status compute_launch(struct compute *c, const struct device_code *code, const char *kernel, int64_t n,
                                  const void *args, size_t arg_bytes, struct assay_error *err);
+// The same for a kernel whose threads work together in blocks (CUDA alone, so it has a twin for the host): `blocks` of
+// `threads`, with shared_bytes of shared memory beside its own. ASSAY_ERR_UNSUPPORTED on the host.
+struct compute_blocks {
+  int64_t blocks;
+  int threads;
+  size_t shared_bytes;
+};
+enum assay_status compute_launch_blocks(struct compute *c, const struct device_code *code, const char *kernel,
+                                        const struct compute_blocks *b, const void *args, size_t arg_bytes,
+                                        struct assay_error *err);
 // Waits for all of it; ASSAY_ERR_ENVIRONMENT if a launch failed, with the driver's words.
 enum assay_status compute_sync(struct compute *c, struct assay_error *err);
 

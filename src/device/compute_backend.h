@@ -31,6 +31,9 @@ struct compute_backend {
                             struct assay_error *err);
   enum assay_status (*launch)(void *self, compute_kernel k, const char *name, int64_t n, const void *args,
                               size_t arg_bytes, struct assay_error *err);
+  // NULL: threads work alone.
+  enum assay_status (*launch_blocks)(void *self, compute_kernel k, const char *name, const struct compute_blocks *b,
+                                     const void *args, size_t arg_bytes, struct assay_error *err);
   enum assay_status (*sync)(void *self, struct assay_error *err);
   // NULL: the backend shares no memory.
   enum assay_status (*map)(void *self, int fd, size_t bytes, device_ptr *out, struct assay_error *err);

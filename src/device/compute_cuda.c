@@ -10,7 +10,13 @@
 #include "device/cuda_driver.h"
 #include "device/nvrtc.h"
 
-enum { BLOCK_THREADS = 256, WARP = 32, JIT_LOG_BYTES = 4096, LOG_SHOWN = 600 };
+enum {
+  BLOCK_THREADS = 256,
+  WARP = 32,
+  SHARED_ALWAYS = 48 << 10, // shared memory that a kernel need not ask for
+  JIT_LOG_BYTES = 4096,
+  LOG_SHOWN = 600,
+};
 
 struct cuda {
   const struct cuda_driver *d;
@@ -249,30 +255,46 @@ static enum assay_status cuda_find(void *self, compute_program program, const ch
   return ASSAY_OK;
 }
 
-static enum assay_status cuda_launch(void *self, compute_kernel kernel, const char *name, int64_t n, const void *args,
-                                     size_t arg_bytes, struct assay_error *err) {
-  struct cuda *c = self;
-  const struct cuda_kernel *k = kernel;
+static enum assay_status launch(struct cuda *c, const struct cuda_kernel *k, const char *name, int64_t grid,
+                                unsigned block, size_t shared, const void *args, size_t arg_bytes,
+                                struct assay_error *err) {
   char what[128];
   void *params[] = {(void *)args};
-  unsigned block = k->block;
-  // Few threads: smaller blocks, so that all multiprocessors have some.
-  while (block > WARP && n < (int64_t)block * c->processors)
-    block /= 2;
-  int64_t grid = (n + block - 1) / block;
   snprintf(what, sizeof what, "launch %s", name);
   if (k->param_bytes && k->param_bytes != arg_bytes)
     return error_set(err, ASSAY_ERR_INVALID, "cannot %s: it takes %zu bytes but is given %zu", what, k->param_bytes,
                      arg_bytes);
   if (grid > INT32_MAX)
-    return error_set(err, ASSAY_ERR_LIMIT, "cannot %s over %lld threads: a grid has at most %d blocks", what,
-                     (long long)n, INT32_MAX);
+    return error_set(err, ASSAY_ERR_LIMIT, "cannot %s over %lld blocks: a grid has at most %d", what, (long long)grid,
+                     INT32_MAX);
   enum assay_status status = enter(c, err);
+  if (!status && shared > SHARED_ALWAYS)
+    status = cuda_check(
+        c->d, c->d->cuFuncSetAttribute(k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared), what,
+        err);
   if (status)
     return status;
-  return cuda_check(c->d,
-                    c->d->cuLaunchKernel(k->function, (unsigned)grid, 1, 1, block, 1, 1, 0, c->stream, params, NULL),
-                    what, err);
+  return cuda_check(
+      c->d,
+      c->d->cuLaunchKernel(k->function, (unsigned)grid, 1, 1, block, 1, 1, (unsigned)shared, c->stream, params, NULL),
+      what, err);
+}
+
+static enum assay_status cuda_launch(void *self, compute_kernel kernel, const char *name, int64_t n, const void *args,
+                                     size_t arg_bytes, struct assay_error *err) {
+  struct cuda *c = self;
+  const struct cuda_kernel *k = kernel;
+  unsigned block = k->block;
+  // Few threads: smaller blocks, so that all multiprocessors have some.
+  while (block > WARP && n < (int64_t)block * c->processors)
+    block /= 2;
+  return launch(c, k, name, (n + block - 1) / block, block, 0, args, arg_bytes, err);
+}
+
+static enum assay_status cuda_launch_blocks(void *self, compute_kernel kernel, const char *name,
+                                            const struct compute_blocks *b, const void *args, size_t arg_bytes,
+                                            struct assay_error *err) {
+  return launch(self, kernel, name, b->blocks, (unsigned)b->threads, b->shared_bytes, args, arg_bytes, err);
 }
 
 static enum assay_status cuda_sync(void *self, struct assay_error *err) {
@@ -364,6 +386,7 @@ static const struct compute_backend cuda_backend = {
     .unload = cuda_unload,
     .find = cuda_find,
     .launch = cuda_launch,
+    .launch_blocks = cuda_launch_blocks,
     .sync = cuda_sync,
     .map = cuda_map,
     .unmap = cuda_unmap,

@@ -184,7 +184,8 @@ DEVICE_FN double rounder_apply_ulps(const struct rounder *r, struct noise *n, do
   if (fabs(x) >= r->limit)
     ulp = r->quantum / r->limit * F64_OF_BITS(F64_BITS(x) & 0x7ff0000000000000u);
   double off = (2 * rng_unit(noise_next(n)) - 1) * ulps * ulp;
-  return rounder_apply(r, noise_next(n), x + off);
+  double y = x + off, magnitude = fabs(y);
+  return magnitude >= r->limit && magnitude <= r->max ? y : rounder_apply(r, noise_next(n), y);
 }
 
 DEVICE_FN double arith_round_ulps(const struct gpu_arith *a, struct noise *n, double x, double ulps) {

@@ -6,7 +6,7 @@
 
 #include "oracle/cuda/contraction_args.h"
 
-extern const char code_contraction_args[], code_contraction[];
+extern const char code_contraction_args[], code_contraction[], code_product_mma[];
 
 // An index made of several, row-major, and how far apart neighbours along each lie in an operand. n = 0: one element.
 struct product_group {
@@ -46,12 +46,20 @@ void product_wrap(enum dtype t, int32_t *bits, int32_t *is_signed);
 
 // The pieces, for other users of the wide product. `a` and `b` are packed panels.
 
-enum { PRODUCT_B_WIDTH = 64, PRODUCT_SQUARES_WIDTH = 32 }; // columns of a panel of B, without and with squares
-
 extern const struct device_code product_code;
+extern const struct device_code product_mma_code; // tensor cores; CUDA alone
 
-// Into how many splits K is best cut where `warps` threads by 32 are busy without; *depth: terms of each.
-int64_t product_splits(int64_t warps, int64_t k, int64_t *depth);
+// Lines of a panel of A and of one of B; with `squares`, where sums of squared terms are wanted too. `mma`: for the
+// kernels of product_mma.cu, otherwise for those of contraction.cu, which every device has.
+struct product_panels {
+  int a, b;
+  bool mma, squares;
+};
+struct product_panels product_panels_for(const struct compute *c, bool squares);
+struct product_panels product_panels_make(bool mma, bool squares);
+
+// Into how many splits K is best cut where there are `tiles` pairs of panels; *depth: terms of each.
+int64_t product_splits(const struct product_panels *p, int64_t tiles, int64_t k, int64_t *depth);
 
 // Packs lines [first_line, +lines) of batches [first_batch, +batches) into panels of `width`.
 struct product_source {
@@ -62,7 +70,8 @@ enum assay_status product_pack(struct compute *c, const struct product_source *s
                                int64_t first_line, int64_t lines, int64_t k, int width, device_ptr to,
                                struct assay_error *err);
 
-// Runs product_tile or, where t2 is not 0, product_tile_squares.
-enum assay_status product_tiles(struct compute *c, const struct product_tile_args *t, struct assay_error *err);
+// y and, where the panels are for squares, t2.
+enum assay_status product_tiles(struct compute *c, const struct product_panels *p, const struct product_tile_args *t,
+                                struct assay_error *err);
 
 #endif

@@ -4,7 +4,7 @@
 
 #define PRODUCT_LABELS 60
 #define PRODUCT_OPERANDS 16
-#define PRODUCT_A_WIDTH 32 // rows of a packed panel of A
+#define PRODUCT_A_WIDTH 32 // rows of a packed panel of A, for threads that work alone
 #define PRODUCT_NARROW 4   // columns of a narrow product
 
 // How far apart in memory neighbours along an index are: a table of offsets (int64), or one stride where it is 0.
@@ -40,7 +40,7 @@ struct product_tile_args {
   int64_t a_panels, b_panels;     // in a batch
   int64_t a_step, b_step;         // panels from a batch to the next; 0: shared
   int64_t batches, splits, depth; // depth: terms of one split
-  int64_t group;                  // panels of A that neighbouring warps take
+  int64_t group;                  // panels of A that neighbouring warps (or blocks) take
 };
 
 // Products with few columns: of `lines` lines of a with `narrow` of b, straight from where they lie. Element (batch,

@@ -3,8 +3,20 @@
 #include "oracle/cuda/contraction.h"
 
 enum {
+  B_WIDTH = 64,         // columns of a panel of B, as in contraction.cu,
+  B_WIDTH_SQUARES = 32, // with squares too
+  MMA_A_WIDTH = 64,     // as in product_mma.cu
+  MMA_B_WIDTH = 128,
+  MMA_B_WIDTH_SQUARES = 64,
+  MMA_PAD = 4,
+  MMA_STAGES = 3,
+  MMA_DEPTH = 16,
+  MMA_THREADS = 128,
+  MMA_GROUP = 16,      // panels of A that blocks share at a time: about as many as columns, on a large device
   WARPS_ENOUGH = 2048, // wide: a few warps for each scheduler of a large device
   WARPS_WANTED = 4096,
+  BLOCKS_ENOUGH = 512, // on tensor cores: two blocks for each multiprocessor, twice
+  BLOCKS_WANTED = 1024,
   SPLIT_LEAST = 64,         // terms of a split
   NARROW_THREADS = 1 << 18, // narrow: every thread of a large device
   NARROW_LEAST = 16,
@@ -19,6 +31,9 @@ const struct product_budget product_budget = {
 
 const struct device_code product_code = {
     "contraction", (const char *const[]){GPU_COMMON_TEXTS, code_contraction_args, code_contraction, NULL}, false};
+
+const struct device_code product_mma_code = {
+    "product", (const char *const[]){GPU_COMMON_TEXTS, code_contraction_args, code_product_mma, NULL}, false};
 
 struct product_group product_line(int64_t extent, int64_t stride) {
   return (struct product_group){.n = 1, .extent = {extent}, .stride = {stride}};
@@ -36,8 +51,22 @@ void product_wrap(enum dtype t, int32_t *bits, int32_t *is_signed) {
   *is_signed = t == DTYPE_INT8 || t == DTYPE_INT16 || t == DTYPE_INT32;
 }
 
-int64_t product_splits(int64_t warps, int64_t k, int64_t *depth) {
-  int64_t splits = warps >= WARPS_ENOUGH || warps < 1 ? 1 : WARPS_WANTED / warps;
+struct product_panels product_panels_make(bool mma, bool squares) {
+  struct product_panels p = {.a = mma ? MMA_A_WIDTH : PRODUCT_A_WIDTH, .mma = mma, .squares = squares};
+  if (mma)
+    p.b = squares ? MMA_B_WIDTH_SQUARES : MMA_B_WIDTH;
+  else
+    p.b = squares ? B_WIDTH_SQUARES : B_WIDTH;
+  return p;
+}
+
+struct product_panels product_panels_for(const struct compute *c, bool squares) {
+  return product_panels_make(compute_is_cuda(c), squares);
+}
+
+int64_t product_splits(const struct product_panels *p, int64_t tiles, int64_t k, int64_t *depth) {
+  int64_t enough = p->mma ? BLOCKS_ENOUGH : WARPS_ENOUGH, wanted = p->mma ? BLOCKS_WANTED : WARPS_WANTED;
+  int64_t splits = tiles >= enough || tiles < 1 ? 1 : wanted / tiles;
   if (splits > k / SPLIT_LEAST)
     splits = k / SPLIT_LEAST;
   if (splits < 1)
@@ -73,13 +102,28 @@ enum assay_status product_pack(struct compute *c, const struct product_source *s
                         err);
 }
 
-enum assay_status product_tiles(struct compute *c, const struct product_tile_args *t, struct assay_error *err) {
+// Blocks of threads, each with its stages in shared memory.
+static enum assay_status run_mma(struct compute *c, const struct product_panels *p, struct product_tile_args *a,
+                                 struct assay_error *err) {
+  a->group = min_of(a->a_panels, MMA_GROUP);
+  struct compute_blocks b = {.blocks =
+                                 ceil_div(a->a_panels, a->group) * a->group * a->b_panels * a->batches * a->splits,
+                             .threads = MMA_THREADS,
+                             .shared_bytes = (size_t)(MMA_STAGES * MMA_DEPTH * (p->a + p->b + 2 * MMA_PAD)) * 8};
+  return compute_launch_blocks(c, &product_mma_code, p->squares ? "product_mma_squares" : "product_mma", &b, a,
+                               sizeof *a, err);
+}
+
+enum assay_status product_tiles(struct compute *c, const struct product_panels *p, const struct product_tile_args *t,
+                                struct assay_error *err) {
   struct product_tile_args a = *t;
+  if (p->mma)
+    return run_mma(c, p, &a, err);
   // A block of eight warps covers about a square: neighbours share panels through the first cache.
   a.group = a.a_panels >= 3 ? 4 : a.a_panels;
   int64_t warps = ceil_div(a.a_panels, a.group) * a.group * a.b_panels * a.batches * a.splits;
-  return compute_launch(c, &product_code, a.t2 ? "product_tile_squares" : "product_tile", warps * 32, &a, sizeof a,
-                        err);
+  return compute_launch(c, &product_code, p->squares ? "product_tile_squares" : "product_tile", warps * 32, &a,
+                        sizeof a, err);
 }
 
 // A product under way: where its operands' elements are, and its memory, freed at its end. (All work is in one stream,
@@ -234,7 +278,7 @@ static enum assay_status run_narrow(struct work *w, struct assay_error *err) {
 // Pieces' extents and the memory they need.
 struct cut {
   int64_t batches, rows, columns, splits, depth;
-  int width; // of a panel of B
+  struct product_panels panels;
   bool a_shared, b_shared;
   device_ptr a, b, y, t2;
 };
@@ -246,27 +290,28 @@ static bool is_shared(const struct product_axis *batch) {
 static void cut_make(const struct work *w, struct cut *t) {
   const struct product *p = w->p;
   int64_t k = p->k > 0 ? p->k : 1, lines = w->budget->pack_elements / k, part = w->budget->part_elements;
-  t->width = w->squares ? PRODUCT_SQUARES_WIDTH : PRODUCT_B_WIDTH;
+  t->panels = product_panels_for(w->c->compute, w->squares);
+  int64_t a_width = t->panels.a, b_width = t->panels.b;
   t->a_shared = is_shared(&w->a.batch);
   t->b_shared = is_shared(&w->b.batch);
-  t->columns = min_of(p->n, min_of(w->budget->columns, lines / t->width * t->width));
-  t->columns = t->columns < t->width ? min_of(p->n, t->width) : t->columns;
-  t->rows = min_of(p->m, min_of(lines, part / t->columns) / PRODUCT_A_WIDTH * PRODUCT_A_WIDTH);
-  t->rows = t->rows < PRODUCT_A_WIDTH ? min_of(p->m, PRODUCT_A_WIDTH) : t->rows;
+  t->columns = min_of(p->n, min_of(w->budget->columns, lines / b_width * b_width));
+  t->columns = t->columns < b_width ? min_of(p->n, b_width) : t->columns;
+  t->rows = min_of(p->m, min_of(lines, part / t->columns) / a_width * a_width);
+  t->rows = t->rows < a_width ? min_of(p->m, a_width) : t->rows;
   // Several batches at a time only as whole matrices.
   t->batches = 1;
   if (t->rows == p->m && t->columns == p->n) {
     int64_t larger = p->m > p->n ? p->m : p->n;
-    t->batches = min_of(p->batches, min_of(lines / (larger + t->width), part / (p->m * p->n)));
+    t->batches = min_of(p->batches, min_of(lines / (larger + b_width), part / (p->m * p->n)));
     t->batches = t->batches < 1 ? 1 : t->batches;
   }
-  int64_t warps = t->batches * ceil_div(t->rows, PRODUCT_A_WIDTH) * ceil_div(t->columns, t->width);
-  t->splits = product_splits(warps, p->k, &t->depth);
+  int64_t tiles = t->batches * ceil_div(t->rows, a_width) * ceil_div(t->columns, b_width);
+  t->splits = product_splits(&t->panels, tiles, p->k, &t->depth);
 }
 
 static enum assay_status cut_alloc(struct work *w, struct cut *t, struct assay_error *err) {
-  int64_t k = w->p->k, rows = ceil_div(t->rows, PRODUCT_A_WIDTH) * PRODUCT_A_WIDTH;
-  int64_t columns = ceil_div(t->columns, t->width) * t->width;
+  int64_t k = w->p->k, rows = ceil_div(t->rows, t->panels.a) * t->panels.a;
+  int64_t columns = ceil_div(t->columns, t->panels.b) * t->panels.b;
   int64_t part = t->splits * t->batches * t->rows * t->columns;
   enum assay_status status = work_alloc(w, (t->a_shared ? 1 : t->batches) * rows * k, &t->a, err);
   if (!status)
@@ -287,14 +332,14 @@ static enum assay_status run_piece(struct work *w, const struct cut *t, const st
                                 .m = at->rows,
                                 .n = at->columns,
                                 .k = w->p->k,
-                                .a_panels = ceil_div(at->rows, PRODUCT_A_WIDTH),
-                                .b_panels = ceil_div(at->columns, t->width),
+                                .a_panels = ceil_div(at->rows, t->panels.a),
+                                .b_panels = ceil_div(at->columns, t->panels.b),
                                 .batches = at->batches,
                                 .splits = t->splits,
                                 .depth = t->depth};
   a.a_step = t->a_shared ? 0 : a.a_panels;
   a.b_step = t->b_shared ? 0 : a.b_panels;
-  enum assay_status status = product_tiles(w->c->compute, &a, err);
+  enum assay_status status = product_tiles(w->c->compute, &t->panels, &a, err);
   return status ? status : finish(w, at, t->splits, t->y, t->t2, err);
 }
 
@@ -308,7 +353,7 @@ static enum assay_status run_rows(struct work *w, const struct cut *t, struct pi
     at.columns = min_of(t->columns, p->n - at.first_column);
     if (pack_b || t->columns < p->n)
       status = product_pack(c, &w->b, t->b_shared ? 0 : at.first_batch, t->b_shared ? 1 : at.batches, at.first_column,
-                            at.columns, p->k, t->width, t->b, err);
+                            at.columns, p->k, t->panels.b, t->b, err);
     if (!status)
       status = run_piece(w, t, &at, err);
   }
@@ -328,7 +373,7 @@ static enum assay_status run_wide(struct work *w, struct assay_error *err) {
                          .rows = min_of(t.rows, p->m - i)};
       if (!t.a_shared || b == 0 || t.rows < p->m)
         status = product_pack(w->c->compute, &w->a, t.a_shared ? 0 : b, t.a_shared ? 1 : at.batches, i, at.rows, p->k,
-                              PRODUCT_A_WIDTH, t.a, err);
+                              t.panels.a, t.a, err);
       if (!status)
         status = run_rows(w, &t, at, i == 0 && (!t.b_shared || b == 0), err);
     }

@@ -32,6 +32,7 @@ struct work {
   struct conv_set set;
   int64_t k;   // terms of a sum
   bool direct; // few channels
+  struct product_panels panels;
   device_ptr weights;
   device_ptr memory[MEMORY_MOST];
   int n_memory;
@@ -161,7 +162,7 @@ static enum assay_status make_tables(struct work *w, device_ptr *weights, struct
 static enum assay_status pack_weights(struct work *w, device_ptr table, struct assay_error *err) {
   const struct conv *c = w->conv;
   int64_t kernel_size = 1;
-  int width = w->direct ? CONV_FEW : PRODUCT_A_WIDTH;
+  int width = w->direct ? CONV_FEW : w->panels.a;
   for (int i = 0; i < c->window.n; i++)
     kernel_size *= c->window.d[i].kernel;
   struct product_source s = {.from = gpu_ref_of(w->c->in[1]),
@@ -218,7 +219,7 @@ static enum assay_status run_direct(const struct work *w, const struct piece *p,
 }
 
 static enum assay_status run_product(const struct work *w, const struct piece *p, struct assay_error *err) {
-  int width = p->t2 ? PRODUCT_SQUARES_WIDTH : PRODUCT_B_WIDTH;
+  int width = w->panels.b;
   struct conv_pack_args a = {.set = w->set,
                              .x = gpu_ref_of(w->c->in[0]),
                              .to = p->windows,
@@ -234,35 +235,35 @@ static enum assay_status run_product(const struct work *w, const struct piece *p
                                 .m = w->conv->m,
                                 .n = p->columns,
                                 .k = w->k,
-                                .a_panels = ceil_div(w->conv->m, PRODUCT_A_WIDTH),
+                                .a_panels = ceil_div(w->conv->m, w->panels.a),
                                 .b_panels = a.panels,
                                 .b_step = a.panels,
                                 .batches = p->groups,
                                 .splits = p->splits,
                                 .depth = p->depth};
   t.a_step = t.a_panels;
-  t.a = w->weights + (uint64_t)(p->first_group * t.a_panels * PRODUCT_A_WIDTH * w->k) * 8;
+  t.a = w->weights + (uint64_t)(p->first_group * t.a_panels * w->panels.a * w->k) * 8;
   enum assay_status status =
       compute_launch(w->c->compute, &conv_code, "conv_pack", p->groups * a.panels * ceil_div(w->k, CONV_DEPTH) * width,
                      &a, sizeof a, err);
-  return status ? status : product_tiles(w->c->compute, &t, err);
+  return status ? status : product_tiles(w->c->compute, &w->panels, &t, err);
 }
 
 // The extents of a piece: whole groups where they fit, else columns of one.
-static void piece_make(const struct work *w, bool squares, struct piece *p) {
+static void piece_make(const struct work *w, struct piece *p) {
   const struct conv *c = w->conv;
   int64_t columns = w->set.columns, k = w->k > 0 ? w->k : 1, fit = w->budget->part_elements / c->m;
-  int width = squares ? PRODUCT_SQUARES_WIDTH : PRODUCT_B_WIDTH;
+  int width = w->panels.b;
   if (!w->direct)
     fit = min_of(fit, w->budget->pack_elements / k);
-  fit = fit / PRODUCT_B_WIDTH * PRODUCT_B_WIDTH;
-  fit = fit < PRODUCT_B_WIDTH ? PRODUCT_B_WIDTH : fit;
+  fit = fit / width * width;
+  fit = fit < width ? width : fit;
   p->columns = min_of(columns, fit);
   int64_t padded = ceil_div(p->columns, width) * width;
   p->groups = p->columns == columns ? min_of(c->groups, fit / padded) : 1;
   p->groups = p->groups < 1 ? 1 : p->groups;
   if (!w->direct) {
-    p->splits = product_splits(p->groups * ceil_div(c->m, PRODUCT_A_WIDTH) * (padded / width), w->k, &p->depth);
+    p->splits = product_splits(&w->panels, p->groups * ceil_div(c->m, w->panels.a) * (padded / width), w->k, &p->depth);
     return;
   }
   int64_t splits = min_of(DIRECT_THREADS / (p->groups * p->columns), c->c);
@@ -272,7 +273,7 @@ static void piece_make(const struct work *w, bool squares, struct piece *p) {
 
 static enum assay_status piece_alloc(struct work *w, bool squares, struct piece *p, struct assay_error *err) {
   int64_t part = p->splits * p->groups * w->conv->m * p->columns;
-  int64_t windows = p->groups * ceil_div(p->columns, PRODUCT_B_WIDTH) * PRODUCT_B_WIDTH * w->k;
+  int64_t windows = p->groups * ceil_div(p->columns, w->panels.b) * w->panels.b * w->k;
   enum assay_status status = work_alloc(w, part, &p->y, err);
   if (!status && squares)
     status = work_alloc(w, part, &p->t2, err);
@@ -283,9 +284,9 @@ static enum assay_status piece_alloc(struct work *w, bool squares, struct piece 
 
 static enum assay_status set_run(struct work *w, struct assay_error *err) {
   const struct conv *c = w->conv;
-  bool squares = !w->c->arith.exact;
+  bool squares = w->panels.squares;
   struct piece whole = {0};
-  piece_make(w, squares, &whole);
+  piece_make(w, &whole);
   enum assay_status status = piece_alloc(w, squares, &whole, err);
   for (int64_t g = 0; g < c->groups && !status; g += whole.groups)
     for (int64_t j = 0; j < w->set.columns && !status; j += whole.columns) {
@@ -304,6 +305,7 @@ static enum assay_status set_run(struct work *w, struct assay_error *err) {
 static enum assay_status conv_set_run(struct gpu_eval *c, const struct conv *conv, int64_t index,
                                       const struct product_budget *budget, struct assay_error *err) {
   struct work w = {.c = c, .conv = conv, .budget = budget, .direct = conv->m <= CONV_FEW};
+  w.panels = product_panels_for(c->compute, !c->arith.exact);
   device_ptr table = 0;
   enum assay_status status = read_dims(&w, index, err);
   bool empty = w.set.columns == 0 || conv->m == 0;
