@@ -94,7 +94,8 @@ static inline double arith_round(const struct arith *a, struct noise *n, double 
   return rounder_apply(&r, noise_next(n), x);
 }
 
-// arith_round with the error of a library function that is off by up to about `ulps` units in the last place.
+// x with the error of a library function that is off by up to about `ulps` units in the last place; not on the format's
+// grid (arith.c says why).
 double arith_round_ulps(const struct arith *a, struct noise *n, double x, double ulps);
 
 // A standard normal deviate.

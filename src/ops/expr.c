@@ -88,7 +88,9 @@ static void library_block(const struct rounder *r, struct noise *noise, int n, d
       memcpy(&power, &bits, sizeof power);
     }
     double off = (2 * rng_unit(noise_next(&source)) - 1) * EXPR_LIBRARY_ULPS * ulp_of_one * power;
-    v[i] = rounder_apply(&local, noise_next(&source), x + off);
+    double y = x + off;
+    magnitude = fabs(y);
+    v[i] = magnitude >= local.limit && magnitude <= local.max ? y : rounder_apply(&local, noise_next(&source), y);
   }
   *noise = source;
 }

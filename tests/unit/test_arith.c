@@ -70,14 +70,16 @@ static void test_round_ulps_stays_near(void **state) {
   (void)state;
   struct noise n = noise_at(9, 1);
   double worst = 0, sum2 = 0;
+  int close = 0;
   const int trials = 10000;
   for (int i = 0; i < trials; i++) {
     double r = arith_round_ulps(&fp32, &n, 1.7, 2), off = (r - 1.7) / 0x1p-23;
-    assert_true(r == (double)(float)r);
+    close += fabs(off) < 0.01;
     worst = fmax(worst, fabs(off));
     sum2 += off * off;
   }
-  assert_true(worst > 1.5 && worst < 3.001);
+  assert_true(worst > 1.5 && worst < 2.001);
+  assert_true(close < trials / 50); // on the grid of floats a quarter of them would be next to 1.7
   assert_true(sqrt(sum2 / trials) > 0.9 && sqrt(sum2 / trials) < 1.5); // 2/sqrt(3), and the rounding
   assert_true(arith_round_ulps(&fp32, &n, 0, 2) == 0);
   assert_true(arith_round_ulps(&fp32, &n, 1e-46, 2) <= 4 * 0x1p-149);
