@@ -26,15 +26,16 @@ struct assay_peaks {
   double bytes_per_s;             // of memory: reading on a CPU, reading and writing on a GPU
   double flops_per_s;             // fp32 outside contractions
   double contraction_flops_per_s; // in contractions, at the accuracy of fp32; 0: flops_per_s
-  double
-      low_flops_per_s; // in contractions under a contract of fewer bits (tf32, fp16, bf16); 0: contraction_flops_per_s
-  double cache_bytes;  // outputs up to this size need not reach memory before the call ends
-  char device[128];    // the device's name, "" for the CPU
+  double tf32_flops_per_s;        // in contractions under the contract tf32; 0: contraction_flops_per_s
+  double half_flops_per_s;        // under fp16 and bf16; 0: contraction_flops_per_s
+  double cache_bytes;             // outputs up to this size need not reach memory before the call ends
+  char device[128];               // the device's name, "" for the CPU
 };
 
 // The least time for work of this size: moving its bytes or doing its operations, whichever takes longer. NaN: unknown.
-double assay_floor_ns(const struct assay_peaks *p, double input_bytes, double output_bytes, double flops,
-                      double contraction_flops, bool low_precision);
+// `contract` is the task's, by name ("fp32").
+double assay_floor_ns(const struct assay_peaks *p, const char *contract, double input_bytes, double output_bytes,
+                      double flops, double contraction_flops);
 
 // What happens at the moment, for a progress line; may be called often.
 typedef void assay_judge_progress(void *arg, const char *stage, int done, int total);
@@ -47,7 +48,7 @@ struct assay_judge_options {
   const char *candidate; // path of the source: .c, .cu or .cl
   const char *device;    // "cpu" (.c), "cuda" (.cu), "opencl" (.cl)
   int device_index;
-  const char *toolchain; // "nvrtc" or "nvcc" for a .cu; NULL: nvrtc when it has launch lines, else nvcc
+  const char *toolchain;             // "nvrtc" or "nvcc" for a .cu; NULL: nvrtc when it has launch lines, else nvcc
   struct assay_workbench *workbench; // for other devices than cpu; NULL: one of its own, for this judgement
   const char *const *defines;        // NULL-terminated macros for the compiler; may be NULL
   const char *compiler, *path_env;   // NULL: gcc, or nvcc for CUDA with host code; and the PATH to find it on
@@ -136,11 +137,15 @@ struct assay_verdict {
   uint64_t seed;
 };
 
-// Opens what judging on o->device needs; o's strings are copied. Takes a while the first time on a machine, when the
-// oracle's device code is compiled. ASSAY_ERR_ENVIRONMENT says what the machine lacks.
-enum assay_status assay_workbench_open(const struct assay_judge_options *o, struct assay_workbench **out,
+// Begins to open what judging on o->device needs; o's strings are copied. Returns at once, and judging waits for it: a
+// GPU takes some hundred milliseconds to come up, longer the first time on a machine, when the oracle's device code is
+// compiled. `several` candidates are worth a compiler that is warmed up. ASSAY_ERR_ENVIRONMENT, here or from the first
+// judgement, says what the machine lacks. All calls come from one thread, with which the children die.
+enum assay_status assay_workbench_open(const struct assay_judge_options *o, bool several, struct assay_workbench **out,
                                        struct assay_error *err);
 void assay_workbench_close(struct assay_workbench *w); // NULL is fine
+// Instead of closing, when the process is about to end: leaves to the system what it does sooner than we could.
+void assay_workbench_leave(struct assay_workbench *w); // NULL is fine
 
 // Judges. ASSAY_OK whenever there is a verdict, also for the worst candidate; a status means that the task cannot be
 // read, an option is wrong or the machine failed. *v is to be released in the first case only.

@@ -138,7 +138,7 @@ static enum assay_status calibrate_cuda(struct compute *c, const struct compute_
   if (!status) {
     json_t *j = json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "device", d->name,
                           "bytes_per_s", p.copy_bytes_per_s, "flops_per_s", p.fp32_flops, "contraction_flops_per_s",
-                          fmax(p.fp32_flops, p.tf32_flops / 3), "low_flops_per_s", fmax(p.bf16_flops, p.fp16_flops),
+                          fmax(p.fp32_flops, p.tf32_flops / 3), "half_flops_per_s", fmax(p.bf16_flops, p.fp16_flops),
                           "cache_bytes", (double)d->cache_bytes, "read_only_bytes_per_s", p.read_bytes_per_s,
                           "write_only_bytes_per_s", p.write_bytes_per_s, "fp32", p.fp32_flops, "tf32", p.tf32_flops,
                           "bf16", p.bf16_flops, "fp16", p.fp16_flops, "fp64", p.fp64_flops);
@@ -195,7 +195,7 @@ static void check_cuda(struct arguments *a, struct store *store) {
     buf_printf(&text, "moves %s/s, computes %s/s in fp32, contracts %s/s in fp32 and %s/s in bf16",
                cli_count_text(p.bytes_per_s, "B", bytes), cli_count_text(p.flops_per_s, "FLOP", flops),
                cli_count_text(p.contraction_flops_per_s, "FLOP", contraction),
-               cli_count_text(p.low_flops_per_s, "FLOP", low));
+               cli_count_text(p.half_flops_per_s, "FLOP", low));
   line(a, "peaks cuda", known ? "ok" : "limited", known ? buf_str(&text) : "not measured, so there is no floor",
        known ? "" : "assay doctor --calibrate");
   buf_release(&text);

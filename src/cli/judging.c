@@ -189,7 +189,8 @@ void cli_read_peaks(struct store *store, const char *key, struct assay_peaks *ou
     out->bytes_per_s = json_number_value(read ? read : json_object_get(p, "bytes_per_s"));
     out->flops_per_s = json_number_value(json_object_get(p, "flops_per_s"));
     out->contraction_flops_per_s = json_number_value(json_object_get(p, "contraction_flops_per_s"));
-    out->low_flops_per_s = json_number_value(json_object_get(p, "low_flops_per_s"));
+    out->tf32_flops_per_s = json_number_value(json_object_get(p, "tf32"));
+    out->half_flops_per_s = json_number_value(json_object_get(p, "half_flops_per_s"));
     out->cache_bytes = json_number_value(json_object_get(p, "cache_bytes"));
     snprintf(out->device, sizeof out->device, "%s", device ? device : "");
     json_decref(p);
@@ -223,14 +224,14 @@ enum assay_status cli_use_candidate(struct cli_judging *j, const char *path, boo
   if (strcmp(device, "cpu") == 0)
     return ASSAY_OK;
   struct assay_workbench **bench = &j->workbenches[strcmp(device, "cuda") == 0];
-  enum assay_status status = several && !*bench ? assay_workbench_open(o, bench, err) : ASSAY_OK;
+  enum assay_status status = *bench ? ASSAY_OK : assay_workbench_open(o, several, bench, err);
   o->workbench = *bench;
   return status;
 }
 
 void cli_judging_close(struct cli_judging *j) {
   for (int i = 0; i < 2; i++)
-    assay_workbench_close(j->workbenches[i]);
+    assay_workbench_leave(j->workbenches[i]); // main ends the process next
 }
 
 struct store *cli_store_open(const struct cli_judging *j) {

@@ -78,9 +78,9 @@ static void operator_names(const struct graph *g, struct buf *out) {
   }
 }
 
-static double floor_ns(const struct arguments *a, const struct task_cost *c) {
+static double floor_ns(const struct arguments *a, const struct task *t, const struct task_cost *c) {
   const struct assay_judge_options *o = &a->judging.options;
-  return assay_floor_ns(&o->peaks, c->input_bytes, c->output_bytes, c->flops, c->contraction_flops, false);
+  return assay_floor_ns(&o->peaks, t->contract.name, c->input_bytes, c->output_bytes, c->flops, c->contraction_flops);
 }
 
 static enum assay_status describe(struct arguments *a, const struct task *t, struct table *table, json_t *array,
@@ -97,10 +97,10 @@ static enum assay_status describe(struct arguments *a, const struct task *t, str
     operator_names(&t->model.flat, &names);
     cli_count_text(c.input_bytes + c.output_bytes, "B", bytes);
     cli_count_text(c.flops + c.contraction_flops, "FLOP", flops);
-    cli_time_text(floor_ns(a, &c), least);
+    cli_time_text(floor_ns(a, t, &c), least);
     table_row(table, (const char *const[]){t->name, bytes, flops, least, t->repaired ? "repaired" : "", t->title,
                                            buf_str(&names)});
-    double ns = floor_ns(a, &c);
+    double ns = floor_ns(a, t, &c);
     json_array_append_new(
         array, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:o, s:b, s:s*, s:s, s:s, s:s}", "task", t->name, "title",
                          t->title, "workload", w.name, "input_bytes", c.input_bytes, "output_bytes", c.output_bytes,

@@ -22,15 +22,17 @@ void session_decide(struct session *s, enum assay_reason reason, const char *fmt
   va_end(ap);
 }
 
-double assay_floor_ns(const struct assay_peaks *p, double input_bytes, double output_bytes, double flops,
-                      double contraction_flops, bool low_precision) {
+double assay_floor_ns(const struct assay_peaks *p, const char *contract, double input_bytes, double output_bytes,
+                      double flops, double contraction_flops) {
   if (!(p->bytes_per_s > 0 && p->flops_per_s > 0))
     return NAN;
   double rate = p->contraction_flops_per_s > 0 ? p->contraction_flops_per_s : p->flops_per_s;
-  if (low_precision && p->low_flops_per_s > 0)
-    rate = p->low_flops_per_s;
+  double special = strcmp(contract, "tf32") == 0   ? p->tf32_flops_per_s
+                   : strcmp(contract, "fp32") == 0 ? 0
+                                                   : p->half_flops_per_s;
   double bytes = input_bytes + fmax(0, output_bytes - p->cache_bytes);
-  return 1e9 * fmax(bytes / p->bytes_per_s, fmax(flops / p->flops_per_s, contraction_flops / rate));
+  return 1e9 *
+         fmax(bytes / p->bytes_per_s, fmax(flops / p->flops_per_s, contraction_flops / (special > 0 ? special : rate)));
 }
 
 enum assay_status session_prepare(struct session *s, struct assay_error *err) {
@@ -51,8 +53,8 @@ enum assay_status session_prepare(struct session *s, struct assay_error *err) {
   v->form = s->o->as_published ? "published" : "default";
   v->flops = cost.flops + cost.contraction_flops;
   v->bytes = cost.input_bytes + cost.output_bytes;
-  v->timing.floor_ns = assay_floor_ns(&s->o->peaks, cost.input_bytes, cost.output_bytes, cost.flops,
-                                      cost.contraction_flops, s->task.contract.arith.product_bits < 24);
+  v->timing.floor_ns = assay_floor_ns(&s->o->peaks, s->task.contract.name, cost.input_bytes, cost.output_bytes,
+                                      cost.flops, cost.contraction_flops);
   return ASSAY_OK;
 }
 

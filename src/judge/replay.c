@@ -153,7 +153,9 @@ enum assay_status replay_plan(const struct assay_judge_options *o, const struct 
   r->plan = p;
   r->seed = seed;
   r->result = out;
-  enum assay_status status = assay_workbench_open(o, &r->bench, err);
+  enum assay_status status = assay_workbench_open(o, false, &r->bench, err);
+  if (!status)
+    status = workbench_wait(r->bench, err);
   if (!status) {
     snprintf(out->device, sizeof out->device, "%.100s, driver %.40s", workbench_facts(r->bench)->name,
              workbench_facts(r->bench)->driver);

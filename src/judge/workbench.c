@@ -15,6 +15,7 @@
 #include "task/device_draw.h"
 
 enum { OPEN_SECONDS = 60 };
+#define LOAD_NS INT64_C(60000000000)
 
 struct assay_workbench {
   struct arena arena;
@@ -64,7 +65,8 @@ static enum assay_status copy_options(struct assay_workbench *w, const struct as
   w->cache_dir = o->cache_dir ? arena_strdup(&w->arena, o->cache_dir) : NULL;
   w->temporary_dir = arena_strdup(&w->arena, o->temporary_dir);
   w->index = o->device_index;
-  w->load_timeout_ns = o->load_timeout_ns;
+  // Loading may mean compiling, on a busy machine.
+  w->load_timeout_ns = o->load_timeout_ns < LOAD_NS ? LOAD_NS : o->load_timeout_ns;
   w->call_timeout_ns = o->call_timeout_ns;
   w->cuda = strcmp(o->device, "cuda") == 0;
   return w->device && w->program && w->builder_program && w->temporary_dir ? ASSAY_OK : error_nomem(err, "a workbench");
@@ -134,10 +136,6 @@ enum assay_status workbench_target(struct assay_workbench *w, char target[16], s
   target[0] = '\0';
   if (!w->cuda)
     return ASSAY_OK;
-  if (w->waited && !w->status) {
-    snprintf(target, 16, "%s", w->facts.target);
-    return ASSAY_OK;
-  }
   enum assay_status status = cuda_driver_open(&d, err);
   if (status)
     return status;
@@ -224,7 +222,7 @@ void workbench_drop_runner(struct assay_workbench *w) {
   w->ready = false;
 }
 
-enum assay_status assay_workbench_open(const struct assay_judge_options *o, struct assay_workbench **out,
+enum assay_status assay_workbench_open(const struct assay_judge_options *o, bool several, struct assay_workbench **out,
                                        struct assay_error *err) {
   struct assay_workbench *w = NULL;
   enum assay_status status = workbench_begin(o, &w, err);
@@ -232,15 +230,19 @@ enum assay_status assay_workbench_open(const struct assay_judge_options *o, stru
     return status;
   struct builder_options b = {.program = w->builder_program, .nvrtc = w->nvrtc, .temporary_dir = w->temporary_dir};
   struct assay_error ignored = {0}; // without a warmed builder every build starts its own
-  if (builder_open(&b, &w->builder, &ignored) != ASSAY_OK)
+  if (several && w->cuda && builder_open(&b, &w->builder, &ignored) != ASSAY_OK)
     w->builder = NULL;
-  status = workbench_wait(w, err);
-  if (status) {
-    assay_workbench_close(w);
-    return status;
-  }
   *out = w;
   return ASSAY_OK;
+}
+
+void assay_workbench_leave(struct assay_workbench *w) {
+  if (!w)
+    return;
+  device_runner_end(w->runner);
+  builder_close(w->builder);
+  if (w->folder)
+    sandbox_folder_remove(w->folder);
 }
 
 void assay_workbench_close(struct assay_workbench *w) {

@@ -1,3 +1,4 @@
+// link: -Wl,--wrap=base_realloc
 // gpu_oracle: what tests/unit/test_gpu_oracle.c holds against the CPU's oracle on the host backend, on a GPU.
 #define GPU_ORACLE_ON_CUDA
 #include "test_gpu_oracle.c"
