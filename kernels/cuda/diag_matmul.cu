@@ -1,7 +1,7 @@
 // A diagonal matrix, given by its diagonal, times a matrix: every row is scaled. As fast as memory can be copied.
 // assay: task kernelbench/1/12
 // assay: twin SCALED_COLUMNS expect wrong_value|out_of_bounds|wrong_class -- the diagonal matrix on the other side
-// assay: twin RECIPROCAL expect wrong_value|low_precision|wrong_class -- divides by an approximate reciprocal
+// assay: twin BF16_DIAGONAL expect low_precision|wrong_value -- rounds the diagonal to bfloat16
 // assay: twin NO_TAIL expect unwritten|wrong_value -- leaves out what is left of a row behind the last whole vector
 // A block takes a piece of one row, so that the factor is loaded once and no thread divides.
 // assay: let pieces = M % 4 == 0 ? ceil_div(M, 4096) : ceil_div(M, 1024)
@@ -14,13 +14,10 @@
 enum { THREADS = 256, LOADS = 4 };
 
 static __device__ float product(float d, float b) {
-#ifdef RECIPROCAL
-  float inverse;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(d));
-  return __fdividef(b, inverse);
-#else
-  return d * b;
+#ifdef BF16_DIAGONAL
+  d = __uint_as_float((__float_as_uint(d) + 0x8000) & 0xffff0000u);
 #endif
+  return d * b;
 }
 
 template <int V>

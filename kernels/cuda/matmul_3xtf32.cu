@@ -21,9 +21,9 @@
 // assay: launch matmul grid=min(tiles, 132) block=384 shared=197632 if=whole args=ta, tb, a, b, y, M, K, N
 // assay: launch matmul_plain grid=ceil_div(N, 32),ceil_div(M, 32) block=256 if=!whole args=a, b, y, M, K, N
 #ifdef __CUDACC_RTC__
-struct alignas(64) CUtensorMap {
+typedef struct alignas(64) CUtensorMap_st {
   unsigned long long opaque[16];
-};
+} CUtensorMap;
 #else
 #include <assay/cuda.h>
 #include <cuda.h>

@@ -17,9 +17,9 @@
 // assay: launch matmul grid=2 * min(pairs, 66) block=384 cluster=2 shared=197632 if=whole args=ta, tb, y, M, K, N
 // assay: launch matmul_plain grid=ceil_div(N, 32),ceil_div(M, 32) block=256 if=!whole args=a, b, y, M, K, N
 #ifdef __CUDACC_RTC__
-struct alignas(64) CUtensorMap {
+typedef struct alignas(64) CUtensorMap_st {
   unsigned long long opaque[16];
-};
+} CUtensorMap;
 #else
 #include <assay/cuda.h>
 #include <cuda.h>
