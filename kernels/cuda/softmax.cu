@@ -1,7 +1,7 @@
 // Softmax over rows that are read once: a row lies in the shared memory of a cluster of up to eight blocks.
 // assay: task kernelbench/1/23
 // assay: twin NO_MAX expect wrong_class|wrong_value -- no subtraction of the maximum
-// assay: twin NO_RESCALE expect wrong_value -- a sum is not rescaled when a larger maximum turns up
+// assay: twin NO_RESCALE expect wrong_value -- sums are joined as if their maxima were the same
 // A thread has up to 12 vectors of its block's share of a row and finds their maximum and sum in one sweep as they
 // arrive. Those of the next row are sent for as soon as this row's have been used, so that memory is busy in both
 // directions. What is left to wait for is the exchange of maxima and sums between the blocks of a cluster.
@@ -82,9 +82,7 @@ template <int GROUP> static __device__ void take(const float4 *slots, const piec
     float4 v = slots[k * THREADS];
     float top = fmaxf(fmaxf(v.x, v.y), fmaxf(v.z, v.w));
     if (top > *max) {
-#ifndef NO_RESCALE
       *sum *= exp_to(*max, top); // 0 for the first
-#endif
       *max = top;
     }
     *sum += (exp_to(v.x, *max) + exp_to(v.y, *max)) + (exp_to(v.z, *max) + exp_to(v.w, *max));
@@ -95,7 +93,11 @@ static __device__ void merge_in_warp(float *max, float *sum) {
   float top = *max;
   for (int step = 16; step > 0; step /= 2)
     top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, step));
+#ifdef NO_RESCALE
+  float s = *sum;
+#else
   float s = *max == top ? *sum : *sum * exp_to(*max, top);
+#endif
   for (int step = 16; step > 0; step /= 2)
     s += __shfl_xor_sync(0xffffffffu, s, step);
   *max = top, *sum = s;

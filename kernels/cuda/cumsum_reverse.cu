@@ -1,0 +1,99 @@
+// Running sums along rows, from the end.
+// assay: task kernelbench/1/91
+// assay: twin FORWARD expect wrong_value -- from the beginning
+// assay: twin VECTORS_FORWARD expect wrong_value -- goes from the end, but forward inside a vector of four
+// A warp goes along a row by itself, eight vectors per thread at a time: no barriers, no second reading, and other
+// warps keep memory busy while one adds. Rows that do not begin at multiples of 16 bytes are read float by float.
+// assay: launch cumsum_reverse<4> grid=ceil_div(M, 4) block=128 if=N % 4 == 0 args=x, y, M, N
+// assay: launch cumsum_reverse<1> grid=ceil_div(M, 4) block=128 if=N % 4 != 0 args=x, y, M, N
+#ifndef __CUDACC_RTC__
+#include <assay/cuda.h>
+#endif
+
+enum { THREADS = 128, LOADS = 8 };
+
+// V elements that end before x, the last one first.
+template <int V> static __device__ void load(float (&v)[V], const float *x) {
+  if constexpr (V == 4) {
+    float4 f = __ldcs((const float4 *)x - 1);
+
+#ifdef VECTORS_FORWARD
+    v[0] = f.x, v[1] = f.y, v[2] = f.z, v[3] = f.w;
+#else
+    v[0] = f.w, v[1] = f.z, v[2] = f.y, v[3] = f.x;
+#endif
+
+  } else {
+    v[0] = __ldcs(x - 1);
+  }
+}
+
+template <int V> static __device__ void store(float *y, const float (&v)[V]) {
+  if constexpr (V == 4)
+    __stcs((float4 *)y - 1, make_float4(v[3], v[2], v[1], v[0]));
+  else
+    __stcs(y - 1, v[0]);
+}
+
+template <int V>
+__global__ void __launch_bounds__(THREADS)
+    cumsum_reverse(const float *__restrict__ x, float *__restrict__ y, int M, int N) {
+  int row = (int)(blockIdx.x * (THREADS / 32) + threadIdx.x / 32), lane = (int)threadIdx.x % 32;
+  if (row >= M)
+    return;
+  x += (long long)row * N;
+  y += (long long)row * N;
+  float carry = 0; // of everything before
+  for (int first = 0; first < N; first += LOADS * 32 * V) {
+    float v[LOADS][V];
+#pragma unroll
+    for (int i = 0; i < LOADS; i++) {
+      int at = first + (i * 32 + lane) * V;
+#pragma unroll
+      for (int j = 0; j < V; j++)
+        v[i][j] = 0;
+      if (at < N)
+
+#ifdef FORWARD
+        load<V>(v[i], x + at + V);
+#else
+        load<V>(v[i], x + (N - at));
+#endif
+    }
+#pragma unroll
+    for (int i = 0; i < LOADS; i++) {
+      int at = first + (i * 32 + lane) * V;
+#pragma unroll
+      for (int j = 1; j < V; j++)
+        v[i][j] = v[i][j - 1] + v[i][j];
+      float upto = v[i][V - 1]; // of the lanes up to this one
+#pragma unroll
+      for (int step = 1; step < 32; step *= 2) {
+        float other = __shfl_up_sync(0xffffffffu, upto, step);
+        if (lane >= step)
+          upto = other + upto;
+      }
+      float before = __shfl_up_sync(0xffffffffu, upto, 1);
+      before = lane == 0 ? carry : carry + before;
+      float result[V];
+#pragma unroll
+      for (int j = 0; j < V; j++)
+        result[j] = before + v[i][j];
+      if (at < N)
+        store<V>(y + (N - at), result);
+      carry = carry + __shfl_sync(0xffffffffu, upto, 31);
+    }
+  }
+}
+
+#ifndef __CUDACC_RTC__
+extern "C" void assay_cuda_kernel(const struct assay_args *args, cudaStream_t stream) {
+  int M = (int)args->inputs[0].dims[0], N = (int)args->inputs[0].dims[1];
+  const float *x = (const float *)args->inputs[0].data;
+  float *y = (float *)args->outputs[0].data;
+  if (N % 4 == 0)
+    cumsum_reverse<4><<<(unsigned int)((M + 3) / 4), THREADS, 0, stream>>>(x, y, M, N);
+  else
+    cumsum_reverse<1><<<(unsigned int)((M + 3) / 4), THREADS, 0, stream>>>(x, y, M, N);
+}
+#endif

@@ -1,0 +1,103 @@
+// Running sums along rows over the elements that a mask selects.
+// assay: task kernelbench/1/93
+// assay: twin NO_MASK expect wrong_value -- over all elements
+// assay: twin MASKED_RESULT expect wrong_value -- zeros the result where the mask is false, not the element
+// A warp goes along a row by itself, eight vectors per thread at a time: no barriers, no second reading, and other
+// warps keep memory busy while one adds. Rows that do not begin at multiples of 16 bytes are read float by float.
+// assay: launch masked_cumsum<4> grid=ceil_div(M, 4) block=128 if=N % 4 == 0 args=x, mask, y, M, N
+// assay: launch masked_cumsum<1> grid=ceil_div(M, 4) block=128 if=N % 4 != 0 args=x, mask, y, M, N
+#ifndef __CUDACC_RTC__
+#include <assay/cuda.h>
+#endif
+
+enum { THREADS = 128, LOADS = 8 };
+
+// V elements that lie at x, those that the mask leaves out as zeros.
+template <int V> static __device__ void load(float (&v)[V], const unsigned char *mask, const float *x) {
+  if constexpr (V == 4) {
+    float4 f = __ldcs((const float4 *)x);
+    uchar4 m = __ldcs((const uchar4 *)mask);
+#if defined(NO_MASK) || defined(MASKED_RESULT)
+    m.x = m.y = m.z = m.w = 1;
+#endif
+    v[0] = f.x * m.x, v[1] = f.y * m.y, v[2] = f.z * m.z, v[3] = f.w * m.w;
+  } else {
+#if defined(NO_MASK) || defined(MASKED_RESULT)
+    v[0] = __ldcs(x);
+#else
+    v[0] = __ldcs(x) * __ldcs(mask);
+#endif
+  }
+}
+
+template <int V> static __device__ void store(float *y, const float (&v)[V]) {
+  if constexpr (V == 4)
+    __stcs((float4 *)y, make_float4(v[0], v[1], v[2], v[3]));
+  else
+    __stcs(y, v[0]);
+}
+
+template <int V>
+__global__ void __launch_bounds__(THREADS)
+    masked_cumsum(const float *__restrict__ x, const unsigned char *__restrict__ mask, float *__restrict__ y, int M,
+                  int N) {
+  int row = (int)(blockIdx.x * (THREADS / 32) + threadIdx.x / 32), lane = (int)threadIdx.x % 32;
+  if (row >= M)
+    return;
+  x += (long long)row * N;
+  y += (long long)row * N;
+  mask += (long long)row * N;
+  float carry = 0; // of everything before
+  for (int first = 0; first < N; first += LOADS * 32 * V) {
+    float v[LOADS][V];
+#pragma unroll
+    for (int i = 0; i < LOADS; i++) {
+      int at = first + (i * 32 + lane) * V;
+#pragma unroll
+      for (int j = 0; j < V; j++)
+        v[i][j] = 0;
+      if (at < N)
+        load<V>(v[i], mask + at, x + at);
+    }
+#pragma unroll
+    for (int i = 0; i < LOADS; i++) {
+      int at = first + (i * 32 + lane) * V;
+#pragma unroll
+      for (int j = 1; j < V; j++)
+        v[i][j] = v[i][j - 1] + v[i][j];
+      float upto = v[i][V - 1]; // of the lanes up to this one
+#pragma unroll
+      for (int step = 1; step < 32; step *= 2) {
+        float other = __shfl_up_sync(0xffffffffu, upto, step);
+        if (lane >= step)
+          upto = other + upto;
+      }
+      float before = __shfl_up_sync(0xffffffffu, upto, 1);
+      before = lane == 0 ? carry : carry + before;
+      float result[V];
+#pragma unroll
+      for (int j = 0; j < V; j++)
+#ifdef MASKED_RESULT
+        result[j] = at < N && mask[at + j] ? before + v[i][j] : 0;
+#else
+        result[j] = before + v[i][j];
+#endif
+      if (at < N)
+        store<V>(&y[at], result);
+      carry = carry + __shfl_sync(0xffffffffu, upto, 31);
+    }
+  }
+}
+
+#ifndef __CUDACC_RTC__
+extern "C" void assay_cuda_kernel(const struct assay_args *args, cudaStream_t stream) {
+  int M = (int)args->inputs[0].dims[0], N = (int)args->inputs[0].dims[1];
+  const float *x = (const float *)args->inputs[0].data;
+  const unsigned char *mask = (const unsigned char *)args->inputs[1].data;
+  float *y = (float *)args->outputs[0].data;
+  if (N % 4 == 0)
+    masked_cumsum<4><<<(unsigned int)((M + 3) / 4), THREADS, 0, stream>>>(x, mask, y, M, N);
+  else
+    masked_cumsum<1><<<(unsigned int)((M + 3) / 4), THREADS, 0, stream>>>(x, mask, y, M, N);
+}
+#endif
