@@ -1,0 +1,80 @@
+"""What the scripts of this folder share: running programs, describing the machine, JSON. Python's own library only."""
+import datetime
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+
+
+def run(command, timeout=60, **options):
+    """(seconds, exit code, output, errors); never raises on what a program does."""
+    start = time.monotonic()
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=timeout, cwd=options.pop("cwd", ROOT), **options)
+        code, out, errors = done.returncode, done.stdout, done.stderr
+    except subprocess.TimeoutExpired:
+        code, out, errors = -1, b"", b"no end within %d s" % timeout
+    except OSError as e:
+        code, out, errors = -1, b"", str(e).encode()
+    if not options.get("text"):
+        errors = errors.decode(errors="replace") if isinstance(errors, bytes) else errors
+    return time.monotonic() - start, code, out, errors
+
+
+def assay_json(assay, *arguments, timeout=120):
+    """What `assay ... --json` prints; a candidate that fails is an answer, anything else an error."""
+    seconds, code, out, errors = run([assay, *arguments, "--json"], timeout)
+    if code not in (0, 1) or not out:
+        raise RuntimeError(f"assay {' '.join(arguments)}: exit {code}: {errors.strip()[-400:]}")
+    return seconds, json.loads(out)
+
+
+def nvcc(source, output, *options):
+    compiler = next((p for p in ("nvcc", "/usr/local/cuda/bin/nvcc") if run([p, "--version"])[1] == 0), None)
+    if not compiler:
+        raise RuntimeError("nvcc is needed: put the CUDA toolkit's bin folder into PATH")
+    _, code, _, errors = run([compiler, "-O2", "-std=c++17", "-gencode", "arch=compute_90a,code=sm_90a", "-o", output,
+                              source, *options], 120)
+    if code != 0:
+        raise RuntimeError(f"nvcc: {errors[-2000:]}")
+
+
+def machine():
+    """Driver, device and toolkit, as nvidia-smi and nvcc name them."""
+    smi = run(["nvidia-smi", "--query-gpu=name,driver_version,clocks.max.sm,power.limit", "--format=csv,noheader"])
+    version = run(["nvcc", "--version"])[2].decode(errors="replace").strip().splitlines()
+    fields = [f.strip() for f in smi[2].decode(errors="replace").strip().split("\n")[0].split(",")] if smi[1] == 0 else []
+    facts = dict(zip(("device", "driver", "max_sm_clock", "power_limit"), fields))
+    facts["nvcc"] = next((line.split("release ")[1] for line in version if "release " in line), "")
+    return facts
+
+
+def spread(values):
+    middle = statistics.median(values)
+    return {"median": middle, "min": min(values), "max": max(values), "n": len(values),
+            "range_over_median": (max(values) - min(values)) / middle if middle else None}
+
+
+def report(command, path, parts):
+    """Runs parts (name, function) one after another; what fails is noted and the rest goes on. Writes after each."""
+    commit = run(["git", "rev-parse", "--short=12", "HEAD"])[2].decode().strip()
+    result = {"command": command, "date": datetime.date.today().isoformat(), "commit": commit, "machine": machine()}
+    for name, part in parts:
+        start = time.monotonic()
+        try:
+            result[name] = part()
+        except Exception as e:  # a broken part must not cost the others
+            traceback.print_exc(file=sys.stdout)
+            result[name] = {"failed": str(e)}
+        result[name + "_took_s"] = round(time.monotonic() - start, 2)
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(path, "w") as f:
+            json.dump(result, f, indent=1)
+            f.write("\n")
+    return result
