@@ -101,6 +101,16 @@ static void report_no_plan(struct runner_report *report, struct plan_report *why
   snprintf(report->detail, sizeof report->detail, "%.250s", why->detail);
 }
 
+// A plan was checked for its kind of device; this holds it against the device at hand, whose memory is finite.
+static bool fits_device(const struct planned *p, struct runner_report *report) {
+  struct assay_error why = {0};
+  if (plan_check(&p->plan, &workbench_facts(p->bench)->limits, NULL, &why) == ASSAY_OK)
+    return true;
+  report->event = strstr(why.message, "more memory") ? RUNNER_OUT_OF_MEMORY : RUNNER_INVALID_PLAN;
+  snprintf(report->detail, sizeof report->detail, "%.250s", why.message);
+  return false;
+}
+
 static enum assay_status bind(struct session *s, const struct layout *l, struct runner_report *report,
                               struct assay_error *err) {
   struct planned *p = of(s);
@@ -123,6 +133,8 @@ static enum assay_status bind(struct session *s, const struct layout *l, struct 
   s->v->durations.plan_ns += clock_monotonic_ns() - start_ns;
   if (status || !p->has_plan)
     return status;
+  if (!fits_device(p, report))
+    return ASSAY_OK;
   start_ns = clock_monotonic_ns();
   status = make_buffers(s, l, err);
   if (!status)

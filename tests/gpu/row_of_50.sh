@@ -24,7 +24,7 @@ honest='if (i < n) y[i] = x[i] < 0 ? 0 : x[i];'
 i=0
 while [ $i -lt 50 ]; do
   case $i in
-  1 | 17 | 33) write $i out_of_bounds 'if (i < n) y[i + (1ll << 24)] = x[i];' ;;
+  1 | 17 | 33) write $i out_of_bounds\|unwritten 'if (i < n) y[i + (1ll << 24)] = x[i];' ;;
   3 | 19 | 35) write $i wrote_input 'if (i < n) { ((float *)x)[i] = 0; y[i] = x[i]; }' ;;
   5 | 21 | 37) write $i crashed 'if (i == 0) __trap(); if (i < n) y[i] = x[i];' ;;
   7 | 39) write $i timeout 'while (((volatile float *)y)[0] != 12345.0f) { }' ;;
@@ -32,7 +32,7 @@ while [ $i -lt 50 ]; do
   11 | 27 | 43) write $i out_of_memory\|invalid_plan "$honest" '// assay: scratch s float[4398046511104]' ;;
   13 | 29 | 45) write $i launch_failed\|invalid_plan "$honest" '// assay: launch relu grid=1 block=1025 args=x, y, x.count' ;;
   15 | 31 | 47) write $i unwritten 'if (i < n - 1) y[i] = x[i] < 0 ? 0 : x[i];' ;;
-  23) write $i out_of_bounds 'if (i < n) y[i] = x[i + (1ll << 30)];' ;;
+  23) write $i out_of_bounds\|wrong_value\|wrong_class 'if (i < n) y[i] = x[i + (1ll << 30)];' ;;
   49) write $i out_of_bounds 'y[i] = ((const float *)1)[i];' ;;
   *) write $i pass "$honest" ;;
   esac
