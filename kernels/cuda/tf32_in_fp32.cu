@@ -6,8 +6,8 @@
 // multiplies it (wgmma m64n128k8) with rows of a in shared memory, which must run along the sum. One thread keeps the
 // copy engine busy, four slices of 32 terms ahead; three warps round each slice of a to TF32, the tensor core itself
 // would cut it off; two groups of four warps multiply, each 128 columns of a tile of 128 x 256. Two blocks that work on
-// neighbouring rows form a cluster and bring half of the slice of b each, for both. Blocks stay and take tile after tile.
-// The copy engine wants rows of a multiple of 16 bytes: other shapes go to a plain kernel.
+// neighbouring rows form a cluster and bring half of the slice of b each, for both. Blocks stay and take tile after
+// tile. The copy engine wants rows of a multiple of 16 bytes: other shapes go to a plain kernel.
 // assay: let whole = K % 4 == 0 && N % 4 == 0
 // assay: let pairs = ceil_div(M, 256) * ceil_div(N, 256)
 // assay: tensor_map ta of=a type=float dims=whole ? K : 1,whole ? M : 1 strides=whole ? K : 4 box=32,128 \
@@ -26,7 +26,12 @@ typedef struct alignas(64) CUtensorMap_st {
 #endif
 
 enum { BM = 128, BN = 256, BK = 32, STAGES = 4, THREADS = 384, CLUSTERS = 66, ROUNDERS = 96 };
-enum { A_BYTES = BM * BK * 4, B_BYTES = BK * BN * 4, BOX_BYTES = BK * 32 * 4, SHARED = STAGES * (A_BYTES + B_BYTES) + 1024 };
+enum {
+  A_BYTES = BM * BK * 4,
+  B_BYTES = BK * BN * 4,
+  BOX_BYTES = BK * 32 * 4,
+  SHARED = STAGES * (A_BYTES + B_BYTES) + 1024
+};
 
 static __device__ unsigned int shared_address(const void *p) {
   return (unsigned int)__cvta_generic_to_shared(p);
@@ -78,10 +83,11 @@ static __device__ int cluster_rank() {
 
 // The box at (x, y) of a tensor map, to shared memory; the barrier hears of its bytes.
 static __device__ void fetch_box(void *to, const CUtensorMap *map, int x, int y, unsigned long long *barrier) {
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
-                   shared_address(to)),
-               "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier))
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+          shared_address(to)),
+      "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier))
+      : "memory");
 }
 
 // The same to the same place in both blocks of the cluster, whose barriers both hear of it.
@@ -104,8 +110,8 @@ template <int N> static __device__ void warpgroup_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
 
-// What the tensor core is told of a tile in shared memory whose rows are 128 bytes of terms, swizzled as the copy engine
-// does it; groups of 8 rows are 1024 bytes apart.
+// What the tensor core is told of a tile in shared memory whose rows are 128 bytes of terms, swizzled as the copy
+// engine does it; groups of 8 rows are 1024 bytes apart.
 static __device__ unsigned long long describe(const void *tile) {
   return (unsigned long long)((shared_address(tile) & 0x3ffff) >> 4) | 1ull << 16 |
          (unsigned long long)(1024 >> 4) << 32 | 1ull << 62;
@@ -114,17 +120,24 @@ static __device__ unsigned long long describe(const void *tile) {
 // d (+)= 64 x 8 from registers times 8 x 128 from shared memory.
 static __device__ void multiply(float (&d)[64], const unsigned int (&x)[4], unsigned long long rows, bool add) {
   asm volatile("{\n"
-      ".reg .pred p;\n"
-      "setp.ne.b32 p, %69, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {"
-      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-      "}, {%64, %65, %66, %67}, %68, p, 1, 1;\n"
-      "}"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-      : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(rows), "r"((int)add));
+               ".reg .pred p;\n"
+               "setp.ne.b32 p, %69, 0;\n"
+               "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {"
+               "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+               "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+               "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+               "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+               "}, {%64, %65, %66, %67}, %68, p, 1, 1;\n"
+               "}"
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+                 "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+                 "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+                 "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+                 "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+                 "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+                 "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+                 "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+               : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(rows), "r"((int)add));
 }
 
 // The sums are not to be read before they are complete.
