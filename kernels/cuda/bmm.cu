@@ -1,7 +1,7 @@
 // Products of a batch of matrix pairs.
 // assay: task kernelbench/1/3
 // assay: twin FIRST_PAIR expect wrong_value -- uses the second matrix of the first pair for all
-// assay: twin HARD_SHAPE expect wrong_value|out_of_bounds|unwritten -- steps from pair to pair as in the published shape
+// assay: twin HARD_SHAPE expect wrong_value|out_of_bounds|unwritten -- steps from pair to pair of the published shape
 // Single precision throughout: a block of 256 threads makes a tile of 128 x 128, each thread 8 x 8 of it in registers.
 // Slices of 8 terms travel by cp.async through a ring of four in shared memory. What limits it is the rate of FFMA.
 // assay: let tiles = ceil_div(M, 128) * ceil_div(N, 128)
