@@ -310,7 +310,9 @@ void cli_verdict_row(struct table *t, const struct store_verdict *v) {
       snprintf(floor_text, sizeof floor_text, "%.1f%s", v->time_ns / v->floor_ns, v->suspicious ? "!" : "");
   }
   allclose_text(v, allclose, sizeof allclose);
-  const char *what = !pass ? v->detail : v->suspicious ? "suspicious: faster than the hardware allows" : "";
+  const char *what = !pass           ? v->detail
+                     : v->suspicious ? "suspicious: faster than the hardware allows, or than the judge's own clock saw"
+                                     : "";
   table_row(t, (const char *const[]){v->task, file_part(v->candidate), assay_reason_code(v->reason), error, allclose,
                                      time, floor_text, what});
 }

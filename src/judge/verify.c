@@ -6,6 +6,9 @@
 #include "base/clock.h"
 #include "judge/session.h"
 
+// The judge's own clock may see this much more than the device's did, relative and absolute, in its best call.
+static const double SUSPICIOUS_EXCESS = 1.25, SUSPICIOUS_NS = 100000;
+
 enum { VERIFY_REPLICAS = 8 }; // not fewer: see replicas_for in question.c
 
 // A candidate below this part of the floor did not do the work: the floor is what the hardware can do at best.
@@ -97,6 +100,8 @@ enum assay_status session_time(struct session *s, bool *good, struct assay_error
   timed_calls_release(timing.kept, s->o->verified_calls, s->layouts[0].n_out);
   *good = s->v->reason == ASSAY_REASON_PASS;
   t->measured = t->measured && *good; // the times of a wrong kernel mean nothing
-  t->suspicious = t->measured && t->high_ns < SUSPICIOUS_PART_OF_FLOOR * t->floor_ns;
+  bool too_fast = t->high_ns < SUSPICIOUS_PART_OF_FLOOR * t->floor_ns;
+  bool elsewhere = t->wall_ns > SUSPICIOUS_EXCESS * t->median_ns + SUSPICIOUS_NS;
+  t->suspicious = t->measured && (too_fast || elsewhere);
   return status;
 }
