@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Assay's device times beside a profiler's: bench/gpu/timing.py ASSAY OUT.json
+
+A ladder of kernels, some that wait for a given time and some that move a given amount of memory, each judged by Assay and
+profiled from its exported plan: by ncu (cold caches, clocks as they are) and, where it is installed, by nsys (warm
+caches). For every rung: the raw time between the events, the cost of the protocol that Assay takes off, what it reports,
+the profiler's time, and how far apart they are; then how far apart they would be with other corrections. Ten judgements
+of some rungs say how far medians spread.
+"""
+import csv
+import io
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+
+import common
+
+KERNEL = os.path.join(common.HERE, "ladder.cu")
+TASK = "kernelbench/1/19"
+# name, ns to wait, workload, judgements
+RUNGS = [
+    ("smallest", 0, "M=1, N=128", 10),
+    ("wait 2 us", 2000, "M=1, N=128", 3),
+    ("wait 5 us", 5000, "M=1, N=128", 3),
+    ("wait 10 us", 10000, "M=1, N=128", 3),
+    ("wait 20 us", 20000, "M=1, N=128", 3),
+    ("wait 50 us", 50000, "M=1, N=128", 10),
+    ("wait 100 us", 100000, "M=1, N=128", 3),
+    ("wait 500 us", 500000, "M=1, N=128", 3),
+    ("wait 2 ms", 2000000, "M=1, N=128", 3),
+    ("move 0.5 MB", 0, "M=64, N=1024", 3),
+    ("move 4 MB", 0, "M=512, N=1024", 3),
+    ("move 17 MB", 0, "M=2048, N=1024", 3),
+    ("move 67 MB", 0, "M=8192, N=1024", 10),
+    ("move 268 MB", 0, "M=32768, N=1024", 3),
+    ("move 1 GB", 0, "M=131072, N=1024", 10),
+    ("move 4 GB", 0, "M=524288, N=1024", 2),
+]
+
+
+def tool(name):
+    places = [shutil.which(name)] + [os.path.join(folder, name) for folder in
+                                     ("/usr/local/cuda/bin", "/usr/local/cuda/nsight-compute",
+                                      "/opt/nvidia/nsight-compute")]
+    return next((p for p in places if p and os.path.exists(p)), None)
+
+
+def judged(assay, wait, workload, times):
+    rows = []
+    for _ in range(times):
+        _, verdict = common.assay_json(assay, "judge", TASK, KERNEL, "--define", f"NANOSECONDS={wait}", "--workload",
+                                       workload, "--no-probes", "--checks", "1", "--no-store")
+        if verdict["verdict"] != "pass":
+            raise RuntimeError(f"{verdict['verdict']}: {verdict['detail']}")
+        t = verdict["timing"]
+        rows.append({"reported_ns": t["median_ns"], "taken_off_ns": t["overhead_ns"], "hot_ns": t["hot_ns"],
+                     "raw_ns": statistics.median(t["samples_ns"]), "samples": len(t["samples_ns"]),
+                     "stopped": t["stopped"], "clock_mhz": t["clock_mhz"]})
+    return rows
+
+
+def exported(assay, wait, workload, folder):
+    """A program that runs the plan; needs libcuda and the C compiler only."""
+    plan = os.path.join(folder, "plan.json")
+    for command in ([assay, "plan", "save", TASK, KERNEL, "--define", f"NANOSECONDS={wait}", "--workload", workload,
+                     "--out", plan],
+                    [assay, "plan", "export", plan, "--to", folder, "--name", "rung"],
+                    ["gcc", "-std=gnu17", "-O2", os.path.join(folder, "rung.c"), "-o", os.path.join(folder, "rung"),
+                     "-L/usr/local/cuda/lib64/stubs", "-lcuda"]):
+        _, code, _, errors = common.run(command)
+        if code != 0:
+            raise RuntimeError(f"{' '.join(command[:3])}: {errors[-400:]}")
+    return os.path.join(folder, "rung")
+
+
+def column(text, wanted):
+    """The column `wanted` (a test on the header) of the CSV that begins somewhere in a tool's output."""
+    lines = text.splitlines()
+    first = next((i for i, line in enumerate(lines) if any(wanted(h) for h in next(csv.reader([line]), []))), None)
+    if first is None:
+        raise RuntimeError(f"no table in: {text[-300:]}")
+    return list(csv.DictReader(io.StringIO("\n".join(lines[first:]))))
+
+
+def by_ncu(program, runs):
+    ncu = tool("ncu")
+    if not ncu:
+        return None
+    _, code, out, errors = common.run([ncu, "--clock-control", "none", "--cache-control", "all", "--metrics",
+                                       "gpu__time_duration.sum", "--csv", "--print-units", "base", program, "-n",
+                                       str(runs)], 90, cwd=os.path.dirname(program))
+    text = out.decode(errors="replace")
+    if code != 0:
+        raise RuntimeError(f"ncu: exit {code}: {(text + errors)[-400:]}")
+    values = [float(row["Metric Value"].replace(",", "")) for row in column(text, lambda h: h == "Metric Value")
+              if (row.get("Metric Name") or "").startswith("gpu__time_duration")]
+    return common.spread(values)
+
+
+def by_nsys(program, runs, folder):
+    nsys = tool("nsys")
+    if not nsys:
+        return None
+    report = os.path.join(folder, "rung")
+    _, code, out, errors = common.run([nsys, "profile", "-t", "cuda", "-s", "none", "--cpuctxsw=none", "-f", "true", "-o",
+                                       report, program, "-n", str(runs)], 90, cwd=folder)
+    if code == 0:
+        _, code, out, errors = common.run([nsys, "stats", "-q", "-r", "cuda_gpu_trace", "-f", "csv", report + ".nsys-rep"], 90,
+                                          cwd=folder)
+    text = out.decode(errors="replace")
+    if code != 0:
+        raise RuntimeError(f"nsys: exit {code}: {(text + errors)[-400:]}")
+    rows = column(text, lambda h: h.startswith("Duration"))
+    name = next(h for h in rows[0] if h.startswith("Duration"))
+    return common.spread([float(row[name]) for row in rows if "relu" in (row.get("Name") or "")])
+
+
+def attempt(function, *arguments):
+    try:
+        return function(*arguments)
+    except Exception as e:
+        return {"failed": str(e)}
+
+
+def rung(assay, name, wait, workload, times):
+    with tempfile.TemporaryDirectory() as folder:
+        row = {"name": name, "wait_ns": wait, "workload": workload, "judged": judged(assay, wait, workload, times)}
+        program = attempt(exported, assay, wait, workload, folder)
+        if isinstance(program, dict):
+            row["profilers"] = program
+        else:
+            row["ncu"] = attempt(by_ncu, program, 20)
+            row["nsys"] = attempt(by_nsys, program, 50, folder)
+    row["reported_ns"] = statistics.median(j["reported_ns"] for j in row["judged"])
+    row["raw_ns"] = statistics.median(j["raw_ns"] for j in row["judged"])
+    row["hot_ns"] = statistics.median(j["hot_ns"] for j in row["judged"])
+    row["reported"] = common.spread([j["reported_ns"] for j in row["judged"]])
+    return row
+
+
+def profiler_ns(row, which):
+    return (row.get(which) or {}).get("median")
+
+
+def show(row):
+    def text(x, scale=1e-3):
+        return f"{x * scale:9.2f}" if isinstance(x, (int, float)) else "        -"
+
+    ncu, failed = profiler_ns(row, "ncu"), (row.get("ncu") or row.get("profilers") or {}).get("failed", "")
+    apart = f"{(row['reported_ns'] - ncu) / 1e3:+8.2f} us {(row['reported_ns'] / ncu - 1) * 100:+6.2f} %" if ncu else ""
+    print(f"{row['name']:12} raw {text(row['raw_ns'])}  cold {text(row['reported_ns'])}  hot {text(row['hot_ns'])}  ncu "
+          f"{text(ncu)}  nsys {text(profiler_ns(row, 'nsys'))} us  {apart}  spread "
+          f"{(row['reported']['range_over_median'] or 0) * 100:.2f} % of {len(row['judged'])}  {failed}", flush=True)
+
+
+def ladder(assay):
+    rows = []
+    for r in RUNGS:
+        try:
+            rows.append(rung(assay, *r))
+            show(rows[-1])
+        except Exception as e:
+            rows.append({"name": r[0], "failed": str(e)})
+            print(f"{r[0]:12} FAILED {e}", flush=True)
+    return rows
+
+
+def corrections(rows):
+    """How far the raw times are from ncu's when a constant is taken off: which constant each rung asks for."""
+    good = [r for r in rows if profiler_ns(r, "ncu")]
+    asked = [{"name": r["name"], "asks_ns": r["raw_ns"] - profiler_ns(r, "ncu")} for r in good]
+    if not asked:
+        return {"failed": "no rung has a profiler's time"}
+    best = statistics.median(a["asks_ns"] for a in asked)
+    off = [{"name": r["name"], "apart_ns": r["raw_ns"] - best - profiler_ns(r, "ncu"),
+            "apart_percent": 100 * ((r["raw_ns"] - best) / profiler_ns(r, "ncu") - 1)} for r in good]
+    print(f"constants that rungs ask for: {[round(a['asks_ns']) for a in asked]}; with their median {best:.0f} ns: "
+          f"{[(o['name'], round(o['apart_ns']), round(o['apart_percent'], 2)) for o in off]}", flush=True)
+    return {"asked": asked, "median_ns": best, "with_it": off}
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    assay, out = os.path.abspath(sys.argv[1]), sys.argv[2]
+    rows = []
+    common.report("bench/gpu/timing.py ASSAY OUT.json", out,
+                  [("ladder", lambda: rows.extend(ladder(assay)) or rows), ("corrections", lambda: corrections(rows))])
+
+
+if __name__ == "__main__":
+    main()
