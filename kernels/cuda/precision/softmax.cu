@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(256) softmax(const float *__restrict__ x, floa
   int t = (int)threadIdx.x;
   x += (long long)blockIdx.x * N;
   y += (long long)blockIdx.x * N;
-  float largest = -INFINITY, sum = 0;
+  float largest = __int_as_float(0xff800000), sum = 0; // minus infinity
   for (int i = t; i < N; i += 256)
     largest = fmaxf(largest, input(x[i]));
   shared[t] = largest;
