@@ -32,8 +32,8 @@ while [ $i -lt 50 ]; do
   11 | 27 | 43) write $i out_of_memory\|invalid_plan "$honest" '// assay: scratch s float[4398046511104]' ;;
   13 | 29 | 45) write $i launch_failed\|invalid_plan "$honest" '// assay: launch relu grid=1 block=1025 args=x, y, x.count' ;;
   15 | 31 | 47) write $i unwritten 'if (i < n - 1) y[i] = x[i] < 0 ? 0 : x[i];' ;;
-  23) write $i out_of_bounds\|wrong_value\|wrong_class 'if (i < n) y[i] = x[i + (1ll << 30)];' ;;
-  49) write $i out_of_bounds 'y[i] = ((const float *)1)[i];' ;;
+  23) write $i out_of_bounds\|wrong_value\|wrong_class\|crashed 'if (i < n) y[i] = x[i + (1ll << 30)];' ;;
+  49) write $i out_of_bounds\|crashed 'y[i] = ((const float *)1)[i];' ;;
   *) write $i pass "$honest" ;;
   esac
   i=$((i + 1))
