@@ -41,6 +41,8 @@ double arith_sum_variance(const struct arith *a, double y, double t2, double k, 
       expected = floor_value;
     double u = arith_pow2(-(a->bits < 52 ? a->bits : 52));
     variance = u * u / 3 * expected / (a->block > 1 ? a->block : 1);
+    if (products && a->cut_bits > 0)
+      variance += arith_pow2(-2 * a->cut_bits) * k * expected;
   }
   if (products) {
     // A product below the format's normal numbers rounds to its fixed grid, however small it is.

@@ -22,6 +22,8 @@ struct arith {
   double max;       // largest finite value
   int product_bits; // significand bits to which inputs of contractions may be rounded; 53: not at all
   int block;        // additions done without intermediate rounding (1: every one rounds)
+  int cut_bits;     // sums of products may lose up to 2^-cut_bits of the sum so far with every term, always towards
+                    // zero: tensor cores cut off instead of rounding (docs/numerics.md); 0: nothing of the kind
   uint64_t key;     // of this pass: same key, same noise
 };
 
@@ -103,8 +105,9 @@ double noise_normal(struct noise *n);
 
 // The variance of the error of summing `k` terms with sum y and sum of squares t2 in this arithmetic, in random order:
 // u^2/3 * E[sum of squared partial sums] with E = y^2 k/3 + (t2 - y^2/k) k/6 for terms drawn without replacement,
-// never less than k*t2/2 (numerics.md), over `block`; plus the rounding of products' inputs, 2 u_in^2/3 * t2, when
-// `products` is true, and then the rounding of products on the grid of subnormals, k q^2/12. 0 when exact.
+// never less than k*t2/2 (numerics.md), over `block`. When `products` is true there is more: the rounding of products'
+// inputs, 2 u_in^2/3 * t2; the rounding of products on the grid of subnormals, k q^2/12; and what is cut off, whose
+// errors have one sign and add up: c sum|s| <= c sqrt(k sum s^2) for partial sums s and c = 2^-cut_bits. 0 when exact.
 double arith_sum_variance(const struct arith *a, double y, double t2, double k, bool products);
 
 // y + a nearly normal deviate of that variance, rounded; y itself when exact or k <= 0. What an accumulation returns.

@@ -17,22 +17,23 @@
 enum { MAX_WORKLOADS = 4096 };
 
 // Rounding of inputs, accumulation and outputs that a contract stands for. Half-precision contracts are about the
-// type of inputs and outputs: what lies between may be kept in fp32, as tensor cores and fused kernels do.
+// type of inputs and outputs: what lies between may be kept in fp32, as tensor cores and fused kernels do. All but fp32
+// allow sums as tensor cores make them: cut_bits was set from measurements (docs/numerics.md).
 static const struct contract contracts[] = {
     {.name = "fp32",
      .arith = {.bits = 24, .min_exponent = -126, .max = FLT_MAX, .product_bits = 53, .block = 1},
      .u_out = 0x1p-24,
      .eta_out = 0x1p-149},
     {.name = "tf32",
-     .arith = {.bits = 24, .min_exponent = -126, .max = FLT_MAX, .product_bits = 11, .block = 1},
+     .arith = {.bits = 24, .min_exponent = -126, .max = FLT_MAX, .product_bits = 11, .block = 1, .cut_bits = 26},
      .u_out = 0x1p-24,
      .eta_out = 0x1p-149},
     {.name = "fp16",
-     .arith = {.bits = 24, .min_exponent = -126, .max = FLT_MAX, .product_bits = 53, .block = 1},
+     .arith = {.bits = 24, .min_exponent = -126, .max = FLT_MAX, .product_bits = 53, .block = 1, .cut_bits = 26},
      .u_out = 0x1p-11,
      .eta_out = 0x1p-24},
     {.name = "bf16",
-     .arith = {.bits = 24, .min_exponent = -126, .max = FLT_MAX, .product_bits = 53, .block = 1},
+     .arith = {.bits = 24, .min_exponent = -126, .max = FLT_MAX, .product_bits = 53, .block = 1, .cut_bits = 26},
      .u_out = 0x1p-8,
      .eta_out = 0x1p-133},
 };

@@ -253,6 +253,58 @@ static void test_blocks_divide_the_variance(void **state) {
   assert_true(fabs(blocked * 16 - one) < 1e-12 * one);
 }
 
+// Eight terms and the sum so far, aligned with the largest of them, cut off 25 bits below its leading one, and their
+// sum cut off to a float: what docs/numerics.md found tensor cores to do.
+static double tensor_core_step(double sum, const double *terms) {
+  double largest = fabs(sum);
+  int scale, exponent;
+  for (int i = 0; i < 8; i++)
+    largest = fmax(largest, fabs(terms[i]));
+  frexp(largest, &scale);
+  double total = trunc(ldexp(sum, 26 - scale));
+  for (int i = 0; i < 8; i++)
+    total += trunc(ldexp(terms[i], 26 - scale));
+  total = ldexp(total, scale - 26);
+  frexp(total, &exponent);
+  return ldexp(trunc(ldexp(total, 24 - exponent)), exponent - 24);
+}
+
+// Root mean square of the errors of sums of k products, in units of what the arithmetic foresees.
+static double cut_off_error(const struct arith *a, int k, bool positive, struct noise *n) {
+  double z2 = 0;
+  for (int rep = 0; rep < 100; rep++) {
+    double terms[8], y = 0, t2 = 0, sum = 0;
+    for (int i = 0; i < k; i++) {
+      double term = positive ? rng_unit(noise_next(n)) * rng_unit(noise_next(n)) : noise_normal(n) * noise_normal(n);
+      terms[i % 8] = term;
+      y += term;
+      t2 += term * term;
+      if (i % 8 == 7)
+        sum = tensor_core_step(sum, terms);
+    }
+    z2 += (sum - y) * (sum - y) / arith_sum_variance(a, y, t2, k, true);
+  }
+  return sqrt(z2 / 100);
+}
+
+// One rounding of each sum explains honest sums of a tensor core no longer when they are long; the contracts that allow
+// tensor cores do at every length, without allowing much more.
+static void test_sums_that_are_cut_off(void **state) {
+  (void)state;
+  struct noise n = noise_at(15, 1);
+  struct arith cut = fp32;
+  cut.cut_bits = 26;
+  assert_true(arith_sum_variance(&cut, 10, 1000, 1000, false) == arith_sum_variance(&fp32, 10, 1000, 1000, false));
+  for (int positive = 0; positive < 2; positive++)
+    for (int k = 64; k <= 8192; k *= 4) {
+      double rms = cut_off_error(&cut, k, positive, &n), strict = cut_off_error(&fp32, k, positive, &n);
+      print_message("k %4d, %s: %.2f with cut_bits, %.2f without\n", k, positive ? "positive" : "zero mean", rms,
+                    strict);
+      assert_true(rms < 1.2 && (rms > 0.1 || k < 1024));
+      assert_true(k < 4096 || strict > 3);
+    }
+}
+
 // What arith_sum returns scatters as its variance says.
 static void test_sum_scatters_as_promised(void **state) {
   (void)state;
@@ -280,6 +332,7 @@ int main(void) {
       cmocka_unit_test(test_sum_of_few),
       cmocka_unit_test(test_product_rounding),
       cmocka_unit_test(test_blocks_divide_the_variance),
+      cmocka_unit_test(test_sums_that_are_cut_off),
       cmocka_unit_test(test_sum_scatters_as_promised),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -327,13 +327,13 @@ static void test_find(void **state) {
     struct assay_error err = {0};
     assert_int_equal(task_find(ROOT, bad[i], &path, &err), ASSAY_ERR_NOT_FOUND);
     assert_null(path);
-    assert_non_null(strstr(err.message, "100 tasks are there"));
+    assert_non_null(strstr(err.message, " tasks are there"));
   }
 }
 
 static void test_list(void **state) {
   (void)state;
-  static const char *const patterns[] = {NULL, "kernelbench", "kernelbench/1", ROOT "/kernelbench"};
+  static const char *const patterns[] = {"kernelbench", "kernelbench/1", ROOT "/kernelbench"};
   char **paths;
   int count;
   struct assay_error err = {0};
@@ -344,6 +344,9 @@ static void test_list(void **state) {
       assert_int_equal(strtol(strrchr(paths[k], '/') + 1, NULL, 10), k + 1);
     task_list_release(paths, count);
   }
+  assert_int_equal(task_list(ROOT, NULL, &paths, &count, &err), ASSAY_OK);
+  assert_true(count > 100); // and the other suites
+  task_list_release(paths, count);
   assert_int_equal(task_list(ROOT, "kernelbench/1/7", &paths, &count, &err), ASSAY_OK);
   assert_int_equal(count, 1);
   task_list_release(paths, count);
@@ -387,6 +390,7 @@ static void test_contracts(void **state) {
     assert_false(c.arith.exact);
     assert_int_equal(c.arith.bits, 24); // accumulation is in fp32 in all of them
     assert_int_equal(c.arith.product_bits, i == 1 ? 11 : 53);
+    assert_true((c.arith.cut_bits > 0) == (i > 0)); // single precision rounds
   }
   assert_true(c.u_out == 0x1p-8 && c.eta_out == 0x1p-133);
   assert_true(contract_by_name("fp16", &c) && c.u_out == 0x1p-11 && c.eta_out == 0x1p-24);

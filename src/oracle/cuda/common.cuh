@@ -217,6 +217,8 @@ DEVICE_FN double arith_sum_variance(const struct gpu_arith *a, double y, double 
       expected = floor_value;
     double u = arith_pow2(-(a->bits < 52 ? a->bits : 52));
     variance = u * u / 3 * expected / (a->block > 1 ? a->block : 1);
+    if (products && a->cut_bits > 0)
+      variance += arith_pow2(-2 * a->cut_bits) * k * expected;
   }
   if (products) {
     int lowest = a->min_exponent - a->bits + 1;

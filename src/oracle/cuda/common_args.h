@@ -13,7 +13,7 @@ struct gpu_ref {
 
 // struct arith (ops/arith.h), flattened.
 struct gpu_arith {
-  int32_t exact, bits, min_exponent, product_bits, block, pad;
+  int32_t exact, bits, min_exponent, product_bits, block, cut_bits;
   double max;
   uint64_t key;
 };

@@ -50,6 +50,7 @@ struct gpu_arith gpu_arith_of(const struct arith *a) {
                             .min_exponent = a->min_exponent,
                             .product_bits = a->product_bits,
                             .block = a->block,
+                            .cut_bits = a->cut_bits,
                             .max = a->max,
                             .key = a->key};
 }
