@@ -1,0 +1,186 @@
+// Batch normalisation of images with the statistics of the batch.
+// assay: task kernelbench/1/33
+// assay: twin ONE_PASS expect wrong_value|wrong_class|low_precision -- variance as E[x^2] - E[x]^2
+// assay: twin UNBIASED expect wrong_value|wrong_class -- divides the squares by n - 1
+// assay: twin FIRST_IMAGE expect wrong_value|wrong_class -- statistics of the first image alone
+// The tensor is read twice: once for mean and variance of pieces of 32768 elements, which a second kernel joins in
+// double, and once to be scaled.
+// assay: let plane = H * W
+// assay: let pieces = ceil_div(plane, 32768)
+// assay: let wide = plane % 4 == 0
+// assay: scratch part double[2 * N * C * pieces]
+// assay: scratch stats float[4 * C]
+// assay: launch statistics<4> grid=pieces,N * C block=256 if=wide args=x, part, plane
+// assay: launch statistics<1> grid=pieces,N * C block=256 if=!wide args=x, part, plane
+// assay: launch join grid=C block=256 args=part, stats, plane, pieces, N, C
+// assay: launch apply<4> grid=ceil_div(plane, 4096),N * C block=256 if=wide args=x, stats, gamma, beta, y, C, plane
+// assay: launch apply<1> grid=ceil_div(plane, 1024),N * C block=256 if=!wide args=x, stats, gamma, beta, y, C, plane
+#ifndef __CUDACC_RTC__
+#include <assay/cuda.h>
+#endif
+
+enum { THREADS = 256, LOADS = 4, PIECE = 32768 };
+
+static __device__ double sum_in_warp(double x) {
+  for (int step = 16; step > 0; step /= 2)
+    x += __shfl_xor_sync(0xffffffffu, x, step);
+  return x;
+}
+
+// The sum over all threads of a block; only the first warp has it.
+static __device__ double sum_in_block(double x) {
+  __shared__ double warps[32];
+  x = sum_in_warp(x);
+  if (threadIdx.x % 32 == 0)
+    warps[threadIdx.x / 32] = x;
+  __syncthreads();
+  return sum_in_warp(threadIdx.x < blockDim.x / 32 ? warps[threadIdx.x] : 0);
+}
+
+// V elements that lie at x.
+template <int V> static __device__ void load(float (&v)[V], const float *x) {
+  if constexpr (V == 4) {
+    float4 f = *(const float4 *)x;
+    v[0] = f.x, v[1] = f.y, v[2] = f.z, v[3] = f.w;
+  } else {
+    v[0] = *x;
+  }
+}
+
+template <int V> static __device__ void store(float *y, const float (&v)[V]) {
+  if constexpr (V == 4)
+    __stcs((float4 *)y, make_float4(v[0], v[1], v[2], v[3]));
+  else
+    __stcs(y, v[0]);
+}
+
+// Mean and sum of squared differences from it of a piece of a segment. Sums are of differences from the piece's first
+// element, so that a mean far above the spread cancels nothing; 16 terms are added in single precision, the rest in
+// double.
+template <int V>
+__global__ void __launch_bounds__(THREADS)
+    statistics(const float *__restrict__ x, double2 *__restrict__ part, int length) {
+  int begin = (int)blockIdx.x * PIECE, count = min(PIECE, length - begin);
+  x += (long long)blockIdx.y * length + begin;
+#ifdef ONE_PASS
+  const float pivot = 0;
+#else
+  const float pivot = *x;
+#endif
+  double sum = 0, squares = 0;
+  for (int first = (int)threadIdx.x * V; first < count; first += LOADS * THREADS * V) {
+    float v[LOADS][V], few = 0, few_squares = 0;
+#pragma unroll
+    for (int i = 0; i < LOADS; i++) {
+#pragma unroll
+      for (int j = 0; j < V; j++)
+        v[i][j] = pivot;
+      if (first + i * THREADS * V < count)
+        load<V>(v[i], x + first + i * THREADS * V);
+    }
+#pragma unroll
+    for (int i = 0; i < LOADS; i++)
+#pragma unroll
+      for (int j = 0; j < V; j++) {
+        float d = v[i][j] - pivot;
+        few += d;
+        few_squares += d * d;
+      }
+    sum += few;
+    squares += few_squares;
+  }
+  sum = sum_in_block(sum);
+  __syncthreads(); // the warps' sums are read before they are written again
+  squares = sum_in_block(squares);
+  if (threadIdx.x == 0)
+    part[(long long)blockIdx.y * gridDim.x + blockIdx.x] =
+        make_double2(pivot + sum / count, squares - sum * sum / count);
+}
+
+// Joins the pieces of a group of segments, which lie `stride` apart: the mean as the sum of two floats, and the factor.
+__global__ void __launch_bounds__(THREADS) join(const double2 *__restrict__ part, float4 *__restrict__ stats,
+                                                int length, int pieces, int segments, int stride) {
+  __shared__ double shared_mean;
+#ifdef FIRST_IMAGE
+  segments = 1;
+#endif
+  double sum = 0, squares = 0, n = (double)length * segments;
+  for (int i = (int)threadIdx.x; i < pieces * segments; i += THREADS) {
+    int piece = i % pieces, count = min(PIECE, length - piece * PIECE);
+    sum += count * part[((long long)(i / pieces) * stride + blockIdx.x) * pieces + piece].x;
+  }
+  sum = sum_in_block(sum);
+  if (threadIdx.x == 0)
+    shared_mean = sum / n;
+  __syncthreads();
+  const double mean = shared_mean;
+  for (int i = (int)threadIdx.x; i < pieces * segments; i += THREADS) {
+    int piece = i % pieces, count = min(PIECE, length - piece * PIECE);
+    double2 p = part[((long long)(i / pieces) * stride + blockIdx.x) * pieces + piece];
+    squares += p.y + count * (p.x - mean) * (p.x - mean);
+  }
+  squares = sum_in_block(squares);
+  if (threadIdx.x > 0)
+    return;
+#ifdef UNBIASED
+  double variance = squares / (n - 1);
+#else
+  double variance = squares / n;
+#endif
+  float high = (float)mean;
+  stats[blockIdx.x] = make_float4(high, (float)(mean - high), (float)(1 / sqrt(variance + 1e-5)), 0);
+}
+
+// A plane has one factor and one shift.
+template <int V>
+__global__ void __launch_bounds__(THREADS)
+    apply(const float *__restrict__ x, const float4 *__restrict__ stats, const float *__restrict__ gamma,
+          const float *__restrict__ beta, float *__restrict__ y, int C, int plane) {
+  int channel = (int)blockIdx.y % C, begin = (int)(blockIdx.x * THREADS * LOADS + threadIdx.x) * V;
+  long long from = (long long)blockIdx.y * plane + begin;
+  float v[LOADS][V];
+#pragma unroll
+  for (int i = 0; i < LOADS; i++)
+    if (begin + i * THREADS * V < plane)
+      load<V>(v[i], x + from + i * THREADS * V);
+  float4 s = stats[channel];
+  float factor = s.z * gamma[channel], shift = beta[channel] - s.y * factor;
+#pragma unroll
+  for (int i = 0; i < LOADS; i++) {
+#pragma unroll
+    for (int j = 0; j < V; j++)
+      v[i][j] = fmaf(v[i][j] - s.x, factor, shift);
+    if (begin + i * THREADS * V < plane)
+      store<V>(y + from + i * THREADS * V, v[i]);
+  }
+}
+
+#ifndef __CUDACC_RTC__
+extern "C" void assay_cuda_kernel(const struct assay_args *args, cudaStream_t stream) {
+  const int64_t *dims = args->inputs[0].dims;
+  const float *x = (const float *)args->inputs[0].data, *gamma = (const float *)args->inputs[1].data;
+  const float *beta = (const float *)args->inputs[2].data;
+  float *y = (float *)args->outputs[0].data;
+  int N = (int)dims[0], C = (int)dims[1], plane = (int)(dims[2] * dims[3]), length = plane;
+  int segments = N * C, groups = C;
+  int pieces = (length + PIECE - 1) / PIECE;
+  double2 *part;
+  float4 *stats;
+  cudaMallocAsync((void **)&part, (size_t)segments * (size_t)pieces * sizeof *part, stream);
+  cudaMallocAsync((void **)&stats, (size_t)groups * sizeof *stats, stream);
+  dim3 grid((unsigned int)pieces, (unsigned int)segments);
+  if (plane % 4 == 0)
+    statistics<4><<<grid, THREADS, 0, stream>>>(x, part, length);
+  else
+    statistics<1><<<grid, THREADS, 0, stream>>>(x, part, length);
+  join<<<(unsigned int)groups, THREADS, 0, stream>>>(part, stats, length, pieces, segments / groups, groups);
+  if (plane % 4 == 0)
+    apply<4><<<dim3((unsigned int)((plane + 4095) / 4096), (unsigned int)(N * C)), THREADS, 0, stream>>>(
+        x, stats, gamma, beta, y, C, plane);
+  else
+    apply<1><<<dim3((unsigned int)((plane + 1023) / 1024), (unsigned int)(N * C)), THREADS, 0, stream>>>(
+        x, stats, gamma, beta, y, C, plane);
+  cudaFreeAsync(part, stream);
+  cudaFreeAsync(stats, stream);
+}
+#endif
