@@ -68,10 +68,12 @@ static enum assay_status combine(struct gpu_eval *c, const struct einsum_plan *p
                          .b_depth = group_in(p, &s.k, &b->view),
                          .arith = gpu_arith_of(&c->arith),
                          .out = out->ref.data,
+                         .sigma = to && is_output && p->n_in == 2 ? c->sigma : 0,
                          .products = true,
                          .sums = true,
                          .alpha = 1};
   work.arith.key = key;
+  c->has_sigma = work.sigma != 0;
   return product_run(c, &work, err);
 }
 

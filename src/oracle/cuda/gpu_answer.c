@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "oracle/cuda/gpu_cache.h"
 #include "oracle/cuda/gpu_run.h"
 #include "oracle/cuda/scale_args.h"
 #include "oracle/run.h"
@@ -134,8 +135,17 @@ static enum assay_status answer_sampled(const struct gpu_request *base, const st
   device_ptr broken = 0;
   uint32_t is_broken = 0;
   struct gpu_array *pass = base_calloc((size_t)a->n_outputs + 1, sizeof *pass);
+  struct gpu_cache cache;
   r.arith = arith_exact();
-  enum assay_status status = pass ? gpu_oracle_eval(&r, a->y, err) : error_nomem(err, "the oracle's answer");
+  enum assay_status status = gpu_cache_init(&cache, r.compute, r.graph, contract, err);
+  if (!status && !pass)
+    status = error_nomem(err, "the oracle's answer");
+  if (replicas > 1) // one pass alone is no slower
+    r.cache = &cache;
+  if (!status)
+    status = gpu_oracle_eval(&r, a->y, err);
+  if (!status)
+    status = gpu_cache_settle(&cache, err);
   if (!status)
     status = start_sums(r.compute, a, &broken, err);
   for (int k = 0; k < replicas && !status; k++) {
@@ -143,6 +153,7 @@ static enum assay_status answer_sampled(const struct gpu_request *base, const st
     r.arith.key = rng_derive(contract->key, (uint64_t)k);
     status = add_pass(&r, a, pass, broken, err);
   }
+  gpu_cache_release(&cache);
   for (int i = 0; i < a->n_outputs && !status; i++)
     if (a->sigma[i])
       status = finish_scale(r.compute, &a->y[i], &a->sigma[i], contract, replicas, err);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "oracle/cuda/gpu_cache.h"
 #include "oracle/cuda/gpu_run.h"
 #include "oracle/run.h"
 
@@ -192,7 +193,9 @@ static enum assay_status make_outputs(struct pass *p, const struct node *n, stru
   return status;
 }
 
-static enum assay_status run_on_device(struct pass *p, int index, struct assay_error *err) {
+// sigma, has_sigma: as in gpu_eval.
+static enum assay_status run_on_device(struct pass *p, int index, const struct arith *arith, device_ptr sigma,
+                                       bool *has_sigma, struct assay_error *err) {
   const struct node *n = &p->r->graph->nodes[index];
   gpu_eval_fn *eval = gpu_find(n->op);
   if (!eval)
@@ -205,21 +208,64 @@ static enum assay_status run_on_device(struct pass *p, int index, struct assay_e
                        .n_out = n->n_outputs,
                        .in = p->in,
                        .out = p->out,
-                       .arith = p->r->arith};
-  c.arith.key = rng_derive(p->r->arith.key, (uint64_t)index);
-  if (p->r->sigma && index == p->r->sigma_node)
-    c.sigma = p->r->sigma;
+                       .arith = *arith,
+                       .sigma = sigma};
+  c.arith.key = rng_derive(arith->key, (uint64_t)index);
   enum assay_status status = eval(&c, err);
-  if (c.sigma)
-    *p->r->has_sigma = c.has_sigma;
+  *has_sigma = c.has_sigma;
   for (int i = 0; i < c.n_temporaries; i++)
     compute_free(p->r->compute, c.temporaries[i]);
   return status;
 }
 
-static enum assay_status run_node(struct pass *p, int index, struct assay_error *err) {
+// In the exact pass: a node's result with the standard deviation of its error, kept for the passes that follow. *kept
+// is false where the operator has no such form, or it takes too much memory.
+static enum assay_status run_and_keep(struct pass *p, int index, bool *kept, struct assay_error *err) {
+  struct gpu_cache *cache = p->r->cache;
+  struct gpu_array *y = &p->values[p->r->graph->nodes[index].outputs[0]];
+  device_ptr sigma;
+  *kept = false;
+  enum assay_status status = gpu_cache_reserve(cache, index, y, &sigma, err);
+  if (!status && sigma)
+    status = run_on_device(p, index, &cache->contract, sigma, kept, err);
+  if (status || !*kept) {
+    compute_free(p->r->compute, sigma);
+    return status;
+  }
+  cache->nodes[index] = (struct gpu_kept){.y = *y, .sigma = sigma};
+  y->owned = false;
+  return ASSAY_OK;
+}
+
+static enum assay_status run_fresh(struct pass *p, int index, struct assay_error *err) {
+  const struct gpu_request *r = p->r;
+  bool asks = r->sigma && index == r->sigma_node, has_sigma = false, kept = false;
+  enum assay_status status = ASSAY_OK;
+  if (r->cache && r->arith.exact && r->cache->wanted[index])
+    status = run_and_keep(p, index, &kept, err);
+  if (!status && !kept)
+    status = run_on_device(p, index, &r->arith, asks ? r->sigma : 0, &has_sigma, err);
+  if (asks)
+    *r->has_sigma = has_sigma;
+  return status;
+}
+
+// In a contract pass: the result of a node that is kept. Its inputs may not be there.
+static enum assay_status draw_kept(struct pass *p, int index, struct assay_error *err) {
+  const struct gpu_array *exact = &p->r->cache->nodes[index].y;
+  int v = p->r->graph->nodes[index].outputs[0];
+  struct arith arith = p->r->arith;
+  arith.key = rng_derive(arith.key, (uint64_t)index);
+  p->known[v] = (struct array){.dtype = exact->dtype, .shape = exact->shape};
+  enum assay_status status = gpu_array_create(p->r->compute, exact->dtype, &exact->shape, &p->values[v], err);
+  return status ? status : gpu_cache_draw(p->r->cache, index, &arith, &p->values[v], err);
+}
+
+static enum assay_status evaluate(struct pass *p, int index, struct assay_error *err) {
   const struct node *n = &p->r->graph->nodes[index];
-  char at[256];
+  const struct gpu_cache *cache = p->r->arith.exact ? NULL : p->r->cache;
+  if (cache && cache->nodes[index].y.data)
+    return draw_kept(p, index, err);
   enum assay_status status = load_constants(p, n, err);
   if (!status)
     status = infer_node(p, index, err);
@@ -229,11 +275,18 @@ static enum assay_status run_node(struct pass *p, int index, struct assay_error 
     status = fold_node(p, n, err);
   if (status)
     return status;
-  status = run_on_device(p, index, err);
-  if (status)
-    return error_prefix(err, status, "%s, %s: ", source_location_text(&n->at, at), n->op_type);
-  drop_dead(p, index);
-  return ASSAY_OK;
+  char at[256];
+  status = run_fresh(p, index, err);
+  return status ? error_prefix(err, status, "%s, %s: ", source_location_text(&n->at, at), n->op_type) : ASSAY_OK;
+}
+
+static enum assay_status run_node(struct pass *p, int index, struct assay_error *err) {
+  if (p->r->cache && !p->r->arith.exact && p->r->cache->skipped[index])
+    return ASSAY_OK;
+  enum assay_status status = evaluate(p, index, err);
+  if (!status)
+    drop_dead(p, index);
+  return status;
 }
 
 // Hands an output to the caller: moved if this is its only claim and it lies as an output must, copied otherwise.

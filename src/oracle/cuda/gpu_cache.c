@@ -1,0 +1,112 @@
+#include "oracle/cuda/gpu_cache.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "oracle/cuda/cache_args.h"
+
+extern const char code_cache_args[], code_cache[];
+
+static const struct device_code program = {
+    "cache", (const char *const[]){GPU_COMMON_TEXTS, code_cache_args, code_cache, NULL}, false};
+
+enum { SHARE = 4 }; // of the free memory, that one node's values may take
+
+// Whether the value is the same in every pass.
+static void find_steady(const struct graph *g, bool *steady) {
+  for (int v = 0; v < g->n_values; v++)
+    steady[v] = g->values[v].constant != NULL;
+  for (int i = 0; i < g->n_inputs; i++)
+    steady[g->inputs[i]] = true;
+  for (int i = 0; i < g->n_nodes; i++) {
+    const struct node *n = &g->nodes[i];
+    bool all = n->op->class == OP_MOVEMENT;
+    for (int k = 0; k < n->n_inputs && all; k++)
+      all = n->inputs[k] < 0 || steady[n->inputs[k]];
+    for (int k = 0; k < n->n_outputs; k++)
+      if (n->outputs[k] >= 0)
+        steady[n->outputs[k]] = all;
+  }
+}
+
+static bool contracts_steady(const struct node *n, const bool *steady) {
+  bool all = n->op->class == OP_CONTRACTION && n->n_outputs == 1 && n->outputs[0] >= 0;
+  for (int k = 0; k < n->n_inputs && all; k++)
+    all = n->inputs[k] < 0 || steady[n->inputs[k]];
+  return all;
+}
+
+enum assay_status gpu_cache_init(struct gpu_cache *cache, struct compute *c, const struct graph *g,
+                                 const struct arith *contract, struct assay_error *err) {
+  size_t n = (size_t)g->n_nodes + 1;
+  bool *steady = base_calloc((size_t)g->n_values + 1, sizeof *steady);
+  *cache = (struct gpu_cache){.compute = c, .graph = g, .contract = *contract};
+  cache->nodes = base_calloc(n, sizeof *cache->nodes);
+  cache->wanted = base_calloc(n, sizeof *cache->wanted);
+  cache->skipped = base_calloc(n, sizeof *cache->skipped);
+  bool made = steady && cache->nodes && cache->wanted && cache->skipped;
+  if (made)
+    find_steady(g, steady);
+  for (int i = 0; made && i < g->n_nodes; i++)
+    cache->wanted[i] = contracts_steady(&g->nodes[i], steady);
+  base_free(steady);
+  return made ? ASSAY_OK : error_nomem(err, "an answer's contractions");
+}
+
+void gpu_cache_release(struct gpu_cache *cache) {
+  for (int i = 0; cache->nodes && i < cache->graph->n_nodes; i++) {
+    gpu_array_release(cache->compute, &cache->nodes[i].y);
+    compute_free(cache->compute, cache->nodes[i].sigma);
+  }
+  base_free(cache->nodes);
+  base_free(cache->wanted);
+  base_free(cache->skipped);
+  memset(cache, 0, sizeof *cache);
+}
+
+enum assay_status gpu_cache_reserve(struct gpu_cache *cache, int node, const struct gpu_array *y, device_ptr *sigma,
+                                    struct assay_error *err) {
+  struct compute_memory memory;
+  size_t n = (size_t)shape_count(&y->shape);
+  compute_memory(cache->compute, &memory);
+  *sigma = 0;
+  // Values that inference knows are few, and belong to the pass.
+  if (!dtype_is_float(y->dtype) || y->host || n * (sizeof(double) + sizeof(float)) > memory.available / SHARE) {
+    cache->wanted[node] = false;
+    return ASSAY_OK;
+  }
+  return compute_alloc(cache->compute, n * sizeof(float), sigma, err);
+}
+
+// From the outputs backwards: a node is needed where something needed reads it, and one that is kept reads nothing.
+enum assay_status gpu_cache_settle(struct gpu_cache *cache, struct assay_error *err) {
+  const struct graph *g = cache->graph;
+  bool *needed = base_calloc((size_t)g->n_values + 1, sizeof *needed);
+  if (!needed)
+    return error_nomem(err, "an answer's contractions");
+  for (int i = 0; i < g->n_outputs; i++)
+    needed[g->outputs[i]] = true;
+  for (int i = g->n_nodes - 1; i >= 0; i--) {
+    const struct node *n = &g->nodes[i];
+    bool any = false;
+    for (int k = 0; k < n->n_outputs; k++)
+      any = any || (n->outputs[k] >= 0 && needed[n->outputs[k]]);
+    cache->skipped[i] = !any;
+    for (int k = 0; any && !cache->nodes[i].y.data && k < n->n_inputs; k++)
+      if (n->inputs[k] >= 0)
+        needed[n->inputs[k]] = true;
+  }
+  base_free(needed);
+  return ASSAY_OK;
+}
+
+enum assay_status gpu_cache_draw(const struct gpu_cache *cache, int node, const struct arith *arith,
+                                 const struct gpu_array *y, struct assay_error *err) {
+  const struct gpu_kept *kept = &cache->nodes[node];
+  struct cache_draw_args a = {.arith = gpu_arith_of(arith),
+                              .exact = kept->y.data,
+                              .sigma = kept->sigma,
+                              .y = y->data,
+                              .n = shape_count(&y->shape)};
+  return compute_launch(cache->compute, &program, "cache_draw", a.n, &a, sizeof a, err);
+}
