@@ -10,7 +10,10 @@ rounding    how the exact sum of the aligned terms becomes a float
 fused       which terms are aligned with each other: a small term is lost beside 1 - 1 where they are added at once
 inputs      what becomes of the 13 bits of a float that TF32 lacks; subnormal numbers
 bias        long sums in one accumulator: their mean error, per term, over the sum of absolute partial sums
+library     what PyTorch's products in TF32 (cuBLAS) do to factors, where PyTorch is installed
 """
+import concurrent.futures
+import json
 import math
 import os
 import random
@@ -50,20 +53,13 @@ def at(places, n):
     return terms
 
 
-def last_kept(kind, make):
-    js = list(range(4, 29))
-    got = sums(kind, [make(j) for j in js])
-    kept = [j for j, y in zip(js, got) if y != 0]
-    return max(kept) if kept else None
-
-
 def bits(kind):
-    n = step(kind)
-    return {
-        "products": last_kept(kind, lambda j: (at({0: (1, 0), 1: (-1, 0), 2: (1, j)}, n), 0.0)),
-        "product_beside_accumulator": last_kept(kind, lambda j: (at({0: (-1, 0), 2: (1, j)}, n), 1.0)),
-        "accumulator_beside_products": last_kept(kind, lambda j: (at({0: (1, 0), 1: (-1, 0)}, n), 2.0 ** -j)),
-    }
+    n, js = step(kind), list(range(4, 29))
+    asked = {"products": lambda j: (at({0: (1, 0), 1: (-1, 0), 2: (1, j)}, n), 0.0),
+             "product_beside_accumulator": lambda j: (at({0: (-1, 0), 2: (1, j)}, n), 1.0),
+             "accumulator_beside_products": lambda j: (at({0: (1, 0), 1: (-1, 0)}, n), 2.0 ** -j)}
+    got = iter(sums(kind, [make(j) for make in asked.values() for j in js]))
+    return {name: max((j for j in js if next(got) != 0), default=None) for name in asked}
 
 
 def cut(kind, kept):
@@ -97,10 +93,10 @@ def name_rounding(sent, came):
 def fused(kind, kept):
     """Which places lose a small term when 1 and -1 stand at places i and i + 1."""
     n, rows = step(kind), []
+    asked = [(i, j) for i in range(0, n, 2) for j in range(n) if j not in (i, i + 1)]
+    got = sums(kind, [(at({i: (1, 0), i + 1: (-1, 0), j: (1, kept + 1)}, n), 0.0) for i, j in asked])
     for i in range(0, n, 2):
-        others = [j for j in range(n) if j not in (i, i + 1)]
-        got = sums(kind, [(at({i: (1, 0), i + 1: (-1, 0), j: (1, kept + 1)}, n), 0.0) for j in others])
-        rows.append({"large_at": [i, i + 1], "lost_at": [j for j, y in zip(others, got) if y == 0]})
+        rows.append({"large_at": [i, i + 1], "lost_at": [j for (at_i, j), y in zip(asked, got) if at_i == i and y == 0]})
     groups = {tuple(sorted(r["large_at"] + r["lost_at"])) for r in rows}
     return {"rows": rows, "groups": sorted(groups)}
 
@@ -159,14 +155,43 @@ def examine(kind):
     kept = found["bits"]["products"]
     found.update(cut=cut(kind, kept), rounding=rounding(kind, kept), fused=fused(kind, kept), inputs=inputs(kind),
                  bias=bias(kind))
-    print(f"{kind:16} fraction bits kept {found['bits']}")
-    print(f"{'':16} below them: {found['cut']['as']}; the sum: {found['rounding']['as']}")
-    print(f"{'':16} added at once: {found['fused']['groups']}")
-    print(f"{'':16} inputs: {found['inputs']}")
-    for row in found["bias"]:
-        print(f"{'':16} {row['inputs']:13} K {row['K']:5}  error per term, in 2^-24 of partial sums: mean "
+    lines = [f"{kind:16} fraction bits kept {found['bits']}",
+             f"{'':16} below them: {found['cut']['as']}; the sum: {found['rounding']['as']}",
+             f"{'':16} added at once: {found['fused']['groups']}", f"{'':16} inputs: {found['inputs']}"]
+    lines += [f"{'':16} {row['inputs']:13} K {row['K']:5}  error per term, in 2^-24 of partial sums: mean "
               f"{row['mean_per_term']:8.4f}  rms {row['rms_per_term']:7.4f}  max {row['max_per_term']:7.4f}  "
-              f"relative {row['relative_rms']:.2e}", flush=True)
+              f"relative {row['relative_rms']:.2e}" for row in found["bias"]]
+    print("\n".join(lines), flush=True)
+    return found
+
+
+LIBRARY = """
+import json, torch
+torch.backends.cuda.matmul.allow_tf32 = True
+factors = [1 + 2.0 ** -11 + 2.0 ** -12, 1 + 2.0 ** -11 + 2.0 ** -23, 1 + 2.0 ** -11, 1 + 3 * 2.0 ** -11, 1 + 2.0 ** -12]
+found = []
+for n in (256, 1024, 4096):
+    one = torch.eye(n, device="cuda")
+    for side in ("left", "right"):
+        for layout in ("nn", "nt"):
+            came = []
+            for f in factors:
+                x = torch.full((n, n), f, device="cuda")
+                a, b = (x, one) if side == "left" else (one, x)
+                y = a @ (b.t().contiguous().t() if layout == "nt" else b)
+                came.append((y[3, 5].item() - 1) * 1024)
+            found.append({"n": n, "side": side, "layout": layout, "came": came})
+print(json.dumps({"sent": [(f - 1) * 1024 for f in factors], "torch": torch.__version__, "found": found}))
+"""
+
+
+def library():
+    _, code, out, errors = common.run([sys.executable, "-c", LIBRARY], 60)
+    if code != 0:
+        raise RuntimeError(errors[-300:])
+    found = json.loads(out)
+    print(f"{'cuBLAS, TF32':16} factors, in steps of TF32 beyond 1: sent {found['sent']}, came "
+          f"{sorted({str(f['came']) for f in found['found']})}", flush=True)
     return found
 
 
@@ -174,8 +199,9 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     common.nvcc(os.path.join(common.HERE, "tensor_core_bits.cu"), PROGRAM)
-    common.report("bench/gpu/tensor_core_bits.py OUT.json", sys.argv[1],
-                  [(kind, lambda kind=kind: examine(kind)) for kind in KINDS])
+    with concurrent.futures.ThreadPoolExecutor(5) as pool:
+        parts = [(kind, pool.submit(examine, kind).result) for kind in KINDS] + [("library", pool.submit(library).result)]
+        common.report("bench/gpu/tensor_core_bits.py OUT.json", sys.argv[1], parts)
 
 
 if __name__ == "__main__":

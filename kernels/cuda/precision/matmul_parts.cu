@@ -1,7 +1,7 @@
 // Products of fp32 matrices by tensor cores, in every arithmetic that somebody might use for them: the examples of
 // docs/numerics.md. Not fast: a warp makes a tile of 16 x 8 straight from global memory.
 // assay: task contracts/1/1
-// assay: twin IN_CORE expect pass -- three products of TF32, all summed in the tensor core; it shows on long sums
+// assay: twin IN_CORE expect wrong_value|low_precision -- three products of TF32, all summed in the tensor core
 // assay: twin TF32_NEAREST expect low_precision|wrong_value -- one product, factors rounded to TF32
 // assay: twin TF32_CUT expect low_precision|wrong_value -- one product, factors as they are: the hardware cuts bits off
 // assay: twin BF16_3 expect low_precision|wrong_value -- two parts of bf16 have 16 bits of a factor
