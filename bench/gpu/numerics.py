@@ -6,8 +6,13 @@ whose element types they fit: at 256 x 256 with K = 64, 1024 and 8192 on the tas
 with all ragged shapes and probes. Sums and softmax in lower precision are judged for tasks of KernelBench. What comes of
 it is in docs/numerics.md (bench/gpu/numerics_page.py).
 """
-import concurrent.futures
+import contextlib
+import json
+import os
+import re
+import sqlite3
 import sys
+import tempfile
 
 import common
 
@@ -60,55 +65,79 @@ LADDER = {"contracts": [f"M=256, N=256, K={k}" for k in (64, 1024, 8192)],
 WITH_PROBES = "small"
 
 
-def ladder(task):
-    return LADDER.get(task) or LADDER[task.split("/")[0]]
+def candidates(kernels, folder):
+    """A file for each kernel and task it is judged for: macro defined, task named. {path: (name, file, macro, task)}"""
+    files = {}
+    for name, file, macro, tasks in kernels:
+        with open(os.path.join(common.ROOT, file)) as f:
+            lines = [line for line in f if not re.match(r"// assay: (task|twin) ", line)]
+        for task in tasks:
+            path = os.path.join(folder, f"{len(files):03}.cu")
+            with open(path, "w") as f:
+                f.write((f"#define {macro}\n" if macro else "") + f"// assay: task {task}\n" + "".join(lines))
+            files[path] = (name, file, macro, task)
+    return files
 
 
-def judge(assay, file, macro, task, workload):
-    """One judgement, without timing. On a ladder's rung: what the two checks of the task's own inputs found."""
-    arguments = ["judge", task, file, "--workload", workload, "--no-timing", "--no-store"]
-    arguments += ["--define", macro] if macro else []
-    arguments += [] if workload == WITH_PROBES else ["--no-probes", "--checks", "1"]
-    _, verdict = common.assay_json(assay, *arguments)
+def facts(verdict):
+    """What is kept of a verdict: the worst check, the largest errors, what allclose would have said."""
     checks = verdict["checks"]
-    row = {"task": task, "workload": workload, "verdict": verdict["verdict"], "detail": verdict["detail"][:200],
-           "checks": len(checks), "device": verdict["device"]}
+    row = {"verdict": verdict["verdict"], "detail": verdict["detail"][:200], "checks": len(checks),
+           "device": verdict["device"], "seed": verdict["seed"]}
     if checks:
-        worst = checks[verdict["worst_check"]] if verdict.get("worst_check", -1) >= 0 else checks[0]
+        worst = checks[max(verdict.get("worst_check", 0), 0)]
         row.update(worst={key: worst.get(key) for key in ("probe", "workload", "reason", "z_max", "z_rms", "z_limit", "hint")},
-                   z_max=max(c["z_max"] for c in checks), z_rms=max(c["z_rms"] for c in checks),
-                   z_limit=max(c["z_limit"] for c in checks), z_rms_limit=checks[0].get("z_rms_limit"),
+                   z_max=max(numbers(c["z_max"]) for c in checks), z_rms=max(numbers(c["z_rms"]) for c in checks),
+                   z_limit=max(c["z_limit"] for c in checks),
                    allclose_1e4=not any(c["allclose_bad"] for c in checks),
                    allclose_1e2=not any(c["allclose_1e-2_bad"] for c in checks))
     return row
+
+
+def bench(assay, suite, folder, workload, files):
+    """Judges a folder at one workload: on the ladder the task's own inputs alone, else everything. {path: row}"""
+    store = os.path.join(folder, "store.sqlite")
+    command = [assay, "bench", suite, "--from", folder, "--workload", workload, "--no-timing", "--store", store, "--run",
+               workload] + ([] if workload == WITH_PROBES else ["--no-probes", "--checks", "1"])
+    seconds, code, _, errors = common.run(command, 120)
+    if code not in (0, 1):
+        raise RuntimeError(f"assay bench {suite}: exit {code}: {errors[-400:]}")
+    print(f"-- {suite}, {workload}: {seconds:.1f} s", flush=True)
+    found = {}
+    with contextlib.closing(sqlite3.connect(store)) as db:
+        for path, evidence in db.execute("SELECT candidate, evidence FROM verdict WHERE run = ?", (workload,)):
+            found[os.path.join(folder, os.path.basename(path))] = facts(json.loads(evidence))
+    return {path: found.get(path, {"failed": "not judged"}) for path in files}
 
 
 def numbers(x):
     return float(x) if isinstance(x, (int, float, str)) else float("nan")
 
 
-def judge_all(assay, kernels, only):
-    jobs = [(name, file, macro, task, workload) for name, file, macro, tasks in kernels for task in tasks
-            for workload in [*ladder(task), WITH_PROBES] if only in name or only in task]
+def show(row):
+    if "failed" in row:
+        print(f"{row['name']:48} {row['task']:16} {row['workload']:22} FAILED {row['failed']}", flush=True)
+        return
+    probe = (row.get("worst") or {}).get("probe", "") if row["workload"] == WITH_PROBES else ""
+    print(f"{row['name']:48} {row['task']:16} {row['workload']:22} {row['verdict']:14} z {numbers(row.get('z_max')):9.3g} of "
+          f"{numbers(row.get('z_limit')):4.1f}  rms {numbers(row.get('z_rms')):9.3g}  "
+          f"{'1e-4' if row.get('allclose_1e4') else '    '} {'1e-2' if row.get('allclose_1e2') else '    '} {probe} "
+          f"{row['detail']}", flush=True)
+
+
+def judge_all(assay, suite, kernels, only):
+    kernels = [(name, file, macro, [t for t in tasks if only in t or only in name]) for name, file, macro, tasks in kernels]
     rows = []
-
-    def one(job):
-        try:
-            return {"name": job[0], "file": job[1], "macro": job[2], **judge(assay, *job[1:])}
-        except Exception as e:
-            return {"name": job[0], "file": job[1], "macro": job[2], "task": job[3], "workload": job[4], "failed": str(e)}
-
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        for row in pool.map(one, jobs):
-            rows.append(row)
-            if "failed" in row:
-                print(f"{row['name']:46} {row['task']:16} {row['workload']:22} FAILED {row['failed']}", flush=True)
-            else:
-                print(f"{row['name']:46} {row['task']:16} {row['workload']:22} {row['verdict']:14} z "
-                      f"{numbers(row.get('z_max')):9.3g} of {numbers(row.get('z_limit')):4.1f}  rms {numbers(row.get('z_rms')):9.3g}  "
-                      f"{'1e-4 ' if row.get('allclose_1e4') else '     '}{'1e-2' if row.get('allclose_1e2') else ''}  "
-                      f"{(row.get('worst') or {}).get('probe', '') if row['workload'] == WITH_PROBES else ''} {row['detail']}",
-                      flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        files = candidates(kernels, folder)
+        for workload in [*(LADDER[suite] if files else []), WITH_PROBES]:
+            found = bench(assay, suite, folder, workload, files)
+            rows += [{"name": name, "file": file, "macro": macro, "task": task, "workload": workload, **found[path]}
+                     for path, (name, file, macro, task) in files.items()]
+    order = {path: i for i, path in enumerate(files.values())}
+    rows.sort(key=lambda r: order[(r["name"], r["file"], r["macro"], r["task"])])
+    for row in rows:
+        show(row)
     return rows
 
 
@@ -118,11 +147,11 @@ def main():
     arguments = [a for a in arguments if a != "--only"]
     if len(arguments) != 2:
         sys.exit(__doc__)
-    assay, out = arguments
+    assay, out = os.path.abspath(arguments[0]), arguments[1]
     common.report("bench/gpu/numerics.py ASSAY OUT.json", out,
-                  [("products", lambda: judge_all(assay, PRODUCTS, only)),
-                   ("softmax", lambda: judge_all(assay, SOFTMAX, only)),
-                   ("sums", lambda: judge_all(assay, SUMS, only))])
+                  [("products", lambda: judge_all(assay, "contracts", PRODUCTS, only)),
+                   ("softmax", lambda: judge_all(assay, "kernelbench/1/23", SOFTMAX, only)),
+                   ("sums", lambda: judge_all(assay, "kernelbench/1/47", SUMS, only))])
 
 
 if __name__ == "__main__":
