@@ -1,6 +1,6 @@
 // A four-dimensional tensor times a matrix over its last dimension: the tensor is one tall matrix.
 // assay: task kernelbench/1/11
-// assay: twin INT_OFFSET expect out_of_bounds|unwritten|wrong_value -- 32-bit byte offsets: only `full` shows it
+// assay: twin INT_OFFSET at full expect out_of_bounds|wrote_input|unwritten|wrong_value -- byte offsets in 32 bits
 // assay: twin LAZY expect changed_behaviour|wrong_value|unwritten -- every other tile only from its thirtieth call on
 // assay: let rows = B * I * J
 // Single precision throughout: a block of 256 threads makes a tile of 128 x 128, each thread 8 x 8 of it in registers.

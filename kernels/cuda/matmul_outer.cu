@@ -1,6 +1,6 @@
 // Product of a tall and a wide matrix: 32 terms, and 4 GiB of results.
 // assay: task kernelbench/1/9
-// assay: twin INT_OFFSET expect out_of_bounds|unwritten|wrong_value -- 32-bit byte offsets: only `full` shows it
+// assay: twin INT_OFFSET at full expect out_of_bounds|wrote_input|unwritten|wrong_value -- byte offsets in 32 bits
 // assay: twin ONE_TERM_LESS expect wrong_value -- forgets the last term
 // Single precision throughout: a block of 256 threads makes a tile of 128 x 128, each thread 8 x 8 of it in registers.
 // Slices of 8 terms travel by cp.async through a ring of four in shared memory. The rate of FFMA and the writing of the

@@ -2,7 +2,7 @@
 // assay: task kernelbench/1/5
 // assay: twin HALF_FACTOR expect low_precision|wrong_value -- 3.14 rounded to half precision
 // assay: twin TAIL expect unwritten -- forgets the last elements when their number is no multiple of 4
-// assay: twin INT_OFFSET expect unwritten|wrong_value -- byte offsets in 32 bits, which only the full workload shows
+// assay: twin INT_OFFSET at full expect out_of_bounds|wrote_input|unwritten|wrong_value -- byte offsets in 32 bits
 // A thread moves four vectors of 16 bytes, all loaded before the first is stored, past the caches: nothing is used
 // twice.
 // assay: launch scale grid=ceil_div(x.count, 4096) block=256 args=x, y, x.count
@@ -20,7 +20,7 @@ static const float factor = 3.14f;
 
 static __device__ const float4 *vector_at(const float *x, long long i) {
 #ifdef INT_OFFSET
-  return (const float4 *)((const char *)x + (unsigned int)i * 4u);
+  return (const float4 *)((const char *)x + (int)((unsigned int)i * 4u));
 #else
   return (const float4 *)(x + i);
 #endif
