@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(THREADS) cumprod(const float *__restrict__ x, 
 #endif
 #ifdef THROUGH_LOG
       float sum = 0; // of the logarithms up to here
-      for (int k = 0; k < at; k++)
+      for (int k = 0; k < at && k < N; k++)
         sum += logf(x[k]);
       for (int j = 0; j < V && at + j < N; j++)
         result[j] = expf(sum += logf(x[at + j]));
