@@ -1,7 +1,7 @@
 // Divides each row by its Euclidean norm.
 // assay: task kernelbench/1/39
 // assay: twin HALF_SQUARES expect low_precision|wrong_value|wrong_class -- squares in half precision
-// assay: twin NO_BARRIER expect wrong_value|wrong_class|changed_behaviour -- sums of the warps are read before they are written
+// assay: twin NO_BARRIER expect wrong_value|wrong_class|changed_behaviour -- reads sums before they are written
 // Rows are read once: a row lies in the shared memory of a cluster of up to eight blocks. Three blocks share a
 // multiprocessor, and each sends for the vectors of its next row as soon as it has used those of this one. Rows need
 // not begin at multiples of 16 bytes: up to three elements before and behind the whole vectors go one by one.

@@ -1,6 +1,6 @@
 // Mean squared error.
 // assay: task kernelbench/1/94
-// assay: twin NO_BARRIER expect wrong_value|wrong_class|changed_behaviour -- sums of the warps are read before they are written
+// assay: twin NO_BARRIER expect wrong_value|wrong_class|changed_behaviour -- reads sums before they are written
 // assay: twin HALF_SQUARES expect low_precision|wrong_value|wrong_class -- squares in half precision
 // A block takes 32768 pairs, with eight vectors per thread on their way, and adds them in two steps: 16 terms in
 // single precision, then all in double. A second kernel adds what the blocks have found. Both inputs are read once.

@@ -1,7 +1,7 @@
 // Division by the root mean square over the channels of an image.
 // assay: task kernelbench/1/36
 // assay: twin SUM expect wrong_value -- the sum of squares instead of their mean
-// assay: twin NO_BARRIER expect wrong_value|wrong_class|changed_behaviour -- sums of the other warps are read before they are written
+// assay: twin NO_BARRIER expect wrong_value|wrong_class|changed_behaviour -- reads sums before they are written
 // assay: twin NO_EPSILON expect wrong_value|wrong_class -- epsilon forgotten
 // A block has 128 positions of one image, four per thread, and eight warps share out the channels. What it reads stays
 // in registers, up to 64 channels, until the squares are added in shared memory; channels behind them are read again.
