@@ -31,6 +31,10 @@ class Input:
         return f"{self.dtype}[{', '.join(str(d) for d in self.dims)}] {self.name}"
 
 
+# Products of two triangular matrices: the part of the multiply-adds whose factors are both not zero.
+CONTRACTION_PARTS = {14: "1/6", 15: "1/6"}
+
+
 def task(number, name, title, inputs, output, body, workloads, constants=(), repair=None, probes=None, allow=None,
          opset=23, dtype="float"):
     """output: list of dims of the one output "y"; body: lines; workloads: name -> {symbol: value}."""
@@ -39,8 +43,10 @@ def task(number, name, title, inputs, output, body, workloads, constants=(), rep
     props = [("assay.task", f"kernelbench/1/{number}"),
              ("assay.title", title),
              ("assay.origin", f"KernelBench v0.2 level 1 problem {number}"),
-             ("assay.contract", "fp32"),
-             ("assay.allclose", "1e-4, 1e-4")]
+             ("assay.contract", "fp32")]
+    if number in CONTRACTION_PARTS:
+        props.append(("assay.contraction_part", CONTRACTION_PARTS[number]))
+    props.append(("assay.allclose", "1e-4, 1e-4"))
     for workload, bindings in workloads.items():
         props.append((f"assay.workload.{workload}", ", ".join(f"{k}={v}" for k, v in bindings.items())))
     props += [(f"assay.input.{i.name}", i.dist) for i in inputs]

@@ -65,7 +65,7 @@ static int input_by_name(const struct task *t, const char *name) {
 
 // The keys that may stand alone; the others are prefixes followed by a name.
 static const char *const plain_keys[] = {"task",   "title",      "origin",   "contract", "probes",
-                                         "repair", "lint.allow", "allclose", NULL};
+                                         "repair", "lint.allow", "allclose", "contraction_part", NULL};
 
 static enum assay_status check_key(const struct task *t, const char *key, struct assay_error *err) {
   const char *name = behind(key, "assay.input.");
@@ -241,6 +241,15 @@ static bool has_free_input(const struct task *t) {
   return false;
 }
 
+// "1/6": a fraction of two whole numbers, above 0 and at most 1.
+static bool read_part(const char *text, double *out) {
+  int above, below, n = 0;
+  if (sscanf(text, "%d/%d%n", &above, &below, &n) != 2 || text[n] || above < 1 || below < above)
+    return false;
+  *out = (double)above / below;
+  return true;
+}
+
 static enum assay_status read_rules(struct task *t, struct assay_error *err) {
   const struct property *p = find(t, "assay.", "allclose");
   // KernelBench's own tolerances: 1e-4 for fp32, 1e-2 for the 16-bit types.
@@ -256,6 +265,11 @@ static enum assay_status read_rules(struct task *t, struct assay_error *err) {
     return in_property(t, p, status, err);
   if (!has_free_input(t))
     t->probes = 1u << PROBE_DECLARED;
+  t->contraction_part = 1;
+  p = find(t, "assay.", "contraction_part");
+  if (p && !read_part(p->value, &t->contraction_part))
+    return in_property(t, p, error_set(err, ASSAY_ERR_INVALID, "'%.40s' is no part: write a fraction like 1/6", p->value),
+                       err);
   p = find(t, "assay.", "lint.allow");
   status = p ? lint_check_allow(p->value, err) : ASSAY_OK;
   return status ? in_property(t, p, status, err) : ASSAY_OK;

@@ -15,6 +15,8 @@
 //   assay.repair                what the default form changes and why, one sentence
 //   assay.lint.allow            findings that are inherent in the task, with the reason: "affine: why; zeros: why"
 //   assay.allclose              "rtol, atol" of the published suite
+//   assay.contraction_part      the part of the graph's multiply-adds that any implementation must do, where the graph
+//                               asks for more ("1/6": a product of two triangular matrices); the floor counts only these
 #ifndef TASK_TASK_H
 #define TASK_TASK_H
 
@@ -52,6 +54,7 @@ struct task {
   const char *repair; // or NULL
   struct contract contract;
   double rtol, atol;
+  double contraction_part; // of the multiply-adds that nobody can leave out; 1 unless the file says less
   int n_inputs, n_outputs, n_workloads;
   struct task_input *inputs;  // in the order of the graph's inputs
   struct workload *workloads; // small first, full second, then ragged ones
