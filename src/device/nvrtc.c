@@ -1,7 +1,9 @@
 #include "device/nvrtc.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -117,6 +119,20 @@ static enum assay_status learn(struct nvrtc *n, struct assay_error *err) {
   return check(n, n->nvrtcGetSupportedArchs(n->architectures), "tell its architectures", err);
 }
 
+// NVRTC loads its companion by name when it first compiles, which the linker finds in the toolkit's usual place only,
+// or in a child that may not read the linker's cache nowhere. What is loaded already is found by that name. Best
+// effort: without it, compiling says what is missing.
+static void load_companion(void *library, const struct nvrtc *n) {
+  char real[PATH_MAX], file[PATH_MAX + 64];
+  Dl_info info;
+  void *inside = dlsym(library, "nvrtcVersion");
+  if (!inside || !dladdr(inside, &info) || !info.dli_fname || !realpath(info.dli_fname, real) || !strchr(real, '/'))
+    return;
+  *strrchr(real, '/') = '\0';
+  snprintf(file, sizeof file, "%s/libnvrtc-builtins.so.%d.%d", real, n->major, n->minor);
+  (void)dlopen(file, RTLD_NOW | RTLD_LOCAL);
+}
+
 enum assay_status nvrtc_open(const char *library, struct nvrtc **out, struct assay_error *err) {
   const char *loaded = NULL;
   void *handle = load_library(library, &loaded, err);
@@ -130,6 +146,8 @@ enum assay_status nvrtc_open(const char *library, struct nvrtc **out, struct ass
     status = fill_table(handle, n, err);
   if (!status)
     status = learn(n, err);
+  if (!status)
+    load_companion(handle, n);
   if (status)
     nvrtc_close(n);
   else

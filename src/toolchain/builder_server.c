@@ -1,6 +1,5 @@
 // The builder's own process: it takes orders, forks a child for each, and says how the child ended. Never does it look
 // at a source itself, so that the next child starts from something clean.
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -271,17 +270,6 @@ static int serve(struct server *s) {
 
 // ---- start
 
-// NVRTC loads its companion by name when it first compiles, through the linker's cache, which a child may not read any
-// more. What is loaded already is found by that name. Best effort: without it, compiling says what is missing.
-static void load_companion(const struct server *s, int major, int minor) {
-  char path[PATH_MAX], file[PATH_MAX + 64];
-  if (!builder_library(s->nvrtc, path))
-    return;
-  *strrchr(path, '/') = '\0';
-  snprintf(file, sizeof file, "%s/libnvrtc-builtins.so.%d.%d", path, major, minor);
-  (void)dlopen(file, RTLD_NOW | RTLD_LOCAL);
-}
-
 static enum assay_status load(struct server *s, struct assay_error *err) {
   int major, minor;
   if (s->kind == BUILDER_FOR_OPENCL)
@@ -290,7 +278,6 @@ static enum assay_status load(struct server *s, struct assay_error *err) {
   if (status == ASSAY_OK) {
     nvrtc_version(s->nvrtc, &major, &minor);
     snprintf(s->version, sizeof s->version, "NVRTC %d.%d", major, minor);
-    load_companion(s, major, minor);
   }
   return status;
 }

@@ -74,17 +74,19 @@ static int check_given_back(void **state) {
 static void need_nvrtc(void) {
   struct nvrtc *n;
   struct assay_error err = {0};
-  if (nvrtc_open(NULL, &n, &err) != ASSAY_OK) {
+  if (nvrtc_open(getenv("ASSAY_NVRTC"), &n, &err) != ASSAY_OK) {
     print_message("SKIPPED, for there is no NVRTC: %s\n", err.message);
     skip();
   }
   nvrtc_close(n);
 }
 
-static struct compute *open_cuda(const struct compute_options *o) {
+static struct compute *open_cuda(const struct compute_options *options) {
   struct assay_error err = {0};
   struct compute *c = NULL;
-  if (compute_open_cuda(o, &c, &err) != ASSAY_OK)
+  struct compute_options o = *options;
+  o.nvrtc = o.nvrtc ? o.nvrtc : getenv("ASSAY_NVRTC");
+  if (compute_open_cuda(&o, &c, &err) != ASSAY_OK)
     fail_msg("%s", err.message);
   assert_true(compute_is_cuda(c));
   return c;

@@ -25,10 +25,10 @@
 
 #define SECOND INT64_C(1000000000)
 enum { SKIPPED = 77, N = 1000, MAX_FILES = 128 };
-static const char path_env[] = "/usr/local/cuda/bin:/usr/local/bin:/usr/bin:/bin";
 static const char *const outcome_names[] = {"made", "refused", "crashed", "timed out", "invalid"};
 
-static glob_t samples; // fixed before the tests begin
+static glob_t samples;       // fixed before the tests begin
+static char path_env[16384]; // ... and so is this: where nvcc and g++ are looked for
 
 struct build {
   char *folder, *source;
@@ -225,6 +225,8 @@ static void test_no_compiler(void **state) {
 int main(int argc, char **argv) {
   struct arena arena = {0};
   char *program, pattern[512];
+  const char *path = getenv("PATH");
+  snprintf(path_env, sizeof path_env, "%s:/usr/local/cuda/bin:/usr/bin:/bin", path ? path : "");
   if (compiler_find("nvcc", path_env, &arena, &program, NULL) != ASSAY_OK) {
     puts("no nvcc: skipped");
     return SKIPPED;
