@@ -52,7 +52,8 @@ enum assay_status task_cost(const struct task *t, const struct workload *w, stru
   for (int i = 0; i < t->n_outputs; i++)
     add_tensor(&shapes.values[g->outputs[i]], &cost.output_bytes, &cost);
   cost.flops = shapes.cost.flops;
-  cost.contraction_flops = shapes.cost.contraction_flops * t->contraction_part;
+  cost.contraction_flops = shapes.cost.contraction_flops;
+  cost.least_contraction_flops = cost.contraction_flops * t->contraction_part;
   *out = cost;
 out:
   arena_release(&arena);

@@ -64,7 +64,7 @@ static int input_by_name(const struct task *t, const char *name) {
 }
 
 // The keys that may stand alone; the others are prefixes followed by a name.
-static const char *const plain_keys[] = {"task",   "title",      "origin",   "contract", "probes",
+static const char *const plain_keys[] = {"task",   "title",      "origin",   "contract",         "probes",
                                          "repair", "lint.allow", "allclose", "contraction_part", NULL};
 
 static enum assay_status check_key(const struct task *t, const char *key, struct assay_error *err) {
@@ -268,8 +268,8 @@ static enum assay_status read_rules(struct task *t, struct assay_error *err) {
   t->contraction_part = 1;
   p = find(t, "assay.", "contraction_part");
   if (p && !read_part(p->value, &t->contraction_part))
-    return in_property(t, p, error_set(err, ASSAY_ERR_INVALID, "'%.40s' is no part: write a fraction like 1/6", p->value),
-                       err);
+    return in_property(
+        t, p, error_set(err, ASSAY_ERR_INVALID, "'%.40s' is no part: write a fraction like 1/6", p->value), err);
   p = find(t, "assay.", "lint.allow");
   status = p ? lint_check_allow(p->value, err) : ASSAY_OK;
   return status ? in_property(t, p, status, err) : ASSAY_OK;

@@ -16,7 +16,8 @@
 //   assay.lint.allow            findings that are inherent in the task, with the reason: "affine: why; zeros: why"
 //   assay.allclose              "rtol, atol" of the published suite
 //   assay.contraction_part      the part of the graph's multiply-adds that any implementation must do, where the graph
-//                               asks for more ("1/6": a product of two triangular matrices); the floor counts only these
+//                               asks for more ("1/6": a product of two triangular matrices); the floor counts only
+//                               these
 #ifndef TASK_TASK_H
 #define TASK_TASK_H
 
@@ -94,6 +95,7 @@ enum assay_status task_input_shapes(const struct task *t, const struct workload 
 struct task_cost {
   double input_bytes, output_bytes, weight_bytes; // weights: the static inputs, counted in input_bytes too
   double flops, contraction_flops; // outside contractions, and in them (see struct op_cost): their sum is all
+  double least_contraction_flops;  // of contraction_flops what nobody can leave out (assay.contraction_part)
   int64_t largest_elements;        // of any input or output
 };
 enum assay_status task_cost(const struct task *t, const struct workload *w, struct task_cost *out,
