@@ -8,7 +8,7 @@
 // assay: twin PREFIX expect wrong_value -- the length of the first 256 elements
 // assay: twin BFLOAT_SQUARES expect low_precision|wrong_value -- sums squares in 16 bits
 // assay: twin NO_SCALE expect pass|wrong_class|wrong_value -- squares that may overflow, as a straightforward sum does
-// assay: launch norm grid=M block=256 args=x, y, M, N
+// assay: launch l2_norm grid=M block=256 args=x, y, M, N
 static __device__ float all(float v) {
   __shared__ float s[256];
   s[threadIdx.x] = v;
@@ -38,7 +38,7 @@ static __device__ float inverse(float squares, long long n) {
 #endif
 }
 
-__global__ void norm(const float *x, float *y, long long m, long long n) {
+__global__ void l2_norm(const float *x, float *y, long long m, long long n) {
   long long end = n;
   float sum = 0;
   x += blockIdx.x * n;
