@@ -1,5 +1,5 @@
-// What the passes of one answer share. A contraction of values that are the same in every pass (inputs, constants, and
-// what is moved from them) has one exact sum and one variance of its error: contract passes then differ only by a
+// What the passes of one answer share. Values are steady that are the same in every pass: inputs, constants, and what is
+// made of them without rounding. A contraction of steady values has one exact sum and one variance of its error: contract passes then differ only by a
 // deviate for each element. The exact pass finds both; the others draw, and leave out what only fed such nodes.
 #ifndef ORACLE_CUDA_GPU_CACHE_H
 #define ORACLE_CUDA_GPU_CACHE_H
@@ -18,6 +18,7 @@ struct gpu_cache {
   struct gpu_kept *nodes; // one each
   bool *wanted;           // the node may be kept
   bool *skipped;          // contract passes do without it
+  bool steady;            // all outputs are the same in every pass
 };
 
 // Finds the nodes that may be kept. Release it also where this fails.

@@ -21,5 +21,7 @@ GPU_FAMILIES(GPU_FAMILY_DECLARATION)
 
 // An elementwise row with a scalar expression (op_def.expr).
 enum assay_status gpu_pointwise_eval(struct gpu_eval *c, struct assay_error *err);
+// *never: the row's expression makes the same of the same inputs in every pass, for nothing in it is rounded.
+enum assay_status gpu_pointwise_never_errs(const struct op_def *op, bool *never, struct assay_error *err);
 
 #endif

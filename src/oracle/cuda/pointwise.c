@@ -229,6 +229,37 @@ enum assay_status gpu_pointwise_eval(struct gpu_eval *c, struct assay_error *err
   return eval_text(c, c->node->op->expr, NULL, err);
 }
 
+// Parameters are rounded in a contract pass, and so are constants that are not small whole numbers.
+static bool never_errs(const struct expr *e) {
+  static const uint8_t errors[] = {
+#define OPERATION_ERROR(name, spelling, arity, error, value, ...) EXPR_##error,
+      EXPR_OPERATIONS(OPERATION_ERROR)};
+  for (int i = 0; i < e->n_constants; i++)
+    if (e->constants[i] != rint(e->constants[i]) || fabs(e->constants[i]) > 4)
+      return false;
+  for (int i = 0; i < e->n_instructions; i++) {
+    const struct instruction *in = &e->code[i];
+    if (errors[in->operation] != EXPR_EXACT || in->guard)
+      return false;
+    for (int k = 0; k < expr_arity((enum expr_operation)in->operation); k++)
+      if (in->from[k].kind == OPERAND_PARAM)
+        return false;
+  }
+  return e->result.kind != OPERAND_PARAM;
+}
+
+enum assay_status gpu_pointwise_never_errs(const struct op_def *op, bool *never, struct assay_error *err) {
+  struct arena arena = {0};
+  const struct expr *e;
+  *never = false;
+  // One that names attributes is none without their names, and not among these.
+  enum assay_status status = op->expr ? expr_parse(op->expr, NULL, 0, &arena, &e, err) : ASSAY_ERR_SYNTAX;
+  if (!status)
+    *never = never_errs(e);
+  arena_release(&arena);
+  return status == ASSAY_ERR_NOMEM ? status : ASSAY_OK;
+}
+
 // ---- rows whose expression is not the whole story
 
 static enum assay_status eval_mean(struct gpu_eval *c, struct assay_error *err) {
