@@ -1,7 +1,7 @@
 // Convolution of sequences, strided and dilated.
 // assay: task kernelbench/1/76
 // assay: twin TAIL expect unwritten|wrong_value -- drops the last columns where the width is no multiple of four
-// assay: twin BYTES expect wrong_value|out_of_bounds|unwritten -- 32-bit byte offsets overflow; only the full workload shows it
+// assay: twin BYTES at full expect wrong_value|out_of_bounds|unwritten -- 32-bit byte offsets overflow
 // A product of matrices that are never made: a block of 512 threads makes 128 channels of 256 outputs. Chunks of 16
 // input channels with all inputs that the block's taps reach travel through shared memory (cp.async, double buffered),
 // and so do slices of weights, which a first launch has put in the order of the tensor cores. Numbers are split into

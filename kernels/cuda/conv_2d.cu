@@ -1,6 +1,6 @@
 // Convolution of images with 3 x 3 kernels.
 // assay: task kernelbench/1/63
-// assay: twin BYTES expect wrong_value|out_of_bounds|unwritten -- 32-bit byte offsets overflow; only the full workload shows it
+// assay: twin BYTES at full expect wrong_value|out_of_bounds|unwritten -- 32-bit byte offsets overflow
 // assay: twin LAZY expect changed_behaviour|wrong_value|unwritten -- does half of the work from the 25th call on
 // A product of matrices that are never made: a block of 512 threads makes 128 channels of 8x32 outputs. Chunks of 8
 // input channels with all inputs that the block's taps reach travel through shared memory (cp.async, double buffered),

@@ -1,6 +1,6 @@
 // Convolution of images with 5 x 9 kernels.
 // assay: task kernelbench/1/62
-// assay: twin NO_BARRIER expect wrong_value|wrong_class -- reads what other threads bring before it is there
+// assay: twin NO_BARRIER expect wrong_value|wrong_class|low_precision|changed_behaviour -- reads what other threads bring before it is there
 // A product of matrices that are never made, on the tensor cores of Hopper (wgmma): a block of two warp groups makes
 // 64 channels of 4 rows of 56 outputs. All inputs of 8 channels that the block's taps reach lie in shared memory, four
 // channels of a position side by side: without swizzle, a tap is but another address of the operand. Numbers are split

@@ -1,6 +1,6 @@
 // Convolution of volumes with 3 x 3 x 3 kernels.
 // assay: task kernelbench/1/54
-// assay: twin NO_BARRIER expect wrong_value|wrong_class -- reads what other threads bring before it is there
+// assay: twin ROUND_DOWN expect wrong_value -- forgets the terms behind the last whole step of eight
 // A product of matrices that are never made: a block of 256 threads makes 64 channels of 8x32 outputs. Chunks of 3
 // input channels with all inputs that the block's taps reach travel through shared memory (cp.async, double buffered),
 // and so do slices of weights, which a first launch has put in the order of the tensor cores. Numbers are split into
@@ -266,7 +266,11 @@ __global__ void __launch_bounds__(THREADS, 2)
   extern __shared__ float4 shared[];
   union memory *m = (union memory *)shared;
   const struct place at = place_of_block(s);
+#ifdef ROUND_DOWN
+  const int taps = TAPS, steps = CHANNELS * TAPS / 8;
+#else
   const int taps = TAPS, steps = STEPS;
+#endif
   const int chunks = (s.channels + CHANNELS - 1) / CHANNELS, slices = (steps + SLICE - 1) / SLICE;
   const int total = taps > 0 ? chunks * slices : 0;
   const long long plane = (long long)s.d * s.h * s.w;
@@ -285,9 +289,7 @@ __global__ void __launch_bounds__(THREADS, 2)
   // arrive.
   for (int i = 0, chunk = 0, slice = 0; i < total; i++) {
     copy_wait_all();
-#ifndef NO_BARRIER
     __syncthreads();
-#endif
     int next_slice = slice + 1 < slices ? slice + 1 : 0, next_chunk = chunk + (next_slice == 0);
     if (slice == 0 && chunk + 1 < chunks) {
       int done = (chunk + 1) * CHANNELS;

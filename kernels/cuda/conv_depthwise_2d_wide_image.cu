@@ -1,6 +1,6 @@
 // Depthwise convolution of wide images with 3 x 3 kernels.
 // assay: task kernelbench/1/84
-// assay: twin BYTES expect wrong_value|out_of_bounds|wrong_class -- 32-bit byte offsets overflow; only the full workload shows it
+// assay: twin BYTES at full expect wrong_value|out_of_bounds|wrong_class -- 32-bit byte offsets overflow
 // A warp slides down 32 rows of 128 columns, four columns to a lane, with the rows above in registers: each input is
 // read from memory once. Rows of outputs do not begin where float4s may, so they go through shared memory, from which
 // lanes write neighbours. What limits it is the memory.

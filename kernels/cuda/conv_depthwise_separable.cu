@@ -1,6 +1,6 @@
 // Depthwise 3 x 3 convolution of images, then a pointwise one.
 // assay: task kernelbench/1/86
-// assay: twin ONE_BARRIER expect wrong_value|wrong_class -- multiplies what other threads still compute
+// assay: twin ONE_BARRIER expect wrong_value|wrong_class|changed_behaviour -- multiplies what other threads still compute
 // assay: twin NO_PADDING expect wrong_value -- repeats the edge of the input instead of zeros
 // Both in one launch, what lies between stays in shared memory: a block of 512 threads makes 128 channels of 8 x 32
 // pixels. Sixteen input channels at a time arrive with their borders (cp.async, double buffered), the depthwise

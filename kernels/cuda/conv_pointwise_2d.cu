@@ -1,6 +1,6 @@
 // Pointwise convolution of images.
 // assay: task kernelbench/1/87
-// assay: twin BYTES expect wrong_value|out_of_bounds|unwritten -- 32-bit byte offsets overflow; only the full workload shows it
+// assay: twin BYTES at full expect wrong_value|out_of_bounds|unwritten -- 32-bit byte offsets overflow
 // A product of matrices that are never made: a block of 512 threads makes 128 channels of 256 outputs. Pixels are one
 // long row. Chunks of 32 input channels with all inputs that the block's taps reach travel through shared memory
 // (cp.async, double buffered), and so do slices of weights, which a first launch has put in the order of the tensor

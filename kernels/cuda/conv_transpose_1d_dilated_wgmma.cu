@@ -1,6 +1,6 @@
 // Transposed convolution of sequences, dilated.
 // assay: task kernelbench/1/74
-// assay: twin NO_BARRIER expect wrong_value|wrong_class -- reads what other threads bring before it is there
+// assay: twin NO_BARRIER expect wrong_value|wrong_class|low_precision|changed_behaviour -- reads what other threads bring before it is there
 // A product of matrices that are never made, on the tensor cores of Hopper (wgmma): a block of two warp groups makes
 // 64 channels of 256 outputs. Each output gathers what reaches it, which makes this an ordinary convolution with
 // reversed taps. All inputs of 16 channels that the block's taps reach lie in shared memory, four channels of a
@@ -233,7 +233,8 @@ static __device__ void store(const float (&sum)[64], float *stage, const float *
 #pragma unroll
   for (int j = 0; j < 64; j++)
     largest = fmaxf(largest, fabsf(sum[j]));
-  const bool exactly = s.channels * TAPS < 64 || __all_sync(0xffffffff, largest < 0x1p-60f);
+  const bool few = s.channels * TAPS < 64 || s.channels < 8; // at the edges fewer taps reach an output
+  const bool exactly = few || __all_sync(0xffffffff, largest < 0x1p-60f);
 #pragma unroll
   for (int j = 0; j < 64; j += 4) {
     float *to = stage + lane / 4 * STAGE_PITCH + j * 2 + lane % 4 * 2;

@@ -1,6 +1,6 @@
 // Transposed convolution of wide images with 3 x 5 kernels.
 // assay: task kernelbench/1/69
-// assay: twin NO_BARRIER expect wrong_value|wrong_class -- reads what other threads bring before it is there
+// assay: twin NO_BARRIER expect wrong_value|wrong_class|low_precision|changed_behaviour -- reads what other threads bring before it is there
 // A product of matrices that are never made: a block of 512 threads makes 128 channels of 8x32 outputs. Each output
 // gathers what reaches it, which makes this an ordinary convolution with reversed taps. Chunks of 8 input channels
 // with all inputs that the block's taps reach travel through shared memory (cp.async, double buffered), and so do
@@ -238,7 +238,8 @@ static __device__ void store(const float (&sum)[M_TILES][4][4], float *stage, co
 #pragma unroll
     for (int j = 0; j < 16; j++)
       largest = fmaxf(largest, fabsf(sum[t][j / 4][j % 4]));
-  const bool exactly = terms > 0 && (terms < 24 || __all_sync(0xffffffff, largest < 0x1p-60f));
+  const bool few = terms < 24 || s.channels < 8; // at the edges fewer taps reach an output
+  const bool exactly = terms > 0 && (few || __all_sync(0xffffffff, largest < 0x1p-60f));
   y += (at.n * GROUPS + at.group) * (long long)s.features * plane + ((long long)out_d * s.oh + out_h) * s.ow + out_w;
 #pragma unroll
   for (int t = 0; t < M_TILES; t++) {

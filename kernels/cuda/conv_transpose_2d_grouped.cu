@@ -261,23 +261,24 @@ static __device__ void add_products(float (&sum)[M_TILES][4][4], const float *pa
   }
 }
 
-// An output by the definition. Where all outputs of a warp are tiny, tf32 has lost digits of subnormal inputs; where a
-// sum has few terms, the 2^-22 of a product is more than rounding in single precision would cost.
-static __device__ float by_definition(const float *x, const float *w, struct sizes s, int group, int feature, int d,
-                                      int h, int w_out) {
+// An output by the definition, from the taps of its phase. Where all outputs of a warp are tiny, tf32 has lost digits
+// of subnormal inputs; where a sum has few terms, the 2^-22 of a product is more than rounding in single precision
+// costs.
+static __device__ float by_definition(const float *x, const float *w, struct sizes s, const struct phase &p, int group,
+                                      int feature, int d, int h, int w_out) {
   float sum = 0;
   const long long plane = (long long)s.d * s.h * s.w;
-  for (int c = 0; c < s.channels; c++)
-    for (int tap = 0; tap < KD * KH * KW; tap++) {
-      int from_d = d + PD - tap / (KW * KH) * DD, from_h = h + PH - tap / KW % KH * DH,
-          from_w = w_out + PW - tap % KW * DW;
-      long long weight = ((long long)(group * s.channels + c) * s.features + feature) * (KD * KH * KW) + tap;
-      if (from_d % SD != 0 || from_h % SH != 0 || from_w % SW != 0)
-        continue;
-      from_d /= SD, from_h /= SH, from_w /= SW;
-      if (from_d >= 0 && from_d < s.d && from_h >= 0 && from_h < s.h && from_w >= 0 && from_w < s.w)
-        sum += x[c * plane + ((long long)from_d * s.h + from_h) * s.w + from_w] * w[weight];
-    }
+  for (int i = p.d.first; i < KD; i += PERIOD_D)
+    for (int j = p.h.first; j < KH; j += PERIOD_H)
+      for (int k = p.w.first; k < KW; k += PERIOD_W) {
+        int from_d = d + PD - i * DD, from_h = h + PH - j * DH, from_w = w_out + PW - k * DW;
+        if (from_d < 0 || from_d >= s.d * SD || from_h < 0 || from_h >= s.h * SH || from_w < 0 || from_w >= s.w * SW)
+          continue;
+        long long from = ((long long)(from_d / SD) * s.h + from_h / SH) * s.w + from_w / SW;
+        for (int c = 0; c < s.channels; c++)
+          sum += x[c * plane + from] *
+                 w[(((long long)(group * s.channels + c) * s.features + feature) * KD + i) * KH * KW + j * KW + k];
+      }
   return sum;
 }
 
@@ -295,7 +296,8 @@ static __device__ void store(const float (&sum)[M_TILES][4][4], float *stage, co
 #pragma unroll
     for (int j = 0; j < 16; j++)
       largest = fmaxf(largest, fabsf(sum[t][j / 4][j % 4]));
-  const bool exactly = terms > 0 && (terms < 24 || __all_sync(0xffffffff, largest < 0x1p-60f));
+  const bool few = terms < 24 || s.channels < 8; // at the edges fewer taps reach an output
+  const bool exactly = terms > 0 && (few || __all_sync(0xffffffff, largest < 0x1p-60f));
   y += (at.n * GROUPS + at.group) * (long long)s.features * plane + ((long long)out_d * s.oh + out_h) * s.ow + out_w;
 #pragma unroll
   for (int t = 0; t < M_TILES; t++) {
@@ -311,7 +313,7 @@ static __device__ void store(const float (&sum)[M_TILES][4][4], float *stage, co
     for (int row = 0; row < 16 && feature + row < s.features; row++) {
       float value = stage[row * STAGE_PITCH + lane];
       if (inside && exactly)
-        value = by_definition(x, w, s, at.group, feature + row, out_d, out_h, out_w);
+        value = by_definition(x, w, s, at.p, at.group, feature + row, out_d, out_h, out_w);
       if (inside)
         y[(feature + row) * plane] = value;
     }
