@@ -11,6 +11,7 @@ enum {
   HEAP_BYTES = 8 << 20, // for malloc in kernels
   LEAST_FLUSH_BYTES = 128 << 20,
   FLUSH_CACHES = 4,
+  FLUSH_REST = 256,
   NON_PORTABLE_CLUSTER = 16, // of the data centre's GPUs; all others stay at 8
   PORTABLE_CLUSTER = 8,
 };
@@ -160,7 +161,8 @@ static enum assay_status make_flush(struct device *d, struct assay_error *err) {
   d->flush_bytes = (uint64_t)d->facts.l2_bytes * FLUSH_CACHES;
   if (d->flush_bytes < LEAST_FLUSH_BYTES)
     d->flush_bytes = LEAST_FLUSH_BYTES;
-  enum assay_status status = cuda_check(cu, cu->cuMemAlloc(&d->flush, d->flush_bytes), "make the flush buffer", err);
+  enum assay_status status =
+      cuda_check(cu, cu->cuMemAlloc(&d->flush, d->flush_bytes + FLUSH_REST), "make the flush buffer", err);
   if (!status)
     status = cuda_check(cu, cu->cuMemsetD8Async(d->flush, 0, d->flush_bytes, d->stream), "clear the flush buffer", err);
   return status;

@@ -125,12 +125,7 @@ static enum cu_result timed_as_called(struct device *d, struct device_times *tim
 }
 
 static enum cu_result once(struct device *d, enum device_mode mode, struct device_times *times, int *failed) {
-  bool held = false;
-  enum cu_result r = CUDA_SUCCESS;
-  if (mode == DEVICE_HOT)
-    r = queue_steps(d, d->loaded->plan->n_prepare, d->loaded->plan->n_steps, &held, failed);
-  if (r == CUDA_SUCCESS)
-    r = mode == DEVICE_HOT ? d->cu->cuStreamSynchronize(d->stream) : cuda_flush(d);
+  enum cu_result r = mode == DEVICE_HOT ? cuda_warm(d) : cuda_flush(d);
   if (r != CUDA_SUCCESS)
     return r;
   return mode == DEVICE_AS_CALLED ? timed_as_called(d, times, failed) : timed_on_device(d, mode, times, failed);
@@ -143,6 +138,7 @@ static enum cu_result carry_out(struct device *d, enum device_mode mode, struct 
   // Where the gate opened by itself the host was blocked, as happens when the driver has to make room for a kernel's
   // first launch. The steps give the same again, and by then there is room.
   for (int attempt = 0; r == CUDA_SUCCESS && attempt < ATTEMPTS; attempt++) {
+    times->repeated = attempt > 0;
     r = once(d, mode, times, failed);
     if (mode == DEVICE_AS_CALLED || !cuda_hold_failed(d))
       break;

@@ -52,7 +52,7 @@ struct device {
   size_t granule; // of mappings
   CUmodule utility;
   CUfunction read, empty, hold;
-  uint64_t flush, flush_bytes; // more than the last-level cache holds
+  uint64_t flush, flush_bytes; // more than the last-level cache holds; behind it a place where nothing is read
   // The word that holds the stream until everything is queued: the host's and the device's address of it.
   volatile uint32_t *gate;
   uint64_t gate_address;
@@ -98,6 +98,7 @@ void cuda_unload(struct device *d);
 enum assay_status cuda_call(struct device *d, enum device_mode mode, struct device_report *report,
                             struct assay_error *err);
 enum cu_result cuda_flush(struct device *d);   // queues reads, after everything that is queued; waits for that
+enum cu_result cuda_warm(struct device *d);    // the same with the plan's inputs in the flush buffer's place
 enum cu_result cuda_hold(struct device *d);    // queues a wait for the gate
 void cuda_let_go(struct device *d);            // opens it
 bool cuda_hold_failed(const struct device *d); // it had opened before, by itself: to ask when the stream is empty

@@ -3,7 +3,8 @@
 
 enum { READ_THREADS = 512, READ_BLOCKS_PER_PROCESSOR = 4, PIECE = 16 };
 
-// The flush buffer holds zeros, so that no sum of it is this.
+// The flush buffer holds zeros, so that no sum of it is this. (One of inputs may be, and then is written where nobody
+// looks.)
 static const uint32_t never = 0xffffffffu;
 
 // Far more than queueing takes, even on a busy machine.
@@ -13,10 +14,10 @@ static enum cu_result launch(struct device *d, CUfunction f, unsigned int blocks
   return d->cu->cuLaunchKernel(f, blocks, 1, 1, threads, 1, 1, 0, d->stream, params, NULL);
 }
 
-static enum cu_result read_through(struct device *d) {
-  uint64_t from = d->flush, n = d->flush_bytes / PIECE;
+static enum cu_result read_through(struct device *d, uint64_t from, uint64_t bytes) {
+  uint64_t n = bytes / PIECE, sink = d->flush + d->flush_bytes;
   uint32_t unlikely = never;
-  void *params[] = {&from, &n, &from, &unlikely};
+  void *params[] = {&from, &n, &sink, &unlikely};
   return launch(d, d->read, (unsigned int)d->facts.processors * READ_BLOCKS_PER_PROCESSOR, READ_THREADS, params);
 }
 
@@ -27,7 +28,16 @@ enum cu_result cuda_flush(struct device *d) {
     r = d->cu->cuCtxResetPersistingL2Cache();
   if (r == CUDA_ERROR_NOT_SUPPORTED) // a device without such lines
     r = CUDA_SUCCESS;
-  return r == CUDA_SUCCESS ? read_through(d) : r;
+  return r == CUDA_SUCCESS ? read_through(d, d->flush, d->flush_bytes) : r;
+}
+
+enum cu_result cuda_warm(struct device *d) {
+  const struct cuda_plan *l = d->loaded;
+  enum cu_result r = d->cu->cuStreamSynchronize(d->stream);
+  for (int i = 0; i < l->plan->n_buffers && r == CUDA_SUCCESS; i++)
+    if (l->plan->buffers[i].role == PLAN_INPUT)
+      r = read_through(d, l->addresses[i], l->plan->buffers[i].bytes);
+  return r;
 }
 
 enum cu_result cuda_hold(struct device *d) {

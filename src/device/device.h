@@ -48,8 +48,9 @@ enum device_event {
 const char *device_event_name(enum device_event e);
 
 enum device_mode {
-  DEVICE_COLD,      // the last-level cache is evicted, persisting lines too, then one timed execution, gap-free
-  DEVICE_HOT,       // one untimed execution, then one timed one
+  DEVICE_COLD, // the last-level cache is evicted, persisting lines too, then one timed execution, gap-free
+  DEVICE_HOT,  // our own code reads the inputs into the cache, then one timed execution. Never two: the second would
+               // find its answer done
   DEVICE_AS_CALLED, // as COLD, but the host's clock, from the first launch to the end of the last
   DEVICE_NULL,      // as COLD without the plan's steps: the protocol's own cost
   DEVICE_EMPTY,     // as COLD with one empty kernel in the plan's place
@@ -60,8 +61,11 @@ enum device_mode {
 
 struct device_times {
   int64_t device_ns;  // between the events around the steps
-  int64_t called_ns;  // the host's clock around the same, as called
+  int64_t called_ns;  // the host's clock around the same: as called; else from when the stream was let go to its end
   int64_t prepare_ns; // of the steps before n_prepare, device time
+  // The steps were carried out more than once on the same inputs (the host was blocked the first time): a time that
+  // says nothing, since a kernel may find its answer done.
+  int32_t repeated;
 };
 
 struct device_report {

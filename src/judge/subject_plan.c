@@ -29,6 +29,7 @@ struct planned {
   int64_t null_wall_ns, least_wall_ns; // by the judge's clock: the best call without a kernel, the best cold one
   struct runner_report failed_early;   // what became of the steps that prepare
   bool slowed;                         // by what the monitor last said
+  bool repeated;                       // the last call's steps ran twice on the same inputs: its time says nothing
   int calls;
   char *log; // what host code printed while it was recorded
 };
@@ -240,10 +241,8 @@ static void watch(struct session *s) {
     monitor_throttle_text(r.throttle, t->throttle, sizeof t->throttle);
 }
 
-// A kernel touched memory that is not its own. Once more with writable inputs, in a fresh child: if nothing faults
-// then, it was a write to an input.
-static enum assay_status explain_fault(struct session *s, struct runner_report *report, struct assay_error *err) {
-  struct planned *p = of(s);
+// The same call once more, in a fresh child.
+static enum assay_status call_again(struct planned *p, bool inputs_writable, bool *faults, struct assay_error *err) {
   struct device_runner *runner;
   struct runner_report again = {0};
   struct device_times times;
@@ -251,15 +250,27 @@ static enum assay_status explain_fault(struct session *s, struct runner_report *
   workbench_drop_runner(p->bench);
   enum assay_status status = workbench_runner(p->bench, &runner, err);
   if (!status)
-    status = device_runner_load(runner, &p->plan, p->n_in, p->in, true, p->n_out, p->out, &again, err);
+    status = device_runner_load(runner, &p->plan, p->n_in, p->in, inputs_writable, p->n_out, p->out, &again, err);
   if (!status && again.event == RUNNER_OK && p->plan.n_prepare > 0)
     status = device_runner_call(runner, DEVICE_PREPARE, &again, &times, &wall_ns, err);
   if (!status && again.event == RUNNER_OK)
     status = device_runner_call(runner, DEVICE_COLD, &again, &times, &wall_ns, err);
   workbench_drop_runner(p->bench);
+  *faults = again.event != RUNNER_OK;
+  return status;
+}
+
+// A kernel touched memory that is not its own. If nothing faults with writable inputs, and the same call does with
+// read-only ones, it was a write to an input. (A kernel that counts its calls may fault in neither.)
+static enum assay_status explain_fault(struct session *s, struct runner_report *report, struct assay_error *err) {
+  struct planned *p = of(s);
+  bool faults = true, faults_read_only = false;
+  enum assay_status status = call_again(p, true, &faults, err);
+  if (!status && !faults)
+    status = call_again(p, false, &faults_read_only, err);
   if (status)
     return status;
-  if (again.event == RUNNER_OK) {
+  if (faults_read_only) {
     report->event = RUNNER_WROTE_INPUT;
     snprintf(report->detail, sizeof report->detail,
              "a kernel wrote to an input: it faults with inputs mapped read-only and does not with writable ones");
@@ -301,7 +312,8 @@ static enum assay_status call(struct session *s, enum call_mode mode, struct run
     workbench_drop_runner(p->bench);
     return status;
   }
-  if (mode == CALL_COLD && s->bound == &s->layouts[0])
+  p->repeated = times.repeated;
+  if (mode == CALL_COLD && s->bound == &s->layouts[0] && !p->repeated)
     witness(s, wall_ns);
   watch(s);
   return ASSAY_OK;
@@ -386,7 +398,7 @@ static enum assay_status check(struct session *s, const struct question *q, uint
 }
 
 static bool steady(struct session *s) {
-  return !of(s)->slowed;
+  return !of(s)->slowed && !of(s)->repeated;
 }
 
 static const char *printed(struct session *s) {
