@@ -37,6 +37,7 @@ PRODUCTS = [
     ("TF32, factors to nearest", PRECISION + "matmul_parts.cu", "TF32_NEAREST", SINGLE),
     ("TF32, fast (kernels/cuda/matmul_tf32.cu)", FAST + "matmul_tf32.cu", None, SINGLE),
     ("TF32, factors cut off", PRECISION + "matmul_parts.cu", "TF32_CUT", SINGLE),
+    ("TF32, the last term left out", PRECISION + "matmul_parts.cu", "TF32_NEAREST SHORT", SINGLE),
     ("fp16 factors", PRECISION + "matmul_parts.cu", "FP16_1", SINGLE),
     ("bf16 factors", PRECISION + "matmul_parts.cu", "BF16_1", SINGLE),
     ("fp16, sums of fp32 on CUDA cores", PRECISION + "matmul_fp16.cu", "CUDA_CORES", ["contracts/1/3", "contracts/1/7"]),
@@ -46,11 +47,13 @@ PRODUCTS = [
     ("fp16, sums rounded to fp16 every 32 terms", PRECISION + "matmul_fp16.cu", "ROUNDED", ["contracts/1/3", "contracts/1/7"]),
     ("fp16, sums of fp16 for 32 terms", PRECISION + "matmul_fp16.cu", "FP16_PARTS", ["contracts/1/3", "contracts/1/7"]),
     ("fp16, sums of fp16", PRECISION + "matmul_fp16.cu", "FP16_SUMS", ["contracts/1/3", "contracts/1/7"]),
+    ("fp16, the last term left out", PRECISION + "matmul_fp16.cu", "SHORT", ["contracts/1/3", "contracts/1/7"]),
     ("bf16, sums of fp32 on CUDA cores", PRECISION + "matmul_bf16.cu", "CUDA_CORES", ["contracts/1/4", "contracts/1/8"]),
     ("bf16, tensor cores (mma)", PRECISION + "matmul_bf16.cu", None, ["contracts/1/4", "contracts/1/8"]),
     ("bf16, fast (wgmma, kernels/cuda/matmul_bf16.cu)", FAST + "matmul_bf16.cu", None, ["contracts/1/4", "contracts/1/8"]),
     ("bf16, promoted every 32 terms", PRECISION + "matmul_bf16.cu", "PROMOTED", ["contracts/1/4", "contracts/1/8"]),
     ("bf16, sums rounded to bf16 every 32 terms", PRECISION + "matmul_bf16.cu", "ROUNDED", ["contracts/1/4", "contracts/1/8"]),
+    ("bf16, the last term left out", PRECISION + "matmul_bf16.cu", "SHORT", ["contracts/1/4", "contracts/1/8"]),
 ]
 SOFTMAX = [(f"softmax, {n}", PRECISION + "softmax.cu", m, ["kernelbench/1/23"]) for n, m in [
     ("as it should be", None), ("approximate division", "FAST_DIVIDE"), ("approximate exponential", "FAST_EXP"),
@@ -74,7 +77,7 @@ def candidates(kernels, folder):
         for task in tasks:
             path = os.path.join(folder, f"{len(files):03}.cu")
             with open(path, "w") as f:
-                f.write((f"#define {macro}\n" if macro else "") + f"// assay: task {task}\n" + "".join(lines))
+                f.write("".join(f"#define {m}\n" for m in (macro or "").split()) + f"// assay: task {task}\n" + "".join(lines))
             files[path] = (name, file, macro, task)
     return files
 

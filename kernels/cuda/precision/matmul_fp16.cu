@@ -6,11 +6,17 @@
 // assay: twin FP16_SUMS expect wrong_value|low_precision|wrong_class -- accumulators of half precision
 // assay: twin FP16_PARTS expect wrong_value|low_precision|wrong_class -- half precision for 32 terms, then a total
 // assay: twin ROUNDED expect wrong_value|low_precision|wrong_class -- sums are rounded to fp16 after every 32 terms
+// assay: twin SHORT expect wrong_value|wrong_class|unwritten -- leaves out the last term
 // assay: launch matmul grid=ceil_div(N, 16),ceil_div(M, 64) block=256 args=a, b, y, M, K, N
 // As it stands: tensor cores, whose accumulators are of single precision, keep the sum from the first term to the last.
 #include <cuda_fp16.h>
 
 typedef __half number;
+#ifdef SHORT
+#define TERMS(K) ((K)-1)
+#else
+#define TERMS(K) (K)
+#endif
 
 static __device__ unsigned int pair(number low, number high) {
   return (unsigned int)__half_as_ushort(low) | (unsigned int)__half_as_ushort(high) << 16;
@@ -56,7 +62,7 @@ __global__ void __launch_bounds__(256)
 #ifdef CUDA_CORES
   for (int i = 0; i < 4; i++) {
     int m = m0 + row + i / 2 * 8, n = n0 + term + i % 2;
-    for (int k = 0; k < K && m < M && n < N; k++)
+    for (int k = 0; k < TERMS(K) && m < M && n < N; k++)
       sum[i] = __fmaf_rn(__half2float(a[(long long)m * K + k]), __half2float(b[(long long)k * N + n]), sum[i]);
   }
 #else
@@ -66,13 +72,13 @@ __global__ void __launch_bounds__(256)
     for (int r = 0; r < 4; r++) {
       int m = m0 + row + r % 2 * 8, k = k0 + r / 2 * 8 + term;
       const number *from = a + (long long)m * K + k;
-      as[r] = pair(m < M && k < K ? from[0] : zero, m < M && k + 1 < K ? from[1] : zero);
+      as[r] = pair(m < M && k < TERMS(K) ? from[0] : zero, m < M && k + 1 < TERMS(K) ? from[1] : zero);
     }
 #pragma unroll
     for (int r = 0; r < 2; r++) {
       int n = n0 + row, k = k0 + r * 8 + term;
       const number *from = b + (long long)k * N + n;
-      bs[r] = pair(n < N && k < K ? from[0] : zero, n < N && k + 1 < K ? from[N] : zero);
+      bs[r] = pair(n < N && k < TERMS(K) ? from[0] : zero, n < N && k + 1 < TERMS(K) ? from[N] : zero);
     }
     multiply(sum, as, bs);
     if ((k0 + 16) % 32 == 0)

@@ -9,6 +9,7 @@
 // assay: twin BF16_9 expect pass -- the same with all products
 // assay: twin BF16_1 expect low_precision|wrong_value -- one product, factors rounded to bf16
 // assay: twin FP16_1 expect low_precision|wrong_value|wrong_class -- one product, factors rounded to fp16
+// assay: twin SHORT expect wrong_value|wrong_class|unwritten -- leaves out the last term
 // assay: launch matmul grid=ceil_div(N, 16),ceil_div(M, 64) block=256 args=a, b, y, M, K, N
 // As it stands: two parts of TF32 for each factor, of their products the three larger, the smallest first. Tensor cores
 // cut sums off instead of rounding them, so after 32 terms their sum is added to the total by ordinary arithmetic.
@@ -28,6 +29,11 @@ enum { STEP = 16, PER = 2 }; // terms of an instruction; factors in a register
 enum { STEP = 8, PER = 1 };
 #endif
 enum { PROMOTE = 32 };
+#ifdef SHORT
+#define TERMS(K) ((K)-1)
+#else
+#define TERMS(K) (K)
+#endif
 
 // The next part of each of PER factors as one register; what is left of the factors stays in x.
 static __device__ unsigned int take_part(float (&x)[PER]) {
@@ -72,7 +78,7 @@ static __device__ void add_step(float (&sum)[4], const float *a, const float *b,
 #pragma unroll
     for (int i = 0; i < PER; i++) {
       int m = m0 + row + r % 2 * 8, k = k0 + r / 2 * (STEP / 2) + term + i;
-      x[i] = m < M && k < K ? a[(long long)m * K + k] : 0;
+      x[i] = m < M && k < TERMS(K) ? a[(long long)m * K + k] : 0;
     }
 #pragma unroll
     for (int p = 0; p < PARTS; p++)
@@ -84,7 +90,7 @@ static __device__ void add_step(float (&sum)[4], const float *a, const float *b,
 #pragma unroll
     for (int i = 0; i < PER; i++) {
       int n = n0 + row, k = k0 + r * (STEP / 2) + term + i;
-      x[i] = n < N && k < K ? b[(long long)k * N + n] : 0;
+      x[i] = n < N && k < TERMS(K) ? b[(long long)k * N + n] : 0;
     }
 #pragma unroll
     for (int p = 0; p < PARTS; p++)
