@@ -155,13 +155,15 @@ void assay_workbench_leave(struct assay_workbench *w); // NULL is fine
 enum assay_status assay_judge(const struct assay_judge_options *o, struct assay_verdict *v, struct assay_error *err);
 void assay_verdict_release(struct assay_verdict *v);
 
-// The same in two steps. The first reads, builds and asks the oracle: it needs processors and no device, and may run in
-// another thread (whose children die with it) beside the judging of other candidates. *o is copied, its strings are
-// borrowed until the end. The second puts the candidate to the test. A job ends with _end or _drop.
+// The same in three steps. The first reads, builds and asks the oracle; the last verifies the timed calls that were
+// chosen: both need processors and no device, and may run in another thread (whose children die with it) beside the
+// judging of other candidates. The second puts the candidate to the test on its device. *o is copied, its strings are
+// borrowed until the end. A job ends with _conclude or _drop, also when a step fails.
 struct assay_job;
 enum assay_status assay_judge_begin(const struct assay_judge_options *o, struct assay_job **out,
                                     struct assay_error *err);
-enum assay_status assay_judge_end(struct assay_job *job, struct assay_verdict *v, struct assay_error *err);
+enum assay_status assay_judge_test(struct assay_job *job, struct assay_error *err);
+enum assay_status assay_judge_conclude(struct assay_job *job, struct assay_verdict *v, struct assay_error *err);
 void assay_judge_drop(struct assay_job *job); // NULL is fine
 
 // The verdict's evidence as JSON text (heap, free()); NULL when memory fails.

@@ -8,10 +8,10 @@
 #include "cli/bench.h"
 #include "judge/record.h"
 
-// How many candidates are in work ahead of the one on the device.
-enum { MOST_AHEAD = 6 };
+// How many candidates are in work beside the one on the device: before it, and behind it.
+enum { MOST_AHEAD = 6, MOST_BEHIND = 3, RING = MOST_AHEAD + 1 + MOST_BEHIND };
 
-enum work_state { WORK_WAITS, WORK_BEGUN, WORK_READY };
+enum work_state { WORK_WAITS, WORK_BEGINS, WORK_READY, WORK_TESTED, WORK_CONCLUDES, WORK_DONE };
 
 // One candidate between its claim and its verdict.
 struct work {
@@ -21,49 +21,71 @@ struct work {
   char settings[65];
   enum work_state state;
   struct assay_job *job;
+  struct assay_verdict verdict; // DONE without an error
   enum assay_status status;
   struct assay_error error;
 };
 
-// The candidates in work, a ring: [first, first + n) are claimed. Threads begin them, the caller finishes them in
-// order.
+// The candidates in work, a ring of [first, first + n) in order. Helpers begin and conclude them, the caller puts one
+// after the other to the test: the first `tested` have been.
 struct line {
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  struct work ring[MOST_AHEAD + 1];
-  int first, n, ahead;
+  struct work ring[RING];
+  int first, n, tested, ahead;
   bool closed;
   pthread_t threads[MOST_AHEAD];
   int n_threads;
 };
 
 static struct work *at(struct line *l, int i) {
-  return &l->ring[(l->first + i) % (MOST_AHEAD + 1)];
+  return &l->ring[(l->first + i) % RING];
 }
 
 static void begin(struct work *w) {
   w->status = assay_judge_begin(&w->options, &w->job, &w->error);
 }
 
+static void test(struct work *w) {
+  if (!w->status)
+    w->status = assay_judge_test(w->job, &w->error);
+}
+
+static void conclude(struct work *w) {
+  if (!w->status)
+    w->status = assay_judge_conclude(w->job, &w->verdict, &w->error);
+  else
+    assay_judge_drop(w->job);
+  w->job = NULL;
+}
+
+// Does what is to be done next, the oldest first. False: nothing is. The lock is held, but not meanwhile.
+static bool help(struct line *l) {
+  for (int i = 0; i < l->n; i++) {
+    struct work *w = at(l, i);
+    if (w->state != WORK_WAITS && w->state != WORK_TESTED)
+      continue;
+    bool early = w->state == WORK_WAITS;
+    w->state = early ? WORK_BEGINS : WORK_CONCLUDES;
+    pthread_mutex_unlock(&l->lock);
+    if (early)
+      begin(w);
+    else
+      conclude(w);
+    pthread_mutex_lock(&l->lock);
+    w->state = early ? WORK_READY : WORK_DONE;
+    pthread_cond_broadcast(&l->changed);
+    return true;
+  }
+  return false;
+}
+
 static void *helper(void *arg) {
   struct line *l = arg;
   pthread_mutex_lock(&l->lock);
-  while (!l->closed) {
-    struct work *next = NULL;
-    for (int i = 0; i < l->n && !next; i++)
-      if (at(l, i)->state == WORK_WAITS)
-        next = at(l, i);
-    if (!next) {
+  while (!l->closed)
+    if (!help(l))
       pthread_cond_wait(&l->changed, &l->lock);
-      continue;
-    }
-    next->state = WORK_BEGUN;
-    pthread_mutex_unlock(&l->lock);
-    begin(next);
-    pthread_mutex_lock(&l->lock);
-    next->state = WORK_READY;
-    pthread_cond_broadcast(&l->changed);
-  }
   pthread_mutex_unlock(&l->lock);
   return NULL;
 }
@@ -125,39 +147,48 @@ static char *repeat_command(const struct bench *b, const struct work *w, uint64_
   return cli_repeat_command(&j, w->item->task, w->item->path, seed);
 }
 
-// The first of the line: waits until it is begun, finishes it and stores its verdict.
-static enum assay_status finish_first(struct bench *b, struct line *l, struct assay_error *err) {
-  struct work *w = at(l, 0);
-  struct assay_verdict v;
+// Waits for the state of the i-th; does the work itself where there are no helpers.
+static void wait_for(struct line *l, int i, enum work_state state) {
   pthread_mutex_lock(&l->lock);
-  bool mine = w->state == WORK_WAITS; // nobody has begun it: no threads, or all are busy
-  if (mine)
-    w->state = WORK_BEGUN;
-  while (!mine && w->state != WORK_READY)
-    pthread_cond_wait(&l->changed, &l->lock);
+  while (at(l, i)->state != state)
+    if (l->n_threads > 0 || !help(l))
+      pthread_cond_wait(&l->changed, &l->lock);
   pthread_mutex_unlock(&l->lock);
-  if (mine)
-    begin(w);
+}
+
+static void test_next(struct line *l) {
+  struct work *w = at(l, l->tested);
+  wait_for(l, l->tested, WORK_READY);
+  test(w);
+  pthread_mutex_lock(&l->lock);
+  w->state = WORK_TESTED;
+  l->tested++;
+  pthread_cond_broadcast(&l->changed);
+  pthread_mutex_unlock(&l->lock);
+}
+
+// The verdict of the first goes into the store.
+static enum assay_status record_first(struct bench *b, struct line *l, struct assay_error *err) {
+  struct work *w = at(l, 0);
+  struct store_verdict key;
+  wait_for(l, 0, WORK_DONE);
   enum assay_status status = w->status;
   if (status && err)
     *err = w->error;
-  if (!status)
-    status = assay_judge_end(w->job, &v, err);
-  w->job = NULL;
   if (!status) {
-    struct store_verdict key;
-    char *command = repeat_command(b, w, v.seed);
+    char *command = repeat_command(b, w, w->verdict.seed);
     key_of(b, w, &key);
-    status = record_put(b->store, &key, &v, command ? command : "", err);
+    status = record_put(b->store, &key, &w->verdict, command ? command : "", err);
     base_free(command);
-    b->building_ns += v.durations.build_ns;
+    b->building_ns += w->verdict.durations.build_ns;
     b->n_judged++;
-    b->n_passed += v.reason == ASSAY_REASON_PASS;
-    assay_verdict_release(&v);
+    b->n_passed += w->verdict.reason == ASSAY_REASON_PASS;
+    assay_verdict_release(&w->verdict);
   }
   pthread_mutex_lock(&l->lock);
-  l->first = (l->first + 1) % (MOST_AHEAD + 1);
+  l->first = (l->first + 1) % RING;
   l->n--;
+  l->tested--;
   pthread_mutex_unlock(&l->lock);
   return status;
 }
@@ -181,7 +212,10 @@ static void close_line(struct line *l) {
   for (int i = 0; i < l->n_threads; i++)
     pthread_join(l->threads[i], NULL);
   for (int i = 0; i < l->n; i++)
-    assay_judge_drop(at(l, i)->job);
+    if (at(l, i)->state != WORK_DONE)
+      assay_judge_drop(at(l, i)->job);
+    else if (!at(l, i)->status)
+      assay_verdict_release(&at(l, i)->verdict);
   pthread_cond_destroy(&l->changed);
   pthread_mutex_destroy(&l->lock);
 }
@@ -201,13 +235,20 @@ enum assay_status bench_run(struct bench *b, struct assay_error *err) {
   b->ahead = l->ahead > 0;
   int64_t start = clock_monotonic_ns();
   size_t next = 0;
-  while (!status && !b->stop && (next < b->n_items || l->n > 0)) {
-    while (!status && next < b->n_items && l->n <= l->ahead)
+  while (!status && (next < b->n_items || l->n > 0)) {
+    while (!status && !b->stop && next < b->n_items && l->n - l->tested <= l->ahead && l->n < RING)
       status = enter(b, l, &b->items[next++], err);
-    if (status || l->n == 0)
-      continue;
-    cli_progress(at(l, 0)->item->path, (int)next - l->n, (int)b->n_items);
-    status = finish_first(b, l, err);
+    bool test_one = !status && !b->stop && l->tested < l->n;
+    if (test_one) {
+      cli_progress(at(l, l->tested)->item->path, (int)next - l->n + l->tested, (int)b->n_items);
+      test_next(l);
+    }
+    // Verdicts are stored as soon as may be: at once where nobody helps, else some candidates later.
+    int keep = test_one && l->n_threads > 0 ? MOST_BEHIND : 0;
+    while (!status && l->tested > keep)
+      status = record_first(b, l, err);
+    if (b->stop)
+      break;
   }
   cli_progress_clear();
   b->elapsed_ns = clock_monotonic_ns() - start;

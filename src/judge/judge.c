@@ -59,19 +59,18 @@ static enum assay_status begin(struct session *s, bool *good, struct assay_error
   return status ? status : s->subject->finish_build(s, good, err);
 }
 
-static enum assay_status finish(struct session *s, bool good, struct assay_error *err) {
+static enum assay_status test(struct session *s, bool *good, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   int64_t start = clock_monotonic_ns();
-  if (good)
-    status = s->subject->load(s, &good, err);
+  if (*good)
+    status = s->subject->load(s, good, err);
   s->v->durations.load_ns = clock_monotonic_ns() - start;
   tell(s, "checking", 2);
-  if (!status && good)
-    status = session_take_exam(s, &good, err);
+  if (!status && *good)
+    status = session_take_exam(s, good, err);
   tell(s, "timing", 3);
-  if (!status && good && s->o->timing)
-    status = session_time(s, &good, err);
-  tell(s, "done", 5);
+  if (!status && *good && s->o->timing)
+    status = session_time(s, good, err);
   return status;
 }
 
@@ -93,6 +92,7 @@ static void add_log(struct session *s) {
 void session_release(struct session *s) {
   if (s->state)
     s->subject->close(s);
+  timed_calls_release(s->kept, s->kept_slots, s->n_layouts > 0 ? s->layouts[0].n_out : 0);
   for (int i = 0; i < s->n_questions; i++)
     question_release(&s->questions[i]);
   for (int i = 0; i < s->n_layouts; i++)
@@ -127,8 +127,8 @@ struct assay_job {
   struct assay_judge_options options;
   struct session session;
   struct assay_verdict verdict;
-  bool good;        // there is something to judge
-  int64_t begun_ns; // how long the first step took
+  bool good;         // there is something to judge
+  int64_t worked_ns; // in the steps so far
 };
 
 static enum assay_status job_make(const struct assay_judge_options *o, struct assay_job **out,
@@ -169,7 +169,7 @@ enum assay_status assay_judge_begin(const struct assay_judge_options *o, struct 
   job->verdict.seed &= INT64_MAX; // SQLite and JSON readers have signed integers
   if (!status)
     status = begin(&job->session, &job->good, err);
-  job->begun_ns = clock_monotonic_ns() - start;
+  job->worked_ns = clock_monotonic_ns() - start;
   if (status)
     assay_judge_drop(job);
   else
@@ -177,22 +177,30 @@ enum assay_status assay_judge_begin(const struct assay_judge_options *o, struct 
   return status;
 }
 
-enum assay_status assay_judge_end(struct assay_job *job, struct assay_verdict *v, struct assay_error *err) {
+enum assay_status assay_judge_test(struct assay_job *job, struct assay_error *err) {
   int64_t start = clock_monotonic_ns();
-  enum assay_status status = finish(&job->session, job->good, err);
+  enum assay_status status = test(&job->session, &job->good, err);
   if (!status) {
     add_log(&job->session);
     printable(job->verdict.detail);
     if (job->verdict.diagnostics)
       printable(job->verdict.diagnostics);
   }
+  job->worked_ns += clock_monotonic_ns() - start;
+  return status;
+}
+
+enum assay_status assay_judge_conclude(struct assay_job *job, struct assay_verdict *v, struct assay_error *err) {
+  int64_t start = clock_monotonic_ns();
+  enum assay_status status = session_verify(&job->session, job->good, err);
+  tell(&job->session, "done", 5);
   int64_t closing = clock_monotonic_ns();
   session_release(&job->session);
   *v = job->verdict;
   v->durations.close_ns = clock_monotonic_ns() - closing;
   if (!status)
     status = fill_strings(v, err);
-  v->durations.total_ns = job->begun_ns + clock_monotonic_ns() - start;
+  v->durations.total_ns = job->worked_ns + clock_monotonic_ns() - start;
   if (status)
     assay_verdict_release(v);
   base_free(job);
@@ -210,7 +218,13 @@ void assay_judge_drop(struct assay_job *job) {
 enum assay_status assay_judge(const struct assay_judge_options *o, struct assay_verdict *v, struct assay_error *err) {
   struct assay_job *job;
   enum assay_status status = assay_judge_begin(o, &job, err);
-  return status ? status : assay_judge_end(job, v, err);
+  if (status)
+    return status;
+  status = assay_judge_test(job, err);
+  if (!status)
+    return assay_judge_conclude(job, v, err);
+  assay_judge_drop(job);
+  return status;
 }
 
 void assay_verdict_release(struct assay_verdict *v) {

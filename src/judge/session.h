@@ -28,6 +28,8 @@ struct session {
   struct layout layouts[MAX_LAYOUTS]; // [0] is the timed workload's
   struct question questions[MAX_QUESTIONS];
   const struct layout *bound;
+  struct timed_call *kept; // timed calls to be verified
+  int n_kept, kept_slots;
 };
 
 void session_release(struct session *s);
@@ -58,7 +60,9 @@ enum assay_status session_check_now(struct session *s, const struct question *q,
 enum assay_status session_bind(struct session *s, const struct layout *l, struct runner_report *report,
                                struct assay_error *err);
 
-// verify.c: times the candidate, then verifies the calls chosen in secret.
+// verify.c: times the candidate, and keeps the calls that are chosen in secret (large ones are verified at once); then
+// verifies those that were kept, for which neither candidate nor device are needed.
 enum assay_status session_time(struct session *s, bool *good, struct assay_error *err);
+enum assay_status session_verify(struct session *s, bool good, struct assay_error *err);
 
 #endif

@@ -92,14 +92,19 @@ enum assay_status session_time(struct session *s, bool *good, struct assay_error
   s->v->durations.timing_ns = clock_monotonic_ns() - start - s->v->durations.verify_ns;
   if (!status && report.event != RUNNER_OK)
     session_decide_event(s, &report);
-  int kept = 0; // none when they were verified at once
-  while (timing.kept && kept < timing.n_kept && kept < s->o->verified_calls && timing.kept[kept].outputs)
-    kept++;
-  if (!status)
-    status = verify_kept(s, timing.kept, kept, err);
-  timed_calls_release(timing.kept, s->o->verified_calls, s->layouts[0].n_out);
+  s->kept = timing.kept;
+  s->kept_slots = s->o->verified_calls;
+  while (s->kept && s->n_kept < timing.n_kept && s->n_kept < s->kept_slots && s->kept[s->n_kept].outputs)
+    s->n_kept++; // none when they were verified at once
   *good = s->v->reason == ASSAY_REASON_PASS;
-  t->measured = t->measured && *good; // the times of a wrong kernel mean nothing
+  return status;
+}
+
+enum assay_status session_verify(struct session *s, bool good, struct assay_error *err) {
+  struct assay_timing *t = &s->v->timing;
+  enum assay_status status = good && s->n_kept > 0 ? verify_kept(s, s->kept, s->n_kept, err) : ASSAY_OK;
+  good = good && s->v->reason == ASSAY_REASON_PASS;
+  t->measured = t->measured && good; // the times of a wrong kernel mean nothing
   bool too_fast = t->high_ns < SUSPICIOUS_PART_OF_FLOOR * t->floor_ns;
   bool elsewhere = t->wall_ns > SUSPICIOUS_EXCESS * t->median_ns + SUSPICIOUS_NS;
   t->suspicious = t->measured && (too_fast || elsewhere);
