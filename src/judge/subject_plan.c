@@ -313,7 +313,7 @@ static enum assay_status call(struct session *s, enum call_mode mode, struct run
     return status;
   }
   p->repeated = times.repeated;
-  if (mode == CALL_COLD && s->bound == &s->layouts[0] && !p->repeated)
+  if (p->cuda && mode == CALL_COLD && s->bound == &s->layouts[0] && !p->repeated)
     witness(s, wall_ns);
   watch(s);
   return ASSAY_OK;
