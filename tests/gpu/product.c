@@ -115,7 +115,7 @@ static void compare(const struct size *s, device_ptr mine, device_ptr theirs, bo
   for (int64_t i = 0; i < n; i++) {
     bool same = a[i] == b[i] || (isnan(a[i]) && isnan(b[i]));
     double off = same ? 0 : fabs(a[i] - b[i]);
-    wrong += !(off <= 1e-13 * sqrt((double)s->k) + 1e-13 * fabs(b[i]));
+    wrong += !same && !(off <= 1e-13 * sqrt((double)s->k) + 1e-13 * fabs(b[i]));
     worst = off > worst ? off : worst;
   }
   if (wrong)

@@ -57,6 +57,35 @@ static void set_operand(struct operand o, uint8_t *kind, uint8_t *index) {
   *index = (uint8_t)(param ? POINTWISE_CONSTANTS + o.index : o.index);
 }
 
+enum { OPERAND_LAST = OPERAND_PARAM }; // in the device's program, whose parameters are constants
+
+static bool reads(const uint8_t *code, uint8_t temporary) {
+  for (int k = 0; k < expr_arity((enum expr_operation)code[0]); k++)
+    if (code[2 + 2 * k] == OPERAND_TEMPORARY && code[3 + 2 * k] == temporary)
+      return true;
+  return false;
+}
+
+// A result that the next instruction reads is still in a register there, and where nothing else reads it, it need not
+// be put anywhere: temporaries lie in the device's memory.
+static void forward_results(struct pointwise_args *a) {
+  for (int i = 0; i < a->n_instructions; i++) {
+    uint8_t target = a->code[i][1];
+    bool later = false;
+    for (int n = i + 2; n < a->n_instructions && !later && (n < i + 3 || a->code[n - 1][1] != target); n++)
+      later = reads(a->code[n], target);
+    // The next instruction may write to the same place, and what follows then reads that.
+    if (i + 1 < a->n_instructions && a->code[i + 1][1] == target)
+      later = false;
+    if (i + 1 < a->n_instructions)
+      for (int k = 0; k < 3; k++)
+        if (a->code[i + 1][2 + 2 * k] == OPERAND_TEMPORARY && a->code[i + 1][3 + 2 * k] == target)
+          a->code[i + 1][2 + 2 * k] = OPERAND_LAST;
+    if (!later)
+      a->code[i][1] = POINTWISE_NOWHERE;
+  }
+}
+
 static void set_program(struct job *j, const struct expr *e, const double *params) {
   struct pointwise_args *a = &j->args;
   struct rounder r = {0};
@@ -83,6 +112,7 @@ static void set_program(struct job *j, const struct expr *e, const double *param
   }
   if (a->n_instructions)
     a->result_kind = a->result_index = 0; // the last instruction's
+  forward_results(a);
 }
 
 // ---- inputs
@@ -118,7 +148,9 @@ static void set_inputs(struct job *j, const struct gpu_array *const *in, int n) 
 
 static enum assay_status launch(struct job *j, struct assay_error *err) {
   const char *kernel = j->as_double ? "pointwise_double" : "pointwise_integer";
-  return compute_launch(j->c->compute, &program, kernel, j->args.n, &j->args, sizeof j->args, err);
+  int64_t each = POINTWISE_LANES * POINTWISE_NEIGHBOURS;
+  return compute_launch(j->c->compute, &program, kernel, (j->args.n + each - 1) / each * POINTWISE_NEIGHBOURS, &j->args,
+                        sizeof j->args, err);
 }
 
 // ---- attributes as parameters, and behind them whether this is the exact pass: as in ops/pointwise.c

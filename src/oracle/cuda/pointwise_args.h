@@ -7,6 +7,9 @@
 #define POINTWISE_PARAMS 16        // EXPR_MAX_PARAMS
 #define POINTWISE_TEMPORARIES 16   // EXPR_MAX_TEMPORARIES
 #define POINTWISE_RANK 8           // SHAPE_MAX_RANK
+#define POINTWISE_LANES 4          // elements of a thread
+#define POINTWISE_NEIGHBOURS 32    // threads whose elements interleave
+#define POINTWISE_NOWHERE 255      // target of a result that only the next instruction reads
 
 struct pointwise_args {
   uint64_t out;
@@ -20,7 +23,8 @@ struct pointwise_args {
   int32_t rank, n_in, is_unsigned, small; // small: n fits 32 bits
   int32_t n_instructions;
   uint8_t result_kind, result_index, pad[2];
-  // Instruction i: operation, target, then kind and index of three operands, guards already decided.
+  // Instruction i: operation, target, then kind and index of three operands, guards already decided. An operand may be
+  // the result of the instruction before (OPERAND_LAST).
   uint8_t code[POINTWISE_INSTRUCTIONS][8];
   double values[POINTWISE_CONSTANTS + POINTWISE_PARAMS]; // constants, then parameters
 };
