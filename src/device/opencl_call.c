@@ -165,12 +165,12 @@ static void carry_out(struct execution *e, enum device_mode mode, struct device_
     run_held(e, mode, 0, p->n_prepare, &times->prepare_ns, &unused);
     return;
   }
-  if (e->result == CL_SUCCESS && mode == DEVICE_HOT)
-    run_freely(e, p->n_prepare, p->n_steps, &unused);
-  else
-    opencl_memory_flush(e->d->loaded);
   if (e->result != CL_SUCCESS)
     return;
+  // Hot: the judge has just written the inputs. The steps are not carried out before, since they would find their
+  // answer done.
+  if (mode != DEVICE_HOT)
+    opencl_memory_flush(e->d->loaded);
   if (mode == DEVICE_AS_CALLED)
     run_freely(e, p->n_prepare, p->n_steps, &times->called_ns);
   else
