@@ -1,0 +1,284 @@
+// Starting a compiler, waiting for it, and what its end means.
+#include "toolchain/compile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "toolchain/cc.h"
+
+enum { LOG_BYTES = 64 << 10, VERSION_BYTES = 4 << 10 };
+
+void compile_init(struct compile *c, const struct compile_way *way, void *owner, int64_t timeout_ns) {
+  *c = (struct compile){.way = way, .owner = owner, .kill_fd = -1, .start_ns = clock_monotonic_ns()};
+  c->deadline_ns = c->start_ns + timeout_ns;
+  pthread_mutex_init(&c->lock, NULL);
+  buf_init(&c->log);
+  buf_init(&c->version);
+}
+
+void compile_release(struct compile *c) {
+  arena_release(&c->arena);
+  buf_release(&c->log);
+  buf_release(&c->version);
+  pthread_mutex_destroy(&c->lock);
+}
+
+// ---- preparing
+
+static size_t count(const char *const *list) {
+  size_t n = 0;
+  while (list && list[n])
+    n++;
+  return n;
+}
+
+static const char *const *copy_list(const char *const *list, struct arena *a) {
+  size_t n = count(list);
+  const char **copy = arena_calloc(a, n + 1, sizeof *copy);
+  for (size_t i = 0; copy && i < n; i++)
+    if (!(copy[i] = arena_strdup(a, list[i])))
+      return NULL;
+  return copy;
+}
+
+static char *const *make_environment(const char *path_env, const char *folder, struct arena *a) {
+  char **envp = arena_calloc(a, 5, sizeof *envp);
+  if (!envp)
+    return NULL;
+  envp[0] = arena_strdup(a, "LC_ALL=C");
+  envp[1] = arena_printf(a, "PATH=%s", path_env ? path_env : "");
+  envp[2] = arena_printf(a, "TMPDIR=%s", folder);
+  envp[3] = arena_printf(a, "HOME=%s", folder);
+  return envp[0] && envp[1] && envp[2] && envp[3] ? envp : NULL;
+}
+
+enum assay_status compile_prepare(struct compile *c, const struct build_options *o, const char *program,
+                                  struct assay_error *err) {
+  struct arena *a = &c->arena;
+  const char *folder = arena_strdup(a, o->folder);
+  c->program = program;
+  c->name = arena_strdup(a, o->compiler);
+  c->include_dir = arena_strdup(a, o->include_dir);
+  c->library = arena_printf(a, "%s/%s", o->folder, COMPILE_LIBRARY);
+  c->defines = copy_list(o->defines, a);
+  c->envp = make_environment(o->path_env, o->folder, a);
+  const char *const *read_paths = c->include_dir ? compiler_read_paths(program, c->include_dir, a) : NULL;
+  if (!folder || !c->name || !c->library || !c->defines || !c->envp || !read_paths)
+    return error_nomem(err, "a build");
+  c->policy = (struct sandbox_policy){
+      .role = SANDBOX_BUILDER,
+      .folder = folder,
+      .read_paths = read_paths,
+      // A second behind the deadline: it ends what the deadline somehow does not.
+      .cpu_seconds = o->timeout_ns / 1000000000 + 1,
+      .memory_bytes = o->memory_bytes,
+      .file_bytes = o->file_bytes,
+      .processes = c->way->processes,
+  };
+  return ASSAY_OK;
+}
+
+char **compile_command(struct compile *c, const char *const *front, size_t n_front, const char *const *back,
+                       size_t n_back) {
+  size_t n = 0, n_defines = count(c->defines);
+  char **argv = arena_calloc(&c->arena, n_front + n_defines + n_back + 1, sizeof *argv);
+  if (!argv)
+    return NULL;
+  for (size_t i = 0; i < n_front; i++)
+    if (front[i])
+      argv[n++] = (char *)front[i];
+  for (size_t i = 0; i < n_defines; i++)
+    if (!(argv[n++] = arena_printf(&c->arena, "-D%s", c->defines[i])))
+      return NULL;
+  for (size_t i = 0; i < n_back; i++)
+    argv[n++] = (char *)back[i];
+  return argv;
+}
+
+// ---- the waiting thread
+
+// Starts a child whose life cancelling ends; at most one at a time.
+static enum assay_status start_compiler(struct compile *c, char *const argv[], struct sandbox_child *child) {
+  enum assay_status status;
+  pthread_mutex_lock(&c->lock);
+  if (c->cancelled)
+    status = error_set(&c->err, ASSAY_ERR_INTERRUPTED, "the build was cancelled");
+  else
+    status = sandbox_spawn(&c->policy, argv, c->envp, NULL, 0, child, &c->err);
+  if (status == ASSAY_OK)
+    c->kill_fd = dup(child->pidfd);
+  pthread_mutex_unlock(&c->lock);
+  return status;
+}
+
+static void finish_compiler(struct compile *c) {
+  pthread_mutex_lock(&c->lock);
+  if (c->kill_fd >= 0)
+    close(c->kill_fd);
+  c->kill_fd = -1;
+  pthread_mutex_unlock(&c->lock);
+}
+
+// Compiles once. `version`, when not NULL, is asked of the compiler at the same time: it takes a millisecond or two.
+static enum assay_status compile(struct compile *c, struct buf *version) {
+  char **argv = c->way->command(c);
+  char *const version_argv[] = {(char *)c->program, "--version", NULL};
+  struct sandbox_child compiler = {0}, teller = {0};
+  if (!argv)
+    return error_nomem(&c->err, "the compiler's command line");
+  enum assay_status status = start_compiler(c, argv, &compiler);
+  if (status != ASSAY_OK)
+    return status;
+  bool telling = version && sandbox_spawn(&c->policy, version_argv, c->envp, NULL, 0, &teller, NULL) == ASSAY_OK;
+  status = sandbox_wait(&compiler, c->deadline_ns, &c->log, LOG_BYTES, &c->end, &c->err);
+  c->end_ns = clock_monotonic_ns();
+  c->cpu_ns += c->end.cpu_ns;
+  finish_compiler(c);
+  if (telling)
+    (void)sandbox_wait(&teller, c->deadline_ns, version, VERSION_BYTES, NULL, NULL);
+  return status;
+}
+
+static void *wait_for_compiler(void *arg) {
+  struct compile *c = arg;
+  c->status = compile(c, &c->version);
+  bool failed = c->status == ASSAY_OK && c->end.exited && c->end.code != 0;
+  if (failed && c->way->again && c->way->again(c))
+    c->status = compile(c, NULL);
+  return NULL;
+}
+
+// ---- starting and ending
+
+// Not file_write: what is thrown away in a second needs no fsync.
+static enum assay_status write_source(struct compile *c, const char *source, size_t n, struct assay_error *err) {
+  char *path = arena_printf(&c->arena, "%s/%s", c->policy.folder, c->way->source_name);
+  if (!path)
+    return error_nomem(err, "the source's path");
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  int e = fd < 0 ? errno : 0;
+  while (!e && n > 0) {
+    ssize_t put = write(fd, source, n);
+    if (put < 0 && errno != EINTR)
+      e = errno;
+    source += put > 0 ? put : 0;
+    n -= put > 0 ? (size_t)put : 0;
+  }
+  if (fd >= 0 && close(fd) != 0 && !e)
+    e = errno;
+  return e ? error_set(err, ASSAY_ERR_IO, "cannot write %s: %s", path, strerror(e)) : ASSAY_OK;
+}
+
+enum assay_status compile_start(struct compile *c, const char *source, size_t n, struct assay_error *err) {
+  enum assay_status status = write_source(c, source, n, err);
+  if (status != ASSAY_OK)
+    return status;
+  // The waiter takes no signals: they are for the judge's own threads, which may be waiting to be interrupted.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int e = pthread_create(&c->waiter, NULL, wait_for_compiler, c);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return e ? error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot start a thread for the build: %s", strerror(e)) : ASSAY_OK;
+}
+
+void compile_cancel(struct compile *c) {
+  pthread_mutex_lock(&c->lock);
+  c->cancelled = true;
+  // The waiter may be collecting the compiler just now; a pidfd names it safely even so. (Without pidfds, before
+  // Linux 5.3, it is left to its deadline.)
+  if (c->kill_fd >= 0)
+    (void)syscall(SYS_pidfd_send_signal, c->kill_fd, SIGKILL, NULL, 0);
+  pthread_mutex_unlock(&c->lock);
+  pthread_join(c->waiter, NULL);
+}
+
+static enum build_outcome outcome_of(const struct compile *c, const char *diagnostics) {
+  struct stat st;
+  if (c->end.deadline)
+    return BUILD_TIMED_OUT;
+  if (c->end.exited && c->end.code == 0)
+    return lstat(c->library, &st) == 0 && S_ISREG(st.st_mode) ? BUILD_OK : BUILD_REJECTED;
+  // The driver itself was ended: nothing but a limit does that (a crash of the compiler is the source's doing).
+  if (c->end.signal == SIGKILL || c->end.signal == SIGXFSZ)
+    return BUILD_HIT_LIMIT;
+  return diagnostics_outcome(diagnostics);
+}
+
+// The command as one would type it, with the compiler's name as it was given.
+static void print_command(struct compile *c, struct buf *out) {
+  char **argv = c->way->command(c);
+  buf_puts(out, c->name);
+  for (size_t i = 1; argv && argv[i]; i++) {
+    bool plain =
+        strspn(argv[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:") == strlen(argv[i]);
+    buf_puts(out, plain ? " " : " '");
+    for (const char *p = argv[i]; *p; p++)
+      if (*p == '\'')
+        buf_puts(out, "'\\''");
+      else
+        buf_append(out, p, 1);
+    buf_puts(out, plain ? "" : "'");
+  }
+}
+
+// Hands the text over, as heap memory and never NULL but for want of memory.
+static char *take(const struct buf *b) {
+  return b->failed ? NULL : base_strndup(buf_str(b), b->len);
+}
+
+// The line of the compiler's words that tells one from another.
+static char *version_line(const struct buf *words, const char *mark) {
+  const char *line = mark ? strstr(buf_str(words), mark) : NULL;
+  line = line ? line : buf_str(words);
+  return words->failed ? NULL : base_strndup(line, strcspn(line, "\n"));
+}
+
+enum assay_status compile_finish(struct compile *c, struct build_result *out, struct assay_error *err) {
+  struct build_result r = {0};
+  struct buf clean, version, typed;
+  pthread_join(c->waiter, NULL);
+  if (c->status != ASSAY_OK) {
+    if (err)
+      *err = c->err;
+    return c->status;
+  }
+  buf_init(&clean);
+  buf_init(&version);
+  buf_init(&typed);
+  diagnostics_clean(&c->log, c->policy.folder, c->include_dir, &clean);
+  diagnostics_clean(&c->version, NULL, NULL, &version);
+  print_command(c, &typed);
+  r.outcome = outcome_of(c, buf_str(&clean));
+  r.diagnostics = take(&clean);
+  r.command = take(&typed);
+  r.compiler_version = version_line(&version, c->way->version_mark);
+  r.elapsed_ns = c->end_ns - c->start_ns;
+  r.cpu_ns = c->cpu_ns;
+  enum assay_status status = ASSAY_OK;
+  if (r.diagnostics && r.command && r.compiler_version) {
+    *out = r;
+  } else {
+    build_result_release(&r);
+    status = error_nomem(err, "the result of a build");
+  }
+  buf_release(&clean);
+  buf_release(&version);
+  buf_release(&typed);
+  return status;
+}
+
+void build_result_release(struct build_result *r) {
+  base_free(r->library);
+  base_free(r->diagnostics);
+  base_free(r->command);
+  base_free(r->compiler_version);
+  memset(r, 0, sizeof *r);
+}
