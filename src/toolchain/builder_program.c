@@ -11,7 +11,6 @@
 
 struct directed_build {
   struct program_build base;
-  const struct directed_way *way;
   struct directed_program *program; // under construction
   struct builder *own;              // a builder of our own, for one build
   struct builder_job *job;
@@ -41,7 +40,7 @@ static void destroy(struct directed_build *b) {
 // The toolchain's flags, then the defines, then the source's own.
 static const char *const *all_flags(const struct directed_build *b, const struct program_options *o, struct arena *a,
                                     int *n) {
-  const char *const *first = b->way->flags(o, a);
+  const char *const *first = b->program->way->flags(o, a);
   const struct directive_set *set = &b->program->set;
   size_t n_first = 0, n_defines = 0, count = 0;
   while (first && first[n_first])
@@ -88,7 +87,7 @@ static enum assay_status read_directives(struct directed_build *b, struct assay_
 
 static enum assay_status submit(struct directed_build *b, const struct program_options *o, struct assay_error *err) {
   struct directed_program *p = b->program;
-  struct builder_request request = {.language = b->way->language,
+  struct builder_request request = {.language = b->program->way->language,
                                     .name = p->name,
                                     .source = b->source,
                                     .source_bytes = b->n,
@@ -103,16 +102,19 @@ static enum assay_status submit(struct directed_build *b, const struct program_o
                                         .memory_bytes = o->memory_bytes,
                                         .file_bytes = o->file_bytes};
   // An OpenCL implementation writes where it compiles: such a builder serves one source.
-  const bool shared = o->builder && b->way->language == BUILDER_CUDA;
-  const struct builder_start how = {.kind = b->way->language == BUILDER_CUDA ? BUILDER_COLD : BUILDER_FOR_OPENCL,
+  const bool shared = o->builder && b->program->way->language == BUILDER_CUDA;
+  const struct builder_start how = {.kind =
+                                        b->program->way->language == BUILDER_CUDA ? BUILDER_COLD : BUILDER_FOR_OPENCL,
                                     .folder = o->folder,
                                     .file_bytes = o->file_bytes};
   enum assay_status status = shared ? ASSAY_OK : builder_spawn(&o->builder_options, &how, &b->own, err);
   return status == ASSAY_OK ? builder_submit(shared ? o->builder : b->own, &request, &limits, &b->job, err) : status;
 }
 
-enum assay_status directed_start(const struct directed_way *way, const struct program_options *o, const char *source,
-                                 size_t n, struct program_build **out, struct assay_error *err) {
+static enum assay_status directed_start(const struct program_options *o, const char *source, size_t n,
+                                        struct program_build **out, struct assay_error *err) {
+  static const struct directed_way *const ways[] = {[TOOLCHAIN_NVRTC] = &nvrtc_way, [TOOLCHAIN_OPENCL] = &opencl_way};
+  const struct directed_way *way = ways[o->toolchain];
   enum assay_status status = ASSAY_OK;
   struct directed_build *b = base_calloc(1, sizeof *b);
   struct directed_program *p = base_calloc(1, sizeof *p);
@@ -121,8 +123,9 @@ enum assay_status directed_start(const struct directed_way *way, const struct pr
     base_free(p);
     return error_nomem(err, "a build");
   }
-  *b = (struct directed_build){.base = {way->ops}, .way = way, .program = p, .n = n, .start_ns = clock_monotonic_ns()};
+  *b = (struct directed_build){.base = {way->ops}, .program = p, .n = n, .start_ns = clock_monotonic_ns()};
   p->base.ops = way->ops;
+  p->way = way;
   snprintf(p->base.target, sizeof p->base.target, "%s", o->target ? o->target : "");
   p->name = arena_strdup(&p->arena, o->name && o->name[0] ? o->name : "candidate");
   b->source = n <= BUILDER_MAX_SOURCE ? arena_strndup(&p->arena, source, n) : source;
@@ -139,7 +142,7 @@ enum assay_status directed_start(const struct directed_way *way, const struct pr
   return status;
 }
 
-void directed_cancel(struct program_build *base) {
+static void directed_cancel(struct program_build *base) {
   destroy((struct directed_build *)base);
 }
 
@@ -149,7 +152,7 @@ void directed_cancel(struct program_build *base) {
 static char *command_of(const struct directed_build *b) {
   struct buf text;
   buf_init(&text);
-  buf_puts(&text, b->way->command);
+  buf_puts(&text, b->program->way->command);
   for (int i = 0; b->flags && b->flags[i]; i++)
     buf_printf(&text, " %s", b->flags[i]);
   buf_printf(&text, " %s", b->program->name);
@@ -193,7 +196,7 @@ static enum assay_status collect(struct directed_build *b, struct builder_found 
     p->options = join(b->flags, &p->arena);
     if (!p->options)
       return error_nomem(err, "a build");
-    status = b->way->complete(p, &found->reply, b->source, b->n, &refusal, err);
+    status = b->program->way->complete(p, &found->reply, b->source, b->n, &refusal, err);
   }
   if (refusal) {
     found->outcome = BUILD_REJECTED;
@@ -202,8 +205,8 @@ static enum assay_status collect(struct directed_build *b, struct builder_found 
   return status;
 }
 
-enum assay_status directed_finish(struct program_build *base, struct build_result *result, struct program **program,
-                                  struct assay_error *err) {
+static enum assay_status directed_finish(struct program_build *base, struct build_result *result,
+                                         struct program **program, struct assay_error *err) {
   struct directed_build *b = (struct directed_build *)base;
   struct builder_found found;
   struct build_result r = {0};
@@ -231,7 +234,7 @@ enum assay_status directed_finish(struct program_build *base, struct build_resul
   return status;
 }
 
-void directed_release(struct program *p) {
+static void directed_release(struct program *p) {
   destroy_program((struct directed_program *)p);
 }
 
@@ -252,15 +255,14 @@ static struct plan_module *copy_module(const struct directed_program *p, enum pl
   return m->name && m->options ? m : NULL;
 }
 
-enum assay_status directed_plan(const struct directed_way *way, struct program *base,
-                                const struct plan_subject *subject, struct plan *out, struct plan_report *report,
-                                struct assay_error *err) {
+static enum assay_status directed_plan(struct program *base, const struct plan_subject *subject, struct plan *out,
+                                       struct plan_report *report, struct assay_error *err) {
   const struct directed_program *p = (const struct directed_program *)base;
   struct plan plan = {0};
   struct assay_error why = {0};
   enum assay_status status = ASSAY_OK;
-  if (!plan_set_title(&plan, subject, way->device, base->target, p->version) ||
-      !(plan.modules = copy_module(p, way->code, &plan.arena)))
+  if (!plan_set_title(&plan, subject, p->way->device, base->target, p->version) ||
+      !(plan.modules = copy_module(p, p->way->code, &plan.arena)))
     status = error_nomem(&why, "a plan");
   plan.n_modules = 1;
   if (status == ASSAY_OK)
@@ -276,3 +278,17 @@ enum assay_status directed_plan(const struct directed_way *way, struct program *
   plan_report_refuse(report, PLAN_REFUSED, "%.500s", why.message);
   return ASSAY_OK;
 }
+
+// Their ways differ, and nothing else.
+const struct toolchain_ops nvrtc_toolchain = {.name = "nvrtc",
+                                              .start = directed_start,
+                                              .finish = directed_finish,
+                                              .cancel = directed_cancel,
+                                              .plan = directed_plan,
+                                              .release = directed_release};
+const struct toolchain_ops opencl_toolchain = {.name = "opencl",
+                                               .start = directed_start,
+                                               .finish = directed_finish,
+                                               .cancel = directed_cancel,
+                                               .plan = directed_plan,
+                                               .release = directed_release};

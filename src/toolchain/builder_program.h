@@ -5,9 +5,12 @@
 #include "toolchain/builder.h"
 #include "toolchain/program_private.h"
 
+struct directed_way;
+
 // A built source.
 struct directed_program {
   struct program base;
+  const struct directed_way *way;
   struct arena arena;
   const char *name, *version;
   struct directive_set set;
@@ -31,13 +34,7 @@ struct directed_way {
                                 size_t n, const char **refusal, struct assay_error *err);
 };
 
-enum assay_status directed_start(const struct directed_way *way, const struct program_options *o, const char *source,
-                                 size_t n, struct program_build **out, struct assay_error *err);
-enum assay_status directed_finish(struct program_build *b, struct build_result *result, struct program **program,
-                                  struct assay_error *err);
-void directed_cancel(struct program_build *b);
-enum assay_status directed_plan(const struct directed_way *way, struct program *p, const struct plan_subject *subject,
-                                struct plan *out, struct plan_report *report, struct assay_error *err);
-void directed_release(struct program *p);
+extern const struct directed_way nvrtc_way;  // nvrtc_build.c
+extern const struct directed_way opencl_way; // opencl_build.c
 
 #endif

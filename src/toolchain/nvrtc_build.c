@@ -53,27 +53,10 @@ static enum assay_status complete(struct directed_program *p, const struct build
   return status;
 }
 
-static const struct directed_way way = {.ops = &nvrtc_toolchain,
-                                        .language = BUILDER_CUDA,
-                                        .device = "cuda",
-                                        .command = "nvrtc",
-                                        .code = PLAN_CUBIN,
-                                        .flags = flags,
-                                        .complete = complete};
-
-static enum assay_status start(const struct program_options *o, const char *source, size_t n,
-                               struct program_build **out, struct assay_error *err) {
-  return directed_start(&way, o, source, n, out, err);
-}
-
-static enum assay_status plan(struct program *p, const struct plan_subject *subject, struct plan *out,
-                              struct plan_report *report, struct assay_error *err) {
-  return directed_plan(&way, p, subject, out, report, err);
-}
-
-const struct toolchain_ops nvrtc_toolchain = {.name = "nvrtc",
-                                              .start = start,
-                                              .finish = directed_finish,
-                                              .cancel = directed_cancel,
-                                              .plan = plan,
-                                              .release = directed_release};
+const struct directed_way nvrtc_way = {.ops = &nvrtc_toolchain,
+                                       .language = BUILDER_CUDA,
+                                       .device = "cuda",
+                                       .command = "nvrtc",
+                                       .code = PLAN_CUBIN,
+                                       .flags = flags,
+                                       .complete = complete};
