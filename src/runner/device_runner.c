@@ -22,6 +22,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/channel.h"
 #include "base/clock.h"
 #include "runner/device_classify.h"
 #include "runner/device_protocol.h"
@@ -85,29 +86,13 @@ static bool await(struct device_runner *r, int64_t deadline_ns, bool *late) {
 
 static enum assay_status send_message(struct device_runner *r, struct device_message *m, const int *fds, int n_fds,
                                       struct assay_error *err) {
-  char space[CMSG_SPACE(sizeof(int) * DEVICE_FDS)];
-  struct iovec io = {m, sizeof *m};
-  struct msghdr message = {.msg_iov = &io, .msg_iovlen = 1};
-  memset(space, 0, sizeof space);
-  if (n_fds > 0) {
-    message.msg_control = space;
-    message.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)n_fds);
-    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)n_fds);
-    memcpy(CMSG_DATA(c), fds, sizeof(int) * (size_t)n_fds);
-  }
   if (m->verb != DEVICE_BUFFERS)
     m->number = ++r->number;
-  ssize_t n;
-  do
-    n = sendmsg(r->socket, &message, MSG_NOSIGNAL);
-  while (n < 0 && errno == EINTR);
+  int e = channel_send(r->socket, 0, m, sizeof *m, fds, n_fds);
   // A peer that is gone or deaf is no failure of the machine: waiting for its answer finds out what happened to it.
-  if (n >= 0 || errno == EPIPE || errno == ECONNRESET || errno == EAGAIN)
+  if (!e || channel_is_deaf(e))
     return ASSAY_OK;
-  return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot talk to the device's runner: %s", strerror(errno));
+  return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot talk to the device's runner: %s", strerror(e));
 }
 
 // A file in memory that nobody can change any more.

@@ -4,7 +4,6 @@
 //   assay-device-runner DEVICE FOLDER        (descriptor 3: the socket to the judge)
 #include <errno.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sched.h>
@@ -15,6 +14,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/channel.h"
+#include "base/last_words.h"
 #include "runner/device_protocol.h"
 #include "sandbox/sandbox.h"
 
@@ -51,56 +52,22 @@ static void on_signal(int number, siginfo_t *info, void *context) {
   (void)context;
   struct device_control *c = state.control;
   c->address = (uint64_t)(uintptr_t)info->si_addr;
-  c->system_call = number == SIGSYS ? (uint32_t)info->si_syscall : 0;
-  void *more = mmap(NULL, (size_t)16 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  c->memory_exhausted = more == MAP_FAILED;
+  c->system_call = last_words_system_call(number, info);
+  c->memory_exhausted = last_words_memory_exhausted();
   c->signal = number;
-  signal(number, SIG_DFL);
-  // A forbidden system call would merely fail when the handler returned.
-  if (number == SIGSYS || number == SIGABRT) {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, number);
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
-    syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
-  }
-}
-
-static int install_handlers(void) {
-  static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGABRT, SIGSYS};
-  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    sigemptyset(&action.sa_mask);
-    if (sigaction(signals[i], &action, NULL) != 0)
-      return -1;
-  }
-  return 0;
+  last_words_die(number);
 }
 
 enum { SPINS = 1000 };
 
 // Receives one message and the descriptors that came with it. Returns its size, 0 when the judge is gone.
 static ssize_t receive(struct device_message *m, int *fds, int *n_fds) {
-  char space[CMSG_SPACE(sizeof(int) * DEVICE_FDS)];
-  struct iovec io = {m, sizeof *m};
-  struct msghdr message = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
   ssize_t n = -1;
   // Between two calls the next message comes sooner than a sleeper would wake.
   for (int turn = 0; turn < SPINS && n < 0; turn++)
-    if ((n = recvmsg(DEVICE_SOCKET, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT)) < 0)
+    if ((n = channel_receive(DEVICE_SOCKET, MSG_DONTWAIT, m, sizeof *m, fds, DEVICE_FDS, n_fds)) < 0)
       sched_yield();
-  while (n < 0) {
-    n = recvmsg(DEVICE_SOCKET, &message, MSG_CMSG_CLOEXEC);
-    if (n < 0 && errno != EINTR)
-      break;
-  }
-  *n_fds = 0;
-  for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); n > 0 && c; c = CMSG_NXTHDR(&message, c))
-    if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-      *n_fds = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-      memcpy(fds, CMSG_DATA(c), sizeof(int) * (size_t)*n_fds);
-    }
-  return n;
+  return n < 0 ? channel_receive(DEVICE_SOCKET, 0, m, sizeof *m, fds, DEVICE_FDS, n_fds) : n;
 }
 
 static int attach(const struct device_message *m, const int *fds, int n_fds) {
@@ -217,7 +184,7 @@ static void load(const struct device_message *m, const int *fds, int n_fds) {
   // a driver's compiler has handlers of its own for the same signals.
   if (!status && report.event == DEVICE_OK && state.ops->place) {
     note_places();
-    status = install_handlers() == 0
+    status = last_words_install(on_signal, false, NULL, 0)
                  ? sandbox_lock_runner(&err)
                  : error_set(&err, ASSAY_ERR_ENVIRONMENT, "cannot handle signals: %s", strerror(errno));
     state.locked = true;

@@ -3,15 +3,12 @@
 //
 //   assay-runner LIBRARY THREADS        (descriptor 3: the socket to the judge)
 #include <dlfcn.h>
-#include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #if defined(__x86_64__)
@@ -19,6 +16,8 @@
 #endif
 
 #include "assay/candidate.h"
+#include "base/channel.h"
+#include "base/last_words.h"
 #include "runner/pool.h"
 #include "runner/protocol.h"
 #include "sandbox/sandbox.h"
@@ -61,52 +60,16 @@ static void on_signal(int number, siginfo_t *info, void *context) {
   (void)context;
   struct runner_control *c = state.control;
   c->address = (uint64_t)(uintptr_t)info->si_addr;
-  c->system_call = number == SIGSYS ? (uint32_t)info->si_syscall : 0;
-  void *more = mmap(NULL, (size_t)16 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  c->memory_exhausted = more == MAP_FAILED;
+  c->system_call = last_words_system_call(number, info);
+  c->memory_exhausted = last_words_memory_exhausted();
   c->signal = number;
-  signal(number, SIG_DFL);
-  // A forbidden system call would merely fail when the handler returned; it ends the candidate instead.
-  if (number == SIGSYS || number == SIGABRT) {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, number);
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
-    syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
-  }
+  last_words_die(number);
 }
 
-static int install_handlers(void) {
-  static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS};
-  stack_t stack = {.ss_size = (size_t)64 << 10};
-  stack.ss_sp = malloc(stack.ss_size);
-  if (!stack.ss_sp || sigaltstack(&stack, NULL) != 0)
-    return -1;
-  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    sigemptyset(&action.sa_mask);
-    if (sigaction(signals[i], &action, NULL) != 0)
-      return -1;
-  }
-  return 0;
-}
-
-// Receives one message and the descriptors that came with it. Returns its size, 0 when the judge is gone.
-static ssize_t receive(void *buffer, size_t size, int *fds, int *n_fds) {
-  char space[CMSG_SPACE(sizeof(int) * RUNNER_MAX_TENSORS)];
-  struct iovec io = {buffer, size};
-  struct msghdr message = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
-  ssize_t n;
-  do
-    n = recvmsg(RUNNER_SOCKET, &message, MSG_CMSG_CLOEXEC);
-  while (n < 0 && errno == EINTR);
-  *n_fds = 0;
-  for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
-    if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-      *n_fds = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-      memcpy(fds, CMSG_DATA(c), sizeof(int) * (size_t)*n_fds);
-    }
-  return n;
+static bool install_handlers(void) {
+  const size_t bytes = (size_t)64 << 10;
+  void *stack = malloc(bytes);
+  return stack && last_words_install(on_signal, true, stack, bytes);
 }
 
 static void unbind(void) {
@@ -222,7 +185,7 @@ static int attach(const struct runner_message *m, const int *fds, int n_fds, int
   if (page == MAP_FAILED)
     return -1;
   state.control = page;
-  if (install_handlers() != 0 || pool_create(threads, &state.pool, &err) != ASSAY_OK)
+  if (!install_handlers() || pool_create(threads, &state.pool, &err) != ASSAY_OK)
     return -1;
   state.args = (struct assay_args){.abi_version = ASSAY_ABI_VERSION, .threads = threads, .parallel = parallel};
   step(m->number, STEP_READY);
@@ -238,7 +201,8 @@ int main(int argc, char **argv) {
     fprintf(stderr, "assay-runner is started by assay; it is of no use alone\n");
     return 2;
   }
-  while (receive(buffer, sizeof buffer, fds, &n_fds) >= (ssize_t)sizeof *m) {
+  while (channel_receive(RUNNER_SOCKET, 0, buffer, sizeof buffer, fds, RUNNER_MAX_TENSORS, &n_fds) >=
+         (ssize_t)sizeof *m) {
     if (m->verb == RUNNER_ATTACH && attach(m, fds, n_fds, atoi(argv[2])) != 0)
       return 3;
     else if (m->verb == RUNNER_LOCK)

@@ -19,6 +19,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/channel.h"
 #include "base/clock.h"
 #include "base/rng.h"
 #include "runner/buffers.h"
@@ -46,6 +47,7 @@ static const int64_t SPIN_ALONE_NS = 20000000, SPIN_CROWDED_NS = 30000;
 static const size_t OVERHEAD_BYTES = (size_t)512 << 20;
 
 _Static_assert((int)RUNNER_MAX_BUFFERS == (int)RUNNER_MAX_TENSORS, "one limit, said twice");
+_Static_assert((int)RUNNER_MAX_TENSORS <= (int)CHANNEL_MAX_FDS, "each tensor is a descriptor beside one message");
 
 struct runner {
   struct runner_options o;
@@ -66,7 +68,8 @@ struct runner {
 const char *runner_event_name(enum runner_event e) {
   static const char *const names[] = {"ok",          "load failed",   "crashed",        "exited",
                                       "timed out",   "out of memory", "forbidden call", "out of bounds",
-                                      "wrote input", "late work",     "launch failed", "unrecordable",   "invalid plan"};
+                                      "wrote input", "late work",     "launch failed",  "unrecordable",
+                                      "invalid plan"};
   return names[e];
 }
 
@@ -113,24 +116,11 @@ static bool await_step(struct runner *r, enum runner_step passing, int64_t deadl
 
 static enum assay_status send_message(struct runner *r, const void *message, size_t bytes, const int *fds, int n_fds,
                                       struct assay_error *err) {
-  char space[CMSG_SPACE(sizeof(int) * RUNNER_MAX_TENSORS)];
-  struct iovec io = {(void *)(uintptr_t)message, bytes};
-  struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1};
-  memset(space, 0, sizeof space);
-  if (n_fds > 0) {
-    m.msg_control = space;
-    m.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)n_fds);
-    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)n_fds);
-    memcpy(CMSG_DATA(c), fds, sizeof(int) * (size_t)n_fds);
-  }
+  int e = channel_send(r->socket, MSG_DONTWAIT, message, bytes, fds, n_fds);
   // A peer that is gone is no failure of the machine: waiting for its answer finds out what happened to it.
-  if (sendmsg(r->socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 || errno == EPIPE || errno == ECONNRESET ||
-      errno == EAGAIN)
+  if (!e || channel_is_deaf(e))
     return ASSAY_OK;
-  return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot talk to the runner: %s", strerror(errno));
+  return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot talk to the runner: %s", strerror(e));
 }
 
 // The candidate is over: collects what it left behind and says why in the report.

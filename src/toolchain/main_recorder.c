@@ -4,18 +4,17 @@
 //   assay-recorder LIBRARY        (descriptor 3: the request, 4: the log; toolchain/record_format.h)
 #include <dlfcn.h>
 #include <malloc.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "assay/candidate.h"
+#include "base/last_words.h"
 #include "sandbox/sandbox.h"
 #include "toolchain/recorder/recorder.h"
 
@@ -25,7 +24,7 @@ typedef void entry_fn(const struct assay_args *args, void *stream);
 static void on_signal(int number, siginfo_t *info, void *context) {
   struct record_header *log = recorder.log;
   log->address = (uint64_t)(uintptr_t)info->si_addr;
-  log->system_call = number == SIGSYS ? (uint32_t)info->si_syscall : 0;
+  log->system_call = last_words_system_call(number, info);
 #if defined(__x86_64__)
   enum { PAGE_FAULT_WRITE = 2 };
   log->writing = (((ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] & PAGE_FAULT_WRITE) != 0;
@@ -33,27 +32,7 @@ static void on_signal(int number, siginfo_t *info, void *context) {
   (void)context;
 #endif
   log->signal = number;
-  signal(number, SIG_DFL);
-  if (number == SIGSYS || number == SIGABRT) {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, number);
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
-    syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
-  }
-}
-
-static bool install_handlers(void) {
-  static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS};
-  static char memory[64 << 10];
-  stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
-  bool ok = sigaltstack(&stack, NULL) == 0;
-  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    sigemptyset(&action.sa_mask);
-    ok = sigaction(signals[i], &action, NULL) == 0 && ok;
-  }
-  return ok;
+  last_words_die(number);
 }
 
 static bool map_files(void) {
@@ -153,6 +132,7 @@ static void settle_addresses(char **argv) {
 
 int main(int argc, char **argv) {
   enum { LARGEST_IN_HEAP = 32 << 20 };
+  static char signal_stack[64 << 10];
   struct assay_error err = {0};
   if (argc != 2) {
     fprintf(stderr, "assay-recorder is started by assay; it is of no use alone\n");
@@ -175,7 +155,8 @@ int main(int argc, char **argv) {
   mallopt(M_MMAP_THRESHOLD, LARGEST_IN_HEAP);
   recorder.heap_begin = (uint64_t)(uintptr_t)sbrk(0);
   recorder.stack_end = (uint64_t)(uintptr_t)(argv[argc - 1] + strlen(argv[argc - 1]));
-  if (!install_handlers() || sandbox_lock_runner(&err) != ASSAY_OK) {
+  if (!last_words_install(on_signal, true, signal_stack, sizeof signal_stack) ||
+      sandbox_lock_runner(&err) != ASSAY_OK) {
     fprintf(stderr, "%s\n", err.message[0] ? err.message : "cannot handle signals");
     return 3;
   }
