@@ -28,11 +28,12 @@ enum { TD = 1, TH = 1, TW = 256 };           // outputs of a block
 enum { STEP_D = 1, STEP_H = 1, STEP_W = 1 }; // from an output to the next one, in the input
 enum { CHANNELS = 3 };                       // of the input in a chunk
 enum { M_TILES = 4, M_WARPS = 1 };           // sixteen output channels to a tile
+enum { N_WARPS = 8 };                        // of 32 outputs each
 enum { SLICE = 4 };                          // steps of eight terms whose weights are in shared memory at a time
 
 enum {
-  THREADS = 256 * M_WARPS,
-  BLOCK_M = 16 * M_TILES * M_WARPS, // output channels of a block; it has 256 output positions, 32 of them to a warp
+  THREADS = 32 * M_WARPS * N_WARPS,
+  BLOCK_M = 16 * M_TILES * M_WARPS, // output channels of a block
   TAPS = KD * KH * KW,
   PATCH_W = TW + (KW - 1) * MOST_STEP,
   PATCH_H = (TH - 1) * SH + (KH - 1) * DH + 1,
@@ -172,8 +173,8 @@ static __device__ constexpr int offset_of(int i) {
 static __device__ void add_products(float (&sum)[M_TILES][4][4], const float *patch, const float *weights,
                                     const int *tap, int steps) {
   const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-  const float *from = patch + offset_of(warp % 8 * 32) + offset_of(lane / 4);
-  const float4 *rows = (const float4 *)weights + warp / 8 * M_TILES * 32 + lane;
+  const float *from = patch + offset_of(warp % N_WARPS * 32) + offset_of(lane / 4);
+  const float4 *rows = (const float4 *)weights + warp / N_WARPS * M_TILES * 32 + lane;
   for (int step = 0; step < steps; step++, tap += 8, rows += BLOCK_M * 2) {
     const float *low = from + tap[lane % 4], *high = from + tap[lane % 4 + 4];
     unsigned int b_big[4][2], b_small[4][2];
@@ -229,7 +230,7 @@ static __device__ float by_definition(const float *x, const float *w, struct siz
 // Writes the sums of a warp, by way of shared memory so that its lanes write neighbours.
 static __device__ void store(const float (&sum)[M_TILES][4][4], float *stage, const float *x, const float *w, float *y,
                              struct place at, struct sizes s, int terms) {
-  const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, i = warp % 8 * 32 + lane;
+  const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, i = warp % N_WARPS * 32 + lane;
   int out_w = at.w + i % TW, out_h = at.h + i / TW % TH, out_d = at.d + i / (TW * TH);
 #ifdef TAIL
   bool inside = out_w < s.ow / 4 * 4 && out_h < s.oh && out_d < s.od;
@@ -255,7 +256,7 @@ static __device__ void store(const float (&sum)[M_TILES][4][4], float *stage, co
       *(float2 *)(to + 8 * STAGE_PITCH) = make_float2(sum[t][j][2], sum[t][j][3]);
     }
     __syncwarp();
-    int feature = at.feature + (warp / 8 * M_TILES + t) * 16;
+    int feature = at.feature + (warp / N_WARPS * M_TILES + t) * 16;
     for (int row = 0; row < 16 && feature + row < s.features; row++) {
       float value = stage[row * STAGE_PITCH + lane];
       if (inside && exactly)

@@ -2,7 +2,7 @@
 // assay: task kernelbench/1/86
 // assay: twin ONE_BARRIER expect wrong_value|wrong_class|changed_behaviour -- multiplies what other threads still compute
 // assay: twin NO_PADDING expect wrong_value -- repeats the edge of the input instead of zeros
-// Both in one launch, what lies between stays in shared memory: a block of 512 threads makes 128 channels of 8 x 32
+// Both in one launch, what lies between stays in shared memory: a block of 256 threads makes 128 channels of 4 x 32
 // pixels. Sixteen input channels at a time arrive with their borders (cp.async, double buffered), the depthwise
 // convolution of them is the right operand of the pointwise one. Its numbers are split into two of tf32 and multiplied
 // three times by mma.sync, which keeps single precision; eight terms at a time, since tensor cores do not round sums.
@@ -11,19 +11,20 @@
 // assay: let total = blocks * 8192
 // assay: scratch arranged float[total]
 // assay: launch arrange grid=ceil_div(total, 256) block=256 args=point, arranged, CO, total
-// assay: launch convolve grid=ceil_div(W, 32) * ceil_div(H, 8),blocks,N block=512 shared=80464 \
+// assay: launch convolve grid=ceil_div(W, 32) * ceil_div(H, 4),blocks,N block=256 shared=54320 \
 //   args=x, depth, point, arranged, y, int(CO), int(H), int(W)
 #ifndef __CUDACC_RTC__
 #include <assay/cuda.h>
 #endif
 
 enum { INPUTS = 64 };                      // channels of the input
-enum { TH = 8, TW = 32 };                  // pixels of a block
+enum { TH = 4, TW = 32 };                  // pixels of a block
 enum { CHANNELS = 16 };                    // in a chunk
 enum { M_TILES = 4, M_WARPS = 2 };         // sixteen output channels to a tile
+enum { N_WARPS = 4 };                      // of a row of pixels each
 enum { STEPS = CHANNELS / 8 };             // of eight terms, for a chunk
 enum { BLOCK_M = 16 * M_TILES * M_WARPS }; // output channels of a block
-enum { THREADS = 256 * M_WARPS };
+enum { THREADS = 32 * M_WARPS * N_WARPS };
 enum { PATCH_W = TW + 2, PATCH_H = TH + 2, PATCH = PATCH_W * PATCH_H };
 enum { PITCH = TH * TW + 8 }; // of a channel of the product's operand; four of them lie in different banks
 enum { STAGE_PITCH = 40 };
@@ -38,7 +39,7 @@ union memory {
   };
   float stage[THREADS / 32][16 * STAGE_PITCH]; // at the end, for the sums of a warp
 };
-static_assert(sizeof(union memory) == 80464, "as the launch line says");
+static_assert(sizeof(union memory) == 54320, "as the launch line says");
 
 static __device__ void copy_async4(void *to, const float *from, bool inside) {
   unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
@@ -133,8 +134,8 @@ static __device__ void mma(float (&to)[4], const unsigned int (&a)[4], const uns
 // zero, the small products first, and are added here with proper rounding.
 static __device__ void add_products(float (&sum)[M_TILES][4][4], const float (*between)[PITCH], const float *weights) {
   const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-  const float *low = &between[lane % 4][warp % 8 * 32 + lane / 4];
-  const float4 *rows = (const float4 *)weights + warp / 8 * M_TILES * 32 + lane;
+  const float *low = &between[lane % 4][warp % N_WARPS * 32 + lane / 4];
+  const float4 *rows = (const float4 *)weights + warp / N_WARPS * M_TILES * 32 + lane;
   for (int step = 0; step < STEPS; step++, low += 8 * PITCH, rows += BLOCK_M * 2) {
     const float *high = low + 4 * PITCH;
     unsigned int b_big[4][2], b_small[4][2];
@@ -187,7 +188,7 @@ static __device__ float by_definition(const float *x, const float *depth, const 
   return sum;
 }
 
-__global__ void __launch_bounds__(THREADS, 1)
+__global__ void __launch_bounds__(THREADS, 2)
     convolve(const float *__restrict__ x, const float *__restrict__ depth, const float *__restrict__ point,
              const float *__restrict__ arranged, float *__restrict__ y, int features, int h, int w) {
   extern __shared__ float4 shared[];
@@ -229,7 +230,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int j = 0; j < 16; j++)
       largest = fmaxf(largest, fabsf(sum[t][j / 4][j % 4]));
   const bool exactly = __all_sync(0xffffffff, largest < 0x1p-60f);
-  const int row = top + warp % 8, column = left + lane;
+  const int row = top + warp % N_WARPS, column = left + lane;
 #pragma unroll
   for (int t = 0; t < M_TILES; t++) {
     __syncwarp();
@@ -240,7 +241,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       *(float2 *)(to + 8 * STAGE_PITCH) = make_float2(sum[t][j][2], sum[t][j][3]);
     }
     __syncwarp();
-    int feature = first + (warp / 8 * M_TILES + t) * 16;
+    int feature = first + (warp / N_WARPS * M_TILES + t) * 16;
     for (int i = 0; i < 16 && feature + i < features; i++) {
       float value = stage[i * STAGE_PITCH + lane];
       if (row < h && column < w) {

@@ -1,18 +1,18 @@
 // Transposed convolution of sequences with kernels of 3.
 // assay: task kernelbench/1/64
 // assay: twin FLIPPED expect wrong_value -- convolves without reversing the taps
-// A product of matrices that are never made: a block of 512 threads makes 128 channels of 256 outputs. Each output
+// A product of matrices that are never made: a block of 256 threads makes 128 channels of 128 outputs. Each output
 // gathers what reaches it, which makes this an ordinary convolution with reversed taps. Chunks of 16 input channels
 // with all inputs that the block's taps reach travel through shared memory (cp.async, double buffered), and so do
 // slices of weights, which a first launch has put in the order of the tensor cores. Numbers are split into two of tf32
 // and multiplied three times by mma.sync, which keeps single precision; eight terms at a time, since tensor cores do
 // not round sums. What limits it is the rate of mma.sync.
-// assay: let tiles = ceil_div(y.2, 256)
+// assay: let tiles = ceil_div(y.2, 128)
 // assay: let blocks = ceil_div(CO, 128)
 // assay: let total = blocks * ceil_div(CI, 16) * 6144
 // assay: scratch arranged float[total]
 // assay: launch arrange grid=ceil_div(total, 256) block=256 args=w, arranged, CI, CO, total
-// assay: launch convolve grid=tiles,blocks,N block=512 shared=84176 \
+// assay: launch convolve grid=tiles,blocks,N block=256 shared=67280 \
 //   args=x, w, arranged, y, {int(CI), int(CO), int(1), int(1), int(L), int(1), int(1), int(y.2)}
 #ifndef __CUDACC_RTC__
 #include <assay/cuda.h>
@@ -22,15 +22,16 @@ enum { KD = 1, KH = 1, KW = 3 }; // taps
 enum { DD = 1, DH = 1, DW = 1 }; // dilations
 enum { PD = 0, PH = 0, PW = 0 }; // padding
 enum { GROUPS = 1 };
-enum { TD = 1, TH = 1, TW = 256 };           // outputs of a block
+enum { TD = 1, TH = 1, TW = 128 };           // outputs of a block
 enum { STEP_D = 1, STEP_H = 1, STEP_W = 1 }; // from an output to the next one, in the input
 enum { CHANNELS = 16 };                      // of the input in a chunk
 enum { M_TILES = 4, M_WARPS = 2 };           // sixteen output channels to a tile
+enum { N_WARPS = 4 };                        // of 32 outputs each
 enum { SLICE = 6 };                          // steps of eight terms whose weights are in shared memory at a time
 
 enum {
-  THREADS = 256 * M_WARPS,
-  BLOCK_M = 16 * M_TILES * M_WARPS, // output channels of a block; it has 256 output positions, 32 of them to a warp
+  THREADS = 32 * M_WARPS * N_WARPS,
+  BLOCK_M = 16 * M_TILES * M_WARPS, // output channels of a block
   TAPS = KD * KH * KW,
   PATCH_W = TW + (KW - 1) * DW,
   PATCH_H = TH + (KH - 1) * DH,
@@ -56,7 +57,7 @@ union memory {
   };
   float stage[THREADS / 32][16 * STAGE_PITCH]; // at the end, for the sums of a warp
 };
-static_assert(sizeof(union memory) == 84176, "as the launch line says");
+static_assert(sizeof(union memory) == 67280, "as the launch line says");
 
 static __device__ void copy_async4(void *to, const float *from, bool inside) {
   unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
@@ -175,8 +176,8 @@ static __device__ constexpr int offset_of(int i) {
 static __device__ void add_products(float (&sum)[M_TILES][4][4], const float *patch, const float *weights,
                                     const int *tap, int steps) {
   const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-  const float *from = patch + offset_of(warp % 8 * 32) + offset_of(lane / 4);
-  const float4 *rows = (const float4 *)weights + warp / 8 * M_TILES * 32 + lane;
+  const float *from = patch + offset_of(warp % N_WARPS * 32) + offset_of(lane / 4);
+  const float4 *rows = (const float4 *)weights + warp / N_WARPS * M_TILES * 32 + lane;
   for (int step = 0; step < steps; step++, tap += 8, rows += BLOCK_M * 2) {
     const float *low = from + tap[lane % 4], *high = from + tap[lane % 4 + 4];
     unsigned int b_big[4][2], b_small[4][2];
@@ -232,7 +233,7 @@ static __device__ float by_definition(const float *x, const float *w, struct siz
 // Writes the sums of a warp, by way of shared memory so that its lanes write neighbours.
 static __device__ void store(const float (&sum)[M_TILES][4][4], float *stage, const float *x, const float *w, float *y,
                              struct place at, struct sizes s, int terms) {
-  const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, i = warp % 8 * 32 + lane;
+  const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, i = warp % N_WARPS * 32 + lane;
   int out_w = at.w + i % TW, out_h = at.h + i / TW % TH, out_d = at.d + i / (TW * TH);
   bool inside = out_w < s.ow && out_h < s.oh && out_d < s.od;
   const long long plane = (long long)s.od * s.oh * s.ow;
@@ -255,7 +256,7 @@ static __device__ void store(const float (&sum)[M_TILES][4][4], float *stage, co
       *(float2 *)(to + 8 * STAGE_PITCH) = make_float2(sum[t][j][2], sum[t][j][3]);
     }
     __syncwarp();
-    int feature = at.feature + (warp / 8 * M_TILES + t) * 16;
+    int feature = at.feature + (warp / N_WARPS * M_TILES + t) * 16;
     for (int row = 0; row < 16 && feature + row < s.features; row++) {
       float value = stage[row * STAGE_PITCH + lane];
       if (inside && exactly)
@@ -266,7 +267,7 @@ static __device__ void store(const float (&sum)[M_TILES][4][4], float *stage, co
   }
 }
 
-__global__ void __launch_bounds__(THREADS, 1)
+__global__ void __launch_bounds__(THREADS, 2)
     convolve(const float *__restrict__ x, const float *__restrict__ w, const float *__restrict__ arranged,
              float *__restrict__ y, struct sizes s) {
   extern __shared__ float4 shared[];
