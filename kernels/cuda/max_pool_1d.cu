@@ -1,6 +1,6 @@
 // Maximum over dilated windows of sequences.
 // assay: task kernelbench/1/41
-// assay: twin ZERO_PADDING expect wrong_value -- padding with zero instead of minus infinity
+// assay: twin ZERO_PADDING expect wrong_value|changed_behaviour -- padding with zero instead of minus infinity
 // assay: twin NO_BARRIER expect wrong_value|wrong_class|changed_behaviour -- reads shared memory before it is written
 // assay: twin UNDILATED expect wrong_value -- neighbours instead of every third element
 // A block makes 2048 neighbours of one row. Their inputs go through shared memory, so that each is read from memory

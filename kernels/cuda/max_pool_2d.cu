@@ -1,6 +1,6 @@
 // Maximum over 4 x 4 windows of images, with a border of one.
 // assay: task kernelbench/1/42
-// assay: twin ZERO_PADDING expect wrong_value -- padding with zero instead of minus infinity
+// assay: twin ZERO_PADDING expect wrong_value|changed_behaviour -- padding with zero instead of minus infinity
 // assay: twin WINDOW_3 expect wrong_value -- the last row of a window does not count
 // assay: twin NO_EDGE expect out_of_bounds|wrong_value|wrong_class -- reads beside the image
 // A thread walks down a column of outputs: it takes the maximum of four neighbours of each row, which the cache of its

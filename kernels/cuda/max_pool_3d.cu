@@ -1,6 +1,6 @@
 // Maximum over dilated windows of volumes.
 // assay: task kernelbench/1/43
-// assay: twin ZERO_PADDING expect wrong_value -- padding with zero instead of minus infinity
+// assay: twin ZERO_PADDING expect wrong_value|changed_behaviour -- padding with zero instead of minus infinity
 // assay: twin UNDILATED expect wrong_value -- neighbouring planes instead of every third
 // assay: twin STALE_PLANE expect wrong_value -- keeps a plane one step too long
 // Windows take 3 x 3 x 3 elements three apart, and go on by two. A thread walks along the depth: the maximum over the
