@@ -290,6 +290,14 @@ static void allclose_text(const struct store_verdict *v, char *text, size_t size
   snprintf(text, size, n ? "%s/%s" : "-", bad ? "wrong" : "pass", loose_bad ? "wrong" : "pass");
 }
 
+// Times of an OpenCL device that is a processor say nothing about a GPU.
+static bool ranks_nothing(const struct store_verdict *v) {
+  json_t *evidence = v->evidence ? json_loads(v->evidence, 0, NULL) : NULL;
+  bool nothing = json_is_true(json_object_get(evidence, "times_rank_nothing"));
+  json_decref(evidence);
+  return nothing;
+}
+
 const char *const cli_verdict_headers[CLI_VERDICT_COLUMNS] = {
     "task", "candidate", "verdict", "error/allowed", "allclose 1e-4/1e-2", "time (cold)", "x floor", "what"};
 
@@ -312,7 +320,8 @@ void cli_verdict_row(struct table *t, const struct store_verdict *v) {
   allclose_text(v, allclose, sizeof allclose);
   const char *what = !pass           ? v->detail
                      : v->suspicious ? "suspicious: faster than the hardware allows, or than the judge's own clock saw"
-                                     : "";
+                     : !isnan(v->time_ns) && ranks_nothing(v) ? "not on a GPU: this time ranks nothing"
+                                                              : "";
   table_row(t, (const char *const[]){v->task, file_part(v->candidate), assay_reason_code(v->reason), error, allclose,
                                      time, floor_text, what});
 }
