@@ -5,16 +5,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#include <immintrin.h>
-#endif
 
+#include "base/cache_flush.h"
 #include "base/rng.h"
 #include "device/opencl_device.h"
 
 // OpenCL's own promise to kernels: a buffer begins where its largest vector (long16) may.
-enum { LEAST_ALIGNMENT = 128, LINE = 64 };
+enum { LEAST_ALIGNMENT = 128 };
 
 static uint64_t round_up(uint64_t n, uint64_t to) {
   return (n + to - 1) / to * to;
@@ -148,43 +145,10 @@ void opencl_memory_garbage(struct device *d, struct opencl_plan *l) {
   }
 }
 
-#if defined(__x86_64__)
-__attribute__((target("clflushopt"))) static void flush_overlapping(const unsigned char *p, size_t n) {
-  for (size_t i = 0; i < n; i += LINE)
-    _mm_clflushopt((void *)(uintptr_t)(p + i));
-}
-
-static bool can_overlap(void) {
-  unsigned a, b = 0, c, d;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_CLFLUSHOPT);
-}
-
 void opencl_memory_flush(const struct opencl_plan *l) {
-  _mm_mfence();
-  for (int i = 0; i < l->plan->n_buffers; i++) {
-    const struct opencl_memory *m = &l->memory[i];
-    const unsigned char *p = at(m, m->place.offset);
-    if (can_overlap())
-      flush_overlapping(p, m->place.bytes);
-    else
-      for (size_t k = 0; k < m->place.bytes; k += LINE)
-        _mm_clflush(p + k);
-  }
-  _mm_mfence();
+  for (int i = 0; i < l->plan->n_buffers; i++)
+    cache_flush(at(&l->memory[i], l->memory[i].place.offset), l->memory[i].place.bytes);
 }
-#else
-// No flush at user level: eviction by streaming through more memory than the last-level cache holds.
-void opencl_memory_flush(const struct opencl_plan *l) {
-  enum { EVICT_BYTES = 256 << 20 };
-  (void)l;
-  unsigned char *p = mmap(NULL, EVICT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED)
-    return;
-  for (size_t i = 0; i < EVICT_BYTES; i += LINE)
-    ((volatile unsigned char *)p)[i] = 1;
-  munmap(p, EVICT_BYTES);
-}
-#endif
 
 bool opencl_views_init(struct opencl_plan *l, size_t n) {
   l->table_size = 16;

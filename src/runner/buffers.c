@@ -5,18 +5,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#include <immintrin.h>
-#endif
 
 #include "assay/candidate.h"
+#include "base/cache_flush.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
-
-enum { LINE = 64 };
 
 static size_t round_up(size_t n, size_t to) {
   return (n + to - 1) / to * to;
@@ -95,38 +90,6 @@ bool buffer_bands_intact(const struct buffer *b, uint32_t pattern, int64_t *dist
   return true;
 }
 
-#if defined(__x86_64__)
-// clflushopt lets flushes overlap; clflush, which every x86-64 has, waits for each.
-__attribute__((target("clflushopt"))) static void flush_overlapping(unsigned char *p, size_t n) {
-  for (size_t i = 0; i < n; i += LINE)
-    _mm_clflushopt(p + i);
-}
-
-static bool can_overlap(void) {
-  unsigned a, b = 0, c, d;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_CLFLUSHOPT);
-}
-
 void buffer_flush(const struct buffer *b) {
-  // Coherent over all processors: the line leaves every cache that holds it.
-  _mm_mfence();
-  if (can_overlap())
-    flush_overlapping(b->map + b->offset, b->data_bytes);
-  else
-    for (size_t i = 0; i < b->data_bytes; i += LINE)
-      _mm_clflush(b->map + b->offset + i);
-  _mm_mfence();
+  cache_flush(b->map + b->offset, b->data_bytes);
 }
-#else
-void buffer_flush(const struct buffer *b) {
-  // No user-level flush: evict by streaming through more memory than the last-level cache holds.
-  enum { EVICT_BYTES = 256 << 20 };
-  (void)b;
-  unsigned char *p = mmap(NULL, EVICT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED)
-    return;
-  for (size_t i = 0; i < EVICT_BYTES; i += LINE)
-    ((volatile unsigned char *)p)[i] = 1;
-  munmap(p, EVICT_BYTES);
-}
-#endif
