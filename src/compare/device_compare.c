@@ -32,11 +32,7 @@ struct comparison {
 };
 
 static void describe(struct comparison *k) {
-  static const struct {
-    enum dtype dtype;
-    int exponent_bits, mantissa_bits, finite_only;
-  } small[] = {
-      {DTYPE_FLOAT16, 5, 10, 0}, {DTYPE_BFLOAT16, 8, 7, 0}, {DTYPE_FLOAT8E4M3FN, 4, 3, 1}, {DTYPE_FLOAT8E5M2, 5, 2, 0}};
+  struct small_format small;
   const struct compare_device_input *in = k->in;
   struct compare_args *a = &k->args;
   enum dtype t = in->dtype;
@@ -60,13 +56,12 @@ static void describe(struct comparison *k) {
                              .has_poison = in->has_poison};
   a->threads = a->n < THREADS ? a->n : THREADS;
   a->storage = t == DTYPE_FLOAT ? COMPARE_F32 : t == DTYPE_DOUBLE ? COMPARE_F64 : COMPARE_INTEGER;
-  for (size_t i = 0; i < sizeof small / sizeof *small; i++)
-    if (small[i].dtype == t) {
-      a->storage = COMPARE_SMALL;
-      a->exponent_bits = small[i].exponent_bits;
-      a->mantissa_bits = small[i].mantissa_bits;
-      a->finite_only = small[i].finite_only;
-    }
+  if (dtype_small_format(t, &small)) {
+    a->storage = COMPARE_SMALL;
+    a->exponent_bits = small.exponent_bits;
+    a->mantissa_bits = small.mantissa_bits;
+    a->finite_only = small.finite_only;
+  }
   a->is_signed = t == DTYPE_INT8 || t == DTYPE_INT16 || t == DTYPE_INT32 || t == DTYPE_INT64;
   a->is_unsigned64 = t == DTYPE_UINT64;
 }

@@ -93,25 +93,32 @@ bool dtype_float_format(enum dtype t, struct float_format *out) {
   }
 }
 
-// The small formats, as sign, exponent field and mantissa field. e4m3fn has no infinity: its all-ones exponent holds
-// ordinary numbers except for the single NaN pattern (OCP 8-bit floating point specification, 2023).
-struct small_format {
-  int exponent_bits, mantissa_bits;
-  bool finite_only;
-};
-
-static struct small_format small_format(enum dtype t) {
+bool dtype_small_format(enum dtype t, struct small_format *out) {
   switch (t) {
   case DTYPE_FLOAT16:
-    return (struct small_format){5, 10, false};
+    *out = (struct small_format){5, 10, false};
+    return true;
   case DTYPE_BFLOAT16:
-    return (struct small_format){8, 7, false};
+    *out = (struct small_format){8, 7, false};
+    return true;
   case DTYPE_FLOAT8E4M3FN:
-    return (struct small_format){4, 3, true};
+    *out = (struct small_format){4, 3, true};
+    return true;
+  case DTYPE_FLOAT8E5M2:
+    *out = (struct small_format){5, 2, false};
+    return true;
   default:
-    assert(t == DTYPE_FLOAT8E5M2);
-    return (struct small_format){5, 2, false};
+    return false;
   }
+}
+
+// Of a type that the caller guarantees to be one of them.
+static struct small_format small_format(enum dtype t) {
+  struct small_format f = {0};
+  bool is_small = dtype_small_format(t, &f);
+  assert(is_small);
+  (void)is_small;
+  return f;
 }
 
 static double small_decode(struct small_format f, uint32_t bits) {

@@ -52,6 +52,15 @@ struct float_format {
 };
 bool dtype_float_format(enum dtype t, struct float_format *out);
 
+// The formats smaller than float, as sign, exponent field and mantissa field. finite_only: float8e4m3fn has no
+// infinity, its all-ones exponent holds ordinary numbers except for the single NaN pattern (OCP 8-bit floating point
+// specification, 2023). False when the type is none of them.
+struct small_format {
+  int exponent_bits, mantissa_bits;
+  bool finite_only;
+};
+bool dtype_small_format(enum dtype t, struct small_format *out);
+
 // Conversion of n elements between a tensor's own bytes and the two types the oracle computes in. Narrowing rounds to
 // nearest even and overflows to infinity (float8e4m3fn: to NaN). Every value of every type above survives
 // dtype_to_f64 -> dtype_from_f64 (floats) or dtype_to_i64 -> dtype_from_i64 (integers, bool; uint64 wraps).

@@ -8,20 +8,15 @@ static const char *const texts[] = {code_formats, code_exact_math, code_device_d
 const struct device_code device_draw_code = {.name = "draw", .texts = texts, .exact = true};
 
 static void describe_storage(enum dtype t, struct draw_args *a) {
-  static const struct {
-    enum dtype dtype;
-    int exponent_bits, mantissa_bits, finite_only;
-  } small[] = {
-      {DTYPE_FLOAT16, 5, 10, 0}, {DTYPE_BFLOAT16, 8, 7, 0}, {DTYPE_FLOAT8E4M3FN, 4, 3, 1}, {DTYPE_FLOAT8E5M2, 5, 2, 0}};
+  struct small_format small;
   a->bytes = (int32_t)dtype_bytes(t);
   a->storage = t == DTYPE_FLOAT ? DRAW_F32 : t == DTYPE_DOUBLE ? DRAW_F64 : t == DTYPE_BOOL ? DRAW_BOOL : DRAW_INTEGER;
-  for (size_t i = 0; i < sizeof small / sizeof *small; i++)
-    if (small[i].dtype == t) {
-      a->storage = DRAW_SMALL;
-      a->exponent_bits = small[i].exponent_bits;
-      a->mantissa_bits = small[i].mantissa_bits;
-      a->finite_only = small[i].finite_only;
-    }
+  if (dtype_small_format(t, &small)) {
+    a->storage = DRAW_SMALL;
+    a->exponent_bits = small.exponent_bits;
+    a->mantissa_bits = small.mantissa_bits;
+    a->finite_only = small.finite_only;
+  }
 }
 
 // Three elements at most, encoded here: a device's NaN need not have the processor's bits.
