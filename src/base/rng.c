@@ -1,8 +1,11 @@
 #include "base/rng.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+
+#include "base/hash.h"
 
 void philox4x32(uint64_t key, uint64_t counter_lo, uint64_t counter_hi, uint32_t out[4]) {
   uint32_t c0 = (uint32_t)counter_lo, c1 = (uint32_t)(counter_lo >> 32);
@@ -64,6 +67,18 @@ void philox4x32_run(uint64_t key, uint64_t counter_lo, uint64_t counter_hi, int 
 
 uint64_t rng_derive(uint64_t key, uint64_t index) {
   return rng_mix64(rng_mix64(key) ^ rng_mix64(~index));
+}
+
+uint64_t rng_secret(uint64_t key, uint64_t index) {
+  unsigned char bytes[28] = "assay secret";
+  char hex[HASH_HEX_BYTES];
+  for (int i = 0; i < 8; i++) {
+    bytes[12 + i] = (unsigned char)(key >> 8 * i);
+    bytes[20 + i] = (unsigned char)(index >> 8 * i);
+  }
+  hash_sha256_hex(bytes, sizeof bytes, hex);
+  hex[16] = '\0';
+  return strtoull(hex, NULL, 16);
 }
 
 enum assay_status rng_entropy(uint64_t *seed, struct assay_error *err) {

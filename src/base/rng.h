@@ -23,11 +23,18 @@ static inline uint64_t rng_mix64(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// A key for the stream `index` under a parent key, independent of its siblings.
+// A key for the stream `index` under a parent key, independent of its siblings. Cheap, and no secret: who knows the
+// result and the index can calculate the parent.
 uint64_t rng_derive(uint64_t key, uint64_t index);
 
+// The same where the result, or what is drawn with it, is shown to candidates and parent and siblings must stay unknown
+// to them: the first 64 bits of SHA-256 over "assay secret", key and index, both little-endian.
+uint64_t rng_secret(uint64_t key, uint64_t index);
+
 // [0, 1) with 53 bits.
-static inline double rng_unit(uint64_t bits) { return (double)(bits >> 11) * 0x1p-53; }
+static inline double rng_unit(uint64_t bits) {
+  return (double)(bits >> 11) * 0x1p-53;
+}
 
 // A seed from the operating system's entropy. ASSAY_ERR_ENVIRONMENT when it has none.
 enum assay_status rng_entropy(uint64_t *seed, struct assay_error *err);

@@ -16,7 +16,7 @@ static int64_t layout_elements(const struct layout *l) {
 static void add_question(struct session *s, const struct layout *l, enum probe probe) {
   if (s->n_questions == MAX_QUESTIONS)
     return;
-  uint64_t key = rng_derive(rng_derive(s->v->seed, STREAM_CHECKS), (uint64_t)s->n_questions);
+  uint64_t key = rng_secret(rng_derive(s->v->seed, STREAM_CHECKS), (uint64_t)s->n_questions);
   s->questions[s->n_questions++] = (struct question){
       .layout = l, .probe = probe, .key = key, .in_place = s->subject->answers && s->subject->answers(s, l)};
 }
@@ -52,7 +52,7 @@ static void add_probe(struct session *s, enum probe probe) {
     if (layout_elements(&s->layouts[i]) > layout_elements(&s->layouts[largest]))
       largest = i;
   add_question(s, &s->layouts[largest], probe);
-  uint64_t pick = rng_derive(rng_derive(s->v->seed, STREAM_PROBE_SHAPES), (uint64_t)probe);
+  uint64_t pick = rng_secret(rng_derive(s->v->seed, STREAM_PROBE_SHAPES), (uint64_t)probe);
   int other = 1 + (int)(pick % (uint64_t)ragged);
   if (other != largest)
     add_question(s, &s->layouts[other], probe);
@@ -167,7 +167,7 @@ static enum assay_status ask(struct session *s, const struct question *q, int nu
                              enum assay_reason *reason, struct assay_error *err) {
   const struct layout *l = q->layout;
   uint32_t poison =
-      POISON_NAN | (uint32_t)(rng_derive(rng_derive(s->v->seed, STREAM_POISON), (uint64_t)number) & POISON_PAYLOAD);
+      POISON_NAN | (uint32_t)(rng_secret(rng_derive(s->v->seed, STREAM_POISON), (uint64_t)number) & POISON_PAYLOAD);
   enum assay_status status = session_bind(s, l, report, err);
   if (!status && report->event == RUNNER_OK)
     status = s->subject->fill(s, q->probe, q->key, poison, err);

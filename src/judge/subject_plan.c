@@ -45,7 +45,7 @@ static enum assay_status start(struct session *s, struct assay_error *err) {
   if (!p)
     return error_nomem(err, "a judgement");
   p->cuda = strcmp(s->o->device, "cuda") == 0;
-  p->bands = (uint32_t)rng_derive(s->v->seed, STREAM_BANDS);
+  p->bands = (uint32_t)rng_secret(s->v->seed, STREAM_BANDS);
   p->bench = s->o->workbench;
   p->own_bench = !p->bench;
   enum assay_status status = p->bench ? ASSAY_OK : workbench_begin(s->o, &p->bench, err);

@@ -78,8 +78,8 @@ static enum assay_status choose_call(struct loop *l, uint64_t key, uint32_t pois
 static enum assay_status take_sample(struct loop *l, enum call_mode mode, double *sample, struct assay_error *err) {
   struct timing_session *s = l->s;
   const struct subject_ops *subject = s->session->subject;
-  uint64_t key = rng_derive(s->key, l->calls);
-  uint32_t poison = POISON_NAN | (uint32_t)(rng_derive(key, 1) & POISON_PAYLOAD);
+  uint64_t key = rng_secret(s->key, l->calls); // the candidate sees what is drawn with it, and the poison
+  uint32_t poison = POISON_NAN | (uint32_t)(rng_secret(key, 1) & POISON_PAYLOAD);
   enum assay_status status = subject->fill(s->session, PROBE_DECLARED, key, poison, err);
   if (!status)
     status = subject->call(s->session, mode, l->report, err);
