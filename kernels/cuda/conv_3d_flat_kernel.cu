@@ -6,7 +6,7 @@
 // with all inputs that the block's taps reach travel through shared memory (cp.async, double buffered), and so do
 // slices of weights, which a first launch has put in the order of the tensor cores. Numbers are split into two of tf32
 // and multiplied three times by mma.sync, which keeps single precision; eight terms at a time, since tensor cores do
-// not round sums. What limits it is the rate of mma.sync.
+// not round sums. What limits it is the writing of the output.
 // assay: require W <= 16 -- the taps of a tile lie two rows apart in shared memory, which holds rows of 16
 // assay: let tiles = ceil_div(y.3 * y.4, 256) * y.2
 // assay: let blocks = ceil_div(CO, 64)

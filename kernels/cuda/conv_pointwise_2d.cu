@@ -5,7 +5,8 @@
 // long row. Chunks of 32 input channels with all inputs that the block's taps reach travel through shared memory
 // (cp.async, double buffered), and so do slices of weights, which a first launch has put in the order of the tensor
 // cores. Numbers are split into two of tf32 and multiplied three times by mma.sync, which keeps single precision;
-// eight terms at a time, since tensor cores do not round sums. What limits it is the rate of mma.sync.
+// eight terms at a time, since tensor cores do not round sums. What limits it is the memory, and mma.sync not far
+// behind.
 // assay: let tiles = ceil_div(H * W, 128)
 // assay: let blocks = ceil_div(CO, 128)
 // assay: let total = blocks * ceil_div(CI, 32) * 4096

@@ -7,7 +7,8 @@
 // cache. Chunks of 8 input channels with all inputs that the block's taps reach travel through shared memory
 // (cp.async, double buffered), and so do slices of weights, which a first launch has put in the order of the tensor
 // cores. Numbers are split into two of tf32 and multiplied three times by mma.sync, which keeps single precision;
-// eight terms at a time, since tensor cores do not round sums. What limits it is the rate of mma.sync.
+// eight terms at a time, since tensor cores do not round sums. What limits it is the writing of outputs, every third
+// of a row at a time.
 // assay: let tiles = ceil_div(ceil_div(y.3, 3), 32) * ceil_div(ceil_div(y.2, 2), 8) * 6
 // assay: let blocks = ceil_div(COG, 16) * 4
 // assay: let total = 6 * blocks * ceil_div(CI / 4, 8) * 768
