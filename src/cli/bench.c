@@ -33,9 +33,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     b->only[b->n_only++] = arg;
     return 0;
   case ARGP_KEY_ARG:
-    if (b->suite)
-      argp_error(state, "one SUITE only");
-    b->suite = arg;
+    cli_take_argument(state, "SUITE", arg, &b->suite);
     return 0;
   case ARGP_KEY_END:
     if (!b->suite || !b->from)
@@ -56,11 +54,10 @@ static const struct argp_option options[] = {
      0},
     {0},
 };
-static const struct argp_child children[] = {{&cli_judge_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .children = children,
+    .children = cli_judge_child,
     .args_doc = "SUITE",
     .doc = "Judges every kernel of a folder whose task belongs to SUITE (kernelbench, kernelbench/1, "
            "kernelbench/1/19).\vA candidate says its task in a comment, `// assay: task kernelbench/1/19`, or by "
@@ -153,13 +150,10 @@ static bool print_json_row(void *arg, const struct store_verdict *v) {
 
 int cli_bench(int argc, char **argv) {
   struct bench b = {0};
-  struct cli_paths paths;
   struct assay_error err = {0};
   struct buf run = {0};
-  if (cli_paths_find(&paths, &err) != ASSAY_OK)
+  if (cli_begin(&argp, argc, argv, &b, &b.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
-  cli_judging_init(&b.judging, &paths);
-  argp_parse(&argp, argc, argv, 0, NULL, &b);
   buf_printf(&run, "%s from %s", b.suite, b.from);
   b.run = b.run ? b.run : buf_str(&run);
   if (store_open(b.judging.paths.store, &b.store, &err) != ASSAY_OK)

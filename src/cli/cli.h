@@ -2,6 +2,7 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
+#include <argp.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -40,9 +41,10 @@ int cli_plan(int argc, char **argv);
 int cli_plan_save(int argc, char **argv);
 int cli_plan_replay(int argc, char **argv);
 
-// Options that judging commands share: --workload, --as-published, --threads, ...
-struct argp;
-extern const struct argp cli_judge_argp; // input: struct cli_judging *
+// Options that commands share; the input of both is a struct cli_judging *.
+extern const struct argp cli_common_argp; // --tasks, --store, --json
+extern const struct argp cli_judge_argp;  // these and --workload, --as-published, --threads, ...
+extern const struct argp_child cli_common_child[], cli_judge_child[]; // the children of a command's own argp
 struct cli_judging {
   struct assay_judge_options options;
   struct cli_paths paths;
@@ -54,6 +56,11 @@ struct cli_judging {
   struct assay_workbench *workbenches[2]; // opencl, cuda: opened when first needed
 };
 void cli_judging_init(struct cli_judging *j, const struct cli_paths *paths);
+// Finds the paths, initialises `j`, which is part of *arguments, and parses; help and wrong usage end the program.
+enum assay_status cli_begin(const struct argp *argp, int argc, char **argv, void *arguments, struct cli_judging *j,
+                            struct assay_error *err);
+// For a command that takes one argument only: a second one is wrong usage.
+void cli_take_argument(const struct argp_state *state, const char *what, const char *arg, const char **out);
 // After parsing: resolves threads, reads the machine's peaks from the store. `store` may be NULL.
 void cli_judging_finish(struct cli_judging *j, struct store *store);
 void cli_judging_close(struct cli_judging *j);

@@ -39,10 +39,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   }
 }
 
-static const struct argp_child children[] = {{&cli_judge_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .parser = parse,
-    .children = children,
+    .children = cli_judge_child,
     .args_doc = "TASK CANDIDATE...",
     .doc =
         "Judges kernels for one task and prints a table of verdicts.\v"
@@ -127,13 +126,10 @@ static int judge_all(struct arguments *a, struct store *store, const char *task_
 
 int cli_judge(int argc, char **argv) {
   struct arguments a = {0};
-  struct cli_paths paths;
   struct assay_error err = {0};
   char *task_path = NULL;
-  if (cli_paths_find(&paths, &err) != ASSAY_OK)
+  if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
-  cli_judging_init(&a.judging, &paths);
-  argp_parse(&argp, argc, argv, 0, NULL, &a);
   if (a.n_candidates == 0) {
     fprintf(stderr, "assay: name at least one candidate: assay judge %s FILE\n", a.task);
     return CLI_USAGE;

@@ -29,10 +29,7 @@ enum {
   KEY_SAMPLES,
   KEY_TIMEOUT,
   KEY_MEMORY,
-  KEY_STORE,
   KEY_NO_STORE,
-  KEY_TASKS,
-  KEY_JSON,
 };
 
 static const struct argp_option options[] = {
@@ -53,10 +50,7 @@ static const struct argp_option options[] = {
     {"no-probes", KEY_NO_PROBES, 0, 0, "no ragged shapes and probes", 0},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "for one call of the kernel (default 10)", 0},
     {"memory", KEY_MEMORY, "MIB", 0, "for the kernel beyond its buffers (default 1024)", 0},
-    {"tasks", KEY_TASKS, "DIR", 0, "folder of the suites (default: found beside the program)", 0},
-    {"store", KEY_STORE, "FILE", 0, "the store (default: $ASSAY_STORE or ~/.local/share/assay/assay.sqlite)", 0},
     {"no-store", KEY_NO_STORE, 0, 0, "keep nothing", 0},
-    {"json", KEY_JSON, 0, 0, "print JSON", 0},
     {0},
 };
 
@@ -74,6 +68,9 @@ static error_t parse_judging(int key, char *arg, struct argp_state *state) {
   struct cli_judging *j = state->input;
   struct assay_judge_options *o = &j->options;
   switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = j;
+    return 0;
   case KEY_WORKLOAD:
     o->workload = arg;
     return 0;
@@ -131,24 +128,15 @@ static error_t parse_judging(int key, char *arg, struct argp_state *state) {
   case KEY_MEMORY:
     o->runner_memory_bytes = (size_t)number_arg(state, "memory", arg, 16, 1 << 24) << 20;
     return 0;
-  case KEY_STORE:
-    snprintf(j->paths.store, sizeof j->paths.store, "%s", arg);
-    return 0;
   case KEY_NO_STORE:
     j->no_store = true;
-    return 0;
-  case KEY_TASKS:
-    snprintf(j->paths.tasks, sizeof j->paths.tasks, "%s", arg);
-    return 0;
-  case KEY_JSON:
-    j->json = true;
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
   }
 }
 
-const struct argp cli_judge_argp = {.options = options, .parser = parse_judging};
+const struct argp cli_judge_argp = {.options = options, .parser = parse_judging, .children = cli_common_child};
 
 void cli_judging_init(struct cli_judging *j, const struct cli_paths *paths) {
   memset(j, 0, sizeof *j);

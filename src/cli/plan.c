@@ -30,9 +30,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     a->name = arg;
     return 0;
   case ARGP_KEY_ARG:
-    if (a->file)
-      argp_error(state, "one FILE only");
-    a->file = arg;
+    cli_take_argument(state, "FILE", arg, &a->file);
     return 0;
   case ARGP_KEY_NO_ARGS:
     argp_usage(state);

@@ -19,9 +19,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     state->child_inputs[0] = &a->judging;
     return 0;
   case ARGP_KEY_ARG:
-    if (a->file)
-      argp_error(state, "one FILE only");
-    a->file = arg;
+    cli_take_argument(state, "FILE", arg, &a->file);
     return 0;
   case ARGP_KEY_NO_ARGS:
     argp_usage(state);
@@ -31,10 +29,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   }
 }
 
-static const struct argp_child children[] = {{&cli_judge_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .parser = parse,
-    .children = children,
+    .children = cli_judge_child,
     .args_doc = "FILE",
     .doc =
         "Carries a launch plan out on its device with random inputs and prints its time and a digest of each output. "
@@ -52,14 +49,11 @@ static void print(const struct replay_result *r) {
 int cli_plan_replay(int argc, char **argv) {
   enum { SAMPLES = 50 };
   struct arguments a = {0};
-  struct cli_paths paths;
   struct assay_error err = {0};
   struct plan plan;
   struct replay_result r = {0};
-  if (cli_paths_find(&paths, &err) != ASSAY_OK)
+  if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
-  cli_judging_init(&a.judging, &paths);
-  argp_parse(&argp, argc, argv, 0, NULL, &a);
   cli_judging_finish(&a.judging, NULL);
   struct assay_judge_options *o = &a.judging.options;
   enum assay_status status = plan_read(a.file, &plan, &err);

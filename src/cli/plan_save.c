@@ -49,11 +49,10 @@ static const struct argp_option options[] = {
     {"target", KEY_TARGET, "sm_NN", 0, "the GPU it is for (default: sm_90a)", 0},
     {0},
 };
-static const struct argp_child children[] = {{&cli_judge_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .children = children,
+    .children = cli_judge_child,
     .args_doc = "TASK FILE",
     .doc = "Builds a candidate (.cu or .cl) and writes its launch plan for a workload, as JSON. Needs no GPU.",
 };
@@ -71,15 +70,12 @@ static enum assay_status write_plan(const struct arguments *a, const struct plan
 
 int cli_plan_save(int argc, char **argv) {
   struct arguments a = {.target = "sm_90a"};
-  struct cli_paths paths;
   struct assay_error err = {0};
   char *task_path = NULL, *diagnostics = NULL, why[512] = "";
   bool made = false;
   struct plan plan;
-  if (cli_paths_find(&paths, &err) != ASSAY_OK)
+  if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
-  cli_judging_init(&a.judging, &paths);
-  argp_parse(&argp, argc, argv, 0, NULL, &a);
   cli_judging_finish(&a.judging, NULL);
   struct assay_judge_options *o = &a.judging.options;
   const char *device = cli_device_of(a.candidate);

@@ -12,17 +12,20 @@
 #include "onnx/onnx.h"
 #include "report/report.h"
 
-enum { KEY_PUBLISHED = 5000, KEY_TASKS, KEY_PYTORCH, KEY_WORKLOAD, KEY_STORE, KEY_JSON };
+enum { KEY_PUBLISHED = 5000, KEY_PYTORCH, KEY_WORKLOAD };
 
 struct arguments {
   struct cli_judging judging;
   const char *task, *workload;
-  bool published, json, only_pytorch;
+  bool published, only_pytorch;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct arguments *a = state->input;
   switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = &a->judging;
+    return 0;
   case KEY_PUBLISHED:
     a->published = true;
     return 0;
@@ -32,19 +35,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_WORKLOAD:
     a->workload = arg;
     return 0;
-  case KEY_TASKS:
-    snprintf(a->judging.paths.tasks, sizeof a->judging.paths.tasks, "%s", arg);
-    return 0;
-  case KEY_STORE:
-    snprintf(a->judging.paths.store, sizeof a->judging.paths.store, "%s", arg);
-    return 0;
-  case KEY_JSON:
-    a->json = true;
-    return 0;
   case ARGP_KEY_ARG:
-    if (a->task)
-      argp_error(state, "one TASK only");
-    a->task = arg;
+    cli_take_argument(state, "TASK", arg, &a->task);
     return 0;
   case ARGP_KEY_NO_ARGS:
     argp_usage(state);
@@ -58,14 +50,12 @@ static const struct argp_option options[] = {
     {"as-published", KEY_PUBLISHED, 0, 0, "the task as its suite published it", 0},
     {"workload", KEY_WORKLOAD, "NAME|DIMS", 0, "sizes of the PyTorch module's inputs (default full)", 0},
     {"pytorch", KEY_PYTORCH, 0, 0, "print only the PyTorch module", 0},
-    {"tasks", KEY_TASKS, "DIR", 0, "folder of the suites", 0},
-    {"store", KEY_STORE, "FILE", 0, "the store, for this machine's measured peaks", 0},
-    {"json", KEY_JSON, 0, 0, "print JSON", 0},
     {0},
 };
 static const struct argp argp = {
     .options = options,
     .parser = parse,
+    .children = cli_common_child,
     .args_doc = "TASK",
     .doc = "Shows a task: its graph, workloads with shapes and least work, inputs, and an equivalent PyTorch module.",
 };
@@ -135,7 +125,7 @@ static enum assay_status show(struct arguments *a, const struct task *t, struct 
     status = report_pytorch(t, &sizes, &pytorch, &complete, err);
   if (status)
     goto out;
-  if (a->json) {
+  if (a->judging.json) {
     json_t *j = json_pack("{s:s, s:s, s:b, s:s, s:O, s:s, s:s, s:s*}", "task", t->name, "title", t->title, "repaired",
                           t->repaired, "contract", t->contract.name, "workloads", array, "onnx", buf_str(&graph),
                           "pytorch", buf_str(&pytorch), "repair", t->repair);
@@ -160,14 +150,11 @@ out:
 
 int cli_show(int argc, char **argv) {
   struct arguments a = {0};
-  struct cli_paths paths;
   struct assay_error err = {0};
   char *path = NULL;
   struct task t;
-  if (cli_paths_find(&paths, &err) != ASSAY_OK)
+  if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
-  cli_judging_init(&a.judging, &paths);
-  argp_parse(&argp, argc, argv, 0, NULL, &a);
   enum assay_status status = task_find(a.judging.paths.tasks, a.task, &path, &err);
   if (!status)
     status = task_read(path, a.published, &t, &err);

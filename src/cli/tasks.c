@@ -11,18 +11,21 @@
 #include "task/lint.h"
 #include "task/task.h"
 
-enum { KEY_LINT = 4000, KEY_PUBLISHED, KEY_WORKLOAD, KEY_TASKS, KEY_STORE, KEY_JSON, LINT_SEED = 20260101 };
+enum { KEY_LINT = 4000, KEY_PUBLISHED, KEY_WORKLOAD, LINT_SEED = 20260101 };
 
 struct arguments {
   struct cli_judging judging; // for the machine's peaks
   const char *suite, *workload;
-  bool lint, published, json;
+  bool lint, published;
   int findings;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct arguments *a = state->input;
   switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = &a->judging;
+    return 0;
   case KEY_LINT:
     a->lint = true;
     return 0;
@@ -32,19 +35,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_WORKLOAD:
     a->workload = arg;
     return 0;
-  case KEY_TASKS:
-    snprintf(a->judging.paths.tasks, sizeof a->judging.paths.tasks, "%s", arg);
-    return 0;
-  case KEY_STORE:
-    snprintf(a->judging.paths.store, sizeof a->judging.paths.store, "%s", arg);
-    return 0;
-  case KEY_JSON:
-    a->json = true;
-    return 0;
   case ARGP_KEY_ARG:
-    if (a->suite)
-      argp_error(state, "one SUITE only");
-    a->suite = arg;
+    cli_take_argument(state, "SUITE", arg, &a->suite);
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -55,14 +47,12 @@ static const struct argp_option options[] = {
     {"lint", KEY_LINT, 0, 0, "look for shortcuts that would pass (exit code 1 when there are any)", 0},
     {"as-published", KEY_PUBLISHED, 0, 0, "the tasks as their suite published them", 0},
     {"workload", KEY_WORKLOAD, "NAME|DIMS", 0, "sizes to describe (default full; with --lint small)", 0},
-    {"tasks", KEY_TASKS, "DIR", 0, "folder of the suites", 0},
-    {"store", KEY_STORE, "FILE", 0, "the store, for this machine's measured peaks", 0},
-    {"json", KEY_JSON, 0, 0, "print JSON", 0},
     {0},
 };
 static const struct argp argp = {
     .options = options,
     .parser = parse,
+    .children = cli_common_child,
     .args_doc = "[SUITE[/LEVEL[/TASK]]]",
     .doc = "Lists tasks with what they compute, their least work and this machine's floor for it.",
 };
@@ -166,18 +156,15 @@ int cli_tasks(int argc, char **argv) {
   static const char *const headers[] = {"task", "bytes", "work", "floor", "form", "title", "operators"};
   static const char *const lint_headers[] = {"task", "form", "finding", "taken by", "", "measured"};
   struct arguments a = {0};
-  struct cli_paths paths;
   struct assay_error err = {0};
-  if (cli_paths_find(&paths, &err) != ASSAY_OK)
+  if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
-  cli_judging_init(&a.judging, &paths);
-  argp_parse(&argp, argc, argv, 0, NULL, &a);
   struct store *store = cli_store_open(&a.judging);
   cli_judging_finish(&a.judging, store);
   struct table *table = a.lint ? table_create(lint_headers, 6, "llllll") : table_create(headers, 7, "lrrrlll");
   json_t *array = json_array();
   enum assay_status status = table && array ? each_task(&a, table, array, &err) : error_nomem(&err, "a table");
-  if (!status && a.json) {
+  if (!status && a.judging.json) {
     json_dumpf(array, stdout, JSON_INDENT(2));
     printf("\n");
   } else if (!status) {
