@@ -28,6 +28,7 @@ struct planned {
   uint32_t bands;                                                       // the pattern around outputs
   int64_t null_wall_ns, least_wall_ns; // by the judge's clock: the best call without a kernel, the best cold one
   struct runner_report failed_early;   // what became of the steps that prepare
+  bool leaves_traces;                  // the child is not to be the next candidate's
   bool slowed;                         // by what the monitor last said
   bool repeated;                       // the last call's steps ran twice on the same inputs: its time says nothing
   int calls;
@@ -72,6 +73,16 @@ static enum assay_status finish_build(struct session *s, bool *good, struct assa
 }
 
 // ---- plans
+
+// Kernels' heap is the context's: what they do not free is missing for those who come after them. (Their other memory
+// goes with the plan.)
+static bool uses_heap(const struct plan *p) {
+  static const char name[] = "malloc";
+  for (int i = 0; i < p->n_modules; i++)
+    if (memmem(p->modules[i].bytes, p->modules[i].size, name, strlen(name)))
+      return true;
+  return false;
+}
 
 // Buffers for the layout, with their bands poisoned: by a pattern of the session, since nobody changes them again.
 static enum assay_status make_buffers(struct session *s, const struct layout *l, struct assay_error *err) {
@@ -131,6 +142,7 @@ static enum assay_status bind(struct session *s, const struct layout *l, struct 
     why.log = NULL;
   }
   p->has_plan = !status && why.outcome == PLAN_MADE;
+  p->leaves_traces = p->leaves_traces || (p->has_plan && uses_heap(&p->plan));
   plan_report_release(&why);
   s->v->durations.plan_ns += clock_monotonic_ns() - start_ns;
   if (status || !p->has_plan)
@@ -415,6 +427,8 @@ static void finish(struct session *s) {
   base_free(p->log);
   if (p->own_bench)
     assay_workbench_close(p->bench);
+  else if (p->leaves_traces)
+    workbench_drop_runner(p->bench);
   base_free(p);
 }
 
