@@ -15,10 +15,12 @@ configure: deps
 	@test -f $(BUILD)/build.ninja || cmake -S . -B $(BUILD) -G Ninja
 
 demo: all
-	@tools/demo $(ASSAY) $(DEMO_STORE)
+	@settings=$$(tools/install-cuda --present $(BUILD)/cuda); eval "$$settings"; tools/demo $(ASSAY) $(DEMO_STORE)
 
+# Where there is no CUDA compiler, pip puts one into the build folder; where that fails, its tests are skipped.
 check: all
-	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
+	@settings=$$(tools/install-cuda $(BUILD)/cuda); eval "$$settings"; \
+	  ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
 
 install: all
 	cmake --install $(BUILD)
@@ -26,7 +28,8 @@ install: all
 asan: deps
 	@test -f $(BUILD)-asan/build.ninja || cmake -S . -B $(BUILD)-asan -G Ninja -DASSAY_SANITIZE=ON
 	@ninja -C $(BUILD)-asan
-	@ctest --test-dir $(BUILD)-asan --output-on-failure --no-tests=error
+	@settings=$$(tools/install-cuda $(BUILD)/cuda); eval "$$settings"; \
+	  ctest --test-dir $(BUILD)-asan --output-on-failure --no-tests=error
 
 # Every fuzz target for a minute, from its corpus.
 fuzz: deps

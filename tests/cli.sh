@@ -39,6 +39,9 @@ expect 2 Commands "$assay"
 expect 0 "calibrate|ok" "$assay" doctor
 expect 0 "reads .*computes" "$assay" doctor --calibrate
 json 0 "$assay" doctor --json
+for what in runner "device runner" builder recorder; do expect 0 "^$what +ok" "$assay" doctor; done
+for what in nvrtc nvcc "device opencl" "device cuda"; do expect 0 "^$what +(ok|limited)" "$assay" doctor; done
+expect 0 "^nvrtc +limited .*ASSAY_NVRTC" env ASSAY_NVRTC=/nowhere "$assay" doctor
 expect 0 "kernelbench/1/19" "$assay" tasks kernelbench/1
 json 0 "$assay" tasks kernelbench/1/19 --json
 expect 2 "nosuch" "$assay" tasks nosuch
@@ -92,5 +95,50 @@ expect 2 "none.json" "$assay" plan show "$work/none.json"
 expect 2 "--to DIR" "$assay" plan export "$plan"
 expect 0 "softmax.c" "$assay" plan export "$plan" --to "$work/exported" --name softmax
 expect 0 "^$" sh -c 'cc -std=c17 -Wall -Wextra -Werror -c -o "$1/softmax.o" "$1/softmax.c"; echo' sh "$work/exported"
+
+# OpenCL on a processor: everything but times that mean something.
+opencl=$source/tests/opencl
+expect 0 "^$" sh -c '"$1" plan save kernelbench/1/23 "$2" --out "$3" && echo' sh "$assay" "$opencl/softmax.cl" "$work/softmax.json"
+expect 0 "softmax<<<32, 128>>>\(x, y, local\[512\], 2048\)" "$assay" plan show "$work/softmax.json"
+expect 0 "1 step" "$assay" plan check "$work/softmax.json"
+expect 0 "output 0: [0-9a-f]{16}" "$assay" plan replay "$work/softmax.json"
+expect 0 "pass .*not on a GPU: this time ranks nothing" "$assay" judge kernelbench/1/19 "$opencl/relu.cl"
+expect 1 "unwritten" "$assay" judge kernelbench/1/19 "$opencl/relu.cl" --define HALF --no-timing
+expect 2 "is for device opencl, not for cuda" "$assay" judge kernelbench/1/19 "$opencl/relu.cl" --device cuda
+printf '__kernel void f(' >"$work/broken.cl"
+expect 1 "build_failed" "$assay" judge kernelbench/1/19 "$work/broken.cl"
+expect 2 "only .cu and .cl files" "$assay" plan save kernelbench/1/19 "$cases/relu.c"
+
+# CUDA: plans where there is NVRTC or nvcc, judging where there is a GPU; without, it is said what is missing.
+relu=$source/kernels/cuda/relu.cu
+expect 3 "NVRTC.*/nowhere.*pip install nvidia-cuda-nvrtc" env ASSAY_NVRTC=/nowhere "$assay" plan save kernelbench/1/19 "$relu"
+if "$assay" plan save kernelbench/1/19 "$relu" --out "$work/nvrtc.json" 2>"$work/err"; then
+  expect 0 "relu<<<16, 256>>>\(x, y, 65536\)" "$assay" plan show "$work/nvrtc.json"
+  expect 0 "1 step" "$assay" plan check "$work/nvrtc.json" --target sm_90a
+  expect 1 "sm_80" "$assay" plan check "$work/nvrtc.json" --target sm_80
+  expect 0 "relu<<<1, 256>>>\(x, y, 15\)" sh -c '"$1" plan save kernelbench/1/19 "$2" --workload "M=3, N=5" --out "$3" && "$1" plan show "$3"' \
+    sh "$assay" "$relu" "$work/small.json"
+  expect 0 "relu<<<" sh -c '"$1" plan save kernelbench/1/19 "$2" --target sm_80 --out "$3" && "$1" plan check "$3" --target sm_80 && "$1" plan show "$3"' \
+    sh "$assay" "$relu" "$work/ampere.json"
+  expect 0 "nvrtc.cu|nvrtc.c" "$assay" plan export "$work/nvrtc.json" --to "$work/exported" --name nvrtc
+  printf '// assay: launch f grid=1 block=1 args=x\n__global__ void f(' >"$work/broken.cu"
+  expect 1 "error" "$assay" plan save kernelbench/1/19 "$work/broken.cu"
+  printf '// assay: launch f grid=1 block=2048 args=x\n__global__ void f(const float *x) {}' >"$work/much.cu"
+  expect 1 "no plan: .*2048" "$assay" plan save kernelbench/1/19 "$work/much.cu"
+else
+  echo "left out, for there is no NVRTC: $(cat "$work/err")"
+fi
+if "$assay" plan save kernelbench/1/19 "$relu" --toolchain nvcc --out "$work/nvcc.json" 2>"$work/err"; then
+  expect 0 "relu<<<16, 256>>>\(x, y, 65536\)" "$assay" plan show "$work/nvcc.json"
+else
+  echo "left out, for there is no nvcc: $(cat "$work/err")"
+fi
+if [ -e /dev/nvidiactl ]; then
+  expect 0 "pass" "$assay" judge kernelbench/1/19 "$relu"
+else
+  expect 3 "NVIDIA driver.*install it" "$assay" judge kernelbench/1/19 "$relu"
+  expect 3 "NVIDIA driver.*install it" "$assay" bench kernelbench/1 --from "$source/kernels/cuda" --only relu.cu --run cuda
+  [ ! -e "$work/nvrtc.json" ] || expect 3 "NVIDIA driver.*install it" "$assay" plan replay "$work/nvrtc.json"
+fi
 echo "$passes passed, $failures failed"
 [ $failures = 0 ]

@@ -1,6 +1,7 @@
 # The program as a user runs it.
 #   cases    every honest kernel of tests/cases passes, every wrong twin is rejected for the expected reason
 #   cheats   the same for hostile candidates; the host must be unharmed
+#   opencl   kernels and twins for OpenCL devices, on a processor (PoCL): checked only, for their times rank nothing
 #   resume   `bench` killed at random moments and by two at once: nothing lost, nothing twice
 #   cli      exit codes, help, JSON, messages
 set(own_files "ASSAY_TASKS=${CMAKE_SOURCE_DIR}/tasks;ASSAY_INCLUDE=${CMAKE_SOURCE_DIR}/include")
@@ -9,6 +10,9 @@ foreach(corpus cases cheats)
     ${CMAKE_CURRENT_SOURCE_DIR}/${corpus} ${CMAKE_BINARY_DIR}/test-${corpus}.sqlite)
   set_tests_properties(${corpus} PROPERTIES TIMEOUT 1500 RUN_SERIAL ON ENVIRONMENT "${own_files}")
 endforeach()
+add_test(NAME opencl COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/corpus.sh $<TARGET_FILE:assay>
+  ${CMAKE_CURRENT_SOURCE_DIR}/opencl ${CMAKE_BINARY_DIR}/test-opencl.sqlite --no-timing)
+set_tests_properties(opencl PROPERTIES TIMEOUT 1500 RUN_SERIAL ON ENVIRONMENT "${own_files}")
 foreach(script resume cli)
   add_test(NAME ${script} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/${script}.sh $<TARGET_FILE:assay> ${CMAKE_SOURCE_DIR}
     ${CMAKE_BINARY_DIR})
