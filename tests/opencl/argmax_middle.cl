@@ -1,5 +1,6 @@
 // Where the largest element of the middle dimension is; the first one when there are several, and NaN is the largest.
 // assay: task kernelbench/1/51
+// assay: expect pass
 // assay: twin LAST_ONE expect wrong_value -- the last of several
 // assay: twin INT32 expect wrong_value|unwritten -- 32-bit indices into a 64-bit output
 // assay: launch argmax grid=ceil_div(B * N, 64) block=64 args=x, y, B * N, M, N

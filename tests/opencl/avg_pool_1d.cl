@@ -1,5 +1,6 @@
 // Means of windows of 8, padded by 4 zeros that count.
 // assay: task kernelbench/1/44
+// assay: expect pass
 // assay: twin PADS_DO_NOT_COUNT expect wrong_value -- divides by the elements that are there
 // assay: launch avg_pool grid=ceil_div(y.count, 64) block=64 args=x, y, y.count, L, y.2
 __kernel void avg_pool(__global const float *x, __global float *y, ulong count, int l, int ol) {

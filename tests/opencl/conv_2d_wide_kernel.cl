@@ -1,6 +1,7 @@
 // Convolution of images with kernels of 5 by 7, an output element a work-item. Weights are turned round once, so that
 // neighbouring work-items read neighbouring ones.
 // assay: task kernelbench/1/56
+// assay: expect pass
 // assay: twin TRUE_CONVOLUTION expect wrong_value|wrong_class -- the kernel upside down
 // assay: twin ONE_CHANNEL_SHORT expect wrong_value|wrong_class -- leaves out the last input channel
 // assay: scratch turned float[w.count]

@@ -1,5 +1,6 @@
 // Mean cross entropy: the loss of a row by a work-item, in scratch, and then their mean.
 // assay: task kernelbench/1/95
+// assay: expect pass
 // assay: twin NO_MAX expect wrong_class|wrong_value -- no subtraction of the maximum
 // assay: twin NEIGHBOUR expect wrong_value|wrong_class -- the class beside the right one
 // assay: scratch losses float[B]

@@ -1,5 +1,6 @@
 // Running sums along rows: a work-group has a row, whose pieces of 64 are scanned in local memory one after the other.
 // assay: task kernelbench/1/89
+// assay: expect pass
 // assay: twin NO_CARRY expect wrong_value|wrong_class -- every piece begins at zero
 // assay: twin EXCLUSIVE expect wrong_value|wrong_class -- without the element itself
 // assay: launch cumsum grid=M block=64 args=x, y, local(64 * 4), N

@@ -1,5 +1,6 @@
 // Gaussian error linear unit.
 // assay: task kernelbench/1/26
+// assay: expect pass
 // assay: twin TANH expect wrong_value|low_precision -- the formula with tanh, which is another function
 // assay: launch gelu grid=ceil_div(x.count, 256) block=256 args=x, y, x.count
 __kernel void gelu(__global const float *x, __global float *y, ulong n) {

@@ -1,5 +1,6 @@
 // Layer normalisation: a work-group has a sample; mean first, then squares of what differs from it.
 // assay: task kernelbench/1/40
+// assay: expect pass
 // assay: twin ONE_PASS expect wrong_value|wrong_class|low_precision -- variance as E[x^2] - E[x]^2
 // assay: twin NO_EPSILON expect wrong_value|wrong_class -- divides by the bare deviation
 // assay: launch layer_norm grid=N block=64 args=x, gamma, beta, y, local(64 * 4), C * H * W

@@ -1,5 +1,6 @@
 // Logarithm of the softmax over rows, a row a work-item; maximum and sum in one sweep.
 // assay: task kernelbench/1/24
+// assay: expect pass
 // assay: twin LOG_OF_SOFTMAX expect wrong_class|wrong_value -- the logarithm of a quotient that underflows
 // assay: launch log_softmax grid=ceil_div(M, 8) block=8 args=x, y, M, N
 __kernel void log_softmax(__global const float *x, __global float *y, int m, int n) {

@@ -1,5 +1,6 @@
 // Matrix product by tiles of 16 by 16 in local memory.
 // assay: task kernelbench/1/2
+// assay: expect pass
 // assay: twin LAST_TILE expect wrong_value -- leaves out the last tile of terms
 // assay: twin HALVES expect low_precision|wrong_value -- operands rounded to half precision's 10 bits
 // assay: twin NO_ROW_CHECK expect out_of_bounds|wrong_value -- writes whole tiles

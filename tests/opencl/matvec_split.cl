@@ -1,5 +1,6 @@
 // Matrix times vector: every row in up to 32 pieces, whose sums are scratch and are added by a second launch.
 // assay: task kernelbench/1/4
+// assay: expect pass
 // assay: twin ONE_PIECE_SHORT expect wrong_value|wrong_class -- the second launch leaves out the last piece
 // assay: twin OTHER_ROW expect wrong_value|wrong_class -- reads the sums as if they lay the other way round
 // assay: let pieces = min(32, ceil_div(K, 64))

@@ -1,5 +1,6 @@
 // Maxima of windows of 4 by 4, one pixel of padding.
 // assay: task kernelbench/1/42
+// assay: expect pass
 // assay: twin PAD_WITH_ZERO expect wrong_value -- padding takes part as zero
 // assay: launch max_pool grid=ceil_div(y.count, 64) block=64 args=x, y, y.count, H, W, y.2, y.3
 __kernel void max_pool(__global const float *x, __global float *y, ulong count, int h, int w, int oh, int ow) {

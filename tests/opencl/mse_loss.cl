@@ -1,5 +1,6 @@
 // Mean squared error in two launches: sums of work-groups in scratch, then their mean.
 // assay: task kernelbench/1/94
+// assay: expect pass
 // assay: twin ROOT expect wrong_value|wrong_class -- the root of the mean
 // assay: twin TWICE expect wrong_value|wrong_class -- both halves of a symmetric formula
 // assay: let groups = min(64, ceil_div(predictions.count, 256))

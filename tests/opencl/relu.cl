@@ -1,5 +1,6 @@
 // Rectified linear unit, four elements a work-item.
 // assay: task kernelbench/1/19
+// assay: expect pass
 // assay: twin NO_BOUNDS expect out_of_bounds -- whole work-groups whatever the size
 // assay: twin HALF expect unwritten -- the second half is left
 // assay: launch relu grid=ceil_div(x.count, 1024) block=256 args=x, y, x.count

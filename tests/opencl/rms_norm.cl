@@ -1,5 +1,6 @@
 // Division by the root mean square over channels: a work-item has a pixel.
 // assay: task kernelbench/1/36
+// assay: expect pass
 // assay: twin SUM_NOT_MEAN expect wrong_value -- forgets to divide by the number of channels
 // assay: launch rms_norm grid=ceil_div(N * H * W, 64) block=64 args=x, y, N * H * W, C, H * W
 __kernel void rms_norm(__global const float *x, __global float *y, ulong pixels, int channels, int plane) {

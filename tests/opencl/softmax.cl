@@ -1,5 +1,6 @@
 // Softmax over rows: a work-group has a row, and its maximum and sum in local memory.
 // assay: task kernelbench/1/23
+// assay: expect pass
 // assay: twin NO_MAX expect wrong_class|wrong_value -- no subtraction of the maximum
 // assay: twin NO_BARRIER expect wrong_value|wrong_class -- the sum is used before it is there
 // assay: launch softmax grid=M block=128 args=x, y, local(128 * 4), N

@@ -1,5 +1,6 @@
 // Sums over the middle dimension, neighbouring columns by neighbouring work-items.
 // assay: task kernelbench/1/47
+// assay: expect pass
 // assay: twin ONE_ROW_SHORT expect wrong_value|wrong_class -- leaves out the last row
 // assay: twin OTHER_AXIS expect wrong_value|wrong_class|out_of_bounds -- sums what lies side by side
 // assay: launch sum_middle grid=ceil_div(B * N, 64) block=64 args=x, y, B * N, M, N
