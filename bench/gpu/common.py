@@ -61,7 +61,7 @@ def spread(values):
             "range_over_median": (max(values) - min(values)) / middle if middle else None}
 
 
-def report(command, path, parts):
+def report(command, path, parts, timed=True):
     """Runs parts (name, function) one after another; what fails is noted and the rest goes on. Writes after each."""
     commit = run(["git", "rev-parse", "--short=12", "HEAD"])[2].decode().strip()
     result = {"command": command, "date": datetime.date.today().isoformat(), "commit": commit, "machine": machine()}
@@ -72,7 +72,8 @@ def report(command, path, parts):
         except Exception as e:  # a broken part must not cost the others
             traceback.print_exc(file=sys.stdout)
             result[name] = {"failed": str(e)}
-        result[name + "_took_s"] = round(time.monotonic() - start, 2)
+        if timed:
+            result[name + "_took_s"] = round(time.monotonic() - start, 2)
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         with open(path, "w") as f:
             json.dump(result, f, indent=1)

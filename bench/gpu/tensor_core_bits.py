@@ -86,6 +86,7 @@ def name_rounding(sent, came):
     rules = {"cut off (towards zero)": [math.trunc(m) for m in sent], "rounded down": [math.floor(m) for m in sent],
              "rounded to nearest, ties to even": [round(m) for m in sent],
              "rounded to nearest, ties away": [math.copysign(math.floor(abs(m) + 0.5), m) for m in sent],
+             "cut off one bit further down, the result to nearest even": [round(math.trunc(2 * m) / 2) for m in sent],
              "kept exactly": sent}
     return next((name for name, want in rules.items() if list(came) == [float(w) for w in want]), "otherwise")
 
@@ -201,7 +202,7 @@ def main():
     common.nvcc(os.path.join(common.HERE, "tensor_core_bits.cu"), PROGRAM)
     with concurrent.futures.ThreadPoolExecutor(5) as pool:
         parts = [(kind, pool.submit(examine, kind).result) for kind in KINDS] + [("library", pool.submit(library).result)]
-        common.report("bench/gpu/tensor_core_bits.py OUT.json", sys.argv[1], parts)
+        common.report("bench/gpu/tensor_core_bits.py OUT.json", sys.argv[1], parts, timed=False)
 
 
 if __name__ == "__main__":
