@@ -119,17 +119,30 @@ static enum assay_status learn(struct nvrtc *n, struct assay_error *err) {
   return check(n, n->nvrtcGetSupportedArchs(n->architectures), "tell its architectures", err);
 }
 
+// Where the library is, for it may have been a name that the linker looked for. Best effort: the name stays otherwise.
+static enum assay_status find_file(void *library, struct nvrtc *n, struct assay_error *err) {
+  char real[PATH_MAX];
+  Dl_info info;
+  void *inside = dlsym(library, "nvrtcVersion");
+  if (!inside || !dladdr(inside, &info) || !info.dli_fname || !realpath(info.dli_fname, real))
+    return ASSAY_OK;
+  char *path = base_strndup(real, strlen(real));
+  if (!path)
+    return error_nomem(err, "NVRTC");
+  base_free(n->path);
+  n->path = path;
+  return ASSAY_OK;
+}
+
 // NVRTC loads its companion by name when it first compiles, which the linker finds in the toolkit's usual place only,
 // or in a child that may not read the linker's cache nowhere. What is loaded already is found by that name. Best
 // effort: without it, compiling says what is missing.
-static void load_companion(void *library, const struct nvrtc *n) {
-  char real[PATH_MAX], file[PATH_MAX + 64];
-  Dl_info info;
-  void *inside = dlsym(library, "nvrtcVersion");
-  if (!inside || !dladdr(inside, &info) || !info.dli_fname || !realpath(info.dli_fname, real) || !strchr(real, '/'))
+static void load_companion(const struct nvrtc *n) {
+  char file[PATH_MAX + 64];
+  const char *slash = strrchr(n->path, '/');
+  if (!slash)
     return;
-  *strrchr(real, '/') = '\0';
-  snprintf(file, sizeof file, "%s/libnvrtc-builtins.so.%d.%d", real, n->major, n->minor);
+  snprintf(file, sizeof file, "%.*s/libnvrtc-builtins.so.%d.%d", (int)(slash - n->path), n->path, n->major, n->minor);
   (void)dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
@@ -147,7 +160,9 @@ enum assay_status nvrtc_open(const char *library, struct nvrtc **out, struct ass
   if (!status)
     status = learn(n, err);
   if (!status)
-    load_companion(handle, n);
+    status = find_file(handle, n, err);
+  if (!status)
+    load_companion(n);
   if (status)
     nvrtc_close(n);
   else

@@ -15,7 +15,7 @@ enum assay_status nvrtc_open(const char *library, struct nvrtc **out, struct ass
 void nvrtc_close(struct nvrtc *n); // the library itself stays loaded; NULL is fine
 
 void nvrtc_version(const struct nvrtc *n, int *major, int *minor);
-const char *nvrtc_path(const struct nvrtc *n); // the file or name it was loaded by
+const char *nvrtc_path(const struct nvrtc *n); // its file; the name it was loaded by where that cannot be told
 
 // Real architectures it compiles for, ascending: 75, 80, ..., 90, 100. Borrowed.
 const int *nvrtc_architectures(const struct nvrtc *n, int *count);

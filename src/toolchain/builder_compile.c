@@ -1,6 +1,5 @@
 // In the builder's child: CUDA C++ by NVRTC.
 #include <limits.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,24 +35,8 @@ const char *const *builder_include_dirs(const char *library, struct arena *arena
   return dirs;
 }
 
-// dl_iterate_phdr's callback: the loaded library's file, for nvrtc_path may be a name that the linker looked for.
-static int note_library(struct dl_phdr_info *info, size_t size, void *arg) {
-  char *path = arg;
-  const char *slash = strrchr(info->dlpi_name, '/');
-  (void)size;
-  if (!slash || strncmp(slash + 1, "libnvrtc.", strlen("libnvrtc.")) != 0 || strlen(info->dlpi_name) >= PATH_MAX)
-    return 0;
-  strcpy(path, info->dlpi_name);
-  return 1;
-}
-
 const char *builder_library(const struct nvrtc *n, char path[PATH_MAX]) {
-  char name[PATH_MAX];
-  if (nvrtc_path(n)[0] == '/')
-    snprintf(name, sizeof name, "%s", nvrtc_path(n));
-  else if (!dl_iterate_phdr(note_library, name))
-    return NULL;
-  return realpath(name, path);
+  return nvrtc_path(n)[0] == '/' ? realpath(nvrtc_path(n), path) : NULL;
 }
 
 // A kernel that a launch line names and the source lacks is reported in words of NVRTC's own making.
