@@ -12,15 +12,18 @@
 #include "cli/cli.h"
 #include "device/describe.h"
 #include "device/monitor.h"
+#include "device/nvrtc.h"
 #include "judge/machine.h"
+#include "runner/device_runner.h"
 #include "sandbox/sandbox.h"
 #include "task/task.h"
+#include "toolchain/program.h"
 
-enum { KEY_CALIBRATE = 6000, KEY_STORE, KEY_TASKS, KEY_JSON };
+enum { KEY_CALIBRATE = 6000 };
 
 struct arguments {
   struct cli_judging judging;
-  bool calibrate, json;
+  bool calibrate;
   int problems;
   struct table *table;
   json_t *array;
@@ -28,18 +31,13 @@ struct arguments {
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct arguments *a = state->input;
+  (void)arg;
   switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = &a->judging;
+    return 0;
   case KEY_CALIBRATE:
     a->calibrate = true;
-    return 0;
-  case KEY_STORE:
-    snprintf(a->judging.paths.store, sizeof a->judging.paths.store, "%s", arg);
-    return 0;
-  case KEY_TASKS:
-    snprintf(a->judging.paths.tasks, sizeof a->judging.paths.tasks, "%s", arg);
-    return 0;
-  case KEY_JSON:
-    a->json = true;
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -48,14 +46,12 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 
 static const struct argp_option options[] = {
     {"calibrate", KEY_CALIBRATE, 0, 0, "measure this machine's peaks and keep them in the store, for the floor", 0},
-    {"store", KEY_STORE, "FILE", 0, "the store", 0},
-    {"tasks", KEY_TASKS, "DIR", 0, "folder of the suites", 0},
-    {"json", KEY_JSON, 0, 0, "print JSON", 0},
     {0},
 };
 static const struct argp argp = {
     .options = options,
     .parser = parse,
+    .children = cli_common_child,
     .doc = "Says what Assay finds on this machine. Exit code 3 when something that judging needs is missing.",
 };
 
@@ -105,12 +101,89 @@ static void check_files(struct arguments *a) {
   int count = 0;
   struct assay_error err = {0};
   const struct cli_paths *p = &a->judging.paths;
-  bool runner = access(p->runner, X_OK) == 0;
-  line(a, "runner", runner ? "ok" : "missing", p->runner, runner ? "" : "build or install Assay whole");
+  const struct {
+    const char *name, *path;
+  } programs[] = {
+      {"runner", p->runner}, {"device runner", p->device_runner}, {"builder", p->builder}, {"recorder", p->recorder}};
+  for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+    bool there = access(programs[i].path, X_OK) == 0;
+    line(a, programs[i].name, there ? "ok" : "missing", programs[i].path, there ? "" : "build or install Assay whole");
+  }
   bool tasks = task_list(p->tasks, NULL, &paths, &count, &err) == ASSAY_OK && count > 0;
   snprintf(text, sizeof text, "%d tasks", count);
   line(a, "tasks", tasks ? "ok" : "missing", tasks ? text : p->tasks, tasks ? "" : "give --tasks DIR");
   task_list_release(paths, count);
+}
+
+// What CUDA's candidates are built with; either suffices, and neither needs a GPU.
+static void check_nvrtc(struct arguments *a) {
+  struct nvrtc *n = NULL;
+  struct assay_error err = {0};
+  struct buf text = {0};
+  int major, minor;
+  if (nvrtc_open(a->judging.paths.nvrtc, &n, &err) != ASSAY_OK) {
+    line(a, "nvrtc", "limited", "cannot be used (.cu with launch lines)", err.message);
+    return;
+  }
+  nvrtc_version(n, &major, &minor);
+  buf_printf(&text, "%d.%d, %s", major, minor, nvrtc_path(n));
+  line(a, "nvrtc", "ok", buf_str(&text), "");
+  buf_release(&text);
+  nvrtc_close(n);
+}
+
+static void check_nvcc(struct arguments *a, const char *folder) {
+  char *path = NULL, *version = NULL;
+  struct assay_error err = {0};
+  struct buf text = {0};
+  if (toolchain_ask_nvcc(a->judging.paths.path_env, folder, &path, &version, &err) == ASSAY_OK) {
+    buf_printf(&text, "%s, %s", version, path);
+    line(a, "nvcc", "ok", buf_str(&text), "");
+  } else {
+    line(a, "nvcc", "limited", "cannot be used (.cu with host code)", err.message);
+  }
+  buf_release(&text);
+  base_free(path);
+  base_free(version);
+}
+
+// Opened as for a judgement, in a process of its own.
+static void check_opencl(struct arguments *a, const char *folder) {
+  enum { SECONDS = 60 };
+  struct device_runner *r = NULL;
+  struct assay_error err = {0};
+  struct buf text = {0};
+  const struct device_runner_options o = {.program = a->judging.paths.device_runner,
+                                          .device = "opencl",
+                                          .folder = folder,
+                                          .open_timeout_ns = (int64_t)SECONDS * 1000000000};
+  enum assay_status status = device_runner_begin(&o, &r, &err);
+  if (!status)
+    status = device_runner_wait(r, NULL, 0, &err);
+  if (!status) {
+    const struct device_facts *f = device_runner_facts(r);
+    buf_printf(&text, "%s (%s)", f->name, f->driver);
+    line(a, "device opencl", "ok", buf_str(&text), "");
+  } else {
+    line(a, "device opencl", "limited", "cannot be used (.cl)", err.message);
+  }
+  buf_release(&text);
+  device_runner_close(r);
+}
+
+// The programs among them want a folder.
+static void check_toolchains(struct arguments *a) {
+  char *folder = NULL;
+  struct assay_error err = {0};
+  check_nvrtc(a);
+  if (sandbox_folder_make(a->judging.paths.temporary, &folder, &err) != ASSAY_OK) {
+    line(a, "temporary folder", "missing", err.message, "set TMPDIR to a folder that can be written");
+    return;
+  }
+  check_nvcc(a, folder);
+  check_opencl(a, folder);
+  sandbox_folder_remove(folder);
+  base_free(folder);
 }
 
 static enum assay_status calibrate(struct arguments *a, struct store *store, struct assay_error *err) {
@@ -222,6 +295,7 @@ static int diagnose(struct arguments *a) {
   if (store && a->calibrate)
     status = calibrate(a, store, &err);
   check_peaks(a, store);
+  check_toolchains(a);
   check_cuda(a, store);
   store_close(store);
   return status ? cli_fail(&err) : a->problems ? CLI_ENVIRONMENT : CLI_PASS;
@@ -230,16 +304,13 @@ static int diagnose(struct arguments *a) {
 int cli_doctor(int argc, char **argv) {
   static const char *const headers[] = {"what", "state", "found", "what would mend it"};
   struct arguments a = {0};
-  struct cli_paths paths;
   struct assay_error err = {0};
-  if (cli_paths_find(&paths, &err) != ASSAY_OK)
+  if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
-  cli_judging_init(&a.judging, &paths);
-  argp_parse(&argp, argc, argv, 0, NULL, &a);
   a.table = table_create(headers, 4, "llll");
   a.array = json_array();
   int code = a.table && a.array ? diagnose(&a) : CLI_ENVIRONMENT;
-  if (a.json) {
+  if (a.judging.json) {
     json_dumpf(a.array, stdout, JSON_INDENT(2));
     printf("\n");
   } else if (a.table) {

@@ -126,17 +126,21 @@ static void finish_compiler(struct compile *c) {
   pthread_mutex_unlock(&c->lock);
 }
 
+static enum assay_status start_teller(const struct compile *c, struct sandbox_child *teller, struct assay_error *err) {
+  char *const argv[] = {(char *)c->program, "--version", NULL};
+  return sandbox_spawn(&c->policy, argv, c->envp, NULL, 0, teller, err);
+}
+
 // Compiles once. `version`, when not NULL, is asked of the compiler at the same time: it takes a millisecond or two.
 static enum assay_status compile(struct compile *c, struct buf *version) {
   char **argv = c->way->command(c);
-  char *const version_argv[] = {(char *)c->program, "--version", NULL};
   struct sandbox_child compiler = {0}, teller = {0};
   if (!argv)
     return error_nomem(&c->err, "the compiler's command line");
   enum assay_status status = start_compiler(c, argv, &compiler);
   if (status != ASSAY_OK)
     return status;
-  bool telling = version && sandbox_spawn(&c->policy, version_argv, c->envp, NULL, 0, &teller, NULL) == ASSAY_OK;
+  bool telling = version && start_teller(c, &teller, NULL) == ASSAY_OK;
   status = sandbox_wait(&compiler, c->deadline_ns, &c->log, LOG_BYTES, &c->end, &c->err);
   c->end_ns = clock_monotonic_ns();
   c->cpu_ns += c->end.cpu_ns;
@@ -234,16 +238,38 @@ static char *take(const struct buf *b) {
   return b->failed ? NULL : base_strndup(buf_str(b), b->len);
 }
 
-// The line of the compiler's words that tells one from another.
-static char *version_line(const struct buf *words, const char *mark) {
-  const char *line = mark ? strstr(buf_str(words), mark) : NULL;
-  line = line ? line : buf_str(words);
-  return words->failed ? NULL : base_strndup(line, strcspn(line, "\n"));
+// The line of the compiler's words that tells one from another, as heap memory; NULL for want of memory.
+static char *version_line(const struct compile *c) {
+  struct buf words;
+  buf_init(&words);
+  diagnostics_clean(&c->version, NULL, NULL, &words);
+  const char *line = c->way->version_mark ? strstr(buf_str(&words), c->way->version_mark) : NULL;
+  line = line ? line : buf_str(&words);
+  char *copy = words.failed ? NULL : base_strndup(line, strcspn(line, "\n"));
+  buf_release(&words);
+  return copy;
+}
+
+enum assay_status compile_ask_version(struct compile *c, char **version, struct assay_error *err) {
+  struct sandbox_child teller = {0};
+  struct sandbox_end end = {0};
+  enum assay_status status = start_teller(c, &teller, err);
+  if (status == ASSAY_OK)
+    status = sandbox_wait(&teller, c->deadline_ns, &c->version, VERSION_BYTES, &end, err);
+  if (status != ASSAY_OK)
+    return status;
+  if (!end.exited || end.code != 0)
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "%s --version fails: %.200s", c->program, buf_str(&c->version));
+  char *line = version_line(c);
+  if (!line)
+    return error_nomem(err, "a compiler's version");
+  *version = line;
+  return ASSAY_OK;
 }
 
 enum assay_status compile_finish(struct compile *c, struct build_result *out, struct assay_error *err) {
   struct build_result r = {0};
-  struct buf clean, version, typed;
+  struct buf clean, typed;
   pthread_join(c->waiter, NULL);
   if (c->status != ASSAY_OK) {
     if (err)
@@ -251,15 +277,13 @@ enum assay_status compile_finish(struct compile *c, struct build_result *out, st
     return c->status;
   }
   buf_init(&clean);
-  buf_init(&version);
   buf_init(&typed);
   diagnostics_clean(&c->log, c->policy.folder, c->include_dir, &clean);
-  diagnostics_clean(&c->version, NULL, NULL, &version);
   print_command(c, &typed);
   r.outcome = outcome_of(c, buf_str(&clean));
   r.diagnostics = take(&clean);
   r.command = take(&typed);
-  r.compiler_version = version_line(&version, c->way->version_mark);
+  r.compiler_version = version_line(c);
   r.elapsed_ns = c->end_ns - c->start_ns;
   r.cpu_ns = c->cpu_ns;
   enum assay_status status = ASSAY_OK;
@@ -270,7 +294,6 @@ enum assay_status compile_finish(struct compile *c, struct build_result *out, st
     status = error_nomem(err, "the result of a build");
   }
   buf_release(&clean);
-  buf_release(&version);
   buf_release(&typed);
   return status;
 }

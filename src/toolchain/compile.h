@@ -73,6 +73,9 @@ enum assay_status compile_start(struct compile *c, const char *source, size_t n,
 // Waits for its end. In the result, `library` stays NULL.
 enum assay_status compile_finish(struct compile *c, struct build_result *out, struct assay_error *err);
 
+// What the compiler of a prepared build says of itself, one line; heap string. Instead of compile_start.
+enum assay_status compile_ask_version(struct compile *c, char **version, struct assay_error *err);
+
 // Ends the compiler that was started.
 void compile_cancel(struct compile *c);
 

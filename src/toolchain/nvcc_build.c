@@ -75,6 +75,19 @@ static const char *const *toolkit_paths(struct compile *c) {
   return all;
 }
 
+static enum assay_status find_nvcc(const char *name, const char *path_env, struct arena *a, char **program,
+                                   struct assay_error *err) {
+  enum assay_status status = compiler_find(name, path_env, a, program, NULL);
+  if (status == ASSAY_ERR_NOT_FOUND && !strchr(name, '/')) // where toolkits put themselves without asking the PATH
+    status = compiler_find("/usr/local/cuda/bin/nvcc", path_env, a, program, NULL);
+  if (status == ASSAY_ERR_NOT_FOUND)
+    return error_set(err, status,
+                     "no compiler \"%s\" on the PATH (%s): CUDA files with host code need the CUDA toolkit's nvcc; "
+                     "put its bin folder on the PATH, name it with its path, or use launch directives",
+                     name, path_env ? path_env : "empty");
+  return status == ASSAY_OK ? ASSAY_OK : error_nomem(err, "the compiler's path");
+}
+
 static enum assay_status find_programs(struct nvcc_build *b, const struct program_options *o, char **program,
                                        struct assay_error *err) {
   struct arena *a = &b->compile.arena;
@@ -85,17 +98,9 @@ static enum assay_status find_programs(struct nvcc_build *b, const struct progra
                      "%s: CUDA files with host code are compiled by nvcc only (clang needs a release that knows both "
                      "this toolkit and %s): name nvcc, or use launch directives",
                      name, o->target);
-  enum assay_status status = compiler_find(name, o->path_env, a, program, NULL);
-  if (status == ASSAY_ERR_NOT_FOUND && !strchr(name, '/')) // where toolkits put themselves without asking the PATH
-    status = compiler_find("/usr/local/cuda/bin/nvcc", o->path_env, a, program, NULL);
-  if (status == ASSAY_ERR_NOT_FOUND)
-    return error_set(err, status,
-                     "no compiler \"%s\" on the PATH (%s): CUDA files with host code need the CUDA toolkit's nvcc; "
-                     "put its bin folder on the PATH, name it with its path, or use launch directives",
-                     name, o->path_env ? o->path_env : "empty");
-  if (status != ASSAY_OK)
-    return error_nomem(err, "the compiler's path");
-  status = compiler_find("g++", o->path_env, a, &host, err);
+  enum assay_status status = find_nvcc(name, o->path_env, a, program, err);
+  if (status == ASSAY_OK)
+    status = compiler_find("g++", o->path_env, a, &host, err);
   b->host_compiler = host;
   return status;
 }
@@ -156,6 +161,36 @@ static enum assay_status nvcc_start(const struct program_options *o, const char 
     *out = &b->base;
   else
     destroy(b);
+  return status;
+}
+
+enum assay_status toolchain_ask_nvcc(const char *path_env, const char *folder, char **path, char **version,
+                                     struct assay_error *err) {
+  enum { SECONDS = 10 };
+  struct compile c;
+  char *program, *line = NULL, *copy = NULL;
+  const struct build_options options = {.compiler = "nvcc",
+                                        .path_env = path_env,
+                                        .include_dir = folder, // none is needed
+                                        .folder = folder,
+                                        .timeout_ns = (int64_t)SECONDS * 1000000000};
+  compile_init(&c, &way, NULL, options.timeout_ns);
+  enum assay_status status = find_nvcc(options.compiler, path_env, &c.arena, &program, err);
+  if (status == ASSAY_OK)
+    status = compile_prepare(&c, &options, program, err);
+  if (status == ASSAY_OK && !(c.policy.read_paths = toolkit_paths(&c)))
+    status = error_nomem(err, "a build");
+  if (status == ASSAY_OK)
+    status = compile_ask_version(&c, &line, err);
+  if (status == ASSAY_OK && !(copy = base_strndup(program, strlen(program))))
+    status = error_nomem(err, "the compiler's path");
+  if (status == ASSAY_OK) {
+    *path = copy;
+    *version = line;
+  } else {
+    base_free(line);
+  }
+  compile_release(&c);
   return status;
 }
 

@@ -20,6 +20,11 @@ const char *toolchain_name(enum toolchain t);
 enum assay_status toolchain_of(const char *path, const char *source, size_t n, enum toolchain *out,
                                struct assay_error *err);
 
+// Where nvcc is and what it says of itself ("Cuda compilation tools, release 13.0, V13.0.88"): heap strings. It runs in
+// `folder`, sandboxed. ASSAY_ERR_NOT_FOUND when there is none.
+enum assay_status toolchain_ask_nvcc(const char *path_env, const char *folder, char **path, char **version,
+                                     struct assay_error *err);
+
 // The workload a plan is for: what names mean in directives, and what a host entry is called with.
 struct plan_symbol {
   const char *name;
