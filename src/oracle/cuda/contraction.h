@@ -55,7 +55,7 @@ struct product_panels {
   int a, b;
   bool mma, squares;
 };
-struct product_panels product_panels_for(const struct compute *c, bool squares);
+struct product_panels product_panels_for(struct compute *c, bool squares);
 struct product_panels product_panels_make(bool mma, bool squares);
 
 // Into how many splits K is best cut where there are `tiles` pairs of panels; *depth: terms of each.

@@ -1,4 +1,7 @@
 // Sums of products on the device: which kernel takes them, and in which pieces.
+#include <stdio.h>
+
+#include "device/compute_cuda.h"
 #include "graph/dtype.h"
 #include "oracle/cuda/contraction.h"
 
@@ -60,8 +63,16 @@ struct product_panels product_panels_make(bool mma, bool squares) {
   return p;
 }
 
-struct product_panels product_panels_for(const struct compute *c, bool squares) {
-  return product_panels_make(compute_is_cuda(c), squares);
+// Tensor cores multiply doubles from compute capability 8.0 on.
+static bool has_mma(struct compute *c) {
+  struct compute_cuda_part part;
+  int architecture = 0;
+  return compute_is_cuda(c) && compute_cuda_part(c, &part, NULL) == ASSAY_OK &&
+         sscanf(part.target, "sm_%d", &architecture) == 1 && architecture >= 80;
+}
+
+struct product_panels product_panels_for(struct compute *c, bool squares) {
+  return product_panels_make(has_mma(c), squares);
 }
 
 int64_t product_splits(const struct product_panels *p, int64_t tiles, int64_t k, int64_t *depth) {

@@ -125,26 +125,36 @@ DEVICE_FN int64_t apply_integer(int operation, int64_t a, int64_t b, int64_t c, 
 
 // ---- operands
 
-// Where input k lies for output element i.
-DEVICE_FN int64_t source_index(const struct pointwise_args *a, int k, int64_t i) {
-  if (a->rank == 0)
-    return i * a->strides[k][0];
+// Where input k lies for output element i; all 64 bits of it. Long, and rarely needed: called.
+DEVICE_FN_LARGE int64_t source_far(const struct pointwise_args *a, int k, int64_t i) {
   int64_t at = 0;
-  if (a->small) {
-    uint32_t rest = (uint32_t)i;
-    for (int d = a->rank - 1; d > 0; d--) {
-      uint32_t extent = (uint32_t)a->dims[d], next = rest / extent;
-      at += (int64_t)(rest - next * extent) * a->strides[k][d];
-      rest = next;
-    }
-    return at + (int64_t)rest * a->strides[k][0];
-  }
   for (int d = a->rank - 1; d > 0; d--) {
     int64_t next = i / a->dims[d];
     at += (i - next * a->dims[d]) * a->strides[k][d];
     i = next;
   }
   return at + i * a->strides[k][0];
+}
+
+DEVICE_FN int64_t source_index(const struct pointwise_args *a, int k, int64_t i) {
+  if (a->rank == 0)
+    return i * a->strides[k][0];
+  if (!a->small)
+    return source_far(a, k, i);
+  int64_t at = 0;
+  uint32_t rest = (uint32_t)i;
+  for (int d = a->rank - 1; d > 0; d--) {
+    uint32_t extent = (uint32_t)a->dims[d], next = rest / extent;
+    at += (int64_t)(rest - next * extent) * a->strides[k][d];
+    rest = next;
+  }
+  return at + (int64_t)rest * a->strides[k][0];
+}
+
+DEVICE_FN_LARGE double load_rare(const struct pointwise_args *a, int k, int64_t at) {
+  if (a->types[k].is_float)
+    return read_f64(&a->in[k], at);
+  return integer_to_f64(a->types[k].bits, a->types[k].is_unsigned, read_i64(&a->in[k], at));
 }
 
 DEVICE_FN void load_double(const struct pointwise_args *a, int k, const int64_t *i, double *out) {
@@ -156,10 +166,8 @@ DEVICE_FN void load_double(const struct pointwise_args *a, int k, const int64_t 
     LANES(v) out[v] = wide[at[v]];
   } else if (a->in[k].storage == STORAGE_F32) {
     LANES(v) out[v] = (double)single[at[v]];
-  } else if (a->types[k].is_float) {
-    LANES(v) out[v] = read_f64(&a->in[k], at[v]);
   } else {
-    LANES(v) out[v] = integer_to_f64(a->types[k].bits, a->types[k].is_unsigned, read_i64(&a->in[k], at[v]));
+    LANES(v) out[v] = load_rare(a, k, at[v]);
   }
 }
 
@@ -176,13 +184,16 @@ DEVICE_FN int find_elements(const struct pointwise_args *a, int64_t thread, int6
   return count;
 }
 
+DEVICE_FN_LARGE double library_error(struct rounder r, struct noise noise, double v) {
+  return rounder_apply_ulps(&r, &noise, v, LIBRARY_ULPS);
+}
+
 // The error of an operation in a contract pass (ops/expr.c, add_error).
 DEVICE_FN double add_error(int error, const struct rounder *r, struct noise *noise, double v) {
-  if (error == ERROR_EXACT)
-    return v;
   if (error == ERROR_ROUNDED)
     return rounder_apply(r, noise_next(noise), v);
-  v = rounder_apply_ulps(r, noise, v, LIBRARY_ULPS);
+  v = library_error(*r, *noise, v);
+  (void)noise_next(noise), (void)noise_next(noise); // as many as it took
   if (error == ERROR_BOUNDED)
     v = v > 1 ? 1 : v < -1 ? -1 : v;
   return v;

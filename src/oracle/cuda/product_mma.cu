@@ -55,19 +55,7 @@ static __device__ __forceinline__ void multiply(double (&d)[4], const double (&a
                    : "+d"(d[2 * h]), "+d"(d[2 * h + 1])
                    : "d"(a[2 * i + h]), "d"(b[i]));
 #else
-  // Without such units: every lane collects its rows' and columns' elements from the others.
-  int lane = threadIdx.x % 32;
-#pragma unroll
-  for (int i = 0; i < 4; i++)
-    for (int t = 0; t < 4; t++)
-#pragma unroll
-      for (int h = 0; h < 2; h++)
-#pragma unroll
-        for (int c = 0; c < 2; c++) {
-          double u = __shfl_sync(0xffffffffu, a[2 * i + h], lane / 4 * 4 + t);
-          double v = __shfl_sync(0xffffffffu, b[i], (2 * (lane % 4) + c) * 4 + t);
-          d[2 * h + c] += u * v;
-        }
+  __trap(); // never asked: product_panels_for
 #endif
 }
 
