@@ -38,7 +38,11 @@ def stand_in(name):
                     setattr(self, field, dict(value) if isinstance(value, dict) else value)
                 self.__dict__.update(named)
         module.BaseModel = Record
-        module.__getattr__ = lambda attribute: Anything
+        def attribute(called):
+            if called.startswith("__"):
+                raise AttributeError(called)
+            return Anything
+        module.__getattr__ = attribute
         sys.modules[name] = module
 
 for name in ("pydantic", "dotenv", "openai", "litellm", "tqdm", "requests", "datasets", "together", "anthropic"):

@@ -172,6 +172,13 @@ const struct workbench_times *workbench_times(const struct assay_workbench *w) {
   return &w->times;
 }
 
+// The facts outlive the child that told them, and so must what they point to.
+static void keep_facts(struct assay_workbench *w) {
+  w->facts = *device_runner_facts(w->runner);
+  w->facts.limits.device = w->device;
+  w->facts.limits.target = w->facts.target;
+}
+
 enum assay_status workbench_runner(struct assay_workbench *w, struct device_runner **out, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   if (!w->ready) {
@@ -183,7 +190,7 @@ enum assay_status workbench_runner(struct assay_workbench *w, struct device_runn
     w->ready = !status;
     w->times.runner_ns = clock_monotonic_ns() - start;
     if (!status)
-      w->facts = *device_runner_facts(w->runner);
+      keep_facts(w);
     else
       workbench_drop_runner(w);
   }
