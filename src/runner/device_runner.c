@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,10 +13,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -26,10 +23,11 @@
 #include "base/clock.h"
 #include "runner/device_classify.h"
 #include "runner/device_protocol.h"
+#include "runner/peer.h"
 #include "sandbox/sandbox.h"
 
 enum { AWAIT_SPINS = 20000, SPINS_A_YIELD = 64 };
-enum { LOG_BYTES = 64 << 10, PATIENCE_NS = 5000000, SEND_SECONDS = 5, PATH_BYTES = 4096, MAX_PROCESSES = 4096 };
+enum { PATIENCE_NS = 5000000, SEND_SECONDS = 5, PATH_BYTES = 4096, MAX_PROCESSES = 4096 };
 
 // What a driver's compiler may write into the folder, one file each.
 static const size_t FILE_BYTES = (size_t)1 << 30;
@@ -50,16 +48,6 @@ struct device_runner {
 
 // ---- talking
 
-static void futex_sleep(_Atomic uint32_t *word, uint32_t value, int64_t ns) {
-  struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-  syscall(SYS_futex, word, FUTEX_WAIT, value, &t, NULL, 0);
-}
-
-static bool process_ended(pid_t pid) {
-  siginfo_t info = {0};
-  return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
-}
-
 // Waits for the answer to the last exchange. False: the process has ended, or the time is up (*late).
 static bool await(struct device_runner *r, int64_t deadline_ns, bool *late) {
   *late = false;
@@ -77,9 +65,9 @@ static bool await(struct device_runner *r, int64_t deadline_ns, bool *late) {
       *late = true;
       return false;
     }
-    futex_sleep(&r->control->answered, answered, left < PATIENCE_NS ? left : PATIENCE_NS);
+    peer_sleep(&r->control->answered, answered, left < PATIENCE_NS ? left : PATIENCE_NS);
     device_runner_log(r); // a kernel that prints more than a pipe holds must not wait for us
-    if (process_ended(r->child.pid))
+    if (peer_ended(r->child.pid))
       return atomic_load(&r->control->answered) == r->number;
   }
 }
@@ -117,18 +105,6 @@ static enum assay_status make_file(const void *bytes, size_t n, int *out, struct
 }
 
 // ---- starting and ending
-
-static enum assay_status make_control(struct device_runner *r, int *fd, struct assay_error *err) {
-  *fd = memfd_create("assay-device", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (*fd < 0 || ftruncate(*fd, sizeof *r->control) != 0 ||
-      fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-    return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot make shared memory: %s", strerror(errno));
-  void *page = mmap(NULL, sizeof *r->control, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-  if (page == MAP_FAILED)
-    return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot map shared memory: %s", strerror(errno));
-  r->control = page;
-  return ASSAY_OK;
-}
 
 // What the devices' drivers need beside the system's libraries. A missing path needs no right.
 static const char *const opencl_reads[] = {"/etc/OpenCL", "/sys/devices/system", "/proc/cpuinfo", "/proc/meminfo",
@@ -172,7 +148,9 @@ static enum assay_status start(struct device_runner *r, struct assay_error *err)
   struct device_message open = {.verb = DEVICE_OPEN, .index = r->o.index};
   struct timeval patience = {.tv_sec = SEND_SECONDS};
   int pair[2] = {-1, -1}, page = -1;
-  enum assay_status status = make_control(r, &page, err);
+  void *control = NULL;
+  enum assay_status status = peer_share(sizeof *r->control, &control, &page, err);
+  r->control = control;
   if (!status && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     status = error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot make a socket: %s", strerror(errno));
   r->socket = pair[0];
@@ -324,7 +302,7 @@ static void finish(struct device_runner *r, bool late, bool loading, struct runn
   struct device_notes notes;
   struct sandbox_end end = {0};
   device_notes_take(&notes, r->control);
-  bool ended = late || process_ended(r->child.pid);
+  bool ended = late || peer_ended(r->child.pid);
   stop(r, &end);
   if (ended)
     device_classify_end(&notes, &end, &r->names, late, loading, report);
@@ -480,10 +458,7 @@ enum assay_status device_runner_call(struct device_runner *r, enum device_mode m
 }
 
 const char *device_runner_log(struct device_runner *r) {
-  char bytes[4096];
-  ssize_t n;
-  while (r->alive && r->child.output >= 0 && (n = read(r->child.output, bytes, sizeof bytes)) > 0)
-    if (r->log.len + (size_t)n <= LOG_BYTES)
-      buf_append(&r->log, bytes, (size_t)n);
+  if (r->alive)
+    peer_read_log(r->child.output, &r->log);
   return buf_str(&r->log);
 }

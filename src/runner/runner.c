@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +11,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,11 +23,11 @@
 #include "runner/buffers.h"
 #include "runner/classify.h"
 #include "runner/glance.h"
+#include "runner/peer.h"
 #include "runner/threads.h"
 #include "sandbox/sandbox.h"
 
 enum {
-  LOG_BYTES = 64 << 10,
   PATIENCE_NS = 5000000,
   GRACE_STEPS = 8,
   SPINS_A_LOOK = 256,
@@ -73,16 +71,6 @@ const char *runner_event_name(enum runner_event e) {
   return names[e];
 }
 
-static void futex_sleep(_Atomic uint32_t *word, uint32_t value, int64_t ns) {
-  struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-  syscall(SYS_futex, word, FUTEX_WAIT, value, &t, NULL, 0);
-}
-
-static bool process_ended(pid_t pid) {
-  siginfo_t info = {0};
-  return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
-}
-
 // Waits until the step word answers this exchange with anything but `passing`. False: the process has ended, or the
 // time is up (*late).
 static bool await_step(struct runner *r, enum runner_step passing, int64_t deadline_ns, int64_t spin_ns, uint32_t *word,
@@ -105,9 +93,9 @@ static bool await_step(struct runner *r, enum runner_step passing, int64_t deadl
       return false;
     }
     int64_t left = deadline_ns - now;
-    futex_sleep(&r->control->step, *word, left < PATIENCE_NS ? left : PATIENCE_NS);
+    peer_sleep(&r->control->step, *word, left < PATIENCE_NS ? left : PATIENCE_NS);
     runner_log(r); // a kernel that prints more than a pipe holds must not wait for us
-    if (process_ended(r->child.pid)) {
+    if (peer_ended(r->child.pid)) {
       *word = atomic_load(&r->control->step);
       return *word >> 4 == r->number && *word != runner_word(r->number, passing);
     }
@@ -132,10 +120,10 @@ static void finish(struct runner *r, bool late, bool loading, struct runner_repo
   runner_log(r);
   if (!late) {
     // It ended by itself; give the kernel's books a moment so that the true signal is reported.
-    for (int i = 0; i < 100 && !process_ended(r->child.pid); i++)
-      futex_sleep(&r->control->start, atomic_load(&r->control->start), 1000000);
+    for (int i = 0; i < 100 && !peer_ended(r->child.pid); i++)
+      peer_sleep(&r->control->start, atomic_load(&r->control->start), 1000000);
   }
-  bool ended = process_ended(r->child.pid);
+  bool ended = peer_ended(r->child.pid);
   sandbox_kill(&r->child, &end);
   r->alive = false;
   if (ended || late) {
@@ -206,17 +194,6 @@ static enum assay_status start_process(struct runner *r, struct assay_error *err
   return status;
 }
 
-static enum assay_status make_control(struct runner *r, int *fd, struct assay_error *err) {
-  *fd = memfd_create("assay-control", MFD_CLOEXEC);
-  if (*fd < 0 || ftruncate(*fd, sizeof *r->control) != 0)
-    return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot make shared memory: %s", strerror(errno));
-  void *page = mmap(NULL, sizeof *r->control, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-  if (page == MAP_FAILED)
-    return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot map shared memory: %s", strerror(errno));
-  r->control = page;
-  return ASSAY_OK;
-}
-
 // One exchange before any call: message, wait for the answer. *answered is false when the runner ended or was late.
 static enum assay_status exchange(struct runner *r, struct runner_message *m, size_t bytes, const int *fds, int n_fds,
                                   int64_t timeout_ns, uint32_t *word, bool *answered, bool *late,
@@ -245,8 +222,10 @@ static enum assay_status attach(struct runner *r, struct assay_error *err) {
   struct runner_message m = {.verb = RUNNER_ATTACH};
   uint32_t word = 0;
   int fd = -1;
+  void *page = NULL;
   bool answered = false, late = false;
-  enum assay_status status = make_control(r, &fd, err);
+  enum assay_status status = peer_share(sizeof *r->control, &page, &fd, err);
+  r->control = page;
   if (!status)
     status = exchange(r, &m, sizeof m, &fd, 1, r->o.load_timeout_ns, &word, &answered, &late, err);
   if (fd >= 0)
@@ -535,10 +514,6 @@ enum assay_status runner_call(struct runner *r, enum runner_cache cache, bool nu
 }
 
 const char *runner_log(struct runner *r) {
-  char bytes[4096];
-  ssize_t n;
-  while (r->child.output >= 0 && (n = read(r->child.output, bytes, sizeof bytes)) > 0)
-    if (r->log.len + (size_t)n <= LOG_BYTES)
-      buf_append(&r->log, bytes, (size_t)n);
+  peer_read_log(r->child.output, &r->log);
   return buf_str(&r->log);
 }
