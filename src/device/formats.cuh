@@ -19,7 +19,8 @@ DEVICE_FN double format_decode(uint32_t bits, int exponent_bits, int mantissa_bi
     return F64_NAN;
   if (exponent == 0)
     return sign * (double)mantissa * format_pow2(1 - bias - mantissa_bits);
-  return sign * (double)(mantissa + (1u << mantissa_bits)) * format_pow2((int)exponent - bias - mantissa_bits);
+  return sign * F64_OF_BITS((uint64_t)(exponent + 1023u - (uint32_t)bias) << 52 |
+                            (uint64_t)mantissa << (52 - mantissa_bits));
 }
 
 // The bits nearest to a finite x, ties to even; beyond the range infinity, or NaN where there is none.

@@ -19,27 +19,9 @@
 
 // ---- reads
 
-// 2^e as a double, for -1074 <= e <= 1023.
+// The name it has in the processor's version of what follows.
 DEVICE_FN double arith_pow2(int e) {
-  return F64_OF_BITS(e >= -1022 ? (uint64_t)(e + 1023) << 52 : (uint64_t)1 << (e + 1074));
-}
-
-// A small format's value from its bits: sign, exponent and mantissa fields. finite_only: the all-ones exponent holds
-// ordinary numbers but for one NaN (float8e4m3fn).
-DEVICE_FN double small_decode(uint32_t bits, int exponent_bits, int mantissa_bits, int finite_only) {
-  uint32_t mantissa = bits & ((1u << mantissa_bits) - 1);
-  uint32_t top = (1u << exponent_bits) - 1;
-  uint32_t exponent = (bits >> mantissa_bits) & top;
-  int bias = (1 << (exponent_bits - 1)) - 1;
-  double sign = (bits >> (mantissa_bits + exponent_bits)) & 1 ? -1.0 : 1.0;
-  if (exponent == top && !finite_only)
-    return mantissa ? F64_NAN : sign * F64_INFINITY;
-  if (exponent == top && mantissa == (1u << mantissa_bits) - 1)
-    return F64_NAN;
-  if (exponent == 0)
-    return sign * (double)mantissa * arith_pow2(1 - bias - mantissa_bits);
-  return sign * F64_OF_BITS((uint64_t)(exponent + 1023u - (uint32_t)bias) << 52 |
-                            (uint64_t)mantissa << (52 - mantissa_bits));
+  return format_pow2(e);
 }
 
 // Element i as the integer it is; 0 for a floating storage.
@@ -74,13 +56,13 @@ DEVICE_FN double read_f64(const struct gpu_ref *r, int64_t i) {
   case STORAGE_F32:
     return (double)((const float *)r->data)[i];
   case STORAGE_F16:
-    return small_decode(((const uint16_t *)r->data)[i], 5, 10, 0);
+    return format_decode(((const uint16_t *)r->data)[i], 5, 10, 0);
   case STORAGE_BF16:
     return (double)F32_OF_BITS((uint32_t)((const uint16_t *)r->data)[i] << 16);
   case STORAGE_F8E4M3FN:
-    return small_decode(((const uint8_t *)r->data)[i], 4, 3, 1);
+    return format_decode(((const uint8_t *)r->data)[i], 4, 3, 1);
   case STORAGE_F8E5M2:
-    return small_decode(((const uint8_t *)r->data)[i], 5, 2, 0);
+    return format_decode(((const uint8_t *)r->data)[i], 5, 2, 0);
   default:
     return (double)read_i64(r, i);
   }

@@ -53,8 +53,8 @@ struct gpu_arith gpu_arith_of(const struct arith *a);
 //   extern const char code_softmax_args[], code_softmax[];
 //   static const struct device_code program = {
 //       "softmax", (const char *const[]){GPU_COMMON_TEXTS, code_softmax_args, code_softmax, NULL}, false};
-extern const char code_common_args[], code_common[];
-#define GPU_COMMON_TEXTS code_common_args, code_common
+extern const char code_formats[], code_common_args[], code_common[];
+#define GPU_COMMON_TEXTS code_formats, code_common_args, code_common
 
 // One evaluation of one node. Inputs in[i] are NULL where left out. Outputs have dtype, shape, GPU_F64 or GPU_I64
 // storage and memory (not cleared); data is 0 for optional outputs left out.
