@@ -2,7 +2,7 @@
 """Writes the tables of docs/numerics.md from the measurements: bench/gpu/numerics_page.py [--check]
 
 The measurements are bench/results/*/numerics.json and tensor_core_bits.json (bench/gpu/numerics.py and
-tensor_core_bits.py make them). The page's text stays as it is; what stands between `<!-- table NAME -->` and
+tensor_core_bits.py make them), and numerics_without_cut.json, made before contracts had the term c. The page's text stays as it is; what stands between `<!-- table NAME -->` and
 `<!-- end -->` is replaced. --check changes nothing and says whether the page is current.
 """
 import glob
@@ -72,7 +72,10 @@ def tolerance(rungs, key):
 def error_table(part, tasks):
     """A row for each arithmetic; a column for each rung of each task, then what all questions together said."""
     rows = [r for r in rows_of(part) if r["task"] in tasks]
+    rows = [r for r in rows if "z_worst" not in r]
     names = list(dict.fromkeys(r["name"] for r in rows))
+    if not names:
+        return None
     rungs = list(dict.fromkeys((r["task"], r["workload"]) for r in rows if r["workload"] != "small"))
     rungs.sort(key=lambda rung: tasks.index(rung[0]))
     at = {(r["name"], r["task"], r["workload"]): r for r in rows}
@@ -105,14 +108,30 @@ def tensor_core_table(found):
                   "error, positive, K 1024", "K 8192", "normal, K 1024", "K 8192"], body)
 
 
+def verdict_table(part):
+    """Kernels that were judged with all questions only: the largest error of the worst question."""
+    body = [[r["name"], digits(r["z_worst"]), digits(r["z_limit"]), verdict(r), "pass" if r["allclose_1e4"] else "wrong",
+             "pass" if r["allclose_1e2"] else "wrong"] for r in rows_of(part) if "z_worst" in r]
+    return table(["arithmetic", "largest z", "allowed", "all questions", "allclose 1e-4", "1e-2"], body) if body else None
+
+
+def contract_tables(device, found, suffix=""):
+    """What there is of the tables of one file; the page says which it wants."""
+    tables = {f"{device} {name}{suffix}": error_table(found["products"], [f"contracts/1/{n}" for n in numbers])
+              for name, numbers in CONTRACTS.items()}
+    tables[f"{device} softmax{suffix}"] = error_table(found.get("softmax"), ["kernelbench/1/23"])
+    tables[f"{device} sums{suffix}"] = error_table(found.get("sums"), ["kernelbench/1/47"])
+    tables[f"{device} verdicts{suffix}"] = verdict_table(found["products"])
+    tables[f"{device} numerics{suffix} made"] = made(found)
+    return {name: text for name, text in tables.items() if text}
+
+
 def build():
     tables = {}
     for device, found in measurements("numerics.json").items():
-        for name, numbers in CONTRACTS.items():
-            tables[f"{device} {name}"] = error_table(found["products"], [f"contracts/1/{n}" for n in numbers])
-        tables[f"{device} softmax"] = error_table(found["softmax"], ["kernelbench/1/23"])
-        tables[f"{device} sums"] = error_table(found["sums"], ["kernelbench/1/47"])
-        tables[f"{device} numerics made"] = made(found)
+        tables.update(contract_tables(device, found))
+    for device, found in measurements("numerics_without_cut.json").items():
+        tables.update(contract_tables(device, found, " without c"))
     for device, found in measurements("tensor_core_bits.json").items():
         tables[f"{device} tensor cores"] = tensor_core_table(found)
         tables[f"{device} tensor cores made"] = made(found)
@@ -122,7 +141,7 @@ def build():
 def made(found):
     m = found["machine"]
     return (f"`{found['command']}`: {m.get('device', 'a GPU')}, driver {m.get('driver', '?')}, CUDA {m.get('nvcc', '?')}, "
-            f"{found['date']}, commit {found['commit']}.")
+            f"{found['date']}, commit {found['commit']}{'; ' + found['note'] if found.get('note') else ''}.")
 
 
 def main():
