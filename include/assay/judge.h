@@ -134,6 +134,7 @@ struct assay_verdict {
   int worst_check;      // index of the check that decided, or of the closest call; -1: none
   struct assay_timing timing;
   struct assay_durations durations;
+  bool reaches_host; // kernels could address the memory of the process that runs them (heterogeneous memory management)
   bool times_rank_nothing;         // the device is no GPU (PoCL): its times say nothing about one
   double flops, bytes;             // of the workload: least work
   char toolchain[16], device[160]; // "cc"; what it ran on: name, driver

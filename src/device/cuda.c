@@ -101,6 +101,7 @@ static enum assay_status read_facts(struct device *d, struct assay_error *err) {
   f->clock_khz = attribute(d, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
   f->l2_bytes = attribute(d, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
   f->is_gpu = 1;
+  f->reaches_host = attribute(d, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
   limits_of(d, f);
   return ASSAY_OK;
 }

@@ -22,6 +22,9 @@ struct device_facts {
   char target[16];                      // "sm_90a"; OpenCL: ""
   uint64_t memory_bytes;
   int32_t processors, clock_khz, l2_bytes;
+  // Kernels can address ordinary memory of the process (heterogeneous memory management): the runner's own is then only
+  // hidden from them, not out of reach.
+  int32_t reaches_host;
   int32_t is_gpu;            // 0: its times rank nothing (PoCL)
   struct plan_limits limits; // its strings point into this struct or are static
 };

@@ -14,7 +14,7 @@
 #include "stats/stats.h"
 #include "task/device_draw.h"
 
-enum { MONITOR_EVERY = 8 };
+enum { MONITOR_EVERY = 8, MOST_WALLS = 1024 };
 
 struct planned {
   struct assay_workbench *bench;
@@ -26,11 +26,13 @@ struct planned {
   int n_in, n_out;
   struct shared_memory in[RUNNER_MAX_BUFFERS], out[RUNNER_MAX_BUFFERS]; // the workbench's
   uint32_t bands;                                                       // the pattern around outputs
-  int64_t null_wall_ns, least_wall_ns; // by the judge's clock: the best call without a kernel, the best cold one
-  struct runner_report failed_early;   // what became of the steps that prepare
-  bool leaves_traces;                  // the child is not to be the next candidate's
-  bool slowed;                         // by what the monitor last said
-  bool repeated;                       // the last call's steps ran twice on the same inputs: its time says nothing
+  double null_wall_ns;                                                  // by the judge's clock: a call without a kernel
+  int n_walls;
+  double walls_ns[MOST_WALLS];       // and cold ones
+  struct runner_report failed_early; // what became of the steps that prepare
+  bool leaves_traces;                // the child is not to be the next candidate's
+  bool slowed;                       // by what the monitor last said
+  bool repeated;                     // the last call's steps ran twice on the same inputs: its time says nothing
   int calls;
   char *log; // what host code printed while it was recorded
 };
@@ -292,12 +294,10 @@ static enum assay_status explain_fault(struct session *s, struct runner_report *
   return ASSAY_OK;
 }
 
-// The judge's own clock as a witness: what it saw of the best cold call, beyond the best call without a kernel.
-static void witness(struct session *s, int64_t wall_ns) {
-  struct planned *p = of(s);
-  p->least_wall_ns = p->least_wall_ns == 0 || wall_ns < p->least_wall_ns ? wall_ns : p->least_wall_ns;
-  if (p->null_wall_ns > 0)
-    s->v->timing.wall_ns = fmax(0, (double)(p->least_wall_ns - p->null_wall_ns));
+// The judge's own clock as a witness of one cold call.
+static void witness(struct planned *p, int64_t wall_ns) {
+  if (p->n_walls < MOST_WALLS)
+    p->walls_ns[p->n_walls++] = (double)wall_ns;
 }
 
 static enum assay_status call(struct session *s, enum call_mode mode, struct runner_report *report,
@@ -326,7 +326,7 @@ static enum assay_status call(struct session *s, enum call_mode mode, struct run
   }
   p->repeated = times.repeated;
   if (p->cuda && mode == CALL_COLD && s->bound == &s->layouts[0] && !p->repeated)
-    witness(s, wall_ns);
+    witness(p, wall_ns);
   watch(s);
   return ASSAY_OK;
 }
@@ -336,6 +336,9 @@ static enum assay_status inspect(struct session *s, struct runner_report *report
   enum assay_status status = check_bands(of(s), report, err);
   if (!status && report->event != RUNNER_OK)
     workbench_drop_runner(of(s)->bench);
+  struct planned *p = of(s);
+  if (p->n_walls > 0)
+    s->v->timing.wall_ns = fmax(0, stats_median(p->walls_ns, p->n_walls) - p->null_wall_ns);
   s->v->durations.inspect_ns += clock_monotonic_ns() - start_ns;
   return status;
 }
@@ -344,7 +347,7 @@ static enum assay_status inspect(struct session *s, struct runner_report *report
 // empty kernel takes by itself (docs/timing.md).
 static enum assay_status calibrate(struct session *s, struct assay_error *err) {
   enum { CALLS = 12, WARM_UP = 4 };
-  double overhead[CALLS];
+  double overhead[CALLS], walls[CALLS];
   struct runner_report report = {0};
   struct device_runner *runner;
   enum assay_status status = workbench_runner(of(s)->bench, &runner, err);
@@ -360,14 +363,16 @@ static enum assay_status calibrate(struct session *s, struct assay_error *err) {
       status = device_runner_call(runner, DEVICE_NULL, &report, &times, &wall_ns, err);
     if (!status && report.event != RUNNER_OK)
       status = error_set(err, ASSAY_ERR_ENVIRONMENT, "the device failed without a kernel: %s", report.detail);
-    if (!status && i >= WARM_UP)
+    if (!status && i >= WARM_UP) {
       overhead[i - WARM_UP] = (double)report.elapsed_ns;
-    if (of(s)->null_wall_ns == 0 || wall_ns < of(s)->null_wall_ns)
-      of(s)->null_wall_ns = wall_ns;
+      walls[i - WARM_UP] = (double)wall_ns;
+    }
   }
-  if (!status)
-    s->overhead_ns = stats_median(overhead, CALLS);
-  return status;
+  if (status)
+    return status;
+  s->overhead_ns = stats_median(overhead, CALLS);
+  of(s)->null_wall_ns = stats_median(walls, CALLS);
+  return ASSAY_OK;
 }
 
 static enum assay_status load(struct session *s, bool *good, struct assay_error *err) {
@@ -382,6 +387,8 @@ static enum assay_status load(struct session *s, bool *good, struct assay_error 
   snprintf(s->v->device, sizeof s->v->device, "%.100s, driver %.40s", f->name, f->driver);
   if (!f->is_gpu)
     s->v->times_rank_nothing = true;
+  if (f->reaches_host)
+    s->v->reaches_host = true;
   status = session_bind(s, &s->layouts[0], &report, err);
   *good = !status && report.event == RUNNER_OK;
   if (!status && !*good)
