@@ -1,6 +1,5 @@
 // Mean over 11 x 11 windows of images that do not overlap.
 // assay: task kernelbench/1/45
-// assay: twin NO_BARRIER expect wrong_value|wrong_class|changed_behaviour -- reads sums before they are written
 // assay: twin WINDOW_121 expect wrong_value -- multiplies by 0.0082 instead of dividing by 121
 // assay: twin HALF_SUM expect low_precision|wrong_value -- sums in half precision
 // A block makes a row of outputs of one image: threads add eleven rows of their columns, which lie side by side in
@@ -57,9 +56,7 @@ __global__ void __launch_bounds__(THREADS)
       sums[i] = s;
     }
   }
-#ifndef NO_BARRIER
   __syncthreads();
-#endif
   int o = (int)blockIdx.x * OUTPUTS + t;
   if (t >= OUTPUTS || o >= OW)
     return;

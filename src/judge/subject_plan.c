@@ -343,8 +343,8 @@ static enum assay_status inspect(struct session *s, struct runner_report *report
   return status;
 }
 
-// The protocol's own cost: the time between the events with nothing between them but an empty kernel, less what an
-// empty kernel takes by itself (docs/timing.md).
+// The protocol's own cost: the time between the events with nothing between them (docs/timing.md), and what such a call
+// takes by the judge's clock.
 static enum assay_status calibrate(struct session *s, struct assay_error *err) {
   enum { CALLS = 12, WARM_UP = 4 };
   double overhead[CALLS], walls[CALLS];
