@@ -378,7 +378,7 @@ static enum assay_status send_buffers(struct device_runner *r, int n_in, const s
 }
 
 // What kernels in the process may take beside what is there when they are loaded.
-static const uint64_t SPARE_BYTES = (uint64_t)2 << 30;
+#define SPARE_BYTES ((uint64_t)2 << 30)
 
 // Kernels that are code in the process could ask the system for memory themselves.
 static void limit_memory(const struct device_runner *r) {
