@@ -9,7 +9,7 @@
 // assay: twin DONE_THEN_SPIN expect late_work|timeout -- says so in time, and then never returns
 // assay: twin DONE_THEN_CRASH expect crashed|late_work -- says so in time, and then crashes
 // assay: twin WRONG_NUMBER expect pass|timeout -- answers exchanges that nobody began
-// assay: twin SAY_NOT_BOUND expect out_of_memory|late_work -- says that buffers could not be mapped
+// assay: twin SAY_NOT_BOUND expect out_of_memory|late_work|crashed|timeout -- says that buffers could not be mapped
 // assay: twin SAY_NOT_LOCKED expect load_failed|crashed -- says while it is loaded that the sandbox has failed
 // assay: twin SAY_LOADED expect crashed|late_work|timeout|load_failed -- says that it is loaded, and still loads
 // assay: twin SET_START expect timeout|crashed|late_work -- writes the word by which the judge starts a call
