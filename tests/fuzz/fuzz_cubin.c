@@ -36,5 +36,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!cubin_find_symbol(&info, info.symbols[i].name))
       abort();
   arena_release(&arena);
-  return 0;
+  return sum == UINT64_MAX; // reading every name and parameter is the point
 }

@@ -251,8 +251,8 @@ static void test_empty(void **state) {
       "(float[3,0] x) => (float[3,0] y) { y = Softmax(x) }",
       "(float[0,3] x) => (float[0,3] y) { y = Hardmax(x) }",
       "(float[0,3,5] x, float[3] s, float[3] b) => (float[0,3,5] y) { y = InstanceNormalization(x, s, b) }",
-      "(float[0,3,5] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[0,3,5] y, float[3] rm, float[3] rv) "
-      "{ y, rm, rv = BatchNormalization<training_mode = 1>(x, s, b, m, v) }",
+      ("(float[0,3,5] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[0,3,5] y, float[3] rm, float[3] rv) "
+       "{ y, rm, rv = BatchNormalization<training_mode = 1>(x, s, b, m, v) }"),
       "(float[0,5] x, int64[0] t) => (float y) { y = SoftmaxCrossEntropyLoss(x, t) }",
       "(float[0,5] x, int64[0] t) => (float[0] y) { y = NegativeLogLikelihoodLoss<reduction = \"none\">(x, t) }",
       "(float[2,3,0,8] q, float[2,3,7,8] k, float[2,3,7,6] v) => (float[2,3,0,6] y) { y = Attention(q, k, v) }",
