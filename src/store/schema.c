@@ -83,6 +83,31 @@ static enum assay_status make_if_empty(struct store *s, struct assay_error *err)
   return db_end(s, status, err);
 }
 
+// Version 1 knew fewer reasons. The table is made anew and takes the rows over, whole or not at all.
+static enum assay_status migrate_from_1(struct store *s, struct assay_error *err) {
+  static const char *const before[] = {"DROP INDEX verdict_key", "DROP INDEX verdict_run",
+                                       "ALTER TABLE verdict RENAME TO verdict_1"};
+  static const char *const after[] = {
+      "INSERT INTO verdict (id, reason, samples, seed, at_ns" STORE_TEXTS(KEY_COLUMN) STORE_REALS(KEY_COLUMN)
+          STORE_BOOLS(KEY_COLUMN) ") SELECT id, reason, samples, seed, at_ns" STORE_TEXTS(KEY_COLUMN)
+              STORE_REALS(KEY_COLUMN) STORE_BOOLS(KEY_COLUMN) " FROM verdict_1",
+      "DROP TABLE verdict_1", "PRAGMA user_version = 2"};
+  int64_t version = 0;
+  enum assay_status status = db_begin(s, err);
+  if (status)
+    return status;
+  status = db_number(s, "PRAGMA user_version", &version, err);
+  bool due = !status && version == 1; // another process may have done it meanwhile
+  for (size_t i = 0; i < sizeof before / sizeof *before && due && !status; i++)
+    status = db_exec(s, before[i], "bring it to this version", err);
+  for (int i = 0; i < N_TABLES && due && !status; i++)
+    if (strncmp(TABLES[i].name, "verdict", strlen("verdict")) == 0)
+      status = db_exec(s, TABLES[i].sql, "bring it to this version", err);
+  for (size_t i = 0; i < sizeof after / sizeof *after && due && !status; i++)
+    status = db_exec(s, after[i], "bring it to this version", err);
+  return db_end(s, status, err);
+}
+
 static enum assay_status check_whole(struct store *s, struct assay_error *err) {
   sqlite3_stmt *st = NULL;
   enum assay_status status = db_prepare(s, "PRAGMA quick_check(1)", &st, err);
@@ -117,6 +142,8 @@ enum assay_status schema_prepare(struct store *s, struct assay_error *err) {
                      "%s was written by a newer Assay (schema %lld, this one knows %d); use that one, or give "
                      "another file for the store",
                      s->path, (long long)version, STORE_SCHEMA_VERSION);
+  if (version == 1)
+    status = migrate_from_1(s, err);
   for (int i = 0; i < N_TABLES && !status; i++)
     status = check_table(s, &TABLES[i], err);
   if (!status)

@@ -558,6 +558,57 @@ static void every_allocation_fails_once(void **state) {
   store_close(s);
 }
 
+static void must_exec(sqlite3 *db, const char *sql) {
+  if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+    fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+}
+
+// A store as version 1 made it: the same, without the reasons that came later.
+static void make_version_1(void) {
+  static const char *const later[] = {" OR reason = 'unrecordable'", " OR reason = 'invalid_plan'",
+                                      " OR reason = 'launch_failed'"};
+  sqlite3 *db;
+  sqlite3_stmt *st;
+  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+  assert_int_equal(sqlite3_prepare_v2(db, "SELECT sql FROM sqlite_schema WHERE name = 'verdict'", -1, &st, NULL),
+                   SQLITE_OK);
+  assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+  char *sql = sqlite3_mprintf("%s", sqlite3_column_text(st, 0));
+  sqlite3_finalize(st);
+  for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
+    char *at = strstr(sql, later[i]);
+    assert_non_null(at);
+    memmove(at, at + strlen(later[i]), strlen(at + strlen(later[i])) + 1);
+  }
+  must_exec(db, "DROP INDEX verdict_key; DROP INDEX verdict_run; ALTER TABLE verdict RENAME TO newer");
+  must_exec(db, sql);
+  must_exec(db,
+            "INSERT INTO verdict SELECT * FROM newer; DROP TABLE newer; PRAGMA user_version = 1;"
+            "CREATE INDEX verdict_key ON verdict (run, task, form, workload, device, candidate_hash, settings_hash, "
+            "reason); CREATE INDEX verdict_run ON verdict (run)");
+  sqlite3_free(sql);
+  sqlite3_close(db);
+}
+
+static void version_1_is_taken_over(void **state) {
+  (void)state;
+  struct store *s = must_open();
+  struct assay_error err = {0};
+  struct store_verdict v = example(1);
+  int64_t id;
+  assert_int_equal(store_put(s, &v, &id, &err), ASSAY_OK);
+  store_close(s);
+  make_version_1();
+  s = must_open();
+  assert_int_equal(count(s, NULL), 1);
+  v.reason = ASSAY_REASON_UNRECORDABLE;
+  assert_int_equal(store_put(s, &v, &id, &err), ASSAY_OK);
+  store_close(s);
+  s = must_open(); // and it is an ordinary store of this version
+  assert_int_equal(count(s, NULL), 2);
+  store_close(s);
+}
+
 // The tables are the file's format: when this fails, a new schema version and a migration are due.
 static void schema_is_pinned(void **state) {
   (void)state;
@@ -574,8 +625,8 @@ static void schema_is_pinned(void **state) {
   assert_int_equal(sqlite3_step(st), SQLITE_ROW);
   const char *sql = (const char *)sqlite3_column_text(st, 0);
   hash_sha256_hex(sql, strlen(sql), hex);
-  assert_int_equal(STORE_SCHEMA_VERSION, 1);
-  assert_string_equal(hex, "8062db45b2c239bc2f8a65277e275d023b8a130745a0319516640f65e16ee047");
+  assert_int_equal(STORE_SCHEMA_VERSION, 2);
+  assert_string_equal(hex, "4c9150c9823b4a1864b10b9d057f14e2f46584842d215ea6b1221813dde96021");
   sqlite3_finalize(st);
   sqlite3_close(db);
 }
@@ -601,6 +652,7 @@ int main(void) {
       TEST(lock_held_too_long),
       TEST(disk_full),
       TEST(every_allocation_fails_once),
+      TEST(version_1_is_taken_over),
       TEST(schema_is_pinned),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
