@@ -104,6 +104,8 @@ expect 0 "1 step" "$assay" plan check "$work/softmax.json"
 expect 0 "output 0: [0-9a-f]{16}" "$assay" plan replay "$work/softmax.json"
 expect 0 "pass .*not on a GPU: this time ranks nothing" "$assay" judge kernelbench/1/19 "$opencl/relu.cl"
 expect 1 "unwritten" "$assay" judge kernelbench/1/19 "$opencl/relu.cl" --define HALF --no-timing
+sed 's/ = get_global_id(0) \* 4,/ = printf("hello\\n") * 0 + get_global_id(0) * 4,/' "$opencl/relu.cl" > "$work/says.cl"
+expect 0 'printed by the kernel ---.nhello.nhello' "$assay" judge kernelbench/1/19 "$work/says.cl" --no-timing --json
 expect 2 "is for device opencl, not for cuda" "$assay" judge kernelbench/1/19 "$opencl/relu.cl" --device cuda
 printf '__kernel void f(' >"$work/broken.cl"
 expect 1 "build_failed" "$assay" judge kernelbench/1/19 "$work/broken.cl"

@@ -62,7 +62,8 @@ static enum assay_status begin(struct session *s, bool *good, struct assay_error
 static enum assay_status test(struct session *s, bool *good, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   int64_t start = clock_monotonic_ns();
-  if (*good)
+  bool loaded = *good;
+  if (loaded)
     status = s->subject->load(s, good, err);
   s->v->durations.load_ns = clock_monotonic_ns() - start;
   tell(s, "checking", 2);
@@ -71,6 +72,8 @@ static enum assay_status test(struct session *s, bool *good, struct assay_error 
   tell(s, "timing", 3);
   if (!status && *good && s->o->timing)
     status = session_time(s, good, err);
+  if (loaded && s->subject->leave)
+    s->subject->leave(s);
   return status;
 }
 

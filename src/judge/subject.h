@@ -45,6 +45,9 @@ struct subject_ops {
                              struct assay_error *err);
   // Whether the machine was steady around the last calls: false drops their samples.
   bool (*steady)(struct session *s);
+  // The candidate makes no further call, and the device is the next one's: what it left there goes. Called by the thread
+  // that tested it; `log` and `close` may come from another, while the next is tested. NULL: nothing to do.
+  void (*leave)(struct session *s);
   const char *(*log)(struct session *s);
   void (*close)(struct session *s);
 };

@@ -34,11 +34,16 @@ struct planned {
   bool slowed;                       // by what the monitor last said
   bool repeated;                     // the last call's steps ran twice on the same inputs: its time says nothing
   int calls;
-  char *log; // what host code printed while it was recorded
+  struct buf log; // what host code printed while it was recorded, and kernels while they ran
 };
 
 static struct planned *of(struct session *s) {
   return s->state;
+}
+
+static void drop_runner(struct planned *p) {
+  workbench_take_log(p->bench, &p->log);
+  workbench_drop_runner(p->bench);
 }
 
 // ---- building
@@ -139,10 +144,8 @@ static enum assay_status bind(struct session *s, const struct layout *l, struct 
   enum assay_status status = planning_make(p->program, &s->task, l, &p->plan, &why, err);
   if (!status && why.outcome != PLAN_MADE)
     report_no_plan(report, &why);
-  if (!status && why.log && !p->log) {
-    p->log = why.log;
-    why.log = NULL;
-  }
+  if (!status && why.log && !p->log.len)
+    buf_puts(&p->log, why.log);
   p->has_plan = !status && why.outcome == PLAN_MADE;
   p->leaves_traces = p->leaves_traces || (p->has_plan && uses_heap(&p->plan));
   plan_report_release(&why);
@@ -158,7 +161,7 @@ static enum assay_status bind(struct session *s, const struct layout *l, struct 
   if (!status)
     status = device_runner_load(runner, &p->plan, p->n_in, p->in, false, p->n_out, p->out, report, err);
   if (status || report->event != RUNNER_OK)
-    workbench_drop_runner(p->bench);
+    drop_runner(p);
   s->v->durations.bind_ns += clock_monotonic_ns() - start_ns;
   return status;
 }
@@ -261,7 +264,7 @@ static enum assay_status call_again(struct planned *p, bool inputs_writable, boo
   struct runner_report again = {0};
   struct device_times times;
   int64_t wall_ns;
-  workbench_drop_runner(p->bench);
+  drop_runner(p);
   enum assay_status status = workbench_runner(p->bench, &runner, err);
   if (!status)
     status = device_runner_load(runner, &p->plan, p->n_in, p->in, inputs_writable, p->n_out, p->out, &again, err);
@@ -269,7 +272,7 @@ static enum assay_status call_again(struct planned *p, bool inputs_writable, boo
     status = device_runner_call(runner, DEVICE_PREPARE, &again, &times, &wall_ns, err);
   if (!status && again.event == RUNNER_OK)
     status = device_runner_call(runner, DEVICE_COLD, &again, &times, &wall_ns, err);
-  workbench_drop_runner(p->bench);
+  drop_runner(p);
   *faults = again.event != RUNNER_OK;
   return status;
 }
@@ -321,7 +324,7 @@ static enum assay_status call(struct session *s, enum call_mode mode, struct run
   if (status || report->event != RUNNER_OK) {
     if (!status && report->event == RUNNER_CRASHED && p->cuda)
       status = explain_fault(s, report, err);
-    workbench_drop_runner(p->bench);
+    drop_runner(p);
     return status;
   }
   p->repeated = times.repeated;
@@ -335,7 +338,7 @@ static enum assay_status inspect(struct session *s, struct runner_report *report
   int64_t start_ns = clock_monotonic_ns();
   enum assay_status status = check_bands(of(s), report, err);
   if (!status && report->event != RUNNER_OK)
-    workbench_drop_runner(of(s)->bench);
+    drop_runner(of(s));
   struct planned *p = of(s);
   if (p->n_walls > 0)
     s->v->timing.wall_ns = fmax(0, stats_median(p->walls_ns, p->n_walls) - p->null_wall_ns);
@@ -426,9 +429,16 @@ static bool steady(struct session *s) {
   return !of(s)->slowed && !of(s)->repeated;
 }
 
-static const char *printed(struct session *s) {
+static void leave(struct session *s) {
   struct planned *p = of(s);
-  return p->log ? p->log : "";
+  if (p->leaves_traces)
+    drop_runner(p);
+  else
+    workbench_take_log(p->bench, &p->log);
+}
+
+static const char *printed(struct session *s) {
+  return buf_str(&of(s)->log);
 }
 
 static void finish(struct session *s) {
@@ -437,11 +447,9 @@ static void finish(struct session *s) {
   program_release(p->program);
   if (p->has_plan)
     plan_release(&p->plan);
-  base_free(p->log);
+  buf_release(&p->log);
   if (p->own_bench)
     assay_workbench_close(p->bench);
-  else if (p->leaves_traces)
-    workbench_drop_runner(p->bench);
   base_free(p);
 }
 
@@ -458,5 +466,6 @@ const struct subject_ops subject_plan = {.has_as_called = true,
                                          .answers = answers,
                                          .check = check,
                                          .steady = steady,
+                                         .leave = leave,
                                          .log = printed,
                                          .close = finish};

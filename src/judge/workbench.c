@@ -229,6 +229,13 @@ void workbench_drop_runner(struct assay_workbench *w) {
   w->ready = false;
 }
 
+void workbench_take_log(struct assay_workbench *w, struct buf *log) {
+  if (!w->runner)
+    return;
+  buf_puts(log, device_runner_log(w->runner));
+  device_runner_clear_log(w->runner);
+}
+
 enum assay_status assay_workbench_open(const struct assay_judge_options *o, bool several, struct assay_workbench **out,
                                        struct assay_error *err) {
   struct assay_workbench *w = NULL;

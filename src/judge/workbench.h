@@ -38,4 +38,7 @@ void workbench_drop_buffers(struct assay_workbench *w);
 enum assay_status workbench_runner(struct assay_workbench *w, struct device_runner **out, struct assay_error *err);
 void workbench_drop_runner(struct assay_workbench *w);
 
+// Appends what kernels printed since this was last asked; before the child is dropped, with which it goes.
+void workbench_take_log(struct assay_workbench *w, struct buf *log);
+
 #endif

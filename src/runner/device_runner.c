@@ -462,3 +462,7 @@ const char *device_runner_log(struct device_runner *r) {
     peer_read_log(r->child.output, &r->log);
   return buf_str(&r->log);
 }
+
+void device_runner_clear_log(struct device_runner *r) {
+  buf_clear(&r->log);
+}

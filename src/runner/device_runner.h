@@ -47,7 +47,8 @@ enum assay_status device_runner_load(struct device_runner *r, const struct plan 
 enum assay_status device_runner_call(struct device_runner *r, enum device_mode mode, struct runner_report *report,
                                      struct device_times *times, int64_t *wall_ns, struct assay_error *err);
 
-// What kernels printed so far (printf), cut at 64 KiB. Borrowed.
+// What kernels printed (printf) since the log was cleared, cut at 64 KiB. Borrowed.
 const char *device_runner_log(struct device_runner *r);
+void device_runner_clear_log(struct device_runner *r);
 
 #endif
