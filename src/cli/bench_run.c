@@ -250,6 +250,12 @@ enum assay_status bench_run(struct bench *b, struct assay_error *err) {
     if (b->stop)
       break;
   }
+  // After an error or Ctrl-C what is judged already is still kept; another error would say no more than the first.
+  struct assay_error ignored = {0};
+  while (l->tested > 0) {
+    enum assay_status kept = record_first(b, l, status ? &ignored : err);
+    status = status ? status : kept;
+  }
   cli_progress_clear();
   b->elapsed_ns = clock_monotonic_ns() - start;
   close_line(l);

@@ -8,25 +8,28 @@
 struct monitor {
   struct nvml nvml;
   nvmlDevice_t device;
+  uint32_t max_sm_clock_mhz; // asking takes a millisecond; it never changes
 };
 
-enum assay_status monitor_open(const char *uuid, struct monitor **out, struct assay_error *err) {
+enum assay_status monitor_open(struct monitor **out, struct assay_error *err) {
   struct monitor *m = base_calloc(1, sizeof *m);
   if (!m)
     return error_nomem(err, "the monitor of the GPU");
   enum assay_status status = nvml_open(&m->nvml, err);
-  if (status) {
+  if (status)
     base_free(m);
-    return status;
-  }
+  else
+    *out = m;
+  return status;
+}
+
+enum assay_status monitor_find(struct monitor *m, const char *uuid, struct assay_error *err) {
   enum nvml_return result = m->nvml.handle_by_uuid(uuid, &m->device);
-  if (result != NVML_SUCCESS) {
-    status =
-        error_set(err, ASSAY_ERR_ENVIRONMENT, "NVML does not know the GPU %s: %s", uuid, m->nvml.error_string(result));
-    monitor_close(m);
-    return status;
-  }
-  *out = m;
+  if (result != NVML_SUCCESS)
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "NVML does not know the GPU %s: %s", uuid,
+                     m->nvml.error_string(result));
+  if (m->nvml.max_clock_info(m->device, NVML_CLOCK_SM, &m->max_sm_clock_mhz) != NVML_SUCCESS)
+    m->max_sm_clock_mhz = 0;
   return ASSAY_OK;
 }
 
@@ -54,12 +57,11 @@ bool monitor_read(struct monitor *m, struct monitor_reading *out) {
   // Without these, which some boards do not tell, a reading is still worth having: they stay 0.
   if (m->nvml.clock_info(m->device, NVML_CLOCK_MEM, &r.memory_clock_mhz) != NVML_SUCCESS)
     r.memory_clock_mhz = 0;
-  if (m->nvml.max_clock_info(m->device, NVML_CLOCK_SM, &r.max_sm_clock_mhz) != NVML_SUCCESS)
-    r.max_sm_clock_mhz = 0;
   if (m->nvml.temperature(m->device, NVML_TEMPERATURE_GPU, &r.temperature_c) != NVML_SUCCESS)
     r.temperature_c = 0;
   if (m->nvml.power_usage(m->device, &r.power_mw) != NVML_SUCCESS)
     r.power_mw = 0;
+  r.max_sm_clock_mhz = m->max_sm_clock_mhz;
   r.throttle = reasons;
   r.slowed = slows(reasons);
   *out = r;

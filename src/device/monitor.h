@@ -10,8 +10,10 @@
 
 struct monitor; // NULL where NVML is missing
 
-// Finds the device by its UUID ("GPU-..."). ASSAY_ERR_ENVIRONMENT when there is no NVML; the judge goes on without.
-enum assay_status monitor_open(const char *uuid, struct monitor **out, struct assay_error *err);
+// Starts NVML, which takes its time; then finds the device by its UUID ("GPU-..."), before anything is read.
+// ASSAY_ERR_ENVIRONMENT when there is no NVML or it does not know the device; the judge goes on without.
+enum assay_status monitor_open(struct monitor **out, struct assay_error *err);
+enum assay_status monitor_find(struct monitor *m, const char *uuid, struct assay_error *err);
 void monitor_close(struct monitor *m);
 
 struct monitor_reading {

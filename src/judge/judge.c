@@ -112,8 +112,9 @@ void session_release(struct session *s) {
 }
 
 // Strings that a verdict promises never to be NULL.
-static enum assay_status fill_strings(struct assay_verdict *v, struct assay_error *err) {
+static enum assay_status fill_strings(struct assay_verdict *v, const char *weakness, struct assay_error *err) {
   struct sandbox_strength strength;
+  struct buf sandbox = {0};
   sandbox_measure(&strength);
   if (!v->diagnostics)
     v->diagnostics = base_strndup("", 0);
@@ -121,7 +122,9 @@ static enum assay_status fill_strings(struct assay_verdict *v, struct assay_erro
     v->build_command = base_strndup("", 0);
   if (!v->compiler_version)
     v->compiler_version = base_strndup("", 0);
-  v->sandbox = base_strndup(strength.text, strlen(strength.text));
+  buf_printf(&sandbox, "%s%s%s", strength.text, weakness[0] ? "; " : "", weakness);
+  v->sandbox = sandbox.failed ? NULL : base_strndup(buf_str(&sandbox), sandbox.len);
+  buf_release(&sandbox);
   return v->diagnostics && v->build_command && v->compiler_version && v->sandbox ? ASSAY_OK
                                                                                  : error_nomem(err, "a verdict");
 }
@@ -202,7 +205,7 @@ enum assay_status assay_judge_conclude(struct assay_job *job, struct assay_verdi
   *v = job->verdict;
   v->durations.close_ns = clock_monotonic_ns() - closing;
   if (!status)
-    status = fill_strings(v, err);
+    status = fill_strings(v, job->session.weakness, err);
   v->durations.total_ns = job->worked_ns + clock_monotonic_ns() - start;
   if (status)
     assay_verdict_release(v);

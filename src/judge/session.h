@@ -23,6 +23,7 @@ struct session {
   char *build_folder, *run_folder;
   const struct subject_ops *subject;
   void *state;        // the subject's
+  char weakness[200]; // what of the isolation could not be had for this candidate
   double overhead_ns; // what the protocol of a call costs, measured before the candidate was loaded; NaN: not measured
   int n_layouts, n_questions, capacity_checks;
   struct layout layouts[MAX_LAYOUTS]; // [0] is the timed workload's

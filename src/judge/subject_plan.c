@@ -98,6 +98,7 @@ static enum assay_status make_buffers(struct session *s, const struct layout *l,
   enum assay_status status = ASSAY_OK;
   if (l->n_in > RUNNER_MAX_BUFFERS || l->n_out > RUNNER_MAX_BUFFERS)
     return error_set(err, ASSAY_ERR_LIMIT, "a task may have at most %d inputs or outputs", RUNNER_MAX_BUFFERS);
+  workbench_drop_buffers(p->bench, l->n_in, l->n_out);
   for (p->n_in = 0; p->n_in < l->n_in && !status; p->n_in++) {
     const struct runner_tensor *t = &l->in_tensors[p->n_in];
     status = workbench_buffer(p->bench, true, p->n_in, (size_t)shape_count(&t->shape) * dtype_bytes(t->dtype), &m, err);
@@ -124,9 +125,10 @@ static void report_no_plan(struct runner_report *report, struct plan_report *why
 // A plan was checked for its kind of device; this holds it against the device at hand, whose memory is finite.
 static bool fits_device(const struct planned *p, struct runner_report *report) {
   struct assay_error why = {0};
-  if (plan_check(&p->plan, &workbench_facts(p->bench)->limits, NULL, &why) == ASSAY_OK)
+  enum assay_status status = plan_check(&p->plan, &workbench_facts(p->bench)->limits, NULL, &why);
+  if (!status)
     return true;
-  report->event = strstr(why.message, "more memory") ? RUNNER_OUT_OF_MEMORY : RUNNER_INVALID_PLAN;
+  report->event = status == ASSAY_ERR_LIMIT ? RUNNER_OUT_OF_MEMORY : RUNNER_INVALID_PLAN;
   snprintf(report->detail, sizeof report->detail, "%.250s", why.message);
   return false;
 }
@@ -158,6 +160,8 @@ static enum assay_status bind(struct session *s, const struct layout *l, struct 
   status = make_buffers(s, l, err);
   if (!status)
     status = workbench_runner(p->bench, &runner, err);
+  if (!status)
+    snprintf(s->weakness, sizeof s->weakness, "%s", device_runner_weakness(runner));
   if (!status)
     status = device_runner_load(runner, &p->plan, p->n_in, p->in, false, p->n_out, p->out, report, err);
   if (status || report->event != RUNNER_OK)

@@ -22,9 +22,9 @@ struct assay_workbench {
   const char *device, *program, *builder_program, *nvrtc, *cache_dir, *temporary_dir;
   int index;
   int64_t load_timeout_ns, call_timeout_ns;
-  bool cuda, begun, waited;
+  bool cuda, begun, waited, monitoring;
   bool ready; // the child has opened its device
-  pthread_t thread;
+  pthread_t thread, monitor_thread;
   enum assay_status status; // of the thread
   struct assay_error error;
   struct compute *compute;
@@ -54,6 +54,22 @@ static void *open_compute(void *arg) {
     w->status = compute_prepare(w->compute, &device_draw_code, &w->error);
   w->times.utility_ns = clock_monotonic_ns() - start;
   return NULL;
+}
+
+// NULL where there is no NVML.
+static void *open_monitor(void *arg) {
+  struct assay_workbench *w = arg;
+  struct assay_error ignored = {0};
+  (void)monitor_open(&w->monitor, &ignored);
+  return NULL;
+}
+
+// The driver's management library starts beside all else; what it knows is wanted late.
+static struct monitor *take_monitor(struct assay_workbench *w) {
+  if (w->monitoring)
+    pthread_join(w->monitor_thread, NULL);
+  w->monitoring = false;
+  return w->monitor;
 }
 
 static enum assay_status copy_options(struct assay_workbench *w, const struct assay_judge_options *o,
@@ -97,6 +113,7 @@ enum assay_status workbench_begin(const struct assay_judge_options *o, struct as
     w->begun = pthread_create(&w->thread, NULL, open_compute, w) == 0;
     if (!w->begun)
       open_compute(w);
+    w->monitoring = pthread_create(&w->monitor_thread, NULL, open_monitor, w) == 0;
   }
   if (!status)
     status = begin_runner(w, err);
@@ -121,8 +138,10 @@ enum assay_status workbench_wait(struct assay_workbench *w, struct assay_error *
   struct device_runner *runner;
   enum assay_status status = first ? workbench_runner(w, &runner, err) : ASSAY_OK;
   struct assay_error ignored = {0};
-  if (!status && first && w->cuda)
-    monitor_open(w->facts.uuid, &w->monitor, &ignored);
+  if (!status && first && take_monitor(w) && monitor_find(w->monitor, w->facts.uuid, &ignored) != ASSAY_OK) {
+    monitor_close(w->monitor);
+    w->monitor = NULL;
+  }
   w->status = status;
   if (status && err)
     w->error = *err;
@@ -213,14 +232,17 @@ enum assay_status workbench_buffer(struct assay_workbench *w, bool input, int in
   return status;
 }
 
-void workbench_drop_buffers(struct assay_workbench *w) {
-  for (int i = 0; i < RUNNER_MAX_BUFFERS; i++) {
-    if (w->in[i].id)
-      shared_release(&w->in[i]);
-    if (w->out[i].id)
-      shared_release(&w->out[i]);
-    w->in[i].id = w->out[i].id = 0;
-  }
+static void drop_buffers(struct shared_memory *m, int from) {
+  for (int i = from; i < RUNNER_MAX_BUFFERS; i++)
+    if (m[i].id) {
+      shared_release(&m[i]);
+      m[i].id = 0;
+    }
+}
+
+void workbench_drop_buffers(struct assay_workbench *w, int from_in, int from_out) {
+  drop_buffers(w->in, from_in);
+  drop_buffers(w->out, from_out);
 }
 
 void workbench_drop_runner(struct assay_workbench *w) {
@@ -253,7 +275,8 @@ enum assay_status assay_workbench_open(const struct assay_judge_options *o, bool
 void assay_workbench_leave(struct assay_workbench *w) {
   if (!w)
     return;
-  device_runner_end(w->runner);
+  // The child ends when this process is gone: a driver puts one context away at a time, and ours is the one that
+  // somebody waits for.
   builder_close(w->builder);
   if (w->folder)
     sandbox_folder_remove(w->folder);
@@ -265,8 +288,8 @@ void assay_workbench_close(struct assay_workbench *w) {
   if (w->begun && !w->waited)
     pthread_join(w->thread, NULL);
   device_runner_end(w->runner);
-  workbench_drop_buffers(w);
-  monitor_close(w->monitor);
+  workbench_drop_buffers(w, 0, 0);
+  monitor_close(take_monitor(w));
   base_free(w->utility);
   compute_close(w->compute);
   workbench_drop_runner(w);

@@ -31,8 +31,8 @@ const struct workbench_times *workbench_times(const struct assay_workbench *w);
 // since making and mapping memory takes longer than most kernels. Borrowed until then.
 enum assay_status workbench_buffer(struct assay_workbench *w, bool input, int index, size_t bytes,
                                    struct shared_memory **out, struct assay_error *err);
-// Gives back what is kept, for the oracle to use.
-void workbench_drop_buffers(struct assay_workbench *w);
+// Gives back what is kept for inputs and outputs from these numbers on: the task at hand has no more.
+void workbench_drop_buffers(struct assay_workbench *w, int from_in, int from_out);
 
 // The child, started again if it is gone. workbench_drop_runner ends it: after a fault nothing of it is used again.
 enum assay_status workbench_runner(struct assay_workbench *w, struct device_runner **out, struct assay_error *err);

@@ -98,6 +98,7 @@ struct op_def {
   const char *expr;
   const char *doc;        // one or two sentences; for ai.assay the whole specification
   bool reads_shapes_only; // eval looks at its inputs' dtype and shape, never at their elements (Shape, Size)
+  bool adds;              // floating outputs are sums of many terms, or made from such: see op_find_sums
   // A complete graph in ONNX's textual syntax that uses the operator once, for tests and the operator page:
   // "(float[2,3] x) => (float[2,3] y) { y = LeakyRelu<alpha = 0.1>(x) }". May hold several, separated by newlines.
   // NULL for a row that a later one supersedes.
@@ -125,6 +126,10 @@ enum { OP_NEWEST_OPSET = 26, OP_NEWEST_ASSAY_OPSET = 1 };
 
 // A Markdown page of all rows, generated (docs/operators.md is checked against it).
 enum assay_status op_page(struct buf *out, struct assay_error *err);
+
+// For each value of a flat graph whether sums go into it: whether a node that it depends on adds (op_def.adds).
+// adds[n_values] is the caller's.
+void op_find_sums(const struct graph *g, bool *adds);
 
 // Helpers for rows.
 struct op_infer op_infer_of(const struct op_eval *c); // an evaluation seen as inference: for op_has and op_ints

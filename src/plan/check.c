@@ -193,10 +193,12 @@ static enum assay_status check_memory(struct checker *c) {
       return check_fail(c, "buffers", i, "the plan has more than %zu bytes of constants", PLAN_MAX_CONSTANT_BYTES);
     if (!is_judges(b) && (__builtin_add_overflow(memory, b->bytes, &memory) ||
                           __builtin_add_overflow(memory, (uint64_t)b->alignment, &memory) ||
-                          (c->limits.memory_bytes && memory > c->limits.memory_bytes)))
-      return check_fail(c, "buffers", i,
-                        "scratch and constants up to here take more memory than the device gives (%" PRIu64 " bytes)",
-                        c->limits.memory_bytes);
+                          (c->limits.memory_bytes && memory > c->limits.memory_bytes))) {
+      check_fail(c, "buffers", i,
+                 "scratch and constants up to here take more memory than the device gives (%" PRIu64 " bytes)",
+                 c->limits.memory_bytes);
+      return ASSAY_ERR_LIMIT;
+    }
   }
   return ASSAY_OK;
 }

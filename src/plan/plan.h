@@ -177,7 +177,8 @@ struct plan_expectation {
 // Checks everything that can be checked without the device: ranges of every place and pointer, overlaps of copies,
 // writes to inputs and constants by fills and copies, grids and blocks, kernels that the modules lack, arguments
 // against the kernel's parameter list (count, offsets and sizes, from the cubin itself), buffers against the
-// expectation (may be NULL), outputs that no step mentions, memory. ASSAY_ERR_INVALID says which step and what.
+// expectation (may be NULL), outputs that no step mentions, memory. ASSAY_ERR_INVALID says which step and what;
+// ASSAY_ERR_LIMIT: the plan is sound, but scratch and constants are more than the device has.
 enum assay_status plan_check(const struct plan *p, const struct plan_limits *limits,
                              const struct plan_expectation *expected, struct assay_error *err);
 

@@ -139,6 +139,8 @@ int child_main(void *arg) {
   if (drop_privileges() != 0)
     fail(error_fd, STEP_PRIVILEGES);
   die_with_judge(error_fd);
+  if (landlock_fd >= 0 && p->role == SANDBOX_DEVICE && landlock_allow_self(landlock_fd) != 0)
+    fail(error_fd, STEP_LANDLOCK);
   if (landlock_fd >= 0 && syscall(SYS_landlock_restrict_self, landlock_fd, 0) != 0)
     fail(error_fd, STEP_LANDLOCK);
   // EINVAL: a kernel without seccomp, which sandbox_measure says.

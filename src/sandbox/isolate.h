@@ -28,6 +28,10 @@ int landlock_abi(void);
 // child, so that the child has nothing to allocate.
 enum assay_status landlock_make(const struct sandbox_policy *p, const char *program, int *fd, struct assay_error *err);
 
+// In the child, before the rules are in force: it may write to its own files in /proc, as NVIDIA's driver does when it
+// starts (names of threads). System calls only. Returns 0, or -1 with errno.
+int landlock_allow_self(int ruleset);
+
 // Starts a child with as many of the wanted namespaces as the machine grants (*granted: CLONE_NEW* flags). It shares
 // our memory and we sleep until it executes a program or exits, as with vfork: forking a judge with gigabytes of
 // tensors would copy its page tables. *granted is set before the child runs and is right in it too.

@@ -104,6 +104,11 @@ static int allow_policy(int ruleset, const struct sandbox_policy *p, const char 
   return bad;
 }
 
+int landlock_allow_self(int ruleset) {
+  const uint64_t handled = everything(landlock_abi()).handled_fs;
+  return allow(ruleset, "/proc/self", (FS_READ_FILE | FS_READ_DIR | FS_WRITE_FILE | FS_TRUNCATE) & handled);
+}
+
 enum assay_status landlock_make(const struct sandbox_policy *p, const char *program, int *fd, struct assay_error *err) {
   *fd = -1;
   int abi = landlock_abi();

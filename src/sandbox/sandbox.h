@@ -16,7 +16,7 @@
 enum sandbox_role {
   SANDBOX_BUILDER, // may run programs (the compiler) and write in its folder
   SANDBOX_RUNNER, // may read libraries until it says it is ready; then memory, threads and time only
-  SANDBOX_DEVICE, // our own program with a device's driver: as a builder, and the driver's files; no pid namespace
+  SANDBOX_DEVICE, // our own program with a device's driver: as a builder, and the driver's files and its own in /proc; no pid namespace
 };
 
 struct sandbox_policy {

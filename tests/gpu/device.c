@@ -216,7 +216,7 @@ static void show_monitor(const char *uuid) {
   struct monitor_reading r;
   struct assay_error err = {0};
   char text[160];
-  if (monitor_open(uuid, &m, &err)) {
+  if (monitor_open(&m, &err) || monitor_find(m, uuid, &err)) {
     printf("monitor: %s\n", err.message);
   } else if (!monitor_read(m, &r)) {
     printf("monitor: no reading\n");

@@ -294,8 +294,8 @@ static const struct spoilt spoilt_plans[] = {
     {"\"y\"", "\"output\", \"index\": 0, \"dtype\": \"float\", \"dims\": [4, 8]", "\"scratch\"", 0,
      "buffers for 0 of the workload's 1 outputs"},
     {"buffers", "\"name\": \"y\"", "\"name\": \"x\"", 0, "buffers[1]: buffers[0] is named \"x\" too"},
-    {"scratch", "4096", "9223372036854775807", 0, "buffers[2]: scratch and constants up to here take more memory"},
-    {"scratch", "4096", "1073741312", 0, "buffers[3]: scratch and constants up to here take more memory"},
+    {"scratch", "4096", "9223372036854775807", 2, "buffers[2]: scratch and constants up to here take more memory"},
+    {"scratch", "4096", "1073741312", 2, "buffers[3]: scratch and constants up to here take more memory"},
     // set_symbol
     {"set_symbol", "\"coef\"", "\"beta\"", 0, "steps[0]: set_symbol: module 0 has no variable \"beta\""},
     {"set_symbol", "\"coef\", \"offset\": 0", "\"coef\", \"offset\": 4", 0,
@@ -411,7 +411,7 @@ static void test_spoilt_texts(void **state) {
   free(text);
 }
 
-// Here status -1 marks a change that is harmless, 1 one that is refused by the parser.
+// Here status -1 marks a change that is harmless, 1 one that is refused by the parser, 2 a plan that needs too much.
 static void test_spoilt_plans(void **state) {
   (void)state;
   char *text = sample_json();
@@ -422,6 +422,7 @@ static void test_spoilt_plans(void **state) {
     enum assay_status status = parse_and_check(bad, "sm_90", &err);
     bool as_wanted = (int)s->status == -1  ? status == ASSAY_OK
                      : (int)s->status == 1 ? status == ASSAY_ERR_SYNTAX
+                     : (int)s->status == 2 ? status == ASSAY_ERR_LIMIT
                                            : status == ASSAY_ERR_INVALID;
     if (!as_wanted || !strstr(err.message, s->words))
       fail_msg("%s -> %s: status %d, \"%s\" lacks \"%s\"", s->what, s->with, (int)status, err.message, s->words);
