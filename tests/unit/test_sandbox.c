@@ -232,6 +232,25 @@ static void test_read_paths(void **state) {
   }
 }
 
+// A driver names its threads, by way of files in /proc; those of other processes are none of its business.
+static void test_own_files(void **state) {
+  const struct fixture *f = *state;
+  const char *const paths[] = {"/proc", NULL};
+  char other[64];
+  struct run r;
+  if (!f->strength.landlock_abi)
+    skip();
+  snprintf(other, sizeof other, "/proc/%d/comm", (int)getpid());
+  run_init(&r, SANDBOX_DEVICE);
+  r.policy.read_paths = paths;
+  run_probe(f, &r, "open", "/proc/self/comm", 5000 * MS);
+  assert_string_equal(buf_str(&r.log), "read ok\nwrite ok\n");
+  buf_clear(&r.log);
+  run_probe(f, &r, "open", other, 5000 * MS);
+  assert_string_equal(buf_str(&r.log), "read ok\nwrite EACCES\n");
+  run_release(&r);
+}
+
 static void test_programs(void **state) {
   const struct fixture *f = *state;
   char copy[512];
@@ -720,6 +739,7 @@ int main(void) {
       cmocka_unit_test(test_passes_descriptors),
       cmocka_unit_test(test_files),
       cmocka_unit_test(test_read_paths),
+      cmocka_unit_test(test_own_files),
       cmocka_unit_test(test_programs),
       cmocka_unit_test(test_network),
       cmocka_unit_test(test_signals_outside),
