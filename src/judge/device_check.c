@@ -30,7 +30,7 @@ static enum assay_status compare_all(struct compute *c, const struct task *t, co
   enum assay_status status = ASSAY_OK;
   for (int i = 0; i < q->layout->n_out && !status; i++) {
     struct compare_facts facts;
-    struct compare_input terms = question_terms(t, a->y[i].dtype, &a->y[i].shape, poison);
+    struct compare_input terms = question_terms(t, i, a->y[i].dtype, &a->y[i].shape, poison);
     struct compare_device_input in = {.dtype = terms.dtype,
                                       .shape = terms.shape,
                                       .got = out[i],

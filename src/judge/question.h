@@ -48,8 +48,10 @@ void question_release(struct question *q);
 enum assay_status questions_answer(const struct task *t, struct question *questions, int n, int replicas, int threads,
                                    struct assay_error *err);
 
-// What an output is held against, but for the tensors themselves.
-struct compare_input question_terms(const struct task *t, enum dtype dtype, const struct shape *shape, uint32_t poison);
+// What an output is held against, but for the tensors themselves. Where sums go into it, what they lose when partial
+// sums below the normal numbers are flushed to zero is no error.
+struct compare_input question_terms(const struct task *t, int output, enum dtype dtype, const struct shape *shape,
+                                    uint32_t poison);
 
 // Facts become a check.
 enum assay_status question_record(const struct question *q, int output, const struct compare_facts *facts,

@@ -358,7 +358,7 @@ static const struct op_attr attention_attrs_25[] = {
 #define ATTENTION(version, inputs, attributes)                                                                         \
   .name = "Attention", .domain = "", .since = version, .min_in = 3, .max_in = inputs, .min_out = 1, .max_out = 4,      \
   .class = OP_CONTRACTION, .attrs = attributes, .infer = attention_infer, .eval = attention_eval,                      \
-  .cost = attention_cost
+  .cost = attention_cost, .adds = true
 
 static const struct op_def attention_rows[] = {
     {ATTENTION(23, 6, attention_attrs),

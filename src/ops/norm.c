@@ -347,7 +347,7 @@ static const struct op_attr mvn_attrs[] = {{"axes", ATTR_INTS, false, "[0, 2, 3]
 
 #define NORM(op, version, in_least, in_most, out_most, infer_fn, eval_fn)                                              \
   .name = op, .domain = "", .since = version, .min_in = in_least, .max_in = in_most, .min_out = 1,                     \
-  .max_out = out_most, .class = OP_NORMALIZATION, .infer = infer_fn, .eval = eval_fn, .cost = cost_seven
+  .max_out = out_most, .class = OP_NORMALIZATION, .infer = infer_fn, .eval = eval_fn, .cost = cost_seven, .adds = true
 
 static const struct op_def norm_rows[] = {
     {NORM("BatchNormalization", 7, 5, 5, 5, batch_norm_infer, batch_norm_eval), .attrs = batch_norm_attrs_7,
@@ -395,6 +395,7 @@ static const struct op_def norm_rows[] = {
      .min_out = 1,
      .max_out = 1,
      .class = OP_NORMALIZATION,
+     .adds = true,
      .attrs = lp_attrs,
      .infer = lp_normalization_infer,
      .eval = lp_normalization_eval,
@@ -409,6 +410,7 @@ static const struct op_def norm_rows[] = {
      .min_out = 1,
      .max_out = 1,
      .class = OP_NORMALIZATION,
+     .adds = true,
      .attrs = lrn_attrs,
      .infer = lrn_infer,
      .eval = lrn_eval,

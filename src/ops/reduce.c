@@ -395,7 +395,7 @@ static const struct op_attr attrs_with_noop[] = {
 };
 
 // Two rows an operator: axes as an attribute, and later as an input.
-#define ROWS(op, fn, infer_fn, input_since, text)                                                                      \
+#define ROWS(op, fn, infer_fn, input_since, sums, text)                                                                \
   {.name = op,                                                                                                         \
    .domain = "",                                                                                                       \
    .since = 1,                                                                                                         \
@@ -408,26 +408,28 @@ static const struct op_attr attrs_with_noop[] = {
    .infer = infer_fn,                                                                                                  \
    .eval = fn##_eval,                                                                                                  \
    .cost = fn##_cost,                                                                                                  \
+   .adds = sums,                                                                                                       \
    .doc = text " Axes are an attribute; without it, all."},                                                            \
   {                                                                                                                    \
     .name = op, .domain = "", .since = input_since, .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,              \
     .class = OP_REDUCTION, .attrs = attrs_with_noop, .infer = infer_fn, .eval = fn##_eval, .cost = fn##_cost,          \
+    .adds = sums,                                                                                                      \
     .doc = text " Axes are an input, which must be constant; without it, all (none with noop_with_empty_axes).",       \
     .example = "(float[2,3,4] x) => (float[2,1,4] y) <int64[1] axes = {1}> { y = " op "(x, axes) }\n"                  \
                "(float[2,3,4] x) => (float[3] y) <int64[2] axes = {0, -1}> { y = " op "<keepdims = 0>(x, axes) }"      \
   }
 
 static const struct op_def reduce_rows[] = {
-    ROWS("ReduceSum", reduce_sum, reduce_infer, 13, "Sum."),
-    ROWS("ReduceMean", reduce_mean, reduce_infer, 18, "Arithmetic mean (of integers: towards zero)."),
-    ROWS("ReduceMax", reduce_max, reduce_infer, 18, "Maximum; NaN if there is one."),
-    ROWS("ReduceMin", reduce_min, reduce_infer, 18, "Minimum; NaN if there is one."),
-    ROWS("ReduceProd", reduce_prod, reduce_infer, 18, "Product."),
-    ROWS("ReduceL1", reduce_l1, reduce_infer, 18, "Sum of magnitudes."),
-    ROWS("ReduceL2", reduce_l2, reduce_infer_float, 18, "Square root of the sum of squares."),
-    ROWS("ReduceSumSquare", reduce_sum_square, reduce_infer, 18, "Sum of squares."),
-    ROWS("ReduceLogSum", reduce_log_sum, reduce_infer_float, 18, "Logarithm of the sum."),
-    ROWS("ReduceLogSumExp", reduce_log_sum_exp, reduce_infer_float, 18,
+    ROWS("ReduceSum", reduce_sum, reduce_infer, 13, true, "Sum."),
+    ROWS("ReduceMean", reduce_mean, reduce_infer, 18, true, "Arithmetic mean (of integers: towards zero)."),
+    ROWS("ReduceMax", reduce_max, reduce_infer, 18, false, "Maximum; NaN if there is one."),
+    ROWS("ReduceMin", reduce_min, reduce_infer, 18, false, "Minimum; NaN if there is one."),
+    ROWS("ReduceProd", reduce_prod, reduce_infer, 18, false, "Product."),
+    ROWS("ReduceL1", reduce_l1, reduce_infer, 18, true, "Sum of magnitudes."),
+    ROWS("ReduceL2", reduce_l2, reduce_infer_float, 18, true, "Square root of the sum of squares."),
+    ROWS("ReduceSumSquare", reduce_sum_square, reduce_infer, 18, true, "Sum of squares."),
+    ROWS("ReduceLogSum", reduce_log_sum, reduce_infer_float, 18, true, "Logarithm of the sum."),
+    ROWS("ReduceLogSumExp", reduce_log_sum_exp, reduce_infer_float, 18, true,
          "Logarithm of the sum of exponentials, with the maximum subtracted first."),
 };
 

@@ -139,6 +139,7 @@ static const struct op_def scan_rows[] = {
      .min_out = 1,
      .max_out = 1,
      .class = OP_SCAN,
+     .adds = true,
      .attrs = scan_attrs,
      .infer = scan_infer,
      .eval = cum_sum_eval,

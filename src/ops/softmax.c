@@ -177,7 +177,7 @@ static enum assay_status hardmax_eval(struct op_eval *c, struct assay_error *err
 static const struct op_attr flatten_attrs[] = {{"axis", ATTR_INT, false, "1"}, {NULL, 0, false, NULL}};
 static const struct op_attr axis_attrs[] = {{"axis", ATTR_INT, false, "-1"}, {NULL, 0, false, NULL}};
 
-#define ROWS(op, eval_fn, cost_fn, text)                                                                               \
+#define ROWS(op, eval_fn, cost_fn, sums, text)                                                                         \
   {.name = op,                                                                                                         \
    .domain = "",                                                                                                       \
    .since = 1,                                                                                                         \
@@ -190,19 +190,20 @@ static const struct op_attr axis_attrs[] = {{"axis", ATTR_INT, false, "-1"}, {NU
    .infer = softmax_infer,                                                                                             \
    .eval = eval_fn,                                                                                                    \
    .cost = cost_fn,                                                                                                    \
+   .adds = sums,                                                                                                       \
    .doc = text " A row is everything from the axis on."},                                                              \
   {                                                                                                                    \
     .name = op, .domain = "", .since = 13, .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,                       \
     .class = OP_NORMALIZATION, .attrs = axis_attrs, .infer = softmax_infer, .eval = eval_fn, .cost = cost_fn,          \
-    .doc = text " A row runs along the axis.",                                                                         \
+    .adds = sums, .doc = text " A row runs along the axis.",                                                           \
     .example = "(float[2,3,4] x) => (float[2,3,4] y) { y = " op "(x) }\n"                                              \
                "(float[2,3,4] x) => (float[2,3,4] y) { y = " op "<axis = 1>(x) }"                                      \
   }
 
 static const struct op_def softmax_rows[] = {
-    ROWS("Softmax", softmax_eval, softmax_cost, "exp(x - max) over its sum."),
-    ROWS("LogSoftmax", log_softmax_eval, softmax_cost, "x - max - log(sum(exp(x - max)))."),
-    ROWS("Hardmax", hardmax_eval, hardmax_cost, "1 at the first maximum of the row, 0 elsewhere."),
+    ROWS("Softmax", softmax_eval, softmax_cost, true, "exp(x - max) over its sum."),
+    ROWS("LogSoftmax", log_softmax_eval, softmax_cost, true, "x - max - log(sum(exp(x - max)))."),
+    ROWS("Hardmax", hardmax_eval, hardmax_cost, false, "1 at the first maximum of the row, 0 elsewhere."),
 };
 
 const struct op_family ops_softmax_family = {

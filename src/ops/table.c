@@ -53,6 +53,19 @@ const char *op_class_name(enum op_class c) {
   return names[c];
 }
 
+void op_find_sums(const struct graph *g, bool *adds) {
+  memset(adds, 0, (size_t)g->n_values * sizeof *adds);
+  for (int i = 0; i < g->n_nodes; i++) { // in an order in which they can be evaluated
+    const struct node *n = &g->nodes[i];
+    bool any = n->op->adds;
+    for (int k = 0; k < n->n_inputs && !n->op->reads_shapes_only; k++)
+      any = any || (n->inputs[k] >= 0 && adds[n->inputs[k]]);
+    for (int k = 0; k < n->n_outputs; k++)
+      if (n->outputs[k] >= 0)
+        adds[n->outputs[k]] = any;
+  }
+}
+
 const struct op_def *op_find(const char *domain, const char *name, int version) {
   if (strcmp(domain, "ai.onnx") == 0)
     domain = "";

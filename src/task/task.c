@@ -290,6 +290,20 @@ static enum assay_status read_texts(struct task *t, struct assay_error *err) {
   return ASSAY_OK;
 }
 
+static enum assay_status find_sums(struct task *t, struct assay_error *err) {
+  const struct graph *g = &t->model.flat;
+  bool *values = base_calloc((size_t)g->n_values + 1, sizeof *values);
+  bool *outputs = arena_calloc(&t->model.arena, (size_t)g->n_outputs + 1, sizeof *outputs);
+  if (values && outputs) {
+    op_find_sums(g, values);
+    for (int i = 0; i < g->n_outputs; i++)
+      outputs[i] = values[g->outputs[i]];
+    t->adds = outputs;
+  }
+  base_free(values);
+  return t->adds ? ASSAY_OK : error_nomem(err, "what a task's outputs are made from");
+}
+
 // The metadata of a model that has been read.
 static enum assay_status interpret(struct task *t, struct assay_error *err) {
   const struct graph *g = &t->model.flat;
@@ -300,7 +314,9 @@ static enum assay_status interpret(struct task *t, struct assay_error *err) {
     return error_nomem(err, "a task's inputs");
   for (int i = 0; i < t->n_inputs; i++)
     t->inputs[i].name = g->values[g->inputs[i]].name;
-  enum assay_status status = check_keys(t, err);
+  enum assay_status status = find_sums(t, err);
+  if (!status)
+    status = check_keys(t, err);
   if (!status)
     status = read_inputs(t, err);
   if (!status)

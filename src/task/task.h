@@ -58,6 +58,7 @@ struct task {
   double contraction_part; // of the multiply-adds that nobody can leave out; 1 unless the file says less
   int n_inputs, n_outputs, n_workloads;
   struct task_input *inputs;  // in the order of the graph's inputs
+  const bool *adds;           // output i is made from sums of several terms (op_find_sums)
   struct workload *workloads; // small first, full second, then ragged ones
   unsigned probes;            // bit i: enum probe i applies; PROBE_DECLARED always does
   double near_overflow;       // magnitude of PROBE_NEAR_OVERFLOW's inputs, 0 when it does not apply

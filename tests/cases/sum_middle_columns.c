@@ -4,8 +4,10 @@
 // assay: twin DROP_LAST expect wrong_value -- forgets the last term
 // assay: twin MEAN expect wrong_value -- divides by the number of terms
 // assay: twin FIRST_BATCH expect wrong_value -- repeats the sums of the first batch
+// assay: twin FLUSHED_PARTS expect pass -- eight partial sums meet as in a GPU's atomicAdd: subnormal ones are flushed
 // assay: twin BF16_SUM expect low_precision|wrong_value -- keeps the running sum in bfloat16
 #include <assay/candidate.h>
+#include <math.h>
 #include <string.h>
 
 #ifdef BF16_SUM
@@ -23,6 +25,34 @@ static double partial(double x) {
 }
 #endif
 
+#ifdef FLUSHED_PARTS
+static float flushed(float x) {
+  return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
+}
+
+static double sum_of(const float *x, int64_t m, int64_t step) {
+  float sum = 0;
+  for (int64_t p = 0; p < 8; p++) {
+    double part = 0;
+    for (int64_t i = p * m / 8; i < (p + 1) * m / 8; i++)
+      part = partial(part + x[i * step]);
+    sum = flushed(sum + flushed((float)part));
+  }
+  return sum;
+}
+#else
+static double sum_of(const float *x, int64_t m, int64_t step) {
+  double sum = 0;
+#ifdef DROP_LAST
+  for (int64_t i = 0; i < m - 1; i++)
+#else
+  for (int64_t i = 0; i < m; i++)
+#endif
+    sum = partial(sum + x[i * step]);
+  return sum;
+}
+#endif
+
 void assay_kernel(const struct assay_args *args) {
   const float *x = args->inputs[0].data;
   float *y = args->outputs[0].data;
@@ -34,13 +64,7 @@ void assay_kernel(const struct assay_args *args) {
 #else
       const float *column = x + b * m * n + j;
 #endif
-      double sum = 0;
-#ifdef DROP_LAST
-      for (int64_t i = 0; i < m - 1; i++)
-#else
-      for (int64_t i = 0; i < m; i++)
-#endif
-        sum = partial(sum + column[i * n]);
+      double sum = sum_of(column, m, n);
 #ifdef MEAN
       sum /= (double)m;
 #endif
