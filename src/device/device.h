@@ -13,7 +13,7 @@ struct device;
 
 struct device_options {
   int index;          // which GPU, or which OpenCL device
-  const char *folder; // for what the device's compiler keeps
+  const char *folder; // for what the device's compiler keeps (borrowed until the device is closed); may be NULL
 };
 
 // What the device is; for limits, evidence and the floor's key.

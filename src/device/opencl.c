@@ -96,6 +96,7 @@ static enum assay_status open_device(const struct device_options *o, struct devi
   if (!d)
     return error_nomem(err, "an OpenCL device");
   d->garbage = (uint64_t)clock_monotonic_ns();
+  d->folder = o->folder;
   enum assay_status status = opencl_api_open(&d->cl, err);
   if (!status)
     status = find_device(d, o->index, &platform, err);

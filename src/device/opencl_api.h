@@ -47,6 +47,7 @@ enum {
   CL_DEVICE_VERSION = 0x102F,
 
   CL_PROGRAM_BINARY_SIZES = 0x1165,
+  CL_PROGRAM_BINARIES = 0x1166,
   CL_PROGRAM_BUILD_LOG = 0x1183,
 
   CL_KERNEL_NUM_ARGS = 0x1191,
@@ -91,6 +92,9 @@ typedef void cl_build_notify(cl_program program, void *user);
   F(ReleaseMemObject, cl_int, (cl_mem m))                                                                              \
   F(CreateProgramWithSource, cl_program,                                                                               \
     (cl_context c, cl_uint n, const char **texts, const size_t *sizes, cl_int *result))                                \
+  F(CreateProgramWithBinary, cl_program,                                                                               \
+    (cl_context c, cl_uint n, const cl_device_id *devices, const size_t *sizes, const unsigned char **binaries,        \
+     cl_int *status, cl_int *result))                                                                                  \
   F(BuildProgram, cl_int,                                                                                              \
     (cl_program p, cl_uint n, const cl_device_id *devices, const char *options, cl_build_notify *notify, void *user))  \
   F(GetProgramInfo, cl_int, (cl_program p, cl_uint what, size_t size, void *out, size_t *actual))                      \

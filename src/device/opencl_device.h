@@ -47,6 +47,7 @@ struct opencl_plan {
 
 struct device {
   struct opencl_api cl;
+  const char *folder; // the options'; NULL: no code is kept
   cl_device_id id;
   cl_context context;
   cl_command_queue queue;
@@ -72,6 +73,13 @@ void opencl_memory_flush(const struct opencl_plan *l);               // every bu
 bool opencl_views_init(struct opencl_plan *l, size_t n);
 cl_mem opencl_view(struct device *d, struct opencl_plan *l, int buffer, int64_t offset, cl_int *result);
 void opencl_views_drop(struct device *d, struct opencl_plan *l);
+
+// ---- opencl_code.c: from a source to machine code
+
+// Compiles a source, down to the machine code of all of its kernels, or takes what an earlier device made of the same
+// source with the same options from the device's folder. *out (ReleaseProgram) may be there after a failure too, for
+// the compiler's words.
+cl_int opencl_code_make(struct device *d, const char *text, size_t size, const char *options, cl_program *out);
 
 // ---- opencl_program.c: modules and kernels
 

@@ -1,11 +1,4 @@
 // Modules and kernels of a plan for OpenCL.
-//
-// PoCL compiles in two stages: a program when it is built, and each kernel when it is first launched, for which it runs
-// the system's linker. By then kernels of the candidate run in this process and nothing may be run any more, so the
-// second stage is brought about here: a question for the program's binary compiles all of its kernels. Launches use
-// what is then there when POCL_WORK_GROUP_SPECIALIZATION is 0 (PoCL's manual, "Environment variables"), which whoever
-// starts this process has to see to; else PoCL would compile every kernel again for each size of groups. Where a driver
-// compiles all at once, the question costs nothing.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +7,6 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "device/opencl_device.h"
-
-static void compile_kernels(struct device *d, cl_program p) {
-  size_t bytes = 0;
-  (void)d->cl.GetProgramInfo(p, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL);
-}
 
 // The compiler's words: all of them to our standard error, which is the log that the judge keeps, and the first line
 // with an error to the report.
@@ -45,16 +33,9 @@ out:
 static enum assay_status build(struct device *d, struct opencl_plan *l, int i, struct device_report *report,
                                struct assay_error *err) {
   const struct plan_module *m = &l->plan->modules[i];
-  cl_int result;
   if (m->code != PLAN_OPENCL_C) {
     report->event = DEVICE_LOAD_FAILED;
     snprintf(report->detail, sizeof report->detail, "module %.60s: this device takes OpenCL C only", m->name);
-    return ASSAY_OK;
-  }
-  const char *text = (const char *)m->bytes;
-  l->programs[i] = d->cl.CreateProgramWithSource(d->context, 1, &text, &m->size, &result);
-  if (!l->programs[i]) {
-    opencl_report(report, opencl_is_memory(result) ? DEVICE_OUT_OF_MEMORY : DEVICE_LOAD_FAILED, result, m->name);
     return ASSAY_OK;
   }
   struct buf options = {0};
@@ -62,15 +43,15 @@ static enum assay_status build(struct device *d, struct opencl_plan *l, int i, s
   buf_printf(&options, "%s -cl-kernel-arg-info", m->options ? m->options : "");
   enum assay_status status = buf_status(&options, err);
   if (!status) {
-    result = d->cl.BuildProgram(l->programs[i], 1, &d->id, buf_str(&options), NULL, NULL);
+    cl_int result = opencl_code_make(d, (const char *)m->bytes, m->size, buf_str(&options), &l->programs[i]);
     if (result != CL_SUCCESS) {
-      opencl_report(report, DEVICE_LOAD_FAILED, result, m->name);
-      report_log(d, l->programs[i], m->name, report);
+      bool memory = !l->programs[i] && opencl_is_memory(result);
+      opencl_report(report, memory ? DEVICE_OUT_OF_MEMORY : DEVICE_LOAD_FAILED, result, m->name);
     }
+    if (result != CL_SUCCESS && l->programs[i])
+      report_log(d, l->programs[i], m->name, report);
   }
   buf_release(&options);
-  if (!status && report->event == DEVICE_OK)
-    compile_kernels(d, l->programs[i]);
   return status;
 }
 
@@ -232,13 +213,9 @@ enum assay_status opencl_empty_make(struct device *d, struct assay_error *err) {
   if (d->empty)
     return ASSAY_OK;
   if (!d->empty_program)
-    d->empty_program = d->cl.CreateProgramWithSource(d->context, 1, &text, NULL, &result);
-  if (d->empty_program && result == CL_SUCCESS)
-    result = d->cl.BuildProgram(d->empty_program, 1, &d->id, "", NULL, NULL);
-  if (result == CL_SUCCESS) {
-    compile_kernels(d, d->empty_program);
+    result = opencl_code_make(d, text, strlen(text), "", &d->empty_program);
+  if (result == CL_SUCCESS)
     d->empty = d->cl.CreateKernel(d->empty_program, "assay_empty", &result);
-  }
   if (d->empty)
     return ASSAY_OK;
   char space[32];

@@ -5,11 +5,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <glob.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "plan_draft.h"
 #include "runner/device_runner.h"
 #include "sandbox/sandbox.h"
@@ -93,12 +96,28 @@ static void start(struct bench *b) {
   start_with(b, &o);
 }
 
+// The folder is that of all tests, as it is that of all candidates of a bench: what one of them has compiled, the next
+// need not.
+static int setup_folder(void **state) {
+  struct assay_error err;
+  char *folder = NULL;
+  if (sandbox_folder_make("/tmp", &folder, &err))
+    return -1;
+  *state = folder;
+  return 0;
+}
+
+static int teardown_folder(void **state) {
+  sandbox_folder_remove(*state);
+  free(*state);
+  return 0;
+}
+
 static int setup(void **state) {
   static struct bench b;
-  b = (struct bench){0};
+  b = (struct bench){.folder = *state};
   for (int i = 0; i < 3; i++)
     assert_int_equal(shared_create(NULL, N * sizeof(float), i < 2 ? &b.in[i] : &b.out[0], &b.err), ASSAY_OK);
-  assert_int_equal(sandbox_folder_make("/tmp", &b.folder, &b.err), ASSAY_OK);
   *state = &b;
   return 0;
 }
@@ -108,8 +127,7 @@ static int teardown(void **state) {
   device_runner_close(b->r);
   for (int i = 0; i < 3; i++)
     shared_release(i < 2 ? &b->in[i] : &b->out[0]);
-  sandbox_folder_remove(b->folder);
-  free(b->folder);
+  *state = b->folder;
   return 0;
 }
 
@@ -277,8 +295,25 @@ static void test_reduction(void **state) {
   }
 }
 
+// How many programs' code is kept in the folder; all of it is cut short when it is to be spoilt.
+static int kept(struct bench *b, bool spoil) {
+  char pattern[256];
+  glob_t files = {0};
+  int n = 0;
+  snprintf(pattern, sizeof pattern, "%s/*", b->folder);
+  assert_int_equal(glob(pattern, 0, NULL, &files), 0);
+  for (size_t i = 0; i < files.gl_pathc; i++)
+    if (strlen(strrchr(files.gl_pathv[i], '/') + 1) == HASH_HEX_BYTES - 1) {
+      n++;
+      assert_true(!spoil || truncate(files.gl_pathv[i], 1000) == 0);
+    }
+  globfree(&files);
+  return n;
+}
+
 // Sizes of groups and of grids, some of them demanded by the kernel: all machine code is there when the process is
-// locked down, whatever the plan launches.
+// locked down, whatever the plan launches. So it is when the code is one that an earlier process has kept; and where
+// that is damaged, it is made again.
 static void test_sizes(void **state) {
   static const char source[] =
       ADD_KERNEL "__kernel __attribute__((reqd_work_group_size(8, 1, 1)))\n"
@@ -297,12 +332,29 @@ static void test_sizes(void **state) {
     draft_launch(&d, "add", sizes[i][0], sizes[i][1], "bbbi", 0, 1, 2, N);
   draft_launch(&d, "eight", 2, 8, "b", 2);
   draft_launch(&d, "grown", 4096, 8, "bl", 2, 32);
+  int before = kept(b, false), after = before + 1;
+  for (int i = 0; i < 3; i++) {
+    load(b, &d, false);
+    expect_ok(b);
+    fill(b, 1);
+    call(b, DEVICE_COLD);
+    expect_ok(b);
+    check_sum(b, 1);
+    assert_int_equal(kept(b, i == 1), after);
+  }
+}
+
+// What a source includes may have changed.
+static void test_not_kept(void **state) {
+  struct bench *b = *state;
+  struct draft d;
+  int before = kept(b, false);
+  start(b);
+  draft(&d, "#if 0\n#include \"add.h\"\n#endif\n__kernel void add(__global float *z) {}\n");
+  draft_launch(&d, "add", 1, 1, "b", 2);
   load(b, &d, false);
   expect_ok(b);
-  fill(b, 1);
-  call(b, DEVICE_COLD);
-  expect_ok(b);
-  check_sum(b, 1);
+  assert_int_equal(kept(b, false), before);
 }
 
 // Each of these ends the process; the next one starts another.
@@ -451,6 +503,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(test_add, setup, teardown),
     cmocka_unit_test_setup_teardown(test_reduction, setup, teardown),
     cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
+    cmocka_unit_test_setup_teardown(test_not_kept, setup, teardown),
     cmocka_unit_test_setup_teardown(test_protocol_alone, setup, teardown),
     cmocka_unit_test_setup_teardown(test_runs_away, setup, teardown),
     cmocka_unit_test_setup_teardown(test_prints, setup, teardown),
@@ -463,5 +516,5 @@ int main(void) {
     cmocka_unit_test_setup_teardown(test_division_by_zero, setup, teardown),
     cmocka_unit_test_setup_teardown(test_many, setup, teardown),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, setup_folder, teardown_folder);
 }
