@@ -57,7 +57,6 @@ struct device {
   volatile uint32_t *gate;
   uint64_t gate_address;
   uint32_t ticket;          // what the gate must reach for the next call to begin
-  bool waits_by_word;       // the driver's own wait works; else a spinning kernel
   struct cuda_plan *loaded; // NULL: none
   struct cuda_kept kept[KEPT_MAPPINGS];
 };
