@@ -1,6 +1,6 @@
 // Batch normalisation of images with the statistics of the batch.
 // assay: task kernelbench/1/33
-// assay: twin ONE_PASS expect wrong_value|wrong_class|low_precision -- variance as E[x^2] - E[x]^2
+// assay: twin ONE_PASS expect wrong_value|wrong_class|low_precision -- variance as E[x^2] - E[x]^2, in single precision
 // assay: twin UNBIASED expect wrong_value|wrong_class -- divides the squares by n - 1
 // assay: twin FIRST_IMAGE expect wrong_value|wrong_class -- statistics of the first image alone
 // The tensor is read twice: once for mean and variance of pieces of 32768 elements, which a second kernel joins in
@@ -64,10 +64,11 @@ __global__ void __launch_bounds__(THREADS)
   x += (long long)blockIdx.y * length + begin;
 #ifdef ONE_PASS
   const float pivot = 0;
+  float sum = 0, squares = 0;
 #else
   const float pivot = *x;
-#endif
   double sum = 0, squares = 0;
+#endif
   for (int first = (int)threadIdx.x * V; first < count; first += LOADS * THREADS * V) {
     float v[LOADS][V], few = 0, few_squares = 0;
 #pragma unroll

@@ -1,6 +1,7 @@
 // Transposed convolution of volumes, strided, padded, in 4 groups.
 // assay: task kernelbench/1/72
-// assay: twin EDGE expect wrong_value -- repeats the edge of the input instead of zeros
+// assay: twin FIRST_GROUP expect wrong_value -- takes the first group's inputs for all groups
+// assay: twin EDGE at full expect wrong_value -- repeats the edge of the input: where groups have eight channels or more
 // A product of matrices that are never made: a block of 256 threads makes 16 channels of 2x8x16 outputs. Outputs whose
 // place leaves the same remainder by the strides (a phase) are reached by the same taps: each phase is a small
 // convolution of its own; the phases of a place run at the same time, so that the lines they write to meet in the
@@ -338,7 +339,11 @@ __global__ void __launch_bounds__(THREADS, 2)
   const int chunks = (s.channels + CHANNELS - 1) / CHANNELS, slices = (steps + SLICE - 1) / SLICE;
   const int total = taps > 0 ? chunks * slices : 0;
   const long long plane = (long long)s.d * s.h * s.w;
+#ifdef FIRST_GROUP
+  x += at.n * GROUPS * (long long)s.channels * plane;
+#else
   x += (at.n * GROUPS + at.group) * (long long)s.channels * plane;
+#endif
   const int blocks = (s.features + BLOCK_M - 1) / BLOCK_M;
   int block = ((int)blockIdx.x % PHASES * GROUPS + at.group) * blocks + at.feature / BLOCK_M;
   arranged += (long long)block * chunks * STEPS * BLOCK_M * 8;

@@ -1,7 +1,7 @@
 // Group normalisation of images in 8 groups.
 // assay: task kernelbench/1/35
 // assay: twin ONE_PASS expect wrong_value|wrong_class|low_precision -- variance as E[x^2] - E[x]^2
-// assay: twin NO_WAIT expect wrong_value|wrong_class|changed_behaviour -- blocks do not wait: only full shows it
+// assay: twin NO_WAIT at full expect wrong_value|wrong_class|changed_behaviour -- blocks do not wait; small groups have one
 // assay: twin GROUP_WEIGHTS expect wrong_value -- weights of the group's first channel for all of its channels
 // The tensor is read once: a group lies in the shared memory of a team of blocks, 64 KiB in each, which exchange means
 // and squares through memory and wait for each other there. Three teams, of which every multiprocessor has a block,

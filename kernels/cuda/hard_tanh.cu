@@ -1,6 +1,6 @@
 // Clamps to [-1, 1].
 // assay: task kernelbench/1/32
-// assay: twin BYTES32 expect unwritten|wrong_value -- 32-bit offsets, in bytes: only the full workload shows it
+// assay: twin BYTES32 at full expect unwritten|wrong_value -- 32-bit offsets, in bytes
 // assay: twin ONE_SIDE expect wrong_value -- no lower limit
 // A thread has four vectors of 16 bytes on their way before it uses the first; nothing is read twice, so both
 // directions stream past the caches. As fast as memory can be copied.
