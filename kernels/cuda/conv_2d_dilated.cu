@@ -288,7 +288,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     fill_taps(m->tap);
 #ifdef STALE
     for (int i = (int)threadIdx.x; i < 2 * CHANNELS * PITCH; i += THREADS) // what another kernel may have left there
-      m->patch[0][0][i] = 1;
+      ((float *)m->patch)[i] = 1;
 #endif
     __syncthreads();
     fetch_patch(m->patch[0], x, m->source, s.channels, plane);
