@@ -1,7 +1,7 @@
 // Layer normalisation in single precision throughout, with pairwise sums (their error grows with log n, not with n).
 // assay: task kernelbench/1/40
 // assay: expect pass
-// assay: twin ONE_PASS expect wrong_value|wrong_class|low_precision -- variance as E[x^2] - E[x]^2
+// assay: twin ONE_PASS expect wrong_value|wrong_class|low_precision -- variance as E[x^2] - E[x]^2, summed up in order
 // assay: twin ODD_HALF expect low_precision|wrong_value -- halves of odd length lose their last element
 // assay: twin BF16_RESULT expect low_precision -- rounds the result to bfloat16
 #include <assay/candidate.h>
@@ -51,7 +51,10 @@ void assay_kernel(const struct assay_args *args) {
     float *y = (float *)args->outputs[0].data + s * n;
     float mean = sum_of(x, n, 0, 1) / (float)n;
 #ifdef ONE_PASS
-    float variance = sum_of(x, n, 0, 2) / (float)n - mean * mean;
+    float squares = 0;
+    for (int64_t i = 0; i < n; i++)
+      squares += x[i] * x[i];
+    float variance = squares / (float)n - mean * mean;
 #else
     float variance = sum_of(x, n, mean, 2) / (float)n;
 #endif
