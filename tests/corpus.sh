@@ -1,15 +1,39 @@
 #!/bin/sh
 # corpus.sh ASSAY FOLDER STORE [OPTION...]: judges a corpus with all its twins and compares every verdict with the
 # expected one. Afterwards nothing may be left: no process, no temporary folder.
+#
+# Two benches judge the corpus where there are two processors. They share it out by their claims in the store, as any
+# two benches of one run do; no verdict here is about a time, and most of the time goes into compilers of one thread and
+# into waiting for candidates that never end. A last bench, which finds everything done, prints and compares. The time
+# limit is what some candidates need to fill their gigabyte on a busy machine; the endless ones wait for it.
 set -eu
 assay=$1 corpus=$2 store=$3
 shift 3
 temporary=$(mktemp -d)
-trap 'rm -rf "$temporary"' EXIT
+benches=""
+trap 'kill $benches 2>/dev/null || true; rm -rf "$temporary" "$store".bench.*' EXIT
+trap 'exit 130' INT TERM
 rm -f "$store" "$store-wal" "$store-shm"
 status=0
-TMPDIR=$temporary "$assay" bench kernelbench/1 --from "$corpus" --twins --workload small --samples 60 \
-  --timeout 4 --store "$store" --run corpus "$@" || status=$?
+bench() {
+  TMPDIR=$temporary exec "$assay" bench kernelbench/1 --from "$corpus" --twins --workload small --samples 60 \
+    --timeout 6 --store "$store" --run corpus "$@"
+}
+for number in $(seq "$(nproc)" | head -n 2); do
+  bench "$@" >"$store.bench.$number" &
+  benches="$benches $!"
+done
+for one in $benches; do
+  code=0
+  wait "$one" || code=$?
+  if [ $code -gt 1 ]; then # 1: an unexpected verdict, which the last bench will find too
+    echo "a bench ended with $code"
+    cat "$store".bench.*
+    status=1
+  fi
+done
+benches=""
+(bench "$@") || status=$?
 if [ -n "$(ls -A "$temporary")" ]; then
   echo "left behind in the temporary folder:"
   ls -la "$temporary"
