@@ -2,7 +2,8 @@
 //   by NVRTC  the file and each of its twins: a plan for every workload of its task (small, full, ragged), checked
 //             against the task's tensors and the target's limits, and the same after it was written and read
 //   by nvcc   the file as it is: the same plans from its host code, step by step
-// Files are shared out to two processes, each with a warmed builder. Exit code 77 when there is neither compiler.
+// Files are shared out to as many processes as there are processors, two at least, each with a warmed builder. Exit
+// code 77 when there is neither compiler.
 #include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -18,6 +19,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/parallel.h"
 #include "device/nvrtc.h"
 #include "judge/directives.h"
 #include "judge/planning.h"
@@ -26,7 +28,8 @@
 #include "task/task.h"
 #include "toolchain/cc.h"
 
-enum { SKIPPED = 77, WORKERS = 2, MAX_FILES = 1024, MAX_WORKLOADS = 32, MAX_SOURCE_BYTES = 4 << 20 };
+enum { SKIPPED = 77, LEAST_WORKERS = 2, MOST_WORKERS = 16 };
+enum { MAX_FILES = 1024, MAX_WORKLOADS = 32, MAX_SOURCE_BYTES = 4 << 20 };
 static const char target[] = "sm_90a";
 
 // Shared by the workers.
@@ -306,16 +309,17 @@ static int list_files(const char *folder, const char *only, char **files, int n)
 }
 
 static int run(const struct assay_judge_options *o, struct tally *tally, char *const *files, int n, bool have_nvcc) {
-  int failed = 0;
-  pid_t workers[WORKERS];
-  for (int i = 0; i < WORKERS; i++) {
+  int failed = 0, n_workers = parallel_cpus();
+  pid_t workers[MOST_WORKERS];
+  n_workers = n_workers < LEAST_WORKERS ? LEAST_WORKERS : n_workers > MOST_WORKERS ? MOST_WORKERS : n_workers;
+  for (int i = 0; i < n_workers; i++) {
     workers[i] = fork();
     if (workers[i] == 0) {
       struct worker w = {.options = o, .tally = tally, .have_nvcc = have_nvcc};
       exit(work(&w, files, n));
     }
   }
-  for (int i = 0, how; i < WORKERS; i++)
+  for (int i = 0, how; i < n_workers; i++)
     failed += workers[i] < 0 || waitpid(workers[i], &how, 0) < 0 || how != 0;
   return failed;
 }
