@@ -5,7 +5,7 @@ usage: kernelbench_beside.py ASSAY KERNELBENCH_CHECKOUT OUT.json
 
 Both start cold from the shell: source to verdict with 5 correctness inputs and 100 timed calls. KernelBench's harness runs
 twice: with an empty build folder, and again with the extension's build cached. Assay runs ten times, its own device code
-compiled before (`assay doctor --calibrate` does that), and once with an empty cache. Packages that the harness imports
+compiled before (by a first run, whose time is told apart: assay_first_on_machine_s). Packages that the harness imports
 for other things than evaluating (clients of models) are replaced by empty ones where they are missing.
 """
 import json

@@ -2,13 +2,14 @@
 """Assay's device times beside a profiler's: bench/gpu/timing.py ASSAY OUT.json [--seconds N]
 
 A ladder of kernels, some that wait for a given time and some that move a given amount of memory, each judged by Assay and
-profiled from its exported plan: by ncu (cold caches, clocks as they are) and, where it is installed, by nsys (warm
-caches). For every rung: the raw time between the events, the cost of the protocol that Assay takes off, what it reports,
+profiled from its exported plan: by ncu (cold caches, clocks as they are) and by CUPTI's activity records (warm caches,
+as PyTorch's profiler and nsys take them). For every rung: the raw time between the events, the cost of the protocol that Assay takes off, what it reports,
 the profiler's time, and how far apart they are; then how far apart they would be with other corrections. Ten judgements
 of some rungs say how far medians spread.
 """
 import concurrent.futures
 import csv
+import glob
 import io
 import math
 import os
@@ -21,6 +22,7 @@ import time
 import common
 
 KERNEL = os.path.join(common.HERE, "ladder.cu")
+CUPTI = os.path.join(common.HERE, "cupti_times.c")
 TASK = "kernelbench/1/19"
 # name, ns to wait, workload, judgements
 # The first ones are the most telling: when time runs out (--seconds, 55), the rest is left out and said to be.
@@ -103,22 +105,32 @@ def by_ncu(program, runs):
     return common.spread(values)
 
 
-def by_nsys(program, runs, folder):
-    nsys = tool("nsys")
-    if not nsys:
-        return None
-    report = os.path.join(folder, "rung")
-    _, code, out, errors = common.run([nsys, "profile", "-t", "cuda", "-s", "none", "--cpuctxsw=none", "-f", "true", "-o",
-                                       report, program, "-n", str(runs)], 90, cwd=folder)
-    if code == 0:
-        _, code, out, errors = common.run([nsys, "stats", "-q", "-r", "cuda_gpu_trace", "-f", "csv", report + ".nsys-rep"], 90,
-                                          cwd=folder)
-    text = out.decode(errors="replace")
-    if code != 0:
-        raise RuntimeError(f"nsys: exit {code}: {(text + errors)[-400:]}")
-    rows = column(text, lambda h: h.startswith("Duration"))
-    name = next(h for h in rows[0] if h.startswith("Duration"))
-    return common.spread([float(row[name]) for row in rows if "relu" in (row.get("Name") or "")])
+def cupti_library(folder):
+    """The library that tells CUPTI's times of a program; built where CUDA's headers are, else a reason."""
+    library = os.path.join(folder, "cupti_times.so")
+    roots = sorted(glob.glob("/usr/local/cuda*/targets/*-linux")) + sorted(glob.glob("/usr/local/cuda*/extras/CUPTI"))
+    errors = "no cupti.h below /usr/local/cuda"
+    for root in roots:
+        for record in ("CUpti_ActivityKernel10", "CUpti_ActivityKernel9"):
+            libraries = next((os.path.join(root, l) for l in ("lib", "lib64") if glob.glob(f"{root}/{l}/libcupti.so*")), root)
+            _, code, _, errors = common.run(["gcc", "-shared", "-fPIC", "-O1", f"-DRECORD={record}", f"-I{root}/include",
+                                             "-I/usr/local/cuda/include", CUPTI, "-o", library, f"-L{libraries}", "-lcupti",
+                                             f"-Wl,-rpath,{libraries}"])
+            if code == 0:
+                return library
+    return {"failed": f"cupti_times.c: {errors[-300:]}"}
+
+
+def by_cupti(program, runs, library):
+    """Caches are warm in these runs."""
+    if isinstance(library, dict):
+        return library
+    _, code, out, errors = common.run([program, "-n", str(runs)], 60, cwd=os.path.dirname(program),
+                                      env=dict(os.environ, CUDA_INJECTION64_PATH=library))
+    values = [float(line.split()[1]) for line in errors.splitlines() if line.startswith("CUPTI ") and "relu" in line]
+    if code != 0 or not values:
+        raise RuntimeError(f"CUPTI: exit {code}: {errors[-400:]}")
+    return common.spread(values)
 
 
 def attempt(function, *arguments):
@@ -128,14 +140,13 @@ def attempt(function, *arguments):
         return {"failed": str(e)}
 
 
-def rung(assay, name, wait, workload, times, program, use_nsys):
+def rung(assay, name, wait, workload, times, program, library):
     row = {"name": name, "wait_ns": wait, "workload": workload, "judged": judged(assay, wait, workload, times)}
     if isinstance(program, dict):
         row["profilers"] = program
     else:
         row["ncu"] = attempt(by_ncu, program, 10)
-        if use_nsys or not profiler_ns(row, "ncu"):
-            row["nsys"] = attempt(by_nsys, program, 50, os.path.dirname(program))
+        row["cupti"] = attempt(by_cupti, program, 50, library)
     row["reported_ns"] = statistics.median(j["reported_ns"] for j in row["judged"])
     row["raw_ns"] = statistics.median(j["raw_ns"] for j in row["judged"])
     row["hot_ns"] = statistics.median(j["hot_ns"] for j in row["judged"])
@@ -154,7 +165,7 @@ def show(row):
     ncu, failed = profiler_ns(row, "ncu"), (row.get("ncu") or row.get("profilers") or {}).get("failed", "")
     apart = f"{(row['reported_ns'] - ncu) / 1e3:+8.2f} us {(row['reported_ns'] / ncu - 1) * 100:+6.2f} %" if ncu else ""
     print(f"{row['name']:12} raw {text(row['raw_ns'])}  cold {text(row['reported_ns'])}  hot {text(row['hot_ns'])}  ncu "
-          f"{text(ncu)}  nsys {text(profiler_ns(row, 'nsys'))} us  {apart}  spread "
+          f"{text(ncu)}  cupti {text(profiler_ns(row, 'cupti'))} us  {apart}  spread "
           f"{(row['reported']['range_over_median'] or 0) * 100:.2f} % of {len(row['judged'])}  {failed}", flush=True)
 
 
@@ -167,12 +178,13 @@ def ladder(assay, seconds):
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             programs = list(pool.map(lambda r, f: attempt(exported, assay, r[1], r[2], f), RUNGS, folders))
         print(f"exported after {time.monotonic() - start:.1f} s", flush=True)
+        library = attempt(cupti_library, folder)
         for i, r in enumerate(RUNGS):
             if time.monotonic() - start > seconds:
                 rows.append({"name": r[0], "failed": f"left out after {seconds} s"})
                 continue
             try:
-                rows.append(rung(assay, *r, programs[i], r[0] in ("smallest", "wait 20 us")))
+                rows.append(rung(assay, *r, programs[i], library))
                 show(rows[-1])
             except Exception as e:
                 rows.append({"name": r[0], "failed": str(e)})
