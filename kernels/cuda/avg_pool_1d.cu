@@ -2,10 +2,13 @@
 // assay: task kernelbench/1/44
 // assay: twin NOT_COUNTED expect wrong_value -- divides by the elements that are no padding
 // assay: twin SEVEN expect wrong_value -- the last element of a window does not count
-// A block makes 2048 neighbours of one row. Their inputs go through shared memory, so that each is read from memory
-// once; rows of inputs and outputs do not begin at multiples of 16 bytes together, and go float by float.
+// A block makes up to 2048 neighbours of one row. Their inputs go through shared memory, float by float, so that each
+// is read from memory once. Rows of inputs and outputs do not begin at multiples of 16 bytes together: a block begins
+// where outputs do, so that a thread makes four at a time of three vectors in shared memory and stores them as one.
 // assay: let O = L + 8 - 7
-// assay: launch avg_pool_1d grid=ceil_div(O, 2048),N * C block=256 args=x, y, L, O
+// assay: let blocks = ceil_div(O + 3, 2048)
+// assay: let share = round_up(ceil_div(O + 3, blocks), 4)
+// assay: launch avg_pool_1d grid=blocks,N * C block=256 args=x, y, L, O, share
 #ifndef __CUDACC_RTC__
 #include <assay/cuda.h>
 #endif
@@ -15,39 +18,55 @@ enum { THREADS = 256, OUTPUTS = 8, TILE = THREADS * OUTPUTS, WINDOW = 8, DILATIO
 #define PADDING 0
 
 __global__ void __launch_bounds__(THREADS)
-    avg_pool_1d(const float *__restrict__ x, float *__restrict__ y, int L, int O) {
+    avg_pool_1d(const float *__restrict__ x, float *__restrict__ y, int L, int O, int share) {
   const int REACH = (WINDOW - 1) * DILATION;
-  __shared__ float tile[TILE + REACH];
-  int first = (int)blockIdx.x * TILE, t = (int)threadIdx.x; // tile[i] is element first - PAD + i of the row
+  __shared__ __align__(16) float tile[TILE + REACH + 1];
+  // Output `first` of the row lies at a multiple of 16 bytes; up to three before the row's are left out.
+  const long long row = (long long)blockIdx.y * O;
+  const int first = (int)blockIdx.x * share - (int)(row & 3), t = (int)threadIdx.x;
   x += (long long)blockIdx.y * L;
-  y += (long long)blockIdx.y * O;
+  y += row;
   float v[OUTPUTS + 1];
 #pragma unroll
   for (int i = 0; i <= OUTPUTS; i++) {
-    int at = first - PAD + i * THREADS + t;
-    v[i] = at >= 0 && at < L && (i < OUTPUTS || t < REACH) ? __ldcs(&x[at]) : PADDING;
+    int at = first - PAD + i * THREADS + t; // tile[i] is element first - PAD + i of the row
+    v[i] = at >= 0 && at < L && i * THREADS + t < share + REACH ? __ldcs(&x[at]) : PADDING;
   }
 #pragma unroll
   for (int i = 0; i <= OUTPUTS; i++)
-    if (i < OUTPUTS || t < REACH)
+    if (i < OUTPUTS || t <= REACH)
       tile[i * THREADS + t] = v[i];
   __syncthreads();
 #pragma unroll
-  for (int i = 0; i < OUTPUTS; i++) {
-    int o = i * THREADS + t;
-    const float *w = &tile[o];
-    float r = ((w[0] + w[1]) + (w[2] + w[3])) + ((w[4] + w[5]) + (w[6] + w[7]));
+  for (int i = 0; i < OUTPUTS / 4; i++) {
+    int o = (i * THREADS + t) * 4, at = first + o;
+    if (o >= share || at >= O)
+      break;
+    const float4 *from = (const float4 *)&tile[o];
+    const float4 a = from[0], b = from[1], c = from[2];
+    const float shared = (a.w + b.x) + (b.y + b.z) + b.w; // by all four windows
+    float r[4] = {(a.x + a.y) + a.z + shared, (a.y + a.z) + c.x + shared, a.z + (c.x + c.y) + shared,
+                  (c.x + c.y) + c.z + shared};
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
 #ifdef SEVEN
-    r -= w[7];
+      r[j] -= tile[o + j + 7];
 #endif
 #ifdef NOT_COUNTED
-    int begin = first + o - PAD;
-    int count = min(L, begin + WINDOW) - max(0, begin);
+      int begin = at + j - PAD, count = min(L, begin + WINDOW) - max(0, begin);
 #else
-    const int count = WINDOW;
+      const int count = WINDOW;
 #endif
-    if (first + o < O)
-      __stcs(&y[first + o], r / (float)count);
+      r[j] /= (float)count;
+    }
+    if (at >= 0 && at + 4 <= O) {
+      __stcs((float4 *)&y[at], make_float4(r[0], r[1], r[2], r[3]));
+      continue;
+    }
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      if (at + j >= 0 && at + j < O)
+        y[at + j] = r[j];
   }
 }
 
@@ -57,6 +76,7 @@ extern "C" void assay_cuda_kernel(const struct assay_args *args, cudaStream_t st
   int rows = (int)(dims[0] * dims[1]), L = (int)dims[2], O = L + 2 * PAD - (WINDOW - 1) * DILATION;
   const float *x = (const float *)args->inputs[0].data;
   float *y = (float *)args->outputs[0].data;
-  avg_pool_1d<<<dim3((unsigned int)((O + TILE - 1) / TILE), (unsigned int)rows), THREADS, 0, stream>>>(x, y, L, O);
+  int blocks = (O + 3 + TILE - 1) / TILE, share = ((O + 3 + blocks - 1) / blocks + 3) / 4 * 4;
+  avg_pool_1d<<<dim3((unsigned int)blocks, (unsigned int)rows), THREADS, 0, stream>>>(x, y, L, O, share);
 }
 #endif
