@@ -163,8 +163,9 @@ static int worst_check(const struct assay_verdict *v) {
 }
 
 // One call on the question's inputs, and the comparison. *reason stays PASS when the runner has an event to report.
-static enum assay_status ask(struct session *s, const struct question *q, int number, struct runner_report *report,
-                             enum assay_reason *reason, struct assay_error *err) {
+// `last` of its layout: the bands are looked at, too.
+static enum assay_status ask(struct session *s, const struct question *q, int number, bool last,
+                             struct runner_report *report, enum assay_reason *reason, struct assay_error *err) {
   const struct layout *l = q->layout;
   uint32_t poison =
       POISON_NAN | (uint32_t)(rng_secret(rng_derive(s->v->seed, STREAM_POISON), (uint64_t)number) & POISON_PAYLOAD);
@@ -173,12 +174,43 @@ static enum assay_status ask(struct session *s, const struct question *q, int nu
     status = s->subject->fill(s, q->probe, q->key, poison, err);
   if (!status && report->event == RUNNER_OK)
     status = s->subject->call(s, CALL_COLD, report, err);
-  if (!status && report->event == RUNNER_OK && s->subject->inspect)
+  if (!status && report->event == RUNNER_OK && last && s->subject->inspect)
     status = s->subject->inspect(s, report, err);
   if (status || report->event != RUNNER_OK)
     return status;
   s->v->durations.kernel_ns += report->elapsed_ns;
   return session_check_now(s, q, poison, false, reason, err);
+}
+
+// The order of asking: layout by layout, since another layout means other buffers and another plan; the timed
+// workload's last question, behind all others, stays there.
+static void order_questions(const struct session *s, int order[MAX_QUESTIONS]) {
+  int n = 0;
+  for (int l = 0; l < s->n_layouts; l++)
+    for (int i = 0; i < s->n_questions - 1; i++)
+      if (s->questions[i].layout == &s->layouts[l])
+        order[n++] = i;
+  if (s->n_questions > 0)
+    order[n] = s->n_questions - 1;
+}
+
+// Brings the checks, which stand as they were asked, into the order of the questions.
+static enum assay_status sort_checks(struct session *s, const int order[MAX_QUESTIONS], int n_asked,
+                                     struct assay_error *err) {
+  struct assay_verdict *v = s->v;
+  int n_out = n_asked > 0 ? v->n_checks / n_asked : 0, n = 0;
+  struct assay_check *sorted = base_calloc((size_t)s->capacity_checks + 1, sizeof *sorted);
+  if (!sorted)
+    return error_nomem(err, "the list of checks");
+  for (int q = 0; q < s->n_questions; q++)
+    for (int i = 0; i < n_asked; i++)
+      if (order[i] == q) {
+        memcpy(sorted + n, v->checks + i * n_out, (size_t)n_out * sizeof *sorted);
+        n += n_out;
+      }
+  base_free(v->checks);
+  v->checks = sorted;
+  return ASSAY_OK;
 }
 
 // Every question is asked, also after a wrong answer: where a kernel is right and where it is not helps its author.
@@ -187,12 +219,19 @@ enum assay_status session_take_exam(struct session *s, bool *good, struct assay_
   int64_t start = clock_monotonic_ns();
   enum assay_status status = ASSAY_OK;
   struct runner_report report = {0};
+  int order[MAX_QUESTIONS], n_asked = 0;
   *good = true;
+  order_questions(s, order);
   for (int i = 0; i < s->n_questions && !status && report.event == RUNNER_OK; i++) {
+    const struct question *q = &s->questions[order[i]];
     enum assay_reason reason = ASSAY_REASON_PASS;
-    status = ask(s, &s->questions[i], i, &report, &reason, err);
+    bool last = i + 1 == s->n_questions || s->questions[order[i + 1]].layout != q->layout;
+    status = ask(s, q, order[i], last, &report, &reason, err);
+    n_asked += !status && report.event == RUNNER_OK;
     *good = *good && reason == ASSAY_REASON_PASS;
   }
+  if (!status)
+    status = sort_checks(s, order, n_asked, err);
   s->v->durations.checks_ns = clock_monotonic_ns() - start;
   if (status)
     return status;

@@ -16,6 +16,7 @@ enum call_mode {
 
 struct subject_ops {
   bool has_as_called;
+  double tick_ns; // the step in which its clock counts; 0: too small to matter
   // Starts the compiler, and whatever else can come up meanwhile.
   enum assay_status (*start)(struct session *s, struct assay_error *err);
   // Waits for the compiler. *good is false when the candidate failed, which the verdict then says; likewise below.

@@ -13,7 +13,7 @@
 // An interval this wide, relative to the time itself, is said to be unstable.
 static const double UNSTABLE_WIDTH = 0.05;
 
-enum { WARM_UP_CALLS = 3, RESAMPLES_SEED = 20260101 };
+enum { WARM_UP_CALLS = 3, AS_CALLED_SAMPLES = 9, RESAMPLES_SEED = 20260101 };
 #define KEEP_LIMIT_BYTES ((int64_t)1 << 30)
 
 struct loop {
@@ -66,8 +66,10 @@ static enum assay_status choose_call(struct loop *l, uint64_t key, uint32_t pois
     s->n_kept += slot == (uint64_t)s->n_kept;
     return keep_call(l, &s->kept[slot], key, poison, err);
   }
-  // Too large to keep: a fair coin, weighted so that the shortest run still verifies enough of them.
-  double wanted = (double)s->options->verified_calls / s->options->min_samples;
+  // Too large to keep: a coin, weighted so that the shortest run verifies about as many as wanted, and a longer one only
+  // a few more. What is missing in the end catch_up makes good.
+  double shortest = WARM_UP_CALLS + s->options->min_samples + s->options->hot_samples + AS_CALLED_SAMPLES;
+  double wanted = s->options->verified_calls / fmax(shortest, (double)l->calls);
   if (!l->catch_up && rng_unit(rng_derive(s->secret, l->calls)) > wanted)
     return ASSAY_OK;
   s->n_kept++;
@@ -104,6 +106,7 @@ static enum stop should_stop(const struct loop *l, int i, int64_t spent_ns) {
   struct stopping_rule rule = {.min_samples = o->min_samples,
                                .max_samples = o->max_samples,
                                .relative_width = o->relative_width,
+                               .width = 2 * l->s->session->subject->tick_ns,
                                .max_ns = o->timing_ns};
   if (t->n_samples < o->min_samples)
     return t->n_samples + t->n_dropped >= 2 * o->max_samples ? STOP_SAMPLES : STOP_CONTINUE;
@@ -151,13 +154,12 @@ static enum assay_status sample_hot(struct loop *l, struct assay_error *err) {
 
 // With the host's part of launching. A few calls say enough: this is for information, nothing is ranked by it.
 static enum assay_status sample_as_called(struct loop *l, struct assay_error *err) {
-  enum { CALLS = 9 };
-  double samples[CALLS];
+  double samples[AS_CALLED_SAMPLES];
   int n = 0;
   enum assay_status status = ASSAY_OK;
   if (!l->s->session->subject->has_as_called)
     return ASSAY_OK;
-  for (int i = 0; i < CALLS && !status && !failed(l); i++) {
+  for (int i = 0; i < AS_CALLED_SAMPLES && !status && !failed(l); i++) {
     double sample = NAN;
     status = take_sample(l, CALL_AS_CALLED, &sample, err);
     if (!status && !failed(l) && !isnan(sample))

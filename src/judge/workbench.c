@@ -16,6 +16,7 @@
 
 enum { OPEN_SECONDS = 60 };
 #define LOAD_NS INT64_C(60000000000)
+#define NULL_CALL_LASTS_NS INT64_C(5000000000)
 
 struct assay_workbench {
   struct arena arena;
@@ -36,6 +37,8 @@ struct assay_workbench {
   struct monitor *monitor;
   char *folder;
   struct workbench_times times;
+  struct workbench_null null_call;
+  int64_t null_at_ns; // when it was measured; 0: never
   struct shared_memory in[RUNNER_MAX_BUFFERS], out[RUNNER_MAX_BUFFERS]; // id 0: none
   uint64_t last_id;
 };
@@ -215,6 +218,16 @@ enum assay_status workbench_runner(struct assay_workbench *w, struct device_runn
   }
   *out = w->runner;
   return status;
+}
+
+bool workbench_null_known(const struct assay_workbench *w, struct workbench_null *out) {
+  *out = w->null_call;
+  return w->null_at_ns && clock_monotonic_ns() - w->null_at_ns < NULL_CALL_LASTS_NS;
+}
+
+void workbench_null_set(struct assay_workbench *w, const struct workbench_null *measured) {
+  w->null_call = *measured;
+  w->null_at_ns = clock_monotonic_ns();
 }
 
 enum assay_status workbench_buffer(struct assay_workbench *w, bool input, int index, size_t bytes,

@@ -27,6 +27,14 @@ const struct device_facts *workbench_facts(const struct assay_workbench *w);
 struct monitor *workbench_monitor(struct assay_workbench *w); // may be NULL
 const struct workbench_times *workbench_times(const struct assay_workbench *w);
 
+// What a call costs without a plan's steps, in ns: between the device's events, and by the judge's clock. It is the
+// machine's and not the candidate's: kept for the candidates of the next seconds. false: not known, or too old.
+struct workbench_null {
+  double overhead_ns, wall_ns;
+};
+bool workbench_null_known(const struct assay_workbench *w, struct workbench_null *out);
+void workbench_null_set(struct assay_workbench *w, const struct workbench_null *measured);
+
 // Shared memory for `bytes` of data: input or output number `index`. It is kept for the next that asks for that number,
 // since making and mapping memory takes longer than most kernels. Borrowed until then.
 enum assay_status workbench_buffer(struct assay_workbench *w, bool input, int index, size_t bytes,

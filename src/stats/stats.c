@@ -182,7 +182,7 @@ const char *stop_name(enum stop s) {
 enum stop stats_stop(const struct stopping_rule *r, const double *x, int n, int64_t spent_ns, uint64_t seed) {
   struct interval ci;
   if (n >= r->min_samples && stats_median_interval(x, n, STOP_CONFIDENCE, STOP_RESAMPLES, seed, &ci) &&
-      ci.high - ci.low <= r->relative_width * fabs(stats_median(x, n)))
+      ci.high - ci.low <= fmax(r->width, r->relative_width * fabs(stats_median(x, n))))
     return STOP_PRECISE;
   if (n >= r->max_samples)
     return STOP_SAMPLES;

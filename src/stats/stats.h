@@ -28,6 +28,7 @@ bool stats_median_interval(const double *x, int n, double confidence, int resamp
 struct stopping_rule {
   int min_samples, max_samples;
   double relative_width; // stop when the interval's width is below this part of the median
+  double width; // or below this: what the clock can tell apart
   int64_t max_ns; // total time spent
 };
 enum stop { STOP_CONTINUE, STOP_PRECISE, STOP_SAMPLES, STOP_TIME };

@@ -145,6 +145,9 @@ static void stopping(void **state) {
   assert_int_equal(stats_stop(&r, steady, 50, 2000000, 1), STOP_PRECISE); // the best reason is told
   assert_int_equal(stats_stop(&r, noisy, 30, 1000000, 1), STOP_TIME);
   assert_int_equal(stats_stop(&r, noisy, 3, 1000000, 1), STOP_TIME); // time ends it before the minimum too
+  r.width = 2000; // wider than what there is to tell apart
+  assert_int_equal(stats_stop(&r, noisy, 30, 0, 1), STOP_PRECISE);
+  r.width = 0;
   r.min_samples = 3;
   assert_int_equal(stats_stop(&r, steady, 4, 0, 1), STOP_CONTINUE); // no interval from fewer than five
   assert_string_equal(stop_name(STOP_PRECISE), "precise");
