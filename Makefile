@@ -20,7 +20,7 @@ demo: all
 # Where there is no CUDA compiler, pip puts one into the build folder; where that fails, its tests are skipped.
 check: all
 	@settings=$$(tools/install-cuda $(BUILD)/cuda); eval "$$settings"; \
-	  ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
+	  ctest --test-dir $(BUILD) -j"$$(nproc)" --output-on-failure --no-tests=error
 
 install: all
 	cmake --install $(BUILD)
@@ -29,7 +29,7 @@ asan: deps
 	@test -f $(BUILD)-asan/build.ninja || cmake -S . -B $(BUILD)-asan -G Ninja -DASSAY_SANITIZE=ON
 	@ninja -C $(BUILD)-asan
 	@settings=$$(tools/install-cuda $(BUILD)/cuda); eval "$$settings"; \
-	  ctest --test-dir $(BUILD)-asan --output-on-failure --no-tests=error
+	  ctest --test-dir $(BUILD)-asan -j"$$(nproc)" --output-on-failure --no-tests=error
 
 # Every fuzz target for a minute, from its corpus.
 fuzz: deps
