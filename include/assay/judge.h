@@ -23,7 +23,9 @@ enum assay_rule { ASSAY_RULE_CONTRACT, ASSAY_RULE_ALLCLOSE };
 
 // What a machine can do at best, measured: the floor's denominators. 0: unknown, and then there is no floor.
 struct assay_peaks {
-  double bytes_per_s;             // of memory: reading on a CPU, reading and writing on a GPU
+  double bytes_per_s;             // of memory: reading on a CPU; reading and writing as much on a GPU
+  double read_bytes_per_s;        // reading alone, and writing alone, where they differ; 0: bytes_per_s
+  double write_bytes_per_s;
   double flops_per_s;             // fp32 outside contractions
   double contraction_flops_per_s; // in contractions, at the accuracy of fp32; 0: flops_per_s
   double tf32_flops_per_s;        // in contractions under the contract tf32; 0: contraction_flops_per_s

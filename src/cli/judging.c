@@ -175,6 +175,8 @@ void cli_read_peaks(struct store *store, const char *key, struct assay_peaks *ou
     const char *device = json_string_value(json_object_get(p, "device"));
     json_t *read = json_object_get(p, "read_bytes_per_s"); // of stores that knew only CPUs
     out->bytes_per_s = json_number_value(read ? read : json_object_get(p, "bytes_per_s"));
+    out->read_bytes_per_s = json_number_value(json_object_get(p, "read_only_bytes_per_s"));
+    out->write_bytes_per_s = json_number_value(json_object_get(p, "write_only_bytes_per_s"));
     out->flops_per_s = json_number_value(json_object_get(p, "flops_per_s"));
     out->contraction_flops_per_s = json_number_value(json_object_get(p, "contraction_flops_per_s"));
     out->tf32_flops_per_s = json_number_value(json_object_get(p, "tf32"));

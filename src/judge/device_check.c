@@ -3,12 +3,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/parallel.h"
 #include "compare/device_compare.h"
 #include "oracle/cuda/gpu.h"
 
-// Below this many elements and operations the processor answers while the device would still be starting kernels.
-enum { WORTH_ELEMENTS = 1 << 16 };
-static const double WORTH_FLOPS = 3e7;
+// Below this many elements and operations for each of the processors they answer while the device would still be
+// starting kernels; and timed calls are answered behind the candidate, while the device is the next one's.
+enum { WORTH_ELEMENTS = 1 << 14 };
+static const double WORTH_FLOPS = 2e6;
 
 enum { REPLICAS = 8 }; // passes for the error scale; not fewer: see replicas_for in question.c
 
@@ -18,9 +20,11 @@ bool device_check_worth(const struct task *t, const struct layout *l) {
   struct assay_error ignored = {0};
   for (int i = 0; i < l->n_in; i++)
     elements += shape_count(&l->in[i].shape);
-  if (elements >= WORTH_ELEMENTS)
+  int processors = parallel_cpus();
+  if (elements >= WORTH_ELEMENTS * processors)
     return true;
-  return task_cost(t, l->workload, &cost, &ignored) == ASSAY_OK && cost.flops + cost.contraction_flops >= WORTH_FLOPS;
+  return task_cost(t, l->workload, &cost, &ignored) == ASSAY_OK &&
+         cost.flops + cost.contraction_flops >= WORTH_FLOPS * processors;
 }
 
 static enum assay_status compare_all(struct compute *c, const struct task *t, const struct question *q,

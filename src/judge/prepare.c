@@ -22,6 +22,15 @@ void session_decide(struct session *s, enum assay_reason reason, const char *fmt
   va_end(ap);
 }
 
+// Memory turns round between reading and writing: a mixture goes at a rate between those of its parts and of a copy.
+static double memory_seconds(const struct assay_peaks *p, double read, double written) {
+  double at_half = 1 / p->bytes_per_s, bytes = read + written;
+  double pure = written > read ? p->write_bytes_per_s : p->read_bytes_per_s;
+  double at_end = pure > 0 ? 1 / pure : at_half;
+  double mixed = bytes > 0 ? 2 * fmin(read, written) / bytes : 0; // 0: one of them alone, 1: a copy
+  return bytes * (at_end + (at_half - at_end) * mixed);
+}
+
 double assay_floor_ns(const struct assay_peaks *p, const char *contract, double input_bytes, double output_bytes,
                       double flops, double contraction_flops) {
   if (!(p->bytes_per_s > 0 && p->flops_per_s > 0))
@@ -30,9 +39,8 @@ double assay_floor_ns(const struct assay_peaks *p, const char *contract, double 
   double special = strcmp(contract, "tf32") == 0   ? p->tf32_flops_per_s
                    : strcmp(contract, "fp32") == 0 ? 0
                                                    : p->half_flops_per_s;
-  double bytes = input_bytes + fmax(0, output_bytes - p->cache_bytes);
-  return 1e9 *
-         fmax(bytes / p->bytes_per_s, fmax(flops / p->flops_per_s, contraction_flops / (special > 0 ? special : rate)));
+  double seconds = memory_seconds(p, input_bytes, fmax(0, output_bytes - p->cache_bytes));
+  return 1e9 * fmax(seconds, fmax(flops / p->flops_per_s, contraction_flops / (special > 0 ? special : rate)));
 }
 
 enum assay_status session_prepare(struct session *s, struct assay_error *err) {

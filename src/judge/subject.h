@@ -37,6 +37,10 @@ struct subject_ops {
   enum assay_status (*inspect)(struct session *s, struct runner_report *report, struct assay_error *err);
   // Copies output o's bytes to `to`.
   enum assay_status (*read_output)(struct session *s, int o, void *to, struct assay_error *err);
+  // Keeps the outputs of the call just made in place number `slot` (below options.verified_calls), over what is there,
+  // without waiting; and copies output o of a slot to `to`, after the last call. NULL: read_output does for both.
+  enum assay_status (*keep_outputs)(struct session *s, int slot, struct assay_error *err);
+  enum assay_status (*read_kept)(struct session *s, int slot, int o, void *to, struct assay_error *err);
   // The output's bytes in place, or NULL where the host cannot see them.
   const void *(*output)(struct session *s, int o);
   // Whether questions under this layout are answered where the outputs are, by `check`; NULL: never.

@@ -34,7 +34,8 @@ struct planned {
   bool slowed;                       // by what the monitor last said
   bool repeated;                     // the last call's steps ran twice on the same inputs: its time says nothing
   int calls;
-  struct buf log; // what host code printed while it was recorded, and kernels while they ran
+  unsigned char *copies; // of outputs of timed calls, where the device has no memory of its own
+  struct buf log;        // what host code printed while it was recorded, and kernels while they ran
 };
 
 static struct planned *of(struct session *s) {
@@ -426,6 +427,54 @@ static enum assay_status read_output(struct session *s, int o, void *to, struct 
   return shared_read(&of(s)->out[o], to, err);
 }
 
+// Where the copy of output o lies behind those of the outputs before it; of n_out: the size of a slot.
+static size_t place_of_copy(const struct planned *p, int o) {
+  size_t place = 0;
+  for (int i = 0; i < o; i++)
+    place += (p->out[i].bytes + SHARED_ALIGNMENT - 1) / SHARED_ALIGNMENT * SHARED_ALIGNMENT;
+  return place;
+}
+
+// Memory for all slots, on the device or, where outputs are ordinary memory, beside them.
+static enum assay_status copies(struct session *s, size_t slot_bytes, device_ptr *device, struct assay_error *err) {
+  struct planned *p = of(s);
+  size_t bytes = slot_bytes * (size_t)s->o->verified_calls;
+  if (p->cuda)
+    return workbench_copies(p->bench, bytes, device, err);
+  if (!p->copies)
+    p->copies = base_alloc(bytes);
+  return p->copies ? ASSAY_OK : error_nomem(err, "copies of outputs");
+}
+
+// On a GPU in the order of the judge's other work there: the next call's inputs are drawn behind it.
+static enum assay_status keep_outputs(struct session *s, int slot, struct assay_error *err) {
+  struct planned *p = of(s);
+  size_t slot_bytes = place_of_copy(p, p->n_out);
+  device_ptr to = 0;
+  enum assay_status status = copies(s, slot_bytes, &to, err);
+  for (int o = 0; o < p->n_out && !status; o++) {
+    size_t place = (size_t)slot * slot_bytes + place_of_copy(p, o);
+    if (p->cuda)
+      status = compute_copy(workbench_compute(p->bench), to + place, p->out[o].device + p->out[o].offset,
+                            p->out[o].bytes, err);
+    else
+      memcpy(p->copies + place, p->out[o].host + p->out[o].offset, p->out[o].bytes);
+  }
+  return status;
+}
+
+static enum assay_status read_kept(struct session *s, int slot, int o, void *to, struct assay_error *err) {
+  struct planned *p = of(s);
+  size_t slot_bytes = place_of_copy(p, p->n_out), place = (size_t)slot * slot_bytes + place_of_copy(p, o);
+  device_ptr from = 0;
+  enum assay_status status = copies(s, slot_bytes, &from, err);
+  if (!status && p->cuda)
+    return compute_download(workbench_compute(p->bench), to, from + place, p->out[o].bytes, err);
+  if (!status)
+    memcpy(to, p->copies + place, p->out[o].bytes);
+  return status;
+}
+
 static bool answers(struct session *s, const struct layout *l) {
   return of(s)->cuda && device_check_worth(&s->task, l);
 }
@@ -464,6 +513,7 @@ static void finish(struct session *s) {
   if (p->has_plan)
     plan_release(&p->plan);
   buf_release(&p->log);
+  base_free(p->copies);
   if (p->own_bench)
     assay_workbench_close(p->bench);
   base_free(p);
@@ -479,6 +529,8 @@ const struct subject_ops subject_plan = {.has_as_called = true,
                                          .call = call,
                                          .inspect = inspect,
                                          .read_output = read_output,
+                                         .keep_outputs = keep_outputs,
+                                         .read_kept = read_kept,
                                          .output = output,
                                          .answers = answers,
                                          .check = check,

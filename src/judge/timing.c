@@ -33,25 +33,44 @@ void timed_calls_release(struct timed_call *calls, int n, int n_out) {
   base_free(calls);
 }
 
-// Copies the outputs into a slot, which keeps its memory when it is used again.
-static enum assay_status keep_call(struct loop *l, struct timed_call *slot, uint64_t key, uint32_t poison,
-                                   struct assay_error *err) {
-  const struct layout *layout = l->s->layout;
-  if (!slot->outputs)
-    slot->outputs = base_calloc((size_t)layout->n_out, sizeof *slot->outputs);
-  if (!slot->outputs)
+// Copies a call's outputs to the host: the last one's, or what the subject keeps in a slot. A call keeps its memory when
+// another takes its place.
+static enum assay_status copy_outputs(struct timing_session *s, struct timed_call *call, int slot,
+                                      struct assay_error *err) {
+  const struct subject_ops *subject = s->session->subject;
+  const struct layout *layout = s->layout;
+  if (!call->outputs)
+    call->outputs = base_calloc((size_t)layout->n_out, sizeof *call->outputs);
+  if (!call->outputs)
     return error_nomem(err, "copies of outputs");
-  for (int o = 0; o < layout->n_out; o++) {
+  enum assay_status status = ASSAY_OK;
+  for (int o = 0; o < layout->n_out && !status; o++) {
     size_t bytes = (size_t)layout_output_bytes(layout, o);
-    if (!slot->outputs[o] && !(slot->outputs[o] = base_alloc(bytes)))
+    if (!call->outputs[o] && !(call->outputs[o] = base_alloc(bytes)))
       return error_nomem(err, "copies of outputs");
-    enum assay_status status = l->s->session->subject->read_output(l->s->session, o, slot->outputs[o], err);
-    if (status)
-      return status;
+    status = subject->keep_outputs ? subject->read_kept(s->session, slot, o, call->outputs[o], err)
+                                   : subject->read_output(s->session, o, call->outputs[o], err);
   }
-  slot->key = key;
-  slot->poison = poison;
-  return ASSAY_OK;
+  return status;
+}
+
+static enum assay_status keep_call(struct loop *l, int slot, uint64_t key, uint32_t poison, struct assay_error *err) {
+  const struct subject_ops *subject = l->s->session->subject;
+  struct timed_call *call = &l->s->kept[slot];
+  call->key = key;
+  call->poison = poison;
+  return subject->keep_outputs ? subject->keep_outputs(l->s->session, slot, err)
+                               : copy_outputs(l->s, call, slot, err);
+}
+
+// Brings what the subject kept, now that no call waits for it.
+static enum assay_status fetch_kept(struct loop *l, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  if (!l->keep || !l->s->session->subject->keep_outputs)
+    return ASSAY_OK;
+  for (int i = 0; i < l->s->n_kept && !status; i++)
+    status = copy_outputs(l->s, &l->s->kept[i], i, err);
+  return status;
 }
 
 // Reservoir sampling (Vitter 1985, algorithm R): after any number of calls, each is kept with the same probability.
@@ -64,7 +83,7 @@ static enum assay_status choose_call(struct loop *l, uint64_t key, uint32_t pois
     if (slot >= (uint64_t)s->options->verified_calls)
       return ASSAY_OK;
     s->n_kept += slot == (uint64_t)s->n_kept;
-    return keep_call(l, &s->kept[slot], key, poison, err);
+    return keep_call(l, (int)slot, key, poison, err);
   }
   // Too large to keep: a coin, weighted so that the shortest run verifies about as many as wanted, and a longer one only
   // a few more. What is missing in the end catch_up makes good.
@@ -220,6 +239,8 @@ enum assay_status timing_run(struct timing_session *s, struct runner_report *rep
     status = sample_as_called(&l, err);
   if (!status && !failed(&l))
     status = catch_up(&l, err);
+  if (!status && !failed(&l))
+    status = fetch_kept(&l, err);
   if (!status && !failed(&l) && subject->inspect)
     status = subject->inspect(s->session, report, err);
   if (!status && !failed(&l))

@@ -41,6 +41,8 @@ struct assay_workbench {
   int64_t null_at_ns; // when it was measured; 0: never
   struct shared_memory in[RUNNER_MAX_BUFFERS], out[RUNNER_MAX_BUFFERS]; // id 0: none
   uint64_t last_id;
+  device_ptr copies;
+  size_t copies_bytes;
 };
 
 // The judge's context, and the code it hands to the child.
@@ -245,6 +247,24 @@ enum assay_status workbench_buffer(struct assay_workbench *w, bool input, int in
   return status;
 }
 
+static void drop_copies(struct assay_workbench *w) {
+  if (w->copies_bytes)
+    compute_free(w->compute, w->copies);
+  w->copies_bytes = 0;
+}
+
+enum assay_status workbench_copies(struct assay_workbench *w, size_t bytes, device_ptr *out, struct assay_error *err) {
+  if (w->copies_bytes < bytes) {
+    drop_copies(w);
+    enum assay_status status = compute_alloc(w->compute, bytes, &w->copies, err);
+    if (status)
+      return status;
+    w->copies_bytes = bytes;
+  }
+  *out = w->copies;
+  return ASSAY_OK;
+}
+
 static void drop_buffers(struct shared_memory *m, int from) {
   for (int i = from; i < RUNNER_MAX_BUFFERS; i++)
     if (m[i].id) {
@@ -302,6 +322,7 @@ void assay_workbench_close(struct assay_workbench *w) {
     pthread_join(w->thread, NULL);
   device_runner_end(w->runner);
   workbench_drop_buffers(w, 0, 0);
+  drop_copies(w);
   monitor_close(take_monitor(w));
   base_free(w->utility);
   compute_close(w->compute);

@@ -39,6 +39,8 @@ void workbench_null_set(struct assay_workbench *w, const struct workbench_null *
 // since making and mapping memory takes longer than most kernels. Borrowed until then.
 enum assay_status workbench_buffer(struct assay_workbench *w, bool input, int index, size_t bytes,
                                    struct shared_memory **out, struct assay_error *err);
+// Memory of the device for copies of `bytes` of outputs, beside those (cuda). Borrowed until it is asked for again.
+enum assay_status workbench_copies(struct assay_workbench *w, size_t bytes, device_ptr *out, struct assay_error *err);
 // Gives back what is kept for inputs and outputs from these numbers on: the task at hand has no more.
 void workbench_drop_buffers(struct assay_workbench *w, int from_in, int from_out);
 
