@@ -33,8 +33,8 @@ void timed_calls_release(struct timed_call *calls, int n, int n_out) {
   base_free(calls);
 }
 
-// Copies a call's outputs to the host: the last one's, or what the subject keeps in a slot. A call keeps its memory when
-// another takes its place.
+// Copies a call's outputs to the host: the last one's, or what the subject keeps in a slot. A call keeps its memory
+// when another takes its place.
 static enum assay_status copy_outputs(struct timing_session *s, struct timed_call *call, int slot,
                                       struct assay_error *err) {
   const struct subject_ops *subject = s->session->subject;
@@ -59,8 +59,7 @@ static enum assay_status keep_call(struct loop *l, int slot, uint64_t key, uint3
   struct timed_call *call = &l->s->kept[slot];
   call->key = key;
   call->poison = poison;
-  return subject->keep_outputs ? subject->keep_outputs(l->s->session, slot, err)
-                               : copy_outputs(l->s, call, slot, err);
+  return subject->keep_outputs ? subject->keep_outputs(l->s->session, slot, err) : copy_outputs(l->s, call, slot, err);
 }
 
 // Brings what the subject kept, now that no call waits for it.
@@ -85,8 +84,8 @@ static enum assay_status choose_call(struct loop *l, uint64_t key, uint32_t pois
     s->n_kept += slot == (uint64_t)s->n_kept;
     return keep_call(l, (int)slot, key, poison, err);
   }
-  // Too large to keep: a coin, weighted so that the shortest run verifies about as many as wanted, and a longer one only
-  // a few more. What is missing in the end catch_up makes good.
+  // Too large to keep: a coin, weighted so that the shortest run verifies about as many as wanted, and a longer one
+  // only a few more. What is missing in the end catch_up makes good.
   double shortest = WARM_UP_CALLS + s->options->min_samples + s->options->hot_samples + AS_CALLED_SAMPLES;
   double wanted = s->options->verified_calls / fmax(shortest, (double)l->calls);
   if (!l->catch_up && rng_unit(rng_derive(s->secret, l->calls)) > wanted)

@@ -38,7 +38,7 @@ struct assay_workbench {
   char *folder;
   struct workbench_times times;
   struct workbench_null null_call;
-  int64_t null_at_ns; // when it was measured; 0: never
+  int64_t null_at_ns;                                                   // when it was measured; 0: never
   struct shared_memory in[RUNNER_MAX_BUFFERS], out[RUNNER_MAX_BUFFERS]; // id 0: none
   uint64_t last_id;
   device_ptr copies;

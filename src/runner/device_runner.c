@@ -19,6 +19,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/build_id.h"
 #include "base/channel.h"
 #include "base/clock.h"
 #include "runner/device_classify.h"
@@ -125,7 +126,7 @@ static enum assay_status spawn(struct device_runner *r, int socket, struct assay
   snprintf(device, sizeof device, "%s", r->o.device);
   snprintf(folder, sizeof folder, "%s", r->o.folder);
   snprintf(cache, sizeof cache, "POCL_CACHE_DIR=%s", folder);
-  char *argv[] = {program, device, folder, NULL};
+  char *argv[] = {program, device, folder, (char *)build_id, NULL};
   char *cuda_env[] = {lazy, no_cache, NULL}, *opencl_env[] = {path, cache, general, NULL};
   if (cuda)
     (void)glob(cuda_files, GLOB_NOSORT, NULL, &files);

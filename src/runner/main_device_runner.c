@@ -1,7 +1,7 @@
 // assay-device-runner: the process that carries out launch plans on a device. Our code, with the device's driver; it
 // holds the current call's inputs, the outputs and the plan, and nothing that tells an answer.
 //
-//   assay-device-runner DEVICE FOLDER        (descriptor 3: the socket to the judge)
+//   assay-device-runner DEVICE FOLDER BUILD  (descriptor 3: the socket to the judge)
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdio.h>
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/build_id.h"
 #include "base/channel.h"
 #include "base/last_words.h"
 #include "runner/device_protocol.h"
@@ -206,11 +207,11 @@ static void call(const struct device_message *m) {
 int main(int argc, char **argv) {
   static struct device_message m;
   int fds[DEVICE_FDS], n_fds;
-  state.ops = argc == 3 ? device_by_name(argv[1]) : NULL;
-  if (!state.ops) {
-    fprintf(stderr, "assay-device-runner is started by assay; it is of no use alone\n");
+  if (!build_id_matches(argc == 4 ? argv[3] : NULL, "assay-device-runner"))
     return 2;
-  }
+  state.ops = device_by_name(argv[1]);
+  if (!state.ops)
+    return 2;
   state.folder = argv[2];
   while (receive(&m, fds, &n_fds) == (ssize_t)sizeof m) {
     if (m.verb == DEVICE_ATTACH ? attach(&m, fds, n_fds) != 0 : !state.control)

@@ -1,7 +1,7 @@
 // assay-runner: the process in which a candidate runs. Small on purpose: nothing but the current call's buffers and
 // this code is in its address space when the candidate is loaded.
 //
-//   assay-runner LIBRARY THREADS        (descriptor 3: the socket to the judge)
+//   assay-runner LIBRARY THREADS BUILD  (descriptor 3: the socket to the judge)
 #include <dlfcn.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -16,6 +16,7 @@
 #endif
 
 #include "assay/candidate.h"
+#include "base/build_id.h"
 #include "base/channel.h"
 #include "base/last_words.h"
 #include "runner/pool.h"
@@ -197,10 +198,8 @@ int main(int argc, char **argv) {
   static _Alignas(16) unsigned char buffer[MAX_MESSAGE];
   const struct runner_message *m = (const struct runner_message *)buffer;
   int fds[RUNNER_MAX_TENSORS], n_fds;
-  if (argc != 3) {
-    fprintf(stderr, "assay-runner is started by assay; it is of no use alone\n");
+  if (!build_id_matches(argc == 4 ? argv[3] : NULL, "assay-runner"))
     return 2;
-  }
   while (channel_receive(RUNNER_SOCKET, 0, buffer, sizeof buffer, fds, RUNNER_MAX_TENSORS, &n_fds) >=
          (ssize_t)sizeof *m) {
     if (m->verb == RUNNER_ATTACH && attach(m, fds, n_fds, atoi(argv[2])) != 0)

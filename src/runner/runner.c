@@ -17,6 +17,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/build_id.h"
 #include "base/channel.h"
 #include "base/clock.h"
 #include "base/rng.h"
@@ -179,7 +180,7 @@ static enum assay_status start_process(struct runner *r, struct assay_error *err
   snprintf(omp, sizeof omp, "OMP_NUM_THREADS=%d", r->o.threads);
   snprintf(program, sizeof program, "%s", r->o.program);
   snprintf(library, sizeof library, "%s", r->o.library);
-  char *argv[] = {program, library, threads, NULL}, *envp[] = {omp, wait_policy, NULL};
+  char *argv[] = {program, library, threads, (char *)build_id, NULL}, *envp[] = {omp, wait_policy, NULL};
   // Not their folders: the store may lie beside the program.
   const char *read_paths[] = {program, library, NULL};
   // Threads beyond this are late work anyway; without a limit, small ones use up the machine's process numbers.

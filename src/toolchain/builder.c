@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/build_id.h"
 #include "base/clock.h"
 #include "sandbox/sandbox.h"
 
@@ -82,7 +83,7 @@ static enum assay_status hear_hello(struct builder *b, struct assay_error *err) 
   }
   if (n != (ssize_t)sizeof hello || hello.magic != BUILDER_MAGIC)
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "the builder (assay-builder) does not start%s",
-                     n == 0 ? ": it has ended" : "");
+                     n == 0 ? ": it has ended; is it of the same build as assay?" : "");
   hello.text[sizeof hello.text - 1] = '\0';
   return hello.status == ASSAY_OK ? ASSAY_OK : error_set(err, ASSAY_ERR_ENVIRONMENT, "%s", hello.text);
 }
@@ -91,7 +92,8 @@ static enum assay_status spawn(struct builder *b, const struct builder_options *
                                int theirs, struct arena *a, struct assay_error *err) {
   static const char *const kinds[] = {"warm", "cold", "opencl"};
   const char *folder = how->folder ? how->folder : b->folder;
-  char *argv[] = {(char *)o->program, (char *)kinds[how->kind], (char *)(o->nvrtc ? o->nvrtc : ""), NULL};
+  char *argv[] = {(char *)o->program, (char *)kinds[how->kind], (char *)(o->nvrtc ? o->nvrtc : ""), (char *)build_id,
+                  NULL};
   char *envp[] = {"LC_ALL=C",
                   arena_printf(a, "TMPDIR=%s", folder),
                   arena_printf(a, "HOME=%s", folder),

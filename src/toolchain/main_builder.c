@@ -6,13 +6,16 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "base/build_id.h"
 #include "toolchain/builder.h"
 
 int main(int argc, char **argv) {
   static const char *const kinds[] = {"warm", "cold", "opencl"};
   struct stat st;
-  const char *library = argc > 2 && argv[2][0] ? argv[2] : NULL;
-  for (int i = 0; argc > 1 && i < 3; i++)
+  if (!build_id_matches(argc == 4 ? argv[3] : NULL, "assay-builder"))
+    return 2;
+  const char *library = argv[2][0] ? argv[2] : NULL;
+  for (int i = 0; i < 3; i++)
     if (!strcmp(argv[1], kinds[i]) && fstat(BUILDER_FD, &st) == 0 && S_ISSOCK(st.st_mode))
       return builder_serve((enum builder_kind)i, library);
   fputs("assay-builder is started by assay, which hands it a socket: run `assay judge` instead\n", stderr);

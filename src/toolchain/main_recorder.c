@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "assay/candidate.h"
+#include "base/build_id.h"
 #include "base/last_words.h"
 #include "sandbox/sandbox.h"
 #include "toolchain/recorder/recorder.h"
@@ -134,10 +135,8 @@ int main(int argc, char **argv) {
   enum { LARGEST_IN_HEAP = 32 << 20 };
   static char signal_stack[64 << 10];
   struct assay_error err = {0};
-  if (argc != 2) {
-    fprintf(stderr, "assay-recorder is started by assay; it is of no use alone\n");
+  if (!build_id_matches(argc == 3 ? argv[2] : NULL, "assay-recorder"))
     return 2;
-  }
   settle_addresses(argv);
   if (!map_files()) {
     fprintf(stderr, "the files for the recording are not there\n");

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/build_id.h"
 #include "base/clock.h"
 #include "toolchain/cc.h"
 #include "toolchain/record_read.h"
@@ -130,7 +131,7 @@ static bool returned(const struct record_options *o, const struct record_request
 
 static enum assay_status spawn_and_wait(const struct record_options *o, int request_fd, int log_fd, struct buf *text,
                                         struct sandbox_end *end, struct assay_error *err) {
-  char *const argv[] = {(char *)o->recorder, (char *)o->library, NULL};
+  char *const argv[] = {(char *)o->recorder, (char *)o->library, (char *)build_id, NULL};
   char *const envp[] = {"LC_ALL=C", NULL};
   const struct sandbox_policy policy = {
       .role = SANDBOX_RUNNER,
