@@ -2,6 +2,7 @@
 import datetime
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -79,3 +80,28 @@ def report(command, path, parts, timed=True):
             json.dump(result, f, indent=1)
             f.write("\n")
     return result
+
+
+def write_tables(page, tables, check, command):
+    """Replaces what stands in the page between `<!-- table NAME -->` and `<!-- end -->`; with `check` it only compares."""
+    with open(page) as f:
+        text = f.read()
+    missing = []
+
+    def replace(match):
+        name = match.group(1)
+        if name not in tables:
+            missing.append(name)
+            return match.group(0)
+        return f"<!-- table {name} -->\n{tables[name]}\n<!-- end -->"
+
+    made = re.sub(r"<!-- table ([^>]*?) -->\n.*?<!-- end -->", replace, text, flags=re.S)
+    shown = os.path.relpath(page, ROOT)
+    if missing:
+        sys.exit(f"{shown}: no measurements for the tables {', '.join(missing)}: see bench/gpu and bench/results")
+    if check:
+        if made != text:
+            sys.exit(f"{shown} is not what the measurements say: run {command}")
+        return
+    with open(page, "w") as f:
+        f.write(made)

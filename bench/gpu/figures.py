@@ -135,7 +135,7 @@ def baselines(path):
     if not path:
         return {}
     with open(path) as f:
-        return {f"kernelbench/{r['level']}/{r['id']}": {k: float(r[k]) for k in ("eager_fp32_ms", "eager_tf32_ms", "compile_ms")
+        return {f"kernelbench/{r['level']}/{r['id']}": {k: float(r[k]) for k in ("eager_ms", "eager_fp32_ms", "eager_tf32_ms", "compile_ms")
                                                        if r.get(k)} for r in csv.DictReader(f)}
 
 

@@ -9,8 +9,9 @@ import glob
 import json
 import math
 import os
-import re
 import sys
+
+import common
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGE = os.path.join(ROOT, "docs", "numerics.md")
@@ -145,27 +146,7 @@ def made(found):
 
 
 def main():
-    with open(PAGE) as f:
-        text = f.read()
-    tables, missing = build(), []
-
-    def replace(match):
-        name = match.group(1)
-        if name not in tables:
-            missing.append(name)
-            return match.group(0)
-        return f"<!-- table {name} -->\n{tables.pop(name)}\n<!-- end -->"
-
-    made_text = re.sub(r"<!-- table ([^>]*?) -->\n.*?<!-- end -->", replace, text, flags=re.S)
-    if missing:
-        sys.exit(f"docs/numerics.md: no measurements for the tables {', '.join(missing)}: run bench/gpu/numerics.py and "
-                 f"bench/gpu/tensor_core_bits.py there")
-    if "--check" in sys.argv:
-        if made_text != text:
-            sys.exit("docs/numerics.md is not what the measurements say: run bench/gpu/numerics_page.py")
-        return
-    with open(PAGE, "w") as f:
-        f.write(made_text)
+    common.write_tables(PAGE, build(), "--check" in sys.argv, "bench/gpu/numerics_page.py")
 
 
 if __name__ == "__main__":
