@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the tables of docs/figures.md from the measurements: bench/gpu/figures_page.py [--check]
 
-The measurements are bench/results/*/figures.json, kernelbench_beside.json, oracle_device.json and timing.json (made by
-bench/gpu/figures.py, kernelbench_beside.py, bench_oracle_device and timing.py). --check changes nothing and says whether
+The measurements are bench/results/*/figures.json and figures_full.json, kernelbench_beside.json, oracle_device.json and
+timing.json (made by bench/gpu/figures.py, kernelbench_beside.py, oracle.py and timing.py; measure.sh runs them all). --check changes nothing and says whether
 the page is current.
 """
 import glob
@@ -70,6 +70,7 @@ def bench(found):
 
 
 def oracle(found):
+    held = [r for r in found["rows"] if "worst_over_scale" in r]
     lines = ["| task | inputs, GB | outputs, GB | most memory, GB | inputs drawn, ms | answered, ms |", "|---|---|---|---|---|---|"]
     rows = sorted(found["rows"], key=lambda r: number(r["task"]))
     for r in rows:
@@ -79,7 +80,10 @@ def oracle(found):
     most = max(rows, key=lambda r: r["peak_bytes"] + r["output_bytes"])
     lines += ["", f"Together {total:.1f} s for {len(rows)} tasks; the longest is task {number(worst['task'])} with {worst['again_s']:.2f} s. "
               f"With the candidate's outputs beside, at most {(most['peak_bytes'] + most['output_bytes']) / 1e9:.1f} GB are in use "
-              f"(task {number(most['task'])}). `{found['command']}`: {made(found)}"
+              f"(task {number(most['task'])}). "
+              + (f"{len(held)} tasks were held against the CPU's oracle, {sum(r['compared'] for r in held):.3g} elements: the truths "
+                 f"are at most {max(r['worst_over_scale'] for r in held):.1g} of the error scale apart. " if held else "")
+              + f"`{found['command']}`: {made(found)}"
               + (f"; {found['note']}" if found.get("note") else "") + "."]
     return "\n".join(lines)
 
@@ -96,7 +100,7 @@ def clock(found):
     return "\n".join(lines) + f"\n\n`{found['command']}`: {made(found)}."
 
 
-WRITERS = {"figures.json": [("kernels", kernels), ("parts", parts), ("bench", bench)],
+WRITERS = {"figures.json": [("parts", parts), ("bench", bench)], "figures_full.json": [("kernels", kernels)],
            "kernelbench_beside.json": [("beside", beside)], "oracle_device.json": [("oracle", oracle)],
            "timing.json": [("clock", clock)]}
 
