@@ -1,6 +1,14 @@
 // Device code that every family of the oracle shares: typed reads, noise and stochastic rounding (as ops/arith.h).
 // Stands behind device/dialect.h and common_args.h and in front of a family's text.
 
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define UNROLL_ALL _Pragma("unroll")
+#define UNROLL_NONE _Pragma("unroll 1")
+#else
+#define UNROLL_ALL
+#define UNROLL_NONE
+#endif
+
 // As enum gpu_storage.
 #define STORAGE_F64 0
 #define STORAGE_I64 1

@@ -8,11 +8,9 @@
 // Narrow products: one thread takes a few terms of one line, with K always cut.
 // Either way the parts land in a buffer and product_finish adds them in order.
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
-#define UNROLL_ALL _Pragma("unroll")
 #define UNROLL_TWICE _Pragma("unroll 2")
 #define UNROLL_FOUR _Pragma("unroll 4")
 #else
-#define UNROLL_ALL
 #define UNROLL_TWICE
 #define UNROLL_FOUR
 #endif

@@ -9,10 +9,10 @@
 #include "oracle/cuda/scale_args.h"
 #include "oracle/run.h"
 
-extern const char code_scale_args[], code_scale[];
+extern const char code_deviation[], code_scale_args[], code_scale[];
 
 static const struct device_code program = {
-    "scale", (const char *const[]){GPU_COMMON_TEXTS, code_scale_args, code_scale, NULL}, false};
+    "scale", (const char *const[]){GPU_COMMON_TEXTS, code_deviation, code_scale_args, code_scale, NULL}, false};
 
 static int64_t count_of(const struct gpu_array *a) {
   return shape_count(&a->shape);
@@ -25,12 +25,14 @@ static enum assay_status alloc_floats(struct compute *c, int64_t n, device_ptr *
 
 static struct shrink_args shrink_of(const struct gpu_array *y, device_ptr sum, device_ptr sigma,
                                     const struct arith *contract, int replicas) {
+  bool power_of_two = (replicas & (replicas - 1)) == 0 && replicas > 0;
   return (struct shrink_args){.y = y->data,
                               .sum = sum,
                               .sigma = sigma,
                               .n = count_of(y),
                               .row = y->shape.rank ? y->shape.dims[y->shape.rank - 1] : 1,
                               .replicas = replicas,
+                              .inverse = power_of_two ? 1.0 / replicas : 0,
                               .unit = ldexp(1, -contract->bits)};
 }
 
@@ -43,7 +45,7 @@ static enum assay_status finish_scale(struct compute *c, const struct gpu_array 
   if (status)
     return status;
   struct shrink_args args = shrink_of(y, *sigma, scale, contract, replicas);
-  status = compute_launch(c, &program, "shrink", n, &args, sizeof args, err);
+  status = compute_launch(c, &program, "shrink", (n + SHRINK_EACH - 1) / SHRINK_EACH, &args, sizeof args, err);
   compute_free(c, status ? scale : *sigma);
   if (!status)
     *sigma = scale;

@@ -7,7 +7,6 @@
 
 #define GPU_FAMILIES(X)                                                                                                \
   X(gpu_convert_family)     /* Cast, CastLike */                                                                       \
-  X(gpu_pointwise_family)   /* elementwise rows whose expression is not the whole story */                             \
   X(gpu_contraction_family) /* matrix products, Einsum */                                                              \
   X(gpu_conv_family)                                                                                                   \
   X(gpu_window_family) /* pooling, resizing */                                                                         \

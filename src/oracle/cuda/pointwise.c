@@ -7,9 +7,8 @@
 #include "oracle/cuda/convert.h"
 #include "oracle/cuda/gpu_families.h"
 #include "oracle/cuda/gpu_run.h"
+#include "oracle/cuda/pointwise.h"
 #include "oracle/cuda/pointwise_args.h"
-#include "ops/expr.h"
-#include "ops/expr_program.h"
 
 _Static_assert((int)POINTWISE_INSTRUCTIONS == (int)EXPR_MAX_INSTRUCTIONS, "as in ops/expr.h");
 _Static_assert((int)POINTWISE_CONSTANTS == (int)EXPR_MAX_CONSTANTS, "as in ops/expr.h");
@@ -20,17 +19,35 @@ _Static_assert(sizeof(struct pointwise_args) <= 4096, "a kernel's argument");
 
 extern const char code_convert_args[], code_convert_device[], code_pointwise_args[], code_pointwise[];
 
-// The list of operations, as a macro for the device's compiler. Each line is a text of its own, because C promises
-// strings of 4095 characters only.
-#define OPERATION_TEXT(name, spelling, arity, error, value, integer)                                                   \
-  "  X(" #name ", " #arity ", " #error ", (" #value "), (" #integer ")) \\\n",
+static const struct device_code program = {"pointwise",
+                                           (const char *const[]){GPU_COMMON_TEXTS, code_convert_args,
+                                                                 code_convert_device, code_pointwise_args,
+                                                                 GPU_EXPRESSION_TEXTS, code_pointwise, NULL},
+                                           true};
 
-static const struct device_code program = {
-    "pointwise",
-    (const char *const[]){GPU_COMMON_TEXTS, code_convert_args, code_convert_device, code_pointwise_args,
-                          "#define EXPR_OPERATIONS(X) \\\n", EXPR_OPERATIONS(OPERATION_TEXT) "\n", code_pointwise,
-                          NULL},
-    true};
+// ---- the row's expression
+
+static bool row_is(const struct op_def *op, const char *name, int since) {
+  return strcmp(op->name, name) == 0 && !*op->domain && op->since >= since;
+}
+
+const char *gpu_pointwise_text(const struct node *n, const char **finish) {
+  *finish = row_is(n->op, "Mean", 1) ? "x / count" : NULL;
+  if (gpu_find(n->op) != gpu_pointwise_eval)
+    return NULL;
+  if (!row_is(n->op, "Clip", 11))
+    return n->op->expr;
+  // Bounds may be left out.
+  bool low = n->n_inputs > 1 && n->inputs[1] >= 0, high = n->n_inputs > 2 && n->inputs[2] >= 0;
+  return low && high ? n->op->expr : low ? "max(x, y)" : high ? "min(x, y)" : "x";
+}
+
+int gpu_pointwise_error(int operation) {
+  static const uint8_t errors[] = {
+#define OPERATION_ERROR(name, spelling, arity, error, value, ...) EXPR_##error,
+      EXPR_OPERATIONS(OPERATION_ERROR)};
+  return errors[operation];
+}
 
 // One evaluation being prepared.
 struct job {
@@ -42,8 +59,7 @@ struct job {
 
 // ---- the program
 
-// As ops/expr.c rounds a contract's constants.
-static double round_nearest(const struct rounder *r, double x) {
+double gpu_pointwise_nearest(const struct rounder *r, double x) {
   if (x == 0 || !isfinite(x))
     return x;
   if (fabs(x) < r->limit)
@@ -93,9 +109,9 @@ static void set_program(struct job *j, const struct expr *e, const double *param
   if (rounds)
     r = arith_rounder(&j->c->arith);
   for (int i = 0; i < e->n_constants; i++)
-    a->values[i] = rounds ? round_nearest(&r, e->constants[i]) : e->constants[i];
+    a->values[i] = rounds ? gpu_pointwise_nearest(&r, e->constants[i]) : e->constants[i];
   for (int i = 0; i < e->n_params; i++)
-    a->values[POINTWISE_CONSTANTS + i] = rounds ? round_nearest(&r, params[i]) : params[i];
+    a->values[POINTWISE_CONSTANTS + i] = rounds ? gpu_pointwise_nearest(&r, params[i]) : params[i];
   a->n_instructions = 0;
   set_operand(e->result, &a->result_kind, &a->result_index);
   for (int i = 0; i < e->n_instructions; i++) {
@@ -153,10 +169,9 @@ static enum assay_status launch(struct job *j, struct assay_error *err) {
                         sizeof j->args, err);
 }
 
-// ---- attributes as parameters, and behind them whether this is the exact pass: as in ops/pointwise.c
+// ---- attributes as parameters: as in ops/pointwise.c
 
-static int attributes(const struct job *j, const char **names, double *values) {
-  const struct node *node = j->c->node;
+int gpu_pointwise_params(const struct node *node, bool exact, const char **names, double *values) {
   int n = 0;
   for (const struct op_attr *a = node->op->attrs; a && a->name && n < EXPR_MAX_PARAMS; a++, n++) {
     const char *fallback = a->fallback ? a->fallback : "";
@@ -172,9 +187,17 @@ static int attributes(const struct job *j, const char **names, double *values) {
   }
   if (n < EXPR_MAX_PARAMS) {
     names[n] = "exact";
-    values[n++] = j->c->arith.exact;
+    values[n++] = exact;
   }
   return n;
+}
+
+// An integer tensor beside a fractional attribute is computed in double and truncated.
+bool gpu_pointwise_fractional(const struct node *n) {
+  bool any = false;
+  for (const struct op_attr *a = n->op->attrs; a && a->name; a++)
+    any = any || a->type == ATTR_FLOAT;
+  return any;
 }
 
 // The inputs that are there, in order; returns their number.
@@ -192,9 +215,7 @@ static void decide_types(struct job *j) {
     j->as_double |= c->in[i] && dtype_is_float(c->in[i]->dtype);
     j->args.is_unsigned |= c->in[i] && c->in[i]->dtype == DTYPE_UINT64;
   }
-  // An integer tensor beside a fractional attribute is computed in double and truncated.
-  for (const struct op_attr *a = c->node->op->attrs; a && a->name; a++)
-    j->as_double |= a->type == ATTR_FLOAT;
+  j->as_double |= gpu_pointwise_fractional(c->node);
   j->args.out = c->out[0].data;
   j->args.out_type = convert_type_of(c->out[0].dtype);
   j->args.n = shape_count(&c->out[0].shape);
@@ -239,13 +260,14 @@ static enum assay_status run_fold(struct job *j, const struct expr *e, const dou
   return launch(j, err);
 }
 
-static enum assay_status eval_text(struct gpu_eval *c, const char *text, const char *finish, struct assay_error *err) {
+enum assay_status gpu_pointwise_eval(struct gpu_eval *c, struct assay_error *err) {
   const char *names[EXPR_MAX_PARAMS];
   double params[EXPR_MAX_PARAMS];
   const struct expr *e;
   struct job j = {.c = c};
+  const char *finish, *text = gpu_pointwise_text(c->node, &finish);
   decide_types(&j);
-  int n = attributes(&j, names, params);
+  int n = gpu_pointwise_params(c->node, c->arith.exact, names, params);
   enum assay_status status = expr_parse(text, names, n, &j.arena, &e, err);
   if (!status && !j.as_double && !expr_has_integers(e))
     status = op_unsupported(c->node, err, "not defined for integers");
@@ -257,21 +279,14 @@ static enum assay_status eval_text(struct gpu_eval *c, const char *text, const c
   return status;
 }
 
-enum assay_status gpu_pointwise_eval(struct gpu_eval *c, struct assay_error *err) {
-  return eval_text(c, c->node->op->expr, NULL, err);
-}
-
 // Parameters are rounded in a contract pass, and so are constants that are not small whole numbers.
 static bool never_errs(const struct expr *e) {
-  static const uint8_t errors[] = {
-#define OPERATION_ERROR(name, spelling, arity, error, value, ...) EXPR_##error,
-      EXPR_OPERATIONS(OPERATION_ERROR)};
   for (int i = 0; i < e->n_constants; i++)
     if (e->constants[i] != rint(e->constants[i]) || fabs(e->constants[i]) > 4)
       return false;
   for (int i = 0; i < e->n_instructions; i++) {
     const struct instruction *in = &e->code[i];
-    if (errors[in->operation] != EXPR_EXACT || in->guard)
+    if (gpu_pointwise_error(in->operation) != EXPR_EXACT || in->guard)
       return false;
     for (int k = 0; k < expr_arity((enum expr_operation)in->operation); k++)
       if (in->from[k].kind == OPERAND_PARAM)
@@ -291,19 +306,3 @@ enum assay_status gpu_pointwise_never_errs(const struct op_def *op, bool *never,
   arena_release(&arena);
   return status == ASSAY_ERR_NOMEM ? status : ASSAY_OK;
 }
-
-// ---- rows whose expression is not the whole story
-
-static enum assay_status eval_mean(struct gpu_eval *c, struct assay_error *err) {
-  return eval_text(c, c->node->op->expr, "x / count", err);
-}
-
-// Bounds may be left out.
-static enum assay_status eval_clip(struct gpu_eval *c, struct assay_error *err) {
-  bool low = c->n_in > 1 && c->in[1], high = c->n_in > 2 && c->in[2];
-  const char *text = low && high ? c->node->op->expr : low ? "max(x, y)" : high ? "min(x, y)" : "x";
-  return eval_text(c, text, NULL, err);
-}
-
-static const struct gpu_op ops[] = {{"", "Mean", 1, eval_mean}, {"", "Clip", 11, eval_clip}};
-const struct gpu_family gpu_pointwise_family = {ops, sizeof ops / sizeof *ops};

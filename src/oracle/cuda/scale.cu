@@ -3,36 +3,35 @@
 #define WINDOW 8
 #define SHRINK_WEIGHT 8
 #define SHRINK_CAP 64
-#define LARGEST_F32 3.4028234663852886e38
-
-DEVICE_FN int value_class(double x, double max) {
-  if (IS_NAN(x))
-    return 3;
-  if (fabs(x) > max)
-    return x > 0 ? 1 : 2;
-  return 0;
-}
 
 KERNEL(deviation, struct deviation_args) {
   int64_t i = THREAD;
   if (i >= a->n)
     return;
-  double y = ((const double *)a->y)[i], pass = ((const double *)a->pass)[i];
-  int kind = value_class(y, a->max);
-  if (kind != value_class(pass, a->max))
+  uint32_t broken = 0;
+  float *sum = (float *)a->sum;
+  sum[i] = add_deviation(sum[i], ((const double *)a->y)[i], ((const double *)a->pass)[i], a->max, &broken);
+  if (broken)
     ATOMIC_OR_U32((uint32_t *)a->broken, 1);
-  else if (kind == 0)
-    ((float *)a->sum)[i] += (float)fmin(fabs(pass - y), LARGEST_F32 / 64);
 }
 
 // The variance that a normal error with this mean absolute deviation has.
 DEVICE_FN double own_variance(const struct shrink_args *a, int64_t i) {
-  double mean = (double)((const float *)a->sum)[i] / a->replicas;
+  double sum = (double)((const float *)a->sum)[i];
+  double mean = a->inverse != 0 ? sum * a->inverse : sum / a->replicas;
   return mean * mean * 1.5707963267948966;
 }
 
-// Its mean over the neighbours of i, in its row when rows are long enough to have any.
-DEVICE_FN double pool(const struct shrink_args *a, int64_t i) {
+DEVICE_FN float shrunk(const struct shrink_args *a, int64_t i, double own, double near_mean) {
+  double y = ((const double *)a->y)[i];
+  double floor_variance = rounding_variance(a->unit, y);
+  double near_variance = fmin(near_mean, SHRINK_CAP * (own + floor_variance));
+  double variance = (a->replicas * own + SHRINK_WEIGHT * near_variance) / (a->replicas + SHRINK_WEIGHT);
+  return IS_FINITE(y) ? (float)sqrt(fmax(variance, floor_variance)) : 0;
+}
+
+// An element whose neighbours are fewer, for its row begins or ends among them.
+DEVICE_FN_LARGE float shrink_at_edge(const struct shrink_args *a, int64_t i) {
   int64_t low = i - WINDOW, high = i + WINDOW + 1;
   if (a->row >= WINDOW) {
     int64_t first = i / a->row * a->row;
@@ -44,19 +43,35 @@ DEVICE_FN double pool(const struct shrink_args *a, int64_t i) {
   double sum = 0;
   for (int64_t j = low; j < high; j++)
     sum += own_variance(a, j);
-  return sum / (double)(high - low);
+  return shrunk(a, i, own_variance(a, i), sum / (double)(high - low));
 }
 
+// The mean of own variances over the neighbours of each element, in its row when rows are long enough to have any.
+// Neighbours have neighbours in common: a thread keeps those of SHRINK_EACH elements in a row.
 KERNEL(shrink, struct shrink_args) {
-  int64_t i = THREAD;
-  if (i >= a->n)
+  int64_t begin = THREAD * SHRINK_EACH;
+  if (begin >= a->n)
     return;
-  double y = ((const double *)a->y)[i];
-  double floor_variance = a->unit * a->unit * y * y;
-  double own = own_variance(a, i);
-  double near_variance = fmin(pool(a, i), SHRINK_CAP * (own + floor_variance));
-  double variance = (a->replicas * own + SHRINK_WEIGHT * near_variance) / (a->replicas + SHRINK_WEIGHT);
-  ((float *)a->sigma)[i] = IS_FINITE(y) ? (float)sqrt(fmax(variance, floor_variance)) : 0;
+  float *sigma = (float *)a->sigma;
+  int64_t first = a->row >= WINDOW ? begin / a->row * a->row : 0;
+  int64_t last = a->row >= WINDOW && first + a->row < a->n ? first + a->row : a->n;
+  if (begin - WINDOW < first || begin + SHRINK_EACH + WINDOW > last) {
+    for (int64_t i = begin; i < begin + SHRINK_EACH && i < a->n; i++)
+      sigma[i] = shrink_at_edge(a, i);
+    return;
+  }
+  double own[SHRINK_EACH + 2 * WINDOW];
+  UNROLL_ALL
+  for (int k = 0; k < SHRINK_EACH + 2 * WINDOW; k++)
+    own[k] = own_variance(a, begin - WINDOW + k);
+  UNROLL_ALL
+  for (int k = 0; k < SHRINK_EACH; k++) {
+    double sum = 0;
+    UNROLL_ALL
+    for (int j = 0; j <= 2 * WINDOW; j++)
+      sum += own[k + j];
+    sigma[begin + k] = shrunk(a, begin + k, own[k + WINDOW], sum / (2 * WINDOW + 1));
+  }
 }
 
 // A scale in closed form, never below the rounding of the result.

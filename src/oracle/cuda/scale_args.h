@@ -8,10 +8,13 @@ struct deviation_args {
   double max; // largest finite value of the output's format
 };
 
+#define SHRINK_EACH 8 // elements of a thread
+
 struct shrink_args {
   uint64_t y, sum, sigma; // double, float, float
   int64_t n, row;
-  double replicas, unit; // unit: rounding of the result, relative
+  double replicas, inverse; // inverse: 1 / replicas where that is exact, else 0
+  double unit;              // rounding of the result, relative
 };
 
 #endif
