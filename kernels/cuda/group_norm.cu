@@ -3,25 +3,25 @@
 // assay: twin ONE_PASS expect wrong_value|wrong_class|low_precision -- variance as E[x^2] - E[x]^2
 // assay: twin NO_WAIT at full expect wrong_value|wrong_class|changed_behaviour -- blocks do not wait; small groups have one
 // assay: twin GROUP_WEIGHTS expect wrong_value -- weights of the group's first channel for all of its channels
-// The tensor is read once: a group lies in the shared memory of a team of blocks, 64 KiB in each, which exchange means
-// and squares through memory and wait for each other there. Three teams, of which every multiprocessor has a block,
-// take turns in keeping memory busy, and a block sends for what it needs next as soon as it has used what it has. Where
-// planes do not begin at multiples of 16 bytes, the tensor is read twice, by three plain kernels.
+// The tensor is read once: a group lies in the registers of a team of blocks, 64 KiB in each, which exchange means and
+// squares through memory and wait for each other there. Meanwhile the next group arrives in shared memory: a block
+// sends for it as soon as it has taken over what lay there. Two teams, of which every multiprocessor has a block, take
+// turns. Where planes do not begin at multiples of 16 bytes or a group is too large, the tensor is read twice, by three
+// plain kernels.
 // assay: let plane = H * W
 // assay: let length = C / 8 * plane
 // assay: let groups = N * 8
-// assay: let wide = plane % 4 == 0
-// assay: require !wide || length <= 6291456 -- a group must fit the shared memory of the device
+// assay: let wide = plane % 4 == 0 && length <= 4325376
 // assay: let team = ceil_div(length, 16384)
 // assay: let share = round_up(ceil_div(length, team), 4)
-// assay: let teams = max(1, min(groups, 384 / team))
+// assay: let teams = max(1, min(groups, 264 / team))
 // assay: let pieces = ceil_div(length, 32768)
-// assay: scratch part double[2 * groups * (wide ? team : pieces)]
+// assay: scratch part double[2 * groups * pieces]
 // assay: scratch stats float[4 * groups]
-// assay: scratch arrived uint8[4 * groups]
-// assay: fill arrived 0 if=wide
+// assay: scratch posts uint8[64 * teams * team]
+// assay: fill posts 0 if=wide
 // assay: launch group_norm grid=teams * team block=512 cooperative shared=512 + share * 4 if=wide \
-//   args=x, gamma, beta, y, part, arrived, groups, C, plane, length, share, team
+//   args=x, gamma, beta, y, posts, groups, C, plane, length, share, team
 // assay: launch statistics grid=pieces,groups block=256 if=!wide args=x, part, length
 // assay: launch join grid=groups block=256 if=!wide args=part, stats, length, pieces
 // assay: launch apply grid=ceil_div(plane, 1024),N * C block=256 if=!wide args=x, stats, gamma, beta, y, C, plane
@@ -72,100 +72,137 @@ static __device__ void fetch(float4 *slots, const float4 *from, int vectors, int
   copy_commit();
 }
 
-template <int QUARTER> static __device__ float sum_of(const float4 *slots, int vectors) {
-  copy_wait<GROUPS - 1 - QUARTER>();
+// Takes over a quarter of the vectors that have arrived, zeros where there are none, and their sum.
+static __device__ float take(float4 (&v)[SLOTS], const float4 *slots, int vectors, int quarter) {
   float sum = 0;
 #pragma unroll
-  for (int k = QUARTER * SLOTS / GROUPS; k < (QUARTER + 1) * SLOTS / GROUPS; k++)
-    if (k * TEAM_THREADS + (int)threadIdx.x < vectors) {
-      float4 v = slots[k * TEAM_THREADS];
-      sum += (v.x + v.y) + (v.z + v.w);
-    }
+  for (int k = quarter * SLOTS / GROUPS; k < (quarter + 1) * SLOTS / GROUPS; k++) {
+    v[k] = make_float4(0, 0, 0, 0);
+    if (k * TEAM_THREADS + (int)threadIdx.x < vectors)
+      v[k] = slots[k * TEAM_THREADS];
+    sum += (v[k].x + v[k].y) + (v[k].z + v[k].w);
+  }
   return sum;
 }
 
-static __device__ float squares_of(const float4 *slots, int vectors, float mean) {
-  float squares = 0;
+// What this thread's elements differ from a number by, summed, and the squares of it.
+static __device__ float2 differences(const float4 (&v)[SLOTS], int vectors, float from) {
+  float sum = 0, squares = 0;
 #pragma unroll
   for (int k = 0; k < SLOTS; k++)
     if (k * TEAM_THREADS + (int)threadIdx.x < vectors) {
-      float4 v = slots[k * TEAM_THREADS], d = make_float4(v.x - mean, v.y - mean, v.z - mean, v.w - mean);
+      float4 d = make_float4(v[k].x - from, v[k].y - from, v[k].z - from, v[k].w - from);
+      sum += (d.x + d.y) + (d.z + d.w);
       squares += (d.x * d.x + d.y * d.y) + (d.z * d.z + d.w * d.w);
     }
-  return squares;
+  return make_float2(sum, squares);
 }
 
-// Waits until all blocks of a team have come here with this group, so that what they wrote before can be read.
-static __device__ void meet(int *arrived, int team) {
-  if (threadIdx.x == 0) {
-    __threadfence();
-    atomicAdd(arrived, 1);
-#ifndef NO_WAIT
-    while (*(volatile int *)arrived < team)
-      __nanosleep(32);
+// The halves of two doubles, each with the number of the round.
+struct post {
+  ulonglong2 mean, squares;
+};
+
+static __device__ ulonglong2 sealed(double x, unsigned int round) {
+  unsigned long long bits = (unsigned long long)__double_as_longlong(x), seal = (unsigned long long)round << 32;
+  return make_ulonglong2(seal | bits >> 32, seal | (bits & 0xffffffff));
+}
+
+static __device__ double opened(ulonglong2 v) {
+  return __longlong_as_double((long long)(v.x << 32 | (v.y & 0xffffffff)));
+}
+
+static __device__ bool is_of(ulonglong2 v, unsigned int round) {
+  return v.x >> 32 == round && v.y >> 32 == round;
+}
+
+// Eight bytes at a time are written and read at once.
+static __device__ void write(ulonglong2 *to, ulonglong2 v) {
+  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(v.x), "l"(v.y) : "memory");
+}
+
+static __device__ ulonglong2 read(const ulonglong2 *from) {
+  ulonglong2 v;
+  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(v.x), "=l"(v.y) : "l"(from) : "memory");
+  return v;
+}
+
+// Mean and squares of another block of the team, when it has posted those of this round. Posts of two rounds take
+// turns: who posts for the next round but one has seen that all have posted for the next, and so read those of this.
+static __device__ double2 wait_for(const struct post *from, unsigned int round) {
+  struct post p;
+  do {
+    p.mean = read(&from->mean), p.squares = read(&from->squares);
+#ifdef NO_WAIT
+    break;
 #endif
-    __threadfence();
-  }
-  __syncthreads();
+  } while (!is_of(p.mean, round) || !is_of(p.squares, round));
+  return make_double2(opened(p.mean), opened(p.squares));
 }
 
-__global__ void __launch_bounds__(TEAM_THREADS, 3)
+__global__ void __launch_bounds__(TEAM_THREADS, 2)
     group_norm(const float *__restrict__ x, const float *__restrict__ gamma, const float *__restrict__ beta,
-               float *__restrict__ y, double2 *part, int *arrived, int groups, int C, int plane, int length, int share,
+               float *__restrict__ y, struct post *posts, int groups, int C, int plane, int length, int share,
                int team) {
   double *warps = (double *)memory;
-  float4 *slots = memory + 32 + threadIdx.x;
+  float4 *slots = memory + 32 + threadIdx.x, v[SLOTS];
   int member = (int)blockIdx.x % team, group = (int)blockIdx.x / team, step = (int)gridDim.x / team;
   int begin = min(length, member * share), count = min(share, length - begin), vectors = count / 4;
   const float4 *from = (const float4 *)(x + begin) + threadIdx.x;
   float4 *to = (float4 *)(y + begin) + threadIdx.x;
+#pragma unroll
   for (int g = 0; g < GROUPS; g++)
     fetch(slots, from + (long long)group * length / 4, group < groups ? vectors : 0, g);
-  for (; group < groups; group += step) {
-    float some = sum_of<0>(slots, vectors) + sum_of<1>(slots, vectors);
-    some += sum_of<2>(slots, vectors) + sum_of<3>(slots, vectors);
-    // Of this block's share: its mean, and the squares of what differs from that mean as it is in single precision.
-    double own = sum_in_block(some, warps) / max(count, 1);
-    float near = (float)own;
+  posts += 2 * ((int)blockIdx.x - member); // of this team
+  for (unsigned int round = 1; group < groups; group += step, round++) {
+    float some = 0;
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) {
+      copy_wait<GROUPS - 1>();
+      some += take(v, slots, vectors, g);
+      fetch(slots, from + (long long)(group + step) * length / 4, group + step < groups ? vectors : 0, g);
+    }
+    // Of this block's share: about its mean, and by how much it is that, and the squares of what differs from it.
+    float near = (float)(sum_in_block(some, warps) / max(count, 1));
 #ifdef ONE_PASS
     near = 0;
 #endif
-    double squares = sum_in_block(squares_of(slots, vectors, near), warps) - count * (own - near) * (own - near);
-    double2 *shares = part + (long long)group * team;
-    if (threadIdx.x == 0)
-      shares[member] = make_double2(own, squares);
-    meet(&arrived[group], team);
-    double sum = 0;
-    squares = 0;
-    for (int i = (int)threadIdx.x; i < team; i += TEAM_THREADS)
-      sum += max(0, min(share, length - i * share)) * __ldcg(&shares[i]).x;
-    double mean = sum_in_block(sum, warps) / length;
-    for (int i = (int)threadIdx.x; i < team; i += TEAM_THREADS) {
-      double2 p = __ldcg(&shares[i]);
-      squares += p.y + max(0, min(share, length - i * share)) * (p.x - mean) * (p.x - mean);
+    float2 d = differences(v, vectors, near);
+    double over = sum_in_block(d.x, warps), own = near + over / max(count, 1);
+    double squares = sum_in_block(d.y, warps) - over * over / max(count, 1);
+    struct post *of_round = posts + round % 2 * (unsigned int)team;
+    if (threadIdx.x == 0) {
+      write(&of_round[member].mean, sealed(own, round));
+      write(&of_round[member].squares, sealed(squares, round));
     }
-    double deviation = sqrt(sum_in_block(squares, warps) / length + 1e-5);
+    // Of all shares, seen from this block's mean.
+    double off = 0;
+    squares = 0;
+    if ((int)threadIdx.x < team) {
+      double2 p = wait_for(&of_round[threadIdx.x], round);
+      double n = max(0, min(share, length - (int)threadIdx.x * share)), far = p.x - near;
+      off = n * far;
+      squares = p.y + n * far * far;
+    }
+    off = sum_in_block(off, warps) / length;
+    squares = sum_in_block(squares, warps) / length - off * off;
+    double mean = near + off, deviation = sqrt(fmax(squares, 0.0) + 1e-5);
     float high = (float)mean, low = (float)(mean - high), factor = (float)(1 / deviation);
-    int channel = group % 8 * (C / 8), next = group + step;
+    int channel = group % 8 * (C / 8), place = begin + (int)threadIdx.x * 4;
+    asm volatile("" : "+r"(place)); // channels of vectors are not to be kept in registers
 #pragma unroll
-    for (int g = 0; g < GROUPS; g++) {
-#pragma unroll
-      for (int k = g * SLOTS / GROUPS; k < (g + 1) * SLOTS / GROUPS; k++) {
-        int i = k * TEAM_THREADS + (int)threadIdx.x;
-        if (i >= vectors)
-          break;
+    for (int k = 0; k < SLOTS; k++) {
+      if (k * TEAM_THREADS + (int)threadIdx.x >= vectors)
+        break;
 #ifdef GROUP_WEIGHTS
-        int c = channel;
+      int c = channel;
 #else
-        int c = channel + (begin + i * 4) / plane;
+      int c = channel + (place + k * TEAM_THREADS * 4) / plane;
 #endif
-        float4 v = slots[k * TEAM_THREADS];
-        float a = factor * gamma[c], b = beta[c] - low * a;
-        __stcs(&to[(long long)group * length / 4 + k * TEAM_THREADS],
-               make_float4(fmaf(v.x - high, a, b), fmaf(v.y - high, a, b), fmaf(v.z - high, a, b),
-                           fmaf(v.w - high, a, b)));
-      }
-      fetch(slots, from + (long long)next * length / 4, next < groups ? vectors : 0, g);
+      float a = factor * gamma[c], b = beta[c] - low * a;
+      __stcs(&to[(long long)group * length / 4 + k * TEAM_THREADS],
+             make_float4(fmaf(v[k].x - high, a, b), fmaf(v[k].y - high, a, b), fmaf(v[k].z - high, a, b),
+                         fmaf(v[k].w - high, a, b)));
     }
   }
 }
@@ -237,14 +274,15 @@ extern "C" void assay_cuda_kernel(const struct assay_args *args, cudaStream_t st
   float *y = (float *)args->outputs[0].data;
   int C = (int)dims[1], plane = (int)(dims[2] * dims[3]), length = C / 8 * plane, groups = (int)dims[0] * 8;
   int team = (length + 16383) / 16384, share = ((length + team - 1) / team + 3) / 4 * 4;
-  int teams = 384 / team < groups ? 384 / team : groups, pieces = (length + PIECE - 1) / PIECE;
+  bool wide = plane % 4 == 0 && length <= 4325376;
+  int teams = 264 / team < groups ? 264 / team : groups, pieces = (length + PIECE - 1) / PIECE;
   double2 *part;
   float4 *stats;
-  int *arrived;
-  cudaMallocAsync((void **)&part, (size_t)groups * (size_t)(plane % 4 == 0 ? team : pieces) * sizeof *part, stream);
+  struct post *posts;
+  cudaMallocAsync((void **)&part, (size_t)groups * (size_t)pieces * sizeof *part, stream);
   cudaMallocAsync((void **)&stats, (size_t)groups * sizeof *stats, stream);
-  cudaMallocAsync((void **)&arrived, (size_t)groups * sizeof *arrived, stream);
-  if (plane % 4 == 0) {
+  cudaMallocAsync((void **)&posts, 2 * (size_t)(teams * team) * sizeof *posts, stream);
+  if (wide) {
     cudaLaunchAttribute cooperative;
     cooperative.id = cudaLaunchAttributeCooperative;
     cooperative.val.cooperative = 1;
@@ -255,9 +293,9 @@ extern "C" void assay_cuda_kernel(const struct assay_args *args, cudaStream_t st
     launch.stream = stream;
     launch.attrs = &cooperative;
     launch.numAttrs = 1;
-    cudaMemsetAsync(arrived, 0, (size_t)groups * sizeof *arrived, stream);
+    cudaMemsetAsync(posts, 0, 2 * (size_t)(teams * team) * sizeof *posts, stream);
     cudaFuncSetAttribute(group_norm, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)launch.dynamicSmemBytes);
-    cudaLaunchKernelEx(&launch, group_norm, x, gamma, beta, y, part, arrived, groups, C, plane, length, share, team);
+    cudaLaunchKernelEx(&launch, group_norm, x, gamma, beta, y, posts, groups, C, plane, length, share, team);
   } else {
     statistics<<<dim3((unsigned int)pieces, (unsigned int)groups), THREADS, 0, stream>>>(x, part, length);
     join<<<(unsigned int)groups, THREADS, 0, stream>>>(part, stats, length, pieces);
@@ -266,6 +304,6 @@ extern "C" void assay_cuda_kernel(const struct assay_args *args, cudaStream_t st
   }
   cudaFreeAsync(part, stream);
   cudaFreeAsync(stats, stream);
-  cudaFreeAsync(arrived, stream);
+  cudaFreeAsync(posts, stream);
 }
 #endif
