@@ -2,24 +2,30 @@
 // assay: task kernelbench/1/34
 // assay: twin ONE_PASS expect wrong_value|wrong_class|low_precision -- variance as E[x^2] - E[x]^2
 // assay: twin UNBIASED expect wrong_value|wrong_class -- divides the squares by n - 1
-// Planes are read once: a plane lies in the shared memory of a cluster of up to eight blocks, which take its mean,
-// then the squares of what differs from it. The vectors of the next plane are sent for as soon as those of this one
-// have been used. What is left to wait for are two exchanges of sums between the blocks of a cluster.
+// The tensor is read once: a plane lies in the registers of a team of blocks, 64 KiB in each, which post means and
+// squares where the others of the team wait for them. Meanwhile the next plane arrives in shared memory: a block sends
+// for it as soon as it has taken over what lay there. What is posted bears the number of the round beside it, in the
+// same eight bytes, so that nothing must be ordered by a fence, which would wait for what is arriving. Two blocks, of
+// different teams, share a multiprocessor. Where planes do not begin at multiples of 16 bytes or are too large, a block
+// makes a plane and reads it more than once.
 // assay: let planes = N * C
 // assay: let plane = H * W
-// assay: require plane <= 393216 -- a plane must fit the shared memory of eight blocks
-// assay: let parts = plane <= 8192 ? 1 : plane <= 16384 ? 2 : plane <= 32768 ? 4 : 8
-// assay: let share = round_up(ceil_div(plane, parts), 4)
-// assay: let rows = max(1, min(8, planes / 128))
-// assay: launch instance_norm grid=ceil_div(planes, rows) * parts block=1024 cluster=parts shared=512 + share * 4 \
-//   args=x, y, planes, plane, share, rows
+// assay: let wide = plane % 4 == 0 && plane <= 4325376
+// assay: let team = ceil_div(plane, 16384)
+// assay: let share = round_up(ceil_div(plane, team), 4)
+// assay: let teams = max(1, min(planes, 264 / team))
+// assay: scratch posts uint8[64 * teams * team]
+// assay: fill posts 0 if=wide
+// assay: launch instance_norm grid=teams * team block=512 cooperative shared=512 + share * 4 if=wide \
+//   args=x, y, posts, planes, plane, share, team
+// assay: launch instance_norm_plain grid=planes block=512 shared=512 if=!wide args=x, y, plane
 #ifndef __CUDACC_RTC__
 #include <assay/cuda.h>
 #endif
 
-enum { THREADS = 1024, SLOTS = 12, GROUPS = 4, NONE = -4 };
+enum { TEAM_THREADS = 512, SLOTS = 8, GROUPS = 4 };
 
-extern __shared__ float4 memory[]; // sums of the warps, sums of the block, and from byte 512 on vectors of a row
+extern __shared__ float4 memory[]; // sums of the warps, and from byte 512 on a block's vectors of a plane
 
 static __device__ void copy_async(float4 *to, const float4 *from) {
   unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
@@ -35,163 +41,224 @@ template <int N> static __device__ void copy_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
 
-// What a block has of a row: whole vectors, and up to three elements on either side of them.
-struct piece {
-  const float *x; // the first vector
-  float *y;
-  int vectors;
-  int edge; // the element beside the vectors that is this thread's, counted from the first vector, or NONE
-};
-
-static __device__ piece piece_of(const float *x, float *y, int row, int n, int share) {
-  int begin = min(n, (int)__clusterRelativeBlockRank() * share), count = min(n - begin, share);
-  long long at = (long long)row * n + begin;
-  int head = min((int)(-at & 3), count), vectors = (count - head) / 4, tail = count - head - vectors * 4;
-  int t = (int)threadIdx.x, edge = NONE;
-  if (t < head)
-    edge = t - head;
-  else if (t >= 4 && t - 4 < tail)
-    edge = vectors * 4 + t - 4;
-  return {x + at + head, y + at + head, vectors, edge};
-}
-
-// Sends for a quarter of this thread's vectors. Only the thread itself uses them: no barrier is needed.
-static __device__ void fetch(float4 *slots, const piece &p, int group) {
-#pragma unroll
-  for (int k = group * SLOTS / GROUPS; k < (group + 1) * SLOTS / GROUPS; k++)
-    if (k * THREADS + (int)threadIdx.x < p.vectors)
-      copy_async(&slots[k * THREADS], (const float4 *)p.x + k * THREADS + threadIdx.x);
-  copy_commit();
-}
-
-static __device__ float total(float4 v) {
-  return (v.x + v.y) + (v.z + v.w);
-}
-
-// Takes a group of vectors into this thread's sum when they have arrived.
-template <int GROUP> static __device__ float sum_of(const float4 *slots, const piece &p) {
-  copy_wait<GROUPS - 1 - GROUP>();
-  float sum = 0;
-#pragma unroll
-  for (int k = GROUP * SLOTS / GROUPS; k < (GROUP + 1) * SLOTS / GROUPS; k++)
-    if (k * THREADS + (int)threadIdx.x < p.vectors)
-      sum += total(slots[k * THREADS]);
-  return sum;
-}
-
-// What this thread's elements differ from the mean by, summed, and the squares of it.
-static __device__ float2 differences(const float4 *slots, const piece &p, float edge, float mean) {
-  float first = p.edge == NONE ? 0 : edge - mean, sum = first, squares = first * first;
-#pragma unroll
-  for (int k = 0; k < SLOTS; k++) {
-    if (k * THREADS + (int)threadIdx.x >= p.vectors)
-      break;
-    float4 v = slots[k * THREADS];
-    float4 d = make_float4(v.x - mean, v.y - mean, v.z - mean, v.w - mean);
-    sum += total(d);
-    squares += total(make_float4(d.x * d.x, d.y * d.y, d.z * d.z, d.w * d.w));
-  }
-  return make_float2(sum, squares);
-}
-
-static __device__ float2 sum_in_warp(float2 x) {
+static __device__ double sum_in_warp(double x) {
   for (int step = 16; step > 0; step /= 2)
-    x.x += __shfl_xor_sync(0xffffffffu, x.x, step), x.y += __shfl_xor_sync(0xffffffffu, x.y, step);
+    x += __shfl_xor_sync(0xffffffffu, x, step);
   return x;
 }
 
-// Two sums over all threads of a cluster. Calls take turns with two places for the blocks' sums, so that a block may go
-// on while another still reads those of this call.
-static __device__ float2 sum_in_cluster(float2 x, int turn) {
-  float2 *warps = (float2 *)memory, *mine = warps + 32 + turn % 2;
-  int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+// The sum over all threads of a block, in each of them.
+static __device__ double sum_in_block(double x, double *warps) {
   x = sum_in_warp(x);
-  if (lane == 0)
-    warps[warp] = x;
+  __syncthreads(); // the sums of the call before have been read
+  if (threadIdx.x % 32 == 0)
+    warps[threadIdx.x / 32] = x;
   __syncthreads();
-  if (warp == 0) {
-    x = sum_in_warp(warps[lane]);
-    if (lane == 0)
-      *mine = x;
-  }
-  __cluster_barrier_arrive();
-  __cluster_barrier_wait();
-  float2 other = make_float2(0, 0);
-  if (lane < (int)__clusterSizeInBlocks())
-    other = *(const float2 *)__cluster_map_shared_rank(mine, (unsigned int)lane);
-  return sum_in_warp(other);
+  return sum_in_warp(threadIdx.x % 32 < blockDim.x / 32 ? warps[threadIdx.x % 32] : 0);
 }
 
-__global__ void __launch_bounds__(THREADS)
-    instance_norm(const float *__restrict__ x, float *__restrict__ y, int M, int N, int share, int rows) {
-  float4 *slots = memory + 32 + threadIdx.x;
-  int row = (int)(blockIdx.x / __clusterSizeInBlocks()) * rows, stop = min(M, row + rows);
-  piece p = piece_of(x, y, row, N, share);
-  for (int g = 0; g < GROUPS; g++)
-    fetch(slots, p, g);
-  float edge = p.edge == NONE ? 0 : __ldcs(&p.x[p.edge]);
-  for (; row < stop; row++) {
-    float sum = edge;
-    sum += sum_of<0>(slots, p) + sum_of<1>(slots, p);
-    sum += sum_of<2>(slots, p) + sum_of<3>(slots, p);
-    float mean = sum_in_cluster(make_float2(sum, 0), 0).x / (float)N;
+// Sends for a quarter of this thread's vectors. Only the thread itself uses them: no barrier is needed.
+static __device__ void fetch(float4 *slots, const float4 *from, int vectors, int quarter) {
+#pragma unroll
+  for (int k = quarter * SLOTS / GROUPS; k < (quarter + 1) * SLOTS / GROUPS; k++)
+    if (k * TEAM_THREADS + (int)threadIdx.x < vectors)
+      copy_async(&slots[k * TEAM_THREADS], &from[k * TEAM_THREADS]);
+  copy_commit();
+}
+
+// Takes over a quarter of the vectors that have arrived, zeros where there are none, and their sum.
+static __device__ float take(float4 (&v)[SLOTS], const float4 *slots, int vectors, int quarter) {
+  float sum = 0;
+#pragma unroll
+  for (int k = quarter * SLOTS / GROUPS; k < (quarter + 1) * SLOTS / GROUPS; k++) {
+    v[k] = make_float4(0, 0, 0, 0);
+    if (k * TEAM_THREADS + (int)threadIdx.x < vectors)
+      v[k] = slots[k * TEAM_THREADS];
+    sum += (v[k].x + v[k].y) + (v[k].z + v[k].w);
+  }
+  return sum;
+}
+
+// What this thread's elements differ from a number by, summed, and the squares of it.
+static __device__ float2 differences(const float4 (&v)[SLOTS], int vectors, float from) {
+  float sum = 0, squares = 0;
+#pragma unroll
+  for (int k = 0; k < SLOTS; k++)
+    if (k * TEAM_THREADS + (int)threadIdx.x < vectors) {
+      float4 d = make_float4(v[k].x - from, v[k].y - from, v[k].z - from, v[k].w - from);
+      sum += (d.x + d.y) + (d.z + d.w);
+      squares += (d.x * d.x + d.y * d.y) + (d.z * d.z + d.w * d.w);
+    }
+  return make_float2(sum, squares);
+}
+
+// The halves of two doubles, each with the number of the round.
+struct post {
+  ulonglong2 mean, squares;
+};
+
+static __device__ ulonglong2 sealed(double x, unsigned int round) {
+  unsigned long long bits = (unsigned long long)__double_as_longlong(x), seal = (unsigned long long)round << 32;
+  return make_ulonglong2(seal | bits >> 32, seal | (bits & 0xffffffff));
+}
+
+static __device__ double opened(ulonglong2 v) {
+  return __longlong_as_double((long long)(v.x << 32 | (v.y & 0xffffffff)));
+}
+
+static __device__ bool is_of(ulonglong2 v, unsigned int round) {
+  return v.x >> 32 == round && v.y >> 32 == round;
+}
+
+// Eight bytes at a time are written and read at once.
+static __device__ void write(ulonglong2 *to, ulonglong2 v) {
+  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(v.x), "l"(v.y) : "memory");
+}
+
+static __device__ ulonglong2 read(const ulonglong2 *from) {
+  ulonglong2 v;
+  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(v.x), "=l"(v.y) : "l"(from) : "memory");
+  return v;
+}
+
+// Mean and squares of another block of the team, when it has posted those of this round. Posts of two rounds take
+// turns: who posts for the next round but one has seen that all have posted for the next, and so read those of this.
+static __device__ double2 wait_for(const struct post *from, unsigned int round) {
+  struct post p;
+  do {
+    p.mean = read(&from->mean), p.squares = read(&from->squares);
+  } while (!is_of(p.mean, round) || !is_of(p.squares, round));
+  return make_double2(opened(p.mean), opened(p.squares));
+}
+
+// One over the standard deviation of n elements, of which the sum and the squares are known as they differ from a
+// number near the mean.
+static __device__ float factor_of(double off, double squares, int n) {
 #ifdef ONE_PASS
-    float2 d = sum_in_cluster(differences(slots, p, edge, 0), 1);
-    float off = 0, variance = d.y / (float)N - mean * mean;
+  float mean = (float)(off / n);
+  squares = ((float)(squares / n) - mean * mean) * (double)n;
 #else
-    // The second sweep finds what rounding has made the mean be off by.
-    float2 d = sum_in_cluster(differences(slots, p, edge, mean), 1);
-    float off = d.x / (float)N, variance = fmaxf(d.y / (float)N - off * off, 0);
+  squares -= off * off / n;
 #endif
 #ifdef UNBIASED
-    variance *= (float)N / (float)(N - 1);
+  double variance = fmax(squares, 0.0) / (n - 1);
+#else
+  double variance = fmax(squares, 0.0) / n;
 #endif
-    float factor = 1 / sqrtf(variance + 1e-5f), shift = -off * factor;
-    if (p.edge != NONE)
-      p.y[p.edge] = fmaf(edge - mean, factor, shift);
-    piece next = {p.x, p.y, 0, NONE};
-    if (row + 1 < stop)
-      next = piece_of(x, y, row + 1, N, share);
-    edge = next.edge == NONE ? 0 : __ldcs(&next.x[next.edge]);
+  return (float)(1 / sqrt(variance + 1e-5));
+}
+
+__global__ void __launch_bounds__(TEAM_THREADS, 2)
+    instance_norm(const float *__restrict__ x, float *__restrict__ y, struct post *posts, int planes, int length,
+                  int share, int team) {
+  double *warps = (double *)memory;
+  float4 *slots = memory + 32 + threadIdx.x, v[SLOTS];
+  int member = (int)blockIdx.x % team, plane = (int)blockIdx.x / team, step = (int)gridDim.x / team;
+  int begin = min(length, member * share), count = min(share, length - begin), vectors = count / 4;
+  const float4 *from = (const float4 *)(x + begin) + threadIdx.x;
+  float4 *to = (float4 *)(y + begin) + threadIdx.x;
+#pragma unroll
+  for (int g = 0; g < GROUPS; g++)
+    fetch(slots, from + (long long)plane * length / 4, plane < planes ? vectors : 0, g);
+  posts += 2 * ((int)blockIdx.x - member); // of this team
+  for (unsigned int round = 1; plane < planes; plane += step, round++) {
+    float some = 0;
 #pragma unroll
     for (int g = 0; g < GROUPS; g++) {
-#pragma unroll
-      for (int k = g * SLOTS / GROUPS; k < (g + 1) * SLOTS / GROUPS; k++) {
-        int i = k * THREADS + (int)threadIdx.x;
-        if (i >= p.vectors)
-          break;
-        float4 v = slots[k * THREADS];
-        __stcs((float4 *)p.y + i, make_float4(fmaf(v.x - mean, factor, shift), fmaf(v.y - mean, factor, shift),
-                                              fmaf(v.z - mean, factor, shift), fmaf(v.w - mean, factor, shift)));
-      }
-      fetch(slots, next, g);
+      copy_wait<GROUPS - 1>();
+      some += take(v, slots, vectors, g);
+      fetch(slots, from + (long long)(plane + step) * length / 4, plane + step < planes ? vectors : 0, g);
     }
-    p = next;
+    // Of this block's share: about its mean, and by how much it is that, and the squares of what differs from it.
+    float near = (float)(sum_in_block(some, warps) / max(count, 1));
+#ifdef ONE_PASS
+    near = 0;
+#endif
+    float2 d = differences(v, vectors, near);
+    double over = sum_in_block(d.x, warps), own = near + over / max(count, 1);
+    double squares = sum_in_block(d.y, warps) - over * over / max(count, 1);
+    struct post *of_round = posts + round % 2 * (unsigned int)team;
+    if (threadIdx.x == 0) {
+      write(&of_round[member].mean, sealed(own, round));
+      write(&of_round[member].squares, sealed(squares, round));
+    }
+    // Of all shares, seen from this block's mean.
+    double off = 0;
+    squares = 0;
+    if ((int)threadIdx.x < team) {
+      double2 p = wait_for(&of_round[threadIdx.x], round);
+      double n = max(0, min(share, length - (int)threadIdx.x * share)), far = p.x - near;
+      off = n * far;
+      squares = p.y + n * far * far;
+    }
+    off = sum_in_block(off, warps);
+    squares = sum_in_block(squares, warps);
+    double mean = near + off / length;
+    float high = (float)mean, factor = factor_of(off, squares, length), shift = -(float)(mean - high) * factor;
+#pragma unroll
+    for (int k = 0; k < SLOTS; k++) {
+      if (k * TEAM_THREADS + (int)threadIdx.x >= vectors)
+        break;
+      __stcs(&to[(long long)plane * length / 4 + k * TEAM_THREADS],
+             make_float4(fmaf(v[k].x - high, factor, shift), fmaf(v[k].y - high, factor, shift),
+                         fmaf(v[k].z - high, factor, shift), fmaf(v[k].w - high, factor, shift)));
+    }
   }
-  __cluster_barrier_arrive(); // a block's shared memory must last until all others have read it
-  __cluster_barrier_wait();
+}
+
+// Any shape: a block makes a plane.
+__global__ void __launch_bounds__(TEAM_THREADS)
+    instance_norm_plain(const float *__restrict__ x, float *__restrict__ y, int length) {
+  double *warps = (double *)memory;
+  x += (long long)blockIdx.x * length;
+  y += (long long)blockIdx.x * length;
+  double sum = 0, squares = 0, over = 0;
+  for (int i = (int)threadIdx.x; i < length; i += TEAM_THREADS)
+    sum += x[i];
+  float near = (float)(sum_in_block(sum, warps) / length);
+#ifdef ONE_PASS
+  near = 0;
+#endif
+  for (int i = (int)threadIdx.x; i < length; i += TEAM_THREADS) {
+    float d = x[i] - near;
+    over += d;
+    squares += d * d;
+  }
+  over = sum_in_block(over, warps);
+  squares = sum_in_block(squares, warps);
+  double mean = near + over / length;
+  float high = (float)mean, factor = factor_of(over, squares, length), shift = -(float)(mean - high) * factor;
+  for (int i = (int)threadIdx.x; i < length; i += TEAM_THREADS)
+    y[i] = fmaf(x[i] - high, factor, shift);
 }
 
 #ifndef __CUDACC_RTC__
 extern "C" void assay_cuda_kernel(const struct assay_args *args, cudaStream_t stream) {
   const int64_t *dims = args->inputs[0].dims;
-  int M = (int)(dims[0] * dims[1]), N = (int)(dims[2] * dims[3]);
+  int planes = (int)(dims[0] * dims[1]), plane = (int)(dims[2] * dims[3]);
   const float *x = (const float *)args->inputs[0].data;
   float *y = (float *)args->outputs[0].data;
-  int parts = N <= 8192 ? 1 : N <= 16384 ? 2 : N <= 32768 ? 4 : 8;
-  int share = ((N + parts - 1) / parts + 3) / 4 * 4, rows = M < 256 ? 1 : M < 1024 ? M / 128 : 8;
-  cudaLaunchAttribute cluster;
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim.x = (unsigned int)parts;
-  cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+  if (plane % 4 != 0 || plane > 4325376) {
+    instance_norm_plain<<<(unsigned int)planes, TEAM_THREADS, 512, stream>>>(x, y, plane);
+    return;
+  }
+  int team = (plane + 16383) / 16384, share = ((plane + team - 1) / team + 3) / 4 * 4;
+  int teams = 264 / team < planes ? 264 / team : planes;
+  struct post *posts;
+  cudaMallocAsync((void **)&posts, 2 * (size_t)(teams * team) * sizeof *posts, stream);
+  cudaMemsetAsync(posts, 0, 2 * (size_t)(teams * team) * sizeof *posts, stream);
+  cudaLaunchAttribute cooperative;
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
   cudaLaunchConfig_t launch = {};
-  launch.gridDim = (unsigned int)((M + rows - 1) / rows * parts);
-  launch.blockDim = THREADS;
+  launch.gridDim = (unsigned int)(teams * team);
+  launch.blockDim = TEAM_THREADS;
   launch.dynamicSmemBytes = 512 + (size_t)share * 4;
   launch.stream = stream;
-  launch.attrs = &cluster;
+  launch.attrs = &cooperative;
   launch.numAttrs = 1;
   cudaFuncSetAttribute(instance_norm, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)launch.dynamicSmemBytes);
-  cudaLaunchKernelEx(&launch, instance_norm, x, y, M, N, share, rows);
+  cudaLaunchKernelEx(&launch, instance_norm, x, y, posts, planes, plane, share, team);
+  cudaFreeAsync(posts, stream);
 }
 #endif
