@@ -1,20 +1,35 @@
 // Matrix product of half precision numbers with sums in single precision, by the tensor cores of Hopper.
 // assay: task contracts/1/3
-// assay: twin FIRST_HALF expect wrong_value|wrong_class -- both blocks of a pair bring the first half of b
+// assay: twin FIRST_HALF expect wrong_value|wrong_class -- both blocks of a pair bring what is the first one's
 // assay: twin NO_ROW_CHECK expect out_of_bounds|wrong_value -- writes whole tiles below the last row
 // assay: twin LAST_SLICE expect wrong_value -- leaves out the last slice of terms
-// A block makes tiles of 128 x 256. One thread keeps the copy engine busy, four slices of 64 terms ahead; two groups of
-// four warps multiply (wgmma m64n256k16), each 64 rows of the tile, with all sums in registers. Two blocks that work on
-// neighbouring rows form a cluster and bring half of the slice of b each, for both, which a level-2 cache that feeds
-// 132 tensor cores needs. Blocks stay and take tile after tile, in an order that reuses what the cache has.
+// Two blocks, a cluster, make tiles of 256 x 256, each 128 columns of them. The product is made transposed: the tensor
+// core (wgmma m64n256k16) takes 64 columns of b first, so that what lies the other way round for it is only a fifth of
+// what it reads, and 256 rows of a second, which both blocks need: each brings half of them, for both.
+//   copying      one thread keeps the copy engine busy, four slices of 64 terms ahead and into the next tile. Every
+//                other tile is summed from its last term to its first: it begins with what level 2 still has
+//   multiplying  two groups of four warps, each with 64 columns and all their sums in registers. A slice is given
+//                back when the products of the next one are under way: the tensor core does not wait for it
+//   writing      sums go through a small ring in shared memory (stmatrix, which turns them), from where the copy
+//                engine takes them while the next tile is made. What lies beyond the edges of y it leaves out
+//   order        blocks stay and take tile after tile: eight rows of tiles are walked column by column, so that
+//                those under way are about a square and find most of a and b in level 2
 // The copy engine wants rows of a multiple of 16 bytes: other shapes go to a plain kernel.
+// Macros for comparison (bench/gpu/matmul_beside.py), those that are lets below as well in both places: BLOCKS of a
+// cluster, STAGES of slices, SLOTS of a group's ring, BAND of rows of tiles, FORWARD (no tile from its end), STRAIGHT
+// (not transposed), DIRECT_STORE (straight, and from registers to memory).
+// assay: let blocks = 2
+// assay: let stages = 4
+// assay: let slots = 2
 // assay: let whole = K % 8 == 0 && N % 8 == 0
-// assay: let pairs = ceil_div(M, 256) * ceil_div(N, 256)
+// assay: let tiles = ceil_div(M, 256) * ceil_div(N, 128 * blocks)
 // assay: tensor_map ta of=a type=half dims=whole ? K : 1,whole ? M : 1 strides=whole ? K : 8 box=64,128 \
 //   swizzle=128 l2=256
 // assay: tensor_map tb of=b type=half dims=whole ? N : 1,whole ? K : 1 strides=whole ? N : 8 box=64,64 \
 //   swizzle=128 l2=256
-// assay: launch matmul grid=2 * min(pairs, 66) block=384 cluster=2 shared=197632 if=whole args=ta, tb, y, M, K, N
+// assay: tensor_map ty of=y type=half dims=whole ? N : 1,whole ? M : 1 strides=whole ? N : 8 box=64,64 swizzle=128
+// assay: launch matmul grid=blocks * min(tiles, 132 / blocks) block=384 cluster=blocks \
+//   shared=stages * 49152 + slots * 16384 + 1024 if=whole args=ta, tb, ty, y, M, K, N
 // assay: launch matmul_plain grid=ceil_div(N, 32),ceil_div(M, 32) block=256 if=!whole args=a, b, y, M, K, N
 #ifdef __CUDACC_RTC__
 typedef struct alignas(64) CUtensorMap_st {
@@ -25,13 +40,42 @@ typedef struct alignas(64) CUtensorMap_st {
 #include <cuda.h>
 #endif
 
-enum { BM = 128, BN = 256, BK = 64, STAGES = 4, THREADS = 384, CLUSTERS = 66 };
+#ifdef NO_ROW_CHECK
+#define DIRECT_STORE
+#endif
+#ifdef DIRECT_STORE
+#define STRAIGHT
+#endif
+#ifndef BLOCKS
+#define BLOCKS 2
+#endif
+#ifndef STAGES
+#define STAGES 4
+#endif
+#ifndef SLOTS
+#define SLOTS 2
+#endif
+#ifndef BAND
+#define BAND 8
+#endif
+
+enum { BK = 64, PIECE = 64 * BK * 2 }; // terms of a slice, bytes of 64 rows or columns of it
 enum {
-  A_BYTES = BM * BK * 2,
-  B_BYTES = BK * BN * 2,
-  BOX_BYTES = BK * 64 * 2,
-  SHARED = STAGES * (A_BYTES + B_BYTES) + 1024
+  OWN = 128,    // columns of b (straight: rows of a) that are a block's own: 64 for each group of warps
+  COMMON = 256, // rows of a (columns of b) that all blocks of a cluster need
+  OWN_BYTES = 2 * PIECE,
+  COMMON_BYTES = 4 * PIECE,
+  THREADS = 384,
+  CLUSTERS = 132 / BLOCKS,
+  SHARED = STAGES * (OWN_BYTES + COMMON_BYTES) + 2 * SLOTS * PIECE + 1024
 };
+static_assert(BLOCKS == 1 || BLOCKS == 2, "halves are shared by two");
+static_assert(SLOTS == 1 || SLOTS == 2 || SLOTS == 4, "a tile's four boxes end where the ring does");
+#ifdef STRAIGHT
+enum { DOWN = OWN * BLOCKS, ACROSS = COMMON }; // a cluster's tile
+#else
+enum { DOWN = COMMON, ACROSS = OWN * BLOCKS };
+#endif
 
 static __device__ unsigned int shared_address(const void *p) {
   return (unsigned int)__cvta_generic_to_shared(p);
@@ -47,12 +91,13 @@ static __device__ void barrier_expect(unsigned long long *barrier, int bytes) {
                : "memory");
 }
 
-// Arrives at the same barrier of a block of the cluster.
+// Arrives at the same barrier of a block of the cluster. All that this tells is that the tensor core has read, which
+// has been waited for; .release.cluster would be a fence of the whole GPU in each slice.
 static __device__ void barrier_arrive(unsigned long long *barrier, int block) {
   asm volatile("{\n"
                ".reg .b32 there;\n"
                "mapa.shared::cluster.u32 there, %0, %1;\n"
-               "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n"
+               "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
                "}" ::"r"(shared_address(barrier)),
                "r"(block)
                : "memory");
@@ -118,7 +163,15 @@ static __device__ unsigned long long describe(const void *tile, int leading) {
          (unsigned long long)(1024 >> 4) << 32 | 1ull << 62;
 }
 
-// sum (+)= 64 x 16 of a times 16 x 256 of b; a runs along the sum, b along the columns.
+#ifdef STRAIGHT
+#define TRANSPOSED "0, 1" // rows of the first operand run along the sum, of the second along the tile
+enum { OWN_STEP = 32, COMMON_STEP = 16 * 128 }; // bytes from 16 terms to the next
+#else
+#define TRANSPOSED "1, 0" // the other way round
+enum { OWN_STEP = 16 * 128, COMMON_STEP = 32 };
+#endif
+
+// sum (+)= 64 x 16 times 16 x 256.
 static __device__ void multiply(float (&d)[128], unsigned long long a, unsigned long long b, bool add) {
   asm volatile("{\n"
                ".reg .pred p;\n"
@@ -132,7 +185,7 @@ static __device__ void multiply(float (&d)[128], unsigned long long a, unsigned 
                "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
                "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
                "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-               "}, %128, %129, p, 1, 1, 0, 1;\n"
+               "}, %128, %129, p, 1, 1, " TRANSPOSED ";\n"
                "}"
                : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
                  "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
@@ -154,12 +207,16 @@ static __device__ void multiply(float (&d)[128], unsigned long long a, unsigned 
                : "l"(a), "l"(b), "r"((int)add));
 }
 
-// The place of a pair of tiles: 8 rows of pairs are walked column by column.
-static __device__ void pair_place(int pair, int M, int N, int *m0, int *n0) {
-  int down = (M + 2 * BM - 1) / (2 * BM), across = (N + BN - 1) / BN;
-  int first = pair / (8 * across) * 8, rows = min(down - first, 8), rest = pair % (8 * across);
-  *m0 = (first + rest % rows) * 2 * BM;
-  *n0 = rest / rows * BN;
+// The place of a cluster's tile: BAND rows of tiles are walked column by column.
+static __device__ void tile_place(int tile, int M, int N, int *m0, int *n0) {
+  int down = (M + DOWN - 1) / DOWN, across = (N + ACROSS - 1) / ACROSS;
+  int first = tile / (BAND * across) * BAND, rows = min(down - first, BAND), rest = tile % (BAND * across);
+  *m0 = (first + rest % rows) * DOWN;
+  *n0 = rest / rows * ACROSS;
+}
+
+static __device__ int count_tiles(int M, int N) {
+  return (M + DOWN - 1) / DOWN * ((N + ACROSS - 1) / ACROSS);
 }
 
 // Two sums as a word, the first one in the lower half.
@@ -169,6 +226,7 @@ static __device__ unsigned int pack(float low, float high) {
   return word;
 }
 
+#ifdef DIRECT_STORE
 // Lane c of each four gives its word i to lane i as word c: a transposition of 4 x 4.
 static __device__ void turn(unsigned int (&w)[4]) {
 #pragma unroll
@@ -207,6 +265,71 @@ static __device__ void store_rows(const float (&d)[128], unsigned short *y, int 
     }
 }
 
+#else
+
+// A box from shared memory to (x, y) of a tensor map; what lies outside of it is left out.
+static __device__ void store_box(const CUtensorMap *map, int x, int y, const void *from) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(x), "r"(y),
+               "r"(shared_address(from))
+               : "memory");
+}
+
+static __device__ void store_commit() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+// Waits until what this thread committed, but for the last N times, has been read.
+template <int N> static __device__ void store_wait() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");
+}
+
+// A warp's sums of 16 rows and 16 columns (of the tensor core's) as four matrices of 8 x 8, to shared memory: eight
+// lanes each say where the rows of a matrix go, or its columns where the product is transposed.
+static __device__ void store_matrices(unsigned int to, const float *d) {
+#ifdef STRAIGHT
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [%0], {%1, %2, %3, %4};" ::"r"(to),
+#else
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared::cta.b16 [%0], {%1, %2, %3, %4};" ::"r"(to),
+#endif
+               "r"(pack(d[0], d[1])), "r"(pack(d[2], d[3])), "r"(pack(d[4], d[5])), "r"(pack(d[6], d[7]))
+               : "memory");
+}
+
+// Writes a group's 64 columns (straight: rows), from (x, y) on, as four boxes of 64 x 64, by way of the ring at
+// `slots`. All slots may still be read when this returns.
+static __device__ void store_tile(const float (&d)[128], const CUtensorMap *ty, unsigned char *slots, int x, int y,
+                                  int M, int N) {
+  int group = (int)threadIdx.x / 128 - 1, warp = (int)threadIdx.x % 128 / 32, lane = (int)threadIdx.x % 32;
+#pragma unroll
+  for (int q = 0; q < 4; q++) {
+    unsigned char *box = slots + q % SLOTS * PIECE;
+    if (threadIdx.x % 128 == 0)
+      store_wait<SLOTS - 1>();
+    asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory");
+#pragma unroll
+    for (int j = 0; j < 8; j += 2) {
+#ifdef STRAIGHT
+      int row = warp * 16 + lane % 16, part = j + lane / 16;
+#else
+      int row = (j + lane / 16) * 8 + lane % 8, part = warp * 2 + lane / 8 % 2;
+#endif
+      store_matrices(shared_address(box) + row * 128 + (part ^ row % 8) * 16, &d[q * 32 + j * 4]);
+    }
+    asm volatile("fence.proxy.async.shared::cta;\nbar.sync %0, 128;" ::"r"(1 + group) : "memory");
+#ifdef STRAIGHT
+    int column = x + 64 * q, line = y;
+#else
+    int column = x, line = y + 64 * q;
+#endif
+    if (threadIdx.x % 128 == 0) {
+      if (column < N && line < M)
+        store_box(ty, column, line, box);
+      store_commit(); // of nothing too: each slot waits for its own box
+    }
+  }
+}
+#endif
+
 // Where a block stands in the ring of slices: which one, and how often it went round.
 struct ring {
   int slot, parity;
@@ -218,75 +341,118 @@ struct ring {
   }
 };
 
-static __device__ void bring_slices(const CUtensorMap *ta, const CUtensorMap *tb, unsigned char *a, unsigned char *b,
-                                    unsigned long long *full, unsigned long long *empty, int M, int K, int N) {
-  int pairs = (M + 2 * BM - 1) / (2 * BM) * ((N + BN - 1) / BN), rank = cluster_rank(), m0, n0;
+// A part of what all blocks of the cluster need.
+static __device__ void fetch_common(void *to, const CUtensorMap *map, int x, int y, unsigned long long *barrier) {
+  if (BLOCKS == 1)
+    fetch_box(to, map, x, y, barrier);
+  else
+    fetch_box_for_both(to, map, x, y, barrier);
+}
+
+// A slice of a block's own operand and its share of the common one. `rank` says where the share lies in shared memory
+// and `place`, the same, what it is.
+static __device__ void bring_slice(const CUtensorMap *ta, const CUtensorMap *tb, unsigned char *own,
+                                   unsigned char *common, unsigned long long *full, int rank, int place, int m0, int n0,
+                                   int k) {
+#ifdef STRAIGHT
+  const int share = 4 / BLOCKS; // boxes of 64 columns
+  fetch_box(own, ta, k, m0 + place * OWN, full);
+#pragma unroll
+  for (int i = 0; i < share; i++)
+    fetch_common(common + (rank * share + i) * PIECE, tb, n0 + (place * share + i) * 64, k, full);
+#else
+  const int share = 2 / BLOCKS; // boxes of 128 rows
+#pragma unroll
+  for (int i = 0; i < 2; i++)
+    fetch_box(own + i * PIECE, tb, n0 + place * OWN + i * 64, k, full);
+#pragma unroll
+  for (int i = 0; i < share; i++)
+    fetch_common(common + (rank * share + i) * 2 * PIECE, ta, k, m0 + (place * share + i) * 128, full);
+#endif
+}
+
+static __device__ void bring_slices(const CUtensorMap *ta, const CUtensorMap *tb, unsigned char *own,
+                                    unsigned char *common, unsigned long long *full, unsigned long long *empty, int M,
+                                    int K, int N) {
+  int tiles = count_tiles(M, N), slices = (K + BK - 1) / BK, rank = cluster_rank(), m0, n0;
+  bool back = false;
   struct ring at = {0, 1};
 #ifdef FIRST_HALF
-  const int half = 0;
+  const int place = 0;
 #else
-  const int half = rank * (BN / 2);
+  const int place = rank;
 #endif
-  for (int pair = (int)blockIdx.x / 2; pair < pairs; pair += (int)gridDim.x / 2) {
-    pair_place(pair, M, N, &m0, &n0);
-    for (int k = 0; k < K; k += BK, at.next()) {
-      unsigned char *to = b + at.slot * B_BYTES + rank * (B_BYTES / 2);
-      barrier_wait(&empty[at.slot], at.parity); // of both blocks: the half of b goes to both
-      barrier_expect(&full[at.slot], A_BYTES + B_BYTES);
-      fetch_box(a + at.slot * A_BYTES, ta, k, m0 + rank * BM, &full[at.slot]);
-      fetch_box_for_both(to, tb, n0 + half, k, &full[at.slot]);
-      fetch_box_for_both(to + BOX_BYTES, tb, n0 + half + 64, k, &full[at.slot]);
+  for (int tile = (int)blockIdx.x / BLOCKS; tile < tiles; tile += (int)gridDim.x / BLOCKS) {
+    tile_place(tile, M, N, &m0, &n0);
+#pragma unroll 1
+    for (int s = 0; s < slices; s++, at.next()) {
+      barrier_wait(&empty[at.slot], at.parity); // of all blocks: a share of the common operand goes to each
+      barrier_expect(&full[at.slot], OWN_BYTES + COMMON_BYTES);
+      bring_slice(ta, tb, own + at.slot * OWN_BYTES, common + at.slot * COMMON_BYTES, &full[at.slot], rank, place, m0,
+                  n0, (back ? slices - 1 - s : s) * BK);
     }
+#ifndef FORWARD
+    back = !back;
+#endif
   }
 }
 
-static __device__ void make_tiles(unsigned short *y, const unsigned char *a, const unsigned char *b,
-                                  unsigned long long *full, unsigned long long *empty, int M, int K, int N) {
-  int pairs = (M + 2 * BM - 1) / (2 * BM) * ((N + BN - 1) / BN), rank = cluster_rank(), m0, n0;
-  int group = (int)threadIdx.x / 128 - 1, thread = (int)threadIdx.x % 128;
+static __device__ void make_tiles(const CUtensorMap *ty, unsigned short *y, const unsigned char *own,
+                                  const unsigned char *common, unsigned char *slots, unsigned long long *full,
+                                  unsigned long long *empty, int M, int K, int N) {
+  int tiles = count_tiles(M, N), slices = (K + BK - 1) / BK, rank = cluster_rank(), m0, n0;
+  int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / 128, 0) - 1; // which the compiler sees to be one for a warp
+  int thread = (int)threadIdx.x % 128;
   struct ring at = {0, 0};
   float sum[128];
-  for (int pair = (int)blockIdx.x / 2; pair < pairs; pair += (int)gridDim.x / 2) {
-    pair_place(pair, M, N, &m0, &n0);
+  for (int tile = (int)blockIdx.x / BLOCKS; tile < tiles; tile += (int)gridDim.x / BLOCKS) {
+    tile_place(tile, M, N, &m0, &n0);
     int last = -1;
-    for (int k = 0; k < K; k += BK, at.next()) {
+    for (int s = 0; s < slices; s++, at.next()) {
       barrier_wait(&full[at.slot], at.parity);
-      unsigned long long da = describe(a + at.slot * A_BYTES + group * (A_BYTES / 2), 16);
-      unsigned long long db = describe(b + at.slot * B_BYTES, BOX_BYTES);
+      unsigned long long first = describe(own + at.slot * OWN_BYTES + group * PIECE, PIECE);
+      unsigned long long second = describe(common + at.slot * COMMON_BYTES, PIECE);
       warpgroup_fence();
 #ifdef LAST_SLICE
-      if (k == 0 || k + BK < K)
+      if (s == 0 || s + 1 < slices)
 #endif
 #pragma unroll
         for (int step = 0; step < BK / 16; step++)
-          multiply(sum, da + step * (32 >> 4), db + step * (16 * 128 >> 4), k > 0 || step > 0);
+          multiply(sum, first + step * (OWN_STEP >> 4), second + step * (COMMON_STEP >> 4), s > 0 || step > 0);
       warpgroup_commit();
       // The slice before is read when at most this one's products are under way; then others may overwrite it.
       warpgroup_wait<1>();
-      if (last >= 0 && thread < 2)
+      if (last >= 0 && thread < BLOCKS)
         barrier_arrive(&empty[last], thread);
       last = at.slot;
     }
     warpgroup_wait<0>();
-    if (thread < 2)
+    if (thread < BLOCKS)
       barrier_arrive(&empty[last], thread);
 #pragma unroll
     for (int i = 0; i < 128; i++)
       asm volatile("" : "+f"(sum[i])::"memory"); // the sums are not to be read before here
-    store_rows(sum, y, m0 + rank * BM + group * 64 + thread / 32 * 16 + thread % 32 / 4, M, n0, N);
+#ifdef DIRECT_STORE
+    store_rows(sum, y, m0 + rank * OWN + group * 64 + thread / 32 * 16 + thread % 32 / 4, M, n0, N);
+#elif defined STRAIGHT
+    store_tile(sum, ty, slots + group * SLOTS * PIECE, n0, m0 + rank * OWN + group * 64, M, N);
+#else
+    store_tile(sum, ty, slots + group * SLOTS * PIECE, n0 + rank * OWN + group * 64, m0, M, N);
+#endif
   }
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); // shared memory is read and y is written
 }
 
 __global__ void __launch_bounds__(THREADS, 1)
-    matmul(const __grid_constant__ CUtensorMap ta, const __grid_constant__ CUtensorMap tb, unsigned short *y, int M,
-           int K, int N) {
+    matmul(const __grid_constant__ CUtensorMap ta, const __grid_constant__ CUtensorMap tb,
+           const __grid_constant__ CUtensorMap ty, unsigned short *y, int M, int K, int N) {
   extern __shared__ unsigned char memory[];
   __shared__ unsigned long long full[STAGES], empty[STAGES];
-  unsigned char *a = memory + (1024 - shared_address(memory) % 1024) % 1024, *b = a + STAGES * A_BYTES;
+  unsigned char *own = memory + (1024 - shared_address(memory) % 1024) % 1024, *common = own + STAGES * OWN_BYTES;
   if (threadIdx.x == 0) {
     for (int s = 0; s < STAGES; s++) {
       barrier_init(&full[s], 1);
-      barrier_init(&empty[s], 4); // two groups of warps in each of two blocks
+      barrier_init(&empty[s], 2 * BLOCKS); // two groups of warps in each block
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
@@ -294,13 +460,13 @@ __global__ void __launch_bounds__(THREADS, 1)
   if (threadIdx.x < 128) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     if (threadIdx.x == 0)
-      bring_slices(&ta, &tb, a, b, full, empty, M, K, N);
+      bring_slices(&ta, &tb, own, common, full, empty, M, K, N);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-    make_tiles(y, a, b, full, empty, M, K, N);
+    make_tiles(&ty, y, own, common, common + STAGES * COMMON_BYTES, full, empty, M, K, N);
   }
   __syncwarp();
-  cluster_sync(); // the other block may still write to this one's memory
+  cluster_sync(); // another block may still write to this one's memory
 }
 
 static __device__ float to_float(unsigned short x) {
@@ -336,13 +502,14 @@ typedef CUresult encode_function(CUtensorMap *, CUtensorMapDataType, cuuint32_t,
                                  const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave,
                                  CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
 
-// A tensor map of a matrix of `rows` dense rows, in boxes of 64 columns.
-static CUtensorMap encode(encode_function *function, const struct assay_tensor *t, unsigned int box_rows) {
+// A tensor map of a matrix of dense rows, in boxes of 64 columns.
+static CUtensorMap encode(encode_function *function, const struct assay_tensor *t, unsigned int box_rows,
+                          CUtensorMapL2promotion promotion) {
   cuuint64_t dims[] = {(cuuint64_t)t->dims[1], (cuuint64_t)t->dims[0]}, strides[] = {(cuuint64_t)t->dims[1] * 2};
   cuuint32_t box[] = {64, box_rows}, steps[] = {1, 1};
   CUtensorMap map;
   function(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, t->data, dims, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-           CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+           CU_TENSOR_MAP_SWIZZLE_128B, promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   return map;
 }
 
@@ -359,19 +526,22 @@ extern "C" void assay_cuda_kernel(const struct assay_args *args, cudaStream_t st
   void *function = NULL;
   cudaDriverEntryPointQueryResult found;
   cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found);
-  CUtensorMap ta = encode((encode_function *)function, a, BM), tb = encode((encode_function *)function, b, BK);
-  int pairs = (M + 2 * BM - 1) / (2 * BM) * ((N + BN - 1) / BN);
+  encode_function *encoder = (encode_function *)function;
+  CUtensorMap ta = encode(encoder, a, 128, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+  CUtensorMap tb = encode(encoder, b, BK, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+  CUtensorMap ty = encode(encoder, &args->outputs[0], 64, CU_TENSOR_MAP_L2_PROMOTION_NONE);
+  int tiles = (M + DOWN - 1) / DOWN * ((N + ACROSS - 1) / ACROSS);
   cudaLaunchAttribute cluster;
   cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {2, 1, 1};
+  cluster.val.clusterDim = {BLOCKS, 1, 1};
   cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(2 * (unsigned int)(pairs < CLUSTERS ? pairs : CLUSTERS));
+  config.gridDim = dim3(BLOCKS * (unsigned int)(tiles < CLUSTERS ? tiles : CLUSTERS));
   config.blockDim = dim3(THREADS);
   config.dynamicSmemBytes = SHARED;
   config.stream = stream;
   config.attrs = &cluster;
   config.numAttrs = 1;
   cudaFuncSetAttribute(matmul, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED);
-  cudaLaunchKernelEx(&config, matmul, ta, tb, y, M, K, N);
+  cudaLaunchKernelEx(&config, matmul, ta, tb, ty, y, M, K, N);
 }
 #endif
