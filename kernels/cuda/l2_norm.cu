@@ -2,22 +2,27 @@
 // assay: task kernelbench/1/39
 // assay: twin HALF_SQUARES expect low_precision|wrong_value|wrong_class -- squares in half precision
 // assay: twin NO_BARRIER expect wrong_value|wrong_class|changed_behaviour -- reads sums before they are written
-// Rows are read once: a row lies in the shared memory of a cluster of up to eight blocks. Three blocks share a
-// multiprocessor, and each sends for the vectors of its next row as soon as it has used those of this one. Rows need
-// not begin at multiples of 16 bytes: up to three elements before and behind the whole vectors go one by one.
-// assay: require N <= 131072 -- a row must fit eight blocks' shares of 64 KiB
-// assay: let parts = N <= 8192 ? 1 : N <= 16384 ? 2 : N <= 65536 ? 4 : 8
-// assay: let share = round_up(ceil_div(N, parts), 4)
-// assay: let rows = max(1, min(16, M / 512))
-// assay: launch l2_norm grid=ceil_div(M, rows) * parts block=512 cluster=parts shared=512 + share * 4 \
-//   args=x, y, M, N, share, rows
+// Rows are read once: a row lies in the registers of a team of blocks, 64 KiB in each, which post sums where the others
+// of the team wait for them. Meanwhile the next row arrives in shared memory: a block sends for it as soon as it has
+// taken over what lay there. What is posted bears the number of the round beside it, in the same eight bytes, so that
+// nothing must be ordered by a fence, which would wait for what is arriving. Two blocks, of different teams, share a
+// multiprocessor. Rows need not begin at multiples of 16 bytes: up to three elements before and behind the whole
+// vectors go one by one.
+// assay: require N <= 4325376 -- a row must fit the registers of 264 blocks
+// assay: let team = ceil_div(N, 16384)
+// assay: let share = round_up(ceil_div(N, team), 4)
+// assay: let teams = max(1, min(M, 264 / team))
+// assay: scratch posts uint8[16 * teams * team]
+// assay: fill posts 0
+// assay: launch l2_norm grid=teams * team block=512 cooperative shared=512 + share * 4 \
+//   args=x, y, posts, M, N, share, team
 #ifndef __CUDACC_RTC__
 #include <assay/cuda.h>
 #endif
 
 enum { THREADS = 512, SLOTS = 8, GROUPS = 4, NONE = -4 };
 
-extern __shared__ float4 memory[]; // sums of the warps, sums of the block, and from byte 512 on vectors of a row
+extern __shared__ float4 memory[]; // sums of the warps and of the team, and from byte 512 on vectors of a row
 
 static __device__ void copy_async(float4 *to, const float4 *from) {
   unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
@@ -41,8 +46,8 @@ struct piece {
   int edge; // the element beside the vectors that is this thread's, counted from the first vector, or NONE
 };
 
-static __device__ piece piece_of(const float *x, float *y, int row, int n, int share) {
-  int begin = min(n, (int)__clusterRelativeBlockRank() * share), count = min(n - begin, share);
+static __device__ piece piece_of(const float *x, float *y, int row, int n, int member, int share) {
+  int begin = min(n, member * share), count = min(n - begin, share);
   long long at = (long long)row * n + begin;
   int head = min((int)(-at & 3), count), vectors = (count - head) / 4, tail = count - head - vectors * 4;
   int t = (int)threadIdx.x, edge = NONE;
@@ -73,15 +78,14 @@ static __device__ float term(float x) {
 #endif
 }
 
-// Takes a group of vectors into this thread's sum when they have arrived.
-template <int GROUP> static __device__ float sum_of(const float4 *slots, const piece &p) {
-  copy_wait<GROUPS - 1 - GROUP>();
+// Takes over a quarter of the vectors that have arrived, and their sum.
+static __device__ float take(float4 (&v)[SLOTS], const float4 *slots, const piece &p, int group) {
   float sum = 0;
 #pragma unroll
-  for (int k = GROUP * SLOTS / GROUPS; k < (GROUP + 1) * SLOTS / GROUPS; k++)
+  for (int k = group * SLOTS / GROUPS; k < (group + 1) * SLOTS / GROUPS; k++)
     if (k * THREADS + (int)threadIdx.x < p.vectors) {
-      float4 v = slots[k * THREADS];
-      sum += (term(v.x) + term(v.y)) + (term(v.z) + term(v.w));
+      v[k] = slots[k * THREADS];
+      sum += (term(v[k].x) + term(v[k].y)) + (term(v[k].z) + term(v[k].w));
     }
   return sum;
 }
@@ -92,12 +96,29 @@ static __device__ float sum_in_warp(float x) {
   return x;
 }
 
-// The sum over all threads of a cluster. Calls take turns with two places for the blocks' sums, so that a block may go
-// on while another still reads those of this call.
-static __device__ float sum_in_cluster(float x, int turn) {
-  float *warps = (float *)memory, *mine = warps + 64 + turn % 2;
+// Eight bytes, a sum and the number of the round, are written and read at once.
+static __device__ void write(unsigned long long *to, float sum, unsigned int round) {
+  unsigned long long v = (unsigned long long)round << 32 | __float_as_uint(sum);
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(v) : "memory");
+}
+
+static __device__ unsigned long long read(const unsigned long long *from) {
+  unsigned long long v;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(from) : "memory");
+  return v;
+}
+
+// The sum over all threads of a team. What warps and blocks hand over in two rounds takes turns: who posts for the next
+// round but one has seen that all have posted for the next, and so read those of this.
+static __device__ float sum_in_team(float x, unsigned long long *posts, int member, int team, unsigned int round) {
+  float *warps = (float *)memory + round % 2 * 32, *all = (float *)memory + 64 + round % 2;
   int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+  posts += round % 2 * (unsigned int)team;
   x = sum_in_warp(x);
+#ifdef NO_BARRIER
+  if (warp == 1)
+    __nanosleep(2000); // comes late, so that it shows
+#endif
   if (lane == 0)
     warps[warp] = x;
 #ifndef NO_BARRIER
@@ -106,51 +127,70 @@ static __device__ float sum_in_cluster(float x, int turn) {
   if (warp == 0) {
     x = sum_in_warp(lane < THREADS / 32 ? warps[lane] : 0);
     if (lane == 0)
-      *mine = x;
+      write(&posts[member], x, round);
+    x = 0;
+    for (int i = lane; i < team; i += 32) {
+      unsigned long long v = read(&posts[i]);
+      while (v >> 32 != round)
+        v = read(&posts[i]);
+      x += __uint_as_float((unsigned int)v);
+    }
+    x = sum_in_warp(x);
+    if (lane == 0)
+      *all = x;
   }
-  __cluster_barrier_arrive();
-  __cluster_barrier_wait();
-  float other = 0;
-  if (lane < (int)__clusterSizeInBlocks())
-    other = *(const float *)__cluster_map_shared_rank(mine, (unsigned int)lane);
-  return sum_in_warp(other);
+  __syncthreads();
+  return *all;
 }
 
-__global__ void __launch_bounds__(THREADS, 3)
-    l2_norm(const float *__restrict__ x, float *__restrict__ y, int M, int N, int share, int rows) {
-  float4 *slots = memory + 32 + threadIdx.x;
-  int row = (int)(blockIdx.x / __clusterSizeInBlocks()) * rows, stop = min(M, row + rows);
-  piece p = piece_of(x, y, row, N, share);
+// Quotients by the same number, whose reciprocal is taken once; rounding is mended. Numbers whose reciprocal is not
+// accurate, or not finite, are divided by.
+struct divisor {
+  float by, reciprocal;
+  bool fast;
+  __device__ float of(float x) const {
+    float q = x * reciprocal;
+    return fast ? fmaf(fmaf(-q, by, x), reciprocal, q) : x / by;
+  }
+  __device__ float4 of(float4 v) const { return make_float4(of(v.x), of(v.y), of(v.z), of(v.w)); }
+};
+
+__global__ void __launch_bounds__(THREADS, 2) l2_norm(const float *__restrict__ x, float *__restrict__ y,
+                                                      unsigned long long *posts, int M, int N, int share, int team) {
+  float4 *slots = memory + 32 + threadIdx.x, v[SLOTS];
+  int member = (int)blockIdx.x % team, row = (int)blockIdx.x / team, step = (int)gridDim.x / team;
+  posts += 2 * ((int)blockIdx.x - member); // of this team
+  piece p = piece_of(x, y, row, N, member, share);
+#pragma unroll
   for (int g = 0; g < GROUPS; g++)
     fetch(slots, p, g);
   float edge = p.edge == NONE ? 0 : __ldcs(&p.x[p.edge]);
-  for (; row < stop; row++) {
-    float sum = term(edge);
-    sum += sum_of<0>(slots, p) + sum_of<1>(slots, p);
-    sum += sum_of<2>(slots, p) + sum_of<3>(slots, p);
-    float divisor = sqrtf(sum_in_cluster(sum, row));
-    if (p.edge != NONE)
-      p.y[p.edge] = edge / divisor;
+  for (unsigned int round = 1; row < M; row += step, round++) {
     piece next = {p.x, p.y, 0, NONE};
-    if (row + 1 < stop)
-      next = piece_of(x, y, row + 1, N, share);
-    edge = next.edge == NONE ? 0 : __ldcs(&next.x[next.edge]);
+    if (row + step < M)
+      next = piece_of(x, y, row + step, N, member, share);
+    float sum = term(edge);
 #pragma unroll
     for (int g = 0; g < GROUPS; g++) {
-#pragma unroll
-      for (int k = g * SLOTS / GROUPS; k < (g + 1) * SLOTS / GROUPS; k++) {
-        int i = k * THREADS + (int)threadIdx.x;
-        if (i >= p.vectors)
-          break;
-        float4 v = slots[k * THREADS];
-        __stcs((float4 *)p.y + i, make_float4(v.x / divisor, v.y / divisor, v.z / divisor, v.w / divisor));
-      }
+      copy_wait<GROUPS - 1>();
+      sum += take(v, slots, p, g);
       fetch(slots, next, g);
     }
+    float coming = next.edge == NONE ? 0 : __ldcs(&next.x[next.edge]);
+    float by = sqrtf(sum_in_team(sum, posts, member, team, round));
+    const divisor d = {by, 1 / by, by >= 0x1p-100f && by <= 0x1p100f};
+    if (p.edge != NONE)
+      p.y[p.edge] = d.of(edge);
+#pragma unroll
+    for (int k = 0; k < SLOTS; k++) {
+      int i = k * THREADS + (int)threadIdx.x;
+      if (i >= p.vectors)
+        break;
+      __stcs((float4 *)p.y + i, d.of(v[k]));
+    }
+    edge = coming;
     p = next;
   }
-  __cluster_barrier_arrive(); // a block's shared memory must last until all others have read it
-  __cluster_barrier_wait();
 }
 
 #ifndef __CUDACC_RTC__
@@ -158,20 +198,23 @@ extern "C" void assay_cuda_kernel(const struct assay_args *args, cudaStream_t st
   int M = (int)args->inputs[0].dims[0], N = (int)args->inputs[0].dims[1];
   const float *x = (const float *)args->inputs[0].data;
   float *y = (float *)args->outputs[0].data;
-  int parts = N <= 8192 ? 1 : N <= 16384 ? 2 : N <= 65536 ? 4 : 8;
-  int share = ((N + parts - 1) / parts + 3) / 4 * 4, rows = M < 1024 ? 1 : M < 8192 ? M / 512 : 16;
-  cudaLaunchAttribute cluster;
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim.x = (unsigned int)parts;
-  cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+  int team = (N + 16383) / 16384, share = ((N + team - 1) / team + 3) / 4 * 4;
+  int teams = 264 / team < M ? 264 / team : M;
+  unsigned long long *posts;
+  cudaMallocAsync((void **)&posts, 2 * (size_t)(teams * team) * sizeof *posts, stream);
+  cudaMemsetAsync(posts, 0, 2 * (size_t)(teams * team) * sizeof *posts, stream);
+  cudaLaunchAttribute cooperative;
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
   cudaLaunchConfig_t launch = {};
-  launch.gridDim = (unsigned int)((M + rows - 1) / rows * parts);
+  launch.gridDim = (unsigned int)(teams * team);
   launch.blockDim = THREADS;
   launch.dynamicSmemBytes = 512 + (size_t)share * 4;
   launch.stream = stream;
-  launch.attrs = &cluster;
+  launch.attrs = &cooperative;
   launch.numAttrs = 1;
   cudaFuncSetAttribute(l2_norm, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)launch.dynamicSmemBytes);
-  cudaLaunchKernelEx(&launch, l2_norm, x, y, M, N, share, rows);
+  cudaLaunchKernelEx(&launch, l2_norm, x, y, posts, M, N, share, team);
+  cudaFreeAsync(posts, stream);
 }
 #endif
