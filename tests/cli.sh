@@ -32,7 +32,7 @@ json() { # json CODE COMMAND...: prints valid JSON
   fi
 }
 cases=$source/tests/cases
-for c in doctor tasks show judge bench score; do expect 0 Usage "$assay" $c --help; done
+for c in doctor tasks show judge bench score export; do expect 0 Usage "$assay" $c --help; done
 expect 0 Commands "$assay" --help
 expect 2 "no command" "$assay" frobnicate
 expect 2 Commands "$assay"
@@ -73,6 +73,10 @@ expect 2 "no run named" "$assay" score nosuch
 expect 2 "cannot read the folder" "$assay" bench kernelbench/1 --from "$work/none"
 head -c 100000 /dev/urandom >"$work/garbage.sqlite"
 expect 3 "garbage.sqlite" "$assay" score cli --store "$work/garbage.sqlite"
+expect 0 "level 1, [0-9]+ problems" "$assay" export cli --to "$work/runs"
+expect 0 '"compiled": true' cat "$work/runs/cli/eval_results.json"
+expect 2 "no run named" "$assay" export nobody --to "$work/runs"
+expect 2 "say where to" "$assay" export cli
 "$assay" judge kernelbench/1/19 "$cases/relu.c" --seed 7 --no-timing --json >"$work/a" && \
   "$assay" judge kernelbench/1/19 "$cases/relu.c" --seed 7 --no-timing --json >"$work/b"
 if python3 - "$work/a" "$work/b" <<'P'

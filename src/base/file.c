@@ -94,3 +94,19 @@ enum assay_status file_write(const char *path, const void *data, size_t len, str
   unlink(temporary);
   return error_set(err, ASSAY_ERR_IO, "cannot write %s: %s", path, strerror(code));
 }
+
+enum assay_status file_make_folders(const char *folder, struct assay_error *err) {
+  char path[4096];
+  size_t n = strlen(folder);
+  if (n >= sizeof path)
+    return error_set(err, ASSAY_ERR_IO, "cannot make the folder %.100s...: the path is too long", folder);
+  for (size_t i = 1; i <= n; i++) {
+    if (folder[i] != '/' && folder[i] != '\0')
+      continue;
+    memcpy(path, folder, i);
+    path[i] = '\0';
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+      return error_set(err, ASSAY_ERR_IO, "cannot make the folder %s: %s", path, strerror(errno));
+  }
+  return ASSAY_OK;
+}

@@ -13,4 +13,8 @@ enum assay_status file_read(const char *path, size_t limit_bytes, char **data, s
 // Writes the file whole or not at all (a temporary file beside it, fsync, rename).
 enum assay_status file_write(const char *path, const void *data, size_t len, struct assay_error *err);
 
+// Makes the folder and those above it, as far as they are not there ("mkdir -p"). ASSAY_ERR_IO names the one that cannot be
+// made.
+enum assay_status file_make_folders(const char *folder, struct assay_error *err);
+
 #endif

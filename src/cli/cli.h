@@ -36,6 +36,7 @@ int cli_show(int argc, char **argv);
 int cli_judge(int argc, char **argv);
 int cli_bench(int argc, char **argv);
 int cli_score(int argc, char **argv);
+int cli_export(int argc, char **argv);
 int cli_operators(int argc, char **argv);
 int cli_plan(int argc, char **argv);
 int cli_plan_save(int argc, char **argv);

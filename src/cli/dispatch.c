@@ -16,6 +16,7 @@ static const struct command commands[] = {
     {"judge", cli_judge, "judge candidates for one task"},
     {"bench", cli_bench, "judge a folder of candidates over a suite; resumes where it stopped"},
     {"score", cli_score, "what the runs in the store add up to"},
+    {"export", cli_export, "a run's verdicts in the files of KernelBench"},
     {"plan", cli_plan, "launch plans: show, check, export as a C program"},
     {"operators", cli_operators, "the page of all operators, as Markdown"},
 };

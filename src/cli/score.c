@@ -42,7 +42,10 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_option options[] = {
-    {"baseline", KEY_BASELINE, "RUN", 0, "speed against this run's times (fast_p, geometric mean)", 0},
+    {"baseline", KEY_BASELINE, "RUN|FILE", 0,
+     "speed against this run's times, or those of KernelBench's baseline file, *.json, with which verdicts at full are "
+     "compared (fast_p, geometric mean)",
+     0},
     {"store", KEY_STORE, "FILE", 0, "the store", 0},
     {"json", KEY_JSON, 0, 0, "print JSON", 0},
     {0},

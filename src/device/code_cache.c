@@ -58,28 +58,11 @@ enum assay_status code_cache_read(const char *folder, const char *key, char **da
   return ASSAY_OK;
 }
 
-// mkdir -p
-static enum assay_status make_folder(const char *folder, struct assay_error *err) {
-  char path[PATH_BYTES];
-  size_t n = strlen(folder);
-  if (n >= sizeof path)
-    return error_set(err, ASSAY_ERR_IO, "the path of the cache of compiled code is too long");
-  for (size_t i = 1; i <= n; i++) {
-    if (folder[i] != '/' && folder[i] != '\0')
-      continue;
-    memcpy(path, folder, i);
-    path[i] = '\0';
-    if (mkdir(path, 0777) != 0 && errno != EEXIST)
-      return error_set(err, ASSAY_ERR_IO, "cannot make the folder %s: %s", path, strerror(errno));
-  }
-  return ASSAY_OK;
-}
-
 enum assay_status code_cache_write(const char *folder, const char *key, const void *data, size_t n,
                                    struct assay_error *err) {
   char path[PATH_BYTES], hash[HASH_HEX_BYTES];
   struct buf entry = {0};
-  enum assay_status status = make_folder(folder, err);
+  enum assay_status status = file_make_folders(folder, err);
   if (!status)
     status = entry_path(folder, key, path, err);
   if (status)

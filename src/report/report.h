@@ -23,7 +23,8 @@ struct score {
 };
 
 // Scores of a run by group. *scores: heap array of *count. baseline: the name of the run whose times are the baseline,
-// or NULL. ASSAY_ERR_NOT_FOUND when the run is not in the store.
+// the path of a file of baseline times as KernelBench keeps them (it ends with ".json"), or NULL. ASSAY_ERR_NOT_FOUND when
+// the run is not in the store.
 enum assay_status score_run(struct store *s, const char *run, const char *baseline, struct score **scores, int *count,
                             struct assay_error *err);
 

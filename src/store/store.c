@@ -1,26 +1,24 @@
 #include "store/store.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "store/db.h"
 
 enum { BUSY_MS = 10000, MAX_VALUE_BYTES = 64 << 20, MAX_PATH_BYTES = 4096 };
 
 // Makes the folders above the file.
 static enum assay_status make_folders(const char *path, struct assay_error *err) {
-  char part[MAX_PATH_BYTES];
-  for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-    memcpy(part, path, (size_t)(slash - path));
-    part[slash - path] = '\0';
-    if (mkdir(part, 0777) != 0 && errno != EEXIST)
-      return error_set(err, ASSAY_ERR_IO, "cannot make the folder %s for the store: %s", part, strerror(errno));
-  }
-  return ASSAY_OK;
+  const char *slash = strrchr(path, '/');
+  char *folder = slash > path ? base_strndup(path, (size_t)(slash - path)) : NULL;
+  if (slash > path && !folder)
+    return error_nomem(err, "the store");
+  enum assay_status status = folder ? file_make_folders(folder, err) : ASSAY_OK;
+  base_free(folder);
+  return status ? error_prefix(err, status, "the store: ") : ASSAY_OK;
 }
 
 // Settings of the connection. The file may come from anywhere: its triggers and views do not run, and its schema may

@@ -1,0 +1,240 @@
+// KernelBench's files of results and baseline times: what is written is what its scripts read, and the other way round.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "report/kernelbench.h"
+#include "report/report.h"
+#include "sandbox/sandbox.h"
+
+static char *folder;
+static struct store *store;
+
+static int setup(void **state) {
+  (void)state;
+  char path[4096];
+  struct assay_error err = {0};
+  if (sandbox_folder_make("/tmp", &folder, &err) != ASSAY_OK)
+    return -1;
+  snprintf(path, sizeof path, "%s/store.sqlite", folder);
+  return store_open(path, &store, &err) == ASSAY_OK ? 0 : -1;
+}
+
+static int teardown(void **state) {
+  (void)state;
+  store_close(store);
+  sandbox_folder_remove(folder);
+  base_free(folder);
+  return 0;
+}
+
+static void put(const char *run, const char *task, const char *candidate, const char *workload,
+                enum assay_reason reason, double time_ns, bool suspicious) {
+  static const double samples[] = {1500, 2500, 3500};
+  static int number;
+  char hash[32];
+  int64_t id;
+  struct assay_error err = {0};
+  snprintf(hash, sizeof hash, "hash%d", number++);
+  struct store_verdict v = {.run = run,
+                            .task = task,
+                            .task_hash = "t",
+                            .form = "default",
+                            .workload = workload,
+                            .device = "cuda",
+                            .candidate = candidate,
+                            .candidate_hash = hash,
+                            .toolchain = "nvrtc",
+                            .settings_hash = "s",
+                            .reason = reason,
+                            .detail = "\"quoted\"",
+                            .error_z = 1.5,
+                            .error_limit = 13,
+                            .time_ns = time_ns,
+                            .time_low_ns = time_ns,
+                            .time_high_ns = time_ns,
+                            .hot_ns = NAN,
+                            .floor_ns = 500,
+                            .suspicious = suspicious,
+                            .n_samples = isnan(time_ns) ? 0 : 3,
+                            .samples_ns = samples,
+                            .at_ns = number,
+                            .machine = "{}",
+                            .command = "assay judge",
+                            .evidence = "{\"device\": \"NVIDIA H200\", \"timing\": {\"overhead_ns\": 500}}"};
+  if (store_put(store, &v, &id, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+}
+
+static json_t *written(const char *name) {
+  char path[4096];
+  json_error_t where;
+  snprintf(path, sizeof path, "%s/runs/deep/%s/eval_results.json", folder, name);
+  json_t *root = json_load_file(path, 0, &where);
+  if (!root)
+    fail_msg("%s: %s", path, where.text);
+  return root;
+}
+
+static json_t *sample(json_t *root, const char *problem, size_t i) {
+  json_t *s = json_array_get(json_object_get(root, problem), i);
+  assert_non_null(s);
+  return s;
+}
+
+static void check_sample(json_t *s, int id, bool compiled, bool correct, double ms) {
+  assert_int_equal(json_integer_value(json_object_get(s, "sample_id")), id);
+  assert_true(json_is_true(json_object_get(s, "compiled")) == compiled);
+  assert_true(json_is_true(json_object_get(s, "correctness")) == correct);
+  assert_true(json_is_real(json_object_get(s, "runtime")));
+  double runtime = json_real_value(json_object_get(s, "runtime"));
+  if (!(fabs(runtime - ms) <= 1e-12))
+    fail_msg("runtime %g instead of %g", runtime, ms);
+  assert_true(json_is_object(json_object_get(s, "metadata")) && json_is_object(json_object_get(s, "runtime_stats")));
+}
+
+static void test_results(void **state) {
+  (void)state;
+  char to[4096];
+  struct kernelbench_export done;
+  struct assay_error err = {0};
+  put("a run", "kernelbench/1/19", "x/level_1_problem_19_sample_2_kernel.cu", "full", ASSAY_REASON_PASS, 2000, false);
+  put("a run", "kernelbench/1/19", "x/level_1_problem_19_sample_0_kernel.cu", "full", ASSAY_REASON_WRONG_VALUE, NAN,
+      false);
+  put("a run", "kernelbench/1/19", "x/other.cu", "full", ASSAY_REASON_BUILD_FAILED, NAN, false);
+  put("a run", "kernelbench/1/3", "x/bmm.cu", "full", ASSAY_REASON_PASS, 3000, true);
+  put("a run", "kernelbench/1/3", "x/bmm.cu -DFAST", "full", ASSAY_REASON_PASS, NAN, false);
+  put("a run", "kernelbench/1/100", "x/hinge.cu", "full", ASSAY_REASON_WRONG_VALUE, NAN, false);
+  put("a run", "kernelbench/1/100", "x/hinge.cu", "full", ASSAY_REASON_PASS, 4000, false); // the newest counts
+  put("a run", "kernelbench/1/100", "x/gone.cu", "full", ASSAY_REASON_JUDGE_FAILED, NAN, false);
+  put("a run", "contracts/1/1", "x/tf32.cu", "full", ASSAY_REASON_PASS, 4000, false);
+  snprintf(to, sizeof to, "%s/runs/deep", folder);
+  if (kernelbench_write_run(store, "a run", 0, to, "a_run", &done, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  assert_true(done.level == 1 && done.problems == 3 && done.samples == 6 && done.correct == 3 &&
+              done.without_time == 1);
+  assert_int_equal(done.not_full, 0);
+  json_t *root = written("a_run");
+  assert_int_equal(json_object_size(root), 3);
+  const char *const order[] = {"3", "19", "100"};
+  int i = 0;
+  for (void *at = json_object_iter(root); at; at = json_object_iter_next(root, at))
+    assert_string_equal(json_object_iter_key(at), order[i++]);
+  check_sample(sample(root, "19", 0), 0, true, false, -1);
+  check_sample(sample(root, "19", 1), 2, true, true, 0.002);
+  check_sample(sample(root, "19", 2), 3, false, false, -1);
+  check_sample(sample(root, "3", 0), 0, true, false, -1); // suspicious: not correct there
+  check_sample(sample(root, "3", 1), 1, true, true, -1);
+  check_sample(sample(root, "100", 0), 0, true, true, 0.004);
+  assert_int_equal(json_array_size(json_object_get(root, "100")), 1);
+  json_t *stats = json_object_get(sample(root, "19", 1), "runtime_stats");
+  assert_true(fabs(json_real_value(json_object_get(stats, "mean")) - 0.002) < 1e-12);
+  assert_true(fabs(json_real_value(json_object_get(stats, "min")) - 0.001) < 1e-12);
+  assert_true(fabs(json_real_value(json_object_get(stats, "std")) - 0.001 * sqrt(2.0 / 3)) < 1e-12);
+  assert_int_equal(json_integer_value(json_object_get(stats, "num_trials")), 3);
+  assert_string_equal(json_string_value(json_object_get(stats, "hardware")), "NVIDIA H200");
+  json_t *metadata = json_object_get(sample(root, "3", 0), "metadata");
+  assert_true(json_is_true(json_object_get(metadata, "suspicious")));
+  assert_string_equal(json_string_value(json_object_get(metadata, "detail")), "\"quoted\"");
+  json_decref(root);
+}
+
+static void test_levels(void **state) {
+  (void)state;
+  char to[4096];
+  struct kernelbench_export done;
+  struct assay_error err = {0};
+  put("both", "kernelbench/1/19", "a.cu", "full", ASSAY_REASON_PASS, 2000, false);
+  put("both", "kernelbench/2/7", "b.cu", "full", ASSAY_REASON_PASS, 2000, false);
+  put("neither", "contracts/1/7", "b.cu", "full", ASSAY_REASON_PASS, 2000, false);
+  snprintf(to, sizeof to, "%s/runs/deep", folder);
+  assert_int_equal(kernelbench_write_run(store, "both", 0, to, "both", &done, &err), ASSAY_ERR_INVALID);
+  assert_non_null(strstr(err.message, "--level"));
+  assert_int_equal(kernelbench_write_run(store, "both", 2, to, "both", &done, &err), ASSAY_OK);
+  json_t *root = written("both");
+  assert_true(json_object_size(root) == 1 && json_object_get(root, "7"));
+  json_decref(root);
+  assert_int_equal(kernelbench_write_run(store, "both", 3, to, "both", &done, &err), ASSAY_ERR_NOT_FOUND);
+  assert_int_equal(kernelbench_write_run(store, "neither", 0, to, "both", &done, &err), ASSAY_ERR_NOT_FOUND);
+  assert_int_equal(kernelbench_write_run(store, "no such run", 0, to, "both", &done, &err), ASSAY_ERR_NOT_FOUND);
+  assert_int_equal(kernelbench_write_run(store, "both", 1, "/dev/null/x", "both", &done, &err), ASSAY_ERR_IO);
+}
+
+static void times_file(const char *text, char path[4096]) {
+  struct assay_error err = {0};
+  snprintf(path, 4096, "%s/times.json", folder);
+  assert_int_equal(file_write(path, text, strlen(text), &err), ASSAY_OK);
+}
+
+static void test_times(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    enum assay_status status;
+    const char *words;
+  } bad[] = {
+      {"", ASSAY_ERR_SYNTAX, "times.json:"},
+      {"[]", ASSAY_ERR_INVALID, "no times"},
+      {"{}", ASSAY_ERR_INVALID, "no times"},
+      {"{\"level1\": {\"19_ReLU.py\": {\"mean\": 0}}}", ASSAY_ERR_INVALID, "\"19_ReLU.py\""},
+      {"{\"level1\": {\"19_ReLU.py\": {\"mean\": \"3\"}}}", ASSAY_ERR_INVALID, "positive mean"},
+      {"{\"level1\": {\"ReLU.py\": {\"mean\": 3}}}", ASSAY_ERR_INVALID, "\"ReLU.py\""},
+      {"{\"level1\": {\"19_ReLU.py\": 3}}", ASSAY_ERR_INVALID, "\"19_ReLU.py\""},
+  };
+  char path[4096];
+  struct kernelbench_time *times;
+  int n;
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    struct assay_error err = {0};
+    times_file(bad[i].text, path);
+    assert_int_equal(kernelbench_read_times(path, &times, &n, &err), bad[i].status);
+    if (!strstr(err.message, bad[i].words))
+      fail_msg("\"%s\" lacks \"%s\"", err.message, bad[i].words);
+  }
+  struct assay_error err = {0};
+  assert_int_equal(kernelbench_read_times("/nowhere.json", &times, &n, &err), ASSAY_ERR_IO);
+  times_file("{\"level1\": {\"19_ReLU.py\": {\"mean\": 3.5, \"std\": 0.1}}, \"level2\": {\"7_x.py\": {\"mean\": 1}}}",
+             path);
+  assert_int_equal(kernelbench_read_times(path, &times, &n, &err), ASSAY_OK);
+  assert_int_equal(n, 2);
+  assert_true(times[0].level == 1 && times[0].problem == 19 && times[0].ns == 3.5e6);
+  assert_true(times[1].level == 2 && times[1].problem == 7 && times[1].ns == 1e6);
+  base_free(times);
+}
+
+// Against a file of times, only verdicts at full count.
+static void test_score(void **state) {
+  (void)state;
+  char path[4096];
+  struct score *scores;
+  int n;
+  struct assay_error err = {0};
+  put("scored", "kernelbench/1/19", "a.cu", "full", ASSAY_REASON_PASS, 2e6, false);
+  put("scored", "kernelbench/1/19", "b.cu", "small", ASSAY_REASON_PASS, 1e3, false);
+  put("scored", "kernelbench/1/20", "b.cu", "small", ASSAY_REASON_PASS, 1e3, false);
+  times_file("{\"level1\": {\"19_ReLU.py\": {\"mean\": 3}, \"20_LeakyReLU.py\": {\"mean\": 3}}}", path);
+  if (score_run(store, "scored", path, &scores, &n, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  assert_int_equal(n, 1);
+  assert_true(scores[0].n_tasks == 2 && scores[0].n_correct == 2 && scores[0].n_baseline == 2);
+  assert_true(fabs(scores[0].geomean_speedup - 1.5) < 1e-12);
+  assert_true(scores[0].fast_p[3] == 0.5 && scores[0].fast_p[4] == 0);
+  base_free(scores);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_results), cmocka_unit_test(test_levels),
+                                     cmocka_unit_test(test_times), cmocka_unit_test(test_score)};
+  return cmocka_run_group_tests_name("kernelbench", tests, setup, teardown);
+}
