@@ -23,8 +23,8 @@ enum assay_rule { ASSAY_RULE_CONTRACT, ASSAY_RULE_ALLCLOSE };
 
 // What a machine can do at best, measured: the floor's denominators. 0: unknown, and then there is no floor.
 struct assay_peaks {
-  double bytes_per_s;             // of memory: reading on a CPU; reading and writing as much on a GPU
-  double read_bytes_per_s;        // reading alone, and writing alone, where they differ; 0: bytes_per_s
+  double bytes_per_s;      // of memory: reading on a CPU; reading and writing as much on a GPU
+  double read_bytes_per_s; // reading alone, and writing alone, where they differ; 0: bytes_per_s
   double write_bytes_per_s;
   double flops_per_s;             // fp32 outside contractions
   double contraction_flops_per_s; // in contractions, at the accuracy of fp32; 0: flops_per_s
@@ -69,7 +69,7 @@ struct assay_judge_options {
   int min_samples, max_samples; // timed calls, cold
   int hot_samples;
   double relative_width; // stop when the median's interval is this narrow, relative to the median
-  int64_t timing_ns;     // or when this much time was spent on timing
+  int64_t timing_ns;     // or when this much time was spent on timing; 0: as the device has it (docs/timing.md)
   int verified_calls;    // timed calls whose outputs are checked too, chosen in secret
   int64_t build_timeout_ns, load_timeout_ns, call_timeout_ns;
   size_t build_memory_bytes, runner_memory_bytes;

@@ -27,7 +27,6 @@ void assay_judge_defaults(struct assay_judge_options *o) {
                                     .max_samples = 200,
                                     .hot_samples = 15,
                                     .relative_width = 0.02,
-                                    .timing_ns = 150000000,
                                     .verified_calls = 10,
                                     .build_timeout_ns = 30000000000,
                                     .load_timeout_ns = 5000000000,

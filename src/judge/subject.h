@@ -16,7 +16,8 @@ enum call_mode {
 
 struct subject_ops {
   bool has_as_called;
-  double tick_ns; // the step in which its clock counts; 0: too small to matter
+  double tick_ns;    // the step in which its clock counts; 0: too small to matter
+  int64_t timing_ns; // for how long samples are taken where the options say nothing
   // Starts the compiler, and whatever else can come up meanwhile.
   enum assay_status (*start)(struct session *s, struct assay_error *err);
   // Waits for the compiler. *good is false when the candidate failed, which the verdict then says; likewise below.
@@ -50,8 +51,8 @@ struct subject_ops {
                              struct assay_error *err);
   // Whether the machine was steady around the last calls: false drops their samples.
   bool (*steady)(struct session *s);
-  // The candidate makes no further call, and the device is the next one's: what it left there goes. Called by the thread
-  // that tested it; `log` and `close` may come from another, while the next is tested. NULL: nothing to do.
+  // The candidate makes no further call, and the device is the next one's: what it left there goes. Called by the
+  // thread that tested it; `log` and `close` may come from another, while the next is tested. NULL: nothing to do.
   void (*leave)(struct session *s);
   const char *(*log)(struct session *s);
   void (*close)(struct session *s);

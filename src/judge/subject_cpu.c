@@ -156,7 +156,8 @@ static void finish(struct session *s) {
   base_free(c);
 }
 
-const struct subject_ops subject_cpu = {.start = start,
+const struct subject_ops subject_cpu = {.timing_ns = 150000000,
+                                        .start = start,
                                         .finish_build = finish_build,
                                         .load = load,
                                         .bind = bind,

@@ -121,14 +121,15 @@ static bool failed(const struct loop *l) {
 static enum stop should_stop(const struct loop *l, int i, int64_t spent_ns) {
   const struct assay_judge_options *o = l->s->options;
   const struct assay_timing *t = l->s->timing;
+  int64_t most_ns = o->timing_ns > 0 ? o->timing_ns : l->s->session->subject->timing_ns;
   struct stopping_rule rule = {.min_samples = o->min_samples,
                                .max_samples = o->max_samples,
                                .relative_width = o->relative_width,
                                .width = 2 * l->s->session->subject->tick_ns,
-                               .max_ns = o->timing_ns};
+                               .max_ns = most_ns};
   if (t->n_samples < o->min_samples)
     return t->n_samples + t->n_dropped >= 2 * o->max_samples ? STOP_SAMPLES : STOP_CONTINUE;
-  if (i % 8 != 7 && t->n_samples < o->max_samples && spent_ns < o->timing_ns)
+  if (i % 8 != 7 && t->n_samples < o->max_samples && spent_ns < most_ns)
     return STOP_CONTINUE;
   return stats_stop(&rule, t->samples_ns, t->n_samples, spent_ns, RESAMPLES_SEED);
 }
