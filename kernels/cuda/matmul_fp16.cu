@@ -12,8 +12,8 @@
 //                back when the products of the next one are under way: the tensor core does not wait for it
 //   writing      sums go through a small ring in shared memory (stmatrix, which turns them), from where the copy
 //                engine takes them while the next tile is made. What lies beyond the edges of y it leaves out
-//   order        blocks stay and take tile after tile: eight rows of tiles are walked column by column, so that
-//                those under way are about a square and find most of a and b in level 2
+//   order        blocks stay and take tile after tile: eight rows of tiles are walked column by column, the next
+//                eight back again, so that those under way are about a square and find most of a and b in level 2
 // The copy engine wants rows of a multiple of 16 bytes: other shapes go to a plain kernel.
 // Macros for comparison (bench/gpu/matmul_beside.py), those that are lets below as well in both places: BLOCKS of a
 // cluster, STAGES of slices, SLOTS of a group's ring, BAND of rows of tiles, FORWARD (no tile from its end), STRAIGHT
@@ -207,12 +207,13 @@ static __device__ void multiply(float (&d)[128], unsigned long long a, unsigned 
                : "l"(a), "l"(b), "r"((int)add));
 }
 
-// The place of a cluster's tile: BAND rows of tiles are walked column by column.
+// The place of a cluster's tile: BAND rows of tiles are walked column by column, the next ones from where these ended.
 static __device__ void tile_place(int tile, int M, int N, int *m0, int *n0) {
   int down = (M + DOWN - 1) / DOWN, across = (N + ACROSS - 1) / ACROSS;
   int first = tile / (BAND * across) * BAND, rows = min(down - first, BAND), rest = tile % (BAND * across);
+  int column = first / BAND % 2 ? across - 1 - rest / rows : rest / rows;
   *m0 = (first + rest % rows) * DOWN;
-  *n0 = rest / rows * ACROSS;
+  *n0 = column * ACROSS;
 }
 
 static __device__ int count_tiles(int M, int N) {
