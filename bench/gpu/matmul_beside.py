@@ -27,9 +27,9 @@ CASES = [("bf16", "contracts/1/4", "normal", (8192, 8192, 8192)), ("fp16", "cont
          ("bf16", "contracts/1/4", "normal", (4096, 4096, 4096)), ("fp16", "contracts/1/3", "normal", (4096, 4096, 4096))]
 RAGGED = [(1, 8, 8), (130, 264, 72), (333, 648, 200), (2049, 520, 4104), (1000, 2568, 1000), (5000, 4104, 136)]
 TWINS = ["FIRST_HALF", "NO_ROW_CHECK", "LAST_SLICE"]
-# Macros; those in small letters too where a let of that name stands.
-FORMS = ["", "STRAIGHT", "FORWARD", "STRAIGHT FORWARD", "DIRECT_STORE", "STAGES=3 SLOTS=4", "BLOCKS=1", "BAND=4", "BAND=16",
-         "SLOTS=1"]
+# Macros, where a let of that name stands in small letters this too; `l2=` is what the maps of a and b say.
+FORMS = ["", "STRAIGHT", "FORWARD", "STRAIGHT FORWARD", "DIRECT_STORE", "STAGES=3 SLOTS=4", "l2=128", "l2=none", "BAND=11",
+         "BAND=4", "BLOCKS=1", "SLOTS=1"]
 
 
 def torch_main():
@@ -126,7 +126,7 @@ def timed(assay, torch, precision, task, numbers, sizes, path, *options):
     if verdict["verdict"] == "pass" and t.get("median_ns"):
         ms = t["median_ns"] * 1e-6
         row.update(ms=ms, tflops=rate(sizes, ms), hot_ms=(t.get("hot_ns") or 0) * 1e-6,
-                   samples=len(t.get("samples_ns") or []), clock_mhz=t.get("clock_mhz"), power_w=t.get("power_w"), throttle=t.get("throttle"))
+                   samples=len(t.get("samples_ns") or []), **{x: t.get(x) for x in ("clock_mhz", "power_w", "throttle")})
         if beside:
             row["ratio"] = row["tflops"] / row["torch_tflops"]
     return row
@@ -193,6 +193,9 @@ def formed(form, folder):
     options = []
     for macro in form.split():
         name, _, value = macro.partition("=")
+        if name == "l2":
+            text = text.replace("l2=256", macro)
+            continue
         text = re.sub(rf"^// assay: let {name.lower()} = .*$", f"// assay: let {name.lower()} = {value}", text, flags=re.M)
         options += ["--define", macro]
     path = os.path.join(folder, re.sub(r"\W", "_", form or "default") + ".cu")
