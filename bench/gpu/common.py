@@ -56,6 +56,15 @@ def machine():
     return facts
 
 
+def option(arguments, name, default):
+    """Takes `name VALUE` out of the arguments."""
+    if name not in arguments:
+        return default
+    value = arguments.pop(arguments.index(name) + 1)
+    arguments.remove(name)
+    return value
+
+
 def spread(values):
     middle = statistics.median(values)
     return {"median": middle, "min": min(values), "max": max(values), "n": len(values),

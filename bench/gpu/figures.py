@@ -193,20 +193,12 @@ def breakdown(assay):
     return result
 
 
-def option(arguments, name, default):
-    if name not in arguments:
-        return default
-    value = arguments.pop(arguments.index(name) + 1)
-    arguments.remove(name)
-    return value
-
-
 def main():
     arguments = sys.argv[1:]
-    only = option(arguments, "--only", "b,c,d").split(",")
-    seconds = float(option(arguments, "--seconds", "500"))
-    store = option(arguments, "--store", os.path.join(tempfile.mkdtemp(), "store.sqlite"))
-    table = option(arguments, "--baselines", None)
+    only = common.option(arguments, "--only", "b,c,d").split(",")
+    seconds = float(common.option(arguments, "--seconds", "500"))
+    store = common.option(arguments, "--store", os.path.join(tempfile.mkdtemp(), "store.sqlite"))
+    table = common.option(arguments, "--baselines", None)
     if len(arguments) != 2:
         sys.exit(__doc__)
     assay = os.path.abspath(arguments[0])

@@ -9,14 +9,6 @@ import sys
 import common
 
 
-def option(arguments, name, default):
-    if name not in arguments:
-        return default
-    value = arguments.pop(arguments.index(name) + 1)
-    arguments.remove(name)
-    return value
-
-
 def measure(command, seconds):
     """The lines that were there when time ran out count."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=common.ROOT) as child:
@@ -30,7 +22,7 @@ def measure(command, seconds):
 
 def main():
     arguments = sys.argv[1:]
-    cache, seconds = option(arguments, "--cache", None), float(option(arguments, "--seconds", "600"))
+    cache, seconds = common.option(arguments, "--cache", None), float(common.option(arguments, "--seconds", "600"))
     if len(arguments) < 2:
         sys.exit(__doc__)
     program, out, *tasks = arguments
