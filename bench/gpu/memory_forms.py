@@ -49,11 +49,7 @@ def show(rows):
 
 def main():
     arguments = sys.argv[1:]
-    seconds = 16.0
-    if "--seconds" in arguments:
-        at = arguments.index("--seconds")
-        seconds = float(arguments[at + 1])
-        del arguments[at:at + 2]
+    seconds = float(common.option(arguments, "--seconds", 16))
     if len(arguments) != 1:
         sys.exit(__doc__)
 
