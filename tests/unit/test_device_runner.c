@@ -484,7 +484,7 @@ static void test_many(void **state) {
 
 #if defined(__SANITIZE_ADDRESS__)
 // A driver and its compiler are no code of ours, and leave much behind in libraries that are gone at the end.
-int __lsan_is_turned_off(void);
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void) {
   return 1;
 }

@@ -97,11 +97,11 @@ static void test_allowed(void **state) {
   assert_true(find(&r, LINT_AFFINE)->rules != 1u << LINT_LOOSE || find(&r, LINT_AFFINE)->allowed);
 }
 
-static bool lint_level_1(int id, bool as_published, struct lint_report *r) {
+static bool lint_published(int level, int id, bool as_published, struct lint_report *r) {
   char name[64], *path = NULL;
   struct task t;
   struct assay_error err = {0};
-  snprintf(name, sizeof name, "kernelbench/1/%d", id);
+  snprintf(name, sizeof name, "kernelbench/%d/%d", level, id);
   if (task_find(ROOT, name, &path, &err) != ASSAY_OK || task_read(path, as_published, &t, &err) != ASSAY_OK ||
       lint_task(&t, NULL, 42, 2, r, &err) != ASSAY_OK) {
     print_error("%s: %s\n", name, err.message);
@@ -116,16 +116,17 @@ static bool lint_level_1(int id, bool as_published, struct lint_report *r) {
 static void test_default_forms_are_clean(void **state) {
   (void)state;
   int bad = 0;
-  for (int id = 1; id <= 100; id++) {
+  for (int task = 0; task < 200; task++) {
     static struct lint_report r;
-    if (!lint_level_1(id, false, &r)) {
+    int level = 1 + task / 100, id = 1 + task % 100;
+    if (!lint_published(level, id, false, &r)) {
       bad++;
       continue;
     }
     bad += r.n_open > 0;
     for (int i = 0; i < r.n_findings; i++)
       if (!r.findings[i].allowed)
-        print_error("kernelbench/1/%d: %s: %s\n", id, lint_code_name(r.findings[i].code), r.findings[i].text);
+        print_error("kernelbench/%d/%d: %s: %s\n", level, id, lint_code_name(r.findings[i].code), r.findings[i].text);
   }
   assert_int_equal(bad, 0);
 }
@@ -134,16 +135,25 @@ static void test_default_forms_are_clean(void **state) {
 static void test_published_forms(void **state) {
   (void)state;
   static const struct {
-    int id;
+    int level, id;
     enum lint_code code;
-  } rows[] = {{19, LINT_INPUT},    {20, LINT_INPUT},     {31, LINT_INPUT},    {32, LINT_INPUT},     {27, LINT_AFFINE},
-              {28, LINT_AFFINE},   {23, LINT_ZEROS},     {37, LINT_ZEROS},    {30, LINT_ONE_SIDED}, {98, LINT_CONSTANT},
-              {99, LINT_CONSTANT}, {100, LINT_CONSTANT}, {95, LINT_CONSTANT}, {99, LINT_OTHER_DRAW}};
+  } rows[] = {{1, 19, LINT_INPUT},    {1, 20, LINT_INPUT},           {1, 31, LINT_INPUT},
+              {1, 32, LINT_INPUT},    {1, 27, LINT_AFFINE},          {1, 28, LINT_AFFINE},
+              {1, 23, LINT_ZEROS},    {1, 37, LINT_ZEROS},           {1, 30, LINT_ONE_SIDED},
+              {1, 98, LINT_CONSTANT}, {1, 99, LINT_CONSTANT},        {1, 100, LINT_CONSTANT},
+              {1, 95, LINT_CONSTANT}, {1, 99, LINT_OTHER_DRAW},      {2, 9, LINT_ZEROS},
+              {2, 23, LINT_ZEROS},    {2, 38, LINT_ZEROS},           {2, 66, LINT_ZEROS},
+              {2, 80, LINT_ZEROS},    {2, 83, LINT_ZEROS},           {2, 93, LINT_ZEROS},
+              {2, 99, LINT_ZEROS},    {2, 80, LINT_CONSTANT_OUTPUT}, {2, 22, LINT_CONSTANT},
+              {2, 45, LINT_CONSTANT}, {2, 49, LINT_CONSTANT},        {2, 56, LINT_CONSTANT},
+              {2, 64, LINT_CONSTANT}, {2, 8, LINT_SHUFFLED},         {2, 42, LINT_SHUFFLED},
+              {2, 65, LINT_SHUFFLED}, {2, 45, LINT_OTHER_DRAW}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     struct lint_report r;
-    assert_true(lint_level_1(rows[i].id, true, &r));
+    assert_true(lint_published(rows[i].level, rows[i].id, true, &r));
     if (!find(&r, rows[i].code))
-      fail_msg("kernelbench/1/%d as published: no finding %s", rows[i].id, lint_code_name(rows[i].code));
+      fail_msg("kernelbench/%d/%d as published: no finding %s", rows[i].level, rows[i].id,
+               lint_code_name(rows[i].code));
   }
 }
 

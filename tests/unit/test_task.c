@@ -1,6 +1,6 @@
 // link: -Wl,--wrap=base_realloc
-// Reading task files: all of level 1 against the census of the published suite, and what is said of files that are
-// wrong.
+// Reading task files: all of levels 1 and 2 against the census of the published suite, and what is said of files that
+// are wrong.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static struct task read_task(const char *name, bool as_published) {
 // ---- the suite ------------------------------------------------------------------------------------------------------
 
 struct census_row {
-  int id;
+  int level, id;
   double inputs, output; // bytes
   double parameters, contraction_flops;
 };
@@ -60,14 +60,16 @@ static double census_bytes(const char *text) {
   return total;
 }
 
-static int read_census(struct census_row *rows, int capacity) {
-  FILE *f = fopen(ASSAY_SOURCE_DIR "/tests/tasks/level1_census.csv", "r");
+static int read_census(int level, struct census_row *rows, int capacity) {
+  char path[512];
+  snprintf(path, sizeof path, ASSAY_SOURCE_DIR "/tests/tasks/level%d_census.csv", level);
+  FILE *f = fopen(path, "r");
   assert_non_null(f);
   char line[512], inputs[256], output[128];
   int n = 0;
   assert_non_null(fgets(line, sizeof line, f));
   while (fgets(line, sizeof line, f)) {
-    struct census_row r;
+    struct census_row r = {.level = level};
     assert_int_equal(
         sscanf(line, "%d,%255[^,],%127[^,],%lf,%lf", &r.id, inputs, output, &r.parameters, &r.contraction_flops), 5);
     r.inputs = census_bytes(inputs);
@@ -82,7 +84,7 @@ static int read_census(struct census_row *rows, int capacity) {
 static void check_against_census(const struct census_row *row, bool as_published) {
   char name[64];
   struct assay_error err = {0};
-  snprintf(name, sizeof name, "kernelbench/1/%d", row->id);
+  snprintf(name, sizeof name, "kernelbench/%d/%d", row->level, row->id);
   struct task t = read_task(name, as_published);
   assert_string_equal(t.name, name);
   assert_string_equal(t.contract.name, "fp32");
@@ -94,7 +96,8 @@ static void check_against_census(const struct census_row *row, bool as_published
     struct task_cost c;
     if (task_cost(&t, &t.workloads[i], &c, &err) != ASSAY_OK)
       fail_msg("%s: %s", name, err.message);
-    assert_true(c.flops + c.contraction_flops > 0 || row->id == 90 || row->id == 51 || row->id == 52 || i > 1);
+    assert_true(c.flops + c.contraction_flops > 0 || row->level > 1 || row->id == 90 || row->id == 51 ||
+                row->id == 52 || i > 1);
     if (i == 1) {
       if (c.input_bytes - c.weight_bytes != row->inputs || c.output_bytes != row->output ||
           c.weight_bytes != 4 * row->parameters)
@@ -113,14 +116,16 @@ static void check_against_census(const struct census_row *row, bool as_published
   task_release(&t);
 }
 
-static void test_all_of_level_1(void **state) {
+static void test_all_of_both_levels(void **state) {
   (void)state;
-  struct census_row rows[128];
-  int n = read_census(rows, 128);
-  assert_int_equal(n, 100);
-  for (int i = 0; i < n; i++) {
-    check_against_census(&rows[i], false);
-    check_against_census(&rows[i], true);
+  for (int level = 1; level <= 2; level++) {
+    struct census_row rows[128];
+    int n = read_census(level, rows, 128);
+    assert_int_equal(n, 100);
+    for (int i = 0; i < n; i++) {
+      check_against_census(&rows[i], false);
+      check_against_census(&rows[i], true);
+    }
   }
 }
 
@@ -243,6 +248,74 @@ static void test_bad_files(void **state) {
   }
 }
 
+// A task whose default form changes constants of the graph; `published` is what the file says of them.
+static enum assay_status parse_constants(const char *published, bool as_published, struct task *t,
+                                         struct assay_error *err) {
+  char text[1024];
+  snprintf(text, sizeof text,
+           "<ir_version: 10, opset_import: [\"\" : 23], metadata_props: [\"assay.task\" : \"t/c\",\n"
+           "\"assay.workload.full\" : \"M=3\", \"assay.workload.small\" : \"M=2\", \"assay.contract\" : \"fp32\",\n"
+           "\"assay.input.x\" : \"normal(0, 1)\", %s \"assay.repair\" : \"a test\"]>\n"
+           "g (float[M, 4, 5] x) => (float[M, 1, 1] y) <float bound = {0.5}, int64[2] axes = {1, 2}>\n"
+           "{ low = Min(x, bound) y = ReduceSum<keepdims = 1>(low, axes) }\n",
+           published);
+  return task_parse(text, strlen(text), "dir/constants.onnxtxt", as_published, t, err);
+}
+
+static const struct tensor *constant_of(const struct graph *g, const char *name) {
+  for (int i = 0; i < g->n_values; i++)
+    if (strcmp(g->values[i].name, name) == 0)
+      return g->values[i].constant;
+  return NULL;
+}
+
+static void test_published_constants(void **state) {
+  (void)state;
+  static const char keys[] = "\"assay.published.constant.bound\" : \"-3\", "
+                             "\"assay.published.constant.axes\" : \"2 , 1\",";
+  for (int as_published = 0; as_published < 2; as_published++) {
+    struct task t;
+    struct assay_error err = {0};
+    if (parse_constants(keys, as_published, &t, &err) != ASSAY_OK)
+      fail_msg("%s", err.message);
+    assert_true(t.repaired);
+    const struct graph *graphs[] = {&t.model.graph, &t.model.flat};
+    for (int k = 0; k < 2; k++) {
+      const float *bound = constant_of(graphs[k], "bound")->data;
+      const int64_t *axes = constant_of(graphs[k], "axes")->data;
+      assert_true(*bound == (as_published ? -3.0f : 0.5f));
+      assert_int_equal(axes[0], as_published ? 2 : 1);
+      assert_int_equal(axes[1], as_published ? 1 : 2);
+    }
+    task_release(&t);
+  }
+  static const char *const bad[] = {"bound\" : \"\",",       "bound\" : \"x\",",     "bound\" : \"1, 2\",",
+                                    "bound\" : \"inf\",",    "axes\" : \"1\",",      "axes\" : \"1, 2.5\",",
+                                    "axes\" : \"1, 1e99\",", "axes\" : \"1, 2, \",", "nosuch\" : \"1\","};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    char text[256];
+    struct task t;
+    struct assay_error err = {0};
+    snprintf(text, sizeof text, "\"assay.published.constant.%s", bad[i]);
+    if (parse_constants(text, false, &t, &err) == ASSAY_OK)
+      fail_msg("'%s' was read", bad[i]);
+    assert_non_null(strstr(err.message, "assay.published.constant."));
+  }
+  enum assay_status status = ASSAY_ERR_NOMEM;
+  for (long n = 1; status != ASSAY_OK; n++) {
+    struct task t;
+    struct assay_error err = {0};
+    allocations = 0;
+    fail_at = n;
+    status = parse_constants(keys, true, &t, &err);
+    fail_at = 0;
+    if (status == ASSAY_OK)
+      task_release(&t);
+    else
+      assert_int_equal(status, ASSAY_ERR_NOMEM);
+  }
+}
+
 static void test_truncated(void **state) {
   (void)state;
   for (size_t n = 0; n < strlen(good_text) - 2; n++) {
@@ -333,19 +406,19 @@ static void test_find(void **state) {
 
 static void test_list(void **state) {
   (void)state;
-  static const char *const patterns[] = {"kernelbench", "kernelbench/1", ROOT "/kernelbench"};
+  static const char *const patterns[] = {"kernelbench/1", "kernelbench/2", "kernelbench", ROOT "/kernelbench"};
   char **paths;
   int count;
   struct assay_error err = {0};
   for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
     assert_int_equal(task_list(ROOT, patterns[i], &paths, &count, &err), ASSAY_OK);
-    assert_int_equal(count, 100);
+    assert_int_equal(count, i < 2 ? 100 : 200);
     for (int k = 0; k < count; k++)
-      assert_int_equal(strtol(strrchr(paths[k], '/') + 1, NULL, 10), k + 1);
+      assert_int_equal(strtol(strrchr(paths[k], '/') + 1, NULL, 10), k % 100 + 1);
     task_list_release(paths, count);
   }
   assert_int_equal(task_list(ROOT, NULL, &paths, &count, &err), ASSAY_OK);
-  assert_true(count > 100); // and the other suites
+  assert_true(count > 200); // and the other suites
   task_list_release(paths, count);
   assert_int_equal(task_list(ROOT, "kernelbench/1/7", &paths, &count, &err), ASSAY_OK);
   assert_int_equal(count, 1);
@@ -400,9 +473,16 @@ static void test_contracts(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_all_of_level_1), cmocka_unit_test(test_forms),     cmocka_unit_test(test_good_text),
-      cmocka_unit_test(test_bad_files),      cmocka_unit_test(test_truncated), cmocka_unit_test(test_no_memory),
-      cmocka_unit_test(test_find),           cmocka_unit_test(test_list),      cmocka_unit_test(test_make_inputs),
+      cmocka_unit_test(test_all_of_both_levels),
+      cmocka_unit_test(test_forms),
+      cmocka_unit_test(test_good_text),
+      cmocka_unit_test(test_bad_files),
+      cmocka_unit_test(test_published_constants),
+      cmocka_unit_test(test_truncated),
+      cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_find),
+      cmocka_unit_test(test_list),
+      cmocka_unit_test(test_make_inputs),
       cmocka_unit_test(test_contracts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
