@@ -124,10 +124,11 @@ static __device__ ulonglong2 read(const ulonglong2 *from) {
 // Mean and squares of another block of the team, when it has posted those of this round. Posts of two rounds take
 // turns: who posts for the next round but one has seen that all have posted for the next, and so read those of this.
 static __device__ double2 wait_for(const struct post *from, unsigned int round) {
-  struct post p;
-  do {
+  struct post p = {read(&from->mean), read(&from->squares)};
+  while (!is_of(p.mean, round) || !is_of(p.squares, round)) {
+    __nanosleep(64); // reading on and on would be in the way of what arrives
     p.mean = read(&from->mean), p.squares = read(&from->squares);
-  } while (!is_of(p.mean, round) || !is_of(p.squares, round));
+  }
   return make_double2(opened(p.mean), opened(p.squares));
 }
 
