@@ -321,9 +321,10 @@ static __device__ __forceinline__ void one_chunk(float (&sum)[2][32], struct ter
     products_wait<1>();
     add(sum[0], part[0]);
     split_weights(terms[(slice + 1) % 2], coming);
+    if (left > 0)
 #pragma unroll
-    for (int j = 0; j < PER_SLICE; j++)
-      store_quad(to, first + j * THREADS, quads[j]);
+      for (int j = 0; j < PER_SLICE; j++)
+        store_quad(to, first + j * THREADS, quads[j]);
   }
   products_wait<0>();
   hold(terms[(SLICES + 1) % 2]);
