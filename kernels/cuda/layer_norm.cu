@@ -4,14 +4,17 @@
 // assay: twin NO_SHIFT expect wrong_value -- forgets beta
 // assay: twin FIRST_SAMPLE expect wrong_value -- statistics of the first sample for all
 // The tensor is read twice: once for mean and variance of pieces of 32768 elements, which a second kernel joins in
-// double, and once to be scaled.
+// double, and once to be scaled. A sample of the published shape would fit the registers of the device, but gamma and
+// beta are twice as much and would have to come again for each sample; as it is, a thread has its weights and goes
+// through all samples. The second reading begins with the positions where the first one ended, which the L2 cache still
+// has of all samples.
 // assay: let plane = C * H * W
 // assay: let pieces = ceil_div(plane, 32768)
 // assay: let wide = plane % 4 == 0
 // assay: scratch part double[2 * N * pieces]
 // assay: scratch stats float[4 * N]
-// assay: launch statistics<4> grid=pieces,N block=256 if=wide args=x, part, plane
-// assay: launch statistics<1> grid=pieces,N block=256 if=!wide args=x, part, plane
+// assay: launch statistics<4> grid=N,pieces block=256 if=wide args=x, part, plane
+// assay: launch statistics<1> grid=N,pieces block=256 if=!wide args=x, part, plane
 // assay: launch join grid=N block=256 args=part, stats, plane, pieces, 1, N
 // assay: launch apply<4> grid=ceil_div(plane, 1024) block=256 if=wide args=x, stats, gamma, beta, y, N, plane
 // assay: launch apply<1> grid=ceil_div(plane, 256) block=256 if=!wide args=x, stats, gamma, beta, y, N, plane
@@ -60,8 +63,8 @@ template <int V> static __device__ void store(float *y, const float (&v)[V]) {
 template <int V>
 __global__ void __launch_bounds__(THREADS)
     statistics(const float *__restrict__ x, double2 *__restrict__ part, int length) {
-  int begin = (int)blockIdx.x * PIECE, count = min(PIECE, length - begin);
-  x += (long long)blockIdx.y * length + begin;
+  int begin = (int)blockIdx.y * PIECE, count = min(PIECE, length - begin);
+  x += (long long)blockIdx.x * length + begin;
 #ifdef ONE_PASS
   const float pivot = 0;
   float sum = 0, squares = 0;
@@ -94,7 +97,7 @@ __global__ void __launch_bounds__(THREADS)
   __syncthreads(); // the warps' sums are read before they are written again
   squares = sum_in_block(squares);
   if (threadIdx.x == 0)
-    part[(long long)blockIdx.y * gridDim.x + blockIdx.x] =
+    part[(long long)blockIdx.x * gridDim.y + blockIdx.y] =
         make_double2(pivot + sum / count, squares - sum * sum / count);
 }
 
@@ -130,7 +133,7 @@ template <int V>
 __global__ void __launch_bounds__(THREADS)
     apply(const float *__restrict__ x, const float4 *__restrict__ stats, const float *__restrict__ gamma,
           const float *__restrict__ beta, float *__restrict__ y, int N, int plane) {
-  long long at = (long long)(blockIdx.x * THREADS + threadIdx.x) * V;
+  long long at = (long long)((gridDim.x - 1 - blockIdx.x) * THREADS + threadIdx.x) * V;
   if (at >= plane)
     return;
   float g[V], b[V];
@@ -176,7 +179,7 @@ extern "C" void assay_cuda_kernel(const struct assay_args *args, cudaStream_t st
   float4 *stats;
   cudaMallocAsync((void **)&part, (size_t)segments * (size_t)pieces * sizeof *part, stream);
   cudaMallocAsync((void **)&stats, (size_t)groups * sizeof *stats, stream);
-  dim3 grid((unsigned int)pieces, (unsigned int)segments);
+  dim3 grid((unsigned int)segments, (unsigned int)pieces);
   if (plane % 4 == 0)
     statistics<4><<<grid, THREADS, 0, stream>>>(x, part, length);
   else
