@@ -115,10 +115,15 @@ struct gpu_answer {
   struct gpu_array *y; // GPU_F64 or GPU_I64
   device_ptr *sigma;   // float per element; 0 for integer outputs
   bool representable;
+  bool fused; // truth and passes in one launch (fused.h)
 };
 enum assay_status gpu_answer_make(struct compute *c, const struct graph *g, const struct gpu_array *inputs,
                                   const struct arith *contract, int replicas, struct gpu_answer *out,
                                   struct assay_error *err);
+// The same, with a launch for every node and pass whatever the graph: what the other is held against.
+enum assay_status gpu_answer_make_unfused(struct compute *c, const struct graph *g, const struct gpu_array *inputs,
+                                          const struct arith *contract, int replicas, struct gpu_answer *out,
+                                          struct assay_error *err);
 void gpu_answer_release(struct compute *c, struct gpu_answer *a);
 void gpu_array_release(struct compute *c, struct gpu_array *a);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "oracle/cuda/fused.h"
 #include "oracle/cuda/gpu_cache.h"
 #include "oracle/cuda/gpu_run.h"
 #include "oracle/cuda/scale_args.h"
@@ -74,6 +75,19 @@ static enum assay_status add_pass(const struct gpu_request *r, struct gpu_answer
   return status;
 }
 
+// Shapes, and the values that they depend on; ASSAY_ERR_UNSUPPORTED where one of those is on the device alone.
+static enum assay_status infer_shapes(const struct gpu_request *r, struct arena *arena, struct graph_shapes *out,
+                                      struct assay_error *err) {
+  int n = r->graph->n_inputs;
+  struct array *inputs = arena_calloc(arena, (size_t)n + 1, sizeof *inputs);
+  if (!inputs)
+    return error_nomem(err, "shape inference");
+  for (int i = 0; i < n; i++)
+    inputs[i] =
+        (struct array){.dtype = r->inputs[i].dtype, .shape = r->inputs[i].shape, .bits = (uint64_t *)r->inputs[i].host};
+  return oracle_infer(r->graph, inputs, arena, out, err);
+}
+
 // One pass instead of many, where the scale has a closed form. *done is false when the graph or the operator has none.
 static enum assay_status answer_closed(const struct gpu_request *base, const struct arith *contract,
                                        struct gpu_answer *a, bool *done, struct assay_error *err) {
@@ -85,13 +99,7 @@ static enum assay_status answer_closed(const struct gpu_request *base, const str
     return ASSAY_OK;
   struct arena arena = {0};
   struct graph_shapes shapes;
-  struct array *inputs = arena_calloc(&arena, (size_t)g->n_inputs + 1, sizeof *inputs);
-  enum assay_status status = inputs ? ASSAY_OK : error_nomem(err, "shape inference");
-  for (int i = 0; i < g->n_inputs && !status; i++)
-    inputs[i] =
-        (struct array){.dtype = r.inputs[i].dtype, .shape = r.inputs[i].shape, .bits = (uint64_t *)r.inputs[i].host};
-  if (!status)
-    status = oracle_infer(g, inputs, &arena, &shapes, err);
+  enum assay_status status = infer_shapes(&r, &arena, &shapes, err);
   int64_t n = status ? 0 : shape_count(&shapes.values[g->outputs[0]].shape);
   bool floating = !status && dtype_is_float(shapes.values[g->outputs[0]].dtype);
   arena_release(&arena);
@@ -167,29 +175,105 @@ static enum assay_status answer_sampled(const struct gpu_request *base, const st
   return status;
 }
 
-enum assay_status gpu_answer_make(struct compute *c, const struct graph *g, const struct gpu_array *inputs,
-                                  const struct arith *contract, int replicas, struct gpu_answer *out,
-                                  struct assay_error *err) {
-  struct gpu_answer a = {.n_outputs = g->n_outputs, .representable = true};
-  struct gpu_request r = {.compute = c, .graph = g, .inputs = inputs};
+// ---- elementwise graphs
+
+// *planned: all outputs can be made so.
+static enum assay_status plan_fused(const struct gpu_request *r, const struct arith *contract, struct gpu_fused *plans,
+                                    bool *planned, struct assay_error *err) {
+  const struct graph *g = r->graph;
+  struct arena arena = {0};
+  struct graph_shapes shapes;
+  enum assay_status status = infer_shapes(r, &arena, &shapes, err);
+  bool inferred = !status;
+  if (status != ASSAY_ERR_NOMEM) // the other way says it better, or finds what is missing on the device
+    status = ASSAY_OK;
+  *planned = inferred;
+  for (int i = 0; i < g->n_outputs && *planned && !status; i++)
+    status = gpu_fused_plan(r, &shapes, g->outputs[i], contract, &plans[i], planned, err);
+  arena_release(&arena);
+  return status;
+}
+
+static enum assay_status run_fused(const struct gpu_request *r, const struct arith *contract, int replicas,
+                                   const struct gpu_fused *f, device_ptr broken, struct gpu_array *y, device_ptr *sigma,
+                                   struct assay_error *err) {
+  enum assay_status status = gpu_array_create(r->compute, f->dtype, &f->shape, y, err);
+  if (!status && dtype_is_float(f->dtype))
+    status = alloc_floats(r->compute, count_of(y), sigma, err);
+  if (!status)
+    status = gpu_fused_run(f, replicas, y, *sigma, broken, err);
+  if (!status && *sigma && !f->steady)
+    status = finish_scale(r->compute, y, sigma, contract, replicas, err);
+  return status;
+}
+
+// *done is false where the graph does more than calculate element by element.
+static enum assay_status answer_fused(const struct gpu_request *r, const struct arith *contract, int replicas,
+                                      struct gpu_answer *a, bool *done, struct assay_error *err) {
+  struct gpu_fused *plans = base_calloc((size_t)a->n_outputs + 1, sizeof *plans);
+  device_ptr broken = 0;
+  uint32_t is_broken = 0;
+  enum assay_status status = plans ? ASSAY_OK : error_nomem(err, "the oracle's answer");
+  *done = false;
+  if (!status && replicas > 0)
+    status = plan_fused(r, contract, plans, done, err);
+  if (!status && *done)
+    status = compute_alloc(r->compute, sizeof is_broken, &broken, err);
+  if (!status && *done)
+    status = compute_set32(r->compute, broken, 0, 1, err);
+  for (int i = 0; i < a->n_outputs && *done && !status; i++)
+    status = run_fused(r, contract, replicas, &plans[i], broken, &a->y[i], &a->sigma[i], err);
+  if (!status && *done)
+    status = compute_download(r->compute, &is_broken, broken, sizeof is_broken, err);
+  a->representable = !is_broken;
+  a->fused = *done;
+  compute_free(r->compute, broken);
+  for (int i = 0; plans && i < a->n_outputs; i++)
+    if (plans[i].compute)
+      gpu_fused_release(&plans[i]);
+  base_free(plans);
+  return status;
+}
+
+// ---- the answer
+
+static enum assay_status make_answer(const struct gpu_request *r, const struct arith *contract, int replicas, bool fuse,
+                                     struct gpu_answer *out, struct assay_error *err) {
+  struct gpu_answer a = {.n_outputs = r->graph->n_outputs, .representable = true};
   bool done = false;
   enum assay_status status = ASSAY_OK;
-  a.y = base_calloc((size_t)g->n_outputs + 1, sizeof *a.y);
-  a.sigma = base_calloc((size_t)g->n_outputs + 1, sizeof *a.sigma);
+  a.y = base_calloc((size_t)a.n_outputs + 1, sizeof *a.y);
+  a.sigma = base_calloc((size_t)a.n_outputs + 1, sizeof *a.sigma);
   if (!a.y || !a.sigma)
     status = error_nomem(err, "the oracle's answer");
   if (!status)
-    status = answer_closed(&r, contract, &a, &done, err);
+    status = answer_closed(r, contract, &a, &done, err);
+  if (!status && !done && fuse)
+    status = answer_fused(r, contract, replicas, &a, &done, err);
   if (!status && !done)
-    status = answer_sampled(&r, contract, replicas, &a, err);
+    status = answer_sampled(r, contract, replicas, &a, err);
   if (!status)
-    status = compute_sync(c, err); // a failed launch is this answer's, not a later one's
+    status = compute_sync(r->compute, err); // a failed launch is this answer's, not a later one's
   if (!status) {
     *out = a;
     memset(&a, 0, sizeof a);
   }
-  gpu_answer_release(c, &a);
+  gpu_answer_release(r->compute, &a);
   return status;
+}
+
+enum assay_status gpu_answer_make(struct compute *c, const struct graph *g, const struct gpu_array *inputs,
+                                  const struct arith *contract, int replicas, struct gpu_answer *out,
+                                  struct assay_error *err) {
+  struct gpu_request r = {.compute = c, .graph = g, .inputs = inputs};
+  return make_answer(&r, contract, replicas, true, out, err);
+}
+
+enum assay_status gpu_answer_make_unfused(struct compute *c, const struct graph *g, const struct gpu_array *inputs,
+                                          const struct arith *contract, int replicas, struct gpu_answer *out,
+                                          struct assay_error *err) {
+  struct gpu_request r = {.compute = c, .graph = g, .inputs = inputs};
+  return make_answer(&r, contract, replicas, false, out, err);
 }
 
 void gpu_answer_release(struct compute *c, struct gpu_answer *a) {
