@@ -8,88 +8,12 @@ Shapes, operators and constructor arguments are those of KernelBench v0.2, level
 ONNX's textual syntax. A `repair` says what the default form changes against the published one.
 """
 import math
-import pathlib
-import sys
 
-HOUSE = pathlib.Path(__file__).resolve().parent.parent
-ROOT = HOUSE / "tasks" / "kernelbench" / "level1"
-PAGE = HOUSE / "docs" / "kernelbench.md"
-SMALL_LIMIT = 1 << 18  # elements in any tensor of the workload `small`
-RAGGED_LIMIT = 1 << 13  # ... of the ragged ones
-
-TASKS = {}
-REPAIRS, ALLOWED = {}, {}  # rows of the documentation's tables
-
-
-class Input:
-    """One graph input: type, distribution in the default form, and the published one where that differs."""
-
-    def __init__(self, name, dims, dist, published=None, dtype="float"):
-        self.name, self.dims, self.dist, self.published, self.dtype = name, dims, dist, published, dtype
-
-    def declare(self):
-        return f"{self.dtype}[{', '.join(str(d) for d in self.dims)}] {self.name}"
-
+from task_files import RAGGED_LIMIT, SIGNED, SMALL_LIMIT, UNIT, Input, Level, ints, workloads
 
 # Products of two triangular matrices: the part of the multiply-adds whose factors are both not zero.
-CONTRACTION_PARTS = {14: "1/6", 15: "1/6"}
-
-
-def task(number, name, title, inputs, output, body, workloads, constants=(), repair=None, probes=None, allow=None,
-         opset=23, dtype="float"):
-    """output: list of dims of the one output "y"; body: lines; workloads: name -> {symbol: value}."""
-    assert number not in TASKS
-    assert (repair is not None) == any(i.published for i in inputs), number
-    props = [("assay.task", f"kernelbench/1/{number}"),
-             ("assay.title", title),
-             ("assay.origin", f"KernelBench v0.2 level 1 problem {number}"),
-             ("assay.contract", "fp32")]
-    if number in CONTRACTION_PARTS:
-        props.append(("assay.contraction_part", CONTRACTION_PARTS[number]))
-    props.append(("assay.allclose", "1e-4, 1e-4"))
-    for workload, bindings in workloads.items():
-        props.append((f"assay.workload.{workload}", ", ".join(f"{k}={v}" for k, v in bindings.items())))
-    props += [(f"assay.input.{i.name}", i.dist) for i in inputs]
-    props += [(f"assay.published.input.{i.name}", i.published) for i in inputs if i.published]
-    if repair:
-        props.append(("assay.repair", repair))
-    if probes:
-        props.append(("assay.probes", probes))
-    if allow:
-        props.append(("assay.lint.allow", allow))
-    if repair:
-        changes = [f"`{i.name}`: {i.published} → {i.dist}" for i in inputs if i.published]
-        REPAIRS[number] = f"| {number} | {name} | {'<br>'.join(changes)} | {repair} |"
-    if allow:
-        ALLOWED[number] = f"| {number} | {name} | {allow} |"
-    lines = ["<", "  ir_version: 10,", f'  opset_import: ["" : {opset}],', "  metadata_props: ["]
-    lines += [f'    "{k}" : "{v}"' + ("," if n + 1 < len(props) else "") for n, (k, v) in enumerate(props)]
-    lines += ["  ]", ">"]
-    declared = ", ".join(i.declare() for i in inputs)
-    result = f"{dtype}[{', '.join(str(d) for d in output)}]" if output else dtype
-    lines.append(f"{name} ({declared}) => ({result} y)")
-    if constants:
-        lines.append("<" + ", ".join(constants) + ">")
-    lines += ["{"] + ["  " + line for line in body] + ["}"]
-    TASKS[number] = (f"{number:03d}_{name}.onnxtxt", "\n".join(lines) + "\n")
-    for workload, bindings in workloads.items():
-        limit = SMALL_LIMIT if workload == "small" else RAGGED_LIMIT if workload != "full" else None
-        for tensor in [i.dims for i in inputs] + [output]:
-            if limit and all(isinstance(d, int) or d in bindings for d in tensor):
-                count = math.prod(d if isinstance(d, int) else bindings[d] for d in tensor)
-                assert count <= limit, (number, workload, tensor, count)
-
-
-def workloads(symbols, full, small, *ragged):
-    rows = {"small": small, "full": full}
-    rows.update({f"ragged{i}": r for i, r in enumerate(ragged)})
-    for row in rows.values():
-        assert len(row) == len(symbols.split())
-    return {name: dict(zip(symbols.split(), row)) for name, row in rows.items()}
-
-
-UNIT = "uniform(0, 1)"  # what KernelBench draws for almost everything
-SIGNED = "uniform(-1, 1)"
+LEVEL = Level(1, contraction_parts={14: "1/6", 15: "1/6"})
+task = LEVEL.task
 
 # ---- 1-18: matrix products -------------------------------------------------------------------------------------------
 
@@ -282,10 +206,6 @@ task(40, "layer_norm", "Layer normalisation over channels, rows and columns",
 # ---- 41-49, 51-53: pooling and reductions ----------------------------------------------------------------------------
 
 PADDING = "published inputs are never negative, so that padding with zero instead of minus infinity passes; signed inputs"
-
-
-def ints(values):
-    return "[" + ", ".join(str(v) for v in values) + "]"
 
 
 def pool(number, name, title, operator, rank, attributes, loads, dist=UNIT, repair=None, probes="near_overflow(1e36)"):
@@ -616,34 +536,5 @@ task(100, "hinge_loss", "Mean hinge loss of predictions against signs",
      repair="published margins never reach 1, so that the hinge never closes and the loss is 1 within 0.003; normal "
             "inputs of a scale drawn anew", probes="near_overflow(1e34)")
 
-
-def page():
-    """The documentation with its tables brought up to date."""
-    text = PAGE.read_text()
-    for marker, head, rows in (
-            ("repairs", "| problem | task | published → default inputs | why |\n|---|---|---|---|", REPAIRS),
-            ("allowed", "| problem | task | finding and reason |\n|---|---|---|", ALLOWED)):
-        begin, end = f"<!-- {marker}: written by tools/make_level1.py -->\n", f"<!-- end of {marker} -->"
-        before, rest = text.split(begin)
-        after = rest.split(end)[1]
-        text = before + begin + "\n".join([head] + [rows[n] for n in sorted(rows)]) + "\n" + end + after
-    return text
-
-
-def main():
-    check = sys.argv[1:] == ["--check"]
-    if sys.argv[1:] and not check:
-        sys.exit("usage: make_level1.py [--check]")
-    assert sorted(TASKS) == list(range(1, 101)), sorted(set(range(1, 101)) - set(TASKS))
-    stale = []
-    for path, text in [(ROOT / name, text) for name, text in TASKS.values()] + [(PAGE, page())]:
-        if not check:
-            path.write_text(text)
-        elif not path.exists() or path.read_text() != text:
-            stale.append(path.name)
-    if stale:
-        sys.exit("differ from what tools/make_level1.py writes (run it): " + ", ".join(sorted(stale)))
-
-
 if __name__ == "__main__":
-    main()
+    LEVEL.main()

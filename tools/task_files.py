@@ -1,0 +1,123 @@
+"""What the scripts that write a suite's task files share: one task as text, its limits, the files, the page's tables."""
+import math
+import pathlib
+import sys
+
+HOUSE = pathlib.Path(__file__).resolve().parent.parent
+PAGE = HOUSE / "docs" / "kernelbench.md"
+SMALL_LIMIT = 1 << 18  # elements in any tensor of the workload `small`
+RAGGED_LIMIT = 1 << 13  # ... of the ragged ones
+UNIT = "uniform(0, 1)"  # what KernelBench draws for almost everything
+SIGNED = "uniform(-1, 1)"
+
+
+def typed(dtype, dims):
+    """A tensor's type; a scalar's has no brackets."""
+    return f"{dtype}[{', '.join(str(d) for d in dims)}]" if dims else dtype
+
+
+class Input:
+    """One graph input: type, distribution in the default form, and the published one where that differs."""
+
+    def __init__(self, name, dims, dist, published=None, dtype="float"):
+        self.name, self.dims, self.dist, self.published, self.dtype = name, dims, dist, published, dtype
+
+    def declare(self):
+        return f"{typed(self.dtype, self.dims)} {self.name}"
+
+
+def ints(values):
+    return "[" + ", ".join(str(v) for v in values) + "]"
+
+
+def workloads(symbols, full, small, *ragged):
+    rows = {"small": small, "full": full}
+    rows.update({f"ragged{i}": r for i, r in enumerate(ragged)})
+    for row in rows.values():
+        assert len(row) == len(symbols.split())
+    return {name: dict(zip(symbols.split(), row)) for name, row in rows.items()}
+
+
+class Level:
+    """One level of KernelBench: its hundred tasks, and the rows of the page's tables that they give."""
+
+    def __init__(self, level, contraction_parts=None):
+        self.level, self.script = level, f"tools/make_level{level}.py"
+        self.root = HOUSE / "tasks" / "kernelbench" / f"level{level}"
+        self.contraction_parts = contraction_parts or {}
+        self.tasks = {}
+        self.repairs, self.allowed = {}, {}  # rows of the page's tables
+
+    def task(self, number, name, title, inputs, output, body, workloads, constants=(), repair=None, probes=None,
+             allow=None, opset=23, dtype="float", published_constants=None):
+        """output: list of dims of the one output "y"; body: lines; workloads: name -> {symbol: value};
+        published_constants: name -> (published, default) text, of constants that the default form changes."""
+        assert number not in self.tasks
+        changed = published_constants or {}
+        assert (repair is not None) == (any(i.published for i in inputs) or bool(changed)), number
+        props = [("assay.task", f"kernelbench/{self.level}/{number}"),
+                 ("assay.title", title),
+                 ("assay.origin", f"KernelBench v0.2 level {self.level} problem {number}"),
+                 ("assay.contract", "fp32")]
+        if number in self.contraction_parts:
+            props.append(("assay.contraction_part", self.contraction_parts[number]))
+        props.append(("assay.allclose", "1e-4, 1e-4"))
+        for workload, bindings in workloads.items():
+            props.append((f"assay.workload.{workload}", ", ".join(f"{k}={v}" for k, v in bindings.items())))
+        props += [(f"assay.input.{i.name}", i.dist) for i in inputs]
+        props += [(f"assay.published.input.{i.name}", i.published) for i in inputs if i.published]
+        props += [(f"assay.published.constant.{k}", v[0]) for k, v in changed.items()]
+        if repair:
+            props.append(("assay.repair", repair))
+        if probes:
+            props.append(("assay.probes", probes))
+        if allow:
+            props.append(("assay.lint.allow", allow))
+        if repair:
+            changes = [f"`{i.name}`: {i.published} → {i.dist}" for i in inputs if i.published]
+            changes += [f"`{k}`: {v[0]} → {v[1]}" for k, v in changed.items()]
+            self.repairs[number] = f"| {number} | {name} | {'<br>'.join(changes)} | {repair} |"
+        if allow:
+            self.allowed[number] = f"| {number} | {name} | {allow} |"
+        lines = ["<", "  ir_version: 10,", f'  opset_import: ["" : {opset}],', "  metadata_props: ["]
+        lines += [f'    "{k}" : "{v}"' + ("," if n + 1 < len(props) else "") for n, (k, v) in enumerate(props)]
+        lines += ["  ]", ">"]
+        declared = ", ".join(i.declare() for i in inputs)
+        lines.append(f"{name} ({declared}) => ({typed(dtype, output)} y)")
+        if constants:
+            lines.append("<" + ", ".join(constants) + ">")
+        lines += ["{"] + ["  " + line for line in body] + ["}"]
+        self.tasks[number] = (f"{number:03d}_{name}.onnxtxt", "\n".join(lines) + "\n")
+        for workload, bindings in workloads.items():
+            limit = SMALL_LIMIT if workload == "small" else RAGGED_LIMIT if workload != "full" else None
+            for tensor in [i.dims for i in inputs] + [output]:
+                if limit and all(isinstance(d, int) or d in bindings for d in tensor):
+                    count = math.prod(d if isinstance(d, int) else bindings[d] for d in tensor)
+                    assert count <= limit, (number, workload, tensor, count)
+
+    def page(self):
+        """The documentation with this level's tables brought up to date."""
+        text = PAGE.read_text()
+        for marker, head, rows in (
+                ("repairs", "| problem | task | published → default inputs | why |\n|---|---|---|---|", self.repairs),
+                ("allowed", "| problem | task | finding and reason |\n|---|---|---|", self.allowed)):
+            begin, end = f"<!-- {marker}: written by {self.script} -->\n", f"<!-- end of {marker} -->"
+            before, rest = text.split(begin)
+            after = rest.split(end, 1)[1]
+            text = before + begin + "\n".join([head] + [rows[n] for n in sorted(rows)]) + "\n" + end + after
+        return text
+
+    def main(self):
+        check = sys.argv[1:] == ["--check"]
+        if sys.argv[1:] and not check:
+            sys.exit(f"usage: {self.script} [--check]")
+        assert sorted(self.tasks) == list(range(1, 101)), sorted(set(range(1, 101)) - set(self.tasks))
+        stale = []
+        self.root.mkdir(parents=True, exist_ok=True)
+        for path, text in [(self.root / name, text) for name, text in self.tasks.values()] + [(PAGE, self.page())]:
+            if not check:
+                path.write_text(text)
+            elif not path.exists() or path.read_text() != text:
+                stale.append(path.name)
+        if stale:
+            sys.exit(f"differ from what {self.script} writes (run it): " + ", ".join(sorted(stale)))
