@@ -171,6 +171,35 @@ enum assay_status metadata_tolerances(const char *text, double *rtol, double *at
   return ASSAY_OK;
 }
 
+enum assay_status metadata_constant(const char *text, const struct tensor *constant, struct arena *arena,
+                                    struct tensor *out, struct assay_error *err) {
+  int64_t n = shape_count(&constant->shape);
+  bool floating = dtype_is_float(constant->dtype);
+  char *data = arena_calloc(arena, (size_t)n + 1, dtype_bytes(constant->dtype));
+  if (!data)
+    return error_nomem(err, "a constant");
+  const char *s = text;
+  for (int64_t i = 0; i < n; i++) {
+    char *end;
+    double number = strtod(s, &end);
+    int64_t whole = (int64_t)(fabs(number) < 0x1p53 ? number : 0);
+    bool good = end != s && isfinite(number) && (floating || (double)whole == number);
+    s = skip_space(end);
+    if (!good || *s != (i + 1 < n ? ',' : '\0'))
+      return error_set(err, ASSAY_ERR_SYNTAX, "'%.80s' is not the constant's %lld %s with commas between", text,
+                       (long long)n, floating ? "numbers" : "whole numbers");
+    s += i + 1 < n;
+    char *element = data + (size_t)i * dtype_bytes(constant->dtype);
+    if (floating)
+      dtype_from_f64(constant->dtype, &number, 1, element);
+    else
+      dtype_from_i64(constant->dtype, &whole, 1, element);
+  }
+  *out = *constant;
+  out->data = data;
+  return ASSAY_OK;
+}
+
 static int workload_rank(const char *name) {
   if (strcmp(name, "small") == 0)
     return 0;

@@ -17,6 +17,10 @@ enum assay_status metadata_probes(const char *text, struct task *t, struct assay
 // Reads "1e-4, 1e-4".
 enum assay_status metadata_tolerances(const char *text, double *rtol, double *atol, struct assay_error *err);
 
+// Reads "0.5" or "1, 2": other elements for a constant of the graph, of its type and number. `out` is arena memory.
+enum assay_status metadata_constant(const char *text, const struct tensor *constant, struct arena *arena,
+                                    struct tensor *out, struct assay_error *err);
+
 // Small first, full second, ragged0 .. raggedN in the order of their numbers, then others by name.
 void metadata_sort_workloads(struct workload *workloads, int n);
 

@@ -63,6 +63,14 @@ static int input_by_name(const struct task *t, const char *name) {
   return -1;
 }
 
+// The initializer of that name, or NULL.
+static struct value *constant_by_name(const struct graph *g, const char *name) {
+  for (int i = 0; i < g->n_values; i++)
+    if (g->values[i].constant && strcmp(g->values[i].name, name) == 0)
+      return &g->values[i];
+  return NULL;
+}
+
 // The keys that may stand alone; the others are prefixes followed by a name.
 static const char *const plain_keys[] = {"task",   "title",      "origin",   "contract",         "probes",
                                          "repair", "lint.allow", "allclose", "contraction_part", NULL};
@@ -76,6 +84,10 @@ static enum assay_status check_key(const struct task *t, const char *key, struct
                ? ASSAY_OK
                : error_set(err, ASSAY_ERR_INVALID,
                            "the graph has no input '%.80s' (inputs with an initializer do not count)", name);
+  if ((name = behind(key, "assay.published.constant.")))
+    return constant_by_name(&t->model.graph, name)
+               ? ASSAY_OK
+               : error_set(err, ASSAY_ERR_INVALID, "the graph has no constant '%.80s'", name);
   if ((name = behind(key, "assay.workload."))) {
     size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
     return n > 0 && name[n] == '\0'
@@ -153,6 +165,30 @@ static enum assay_status read_inputs(struct task *t, struct assay_error *err) {
         t->inputs[i].distribution = d;
     }
     t->repaired = t->repaired || published;
+  }
+  return ASSAY_OK;
+}
+
+// Constants that the default form changes: with their published elements both graphs become the published ones.
+static enum assay_status read_constants(struct task *t, struct assay_error *err) {
+  for (int i = 0; i < t->model.n_properties; i++) {
+    const struct property *p = &t->model.properties[i];
+    const char *name = behind(p->key, "assay.published.constant.");
+    if (!name)
+      continue;
+    struct value *written = constant_by_name(&t->model.graph, name), *flat = constant_by_name(&t->model.flat, name);
+    struct tensor *published = arena_calloc(&t->model.arena, 1, sizeof *published);
+    if (!published)
+      return error_nomem(err, "a constant");
+    enum assay_status status = metadata_constant(p->value, written->constant, &t->model.arena, published, err);
+    if (status)
+      return in_property(t, p, status, err);
+    t->repaired = true;
+    if (!t->as_published)
+      continue;
+    written->constant = published;
+    if (flat)
+      flat->constant = published;
   }
   return ASSAY_OK;
 }
@@ -319,6 +355,8 @@ static enum assay_status interpret(struct task *t, struct assay_error *err) {
     status = check_keys(t, err);
   if (!status)
     status = read_inputs(t, err);
+  if (!status)
+    status = read_constants(t, err);
   if (!status)
     status = read_workloads(t, err);
   if (!status)

@@ -12,6 +12,8 @@
 //                               straightforward implementation survives; special is for tasks whose operators say
 //                               unambiguously what becomes of NaN and infinities
 //   assay.published.input.X     the published suite's distribution, where the default form repairs it
+//   assay.published.constant.C  the published elements of the graph's constant C ("0.0", "1, 2"), where the default form
+//                               has others
 //   assay.repair                what the default form changes and why, one sentence
 //   assay.lint.allow            findings that are inherent in the task, with the reason: "affine: why; zeros: why"
 //   assay.allclose              "rtol, atol" of the published suite
