@@ -217,6 +217,51 @@ static void emit_reduce(struct writer *w, const struct node *n) {
   buf_printf(w->out, ", keepdim=%s)", node_int(n, "keepdims", 1) ? "True" : "False");
 }
 
+// A Reshape to constant extents, of which 0 means the input's, or to those that the graph computes.
+static void emit_reshape(struct writer *w, const struct node *n) {
+  const struct tensor *t = node_has_input(n, 1) ? w->g->values[n->inputs[1]].constant : NULL;
+  int64_t extents[SHAPE_MAX_RANK];
+  int64_t count = t ? shape_count(&t->shape) : 0;
+  if (count < 1 || count > SHAPE_MAX_RANK) {
+    put_template(w, n, "$0.reshape(tuple($1.tolist()))");
+    return;
+  }
+  dtype_to_i64(t->dtype, t->data, count, extents);
+  put_template(w, n, "$0.reshape(");
+  for (int64_t i = 0; i < count; i++) {
+    if (extents[i] == 0 && !node_int(n, "allowzero", 0)) {
+      put_input(w, n, 0);
+      buf_printf(w->out, ".shape[%lld]", (long long)i);
+    } else {
+      buf_printf(w->out, "%lld", (long long)extents[i]);
+    }
+    buf_puts(w->out, i + 1 < count ? ", " : ")");
+  }
+}
+
+static void emit_squeeze(struct writer *w, const struct node *n) {
+  put_template(w, n, "torch.squeeze($0");
+  if (node_has_input(n, 1) || node_attr(n, "axes")) {
+    buf_puts(w->out, ", dim=");
+    put_axes(w, n, 1);
+  }
+  buf_puts(w->out, ")");
+}
+
+// A * B' + C with the usual factors: a linear layer where B is transposed and nothing else is asked for.
+static void emit_gemm(struct writer *w, const struct node *n) {
+  w->complete = w->complete && node_float(n, "alpha", 1) == 1 && node_float(n, "beta", 1) == 1;
+  if (node_int(n, "transB", 0) && !node_int(n, "transA", 0) &&
+      (!node_has_input(n, 2) || rank_of(w, n->inputs[2]) == 1)) {
+    put_template(w, n, node_has_input(n, 2) ? "F.linear($0, $1, $2)" : "F.linear($0, $1)");
+    return;
+  }
+  put_template(w, n, node_int(n, "transA", 0) ? "torch.matmul($0.t(), $1" : "torch.matmul($0, $1");
+  buf_puts(w->out, node_int(n, "transB", 0) ? ".t())" : ")");
+  if (node_has_input(n, 2))
+    put_template(w, n, " + $2");
+}
+
 static void emit_unsqueeze(struct writer *w, const struct node *n) {
   const struct tensor *t = node_has_input(n, 1) ? w->g->values[n->inputs[1]].constant : NULL;
   int64_t axes[SHAPE_MAX_RANK];
@@ -310,14 +355,23 @@ static void emit_gelu_any(struct writer *w, const struct node *n) {
     put_template(w, n, "F.gelu($0)");
 }
 
+// torch.maximum and torch.minimum take tensors only.
+static void put_operand(struct writer *w, const struct node *n, int i) {
+  const struct tensor *t = w->g->values[n->inputs[i]].constant;
+  bool number = t && t->shape.rank == 0;
+  buf_puts(w->out, number ? "torch.tensor(" : "");
+  put_input(w, n, i);
+  buf_puts(w->out, number ? ")" : "");
+}
+
 static void emit_max_min(struct writer *w, const struct node *n) {
   const char *function = n->op_type[1] == 'a' ? "torch.maximum" : "torch.minimum";
   for (int i = 1; i < n->n_inputs; i++)
     buf_printf(w->out, "%s(", function);
-  put_input(w, n, 0);
+  put_operand(w, n, 0);
   for (int i = 1; i < n->n_inputs; i++) {
     buf_puts(w->out, ", ");
-    put_input(w, n, i);
+    put_operand(w, n, i);
     buf_puts(w->out, ")");
   }
 }
@@ -380,9 +434,11 @@ static const struct translation translations[] = {
     {"Softmax", "torch.softmax($0, dim={axis})", NULL},
     {"LogSoftmax", "torch.log_softmax($0, dim={axis})", NULL},
     {"MatMul", "torch.matmul($0, $1)", NULL},
+    {"Gemm", NULL, emit_gemm},
     {"Einsum", "torch.einsum({equation}, $*)", NULL},
     {"Transpose", "$0.permute({perm})", NULL},
-    {"Reshape", "$0.reshape($1)", NULL},
+    {"Reshape", NULL, emit_reshape},
+    {"Squeeze", NULL, emit_squeeze},
     {"Unsqueeze", NULL, emit_unsqueeze},
     {"Concat", "torch.cat(($*), dim={axis})", NULL},
     {"Cast", NULL, emit_cast},
@@ -393,6 +449,7 @@ static const struct translation translations[] = {
     {"ConvTranspose", NULL, emit_conv},
     {"MaxPool", NULL, emit_pool},
     {"AveragePool", NULL, emit_pool},
+    {"GlobalAveragePool", "$0.mean(dim=tuple(range(2, $0.dim())), keepdim=True)", NULL},
     {"ReduceSum", NULL, emit_reduce},
     {"ReduceMean", NULL, emit_reduce},
     {"ReduceMax", NULL, emit_reduce},
