@@ -1,11 +1,18 @@
-# The task files, read by ONNX's own Python package and compared with the census of the published suite; and the same
-# files compared with what their authoring script writes.
+# The task files, read by ONNX's own Python package and compared with the census of the published suite, those of level 2
+# also operator by operator with a trace of it; and the same files compared with what their authoring scripts write.
 set(ASSAY_ONNX_PYTHON "" CACHE STRING "A Python interpreter that has the package onnx (empty: find or make one)")
-add_test(NAME tasks_census
-  COMMAND ${CMAKE_COMMAND} -E env "ASSAY_ONNX_PYTHON=${ASSAY_ONNX_PYTHON}"
-          ${CMAKE_CURRENT_LIST_DIR}/tasks/onnx_python.sh ${CMAKE_BINARY_DIR}/onnx-venv
-          ${CMAKE_CURRENT_LIST_DIR}/tasks/check_tasks.py ${CMAKE_SOURCE_DIR}/tasks/kernelbench/level1
-          ${CMAKE_CURRENT_LIST_DIR}/tasks/level1_census.csv)
-set_tests_properties(tasks_census PROPERTIES TIMEOUT 600)
+set(task_tests ${CMAKE_CURRENT_LIST_DIR}/tasks)
+set(with_onnx ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1 "ASSAY_ONNX_PYTHON=${ASSAY_ONNX_PYTHON}"
+    ${task_tests}/onnx_python.sh ${CMAKE_BINARY_DIR}/onnx-venv)
+set(level1 ${CMAKE_SOURCE_DIR}/tasks/kernelbench/level1)
+set(level2 ${CMAKE_SOURCE_DIR}/tasks/kernelbench/level2)
+add_test(NAME tasks_census COMMAND ${with_onnx} ${task_tests}/check_tasks.py 1 ${level1} ${task_tests}/level1_census.csv)
+add_test(NAME tasks_census_2 COMMAND ${with_onnx} ${task_tests}/check_tasks.py 2 ${level2} ${task_tests}/level2_census.csv)
+add_test(NAME tasks_operators_2
+  COMMAND ${with_onnx} ${task_tests}/check_operators.py ${level2} ${task_tests}/level2_operators.csv)
+# The first of them makes the environment.
+set_tests_properties(tasks_census tasks_census_2 tasks_operators_2 PROPERTIES TIMEOUT 600 RESOURCE_LOCK onnx-venv)
 find_program(ASSAY_PYTHON3 python3)
-add_test(NAME tasks_authored COMMAND ${ASSAY_PYTHON3} ${CMAKE_SOURCE_DIR}/tools/make_level1.py --check)
+foreach(level 1 2)
+  add_test(NAME tasks_authored_${level} COMMAND ${ASSAY_PYTHON3} -B ${CMAKE_SOURCE_DIR}/tools/make_level${level}.py --check)
+endforeach()
