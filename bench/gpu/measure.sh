@@ -2,7 +2,7 @@
 # Everything that is measured on a GPU, one after the other, each part with a limit of its own: what was done when time
 # ran out is kept.
 #
-#   bench/gpu/measure.sh PROGRAMS OUT [PART...]      parts: check cheats kernels numerics timing bench matmul beside oracle full
+#   bench/gpu/measure.sh PROGRAMS OUT [PART...]      parts: check cheats kernels numerics timing bench forms matmul beside oracle full
 #
 # PROGRAMS: the folder with assay, its helpers, gpu_* and bench_oracle_device. OUT: a folder for texts and JSON; the JSON
 # files go to bench/results/<gpu>/, and bench/gpu/figures_page.py and numerics_page.py write the pages. KERNELBENCH names a
@@ -55,6 +55,9 @@ if wanted numerics; then
 fi
 if wanted timing; then
   part timing 130 python3 bench/gpu/timing.py "$assay" "$out/timing.json" --seconds 100
+fi
+if wanted forms; then
+  part forms 60 python3 bench/gpu/memory_forms.py "$out/memory_forms.json"
 fi
 if wanted matmul; then
   part matmul 60 python3 bench/gpu/matmul_beside.py "$assay" "$out/matmul_beside.json"
