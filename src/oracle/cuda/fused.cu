@@ -142,7 +142,10 @@ DEVICE_FN void add_errors(const struct fused_args *a, const struct fused_code *i
     }
   }
   if (in->error == ERROR_BOUNDED) {
-    OVER(p, FUSED_PASSES) v[p] = v[p] > 1 ? 1 : v[p] < -1 ? -1 : v[p];
+    OVER(p, FUSED_PASSES) {
+      double below = v[p] > 1 ? 1 : v[p];
+      v[p] = below < -1 ? -1 : below;
+    }
   }
 }
 
