@@ -349,8 +349,8 @@ class Fusions:
         self.level.task(number, name, title, chain.inputs, chain.dims, chain.lines, loads, constants=constants,
                         repair=repair, probes=probes, allow=allow, published_constants=chain.published_constants)
 
-    def conv(self, number, name, title, x, co, kernel, then, before=None, module="conv", bias=True, groups=1, small=None,
-             channels=None, extra=None, draws=None, ragged=None, **more):
+    def conv(self, number, name, title, x, co, kernel, then, before=None, module="conv", bias=True, groups=1,
+             small=None, channels=None, extra=None, draws=None, ragged=None, **more):
         """x: (batch, channels, spatial...) of `full`; `small` is (batch, spatial...), `channels` its (in, out);
         `ragged` rows are like both together: (batch, in, out, spatial...)."""
         spatial = {2: ["H", "W"], 3: ["D", "H", "W"]}[len(x) - 2]

@@ -57,13 +57,13 @@ static void compare_inputs(const struct task *t, const struct workload *w, enum 
   base_free(got);
 }
 
-static void level_1(void **state) {
+static void both_levels(void **state) {
   struct assay_error err = {0};
   char **paths;
   int n, drawn = 0;
   (void)state;
-  assert_int_equal(task_list(ASSAY_SOURCE_DIR "/tasks", "kernelbench/1", &paths, &n, &err), ASSAY_OK);
-  assert_true(n == 100);
+  assert_int_equal(task_list(ASSAY_SOURCE_DIR "/tasks", "kernelbench", &paths, &n, &err), ASSAY_OK);
+  assert_true(n == 200);
   for (int i = 0; i < n; i++) {
     struct task t;
     if (task_read(paths[i], false, &t, &err) != ASSAY_OK)
@@ -81,7 +81,7 @@ static void level_1(void **state) {
   }
   task_list_release(paths, n);
   print_message("%d sets of inputs\n", drawn);
-  assert_true(drawn > 1000);
+  assert_true(drawn > 2000);
 }
 
 static void draw_one(const char *spec, enum dtype dtype, int rank, const int64_t *dims, enum probe probe) {
@@ -149,6 +149,6 @@ static void every_distribution(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_distribution), cmocka_unit_test(level_1)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_distribution), cmocka_unit_test(both_levels)};
   return cmocka_run_group_tests(tests, open_compute, close_compute);
 }
