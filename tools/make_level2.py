@@ -41,17 +41,24 @@ def scaled(low, high):
     return f"normal(0, 1) * uniform_scalar({low}, {high})"
 
 
+def louder(module, fan_in, factor, x=wide(1), **others):
+    """Weights and biases larger by a factor: together, so that a sum which begins with the bias is as exact as it is
+    published, and so that the ragged shapes, which have fewer terms, see more than a function's middle."""
+    bound = factor / fan_in ** 0.5
+    larger = f"uniform({-bound:.8g}, {bound:.8g}) static"
+    return {"x": x, f"{module}_weight": larger, f"{module}_bias": larger, **others}
+
+
 def lopsided(fan_in, factor=1):
     """Weights of the published spread, but with a mean: a row's sum over the outputs then hangs on the row."""
     bound = factor / fan_in ** 0.5
     return f"uniform({-bound:.8g}, {3 * bound:.8g}) static"
 
 
-SMALL_BIASES = "published biases change outputs by less than 1e-2; larger ones"
-SMALL_SUMS = "published biases change outputs by less than 1e-2; larger ones, and signed, wider inputs to match"
-ALIKE = "published outputs are alike to 1e-2 of their size; signed, wider inputs and larger biases"
+SUMMED = "insensitive@loose: the published bias hardly moves sums of so many outputs, or of outputs so much larger"
+SMALL_BIASES = "published biases change outputs by less than 1e-2; signed inputs, larger weights and biases"
+ALIKE = "published outputs are alike to 1e-2 of their size; signed inputs, larger weights and biases"
 HEAVY = "slash(1)"
-BIASES = "uniform(-1, 1) static"
 MOVING = "uniform(0, 1) * uniform_scalar(-2, 2) static"  # parameters whose sum moves from draw to draw
 CANCELS = "insensitive: {} takes the bias of the product before it out again"
 BATCH = CANCELS.format("the mean over the batch")
@@ -77,25 +84,26 @@ conv(5, "conv_transpose_2d_subtract_tanh", "Transposed convolution, a bias subtr
 conv(6, "conv_3d_softmax_max_pool_max_pool", "Convolution of volumes, softmax over channels, maxima over windows twice",
      (128, 3, 16, 32, 32), 16, 3, lambda t: t.softmax().max_pool(2).max_pool(2), small=(2, 10, 14, 14),
      probes=EXPONENTS,
-     draws={"conv_bias": BIASES}, why=SMALL_BIASES)
+     draws=louder("conv", 81, 8), why=SMALL_BIASES)
 conv(7, "conv_3d_relu_leaky_relu_gelu_sigmoid_bias", "Convolution of volumes, four activations, a bias for each "
      "channel", (64, 8, 32, 64, 64), 32, 3,
      lambda t: t.relu().leaky_relu(0.01).gelu().sigmoid().add(t.weight("bias", PER_VOLUME)), small=(2, 8, 12, 12),
-     channels=(8, 16), probes=SUMS, draws={"conv_bias": BIASES}, why=SMALL_BIASES)
+     channels=(8, 16), probes=SUMS, draws=louder("conv", 216, 8), why=SMALL_BIASES)
 conv(8, "conv_3d_divide_max_pool_mean_bias_sum", "Convolution of volumes, halved, maxima over windows, mean of each "
      "channel, a bias, sum over channels", (128, 8, 16, 64, 64), 16, 3,
      lambda t: t.div(2.0).max_pool(2).global_mean().add(t.weight("bias", PER_VOLUME)).reduce("Sum", 1),
      small=(4, 8, 12, 12), channels=(8, 16), probes=SUMS,
-     draws={"x": "slash(0.0625)", "conv_bias": "uniform(0, 1) * uniform_scalar(-8, 8) static"},
+     draws={"x": "slash(0.0625)"},
      why="published outputs of a batch differ by less than 1e-2, so that a constant passes; heavy-tailed inputs, whose "
-         "means stay apart, and larger biases of a scale drawn anew")
+         "means stay apart",
+     allow=SUMMED)
 linear(9, "linear_subtract_multiply_relu", "Linear layer, 2 subtracted, times 1.5, ReLU", (1024, 8192, 8192),
        lambda t: t.sub(2.0).mul(1.5).relu(), probes=SUMS, draws={"x": wide(16)},
        why="published sums never reach 2, so that every output is zero; wider inputs")
 conv(10, "conv_transpose_2d_max_pool_hard_tanh_mean_tanh", "Transposed convolution, maxima over windows, clamp to "
      "[-1, 1], mean of each channel, hyperbolic tangent", (128, 64, 256, 256), 64, 3,
      lambda t: t.max_pool(2).clamp(-1, 1).reduce("Mean", (2, 3), True).tanh(), **TRANSPOSED, pad=1, small=(3, 16, 16),
-     channels=(16, 24), probes=SUMS, draws={"x": scaled(0.5, 4), "conv_transpose_bias": BIASES},
+     channels=(16, 24), probes=SUMS, draws=louder("conv_transpose", 576, 4, x=scaled(0.125, 1)),
      why="published means hang on the weights alone to within 0.003; signed inputs of a scale drawn anew and larger "
          "biases")
 conv(11, "conv_transpose_2d_batch_norm_tanh_max_pool_group_norm", "Transposed convolution, batch normalisation, "
@@ -187,9 +195,10 @@ def times_own_mish(t):
 linear(22, "linear_scale_double_clamp_log_sum_exp_mish", "Linear layer, four times over, clamp to [-10, 10], logarithm "
        "of the sum of exponentials of each row, times its own Mish", (1024, 8192, 8192), times_own_mish,
        module="matmul",
-       probes=EXPONENTS, draws={"x": wide(4), "matmul_weight": lopsided(8192), "matmul_bias": MOVING},
+       probes=EXPONENTS, draws={"x": wide(4), "matmul_weight": lopsided(8192)},
        why="published sums never reach the clamp, and the logarithms differ by less than 1e-2 of their size; wider "
-           "inputs and weights with a mean, so that every row has its own, and biases with a mean drawn anew")
+           "inputs and weights with a mean, so that every row has its own",
+       allow=SUMMED)
 conv(23, "conv_3d_group_norm_mean", "Convolution of volumes, group normalisation, mean of each sample",
      (128, 3, 24, 32, 32), 24, 3, lambda t: t.group_norm("group_norm", 8).reduce("Mean", (1, 2, 3, 4)), groups=8,
      small=(4, 8, 10, 10), probes=SQUARES, draws={"x": scaled(1, 8), "group_norm_weight": "uniform(-64, 64) static"},
@@ -197,7 +206,7 @@ conv(23, "conv_3d_group_norm_mean", "Convolution of volumes, group normalisation
          "scale drawn anew")
 conv(24, "conv_3d_min_softmax", "Convolution of volumes, minimum over depth, softmax over channels",
      (128, 3, 24, 32, 32), 24, 3, lambda t: t.reduce("Min", 2).softmax(), small=(2, 8, 12, 12), probes=EXPONENTS,
-     draws={"conv_bias": BIASES}, why=SMALL_BIASES)
+     draws=louder("conv", 81, 8), why=SMALL_BIASES)
 conv(25, "conv_2d_min_tanh_tanh", "Convolution of images, minimum over channels, hyperbolic tangent twice",
      (128, 16, 256, 256), 64, 3, lambda t: t.reduce("Min", 1, True).tanh().tanh(), small=(2, 24, 24), channels=(16, 32),
      probes=SUMS)
@@ -235,7 +244,7 @@ linear(28, "linear_instance_norm_add_multiply", "Linear layer, every row normali
        "multiplied with", (1024, 8192, 8192), row_norm, module="bmm", before=with_other,
        ragged=((1, 1, 2), (1, 37, 3), (17, 65, 33), (61, 7, 97), (5, 61, 131)), probes=SQUARES)
 linear(29, "linear_mish_mish", "Linear layer, Mish twice", (1024, 8192, 8192), lambda t: t.mish().mish(), probes=SUMS,
-       draws={"x": wide(16), "linear_bias": BIASES}, why=SMALL_SUMS)
+       draws=louder("linear", 8192, 16), why=SMALL_BIASES)
 linear(30, "linear_group_norm_hard_tanh", "Linear layer, group normalisation in 16 groups, clamp to [-2, 2]",
        (1024, 8192, 8192), lambda t: t.group_norm("group_norm", 16).clamp(-2, 2), module="gemm",
        ragged=((1, 1, 32), (3, 37, 48), (17, 65, 112), (61, 7, 80), (5, 31, 176)), probes=SQUARES)
@@ -285,7 +294,7 @@ def spatial_softmax(t):
 conv(38, "avg_pool_conv_transpose_3d_clamp_softmax_scale", "Means over windows, transposed convolution of volumes, "
      "clamp to [0, 1], softmax over positions, a factor for each channel", (32, 32, 32, 64, 64), 64, 3, spatial_softmax,
      before=lambda t: t.avg_pool(2), **DOUBLING, small=(2, 8, 12, 12), channels=(12, 16), probes=EXPONENTS,
-     draws={"x": scaled(4, 20), "conv_transpose_bias": BIASES, "scale": "uniform(-65536, 65536) static"},
+     draws=louder("conv_transpose", 1728, 8, x=scaled(0.5, 2.5), scale="uniform(-65536, 65536) static"),
      why="published outputs are all about 7.6e-6, so that zeros pass; signed inputs that reach both limits of the "
          "clamp, larger biases, and factors that undo the division by the number of positions")
 linear(39, "linear_scale_batch_norm_wide", "Linear layer of many rows, a factor for each feature, batch normalisation",
@@ -309,13 +318,13 @@ conv(42, "conv_transpose_2d_mean_bias_log_sum_exp_sum_scale", "Transposed convol
      "logarithm of the sum of exponentials over channels, times 10", (16, 64, 512, 512), 128, 3,
      lambda t: (t.reduce("Mean", (2, 3), True).add(t.weight("bias", PER_IMAGE)).reduce("LogSumExp", 1, True)
                 .reduce("Sum", (2, 3)).mul(10.0)), **TRANSPOSED, small=(4, 16, 16), channels=(16, 24), probes=EXPONENTS,
-     draws={"x": HEAVY, "conv_transpose_bias": BIASES},
-     why="published outputs hang on the weights alone to within 0.001; heavy-tailed inputs, whose means stay apart, "
-         "and larger biases")
+     draws={"x": HEAVY},
+     why="published outputs hang on the weights alone to within 0.001; heavy-tailed inputs, whose means stay apart",
+     allow=SUMMED)
 conv(43, "conv_3d_max_pool_log_sum_exp_relu", "Convolution of volumes, maxima over windows, logarithm of the sum of "
      "exponentials over channels, ReLU", (4, 32, 32, 128, 128), 64, 3,
      lambda t: t.max_pool(2).reduce("LogSumExp", 1, True).relu(), pad=1, small=(2, 8, 10, 10), channels=(8, 16),
-     probes=EXPONENTS, draws={"x": wide(4), "conv_bias": BIASES},
+     probes=EXPONENTS, draws=louder("conv", 864, 16),
      why=ALIKE)
 conv(44, "conv_transpose_2d_scale_mean_mean", "Transposed convolution, halved, mean of each channel, and the mean of "
      "that", (16, 64, 128, 128), 128, 3,
@@ -334,10 +343,10 @@ FUSIONS.add(45, "linear_sigmoid_linear_log_sum_exp", "Linear layer, sigmoid, lin
                                                                                    (64, 128, 320, 96))],
             [dict(zip("MKNP", v)) for v in ((1, 1, 1, 1), (3, 7, 5, 11), (17, 31, 65, 19), (61, 5, 33, 97),
                                             (2, 67, 1, 13))], probes=EXPONENTS,
-            draws={"x": scaled(2, 8), "linear2_weight": "uniform(-0.5, 0.5) static", "linear1_bias": MOVING,
-                   "linear2_bias": MOVING},
+            draws={"x": scaled(2, 8), "linear2_weight": "uniform(-0.5, 0.5) static"},
             why="published outputs are 6.98 within 0.002 for every input; wider inputs of a scale drawn anew, and a "
-                "second layer with larger weights, and larger biases")
+                "second layer with larger weights, and larger biases",
+            allow=SUMMED)
 conv(46, "conv_2d_subtract_tanh_subtract_avg_pool", "Convolution of images, less 0.5, hyperbolic tangent, less 0.2, "
      "means over windows", (128, 64, 128, 128), 128, 3, lambda t: t.sub(0.5).tanh().sub(0.2).avg_pool(2),
      small=(2, 24, 24), channels=(16, 32), probes=SUMS)
@@ -349,7 +358,7 @@ conv(48, "conv_3d_scale_tanh_multiply_sigmoid", "Convolution of volumes, a facto
      small=(2, 8, 16, 16), probes=SUMS)
 conv(49, "conv_transpose_3d_softmax_sigmoid", "Transposed convolution of volumes, softmax over channels, sigmoid",
      (16, 32, 16, 32, 32), 64, 3, lambda t: t.softmax().sigmoid(), **DOUBLING, small=(2, 4, 6, 6), channels=(12, 20),
-     probes=EXPONENTS, draws={"x": wide(32), "conv_transpose_bias": BIASES},
+     probes=EXPONENTS, draws=louder("conv_transpose", 1728, 32),
      why="published outputs are 0.504 within 0.003 for every input; signed inputs of a scale at which channels differ, "
          "and larger biases")
 conv(50, "conv_transpose_3d_scale_avg_pool_bias_scale", "Transposed convolution of volumes, a factor, means over "
@@ -369,11 +378,10 @@ def mean_added_to_input(t):
 linear(51, "linear_subtract_mean_log_sum_exp_gelu_residual", "Linear layer, a parameter subtracted, mean of each row, "
        "logarithm of its exponential, GELU, added to the input", (2048, 8192, 8192), mean_added_to_input, module="gemm",
        ragged=((1, 1, 1), (1, 37, 3), (17, 65, 33), (61, 97, 7), (5, 131, 1)), probes=SUMS,
-       draws={"x": wide(1), "gemm_weight": lopsided(8192, 8), "gemm_bias": MOVING, "subtract": MOVING},
+       draws={"x": wide(1), "gemm_weight": lopsided(8192, 8), "subtract": MOVING},
        why="published rows are changed by less than 0.01, so that the input passes; signed inputs and larger weights "
-           "with a mean, so that every row has its own, and parameters with means drawn anew")
-
-
+           "with a mean, so that every row has its own, and parameters with means drawn anew",
+       allow=SUMMED)
 def own_mish(t):
     x = t.v
     t.softplus().tanh().emit("product", "Mul", [t.v, x])
@@ -382,11 +390,11 @@ def own_mish(t):
 
 conv(52, "conv_2d_mish_batch_norm", "Convolution of images, times the tangent of its softplus, batch normalisation",
      (64, 64, 128, 128), 128, 3, own_mish, small=(2, 22, 22), channels=(16, 32), probes=SQUARES,
-     draws={"x": wide(4), "conv_bias": BIASES}, why=SMALL_SUMS)
+     draws=louder("conv", 576, 8), why=SMALL_BIASES)
 linear(53, "linear_scale_hard_tanh_gelu", "Linear layer, halved, clamp to [-2, 2], GELU", (2048, 8192, 8192),
        lambda t: t.mul(0.5).clamp(-2, 2).gelu(), module="gemm", probes=SUMS,
-       draws={"x": wide(16), "gemm_bias": BIASES},
-       why="published values never reach the clamp; signed, wider inputs and larger biases")
+       draws=louder("gemm", 8192, 16),
+       why="published values never reach the clamp; signed inputs, larger weights and biases")
 conv(54, "conv_2d_multiply_leaky_relu_gelu", "Convolution of images, a factor for each channel, leaky ReLU, GELU",
      (64, 64, 256, 256), 64, 3, lambda t: t.mul(t.weight("multiplier", PER_IMAGE)).leaky_relu(0.01).gelu(),
      small=(2, 24, 24), channels=(16, 32), probes=EXPONENTS)
@@ -395,11 +403,10 @@ linear(55, "linear_max_pool_sum_scale", "Linear layer, maxima of pairs of featur
        ragged=((1, 1, 2), (1, 37, 3), (17, 65, 33), (61, 7, 97), (5, 61, 131)), probes=SUMS)
 linear(56, "linear_sigmoid_sum", "Linear layer, sigmoid, sums of the rows", (128, 32768, 32768),
        lambda t: t.sigmoid().reduce("Sum", 1, True), probes=SUMS,
-       draws={"x": wide(4), "linear_weight": lopsided(32768), "linear_bias": MOVING},
+       draws={"x": wide(4), "linear_weight": lopsided(32768)},
        why="published sums are 16384 within 20 for every input; signed, wider inputs and weights with a mean, so that "
-           "every row has its own sum, and biases with a mean drawn anew")
-
-
+           "every row has its own sum",
+       allow=SUMMED)
 def published_hard_swish(t):
     t.relu()
     t.times(t.v, lambda: t.add(3.0).div(6.0).clamp(0, 1))
@@ -418,11 +425,11 @@ def sixth_of_swish(t):
 conv(58, "conv_transpose_3d_log_sum_exp_swish_bias_clamp", "Transposed convolution of volumes, logarithm of the sum of "
      "exponentials over channels, a sixth of its shifted swish, a bias subtracted, clamp to [-1, 1]",
      (128, 3, 16, 32, 32), 16, 3, sixth_of_swish, **STRIDED, small=(2, 6, 12, 12), probes=EXPONENTS,
-     draws={"x": wide(32), "conv_transpose_bias": BIASES, "bias": "uniform(0, 1) static"},
+     draws=louder("conv_transpose", 432, 32, bias="uniform(0, 1) static"),
      why="published outputs differ by 0.01 at most; signed, wider inputs, larger biases of the convolution, and a last "
          "one that keeps off the clamp")
 linear(59, "linear_swish_scale", "Linear layer, swish, doubled", (128, 32768, 32768), lambda t: t.swish().mul(2.0),
-       module="matmul", probes=SUMS + ", special", draws={"x": wide(32), "matmul_bias": BIASES}, why=SMALL_SUMS)
+       module="matmul", probes=SUMS + ", special", draws=louder("matmul", 32768, 32), why=SMALL_BIASES)
 conv(60, "conv_transpose_3d_swish_group_norm_hard_swish", "Transposed convolution of volumes, swish, group "
      "normalisation, hard swish", (128, 3, 16, 32, 32), 16, 3,
      lambda t: t.swish().group_norm("group_norm", 4).hard_swish(), **STRIDED, groups=4,
@@ -445,31 +452,30 @@ def doubled(t):
 linear(62, "linear_group_norm_leaky_relu_double", "Linear layer, group normalisation in 512 groups, leaky ReLU, added "
        "to itself", (1024, 8192, 8192), doubled, module="fc", small=(48, 96, 2560), ragged=GROUPS_512, probes=SQUARES)
 linear(63, "linear_relu_divide", "Linear layer, ReLU, halved", (1024, 8192, 8192), lambda t: t.relu().div(2.0),
-       probes=SUMS, draws={"x": wide(16), "linear_bias": BIASES}, why=SMALL_SUMS)
+       probes=SUMS, draws=louder("linear", 8192, 16), why=SMALL_BIASES)
 linear(64, "linear_log_sum_exp_leaky_relu_gelu", "Linear layer, logarithm of the sum of exponentials of each row, "
        "leaky ReLU twice, GELU twice", (1024, 8192, 8192),
        lambda t: t.reduce("LogSumExp", 1, True).leaky_relu(0.01).leaky_relu(0.01).gelu().gelu(), probes=EXPONENTS,
-       draws={"x": wide(4), "linear_weight": lopsided(8192), "linear_bias": MOVING},
+       draws={"x": wide(4), "linear_weight": lopsided(8192)},
        why="published outputs are 9.07 within 0.003 for every input; signed, wider inputs and weights with a mean, so "
-           "that every row has its own sum, and biases with a mean drawn anew")
+           "that every row has its own sum",
+       allow=SUMMED)
 conv(65, "conv_2d_avg_pool_sigmoid_sum", "Convolution of images, means over windows, sigmoid, sum of each sample",
      (128, 8, 384, 384), 64, 3, lambda t: t.avg_pool(4).sigmoid().reduce("Sum", (1, 2, 3)), small=(3, 34, 34),
-     channels=(8, 24), probes=SUMS, draws={"x": "normal(1, 4) * uniform_scalar(-8, 8)", "conv_bias": MOVING},
+     channels=(8, 24), probes=SUMS, draws={"x": "normal(1, 4) * uniform_scalar(-8, 8)"},
      why="published sums hang on the weights alone to within 3e-5 of their size; signed inputs whose scale and sign "
-         "are drawn anew, and biases with a mean drawn anew",
-     allow="shuffled@loose: within a draw, sums of so many bounded numbers are alike")
+         "are drawn anew",
+     allow=SUMMED + "; shuffled@loose: within a draw, sums of so many bounded numbers are alike")
 linear(66, "linear_dropout_softmax", "Linear layer, a dropout of one in five (the choice is an input), softmax",
        (128, 16384, 16384), lambda t: t.dropout(0.2).softmax(), module="matmul", small=(64, 256, 192),
-       probes=EXPONENTS, draws={"x": wide(16), "matmul_bias": BIASES},
+       probes=EXPONENTS, draws=louder("matmul", 16384, 32),
        why="published outputs are all below 0.0004, so that zeros pass with a tolerance of 1e-2; signed, wider inputs "
            "and larger biases give every row a few large outputs")
 conv(67, "conv_2d_gelu_mean", "Convolution of images, GELU, mean of each channel", (128, 8, 256, 256), 64, 3,
      lambda t: t.gelu().global_mean().squeeze(2, 3), small=(3, 24, 24), channels=(8, 32), probes=EXPONENTS,
-     draws={"x": HEAVY, "conv_bias": "uniform(-4, 4) static"},
-     why="published means hang on the weights alone to within 0.002; heavy-tailed inputs, whose means stay apart, and "
-         "larger biases")
-
-
+     draws={"x": HEAVY},
+     why="published means hang on the weights alone to within 0.002; heavy-tailed inputs, whose means stay apart",
+     allow=SUMMED)
 def below_parameter(t):
     constant = t.weight("constant", [], "constant(2) static", "uniform(-0.5, 0.5) static")
     t.minimum(constant).sub(constant)
@@ -520,9 +526,8 @@ conv(77, "conv_transpose_3d_scale_batch_norm_mean", "Transposed convolution of v
 conv(78, "conv_transpose_3d_max_pool_max_pool_sum", "Transposed convolution of volumes, maxima over windows twice, sum "
      "over channels", (16, 32, 32, 32, 32), 64, 5, lambda t: t.max_pool(2).max_pool(3).reduce("Sum", 1, True),
      **{**STRIDED, "pad": 2}, small=(2, 6, 6, 8), channels=(8, 12), probes=SUMS,
-     draws={"x": wide(4), "conv_transpose_bias": BIASES}, why=ALIKE)
-
-
+     draws={"x": wide(4)}, why="published outputs are alike to 2e-2 of their size; signed, wider inputs",
+     allow=SUMMED)
 def clamped_between_factors(t):
     factor = t.weight("multiplier", PER_VOLUME)
     t.mul(factor).instance_norm().clamp(-1, 1).mul(factor).reduce("Max", 1)
@@ -546,16 +551,16 @@ def less_mean(t):
 linear(80, "linear_max_subtract_mean_gelu", "Linear layer, maximum of each row, less the mean of these, GELU",
        (1024, 8192, 8192), less_mean, module="gemm",
        ragged=((2, 1, 1), (3, 37, 3), (17, 65, 33), (61, 7, 97), (5, 31, 131)), probes=EXPONENTS,
-       draws={"x": wide(16), "gemm_bias": BIASES},
+       draws=louder("gemm", 8192, 16),
        why="the published mean is over the one element that the maximum left, and every output is zero; the mean over "
-           "the rows, signed, wider inputs and larger biases")
+           "the rows, signed inputs, larger weights and biases")
 
 # ---- 81-100 ----------------------------------------------------------------------------------------------------------
 
 linear(81, "linear_swish_divide_clamp_tanh_clamp", "Linear layer, swish, halved, clamp to [-1, 1], hyperbolic tangent, "
        "clamp again", (1024, 8192, 8192), lambda t: t.swish().div(2.0).clamp(-1, 1).tanh().clamp(-1, 1), module="gemm",
-       probes=SUMS, draws={"x": wide(16), "gemm_bias": BIASES},
-       why="published values never reach the clamp; signed, wider inputs and larger biases")
+       probes=SUMS, draws=louder("gemm", 8192, 16),
+       why="published values never reach the clamp; signed inputs, larger weights and biases")
 conv(82, "conv_2d_tanh_scale_bias_max_pool", "Convolution of images, hyperbolic tangent, doubled, a bias for each "
      "channel, maxima over windows", (128, 8, 256, 256), 64, 3,
      lambda t: t.tanh().mul(2.0).add(t.weight("bias", PER_IMAGE)).max_pool(4), small=(2, 30, 30), channels=(8, 32),
@@ -576,8 +581,8 @@ conv(85, "conv_2d_group_norm_scale_max_pool_clamp", "Convolution of images, grou
      lambda t: (t.group_norm("group_norm", 16).mul(t.weight("scale", PER_IMAGE, ONES, "uniform(0.5, 1.5) static"))
                 .max_pool(4).clamp(0, 1)), groups=16, small=(2, 30, 30), channels=(8, 32), probes=SQUARES)
 linear(86, "linear_divide_gelu", "Linear layer, divided by 10, GELU", (1024, 8192, 8192), lambda t: t.div(10.0).gelu(),
-       probes=EXPONENTS, draws={"x": wide(64), "linear_bias": "uniform(-4, 4) static"},
-       why="published values are so small that a parabola is close to GELU; signed, wider inputs and larger biases")
+       probes=EXPONENTS, draws=louder("linear", 8192, 64),
+       why="published values are so small that a parabola is close to GELU; signed inputs, larger weights and biases")
 conv(87, "conv_2d_subtract_subtract_mish", "Convolution of images, less 0.5, less 0.2, Mish", (128, 8, 256, 256), 64, 3,
      lambda t: t.sub(0.5).sub(0.2).mish(), small=(2, 24, 24), channels=(8, 32), probes=SUMS)
 linear(88, "linear_group_norm_swish_multiply_swish", "Linear layer, group normalisation in 256 groups, swish, a factor "
@@ -598,7 +603,7 @@ def swish_of_rest(t):
 conv(89, "conv_transpose_3d_max_pool_softmax_subtract_swish_max", "Transposed convolution of volumes, maxima over "
      "windows, softmax over channels, a parameter subtracted for each, swish, maximum over channels",
      (128, 3, 16, 32, 32), 16, 3, swish_of_rest, **DOUBLING, small=(2, 6, 12, 12), probes=EXPONENTS,
-     draws={"x": wide(32), "conv_transpose_bias": BIASES},
+     draws=louder("conv_transpose", 432, 32),
      why="published outputs differ by 0.01 at most; signed inputs of a scale at which channels differ, and larger "
          "biases")
 conv(90, "conv_3d_leaky_relu_add_clamp_gelu", "Convolution of volumes, leaky ReLU with slope 0.2, a parameter added "
@@ -608,7 +613,7 @@ conv(90, "conv_3d_leaky_relu_add_clamp_gelu", "Convolution of volumes, leaky ReL
 conv(91, "conv_transpose_2d_softmax_bias_scale_sigmoid", "Transposed convolution, softmax over channels, a bias for "
      "each, doubled, sigmoid", (128, 64, 64, 64), 128, 4,
      lambda t: t.softmax().add(t.weight("bias", PER_IMAGE)).mul(2.0).sigmoid(), **DOUBLING, small=(2, 12, 12),
-     channels=(16, 32), probes=EXPONENTS, draws={"x": wide(32), "conv_transpose_bias": BIASES},
+     channels=(16, 32), probes=EXPONENTS, draws=louder("conv_transpose", 2048, 32),
      why="published outputs hang on the weights alone to within 0.002; signed inputs of a scale at which channels "
          "differ, and larger biases")
 
@@ -623,7 +628,7 @@ conv(92, "conv_2d_group_norm_tanh_hard_swish_residual_log_sum_exp", "Convolution
      "tangent and hard swish added to it; logarithm of the sum of exponentials over channels", (128, 8, 128, 128), 64,
      3,
      residual_of_activations, groups=16, small=(2, 24, 24), channels=(8, 32), probes=EXPONENTS,
-     draws={"x": wide(4), "conv_bias": BIASES}, why=ALIKE)
+     draws=louder("conv", 72, 8), why=ALIKE)
 conv(93, "conv_transpose_2d_add_min_gelu_scale", "Transposed convolution, plus 0.5, minimum with 0, GELU, doubled",
      (128, 64, 64, 64), 128, 4, lambda t: t.add(0.5).minimum(0.0).gelu().mul(2.0), transposed=True, stride=2,
      module="conv_transpose", small=(2, 12, 12), channels=(16, 32), probes=EXPONENTS, draws={"x": wide(8)},
@@ -635,7 +640,7 @@ linear(94, "linear_bias_hard_tanh_mish_group_norm", "Linear layer, a bias, clamp
 linear(95, "linear_add_swish_tanh_gelu_hard_tanh", "Linear layer, a parameter added for each feature, swish, "
        "hyperbolic tangent, GELU, clamp to [-1, 1]", (1024, 8192, 8192),
        lambda t: t.add(t.weight("add_value", ["N"])).swish().tanh().gelu().clamp(-1, 1), module="matmul", probes=SUMS,
-       draws={"x": wide(8), "matmul_bias": BIASES}, why=SMALL_SUMS)
+       draws=louder("matmul", 8192, 8), why=SMALL_BIASES)
 conv(96, "conv_transpose_3d_scale_max_pool_mean_clamp", "Transposed convolution of volumes, halved, maxima over "
      "windows, mean of each channel, clamp to [0, 1]", (128, 3, 16, 32, 32), 16, 3,
      lambda t: t.mul(0.5).max_pool(2).global_mean().clamp(0, 1), **STRIDED, small=(4, 6, 10, 10), probes=SUMS,
@@ -647,9 +652,9 @@ linear(97, "linear_batch_norm_bias_divide_swish", "Linear layer, batch normalisa
 linear(98, "linear_avg_pool_gelu_scale_max", "Linear layer, means of 16 features, GELU, doubled, maximum of each row",
        (1024, 8192, 8192), lambda t: t.unsqueeze(1).avg_pool(16).squeeze(1).gelu().mul(2.0).reduce("Max", 1),
        module="matmul", ragged=((1, 1, 16), (1, 37, 19), (17, 65, 33), (61, 7, 97), (5, 61, 131)), probes=EXPONENTS,
-       draws={"x": wide(16), "matmul_bias": BIASES}, why=SMALL_SUMS)
+       draws=louder("matmul", 8192, 16), why=SMALL_BIASES)
 linear(99, "linear_gelu_softmax", "Linear layer, GELU, softmax", (1024, 8192, 8192), lambda t: t.gelu().softmax(),
-       probes=EXPONENTS, draws={"x": wide(16), "linear_bias": BIASES},
+       probes=EXPONENTS, draws=louder("linear", 8192, 16),
        why="published outputs are all about 1.2e-4, so that zeros pass with a tolerance of 1e-2; signed, wider inputs "
            "and larger biases give every row a few large outputs")
 conv(100, "conv_transpose_3d_clamp_divide", "Transposed convolution of volumes, clamp from below at -1, halved",
