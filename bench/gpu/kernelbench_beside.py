@@ -100,7 +100,7 @@ def main():
         "what": "source to verdict of a vector addition, wall clock of one command, seconds",
         "command": "bench/gpu/kernelbench_beside.py ASSAY KERNELBENCH_CHECKOUT OUT.json",
         "date": time.strftime("%Y-%m-%d"), "machine": common.machine(),
-        "assay_command": command.replace(common.ROOT + "/", "").replace(assay, "assay"),
+        "assay_command": command.replace(assay, "assay").replace(common.ROOT + "/", ""),
         "assay_s": {"median": median, "min": seconds[0], "max": seconds[-1], "n": len(seconds)},
         "assay_first_on_machine_s": first, "assay_verdict": last["verdict"],
         "assay_median_ns": last["timing"]["median_ns"], "assay_durations_ns": last["durations_ns"],
