@@ -87,6 +87,15 @@ static inline double rounder_apply(const struct rounder *r, uint64_t random, dou
   return fabs(result) > r->max ? copysign(INFINITY, x) : result;
 }
 
+// To nearest: adding half of the discarded range before cutting. How constants of a contract are rounded.
+static inline double rounder_nearest(const struct rounder *r, double x) {
+  if (x == 0 || !isfinite(x))
+    return x;
+  if (fabs(x) < r->limit)
+    return rint(x / r->quantum) * r->quantum;
+  return rounder_apply(r, (r->mask + 1) / 2, x);
+}
+
 // x rounded at random to one of its two neighbours with `bits` significand bits, nearer neighbours likelier, so that
 // the expected result is x. Subnormals of the format round to its fixed grid; beyond `max` the result is infinite.
 static inline double arith_round(const struct arith *a, struct noise *n, double x) {

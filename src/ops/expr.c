@@ -110,15 +110,6 @@ static void add_error(enum expr_error error, const struct rounder *r, struct noi
   }
 }
 
-// Nearest: adding half of the discarded range before cutting.
-static double round_nearest(const struct rounder *r, double x) {
-  if (x == 0 || !isfinite(x))
-    return x;
-  if (fabs(x) < r->limit)
-    return rint(x / r->quantum) * r->quantum;
-  return rounder_apply(r, (r->mask + 1) / 2, x);
-}
-
 static struct source resolve(struct operand o, const double *const *inputs, double (*temporaries)[EXPR_BLOCK],
                              const double *constants, const double *params) {
   switch ((enum operand_kind)o.kind) {
@@ -150,9 +141,9 @@ void expr_eval(const struct expr *e, const struct arith *a, struct noise *noise,
     // A contract's implementation has its constants and attributes in the contract's format.
     r = arith_rounder(a);
     for (int i = 0; i < e->n_constants; i++)
-      rounded[i] = round_nearest(&r, e->constants[i]);
+      rounded[i] = rounder_nearest(&r, e->constants[i]);
     for (int i = 0; i < e->n_params; i++)
-      rounded[EXPR_MAX_CONSTANTS + i] = round_nearest(&r, params[i]);
+      rounded[EXPR_MAX_CONSTANTS + i] = rounder_nearest(&r, params[i]);
     constants = rounded;
     params = &rounded[EXPR_MAX_CONSTANTS];
   }

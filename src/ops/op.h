@@ -67,6 +67,7 @@ struct op_eval {
 struct op_cost {
   double flops;             // arithmetic on floating values outside contractions
   double contraction_flops; // multiply-adds of MatMul, Conv, ... (times two)
+  bool no_memory;           // it could not be counted for want of memory
 };
 
 struct op_attr {

@@ -326,9 +326,8 @@ void pointwise_cost(const struct op_infer *c, struct op_cost *cost) {
   const struct op_def *row = c->node->op;
   struct arena arena = {0};
   const struct expr *e;
-  double each = 1;
-  if (expr_parse(row->expr, names, attr_names(row, names), &arena, &e, NULL) == ASSAY_OK)
-    each = expr_flops(e);
+  cost->no_memory = expr_parse(row->expr, names, attr_names(row, names), &arena, &e, NULL) != ASSAY_OK;
+  double each = cost->no_memory ? 0 : expr_flops(e);
   int steps = row->max_in == OP_VARIADIC && c->n_in > 1 ? c->n_in - 1 : 1;
   cost->flops += dtype_is_float(c->in[0]->dtype) ? each * steps * (double)shape_count(&c->out[0].shape) : 0;
   arena_release(&arena);

@@ -165,6 +165,8 @@ enum assay_status oracle_infer(const struct graph *g, const struct array *inputs
       n->op->cost(&c, &cost);
     else
       cost.flops = dtype_is_float(io.out[0].dtype) ? (double)shape_count(&io.out[0].shape) : 0;
+    if (cost.no_memory)
+      status = error_nomem(err, "what an operator costs");
     out->cost.flops += cost.flops;
     out->cost.contraction_flops += cost.contraction_flops;
     for (int o = 0; o < n->n_outputs && !status; o++) {

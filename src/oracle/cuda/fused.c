@@ -167,7 +167,7 @@ static struct fused_noise next_noise(struct job *j, struct part *part, int error
 }
 
 static double number_of(const struct job *j, const struct part *part, double x) {
-  return part->exact || !part->as_double ? x : gpu_pointwise_nearest(&j->rounder, x);
+  return part->exact || !part->as_double ? x : rounder_nearest(&j->rounder, x);
 }
 
 static struct fused_value operand_of(struct job *j, const struct part *part, const struct expr *e, const double *params,

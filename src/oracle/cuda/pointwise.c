@@ -59,14 +59,6 @@ struct job {
 
 // ---- the program
 
-double gpu_pointwise_nearest(const struct rounder *r, double x) {
-  if (x == 0 || !isfinite(x))
-    return x;
-  if (fabs(x) < r->limit)
-    return rint(x / r->quantum) * r->quantum;
-  return rounder_apply(r, (r->mask + 1) / 2, x);
-}
-
 static void set_operand(struct operand o, uint8_t *kind, uint8_t *index) {
   bool param = o.kind == OPERAND_PARAM;
   *kind = param ? OPERAND_CONSTANT : o.kind;
@@ -109,9 +101,9 @@ static void set_program(struct job *j, const struct expr *e, const double *param
   if (rounds)
     r = arith_rounder(&j->c->arith);
   for (int i = 0; i < e->n_constants; i++)
-    a->values[i] = rounds ? gpu_pointwise_nearest(&r, e->constants[i]) : e->constants[i];
+    a->values[i] = rounds ? rounder_nearest(&r, e->constants[i]) : e->constants[i];
   for (int i = 0; i < e->n_params; i++)
-    a->values[POINTWISE_CONSTANTS + i] = rounds ? gpu_pointwise_nearest(&r, params[i]) : params[i];
+    a->values[POINTWISE_CONSTANTS + i] = rounds ? rounder_nearest(&r, params[i]) : params[i];
   a->n_instructions = 0;
   set_operand(e->result, &a->result_kind, &a->result_index);
   for (int i = 0; i < e->n_instructions; i++) {

@@ -27,9 +27,6 @@ int gpu_pointwise_params(const struct node *n, bool exact, const char **names, d
 // Whether the node has an attribute that makes it compute in double, be its inputs integers.
 bool gpu_pointwise_fractional(const struct node *n);
 
-// A constant or parameter in a contract pass: to nearest, as ops/expr.c rounds them.
-double gpu_pointwise_nearest(const struct rounder *r, double x);
-
 // Which error an operation makes in a contract pass: enum expr_error.
 int gpu_pointwise_error(int operation);
 
