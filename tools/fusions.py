@@ -5,7 +5,7 @@ extents that are too small for a window, a group or a batch's statistics are not
 """
 import math
 
-from task_files import RAGGED_LIMIT, SMALL_LIMIT, UNIT, Input, ints
+from task_files import RAGGED_LIMIT, SMALL_LIMIT, UNIT, Input, conv_attributes, ints
 
 RANDN = "normal(0, 1) static"
 ONES, ZEROS = "constant(1) static", "constant(0) static"
@@ -104,13 +104,7 @@ class Chain:
         dist = f"uniform(-{bound}, {bound}) static"
         w, _ = self.weight(f"{module}_weight", ([ci, co] if transposed else [co, ci]) + list(kernel), dist)
         arguments = [self.v, w] + ([self.weight(f"{module}_bias", [co], dist)[0]] if bias else [])
-        attributes = [f"kernel_shape = {ints(kernel)}"]
-        if output_padding != each(0):
-            attributes.append(f"output_padding = {ints(output_padding)}")
-        if pad != each(0):
-            attributes.append(f"pads = {ints(pad + pad)}")
-        if stride != each(1):
-            attributes.append(f"strides = {ints(stride)}")
+        attributes = conv_attributes(kernel, stride, pad, output_padding)
         if transposed:
             out = [(n - 1) * s - 2 * p + k + o for n, s, p, k, o in zip(sizes, stride, pad, kernel, output_padding)]
         else:

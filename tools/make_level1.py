@@ -9,7 +9,7 @@ ONNX's textual syntax. A `repair` says what the default form changes against the
 """
 import math
 
-from task_files import RAGGED_LIMIT, SIGNED, SMALL_LIMIT, UNIT, Input, Level, ints, workloads
+from task_files import RAGGED_LIMIT, SIGNED, SMALL_LIMIT, UNIT, Input, Level, conv_attributes, workloads
 
 # Products of two triangular matrices: the part of the multiply-adds whose factors are both not zero.
 LEVEL = Level(1, contraction_parts={14: "1/6", 15: "1/6"})
@@ -295,18 +295,7 @@ def conv(number, name, title, x, cout, kernel, stride=1, pad=0, dilation=1, outp
     inputs = [Input("x", ["N", ci, *spatial], UNIT), Input("w", w_dims, weight)]
     if bias:
         inputs.append(Input("b", [co], weight))
-    attributes = []
-    if dilation != each(1):
-        attributes.append(f"dilations = {ints(dilation)}")
-    if group != 1:
-        attributes.append(f"group = {group}")
-    attributes.append(f"kernel_shape = {ints(kernel)}")
-    if output_padding != each(0):
-        attributes.append(f"output_padding = {ints(output_padding)}")
-    if pad != each(0):
-        attributes.append(f"pads = {ints(pad + pad)}")
-    if stride != each(1):
-        attributes.append(f"strides = {ints(stride)}")
+    attributes = conv_attributes(kernel, stride, pad, output_padding, dilation, group)
     operator = "ConvTranspose" if transposed else "Conv"
 
     def extent(i, n):

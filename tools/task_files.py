@@ -30,6 +30,18 @@ def ints(values):
     return "[" + ", ".join(str(v) for v in values) + "]"
 
 
+def conv_attributes(kernel, stride, pad, output_padding, dilation=None, group=1):
+    """Of Conv and ConvTranspose, in the order of their names; defaults are left out."""
+    ones, zeros = (1,) * len(kernel), (0,) * len(kernel)
+    rows = [("dilations", dilation and ints(dilation), not dilation or dilation == ones),
+            ("group", group, group == 1),
+            ("kernel_shape", ints(kernel), False),
+            ("output_padding", ints(output_padding), output_padding == zeros),
+            ("pads", ints(pad + pad), pad == zeros),
+            ("strides", ints(stride), stride == ones)]
+    return [f"{name} = {value}" for name, value, usual in rows if not usual]
+
+
 def workloads(symbols, full, small, *ragged):
     rows = {"small": small, "full": full}
     rows.update({f"ragged{i}": r for i, r in enumerate(ragged)})
