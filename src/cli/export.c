@@ -7,10 +7,10 @@
 #include "cli/cli.h"
 #include "report/kernelbench.h"
 
-enum { KEY_TO = 8000, KEY_LEVEL, KEY_NAME, KEY_STORE };
+enum { KEY_TO = 8000, KEY_LEVEL, KEY_NAME };
 
 struct arguments {
-  struct cli_paths paths;
+  struct cli_judging judging;
   const char *run, *to, *name;
   int level;
 };
@@ -18,6 +18,9 @@ struct arguments {
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct arguments *a = state->input;
   switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = &a->judging;
+    return 0;
   case KEY_TO:
     a->to = arg;
     return 0;
@@ -29,13 +32,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     if (!a->level)
       argp_error(state, "--level is 1, 2, 3 or 4, not %s", arg);
     return 0;
-  case KEY_STORE:
-    snprintf(a->paths.store, sizeof a->paths.store, "%s", arg);
-    return 0;
   case ARGP_KEY_ARG:
-    if (a->run)
-      argp_error(state, "one RUN only");
-    a->run = arg;
+    cli_take_argument(state, "RUN", arg, &a->run);
     return 0;
   case ARGP_KEY_END:
     if (!a->run)
@@ -53,12 +51,12 @@ static const struct argp_option options[] = {
     {"name", KEY_NAME, "NAME", 0,
      "the run's name there (default: RUN, with _ for what is no letter, digit, '.' or '-')", 0},
     {"level", KEY_LEVEL, "N", 0, "KernelBench's level, if the run has verdicts on several", 0},
-    {"store", KEY_STORE, "FILE", 0, "the store", 0},
     {0},
 };
 static const struct argp argp = {
     .options = options,
     .parser = parse,
+    .children = cli_common_child,
     .args_doc = "RUN",
     .doc =
         "Writes the verdicts of a run as KernelBench keeps its own, FOLDER/NAME/eval_results.json, for its scripts and "
@@ -75,27 +73,39 @@ static char *plain_name(const char *run) {
   return name;
 }
 
+static void print_done(const struct arguments *a, const char *name, const struct kernelbench_export *done) {
+  if (a->judging.json) {
+    json_t *j = json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i}", "folder", a->to, "name", name, "level",
+                          done->level, "problems", done->problems, "samples", done->samples, "correct", done->correct,
+                          "without_time", done->without_time, "not_at_full", done->not_full);
+    json_dumpf(j, stdout, JSON_INDENT(2));
+    printf("\n");
+    json_decref(j);
+    return;
+  }
+  printf("%s/%s/eval_results.json: level %d, %d problems, %d samples, %d correct\n", a->to, name, done->level,
+         done->problems, done->samples, done->correct);
+  if (done->without_time > 0)
+    printf("%d correct samples have no time (judged with --no-timing): KernelBench's speedups will be wrong\n",
+           done->without_time);
+  if (done->not_full > 0)
+    printf("%d samples were not judged at full: KernelBench's baseline times are of the published sizes\n",
+           done->not_full);
+}
+
 int cli_export(int argc, char **argv) {
   struct arguments a = {0};
   struct assay_error err = {0};
   struct store *store = NULL;
   struct kernelbench_export done;
-  if (cli_paths_find(&a.paths, &err) != ASSAY_OK)
+  if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
-  argp_parse(&argp, argc, argv, 0, NULL, &a);
   char *name = plain_name(a.name ? a.name : a.run);
-  enum assay_status status = name ? store_open(a.paths.store, &store, &err) : error_nomem(&err, "a name");
+  enum assay_status status = name ? store_open(a.judging.paths.store, &store, &err) : error_nomem(&err, "a name");
   if (!status)
     status = kernelbench_write_run(store, a.run, a.level, a.to, name, &done, &err);
   if (!status)
-    printf("%s/%s/eval_results.json: level %d, %d problems, %d samples, %d correct\n", a.to, name, done.level,
-           done.problems, done.samples, done.correct);
-  if (!status && done.without_time > 0)
-    printf("%d correct samples have no time (judged with --no-timing): KernelBench's speedups will be wrong\n",
-           done.without_time);
-  if (!status && done.not_full > 0)
-    printf("%d samples were not judged at full: KernelBench's baseline times are of the published sizes\n",
-           done.not_full);
+    print_done(&a, name, &done);
   store_close(store);
   base_free(name);
   return status ? cli_fail(&err) : CLI_PASS;

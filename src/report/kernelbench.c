@@ -113,26 +113,21 @@ static bool compiled(enum assay_reason reason) {
   }
 }
 
-// Milliseconds, as there: mean, deviation and range of the cold times, less what the protocol takes.
-static json_t *runtime_stats(const struct store_verdict *v, const char *hardware) {
-  json_t *evidence = json_loads(v->evidence, 0, NULL);
+// Milliseconds, as there: mean, deviation (of all samples, not of a draw) and range of the cold times, less what the
+// protocol takes.
+static json_t *runtime_stats(const struct store_verdict *v, const json_t *evidence, const char *hardware) {
   double overhead = json_number_value(json_object_get(json_object_get(evidence, "timing"), "overhead_ns"));
-  double mean = 0, squares = 0, least = INFINITY, most = 0;
-  json_decref(evidence);
-  for (int i = 0; i < v->n_samples; i++) {
-    double x = fmax(0, v->samples_ns[i] - overhead) / 1e6;
-    mean += x / v->n_samples;
-    least = fmin(least, x);
-    most = fmax(most, x);
-  }
-  for (int i = 0; i < v->n_samples; i++) {
-    double x = fmax(0, v->samples_ns[i] - overhead) / 1e6 - mean;
-    squares += x * x;
-  }
-  return v->n_samples == 0 ? json_object()
-                           : json_pack("{s:f, s:f, s:f, s:f, s:i, s:s, s:s}", "mean", mean, "std",
-                                       sqrt(squares / v->n_samples), "min", least, "max", most, "num_trials",
-                                       v->n_samples, "hardware", hardware, "device", v->device);
+  int n = v->n_samples;
+  double *ms = base_calloc((size_t)n + 1, sizeof *ms);
+  for (int i = 0; i < n && ms; i++)
+    ms[i] = fmax(0, v->samples_ns[i] - overhead) / 1e6;
+  json_t *stats = ms && n == 0 ? json_object() : NULL; // NULL: no memory
+  if (ms && n > 0)
+    stats = json_pack("{s:f, s:f, s:f, s:f, s:i, s:s, s:s}", "mean", stats_mean(ms, n), "std",
+                      n > 1 ? stats_stdev(ms, n) * sqrt((n - 1.0) / n) : 0.0, "min", stats_quantile(ms, n, 0), "max",
+                      stats_quantile(ms, n, 1), "num_trials", n, "hardware", hardware, "device", v->device);
+  base_free(ms);
+  return stats;
 }
 
 static json_t *entry_of(const struct store_verdict *v) {
@@ -149,7 +144,7 @@ static json_t *entry_of(const struct store_verdict *v) {
     json_object_set_new(metadata, "floor_ms", json_real(v->floor_ns / 1e6));
   json_t *entry = json_pack("{s:b, s:b, s:o, s:f, s:o}", "compiled", compiled(v->reason), "correctness", right,
                             "metadata", metadata, "runtime", timed ? v->time_ns / 1e6 : -1.0, "runtime_stats",
-                            timed ? runtime_stats(v, hardware) : json_object());
+                            timed ? runtime_stats(v, evidence, hardware) : json_object());
   json_decref(evidence);
   return entry;
 }
