@@ -68,4 +68,5 @@ def main():
         print(json.dumps(row), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

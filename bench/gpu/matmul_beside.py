@@ -36,16 +36,10 @@ def torch_main():
     """Reads a case a line, and answers with a line."""
     import torch
 
-    def between_events(work):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        work()
-        end.record()
-        torch.cuda.synchronize()
-        return start.elapsed_time(end)
+    import eager
 
     flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
-    empty = statistics.median(between_events(lambda: None) for _ in range(50))
+    empty = statistics.median(eager.between_events(lambda: None) for _ in range(50))
     torch.manual_seed(1)
     made = {}
 
@@ -58,15 +52,8 @@ def torch_main():
             made[key] = [draw(rows, columns, device="cuda", dtype=torch.float32).to(dtype)
                          for rows, columns in ((m, k), (k, n))] + [torch.empty(m, n, device="cuda", dtype=dtype)]
         a, b, y = made[key]
-        for _ in range(3):
-            torch.matmul(a, b, out=y)
-        torch.cuda.synchronize()
-        samples, begin = [], time.monotonic()
-        while len(samples) < 5 or (len(samples) < 50 and time.monotonic() - begin < seconds):
-            flush.zero_()
-            torch.cuda._sleep(200000)  # holds the stream until all is queued: the host's gaps stay out
-            samples.append(between_events(lambda: torch.matmul(a, b, out=y)))
-        return {"ms": statistics.median(samples) - empty, "samples": len(samples)}
+        median, samples = eager.sampled(lambda: torch.matmul(a, b, out=y), flush, seconds)
+        return {"ms": median - empty, "samples": samples}
 
     print(json.dumps({"torch": torch.__version__, "events_ms": empty}), flush=True)
     for line in sys.stdin:
