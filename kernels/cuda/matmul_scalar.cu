@@ -3,14 +3,13 @@
 // assay: twin HALF_FACTOR expect low_precision|wrong_value -- 3.14 rounded to half precision
 // assay: twin TAIL expect unwritten -- forgets the last elements when their number is no multiple of 4
 // assay: twin INT_OFFSET at full expect out_of_bounds|wrote_input|unwritten|wrong_value -- byte offsets in 32 bits
-// A thread moves four vectors of 16 bytes, all loaded before the first is stored, past the caches: nothing is used
-// twice.
-// assay: launch scale grid=ceil_div(x.count, 4096) block=256 args=x, y, x.count
+// A vector of 16 bytes a thread, in small blocks, past the caches: nothing is used twice.
+// assay: launch scale grid=ceil_div(x.count, 512) block=128 args=x, y, x.count
 #ifndef __CUDACC_RTC__
 #include <assay/cuda.h>
 #endif
 
-enum { THREADS = 256, VECTORS = 4, CHUNK = THREADS * VECTORS * 4 };
+enum { THREADS = 128, CHUNK = THREADS * 4 };
 
 #ifdef HALF_FACTOR
 static const float factor = 3.140625f;
@@ -29,14 +28,9 @@ static __device__ const float4 *vector_at(const float *x, long long i) {
 __global__ void __launch_bounds__(THREADS) scale(const float *__restrict__ x, float *__restrict__ y, long long n) {
   long long first = (long long)blockIdx.x * CHUNK;
   if (first + CHUNK <= n) {
-    float4 v[VECTORS];
-#pragma unroll
-    for (int i = 0; i < VECTORS; i++)
-      v[i] = __ldcs(vector_at(x, first + (i * THREADS + (int)threadIdx.x) * 4));
-#pragma unroll
-    for (int i = 0; i < VECTORS; i++)
-      __stcs((float4 *)vector_at(y, first + (i * THREADS + (int)threadIdx.x) * 4),
-             make_float4(v[i].x * factor, v[i].y * factor, v[i].z * factor, v[i].w * factor));
+    long long i = first + (int)threadIdx.x * 4;
+    float4 v = __ldcs(vector_at(x, i));
+    __stcs((float4 *)vector_at(y, i), make_float4(v.x * factor, v.y * factor, v.z * factor, v.w * factor));
     return;
   }
 #ifdef TAIL

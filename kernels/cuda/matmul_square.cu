@@ -1,7 +1,7 @@
 // Product of two square matrices.
 // assay: task kernelbench/1/1
 // assay: twin STALE expect wrong_value|wrong_class -- adds what an earlier slice left behind the end of K
-// assay: twin NO_BARRIER expect wrong_value|wrong_class -- reads slices that other threads have not brought yet
+// assay: twin NO_BARRIER expect wrong_value|wrong_class|low_precision -- reads slices that other threads have not brought yet
 // assay: twin PUBLISHED_SHAPE expect wrong_value|out_of_bounds|unwritten -- takes rows of 4096 for granted
 // Single precision throughout: a block of 256 threads makes a tile of 128 x 128, each thread 8 x 8 of it in registers.
 // Slices of 8 terms travel by cp.async through a ring of four in shared memory. What limits it is the rate of FFMA.
