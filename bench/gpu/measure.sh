@@ -60,7 +60,7 @@ if wanted forms; then
   part forms 60 python3 bench/gpu/memory_forms.py "$out/memory_forms.json"
 fi
 if wanted matmul; then
-  part matmul 60 python3 bench/gpu/matmul_beside.py "$assay" "$out/matmul_beside.json" ${ALSO:+--also "$ALSO"}
+  part matmul 90 python3 bench/gpu/matmul_beside.py "$assay" "$out/matmul_beside.json" --seconds 75 ${ALSO:+--also "$ALSO"}
 fi
 if wanted beside && [ -n "${KERNELBENCH:-}" ]; then
   part beside 240 python3 bench/gpu/kernelbench_beside.py "$assay" "$KERNELBENCH" "$out/kernelbench_beside.json"

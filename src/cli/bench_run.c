@@ -26,16 +26,17 @@ struct work {
   struct assay_error error;
 };
 
-// The candidates in work, a ring of [first, first + n) in order. Helpers begin and conclude them, the caller puts one
-// after the other to the test: the first `tested` have been.
+// The candidates in work, a ring of [first, first + n) in order. Helpers begin and conclude them, one thread puts one after
+// the other to the test: the first `tested` have been. The caller claims them and stores the verdicts meanwhile.
 struct line {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   struct work ring[RING];
   int first, n, tested, ahead;
+  bool stopped; // nothing is put to the test any more
   bool closed;
-  pthread_t threads[MOST_AHEAD];
-  int n_threads;
+  pthread_t threads[MOST_AHEAD], tester;
+  int n_threads; // 0: no tester either, the caller does everything
 };
 
 static struct work *at(struct line *l, int i) {
@@ -85,6 +86,30 @@ static void *helper(void *arg) {
   pthread_mutex_lock(&l->lock);
   while (!l->closed)
     if (!help(l))
+      pthread_cond_wait(&l->changed, &l->lock);
+  pthread_mutex_unlock(&l->lock);
+  return NULL;
+}
+
+// Puts the next one to the test, if it is ready. The lock is held, but not meanwhile.
+static bool test_next(struct line *l) {
+  struct work *w = at(l, l->tested);
+  if (l->stopped || l->tested == l->n || w->state != WORK_READY)
+    return false;
+  pthread_mutex_unlock(&l->lock);
+  test(w);
+  pthread_mutex_lock(&l->lock);
+  w->state = WORK_TESTED;
+  l->tested++;
+  pthread_cond_broadcast(&l->changed);
+  return true;
+}
+
+static void *tester(void *arg) {
+  struct line *l = arg;
+  pthread_mutex_lock(&l->lock);
+  while (!l->closed)
+    if (!test_next(l))
       pthread_cond_wait(&l->changed, &l->lock);
   pthread_mutex_unlock(&l->lock);
   return NULL;
@@ -147,31 +172,24 @@ static char *repeat_command(const struct bench *b, const struct work *w, uint64_
   return cli_repeat_command(&j, w->item->task, w->item->path, seed);
 }
 
-// Waits for the state of the i-th; does the work itself where there are no helpers.
-static void wait_for(struct line *l, int i, enum work_state state) {
+// Whether the first has come to its verdict. Waits for something to happen when it has not; without threads it does it.
+static bool first_done(struct line *l) {
   pthread_mutex_lock(&l->lock);
-  while (at(l, i)->state != state)
-    if (l->n_threads > 0 || !help(l))
+  if (at(l, 0)->state != WORK_DONE) {
+    if (l->n_threads > 0)
       pthread_cond_wait(&l->changed, &l->lock);
+    else if (!help(l))
+      test_next(l);
+  }
+  bool done = at(l, 0)->state == WORK_DONE;
   pthread_mutex_unlock(&l->lock);
-}
-
-static void test_next(struct line *l) {
-  struct work *w = at(l, l->tested);
-  wait_for(l, l->tested, WORK_READY);
-  test(w);
-  pthread_mutex_lock(&l->lock);
-  w->state = WORK_TESTED;
-  l->tested++;
-  pthread_cond_broadcast(&l->changed);
-  pthread_mutex_unlock(&l->lock);
+  return done;
 }
 
 // The verdict of the first goes into the store.
 static enum assay_status record_first(struct bench *b, struct line *l, struct assay_error *err) {
   struct work *w = at(l, 0);
   struct store_verdict key;
-  wait_for(l, 0, WORK_DONE);
   enum assay_status status = w->status;
   if (status && err)
     *err = w->error;
@@ -199,18 +217,51 @@ static void open_line(struct line *l, bool gpu) {
   // On a CPU the candidate itself needs the processors, and what else runs shows in its time.
   int helpers = gpu ? parallel_cpus() / 2 : 0;
   helpers = helpers > MOST_AHEAD ? MOST_AHEAD : helpers;
+  if (helpers == 0 || pthread_create(&l->tester, NULL, tester, l) != 0)
+    return;
   for (int i = 0; i < helpers; i++)
     l->n_threads += pthread_create(&l->threads[l->n_threads], NULL, helper, l) == 0;
   l->ahead = l->n_threads;
-}
-
-static void close_line(struct line *l) {
+  if (l->n_threads > 0)
+    return;
   pthread_mutex_lock(&l->lock);
   l->closed = true;
   pthread_cond_broadcast(&l->changed);
   pthread_mutex_unlock(&l->lock);
+  pthread_join(l->tester, NULL);
+}
+
+// No other candidate is put to the test; the one that is, is waited for.
+static void stop_tests(struct line *l) {
+  pthread_mutex_lock(&l->lock);
+  l->stopped = true;
+  l->closed = true;
+  pthread_cond_broadcast(&l->changed);
+  pthread_mutex_unlock(&l->lock);
+  if (l->n_threads > 0)
+    pthread_join(l->tester, NULL);
   for (int i = 0; i < l->n_threads; i++)
     pthread_join(l->threads[i], NULL);
+  l->n_threads = 0;
+}
+
+// Without threads there is one at a time.
+static bool has_room(struct line *l) {
+  pthread_mutex_lock(&l->lock);
+  bool room = l->n == 0 || (l->n_threads > 0 && l->n - l->tested <= l->ahead && l->n < RING);
+  pthread_mutex_unlock(&l->lock);
+  return room;
+}
+
+static void show_progress(struct line *l, size_t entered, size_t all) {
+  pthread_mutex_lock(&l->lock);
+  int on_test = l->tested < l->n ? l->tested : l->n - 1;
+  const char *path = at(l, on_test)->item->path;
+  pthread_mutex_unlock(&l->lock);
+  cli_progress(path, (int)entered - l->n + on_test, (int)all);
+}
+
+static void close_line(struct line *l) {
   for (int i = 0; i < l->n; i++)
     if (at(l, i)->state != WORK_DONE)
       assay_judge_drop(at(l, i)->job);
@@ -235,24 +286,21 @@ enum assay_status bench_run(struct bench *b, struct assay_error *err) {
   b->ahead = l->ahead > 0;
   int64_t start = clock_monotonic_ns();
   size_t next = 0;
-  while (!status && (next < b->n_items || l->n > 0)) {
-    while (!status && !b->stop && next < b->n_items && l->n - l->tested <= l->ahead && l->n < RING)
+  while (!status && !b->stop && (next < b->n_items || l->n > 0)) {
+    while (!status && !b->stop && next < b->n_items && has_room(l))
       status = enter(b, l, &b->items[next++], err);
-    bool test_one = !status && !b->stop && l->tested < l->n;
-    if (test_one) {
-      cli_progress(at(l, l->tested)->item->path, (int)next - l->n + l->tested, (int)b->n_items);
-      test_next(l);
-    }
-    // Verdicts are stored as soon as may be: at once where nobody helps, else some candidates later.
-    int keep = test_one && l->n_threads > 0 ? MOST_BEHIND : 0;
-    while (!status && l->tested > keep)
+    if (status || l->n == 0)
+      continue;
+    show_progress(l, next, b->n_items);
+    if (first_done(l))
       status = record_first(b, l, err);
-    if (b->stop)
-      break;
   }
+  stop_tests(l);
   // After an error or Ctrl-C what is judged already is still kept; another error would say no more than the first.
   struct assay_error ignored = {0};
   while (l->tested > 0) {
+    if (!first_done(l))
+      continue;
     enum assay_status kept = record_first(b, l, status ? &ignored : err);
     status = status ? status : kept;
   }
