@@ -76,17 +76,19 @@ def verdicts_a_second(assay):
         command = [assay, "bench", "kernelbench/1", "--from", folder, "--workload", "small", "--store", store, "--run", "b"]
         wall, code, out, errors = common.run(command, 300)
         rows = evidence(store, "b") if code in (0, 1) else []
+        summary = next((line for line in out.decode(errors="replace").splitlines() if line.startswith("run ")), "")
     if not rows:
         raise RuntimeError(f"assay bench: exit {code}: {errors[-400:]}")
     durations = [e["durations_ns"] for _, _, _, e in rows]
     result = {"command": "assay bench kernelbench/1 --from 200_KERNELS --workload small", "candidates": count,
               "judged": len(rows), "passed": sum(r == "pass" for _, _, r, _ in rows), "wall_s": wall,
               "verdicts_per_s": len(rows) / wall,
-              "compiling_s": sum(d["build"] for d in durations) / 1e9,
+              "compiling_s": sum(d["build"] for d in durations) / 1e9, "summary": summary,
+              "mean_ms": {k: statistics.mean(d[k] for d in durations) / 1e6 for k in durations[0]},
               "median_ms": {k: statistics.median(d[k] for d in durations) / 1e6 for k in durations[0]},
               "not_passed": [(c, r, e["detail"][:120]) for _, c, r, e in rows if r != "pass"][:10]}
     print(f"b: {result['judged']} verdicts, {result['passed']} passed, {wall:.1f} s: {result['verdicts_per_s']:.1f} a second; "
-          f"{result['compiling_s']:.1f} s of compiling in all; each in ms: "
+          f"{result['compiling_s']:.1f} s of compiling in all; {summary}; each in ms: "
           f"{ {k: round(v, 1) for k, v in result['median_ms'].items()} }", flush=True)
     return result
 
@@ -144,10 +146,11 @@ def number(x):
 
 
 def all_kernels(assay, store, seconds, baseline_file):
-    bench_full(assay, store, seconds * 0.7)
+    common.run([assay, "doctor", "--calibrate", "--store", store], 120)  # without rates there are no floors
+    bench_full(assay, store, seconds * 0.75)
     found = evidence(store, "full kernelbench/1") + evidence(store, "full contracts")
     tasks = sorted({task for task, _, reason, _ in found if reason == "pass"}, key=lambda t: (t.split("/")[0], int(t.split("/")[2])))
-    eager, others, rows = eager_times(assay, tasks, max(60, seconds * 0.3)), baselines(baseline_file), []
+    eager, others, rows = eager_times(assay, tasks, max(60, seconds * 0.25)), baselines(baseline_file), []
     for task, candidate, reason, e in found:
         t = e.get("timing", {})
         row = {"task": task, "candidate": os.path.basename(candidate), "verdict": reason, "detail": e["detail"][:160],

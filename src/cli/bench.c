@@ -134,6 +134,8 @@ static int print_results(struct bench *b, struct assay_error *err) {
     printf("; %.2f s (%.2f s of it compiling): %.1f kernels/s", seconds, building, b->n_judged / seconds);
   if (b->n_judged && !b->ahead)
     printf(", %.1f/s apart from compiling", b->n_judged / (seconds > building ? seconds - building : seconds));
+  if (b->n_judged && b->ahead)
+    printf("; on the device for %.2f s", (double)b->testing_ns / 1e9);
   printf("\n");
   if (r.n_expected)
     printf("%d verdicts held against the corpus: %d passed, %d failed\n%s", r.n_expected, r.n_expected - r.n_unexpected,

@@ -31,7 +31,7 @@ struct bench {
   size_t n_items, capacity_items;
   atomic_bool stop; // set by the watcher: finish what is being judged, then end
   int n_judged, n_passed, n_done_before, n_elsewhere, n_left_out;
-  int64_t elapsed_ns, building_ns;
+  int64_t elapsed_ns, building_ns, testing_ns; // testing: a candidate was on the device
   bool ahead; // candidates were built beside the judging of others
 };
 

@@ -1,6 +1,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -9,7 +12,9 @@
 #include "judge/record.h"
 
 // How many candidates are in work beside the one on the device: before it, and behind it.
-enum { MOST_AHEAD = 6, MOST_BEHIND = 3, RING = MOST_AHEAD + 1 + MOST_BEHIND };
+enum { MOST_AHEAD = 12, MOST_BEHIND = 4, RING = MOST_AHEAD + 1 + MOST_BEHIND };
+
+enum { HELPER_NICENESS = 10 }; // what helpers have time for, the one on the device does not wait for
 
 enum work_state { WORK_WAITS, WORK_BEGINS, WORK_READY, WORK_TESTED, WORK_CONCLUDES, WORK_DONE };
 
@@ -26,13 +31,15 @@ struct work {
   struct assay_error error;
 };
 
-// The candidates in work, a ring of [first, first + n) in order. Helpers begin and conclude them, one thread puts one after
-// the other to the test: the first `tested` have been. The caller claims them and stores the verdicts meanwhile.
+// The candidates in work, a ring of [first, first + n) in order. Helpers begin and conclude them, one thread puts one
+// after the other to the test: the first `tested` have been. The caller claims them and stores the verdicts meanwhile.
 struct line {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   struct work ring[RING];
   int first, n, tested, ahead;
+  int answer_threads; // for one candidate: helpers are many
+  int64_t testing_ns;
   bool stopped; // nothing is put to the test any more
   bool closed;
   pthread_t threads[MOST_AHEAD], tester;
@@ -83,6 +90,7 @@ static bool help(struct line *l) {
 
 static void *helper(void *arg) {
   struct line *l = arg;
+  setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), HELPER_NICENESS); // of this thread, and of those that it starts
   pthread_mutex_lock(&l->lock);
   while (!l->closed)
     if (!help(l))
@@ -97,8 +105,10 @@ static bool test_next(struct line *l) {
   if (l->stopped || l->tested == l->n || w->state != WORK_READY)
     return false;
   pthread_mutex_unlock(&l->lock);
+  int64_t start = clock_monotonic_ns();
   test(w);
   pthread_mutex_lock(&l->lock);
+  l->testing_ns += clock_monotonic_ns() - start;
   w->state = WORK_TESTED;
   l->tested++;
   pthread_cond_broadcast(&l->changed);
@@ -146,6 +156,8 @@ static enum assay_status enter(struct bench *b, struct line *l, const struct ben
     return status;
   w->options.defines = w->defines;
   key_of(b, w, &key);
+  if (l->n_threads > 0 && w->options.threads > l->answer_threads)
+    w->options.threads = l->answer_threads;
   status = store_claim(b->store, &key, &claimed, err);
   if (!status && !claimed)
     status = store_has(b->store, &key, &finished, err);
@@ -215,13 +227,14 @@ static void open_line(struct line *l, bool gpu) {
   pthread_mutex_init(&l->lock, NULL);
   pthread_cond_init(&l->changed, NULL);
   // On a CPU the candidate itself needs the processors, and what else runs shows in its time.
-  int helpers = gpu ? parallel_cpus() / 2 : 0;
+  int cpus = parallel_cpus(), helpers = gpu ? cpus * 3 / 4 : 0;
   helpers = helpers > MOST_AHEAD ? MOST_AHEAD : helpers;
   if (helpers == 0 || pthread_create(&l->tester, NULL, tester, l) != 0)
     return;
   for (int i = 0; i < helpers; i++)
     l->n_threads += pthread_create(&l->threads[l->n_threads], NULL, helper, l) == 0;
   l->ahead = l->n_threads;
+  l->answer_threads = l->n_threads > 0 ? (2 * cpus + l->n_threads - 1) / l->n_threads : cpus;
   if (l->n_threads > 0)
     return;
   pthread_mutex_lock(&l->lock);
@@ -306,6 +319,7 @@ enum assay_status bench_run(struct bench *b, struct assay_error *err) {
   }
   cli_progress_clear();
   b->elapsed_ns = clock_monotonic_ns() - start;
+  b->testing_ns = l->testing_ns;
   close_line(l);
   base_free(l);
   return status;
