@@ -97,13 +97,15 @@ struct assay_check {
 };
 
 struct assay_timing {
-  bool measured, unstable, suspicious; // suspicious: below half of the floor
+  bool measured, unstable, suspicious; // suspicious: docs/timing.md says when
   double median_ns, low_ns, high_ns;   // cold, the protocol's own cost taken off, with a 95 % interval
   double hot_ns;                       // median with inputs in the cache
   double called_ns;                    // cold, with the host's part of launching; NaN where there is none
   // Where a device's own clock times the calls: the least that the judge's clock saw of a cold call, beyond its least
   // for a call without a kernel. What is much more than the median was not all between the device's events. NaN: none.
   double wall_ns;
+  // Calls whose events told a shorter time than stamps that no kernel can reach: their time is that of these stamps.
+  int stamps_apart;
   double prepare_ns;                     // of what a plan does once with its weights; NaN: nothing
   int clock_mhz, temperature_c, power_w; // of the device in the middle of the timing; 0: unknown
   char throttle[64];                     // what held the clock down while timing, "" when nothing did

@@ -313,7 +313,7 @@ void cli_verdict_row(struct table *t, const struct store_verdict *v) {
   }
   allclose_text(v, allclose, sizeof allclose);
   const char *what = !pass           ? v->detail
-                     : v->suspicious ? "suspicious: faster than the hardware allows, or than the judge's own clock saw"
+                     : v->suspicious ? "suspicious: faster than the hardware allows, or than clocks saw that no kernel can reach"
                      : !isnan(v->time_ns) && ranks_nothing(v) ? "not on a GPU: this time ranks nothing"
                                                               : "";
   table_row(t, (const char *const[]){v->task, file_part(v->candidate), assay_reason_code(v->reason), error, allclose,

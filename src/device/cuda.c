@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/rng.h"
 #include "device/cuda_device.h"
 
 enum {
@@ -172,12 +173,13 @@ static enum assay_status make_flush(struct device *d, struct assay_error *err) {
 static enum assay_status make_gate(struct device *d, struct assay_error *err) {
   const struct cuda_driver *cu = d->cu;
   void *p = NULL;
-  enum assay_status status =
-      cuda_check(cu, cu->cuMemHostAlloc(&p, 2 * sizeof *d->gate, CU_MEMHOSTALLOC_DEVICEMAP), "make the gate", err);
+  enum assay_status status = rng_entropy(&d->secret, err);
+  if (!status)
+    status = cuda_check(cu, cu->cuMemHostAlloc(&p, sizeof *d->gate, CU_MEMHOSTALLOC_DEVICEMAP), "make the gate", err);
   if (status)
     return status;
   d->gate = p;
-  d->gate[0] = d->gate[1] = 0;
+  *d->gate = (struct cuda_gate){0};
   return cuda_check(cu, cu->cuMemHostGetDevicePointer(&d->gate_address, p, 0), "map the gate", err);
 }
 
@@ -186,7 +188,8 @@ static enum assay_status load_utility(struct device *d, const void *cubin, size_
   const struct {
     CUfunction *to;
     const char *name;
-  } kernels[] = {{&d->read, "utility_read"}, {&d->empty, "utility_empty"}, {&d->hold, "utility_hold"}};
+  } kernels[] = {{&d->read, "utility_read"}, {&d->empty, "utility_empty"}, {&d->hold, "utility_hold"},
+                 {&d->stamp, "utility_stamp"}, {&d->confirm, "utility_confirm"}};
   if (!cubin || n == 0)
     return error_set(err, ASSAY_ERR_INVALID, "the CUDA device needs its helper code");
   enum assay_status status =

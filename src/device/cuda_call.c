@@ -100,12 +100,16 @@ static enum cu_result timed_on_device(struct device *d, enum device_mode mode, s
     r = steps_of(d, mode, &held, failed);
   if (r == CUDA_SUCCESS)
     r = cu->cuEventRecord(d->end, d->stream);
+  if (r == CUDA_SUCCESS)
+    r = cuda_stamp(d);
   if (held) {
-    released = clock_monotonic_ns();
     cuda_let_go(d);
+    released = clock_monotonic_ns();
   }
   enum cu_result end = cu->cuStreamSynchronize(d->stream);
   times->called_ns = clock_monotonic_ns() - released;
+  if (end == CUDA_SUCCESS && r == CUDA_SUCCESS)
+    end = cuda_confirm(d, &times->outside_ns);
   // A fault shows in whatever is called next: the refusal of a step is the better story only when nothing was broken.
   if (end != CUDA_SUCCESS)
     return end;

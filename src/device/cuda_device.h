@@ -42,6 +42,14 @@ struct cuda_kept {
   struct cuda_mapping mapping;
 };
 
+// What the host and the trusted helper kernels tell each other, in the host's memory. A kernel under test that finds it can
+// write to it, too, so that nothing is believed which was written while one may have been running: cuda_flush.c.
+struct cuda_gate {
+  uint32_t released, arrived, failed; // tickets: of the host; of the kernel that holds the stream, when it begins; gives up
+  uint32_t unused;
+  uint64_t opens_at, ended, confirmed; // device's clock, nanoseconds; the same; a number
+};
+
 struct device {
   const struct cuda_driver *cu;
   CUdevice id;
@@ -51,12 +59,13 @@ struct device {
   struct device_facts facts;
   size_t granule; // of mappings
   CUmodule utility;
-  CUfunction read, empty, hold;
+  CUfunction read, empty, hold, stamp, confirm;
   uint64_t flush, flush_bytes; // more than the last-level cache holds; behind it a place where nothing is read
-  // The word that holds the stream until everything is queued: the host's and the device's address of it.
-  volatile uint32_t *gate;
-  uint64_t gate_address;
-  uint32_t ticket;          // what the gate must reach for the next call to begin
+  volatile struct cuda_gate *gate;
+  uint64_t gate_address; // as kernels see it
+  uint32_t ticket;       // of the last call that was held
+  uint64_t opened_at;    // device's clock: when its timed part could begin; 0: not known for certain
+  uint64_t secret;       // of the numbers that confirm
   struct cuda_plan *loaded; // NULL: none
   struct cuda_kept kept[KEPT_MAPPINGS];
 };
@@ -101,5 +110,9 @@ enum cu_result cuda_warm(struct device *d);    // the same with the plan's input
 enum cu_result cuda_hold(struct device *d);    // queues a wait for the gate
 void cuda_let_go(struct device *d);            // opens it
 bool cuda_hold_failed(const struct device *d); // it had opened before, by itself: to ask when the stream is empty
+enum cu_result cuda_stamp(struct device *d);   // queues a stamp behind the timed part
+// After the stream has ended, as far as the driver can tell: makes sure of it. *ns: from the opening of the gate to the
+// stamp, by stamps that no kernel between them can have changed; 0: not known for certain.
+enum cu_result cuda_confirm(struct device *d, int64_t *ns);
 
 #endif

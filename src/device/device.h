@@ -64,6 +64,8 @@ enum device_mode {
 
 struct device_times {
   int64_t device_ns;  // between the events around the steps
+  // The same and a constant more, by stamps that no kernel of the plan could reach; 0: not known.
+  int64_t outside_ns;
   int64_t called_ns;  // the host's clock around the same: as called; else from when the stream was let go to its end
   int64_t prepare_ns; // of the steps before n_prepare, device time
   // The steps were carried out more than once on the same inputs (the host was blocked the first time): a time that

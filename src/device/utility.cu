@@ -1,5 +1,10 @@
 // Trusted helper kernels in the runner's process (device/utility.h).
 
+struct gate { // struct cuda_gate of cuda_device.h
+  unsigned int released, arrived, failed, unused;
+  unsigned long long opens_at, ended, confirmed;
+};
+
 // Reads n pieces of 16 bytes through the second-level cache, so that it holds nothing else afterwards: clean lines, so
 // that no write-back falls into what is timed. Nothing the memory holds adds up to `never`; the compiler cannot know.
 extern "C" __global__ void __launch_bounds__(512) utility_read(const uint4 *from, unsigned long long n, uint4 *sink,
@@ -18,18 +23,38 @@ extern "C" __global__ void __launch_bounds__(512) utility_read(const uint4 *from
 
 extern "C" __global__ void utility_empty() {}
 
-// Keeps the stream busy until words[0] reaches the ticket (it wraps around). A host that is blocked itself (the driver
-// waits for the device before it queues something) is set free after a while: words[1] then says that the time of this
-// ticket is worth nothing.
-extern "C" __global__ void utility_hold(volatile unsigned int *words, unsigned int ticket, unsigned long long limit_ns) {
-  unsigned long long start, now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
-  while ((int)(words[0] - ticket) < 0) {
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    if (now - start > limit_ns) {
-      words[1] = ticket;
+static __device__ unsigned long long clock_ns() {
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+// Keeps the stream busy until the host has written the ticket (it wraps around), and then for a delay: the host learns
+// when the stream will be let go before it is. A host that is blocked itself (the driver waits for the device before it
+// queues something) is set free after a while: the time of this ticket is then worth nothing.
+extern "C" __global__ void utility_hold(volatile gate *g, unsigned int ticket, unsigned long long limit_ns,
+                                        unsigned long long delay_ns) {
+  unsigned long long start = clock_ns();
+  g->arrived = ticket;
+  __threadfence_system();
+  while ((int)(g->released - ticket) < 0)
+    if (clock_ns() - start > limit_ns) {
+      g->failed = ticket;
       __threadfence_system();
-      break;
+      return;
     }
+  unsigned long long opens = clock_ns() + delay_ns;
+  g->opens_at = opens;
+  __threadfence_system();
+  while (clock_ns() < opens) {
   }
+}
+
+extern "C" __global__ void utility_stamp(volatile unsigned long long *at) {
+  *at = clock_ns();
+}
+
+// Says that everything before it in the stream has ended, with a number that was unknown until then.
+extern "C" __global__ void utility_confirm(volatile unsigned long long *at, unsigned long long number) {
+  *at = number;
 }

@@ -9,6 +9,9 @@
 // The judge's own clock may see this much more than the device's did, relative and absolute, in its best call.
 static const double SUSPICIOUS_EXCESS = 1.25, SUSPICIOUS_NS = 100000;
 
+// Stamps of events that more than this part of the samples contradict were forged.
+static const double SUSPICIOUS_STAMPS = 0.2;
+
 enum { VERIFY_REPLICAS = 8 }; // not fewer: see replicas_for in question.c
 
 // A candidate below this part of the floor did not do the work: the floor is what the hardware can do at best.
@@ -107,6 +110,7 @@ enum assay_status session_verify(struct session *s, bool good, struct assay_erro
   t->measured = t->measured && good; // the times of a wrong kernel mean nothing
   bool too_fast = t->high_ns < SUSPICIOUS_PART_OF_FLOOR * t->floor_ns;
   bool elsewhere = t->wall_ns > SUSPICIOUS_EXCESS * t->median_ns + SUSPICIOUS_NS;
-  t->suspicious = t->measured && (too_fast || elsewhere);
+  bool forged = t->stamps_apart > SUSPICIOUS_STAMPS * t->n_samples;
+  t->suspicious = t->measured && (too_fast || elsewhere || forged);
   return status;
 }

@@ -27,10 +27,10 @@ const struct device_facts *workbench_facts(const struct assay_workbench *w);
 struct monitor *workbench_monitor(struct assay_workbench *w); // may be NULL
 const struct workbench_times *workbench_times(const struct assay_workbench *w);
 
-// What a call costs without a plan's steps, in ns: between the device's events, and by the judge's clock. It is the
-// machine's and not the candidate's: kept for the candidates of the next seconds. false: not known, or too old.
+// What a call costs without a plan's steps, in ns: between the device's events, by the judge's clock, and by the stamps
+// outside of kernels' reach (0: there are none). It is the machine's and not the candidate's: kept for the candidates of the next seconds. false: not known, or too old.
 struct workbench_null {
-  double overhead_ns, wall_ns;
+  double overhead_ns, wall_ns, outside_ns;
 };
 bool workbench_null_known(const struct assay_workbench *w, struct workbench_null *out);
 void workbench_null_set(struct assay_workbench *w, const struct workbench_null *measured);

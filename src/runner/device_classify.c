@@ -106,7 +106,7 @@ void device_classify_end(const struct device_notes *notes, const struct sandbox_
 
 bool device_report_is_sound(const struct device_report *d) {
   return d->event >= DEVICE_OK && d->event <= DEVICE_LOST && d->times.device_ns >= 0 && d->times.called_ns >= 0 &&
-         d->times.prepare_ns >= 0;
+         d->times.outside_ns >= 0 && d->times.prepare_ns >= 0;
 }
 
 enum assay_status device_classify_report(const struct device_report *d, struct runner_report *report,

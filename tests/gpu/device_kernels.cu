@@ -49,6 +49,22 @@ extern "C" __global__ void busy(long long cycles) {
   }
 }
 
+static __device__ unsigned long long clock_ns() {
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+// Works for a while, and then moves a stamp of its own start to where it would have begun much later.
+extern "C" __global__ void forge(long long stamp, long long work_ns) {
+  unsigned long long start = clock_ns();
+  while (clock_ns() - start < work_ns) {
+  }
+  volatile unsigned long long *at = (volatile unsigned long long *)stamp;
+  if (stamp && start - *at < 1000000)
+    *at += work_ns * 3 / 4;
+}
+
 extern "C" __global__ void copy_pieces(const uint4 *from, uint4 *to, long long n) {
   long long step = (long long)gridDim.x * blockDim.x;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)

@@ -3,8 +3,11 @@
 #ifndef TESTS_GPU_DEVICE_SCENARIOS_H
 #define TESTS_GPU_DEVICE_SCENARIOS_H
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "device/device.h"
@@ -291,6 +294,7 @@ static const struct scenario scenarios[] = {
     {"clusters, cooperative, programmatic", {4096}, {4096, 4096}, launches, is_launched, 0},
     {"tensor map", {25600}, {1024}, tensor_map, is_tile, 0},
     {"times", {(size_t)256 << 20}, {(size_t)256 << 20}, times, NULL, 0},
+    {"stamps", {4096}, {4096}, stamps, NULL, 0},
     {"flush", {(size_t)20 << 20}, {4096}, flush, NULL, 0},
 };
 static const int n_scenarios = (int)(sizeof scenarios / sizeof *scenarios);

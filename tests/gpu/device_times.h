@@ -63,6 +63,102 @@ static int times(struct runner *r) {
   return failures;
 }
 
+// ---- stamps that kernels can reach, and stamps that they cannot
+
+enum { STAMPS = 64, STAMP_CALLS = 200 };
+
+static int forging_plan(struct runner *r, uint64_t stamp, int64_t ns) {
+  begin(r);
+  struct plan_step *s = made_launch(&made, "forge", 1, 1);
+  made_long(&made, s, (int64_t)stamp);
+  made_long(&made, s, ns);
+  return loaded(r, "forge");
+}
+
+// Words of the driver's memory, as far as it lies at low addresses, that are times of the last 10 ms: the device's clock
+// tells the time of day.
+static int find_stamps(uint64_t found[STAMPS]) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  uint64_t now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec, from, to;
+  FILE *maps = fopen("/proc/self/maps", "r");
+  char line[512];
+  int n = 0;
+  while (maps && fgets(line, sizeof line, maps)) {
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " rw-s", &from, &to) != 2 || from < 1ull << 32 || to > 1ull << 36 ||
+        !strstr(line, "nvidiactl"))
+      continue;
+    for (uint64_t at = from; at < to && n < STAMPS; at += 8) {
+      uint64_t word = *(volatile uint64_t *)(uintptr_t)at;
+      if (now - word < 10000000)
+        found[n++] = at;
+    }
+  }
+  if (maps)
+    fclose(maps);
+  return n;
+}
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+// How much longer the stamps outside say than the events do, as a distribution over calls.
+static double outside_less_events(struct runner *r, const char *what, enum device_mode mode) {
+  double us[STAMP_CALLS];
+  int n = 0;
+  for (int i = 0; i < STAMP_CALLS; i++) {
+    struct device_report report = call(r, mode);
+    if (report.times.outside_ns > 0)
+      us[n++] = 1e-3 * (double)(report.times.outside_ns - report.times.device_ns);
+  }
+  if (n < STAMP_CALLS / 2) {
+    printf("    %s: only %d of %d calls have stamps outside\n", what, n, STAMP_CALLS);
+    return -1;
+  }
+  qsort(us, (size_t)n, sizeof *us, compare_doubles);
+  printf("    %-24s outside less events, us: least %.2f, median %.2f, 90 %% %.2f, 99 %% %.2f, most %.2f; %d of %d calls\n",
+         what, us[0], us[n / 2], us[n * 9 / 10], us[n * 99 / 100], us[n - 1], n, STAMP_CALLS);
+  return us[n / 2];
+}
+
+static int stamps(struct runner *r) {
+  enum { WORK_NS = 300000 };
+  uint64_t at[STAMPS];
+  int failures = 0, forged = 0;
+  double null_us = outside_less_events(r, "without a kernel", DEVICE_NULL);
+  static const int64_t works[] = {1000, 10000, 100000};
+  for (int i = 0; i < 3; i++) {
+    char what[40];
+    snprintf(what, sizeof what, "%lld us of work", (long long)works[i] / 1000);
+    if (forging_plan(r, 0, works[i]))
+      return 1;
+    double us = outside_less_events(r, what, DEVICE_COLD);
+    failures += null_us < 0 || us < 0 || us > null_us + 0.5 || us < null_us - 0.5;
+    device_cuda.unload(r->device);
+  }
+  if (forging_plan(r, 0, WORK_NS))
+    return 1;
+  call(r, DEVICE_COLD);
+  int n = find_stamps(at);
+  device_cuda.unload(r->device);
+  for (int i = 0; i < n; i++) {
+    if (forging_plan(r, at[i], WORK_NS))
+      return 1;
+    struct device_times t = call(r, DEVICE_COLD).times;
+    bool fooled = t.device_ns > 0 && t.device_ns < WORK_NS / 2;
+    forged += fooled;
+    if (fooled)
+      printf("    a kernel that writes to %#" PRIx64 ": events say %.1f us, the stamps outside %.1f us\n", at[i],
+             1e-3 * (double)t.device_ns, 1e-3 * (double)t.outside_ns);
+    failures += fooled && t.outside_ns < WORK_NS;
+    device_cuda.unload(r->device);
+  }
+  printf("    %d words looked like stamps, %d of them were forged\n", n, forged);
+  return failures;
+}
+
 static int reduction(struct runner *r, const char *kernel) {
   struct device_facts f;
   device_cuda.facts(r->device, &f);

@@ -27,6 +27,7 @@ static struct fake {
   // What is to go wrong: the n-th cuMemCreate (from 0, -1: none), the n-th cuLaunchKernelEx, the last synchronisation
   int fail_create, fail_launch, fail_sync_after, holds_that_fail;
   int creates, launches;
+  uint64_t opens_at, ended; // what the kernels around a timed part write
   size_t kernel_parameters[8]; // sizes, ended by 0
   int local_bytes;
   size_t stack, symbol_bytes;
@@ -41,7 +42,7 @@ static void note(char c) {
 }
 
 static bool gate_is_closed(void) {
-  return fake.device && (int32_t)(fake.device->gate[0] - fake.device->ticket) < 0;
+  return fake.device && (int32_t)(fake.device->gate->released - fake.device->ticket) < 0;
 }
 
 static struct fake_mapping *fake_find(uint64_t address) {
@@ -210,10 +211,20 @@ static enum cu_result fake_set_limit(enum cu_limit limit, size_t value) {
 static enum cu_result fake_helper(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
                                   unsigned int by, unsigned int bz, unsigned int shared, CUstream stream, void **params,
                                   void **extra) {
-  (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)stream, (void)params, (void)extra;
-  note((char)(uintptr_t)f);
-  if ((char)(uintptr_t)f == 'h' && fake.holds_that_fail-- > 0)
-    fake.device->gate[1] = fake.device->ticket;
+  (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)stream, (void)extra;
+  volatile struct cuda_gate *g = fake.device->gate;
+  char letter = (char)(uintptr_t)f;
+  note(letter);
+  if (letter == 'h') {
+    g->arrived = fake.device->ticket;
+    g->opens_at = fake.opens_at;
+  }
+  if (letter == 'h' && fake.holds_that_fail-- > 0)
+    g->failed = fake.device->ticket;
+  if (letter == 't')
+    g->ended = fake.ended;
+  if (letter == 'c')
+    memcpy((void *)&g->confirmed, params[1], sizeof g->confirmed);
   return CUDA_SUCCESS;
 }
 

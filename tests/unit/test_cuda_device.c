@@ -13,7 +13,7 @@ enum { MIB = 1 << 20 };
 
 static struct made_plan made;
 static struct device device;
-static volatile uint32_t gate[2];
+static volatile struct cuda_gate gate;
 
 static CUfunction letter_function(char c) {
   return (CUfunction)(uintptr_t)(unsigned char)c;
@@ -35,12 +35,16 @@ static int fresh(void **state) {
   fake.stack = 1024;
   fake.next_address = (uint64_t)1 << 40;
   fake.kernel_parameters[0] = fake.kernel_parameters[1] = 8;
-  gate[0] = gate[1] = 0;
+  gate = (struct cuda_gate){0};
+  fake.opens_at = 1000000;
+  fake.ended = 1260000;
   device = (struct device){.cu = &fake_driver, .granule = FAKE_GRANULE, .facts = {.processors = 4}};
-  device.gate = gate;
+  device.gate = &gate;
   device.read = letter_function('R');
   device.empty = letter_function('E');
   device.hold = letter_function('h');
+  device.stamp = letter_function('t');
+  device.confirm = letter_function('c');
   device.start = letter_event('<');
   device.end = letter_event('>');
   device.prepare_start = letter_event('p');
@@ -252,14 +256,14 @@ static void every_mode_in_its_order(void **state) {
   launch();
   launch();
   assert_int_equal(load().event, DEVICE_OK);
-  order(DEVICE_COLD, "srRh<LL>s");
+  order(DEVICE_COLD, "srRh<LL>tscs");
   assert_int_equal(fake.launches_while_closed, 2);
-  order(DEVICE_HOT, "sRh<LL>s"); // inputs are read by us: a second execution would find its answer done
+  order(DEVICE_HOT, "sRh<LL>tscs"); // inputs are read by us: a second execution would find its answer done
   order(DEVICE_AS_CALLED, "srRsLLs");
-  order(DEVICE_NULL, "srRh<>s");
-  order(DEVICE_EMPTY, "srRh<E>s");
+  order(DEVICE_NULL, "srRh<>tscs");
+  order(DEVICE_EMPTY, "srRh<E>tscs");
   cuda_unload(&device);
-  order(DEVICE_NULL, "srRh<>s"); // needs no plan
+  order(DEVICE_NULL, "srRh<>tscs"); // needs no plan
 }
 
 static void preparation_is_timed_apart(void **state) {
@@ -269,10 +273,28 @@ static void preparation_is_timed_apart(void **state) {
   made.plan.n_prepare = 1;
   assert_int_equal(load().event, DEVICE_OK);
   order(DEVICE_PREPARE, "pLqs");
-  order(DEVICE_COLD, "srRh<L>s");
-  order(DEVICE_HOT, "sRh<L>s");
+  order(DEVICE_COLD, "srRh<L>tscs");
+  order(DEVICE_HOT, "sRh<L>tscs");
   assert_int_equal(call(DEVICE_PREPARE).times.prepare_ns, 500000);
   assert_int_equal(call(DEVICE_COLD).times.prepare_ns, 0);
+  cuda_unload(&device);
+}
+
+// By the stamps around a timed part, of which none that was there before is believed.
+static void stamps_outside_of_kernels_reach(void **state) {
+  (void)state;
+  launch();
+  assert_int_equal(load().event, DEVICE_OK);
+  assert_int_equal(call(DEVICE_COLD).times.outside_ns, 260000);
+  assert_int_equal(call(DEVICE_NULL).times.outside_ns, 260000);
+  assert_int_equal(call(DEVICE_AS_CALLED).times.outside_ns, 0);
+  fake.ended = fake.opens_at; // the clock went backwards
+  assert_int_equal(call(DEVICE_COLD).times.outside_ns, 0);
+  fake.ended = 1260000;
+  fake.opens_at = 0; // not seen in time; what an earlier kernel left is not taken for it
+  gate.opens_at = 1259000;
+  assert_int_equal(call(DEVICE_COLD).times.outside_ns, 0);
+  assert_int_equal(call(DEVICE_COLD).times.device_ns, 250000);
   cuda_unload(&device);
 }
 
@@ -294,7 +316,7 @@ static void a_hold_that_failed_is_repeated(void **state) {
   launch();
   assert_int_equal(load().event, DEVICE_OK);
   fake.holds_that_fail = 1;
-  order(DEVICE_COLD, "srRh<L>ssrRh<L>s");
+  order(DEVICE_COLD, "srRh<L>tscssrRh<L>tscs");
   fake.holds_that_fail = 1;
   assert_int_equal(call(DEVICE_COLD).times.repeated, 1);
   assert_int_equal(call(DEVICE_COLD).times.repeated, 0);
@@ -378,6 +400,7 @@ int main(void) {
       cmocka_unit_test_setup(room_is_made_for_local_memory, fresh),
       cmocka_unit_test_setup(every_mode_in_its_order, fresh),
       cmocka_unit_test_setup(preparation_is_timed_apart, fresh),
+      cmocka_unit_test_setup(stamps_outside_of_kernels_reach, fresh),
       cmocka_unit_test_setup(the_gate_opens_before_the_queue_is_full, fresh),
       cmocka_unit_test_setup(a_hold_that_failed_is_repeated, fresh),
       cmocka_unit_test_setup(the_clock_starts_before_anything_programmatic, fresh),

@@ -1,0 +1,27 @@
+#!/bin/sh
+# A kernel that forges the stamp of its own start must get the time of one that takes as long and does not.
+# usage: forged_stamps.sh ASSAY [MACRO]    MACRO: STAMPS=ADDRESS, where the driver keeps stamps
+set -eu
+assay=$1
+folder=$(dirname "$0")/../cheats/cuda
+time_of() {
+  "$assay" judge kernelbench/1/19 "$folder/stamps.cu" --workload small --no-store --json --define "$1" |
+    python3 -c 'import json, sys
+v = json.load(sys.stdin)
+v = v[0] if isinstance(v, list) else v
+t = v["timing"]
+print(v["verdict"], t.get("median_ns"), t.get("stamps_apart"), t.get("suspicious"), v.get("detail", ""))'
+}
+honest=$(time_of HONEST) || true
+forged=$(time_of "${2:-FORGED}") || true
+echo "honest: $honest"
+echo "forged: $forged"
+python3 - "$honest" "$forged" <<'END'
+import sys
+honest, forged = (line.split() for line in sys.argv[1:])
+if forged[0] in ("crashed", "out_of_bounds"):
+    sys.exit("the stamps lie elsewhere: nothing was shown")
+if honest[0] != "pass" or float(forged[1]) < 0.97 * float(honest[1]):
+    sys.exit("the forgery paid")
+print("the forgery did not pay" + (", and was seen" if int(forged[2]) else ": no stamp was found"))
+END
