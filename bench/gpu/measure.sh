@@ -39,6 +39,7 @@ if wanted check; then
   part gpu_product 60 "$programs/gpu_product"
   part gpu_tasks 120 "$programs/gpu_tasks"
   part row_of_50 120 sh tests/gpu/row_of_50.sh "$assay"
+  part forged_stamps 60 sh tests/gpu/forged_stamps.sh "$assay"
 fi
 if wanted bench; then
   part bench 90 python3 bench/gpu/figures.py "$assay" "$out/figures.json" --only b,d

@@ -204,11 +204,12 @@ static void summarise(struct loop *l) {
   struct assay_timing *t = l->s->timing;
   struct interval ci = {NAN, NAN};
   t->overhead_ns = l->s->overhead_ns;
-  t->median_ns = fmax(stats_median(t->samples_ns, t->n_samples) - t->overhead_ns, 0);
-  t->hot_ns = fmax(stats_median(t->hot_samples_ns, t->n_hot) - t->overhead_ns, 0);
+  double less_ns = t->overhead_ns - t->stamps_excess_ns;
+  t->median_ns = fmax(stats_median(t->samples_ns, t->n_samples) - less_ns, 0);
+  t->hot_ns = fmax(stats_median(t->hot_samples_ns, t->n_hot) - less_ns, 0);
   if (stats_median_interval(t->samples_ns, t->n_samples, 0.95, 1000, RESAMPLES_SEED, &ci)) {
-    t->low_ns = fmax(ci.low - t->overhead_ns, 0);
-    t->high_ns = fmax(ci.high - t->overhead_ns, 0);
+    t->low_ns = fmax(ci.low - less_ns, 0);
+    t->high_ns = fmax(ci.high - less_ns, 0);
   }
   // Unstable: the interval is too wide to rank by, or the clock was unsteady for a good part of the run.
   t->unstable =

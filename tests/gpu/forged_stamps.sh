@@ -13,15 +13,17 @@ t = v["timing"]
 print(v["verdict"], t.get("median_ns"), t.get("stamps_apart"), t.get("suspicious"), v.get("detail", ""))'
 }
 honest=$(time_of HONEST) || true
-forged=$(time_of "${2:-FORGED}") || true
 echo "honest: $honest"
-echo "forged: $forged"
-python3 - "$honest" "$forged" <<'END'
+for form in "${2:-FORGED}" LITTLE; do
+  forged=$(time_of "$form") || true
+  echo "forged: $forged"
+  python3 - "$honest" "$forged" <<'END'
 import sys
 honest, forged = (line.split() for line in sys.argv[1:])
 if forged[0] in ("crashed", "out_of_bounds"):
     sys.exit("the stamps lie elsewhere: nothing was shown")
-if honest[0] != "pass" or float(forged[1]) < 0.97 * float(honest[1]):
+if honest[0] != "pass" or float(forged[1]) < float(honest[1]) - 350:
     sys.exit("the forgery paid")
-print("the forgery did not pay" + (", and was seen" if int(forged[2]) else ": no stamp was found"))
+print("the forgery did not pay" + (", and was seen" if forged[3] == "True" else ": no stamp was found"))
 END
+done
