@@ -344,6 +344,8 @@ static int64_t tile_positions(const struct set *s) {
   int64_t column = (s->c->c * s->taps + 2 * s->c->m) * (int64_t)sizeof(double);
   int64_t n = TILE_BYTES / column;
   n = n < TILE_LEAST ? TILE_LEAST : n > TILE_MOST ? TILE_MOST : n;
+  if (s->c->tile)
+    n = s->c->tile;
   return n < s->positions ? n : s->positions;
 }
 

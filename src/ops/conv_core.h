@@ -20,6 +20,7 @@ struct conv {
   const struct arith *arith;
   float *sigma; // where not NULL: y stays exact, and this gets the standard deviation of every element's error
   int threads;
+  int64_t tile; // positions that the product takes at a time; 0: as many as stay in cache. Tests make it small.
 };
 
 // Everything but pointers to data, from a node's attributes and shapes (conv.c); also what the shape rules need.

@@ -190,6 +190,7 @@ void taps_range(const struct taps *t, int64_t i, int64_t begin, int64_t end, int
   int64_t first = offset >= 0 ? 0 : (-offset + step - 1) / step;
   int64_t beyond = offset >= t->in ? 0 : (t->in - 1 - offset) / step + 1;
   *from = first > begin ? first : begin;
+  *from = *from < end ? *from : end; // a short range may lie outside altogether
   *to = beyond < end ? beyond : end;
   if (*to < *from)
     *to = *from;

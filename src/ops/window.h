@@ -40,7 +40,8 @@ struct taps {
 bool taps_forward(const struct window_dim *d, struct arena *arena, struct taps *t);
 bool taps_transposed(const struct window_dim *d, int64_t residue, struct arena *arena, struct taps *t);
 
-// The q in [begin, end) for which tap i reads inside the input: [*from, *to), possibly empty.
+// The q in [begin, end) for which tap i reads inside the input: [*from, *to), possibly empty. begin <= *from <= *to <=
+// end, so that all before *from and all from *to on are elements outside.
 void taps_range(const struct taps *t, int64_t i, int64_t begin, int64_t end, int64_t *from, int64_t *to);
 
 // How many taps of output q read inside the input.

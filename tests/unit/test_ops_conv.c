@@ -99,6 +99,11 @@ static const struct problem problems[] = {
     {2, 2, 16, 24, 1, {20, 33}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, true}, // big enough for the product
     {2, 1, 32, 16, 2, {24, 40}, {3, 5}, {2, 3}, {2, 1}, {1, 2}, {1, 2}, {1, 0}, false},
     {3, 1, 8, 12, 1, {8, 9, 10}, {3, 3, 3}, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, true},
+    // A tile of 4096 positions ends two elements into a row of 89, which is less than the kernel reaches back.
+    {2, 1, 2, 4, 1, {58, 83}, {3, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {0, 0}, true},
+    // The padding is wider than a row of the output.
+    {2, 2, 16, 24, 1, {20, 3}, {3, 11}, {1, 1}, {1, 1}, {1, 5}, {1, 5}, {0, 0}, true},
+    {1, 2, 32, 8, 2, {4}, {5}, {2}, {6}, {16}, {14}, {0}, false},
 };
 
 static void check_problem(const struct problem *p, bool transposed) {
@@ -135,6 +140,92 @@ static void test_conv_transpose(void **state) {
     check_problem(&problems[i], true);
 }
 
+// A range of taps is what the definition says, and never leaves what was asked about.
+static void check_range(const struct taps *t, int64_t i, int64_t begin, int64_t end) {
+  int64_t from, to;
+  taps_range(t, i, begin, end, &from, &to);
+  assert_true(begin <= from && from <= to && to <= end);
+  for (int64_t q = begin; q < end; q++) {
+    int64_t at = q * t->in_step + t->offset[i];
+    assert_int_equal(q >= from && q < to, at >= 0 && at < t->in);
+  }
+}
+
+static void check_taps(const struct taps *t) {
+  for (int64_t i = 0; i < t->n; i++)
+    for (int64_t begin = 0; begin <= t->count; begin++)
+      for (int64_t end = begin; end <= t->count; end++)
+        check_range(t, i, begin, end);
+}
+
+static void test_taps_range(void **state) {
+  (void)state;
+  for (int i = 0; i < 6 * 4 * 3 * 3 * 5; i++) {
+    struct arena arena = {0};
+    struct taps t;
+    struct window_dim d = {.in = 1 + i % 6,
+                           .kernel = 1 + i / 6 % 4,
+                           .stride = 1 + i / 24 % 3,
+                           .dilation = 1 + i / 72 % 3,
+                           .pad_begin = i / 216};
+    int64_t reach = (d.kernel - 1) * d.dilation + 1;
+    d.pad_end = reach > d.in + d.pad_begin ? reach - d.in - d.pad_begin : 1;
+    d.out = (d.in + d.pad_begin + d.pad_end - reach) / d.stride + 1;
+    assert_true(taps_forward(&d, &arena, &t));
+    check_taps(&t);
+    d.out = (d.in - 1) * d.stride + reach - d.pad_begin;
+    for (int64_t residue = 0; residue < d.stride && d.out > 0; residue++) {
+      assert_true(taps_transposed(&d, residue, &arena, &t));
+      check_taps(&t);
+    }
+    arena_release(&arena);
+  }
+}
+
+// Everything of a convolution that conv_run wants, but for where the result goes.
+static struct conv problem_conv(const struct problem *p, bool transposed, struct op_case *c, const struct arith *a) {
+  struct conv conv = {.batch = p->n,
+                      .groups = p->groups,
+                      .c = p->c / p->groups,
+                      .m = p->m / p->groups,
+                      .transposed = transposed,
+                      .x = c->in[0].f64,
+                      .w = c->in[1].f64,
+                      .bias = p->bias ? c->in[2].f64 : NULL,
+                      .arith = a,
+                      .threads = 2};
+  struct op_infer infer = {.node = &c->node, .n_in = 2, .n_out = 1, .in = c->in_list, .out = c->out};
+  assert_int_equal(
+      (transposed ? window_read_transposed : window_read)(&infer, c->in[1].shape.dims + 2, &conv.window, NULL),
+      ASSAY_OK);
+  return conv;
+}
+
+// Wherever a tile begins and ends, the product is the same: tiles of every size up to a few rows.
+static void test_tiles(void **state) {
+  (void)state;
+  struct arith exact = case_exact();
+  for (size_t i = 0; i < 2 * (sizeof problems / sizeof problems[0]); i++) {
+    struct op_case c;
+    const struct problem *p = &problems[i / 2];
+    problem_case(p, i % 2, &c);
+    case_run(&c, case_exact(), 1);
+    int64_t n = shape_count(&c.out[0].shape), row = c.out[0].shape.dims[p->spatial + 1];
+    struct conv conv = problem_conv(p, i % 2, &c, &exact);
+    double *loops = arena_calloc(&c.arena, (size_t)n, sizeof *loops);
+    conv.y = loops;
+    assert_int_equal(conv_run(&conv, CONV_LOOPS, NULL), ASSAY_OK);
+    conv.y = arena_calloc(&c.arena, (size_t)n, sizeof *conv.y);
+    // Few tiles are small ones: of long rows only the sizes around a row's end.
+    for (conv.tile = row > 100 ? row - 20 : 1; conv.tile <= 2 * row + 2 && conv.tile < row + 50; conv.tile++) {
+      memset(conv.y, 0x5a, (size_t)n * sizeof *conv.y);
+      assert_int_equal(conv_run(&conv, CONV_PRODUCT, NULL), ASSAY_OK);
+      assert_close(conv.y, loops, n, 1e-13);
+    }
+    case_end(&c);
+  }
+}
+
 // The loops are the reference of the matrix product: sums and their squares agree whichever way is taken.
 static void test_ways_agree(void **state) {
   (void)state;
@@ -146,20 +237,7 @@ static void test_ways_agree(void **state) {
       case_run(&c, case_exact(), 1);
       int64_t n = shape_count(&c.out[0].shape);
       struct arith exact = case_exact();
-      struct conv conv = {.batch = p->n,
-                          .groups = p->groups,
-                          .c = p->c / p->groups,
-                          .m = p->m / p->groups,
-                          .transposed = transposed,
-                          .x = c.in[0].f64,
-                          .w = c.in[1].f64,
-                          .bias = p->bias ? c.in[2].f64 : NULL,
-                          .arith = &exact,
-                          .threads = 2};
-      struct op_infer infer = {.node = &c.node, .n_in = 2, .n_out = 1, .in = c.in_list, .out = c.out};
-      assert_int_equal(
-          (transposed ? window_read_transposed : window_read)(&infer, c.in[1].shape.dims + 2, &conv.window, NULL),
-          ASSAY_OK);
+      struct conv conv = problem_conv(p, transposed, &c, &exact);
       double *loops = arena_calloc(&c.arena, (size_t)n, sizeof *loops);
       double *product = arena_calloc(&c.arena, (size_t)n, sizeof *product);
       conv.y = loops;
@@ -287,7 +365,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_conv),        cmocka_unit_test(test_conv_transpose), cmocka_unit_test(test_ways_agree),
       cmocka_unit_test(test_auto_pad),    cmocka_unit_test(test_output_shape),   cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_honest_fp32),
+      cmocka_unit_test(test_honest_fp32), cmocka_unit_test(test_taps_range),     cmocka_unit_test(test_tiles),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
