@@ -16,7 +16,7 @@ trap 'exit 130' INT TERM
 rm -f "$store" "$store-wal" "$store-shm"
 status=0
 bench() {
-  TMPDIR=$temporary exec "$assay" bench kernelbench/1 --from "$corpus" --twins --workload small --samples 60 \
+  TMPDIR=$temporary exec "$assay" bench kernelbench --from "$corpus" --twins --workload small --samples 60 \
     --timeout 6 --store "$store" --run corpus "$@"
 }
 for number in $(seq "$(nproc)" | head -n 2); do

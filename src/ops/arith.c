@@ -28,7 +28,7 @@ double noise_normal(struct noise *n) {
   return sqrt(-2 * log(u)) * cos(6.283185307179586477 * v);
 }
 
-double arith_sum_variance(const struct arith *a, double y, double t2, double k, bool products) {
+double arith_sum_variance_from(const struct arith *a, double start, double y, double t2, double k, bool products) {
   if (a->exact || !(k > 0))
     return 0;
   double variance = 0;
@@ -39,6 +39,9 @@ double arith_sum_variance(const struct arith *a, double y, double t2, double k, 
     double floor_value = k * t2 / 2;
     if (expected < floor_value)
       expected = floor_value;
+    double more = k * start * (start + y);
+    if (more > 0 && isfinite(more))
+      expected += more;
     double u = arith_pow2(-(a->bits < 52 ? a->bits : 52));
     variance = u * u / 3 * expected / (a->block > 1 ? a->block : 1);
     if (products && a->cut_bits > 0)
@@ -68,10 +71,11 @@ static double noise_spread(struct noise *n) {
   return (sum - 4 * 65535.0) * (1.2247448713915890 / 65536); // sqrt(12 / 8) over the width of a lane
 }
 
-double arith_sum(const struct arith *a, struct noise *n, double y, double t2, double k, bool products) {
+double arith_sum_from(const struct arith *a, struct noise *n, double start, double y, double t2, double k,
+                      bool products) {
   if (a->exact || !(k > 0) || !isfinite(y))
     return y;
-  double variance = arith_sum_variance(a, y, t2, k, products);
+  double variance = arith_sum_variance_from(a, start, y, t2, k, products);
   // Squares of terms near the end of double's range overflow; such a sum is rounded only.
   if (variance > 0 && isfinite(variance))
     y += sqrt(variance) * noise_spread(n);

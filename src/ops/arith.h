@@ -117,9 +117,23 @@ double noise_normal(struct noise *n);
 // never less than k*t2/2 (numerics.md), over `block`. When `products` is true there is more: the rounding of products'
 // inputs, 2 u_in^2/3 * t2; the rounding of products on the grid of subnormals, k q^2/12; and what is cut off, whose
 // errors have one sign and add up: c sum|s| <= c sqrt(k sum s^2) for partial sums s and c = 2^-cut_bits. 0 when exact.
-double arith_sum_variance(const struct arith *a, double y, double t2, double k, bool products);
+//
+// `start` is what the sum may begin with instead of zero: a bias, or whatever else is added to the result. It is then
+// in every partial sum, whose squares are (start + s)^2: k start (start + y) more, as s is y/2 on average. An
+// implementation is free to add it last, so what this makes smaller (a start that the terms undo) does not count.
+double arith_sum_variance_from(const struct arith *a, double start, double y, double t2, double k, bool products);
 
 // y + a nearly normal deviate of that variance, rounded; y itself when exact or k <= 0. What an accumulation returns.
-double arith_sum(const struct arith *a, struct noise *n, double y, double t2, double k, bool products);
+// `start` is not in y, and not in what is returned.
+double arith_sum_from(const struct arith *a, struct noise *n, double start, double y, double t2, double k,
+                      bool products);
+
+// The same for sums that begin with zero.
+static inline double arith_sum_variance(const struct arith *a, double y, double t2, double k, bool products) {
+  return arith_sum_variance_from(a, 0, y, t2, k, products);
+}
+static inline double arith_sum(const struct arith *a, struct noise *n, double y, double t2, double k, bool products) {
+  return arith_sum_from(a, n, 0, y, t2, k, products);
+}
 
 #endif

@@ -122,6 +122,8 @@ static enum assay_status matmul_eval(struct op_eval *c, struct assay_error *err)
     parallel_for(c->threads, shape_count(&s.batch) * s.m, 1 + 100000 / (s.n * s.k + 1), integer_rows, &p);
     return ASSAY_OK;
   }
+  struct start start;
+  start_init(&start, c, 1);
   struct gemm_batch batch = {
       .g = {.m = s.m, .n = s.n, .k = s.k, .a = a->f64, .b = b->f64, .a_row = s.k, .a_col = 1, .b_row = s.n, .b_col = 1},
       .count = shape_count(&s.batch),
@@ -129,6 +131,7 @@ static enum assay_status matmul_eval(struct op_eval *c, struct assay_error *err)
       .b_offset = b_offset,
       .c = c->out[0].f64,
       .arith = &c->arith,
+      .start = &start,
       .sigma = c->sigma,
       .threads = c->threads};
   c->has_sigma = c->sigma != NULL;
@@ -218,16 +221,22 @@ static enum assay_status gemm_eval(struct op_eval *c, struct assay_error *err) {
   struct op_infer as_infer = op_infer_of(c);
   struct gemm_tail tail = {
       .arith = &c->arith, .alpha = node_float(c->node, "alpha", 1), .beta = node_float(c->node, "beta", 1)};
+  // A sum that is to be multiplied by alpha begins with what becomes the start then.
+  struct start start;
+  double part = tail.alpha != 0 ? 1 / tail.alpha : 0;
+  start_init(&start, c, part);
   if (op_has(&as_infer, 2)) {
     int64_t strides[SHAPE_MAX_RANK];
     shape_broadcast_strides(&c->in[2]->shape, &c->out[0].shape, strides);
     tail.c = c->in[2]->f64;
     tail.c_row = strides[0];
     tail.c_col = strides[1];
+    start_add(&start, tail.c, &c->in[2]->shape, part * tail.beta);
   }
   struct gemm_batch batch = {.count = 1,
                              .c = c->out[0].f64,
                              .arith = &c->arith,
+                             .start = &start,
                              .threads = c->threads,
                              .finish = tail.c || tail.alpha != 1 ? gemm_tail_run : NULL,
                              .finish_arg = &tail};

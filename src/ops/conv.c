@@ -78,6 +78,13 @@ static enum assay_status eval(struct op_eval *c, bool transposed, struct assay_e
   conv.w = c->in[1]->f64;
   conv.bias = op_has(&as_infer, 2) ? c->in[2]->f64 : NULL;
   conv.y = c->out[0].f64;
+  struct start start;
+  start_init(&start, c, 1);
+  if (conv.bias) {
+    struct shape channels = start_channels(conv.groups * conv.m, c->out[0].shape.rank);
+    start_add(&start, conv.bias, &channels, 1);
+  }
+  conv.start = &start;
   conv.arith = &c->arith;
   conv.threads = c->threads;
   conv.sigma = c->sigma;

@@ -7,6 +7,7 @@
 #ifndef OPS_CONV_CORE_H
 #define OPS_CONV_CORE_H
 
+#include "ops/start.h"
 #include "ops/window.h"
 
 struct conv {
@@ -17,6 +18,7 @@ struct conv {
   // Weights: [groups * m, c, kernel...], or transposed [groups * c, m, kernel...].
   const double *x, *w, *bias; // bias of groups * m, or NULL
   double *y;
+  const struct start *start; // what the sums may begin with, the bias among it; NULL: nothing; not added
   const struct arith *arith;
   float *sigma; // where not NULL: y stays exact, and this gets the standard deviation of every element's error
   int threads;

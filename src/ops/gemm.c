@@ -223,14 +223,19 @@ struct gemm_work {
 
 static void finish_row(const struct gemm_batch *b, int64_t batch, int64_t i, int64_t j, int64_t n, double *c,
                        const double *t2) {
-  int64_t row = batch * b->g.m + i;
-  struct noise noise = noise_at(b->arith->key, (uint64_t)(row * b->g.n + j));
+  int64_t row = batch * b->g.m + i, at = row * b->g.n + j;
+  struct noise noise = noise_at(b->arith->key, (uint64_t)at);
+  double start[BLOCK_EXTENT];
+  if (t2 && b->start)
+    start_fill(b->start, at, 1, n, start);
+  else if (t2)
+    memset(start, 0, (size_t)n * sizeof *start);
   if (t2 && b->sigma)
     for (int64_t l = 0; l < n; l++)
-      b->sigma[row * b->g.n + j + l] = (float)sqrt(arith_sum_variance(b->arith, c[l], t2[l], (double)b->g.k, true));
+      b->sigma[at + l] = (float)sqrt(arith_sum_variance_from(b->arith, start[l], c[l], t2[l], (double)b->g.k, true));
   else if (t2)
     for (int64_t l = 0; l < n; l++)
-      c[l] = arith_sum(b->arith, &noise, c[l], t2[l], (double)b->g.k, true);
+      c[l] = arith_sum_from(b->arith, &noise, start[l], c[l], t2[l], (double)b->g.k, true);
   if (b->finish)
     b->finish(b->finish_arg, &noise, row, j, n, c);
 }

@@ -8,7 +8,7 @@
 #ifndef OPS_GEMM_H
 #define OPS_GEMM_H
 
-#include "ops/op.h"
+#include "ops/start.h"
 
 // C[i,j] = sum over l of A[i,l] B[l,j]; strides in elements.
 struct gemm {
@@ -37,6 +37,7 @@ struct gemm_batch {
   const int64_t *a_offset, *b_offset; // NULL: all zero
   double *c;
   const struct arith *arith;
+  const struct start *start; // what the sums may begin with, or NULL; not added
   float *sigma; // where not NULL: c stays exact, and this gets the standard deviation of every element's error
   int threads;
   // Called for elements [at, at + n) of c, all of one row; j is their first column.

@@ -46,6 +46,13 @@ struct op_infer {
   struct array *out; // dtype and shape to be filled for outputs that the node has; bits untouched
 };
 
+// What is added to a contraction's result right behind it, times a factor: its sums may begin with it (ops/start.h).
+enum { OP_STARTS = 3 };
+struct op_start {
+  const struct array *of; // floating; broadcasts to output 0
+  double factor;
+};
+
 // One evaluation. out[i].bits is allocated (not cleared) for outputs the node has, with inferred dtype and shape; it is
 // NULL for optional outputs left out.
 struct op_eval {
@@ -60,6 +67,8 @@ struct op_eval {
   // element's error here instead (sums have a closed form for it: arith_sum_variance); it then sets has_sigma.
   float *sigma;
   bool has_sigma;
+  int n_starts; // of a contraction in a contract pass
+  struct op_start starts[OP_STARTS];
 };
 
 // What the operator costs with these shapes, counted as a straightforward implementation would: a fused multiply-add

@@ -50,14 +50,35 @@ static void pass_release(struct pass *p) {
   arena_release(&p->arena);
 }
 
+static enum assay_status load_constant(struct pass *p, int v, struct assay_error *err) {
+  if (v < 0 || p->values[v].bits || !p->r->graph->values[v].constant)
+    return ASSAY_OK;
+  enum assay_status status = array_from_tensor(p->r->graph->values[v].constant, &p->values[v], err);
+  p->owned[v] = !status;
+  return status;
+}
+
 static enum assay_status load_constants(struct pass *p, const struct node *n, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
-  for (int i = 0; i < n->n_inputs && !status; i++) {
-    int v = n->inputs[i];
-    if (v < 0 || p->values[v].bits || !p->r->graph->values[v].constant)
-      continue;
-    status = array_from_tensor(p->r->graph->values[v].constant, &p->values[v], err);
-    p->owned[v] = !status;
+  for (int i = 0; i < n->n_inputs && !status; i++)
+    status = load_constant(p, n->inputs[i], err);
+  return status;
+}
+
+// What the node's sums may begin with, as far as it has the output's extents: a larger one stretches the result first.
+static enum assay_status find_starts(struct pass *p, int index, struct op_eval *c, struct assay_error *err) {
+  struct run_starts starts;
+  enum assay_status status = ASSAY_OK;
+  run_find_starts(p->r->graph, index, &starts);
+  for (int i = 0; i < starts.n && !status; i++) {
+    status = load_constant(p, starts.of[i].value, err);
+    const struct array *of = &p->values[starts.of[i].value];
+    struct shape joint;
+    if (status || !dtype_is_float(of->dtype) ||
+        shape_broadcast(&of->shape, &c->out[0].shape, &joint, NULL) != ASSAY_OK ||
+        !shape_equal(&joint, &c->out[0].shape))
+      break;
+    c->starts[c->n_starts++] = (struct op_start){.of = of, .factor = starts.of[i].factor};
   }
   return status;
 }
@@ -104,9 +125,12 @@ static enum assay_status run_node(struct pass *p, int index, struct assay_error 
                       .threads = p->r->threads,
                       .scratch = &scratch};
   c.arith.key = rng_derive(p->r->arith.key, (uint64_t)index);
+  if (!c.arith.exact)
+    status = find_starts(p, index, &c, err);
   if (p->r->sigma && index == p->r->sigma_node)
     c.sigma = p->r->sigma;
-  status = n->op->eval(&c, err);
+  if (!status)
+    status = n->op->eval(&c, err);
   if (c.sigma)
     *p->r->has_sigma = c.has_sigma;
   arena_release(&scratch);

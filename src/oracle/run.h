@@ -2,6 +2,7 @@
 #ifndef ORACLE_RUN_H
 #define ORACLE_RUN_H
 
+#include "ops/op.h"
 #include "oracle/oracle.h"
 
 // Room for the widest node's inputs and outputs.
@@ -15,6 +16,18 @@ enum assay_status node_io_make(const struct graph *g, struct arena *arena, struc
 // Points io->in at the node's inputs among values and infers dtype and shape of io->out (bits NULL).
 enum assay_status run_infer_node(const struct graph *g, int index, struct array *values, struct node_io *io,
                                  struct assay_error *err);
+
+// What is added to a contraction's result right behind it (Add and Sub, one after the other) and does not need it:
+// where its sums may begin. Only values that are the same in every pass: inputs, constants, and what is moved from them
+// before the node. None for any other node.
+struct run_starts {
+  int n;
+  struct {
+    int value;
+    double factor;
+  } of[OP_STARTS];
+};
+void run_find_starts(const struct graph *g, int node, struct run_starts *out);
 
 // The node whose error has a closed form that is the whole graph's: the only one that computes, with an output that is
 // the graph's only one. -1: none.

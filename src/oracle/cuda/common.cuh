@@ -194,8 +194,9 @@ DEVICE_FN double noise_normal(struct noise *n) {
   return sqrt(-2 * log(u)) * cos(6.283185307179586477 * v);
 }
 
-// As arith_sum_variance in ops/arith.h.
-DEVICE_FN double arith_sum_variance(const struct gpu_arith *a, double y, double t2, double k, bool products) {
+// As arith_sum_variance_from in ops/arith.h.
+DEVICE_FN double arith_sum_variance_from(const struct gpu_arith *a, double start, double y, double t2, double k,
+                                         bool products) {
   if (a->exact || !(k > 0))
     return 0;
   double variance = 0;
@@ -205,6 +206,9 @@ DEVICE_FN double arith_sum_variance(const struct gpu_arith *a, double y, double 
     double floor_value = k * t2 / 2;
     if (expected < floor_value)
       expected = floor_value;
+    double more = k * start * (start + y);
+    if (more > 0 && IS_FINITE(more))
+      expected += more;
     double u = arith_pow2(-(a->bits < 52 ? a->bits : 52));
     variance = u * u / 3 * expected / (a->block > 1 ? a->block : 1);
     if (products && a->cut_bits > 0)
@@ -231,11 +235,33 @@ DEVICE_FN double noise_spread(struct noise *n) {
   return (sum - 4 * 65535.0) * (1.2247448713915890 / 65536);
 }
 
-DEVICE_FN double arith_sum(const struct gpu_arith *a, struct noise *n, double y, double t2, double k, bool products) {
+DEVICE_FN double arith_sum_from(const struct gpu_arith *a, struct noise *n, double start, double y, double t2,
+                                double k, bool products) {
   if (a->exact || !(k > 0) || !IS_FINITE(y))
     return y;
-  double variance = arith_sum_variance(a, y, t2, k, products);
+  double variance = arith_sum_variance_from(a, start, y, t2, k, products);
   if (variance > 0 && IS_FINITE(variance))
     y += sqrt(variance) * noise_spread(n);
   return arith_round(a, n, y);
+}
+
+DEVICE_FN double arith_sum(const struct gpu_arith *a, struct noise *n, double y, double t2, double k, bool products) {
+  return arith_sum_from(a, n, 0, y, t2, k, products);
+}
+
+// What the sum of element `at` of the output may begin with.
+DEVICE_FN double start_at(const struct gpu_start *s, int64_t at) {
+  int64_t from[GPU_START_PARTS];
+  for (int i = 0; i < GPU_START_PARTS; i++)
+    from[i] = 0;
+  for (int d = s->rank - 1; d >= 0 && s->n > 0; d--) {
+    int64_t next = at / s->extent[d], index = at - next * s->extent[d];
+    for (int i = 0; i < s->n; i++)
+      from[i] += index * s->stride[i][d];
+    at = next;
+  }
+  double start = 0;
+  for (int i = 0; i < s->n; i++)
+    start += s->factor[i] * read_f64(&s->from[i], from[i]);
+  return start;
 }

@@ -18,4 +18,16 @@ struct gpu_arith {
   uint64_t key;
 };
 
+// What the sums of a contraction may begin with (ops/start.h): `n` tensors, each times a factor and with a stride for
+// every dimension of the output.
+#define GPU_START_PARTS 4
+#define GPU_START_DIMS 8
+struct gpu_start {
+  struct gpu_ref from[GPU_START_PARTS];
+  double factor[GPU_START_PARTS];
+  int64_t stride[GPU_START_PARTS][GPU_START_DIMS];
+  int64_t extent[GPU_START_DIMS];
+  int32_t n, rank;
+};
+
 #endif

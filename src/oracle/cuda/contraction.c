@@ -81,6 +81,7 @@ static enum assay_status matmul_eval(struct gpu_eval *c, struct assay_error *err
                       .products = true,
                       .sums = true,
                       .alpha = 1};
+  gpu_start_init(&p.start, c, 1);
   c->has_sigma = c->sigma != 0;
   if (shape_count(&s.b_batch) == 1 && shape_equal(&s.a_batch, &s.batch)) {
     // One right-hand side for all: the batch is only more rows.
@@ -114,12 +115,15 @@ static enum assay_status gemm_eval(struct gpu_eval *c, struct assay_error *err) 
                       .sums = true,
                       .alpha = node_float(c->node, "alpha", 1),
                       .beta = node_float(c->node, "beta", 1)};
+  double part = p.alpha != 0 ? 1 / p.alpha : 0; // as on the CPU
+  gpu_start_init(&p.start, c, part);
   if (c->n_in > 2 && c->in[2]) {
     int64_t strides[SHAPE_MAX_RANK];
     shape_broadcast_strides(&c->in[2]->shape, &c->out[0].shape, strides);
     p.c = gpu_ref_of(c->in[2]);
     p.c_row = strides[0];
     p.c_column = strides[1];
+    gpu_start_add(&p.start, c->in[2], &c->in[2]->shape, part * p.beta);
   }
   return product_run(c, &p, err);
 }

@@ -254,10 +254,11 @@ KERNEL(product_finish, struct product_finish_args) {
       t2 += ((const double *)a->t2)[s * count + e];
   }
   struct noise noise = noise_at(a->arith.key, (uint64_t)at);
+  double start = a->t2 ? start_at(&a->start, at) : 0;
   if (a->sigma)
-    ((float *)a->sigma)[at] = (float)sqrt(arith_sum_variance(&a->arith, y, t2, a->terms, a->products));
+    ((float *)a->sigma)[at] = (float)sqrt(arith_sum_variance_from(&a->arith, start, y, t2, a->terms, a->products));
   else
-    y = arith_sum(&a->arith, &noise, y, t2, a->terms, a->products);
+    y = arith_sum_from(&a->arith, &noise, start, y, t2, a->terms, a->products);
   if (a->alpha != 1)
     y = arith_round(&a->arith, &noise, a->alpha * y);
   if (a->c.data) {

@@ -30,6 +30,7 @@ struct product {
   struct gpu_ref a, b; // b.data = 0: ones
   struct product_group a_batch, a_line, a_depth, b_batch, b_line, b_depth;
   struct gpu_arith arith;
+  struct gpu_start start; // what the sums may begin with; not added
   device_ptr out;
   device_ptr sigma; // where not 0: out stays exact, and this gets the standard deviation of every element's error
   bool products;    // terms are products: their inputs may be rounded (arith_sum)

@@ -59,6 +59,7 @@ struct product_narrow_args {
 // place in out [..][m][n]: alpha y + beta c where there is a tail.
 struct product_finish_args {
   struct gpu_arith arith;
+  struct gpu_start start;
   struct gpu_ref c;           // data 0: none
   uint64_t y, t2, out, sigma; // t2, sigma may be 0
   int64_t splits, batches, rows, columns;

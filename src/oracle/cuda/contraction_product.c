@@ -216,6 +216,7 @@ static enum assay_status finish(struct work *w, const struct piece *at, int64_t 
                                 struct assay_error *err) {
   const struct product *p = w->p;
   struct product_finish_args a = {.arith = p->arith,
+                                  .start = p->start,
                                   .c = p->c,
                                   .y = y,
                                   .t2 = t2,

@@ -195,8 +195,12 @@ static enum assay_status finish(const struct work *w, const struct piece *p, str
                                .groups = p->groups,
                                .first_column = p->first_column,
                                .columns = p->columns};
-  if (c->n_in > 2 && c->in[2])
+  gpu_start_init(&a.start, c, 1);
+  if (c->n_in > 2 && c->in[2]) {
+    struct shape channels = start_channels(a.all_m, c->out[0].shape.rank);
     a.bias = gpu_ref_of(c->in[2]);
+    gpu_start_add(&a.start, c->in[2], &channels, 1);
+  }
   return compute_launch(c->compute, &conv_code, "conv_finish", p->groups * ceil_div(a.m, CONV_ROWS) * p->columns, &a,
                         sizeof a, err);
 }

@@ -152,8 +152,9 @@ DEVICE_FN struct conv_result conv_result_of(const struct conv_set *s, int64_t co
 
 DEVICE_FN void conv_finish_one(const struct conv_finish_args *a, double y, double t2, double terms, int64_t channel,
                                int64_t at) {
+  double start = a->t2 ? start_at(&a->start, at) : 0;
   if (a->t2 && a->sigma) {
-    double variance = arith_sum_variance(&a->arith, y, t2, terms, true);
+    double variance = arith_sum_variance_from(&a->arith, start, y, t2, terms, true);
     if (a->bias.data) {
       y += read_f64(&a->bias, channel);
       double half = arith_pow2(-a->arith.bits) * y;
@@ -165,7 +166,7 @@ DEVICE_FN void conv_finish_one(const struct conv_finish_args *a, double y, doubl
   }
   struct noise noise = noise_at(a->arith.key, (uint64_t)at);
   if (a->t2)
-    y = arith_sum(&a->arith, &noise, y, t2, terms, true);
+    y = arith_sum_from(&a->arith, &noise, start, y, t2, terms, true);
   if (a->bias.data)
     y = arith_round(&a->arith, &noise, y + read_f64(&a->bias, channel));
   ((double *)a->out)[at] = y;

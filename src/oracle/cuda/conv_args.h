@@ -43,6 +43,7 @@ struct conv_direct_args {
 struct conv_finish_args {
   struct conv_set set;
   struct gpu_arith arith;
+  struct gpu_start start;     // the bias among it
   struct gpu_ref bias;        // data 0: none
   uint64_t y, t2, out, sigma; // t2, sigma may be 0
   int64_t splits, m, all_m;   // channels of a group of the output, of all

@@ -44,6 +44,12 @@ struct gpu_array {
 enum assay_status gpu_storage_of(enum dtype dtype, enum gpu_storage *out, struct assay_error *err);
 size_t gpu_storage_bytes(enum gpu_storage s); // of one element
 
+struct gpu_eval;
+
+// For a kernel's argument: what ops/start.h has, of the node's starts and one part more.
+void gpu_start_init(struct gpu_start *s, const struct gpu_eval *c, double factor);
+void gpu_start_add(struct gpu_start *s, const struct gpu_array *of, const struct shape *shape, double factor);
+
 // For a kernel's argument.
 struct gpu_ref gpu_ref_of(const struct gpu_array *a);
 struct gpu_arith gpu_arith_of(const struct arith *a);
@@ -69,6 +75,11 @@ struct gpu_eval {
   // standard deviation (float) here; it then sets has_sigma.
   device_ptr sigma;
   bool has_sigma;
+  int n_starts; // as op_eval.starts
+  struct {
+    const struct gpu_array *of;
+    double factor;
+  } starts[OP_STARTS];
   int n_temporaries;
   device_ptr temporaries[16]; // gpu_temporary; freed after the node
 };

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ops/start.h"
 #include "oracle/cuda/gpu_run.h"
 
 // One row a storage: the type whose bytes it holds.
@@ -53,6 +54,28 @@ struct gpu_arith gpu_arith_of(const struct arith *a) {
                             .cut_bits = a->cut_bits,
                             .max = a->max,
                             .key = a->key};
+}
+
+_Static_assert((int)GPU_START_PARTS == (int)START_PARTS && (int)GPU_START_DIMS >= (int)SHAPE_MAX_RANK,
+               "all starts of all shapes fit");
+
+void gpu_start_init(struct gpu_start *s, const struct gpu_eval *c, double factor) {
+  memset(s, 0, sizeof *s);
+  s->rank = c->out[0].shape.rank;
+  for (int d = 0; d < s->rank; d++)
+    s->extent[d] = c->out[0].shape.dims[d];
+  for (int i = 0; i < c->n_starts; i++)
+    gpu_start_add(s, c->starts[i].of, &c->starts[i].of->shape, factor * c->starts[i].factor);
+}
+
+void gpu_start_add(struct gpu_start *s, const struct gpu_array *of, const struct shape *shape, double factor) {
+  struct shape output = {.rank = s->rank};
+  for (int d = 0; d < s->rank; d++)
+    output.dims[d] = s->extent[d];
+  s->from[s->n] = gpu_ref_of(of);
+  s->factor[s->n] = factor;
+  shape_broadcast_strides(shape, &output, s->stride[s->n]);
+  s->n++;
 }
 
 void gpu_array_release(struct compute *c, struct gpu_array *a) {
