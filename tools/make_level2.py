@@ -19,7 +19,11 @@ from task_files import UNIT, Level
 # with two taps a direction (50).
 PARTS = {13: "1/32", 14: "1/8192", 18: "1/8192", 42: "1/2359296", 44: "1/147456", 50: "1/4", 51: "1/8192", 65: "1/17",
          98: "1/16"}
-LEVEL = Level(2, contraction_parts=PARTS)
+# The part of the weights' bytes that is left of them once they are prepared for that, which a plan may do before it is
+# timed: sums over the outputs (14, 18, 51), over 16 of them (98), over the taps that see the same sums of inputs: all
+# where nothing is padded (42), nine in four classes where one row and one column are (44); 27 taps in eight (50).
+WEIGHT_PARTS = {14: "1/8192", 18: "1/8192", 42: "1/9", 44: "4/9", 50: "8/27", 51: "1/8192", 98: "1/16"}
+LEVEL = Level(2, contraction_parts=PARTS, weight_parts=WEIGHT_PARTS)
 FUSIONS = Fusions(LEVEL)
 conv, linear = FUSIONS.conv, FUSIONS.linear
 

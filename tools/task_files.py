@@ -53,10 +53,10 @@ def workloads(symbols, full, small, *ragged):
 class Level:
     """One level of KernelBench: its hundred tasks, and the rows of the page's tables that they give."""
 
-    def __init__(self, level, contraction_parts=None):
+    def __init__(self, level, contraction_parts=None, weight_parts=None):
         self.level, self.script = level, f"tools/make_level{level}.py"
         self.root = HOUSE / "tasks" / "kernelbench" / f"level{level}"
-        self.contraction_parts = contraction_parts or {}
+        self.contraction_parts, self.weight_parts = contraction_parts or {}, weight_parts or {}
         self.tasks = {}
         self.repairs, self.allowed = {}, {}  # rows of the page's tables
 
@@ -73,6 +73,8 @@ class Level:
                  ("assay.contract", "fp32")]
         if number in self.contraction_parts:
             props.append(("assay.contraction_part", self.contraction_parts[number]))
+        if number in self.weight_parts:
+            props.append(("assay.weight_part", self.weight_parts[number]))
         props.append(("assay.allclose", "1e-4, 1e-4"))
         for workload, bindings in workloads.items():
             props.append((f"assay.workload.{workload}", ", ".join(f"{k}={v}" for k, v in bindings.items())))

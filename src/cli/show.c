@@ -77,8 +77,8 @@ static enum assay_status workload_row(const struct arguments *a, const struct ta
   if (!status)
     status = task_cost(t, w, &c, err);
   if (!status) {
-    double ns =
-        assay_floor_ns(&o->peaks, t->contract.name, c.input_bytes, c.output_bytes, c.flops, c.least_contraction_flops);
+    double ns = assay_floor_ns(&o->peaks, t->contract.name, c.least_input_bytes, c.output_bytes, c.flops,
+                               c.least_contraction_flops);
     print_shapes(t, inputs, &shapes);
     cli_count_text(c.input_bytes + c.output_bytes, "B", bytes);
     cli_count_text(c.flops + c.contraction_flops, "FLOP", flops);

@@ -70,7 +70,7 @@ static void operator_names(const struct graph *g, struct buf *out) {
 
 static double floor_ns(const struct arguments *a, const struct task *t, const struct task_cost *c) {
   const struct assay_judge_options *o = &a->judging.options;
-  return assay_floor_ns(&o->peaks, t->contract.name, c->input_bytes, c->output_bytes, c->flops,
+  return assay_floor_ns(&o->peaks, t->contract.name, c->least_input_bytes, c->output_bytes, c->flops,
                         c->least_contraction_flops);
 }
 

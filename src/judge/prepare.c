@@ -61,7 +61,7 @@ enum assay_status session_prepare(struct session *s, struct assay_error *err) {
   v->form = s->o->as_published ? "published" : "default";
   v->flops = cost.flops + cost.contraction_flops;
   v->bytes = cost.input_bytes + cost.output_bytes;
-  v->timing.floor_ns = assay_floor_ns(&s->o->peaks, s->task.contract.name, cost.input_bytes, cost.output_bytes,
+  v->timing.floor_ns = assay_floor_ns(&s->o->peaks, s->task.contract.name, cost.least_input_bytes, cost.output_bytes,
                                       cost.flops, cost.least_contraction_flops);
   return ASSAY_OK;
 }

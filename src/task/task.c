@@ -73,7 +73,8 @@ static struct value *constant_by_name(const struct graph *g, const char *name) {
 
 // The keys that may stand alone; the others are prefixes followed by a name.
 static const char *const plain_keys[] = {"task",   "title",      "origin",   "contract",         "probes",
-                                         "repair", "lint.allow", "allclose", "contraction_part", NULL};
+                                         "repair", "lint.allow", "allclose", "contraction_part", "weight_part",
+                                         NULL};
 
 static enum assay_status check_key(const struct task *t, const char *key, struct assay_error *err) {
   const char *name = behind(key, "assay.input.");
@@ -301,11 +302,15 @@ static enum assay_status read_rules(struct task *t, struct assay_error *err) {
     return in_property(t, p, status, err);
   if (!has_free_input(t))
     t->probes = 1u << PROBE_DECLARED;
-  t->contraction_part = 1;
-  p = find(t, "assay.", "contraction_part");
-  if (p && !read_part(p->value, &t->contraction_part))
-    return in_property(
-        t, p, error_set(err, ASSAY_ERR_INVALID, "'%.40s' is no part: write a fraction like 1/6", p->value), err);
+  const char *const keys[] = {"contraction_part", "weight_part"};
+  double *const parts[] = {&t->contraction_part, &t->weight_part};
+  for (int i = 0; i < 2; i++) {
+    *parts[i] = 1;
+    p = find(t, "assay.", keys[i]);
+    if (p && !read_part(p->value, parts[i]))
+      return in_property(
+          t, p, error_set(err, ASSAY_ERR_INVALID, "'%.40s' is no part: write a fraction like 1/6", p->value), err);
+  }
   p = find(t, "assay.", "lint.allow");
   status = p ? lint_check_allow(p->value, err) : ASSAY_OK;
   return status ? in_property(t, p, status, err) : ASSAY_OK;

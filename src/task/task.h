@@ -12,7 +12,8 @@
 //                               straightforward implementation survives; special is for tasks whose operators say
 //                               unambiguously what becomes of NaN and infinities
 //   assay.published.input.X     the published suite's distribution, where the default form repairs it
-//   assay.published.constant.C  the published elements of the graph's constant C ("0.0", "1, 2"), where the default form
+//   assay.published.constant.C  the published elements of the graph's constant C ("0.0", "1, 2"), where the default
+//   form
 //                               has others
 //   assay.repair                what the default form changes and why, one sentence
 //   assay.lint.allow            findings that are inherent in the task, with the reason: "affine: why; zeros: why"
@@ -20,6 +21,8 @@
 //   assay.contraction_part      the part of the graph's multiply-adds that any implementation must do, where the graph
 //                               asks for more ("1/6": a product of two triangular matrices); the floor counts only
 //                               these
+//   assay.weight_part           the part of the static inputs' bytes that every timed call must read, where they can be
+//                               prepared to less ("1/8192": only the sums of a matrix' columns count)
 #ifndef TASK_TASK_H
 #define TASK_TASK_H
 
@@ -58,6 +61,7 @@ struct task {
   struct contract contract;
   double rtol, atol;
   double contraction_part; // of the multiply-adds that nobody can leave out; 1 unless the file says less
+  double weight_part;      // of the static inputs' bytes, likewise
   int n_inputs, n_outputs, n_workloads;
   struct task_input *inputs;  // in the order of the graph's inputs
   const bool *adds;           // output i is made from sums of several terms (op_find_sums)
@@ -97,6 +101,7 @@ enum assay_status task_input_shapes(const struct task *t, const struct workload 
 // Least work of a workload: what any implementation must read, write and compute.
 struct task_cost {
   double input_bytes, output_bytes, weight_bytes; // weights: the static inputs, counted in input_bytes too
+  double least_input_bytes;                       // of input_bytes what nobody can leave out (assay.weight_part)
   double flops, contraction_flops; // outside contractions, and in them (see struct op_cost): their sum is all
   double least_contraction_flops;  // of contraction_flops what nobody can leave out (assay.contraction_part)
   int64_t largest_elements;        // of any input or output

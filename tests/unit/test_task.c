@@ -173,6 +173,27 @@ static char *edited(const char *from, const char *to) {
   return out;
 }
 
+// What nobody can leave out: the whole, or the parts that the file says.
+static void test_least_work(void **state) {
+  (void)state;
+  for (int parts = 0; parts < 2; parts++) {
+    char *text = edited("\"assay.contract\"", parts ? "\"assay.contraction_part\" : \"1/6\", \"assay.weight_part\" : "
+                                                      "\"2/5\", \"assay.contract\""
+                                                    : "\"assay.contract\"");
+    struct task t;
+    struct task_cost c;
+    struct assay_error err = {0};
+    if (task_parse(text, strlen(text), "good.onnxtxt", false, &t, &err) != ASSAY_OK)
+      fail_msg("%s", err.message);
+    assert_int_equal(task_cost(&t, task_workload(&t, "full"), &c, &err), ASSAY_OK);
+    assert_true(c.input_bytes == 4 * (10 * 20 + 20 * 30) && c.weight_bytes == 4 * 20 * 30);
+    assert_true(fabs(c.least_input_bytes - 4 * (10 * 20 + 20 * 30 * (parts ? 0.4 : 1))) < 1e-9);
+    assert_true(fabs(c.least_contraction_flops - c.contraction_flops / (parts ? 6 : 1)) < 1e-9);
+    task_release(&t);
+    free(text);
+  }
+}
+
 static void test_good_text(void **state) {
   (void)state;
   struct task t;
@@ -226,6 +247,8 @@ static void test_bad_files(void **state) {
       {"1e-3, 2e-4", "-1, 0", "assay.allclose"},
       {"-integers", "-intergers", "assay.probes"},
       {"near_overflow(1e17)", "near_overflow", "assay.probes"},
+      {"\"assay.contract\"", "\"assay.weight_part\" : \"3/2\", \"assay.contract\"", "assay.weight_part"},
+      {"\"assay.contract\"", "\"assay.contraction_part\" : \"0.5\", \"assay.contract\"", "assay.contraction_part"},
       {"zeros: a test", "zeros", "assay.lint.allow"},
       {"zeros: a test", "ones: a test", "assay.lint.allow"},
       {"\"assay.repair\" : \"signed inputs\",", "", "assay.repair"},
@@ -475,6 +498,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_all_of_both_levels),
       cmocka_unit_test(test_forms),
+      cmocka_unit_test(test_least_work),
       cmocka_unit_test(test_good_text),
       cmocka_unit_test(test_bad_files),
       cmocka_unit_test(test_published_constants),
