@@ -32,7 +32,7 @@ json() { # json CODE COMMAND...: prints valid JSON
   fi
 }
 cases=$source/tests/cases
-for c in doctor tasks show judge bench score export; do expect 0 Usage "$assay" $c --help; done
+for c in doctor tasks show oracle judge bench score export; do expect 0 Usage "$assay" $c --help; done
 expect 0 Commands "$assay" --help
 expect 2 "no command" "$assay" frobnicate
 expect 2 Commands "$assay"
@@ -48,6 +48,23 @@ expect 2 "nosuch" "$assay" tasks nosuch
 expect 0 "class Model" "$assay" show kernelbench/1/19
 json 0 "$assay" show kernelbench/1/19 --json
 expect 2 "999" "$assay" show kernelbench/1/999
+
+# The oracle's answers: drawn inputs come again with their seed and give the same answer when they are handed in.
+expect 0 "output_0.npy +y +double\[4096,64\]" "$assay" oracle kernelbench/1/19 --outputs "$work/drawn" --seed 5 --workload "M=4096, N=64"
+json 0 "$assay" oracle kernelbench/1/19 --outputs "$work/again" --seed 5 --workload "M=4096, N=64" --json
+expect 0 "^same$" sh -c 'cmp "$1/drawn/input_0.npy" "$1/again/input_0.npy" && cmp "$1/drawn/output_0.npy" "$1/again/output_0.npy" && echo same' sh "$work"
+expect 0 "output_0.npy" "$assay" oracle kernelbench/1/19 --inputs "$work/drawn" --outputs "$work/given"
+expect 0 "^same$" sh -c 'cmp "$1/drawn/output_0.npy" "$1/given/output_0.npy" && echo same' sh "$work"
+expect 0 "drawn with --seed [0-9]+" "$assay" oracle kernelbench/1/19 --outputs "$work/fresh" --probe row_scales
+expect 2 "say where to" "$assay" oracle kernelbench/1/19
+expect 2 "name a task" "$assay" oracle --outputs "$work/fresh"
+expect 2 "no probe sideways" "$assay" oracle kernelbench/1/19 --outputs "$work/fresh" --probe sideways
+expect 2 "are for drawn ones" "$assay" oracle kernelbench/1/19 --inputs "$work/drawn" --outputs "$work/fresh" --seed 3
+expect 2 "neither input_1.npy nor input_1.pb.*2 inputs, and this is b" "$assay" oracle kernelbench/1/1 --inputs "$work/drawn" \
+  --outputs "$work/fresh"
+printf '\223NUMPY\1\0nonsense' >"$work/drawn/input_0.npy"
+expect 2 "input_0.npy: .*cannot be" "$assay" oracle kernelbench/1/19 --inputs "$work/drawn" --outputs "$work/fresh"
+
 expect 0 "pass" "$assay" judge kernelbench/1/19 "$cases/relu.c"
 json 0 "$assay" judge kernelbench/1/19 "$cases/relu.c" --json
 json 0 "$assay" judge kernelbench/1/19 "$cases/relu.c" "$cases/relu.c" --json --no-timing

@@ -33,6 +33,7 @@ int cli_main(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
 int cli_tasks(int argc, char **argv);
 int cli_show(int argc, char **argv);
+int cli_oracle(int argc, char **argv);
 int cli_judge(int argc, char **argv);
 int cli_bench(int argc, char **argv);
 int cli_score(int argc, char **argv);

@@ -13,6 +13,7 @@ static const struct command commands[] = {
     {"doctor", cli_doctor, "what this machine can do, and what would mend it"},
     {"tasks", cli_tasks, "the tasks of a suite, with their size, floor and lint"},
     {"show", cli_show, "one task: graph, workloads, floor, an equivalent PyTorch module"},
+    {"oracle", cli_oracle, "the answer to given or drawn inputs, in NumPy's files"},
     {"judge", cli_judge, "judge candidates for one task"},
     {"bench", cli_bench, "judge a folder of candidates over a suite; resumes where it stopped"},
     {"score", cli_score, "what the runs in the store add up to"},
