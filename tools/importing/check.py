@@ -1,0 +1,73 @@
+"""Assay's own commands on a task file, and its answers beside the original's."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import numpy
+
+from . import Refused
+
+HOUSE = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Assay:
+    def __init__(self, program=None):
+        places = [program] if program else [os.environ.get("ASSAY"), str(HOUSE / "build" / "assay"), shutil.which("assay")]
+        self.program = next((p for p in places if p and os.access(p, os.X_OK)), None)
+        if not self.program:
+            raise Refused("the program assay is not found: build it (make) or say where it is (--assay FILE)")
+
+    def run(self, *arguments):
+        done = subprocess.run([self.program, *map(str, arguments)], capture_output=True, text=True)
+        if done.returncode not in (0, 1):
+            raise Refused("assay: " + done.stderr.strip().removeprefix("assay: "))
+        return done.stdout
+
+    def show(self, path):
+        return json.loads(self.run("show", path, "--json"))
+
+    def answer(self, path, workload=None, feeds=None, seed=1):
+        """(inputs, outputs) as lists of arrays: drawn for a workload, or for the given inputs."""
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder) / "in"
+            source.mkdir()
+            if feeds is None:
+                options = ["--workload", workload, "--seed", seed]
+            else:
+                options = ["--inputs", source]
+                for k, value in enumerate(feeds):
+                    numpy.save(source / f"input_{k}.npy", numpy.ascontiguousarray(value).reshape(value.shape))
+            told = json.loads(self.run("oracle", path, "--outputs", folder, "--json", *options))
+            inputs = feeds or [numpy.load(pathlib.Path(folder) / i["file"]) for i in told["inputs"]]
+            return inputs, [numpy.load(pathlib.Path(folder) / o["file"]) for o in told["outputs"]]
+
+    def lint(self, path):
+        """The findings that are open, as text."""
+        return [f for row in json.loads(self.run("tasks", "--lint", path, "--json")) for f in open_findings(row)]
+
+
+def open_findings(row):
+    found = row.get("lint", {})
+    rows = found.get("findings", []) if isinstance(found, dict) else found
+    return [f.get("text", str(f)) for f in rows if not f.get("allowed")]
+
+
+def difference(ours, theirs):
+    """The largest difference over the largest magnitude; infinite where shapes, NaNs, infinities or whole numbers differ."""
+    if ours.shape != theirs.shape:
+        return float("inf"), f"shape {list(ours.shape)} here, {list(theirs.shape)} there"
+    if not numpy.issubdtype(theirs.dtype, numpy.floating):
+        wrong = int((ours.astype(numpy.int64) != theirs.astype(numpy.int64)).sum())
+        return (float("inf") if wrong else 0.0), f"{wrong} of {ours.size} whole numbers differ"
+    a, b = ours.astype(numpy.float64), theirs.astype(numpy.float64)
+    finite = numpy.isfinite(b)
+    same = numpy.array_equal(a[~finite], b[~finite], equal_nan=True)
+    if not same or not numpy.isfinite(a[finite]).all():
+        return float("inf"), "NaNs or infinities differ"
+    if not finite.any():
+        return 0.0, "nothing is finite"
+    scale = numpy.abs(b[finite]).max() or 1.0
+    return float(numpy.abs(a[finite] - b[finite]).max() / scale), ""

@@ -1,0 +1,247 @@
+"""A module file to a task: exported with as many open dimensions as agree with the original, and checked."""
+import torch
+
+from . import Refused, note
+from .check import difference
+from .export import OPENNESS, export
+from .graph import Graph
+from .sizes import Sizes, extent, module_runner
+from .source import Source, as_numpy, plain_name
+from .substitutes import install, say_masks
+from .task import FULL_CHECK_ELEMENTS, FULL_CHECK_FLOPS, Draft, Written, bindings, overridden
+from .text import identifiers
+
+TOLERANCE = 1e-9
+ROLES = {1: "L", 2: "BD", 3: "BLD", 4: "BCHW", 5: "BCDHW"}
+
+
+def symbol_names(rows, roles):
+    """Names for sympy symbols and expressions, in the order of their first use: by place in data, F1... in weights."""
+    names, taken = {}, set()
+    for row, role in zip(rows, roles):
+        for k, d in enumerate(row):
+            if isinstance(d, int) or d in names:
+                continue
+            wanted = ROLES[len(row)][k] if role == "input" and len(row) in ROLES and d.is_Symbol else \
+                ("F" if d.is_Symbol else "E") + "1"
+            name, n = wanted, 1
+            while name in taken:
+                n += 1
+                name = wanted.rstrip("1") + str(n)
+            taken.add(name)
+            names[d] = name
+    return names
+
+
+class Attempt:
+    """One export and what comes of it."""
+
+    def __init__(self, options, path, source, openness):
+        self.options, self.path, self.source = options, path, source
+        self.exported, self.wanted = export(source, openness)
+        self.pinned = set()
+        self.masks = len(self.wanted)
+        self.roles = ["input"] * len(source.inputs) + ["mask"] * self.masks + ["state"] * len(source.state)
+        self.labels = [t.name for t in source.inputs]
+        self.labels += [f"keep{k + 1}" if self.masks > 1 else "keep" for k in range(self.masks)]
+        self.labels += [t.name for t in source.state]
+        if len(set(self.labels)) < len(self.labels):
+            twice = sorted({n for n in self.labels if self.labels.count(n) > 1})
+            self.labels = self.apart(twice)
+        distributions = [t.distribution for t in source.inputs]
+        distributions += [f"bernoulli({p:.6g}) fixed" for _, p in self.wanted]
+        self.distributions = distributions + [t.distribution for t in source.state]
+
+    def apart(self, twice):
+        """A weight of the same name as an input is called weight_..."""
+        return [plain_name("weight_" + n) if n in twice and r == "state" else n for n, r in zip(self.labels, self.roles)]
+
+    # ---- graph and sizes --------------------------------------------------------------------------------------------
+
+    def graph(self):
+        """The plain graph, with the buffers that stay constants put in and everything named."""
+        g = Graph(self.exported.model)
+        tensors = [t.value for t in self.source.inputs] + [None] * self.masks + [t.value for t in self.source.state]
+        self.live = []
+        for name, tensor, distribution in zip(list(g.inputs), tensors, self.distributions):
+            if distribution is None:
+                g.set_constant(name, as_numpy(tensor), g.dtype(name))
+        given = list(g.inputs)
+        g.inputs = [n for n in given if n not in g.constants]
+        g.simplify()
+        g.merge_constants()
+        used = {i for n in g.nodes for i in n.inputs} | set(g.outputs)
+        self.live = [k for k, n in enumerate(given) if n in used and n not in g.constants]
+        for k, n in enumerate(given):
+            if n not in used and self.roles[k] != "mask" and not (self.roles[k] == "state" and
+                                                                  self.source.state[k - len(given)].role == "buffer"):
+                note(f"{self.labels[k]} is never used; it is no input of the task")
+        fixed = dict(zip(given, self.labels))
+        outputs = ["y"] if len(g.outputs) == 1 else [f"y{k}" for k in range(len(g.outputs))]
+        taken = set(fixed.values()) | set(outputs)
+        if len(set(g.outputs)) < len(g.outputs) or set(g.outputs) & set(g.inputs):
+            raise Refused("an output of the module is one of its inputs, or comes twice: there is nothing to compute")
+        fixed.update(zip(g.outputs, outputs))
+        others = [o for n in g.nodes for o in n.outputs if o and o not in fixed] + [c for c in g.constants if c not in fixed]
+        free = identifiers(others)
+        for name, plain in free.items():
+            while plain in taken:
+                plain += "_"
+            taken.add(plain)
+            fixed[name] = plain
+        g.inputs = [given[k] for k in self.live]
+        g.rename(fixed)
+        return g
+
+    def row(self, k):
+        """The extents of graph input k, numbers where a symbol is pinned."""
+        return [d if isinstance(d, int) or not d.free_symbols & self.pinned else extent(d, self.exported.full)
+                for d in self.exported.dims[k]]
+
+    def draft(self):
+        source, full = self.source, self.exported.full
+        graph = self.graph()
+        rows = [self.row(k) for k in range(len(self.roles))]
+        live_rows = [rows[k] for k in self.live]
+        live_roles = [self.roles[k] for k in self.live]
+        self.names = symbol_names(live_rows, live_roles)
+        used = {s for row in live_rows for d in row if not isinstance(d, int) for s in d.free_symbols}
+        symbols = [s for s in dict.fromkeys(s for row in rows for d in row if not isinstance(d, int)
+                                            for s in sorted(d.free_symbols, key=str)) if s in used]
+        self.symbols = symbols
+        runner = module_runner(source, self.exported.dims, self.masks)
+        sizes = Sizes(symbols, {s: full[s] for s in symbols}, lambda b: runner({**full, **b}))
+        if sizes.cost(sizes.full) is None:
+            sizes.run(sizes.full)  # says why
+        self.sizes = sizes
+        small = self.given_small(sizes) or sizes.small()
+        self.bound = {"small": small, "full": sizes.full}
+        self.bound.update({f"ragged{k}": b for k, b in enumerate(sizes.ragged(small))})
+        inputs = [(self.labels[k], graph.dtype(self.labels[k]), [d if isinstance(d, int) else self.names[d] for d in rows[k]],
+                   self.distributions[k]) for k in self.live]
+        workloads = {name: self.written(b) for name, b in self.bound.items()}
+        origin = f"the PyTorch module {self.path.name}, in {'evaluation' if self.options.eval else 'training'} mode"
+        return Draft(self.options, self.path, graph, overridden(self.options, inputs), workloads, origin)
+
+    def written(self, binding):
+        """Symbols and expressions by their names in the file."""
+        return {name: extent(d, {**self.exported.full, **binding}) for d, name in self.names.items()}
+
+    def given_small(self, sizes):
+        if not self.options.small:
+            return None
+        by_name = {name: d for d, name in self.names.items() if d.is_Symbol}
+        given = bindings(self.options.small, "--small")
+        for name in given:
+            if name not in by_name:
+                raise Refused(f"--small: the task has no dimension {name}; it has "
+                              + (", ".join(f"{n}={sizes.full[d]}" for n, d in by_name.items()) or "none that can vary"))
+        chosen = {**sizes.full, **{by_name[n]: v for n, v in given.items()}}
+        if sizes.cost(chosen) is None:
+            raise Refused(f"--small: the module does not take these sizes ({self.options.small})")
+        return chosen
+
+    def output_dims(self, graph):
+        known = {str(d): name for d, name in self.names.items()}
+        rows = []
+        for i, o in enumerate(graph.outputs):
+            dims = graph.dims(o)
+            if dims is None:
+                raise Refused(f"the number of dimensions of output {i} is not known")
+            rows.append([d if isinstance(d, int) else known.get(d, f"Y{i}_{k}") for k, d in enumerate(dims)])
+        return rows
+
+    # ---- checking ---------------------------------------------------------------------------------------------------
+
+    def error(self, assay, path, workload):
+        """Of the task's answer against the module in double precision, on the same drawn inputs."""
+        drawn, ours = assay.answer(path, workload)
+        binding = {**self.exported.full, **self.bound.get(workload, {})}
+        by_input = dict(zip(self.live, drawn))
+        tensors = []
+        originals = [t.value for t in self.source.inputs] + [None] * self.masks + [t.value for t in self.source.state]
+        for k, original in enumerate(originals):
+            if k in by_input:
+                t = torch.from_numpy(by_input[k].copy())
+            elif original is None:
+                t = torch.ones([extent(d, binding) for d in self.exported.dims[k]], dtype=torch.bool)
+            else:
+                shape = [extent(d, binding) for d in self.exported.dims[k]]
+                t = original.clone() if list(original.shape) == shape else torch.ones(shape, dtype=original.dtype)
+            tensors.append(t.double() if t.is_floating_point() else t)
+        n = len(self.source.inputs)
+        theirs = self.source.run_double(tensors[:n], tensors[n + self.masks:], tensors[n:n + self.masks])
+        if len(theirs) != len(ours):
+            raise Refused(f"{len(ours)} outputs, the module gives {len(theirs)}")
+        return max((difference(a, as_numpy(b)) for a, b in zip(ours, theirs)), key=lambda e: e[0])
+
+    def errors(self, assay, path, tolerance):
+        """(workload, error) of each; the workloads that fail, with why."""
+        good, bad = [], {}
+        for workload, binding in self.bound.items():
+            elements, flops = self.sizes.cost(binding)
+            if workload == "full" and (elements > FULL_CHECK_ELEMENTS or flops > FULL_CHECK_FLOPS):
+                good.append((workload, None))
+                continue
+            try:
+                error, why = self.error(assay, path, workload)
+                if error <= tolerance:
+                    good.append((workload, error))
+                else:
+                    bad[workload] = why or f"the largest error is {error:.2g} of the largest output"
+            except Refused as e:
+                bad[workload] = str(e)
+        return good, bad
+
+
+def suspects(attempt, bad):
+    """The symbols whose sizes differ from the full ones in a workload that fails: all but those that a workload that
+    agrees has changed as well."""
+    changed = {w: {s for s in attempt.symbols if b[s] != attempt.sizes.full[s]} for w, b in attempt.bound.items()}
+    fine = set().union(*(changed[w] for w in attempt.bound if w not in bad and w != "full"), set())
+    found = set().union(*(changed[w] for w in bad))
+    return (found - fine) or found
+
+
+def try_openness(options, path, source, assay, openness):
+    attempt = Attempt(options, path, source, openness)
+    tolerance = TOLERANCE if options.tolerance is None else options.tolerance
+    while True:
+        draft = attempt.draft()
+        words = draft.write(attempt.output_dims(draft.graph))
+        with Written(words) as file:
+            assay.show(file)
+            good, bad = attempt.errors(assay, file, tolerance)
+        if not bad:
+            return attempt, draft, words, good
+        pinned = suspects(attempt, bad)
+        if "full" in bad or not pinned:
+            raise Refused("; ".join(f"workload {w}: {why}" for w, why in bad.items()))
+        attempt.pinned |= pinned
+
+
+def make(options, path, assay):
+    install()
+    source = Source(path, options.eval)
+    first = None
+    for openness in OPENNESS if not options.fixed_sizes else OPENNESS[-1:]:
+        try:
+            attempt, draft, words, good = try_openness(options, path, source, assay, openness)
+            break
+        except Refused as e:
+            first = first or e
+            if "random numbers" in str(e) or "another order" in str(e):
+                raise
+    else:
+        raise first
+    say_masks(attempt.masks)
+    words = draft.write(attempt.output_dims(draft.graph))  # with all notes
+    weights = sum("static" in d for _, _, _, d in draft.inputs)
+    open_ = ", ".join(attempt.names[s] for s in attempt.symbols if s in attempt.names) or "none"
+    report = [f"{draft.name}: {len(draft.graph.nodes)} operators, {len(draft.inputs) - weights} inputs, {weights} weights, "
+              f"contract {draft.contract()}, open dimensions: {open_}"]
+    for workload, error in good:
+        told = ", ".join(f"{k}={v}" for k, v in draft.workloads[workload].items())
+        report.append(f"{workload:8} {told}: " + ("too large to compute here; not compared" if error is None else
+                                                  f"agrees with the module in double precision to {error:.1e}"))
+    return words, report

@@ -1,0 +1,117 @@
+"""The workloads of a task: full is the original's sizes; small and ragged ones are tried out on the original."""
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from . import Refused, note
+from .substitutes import Largest, phase
+
+SMALL_ELEMENTS, SMALL_FLOPS = 1 << 18, 1 << 28  # of any tensor and of all contractions: quick for an oracle on a CPU
+RAGGED_ELEMENTS, RAGGED_FLOPS = 1 << 14, 1 << 25
+# What each ragged workload would like: one, primes, and numbers next to powers of two.
+RAGGED = ((1, 2, 3), (3, 5, 7, 11, 13, 2), (17, 9, 33, 5, 7, 3), (2, 13, 3, 19, 6, 10))
+
+
+class Sizes:
+    """symbols: in the order of the inputs; full: symbol to number; run(binding): (largest tensor, FLOPs), or an exception
+    where the original cannot take these sizes."""
+
+    def __init__(self, symbols, full, run):
+        self.symbols, self.full, self.run = list(symbols), dict(full), run
+        self.tried = {}
+
+    def cost(self, binding):
+        """(elements, FLOPs), or None."""
+        key = tuple(binding[s] for s in self.symbols)
+        if key not in self.tried:
+            try:
+                self.tried[key] = self.run(binding)
+            except Refused:
+                raise
+            except Exception:  # whatever the module says to sizes that it does not take
+                self.tried[key] = None
+        return self.tried[key]
+
+    def small(self):
+        """Halves the largest dimension that can be halved until the work is small."""
+        binding, stuck = dict(self.full), set()
+        cost = self.cost(binding)
+        while cost and (cost[0] > SMALL_ELEMENTS or cost[1] > SMALL_FLOPS):
+            open_ = [s for s in self.symbols if s not in stuck and binding[s] > 1]
+            if not open_:
+                break
+            s = max(open_, key=lambda name: binding[name])
+            trial = {**binding, s: binding[s] // 2}
+            now = self.cost(trial)
+            if now and now <= cost:
+                binding, cost = trial, now
+            else:
+                stuck.add(s)
+        if cost and (cost[0] > SMALL_ELEMENTS or cost[1] > SMALL_FLOPS):
+            note(f"the workload small is large ({cost[0]} elements in one tensor, {cost[1]:.2g} FLOP): no dimension of the "
+                 "module can be smaller; checks will take their time")
+        return binding
+
+    def ragged(self, small):
+        """Up to four odd bindings, different from each other, each no larger than it has to be."""
+        found = []
+        for row in RAGGED:
+            binding = dict(small)
+            for k, s in enumerate(self.symbols):
+                for size in row[k % len(row):] + row[:k % len(row)] + tuple(n for n in (4, 8, 16, 32) if n < small[s]):
+                    trial = {**binding, s: size}
+                    cost = self.cost(trial)
+                    if cost and cost[0] <= max(RAGGED_ELEMENTS, self.cost(binding)[0]) and \
+                            cost[1] <= max(RAGGED_FLOPS, self.cost(binding)[1]):
+                        binding = trial
+                        break
+            if binding not in found and binding != small and binding != self.full:
+                found.append(binding)
+        return found
+
+
+def extent(dim, binding):
+    if isinstance(dim, int):
+        return dim
+    value = dim.subs({s: n for s, n in binding.items()})
+    if not value.is_Integer or value < 1:
+        raise ValueError(f"{dim} is {value}")
+    return int(value)
+
+
+def module_runner(source, dims, masks):
+    """run() of Sizes for a module: on tensors without data where that works."""
+    device = ["meta"]
+
+    def tensors(binding):
+        roles = source.inputs + [None] * masks + source.state
+        made = []
+        for t, row in zip(roles, dims):
+            shape = [extent(d, binding) for d in row]
+            if t is None:
+                continue
+            if device[0] == "meta":
+                made.append(torch.empty(shape, dtype=t.value.dtype, device="meta"))
+            else:
+                made.append(torch.zeros(shape, dtype=t.value.dtype) if t.value.shape != torch.Size(shape)
+                            else t.value.clone())
+        return made
+
+    def once(binding):
+        made = tensors(binding)
+        n = len(source.inputs)
+        with phase("record"), torch.no_grad(), FlopCounterMode(display=False) as flops, Largest() as largest:
+            source.call(source.model, made[:n], made[n:])
+        return max([largest.elements] + [t.numel() for t in made]), flops.get_total_flops()
+
+    def run(binding):
+        try:
+            return once(binding)
+        except (NotImplementedError, RuntimeError):
+            if device[0] != "meta" or run.worked:
+                raise
+            device[0] = "cpu"
+            return once(binding)
+        finally:
+            run.worked = True
+    run.worked = False
+    return run

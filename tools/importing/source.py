@@ -1,0 +1,207 @@
+"""A user's module file in KernelBench's form: Model, get_inputs, get_init_inputs."""
+import copy
+import importlib.util
+import inspect
+import math
+import re
+import sys
+
+import numpy
+import torch
+
+from . import Refused, note
+from .distributions import Watch, fit
+from .substitutes import Rounded, Wide, phase
+
+SEEDS = (42, 43, 44, 45)  # a model is made once with each: what all agree on is no draw
+LARGEST_CONSTANT = 4096  # elements of a buffer that stays a constant of the graph
+LARGEST_EMBEDDED = 1 << 20
+
+
+def plain_name(text):
+    name = re.sub(r"\W", "_", text, flags=re.ASCII)
+    return name if name and not name[0].isdigit() else "v_" + name
+
+
+class Tensor:
+    """One tensor that a module's computation takes: an input, a parameter, a buffer."""
+
+    def __init__(self, name, value, role):
+        self.name, self.value, self.role = name, value, role
+        self.distribution = None
+
+
+class Source:
+    def __init__(self, path, evaluation=False):
+        self.path = path
+        spec = importlib.util.spec_from_file_location("assay_import_source", path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module  # dataclasses and pickles look there
+        try:
+            spec.loader.exec_module(module)
+        except Exception as e:
+            raise Refused(f"{path} cannot be run: {type(e).__name__}: {e}") from e
+        for name in ("Model", "get_inputs", "get_init_inputs"):
+            if not hasattr(module, name):
+                raise Refused(f"{path} has no {name}: the file must define the class Model and the functions get_inputs() "
+                              "(the arguments of forward) and get_init_inputs() (those of the constructor), as "
+                              "KernelBench's files do")
+        self.module = module
+        self.models = []
+        for seed in SEEDS:
+            torch.manual_seed(seed)
+            arguments = module.get_init_inputs()
+            model = module.Model(**arguments) if isinstance(arguments, dict) else module.Model(*arguments)
+            self.models.append(model.eval() if evaluation else model.train())
+        self.model = self.models[0].requires_grad_(False)
+        self.read_inputs()
+        self.read_state()
+
+    # ---- inputs -----------------------------------------------------------------------------------------------------
+
+    def read_inputs(self):
+        torch.manual_seed(SEEDS[0])
+        with Watch() as watch:
+            arguments = self.module.get_inputs()
+        again = []
+        for seed in SEEDS[1:]:
+            torch.manual_seed(seed)
+            again.append(torch.utils._pytree.tree_flatten(self.module.get_inputs())[0])
+        if not isinstance(arguments, (list, tuple)):
+            arguments = [arguments]
+        try:
+            bound = inspect.signature(self.model.forward).bind(*arguments)
+        except TypeError as e:
+            raise Refused(f"forward does not take what get_inputs() gives: {e}") from e
+        names = list(bound.arguments)
+        leaves, self.tree = torch.utils._pytree.tree_flatten(list(arguments))
+        self.leaves, self.inputs = leaves, []
+        for i, leaf in enumerate(leaves):
+            if not isinstance(leaf, torch.Tensor):
+                continue
+            t = Tensor(self.leaf_name(i, names, arguments), leaf.detach(), "input")
+            draw = watch.of(leaf)
+            if draw:
+                t.distribution = draw.text()
+            else:
+                values = [leaf] + [other[i] for other in again if isinstance(other[i], torch.Tensor)]
+                t.distribution, _ = fit(numpy.concatenate([as_numpy(v).ravel() for v in values]))
+                note(f"{t.name}: get_inputs draws it in a way that is not followed; {t.distribution} fits its values")
+            if leaf.dtype in (torch.bool, torch.int64, torch.int32) and not t.distribution.endswith(" fixed"):
+                t.distribution += " fixed"  # what is no real number keeps its meaning only as declared
+            self.inputs.append(t)
+        if not self.inputs:
+            raise Refused("get_inputs() gives no tensor")
+
+    def leaf_name(self, leaf, names, arguments):
+        """The parameter of forward that it belongs to, numbered where that is a list or a dictionary."""
+        at = 0
+        for k, argument in enumerate(arguments):
+            count = len(torch.utils._pytree.tree_flatten(argument)[0])
+            if leaf < at + count:
+                variadic = k >= len(names) or inspect.signature(self.model.forward).parameters[names[k]].kind.name \
+                    == "VAR_POSITIONAL"
+                name = names[min(k, len(names) - 1)]
+                if variadic:
+                    return plain_name(f"{name}_{k - len(names) + 1 if k >= len(names) else 0}")
+                return plain_name(f"{name}_{leaf - at}" if isinstance(argument, (list, tuple, dict)) else name)
+            at += count
+        raise AssertionError
+
+    # ---- parameters and buffers -------------------------------------------------------------------------------------
+
+    def read_state(self):
+        self.state = []
+        modules = dict(self.model.named_modules())
+        for name, parameter in self.model.named_parameters():
+            t = Tensor(plain_name(name), parameter.detach(), "parameter")
+            values = [dict(m.named_parameters())[name].detach() for m in self.models]
+            t.key = name
+            t.distribution = self.initial(t, values, modules[name.rpartition(".")[0]]) + " static"
+            self.state.append(t)
+        for name, buffer in self.model.named_buffers():
+            t = Tensor(plain_name(name), buffer.detach().clone(), "buffer")
+            t.key = name
+            t.distribution = self.buffer_distribution(t)
+            self.state.append(t)
+        self.models = None
+
+    def initial(self, t, values, owner):
+        """How the parameter is initialised, from its values in several models."""
+        same = all(torch.equal(v, values[0]) for v in values)
+        pooled = as_numpy(values[0]) if same else numpy.concatenate([as_numpy(v).ravel() for v in values])
+        siblings = [p for k, p in owner.named_parameters(recurse=False) if p.dim() > 1]
+        fans = set()
+        for p in [t.value] * (t.value.dim() > 1) + siblings:
+            rest = math.prod(p.shape[2:])
+            fans.update([(p.shape[1] * rest, p.shape[0] * rest), (p.shape[0] * rest, p.shape[1] * rest)])
+        bounds, deviations = [], [1.0, 0.02]
+        for fan_in, fan_out in sorted(fans):
+            bounds += [1 / math.sqrt(fan_in), math.sqrt(6 / fan_in), math.sqrt(6 / (fan_in + fan_out))]
+            deviations += [1 / math.sqrt(fan_in), math.sqrt(2 / fan_in), math.sqrt(2 / (fan_in + fan_out))]
+        if hasattr(owner, "hidden_size"):
+            bounds.insert(0, 1 / math.sqrt(owner.hidden_size))
+        text, assumed = fit(pooled, bounds, deviations)
+        if same and not text.startswith("constant"):
+            note(f"{t.name}: its initial values are the same in every model but not all alike; drawn as {text} instead")
+        elif assumed:
+            note(f"{t.name}: {text} ({assumed})")
+        return text
+
+    def buffer_distribution(self, t):
+        """None: the buffer stays a constant of the graph."""
+        v = as_numpy(t.value)
+        statistics = t.key.endswith(("running_mean", "running_var"))
+        if statistics or (v.size > LARGEST_CONSTANT and (v == v.flat[0]).all()):
+            text, _ = fit(v)
+            return text + (" static fixed" if t.key.endswith("running_var") else " static")
+        triangle = v.ndim >= 2 and v.size > LARGEST_CONSTANT and next(
+            (name for name, cut in (("tril", numpy.tril), ("triu", numpy.triu))
+             if (v == cut(numpy.full_like(v, v.flat[0 if name == "tril" else 0]))).all()), None)
+        if triangle and v.flat[0] != 0:
+            return f"constant({fit(v.ravel()[:1])[0][9:-1]}) {triangle} static fixed"
+        if v.size > LARGEST_EMBEDDED:
+            raise Refused(f"the buffer {t.key} has {v.size} elements that no distribution makes: a task file is text and "
+                          f"keeps constants of at most {LARGEST_EMBEDDED}")
+        return None
+
+    # ---- running ----------------------------------------------------------------------------------------------------
+
+    def call(self, model, inputs, state):
+        """model's outputs, a flat list of tensors; inputs and state are tensors in the order of self.inputs, self.state."""
+        rest = list(inputs)
+        leaves = [rest.pop(0) if isinstance(leaf, torch.Tensor) else leaf for leaf in self.leaves]
+        arguments = torch.utils._pytree.tree_unflatten(leaves, self.tree)
+        named = {t.key: v for t, v in zip(self.state, state)}
+        made = torch.func.functional_call(model, named, tuple(arguments), tie_weights=True)
+        outputs = torch.utils._pytree.tree_flatten(made)[0]
+        return [o for o in outputs if isinstance(o, torch.Tensor)]
+
+    def masks(self):
+        """Shapes and probabilities of what the dropouts keep."""
+        with phase("record") as p, torch.no_grad():
+            self.call(self.model, [t.value.clone() for t in self.inputs], [t.value.clone() for t in self.state])
+            return list(p.wanted)
+
+    def wide_model(self):
+        model = copy.deepcopy(self.model).double()
+        for m in model.modules():  # tensors that are neither parameters nor buffers
+            for key, value in vars(m).items():
+                if isinstance(value, torch.Tensor) and value.is_floating_point():
+                    object.__setattr__(m, key, value.double())
+        return model
+
+    def run_double(self, inputs, state, masks):
+        """The outputs in double precision, with the numbers in the module's text rounded as the graph has them."""
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        try:
+            with phase("double", masks), torch.no_grad(), Rounded(), Wide():
+                return self.call(self.wide_model(), inputs, state)
+        finally:
+            torch.set_default_dtype(before)
+
+
+def as_numpy(tensor):
+    t = tensor.detach().cpu()
+    return (t.float() if t.dtype in (torch.bfloat16, torch.float16) else t).numpy()
