@@ -45,14 +45,9 @@ class Assay:
             return inputs, [numpy.load(pathlib.Path(folder) / o["file"]) for o in told["outputs"]]
 
     def lint(self, path):
-        """The findings that are open, as text."""
-        return [f for row in json.loads(self.run("tasks", "--lint", path, "--json")) for f in open_findings(row)]
-
-
-def open_findings(row):
-    found = row.get("lint", {})
-    rows = found.get("findings", []) if isinstance(found, dict) else found
-    return [f.get("text", str(f)) for f in rows if not f.get("allowed")]
+        """The findings that are open: (code, rules, text)."""
+        return [(f["finding"], f["rules"], f["text"]) for f in json.loads(self.run("tasks", "--lint", path, "--json"))
+                if not f["allowed"]]
 
 
 def difference(ours, theirs):

@@ -15,6 +15,17 @@ MOVES = {"Reshape", "Squeeze", "Unsqueeze", "Transpose", "Concat", "Slice", "Gat
          "Cast", "ConstantOfShape", "Where", "Split"}
 WHOLE = {TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL, TensorProto.UINT8, TensorProto.INT8, TensorProto.INT16}
 
+CONSTANT_ROLES = {"Reshape": {1: "shape"}, "Expand": {1: "shape"}, "Reduce": {1: "axes"}, "Squeeze": {1: "axes"},
+                  "Unsqueeze": {1: "axes"}, "Slice": {1: "starts", 2: "ends", 3: "axes", 4: "steps"}, "Pad": {1: "pads"},
+                  "Clip": {1: "low", 2: "high"}, "Gather": {1: "indices"}, "Split": {1: "sizes"}, "Tile": {1: "repeats"},
+                  "Resize": {2: "scales", 3: "sizes"}}
+VALUE_NAMES = {"BatchNormalization": "norm", "LayerNormalization": "norm", "GroupNormalization": "norm",
+               "InstanceNormalization": "norm", "RMSNormalization": "norm", "ReduceMean": "mean", "ReduceSum": "sum",
+               "ReduceMax": "max", "ReduceMin": "min", "MaxPool": "pool", "AveragePool": "pool", "GlobalAveragePool": "pool",
+               "GlobalMaxPool": "pool", "Shape": "extents", "ConvTranspose": "conv"}
+EXTRA_OUTPUTS = {"BatchNormalization": ("running_mean", "running_var"), "MaxPool": ("indices",),
+                 "LayerNormalization": ("mean", "inverse_deviation")}
+
 
 class Node:
     def __init__(self, proto):
@@ -43,7 +54,9 @@ class Graph:
         for v in [*g.value_info, *g.input, *g.output]:
             t = v.type.tensor_type
             if not v.type.HasField("tensor_type"):
-                raise Refused(f"{v.name} is no tensor: tasks have neither sequences nor maps nor optional values")
+                if v.name in {i.name for i in [*g.input, *g.output]}:
+                    raise Refused(f"{v.name} is no tensor: tasks have neither sequences nor maps nor optional values")
+                continue
             dims = [self.extent(d) for d in t.shape.dim] if t.HasField("shape") else None
             self.types[v.name] = (t.elem_type, dims)
         self.constants = {}
@@ -137,6 +150,8 @@ class Graph:
             return True
         if op == "Shape" and self.known_shape(node):
             return True
+        if op == "SequenceAt":
+            self.part_of_sequence(node)
         if op == "Conv" and len(node.inputs) == 3 and self.is_zeros(node.inputs[2]):
             node.inputs.pop()
         if op in ("Reshape", "Unsqueeze") and self.same_extent(node):
@@ -148,6 +163,32 @@ class Graph:
             self.replaced[out] = node.inputs[0]
             return True
         return self.fold(node)
+
+    def part_of_sequence(self, node):
+        """One element of a tensor that was split into a sequence is a slice of it."""
+        split = self.producer(node.inputs[0])
+        at = self.constants.get(node.inputs[1])
+        if not split or split.op != "SplitToSequence" or at is None:
+            return
+        sizes = self.constants.get(split.inputs[1]) if len(split.inputs) > 1 and split.inputs[1] else numpy.int64(1)
+        if sizes is None:
+            return
+        k, axis = int(at), split.attributes.get("axis", 0)
+        if k < 0 and not sizes.ndim:
+            return
+        start = int(sizes[:k].sum()) if sizes.ndim else k * int(sizes)
+        end = start + int(sizes[k] if sizes.ndim else sizes)
+        squeezed = len(split.inputs) < 2 and not split.attributes.get("keepdims", 1)
+        out = node.outputs[0]
+        names = [f"{out}_{part}" for part in ("starts", "ends", "axes")]
+        for name, value in zip(names, (start, end, axis)):
+            self.set_constant(name, numpy.asarray([value], numpy.int64))
+        data = self.resolve(split.inputs[0])
+        if squeezed:
+            node.op, node.inputs, node.attributes = "Gather", [data, f"{out}_at"], {"axis": axis}
+            self.set_constant(f"{out}_at", numpy.asarray(start, numpy.int64))
+        else:
+            node.op, node.inputs, node.attributes = "Slice", [data, *names], {}
 
     def constant_value(self, node):
         (key, value), = node.attributes.items()
@@ -288,6 +329,47 @@ class Graph:
         for n in self.nodes:
             n.inputs = [replaced.get(i, i) for i in n.inputs]
         self.constants = {k: v for k, v in self.constants.items() if replaced[k] == k}
+
+    def transposed_weights(self):
+        """MatMul with a transposed matrix, and the row that is added to it, are one Gemm where all is two-dimensional."""
+        uses = {}
+        for n in self.nodes:
+            for i in n.inputs:
+                uses.setdefault(i, []).append(n)
+        def alone(name):
+            return name not in self.outputs and len(uses.get(name, ())) == 1
+        for n in list(self.nodes):
+            turn = self.producer(n.inputs[1]) if n.op == "MatMul" else None
+            if not turn or turn.op != "Transpose" or list(turn.attributes.get("perm", [])) != [1, 0] or \
+                    len(self.dims(n.inputs[0]) or ()) != 2:
+                continue
+            n.op, n.attributes, n.inputs = "Gemm", {"transB": 1}, [n.inputs[0], turn.inputs[0]]
+            added = uses[n.outputs[0]][0] if alone(n.outputs[0]) else None
+            if added and added.op == "Add":
+                row = added.inputs[1 - added.inputs.index(n.outputs[0])]
+                if row in self.inputs and len(self.dims(row)) == 1:
+                    n.inputs.append(row)
+                    n.outputs = list(added.outputs)
+                    self.nodes.remove(added)
+        self.drop_unused()
+
+    def readable_names(self):
+        """A mapping of every name but those of inputs and outputs: a value is called after its operator, a constant after
+        its use."""
+        names, counts = {}, {}
+        def give(name, base):
+            if name and name not in names and name not in self.outputs and name not in self.inputs:
+                counts[base] = counts.get(base, 0) + 1
+                names[name] = base if counts[base] == 1 else f"{base}{'_' if base[-1].isdigit() else ''}{counts[base]}"
+        for n in self.nodes:
+            for k, i in enumerate(n.inputs):
+                if i in self.constants:
+                    roles = CONSTANT_ROLES.get("Reduce" if n.op.startswith("Reduce") else n.op, {})
+                    give(i, roles.get(k, "number" if self.constants[i].size == 1 else "constant"))
+            outputs = EXTRA_OUTPUTS.get(n.op, ())
+            for k, o in enumerate(n.outputs):
+                give(o, VALUE_NAMES.get(n.op, n.op.lower()) if k == 0 or k > len(outputs) else outputs[k - 1])
+        return names
 
     def rename(self, names):
         for n in self.nodes:

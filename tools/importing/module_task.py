@@ -1,4 +1,7 @@
 """A module file to a task: exported with as many open dimensions as agree with the original, and checked."""
+import re
+import sys
+
 import torch
 
 from . import Refused, note
@@ -82,8 +85,9 @@ class Attempt:
         if len(set(g.outputs)) < len(g.outputs) or set(g.outputs) & set(g.inputs):
             raise Refused("an output of the module is one of its inputs, or comes twice: there is nothing to compute")
         fixed.update(zip(g.outputs, outputs))
-        others = [o for n in g.nodes for o in n.outputs if o and o not in fixed] + [c for c in g.constants if c not in fixed]
-        free = identifiers(others)
+        g.transposed_weights()
+        free = identifiers(dict.fromkeys(g.readable_names().values()))
+        free = {old: free[new] for old, new in g.readable_names().items()}
         for name, plain in free.items():
             while plain in taken:
                 plain += "_"
@@ -99,6 +103,10 @@ class Attempt:
                 for d in self.exported.dims[k]]
 
     def draft(self):
+        return self.draft_of(None)
+
+    def draft_of(self, bound):
+        """bound: the workloads, symbol to number; None: they are to be found."""
         source, full = self.source, self.exported.full
         graph = self.graph()
         rows = [self.row(k) for k in range(len(self.roles))]
@@ -114,14 +122,28 @@ class Attempt:
         if sizes.cost(sizes.full) is None:
             sizes.run(sizes.full)  # says why
         self.sizes = sizes
-        small = self.given_small(sizes) or sizes.small()
-        self.bound = {"small": small, "full": sizes.full}
-        self.bound.update({f"ragged{k}": b for k, b in enumerate(sizes.ragged(small))})
+        if bound is None:
+            small = self.given_small(sizes) or sizes.small()
+            bound = {"small": small, "full": sizes.full}
+            bound.update({f"ragged{k}": b for k, b in enumerate(sizes.ragged(small))})
+        self.bound = bound
         inputs = [(self.labels[k], graph.dtype(self.labels[k]), [d if isinstance(d, int) else self.names[d] for d in rows[k]],
-                   self.distributions[k]) for k in self.live]
+                   self.rows_of_table(graph, k, rows)) for k in self.live]
         workloads = {name: self.written(b) for name, b in self.bound.items()}
         origin = f"the PyTorch module {self.path.name}, in {'evaluation' if self.options.eval else 'training'} mode"
         return Draft(self.options, self.path, graph, overridden(self.options, inputs), workloads, origin)
+
+    def rows_of_table(self, graph, k, rows):
+        """The distribution of input k; of indices into a table whose height is open, with that symbol."""
+        distribution = self.distributions[k]
+        match = re.fullmatch(r"integers\(0, (\d+)\)(.*)", distribution)
+        tables = {n.inputs[0] for n in graph.nodes if n.op == "Gather" and n.inputs[1] == self.labels[k]
+                  and not n.attributes.get("axis", 0)}
+        heights = {rows[j][0] for j in self.live if self.labels[j] in tables}
+        if not match or len(heights) != 1 or (d := heights.pop()) not in self.names or \
+                extent(d, self.exported.full) != int(match[1]):
+            return distribution
+        return f"integers(0, {self.names[d]}){match[2]}"
 
     def written(self, binding):
         """Symbols and expressions by their names in the file."""
@@ -189,8 +211,8 @@ class Attempt:
                     good.append((workload, error))
                 else:
                     bad[workload] = why or f"the largest error is {error:.2g} of the largest output"
-            except Refused as e:
-                bad[workload] = str(e)
+            except Exception as e:  # of assay, or whatever the module says to these sizes
+                bad[workload] = str(e).split("\n")[0] or type(e).__name__
         return good, bad
 
 
@@ -203,6 +225,24 @@ def suspects(attempt, bad):
     return (found - fine) or found
 
 
+def culprits(attempt, assay, bad, tolerance):
+    """Of the suspects those that fail when they alone are changed; all of them when none does."""
+    found = [s for s in attempt.symbols if s in suspects(attempt, bad)]
+    kept = dict(attempt.bound)
+    base = kept["full"] if "small" in bad else kept["small"]
+    attempt.bound = {"small": base, "full": kept["full"]}
+    for k, s in enumerate(found):
+        sizes = [b[s] for w, b in kept.items() if w in bad and b[s] != base[s]]
+        trial = {**base, s: sizes[0]} if sizes else base
+        if attempt.sizes.cost(trial):
+            attempt.bound[f"trial{k}"] = trial
+    draft = attempt.draft_of(attempt.bound)
+    with Written(draft.write(attempt.output_dims(draft.graph))) as file:
+        _, failing = attempt.errors(assay, file, tolerance)
+    alone = {s for k, s in enumerate(found) if f"trial{k}" in failing}
+    return alone or set(found)
+
+
 def try_openness(options, path, source, assay, openness):
     attempt = Attempt(options, path, source, openness)
     tolerance = TOLERANCE if options.tolerance is None else options.tolerance
@@ -213,10 +253,13 @@ def try_openness(options, path, source, assay, openness):
             assay.show(file)
             good, bad = attempt.errors(assay, file, tolerance)
         if not bad:
-            return attempt, draft, words, good
-        pinned = suspects(attempt, bad)
-        if "full" in bad or not pinned:
-            raise Refused("; ".join(f"workload {w}: {why}" for w, why in bad.items()))
+            return attempt, draft, good
+        told = "; ".join(f"workload {w}: {why}" for w, why in bad.items())
+        if "full" in bad or not suspects(attempt, bad):
+            raise Refused(told)
+        pinned = culprits(attempt, assay, bad, tolerance)
+        if options.verbose:
+            print(f"fixing {', '.join(attempt.names.get(s, str(s)) for s in pinned)}: {told}", file=sys.stderr)
         attempt.pinned |= pinned
 
 
@@ -226,10 +269,12 @@ def make(options, path, assay):
     first = None
     for openness in OPENNESS if not options.fixed_sizes else OPENNESS[-1:]:
         try:
-            attempt, draft, words, good = try_openness(options, path, source, assay, openness)
+            attempt, draft, good = try_openness(options, path, source, assay, openness)
             break
         except Refused as e:
             first = first or e
+            if options.verbose:
+                print(f"with {openness} dimensions open: {e}", file=sys.stderr)
             if "random numbers" in str(e) or "another order" in str(e):
                 raise
     else:

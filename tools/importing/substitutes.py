@@ -23,6 +23,7 @@ class Phase:
     name = None
     masks = ()  # of "export" and "double": what each dropout keeps, in the order of the calls
     wanted = ()  # of "record": (shape, probability to keep) of each
+    installed = False
 
 
 PHASE = Phase()
@@ -127,6 +128,9 @@ METHODS = ("normal_", "uniform_", "bernoulli_", "random_", "exponential_", "cauc
 
 
 def install():
+    if PHASE.installed:
+        return
+    PHASE.installed = True
     torch.backends.mha.set_fastpath_enabled(False)  # the layers' own code, not a fused kernel that nobody can export
     F.dropout = dropout(F.dropout)
     for name in ("dropout1d", "dropout2d", "dropout3d"):

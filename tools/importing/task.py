@@ -15,8 +15,9 @@ class Draft:
     """A task before it is text. inputs: (name, dtype number, extents, distribution)."""
 
     def __init__(self, options, path, graph, inputs, workloads, origin):
-        self.name = options.name or f"imported/{path.stem}"
-        self.title = options.title or path.stem.replace("_", " ")
+        stem = path.stem if path.stem != "model" else path.resolve().parent.name  # ONNX's own tests are folders
+        self.name = options.name or f"imported/{stem}"
+        self.title = options.title or stem.replace("_", " ")
         self.graph, self.inputs, self.workloads, self.origin = graph, inputs, workloads, origin
 
     def contract(self):
@@ -78,12 +79,9 @@ def make(options, path):
     print(f"{output}: {report[0]}")
     for line in report[1:]:
         print(f"  {line}")
-    try:
-        findings = assay.lint(output)
-    except Refused as e:
-        findings = [str(e)]
-    for f in findings:
-        print(f"  lint: {f}")
+    if not options.no_lint:
+        for code, rules, what in assay.lint(output):
+            print(f"  lint: {code} ({rules}): {what}")
 
 
 class Written:
