@@ -1,21 +1,28 @@
 // Product with the first matrix given transposed, in single precision by tensor cores: every factor is the sum of two
 // numbers of TF32, and three of the four products are added (the fourth is below the last bit).
 // assay: task kernelbench/1/16
-// assay: twin UNSWIZZLED expect wrong_value -- leaves out the swizzle of the turned rows
+// assay: twin ONE_PRODUCT expect low_precision|wrong_value -- adds the products of the larger parts only
+// assay: twin UNTURNED expect wrong_value -- leaves the tiles of a on its diagonal as they are
+// Tensor cores take numbers of TF32 from shared memory only where rows run along the sum, and for turning them on their
+// way there neither the copy engine has a way nor the multiprocessor time. So a first launch turns a, at the speed of
+// memory: a twentieth of the product's time.
 // The product is made transposed: the tensor core takes b from registers, where it is split on the way, and multiplies
-// it (wgmma m64n128k8) with rows of a in shared memory, which must run along the sum. The larger part of a is what the
-// tensor core sees of it anyhow; three warps turn a slice of a, for which the copy engine has no way, and put the
-// smaller part beside it. One thread keeps the copy engine busy, three slices of 32 terms ahead; two groups of four
-// warps multiply, each 64 columns of a tile of 128 x 128. Tensor cores cut sums off instead of rounding them. So a
-// slice's smaller products come first, and its sum is added to the tile's by ordinary arithmetic. Where infinity or NaN
-// came out, or less than 2^-90, the parts cannot be trusted, and the element is computed again term by term. The copy
-// engine wants rows of a multiple of 16 bytes: other shapes go to a plain kernel.
-// assay: let whole = M % 4 == 0 && N % 4 == 0
+// it (wgmma m64n128k8) with rows of a in shared memory. The larger part of a is what the tensor core sees of it anyhow;
+// three warps put the smaller part beside it. One thread keeps the copy engine busy, four slices of 32 terms ahead; two
+// groups of four warps multiply, each 64 columns of a tile of 128 x 128. Tensor cores cut sums off instead of rounding
+// them. So a slice's smaller products come first, and its sum is added to the tile's by ordinary arithmetic. Where
+// infinity or NaN came out, or less than 2^-90, the parts cannot be trusted, and the element is computed again term by
+// term.
+// The copy engine wants rows of a multiple of 16 bytes: those of a are made so, other shapes of b go to a plain kernel.
+// assay: let whole = N % 4 == 0
 // assay: let tiles = ceil_div(M, 128) * ceil_div(N, 128)
-// assay: tensor_map ta of=a type=float dims=whole ? M : 1,whole ? K : 1 strides=whole ? M : 4 box=32,32 \
+// assay: let pitch = round_up(K, 4)
+// assay: scratch turned float[whole ? M * pitch : 4]
+// assay: tensor_map ta of=turned type=float dims=whole ? K : 1,whole ? M : 1 strides=whole ? pitch : 4 box=32,128 \
 //   swizzle=128 l2=256
 // assay: tensor_map tb of=b type=float dims=whole ? N : 1,whole ? K : 1 strides=whole ? N : 4 box=32,32 \
 //   swizzle=128 l2=256
+// assay: launch turn grid=ceil_div(M, 32),ceil_div(K, 64) block=256 if=whole args=a, turned, M, K, pitch
 // assay: launch matmul grid=min(tiles, 132) block=384 shared=197632 if=whole args=ta, tb, a, b, y, M, K, N
 // assay: launch matmul_plain grid=ceil_div(N, 32),ceil_div(M, 32) block=256 if=!whole args=a, b, y, M, K, N
 #ifdef __CUDACC_RTC__
@@ -27,12 +34,12 @@ typedef struct alignas(64) CUtensorMap_st {
 #include <cuda.h>
 #endif
 
-enum { BM = 128, BN = 128, BK = 32, STAGES = 3, THREADS = 384, BLOCKS = 132, SPLITTERS = 96 };
+enum { BM = 128, BN = 128, BK = 32, STAGES = 4, THREADS = 384, BLOCKS = 132, SPLITTERS = 96 };
 enum {
   A_BYTES = BM * BK * 4,
   B_BYTES = BK * BN * 4,
   BOX_BYTES = BK * 32 * 4,
-  SHARED = STAGES * (3 * A_BYTES + B_BYTES) + 1024
+  SHARED = STAGES * (2 * A_BYTES + B_BYTES) + 1024
 };
 
 static __device__ unsigned int shared_address(const void *p) {
@@ -163,8 +170,7 @@ static __device__ void bring_slices(const CUtensorMap *ta, const CUtensorMap *tb
     for (int k = 0; k < K; k += BK, at.next()) {
       barrier_wait(&empty[at.slot], at.parity);
       barrier_expect(&full[at.slot], A_BYTES + B_BYTES);
-      for (int i = 0; i < BM / 32; i++)
-        fetch_box(a + at.slot * A_BYTES + i * BOX_BYTES, ta, m0 + i * 32, k, &full[at.slot]);
+      fetch_box(a + at.slot * A_BYTES, ta, k, m0, &full[at.slot]);
       for (int i = 0; i < BN / 32; i++)
         fetch_box(b + at.slot * B_BYTES + i * BOX_BYTES, tb, n0 + i * 32, k, &full[at.slot]);
     }
@@ -176,31 +182,18 @@ static __device__ float rest_of(float x) {
   return __uint_as_float(to_tf32(x - __uint_as_float(__float_as_uint(x) & 0xffffe000u)));
 }
 
-// Slices of a come as four boxes of 32 terms by 32 rows and leave as 128 rows of 32 terms, as they are and what is left
-// of them. A thread turns four terms of a row at a time; both swizzles keep the threads of a warp in different banks.
-static __device__ void split_slices(const unsigned char *a, unsigned char *large, unsigned char *small,
-                                    unsigned long long *full, unsigned long long *ready, int M, int K, int N) {
+static __device__ void split_slices(const unsigned char *a, unsigned char *small, unsigned long long *full,
+                                    unsigned long long *ready, int M, int K, int N) {
   struct ring at = {0, 0};
   for (int tile = (int)blockIdx.x; tile < tile_count(M, N); tile += (int)gridDim.x)
     for (int k = 0; k < K; k += BK, at.next()) {
       barrier_wait(&full[at.slot], at.parity);
-#pragma unroll 2
+      const float4 *from = (const float4 *)(a + at.slot * A_BYTES);
+      float4 *to = (float4 *)(small + at.slot * A_BYTES);
+#pragma unroll 4
       for (int i = (int)threadIdx.x - 32; i < A_BYTES / 16; i += SPLITTERS) {
-        int m = i % BM, piece = i / BM;
-        const unsigned char *from = a + at.slot * A_BYTES + m / 32 * BOX_BYTES + m % 4 * 4;
-        float v[4];
-#pragma unroll
-        for (int c = 0; c < 4; c++) {
-          int term = piece * 4 + c;
-          v[c] = *(const float *)(from + term * 128 + ((m % 32 / 4 ^ term % 8) << 4));
-        }
-#ifdef UNSWIZZLED
-        int to = at.slot * A_BYTES + m * 128 + (piece << 4);
-#else
-        int to = at.slot * A_BYTES + m * 128 + ((piece ^ m % 8) << 4);
-#endif
-        *(float4 *)(large + to) = make_float4(v[0], v[1], v[2], v[3]);
-        *(float4 *)(small + to) = make_float4(rest_of(v[0]), rest_of(v[1]), rest_of(v[2]), rest_of(v[3]));
+        float4 v = from[i];
+        to[i] = make_float4(rest_of(v.x), rest_of(v.y), rest_of(v.z), rest_of(v.w));
       }
       asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // the tensor core reads by another way
       __syncwarp();
@@ -231,7 +224,7 @@ static __device__ void store_two(float *y, const float *a, const float *b, int m
   *(float2 *)&y[(long long)m * N + n] = make_float2(first, second);
 }
 
-static __device__ void make_tiles(const float *ga, const float *gb, float *y, const unsigned char *large,
+static __device__ void make_tiles(const float *ga, const float *gb, float *y, const unsigned char *a,
                                   const unsigned char *small, const unsigned char *b, unsigned long long *full,
                                   unsigned long long *ready, unsigned long long *empty, int M, int K, int N) {
   int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32 - 4, m0, n0;
@@ -262,16 +255,22 @@ static __device__ void make_tiles(const float *ga, const float *gb, float *y, co
           small_b[step][2 * h + 1] = __float_as_uint(v.y - __uint_as_float(large_b[step][2 * h + 1]));
         }
       barrier_wait(&ready[at.slot], at.parity);
-      unsigned long long large_a = describe(large + at.slot * A_BYTES), small_a = describe(small + at.slot * A_BYTES);
+      unsigned long long large_a = describe(a + at.slot * A_BYTES), small_a = describe(small + at.slot * A_BYTES);
       warpgroup_fence();
+#ifndef ONE_PRODUCT
 #pragma unroll
       for (int step = 0; step < BK / 8; step++) {
         multiply(part, small_b[step], large_a + step * (32 >> 4), step > 0);
         multiply(part, large_b[step], small_a + step * (32 >> 4), true);
       }
+      bool begun = true;
+#else
+      (void)small_b;
+      bool begun = false;
+#endif
 #pragma unroll
       for (int step = 0; step < BK / 8; step++)
-        multiply(part, large_b[step], large_a + step * (32 >> 4), true);
+        multiply(part, large_b[step], large_a + step * (32 >> 4), begun || step > 0);
       warpgroup_commit();
       warpgroup_wait<0>(); // the other group has work meanwhile
       if (lane == 0)
@@ -299,7 +298,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   extern __shared__ unsigned char memory[];
   __shared__ unsigned long long full[STAGES], ready[STAGES], empty[STAGES];
   unsigned char *a = memory + (1024 - shared_address(memory) % 1024) % 1024;
-  unsigned char *large = a + STAGES * A_BYTES, *small = large + STAGES * A_BYTES, *b = small + STAGES * A_BYTES;
+  unsigned char *small = a + STAGES * A_BYTES, *b = small + STAGES * A_BYTES;
   if (threadIdx.x == 0) {
     for (int s = 0; s < STAGES; s++) {
       barrier_init(&full[s], 1);
@@ -314,10 +313,34 @@ __global__ void __launch_bounds__(THREADS, 1)
     if (threadIdx.x == 0)
       bring_slices(&ta, &tb, a, b, full, empty, M, K, N);
     else if (threadIdx.x >= 32)
-      split_slices(a, large, small, full, ready, M, K, N);
+      split_slices(a, small, full, ready, M, K, N);
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-    make_tiles(ga, gb, y, large, small, b, full, ready, empty, M, K, N);
+    make_tiles(ga, gb, y, a, small, b, full, ready, empty, M, K, N);
+  }
+}
+
+// A tile of 64 x 32 of a, turned. What lies behind a row's end is never read: the tensor map knows where it is.
+__global__ void __launch_bounds__(256)
+    turn(const float *__restrict__ a, float *__restrict__ turned, int M, int K, int pitch) {
+  __shared__ float tile[64][33];
+  int m0 = (int)blockIdx.x * 32, k0 = (int)blockIdx.y * 64, thread = (int)threadIdx.x;
+#pragma unroll
+  for (int i = 0; i < 8; i++) {
+    int k = thread / 32 + 8 * i, m = thread % 32;
+    tile[k][m] = k0 + k < K && m0 + m < M ? __ldcs(&a[(long long)(k0 + k) * M + m0 + m]) : 0;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < 8; i++) {
+    int k = thread % 64, m = thread / 64 + 4 * i;
+#ifdef UNTURNED
+    float value = m0 == k0 && k < 32 ? tile[m][k] : tile[k][m];
+#else
+    float value = tile[k][m];
+#endif
+    if (k0 + k < K && m0 + m < M)
+      turned[(long long)(m0 + m) * pitch + k0 + k] = value;
   }
 }
 
@@ -348,32 +371,38 @@ typedef CUresult encode_function(CUtensorMap *, CUtensorMapDataType, cuuint32_t,
                                  const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave,
                                  CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
 
-// A tensor map of a matrix of dense rows, in boxes of 32 columns.
-static CUtensorMap encode(encode_function *function, const struct assay_tensor *t, unsigned int box_rows) {
-  cuuint64_t dims[] = {(cuuint64_t)t->dims[1], (cuuint64_t)t->dims[0]}, strides[] = {(cuuint64_t)t->dims[1] * 4};
+// A tensor map of a matrix whose rows are `pitch` floats apart, in boxes of 32 columns.
+static CUtensorMap encode(encode_function *function, void *data, int rows, int columns, int pitch,
+                          unsigned int box_rows) {
+  cuuint64_t dims[] = {(cuuint64_t)columns, (cuuint64_t)rows}, strides[] = {(cuuint64_t)pitch * 4};
   cuuint32_t box[] = {32, box_rows}, steps[] = {1, 1};
   CUtensorMap map;
-  function(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, t->data, dims, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+  function(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, data, dims, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
            CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   return map;
 }
 
 extern "C" void assay_cuda_kernel(const struct assay_args *args, cudaStream_t stream) {
   const struct assay_tensor *a = &args->inputs[0], *b = &args->inputs[1];
-  int M = (int)a->dims[1], K = (int)a->dims[0], N = (int)b->dims[1];
+  int M = (int)a->dims[1], K = (int)a->dims[0], N = (int)b->dims[1], pitch = (K + 3) / 4 * 4;
   const float *ga = (const float *)a->data, *gb = (const float *)b->data;
-  float *y = (float *)args->outputs[0].data;
-  if (M % 4 != 0 || N % 4 != 0) {
+  float *y = (float *)args->outputs[0].data, *turned;
+  bool whole = N % 4 == 0;
+  cudaMallocAsync((void **)&turned, sizeof(float) * (whole ? (size_t)M * pitch : 4), stream);
+  if (whole) {
+    void *function = NULL;
+    cudaDriverEntryPointQueryResult found;
+    cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found);
+    CUtensorMap ta = encode((encode_function *)function, turned, M, K, pitch, BM);
+    CUtensorMap tb = encode((encode_function *)function, b->data, K, N, N, BK);
+    int tiles = (M + BM - 1) / BM * ((N + BN - 1) / BN);
+    turn<<<dim3((unsigned int)(M + 31) / 32, (unsigned int)(K + 63) / 64), 256, 0, stream>>>(ga, turned, M, K, pitch);
+    cudaFuncSetAttribute(matmul, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED);
+    matmul<<<(unsigned int)(tiles < BLOCKS ? tiles : BLOCKS), THREADS, SHARED, stream>>>(ta, tb, ga, gb, y, M, K, N);
+  } else {
     dim3 blocks((unsigned int)(N + 31) / 32, (unsigned int)(M + 31) / 32);
     matmul_plain<<<blocks, 256, 0, stream>>>(ga, gb, y, M, K, N);
-    return;
   }
-  void *function = NULL;
-  cudaDriverEntryPointQueryResult found;
-  cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found);
-  CUtensorMap ta = encode((encode_function *)function, a, BK), tb = encode((encode_function *)function, b, BK);
-  int tiles = (M + BM - 1) / BM * ((N + BN - 1) / BN);
-  cudaFuncSetAttribute(matmul, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED);
-  matmul<<<(unsigned int)(tiles < BLOCKS ? tiles : BLOCKS), THREADS, SHARED, stream>>>(ta, tb, ga, gb, y, M, K, N);
+  cudaFreeAsync(turned, stream);
 }
 #endif
