@@ -2,6 +2,7 @@
 #   cases    every honest kernel of tests/cases passes, every wrong twin is rejected for the expected reason
 #   cheats   the same for hostile candidates; the host must be unharmed
 #   opencl   kernels and twins for OpenCL devices, on a processor (PoCL): checked only, for their times rank nothing
+#   python   modules in PyTorch and what cheats are made of in Python, on the CPU; left out where no Python has PyTorch
 #   resume   `bench` killed at random moments and by two at once: nothing lost, nothing twice
 #   cli      exit codes, help, JSON, messages
 # The first three keep two processors busy by themselves, and alone are as quick as together; the others do not.
@@ -14,6 +15,9 @@ endforeach()
 add_test(NAME opencl COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/corpus.sh $<TARGET_FILE:assay>
   ${CMAKE_CURRENT_SOURCE_DIR}/opencl ${CMAKE_BINARY_DIR}/test-opencl.sqlite --no-timing)
 set_tests_properties(opencl PROPERTIES TIMEOUT 1500 RUN_SERIAL ON ENVIRONMENT "${own_files}")
+add_test(NAME python COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/python.sh $<TARGET_FILE:assay>
+  ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_BINARY_DIR}/test-python.sqlite)
+set_tests_properties(python PROPERTIES TIMEOUT 1500 RUN_SERIAL ON SKIP_RETURN_CODE 77 ENVIRONMENT "${own_files}")
 foreach(script resume cli)
   add_test(NAME ${script} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/${script}.sh $<TARGET_FILE:assay> ${CMAKE_SOURCE_DIR}
     ${CMAKE_BINARY_DIR})

@@ -47,8 +47,8 @@ struct assay_judge_options {
   const char *task;      // path of the task file
   bool as_published;     // the published form instead of the repaired one
   const char *workload;  // a name or "M=3, N=4"; what is timed
-  const char *candidate; // path of the source: .c, .cu or .cl
-  const char *device;    // "cpu" (.c), "cuda" (.cu), "opencl" (.cl)
+  const char *candidate; // path of the source: .c, .cu, .cl or .py
+  const char *device;    // "cpu" (.c, .py), "cuda" (.cu, .py), "opencl" (.cl)
   int device_index;
   const char *toolchain;             // "nvrtc" or "nvcc" for a .cu; NULL: nvrtc when it has launch lines, else nvcc
   struct assay_workbench *workbench; // for other devices than cpu; NULL: one of its own, for this judgement
@@ -58,13 +58,15 @@ struct assay_judge_options {
   const char *runner_program;        // path of assay-runner
   const char *device_runner_program, *builder_program, *recorder_program; // of assay-device-runner and so on
   const char *nvrtc;                                                      // path of libnvrtc, or NULL: searched
-  const char *cache_dir;     // for Assay's own compiled device code; NULL: none
-  const char *temporary_dir; // parent of the build's and the runner's folders
-  enum assay_rule rule;      // which rule decides (both are computed)
-  int threads;               // for the kernel and for the oracle; 0: all processors
-  int declared_checks;       // draws of the declared distribution at the timed workload
-  bool probes;               // also judge at the task's ragged shapes under every probe that applies
-  int replicas;              // contract passes for the error scale of a check
+  const char *python;                         // for .py: an interpreter with PyTorch, a name or a path; NULL: python3
+  const char *worker_script, *worker_library; // and the paths of worker.py and assay-worker.so
+  const char *cache_dir;                      // for Assay's own compiled device code; NULL: none
+  const char *temporary_dir;                  // parent of the build's and the runner's folders
+  enum assay_rule rule;                       // which rule decides (both are computed)
+  int threads;                                // for the kernel and for the oracle; 0: all processors
+  int declared_checks;                        // draws of the declared distribution at the timed workload
+  bool probes;                                // also judge at the task's ragged shapes under every probe that applies
+  int replicas;                               // contract passes for the error scale of a check
   bool timing;
   int min_samples, max_samples; // timed calls, cold
   int hot_samples;
@@ -143,6 +145,8 @@ struct assay_verdict {
   bool times_rank_nothing;         // the device is no GPU (PoCL): its times say nothing about one
   double flops, bytes;             // of the workload: least work
   char toolchain[16], device[160]; // "cc"; what it ran on: name, driver
+  // How the candidate was put to the test: "plan", replayed by trusted code, or "process", its own host code ran.
+  char mode[16];
   uint64_t seed;
 };
 

@@ -8,10 +8,10 @@
   X(BUILD_FAILED, "build_failed", "the compiler rejected the source; see its messages")                                \
   X(BUILD_TIMEOUT, "build_timeout", "the compiler did not finish in its time")                                         \
   X(BUILD_LIMIT, "build_limit", "the compiler ran into its limit of memory or output size")                            \
-  X(LOAD_FAILED, "load_failed", "the compiled library cannot be loaded, or lacks the symbol assay_kernel")             \
+  X(LOAD_FAILED, "load_failed", "the library or module cannot be loaded, or lacks assay_kernel or ModelNew")           \
   X(CRASHED, "crashed", "the kernel was ended by a signal")                                                            \
   X(EXITED, "exited", "the kernel ended its process instead of returning")                                             \
-  X(UNRECORDABLE, "unrecordable", "the host code did what a launch plan cannot hold; the detail says what instead")     \
+  X(UNRECORDABLE, "unrecordable", "the host code did what a launch plan cannot hold; the detail says what instead")    \
   X(INVALID_PLAN, "invalid_plan", "the launches do not fit the kernels, the buffers or the device's limits")           \
   X(LAUNCH_FAILED, "launch_failed", "the device refused to start a kernel")                                            \
   X(TIMEOUT, "timeout", "the kernel did not return in its time")                                                       \
@@ -24,6 +24,7 @@
   X(WRONG_CLASS, "wrong_class", "NaN or infinity where the answer is finite, or the other way round")                  \
   X(WRONG_VALUE, "wrong_value", "some elements are further from the answer than the contract allows")                  \
   X(LOW_PRECISION, "low_precision", "the errors are those of a lower precision than the contract's")                   \
+  X(RAISED, "raised", "the Python code raised an exception, or did not return the task's outputs")                     \
   X(CHANGED_BEHAVIOUR, "changed_behaviour", "right when checked, wrong on a secretly verified timed call")             \
   X(JUDGE_FAILED, "judge_failed", "Assay could not judge: the machine failed, not the kernel")
 

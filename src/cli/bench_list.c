@@ -19,7 +19,7 @@ static int by_name(const void *a, const void *b) {
 }
 
 static bool wanted(const struct bench *b, const char *name) {
-  const char *device = cli_device_of(name);
+  const char *device = cli_device_of(name, b->judging.device);
   if (!device || (b->judging.device && strcmp(b->judging.device, device) != 0))
     return false;
   for (int i = 0; i < b->n_only; i++)
@@ -106,7 +106,7 @@ static enum assay_status add_file(struct bench *b, const char *path, struct assa
     b->n_left_out++;
     goto out;
   }
-  struct bench_item item = {.path = path, .device = cli_device_of(path)};
+  struct bench_item item = {.path = path, .device = cli_device_of(path, b->judging.device)};
   hash_sha256_hex(source, n, item.hash);
   status = task_find(b->judging.paths.tasks, name, &task_path, err);
   if (!status) {
@@ -129,7 +129,7 @@ enum assay_status bench_list(struct bench *b, struct assay_error *err) {
   size_t count = 0;
   enum assay_status status = list_files(b, &paths, &count, err);
   if (!status && count == 0)
-    status = error_set(err, ASSAY_ERR_NOT_FOUND, "there is no candidate (.c, .cu, .cl) in %s", b->from);
+    status = error_set(err, ASSAY_ERR_NOT_FOUND, "there is no candidate (.c, .cu, .cl, .py) in %s", b->from);
   for (size_t i = 0; i < count && !status; i++)
     status = add_file(b, paths[i], err);
   return status;

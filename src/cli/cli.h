@@ -18,8 +18,10 @@ struct cli_paths {
   char program[4096]; // this executable
   char tasks[4096], include[4096], runner[4096], store[4096], temporary[4096];
   char device_runner[4096], builder[4096], recorder[4096];
-  char cache[4096];  // for Assay's own compiled device code; "": none
-  const char *nvrtc; // $ASSAY_NVRTC or NULL
+  char worker_script[4096], worker_library[4096];
+  char cache[4096];   // for Assay's own compiled device code; "": none
+  const char *nvrtc;  // $ASSAY_NVRTC or NULL
+  const char *python; // $ASSAY_PYTHON or NULL
   const char *path_env;
 };
 enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err);
@@ -68,8 +70,9 @@ void cli_judging_finish(struct cli_judging *j, struct store *store);
 void cli_judging_close(struct cli_judging *j);
 void cli_read_peaks(struct store *store, const char *key, struct assay_peaks *out);
 
-// The device for a file's ending, or NULL.
-const char *cli_device_of(const char *path);
+// The device for a file's ending, or NULL. Python candidates run on a GPU where the machine has one, and on the CPU
+// elsewhere; `wanted` (may be NULL) says otherwise.
+const char *cli_device_of(const char *path, const char *wanted);
 
 // Makes this file the candidate, and its device the device. `several`: more will follow, so what they share is opened.
 enum assay_status cli_use_candidate(struct cli_judging *j, const char *path, bool several, struct assay_error *err);

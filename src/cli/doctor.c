@@ -18,6 +18,7 @@
 #include "sandbox/sandbox.h"
 #include "task/task.h"
 #include "toolchain/program.h"
+#include "toolchain/python.h"
 
 enum { KEY_CALIBRATE = 6000 };
 
@@ -147,6 +148,35 @@ static void check_nvcc(struct arguments *a, const char *folder) {
   base_free(version);
 }
 
+// For Python candidates. "no PyTorch" is found out by importing it, which takes seconds.
+static void check_python(struct arguments *a, const char *folder) {
+  static const char mend[] = "name a Python with PyTorch in ASSAY_PYTHON (only for .py)";
+  struct arena arena = {0};
+  struct python_place place;
+  struct assay_error err = {0};
+  struct buf text = {0};
+  char *json = NULL;
+  const struct cli_paths *p = &a->judging.paths;
+  const struct python_options o = {
+      .interpreter = p->python, .path_env = p->path_env, .script = p->worker_script, .worker = p->worker_library};
+  enum assay_status status = python_find(&o, &arena, &place, &err);
+  if (!status)
+    status = python_ask(&place, folder, &json, &err);
+  json_t *facts = status ? NULL : json_loads(json, JSON_DISABLE_EOF_CHECK, NULL);
+  const char *torch = json_string_value(json_object_get(facts, "torch"));
+  const char *cuda = json_string_value(json_object_get(facts, "cuda"));
+  const char *why = json_string_value(json_object_get(facts, "error"));
+  if (torch)
+    buf_printf(&text, "PyTorch %s%s%s, %s", torch, cuda ? ", CUDA " : ", no CUDA", cuda ? cuda : "", place.interpreter);
+  else
+    buf_printf(&text, "cannot be used (.py): %s", status ? err.message : why ? why : "it says nothing of PyTorch");
+  line(a, "python", torch ? "ok" : "limited", buf_str(&text), torch ? "" : mend);
+  json_decref(facts);
+  buf_release(&text);
+  base_free(json);
+  arena_release(&arena);
+}
+
 // Opened as for a judgement, in a process of its own.
 static void check_opencl(struct arguments *a, const char *folder) {
   enum { SECONDS = 60 };
@@ -181,6 +211,7 @@ static void check_toolchains(struct arguments *a) {
     return;
   }
   check_nvcc(a, folder);
+  check_python(a, folder);
   check_opencl(a, folder);
   sandbox_folder_remove(folder);
   base_free(folder);

@@ -51,6 +51,8 @@ enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err) {
   static const char *const device_runner[] = {"assay-device-runner", "../libexec/assay/assay-device-runner", NULL};
   static const char *const builder[] = {"assay-builder", "../libexec/assay/assay-builder", NULL};
   static const char *const recorder[] = {"assay-recorder", "../libexec/assay/assay-recorder", NULL};
+  static const char *const worker_script[] = {"worker.py", "../libexec/assay/worker.py", NULL};
+  static const char *const worker_library[] = {"assay-worker.so", "../libexec/assay/assay-worker.so", NULL};
   char folder[4096];
   ssize_t n = readlink("/proc/self/exe", p->program, sizeof p->program - 1);
   if (n <= 0)
@@ -64,8 +66,11 @@ enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err) {
   find_near(folder, device_runner, p->device_runner, sizeof p->device_runner);
   find_near(folder, builder, p->builder, sizeof p->builder);
   find_near(folder, recorder, p->recorder, sizeof p->recorder);
+  find_near(folder, worker_script, p->worker_script, sizeof p->worker_script);
+  find_near(folder, worker_library, p->worker_library, sizeof p->worker_library);
   default_cache(p->cache, sizeof p->cache);
   p->nvrtc = getenv("ASSAY_NVRTC");
+  p->python = getenv("ASSAY_PYTHON");
   default_store(p->store, sizeof p->store);
   snprintf(p->temporary, sizeof p->temporary, "/tmp");
   from_environment("TMPDIR", p->temporary, sizeof p->temporary);

@@ -2,7 +2,18 @@
 
 #include <string.h>
 
-static const char PREFIX[] = "// assay:";
+// As a comment of C and of Python.
+static const char *const PREFIXES[] = {"// assay:", "# assay:"};
+
+// What stands behind the prefix of the line, or NULL.
+static const char *behind_prefix(const char *p, const char *end) {
+  for (size_t i = 0; i < sizeof PREFIXES / sizeof *PREFIXES; i++) {
+    size_t n = strlen(PREFIXES[i]);
+    if ((size_t)(end - p) > n && memcmp(p, PREFIXES[i], n) == 0)
+      return p + n;
+  }
+  return NULL;
+}
 
 // The next word of *p, which ends at `end`; empty at the end.
 static const char *word(struct arena *a, const char **p, const char *end) {
@@ -62,8 +73,9 @@ enum assay_status directives_read(const char *source, size_t n, struct arena *ar
   for (const char *p = source; p < end; line++) {
     const char *stop = memchr(p, '\n', (size_t)(end - p));
     stop = stop ? stop : end;
-    if ((size_t)(stop - p) > strlen(PREFIX) && memcmp(p, PREFIX, strlen(PREFIX)) == 0) {
-      enum assay_status status = read_line(arena, p + strlen(PREFIX), stop, line, &d, &capacity, err);
+    const char *directive = behind_prefix(p, stop);
+    if (directive) {
+      enum assay_status status = read_line(arena, directive, stop, line, &d, &capacity, err);
       if (status)
         return status;
     }

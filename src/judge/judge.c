@@ -154,7 +154,7 @@ static enum assay_status job_make(const struct assay_judge_options *o, struct as
   v->timing.floor_ns = v->timing.median_ns = v->timing.low_ns = v->timing.high_ns = NAN;
   v->timing.hot_ns = v->timing.overhead_ns = v->timing.called_ns = v->timing.prepare_ns = NAN;
   v->timing.wall_ns = NAN;
-  snprintf(v->toolchain, sizeof v->toolchain, "%s", cpu ? "cc" : "");
+  snprintf(v->mode, sizeof v->mode, "%s", cpu ? "process" : "plan");
   job->session.o = &job->options;
   job->session.v = v;
   job->session.subject = cpu ? &subject_cpu : &subject_plan;

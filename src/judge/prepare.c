@@ -112,6 +112,7 @@ void session_decide_event(struct session *s, const struct runner_report *r) {
       [RUNNER_LAUNCH_FAILED] = ASSAY_REASON_LAUNCH_FAILED,
       [RUNNER_UNRECORDABLE] = ASSAY_REASON_UNRECORDABLE,
       [RUNNER_INVALID_PLAN] = ASSAY_REASON_INVALID_PLAN,
+      [RUNNER_RAISED] = ASSAY_REASON_RAISED,
   };
   session_decide(s, reasons[r->event], "%s", r->detail);
 }

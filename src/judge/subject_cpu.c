@@ -1,9 +1,11 @@
-// C on the CPU: a shared library in a sandboxed process, timed by the judge's own clock.
+// C and Python on the CPU: a shared library or a module in a sandboxed process, timed by the judge's own clock.
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "judge/machine.h"
+#include "judge/python.h"
 #include "judge/session.h"
 #include "stats/stats.h"
 
@@ -13,8 +15,15 @@ static const double ARMING_SLACK = 1.25;
 // A call is dropped when the clock probes around it took this much longer than the best probe of the session.
 static const double THROTTLED = 1.3;
 
+// Importing PyTorch takes seconds, and more when nobody has read its files lately.
+static const int64_t WORKER_START_NS = 120000000000;
+
 struct cpu {
   struct build *build;
+  bool is_python;
+  struct python_build *python_build;
+  struct python_place python;
+  struct arena arena; // of `python`
   struct runner *runner;
   char *library;
   int64_t best_probe_ns;
@@ -30,6 +39,8 @@ static enum assay_status start(struct session *s, struct assay_error *err) {
   if (!c)
     return error_nomem(err, "a judgement");
   c->best_probe_ns = INT64_MAX;
+  c->is_python = judge_is_python(s->o->candidate);
+  snprintf(s->v->toolchain, sizeof s->v->toolchain, "%s", c->is_python ? "python" : "cc");
   struct build_options b = {.compiler = s->o->compiler ? s->o->compiler : "gcc",
                             .path_env = s->o->path_env,
                             .include_dir = s->o->include_dir,
@@ -38,13 +49,19 @@ static enum assay_status start(struct session *s, struct assay_error *err) {
                             .timeout_ns = s->o->build_timeout_ns,
                             .memory_bytes = s->o->build_memory_bytes,
                             .file_bytes = (size_t)64 << 20};
-  return build_start(&b, s->source, s->source_bytes, &c->build, err);
+  if (!c->is_python)
+    return build_start(&b, s->source, s->source_bytes, &c->build, err);
+  enum assay_status status = judge_find_python(s->o, &c->arena, &c->python, err);
+  return status ? status : python_build_start(&c->python, &b, s->source, s->source_bytes, &c->python_build, err);
 }
 
 static enum assay_status finish_build(struct session *s, bool *good, struct assay_error *err) {
   struct build_result r;
-  enum assay_status status = build_finish(of(s)->build, &r, err);
-  of(s)->build = NULL;
+  struct cpu *c = of(s);
+  enum assay_status status =
+      c->is_python ? python_build_finish(c->python_build, &r, err) : build_finish(c->build, &r, err);
+  c->build = NULL;
+  c->python_build = NULL;
   if (status)
     return status;
   of(s)->library = r.library;
@@ -52,9 +69,19 @@ static enum assay_status finish_build(struct session *s, bool *good, struct assa
   return ASSAY_OK;
 }
 
+static enum assay_status tell(struct session *s, const struct layout *l, struct assay_error *err) {
+  struct buf sheet = {0};
+  enum assay_status status = judge_python_sheet(&s->task, l->workload, &sheet, err);
+  if (!status)
+    status = runner_set_sheet(of(s)->runner, buf_str(&sheet), err);
+  buf_release(&sheet);
+  return status;
+}
+
 static enum assay_status bind(struct session *s, const struct layout *l, struct runner_report *report,
                               struct assay_error *err) {
-  return runner_bind(of(s)->runner, l->n_in, l->in_tensors, l->n_out, l->out_tensors, report, err);
+  enum assay_status status = of(s)->is_python ? tell(s, l, err) : ASSAY_OK;
+  return status ? status : runner_bind(of(s)->runner, l->n_in, l->in_tensors, l->n_out, l->out_tensors, report, err);
 }
 
 static enum assay_status fill(struct session *s, enum probe probe, uint64_t key, uint32_t poison,
@@ -89,6 +116,9 @@ static enum assay_status calibrate(struct session *s, int64_t *arming_ns, struct
   double overhead[CALLS], arming[CALLS];
   struct runner_report report;
   enum assay_status status = session_bind(s, &s->layouts[0], &report, err);
+  if (!status && report.event != RUNNER_OK)
+    status =
+        error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner failed before the candidate was there: %s", report.detail);
   for (int i = 0; i < CALLS + WARM_UP && !status; i++) {
     status = fill(s, PROBE_DECLARED, rng_derive(s->v->seed, (uint64_t)i), POISON_NAN, err);
     if (!status)
@@ -109,8 +139,16 @@ static enum assay_status calibrate(struct session *s, int64_t *arming_ns, struct
 
 static enum assay_status load(struct session *s, bool *good, struct assay_error *err) {
   int64_t arming_ns = 0;
+  struct cpu *c = of(s);
+  const struct runner_python python = {.interpreter = c->python.interpreter,
+                                       .script = c->python.script,
+                                       .library = c->python.worker,
+                                       .read_paths = c->python.read_paths,
+                                       .defines = s->o->defines,
+                                       .start_timeout_ns = WORKER_START_NS};
   struct runner_options r = {.program = s->o->runner_program,
-                             .library = of(s)->library,
+                             .library = c->library,
+                             .python = c->is_python ? &python : NULL,
                              .folder = s->run_folder,
                              .threads = s->o->threads,
                              .load_timeout_ns = s->o->load_timeout_ns,
@@ -151,7 +189,9 @@ static void finish(struct session *s) {
   if (!c)
     return;
   build_cancel(c->build);
+  python_build_cancel(c->python_build);
   runner_close(c->runner);
+  arena_release(&c->arena);
   base_free(c->library);
   base_free(c);
 }

@@ -10,15 +10,15 @@
 
 #include "graph/shape.h"
 
-enum { RUNNER_SOCKET = 3, RUNNER_MAX_TENSORS = 64, RUNNER_MESSAGE_BYTES = 512 };
+enum { RUNNER_SOCKET = 3, RUNNER_MAX_TENSORS = 64, RUNNER_MESSAGE_BYTES = 512, RUNNER_SHEET_BYTES = 16384 };
 #define RUNNER_GUARD_BYTES ((size_t)1 << 20) // address space without memory on both sides of every buffer
 #define RUNNER_STACK_BYTES ((size_t)8 << 20) // of each pool thread
 
 enum runner_verb {
   RUNNER_ATTACH = 1, // carries the control page; answered by step READY
   RUNNER_LOAD,       // load the library; answered by LOADED or NOT_LOADED
-  RUNNER_BIND,       // carries the buffers; answered by BOUND
-  RUNNER_CALL,       // answered by ARMED, then (after `start`) DONE
+  RUNNER_BIND,       // carries the buffers; answered by BOUND, NOT_BOUND or RAISED
+  RUNNER_CALL,       // answered by ARMED, then (after `start`) DONE or RAISED
   RUNNER_LOCK,       // lock down; answered by READY, or NOT_LOADED with the reason; before any foreign code is there
 };
 
@@ -35,7 +35,16 @@ struct runner_message {
   struct runner_tensor_message tensors[]; // n_in inputs, then n_out outputs (RUNNER_BIND)
 };
 
-enum runner_step { STEP_READY = 1, STEP_LOADED, STEP_NOT_LOADED, STEP_BOUND, STEP_NOT_BOUND, STEP_ARMED, STEP_DONE };
+enum runner_step {
+  STEP_READY = 1,
+  STEP_LOADED,
+  STEP_NOT_LOADED,
+  STEP_BOUND,
+  STEP_NOT_BOUND,
+  STEP_ARMED,
+  STEP_DONE,
+  STEP_RAISED, // for STEP_BOUND or STEP_DONE: the candidate itself said that it failed; `message` has its words
+};
 
 // A step and the number of the exchange it answers, in one word.
 static inline uint32_t runner_word(uint32_t number, enum runner_step step) {
@@ -51,6 +60,7 @@ struct runner_control {
   uint32_t memory_exhausted;
   uint64_t base[RUNNER_MAX_TENSORS]; // where the runner mapped each buffer (start of the memory, not of the guard)
   char message[RUNNER_MESSAGE_BYTES];
+  char sheet[RUNNER_SHEET_BYTES]; // judge -> runner, before RUNNER_BIND: what the buffers are, as text
 };
 
 #endif

@@ -25,6 +25,7 @@
 #include "runner/classify.h"
 #include "runner/glance.h"
 #include "runner/peer.h"
+#include "runner/python_start.h"
 #include "runner/threads.h"
 #include "sandbox/sandbox.h"
 
@@ -56,6 +57,7 @@ struct runner {
   struct runner_control *control;
   uint32_t number;               // of the last exchange
   struct thread_set own_threads; // before the candidate was loaded
+  size_t own_bytes;              // of addresses, likewise: an interpreter has gigabytes of them
   int64_t arming_ns;             // what coming to the start line may cost; 0: not known, nothing is charged
   struct buffer buffers[RUNNER_MAX_TENSORS];
   int n_in, n_out;
@@ -65,10 +67,10 @@ struct runner {
 };
 
 const char *runner_event_name(enum runner_event e) {
-  static const char *const names[] = {"ok",          "load failed",   "crashed",        "exited",
-                                      "timed out",   "out of memory", "forbidden call", "out of bounds",
-                                      "wrote input", "late work",     "launch failed",  "unrecordable",
-                                      "invalid plan"};
+  static const char *const names[] = {"ok",           "load failed",   "crashed",        "exited",
+                                      "timed out",    "out of memory", "forbidden call", "out of bounds",
+                                      "wrote input",  "late work",     "launch failed",  "unrecordable",
+                                      "invalid plan", "raised"};
   return names[e];
 }
 
@@ -155,12 +157,25 @@ static void thaw(struct runner *r) {
   r->frozen = false;
 }
 
+// The addresses that the process has mapped; 0 when nobody can tell.
+static size_t address_space(pid_t pid) {
+  char path[64];
+  unsigned long long pages = 0;
+  snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+  FILE *f = fopen(path, "re");
+  if (!f)
+    return 0;
+  bool known = fscanf(f, "%llu", &pages) == 1;
+  fclose(f);
+  return known ? (size_t)pages * (size_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
 static void limit_memory(struct runner *r) {
   size_t buffers = 0;
   for (int i = 0; i < r->n_in + r->n_out; i++)
     buffers += r->buffers[i].map_bytes + 2 * RUNNER_GUARD_BYTES;
-  rlim_t bytes =
-      r->o.memory_bytes + OVERHEAD_BYTES + (size_t)r->o.threads * (RUNNER_STACK_BYTES + ((size_t)64 << 20)) + buffers;
+  size_t own = r->own_bytes > OVERHEAD_BYTES ? r->own_bytes : OVERHEAD_BYTES;
+  rlim_t bytes = r->o.memory_bytes + own + (size_t)r->o.threads * (RUNNER_STACK_BYTES + ((size_t)64 << 20)) + buffers;
   struct rlimit limit = {bytes, bytes};
 #if defined(__SANITIZE_ADDRESS__)
   return; // the sanitizer's shadow memory is beyond any limit
@@ -170,6 +185,7 @@ static void limit_memory(struct runner *r) {
 
 static enum assay_status start_process(struct runner *r, struct assay_error *err) {
   char threads[16], omp[32];
+  struct python_start python = {0};
   // libgomp's threads park in a futex between loops instead of spinning, which would look like late work.
   char wait_policy[] = "OMP_WAIT_POLICY=passive";
   char program[PATH_BYTES], library[PATH_BYTES];
@@ -183,12 +199,16 @@ static enum assay_status start_process(struct runner *r, struct assay_error *err
   char *argv[] = {program, library, threads, (char *)build_id, NULL}, *envp[] = {omp, wait_policy, NULL};
   // Not their folders: the store may lie beside the program.
   const char *read_paths[] = {program, library, NULL};
+  enum assay_status status = r->o.python ? python_start_make(&r->o, threads, &python, err) : ASSAY_OK;
   // Threads beyond this are late work anyway; without a limit, small ones use up the machine's process numbers.
   struct sandbox_policy policy = {.role = SANDBOX_RUNNER,
                                   .folder = r->o.folder,
-                                  .read_paths = read_paths,
+                                  .read_paths = r->o.python ? python.read_paths : read_paths,
                                   .processes = THREADS_MAX + 2 * r->o.threads};
-  enum assay_status status = sandbox_spawn(&policy, argv, envp, &pair[1], 1, &r->child, err);
+  if (!status)
+    status = sandbox_spawn(&policy, r->o.python ? python.argv : argv, r->o.python ? python.envp : envp, &pair[1], 1,
+                           &r->child, err);
+  python_start_release(&python);
   close(pair[1]);
   r->socket = pair[0];
   r->alive = !status;
@@ -219,8 +239,17 @@ static enum assay_status lock_down(struct runner *r, struct assay_error *err) {
                    answered ? r->control->message : "no answer");
 }
 
+static enum assay_status did_not_start(struct runner *r, bool late, struct assay_error *err) {
+  const char *log = runner_log(r);
+  if (r->o.python)
+    return python_start_failed(r->o.python, log, late, err);
+  return error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner %s did not start%s; is it built for this machine?",
+                   r->o.program, late ? " in time" : "");
+}
+
 static enum assay_status attach(struct runner *r, struct assay_error *err) {
   struct runner_message m = {.verb = RUNNER_ATTACH};
+  int64_t timeout_ns = r->o.python ? r->o.python->start_timeout_ns : r->o.load_timeout_ns;
   uint32_t word = 0;
   int fd = -1;
   void *page = NULL;
@@ -228,17 +257,17 @@ static enum assay_status attach(struct runner *r, struct assay_error *err) {
   enum assay_status status = peer_share(sizeof *r->control, &page, &fd, err);
   r->control = page;
   if (!status)
-    status = exchange(r, &m, sizeof m, &fd, 1, r->o.load_timeout_ns, &word, &answered, &late, err);
+    status = exchange(r, &m, sizeof m, &fd, 1, timeout_ns, &word, &answered, &late, err);
   if (fd >= 0)
     close(fd);
   if (status)
     return status;
   if (!answered || !threads_list(r->child.pid, &r->own_threads))
-    return error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner %s did not start%s; is it built for this machine?",
-                     r->o.program, late ? " in time" : "");
+    return did_not_start(r, late, err);
   status = lock_down(r, err);
   if (status)
     return status;
+  r->own_bytes = address_space(r->child.pid);
   limit_memory(r);
   if (!freeze(r))
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner %s ended at once", r->o.program);
@@ -281,6 +310,7 @@ enum assay_status runner_open(const struct runner_options *o, struct runner **ou
   enum assay_status status = start_process(r, err);
   if (!status)
     status = attach(r, err);
+  r->o.python = NULL;
   if (status) {
     runner_close(r);
     return status;
@@ -334,6 +364,24 @@ static enum assay_status make_buffers(struct runner *r, int n_in, const struct r
   return status;
 }
 
+// The candidate said that it failed.
+static void raised(struct runner *r, struct runner_report *report) {
+  struct sandbox_end end;
+  runner_log(r);
+  sandbox_kill(&r->child, &end);
+  r->alive = false;
+  report->event = RUNNER_RAISED;
+  snprintf(report->detail, sizeof report->detail, "%.250s", r->control->message);
+}
+
+enum assay_status runner_set_sheet(struct runner *r, const char *text, struct assay_error *err) {
+  size_t n = strlen(text);
+  if (n >= sizeof r->control->sheet)
+    return error_set(err, ASSAY_ERR_LIMIT, "the task has too many names for a Python candidate (%zu bytes of them)", n);
+  memcpy(r->control->sheet, text, n + 1);
+  return ASSAY_OK;
+}
+
 enum assay_status runner_bind(struct runner *r, int n_in, const struct runner_tensor *in, int n_out,
                               const struct runner_tensor *out, struct runner_report *report, struct assay_error *err) {
   int fds[RUNNER_MAX_TENSORS], n = n_in + n_out;
@@ -371,6 +419,8 @@ enum assay_status runner_bind(struct runner *r, int n_in, const struct runner_te
     r->alive = false;
     report->event = RUNNER_OUT_OF_MEMORY;
     snprintf(report->detail, sizeof report->detail, "kept so much memory that the next call's buffers did not fit");
+  } else if (word == runner_word(r->number, STEP_RAISED)) {
+    raised(r, report);
   }
 out:
   base_free(m);
@@ -466,20 +516,19 @@ static void inspect(struct runner *r, struct runner_report *report) {
 }
 
 // Runs the armed call and reads the clock around it. False: no answer.
-static bool timed_call(struct runner *r, int64_t *elapsed_ns, bool *late) {
-  uint32_t word;
+static bool timed_call(struct runner *r, int64_t *elapsed_ns, uint32_t *word, bool *late) {
   int64_t cpu = process_cpu_ns(r->child.pid);
   int64_t start = clock_monotonic_ns();
   atomic_store_explicit(&r->control->start, r->number, memory_order_release);
-  bool done = await_step(r, STEP_ARMED, start + r->o.call_timeout_ns, r->crowded ? SPIN_CROWDED_NS : SPIN_ALONE_NS,
-                         &word, late);
+  bool done =
+      await_step(r, STEP_ARMED, start + r->o.call_timeout_ns, r->crowded ? SPIN_CROWDED_NS : SPIN_ALONE_NS, word, late);
   *elapsed_ns = clock_monotonic_ns() - start;
   // Our clock's last digits are nothing that the kernel could know.
   glance_take(&r->glance, r->buffers + r->n_in, r->n_out, (uint64_t)(start + *elapsed_ns) << 32 ^ r->pattern);
   enum { WORTH_A_LOOK_NS = 30000 };
   if (done && *elapsed_ns > WORTH_A_LOOK_NS)
     r->crowded = (double)(process_cpu_ns(r->child.pid) - cpu) > 1.3 * (double)*elapsed_ns;
-  return done && word == runner_word(r->number, STEP_DONE);
+  return done && (*word == runner_word(r->number, STEP_DONE) || *word == runner_word(r->number, STEP_RAISED));
 }
 
 enum assay_status runner_call(struct runner *r, enum runner_cache cache, bool null_call, struct runner_report *report,
@@ -501,8 +550,12 @@ enum assay_status runner_call(struct runner *r, enum runner_cache cache, bool nu
   bool armed = await_step(r, 0, let_go + r->o.call_timeout_ns, SPIN_ALONE_NS, &word, &late) &&
                word == runner_word(r->number, STEP_ARMED);
   report->arming_ns = clock_monotonic_ns() - let_go;
-  if (!armed || !timed_call(r, &report->elapsed_ns, &late) || !freeze(r)) {
+  if (!armed || !timed_call(r, &report->elapsed_ns, &word, &late) || !freeze(r)) {
     finish(r, late, false, report);
+    return ASSAY_OK;
+  }
+  if (word == runner_word(r->number, STEP_RAISED)) {
+    raised(r, report);
     return ASSAY_OK;
   }
   // From the moment it is let go the candidate's process has the fresh inputs. What it takes to come to the start line

@@ -17,11 +17,22 @@
 
 enum { RUNNER_MAX_BUFFERS = 64 }; // inputs and outputs of a task together
 
+struct runner_python {
+  const char *interpreter;       // path of a Python that has PyTorch
+  const char *script, *library;  // paths of worker.py and assay-worker.so
+  const char *const *read_paths; // where the interpreter's own files are; NULL-terminated
+  const char *const *defines;    // NAME or NAME=VALUE, names for the candidate; NULL-terminated, may be NULL
+  int64_t start_timeout_ns;      // importing PyTorch takes seconds
+};
+
 struct runner_options {
   const char *program; // path of assay-runner
   const char *library; // the candidate's shared library
-  const char *folder;  // its own temporary folder
-  int threads;         // processors the kernel may use
+  // A Python candidate: `library` is its source, and the interpreter runs the worker in place of `program`. Borrowed
+  // for runner_open. NULL: none.
+  const struct runner_python *python;
+  const char *folder; // its own temporary folder
+  int threads;        // processors the kernel may use
   int64_t load_timeout_ns, call_timeout_ns;
   size_t memory_bytes; // beyond its buffers
 };
@@ -36,10 +47,11 @@ enum runner_event {
   RUNNER_FORBIDDEN_CALL, // detail names the system call
   RUNNER_OUT_OF_BOUNDS,  // a guard page was touched, or a guard band is damaged; detail says where
   RUNNER_WROTE_INPUT,
-  RUNNER_LATE_WORK, // threads of the candidate were still at work after it returned
+  RUNNER_LATE_WORK,     // threads of the candidate were still at work after it returned
   RUNNER_LAUNCH_FAILED, // a device refused a launch; detail has its words
   RUNNER_UNRECORDABLE,  // there is no plan: the host code did what cannot be recorded
   RUNNER_INVALID_PLAN,  // the plan does not hold together
+  RUNNER_RAISED,        // Python code raised an exception, or did not return the outputs; detail says what
 };
 
 // What came of starting, or of one call. After anything but RUNNER_OK the runner is gone (or ended by the judge):
@@ -74,6 +86,10 @@ void runner_close(struct runner *r); // kills and frees; NULL is fine
 // May be called at any time between calls; the same process goes on, so that state kept across shapes shows.
 enum assay_status runner_bind(struct runner *r, int n_in, const struct runner_tensor *in, int n_out,
                               const struct runner_tensor *out, struct runner_report *report, struct assay_error *err);
+
+// What the buffers of the next runner_bind are, as text for the worker (docs/python-candidates.md). ASSAY_ERR_LIMIT
+// when it is too long.
+enum assay_status runner_set_sheet(struct runner *r, const char *text, struct assay_error *err);
 
 // The judge's own writable mapping of a buffer, valid until the next bind or close.
 void *runner_input(struct runner *r, int i);

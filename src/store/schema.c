@@ -83,21 +83,22 @@ static enum assay_status make_if_empty(struct store *s, struct assay_error *err)
   return db_end(s, status, err);
 }
 
-// Version 1 knew fewer reasons. The table is made anew and takes the rows over, whole or not at all.
-static enum assay_status migrate_from_1(struct store *s, struct assay_error *err) {
+// Earlier versions knew fewer reasons. The table is made anew and takes the rows over, whole or not at all.
+static enum assay_status migrate(struct store *s, struct assay_error *err) {
   static const char *const before[] = {"DROP INDEX verdict_key", "DROP INDEX verdict_run",
-                                       "ALTER TABLE verdict RENAME TO verdict_1"};
+                                       "ALTER TABLE verdict RENAME TO verdict_before"};
   static const char *const after[] = {
       "INSERT INTO verdict (id, reason, samples, seed, at_ns" STORE_TEXTS(KEY_COLUMN) STORE_REALS(KEY_COLUMN)
           STORE_BOOLS(KEY_COLUMN) ") SELECT id, reason, samples, seed, at_ns" STORE_TEXTS(KEY_COLUMN)
-              STORE_REALS(KEY_COLUMN) STORE_BOOLS(KEY_COLUMN) " FROM verdict_1",
-      "DROP TABLE verdict_1", "PRAGMA user_version = 2"};
+              STORE_REALS(KEY_COLUMN) STORE_BOOLS(KEY_COLUMN) " FROM verdict_before",
+      "DROP TABLE verdict_before", "PRAGMA user_version = 3"};
+  _Static_assert(STORE_SCHEMA_VERSION == 3, "the version above, and what it takes to come to it");
   int64_t version = 0;
   enum assay_status status = db_begin(s, err);
   if (status)
     return status;
   status = db_number(s, "PRAGMA user_version", &version, err);
-  bool due = !status && version == 1; // another process may have done it meanwhile
+  bool due = !status && version < STORE_SCHEMA_VERSION; // another process may have done it meanwhile
   for (size_t i = 0; i < sizeof before / sizeof *before && due && !status; i++)
     status = db_exec(s, before[i], "bring it to this version", err);
   for (int i = 0; i < N_TABLES && due && !status; i++)
@@ -142,8 +143,8 @@ enum assay_status schema_prepare(struct store *s, struct assay_error *err) {
                      "%s was written by a newer Assay (schema %lld, this one knows %d); use that one, or give "
                      "another file for the store",
                      s->path, (long long)version, STORE_SCHEMA_VERSION);
-  if (version == 1)
-    status = migrate_from_1(s, err);
+  if (version < STORE_SCHEMA_VERSION)
+    status = migrate(s, err);
   for (int i = 0; i < N_TABLES && !status; i++)
     status = check_table(s, &TABLES[i], err);
   if (!status)

@@ -563,10 +563,15 @@ static void must_exec(sqlite3 *db, const char *sql) {
     fail_msg("%s: %s", sql, sqlite3_errmsg(db));
 }
 
-// A store as version 1 made it: the same, without the reasons that came later.
-static void make_version_1(void) {
-  static const char *const later[] = {" OR reason = 'unrecordable'", " OR reason = 'invalid_plan'",
-                                      " OR reason = 'launch_failed'"};
+// A store as an earlier version made it: the same, without the reasons that came later.
+static void make_version(int version) {
+  static const struct {
+    int since;
+    const char *term;
+  } later[] = {{2, " OR reason = 'unrecordable'"},
+               {2, " OR reason = 'invalid_plan'"},
+               {2, " OR reason = 'launch_failed'"},
+               {3, " OR reason = 'raised'"}};
   sqlite3 *db;
   sqlite3_stmt *st;
   assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
@@ -576,37 +581,49 @@ static void make_version_1(void) {
   char *sql = sqlite3_mprintf("%s", sqlite3_column_text(st, 0));
   sqlite3_finalize(st);
   for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
-    char *at = strstr(sql, later[i]);
+    char *at = strstr(sql, later[i].term);
+    size_t n = strlen(later[i].term);
     assert_non_null(at);
-    memmove(at, at + strlen(later[i]), strlen(at + strlen(later[i])) + 1);
+    if (later[i].since > version)
+      memmove(at, at + n, strlen(at + n) + 1);
   }
   must_exec(db, "DROP INDEX verdict_key; DROP INDEX verdict_run; ALTER TABLE verdict RENAME TO newer");
   must_exec(db, sql);
   must_exec(db,
-            "INSERT INTO verdict SELECT * FROM newer; DROP TABLE newer; PRAGMA user_version = 1;"
+            "INSERT INTO verdict SELECT * FROM newer; DROP TABLE newer;"
             "CREATE INDEX verdict_key ON verdict (run, task, form, workload, device, candidate_hash, settings_hash, "
             "reason); CREATE INDEX verdict_run ON verdict (run)");
+  must_exec(db, version == 1 ? "PRAGMA user_version = 1" : "PRAGMA user_version = 2");
   sqlite3_free(sql);
   sqlite3_close(db);
 }
 
-static void version_1_is_taken_over(void **state) {
-  (void)state;
+static void earlier_version_is_taken_over(int version) {
   struct store *s = must_open();
   struct assay_error err = {0};
   struct store_verdict v = example(1);
   int64_t id;
   assert_int_equal(store_put(s, &v, &id, &err), ASSAY_OK);
   store_close(s);
-  make_version_1();
+  make_version(version);
   s = must_open();
   assert_int_equal(count(s, NULL), 1);
-  v.reason = ASSAY_REASON_UNRECORDABLE;
+  v.reason = ASSAY_REASON_RAISED;
   assert_int_equal(store_put(s, &v, &id, &err), ASSAY_OK);
   store_close(s);
   s = must_open(); // and it is an ordinary store of this version
   assert_int_equal(count(s, NULL), 2);
   store_close(s);
+}
+
+static void version_1_is_taken_over(void **state) {
+  (void)state;
+  earlier_version_is_taken_over(1);
+}
+
+static void version_2_is_taken_over(void **state) {
+  (void)state;
+  earlier_version_is_taken_over(2);
 }
 
 // The tables are the file's format: when this fails, a new schema version and a migration are due.
@@ -625,8 +642,8 @@ static void schema_is_pinned(void **state) {
   assert_int_equal(sqlite3_step(st), SQLITE_ROW);
   const char *sql = (const char *)sqlite3_column_text(st, 0);
   hash_sha256_hex(sql, strlen(sql), hex);
-  assert_int_equal(STORE_SCHEMA_VERSION, 2);
-  assert_string_equal(hex, "4c9150c9823b4a1864b10b9d057f14e2f46584842d215ea6b1221813dde96021");
+  assert_int_equal(STORE_SCHEMA_VERSION, 3);
+  assert_string_equal(hex, "a205c25a4e04da597318430d38f84a854d48e65529f617a04029e44e7feb822d");
   sqlite3_finalize(st);
   sqlite3_close(db);
 }
@@ -653,6 +670,7 @@ int main(void) {
       TEST(disk_full),
       TEST(every_allocation_fails_once),
       TEST(version_1_is_taken_over),
+      TEST(version_2_is_taken_over),
       TEST(schema_is_pinned),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

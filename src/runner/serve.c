@@ -1,0 +1,213 @@
+// The runner's side of the protocol: attaching, locking down, mapping buffers, and calls.
+#include "runner/serve.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "base/channel.h"
+#include "base/last_words.h"
+#include "runner/pool.h"
+#include "runner/protocol.h"
+#include "sandbox/sandbox.h"
+
+enum { SPINS_A_YIELD = 128 };
+
+struct state {
+  const struct serve_host *host;
+  struct runner_control *control;
+  struct pool *pool;
+  struct assay_args args;
+  struct assay_tensor tensors[RUNNER_MAX_TENSORS];
+  int64_t dims[RUNNER_MAX_TENSORS][SHAPE_MAX_RANK], strides[RUNNER_MAX_TENSORS][SHAPE_MAX_RANK];
+  struct {
+    unsigned char *reserved;
+    size_t reserved_bytes, data_bytes;
+  } maps[RUNNER_MAX_TENSORS];
+  int n_maps;
+};
+
+// The one mutable global: a signal handler and the callback of assay_args.parallel have no other way to their state,
+// and this process serves one candidate only.
+static struct state state;
+
+static void step(uint32_t number, enum runner_step s) {
+  atomic_store(&state.control->step, runner_word(number, s));
+  syscall(SYS_futex, &state.control->step, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void parallel(const struct assay_args *args, int64_t n, void (*body)(void *arg, int64_t begin, int64_t end),
+                     void *arg) {
+  (void)args;
+  pool_run(state.pool, n, body, arg);
+}
+
+// Notes what is known and dies of the same signal. The judge treats the notes as hints.
+static void on_signal(int number, siginfo_t *info, void *context) {
+  (void)context;
+  struct runner_control *c = state.control;
+  c->address = (uint64_t)(uintptr_t)info->si_addr;
+  c->system_call = last_words_system_call(number, info);
+  c->memory_exhausted = last_words_memory_exhausted();
+  c->signal = number;
+  last_words_die(number);
+}
+
+static bool install_handlers(void) {
+  const size_t bytes = (size_t)64 << 10;
+  void *stack = malloc(bytes);
+  return stack && last_words_install(on_signal, true, stack, bytes);
+}
+
+static void unbind(void) {
+  for (int i = 0; i < state.n_maps; i++)
+    munmap(state.maps[i].reserved, state.maps[i].reserved_bytes);
+  state.n_maps = 0;
+}
+
+// Maps one buffer between two guards: inputs read-only (the memfd is sealed against anything else).
+static int map_buffer(int i, const struct runner_tensor_message *t, int fd, bool writable) {
+  size_t total = t->map_bytes + 2 * RUNNER_GUARD_BYTES;
+  unsigned char *reserved = mmap(NULL, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED)
+    return -1;
+  state.maps[i].reserved = reserved;
+  state.maps[i].reserved_bytes = total;
+  state.maps[i].data_bytes = t->data_bytes;
+  state.n_maps = i + 1;
+  unsigned char *base = reserved + RUNNER_GUARD_BYTES;
+  int prot = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+  if (mmap(base, t->map_bytes, prot, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0) == MAP_FAILED)
+    return -1;
+  state.control->base[i] = (uint64_t)(uintptr_t)base;
+  struct assay_tensor *out = &state.tensors[i];
+  *out = (struct assay_tensor){
+      .data = base + t->offset, .dims = state.dims[i], .strides = state.strides[i], .rank = t->rank, .dtype = t->dtype};
+  int64_t stride = 1;
+  for (int d = t->rank - 1; d >= 0; d--) {
+    state.dims[i][d] = t->dims[d];
+    state.strides[i][d] = stride;
+    stride *= t->dims[d];
+  }
+  return 0;
+}
+
+static void bind_buffers(const struct runner_message *m, const int *fds, int n_fds) {
+  int n = m->n_in + m->n_out, code = n_fds == n ? 0 : -1;
+  unbind();
+  for (int i = 0; i < n && code == 0; i++)
+    code = map_buffer(i, &m->tensors[i], fds[i], i >= m->n_in);
+  for (int i = 0; i < n_fds; i++)
+    close(fds[i]);
+  state.args.n_inputs = m->n_in;
+  state.args.n_outputs = m->n_out;
+  state.args.inputs = state.tensors;
+  state.args.outputs = state.tensors + m->n_in;
+  if (code == 0 && state.host->bind) {
+    state.control->sheet[sizeof state.control->sheet - 1] = '\0';
+    if (!state.host->bind(state.host->arg, &state.args, state.control->sheet, state.control->message,
+                          sizeof state.control->message)) {
+      step(m->number, STEP_RAISED);
+      return;
+    }
+  }
+  step(m->number, code == 0 ? STEP_BOUND : STEP_NOT_BOUND);
+}
+
+// Brings inputs and outputs into this processor's caches.
+static void touch_buffers(void) {
+  enum { LINE = 64 };
+  volatile unsigned char sink = 0;
+  for (int i = 0; i < state.n_maps; i++)
+    for (size_t k = 0; k < state.maps[i].data_bytes; k += LINE)
+      sink = (unsigned char)(sink + ((const volatile unsigned char *)state.tensors[i].data)[k]);
+}
+
+// A candidate may have left flush-to-zero or another rounding mode behind.
+static void reset_arithmetic(void) {
+#if defined(__x86_64__)
+  enum { DEFAULT_MXCSR = 0x1f80 };
+  _mm_setcsr(DEFAULT_MXCSR);
+  __asm__ volatile("fninit");
+#endif
+}
+
+static void call_kernel(const struct runner_message *m) {
+  struct runner_control *c = state.control;
+  const struct assay_args args = state.args; // the candidate gets a copy: what it scribbles on it stays with it
+  if (m->hot)
+    touch_buffers();
+  reset_arithmetic();
+  // No wake-up: the judge is watching, and a thread of the candidate that sleeps on this word must not be woken when
+  // the fresh inputs are there and the clock does not run yet.
+  atomic_store(&c->step, runner_word(m->number, STEP_ARMED));
+  // Yields now and then: where judge and runner share a processor, spinning would keep the judge from starting.
+  for (int turn = 1; atomic_load_explicit(&c->start, memory_order_acquire) != m->number; turn++) {
+#if defined(__x86_64__)
+    _mm_pause();
+#endif
+    if (turn % SPINS_A_YIELD == 0)
+      sched_yield();
+  }
+  bool done = m->null_call || state.host->call(state.host->arg, &args, c->message, sizeof c->message);
+  step(m->number, done ? STEP_DONE : STEP_RAISED);
+}
+
+static void lock(uint32_t number) {
+  struct assay_error err = {0};
+  bool locked = sandbox_lock_runner(&err) == ASSAY_OK;
+  if (!locked)
+    snprintf(state.control->message, sizeof state.control->message, "%.500s", err.message);
+  step(number, locked ? STEP_READY : STEP_NOT_LOADED);
+}
+
+static void load(uint32_t number) {
+  bool loaded = state.host->load(state.host->arg, state.control->message, sizeof state.control->message);
+  step(number, loaded ? STEP_LOADED : STEP_NOT_LOADED);
+}
+
+static int attach(const struct runner_message *m, const int *fds, int n_fds, int threads) {
+  struct assay_error err = {0};
+  if (n_fds != 1)
+    return -1;
+  void *page = mmap(NULL, sizeof(struct runner_control), PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
+  close(fds[0]);
+  if (page == MAP_FAILED)
+    return -1;
+  state.control = page;
+  if (!install_handlers() || pool_create(threads, &state.pool, &err) != ASSAY_OK)
+    return -1;
+  state.args = (struct assay_args){.abi_version = ASSAY_ABI_VERSION, .threads = threads, .parallel = parallel};
+  step(m->number, STEP_READY);
+  return 0;
+}
+
+int serve(const struct serve_host *host, int threads) {
+  enum { MAX_MESSAGE = sizeof(struct runner_message) + RUNNER_MAX_TENSORS * sizeof(struct runner_tensor_message) };
+  static _Alignas(16) unsigned char buffer[MAX_MESSAGE];
+  const struct runner_message *m = (const struct runner_message *)buffer;
+  int fds[RUNNER_MAX_TENSORS], n_fds;
+  state.host = host;
+  while (channel_receive(RUNNER_SOCKET, 0, buffer, sizeof buffer, fds, RUNNER_MAX_TENSORS, &n_fds) >=
+         (ssize_t)sizeof *m) {
+    if (m->verb == RUNNER_ATTACH && attach(m, fds, n_fds, threads) != 0)
+      return 3;
+    else if (m->verb == RUNNER_LOCK)
+      lock(m->number);
+    else if (m->verb == RUNNER_LOAD)
+      load(m->number);
+    else if (m->verb == RUNNER_BIND)
+      bind_buffers(m, fds, n_fds);
+    else if (m->verb == RUNNER_CALL)
+      call_kernel(m);
+  }
+  return 0;
+}

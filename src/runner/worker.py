@@ -1,0 +1,329 @@
+"""The process of a Python candidate: the interpreter, PyTorch, and a ModelNew that is not trusted.
+
+  worker.py serve  WORKER_LIBRARY CANDIDATE THREADS BUILD DEFINE...   one workload after another on the CPU
+  worker.py check  CANDIDATE OUT DEFINE...                           the build: syntax, and extensions in C++
+  worker.py facts                                                    what this Python has, as JSON
+
+Nothing in this file protects anything: the candidate runs in the same interpreter and may change all of it. What
+protects is outside: inputs that are fresh for every call and mapped read-only, outputs that the judge reads through a
+mapping of its own, the judge's clock, and a process that is frozen between calls. So this file may be simple.
+"""
+import ctypes
+import ctypes.util
+import inspect
+import json
+import os
+import sys
+import tempfile
+import traceback
+
+# ONNX's numbers (include/assay/candidate.h).
+DTYPES = {1: "float32", 2: "uint8", 3: "int8", 6: "int32", 7: "int64", 9: "bool", 10: "float16", 11: "float64",
+          16: "bfloat16"}
+# What a parameter is called in formulas, where a task does not use the module's names.
+SHORT = {"w": "weight", "b": "bias", "gamma": "weight", "beta": "bias"}
+
+
+class Complaint(Exception):
+    """The candidate does not fit the task; the text is for its author."""
+
+
+def said(error, path):
+    """One line: the exception, and the line of the candidate's file that raised it."""
+    if isinstance(error, Complaint):
+        return str(error)
+    where = ""
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == path:
+            where = f" (line {frame.lineno})"
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}{': ' if text else ''}{text}{where}"
+
+
+def defined(names):
+    """NAME or NAME=VALUE from the command line: global names of the candidate."""
+    pairs = (name.partition("=") for name in names)
+    return {name: value if equals else "1" for name, equals, value in pairs}
+
+
+def load_source(path, names):
+    """The candidate's module. Its source is on disk, where Triton looks for it."""
+    import importlib.util
+    spec = importlib.util.spec_from_file_location("candidate", path)
+    module = importlib.util.module_from_spec(spec)
+    vars(module).update(defined(names))
+    sys.modules["candidate"] = module
+    spec.loader.exec_module(module)
+    if not inspect.isclass(getattr(module, "ModelNew", None)):
+        raise Complaint("the file has no class ModelNew")
+    return module
+
+
+# ---- a model for a workload
+
+def init_arguments(module, symbols):
+    """What ModelNew is made with: get_init_inputs() of the candidate, which may take the task's dimensions by name."""
+    function = getattr(module, "get_init_inputs", None)
+    if function is None:
+        return []
+    wanted = inspect.signature(function).parameters
+    unknown = [name for name in wanted if name not in symbols and wanted[name].default is inspect.Parameter.empty]
+    if unknown:
+        raise Complaint(f"get_init_inputs wants {', '.join(unknown)}; this task's dimensions are {', '.join(symbols)}")
+    return function(**{name: symbols[name] for name in wanted if name in symbols})
+
+
+def make_model(module, symbols):
+    import torch
+    arguments = init_arguments(module, symbols)
+    required = [p for p in list(inspect.signature(module.ModelNew.__init__).parameters.values())[1:]
+                if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if len(arguments) < len(required):
+        names = ", ".join(symbols)
+        raise Complaint(f"ModelNew wants {', '.join(p.name for p in required)}: say what they are, for example with "
+                        f"def get_init_inputs({names}): return [...]")
+    model = module.ModelNew(*arguments)
+    if not isinstance(model, torch.nn.Module):
+        raise Complaint("ModelNew is no torch.nn.Module")
+    return model
+
+
+def flat(name):
+    return name.replace(".", "_")
+
+
+def pair_weights(model, weights):
+    """Which of the model's parameters is which of the task's weights, {parameter: weight}, by their names: a parameter
+    a.b is the weight a_b. Where a task uses the short names of formulas, w and b, the last part of the name decides."""
+    own = dict(model.named_parameters())
+    pairs = {name: flat(name) for name in own if flat(name) in weights}
+    left = [name for name in own if name not in pairs]
+    missing = [name for name in weights if name not in pairs.values()]
+    for weight in list(missing):
+        like = [name for name in left if flat(name).startswith(weight) or
+                name.rpartition(".")[2] in (weight, SHORT.get(weight))]
+        if len(like) == 1:
+            pairs[like[0]] = weight
+            left.remove(like[0])
+            missing.remove(weight)
+    if left or missing:
+        raise Complaint("weights go by their names: " + "; ".join(
+            text for text in (missing and f"ModelNew has no parameter for {', '.join(missing)}",
+                              left and f"the task has no weight for {', '.join(left)}") if text) +
+            f" (the task's weights: {', '.join(weights) or 'none'})")
+    return pairs
+
+
+def set_weights(model, weights):
+    """Parameters become the given tensors themselves, so that every call sees the weights of its own."""
+    own = dict(model.named_parameters())
+    for name, weight in pair_weights(model, weights).items():
+        tensor = weights[weight]
+        if own[name].shape != tensor.shape:
+            raise Complaint(f"the parameter {name} has the shape {tuple(own[name].shape)}, the weight {weight} of this "
+                            f"workload {tuple(tensor.shape)}: let get_init_inputs take the dimensions as parameters")
+        if own[name].dtype != tensor.dtype:
+            raise Complaint(f"the parameter {name} is {own[name].dtype}, the weight {weight} {tensor.dtype}")
+        own[name].data = tensor
+
+
+def results_of(value, expected):
+    """What forward returned, as a list of tensors of the right types and shapes."""
+    import torch
+    results = list(value) if isinstance(value, (tuple, list)) else [value]
+    if len(results) != len(expected):
+        raise Complaint(f"forward returned {len(results)} values, the task has {len(expected)} outputs")
+    for i, (result, out) in enumerate(zip(results, expected)):
+        if not isinstance(result, torch.Tensor):
+            raise Complaint(f"forward returned a {type(result).__name__}, not a tensor")
+        if result.shape != out.shape or result.dtype != out.dtype:
+            raise Complaint(f"forward returned {result.dtype} of shape {tuple(result.shape)}, output {i} is {out.dtype} of "
+                            f"shape {tuple(out.shape)}")
+    return results
+
+
+# ---- extensions in C++: compiled in the build, loaded in the runner, which may not run a compiler
+
+def patch_extensions(folder, build):
+    """torch.utils.cpp_extension.load_inline and load put what they compile into the folder, or take it from there."""
+    import torch.utils.cpp_extension as extension
+    compile_ = extension._jit_compile
+
+    def jit(name, *arguments, **options):
+        where = os.path.join(folder, "extensions", name)
+        bound = inspect.signature(compile_).bind(name, *arguments, **options)
+        if build:
+            os.makedirs(where, exist_ok=True)
+            bound.arguments["build_directory"] = where
+            return compile_(*bound.args, **bound.kwargs)
+        is_module = bound.arguments.get("is_python_module", True)
+        return extension._import_module_from_library(name, where, is_module)
+
+    extension._jit_compile = jit
+
+
+def has_extensions(source):
+    return "cpp_extension" in source
+
+
+# ---- serving on the CPU
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("dims", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("rank", ctypes.c_int32), ("dtype", ctypes.c_int32)]
+
+    def to_torch(self):
+        import torch
+        dtype = getattr(torch, DTYPES[self.dtype])
+        shape = [self.dims[i] for i in range(self.rank)]
+        count = 1
+        for dim in shape:
+            count *= dim
+        if count == 0:
+            return torch.empty(shape, dtype=dtype)
+        size = count * torch.empty(0, dtype=dtype).element_size()
+        memory = (ctypes.c_char * size).from_address(self.data)
+        return torch.frombuffer(memory, dtype=dtype, count=count).view(shape)
+
+
+class Args(ctypes.Structure):
+    _fields_ = [("abi_version", ctypes.c_uint32), ("n_inputs", ctypes.c_int32), ("n_outputs", ctypes.c_int32),
+                ("threads", ctypes.c_int32), ("inputs", ctypes.POINTER(Tensor)), ("outputs", ctypes.POINTER(Tensor)),
+                ("parallel", ctypes.c_void_p)]
+
+
+class Server:
+    def __init__(self, path, names):
+        self.path, self.names = path, names
+        self.module = self.model = self.sheet = self.weights = self.inputs = self.outputs = None
+
+    def load(self):
+        """The judge binds buffers before it, to measure what calls cost that call nothing."""
+        self.module = load_source(self.path, self.names)
+        if self.sheet:
+            self.make()
+
+    def bind(self, args, sheet):
+        self.sheet = json.loads(sheet)
+        tensors = [args.inputs[i].to_torch() for i in range(args.n_inputs)]
+        self.outputs = [args.outputs[i].to_torch() for i in range(args.n_outputs)]
+        self.weights = {i["name"]: t for i, t in zip(self.sheet["inputs"], tensors) if i["static"]}
+        self.inputs = [t for i, t in zip(self.sheet["inputs"], tensors) if not i["static"]]
+        if self.module:
+            self.make()
+
+    def make(self):
+        self.model = None
+        model = make_model(self.module, self.sheet["symbols"])
+        set_weights(model, self.weights)
+        self.model = model
+
+    def call(self):
+        import torch
+        with torch.no_grad():
+            results = results_of(self.model(*self.inputs), self.outputs)
+            for result, out in zip(results, self.outputs):
+                out.copy_(result)
+
+
+def guarded(function, path):
+    """A callback for C: 0, or 1 with the reason in the message buffer, which the last two arguments are."""
+    def call(*arguments):
+        *rest, message, size = arguments
+        try:
+            function(*rest)
+            return 0
+        except BaseException as error:  # SystemExit too: it is the candidate's
+            text = said(error, path).encode(errors="replace")[:size - 1]
+            ctypes.memmove(message, text + b"\0", len(text) + 1)
+            return 1
+    return call
+
+
+def serve(library, path, threads, build, names):
+    # The folder cannot be written and no program can be run, which PyTorch tries when it is imported.
+    tempfile.tempdir = os.environ["TMPDIR"]
+    ctypes.util.find_library = lambda name: None
+    import torch
+    torch.set_num_threads(threads)
+    torch.set_num_interop_threads(1)
+    warm = torch.ones(1 << 16)
+    (warm + warm).sum()  # the pool's threads come up while there is nothing but trusted code
+    torch.ones(64, 64) @ torch.ones(64, 64)
+    with open(path, encoding="utf-8") as file:
+        if has_extensions(file.read()):
+            patch_extensions(os.path.dirname(path), False)
+    worker = ctypes.CDLL(library)
+    server = Server(path, names)
+    place, size = ctypes.c_void_p, ctypes.c_size_t
+    load = ctypes.CFUNCTYPE(ctypes.c_int, place, size)(guarded(server.load, path))
+    bind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Args), ctypes.c_char_p, place, size)(
+        guarded(lambda args, sheet: server.bind(args.contents, sheet), path))
+    call = ctypes.CFUNCTYPE(ctypes.c_int, place, size)(guarded(server.call, path))
+    return worker.assay_worker_serve(threads, build.encode(), load, bind, call)
+
+
+# ---- building
+
+def versions():
+    """What the candidate will run with, one line."""
+    from importlib import metadata
+    found = [f"Python {sys.version.split()[0]}"]
+    for title, name in ("PyTorch", "torch"), ("Triton", "triton"):
+        try:
+            found.append(f"{title} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            pass
+    return ", ".join(found)
+
+
+def check(path, out, names):
+    with open(path, encoding="utf-8") as file:
+        source = file.read()
+    try:
+        compile(source, os.path.basename(path), "exec")
+    except (SyntaxError, ValueError) as error:
+        print(f"{os.path.basename(path)}:{getattr(error, 'lineno', 0)}: error: {error}", file=sys.stderr)
+        return 1
+    if has_extensions(source):
+        patch_extensions(os.path.dirname(out), True)
+        try:
+            load_source(path, names)
+        except BaseException as error:
+            print(f"error: {said(error, path)}\n{error}", file=sys.stderr)
+            return 1
+    with open(out, "w", encoding="utf-8") as file:
+        file.write(versions() + "\n")
+    return 0
+
+
+def facts():
+    found = {"python": sys.version.split()[0], "prefixes": sorted({sys.prefix, sys.base_prefix})}
+    try:
+        import torch
+        found["torch"] = torch.__version__
+        found["cuda"] = torch.version.cuda
+        found["folder"] = os.path.dirname(os.path.dirname(torch.__file__))
+    except Exception as error:
+        found["error"] = said(error, __file__)
+    print(json.dumps(found))
+    return 0
+
+
+def main(arguments):
+    mode, *rest = arguments or [""]
+    if mode == "serve" and len(rest) >= 4:
+        return serve(rest[0], rest[1], int(rest[2]), rest[3], rest[4:])
+    if mode == "check" and len(rest) >= 2:
+        return check(rest[0], rest[1], rest[2:])
+    if mode == "facts":
+        return facts()
+    print(__doc__, file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--version"]:
+        print(f"Python {sys.version.split()[0]}")
+        sys.exit(0)
+    sys.exit(main(sys.argv[1:]))
