@@ -5,13 +5,14 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "judge/python.h"
 #include "sandbox/sandbox.h"
 #include "task/task.h"
 
 enum { MAX_CANDIDATE_BYTES = 4 << 20 };
 
 enum assay_status planning_options(const struct assay_judge_options *o, const char *source, size_t n,
-                                   struct builder *builder, const char *folder, const char *target,
+                                   struct builder *builder, const char *folder, const char *target, struct arena *arena,
                                    struct program_options *out, struct assay_error *err) {
   const char *slash = strrchr(o->candidate, '/');
   bool cuda = strcmp(o->device, "cuda") == 0;
@@ -25,18 +26,21 @@ enum assay_status planning_options(const struct assay_judge_options *o, const ch
       .path_env = o->path_env,
       .include_dir = o->include_dir,
       .recorder = o->recorder_program,
+      .device_index = o->device_index,
       .folder = folder,
       .timeout_ns = o->build_timeout_ns,
       .record_timeout_ns = o->load_timeout_ns,
       .memory_bytes = o->build_memory_bytes,
       .file_bytes = (size_t)256 << 20};
   enum assay_status status = toolchain_of(o->candidate, source, n, &out->toolchain, err);
-  if (!status && o->toolchain && cuda)
+  if (!status && out->toolchain == TOOLCHAIN_PYTHON)
+    status = judge_find_python(o, arena, &out->python, err);
+  else if (!status && o->toolchain && cuda)
     out->toolchain = strcmp(o->toolchain, "nvcc") == 0 ? TOOLCHAIN_NVCC : TOOLCHAIN_NVRTC;
   if (!status && cuda != (out->toolchain != TOOLCHAIN_OPENCL))
-    status =
-        error_set(err, ASSAY_ERR_USAGE, "%s does not run on device %s: .cu files are for cuda, .cl files for opencl",
-                  o->candidate, o->device);
+    status = error_set(err, ASSAY_ERR_USAGE,
+                       "%s does not run on device %s: .cu and .py files are for cuda, .cl files for opencl",
+                       o->candidate, o->device);
   return status;
 }
 
@@ -57,6 +61,7 @@ enum assay_status planning_make(struct program *program, const struct task *t, c
   const char **out_names = arena_calloc(&arena, (size_t)l->n_out + 1, sizeof *out_names);
   struct plan_tensor *in = arena_calloc(&arena, (size_t)l->n_in + 1, sizeof *in);
   struct plan_tensor *outs = arena_calloc(&arena, (size_t)l->n_out + 1, sizeof *out);
+  bool *statics = arena_calloc(&arena, (size_t)l->n_in + 1, sizeof *statics);
   struct plan_subject subject = {.task = t->name,
                                  .workload = w->name,
                                  .n_symbols = w->n,
@@ -66,15 +71,17 @@ enum assay_status planning_make(struct program *program, const struct task *t, c
                                  .input_names = in_names,
                                  .output_names = out_names,
                                  .inputs = in,
-                                 .outputs = outs};
+                                 .outputs = outs,
+                                 .statics = statics};
   enum assay_status status =
-      symbols && in_names && out_names && in && outs ? ASSAY_OK : error_nomem(err, "a plan's subject");
+      symbols && in_names && out_names && in && outs && statics ? ASSAY_OK : error_nomem(err, "a plan's subject");
   for (int i = 0; i < w->n && !status; i++)
     symbols[i] = (struct plan_symbol){w->bindings[i].symbol, w->bindings[i].value};
   for (int i = 0; i < l->n_in && !status; i++) {
     in_names[i] = g->values[g->inputs[i]].name;
     in[i] = plan_tensor_of(&l->in_tensors[i]);
-    if (i < 32 && t->inputs[i].distribution.is_static)
+    statics[i] = t->inputs[i].distribution.is_static;
+    if (i < 32 && statics[i])
       subject.static_inputs |= 1u << i;
   }
   for (int i = 0; i < l->n_out && !status; i++) {
@@ -129,7 +136,7 @@ enum assay_status planning_save(const struct assay_judge_options *o, const char 
   if (!status)
     status = sandbox_folder_make(o->temporary_dir, &folder, err);
   if (!status)
-    status = planning_options(o, source, n, NULL, folder, target, &po, err);
+    status = planning_options(o, source, n, NULL, folder, target, &arena, &po, err);
   if (!status)
     status = build(&po, source, n, &program, why, diagnostics, err);
   if (!status && program) {

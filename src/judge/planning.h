@@ -6,10 +6,10 @@
 #include "judge/question.h"
 #include "toolchain/program.h"
 
-// How to build the candidate of these options; o's strings and `folder` are borrowed. ASSAY_ERR_USAGE when its file is
-// not for o->device.
+// How to build the candidate of these options; o's strings and `folder` are borrowed, the arena gets more.
+// ASSAY_ERR_USAGE when its file is not for o->device.
 enum assay_status planning_options(const struct assay_judge_options *o, const char *source, size_t n,
-                                   struct builder *builder, const char *folder, const char *target,
+                                   struct builder *builder, const char *folder, const char *target, struct arena *arena,
                                    struct program_options *out, struct assay_error *err);
 
 // The plan for a layout of the task. report->outcome says whether there is one.

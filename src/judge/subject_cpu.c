@@ -52,7 +52,7 @@ static enum assay_status start(struct session *s, struct assay_error *err) {
   if (!c->is_python)
     return build_start(&b, s->source, s->source_bytes, &c->build, err);
   enum assay_status status = judge_find_python(s->o, &c->arena, &c->python, err);
-  return status ? status : python_build_start(&c->python, &b, s->source, s->source_bytes, &c->python_build, err);
+  return status ? status : python_build_start(&c->python, &b, true, s->source, s->source_bytes, &c->python_build, err);
 }
 
 static enum assay_status finish_build(struct session *s, bool *good, struct assay_error *err) {

@@ -73,7 +73,7 @@ static enum assay_status start(struct session *s, struct assay_error *err) {
     status = workbench_target(p->bench, target, err);
   if (!status)
     status = planning_options(s->o, s->source, s->source_bytes, workbench_builder(p->bench), s->build_folder, target,
-                              &o, err);
+                              &s->arena, &o, err);
   if (!status)
     snprintf(s->v->toolchain, sizeof s->v->toolchain, "%s", toolchain_name(o.toolchain));
   return status ? status : program_start(&o, s->source, s->source_bytes, &p->build, err);
@@ -126,8 +126,8 @@ static enum assay_status make_buffers(struct session *s, const struct layout *l,
 }
 
 static void report_no_plan(struct runner_report *report, struct plan_report *why) {
-  static const enum runner_event events[] = {RUNNER_OK, RUNNER_UNRECORDABLE, RUNNER_CRASHED, RUNNER_TIMED_OUT,
-                                             RUNNER_INVALID_PLAN};
+  static const enum runner_event events[] = {RUNNER_OK,        RUNNER_UNRECORDABLE, RUNNER_CRASHED,
+                                             RUNNER_TIMED_OUT, RUNNER_INVALID_PLAN, RUNNER_RAISED};
   report->event = events[why->outcome];
   snprintf(report->detail, sizeof report->detail, "%.250s", why->detail);
 }

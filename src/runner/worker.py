@@ -1,7 +1,9 @@
 """The process of a Python candidate: the interpreter, PyTorch, and a ModelNew that is not trusted.
 
   worker.py serve  WORKER_LIBRARY CANDIDATE THREADS BUILD DEFINE...   one workload after another on the CPU
+  worker.py lift   LIFT_LIBRARY CANDIDATE BUILD SHEET DEFINE...       one workload on a GPU, recorded (docs/python-candidates.md)
   worker.py check  CANDIDATE OUT DEFINE...                           the build: syntax, and extensions in C++
+  worker.py syntax CANDIDATE OUT DEFINE...                           the build where extensions come later
   worker.py facts                                                    what this Python has, as JSON
 
 Nothing in this file protects anything: the candidate runs in the same interpreter and may change all of it. What
@@ -263,6 +265,146 @@ def serve(library, path, threads, build, names):
     return worker.assay_worker_serve(threads, build.encode(), load, bind, call)
 
 
+# ---- lifting on a GPU
+
+NOT_LOADED, REFUSED = 2, 4  # enum record_stage
+WARM_UPS = 3                # calls that are not recorded: compiling, tuning, libraries' own memory
+
+
+class RecordedTensor(ctypes.Structure):
+    _fields_ = [("address", ctypes.c_uint64), ("bytes", ctypes.c_uint64), ("dtype", ctypes.c_int32),
+                ("rank", ctypes.c_int32), ("dims", ctypes.c_int64 * 8)]
+
+    def to_torch(self):
+        """The device's memory at this address, as a tensor."""
+        import torch
+        dtype, shape = getattr(torch, DTYPES[self.dtype]), list(self.dims[:self.rank])
+        if self.bytes == 0:
+            return torch.empty(shape, dtype=dtype, device="cuda")
+        holder = type("Memory", (), {"__cuda_array_interface__": {
+            "data": (self.address, False), "shape": (self.bytes,), "typestr": "|u1", "version": 3}})()
+        return torch.as_tensor(holder, device="cuda").view(dtype).view(shape)
+
+
+def find_cupti():
+    """CUPTI as PyTorch has it with it; the loader's own search otherwise."""
+    import glob
+    import torch
+    site = os.path.dirname(os.path.dirname(torch.__file__))
+    found = [path for pattern in ("nvidia/*/lib/libcupti.so.*", "torch/lib/libcupti*.so*")
+             for path in sorted(glob.glob(os.path.join(site, pattern)))]
+    system = sorted(glob.glob("/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.*"))
+    return (found + system + ["libcupti.so"])[0]
+
+
+def fill_tensors(tensors, spread):
+    """Data that mean nothing: the answers of a lifted call are nobody's. Integers may be indices, and stay small."""
+    import torch
+    for tensor in tensors:
+        if tensor.dtype.is_floating_point:
+            tensor.copy_(torch.rand(tensor.shape, device="cuda", dtype=torch.float32) * spread + 0.01)
+        elif tensor.dtype == torch.bool:
+            tensor.copy_(torch.rand(tensor.shape, device="cuda") < 0.5)
+        else:
+            tensor.copy_(torch.randint(0, 2, tensor.shape, device="cuda"))
+
+
+class Lift:
+    def __init__(self, library, build):
+        self.library = ctypes.CDLL(library)
+        for name in "assay_lift_subscribe", "assay_lift_open", "assay_lift_end":
+            getattr(self.library, name).restype = ctypes.c_char_p
+        self.library.assay_lift_output.argtypes = [ctypes.c_uint64, ctypes.c_uint32]
+        self.library.assay_lift_is_new.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
+        import torch
+        self.must(self.library.assay_lift_subscribe(find_cupti().encode(), build.encode()))
+        torch.cuda.init()
+        memory = torch.cuda.memory
+        memory.change_current_allocator(memory.CUDAPluggableAllocator(library, "assay_lift_malloc", "assay_lift_free"))
+        self.must(self.library.assay_lift_open(3, 4, 5, 6))
+
+    @staticmethod
+    def must(why):
+        if why:
+            raise RuntimeError(why.decode(errors="replace"))
+
+    def tensors(self, log):
+        counts = (ctypes.c_uint32 * 2)()
+        self.library.assay_lift_counts(log, counts)
+        found = []
+        for i in range(counts[0] + counts[1]):
+            tensor = RecordedTensor()
+            self.library.assay_lift_tensor(log, i, ctypes.byref(tensor))
+            found.append(tensor.to_torch())
+        return found[:counts[0]], found[counts[0]:]
+
+
+def record(lift, log, model, inputs, outputs):
+    """One recorded call. A result that is fresh memory of its own is the output itself; others are copied."""
+    import torch
+    taken = set()
+    lift.library.assay_lift_begin(log)
+    try:
+        results = results_of(model(*inputs), outputs)
+        for i, (result, out) in enumerate(zip(results, outputs)):
+            address, size = result.data_ptr(), result.numel() * result.element_size()
+            fresh = size and result.is_contiguous() and lift.library.assay_lift_is_new(address, size)
+            if fresh and address not in taken:
+                taken.add(address)
+                lift.library.assay_lift_output(address, i)
+            else:
+                out.copy_(result)
+    finally:
+        why = lift.library.assay_lift_end()
+    torch.cuda.synchronize()
+    del results
+    return why
+
+
+def bound(sheet, tensors):
+    """The task's weights by name, and what forward gets."""
+    weights = {i["name"]: t for i, t in zip(sheet["inputs"], tensors) if i["static"]}
+    return weights, [t for i, t in zip(sheet["inputs"], tensors) if not i["static"]]
+
+
+def lift_workload(lift, path, sheet, names):
+    import torch
+    inputs, outputs = lift.tensors(0)
+    fill_tensors(inputs, 1)
+    weights, arguments = bound(sheet, inputs)
+    with torch.no_grad():
+        model = make_model(load_source(path, names), sheet["symbols"]).to("cuda")
+        set_weights(model, weights)
+        for _ in range(WARM_UPS):
+            results_of(model(*arguments), outputs)
+        torch.cuda.synchronize()
+        why = record(lift, 0, model, arguments, outputs)
+        if why:
+            return
+        others, other_outputs = lift.tensors(1)
+        fill_tensors(others, 3)
+        weights, arguments = bound(sheet, others)
+        set_weights(model, weights)
+        torch.cuda.synchronize()
+        record(lift, 1, model, arguments, other_outputs)
+        lift.library.assay_lift_time(1)
+        model(*arguments)
+        lift.library.assay_lift_time(0)
+
+
+def lift(library, path, build, sheet, names):
+    tempfile.tempdir = os.environ["TMPDIR"]
+    lift = Lift(library, build)
+    try:
+        lift_workload(lift, path, json.loads(sheet), names)
+    except BaseException as error:
+        traceback.print_exc()
+        lift.library.assay_lift_failed(NOT_LOADED, said(error, path).encode(errors="replace"))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # the recording is complete; what a module does at its exit is of no use to it
+
+
 # ---- building
 
 def versions():
@@ -277,7 +419,7 @@ def versions():
     return ", ".join(found)
 
 
-def check(path, out, names):
+def check(path, out, names, extensions):
     with open(path, encoding="utf-8") as file:
         source = file.read()
     try:
@@ -285,7 +427,7 @@ def check(path, out, names):
     except (SyntaxError, ValueError) as error:
         print(f"{os.path.basename(path)}:{getattr(error, 'lineno', 0)}: error: {error}", file=sys.stderr)
         return 1
-    if has_extensions(source):
+    if extensions and has_extensions(source):
         patch_extensions(os.path.dirname(out), True)
         try:
             load_source(path, names)
@@ -314,8 +456,10 @@ def main(arguments):
     mode, *rest = arguments or [""]
     if mode == "serve" and len(rest) >= 4:
         return serve(rest[0], rest[1], int(rest[2]), rest[3], rest[4:])
-    if mode == "check" and len(rest) >= 2:
-        return check(rest[0], rest[1], rest[2:])
+    if mode == "lift" and len(rest) >= 4:
+        return lift(rest[0], rest[1], rest[2], rest[3], rest[4:])
+    if mode in ("check", "syntax") and len(rest) >= 2:
+        return check(rest[0], rest[1], rest[2:], mode == "check")
     if mode == "facts":
         return facts()
     print(__doc__, file=sys.stderr)

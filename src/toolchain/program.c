@@ -9,8 +9,10 @@
 #include "toolchain/directive.h"
 #include "toolchain/program_private.h"
 
-static const struct toolchain_ops *const toolchains[] = {
-    [TOOLCHAIN_NVRTC] = &nvrtc_toolchain, [TOOLCHAIN_NVCC] = &nvcc_toolchain, [TOOLCHAIN_OPENCL] = &opencl_toolchain};
+static const struct toolchain_ops *const toolchains[] = {[TOOLCHAIN_NVRTC] = &nvrtc_toolchain,
+                                                         [TOOLCHAIN_NVCC] = &nvcc_toolchain,
+                                                         [TOOLCHAIN_OPENCL] = &opencl_toolchain,
+                                                         [TOOLCHAIN_PYTHON] = &python_toolchain};
 
 const char *toolchain_name(enum toolchain t) {
   return toolchains[t]->name;
@@ -25,10 +27,13 @@ enum assay_status toolchain_of(const char *path, const char *source, size_t n, e
                                struct assay_error *err) {
   if (ends_in(path, ".cl"))
     *out = TOOLCHAIN_OPENCL;
+  else if (ends_in(path, ".py"))
+    *out = TOOLCHAIN_PYTHON;
   else if (ends_in(path, ".cu"))
     *out = directive_launches(source, n) ? TOOLCHAIN_NVRTC : TOOLCHAIN_NVCC;
   else
-    return error_set(err, ASSAY_ERR_UNSUPPORTED, "%s: device programs are .cu (CUDA C++) or .cl (OpenCL C)", path);
+    return error_set(err, ASSAY_ERR_UNSUPPORTED,
+                     "%s: device programs are .cu (CUDA C++), .cl (OpenCL C) or .py (PyTorch)", path);
   return ASSAY_OK;
 }
 

@@ -5,18 +5,22 @@
 //           builder forked from a warmed one; plans are made by trusted code, from the directives alone
 //   nvcc    ordinary .cu with host code and <<<>>>, compiled by nvcc (or clang); its entry runs in a sandboxed builder
 //           against our recording CUDA runtime, once for each workload
+//   python  .py with a ModelNew: a worker runs it on the device, with memory and data that mean nothing, and its
+//   launches
+//           are lifted (lift/lift.h), twice for each workload
 //   opencl  .cl with directive lines, compiled for checking by the OpenCL implementation in a builder
 #ifndef TOOLCHAIN_PROGRAM_H
 #define TOOLCHAIN_PROGRAM_H
 
 #include "plan/plan.h"
+#include "toolchain/python.h"
 #include "toolchain/toolchain.h"
 
-enum toolchain { TOOLCHAIN_NVRTC, TOOLCHAIN_NVCC, TOOLCHAIN_OPENCL };
+enum toolchain { TOOLCHAIN_NVRTC, TOOLCHAIN_NVCC, TOOLCHAIN_OPENCL, TOOLCHAIN_PYTHON };
 const char *toolchain_name(enum toolchain t);
 
-// What a source asks for: nvrtc when a .cu has launch directives, nvcc when it has none, opencl for .cl.
-// ASSAY_ERR_UNSUPPORTED for other endings.
+// What a source asks for: nvrtc when a .cu has launch directives, nvcc when it has none, opencl for .cl, python for
+// .py. ASSAY_ERR_UNSUPPORTED for other endings.
 enum assay_status toolchain_of(const char *path, const char *source, size_t n, enum toolchain *out,
                                struct assay_error *err);
 
@@ -37,6 +41,7 @@ struct plan_subject {
   const char *const *input_names, *const *output_names;
   const struct plan_tensor *inputs, *outputs;
   uint32_t static_inputs; // bit i: input i is a weight (plans may prepare it once)
+  const bool *statics;    // the same for all of them; may be NULL
 };
 
 // A warmed builder, shared by many builds: a process that has NVRTC loaded and used, and forks for each build. NULL
@@ -61,6 +66,8 @@ struct program_options {
   const char *compiler, *path_env; // nvcc: "nvcc" or "clang", and the PATH
   const char *include_dir;         // where assay/cuda.h is
   const char *recorder;            // nvcc: path of assay-recorder
+  struct python_place python;      // python; borrowed for the program's life
+  int device_index;                // python: which GPU
   const char *folder;              // the build's own temporary folder
   int64_t timeout_ns, record_timeout_ns;
   size_t memory_bytes, file_bytes;
@@ -85,10 +92,18 @@ enum plan_outcome {
   PLAN_HOST_CRASHED, // host code ended by a signal or exited
   PLAN_HOST_TIMED_OUT,
   PLAN_INVALID, // plan_check refused it
+  PLAN_RAISED,  // Python code raised an exception, or did not return the task's outputs
+};
+// Whose kernels a plan launches, where that is not plain.
+enum plan_origin { PLAN_OWN, PLAN_LIBRARY, PLAN_PYTORCH, PLAN_ORIGINS };
+struct plan_shares {
+  bool known;
+  int64_t launches[PLAN_ORIGINS], ns[PLAN_ORIGINS]; // as the worker saw it, which shares its process with the candidate
 };
 struct plan_report {
   enum plan_outcome outcome;
   char detail[512];
+  struct plan_shares shares;
   char *log; // what host code printed; heap, may be NULL
 };
 

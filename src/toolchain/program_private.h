@@ -22,6 +22,7 @@ struct toolchain_ops {
 
 extern const struct toolchain_ops nvrtc_toolchain;  // builder_program.c, nvrtc_build.c
 extern const struct toolchain_ops nvcc_toolchain;   // nvcc_build.c
+extern const struct toolchain_ops python_toolchain; // python_lift.c
 extern const struct toolchain_ops opencl_toolchain; // builder_program.c, opencl_build.c
 
 // The first members of a toolchain's own structures; start() and finish() fill them in.

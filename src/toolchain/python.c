@@ -18,6 +18,7 @@ static const char source_name[] = "candidate.py";
 struct python_build {
   struct compile compile;
   const char *script;
+  bool extensions;
 };
 
 // PREFIX of PREFIX/bin/python, in place; false when there is none.
@@ -79,7 +80,9 @@ enum assay_status python_find(const struct python_options *o, struct arena *a, s
                      o->script ? o->script : "worker.py", o->worker ? o->worker : "assay-worker.so");
   *out = (struct python_place){
       .interpreter = found, .script = o->script, .worker = o->worker, .read_paths = find_read_paths(found, a)};
-  return out->read_paths ? ASSAY_OK : error_nomem(err, "the interpreter's paths");
+  const char *slash = strrchr(o->worker, '/');
+  out->lift = arena_printf(a, "%.*sassay-lift.so", slash ? (int)(slash + 1 - o->worker) : 0, o->worker);
+  return out->read_paths && out->lift ? ASSAY_OK : error_nomem(err, "the interpreter's paths");
 }
 
 // The interpreter's paths and more.
@@ -133,7 +136,8 @@ static char **command(struct compile *c) {
   size_t n = 0, n_defines = 0;
   while (c->defines[n_defines])
     n_defines++;
-  const char *const front[] = {c->program, "-I", "-B", b->script, "check", source_name, COMPILE_LIBRARY};
+  const char *const front[] = {c->program,  "-I",           "-B", b->script, b->extensions ? "check" : "syntax",
+                               source_name, COMPILE_LIBRARY};
   char **argv = arena_calloc(&c->arena, sizeof front / sizeof *front + n_defines + 1, sizeof *argv);
   for (size_t i = 0; argv && i < sizeof front / sizeof *front; i++)
     argv[n++] = (char *)front[i];
@@ -153,8 +157,8 @@ static void destroy(struct python_build *b) {
   base_free(b);
 }
 
-enum assay_status python_build_start(const struct python_place *p, const struct build_options *o, const char *source,
-                                     size_t n, struct python_build **out, struct assay_error *err) {
+enum assay_status python_build_start(const struct python_place *p, const struct build_options *o, bool extensions,
+                                     const char *source, size_t n, struct python_build **out, struct assay_error *err) {
   struct build_options options = *o;
   struct python_build *b = base_calloc(1, sizeof *b);
   if (!b)
@@ -164,6 +168,7 @@ enum assay_status python_build_start(const struct python_place *p, const struct 
   options.compiler = "python";
   options.include_dir = o->folder; // none is needed
   b->script = arena_strdup(a, p->script);
+  b->extensions = extensions;
   char *program = arena_strdup(a, p->interpreter);
   enum assay_status status = b->script && program ? ASSAY_OK : error_nomem(err, "a build");
   if (!status)

@@ -3,6 +3,7 @@
 #define TOOLCHAIN_PYTHON_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "toolchain/toolchain.h"
 
 struct python_options {
@@ -13,9 +14,9 @@ struct python_options {
 
 // An interpreter, and where its own files are. Strings are the arena's or the options'.
 struct python_place {
-  const char *interpreter; // absolute; links in it stay, for a virtual environment is found from its name
-  const char *script, *worker;
-  const char *const *read_paths; // NULL-terminated
+  const char *interpreter;            // absolute; links in it stay, for a virtual environment is found from its name
+  const char *script, *worker, *lift; // worker.py, assay-worker.so, and assay-lift.so beside it
+  const char *const *read_paths;      // NULL-terminated
 };
 
 // ASSAY_ERR_NOT_FOUND when there is no such program, or Assay's own files are not there.
@@ -27,11 +28,17 @@ enum assay_status python_find(const struct python_options *o, struct arena *a, s
 enum assay_status python_ask(const struct python_place *p, const char *folder, char **json, struct assay_error *err);
 
 // As build_start and build_finish; o->compiler and o->include_dir are not used, defines become global names of the
-// module. The result's `library` is the source in the build's folder, with what was compiled beside it.
+// module. `extensions`: what the candidate compiles as an extension is compiled now. The result's `library` is the
+// source in the build's folder, with what was compiled beside it.
 struct python_build;
-enum assay_status python_build_start(const struct python_place *p, const struct build_options *o, const char *source,
-                                     size_t n, struct python_build **out, struct assay_error *err);
+enum assay_status python_build_start(const struct python_place *p, const struct build_options *o, bool extensions,
+                                     const char *source, size_t n, struct python_build **out, struct assay_error *err);
 enum assay_status python_build_finish(struct python_build *b, struct build_result *out, struct assay_error *err);
 void python_build_cancel(struct python_build *b); // kills and frees; NULL is fine
+
+// What a worker is told of a workload, as JSON: {"task", "symbols": {"M": 3}, "inputs": [{"name", "static"}],
+// "outputs": ["y"]}. The names of the workload and of the probe are not told.
+struct plan_subject;
+enum assay_status python_sheet(const struct plan_subject *s, struct buf *out, struct assay_error *err);
 
 #endif

@@ -106,7 +106,12 @@ enum record_kind {
   RECORD_EVENT,     // an event is recorded
   RECORD_WAIT,      // a stream waits for an event
   RECORD_HOST_WAIT, // host code waits
-  RECORD_LAST_KIND = RECORD_HOST_WAIT,
+  // Of programs that were recorded while they ran on a device (lift/lift.h):
+  RECORD_OUTPUT, // ahead of everything: the allocation at this address is an output of the task
+  RECORD_STATE,  // memory that was there before, and what it held
+  RECORD_NAME,   // a module's name
+  RECORD_SHARE,  // whose kernels took how long
+  RECORD_LAST_KIND = RECORD_SHARE,
 };
 
 // In front of every entry; the next one is `bytes` further, rounded up to 8.
@@ -166,6 +171,24 @@ struct record_wait { // RECORD_EVENT, RECORD_WAIT
 enum record_awaited { RECORD_AWAIT_DEVICE, RECORD_AWAIT_STREAM, RECORD_AWAIT_EVENT };
 struct record_host_wait {
   uint32_t what, id;
+};
+struct record_output {
+  uint64_t address;
+  uint32_t index, reserved;
+};
+// Behind it its bytes at the beginning, or nothing: what it holds does not matter. Kinds: it held the same at the end,
+// and is a constant of the plan; or it did not, and is brought back to its beginning in every call.
+enum record_state_kind { RECORD_STATE_CONSTANT, RECORD_STATE_RESTORED };
+struct record_state {
+  uint64_t address, bytes;
+  uint32_t kind, reserved;
+};
+struct record_name { // behind it: the name with its NUL
+  uint32_t module, reserved;
+};
+struct record_share {
+  uint32_t origin, launches; // enum plan_origin
+  uint64_t ns;
 };
 enum { RECORD_MAX_STREAMS = 64, RECORD_MAX_EVENTS = 4096, RECORD_MAX_KERNELS = 4096 };
 

@@ -101,7 +101,26 @@ static int idle_buffer(struct places *p, uint64_t bytes) {
   return -1;
 }
 
-bool places_alloc(struct places *p, uint64_t address, uint64_t bytes, struct place **out, const char **why) {
+bool places_promise_output(struct places *p, uint64_t address, uint32_t index) {
+  if (p->n_promised == PLACES_OUTPUTS)
+    return false;
+  for (int i = 0; i < p->plan->n_buffers; i++)
+    if (p->plan->buffers[i].role == PLAN_OUTPUT && (uint32_t)p->plan->buffers[i].index == index) {
+      p->promised[p->n_promised].address = address;
+      p->promised[p->n_promised++].buffer = i;
+      return true;
+    }
+  return false;
+}
+
+static int promised_output(const struct places *p, uint64_t address, uint64_t bytes) {
+  for (int i = 0; i < p->n_promised; i++)
+    if (p->promised[i].address == address && p->plan->buffers[p->promised[i].buffer].bytes == bytes)
+      return p->promised[i].buffer;
+  return -1;
+}
+
+static bool can_allocate(const struct places *p, uint64_t address, uint64_t bytes, const char **why) {
   const struct place *last = p->n ? p->all[p->n - 1] : NULL;
   *why = "the recording is damaged: an allocation where none can be";
   if (bytes == 0 || address % RECORD_ALIGNMENT != 0 || address >= RECORD_LAST_ADDRESS ||
@@ -109,9 +128,24 @@ bool places_alloc(struct places *p, uint64_t address, uint64_t bytes, struct pla
       address < (last ? record_next_address(last->address, last->bytes) : RECORD_FIRST_ADDRESS))
     return false;
   *why = "it allocates more than 16384 times";
-  if (p->n >= PLACES_MAX)
+  return p->n < PLACES_MAX;
+}
+
+bool places_alloc_as(struct places *p, uint64_t address, uint64_t bytes, int buffer, struct place **out,
+                     const char **why) {
+  if (!can_allocate(p, address, bytes, why))
     return false;
-  int buffer = idle_buffer(p, bytes);
+  *why = no_memory;
+  *out = add_place(p, address, bytes, buffer);
+  return *out != NULL;
+}
+
+bool places_alloc(struct places *p, uint64_t address, uint64_t bytes, struct place **out, const char **why) {
+  if (!can_allocate(p, address, bytes, why))
+    return false;
+  int buffer = promised_output(p, address, bytes);
+  if (buffer < 0)
+    buffer = idle_buffer(p, bytes);
   if (buffer < 0) {
     struct plan_buffer *b = add_buffer(p, arena_printf(&p->plan->arena, "scratch %d", p->n_scratch), why);
     if (!b)

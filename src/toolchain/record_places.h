@@ -5,7 +5,10 @@
 #include "toolchain/record_order.h"
 #include "toolchain/record_read.h"
 
-enum { PLACES_MAX = 16384 }; // allocations of one recording; buffers of the plan are fewer, for memory is used again
+enum {
+  PLACES_OUTPUTS = 64,
+  PLACES_MAX = 16384
+}; // allocations of one recording; buffers of the plan are fewer, for memory is used again
 
 // One allocation, or a tensor of the subject.
 struct place {
@@ -25,7 +28,11 @@ struct places {
   size_t n, capacity;
   size_t buffer_capacity;
   bool *idle; // by buffer: scratch whose allocation was freed
-  int n_scratch, n_constants;
+  int n_scratch, n_constants, n_promised;
+  struct {
+    uint64_t address;
+    int buffer;
+  } promised[PLACES_OUTPUTS]; // allocations to come that are outputs
   uint64_t constant_bytes;
 };
 
@@ -45,6 +52,14 @@ bool places_alloc(struct places *p, uint64_t address, uint64_t bytes, struct pla
 void places_free(struct places *p, struct place *place);
 
 enum found places_find(const struct places *p, uint64_t address, struct place **place, int64_t *offset);
+
+// The allocation that will be made at this address has the size of output `index`, and is it. False when there is no
+// such output, or too many are promised.
+bool places_promise_output(struct places *p, uint64_t address, uint32_t index);
+
+// As places_alloc, for memory that is a buffer of the plan already: a constant.
+bool places_alloc_as(struct places *p, uint64_t address, uint64_t bytes, int buffer, struct place **out,
+                     const char **why);
 
 // A constant buffer with a copy of the bytes; its index, or -1 with *why.
 int places_constant(struct places *p, const uint8_t *bytes, size_t n, const char **why);

@@ -39,6 +39,7 @@ struct reader {
   struct record_tensor_map *maps;
   struct record_stamp *stamps;    // of every step
   size_t n_arguments, n_pointers; // of all steps together
+  int n_states;
   bool no_memory;
 };
 
@@ -550,6 +551,56 @@ static bool on_waiting(struct reader *r, uint32_t kind, const struct record_wait
   return ok || damaged(r, "an event or a stream that is not there");
 }
 
+static bool on_output(struct reader *r, const struct record_output *e) {
+  return places_promise_output(&r->places, e->address, e->index) ||
+         damaged(r, "an allocation is to be an output that is not there");
+}
+
+// Memory from before the recording. Addresses in what it held would be addresses of the recording's device.
+static bool on_state(struct reader *r, const struct record_state *e, const uint8_t *bytes, size_t n) {
+  struct place *place;
+  struct record_stamp stamp;
+  const char *why;
+  if (n > 0 && n < e->bytes)
+    return damaged(r, "memory of which a part is known");
+  int buffer = n > 0 ? host_bytes(r, bytes, (size_t)e->bytes) : -1;
+  if (n > 0 && buffer < 0)
+    return false;
+  if (buffer >= 0 && !(r->plan->buffers[buffer].name = arena_printf(&r->plan->arena, "state %d", r->n_states++)))
+    return exhausted(r);
+  bool constant = n > 0 && e->kind == RECORD_STATE_CONSTANT;
+  if (constant ? !places_alloc_as(&r->places, e->address, e->bytes, buffer, &place, &why)
+               : !places_alloc(&r->places, e->address, e->bytes, &place, &why))
+    return refuse(r, "%s", why);
+  place->read_only = constant;
+  if (n == 0 || constant)
+    return true;
+  struct plan_step *s = add_step(r, PLAN_COPY, RECORD_DEFAULT_STREAM, &stamp);
+  if (!s)
+    return false;
+  s->to = (struct plan_place){place->buffer, 0};
+  s->from = (struct plan_place){buffer, 0};
+  s->bytes = e->bytes;
+  return use_place(r, place, stamp, r->plan->n_steps - 1);
+}
+
+static bool on_name(struct reader *r, const struct record_name *e, const uint8_t *rest, size_t n) {
+  const char *name = e->module < (uint32_t)r->plan->n_modules ? text_at(r, rest, n) : NULL;
+  if (!name)
+    return r->no_memory ? false : damaged(r, "a name of nothing");
+  r->plan->modules[e->module].name = name;
+  return true;
+}
+
+static bool on_share(struct reader *r, const struct record_share *e) {
+  if (e->origin >= PLAN_ORIGINS || e->ns > INT64_MAX)
+    return damaged(r, "kernels of nobody");
+  r->report->shares.known = true;
+  r->report->shares.launches[e->origin] = e->launches;
+  r->report->shares.ns[e->origin] = (int64_t)e->ns;
+  return true;
+}
+
 // The fixed part of every kind of entry; 0: it has none.
 static size_t fixed_bytes(uint32_t kind) {
   static const size_t bytes[RECORD_LAST_KIND + 1] = {
@@ -566,6 +617,10 @@ static size_t fixed_bytes(uint32_t kind) {
       [RECORD_EVENT] = sizeof(struct record_wait),
       [RECORD_WAIT] = sizeof(struct record_wait),
       [RECORD_HOST_WAIT] = sizeof(struct record_host_wait),
+      [RECORD_OUTPUT] = sizeof(struct record_output),
+      [RECORD_STATE] = sizeof(struct record_state),
+      [RECORD_NAME] = sizeof(struct record_name),
+      [RECORD_SHARE] = sizeof(struct record_share),
   };
   return bytes[kind];
 }
@@ -585,6 +640,10 @@ static bool on_entry(struct reader *r, uint32_t kind, const uint8_t *payload, si
     struct record_stream stream;
     struct record_wait wait;
     struct record_host_wait host_wait;
+    struct record_output output;
+    struct record_state state;
+    struct record_name name;
+    struct record_share share;
   } e;
   if (kind == 0 || kind > RECORD_LAST_KIND || n < fixed_bytes(kind))
     return damaged(r, "an entry that is none");
@@ -619,6 +678,14 @@ static bool on_entry(struct reader *r, uint32_t kind, const uint8_t *payload, si
     return on_waiting(r, kind, &e.wait);
   case RECORD_HOST_WAIT:
     return order_host_wait(&r->order, e.host_wait.what, e.host_wait.id) || damaged(r, "host code waits for nothing");
+  case RECORD_OUTPUT:
+    return on_output(r, &e.output);
+  case RECORD_STATE:
+    return on_state(r, &e.state, rest, n);
+  case RECORD_NAME:
+    return on_name(r, &e.name, rest, n);
+  case RECORD_SHARE:
+    return on_share(r, &e.share);
   }
   return damaged(r, "an entry that is none");
 }

@@ -18,6 +18,11 @@ enum assay_status record_request_make(const struct plan_subject *subject, const 
                                       struct arena *arena, struct record_request **out, size_t *bytes,
                                       struct assay_error *err);
 
+// The same with tensors from this address on.
+enum assay_status record_request_make_at(const struct plan_subject *subject, const struct record_device *device,
+                                         uint64_t address, struct arena *arena, struct record_request **out,
+                                         size_t *bytes, struct assay_error *err);
+
 // Builds the plan of a finished log (n bytes with the header). The log is untrusted: whatever is wrong with it is a
 // refusal in the report, with outcome PLAN_REFUSED; with PLAN_MADE the plan is set. A status other than ASSAY_OK means
 // that memory failed. Modules are called `source_name`, which the plan copies. Does not look at how the recorder ended.

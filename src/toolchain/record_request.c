@@ -52,6 +52,12 @@ static bool place_tensor(const struct plan_tensor *t, uint64_t address, struct r
 enum assay_status record_request_make(const struct plan_subject *subject, const struct record_device *device,
                                       struct arena *arena, struct record_request **out, size_t *bytes,
                                       struct assay_error *err) {
+  return record_request_make_at(subject, device, RECORD_FIRST_ADDRESS, arena, out, bytes, err);
+}
+
+enum assay_status record_request_make_at(const struct plan_subject *subject, const struct record_device *device,
+                                         uint64_t address, struct arena *arena, struct record_request **out,
+                                         size_t *bytes, struct assay_error *err) {
   int n = subject->n_inputs + subject->n_outputs;
   if (subject->n_inputs < 0 || subject->n_outputs < 0 || n > RECORD_MAX_TENSORS)
     return error_set(err, ASSAY_ERR_LIMIT, "%d inputs and outputs: at most %d together can be recorded", n,
@@ -64,7 +70,6 @@ enum assay_status record_request_make(const struct plan_subject *subject, const 
                                .n_inputs = (uint32_t)subject->n_inputs,
                                .n_outputs = (uint32_t)subject->n_outputs,
                                .device = *device};
-  uint64_t address = RECORD_FIRST_ADDRESS;
   for (int i = 0; i < n; i++) {
     bool input = i < subject->n_inputs;
     int index = input ? i : i - subject->n_inputs;

@@ -39,6 +39,16 @@ static int make_file(const char *name, const void *bytes, size_t n, uint64_t siz
   return -1;
 }
 
+enum assay_status record_make_files(const struct record_request *request, size_t bytes, int fds[2],
+                                    struct assay_error *err) {
+  const int fixed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  fds[0] = make_file("assay-request", request, bytes, bytes, fixed | F_SEAL_WRITE);
+  fds[1] = make_file("assay-log", NULL, 0, RECORD_LOG_BYTES, fixed);
+  if (fds[0] >= 0 && fds[1] >= 0)
+    return ASSAY_OK;
+  return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot make the recorder's files: %s", strerror(errno));
+}
+
 // What the recorder left, copied where a text may be anything.
 struct findings {
   struct record_header head;
@@ -175,7 +185,7 @@ enum assay_status record_run(const struct record_options *o, const struct plan_s
   struct buf text, clean;
   struct findings f = {.log = &clean};
   size_t bytes = 0;
-  int request_fd = -1, log_fd = -1;
+  int fds[2] = {-1, -1};
   buf_init(&text);
   buf_init(&clean);
   enum assay_status status = record_device_of_target(o->target, &device, err);
@@ -183,14 +193,9 @@ enum assay_status record_run(const struct record_options *o, const struct plan_s
     status = record_request_make(subject, &device, &arena, &request, &bytes, err);
   if (status != ASSAY_OK)
     goto out;
-  const int fixed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-  request_fd = make_file("assay-request", request, bytes, bytes, fixed | F_SEAL_WRITE);
-  log_fd = make_file("assay-log", NULL, 0, RECORD_LOG_BYTES, fixed);
-  if (request_fd < 0 || log_fd < 0) {
-    status = error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot make the recorder's files: %s", strerror(errno));
-    goto out;
-  }
-  status = spawn_and_wait(o, request_fd, log_fd, &text, &f.end, err);
+  status = record_make_files(request, bytes, fds, err);
+  if (status == ASSAY_OK)
+    status = spawn_and_wait(o, fds[0], fds[1], &text, &f.end, err);
   if (status != ASSAY_OK)
     goto out;
   if (text.len < strlen(RECORD_READY) || memcmp(text.data, RECORD_READY, strlen(RECORD_READY)) != 0) {
@@ -200,14 +205,13 @@ enum assay_status record_run(const struct record_options *o, const struct plan_s
   memmove(text.data, text.data + strlen(RECORD_READY), text.len - strlen(RECORD_READY) + 1);
   text.len -= strlen(RECORD_READY);
   diagnostics_clean(&text, o->folder, NULL, &clean);
-  status = read_log(o, request, subject, log_fd, &f, out, report, err);
+  status = read_log(o, request, subject, fds[1], &f, out, report, err);
   if (status == ASSAY_OK && clean.len > 0 && !(report->log = base_strndup(buf_str(&clean), clean.len)))
     status = error_nomem(err, "what host code printed");
 out:
-  if (request_fd >= 0)
-    close(request_fd);
-  if (log_fd >= 0)
-    close(log_fd);
+  for (int i = 0; i < 2; i++)
+    if (fds[i] >= 0)
+      close(fds[i]);
   buf_release(&text);
   buf_release(&clean);
   arena_release(&arena);

@@ -3,6 +3,7 @@
 #define TOOLCHAIN_RECORD_RUN_H
 
 #include "toolchain/program_private.h"
+#include "toolchain/record_format.h"
 
 struct record_options {
   const char *recorder;                // path of assay-recorder
@@ -19,5 +20,9 @@ struct record_options {
 // failed (no recorder, no seccomp, no memory).
 enum assay_status record_run(const struct record_options *o, const struct plan_subject *subject, struct plan *out,
                              struct plan_report *report, struct assay_error *err);
+
+// The two files that a recorder is handed: a request, sealed, and an empty log. fds: both; -1 where one is not made.
+enum assay_status record_make_files(const struct record_request *request, size_t bytes, int fds[2],
+                                    struct assay_error *err);
 
 #endif

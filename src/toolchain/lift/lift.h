@@ -1,0 +1,141 @@
+// Private to src/toolchain/lift: recording what a Python program asks of a GPU while it runs.
+//
+// assay-lift.so sits in the worker's process (worker.py lift). CUPTI tells it of every call of the driver and hands
+// over every module that is loaded; PyTorch gets its memory from it. Between lift_begin and lift_end it writes the log
+// that assay-recorder writes (record_format.h), which record_read.c makes a plan of, with the same distrust: the
+// candidate shares this process and may forge all of it, and gets what it forged replayed and checked.
+//
+// Memory: all of PyTorch's memory, and the tensors of the task, lie at addresses of record_format.h's range, mapped
+// there by the driver. So pointers are known for what they are, inside structs too. Memory that others took (cudaMalloc
+// in an extension or a library) lies elsewhere; it gets a name in that range, which takes its place in the log.
+#ifndef TOOLCHAIN_LIFT_LIFT_H
+#define TOOLCHAIN_LIFT_LIFT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "plan/plan.h"
+#include "toolchain/lift/cupti.h"
+#include "toolchain/program.h"
+#include "toolchain/record_format.h"
+
+struct allocation {
+  uint64_t address; // as the log has it
+  uint64_t real;    // as the program has it: the same, but for memory that others took
+  uint64_t bytes, mapped, handle;
+  bool foreign, live;
+  bool before;      // it was there when the recording began
+  bool mentioned;   // by a step of the recording
+  bool gone;        // freed while it was recorded
+  uint8_t *content; // of one that was before, at the beginning; NULL: not known
+};
+
+struct cubin {
+  uint8_t *bytes;
+  size_t size;
+  CUmodule module; // NULL: not known
+  bool parsed, readable;
+  struct cubin_info info;
+  int number; // in the log, or -1
+};
+
+// A kernel as it is launched, by its handle.
+struct known_kernel {
+  CUfunction handle;
+  struct cubin *cubin;
+  const struct cubin_kernel *kernel;
+  enum plan_origin origin;
+  char object[96]; // the file name of whoever launched it first
+  int number;      // in the log, or -1
+};
+
+struct known_map {
+  uint8_t bytes[sizeof(struct cu_tensor_map)];
+  struct record_tensor_map arguments;
+  int number; // in the log, or -1
+};
+
+struct stopwatch {
+  CUevent start, end;
+  enum plan_origin origin;
+};
+
+enum lift_mode { LIFT_IDLE, LIFT_RECORDING, LIFT_TIMING };
+enum { LIFT_LOGS = 2 };
+
+struct lift {
+  pthread_mutex_t lock;
+  const struct cuda_driver *cu;
+  struct { // beyond the driver's table; NULL where the driver is older than they are
+    enum cu_result (*cuFuncGetModule)(CUmodule *module, CUfunction function);
+    enum cu_result (*cuKernelGetFunction)(CUfunction *function, void *kernel);
+    enum cu_result (*cuStreamGetFlags)(CUstream stream, unsigned int *flags);
+    enum cu_result (*cuStreamIsCapturing)(CUstream stream, int *status);
+  } more;
+  enum lift_mode mode;
+  int log; // which one is written
+  struct record_header *logs[LIFT_LOGS];
+  const struct record_request *requests[LIFT_LOGS];
+  struct buf body;    // entries of the recording, behind those that are known at its end
+  struct buf outputs; // struct record_output
+  char refusal[sizeof((struct record_header *)0)->message]; // the first one, or ""
+  uint64_t next_address;
+  struct arena arena;
+  struct allocation *allocations; // own and foreign, in the order in which they were made
+  size_t n_allocations, allocation_capacity;
+  struct cubin **cubins;
+  size_t n_cubins, cubin_capacity;
+  struct known_kernel **kernels;
+  size_t n_kernels, kernel_capacity;
+  struct known_map *maps;
+  size_t n_maps, map_capacity;
+  CUstream streams[RECORD_MAX_STREAMS]; // 2, 3, ...
+  uint32_t n_streams;
+  CUevent events[RECORD_MAX_EVENTS];
+  uint32_t n_events, n_modules_logged, n_kernels_logged, n_maps_logged;
+  struct stopwatch *watches;
+  size_t n_watches, watch_capacity;
+  uint32_t launches[PLAN_ORIGINS];
+};
+
+// The one mutable global: CUPTI's callback and PyTorch's allocator have no other way to it.
+extern struct lift lift;
+
+// The recording is over: it did what no plan can hold. The program goes on.
+void lift_refuse(const char *fmt, ...) ASSAY_PRINTF(1, 2);
+
+// An entry more, while recording.
+void lift_entry(enum record_kind kind, const void *fixed, size_t fixed_bytes, const void *a, size_t n_a, const void *b,
+                size_t n_b);
+
+// memory.c: the live allocation around this address of the program, or NULL.
+struct allocation *lift_find(uint64_t address);
+// As the log has it, and noted as mentioned; *known is false for what is no address of the device.
+uint64_t lift_address(uint64_t address, bool *known);
+void lift_foreign_alloc(uint64_t address, size_t bytes);
+void lift_foreign_free(uint64_t address);
+bool lift_map_tensor(uint64_t address, uint64_t bytes); // memory at a fixed address of the range
+void lift_begin_memory(void);
+void lift_end_memory(struct buf *out); // entries of the memory that was there before
+
+// modules.c
+void lift_module_loaded(const struct cupti_module *m);
+void lift_module_named(CUmodule module, size_t since); // cubins from this one on came with this module
+struct known_kernel *lift_kernel(CUfunction function, const char *symbol);
+uint32_t lift_kernel_number(struct known_kernel *k);
+
+// launches.c
+void lift_launch(const struct cu_launch_config *config, CUfunction function, void **params, void **extra,
+                 const char *symbol);
+void lift_launched(CUstream stream); // its end, while timing
+void lift_tensor_map(const struct call_tensor_map *c);
+uint32_t lift_stream(CUstream stream);
+
+// calls.c. Set while this thread is in here: what we ask of the driver is not the program's.
+extern _Thread_local bool lift_inside;
+// What CUPTI calls.
+void lift_on_callback(void *arg, enum cupti_domain domain, uint32_t id, const void *data);
+
+#endif

@@ -1,0 +1,240 @@
+// Memory at addresses that a plan's reader knows, and what it held when the recording began.
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "base/alloc.h"
+#include "toolchain/lift/lift.h"
+
+enum { GRANULE = 2 << 20 };
+// What is larger is taken for workspace, whose contents nobody asks for.
+static const uint64_t MOST_CONTENT = (uint64_t)64 << 20;
+
+static struct allocation *add(void) {
+  if (lift.n_allocations == lift.allocation_capacity) {
+    size_t capacity = lift.allocation_capacity ? 2 * lift.allocation_capacity : 256;
+    struct allocation *more = base_realloc(lift.allocations, capacity * sizeof *more);
+    if (!more)
+      return NULL;
+    lift.allocations = more;
+    lift.allocation_capacity = capacity;
+  }
+  struct allocation *a = &lift.allocations[lift.n_allocations];
+  *a = (struct allocation){0};
+  return a;
+}
+
+// Maps fresh memory around [address, address + bytes); the granule in front of `address` is mapped too.
+static bool map(uint64_t address, uint64_t bytes, struct allocation *a) {
+  const struct cu_mem_allocation_prop prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                              .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+  const struct cu_mem_access_desc access = {.location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  const struct cuda_driver *cu = lift.cu;
+  uint64_t base = address / GRANULE * GRANULE, got = 0, handle = 0;
+  uint64_t mapped = (address + bytes - base + GRANULE - 1) / GRANULE * GRANULE;
+  if (cu->cuMemAddressReserve(&got, mapped, 0, base, 0) != CUDA_SUCCESS || got != base)
+    return false;
+  if (cu->cuMemCreate(&handle, mapped, &prop, 0) != CUDA_SUCCESS)
+    return false;
+  if (cu->cuMemMap(base, mapped, 0, handle, 0) != CUDA_SUCCESS ||
+      cu->cuMemSetAccess(base, mapped, &access, 1) != CUDA_SUCCESS) {
+    (void)cu->cuMemRelease(handle);
+    return false;
+  }
+  *a = (struct allocation){
+      .address = address, .real = address, .bytes = bytes, .mapped = mapped, .handle = handle, .live = true};
+  return true;
+}
+
+bool lift_map_tensor(uint64_t address, uint64_t bytes) {
+  struct allocation *a = add();
+  // Not among the allocations: the log's reader knows where tensors are.
+  return a && map(address, bytes ? bytes : 1, a);
+}
+
+static uint64_t take_address(uint64_t bytes) {
+  uint64_t address = lift.next_address;
+  lift.next_address = record_next_address(address, bytes);
+  return address;
+}
+
+struct allocation *lift_find(uint64_t address) {
+  for (size_t i = lift.n_allocations; i-- > 0;) {
+    struct allocation *a = &lift.allocations[i];
+    if (a->live && address >= a->real && address - a->real <= a->bytes)
+      return a;
+  }
+  return NULL;
+}
+
+// One of the task's tensors.
+static bool is_tensor(uint64_t address) {
+  const struct record_request *r = lift.requests[lift.log];
+  for (uint32_t i = 0; r && i < r->n_inputs + r->n_outputs; i++)
+    if (address >= r->tensors[i].address && address - r->tensors[i].address <= r->tensors[i].bytes)
+      return true;
+  return false;
+}
+
+uint64_t lift_address(uint64_t address, bool *known) {
+  *known = true;
+  if (is_tensor(address))
+    return address;
+  struct allocation *a = lift_find(address);
+  if (a) {
+    a->mentioned = true;
+    return a->address + (address - a->real);
+  }
+  // In the range all the same: the reader says what is wrong with it.
+  *known = address >= RECORD_FIRST_ADDRESS - RECORD_GAP_BYTES && address < RECORD_LAST_ADDRESS;
+  return address;
+}
+
+static void log_alloc(const struct allocation *a) {
+  const struct record_alloc e = {a->address, a->bytes, RECORD_NO_STREAM, 0};
+  if (lift.mode == LIFT_RECORDING)
+    lift_entry(RECORD_ALLOC, &e, sizeof e, NULL, 0, NULL, 0);
+}
+
+// What was there before is of the plan's whole life, also where the program gives it back.
+static void log_free(const struct allocation *a) {
+  const struct record_free e = {a->address, RECORD_NO_STREAM, 0};
+  if (lift.mode == LIFT_RECORDING && !a->before)
+    lift_entry(RECORD_FREE, &e, sizeof e, NULL, 0, NULL, 0);
+}
+
+void lift_foreign_alloc(uint64_t address, size_t bytes) {
+  struct allocation *a = address && bytes ? add() : NULL;
+  if (!a)
+    return;
+  *a = (struct allocation){
+      .address = take_address(bytes), .real = address, .bytes = bytes, .foreign = true, .live = true};
+  lift.n_allocations++;
+  log_alloc(a);
+}
+
+void lift_foreign_free(uint64_t address) {
+  struct allocation *a = lift_find(address);
+  if (!a || !a->foreign || a->real != address)
+    return;
+  log_free(a);
+  a->live = false;
+  a->gone = lift.mode == LIFT_RECORDING;
+}
+
+// ---- PyTorch's allocator (torch.cuda.CUDAPluggableAllocator)
+
+__attribute__((visibility("default"))) void *assay_lift_malloc(ssize_t size, int device, CUstream stream);
+__attribute__((visibility("default"))) void assay_lift_free(void *p, ssize_t size, int device, CUstream stream);
+
+static bool enter(void) {
+  bool was_inside = lift_inside;
+  lift_inside = true;
+  if (!was_inside)
+    pthread_mutex_lock(&lift.lock);
+  return was_inside;
+}
+
+static void leave(bool was_inside) {
+  if (!was_inside)
+    pthread_mutex_unlock(&lift.lock);
+  lift_inside = was_inside;
+}
+
+void *assay_lift_malloc(ssize_t size, int device, CUstream stream) {
+  (void)device, (void)stream;
+  if (size <= 0 || !lift.cu)
+    return NULL;
+  bool was_inside = enter();
+  struct allocation *a = add();
+  uint64_t address = take_address((uint64_t)size);
+  bool mapped = a && map(address, (uint64_t)size, a);
+  if (mapped) {
+    lift.n_allocations++;
+    log_alloc(a);
+  }
+  leave(was_inside);
+  return mapped ? (void *)(uintptr_t)address : NULL; // PyTorch says that memory ran out
+}
+
+// The addresses are never used again: a pointer to what was freed is to be told from all others. The memory goes back
+// when nothing can still use it; while a graph is captured that cannot be waited for, and it stays.
+static void give_back(struct allocation *a, CUstream stream) {
+  int capturing = 0;
+  if (lift.more.cuStreamIsCapturing && (lift.more.cuStreamIsCapturing(stream, &capturing) != CUDA_SUCCESS || capturing))
+    return;
+  if (lift.cu->cuCtxSynchronize() != CUDA_SUCCESS)
+    return;
+  (void)lift.cu->cuMemUnmap(a->real / GRANULE * GRANULE, a->mapped);
+  (void)lift.cu->cuMemRelease(a->handle);
+}
+
+void assay_lift_free(void *p, ssize_t size, int device, CUstream stream) {
+  (void)size, (void)device;
+  if (!p || !lift.cu)
+    return;
+  bool was_inside = enter();
+  struct allocation *a = lift_find((uint64_t)(uintptr_t)p);
+  if (a && !a->foreign && a->real == (uint64_t)(uintptr_t)p) {
+    log_free(a);
+    a->live = false;
+    a->gone = lift.mode == LIFT_RECORDING;
+    // What a recording mentions is looked at once more at its end.
+    if (!(a->before && lift.mode == LIFT_RECORDING))
+      give_back(a, stream);
+  }
+  leave(was_inside);
+}
+
+// ---- what memory held
+
+static uint8_t *download(const struct allocation *a) {
+  uint8_t *bytes = a->bytes <= MOST_CONTENT ? base_alloc(a->bytes) : NULL;
+  if (bytes && (lift.cu->cuMemcpyDtoHAsync(bytes, a->real, a->bytes, NULL) != CUDA_SUCCESS ||
+                lift.cu->cuStreamSynchronize(NULL) != CUDA_SUCCESS)) {
+    base_free(bytes);
+    bytes = NULL;
+  }
+  return bytes;
+}
+
+void lift_begin_memory(void) {
+  (void)lift.cu->cuCtxSynchronize();
+  for (size_t i = 0; i < lift.n_allocations; i++) {
+    struct allocation *a = &lift.allocations[i];
+    base_free(a->content);
+    a->content = NULL;
+    a->before = a->live;
+    a->mentioned = a->gone = false;
+    if (a->live)
+      a->content = download(a);
+  }
+}
+
+static void put(struct buf *out, const struct record_state *e, const uint8_t *bytes, size_t n) {
+  static const char zeros[8];
+  const struct record_entry head = {RECORD_STATE, (uint32_t)(sizeof *e + n)};
+  buf_append(out, &head, sizeof head);
+  buf_append(out, e, sizeof *e);
+  if (n)
+    buf_append(out, bytes, n);
+  buf_append(out, zeros, (8 - n % 8) % 8);
+}
+
+// What was there before and is used: a constant where it is what it was. Where it is not, it is either workspace, or
+// something that is carried from call to call, of which the first call's beginning is kept.
+void lift_end_memory(struct buf *out) {
+  enum { WORKSPACE = 1 << 20 };
+  (void)lift.cu->cuCtxSynchronize();
+  for (size_t i = 0; i < lift.n_allocations; i++) {
+    struct allocation *a = &lift.allocations[i];
+    if (!a->before || !a->mentioned)
+      continue;
+    uint8_t *now = a->content ? download(a) : NULL;
+    bool same = now && memcmp(now, a->content, a->bytes) == 0;
+    size_t n = a->content && (same || a->bytes < WORKSPACE) ? (size_t)a->bytes : 0;
+    put(out, &(struct record_state){a->address, a->bytes, same ? RECORD_STATE_CONSTANT : RECORD_STATE_RESTORED, 0},
+        a->content, n);
+    base_free(now);
+  }
+}

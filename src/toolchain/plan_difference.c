@@ -1,0 +1,116 @@
+#include "toolchain/plan_difference.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/names.h"
+
+static bool same_place(struct plan_place a, struct plan_place b) {
+  return a.buffer == b.buffer && a.offset == b.offset;
+}
+
+static bool same_map(const struct plan_tensor_map *a, const struct plan_tensor_map *b) {
+  return a->buffer == b->buffer && a->offset == b->offset && a->data_type == b->data_type && a->rank == b->rank &&
+         memcmp(a->dims, b->dims, sizeof a->dims) == 0 && memcmp(a->strides, b->strides, sizeof a->strides) == 0 &&
+         memcmp(a->box, b->box, sizeof a->box) == 0 &&
+         memcmp(a->element_strides, b->element_strides, sizeof a->element_strides) == 0 &&
+         a->interleave == b->interleave && a->swizzle == b->swizzle && a->l2_promotion == b->l2_promotion &&
+         a->oob_fill == b->oob_fill;
+}
+
+static bool same_argument(const struct plan_argument *a, const struct plan_argument *b) {
+  if (a->kind != b->kind || a->size != b->size || a->n_pointers != b->n_pointers)
+    return false;
+  if (a->kind == PLAN_TENSOR_MAP)
+    return same_map(a->map, b->map);
+  for (int i = 0; i < a->n_pointers; i++)
+    if (a->pointers[i].at != b->pointers[i].at || a->pointers[i].buffer != b->pointers[i].buffer ||
+        a->pointers[i].offset != b->pointers[i].offset)
+      return false;
+  return a->kind != PLAN_BYTES || a->size == 0 || memcmp(a->bytes, b->bytes, a->size) == 0;
+}
+
+static bool same_code(const struct plan *a, const struct plan_step *s, const struct plan *b,
+                      const struct plan_step *t) {
+  const struct plan_module *m = &a->modules[s->module], *n = &b->modules[t->module];
+  return m->size == n->size && memcmp(m->bytes, n->bytes, m->size) == 0;
+}
+
+static const char *kind_text(const struct plan_step *s, char shown[PLAN_SHOWN_BYTES]) {
+  static const char *const kinds[] = {[PLAN_FILL] = "a fill", [PLAN_COPY] = "a copy", [PLAN_SET_SYMBOL] = "a symbol"};
+  return s->kind == PLAN_LAUNCH ? plan_shown(s->label ? s->label : s->kernel, shown) : kinds[s->kind];
+}
+
+static bool launches_differ(const struct plan *a, const struct plan_step *s, const struct plan *b,
+                            const struct plan_step *t, int index, char *text, size_t size) {
+  char shown[PLAN_SHOWN_BYTES], other[PLAN_SHOWN_BYTES];
+  kind_text(s, shown);
+  if (strcmp(s->kernel, t->kernel) != 0 || !same_code(a, s, b, t))
+    snprintf(text, size, "step %d launches %.80s and not %.80s", index, kind_text(t, other), shown);
+  else if (memcmp(s->grid, t->grid, sizeof s->grid) != 0 || memcmp(s->block, t->block, sizeof s->block) != 0 ||
+           memcmp(s->cluster, t->cluster, sizeof s->cluster) != 0 || s->shared_bytes != t->shared_bytes ||
+           s->cooperative != t->cooperative || s->programmatic != t->programmatic || s->carveout != t->carveout)
+    snprintf(text, size, "step %d launches %.80s in another configuration", index, shown);
+  else if (s->n_arguments != t->n_arguments)
+    snprintf(text, size, "step %d launches %.80s with %d arguments and not %d", index, shown, t->n_arguments,
+             s->n_arguments);
+  else {
+    for (int i = 0; i < s->n_arguments; i++)
+      if (!same_argument(&s->arguments[i], &t->arguments[i])) {
+        snprintf(text, size, "argument %d of step %d, launch of %.80s, is another", i, index, shown);
+        return true;
+      }
+    return false;
+  }
+  return true;
+}
+
+static bool steps_differ(const struct plan *a, const struct plan *b, int i, char *text, size_t size) {
+  const struct plan_step *s = &a->steps[i], *t = &b->steps[i];
+  char shown[PLAN_SHOWN_BYTES], other[PLAN_SHOWN_BYTES];
+  if (s->kind != t->kind) {
+    snprintf(text, size, "step %d is %.80s and not %.80s", i, kind_text(t, other), kind_text(s, shown));
+    return true;
+  }
+  if (s->kind == PLAN_LAUNCH)
+    return launches_differ(a, s, b, t, i, text, size);
+  bool same = same_place(s->to, t->to) && same_place(s->from, t->from) && s->bytes == t->bytes &&
+              s->value == t->value && s->width == t->width &&
+              (s->kind != PLAN_SET_SYMBOL || (strcmp(s->symbol, t->symbol) == 0 && same_code(a, s, b, t)));
+  if (!same)
+    snprintf(text, size, "step %d, %s, is another", i, kind_text(s, shown));
+  return !same;
+}
+
+static bool buffers_differ(const struct plan_buffer *s, const struct plan_buffer *t, char *text, size_t size) {
+  char shown[PLAN_SHOWN_BYTES];
+  bool state = strncmp(s->name, "state ", strlen("state ")) == 0;
+  plan_shown(s->name, shown);
+  if (s->role != t->role || s->bytes != t->bytes)
+    snprintf(text, size, "%.80s has %llu bytes and not %llu", shown, (unsigned long long)t->bytes,
+             (unsigned long long)s->bytes);
+  else if (s->role == PLAN_CONSTANT && !state && memcmp(s->data, t->data, s->bytes) != 0)
+    snprintf(text, size, "what it copies from the host, %.80s, is something else", shown);
+  else
+    return false;
+  return true;
+}
+
+bool plan_difference(const struct plan *a, const struct plan *b, char *text, size_t size) {
+  int steps = a->n_steps < b->n_steps ? a->n_steps : b->n_steps;
+  for (int i = 0; i < steps; i++)
+    if (steps_differ(a, b, i, text, size))
+      return true;
+  if (a->n_steps != b->n_steps) {
+    snprintf(text, size, "there are %d steps and not %d", b->n_steps, a->n_steps);
+    return true;
+  }
+  if (a->n_buffers != b->n_buffers) {
+    snprintf(text, size, "it uses %d buffers and not %d", b->n_buffers, a->n_buffers);
+    return true;
+  }
+  for (int i = 0; i < a->n_buffers; i++)
+    if (buffers_differ(&a->buffers[i], &b->buffers[i], text, size))
+      return true;
+  return false;
+}
