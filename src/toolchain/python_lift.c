@@ -324,6 +324,14 @@ static enum assay_status read_one(const struct lift_run *r, int i, const struct 
   if (log == MAP_FAILED)
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot map the recording: %s", strerror(errno));
   memcpy(&head, log, sizeof head);
+  if (head.stage == RECORD_STARTED) { // nothing of the candidate was there yet
+    munmap(log, RECORD_LOG_BYTES);
+    int length;
+    const char *line = last_line(&r->text, &length);
+    return error_set(err, ASSAY_ERR_ENVIRONMENT,
+                     "the Python worker cannot use the GPU: %.*s\n(%s; it needs PyTorch for CUDA, and CUPTI)",
+                     length ? length : 18, length ? line : "it said nothing", p->python.interpreter);
+  }
   for (size_t k = 0; k < sizeof head.message; k++) // one line of text, whatever it was
     head.message[k] = head.message[k] && (unsigned char)head.message[k] < ' ' ? ' ' : head.message[k];
   head.message[sizeof head.message - 1] = '\0';

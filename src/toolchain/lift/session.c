@@ -65,6 +65,8 @@ const char *assay_lift_subscribe(const char *cupti_path, const char *build) {
   void *subscriber = NULL;
   if (!build_id_matches(build, "assay-lift.so"))
     return "assay-lift.so is of another build";
+  if (!dlopen("libcuda.so.1", RTLD_NOW)) // without it CUPTI calls itself for ever
+    return "there is no NVIDIA driver (libcuda.so.1)";
   void *cupti = dlopen(cupti_path, RTLD_NOW);
   void *subscribe_symbol = cupti ? dlsym(cupti, "cuptiSubscribe") : NULL;
   void *enable_symbol = cupti ? dlsym(cupti, "cuptiEnableDomain") : NULL;
@@ -129,6 +131,8 @@ const char *assay_lift_open(int request_a, int log_a, int request_b, int log_b) 
       lift.next_address = lift.requests[i]->first_free;
     }
   }
+  for (int i = 0; i < LIFT_LOGS && !why; i++)
+    lift.logs[i]->stage = RECORD_LOADING;
   lift_inside = false;
   return why;
 }
