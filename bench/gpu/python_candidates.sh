@@ -1,6 +1,6 @@
 #!/bin/sh
 # python_candidates.sh BUILD [OUT]: Python candidates on a GPU. Judges tests/gpu/python with all twins and compares the
-# verdicts with what is expected; saves, shows, exports, compiles and runs the plans of the honest ones. Needs a GPU, and
+# verdicts with what is expected (PROBES=1: the honest ones at ragged shapes too); saves, shows, exports, compiles and runs the plans of the honest ones. Needs a GPU, and
 # in $ASSAY_PYTHON a Python with PyTorch and Triton; nvcc and ninja for extensions.
 set -u
 build=$(realpath "$1")
@@ -23,12 +23,17 @@ for file in "$root"/tests/gpu/python/*.py; do
     tail -n 12 "$out/$name.log"
   fi
 done
-echo "== verdicts"
-timeout 1500 "$build/assay" bench kernelbench/1 --from "$root/tests/gpu/python" --twins --device cuda --workload small \
-  --samples 60 --run python | cut -c1-230
+echo "== verdicts, with all twins"
+timeout 590 "$build/assay" bench kernelbench/1 --from "$root/tests/gpu/python" --twins --device cuda --workload small \
+  --no-probes --samples 60 --run python | cut -c1-230
+if [ "${PROBES:-0}" = 1 ]; then
+  echo "== the honest ones at every shape"
+  timeout 590 "$build/assay" bench kernelbench/1 --from "$root/tests/gpu/python" --device cuda --workload small \
+    --samples 60 --run probes | cut -c1-230
+fi
 echo "== whose kernels"
 for file in plain triton_relu inline_relu matmul conv_1d; do
   task=$(sed -n 's/^# assay: task //p' "$root/tests/gpu/python/$file.py")
   echo "$file: $("$build/assay" judge "$task" "$root/tests/gpu/python/$file.py" --device cuda --no-probes --json |
-    grep -A 12 '"kernels"' | tr -d '\n ' | cut -c1-300)"
+    grep -A 14 '"kernels":' | tr -d '\n ' | cut -c1-300)"
 done

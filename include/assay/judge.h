@@ -128,6 +128,15 @@ struct assay_durations {
   int64_t open_ns, plan_ns, bind_ns, fill_ns, call_ns, inspect_ns, close_ns;
 };
 
+// Whose kernels a lifted plan launches, and their parts of the device's time. A worker saw it, in whose process the
+// candidate runs: a hint, unlike everything else here.
+enum assay_origin { ASSAY_OWN_KERNELS, ASSAY_LIBRARY_KERNELS, ASSAY_PYTORCH_KERNELS, ASSAY_ORIGINS };
+struct assay_kernels {
+  bool known;
+  int64_t launches[ASSAY_ORIGINS];
+  double part[ASSAY_ORIGINS]; // of the time; NaN when nothing took any
+};
+
 struct assay_verdict {
   enum assay_reason reason;
   char detail[512]; // one line: what exactly
@@ -147,6 +156,7 @@ struct assay_verdict {
   char toolchain[16], device[160]; // "cc"; what it ran on: name, driver
   // How the candidate was put to the test: "plan", replayed by trusted code, or "process", its own host code ran.
   char mode[16];
+  struct assay_kernels kernels;
   uint64_t seed;
 };
 

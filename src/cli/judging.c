@@ -305,6 +305,19 @@ static bool ranks_nothing(const struct store_verdict *v) {
   return nothing;
 }
 
+// "none of its own kernels ran (library 90 %, PyTorch 10 %)", or "" where some did or nobody knows.
+static void kernels_text(const struct store_verdict *v, char *text, size_t size) {
+  json_t *evidence = v->evidence ? json_loads(v->evidence, 0, NULL) : NULL;
+  json_t *kernels = json_object_get(evidence, "kernels");
+  double library = 100 * json_number_value(json_object_get(json_object_get(kernels, "library"), "part"));
+  double pytorch = 100 * json_number_value(json_object_get(json_object_get(kernels, "pytorch"), "part"));
+  json_int_t own = json_integer_value(json_object_get(json_object_get(kernels, "own"), "launches"));
+  text[0] = '\0';
+  if (json_is_object(kernels) && own == 0)
+    snprintf(text, size, "none of its own kernels ran (libraries %.0f %%, PyTorch %.0f %%)", library, pytorch);
+  json_decref(evidence);
+}
+
 const char *const cli_verdict_headers[CLI_VERDICT_COLUMNS] = {
     "task", "candidate", "verdict", "error/allowed", "allclose 1e-4/1e-2", "time (cold)", "x floor", "what"};
 
@@ -314,7 +327,7 @@ static const char *file_part(const char *path) {
 }
 
 void cli_verdict_row(struct table *t, const struct store_verdict *v) {
-  char error[64] = "-", time[96] = "-", floor_text[32] = "-", allclose[32], text[32];
+  char kernels[96], error[64] = "-", time[96] = "-", floor_text[32] = "-", allclose[32], text[32];
   bool pass = v->reason == ASSAY_REASON_PASS;
   if (!isnan(v->error_limit))
     snprintf(error, sizeof error, "%.2g/%.3g", v->error_z, v->error_limit);
@@ -325,10 +338,11 @@ void cli_verdict_row(struct table *t, const struct store_verdict *v) {
       snprintf(floor_text, sizeof floor_text, "%.1f%s", v->time_ns / v->floor_ns, v->suspicious ? "!" : "");
   }
   allclose_text(v, allclose, sizeof allclose);
+  kernels_text(v, kernels, sizeof kernels);
   const char *what = !pass           ? v->detail
                      : v->suspicious ? "suspicious: faster than the hardware allows, or than clocks saw that no kernel can reach"
                      : !isnan(v->time_ns) && ranks_nothing(v) ? "not on a GPU: this time ranks nothing"
-                                                              : "";
+                                                              : kernels;
   table_row(t, (const char *const[]){v->task, file_part(v->candidate), assay_reason_code(v->reason), error, allclose,
                                      time, floor_text, what});
 }

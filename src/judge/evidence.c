@@ -60,21 +60,31 @@ static json_t *durations_json(const struct assay_durations *d) {
                    "close", (json_int_t)d->close_ns);
 }
 
+// Null where it is not known: for plans whose kernels can only be the candidate's.
+static json_t *kernels_json(const struct assay_kernels *k) {
+  static const char *const names[] = {"own", "library", "pytorch"};
+  json_t *all = k->known ? json_object() : json_null();
+  for (int i = 0; i < ASSAY_ORIGINS && k->known; i++)
+    json_object_set_new(all, names[i],
+                        json_pack("{s:I, s:o}", "launches", (json_int_t)k->launches[i], "part", number(k->part[i])));
+  return all;
+}
+
 char *assay_verdict_json(const struct assay_verdict *v) {
   json_t *checks = json_array();
   for (int i = 0; i < v->n_checks && checks; i++)
     json_array_append_new(checks, check_json(&v->checks[i]));
-  json_t *j =
-      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:s, "
-                "s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b}",
-                "task", v->task_name, "form", v->form, "workload", v->workload, "verdict", assay_reason_code(v->reason),
-                "meaning", assay_reason_text(v->reason), "detail", v->detail, "task_sha256", v->task_hash,
-                "candidate_sha256", v->candidate_hash, "settings_sha256", v->settings_hash, "seed", (json_int_t)v->seed,
-                "checks", checks, "worst_check", v->worst_check, "skipped_probes", v->n_skipped_probes, "timing",
-                timing_json(&v->timing), "durations_ns", durations_json(&v->durations), "flops", number(v->flops),
-                "bytes", number(v->bytes), "diagnostics", v->diagnostics, "build_command", v->build_command, "compiler",
-                v->compiler_version, "sandbox", v->sandbox, "toolchain", v->toolchain, "mode", v->mode, "device",
-                v->device, "times_rank_nothing", v->times_rank_nothing, "kernels_reach_host_memory", v->reaches_host);
+  json_t *j = json_pack(
+      "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:s, "
+      "s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:o}",
+      "task", v->task_name, "form", v->form, "workload", v->workload, "verdict", assay_reason_code(v->reason),
+      "meaning", assay_reason_text(v->reason), "detail", v->detail, "task_sha256", v->task_hash, "candidate_sha256",
+      v->candidate_hash, "settings_sha256", v->settings_hash, "seed", (json_int_t)v->seed, "checks", checks,
+      "worst_check", v->worst_check, "skipped_probes", v->n_skipped_probes, "timing", timing_json(&v->timing),
+      "durations_ns", durations_json(&v->durations), "flops", number(v->flops), "bytes", number(v->bytes),
+      "diagnostics", v->diagnostics, "build_command", v->build_command, "compiler", v->compiler_version, "sandbox",
+      v->sandbox, "toolchain", v->toolchain, "mode", v->mode, "device", v->device, "times_rank_nothing",
+      v->times_rank_nothing, "kernels_reach_host_memory", v->reaches_host, "kernels", kernels_json(&v->kernels));
   char *text = j ? json_dumps(j, JSON_SORT_KEYS | JSON_INDENT(2)) : NULL;
   json_decref(j);
   return text;

@@ -132,6 +132,19 @@ static void report_no_plan(struct runner_report *report, struct plan_report *why
   snprintf(report->detail, sizeof report->detail, "%.250s", why->detail);
 }
 
+static void take_shares(const struct plan_shares *from, struct assay_kernels *to) {
+  _Static_assert((int)PLAN_ORIGINS == (int)ASSAY_ORIGINS && (int)PLAN_PYTORCH == (int)ASSAY_PYTORCH_KERNELS,
+                 "one list");
+  double sum = 0;
+  for (int i = 0; i < ASSAY_ORIGINS; i++)
+    sum += (double)from->ns[i];
+  to->known = from->known;
+  for (int i = 0; i < ASSAY_ORIGINS; i++) {
+    to->launches[i] = from->launches[i];
+    to->part[i] = (double)from->ns[i] / sum;
+  }
+}
+
 // A plan was checked for its kind of device; this holds it against the device at hand, whose memory is finite.
 static bool fits_device(const struct planned *p, struct runner_report *report) {
   struct assay_error why = {0};
@@ -159,6 +172,8 @@ static enum assay_status bind(struct session *s, const struct layout *l, struct 
   if (!status && why.log && !p->log.len)
     buf_puts(&p->log, why.log);
   p->has_plan = !status && why.outcome == PLAN_MADE;
+  if (p->has_plan && l == &s->layouts[0])
+    take_shares(&why.shares, &s->v->kernels);
   p->leaves_traces = p->leaves_traces || (p->has_plan && uses_heap(&p->plan));
   plan_report_release(&why);
   s->v->durations.plan_ns += clock_monotonic_ns() - start_ns;
