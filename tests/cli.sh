@@ -133,16 +133,16 @@ expect 0 'printed by the kernel ---.nhello.nhello' "$assay" judge kernelbench/1/
 expect 2 "is for device opencl, not for cuda" "$assay" judge kernelbench/1/19 "$opencl/relu.cl" --device cuda
 printf '__kernel void f(' >"$work/broken.cl"
 expect 1 "build_failed" "$assay" judge kernelbench/1/19 "$work/broken.cl"
-expect 2 "only .cu and .cl files" "$assay" plan save kernelbench/1/19 "$cases/relu.c"
+expect 2 "only .cu, .cl and .py files" "$assay" plan save kernelbench/1/19 "$cases/relu.c"
 
 # CUDA: plans where there is NVRTC or nvcc, judging where there is a GPU; without, it is said what is missing.
 relu=$source/kernels/cuda/relu.cu
 expect 3 "NVRTC.*/nowhere.*pip install nvidia-cuda-nvrtc" env ASSAY_NVRTC=/nowhere "$assay" plan save kernelbench/1/19 "$relu"
 if "$assay" plan save kernelbench/1/19 "$relu" --out "$work/nvrtc.json" 2>"$work/err"; then
-  expect 0 "relu<<<16, 256>>>\(x, y, 65536\)" "$assay" plan show "$work/nvrtc.json"
+  expect 0 "relu<<<128, 128>>>\(x, y, 65536\)" "$assay" plan show "$work/nvrtc.json"
   expect 0 "1 step" "$assay" plan check "$work/nvrtc.json" --target sm_90a
   expect 1 "sm_80" "$assay" plan check "$work/nvrtc.json" --target sm_80
-  expect 0 "relu<<<1, 256>>>\(x, y, 15\)" sh -c '"$1" plan save kernelbench/1/19 "$2" --workload "M=3, N=5" --out "$3" && "$1" plan show "$3"' \
+  expect 0 "relu<<<1, 128>>>\(x, y, 15\)" sh -c '"$1" plan save kernelbench/1/19 "$2" --workload "M=3, N=5" --out "$3" && "$1" plan show "$3"' \
     sh "$assay" "$relu" "$work/small.json"
   expect 0 "relu<<<" sh -c '"$1" plan save kernelbench/1/19 "$2" --target sm_80 --out "$3" && "$1" plan check "$3" --target sm_80 && "$1" plan show "$3"' \
     sh "$assay" "$relu" "$work/ampere.json"
@@ -155,7 +155,7 @@ else
   echo "left out, for there is no NVRTC: $(cat "$work/err")"
 fi
 if "$assay" plan save kernelbench/1/19 "$relu" --toolchain nvcc --out "$work/nvcc.json" 2>"$work/err"; then
-  expect 0 "relu<<<16, 256>>>\(x, y, 65536\)" "$assay" plan show "$work/nvcc.json"
+  expect 0 "relu<<<128, 128>>>\(x, y, 65536\)" "$assay" plan show "$work/nvcc.json"
 else
   echo "left out, for there is no nvcc: $(cat "$work/err")"
 fi

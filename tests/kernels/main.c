@@ -183,7 +183,7 @@ static void build_start_form(struct worker *w, const struct subject *s, const st
   b->defines[0] = twin->define;
   enum assay_status status = sandbox_folder_make(w->options->temporary_dir, &b->folder, &err);
   if (!status)
-    status = planning_options(&b->options, s->source, s->n, w->builder, b->folder, target, &po, &err);
+    status = planning_options(&b->options, s->source, s->n, w->builder, b->folder, target, NULL, &po, &err); // no Python
   if (!status)
     status = program_start(&po, s->source, s->n, &b->at_work, &err);
   if (status)
