@@ -1,3 +1,4 @@
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,19 +8,20 @@ struct command {
   const char *name;
   int (*run)(int argc, char **argv);
   const char *text;
+  bool in_front; // somebody waits for each of its processes
 };
 
 static const struct command commands[] = {
-    {"doctor", cli_doctor, "what this machine can do, and what would mend it"},
-    {"tasks", cli_tasks, "the tasks of a suite, with their size, floor and lint"},
-    {"show", cli_show, "one task: graph, workloads, floor, an equivalent PyTorch module"},
-    {"oracle", cli_oracle, "the answer to given or drawn inputs, in NumPy's files"},
-    {"judge", cli_judge, "judge candidates for one task"},
-    {"bench", cli_bench, "judge a folder of candidates over a suite; resumes where it stopped"},
-    {"score", cli_score, "what the runs in the store add up to"},
-    {"export", cli_export, "a run's verdicts in the files of KernelBench"},
-    {"plan", cli_plan, "launch plans: show, check, export as a C program"},
-    {"operators", cli_operators, "the page of all operators, as Markdown"},
+    {"doctor", cli_doctor, "what this machine can do, and what would mend it", false},
+    {"tasks", cli_tasks, "the tasks of a suite, with their size, floor and lint", false},
+    {"show", cli_show, "one task: graph, workloads, floor, an equivalent PyTorch module", false},
+    {"oracle", cli_oracle, "the answer to given or drawn inputs, in NumPy's files", false},
+    {"judge", cli_judge, "judge candidates for one task", true},
+    {"bench", cli_bench, "judge a folder of candidates over a suite; resumes where it stopped", false},
+    {"score", cli_score, "what the runs in the store add up to", false},
+    {"export", cli_export, "a run's verdicts in the files of KernelBench", false},
+    {"plan", cli_plan, "launch plans: show, check, export as a C program", false},
+    {"operators", cli_operators, "the page of all operators, as Markdown", false},
 };
 
 static void usage(FILE *to) {
@@ -49,7 +51,8 @@ int cli_main(int argc, char **argv) {
       char name[64];
       snprintf(name, sizeof name, "assay %s", commands[i].name);
       argv[1] = name;
-      return commands[i].run(argc - 1, argv + 1);
+      return commands[i].in_front ? cli_in_front(commands[i].run, argc - 1, argv + 1)
+                                  : commands[i].run(argc - 1, argv + 1);
     }
   fprintf(stderr, "assay: there is no command %s; `assay --help` lists them\n", argv[1]);
   return CLI_USAGE;

@@ -1,0 +1,66 @@
+// A command whose process ends before a GPU's driver has put its context away.
+//
+// When a process with a context ends, the driver works for 0.1 to 0.2 s more (H200, driver 580), and whoever started the
+// process waits for that. So the command is carried out by a child, and the process that was started ends as soon as
+// the child has said its exit code: by then everything is stored and printed.
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+// In the child. It ends with the one that it works for, whose signals it gets too: they are of one process group.
+static _Noreturn void work(int (*command)(int argc, char **argv), int argc, char **argv, pid_t parent, int to) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (getppid() != parent)
+    _exit(CLI_ENVIRONMENT);
+  int code = command(argc, argv);
+  fflush(NULL);
+  while (write(to, &code, sizeof code) < 0 && errno == EINTR) {
+  }
+  _exit(code);
+}
+
+// How the child ended that said nothing: argp's help, a crash.
+static int end_of(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status))
+    return WEXITSTATUS(status);
+  signal(WTERMSIG(status), SIG_DFL);
+  raise(WTERMSIG(status)); // ends as the child did
+  return CLI_ENVIRONMENT;
+}
+
+int cli_in_front(int (*command)(int argc, char **argv), int argc, char **argv) {
+  int ends[2], code = 0;
+  pid_t parent = getpid();
+#if defined(__SANITIZE_ADDRESS__)
+  return command(argc, argv); // whoever is asked for leaks must end in its own time
+#endif
+  if (access("/dev/nvidiactl", F_OK) != 0 || pipe2(ends, O_CLOEXEC) != 0)
+    return command(argc, argv);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child < 0) {
+    close(ends[0]);
+    close(ends[1]);
+    return command(argc, argv);
+  }
+  if (child == 0) {
+    close(ends[0]);
+    work(command, argc, argv, parent, ends[1]);
+  }
+  close(ends[1]);
+  ssize_t n;
+  do
+    n = read(ends[0], &code, sizeof code);
+  while (n < 0 && errno == EINTR);
+  close(ends[0]);
+  return n == (ssize_t)sizeof code ? code : end_of(child);
+}
