@@ -14,9 +14,12 @@
 //   --json         one object a line
 //   --check        holds a sample against the oracle on the CPU, on the same inputs: a slice along one of the task's
 //                  symbols where outputs of a slice depend on inputs of that slice alone (found at the small workload,
-//                  by trying), else everything where that is small enough. Printed are the symbol, how many elements,
-//                  the largest difference of the truths in units of the error scale, and the RMS of the device's scale
-//                  over that of the CPU's
+//                  by trying), else everything where that is small enough ("all"), else all of the truth without its
+//                  scale where that fits in memory ("truth"), else nothing ("none", and why). Printed are the symbol,
+//                  how many elements, how many of them lie apart (integers that differ, numbers of another class, or
+//                  by more than a thousandth of the error scale) and the first of these, the largest difference of the
+//                  truths in units of the scale, and the RMS of the device's scale over that of the CPU's where both
+//                  made one. Exit 1 where any lies apart or the scales are more than a factor of 2 apart
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +33,8 @@
 #include "task/device_draw.h"
 #include "task/task.h"
 
+static const double APART = 1e-3; // of the error scale: what a truth in double precision never comes near to
+
 struct options {
   const char *workload, *root, *cache;
   int replicas;
@@ -39,10 +44,12 @@ struct options {
 // One task's figures.
 struct figures {
   double input_bytes, output_bytes, peak_bytes, draw_s, exact_s, first_s, again_s;
-  bool checked;
-  double compared;     // elements
-  char sample[32];     // the symbol along which the sample was cut, "all", "none"
-  double worst, ratio; // of the truths in units of the scale; of the device's scale to the CPU's, RMS
+  bool checked, scaled;                 // scaled: the scales were compared too
+  int64_t compared, apart, first_apart; // elements; the first in its output, row-major
+  int first_output;                     // the output that it is in
+  char sample[32];                      // the symbol along which the sample was cut, "all", "truth", "none"
+  char why_none[160];                   // where there is no sample
+  double worst, ratio;                  // of the truths in units of the scale; of the device's scale to the CPU's, RMS
 };
 
 struct trial {
@@ -193,6 +200,26 @@ static enum assay_status host_inputs(struct trial *r, const struct sample *m, st
   return status;
 }
 
+// Where in the whole tensor the slice's element i lies.
+static int64_t element_at(const struct shape *s, const struct slice *c, int64_t i) {
+  if (c->dim < 0)
+    return i;
+  int64_t inner = span(s, c->dim + 1, s->rank), run = c->length * inner;
+  return (i / run * s->dims[c->dim] + c->start) * inner + i % run;
+}
+
+// off: the difference in units of the scale; not a number is worst of all.
+static void note_element(struct figures *f, int output, int64_t at, double off) {
+  f->worst = off <= f->worst ? f->worst : off;
+  if (off <= APART)
+    return;
+  if (f->apart++ == 0) {
+    f->first_output = output;
+    f->first_apart = at;
+  }
+}
+
+// scale: NULL where the CPU made the truth alone; the device's own is the unit then.
 static enum assay_status compare_output(struct trial *r, const struct sample *m, int o, const struct array *want,
                                         const float *scale, struct assay_error *err) {
   const struct gpu_array *got = &r->answer.y[o];
@@ -203,22 +230,28 @@ static enum assay_status compare_output(struct trial *r, const struct sample *m,
   if (!status && r->answer.sigma[o])
     status = download(r, r->answer.sigma[o], 4, &got->shape, &m->out[o], &sigma, err);
   for (int64_t i = 0; i < n && !status; i++) {
-    if (!sigma || !scale) {
-      r->f.worst = ((int64_t *)y)[i] == want->i64[i] ? r->f.worst : HUGE_VAL;
-      continue;
+    double off = 0;
+    if (!sigma) {
+      off = ((int64_t *)y)[i] == want->i64[i] ? 0 : HUGE_VAL;
+    } else {
+      double truth = want->f64[i], other = ((double *)y)[i], own = (double)((float *)sigma)[i];
+      double s = scale ? (double)scale[i] : own;
+      if (scale && isfinite(truth) && isfinite(s)) {
+        device += own * own;
+        host += s * s;
+      }
+      bool same = other == truth || (isnan(other) && isnan(truth));
+      off = same ? 0 : s > 0 ? fabs(other - truth) / s : HUGE_VAL;
     }
-    double truth = want->f64[i], other = ((double *)y)[i], s = (double)scale[i];
-    if (isfinite(truth) && isfinite(s)) {
-      device += (double)((float *)sigma)[i] * (double)((float *)sigma)[i];
-      host += s * s;
-    }
-    bool same = other == truth || (isnan(other) && isnan(truth));
-    double off = same ? 0 : s > 0 ? fabs(other - truth) / s : HUGE_VAL;
-    r->f.worst = off <= r->f.worst ? r->f.worst : off; // a not-a-number is worst
+    note_element(&r->f, o, element_at(&got->shape, &m->out[o], i), off);
   }
-  if (!status && sigma)
-    r->f.ratio = device == host ? 1 : sqrt(device / host);
-  r->f.compared += (double)n;
+  if (!status && sigma && scale) {
+    double ratio = device == host ? 1 : sqrt(device / host);
+    // Of several outputs the one whose scales differ most.
+    r->f.ratio = r->f.scaled && fabs(log(r->f.ratio)) > fabs(log(ratio)) ? r->f.ratio : ratio;
+    r->f.scaled = true;
+  }
+  r->f.compared += n;
   base_free(y);
   base_free(sigma);
   return status;
@@ -227,9 +260,11 @@ static enum assay_status compare_output(struct trial *r, const struct sample *m,
 // ---- which sample
 
 enum { MOST_RUNS = 4096, REPLICAS_HERE = 16 };
-static const double SAMPLE_ELEMENTS =
-    1 << 22; // of all tensors of a slice, as many as the CPU answers in a second or two
-static const double WHOLE_ELEMENTS = 1 << 27, WHOLE_FLOPS = 3e11;
+// A slice is made as long as all its tensors together have SAMPLE_ELEMENTS, which the CPU answers in a second or two.
+// One of length 1 may have more, and take a few seconds.
+static const double SAMPLE_ELEMENTS = 1 << 22, MOST_ELEMENTS = 1 << 29, MOST_FLOPS = 3e11;
+static const double WHOLE_ELEMENTS = 1 << 27;
+static const double TRUTH_BYTES = 64e9; // of the CPU's memory, and never more than half of what is free
 
 // The one dimension that a symbol's value cuts: where the shapes under `value` and under `other` differ. false: none or
 // several, or one that is not the symbol alone.
@@ -334,7 +369,7 @@ static enum assay_status try_symbol(struct trial *small, int symbol, struct samp
 }
 
 // How long a slice of the full tensors may be, 0: not even one, and whether it is to be had in few pieces.
-static int64_t affordable(const struct trial *r, const struct sample *m, int64_t value) {
+static int64_t affordable(const struct trial *r, const struct sample *m, int64_t value, double flops) {
   double fixed = 0, each = 0;
   int64_t runs = 1;
   for (int k = 0; k < r->t->n_inputs + r->t->model.flat.n_outputs; k++) {
@@ -351,62 +386,156 @@ static int64_t affordable(const struct trial *r, const struct sample *m, int64_t
     runs = here > runs ? here : runs;
   }
   double length = (SAMPLE_ELEMENTS - fixed) / each;
-  if (runs > MOST_RUNS || fixed > 16 * SAMPLE_ELEMENTS || each > 16 * SAMPLE_ELEMENTS)
+  length = length < 1 ? 1 : length > (double)value ? (double)value : floor(length);
+  if (runs > MOST_RUNS || fixed + length * each > MOST_ELEMENTS || flops * length / (double)value > MOST_FLOPS)
     return 0;
-  return length < 1 ? 1 : length > (double)value ? value : (int64_t)length;
+  return (int64_t)length;
+}
+
+// The most bytes that the truth takes on the CPU, 8 an element: inputs, and what is alive beside them; then the
+// device's answer, downloaded.
+static enum assay_status truth_bytes(const struct trial *r, double *bytes, struct assay_error *err) {
+  const struct graph *g = &r->t->model.flat;
+  struct arena arena = {0};
+  struct graph_shapes shapes;
+  struct array *in = arena_calloc(&arena, (size_t)r->t->n_inputs + 1, sizeof *in);
+  int *last_use = arena_calloc(&arena, (size_t)g->n_values + 1, sizeof *last_use);
+  enum assay_status status = in && last_use ? task_input_shapes(r->t, r->w, in, err) : error_nomem(err, "a sample");
+  if (!status)
+    status = oracle_infer(g, in, &arena, &shapes, err);
+  double live = 0, most = 0;
+  for (int i = 0; i < g->n_nodes && !status; i++)
+    for (int k = 0; k < g->nodes[i].n_inputs; k++)
+      if (g->nodes[i].inputs[k] >= 0)
+        last_use[g->nodes[i].inputs[k]] = i;
+  for (int i = 0; i < g->n_outputs && !status; i++)
+    last_use[g->outputs[i]] = g->n_nodes;
+  for (int i = 0; i < r->t->n_inputs && !status; i++)
+    live += 8 * (double)shape_count(&in[i].shape);
+  for (int i = 0; i < g->n_nodes && !status; i++) {
+    const struct node *n = &g->nodes[i];
+    for (int k = 0; k < n->n_outputs; k++)
+      live += n->outputs[k] >= 0 ? 8 * (double)shape_count(&shapes.values[n->outputs[k]].shape) : 0;
+    most = live > most ? live : most;
+    for (int v = 0; v < g->n_values; v++)
+      if (g->values[v].producer >= 0 && g->values[v].producer <= i && last_use[v] == i)
+        live -= 8 * (double)shape_count(&shapes.values[v].shape);
+  }
+  for (int o = 0; o < g->n_outputs && !status; o++)
+    most += 12 * (double)shape_count(&shapes.values[g->outputs[o]].shape);
+  *bytes = most;
+  arena_release(&arena);
+  return status;
 }
 
 // ---- the check
 
-static enum assay_status check_sample(struct trial *r, const struct sample *m, struct assay_error *err) {
+// The truth and its scale, or the truth alone: *out.sigma has NULLs then.
+static enum assay_status host_answer(const struct trial *r, const struct array *in, bool scaled,
+                                     struct oracle_answer *out, struct assay_error *err) {
   const struct graph *g = &r->t->model.flat;
   struct arith contract = r->t->contract.arith;
-  struct oracle_answer answer = {0};
-  struct array *in = base_calloc((size_t)r->t->n_inputs + 1, sizeof *in);
-  enum assay_status status = in ? host_inputs(r, m, in, err) : error_nomem(err, "a check");
   contract.key = 3;
-  if (!status)
-    status = oracle_answer_make(g, in, &contract, REPLICAS_HERE, parallel_cpus(), &answer, err);
-  for (int o = 0; o < g->n_outputs && !status; o++)
-    status = compare_output(r, m, o, &answer.y[o], answer.sigma[o], err);
-  r->f.checked = !status;
-  oracle_answer_release(&answer);
-  for (int i = 0; in && i < r->t->n_inputs; i++)
-    array_release(&in[i]);
-  base_free(in);
+  if (scaled)
+    return oracle_answer_make(g, in, &contract, REPLICAS_HERE, parallel_cpus(), out, err);
+  struct oracle_answer a = {.n_outputs = g->n_outputs,
+                            .y = base_calloc((size_t)g->n_outputs + 1, sizeof *a.y),
+                            .sigma = base_calloc((size_t)g->n_outputs + 1, sizeof *a.sigma)};
+  struct oracle_request q = {.graph = g, .inputs = in, .arith = arith_exact(), .threads = parallel_cpus()};
+  enum assay_status status = a.y && a.sigma ? oracle_eval(&q, a.y, err) : error_nomem(err, "a check");
+  if (status)
+    oracle_answer_release(&a);
+  else
+    *out = a;
   return status;
 }
 
-// The first symbol that cuts the task at small, and affordably at full; else the whole where it is small enough.
-static enum assay_status check(struct trial *r, struct trial *small, struct assay_error *err) {
-  const struct task *t = r->t;
-  struct task_cost cost;
-  struct sample m = {.symbol = "",
-                     .in = base_calloc((size_t)t->n_inputs + 1, sizeof *m.in),
-                     .out = base_calloc((size_t)t->model.flat.n_outputs + 1, sizeof *m.out)};
-  bool good = false;
-  enum assay_status status = m.in && m.out ? task_cost(t, r->w, &cost, err) : error_nomem(err, "a sample");
-  for (int k = 0; small->w && k < small->w->n && !status && !good; k++) {
-    status = try_symbol(small, k, &m, &good, err);
+static enum assay_status check_sample(struct trial *r, const struct sample *m, bool scaled, struct assay_error *err) {
+  struct oracle_answer answer = {0};
+  struct array *in = base_calloc((size_t)r->t->n_inputs + 1, sizeof *in);
+  enum assay_status status = in ? host_inputs(r, m, in, err) : error_nomem(err, "a check");
+  if (!status)
+    status = host_answer(r, in, scaled, &answer, err);
+  for (int i = 0; in && i < r->t->n_inputs; i++)
+    array_release(&in[i]);
+  base_free(in);
+  for (int o = 0; o < r->t->model.flat.n_outputs && !status; o++)
+    status = compare_output(r, m, o, &answer.y[o], answer.sigma[o], err);
+  r->f.checked = !status;
+  oracle_answer_release(&answer);
+  return status;
+}
+
+// The first symbol that cuts the task at small, and affordably at full. *good: there is one.
+static enum assay_status find_cut(struct trial *r, struct trial *small, double flops, struct sample *m, bool *good,
+                                  struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  bool cuts = false;
+  *good = false;
+  for (int k = 0; small->w && k < small->w->n && !status && !*good; k++) {
+    status = try_symbol(small, k, m, good, err);
+    cuts = cuts || *good;
     int64_t value = 0;
     for (int i = 0; i < r->w->n; i++)
       if (strcmp(r->w->bindings[i].symbol, small->w->bindings[k].symbol) == 0)
         value = r->w->bindings[i].value;
-    int64_t length = good ? affordable(r, &m, value) : 0;
-    good = length > 0;
-    if (good)
-      set_range(t, &m, (value - length) * 2 / 3, length);
-    m.symbol = good ? small->w->bindings[k].symbol : "";
+    int64_t length = *good && value > 0 ? affordable(r, m, value, flops) : 0;
+    *good = length > 0;
+    if (*good) {
+      set_range(r->t, m, (value - length) * 2 / 3, length);
+      m->symbol = small->w->bindings[k].symbol;
+    }
   }
-  bool whole = !good && (cost.input_bytes + cost.output_bytes) / 4 <= WHOLE_ELEMENTS &&
-               cost.flops + cost.contraction_flops <= WHOLE_FLOPS;
-  for (int i = 0; whole && i < t->n_inputs; i++)
-    m.in[i].dim = -1;
-  for (int o = 0; whole && o < t->model.flat.n_outputs; o++)
-    m.out[o].dim = -1;
-  if (!status && (good || whole))
-    status = check_sample(r, &m, err);
-  snprintf(r->f.sample, sizeof r->f.sample, "%s", good ? m.symbol : whole ? "all" : "none");
+  snprintf(r->f.why_none, sizeof r->f.why_none, "%s",
+           cuts ? "every slice that stands alone is too large" : "no slice stands alone");
+  return status;
+}
+
+static void take_all(const struct trial *r, struct sample *m, const char *symbol) {
+  m->symbol = symbol;
+  for (int i = 0; i < r->t->n_inputs; i++)
+    m->in[i].dim = -1;
+  for (int o = 0; o < r->t->model.flat.n_outputs; o++)
+    m->out[o].dim = -1;
+}
+
+static double free_bytes(void) {
+  return (double)sysconf(_SC_AVPHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+}
+
+// A slice, else the whole, else the truth of the whole.
+static enum assay_status check(struct trial *r, struct trial *small, struct assay_error *err) {
+  const struct task *t = r->t;
+  struct task_cost cost;
+  struct sample m = {.symbol = "none",
+                     .in = base_calloc((size_t)t->n_inputs + 1, sizeof *m.in),
+                     .out = base_calloc((size_t)t->model.flat.n_outputs + 1, sizeof *m.out)};
+  bool good = false, scaled = true;
+  double flops = 0, bytes = 0;
+  enum assay_status status = m.in && m.out ? task_cost(t, r->w, &cost, err) : error_nomem(err, "a sample");
+  if (!status) {
+    flops = cost.flops + cost.contraction_flops;
+    status = find_cut(r, small, flops, &m, &good, err);
+  }
+  if (!status && !good && flops <= MOST_FLOPS) {
+    good = (cost.input_bytes + cost.output_bytes) / 4 <= WHOLE_ELEMENTS;
+    if (good)
+      take_all(r, &m, "all");
+    else
+      status = truth_bytes(r, &bytes, err);
+    if (!status && !good && bytes <= TRUTH_BYTES && bytes <= free_bytes() / 2) {
+      good = true;
+      scaled = false;
+      take_all(r, &m, "truth");
+    }
+  }
+  size_t said = strlen(r->f.why_none);
+  snprintf(r->f.why_none + said, sizeof r->f.why_none - said,
+           bytes > 0 ? ", and the truth of the whole takes %.3g GB here" : ", and the whole takes %.3g operations",
+           bytes > 0 ? bytes / 1e9 : flops);
+  snprintf(r->f.sample, sizeof r->f.sample, "%s", m.symbol);
+  if (!status && good)
+    status = check_sample(r, &m, scaled, err);
   base_free(m.in);
   base_free(m.out);
   return status;
@@ -429,19 +558,47 @@ static enum assay_status warm_up(struct trial *r, struct assay_error *err) {
   return status;
 }
 
+// The small workload, but extents of 1, which cannot be cut, are 2 where the graph allows that. Bindings in the arena.
+static enum assay_status wider_small(const struct task *t, struct arena *arena, struct workload *out,
+                                     struct assay_error *err) {
+  const struct workload *small = task_workload(t, "small");
+  struct graph_shapes shapes;
+  struct assay_error ignored;
+  *out = *small;
+  struct workload wide = {
+      .name = small->name, .n = small->n, .bindings = arena_calloc(arena, (size_t)small->n + 1, sizeof *wide.bindings)};
+  struct array *in = arena_calloc(arena, (size_t)t->n_inputs + 1, sizeof *in);
+  if (!wide.bindings || !in)
+    return error_nomem(err, "a workload");
+  for (int i = 0; i < small->n; i++) {
+    wide.bindings[i] = small->bindings[i];
+    if (wide.bindings[i].value == 1)
+      wide.bindings[i].value = 2;
+  }
+  if (task_input_shapes(t, &wide, in, &ignored) == ASSAY_OK &&
+      oracle_infer(&t->model.flat, in, arena, &shapes, &ignored) == ASSAY_OK)
+    *out = wide;
+  return ASSAY_OK;
+}
+
 // The check wants the answer at small too, of which it learns what depends on what.
 static enum assay_status check_with_small(struct trial *r, struct assay_error *err) {
   struct trial small = *r;
+  struct workload w;
+  struct arena arena = {0};
   double ignored;
   small.in = NULL;
   small.answer = (struct gpu_answer){0};
-  small.w = task_workload(r->t, "small");
-  enum assay_status status = small.w ? draw_inputs(&small, err) : ASSAY_OK;
+  small.w = task_workload(r->t, "small") ? &w : NULL;
+  enum assay_status status = small.w ? wider_small(r->t, &arena, &w, err) : ASSAY_OK;
+  if (!status && small.w)
+    status = draw_inputs(&small, err);
   if (!status && small.w)
     status = run_answer(&small, &ignored, err);
   if (!status)
     status = check(r, &small, err);
   release_device(&small);
+  arena_release(&arena);
   return status;
 }
 
@@ -470,6 +627,26 @@ static enum assay_status measure(struct trial *r, struct assay_error *err) {
   return status;
 }
 
+static bool is_apart(const struct figures *f) {
+  return f->checked && (f->apart > 0 || (f->scaled && !(f->ratio > 0.5 && f->ratio < 2)));
+}
+
+static void print_check(const struct figures *f, bool json) {
+  if (!f->checked) {
+    printf(json ? ", \"sample\": \"none\", \"why\": \"%s\"" : "  no sample: %s", f->why_none);
+    return;
+  }
+  // Infinity is no number of JSON's.
+  printf(json ? ", \"sample\": \"%s\", \"compared\": %lld, \"apart\": %lld, \"worst_over_scale\": %.3g"
+              : "  along %s: %lld elements, apart %lld, worst %.2g",
+         f->sample, (long long)f->compared, (long long)f->apart, fmin(f->worst, 1e300));
+  if (f->apart)
+    printf(json ? ", \"first_output\": %d, \"first_apart\": %lld" : " first in output %d at %lld", f->first_output,
+           (long long)f->first_apart);
+  if (f->scaled)
+    printf(json ? ", \"scale_over_cpus\": %.3g" : " ratio %.3f", fmin(f->ratio, 1e300));
+}
+
 static void print(const struct trial *r) {
   const struct figures *f = &r->f;
   const char *line = r->o->json ? "{\"task\": \"%s\", \"workload\": \"%s\", \"input_bytes\": %.0f, \"output_bytes\": "
@@ -479,20 +656,14 @@ static void print(const struct trial *r) {
                                   "again %7.4f";
   printf(line, r->t->name, r->w->name, f->input_bytes, f->output_bytes, f->peak_bytes, f->draw_s, f->exact_s,
          f->first_s, f->again_s);
-  // Infinity is no number of JSON's.
-  if (f->checked)
-    printf(r->o->json
-               ? ", \"sample\": \"%s\", \"compared\": %.0f, \"worst_over_scale\": %.3g, \"scale_over_cpus\": %.3g"
-               : "  along %s: %.0f elements, worst %.2g ratio %.3f",
-           f->sample, f->compared, fmin(f->worst, 1e300), fmin(f->ratio, 1e300));
-  else if (r->o->check)
-    printf(r->o->json ? ", \"sample\": \"%s\"" : "  sample: %s", f->sample);
+  if (r->o->check)
+    print_check(f, r->o->json);
   printf(r->o->json ? "}\n" : "\n");
   fflush(stdout);
 }
 
-// A device of its own for each task, so that its peak is the task's.
-static enum assay_status run_task(const struct options *o, const char *path, struct assay_error *err) {
+// A device of its own for each task, so that its peak is the task's. *apart: the check found a difference.
+static enum assay_status run_task(const struct options *o, const char *path, bool *apart, struct assay_error *err) {
   struct task t;
   struct workload w;
   struct arena arena = {0};
@@ -505,6 +676,7 @@ static enum assay_status run_task(const struct options *o, const char *path, str
     status = open_device(o, &r.compute, err);
   if (!status)
     status = measure(&r, err);
+  *apart = is_apart(&r.f);
   if (!status)
     print(&r);
   else
@@ -523,11 +695,13 @@ static int run_pattern(const struct options *o, const char *pattern) {
     fprintf(stderr, "bench_oracle_device: %s\n", err.message);
     return 1;
   }
-  for (int i = 0; i < count; i++)
-    if (run_task(o, paths[i], &err)) {
+  for (int i = 0; i < count; i++) {
+    bool apart = false;
+    enum assay_status status = run_task(o, paths[i], &apart, &err);
+    if (status)
       fprintf(stderr, "bench_oracle_device: %s\n", err.message);
-      failures++;
-    }
+    failures += status || apart;
+  }
   task_list_release(paths, count);
   return failures;
 }

@@ -72,7 +72,8 @@ if wanted oracle || wanted full; then
     xargs -P '$(nproc)' -n 7 '$programs/bench_oracle_device' --workload small --cache '$cache'"
 fi
 if wanted oracle; then
-  part oracle 200 python3 bench/gpu/oracle.py "$programs/bench_oracle_device" "$out/oracle_device.json" --cache "$cache"
+  part oracle 420 python3 bench/gpu/oracle.py "$programs/bench_oracle_device" "$out/oracle_device.json" --cache "$cache" \
+    --seconds 400
 fi
 if wanted full; then
   part full $((full + 60)) python3 bench/gpu/figures.py "$assay" "$out/figures_full.json" --only c --seconds "$full" \

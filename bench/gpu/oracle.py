@@ -20,6 +20,20 @@ def measure(command, seconds):
     return [json.loads(line) for line in text.splitlines() if line.startswith("{") and line.endswith("}")]
 
 
+def differences(row):
+    """What the check of a row found, as sentences: none where both oracles agree. Integers have no scale."""
+    found = []
+    if row["apart"]:
+        worst = row["worst_over_scale"]
+        size = "" if worst >= 1e300 else f", by up to {worst:.3g} of the scale"
+        found.append(f"{row['apart']} of {row['compared']} elements along {row['sample']} are apart{size}; the first is "
+                     f"element {row['first_apart']} of output {row['first_output']}")
+    ratio = row.get("scale_over_cpus")
+    if ratio is not None and not 0.5 < ratio < 2:
+        found.append(f"the scale is {ratio} of the CPU's")
+    return found
+
+
 def main():
     arguments = sys.argv[1:]
     cache, seconds = common.option(arguments, "--cache", None), float(common.option(arguments, "--seconds", "600"))
@@ -33,8 +47,11 @@ def main():
     print(f"{len(rows)} tasks, {sum(r['again_s'] for r in rows):.1f} s; {len(held)} held against the CPU, "
           f"{sum(r['compared'] for r in held):.3g} elements")
     for r in held:
-        if not r["worst_over_scale"] < 1e-3 or not 0.5 < r["scale_over_cpus"] < 2:
-            print(f"apart: {r['task']}: {r['worst_over_scale']} of the scale; scales differ by {r['scale_over_cpus']}")
+        for found in differences(r):
+            print(f"{r['task']}: {found}")
+    for r in rows:
+        if r.get("sample") == "none":
+            print(f"{r['task']}: not held: {r['why']}")
 
 
 if __name__ == "__main__":
