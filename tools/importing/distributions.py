@@ -151,6 +151,8 @@ def near_bound(largest, spread, n, candidates):
 def fit(values, bounds=(), deviations=()):
     """(distribution, what was assumed) of drawn values: a numpy array. bounds, deviations: those that initialisations
     of such a tensor would have, the likeliest first."""
+    if not values.size:
+        return "constant(0)", None
     if values.dtype == numpy.bool_:
         mean = values.mean()
         if mean in (0, 1):
@@ -165,8 +167,10 @@ def fit(values, bounds=(), deviations=()):
     n, low, high = v.size, v.min(), v.max()
     if low == high:
         return f"constant({number(low)})", None
-    mean, deviation = v.mean(), v.std()
     largest = max(-low, high)
+    if largest > 1e30:  # whose powers a double does not hold
+        return f"uniform({number(low)}, {number(high)})", "between the least and the greatest"
+    mean, deviation = v.mean(), v.std()
     for bound in bounds:
         if largest <= bound * (1 + 1e-6) and abs(deviation * math.sqrt(3) / bound - 1) < 4 / math.sqrt(n) \
                 and bound <= largest + 8 * 2 * largest / n:

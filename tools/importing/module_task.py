@@ -99,8 +99,9 @@ class Attempt:
 
     def row(self, k):
         """The extents of graph input k, numbers where a symbol is pinned."""
-        return [d if isinstance(d, int) or not d.free_symbols & self.pinned else extent(d, self.exported.full)
-                for d in self.exported.dims[k]]
+        fixed = {s: self.exported.full[s] for s in self.pinned}
+        row = [d if isinstance(d, int) else d.subs(fixed) for d in self.exported.dims[k]]
+        return [d if isinstance(d, int) or d.free_symbols else int(d) for d in row]
 
     def draft(self):
         return self.draft_of(None)
@@ -119,13 +120,17 @@ class Attempt:
         self.symbols = symbols
         runner = module_runner(source, self.exported.dims, self.masks)
         sizes = Sizes(symbols, {s: full[s] for s in symbols}, lambda b: runner({**full, **b}))
+        self.sizes = sizes
         if sizes.cost(sizes.full) is None:
             sizes.run(sizes.full)  # says why
-        self.sizes = sizes
         if bound is None:
             small = self.given_small(sizes) or sizes.small()
             bound = {"small": small, "full": sizes.full}
             bound.update({f"ragged{k}": b for k, b in enumerate(sizes.ragged(small))})
+            still = {s for s in symbols if len({b[s] for b in bound.values()}) == 1}
+            if still and not self.options.small:  # what never varies is a number
+                self.pinned |= still
+                return self.draft_of({w: {s: n for s, n in b.items() if s not in still} for w, b in bound.items()})
         self.bound = bound
         inputs = [(self.labels[k], graph.dtype(self.labels[k]), [d if isinstance(d, int) else self.names[d] for d in rows[k]],
                    self.rows_of_table(graph, k, rows)) for k in self.live]

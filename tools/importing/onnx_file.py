@@ -13,7 +13,7 @@ from .distributions import fit
 from .graph import Graph
 from .sizes import SMALL_ELEMENTS, Sizes
 from .task import Draft, Written, bindings, overridden
-from .text import DTYPES, identifiers
+from .text import DTYPES, dtype_name, identifiers
 
 TOLERANCE = 1e-5  # of answers that were computed in single precision
 DEFAULT_SIZE = 4  # of a symbolic dimension that nobody binds
@@ -136,6 +136,8 @@ class Model:
                 dims = list(shapes[name])
             if dims is None:
                 raise Refused(f"the input {name} does not say how many dimensions it has")
+            if 0 in dims:
+                raise Refused(f"the input {name} is empty: a task's dimensions are at least 1")
             row = []
             for k, d in enumerate(dims):
                 if isinstance(d, int):
@@ -159,6 +161,8 @@ class Model:
     # ---- all of it --------------------------------------------------------------------------------------------------
 
     def draft(self, assay):
+        for name in self.graph.inputs:
+            dtype_name(self.graph.dtype(name), f"the input {name}")
         self.prepare()
         g = self.graph
         distributions = {n: self.distribution(n) for n in g.inputs}
@@ -191,7 +195,7 @@ class Model:
         try:
             run(full)
         except Refused as e:
-            raise Refused(f"assay does not take the model: {e}") from e
+            raise Refused(str(e)) from e
         def cost(binding):
             try:
                 return Sizes.cost(sizes, binding)

@@ -53,20 +53,35 @@ class Sizes:
 
     def ragged(self, small):
         """Up to four odd bindings, different from each other, each no larger than it has to be."""
-        found = []
+        found, stuck = [], set()
         for row in RAGGED:
             binding = dict(small)
             for k, s in enumerate(self.symbols):
-                for size in row[k % len(row):] + row[:k % len(row)] + tuple(n for n in (4, 8, 16, 32) if n < small[s]):
-                    trial = {**binding, s: size}
-                    cost = self.cost(trial)
-                    if cost and cost[0] <= max(RAGGED_ELEMENTS, self.cost(binding)[0]) and \
-                            cost[1] <= max(RAGGED_FLOPS, self.cost(binding)[1]):
-                        binding = trial
-                        break
+                if binding[s] != small[s] or s in stuck:
+                    continue  # went along with another one, or goes nowhere
+                wishes = row[k % len(row):] + row[:k % len(row)] + tuple(n for n in (4, 8, 16, 32) if n < small[s])
+                changed = self.first_that_fits(binding, s, wishes)
+                binding = changed or binding
+                if not changed:
+                    stuck.add(s)
             if binding not in found and binding != small and binding != self.full:
                 found.append(binding)
         return found
+
+    def first_that_fits(self, binding, symbol, wishes):
+        """The binding with another number for the symbol; or else for it and all that are alike, as extents can depend on
+        each other without PyTorch saying so."""
+        before = self.cost(binding)
+        alike = [s for s in self.symbols if self.full[s] == self.full[symbol] and binding[s] == binding[symbol]]
+        for together in ([symbol], alike):
+            for size in wishes:
+                trial = {**binding, **{s: size for s in together}}
+                cost = self.cost(trial)
+                if cost and cost[0] <= max(RAGGED_ELEMENTS, before[0]) and cost[1] <= max(RAGGED_FLOPS, before[1]):
+                    return trial
+            if len(alike) < 2:
+                break
+        return None
 
 
 def extent(dim, binding):

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Imports the models of ONNX's backend test data that came out of PyTorch and holds the tasks against their test data.
+
+    check_models.py ASSAY DATA
+
+DATA is /usr/share/libonnx-testdata/data. Every model of the three folders below must become a task that gives the stored
+outputs (tools/assay-import compares, and fails where they differ), but for those that are refused for the reason given.
+"""
+import collections
+import contextlib
+import io
+import pathlib
+import re
+import sys
+import tempfile
+
+from loading import importer
+
+FOLDERS = ("pytorch-converted", "pytorch-operator", "simple")
+LEAST = 110  # models that become tasks
+# What cannot be a task, and what the refusal must say.
+REFUSED = {r"test_operator_add_.*|test_operator_addconstant": "outputs are double.*export the model in one of these",
+           r"test_PReLU_\dd_multiparam": "PRelu.*do not broadcast",  # as opset 6 meant it
+           r"test_gradient_.*": "operator 'Gradient' of domain",
+           r"test_sequence_model[1-6]": "operator '(Sequence|SplitTo)\\w+'",
+           r"test_sequence_model7": "outputs are double|operator|no tensor",
+           r"test_sequence_model8": "SplitToSequence|empty|no tensor",
+           r"test_strnorm_.*": "type string"}
+CLASS_OF = re.compile(r"agrees with the model's test data to (\S+)")
+
+
+def check(tool, assay, path, folder):
+    import onnx.checker
+    import onnx.parser
+    output = pathlib.Path(folder) / (path.parent.name + ".onnxtxt")
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
+        tool.run([str(path), "-o", str(output), "--assay", assay, "--no-lint"])
+    found = CLASS_OF.search(said.getvalue())
+    if not found or not float(found[1]) <= 1e-5:
+        raise AssertionError(f"was not compared: {said.getvalue()}")
+    onnx.checker.check_model(onnx.parser.parse_model(output.read_text()), full_check=True)
+    return float(found[1])
+
+
+def main():
+    assay, data = sys.argv[1], pathlib.Path(sys.argv[2])
+    tool = importer()
+    outcomes, worst, failures = collections.Counter(), 0.0, 0
+    with tempfile.TemporaryDirectory() as folder:
+        for path in sorted(p for f in FOLDERS for p in (data / f).glob("*/model.onnx")):
+            name = path.parent.name
+            wanted = next((text for pattern, text in REFUSED.items() if re.fullmatch(pattern, name)), None)
+            try:
+                worst = max(worst, check(tool, assay, path, folder))
+                outcomes["became tasks"] += 1
+                if wanted:
+                    print(f"{name} can be imported now: take it out of the list of those that are refused")
+                    failures += 1
+            except tool.Refused as refusal:
+                outcomes["refused"] += 1
+                if not wanted or not re.search(wanted, str(refusal), re.DOTALL):
+                    print(f"{name}: {refusal}" + (f" (which does not say '{wanted}')" if wanted else ""))
+                    failures += 1
+            except Exception as e:  # each is a failure of this model
+                print(f"{name}: {type(e).__name__}: {e}")
+                failures += 1
+    print(", ".join(f"{n} {what}" for what, n in outcomes.items()), f"(largest error {worst:.1e}), {failures} failures")
+    return failures > 0 or outcomes["became tasks"] < LEAST
+
+
+if __name__ == "__main__":
+    sys.exit(main())

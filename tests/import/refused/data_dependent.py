@@ -1,0 +1,15 @@
+# refused: PyTorch cannot export the module
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 if x.sum() > 0 else x - 1
+
+
+def get_inputs():
+    return [torch.rand(4, 8)]
+
+
+def get_init_inputs():
+    return []
