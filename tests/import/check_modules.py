@@ -22,7 +22,7 @@ ASKED = {"aspp": ([], 8), "blur_pool": ([], 3), "cbam": ([], 3), "contrastive_lo
          "cross_attention": ([], 3), "embedding_sum": ([], 5), "encoder_layer": ([], 2), "fpn_merge": ([], 8),
          "gated_conv": ([], 2), "graph_layer": (["--eval"], 3), "highway": ([], 2), "inverted_residual": ([], 3),
          "patch_merging": ([], 3), "pixel_shuffle": ([], 3), "residual_bottleneck": ([], 3), "rope_attention": ([], 2),
-         "separable_1d": ([], 2), "soft_experts": ([], 3), "squeeze_excite": ([], 3), "swiglu": ([], 3),
+         "separable_1d": ([], 1), "soft_experts": ([], 3), "squeeze_excite": ([], 3), "swiglu": ([], 3),
          "temporal_block": ([], 2)}
 LIMIT = 1e-9
 

@@ -255,11 +255,12 @@ def try_openness(options, path, source, assay, openness):
         draft = attempt.draft()
         words = draft.write(attempt.output_dims(draft.graph))
         with Written(words) as file:
-            assay.show(file)
             good, bad = attempt.errors(assay, file, tolerance)
-        if not bad:
-            return attempt, draft, good
-        told = "; ".join(f"workload {w}: {why}" for w, why in bad.items())
+            if not bad:
+                assay.show(file)
+                return attempt, draft, good
+        told = "; ".join(f"workload {w}: {why}" for w, why in bad.items()) if len(set(bad.values())) > 1 else \
+            next(iter(bad.values()))
         if "full" in bad or not suspects(attempt, bad):
             raise Refused(told)
         pinned = culprits(attempt, assay, bad, tolerance)

@@ -8,6 +8,7 @@ They are exchanged once, before the user's file is run, and ask the phase what t
               operator (PyTorch's exporter writes it as if it were in evaluation); attention is written out
     "double"  the same masks and the same attention, in double precision
 """
+import functools
 import math
 
 import numpy
@@ -108,6 +109,7 @@ def batch_norm(original):
 
 
 def refused(original, name):
+    @functools.wraps(original)  # PyTorch finds methods by name, and so does who watches them
     def substitute(*args, **kwargs):
         if PHASE.name is not None:
             raise Refused(f"the module draws random numbers ({name}): a task's graph is a function of its inputs; make "

@@ -66,6 +66,10 @@ def bindings(words, option):
 
 
 def make(options, path):
+    if not path.is_file():
+        raise Refused("there is no such file")
+    if path.suffix not in (".py", ".onnx"):
+        raise Refused("it is neither a .py nor an .onnx file")
     assay = check.Assay(options.assay)
     output = pathlib.Path(options.output or path.with_suffix(".onnxtxt").name)
     if path.suffix == ".py":

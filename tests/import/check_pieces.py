@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""The importer's parts: what it makes of draws and of values, and what its options do.
+
+    check_pieces.py ASSAY MODULES REFUSED
+"""
+import contextlib
+import io
+import pathlib
+import re
+import sys
+import tempfile
+
+from loading import importer
+
+TOOL = importer()
+
+import numpy  # noqa: E402
+import torch  # noqa: E402
+from importing.distributions import Watch, fit  # noqa: E402
+from importing.substitutes import install  # noqa: E402
+
+# What get_inputs may do, and the distribution that is.
+FOLLOWED = [(lambda: torch.rand(3, 4), "uniform(0, 1)"),
+            (lambda: torch.rand(3, 4) * 2 - 1, "uniform(-1, 1)"),
+            (lambda: 1 - torch.rand(5), "uniform(0, 1)"),
+            (lambda: (torch.rand(4, 4) - 0.5) / 2, "uniform(-0.25, 0.25)"),
+            (lambda: torch.randn(2, 3).to(torch.float32).transpose(0, 1), "normal(0, 1)"),
+            (lambda: 3 + 2 * torch.randn(7), "normal(3, 2)"),
+            (lambda: -torch.randn(7), "normal(0, 1)"),
+            (lambda: torch.empty(8).uniform_(-3, 5), "uniform(-3, 5)"),
+            (lambda: torch.empty(8).normal_(0, 0.02), "normal(0, 0.02)"),
+            (lambda: torch.randint(10, (4,)), "integers(0, 10)"),
+            (lambda: torch.randint(2, 7, (4,)), "integers(2, 7)"),
+            (lambda: torch.randint(low=1, high=4, size=(4,)) + 1, "integers(2, 5)"),
+            (lambda: torch.randint(0, 2, (4, 4)).bool(), "bernoulli(0.5)"),
+            (lambda: torch.rand(4, 4) > 0.25, "bernoulli(0.75)"),
+            (lambda: torch.rand(4, 4) < 0.25, "bernoulli(0.25)"),
+            (lambda: torch.ones(4), "constant(1)"),
+            (lambda: torch.full((2, 2), 0.5), "constant(0.5)"),
+            (lambda: torch.tril(torch.rand(4, 4)), "uniform(0, 1) tril"),
+            (lambda: torch.rand(4, 9).softmax(dim=-1), "uniform(0, 1) softmax fixed"),
+            (lambda: torch.randn(4, 9) * torch.rand(()), "normal(0, 1) * uniform_scalar(0, 1)"),
+            (lambda: torch.rand(4, 4) @ torch.rand(4, 4), None),
+            (lambda: torch.rand(4) ** 2, None),
+            (lambda: torch.rand(4, 4) + torch.rand(4, 4), None),
+            (lambda: torch.rand(4, 9).softmax(dim=0), None)]
+
+
+def same(got, wanted, what):
+    if got != wanted:
+        raise AssertionError(f"{what}: {got}, not {wanted}")
+
+
+def followed_draws():
+    for k, (draw, wanted) in enumerate(FOLLOWED):
+        with Watch() as watch:
+            made = draw()
+        found = watch.of(made)
+        same(found and found.text(), wanted, f"draw {k}")
+
+
+def fitted_values():
+    r = numpy.random.default_rng(7)
+    same(fit(numpy.full(9, 0.1, numpy.float32))[0], "constant(0.100000001)", "constant")
+    same(fit(r.uniform(-0.125, 0.125, 5000).astype(numpy.float32), bounds=[0.3, 0.125])[0], "uniform(-0.125, 0.125)", "bound")
+    same(fit(r.uniform(0.5, 1.5, 20000))[0], "uniform(0.5, 1.5)", "no known bound")
+    same(fit(r.normal(0, 0.02, 5000), deviations=[1.0, 0.02])[0], "normal(0, 0.02)", "known deviation")
+    same(fit(r.integers(0, 50, 5000))[0], "integers(0, 50)", "whole numbers")
+    same(fit(r.random(10000) < 0.3)[0][:12], "bernoulli(0.", "true and false")
+    text = fit(r.normal(5, 2, 100000))[0]
+    mean, deviation = (float(x) for x in re.fullmatch(r"normal\((.*), (.*)\)", text).groups())
+    if not (abs(mean - 5) < 0.05 and abs(deviation - 2) < 0.05):
+        raise AssertionError(text)
+
+
+def run(*words):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        TOOL.run([*words, "--assay", sys.argv[1]])
+    return out.getvalue(), err.getvalue()
+
+
+def refused(wanted, *words):
+    try:
+        run(*words)
+    except TOOL.Refused as refusal:
+        if not re.search(wanted, str(refusal)):
+            raise AssertionError(f"'{refusal}' does not say '{wanted}'") from refusal
+        return
+    raise AssertionError(f"{words} was not refused")
+
+
+def options():
+    modules = pathlib.Path(sys.argv[2])
+    with tempfile.TemporaryDirectory() as folder:
+        output = str(pathlib.Path(folder) / "t.onnxtxt")
+        module = str(modules / "highway.py")
+        told, _ = run(module, "-o", output, "--name", "mine/blocks/highway", "--small", "B=5", "--input", "x=normal(0, 2)")
+        text = pathlib.Path(output).read_text()
+        for wanted in ('"assay.task" : "mine/blocks/highway"', '"assay.workload.small" : "B=5', '"assay.input.x" : "normal(0, 2)"'):
+            if wanted not in text:
+                raise AssertionError(f"{wanted} is not in\n{text}")
+        if "lint: " not in told or "mine/blocks/highway" not in told:
+            raise AssertionError(told)
+        run(module, "-o", output, "--fixed-sizes", "--no-lint")
+        text = pathlib.Path(output).read_text()
+        if '"assay.workload.full" : ""' not in text or "float[64, 128] x" not in text:
+            raise AssertionError(text)
+        refused("no dimension Q; it has B=64", module, "-o", output, "--small", "Q=5")
+        refused("write NAME=DISTRIBUTION with one of the inputs x,", module, "-o", output, "--input", "y=uniform(0, 1)")
+        refused("a distribution is expected", module, "-o", output, "--input", "x=triangle(0, 1)")
+        refused("there is no such file", str(modules / "none.py"))
+        refused("neither a .py nor an .onnx", output)
+        # Dropouts: inputs in training, nothing in evaluation.
+        _, said = run(str(modules / "temporal_block.py"), "-o", output, "--no-lint")
+        if "bernoulli(0.8) fixed" not in pathlib.Path(output).read_text() or "2 dropout(s)" not in said:
+            raise AssertionError(said)
+        run(str(modules / "temporal_block.py"), "-o", output, "--eval", "--no-lint")
+        if "keep" in pathlib.Path(output).read_text():
+            raise AssertionError("a dropout in evaluation")
+        # Batch normalisation: the batch's statistics in training, the running ones in evaluation.
+        run(str(modules / "graph_layer.py"), "-o", output, "--eval", "--no-lint")
+        text = pathlib.Path(output).read_text()
+        if "norm_running_var" not in text or "training_mode" in text:
+            raise AssertionError(text)
+
+
+def main():
+    install()
+    failures = 0
+    for part in (followed_draws, fitted_values, options):
+        try:
+            part()
+            print(f"{part.__name__}: right")
+        except Exception as e:  # each is a failure of this part
+            failures += 1
+            print(f"{part.__name__}: FAILED: {type(e).__name__}: {e}")
+    return failures > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
