@@ -7,6 +7,7 @@ import contextlib
 import io
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 
@@ -125,10 +126,23 @@ def options():
             raise AssertionError(text)
 
 
+def judged():
+    """What was imported can be judged: a right kernel passes, a wrong one does not."""
+    assay, here = sys.argv[1], pathlib.Path(__file__).resolve().parent
+    with tempfile.TemporaryDirectory() as folder:
+        output = str(pathlib.Path(folder) / "highway.onnxtxt")
+        run(str(here / "modules" / "highway.py"), "-o", output, "--no-lint")
+        for defines, code, wanted in (([], 0, "pass"), (["--define", "NO_GATE"], 1, "wrong_value")):
+            done = subprocess.run([assay, "judge", output, str(here / "highway.c"), "--no-timing", "--no-store", *defines],
+                                  capture_output=True, text=True)
+            if done.returncode != code or wanted not in done.stdout:
+                raise AssertionError(f"exit code {done.returncode}: {done.stdout}{done.stderr}")
+
+
 def main():
     install()
     failures = 0
-    for part in (followed_draws, fitted_values, options):
+    for part in (followed_draws, fitted_values, options, judged):
         try:
             part()
             print(f"{part.__name__}: right")
