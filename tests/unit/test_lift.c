@@ -1,0 +1,556 @@
+// Lifting without a GPU: what CUPTI would tell of a program is told by hand, over a driver whose device memory is this
+// process's, and the recording goes through the reader of recordings. The device code is
+// tests/fuzz/corpus/cubin/small.cu.
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "toolchain/lift/lift.h"
+#include "toolchain/plan_difference.h"
+#include "toolchain/record_read.h"
+
+enum { N = 1000 };
+#define CUBINS ASSAY_SOURCE_DIR "/tests/fuzz/corpus/cubin/"
+
+// What worker.py calls; the library exports them and has no header for it.
+void *assay_lift_malloc(ssize_t size, int device, CUstream stream);
+void assay_lift_free(void *p, ssize_t size, int device, CUstream stream);
+void assay_lift_begin(int log);
+void assay_lift_output(uint64_t address, uint32_t index);
+const char *assay_lift_end(void);
+int assay_lift_is_new(uint64_t address, uint64_t bytes);
+void assay_lift_time(int on);
+
+// ---- the driver
+
+static enum cu_result reserve(uint64_t *address, size_t bytes, size_t alignment, uint64_t hint, unsigned long long f) {
+  (void)alignment, (void)f;
+  void *p = mmap((void *)(uintptr_t)hint, bytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
+  *address = (uint64_t)(uintptr_t)p;
+  return p == MAP_FAILED ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+static enum cu_result create(uint64_t *handle, size_t bytes, const struct cu_mem_allocation_prop *prop,
+                             unsigned long long f) {
+  (void)bytes, (void)prop, (void)f;
+  *handle = 1;
+  return CUDA_SUCCESS;
+}
+static enum cu_result map(uint64_t address, size_t bytes, size_t offset, uint64_t handle, unsigned long long f) {
+  (void)address, (void)bytes, (void)offset, (void)handle, (void)f;
+  return CUDA_SUCCESS;
+}
+static enum cu_result set_access(uint64_t address, size_t bytes, const struct cu_mem_access_desc *desc, size_t n) {
+  (void)address, (void)bytes, (void)desc, (void)n;
+  return CUDA_SUCCESS;
+}
+static enum cu_result unmap(uint64_t address, size_t bytes) {
+  return mprotect((void *)(uintptr_t)address, bytes, PROT_NONE) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+static enum cu_result release(uint64_t handle) {
+  (void)handle;
+  return CUDA_SUCCESS;
+}
+static enum cu_result synchronize(void) {
+  return CUDA_SUCCESS;
+}
+static enum cu_result stream_synchronize(CUstream stream) {
+  (void)stream;
+  return CUDA_SUCCESS;
+}
+static enum cu_result download(void *to, uint64_t from, size_t bytes, CUstream stream) {
+  (void)stream;
+  memcpy(to, (const void *)(uintptr_t)from, bytes);
+  return CUDA_SUCCESS;
+}
+static enum cu_result event_create(CUevent *event, unsigned int flags) {
+  (void)flags;
+  *event = NULL;
+  return CUDA_SUCCESS;
+}
+static enum cu_result event_record(CUevent event, CUstream stream) {
+  (void)event, (void)stream;
+  return CUDA_SUCCESS;
+}
+static enum cu_result event_destroy(CUevent event) {
+  (void)event;
+  return CUDA_SUCCESS;
+}
+static enum cu_result elapsed(float *ms, CUevent start, CUevent end) {
+  (void)start, (void)end;
+  *ms = 0.5f;
+  return CUDA_SUCCESS;
+}
+static enum cu_result flags_of(CUstream stream, unsigned int *flags) {
+  (void)stream;
+  *flags = CU_STREAM_NON_BLOCKING;
+  return CUDA_SUCCESS;
+}
+// A function's handle says its module: 0xM01, 0xM02, ... are of module 0xM00.
+static enum cu_result module_of(CUmodule *module, CUfunction function) {
+  *module = (CUmodule)((uintptr_t)function & ~(uintptr_t)0xff);
+  return *module ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static const struct cuda_driver driver = {.cuMemAddressReserve = reserve,
+                                          .cuMemCreate = create,
+                                          .cuMemMap = map,
+                                          .cuMemSetAccess = set_access,
+                                          .cuMemUnmap = unmap,
+                                          .cuMemRelease = release,
+                                          .cuCtxSynchronize = synchronize,
+                                          .cuStreamSynchronize = stream_synchronize,
+                                          .cuMemcpyDtoHAsync = download,
+                                          .cuEventCreate = event_create,
+                                          .cuEventRecord = event_record,
+                                          .cuEventDestroy = event_destroy,
+                                          .cuEventElapsedTime = elapsed};
+
+// ---- the program
+
+static uint64_t correlation;
+
+static void tell(enum cupti_site site, const char *name, const void *params, const char *symbol) {
+  enum cu_result success = CUDA_SUCCESS;
+  const struct cupti_call c = {.site = site,
+                               .name = name,
+                               .params = params,
+                               .result = &success,
+                               .symbol = symbol,
+                               .correlation_data = &correlation};
+  lift_on_callback(NULL, CUPTI_CB_DOMAIN_DRIVER_API, 0, &c);
+}
+
+static void call(const char *name, const void *params, const char *symbol) {
+  tell(CUPTI_API_ENTER, name, params, symbol);
+  tell(CUPTI_API_EXIT, name, params, symbol);
+}
+
+// A file of device code, loaded as a module with this handle.
+static void load_code(const char *file, uintptr_t handle) {
+  char path[512], *bytes;
+  size_t n;
+  struct assay_error err = {0};
+  CUmodule module = (CUmodule)handle;
+  const struct call_module params = {&module};
+  snprintf(path, sizeof path, CUBINS "%s", file);
+  assert_int_equal(file_read(path, 1 << 20, &bytes, &n, &err), ASSAY_OK);
+  struct cupti_module m = {.bytes = n, .cubin = bytes};
+  const struct cupti_resource r = {.descriptor = &m};
+  tell(CUPTI_API_ENTER, "cuModuleLoadData", &params, NULL);
+  lift_on_callback(NULL, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED, &r);
+  tell(CUPTI_API_EXIT, "cuModuleLoadData", &params, NULL);
+  base_free(bytes);
+}
+
+static void scale_on(uintptr_t handle, uint64_t x, uint64_t y, int n, CUstream stream) {
+  void *arguments[] = {&x, &y, &n};
+  const struct call_launch l = {
+      .function = (CUfunction)handle, .grid = {4, 1, 1}, .block = {256, 1, 1}, .stream = stream, .params = arguments};
+  call("cuLaunchKernel", &l, "scale");
+}
+
+static void scale(uint64_t x, uint64_t y) {
+  scale_on(0x101, x, y, N, NULL);
+}
+
+static uint64_t take(size_t bytes) {
+  return (uint64_t)(uintptr_t)assay_lift_malloc((ssize_t)bytes, 0, NULL);
+}
+
+// ---- the judge
+
+struct fixture {
+  struct arena arena;
+  struct plan_tensor tensor;
+  struct plan_subject subject;
+  struct record_request *requests[LIFT_LOGS];
+  struct record_header *logs[LIFT_LOGS];
+  struct plan plan;
+  struct plan_report report;
+  struct assay_error err;
+  uint64_t x, y;
+};
+
+static const char *const input_names[] = {"x"}, *const output_names[] = {"y"};
+
+static void setup(struct fixture *f) {
+  struct record_device device;
+  size_t bytes;
+  uint64_t address = lift.next_address; // of an earlier test's memory: addresses are never used again
+  memset(f, 0, sizeof *f);
+  f->tensor = (struct plan_tensor){.dtype = 1, .rank = 1, .dims = {N}};
+  f->subject = (struct plan_subject){.task = "t",
+                                     .workload = "N=1000",
+                                     .n_inputs = 1,
+                                     .n_outputs = 1,
+                                     .input_names = input_names,
+                                     .output_names = output_names,
+                                     .inputs = &f->tensor,
+                                     .outputs = &f->tensor};
+  assert_int_equal(record_device_of_target("sm_90a", &device, &f->err), ASSAY_OK);
+  lift = (struct lift){.lock = PTHREAD_MUTEX_INITIALIZER, .cu = &driver};
+  lift.more.cuStreamGetFlags = flags_of;
+  lift.more.cuFuncGetModule = module_of;
+  for (int i = 0; i < LIFT_LOGS; i++) {
+    assert_int_equal(record_request_make_at(&f->subject, &device, address, &f->arena, &f->requests[i], &bytes, &f->err),
+                     ASSAY_OK);
+    address = f->requests[i]->first_free;
+    f->logs[i] =
+        mmap(NULL, RECORD_LOG_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_ptr_not_equal(f->logs[i], MAP_FAILED);
+    f->logs[i]->magic = RECORD_MAGIC;
+    lift.requests[i] = f->requests[i];
+    lift.logs[i] = f->logs[i];
+  }
+  lift.next_address = address;
+  f->x = f->requests[0]->tensors[0].address;
+  f->y = f->requests[0]->tensors[1].address;
+  load_code("small_sm90a.cubin", 0x100);
+}
+
+static void teardown(struct fixture *f) {
+  plan_release(&f->plan);
+  plan_report_release(&f->report);
+  arena_release(&f->arena);
+  for (int i = 0; i < LIFT_LOGS; i++)
+    munmap(f->logs[i], RECORD_LOG_BYTES);
+  for (size_t i = 0; i < lift.n_allocations; i++)
+    base_free(lift.allocations[i].content);
+  base_free(lift.allocations);
+  for (size_t i = 0; i < lift.n_cubins; i++)
+    base_free(lift.cubins[i]->bytes);
+  arena_release(&lift.arena);
+  buf_release(&lift.body);
+  buf_release(&lift.outputs);
+}
+
+static enum assay_status read_log(struct fixture *f, int log, struct plan *plan, struct plan_report *report) {
+  return record_read((const uint8_t *)f->logs[log], RECORD_LOG_BYTES, f->requests[log], &f->subject, "sm_90a", "python",
+                     "a.py", plan, report, &f->err);
+}
+
+// The plan's steps, as plan_print writes them.
+static void expect_steps(struct fixture *f, const char *steps) {
+  struct buf text = {0};
+  struct plan_limits limits;
+  const struct plan_expectation expected = {1, 1, &f->tensor, &f->tensor};
+  plan_limits_of_target("sm_90a", &limits);
+  if (read_log(f, 0, &f->plan, &f->report) != ASSAY_OK || f->report.outcome != PLAN_MADE)
+    fail_msg("%s%s", f->err.message, f->report.detail);
+  if (plan_check(&f->plan, &limits, &expected, &f->err))
+    fail_msg("%s", f->err.message);
+  assert_int_equal(plan_print(&f->plan, &text, &f->err), ASSAY_OK);
+  const char *at = strstr(buf_str(&text), "steps\n");
+  if (!at || strcmp(at + strlen("steps\n"), steps) != 0)
+    fail_msg("%s\nis not\n%s", at ? at : buf_str(&text), steps);
+  buf_release(&text);
+}
+
+static void expect_refused(struct fixture *f, const char *part) {
+  const char *why = assay_lift_end();
+  assert_int_equal(f->logs[0]->stage, RECORD_REFUSED);
+  if (!why || !strstr(why, part) || !strstr(f->logs[0]->message, part))
+    fail_msg("\"%s\" says nothing of \"%s\"", why ? why : "", part);
+}
+
+// ---- tests
+
+static void a_fresh_result_is_the_output(void **state) {
+  (void)state;
+  struct fixture f;
+  setup(&f);
+  scale(f.x, f.y); // not recorded
+  assay_lift_begin(0);
+  uint64_t between = take(4 * N);
+  scale(f.x, between);
+  uint64_t result = take(4 * N);
+  scale(between, result);
+  assay_lift_free((void *)(uintptr_t)between, 4 * N, 0, NULL);
+  assert_true(assay_lift_is_new(result, 4 * N));
+  assert_false(assay_lift_is_new(result, 4 * N - 4));
+  assert_false(assay_lift_is_new(f.x, 4 * N));
+  assay_lift_output(result, 0);
+  assert_null(assay_lift_end());
+  expect_steps(&f, "  0  scale<<<4, 256>>>(x, scratch 0, 1000)\n"
+                   "  1  scale<<<4, 256>>>(scratch 0, y, 1000)\n");
+  assert_int_equal(f.plan.n_buffers, 3);
+  assert_string_equal(f.plan.modules[0].name, "own: test_lift");
+  teardown(&f);
+}
+
+static void work_of_every_kind(void **state) {
+  (void)state;
+  struct fixture f;
+  setup(&f);
+  assay_lift_begin(0);
+  uint64_t a = take(4096);
+  const struct call_fill32 fill = {a, 7, 16, NULL};
+  call("cuMemsetD32Async", &fill, NULL);
+  const struct call_fill8 bytes = {a + 64, 0xff, 64, NULL};
+  call("cuMemsetD8_v2", &bytes, NULL);
+  static const float table[4] = {1, 2, 3, 4};
+  const struct call_copy up = {a + 128, (uint64_t)(uintptr_t)table, sizeof table, NULL};
+  call("cuMemcpyHtoDAsync_v2", &up, NULL);
+  const struct call_copy within = {f.y, f.x, 4 * N, NULL};
+  call("cuMemcpyAsync", &within, NULL);
+  struct {
+    uint64_t x, y;
+    int n;
+  } pair = {f.x, a + 256, 64};
+  size_t n = sizeof pair;
+  void *extra[] = {(void *)1, &pair, (void *)2, &n, NULL};
+  const struct call_launch turn = {
+      .function = (CUfunction)0x102, .grid = {1, 1, 1}, .block = {64, 1, 1}, .shared_bytes = 1024, .extra = extra};
+  call("cuLaunchKernel", &turn, "turn");
+  assert_null(assay_lift_end());
+  expect_steps(&f, "  0  fill(scratch 0, 0x00000007, 64 bytes)\n"
+                   "  1  fill(scratch 0+64, 0xff, 64 bytes)\n"
+                   "  2  copy(scratch 0+128, constant 0, 16 bytes)\n"
+                   "  3  copy(y, x, 4000 bytes)\n"
+                   "  4  turn<<<1, 64, 1024>>>({x, scratch 0+256, 4000000000000000})\n");
+  assert_memory_equal(f.plan.buffers[f.plan.steps[2].from.buffer].data, table, sizeof table);
+  teardown(&f);
+}
+
+// What was there before: a table that stays what it is, a counter, and a large workspace.
+static void memory_from_before(void **state) {
+  (void)state;
+  struct fixture f;
+  setup(&f);
+  uint64_t unused = take(256), table = take(4 * N), counter = take(64), workspace = take(2 << 20);
+  assert_true(unused != 0);
+  memset((void *)(uintptr_t)table, 5, 4 * N);
+  memset((void *)(uintptr_t)counter, 6, 64);
+  assay_lift_begin(0);
+  scale(table, workspace);
+  scale(workspace, f.y);
+  scale(counter, f.y);
+  *(volatile char *)(uintptr_t)counter = 7;
+  *(volatile char *)(uintptr_t)workspace = 7;
+  assay_lift_free((void *)(uintptr_t)table, 4 * N, 0, NULL); // the module replaces it
+  assert_null(assay_lift_end());
+  expect_steps(&f, "  0  copy(scratch 0, state 1, 64 bytes)\n"
+                   "  1  scale<<<4, 256>>>(state 0, scratch 1, 1000)\n"
+                   "  2  scale<<<4, 256>>>(scratch 1, y, 1000)\n"
+                   "  3  scale<<<4, 256>>>(scratch 0, y, 1000)\n");
+  const struct plan_buffer *constant = &f.plan.buffers[f.plan.steps[1].arguments[0].pointers[0].buffer];
+  assert_int_equal(constant->role, PLAN_CONSTANT);
+  assert_int_equal(constant->data[4 * N - 1], 5);
+  assert_int_equal(f.plan.buffers[f.plan.steps[0].from.buffer].data[0], 6);
+  teardown(&f);
+}
+
+// cudaMalloc of an extension, before and while it is recorded.
+static void memory_of_others(void **state) {
+  (void)state;
+  struct fixture f;
+  static float early[64], late[64];
+  uint64_t address = (uint64_t)(uintptr_t)early;
+  setup(&f);
+  const struct call_alloc first = {&address, sizeof early};
+  call("cuMemAlloc_v2", &first, NULL);
+  assay_lift_begin(0);
+  scale((uint64_t)(uintptr_t)(early + 4), f.y);
+  address = (uint64_t)(uintptr_t)late;
+  const struct call_alloc second = {&address, sizeof late};
+  call("cuMemAllocAsync", &second, NULL);
+  scale(f.x, (uint64_t)(uintptr_t)late);
+  const struct call_free end = {(uint64_t)(uintptr_t)late};
+  call("cuMemFreeAsync", &end, NULL);
+  assert_null(assay_lift_end());
+  expect_steps(&f, "  0  scale<<<4, 256>>>(state 0+16, y, 1000)\n"
+                   "  1  scale<<<4, 256>>>(x, scratch 0, 1000)\n");
+  teardown(&f);
+}
+
+static void tensor_maps(void **state) {
+  (void)state;
+  struct fixture f;
+  struct cu_tensor_map encoded;
+  setup(&f);
+  memset(&encoded, 0x5a, sizeof encoded);
+  const uint64_t dims[] = {12, 80}, strides[] = {48};
+  const uint32_t box[] = {8, 8}, steps[] = {1, 1};
+  const struct call_tensor_map c = {.map = &encoded,
+                                    .type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+                                    .rank = 2,
+                                    .address = (void *)(uintptr_t)f.x,
+                                    .dims = dims,
+                                    .strides = strides,
+                                    .box = box,
+                                    .element_strides = steps};
+  call("cuTensorMapEncodeTiled", &c, NULL); // once, before
+  assay_lift_begin(0);
+  struct cu_launch_attribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.cluster_dim = {2, 1, 1}};
+  void *arguments[] = {&encoded, &f.y};
+  const struct cu_launch_config config = {.grid_x = 2,
+                                          .grid_y = 1,
+                                          .grid_z = 1,
+                                          .block_x = 64,
+                                          .block_y = 1,
+                                          .block_z = 1,
+                                          .attrs = &cluster,
+                                          .n_attrs = 1};
+  const struct call_launch_ex l = {.config = &config, .function = (CUfunction)0x103, .params = arguments};
+  call("cuLaunchKernelEx_ptsz", &l, "tile");
+  assert_null(assay_lift_end());
+  expect_steps(&f, "  0  tile<<<2, 64>>>(map(x, 80 x 12, box 8 x 8), y) cluster 2\n");
+  teardown(&f);
+}
+
+static void streams(void **state) {
+  (void)state;
+  for (int joined = 0; joined < 2; joined++) {
+    struct fixture f;
+    CUstream side = (CUstream)0x5000;
+    setup(&f);
+    assay_lift_begin(0);
+    const struct call_event record = {(CUevent)0x10, NULL}, back = {(CUevent)0x11, side};
+    const struct call_wait wait = {side, (CUevent)0x10, 0}, join = {NULL, (CUevent)0x11, 0};
+    call("cuEventRecord", &record, NULL);
+    call("cuStreamWaitEvent", &wait, NULL);
+    scale_on(0x101, f.x, f.y, N, side);
+    call("cuEventRecord", &back, NULL);
+    if (joined)
+      call("cuStreamWaitEvent", &join, NULL);
+    assert_null(assay_lift_end());
+    assert_int_equal(read_log(&f, 0, &f.plan, &f.report), ASSAY_OK);
+    assert_int_equal(f.report.outcome, joined ? PLAN_MADE : PLAN_REFUSED);
+    assert_true(joined || strstr(f.report.detail, "not waited for"));
+    teardown(&f);
+  }
+}
+
+static void modules_of_one_name(void **state) {
+  (void)state;
+  struct fixture f;
+  struct plan_limits limits;
+  setup(&f);
+  load_code("small_sm90.cubin", 0x200);
+  assay_lift_begin(0);
+  scale_on(0x201, f.x, f.y, N, NULL);
+  assert_null(assay_lift_end());
+  assert_int_equal(read_log(&f, 0, &f.plan, &f.report), ASSAY_OK);
+  plan_limits_of_target("sm_90a", &limits);
+  struct cubin_info info;
+  assert_int_equal(cubin_read(f.plan.modules[0].bytes, f.plan.modules[0].size, &f.arena, &info, &f.err), ASSAY_OK);
+  assert_false(info.arch_specific); // the second file
+  assay_lift_begin(0);
+  scale_on(0x301, f.x, f.y, N, NULL); // of a module that nobody saw
+  expect_refused(&f, "several modules");
+  teardown(&f);
+}
+
+static void what_no_plan_holds(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *why;
+  } calls[] = {{"cuMemcpyDtoHAsync_v2", "reads results back"},
+               {"cuGraphLaunch_ptsz", "cuGraphLaunch"},
+               {"cuMemcpy3D_v2", "cuMemcpy3D"},
+               {"cuStreamBeginCapture_v2_ptsz", "cuStreamBeginCapture"},
+               {"cuMemAllocManaged", "cuMemAllocManaged"},
+               {"cuLaunchHostFunc", "cuLaunchHostFunc"}};
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    struct fixture f;
+    setup(&f);
+    const struct call_copy params = {0, f.x, 16, NULL};
+    call(calls[i].name, &params, NULL); // not recorded: nobody's business
+    assay_lift_begin(0);
+    call(calls[i].name, &params, NULL);
+    scale(f.x, f.y);
+    expect_refused(&f, calls[i].why);
+    teardown(&f);
+  }
+  struct fixture f;
+  setup(&f);
+  assay_lift_begin(0);
+  const struct call_launch l = {.function = (CUfunction)0x101, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+  call("cuLaunchKernel", &l, "nobody");
+  expect_refused(&f, "its device code is not known");
+  assay_lift_begin(0);
+  call("cuLaunchKernel", &l, "scale");
+  expect_refused(&f, "parameters cannot be read");
+  teardown(&f);
+}
+
+// Two recordings with other tensors are one plan, unless something depends on data, addresses or calls before.
+static void two_recordings(void **state) {
+  (void)state;
+  static const char *const expected[] = {NULL, "argument 2 of step 0, launch of scale", "1 steps and not 2",
+                                         "argument 0 of step 0", "is something else"};
+  for (int change = 0; change < 5; change++) {
+    struct fixture f;
+    struct plan second = {0};
+    struct plan_report report = {0};
+    char text[256] = "";
+    setup(&f);
+    for (int i = 0; i < LIFT_LOGS; i++) {
+      uint64_t x = f.requests[i]->tensors[0].address, y = f.requests[i]->tensors[1].address;
+      uint32_t word = change == 4 ? (uint32_t)i : 0;
+      assay_lift_begin(i);
+      uint64_t a = take(4 * N);
+      scale_on(0x101, change == 3 && i ? x + 16 : x, a, change == 1 ? N - i : N, NULL);
+      const struct call_copy up = {a, (uint64_t)(uintptr_t)&word, 4, NULL};
+      if (change == 4)
+        call("cuMemcpyHtoD_v2", &up, NULL);
+      if (change != 2 || i == 0)
+        scale(a, y);
+      assert_null(assay_lift_end());
+    }
+    assert_int_equal(read_log(&f, 0, &f.plan, &f.report), ASSAY_OK);
+    assert_int_equal(read_log(&f, 1, &second, &report), ASSAY_OK);
+    assert_int_equal(f.report.outcome, PLAN_MADE);
+    assert_int_equal(report.outcome, PLAN_MADE);
+    assert_int_equal(plan_difference(&f.plan, &second, text, sizeof text), change != 0);
+    if (change && !strstr(text, expected[change]))
+      fail_msg("\"%s\" says nothing of \"%s\"", text, expected[change]);
+    plan_release(&second);
+    teardown(&f);
+  }
+}
+
+static void shares(void **state) {
+  (void)state;
+  struct fixture f;
+  setup(&f);
+  assay_lift_begin(0);
+  scale(f.x, f.y);
+  assert_null(assay_lift_end());
+  assay_lift_time(1);
+  scale(f.x, f.y);
+  scale(f.x, f.y);
+  assay_lift_time(0);
+  expect_steps(&f, "  0  scale<<<4, 256>>>(x, y, 1000)\n");
+  assert_true(f.report.shares.known);
+  assert_int_equal(f.report.shares.launches[PLAN_OWN], 2);
+  assert_int_equal(f.report.shares.ns[PLAN_OWN], 1000000);
+  assert_int_equal(f.report.shares.launches[PLAN_PYTORCH], 0);
+  teardown(&f);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_fresh_result_is_the_output),
+      cmocka_unit_test(work_of_every_kind),
+      cmocka_unit_test(memory_from_before),
+      cmocka_unit_test(memory_of_others),
+      cmocka_unit_test(tensor_maps),
+      cmocka_unit_test(streams),
+      cmocka_unit_test(modules_of_one_name),
+      cmocka_unit_test(what_no_plan_holds),
+      cmocka_unit_test(two_recordings),
+      cmocka_unit_test(shares),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
