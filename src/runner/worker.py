@@ -151,17 +151,21 @@ def patch_extensions(folder, build):
     import torch.utils.cpp_extension as extension
     compile_ = extension._jit_compile
 
-    def jit(name, *arguments, **options):
+    def compiled(name, *arguments, **options):
         where = os.path.join(folder, "extensions", name)
         bound = inspect.signature(compile_).bind(name, *arguments, **options)
-        if build:
-            os.makedirs(where, exist_ok=True)
-            bound.arguments["build_directory"] = where
-            return compile_(*bound.args, **bound.kwargs)
-        is_module = bound.arguments.get("is_python_module", True)
-        return extension._import_module_from_library(name, where, is_module)
+        os.makedirs(where, exist_ok=True)
+        bound.arguments["build_directory"] = where
+        return compile_(*bound.args, **bound.kwargs)
 
-    extension._jit_compile = jit
+    def loaded(name, *arguments, **options):
+        where = os.path.join(folder, "extensions", name)
+        return extension._import_module_from_library(name, where, options.get("is_python_module", True))
+
+    if build:
+        extension._jit_compile = compiled
+    else:
+        extension.load = extension.load_inline = loaded
 
 
 def has_extensions(source):

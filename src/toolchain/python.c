@@ -14,6 +14,8 @@
 #include "toolchain/compile.h"
 
 static const char source_name[] = "candidate.py";
+static const size_t EXTENSION_BYTES = (size_t)64 << 30;
+static const int64_t EXTENSION_NS = 300000000000;
 
 struct python_build {
   struct compile compile;
@@ -163,10 +165,15 @@ enum assay_status python_build_start(const struct python_place *p, const struct 
   struct python_build *b = base_calloc(1, sizeof *b);
   if (!b)
     return error_nomem(err, "a build");
-  compile_init(&b->compile, &way, b, o->timeout_ns);
   struct arena *a = &b->compile.arena;
+  // PyTorch's own libraries take gigabytes of addresses, and its headers a compiler's minute.
+  if (extensions) {
+    options.memory_bytes = o->memory_bytes ? o->memory_bytes + EXTENSION_BYTES : 0;
+    options.timeout_ns = o->timeout_ns > EXTENSION_NS ? o->timeout_ns : EXTENSION_NS;
+  }
   options.compiler = "python";
   options.include_dir = o->folder; // none is needed
+  compile_init(&b->compile, &way, b, options.timeout_ns);
   b->script = arena_strdup(a, p->script);
   b->extensions = extensions;
   char *program = arena_strdup(a, p->interpreter);

@@ -174,6 +174,7 @@ struct build {
 static void build_start_form(struct worker *w, const struct subject *s, const struct twin *twin, const char *form,
                              struct build *b) {
   struct program_options po;
+  struct arena arena = {0};
   struct assay_error err = {0};
   memset(b, 0, sizeof *b);
   b->options = *w->options;
@@ -183,9 +184,10 @@ static void build_start_form(struct worker *w, const struct subject *s, const st
   b->defines[0] = twin->define;
   enum assay_status status = sandbox_folder_make(w->options->temporary_dir, &b->folder, &err);
   if (!status)
-    status = planning_options(&b->options, s->source, s->n, w->builder, b->folder, target, NULL, &po, &err); // no Python
+    status = planning_options(&b->options, s->source, s->n, w->builder, b->folder, target, &arena, &po, &err);
   if (!status)
     status = program_start(&po, s->source, s->n, &b->at_work, &err);
+  arena_release(&arena);
   if (status)
     problem(w, form, "%s", err.message);
 }

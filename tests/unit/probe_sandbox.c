@@ -98,6 +98,8 @@ static void do_daemon(void) {
   if (fork() == 0) {
     say("setsid", setsid());
     say("setpgid", setpgid(0, 0));
+    printf("group %s\n", getpgrp() == getpid() ? "own" : "inherited");
+    fflush(stdout);
     if (fork() == 0) {
       signal(SIGTERM, SIG_IGN);
       signal(SIGHUP, SIG_IGN);
