@@ -301,12 +301,12 @@ def find_cupti():
     return (found + system + ["libcupti.so"])[0]
 
 
-def fill_tensors(tensors, spread):
+def fill_tensors(tensors, low, high):
     """Data that mean nothing: the answers of a lifted call are nobody's. Integers may be indices, and stay small."""
     import torch
     for tensor in tensors:
         if tensor.dtype.is_floating_point:
-            tensor.copy_(torch.rand(tensor.shape, device="cuda", dtype=torch.float32) * spread + 0.01)
+            tensor.copy_(torch.rand(tensor.shape, device="cuda", dtype=torch.float32) * (high - low) + low)
         elif tensor.dtype == torch.bool:
             tensor.copy_(torch.rand(tensor.shape, device="cuda") < 0.5)
         else:
@@ -322,9 +322,9 @@ class Lift:
         self.library.assay_lift_is_new.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
         import torch
         self.must(self.library.assay_lift_subscribe(find_cupti().encode(), build.encode()))
-        torch.cuda.init()
-        memory = torch.cuda.memory
+        memory = torch.cuda.memory  # before the device is there: PyTorch changes its allocator no later
         memory.change_current_allocator(memory.CUDAPluggableAllocator(library, "assay_lift_malloc", "assay_lift_free"))
+        torch.cuda.init()
         self.must(self.library.assay_lift_open(3, 4, 5, 6))
 
     @staticmethod
@@ -374,7 +374,7 @@ def bound(sheet, tensors):
 def lift_workload(lift, path, sheet, names):
     import torch
     inputs, outputs = lift.tensors(0)
-    fill_tensors(inputs, 1)
+    fill_tensors(inputs, 0.01, 1)
     weights, arguments = bound(sheet, inputs)
     with torch.no_grad():
         model = make_model(load_source(path, names), sheet["symbols"]).to("cuda")
@@ -386,11 +386,12 @@ def lift_workload(lift, path, sheet, names):
         if why:
             return
         others, other_outputs = lift.tensors(1)
-        fill_tensors(others, 3)
+        fill_tensors(others, -2, 3)
         weights, arguments = bound(sheet, others)
         set_weights(model, weights)
         torch.cuda.synchronize()
         record(lift, 1, model, arguments, other_outputs)
+        torch.cuda._sleep(200000000)  # some 100 ms, so that kernels wait in line and not for the host
         lift.library.assay_lift_time(1)
         model(*arguments)
         lift.library.assay_lift_time(0)

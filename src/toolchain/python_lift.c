@@ -208,8 +208,7 @@ static char *const *make_environment(const struct lifted_program *p, struct aren
                        arena_printf(a, "TRITON_CACHE_DIR=%s/triton", p->folder),
                        arena_printf(a, "TORCHINDUCTOR_CACHE_DIR=%s/inductor", p->folder),
                        arena_printf(a, "CUDA_CACHE_PATH=%s/cuda", p->folder),
-                       arena_printf(a, "CUDA_VISIBLE_DEVICES=%d", p->device_index),
-                       arena_strdup(a, "CUDA_DEVICE_ORDER=PCI_BUS_ID")};
+                       arena_printf(a, "CUDA_VISIBLE_DEVICES=%d", p->device_index)};
   enum { N_ALL = sizeof all / sizeof *all };
   char **envp = arena_calloc(a, N_ALL + 1, sizeof *envp);
   for (size_t i = 0; envp && i < N_ALL; i++)
@@ -371,6 +370,12 @@ static enum assay_status read_both(const struct lift_run *r, const struct plan_s
   return status;
 }
 
+// Whether the worker ended before it had the device, with nothing of the candidate there.
+static bool never_started(const struct lift_run *r) {
+  struct record_header head = {.stage = RECORD_RETURNED};
+  return pread(r->fds[1], &head, sizeof head, 0) == (ssize_t)sizeof head && head.stage == RECORD_STARTED;
+}
+
 static enum assay_status lifted_plan(struct program *base, const struct plan_subject *subject, struct plan *out,
                                      struct plan_report *report, struct assay_error *err) {
   struct lift_run r = {.program = (struct lifted_program *)base, .fds = {-1, -1, -1, -1}};
@@ -381,6 +386,9 @@ static enum assay_status lifted_plan(struct program *base, const struct plan_sub
     status = python_sheet(subject, &sheet, err);
   if (!status)
     status = run_worker(&r, buf_str(&sheet), false, err);
+  // A driver may want files that the rules do not name; the plan is judged in another process anyway.
+  if (!status && never_started(&r))
+    status = run_worker(&r, buf_str(&sheet), true, err);
   if (!status)
     status = read_both(&r, subject, out, report, err);
   if (!status && r.text.len > 0 && !(report->log = base_strndup(buf_str(&r.text), r.text.len)))

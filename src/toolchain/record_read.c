@@ -585,9 +585,11 @@ static bool on_state(struct reader *r, const struct record_state *e, const uint8
 }
 
 static bool on_name(struct reader *r, const struct record_name *e, const uint8_t *rest, size_t n) {
-  const char *name = e->module < (uint32_t)r->plan->n_modules ? text_at(r, rest, n) : NULL;
+  if (e->module >= (uint32_t)r->plan->n_modules)
+    return damaged(r, "a name of nothing");
+  const char *name = text_at(r, rest, n);
   if (!name)
-    return r->no_memory ? false : damaged(r, "a name of nothing");
+    return false;
   r->plan->modules[e->module].name = name;
   return true;
 }

@@ -451,6 +451,79 @@ static void modules_of_one_name(void **state) {
   teardown(&f);
 }
 
+// The driver knows of how many kernels a handle's module is: enough to tell modules that came from libraries apart.
+static enum cu_result four_kernels(unsigned int *n, CUmodule module) {
+  *n = module == (CUmodule)0x300 ? 4 : 3;
+  return CUDA_SUCCESS;
+}
+
+static void modules_by_size(void **state) {
+  (void)state;
+  struct fixture f;
+  struct cuda_driver more = driver;
+  more.cuModuleGetFunctionCount = four_kernels;
+  setup(&f);
+  lift.cu = &more;
+  load_code("wide_sm90.cubin", 0x200);
+  lift_module_named(NULL, 0); // as if a library had brought them
+  assay_lift_begin(0);
+  scale_on(0x401, f.x, f.y, N, NULL); // of three kernels: small_sm90a.cubin
+  const char *why = assay_lift_end();
+  if (why)
+    fail_msg("%s", why);
+  expect_steps(&f, "  0  scale<<<4, 256>>>(x, y, 1000)\n");
+  teardown(&f);
+}
+
+// What the stack left in a struct: an address of memory that is gone means nothing.
+static void stale_words(void **state) {
+  (void)state;
+  struct fixture f;
+  setup(&f);
+  uint64_t gone = take(4096), lives = take(4096);
+  assay_lift_free((void *)(uintptr_t)gone, 4096, 0, NULL);
+  assay_lift_begin(0);
+  struct {
+    uint64_t x, y;
+    uint64_t n;
+  } pair = {f.x, f.y, gone + 8};
+  void *arguments[] = {&pair};
+  const struct call_launch turn = {
+      .function = (CUfunction)0x102, .grid = {1, 1, 1}, .block = {64, 1, 1}, .params = arguments};
+  call("cuLaunchKernel", &turn, "turn");
+  assert_null(assay_lift_end());
+  expect_steps(&f, "  0  turn<<<1, 64>>>({x, y, 0000000000000000})\n");
+  plan_release(&f.plan);
+  f.plan = (struct plan){0};
+  assay_lift_begin(0);
+  scale(f.x, lives + 4096 + 512); // but a little behind what lives is a mistake
+  assert_null(assay_lift_end());
+  assert_int_equal(read_log(&f, 0, &f.plan, &f.report), ASSAY_OK);
+  assert_int_equal(f.report.outcome, PLAN_REFUSED);
+  teardown(&f);
+}
+
+// What may begin before the launch before it has ended must have one.
+static void programmatic_launches(void **state) {
+  (void)state;
+  struct fixture f;
+  struct cu_launch_attribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                      .value.programmatic_stream_serialization_allowed = 1};
+  int n = N;
+  setup(&f);
+  void *arguments[] = {&f.x, &f.y, &n};
+  const struct cu_launch_config config = {
+      .grid_x = 1, .grid_y = 1, .grid_z = 1, .block_x = 64, .block_y = 1, .block_z = 1, .attrs = &early, .n_attrs = 1};
+  const struct call_launch_ex l = {.config = &config, .function = (CUfunction)0x101, .params = arguments};
+  assay_lift_begin(0);
+  call("cuLaunchKernelEx", &l, "scale");
+  call("cuLaunchKernelEx", &l, "scale");
+  assert_null(assay_lift_end());
+  expect_steps(&f, "  0  scale<<<1, 64>>>(x, y, 1000)\n"
+                   "  1  scale<<<1, 64>>>(x, y, 1000) programmatic\n");
+  teardown(&f);
+}
+
 static void what_no_plan_holds(void **state) {
   (void)state;
   static const struct {
@@ -549,6 +622,9 @@ int main(void) {
       cmocka_unit_test(streams),
       cmocka_unit_test(modules_of_one_name),
       cmocka_unit_test(what_no_plan_holds),
+      cmocka_unit_test(modules_by_size),
+      cmocka_unit_test(stale_words),
+      cmocka_unit_test(programmatic_launches),
       cmocka_unit_test(two_recordings),
       cmocka_unit_test(shares),
   };

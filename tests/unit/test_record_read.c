@@ -268,6 +268,39 @@ static void test_memory(void **state) {
   teardown(&f);
 }
 
+// Entries that only recordings of running programs have, with numbers of nothing in them.
+static void test_damaged_lifts(void **state) {
+  (void)state;
+  for (int i = 0; i < 6; i++) {
+    static const char *const expected[] = {"an output that is not there", "a part is known",   "a name of nothing",
+                                           "kernels of nobody",           "where none can be", "a name is no text"};
+    struct fixture f;
+    setup(&f);
+    add_code(&f);
+    struct record_output output = {f.request->first_free, 1, 0};
+    struct record_state state_entry = {f.request->first_free, 64, RECORD_STATE_CONSTANT, 0};
+    struct record_name name = {.module = 1};
+    struct record_share share = {.origin = 3};
+    if (i == 0)
+      ADD(&f, RECORD_OUTPUT, output);
+    else if (i == 1)
+      add(&f, RECORD_STATE, &state_entry, sizeof state_entry, "eight...", 8);
+    else if (i == 2)
+      add(&f, RECORD_NAME, &name, sizeof name, "a", 2);
+    else if (i == 3)
+      ADD(&f, RECORD_SHARE, share);
+    state_entry.address = f.x;
+    name.module = 0;
+    if (i == 4)
+      ADD(&f, RECORD_STATE, state_entry);
+    else if (i == 5)
+      add(&f, RECORD_NAME, &name, sizeof name, "a", 1);
+    add_scale(&f, 1, f.x, f.y);
+    expect_refused(&f, expected[i]);
+    teardown(&f);
+  }
+}
+
 // Each is one mistake of host code, and what is said about it.
 enum mistake {
   USE_AFTER_FREE,
@@ -490,15 +523,11 @@ static void test_addresses(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_launch),
-      cmocka_unit_test(test_struct_and_tensor_map),
-      cmocka_unit_test(test_bad_tensor_maps),
-      cmocka_unit_test(test_memory),
-      cmocka_unit_test(test_mistakes),
-      cmocka_unit_test(test_lawful_streams),
-      cmocka_unit_test(test_damaged),
-      cmocka_unit_test(test_spoilt_bytes),
-      cmocka_unit_test(test_failing_allocations),
+      cmocka_unit_test(test_launch),          cmocka_unit_test(test_struct_and_tensor_map),
+      cmocka_unit_test(test_bad_tensor_maps), cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_damaged_lifts),   cmocka_unit_test(test_mistakes),
+      cmocka_unit_test(test_lawful_streams),  cmocka_unit_test(test_damaged),
+      cmocka_unit_test(test_spoilt_bytes),    cmocka_unit_test(test_failing_allocations),
       cmocka_unit_test(test_addresses),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,8 +87,8 @@ static void put_pointers(uint8_t *bytes, uint32_t size) {
     uint64_t word;
     bool known;
     memcpy(&word, bytes + at, sizeof word);
-    uint64_t address = lift_address(word, &known);
-    if (known && address != word)
+    uint64_t address = lift_is_stale(word) ? 0 : lift_address(word, &known);
+    if (address != word)
       memcpy(bytes + at, &address, sizeof address);
   }
 }
@@ -127,6 +127,8 @@ static void record_launch(struct known_kernel *k, const struct cu_launch_config 
                             .shared_bytes = config->shared_bytes,
                             .carveout = -1};
   read_attributes(config, &e);
+  if (!lift.launched_last) // there is nothing that it could overlap with
+    e.flags &= ~(uint32_t)RECORD_PROGRAMMATIC;
   e.stream = lift_stream(config->stream);
   memset(parameters, 0, sizeof parameters);
   if (k->kernel->n_parameters < 0 || !gather(k->kernel, params, extra, parameters, &n)) {

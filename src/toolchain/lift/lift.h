@@ -94,6 +94,7 @@ struct lift {
   CUstream streams[RECORD_MAX_STREAMS]; // 2, 3, ...
   uint32_t n_streams;
   CUevent events[RECORD_MAX_EVENTS];
+  bool launched_last; // the last step in the log is a launch
   uint32_t n_events, n_modules_logged, n_kernels_logged, n_maps_logged;
   struct stopwatch *watches;
   size_t n_watches, watch_capacity;
@@ -110,7 +111,10 @@ void lift_refuse(const char *fmt, ...) ASSAY_PRINTF(1, 2);
 void lift_entry(enum record_kind kind, const void *fixed, size_t fixed_bytes, const void *a, size_t n_a, const void *b,
                 size_t n_b);
 
-// memory.c: the live allocation around this address of the program, or NULL.
+// memory.c: whether a word in the range of addresses is near nothing that lives: left over from what was freed, in the
+// gaps and unused parts of structs.
+bool lift_is_stale(uint64_t word);
+// The live allocation around this address of the program, or NULL.
 struct allocation *lift_find(uint64_t address);
 // As the log has it, and noted as mentioned; *known is false for what is no address of the device.
 uint64_t lift_address(uint64_t address, bool *known);

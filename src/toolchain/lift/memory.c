@@ -76,6 +76,34 @@ static bool is_tensor(uint64_t address) {
   return false;
 }
 
+static bool is_near(uint64_t word, uint64_t address, uint64_t bytes) {
+  const uint64_t near = RECORD_GAP_BYTES / 2;
+  return word + near >= address && word <= address + bytes + near;
+}
+
+static struct allocation *find_near(uint64_t word) {
+  for (size_t i = lift.n_allocations; i-- > 0;) {
+    struct allocation *a = &lift.allocations[i];
+    if (a->live && !a->foreign && is_near(word, a->real, a->bytes))
+      return a;
+  }
+  return NULL;
+}
+
+static bool in_range(uint64_t word) {
+  return word >= RECORD_FIRST_ADDRESS - RECORD_GAP_BYTES && word < RECORD_LAST_ADDRESS;
+}
+
+bool lift_is_stale(uint64_t word) {
+  if (!in_range(word))
+    return false;
+  const struct record_request *r = lift.requests[lift.log];
+  for (uint32_t i = 0; r && i < r->n_inputs + r->n_outputs; i++)
+    if (is_near(word, r->tensors[i].address, r->tensors[i].bytes))
+      return false;
+  return !find_near(word);
+}
+
 uint64_t lift_address(uint64_t address, bool *known) {
   *known = true;
   if (is_tensor(address))
@@ -85,8 +113,11 @@ uint64_t lift_address(uint64_t address, bool *known) {
     a->mentioned = true;
     return a->address + (address - a->real);
   }
-  // In the range all the same: the reader says what is wrong with it.
-  *known = address >= RECORD_FIRST_ADDRESS - RECORD_GAP_BYTES && address < RECORD_LAST_ADDRESS;
+  // In the range all the same: the reader, to whom the neighbour is known then, says what is wrong with it.
+  *known = in_range(address);
+  a = *known ? find_near(address) : NULL;
+  if (a)
+    a->mentioned = true;
   return address;
 }
 

@@ -30,7 +30,7 @@ void lift_module_named(CUmodule module, size_t since) {
 
 // The cubin's kernel of that name. A file of thousands of kernels is parsed only when the name stands in it.
 static const struct cubin_kernel *find_in(struct cubin *c, const char *symbol) {
-  char section[512];
+  static char section[PLAN_MAX_NAME + 16]; // the lock is held
   struct assay_error ignored = {0};
   int n = snprintf(section, sizeof section, ".text.%s", symbol);
   if (n < 0 || (size_t)n >= sizeof section || !memmem(c->bytes, c->size, section, (size_t)n + 1))
@@ -54,28 +54,50 @@ static CUmodule module_of(CUfunction function) {
   return NULL;
 }
 
-// Of several modules with a kernel of that name, the one that the handle is of; where that is not known and they are
-// not all the same, none.
-static struct cubin *find_cubin(CUfunction function, const char *symbol, const struct cubin_kernel **kernel) {
-  CUmodule module = module_of(function);
+// How many kernels the module of a handle has, by the driver; -1: nobody knows.
+static int64_t kernels_of(CUmodule module) {
+  unsigned int n = 0;
+  bool known =
+      module && lift.cu->cuModuleGetFunctionCount && lift.cu->cuModuleGetFunctionCount(&n, module) == CUDA_SUCCESS;
+  return known ? (int64_t)n : -1;
+}
+
+static bool same_code(const struct cubin *a, const struct cubin *b) {
+  return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
+}
+
+// The cubin that a kernel of that name is of, and whether there are others that it could be of. With count >= 0, only
+// modules of so many kernels are asked.
+static struct cubin *search(CUmodule module, const char *symbol, int64_t count, bool *several,
+                            const struct cubin_kernel **kernel) {
   struct cubin *found = NULL;
-  bool several = false;
+  *several = false;
   for (size_t i = lift.n_cubins; i-- > 0;) { // a handle may be used again: the latest counts
     struct cubin *c = lift.cubins[i];
     const struct cubin_kernel *k = find_in(c, symbol);
-    if (!k)
+    if (!k || (count >= 0 && c->info.n_kernels != count))
       continue;
-    if (module && c->module == module) {
+    bool certain = module && c->module == module;
+    if (certain || !found)
       *kernel = k;
+    if (certain) {
+      *several = false;
       return c;
     }
-    if (found && (found->size != c->size || memcmp(found->bytes, c->bytes, c->size) != 0)) {
-      several = true;
-    } else if (!found) {
-      found = c;
-      *kernel = k;
-    }
+    *several = *several || (found && !same_code(found, c));
+    found = found ? found : c;
   }
+  return found;
+}
+
+// Where several modules have a kernel of that name and none was loaded under the handle's, the number of kernels tells.
+static struct cubin *find_cubin(CUfunction function, const char *symbol, const struct cubin_kernel **kernel) {
+  CUmodule module = module_of(function);
+  bool several;
+  struct cubin *found = search(module, symbol, -1, &several, kernel);
+  int64_t count = several ? kernels_of(module) : -1;
+  if (count >= 0)
+    found = search(module, symbol, count, &several, kernel);
   if (several)
     lift_refuse("%.160s is a kernel of several modules, and nothing says which one is launched", symbol);
   return several ? NULL : found;

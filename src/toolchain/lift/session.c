@@ -42,6 +42,8 @@ void lift_entry(enum record_kind kind, const void *fixed, size_t fixed_bytes, co
     return;
   }
   append(&lift.body, kind, (const void *const[]){fixed, a, b}, (const size_t[]){fixed_bytes, n_a, n_b});
+  if (kind == RECORD_LAUNCH || kind == RECORD_FILL || kind == RECORD_COPY || kind == RECORD_UPLOAD)
+    lift.launched_last = kind == RECORD_LAUNCH;
 }
 
 // ---- worker.py
@@ -154,6 +156,7 @@ void assay_lift_begin(int log) {
   buf_clear(&lift.body);
   buf_clear(&lift.outputs);
   lift.n_streams = 2;
+  lift.launched_last = false;
   lift.n_events = lift.n_modules_logged = lift.n_kernels_logged = lift.n_maps_logged = 0;
   for (size_t i = 0; i < lift.n_cubins; i++)
     lift.cubins[i]->number = -1;
