@@ -89,6 +89,8 @@ enum assay_status planning_make(struct program *program, const struct task *t, c
     outs[i] = plan_tensor_of(&l->out_tensors[i]);
   }
   if (!status)
+    status = judge_init_arguments(t, &arena, &subject.init_arguments, err);
+  if (!status)
     status = program_plan(program, &subject, out, report, err);
   arena_release(&arena);
   return status;
@@ -143,6 +145,11 @@ enum assay_status planning_save(const struct assay_judge_options *o, const char 
     status = planning_make(program, &task, &layout, out, &report, err);
     *made = !status && report.outcome == PLAN_MADE;
     snprintf(why, 512, "%s", report.detail);
+    if (report.log && !*made) { // what host code said may explain it
+      base_free(*diagnostics);
+      *diagnostics = report.log;
+      report.log = NULL;
+    }
     plan_report_release(&report);
   }
   program_release(program);

@@ -13,8 +13,12 @@ bool judge_is_python(const char *candidate); // by its ending
 enum assay_status judge_find_python(const struct assay_judge_options *o, struct arena *a, struct python_place *out,
                                     struct assay_error *err);
 
-// What a worker is told of a workload, as JSON: {"task", "symbols": {"M": 3}, "inputs": [{"name", "static"}],
-// "outputs": ["y"]}. The names of the workload and of the probe are not told.
+// What the suite's own module of this task is made with, in the task's dimensions: "K, N, (N,)", from the file
+// init_arguments.txt beside the task's. *out: in the arena; NULL where nobody says.
+enum assay_status judge_init_arguments(const struct task *t, struct arena *a, const char **out,
+                                       struct assay_error *err);
+
+// What a worker is told of a workload (python_sheet).
 enum assay_status judge_python_sheet(const struct task *t, const struct workload *w, struct buf *out,
                                      struct assay_error *err);
 

@@ -63,21 +63,25 @@ def load_source(path, names):
 
 # ---- a model for a workload
 
-def init_arguments(module, symbols):
-    """What ModelNew is made with: get_init_inputs() of the candidate, which may take the task's dimensions by name."""
+def init_arguments(module, symbols, usual):
+    """What ModelNew is made with: get_init_inputs() of the candidate, which may take the task's dimensions by name. A
+    candidate that does not ask for them gets what the suite's own module gets (`usual`, in dimensions), if that is known."""
     function = getattr(module, "get_init_inputs", None)
+    wanted = inspect.signature(function).parameters if function else {}
+    if not wanted and usual is not None:
+        return list(eval(f"[{usual}]", {"__builtins__": {}}, dict(symbols)))  # of a file of the suite, trusted
     if function is None:
         return []
-    wanted = inspect.signature(function).parameters
     unknown = [name for name in wanted if name not in symbols and wanted[name].default is inspect.Parameter.empty]
     if unknown:
         raise Complaint(f"get_init_inputs wants {', '.join(unknown)}; this task's dimensions are {', '.join(symbols)}")
     return function(**{name: symbols[name] for name in wanted if name in symbols})
 
 
-def make_model(module, symbols):
+def make_model(module, sheet):
     import torch
-    arguments = init_arguments(module, symbols)
+    symbols = sheet["symbols"]
+    arguments = init_arguments(module, symbols, sheet["init"])
     required = [p for p in list(inspect.signature(module.ModelNew.__init__).parameters.values())[1:]
                 if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if len(arguments) < len(required):
@@ -220,7 +224,7 @@ class Server:
 
     def make(self):
         self.model = None
-        model = make_model(self.module, self.sheet["symbols"])
+        model = make_model(self.module, self.sheet)
         set_weights(model, self.weights)
         self.model = model
 
@@ -377,7 +381,7 @@ def lift_workload(lift, path, sheet, names):
     fill_tensors(inputs, 0.01, 1)
     weights, arguments = bound(sheet, inputs)
     with torch.no_grad():
-        model = make_model(load_source(path, names), sheet["symbols"]).to("cuda")
+        model = make_model(load_source(path, names), sheet).to("cuda")
         set_weights(model, weights)
         for _ in range(WARM_UPS):
             results_of(model(*arguments), outputs)

@@ -40,8 +40,9 @@ struct plan_subject {
   const struct plan_symbol *symbols; // the task's dimensions
   const char *const *input_names, *const *output_names;
   const struct plan_tensor *inputs, *outputs;
-  uint32_t static_inputs; // bit i: input i is a weight (plans may prepare it once)
-  const bool *statics;    // the same for all of them; may be NULL
+  uint32_t static_inputs;     // bit i: input i is a weight (plans may prepare it once)
+  const bool *statics;        // the same for all of them; may be NULL
+  const char *init_arguments; // python: what the suite makes its module with, "K, N, (N,)"; may be NULL
 };
 
 // A warmed builder, shared by many builds: a process that has NVRTC loaded and used, and forks for each build. NULL

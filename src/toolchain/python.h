@@ -37,7 +37,7 @@ enum assay_status python_build_finish(struct python_build *b, struct build_resul
 void python_build_cancel(struct python_build *b); // kills and frees; NULL is fine
 
 // What a worker is told of a workload, as JSON: {"task", "symbols": {"M": 3}, "inputs": [{"name", "static"}],
-// "outputs": ["y"]}. The names of the workload and of the probe are not told.
+// "outputs": ["y"], "init": "K, N" or null}. The names of the workload and of the probe are not told.
 struct plan_subject;
 enum assay_status python_sheet(const struct plan_subject *s, struct buf *out, struct assay_error *err);
 

@@ -171,8 +171,8 @@ enum assay_status python_sheet(const struct plan_subject *s, struct buf *out, st
   }
   for (int i = 0; i < s->n_outputs; i++)
     json_array_append_new(outputs, json_string(s->output_names[i]));
-  json_t *sheet =
-      json_pack("{s:s, s:o, s:o, s:o}", "task", s->task, "symbols", symbols, "inputs", inputs, "outputs", outputs);
+  json_t *sheet = json_pack("{s:s, s:o, s:o, s:o, s:s?}", "task", s->task, "symbols", symbols, "inputs", inputs,
+                            "outputs", outputs, "init", s->init_arguments);
   char *text = sheet ? json_dumps(sheet, JSON_COMPACT) : NULL;
   json_decref(sheet);
   if (!text)
@@ -325,11 +325,12 @@ static enum assay_status read_one(const struct lift_run *r, int i, const struct 
   memcpy(&head, log, sizeof head);
   if (head.stage == RECORD_STARTED) { // nothing of the candidate was there yet
     munmap(log, RECORD_LOG_BYTES);
-    int length;
-    const char *line = last_line(&r->text, &length);
+    enum { SHOWN = 800 }; // of a traceback the end
+    const char *text = buf_str(&r->text);
+    text += strlen(text) > SHOWN ? strlen(text) - SHOWN : 0;
     return error_set(err, ASSAY_ERR_ENVIRONMENT,
-                     "the Python worker cannot use the GPU: %.*s\n(%s; it needs PyTorch for CUDA, and CUPTI)",
-                     length ? length : 18, length ? line : "it said nothing", p->python.interpreter);
+                     "the Python worker cannot use the GPU: %s\n(%s; it needs PyTorch for CUDA, and CUPTI)",
+                     text[0] ? text : "it said nothing", p->python.interpreter);
   }
   for (size_t k = 0; k < sizeof head.message; k++) // one line of text, whatever it was
     head.message[k] = head.message[k] && (unsigned char)head.message[k] < ' ' ? ' ' : head.message[k];
