@@ -329,6 +329,7 @@ class Lift:
         memory = torch.cuda.memory  # before the device is there: PyTorch changes its allocator no later
         memory.change_current_allocator(memory.CUDAPluggableAllocator(library, "assay_lift_malloc", "assay_lift_free"))
         torch.cuda.init()
+        torch.cuda.synchronize()  # now the device's context is there
         self.must(self.library.assay_lift_open(3, 4, 5, 6))
 
     @staticmethod

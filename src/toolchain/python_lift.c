@@ -199,8 +199,10 @@ static enum assay_status make_files(struct lift_run *r, const struct plan_subjec
 }
 
 static char *const *make_environment(const struct lifted_program *p, struct arena *a) {
+  const char *slash = strrchr(p->python.interpreter, '/');
+  int bin = slash ? (int)(slash - p->python.interpreter) : 0; // where an environment has its own ninja
   char *const all[] = {arena_strdup(a, "LC_ALL=C.UTF-8"),
-                       arena_printf(a, "PATH=%s", p->path_env),
+                       arena_printf(a, "PATH=%.*s:%s", bin, p->python.interpreter, p->path_env),
                        arena_printf(a, "HOME=%s", p->folder),
                        arena_printf(a, "TMPDIR=%s", p->folder),
                        arena_strdup(a, "USER=assay"), // PyTorch names a folder after it

@@ -162,6 +162,10 @@ void lift_launched(CUstream stream) {
 
 void lift_launch(const struct cu_launch_config *config, CUfunction function, void **params, void **extra,
                  const char *symbol) {
+  if (!symbol && lift.cu->cuFuncGetName && lift.cu->cuFuncGetName(&symbol, function) != CUDA_SUCCESS)
+    symbol = NULL;
+  if (!symbol && lift.more.cuKernelGetName && lift.more.cuKernelGetName(&symbol, (void *)function) != CUDA_SUCCESS)
+    symbol = NULL;
   struct known_kernel *k = symbol ? lift_kernel(function, symbol) : NULL;
   if (!k)
     lift_refuse("launch of %.160s: its device code is not known", symbol ? symbol : "a kernel without a name");

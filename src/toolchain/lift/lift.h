@@ -5,9 +5,10 @@
 // that assay-recorder writes (record_format.h), which record_read.c makes a plan of, with the same distrust: the
 // candidate shares this process and may forge all of it, and gets what it forged replayed and checked.
 //
-// Memory: all of PyTorch's memory, and the tensors of the task, lie at addresses of record_format.h's range, mapped
-// there by the driver. So pointers are known for what they are, inside structs too. Memory that others took (cudaMalloc
-// in an extension or a library) lies elsewhere; it gets a name in that range, which takes its place in the log.
+// Memory: PyTorch's memory, and the tensors of the task, have addresses of record_format.h's range in the log, and in
+// the program too if the driver maps it there. Around each lie addresses that are nobody's, so that pointers are known
+// for what they are, inside structs too. Memory that others took (cudaMalloc in an extension or a library) has such an
+// address in the log only.
 #ifndef TOOLCHAIN_LIFT_LIFT_H
 #define TOOLCHAIN_LIFT_LIFT_H
 
@@ -23,7 +24,7 @@
 
 struct allocation {
   uint64_t address; // as the log has it
-  uint64_t real;    // as the program has it: the same, but for memory that others took
+  uint64_t real;    // as the program has it: the same, if the driver gave it there
   uint64_t bytes, mapped, handle;
   bool foreign, live;
   bool before;      // it was there when the recording began
@@ -64,6 +65,8 @@ struct stopwatch {
 
 enum lift_mode { LIFT_IDLE, LIFT_RECORDING, LIFT_TIMING };
 enum { LIFT_LOGS = 2 };
+// Addresses in front of and behind PyTorch's memory and the task's tensors that are nobody's.
+#define LIFT_NEAR ((uint64_t)64 << 20)
 
 struct lift {
   pthread_mutex_t lock;
@@ -71,6 +74,7 @@ struct lift {
   struct { // beyond the driver's table; NULL where the driver is older than they are
     enum cu_result (*cuFuncGetModule)(CUmodule *module, CUfunction function);
     enum cu_result (*cuKernelGetFunction)(CUfunction *function, void *kernel);
+    enum cu_result (*cuKernelGetName)(const char **name, void *kernel);
     enum cu_result (*cuStreamGetFlags)(CUstream stream, unsigned int *flags);
     enum cu_result (*cuStreamIsCapturing)(CUstream stream, int *status);
   } more;
@@ -78,6 +82,8 @@ struct lift {
   int log; // which one is written
   struct record_header *logs[LIFT_LOGS];
   const struct record_request *requests[LIFT_LOGS];
+  struct allocation tensors[LIFT_LOGS][RECORD_MAX_TENSORS]; // of the requests
+  size_t n_tensors[LIFT_LOGS];
   struct buf body;    // entries of the recording, behind those that are known at its end
   struct buf outputs; // struct record_output
   char refusal[sizeof((struct record_header *)0)->message]; // the first one, or ""
@@ -111,7 +117,7 @@ void lift_refuse(const char *fmt, ...) ASSAY_PRINTF(1, 2);
 void lift_entry(enum record_kind kind, const void *fixed, size_t fixed_bytes, const void *a, size_t n_a, const void *b,
                 size_t n_b);
 
-// memory.c: whether a word in the range of addresses is near nothing that lives: left over from what was freed, in the
+// memory.c: whether a word is an address of memory that is gone: left over from what was freed, in the
 // gaps and unused parts of structs.
 bool lift_is_stale(uint64_t word);
 // The live allocation around this address of the program, or NULL.
@@ -120,7 +126,7 @@ struct allocation *lift_find(uint64_t address);
 uint64_t lift_address(uint64_t address, bool *known);
 void lift_foreign_alloc(uint64_t address, size_t bytes);
 void lift_foreign_free(uint64_t address);
-bool lift_map_tensor(uint64_t address, uint64_t bytes); // memory at a fixed address of the range
+bool lift_map_tensor(const struct record_tensor *t, struct allocation *out);
 void lift_begin_memory(void);
 void lift_end_memory(struct buf *out); // entries of the memory that was there before
 

@@ -24,16 +24,18 @@ static struct allocation *add(void) {
   return a;
 }
 
-// Maps fresh memory around [address, address + bytes); the granule in front of `address` is mapped too.
+// Maps fresh memory for `bytes` bytes, with addresses on both sides that nobody else gets: at `address`, if the driver
+// gives it there, else where it likes. The start lies in its granule as `address` does in its own.
 static bool map(uint64_t address, uint64_t bytes, struct allocation *a) {
   const struct cu_mem_allocation_prop prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                               .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
   const struct cu_mem_access_desc access = {.location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
   const struct cuda_driver *cu = lift.cu;
-  uint64_t base = address / GRANULE * GRANULE, got = 0, handle = 0;
-  uint64_t mapped = (address + bytes - base + GRANULE - 1) / GRANULE * GRANULE;
-  if (cu->cuMemAddressReserve(&got, mapped, 0, base, 0) != CUDA_SUCCESS || got != base)
+  uint64_t within = address % GRANULE, mapped = (within + bytes + GRANULE - 1) / GRANULE * GRANULE;
+  uint64_t got = 0, handle = 0;
+  if (cu->cuMemAddressReserve(&got, mapped + 2 * LIFT_NEAR, 0, address - within - LIFT_NEAR, 0) != CUDA_SUCCESS)
     return false;
+  uint64_t base = got + LIFT_NEAR;
   if (cu->cuMemCreate(&handle, mapped, &prop, 0) != CUDA_SUCCESS)
     return false;
   if (cu->cuMemMap(base, mapped, 0, handle, 0) != CUDA_SUCCESS ||
@@ -42,14 +44,12 @@ static bool map(uint64_t address, uint64_t bytes, struct allocation *a) {
     return false;
   }
   *a = (struct allocation){
-      .address = address, .real = address, .bytes = bytes, .mapped = mapped, .handle = handle, .live = true};
+      .address = address, .real = base + within, .bytes = bytes, .mapped = mapped, .handle = handle, .live = true};
   return true;
 }
 
-bool lift_map_tensor(uint64_t address, uint64_t bytes) {
-  struct allocation *a = add();
-  // Not among the allocations: the log's reader knows where tensors are.
-  return a && map(address, bytes ? bytes : 1, a);
+bool lift_map_tensor(const struct record_tensor *t, struct allocation *out) {
+  return map(t->address, t->bytes ? t->bytes : 1, out);
 }
 
 static uint64_t take_address(uint64_t bytes) {
@@ -67,58 +67,36 @@ struct allocation *lift_find(uint64_t address) {
   return NULL;
 }
 
-// One of the task's tensors.
-static bool is_tensor(uint64_t address) {
-  const struct record_request *r = lift.requests[lift.log];
-  for (uint32_t i = 0; r && i < r->n_inputs + r->n_outputs; i++)
-    if (address >= r->tensors[i].address && address - r->tensors[i].address <= r->tensors[i].bytes)
-      return true;
-  return false;
+static bool is_near(uint64_t word, const struct allocation *a) {
+  return word + LIFT_NEAR >= a->real && word <= a->real + a->bytes + LIFT_NEAR;
 }
 
-static bool is_near(uint64_t word, uint64_t address, uint64_t bytes) {
-  const uint64_t near = RECORD_GAP_BYTES / 2;
-  return word + near >= address && word <= address + bytes + near;
-}
-
-static struct allocation *find_near(uint64_t word) {
+// The task's tensor, or the memory of PyTorch's, that the address is in or near to: nothing else lies there.
+static struct allocation *find_near(uint64_t address, bool live) {
+  for (size_t i = 0; live && i < lift.n_tensors[lift.log]; i++)
+    if (is_near(address, &lift.tensors[lift.log][i]))
+      return &lift.tensors[lift.log][i];
   for (size_t i = lift.n_allocations; i-- > 0;) {
     struct allocation *a = &lift.allocations[i];
-    if (a->live && !a->foreign && is_near(word, a->real, a->bytes))
+    if (a->live == live && !a->foreign && is_near(address, a))
       return a;
   }
   return NULL;
 }
 
-static bool in_range(uint64_t word) {
-  return word >= RECORD_FIRST_ADDRESS - RECORD_GAP_BYTES && word < RECORD_LAST_ADDRESS;
-}
-
 bool lift_is_stale(uint64_t word) {
-  if (!in_range(word))
-    return false;
-  const struct record_request *r = lift.requests[lift.log];
-  for (uint32_t i = 0; r && i < r->n_inputs + r->n_outputs; i++)
-    if (is_near(word, r->tensors[i].address, r->tensors[i].bytes))
-      return false;
-  return !find_near(word);
+  return word >= LIFT_NEAR && !find_near(word, true) && find_near(word, false);
 }
 
 uint64_t lift_address(uint64_t address, bool *known) {
-  *known = true;
-  if (is_tensor(address))
+  struct allocation *a = address >= LIFT_NEAR ? lift_find(address) : NULL;
+  if (!a && address >= LIFT_NEAR)
+    a = find_near(address, true); // a mistake where it is outside, of which the reader has to hear
+  *known = a != NULL;
+  if (!a)
     return address;
-  struct allocation *a = lift_find(address);
-  if (a) {
-    a->mentioned = true;
-    return a->address + (address - a->real);
-  }
-  // In the range all the same: the reader, to whom the neighbour is known then, says what is wrong with it.
-  *known = in_range(address);
-  a = *known ? find_near(address) : NULL;
-  if (a)
-    a->mentioned = true;
-  return address;
+  a->mentioned = true;
+  return a->address + (address - a->real);
 }
 
 static void log_alloc(const struct allocation *a) {
@@ -180,12 +158,13 @@ void *assay_lift_malloc(ssize_t size, int device, CUstream stream) {
   struct allocation *a = add();
   uint64_t address = take_address((uint64_t)size);
   bool mapped = a && map(address, (uint64_t)size, a);
+  uint64_t real = mapped ? a->real : 0;
   if (mapped) {
     lift.n_allocations++;
     log_alloc(a);
   }
   leave(was_inside);
-  return mapped ? (void *)(uintptr_t)address : NULL; // PyTorch says that memory ran out
+  return mapped ? (void *)(uintptr_t)real : NULL; // PyTorch says that memory ran out
 }
 
 // The addresses are never used again: a pointer to what was freed is to be told from all others. The memory goes back

@@ -95,20 +95,22 @@ static void *map_file(int fd, int protection) {
 
 static void load_more(void) {
   void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  static const char *const names[] = {"cuFuncGetModule", "cuKernelGetFunction", "cuStreamGetFlags",
+  static const char *const names[] = {"cuFuncGetModule", "cuKernelGetFunction", "cuKernelGetName", "cuStreamGetFlags",
                                       "cuStreamIsCapturing"};
-  void *const places[] = {&lift.more.cuFuncGetModule, &lift.more.cuKernelGetFunction, &lift.more.cuStreamGetFlags,
-                          &lift.more.cuStreamIsCapturing};
+  void *const places[] = {&lift.more.cuFuncGetModule, &lift.more.cuKernelGetFunction, &lift.more.cuKernelGetName,
+                          &lift.more.cuStreamGetFlags, &lift.more.cuStreamIsCapturing};
   for (size_t i = 0; cuda && i < sizeof names / sizeof *names; i++) {
     void *symbol = dlsym(cuda, names[i]);
     memcpy(places[i], &symbol, sizeof symbol);
   }
 }
 
-static const char *map_tensors(const struct record_request *r) {
-  for (uint32_t i = 0; i < r->n_inputs + r->n_outputs; i++)
-    if (!lift_map_tensor(r->tensors[i].address, r->tensors[i].bytes))
-      return "the device has no memory for the task's tensors, or gives none at a chosen address";
+static const char *map_tensors(const struct record_request *r, int log) {
+  for (uint32_t i = 0; i < r->n_inputs + r->n_outputs && i < RECORD_MAX_TENSORS; i++) {
+    if (!lift_map_tensor(&r->tensors[i], &lift.tensors[log][i]))
+      return "the device has no memory for the task's tensors";
+    lift.n_tensors[log] = i + 1;
+  }
   return NULL;
 }
 
@@ -129,7 +131,7 @@ const char *assay_lift_open(int request_a, int log_a, int request_b, int log_b) 
       why = "the judge's files cannot be mapped";
     if (!why) {
       *lift.logs[i] = (struct record_header){.magic = RECORD_MAGIC, .stage = RECORD_STARTED};
-      why = map_tensors(lift.requests[i]);
+      why = map_tensors(lift.requests[i], i);
       lift.next_address = lift.requests[i]->first_free;
     }
   }
@@ -146,6 +148,7 @@ void assay_lift_counts(int log, uint32_t counts[2]) {
 
 void assay_lift_tensor(int log, uint32_t i, struct record_tensor *out) {
   *out = lift.requests[log]->tensors[i];
+  out->address = lift.tensors[log][i].real;
 }
 
 void assay_lift_begin(int log) {
@@ -171,8 +174,11 @@ void assay_lift_begin(int log) {
 }
 
 void assay_lift_output(uint64_t address, uint32_t index) {
-  const struct record_output e = {address, index, 0};
+  pthread_mutex_lock(&lift.lock);
+  const struct allocation *a = lift_find(address);
+  const struct record_output e = {a ? a->address : address, index, 0};
   append(&lift.outputs, RECORD_OUTPUT, (const void *const[]){&e, NULL, NULL}, (const size_t[]){sizeof e, 0, 0});
+  pthread_mutex_unlock(&lift.lock);
 }
 
 int assay_lift_is_new(uint64_t address, uint64_t bytes) {

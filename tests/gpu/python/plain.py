@@ -1,7 +1,7 @@
 # PyTorch alone: no kernel of its own.
 # assay: task kernelbench/1/19
 # assay: expect pass
-# assay: twin CACHED expect unrecordable -- its first answer for ever: nothing is launched
+# assay: twin CACHED expect wrong_value|unrecordable -- its first answer for ever: a copy of a constant
 # assay: twin INPUT expect wrong_value -- hands the input back, which becomes a copy
 # assay: twin READS expect unrecordable -- decides on the host by what the data are
 # assay: twin COUNTS expect unrecordable -- another launch in every other call
