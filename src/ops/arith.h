@@ -24,17 +24,27 @@ struct arith {
   int block;        // additions done without intermediate rounding (1: every one rounds)
   int cut_bits;     // sums of products may lose up to 2^-cut_bits of the sum so far with every term, always towards
                     // zero: tensor cores cut off instead of rounding (docs/numerics.md); 0: nothing of the kind
-  uint64_t key;     // of this pass: same key, same noise
+  uint64_t key;     // of this pass: same key, same noise; NOISE_MIRRORED: the opposite noise
 };
+
+// Set in a key: every random number is what is left of it to the largest, so that errors have the opposite sign.
+#define NOISE_MIRRORED ((uint64_t)1 << 63)
+
+// A key for the stream `index` under a pass's key: mirrored where that is.
+static inline uint64_t noise_derive(uint64_t key, uint64_t index) {
+  return (rng_derive(key & ~NOISE_MIRRORED, index) & ~NOISE_MIRRORED) | (key & NOISE_MIRRORED);
+}
 
 // A noise source for one stretch of elements. Seed it from (pass key, node, element) so that results do not depend on
 // how work is split over threads.
 struct noise {
-  uint64_t state;
+  uint64_t state, flip; // flip: bits that are inverted, all or none
 };
 
 static inline struct noise noise_at(uint64_t key, uint64_t index) {
-  return (struct noise){rng_mix64(key ^ (index * 0xD1342543DE82EF95u + 0x2545F4914F6CDD1Du))};
+  uint64_t own = key & ~NOISE_MIRRORED;
+  return (struct noise){.state = rng_mix64(own ^ (index * 0xD1342543DE82EF95u + 0x2545F4914F6CDD1Du)),
+                        .flip = own == key ? 0 : ~(uint64_t)0};
 }
 
 static inline uint64_t noise_next(struct noise *n) {
@@ -42,7 +52,7 @@ static inline uint64_t noise_next(struct noise *n) {
   uint64_t x = n->state;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
+  return x ^ (x >> 31) ^ n->flip;
 }
 
 // 2^e as a double, for -1074 <= e <= 1023.

@@ -379,7 +379,7 @@ enum assay_status einsum_eval(struct op_eval *c, struct assay_error *err) {
   for (int i = 1; i < p.n_in && !status; i++) {
     struct einsum_view next;
     struct arith arith = c->arith;
-    arith.key = rng_derive(arith.key, (uint64_t)i);
+    arith.key = noise_derive(arith.key, (uint64_t)i);
     status = combine(&p, &now, &p.in[i], einsum_needed_after(&p, i), &arith, c->threads, c->scratch,
                      i == p.n_in - 1 ? c->out[0].f64 : NULL, &next, err);
     now = next;

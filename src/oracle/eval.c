@@ -124,7 +124,7 @@ static enum assay_status run_node(struct pass *p, int index, struct assay_error 
                       .arith = p->r->arith,
                       .threads = p->r->threads,
                       .scratch = &scratch};
-  c.arith.key = rng_derive(p->r->arith.key, (uint64_t)index);
+  c.arith.key = noise_derive(p->r->arith.key, (uint64_t)index);
   if (!c.arith.exact)
     status = find_starts(p, index, &c, err);
   if (p->r->sigma && index == p->r->sigma_node)

@@ -29,6 +29,22 @@ struct run_starts {
 };
 void run_find_starts(const struct graph *g, int node, struct run_starts *out);
 
+// Contract pass `k`. The first half of `replicas` passes computes as the contract says. The others are wide: their
+// errors are 128 times as large (32 times where factors are rounded), and their deviations count that much less. They
+// show what a kink hides from the first: where ReLU made zero of -1 and errors are 2, some honest kernel ends above
+// zero, and all passes may have ended below. Two wide passes have opposite errors each, so that one of them crosses a
+// kink that lies within a few errors. Without sums (`replicas` 0, or fewer than 4) there are no wide passes: one rounding
+// does not cross zero.
+struct run_pass {
+  struct arith arith;
+  bool wide;
+  double part; // what its deviations count
+};
+struct run_pass run_pass(const struct arith *contract, int k, int replicas);
+
+// How many of so many passes run_pass is to be told of: 0 where nothing in the graph adds.
+int run_wide_replicas(const struct graph *g, int replicas);
+
 // The node whose error has a closed form that is the whole graph's: the only one that computes, with an output that is
 // the graph's only one. -1: none.
 int run_closed_form_node(const struct graph *g);

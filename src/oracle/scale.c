@@ -5,7 +5,8 @@
 // deviations of small values would not fit a float). It is too noisy to divide by in a tensor of millions. Its square
 // is therefore shrunk towards the mean p of its neighbours' in the same row, as if p were worth SHRINK_WEIGHT further
 // passes; p counts at most SHRINK_CAP times the element's own variance, so that an element much smaller than its
-// neighbours keeps a scale of its own. Never below the rounding of the result itself.
+// neighbours keeps a scale of its own. Never below the rounding of the result itself. Half of the passes have larger
+// errors, for the sake of kinks: run_pass.
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -20,7 +21,8 @@ struct deviation {
   const double *y, *pass;
   float *sum;                 // of squared deviations
   struct float_format format; // of the output
-  _Atomic bool *broken;
+  double part;                // what the pass counts
+  _Atomic bool *broken;       // NULL: a pass of another class counts nothing
 };
 
 // Finite, infinite (signed) or NaN once it is stored in the output's format.
@@ -40,9 +42,9 @@ static void add_deviation(void *arg, int64_t begin, int64_t end) {
     if (class != value_class(d->pass[i], d->format.max))
       broken = true;
     else if (class == 0)
-      d->sum[i] += (float)fmin(fabs(d->pass[i] - d->y[i]), FLT_MAX / 64);
+      d->sum[i] += (float)fmin(d->part * fabs(d->pass[i] - d->y[i]), FLT_MAX / 64);
   }
-  if (broken)
+  if (broken && d->broken)
     *d->broken = true;
 }
 
@@ -106,16 +108,49 @@ static enum assay_status finish_scale(const struct array *y, float **sum, const 
   return ASSAY_OK;
 }
 
+// By how many bits a wide pass errs more. Rounded factors err much already.
+enum { WIDER_BITS = 7, WIDER_BITS_OF_FACTORS = 5 };
+
+struct run_pass run_pass(const struct arith *contract, int k, int replicas) {
+  struct run_pass p = {.arith = *contract, .part = 1};
+  int normal = replicas < 4 ? k + 1 : (replicas + 1) / 2;
+  p.wide = k >= normal;
+  // Two wide passes share a key.
+  int own = p.wide ? normal + (k - normal) / 2 : k;
+  p.arith.key = noise_derive(contract->key & ~NOISE_MIRRORED, (uint64_t)own);
+  if (!p.wide)
+    return p;
+  if ((k - normal) % 2)
+    p.arith.key |= NOISE_MIRRORED;
+  int wider = contract->product_bits < 53 ? WIDER_BITS_OF_FACTORS : WIDER_BITS;
+  p.arith.bits = (contract->bits < 52 ? contract->bits : 52) - wider;
+  p.arith.product_bits -= contract->product_bits < 53 ? wider : 0;
+  p.arith.cut_bits -= contract->cut_bits > 0 ? wider : 0;
+  p.part = arith_pow2(-wider);
+  return p;
+}
+
+int run_wide_replicas(const struct graph *g, int replicas) {
+  for (int i = 0; i < g->n_nodes; i++)
+    if (g->nodes[i].op->adds)
+      return replicas;
+  return 0;
+}
+
 // One contract pass, its deviations added to a->sigma.
-static enum assay_status add_pass(const struct oracle_request *r, struct oracle_answer *a, struct array *pass,
-                                  struct assay_error *err) {
+static enum assay_status add_pass(const struct oracle_request *r, const struct run_pass *kind, struct oracle_answer *a,
+                                  struct array *pass, struct assay_error *err) {
   _Atomic bool broken = false;
   enum assay_status status = oracle_eval(r, pass, err);
   if (status)
     return status;
   for (int i = 0; i < a->n_outputs; i++) {
     if (a->sigma[i]) {
-      struct deviation d = {.y = a->y[i].f64, .pass = pass[i].f64, .sum = a->sigma[i], .broken = &broken};
+      struct deviation d = {.y = a->y[i].f64,
+                            .pass = pass[i].f64,
+                            .sum = a->sigma[i],
+                            .part = kind->part,
+                            .broken = kind->wide ? NULL : &broken};
       dtype_float_format(a->y[i].dtype, &d.format);
       parallel_for(r->threads, shape_count(&a->y[i].shape), GRAIN, add_deviation, &d);
     }
@@ -185,9 +220,9 @@ static enum assay_status answer_sampled(const struct graph *g, const struct arra
         status = error_nomem(err, "an error scale");
     }
   for (int k = 0; k < replicas && !status; k++) {
-    r.arith = *contract;
-    r.arith.key = rng_derive(contract->key, (uint64_t)k);
-    status = add_pass(&r, a, pass, err);
+    struct run_pass kind = run_pass(contract, k, run_wide_replicas(g, replicas));
+    r.arith = kind.arith;
+    status = add_pass(&r, &kind, a, pass, err);
   }
   for (int i = 0; i < g->n_outputs && !status; i++)
     if (a->sigma[i])

@@ -7,7 +7,7 @@ KERNEL(cache_draw, struct cache_draw_args) {
   struct noise noise = noise_at(a->arith.key, (uint64_t)i);
   if (IS_FINITE(y)) {
     if (sigma > 0 && IS_FINITE(sigma))
-      y += sigma * noise_spread(&noise);
+      y += a->wider * sigma * noise_spread(&noise);
     y = arith_round(&a->arith, &noise, y);
   }
   ((double *)a->y)[i] = y;

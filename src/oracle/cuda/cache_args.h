@@ -6,6 +6,7 @@ struct cache_draw_args {
   struct gpu_arith arith;
   uint64_t exact, sigma, y; // double, float, double
   int64_t n;
+  double wider; // how many times sigma the pass errs
 };
 
 #endif

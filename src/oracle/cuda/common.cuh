@@ -97,25 +97,26 @@ DEVICE_FN uint64_t rng_mix64(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-DEVICE_FN uint64_t rng_derive(uint64_t key, uint64_t index) { return rng_mix64(rng_mix64(key) ^ rng_mix64(~index)); }
-
 // [0, 1) with 53 bits.
 DEVICE_FN double rng_unit(uint64_t bits) { return (double)(bits >> 11) * 0x1p-53; }
 
+#define NOISE_MIRRORED ((uint64_t)1 << 63)
+
 struct noise {
-  uint64_t state;
+  uint64_t state, flip;
 };
 
 DEVICE_FN struct noise noise_at(uint64_t key, uint64_t index) {
   struct noise n;
-  n.state = rng_mix64(key ^ (index * 0xD1342543DE82EF95u + 0x2545F4914F6CDD1Du));
+  n.state = rng_mix64((key & ~NOISE_MIRRORED) ^ (index * 0xD1342543DE82EF95u + 0x2545F4914F6CDD1Du));
+  n.flip = key & NOISE_MIRRORED ? ~(uint64_t)0 : 0;
   return n;
 }
 
 DEVICE_FN uint64_t noise_next(struct noise *n) {
   uint64_t x = n->state;
   n->state += 0x9E3779B97F4A7C15u;
-  return rng_mix64(x);
+  return rng_mix64(x) ^ n->flip;
 }
 
 // ---- rounding

@@ -11,13 +11,13 @@ DEVICE_FN int value_class(double x, double max) {
   return 0;
 }
 
-// The sum of absolute deviations with this pass's; *broken is set where it is of another class than the truth.
-DEVICE_FN float add_deviation(float sum, double y, double pass, double max, uint32_t *broken) {
+// The sum of absolute deviations with this pass's, of which `part` counts; *broken is set where it is of another class than the truth.
+DEVICE_FN float add_deviation(float sum, double y, double pass, double part, double max, uint32_t *broken) {
   int kind = value_class(y, max);
   if (kind != value_class(pass, max))
     *broken = 1;
   else if (kind == 0)
-    sum += (float)fmin(fabs(pass - y), LARGEST_F32 / 64);
+    sum += (float)fmin(part * fabs(pass - y), LARGEST_F32 / 64);
   return sum;
 }
 

@@ -145,7 +145,7 @@ enum assay_status gpu_einsum_eval(struct gpu_eval *c, struct assay_error *err) {
   struct operand now = {.view = p.in[0], .ref = gpu_ref_of(c->in[0])};
   for (int i = 1; i < p.n_in && !status; i++) {
     struct operand with = {.view = p.in[i], .ref = gpu_ref_of(c->in[i])}, next;
-    status = combine(c, &p, &now, &with, einsum_needed_after(&p, i), rng_derive(c->arith.key, (uint64_t)i),
+    status = combine(c, &p, &now, &with, einsum_needed_after(&p, i), noise_derive(c->arith.key, (uint64_t)i),
                      i == p.n_in - 1 ? c->out[0].data : 0, &next, err);
     now = next;
   }

@@ -8,6 +8,7 @@
 #include "oracle/cuda/gpu_families.h"
 #include "oracle/cuda/gpu_run.h"
 #include "oracle/cuda/pointwise.h"
+#include "oracle/run.h"
 
 _Static_assert((int)FUSED_RANK == (int)SHAPE_MAX_RANK, "as in graph/shape.h");
 _Static_assert(sizeof(struct fused_args) <= 4096, "a kernel's argument");
@@ -411,9 +412,9 @@ void gpu_fused_release(struct gpu_fused *f) {
 static void set_keys(const struct gpu_fused *f, int first, struct fused_args *a) {
   for (int k = 0; k < f->n_keys; k++)
     for (int p = 0; p < FUSED_PASSES; p++) {
-      uint64_t key = rng_derive(f->contract.key, (uint64_t)(first + p));
-      key = rng_derive(key, (uint64_t)f->sources[k].node);
-      a->keys[k][p] = f->sources[k].step < 0 ? key : rng_derive(key, (uint64_t)f->sources[k].step);
+      uint64_t key = run_pass(&f->contract, first + p, 0).arith.key;
+      key = noise_derive(key, (uint64_t)f->sources[k].node);
+      a->keys[k][p] = f->sources[k].step < 0 ? key : noise_derive(key, (uint64_t)f->sources[k].step);
     }
 }
 

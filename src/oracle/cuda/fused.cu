@@ -105,6 +105,7 @@ DEVICE_FN_LARGE double rare_library(const struct fused_args *a, uint64_t state, 
   struct rounder r = arith_rounder(&a->arith);
   struct noise n;
   n.state = state + (uint64_t)draw * 0x9E3779B97F4A7C15u;
+  n.flip = 0; // passes of such graphs are not mirrored
   return rounder_apply_ulps(&r, &n, x, LIBRARY_ULPS);
 }
 
@@ -251,7 +252,7 @@ KERNEL(fused, struct fused_args) {
     float sum = a->first ? 0 : ((const float *)a->sum)[i];
     OVER(p, FUSED_PASSES) {
       if (p < a->passes)
-        sum = add_deviation(sum, y, v[p], a->output_max, &broken);
+        sum = add_deviation(sum, y, v[p], 1, a->output_max, &broken);
     }
     ((float *)a->sum)[i] = sum;
   }

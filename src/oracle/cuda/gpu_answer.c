@@ -54,8 +54,8 @@ static enum assay_status finish_scale(struct compute *c, const struct gpu_array 
 }
 
 // One contract pass, its deviations added to a->sigma.
-static enum assay_status add_pass(const struct gpu_request *r, struct gpu_answer *a, struct gpu_array *pass,
-                                  device_ptr broken, struct assay_error *err) {
+static enum assay_status add_pass(const struct gpu_request *r, const struct run_pass *kind, struct gpu_answer *a,
+                                  struct gpu_array *pass, device_ptr broken, struct assay_error *err) {
   enum assay_status status = gpu_oracle_eval(r, pass, err);
   if (status)
     return status;
@@ -65,7 +65,8 @@ static enum assay_status add_pass(const struct gpu_request *r, struct gpu_answer
       struct deviation_args args = {.y = a->y[i].data,
                                     .pass = pass[i].data,
                                     .sum = a->sigma[i],
-                                    .broken = broken,
+                                    .broken = kind->wide ? 0 : broken,
+                                    .part = kind->part,
                                     .n = count_of(&a->y[i]),
                                     .max = format.max};
       status = compute_launch(r->compute, &program, "deviation", args.n, &args, sizeof args, err);
@@ -159,9 +160,9 @@ static enum assay_status answer_sampled(const struct gpu_request *base, const st
   if (!status)
     status = start_sums(r.compute, a, &broken, err);
   for (int k = 0; k < replicas && !status && !cache.steady; k++) {
-    r.arith = *contract;
-    r.arith.key = rng_derive(contract->key, (uint64_t)k);
-    status = add_pass(&r, a, pass, broken, err);
+    struct run_pass kind = run_pass(contract, k, run_wide_replicas(r.graph, replicas));
+    r.arith = kind.arith;
+    status = add_pass(&r, &kind, a, pass, broken, err);
   }
   gpu_cache_release(&cache);
   for (int i = 0; i < a->n_outputs && !status; i++)

@@ -1,5 +1,6 @@
 #include "oracle/cuda/gpu_cache.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -119,6 +120,10 @@ enum assay_status gpu_cache_settle(struct gpu_cache *cache, struct assay_error *
   return ASSAY_OK;
 }
 
+static int format_bits(const struct arith *a) {
+  return a->bits < 52 ? a->bits : 52;
+}
+
 enum assay_status gpu_cache_draw(const struct gpu_cache *cache, int node, const struct arith *arith,
                                  const struct gpu_array *y, struct assay_error *err) {
   const struct gpu_kept *kept = &cache->nodes[node];
@@ -126,6 +131,7 @@ enum assay_status gpu_cache_draw(const struct gpu_cache *cache, int node, const 
                               .exact = kept->y.data,
                               .sigma = kept->sigma,
                               .y = y->data,
-                              .n = shape_count(&y->shape)};
+                              .n = shape_count(&y->shape),
+                              .wider = ldexp(1, format_bits(&cache->contract) - format_bits(arith))};
   return compute_launch(cache->compute, &program, "cache_draw", a.n, &a, sizeof a, err);
 }

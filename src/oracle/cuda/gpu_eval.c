@@ -231,7 +231,7 @@ static enum assay_status run_on_device(struct pass *p, int index, const struct a
                        .out = p->out,
                        .arith = *arith,
                        .sigma = sigma};
-  c.arith.key = rng_derive(arith->key, (uint64_t)index);
+  c.arith.key = noise_derive(arith->key, (uint64_t)index);
   enum assay_status status = arith->exact ? ASSAY_OK : find_starts(p, index, &c, err);
   if (!status)
     status = eval(&c, err);
@@ -278,7 +278,7 @@ static enum assay_status draw_kept(struct pass *p, int index, struct assay_error
   const struct gpu_array *exact = &p->r->cache->nodes[index].y;
   int v = p->r->graph->nodes[index].outputs[0];
   struct arith arith = p->r->arith;
-  arith.key = rng_derive(arith.key, (uint64_t)index);
+  arith.key = noise_derive(arith.key, (uint64_t)index);
   p->known[v] = (struct array){.dtype = exact->dtype, .shape = exact->shape};
   enum assay_status status = gpu_array_create(p->r->compute, exact->dtype, &exact->shape, &p->values[v], err);
   return status ? status : gpu_cache_draw(p->r->cache, index, &arith, &p->values[v], err);

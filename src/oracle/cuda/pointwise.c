@@ -235,7 +235,7 @@ static enum assay_status run_fold(struct job *j, const struct expr *e, const dou
   if (!status && finish)
     status = expr_parse(finish, (const char *const[]){"count"}, 1, &j->arena, &last, err);
   for (int i = 0; i < c->n_in && !status; i++) {
-    j->args.arith.key = rng_derive(c->arith.key, (uint64_t)i);
+    j->args.arith.key = noise_derive(c->arith.key, (uint64_t)i);
     set_program(j, i == 0 ? first : e, params);
     if (i == 0)
       set_inputs(j, &c->in[0], 1);
@@ -246,7 +246,7 @@ static enum assay_status run_fold(struct job *j, const struct expr *e, const dou
   if (status || !last)
     return status;
   double count = c->n_in;
-  j->args.arith.key = rng_derive(c->arith.key, (uint64_t)c->n_in);
+  j->args.arith.key = noise_derive(c->arith.key, (uint64_t)c->n_in);
   set_program(j, last, &count);
   set_inputs(j, (const struct gpu_array *const[]){&so_far}, 1);
   return launch(j, err);

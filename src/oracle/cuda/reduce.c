@@ -26,7 +26,7 @@ static const char *const kernels[] = {"reduce_sum",          "reduce_magnitudes"
 
 struct gpu_arith gpu_arith_phase(const struct gpu_eval *c, uint64_t phase) {
   struct arith a = c->arith;
-  a.key = rng_derive(a.key, phase);
+  a.key = noise_derive(a.key, phase);
   return gpu_arith_of(&a);
 }
 

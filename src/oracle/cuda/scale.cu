@@ -10,8 +10,8 @@ KERNEL(deviation, struct deviation_args) {
     return;
   uint32_t broken = 0;
   float *sum = (float *)a->sum;
-  sum[i] = add_deviation(sum[i], ((const double *)a->y)[i], ((const double *)a->pass)[i], a->max, &broken);
-  if (broken)
+  sum[i] = add_deviation(sum[i], ((const double *)a->y)[i], ((const double *)a->pass)[i], a->part, a->max, &broken);
+  if (broken && a->broken)
     ATOMIC_OR_U32((uint32_t *)a->broken, 1);
 }
 

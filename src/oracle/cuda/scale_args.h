@@ -3,9 +3,10 @@
 #define ORACLE_CUDA_SCALE_ARGS_H
 
 struct deviation_args {
-  uint64_t y, pass, sum, broken; // double, double, float, one 32-bit word
+  uint64_t y, pass, sum, broken; // double, double, float, one 32-bit word or 0
   int64_t n;
-  double max; // largest finite value of the output's format
+  double max;  // largest finite value of the output's format
+  double part; // what the pass counts
 };
 
 #define SHRINK_EACH 8 // elements of a thread
