@@ -71,8 +71,20 @@ static void round_block(const struct rounder *r, struct noise *noise, int n, dou
   *noise = source;
 }
 
+// By how many units in the last place a result may be off. Below the normal numbers, where the unit stays what it is,
+// the argument's part shrinks with the result.
+static double ulps_of(enum expr_error error, const struct rounder *r, double v) {
+  if (error != EXPR_POWER)
+    return EXPR_LIBRARY_ULPS;
+  uint64_t bits;
+  memcpy(&bits, &v, sizeof bits);
+  int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
+  return EXPR_LIBRARY_ULPS +
+         EXPR_POWER_ULPS * (exponent < 0 ? -exponent : exponent) * (v < r->limit ? v / r->limit : 1);
+}
+
 // arith_round_ulps over a block; see there. The exponent is taken from the number's own bits.
-static void library_block(const struct rounder *r, struct noise *noise, int n, double *v) {
+static void library_block(enum expr_error error, const struct rounder *r, struct noise *noise, int n, double *v) {
   struct rounder local = *r;
   struct noise source = *noise;
   double ulp_of_one = local.quantum / local.limit;
@@ -87,7 +99,7 @@ static void library_block(const struct rounder *r, struct noise *noise, int n, d
       bits &= (uint64_t)0x7ff << 52;
       memcpy(&power, &bits, sizeof power);
     }
-    double off = (2 * rng_unit(noise_next(&source)) - 1) * EXPR_LIBRARY_ULPS * ulp_of_one * power;
+    double off = (2 * rng_unit(noise_next(&source)) - 1) * ulps_of(error, &local, x) * ulp_of_one * power;
     double y = x + off;
     magnitude = fabs(y);
     v[i] = magnitude >= local.limit && magnitude <= local.max ? y : rounder_apply(&local, noise_next(&source), y);
@@ -104,7 +116,7 @@ static void add_error(enum expr_error error, const struct rounder *r, struct noi
   if (error == EXPR_ROUNDED) {
     round_block(r, noise, n, v);
   } else if (error != EXPR_EXACT) {
-    library_block(r, noise, n, v);
+    library_block(error, r, noise, n, v);
     if (error == EXPR_BOUNDED)
       bound_block(n, v);
   }

@@ -6,7 +6,9 @@
 #define ERROR_ROUNDED 1
 #define ERROR_LIBRARY 2
 #define ERROR_BOUNDED 3
+#define ERROR_POWER 4
 #define LIBRARY_ULPS 2.0 // EXPR_LIBRARY_ULPS
+#define POWER_ULPS 0.5 // EXPR_POWER_ULPS
 
 #define NONE 0 // no meaning over integers; never reached
 
@@ -15,6 +17,20 @@ enum expr_operation {
   EXPR_OPERATIONS(EXPR_ENUM)
   EXPR_OPERATION_COUNT
 };
+
+// By how many units in the last place a normal result may be off (ops/expr.c, ulps_of).
+DEVICE_FN double library_ulps(int error, double v) {
+  int exponent = (int)(F64_BITS(v) >> 52 & 0x7ff) - 1023;
+  return error == ERROR_POWER ? LIBRARY_ULPS + POWER_ULPS * (exponent < 0 ? -exponent : exponent) : LIBRARY_ULPS;
+}
+
+// The same for any.
+DEVICE_FN double library_ulps_of(int error, const struct rounder *r, double v) {
+  if (error != ERROR_POWER || v >= r->limit)
+    return library_ulps(error, v);
+  int exponent = (int)(F64_BITS(v) >> 52 & 0x7ff) - 1023;
+  return LIBRARY_ULPS + POWER_ULPS * (exponent < 0 ? -exponent : exponent) * (v / r->limit);
+}
 
 // ---- one operation
 
@@ -57,6 +73,7 @@ DEVICE_FN int64_t power(int64_t a, int64_t b) {
   case EXPR_##name:                                                                                                    \
     return (value);
 #define LONG_BOUNDED(name, value) LONG_LIBRARY(name, value)
+#define LONG_POWER(name, value) LONG_LIBRARY(name, value)
 
 DEVICE_FN_LARGE double apply_long(int operation, double a, double b) {
   double c = 0;
@@ -80,6 +97,7 @@ DEVICE_FN_LARGE double apply_long(int operation, double a, double b) {
 #define SHORT_ROUNDED(name, value) SHORT_EXACT(name, value)
 #define SHORT_LIBRARY(name, value)
 #define SHORT_BOUNDED(name, value)
+#define SHORT_POWER(name, value)
 #define EXPR_SHORT(name, arity, kind, value, integer) SHORT_##kind(name, value)
 
 // A function that applies an operation to `count` elements at once; false where it is one of the library's.

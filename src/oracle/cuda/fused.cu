@@ -101,12 +101,12 @@ DEVICE_FN_LARGE double rare_rounding(const struct fused_args *a, uint64_t state,
   return rounder_apply(&r, noise_number(state, draw), x);
 }
 
-DEVICE_FN_LARGE double rare_library(const struct fused_args *a, uint64_t state, int draw, double x) {
+DEVICE_FN_LARGE double rare_library(const struct fused_args *a, int error, uint64_t state, int draw, double x) {
   struct rounder r = arith_rounder(&a->arith);
   struct noise n;
   n.state = state + (uint64_t)draw * 0x9E3779B97F4A7C15u;
   n.flip = 0; // passes of such graphs are not mirrored
-  return rounder_apply_ulps(&r, &n, x, LIBRARY_ULPS);
+  return rounder_apply_ulps(&r, &n, x, library_ulps_of(error, &r, x));
 }
 
 // What add_error of pointwise.cu does, ordinary numbers first; the others, which are few, one by one.
@@ -131,7 +131,7 @@ DEVICE_FN void add_errors(const struct fused_args *a, const struct fused_code *i
   OVER(p, FUSED_PASSES) {
     double x = v[p];
     double ulp = a->ratio * F64_OF_BITS(F64_BITS(x) & 0x7ff0000000000000u);
-    double y = x + (2 * rng_unit(noise_number(state[p], in->draw)) - 1) * LIBRARY_ULPS * ulp;
+    double y = x + (2 * rng_unit(noise_number(state[p], in->draw)) - 1) * library_ulps(in->error, x) * ulp;
     int ordinary = upper_word(x) - a->low < a->span && upper_word(y) - a->low < a->span;
     rare |= (uint32_t)(!ordinary && x != 0) << p;
     v[p] = ordinary ? y : x;
@@ -139,7 +139,7 @@ DEVICE_FN void add_errors(const struct fused_args *a, const struct fused_code *i
   if (rare) {
     OVER(p, FUSED_PASSES) {
       if (rare >> p & 1)
-        v[p] = rare_library(a, state[p], in->draw, v[p]);
+        v[p] = rare_library(a, in->error, state[p], in->draw, v[p]);
     }
   }
   if (in->error == ERROR_BOUNDED) {

@@ -98,15 +98,15 @@ DEVICE_FN int find_elements(const struct pointwise_args *a, int64_t thread, int6
   return count;
 }
 
-DEVICE_FN_LARGE double library_error(struct rounder r, struct noise noise, double v) {
-  return rounder_apply_ulps(&r, &noise, v, LIBRARY_ULPS);
+DEVICE_FN_LARGE double library_error(int error, struct rounder r, struct noise noise, double v) {
+  return rounder_apply_ulps(&r, &noise, v, library_ulps_of(error, &r, v));
 }
 
 // The error of an operation in a contract pass (ops/expr.c, add_error).
 DEVICE_FN double add_error(int error, const struct rounder *r, struct noise *noise, double v) {
   if (error == ERROR_ROUNDED)
     return rounder_apply(r, noise_next(noise), v);
-  v = library_error(*r, *noise, v);
+  v = library_error(error, *r, *noise, v);
   (void)noise_next(noise), (void)noise_next(noise); // as many as it took
   if (error == ERROR_BOUNDED)
     v = v > 1 ? 1 : v < -1 ? -1 : v;
