@@ -7,6 +7,7 @@ HOUSE = pathlib.Path(__file__).resolve().parent.parent
 PAGE = HOUSE / "docs" / "kernelbench.md"
 SMALL_LIMIT = 1 << 18  # elements in any tensor of the workload `small`
 RAGGED_LIMIT = 1 << 13  # ... of the ragged ones
+LOCAL = "local"  # the domain of a task's own functions
 UNIT = "uniform(0, 1)"  # what KernelBench draws for almost everything
 SIGNED = "uniform(-1, 1)"
 
@@ -50,20 +51,50 @@ def workloads(symbols, full, small, *ragged):
     return {name: dict(zip(symbols.split(), row)) for name, row in rows.items()}
 
 
-class Level:
-    """One level of KernelBench: its hundred tasks, and the rows of the page's tables that they give."""
+class Function:
+    """A part of a graph that is written once and called by name, `local.NAME(...)`: a network's repeated block.
+    attributes: what a call may set, "name" or, with a default, "name: int = 1"; the body says `attr: int = @name`."""
 
-    def __init__(self, level, contraction_parts=None, weight_parts=None):
+    def __init__(self, name, inputs, outputs, body, attributes=()):
+        self.name, self.inputs, self.outputs, self.body = name, list(inputs), list(outputs), list(body)
+        self.attributes = list(attributes)
+
+    def lines(self, opset):
+        attributes = f" <{', '.join(self.attributes)}>" if self.attributes else ""
+        return (["", "<", f'  domain: "{LOCAL}",', f'  opset_import: ["" : {opset}, "{LOCAL}" : 1]', ">",
+                 f"{self.name}{attributes} ({', '.join(self.inputs)}) => ({', '.join(self.outputs)})", "{"] +
+                ["  " + line for line in self.body] + ["}"])
+
+
+def changes_of(inputs):
+    """What the default form draws otherwise, for the page; many inputs of a network that change alike are one line."""
+    changed = [i for i in inputs if i.published]
+    rows = []
+    for i in changed:
+        alike = [j for j in changed if (j.published, j.dist) == (i.published, i.dist)]
+        others = f" and {len(alike) - 1} more" if len(alike) > 4 else ""
+        if not others or i is alike[0]:
+            rows.append(f"`{i.name}`{others}: {i.published} → {i.dist}")
+    return rows
+
+
+class Level:
+    """One level of KernelBench: its tasks, numbered from 1 to `count`, and the rows of the page's tables that they
+    give. ragged_limit: elements of any tensor of a ragged workload."""
+
+    def __init__(self, level, contraction_parts=None, weight_parts=None, count=100, ragged_limit=RAGGED_LIMIT):
         self.level, self.script = level, f"tools/make_level{level}.py"
+        self.count, self.ragged_limit = count, ragged_limit
         self.root = HOUSE / "tasks" / "kernelbench" / f"level{level}"
         self.contraction_parts, self.weight_parts = contraction_parts or {}, weight_parts or {}
         self.tasks = {}
         self.repairs, self.allowed = {}, {}  # rows of the page's tables
 
     def task(self, number, name, title, inputs, output, body, workloads, constants=(), repair=None, probes=None,
-             allow=None, opset=23, dtype="float", published_constants=None):
+             allow=None, opset=23, dtype="float", published_constants=None, functions=()):
         """output: list of dims of the one output "y"; body: lines; workloads: name -> {symbol: value};
-        published_constants: name -> (published, default) text, of constants that the default form changes."""
+        published_constants: name -> (published, default) text, of constants that the default form changes;
+        functions: the parts that the body, or each other, calls."""
         assert number not in self.tasks
         changed = published_constants or {}
         assert (repair is not None) == (any(i.published for i in inputs) or bool(changed)), number
@@ -88,12 +119,13 @@ class Level:
         if allow:
             props.append(("assay.lint.allow", allow))
         if repair:
-            changes = [f"`{i.name}`: {i.published} → {i.dist}" for i in inputs if i.published]
+            changes = changes_of(inputs)
             changes += [f"`{k}`: {v[0]} → {v[1]}" for k, v in changed.items()]
             self.repairs[number] = f"| {number} | {name} | {'<br>'.join(changes)} | {repair} |"
         if allow:
             self.allowed[number] = f"| {number} | {name} | {allow} |"
-        lines = ["<", "  ir_version: 10,", f'  opset_import: ["" : {opset}],', "  metadata_props: ["]
+        imports = f'"" : {opset}' + (f', "{LOCAL}" : 1' if functions else "")
+        lines = ["<", "  ir_version: 10,", f"  opset_import: [{imports}],", "  metadata_props: ["]
         lines += [f'    "{k}" : "{v}"' + ("," if n + 1 < len(props) else "") for n, (k, v) in enumerate(props)]
         lines += ["  ]", ">"]
         declared = ", ".join(i.declare() for i in inputs)
@@ -101,9 +133,11 @@ class Level:
         if constants:
             lines.append("<" + ", ".join(constants) + ">")
         lines += ["{"] + ["  " + line for line in body] + ["}"]
+        for function in functions:
+            lines += function.lines(opset)
         self.tasks[number] = (f"{number:03d}_{name}.onnxtxt", "\n".join(lines) + "\n")
         for workload, bindings in workloads.items():
-            limit = SMALL_LIMIT if workload == "small" else RAGGED_LIMIT if workload != "full" else None
+            limit = SMALL_LIMIT if workload == "small" else self.ragged_limit if workload != "full" else None
             for tensor in [i.dims for i in inputs] + [output]:
                 if limit and all(isinstance(d, int) or d in bindings for d in tensor):
                     count = math.prod(d if isinstance(d, int) else bindings[d] for d in tensor)
@@ -121,11 +155,13 @@ class Level:
             text = before + begin + "\n".join([head] + [rows[n] for n in sorted(rows)]) + "\n" + end + after
         return text
 
-    def main(self):
+    def main(self, partial=False):
+        """partial: while tasks are still being written, those that are there."""
         check = sys.argv[1:] == ["--check"]
         if sys.argv[1:] and not check:
             sys.exit(f"usage: {self.script} [--check]")
-        assert sorted(self.tasks) == list(range(1, 101)), sorted(set(range(1, 101)) - set(self.tasks))
+        missing = set(range(1, self.count + 1)) - set(self.tasks)
+        assert not missing or partial, sorted(missing)
         stale = []
         self.root.mkdir(parents=True, exist_ok=True)
         for path, text in [(self.root / name, text) for name, text in self.tasks.values()] + [(PAGE, self.page())]:
