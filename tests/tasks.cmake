@@ -16,3 +16,7 @@ find_program(ASSAY_PYTHON3 python3)
 foreach(level 1 2)
   add_test(NAME tasks_authored_${level} COMMAND ${ASSAY_PYTHON3} -B ${CMAKE_SOURCE_DIR}/tools/make_level${level}.py --check)
 endforeach()
+
+# For tools/compare_originals.py: another program's answers beside the oracle's.
+add_executable(answers ${task_tests}/answers.c)
+target_link_libraries(answers PRIVATE assay_cli)

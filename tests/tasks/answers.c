@@ -1,0 +1,197 @@
+// answers: lets another program be held against the oracle on the very inputs that the judge would draw.
+//
+//   answers draw TASK.onnxtxt WORKLOAD PROBE KEY FOLDER            writes FOLDER/INPUT for every input (dtype's bytes)
+//   answers check TASK.onnxtxt WORKLOAD FOLDER [PASSES]            reads them, and FOLDER/OUTPUT (double)
+//
+// WORKLOAD is a name or "M=3, N=4"; --as-published in front of the verb takes that form. `check` prints one line for
+// each output: the largest difference from the exact answer over its largest element, and with PASSES what the judge
+// thinks of the output rounded to the task's type: verdict, largest and rms error in units of the allowed scale.
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "compare/compare.h"
+#include "oracle/oracle.h"
+#include "task/task.h"
+
+struct subject {
+  struct task task;
+  struct arena arena;
+  struct workload workload;
+  struct array *shapes, *inputs;
+};
+
+static int failed(const struct assay_error *err) {
+  fprintf(stderr, "answers: %s\n", err->message);
+  return 2;
+}
+
+static FILE *open_in(const char *folder, const char *name, const char *mode, struct assay_error *err) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *f = fopen(path, mode);
+  if (!f)
+    error_set(err, ASSAY_ERR_IO, "%s: %s", path, strerror(errno));
+  return f;
+}
+
+// All of a file, which has exactly this size.
+static enum assay_status read_exactly(const char *folder, const char *name, void *to, size_t bytes,
+                                      struct assay_error *err) {
+  FILE *f = open_in(folder, name, "rb", err);
+  if (!f)
+    return err->status;
+  size_t got = fread(to, 1, bytes, f);
+  bool more = fgetc(f) != EOF;
+  fclose(f);
+  if (got != bytes || more)
+    return error_set(err, ASSAY_ERR_INVALID, "%s/%s does not have %zu bytes", folder, name, bytes);
+  return ASSAY_OK;
+}
+
+static enum assay_status subject_open(struct subject *s, const char *path, bool as_published, const char *workload,
+                                      struct assay_error *err) {
+  enum assay_status status = task_read(path, as_published, &s->task, err);
+  if (!status)
+    status = task_parse_workload(&s->task, workload, &s->arena, &s->workload, err);
+  if (!status) {
+    s->shapes = arena_calloc(&s->arena, (size_t)s->task.n_inputs + 1, sizeof *s->shapes);
+    s->inputs = arena_calloc(&s->arena, (size_t)s->task.n_inputs + 1, sizeof *s->inputs);
+    if (!s->shapes || !s->inputs)
+      status = error_nomem(err, "the inputs");
+  }
+  return status ? status : task_input_shapes(&s->task, &s->workload, s->shapes, err);
+}
+
+static size_t input_bytes(const struct subject *s, int i) {
+  return (size_t)shape_count(&s->shapes[i].shape) * dtype_bytes(s->shapes[i].dtype);
+}
+
+static enum assay_status draw(struct subject *s, const char *probe, const char *key, const char *folder,
+                              struct assay_error *err) {
+  enum probe p;
+  if (!probe_by_name(probe, strlen(probe), &p))
+    return error_set(err, ASSAY_ERR_INVALID, "'%s' is no probe", probe);
+  void **buffers = arena_calloc(&s->arena, (size_t)s->task.n_inputs + 1, sizeof *buffers);
+  enum assay_status status = buffers ? ASSAY_OK : error_nomem(err, "the inputs");
+  for (int i = 0; i < s->task.n_inputs && !status; i++)
+    if (!(buffers[i] = arena_calloc(&s->arena, input_bytes(s, i), 1)))
+      status = error_nomem(err, "the inputs");
+  if (!status)
+    status = task_make_inputs(&s->task, &s->workload, p, strtoull(key, NULL, 0), 1, buffers, err);
+  for (int i = 0; i < s->task.n_inputs && !status; i++) {
+    FILE *f = open_in(folder, s->task.inputs[i].name, "wb", err);
+    if (!f)
+      return err->status;
+    size_t written = fwrite(buffers[i], 1, input_bytes(s, i), f);
+    if (fclose(f) || written != input_bytes(s, i))
+      status = error_set(err, ASSAY_ERR_IO, "%s/%s: cannot be written", folder, s->task.inputs[i].name);
+  }
+  return status;
+}
+
+static enum assay_status read_inputs(struct subject *s, const char *folder, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < s->task.n_inputs && !status; i++) {
+    void *bytes = base_alloc(input_bytes(s, i));
+    status = bytes ? read_exactly(folder, s->task.inputs[i].name, bytes, input_bytes(s, i), err)
+                   : error_nomem(err, "an input");
+    struct tensor view = {.dtype = s->shapes[i].dtype, .shape = s->shapes[i].shape, .data = bytes};
+    if (!status)
+      status = array_from_tensor(&view, &s->inputs[i], err);
+    base_free(bytes);
+  }
+  return status;
+}
+
+// The judge's opinion of an output in the task's type.
+static enum assay_status judge(const struct subject *s, const struct oracle_answer *a, int o, const double *got,
+                               struct assay_error *err) {
+  int64_t n = shape_count(&a->y[o].shape);
+  struct compare_facts facts;
+  void *bytes = base_alloc((size_t)n * dtype_bytes(a->y[o].dtype));
+  if (!bytes)
+    return error_nomem(err, "an output");
+  dtype_from_f64(a->y[o].dtype, got, n, bytes);
+  struct compare_input in = {.dtype = a->y[o].dtype,
+                             .shape = a->y[o].shape,
+                             .got = bytes,
+                             .want = a->y[o].f64,
+                             .sigma = a->sigma[o],
+                             .u_out = s->task.contract.u_out,
+                             .eta_out = s->task.contract.eta_out,
+                             .rtol = s->task.rtol,
+                             .atol = s->task.atol,
+                             .loose = 1e-2,
+                             .threads = 2};
+  enum assay_status status = compare_outputs(&in, &facts, err);
+  base_free(bytes);
+  if (!status)
+    printf(" %s z %.2f of %.2f rms %.2f allclose %lld of %lld%s",
+           compare_verdict(&facts, COMPARE_CONTRACT) == COMPARE_PASS ? "PASS" : "FAIL", facts.z_max, facts.z_limit,
+           facts.z_rms, (long long)facts.n_allclose_bad, (long long)n, a->representable ? "" : " (not representable)");
+  return status;
+}
+
+static enum assay_status check_output(const struct subject *s, const struct oracle_answer *a, int o, int passes,
+                                      const char *folder, struct assay_error *err) {
+  const char *name = s->task.model.flat.values[s->task.model.flat.outputs[o]].name;
+  int64_t n = shape_count(&a->y[o].shape);
+  double *got = base_alloc((size_t)n * sizeof *got), error = 0, size = 0;
+  if (!got)
+    return error_nomem(err, "an output");
+  enum assay_status status = read_exactly(folder, name, got, (size_t)n * sizeof *got, err);
+  for (int64_t i = 0; i < n && !status; i++) {
+    double e = fabs(got[i] - a->y[o].f64[i]);
+    error = e <= error ? error : e; // a NaN stays
+    size = fmax(size, fabs(a->y[o].f64[i]));
+  }
+  if (!status) {
+    printf("%s error %.3g size %.3g", name, error / (size > 0 ? size : 1), size);
+    if (passes)
+      status = judge(s, a, o, got, err);
+    printf("\n");
+  }
+  base_free(got);
+  return status;
+}
+
+static enum assay_status check(struct subject *s, const char *folder, int passes, struct assay_error *err) {
+  struct oracle_answer a = {0};
+  struct arith contract = s->task.contract.arith;
+  contract.key = 1;
+  enum assay_status status = read_inputs(s, folder, err);
+  if (!status)
+    status = oracle_answer_make(&s->task.model.flat, s->inputs, &contract, passes, 2, &a, err);
+  for (int o = 0; o < a.n_outputs && !status; o++)
+    if (dtype_is_float(a.y[o].dtype))
+      status = check_output(s, &a, o, passes, folder, err);
+  oracle_answer_release(&a);
+  return status;
+}
+
+int main(int argc, char **argv) {
+  struct assay_error err = {0};
+  struct subject s = {0};
+  bool as_published = argc > 1 && strcmp(argv[1], "--as-published") == 0;
+  argv += as_published;
+  argc -= as_published;
+  bool drawing = argc == 7 && strcmp(argv[1], "draw") == 0;
+  if (!drawing && !((argc == 5 || argc == 6) && strcmp(argv[1], "check") == 0)) {
+    fprintf(stderr, "usage: answers [--as-published] draw TASK.onnxtxt WORKLOAD PROBE KEY FOLDER\n"
+                    "       answers [--as-published] check TASK.onnxtxt WORKLOAD FOLDER [PASSES]\n");
+    return 2;
+  }
+  enum assay_status status = subject_open(&s, argv[2], as_published, argv[3], &err);
+  if (!status)
+    status = drawing ? draw(&s, argv[4], argv[5], argv[6], &err)
+                     : check(&s, argv[4], argc > 5 ? atoi(argv[5]) : 0, &err);
+  for (int i = 0; i < s.task.n_inputs && s.inputs; i++)
+    array_release(&s.inputs[i]);
+  arena_release(&s.arena);
+  task_release(&s.task);
+  return status ? failed(&err) : 0;
+}
