@@ -32,7 +32,7 @@ UNUSED = {}  # problem: parameters that the original never uses
 # Constructor arguments that are not widths of layers, by the symbol that stands for them: problem -> {name: symbol}.
 ARGUMENTS = {}
 # Texts of an original that hard-code extents: problem -> {text: how it reads with the workload's symbols}.
-TEXTS = {}
+TEXTS = {4: {"16*5*5": "{FEATURES}"}}
 DTYPES = {"float": numpy.float32, "bool": numpy.bool_, "int64": numpy.int64}
 
 
@@ -42,8 +42,8 @@ class Task:
         text = path.read_text()
         self.properties = dict(re.findall(r'"(assay\.[^"]+)" : "([^"]*)"', text))
         head = text.split("\n>\n", 1)[1].split("=>")[0]
-        self.dims = {name: re.findall(r"\w+", dims) for dims, name in re.findall(r"\w+(\[[^\]]*\])? (\w+)[,)]", head)}
-        self.dtypes = {name: dtype for dtype, name in re.findall(r"(\w+)(?:\[[^\]]*\])? (\w+)[,)]", head)}
+        self.dims = {name: re.findall(r"\w+", dims) for dims, name in re.findall(r"\w+(\[[^\]]*\])? (\w+)\s*[,)]", head)}
+        self.dtypes = {name: dtype for dtype, name in re.findall(r"(\w+)(?:\[[^\]]*\])? (\w+)\s*[,)]", head)}
 
     def sizes(self, workload):
         pairs = (pair.split("=") for pair in self.properties["assay.workload." + workload].split(","))
@@ -101,7 +101,7 @@ def widths_of(task, sizes):
     """What the workload makes of each published width: symbols C64, G8 (a group's), CLASSES, FEATURES."""
     full = task.sizes("full")
     return {n: sizes[symbol] for symbol, n in full.items()
-            if symbol in ("CLASSES", "FEATURES") or re.fullmatch(r"C\d+", symbol)}
+            if symbol in ("CLASSES", "FEATURES") or re.fullmatch(r"[CF]\d+", symbol)}
 
 
 def original(task, path, sizes):

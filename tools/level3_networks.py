@@ -500,8 +500,8 @@ def tasks(level):
         image(2, 20, 24, divide=4),
         [image(1, 2, 1, divide=32), image(3, 7, 13, divide=8), image(2, 17, 5, divide=4)], functions=in_order(DENSE))
     for number, name, counts in ((15, 121, (6, 12, 24, 16)), (16, 201, (6, 12, 48, 32))):
-        add(number, f"densenet{name}", f"DenseNet-{name}", densenet(*counts), image(10, 224, 224, CLASSES=1000),
-            image(4, 64, 64, CLASSES=100, divide=8),
+        add(number, f"densenet{name}", f"DenseNet-{name}", densenet(*counts), image(10, 224, 224, CLASSES=10),
+            image(4, 64, 64, CLASSES=10, divide=8),
             [image(2, 65, 97, CLASSES=7, divide=16), image(5, 33, 47, CLASSES=31, divide=32),
              image(3, 71, 37, CLASSES=1, divide=16)], functions=in_order(DENSE, TRANSITION))
     squeezed = lambda s, c: {6: s, 64: c}.get
