@@ -1,5 +1,5 @@
 """KernelBench level 3, problems 1 to 32 and 45 to 47: networks of layers, for images mostly."""
-from networks import Function, Networks, in_order, normal
+from networks import Function, Louder, Networks, in_order, normal
 
 ONCE = "pads = [1, 1, 1, 1], strides = [1, 1]"  # a window of 3 x 3 that keeps the extents
 POINT = "pads = [0, 0, 0, 0], strides = [1, 1]"
@@ -452,31 +452,42 @@ def regnet(net):
     return ["N", "CLASSES"]
 
 
+# Without normalisations, layers of published weights pass on less than half of what they get, and behind a few of them
+# only the last biases are left: weights grow so that the published network passes on somewhat more than it gets and the
+# narrow ones somewhat less, and data and biases so that outputs are far larger than any absolute tolerance.
+FADING = ("published weights let the input fade from layer to layer, until outputs hang on the last biases alone; larger "
+          "weights, and signed inputs and biases of a larger scale")
+
+
+def louder(factor, scale=64):
+    return {"draws": Louder(factor, scale, f"normal(0, {scale})"), "why": FADING}
+
+
 def tasks(level):
     add = Networks(level).add
     rows = lambda n, f: {"N": n, "divide": f.get}
     add(1, "mlp", "Three linear layers with ReLU between them", perceptron(16384, 16384, 16384, 8192), {"N": 128},
         rows(24, {16384: 384, 8192: 256}),
-        [rows(1, {16384: 1, 8192: 1}), rows(7, {16384: 131, 8192: 61}), rows(61, {16384: 37, 8192: 97})])
+        [rows(1, {16384: 1, 8192: 1}), rows(7, {16384: 131, 8192: 61}), rows(61, {16384: 37, 8192: 97})], **louder(12))
     add(2, "shallow_wide_mlp", "Three wide linear layers with ReLU between them",
         perceptron(16384, 32768, 32768, 16384), {"N": 128}, rows(24, {16384: 256, 32768: 512}),
-        [rows(1, {16384: 1, 32768: 1}), rows(7, {16384: 61, 32768: 131}), rows(61, {16384: 97, 32768: 37})])
+        [rows(1, {16384: 1, 32768: 1}), rows(7, {16384: 61, 32768: 131}), rows(61, {16384: 97, 32768: 37})], **louder(16))
     add(3, "deep_narrow_mlp", "Seventeen linear layers with ReLU between them", perceptron(8192, *[1024] * 16, 8192),
-        {"N": 1024}, rows(24, {8192: 384, 1024: 192}),
-        [rows(1, {8192: 1, 1024: 1}), rows(7, {8192: 61, 1024: 131}), rows(61, {8192: 97, 1024: 37})])
+        {"N": 1024}, rows(8, {8192: 384, 1024: 512}),
+        [rows(1, {8192: 1, 1024: 1}), rows(7, {8192: 61, 1024: 131}), rows(61, {8192: 97, 1024: 37})], **louder(3))
     add(4, "lenet5", "LeNet-5", lenet, image(4096, 32, 32, CLASSES=20), image(16, 32, 32, CLASSES=20),
         [image(1, 16, 16, CLASSES=1), image(3, 29, 21, CLASSES=7), image(7, 17, 33, CLASSES=31)], divide="fixed")
     add(5, "alexnet", "AlexNet", alexnet, image(1024, 224, 224, CLASSES=1000),
         image(4, 79, 95, CLASSES=100, divide=8),
         [image(1, 63, 63, CLASSES=1, divide=32), image(3, 65, 97, CLASSES=7, divide=16),
-         image(2, 101, 67, CLASSES=31, divide=32)])
+         image(2, 101, 67, CLASSES=31, divide=32)], **louder(5))
     add(6, "inception_module", "Inception module: convolutions of 1, 3 and 5 pixels and a pool, side by side",
         inception_alone, image(10, 224, 224), image(2, 16, 20, divide=8),
         [image(1, 1, 1, divide=16), image(2, 7, 13, divide=8), image(3, 17, 5, divide=16)], functions=in_order(INCEPTION))
     add(7, "googlenet", "GoogLeNet (Inception, version 1)", googlenet, image(10, 224, 224, CLASSES=1000),
-        image(4, 64, 64, CLASSES=100, divide=8),
+        image(4, 40, 48, CLASSES=100, divide=4),
         [image(2, 33, 65, CLASSES=7, divide=8), image(5, 47, 31, CLASSES=31, divide=8),
-         image(1, 97, 37, CLASSES=1, divide=8)], functions=in_order(INCEPTION))
+         image(1, 97, 37, CLASSES=1, divide=8)], functions=in_order(INCEPTION), **louder(2.5, 1024))
     add(8, "resnet_basic_block", "Basic block of a residual network, with a convolution in its shortcut",
         basic_block_alone, image(10, 224, 224), image(2, 24, 28, divide=4),
         [image(1, 2, 1, divide=64), image(2, 7, 13, divide=16), image(3, 17, 5, divide=4)], functions=RESIDUAL)
@@ -488,11 +499,12 @@ def tasks(level):
         image(4, 64, 64, CLASSES=100, divide=8),
         [image(2, 65, 97, CLASSES=7, divide=16), image(5, 33, 47, CLASSES=31, divide=32),
          image(3, 71, 37, CLASSES=1, divide=16)], functions=RESIDUAL)
+    quarter = lambda c: c // 8 if c == 4096 else c // 4
     for number, name, counts in ((11, 16, (2, 2, 3, 3, 3)), (12, 19, (2, 2, 4, 4, 4))):
         add(number, f"vgg{name}", f"VGG-{name}", vgg(*counts), image(10, 224, 224, CLASSES=1000),
-            image(4, 64, 32, CLASSES=100, divide=8),
+            image(2, 32, 32, CLASSES=100, divide=quarter),
             [image(1, 33, 32, CLASSES=1, divide=32), image(2, 37, 65, CLASSES=7, divide=16),
-             image(3, 47, 33, CLASSES=31, divide=16)])
+             image(3, 47, 33, CLASSES=31, divide=16)], **louder(4, 4096))
     add(13, "densenet_transition", "Transition of a dense network: batch normalisation, ReLU, a convolution of 1 pixel, "
         "means of 2 x 2", transition_alone, image(128, 256, 256), image(4, 32, 40),
         [image(1, 2, 3, divide=32), image(3, 7, 13, divide=16), image(2, 17, 9)], functions=in_order(TRANSITION))
@@ -512,7 +524,7 @@ def tasks(level):
     add(18, "squeezenet", "SqueezeNet", squeezenet, image(64, 512, 512, CLASSES=1000),
         image(4, 64, 64, CLASSES=100, divide=4),
         [image(2, 33, 65, CLASSES=7, divide=8), image(5, 47, 31, CLASSES=31, divide=16),
-         image(1, 97, 37, CLASSES=1, divide=8)], functions=in_order(FIRE))
+         image(1, 97, 37, CLASSES=1, divide=8)], functions=in_order(FIRE), **louder(4, 1024))
     add(27, "regnet", "Three stages of convolutions with batch normalisation, after RegNet", regnet,
         image(8, 224, 224, CLASSES=10), image(2, 32, 40, CLASSES=10, divide=4),
         [image(1, 8, 9, CLASSES=1, divide=64), image(2, 17, 13, CLASSES=7, divide=16),

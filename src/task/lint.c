@@ -166,13 +166,14 @@ static void describe(const struct linter *l, struct lint_finding *f) {
 }
 
 static void add(struct linter *l, enum lint_code code, unsigned rules, int output, int input, double worst) {
+  bool allowed = is_allowed(l->t, code, rules);
+  l->report->n_open += !allowed;
   if (l->report->n_findings == LINT_MAX_FINDINGS)
     return;
   struct lint_finding *f = &l->report->findings[l->report->n_findings++];
   *f = (struct lint_finding){.code = code, .rules = rules, .output = output, .input = input, .worst = worst};
   range_of(&l->draws[0].answer.y[output], &f->y_low, &f->y_high);
-  f->allowed = is_allowed(l->t, code, rules);
-  l->report->n_open += !f->allowed;
+  f->allowed = allowed;
   describe(l, f);
 }
 
@@ -322,41 +323,58 @@ static void check_one_sided(struct linter *l) {
     add(l, LINT_ONE_SIDED, 0, 0, 0, 0);
 }
 
-// Answers made with one input of another draw.
-static enum assay_status check_input(struct linter *l, int input, struct array *y) {
-  int n_out = l->t->n_outputs;
-  int taken[64][LINT_RULE_COUNT] = {{0}};
-  double nearest = INFINITY;
-  struct array mixed[64];
-  if (l->t->n_inputs > 64 || n_out > 64)
-    return error_set(l->err, ASSAY_ERR_LIMIT, "the linter takes up to 64 inputs and outputs");
-  for (int d = 0; d < DRAWS; d++) {
-    memcpy(mixed, l->draws[d].inputs, (size_t)l->t->n_inputs * sizeof *mixed);
-    mixed[input] = l->draws[(d + 1) % DRAWS].inputs[input];
-    struct oracle_request r = {
-        .graph = &l->t->model.flat, .inputs = mixed, .arith = arith_exact(), .threads = l->threads};
-    enum assay_status status = oracle_eval(&r, y, l->err);
-    if (status)
-      return status;
-    for (int o = 0; o < n_out; o++) {
-      double worst;
-      struct lint_truth truth = truth_of(l, d, o);
-      unsigned rules = lint_accepts(&truth, &y[o], &worst);
-      for (int k = 0; k < LINT_RULE_COUNT; k++)
-        taken[o][k] += rules >> k & 1;
-      nearest = fmin(nearest, worst);
-      array_release(&y[o]);
-    }
-  }
-  // An input matters when any output moves with it.
-  unsigned all = (1u << LINT_RULE_COUNT) - 1;
-  for (int o = 0; o < n_out; o++)
+// What the draws so far say of answers made with one input of another draw.
+struct replacement {
+  int input;
+  int (*taken)[LINT_RULE_COUNT]; // of each output: how many draws' answers a rule took
+  double nearest;
+};
+
+static enum assay_status replace_input(struct linter *l, int draw, struct replacement *p, struct array *mixed,
+                                       struct array *y) {
+  memcpy(mixed, l->draws[draw].inputs, (size_t)l->t->n_inputs * sizeof *mixed);
+  mixed[p->input] = l->draws[(draw + 1) % DRAWS].inputs[p->input];
+  struct oracle_request r = {
+      .graph = &l->t->model.flat, .inputs = mixed, .arith = arith_exact(), .threads = l->threads};
+  enum assay_status status = oracle_eval(&r, y, l->err);
+  for (int o = 0; o < l->t->n_outputs && !status; o++) {
+    double worst;
+    struct lint_truth truth = truth_of(l, draw, o);
+    unsigned rules = lint_accepts(&truth, &y[o], &worst);
     for (int k = 0; k < LINT_RULE_COUNT; k++)
-      if (taken[o][k] < MAJORITY)
+      p->taken[o][k] += rules >> k & 1;
+    p->nearest = fmin(p->nearest, worst);
+    array_release(&y[o]);
+  }
+  return status;
+}
+
+// The rules that take most draws' answers for every output, if the draws that are left do too. (An input matters when
+// any output moves with it.)
+static unsigned insensitive_rules(const struct linter *l, const struct replacement *p, int left) {
+  unsigned all = (1u << LINT_RULE_COUNT) - 1;
+  for (int o = 0; o < l->t->n_outputs; o++)
+    for (int k = 0; k < LINT_RULE_COUNT; k++)
+      if (p->taken[o][k] + left < MAJORITY)
         all &= ~(1u << k);
-  if (all)
-    add(l, LINT_INSENSITIVE, all, 0, input, nearest);
-  return ASSAY_OK;
+  return all;
+}
+
+static enum assay_status check_input(struct linter *l, int input, struct array *y) {
+  struct replacement p = {.input = input, .nearest = INFINITY};
+  struct arena arena = {0};
+  struct array *mixed = arena_calloc(&arena, (size_t)l->t->n_inputs + 1, sizeof *mixed);
+  p.taken = arena_calloc(&arena, (size_t)l->t->n_outputs + 1, sizeof *p.taken);
+  enum assay_status status = mixed && p.taken ? ASSAY_OK : error_nomem(l->err, "the linter");
+  unsigned rules = 1;
+  for (int d = 0; d < DRAWS && rules && !status; d++) {
+    status = replace_input(l, d, &p, mixed, y);
+    rules = insensitive_rules(l, &p, DRAWS - 1 - d);
+  }
+  if (!status && rules)
+    add(l, LINT_INSENSITIVE, rules, 0, input, p.nearest);
+  arena_release(&arena);
+  return status;
 }
 
 static enum assay_status check_output(struct linter *l, int output) {

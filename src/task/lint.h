@@ -41,7 +41,7 @@ const char *lint_code_advice(enum lint_code c);
 enum lint_rule { LINT_CONTRACT, LINT_PUBLISHED, LINT_LOOSE, LINT_RULE_COUNT };
 const char *lint_rule_name(enum lint_rule r);
 
-enum { LINT_MAX_FINDINGS = 64, LINT_TEXT_BYTES = 240 };
+enum { LINT_MAX_FINDINGS = 512, LINT_TEXT_BYTES = 240 };
 
 struct lint_finding {
   enum lint_code code;
@@ -55,7 +55,7 @@ struct lint_finding {
 
 struct lint_report {
   const char *workload;
-  int draws, n_findings, n_open; // open: not allowed
+  int draws, n_findings, n_open; // open: not allowed; also counts those for which there was no room
   struct lint_finding findings[LINT_MAX_FINDINGS];
 };
 
