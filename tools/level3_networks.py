@@ -1,5 +1,5 @@
 """KernelBench level 3, problems 1 to 32 and 45 to 47: networks of layers, for images mostly."""
-from networks import Function, Louder, Networks, in_order, normal
+from networks import Function, Louder, Networks, Scaled, in_order, normal
 
 ONCE = "pads = [1, 1, 1, 1], strides = [1, 1]"  # a window of 3 x 3 that keeps the extents
 POINT = "pads = [0, 0, 0, 0], strides = [1, 1]"
@@ -459,6 +459,19 @@ FADING = ("published weights let the input fade from layer to layer, until outpu
           "weights, and signed inputs and biases of a larger scale")
 
 
+FAINT = "published outputs differ by less than 1e-2 when a parameter changes; a last layer with larger weights"
+SIGNS = ("behind the first block a normalisation sees two numbers for each channel and makes signs of them, the next ones "
+         "signs of sums of signs, until rounding decides them; smaller weights before these normalisations, larger ones in "
+         "the excitations")
+CANCELS = "insensitive: a normalisation takes the bias of the convolution before it out again"
+SHIFTED = ("insensitive: a normalisation takes the shift of the one before out again, as between the two there are only "
+           "convolutions of one pixel")
+
+
+def loud_head(factor, module="fc"):
+    return {"draws": Scaled({module.replace(".", "[.]"): factor}), "why": FAINT}
+
+
 def louder(factor, scale=64):
     return {"draws": Louder(factor, scale, f"normal(0, {scale})"), "why": FADING}
 
@@ -515,7 +528,8 @@ def tasks(level):
         add(number, f"densenet{name}", f"DenseNet-{name}", densenet(*counts), image(10, 224, 224, CLASSES=10),
             image(4, 64, 64, CLASSES=10, divide=8),
             [image(2, 65, 97, CLASSES=7, divide=16), image(5, 33, 47, CLASSES=31, divide=32),
-             image(3, 71, 37, CLASSES=1, divide=16)], functions=in_order(DENSE, TRANSITION))
+             image(3, 71, 37, CLASSES=1, divide=16)], functions=in_order(DENSE, TRANSITION),
+            **loud_head(256, "classifier"))
     squeezed = lambda s, c: {6: s, 64: c}.get
     add(17, "squeezenet_fire", "Fire module: a narrow convolution, then two wide ones side by side", fire_alone,
         image(128, 256, 256), image(2, 32, 40, divide=squeezed(6, 32)),
@@ -528,7 +542,7 @@ def tasks(level):
     add(27, "regnet", "Three stages of convolutions with batch normalisation, after RegNet", regnet,
         image(8, 224, 224, CLASSES=10), image(2, 32, 40, CLASSES=10, divide=4),
         [image(1, 8, 9, CLASSES=1, divide=64), image(2, 17, 13, CLASSES=7, divide=16),
-         image(3, 11, 31, CLASSES=10, divide=8)])
+         image(3, 11, 31, CLASSES=10, divide=8)], allow=CANCELS)
     fixed(add)
 
 
@@ -547,13 +561,17 @@ def fixed(add):
         [image(3, 65, 33, CLASSES=7), image(5, 47, 31, CLASSES=31), image(2, 71, 97, CLASSES=1)], divide="fixed")
     add(23, "efficientnet_b1", "EfficientNet-B1, one block a stage", efficientnet_b1,
         image(10, 240, 240, CLASSES=1000), image(4, 64, 64, CLASSES=100),
-        [image(3, 65, 33, CLASSES=7), image(5, 47, 31, CLASSES=31), image(2, 71, 97, CLASSES=1)], divide="fixed")
+        [image(3, 65, 33, CLASSES=7), image(5, 47, 31, CLASSES=31), image(2, 71, 97, CLASSES=1)], divide="fixed",
+        allow=SHIFTED)
     add(24, "efficientnet_b2", "EfficientNet-B2, one block a stage", efficientnet_b2,
         image(2, 224, 224, CLASSES=1000), image(2, 64, 64, CLASSES=100),
         [image(2, 17, 33, CLASSES=7), image(5, 7, 31, CLASSES=31), image(3, 23, 11, CLASSES=1)], divide="fixed",
-        functions=in_order(EXCITATION))
+        functions=in_order(EXCITATION), why=SIGNS, allow=SHIFTED,
+        draws=Scaled({r"mbconv1[.][03]": 1, r"mbconv\d[.][79]": 8, r"mbconv\d[.]11": 0.1, r"mbconv\d[.]3": 0.02,
+                      r"mbconv\d[.]0|conv_final": 0.008, "fc": 8}))
     add(25, "shufflenet_unit", "Unit of a ShuffleNet", shuffle_alone, image(10, 224, 224), image(2, 12, 16),
-        [image(1, 2, 1), image(2, 7, 13), image(3, 17, 5)], divide="fixed", functions=in_order(SHUFFLE))
+        [image(1, 2, 1), image(2, 7, 13), image(3, 17, 5)], divide="fixed", functions=in_order(SHUFFLE),
+        allow=SHIFTED)
     add(26, "shufflenet", "ShuffleNet without strides in its stages", shufflenet, image(10, 224, 224, CLASSES=1000),
         image(2, 32, 32, CLASSES=100),
         [image(2, 33, 17, CLASSES=7), image(5, 15, 31, CLASSES=31), image(3, 21, 37, CLASSES=1)], divide="fixed",

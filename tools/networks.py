@@ -7,6 +7,7 @@ for the network, or a batch too small for its statistics, is noticed here and no
 has as many groups as channels, and ONNX wants their number in the file: networks with such layers have fixed widths.
 """
 import math
+import re
 
 from task_files import UNIT, Function, Input, ints
 
@@ -102,6 +103,23 @@ class Louder(Published):
 
     def bias(self, name, fan_in, published):
         return uniform(self.bias_factor / math.sqrt(fan_in))
+
+
+class Scaled(Published):
+    """Weights and biases of the modules whose names a pattern matches are larger by its factor."""
+
+    def __init__(self, factors, x=None):
+        super().__init__(x)
+        self.factors = factors
+
+    def factor(self, name):
+        return next((f for pattern, f in self.factors.items() if re.fullmatch(pattern, name)), 1)
+
+    def weight(self, name, fan_in, published):
+        factor = self.factor(name)
+        return published if factor == 1 else uniform(factor / math.sqrt(fan_in))
+
+    bias = weight
 
 
 class Net:
