@@ -9,7 +9,7 @@ given the widths that the task's symbols stand for) and run in training mode wit
 in double precision, whose result is held against the oracle's exact answer, and in single precision, whose result is
 shown to the judge. --probes: the same in single precision under every probe, at the ragged workloads. At the published
 sizes, names, shapes and initial distributions of all parameters are compared without data. One line a task; exit code 1
-when a double result is beyond 1e-12 of the largest output, a single one fails, or a parameter differs.
+when a double result is beyond 1e-12 of the largest output (and 1e-7 of the single one's error), a single one fails, or a parameter differs.
 """
 import contextlib
 import json
@@ -26,13 +26,20 @@ from torch import nn
 
 HOUSE = pathlib.Path(__file__).resolve().parent.parent
 LIMIT = 1e-12
+SINGLE_PART = 1e-7  # of what single precision misses, where that is more: networks that magnify roundings
 PASSES = 16
 PROBES = ("zero_mean", "row_scales", "heavy_mean", "integers", "subnormal")
 UNUSED = {}  # problem: parameters that the original never uses
 # Constructor arguments that are not widths of layers, by the symbol that stands for them: problem -> {name: symbol}.
-ARGUMENTS = {}
+ARGUMENTS = {31: {"embed_dim": "C128"}, 32: {"embed_dim": "C128", "num_classes": "CLASSES"},
+             46: {"num_clusters": "K", "feature_size": "D"}, 47: {"num_clusters": "K", "feature_size": "D"}}
+ARGUMENTS[28] = {"dim": "C512", "mlp_dim": "C2048", "image_size": "H", "num_classes": "CLASSES"}
 # Texts of an original that hard-code extents: problem -> {text: how it reads with the workload's symbols}.
-TEXTS = {4: {"16*5*5": "{FEATURES}"}}
+TEXTS = {4: {"16*5*5": "{FEATURES}"},
+         29: {"embed_dim=96": "embed_dim={C96}", "num_classes=1000": "num_classes={CLASSES}"},
+         32: {"embed_dim * num_patches": "{FEATURES}"},
+         46: {"ghost_clusters = 16": "ghost_clusters = {KG} - {K}"}}
+TEXTS[30] = TEXTS[29]
 DTYPES = {"float": numpy.float32, "bool": numpy.bool_, "int64": numpy.int64}
 
 
@@ -114,8 +121,7 @@ def original(task, path, sizes):
         assert count == 1, name
     names = {"__name__": "original"}
     exec(compile(text, str(path), "exec"), names)
-    arguments = ARGUMENTS.get(task.number, {}).values()
-    widths = {} if arguments else widths_of(task, sizes)
+    widths = {} if task.number in ARGUMENTS or task.number in (29, 30) else widths_of(task, sizes)
     with narrowed(widths):
         return names["Model"](*names["get_init_inputs"]())
 
@@ -210,7 +216,7 @@ def compared(task, path, workload, answers, probes):
         text = answers("check", task.path, bindings, folder, PASSES).strip()
     row.update(zip(("single", "z", "limit", "rms"), re.search(r"(PASS|FAIL) z (\S+) of (\S+) rms (\S+)", text).groups()))
     row["single_error"] = float(text.split()[2])
-    if not row["error"] <= LIMIT:
+    if not row["error"] <= max(LIMIT, SINGLE_PART * row["single_error"]):
         wrong.append(f"{workload}: {row['error']:.1e} is beyond {LIMIT}")
     if row["single"] != "PASS":
         wrong.append(f"{workload}: single precision fails: {text}")

@@ -12,8 +12,8 @@ import importlib.util
 
 from task_files import Level
 
-LEVEL = Level(3, count=50, ragged_limit=1 << 17)
-for part in ("level3_networks", "level3_sequences"):  # each adds its problems: tasks(level)
+LEVEL = Level(3, count=50, ragged_limit=1 << 18)
+for part in ("level3_networks", "level3_transformers", "level3_sequences"):  # each adds its problems: tasks(level)
     if importlib.util.find_spec(part):
         importlib.import_module(part).tasks(LEVEL)
 

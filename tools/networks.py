@@ -358,7 +358,7 @@ class Networks:
         self.level = level
 
     def add(self, number, name, title, build, full, small, ragged, draws=None, divide=None, why=None, probes=None,
-            allow=None, functions=None):
+            allow=None, functions=None, published_constants=None):
         """full, small and the rows of ragged: N, H, W ... of a workload; "divide" in the latter two is by how much the
         network is narrower (or what to make of a width). build(net) returns the dims of the output."""
         loads, text, made = {}, None, None
@@ -383,7 +383,8 @@ class Networks:
             why = (f"{why}, random scale and shift" if why else
                    "a fresh layer's scale is one and its shift zero, so that a kernel may leave both out; random "
                    "scale and shift")
-        self.level.task(number, name, title, workloads=loads, repair=why, probes=probes, allow=allow, **made)
+        self.level.task(number, name, title, workloads=loads, repair=why, probes=probes, allow=allow,
+                        published_constants=published_constants, **made)
 
 
 SHOW = False
