@@ -48,8 +48,9 @@ def lenet(net):
 
 def alexnet(net):
     net.images()
-    for i, (c, kernel, stride, pad, pooled) in enumerate(((96, 11, 4, 2, True), (256, 5, 1, 2, True), (384, 3, 1, 1, False),
-                                                          (384, 3, 1, 1, False), (256, 3, 1, 1, True)), 1):
+    for i, (c, kernel, stride, pad, pooled) in enumerate((
+            (96, 11, 4, 2, True), (256, 5, 1, 2, True), (384, 3, 1, 1, False), (384, 3, 1, 1, False),
+            (256, 3, 1, 1, True)), 1):
         net.layer("features", "conv_relu", (f"conv{i}", None), c, kernel, stride, pad)
         if pooled:
             net.max_pool(3, 2)
@@ -323,6 +324,10 @@ def inverted(net, co, kernel, stride, expand, names, act="relu6", published=lamb
     net.layer("project", "conv_norm", names.pop(0), co, 1, published=published(co, 1))
 
 
+def numbered(module, *first):
+    return [(f"{module}.{i}", f"{module}.{i + 1}") for i in first]
+
+
 def mobilenet_v2(net):
     published = lambda c, k: normal((2 / (c * k * k)) ** 0.5)  # Kaiming's normal distribution, by the outputs
     net.images()
@@ -331,10 +336,11 @@ def mobilenet_v2(net):
     for expand, c, count, stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1),
                                      (6, 160, 3, 2), (6, 320, 1, 1)):
         for i in range(count):
-            pairs = [(f"features.{at}.{j}", f"features.{at}.{j + 1}") for j in (range(0, 9, 3) if expand > 1 else (0, 3))]
+            pairs = numbered(f"features.{at}", *(0, 3, 6)[:3 if expand > 1 else 2])
             inverted(net, c, 3, stride if i == 0 else 1, expand, pairs, published=published)
             at += 1
-    net.layer("last", "conv_norm_relu6", (f"features.{at}", f"features.{at + 1}"), 1280, 1, published=published(1280, 1))
+    last = f"features.{at}", f"features.{at + 1}"
+    net.layer("last", "conv_norm_relu6", last, 1280, 1, published=published(1280, 1))
     net.global_mean()
     net.linear("classifier.1", classes(net), published=normal(0.01), published_bias="constant(0) static")
     return ["N", "CLASSES"]
@@ -365,10 +371,6 @@ def efficientnet_b0(net):
         mbconv(net, f"blocks.{i}", c, kernel, stride, expand)
     net.layer("last", "conv_norm_relu", ("conv2", "bn2"), 1280, 1)
     return head(net)
-
-
-def numbered(module, *first):
-    return [(f"{module}.{i}", f"{module}.{i + 1}") for i in first]
 
 
 def efficientnet_b1(net):
@@ -455,17 +457,17 @@ def regnet(net):
 # Without normalisations, layers of published weights pass on less than half of what they get, and behind a few of them
 # only the last biases are left: weights grow so that the published network passes on somewhat more than it gets and the
 # narrow ones somewhat less, and data and biases so that outputs are far larger than any absolute tolerance.
-FADING = ("published weights let the input fade from layer to layer, until outputs hang on the last biases alone; larger "
-          "weights, and signed inputs and biases of a larger scale")
+FADING = ("published weights let the input fade from layer to layer, until outputs hang on the last biases alone; "
+          "larger weights, and signed inputs and biases of a larger scale")
 
 
 FAINT = "published outputs differ by less than 1e-2 when a parameter changes; a last layer with larger weights"
-SIGNS = ("behind the first block a normalisation sees two numbers for each channel and makes signs of them, the next ones "
-         "signs of sums of signs, until rounding decides them; smaller weights before these normalisations, larger ones in "
-         "the excitations")
+SIGNS = ("behind the first block a normalisation sees two numbers for each channel and makes signs of them, the next "
+         "ones signs of sums of signs, until rounding decides them; smaller weights before these normalisations, "
+         "larger ones in the excitations")
 CANCELS = "insensitive: a normalisation takes the bias of the convolution before it out again"
-SHIFTED = ("insensitive: a normalisation takes the shift of the one before out again, as between the two there are only "
-           "convolutions of one pixel")
+SHIFTED = ("insensitive: a normalisation takes the shift of the one before out again, as between the two there are "
+           "only convolutions of one pixel")
 
 
 def loud_head(factor, module="fc"):
@@ -484,7 +486,8 @@ def tasks(level):
         [rows(1, {16384: 1, 8192: 1}), rows(7, {16384: 131, 8192: 61}), rows(61, {16384: 37, 8192: 97})], **louder(12))
     add(2, "shallow_wide_mlp", "Three wide linear layers with ReLU between them",
         perceptron(16384, 32768, 32768, 16384), {"N": 128}, rows(24, {16384: 256, 32768: 512}),
-        [rows(1, {16384: 1, 32768: 1}), rows(7, {16384: 61, 32768: 131}), rows(61, {16384: 97, 32768: 37})], **louder(16))
+        [rows(1, {16384: 1, 32768: 1}), rows(7, {16384: 61, 32768: 131}), rows(61, {16384: 97, 32768: 37})],
+        **louder(16))
     add(3, "deep_narrow_mlp", "Seventeen linear layers with ReLU between them", perceptron(8192, *[1024] * 16, 8192),
         {"N": 1024}, rows(8, {8192: 384, 1024: 512}),
         [rows(1, {8192: 1, 1024: 1}), rows(7, {8192: 61, 1024: 131}), rows(61, {8192: 97, 1024: 37})], **louder(3))
@@ -496,7 +499,8 @@ def tasks(level):
          image(2, 101, 67, CLASSES=31, divide=32)], **louder(5))
     add(6, "inception_module", "Inception module: convolutions of 1, 3 and 5 pixels and a pool, side by side",
         inception_alone, image(10, 224, 224), image(2, 16, 20, divide=8),
-        [image(1, 1, 1, divide=16), image(2, 7, 13, divide=8), image(3, 17, 5, divide=16)], functions=in_order(INCEPTION))
+        [image(1, 1, 1, divide=16), image(2, 7, 13, divide=8), image(3, 17, 5, divide=16)],
+        functions=in_order(INCEPTION))
     add(7, "googlenet", "GoogLeNet (Inception, version 1)", googlenet, image(10, 224, 224, CLASSES=1000),
         image(4, 40, 48, CLASSES=100, divide=4),
         [image(2, 33, 65, CLASSES=7, divide=8), image(5, 47, 31, CLASSES=31, divide=8),
@@ -518,8 +522,8 @@ def tasks(level):
             image(2, 32, 32, CLASSES=100, divide=quarter),
             [image(1, 33, 32, CLASSES=1, divide=32), image(2, 37, 65, CLASSES=7, divide=16),
              image(3, 47, 33, CLASSES=31, divide=16)], **louder(4, 4096))
-    add(13, "densenet_transition", "Transition of a dense network: batch normalisation, ReLU, a convolution of 1 pixel, "
-        "means of 2 x 2", transition_alone, image(128, 256, 256), image(4, 32, 40),
+    add(13, "densenet_transition", "Transition of a dense network: batch normalisation, ReLU, a convolution of 1 "
+        "pixel, means of 2 x 2", transition_alone, image(128, 256, 256), image(4, 32, 40),
         [image(1, 2, 3, divide=32), image(3, 7, 13, divide=16), image(2, 17, 9)], functions=in_order(TRANSITION))
     add(14, "densenet_block", "Dense block of six layers", dense_block_alone, image(10, 224, 224),
         image(2, 20, 24, divide=4),
@@ -550,15 +554,18 @@ def fixed(add):
     """Depthwise convolutions: the widths are the published ones in every workload."""
     add(19, "mobilenet_v1", "MobileNet, version 1", mobilenet_v1, image(10, 224, 224, CLASSES=1000),
         image(1, 193, 193, CLASSES=100),
-        [image(1, 193, 199, CLASSES=7), image(1, 197, 193, CLASSES=1), image(1, 211, 203, CLASSES=31)], divide="fixed")
+        [image(1, 193, 199, CLASSES=7), image(1, 197, 193, CLASSES=1), image(1, 211, 203, CLASSES=31)], divide="fixed",
+        **loud_head(16))
     add(20, "mobilenet_v2", "MobileNet, version 2, without its shortcuts", mobilenet_v2,
         image(10, 224, 224, CLASSES=1000), image(4, 64, 64, CLASSES=100),
-        [image(3, 65, 33, CLASSES=7), image(5, 47, 31, CLASSES=31), image(2, 71, 97, CLASSES=1)], divide="fixed")
+        [image(3, 65, 33, CLASSES=7), image(5, 47, 31, CLASSES=31), image(2, 71, 97, CLASSES=1)], divide="fixed",
+        allow=SHIFTED)
     add(21, "efficientnet_mbconv", "Inverted bottleneck of an EfficientNet", mbconv_alone, image(10, 224, 224),
         image(2, 14, 16), [image(1, 3, 2), image(3, 7, 13), image(2, 11, 5)], divide="fixed")
     add(22, "efficientnet_b0", "EfficientNet-B0, without its excitations", efficientnet_b0,
         image(10, 224, 224, CLASSES=1000), image(4, 64, 64, CLASSES=100),
-        [image(3, 65, 33, CLASSES=7), image(5, 47, 31, CLASSES=31), image(2, 71, 97, CLASSES=1)], divide="fixed")
+        [image(3, 65, 33, CLASSES=7), image(5, 47, 31, CLASSES=31), image(2, 71, 97, CLASSES=1)], divide="fixed",
+        allow=SHIFTED)
     add(23, "efficientnet_b1", "EfficientNet-B1, one block a stage", efficientnet_b1,
         image(10, 240, 240, CLASSES=1000), image(4, 64, 64, CLASSES=100),
         [image(3, 65, 33, CLASSES=7), image(5, 47, 31, CLASSES=31), image(2, 71, 97, CLASSES=1)], divide="fixed",
@@ -575,4 +582,4 @@ def fixed(add):
     add(26, "shufflenet", "ShuffleNet without strides in its stages", shufflenet, image(10, 224, 224, CLASSES=1000),
         image(2, 32, 32, CLASSES=100),
         [image(2, 33, 17, CLASSES=7), image(5, 15, 31, CLASSES=31), image(3, 21, 37, CLASSES=1)], divide="fixed",
-        functions=in_order(SHUFFLE))
+        functions=in_order(SHUFFLE), allow=SHIFTED)

@@ -1,9 +1,9 @@
 """Builds the networks of KernelBench's level 3 as task files: layers with their weights, and functions for the blocks.
 
-A network is written once, as a Python function of a Net, and run once for every workload: widths are symbols in the file
-(C64 is what the published network makes 64 channels wide), so that a workload can have a narrow network, and the text
-must come out the same for all of them. The extents are followed through the layers, so that an image that is too small
-for the network, or a batch too small for its statistics, is noticed here and not by a reader. A depthwise convolution
+A network is written once, as a Python function of a Net, and run once for every workload: widths are symbols in the
+file (C64 is what the published network makes 64 channels wide), so that a workload can have a narrow network, and the
+text must come out the same for all of them. The extents are followed through the layers, so that an image that is too
+small for the network, or a batch too small for its statistics, is noticed here and not by a reader. A depthwise convolution
 has as many groups as channels, and ONNX wants their number in the file: networks with such layers have fixed widths.
 """
 import math
