@@ -115,10 +115,13 @@ static bool lint_published(int level, int id, bool as_published, struct lint_rep
 
 static void test_default_forms_are_clean(void **state) {
   (void)state;
+  // Of level 3 those that are quick; `assay tasks kernelbench/3 --lint` takes many minutes.
+  static const int quick[] = {1, 2, 4, 5, 6, 8, 13, 17, 27, 28, 31, 32, 46, 47};
+  enum { QUICK = sizeof quick / sizeof *quick };
   int bad = 0;
-  for (int task = 0; task < 200; task++) {
+  for (int task = 0; task < 200 + QUICK; task++) {
     static struct lint_report r;
-    int level = 1 + task / 100, id = 1 + task % 100;
+    int level = 1 + task / 100, id = task < 200 ? 1 + task % 100 : quick[task - 200];
     if (!lint_published(level, id, false, &r)) {
       bad++;
       continue;
