@@ -10,14 +10,22 @@
 
 #include "graph/shape.h"
 
-enum { RUNNER_SOCKET = 3, RUNNER_MAX_TENSORS = 64, RUNNER_MESSAGE_BYTES = 512, RUNNER_SHEET_BYTES = 16384 };
+// RUNNER_FDS: buffers that come with one message; the runner may not have many descriptors open (RUNNER_FILES).
+enum {
+  RUNNER_SOCKET = 3,
+  RUNNER_MAX_TENSORS = 512,
+  RUNNER_FDS = 32,
+  RUNNER_MESSAGE_BYTES = 512,
+  RUNNER_SHEET_BYTES = 65536
+};
 #define RUNNER_GUARD_BYTES ((size_t)1 << 20) // address space without memory on both sides of every buffer
 #define RUNNER_STACK_BYTES ((size_t)8 << 20) // of each pool thread
 
 enum runner_verb {
   RUNNER_ATTACH = 1, // carries the control page; answered by step READY
   RUNNER_LOAD,       // load the library; answered by LOADED or NOT_LOADED
-  RUNNER_BIND,       // carries the buffers; answered by BOUND, NOT_BOUND or RAISED
+  RUNNER_BUFFERS,    // carries some of the buffers that the next bind uses; repeated until all are there; no answer
+  RUNNER_BIND,       // answered by BOUND, NOT_BOUND or RAISED
   RUNNER_CALL,       // answered by ARMED, then (after `start`) DONE or RAISED
   RUNNER_LOCK,       // lock down; answered by READY, or NOT_LOADED with the reason; before any foreign code is there
 };
@@ -31,8 +39,9 @@ struct runner_tensor_message {
 struct runner_message {
   uint32_t verb, number; // number: of this exchange; answers repeat it
   uint32_t hot, null_call;
-  int32_t n_in, n_out;
-  struct runner_tensor_message tensors[]; // n_in inputs, then n_out outputs (RUNNER_BIND)
+  int32_t n_in, n_out;                    // BUFFERS, BIND: of the task
+  int32_t first, n;                       // BUFFERS: which ones, inputs before outputs
+  struct runner_tensor_message tensors[]; // BUFFERS: n of them
 };
 
 enum runner_step {

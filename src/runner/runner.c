@@ -47,7 +47,7 @@ static const int64_t SPIN_ALONE_NS = 20000000, SPIN_CROWDED_NS = 30000;
 static const size_t OVERHEAD_BYTES = (size_t)512 << 20;
 
 _Static_assert((int)RUNNER_MAX_BUFFERS == (int)RUNNER_MAX_TENSORS, "one limit, said twice");
-_Static_assert((int)RUNNER_MAX_TENSORS <= (int)CHANNEL_MAX_FDS, "each tensor is a descriptor beside one message");
+_Static_assert((int)RUNNER_FDS <= (int)CHANNEL_MAX_FDS, "each tensor is a descriptor beside a message");
 
 struct runner {
   struct runner_options o;
@@ -343,8 +343,7 @@ void runner_close(struct runner *r) {
 }
 
 static enum assay_status make_buffers(struct runner *r, int n_in, const struct runner_tensor *in, int n_out,
-                                      const struct runner_tensor *out, struct runner_message *m, int *fds,
-                                      struct assay_error *err) {
+                                      const struct runner_tensor *out, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   for (int i = 0; i < n_in + n_out && !status; i++) {
     const struct runner_tensor *t = i < n_in ? &in[i] : &out[i - n_in];
@@ -352,14 +351,31 @@ static enum assay_status make_buffers(struct runner *r, int n_in, const struct r
     if (status)
       break;
     *(i < n_in ? &r->n_in : &r->n_out) += 1;
-    struct runner_tensor_message *tm = &m->tensors[i];
-    *tm = (struct runner_tensor_message){.dtype = t->dtype,
-                                         .rank = t->shape.rank,
-                                         .data_bytes = r->buffers[i].data_bytes,
-                                         .map_bytes = r->buffers[i].map_bytes,
-                                         .offset = r->buffers[i].offset};
-    memcpy(tm->dims, t->shape.dims, sizeof tm->dims);
-    fds[i] = r->buffers[i].fd;
+  }
+  return status;
+}
+
+// The buffers of these tensors, RUNNER_FDS at a time. `m` has room for so many.
+static enum assay_status send_buffers(struct runner *r, const struct runner_tensor *in, const struct runner_tensor *out,
+                                      struct runner_message *m, struct assay_error *err) {
+  int total = r->n_in + r->n_out;
+  enum assay_status status = ASSAY_OK;
+  for (int first = 0; first < total && !status; first += m->n) {
+    int fds[RUNNER_FDS];
+    *m = (struct runner_message){.verb = RUNNER_BUFFERS, .n_in = r->n_in, .n_out = r->n_out, .first = first};
+    for (m->n = 0; m->n < RUNNER_FDS && first + m->n < total; m->n++) {
+      int i = first + m->n;
+      const struct runner_tensor *t = i < r->n_in ? &in[i] : &out[i - r->n_in];
+      struct runner_tensor_message *tm = &m->tensors[m->n];
+      *tm = (struct runner_tensor_message){.dtype = t->dtype,
+                                           .rank = t->shape.rank,
+                                           .data_bytes = r->buffers[i].data_bytes,
+                                           .map_bytes = r->buffers[i].map_bytes,
+                                           .offset = r->buffers[i].offset};
+      memcpy(tm->dims, t->shape.dims, sizeof tm->dims);
+      fds[m->n] = r->buffers[i].fd;
+    }
+    status = send_message(r, m, sizeof *m + (size_t)m->n * sizeof *m->tensors, fds, m->n, err);
   }
   return status;
 }
@@ -384,7 +400,7 @@ enum assay_status runner_set_sheet(struct runner *r, const char *text, struct as
 
 enum assay_status runner_bind(struct runner *r, int n_in, const struct runner_tensor *in, int n_out,
                               const struct runner_tensor *out, struct runner_report *report, struct assay_error *err) {
-  int fds[RUNNER_MAX_TENSORS], n = n_in + n_out;
+  int n = n_in + n_out;
   uint32_t word = 0;
   bool answered = false, late = false;
   memset(report, 0, sizeof *report);
@@ -392,14 +408,11 @@ enum assay_status runner_bind(struct runner *r, int n_in, const struct runner_te
     return error_set(err, ASSAY_ERR_LIMIT, "a task for C kernels has at most %d inputs and outputs, not %d",
                      RUNNER_MAX_TENSORS, n);
   drop_buffers(r);
-  size_t bytes = sizeof(struct runner_message) + (size_t)n * sizeof(struct runner_tensor_message);
-  struct runner_message *m = base_calloc(1, bytes);
+  struct runner_message *m = base_calloc(1, sizeof *m + RUNNER_FDS * sizeof *m->tensors);
+  struct runner_message bind = {.verb = RUNNER_BIND, .n_in = n_in, .n_out = n_out};
   if (!m)
     return error_nomem(err, "a message to the runner");
-  m->verb = RUNNER_BIND;
-  m->n_in = n_in;
-  m->n_out = n_out;
-  enum assay_status status = make_buffers(r, n_in, in, n_out, out, m, fds, err);
+  enum assay_status status = make_buffers(r, n_in, in, n_out, out, err);
   if (status)
     goto out;
   limit_memory(r);
@@ -407,7 +420,9 @@ enum assay_status runner_bind(struct runner *r, int n_in, const struct runner_te
   for (int i = 0; i < n; i++)
     timeout_ns += (int64_t)r->buffers[i].map_bytes * BIND_NS_A_BYTE;
   thaw(r);
-  status = exchange(r, m, bytes, fds, n, timeout_ns, &word, &answered, &late, err);
+  status = send_buffers(r, in, out, m, err);
+  if (!status)
+    status = exchange(r, &bind, sizeof bind, NULL, 0, timeout_ns, &word, &answered, &late, err);
   if (status)
     goto out;
   if (!answered || !freeze(r))

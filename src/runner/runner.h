@@ -15,7 +15,7 @@
 #include "graph/dtype.h"
 #include "graph/shape.h"
 
-enum { RUNNER_MAX_BUFFERS = 64 }; // inputs and outputs of a task together
+enum { RUNNER_MAX_BUFFERS = 512 }; // inputs and outputs of a task together: a deep network has 300 weights
 
 struct runner_python {
   const char *interpreter;       // path of a Python that has PyTorch

@@ -33,6 +33,7 @@ struct state {
     size_t reserved_bytes, data_bytes;
   } maps[RUNNER_MAX_TENSORS];
   int n_maps;
+  bool all_mapped; // of the buffers that came since the first
 };
 
 // The one mutable global: a signal handler and the callback of assay_args.parallel have no other way to their state,
@@ -100,18 +101,25 @@ static int map_buffer(int i, const struct runner_tensor_message *t, int fd, bool
   return 0;
 }
 
-static void bind_buffers(const struct runner_message *m, const int *fds, int n_fds) {
-  int n = m->n_in + m->n_out, code = n_fds == n ? 0 : -1;
-  unbind();
-  for (int i = 0; i < n && code == 0; i++)
-    code = map_buffer(i, &m->tensors[i], fds[i], i >= m->n_in);
+static void take_buffers(const struct runner_message *m, const int *fds, int n_fds) {
+  if (m->first == 0) {
+    unbind();
+    state.all_mapped = true;
+  }
+  state.all_mapped = state.all_mapped && n_fds == m->n;
+  for (int i = 0; i < m->n && state.all_mapped; i++)
+    state.all_mapped = map_buffer(m->first + i, &m->tensors[i], fds[i], m->first + i >= m->n_in) == 0;
   for (int i = 0; i < n_fds; i++)
     close(fds[i]);
+}
+
+static void bind_buffers(const struct runner_message *m) {
+  bool bound = state.all_mapped && state.n_maps == m->n_in + m->n_out;
   state.args.n_inputs = m->n_in;
   state.args.n_outputs = m->n_out;
   state.args.inputs = state.tensors;
   state.args.outputs = state.tensors + m->n_in;
-  if (code == 0 && state.host->bind) {
+  if (bound && state.host->bind) {
     state.control->sheet[sizeof state.control->sheet - 1] = '\0';
     if (!state.host->bind(state.host->arg, &state.args, state.control->sheet, state.control->message,
                           sizeof state.control->message)) {
@@ -119,7 +127,7 @@ static void bind_buffers(const struct runner_message *m, const int *fds, int n_f
       return;
     }
   }
-  step(m->number, code == 0 ? STEP_BOUND : STEP_NOT_BOUND);
+  step(m->number, bound ? STEP_BOUND : STEP_NOT_BOUND);
 }
 
 // Brings inputs and outputs into this processor's caches.
@@ -191,21 +199,22 @@ static int attach(const struct runner_message *m, const int *fds, int n_fds, int
 }
 
 int serve(const struct serve_host *host, int threads) {
-  enum { MAX_MESSAGE = sizeof(struct runner_message) + RUNNER_MAX_TENSORS * sizeof(struct runner_tensor_message) };
+  enum { MAX_MESSAGE = sizeof(struct runner_message) + RUNNER_FDS * sizeof(struct runner_tensor_message) };
   static _Alignas(16) unsigned char buffer[MAX_MESSAGE];
   const struct runner_message *m = (const struct runner_message *)buffer;
-  int fds[RUNNER_MAX_TENSORS], n_fds;
+  int fds[RUNNER_FDS], n_fds;
   state.host = host;
-  while (channel_receive(RUNNER_SOCKET, 0, buffer, sizeof buffer, fds, RUNNER_MAX_TENSORS, &n_fds) >=
-         (ssize_t)sizeof *m) {
+  while (channel_receive(RUNNER_SOCKET, 0, buffer, sizeof buffer, fds, RUNNER_FDS, &n_fds) >= (ssize_t)sizeof *m) {
     if (m->verb == RUNNER_ATTACH && attach(m, fds, n_fds, threads) != 0)
       return 3;
     else if (m->verb == RUNNER_LOCK)
       lock(m->number);
     else if (m->verb == RUNNER_LOAD)
       load(m->number);
+    else if (m->verb == RUNNER_BUFFERS)
+      take_buffers(m, fds, n_fds);
     else if (m->verb == RUNNER_BIND)
-      bind_buffers(m, fds, n_fds);
+      bind_buffers(m);
     else if (m->verb == RUNNER_CALL)
       call_kernel(m);
   }

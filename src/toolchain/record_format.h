@@ -54,7 +54,7 @@ struct record_tensor {
   int64_t dims[PLAN_MAX_RANK];
 };
 
-enum { RECORD_MAX_TENSORS = 256 };
+enum { RECORD_MAX_TENSORS = 512 };
 struct record_request {
   uint64_t magic;
   uint32_t n_inputs, n_outputs;
