@@ -26,5 +26,6 @@ extern const struct op_family ops_scan_family;
 extern const struct op_family ops_arg_family;
 extern const struct op_family ops_loss_family;
 extern const struct op_family ops_attention_family;
+extern const struct op_family ops_recurrent_family;
 
 #endif

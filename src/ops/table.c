@@ -30,6 +30,7 @@ static const struct op_family *const families[] = {
     &ops_arg_family,
     &ops_loss_family,
     &ops_attention_family,
+    &ops_recurrent_family,
 };
 // clang-format on
 
