@@ -9,10 +9,11 @@
   X(gpu_convert_family)     /* Cast, CastLike */                                                                       \
   X(gpu_contraction_family) /* matrix products, Einsum */                                                              \
   X(gpu_conv_family)                                                                                                   \
-  X(gpu_window_family) /* pooling, resizing */                                                                         \
-  X(gpu_reduce_family) /* reductions, arg, scans */                                                                    \
-  X(gpu_norm_family)   /* softmax, norms, losses, attention */                                                         \
-  X(gpu_move_family)   /* movement, reshape, slice, gather, scatter, constants */
+  X(gpu_window_family)    /* pooling, resizing */                                                                      \
+  X(gpu_reduce_family)    /* reductions, arg, scans */                                                                 \
+  X(gpu_norm_family)      /* softmax, norms, losses, attention */                                                      \
+  X(gpu_recurrent_family) /* RNN, LSTM, GRU */                                                                         \
+  X(gpu_move_family)      /* movement, reshape, slice, gather, scatter, constants */
 
 #define GPU_FAMILY_DECLARATION(name) extern const struct gpu_family name;
 GPU_FAMILIES(GPU_FAMILY_DECLARATION)
