@@ -29,20 +29,24 @@ def uniform(bound):
     return f"uniform(-{bound:.8g}, {bound:.8g})"
 
 
-def weight(name, dims, fan_in, default=None):
-    """A parameter as its layer draws it; default: a bound that the default form takes instead."""
-    published = uniform(1 / math.sqrt(fan_in)) + " static"
+def weight(name, dims, fan_in, default=None, recurs=False):
+    """A parameter as its layer draws it; default: a bound that the default form takes instead. recurs: a state goes
+    through it again and again. With a probe's numbers there, the smallest error may grow from step to step until
+    nothing is left of the answer, and no implementation agrees with another: probes change what goes in, not these."""
+    kind = " static fixed" if recurs else " static"
+    published = uniform(1 / math.sqrt(fan_in)) + kind
     if default is None:
         return Input(name, dims, published)
-    return Input(name, dims, uniform(default) + " static", published)
+    return Input(name, dims, uniform(default) + kind, published)
 
 
 def data(name, dims, published=UNIT, default=None):
     return Input(name, dims, default or published, published if default else None)
 
 
-def linear(name, out, inner, fan_in, default=None):
-    return [weight(f"{name}_weight", [out, inner], fan_in, default), weight(f"{name}_bias", [out], fan_in, default)]
+def linear(name, out, inner, fan_in, default=None, recurs=False):
+    return [weight(f"{name}_weight", [out, inner], fan_in, default, recurs),
+            weight(f"{name}_bias", [out], fan_in, default, recurs)]
 
 
 # ---- one cell, written out
@@ -65,7 +69,7 @@ def vanilla_rnn(level):
 def vanilla_rnn_hidden(level):
     level.task(
         34, "vanilla_rnn_hidden", "A recurrent network with a linear layer on the state of every step",
-        [data("x", ["S", "M", "K"]), data("h0", ["M", "N"])] + linear("i2h", "N", "KN", 1280) +
+        [data("x", ["S", "M", "K"]), data("h0", ["M", "N"])] + linear("i2h", "N", "KN", 1280, recurs=True) +
         linear("h2o", "P", "N", 256), ["S", "M", "P"],
         ["inputs = Shape<start = 2, end = 3>(x)",
          "w = Slice(i2h_weight, none, inputs, second)",
@@ -133,9 +137,9 @@ class Cell:
             for end in ["", "_reverse"] if both else [""]:
                 name = f"{self.module}_%s_l{layer}{end}"
                 inner = "K" if layer == 0 else "H2" if both else "H"
-                inputs += [weight(name % "weight_ih", ["G", inner], 256, default),
-                           weight(name % "weight_hh", ["G", "H"], 256, default),
-                           weight(name % "bias_ih", ["G"], 256, default), weight(name % "bias_hh", ["G"], 256, default)]
+                for part, dims in (("weight_ih", ["G", inner]), ("weight_hh", ["G", "H"]), ("bias_ih", ["G"]),
+                                   ("bias_hh", ["G"])):
+                    inputs.append(weight(name % part, dims, 256, default, recurs=True))
         return inputs
 
     def body(self, x, both):

@@ -86,6 +86,12 @@ static void add(struct row *w, const double *x, const double *y, double *to) {
     to[i] = arith_round(a, &w->noise, x[i] + y[i]);
 }
 
+static void subtract(struct row *w, const double *x, const double *y, double *to) {
+  const struct arith *a = &w->run->c->arith;
+  for (int64_t i = 0; i < w->run->r->hidden; i++)
+    to[i] = arith_round(a, &w->noise, x[i] - y[i]);
+}
+
 static void multiply(struct row *w, const double *x, const double *y, double *to) {
   const struct arith *a = &w->run->c->arith;
   for (int64_t i = 0; i < w->run->r->hidden; i++)
@@ -194,13 +200,14 @@ static void lstm_step(struct row *w) {
 
 enum { GRU_Z, GRU_R, GRU_H }; // gates
 
+// H = (1 - z) c + z H as c + z (H - c), in which frameworks compute it: where z is 1 it is off by the rounding of c,
+// and nothing of the other form is.
 static void gru_finish(struct row *w) {
-  double *h = of_batch(w, w->run->h), *z = gate(w, GRU_Z), *candidate = gate(w, GRU_H), *rest = gate(w, GRU_R);
+  double *h = of_batch(w, w->run->h), *z = gate(w, GRU_Z), *candidate = gate(w, GRU_H), *way = gate(w, GRU_R);
   activate(w, 1, candidate);
-  one_minus(w, z, rest);
-  multiply(w, rest, candidate, candidate);
-  multiply(w, z, h, z);
-  add(w, candidate, z, h);
+  subtract(w, h, candidate, way);
+  multiply(w, z, way, way);
+  add(w, candidate, way, h);
 }
 
 static void gru_gates(struct row *w) {
@@ -487,7 +494,7 @@ static const struct op_def recurrent_rows[] = {
      .doc = "As in version 14, with the steps first: [steps, batch, input]."},
     {RECURRENT("GRU", 14, 6, 2, gru_attrs, gru),
      .doc = "z, r = f(X W' + Wb + H R' + Rb), c = g(X W' + Wb + (r H) R' + Rb), or with linear_before_reset "
-            "c = g(X W' + Wb + r (H R' + Rb)), H = (1 - z) c + z H, with gates in the order z, r, c. Otherwise as RNN.",
+            "c = g(X W' + Wb + r (H R' + Rb)), H = c + z (H - c), with gates in the order z, r, c. Otherwise as RNN.",
      .example = "(float[5,2,3] x, float[1,12,3] w, float[1,12,4] r, float[1,24] b) => (float[5,1,2,4] y) "
                 "{ y = GRU<linear_before_reset = 1>(x, w, r, b) }\n"
                 "(float[5,2,3] x, float[1,12,3] w, float[1,12,4] r) => (float[1,2,4] h) { , h = GRU(x, w, r) }"},

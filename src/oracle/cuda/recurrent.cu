@@ -195,8 +195,8 @@ KERNEL(recurrent_lstm, struct recurrent_args) {
 DEVICE_FN void gru_finish(const struct recurrent_args *a, struct unit *u, double z, double candidate) {
   double *h = (double *)a->h + u->at;
   candidate = activate(a, u, 1, candidate);
-  double fresh = rounded(a, u, rounded(a, u, 1 - z) * candidate);
-  *h = rounded(a, u, fresh + rounded(a, u, z * *h));
+  double way = rounded(a, u, *h - candidate);
+  *h = rounded(a, u, candidate + rounded(a, u, z * way));
   give(a, u, *h);
 }
 
