@@ -30,6 +30,10 @@ struct translation {
 // The shortest number that is this one as a float: ONNX keeps 1e-5 as 9.99999975e-06.
 static void put_float(struct writer *w, double x) {
   char text[32];
+  if (!isfinite(x)) {
+    buf_printf(w->out, "float(\"%s\")", isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
+    return;
+  }
   for (int digits = 1; digits <= 9; digits++) {
     snprintf(text, sizeof text, "%.*g", digits, x);
     if ((float)strtod(text, NULL) == (float)x)
@@ -64,6 +68,23 @@ static void put_input(struct writer *w, const struct node *n, int i) {
     put_value(w, n->inputs[i]);
   else
     buf_puts(w->out, "None");
+}
+
+// The integers of an input that is a constant of the graph, or of one of its functions; -1: it is not, or has too many.
+static int constant_ints(const struct writer *w, const struct node *n, int input, int64_t *out, int capacity) {
+  int v = node_has_input(n, input) ? n->inputs[input] : -1;
+  const struct value *value = v < 0 ? NULL : &w->g->values[v];
+  bool made = value && value->producer >= 0 && strcmp(w->g->nodes[value->producer].op_type, "Constant") == 0;
+  if (!value || !(made ? w->values[v].bits != NULL : value->constant != NULL) || !dtype_is_integer(w->values[v].dtype))
+    return -1;
+  int64_t count = shape_count(&w->values[v].shape);
+  if (count > capacity)
+    return -1;
+  if (made)
+    memcpy(out, w->values[v].i64, (size_t)count * sizeof *out);
+  else
+    dtype_to_i64(value->constant->dtype, value->constant->data, count, out);
+  return (int)count;
 }
 
 static void put_ints(struct writer *w, const int64_t *v, size_t n) {
@@ -184,13 +205,12 @@ static void emit_pool(struct writer *w, const struct node *n) {
 // The axes of a reduction or an Unsqueeze: an input (a constant) or an attribute; all when neither is there.
 static void put_axes(struct writer *w, const struct node *n, int input) {
   const struct attr *a = node_attr(n, "axes");
-  const struct tensor *t = node_has_input(n, input) ? w->g->values[n->inputs[input]].constant : NULL;
   int64_t axes[SHAPE_MAX_RANK];
+  int count = constant_ints(w, n, input, axes, SHAPE_MAX_RANK);
   if (a) {
     put_ints(w, a->ints, a->count);
-  } else if (t && shape_count(&t->shape) <= SHAPE_MAX_RANK) {
-    dtype_to_i64(t->dtype, t->data, shape_count(&t->shape), axes);
-    put_ints(w, axes, (size_t)shape_count(&t->shape));
+  } else if (count >= 0) {
+    put_ints(w, axes, (size_t)count);
   } else {
     w->complete = w->complete && !node_has_input(n, input);
     buf_puts(w->out, "tuple(range(");
@@ -219,19 +239,17 @@ static void emit_reduce(struct writer *w, const struct node *n) {
 
 // A Reshape to constant extents, of which 0 means the input's, or to those that the graph computes.
 static void emit_reshape(struct writer *w, const struct node *n) {
-  const struct tensor *t = node_has_input(n, 1) ? w->g->values[n->inputs[1]].constant : NULL;
   int64_t extents[SHAPE_MAX_RANK];
-  int64_t count = t ? shape_count(&t->shape) : 0;
-  if (count < 1 || count > SHAPE_MAX_RANK) {
+  int count = constant_ints(w, n, 1, extents, SHAPE_MAX_RANK);
+  if (count < 1) {
     put_template(w, n, "$0.reshape(tuple($1.tolist()))");
     return;
   }
-  dtype_to_i64(t->dtype, t->data, count, extents);
   put_template(w, n, "$0.reshape(");
-  for (int64_t i = 0; i < count; i++) {
+  for (int i = 0; i < count; i++) {
     if (extents[i] == 0 && !node_int(n, "allowzero", 0)) {
       put_input(w, n, 0);
-      buf_printf(w->out, ".shape[%lld]", (long long)i);
+      buf_printf(w->out, ".shape[%d]", i);
     } else {
       buf_printf(w->out, "%lld", (long long)extents[i]);
     }
@@ -263,27 +281,20 @@ static void emit_gemm(struct writer *w, const struct node *n) {
 }
 
 static void emit_unsqueeze(struct writer *w, const struct node *n) {
-  const struct tensor *t = node_has_input(n, 1) ? w->g->values[n->inputs[1]].constant : NULL;
   int64_t axes[SHAPE_MAX_RANK];
-  int64_t count = t ? shape_count(&t->shape) : 0;
+  int count = constant_ints(w, n, 1, axes, SHAPE_MAX_RANK);
   put_input(w, n, 0);
-  if (count < 1 || count > SHAPE_MAX_RANK) {
-    w->complete = false;
-    return;
-  }
-  dtype_to_i64(t->dtype, t->data, count, axes);
-  for (int64_t i = 0; i < count; i++) // ONNX counts axes in the result; ascending order keeps that true
+  w->complete = w->complete && count > 0;
+  for (int i = 0; i < count; i++) // ONNX counts axes in the result; ascending order keeps that true
     buf_printf(w->out, ".unsqueeze(%lld)", (long long)axes[i]);
 }
 
 static void emit_cumulative(struct writer *w, const struct node *n) {
   const char *function = strcmp(n->op_type, "CumSum") == 0 ? "torch.cumsum" : "torch.cumprod";
   bool exclusive = node_int(n, "exclusive", 0), reverse = node_int(n, "reverse", 0);
-  const struct tensor *t = node_has_input(n, 1) ? w->g->values[n->inputs[1]].constant : NULL;
   int64_t axis = node_int(n, "axis", 0);
-  if (t)
-    dtype_to_i64(t->dtype, t->data, 1, &axis);
-  w->complete = w->complete && !(exclusive && reverse) && !(exclusive && function[9] == 'p');
+  w->complete = w->complete && constant_ints(w, n, 1, &axis, 1) == 1 && !(exclusive && reverse) &&
+                !(exclusive && function[9] == 'p');
   buf_printf(w->out, "%s(", function);
   put_input(w, n, 0);
   if (reverse)
@@ -398,6 +409,153 @@ static void emit_constant_of_shape(struct writer *w, const struct node *n) {
   buf_puts(w->out, value == floor(value) ? ".0)" : ")");
 }
 
+// Of one axis: `[:, :, `, to be followed by an index and `]`.
+static void put_indexed(struct writer *w, const struct node *n, int64_t axis) {
+  put_input(w, n, 0);
+  buf_puts(w->out, "[");
+  for (int64_t d = 0; d < (axis < 0 ? axis + rank_of(w, n->inputs[0]) : axis); d++)
+    buf_puts(w->out, ":, ");
+}
+
+static void emit_gather(struct writer *w, const struct node *n) {
+  int64_t index[SHAPE_MAX_RANK];
+  int count = constant_ints(w, n, 1, index, SHAPE_MAX_RANK), rank = rank_of(w, n->inputs[1]);
+  put_indexed(w, n, node_int(n, "axis", 0));
+  if (count < 1 || rank > 1) {
+    put_input(w, n, 1);
+  } else {
+    buf_puts(w->out, rank ? "[" : "");
+    for (int i = 0; i < count; i++)
+      buf_printf(w->out, "%s%lld", i ? ", " : "", (long long)index[i]);
+    buf_puts(w->out, rank ? "]" : "");
+  }
+  buf_puts(w->out, "]");
+}
+
+// Element k of an input with starts or ends; nothing where it is as far as it goes.
+static void put_bound(struct writer *w, const struct node *n, int input, int k) {
+  int64_t bounds[SHAPE_MAX_RANK];
+  int count = constant_ints(w, n, input, bounds, SHAPE_MAX_RANK);
+  if (count < 0) {
+    buf_puts(w->out, "int(");
+    put_input(w, n, input);
+    buf_printf(w->out, "[%d])", k);
+  } else if (bounds[k] < INT32_MAX && (bounds[k] || input > 1)) {
+    buf_printf(w->out, "%lld", (long long)bounds[k]);
+  }
+}
+
+// The parts of each axis that is named, all of the others. Steps backwards have no such form in PyTorch.
+static void emit_slice(struct writer *w, const struct node *n) {
+  int64_t axes[SHAPE_MAX_RANK], steps[SHAPE_MAX_RANK];
+  int rank = rank_of(w, n->inputs[0]);
+  int n_axes = constant_ints(w, n, 3, axes, SHAPE_MAX_RANK), n_steps = constant_ints(w, n, 4, steps, SHAPE_MAX_RANK);
+  bool forward = n_steps >= 0 || !node_has_input(n, 4);
+  for (int k = 0; k < n_steps; k++)
+    forward = forward && steps[k] > 0;
+  w->complete = w->complete && n->n_inputs > 2 && n_axes >= 0 && forward;
+  put_input(w, n, 0);
+  buf_puts(w->out, "[");
+  for (int d = 0; d < rank; d++) {
+    buf_puts(w->out, d ? ", " : "");
+    int k = 0;
+    while (k < n_axes && axes[k] != d && axes[k] + rank != d)
+      k++;
+    if (k < n_axes)
+      put_bound(w, n, 1, k);
+    buf_puts(w->out, ":");
+    if (k < n_axes)
+      put_bound(w, n, 2, k);
+    if (k < n_axes && k < n_steps && steps[k] != 1)
+      buf_printf(w->out, ":%lld", (long long)steps[k]);
+  }
+  buf_puts(w->out, "]");
+}
+
+static void emit_split(struct writer *w, const struct node *n) {
+  int64_t sizes[64];
+  int count = constant_ints(w, n, 1, sizes, 64);
+  w->complete = w->complete && (count >= 0 || !node_has_input(n, 1));
+  put_input(w, n, 0);
+  if (count >= 0) {
+    buf_puts(w->out, ".split(");
+    put_ints(w, sizes, (size_t)count);
+  } else {
+    buf_printf(w->out, ".chunk(%d", n->n_outputs);
+  }
+  buf_printf(w->out, ", dim=%lld)", (long long)node_int(n, "axis", 0));
+}
+
+// Zeros, or another constant, around each dimension. PyTorch counts them from the last dimension on.
+static void emit_pad(struct writer *w, const struct node *n) {
+  int64_t pads[2 * SHAPE_MAX_RANK], turned[2 * SHAPE_MAX_RANK];
+  int rank = rank_of(w, n->inputs[0]), count = constant_ints(w, n, 1, pads, 2 * SHAPE_MAX_RANK);
+  bool all = count == 2 * rank && !node_has_input(n, 3) && strcmp(node_string(n, "mode", "constant"), "constant") == 0;
+  w->complete = w->complete && all;
+  for (int d = 0; d < rank && all; d++) {
+    turned[2 * (rank - 1 - d)] = pads[d];
+    turned[2 * (rank - 1 - d) + 1] = pads[rank + d];
+  }
+  buf_puts(w->out, "F.pad(");
+  put_input(w, n, 0);
+  buf_puts(w->out, ", ");
+  put_ints(w, turned, all ? (size_t)count : 0);
+  if (node_has_input(n, 2))
+    put_template(w, n, ", value=$2");
+  buf_puts(w->out, ")");
+}
+
+static void emit_constant(struct writer *w, const struct node *n) {
+  const struct array *a = &w->values[n->outputs[0]];
+  int64_t count = shape_count(&a->shape);
+  bool floating = dtype_is_float(a->dtype);
+  if (!a->bits || a->shape.rank > 1 || count > 64) {
+    w->complete = false;
+    buf_puts(w->out, "None  # a constant tensor");
+    return;
+  }
+  buf_puts(w->out, a->shape.rank ? "torch.tensor([" : "torch.tensor(");
+  for (int64_t i = 0; i < count; i++) {
+    buf_puts(w->out, i ? ", " : "");
+    if (floating)
+      put_float(w, a->f64[i]);
+    else
+      buf_printf(w->out, "%lld", (long long)a->i64[i]);
+  }
+  buf_puts(w->out, a->shape.rank ? "])" : ")");
+}
+
+// Printed in front of a module with recurrent nodes.
+static const char recurrent_helper[] =
+    "def recurrent(op, order, x, w, r, b, *states):\n"
+    "    \"\"\"ONNX's RNN, LSTM or GRU through PyTorch's: gates change places, directions lie beside each "
+    "other.\"\"\"\n"
+    "    directions, hidden = w.shape[0], r.shape[2]\n"
+    "    gates = lambda v: torch.cat([v.chunk(len(order))[i] for i in order])\n"
+    "    weights = []\n"
+    "    for d in range(directions):\n"
+    "        weights += [gates(w[d]), gates(r[d])] + ([] if b is None else [gates(v) for v in b[d].chunk(2)])\n"
+    "    states = [x.new_zeros(directions, x.shape[1], hidden) if s is None else s for s in states]\n"
+    "    y, *last = op(x, states if len(states) > 1 else states[0], weights, b is not None, 1, 0.0, False,\n"
+    "                  directions == 2, False)\n"
+    "    return y.unflatten(2, (directions, -1)).transpose(1, 2), *last\n\n\n";
+
+static bool is_recurrent(const struct node *n) {
+  return strcmp(n->op_type, "RNN") == 0 || strcmp(n->op_type, "LSTM") == 0 || strcmp(n->op_type, "GRU") == 0;
+}
+
+static void emit_recurrent(struct writer *w, const struct node *n) {
+  bool lstm = n->op_type[0] == 'L', gru = n->op_type[0] == 'G';
+  bool usual = !node_attr(n, "activations") && !node_attr(n, "clip") && !node_int(n, "layout", 0) &&
+               !node_int(n, "input_forget", 0) && (!gru || node_int(n, "linear_before_reset", 0)) &&
+               strcmp(node_string(n, "direction", "forward"), "reverse") != 0 && !node_has_input(n, 4) &&
+               !node_has_input(n, 7);
+  w->complete = w->complete && usual;
+  buf_printf(w->out, "recurrent(torch.%s, ", lstm ? "lstm" : gru ? "gru" : "rnn_tanh");
+  put_template(w, n, lstm ? "(0, 2, 3, 1), " : gru ? "(1, 0, 2), " : "(0,), ");
+  put_template(w, n, lstm ? "$0, $1, $2, $3, $5, $6)" : "$0, $1, $2, $3, $5)");
+}
+
 static const struct translation translations[] = {
     {"Add", "$0 + $1", NULL},
     {"Sub", "$0 - $1", NULL},
@@ -464,24 +622,50 @@ static const struct translation translations[] = {
     {"InstanceNormalization", "F.instance_norm($0, weight=$1, bias=$2, eps={epsilon})", NULL},
     {"GroupNormalization", "F.group_norm($0, {num_groups}, $1, $2, eps={epsilon})", NULL},
     {"LayerNormalization", NULL, emit_layer_norm},
+    {"Split", NULL, emit_split},
+    {"Slice", NULL, emit_slice},
+    {"Gather", NULL, emit_gather},
+    {"Pad", NULL, emit_pad},
+    {"Constant", NULL, emit_constant},
+    {"RNN", NULL, emit_recurrent},
+    {"LSTM", NULL, emit_recurrent},
+    {"GRU", NULL, emit_recurrent},
     {"SoftmaxCrossEntropyLoss", "F.cross_entropy($0, $1, reduction={reduction})", NULL},
 };
 
-static void put_node(struct writer *w, const struct node *n) {
+// The names that a node's expression is assigned to: the first output's, or where it is a tuple, those of all.
+static void put_targets(struct writer *w, const struct node *n) {
+  bool tuple = is_recurrent(n) || strcmp(n->op_type, "Split") == 0;
+  int count = !tuple ? 1 : is_recurrent(n) ? n->op->max_out : n->n_outputs;
   buf_puts(w->out, "        ");
-  put_value(w, n->outputs[0]);
+  for (int i = 0; i < count; i++) {
+    if (i < n->n_outputs && n->outputs[i] >= 0)
+      put_value(w, n->outputs[i]);
+    else
+      buf_puts(w->out, "_");
+    buf_puts(w->out, i + 1 < count ? ", " : tuple && count == 1 ? "," : "");
+  }
   buf_puts(w->out, " = ");
+}
+
+static const struct translation *translation_of(const struct node *n) {
   for (size_t i = 0; i < sizeof translations / sizeof *translations; i++)
-    if (strcmp(translations[i].op, n->op_type) == 0) {
-      if (translations[i].emit)
-        translations[i].emit(w, n);
-      else
-        put_template(w, n, translations[i].text);
-      buf_puts(w->out, "\n");
-      return;
-    }
-  w->complete = false;
-  buf_printf(w->out, "None  # %s has no translation here\n", n->op_type);
+    if (strcmp(translations[i].op, n->op_type) == 0)
+      return &translations[i];
+  return NULL;
+}
+
+static void put_node(struct writer *w, const struct node *n) {
+  const struct translation *t = translation_of(n);
+  put_targets(w, n);
+  if (t && t->emit)
+    t->emit(w, n);
+  else if (t)
+    put_template(w, n, t->text);
+  else
+    buf_printf(w->out, "None  # %s has no translation here", n->op_type);
+  w->complete = w->complete && t;
+  buf_puts(w->out, "\n");
 }
 
 // A draw of an input in PyTorch, close to the task's distribution; Assay's own inputs come from its own generator.
@@ -567,11 +751,12 @@ static int put_names(struct writer *w, bool weights, const char *before) {
 }
 
 static void put_module(struct writer *w) {
-  buf_printf(w->out,
-             "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n\n\nclass Model(nn.Module):\n"
-             "    \"\"\"%s.\"\"\"\n\n    def __init__(self",
-             w->task->title);
-  bool weights = false;
+  bool weights = false, recurs = false;
+  for (int i = 0; i < w->g->n_nodes; i++)
+    recurs = recurs || is_recurrent(&w->g->nodes[i]);
+  buf_puts(w->out, "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n\n\n");
+  buf_puts(w->out, recurs ? recurrent_helper : "");
+  buf_printf(w->out, "class Model(nn.Module):\n    \"\"\"%s.\"\"\"\n\n    def __init__(self", w->task->title);
   for (int i = 0; i < w->task->n_inputs; i++)
     weights = weights || w->task->inputs[i].distribution.is_static;
   buf_puts(w->out, weights ? ", " : "");
