@@ -62,11 +62,12 @@ DEVICE_FN int unit_find(const struct recurrent_args *a, int64_t t, struct unit *
   return 1;
 }
 
-DEVICE_FN double rounded(const struct recurrent_args *a, struct unit *u, double x) {
+// Roundings are long: expanded at every place, they would take many seconds to compile.
+DEVICE_FN_LARGE double rounded(const struct recurrent_args *a, struct unit *u, double x) {
   return arith_round(&a->arith, &u->noise, x);
 }
 
-DEVICE_FN double library(const struct recurrent_args *a, struct unit *u, double x) {
+DEVICE_FN_LARGE double library(const struct recurrent_args *a, struct unit *u, double x) {
   return arith_round_ulps(&a->arith, &u->noise, x, 2);
 }
 
@@ -115,14 +116,14 @@ DEVICE_FN double with_bias(const struct recurrent_args *a, struct unit *u, int64
 }
 
 // What the input has to say to a gate.
-DEVICE_FN double input_part(const struct recurrent_args *a, struct unit *u, int64_t gate) {
+DEVICE_FN_LARGE double input_part(const struct recurrent_args *a, struct unit *u, int64_t gate) {
   int64_t position = a->batch_first ? u->batch * a->steps + u->time : u->time * a->batch + u->batch;
   position += u->direction * a->steps * a->batch;
   return with_bias(a, u, gate, 0, ((const double *)a->from_x)[position * a->width + gate * a->hidden + u->j]);
 }
 
 // What the state has to say to it; `column` is where the sums of its product stand.
-DEVICE_FN double state_part(const struct recurrent_args *a, struct unit *u, int64_t gate, int64_t column) {
+DEVICE_FN_LARGE double state_part(const struct recurrent_args *a, struct unit *u, int64_t gate, int64_t column) {
   double y = 0, t2 = 0;
   for (int64_t s = 0; s < a->splits; s++) {
     int64_t at = ((s * a->directions + u->direction) * a->batch + u->batch) * a->columns + column + u->j;
