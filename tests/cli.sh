@@ -89,6 +89,8 @@ expect 0 "3 verdicts held against the corpus: 3 passed" "$assay" bench kernelben
   --only 'linear_subtract_multiply_relu.c' --no-store
 expect 0 "9 verdicts held against the corpus: 9 passed" "$assay" bench kernelbench/3 --from "$cases" --twins --no-timing \
   --no-store
+expect 0 "10 verdicts held against the corpus: 10 passed" "$assay" bench kernelbench/3 --from "$cases" --twins --no-timing \
+  --workload small --no-store
 json 0 "$assay" score cli --baseline cli --json
 expect 2 "no run named" "$assay" score nosuch
 expect 2 "cannot read the folder" "$assay" bench kernelbench/1 --from "$work/none"
