@@ -39,8 +39,8 @@ static void direction(const struct walk *w, float *h, float *next, float *reset)
   int64_t n = w->hidden;
   for (int64_t s = 0; s < w->steps; s++) {
     const float *x = w->x + (w->backwards ? w->steps - 1 - s : s) * w->x_step;
-#define FROM_X(gate) (dot(x, w->w_ih + ((gate) * n + j) * w->inner, w->inner) + w->b_ih[(gate) * n + j])
-#define FROM_H(gate, h) (dot(h, w->w_hh + ((gate) * n + j) * n, n) + w->b_hh[(gate) * n + j])
+#define FROM_X(gate) (dot(x, w->w_ih + ((gate)*n + j) * w->inner, w->inner) + w->b_ih[(gate)*n + j])
+#define FROM_H(gate, h) (dot(h, w->w_hh + ((gate)*n + j) * n, n) + w->b_hh[(gate)*n + j])
     for (int64_t j = 0; j < n; j++)
       reset[j] = sigmoid(FROM_X(R) + FROM_H(R, h));
 #ifdef RESET_FIRST
