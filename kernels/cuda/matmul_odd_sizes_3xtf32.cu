@@ -12,7 +12,7 @@
 // four slices of 32 terms ahead; two groups of four warps multiply, each 64 columns of a tile of 128 x 128. Tensor
 // cores cut sums off instead of rounding them. So a slice's smaller products come first, and its sum is added to the
 // tile's by ordinary arithmetic. Where infinity or NaN came out, or less than 2^-90, the parts cannot be trusted, and
-// the element is computed again term by term.
+// the element is computed again term by term; and so is every sum of one slice, where the cut is most of the error.
 // assay: let pitch_a = round_up(K, 4)
 // assay: let pitch_b = round_up(N, 4)
 // assay: scratch rows_a float[M * pitch_a]
@@ -219,9 +219,9 @@ static __device__ void store_two(float *y, const float *a, const float *b, int m
 #else
   bool both = n + 1 < N;
 #endif
-  if (!trusted(first))
+  if (K <= BK || !trusted(first))
     first = element(a, b, m, n, K, N);
-  if (both && !trusted(second))
+  if (both && (K <= BK || !trusted(second)))
     second = element(a, b, m, n + 1, K, N);
   y += (long long)m * N + n;
   if (N % 2 == 0) {

@@ -20,6 +20,8 @@ static _Noreturn void work(int (*command)(int argc, char **argv), int argc, char
     _exit(CLI_ENVIRONMENT);
   int code = command(argc, argv);
   fflush(NULL);
+  close(STDOUT_FILENO); // whoever reads to the end reads no longer than the command lasts
+  close(STDERR_FILENO);
   while (write(to, &code, sizeof code) < 0 && errno == EINTR) {
   }
   _exit(code);
