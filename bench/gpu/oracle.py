@@ -26,8 +26,8 @@ def differences(row):
     if row["apart"]:
         worst = row["worst_over_scale"]
         size = "" if worst >= 1e300 else f", by up to {worst:.3g} of the scale"
-        found.append(f"{row['apart']} of {row['compared']} elements along {row['sample']} are apart{size}; the first is "
-                     f"element {row['first_apart']} of output {row['first_output']}")
+        found.append(f"{row['apart']} of {row['compared']} elements along {row['sample']} are apart{size}; "
+                     f"the first is element {row['first_apart']} of output {row['first_output']}")
     ratio = row.get("scale_over_cpus")
     if ratio is not None and not 0.5 < ratio < 2:
         found.append(f"the scale is {ratio} of the CPU's")
