@@ -10,6 +10,7 @@ import numpy
 
 from . import Refused
 
+SMALLEST_SCALE = 1e-6  # below, differences count as if the outputs were of this size: what cancels to nothing has no digits
 HOUSE = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -67,5 +68,5 @@ def difference(ours, theirs):
         return float("inf"), "NaNs or infinities differ"
     if not finite.any():
         return 0.0, "nothing is finite"
-    scale = numpy.abs(b[finite]).max() or 1.0
+    scale = max(numpy.abs(b[finite]).max(), SMALLEST_SCALE)
     return float(numpy.abs(a[finite] - b[finite]).max() / scale), ""

@@ -3,6 +3,7 @@ writes the graph."""
 import contextlib
 import io
 import logging
+import re
 import warnings
 
 import onnx
@@ -49,14 +50,9 @@ class Exported:
 
 
 def first_line(error):
-    lines = [line for line in str(error).splitlines() if line.strip()]
+    """Of an error's text, without colours."""
+    lines = [line for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines() if line.strip()]
     return lines[0][:300] if lines else type(error).__name__
-
-
-def fresh(tensors):
-    """Extents of 0 and 1 and those that happen to agree would be taken for constants and equals; agreeing ones are
-    told apart by torch.export itself, which traces with symbols of their own."""
-    return [t.clone() for t in tensors]
 
 
 def export(source, openness):
@@ -72,7 +68,7 @@ def export(source, openness):
         with warnings.catch_warnings(), contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet), \
                 torch.no_grad():
             warnings.simplefilter("ignore")
-            program = torch.export.export(Flat(source, len(masks)), (fresh(tensors),), dynamic_shapes=shapes,
+            program = torch.export.export(Flat(source, len(masks)), (tensors,), dynamic_shapes=shapes,
                                           strict=False)
             written = torch.onnx.export(program, dynamo=True, optimize=False, opset_version=OPSET, verbose=False)
     except Refused:
@@ -82,8 +78,7 @@ def export(source, openness):
         for kind in (e, cause):
             if isinstance(kind, Refused):
                 raise kind
-        raise Refused(f"PyTorch cannot export the module: {first_line(e)}"
-                      + (f" ({first_line(cause)})" if cause is not e else "")) from e
+        raise Refused(f"PyTorch cannot export the module: {first_line(cause)}") from e
     model = written.model_proto
     placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
     user = [spec.arg.name for spec in program.graph_signature.input_specs

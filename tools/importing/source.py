@@ -16,6 +16,7 @@ from .substitutes import Rounded, Wide, phase
 SEEDS = (42, 43, 44, 45)  # a model is made once with each: what all agree on is no draw
 LARGEST_CONSTANT = 4096  # elements of a buffer that stays a constant of the graph
 LARGEST_EMBEDDED = 1 << 20
+SAMPLE = 1 << 22  # elements of one draw that a fit looks at
 
 
 def plain_name(text):
@@ -37,10 +38,13 @@ class Source:
         spec = importlib.util.spec_from_file_location("assay_import_source", path)
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module  # dataclasses and pickles look there
+        sys.path.insert(0, str(path.resolve().parent))  # as for `python FILE`
         try:
             spec.loader.exec_module(module)
         except Exception as e:
             raise Refused(f"{path} cannot be run: {type(e).__name__}: {e}") from e
+        finally:
+            sys.path.pop(0)
         for name in ("Model", "get_inputs", "get_init_inputs"):
             if not hasattr(module, name):
                 raise Refused(f"{path} has no {name}: the file must define the class Model and the functions get_inputs() "
@@ -50,8 +54,11 @@ class Source:
         self.models = []
         for seed in SEEDS:
             torch.manual_seed(seed)
-            arguments = module.get_init_inputs()
-            model = module.Model(**arguments) if isinstance(arguments, dict) else module.Model(*arguments)
+            try:
+                arguments = module.get_init_inputs()
+                model = module.Model(**arguments) if isinstance(arguments, dict) else module.Model(*arguments)
+            except Exception as e:
+                raise Refused(f"Model cannot be made with what get_init_inputs() gives: {type(e).__name__}: {e}") from e
             self.models.append(model.eval() if evaluation else model.train())
         self.model = self.models[0].requires_grad_(False)
         self.read_inputs()
@@ -63,10 +70,6 @@ class Source:
         torch.manual_seed(SEEDS[0])
         with Watch() as watch:
             arguments = self.module.get_inputs()
-        again = []
-        for seed in SEEDS[1:]:
-            torch.manual_seed(seed)
-            again.append(torch.utils._pytree.tree_flatten(self.module.get_inputs())[0])
         if not isinstance(arguments, (list, tuple)):
             arguments = [arguments]
         try:
@@ -84,14 +87,22 @@ class Source:
             if draw:
                 t.distribution = draw.text()
             else:
-                values = [leaf] + [other[i] for other in again if isinstance(other[i], torch.Tensor)]
-                t.distribution, _ = fit(numpy.concatenate([as_numpy(v).ravel() for v in values]))
+                t.distribution, _ = fit(numpy.concatenate([as_numpy(v).ravel()[:SAMPLE] for v in self.again(i, leaf)]))
                 note(f"{t.name}: get_inputs draws it in a way that is not followed; {t.distribution} fits its values")
             if leaf.dtype in (torch.bool, torch.int64, torch.int32) and not t.distribution.endswith(" fixed"):
                 t.distribution += " fixed"  # what is no real number keeps its meaning only as declared
             self.inputs.append(t)
         if not self.inputs:
             raise Refused("get_inputs() gives no tensor")
+
+    def again(self, i, first):
+        """The values of leaf i in this and further calls of get_inputs."""
+        values = [first]
+        for seed in SEEDS[1:]:
+            torch.manual_seed(seed)
+            leaves = torch.utils._pytree.tree_flatten(list(self.module.get_inputs()))[0]
+            values += [leaves[i]] if i < len(leaves) and isinstance(leaves[i], torch.Tensor) else []
+        return values
 
     def leaf_name(self, leaf, names, arguments):
         """The parameter of forward that it belongs to, numbered where that is a list or a dictionary."""
@@ -129,7 +140,7 @@ class Source:
     def initial(self, t, values, owner):
         """How the parameter is initialised, from its values in several models."""
         same = all(torch.equal(v, values[0]) for v in values)
-        pooled = as_numpy(values[0]) if same else numpy.concatenate([as_numpy(v).ravel() for v in values])
+        pooled = as_numpy(values[0]) if same else numpy.concatenate([as_numpy(v).ravel()[:SAMPLE] for v in values])
         siblings = [p for k, p in owner.named_parameters(recurse=False) if p.dim() > 1]
         fans = set()
         for p in [t.value] * (t.value.dim() > 1) + siblings:
@@ -179,9 +190,16 @@ class Source:
 
     def masks(self):
         """Shapes and probabilities of what the dropouts keep."""
-        with phase("record") as p, torch.no_grad():
-            self.call(self.model, [t.value.clone() for t in self.inputs], [t.value.clone() for t in self.state])
-            return list(p.wanted)
+        for make in (lambda v: v.to("meta"), torch.clone):  # without data where that works
+            try:
+                with phase("record") as p, torch.no_grad():
+                    self.call(self.model, [make(t.value) for t in self.inputs], [make(t.value) for t in self.state])
+                    return list(p.wanted)
+            except Refused:
+                raise
+            except Exception as e:
+                error = e
+        raise Refused(f"the module does not run on what get_inputs() gives: {type(error).__name__}: {error}")
 
     def wide_model(self):
         model = copy.deepcopy(self.model).double()

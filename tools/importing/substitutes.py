@@ -108,6 +108,23 @@ def batch_norm(original):
     return substitute
 
 
+def rms_norm(original):
+    def substitute(input, normalized_shape, weight=None, eps=None):
+        if PHASE.name == "double" and eps is None:  # the type's own epsilon: that of the task's type is meant
+            eps = torch.finfo(torch.float32).eps
+        return original(input, normalized_shape, weight, eps)
+    return substitute
+
+
+def finfo(original):
+    def substitute(type=None):
+        """Limits of the type that the task has, also while the module runs in double precision."""
+        if PHASE.name == "double" and type in (None, torch.float64):
+            type = torch.float32
+        return original(type) if type is not None else original()
+    return substitute
+
+
 def refused(original, name):
     @functools.wraps(original)  # PyTorch finds methods by name, and so does who watches them
     def substitute(*args, **kwargs):
@@ -140,6 +157,8 @@ def install():
     torch.dropout = torch_dropout(torch.dropout)
     F.scaled_dot_product_attention = attention(F.scaled_dot_product_attention)
     F.batch_norm = batch_norm(F.batch_norm)
+    F.rms_norm = rms_norm(F.rms_norm)
+    torch.finfo = finfo(torch.finfo)
     for name in FACTORIES:
         if hasattr(torch, name):
             setattr(torch, name, refused(getattr(torch, name), f"torch.{name}"))
