@@ -3,7 +3,8 @@
 set(import_tests ${CMAKE_CURRENT_LIST_DIR}/import)
 set(import_environment PYTHONDONTWRITEBYTECODE=1 ASSAY_TASKS=${CMAKE_SOURCE_DIR}/tasks
     ASSAY_STORE=${CMAKE_BINARY_DIR}/import_tests.sqlite)
-add_test(NAME import_models COMMAND ${CMAKE_COMMAND} -E env ${import_environment} "ASSAY_ONNX_PYTHON=${ASSAY_ONNX_PYTHON}"
+add_test(NAME import_models
+  COMMAND ${CMAKE_COMMAND} -E env ${import_environment} "ASSAY_ONNX_PYTHON=${ASSAY_ONNX_PYTHON}"
   ${CMAKE_CURRENT_LIST_DIR}/tasks/onnx_python.sh ${CMAKE_BINARY_DIR}/onnx-venv ${import_tests}/check_models.py
   $<TARGET_FILE:assay> ${ASSAY_ONNX_TESTDATA}/..)
 set_tests_properties(import_models PROPERTIES TIMEOUT 900 RESOURCE_LOCK onnx-venv)

@@ -3,9 +3,11 @@
 
     check_models.py ASSAY DATA
 
-DATA is /usr/share/libonnx-testdata/data. Every model of the three folders below must become a task that gives the stored
-outputs (tools/assay-import compares, and fails where they differ), but for those that are refused for the reason given.
+DATA is /usr/share/libonnx-testdata/data. Every model of the three folders below must become a task that gives the
+stored outputs (tools/assay-import compares, and fails where they differ), but for those that are refused for the
+reason given.
 """
+
 import collections
 import contextlib
 import io
@@ -26,7 +28,7 @@ REFUSED = {r"test_operator_add_.*|test_operator_addconstant": "outputs are doubl
            r"test_sequence_model7": "outputs are double|operator|no tensor",
            r"test_sequence_model8": "SplitToSequence|empty|no tensor",
            r"test_strnorm_.*": "type string"}
-CLASS_OF = re.compile(r"agrees with the model's test data to (\S+)")
+AGREES = re.compile(r"agrees with the model's test data to (\S+)")
 
 
 def check(tool, assay, path, folder):
@@ -36,11 +38,83 @@ def check(tool, assay, path, folder):
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
         tool.run([str(path), "-o", str(output), "--assay", assay, "--no-lint"])
-    found = CLASS_OF.search(said.getvalue())
+    found = AGREES.search(said.getvalue())
     if not found or not float(found[1]) <= 1e-5:
         raise AssertionError(f"was not compared: {said.getvalue()}")
     onnx.checker.check_model(onnx.parser.parse_model(output.read_text()), full_check=True)
     return float(found[1])
+
+
+OWN = """<ir_version: 8, opset_import: ["" : 18, "mine" : 1]>
+mlp (float[N, 6] x, int64[N] row) => (float[N, 3] y)
+<float[8, 6] table = {TABLE}, float[3, 6] w = {WEIGHT}, float one = {1.0}> {
+  e = Gather(table, row)
+  s = mine.gate(x, e)
+  t = Transpose<perm = [1, 0]>(w)
+  p = MatMul(s, t)
+  y = Add(p, one)
+}
+<domain: "mine", opset_import: ["" : 18]>
+gate (a, b) => (c) {
+  g = Sigmoid(b)
+  c = Mul(a, g)
+}"""
+
+
+def own_model(tool, assay, folder):
+    """Symbolic dimensions, a function, indices without test data, and what the options do."""
+    import onnx.parser
+    numbers = [", ".join(f"{(k * 37 % 19 - 9) / 8}" for k in range(n)) for n in (48, 18)]
+    model = onnx.parser.parse_model(OWN.replace("TABLE", numbers[0]).replace("WEIGHT", numbers[1]))
+    path, output = pathlib.Path(folder) / "mlp.onnx", pathlib.Path(folder) / "mlp.onnxtxt"
+    onnx.save(model, path)
+
+    def run(*options):
+        said, assumed = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(assumed):
+            tool.run([str(path), "-o", str(output), "--assay", assay, "--no-lint", *options])
+        return output.read_text(), said.getvalue() + assumed.getvalue()
+
+    def expect(text, *wanted):
+        for w in wanted:
+            if w not in text:
+                raise AssertionError(f"'{w}' is not in\n{text}")
+
+    text, said = run("--dim", "N=32", "--input", "x=uniform(-2, 2)")
+    expect(
+        text,
+        '"assay.workload.full" : "N=32"',
+        '"assay.workload.ragged0" : "N=1"',
+        '"assay.input.row" : "integers(0, 8) fixed"',
+        '"assay.input.x" : "uniform(-2, 2)"',
+        "float[8, 6] table",
+        "static",
+        "Sigmoid",
+        "float one = {1.0}",
+    )
+    expect(said, "reference evaluator")
+    text, said = run("--weights", "constants")
+    expect(text, "<float[8, 6] table = {")
+    expect(said, "dimension N is 4 in full, for want of --dim N=N", "x: normal(0, 1), as nothing says")
+    for wanted, options in (
+        ("no such dimension; it has N", ["--dim", "Q=3"]),
+        ("write \"B=2, C=16\"", ["--dim", "N=0"]),
+        ("there is no such folder", ["--test-data", folder + "/none"]),
+        ("lacks input_0.pb", ["--test-data", folder]),
+    ):
+        try:
+            run(*options)
+        except tool.Refused as refusal:
+            expect(str(refusal), wanted)
+        else:
+            raise AssertionError(f"{options} was not refused")
+    path.write_bytes(b"no model")
+    try:
+        run()
+    except tool.Refused as refusal:
+        expect(str(refusal), "no valid ONNX model")
+    else:
+        raise AssertionError("what is no model was not refused")
 
 
 def main():
@@ -48,6 +122,11 @@ def main():
     tool = importer()
     outcomes, worst, failures = collections.Counter(), 0.0, 0
     with tempfile.TemporaryDirectory() as folder:
+        try:
+            own_model(tool, assay, folder)
+        except Exception as e:
+            print(f"a model made here: {type(e).__name__}: {e}")
+            failures += 1
         for path in sorted(p for f in FOLDERS for p in (data / f).glob("*/model.onnx")):
             name = path.parent.name
             wanted = next((text for pattern, text in REFUSED.items() if re.fullmatch(pattern, name)), None)

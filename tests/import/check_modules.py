@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Imports every module of a folder and holds the tasks against the modules; what cannot be imported must be refused well.
+"""Imports every module of a folder and holds the tasks against the modules; what cannot be is to be refused well.
 
     check_modules.py ASSAY MODULES REFUSED [NAME...]
 
 Of a module in MODULES the task must agree with it in double precision at every workload (tools/assay-import compares,
-and fails where one differs), be read by ONNX's own parser and checker, and have the dimensions open that the table below
-asks for. A file in REFUSED says in its first line what the refusal must say.
+and fails where one differs), be read by ONNX's own parser and checker, and have the dimensions open that the table
+below asks for. A file in REFUSED says in its first line what the refusal must say.
 """
+
 import contextlib
 import io
 import pathlib

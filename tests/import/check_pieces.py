@@ -17,8 +17,9 @@ TOOL = importer()
 
 import numpy  # noqa: E402
 import torch  # noqa: E402
-from importing.distributions import Watch, fit  # noqa: E402
+from importing.distributions import fit  # noqa: E402
 from importing.substitutes import install  # noqa: E402
+from importing.watch import Watch  # noqa: E402
 
 # What get_inputs may do, and the distribution that is.
 FOLLOWED = [(lambda: torch.rand(3, 4), "uniform(0, 1)"),
@@ -63,7 +64,11 @@ def followed_draws():
 def fitted_values():
     r = numpy.random.default_rng(7)
     same(fit(numpy.full(9, 0.1, numpy.float32))[0], "constant(0.100000001)", "constant")
-    same(fit(r.uniform(-0.125, 0.125, 5000).astype(numpy.float32), bounds=[0.3, 0.125])[0], "uniform(-0.125, 0.125)", "bound")
+    same(
+        fit(r.uniform(-0.125, 0.125, 5000).astype(numpy.float32), bounds=[0.3, 0.125])[0],
+        "uniform(-0.125, 0.125)",
+        "bound",
+    )
     same(fit(r.uniform(0.5, 1.5, 20000))[0], "uniform(0.5, 1.5)", "no known bound")
     same(fit(r.normal(0, 0.02, 5000), deviations=[1.0, 0.02])[0], "normal(0, 0.02)", "known deviation")
     same(fit(r.integers(0, 50, 5000))[0], "integers(0, 50)", "whole numbers")
@@ -96,9 +101,15 @@ def options():
     with tempfile.TemporaryDirectory() as folder:
         output = str(pathlib.Path(folder) / "t.onnxtxt")
         module = str(modules / "highway.py")
-        told, _ = run(module, "-o", output, "--name", "mine/blocks/highway", "--small", "B=5", "--input", "x=normal(0, 2)")
+        told, _ = run(
+            module, "-o", output, "--name", "mine/blocks/highway", "--small", "B=5", "--input", "x=normal(0, 2)"
+        )
         text = pathlib.Path(output).read_text()
-        for wanted in ('"assay.task" : "mine/blocks/highway"', '"assay.workload.small" : "B=5', '"assay.input.x" : "normal(0, 2)"'):
+        for wanted in (
+            '"assay.task" : "mine/blocks/highway"',
+            '"assay.workload.small" : "B=5',
+            '"assay.input.x" : "normal(0, 2)"',
+        ):
             if wanted not in text:
                 raise AssertionError(f"{wanted} is not in\n{text}")
         if "lint: " not in told or "mine/blocks/highway" not in told:
@@ -133,8 +144,11 @@ def judged():
         output = str(pathlib.Path(folder) / "highway.onnxtxt")
         run(str(here / "modules" / "highway.py"), "-o", output, "--no-lint")
         for defines, code, wanted in (([], 0, "pass"), (["--define", "NO_GATE"], 1, "wrong_value")):
-            done = subprocess.run([assay, "judge", output, str(here / "highway.c"), "--no-timing", "--no-store", *defines],
-                                  capture_output=True, text=True)
+            done = subprocess.run(
+                [assay, "judge", output, str(here / "highway.c"), "--no-timing", "--no-store", *defines],
+                capture_output=True,
+                text=True,
+            )
             if done.returncode != code or wanted not in done.stdout:
                 raise AssertionError(f"exit code {done.returncode}: {done.stdout}{done.stderr}")
 

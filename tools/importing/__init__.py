@@ -2,13 +2,19 @@
 
     source.py         a user's module file: loading it, its parameters, its inputs, running it in double precision
     substitutes.py    functions of PyTorch that are exchanged while a module is exported, measured or run
-    distributions.py  from drawn values, and from how get_inputs draws them, to a task's distributions
+    watch.py          how get_inputs draws its tensors
+    measure.py        what a module costs at other sizes, or whether it takes them at all
+    module_task.py    all of this in its order
     export.py         a module to an ONNX graph with symbolic dimensions, by torch.export and torch.onnx
-    onnx_file.py      the same for .onnx files
+
+    onnx_file.py      an .onnx file to a task
+
+    distributions.py  a task's distributions: known forms, and those that fit drawn values
     graph.py          an ONNX graph made plain: functions expanded, shape arithmetic folded, what is unused dropped
     sizes.py          the workloads: which dimensions can be small or odd
     text.py           the task file
-    check.py          the task's answers beside the original's
+    check.py          Assay's commands on it, and its answers beside the original's
+    task.py           the order of things, for both; nothing from distributions.py on needs PyTorch
 """
 
 

@@ -10,13 +10,17 @@ import numpy
 
 from . import Refused
 
-SMALLEST_SCALE = 1e-6  # below, differences count as if the outputs were of this size: what cancels to nothing has no digits
+SMALLEST_SCALE = (
+    1e-6  # below, differences count as if the outputs were of this size: what cancels to nothing has no digits
+)
 HOUSE = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Assay:
     def __init__(self, program=None):
-        places = [program] if program else [os.environ.get("ASSAY"), str(HOUSE / "build" / "assay"), shutil.which("assay")]
+        places = (
+            [program] if program else [os.environ.get("ASSAY"), str(HOUSE / "build" / "assay"), shutil.which("assay")]
+        )
         self.program = next((p for p in places if p and os.access(p, os.X_OK)), None)
         if not self.program:
             raise Refused("the program assay is not found: build it (make) or say where it is (--assay FILE)")
@@ -55,7 +59,8 @@ class Assay:
 
 
 def difference(ours, theirs):
-    """The largest difference over the largest magnitude; infinite where shapes, NaNs, infinities or whole numbers differ."""
+    """The largest difference over the largest magnitude; infinite where shapes, NaNs, infinities or whole numbers
+    differ."""
     if ours.shape != theirs.shape:
         return float("inf"), f"shape {list(ours.shape)} here, {list(theirs.shape)} there"
     if not numpy.issubdtype(theirs.dtype, numpy.floating):

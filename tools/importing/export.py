@@ -105,4 +105,6 @@ def export(source, openness):
 def check_written(model):
     for node in model.graph.node:
         if any(a.type in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS) for a in node.attribute):
-            raise Refused(f"the graph has the operator {node.op_type}, whose body depends on data; tasks have no control flow")
+            raise Refused(
+                f"the graph has the operator {node.op_type}, whose body depends on data; tasks have no control flow"
+            )

@@ -11,18 +11,56 @@ from . import Refused
 
 FOLD_ELEMENTS = 4096
 # These move elements: folding them changes no number.
-MOVES = {"Reshape", "Squeeze", "Unsqueeze", "Transpose", "Concat", "Slice", "Gather", "Flatten", "Tile", "Identity", "Expand",
-         "Cast", "ConstantOfShape", "Where", "Split"}
+MOVES = {
+    "Reshape",
+    "Squeeze",
+    "Unsqueeze",
+    "Transpose",
+    "Concat",
+    "Slice",
+    "Gather",
+    "Flatten",
+    "Tile",
+    "Identity",
+    "Expand",
+    "Cast",
+    "ConstantOfShape",
+    "Where",
+    "Split",
+}
 WHOLE = {TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL, TensorProto.UINT8, TensorProto.INT8, TensorProto.INT16}
 
-CONSTANT_ROLES = {"Reshape": {1: "shape"}, "Expand": {1: "shape"}, "Reduce": {1: "axes"}, "Squeeze": {1: "axes"},
-                  "Unsqueeze": {1: "axes"}, "Slice": {1: "starts", 2: "ends", 3: "axes", 4: "steps"}, "Pad": {1: "pads"},
-                  "Clip": {1: "low", 2: "high"}, "Gather": {1: "indices"}, "Split": {1: "sizes"}, "Tile": {1: "repeats"},
-                  "Resize": {2: "scales", 3: "sizes"}}
-VALUE_NAMES = {"BatchNormalization": "norm", "LayerNormalization": "norm", "GroupNormalization": "norm",
-               "InstanceNormalization": "norm", "RMSNormalization": "norm", "ReduceMean": "mean", "ReduceSum": "sum",
-               "ReduceMax": "max", "ReduceMin": "min", "MaxPool": "pool", "AveragePool": "pool", "GlobalAveragePool": "pool",
-               "GlobalMaxPool": "pool", "Shape": "extents", "ConvTranspose": "conv"}
+CONSTANT_ROLES = {
+    "Reshape": {1: "shape"},
+    "Expand": {1: "shape"},
+    "Reduce": {1: "axes"},
+    "Squeeze": {1: "axes"},
+    "Unsqueeze": {1: "axes"},
+    "Slice": {1: "starts", 2: "ends", 3: "axes", 4: "steps"},
+    "Pad": {1: "pads"},
+    "Clip": {1: "low", 2: "high"},
+    "Gather": {1: "indices"},
+    "Split": {1: "sizes"},
+    "Tile": {1: "repeats"},
+    "Resize": {2: "scales", 3: "sizes"},
+}
+VALUE_NAMES = {
+    "BatchNormalization": "norm",
+    "LayerNormalization": "norm",
+    "GroupNormalization": "norm",
+    "InstanceNormalization": "norm",
+    "RMSNormalization": "norm",
+    "ReduceMean": "mean",
+    "ReduceSum": "sum",
+    "ReduceMax": "max",
+    "ReduceMin": "min",
+    "MaxPool": "pool",
+    "AveragePool": "pool",
+    "GlobalAveragePool": "pool",
+    "GlobalMaxPool": "pool",
+    "Shape": "extents",
+    "ConvTranspose": "conv",
+}
 EXTRA_OUTPUTS = {"BatchNormalization": ("running_mean", "running_var"), "MaxPool": ("indices",),
                  "LayerNormalization": ("mean", "inverse_deviation")}
 
@@ -38,8 +76,8 @@ class Node:
 
 
 class Graph:
-    """inputs: names; types: name -> (dtype, extents or None), extents being numbers, symbols or None; constants: name ->
-    numpy array."""
+    """inputs: names; types: name -> (dtype, extents or None), extents being numbers, symbols or None; constants: name
+    -> numpy array."""
 
     def __init__(self, model):
         model = onnx.inliner.inline_local_functions(model)
@@ -124,8 +162,29 @@ class Graph:
                 self.types.setdefault(n.outputs[0], (n.attributes["to"], self.dims(n.inputs[0])))
             elif n.op == "Shape":
                 self.types.setdefault(n.outputs[0], (TensorProto.INT64, None))
-            elif n.op in ("Squeeze", "Unsqueeze", "Reshape", "Concat", "Gather", "Slice", "Transpose", "Expand", "Identity",
-                          "Mul", "Add", "Sub", "Div", "Neg", "Sqrt", "MatMul", "CastLike") and n.outputs[0] not in self.types:
+            elif (
+                n.op
+                in (
+                    "Squeeze",
+                    "Unsqueeze",
+                    "Reshape",
+                    "Concat",
+                    "Gather",
+                    "Slice",
+                    "Transpose",
+                    "Expand",
+                    "Identity",
+                    "Mul",
+                    "Add",
+                    "Sub",
+                    "Div",
+                    "Neg",
+                    "Sqrt",
+                    "MatMul",
+                    "CastLike",
+                )
+                and n.outputs[0] not in self.types
+            ):
                 typed = n.inputs[1 if n.op == "CastLike" else 0]
                 if self.dtype(typed):
                     self.types[n.outputs[0]] = (self.dtype(typed), None)
@@ -139,7 +198,12 @@ class Graph:
         if op == "Identity" and out not in self.outputs:
             self.replaced[out] = node.inputs[0]
             return True
-        if op == "Dropout" and not self.drops(node) and out not in self.outputs and len(list(filter(None, node.outputs))) == 1:
+        if (
+            op == "Dropout"
+            and not self.drops(node)
+            and out not in self.outputs
+            and len(list(filter(None, node.outputs))) == 1
+        ):
             self.replaced[out] = node.inputs[0]
             return True
         if op == "CastLike" and self.dtype(node.inputs[1]):
@@ -246,7 +310,11 @@ class Graph:
     def pieces(self, name):
         """A shape's entries, as far as they are known: numbers, symbols, or None."""
         if name in self.constants:
-            return [int(v) for v in self.constants[name].reshape(-1)] if self.constants[name].dtype == numpy.int64 else None
+            return (
+                [int(v) for v in self.constants[name].reshape(-1)]
+                if self.constants[name].dtype == numpy.int64
+                else None
+            )
         n = self.producer(name)
         if not n:
             return None
@@ -278,7 +346,11 @@ class Graph:
         node.attributes.pop("allowzero", None)
 
     def fold(self, node):
-        if any(i and i not in self.constants for i in node.inputs) or node.domain or any(o in self.outputs for o in node.outputs):
+        if (
+            any(i and i not in self.constants for i in node.inputs)
+            or node.domain
+            or any(o in self.outputs for o in node.outputs)
+        ):
             return False
         whole = all(self.dtype(i) in WHOLE for i in node.inputs if i)
         if node.op not in MOVES and not (whole and node.op not in ("Random", "Bernoulli")):
@@ -331,7 +403,7 @@ class Graph:
         self.constants = {k: v for k, v in self.constants.items() if replaced[k] == k}
 
     def transposed_weights(self):
-        """MatMul with a transposed matrix, and the row that is added to it, are one Gemm where all is two-dimensional."""
+        """MatMul with a transposed matrix, and the row added to it, are one Gemm where all is two-dimensional."""
         uses = {}
         for n in self.nodes:
             for i in n.inputs:
@@ -354,8 +426,8 @@ class Graph:
         self.drop_unused()
 
     def readable_names(self):
-        """A mapping of every name but those of inputs and outputs: a value is called after its operator, a constant after
-        its use."""
+        """A mapping of every name but those of inputs and outputs: a value is called after its operator, a constant
+        after its use."""
         names, counts = {}, {}
         def give(name, base):
             if name and name not in names and name not in self.outputs and name not in self.inputs:

@@ -8,7 +8,8 @@ from . import Refused, note
 from .check import difference
 from .export import OPENNESS, export
 from .graph import Graph
-from .sizes import Sizes, extent, module_runner
+from .measure import module_runner
+from .sizes import Sizes, extent
 from .source import Source, as_numpy, plain_name
 from .substitutes import install, say_masks
 from .task import FULL_CHECK_ELEMENTS, FULL_CHECK_FLOPS, Draft, Written, bindings, overridden
@@ -57,7 +58,9 @@ class Attempt:
 
     def apart(self, twice):
         """A weight of the same name as an input is called weight_..."""
-        return [plain_name("weight_" + n) if n in twice and r == "state" else n for n, r in zip(self.labels, self.roles)]
+        return [
+            plain_name("weight_" + n) if n in twice and r == "state" else n for n, r in zip(self.labels, self.roles)
+        ]
 
     # ---- graph and sizes --------------------------------------------------------------------------------------------
 
@@ -132,8 +135,15 @@ class Attempt:
                 self.pinned |= still
                 return self.draft_of({w: {s: n for s, n in b.items() if s not in still} for w, b in bound.items()})
         self.bound = bound
-        inputs = [(self.labels[k], graph.dtype(self.labels[k]), [d if isinstance(d, int) else self.names[d] for d in rows[k]],
-                   self.rows_of_table(graph, k, rows)) for k in self.live]
+        inputs = [
+            (
+                self.labels[k],
+                graph.dtype(self.labels[k]),
+                [d if isinstance(d, int) else self.names[d] for d in rows[k]],
+                self.rows_of_table(graph, k, rows),
+            )
+            for k in self.live
+        ]
         workloads = {name: self.written(b) for name, b in self.bound.items()}
         origin = f"the PyTorch module {self.path.name}, in {'evaluation' if self.options.eval else 'training'} mode"
         return Draft(self.options, self.path, graph, overridden(self.options, inputs), workloads, origin)
@@ -289,8 +299,10 @@ def make(options, path, assay):
     words = draft.write(attempt.output_dims(draft.graph))  # with all notes
     weights = sum("static" in d for _, _, _, d in draft.inputs)
     open_ = ", ".join(attempt.names[s] for s in attempt.symbols if s in attempt.names) or "none"
-    report = [f"{draft.name}: {len(draft.graph.nodes)} operators, {len(draft.inputs) - weights} inputs, {weights} weights, "
-              f"contract {draft.contract()}, open dimensions: {open_}"]
+    report = [
+        f"{draft.name}: {len(draft.graph.nodes)} operators, {len(draft.inputs) - weights} inputs, {weights} weights, "
+        f"contract {draft.contract()}, open dimensions: {open_}"
+    ]
     for workload, error in good:
         told = ", ".join(f"{k}={v}" for k, v in draft.workloads[workload].items())
         report.append(f"{workload:8} {told}: " + ("too large to compute here; not compared" if error is None else

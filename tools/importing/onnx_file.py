@@ -70,12 +70,13 @@ class Model:
                 g.set_constant(name, self.data[0][k])
                 g.inputs.remove(name)
                 note(f"{name} says what shape a tensor has; it is the constant that the test data give")
-        g.simplify()
+        # Before anything is folded: a weight that is transposed stays the weight that it is.
         for name, value in list(g.constants.items()):
-            if self.options.weights == "inputs" and g.dtype(name) in FLOATING and name not in self.settings() \
-                    and value.size >= self.options.weights_from:
+            floating = self.options.weights == "inputs" and g.dtype(name) in FLOATING
+            if floating and name not in self.settings() and value.size >= self.options.weights_from:
                 self.weights[name] = g.constants.pop(name)
                 g.inputs.append(name)
+        g.simplify()
         g.merge_constants()
         used = {i for n in g.nodes for i in n.inputs} | set(g.outputs)
         for name in list(g.inputs):
@@ -92,7 +93,10 @@ class Model:
             text, assumed = fit(self.weights[name])
             values = self.weights[name]
             if values.min() > 0 and text.startswith("normal"):
-                text, assumed = f"uniform({values.min():.3g}, {values.max():.3g})", "positive: between least and greatest"
+                text, assumed = (
+                    f"uniform({values.min():.3g}, {values.max():.3g})",
+                    "positive: between least and greatest",
+                )
             if assumed:
                 note(f"{name}: {text} ({assumed})")
             return text + " static" + (" fixed" if positive else "")
@@ -150,8 +154,10 @@ class Model:
                     continue
                 full[symbol] = given.get(symbol, shapes[name][k] if name in shapes else DEFAULT_SIZE)
                 if symbol not in given:
-                    note(f"dimension {symbol} is {full[symbol]} in full, " + ("as in the test data" if name in shapes else
-                                                                            f"for want of --dim {symbol}=N"))
+                    note(
+                        f"dimension {symbol} is {full[symbol]} in full, "
+                        + ("as in the test data" if name in shapes else f"for want of --dim {symbol}=N")
+                    )
             rows[name] = row
         for symbol in given:
             if symbol not in full:
@@ -205,8 +211,8 @@ class Model:
         small = {**full, **bindings(self.options.small, "--small")} if self.options.small else sizes.small()
         if set(small) != set(full):
             raise Refused(f"--small: the model's dimensions are {', '.join(full) or 'all fixed'}")
-        d.workloads = {"small": small, "full": dict(full)}
-        d.workloads.update({f"ragged{k}": b for k, b in enumerate(sizes.ragged(small) if full else [])})
+        ragged = sizes.ragged(small) if full else []  # tries them out in d
+        d.workloads = {"small": small, "full": dict(full), **{f"ragged{k}": b for k, b in enumerate(ragged)}}
 
     def agrees(self, assay, file, d):
         """What the answers were held against, and the error."""
@@ -230,7 +236,9 @@ class Model:
             if i.name in feeds:
                 model.graph.initializer[k].CopyFrom(numpy_helper.from_array(feeds[i.name], i.name))
         try:
-            return onnx.reference.ReferenceEvaluator(model).run(None, {n: feeds[n] for n in self.originals if n in feeds})
+            return onnx.reference.ReferenceEvaluator(model).run(
+                None, {n: feeds[n] for n in self.originals if n in feeds}
+            )
         except Exception as e:  # it lacks operators, and says so in many ways
             raise Refused(f"ONNX's reference evaluator cannot run the model to compare with: {e}") from e
 
@@ -256,12 +264,16 @@ def make(options, path, assay):
     with Written(words) as file:
         (error, why), told = m.agrees(assay, file, d)
     if not error <= tolerance:
-        raise Refused(f"the task does not agree {told}: " + (why or f"the largest error is {error:.2g} of the largest output"))
+        raise Refused(
+            f"the task does not agree {told}: " + (why or f"the largest error is {error:.2g} of the largest output")
+        )
     weights = sum("static" in i[3] for i in d.inputs)
     types = {DTYPES.get(d.graph.dtype(o)) for o in d.graph.outputs}
-    report = [f"{d.name}: {len(d.graph.nodes)} operators of opset {d.graph.opset}, {len(d.inputs) - weights} inputs, {weights} "
-              f"weights, outputs of {', '.join(sorted(map(str, types)))}",
-              f"agrees {told} to {error:.1e}"]
+    report = [
+        f"{d.name}: {len(d.graph.nodes)} operators of opset {d.graph.opset}, {len(d.inputs) - weights} inputs, "
+        f"{weights} weights, outputs of {', '.join(sorted(map(str, types)))}",
+        f"agrees {told} to {error:.1e}",
+    ]
     return words, report
 
 

@@ -1,9 +1,5 @@
 """The workloads of a task: full is the original's sizes; small and ragged ones are tried out on the original."""
-import torch
-from torch.utils.flop_counter import FlopCounterMode
-
 from . import Refused, note
-from .substitutes import Largest, phase
 
 SMALL_ELEMENTS, SMALL_FLOPS = 1 << 18, 1 << 28  # of any tensor and of all contractions: quick for an oracle on a CPU
 RAGGED_ELEMENTS, RAGGED_FLOPS = 1 << 14, 1 << 25
@@ -12,8 +8,8 @@ RAGGED = ((1, 2, 3), (3, 5, 7, 11, 13, 2), (17, 9, 33, 5, 7, 3), (2, 13, 3, 19, 
 
 
 class Sizes:
-    """symbols: in the order of the inputs; full: symbol to number; run(binding): (largest tensor, FLOPs), or an exception
-    where the original cannot take these sizes."""
+    """symbols: in the order of the inputs; full: symbol to number; run(binding): (largest tensor, FLOPs), or an
+    exception where the original cannot take these sizes."""
 
     def __init__(self, symbols, full, run):
         self.symbols, self.full, self.run = list(symbols), dict(full), run
@@ -47,8 +43,10 @@ class Sizes:
             else:
                 stuck.add(s)
         if cost and (cost[0] > SMALL_ELEMENTS or cost[1] > SMALL_FLOPS):
-            note(f"the workload small is large ({cost[0]} elements in one tensor, {cost[1]:.2g} FLOP): no dimension of the "
-                 "module can be smaller; checks will take their time")
+            note(
+                f"the workload small is large ({cost[0]} elements in one tensor, {cost[1]:.2g} FLOP): no dimension of "
+                "the module can be smaller; checks will take their time"
+            )
         return binding
 
     def ragged(self, small):
@@ -69,8 +67,8 @@ class Sizes:
         return found
 
     def first_that_fits(self, binding, symbol, wishes):
-        """The binding with another number for the symbol; or else for it and all that are alike, as extents can depend on
-        each other without PyTorch saying so."""
+        """The binding with another number for the symbol; or else for it and all that are alike, as extents can depend
+        on each other without PyTorch saying so."""
         before = self.cost(binding)
         alike = [s for s in self.symbols if self.full[s] == self.full[symbol] and binding[s] == binding[symbol]]
         for together in ([symbol], alike):
@@ -91,42 +89,3 @@ def extent(dim, binding):
     if not value.is_Integer or value < 1:
         raise ValueError(f"{dim} is {value}")
     return int(value)
-
-
-def module_runner(source, dims, masks):
-    """run() of Sizes for a module: on tensors without data where that works."""
-    device = ["meta"]
-
-    def tensors(binding):
-        roles = source.inputs + [None] * masks + source.state
-        made = []
-        for t, row in zip(roles, dims):
-            shape = [extent(d, binding) for d in row]
-            if t is None:
-                continue
-            if device[0] == "meta":
-                made.append(torch.empty(shape, dtype=t.value.dtype, device="meta"))
-            else:
-                made.append(torch.zeros(shape, dtype=t.value.dtype) if t.value.shape != torch.Size(shape)
-                            else t.value.clone())
-        return made
-
-    def once(binding):
-        made = tensors(binding)
-        n = len(source.inputs)
-        with phase("record"), torch.no_grad(), FlopCounterMode(display=False) as flops, Largest() as largest:
-            source.call(source.model, made[:n], made[n:])
-        return max([largest.elements] + [t.numel() for t in made]), flops.get_total_flops()
-
-    def run(binding):
-        try:
-            return once(binding)
-        except (NotImplementedError, RuntimeError):
-            if device[0] != "meta" or run.worked:
-                raise
-            device[0] = "cpu"
-            return once(binding)
-        finally:
-            run.worked = True
-    run.worked = False
-    return run

@@ -10,8 +10,9 @@ import numpy
 import torch
 
 from . import Refused, note
-from .distributions import Watch, fit
-from .substitutes import Rounded, Wide, phase
+from .distributions import fit
+from .substitutes import Rounded, Wide, narrow_limits, phase
+from .watch import Watch
 
 SEEDS = (42, 43, 44, 45)  # a model is made once with each: what all agree on is no draw
 LARGEST_CONSTANT = 4096  # elements of a buffer that stays a constant of the graph
@@ -47,9 +48,11 @@ class Source:
             sys.path.pop(0)
         for name in ("Model", "get_inputs", "get_init_inputs"):
             if not hasattr(module, name):
-                raise Refused(f"{path} has no {name}: the file must define the class Model and the functions get_inputs() "
-                              "(the arguments of forward) and get_init_inputs() (those of the constructor), as "
-                              "KernelBench's files do")
+                raise Refused(
+                    f"{path} has no {name}: the file must define the class Model and the functions get_inputs() "
+                    "(the arguments of forward) and get_init_inputs() (those of the constructor), as "
+                    "KernelBench's files do"
+                )
         self.module = module
         self.models = []
         for seed in SEEDS:
@@ -172,14 +175,16 @@ class Source:
         if triangle and v.flat[0] != 0:
             return f"constant({fit(v.ravel()[:1])[0][9:-1]}) {triangle} static fixed"
         if v.size > LARGEST_EMBEDDED:
-            raise Refused(f"the buffer {t.key} has {v.size} elements that no distribution makes: a task file is text and "
-                          f"keeps constants of at most {LARGEST_EMBEDDED}")
+            raise Refused(
+                f"the buffer {t.key} has {v.size} elements that no distribution makes: a task file is text and "
+                f"keeps constants of at most {LARGEST_EMBEDDED}"
+            )
         return None
 
     # ---- running ----------------------------------------------------------------------------------------------------
 
     def call(self, model, inputs, state):
-        """model's outputs, a flat list of tensors; inputs and state are tensors in the order of self.inputs, self.state."""
+        """model's outputs, a flat list of tensors; inputs and state are in the order of self.inputs, self.state."""
         rest = list(inputs)
         leaves = [rest.pop(0) if isinstance(leaf, torch.Tensor) else leaf for leaf in self.leaves]
         arguments = torch.utils._pytree.tree_unflatten(leaves, self.tree)
@@ -188,9 +193,13 @@ class Source:
         outputs = torch.utils._pytree.tree_flatten(made)[0]
         return [o for o in outputs if isinstance(o, torch.Tensor)]
 
+    def runs_without_data(self):
+        """PyTorch's recurrent layers end the process when they are called on tensors without data."""
+        return not any(isinstance(m, torch.nn.RNNBase) for m in self.model.modules())
+
     def masks(self):
         """Shapes and probabilities of what the dropouts keep."""
-        for make in (lambda v: v.to("meta"), torch.clone):  # without data where that works
+        for make in ((lambda v: v.to("meta"),) if self.runs_without_data() else ()) + (torch.clone,):
             try:
                 with phase("record") as p, torch.no_grad():
                     self.call(self.model, [make(t.value) for t in self.inputs], [make(t.value) for t in self.state])
@@ -214,7 +223,7 @@ class Source:
         before = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
-            with phase("double", masks), torch.no_grad(), Rounded(), Wide():
+            with phase("double", masks), torch.no_grad(), narrow_limits(), Rounded(), Wide():
                 return self.call(self.wide_model(), inputs, state)
         finally:
             torch.set_default_dtype(before)

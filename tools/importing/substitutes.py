@@ -116,13 +116,16 @@ def rms_norm(original):
     return substitute
 
 
-def finfo(original):
-    def substitute(type=None):
-        """Limits of the type that the task has, also while the module runs in double precision."""
-        if PHASE.name == "double" and type in (None, torch.float64):
-            type = torch.float32
-        return original(type) if type is not None else original()
-    return substitute
+class narrow_limits:
+    """torch.finfo of float64 is that of float32, the task's type, while a module runs in double precision. Only then,
+    as PyTorch asks elsewhere whether something is a torch.finfo."""
+
+    def __enter__(self):
+        self.original = torch.finfo
+        torch.finfo = lambda type=None: self.original(torch.float32 if type in (None, torch.float64) else type)
+
+    def __exit__(self, *_):
+        torch.finfo = self.original
 
 
 def refused(original, name):
@@ -140,8 +143,23 @@ class Random:
     watch = None
 
 
-FACTORIES = ("rand", "randn", "randint", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial",
-             "poisson", "randperm", "rrelu", "rrelu_", "alpha_dropout", "feature_alpha_dropout")
+FACTORIES = (
+    "rand",
+    "randn",
+    "randint",
+    "rand_like",
+    "randn_like",
+    "randint_like",
+    "normal",
+    "bernoulli",
+    "multinomial",
+    "poisson",
+    "randperm",
+    "rrelu",
+    "rrelu_",
+    "alpha_dropout",
+    "feature_alpha_dropout",
+)
 METHODS = ("normal_", "uniform_", "bernoulli_", "random_", "exponential_", "cauchy_", "geometric_", "log_normal_",
            "bernoulli", "multinomial")
 
@@ -158,7 +176,6 @@ def install():
     F.scaled_dot_product_attention = attention(F.scaled_dot_product_attention)
     F.batch_norm = batch_norm(F.batch_norm)
     F.rms_norm = rms_norm(F.rms_norm)
-    torch.finfo = finfo(torch.finfo)
     for name in FACTORIES:
         if hasattr(torch, name):
             setattr(torch, name, refused(getattr(torch, name), f"torch.{name}"))
@@ -185,7 +202,10 @@ class Wide(TorchFunctionMode):
         kwargs = dict(kwargs or {})
         if func is torch.Tensor.float:
             return args[0].double()
-        if func in (torch.tensor, torch.as_tensor, torch.scalar_tensor) and kwargs.get("dtype") in (None, torch.float32):
+        if func in (torch.tensor, torch.as_tensor, torch.scalar_tensor) and kwargs.get("dtype") in (
+            None,
+            torch.float32,
+        ):
             made = func(*args, **{k: v for k, v in kwargs.items() if k != "dtype"})
             return made.float().double() if made.is_floating_point() or kwargs.get("dtype") else made
         args = tuple(torch.float64 if a is torch.float32 else a for a in args)

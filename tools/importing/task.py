@@ -24,8 +24,10 @@ class Draft:
         found = {CONTRACTS.get(text.DTYPES.get(self.graph.dtype(o))) for o in self.graph.outputs
                  if text.DTYPES.get(self.graph.dtype(o)) in ("float", "double", "float16", "bfloat16")} or {"fp32"}
         if len(found) > 1 or None in found:
-            raise Refused("its outputs are double, or of several floating types: a task's contract is fp32, fp16 or bf16; "
-                          "export the model in one of these")
+            raise Refused(
+                "its outputs are double, or of several floating types: a task's contract is fp32, fp16 or bf16; "
+                "export the model in one of these"
+            )
         return found.pop()
 
     def write(self, output_dims):

@@ -7,12 +7,40 @@ from onnx import TensorProto
 
 from . import Refused
 
-DTYPES = {TensorProto.FLOAT: "float", TensorProto.DOUBLE: "double", TensorProto.FLOAT16: "float16",
-          TensorProto.BFLOAT16: "bfloat16", TensorProto.INT64: "int64", TensorProto.INT32: "int32",
-          TensorProto.INT16: "int16", TensorProto.INT8: "int8", TensorProto.UINT8: "uint8", TensorProto.UINT16: "uint16",
-          TensorProto.UINT32: "uint32", TensorProto.UINT64: "uint64", TensorProto.BOOL: "bool"}
-RESERVED = {*DTYPES.values(), "string", "complex64", "complex128", "seq", "map", "optional", "sparse_tensor", "inf", "nan",
-            "infinity", "ir_version", "opset_import", "metadata_props", "domain", "float8e4m3fn", "float8e5m2"}
+DTYPES = {
+    TensorProto.FLOAT: "float",
+    TensorProto.DOUBLE: "double",
+    TensorProto.FLOAT16: "float16",
+    TensorProto.BFLOAT16: "bfloat16",
+    TensorProto.INT64: "int64",
+    TensorProto.INT32: "int32",
+    TensorProto.INT16: "int16",
+    TensorProto.INT8: "int8",
+    TensorProto.UINT8: "uint8",
+    TensorProto.UINT16: "uint16",
+    TensorProto.UINT32: "uint32",
+    TensorProto.UINT64: "uint64",
+    TensorProto.BOOL: "bool",
+}
+RESERVED = {
+    *DTYPES.values(),
+    "string",
+    "complex64",
+    "complex128",
+    "seq",
+    "map",
+    "optional",
+    "sparse_tensor",
+    "inf",
+    "nan",
+    "infinity",
+    "ir_version",
+    "opset_import",
+    "metadata_props",
+    "domain",
+    "float8e4m3fn",
+    "float8e5m2",
+}
 WIDTH = 120
 
 
@@ -34,7 +62,9 @@ def identifiers(names):
 
 def dtype_name(dtype, what):
     if dtype not in DTYPES:
-        raise Refused(f"{what} has elements of type {TensorProto.DataType.Name(dtype or 0).lower()}, which tasks do not have")
+        raise Refused(
+            f"{what} has elements of type {TensorProto.DataType.Name(dtype or 0).lower()}, which tasks do not have"
+        )
     return DTYPES[dtype]
 
 
@@ -100,8 +130,11 @@ def attributes(node):
     rows = []
     for name in sorted(node.attributes):
         value = node.attributes[name]
-        plain = list(value) if not isinstance(value, (int, float, bytes, str, onnx.TensorProto)) and hasattr(value, "__iter__") \
+        plain = (
+            list(value)
+            if not isinstance(value, (int, float, bytes, str, onnx.TensorProto)) and hasattr(value, "__iter__")
             else value
+        )
         if name in usual and usual[name] == plain:
             continue
         if (name in ("pads", "output_padding") and plain and set(plain) == {0}) or \
@@ -114,7 +147,10 @@ def attributes(node):
 def write(name, graph, inputs, outputs, properties, comments):
     """inputs, outputs: (name, dtype, extents); properties: (key, value)."""
     lines = [line for c in comments for line in comment(c)]
-    domains = {"": graph.opset, **{k: v for k, v in graph.opsets.items() if k and any(n.domain == k for n in graph.nodes)}}
+    domains = {
+        "": graph.opset,
+        **{k: v for k, v in graph.opsets.items() if k and any(n.domain == k for n in graph.nodes)},
+    }
     imports = ", ".join(f'"{k}" : {v}' for k, v in domains.items())
     lines += ["<", "  ir_version: 10,", f"  opset_import: [{imports}],", "  metadata_props: ["]
     for n, (key, value) in enumerate(properties):
