@@ -4,7 +4,7 @@ import sys
 
 import torch
 
-from . import Refused, note
+from . import NOTES, Refused, note
 from .check import difference
 from .export import OPENNESS, export
 from .graph import Graph
@@ -261,7 +261,9 @@ def culprits(attempt, assay, bad, tolerance):
 def try_openness(options, path, source, assay, openness):
     attempt = Attempt(options, path, source, openness)
     tolerance = TOLERANCE if options.tolerance is None else options.tolerance
+    before = list(NOTES)
     while True:
+        NOTES[:] = before  # what a draft that failed has assumed is of no interest
         draft = attempt.draft()
         words = draft.write(attempt.output_dims(draft.graph))
         with Written(words) as file:
@@ -282,13 +284,14 @@ def try_openness(options, path, source, assay, openness):
 def make(options, path, assay):
     install()
     source = Source(path, options.eval)
-    first = None
+    first, before = None, list(NOTES)
     for openness in OPENNESS if not options.fixed_sizes else OPENNESS[-1:]:
         try:
             attempt, draft, good = try_openness(options, path, source, assay, openness)
             break
         except Refused as e:
             first = first or e
+            NOTES[:] = before
             if options.verbose:
                 print(f"with {openness} dimensions open: {e}", file=sys.stderr)
             if "random numbers" in str(e) or "another order" in str(e):

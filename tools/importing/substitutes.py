@@ -6,7 +6,7 @@ They are exchanged once, before the user's file is run, and ask the phase what t
     "record"  dropouts tell the shapes of what they would keep; random numbers are refused
     "export"  dropouts take a mask that is an input of the graph; batch normalisation in training becomes ONNX's
               operator (PyTorch's exporter writes it as if it were in evaluation); attention is written out
-    "double"  the same masks and the same attention, in double precision
+    "double"  the same masks; all else is PyTorch's own, in double precision
 """
 import functools
 import math
@@ -77,6 +77,9 @@ def attention(original):
     def substitute(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
         if PHASE.name is None:
             return original(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+        if PHASE.name == "double" and not dropout_p:  # PyTorch's own, so that what follows is checked; scaled as written
+            scale = float(numpy.float32(1 / math.sqrt(query.shape[-1]) if scale is None else scale))
+            return original(query, key, value, attn_mask, 0.0, is_causal, scale=scale, enable_gqa=enable_gqa)
         if enable_gqa:
             key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
             value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
@@ -97,9 +100,10 @@ def batch_norm(original):
     def substitute(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
         if PHASE.name != "export" or not training:
             return original(input, running_mean, running_var, weight, bias, training, momentum, eps)
-        channels = torch.zeros_like(input[0, :, 0] if input.dim() == 3 else input.flatten(2)[0, :, 0]
-                                    if input.dim() > 3 else input[0])
-        zeros = torch.zeros_like(weight if weight is not None else channels)
+        like = weight
+        if like is None:  # one element of each channel
+            like = input.flatten(2)[0, :, 0] if input.dim() > 2 else input[0]
+        zeros = torch.zeros_like(like)
         inputs = (input, zeros + 1 if weight is None else weight, zeros if bias is None else bias, zeros, zeros)
         attributes = {"epsilon": float(eps), "momentum": 0.9, "training_mode": 1}
         outputs = torch.onnx.ops.symbolic_multi_out("BatchNormalization", inputs, attributes, dtypes=[input.dtype] * 3,
