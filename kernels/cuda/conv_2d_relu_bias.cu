@@ -165,6 +165,13 @@ static __device__ void hold(float (&d)[FEATURES / 2]) {
     asm volatile("" : "+f"(d[i])::"memory");
 }
 
+// Nor are terms to be made when the products have begun.
+static __device__ void hold(unsigned int (&large)[PART][4], unsigned int (&small)[PART][4]) {
+#pragma unroll
+  for (int i = 0; i < PART * 4; i++)
+    asm volatile("" : "+r"(large[i / 4][i % 4]), "+r"(small[i / 4][i % 4])::"memory");
+}
+
 // To the nearest number of TF32, which keeps ten bits of the fraction.
 static __device__ unsigned int to_tf32(float x) {
   unsigned int r;
@@ -370,6 +377,7 @@ static __device__ void make_tiles(const float *x, const float *w, float *y, cons
         barrier_wait(&ready[at.slot], at.parity);
         unsigned long long large_w = describe(weights + at.slot * WEIGHT_BYTES),
                            small_w = describe(small + at.slot * WEIGHT_BYTES);
+        hold(large_x, small_x);
         warpgroup_fence();
 #ifndef ONE_PRODUCT
 #pragma unroll
