@@ -19,7 +19,8 @@
 // assay: scratch arranged float[total]
 // assay: tensor_map tx of=x type=float dims=whole ? W : 1,whole ? H : 1,whole ? CI : 1,whole ? N : 1 \
 //   strides=whole ? W : 4,whole ? H * W : 4,whole ? CI * H * W : 4 box=20,10,8,1 l2=256
-// assay: launch arrange grid=ceil_div(total, 256) block=256 if=whole args=conv_weight, arranged, CI, CO, total
+// assay: launch arrange grid=ceil_div(total, 256) block=256 if=whole \
+//   args=conv_weight, arranged, CI, CO, total
 // assay: launch convolve grid=min(tiles, 132) block=384 shared=173184 if=whole \
 //   args=tx, x, conv_weight, arranged, y, \
 //   {int(N), int(CI), int(CO), int(H), int(W), int(y.2), int(y.3)}, {conv_bias}

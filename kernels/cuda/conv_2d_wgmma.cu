@@ -1,6 +1,6 @@
 // Convolution of images with 3 x 3 kernels.
 // assay: task kernelbench/1/63
-// assay: twin PUBLISHED_SHAPE expect wrong_value|out_of_bounds|unwritten|crashed -- takes the published width for granted
+// assay: twin PUBLISHED_SHAPE expect wrong_value|out_of_bounds|unwritten|crashed -- takes the width for granted
 // A product of matrices that are never made, on the tensor cores of Hopper (wgmma): a block makes 128 channels of tiles
 // of 8 x 16 outputs, one tile after another. The copy engine brings what a tile's taps reach of eight channels, zeros
 // around the image included, and the weights of three taps at a time, which a first launch has put in order. The
@@ -18,7 +18,8 @@
 // assay: scratch arranged float[total]
 // assay: tensor_map tx of=x type=float dims=whole ? W : 1,whole ? H : 1,whole ? CI : 1,whole ? N : 1 \
 //   strides=whole ? W : 4,whole ? H * W : 4,whole ? CI * H * W : 4 box=20,10,8,1 l2=256
-// assay: launch arrange grid=ceil_div(total, 256) block=256 if=whole args=w, arranged, CI, CO, total
+// assay: launch arrange grid=ceil_div(total, 256) block=256 if=whole \
+//   args=w, arranged, CI, CO, total
 // assay: launch convolve grid=min(tiles, 132) block=384 shared=173184 if=whole \
 //   args=tx, x, w, arranged, y, \
 //   {int(N), int(CI), int(CO), int(H), int(W), int(y.2), int(y.3)}
