@@ -210,6 +210,11 @@ static __device__ int chunk_count(struct sizes s) {
   return (s.channels + CHANNELS - 1) / CHANNELS;
 }
 
+// A transposed convolution is an ordinary one with the taps in reverse order.
+static __device__ int element_of(int tap) {
+  return TAPS - 1 - tap;
+}
+
 // Brings the weights into the order [block of features][chunk][tap][half of the chunk][feature][4], zeros where
 // features or channels end.
 __global__ void arrange(const float *__restrict__ w, float *__restrict__ to, int channels, int features, int total) {
@@ -220,8 +225,7 @@ __global__ void arrange(const float *__restrict__ w, float *__restrict__ to, int
   int k = at % 4 + at / (4 * FEATURES) % 2 * 4, tap = rest % TAPS, channel = rest / TAPS % chunks * CHANNELS + k;
   int feature = rest / (TAPS * chunks) * FEATURES + at / 4 % FEATURES;
   bool inside = feature < features && channel < channels;
-  // A transposed convolution is an ordinary one with the taps in reverse order.
-  to[at] = inside ? w[(channel * features + feature) * TAPS + TAPS - 1 - tap] : 0;
+  to[at] = inside ? w[(channel * features + feature) * TAPS + element_of(tap)] : 0;
 }
 
 // An output by the definition.
@@ -232,7 +236,7 @@ static __device__ __noinline__ float by_definition(const float *x, const float *
     for (int tap = 0; tap < TAPS; tap++) {
       int h = oh - PAD_H + tap / KW, from_w = ow - PAD_W + tap % KW;
       bool inside = h >= 0 && h < s.h && from_w >= 0 && from_w < s.w;
-      long long weight = ((long long)c * s.features + feature) * TAPS + TAPS - 1 - tap;
+      long long weight = ((long long)c * s.features + feature) * TAPS + element_of(tap);
       if (inside)
         sum += x[(((long long)n * s.channels + c) * s.h + h) * s.w + from_w] * w[weight];
     }
