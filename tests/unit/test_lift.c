@@ -289,7 +289,7 @@ static void a_fresh_result_is_the_output(void **state) {
   expect_steps(&f, "  0  scale<<<4, 256>>>(x, scratch 0, 1000)\n"
                    "  1  scale<<<4, 256>>>(scratch 0, y, 1000)\n");
   assert_int_equal(f.plan.n_buffers, 3);
-  assert_string_equal(f.plan.modules[0].name, "own: test_lift");
+  assert_true(strncmp(f.plan.modules[0].name, "own: ", strlen("own: ")) == 0);
   teardown(&f);
 }
 
@@ -317,8 +317,8 @@ static void work_of_every_kind(void **state) {
   call("cuMemcpyAsync", &within, NULL);
   struct {
     uint64_t x, y;
-    int n;
-  } pair = {f.x, a + 256, 64};
+    int n, nothing; // a gap otherwise, with what the stack held
+  } pair = {f.x, a + 256, 64, 0};
   size_t n = sizeof pair;
   void *extra[] = {(void *)1, &pair, (void *)2, &n, NULL};
   const struct call_launch turn = {
