@@ -696,7 +696,9 @@ static void test_toolchain_of(void **state) {
   assert_int_equal(t, TOOLCHAIN_NVCC);
   assert_int_equal(toolchain_of("a/b.cl", KERNEL, strlen(KERNEL), &t, &err), ASSAY_OK);
   assert_int_equal(t, TOOLCHAIN_OPENCL);
-  assert_int_equal(toolchain_of("a/b.py", KERNEL, strlen(KERNEL), &t, &err), ASSAY_ERR_UNSUPPORTED);
+  assert_int_equal(toolchain_of("a/b.py", KERNEL, strlen(KERNEL), &t, &err), ASSAY_OK);
+  assert_int_equal(t, TOOLCHAIN_PYTHON);
+  assert_int_equal(toolchain_of("a/b.jl", KERNEL, strlen(KERNEL), &t, &err), ASSAY_ERR_UNSUPPORTED);
   assert_int_equal(toolchain_of(".cu", KERNEL, strlen(KERNEL), &t, &err), ASSAY_ERR_UNSUPPORTED);
   assert_string_equal(toolchain_name(TOOLCHAIN_NVRTC), "nvrtc");
   assert_string_equal(toolchain_name(TOOLCHAIN_OPENCL), "opencl");
