@@ -1,6 +1,6 @@
 #!/bin/sh
-# python_candidates.sh BUILD [OUT]: Python candidates on a GPU. Judges tests/gpu/python with all twins and compares the
-# verdicts with what is expected (PROBES=1: the honest ones at ragged shapes too); saves, shows, exports, compiles and runs the plans of the honest ones. Needs a GPU, and
+# python_candidates.sh BUILD [OUT]: Python candidates on a GPU. Judges tests/gpu/python with all twins and compares
+# verdicts with what is expected (PROBES=1: the honest ones at ragged shapes too); saves,
 # in $ASSAY_PYTHON a Python with PyTorch and Triton; nvcc and ninja for extensions.
 set -u
 build=$(realpath "$1")
