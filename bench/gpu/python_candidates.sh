@@ -1,7 +1,8 @@
 #!/bin/sh
-# python_candidates.sh BUILD [OUT]: Python candidates on a GPU. Judges tests/gpu/python with all twins and compares
-# verdicts with what is expected (PROBES=1: the honest ones at ragged shapes too); saves,
-# in $ASSAY_PYTHON a Python with PyTorch and Triton; nvcc and ninja for extensions.
+# python_candidates.sh BUILD [OUT]: Python candidates on a GPU. Saves, shows, exports, compiles and runs the plans of the
+# honest ones of tests/gpu/python; then judges all with their twins and compares the verdicts with what is expected
+# (PROBES=1: the honest ones at ragged shapes too). Needs a GPU, and in $ASSAY_PYTHON a Python with PyTorch and Triton;
+# nvcc and ninja for extensions.
 set -u
 build=$(realpath "$1")
 root=$(realpath "$(dirname "$0")/../..")
