@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 """Holds the tasks of KernelBench level 3 against the original modules, run in PyTorch on what Assay draws.
 
-usage: compare_networks.py ANSWERS CHECKOUT [--probes] [--workloads=A,B] [--json=FILE] [NUMBER...]
+usage: compare_networks.py ANSWERS CHECKOUT [--probes] [--workloads=A,B] [--csv=FILE] [NUMBER...]
 
 ANSWERS is the program of that name that the tests build, CHECKOUT one of KernelBench; needs the package torch. For
 every task and each small and ragged workload, the original is made at the workload's widths (the layers' constructors
 are given the widths that the task's symbols stand for) and run in training mode with the weights and data that Assay
 draws: in double precision, whose result is held against the oracle's exact answer, and in single precision, whose
 result is shown to the judge. --probes: the same in single precision under every probe, at the ragged workloads. At the
-published sizes, names, shapes and initial distributions of all parameters are compared without data. One line a task;
+published sizes, names, shapes and initial distributions of all parameters are compared without data. One line a task
+(--csv: a row a workload);
 exit code 1 when a double result is beyond 1e-12 of the largest output (and 1e-7 of the single one's error), a single
 one fails, or a parameter differs.
 """
 import contextlib
-import json
+import csv
 import math
 import pathlib
 import re
@@ -268,8 +269,14 @@ def main():
         cells = [f"{w} {r['error']:.0e} fp32 {r['single_error']:.0e} z {r['z']}/{r['limit']} rms {r['rms']}"
                  for w, r in rows.items()]
         print(f"kernelbench/3/{task.number}: {'; '.join(cells)}", *wrong[:12], sep="\n  " if wrong else " ", flush=True)
-    if value("json"):
-        pathlib.Path(value("json")).write_text(json.dumps(table, indent=1) + "\n")
+    if value("csv"):
+        with open(value("csv"), "w", newline="") as file:
+            out = csv.writer(file, lineterminator="\n")
+            out.writerow(["id", "workload", "double_error", "single_error", "z", "z_limit", "z_rms"])
+            for number, rows in table.items():
+                for name, r in rows.items():
+                    errors = [f"{r['error']:.1e}", f"{r['single_error']:.1e}"]
+                    out.writerow([number, name, *errors, r["z"], r["limit"], r["rms"]])
     print(f"{len(chosen)} tasks, {bad} differ")
     sys.exit(bad > 0)
 

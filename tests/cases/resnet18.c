@@ -4,7 +4,7 @@
 // assay: twin NO_SHORTCUT expect wrong_value -- blocks without the sum
 // assay: twin UNBIASED_VARIANCE expect wrong_value -- variances over n - 1, as the running ones are
 // assay: twin POOL_FROM_ZERO expect wrong_value -- the first pool of 3 x 3 starts without its border
-// assay: twin FIXED_STATISTICS expect wrong_value -- mean 0 and variance 1, as a network fresh from its making evaluates
+// assay: twin FIXED_STATISTICS expect wrong_value -- mean 0 and variance 1, as a new network evaluates
 #include <assay/candidate.h>
 #include <math.h>
 #include <stdbool.h>
