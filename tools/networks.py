@@ -226,14 +226,14 @@ class Net:
         return self.emit(base, f"local.{function}", arguments, attributes)
 
     def uses(self, function):
-        """Notes a function and those that it calls, callers first."""
+        """Notes a function behind those that it calls, as ONNX's own evaluator wants them."""
         if function in self.used:
             return
-        self.used[function] = self.library[function]
         for line in self.library[function].body:
             for word in line.replace("(", " ").replace("<", " ").split():
                 if word.startswith("local."):
                     self.uses(word[len("local."):])
+        self.used[function] = self.library[function]
 
     def constant(self, base, text):
         """A constant by its text, "int64[1] NAME = {3}"; the same one twice is one."""

@@ -344,6 +344,47 @@ static void emit_clip(struct writer *w, const struct node *n) {
   put_template(w, n, "torch.clamp($0, min=$1, max=$2)");
 }
 
+// To a matrix: the dimensions before the axis, and those from it on.
+static void emit_flatten(struct writer *w, const struct node *n) {
+  int rank = rank_of(w, n->inputs[0]);
+  int64_t axis = node_int(n, "axis", 1);
+  axis += axis < 0 ? rank : 0;
+  w->complete = w->complete && axis < rank;
+  put_template(w, n, axis == 0 ? "$0.reshape(1, -1)" : "$0.flatten(");
+  if (axis > 0)
+    buf_printf(w->out, "%lld)", (long long)axis);
+  if (axis > 1)
+    buf_printf(w->out, ".flatten(0, %lld)", (long long)axis - 1);
+}
+
+// An operand of attention with its heads in the second dimension.
+static void put_heads(struct writer *w, const struct node *n, int i) {
+  put_input(w, n, i);
+  if (rank_of(w, n->inputs[i]) == 3)
+    buf_printf(w->out, ".unflatten(2, (%lld, -1)).transpose(1, 2)",
+               (long long)node_int(n, i == 0 ? "q_num_heads" : "kv_num_heads", 1));
+}
+
+static void emit_attention(struct writer *w, const struct node *n) {
+  enum { OPERANDS = 3, MASK = 3 };
+  for (int i = MASK + 1; i < n->n_inputs; i++)
+    w->complete = w->complete && !node_has_input(n, i);
+  w->complete = w->complete && n->n_outputs == 1 && node_float(n, "softcap", 0) == 0 &&
+                node_int(n, "q_num_heads", 1) == node_int(n, "kv_num_heads", 1);
+  buf_puts(w->out, "F.scaled_dot_product_attention(");
+  for (int i = 0; i < OPERANDS; i++) {
+    buf_puts(w->out, i ? ", " : "");
+    put_heads(w, n, i);
+  }
+  if (node_has_input(n, MASK))
+    put_template(w, n, ", attn_mask=$3");
+  if (node_int(n, "is_causal", 0))
+    buf_puts(w->out, ", is_causal=True");
+  if (node_attr(n, "scale"))
+    put_template(w, n, ", scale={scale}");
+  buf_puts(w->out, rank_of(w, n->inputs[0]) == 3 ? ").transpose(1, 2).flatten(2)" : ")");
+}
+
 static void emit_trilu(struct writer *w, const struct node *n) {
   buf_puts(w->out, node_int(n, "upper", 1) ? "torch.triu(" : "torch.tril(");
   put_input(w, n, 0);
@@ -589,6 +630,11 @@ static const struct translation translations[] = {
     {"HardSwish", "F.hardswish($0)", NULL},
     {"Mish", "F.mish($0)", NULL},
     {"Clip", NULL, emit_clip},
+    {"Flatten", NULL, emit_flatten},
+    {"Attention", NULL, emit_attention},
+    {"Expand", "$0.expand(torch.broadcast_shapes(tuple($0.shape), tuple($1.tolist())))", NULL},
+    {"SpaceToDepth",
+     "$0.unflatten(3, (-1, {blocksize})).unflatten(2, (-1, {blocksize})).permute(0, 3, 5, 1, 2, 4).flatten(1, 3)", NULL},
     {"Softmax", "torch.softmax($0, dim={axis})", NULL},
     {"LogSoftmax", "torch.log_softmax($0, dim={axis})", NULL},
     {"MatMul", "torch.matmul($0, $1)", NULL},
