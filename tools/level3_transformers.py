@@ -193,8 +193,8 @@ MASK = Function(
     "roll_mask", ["regions"], ["y"],
     ["down_axis = Constant<value_ints = [1]>()", "right_axis = Constant<value_ints = [0]>()",
      "three = Constant<value_float = 3.0>()", "scaled = Mul(regions, three)", "down = Unsqueeze(scaled, down_axis)",
-     "right = Unsqueeze(regions, right_axis)", "map = Add(down, right)",
-     "split = Constant<value_ints: ints = @split>()", "parted = Reshape(map, split)",
+     "right = Unsqueeze(regions, right_axis)", "region = Add(down, right)",
+     "split = Constant<value_ints: ints = @split>()", "parted = Reshape(region, split)",
      "turned = Transpose<perm = [0, 2, 1, 3]>(parted)", "rows = Constant<value_ints = [-1, 1, 1, 49]>()",
      "columns = Constant<value_ints = [-1, 1, 49, 1]>()", "a = Reshape(turned, rows)", "b = Reshape(turned, columns)",
      "same = Equal(a, b)", "seen = Constant<value_float = 0.0>()", "hidden = Constant<value_float = -100.0>()",
@@ -230,10 +230,10 @@ SWIN_BLOCK = Function(
 SHIFTED_SWIN_BLOCK = Function(
     "shifted_swin_block", [*SWIN[:3], "regions", *SWIN[3:]], ["y"],
     ["rolled = local.roll<parts: ints = @forth>(x)", f"parted = {PART}(rolled)", SCORING,
-     "mask = local.roll_mask<split: ints = @map>(regions)", "masked = Add(scores, mask)",
+     "mask = local.roll_mask<split: ints = @tiles>(regions)", "masked = Add(scores, mask)",
      "rows = local.weighed<joined: ints = @joined>(masked, v, w_out, b_out)", f"together = {WHOLE}(rows, x)",
      "attended = local.roll<parts: ints = @home>(together)"] + AFTER,
-    ["split", "joined", "back", "heads", "forth", "home", "map"])
+    ["split", "joined", "back", "heads", "forth", "home", "tiles"])
 WINDOWS = in_order(ROWS, UNBIASED, PERCEPTRON, EMBED, MERGE, SPATIAL, MLP_BLOCK, SHIFTED_MLP_BLOCK, PARTITION, REVERSE,
                    ROLL, NORMALIZE, POSITION, MASK, SCORES, WEIGHED, SWIN_BLOCK, SHIFTED_SWIN_BLOCK)
 
@@ -294,7 +294,7 @@ def swin_block(net, module, c, size, heads, shifted):
                   f"back = [0, {a}, {a}, {WINDOW}, {WINDOW}, -1]", f"heads = [0, {a * a}, {w}, {3 * heads}, -1]"]
     if shifted:
         attributes += [f"forth = [{SHIFT}, {size - SHIFT}]", f"home = [{size - SHIFT}, {SHIFT}]",
-                       f"map = [{a}, {WINDOW}, {a}, {WINDOW}]"]
+                       f"tiles = [{a}, {WINDOW}, {a}, {WINDOW}]"]
     net.call("block", "shifted_swin_block" if shifted else "swin_block", [*given, *weights], attributes)
 
 
