@@ -416,8 +416,8 @@ def image(n, h, w, **more):
 
 
 CROSS_BATCH = ("the class token, which alone the published form reads, never meets the image, because attention looks "
-               "along the batch; the token behind it is read, which is made of the image; signed inputs of a larger scale, "
-               "a last layer with larger weights")
+               "along the batch; the token behind it is read, which is made of the image; signed inputs of a larger "
+               "scale, a last layer with larger weights")
 FAINT = ("published outputs differ by less than 1e-2 when a parameter changes; a last layer with larger weights, and "
          "random values for parameters that begin at zero or at one number")
 SMALL_HEAD = "published outputs differ by less than 1e-2 when a parameter changes; a last layer with larger weights"
