@@ -583,4 +583,4 @@ def fixed(add):
     add(26, "shufflenet", "ShuffleNet without strides in its stages", shufflenet, image(10, 224, 224, CLASSES=1000),
         image(2, 32, 32, CLASSES=100),
         [image(2, 33, 17, CLASSES=7), image(5, 15, 31, CLASSES=31), image(3, 21, 37, CLASSES=1)], divide="fixed",
-        functions=in_order(SHUFFLE), allow=SHIFTED)
+        functions=in_order(SHUFFLE), allow=SHIFTED, **loud_head(64))
