@@ -157,7 +157,7 @@ class Cell:
         return lines
 
     def functions(self, both):
-        return [self.layer(both), self.order]
+        return [self.order, self.layer(both)]
 
 
 LSTM = Cell("LSTM", "lstm", 4, ("ifgo", "iofg"))

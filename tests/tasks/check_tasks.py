@@ -5,8 +5,9 @@
 
 The census (facts measured on the published suite: shapes and dtypes of inputs and outputs, number of parameters) was
 made without Assay, and the parser, checker and shape inference used here are not Assay's either. Where a task differs
-on purpose, the census of level 2 has been told: the dropouts' choices are inputs (66, 83), and a parameter that is never
-used is not one (26). At level 3 some weights have the published size in every workload; the limits are for the others.
+on purpose, the census has been told. Level 2: the dropouts' choices are inputs (66, 83), and a parameter that is never
+used is not one (26). Level 3: states drawn in forward are inputs (35), and parameters that no result depends on are none
+(36, 37, 49, 50); there some weights have the published size in every workload; the limits are for the others.
 With --partial, tasks of the census that have no file yet are passed over.
 """
 import csv
