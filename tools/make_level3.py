@@ -18,4 +18,4 @@ for part in ("level3_networks", "level3_transformers", "level3_sequences"):  # e
         importlib.import_module(part).tasks(LEVEL)
 
 if __name__ == "__main__":
-    LEVEL.main(partial=True)
+    LEVEL.main()
