@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Figures of judging on a GPU: bench/gpu/figures.py ASSAY OUT.json [--only b,c,d] [--seconds N] [--store FILE]
-                                                  [--baselines CSV]
+                                                  [--baselines CSV] [--kernels FOLDER]
 
 b  verdicts a second: `assay bench` over 200 different small CUDA kernels, made up in a temporary folder
 c  every kernel of kernels/cuda at `full`: verdict, time, fraction of the floor, and its ratio to PyTorch's eager
    execution timed in the same call (bench/gpu/eager.py; left out without PyTorch). It takes many minutes: --seconds ends
    it between two kernels, and the next call with the same --store goes on. --baselines adds columns of another table,
-   found by level and id, to look at; they are of another machine
+   found by level and id, to look at; they are of another machine. --kernels: others than kernels/cuda
 d  where the time of one judgement goes: medians of ten
 
 (Figure a, a verdict beside KernelBench's own: bench/gpu/kernelbench_beside.py.)
@@ -26,6 +26,7 @@ import time
 import common
 
 KERNELS = os.path.join(common.ROOT, "kernels", "cuda")
+SUITES = ("kernelbench/1", "kernelbench/2", "contracts")
 
 
 # --- b: 200 kernels ---------------------------------------------------------------------------------------------------
@@ -96,10 +97,10 @@ def verdicts_a_second(assay):
 # --- c: all kernels at full -------------------------------------------------------------------------------------------
 
 
-def bench_full(assay, store, seconds):
+def bench_full(assay, store, seconds, folder):
     """Runs until it is done or the time is over; then Ctrl-C, which finishes the kernel at hand."""
-    for suite in ("kernelbench/1", "contracts"):
-        command = [assay, "bench", suite, "--from", KERNELS, "--workload", "full", "--store", store, "--run", f"full {suite}"]
+    for suite in SUITES:
+        command = [assay, "bench", suite, "--from", folder, "--workload", "full", "--store", store, "--run", f"full {suite}"]
         child = subprocess.Popen(command, cwd=common.ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         end = time.monotonic() + seconds
         try:
@@ -145,11 +146,11 @@ def number(x):
     return x if isinstance(x, (int, float)) else float("nan")
 
 
-def all_kernels(assay, store, seconds, baseline_file):
+def all_kernels(assay, store, seconds, baseline_file, folder):
     common.run([assay, "doctor", "--calibrate", "--store", store], 120)  # without rates there are no floors
-    bench_full(assay, store, seconds * 0.75)
-    found = evidence(store, "full kernelbench/1") + evidence(store, "full contracts")
-    tasks = sorted({task for task, _, reason, _ in found if reason == "pass"}, key=lambda t: (t.split("/")[0], int(t.split("/")[2])))
+    bench_full(assay, store, seconds * 0.75, folder)
+    found = [row for suite in SUITES for row in evidence(store, f"full {suite}")]
+    tasks = sorted({task for task, _, reason, _ in found if reason == "pass"}, key=lambda t: (t.split("/")[0], *map(int, t.split("/")[1:])))
     eager, others, rows = eager_times(assay, tasks, max(60, seconds * 0.25)), baselines(baseline_file), []
     for task, candidate, reason, e in found:
         t = e.get("timing", {})
@@ -171,7 +172,7 @@ def all_kernels(assay, store, seconds, baseline_file):
               f"{number(row.get('floor_over_time')):5.2f}  eager/ours strict {number(ratio.get('strict_over_ours')):6.2f} "
               f"default {number(ratio.get('default_over_ours')):6.2f} tf32 {number(ratio.get('tf32_over_ours')):6.2f} "
               f"{ratio.get('failed', '')}{'' if reason == 'pass' else row['detail'][:80]}", flush=True)
-    return {"command": "assay bench kernelbench/1 --from kernels/cuda --workload full", "rows": rows,
+    return {"command": "assay bench SUITE --from kernels/cuda --workload full, for " + ", ".join(SUITES), "rows": rows,
             "passed": sum(r["verdict"] == "pass" for r in rows),
             "torch": next((r.get("torch") for r in eager.values()), None)}
 
@@ -199,6 +200,7 @@ def breakdown(assay):
 def main():
     arguments = sys.argv[1:]
     only = common.option(arguments, "--only", "b,c,d").split(",")
+    folder = os.path.abspath(common.option(arguments, "--kernels", KERNELS))
     seconds = float(common.option(arguments, "--seconds", "500"))
     store = common.option(arguments, "--store", os.path.join(tempfile.mkdtemp(), "store.sqlite"))
     table = common.option(arguments, "--baselines", None)
@@ -206,7 +208,7 @@ def main():
         sys.exit(__doc__)
     assay = os.path.abspath(arguments[0])
     parts = [("b", lambda: verdicts_a_second(assay)), ("d", lambda: breakdown(assay)),
-             ("c", lambda: all_kernels(assay, os.path.abspath(store), seconds, table))]
+             ("c", lambda: all_kernels(assay, os.path.abspath(store), seconds, table, folder))]
     common.report("bench/gpu/figures.py ASSAY OUT.json --only " + ",".join(only), arguments[1],
                   [part for part in parts if part[0] in only])
 
