@@ -33,8 +33,7 @@ void run_find_starts(const struct graph *g, int node, struct run_starts *out);
 // errors are 128 times as large (32 times where factors are rounded), and their deviations count that much less. They
 // show what a kink hides from the first: where ReLU made zero of -1 and errors are 2, some honest kernel ends above
 // zero, and all passes may have ended below. Two wide passes have opposite errors each, so that one of them crosses a
-// kink that lies within a few errors. Without sums (`replicas` 0, or fewer than 4) there are no wide passes: one rounding
-// does not cross zero.
+// kink that lies within a few errors. There are none where `replicas` is below 4.
 struct run_pass {
   struct arith arith;
   bool wide;
@@ -42,7 +41,8 @@ struct run_pass {
 };
 struct run_pass run_pass(const struct arith *contract, int k, int replicas);
 
-// How many of so many passes run_pass is to be told of: 0 where nothing in the graph adds.
+// How many of so many passes run_pass is to be told of: 0 where no node with a kink comes after one that adds, for
+// two passes of opposite errors tell less of their size than two of different ones. The same on every machine.
 int run_wide_replicas(const struct graph *g, int replicas);
 
 // The node whose error has a closed form that is the whole graph's: the only one that computes, with an output that is

@@ -1,9 +1,9 @@
 // Softmax in the orders and with the functions that kernels for GPUs have; what the error scale makes of each.
 // assay: task kernelbench/1/23
-// assay: expect pass -- e^(x - max) by expf, one sum, times the reciprocal
+// assay: expect pass -- e^(x - max) by expf, 32 sums joined by halves, times the reciprocal
 // assay: twin DIVISION expect pass -- divided by the sum
 // assay: twin ONLINE expect pass -- one sweep, rescaled at each new maximum
-// assay: twin LANES expect pass -- 32 sums, joined by halves
+// assay: twin ONE_SUM expect pass|low_precision|wrong_value|changed_behaviour -- one accumulator for all
 // assay: twin EXP2 expect pass -- 2^((x - max) log2 e)
 // assay: twin EXP2_FOLDED expect pass -- 2^(x log2 e - max log2 e), fused
 // assay: twin EXP2_2ULP expect pass -- the same off by two units more
@@ -38,6 +38,21 @@ static inline float exponential(float x, float max) {
 #endif
 }
 
+// Sums of terms as a warp makes them: each lane its own, then by halves.
+enum { LANES = 32 };
+#ifdef ONE_SUM
+#define LANE(i) 0
+#else
+#define LANE(i) ((i) % LANES)
+#endif
+
+static float joined(float *lanes) {
+  for (int width = LANES / 2; width; width /= 2)
+    for (int i = 0; i < width; i++)
+      lanes[i] += lanes[i + width];
+  return lanes[0];
+}
+
 void assay_kernel(const struct assay_args *args) {
   const float *x = args->inputs[0].data;
   float *y = args->outputs[0].data;
@@ -45,26 +60,27 @@ void assay_kernel(const struct assay_args *args) {
   for (int64_t r = 0; r < rows; r++, x += n, y += n) {
     float max = -INFINITY, sum = 0;
 #if defined ONLINE
+    float lanes[LANES] = {0}, above[LANES];
+    for (int l = 0; l < LANES; l++)
+      above[l] = -INFINITY;
     for (int64_t i = 0; i < n; i++) {
-      float above = fmaxf(max, x[i]);
-      sum = sum * expf(max - above) + expf(x[i] - above);
-      max = above;
+      int l = LANE(i);
+      float next = fmaxf(above[l], x[i]);
+      lanes[l] = lanes[l] * expf(above[l] - next) + expf(x[i] - next);
+      above[l] = next;
     }
-#elif defined LANES
-    float lanes[32] = {0};
-    for (int64_t i = 0; i < n; i++)
-      max = fmaxf(max, x[i]);
-    for (int64_t i = 0; i < n; i++)
-      lanes[i % 32] += expf(x[i] - max);
-    for (int width = 16; width; width /= 2)
-      for (int i = 0; i < width; i++)
-        lanes[i] += lanes[i + width];
-    sum = lanes[0];
+    for (int l = 0; l < LANES; l++)
+      max = fmaxf(max, above[l]);
+    for (int l = 0; l < LANES; l++)
+      lanes[l] = lanes[l] > 0 ? lanes[l] * expf(above[l] - max) : 0;
+    sum = joined(lanes);
 #else
+    float lanes[LANES] = {0};
     for (int64_t i = 0; i < n; i++)
       max = fmaxf(max, x[i]);
     for (int64_t i = 0; i < n; i++)
-      sum += exponential(x[i], max);
+      lanes[LANE(i)] += exponential(x[i], max);
+    sum = joined(lanes);
 #endif
 #ifdef LOG_OF_SUM
     float log_sum = logf(sum) + max;

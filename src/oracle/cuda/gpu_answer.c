@@ -147,6 +147,7 @@ static enum assay_status answer_sampled(const struct gpu_request *base, const st
   uint32_t is_broken = 0;
   struct gpu_array *pass = base_calloc((size_t)a->n_outputs + 1, sizeof *pass);
   struct gpu_cache cache;
+  int wide = run_wide_replicas(r.graph, replicas);
   r.arith = arith_exact();
   enum assay_status status = gpu_cache_init(&cache, r.compute, r.graph, contract, err);
   if (!status && !pass)
@@ -160,7 +161,7 @@ static enum assay_status answer_sampled(const struct gpu_request *base, const st
   if (!status)
     status = start_sums(r.compute, a, &broken, err);
   for (int k = 0; k < replicas && !status && !cache.steady; k++) {
-    struct run_pass kind = run_pass(contract, k, run_wide_replicas(r.graph, replicas));
+    struct run_pass kind = run_pass(contract, k, wide);
     r.arith = kind.arith;
     status = add_pass(&r, &kind, a, pass, broken, err);
   }
