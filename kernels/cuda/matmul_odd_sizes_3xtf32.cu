@@ -2,8 +2,8 @@
 // numbers of TF32, and three of the four products are added (the fourth is below the last bit).
 // assay: task kernelbench/1/8
 // assay: twin ONE_PRODUCT expect low_precision|wrong_value -- adds the products of the larger parts only
-// assay: twin WHOLE_PAIRS expect wrong_value|out_of_bounds|crashed|changed_behaviour -- writes two neighbours where the \
-//   row ends after one
+// assay: twin WHOLE_PAIRS expect wrong_value|wrong_class|out_of_bounds|crashed|changed_behaviour -- writes two \
+//   neighbours where the row ends after one
 // The copy engine wants rows of a multiple of 16 bytes, so a first launch copies both matrices to rows that are. It
 // reads and writes each once, which is little beside the product.
 // The product is made transposed: the tensor core takes b from registers, where it is split on the way, and multiplies
