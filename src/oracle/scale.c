@@ -62,7 +62,8 @@ static double own_variance(const struct shrink *s, int64_t i) {
   return mean * mean * 1.5707963267948966;
 }
 
-// Mean of s^2 over the neighbours of i, in its row when rows are long enough to have any.
+// Mean of s^2 over the neighbours of i, in its row when rows are long enough to have any. Those without an error, such as
+// ReLU makes, say nothing of others.
 static double pool(const struct shrink *s, int64_t i) {
   int64_t low = i - WINDOW, high = i + WINDOW + 1;
   if (s->row >= WINDOW) {
@@ -73,9 +74,13 @@ static double pool(const struct shrink *s, int64_t i) {
   low = low < 0 ? 0 : low;
   high = high > s->n ? s->n : high;
   double sum = 0;
-  for (int64_t j = low; j < high; j++)
-    sum += own_variance(s, j);
-  return sum / (double)(high - low);
+  int64_t n = 0;
+  for (int64_t j = low; j < high; j++) {
+    double own = own_variance(s, j);
+    sum += own;
+    n += own > 0;
+  }
+  return n > 0 ? sum / (double)n : 0;
 }
 
 static void shrink_range(void *arg, int64_t begin, int64_t end) {
@@ -141,10 +146,11 @@ static bool bends(const struct op_def *op) {
 }
 
 int run_wide_replicas(const struct graph *g, int replicas) {
+  enum { LEAST = 4, AS_MANY = 8 }; // pairs at least
   bool adds = false;
   for (int i = 0; i < g->n_nodes; i++) {
     if (adds && bends(g->nodes[i].op))
-      return replicas;
+      return replicas < LEAST ? 0 : replicas + (replicas / 2 < AS_MANY ? AS_MANY : replicas / 2);
     adds = adds || g->nodes[i].op->adds;
   }
   return 0;
@@ -225,6 +231,7 @@ static enum assay_status answer_sampled(const struct graph *g, const struct arra
                                         int replicas, int threads, struct oracle_answer *a, struct assay_error *err) {
   struct oracle_request r = {.graph = g, .inputs = inputs, .arith = arith_exact(), .threads = threads};
   int wide = run_wide_replicas(g, replicas);
+  replicas = wide ? wide : replicas;
   struct array *pass = base_calloc((size_t)g->n_outputs, sizeof *pass);
   enum assay_status status = pass ? oracle_eval(&r, a->y, err) : error_nomem(err, "the oracle's answer");
   for (int i = 0; i < g->n_outputs && !status; i++)

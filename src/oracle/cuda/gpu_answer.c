@@ -148,6 +148,7 @@ static enum assay_status answer_sampled(const struct gpu_request *base, const st
   struct gpu_array *pass = base_calloc((size_t)a->n_outputs + 1, sizeof *pass);
   struct gpu_cache cache;
   int wide = run_wide_replicas(r.graph, replicas);
+  replicas = wide ? wide : replicas;
   r.arith = arith_exact();
   enum assay_status status = gpu_cache_init(&cache, r.compute, r.graph, contract, err);
   if (!status && !pass)

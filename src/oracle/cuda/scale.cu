@@ -41,12 +41,16 @@ DEVICE_FN_LARGE float shrink_at_edge(const struct shrink_args *a, int64_t i) {
   low = low < 0 ? 0 : low;
   high = high > a->n ? a->n : high;
   double sum = 0;
-  for (int64_t j = low; j < high; j++)
-    sum += own_variance(a, j);
-  return shrunk(a, i, own_variance(a, i), sum / (double)(high - low));
+  int n = 0;
+  for (int64_t j = low; j < high; j++) {
+    double own = own_variance(a, j);
+    sum += own;
+    n += own > 0;
+  }
+  return shrunk(a, i, own_variance(a, i), n > 0 ? sum / (double)n : 0);
 }
 
-// The mean of own variances over the neighbours of each element, in its row when rows are long enough to have any.
+// The mean of own variances over those neighbours of each element that have errors, in its row when rows are long enough to have any.
 // Neighbours have neighbours in common: a thread keeps those of SHRINK_EACH elements in a row.
 KERNEL(shrink, struct shrink_args) {
   int64_t begin = THREAD * SHRINK_EACH;
@@ -67,10 +71,13 @@ KERNEL(shrink, struct shrink_args) {
   UNROLL_ALL
   for (int k = 0; k < SHRINK_EACH; k++) {
     double sum = 0;
+    int n = 0;
     UNROLL_ALL
-    for (int j = 0; j <= 2 * WINDOW; j++)
+    for (int j = 0; j <= 2 * WINDOW; j++) {
       sum += own[k + j];
-    sigma[begin + k] = shrunk(a, begin + k, own[k + WINDOW], sum / (2 * WINDOW + 1));
+      n += own[k + j] > 0;
+    }
+    sigma[begin + k] = shrunk(a, begin + k, own[k + WINDOW], n > 0 ? sum / (double)n : 0);
   }
 }
 
