@@ -24,6 +24,12 @@ def number(task):
     return int(task.rsplit("/", 1)[1])
 
 
+def place(task):
+    """Suite, level and number, to sort by."""
+    suite, level, n = task.split("/")
+    return suite != "kernelbench", suite, int(level), int(n)
+
+
 def ratio(x):
     return "-" if x is None else f"{x:.2f}"
 
@@ -31,12 +37,12 @@ def ratio(x):
 def kernels(found):
     lines = ["| task | kernel | verdict | ms | floor / time | eager, strict fp32 | eager, torch's defaults | torch.compile |",
              "|---|---|---|---|---|---|---|---|"]
-    for row in sorted(found["c"]["rows"], key=lambda r: (number(r["task"]), r["candidate"])):
+    for row in sorted(found["c"]["rows"], key=lambda r: (place(r["task"]), r["candidate"])):
         e, here = row.get("elsewhere", {}), row.get("eager", {})
         strict = here.get("strict_over_ours", e.get("eager_fp32_over_ours"))
         default = here.get("default_over_ours", e.get("eager_over_ours"))
         ms = f"{row['ms']:.3f}" if "ms" in row else "-"
-        lines.append(f"| {number(row['task'])} | {row['candidate']} | {row['verdict']} | {ms} | "
+        lines.append(f"| {row['task'].removeprefix('kernelbench/')} | {row['candidate']} | {row['verdict']} | {ms} | "
                      f"{ratio(row.get('floor_over_time'))} | {ratio(strict)} | {ratio(default)} | "
                      f"{ratio(e.get('compile_over_ours'))} |")
     return "\n".join(lines) + f"\n\n`{found['c']['command']}`: {made(found)}."
