@@ -1,0 +1,441 @@
+// Convolution of images with 1 x 1 kernels.
+// assay: task kernelbench/1/87
+// assay: twin ONE_PRODUCT expect low_precision|wrong_value -- adds the products of the larger parts only
+// assay: twin TAIL expect unwritten|wrong_value -- drops what lies behind the last whole tile of an image
+// A product of matrices on the tensor cores of Hopper (wgmma): a block makes 128 channels of 128 outputs, which are
+// counted through the rows of an image, one tile after another. The copy engine brings what a tile needs of 32 channels
+// and these channels' weights, which a first launch has put in order. The outputs' side of the product comes from
+// registers, since the tensor cores want rows along the sum and the input has none, and is split into two numbers of
+// TF32 on the way; the larger part of a weight is what the tensor core sees of it anyhow, and three warps put the
+// smaller part beside it. Three products of the four are added, the smaller ones first; the sums of 32 channels are
+// added to the rest outside of the tensor cores, which do not round. Two groups of four warps multiply, each half of a
+// tile, so that one has work while the other loads, adds or writes. Where infinity or NaN came out, or less than 2^-90,
+// the parts cannot be trusted, and the output is computed again term by term. What limits it is memory.
+// The copy engine wants channels of a multiple of 16 bytes: other images go to a plain kernel, and so do those of less
+// than 24 channels, where the 2^-22 of a product would be more than rounding in single precision costs.
+// assay: let whole = H * W % 4 == 0 && CI >= 24
+// assay: let tiles = N * ceil_div(H * W, 128) * ceil_div(CO, 128)
+// assay: let total = ceil_div(CO, 128) * ceil_div(CI, 32) * 4096
+// assay: scratch arranged float[total]
+// assay: tensor_map tx of=x type=float dims=whole ? H * W : 1,1,whole ? CI : 1,whole ? N : 1 \
+//   strides=whole ? H * W : 4,whole ? H * W : 4,whole ? CI * H * W : 4 box=136,1,32,1 l2=256
+// assay: launch arrange grid=ceil_div(total, 256) block=256 if=whole \
+//   args=w, arranged, CI, CO, total
+// assay: launch convolve grid=min(tiles, 132) block=384 shared=200832 if=whole \
+//   args=tx, x, w, arranged, y, {int(N), int(CI), int(CO), int(H * W)}
+// assay: launch convolve_plain grid=ceil_div(y.count, 256) block=256 if=!whole \
+//   args=x, w, y, {int(N), int(CI), int(CO), int(H * W)}
+#ifdef __CUDACC_RTC__
+typedef struct alignas(64) CUtensorMap_st {
+  unsigned long long opaque[16];
+} CUtensorMap;
+#else
+#include <assay/cuda.h>
+#include <cuda.h>
+#endif
+
+enum { TILE = 128 };                      // outputs: 16 of them for each warp that multiplies
+enum { STEPS = 4, CHANNELS = 8 * STEPS }; // of the input in a chunk
+enum { FEATURES = 128 };                  // output channels of a tile
+enum { PATCHES = 4, STAGES = 4, THREADS = 384, BLOCKS = 132, SPLITTERS = 96 };
+
+enum {
+  PLANE = 136, // of a channel, more than is needed, for the banks
+  PATCH_BYTES = CHANNELS * PLANE * 4,
+  STEP_FLOATS = 8 * FEATURES, // weights of eight channels
+  WEIGHT_BYTES = STEPS * STEP_FLOATS * 4,
+  SHARED = PATCHES * PATCH_BYTES + STAGES * 2 * WEIGHT_BYTES + 128
+};
+static_assert(PLANE >= TILE && PLANE % 16 == 8, "four channels lie in different banks");
+static_assert(SHARED == 200832, "as the launch line says");
+
+struct sizes {
+  int images, channels, features; // channels of the input, features of the output
+  int plane;                      // elements of a channel
+};
+
+static __device__ unsigned int shared_address(const void *p) {
+  return (unsigned int)__cvta_generic_to_shared(p);
+}
+
+static __device__ void barrier_init(unsigned long long *barrier, int arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
+}
+
+// Arrives and says how many bytes are to come before the phase is over.
+static __device__ void barrier_expect(unsigned long long *barrier, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
+               : "memory");
+}
+
+static __device__ void barrier_arrive(unsigned long long *barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+}
+
+static __device__ void barrier_wait(unsigned long long *barrier, int parity) {
+  asm volatile("{\n"
+               ".reg .pred done;\n"
+               "again:\n"
+               "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+               "@done bra over;\n"
+               "bra again;\n"
+               "over:\n"
+               "}" ::"r"(shared_address(barrier)),
+               "r"(parity)
+               : "memory");
+}
+
+// The box at x of row y and 32 channels from c of image n, to shared memory; the barrier hears of its bytes.
+static __device__ void fetch_patch(void *to, const CUtensorMap *map, int x, int y, int c, int n,
+                                   unsigned long long *barrier) {
+  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, "
+               "%5}], [%6];" ::"r"(shared_address(to)),
+               "l"(map), "r"(x), "r"(y), "r"(c), "r"(n), "r"(shared_address(barrier))
+               : "memory");
+}
+
+static __device__ void fetch_bytes(void *to, const void *from, int bytes, unsigned long long *barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   shared_address(to)),
+               "l"(from), "r"(bytes), "r"(shared_address(barrier))
+               : "memory");
+}
+
+static __device__ void warpgroup_fence() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+static __device__ void warpgroup_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+template <int N> static __device__ void warpgroup_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
+}
+
+// What the tensor core is told of the weights of a step, without swizzle: eight features of 16 bytes, four channels of
+// them, after one another, the next eight 128 bytes on, the other four channels behind all features.
+static __device__ unsigned long long describe(const void *weights) {
+  return (unsigned long long)((shared_address(weights) & 0x3ffff) >> 4) | (unsigned long long)FEATURES << 16 |
+         (unsigned long long)(128 >> 4) << 32;
+}
+
+// d (+)= 64 x 8 from registers times 8 x 128 from shared memory.
+static __device__ void multiply(float (&d)[64], const unsigned int (&x)[4], unsigned long long rows, bool add) {
+  asm volatile("{\n"
+               ".reg .pred p;\n"
+               "setp.ne.b32 p, %69, 0;\n"
+               "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {"
+               "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+               "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+               "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+               "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+               "}, {%64, %65, %66, %67}, %68, p, 1, 1;\n"
+               "}"
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+                 "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
+                 "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
+                 "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
+                 "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
+                 "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
+                 "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
+                 "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+               : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(rows), "r"((int)add));
+}
+
+// The sums are not to be read before they are complete.
+static __device__ void hold(float (&d)[FEATURES / 2]) {
+#pragma unroll
+  for (int i = 0; i < FEATURES / 2; i++)
+    asm volatile("" : "+f"(d[i])::"memory");
+}
+
+// Nor are terms to be made when the products have begun.
+static __device__ void hold(unsigned int (&large)[STEPS][4], unsigned int (&small)[STEPS][4]) {
+#pragma unroll
+  for (int i = 0; i < STEPS * 4; i++)
+    asm volatile("" : "+r"(large[i / 4][i % 4]), "+r"(small[i / 4][i % 4])::"memory");
+}
+
+// To the nearest number of TF32, which keeps ten bits of the fraction.
+static __device__ unsigned int to_tf32(float x) {
+  unsigned int r;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(x));
+  return r;
+}
+
+// Where a block stands in a ring of so many slots: which one, and how often it went round.
+template <int SLOTS> struct ring {
+  int slot, parity;
+  __device__ void next() {
+    if (++slot == SLOTS) {
+      slot = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+// What a block works at: the image, the first feature, the first output.
+struct place {
+  int n, feature, first;
+};
+
+static __device__ struct place place_of(int tile, struct sizes s) {
+  int blocks = (s.features + FEATURES - 1) / FEATURES, across = (s.plane + TILE - 1) / TILE, rest = tile / blocks;
+  return {rest / across, tile % blocks * FEATURES, rest % across * TILE};
+}
+
+static __device__ int tile_count(struct sizes s) {
+  return s.images * ((s.features + FEATURES - 1) / FEATURES) * ((s.plane + TILE - 1) / TILE);
+}
+
+static __device__ int chunk_count(struct sizes s) {
+  return (s.channels + CHANNELS - 1) / CHANNELS;
+}
+
+// Brings the weights into the order [block of features][chunk][step][half of the step][feature][4], zeros where
+// features or channels end.
+__global__ void arrange(const float *__restrict__ w, float *__restrict__ to, int channels, int features, int total) {
+  int at = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  if (at >= total)
+    return;
+  int steps = (channels + CHANNELS - 1) / CHANNELS * STEPS, rest = at / STEP_FLOATS;
+  int channel = rest % steps * 8 + at % 4 + at / (4 * FEATURES) % 2 * 4;
+  int feature = rest / steps * FEATURES + at / 4 % FEATURES;
+  to[at] = feature < features && channel < channels ? w[feature * channels + channel] : 0;
+}
+
+// An output by the definition.
+static __device__ __noinline__ float by_definition(const float *x, const float *w, const struct sizes &s, int n,
+                                                   int feature, int at) {
+  float sum = 0;
+  for (int c = 0; c < s.channels; c++)
+    sum += x[((long long)n * s.channels + c) * s.plane + at] * w[(long long)feature * s.channels + c];
+  return sum;
+}
+
+static __device__ void bring(const CUtensorMap *tx, const float *arranged, unsigned char *patches,
+                             unsigned char *weights, unsigned long long *patch_full, unsigned long long *patch_empty,
+                             unsigned long long *full, unsigned long long *empty, struct sizes s) {
+  ring<PATCHES> of_patches = {0, 1};
+  ring<STAGES> at = {0, 1};
+  const int chunks = chunk_count(s);
+  for (int tile = (int)blockIdx.x; tile < tile_count(s); tile += (int)gridDim.x) {
+    struct place to = place_of(tile, s);
+    const float *from = arranged + (long long)(to.feature / FEATURES) * chunks * STEPS * STEP_FLOATS;
+    for (int chunk = 0; chunk < chunks; chunk++, of_patches.next()) {
+      barrier_wait(&patch_empty[of_patches.slot], of_patches.parity);
+      barrier_expect(&patch_full[of_patches.slot], PATCH_BYTES);
+      fetch_patch(patches + of_patches.slot * PATCH_BYTES, tx, to.first, 0, chunk * CHANNELS, to.n,
+                  &patch_full[of_patches.slot]);
+      barrier_wait(&empty[at.slot], at.parity);
+      barrier_expect(&full[at.slot], WEIGHT_BYTES);
+      fetch_bytes(weights + at.slot * WEIGHT_BYTES, from, WEIGHT_BYTES, &full[at.slot]);
+      from += STEPS * STEP_FLOATS;
+      at.next();
+    }
+  }
+}
+
+// What the tensor core leaves out when it reads a float as a number of TF32, rounded to one.
+static __device__ float rest_of(float x) {
+  return __uint_as_float(to_tf32(x - __uint_as_float(__float_as_uint(x) & 0xffffe000u)));
+}
+
+static __device__ void split_weights(const unsigned char *weights, unsigned char *small, unsigned long long *full,
+                                     unsigned long long *ready, struct sizes s) {
+  ring<STAGES> at = {0, 0};
+  for (int tile = (int)blockIdx.x; tile < tile_count(s); tile += (int)gridDim.x)
+    for (int chunk = 0; chunk < chunk_count(s); chunk++, at.next()) {
+      barrier_wait(&full[at.slot], at.parity);
+      const float4 *from = (const float4 *)(weights + at.slot * WEIGHT_BYTES);
+      float4 *to = (float4 *)(small + at.slot * WEIGHT_BYTES);
+#pragma unroll 4
+      for (int i = (int)threadIdx.x - 32; i < WEIGHT_BYTES / 16; i += SPLITTERS) {
+        float4 v = from[i];
+        to[i] = make_float4(rest_of(v.x), rest_of(v.y), rest_of(v.z), rest_of(v.w));
+      }
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // the tensor core reads by another way
+      __syncwarp();
+      if (threadIdx.x % 32 == 0)
+        barrier_arrive(&ready[at.slot]);
+    }
+}
+
+// A sum as it is, or by the definition where it cannot be trusted.
+static __device__ float checked(float sum, const float *x, const float *w, const struct sizes &s, int n, int feature,
+                                int at) {
+  bool trusted = fabsf(sum) >= 0x1p-90f && fabsf(sum) <= 3.4028235e38f;
+  return trusted ? sum : by_definition(x, w, s, n, feature, at);
+}
+
+// What a thread has of a tile: of the 16 outputs of its warp `row` and row + 8, of these the features 8 i + 2 term and
+// the next one.
+static __device__ void finish_tile(const float (&sum)[FEATURES / 2], const float *x, const float *w, float *y,
+                                   struct place place, const struct sizes &s, int warp, int row, int term) {
+#pragma unroll
+  for (int i = 0; i < 2; i++) {
+    int at = place.first + warp * 16 + row + 8 * i, feature = place.feature + 2 * term;
+#ifdef TAIL
+    if (place.first + TILE > s.plane)
+      continue;
+#endif
+    if (at >= s.plane)
+      continue;
+    float *to = y + ((long long)place.n * s.features + feature) * s.plane + at;
+#pragma unroll
+    for (int j = 0; j < FEATURES / 2; j += 4, to += 8ll * s.plane)
+#pragma unroll
+      for (int k = 0; k < 2; k++)
+        if (feature + 2 * j + k < s.features)
+          __stcs(&to[(long long)k * s.plane], checked(sum[j + 2 * i + k], x, w, s, place.n, feature + 2 * j + k, at));
+  }
+}
+
+static __device__ void make_tiles(const float *x, const float *w, float *y, const unsigned char *patches,
+                                  const unsigned char *weights, const unsigned char *small,
+                                  unsigned long long *patch_full, unsigned long long *patch_empty,
+                                  unsigned long long *full, unsigned long long *ready, unsigned long long *empty,
+                                  const struct sizes &s) {
+  const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32 - 4, row = lane / 4, term = lane % 4;
+  ring<PATCHES> of_patches = {0, 0};
+  ring<STAGES> at = {0, 0};
+  const int chunks = chunk_count(s);
+  float sum[FEATURES / 2], part[FEATURES / 2];
+  for (int tile = (int)blockIdx.x; tile < tile_count(s); tile += (int)gridDim.x) {
+#pragma unroll
+    for (int i = 0; i < FEATURES / 2; i++)
+      sum[i] = 0;
+    for (int chunk = 0; chunk < chunks; chunk++, of_patches.next(), at.next()) {
+      barrier_wait(&patch_full[of_patches.slot], of_patches.parity);
+      const float *patch = (const float *)(patches + of_patches.slot * PATCH_BYTES) + term * PLANE + warp * 16 + row;
+      unsigned int large_x[STEPS][4], small_x[STEPS][4];
+#pragma unroll
+      for (int step = 0; step < STEPS; step++)
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+          float v = patch[(step * 8 + i / 2 * 4) * PLANE + i % 2 * 8];
+          large_x[step][i] = to_tf32(v);
+          small_x[step][i] = __float_as_uint(v - __uint_as_float(large_x[step][i]));
+        }
+      __syncwarp();
+      if (lane == 0)
+        barrier_arrive(&patch_empty[of_patches.slot]);
+      barrier_wait(&full[at.slot], at.parity);
+      barrier_wait(&ready[at.slot], at.parity);
+      unsigned long long large_w = describe(weights + at.slot * WEIGHT_BYTES),
+                         small_w = describe(small + at.slot * WEIGHT_BYTES);
+      hold(large_x, small_x);
+      warpgroup_fence();
+#ifndef ONE_PRODUCT
+#pragma unroll
+      for (int step = 0; step < STEPS; step++) {
+        multiply(part, small_x[step], large_w + step * (STEP_FLOATS * 4 >> 4), step > 0);
+        multiply(part, large_x[step], small_w + step * (STEP_FLOATS * 4 >> 4), true);
+      }
+      bool begun = true;
+#else
+      (void)small_w;
+      bool begun = false;
+#endif
+#pragma unroll
+      for (int step = 0; step < STEPS; step++)
+        multiply(part, large_x[step], large_w + step * (STEP_FLOATS * 4 >> 4), begun || step > 0);
+      warpgroup_commit();
+      warpgroup_wait<0>(); // the other group has work meanwhile
+      if (lane == 0)
+        barrier_arrive(&empty[at.slot]);
+      hold(part);
+#pragma unroll
+      for (int i = 0; i < FEATURES / 2; i++)
+        sum[i] += part[i];
+    }
+    finish_tile(sum, x, w, y, place_of(tile, s), s, warp, row, term);
+  }
+}
+
+__global__ void __launch_bounds__(THREADS, 1)
+    convolve(const __grid_constant__ CUtensorMap tx, const float *x, const float *w, const float *arranged, float *y,
+             const __grid_constant__ struct sizes s) {
+  extern __shared__ unsigned char memory[];
+  __shared__ unsigned long long patch_full[PATCHES], patch_empty[PATCHES], full[STAGES], ready[STAGES], empty[STAGES];
+  unsigned char *patches = memory + (128 - shared_address(memory) % 128) % 128;
+  unsigned char *weights = patches + PATCHES * PATCH_BYTES, *small = weights + STAGES * WEIGHT_BYTES;
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < PATCHES; i++) {
+      barrier_init(&patch_full[i], 1);
+      barrier_init(&patch_empty[i], 8); // warps that multiply
+    }
+    for (int i = 0; i < STAGES; i++) {
+      barrier_init(&full[i], 1);
+      barrier_init(&ready[i], SPLITTERS / 32);
+      barrier_init(&empty[i], 8);
+    }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  __syncthreads();
+  if (threadIdx.x < 128) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    if (threadIdx.x == 0)
+      bring(&tx, arranged, patches, weights, patch_full, patch_empty, full, empty, s);
+    else if (threadIdx.x >= 32)
+      split_weights(weights, small, full, ready, s);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    make_tiles(x, w, y, patches, weights, small, patch_full, patch_empty, full, ready, empty, s);
+  }
+}
+
+// Any shape, an output a thread.
+__global__ void __launch_bounds__(256)
+    convolve_plain(const float *x, const float *w, float *y, const __grid_constant__ struct sizes s) {
+  const long long i = blockIdx.x * 256ll + threadIdx.x;
+  int n = (int)(i / s.plane / s.features);
+  if (n < s.images)
+    y[i] = by_definition(x, w, s, n, (int)(i / s.plane % s.features), (int)(i % s.plane));
+}
+
+#ifndef __CUDACC_RTC__
+typedef CUresult encode_function(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
+                                 const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave,
+                                 CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+
+// A tensor map of the images in boxes of a patch, their rows one after another.
+static CUtensorMap encode(const struct assay_tensor *t) {
+  const int64_t *d = t->dims;
+  cuuint64_t dims[] = {(cuuint64_t)d[2] * (cuuint64_t)d[3], 1, (cuuint64_t)d[1], (cuuint64_t)d[0]};
+  cuuint64_t strides[] = {dims[0] * 4, dims[0] * dims[1] * 4, dims[0] * dims[1] * dims[2] * 4};
+  cuuint32_t box[] = {PLANE, 1, CHANNELS, 1}, steps[] = {1, 1, 1, 1};
+  CUtensorMap map;
+  void *function = NULL;
+  cudaDriverEntryPointQueryResult found;
+  cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found);
+  ((encode_function *)function)(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, t->data, dims, strides, box, steps,
+                                CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                                CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  return map;
+}
+
+static int ceil_div(long long a, long long b) {
+  return (int)((a + b - 1) / b);
+}
+
+extern "C" void assay_cuda_kernel(const struct assay_args *args, cudaStream_t stream) {
+  const struct assay_tensor *in = args->inputs, *out = args->outputs;
+  const float *x = (const float *)in[0].data, *w = (const float *)in[1].data;
+  float *y = (float *)out->data, *arranged;
+  struct sizes s = {(int)in[0].dims[0], (int)in[0].dims[1], (int)in[1].dims[0], (int)(in[0].dims[2] * in[0].dims[3])};
+  int blocks = ceil_div(s.features, FEATURES), total = blocks * ceil_div(s.channels, CHANNELS) * STEPS * STEP_FLOATS;
+  int tiles = s.images * ceil_div(s.plane, TILE) * blocks;
+  cudaMallocAsync((void **)&arranged, sizeof(float) * total, stream);
+  if (s.plane % 4 == 0 && s.channels >= 24) {
+    CUtensorMap tx = encode(&in[0]);
+    arrange<<<ceil_div(total, 256), 256, 0, stream>>>(w, arranged, s.channels, s.features, total);
+    cudaFuncSetAttribute(convolve, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED);
+    convolve<<<(unsigned int)(tiles < BLOCKS ? tiles : BLOCKS), THREADS, SHARED, stream>>>(tx, x, w, arranged, y, s);
+  } else {
+    convolve_plain<<<ceil_div(assay_count(out), 256), 256, 0, stream>>>(x, w, y, s);
+  }
+  cudaFreeAsync(arranged, stream);
+}
+#endif
