@@ -236,12 +236,8 @@ static __device__ __noinline__ float by_definition(const float *x, const float *
 static __device__ void bring(const CUtensorMap *tx, const float *arranged, unsigned char *patches,
                              unsigned char *weights, unsigned long long *patch_full, unsigned long long *patch_empty,
                              unsigned long long *full, unsigned long long *empty, struct sizes s) {
-  struct ring<PATCHES> of_patches = {
-    0, 1
-  };
-  struct ring<STAGES> at = {
-    0, 1
-  };
+  ring<PATCHES> of_patches = {0, 1};
+  ring<STAGES> at = {0, 1};
   const int chunks = chunk_count(s);
   for (int tile = (int)blockIdx.x; tile < tile_count(s); tile += (int)gridDim.x) {
     struct place to = place_of(tile, s);
@@ -267,9 +263,7 @@ static __device__ float rest_of(float x) {
 
 static __device__ void split_weights(const unsigned char *weights, unsigned char *small, unsigned long long *full,
                                      unsigned long long *ready, struct sizes s) {
-  struct ring<STAGES> at = {
-    0, 0
-  };
+  ring<STAGES> at = {0, 0};
   for (int tile = (int)blockIdx.x; tile < tile_count(s); tile += (int)gridDim.x)
     for (int slice = 0; slice < chunk_count(s) * SLICES; slice++, at.next()) {
       barrier_wait(&full[at.slot], at.parity);
@@ -331,12 +325,8 @@ static __device__ void make_tiles(const float *x, const float *w, float *y, cons
                                   unsigned long long *full, unsigned long long *ready, unsigned long long *empty,
                                   const struct sizes &s) {
   const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32 - 4, row = lane / 4, term = lane % 4;
-  struct ring<PATCHES> of_patches = {
-    0, 0
-  };
-  struct ring<STAGES> at = {
-    0, 0
-  };
+  ring<PATCHES> of_patches = {0, 0};
+  ring<STAGES> at = {0, 0};
   const int chunks = chunk_count(s);
   float sum[FEATURES / 2], part[FEATURES / 2];
   for (int tile = (int)blockIdx.x; tile < tile_count(s); tile += (int)gridDim.x) {
