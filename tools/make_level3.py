@@ -8,14 +8,14 @@ Shapes, operators and constructor arguments are those of KernelBench v0.2, level
 ONNX's textual syntax, with a function for every block that repeats. Modules run as the published harness runs them, in
 training; weights are named as in the modules' state_dict, with '_' for '.'.
 """
-import importlib.util
-
+import level3_networks
+import level3_sequences
+import level3_transformers
 from task_files import Level
 
 LEVEL = Level(3, count=50, ragged_limit=1 << 18)
-for part in ("level3_networks", "level3_transformers", "level3_sequences"):  # each adds its problems: tasks(level)
-    if importlib.util.find_spec(part):
-        importlib.import_module(part).tasks(LEVEL)
+for part in (level3_networks, level3_transformers, level3_sequences):
+    part.tasks(LEVEL)
 
 if __name__ == "__main__":
     LEVEL.main()

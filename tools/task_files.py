@@ -161,13 +161,12 @@ class Level:
             text = before + begin + "\n".join([head] + [rows[n] for n in sorted(rows)]) + "\n" + end + after
         return text
 
-    def main(self, partial=False):
-        """partial: while tasks are still being written, those that are there."""
+    def main(self):
         check = sys.argv[1:] == ["--check"]
         if sys.argv[1:] and not check:
             sys.exit(f"usage: {self.script} [--check]")
         missing = set(range(1, self.count + 1)) - set(self.tasks)
-        assert not missing or partial, sorted(missing)
+        assert not missing, sorted(missing)
         stale = []
         self.root.mkdir(parents=True, exist_ok=True)
         for path, text in [(self.root / name, text) for name, text in self.tasks.values()] + [(PAGE, self.page())]:

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """Reads every task of a level with ONNX's own Python package and compares it with the census of KernelBench v0.2.
 
-    check_tasks.py LEVEL TASK_FOLDER CENSUS.csv [--partial]
+    check_tasks.py LEVEL TASK_FOLDER CENSUS.csv
 
 The census (facts measured on the published suite: shapes and dtypes of inputs and outputs, number of parameters) was
 made without Assay, and the parser, checker and shape inference used here are not Assay's either. Where a task differs
 on purpose, the census has been told. Level 2: the dropouts' choices are inputs (66, 83), and a parameter that is never
 used is not one (26). Level 3: states drawn in forward are inputs (35), and parameters that no result depends on are none
 (36, 37, 49, 50); there some weights have the published size in every workload; the limits are for the others.
-With --partial, tasks of the census that have no file yet are passed over.
 """
 import csv
 import math
@@ -149,8 +148,6 @@ def main():
     with open(census, newline="") as file:
         rows = list(csv.DictReader(file))
     paths = sorted(folder.glob("*.onnxtxt"))
-    if sys.argv[4:] == ["--partial"]:
-        rows = [row for row in rows if list(folder.glob(f"{int(row['id']):03d}_*"))]
     failures = workloads = 0
     if len(paths) != len(rows):
         print(f"{len(paths)} task files in {folder}, {len(rows)} tasks in the census")
