@@ -110,10 +110,11 @@ def derive(task_path, problem_path, step):
     with torch.device("meta"):
         exec(compile(source, "problem", "exec"), space)
     sizes = set(full.values())
-    # The number of groups divides the channels, and stays.
+    fixed = {int(d) for dims, _ in inputs.values() for d in dims if d.isdigit()} - sizes
+    # The number of groups divides the channels, and stays; so do extents that are numbers in the task.
     names = [n for n, v in space.items()
-             if type(v) is int and (v in sizes or re.search("channels|features", n)) and not n.startswith("_") and
-             "group" not in n]
+             if type(v) is int and (v in sizes or re.search("channels|features", n)) and v not in fixed and
+             not n.startswith("_") and "group" not in n]
     changed = {n: step * p for n, p in zip(names, PRIMES)}
     init = space["get_init_inputs"]()
     while True:
