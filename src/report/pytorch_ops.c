@@ -1,0 +1,591 @@
+// Operators in PyTorch. One row translates one operator: by a template (pytorch_put_template), or, where the
+// translation depends on several attributes, by a function.
+#include <math.h>
+#include <string.h>
+
+#include "report/pytorch.h"
+
+typedef void emit_fn(struct pytorch_writer *w, const struct node *n);
+
+struct translation {
+  const char *op, *text;
+  emit_fn *emit;
+};
+
+// Pads of a convolution or pool: symmetric ones are an argument, others are applied before.
+static bool pads_symmetric(const struct node *n, int spatial) {
+  for (int i = 0; i < spatial; i++)
+    if (pytorch_int_at(n, "pads", (size_t)i, 0) != pytorch_int_at(n, "pads", (size_t)(i + spatial), 0))
+      return false;
+  return true;
+}
+
+static void put_spatial(struct pytorch_writer *w, const struct node *n, const char *name, int spatial, int fallback) {
+  buf_puts(w->out, "(");
+  for (int i = 0; i < spatial; i++)
+    buf_printf(w->out, "%d,%s", pytorch_int_at(n, name, (size_t)i, fallback), i + 1 < spatial ? " " : "");
+  buf_puts(w->out, ")");
+}
+
+static void emit_conv(struct pytorch_writer *w, const struct node *n) {
+  int spatial = pytorch_rank(w, n->inputs[0]) - 2;
+  bool transposed = strcmp(n->op_type, "ConvTranspose") == 0;
+  if (!pads_symmetric(n, spatial) || node_attr(n, "output_shape") ||
+      strcmp(node_string(n, "auto_pad", "NOTSET"), "NOTSET") != 0)
+    w->complete = false;
+  buf_printf(w->out, "F.conv%s%dd(", transposed ? "_transpose" : "", spatial);
+  pytorch_put_template(w, n, "$0, $1, $2, stride=");
+  put_spatial(w, n, "strides", spatial, 1);
+  buf_puts(w->out, ", padding=");
+  put_spatial(w, n, "pads", spatial, 0);
+  if (transposed) {
+    buf_puts(w->out, ", output_padding=");
+    put_spatial(w, n, "output_padding", spatial, 0);
+  }
+  buf_printf(w->out, ", groups=%lld, dilation=", (long long)node_int(n, "group", 1));
+  put_spatial(w, n, "dilations", spatial, 1);
+  buf_puts(w->out, ")");
+}
+
+static void emit_pool(struct pytorch_writer *w, const struct node *n) {
+  int spatial = pytorch_rank(w, n->inputs[0]) - 2;
+  bool max = n->op_type[0] == 'M';
+  if (!pads_symmetric(n, spatial) || n->n_outputs > 1)
+    w->complete = false;
+  buf_printf(w->out, "F.%s_pool%dd(", max ? "max" : "avg", spatial);
+  pytorch_put_input(w, n, 0);
+  buf_puts(w->out, ", ");
+  put_spatial(w, n, "kernel_shape", spatial, 1);
+  buf_puts(w->out, ", stride=");
+  put_spatial(w, n, "strides", spatial, 1);
+  buf_puts(w->out, ", padding=");
+  put_spatial(w, n, "pads", spatial, 0);
+  if (max) {
+    buf_puts(w->out, ", dilation=");
+    put_spatial(w, n, "dilations", spatial, 1);
+  }
+  buf_printf(w->out, ", ceil_mode=%s", node_int(n, "ceil_mode", 0) ? "True" : "False");
+  if (!max)
+    buf_printf(w->out, ", count_include_pad=%s", node_int(n, "count_include_pad", 0) ? "True" : "False");
+  buf_puts(w->out, ")");
+}
+
+// The axes of a reduction or an Unsqueeze: an input (a constant) or an attribute; all when neither is there.
+static void put_axes(struct pytorch_writer *w, const struct node *n, int input) {
+  const struct attr *a = node_attr(n, "axes");
+  int64_t axes[SHAPE_MAX_RANK];
+  int count = pytorch_constant_ints(w, n, input, axes, SHAPE_MAX_RANK);
+  if (a) {
+    pytorch_put_ints(w, a->ints, a->count);
+  } else if (count >= 0) {
+    pytorch_put_ints(w, axes, (size_t)count);
+  } else {
+    w->complete = w->complete && !node_has_input(n, input);
+    buf_puts(w->out, "tuple(range(");
+    pytorch_put_input(w, n, 0);
+    buf_puts(w->out, ".dim()))");
+  }
+}
+
+static void emit_reduce(struct pytorch_writer *w, const struct node *n) {
+  static const char *const names[][2] = {{"ReduceSum", "torch.sum"},
+                                         {"ReduceMean", "torch.mean"},
+                                         {"ReduceMax", "torch.amax"},
+                                         {"ReduceMin", "torch.amin"},
+                                         {"ReduceL2", "torch.linalg.vector_norm"},
+                                         {"ReduceLogSumExp", "torch.logsumexp"}};
+  const char *function = NULL;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(names[i][0], n->op_type) == 0)
+      function = names[i][1];
+  buf_printf(w->out, "%s(", function);
+  pytorch_put_input(w, n, 0);
+  buf_puts(w->out, ", dim=");
+  put_axes(w, n, 1);
+  buf_printf(w->out, ", keepdim=%s)", node_int(n, "keepdims", 1) ? "True" : "False");
+}
+
+// A Reshape to constant extents, of which 0 means the input's, or to those that the graph computes.
+static void emit_reshape(struct pytorch_writer *w, const struct node *n) {
+  int64_t extents[SHAPE_MAX_RANK];
+  int count = pytorch_constant_ints(w, n, 1, extents, SHAPE_MAX_RANK);
+  if (count < 1) {
+    pytorch_put_template(w, n, "$0.reshape(tuple($1.tolist()))");
+    return;
+  }
+  pytorch_put_template(w, n, "$0.reshape(");
+  for (int i = 0; i < count; i++) {
+    if (extents[i] == 0 && !node_int(n, "allowzero", 0)) {
+      pytorch_put_input(w, n, 0);
+      buf_printf(w->out, ".shape[%d]", i);
+    } else {
+      buf_printf(w->out, "%lld", (long long)extents[i]);
+    }
+    buf_puts(w->out, i + 1 < count ? ", " : ")");
+  }
+}
+
+static void emit_squeeze(struct pytorch_writer *w, const struct node *n) {
+  pytorch_put_template(w, n, "torch.squeeze($0");
+  if (node_has_input(n, 1) || node_attr(n, "axes")) {
+    buf_puts(w->out, ", dim=");
+    put_axes(w, n, 1);
+  }
+  buf_puts(w->out, ")");
+}
+
+// A * B' + C with the usual factors: a linear layer where B is transposed and nothing else is asked for.
+static void emit_gemm(struct pytorch_writer *w, const struct node *n) {
+  w->complete = w->complete && node_float(n, "alpha", 1) == 1 && node_float(n, "beta", 1) == 1;
+  if (node_int(n, "transB", 0) && !node_int(n, "transA", 0) &&
+      (!node_has_input(n, 2) || pytorch_rank(w, n->inputs[2]) == 1)) {
+    pytorch_put_template(w, n, node_has_input(n, 2) ? "F.linear($0, $1, $2)" : "F.linear($0, $1)");
+    return;
+  }
+  pytorch_put_template(w, n, node_int(n, "transA", 0) ? "torch.matmul($0.t(), $1" : "torch.matmul($0, $1");
+  buf_puts(w->out, node_int(n, "transB", 0) ? ".t())" : ")");
+  if (node_has_input(n, 2))
+    pytorch_put_template(w, n, " + $2");
+}
+
+static void emit_unsqueeze(struct pytorch_writer *w, const struct node *n) {
+  int64_t axes[SHAPE_MAX_RANK];
+  int count = pytorch_constant_ints(w, n, 1, axes, SHAPE_MAX_RANK);
+  pytorch_put_input(w, n, 0);
+  w->complete = w->complete && count > 0;
+  for (int i = 0; i < count; i++) // ONNX counts axes in the result; ascending order keeps that true
+    buf_printf(w->out, ".unsqueeze(%lld)", (long long)axes[i]);
+}
+
+static void emit_cumulative(struct pytorch_writer *w, const struct node *n) {
+  const char *function = strcmp(n->op_type, "CumSum") == 0 ? "torch.cumsum" : "torch.cumprod";
+  bool exclusive = node_int(n, "exclusive", 0), reverse = node_int(n, "reverse", 0);
+  int64_t axis = node_int(n, "axis", 0);
+  w->complete = w->complete && pytorch_constant_ints(w, n, 1, &axis, 1) == 1 && !(exclusive && reverse) &&
+                !(exclusive && function[9] == 'p');
+  buf_printf(w->out, "%s(", function);
+  pytorch_put_input(w, n, 0);
+  if (reverse)
+    buf_printf(w->out, ".flip(%lld)", (long long)axis);
+  buf_printf(w->out, ", dim=%lld)", (long long)axis);
+  if (reverse)
+    buf_printf(w->out, ".flip(%lld)", (long long)axis);
+  if (exclusive) {
+    buf_puts(w->out, " - ");
+    pytorch_put_input(w, n, 0);
+  }
+}
+
+static void emit_batch_norm(struct pytorch_writer *w, const struct node *n) {
+  if (node_int(n, "training_mode", 0))
+    pytorch_put_template(w, n, "F.batch_norm($0, None, None, $1, $2, training=True, eps={epsilon})");
+  else
+    pytorch_put_template(w, n, "F.batch_norm($0, $3, $4, $1, $2, eps={epsilon})");
+}
+
+static void emit_layer_norm(struct pytorch_writer *w, const struct node *n) {
+  buf_puts(w->out, "F.layer_norm(");
+  pytorch_put_input(w, n, 0);
+  buf_puts(w->out, ", ");
+  pytorch_put_input(w, n, 1);
+  pytorch_put_template(w, n, ".shape, $1, $2, eps={epsilon})");
+  int64_t axis = node_int(n, "axis", -1);
+  int rank = pytorch_rank(w, n->inputs[0]), scale = pytorch_rank(w, n->inputs[1]);
+  w->complete = w->complete && scale == (axis < 0 ? -axis : rank - axis);
+}
+
+static void emit_arg(struct pytorch_writer *w, const struct node *n) {
+  buf_printf(w->out, "torch.%s(", n->op_type[3] == 'M' && n->op_type[4] == 'a' ? "argmax" : "argmin");
+  pytorch_put_template(w, n, "$0, dim={axis}, keepdim=");
+  buf_puts(w->out, node_int(n, "keepdims", 1) ? "True)" : "False)");
+  w->complete = w->complete && !node_int(n, "select_last_index", 0);
+}
+
+static void emit_cast(struct pytorch_writer *w, const struct node *n) {
+  enum dtype t = DTYPE_FLOAT;
+  dtype_by_number(node_int(n, "to", 1), &t);
+  pytorch_put_input(w, n, 0);
+  buf_printf(w->out, ".to(torch.%s)", t == DTYPE_FLOAT ? "float32" : t == DTYPE_DOUBLE ? "float64" : dtype_name(t));
+}
+
+static void emit_clip(struct pytorch_writer *w, const struct node *n) {
+  pytorch_put_template(w, n, "torch.clamp($0, min=$1, max=$2)");
+}
+
+// To a matrix: the dimensions before the axis, and those from it on.
+static void emit_flatten(struct pytorch_writer *w, const struct node *n) {
+  int rank = pytorch_rank(w, n->inputs[0]);
+  int64_t axis = node_int(n, "axis", 1);
+  axis += axis < 0 ? rank : 0;
+  w->complete = w->complete && axis < rank;
+  pytorch_put_template(w, n, axis == 0 ? "$0.reshape(1, -1)" : "$0.flatten(");
+  if (axis > 0)
+    buf_printf(w->out, "%lld)", (long long)axis);
+  if (axis > 1)
+    buf_printf(w->out, ".flatten(0, %lld)", (long long)axis - 1);
+}
+
+// An operand of attention with its heads in the second dimension.
+static void put_heads(struct pytorch_writer *w, const struct node *n, int i) {
+  pytorch_put_input(w, n, i);
+  if (pytorch_rank(w, n->inputs[i]) == 3)
+    buf_printf(w->out, ".unflatten(2, (%lld, -1)).transpose(1, 2)",
+               (long long)node_int(n, i == 0 ? "q_num_heads" : "kv_num_heads", 1));
+}
+
+static void emit_attention(struct pytorch_writer *w, const struct node *n) {
+  enum { OPERANDS = 3, MASK = 3 };
+  for (int i = MASK + 1; i < n->n_inputs; i++)
+    w->complete = w->complete && !node_has_input(n, i);
+  w->complete = w->complete && n->n_outputs == 1 && node_float(n, "softcap", 0) == 0 &&
+                node_int(n, "q_num_heads", 1) == node_int(n, "kv_num_heads", 1);
+  buf_puts(w->out, "F.scaled_dot_product_attention(");
+  for (int i = 0; i < OPERANDS; i++) {
+    buf_puts(w->out, i ? ", " : "");
+    put_heads(w, n, i);
+  }
+  if (node_has_input(n, MASK))
+    pytorch_put_template(w, n, ", attn_mask=$3");
+  if (node_int(n, "is_causal", 0))
+    buf_puts(w->out, ", is_causal=True");
+  if (node_attr(n, "scale"))
+    pytorch_put_template(w, n, ", scale={scale}");
+  buf_puts(w->out, pytorch_rank(w, n->inputs[0]) == 3 ? ").transpose(1, 2).flatten(2)" : ")");
+}
+
+static void emit_trilu(struct pytorch_writer *w, const struct node *n) {
+  buf_puts(w->out, node_int(n, "upper", 1) ? "torch.triu(" : "torch.tril(");
+  pytorch_put_input(w, n, 0);
+  if (node_has_input(n, 1)) {
+    buf_puts(w->out, ", ");
+    pytorch_put_input(w, n, 1);
+  }
+  buf_puts(w->out, ")");
+}
+
+static void emit_gelu(struct pytorch_writer *w, const struct node *n) {
+  pytorch_put_template(w, n, "F.gelu($0, approximate={approximate})");
+  w->complete = w->complete && node_attr(n, "approximate") != NULL;
+}
+
+static void emit_gelu_any(struct pytorch_writer *w, const struct node *n) {
+  if (node_attr(n, "approximate"))
+    emit_gelu(w, n);
+  else
+    pytorch_put_template(w, n, "F.gelu($0)");
+}
+
+// torch.maximum and torch.minimum take tensors only.
+static void put_operand(struct pytorch_writer *w, const struct node *n, int i) {
+  const struct tensor *t = w->g->values[n->inputs[i]].constant;
+  bool number = t && t->shape.rank == 0;
+  buf_puts(w->out, number ? "torch.tensor(" : "");
+  pytorch_put_input(w, n, i);
+  buf_puts(w->out, number ? ")" : "");
+}
+
+static void emit_max_min(struct pytorch_writer *w, const struct node *n) {
+  const char *function = n->op_type[1] == 'a' ? "torch.maximum" : "torch.minimum";
+  for (int i = 1; i < n->n_inputs; i++)
+    buf_printf(w->out, "%s(", function);
+  put_operand(w, n, 0);
+  for (int i = 1; i < n->n_inputs; i++) {
+    buf_puts(w->out, ", ");
+    put_operand(w, n, i);
+    buf_puts(w->out, ")");
+  }
+}
+
+static void emit_shape(struct pytorch_writer *w, const struct node *n) {
+  buf_puts(w->out, "torch.tensor(");
+  pytorch_put_input(w, n, 0);
+  buf_printf(w->out, ".shape[%lld:", (long long)node_int(n, "start", 0));
+  if (node_attr(n, "end"))
+    buf_printf(w->out, "%lld", (long long)node_int(n, "end", 0));
+  buf_puts(w->out, "])");
+}
+
+static void emit_constant_of_shape(struct pytorch_writer *w, const struct node *n) {
+  const struct attr *a = node_attr(n, "value");
+  double value = 0;
+  if (a && a->tensor && dtype_is_float(a->tensor->dtype))
+    dtype_to_f64(a->tensor->dtype, a->tensor->data, 1, &value);
+  w->complete = w->complete && (!a || (a->tensor && dtype_is_float(a->tensor->dtype)));
+  buf_puts(w->out, "torch.full(tuple(");
+  pytorch_put_input(w, n, 0);
+  buf_puts(w->out, ".tolist()), ");
+  pytorch_put_float(w, value);
+  buf_puts(w->out, value == floor(value) ? ".0)" : ")");
+}
+
+// Of one axis: `[:, :, `, to be followed by an index and `]`.
+static void put_indexed(struct pytorch_writer *w, const struct node *n, int64_t axis) {
+  pytorch_put_input(w, n, 0);
+  buf_puts(w->out, "[");
+  for (int64_t d = 0; d < (axis < 0 ? axis + pytorch_rank(w, n->inputs[0]) : axis); d++)
+    buf_puts(w->out, ":, ");
+}
+
+static void emit_gather(struct pytorch_writer *w, const struct node *n) {
+  int64_t index[SHAPE_MAX_RANK];
+  int count = pytorch_constant_ints(w, n, 1, index, SHAPE_MAX_RANK), rank = pytorch_rank(w, n->inputs[1]);
+  put_indexed(w, n, node_int(n, "axis", 0));
+  if (count < 1 || rank > 1) {
+    pytorch_put_input(w, n, 1);
+  } else {
+    buf_puts(w->out, rank ? "[" : "");
+    for (int i = 0; i < count; i++)
+      buf_printf(w->out, "%s%lld", i ? ", " : "", (long long)index[i]);
+    buf_puts(w->out, rank ? "]" : "");
+  }
+  buf_puts(w->out, "]");
+}
+
+// Element k of an input with starts or ends; nothing where it is as far as it goes.
+static void put_bound(struct pytorch_writer *w, const struct node *n, int input, int k) {
+  int64_t bounds[SHAPE_MAX_RANK];
+  int count = pytorch_constant_ints(w, n, input, bounds, SHAPE_MAX_RANK);
+  if (count < 0) {
+    buf_puts(w->out, "int(");
+    pytorch_put_input(w, n, input);
+    buf_printf(w->out, "[%d])", k);
+  } else if (bounds[k] < INT32_MAX && (bounds[k] || input > 1)) {
+    buf_printf(w->out, "%lld", (long long)bounds[k]);
+  }
+}
+
+// The parts of each axis that is named, all of the others. Steps backwards have no such form in PyTorch.
+static void emit_slice(struct pytorch_writer *w, const struct node *n) {
+  int64_t axes[SHAPE_MAX_RANK], steps[SHAPE_MAX_RANK];
+  int rank = pytorch_rank(w, n->inputs[0]);
+  int n_axes = pytorch_constant_ints(w, n, 3, axes, SHAPE_MAX_RANK),
+      n_steps = pytorch_constant_ints(w, n, 4, steps, SHAPE_MAX_RANK);
+  bool forward = n_steps >= 0 || !node_has_input(n, 4);
+  for (int k = 0; k < n_steps; k++)
+    forward = forward && steps[k] > 0;
+  w->complete = w->complete && n->n_inputs > 2 && n_axes >= 0 && forward;
+  pytorch_put_input(w, n, 0);
+  buf_puts(w->out, "[");
+  for (int d = 0; d < rank; d++) {
+    buf_puts(w->out, d ? ", " : "");
+    int k = 0;
+    while (k < n_axes && axes[k] != d && axes[k] + rank != d)
+      k++;
+    if (k < n_axes)
+      put_bound(w, n, 1, k);
+    buf_puts(w->out, ":");
+    if (k < n_axes)
+      put_bound(w, n, 2, k);
+    if (k < n_axes && k < n_steps && steps[k] != 1)
+      buf_printf(w->out, ":%lld", (long long)steps[k]);
+  }
+  buf_puts(w->out, "]");
+}
+
+static void emit_split(struct pytorch_writer *w, const struct node *n) {
+  int64_t sizes[64];
+  int count = pytorch_constant_ints(w, n, 1, sizes, 64);
+  w->complete = w->complete && (count >= 0 || !node_has_input(n, 1));
+  pytorch_put_input(w, n, 0);
+  if (count >= 0) {
+    buf_puts(w->out, ".split(");
+    pytorch_put_ints(w, sizes, (size_t)count);
+  } else {
+    buf_printf(w->out, ".chunk(%d", n->n_outputs);
+  }
+  buf_printf(w->out, ", dim=%lld)", (long long)node_int(n, "axis", 0));
+}
+
+// Zeros, or another constant, around each dimension. PyTorch counts them from the last dimension on.
+static void emit_pad(struct pytorch_writer *w, const struct node *n) {
+  int64_t pads[2 * SHAPE_MAX_RANK], turned[2 * SHAPE_MAX_RANK];
+  int rank = pytorch_rank(w, n->inputs[0]), count = pytorch_constant_ints(w, n, 1, pads, 2 * SHAPE_MAX_RANK);
+  bool all = count == 2 * rank && !node_has_input(n, 3) && strcmp(node_string(n, "mode", "constant"), "constant") == 0;
+  w->complete = w->complete && all;
+  for (int d = 0; d < rank && all; d++) {
+    turned[2 * (rank - 1 - d)] = pads[d];
+    turned[2 * (rank - 1 - d) + 1] = pads[rank + d];
+  }
+  buf_puts(w->out, "F.pad(");
+  pytorch_put_input(w, n, 0);
+  buf_puts(w->out, ", ");
+  pytorch_put_ints(w, turned, all ? (size_t)count : 0);
+  if (node_has_input(n, 2))
+    pytorch_put_template(w, n, ", value=$2");
+  buf_puts(w->out, ")");
+}
+
+static void emit_constant(struct pytorch_writer *w, const struct node *n) {
+  const struct array *a = &w->values[n->outputs[0]];
+  int64_t count = shape_count(&a->shape);
+  bool floating = dtype_is_float(a->dtype);
+  if (!a->bits || a->shape.rank > 1 || count > 64) {
+    w->complete = false;
+    buf_puts(w->out, "None  # a constant tensor");
+    return;
+  }
+  buf_puts(w->out, a->shape.rank ? "torch.tensor([" : "torch.tensor(");
+  for (int64_t i = 0; i < count; i++) {
+    buf_puts(w->out, i ? ", " : "");
+    if (floating)
+      pytorch_put_float(w, a->f64[i]);
+    else
+      buf_printf(w->out, "%lld", (long long)a->i64[i]);
+  }
+  buf_puts(w->out, a->shape.rank ? "])" : ")");
+}
+
+static const char recurrent_helper[] =
+    "def recurrent(op, order, x, w, r, b, *states):\n"
+    "    \"\"\"ONNX's RNN, LSTM or GRU through PyTorch's: gates change places, directions lie beside each "
+    "other.\"\"\"\n"
+    "    directions, hidden = w.shape[0], r.shape[2]\n"
+    "    gates = lambda v: torch.cat([v.chunk(len(order))[i] for i in order])\n"
+    "    weights = []\n"
+    "    for d in range(directions):\n"
+    "        weights += [gates(w[d]), gates(r[d])] + ([] if b is None else [gates(v) for v in b[d].chunk(2)])\n"
+    "    states = [x.new_zeros(directions, x.shape[1], hidden) if s is None else s for s in states]\n"
+    "    y, *last = op(x, states if len(states) > 1 else states[0], weights, b is not None, 1, 0.0, False,\n"
+    "                  directions == 2, False)\n"
+    "    return y.unflatten(2, (directions, -1)).transpose(1, 2), *last\n\n\n";
+
+static bool is_recurrent(const struct node *n) {
+  return strcmp(n->op_type, "RNN") == 0 || strcmp(n->op_type, "LSTM") == 0 || strcmp(n->op_type, "GRU") == 0;
+}
+
+static void emit_recurrent(struct pytorch_writer *w, const struct node *n) {
+  bool lstm = n->op_type[0] == 'L', gru = n->op_type[0] == 'G';
+  bool usual = !node_attr(n, "activations") && !node_attr(n, "clip") && !node_int(n, "layout", 0) &&
+               !node_int(n, "input_forget", 0) && (!gru || node_int(n, "linear_before_reset", 0)) &&
+               strcmp(node_string(n, "direction", "forward"), "reverse") != 0 && !node_has_input(n, 4) &&
+               !node_has_input(n, 7);
+  w->complete = w->complete && usual;
+  buf_printf(w->out, "recurrent(torch.%s, ", lstm ? "lstm" : gru ? "gru" : "rnn_tanh");
+  pytorch_put_template(w, n, lstm ? "(0, 2, 3, 1), " : gru ? "(1, 0, 2), " : "(0,), ");
+  pytorch_put_template(w, n, lstm ? "$0, $1, $2, $3, $5, $6)" : "$0, $1, $2, $3, $5)");
+}
+
+static const struct translation translations[] = {
+    {"Add", "$0 + $1", NULL},
+    {"Sub", "$0 - $1", NULL},
+    {"Mul", "$0 * $1", NULL},
+    {"Div", "$0 / $1", NULL},
+    {"Neg", "-$0", NULL},
+    {"Abs", "torch.abs($0)", NULL},
+    {"Sqrt", "torch.sqrt($0)", NULL},
+    {"Exp", "torch.exp($0)", NULL},
+    {"Log", "torch.log($0)", NULL},
+    {"Erf", "torch.erf($0)", NULL},
+    {"Pow", "torch.pow($0, $1)", NULL},
+    {"Max", NULL, emit_max_min},
+    {"Min", NULL, emit_max_min},
+    {"Less", "$0 < $1", NULL},
+    {"Greater", "$0 > $1", NULL},
+    {"Equal", "$0 == $1", NULL},
+    {"Not", "~$0", NULL},
+    {"Where", "torch.where($0, $1, $2)", NULL},
+    {"Identity", "$0", NULL},
+    {"Relu", "torch.relu($0)", NULL},
+    {"LeakyRelu", "F.leaky_relu($0, negative_slope={alpha})", NULL},
+    {"Sigmoid", "torch.sigmoid($0)", NULL},
+    {"Tanh", "torch.tanh($0)", NULL},
+    {"Elu", "F.elu($0, alpha={alpha})", NULL},
+    {"Selu", "F.selu($0)", NULL},
+    {"Gelu", NULL, emit_gelu_any},
+    {"Softplus", "F.softplus($0)", NULL},
+    {"Softsign", "F.softsign($0)", NULL},
+    {"HardSigmoid", "torch.clamp({alpha} * $0 + {beta}, 0, 1)", NULL},
+    {"HardSwish", "F.hardswish($0)", NULL},
+    {"Mish", "F.mish($0)", NULL},
+    {"Clip", NULL, emit_clip},
+    {"Flatten", NULL, emit_flatten},
+    {"Attention", NULL, emit_attention},
+    {"Expand", "$0.expand(torch.broadcast_shapes(tuple($0.shape), tuple($1.tolist())))", NULL},
+    {"SpaceToDepth",
+     "$0.unflatten(3, (-1, {blocksize})).unflatten(2, (-1, {blocksize})).permute(0, 3, 5, 1, 2, 4).flatten(1, 3)",
+     NULL},
+    {"Softmax", "torch.softmax($0, dim={axis})", NULL},
+    {"LogSoftmax", "torch.log_softmax($0, dim={axis})", NULL},
+    {"MatMul", "torch.matmul($0, $1)", NULL},
+    {"Gemm", NULL, emit_gemm},
+    {"Einsum", "torch.einsum({equation}, $*)", NULL},
+    {"Transpose", "$0.permute({perm})", NULL},
+    {"Reshape", NULL, emit_reshape},
+    {"Squeeze", NULL, emit_squeeze},
+    {"Unsqueeze", NULL, emit_unsqueeze},
+    {"Concat", "torch.cat(($*), dim={axis})", NULL},
+    {"Cast", NULL, emit_cast},
+    {"Trilu", NULL, emit_trilu},
+    {"Shape", NULL, emit_shape},
+    {"ConstantOfShape", NULL, emit_constant_of_shape},
+    {"Conv", NULL, emit_conv},
+    {"ConvTranspose", NULL, emit_conv},
+    {"MaxPool", NULL, emit_pool},
+    {"AveragePool", NULL, emit_pool},
+    {"GlobalAveragePool", "$0.mean(dim=tuple(range(2, $0.dim())), keepdim=True)", NULL},
+    {"ReduceSum", NULL, emit_reduce},
+    {"ReduceMean", NULL, emit_reduce},
+    {"ReduceMax", NULL, emit_reduce},
+    {"ReduceMin", NULL, emit_reduce},
+    {"ReduceL2", NULL, emit_reduce},
+    {"ReduceLogSumExp", NULL, emit_reduce},
+    {"CumSum", NULL, emit_cumulative},
+    {"CumProd", NULL, emit_cumulative},
+    {"ArgMax", NULL, emit_arg},
+    {"ArgMin", NULL, emit_arg},
+    {"BatchNormalization", NULL, emit_batch_norm},
+    {"InstanceNormalization", "F.instance_norm($0, weight=$1, bias=$2, eps={epsilon})", NULL},
+    {"GroupNormalization", "F.group_norm($0, {num_groups}, $1, $2, eps={epsilon})", NULL},
+    {"LayerNormalization", NULL, emit_layer_norm},
+    {"Split", NULL, emit_split},
+    {"Slice", NULL, emit_slice},
+    {"Gather", NULL, emit_gather},
+    {"Pad", NULL, emit_pad},
+    {"Constant", NULL, emit_constant},
+    {"RNN", NULL, emit_recurrent},
+    {"LSTM", NULL, emit_recurrent},
+    {"GRU", NULL, emit_recurrent},
+    {"SoftmaxCrossEntropyLoss", "F.cross_entropy($0, $1, reduction={reduction})", NULL},
+};
+
+const char *pytorch_preamble(const struct graph *g) {
+  for (int i = 0; i < g->n_nodes; i++)
+    if (is_recurrent(&g->nodes[i]))
+      return recurrent_helper;
+  return "";
+}
+
+// The names that a node's expression is assigned to: the first output's, or where it is a tuple, those of all.
+static void put_targets(struct pytorch_writer *w, const struct node *n) {
+  bool tuple = is_recurrent(n) || strcmp(n->op_type, "Split") == 0;
+  int count = !tuple ? 1 : is_recurrent(n) ? n->op->max_out : n->n_outputs;
+  buf_puts(w->out, "        ");
+  for (int i = 0; i < count; i++) {
+    if (i < n->n_outputs && n->outputs[i] >= 0)
+      pytorch_put_value(w, n->outputs[i]);
+    else
+      buf_puts(w->out, "_");
+    buf_puts(w->out, i + 1 < count ? ", " : tuple && count == 1 ? "," : "");
+  }
+  buf_puts(w->out, " = ");
+}
+
+static const struct translation *translation_of(const struct node *n) {
+  for (size_t i = 0; i < sizeof translations / sizeof *translations; i++)
+    if (strcmp(translations[i].op, n->op_type) == 0)
+      return &translations[i];
+  return NULL;
+}
+
+void pytorch_put_node(struct pytorch_writer *w, const struct node *n) {
+  const struct translation *t = translation_of(n);
+  put_targets(w, n);
+  if (t && t->emit)
+    t->emit(w, n);
+  else if (t)
+    pytorch_put_template(w, n, t->text);
+  else
+    buf_printf(w->out, "None  # %s has no translation here", n->op_type);
+  w->complete = w->complete && t;
+  buf_puts(w->out, "\n");
+}

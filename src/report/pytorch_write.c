@@ -1,0 +1,121 @@
+// What the text of a PyTorch module is written with: numbers, names and templates.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/pytorch.h"
+
+void pytorch_put_float(struct pytorch_writer *w, double x) {
+  char text[32];
+  if (!isfinite(x)) {
+    buf_printf(w->out, "float(\"%s\")", isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
+    return;
+  }
+  for (int digits = 1; digits <= 9; digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, x);
+    if ((float)strtod(text, NULL) == (float)x)
+      break;
+  }
+  buf_puts(w->out, text);
+}
+
+void pytorch_put_value(struct pytorch_writer *w, int v) {
+  const struct value *value = &w->g->values[v];
+  const struct tensor *t = value->constant;
+  if (t && t->shape.rank == 0) {
+    double x = 0;
+    int64_t i = 0;
+    if (dtype_is_float(t->dtype)) {
+      dtype_to_f64(t->dtype, t->data, 1, &x);
+      pytorch_put_float(w, x);
+    } else {
+      dtype_to_i64(t->dtype, t->data, 1, &i);
+      buf_printf(w->out, "%lld", (long long)i);
+    }
+    return;
+  }
+  for (const char *p = value->name; *p; p++)
+    buf_printf(w->out, "%c",
+               (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ? *p : '_');
+}
+
+void pytorch_put_input(struct pytorch_writer *w, const struct node *n, int i) {
+  if (node_has_input(n, i))
+    pytorch_put_value(w, n->inputs[i]);
+  else
+    buf_puts(w->out, "None");
+}
+
+int pytorch_constant_ints(const struct pytorch_writer *w, const struct node *n, int input, int64_t *out, int capacity) {
+  int v = node_has_input(n, input) ? n->inputs[input] : -1;
+  const struct value *value = v < 0 ? NULL : &w->g->values[v];
+  bool made = value && value->producer >= 0 && strcmp(w->g->nodes[value->producer].op_type, "Constant") == 0;
+  if (!value || !(made ? w->values[v].bits != NULL : value->constant != NULL) || !dtype_is_integer(w->values[v].dtype))
+    return -1;
+  int64_t count = shape_count(&w->values[v].shape);
+  if (count > capacity)
+    return -1;
+  if (made)
+    memcpy(out, w->values[v].i64, (size_t)count * sizeof *out);
+  else
+    dtype_to_i64(value->constant->dtype, value->constant->data, count, out);
+  return (int)count;
+}
+
+void pytorch_put_ints(struct pytorch_writer *w, const int64_t *v, size_t n) {
+  buf_puts(w->out, "(");
+  for (size_t i = 0; i < n; i++)
+    buf_printf(w->out, "%lld%s", (long long)v[i], n == 1 ? "," : i + 1 < n ? ", " : "");
+  buf_puts(w->out, ")");
+}
+
+static void put_attr(struct pytorch_writer *w, const struct node *n, const char *name) {
+  const struct attr *a = node_attr(n, name);
+  if (!a) {
+    for (const struct op_attr *d = n->op->attrs; d && d->name; d++)
+      if (strcmp(d->name, name) == 0)
+        buf_puts(w->out, d->fallback ? d->fallback : "None");
+    return;
+  }
+  if (a->type == ATTR_INT)
+    buf_printf(w->out, "%lld", (long long)a->ints[0]);
+  else if (a->type == ATTR_FLOAT)
+    pytorch_put_float(w, a->floats[0]);
+  else if (a->type == ATTR_STRING)
+    buf_printf(w->out, "\"%s\"", a->strings[0]);
+  else
+    pytorch_put_ints(w, a->ints, a->count);
+}
+
+void pytorch_put_template(struct pytorch_writer *w, const struct node *n, const char *text) {
+  for (const char *p = text; *p; p++) {
+    if (*p == '$' && p[1] == '*') {
+      for (int i = 0; i < n->n_inputs; i++) {
+        buf_puts(w->out, i ? ", " : "");
+        pytorch_put_input(w, n, i);
+      }
+      p++;
+    } else if (*p == '$') {
+      pytorch_put_input(w, n, p[1] - '0');
+      p++;
+    } else if (*p == '{') {
+      char name[64];
+      size_t len = strcspn(p, "}") - 1;
+      snprintf(name, sizeof name, "%.*s", (int)len, p + 1);
+      put_attr(w, n, name);
+      p += len + 1;
+    } else {
+      buf_append(w->out, p, 1);
+    }
+  }
+}
+
+int pytorch_int_at(const struct node *n, const char *name, size_t i, int fallback) {
+  const struct attr *a = node_attr(n, name);
+  return a && i < a->count ? (int)a->ints[i] : fallback;
+}
+
+int pytorch_rank(const struct pytorch_writer *w, int v) {
+  return w->values[v].shape.rank;
+}
