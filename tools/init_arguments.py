@@ -5,9 +5,12 @@
 
 KERNELBENCH is a checkout of KernelBench with its problems in KernelBench/levelN. A problem is made on PyTorch's meta
 device with other sizes than the published ones, all of them different, so that an argument that follows a size is told
-from one that only has the same value. Needs PyTorch. With --check nothing is written; what would change is printed.
+from one that only has the same value. Where a problem has widths of its own that the task narrows in other workloads, the
+arguments still say what they can; at the published sizes they are right. Needs PyTorch. With --check nothing is written;
+what would change is printed.
 """
 import argparse
+import ast
 import math
 import pathlib
 import re
@@ -17,28 +20,48 @@ import torch
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HEADER = "# What a ModelNew of these tasks is made with, in the task's dimensions: written by tools/init_arguments.py\n"
-PRIMES = (5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
-# What sizes are multiples of, for groups have to divide channels; the larger one where the smaller does not suffice.
-STEPS = (16, 512)
+PRIMES = (5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
+# What sizes are multiples of, for groups and heads have to divide channels; a larger one where a smaller does not suffice.
+STEPS = (16, 512, 1536)
 
 
 def read_task(path):
-    """Its name, the full workload, and the dimensions of its inputs as text: {name: ([dim, ...], is_static)}."""
+    """Its name, its workloads (the full one first), and its inputs' dimensions as text: {name: ([dim, ...], is_static)}."""
     text = path.read_text()
     name = re.search(r'"assay.task" : "([^"]+)"', text).group(1)
-    full = dict((k, int(v)) for k, v in re.findall(
-        r"(\w+)=(\d+)", re.search(r'"assay.workload.full" : "([^"]+)"', text).group(1)))
-    static = {i for i, how in re.findall(r'"assay.input.(\w+)" : "([^"]+)"', text) if how.split()[-1] == "static"}
-    signature = re.search(r"^\w+ \((.*?)\) => ", text, re.M).group(1)
+    loads = {load: {k: int(v) for k, v in re.findall(r"(\w+)=(\d+)", sizes)}
+             for load, sizes in re.findall(r'"assay.workload.(\w+)" : "([^"]+)"', text)}
+    static = {i for i, how in re.findall(r'"assay.input.(\w+)" : "([^"]+)"', text) if "static" in how.split()}
+    signature = re.search(r"^\w+ \((.*?)\)\s*=>", text, re.M | re.S).group(1)
     inputs = {}
     for dims, named in re.findall(r"\w+(?:\[([^\]]*)\])? (\w+)", signature):
         inputs[named] = ([d.strip() for d in dims.split(",")] if dims else [], named in static)
-    return name, full, inputs
+    return name, [loads.pop("full"), *loads.values()], inputs
 
 
 def problem_of(folder, number):
     found = list(folder.glob(f"{number}_*.py"))
     return found[0] if found else None
+
+
+def given(source):
+    """The globals that are numbers, or lists of numbers, and not computed from others: {name: value}."""
+    space, found = {}, {}
+    for line in ast.parse(source).body:
+        if isinstance(line, ast.Assign) and not any(isinstance(n, (ast.Name, ast.Call)) for n in ast.walk(line.value)):
+            exec(compile(ast.Module([line], []), "problem", "exec"), space)
+            found.update({target.id: space[target.id] for target in line.targets if isinstance(target, ast.Name)})
+    return found
+
+
+def numbers_of(value):
+    return [n for v in value for n in numbers_of(v)] if isinstance(value, (list, tuple)) else [value]
+
+
+def replaced(value, numbers):
+    if isinstance(value, (list, tuple)):
+        return type(value)(replaced(v, numbers) for v in value)
+    return numbers.get(value, value) if type(value) is int else value
 
 
 def run(source, changed):
@@ -47,8 +70,7 @@ def run(source, changed):
     tree = compile(source, "problem", "exec")
     with torch.device("meta"):
         exec(tree, space)
-        for name, value in changed.items():
-            space[name] = value
+        space.update(changed)
         # Globals that were computed from others (shapes of biases) follow.
         for line in source.splitlines():
             match = re.match(r"(\w+)\s*=\s*[^=]", line)
@@ -60,8 +82,11 @@ def run(source, changed):
         init = space["get_init_inputs"]()
         model = space["Model"](*init)
         inputs = space["get_inputs"]()
-    return init, [tuple(i.shape) for i in inputs if isinstance(i, torch.Tensor)], {
-        n.replace(".", "_"): tuple(p.shape) for n, p in model.named_parameters()}
+    return init, [tuple(i.shape) for i in inputs if isinstance(i, torch.Tensor)], state_of(model)
+
+
+def state_of(model):
+    return {n.replace(".", "_"): tuple(p.shape) for n, p in model.named_parameters()}
 
 
 def symbols_of(inputs, shapes, state):
@@ -84,12 +109,10 @@ def symbols_of(inputs, shapes, state):
     return found
 
 
-def expression(value, changed_value, by_size, full):
-    """The argument as text; changed_value is what it is when sizes are others."""
+def expression(value, changed_value, by_size, full, strange):
+    """The argument as text; changed_value is what it is when sizes are others. What cannot be said goes to strange."""
     if isinstance(value, (list, tuple)):
-        parts = [expression(v, c, by_size, full) for v, c in zip(value, changed_value)]
-        if None in parts:
-            return None
+        parts = [expression(v, c, by_size, full, strange) for v, c in zip(value, changed_value)]
         inside = ", ".join(parts) + ("," if isinstance(value, tuple) and len(parts) == 1 else "")
         return f"({inside})" if isinstance(value, tuple) else f"[{inside}]"
     if value == changed_value or isinstance(value, float) and math.isnan(value):
@@ -98,41 +121,92 @@ def expression(value, changed_value, by_size, full):
         return by_size[changed_value]
     for size, symbol in by_size.items():  # channels of all groups, where the dimension is those of one
         factor = changed_value // size
-        if changed_value == factor * size and value == factor * full[symbol]:
+        if factor and changed_value == factor * size and value == factor * full[symbol]:
             return f"{factor} * {symbol}"
-    return None
+    for size, symbol in by_size.items():  # what one dimension has more than another
+        less = by_size.get(size - changed_value)
+        if less and value == full[symbol] - full[less]:
+            return f"{symbol} - {less}"
+    strange.append(changed_value)
+    return ""
 
 
-def derive(task_path, problem_path, step):
-    name, full, inputs = read_task(task_path)
-    source = problem_path.read_text()
-    space = {}
+def derived(source, init, full, inputs, numbers):
+    """The arguments as text, found by giving globals other numbers: {(name, value): number}."""
+    values = given(source)
+    while True:
+        changed = {name: replaced(value, {v: n for (own, v), n in numbers.items() if own == name})
+                   for name, value in values.items() if any(own == name for own, _ in numbers)}
+        changed_init, shapes, state = run(source, changed)
+        by_size = {}
+        for symbol, size in symbols_of(inputs, shapes, state).items():
+            if symbol in full:
+                by_size.setdefault(size, symbol)
+        strange = []
+        parts = [expression(v, c, by_size, full, strange) for v, c in zip(init, changed_init)]
+        if not strange:
+            return ", ".join(parts)
+        # What is no dimension only has the value of one: a kernel of 3 beside 3 channels.
+        left = {key: n for key, n in numbers.items() if n not in strange}
+        if len(left) == len(numbers):
+            raise ValueError(f"{init} becomes {changed_init}, where dimensions are {by_size}")
+        numbers = left
+
+
+def fits(source, text, workloads, inputs):
+    """At how many workloads the module that is made with this text has the task's weights."""
+    count, space = 0, {"__name__": "problem"}
+    for sizes in workloads:
+        try:
+            with torch.device("meta"):
+                exec(compile(source, "problem", "exec"), space)
+                state = state_of(space["Model"](*eval(f"[{text}]", {"__builtins__": {}}, dict(sizes))))
+        except Exception:  # sizes that go with widths of the problem's own
+            continue
+        wanted = {n: tuple(int(d) if d.isdigit() else sizes.get(d) for d in dims)
+                  for n, (dims, static) in inputs.items() if static and n in state}
+        count += all(None in shape or state[n] == shape for n, shape in wanted.items())
+    return count
+
+
+def derive(task_path, problem_path):
+    name, workloads, inputs = read_task(task_path)
+    source, full, space = problem_path.read_text(), workloads[0], {}
     with torch.device("meta"):
         exec(compile(source, "problem", "exec"), space)
+    init = space["get_init_inputs"]()
+    if not init:
+        return name, ""
     sizes = set(full.values())
     fixed = {int(d) for dims, _ in inputs.values() for d in dims if d.isdigit()} - sizes
     # The number of groups divides the channels, and stays; so do extents that are numbers in the task.
-    names = [n for n, v in space.items()
-             if type(v) is int and (v in sizes or re.search("channels|features", n)) and v not in fixed and
-             not n.startswith("_") and "group" not in n]
-    changed = {n: step * p for n, p in zip(names, PRIMES)}
-    init = space["get_init_inputs"]()
-    while True:
-        changed_init, shapes, state = run(source, changed)
-        symbols = symbols_of(inputs, shapes, state)
-        by_size = {}
-        for symbol, size in symbols.items():
-            if symbol in full:
-                by_size.setdefault(size, symbol)
-        parts = [expression(v, c, by_size, full) for v, c in zip(init, changed_init)]
-        if None not in parts:
-            return name, ", ".join(parts)
-        # What is no dimension only has the value of one: a kernel of 3 beside 3 channels.
-        strange = {c for p, c in zip(parts, changed_init) if p is None}
-        left = {n: v for n, v in changed.items() if v not in strange}
-        if len(left) == len(changed):
-            raise ValueError(f"{init} becomes {changed_init}, where dimensions are {symbols}")
-        changed = left
+    keys = [(n, v) for n, value in given(source).items() for v in dict.fromkeys(numbers_of(value))
+            if type(v) is int and (v in sizes or re.search("channels|features|clusters", n)) and v not in fixed and
+            not n.startswith("_") and "group" not in n]
+    best, most, why = None, -1, None
+    # Numbers of their own for all; the same for widths of the same value; all but one, which something else divides.
+    ways = [(step, together, None) for together in (False, True) for step in STEPS]
+    ways += [(STEPS[-1], False, key) for key in keys]
+    for step, together, without in ways:
+        primes, numbers = iter(PRIMES), {}
+        for key in keys:
+            widths = together and "batch" not in key[0]
+            same = next((n for (own, v), n in numbers.items() if v == key[1] and "batch" not in own), None) if widths else None
+            if key != without:
+                numbers[key] = same or step * next(primes)
+        try:
+            text = derived(source, init, full, inputs, numbers)
+        except Exception as error:
+            why = why or error
+            continue
+        count = fits(source, text, workloads, inputs)
+        if count > most:
+            best, most = text, count
+        if count == len(workloads):
+            break
+    if best is None:
+        raise why
+    return name, best
 
 
 def main():
@@ -147,15 +221,12 @@ def main():
     for path in sorted(folder.glob("*.onnxtxt")):
         number = int(path.name.split("_")[0])
         problem = problem_of(problems, number)
-        for step in STEPS:
-            try:
-                name, text = derive(path, problem, step)
-                lines.append(f"{name}: {text}\n" if text else f"{name}:\n")
-                break
-            except Exception as error:
-                if step == STEPS[-1]:
-                    failed += 1
-                    print(f"{path.name}: {type(error).__name__}: {error}", file=sys.stderr)
+        try:
+            name, text = derive(path, problem)
+            lines.append(f"{name}: {text}\n" if text else f"{name}:\n")
+        except Exception as error:
+            failed += 1
+            print(f"{path.name}: {type(error).__name__}: {error}", file=sys.stderr)
     text, target = "".join(lines), folder / "init_arguments.txt"
     if not options.check:
         target.write_text(text)
