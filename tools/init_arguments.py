@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes tasks/kernelbench/levelN/init_arguments.txt: what the modules of KernelBench are made with, in the tasks' dimensions.
+"""Writes tasks/kernelbench/levelN/init_arguments.txt: what modules of KernelBench are made with, by tasks' dimensions.
 
   tools/init_arguments.py KERNELBENCH LEVEL [--check]
 
 KERNELBENCH is a checkout of KernelBench with its problems in KernelBench/levelN. A problem is made on PyTorch's meta
 device with other sizes than the published ones, all of them different, so that an argument that follows a size is told
-from one that only has the same value. Where a problem has widths of its own that the task narrows in other workloads, the
-arguments still say what they can; at the published sizes they are right. Needs PyTorch. With --check nothing is written;
-what would change is printed.
+from one that only has the same value. Where a problem has widths of its own, which the task narrows in other workloads,
+the arguments still say what they can; at the published sizes they are right. Needs PyTorch. With --check nothing is
+written; what would change is printed.
 """
 import argparse
 import ast
@@ -21,12 +21,12 @@ import torch
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HEADER = "# What a ModelNew of these tasks is made with, in the task's dimensions: written by tools/init_arguments.py\n"
 PRIMES = (5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
-# What sizes are multiples of, for groups and heads have to divide channels; a larger one where a smaller does not suffice.
+# What sizes are multiples of, for groups and heads divide channels; a larger one where a smaller does not suffice.
 STEPS = (16, 512, 1536)
 
 
 def read_task(path):
-    """Its name, its workloads (the full one first), and its inputs' dimensions as text: {name: ([dim, ...], is_static)}."""
+    """Its name, its workloads (the full one first), its inputs' dimensions as text: {name: ([dim, ...], is_static)}."""
     text = path.read_text()
     name = re.search(r'"assay.task" : "([^"]+)"', text).group(1)
     loads = {load: {k: int(v) for k, v in re.findall(r"(\w+)=(\d+)", sizes)}
@@ -190,10 +190,9 @@ def derive(task_path, problem_path):
     for step, together, without in ways:
         primes, numbers = iter(PRIMES), {}
         for key in keys:
-            widths = together and "batch" not in key[0]
-            same = next((n for (own, v), n in numbers.items() if v == key[1] and "batch" not in own), None) if widths else None
+            same = [n for (own, v), n in numbers.items() if v == key[1] and "batch" not in own + key[0]]
             if key != without:
-                numbers[key] = same or step * next(primes)
+                numbers[key] = same[0] if together and same else step * next(primes)
         try:
             text = derived(source, init, full, inputs, numbers)
         except Exception as error:
