@@ -135,6 +135,9 @@ struct assay_kernels {
   bool known;
   int64_t launches[ASSAY_ORIGINS];
   double part[ASSAY_ORIGINS]; // of the time; NaN when nothing took any
+  // Arguments of the plan's launches with bytes that were others when it was recorded again. They are taken for gaps of
+  // structs and are zero in the plan; were they more than that, its outputs would be wrong.
+  int unsettled_arguments;
 };
 
 struct assay_verdict {

@@ -305,7 +305,8 @@ static bool ranks_nothing(const struct store_verdict *v) {
   return nothing;
 }
 
-// "none of its own kernels ran (library 90 %, PyTorch 10 %)", or "" where some did or nobody knows.
+// "none of its own kernels ran (library 90 %, PyTorch 10 %)" where that is known and so, and what two recordings
+// disagreed about; "" otherwise.
 static void kernels_text(const struct store_verdict *v, char *text, size_t size) {
   json_t *evidence = v->evidence ? json_loads(v->evidence, 0, NULL) : NULL;
   json_t *kernels = json_object_get(evidence, "kernels");
@@ -315,6 +316,12 @@ static void kernels_text(const struct store_verdict *v, char *text, size_t size)
   text[0] = '\0';
   if (json_is_object(kernels) && own == 0)
     snprintf(text, size, "none of its own kernels ran (libraries %.0f %%, PyTorch %.0f %%)", library, pytorch);
+  json_int_t unsettled = json_integer_value(json_object_get(evidence, "unsettled_arguments"));
+  size_t used = strlen(text);
+  if (unsettled > 0 && used < size)
+    snprintf(text + used, size - used,
+             "%s%" JSON_INTEGER_FORMAT " argument%s differed between recordings: taken for gaps", used ? "; " : "",
+             unsettled, unsettled == 1 ? "" : "s");
   json_decref(evidence);
 }
 
@@ -339,8 +346,9 @@ void cli_verdict_row(struct table *t, const struct store_verdict *v) {
   }
   allclose_text(v, allclose, sizeof allclose);
   kernels_text(v, kernels, sizeof kernels);
-  const char *what = !pass           ? v->detail
-                     : v->suspicious ? "suspicious: faster than the hardware allows, or than clocks saw that no kernel can reach"
+  const char *what = !pass ? v->detail
+                     : v->suspicious
+                         ? "suspicious: faster than the hardware allows, or than clocks saw that no kernel can reach"
                      : !isnan(v->time_ns) && ranks_nothing(v) ? "not on a GPU: this time ranks nothing"
                                                               : kernels;
   table_row(t, (const char *const[]){v->task, file_part(v->candidate), assay_reason_code(v->reason), error, allclose,

@@ -76,7 +76,7 @@ char *assay_verdict_json(const struct assay_verdict *v) {
     json_array_append_new(checks, check_json(&v->checks[i]));
   json_t *j = json_pack(
       "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:s, "
-      "s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:o}",
+      "s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:i}",
       "task", v->task_name, "form", v->form, "workload", v->workload, "verdict", assay_reason_code(v->reason),
       "meaning", assay_reason_text(v->reason), "detail", v->detail, "task_sha256", v->task_hash, "candidate_sha256",
       v->candidate_hash, "settings_sha256", v->settings_hash, "seed", (json_int_t)v->seed, "checks", checks,
@@ -84,7 +84,8 @@ char *assay_verdict_json(const struct assay_verdict *v) {
       "durations_ns", durations_json(&v->durations), "flops", number(v->flops), "bytes", number(v->bytes),
       "diagnostics", v->diagnostics, "build_command", v->build_command, "compiler", v->compiler_version, "sandbox",
       v->sandbox, "toolchain", v->toolchain, "mode", v->mode, "device", v->device, "times_rank_nothing",
-      v->times_rank_nothing, "kernels_reach_host_memory", v->reaches_host, "kernels", kernels_json(&v->kernels));
+      v->times_rank_nothing, "kernels_reach_host_memory", v->reaches_host, "kernels", kernels_json(&v->kernels),
+      "unsettled_arguments", v->kernels.unsettled_arguments);
   char *text = j ? json_dumps(j, JSON_SORT_KEYS | JSON_INDENT(2)) : NULL;
   json_decref(j);
   return text;

@@ -172,8 +172,10 @@ static enum assay_status bind(struct session *s, const struct layout *l, struct 
   if (!status && why.log && !p->log.len)
     buf_puts(&p->log, why.log);
   p->has_plan = !status && why.outcome == PLAN_MADE;
-  if (p->has_plan && l == &s->layouts[0])
+  if (p->has_plan && l == &s->layouts[0]) {
     take_shares(&why.shares, &s->v->kernels);
+    s->v->kernels.unsettled_arguments = plan_unsettled(&p->plan);
+  }
   p->leaves_traces = p->leaves_traces || (p->has_plan && uses_heap(&p->plan));
   plan_report_release(&why);
   s->v->durations.plan_ns += clock_monotonic_ns() - start_ns;

@@ -326,7 +326,7 @@ static enum assay_status read_pointer(struct reader *r, const struct where *w, j
 }
 
 static enum assay_status read_bytes(struct reader *r, const struct where *w, json_t *v, struct plan_argument *a) {
-  static const char *const keys[] = {"bytes", "pointers", NULL};
+  static const char *const keys[] = {"bytes", "pointers", "unsettled", NULL};
   const struct where here = {w, "pointers", 0};
   json_t *list = json_object_get(v, "pointers");
   size_t size = 0;
@@ -335,6 +335,8 @@ static enum assay_status read_bytes(struct reader *r, const struct where *w, jso
     status = get_bytes(r, w, v, "bytes", PLAN_MAX_ARGUMENT_BYTES, NULL, &a->bytes, &size);
   a->kind = PLAN_BYTES;
   a->size = (uint32_t)size;
+  if (!status && json_object_get(v, "unsettled"))
+    status = get_u32(r, w, v, "unsettled", (int64_t)size, &a->unsettled);
   if (status || !list)
     return status;
   status = check_array(r, &here, list, PLAN_MAX_ARGUMENT_BYTES / 8);

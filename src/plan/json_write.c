@@ -143,6 +143,8 @@ static void put_argument(struct writer *w, const struct plan_argument *a) {
     buf_printf(w->out, "%s{\"at\": %" PRIu32 ", \"buffer\": %d, \"offset\": %" PRId64 "}%s",
                i ? ", " : ", \"pointers\": [", a->pointers[i].at, a->pointers[i].buffer, a->pointers[i].offset,
                i + 1 < a->n_pointers ? "" : "]");
+  if (a->unsettled)
+    buf_printf(w->out, ", \"unsettled\": %" PRIu32, a->unsettled);
   buf_puts(w->out, "}");
 }
 

@@ -91,6 +91,8 @@ struct plan_argument {
   int n_pointers;
   const struct plan_pointer *pointers; // ascending, not overlapping
   const struct plan_tensor_map *map;   // PLAN_TENSOR_MAP
+  // PLAN_BYTES of a lifted plan: so many bytes were another in each recording; they are zero. 0: none.
+  uint32_t unsettled;
 };
 
 enum plan_step_kind {
@@ -155,6 +157,9 @@ enum assay_status plan_write(const char *path, const struct plan *p, struct assa
 // For people: modules with their sizes and kernels, buffers, and every step as one line
 // ("  3  softmax_rows<<<4096, 256, 1024>>>(x, partial+512, y, 393216)").
 enum assay_status plan_print(const struct plan *p, struct buf *out, struct assay_error *err);
+
+// How many arguments have unsettled bytes.
+int plan_unsettled(const struct plan *p);
 
 // What a device allows. Zero fields are not checked.
 struct plan_limits {

@@ -113,6 +113,8 @@ static void put_launch(struct buf *out, const struct plan *p, const struct plan_
   for (int i = 0; i < s->n_arguments; i++) {
     buf_puts(out, i ? ", " : "");
     put_argument(out, p, &s->arguments[i]);
+    if (s->arguments[i].unsettled)
+      buf_printf(out, " ~%" PRIu32, s->arguments[i].unsettled);
   }
   buf_puts(out, ")");
   if (s->cluster[0]) {
@@ -200,6 +202,14 @@ static void put_buffer(struct buf *out, const struct plan_buffer *b) {
   buf_puts(out, "\n");
 }
 
+int plan_unsettled(const struct plan *p) {
+  int n = 0;
+  for (int i = 0; i < p->n_steps; i++)
+    for (int k = 0; p->steps[i].kind == PLAN_LAUNCH && k < p->steps[i].n_arguments; k++)
+      n += p->steps[i].arguments[k].unsettled > 0;
+  return n;
+}
+
 enum assay_status plan_print(const struct plan *p, struct buf *out, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   put_name(out, p->task);
@@ -227,5 +237,10 @@ enum assay_status plan_print(const struct plan *p, struct buf *out, struct assay
     put_step(out, p, &p->steps[i]);
     buf_puts(out, i < p->n_prepare ? "  [prepares]\n" : "\n");
   }
+  if (plan_unsettled(p))
+    buf_printf(
+        out,
+        "\n%d argument%s marked ~N: N bytes were others in a second recording. They are taken for gaps, and are 0\n",
+        plan_unsettled(p), plan_unsettled(p) == 1 ? " is" : "s are");
   return status ? status : buf_status(out, err);
 }

@@ -24,30 +24,86 @@ static bool is_host_address(uint64_t word) {
          (word >= UINT64_C(0x550000000000) && word < UINT64_C(0x570000000000));
 }
 
-// Gaps and unused parts of structs hold what the stack held; addresses of the host there are no difference, for a
-// kernel cannot use them.
-static bool same_bytes(const uint8_t *a, const uint8_t *b, uint32_t size) {
-  uint32_t at = 0;
-  for (; at + 8 <= size; at += 8) {
-    uint64_t one, other;
-    memcpy(&one, a + at, sizeof one);
-    memcpy(&other, b + at, sizeof other);
-    if (one != other && !(is_host_address(one) && is_host_address(other)))
-      return false;
-  }
-  return at == size || memcmp(a + at, b + at, size - at) == 0;
+// Whether the argument could be a number, so that every byte of it counts. Of 8 bytes it is none, but a functor and a
+// number behind it, when one half is the same and not 0; or what the stack held, when it is an address of the host.
+static bool is_number(const struct plan_argument *a, const struct plan_argument *b) {
+  uint32_t one[2], other[2];
+  uint64_t word, second;
+  if (a->size != 8)
+    return a->size == 2 || a->size == 4;
+  if (a->n_pointers || b->n_pointers)
+    return true;
+  memcpy(one, a->bytes, sizeof one);
+  memcpy(other, b->bytes, sizeof other);
+  memcpy(&word, a->bytes, sizeof word);
+  memcpy(&second, b->bytes, sizeof second);
+  bool has_number = (one[0] == other[0] && one[0] != 0) || (one[1] == other[1] && one[1] != 0);
+  return !has_number && !(is_host_address(word) && is_host_address(second));
 }
 
-static bool same_argument(const struct plan_argument *a, const struct plan_argument *b) {
-  if (a->kind != b->kind || a->size != b->size || a->n_pointers != b->n_pointers)
+static const struct plan_pointer *pointer_at(const struct plan_argument *a, uint32_t at) {
+  for (int i = 0; i < a->n_pointers; i++)
+    if (a->pointers[i].at == at)
+      return &a->pointers[i];
+  return NULL;
+}
+
+static bool same_pointers(const struct plan_argument *a, const struct plan_argument *b) {
+  if (a->n_pointers != b->n_pointers)
     return false;
-  if (a->kind == PLAN_TENSOR_MAP)
-    return same_map(a->map, b->map);
   for (int i = 0; i < a->n_pointers; i++)
     if (a->pointers[i].at != b->pointers[i].at || a->pointers[i].buffer != b->pointers[i].buffer ||
         a->pointers[i].offset != b->pointers[i].offset)
       return false;
-  return a->kind != PLAN_BYTES || same_bytes(a->bytes, b->bytes, a->size);
+  return true;
+}
+
+// Whether bytes are a pointer into one place here and into another there: that is meant, and no leftover.
+static bool pointers_contradict(const struct plan_argument *a, const struct plan_argument *b) {
+  for (int i = 0; i < a->n_pointers; i++) {
+    const struct plan_pointer *p = &a->pointers[i], *q = pointer_at(b, p->at);
+    if (q && (p->buffer != q->buffer || p->offset != q->offset))
+      return true;
+  }
+  return false;
+}
+
+// Leaves in `a` what both have. (It is the plan's own memory, which its arena holds writable.)
+static void settle_bytes(struct plan_argument *a, const struct plan_argument *b) {
+  uint8_t *bytes = (uint8_t *)a->bytes;
+  struct plan_pointer *pointers = (struct plan_pointer *)a->pointers;
+  int kept = 0;
+  for (uint32_t k = 0; k < a->size; k++) {
+    const struct plan_pointer *p = pointer_at(a, k), *q = pointer_at(b, k);
+    if (p && q) { // the bytes under them are zero in both
+      pointers[kept++] = *p;
+      k += 7;
+    } else if (p || q) {
+      uint32_t n = a->size - k < 8 ? a->size - k : 8;
+      memset(bytes + k, 0, n);
+      a->unsettled += n;
+      k += n - 1;
+    } else if (bytes[k] != b->bytes[k]) {
+      bytes[k] = 0;
+      a->unsettled++;
+    }
+  }
+  a->n_pointers = kept;
+}
+
+static bool settle_argument(struct plan_argument *a, const struct plan_argument *b) {
+  if (a->kind != b->kind || a->size != b->size)
+    return false;
+  if (a->kind == PLAN_TENSOR_MAP)
+    return same_map(a->map, b->map);
+  if (a->kind != PLAN_BYTES)
+    return true;
+  if (same_pointers(a, b) && memcmp(a->bytes, b->bytes, a->size) == 0)
+    return true;
+  if (is_number(a, b) || pointers_contradict(a, b))
+    return false;
+  settle_bytes(a, b);
+  return true;
 }
 
 static bool same_code(const struct plan *a, const struct plan_step *s, const struct plan *b,
@@ -61,8 +117,8 @@ static const char *kind_text(const struct plan_step *s, char shown[PLAN_SHOWN_BY
   return s->kind == PLAN_LAUNCH ? plan_shown(s->label ? s->label : s->kernel, shown) : kinds[s->kind];
 }
 
-static bool launches_differ(const struct plan *a, const struct plan_step *s, const struct plan *b,
-                            const struct plan_step *t, int index, char *text, size_t size) {
+static bool launches_differ(struct plan *a, const struct plan_step *s, const struct plan *b, const struct plan_step *t,
+                            int index, char *text, size_t size) {
   char shown[PLAN_SHOWN_BYTES], other[PLAN_SHOWN_BYTES];
   kind_text(s, shown);
   if (strcmp(s->kernel, t->kernel) != 0 || !same_code(a, s, b, t))
@@ -76,7 +132,7 @@ static bool launches_differ(const struct plan *a, const struct plan_step *s, con
              s->n_arguments);
   else {
     for (int i = 0; i < s->n_arguments; i++)
-      if (!same_argument(&s->arguments[i], &t->arguments[i])) {
+      if (!settle_argument((struct plan_argument *)&s->arguments[i], &t->arguments[i])) {
         snprintf(text, size, "argument %d of step %d, launch of %.80s, is another", i, index, shown);
         return true;
       }
@@ -85,7 +141,7 @@ static bool launches_differ(const struct plan *a, const struct plan_step *s, con
   return true;
 }
 
-static bool steps_differ(const struct plan *a, const struct plan *b, int i, char *text, size_t size) {
+static bool steps_differ(struct plan *a, const struct plan *b, int i, char *text, size_t size) {
   const struct plan_step *s = &a->steps[i], *t = &b->steps[i];
   char shown[PLAN_SHOWN_BYTES], other[PLAN_SHOWN_BYTES];
   if (s->kind != t->kind) {
@@ -116,7 +172,7 @@ static bool buffers_differ(const struct plan_buffer *s, const struct plan_buffer
   return true;
 }
 
-bool plan_difference(const struct plan *a, const struct plan *b, char *text, size_t size) {
+bool plan_difference(struct plan *a, const struct plan *b, char *text, size_t size) {
   int steps = a->n_steps < b->n_steps ? a->n_steps : b->n_steps;
   for (int i = 0; i < steps; i++)
     if (steps_differ(a, b, i, text, size))

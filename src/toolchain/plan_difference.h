@@ -1,4 +1,4 @@
-// Private to src/toolchain: whether two recordings of one program are one plan.
+// Private to src/toolchain: whether two recordings of one program are one plan, and which.
 #ifndef TOOLCHAIN_PLAN_DIFFERENCE_H
 #define TOOLCHAIN_PLAN_DIFFERENCE_H
 
@@ -6,6 +6,12 @@
 
 // Whether the plans differ in anything but names and what memory held before the recording (buffers called
 // "state N"); if so, the first difference as text: "step 3 is scale<<<2>>> and not scale<<<1>>>".
-bool plan_difference(const struct plan *a, const struct plan *b, char *text, size_t size);
+//
+// Compilers leave gaps in structs, and what the stack held stands in them: an argument that is an empty functor has one
+// such byte, one with a number behind a functor three. So bytes of arguments that are no plain numbers (of 2, 4 or 8
+// bytes) may differ, and so may what is a pointer there in one recording only. Those bytes become 0 in `a`, and
+// `unsettled` counts them: should a kernel use them, then the plan holds neither recording's value, and whoever
+// compares its outputs sees it.
+bool plan_difference(struct plan *a, const struct plan *b, char *text, size_t size);
 
 #endif

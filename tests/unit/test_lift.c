@@ -24,6 +24,7 @@ enum { N = 1000 };
 // What worker.py calls; the library exports them and has no header for it.
 void *assay_lift_malloc(ssize_t size, int device, CUstream stream);
 void assay_lift_free(void *p, ssize_t size, int device, CUstream stream);
+void assay_lift_look(int on);
 void assay_lift_begin(int log);
 void assay_lift_output(uint64_t address, uint32_t index);
 const char *assay_lift_end(void);
@@ -605,6 +606,232 @@ static void two_recordings(void **state) {
   }
 }
 
+// turn<<<>>>({x, y, n, gap}) twice, with other tensors; and what the second recording had instead.
+struct pair {
+  uint64_t x, y;
+  uint32_t n, gap;
+};
+
+static void turn(const struct pair *pair) {
+  void *arguments[] = {(void *)pair};
+  const struct call_launch l = {
+      .function = (CUfunction)0x102, .grid = {1, 1, 1}, .block = {64, 1, 1}, .params = arguments};
+  call("cuLaunchKernel", &l, "turn");
+}
+
+// Gaps in structs hold what the stack held.
+static void gaps(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t gap[2];
+    int y[2]; // 0: the output, 1: the input, 2: nothing
+    uint32_t unsettled;
+    const char *step; // NULL: they are two plans
+  } cases[] = {
+      {{7, 7}, {0, 0}, 0, "  0  turn<<<1, 64>>>({x, y, 4000000007000000})\n"},
+      {{0x01020304, 0x01050304}, {0, 0}, 1, "  0  turn<<<1, 64>>>({x, y, 4000000004030001} ~1)\n"},
+      {{7, 0x01020304}, {0, 0}, 4, "  0  turn<<<1, 64>>>({x, y, 4000000000000000} ~4)\n"},
+      {{7, 7}, {0, 2}, 8, "  0  turn<<<1, 64>>>({x, 00000000000000004000000007000000} ~8)\n"},
+      {{7, 7}, {2, 0}, 8, "  0  turn<<<1, 64>>>({x, 00000000000000004000000007000000} ~8)\n"},
+      {{7, 7}, {0, 1}, 0, NULL},
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    struct fixture f;
+    struct plan second = {0}, again = {0};
+    struct plan_report report = {0};
+    struct buf shown = {0}, json = {0};
+    char text[256] = "";
+    setup(&f);
+    for (int i = 0; i < LIFT_LOGS; i++) {
+      const uint64_t places[] = {lift.tensors[i][1].real, lift.tensors[i][0].real,
+                                 UINT64_C(0x1111111111111111) * (1 + (uint64_t)i)};
+      assay_lift_begin(i);
+      turn(&(struct pair){lift.tensors[i][0].real, places[cases[k].y[i]], 64, cases[k].gap[i]});
+      assert_null(assay_lift_end());
+    }
+    assert_int_equal(read_log(&f, 0, &f.plan, &f.report), ASSAY_OK);
+    assert_int_equal(read_log(&f, 1, &second, &report), ASSAY_OK);
+    assert_int_equal(plan_difference(&f.plan, &second, text, sizeof text), cases[k].step == NULL);
+    if (!cases[k].step) {
+      assert_non_null(strstr(text, "argument 0 of step 0, launch of turn"));
+    } else {
+      assert_int_equal(plan_print(&f.plan, &shown, &f.err), ASSAY_OK);
+      if (!strstr(buf_str(&shown), cases[k].step))
+        fail_msg("%s\nhas not\n%s", buf_str(&shown), cases[k].step);
+      assert_int_equal(strstr(buf_str(&shown), "1 argument is marked ~N") != NULL, cases[k].unsettled > 0);
+      assert_int_equal(plan_print_json(&f.plan, &json, &f.err), ASSAY_OK);
+      assert_int_equal(plan_parse(buf_str(&json), json.len, &again, &f.err), ASSAY_OK);
+      assert_int_equal(again.steps[0].arguments[0].unsettled, cases[k].unsettled);
+      assert_int_equal(plan_unsettled(&again), cases[k].unsettled > 0);
+    }
+    plan_release(&second);
+    plan_release(&again);
+    plan_report_release(&report);
+    buf_release(&shown);
+    buf_release(&json);
+    teardown(&f);
+  }
+}
+
+// Of 8 bytes, a functor with a number behind it may have a gap; a number that is another is another call.
+static void numbers_and_functors(void **state) {
+  (void)state;
+  static const struct {
+    uint64_t words[2];
+    bool same;
+  } cases[] = {
+      {{UINT64_C(0x4000000000000011), UINT64_C(0x40000000000055aa)}, true},  // {functor, 2.0f}
+      {{UINT64_C(0x1111111140000000), UINT64_C(0x5511111140000000)}, true},  // {2.0f, bool}
+      {{1, 2}, false},                                                       // a count
+      {{UINT64_C(0x3ff0000000000000), UINT64_C(0x4000000000000000)}, false}, // 1.0 and 2.0
+      {{UINT64_C(0x123456789abcdef0), UINT64_C(0x0fedcba987654321)}, false}, // a seed
+      {{UINT64_C(0x7fffabcd1000), UINT64_C(0x7ffe12342000)}, true},          // what the stack held
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    uint8_t bytes[2][8];
+    struct plan plans[2] = {0};
+    struct plan_argument arguments[2];
+    struct plan_module modules[2] = {{.name = "m", .bytes = (const uint8_t *)"", .size = 1},
+                                     {.name = "m", .bytes = (const uint8_t *)"", .size = 1}};
+    struct plan_step steps[2];
+    char text[256];
+    for (int i = 0; i < 2; i++) {
+      memcpy(bytes[i], &cases[k].words[i], 8);
+      arguments[i] = (struct plan_argument){.kind = PLAN_BYTES, .size = 8, .bytes = bytes[i]};
+      steps[i] = (struct plan_step){.kind = PLAN_LAUNCH, .kernel = "k", .n_arguments = 1, .arguments = &arguments[i]};
+      plans[i].n_modules = plans[i].n_steps = 1;
+      plans[i].modules = &modules[i];
+      plans[i].steps = &steps[i];
+    }
+    assert_int_equal(plan_difference(&plans[0], &plans[1], text, sizeof text), !cases[k].same);
+    assert_int_equal(plan_unsettled(&plans[0]), cases[k].same);
+  }
+}
+
+// Memory that only the driver knows of, and what lies beside it.
+static struct {
+  uint64_t start;
+  size_t bytes;
+  unsigned int type;
+} unseen;
+
+static enum cu_result pointer_attribute(void *data, int attribute, uint64_t address) {
+  if (address < unseen.start || address >= unseen.start + unseen.bytes)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (attribute == 2)
+    memcpy(data, &unseen.type, sizeof unseen.type);
+  else if (attribute == 11)
+    memcpy(data, &unseen.start, sizeof unseen.start);
+  else
+    memcpy(data, &unseen.bytes, sizeof unseen.bytes);
+  return CUDA_SUCCESS;
+}
+
+static void memory_that_nobody_saw(void **state) {
+  (void)state;
+  static float table[64];
+  for (int looked = 0; looked < 2; looked++)
+    for (unsigned int type = 1; type <= 2; type++) {
+      struct fixture f;
+      setup(&f);
+      table[3] = 2.5f;
+      unseen.start = (uint64_t)(uintptr_t)table;
+      unseen.bytes = sizeof table;
+      unseen.type = type;
+      lift.more.cuPointerGetAttribute = pointer_attribute;
+      if (looked) {
+        assay_lift_look(1);
+        scale((uint64_t)(uintptr_t)(table + 4), f.y);
+        assay_lift_look(0);
+      }
+      assay_lift_begin(0);
+      scale((uint64_t)(uintptr_t)(table + 4), f.y);
+      scale(f.x, f.y);
+      assert_null(assay_lift_end());
+      // Looked at before, what it holds is known.
+      expect_steps(&f, looked ? "  0  scale<<<4, 256>>>(state 0+16, y, 1000)\n"
+                                "  1  scale<<<4, 256>>>(x, y, 1000)\n"
+                              : "  0  scale<<<4, 256>>>(scratch 0+16, y, 1000)\n"
+                                "  1  scale<<<4, 256>>>(x, y, 1000)\n");
+      const struct plan_buffer *b = &f.plan.buffers[f.plan.steps[0].arguments[0].pointers[0].buffer];
+      assert_int_equal(b->bytes, sizeof table);
+      if (looked)
+        assert_memory_equal(b->data, table, sizeof table);
+      teardown(&f);
+    }
+}
+
+// The end of one allocation is the beginning of the next: the next is meant, whichever was taken first.
+static void neighbours(void **state) {
+  (void)state;
+  static float two[128];
+  for (int order = 0; order < 2; order++) {
+    struct fixture f;
+    setup(&f);
+    for (int i = 0; i < 2; i++) {
+      uint64_t address = (uint64_t)(uintptr_t)(two + 64 * (order ? 1 - i : i));
+      const struct call_alloc a = {&address, 256};
+      call("cuMemAlloc_v2", &a, NULL);
+    }
+    two[64] = 3;
+    assay_lift_begin(0);
+    scale((uint64_t)(uintptr_t)(two + 64), f.y);
+    assert_null(assay_lift_end());
+    expect_steps(&f, "  0  scale<<<4, 256>>>(state 0, y, 1000)\n");
+    const struct plan_buffer *b = &f.plan.buffers[f.plan.steps[0].arguments[0].pointers[0].buffer];
+    assert_memory_equal(b->data, two + 64, 256);
+    teardown(&f);
+  }
+}
+
+// The driver puts memory of its own between the task's tensors; when it is gone, a word that was left over of it is no
+// address of its neighbours. What is there is what it is.
+static void memory_between(void **state) {
+  (void)state;
+  struct fixture f;
+  setup(&f);
+  uint64_t later = take(4096), own = f.requests[1]->first_free - ((uint64_t)150 << 20);
+  assert_true(later > own);
+  const struct call_alloc a = {&own, 512};
+  const struct call_free gone = {own};
+  call("cuMemAlloc_v2", &a, NULL);
+  call("cuMemFree_v2", &gone, NULL);
+  assay_lift_begin(0);
+  scale(f.x, later);
+  turn(&(struct pair){f.x, later, 64, 0});
+  turn(&(struct pair){f.x, own + 16, 64, 0}); // a struct's unused part
+  scale(f.x, f.y);
+  assert_null(assay_lift_end());
+  expect_steps(&f, "  0  scale<<<4, 256>>>(x, state 0, 1000)\n"
+                   "  1  turn<<<1, 64>>>({x, state 0, 4000000000000000})\n"
+                   "  2  turn<<<1, 64>>>({x, 00000000000000004000000000000000})\n"
+                   "  3  scale<<<4, 256>>>(x, y, 1000)\n");
+  teardown(&f);
+}
+
+// Memory that is mapped, or taken by rows, is memory like any other.
+static void memory_of_other_ways(void **state) {
+  (void)state;
+  struct fixture f;
+  static float mapped[64], rows[64];
+  uint64_t address = (uint64_t)(uintptr_t)rows;
+  size_t pitch = 64;
+  setup(&f);
+  const struct call_map map_call = {(uint64_t)(uintptr_t)mapped, sizeof mapped};
+  const struct call_alloc_pitch by_rows = {&address, &pitch, 60, 4};
+  call("cuMemMap", &map_call, NULL);
+  call("cuMemAllocPitch_v2", &by_rows, NULL);
+  assay_lift_begin(0);
+  scale((uint64_t)(uintptr_t)(mapped + 4), f.y);
+  scale((uint64_t)(uintptr_t)(rows + 8), f.y);
+  assert_null(assay_lift_end());
+  expect_steps(&f, "  0  scale<<<4, 256>>>(state 0+16, y, 1000)\n"
+                   "  1  scale<<<4, 256>>>(state 1+32, y, 1000)\n");
+  call("cuMemUnmap", &map_call, NULL);
+  assert_null(lift_find((uint64_t)(uintptr_t)mapped));
+  teardown(&f);
+}
+
 static void shares(void **state) {
   (void)state;
   struct fixture f;
@@ -639,6 +866,12 @@ int main(void) {
       cmocka_unit_test(stale_words),
       cmocka_unit_test(programmatic_launches),
       cmocka_unit_test(two_recordings),
+      cmocka_unit_test(gaps),
+      cmocka_unit_test(numbers_and_functors),
+      cmocka_unit_test(memory_that_nobody_saw),
+      cmocka_unit_test(neighbours),
+      cmocka_unit_test(memory_between),
+      cmocka_unit_test(memory_of_other_ways),
       cmocka_unit_test(shares),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

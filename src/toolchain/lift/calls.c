@@ -202,6 +202,18 @@ static void after_alloc(const struct cupti_call *c) {
     lift_foreign_alloc(*a->address, a->bytes);
 }
 
+static void after_pitch(const struct cupti_call *c) {
+  const struct call_alloc_pitch *a = c->params;
+  if (succeeded(c))
+    lift_foreign_alloc(*a->address, *a->pitch * a->height);
+}
+
+static void after_map(const struct cupti_call *c) {
+  const struct call_map *m = c->params;
+  if (succeeded(c))
+    lift_foreign_alloc(m->address, m->bytes);
+}
+
 static void on_free(const struct cupti_call *c) {
   lift_foreign_free(((const struct call_free *)c->params)->address);
 }
@@ -244,6 +256,9 @@ static const struct handler handlers[] = {
     {"cuMemAlloc", NULL, after_alloc, true},
     {"cuMemAllocAsync", NULL, after_alloc, true},
     {"cuMemAllocFromPoolAsync", NULL, after_alloc, true},
+    {"cuMemAllocPitch", NULL, after_pitch, true},
+    {"cuMemMap", NULL, after_map, true},
+    {"cuMemUnmap", on_free, NULL, true},
     {"cuMemFree", on_free, NULL, true},
     {"cuMemFreeAsync", on_free, NULL, true},
     {"cuTensorMapEncodeTiled", NULL, after_tensor_map, true},
@@ -299,7 +314,7 @@ static bool is_launch(const struct handler *h) {
 static void on_driver_call(const struct cupti_call *c) {
   size_t n = plain_length(c->name);
   const struct handler *h = find_handler(c->name, n);
-  bool wanted = lift.mode == LIFT_RECORDING || (h && (h->always || (lift.mode == LIFT_TIMING && is_launch(h))));
+  bool wanted = lift.mode == LIFT_RECORDING || (h && (h->always || (lift.mode != LIFT_IDLE && is_launch(h))));
   if (!wanted)
     return;
   if (!h && c->site == CUPTI_API_ENTER)

@@ -90,6 +90,14 @@ struct call_alloc { // cuMemAlloc, cuMemAllocAsync, cuMemAllocFromPoolAsync
   uint64_t *address;
   size_t bytes;
 };
+struct call_alloc_pitch {
+  uint64_t *address;
+  size_t *pitch, width, height;
+};
+struct call_map { // cuMemMap, and its beginning cuMemUnmap
+  uint64_t address;
+  size_t bytes;
+};
 struct call_free {
   uint64_t address;
 };

@@ -85,9 +85,8 @@ static bool put_map(uint8_t *bytes) {
 static void put_pointers(uint8_t *bytes, uint32_t size) {
   for (uint32_t at = 0; at + 8 <= size; at += 8) {
     uint64_t word;
-    bool known;
     memcpy(&word, bytes + at, sizeof word);
-    uint64_t address = lift_is_stale(word) ? 0 : lift_address(word, &known);
+    uint64_t address = lift_word(word);
     if (address != word)
       memcpy(bytes + at, &address, sizeof address);
   }
@@ -135,6 +134,8 @@ static void record_launch(struct known_kernel *k, const struct cu_launch_config 
     lift_refuse("launch of %.160s: its parameters cannot be read", k->kernel->name);
     return;
   }
+  if (lift.mode == LIFT_LOOKING)
+    return;
   e.kernel = lift_kernel_number(k);
   lift_entry(RECORD_LAUNCH, &e, sizeof e, parameters, n, NULL, 0);
 }

@@ -27,6 +27,7 @@ struct allocation {
   uint64_t real;    // as the program has it: the same, if the driver gave it there
   uint64_t bytes, mapped, handle;
   bool foreign, live;
+  bool of_host;     // pinned memory of the host that kernels reach
   bool before;      // it was there when the recording began
   bool mentioned;   // by a step of the recording
   bool gone;        // freed while it was recorded
@@ -63,10 +64,13 @@ struct stopwatch {
   enum plan_origin origin;
 };
 
-enum lift_mode { LIFT_IDLE, LIFT_RECORDING, LIFT_TIMING };
+// Looking: launches are read for addresses only, so that memory which nobody saw being taken is known before a
+// recording.
+enum lift_mode { LIFT_IDLE, LIFT_LOOKING, LIFT_RECORDING, LIFT_TIMING };
 enum { LIFT_LOGS = 2 };
-// Addresses in front of and behind PyTorch's memory and the task's tensors that are nobody's.
-#define LIFT_NEAR ((uint64_t)64 << 20)
+// Addresses in front of and behind PyTorch's memory and the task's tensors that are nobody's: as many as leave the
+// driver no room between two of them (RECORD_GAP_BYTES) for memory of its own.
+#define LIFT_NEAR ((uint64_t)126 << 20)
 
 struct lift {
   pthread_mutex_t lock;
@@ -77,6 +81,7 @@ struct lift {
     enum cu_result (*cuKernelGetName)(const char **name, void *kernel);
     enum cu_result (*cuStreamGetFlags)(CUstream stream, unsigned int *flags);
     enum cu_result (*cuStreamIsCapturing)(CUstream stream, int *status);
+    enum cu_result (*cuPointerGetAttribute)(void *data, int attribute, uint64_t address);
   } more;
   enum lift_mode mode;
   int log; // which one is written
@@ -117,13 +122,15 @@ void lift_refuse(const char *fmt, ...) ASSAY_PRINTF(1, 2);
 void lift_entry(enum record_kind kind, const void *fixed, size_t fixed_bytes, const void *a, size_t n_a, const void *b,
                 size_t n_b);
 
-// memory.c: whether a word is an address of memory that is gone: left over from what was freed, in the
-// gaps and unused parts of structs.
-bool lift_is_stale(uint64_t word);
-// The live allocation around this address of the program, or NULL.
+// memory.c. The live allocation around this address of the program, or NULL.
 struct allocation *lift_find(uint64_t address);
-// As the log has it, and noted as mentioned; *known is false for what is no address of the device.
+// As the log has it, and noted as mentioned; *known is false for what is no address of the device. What nobody saw
+// being taken, but the driver knows, becomes known here.
 uint64_t lift_address(uint64_t address, bool *known);
+// A word of a launch's parameters as the log has it: an address of the device as above. 0 for what the log's reader
+// would take for an address although nothing is there: left over from what was freed, in the gaps and unused parts of
+// structs.
+uint64_t lift_word(uint64_t word);
 void lift_foreign_alloc(uint64_t address, size_t bytes);
 void lift_foreign_free(uint64_t address);
 bool lift_map_tensor(const struct record_tensor *t, struct allocation *out);

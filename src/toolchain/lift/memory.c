@@ -58,45 +58,90 @@ static uint64_t take_address(uint64_t bytes) {
   return address;
 }
 
+// An address right behind one allocation may be the first of another, which is meant then.
 struct allocation *lift_find(uint64_t address) {
+  struct allocation *ended = NULL;
   for (size_t i = lift.n_allocations; i-- > 0;) {
     struct allocation *a = &lift.allocations[i];
-    if (a->live && address >= a->real && address - a->real <= a->bytes)
+    if (!a->live || address < a->real || address - a->real > a->bytes)
+      continue;
+    if (address - a->real < a->bytes)
       return a;
+    ended = ended ? ended : a;
   }
-  return NULL;
+  return ended;
 }
 
 static bool is_near(uint64_t word, const struct allocation *a) {
   return word + LIFT_NEAR >= a->real && word <= a->real + a->bytes + LIFT_NEAR;
 }
 
-// The task's tensor, or the memory of PyTorch's, that the address is in or near to: nothing else lies there.
-static struct allocation *find_near(uint64_t address, bool live) {
-  for (size_t i = 0; live && i < lift.n_tensors[lift.log]; i++)
+// The task's tensor, or the live memory of PyTorch's, that the address is in or near to: nothing else lies there.
+static struct allocation *find_near(uint64_t address) {
+  for (size_t i = 0; i < lift.n_tensors[lift.log]; i++)
     if (is_near(address, &lift.tensors[lift.log][i]))
       return &lift.tensors[lift.log][i];
   for (size_t i = lift.n_allocations; i-- > 0;) {
     struct allocation *a = &lift.allocations[i];
-    if (a->live == live && !a->foreign && is_near(address, a))
+    if (a->live && !a->foreign && is_near(address, a))
       return a;
   }
   return NULL;
 }
 
-bool lift_is_stale(uint64_t word) {
-  return word >= LIFT_NEAR && !find_near(word, true) && find_near(word, false);
+static struct allocation *add_foreign(uint64_t address, uint64_t bytes) {
+  struct allocation *a = add();
+  if (!a)
+    return NULL;
+  *a = (struct allocation){
+      .address = take_address(bytes), .real = address, .bytes = bytes, .foreign = true, .live = true};
+  lift.n_allocations++;
+  return a;
+}
+
+// Memory that nobody saw being taken (variables of modules, pools, pinned memory of the host), by what the driver knows
+// of the address. It was there before: what is taken while it is recorded is seen.
+static struct allocation *adopt(uint64_t address) {
+  enum { MEMORY_TYPE = 2, RANGE_START = 11, RANGE_BYTES = 12, HOST = 1, DEVICE = 2 }; // CUpointer_attribute and so on
+  const uint64_t least = (uint64_t)1 << 32, most = (uint64_t)1 << 57;
+  unsigned int type = 0;
+  uint64_t start = 0;
+  size_t bytes = 0;
+  if (address < least || address >= most || !lift.more.cuPointerGetAttribute)
+    return NULL;
+  if (lift.more.cuPointerGetAttribute(&type, MEMORY_TYPE, address) != CUDA_SUCCESS ||
+      (type != HOST && type != DEVICE) ||
+      lift.more.cuPointerGetAttribute(&start, RANGE_START, address) != CUDA_SUCCESS ||
+      lift.more.cuPointerGetAttribute(&bytes, RANGE_BYTES, address) != CUDA_SUCCESS)
+    return NULL;
+  if (bytes == 0 || address < start || address - start >= bytes)
+    return NULL;
+  struct allocation *a = add_foreign(start, bytes);
+  if (a) {
+    a->of_host = type == HOST;
+    a->before = true;
+  }
+  return a;
 }
 
 uint64_t lift_address(uint64_t address, bool *known) {
   struct allocation *a = address >= LIFT_NEAR ? lift_find(address) : NULL;
   if (!a && address >= LIFT_NEAR)
-    a = find_near(address, true); // a mistake where it is outside, of which the reader has to hear
+    a = find_near(address); // a mistake where it is outside, of which the reader has to hear
+  if (!a)
+    a = adopt(address);
   *known = a != NULL;
   if (!a)
     return address;
   a->mentioned = true;
   return a->address + (address - a->real);
+}
+
+uint64_t lift_word(uint64_t word) {
+  bool known;
+  uint64_t address = lift_address(word, &known);
+  bool in_use = word >= RECORD_FIRST_ADDRESS - RECORD_GAP_BYTES && word < lift.next_address + RECORD_GAP_BYTES;
+  return known || !in_use ? address : 0;
 }
 
 static void log_alloc(const struct allocation *a) {
@@ -113,13 +158,14 @@ static void log_free(const struct allocation *a) {
 }
 
 void lift_foreign_alloc(uint64_t address, size_t bytes) {
-  struct allocation *a = address && bytes ? add() : NULL;
-  if (!a)
-    return;
-  *a = (struct allocation){
-      .address = take_address(bytes), .real = address, .bytes = bytes, .foreign = true, .live = true};
-  lift.n_allocations++;
-  log_alloc(a);
+  for (size_t i = 0; i < lift.n_allocations; i++) { // what is there now was freed unseen
+    struct allocation *old = &lift.allocations[i];
+    if (old->foreign && old->real < address + bytes && address < old->real + old->bytes)
+      old->live = false;
+  }
+  const struct allocation *a = address && bytes ? add_foreign(address, bytes) : NULL;
+  if (a)
+    log_alloc(a);
 }
 
 void lift_foreign_free(uint64_t address) {
@@ -200,8 +246,10 @@ void assay_lift_free(void *p, ssize_t size, int device, CUstream stream) {
 
 static uint8_t *download(const struct allocation *a) {
   uint8_t *bytes = a->bytes <= MOST_CONTENT ? base_alloc(a->bytes) : NULL;
-  if (bytes && (lift.cu->cuMemcpyDtoHAsync(bytes, a->real, a->bytes, NULL) != CUDA_SUCCESS ||
-                lift.cu->cuStreamSynchronize(NULL) != CUDA_SUCCESS)) {
+  if (bytes && a->of_host)
+    memcpy(bytes, (const void *)(uintptr_t)a->real, a->bytes);
+  else if (bytes && (lift.cu->cuMemcpyDtoHAsync(bytes, a->real, a->bytes, NULL) != CUDA_SUCCESS ||
+                     lift.cu->cuStreamSynchronize(NULL) != CUDA_SUCCESS)) {
     base_free(bytes);
     bytes = NULL;
   }

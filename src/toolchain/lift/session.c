@@ -56,6 +56,7 @@ EXPORTED const char *assay_lift_open(int request_a, int log_a, int request_b, in
 // Inputs and outputs of a request, and one of them.
 EXPORTED void assay_lift_counts(int log, uint32_t counts[2]);
 EXPORTED void assay_lift_tensor(int log, uint32_t i, struct record_tensor *out);
+EXPORTED void assay_lift_look(int on); // whether calls are looked at for the memory that they use
 EXPORTED void assay_lift_begin(int log);
 EXPORTED void assay_lift_output(uint64_t address, uint32_t index); // before the end: an allocation of this recording
 EXPORTED const char *assay_lift_end(void);                         // NULL, or why there is no plan
@@ -95,10 +96,11 @@ static void *map_file(int fd, int protection) {
 
 static void load_more(void) {
   void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  static const char *const names[] = {"cuFuncGetModule", "cuKernelGetFunction", "cuKernelGetName", "cuStreamGetFlags",
-                                      "cuStreamIsCapturing"};
-  void *const places[] = {&lift.more.cuFuncGetModule, &lift.more.cuKernelGetFunction, &lift.more.cuKernelGetName,
-                          &lift.more.cuStreamGetFlags, &lift.more.cuStreamIsCapturing};
+  static const char *const names[] = {"cuFuncGetModule",  "cuKernelGetFunction", "cuKernelGetName",
+                                      "cuStreamGetFlags", "cuStreamIsCapturing", "cuPointerGetAttribute"};
+  void *const places[] = {&lift.more.cuFuncGetModule,     &lift.more.cuKernelGetFunction,
+                          &lift.more.cuKernelGetName,     &lift.more.cuStreamGetFlags,
+                          &lift.more.cuStreamIsCapturing, &lift.more.cuPointerGetAttribute};
   for (size_t i = 0; cuda && i < sizeof names / sizeof *names; i++) {
     void *symbol = dlsym(cuda, names[i]);
     memcpy(places[i], &symbol, sizeof symbol);
@@ -149,6 +151,12 @@ void assay_lift_counts(int log, uint32_t counts[2]) {
 void assay_lift_tensor(int log, uint32_t i, struct record_tensor *out) {
   *out = lift.requests[log]->tensors[i];
   out->address = lift.tensors[log][i].real;
+}
+
+void assay_lift_look(int on) {
+  pthread_mutex_lock(&lift.lock);
+  lift.mode = on ? LIFT_LOOKING : LIFT_IDLE;
+  pthread_mutex_unlock(&lift.lock);
 }
 
 void assay_lift_begin(int log) {
