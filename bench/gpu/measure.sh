@@ -37,7 +37,7 @@ if wanted check; then
   part gpu_device 60 "$programs/gpu_device"
   part gpu_oracle 60 "$programs/gpu_oracle"
   part gpu_product 60 "$programs/gpu_product"
-  part gpu_tasks 120 "$programs/gpu_tasks"
+  part gpu_tasks 400 "$programs/gpu_tasks"
   part row_of_50 120 sh tests/gpu/row_of_50.sh "$assay"
   part forged_stamps 60 sh tests/gpu/forged_stamps.sh "$assay"
 fi
