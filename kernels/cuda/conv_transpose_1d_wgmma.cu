@@ -1,476 +1,345 @@
 // Transposed convolution of sequences with kernels of 3.
 // assay: task kernelbench/1/64
-// assay: twin FLIPPED expect wrong_value -- convolves without reversing the taps
-// A product of matrices that are never made, on the tensor cores of Hopper (wgmma): a block makes 128 channels of tiles
-// of 128 outputs, one tile after another. The copy engine brings what a tile's taps reach of eight channels, zeros
-// around the sequence included, and the weights of three taps at a time, which a first launch has put in order. The
-// outputs' side of the product comes from registers, so that a tap is but another place to load from, and is split into
-// two numbers of TF32 on the way; the larger part of a weight is what the tensor core sees of it anyhow, and three
-// warps put the smaller part beside it. Three products of the four are added, the smaller ones first; the sums of three
-// taps are added to the rest outside of the tensor cores, which do not round. Two groups of four warps multiply, each
-// half of a tile, so that one has work while the other loads, adds or writes. Where infinity or NaN came out, or less
-// than 2^-90, the parts cannot be trusted, and the output is computed again term by term.
-// Each output gathers what reaches it, which makes this an ordinary convolution with reversed taps.
-// The copy engine wants rows of a multiple of 16 bytes: other sequences go to a plain kernel, and so do those of less
-// than 24 channels, where the 2^-22 of a product would be more than rounding in single precision costs.
-// assay: let whole = L % 4 == 0 && CI >= 24
-// assay: let tiles = N * ceil_div(y.2, 128) * ceil_div(CO, 128)
-// assay: let total = ceil_div(CO, 128) * ceil_div(CI, 8) * 3072
+// assay: twin EDGE expect wrong_value -- repeats the edge of the input instead of zeros
+// A product of matrices that are never made, on the tensor cores of Hopper (wgmma): a block of two warp groups makes
+// 128 channels of 128 outputs. Each output gathers what reaches it, which makes this an ordinary convolution with
+// reversed taps. All inputs of 16 channels that the block's taps reach lie in shared memory, four channels of a
+// position side by side: without swizzle, a tap is but another address of the operand. Numbers are split into two of
+// tf32 on their way there and multiplied three times, which keeps single precision; the sums of a slice are added
+// outside of the tensor cores, which do not round. What limits it is the rate of wgmma.
+// assay: let tiles = ceil_div(y.2, 128)
+// assay: let blocks = ceil_div(CO, 128)
+// assay: let total = blocks * ceil_div(CI, 16) * 6144
 // assay: scratch arranged float[total]
-// assay: tensor_map tx of=x type=float dims=whole ? L : 1,1,whole ? CI : 1,whole ? N : 1 \
-//   strides=whole ? L : 4,whole ? L : 4,whole ? CI * L : 4 box=136,1,8,1 l2=256
-// assay: launch arrange grid=ceil_div(total, 256) block=256 if=whole \
-//   args=w, arranged, CI, CO, total
-// assay: launch convolve grid=min(tiles, 132) block=384 shared=182400 if=whole \
-//   args=tx, x, w, arranged, y, \
-//   {int(N), int(CI), int(CO), int(1), int(L), int(1), int(y.2)}
-// assay: launch convolve_plain grid=ceil_div(y.count, 256) block=256 if=!whole \
-//   args=x, w, y, \
-//   {int(N), int(CI), int(CO), int(1), int(L), int(1), int(y.2)}
-#ifdef __CUDACC_RTC__
-typedef struct alignas(64) CUtensorMap_st {
-  unsigned long long opaque[16];
-} CUtensorMap;
-#else
+// assay: launch arrange grid=ceil_div(total, 256) block=256 args=w, arranged, CI, CO, total
+// assay: launch convolve grid=tiles,blocks,N block=256 shared=132112 \
+//   args=x, w, arranged, y, {int(CI), int(CO), int(1), int(1), int(L), int(1), int(1), int(y.2)}
+#ifndef __CUDACC_RTC__
 #include <assay/cuda.h>
-#include <cuda.h>
 #endif
-
-enum { KH = 1, KW = 3 };           // taps
-enum { PAD_H = 0, PAD_W = 2 };     // so far before an output lies the first input that reaches it
-enum { TILE_H = 1, TILE_W = 128 }; // outputs: 16 of them for each warp that multiplies
-enum { CHANNELS = 8 };             // of the input in a chunk
-enum { FEATURES = 128 };           // output channels of a tile
-enum { PART = 3 };                 // taps that the tensor cores add up
-enum { PATCHES = 8, STAGES = 6, THREADS = 384, BLOCKS = 132, SPLITTERS = 96 };
+enum { KD = 1, KH = 1, KW = 3 };          // taps
+enum { DD = 1, DH = 1, DW = 1 };          // dilations
+enum { PAD_D = 0, PAD_H = 0, PAD_W = 2 }; // so far before an output lies the first input that reaches it
+enum { TH = 1, TW = 128 };                // rows and columns of outputs of a block
+enum { CHANNELS = 16 };                   // of the input in a chunk
+enum { SLICE = 6 };                       // steps of eight terms whose weights are in shared memory at a time
+enum { PART = 3 };                        // steps that the tensor cores add up
 
 enum {
-  TAPS = KH * KW,
-  SLICES = TAPS / PART,
-  PATCH_W = 136, // whole pieces of 16 bytes, and more than is needed, for the banks
-  PATCH_H = 1,
-  PLANE = PATCH_H * PATCH_W,
-  PATCH_BYTES = CHANNELS * PLANE * 4,
-  STEP_FLOATS = 8 * FEATURES, // weights of a tap and eight channels
-  WEIGHT_BYTES = PART * STEP_FLOATS * 4,
-  SHARED = PATCHES * PATCH_BYTES + STAGES * 2 * WEIGHT_BYTES + 128
+  WARP_GROUPS = 2, // of 128 threads; each has its own output channels
+  THREADS = 128 * WARP_GROUPS,
+  BLOCK_M = 128,   // output channels of a block
+  POSITIONS = 128, // of a warp group
+  TAPS = KD * KH * KW,
+  PATCH_H = TH + (KH - 1) * DH,
+  PATCH_W = TW + (KW - 1) * DW,
+  PATCH = ((KD - 1) * DD + 1) * PATCH_H * PATCH_W,
+  // Positions run through the rows of the patch, their last columns and what lies behind them are computed in vain.
+  REACH = ((KD - 1) * DD * PATCH_H + (KH - 1) * DH) * PATCH_W + (KW - 1) * DW + 1 * POSITIONS,
+  PITCH = PATCH > REACH ? PATCH : REACH,
+  QUADS = CHANNELS / 4,
+  STEPS = CHANNELS / 8 * TAPS, // of eight terms, for the channels of a chunk
+  SLICES = STEPS / SLICE,
+  ROUNDS = (QUADS * PATCH + THREADS - 1) / THREADS, // of quads of channels that a thread brings for a chunk,
+  PER_SLICE = (ROUNDS + SLICES - 1) / SLICES,       // and for a slice
+  WEIGHTS = SLICE * BLOCK_M * 2,                    // quads of weights in a slice
+  PER_THREAD = (WEIGHTS + THREADS - 1) / THREADS,
+  STAGE_PITCH = POSITIONS + 8,
 };
-static_assert(TAPS % PART == 0 && PATCH_H >= TILE_H + KH - 1 && PATCH_W >= TILE_W + KW - 1,
-              "the patch is large enough");
-static_assert(PLANE % 16 == 8, "four channels lie in different banks");
-static_assert(SHARED == 182400, "as the launch line says");
+static_assert(STEPS % SLICE == 0, "slices are whole");
 
 struct sizes {
-  int images, channels, features; // channels of the input, features of the output
-  int h, w, oh, ow;
+  int channels, features; // of the input and of the output
+  int d, h, w, od, oh, ow;
 };
 
-static __device__ unsigned int shared_address(const void *p) {
-  return (unsigned int)__cvta_generic_to_shared(p);
-}
-
-static __device__ void barrier_init(unsigned long long *barrier, int arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
-}
-
-// Arrives and says how many bytes are to come before the phase is over.
-static __device__ void barrier_expect(unsigned long long *barrier, int bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
-               : "memory");
-}
-
-static __device__ void barrier_arrive(unsigned long long *barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
-}
-
-static __device__ void barrier_wait(unsigned long long *barrier, int parity) {
-  asm volatile("{\n"
-               ".reg .pred done;\n"
-               "again:\n"
-               "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-               "@done bra over;\n"
-               "bra again;\n"
-               "over:\n"
-               "}" ::"r"(shared_address(barrier)),
-               "r"(parity)
-               : "memory");
-}
-
-// The box at (x, y) and eight channels from c of image n, to shared memory; the barrier hears of its bytes.
-static __device__ void fetch_patch(void *to, const CUtensorMap *map, int x, int y, int c, int n,
-                                   unsigned long long *barrier) {
-  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, "
-               "%5}], [%6];" ::"r"(shared_address(to)),
-               "l"(map), "r"(x), "r"(y), "r"(c), "r"(n), "r"(shared_address(barrier))
-               : "memory");
-}
-
-static __device__ void fetch_bytes(void *to, const void *from, int bytes, unsigned long long *barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                   shared_address(to)),
-               "l"(from), "r"(bytes), "r"(shared_address(barrier))
-               : "memory");
-}
-
-static __device__ void warpgroup_fence() {
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-}
-
-static __device__ void warpgroup_commit() {
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-
-template <int N> static __device__ void warpgroup_wait() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
-}
-
-// What the tensor core is told of the weights of a tap, without swizzle: eight features of 16 bytes, four channels of
-// them, after one another, the next eight 128 bytes on, the other four channels behind all features.
-static __device__ unsigned long long describe(const void *weights) {
-  return (unsigned long long)((shared_address(weights) & 0x3ffff) >> 4) | (unsigned long long)FEATURES << 16 |
-         (unsigned long long)(128 >> 4) << 32;
-}
-
-// d (+)= 64 x 8 from registers times 8 x 128 from shared memory.
-static __device__ void multiply(float (&d)[64], const unsigned int (&x)[4], unsigned long long rows, bool add) {
-  asm volatile("{\n"
-               ".reg .pred p;\n"
-               "setp.ne.b32 p, %69, 0;\n"
-               "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {"
-               "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-               "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-               "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-               "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-               "}, {%64, %65, %66, %67}, %68, p, 1, 1;\n"
-               "}"
-               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-                 "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-                 "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-                 "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-                 "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-                 "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
-                 "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
-                 "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-               : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(rows), "r"((int)add));
-}
-
-// The sums are not to be read before they are complete.
-static __device__ void hold(float (&d)[FEATURES / 2]) {
-#pragma unroll
-  for (int i = 0; i < FEATURES / 2; i++)
-    asm volatile("" : "+f"(d[i])::"memory");
-}
-
-// Nor are terms to be made when the products have begun.
-static __device__ void hold(unsigned int (&large)[PART][4], unsigned int (&small)[PART][4]) {
-#pragma unroll
-  for (int i = 0; i < PART * 4; i++)
-    asm volatile("" : "+r"(large[i / 4][i % 4]), "+r"(small[i / 4][i % 4])::"memory");
-}
-
-// To the nearest number of TF32, which keeps ten bits of the fraction.
-static __device__ unsigned int to_tf32(float x) {
-  unsigned int r;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(x));
-  return r;
-}
-
-// Where a block stands in a ring of so many slots: which one, and how often it went round.
-template <int SLOTS> struct ring {
-  int slot, parity;
-  __device__ void next() {
-    if (++slot == SLOTS) {
-      slot = 0;
-      parity ^= 1;
-    }
-  }
+// Operands as wgmma wants them: four numbers of the sum's dimension side by side, then the next position or channel.
+union memory {
+  struct {
+    float4 patch[2][2][QUADS][PITCH];        // [turn][big, small]
+    float4 weights[2][SLICE][2][2][BLOCK_M]; // [turn][step][big, small][half of the step]
+    int source[PATCH]; // where an element of the patch lies in its channel of the input, -1 for zeros around it
+  };
+  float stage[THREADS / 32][16 * STAGE_PITCH]; // at the end, for the sums of a warp
 };
+static_assert(sizeof(union memory) == 132112, "as the launch line says");
 
-// What a block works at: the image, the first feature, the first output.
+// What a block works at: the image, the first output channel, the first output of the tile.
 struct place {
-  int n, feature, h, w;
+  int n, feature, d, h, w;
 };
 
-static __device__ struct place place_of(int tile, struct sizes s) {
-  int blocks = (s.features + FEATURES - 1) / FEATURES;
-  int across = (s.ow + TILE_W - 1) / TILE_W, down = (s.oh + TILE_H - 1) / TILE_H, rest = tile / blocks;
-  return {rest / across / down, tile % blocks * FEATURES, rest / across % down * TILE_H, rest % across * TILE_W};
-}
-
-static __device__ int tile_count(struct sizes s) {
-  int blocks = (s.features + FEATURES - 1) / FEATURES;
-  return s.images * blocks * ((s.ow + TILE_W - 1) / TILE_W) * ((s.oh + TILE_H - 1) / TILE_H);
-}
-
-static __device__ int chunk_count(struct sizes s) {
-  return (s.channels + CHANNELS - 1) / CHANNELS;
-}
-
-// A transposed convolution is an ordinary one with the taps in reverse order.
-static __device__ int element_of(int tap) {
-#ifdef FLIPPED
-  return tap;
-#else
-  return TAPS - 1 - tap;
-#endif
-}
-
-// Brings the weights into the order [block of features][chunk][tap][half of the chunk][feature][4], zeros where
-// features or channels end.
+// Brings the weights into the order [block][chunk][step][half][BLOCK_M][4], zeros where channels end.
 __global__ void arrange(const float *__restrict__ w, float *__restrict__ to, int channels, int features, int total) {
   int at = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   if (at >= total)
     return;
-  int chunks = (channels + CHANNELS - 1) / CHANNELS, rest = at / STEP_FLOATS;
-  int k = at % 4 + at / (4 * FEATURES) % 2 * 4, tap = rest % TAPS, channel = rest / TAPS % chunks * CHANNELS + k;
-  int feature = rest / (TAPS * chunks) * FEATURES + at / 4 % FEATURES;
+  int chunks = (channels + CHANNELS - 1) / CHANNELS;
+  int k = at % 4 + at / (4 * BLOCK_M) % 2 * 4, row = at / 4 % BLOCK_M, rest = at / (8 * BLOCK_M);
+  int step = rest % STEPS, chunk = rest / STEPS % chunks, feature = rest / (STEPS * chunks) * BLOCK_M + row;
+  int channel = chunk * CHANNELS + step % (CHANNELS / 8) * 8 + k, tap = step / (CHANNELS / 8);
   bool inside = feature < features && channel < channels;
-  to[at] = inside ? w[(channel * features + feature) * TAPS + element_of(tap)] : 0;
+  // A transposed convolution is an ordinary one with the taps in reverse order.
+  to[at] = inside ? w[(channel * features + feature) * TAPS + TAPS - 1 - tap] : 0;
 }
 
-// An output by the definition.
-static __device__ __noinline__ float by_definition(const float *x, const float *w, const struct sizes &s, int n,
-                                                   int feature, int oh, int ow) {
+static __device__ struct place place_of_block(struct sizes s) {
+  int across = (s.ow + TW - 1) / TW, down = (s.oh + TH - 1) / TH, block = (int)blockIdx.x;
+  return {(int)blockIdx.z, (int)blockIdx.y * BLOCK_M, block / across / down, block / across % down * TH,
+          block % across * TW};
+}
+
+static __device__ void fill_source(int *source, struct place at, struct sizes s) {
+  for (int i = (int)threadIdx.x; i < PATCH; i += THREADS) {
+    int w = at.w - PAD_W + i % PATCH_W, h = at.h - PAD_H + i / PATCH_W % PATCH_H;
+    int d = at.d - PAD_D + i / (PATCH_W * PATCH_H);
+#ifdef EDGE
+    w = min(max(w, 0), s.w - 1), h = min(max(h, 0), s.h - 1), d = min(max(d, 0), s.d - 1);
+#endif
+    bool inside = w >= 0 && w < s.w && h >= 0 && h < s.h && d >= 0 && d < s.d;
+    source[i] = inside ? (d * s.h + h) * s.w + w : -1;
+  }
+}
+
+// x = big + small, both of which tf32 holds, but for 2^-22 of x. A tensor core ignores the low bits of `small`.
+static __device__ void split(float4 x, float4 *big, float4 *small) {
+  big->x = __uint_as_float((__float_as_uint(x.x) + 0x1000) & 0xffffe000);
+  big->y = __uint_as_float((__float_as_uint(x.y) + 0x1000) & 0xffffe000);
+  big->z = __uint_as_float((__float_as_uint(x.z) + 0x1000) & 0xffffe000);
+  big->w = __uint_as_float((__float_as_uint(x.w) + 0x1000) & 0xffffe000);
+  *small = make_float4(x.x - big->x, x.y - big->y, x.z - big->z, x.w - big->w);
+}
+
+// Four channels of element i % PATCH of the patch; `left` channels remain in the input.
+static __device__ float4 load_quad(const float *x, const int *source, int i, int left, long long plane) {
+  int quad = i / PATCH * 4, from = i < QUADS * PATCH ? source[i % PATCH] : -1;
+  x += quad * plane + from;
+  float4 v = make_float4(0, 0, 0, 0);
+  if (from >= 0 && quad < left)
+    v.x = __ldg(x);
+  if (from >= 0 && quad + 1 < left)
+    v.y = __ldg(x + plane);
+  if (from >= 0 && quad + 2 < left)
+    v.z = __ldg(x + 2 * plane);
+  if (from >= 0 && quad + 3 < left)
+    v.w = __ldg(x + 3 * plane);
+  return v;
+}
+
+static __device__ void store_quad(float4 (*to)[QUADS][PITCH], int i, float4 value) {
+  if (i < QUADS * PATCH)
+    split(value, &to[0][i / PATCH][i % PATCH], &to[1][i / PATCH][i % PATCH]);
+}
+
+static __device__ void store_weights(float4 (*to)[2][2][BLOCK_M], int i, float4 value) {
+  int step = i / (2 * BLOCK_M), half = i / BLOCK_M % 2, row = i % BLOCK_M;
+  if (i < WEIGHTS)
+    split(value, &to[step][0][half][row], &to[step][1][half][row]);
+}
+
+// What was written to shared memory becomes visible to wgmma, which reads by another way.
+static __device__ void publish() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+static __device__ void products_begin() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+static __device__ void products_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+static __device__ void products_wait(float (&sum)[64]) {
+  asm volatile("wgmma.wait_group.sync.aligned 0;"
+               : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]), "+f"(sum[4]), "+f"(sum[5]), "+f"(sum[6]),
+                 "+f"(sum[7]), "+f"(sum[8]), "+f"(sum[9]), "+f"(sum[10]), "+f"(sum[11]), "+f"(sum[12]), "+f"(sum[13]),
+                 "+f"(sum[14]), "+f"(sum[15]), "+f"(sum[16]), "+f"(sum[17]), "+f"(sum[18]), "+f"(sum[19]),
+                 "+f"(sum[20]), "+f"(sum[21]), "+f"(sum[22]), "+f"(sum[23]), "+f"(sum[24]), "+f"(sum[25]),
+                 "+f"(sum[26]), "+f"(sum[27]), "+f"(sum[28]), "+f"(sum[29]), "+f"(sum[30]), "+f"(sum[31]),
+                 "+f"(sum[32]), "+f"(sum[33]), "+f"(sum[34]), "+f"(sum[35]), "+f"(sum[36]), "+f"(sum[37]),
+                 "+f"(sum[38]), "+f"(sum[39]), "+f"(sum[40]), "+f"(sum[41]), "+f"(sum[42]), "+f"(sum[43]),
+                 "+f"(sum[44]), "+f"(sum[45]), "+f"(sum[46]), "+f"(sum[47]), "+f"(sum[48]), "+f"(sum[49]),
+                 "+f"(sum[50]), "+f"(sum[51]), "+f"(sum[52]), "+f"(sum[53]), "+f"(sum[54]), "+f"(sum[55]),
+                 "+f"(sum[56]), "+f"(sum[57]), "+f"(sum[58]), "+f"(sum[59]), "+f"(sum[60]), "+f"(sum[61]),
+                 "+f"(sum[62]), "+f"(sum[63])::"memory");
+}
+
+// An operand without swizzle: eight rows of 16 bytes after one another, the next eight 128 bytes on, the second half of
+// the sum's dimension `half` bytes on.
+static __device__ unsigned long long describe(const float4 *at, unsigned int half) {
+  unsigned long long address = (unsigned int)__cvta_generic_to_shared(at);
+  return (address & 0x3ffff) >> 4 | (unsigned long long)(half >> 4) << 16 | (unsigned long long)(128 >> 4) << 32;
+}
+
+// 64 x 128 products of eight terms, added to `sum` or put there.
+static __device__ void wgmma(float (&sum)[64], unsigned long long a, unsigned long long b, int add) {
+  asm volatile(
+      "{ .reg .pred p; setp.ne.b32 p, %66, 0; wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, "
+      "%24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, "
+      "%46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, %64, %65, p, 1, 1; }"
+      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]), "+f"(sum[4]), "+f"(sum[5]), "+f"(sum[6]), "+f"(sum[7]),
+        "+f"(sum[8]), "+f"(sum[9]), "+f"(sum[10]), "+f"(sum[11]), "+f"(sum[12]), "+f"(sum[13]), "+f"(sum[14]),
+        "+f"(sum[15]), "+f"(sum[16]), "+f"(sum[17]), "+f"(sum[18]), "+f"(sum[19]), "+f"(sum[20]), "+f"(sum[21]),
+        "+f"(sum[22]), "+f"(sum[23]), "+f"(sum[24]), "+f"(sum[25]), "+f"(sum[26]), "+f"(sum[27]), "+f"(sum[28]),
+        "+f"(sum[29]), "+f"(sum[30]), "+f"(sum[31]), "+f"(sum[32]), "+f"(sum[33]), "+f"(sum[34]), "+f"(sum[35]),
+        "+f"(sum[36]), "+f"(sum[37]), "+f"(sum[38]), "+f"(sum[39]), "+f"(sum[40]), "+f"(sum[41]), "+f"(sum[42]),
+        "+f"(sum[43]), "+f"(sum[44]), "+f"(sum[45]), "+f"(sum[46]), "+f"(sum[47]), "+f"(sum[48]), "+f"(sum[49]),
+        "+f"(sum[50]), "+f"(sum[51]), "+f"(sum[52]), "+f"(sum[53]), "+f"(sum[54]), "+f"(sum[55]), "+f"(sum[56]),
+        "+f"(sum[57]), "+f"(sum[58]), "+f"(sum[59]), "+f"(sum[60]), "+f"(sum[61]), "+f"(sum[62]), "+f"(sum[63])
+      : "l"(a), "l"(b), "r"(add));
+}
+
+// Begins the products of at most PART steps of a slice. Tensor cores do not round sums, so these begin at zero, and the
+// small products come first.
+static __device__ void multiply(float (&part)[64], const float4 (*patch)[QUADS][PITCH],
+                                const float4 (*weights)[2][2][BLOCK_M], int begin, int first, int group) {
+  const int row = group * 64, position = 0;
+  products_begin();
+#pragma unroll
+  for (int pass = 0; pass < 3; pass++) // small times big, big times small, big times big
+#pragma unroll
+    for (int i = begin; i < begin + PART && i < SLICE; i++) {
+      int step = first + i, tap = step / (CHANNELS / 8), quad = step % (CHANNELS / 8) * 2;
+      int from = (tap / (KW * KH) * DD * PATCH_H + tap / KW % KH * DH) * PATCH_W + tap % KW * DW + position;
+      wgmma(part, describe(&weights[i][pass == 0][0][row], BLOCK_M * 16),
+            describe(&patch[pass == 1][quad][from], PITCH * 16), pass > 0 || i > begin);
+    }
+  products_commit();
+}
+
+// An output by the definition. Where all outputs of a warp are tiny, tf32 has lost digits of subnormal inputs; where a
+// sum has few terms, the 2^-22 of a product is more than rounding in single precision would cost.
+static __device__ float by_definition(const float *x, const float *w, struct sizes s, int feature, int d, int h,
+                                      int w_out) {
   float sum = 0;
+  const long long plane = (long long)s.d * s.h * s.w;
   for (int c = 0; c < s.channels; c++)
     for (int tap = 0; tap < TAPS; tap++) {
-      int h = oh - PAD_H + tap / KW, from_w = ow - PAD_W + tap % KW;
-      bool inside = h >= 0 && h < s.h && from_w >= 0 && from_w < s.w;
-      long long weight = ((long long)c * s.features + feature) * TAPS + element_of(tap);
-      if (inside)
-        sum += x[(((long long)n * s.channels + c) * s.h + h) * s.w + from_w] * w[weight];
+      int from_d = d - PAD_D + tap / (KW * KH) * DD, from_h = h - PAD_H + tap / KW % KH * DH;
+      int from_w = w_out - PAD_W + tap % KW * DW;
+      long long weight = ((long long)c * s.features + feature) * TAPS + TAPS - 1 - tap;
+      if (from_d >= 0 && from_d < s.d && from_h >= 0 && from_h < s.h && from_w >= 0 && from_w < s.w)
+        sum += x[c * plane + ((long long)from_d * s.h + from_h) * s.w + from_w] * w[weight];
     }
   return sum;
 }
 
-static __device__ void bring(const CUtensorMap *tx, const float *arranged, unsigned char *patches,
-                             unsigned char *weights, unsigned long long *patch_full, unsigned long long *patch_empty,
-                             unsigned long long *full, unsigned long long *empty, struct sizes s) {
-  ring<PATCHES> of_patches = {0, 1};
-  ring<STAGES> at = {0, 1};
-  const int chunks = chunk_count(s);
-  for (int tile = (int)blockIdx.x; tile < tile_count(s); tile += (int)gridDim.x) {
-    struct place to = place_of(tile, s);
-    const float *from = arranged + (long long)(to.feature / FEATURES) * chunks * TAPS * STEP_FLOATS;
-    for (int chunk = 0; chunk < chunks; chunk++, of_patches.next()) {
-      barrier_wait(&patch_empty[of_patches.slot], of_patches.parity);
-      barrier_expect(&patch_full[of_patches.slot], PATCH_BYTES);
-      fetch_patch(patches + of_patches.slot * PATCH_BYTES, tx, to.w - PAD_W, to.h - PAD_H, chunk * CHANNELS, to.n,
-                  &patch_full[of_patches.slot]);
-      for (int slice = 0; slice < SLICES; slice++, at.next(), from += PART * STEP_FLOATS) {
-        barrier_wait(&empty[at.slot], at.parity);
-        barrier_expect(&full[at.slot], WEIGHT_BYTES);
-        fetch_bytes(weights + at.slot * WEIGHT_BYTES, from, WEIGHT_BYTES, &full[at.slot]);
-      }
-    }
+// Writes the sums of a warp, by way of shared memory so that its lanes write neighbours.
+static __device__ void store(const float (&sum)[64], float *stage, const float *x, const float *w, float *y,
+                             struct place at, struct sizes s) {
+  const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32 % 4, group = (int)threadIdx.x / 128;
+  const long long plane = (long long)s.od * s.oh * s.ow;
+  const int feature = at.feature + group * 64 + warp * 16;
+  float largest = 0;
+#pragma unroll
+  for (int j = 0; j < 64; j++)
+    largest = fmaxf(largest, fabsf(sum[j]));
+  const bool few = s.channels * TAPS < 64 || s.channels < 8; // at the edges fewer taps reach an output
+  const bool exactly = few || __all_sync(0xffffffff, largest < 0x1p-60f);
+#pragma unroll
+  for (int j = 0; j < 64; j += 4) {
+    float *to = stage + lane / 4 * STAGE_PITCH + j * 2 + lane % 4 * 2;
+    *(float2 *)to = make_float2(sum[j], sum[j + 1]);
+    *(float2 *)(to + 8 * STAGE_PITCH) = make_float2(sum[j + 2], sum[j + 3]);
   }
-}
-
-// What the tensor core leaves out when it reads a float as a number of TF32, rounded to one.
-static __device__ float rest_of(float x) {
-  return __uint_as_float(to_tf32(x - __uint_as_float(__float_as_uint(x) & 0xffffe000u)));
-}
-
-static __device__ void split_weights(const unsigned char *weights, unsigned char *small, unsigned long long *full,
-                                     unsigned long long *ready, struct sizes s) {
-  ring<STAGES> at = {0, 0};
-  for (int tile = (int)blockIdx.x; tile < tile_count(s); tile += (int)gridDim.x)
-    for (int slice = 0; slice < chunk_count(s) * SLICES; slice++, at.next()) {
-      barrier_wait(&full[at.slot], at.parity);
-      const float4 *from = (const float4 *)(weights + at.slot * WEIGHT_BYTES);
-      float4 *to = (float4 *)(small + at.slot * WEIGHT_BYTES);
-#pragma unroll 4
-      for (int i = (int)threadIdx.x - 32; i < WEIGHT_BYTES / 16; i += SPLITTERS) {
-        float4 v = from[i];
-        to[i] = make_float4(rest_of(v.x), rest_of(v.y), rest_of(v.z), rest_of(v.w));
-      }
-      asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // the tensor core reads by another way
-      __syncwarp();
-      if (threadIdx.x % 32 == 0)
-        barrier_arrive(&ready[at.slot]);
+  __syncwarp();
+  y += (long long)at.n * s.features * plane + (long long)at.d * s.oh * s.ow;
+#pragma unroll
+  for (int j = 0; j < POSITIONS; j += 32) {
+    int position = 0 + j + lane, row = position / PATCH_W, column = position % PATCH_W;
+    int out_h = at.h + row, out_w = at.w + column;
+    bool inside = row < TH && column < TW && out_h < s.oh && out_w < s.ow;
+    for (int i = 0; i < 16 && feature + i < s.features; i++) {
+      float value = stage[i * STAGE_PITCH + j + lane];
+      if (inside && exactly)
+        value = by_definition(x, w, s, feature + i, at.d, out_h, out_w);
+      if (inside)
+        __stcs(&y[(feature + i) * plane + (long long)out_h * s.ow + out_w], value);
     }
-}
-
-static __device__ float finished(float conv) {
-  return conv;
-}
-
-// A sum as it is, or by the definition where it cannot be trusted.
-static __device__ float checked(float sum, const float *x, const float *w, const struct sizes &s, int n, int feature,
-                                int oh, int ow) {
-  bool trusted = fabsf(sum) >= 0x1p-90f && fabsf(sum) <= 3.4028235e38f;
-  return trusted ? sum : by_definition(x, w, s, n, feature, oh, ow);
-}
-
-// What a thread has of a tile: of the 16 outputs of its warp `row` and row + 8, of these the features 8 i + 2 term and
-// the next one.
-static __device__ void finish_tile(const float (&sum)[FEATURES / 2], const float *x, const float *w, float *y,
-                                   struct place at, const struct sizes &s, int warp, int row, int term) {
-  const long long plane = (long long)s.oh * s.ow;
-  const int oh = at.h;
-#pragma unroll
-  for (int i = 0; i < 2; i++) {
-    int ow = at.w + warp * 16 + row + 8 * i, feature = at.feature + 2 * term;
-    if (oh >= s.oh || ow >= s.ow)
-      continue;
-    float *to = y + ((long long)at.n * s.features + feature) * plane + (long long)oh * s.ow + ow;
-#pragma unroll
-    for (int j = 0; j < FEATURES / 2; j += 4, to += 8 * plane)
-#pragma unroll
-      for (int k = 0; k < 2; k++)
-        if (feature + 2 * j + k < s.features) {
-          float value = checked(sum[j + 2 * i + k], x, w, s, at.n, feature + 2 * j + k, oh, ow);
-          __stcs(&to[k * plane], finished(value));
-        }
-  }
-}
-
-static __device__ void make_tiles(const float *x, const float *w, float *y, const unsigned char *patches,
-                                  const unsigned char *weights, const unsigned char *small,
-                                  unsigned long long *patch_full, unsigned long long *patch_empty,
-                                  unsigned long long *full, unsigned long long *ready, unsigned long long *empty,
-                                  const struct sizes &s) {
-  const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32 - 4, row = lane / 4, term = lane % 4;
-  ring<PATCHES> of_patches = {0, 0};
-  ring<STAGES> at = {0, 0};
-  const int chunks = chunk_count(s);
-  float sum[FEATURES / 2], part[FEATURES / 2];
-  for (int tile = (int)blockIdx.x; tile < tile_count(s); tile += (int)gridDim.x) {
-#pragma unroll
-    for (int i = 0; i < FEATURES / 2; i++)
-      sum[i] = 0;
-    for (int chunk = 0; chunk < chunks; chunk++, of_patches.next()) {
-      barrier_wait(&patch_full[of_patches.slot], of_patches.parity);
-      const float *patch = (const float *)(patches + of_patches.slot * PATCH_BYTES) + term * PLANE + warp * 16 + row;
-#pragma unroll
-      for (int slice = 0; slice < SLICES; slice++, at.next()) {
-        unsigned int large_x[PART][4], small_x[PART][4];
-#pragma unroll
-        for (int step = 0; step < PART; step++) {
-          const int tap = slice * PART + step;
-#pragma unroll
-          for (int i = 0; i < 4; i++) {
-            float v = patch[tap / KW * PATCH_W + tap % KW + i % 2 * 8 + i / 2 * 4 * PLANE];
-            large_x[step][i] = to_tf32(v);
-            small_x[step][i] = __float_as_uint(v - __uint_as_float(large_x[step][i]));
-          }
-        }
-        if (slice == SLICES - 1) {
-          __syncwarp();
-          if (lane == 0)
-            barrier_arrive(&patch_empty[of_patches.slot]);
-        }
-        barrier_wait(&full[at.slot], at.parity);
-        barrier_wait(&ready[at.slot], at.parity);
-        unsigned long long large_w = describe(weights + at.slot * WEIGHT_BYTES),
-                           small_w = describe(small + at.slot * WEIGHT_BYTES);
-        hold(large_x, small_x);
-        warpgroup_fence();
-#pragma unroll
-        for (int step = 0; step < PART; step++) {
-          multiply(part, small_x[step], large_w + step * (STEP_FLOATS * 4 >> 4), step > 0);
-          multiply(part, large_x[step], small_w + step * (STEP_FLOATS * 4 >> 4), true);
-        }
-#pragma unroll
-        for (int step = 0; step < PART; step++)
-          multiply(part, large_x[step], large_w + step * (STEP_FLOATS * 4 >> 4), true);
-        warpgroup_commit();
-        warpgroup_wait<0>(); // the other group has work meanwhile
-        if (lane == 0)
-          barrier_arrive(&empty[at.slot]);
-        hold(part);
-#pragma unroll
-        for (int i = 0; i < FEATURES / 2; i++)
-          sum[i] += part[i];
-      }
-    }
-    finish_tile(sum, x, w, y, place_of(tile, s), s, warp, row, term);
   }
 }
 
 __global__ void __launch_bounds__(THREADS, 1)
-    convolve(const __grid_constant__ CUtensorMap tx, const float *x, const float *w, const float *arranged, float *y,
-             const __grid_constant__ struct sizes s) {
-  extern __shared__ unsigned char memory[];
-  __shared__ unsigned long long patch_full[PATCHES], patch_empty[PATCHES], full[STAGES], ready[STAGES], empty[STAGES];
-  unsigned char *patches = memory + (128 - shared_address(memory) % 128) % 128;
-  unsigned char *weights = patches + PATCHES * PATCH_BYTES, *small = weights + STAGES * WEIGHT_BYTES;
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < PATCHES; i++) {
-      barrier_init(&patch_full[i], 1);
-      barrier_init(&patch_empty[i], 8); // warps that multiply
+    convolve(const float *__restrict__ x, const float *__restrict__ w, const float *__restrict__ arranged,
+             float *__restrict__ y, struct sizes s) {
+  extern __shared__ __align__(128) float4 shared[];
+  union memory *m = (union memory *)shared;
+  const struct place at = place_of_block(s);
+  const int thread = (int)threadIdx.x, group = thread / 128;
+  const int chunks = (s.channels + CHANNELS - 1) / CHANNELS, total = chunks * SLICES;
+  const long long plane = (long long)s.d * s.h * s.w;
+  const float4 *weights = (const float4 *)arranged + (long long)blockIdx.y * total * WEIGHTS;
+  x += at.n * (long long)s.channels * plane;
+  fill_source(m->source, at, s);
+  // What lies behind the patch is read in vain, but let it be something.
+  for (int i = PATCH + thread; i < PITCH; i += THREADS)
+    for (int row = 0; row < 4 * QUADS; row++)
+      m->patch[row / (2 * QUADS)][row / QUADS % 2][row % QUADS][i] = make_float4(0, 0, 0, 0);
+  __syncthreads();
+  for (int i = thread; i < QUADS * PATCH; i += THREADS)
+    store_quad(m->patch[0], i, load_quad(x, m->source, i, s.channels, plane));
+  for (int i = thread; i < WEIGHTS; i += THREADS)
+    store_weights(m->weights[0], i, weights[i]);
+  float sum[64] = {}, part[64] = {};
+  for (int i = 0, chunk = 0, slice = 0; i < total; i++) {
+    publish();
+    __syncthreads();
+    // While the tensor cores work: the weights of the next slice, and a part of the next chunk's patch.
+    float4 coming[PER_THREAD], quads[PER_SLICE];
+    const int done = (chunk + 1) * CHANNELS;
+    const float4 *next = weights + (i + 1) * WEIGHTS;
+#pragma unroll
+    for (int begin = 0; begin < SLICE; begin += PART) {
+      multiply(part, m->patch[chunk % 2], m->weights[i % 2], begin, slice * SLICE, group);
+      if (begin == 0) {
+#pragma unroll
+        for (int j = 0; j < PER_THREAD; j++)
+          if (i + 1 < total && thread + j * THREADS < WEIGHTS)
+            coming[j] = next[thread + j * THREADS];
+#pragma unroll
+        for (int j = 0; j < PER_SLICE; j++)
+          quads[j] = load_quad(x + done * plane, m->source, (slice * PER_SLICE + j) * THREADS + thread,
+                               s.channels - done, plane);
+      }
+      if (begin + PART >= SLICE) {
+        if (i + 1 < total)
+#pragma unroll
+          for (int j = 0; j < PER_THREAD; j++)
+            store_weights(m->weights[(i + 1) % 2], thread + j * THREADS, coming[j]);
+#pragma unroll
+        for (int j = 0; j < PER_SLICE; j++)
+          store_quad(m->patch[(chunk + 1) % 2], (slice * PER_SLICE + j) * THREADS + thread, quads[j]);
+      }
+      products_wait(part);
+#pragma unroll
+      for (int j = 0; j < 64; j++)
+        sum[j] += part[j];
     }
-    for (int i = 0; i < STAGES; i++) {
-      barrier_init(&full[i], 1);
-      barrier_init(&ready[i], SPLITTERS / 32);
-      barrier_init(&empty[i], 8);
-    }
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    if (++slice == SLICES)
+      slice = 0, chunk++;
   }
   __syncthreads();
-  if (threadIdx.x < 128) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
-    if (threadIdx.x == 0)
-      bring(&tx, arranged, patches, weights, patch_full, patch_empty, full, empty, s);
-    else if (threadIdx.x >= 32)
-      split_weights(weights, small, full, ready, s);
-  } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-    make_tiles(x, w, y, patches, weights, small, patch_full, patch_empty, full, ready, empty, s);
-  }
-}
-
-// Any shape, an output a thread.
-__global__ void __launch_bounds__(256)
-    convolve_plain(const float *x, const float *w, float *y, const __grid_constant__ struct sizes s) {
-  const long long i = blockIdx.x * 256ll + threadIdx.x, plane = (long long)s.oh * s.ow;
-  int feature = (int)(i / plane % s.features), n = (int)(i / plane / s.features);
-  if (n < s.images)
-    y[i] = finished(by_definition(x, w, s, n, feature, (int)(i % plane / s.ow), (int)(i % s.ow)));
+  store(sum, m->stage[thread / 32], x, w, y, at, s);
 }
 
 #ifndef __CUDACC_RTC__
-typedef CUresult encode_function(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
-                                 const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave,
-                                 CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
-
-// A tensor map of the sequences in boxes of a patch.
-static CUtensorMap encode(const struct assay_tensor *t) {
-  const int64_t *d = t->dims;
-  cuuint64_t dims[] = {(cuuint64_t)d[2], 1, (cuuint64_t)d[1], (cuuint64_t)d[0]};
-  cuuint64_t strides[] = {dims[0] * 4, dims[0] * dims[1] * 4, dims[0] * dims[1] * dims[2] * 4};
-  cuuint32_t box[] = {PATCH_W, PATCH_H, CHANNELS, 1}, steps[] = {1, 1, 1, 1};
-  CUtensorMap map;
-  void *function = NULL;
-  cudaDriverEntryPointQueryResult found;
-  cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found);
-  ((encode_function *)function)(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, t->data, dims, strides, box, steps,
-                                CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
-                                CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  return map;
-}
-
 static int ceil_div(long long a, long long b) {
   return (int)((a + b - 1) / b);
 }
 
 extern "C" void assay_cuda_kernel(const struct assay_args *args, cudaStream_t stream) {
-  const struct assay_tensor *in = args->inputs, *out = args->outputs;
-  const float *x = (const float *)in[0].data, *w = (const float *)in[1].data;
-  float *y = (float *)out->data, *arranged;
-  struct sizes s = {(int)in[0].dims[0], (int)in[0].dims[1], (int)in[1].dims[1], 1, (int)in[0].dims[2], 1,
-                    (int)out->dims[2]};
-  int blocks = ceil_div(s.features, FEATURES), total = blocks * ceil_div(s.channels, CHANNELS) * TAPS * STEP_FLOATS;
-  int tiles = s.images * ceil_div(s.oh, TILE_H) * ceil_div(s.ow, TILE_W) * blocks;
+  const int64_t *in = args->inputs[0].dims, *out = args->outputs[0].dims;
+  const float *x = (const float *)args->inputs[0].data, *w = (const float *)args->inputs[1].data;
+  float *y = (float *)args->outputs[0].data, *arranged;
+  struct sizes s = {(int)in[1], (int)out[1], 1, 1, (int)in[2], 1, 1, (int)out[2]};
+  int tiles = ceil_div(s.ow, TW) * ceil_div(s.oh, TH) * s.od, blocks = ceil_div(s.features, BLOCK_M);
+  int total = blocks * ceil_div(s.channels, CHANNELS) * STEPS * BLOCK_M * 8;
+  cudaFuncSetAttribute(convolve, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sizeof(union memory));
   cudaMallocAsync((void **)&arranged, sizeof(float) * total, stream);
-  if (s.w % 4 == 0 && s.channels >= 24) {
-    CUtensorMap tx = encode(&in[0]);
-    arrange<<<ceil_div(total, 256), 256, 0, stream>>>(w, arranged, s.channels, s.features, total);
-    cudaFuncSetAttribute(convolve, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED);
-    convolve<<<(unsigned int)(tiles < BLOCKS ? tiles : BLOCKS), THREADS, SHARED, stream>>>(tx, x, w, arranged, y, s);
-  } else {
-    convolve_plain<<<ceil_div(assay_count(out), 256), 256, 0, stream>>>(x, w, y, s);
-  }
+  arrange<<<ceil_div(total, 256), 256, 0, stream>>>(w, arranged, s.channels, s.features, total);
+  convolve<<<dim3(tiles, blocks, (unsigned int)in[0]), THREADS, sizeof(union memory), stream>>>(x, w, arranged, y, s);
   cudaFreeAsync(arranged, stream);
 }
 #endif
