@@ -186,6 +186,25 @@ DEVICE_FN double arith_round_ulps(const struct gpu_arith *a, struct noise *n, do
   return rounder_apply_ulps(&r, n, x, ulps);
 }
 
+// By how many units in the last place a library's function may be off, and e^x besides for each power of two in the
+// result (EXPR_LIBRARY_ULPS, EXPR_POWER_ULPS).
+#define LIBRARY_ULPS 2.0
+#define POWER_ULPS 0.5
+
+// For a result v of e^x. Below the normal numbers the argument's part shrinks with it (ops/expr.c, ulps_of).
+DEVICE_FN double power_ulps(const struct rounder *r, double v) {
+  int exponent = (int)(F64_BITS(v) >> 52 & 0x7ff) - 1023;
+  return LIBRARY_ULPS + POWER_ULPS * (exponent < 0 ? -exponent : exponent) * (v < r->limit ? v / r->limit : 1);
+}
+
+// The result of e^x.
+DEVICE_FN double arith_round_power(const struct gpu_arith *a, struct noise *n, double x) {
+  if (a->exact)
+    return x;
+  struct rounder r = arith_rounder(a);
+  return rounder_apply_ulps(&r, n, x, power_ulps(&r, x));
+}
+
 // ---- sums
 
 // A standard normal deviate (Box and Muller 1958).

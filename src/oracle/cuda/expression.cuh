@@ -7,8 +7,6 @@
 #define ERROR_LIBRARY 2
 #define ERROR_BOUNDED 3
 #define ERROR_POWER 4
-#define LIBRARY_ULPS 2.0 // EXPR_LIBRARY_ULPS
-#define POWER_ULPS 0.5 // EXPR_POWER_ULPS
 
 #define NONE 0 // no meaning over integers; never reached
 
@@ -26,10 +24,7 @@ DEVICE_FN double library_ulps(int error, double v) {
 
 // The same for any.
 DEVICE_FN double library_ulps_of(int error, const struct rounder *r, double v) {
-  if (error != ERROR_POWER || v >= r->limit)
-    return library_ulps(error, v);
-  int exponent = (int)(F64_BITS(v) >> 52 & 0x7ff) - 1023;
-  return LIBRARY_ULPS + POWER_ULPS * (exponent < 0 ? -exponent : exponent) * (v / r->limit);
+  return error == ERROR_POWER ? power_ulps(r, v) : LIBRARY_ULPS;
 }
 
 // ---- one operation

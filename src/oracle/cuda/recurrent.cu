@@ -68,7 +68,11 @@ DEVICE_FN_LARGE double rounded(const struct recurrent_args *a, struct unit *u, d
 }
 
 DEVICE_FN_LARGE double library(const struct recurrent_args *a, struct unit *u, double x) {
-  return arith_round_ulps(&a->arith, &u->noise, x, 2);
+  return arith_round_ulps(&a->arith, &u->noise, x, LIBRARY_ULPS);
+}
+
+DEVICE_FN_LARGE double exponential(const struct recurrent_args *a, struct unit *u, double x) {
+  return arith_round_power(&a->arith, &u->noise, exp(x));
 }
 
 DEVICE_FN double library_tanh(const struct recurrent_args *a, struct unit *u, double x) {
@@ -85,7 +89,7 @@ DEVICE_FN_LARGE double activate(const struct recurrent_args *a, struct unit *u, 
   case FUNCTION_TANH:
     return library_tanh(a, u, x);
   case FUNCTION_SIGMOID:
-    return rounded(a, u, 1 / rounded(a, u, 1 + library(a, u, exp(-x))));
+    return rounded(a, u, 1 / rounded(a, u, 1 + exponential(a, u, -x)));
   case FUNCTION_AFFINE:
     return rounded(a, u, rounded(a, u, alpha * x) + beta);
   case FUNCTION_LEAKY_RELU:
@@ -98,11 +102,11 @@ DEVICE_FN_LARGE double activate(const struct recurrent_args *a, struct unit *u, 
     x = rounded(a, u, rounded(a, u, alpha * x) + beta);
     return x > 1 ? 1 : x < 0 ? 0 : x;
   case FUNCTION_ELU:
-    return x < 0 ? rounded(a, u, alpha * rounded(a, u, library(a, u, exp(x)) - 1)) : x;
+    return x < 0 ? rounded(a, u, alpha * rounded(a, u, exponential(a, u, x) - 1)) : x;
   case FUNCTION_SOFTSIGN:
     return rounded(a, u, x / rounded(a, u, 1 + fabs(x)));
   default: // FUNCTION_SOFTPLUS
-    return rounded(a, u, (x > 0 || IS_NAN(x) ? x : 0) + library(a, u, log1p(library(a, u, exp(-fabs(x))))));
+    return rounded(a, u, (x > 0 || IS_NAN(x) ? x : 0) + library(a, u, log1p(exponential(a, u, -fabs(x)))));
   }
 }
 
