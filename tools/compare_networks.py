@@ -275,7 +275,7 @@ def main():
             out.writerow(["id", "workload", "double_error", "single_error", "z", "z_limit", "z_rms"])
             for number, rows in table.items():
                 for name, r in rows.items():
-                    errors = [f"{r['error']:.1e}", f"{r['single_error']:.1e}"]
+                    errors = [f"{r['error']:.0e}", f"{r['single_error']:.0e}"]
                     out.writerow([number, name, *errors, r["z"], r["limit"], r["rms"]])
     print(f"{len(chosen)} tasks, {bad} differ")
     sys.exit(bad > 0)
