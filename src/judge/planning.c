@@ -51,47 +51,66 @@ static struct plan_tensor plan_tensor_of(const struct runner_tensor *t) {
   return p;
 }
 
-enum assay_status planning_make(struct program *program, const struct task *t, const struct layout *l, struct plan *out,
-                                struct plan_report *report, struct assay_error *err) {
-  struct arena arena = {0};
+// What lives in the arena and in the task.
+static enum assay_status make_subject(const struct task *t, const struct layout *l, struct arena *arena,
+                                      struct plan_subject *out, struct assay_error *err) {
   const struct graph *g = &t->model.flat;
   const struct workload *w = l->workload;
-  struct plan_symbol *symbols = arena_calloc(&arena, (size_t)w->n + 1, sizeof *symbols);
-  const char **in_names = arena_calloc(&arena, (size_t)l->n_in + 1, sizeof *in_names);
-  const char **out_names = arena_calloc(&arena, (size_t)l->n_out + 1, sizeof *out_names);
-  struct plan_tensor *in = arena_calloc(&arena, (size_t)l->n_in + 1, sizeof *in);
-  struct plan_tensor *outs = arena_calloc(&arena, (size_t)l->n_out + 1, sizeof *out);
-  bool *statics = arena_calloc(&arena, (size_t)l->n_in + 1, sizeof *statics);
-  struct plan_subject subject = {.task = t->name,
-                                 .workload = w->name,
-                                 .n_symbols = w->n,
-                                 .n_inputs = l->n_in,
-                                 .n_outputs = l->n_out,
-                                 .symbols = symbols,
-                                 .input_names = in_names,
-                                 .output_names = out_names,
-                                 .inputs = in,
-                                 .outputs = outs,
-                                 .statics = statics};
-  enum assay_status status =
-      symbols && in_names && out_names && in && outs && statics ? ASSAY_OK : error_nomem(err, "a plan's subject");
-  for (int i = 0; i < w->n && !status; i++)
+  struct plan_symbol *symbols = arena_calloc(arena, (size_t)w->n + 1, sizeof *symbols);
+  const char **in_names = arena_calloc(arena, (size_t)l->n_in + 1, sizeof *in_names);
+  const char **out_names = arena_calloc(arena, (size_t)l->n_out + 1, sizeof *out_names);
+  struct plan_tensor *in = arena_calloc(arena, (size_t)l->n_in + 1, sizeof *in);
+  struct plan_tensor *outs = arena_calloc(arena, (size_t)l->n_out + 1, sizeof *outs);
+  bool *statics = arena_calloc(arena, (size_t)l->n_in + 1, sizeof *statics);
+  if (!symbols || !in_names || !out_names || !in || !outs || !statics)
+    return error_nomem(err, "a plan's subject");
+  *out = (struct plan_subject){.task = t->name,
+                               .workload = w->name,
+                               .n_symbols = w->n,
+                               .n_inputs = l->n_in,
+                               .n_outputs = l->n_out,
+                               .symbols = symbols,
+                               .input_names = in_names,
+                               .output_names = out_names,
+                               .inputs = in,
+                               .outputs = outs,
+                               .statics = statics};
+  for (int i = 0; i < w->n; i++)
     symbols[i] = (struct plan_symbol){w->bindings[i].symbol, w->bindings[i].value};
-  for (int i = 0; i < l->n_in && !status; i++) {
+  for (int i = 0; i < l->n_in; i++) {
     in_names[i] = g->values[g->inputs[i]].name;
     in[i] = plan_tensor_of(&l->in_tensors[i]);
     statics[i] = t->inputs[i].distribution.is_static;
     if (i < 32 && statics[i])
-      subject.static_inputs |= 1u << i;
+      out->static_inputs |= 1u << i;
   }
-  for (int i = 0; i < l->n_out && !status; i++) {
+  for (int i = 0; i < l->n_out; i++) {
     out_names[i] = g->values[g->outputs[i]].name;
     outs[i] = plan_tensor_of(&l->out_tensors[i]);
   }
-  if (!status)
-    status = judge_init_arguments(t, &arena, &subject.init_arguments, err);
+  return judge_init_arguments(t, arena, &out->init_arguments, err);
+}
+
+enum assay_status planning_make(struct program *program, const struct task *t, const struct layout *l, struct plan *out,
+                                struct plan_report *report, struct assay_error *err) {
+  struct arena arena = {0};
+  struct plan_subject subject;
+  enum assay_status status = make_subject(t, l, &arena, &subject, err);
   if (!status)
     status = program_plan(program, &subject, out, report, err);
+  arena_release(&arena);
+  return status;
+}
+
+enum assay_status planning_expect(struct program *program, const struct task *t, const struct layout *layouts, int n,
+                                  struct assay_error *err) {
+  struct arena arena = {0};
+  struct plan_subject *subjects = arena_calloc(&arena, (size_t)n + 1, sizeof *subjects);
+  enum assay_status status = subjects ? ASSAY_OK : error_nomem(err, "plans' subjects");
+  for (int i = 0; i < n && !status; i++)
+    status = make_subject(t, &layouts[i], &arena, &subjects[i], err);
+  if (!status)
+    status = program_expect(program, subjects, n, err);
   arena_release(&arena);
   return status;
 }

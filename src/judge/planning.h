@@ -16,6 +16,10 @@ enum assay_status planning_options(const struct assay_judge_options *o, const ch
 enum assay_status planning_make(struct program *program, const struct task *t, const struct layout *l, struct plan *out,
                                 struct plan_report *report, struct assay_error *err);
 
+// Layouts whose plans will be asked for (program_expect).
+enum assay_status planning_expect(struct program *program, const struct task *t, const struct layout *layouts, int n,
+                                  struct assay_error *err);
+
 // The whole way, without a device: builds o->candidate for `target` and makes its plan for o->task under o->workload.
 // *why (ASSAY_OK, no plan): the candidate's failure in words; the caller frees *diagnostics. *made says which.
 enum assay_status planning_save(const struct assay_judge_options *o, const char *target, struct plan *out, bool *made,

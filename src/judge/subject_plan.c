@@ -74,6 +74,7 @@ static enum assay_status start(struct session *s, struct assay_error *err) {
   if (!status)
     status = planning_options(s->o, s->source, s->source_bytes, workbench_builder(p->bench), s->build_folder, target,
                               &s->arena, &o, err);
+  o.standby = workbench_standby(p->bench);
   if (!status)
     snprintf(s->v->toolchain, sizeof s->v->toolchain, "%s", toolchain_name(o.toolchain));
   return status ? status : program_start(&o, s->source, s->source_bytes, &p->build, err);
@@ -464,7 +465,9 @@ static enum assay_status load(struct session *s, bool *good, struct assay_error 
     s->v->times_rank_nothing = true;
   if (f->reaches_host)
     s->v->reaches_host = true;
-  status = session_bind(s, &s->layouts[0], &report, err);
+  status = planning_expect(p->program, &s->task, s->layouts, s->n_layouts, err);
+  if (!status)
+    status = session_bind(s, &s->layouts[0], &report, err);
   *good = !status && report.event == RUNNER_OK;
   if (!status && !*good)
     session_decide_event(s, &report);

@@ -32,6 +32,7 @@ struct assay_workbench {
   void *utility;
   size_t utility_bytes;
   struct builder *builder;
+  struct python_standby *standby;
   struct device_runner *runner;
   struct device_facts facts;
   struct monitor *monitor;
@@ -176,6 +177,10 @@ enum assay_status workbench_target(struct assay_workbench *w, char target[16], s
   return status;
 }
 
+struct python_standby *workbench_standby(struct assay_workbench *w) {
+  return w->standby;
+}
+
 struct builder *workbench_builder(struct assay_workbench *w) {
   return w->builder;
 }
@@ -301,6 +306,8 @@ enum assay_status assay_workbench_open(const struct assay_judge_options *o, bool
   struct assay_error ignored = {0}; // without a warmed builder every build starts its own
   if (several && w->cuda && builder_open(&b, &w->builder, &ignored) != ASSAY_OK)
     w->builder = NULL;
+  if (several && w->cuda && python_standby_open(&w->standby, &ignored) != ASSAY_OK)
+    w->standby = NULL;
   *out = w;
   return ASSAY_OK;
 }
@@ -311,6 +318,7 @@ void assay_workbench_leave(struct assay_workbench *w) {
   // The child ends when this process is gone: a driver puts one context away at a time, and ours is the one that
   // somebody waits for.
   builder_close(w->builder);
+  python_standby_close(w->standby);
   if (w->folder)
     sandbox_folder_remove(w->folder);
 }
@@ -328,6 +336,7 @@ void assay_workbench_close(struct assay_workbench *w) {
   compute_close(w->compute);
   workbench_drop_runner(w);
   builder_close(w->builder);
+  python_standby_close(w->standby);
   if (w->folder) {
     sandbox_folder_remove(w->folder);
     base_free(w->folder);

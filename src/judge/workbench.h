@@ -19,7 +19,8 @@ enum assay_status workbench_wait(struct assay_workbench *w, struct assay_error *
 
 // "sm_90a"; known before the rest is open.
 enum assay_status workbench_target(struct assay_workbench *w, char target[16], struct assay_error *err);
-struct builder *workbench_builder(struct assay_workbench *w); // may be NULL
+struct builder *workbench_builder(struct assay_workbench *w);        // may be NULL
+struct python_standby *workbench_standby(struct assay_workbench *w); // may be NULL
 
 // After workbench_wait.
 struct compute *workbench_compute(struct assay_workbench *w); // NULL: the device is not a GPU of CUDA

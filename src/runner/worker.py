@@ -1,7 +1,7 @@
 """The process of a Python candidate: the interpreter, PyTorch, and a ModelNew that is not trusted.
 
   worker.py serve  WORKER_LIBRARY CANDIDATE THREADS BUILD DEFINE...   one workload after another on the CPU
-  worker.py lift   LIFT_LIBRARY CANDIDATE BUILD SHEET DEFINE...       one workload on a GPU, recorded (docs/python-candidates.md)
+  worker.py lift   LIFT_LIBRARY BUILD                                workloads on a GPU, recorded (docs/python-candidates.md)
   worker.py check  CANDIDATE OUT DEFINE...                           the build: syntax, and extensions in C++
   worker.py syntax CANDIDATE OUT DEFINE...                           the build where extensions come later
   worker.py facts                                                    what this Python has, as JSON
@@ -10,8 +10,10 @@ Nothing in this file protects anything: the candidate runs in the same interpret
 protects is outside: inputs that are fresh for every call and mapped read-only, outputs that the judge reads through a
 mapping of its own, the judge's clock, and a process that is frozen between calls. So this file may be simple.
 """
+import contextlib
 import ctypes
 import ctypes.util
+import gc
 import inspect
 import json
 import os
@@ -330,7 +332,12 @@ class Lift:
         memory.change_current_allocator(memory.CUDAPluggableAllocator(library, "assay_lift_malloc", "assay_lift_free"))
         torch.cuda.init()
         torch.cuda.synchronize()  # now the device's context is there
-        self.must(self.library.assay_lift_open(3, 4, 5, 6))
+
+    def open(self, descriptors):
+        """The tensors of the next workload, instead of those of the one before."""
+        self.must(self.library.assay_lift_open(*descriptors))
+        for descriptor in descriptors:
+            os.close(descriptor)
 
     @staticmethod
     def must(why):
@@ -376,45 +383,112 @@ def bound(sheet, tensors):
     return weights, [t for i, t in zip(sheet["inputs"], tensors) if not i["static"]]
 
 
-def lift_workload(lift, path, sheet, names):
+@contextlib.contextmanager
+def empty_parameters():
+    """Weights are the task's: what a layer would draw for them takes seconds on the host and is thrown away."""
+    import torch
+    kept = {name: function for name, function in vars(torch.nn.init).items()
+            if name.endswith("_") and not name.startswith("_") and callable(function)}
+
+    def quick(function):
+        def init(tensor, *arguments, **options):
+            if isinstance(tensor, torch.nn.Parameter) and tensor.numel() >= 1 << 16:
+                return tensor
+            return function(tensor, *arguments, **options)
+        return init
+
+    for name, function in kept.items():
+        setattr(torch.nn.init, name, quick(function))
+    try:
+        yield
+    finally:
+        for name, function in kept.items():
+            setattr(torch.nn.init, name, function)
+
+
+def lift_workload(lift, module, sheet, timed):
+    """Both recordings; whether there is one plan, as far as this process can tell."""
     import torch
     inputs, outputs = lift.tensors(0)
     fill_tensors(inputs, 0.01, 1)
     weights, arguments = bound(sheet, inputs)
     with torch.no_grad():
-        model = make_model(load_source(path, names), sheet).to("cuda")
+        with empty_parameters():
+            model = make_model(module, sheet)
+        model = model.to("cuda")
         set_weights(model, weights)
         for i in range(WARM_UPS):
             lift.library.assay_lift_look(i == WARM_UPS - 1)
             results_of(model(*arguments), outputs)
         lift.library.assay_lift_look(0)
         torch.cuda.synchronize()
-        why = record(lift, 0, model, arguments, outputs)
-        if why:
-            return
+        if record(lift, 0, model, arguments, outputs):
+            return False
         others, other_outputs = lift.tensors(1)
         fill_tensors(others, -2, 3)
         weights, arguments = bound(sheet, others)
         set_weights(model, weights)
         torch.cuda.synchronize()
-        record(lift, 1, model, arguments, other_outputs)
-        torch.cuda._sleep(200000000)  # some 100 ms, so that kernels wait in line and not for the host
-        lift.library.assay_lift_time(1)
-        model(*arguments)
-        lift.library.assay_lift_time(0)
+        if record(lift, 1, model, arguments, other_outputs):
+            return False
+        if timed:
+            torch.cuda._sleep(200000000)  # some 100 ms, so that kernels wait in line and not for the host
+            lift.library.assay_lift_time(1)
+            model(*arguments)
+            lift.library.assay_lift_time(0)
+    return True
 
 
-def lift(library, path, build, sheet, names):
-    tempfile.tempdir = os.environ["TMPDIR"]
-    lift = Lift(library, build)
+def receive_order():
+    """What the judge wants, when it is known: {"candidate", "defines", "sheets"}, and for every sheet four descriptors,
+    request and log twice."""
+    import array
+    import socket
+    with socket.socket(fileno=3) as judge:
+        _, ancillary, _, _ = judge.recvmsg(1, socket.CMSG_SPACE(65 * 4))
+    if not ancillary:
+        os._exit(0)  # nobody wants anything any more
+    descriptors = array.array("i")
+    for _, _, data in ancillary:
+        descriptors.frombytes(data[:len(data) - len(data) % descriptors.itemsize])
+    with open(descriptors[0], "rb") as file:
+        file.seek(0)
+        order = json.load(file)
+    return order, [descriptors[1 + 4 * i:5 + 4 * i] for i in range(len(order["sheets"]))]
+
+
+def prepare():
+    """What takes seconds and needs neither the device nor the candidate."""
+    import torch
     try:
-        lift_workload(lift, path, json.loads(sheet), names)
-    except BaseException as error:
-        traceback.print_exc()
-        lift.library.assay_lift_failed(NOT_LOADED, said(error, path).encode(errors="replace"))
+        import triton
+    except Exception:
+        triton = None
+    return torch, triton
+
+
+def lift(library, build):
+    tempfile.tempdir = os.environ["TMPDIR"]
+    prepare()
+    order, descriptors = receive_order()
+    path = order["candidate"]
+    lift = Lift(library, build)
+    module = None
+    for i, sheet in enumerate(order["sheets"]):
+        lift.open(descriptors[i])
+        try:
+            if module is None:
+                module = load_source(path, order["defines"])
+            if not lift_workload(lift, module, sheet, i == 0):
+                break
+        except BaseException as error:
+            traceback.print_exc()
+            lift.library.assay_lift_failed(NOT_LOADED, said(error, path).encode(errors="replace"))
+            break
+        gc.collect()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)  # the recording is complete; what a module does at its exit is of no use to it
+    os._exit(0)  # the recordings are complete; what a module does at its exit is of no use to them
 
 
 # ---- building
@@ -468,8 +542,8 @@ def main(arguments):
     mode, *rest = arguments or [""]
     if mode == "serve" and len(rest) >= 4:
         return serve(rest[0], rest[1], int(rest[2]), rest[3], rest[4:])
-    if mode == "lift" and len(rest) >= 4:
-        return lift(rest[0], rest[1], rest[2], rest[3], rest[4:])
+    if mode == "lift" and len(rest) >= 2:
+        return lift(rest[0], rest[1])
     if mode in ("check", "syntax") and len(rest) >= 2:
         return check(rest[0], rest[1], rest[2:], mode == "check")
     if mode == "facts":

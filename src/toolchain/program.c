@@ -92,6 +92,11 @@ static enum assay_status check(const struct program *p, const struct plan_subjec
   return plan_check(plan, &limits, &expected, err);
 }
 
+enum assay_status program_expect(struct program *p, const struct plan_subject *subjects, int n,
+                                 struct assay_error *err) {
+  return p->ops->expect ? p->ops->expect(p, subjects, n, err) : ASSAY_OK;
+}
+
 enum assay_status program_plan(struct program *p, const struct plan_subject *subject, struct plan *out,
                                struct plan_report *report, struct assay_error *err) {
   struct plan plan = {0};

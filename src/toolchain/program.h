@@ -6,8 +6,7 @@
 //   nvcc    ordinary .cu with host code and <<<>>>, compiled by nvcc (or clang); its entry runs in a sandboxed builder
 //           against our recording CUDA runtime, once for each workload
 //   python  .py with a ModelNew: a worker runs it on the device, with memory and data that mean nothing, and its
-//   launches
-//           are lifted (lift/lift.h), twice for each workload
+//           launches are lifted (lift/lift.h), twice for each workload
 //   opencl  .cl with directive lines, compiled for checking by the OpenCL implementation in a builder
 #ifndef TOOLCHAIN_PROGRAM_H
 #define TOOLCHAIN_PROGRAM_H
@@ -57,6 +56,12 @@ struct builder_options {
 enum assay_status builder_open(const struct builder_options *o, struct builder **out, struct assay_error *err);
 void builder_close(struct builder *b); // NULL is fine
 
+// A Python worker that has imported PyTorch and waits for the next candidate, shared by many programs as the builder is;
+// each serves one candidate. There is none until the first candidate was served.
+struct python_standby;
+enum assay_status python_standby_open(struct python_standby **out, struct assay_error *err);
+void python_standby_close(struct python_standby *s); // NULL is fine
+
 struct program_options {
   enum toolchain toolchain;
   const char *target;         // "sm_90a"; opencl: "" (the first device)
@@ -68,6 +73,7 @@ struct program_options {
   const char *include_dir;         // where assay/cuda.h is
   const char *recorder;            // nvcc: path of assay-recorder
   struct python_place python;      // python; borrowed for the program's life
+  struct python_standby *standby;  // python; may be NULL; borrowed for the program's life
   int device_index;                // python: which GPU
   const char *folder;              // the build's own temporary folder
   int64_t timeout_ns, record_timeout_ns;
@@ -107,6 +113,10 @@ struct plan_report {
   struct plan_shares shares;
   char *log; // what host code printed; heap, may be NULL
 };
+
+// Workloads whose plans will be asked for: a toolchain may make them in one go with the first. They are copied.
+enum assay_status program_expect(struct program *p, const struct plan_subject *subjects, int n,
+                                 struct assay_error *err);
 
 // The plan of this workload, checked against the subject and the target's limits.
 enum assay_status program_plan(struct program *p, const struct plan_subject *subject, struct plan *out,

@@ -17,6 +17,8 @@ struct toolchain_ops {
   // With report->outcome PLAN_MADE, *out is set; with any other outcome it is left alone.
   enum assay_status (*plan)(struct program *p, const struct plan_subject *subject, struct plan *out,
                             struct plan_report *report, struct assay_error *err);
+  // May be NULL.
+  enum assay_status (*expect)(struct program *p, const struct plan_subject *subjects, int n, struct assay_error *err);
   void (*release)(struct program *p);
 };
 

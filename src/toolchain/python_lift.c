@@ -1,10 +1,13 @@
 // Plans of Python candidates: a worker runs forward on the device, twice, with other tensors at other addresses, and
 // assay-lift.so records what is launched (lift/lift.h). Two recordings that are the same plan are the plan: then what
 // is launched depends neither on data nor on addresses nor on what was called before.
+//
+// One worker records all workloads that are expected, one after another, and is gone before anything is checked or
+// timed. It ends with the first one that fails; those behind it get another worker when they are asked for.
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,22 +17,39 @@
 #include "base/alloc.h"
 #include "base/build_id.h"
 #include "base/clock.h"
-#include "toolchain/cc.h"
+#include "base/file.h"
 #include "toolchain/plan_difference.h"
+#include "toolchain/python_worker.h"
 #include "toolchain/record_read.h"
 #include "toolchain/record_run.h"
 
-enum { LIFTS = 2, LOG_TEXT_BYTES = 64 << 10, MAX_PROCESSES = 512 };
+enum { LIFTS = 2, MOST_ITEMS = PYTHON_WORKER_FDS / (2 * LIFTS) };
+static const char source_file[] = "candidate.py";
 // For compilers too: of extensions, and what Triton and torch.compile make.
 static const int64_t LIFT_NS = 900000000000;
+
+// A workload, and its recordings.
+struct lift_item {
+  struct plan_subject subject; // the program's own copy
+  struct record_request *requests[LIFTS];
+  size_t request_bytes[LIFTS];
+  int fds[2 * LIFTS]; // request, log; request, log
+  bool recorded;      // or tried: the logs say what came of it
+};
 
 struct lifted_program {
   struct program base;
   struct arena arena;
   struct python_place python;
-  const char *source, *folder, *path_env, *toolchain, *source_name;
+  const char *source, *path_env, *temporary_dir, *toolchain, *source_name;
+  size_t source_bytes;
   const char *const *defines;
   int device_index;
+  struct python_standby *standby;
+  struct python_worker *worker; // begins while the source is built; NULL when it was used
+  bool without_landlock;
+  struct lift_item items[MOST_ITEMS];
+  int n_items;
 };
 
 struct lifted_build {
@@ -51,13 +71,34 @@ static const char *const *copy_list(const char *const *list, struct arena *a) {
   return copy;
 }
 
+static struct python_worker_options worker_options(const struct lifted_program *p) {
+  return (struct python_worker_options){.python = &p->python,
+                                        .path_env = p->path_env,
+                                        .temporary_dir = p->temporary_dir,
+                                        .device_index = p->device_index,
+                                        .without_landlock = p->without_landlock};
+}
+
+static void drop_files(struct lift_item *item) {
+  for (int i = 0; i < 2 * LIFTS; i++)
+    if (item->fds[i] >= 0)
+      close(item->fds[i]);
+  for (int i = 0; i < 2 * LIFTS; i++)
+    item->fds[i] = -1;
+}
+
 static void lifted_release(struct program *base) {
   struct lifted_program *p = (struct lifted_program *)base;
+  const struct python_worker_options o = worker_options(p);
+  if (p->worker) // it never saw the candidate
+    python_standby_keep(p->standby, &o, p->worker);
+  for (int i = 0; i < p->n_items; i++)
+    drop_files(&p->items[i]);
   arena_release(&p->arena);
   base_free(p);
 }
 
-static struct lifted_program *make_program(const struct program_options *o) {
+static struct lifted_program *make_program(const struct program_options *o, const char *source, size_t n) {
   struct lifted_program *p = base_calloc(1, sizeof *p);
   if (!p)
     return NULL;
@@ -70,13 +111,16 @@ static struct lifted_program *make_program(const struct program_options *o) {
                                     .worker = arena_strdup(a, o->python.worker),
                                     .lift = arena_strdup(a, o->python.lift),
                                     .read_paths = copy_list(o->python.read_paths, a)};
-  p->folder = arena_strdup(a, o->folder);
+  p->standby = o->standby;
+  p->source = arena_strndup(a, source, n);
+  p->source_bytes = n;
+  p->temporary_dir = arena_strdup(a, o->builder_options.temporary_dir);
   p->path_env = arena_strdup(a, o->path_env ? o->path_env : "");
   p->source_name = arena_strdup(a, o->name ? o->name : "candidate.py");
   p->defines = copy_list(o->defines, a);
-  const void *const needed[] = {p->python.interpreter, p->python.script,     p->python.worker,
-                                p->python.lift,        p->python.read_paths, p->folder,
-                                p->path_env,           p->source_name,       p->defines};
+  const void *const needed[] = {p->python.interpreter, p->python.script, p->python.worker, p->python.lift,
+                                p->python.read_paths,  p->source,        p->temporary_dir, p->path_env,
+                                p->source_name,        p->defines};
   for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
     if (!needed[i]) {
       lifted_release(&p->base);
@@ -96,12 +140,17 @@ static enum assay_status lifted_start(const struct program_options *o, const cha
   if (!b)
     return error_nomem(err, "a build");
   b->base.ops = &python_toolchain;
-  b->program = make_program(o);
+  b->program = make_program(o, source, n);
   enum assay_status status = b->program ? ASSAY_OK : error_nomem(err, "a build");
   // Extensions are compiled where the device is: their source may ask what it is.
   if (!status)
     status = python_build_start(&o->python, &options, false, source, n, &b->build, err);
+  if (!status) {
+    const struct python_worker_options w = worker_options(b->program);
+    status = python_worker_start(o->standby, &w, &b->program->worker, err);
+  }
   if (status) {
+    python_build_cancel(b->build);
     if (b->program)
       lifted_release(&b->program->base);
     base_free(b);
@@ -126,9 +175,8 @@ static enum assay_status lifted_finish(struct program_build *base, struct build_
   b->build = NULL;
   if (!status && r.outcome == BUILD_OK) {
     struct lifted_program *p = b->program;
-    p->source = arena_strdup(&p->arena, r.library);
     p->toolchain = arena_printf(&p->arena, "python (%.100s)", r.compiler_version);
-    if (p->source && p->toolchain) {
+    if (p->toolchain) {
       *program = &p->base;
       b->program = NULL;
     } else {
@@ -149,19 +197,7 @@ static void lifted_cancel(struct program_build *base) {
   cancel((struct lifted_build *)base);
 }
 
-// ---- a run of the worker
-
-struct lift_run {
-  const struct lifted_program *program;
-  struct arena arena;
-  struct record_request *requests[LIFTS];
-  size_t request_bytes[LIFTS];
-  int fds[2 * LIFTS]; // request, log; request, log
-  struct buf text;    // what it printed, cleaned
-  struct sandbox_end end;
-};
-
-enum assay_status python_sheet(const struct plan_subject *s, struct buf *out, struct assay_error *err) {
+static json_t *make_sheet(const struct plan_subject *s) {
   json_t *symbols = json_object(), *inputs = json_array(), *outputs = json_array();
   for (int i = 0; i < s->n_symbols; i++)
     json_object_set_new(symbols, s->symbols[i].name, json_integer(s->symbols[i].value));
@@ -171,10 +207,14 @@ enum assay_status python_sheet(const struct plan_subject *s, struct buf *out, st
   }
   for (int i = 0; i < s->n_outputs; i++)
     json_array_append_new(outputs, json_string(s->output_names[i]));
-  json_t *sheet = json_pack("{s:s, s:o, s:o, s:o, s:s?}", "task", s->task, "symbols", symbols, "inputs", inputs,
-                            "outputs", outputs, "init", s->init_arguments);
-  char *text = sheet ? json_dumps(sheet, JSON_COMPACT) : NULL;
-  json_decref(sheet);
+  return json_pack("{s:s, s:o, s:o, s:o, s:s?}", "task", s->task, "symbols", symbols, "inputs", inputs, "outputs",
+                   outputs, "init", s->init_arguments);
+}
+
+// The JSON's text, and its end.
+static enum assay_status put_json(json_t *v, struct buf *out, struct assay_error *err) {
+  char *text = v ? json_dumps(v, JSON_COMPACT) : NULL;
+  json_decref(v);
   if (!text)
     return error_nomem(err, "a worker's sheet");
   buf_puts(out, text);
@@ -182,101 +222,153 @@ enum assay_status python_sheet(const struct plan_subject *s, struct buf *out, st
   return buf_status(out, err);
 }
 
+enum assay_status python_sheet(const struct plan_subject *s, struct buf *out, struct assay_error *err) {
+  return put_json(make_sheet(s), out, err);
+}
+
+// ---- the workloads
+
+static const char *const *copy_names(const char *const *names, int n, struct arena *a) {
+  const char **copy = arena_calloc(a, (size_t)n + 1, sizeof *copy);
+  for (int i = 0; copy && i < n; i++)
+    if (!(copy[i] = arena_strdup(a, names[i])))
+      return NULL;
+  return copy;
+}
+
+static void *copy_bytes(const void *from, size_t n, struct arena *a) {
+  void *copy = arena_alloc(a, n + 1);
+  if (copy && n)
+    memcpy(copy, from, n);
+  return copy;
+}
+
+static bool copy_subject(const struct plan_subject *s, struct arena *a, struct plan_subject *out) {
+  *out = *s;
+  out->task = arena_strdup(a, s->task);
+  out->workload = arena_strdup(a, s->workload);
+  out->init_arguments = s->init_arguments ? arena_strdup(a, s->init_arguments) : NULL;
+  out->input_names = copy_names(s->input_names, s->n_inputs, a);
+  out->output_names = copy_names(s->output_names, s->n_outputs, a);
+  out->inputs = copy_bytes(s->inputs, (size_t)s->n_inputs * sizeof *s->inputs, a);
+  out->outputs = copy_bytes(s->outputs, (size_t)s->n_outputs * sizeof *s->outputs, a);
+  out->statics = s->statics ? copy_bytes(s->statics, (size_t)s->n_inputs * sizeof *s->statics, a) : NULL;
+  struct plan_symbol *symbols = copy_bytes(s->symbols, (size_t)s->n_symbols * sizeof *s->symbols, a);
+  out->symbols = symbols;
+  for (int i = 0; symbols && i < s->n_symbols; i++)
+    if (!(symbols[i].name = arena_strdup(a, s->symbols[i].name)))
+      return false;
+  return out->task && out->workload && out->input_names && out->output_names && out->inputs && out->outputs &&
+         out->symbols && (out->statics || !s->statics) && (out->init_arguments || !s->init_arguments);
+}
+
+static bool same_subject(const struct plan_subject *s, const struct plan_subject *t) {
+  bool same = strcmp(s->workload, t->workload) == 0 && s->n_symbols == t->n_symbols && s->n_inputs == t->n_inputs &&
+              s->n_outputs == t->n_outputs;
+  for (int i = 0; same && i < s->n_symbols; i++)
+    same = s->symbols[i].value == t->symbols[i].value && strcmp(s->symbols[i].name, t->symbols[i].name) == 0;
+  return same;
+}
+
+// The program's item for the subject; a new one where there is none, in the last's place when there are too many.
+static enum assay_status find_item(struct lifted_program *p, const struct plan_subject *subject, struct lift_item **out,
+                                   struct assay_error *err) {
+  for (int i = 0; i < p->n_items; i++)
+    if (same_subject(&p->items[i].subject, subject)) {
+      *out = &p->items[i];
+      return ASSAY_OK;
+    }
+  if (p->n_items == MOST_ITEMS)
+    drop_files(&p->items[--p->n_items]);
+  struct lift_item *item = &p->items[p->n_items];
+  *item = (struct lift_item){.fds = {-1, -1, -1, -1}};
+  if (!copy_subject(subject, &p->arena, &item->subject))
+    return error_nomem(err, "a plan's subject");
+  p->n_items++;
+  *out = item;
+  return ASSAY_OK;
+}
+
+static enum assay_status lifted_expect(struct program *base, const struct plan_subject *subjects, int n,
+                                       struct assay_error *err) {
+  struct lift_item *item;
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < n && i < MOST_ITEMS && !status; i++)
+    status = find_item((struct lifted_program *)base, &subjects[i], &item, err);
+  return status;
+}
+
+// ---- a run of the worker
+
+struct lift_run {
+  struct lifted_program *program;
+  struct lift_item *items[MOST_ITEMS]; // what is to be recorded, in this order
+  int n_items;
+  struct buf text; // what it printed, cleaned
+  struct sandbox_end end;
+};
+
 // Two sets of tensors, one behind the other; what the program takes comes behind both.
-static enum assay_status make_files(struct lift_run *r, const struct plan_subject *subject, struct assay_error *err) {
+static enum assay_status make_files(struct lifted_program *p, struct lift_item *item, struct assay_error *err) {
   struct record_device device;
   uint64_t address = RECORD_FIRST_ADDRESS;
-  enum assay_status status = record_device_of_target(r->program->base.target, &device, err);
+  enum assay_status status = record_device_of_target(p->base.target, &device, err);
+  drop_files(item);
   for (int i = 0; i < LIFTS && !status; i++) {
-    status = record_request_make_at(subject, &device, address, &r->arena, &r->requests[i], &r->request_bytes[i], err);
-    address = status ? 0 : r->requests[i]->first_free;
+    status = record_request_make_at(&item->subject, &device, address, &p->arena, &item->requests[i],
+                                    &item->request_bytes[i], err);
+    address = status ? 0 : item->requests[i]->first_free;
   }
   for (int i = 0; i < LIFTS && !status; i++) {
-    r->requests[i]->first_free = address;
-    status = record_make_files(r->requests[i], r->request_bytes[i], &r->fds[2 * i], err);
+    item->requests[i]->first_free = address;
+    status = record_make_files(item->requests[i], item->request_bytes[i], &item->fds[2 * i], err);
   }
   return status;
 }
 
-static char *const *make_environment(const struct lifted_program *p, struct arena *a) {
-  const char *slash = strrchr(p->python.interpreter, '/');
-  int bin = slash ? (int)(slash - p->python.interpreter) : 0; // where an environment has its own ninja
-  char *const all[] = {arena_strdup(a, "LC_ALL=C.UTF-8"),
-                       arena_printf(a, "PATH=%.*s:%s", bin, p->python.interpreter, p->path_env),
-                       arena_printf(a, "HOME=%s", p->folder),
-                       arena_printf(a, "TMPDIR=%s", p->folder),
-                       arena_strdup(a, "USER=assay"), // PyTorch names a folder after it
-                       arena_printf(a, "TORCH_EXTENSIONS_DIR=%s/extensions", p->folder),
-                       arena_printf(a, "TRITON_CACHE_DIR=%s/triton", p->folder),
-                       arena_printf(a, "TORCHINDUCTOR_CACHE_DIR=%s/inductor", p->folder),
-                       arena_printf(a, "CUDA_CACHE_PATH=%s/cuda", p->folder),
-                       arena_printf(a, "CUDA_VISIBLE_DEVICES=%d", p->device_index)};
-  enum { N_ALL = sizeof all / sizeof *all };
-  char **envp = arena_calloc(a, N_ALL + 1, sizeof *envp);
-  for (size_t i = 0; envp && i < N_ALL; i++)
-    if (!(envp[i] = all[i]))
-      return NULL;
-  return envp;
-}
-
-// python -I -B worker.py lift LIFT_LIBRARY CANDIDATE BUILD SHEET DEFINE...
-static char *const *make_arguments(const struct lifted_program *p, const char *sheet, struct arena *a) {
-  const char *const front[] = {
-      p->python.interpreter, "-I", "-B", p->python.script, "lift", p->python.lift, p->source, build_id, sheet};
-  enum { N_FRONT = sizeof front / sizeof *front };
-  size_t n = 0, n_defines = 0;
-  while (p->defines[n_defines])
-    n_defines++;
-  char **argv = arena_calloc(a, N_FRONT + n_defines + 1, sizeof *argv);
-  for (size_t i = 0; argv && i < N_FRONT; i++)
-    argv[n++] = (char *)front[i];
-  for (size_t i = 0; argv && i < n_defines; i++)
-    argv[n++] = (char *)p->defines[i];
-  return argv;
-}
-
-// The interpreter's, and what the device's driver and compilers need.
-static const char *const *make_read_paths(const struct lifted_program *p, struct arena *a) {
-  const char *const own[] = {p->python.script, p->python.lift, "/proc", "/sys", "/opt", "/etc/nvidia"};
-  enum { N_OWN = sizeof own / sizeof *own };
-  size_t n = 0, n_paths = 0;
-  while (p->python.read_paths[n_paths])
-    n_paths++;
-  const char **paths = arena_calloc(a, n_paths + N_OWN + 1, sizeof *paths);
-  for (size_t i = 0; paths && i < n_paths; i++)
-    paths[n++] = p->python.read_paths[i];
-  for (size_t i = 0; paths && i < N_OWN; i++)
-    paths[n++] = own[i];
-  return paths;
-}
-
-static enum assay_status run_worker(struct lift_run *r, const char *sheet, bool without_landlock,
+// What worker.py reads (receive_order).
+static enum assay_status make_order(const struct lift_run *r, const char *candidate, struct buf *out,
                                     struct assay_error *err) {
-  const struct lifted_program *p = r->program;
-  char *const *argv = make_arguments(p, sheet, &r->arena), *const *envp = make_environment(p, &r->arena);
-  const char *const *read_paths = make_read_paths(p, &r->arena);
-  struct sandbox_child child;
-  struct buf raw;
-  glob_t files = {0};
-  if (!argv || !envp || !read_paths)
-    return error_nomem(err, "a worker's start");
-  (void)glob("/dev/nvidia*", GLOB_NOSORT, NULL, &files);
-  const struct sandbox_policy policy = {.role = SANDBOX_DEVICE,
-                                        .folder = p->folder,
-                                        .read_paths = read_paths,
-                                        .device_paths = (const char *const *)files.gl_pathv,
-                                        .without_landlock = without_landlock,
-                                        .file_bytes = (size_t)1 << 32,
-                                        .processes = MAX_PROCESSES};
-  buf_init(&raw);
+  json_t *defines = json_array(), *sheets = json_array();
+  for (size_t i = 0; r->program->defines[i]; i++)
+    json_array_append_new(defines, json_string(r->program->defines[i]));
+  for (int i = 0; i < r->n_items; i++)
+    json_array_append_new(sheets, make_sheet(&r->items[i]->subject));
+  return put_json(json_pack("{s:s, s:o, s:o}", "candidate", candidate, "defines", defines, "sheets", sheets), out, err);
+}
+
+static enum assay_status take_worker(struct lifted_program *p, struct python_worker **out, struct assay_error *err) {
+  const struct python_worker_options o = worker_options(p);
+  *out = p->worker;
+  p->worker = NULL;
+  return *out ? ASSAY_OK : python_worker_start(p->standby, &o, out, err);
+}
+
+static enum assay_status run_worker(struct lift_run *r, struct assay_error *err) {
+  struct lifted_program *p = r->program;
+  struct python_worker *w = NULL;
+  struct buf order = {0};
+  char candidate[4096];
+  int fds[PYTHON_WORKER_FDS], n_fds = 0;
+  enum assay_status status = take_worker(p, &w, err);
+  for (int i = 0; i < r->n_items && !status; i++) {
+    status = make_files(p, r->items[i], err);
+    for (int k = 0; k < 2 * LIFTS && !status; k++)
+      fds[n_fds++] = r->items[i]->fds[k];
+  }
+  if (!status) { // where Triton looks for the source too
+    snprintf(candidate, sizeof candidate, "%s/%s", python_worker_folder(w), source_file);
+    status = file_write(candidate, p->source, p->source_bytes, err);
+  }
+  if (!status)
+    status = make_order(r, candidate, &order, err);
+  if (!status)
+    status = python_worker_order(w, &order, fds, n_fds, err);
   buf_clear(&r->text);
-  enum assay_status status = sandbox_spawn(&policy, argv, envp, r->fds, 2 * LIFTS, &child, err);
   if (!status)
-    status = sandbox_wait(&child, clock_monotonic_ns() + LIFT_NS, &raw, LOG_TEXT_BYTES, &r->end, err);
-  if (!status)
-    diagnostics_clean(&raw, p->folder, NULL, &r->text);
-  globfree(&files);
-  buf_release(&raw);
+    status = python_worker_wait(w, clock_monotonic_ns() + LIFT_NS, &r->text, &r->end, err);
+  python_worker_end(w);
+  buf_release(&order);
   return status;
 }
 
@@ -294,34 +386,35 @@ static const char *last_line(const struct buf *b, int *length) {
   return begin;
 }
 
-// Says why there is nothing to read, and returns false; true when there is.
+// Says why there is nothing to read, and returns false; true when there is. A recording that is complete is one,
+// whatever became of the worker behind it.
 static bool returned(const struct lift_run *r, const struct record_header *h, struct plan_report *report) {
   int length;
   const char *line = last_line(&r->text, &length);
-  if (r->end.deadline)
+  if (h->stage == RECORD_RETURNED)
+    return true;
+  if (h->stage == RECORD_NOT_LOADED)
+    plan_report_refuse(report, PLAN_RAISED, "%s", h->message);
+  else if (h->stage == RECORD_REFUSED)
+    plan_report_refuse(report, PLAN_REFUSED, "%s", h->message);
+  else if (r->end.deadline)
     plan_report_refuse(report, PLAN_HOST_TIMED_OUT, "the module was still at work after %.0f s",
                        (double)LIFT_NS * 1e-9);
   else if (!r->end.exited)
     plan_report_refuse(report, PLAN_HOST_CRASHED, "the worker was ended by signal %d (%s)%s%.*s", r->end.signal,
                        strsignal(r->end.signal), length ? ": " : "", length, line);
-  else if (h->stage == RECORD_NOT_LOADED)
-    plan_report_refuse(report, PLAN_RAISED, "%s", h->message);
-  else if (h->stage == RECORD_REFUSED)
-    plan_report_refuse(report, PLAN_REFUSED, "%s", h->message);
-  else if (h->stage != RECORD_RETURNED)
+  else
     plan_report_refuse(report, PLAN_HOST_CRASHED, "the worker ended (exit code %d) before forward returned%s%.*s",
                        r->end.code, length ? ": " : "", length, line);
-  else
-    return true;
   return false;
 }
 
-static enum assay_status read_one(const struct lift_run *r, int i, const struct plan_subject *subject, struct plan *out,
+static enum assay_status read_one(const struct lift_run *r, const struct lift_item *item, int i, struct plan *out,
                                   struct plan_report *report, struct assay_error *err) {
   const struct lifted_program *p = r->program;
   enum assay_status status = ASSAY_OK;
   struct record_header head;
-  void *log = mmap(NULL, RECORD_LOG_BYTES, PROT_READ, MAP_SHARED, r->fds[2 * i + 1], 0);
+  void *log = mmap(NULL, RECORD_LOG_BYTES, PROT_READ, MAP_SHARED, item->fds[2 * i + 1], 0);
   if (log == MAP_FAILED)
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot map the recording: %s", strerror(errno));
   memcpy(&head, log, sizeof head);
@@ -338,22 +431,22 @@ static enum assay_status read_one(const struct lift_run *r, int i, const struct 
     head.message[k] = head.message[k] && (unsigned char)head.message[k] < ' ' ? ' ' : head.message[k];
   head.message[sizeof head.message - 1] = '\0';
   if (returned(r, &head, report))
-    status = record_read(log, RECORD_LOG_BYTES, r->requests[i], subject, p->base.target, p->toolchain, p->source_name,
-                         out, report, err);
+    status = record_read(log, RECORD_LOG_BYTES, item->requests[i], &item->subject, p->base.target, p->toolchain,
+                         p->source_name, out, report, err);
   munmap(log, RECORD_LOG_BYTES);
   return status;
 }
 
 // Both plans, and that they are one.
-static enum assay_status read_both(const struct lift_run *r, const struct plan_subject *subject, struct plan *out,
+static enum assay_status read_both(const struct lift_run *r, const struct lift_item *item, struct plan *out,
                                    struct plan_report *report, struct assay_error *err) {
   struct plan first = {0}, second = {0};
   struct plan_report again = {0};
   char difference[256];
-  enum assay_status status = read_one(r, 0, subject, &first, report, err);
+  enum assay_status status = read_one(r, item, 0, &first, report, err);
   if (status || report->outcome != PLAN_MADE)
     return status;
-  status = read_one(r, 1, subject, &second, &again, err);
+  status = read_one(r, item, 1, &second, &again, err);
   if (status || again.outcome != PLAN_MADE) {
     report->outcome = again.outcome;
     memcpy(report->detail, again.detail, sizeof report->detail);
@@ -373,35 +466,49 @@ static enum assay_status read_both(const struct lift_run *r, const struct plan_s
   return status;
 }
 
-// Whether the worker ended before it had the device, with nothing of the candidate there.
-static bool never_started(const struct lift_run *r) {
-  struct record_header head = {.stage = RECORD_RETURNED};
-  return pread(r->fds[1], &head, sizeof head, 0) == (ssize_t)sizeof head && head.stage == RECORD_STARTED;
+static uint32_t stage_of(const struct lift_item *item, int i) {
+  struct record_header head = {.stage = RECORD_STARTED};
+  return pread(item->fds[2 * i + 1], &head, sizeof head, 0) == (ssize_t)sizeof head ? head.stage : RECORD_STARTED;
+}
+
+static bool is_complete(const struct lift_item *item) {
+  return stage_of(item, 0) == RECORD_RETURNED && stage_of(item, 1) == RECORD_RETURNED;
+}
+
+// Records `item`, and with it those that are expected and have no recording yet.
+static enum assay_status record_items(struct lift_run *r, struct lift_item *item, struct assay_error *err) {
+  struct lifted_program *p = r->program;
+  const struct python_worker_options o = worker_options(p);
+  r->items[r->n_items++] = item;
+  for (int i = 0; i < p->n_items; i++)
+    if (&p->items[i] != item && !p->items[i].recorded)
+      r->items[r->n_items++] = &p->items[i];
+  enum assay_status status = run_worker(r, err);
+  // A driver may want files that the rules do not name; the plan is judged in another process anyway.
+  if (!status && stage_of(item, 0) == RECORD_STARTED && !p->without_landlock) {
+    p->without_landlock = true;
+    status = run_worker(r, err);
+  }
+  // What failed behind the first is tried again when it is asked for, in a process that saw nothing else.
+  for (int i = 0; i < r->n_items && !status; i++)
+    r->items[i]->recorded = i == 0 || is_complete(r->items[i]);
+  python_standby_keep(p->standby, &o, NULL);
+  return status;
 }
 
 static enum assay_status lifted_plan(struct program *base, const struct plan_subject *subject, struct plan *out,
                                      struct plan_report *report, struct assay_error *err) {
-  struct lift_run r = {.program = (struct lifted_program *)base, .fds = {-1, -1, -1, -1}};
-  struct buf sheet = {0};
+  struct lift_run r = {.program = (struct lifted_program *)base, .end = {.exited = true}};
+  struct lift_item *item = NULL;
   buf_init(&r.text);
-  enum assay_status status = make_files(&r, subject, err);
+  enum assay_status status = find_item(r.program, subject, &item, err);
+  if (!status && !item->recorded)
+    status = record_items(&r, item, err);
   if (!status)
-    status = python_sheet(subject, &sheet, err);
-  if (!status)
-    status = run_worker(&r, buf_str(&sheet), false, err);
-  // A driver may want files that the rules do not name; the plan is judged in another process anyway.
-  if (!status && never_started(&r))
-    status = run_worker(&r, buf_str(&sheet), true, err);
-  if (!status)
-    status = read_both(&r, subject, out, report, err);
+    status = read_both(&r, item, out, report, err);
   if (!status && r.text.len > 0 && !(report->log = base_strndup(buf_str(&r.text), r.text.len)))
     status = error_nomem(err, "what the worker printed");
-  for (int i = 0; i < 2 * LIFTS; i++)
-    if (r.fds[i] >= 0)
-      close(r.fds[i]);
-  buf_release(&sheet);
   buf_release(&r.text);
-  arena_release(&r.arena);
   return status;
 }
 
@@ -411,5 +518,6 @@ const struct toolchain_ops python_toolchain = {
     .finish = lifted_finish,
     .cancel = lifted_cancel,
     .plan = lifted_plan,
+    .expect = lifted_expect,
     .release = lifted_release,
 };

@@ -11,12 +11,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
 #include "toolchain/lift/lift.h"
 #include "toolchain/plan_difference.h"
 #include "toolchain/record_read.h"
+#include "toolchain/record_run.h"
 
 enum { N = 1000 };
 #define CUBINS ASSAY_SOURCE_DIR "/tests/fuzz/corpus/cubin/"
@@ -24,6 +26,7 @@ enum { N = 1000 };
 // What worker.py calls; the library exports them and has no header for it.
 void *assay_lift_malloc(ssize_t size, int device, CUstream stream);
 void assay_lift_free(void *p, ssize_t size, int device, CUstream stream);
+const char *assay_lift_open(int request_a, int log_a, int request_b, int log_b);
 void assay_lift_look(int on);
 void assay_lift_begin(int log);
 void assay_lift_output(uint64_t address, uint32_t index);
@@ -832,6 +835,62 @@ static void memory_of_other_ways(void **state) {
   teardown(&f);
 }
 
+// One process records one workload after another: what lives on is memory from before in the next, in its log's order.
+static void workload_after_workload(void **state) {
+  (void)state;
+  struct fixture f;
+  setup(&f);
+  uint64_t first_free = f.requests[1]->first_free, table = 0;
+  static float foreign[64];
+  uint64_t foreign_address = (uint64_t)(uintptr_t)foreign;
+  for (int i = 0; i < LIFT_LOGS; i++) { // the fixture's are the test's own
+    munmap(f.logs[i], RECORD_LOG_BYTES);
+    lift.logs[i] = NULL;
+    lift.requests[i] = NULL;
+    lift.n_tensors[i] = 0;
+  }
+  for (int workload = 0; workload < 2; workload++) {
+    int fds[2 * LIFT_LOGS];
+    moved = ((uint64_t)1 << 40) * (uint64_t)(1 + workload); // the first one's addresses are taken for ever
+    for (int i = 0; i < LIFT_LOGS; i++) {
+      f.requests[i]->first_free = first_free;
+      assert_int_equal(record_make_files(f.requests[i], sizeof *f.requests[i] + 2 * sizeof(struct record_tensor),
+                                         &fds[(size_t)2 * (size_t)i], &f.err),
+                       ASSAY_OK);
+    }
+    assert_null(assay_lift_open(fds[0], fds[1], fds[2], fds[3]));
+    for (int i = 0; i < 2 * LIFT_LOGS; i++)
+      close(fds[i]);
+    assert_int_equal(lift.logs[0]->stage, RECORD_LOADING);
+    for (int i = 0; i < LIFT_LOGS; i++)
+      f.logs[i] = lift.logs[i];
+    f.x = lift.tensors[0][0].real;
+    f.y = lift.tensors[0][1].real;
+    if (workload == 0) {
+      uint64_t gone = take(4096);
+      const struct call_alloc a = {&foreign_address, sizeof foreign};
+      table = take(4 * N);
+      memset((void *)(uintptr_t)table, 5, 4 * N);
+      call("cuMemAlloc_v2", &a, NULL);
+      assay_lift_free((void *)(uintptr_t)gone, 4096, 0, NULL);
+    }
+    assay_lift_begin(0);
+    scale(table, f.y);
+    scale(foreign_address, f.y);
+    uint64_t between = take(64);
+    scale(f.x, between);
+    assert_null(assay_lift_end());
+    expect_steps(&f, "  0  scale<<<4, 256>>>(state 0, y, 1000)\n"
+                     "  1  scale<<<4, 256>>>(state 1, y, 1000)\n"
+                     "  2  scale<<<4, 256>>>(x, scratch 0, 1000)\n");
+    assert_int_equal(f.plan.buffers[f.plan.steps[0].arguments[0].pointers[0].buffer].data[17], 5);
+    plan_release(&f.plan);
+    f.plan = (struct plan){0};
+  }
+  moved = 0;
+  teardown(&f);
+}
+
 static void shares(void **state) {
   (void)state;
   struct fixture f;
@@ -872,6 +931,7 @@ int main(void) {
       cmocka_unit_test(neighbours),
       cmocka_unit_test(memory_between),
       cmocka_unit_test(memory_of_other_ways),
+      cmocka_unit_test(workload_after_workload),
       cmocka_unit_test(shares),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,7 @@ struct allocation {
   bool of_host;     // pinned memory of the host that kernels reach
   bool before;      // it was there when the recording began
   bool mentioned;   // by a step of the recording
-  bool gone;        // freed while it was recorded
+  bool kept;        // freed while it was recorded, and still mapped
   uint8_t *content; // of one that was before, at the beginning; NULL: not known
 };
 
@@ -134,6 +134,9 @@ uint64_t lift_word(uint64_t word);
 void lift_foreign_alloc(uint64_t address, size_t bytes);
 void lift_foreign_free(uint64_t address);
 bool lift_map_tensor(const struct record_tensor *t, struct allocation *out);
+void lift_unmap(const struct allocation *a);
+// What lives on from an earlier workload gets addresses for the log of the next, in order.
+void lift_renumber_memory(void);
 void lift_begin_memory(void);
 void lift_end_memory(struct buf *out); // entries of the memory that was there before
 

@@ -52,6 +52,11 @@ bool lift_map_tensor(const struct record_tensor *t, struct allocation *out) {
   return map(t->address, t->bytes ? t->bytes : 1, out);
 }
 
+void lift_unmap(const struct allocation *a) {
+  (void)lift.cu->cuMemUnmap(a->real / GRANULE * GRANULE, a->mapped);
+  (void)lift.cu->cuMemRelease(a->handle);
+}
+
 static uint64_t take_address(uint64_t bytes) {
   uint64_t address = lift.next_address;
   lift.next_address = record_next_address(address, bytes);
@@ -174,7 +179,29 @@ void lift_foreign_free(uint64_t address) {
     return;
   log_free(a);
   a->live = false;
-  a->gone = lift.mode == LIFT_RECORDING;
+}
+
+// What is dead needs no books: a word that was left over of it is told by its range (lift_word). What was freed while
+// it was recorded was kept for the recording's end.
+static void forget_dead(void) {
+  size_t n = 0;
+  for (size_t i = 0; i < lift.n_allocations; i++) {
+    struct allocation *a = &lift.allocations[i];
+    if (a->live) {
+      lift.allocations[n++] = *a;
+      continue;
+    }
+    base_free(a->content);
+    if (a->kept)
+      lift_unmap(a);
+  }
+  lift.n_allocations = n;
+}
+
+void lift_renumber_memory(void) {
+  forget_dead();
+  for (size_t i = 0; i < lift.n_allocations; i++)
+    lift.allocations[i].address = take_address(lift.allocations[i].bytes);
 }
 
 // ---- PyTorch's allocator (torch.cuda.CUDAPluggableAllocator)
@@ -221,8 +248,7 @@ static void give_back(struct allocation *a, CUstream stream) {
     return;
   if (lift.cu->cuCtxSynchronize() != CUDA_SUCCESS)
     return;
-  (void)lift.cu->cuMemUnmap(a->real / GRANULE * GRANULE, a->mapped);
-  (void)lift.cu->cuMemRelease(a->handle);
+  lift_unmap(a);
 }
 
 void assay_lift_free(void *p, ssize_t size, int device, CUstream stream) {
@@ -234,9 +260,9 @@ void assay_lift_free(void *p, ssize_t size, int device, CUstream stream) {
   if (a && !a->foreign && a->real == (uint64_t)(uintptr_t)p) {
     log_free(a);
     a->live = false;
-    a->gone = lift.mode == LIFT_RECORDING;
     // What a recording mentions is looked at once more at its end.
-    if (!(a->before && lift.mode == LIFT_RECORDING))
+    a->kept = a->before && lift.mode == LIFT_RECORDING;
+    if (!a->kept)
       give_back(a, stream);
   }
   leave(was_inside);
@@ -258,12 +284,13 @@ static uint8_t *download(const struct allocation *a) {
 
 void lift_begin_memory(void) {
   (void)lift.cu->cuCtxSynchronize();
+  forget_dead();
   for (size_t i = 0; i < lift.n_allocations; i++) {
     struct allocation *a = &lift.allocations[i];
     base_free(a->content);
     a->content = NULL;
     a->before = a->live;
-    a->mentioned = a->gone = false;
+    a->mentioned = false;
     if (a->live)
       a->content = download(a);
   }

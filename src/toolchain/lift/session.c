@@ -51,7 +51,8 @@ void lift_entry(enum record_kind kind, const void *fixed, size_t fixed_bytes, co
 // Asks CUPTI (the library's path) to tell of every call from now on; before PyTorch comes to the device. NULL, or what
 // is wrong.
 EXPORTED const char *assay_lift_subscribe(const char *cupti_path, const char *build);
-// The device's memory for both requests; when the device is there, before anything is allocated on it.
+// The device's memory for both requests of a workload; when the device is there. What an earlier workload had is given
+// back, and its descriptors are closed by the caller.
 EXPORTED const char *assay_lift_open(int request_a, int log_a, int request_b, int log_b);
 // Inputs and outputs of a request, and one of them.
 EXPORTED void assay_lift_counts(int log, uint32_t counts[2]);
@@ -116,6 +117,20 @@ static const char *map_tensors(const struct record_request *r, int log) {
   return NULL;
 }
 
+static void unmap_workload(void) {
+  if (lift.requests[0])
+    (void)lift.cu->cuCtxSynchronize();
+  for (int i = 0; i < LIFT_LOGS; i++) {
+    for (size_t k = 0; k < lift.n_tensors[i]; k++)
+      lift_unmap(&lift.tensors[i][k]);
+    lift.n_tensors[i] = 0;
+    if (lift.logs[i])
+      munmap(lift.logs[i], RECORD_LOG_BYTES);
+    lift.logs[i] = NULL;
+    lift.requests[i] = NULL; // small, and stays mapped
+  }
+}
+
 const char *assay_lift_open(int request_a, int log_a, int request_b, int log_b) {
   static struct assay_error err; // its message is handed out
   const int requests[] = {request_a, request_b}, logs[] = {log_a, log_b};
@@ -126,6 +141,8 @@ const char *assay_lift_open(int request_a, int log_a, int request_b, int log_b) 
   else if (!lift.cu->cuMemCreate || !lift.cu->cuMemAddressReserve || !lift.cu->cuMemMap || !lift.cu->cuMemSetAccess)
     why = "the driver cannot map memory";
   load_more();
+  if (!why)
+    unmap_workload();
   for (int i = 0; i < LIFT_LOGS && !why; i++) {
     lift.requests[i] = map_file(requests[i], PROT_READ);
     lift.logs[i] = map_file(logs[i], PROT_READ | PROT_WRITE);
@@ -137,6 +154,7 @@ const char *assay_lift_open(int request_a, int log_a, int request_b, int log_b) 
       lift.next_address = lift.requests[i]->first_free;
     }
   }
+  lift_renumber_memory();
   for (int i = 0; i < LIFT_LOGS && !why; i++)
     lift.logs[i]->stage = RECORD_LOADING;
   lift_inside = false;
