@@ -1,5 +1,7 @@
 // assay bench SUITE --from DIR: every candidate of a folder, each judged once in this run, whatever happens meanwhile.
 #include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -76,23 +78,6 @@ static bool one_of(const char *codes, const char *code) {
   return false;
 }
 
-// Waits for Ctrl-C. The first asks the loop to end after the kernel at hand; the second ends at once, which loses
-// nothing either: whatever is finished is in the store.
-static void *watch(void *arg) {
-  struct bench *b = arg;
-  sigset_t set;
-  int signal;
-  sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  sigwait(&set, &signal);
-  cli_progress_clear();
-  fprintf(stderr, "assay: finishing the kernel at hand; Ctrl-C again ends at once\n");
-  b->stop = true;
-  sigwait(&set, &signal);
-  _exit(CLI_INTERRUPTED);
-}
-
 struct results {
   struct bench *b;
   struct table *table; // NULL: count only
@@ -150,8 +135,78 @@ static bool print_json_row(void *arg, const struct store_verdict *v) {
   return true;
 }
 
+// Returns how many verdicts differ from what the corpus expects.
+static int print_all(struct bench *b) {
+  struct assay_error ignored = {0};
+  int n = 0;
+  if (!b->judging.json)
+    return print_results(b, &ignored);
+  printf("[\n");
+  store_each(b->store, b->run, print_json_row, &n, &ignored);
+  printf("\n]\n");
+  return 0;
+}
+
+// Where a signal leaves a byte: the one mutable global, for a handler has no other way to it.
+static int signal_pipe[2] = {-1, -1};
+
+static void on_signal(int number) {
+  int e = errno;
+  char byte = (char)number;
+  ssize_t n = write(signal_pipe[1], &byte, 1);
+  (void)n;
+  errno = e;
+}
+
+static void await_signal(void) {
+  char byte;
+  while (read(signal_pipe[0], &byte, 1) < 0 && errno == EINTR)
+    ;
+}
+
+// Waits for Ctrl-C. The first asks the loop to end after the kernel at hand; the second prints what is there and ends
+// at once, which loses nothing either: whatever is finished is in the store.
+static void *watch(void *arg) {
+  struct bench *b = arg;
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+  await_signal();
+  cli_progress_clear();
+  fprintf(stderr, "assay: finishing the kernel at hand; Ctrl-C again ends at once\n");
+  b->stop = true;
+  await_signal();
+  if (!atomic_flag_test_and_set(&b->printed))
+    print_all(b);
+  fflush(stdout);
+  _exit(CLI_INTERRUPTED);
+}
+
+// Threads made from here on leave the signals to the watcher. (Libraries have threads from before, which take them too:
+// without a handler that would be the end.)
+static enum assay_status start_watcher(struct bench *b, struct assay_error *err) {
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+  pthread_t watcher;
+  sigset_t set;
+  if (pipe2(signal_pipe, O_CLOEXEC) != 0)
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot make a pipe: %s", strerror(errno));
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &set, NULL);
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  int e = pthread_create(&watcher, NULL, watch, b);
+  if (e)
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot start a thread: %s", strerror(e));
+  pthread_detach(watcher);
+  return ASSAY_OK;
+}
+
 int cli_bench(int argc, char **argv) {
-  struct bench b = {0};
+  struct bench b = {.printed = ATOMIC_FLAG_INIT};
   struct assay_error err = {0};
   struct buf run = {0};
   if (cli_begin(&argp, argc, argv, &b, &b.judging, &err) != ASSAY_OK)
@@ -161,27 +216,16 @@ int cli_bench(int argc, char **argv) {
   if (store_open(b.judging.paths.store, &b.store, &err) != ASSAY_OK)
     return cli_fail(&err);
   cli_judging_finish(&b.judging, b.store);
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &set, NULL); // every thread made from here on leaves them to the watcher
-  pthread_t watcher;
-  if (pthread_create(&watcher, NULL, watch, &b) == 0)
-    pthread_detach(watcher);
-  enum assay_status status = bench_list(&b, &err);
+  enum assay_status status = start_watcher(&b, &err);
+  if (!status)
+    status = bench_list(&b, &err);
   if (!status)
     status = bench_run(&b, &err);
-  int code = status ? cli_fail(&err) : b.stop ? CLI_INTERRUPTED : CLI_PASS, n = 0;
-  if (b.judging.json) {
-    printf("[\n");
-    struct assay_error ignored = {0};
-    store_each(b.store, b.run, print_json_row, &n, &ignored);
-    printf("\n]\n");
-  } else {
-    if (print_results(&b, &err) > 0 && code == CLI_PASS)
-      code = CLI_FAIL;
-  }
+  int code = status ? cli_fail(&err) : b.stop ? CLI_INTERRUPTED : CLI_PASS;
+  while (atomic_flag_test_and_set(&b.printed))
+    pause(); // the watcher prints, and ends the process
+  if (print_all(&b) > 0 && code == CLI_PASS)
+    code = CLI_FAIL;
   cli_judging_close(&b.judging);
   store_close(b.store);
   arena_release(&b.arena);

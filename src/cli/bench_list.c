@@ -124,6 +124,21 @@ out:
   return status;
 }
 
+// Files as they are before their twins: what a run that is cut short has seen of every file. Otherwise in order.
+static enum assay_status put_twins_last(struct bench *b, struct assay_error *err) {
+  struct bench_item *sorted = arena_calloc(&b->arena, b->n_items + 1, sizeof *sorted);
+  size_t n = 0;
+  if (!sorted)
+    return error_nomem(err, "a list of candidates");
+  for (int twins = 0; twins < 2; twins++)
+    for (size_t i = 0; i < b->n_items; i++)
+      if ((b->items[i].define != NULL) == (twins == 1))
+        sorted[n++] = b->items[i];
+  b->items = sorted;
+  b->capacity_items = n;
+  return ASSAY_OK;
+}
+
 enum assay_status bench_list(struct bench *b, struct assay_error *err) {
   char **paths = NULL;
   size_t count = 0;
@@ -132,5 +147,5 @@ enum assay_status bench_list(struct bench *b, struct assay_error *err) {
     status = error_set(err, ASSAY_ERR_NOT_FOUND, "there is no candidate (.c, .cu, .cl, .py) in %s", b->from);
   for (size_t i = 0; i < count && !status; i++)
     status = add_file(b, paths[i], err);
-  return status;
+  return status ? status : put_twins_last(b, err);
 }

@@ -46,7 +46,7 @@ struct lifted_program {
   const char *const *defines;
   int device_index;
   struct python_standby *standby;
-  struct python_worker *worker; // begins while the source is built; NULL when it was used
+  struct python_worker *worker; // without a standby: begins while the source is built; NULL when it was used
   bool without_landlock;
   struct lift_item items[MOST_ITEMS];
   int n_items;
@@ -89,9 +89,7 @@ static void drop_files(struct lift_item *item) {
 
 static void lifted_release(struct program *base) {
   struct lifted_program *p = (struct lifted_program *)base;
-  const struct python_worker_options o = worker_options(p);
-  if (p->worker) // it never saw the candidate
-    python_standby_keep(p->standby, &o, p->worker);
+  python_worker_end(p->worker);
   for (int i = 0; i < p->n_items; i++)
     drop_files(&p->items[i]);
   arena_release(&p->arena);
@@ -147,7 +145,10 @@ static enum assay_status lifted_start(const struct program_options *o, const cha
     status = python_build_start(&o->python, &options, false, source, n, &b->build, err);
   if (!status) {
     const struct python_worker_options w = worker_options(b->program);
-    status = python_worker_start(o->standby, &w, &b->program->worker, err);
+    if (o->standby)
+      python_standby_fill(o->standby, &w);
+    else
+      status = python_worker_start(NULL, &w, &b->program->worker, err);
   }
   if (status) {
     python_build_cancel(b->build);
@@ -492,7 +493,8 @@ static enum assay_status record_items(struct lift_run *r, struct lift_item *item
   // What failed behind the first is tried again when it is asked for, in a process that saw nothing else.
   for (int i = 0; i < r->n_items && !status; i++)
     r->items[i]->recorded = i == 0 || is_complete(r->items[i]);
-  python_standby_keep(p->standby, &o, NULL);
+  if (p->standby)
+    python_standby_fill(p->standby, &o);
   return status;
 }
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <glob.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -12,7 +13,7 @@
 #include "base/clock.h"
 #include "toolchain/cc.h"
 
-enum { LOG_TEXT_BYTES = 64 << 10, MAX_PROCESSES = 512 };
+enum { LOG_TEXT_BYTES = 64 << 10, MAX_PROCESSES = 512, MOST_WAITING = 2 };
 
 struct python_worker {
   struct arena arena;
@@ -26,7 +27,9 @@ struct python_worker {
 };
 
 struct python_standby {
-  struct python_worker *waiting; // NULL: none
+  pthread_mutex_t lock;
+  struct python_worker *waiting[MOST_WAITING]; // the longest first
+  int n;
 };
 
 // python -I -B worker.py lift LIFT_LIBRARY BUILD
@@ -130,16 +133,28 @@ static bool fits(const struct python_worker *w, const struct python_worker_optio
          strcmp(w->interpreter, o->python->interpreter) == 0;
 }
 
+// NULL: none waits.
+static struct python_worker *take_waiting(struct python_standby *s) {
+  struct python_worker *w = NULL;
+  pthread_mutex_lock(&s->lock);
+  if (s->n > 0) {
+    w = s->waiting[0];
+    memmove(s->waiting, s->waiting + 1, (size_t)--s->n * sizeof(struct python_worker *));
+  }
+  pthread_mutex_unlock(&s->lock);
+  return w;
+}
+
 enum assay_status python_worker_start(struct python_standby *standby, const struct python_worker_options *o,
                                       struct python_worker **out, struct assay_error *err) {
-  struct python_worker *w = standby ? standby->waiting : NULL;
-  if (standby)
-    standby->waiting = NULL;
-  if (w && fits(w, o)) {
-    *out = w;
-    return ASSAY_OK;
+  struct python_worker *w;
+  while (standby && (w = take_waiting(standby))) {
+    if (fits(w, o)) {
+      *out = w;
+      return ASSAY_OK;
+    }
+    python_worker_end(w);
   }
-  python_worker_end(w);
   return create(o, out, err);
 }
 
@@ -217,28 +232,29 @@ void python_worker_end(struct python_worker *w) {
   base_free(w);
 }
 
-void python_standby_keep(struct python_standby *s, const struct python_worker_options *o,
-                         struct python_worker *unused) {
+void python_standby_fill(struct python_standby *s, const struct python_worker_options *o) {
   struct assay_error ignored = {0};
-  if (!s || s->waiting)
-    python_worker_end(unused);
-  else if (unused)
-    s->waiting = unused;
-  else if (create(o, &s->waiting, &ignored) != ASSAY_OK)
-    s->waiting = NULL;
+  pthread_mutex_lock(&s->lock);
+  if (s->n < MOST_WAITING && create(o, &s->waiting[s->n], &ignored) == ASSAY_OK)
+    s->n++;
+  pthread_mutex_unlock(&s->lock);
 }
 
 enum assay_status python_standby_open(struct python_standby **out, struct assay_error *err) {
   struct python_standby *s = base_calloc(1, sizeof *s);
   if (!s)
-    return error_nomem(err, "a worker in waiting");
+    return error_nomem(err, "workers in waiting");
+  pthread_mutex_init(&s->lock, NULL);
   *out = s;
   return ASSAY_OK;
 }
 
 void python_standby_close(struct python_standby *s) {
+  struct python_worker *w;
   if (!s)
     return;
-  python_worker_end(s->waiting);
+  while ((w = take_waiting(s)))
+    python_worker_end(w);
+  pthread_mutex_destroy(&s->lock);
   base_free(s);
 }

@@ -15,7 +15,7 @@ struct python_worker_options {
   bool without_landlock;
 };
 
-// The one that waits in `standby`, where that fits and lives, else a new one. `standby` may be NULL.
+// One that waits in `standby`, where it fits and lives, else a new one. `standby` may be NULL.
 enum assay_status python_worker_start(struct python_standby *standby, const struct python_worker_options *o,
                                       struct python_worker **out, struct assay_error *err);
 // Where it may read and write; borrowed.
@@ -29,8 +29,8 @@ enum assay_status python_worker_wait(struct python_worker *w, int64_t deadline_n
                                      struct sandbox_end *end, struct assay_error *err);
 void python_worker_end(struct python_worker *w); // kills what is left of it; NULL is fine
 
-// Puts a worker there that waits for the next candidate: `unused`, which had no order yet and is taken over, or a new
-// one. Without it the next candidate waits longer, so there is no error. Either may be NULL.
-void python_standby_keep(struct python_standby *s, const struct python_worker_options *o, struct python_worker *unused);
+// Starts a worker there that waits for a candidate to come, unless enough of them do. Without it that candidate waits
+// longer, so there is no error.
+void python_standby_fill(struct python_standby *s, const struct python_worker_options *o);
 
 #endif
