@@ -65,13 +65,24 @@ def load_source(path, names):
 
 # ---- a model for a workload
 
+def takes(function, arguments):
+    try:
+        inspect.signature(function).bind(*arguments)
+        return True
+    except TypeError:
+        return False
+
+
 def init_arguments(module, symbols, usual):
     """What ModelNew is made with: get_init_inputs() of the candidate, which may take the task's dimensions by name. A
-    candidate that does not ask for them gets what the suite's own module gets (`usual`, in dimensions), if that is known."""
+    candidate that does not ask for them gets what the suite's own module gets (`usual`, in dimensions), if that is known
+    and its ModelNew takes as many."""
     function = getattr(module, "get_init_inputs", None)
     wanted = inspect.signature(function).parameters if function else {}
     if not wanted and usual is not None:
-        return list(eval(f"[{usual}]", {"__builtins__": {}}, dict(symbols)))  # of a file of the suite, trusted
+        arguments = list(eval(f"[{usual}]", {"__builtins__": {}}, dict(symbols)))  # of a file of the suite, trusted
+        if function is None or takes(module.ModelNew, arguments):
+            return arguments
     if function is None:
         return []
     unknown = [name for name in wanted if name not in symbols and wanted[name].default is inspect.Parameter.empty]
