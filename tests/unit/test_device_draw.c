@@ -69,7 +69,9 @@ static void every_level(void **state) {
     if (task_read(paths[i], false, &t, &err) != ASSAY_OK)
       fail_msg("%s", err.message);
     for (int w = 0; w < t.n_workloads; w++) {
-      if (strcmp(t.workloads[w].name, "full") == 0)
+      // Networks have millions of weights at `small`, which are drawn as the ragged ones are.
+      bool network = strncmp(t.name, "kernelbench/3/", 14) == 0;
+      if (strcmp(t.workloads[w].name, "full") == 0 || (network && strcmp(t.workloads[w].name, "small") == 0))
         continue;
       for (int p = 0; p < PROBE_COUNT; p++)
         if (t.probes & 1u << p) {

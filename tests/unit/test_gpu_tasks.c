@@ -203,6 +203,17 @@ static void check_workload(const struct task *t, const struct workload *w) {
   trial_release(&c);
 }
 
+// Whole networks at `small` take the host backend minutes; a GPU has them all.
+static bool wanted(const struct task *t, const struct workload *w) {
+#ifndef GPU_TASKS_ON_CUDA
+  if (strncmp(t->name, "kernelbench/3/", 14) == 0 && strcmp(w->name, "small") == 0)
+    return false;
+#else
+  (void)t;
+#endif
+  return strcmp(w->name, "full") != 0;
+}
+
 static void test_tasks(void **state) {
   (void)state;
   const char *pattern = getenv("ASSAY_TASKS");
@@ -216,7 +227,7 @@ static void test_tasks(void **state) {
     if (task_read(paths[i], false, &t, &err) != ASSAY_OK)
       fail_msg("%s", err.message);
     for (int k = 0; k < t.n_workloads; k++)
-      if (strcmp(t.workloads[k].name, "full") != 0)
+      if (wanted(&t, &t.workloads[k]))
         check_workload(&t, &t.workloads[k]), workloads++;
     task_release(&t);
   }
