@@ -109,7 +109,7 @@ struct assay_timing {
   // Calls whose events told a shorter time than stamps that no kernel can reach: their time is that of these stamps.
   int stamps_apart;
   double stamps_excess_ns; // what the median call was told too short by less than shows in one call; added to all times
-  double prepare_ns;                     // of what a plan does once with its weights; NaN: nothing
+  double prepare_ns;       // of what a plan does once with its weights; NaN: nothing
   int clock_mhz, temperature_c, power_w; // of the device in the middle of the timing; 0: unknown
   char throttle[64];                     // what held the clock down while timing, "" when nothing did
   double overhead_ns;                    // the protocol's cost, measured before the candidate was loaded

@@ -29,11 +29,11 @@ struct bench {
   struct arena arena; // of the items
   struct bench_item *items;
   size_t n_items, capacity_items;
-  atomic_bool stop; // set by the watcher: finish what is being judged, then end
+  atomic_bool stop;    // set by the watcher: finish what is being judged, then end
   atomic_flag printed; // the results are, or somebody is at it
   int n_judged, n_passed, n_done_before, n_elsewhere, n_left_out;
   int64_t elapsed_ns, building_ns, testing_ns; // testing: a candidate was on the device
-  bool ahead; // candidates were built beside the judging of others
+  bool ahead;                                  // candidates were built beside the judging of others
 };
 
 // Fills items: every candidate of the folder that belongs to the suite, sorted by file, twins behind all files.

@@ -40,8 +40,7 @@ struct line {
   int first, n, tested, ahead;
   int answer_threads; // for one candidate: helpers are many
   int64_t testing_ns;
-  bool stopped; // nothing is put to the test any more
-  bool closed;
+  bool closed; // nothing else is begun or put to the test
   pthread_t threads[MOST_AHEAD], tester;
   int n_threads; // 0: no tester either, the caller does everything
 };
@@ -102,7 +101,7 @@ static void *helper(void *arg) {
 // Puts the next one to the test, if it is ready. The lock is held, but not meanwhile.
 static bool test_next(struct line *l) {
   struct work *w = at(l, l->tested);
-  if (l->stopped || l->tested == l->n || w->state != WORK_READY)
+  if (l->closed || l->tested == l->n || w->state != WORK_READY)
     return false;
   pthread_mutex_unlock(&l->lock);
   int64_t start = clock_monotonic_ns();
@@ -223,6 +222,19 @@ static enum assay_status record_first(struct bench *b, struct line *l, struct as
   return status;
 }
 
+// No other candidate is begun or put to the test; those that are, are waited for.
+static void end_threads(struct line *l, bool tested_apart) {
+  pthread_mutex_lock(&l->lock);
+  l->closed = true;
+  pthread_cond_broadcast(&l->changed);
+  pthread_mutex_unlock(&l->lock);
+  if (tested_apart)
+    pthread_join(l->tester, NULL);
+  for (int i = 0; i < l->n_threads; i++)
+    pthread_join(l->threads[i], NULL);
+  l->n_threads = 0;
+}
+
 static void open_line(struct line *l, bool gpu) {
   pthread_mutex_init(&l->lock, NULL);
   pthread_cond_init(&l->changed, NULL);
@@ -237,25 +249,8 @@ static void open_line(struct line *l, bool gpu) {
   l->answer_threads = l->n_threads > 0 ? (2 * cpus + l->n_threads - 1) / l->n_threads : cpus;
   if (l->n_threads > 0)
     return;
-  pthread_mutex_lock(&l->lock);
-  l->closed = true;
-  pthread_cond_broadcast(&l->changed);
-  pthread_mutex_unlock(&l->lock);
-  pthread_join(l->tester, NULL);
-}
-
-// No other candidate is put to the test; the one that is, is waited for.
-static void stop_tests(struct line *l) {
-  pthread_mutex_lock(&l->lock);
-  l->stopped = true;
-  l->closed = true;
-  pthread_cond_broadcast(&l->changed);
-  pthread_mutex_unlock(&l->lock);
-  if (l->n_threads > 0)
-    pthread_join(l->tester, NULL);
-  for (int i = 0; i < l->n_threads; i++)
-    pthread_join(l->threads[i], NULL);
-  l->n_threads = 0;
+  end_threads(l, true);
+  l->closed = false;
 }
 
 // Without threads there is one at a time.
@@ -308,7 +303,7 @@ enum assay_status bench_run(struct bench *b, struct assay_error *err) {
     if (first_done(l))
       status = record_first(b, l, err);
   }
-  stop_tests(l);
+  end_threads(l, l->n_threads > 0);
   // After an error or Ctrl-C what is judged already is still kept; another error would say no more than the first.
   struct assay_error ignored = {0};
   while (l->tested > 0) {

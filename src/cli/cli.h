@@ -83,8 +83,11 @@ char *cli_repeat_command(const struct cli_judging *j, const char *task, const ch
 // The store, or NULL with a warning on stderr when it cannot be opened and --no-store is not given.
 struct store *cli_store_open(const struct cli_judging *j);
 
-// Carries a command out; where there is an NVIDIA driver, in a child, so that nobody waits for the driver's last words. The
-// exit code, or the signal, is the child's.
+// Whether this machine has an NVIDIA driver; its GPU may be missing all the same.
+bool cli_has_nvidia(void);
+
+// Carries a command out; where there is an NVIDIA driver, in a child, so that nobody waits for the driver's last words.
+// The exit code, or the signal, is the child's.
 int cli_in_front(int (*command)(int argc, char **argv), int argc, char **argv);
 
 // Text tables: cells are copied; columns are as wide as their widest cell, the last one is cut at the terminal's edge.

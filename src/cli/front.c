@@ -1,8 +1,8 @@
 // A command whose process ends before a GPU's driver has put its context away.
 //
-// When a process with a context ends, the driver works for 0.1 to 0.2 s more (H200, driver 580), and whoever started the
-// process waits for that. So the command is carried out by a child, and the process that was started ends as soon as
-// the child has said its exit code: by then everything is stored and printed.
+// When a process with a context ends, the driver works for 0.1 to 0.2 s more (H200, driver 580), and whoever started
+// the process waits for that. So the command is carried out by a child, and the process that was started ends as soon
+// as the child has said its exit code: by then everything is stored and printed.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -39,13 +39,17 @@ static int end_of(pid_t child) {
   return CLI_ENVIRONMENT;
 }
 
+bool cli_has_nvidia(void) {
+  return access("/dev/nvidiactl", F_OK) == 0;
+}
+
 int cli_in_front(int (*command)(int argc, char **argv), int argc, char **argv) {
   int ends[2], code = 0;
   pid_t parent = getpid();
 #if defined(__SANITIZE_ADDRESS__)
   return command(argc, argv); // whoever is asked for leaks must end in its own time
 #endif
-  if (access("/dev/nvidiactl", F_OK) != 0 || pipe2(ends, O_CLOEXEC) != 0)
+  if (!cli_has_nvidia() || pipe2(ends, O_CLOEXEC) != 0)
     return command(argc, argv);
   fflush(NULL);
   pid_t child = fork();

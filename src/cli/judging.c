@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -201,7 +200,7 @@ static bool ends_with(const char *text, const char *end) {
 static const char *device_of_python(const char *wanted) {
   if (wanted && (strcmp(wanted, "cpu") == 0 || strcmp(wanted, "cuda") == 0))
     return wanted;
-  return access("/dev/nvidiactl", F_OK) == 0 ? "cuda" : "cpu";
+  return cli_has_nvidia() ? "cuda" : "cpu";
 }
 
 const char *cli_device_of(const char *path, const char *wanted) {

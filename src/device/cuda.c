@@ -188,8 +188,11 @@ static enum assay_status load_utility(struct device *d, const void *cubin, size_
   const struct {
     CUfunction *to;
     const char *name;
-  } kernels[] = {{&d->read, "utility_read"}, {&d->empty, "utility_empty"}, {&d->hold, "utility_hold"},
-                 {&d->stamp, "utility_stamp"}, {&d->confirm, "utility_confirm"}};
+  } kernels[] = {{&d->read, "utility_read"},
+                 {&d->empty, "utility_empty"},
+                 {&d->hold, "utility_hold"},
+                 {&d->stamp, "utility_stamp"},
+                 {&d->confirm, "utility_confirm"}};
   if (!cubin || n == 0)
     return error_set(err, ASSAY_ERR_INVALID, "the CUDA device needs its helper code");
   enum assay_status status =

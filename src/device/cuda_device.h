@@ -42,10 +42,11 @@ struct cuda_kept {
   struct cuda_mapping mapping;
 };
 
-// What the host and the trusted helper kernels tell each other, in the host's memory. A kernel under test that finds it can
-// write to it, too, so that nothing is believed which was written while one may have been running: cuda_flush.c.
+// What the host and the trusted helper kernels tell each other, in the host's memory. A kernel under test that finds it
+// can write to it, too, so that nothing is believed which was written while one may have been running: cuda_flush.c.
 struct cuda_gate {
-  uint32_t released, arrived, failed; // tickets: of the host; of the kernel that holds the stream, when it begins; gives up
+  // Tickets: of the host; of the kernel that holds the stream, when it begins, and when it gives up.
+  uint32_t released, arrived, failed;
   uint32_t unused;
   uint64_t opens_at, ended, confirmed; // device's clock, nanoseconds; the same; a number
 };
@@ -62,10 +63,10 @@ struct device {
   CUfunction read, empty, hold, stamp, confirm;
   uint64_t flush, flush_bytes; // more than the last-level cache holds; behind it a place where nothing is read
   volatile struct cuda_gate *gate;
-  uint64_t gate_address; // as kernels see it
-  uint32_t ticket;       // of the last call that was held
-  uint64_t opened_at;    // device's clock: when its timed part could begin; 0: not known for certain
-  uint64_t secret;       // of the numbers that confirm
+  uint64_t gate_address;    // as kernels see it
+  uint32_t ticket;          // of the last call that was held
+  uint64_t opened_at;       // device's clock: when its timed part could begin; 0: not known for certain
+  uint64_t secret;          // of the numbers that confirm
   struct cuda_plan *loaded; // NULL: none
   struct cuda_kept kept[KEPT_MAPPINGS];
 };

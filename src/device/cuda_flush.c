@@ -1,9 +1,9 @@
-// The state of caches and stream before a timed part: nothing in the cache, and the stream held until all is queued. And
-// stamps around it that a kernel under test cannot forge.
+// The state of caches and stream before a timed part: nothing in the cache, and the stream held until all is queued.
+// And stamps around it that a kernel under test cannot forge.
 //
-// The driver keeps an event's stamps in memory that every kernel of the process can read and write, at addresses that do
-// not change (measured on an H200 with driver 580: a kernel that added to the start's stamp while it ran was reported
-// 147 us faster). So the time between events is held against another one:
+// The driver keeps an event's stamps in memory that every kernel of the process can read and write, at addresses that
+// do not change (measured on an H200 with driver 580: a kernel that added to the start's stamp while it ran was
+// reported 147 us faster). So the time between events is held against another one:
 //
 //   host                                     stream
 //   clears the gate                          flush

@@ -63,7 +63,7 @@ enum device_mode {
 };
 
 struct device_times {
-  int64_t device_ns;  // between the events around the steps
+  int64_t device_ns; // between the events around the steps
   // The same and a constant more, by stamps that no kernel of the plan could reach; 0: not known.
   int64_t outside_ns;
   int64_t called_ns;  // the host's clock around the same: as called; else from when the stream was let go to its end

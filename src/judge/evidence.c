@@ -45,9 +45,8 @@ static json_t *timing_json(const struct assay_timing *t) {
       number(t->overhead_ns), "floor_ns", number(t->floor_ns), "stopped", t->stop, "dropped", t->n_dropped,
       "samples_ns", numbers(t->samples_ns, t->n_samples), "hot_samples_ns", numbers(t->hot_samples_ns, t->n_hot),
       "called_ns", number(t->called_ns), "wall_ns", number(t->wall_ns), "stamps_apart", t->stamps_apart,
-      "stamps_excess_ns", number(t->stamps_excess_ns),
-      "prepare_ns", number(t->prepare_ns),
-      "clock_mhz", t->clock_mhz, "temperature_c", t->temperature_c, "power_w", t->power_w, "throttle", t->throttle);
+      "stamps_excess_ns", number(t->stamps_excess_ns), "prepare_ns", number(t->prepare_ns), "clock_mhz", t->clock_mhz,
+      "temperature_c", t->temperature_c, "power_w", t->power_w, "throttle", t->throttle);
 }
 
 static json_t *durations_json(const struct assay_durations *d) {
@@ -74,18 +73,18 @@ char *assay_verdict_json(const struct assay_verdict *v) {
   json_t *checks = json_array();
   for (int i = 0; i < v->n_checks && checks; i++)
     json_array_append_new(checks, check_json(&v->checks[i]));
-  json_t *j = json_pack(
-      "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:s, "
-      "s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:i}",
-      "task", v->task_name, "form", v->form, "workload", v->workload, "verdict", assay_reason_code(v->reason),
-      "meaning", assay_reason_text(v->reason), "detail", v->detail, "task_sha256", v->task_hash, "candidate_sha256",
-      v->candidate_hash, "settings_sha256", v->settings_hash, "seed", (json_int_t)v->seed, "checks", checks,
-      "worst_check", v->worst_check, "skipped_probes", v->n_skipped_probes, "timing", timing_json(&v->timing),
-      "durations_ns", durations_json(&v->durations), "flops", number(v->flops), "bytes", number(v->bytes),
-      "diagnostics", v->diagnostics, "build_command", v->build_command, "compiler", v->compiler_version, "sandbox",
-      v->sandbox, "toolchain", v->toolchain, "mode", v->mode, "device", v->device, "times_rank_nothing",
-      v->times_rank_nothing, "kernels_reach_host_memory", v->reaches_host, "kernels", kernels_json(&v->kernels),
-      "unsettled_arguments", v->kernels.unsettled_arguments);
+  json_t *j =
+      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:s, "
+                "s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:i}",
+                "task", v->task_name, "form", v->form, "workload", v->workload, "verdict", assay_reason_code(v->reason),
+                "meaning", assay_reason_text(v->reason), "detail", v->detail, "task_sha256", v->task_hash,
+                "candidate_sha256", v->candidate_hash, "settings_sha256", v->settings_hash, "seed", (json_int_t)v->seed,
+                "checks", checks, "worst_check", v->worst_check, "skipped_probes", v->n_skipped_probes, "timing",
+                timing_json(&v->timing), "durations_ns", durations_json(&v->durations), "flops", number(v->flops),
+                "bytes", number(v->bytes), "diagnostics", v->diagnostics, "build_command", v->build_command, "compiler",
+                v->compiler_version, "sandbox", v->sandbox, "toolchain", v->toolchain, "mode", v->mode, "device",
+                v->device, "times_rank_nothing", v->times_rank_nothing, "kernels_reach_host_memory", v->reaches_host,
+                "kernels", kernels_json(&v->kernels), "unsettled_arguments", v->kernels.unsettled_arguments);
   char *text = j ? json_dumps(j, JSON_SORT_KEYS | JSON_INDENT(2)) : NULL;
   json_decref(j);
   return text;

@@ -335,8 +335,8 @@ static void witness(struct planned *p, int64_t wall_ns) {
     p->walls_ns[p->n_walls++] = (double)wall_ns;
 }
 
-// Events' stamps can be forged by a kernel, those outside cannot (device/cuda_flush.c): where these say that it took longer,
-// they are right. They scatter more, so that less than that shows in the median only: inspect.
+// Events' stamps can be forged by a kernel, those outside cannot (device/cuda_flush.c): where these say that it took
+// longer, they are right. They scatter more, so that less than that shows in the median only: inspect.
 static void believe(struct session *s, const struct device_times *times, struct runner_report *report, bool cold) {
   struct planned *p = of(s);
   double outside_ns = (double)times->outside_ns - p->null_outside_ns + s->overhead_ns;

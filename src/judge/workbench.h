@@ -29,7 +29,8 @@ struct monitor *workbench_monitor(struct assay_workbench *w); // may be NULL
 const struct workbench_times *workbench_times(const struct assay_workbench *w);
 
 // What a call costs without a plan's steps, in ns: between the device's events, by the judge's clock, and by the stamps
-// outside of kernels' reach (0: there are none). It is the machine's and not the candidate's: kept for the candidates of the next seconds. false: not known, or too old.
+// outside of kernels' reach (0: there are none). It is the machine's and not the candidate's: kept for the candidates
+// of the next seconds. false: not known, or too old.
 struct workbench_null {
   double overhead_ns, wall_ns, outside_ns;
 };

@@ -41,11 +41,11 @@ struct run_pass {
 };
 struct run_pass run_pass(const struct arith *contract, int k, int replicas);
 
-// How many passes it takes, and run_pass is to be told of, where a node with a kink comes after one that adds: more than
-// `replicas`, because two passes of opposite errors tell less of their size than two of different ones, and because an
-// element that a clamp left alone among zeros has no neighbours to tell of it (an honest kernel failed at 4 of 2e9
-// elements of KernelBench's 2/2 with 8 passes, half of them wide). 0 where there is none: `replicas` it is. The same on
-// every machine.
+// How many passes it takes, and run_pass is to be told of, where a node with a kink comes after one that adds: more
+// than `replicas`, because two passes of opposite errors tell less of their size than two of different ones, and
+// because an element that a clamp left alone among zeros has no neighbours to tell of it (an honest kernel failed at 4
+// of 2e9 elements of KernelBench's 2/2 with 8 passes, half of them wide). 0 where there is none: `replicas` it is. The
+// same on every machine.
 int run_wide_replicas(const struct graph *g, int replicas);
 
 // The node whose error has a closed form that is the whole graph's: the only one that computes, with an output that is

@@ -62,8 +62,8 @@ static double own_variance(const struct shrink *s, int64_t i) {
   return mean * mean * 1.5707963267948966;
 }
 
-// Mean of s^2 over the neighbours of i, in its row when rows are long enough to have any. Those without an error, such as
-// ReLU makes, say nothing of others.
+// Mean of s^2 over the neighbours of i, in its row when rows are long enough to have any. Those without an error, such
+// as ReLU makes, say nothing of others.
 static double pool(const struct shrink *s, int64_t i) {
   int64_t low = i - WINDOW, high = i + WINDOW + 1;
   if (s->row >= WINDOW) {

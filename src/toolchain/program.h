@@ -56,9 +56,9 @@ struct builder_options {
 enum assay_status builder_open(const struct builder_options *o, struct builder **out, struct assay_error *err);
 void builder_close(struct builder *b); // NULL is fine
 
-// Python workers that have imported PyTorch and wait for the next candidates, shared by many programs as the builder is;
-// each serves one candidate. They begin with the first program_start, and die with the threads that started them. Any
-// thread may start and plan programs.
+// Python workers that have imported PyTorch and wait for the next candidates, shared by many programs as the builder
+// is; each serves one candidate. They begin with the first program_start, and die with the threads that started them.
+// Any thread may start and plan programs.
 struct python_standby;
 enum assay_status python_standby_open(struct python_standby **out, struct assay_error *err);
 void python_standby_close(struct python_standby *s); // NULL is fine

@@ -75,8 +75,8 @@ static int forging_plan(struct runner *r, uint64_t stamp, int64_t ns) {
   return loaded(r, "forge");
 }
 
-// Words of the driver's memory, as far as it lies at low addresses, that are times of the last 10 ms: the device's clock
-// tells the time of day.
+// Words of the driver's memory, as far as it lies at low addresses, that are times of the last 10 ms: the device's
+// clock tells the time of day.
 static int find_stamps(uint64_t found[STAMPS]) {
   struct timespec t;
   clock_gettime(CLOCK_REALTIME, &t);
@@ -99,28 +99,25 @@ static int find_stamps(uint64_t found[STAMPS]) {
   return n;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 // How much longer the stamps outside say than the events do, as a distribution over calls.
 static double outside_less_events(struct runner *r, const char *what, enum device_mode mode) {
-  double us[STAMP_CALLS];
+  int64_t ns[STAMP_CALLS];
   int n = 0;
   for (int i = 0; i < STAMP_CALLS; i++) {
     struct device_report report = call(r, mode);
     if (report.times.outside_ns > 0)
-      us[n++] = 1e-3 * (double)(report.times.outside_ns - report.times.device_ns);
+      ns[n++] = report.times.outside_ns - report.times.device_ns;
   }
   if (n < STAMP_CALLS / 2) {
     printf("    %s: only %d of %d calls have stamps outside\n", what, n, STAMP_CALLS);
     return -1;
   }
-  qsort(us, (size_t)n, sizeof *us, compare_doubles);
-  printf("    %-24s outside less events, us: least %.2f, median %.2f, 90 %% %.2f, 99 %% %.2f, most %.2f; %d of %d calls\n",
-         what, us[0], us[n / 2], us[n * 9 / 10], us[n * 99 / 100], us[n - 1], n, STAMP_CALLS);
-  return us[n / 2];
+  qsort(ns, (size_t)n, sizeof *ns, ascending);
+  printf(
+      "    %-24s outside less events, us: least %.2f, median %.2f, 90 %% %.2f, 99 %% %.2f, most %.2f; %d of %d calls\n",
+      what, 1e-3 * (double)ns[0], 1e-3 * (double)ns[n / 2], 1e-3 * (double)ns[n * 9 / 10],
+      1e-3 * (double)ns[n * 99 / 100], 1e-3 * (double)ns[n - 1], n, STAMP_CALLS);
+  return 1e-3 * (double)ns[n / 2];
 }
 
 static int stamps(struct runner *r) {

@@ -187,8 +187,8 @@ int main(int argc, char **argv) {
   }
   enum assay_status status = subject_open(&s, argv[2], as_published, argv[3], &err);
   if (!status)
-    status = drawing ? draw(&s, argv[4], argv[5], argv[6], &err)
-                     : check(&s, argv[4], argc > 5 ? atoi(argv[5]) : 0, &err);
+    status =
+        drawing ? draw(&s, argv[4], argv[5], argv[6], &err) : check(&s, argv[4], argc > 5 ? atoi(argv[5]) : 0, &err);
   for (int i = 0; i < s.task.n_inputs && s.inputs; i++)
     array_release(&s.inputs[i]);
   arena_release(&s.arena);

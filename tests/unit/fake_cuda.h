@@ -27,7 +27,7 @@ static struct fake {
   // What is to go wrong: the n-th cuMemCreate (from 0, -1: none), the n-th cuLaunchKernelEx, the last synchronisation
   int fail_create, fail_launch, fail_sync_after, holds_that_fail;
   int creates, launches;
-  uint64_t opens_at, ended; // what the kernels around a timed part write
+  uint64_t opens_at, ended;    // what the kernels around a timed part write
   size_t kernel_parameters[8]; // sizes, ended by 0
   int local_bytes;
   size_t stack, symbol_bytes;

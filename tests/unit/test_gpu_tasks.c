@@ -205,8 +205,8 @@ static void check_workload(const struct task *t, const struct workload *w) {
   trial_release(&c);
 }
 
-// A convolutional network takes the host backend up to a minute at every workload: of level 3 it has the sequences (33 to
-// 44, 48 to 50), at their first workload. A GPU has them all.
+// A convolutional network takes the host backend up to a minute at every workload: of level 3 it has the sequences (33
+// to 44, 48 to 50), at their first workload. A GPU has them all.
 static bool wanted(const struct task *t, const struct workload *w) {
 #ifndef GPU_TASKS_ON_CUDA
   int number = strncmp(t->name, "kernelbench/3/", 14) == 0 ? atoi(t->name + 14) : 0;
@@ -237,7 +237,7 @@ static void test_tasks(void **state) {
     task_release(&t);
   }
   print_message("%d tasks, %d workloads\n", count, workloads);
-  assert_true(workloads > 0);
+  assert_true(pattern ? workloads > 0 : workloads > count); // one level alone may have few on the host
   task_list_release(paths, count);
 }
 

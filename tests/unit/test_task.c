@@ -522,7 +522,8 @@ static void test_contracts(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_all_of_both_levels), cmocka_unit_test(test_level_3),
+      cmocka_unit_test(test_all_of_both_levels),
+      cmocka_unit_test(test_level_3),
       cmocka_unit_test(test_forms),
       cmocka_unit_test(test_least_work),
       cmocka_unit_test(test_good_text),
