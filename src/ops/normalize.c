@@ -133,6 +133,14 @@ static void find_roots(struct tile *t) {
   }
 }
 
+// Common code folds the mean into one number behind the factor, x * f + (bias - mean * f), or multiplies a sum by a
+// rounded 1 / n. So there is an error in the mean also where it is exact, as it is among small integers: in a group
+// whose values are all the same, nothing else would err, and 1 / sqrt(epsilon) magnifies what does.
+static void unsettle_means(struct tile *t) {
+  for (int r = 0; r < t->width; r++)
+    t->mean[r] = arith_round_ulps(t->w->n->arith, &t->noise[r], t->mean[r], 1);
+}
+
 static void run_tile(struct tile *t) {
   const struct normalize *job = t->w->n;
   for (int r = 0; r < t->width; r++) {
@@ -145,6 +153,8 @@ static void run_tile(struct tile *t) {
   if (!job->given_variance)
     find_variances(t);
   find_roots(t);
+  if (job->center)
+    unsettle_means(t);
   if (job->y)
     write_rows(t);
 }

@@ -58,7 +58,7 @@ KERNEL(norm_write, struct normalize_args) {
   struct noise n = noise_at(a->arith.key, (uint64_t)i);
   double v = read_f64(&a->x, i);
   if (a->mean.data)
-    v = arith_round(&a->arith, &n, v - read_f64(&a->mean, at[0]));
+    v = arith_round(&a->arith, &n, v - arith_round_ulps(&a->arith, &n, read_f64(&a->mean, at[0]), 1));
   v = arith_round(&a->arith, &n, v / ((const double *)a->root)[at[0]]);
   if (a->scale.data)
     v = arith_round(&a->arith, &n, v * read_f64(&a->scale, at[1]));
