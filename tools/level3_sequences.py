@@ -159,6 +159,14 @@ class Cell:
     def functions(self, both):
         return [self.order, self.layer(both)]
 
+    def pytorch(self, both, batch_first):
+        """All layers in one call: (y, h[, c])."""
+        weights = [f"{self.module}_{part}_l{i}{end}" for i in range(LAYERS) for end in
+                   (["", "_reverse"] if both else [""]) for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+        states = "(h0, c0)" if self.op == "LSTM" else "h0"
+        return (f"torch.{self.module}(x, {states}, [{', '.join(weights)}], True, {LAYERS}, 0.0, False, {both}, "
+                f"{batch_first})")
+
 
 LSTM = Cell("LSTM", "lstm", 4, ("ifgo", "iofg"))
 GRU = Cell("GRU", "gru", 3, ("rzn", "zrn"), "linear_before_reset = 1")
@@ -189,6 +197,8 @@ def lstm(level, number, name, title, both=False, state=None, draw=UNIT):
     inputs += LSTM.weights(both, STATES_BOUND if state else OUTPUT_BOUND)
     body = ["sequence = Transpose<perm = [1, 0, 2]>(x)"] + LSTM.body("sequence", both)
     constants = []
+    layers = LSTM.pytorch(both, True)
+    level.pytorch[number] = f"{layers}[{'hc'.index(state) + 1}]" if state else f"F.linear({layers}[0][:, -1], fc_weight, fc_bias)"
     if state:
         body += last_states(state)
     else:
@@ -207,6 +217,7 @@ def gru(level, number, name, title, both=False, state=None):
     inputs = [data("x", ["S", "M", "K"], UNIT, SIGNED), data("h0", [rows, "M", "H"])]
     inputs += GRU.weights(both, STATES_BOUND)
     body = GRU.body("x", both)
+    level.pytorch[number] = f"{GRU.pytorch(both, False)}[{1 if state else 0}]"
     if state:
         body += last_states(state)
     else:

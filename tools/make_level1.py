@@ -12,7 +12,11 @@ import math
 from task_files import RAGGED_LIMIT, SIGNED, SMALL_LIMIT, UNIT, Input, Level, conv_attributes, workloads
 
 # Products of two triangular matrices: the part of the multiply-adds whose factors are both not zero.
-LEVEL = Level(1, contraction_parts={14: "1/6", 15: "1/6"})
+PYTORCH = {34: "F.instance_norm(x, eps=1e-5)",
+           96: "F.smooth_l1_loss(predictions, targets)",
+           98: "F.kl_div(torch.log(predictions), targets, reduction='batchmean')",
+           99: "F.triplet_margin_loss(anchor, positive, negative, margin=1.0)"}
+LEVEL = Level(1, contraction_parts={14: "1/6", 15: "1/6"}, pytorch=PYTORCH)
 task = LEVEL.task
 
 # ---- 1-18: matrix products -------------------------------------------------------------------------------------------

@@ -83,11 +83,13 @@ class Level:
     """One level of KernelBench: its tasks, numbered from 1 to `count`, and the rows of the page's tables that they
     give. ragged_limit: elements of any tensor of a ragged workload."""
 
-    def __init__(self, level, contraction_parts=None, weight_parts=None, count=100, ragged_limit=RAGGED_LIMIT):
+    def __init__(self, level, contraction_parts=None, weight_parts=None, count=100, ragged_limit=RAGGED_LIMIT,
+                 pytorch=None):
         self.level, self.script = level, f"tools/make_level{level}.py"
         self.count, self.ragged_limit = count, ragged_limit
         self.root = HOUSE / "tasks" / "kernelbench" / f"level{level}"
         self.contraction_parts, self.weight_parts = contraction_parts or {}, weight_parts or {}
+        self.pytorch = pytorch or {}  # number -> what a PyTorch programmer returns
         self.tasks = {}
         self.repairs, self.allowed = {}, {}  # rows of the page's tables
 
@@ -107,6 +109,8 @@ class Level:
             props.append(("assay.contraction_part", self.contraction_parts[number]))
         if number in self.weight_parts:
             props.append(("assay.weight_part", self.weight_parts[number]))
+        if number in self.pytorch:
+            props.append(("assay.pytorch", self.pytorch[number]))
         props.append(("assay.allclose", "1e-4, 1e-4"))
         for workload, bindings in workloads.items():
             props.append((f"assay.workload.{workload}", ", ".join(f"{k}={v}" for k, v in bindings.items())))

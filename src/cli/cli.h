@@ -8,6 +8,7 @@
 
 #include "assay/judge.h"
 #include "base/arena.h"
+#include "base/buf.h"
 #include "store/store.h"
 
 // Exit codes.
@@ -76,6 +77,15 @@ const char *cli_device_of(const char *path, const char *wanted);
 
 // Makes this file the candidate, and its device the device. `several`: more will follow, so what they share is opened.
 enum assay_status cli_use_candidate(struct cli_judging *j, const char *path, bool several, struct assay_error *err);
+
+// Baselines (docs/baselines.md) that go by a name: "torch.eager", ... In a table they are called so.
+bool cli_is_baseline(const char *name);
+void cli_check_baseline(const struct argp_state *state, const char *name); // another name is wrong usage
+// The candidate that a name means for this task and workload, and its file in `folder` (heap string).
+enum assay_status cli_baseline_text(const char *name, const char *task_path, bool as_published, const char *workload,
+                                    struct buf *out, struct assay_error *err);
+enum assay_status cli_baseline_write(const char *name, const char *task_path, bool as_published, const char *workload,
+                                     const char *folder, char **path, struct assay_error *err);
 
 // The command that repeats a judgement; heap string or NULL.
 char *cli_repeat_command(const struct cli_judging *j, const char *task, const char *candidate, uint64_t seed);

@@ -12,11 +12,11 @@
 #include "onnx/onnx.h"
 #include "report/report.h"
 
-enum { KEY_PUBLISHED = 5000, KEY_PYTORCH, KEY_WORKLOAD };
+enum { KEY_PUBLISHED = 5000, KEY_PYTORCH, KEY_WORKLOAD, KEY_BASELINE };
 
 struct arguments {
   struct cli_judging judging;
-  const char *task, *workload;
+  const char *task, *workload, *baseline;
   bool published, only_pytorch;
 };
 
@@ -35,6 +35,10 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_WORKLOAD:
     a->workload = arg;
     return 0;
+  case KEY_BASELINE:
+    cli_check_baseline(state, arg);
+    a->baseline = arg;
+    return 0;
   case ARGP_KEY_ARG:
     cli_take_argument(state, "TASK", arg, &a->task);
     return 0;
@@ -50,6 +54,7 @@ static const struct argp_option options[] = {
     {"as-published", KEY_PUBLISHED, 0, 0, "the task as its suite published it", 0},
     {"workload", KEY_WORKLOAD, "NAME|DIMS", 0, "sizes of the PyTorch module's inputs (default full)", 0},
     {"pytorch", KEY_PYTORCH, 0, 0, "print only the PyTorch module", 0},
+    {"baseline", KEY_BASELINE, "NAME", 0, "print only the candidate that is this baseline, for the workload", 0},
     {0},
 };
 static const struct argp argp = {
@@ -148,6 +153,16 @@ out:
   return status;
 }
 
+static enum assay_status print_baseline(const struct arguments *a, const char *path, struct assay_error *err) {
+  struct buf text = {0};
+  enum assay_status status =
+      cli_baseline_text(a->baseline, path, a->published, a->workload ? a->workload : "full", &text, err);
+  if (!status)
+    fputs(buf_str(&text), stdout);
+  buf_release(&text);
+  return status;
+}
+
 int cli_show(int argc, char **argv) {
   struct arguments a = {0};
   struct assay_error err = {0};
@@ -156,6 +171,11 @@ int cli_show(int argc, char **argv) {
   if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
   enum assay_status status = task_find(a.judging.paths.tasks, a.task, &path, &err);
+  if (!status && a.baseline) {
+    status = print_baseline(&a, path, &err);
+    base_free(path);
+    return status ? cli_fail(&err) : CLI_PASS;
+  }
   if (!status)
     status = task_read(path, a.published, &t, &err);
   if (!status) {

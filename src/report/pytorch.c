@@ -1,7 +1,6 @@
 // A task as a PyTorch module: for people who read PyTorch, and for the prompts of models that write kernels.
 #include <string.h>
 
-#include "base/alloc.h"
 #include "oracle/oracle.h"
 #include "report/pytorch.h"
 #include "report/report.h"
@@ -88,13 +87,49 @@ static int put_names(struct pytorch_writer *w, bool weights, const char *before)
   return n;
 }
 
-static void put_module(struct pytorch_writer *w) {
+bool pytorch_has_weights(const struct pytorch_writer *w) {
   bool weights = false;
-  buf_puts(w->out, "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n\n\n");
-  buf_puts(w->out, pytorch_preamble(w->g));
-  buf_printf(w->out, "class Model(nn.Module):\n    \"\"\"%s.\"\"\"\n\n    def __init__(self", w->task->title);
   for (int i = 0; i < w->task->n_inputs; i++)
     weights = weights || w->task->inputs[i].distribution.is_static;
+  return weights;
+}
+
+void pytorch_put_head(struct pytorch_writer *w) {
+  buf_puts(w->out, "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n");
+}
+
+void pytorch_put_signature(struct pytorch_writer *w, const char *name) {
+  buf_printf(w->out, "    def %s(self%s", name, w->task->n_inputs > 0 ? ", " : "");
+  put_names(w, false, "");
+  buf_puts(w->out, "):\n");
+}
+
+void pytorch_put_weights(struct pytorch_writer *w) {
+  for (int i = 0; i < w->task->n_inputs; i++)
+    if (w->task->inputs[i].distribution.is_static) {
+      buf_puts(w->out, "        ");
+      pytorch_put_value(w, w->g->inputs[i]);
+      buf_puts(w->out, " = self.");
+      pytorch_put_value(w, w->g->inputs[i]);
+      buf_puts(w->out, "\n");
+    }
+}
+
+void pytorch_put_return(struct pytorch_writer *w) {
+  const char *own = model_property(&w->task->model, "assay.pytorch");
+  buf_puts(w->out, "        return ");
+  for (int i = 0; i < w->g->n_outputs && !own; i++) {
+    buf_puts(w->out, i ? ", " : "");
+    pytorch_put_value(w, w->g->outputs[i]);
+  }
+  buf_printf(w->out, "%s\n", own ? own : "");
+}
+
+static void put_module(struct pytorch_writer *w) {
+  bool weights = pytorch_has_weights(w), whole = model_property(&w->task->model, "assay.pytorch") != NULL;
+  pytorch_put_head(w);
+  buf_printf(w->out, "\n\n%s", whole ? "" : pytorch_preamble(w->g));
+  buf_printf(w->out, "class Model(nn.Module):\n    \"\"\"%s.\"\"\"\n\n    def __init__(self", w->task->title);
   buf_puts(w->out, weights ? ", " : "");
   put_names(w, true, "");
   buf_puts(w->out, "):\n        super().__init__()\n");
@@ -106,25 +141,12 @@ static void put_module(struct pytorch_writer *w) {
       pytorch_put_value(w, w->g->inputs[i]);
       buf_puts(w->out, ")\n");
     }
-  buf_puts(w->out, "\n    def forward(self, ");
-  put_names(w, false, "");
-  buf_puts(w->out, "):\n");
-  for (int i = 0; i < w->task->n_inputs; i++)
-    if (w->task->inputs[i].distribution.is_static) {
-      buf_puts(w->out, "        ");
-      pytorch_put_value(w, w->g->inputs[i]);
-      buf_puts(w->out, " = self.");
-      pytorch_put_value(w, w->g->inputs[i]);
-      buf_puts(w->out, "\n");
-    }
-  for (int i = 0; i < w->g->n_nodes; i++)
-    pytorch_put_node(w, &w->g->nodes[i]);
-  buf_puts(w->out, "        return ");
-  for (int i = 0; i < w->g->n_outputs; i++) {
-    buf_puts(w->out, i ? ", " : "");
-    pytorch_put_value(w, w->g->outputs[i]);
-  }
   buf_puts(w->out, "\n");
+  pytorch_put_signature(w, "forward");
+  pytorch_put_weights(w);
+  for (int i = 0; i < w->g->n_nodes && !whole; i++)
+    pytorch_put_node(w, &w->g->nodes[i]);
+  pytorch_put_return(w);
 }
 
 static void put_functions(struct pytorch_writer *w, const struct workload *load, const struct array *inputs) {
@@ -139,23 +161,29 @@ static void put_functions(struct pytorch_writer *w, const struct workload *load,
   buf_puts(w->out, "]\n");
 }
 
+enum assay_status pytorch_open(struct pytorch_writer *w, const struct workload *load, struct arena *arena,
+                               struct array **inputs, struct assay_error *err) {
+  struct graph_shapes shapes;
+  *inputs = arena_calloc(arena, (size_t)w->task->n_inputs + 1, sizeof **inputs);
+  enum assay_status status = *inputs ? task_input_shapes(w->task, load, *inputs, err) : error_nomem(err, "a module");
+  if (!status)
+    status = oracle_infer(w->g, *inputs, arena, &shapes, err);
+  w->values = status ? NULL : shapes.values;
+  return status ? status : pytorch_find_calls(w, arena, err);
+}
+
 enum assay_status report_pytorch(const struct task *t, const struct workload *w, struct buf *out, bool *complete,
                                  struct assay_error *err) {
   struct pytorch_writer writer = {.task = t, .g = &t->model.flat, .out = out, .complete = true};
-  struct array *inputs = base_calloc((size_t)t->n_inputs + 1, sizeof *inputs);
+  struct array *inputs;
   struct arena arena = {0};
-  struct graph_shapes shapes;
-  enum assay_status status = inputs ? task_input_shapes(t, w, inputs, err) : error_nomem(err, "a module");
-  if (!status)
-    status = oracle_infer(&t->model.flat, inputs, &arena, &shapes, err);
+  enum assay_status status = pytorch_open(&writer, w, &arena, &inputs, err);
   if (!status) {
-    writer.values = shapes.values;
     put_module(&writer);
     put_functions(&writer, w, inputs);
     *complete = writer.complete;
     status = buf_status(out, err);
   }
   arena_release(&arena);
-  base_free(inputs);
   return status;
 }

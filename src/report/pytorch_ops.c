@@ -125,6 +125,17 @@ static void emit_reshape(struct pytorch_writer *w, const struct node *n) {
   }
 }
 
+static void emit_expand(struct pytorch_writer *w, const struct node *n) {
+  const struct shape *to = &w->values[n->outputs[0]].shape;
+  if (!w->fixed) {
+    pytorch_put_template(w, n, "$0.expand(torch.broadcast_shapes(tuple($0.shape), tuple($1.tolist())))");
+    return;
+  }
+  pytorch_put_template(w, n, "$0.expand(");
+  pytorch_put_ints(w, to->dims, (size_t)to->rank);
+  buf_puts(w->out, ")");
+}
+
 static void emit_squeeze(struct pytorch_writer *w, const struct node *n) {
   pytorch_put_template(w, n, "torch.squeeze($0");
   if (node_has_input(n, 1) || node_attr(n, "axes")) {
@@ -275,23 +286,22 @@ static void emit_gelu_any(struct pytorch_writer *w, const struct node *n) {
     pytorch_put_template(w, n, "F.gelu($0)");
 }
 
-// torch.maximum and torch.minimum take tensors only.
-static void put_operand(struct pytorch_writer *w, const struct node *n, int i) {
+static bool is_number(const struct pytorch_writer *w, const struct node *n, int i) {
   const struct tensor *t = w->g->values[n->inputs[i]].constant;
-  bool number = t && t->shape.rank == 0;
-  buf_puts(w->out, number ? "torch.tensor(" : "");
-  pytorch_put_input(w, n, i);
-  buf_puts(w->out, number ? ")" : "");
+  return t && t->shape.rank == 0;
 }
 
+// torch.maximum and torch.minimum take tensors only: a number is a bound.
 static void emit_max_min(struct pytorch_writer *w, const struct node *n) {
-  const char *function = n->op_type[1] == 'a' ? "torch.maximum" : "torch.minimum";
+  bool max = n->op_type[1] == 'a';
+  int first = n->n_inputs > 1 && is_number(w, n, 0) ? 1 : 0; // a tensor
   for (int i = 1; i < n->n_inputs; i++)
-    buf_printf(w->out, "%s(", function);
-  put_operand(w, n, 0);
+    buf_puts(w->out, is_number(w, n, i == first ? 0 : i) ? "torch.clamp(" : max ? "torch.maximum(" : "torch.minimum(");
+  pytorch_put_input(w, n, first);
   for (int i = 1; i < n->n_inputs; i++) {
-    buf_puts(w->out, ", ");
-    put_operand(w, n, i);
+    int other = i == first ? 0 : i;
+    buf_printf(w->out, ", %s", !is_number(w, n, other) ? "" : max ? "min=" : "max=");
+    pytorch_put_input(w, n, other);
     buf_puts(w->out, ")");
   }
 }
@@ -416,23 +426,12 @@ static void emit_pad(struct pytorch_writer *w, const struct node *n) {
 }
 
 static void emit_constant(struct pytorch_writer *w, const struct node *n) {
-  const struct array *a = &w->values[n->outputs[0]];
-  int64_t count = shape_count(&a->shape);
-  bool floating = dtype_is_float(a->dtype);
-  if (!a->bits || a->shape.rank > 1 || count > 64) {
-    w->complete = false;
-    buf_puts(w->out, "None  # a constant tensor");
-    return;
-  }
-  buf_puts(w->out, a->shape.rank ? "torch.tensor([" : "torch.tensor(");
-  for (int64_t i = 0; i < count; i++) {
-    buf_puts(w->out, i ? ", " : "");
-    if (floating)
-      pytorch_put_float(w, a->f64[i]);
-    else
-      buf_printf(w->out, "%lld", (long long)a->i64[i]);
-  }
-  buf_puts(w->out, a->shape.rank ? "])" : ")");
+  pytorch_put_known(w, n->outputs[0]);
+}
+
+static void emit_hard_sigmoid(struct pytorch_writer *w, const struct node *n) {
+  bool usual = fabs(node_float(n, "alpha", 0.2F) - 1.0 / 6) < 1e-7 && node_float(n, "beta", 0.5F) == 0.5F;
+  pytorch_put_template(w, n, usual ? "F.hardsigmoid($0)" : "torch.clamp({alpha} * $0 + {beta}, 0, 1)");
 }
 
 static const char recurrent_helper[] =
@@ -494,13 +493,13 @@ static const struct translation translations[] = {
     {"Gelu", NULL, emit_gelu_any},
     {"Softplus", "F.softplus($0)", NULL},
     {"Softsign", "F.softsign($0)", NULL},
-    {"HardSigmoid", "torch.clamp({alpha} * $0 + {beta}, 0, 1)", NULL},
+    {"HardSigmoid", NULL, emit_hard_sigmoid},
     {"HardSwish", "F.hardswish($0)", NULL},
     {"Mish", "F.mish($0)", NULL},
     {"Clip", NULL, emit_clip},
     {"Flatten", NULL, emit_flatten},
     {"Attention", NULL, emit_attention},
-    {"Expand", "$0.expand(torch.broadcast_shapes(tuple($0.shape), tuple($1.tolist())))", NULL},
+    {"Expand", NULL, emit_expand},
     {"SpaceToDepth",
      "$0.unflatten(3, (-1, {blocksize})).unflatten(2, (-1, {blocksize})).permute(0, 3, 5, 1, 2, 4).flatten(1, 3)",
      NULL},
@@ -562,7 +561,7 @@ static void put_targets(struct pytorch_writer *w, const struct node *n) {
   buf_puts(w->out, "        ");
   for (int i = 0; i < count; i++) {
     if (i < n->n_outputs && n->outputs[i] >= 0)
-      pytorch_put_value(w, n->outputs[i]);
+      pytorch_put_name(w, n->outputs[i]);
     else
       buf_puts(w->out, "_");
     buf_puts(w->out, i + 1 < count ? ", " : tuple && count == 1 ? "," : "");
@@ -577,10 +576,31 @@ static const struct translation *translation_of(const struct node *n) {
   return NULL;
 }
 
+static void put_linear(struct pytorch_writer *w, const struct pytorch_call *c) {
+  buf_puts(w->out, "F.linear(");
+  pytorch_put_value(w, c->x);
+  buf_puts(w->out, ", ");
+  pytorch_put_value(w, c->weight);
+  if (c->bias >= 0) {
+    buf_puts(w->out, ", ");
+    pytorch_put_value(w, c->bias);
+  }
+  buf_puts(w->out, ")\n");
+}
+
 void pytorch_put_node(struct pytorch_writer *w, const struct node *n) {
   const struct translation *t = translation_of(n);
+  const struct pytorch_call *c = &w->calls[n - w->g->nodes];
+  if (c->left_out)
+    return;
   put_targets(w, n);
-  if (t && t->emit)
+  if (c->weight >= 0) {
+    put_linear(w, c);
+    return;
+  }
+  if (n->n_outputs == 1 && pytorch_known(w, n->outputs[0]) && pytorch_is_short(w, n->outputs[0]))
+    pytorch_put_known(w, n->outputs[0]);
+  else if (t && t->emit)
     t->emit(w, n);
   else if (t)
     pytorch_put_template(w, n, t->text);

@@ -20,9 +20,70 @@ void pytorch_put_float(struct pytorch_writer *w, double x) {
   buf_puts(w->out, text);
 }
 
+void pytorch_put_name(struct pytorch_writer *w, int v) {
+  for (const char *p = w->g->values[v].name; *p; p++)
+    buf_printf(w->out, "%c",
+               (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ? *p : '_');
+}
+
+static void put_number(struct pytorch_writer *w, const struct array *a, int64_t i) {
+  if (dtype_is_float(a->dtype))
+    pytorch_put_float(w, a->f64[i]);
+  else if (a->dtype == DTYPE_BOOL)
+    buf_puts(w->out, a->i64[i] ? "True" : "False");
+  else
+    buf_printf(w->out, "%lld", (long long)a->i64[i]);
+}
+
+bool pytorch_known(const struct pytorch_writer *w, int v) {
+  return w->fixed && w->values[v].bits;
+}
+
+bool pytorch_is_short(const struct pytorch_writer *w, int v) {
+  enum { MOST = 64 };
+  return pytorch_rank(w, v) <= 1 && shape_count(&w->values[v].shape) <= MOST;
+}
+
+// With a point where it is a float: 1.0 and not 1, which would make a tensor of integers.
+static void put_element(struct pytorch_writer *w, const struct array *a, int64_t i) {
+  put_number(w, a, i);
+  if (dtype_is_float(a->dtype) && a->f64[i] == floor(a->f64[i]) && fabs(a->f64[i]) < 1e5)
+    buf_puts(w->out, ".0");
+}
+
+static bool all_alike(const struct array *a, int64_t count) {
+  bool alike = count > 1;
+  for (int64_t i = 1; i < count && alike; i++)
+    alike = a->bits[i] == a->bits[0];
+  return alike;
+}
+
+void pytorch_put_known(struct pytorch_writer *w, int v) {
+  const struct array *a = &w->values[v];
+  int64_t count = shape_count(&a->shape);
+  if (!a->bits || !pytorch_is_short(w, v)) {
+    w->complete = false;
+    buf_puts(w->out, "None  # a constant tensor");
+    return;
+  }
+  if (all_alike(a, count)) {
+    buf_puts(w->out, "torch.full(");
+    pytorch_put_ints(w, a->shape.dims, (size_t)a->shape.rank);
+    buf_puts(w->out, ", ");
+    put_element(w, a, 0);
+    buf_puts(w->out, ")");
+    return;
+  }
+  buf_puts(w->out, a->shape.rank ? "torch.tensor([" : "torch.tensor(");
+  for (int64_t i = 0; i < count; i++) {
+    buf_puts(w->out, i ? ", " : "");
+    put_element(w, a, i);
+  }
+  buf_puts(w->out, a->shape.rank ? "])" : ")");
+}
+
 void pytorch_put_value(struct pytorch_writer *w, int v) {
-  const struct value *value = &w->g->values[v];
-  const struct tensor *t = value->constant;
+  const struct tensor *t = w->g->values[v].constant;
   if (t && t->shape.rank == 0) {
     double x = 0;
     int64_t i = 0;
@@ -33,11 +94,13 @@ void pytorch_put_value(struct pytorch_writer *w, int v) {
       dtype_to_i64(t->dtype, t->data, 1, &i);
       buf_printf(w->out, "%lld", (long long)i);
     }
-    return;
+  } else if (pytorch_known(w, v) && shape_count(&w->values[v].shape) == 1) {
+    put_number(w, &w->values[v], 0);
+  } else {
+    pytorch_put_name(w, v);
+    if (w->named)
+      w->named[v] = true;
   }
-  for (const char *p = value->name; *p; p++)
-    buf_printf(w->out, "%c",
-               (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ? *p : '_');
 }
 
 void pytorch_put_input(struct pytorch_writer *w, const struct node *n, int i) {
@@ -50,7 +113,8 @@ void pytorch_put_input(struct pytorch_writer *w, const struct node *n, int i) {
 int pytorch_constant_ints(const struct pytorch_writer *w, const struct node *n, int input, int64_t *out, int capacity) {
   int v = node_has_input(n, input) ? n->inputs[input] : -1;
   const struct value *value = v < 0 ? NULL : &w->g->values[v];
-  bool made = value && value->producer >= 0 && strcmp(w->g->nodes[value->producer].op_type, "Constant") == 0;
+  bool made =
+      value && value->producer >= 0 && (w->fixed || strcmp(w->g->nodes[value->producer].op_type, "Constant") == 0);
   if (!value || !(made ? w->values[v].bits != NULL : value->constant != NULL) || !dtype_is_integer(w->values[v].dtype))
     return -1;
   int64_t count = shape_count(&w->values[v].shape);

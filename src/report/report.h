@@ -33,4 +33,9 @@ enum assay_status score_run(struct store *s, const char *run, const char *baseli
 enum assay_status report_pytorch(const struct task *t, const struct workload *w, struct buf *out, bool *complete,
                                  struct assay_error *err);
 
+// The same as a Python candidate of this workload (docs/baselines.md): ModelNew in the precision of the task's contract.
+// compile: NULL, or a mode of torch.compile.
+enum assay_status report_pytorch_candidate(const struct task *t, const struct workload *w, const char *compile,
+                                           struct buf *out, bool *complete, struct assay_error *err);
+
 #endif

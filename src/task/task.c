@@ -72,9 +72,9 @@ static struct value *constant_by_name(const struct graph *g, const char *name) {
 }
 
 // The keys that may stand alone; the others are prefixes followed by a name.
-static const char *const plain_keys[] = {"task",   "title",      "origin",   "contract",         "probes",
-                                         "repair", "lint.allow", "allclose", "contraction_part", "weight_part",
-                                         NULL};
+static const char *const plain_keys[] = {"task",    "title",      "origin",   "contract",         "probes",
+                                         "repair",  "lint.allow", "allclose", "contraction_part", "weight_part",
+                                         "pytorch", NULL};
 
 static enum assay_status check_key(const struct task *t, const char *key, struct assay_error *err) {
   const char *name = behind(key, "assay.input.");

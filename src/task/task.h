@@ -18,6 +18,8 @@
 //   assay.repair                what the default form changes and why, one sentence
 //   assay.lint.allow            findings that are inherent in the task, with the reason: "affine: why; zeros: why"
 //   assay.allclose              "rtol, atol" of the published suite
+//   assay.pytorch               what a PyTorch programmer returns from forward, where that is one call and the graph
+//                               has many nodes: "F.smooth_l1_loss(predictions, targets)"
 //   assay.contraction_part      the part of the graph's multiply-adds that any implementation must do, where the graph
 //                               asks for more ("1/6": a product of two triangular matrices); the floor counts only
 //                               these

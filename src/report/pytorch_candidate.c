@@ -1,0 +1,202 @@
+// A task as a Python candidate of one workload: what PyTorch does with it, as a baseline. Sizes are numbers; what does
+// not depend on inputs is made once and not in every call, as people who write modules do it.
+#include <string.h>
+
+#include "report/pytorch.h"
+#include "report/report.h"
+
+struct constants {
+  struct pytorch_writer *w;
+  bool *constant; // of every value: it depends on no input
+  bool *read;     // of every value: forward reads it by its name
+};
+
+static bool is_constant(const struct constants *c, int v) {
+  return v < 0 || c->constant[v] || pytorch_known(c->w, v);
+}
+
+static void find_constants(struct constants *c) {
+  const struct graph *g = c->w->g;
+  for (int v = 0; v < g->n_values; v++)
+    c->constant[v] = g->values[v].constant != NULL;
+  for (int i = 0; i < g->n_nodes; i++) {
+    const struct node *n = &g->nodes[i];
+    bool constant = true;
+    for (int k = 0; k < n->n_inputs; k++)
+      constant = constant && is_constant(c, n->inputs[k]);
+    for (int k = 0; k < n->n_outputs; k++)
+      if (n->outputs[k] >= 0)
+        c->constant[n->outputs[k]] = constant || pytorch_known(c->w, n->outputs[k]);
+  }
+}
+
+static bool made_once(const struct constants *c, const struct node *n) {
+  bool once = true;
+  for (int k = 0; k < n->n_outputs; k++)
+    once = once && is_constant(c, n->outputs[k]);
+  return once;
+}
+
+static bool is_named(const struct constants *c, const struct node *n) {
+  bool named = false;
+  for (int k = 0; k < n->n_outputs; k++)
+    named = named || (n->outputs[k] >= 0 && c->w->named[n->outputs[k]]);
+  return named;
+}
+
+// What forward computes. Constants that it reads are noted.
+static void put_forward(struct constants *c) {
+  const struct graph *g = c->w->g;
+  for (int i = 0; i < g->n_nodes; i++)
+    if (!made_once(c, &g->nodes[i]))
+      pytorch_put_node(c->w, &g->nodes[i]);
+}
+
+// Notes, from the last one to the first, which constants those that are read are made of.
+static void trace_constants(struct constants *c) {
+  const struct graph *g = c->w->g;
+  struct buf unused = {0}, *out = c->w->out;
+  bool complete = c->w->complete;
+  c->w->out = &unused;
+  for (int i = g->n_nodes - 1; i >= 0; i--)
+    if (made_once(c, &g->nodes[i]) && is_named(c, &g->nodes[i]))
+      pytorch_put_node(c->w, &g->nodes[i]);
+  buf_release(&unused);
+  c->w->out = out;
+  c->w->complete = complete;
+}
+
+static const char *dtype_argument(enum dtype t) {
+  return t == DTYPE_FLOAT16    ? ", dtype=torch.float16"
+         : t == DTYPE_BFLOAT16 ? ", dtype=torch.bfloat16"
+         : t == DTYPE_DOUBLE   ? ", dtype=torch.float64"
+         : t == DTYPE_INT64    ? ", dtype=torch.int64"
+         : t == DTYPE_INT32    ? ", dtype=torch.int32"
+         : t == DTYPE_BOOL     ? ", dtype=torch.bool"
+                               : "";
+}
+
+static void put_parameters(struct pytorch_writer *w, const struct array *inputs) {
+  for (int i = 0; i < w->task->n_inputs; i++) {
+    if (!w->task->inputs[i].distribution.is_static)
+      continue;
+    buf_puts(w->out, "        self.");
+    pytorch_put_name(w, w->g->inputs[i]);
+    buf_puts(w->out, " = nn.Parameter(torch.empty(");
+    pytorch_put_ints(w, inputs[i].shape.dims, (size_t)inputs[i].shape.rank);
+    buf_printf(w->out, "%s), requires_grad=False)\n", dtype_argument(inputs[i].dtype));
+  }
+}
+
+static bool is_number(const struct constants *c, int v) {
+  const struct array *a = &c->w->values[v];
+  return shape_count(&a->shape) == 1 && a->dtype != DTYPE_BOOL;
+}
+
+// In __init__: constants, and what of them forward reads as a part of the module: numbers, or tensors that go where the
+// module goes.
+static void put_constants(struct constants *c) {
+  struct pytorch_writer *w = c->w;
+  for (int v = 0; v < w->g->n_values; v++)
+    if (w->named[v] && w->g->values[v].constant) {
+      buf_puts(w->out, "        ");
+      pytorch_put_name(w, v);
+      buf_puts(w->out, " = ");
+      pytorch_put_known(w, v);
+      buf_puts(w->out, "\n");
+    }
+  for (int i = 0; i < w->g->n_nodes; i++)
+    if (made_once(c, &w->g->nodes[i]) && is_named(c, &w->g->nodes[i]))
+      pytorch_put_node(w, &w->g->nodes[i]);
+  for (int v = 0; v < w->g->n_values; v++) {
+    if (!c->read[v])
+      continue;
+    buf_puts(w->out, is_number(c, v) ? "        self.constant_" : "        self.register_buffer(\"constant_");
+    pytorch_put_name(w, v);
+    buf_puts(w->out, is_number(c, v) ? " = " : "\", ");
+    pytorch_put_name(w, v);
+    buf_puts(w->out, is_number(c, v) ? ".item()\n" : ", persistent=False)\n");
+  }
+}
+
+static void put_constants_read(struct constants *c) {
+  for (int v = 0; v < c->w->g->n_values; v++)
+    if (c->read[v]) {
+      buf_puts(c->w->out, "        ");
+      pytorch_put_name(c->w, v);
+      buf_puts(c->w->out, " = self.constant_");
+      pytorch_put_name(c->w, v);
+      buf_puts(c->w->out, "\n");
+    }
+}
+
+// Under the task's contract: sums of half precision in float, and tf32 where the contract is.
+static void put_precision(struct pytorch_writer *w) {
+  const char *tf32 = strcmp(w->task->contract.name, "tf32") == 0 ? "True" : "False";
+  buf_printf(w->out,
+             "\ntorch.backends.cuda.matmul.allow_tf32 = %s\n"
+             "torch.backends.cudnn.allow_tf32 = %s\n"
+             "torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False\n"
+             "torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False\n"
+             "torch.backends.cudnn.benchmark = True  # the fastest algorithm, not the first\n\n\n",
+             tf32, tf32);
+}
+
+static void put_candidate(struct constants *c, const struct workload *load, const struct array *inputs,
+                          const char *compile, struct buf *forward) {
+  struct pytorch_writer *w = c->w;
+  struct buf *out = w->out;
+  bool whole = model_property(&w->task->model, "assay.pytorch") != NULL;
+  w->out = forward;
+  if (!whole)
+    put_forward(c);
+  pytorch_put_return(w);
+  w->out = out;
+  for (int v = 0; v < w->g->n_values; v++)
+    c->read[v] = w->named[v] && is_constant(c, v);
+  trace_constants(c);
+  buf_printf(out, "# %s with the sizes of workload %s, in PyTorch: docs/baselines.md.\n# assay: task %s\n",
+             w->task->name, load->name ? load->name : "-", w->task->name);
+  pytorch_put_head(w);
+  put_precision(w);
+  buf_printf(out, "%sclass ModelNew(nn.Module):\n    \"\"\"%s.\"\"\"\n\n", whole ? "" : pytorch_preamble(w->g),
+             w->task->title);
+  buf_puts(out, "    def __init__(self):\n        super().__init__()\n");
+  put_parameters(w, inputs);
+  put_constants(c);
+  if (compile)
+    buf_printf(out, "        self.compiled = torch.compile(self.compute, mode=\"%s\", dynamic=False)\n", compile);
+  buf_puts(out, "\n");
+  pytorch_put_signature(w, compile ? "compute" : "forward");
+  pytorch_put_weights(w);
+  put_constants_read(c);
+  buf_puts(out, buf_str(forward));
+  if (compile)
+    buf_puts(out, "\n    def forward(self, *inputs):\n        return self.compiled(*inputs)\n");
+  buf_puts(out, "\n\ndef get_init_inputs():\n    return []\n");
+}
+
+enum assay_status report_pytorch_candidate(const struct task *t, const struct workload *w, const char *compile,
+                                           struct buf *out, bool *complete, struct assay_error *err) {
+  struct pytorch_writer writer = {.task = t, .g = &t->model.flat, .out = out, .complete = true, .fixed = true};
+  size_t n_values = (size_t)writer.g->n_values + 1;
+  struct arena arena = {0};
+  struct buf forward = {0};
+  struct array *inputs;
+  enum assay_status status = pytorch_open(&writer, w, &arena, &inputs, err);
+  writer.named = arena_calloc(&arena, n_values, sizeof *writer.named);
+  struct constants constants = {.w = &writer,
+                                .constant = arena_calloc(&arena, n_values, sizeof *constants.constant),
+                                .read = arena_calloc(&arena, n_values, sizeof *constants.read)};
+  if (!status && (!writer.named || !constants.constant || !constants.read))
+    status = error_nomem(err, "a module");
+  if (!status) {
+    find_constants(&constants);
+    put_candidate(&constants, w, inputs, compile, &forward);
+    *complete = writer.complete;
+    status = forward.failed ? error_nomem(err, "a module") : buf_status(out, err);
+  }
+  buf_release(&forward);
+  arena_release(&arena);
+  return status;
+}
