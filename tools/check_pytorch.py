@@ -7,7 +7,8 @@ Grouped transposed convolutions (1/72, 1/75) cannot be compared: the reference e
 
 For every task the module for people (--pytorch) is run in double precision on inputs of the workload `small` that it
 draws itself, and the one that is judged (--baseline torch.eager) on the same; the task's graph is run on them by ONNX's
-reference evaluator. One line a task with both differences, exit code 1 when one differs.
+reference evaluator. The evaluator computes in single precision, hence the tolerance of 1e-3
+of the largest value. One line a task with both differences, exit code 1 when one differs.
 """
 import json
 import subprocess
@@ -79,7 +80,7 @@ def main():
                 results = differences(assay, task["task"])
             except Exception as e:  # a module that does not run is a difference too
                 results = [f"{type(e).__name__}: {e}"]
-            good = all(isinstance(r, float) and r < 1e-4 for r in results)
+            good = all(isinstance(r, float) and r < 1e-3 for r in results)
             passed, failed = passed + good, failed + (not good)
             print(task["task"], *(f"{r:.1e}" if isinstance(r, float) else r for r in results), "" if good else "DIFFERS",
                   flush=True)

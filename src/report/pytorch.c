@@ -115,6 +115,17 @@ void pytorch_put_weights(struct pytorch_writer *w) {
     }
 }
 
+void pytorch_put_tables(struct pytorch_writer *w) {
+  for (int v = 0; v < w->g->n_values; v++)
+    if (w->named[v] && w->g->values[v].constant) {
+      buf_puts(w->out, "        ");
+      pytorch_put_name(w, v);
+      buf_puts(w->out, " = ");
+      pytorch_put_known(w, v);
+      buf_puts(w->out, "\n");
+    }
+}
+
 void pytorch_put_return(struct pytorch_writer *w) {
   const char *own = model_property(&w->task->model, "assay.pytorch");
   buf_puts(w->out, "        return ");
@@ -123,6 +134,19 @@ void pytorch_put_return(struct pytorch_writer *w) {
     pytorch_put_value(w, w->g->outputs[i]);
   }
   buf_printf(w->out, "%s\n", own ? own : "");
+}
+
+// The lines of forward, and before them the constants that they name.
+static void put_lines(struct pytorch_writer *w) {
+  struct buf lines = {0}, *out = w->out;
+  w->out = &lines;
+  for (int i = 0; i < w->g->n_nodes; i++)
+    pytorch_put_node(w, &w->g->nodes[i]);
+  w->out = out;
+  pytorch_put_tables(w);
+  buf_puts(out, buf_str(&lines));
+  out->failed = out->failed || lines.failed;
+  buf_release(&lines);
 }
 
 static void put_module(struct pytorch_writer *w) {
@@ -144,8 +168,8 @@ static void put_module(struct pytorch_writer *w) {
   buf_puts(w->out, "\n");
   pytorch_put_signature(w, "forward");
   pytorch_put_weights(w);
-  for (int i = 0; i < w->g->n_nodes && !whole; i++)
-    pytorch_put_node(w, &w->g->nodes[i]);
+  if (!whole)
+    put_lines(w);
   pytorch_put_return(w);
 }
 
@@ -169,6 +193,9 @@ enum assay_status pytorch_open(struct pytorch_writer *w, const struct workload *
   if (!status)
     status = oracle_infer(w->g, *inputs, arena, &shapes, err);
   w->values = status ? NULL : shapes.values;
+  w->named = arena_calloc(arena, (size_t)w->g->n_values + 1, sizeof *w->named);
+  if (!status && !w->named)
+    status = error_nomem(err, "a module");
   return status ? status : pytorch_find_calls(w, arena, err);
 }
 

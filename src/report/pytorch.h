@@ -15,9 +15,9 @@ struct pytorch_writer { // all borrowed
   struct buf *out;            // errors stay in it
   bool complete;              // false once something had no translation
   struct pytorch_call *calls; // of every node
-  // For a candidate of one workload, whose sizes are numbers.
-  bool fixed;
-  bool *named; // of every value: its name was written
+  bool *named;                // of every value: its name was written
+  bool fixed;                 // for a candidate of one workload: sizes are numbers
+  bool numbers;               // the call at hand takes numbers as well as tensors
 };
 
 // A node that is written otherwise than by itself.
@@ -36,6 +36,7 @@ bool pytorch_has_weights(const struct pytorch_writer *w);
 void pytorch_put_head(struct pytorch_writer *w);                        // imports
 void pytorch_put_signature(struct pytorch_writer *w, const char *name); // of a method that gets the inputs
 void pytorch_put_weights(struct pytorch_writer *w);                     // as local names
+void pytorch_put_tables(struct pytorch_writer *w);                      // constants of the graph that have a name
 void pytorch_put_return(struct pytorch_writer *w);
 
 // The text in front of a module of this graph, which translations call; "" where none does.

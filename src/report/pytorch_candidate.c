@@ -88,34 +88,21 @@ static void put_parameters(struct pytorch_writer *w, const struct array *inputs)
   }
 }
 
-static bool is_number(const struct constants *c, int v) {
-  const struct array *a = &c->w->values[v];
-  return shape_count(&a->shape) == 1 && a->dtype != DTYPE_BOOL;
-}
-
-// In __init__: constants, and what of them forward reads as a part of the module: numbers, or tensors that go where the
-// module goes.
+// In __init__: constants, and what of them forward reads as a part of the module, to go where it goes.
 static void put_constants(struct constants *c) {
   struct pytorch_writer *w = c->w;
-  for (int v = 0; v < w->g->n_values; v++)
-    if (w->named[v] && w->g->values[v].constant) {
-      buf_puts(w->out, "        ");
-      pytorch_put_name(w, v);
-      buf_puts(w->out, " = ");
-      pytorch_put_known(w, v);
-      buf_puts(w->out, "\n");
-    }
+  pytorch_put_tables(w);
   for (int i = 0; i < w->g->n_nodes; i++)
     if (made_once(c, &w->g->nodes[i]) && is_named(c, &w->g->nodes[i]))
       pytorch_put_node(w, &w->g->nodes[i]);
   for (int v = 0; v < w->g->n_values; v++) {
     if (!c->read[v])
       continue;
-    buf_puts(w->out, is_number(c, v) ? "        self.constant_" : "        self.register_buffer(\"constant_");
+    buf_puts(w->out, "        self.register_buffer(\"constant_");
     pytorch_put_name(w, v);
-    buf_puts(w->out, is_number(c, v) ? " = " : "\", ");
+    buf_puts(w->out, "\", ");
     pytorch_put_name(w, v);
-    buf_puts(w->out, is_number(c, v) ? ".item()\n" : ", persistent=False)\n");
+    buf_puts(w->out, ", persistent=False)\n");
   }
 }
 
@@ -184,11 +171,10 @@ enum assay_status report_pytorch_candidate(const struct task *t, const struct wo
   struct buf forward = {0};
   struct array *inputs;
   enum assay_status status = pytorch_open(&writer, w, &arena, &inputs, err);
-  writer.named = arena_calloc(&arena, n_values, sizeof *writer.named);
   struct constants constants = {.w = &writer,
                                 .constant = arena_calloc(&arena, n_values, sizeof *constants.constant),
                                 .read = arena_calloc(&arena, n_values, sizeof *constants.read)};
-  if (!status && (!writer.named || !constants.constant || !constants.read))
+  if (!status && (!constants.constant || !constants.read))
     status = error_nomem(err, "a module");
   if (!status) {
     find_constants(&constants);

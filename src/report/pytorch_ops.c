@@ -588,12 +588,21 @@ static void put_linear(struct pytorch_writer *w, const struct pytorch_call *c) {
   buf_puts(w->out, ")\n");
 }
 
+static bool takes_numbers(const struct node *n) {
+  static const char *const ops[] = {"Add", "Sub", "Mul", "Div", "Pow", "Less", "Greater", "Equal", "Where"};
+  bool takes = false;
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+    takes = takes || strcmp(ops[i], n->op_type) == 0;
+  return takes;
+}
+
 void pytorch_put_node(struct pytorch_writer *w, const struct node *n) {
   const struct translation *t = translation_of(n);
   const struct pytorch_call *c = &w->calls[n - w->g->nodes];
   if (c->left_out)
     return;
   put_targets(w, n);
+  w->numbers = takes_numbers(n);
   if (c->weight >= 0) {
     put_linear(w, c);
     return;

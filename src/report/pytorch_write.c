@@ -46,8 +46,9 @@ bool pytorch_is_short(const struct pytorch_writer *w, int v) {
 
 // With a point where it is a float: 1.0 and not 1, which would make a tensor of integers.
 static void put_element(struct pytorch_writer *w, const struct array *a, int64_t i) {
+  size_t before = w->out->len;
   put_number(w, a, i);
-  if (dtype_is_float(a->dtype) && a->f64[i] == floor(a->f64[i]) && fabs(a->f64[i]) < 1e5)
+  if (dtype_is_float(a->dtype) && isfinite(a->f64[i]) && !strpbrk(buf_str(w->out) + before, ".e"))
     buf_puts(w->out, ".0");
 }
 
@@ -94,7 +95,7 @@ void pytorch_put_value(struct pytorch_writer *w, int v) {
       dtype_to_i64(t->dtype, t->data, 1, &i);
       buf_printf(w->out, "%lld", (long long)i);
     }
-  } else if (pytorch_known(w, v) && shape_count(&w->values[v].shape) == 1) {
+  } else if (w->numbers && pytorch_known(w, v) && shape_count(&w->values[v].shape) == 1) {
     put_number(w, &w->values[v], 0);
   } else {
     pytorch_put_name(w, v);

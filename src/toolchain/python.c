@@ -61,7 +61,7 @@ static const char *const *find_read_paths(const char *interpreter, struct arena 
     return NULL;
   if (realpath(interpreter, real) && prefix_of(real) && strcmp(own, real) != 0 && !add_prefix(real, paths, &n, a))
     return NULL;
-  paths[n++] = "/usr/local/lib";
+  paths[n++] = "/usr/local"; // CUDA's libraries are there, which PyTorch may be linked with
   return paths;
 }
 
