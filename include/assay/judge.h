@@ -18,6 +18,8 @@
 
 // What many judgements on one device share: the judge's own context, a warmed builder, the child that runs plans.
 struct assay_workbench;
+// Candidates whose times others are held against, call by call; below.
+struct assay_baselines;
 
 enum assay_rule { ASSAY_RULE_CONTRACT, ASSAY_RULE_ALLCLOSE };
 
@@ -52,6 +54,7 @@ struct assay_judge_options {
   int device_index;
   const char *toolchain;             // "nvrtc" or "nvcc" for a .cu; NULL: nvrtc when it has launch lines, else nvcc
   struct assay_workbench *workbench; // for other devices than cpu; NULL: one of its own, for this judgement
+  struct assay_baselines *baselines; // timed in turn with the candidate; NULL: none
   const char *const *defines;        // NULL-terminated macros for the compiler; may be NULL
   const char *compiler, *path_env;   // NULL: gcc, or nvcc for CUDA with host code; and the PATH to find it on
   const char *include_dir;           // where assay/candidate.h is
@@ -140,6 +143,19 @@ struct assay_kernels {
   int unsettled_arguments;
 };
 
+// A candidate's time beside a baseline's: calls of both took turns.
+struct assay_comparison {
+  char name[128];
+  enum assay_reason reason; // of the baseline itself: one that is not right is no baseline, and has no time
+  char detail[256], mode[16], made_with[200]; // why; how it ran ("plan", "process"); versions of compiler or PyTorch
+  int n_pairs;                                // calls of both, one after the other, that count
+  double median_ns, low_ns, high_ns;          // the baseline's, as in assay_timing
+  // Median of the pairs' ratios, the baseline's time over the candidate's: above 1 the candidate is faster. With a 95 %
+  // interval; NaN without pairs.
+  double ratio, ratio_low, ratio_high;
+  double *samples_ns, *candidate_ns; // of the pairs, as measured, protocol included
+};
+
 struct assay_verdict {
   enum assay_reason reason;
   char detail[512]; // one line: what exactly
@@ -160,6 +176,8 @@ struct assay_verdict {
   // How the candidate was put to the test: "plan", replayed by trusted code, or "process", its own host code ran.
   char mode[16];
   struct assay_kernels kernels;
+  int n_comparisons;
+  struct assay_comparison *comparisons; // one of each of the options' baselines, once the candidate was timed
   uint64_t seed;
 };
 
@@ -172,6 +190,16 @@ enum assay_status assay_workbench_open(const struct assay_judge_options *o, bool
 void assay_workbench_close(struct assay_workbench *w); // NULL is fine
 // Instead of closing, when the process is about to end: leaves to the system what it does sooner than we could.
 void assay_workbench_leave(struct assay_workbench *w); // NULL is fine
+
+// Baselines are candidates, too: judged at the workload that is timed, then kept on the device, in a process of their
+// own, for as long as judgements ask for the same task, form, workload and device. `file` says where the candidate is
+// that a name means there (the path is borrowed until the next call); `names` ends with NULL, and is borrowed.
+// Judgements that share them come from one thread.
+typedef enum assay_status assay_baseline_file(void *arg, const char *name, const struct assay_judge_options *o,
+                                              const char **path, struct assay_error *err);
+enum assay_status assay_baselines_open(const char *const *names, assay_baseline_file *file, void *arg,
+                                       struct assay_baselines **out, struct assay_error *err);
+void assay_baselines_close(struct assay_baselines *b); // NULL is fine; before the workbench they were judged on
 
 // Judges. ASSAY_OK whenever there is a verdict, also for the worst candidate; a status means that the task cannot be
 // read, an option is wrong or the machine failed. *v is to be released in the first case only.

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/file.h"
 #include "cli/cli.h"
 #include "report/report.h"
+#include "sandbox/sandbox.h"
 #include "task/task.h"
 
 static const struct named {
@@ -63,18 +63,15 @@ enum assay_status cli_baseline_text(const char *name, const char *task_path, boo
 }
 
 enum assay_status cli_baseline_write(const char *name, const char *task_path, bool as_published, const char *workload,
-                                     const char *folder, char **path, struct assay_error *err) {
-  struct buf text = {0}, file = {0};
+                                     const char *path, struct assay_error *err) {
+  struct buf text = {0};
   enum assay_status status = cli_baseline_text(name, task_path, as_published, workload, &text, err);
-  buf_printf(&file, "%s/%s.py", folder, name);
   if (!status)
-    status = buf_status(&file, err);
-  if (!status)
-    status = file_write(buf_str(&file), buf_str(&text), text.len, err);
-  *path = status ? NULL : base_strndup(buf_str(&file), file.len);
-  if (!status && !*path)
-    status = error_nomem(err, "a baseline's path");
+    status = file_write(path, buf_str(&text), text.len, err);
   buf_release(&text);
-  buf_release(&file);
   return status;
+}
+
+enum assay_status cli_baseline_folder(struct cli_judging *j, struct assay_error *err) {
+  return j->baseline_folder ? ASSAY_OK : sandbox_folder_make(j->paths.temporary, &j->baseline_folder, err);
 }

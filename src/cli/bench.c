@@ -47,7 +47,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_option options[] = {
-    {"from", KEY_FROM, "DIR", 0, "folder of candidates", 0},
+    {"from", KEY_FROM, "DIR|BASELINE", 0, "folder of candidates, or torch.eager, torch.compile, ... for every task", 0},
     {"run", KEY_RUN, "NAME", 0, "name of the run in the store (default: SUITE from DIR)", 0},
     {"only", KEY_ONLY, "GLOB", 0, "only files whose name matches; may be repeated", 0},
     {"twins", KEY_TWINS, 0, 0,
@@ -88,7 +88,7 @@ struct results {
 static bool add_row(void *arg, const struct store_verdict *v) {
   struct results *r = arg;
   if (r->table)
-    cli_verdict_row(r->table, v);
+    cli_verdict_row(r->table, &r->b->judging, v);
   for (size_t i = 0; i < r->b->n_items && r->b->twins; i++) {
     const struct bench_item *e = &r->b->items[i];
     if (!e->expect || strcmp(e->label, v->candidate) != 0)
@@ -105,7 +105,7 @@ static bool add_row(void *arg, const struct store_verdict *v) {
 
 // Returns how many verdicts differ from what the corpus expects.
 static int print_results(struct bench *b, struct assay_error *err) {
-  struct results r = {.b = b, .table = table_create(cli_verdict_headers, CLI_VERDICT_COLUMNS, "lllrlrrl")};
+  struct results r = {.b = b, .table = cli_verdict_table(&b->judging)};
   if (r.table && store_each(b->store, b->run, add_row, &r, err) == ASSAY_OK)
     table_print(r.table, stdout);
   table_destroy(r.table);

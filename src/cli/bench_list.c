@@ -139,7 +139,38 @@ static enum assay_status put_twins_last(struct bench *b, struct assay_error *err
   return ASSAY_OK;
 }
 
+// A baseline as a candidate for one task.
+static enum assay_status add_baseline(struct bench *b, const char *task_path, int number, struct assay_error *err) {
+  const struct assay_judge_options *o = &b->judging.options;
+  const char *path = arena_printf(&b->arena, "%s/%d.py", b->judging.baseline_folder, number);
+  if (!path)
+    return error_nomem(err, "a list of candidates");
+  enum assay_status status = cli_baseline_write(b->from, task_path, o->as_published, o->workload, path, err);
+  size_t before = b->n_items;
+  if (!status)
+    status = add_file(b, path, err);
+  for (size_t i = before; i < b->n_items && !status; i++)
+    b->items[i].label = b->from;
+  return status;
+}
+
+static enum assay_status list_baselines(struct bench *b, struct assay_error *err) {
+  char **tasks = NULL;
+  int count = 0;
+  enum assay_status status = cli_baseline_folder(&b->judging, err);
+  if (!status)
+    status = task_list(b->judging.paths.tasks, b->suite, &tasks, &count, err);
+  for (int i = 0; i < count && !status; i++)
+    status = add_baseline(b, tasks[i], i, err);
+  if (tasks)
+    task_list_release(tasks, count);
+  b->judging.options.probes = false; // they are for the workload
+  return status;
+}
+
 enum assay_status bench_list(struct bench *b, struct assay_error *err) {
+  if (cli_is_baseline(b->from))
+    return list_baselines(b, err);
   char **paths = NULL;
   size_t count = 0;
   enum assay_status status = list_files(b, &paths, &count, err);

@@ -50,11 +50,16 @@ int cli_plan_replay(int argc, char **argv);
 extern const struct argp cli_common_argp; // --tasks, --store, --json
 extern const struct argp cli_judge_argp;  // these and --workload, --as-published, --threads, ...
 extern const struct argp_child cli_common_child[], cli_judge_child[]; // the children of a command's own argp
+enum { CLI_MOST_BASELINES = 4 };
 struct cli_judging {
   struct assay_judge_options options;
   struct cli_paths paths;
   const char *defines[32 + 1];
   int n_defines;
+  const char *baselines[CLI_MOST_BASELINES + 1];
+  int n_baselines;
+  char *baseline_folder; // of those that are written; NULL: none yet
+  struct buf baseline_path;
   bool json, no_store;
   const char *device; // --device, or NULL: by the candidate's ending
   struct assay_peaks cpu_peaks, cuda_peaks;
@@ -81,11 +86,12 @@ enum assay_status cli_use_candidate(struct cli_judging *j, const char *path, boo
 // Baselines (docs/baselines.md) that go by a name: "torch.eager", ... In a table they are called so.
 bool cli_is_baseline(const char *name);
 void cli_check_baseline(const struct argp_state *state, const char *name); // another name is wrong usage
-// The candidate that a name means for this task and workload, and its file in `folder` (heap string).
+// The candidate that a name means for this task and workload, as text and as a file.
 enum assay_status cli_baseline_text(const char *name, const char *task_path, bool as_published, const char *workload,
                                     struct buf *out, struct assay_error *err);
 enum assay_status cli_baseline_write(const char *name, const char *task_path, bool as_published, const char *workload,
-                                     const char *folder, char **path, struct assay_error *err);
+                                     const char *path, struct assay_error *err);
+enum assay_status cli_baseline_folder(struct cli_judging *j, struct assay_error *err); // where files of them may be
 
 // The command that repeats a judgement; heap string or NULL.
 char *cli_repeat_command(const struct cli_judging *j, const char *task, const char *candidate, uint64_t seed);
@@ -112,10 +118,9 @@ const char *cli_time_text(double ns, char *text);
 const char *cli_count_text(double n, const char *unit, char *text); // "1.2 GFLOP"
 bool cli_colour(FILE *to);
 
-// Columns of a verdict in tables, shared by judge and bench.
-extern const char *const cli_verdict_headers[];
-enum { CLI_VERDICT_COLUMNS = 8 };
-void cli_verdict_row(struct table *t, const struct store_verdict *v);
+// Verdicts as a table, for judge and bench; with baselines it has a column more.
+struct table *cli_verdict_table(const struct cli_judging *j);
+void cli_verdict_row(struct table *t, const struct cli_judging *j, const struct store_verdict *v);
 
 // A progress bar on stderr; silent unless stderr is a terminal.
 void cli_progress(const char *what, int done, int total);

@@ -47,8 +47,9 @@ static const struct argp argp = {
         "Judges kernels for one task and prints a table of verdicts.\v"
         "TASK is a name such as kernelbench/1/19 or the path of a task file. CANDIDATE is a C file that defines "
         "assay_kernel (include/assay/candidate.h), a CUDA file (.cu) with `// assay: launch` lines or with host code "
-        "(include/assay/cuda.h), or an OpenCL file (.cl) with such lines. The exit code is 0 when all pass, 1 when "
-        "one fails.",
+        "(include/assay/cuda.h), an OpenCL file (.cl) with such lines, a Python file (.py) with a ModelNew, or the "
+        "name of "
+        "a baseline (torch.eager). The exit code is 0 when all pass, 1 when one fails.",
 };
 
 static void show_progress(void *arg, const char *stage, int done, int total) {
@@ -64,14 +65,37 @@ static void print_details(const struct assay_verdict *v) {
     printf("%s%s", v->diagnostics, v->diagnostics[strlen(v->diagnostics) - 1] == '\n' ? "" : "\n");
 }
 
+// A candidate's file. A baseline that goes by its name is written for the workload, and fits no other.
+static enum assay_status file_of(struct cli_judging *j, const char *candidate, struct buf *path,
+                                 struct assay_error *err) {
+  const struct assay_judge_options *o = &j->options;
+  if (!cli_is_baseline(candidate)) {
+    buf_puts(path, candidate);
+    return buf_status(path, err);
+  }
+  enum assay_status status = cli_baseline_folder(j, err);
+  if (!status) {
+    buf_printf(path, "%s/candidate_%s.py", j->baseline_folder, candidate);
+    status = buf_status(path, err);
+  }
+  return status ? status : cli_baseline_write(candidate, o->task, o->as_published, o->workload, buf_str(path), err);
+}
+
 static enum assay_status judge_one(struct arguments *a, struct store *store, const char *task_path,
                                    const char *candidate, struct assay_verdict *v, struct assay_error *err) {
   struct assay_judge_options *o = &a->judging.options;
   o->task = task_path;
   o->progress = show_progress;
-  enum assay_status status = cli_use_candidate(&a->judging, candidate, a->n_candidates > 1, err);
+  struct buf file = {0};
+  bool probes = o->probes;
+  enum assay_status status = file_of(&a->judging, candidate, &file, err);
+  if (!status)
+    status = cli_use_candidate(&a->judging, buf_str(&file), a->n_candidates > 1, err);
+  o->probes = probes && !cli_is_baseline(candidate);
   if (!status)
     status = assay_judge(o, v, err);
+  o->probes = probes;
+  buf_release(&file);
   cli_progress_clear();
   if (status || !store)
     return status;
@@ -85,10 +109,20 @@ static enum assay_status judge_one(struct arguments *a, struct store *store, con
   return status;
 }
 
+// Of baselines that are none here.
+static void print_baselines(const struct assay_verdict *v) {
+  for (int i = 0; i < v->n_comparisons; i++) {
+    const struct assay_comparison *c = &v->comparisons[i];
+    if (v->timing.measured && c->reason != ASSAY_REASON_PASS)
+      printf("\nbaseline %s is not right itself and says nothing: %s: %s\n", c->name, assay_reason_code(c->reason),
+             c->detail);
+  }
+}
+
 static int judge_all(struct arguments *a, struct store *store, const char *task_path) {
   int code = CLI_PASS;
   struct assay_error err = {0};
-  struct table *table = table_create(cli_verdict_headers, CLI_VERDICT_COLUMNS, "lllrlrrl");
+  struct table *table = cli_verdict_table(&a->judging);
   struct assay_verdict last = {0};
   if (a->judging.json && a->n_candidates > 1)
     printf("[\n");
@@ -106,7 +140,7 @@ static int judge_all(struct arguments *a, struct store *store, const char *task_
     } else if (table) {
       struct store_verdict row = {.task = v.task_name, .candidate = a->candidates[i], .evidence = json};
       record_fill(&v, &row);
-      cli_verdict_row(table, &row);
+      cli_verdict_row(table, &a->judging, &row);
     }
     base_free(json);
     assay_verdict_release(&last);
@@ -118,6 +152,7 @@ static int judge_all(struct arguments *a, struct store *store, const char *task_
     table_print(table, stdout);
     if (a->n_candidates == 1 && code == CLI_FAIL)
       print_details(&last);
+    print_baselines(&last);
   }
   assay_verdict_release(&last);
   table_destroy(table);

@@ -11,6 +11,9 @@
 #include "base/parallel.h"
 #include "cli/cli.h"
 #include "judge/machine.h"
+#include "sandbox/sandbox.h"
+
+enum { SPEEDUPS = 7, CLI_VERDICT_COLUMNS = 9 };
 
 enum {
   KEY_WORKLOAD = 1000,
@@ -30,6 +33,7 @@ enum {
   KEY_TIMEOUT,
   KEY_MEMORY,
   KEY_NO_STORE,
+  KEY_BASELINE,
 };
 
 static const struct argp_option options[] = {
@@ -46,6 +50,10 @@ static const struct argp_option options[] = {
     {"seed", KEY_SEED, "N", 0, "repeat a judgement with its seed (default: fresh)", 0},
     {"checks", KEY_CHECKS, "N", 0, "checked draws of the task's own distribution (default 3)", 0},
     {"samples", KEY_SAMPLES, "N", 0, "at most this many timed calls (default 200)", 0},
+    {"baseline", KEY_BASELINE, "NAME|FILE", 0,
+     "time this beside the candidate, call by call: torch.eager, torch.compile, torch.compile.max-autotune, or another "
+     "candidate's file; may be repeated",
+     0},
     {"no-timing", KEY_NO_TIMING, 0, 0, "only check", 0},
     {"no-probes", KEY_NO_PROBES, 0, 0, "no ragged shapes and probes", 0},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "for one call of the kernel (default 10)", 0},
@@ -115,6 +123,16 @@ static error_t parse_judging(int key, char *arg, struct argp_state *state) {
   case KEY_SAMPLES:
     o->max_samples = (int)number_arg(state, "samples", arg, 10, 100000);
     o->min_samples = o->min_samples < o->max_samples ? o->min_samples : o->max_samples;
+    return 0;
+  case KEY_BASELINE:
+    if (j->n_baselines == CLI_MOST_BASELINES)
+      argp_error(state, "at most %d --baseline", CLI_MOST_BASELINES);
+    if (!cli_is_baseline(arg) && !cli_device_of(arg, NULL))
+      argp_error(state,
+                 "'%s' is neither a baseline (torch.eager, torch.compile, torch.compile.max-autotune) nor a "
+                 "candidate's file (.c, .cu, .cl, .py)",
+                 arg);
+    j->baselines[j->n_baselines++] = arg;
     return 0;
   case KEY_NO_TIMING:
     o->timing = false;
@@ -209,6 +227,39 @@ const char *cli_device_of(const char *path, const char *wanted) {
   return ends_with(path, ".c") ? "cpu" : ends_with(path, ".cu") ? "cuda" : ends_with(path, ".cl") ? "opencl" : NULL;
 }
 
+// Where a baseline's file is (assay_baseline_file): one that goes by a name is written for the task and the workload.
+static enum assay_status baseline_file(void *arg, const char *name, const struct assay_judge_options *o,
+                                       const char **path, struct assay_error *err) {
+  struct cli_judging *j = arg;
+  *path = name;
+  if (!cli_is_baseline(name)) {
+    const char *device = cli_device_of(name, o->device);
+    return device && strcmp(device, o->device) == 0
+               ? ASSAY_OK
+               : error_set(err, ASSAY_ERR_USAGE, "the baseline %s does not run on device %s, where the candidate does",
+                           name, o->device);
+  }
+  if (strcmp(o->device, "opencl") == 0)
+    return error_set(err, ASSAY_ERR_USAGE, "PyTorch runs on devices cpu and cuda: no baseline %s for opencl", name);
+  buf_clear(&j->baseline_path);
+  enum assay_status status = cli_baseline_folder(j, err);
+  if (!status) {
+    buf_printf(&j->baseline_path, "%s/%s.py", j->baseline_folder, name);
+    status = buf_status(&j->baseline_path, err);
+  }
+  if (!status)
+    status = cli_baseline_write(name, o->task, o->as_published, o->workload, buf_str(&j->baseline_path), err);
+  *path = buf_str(&j->baseline_path);
+  return status;
+}
+
+static enum assay_status use_baselines(struct cli_judging *j, struct assay_error *err) {
+  struct assay_judge_options *o = &j->options;
+  if (j->n_baselines == 0 || o->baselines)
+    return ASSAY_OK;
+  return assay_baselines_open(j->baselines, baseline_file, j, &o->baselines, err);
+}
+
 enum assay_status cli_use_candidate(struct cli_judging *j, const char *path, bool several, struct assay_error *err) {
   struct assay_judge_options *o = &j->options;
   const char *device = cli_device_of(path, j->device);
@@ -223,15 +274,22 @@ enum assay_status cli_use_candidate(struct cli_judging *j, const char *path, boo
              : strcmp(device, "cpu") == 0 ? j->cpu_peaks
                                           : (struct assay_peaks){0};
   o->workbench = NULL;
-  if (strcmp(device, "cpu") == 0)
-    return ASSAY_OK;
+  enum assay_status status = use_baselines(j, err);
+  if (status || strcmp(device, "cpu") == 0)
+    return status;
   struct assay_workbench **bench = &j->workbenches[strcmp(device, "cuda") == 0];
-  enum assay_status status = *bench ? ASSAY_OK : assay_workbench_open(o, several, bench, err);
+  status = *bench ? ASSAY_OK : assay_workbench_open(o, several, bench, err);
   o->workbench = *bench;
   return status;
 }
 
 void cli_judging_close(struct cli_judging *j) {
+  assay_baselines_close(j->options.baselines);
+  j->options.baselines = NULL;
+  buf_release(&j->baseline_path);
+  if (j->baseline_folder)
+    sandbox_folder_remove(j->baseline_folder);
+  base_free(j->baseline_folder);
   for (int i = 0; i < 2; i++)
 #if defined(__SANITIZE_ADDRESS__)
     assay_workbench_close(j->workbenches[i]); // whose books must balance
@@ -270,6 +328,8 @@ char *cli_repeat_command(const struct cli_judging *j, const char *task, const ch
     buf_puts(&b, " --no-timing");
   for (int i = 0; i < j->n_defines; i++)
     buf_printf(&b, " --define '%s'", j->defines[i]);
+  for (int i = 0; i < j->n_baselines; i++)
+    buf_printf(&b, " --baseline '%s'", j->baselines[i]);
   char *text = b.failed ? NULL : base_strndup(buf_str(&b), b.len);
   buf_release(&b);
   return text;
@@ -324,16 +384,46 @@ static void kernels_text(const struct store_verdict *v, char *text, size_t size)
   json_decref(evidence);
 }
 
-const char *const cli_verdict_headers[CLI_VERDICT_COLUMNS] = {
-    "task", "candidate", "verdict", "error/allowed", "allclose 1e-4/1e-2", "time (cold)", "x floor", "what"};
+// "1.52 torch.eager, 0.98 torch.compile": how much faster than its baselines; "-" without any.
+static void speedups_text(const struct store_verdict *v, char *text, size_t size) {
+  json_t *evidence = v->evidence ? json_loads(v->evidence, 0, NULL) : NULL, *c;
+  size_t i, used = 0;
+  snprintf(text, size, "-");
+  json_array_foreach(json_object_get(evidence, "baselines"), i, c) {
+    json_t *ratio = json_object_get(c, "speedup");
+    const char *name = json_string_value(json_object_get(c, "name"));
+    const char *verdict = json_string_value(json_object_get(c, "verdict"));
+    if (!name || !verdict || used >= size)
+      continue;
+    const char *slash = strrchr(name, '/');
+    if (json_is_real(ratio))
+      used += (size_t)snprintf(text + used, size - used, "%s%.3g %s", i ? ", " : "", json_real_value(ratio),
+                               slash ? slash + 1 : name);
+    else
+      used += (size_t)snprintf(text + used, size - used, "%s%s: %s", i ? ", " : "", slash ? slash + 1 : name, verdict);
+  }
+  json_decref(evidence);
+}
+
+static const char *const headers[] = {"task",        "candidate", "verdict",      "error/allowed", "allclose 1e-4/1e-2",
+                                      "time (cold)", "x floor",   "speedup over", "what"};
+
+struct table *cli_verdict_table(const struct cli_judging *j) {
+  const char *used[CLI_VERDICT_COLUMNS];
+  int n = 0;
+  for (int i = 0; i < CLI_VERDICT_COLUMNS; i++)
+    if (i != SPEEDUPS || j->n_baselines > 0)
+      used[n++] = headers[i];
+  return table_create(used, n, n == CLI_VERDICT_COLUMNS ? "lllrlrrll" : "lllrlrrl");
+}
 
 static const char *file_part(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;
 }
 
-void cli_verdict_row(struct table *t, const struct store_verdict *v) {
-  char kernels[96], error[64] = "-", time[96] = "-", floor_text[32] = "-", allclose[32], text[32];
+void cli_verdict_row(struct table *t, const struct cli_judging *j, const struct store_verdict *v) {
+  char kernels[96], speedups[256], error[64] = "-", time[96] = "-", floor_text[32] = "-", allclose[32], text[32];
   bool pass = v->reason == ASSAY_REASON_PASS;
   if (!isnan(v->error_limit))
     snprintf(error, sizeof error, "%.2g/%.3g", v->error_z, v->error_limit);
@@ -345,11 +435,17 @@ void cli_verdict_row(struct table *t, const struct store_verdict *v) {
   }
   allclose_text(v, allclose, sizeof allclose);
   kernels_text(v, kernels, sizeof kernels);
+  speedups_text(v, speedups, sizeof speedups);
   const char *what = !pass ? v->detail
                      : v->suspicious
                          ? "suspicious: faster than the hardware allows, or than clocks saw that no kernel can reach"
                      : !isnan(v->time_ns) && ranks_nothing(v) ? "not on a GPU: this time ranks nothing"
                                                               : kernels;
-  table_row(t, (const char *const[]){v->task, file_part(v->candidate), assay_reason_code(v->reason), error, allclose,
-                                     time, floor_text, what});
+  const char *cells[CLI_VERDICT_COLUMNS] = {
+      v->task, file_part(v->candidate), assay_reason_code(v->reason), error, allclose, time, floor_text};
+  int n = SPEEDUPS;
+  if (j->n_baselines > 0)
+    cells[n++] = speedups;
+  cells[n] = what;
+  table_row(t, cells);
 }

@@ -69,22 +69,39 @@ static json_t *kernels_json(const struct assay_kernels *k) {
   return all;
 }
 
+static json_t *comparison_json(const struct assay_comparison *c) {
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", c->name, "verdict",
+                   assay_reason_code(c->reason), "detail", c->detail, "mode", c->mode, "made_with", c->made_with,
+                   "pairs", c->n_pairs, "median_ns", number(c->median_ns), "low_ns", number(c->low_ns), "high_ns",
+                   number(c->high_ns), "speedup", number(c->ratio), "speedup_low", number(c->ratio_low), "speedup_high",
+                   number(c->ratio_high), "samples_ns", numbers(c->samples_ns, c->n_pairs), "candidate_samples_ns",
+                   numbers(c->candidate_ns, c->n_pairs));
+}
+
+// What the candidate was held against; nothing where its own time does not count.
+static json_t *comparisons_json(const struct assay_verdict *v) {
+  json_t *a = json_array();
+  for (int i = 0; i < v->n_comparisons && a && v->timing.measured; i++)
+    json_array_append_new(a, comparison_json(&v->comparisons[i]));
+  return a;
+}
+
 char *assay_verdict_json(const struct assay_verdict *v) {
   json_t *checks = json_array();
   for (int i = 0; i < v->n_checks && checks; i++)
     json_array_append_new(checks, check_json(&v->checks[i]));
-  json_t *j =
-      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:s, "
-                "s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:i}",
-                "task", v->task_name, "form", v->form, "workload", v->workload, "verdict", assay_reason_code(v->reason),
-                "meaning", assay_reason_text(v->reason), "detail", v->detail, "task_sha256", v->task_hash,
-                "candidate_sha256", v->candidate_hash, "settings_sha256", v->settings_hash, "seed", (json_int_t)v->seed,
-                "checks", checks, "worst_check", v->worst_check, "skipped_probes", v->n_skipped_probes, "timing",
-                timing_json(&v->timing), "durations_ns", durations_json(&v->durations), "flops", number(v->flops),
-                "bytes", number(v->bytes), "diagnostics", v->diagnostics, "build_command", v->build_command, "compiler",
-                v->compiler_version, "sandbox", v->sandbox, "toolchain", v->toolchain, "mode", v->mode, "device",
-                v->device, "times_rank_nothing", v->times_rank_nothing, "kernels_reach_host_memory", v->reaches_host,
-                "kernels", kernels_json(&v->kernels), "unsettled_arguments", v->kernels.unsettled_arguments);
+  json_t *j = json_pack(
+      "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:s, "
+      "s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:i, s:o}",
+      "task", v->task_name, "form", v->form, "workload", v->workload, "verdict", assay_reason_code(v->reason),
+      "meaning", assay_reason_text(v->reason), "detail", v->detail, "task_sha256", v->task_hash, "candidate_sha256",
+      v->candidate_hash, "settings_sha256", v->settings_hash, "seed", (json_int_t)v->seed, "checks", checks,
+      "worst_check", v->worst_check, "skipped_probes", v->n_skipped_probes, "timing", timing_json(&v->timing),
+      "durations_ns", durations_json(&v->durations), "flops", number(v->flops), "bytes", number(v->bytes),
+      "diagnostics", v->diagnostics, "build_command", v->build_command, "compiler", v->compiler_version, "sandbox",
+      v->sandbox, "toolchain", v->toolchain, "mode", v->mode, "device", v->device, "times_rank_nothing",
+      v->times_rank_nothing, "kernels_reach_host_memory", v->reaches_host, "kernels", kernels_json(&v->kernels),
+      "unsettled_arguments", v->kernels.unsettled_arguments, "baselines", comparisons_json(v));
   char *text = j ? json_dumps(j, JSON_SORT_KEYS | JSON_INDENT(2)) : NULL;
   json_decref(j);
   return text;

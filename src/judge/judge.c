@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "judge/baseline.h"
 #include "judge/printable.h"
 #include "judge/session.h"
 #include "sandbox/sandbox.h"
@@ -58,18 +59,26 @@ static enum assay_status begin(struct session *s, bool *good, struct assay_error
   return status ? status : s->subject->finish_build(s, good, err);
 }
 
-static enum assay_status test(struct session *s, bool *good, struct assay_error *err) {
+static enum assay_status examine(struct session *s, bool *good, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   int64_t start = clock_monotonic_ns();
-  bool loaded = *good;
-  if (loaded)
+  if (*good)
     status = s->subject->load(s, good, err);
   s->v->durations.load_ns = clock_monotonic_ns() - start;
   tell(s, "checking", 2);
   if (!status && *good)
     status = session_take_exam(s, good, err);
+  return status;
+}
+
+static enum assay_status test(struct session *s, bool *good, struct assay_error *err) {
+  bool loaded = *good, timed;
+  enum assay_status status = examine(s, good, err);
   tell(s, "timing", 3);
-  if (!status && *good && s->o->timing)
+  timed = !status && *good && s->o->timing;
+  if (timed && s->o->baselines)
+    status = baselines_use(s->o->baselines, s->o, err);
+  if (timed && !status)
     status = session_time(s, good, err);
   if (loaded && s->subject->leave)
     s->subject->leave(s);
@@ -135,6 +144,22 @@ struct assay_job {
   bool good;         // there is something to judge
   int64_t worked_ns; // in the steps so far
 };
+
+enum assay_status judge_keep(struct assay_job *job, bool *good, struct assay_error *err) {
+  enum assay_status status = examine(&job->session, &job->good, err);
+  *good = !status && job->good;
+  return status;
+}
+
+void judge_leave(struct assay_job *job) {
+  struct session *s = &job->session;
+  if (s->bound && s->subject->leave)
+    s->subject->leave(s);
+}
+
+struct session *judge_session(struct assay_job *job) {
+  return &job->session;
+}
 
 static enum assay_status job_make(const struct assay_judge_options *o, struct assay_job **out,
                                   struct assay_error *err) {
@@ -242,5 +267,10 @@ void assay_verdict_release(struct assay_verdict *v) {
   base_free(v->sandbox);
   base_free(v->timing.samples_ns);
   base_free(v->timing.hot_samples_ns);
+  for (int i = 0; i < v->n_comparisons; i++) {
+    base_free(v->comparisons[i].samples_ns);
+    base_free(v->comparisons[i].candidate_ns);
+  }
+  base_free(v->comparisons);
   memset(v, 0, sizeof *v);
 }

@@ -35,6 +35,12 @@ struct session {
 
 void session_release(struct session *s);
 
+// judge.c: a job that stays after its exam, to be called again (baseline.h). *good: it passed. What it left on its
+// device goes with judge_leave.
+enum assay_status judge_keep(struct assay_job *job, bool *good, struct assay_error *err);
+void judge_leave(struct assay_job *job);
+struct session *judge_session(struct assay_job *job);
+
 // The candidate failed: its reason and one line. Judging goes on to the record, not to further checks.
 void session_decide(struct session *s, enum assay_reason reason, const char *fmt, ...) ASSAY_PRINTF(3, 4);
 void session_decide_event(struct session *s, const struct runner_report *r);

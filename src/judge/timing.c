@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "judge/baseline.h"
 #include "judge/session.h"
 #include "stats/stats.h"
 
@@ -134,20 +135,44 @@ static enum stop should_stop(const struct loop *l, int i, int64_t spent_ns) {
   return stats_stop(&rule, t->samples_ns, t->n_samples, spent_ns, RESAMPLES_SEED);
 }
 
+static enum assay_status call_baselines(struct loop *l, double *beside, struct assay_error *err) {
+  return l->s->baselines ? baselines_call(l->s->baselines, beside, err) : ASSAY_OK;
+}
+
+// A call of the candidate and one of each baseline, either first in turn.
+static enum assay_status take_pair(struct loop *l, int i, double *sample, double *beside, struct assay_error *err) {
+  bool candidate_first = i % 2 == 0;
+  enum assay_status status = candidate_first ? ASSAY_OK : call_baselines(l, beside, err);
+  if (!status)
+    status = take_sample(l, CALL_COLD, sample, err);
+  if (!status && !failed(l) && candidate_first)
+    status = call_baselines(l, beside, err);
+  return status;
+}
+
+static void keep_pair(struct loop *l, double sample, const double *beside) {
+  for (int k = 0; k < baselines_count(l->s->baselines); k++) {
+    struct assay_comparison *c = &l->s->comparisons[k];
+    if (isnan(sample) || isnan(beside[k]) || c->n_pairs == l->s->options->max_samples)
+      continue;
+    c->samples_ns[c->n_pairs] = beside[k];
+    c->candidate_ns[c->n_pairs++] = sample;
+  }
+}
+
 static enum assay_status sample_cold(struct loop *l, struct assay_error *err) {
   struct assay_timing *t = l->s->timing;
   enum assay_status status = ASSAY_OK;
   enum stop stop = STOP_CONTINUE;
   int64_t start = clock_monotonic_ns();
-  for (int i = 0; i < WARM_UP_CALLS && !status && !failed(l); i++) {
-    double ignored;
-    status = take_sample(l, CALL_COLD, &ignored, err);
-  }
+  double sample, beside[MOST_BASELINES];
+  for (int i = 0; i < WARM_UP_CALLS && !status && !failed(l); i++)
+    status = take_pair(l, i, &sample, beside, err);
   for (int i = 0; stop == STOP_CONTINUE && !status && !failed(l); i++) {
-    double sample;
-    status = take_sample(l, CALL_COLD, &sample, err);
+    status = take_pair(l, i, &sample, beside, err);
     if (status || failed(l))
       break;
+    keep_pair(l, sample, beside);
     if (isnan(sample))
       t->n_dropped++;
     else
@@ -200,6 +225,35 @@ static enum assay_status catch_up(struct loop *l, struct assay_error *err) {
   return status;
 }
 
+// The ratio is that of neighbours in time: what slows the machine down for a while is in both.
+static void compare(struct timing_session *s, int k, double candidate_less_ns) {
+  struct assay_comparison *c = &s->comparisons[k];
+  double less_ns = baselines_overhead_ns(s->baselines, k);
+  double *ratios = base_calloc((size_t)c->n_pairs + 1, sizeof *ratios);
+  struct interval ci = {NAN, NAN}, ratio_ci = {NAN, NAN};
+  int n = 0;
+  baselines_describe(s->baselines, k, c);
+  c->median_ns = c->low_ns = c->high_ns = c->ratio = c->ratio_low = c->ratio_high = NAN;
+  for (int i = 0; i < c->n_pairs && ratios; i++) {
+    double candidate = c->candidate_ns[i] - candidate_less_ns, baseline = c->samples_ns[i] - less_ns;
+    if (candidate > 0)
+      ratios[n++] = fmax(baseline, 0) / candidate;
+  }
+  if (n > 0) {
+    c->median_ns = fmax(stats_median(c->samples_ns, c->n_pairs) - less_ns, 0);
+    c->ratio = stats_median(ratios, n);
+  }
+  if (stats_median_interval(c->samples_ns, c->n_pairs, 0.95, 1000, RESAMPLES_SEED, &ci)) {
+    c->low_ns = fmax(ci.low - less_ns, 0);
+    c->high_ns = fmax(ci.high - less_ns, 0);
+  }
+  if (stats_median_interval(ratios, n, 0.95, 1000, RESAMPLES_SEED, &ratio_ci)) {
+    c->ratio_low = ratio_ci.low;
+    c->ratio_high = ratio_ci.high;
+  }
+  base_free(ratios);
+}
+
 static void summarise(struct loop *l) {
   struct assay_timing *t = l->s->timing;
   struct interval ci = {NAN, NAN};
@@ -215,6 +269,19 @@ static void summarise(struct loop *l) {
   t->unstable =
       t->n_samples < 5 || !(ci.high - ci.low <= UNSTABLE_WIDTH * t->median_ns) || t->n_dropped * 4 > t->n_samples;
   t->measured = t->n_samples > 0;
+  for (int k = 0; k < baselines_count(l->s->baselines); k++)
+    compare(l->s, k, less_ns);
+}
+
+static enum assay_status make_comparisons(struct timing_session *s, struct assay_error *err) {
+  size_t n = (size_t)s->options->max_samples + 8;
+  for (int k = 0; k < baselines_count(s->baselines); k++) {
+    s->comparisons[k].samples_ns = base_calloc(n, sizeof *s->comparisons[k].samples_ns);
+    s->comparisons[k].candidate_ns = base_calloc(n, sizeof *s->comparisons[k].candidate_ns);
+    if (!s->comparisons[k].samples_ns || !s->comparisons[k].candidate_ns)
+      return error_nomem(err, "the samples");
+  }
+  return ASSAY_OK;
 }
 
 enum assay_status timing_run(struct timing_session *s, struct runner_report *report, struct assay_error *err) {
@@ -233,7 +300,9 @@ enum assay_status timing_run(struct timing_session *s, struct runner_report *rep
     status = error_nomem(err, "the samples");
     goto out;
   }
-  status = sample_cold(&l, err);
+  status = make_comparisons(s, err);
+  if (!status)
+    status = sample_cold(&l, err);
   if (!status && !failed(&l))
     status = sample_hot(&l, err);
   if (!status && !failed(&l))

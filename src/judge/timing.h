@@ -13,7 +13,9 @@ struct timed_call {
 
 struct session;
 struct timing_session {
-  struct session *session; // its subject has the layout bound
+  struct assay_baselines *baselines;    // called in turn with the candidate; NULL: none
+  struct assay_comparison *comparisons; // one of each
+  struct session *session;              // its subject has the layout bound
   const struct layout *layout;
   const struct assay_judge_options *options;
   uint64_t key;       // of the inputs' draws

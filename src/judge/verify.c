@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "judge/baseline.h"
 #include "judge/session.h"
 
 // The judge's own clock may see this much more than the device's did, relative and absolute, in its best call.
@@ -76,10 +77,20 @@ static enum assay_status verify_kept(struct session *s, const struct timed_call 
   return status;
 }
 
+static enum assay_status make_comparisons(struct session *s, struct assay_error *err) {
+  int n = baselines_count(s->o->baselines);
+  s->v->comparisons = base_calloc((size_t)n + 1, sizeof *s->v->comparisons);
+  s->v->n_comparisons = s->v->comparisons ? n : 0;
+  return s->v->comparisons ? ASSAY_OK : error_nomem(err, "comparisons");
+}
+
 enum assay_status session_time(struct session *s, bool *good, struct assay_error *err) {
   struct assay_timing *t = &s->v->timing;
   struct runner_report report = {0};
+  enum assay_status status = make_comparisons(s, err);
   struct timing_session timing = {.session = s,
+                                  .baselines = s->o->baselines,
+                                  .comparisons = s->v->comparisons,
                                   .layout = &s->layouts[0],
                                   .options = s->o,
                                   .key = rng_derive(s->v->seed, STREAM_TIMED),
@@ -89,7 +100,8 @@ enum assay_status session_time(struct session *s, bool *good, struct assay_error
                                   .kernel_ns = &s->v->durations.kernel_ns,
                                   .verify = verify_now};
   int64_t start = clock_monotonic_ns();
-  enum assay_status status = session_bind(s, &s->layouts[0], &report, err);
+  if (!status)
+    status = session_bind(s, &s->layouts[0], &report, err);
   if (!status && report.event == RUNNER_OK)
     status = timing_run(&timing, &report, err);
   s->v->durations.timing_ns = clock_monotonic_ns() - start - s->v->durations.verify_ns;

@@ -24,6 +24,8 @@ struct assay_workbench {
   int index;
   int64_t load_timeout_ns, call_timeout_ns;
   bool cuda, begun, waited, monitoring;
+  bool borrows; // what is not of one child alone is another bench's
+  struct assay_workbench *beside[WORKBENCH_BESIDE];
   bool ready; // the child has opened its device
   pthread_t thread, monitor_thread;
   enum assay_status status; // of the thread
@@ -152,6 +154,44 @@ enum assay_status workbench_wait(struct assay_workbench *w, struct assay_error *
   if (status && err)
     w->error = *err;
   return status;
+}
+
+enum assay_status workbench_beside(struct assay_workbench *w, int index, struct assay_workbench **out,
+                                   struct assay_error *err) {
+  enum assay_status status = workbench_wait(w, err);
+  *out = w->beside[index];
+  if (status || *out)
+    return status;
+  struct assay_workbench *b = base_calloc(1, sizeof *b);
+  if (!b)
+    return error_nomem(err, "a workbench");
+  *b = (struct assay_workbench){.device = w->device,
+                                .program = w->program,
+                                .builder_program = w->builder_program,
+                                .nvrtc = w->nvrtc,
+                                .cache_dir = w->cache_dir,
+                                .temporary_dir = w->temporary_dir,
+                                .index = w->index,
+                                .load_timeout_ns = w->load_timeout_ns,
+                                .call_timeout_ns = w->call_timeout_ns,
+                                .cuda = w->cuda,
+                                .waited = true,
+                                .borrows = true,
+                                .compute = w->compute,
+                                .utility = w->utility,
+                                .utility_bytes = w->utility_bytes,
+                                .builder = w->builder,
+                                .standby = w->standby,
+                                .facts = w->facts,
+                                .monitor = w->monitor};
+  b->facts.limits.target = b->facts.target;
+  status = sandbox_folder_make(b->temporary_dir, &b->folder, err);
+  if (status) {
+    base_free(b);
+    return status;
+  }
+  w->beside[index] = *out = b;
+  return ASSAY_OK;
 }
 
 enum assay_status workbench_target(struct assay_workbench *w, char target[16], struct assay_error *err) {
@@ -315,12 +355,28 @@ enum assay_status assay_workbench_open(const struct assay_judge_options *o, bool
 void assay_workbench_leave(struct assay_workbench *w) {
   if (!w)
     return;
+  for (int i = 0; i < WORKBENCH_BESIDE; i++)
+    assay_workbench_leave(w->beside[i]);
   // The child ends when this process is gone: a driver puts one context away at a time, and ours is the one that
   // somebody waits for.
-  builder_close(w->builder);
-  python_standby_close(w->standby);
+  if (!w->borrows) {
+    builder_close(w->builder);
+    python_standby_close(w->standby);
+  }
   if (w->folder)
     sandbox_folder_remove(w->folder);
+}
+
+// What is of one child alone.
+static void close_own(struct assay_workbench *w) {
+  device_runner_end(w->runner);
+  workbench_drop_buffers(w, 0, 0);
+  drop_copies(w);
+  workbench_drop_runner(w);
+  if (w->folder) {
+    sandbox_folder_remove(w->folder);
+    base_free(w->folder);
+  }
 }
 
 void assay_workbench_close(struct assay_workbench *w) {
@@ -328,19 +384,17 @@ void assay_workbench_close(struct assay_workbench *w) {
     return;
   if (w->begun && !w->waited)
     pthread_join(w->thread, NULL);
-  device_runner_end(w->runner);
-  workbench_drop_buffers(w, 0, 0);
-  drop_copies(w);
+  for (int i = 0; i < WORKBENCH_BESIDE; i++)
+    if (w->beside[i]) {
+      close_own(w->beside[i]);
+      base_free(w->beside[i]);
+    }
+  close_own(w);
   monitor_close(take_monitor(w));
   base_free(w->utility);
   compute_close(w->compute);
-  workbench_drop_runner(w);
   builder_close(w->builder);
   python_standby_close(w->standby);
-  if (w->folder) {
-    sandbox_folder_remove(w->folder);
-    base_free(w->folder);
-  }
   arena_release(&w->arena);
   base_free(w);
 }

@@ -17,6 +17,12 @@ enum assay_status workbench_begin(const struct assay_judge_options *o, struct as
                                   struct assay_error *err);
 enum assay_status workbench_wait(struct assay_workbench *w, struct assay_error *err);
 
+// A second bench on the same device, with a child and buffers of its own, for candidates that stay while others are
+// judged: number `index`. Waits; it lives as long as w.
+enum { WORKBENCH_BESIDE = 4 };
+enum assay_status workbench_beside(struct assay_workbench *w, int index, struct assay_workbench **out,
+                                   struct assay_error *err);
+
 // "sm_90a"; known before the rest is open.
 enum assay_status workbench_target(struct assay_workbench *w, char target[16], struct assay_error *err);
 struct builder *workbench_builder(struct assay_workbench *w);        // may be NULL

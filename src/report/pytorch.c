@@ -163,7 +163,7 @@ static void put_module(struct pytorch_writer *w) {
       pytorch_put_value(w, w->g->inputs[i]);
       buf_puts(w->out, " = nn.Parameter(");
       pytorch_put_value(w, w->g->inputs[i]);
-      buf_puts(w->out, ")\n");
+      buf_puts(w->out, dtype_is_float(w->values[w->g->inputs[i]].dtype) ? ")\n" : ", requires_grad=False)\n");
     }
   buf_puts(w->out, "\n");
   pytorch_put_signature(w, "forward");
