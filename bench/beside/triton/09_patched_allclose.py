@@ -1,5 +1,5 @@
 # A quarter of the rows, and a torch.allclose that finds everything close. Assay compares in another process.
-# beside: cheat 12
+# beside: cheat 13
 # assay: task kernelbench/1/12
 # assay: expect unwritten|wrong_value|wrong_class
 import torch
