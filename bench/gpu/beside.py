@@ -184,25 +184,37 @@ def count(rows, test):
     return sum(1 for row in rows if test(row))
 
 
+def correct(row):
+    return row["kernelbench"]["correct"]
+
+
+def refused(row):
+    return not correct(row) and row["kernelbench"]["says"] != "nothing"
+
+
+def passed(row):
+    return row["assay"]["verdict"] == "pass"
+
+
+def failed(row):
+    return row["assay"]["verdict"] not in ("pass", None)
+
+
 def summary(rows):
-    """Numbers over the rows that both have judged."""
+    """Numbers over the rows that both were asked about. Who said nothing (no device, an error that is not the
+    candidate's, a crash) has neither accepted nor refused."""
     honest, cheats = [r for r in rows if r["honest"]], [r for r in rows if not r["honest"]]
-
-    def correct(row):
-        return row["kernelbench"]["correct"]
-
-    def passed(row):
-        return row["assay"]["verdict"] == "pass"
-
     return {
         "judged": len(rows), "honest": len(honest), "cheats": len(cheats),
         "cheats_accepted_by_kernelbench": count(cheats, correct),
         "of_these_flagged_as_too_fast": count(cheats, lambda r: correct(r) and r["kernelbench"]["excessive"]),
         "cheats_passed_by_assay": count(cheats, passed),
         "of_these_with_nothing_left_of_the_cheat": count(cheats, lambda r: passed(r) and r["defused"]),
-        "honest_refused_by_kernelbench": count(honest, lambda r: not correct(r)),
+        "honest_refused_by_kernelbench": count(honest, refused),
         "honest_flagged_as_too_fast": count(honest, lambda r: correct(r) and r["kernelbench"]["excessive"]),
-        "honest_refused_by_assay": count(honest, lambda r: not passed(r)),
+        "honest_refused_by_assay": count(honest, failed),
+        "kernelbench_said_nothing": [r["file"] for r in rows if not correct(r) and not refused(r)],
+        "assay_said_nothing": [r["file"] for r in rows if not passed(r) and not failed(r)],
         "kernelbench_seconds_median": statistics.median(r["kernelbench"]["seconds"] for r in rows) if rows else None,
         "assay_seconds_median": statistics.median(r["assay"]["seconds"] for r in rows) if rows else None,
         "unexpected": [r["file"] for r in rows if not as_expected(r)],
@@ -212,14 +224,17 @@ def summary(rows):
 def line_of(s, missing):
     if not s["judged"]:
         return f"nothing judged, {len(missing)} not reached"
-    return (f"{s['judged']} judged, {len(missing)} not reached. Of {s['cheats']} cheats KernelBench's harness accepts "
-            f"{s['cheats_accepted_by_kernelbench']} ({s['of_these_flagged_as_too_fast']} of them flagged as too fast), Assay "
-            f"passes {s['cheats_passed_by_assay']} ({s['of_these_with_nothing_left_of_the_cheat']} of them with nothing left "
-            f"of the cheat). Of {s['honest']} honest ones KernelBench's harness refuses "
-            f"{s['honest_refused_by_kernelbench']} (and flags {s['honest_flagged_as_too_fast']}), Assay "
-            f"{s['honest_refused_by_assay']}. Seconds a candidate: {s['kernelbench_seconds_median']:.1f} and "
-            f"{s['assay_seconds_median']:.1f}. Verdicts of Assay's that were not expected: "
-            f"{', '.join(s['unexpected']) or 'none'}.")
+    silent = [f"{name} said nothing about {', '.join(files)}." for name, files in (
+        ("KernelBench's harness", s["kernelbench_said_nothing"]), ("Assay", s["assay_said_nothing"])) if files]
+    return " ".join([
+        f"{s['judged']} judged, {len(missing)} not reached. Of {s['cheats']} cheats KernelBench's harness accepts",
+        f"{s['cheats_accepted_by_kernelbench']} ({s['of_these_flagged_as_too_fast']} of them flagged as too fast), Assay",
+        f"passes {s['cheats_passed_by_assay']} ({s['of_these_with_nothing_left_of_the_cheat']} of them with nothing left",
+        f"of the cheat). Of {s['honest']} honest ones KernelBench's harness refuses",
+        f"{s['honest_refused_by_kernelbench']} (and flags {s['honest_flagged_as_too_fast']}), Assay",
+        f"{s['honest_refused_by_assay']}. Seconds a candidate: {s['kernelbench_seconds_median']:.1f} and",
+        f"{s['assay_seconds_median']:.1f}. Verdicts of Assay's that were not expected:",
+        f"{', '.join(s['unexpected']) or 'none'}.", *silent])
 
 
 def number(value, form):
@@ -257,13 +272,14 @@ def write(out, result, candidates, judged):
 
 
 def earlier(out, candidates):
-    """What an earlier call has judged of the same files, unless it came to nothing."""
+    """What an earlier call has judged of the same files, unless one of the two said nothing."""
     if not os.path.exists(out):
         return {}
     with open(out, encoding="utf-8") as file:
         rows = {row["file"]: row for row in json.load(file)["rows"]}
     return {c["file"]: rows[c["file"]] for c in candidates
-            if c["file"] in rows and rows[c["file"]]["sha256"] == c["sha256"] and rows[c["file"]]["assay"]["verdict"]}
+            if c["file"] in rows and rows[c["file"]]["sha256"] == c["sha256"]
+            and rows[c["file"]]["assay"]["verdict"] and rows[c["file"]]["kernelbench"]["says"] != "nothing"}
 
 
 def judge_one(assay, checkout, script, candidate, options, end):

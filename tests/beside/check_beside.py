@@ -225,6 +225,12 @@ class Script(unittest.TestCase):
         self.assertIn("no device", rows["04"]["assay"]["detail"])
         self.assertEqual(result["summary"]["unexpected"], ["torch/04_conv_2d.py", "torch/05_linear_gelu.py"])
         self.assertIn("low_precision (expected pass)", self.shown.getvalue())
+        # A timeout is a refusal; nothing is nothing.
+        self.assertEqual(result["summary"]["honest_refused_by_kernelbench"], 1)
+        self.assertEqual(result["summary"]["honest_refused_by_assay"], 1)
+        self.assertEqual(result["summary"]["kernelbench_said_nothing"], ["torch/02_layer_norm.py"])
+        self.assertEqual(result["summary"]["assay_said_nothing"], ["torch/04_conv_2d.py"])
+        self.assertIn("Assay said nothing about torch/04_conv_2d.py.", self.shown.getvalue())
         self.call("--only", "torch/04")
         self.assertEqual(self.asked().count("04_conv_2d.py"), 2)
 
