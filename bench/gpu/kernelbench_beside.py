@@ -5,8 +5,7 @@ usage: kernelbench_beside.py ASSAY KERNELBENCH_CHECKOUT OUT.json
 
 Both start cold from the shell: source to verdict with 5 correctness inputs and 100 timed calls. KernelBench's harness runs
 twice: with an empty build folder, and again with the extension's build cached. Assay runs ten times, its own device code
-compiled before (by a first run, whose time is told apart: assay_first_on_machine_s). Packages that the harness imports
-for other things than evaluating (clients of models) are replaced by empty ones where they are missing.
+compiled before (by a first run, whose time is told apart: assay_first_on_machine_s).
 """
 import json
 import os
@@ -18,38 +17,9 @@ import time
 
 import common
 
-HARNESS = r'''
-import importlib, json, sys, types
-
-def stand_in(name):
-    try:
-        importlib.import_module(name)
-    except ImportError:
-        module = types.ModuleType(name)
-        class Anything:
-            def __init__(self, *positional, **named):
-                self.__dict__.update(named)
-            def __class_getitem__(cls, item):
-                return cls
-        class Record:  # of pydantic: fields with defaults
-            def __init__(self, **named):
-                for field in getattr(type(self), "__annotations__", {}):
-                    value = getattr(type(self), field, None)
-                    setattr(self, field, dict(value) if isinstance(value, dict) else value)
-                self.__dict__.update(named)
-        module.BaseModel = Record
-        def attribute(called):
-            if called.startswith("__"):
-                raise AttributeError(called)
-            return Anything
-        module.__getattr__ = attribute
-        sys.modules[name] = module
-
-for name in ("pydantic", "dotenv", "openai", "litellm", "tqdm", "requests", "datasets", "together", "anthropic"):
-    stand_in(name)
+HARNESS = common.KERNELBENCH_STAND_INS + r'''
 checkout = sys.argv[1]
-sys.path.insert(0, checkout + "/src")
-from kernelbench import eval as harness
+harness = import_harness(checkout)
 prompts = checkout + "/src/kernelbench/prompts/"
 result = harness.eval_kernel_against_ref(
     open(prompts + "model_ex_add.py").read(), open(prompts + "model_new_ex_add.py").read(),

@@ -2,11 +2,13 @@
 # Everything that is measured on a GPU, one after the other, each part with a limit of its own: what was done when time
 # ran out is kept.
 #
-#   bench/gpu/measure.sh PROGRAMS OUT [PART...]      parts: check cheats kernels numerics timing bench forms matmul beside oracle full
+#   bench/gpu/measure.sh PROGRAMS OUT [PART...]      parts: check cheats kernels numerics timing bench forms matmul beside
+#                                                    beside30 oracle full
 #
 # PROGRAMS: the folder with assay, its helpers, gpu_* and bench_oracle_device. OUT: a folder for texts and JSON; the JSON
 # files go to bench/results/<gpu>/, and bench/gpu/figures_page.py and numerics_page.py write the pages. KERNELBENCH names a
-# checkout of KernelBench, FULL_SECONDS limits the kernels at full (600), BASELINES is a table of PyTorch's times.
+# checkout of KernelBench, FULL_SECONDS limits the kernels at full (600), BESIDE_SECONDS the candidates of bench/beside (560;
+# they need some 25 minutes in all, and the same OUT goes on where it stopped), BASELINES is a table of PyTorch's times.
 set -eu
 programs=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -17,6 +19,7 @@ assay=$programs/assay
 export ASSAY_TASKS="$PWD/tasks" ASSAY_INCLUDE="$PWD/include" ASSAY_STORE="$out/store.sqlite"
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/assay
 full=${FULL_SECONDS:-600}
+beside=${BESIDE_SECONDS:-560}
 
 part() { # part NAME SECONDS COMMAND...: the command's words go to OUT/NAME.txt
   name=$1 limit=$2
@@ -65,6 +68,9 @@ if wanted matmul; then
 fi
 if wanted beside && [ -n "${KERNELBENCH:-}" ]; then
   part beside 240 python3 bench/gpu/kernelbench_beside.py "$assay" "$KERNELBENCH" "$out/kernelbench_beside.json"
+fi
+if wanted beside30 && [ -n "${KERNELBENCH:-}" ]; then
+  part beside30 $((beside + 30)) python3 bench/gpu/beside.py "$assay" "$KERNELBENCH" "$out/beside.json" --seconds "$beside"
 fi
 # The oracle's code is compiled before it is measured, by as many processes as there are processors.
 if wanted oracle || wanted full; then
