@@ -120,6 +120,19 @@ expect 2 "--to DIR" "$assay" plan export "$plan"
 expect 0 "softmax.c" "$assay" plan export "$plan" --to "$work/exported" --name softmax
 expect 0 "^$" sh -c 'cc -std=c17 -Wall -Wextra -Werror -c -o "$1/softmax.o" "$1/softmax.c"; echo' sh "$work/exported"
 
+# Baselines: any candidate may be one; those of PyTorch are tests/baselines.sh's.
+expect 0 "pass .* [0-9.]+ relu.c" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline "$cases/relu.c" --no-probes
+printf '#include <assay/candidate.h>\nvoid assay_kernel(const struct assay_args *args) { (void)args; }\n' >"$work/idle.c"
+expect 0 "idle.c is not right itself and says nothing: unwritten" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline "$work/idle.c" --no-probes
+json 0 "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline "$cases/relu.c" --no-probes --json
+expect 2 "neither a baseline \(torch.eager, .*\) nor a candidate" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline torch.lazy
+expect 2 "none.c" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline none.c --no-probes
+expect 2 "does not run on device opencl" "$assay" judge kernelbench/1/19 "$source/tests/opencl/relu.cl" --baseline "$cases/relu.c"
+expect 2 "no baseline torch.eager for opencl" "$assay" judge kernelbench/1/19 "$source/tests/opencl/relu.cl" --baseline torch.eager
+expect 0 "return F.smooth_l1_loss\\(predictions, targets\\)" "$assay" show kernelbench/1/96 --baseline torch.eager
+expect 0 "torch.compile\(self.compute, mode=.max-autotune" "$assay" show kernelbench/1/96 --baseline torch.compile.max-autotune
+expect 2 "there is no baseline 'fast'" "$assay" show kernelbench/1/96 --baseline fast
+
 # OpenCL on a processor: everything but times that mean something.
 opencl=$source/tests/opencl
 expect 0 "^$" sh -c '"$1" plan save kernelbench/1/23 "$2" --out "$3" && echo' sh "$assay" "$opencl/softmax.cl" "$work/softmax.json"

@@ -3,6 +3,7 @@
 #   cheats   the same for hostile candidates; the host must be unharmed
 #   opencl   kernels and twins for OpenCL devices, on a processor (PoCL): checked only, for their times rank nothing
 #   python   modules in PyTorch and what cheats are made of in Python, on the CPU; left out where no Python has PyTorch
+#   baselines  PyTorch as a baseline and as a candidate, on the CPU; likewise
 #   resume   `bench` killed at random moments and by two at once: nothing lost, nothing twice
 #   cli      exit codes, help, JSON, messages
 # The first three keep two processors busy by themselves, and alone are as quick as together; the others do not.
@@ -18,6 +19,9 @@ set_tests_properties(opencl PROPERTIES TIMEOUT 1500 RUN_SERIAL ON ENVIRONMENT "$
 add_test(NAME python COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/python.sh $<TARGET_FILE:assay>
   ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_BINARY_DIR}/test-python.sqlite)
 set_tests_properties(python PROPERTIES TIMEOUT 1500 RUN_SERIAL ON SKIP_RETURN_CODE 77 ENVIRONMENT "${own_files}")
+add_test(NAME baselines COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/baselines.sh $<TARGET_FILE:assay>
+  ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_BINARY_DIR}/test-baselines.sqlite)
+set_tests_properties(baselines PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77 ENVIRONMENT "${own_files}")
 foreach(script resume cli)
   add_test(NAME ${script} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/${script}.sh $<TARGET_FILE:assay> ${CMAKE_SOURCE_DIR}
     ${CMAKE_BINARY_DIR})

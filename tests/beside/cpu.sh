@@ -1,8 +1,8 @@
 #!/bin/sh
-# cpu.sh ASSAY ROOT STORE: the plain PyTorch candidates of bench/beside on the CPU, with $ASSAY_PYTHON or python3. What
-# is expected there where it is not what a GPU says stands in a line `# beside: expect-cpu`. 77: PyTorch is not there.
+# cpu.sh ASSAY ROOT STORE: the plain PyTorch candidates of bench/beside on the CPU. What is expected there where it is
+# not what a GPU says stands in a line `# beside: expect-cpu`. 77: PyTorch is not there (torch.sh).
 set -eu
-"${ASSAY_PYTHON:-python3}" -c 'import torch' 2>/dev/null || exit 77
+. "$2/tests/torch.sh"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT TERM
