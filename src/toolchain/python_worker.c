@@ -11,9 +11,12 @@
 #include "base/alloc.h"
 #include "base/build_id.h"
 #include "base/clock.h"
+#include "base/parallel.h"
 #include "toolchain/cc.h"
 
-enum { LOG_TEXT_BYTES = 64 << 10, MAX_PROCESSES = 512, MOST_WAITING = 2 };
+enum { LOG_TEXT_BYTES = 64 << 10, MAX_PROCESSES = 512, MOST_WAITING = 4 };
+// Importing PyTorch keeps a processor busy for seconds, and a judgement takes less: one waits for each so many.
+enum { CPUS_A_WAITING = 4 };
 
 struct python_worker {
   struct arena arena;
@@ -235,7 +238,8 @@ void python_worker_end(struct python_worker *w) {
 void python_standby_fill(struct python_standby *s, const struct python_worker_options *o) {
   struct assay_error ignored = {0};
   pthread_mutex_lock(&s->lock);
-  if (s->n < MOST_WAITING && create(o, &s->waiting[s->n], &ignored) == ASSAY_OK)
+  int wanted = 1 + parallel_cpus() / CPUS_A_WAITING;
+  while (s->n < wanted && s->n < MOST_WAITING && create(o, &s->waiting[s->n], &ignored) == ASSAY_OK)
     s->n++;
   pthread_mutex_unlock(&s->lock);
 }

@@ -29,8 +29,8 @@ enum assay_status python_worker_wait(struct python_worker *w, int64_t deadline_n
                                      struct sandbox_end *end, struct assay_error *err);
 void python_worker_end(struct python_worker *w); // kills what is left of it; NULL is fine
 
-// Starts a worker there that waits for a candidate to come, unless enough of them do. Without it that candidate waits
-// longer, so there is no error.
+// Starts workers there that wait for candidates to come, as many as the processors are good for. Without them a
+// candidate waits longer, so there is no error.
 void python_standby_fill(struct python_standby *s, const struct python_worker_options *o);
 
 #endif

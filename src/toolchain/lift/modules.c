@@ -117,6 +117,8 @@ static void find_origin(struct known_kernel *k) {
   static const char *const libraries[] = {"libcublas", "libcudnn", "libcufft", "libcusolver", "libcusparse",
                                           "libcurand", "libnccl",  "libnvjit", NULL};
   static const char *const pytorch[] = {"libtorch", "libc10", NULL};
+  // Made by torch.compile for this candidate alone, though a file of PyTorch's launches them.
+  static const char *const compiled[] = {"triton_", NULL};
   void *frames[48];
   Dl_info info;
   int n = backtrace(frames, sizeof frames / sizeof *frames);
@@ -130,6 +132,10 @@ static void find_origin(struct known_kernel *k) {
       continue;
     snprintf(k->object, sizeof k->object, "%.90s", name);
     k->origin = begins_with(name, libraries) ? PLAN_LIBRARY : begins_with(name, pytorch) ? PLAN_PYTORCH : PLAN_OWN;
+    if (k->origin == PLAN_PYTORCH && begins_with(k->kernel->name, compiled)) {
+      k->origin = PLAN_OWN;
+      snprintf(k->object, sizeof k->object, "torch.compile");
+    }
     return;
   }
 }
