@@ -52,7 +52,7 @@ struct library_call {
 enum assay_status library_call_of(const struct task *t, const struct workload *w, struct library_call *out,
                                   struct assay_error *err);
 
-// The call as JSON, one object, which src/toolchain/library/call.c reads.
+// The call as JSON, one object, which src/toolchain/vendor/call.c reads.
 enum assay_status library_call_print(const struct library_call *c, struct buf *out, struct assay_error *err);
 
 #endif
