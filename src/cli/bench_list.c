@@ -144,7 +144,7 @@ enum assay_status bench_list(struct bench *b, struct assay_error *err) {
   size_t count = 0;
   enum assay_status status = list_files(b, &paths, &count, err);
   if (!status && count == 0)
-    status = error_set(err, ASSAY_ERR_NOT_FOUND, "there is no candidate (.c, .cu, .cl, .py) in %s", b->from);
+    status = error_set(err, ASSAY_ERR_NOT_FOUND, "there is no candidate (.c, .cu, .cl, .py, .library) in %s", b->from);
   for (size_t i = 0; i < count && !status; i++)
     status = add_file(b, paths[i], err);
   return status ? status : put_twins_last(b, err);

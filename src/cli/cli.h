@@ -18,10 +18,11 @@ struct cli_paths {
   char program[4096]; // this executable
   char tasks[4096], include[4096], runner[4096], store[4096], temporary[4096];
   char device_runner[4096], builder[4096], recorder[4096];
-  char worker_script[4096], worker_library[4096];
-  char cache[4096];   // for Assay's own compiled device code; "": none
-  const char *nvrtc;  // $ASSAY_NVRTC or NULL
-  const char *python; // $ASSAY_PYTHON or NULL
+  char worker_script[4096], worker_library[4096], library[4096];
+  char cache[4096];                     // for Assay's own compiled device code; "": none
+  const char *nvrtc;                    // $ASSAY_NVRTC or NULL
+  const char *python;                   // $ASSAY_PYTHON or NULL
+  const char *cublaslt, *cudnn, *cupti; // $ASSAY_CUBLASLT and so on, or NULL
   const char *path_env;
 };
 enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err);

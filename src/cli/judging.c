@@ -34,7 +34,8 @@ enum {
 
 static const struct argp_option options[] = {
     {"workload", KEY_WORKLOAD, "NAME|DIMS", 0, "small (default), full, or sizes such as \"M=64, N=3\"", 0},
-    {"device", KEY_DEVICE, "NAME", 0, "only candidates for: cpu (.c, .py), cuda (.cu, .py) or opencl (.cl)", 0},
+    {"device", KEY_DEVICE, "NAME", 0, "only candidates for: cpu (.c, .py), cuda (.cu, .py, .library) or opencl (.cl)",
+     0},
     {"device-index", KEY_DEVICE_INDEX, "N", 0, "which GPU, or which OpenCL device (default 0)", 0},
     {"toolchain", KEY_TOOLCHAIN, "NAME", 0, "for .cu: nvrtc (launch lines) or nvcc (host code); default: by the file",
      0},
@@ -76,7 +77,8 @@ static error_t parse_judging(int key, char *arg, struct argp_state *state) {
     return 0;
   case KEY_DEVICE:
     if (strcmp(arg, "cpu") != 0 && strcmp(arg, "cuda") != 0 && strcmp(arg, "opencl") != 0)
-      argp_error(state, "there is no device %s; devices: cpu (for .c, .py), cuda (.cu, .py), opencl (.cl)", arg);
+      argp_error(state, "there is no device %s; devices: cpu (for .c, .py), cuda (.cu, .py, .library), opencl (.cl)",
+                 arg);
     j->device = arg;
     return 0;
   case KEY_DEVICE_INDEX:
@@ -160,6 +162,10 @@ void cli_judging_finish(struct cli_judging *j, struct store *store) {
   o->python = j->paths.python;
   o->worker_script = j->paths.worker_script;
   o->worker_library = j->paths.worker_library;
+  o->library_program = j->paths.library;
+  o->cublaslt = j->paths.cublaslt;
+  o->cudnn = j->paths.cudnn;
+  o->cupti = j->paths.cupti;
   o->cache_dir = j->paths.cache[0] ? j->paths.cache : NULL;
   cli_read_peaks(store, "peaks", &j->cpu_peaks);
   cli_read_peaks(store, "peaks.cuda", &j->cuda_peaks);
@@ -206,6 +212,8 @@ static const char *device_of_python(const char *wanted) {
 const char *cli_device_of(const char *path, const char *wanted) {
   if (ends_with(path, ".py"))
     return device_of_python(wanted);
+  if (ends_with(path, ".library"))
+    return "cuda";
   return ends_with(path, ".c") ? "cpu" : ends_with(path, ".cu") ? "cuda" : ends_with(path, ".cl") ? "opencl" : NULL;
 }
 
@@ -213,8 +221,9 @@ enum assay_status cli_use_candidate(struct cli_judging *j, const char *path, boo
   struct assay_judge_options *o = &j->options;
   const char *device = cli_device_of(path, j->device);
   if (!device)
-    return error_set(err, ASSAY_ERR_USAGE,
-                     "%s: candidates are .c (CPU), .cu (CUDA), .cl (OpenCL) or .py (CPU or CUDA) files", path);
+    return error_set(
+        err, ASSAY_ERR_USAGE,
+        "%s: candidates are .c (CPU), .cu (CUDA), .cl (OpenCL), .py (CPU or CUDA) or .library (CUDA) files", path);
   if (j->device && strcmp(j->device, device) != 0)
     return error_set(err, ASSAY_ERR_USAGE, "%s is for device %s, not for %s", path, device, j->device);
   o->candidate = path;
