@@ -133,7 +133,7 @@ expect 0 'printed by the kernel ---.nhello.nhello' "$assay" judge kernelbench/1/
 expect 2 "is for device opencl, not for cuda" "$assay" judge kernelbench/1/19 "$opencl/relu.cl" --device cuda
 printf '__kernel void f(' >"$work/broken.cl"
 expect 1 "build_failed" "$assay" judge kernelbench/1/19 "$work/broken.cl"
-expect 2 "only .cu, .cl and .py files" "$assay" plan save kernelbench/1/19 "$cases/relu.c"
+expect 2 "only .cu, .cl, .py and .library files" "$assay" plan save kernelbench/1/19 "$cases/relu.c"
 
 # CUDA: plans where there is NVRTC or nvcc, judging where there is a GPU; without, it is said what is missing.
 relu=$source/kernels/cuda/relu.cu
