@@ -40,7 +40,7 @@ expect 0 "calibrate|ok" "$assay" doctor
 expect 0 "reads .*computes" "$assay" doctor --calibrate
 json 0 "$assay" doctor --json
 for what in runner "device runner" builder recorder; do expect 0 "^$what +ok" "$assay" doctor; done
-for what in nvrtc nvcc "device opencl" "device cuda"; do expect 0 "^$what +(ok|limited)" "$assay" doctor; done
+for what in nvrtc nvcc libraries "device opencl" "device cuda"; do expect 0 "^$what +(ok|limited)" "$assay" doctor; done
 expect 0 "^nvrtc +limited .*ASSAY_NVRTC" env ASSAY_NVRTC=/nowhere "$assay" doctor
 expect 0 "kernelbench/1/19" "$assay" tasks kernelbench/1
 json 0 "$assay" tasks kernelbench/1/19 --json
@@ -133,6 +133,13 @@ expect 0 'printed by the kernel ---.nhello.nhello' "$assay" judge kernelbench/1/
 expect 2 "is for device opencl, not for cuda" "$assay" judge kernelbench/1/19 "$opencl/relu.cl" --device cuda
 printf '__kernel void f(' >"$work/broken.cl"
 expect 1 "build_failed" "$assay" judge kernelbench/1/19 "$work/broken.cl"
+# Libraries need a GPU for everything but to say that a task is not theirs.
+echo any >"$work/any.library"
+expect 1 "no plan: .*this task has Relu" "$assay" plan save kernelbench/1/19 "$work/any.library"
+echo cublas >"$work/wrong.library"
+expect 1 "line 1: .cublas.: a .library file has" "$assay" plan save kernelbench/1/1 "$work/wrong.library"
+expect 2 "no /nowhere, which ASSAY_CUDNN names" env ASSAY_CUDNN=/nowhere "$assay" plan save kernelbench/1/50 "$work/any.library"
+expect 2 "is for device cuda" "$assay" judge kernelbench/1/1 "$work/any.library" --device cpu
 expect 2 "only .cu, .cl, .py and .library files" "$assay" plan save kernelbench/1/19 "$cases/relu.c"
 
 # CUDA: plans where there is NVRTC or nvcc, judging where there is a GPU; without, it is said what is missing.

@@ -244,6 +244,39 @@ static enum assay_status choose(const struct contraction *c, const struct librar
               : unfit(err);
 }
 
+// What a Gemm has of its own. *factor is beta, where something is added.
+static enum assay_status read_gemm(const struct library_trace *t, struct library_view *a, struct library_view *b,
+                                   struct library_finish *f, double *alpha, double *factor, struct assay_error *err) {
+  const struct node *n = t->node;
+  double beta = node_float(n, "beta", 1);
+  if (node_int(n, "transA", 0))
+    turn(a);
+  if (node_int(n, "transB", 0))
+    turn(b);
+  *alpha = node_float(n, "alpha", 1);
+  if (!node_has_input(n, 2) || beta == 0)
+    return ASSAY_OK;
+  if (f->has_bias)
+    return error_set(err, ASSAY_ERR_UNSUPPORTED,
+                     "the library baseline adds one tensor to a product; this task adds two");
+  f->has_bias = true;
+  f->at = f->y;
+  *factor = beta;
+  return library_view_of(t, n->inputs[2], &f->bias, err);
+}
+
+// No more than a strided batch of matrices.
+static enum assay_status settle(struct contraction *c, struct assay_error *err) {
+  for (int kind = 0; kind < KINDS; kind++)
+    fuse(c, (enum kind)kind);
+  move_to_batch(c, ROWS);
+  move_to_batch(c, COLUMNS);
+  for (int kind = 0; kind < KINDS; kind++)
+    if (c->n[kind] > 1)
+      return unfit(err);
+  return ASSAY_OK;
+}
+
 enum assay_status library_product_of(const struct library_trace *t, struct library_product *out,
                                      struct assay_error *err) {
   const struct node *n = t->node;
@@ -251,8 +284,9 @@ enum assay_status library_product_of(const struct library_trace *t, struct libra
   struct library_finish f;
   struct library_view a, b;
   double factor = 1;
+  bool is_einsum = library_is(n, "Einsum");
   *out = (struct library_product){.alpha = 1};
-  if (n->n_inputs < 2 || (library_is(n, "Einsum") && n->n_inputs != 2))
+  if (n->n_inputs < 2 || (is_einsum && n->n_inputs != 2))
     return error_set(err, ASSAY_ERR_UNSUPPORTED, "the library baseline is for products of two tensors; this one has %d",
                      n->n_inputs);
   enum assay_status status = library_finish_of(t, &f, err);
@@ -260,37 +294,14 @@ enum assay_status library_product_of(const struct library_trace *t, struct libra
     status = library_view_of(t, n->inputs[0], &a, err);
   if (!status)
     status = library_view_of(t, n->inputs[1], &b, err);
+  if (!status && library_is(n, "Gemm"))
+    status = read_gemm(t, &a, &b, &f, &out->alpha, &factor, err);
   if (status)
     return status;
-  if (library_is(n, "Gemm")) {
-    if (node_int(n, "transA", 0))
-      turn(&a);
-    if (node_int(n, "transB", 0))
-      turn(&b);
-    out->alpha = node_float(n, "alpha", 1);
-    factor = node_float(n, "beta", 1);
-    if (node_has_input(n, 2) && factor != 0) {
-      if (f.has_bias)
-        return error_set(err, ASSAY_ERR_UNSUPPORTED,
-                         "the library baseline adds one tensor to a product; this task adds two");
-      f.has_bias = true;
-      f.at = f.y;
-      status = library_view_of(t, n->inputs[2], &f.bias, err);
-    } else {
-      factor = 1;
-    }
-  }
   c.a_input = a.input;
   c.b_input = b.input;
+  status = is_einsum ? read_einsum(t, &a, &b, &f.y, &c, err) : read_matmul(&a, &b, &f.y, &c, err);
   if (!status)
-    status = library_is(n, "Einsum") ? read_einsum(t, &a, &b, &f.y, &c, err) : read_matmul(&a, &b, &f.y, &c, err);
-  if (status)
-    return status;
-  for (int kind = 0; kind < KINDS; kind++)
-    fuse(&c, (enum kind)kind);
-  move_to_batch(&c, ROWS);
-  move_to_batch(&c, COLUMNS);
-  if (c.n[ROWS] > 1 || c.n[COLUMNS] > 1 || c.n[SUMMED] > 1 || c.n[BATCH] > 1)
-    return unfit(err);
-  return choose(&c, &f, factor, out, err);
+    status = settle(&c, err);
+  return status ? status : choose(&c, &f, factor, out, err);
 }

@@ -1,12 +1,13 @@
 // What a .library file says, and where the libraries are.
 #include "toolchain/library.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/build_id.h"
+#include "base/clock.h"
+#include "sandbox/sandbox.h"
 
 static const char *const names[] = {[LIBRARY_ANY] = "any", [LIBRARY_CUBLASLT] = "cublaslt", [LIBRARY_CUDNN] = "cudnn"};
 
@@ -135,4 +136,28 @@ enum assay_status library_find(const struct library_options *o, struct arena *a,
   if (!status)
     status = check_named(o->cupti, "ASSAY_CUPTI", err);
   return status ? status : find_folders(o, a, out, err);
+}
+
+enum assay_status library_ask(const struct library_place *p, const char *folder, struct buf *text, bool *all,
+                              struct assay_error *err) {
+  enum { SECONDS = 60, TEXT_BYTES = 4096, PROCESSES = 64 };
+  struct arena arena = {0};
+  struct sandbox_child child = {0};
+  struct sandbox_end end = {0};
+  char *const argv[] = {(char *)p->program, "facts", (char *)build_id, (char *)p->cublaslt, (char *)p->cudnn,
+                        (char *)p->cupti,   NULL};
+  char *const envp[] = {"LC_ALL=C", arena_printf(&arena, "LD_LIBRARY_PATH=%s", p->search), NULL};
+  const struct sandbox_policy policy = {
+      .role = SANDBOX_BUILDER, .folder = folder, .read_paths = p->read_paths, .processes = PROCESSES};
+  enum assay_status status =
+      envp[1] ? sandbox_spawn(&policy, argv, envp, NULL, 0, &child, err) : error_nomem(err, "asking for libraries");
+  if (!status)
+    status = sandbox_wait(&child, clock_monotonic_ns() + (int64_t)SECONDS * 1000000000, text, TEXT_BYTES, &end, err);
+  if (!status && (!end.exited || end.code > 1))
+    status = error_set(err, ASSAY_ERR_ENVIRONMENT, "%s does not say what there is: %.300s", p->program, buf_str(text));
+  while (text->len > 0 && text->data[text->len - 1] == '\n')
+    text->data[--text->len] = '\0';
+  *all = !status && end.code == 0;
+  arena_release(&arena);
+  return status;
 }

@@ -8,9 +8,11 @@
 #ifndef TOOLCHAIN_LIBRARY_H
 #define TOOLCHAIN_LIBRARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 
 enum library_choice { LIBRARY_ANY, LIBRARY_CUBLASLT, LIBRARY_CUDNN };
 
@@ -35,5 +37,10 @@ struct library_place {
 // ASSAY_ERR_NOT_FOUND when Assay's own files are not there, or a file that an option names.
 enum assay_status library_find(const struct library_options *o, struct arena *a, struct library_place *out,
                                struct assay_error *err);
+
+// Which libraries are there, as one line ("cuBLASLt 130000, no cuDNN, CUPTI"); *all: none is missing. Asks
+// assay-library, in a process of its own; needs no GPU.
+enum assay_status library_ask(const struct library_place *p, const char *folder, struct buf *text, bool *all,
+                              struct assay_error *err);
 
 #endif

@@ -3,6 +3,9 @@
 //
 //   assay-library LIFT_LIBRARY BUILD CUBLASLT CUDNN CUPTI      (paths, or "" for the loader's search; descriptor 3: the
 //                                                               socket of its order)
+//   assay-library facts BUILD CUBLASLT CUDNN CUPTI             (which of them are there, as one line; exit code 1: not
+//   all)
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -164,6 +167,29 @@ static int work_on(struct work *w, const struct vendor_order *order, struct assa
   return 0;
 }
 
+// ---- what there is
+
+static bool say_version(const struct vendor_ops *ops, const char *path) {
+  const char *loaded;
+  size_t (*version)(void) = NULL;
+  void *library = vendor_load(path, ops->names, &loaded);
+  void *symbol = library ? dlsym(library, ops->version) : NULL;
+  memcpy(&version, &symbol, sizeof version);
+  if (version)
+    fprintf(stderr, "%s %zu, ", ops->title, version());
+  else
+    fprintf(stderr, "no %s, ", ops->title);
+  return version != NULL;
+}
+
+static int say_facts(const struct vendor_paths *p) {
+  const char *loaded;
+  bool cublaslt = say_version(&vendor_cublaslt, p->cublaslt), cudnn = say_version(&vendor_cudnn, p->cudnn);
+  bool cupti = vendor_load(p->cupti, vendor_cupti_names, &loaded) != NULL;
+  fprintf(stderr, "%sCUPTI\n", cupti ? "" : "no ");
+  return cublaslt && cudnn && cupti ? 0 : 1;
+}
+
 int main(int argc, char **argv) {
   struct assay_error err = {0};
   struct vendor_order order;
@@ -172,6 +198,8 @@ int main(int argc, char **argv) {
     return 2;
   struct work w = {
       .paths = {.lift = argv[1], .build = argv[2], .cublaslt = argv[3], .cudnn = argv[4], .cupti = argv[5]}};
+  if (strcmp(argv[1], "facts") == 0)
+    _exit(say_facts(&w.paths));
   int code = vendor_order_receive(&order, &wanted, &err) == ASSAY_OK ? 0 : 3;
   if (code == 0 && wanted)
     code = work_on(&w, &order, &err);

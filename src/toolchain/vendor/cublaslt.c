@@ -32,6 +32,8 @@ static const struct vendor_entry entries[] = {
 #undef ENTRY
 };
 
+static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so", NULL};
+
 static enum assay_status check(const struct vendor_library *l, enum cublas_status status, const char *what,
                                struct assay_error *err) {
   if (status == CUBLAS_STATUS_SUCCESS)
@@ -42,7 +44,6 @@ static enum assay_status check(const struct vendor_library *l, enum cublas_statu
 
 static enum assay_status load(const struct vendor_paths *p, const struct cuda_driver *cu, struct vendor_library **out,
                               struct assay_error *err) {
-  static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so", NULL};
   const char *path;
   void *handle = vendor_load(p->cublaslt, names, &path);
   if (!handle)
@@ -237,5 +238,10 @@ static enum assay_status prepare(struct vendor_library *l, const struct vendor_c
   return status;
 }
 
-const struct vendor_ops vendor_cublaslt = {
-    .title = "cuBLASLt", .load = load, .prepare = prepare, .run = run, .release = release};
+const struct vendor_ops vendor_cublaslt = {.title = "cuBLASLt",
+                                           .names = names,
+                                           .version = "cublasLtGetVersion",
+                                           .load = load,
+                                           .prepare = prepare,
+                                           .run = run,
+                                           .release = release};

@@ -34,6 +34,8 @@ static const struct vendor_entry entries[] = {
 #undef ENTRY
 };
 
+static const char *const names[] = {"libcudnn.so.9", "libcudnn.so", NULL};
+
 static enum assay_status check(const struct vendor_library *l, enum cudnn_status status, const char *what,
                                struct assay_error *err) {
   if (status == CUDNN_STATUS_SUCCESS)
@@ -43,7 +45,6 @@ static enum assay_status check(const struct vendor_library *l, enum cudnn_status
 
 static enum assay_status load(const struct vendor_paths *p, const struct cuda_driver *cu, struct vendor_library **out,
                               struct assay_error *err) {
-  static const char *const names[] = {"libcudnn.so.9", "libcudnn.so", NULL};
   const char *path;
   void *handle = vendor_load(p->cudnn, names, &path);
   if (!handle)
@@ -229,5 +230,10 @@ static enum assay_status prepare(struct vendor_library *l, const struct vendor_c
   return status;
 }
 
-const struct vendor_ops vendor_cudnn = {
-    .title = "cuDNN", .load = load, .prepare = prepare, .run = run, .release = release};
+const struct vendor_ops vendor_cudnn = {.title = "cuDNN",
+                                        .names = names,
+                                        .version = "cudnnGetVersion",
+                                        .load = load,
+                                        .prepare = prepare,
+                                        .run = run,
+                                        .release = release};

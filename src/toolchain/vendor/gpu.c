@@ -43,13 +43,14 @@ static enum assay_status open_lift(const struct vendor_paths *p, struct vendor_l
   return vendor_fill(library, entries, sizeof entries / sizeof *entries, out, p->lift, err);
 }
 
+const char *const vendor_cupti_names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so", NULL};
+
 static enum assay_status subscribe(const struct vendor_paths *p, const struct vendor_lift *lift,
                                    struct assay_error *err) {
-  static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so", NULL};
   const char *path;
   if (!dlopen("libcuda.so.1", RTLD_NOW)) // without it CUPTI calls itself for ever
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "no NVIDIA driver: %s; install it to use the GPU", dlerror());
-  if (!vendor_load(p->cupti, names, &path))
+  if (!vendor_load(p->cupti, vendor_cupti_names, &path))
     return error_set(err, ASSAY_ERR_ENVIRONMENT,
                      "CUPTI, which tells what a library launches, cannot be loaded: %s; install the CUDA toolkit, or "
                      "`pip install nvidia-cuda-cupti` and point ASSAY_CUPTI to its libcupti.so",

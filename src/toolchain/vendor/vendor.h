@@ -74,6 +74,7 @@ struct vendor_paths {
 
 // The first of `names` that the loader finds, or `path` where that is not ""; NULL: none, and dlerror() says why.
 void *vendor_load(const char *path, const char *const *names, const char **loaded);
+extern const char *const vendor_cupti_names[];
 // All functions of a table; ASSAY_ERR_ENVIRONMENT names the one that is missing.
 struct vendor_entry {
   const char *symbol;
@@ -112,6 +113,8 @@ struct vendor_library;
 struct vendor_engine;
 struct vendor_ops {
   const char *title;
+  const char *const *names; // of its file, NULL-terminated
+  const char *version;      // of the function that tells it: size_t (void)
   // ASSAY_ERR_ENVIRONMENT says how to get it.
   enum assay_status (*load)(const struct vendor_paths *p, const struct cuda_driver *cu, struct vendor_library **out,
                             struct assay_error *err);
