@@ -133,6 +133,27 @@ static enum assay_status convolution_of(const struct library_trace *t, struct li
   return status;
 }
 
+static bool is_pointwise(const struct library_convolution *c) {
+  bool pointwise = !c->transposed && c->groups == 1 && c->bias < 0;
+  for (int i = 0; i < c->space; i++)
+    pointwise = pointwise && c->w[i + 2] == 1 && c->strides[i] == 1 && c->pads[i] == 0 && c->x[i + 2] == c->y[i + 2];
+  return pointwise;
+}
+
+// Of every image, whose points are BLAS' rows and whose channels its columns.
+static struct library_product product_of_points(const struct library_convolution *c) {
+  int64_t points = 1;
+  for (int i = 0; i < c->space; i++)
+    points *= c->x[i + 2];
+  struct library_product p = {.m = points, .n = c->y[1], .k = c->x[1], .batch = c->x[0], .alpha = 1, .bias = -1};
+  bool several = p.batch > 1;
+  p.a = (struct library_matrix){.input = c->x_input, .ld = points, .stride = several ? points * p.k : 0};
+  p.b = (struct library_matrix){.input = c->w_input, .ld = p.k};
+  p.c = (struct library_matrix){.input = -1};
+  p.d = (struct library_matrix){.input = -1, .ld = points, .stride = several ? points * p.n : 0};
+  return p;
+}
+
 // ---- all
 
 static bool same_dtypes(const struct library_trace *t) {
@@ -147,15 +168,21 @@ static enum assay_status trace(struct library_trace *t, struct library_call *out
   enum assay_status status = find_node(t->graph, &t->node, err);
   if (status)
     return status;
-  *out = (struct library_call){.operation = is_product(t->node) ? LIBRARY_PRODUCT : LIBRARY_CONVOLUTION,
-                               .dtype = t->values[t->graph->outputs[0]].dtype};
+  *out = (struct library_call){.dtype = t->values[t->graph->outputs[0]].dtype,
+                               .has_product = is_product(t->node),
+                               .has_convolution = is_convolution(t->node)};
   if (!same_dtypes(t))
     return error_set(err, ASSAY_ERR_UNSUPPORTED,
                      "the library baseline is for tensors that are all float, float16 or bfloat16");
   // Half precision of inputs is at most what TF32 keeps of them.
   out->tf32 = out->dtype == DTYPE_FLOAT && strcmp(t->task->contract.name, "fp32") != 0;
-  return out->operation == LIBRARY_PRODUCT ? library_product_of(t, &out->product, err)
-                                           : convolution_of(t, &out->convolution, err);
+  if (out->has_product)
+    return library_product_of(t, &out->product, err);
+  status = convolution_of(t, &out->convolution, err);
+  out->has_product = !status && is_pointwise(&out->convolution);
+  if (out->has_product)
+    out->product = product_of_points(&out->convolution);
+  return status;
 }
 
 enum assay_status library_call_of(const struct task *t, const struct workload *w, struct library_call *out,
@@ -204,10 +231,10 @@ static json_t *convolution_json(const struct library_convolution *c) {
 }
 
 enum assay_status library_call_print(const struct library_call *c, struct buf *out, struct assay_error *err) {
-  bool product = c->operation == LIBRARY_PRODUCT;
-  json_t *all =
-      json_pack("{s:s, s:b, s:o}", "type", dtype_name(c->dtype), "tf32", c->tf32, product ? "product" : "convolution",
-                product ? product_json(&c->product) : convolution_json(&c->convolution));
+  json_t *product = c->has_product ? product_json(&c->product) : NULL;
+  json_t *convolution = c->has_convolution ? convolution_json(&c->convolution) : NULL;
+  json_t *all = json_pack("{s:s, s:b, s:o*, s:o*}", "type", dtype_name(c->dtype), "tf32", c->tf32, "product", product,
+                          "convolution", convolution);
   char *text = all ? json_dumps(all, JSON_COMPACT) : NULL;
   if (text)
     buf_puts(out, text);

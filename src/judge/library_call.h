@@ -36,15 +36,13 @@ struct library_convolution {
   int x_input, w_input, bias; // inputs of the task; bias -1: none
 };
 
-enum library_operation { LIBRARY_PRODUCT, LIBRARY_CONVOLUTION };
 struct library_call {
-  enum library_operation operation;
   enum dtype dtype; // of all tensors: float, float16 or bfloat16; sums are in float
   bool tf32;        // the contract lets inputs of type float be rounded to TF32
-  union {
-    struct library_product product;
-    struct library_convolution convolution;
-  };
+  // One of them; both for a convolution with one point, which is a product of every image with the weights.
+  bool has_product, has_convolution;
+  struct library_product product;
+  struct library_convolution convolution;
 };
 
 // What the task's graph is under a workload. ASSAY_ERR_UNSUPPORTED, with a message for the user, when it is not one

@@ -144,8 +144,14 @@ enum assay_status library_ask(const struct library_place *p, const char *folder,
   struct arena arena = {0};
   struct sandbox_child child = {0};
   struct sandbox_end end = {0};
-  char *const argv[] = {(char *)p->program, "facts", (char *)build_id, (char *)p->cublaslt, (char *)p->cudnn,
-                        (char *)p->cupti,   NULL};
+  char *const argv[] = {(char *)p->program,
+                        "facts",
+                        (char *)build_id,
+                        (char *)p->cublaslt,
+                        (char *)p->cudnn,
+                        (char *)p->cupti,
+                        "any",
+                        NULL};
   char *const envp[] = {"LC_ALL=C", arena_printf(&arena, "LD_LIBRARY_PATH=%s", p->search), NULL};
   const struct sandbox_policy policy = {
       .role = SANDBOX_BUILDER, .folder = folder, .read_paths = p->read_paths, .processes = PROCESSES};

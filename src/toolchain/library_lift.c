@@ -31,6 +31,7 @@ static enum assay_status spawn(struct lift_worker *w, const struct library_progr
                         (char *)place->cublaslt,
                         (char *)place->cudnn,
                         (char *)place->cupti,
+                        (char *)library_choice_name(p->choice),
                         NULL};
   char *const envp[] = {arena_strdup(a, "LC_ALL=C.UTF-8"),
                         arena_printf(a, "HOME=%s", folder),
@@ -65,7 +66,7 @@ static enum assay_status cannot_start(const struct lifted_program *p, const char
   return error_set(err, ASSAY_ERR_ENVIRONMENT, "the library baseline cannot be recorded: %s", printed);
 }
 
-// Products are cuBLASLt's, convolutions cuDNN's.
+// Products are cuBLASLt's, convolutions cuDNN's; some tasks are both.
 static bool takes(const struct lifted_program *lifted, const struct plan_subject *s, struct plan_report *report) {
   const struct library_program *p = (const struct library_program *)lifted;
   if (s->library_refusal || !s->library_call) {
@@ -74,14 +75,13 @@ static bool takes(const struct lifted_program *lifted, const struct plan_subject
     return false;
   }
   json_t *call = json_loads(s->library_call, 0, NULL);
-  bool product = json_object_get(call, "product") != NULL;
+  bool product = json_object_get(call, "product") != NULL, convolution = json_object_get(call, "convolution") != NULL;
   json_decref(call);
-  enum library_choice has_it = product ? LIBRARY_CUBLASLT : LIBRARY_CUDNN;
-  if (p->choice == LIBRARY_ANY || p->choice == has_it)
+  if (p->choice == LIBRARY_ANY || (p->choice == LIBRARY_CUBLASLT ? product : convolution))
     return true;
+  const char *has_it = library_choice_name(product ? LIBRARY_CUBLASLT : LIBRARY_CUDNN);
   plan_report_refuse(report, PLAN_REFUSED, "this task is a %s, which is for %s: write %s or any in the file",
-                     product ? "matrix product" : "convolution", library_choice_name(has_it),
-                     library_choice_name(has_it));
+                     product ? "matrix product" : "convolution", has_it, has_it);
   return false;
 }
 

@@ -1,10 +1,11 @@
 // assay-library: the process that carries tasks out with cuBLASLt or cuDNN, so that assay-lift.so can record what they
 // launch. It has a GPU and data that mean nothing, and no candidate's code.
 //
-//   assay-library LIFT_LIBRARY BUILD CUBLASLT CUDNN CUPTI      (paths, or "" for the loader's search; descriptor 3: the
-//                                                               socket of its order)
-//   assay-library facts BUILD CUBLASLT CUDNN CUPTI             (which of them are there, as one line; exit code 1: not
-//   all)
+//   assay-library LIFT_LIBRARY BUILD CUBLASLT CUDNN CUPTI CHOICE
+//   assay-library facts BUILD CUBLASLT CUDNN CUPTI CHOICE
+//
+// The libraries are paths, or "" for the loader's search; CHOICE is cublaslt, cudnn or any; descriptor 3 is the socket
+// of its order. `facts` says which libraries are there, as one line, and ends with 1 when one is missing.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,8 +19,13 @@ enum { WARM_UPS = 3, BLOCK_BYTES = 4 << 20 };
 struct work {
   struct vendor_paths paths;
   struct vendor_gpu gpu;
-  struct vendor_library *libraries[2]; // cuBLASLt, cuDNN; NULL: not loaded
+  const char *choice;
+  struct vendor_library *libraries[2]; // in the order of all_ops; NULL: not loaded
 };
+
+// For products, and for convolutions.
+static const struct vendor_ops *const all_ops[2] = {&vendor_cublaslt, &vendor_cudnn};
+static const char *const members[2] = {"product", "convolution"}, *const choices[2] = {"cublaslt", "cudnn"};
 
 // ---- tensors
 
@@ -104,11 +110,59 @@ static enum assay_status record(const struct work *w, const struct vendor_ops *o
   return status ? status : synchronize(w, err);
 }
 
-// The library that the call is for, loaded with the first such call.
-static enum assay_status need_library(struct work *w, bool product, struct assay_error *err) {
-  const struct vendor_ops *ops = product ? &vendor_cublaslt : &vendor_cudnn;
-  struct vendor_library **l = &w->libraries[product ? 0 : 1];
-  return *l ? ASSAY_OK : ops->load(&w->paths, w->gpu.cu, l, err);
+static bool is_wanted(const struct work *w, const json_t *sheet, int i) {
+  bool chosen = strcmp(w->choice, "any") == 0 || strcmp(w->choice, choices[i]) == 0;
+  return chosen && json_object_get(json_object_get(sheet, "library"), members[i]);
+}
+
+// The libraries that the call is for, loaded with the first such call. One of two is enough.
+static enum assay_status need_libraries(struct work *w, const json_t *sheet, struct assay_error *err) {
+  enum assay_status first = ASSAY_OK;
+  bool any = false;
+  for (int i = 0; i < 2; i++) {
+    struct assay_error why = {0};
+    if (!is_wanted(w, sheet, i))
+      continue;
+    enum assay_status status =
+        w->libraries[i] ? ASSAY_OK : all_ops[i]->load(&w->paths, w->gpu.cu, &w->libraries[i], &why);
+    any = any || !status;
+    if (status && !first)
+      first = error_set(err, status, "%s", why.message);
+  }
+  if (any && first)
+    fprintf(stderr, "%s\n", err->message);
+  return any ? ASSAY_OK : first;
+}
+
+// The engine of the library that has the faster one; where only one has any, that is it.
+static enum assay_status choose(struct work *w, const json_t *sheet, const struct vendor_call *call,
+                                const struct vendor_tensors *t, int *best, struct vendor_engine **out,
+                                struct assay_error *err) {
+  enum assay_status first = ASSAY_OK;
+  double best_us = 0, us = 0;
+  *out = NULL;
+  for (int i = 0; i < 2; i++) {
+    struct vendor_engine *e = NULL;
+    struct assay_error why = {0};
+    if (!w->libraries[i] || !is_wanted(w, sheet, i) || !(i == 0 ? call->has_product : call->has_convolution))
+      continue;
+    enum assay_status status = all_ops[i]->prepare(w->libraries[i], call, t, &e, &why);
+    if (!status)
+      status = vendor_time(w->gpu.cu, all_ops[i], e, t, &us, &why);
+    if (!status && (!*out || us < best_us)) {
+      all_ops[*best]->release(*out);
+      *best = i;
+      *out = e;
+      best_us = us;
+      continue;
+    }
+    all_ops[i]->release(e);
+    if (status && !first)
+      first = error_set(err, status, "%s", why.message);
+  }
+  if (*out)
+    fprintf(stderr, "%s: %.1f us\n", all_ops[*best]->title, best_us);
+  return *out ? ASSAY_OK : first ? first : error_set(err, ASSAY_ERR_UNSUPPORTED, "no library has this call");
 }
 
 static enum assay_status lift_workload(struct work *w, const json_t *sheet, bool *good, struct assay_error *err) {
@@ -117,6 +171,7 @@ static enum assay_status lift_workload(struct work *w, const json_t *sheet, bool
   static int32_t dtypes[RECORD_MAX_TENSORS];
   struct vendor_call call;
   struct vendor_engine *e = NULL;
+  int best = 0;
   enum assay_status status = ASSAY_OK;
   for (int i = 0; i < 2 && !status; i++) {
     sets[i] = tensors_of(w, i, bytes, dtypes);
@@ -125,20 +180,18 @@ static enum assay_status lift_workload(struct work *w, const json_t *sheet, bool
   }
   if (!status)
     status = vendor_call_read(json_object_get(sheet, "library"), sets[0].n_inputs, &call, err);
-  const struct vendor_ops *ops = !status && call.is_product ? &vendor_cublaslt : &vendor_cudnn;
   if (!status)
-    status = ops->prepare(w->libraries[call.is_product ? 0 : 1], &call, &sets[0], &e, err);
+    status = choose(w, sheet, &call, &sets[0], &best, &e, err);
   if (!status)
-    status = warm_up(w, ops, e, &sets[0], err);
+    status = warm_up(w, all_ops[best], e, &sets[0], err);
   for (int i = 0; i < 2 && !status && *good; i++)
-    status = record(w, ops, e, &sets[i], i, good, err);
-  ops->release(e);
+    status = record(w, all_ops[best], e, &sets[i], i, good, err);
+  all_ops[best]->release(e);
   return status;
 }
 
 static enum assay_status open_workload(struct work *w, const json_t *sheet, const int fds[4], struct assay_error *err) {
-  bool product = json_object_get(json_object_get(sheet, "library"), "product") != NULL;
-  enum assay_status status = need_library(w, product, err);
+  enum assay_status status = need_libraries(w, sheet, err);
   const char *why = status ? NULL : w->gpu.lift.assay_lift_open(fds[0], fds[1], fds[2], fds[3]);
   for (int i = 0; i < 4; i++)
     close(fds[i]);
@@ -194,10 +247,11 @@ int main(int argc, char **argv) {
   struct assay_error err = {0};
   struct vendor_order order;
   bool wanted = false;
-  if (argc != 6 || !build_id_matches(argv[2], "assay-library"))
+  if (argc != 7 || !build_id_matches(argv[2], "assay-library"))
     return 2;
   struct work w = {
-      .paths = {.lift = argv[1], .build = argv[2], .cublaslt = argv[3], .cudnn = argv[4], .cupti = argv[5]}};
+      .paths = {.lift = argv[1], .build = argv[2], .cublaslt = argv[3], .cudnn = argv[4], .cupti = argv[5]},
+      .choice = argv[6]};
   if (strcmp(argv[1], "facts") == 0)
     _exit(say_facts(&w.paths));
   int code = vendor_order_receive(&order, &wanted, &err) == ASSAY_OK ? 0 : 3;

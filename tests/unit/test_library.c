@@ -172,6 +172,26 @@ static void a_transposed_convolution(void **state) {
   teardown(&f);
 }
 
+// A product as well as a convolution: the word decides, or the clock.
+static void two_ways(void **state) {
+  (void)state;
+  static const char *const words[] = {"any", "cublaslt", "cudnn"};
+  for (int i = 0; i < 3; i++) {
+    struct fixture f;
+    setup(&f, "kernelbench/1/87", words[i]);
+    make_plan(&f, 0);
+    assert_int_equal(f.report.outcome, PLAN_MADE);
+    bool product = strstr(f.report.log, "fake product") != NULL, search = strstr(f.report.log, "fake forward") != NULL;
+    assert_int_equal(product, i != 2);
+    assert_int_equal(search, i != 1);
+    expect_said(&f, i == 2 ? "cuDNN: 250.0 us\n" : "cuBLASLt: 250.0 us\n");
+    if (i == 1)
+      expect_said(&f, "fake a: type 0, 1600 x 32, ld 1600, batch 2 by 51200\n"
+                      "fake b: type 0, 32 x 64, ld 32, batch 2 by 0\n");
+    teardown(&f);
+  }
+}
+
 // One worker for all that are expected.
 static void several_workloads(void **state) {
   (void)state;
@@ -321,6 +341,7 @@ int main(void) {
       cmocka_unit_test(contracts),
       cmocka_unit_test(a_convolution),
       cmocka_unit_test(a_transposed_convolution),
+      cmocka_unit_test(two_ways),
       cmocka_unit_test(several_workloads),
       cmocka_unit_test(files_that_say_something_else),
       cmocka_unit_test(tasks_that_are_no_call),

@@ -84,13 +84,15 @@ enum assay_status vendor_call_read(const json_t *library, int n_inputs, struct v
   bool large = false;
   memset(out, 0, sizeof *out);
   out->tf32 = json_is_true(json_object_get(library, "tf32"));
-  out->is_product = product != NULL;
-  bool good =
-      read_type(library, &out->type) && (product ? read_product(product, n_inputs, &out->product)
-                                                 : read_convolution(other, n_inputs, &out->convolution, &large));
+  out->has_product = product != NULL;
+  out->has_convolution = other != NULL;
+  bool good = read_type(library, &out->type) && (product || other) &&
+              (!product || read_product(product, n_inputs, &out->product)) &&
+              (!other || read_convolution(other, n_inputs, &out->convolution, &large));
   if (!good)
     return error_set(err, ASSAY_ERR_INVALID, "the order has no call of a library: assay and assay-library differ");
-  if (large)
+  if (large && !product)
     return error_set(err, ASSAY_ERR_UNSUPPORTED, "the convolution's extents are beyond cuDNN's numbers (2^31)");
+  out->has_convolution = other && !large;
   return ASSAY_OK;
 }

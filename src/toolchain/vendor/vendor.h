@@ -35,7 +35,7 @@ struct vendor_convolution {
 enum vendor_type { VENDOR_FLOAT, VENDOR_HALF, VENDOR_BFLOAT };
 struct vendor_call {
   enum vendor_type type;
-  bool tf32, is_product;
+  bool tf32, has_product, has_convolution;
   struct vendor_product product;
   struct vendor_convolution convolution;
 };
