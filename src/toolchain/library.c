@@ -161,8 +161,11 @@ enum assay_status library_ask(const struct library_place *p, const char *folder,
     status = sandbox_wait(&child, clock_monotonic_ns() + (int64_t)SECONDS * 1000000000, text, TEXT_BYTES, &end, err);
   if (!status && (!end.exited || end.code > 1))
     status = error_set(err, ASSAY_ERR_ENVIRONMENT, "%s does not say what there is: %.300s", p->program, buf_str(text));
-  while (text->len > 0 && text->data[text->len - 1] == '\n')
-    text->data[--text->len] = '\0';
+  char *line_end = text->len > 0 ? memchr(text->data, '\n', text->len) : NULL;
+  if (line_end) {
+    *line_end = '\0';
+    text->len = (size_t)(line_end - text->data);
+  }
   *all = !status && end.code == 0;
   arena_release(&arena);
   return status;
