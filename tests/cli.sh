@@ -40,7 +40,7 @@ expect 0 "calibrate|ok" "$assay" doctor
 expect 0 "reads .*computes" "$assay" doctor --calibrate
 json 0 "$assay" doctor --json
 for what in runner "device runner" builder recorder; do expect 0 "^$what +ok" "$assay" doctor; done
-for what in nvrtc nvcc "device opencl" "device cuda"; do expect 0 "^$what +(ok|limited)" "$assay" doctor; done
+for what in nvrtc nvcc libraries "device opencl" "device cuda"; do expect 0 "^$what +(ok|limited)" "$assay" doctor; done
 expect 0 "^nvrtc +limited .*ASSAY_NVRTC" env ASSAY_NVRTC=/nowhere "$assay" doctor
 expect 0 "kernelbench/1/19" "$assay" tasks kernelbench/1
 json 0 "$assay" tasks kernelbench/1/19 --json
@@ -125,12 +125,14 @@ expect 0 "pass .* [0-9.]+ relu.c" "$assay" judge kernelbench/1/19 "$cases/relu.c
 printf '#include <assay/candidate.h>\nvoid assay_kernel(const struct assay_args *args) { (void)args; }\n' >"$work/idle.c"
 expect 0 "idle.c is not right itself and says nothing: unwritten" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline "$work/idle.c" --no-probes
 json 0 "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline "$cases/relu.c" --no-probes --json
-expect 2 "neither a baseline \(torch.eager, .*\) nor a candidate" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline torch.lazy
+expect 2 "there is no baseline 'torch.lazy'; baselines: torch.eager, .*, or a candidate's file" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline torch.lazy
 expect 2 "none.c" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline none.c --no-probes
 expect 2 "does not run on device opencl" "$assay" judge kernelbench/1/19 "$source/tests/opencl/relu.cl" --baseline "$cases/relu.c"
-expect 2 "no baseline torch.eager for opencl" "$assay" judge kernelbench/1/19 "$source/tests/opencl/relu.cl" --baseline torch.eager
+expect 2 "torch.eager does not run on device opencl" "$assay" judge kernelbench/1/19 "$source/tests/opencl/relu.cl" --baseline torch.eager
 expect 0 "return F.smooth_l1_loss\\(predictions, targets\\)" "$assay" show kernelbench/1/96 --baseline torch.eager
 expect 0 "torch.compile\(self.compute, mode=.max-autotune" "$assay" show kernelbench/1/96 --baseline torch.compile.max-autotune
+expect 0 "^any" "$assay" show kernelbench/1/1 --baseline library
+expect 2 "library does not run on device cpu" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline library --no-probes
 expect 2 "there is no baseline 'fast'" "$assay" show kernelbench/1/96 --baseline fast
 
 # OpenCL on a processor: everything but times that mean something.
@@ -146,7 +148,14 @@ expect 0 'printed by the kernel ---.nhello.nhello' "$assay" judge kernelbench/1/
 expect 2 "is for device opencl, not for cuda" "$assay" judge kernelbench/1/19 "$opencl/relu.cl" --device cuda
 printf '__kernel void f(' >"$work/broken.cl"
 expect 1 "build_failed" "$assay" judge kernelbench/1/19 "$work/broken.cl"
-expect 2 "only .cu, .cl and .py files" "$assay" plan save kernelbench/1/19 "$cases/relu.c"
+# Libraries need a GPU for everything but to say that a task is not theirs.
+echo any >"$work/any.library"
+expect 1 "no plan: .*this task has Relu" "$assay" plan save kernelbench/1/19 "$work/any.library"
+echo cublas >"$work/wrong.library"
+expect 1 "line 1: .cublas.: a .library file has" "$assay" plan save kernelbench/1/1 "$work/wrong.library"
+expect 2 "no /nowhere, which ASSAY_CUDNN names" env ASSAY_CUDNN=/nowhere "$assay" plan save kernelbench/1/50 "$work/any.library"
+expect 2 "is for device cuda" "$assay" judge kernelbench/1/1 "$work/any.library" --device cpu
+expect 2 "only .cu, .cl, .py and .library files" "$assay" plan save kernelbench/1/19 "$cases/relu.c"
 
 # CUDA: plans where there is NVRTC or nvcc, judging where there is a GPU; without, it is said what is missing.
 relu=$source/kernels/cuda/relu.cu

@@ -49,8 +49,8 @@ struct assay_judge_options {
   const char *task;      // path of the task file
   bool as_published;     // the published form instead of the repaired one
   const char *workload;  // a name or "M=3, N=4"; what is timed
-  const char *candidate; // path of the source: .c, .cu, .cl or .py
-  const char *device;    // "cpu" (.c, .py), "cuda" (.cu, .py), "opencl" (.cl)
+  const char *candidate; // path of the source: .c, .cu, .cl, .py or .library
+  const char *device;    // "cpu" (.c, .py), "cuda" (.cu, .py, .library), "opencl" (.cl)
   int device_index;
   const char *toolchain;             // "nvrtc" or "nvcc" for a .cu; NULL: nvrtc when it has launch lines, else nvcc
   struct assay_workbench *workbench; // for other devices than cpu; NULL: one of its own, for this judgement
@@ -63,6 +63,8 @@ struct assay_judge_options {
   const char *nvrtc;                                                      // path of libnvrtc, or NULL: searched
   const char *python;                         // for .py: an interpreter with PyTorch, a name or a path; NULL: python3
   const char *worker_script, *worker_library; // and the paths of worker.py and assay-worker.so
+  const char *library_program;                // for .library: path of assay-library; it needs assay-worker.so's folder
+  const char *cublaslt, *cudnn, *cupti;       // and paths of the libraries; NULL: the loader's search
   const char *cache_dir;                      // for Assay's own compiled device code; NULL: none
   const char *temporary_dir;                  // parent of the build's and the runner's folders
   enum assay_rule rule;                       // which rule decides (both are computed)

@@ -10,15 +10,17 @@
 #include "task/task.h"
 
 static const struct named {
-  const char *name, *compile; // a mode of torch.compile; NULL: eager
+  const char *name, *ending;
+  const char *compile; // a mode of torch.compile; NULL: eager
 } baselines[] = {
-    {"torch.eager", NULL},
-    {"torch.compile", "default"},
+    {"torch.eager", ".py", NULL},
+    {"torch.compile", ".py", "default"},
     // Its other form adds CUDA graphs, which a plan has no use for: nothing of the host is in its time.
-    {"torch.compile.max-autotune", "max-autotune-no-cudagraphs"},
+    {"torch.compile.max-autotune", ".py", "max-autotune-no-cudagraphs"},
+    {"library", ".library", NULL},
 };
 enum { N_BASELINES = sizeof baselines / sizeof *baselines };
-static const char names[] = "torch.eager, torch.compile, torch.compile.max-autotune";
+static const char names[] = "torch.eager, torch.compile, torch.compile.max-autotune, library";
 
 static const struct named *find(const char *name) {
   for (int i = 0; i < N_BASELINES; i++)
@@ -31,33 +33,50 @@ bool cli_is_baseline(const char *name) {
   return find(name) != NULL;
 }
 
-void cli_check_baseline(const struct argp_state *state, const char *name) {
-  if (!cli_is_baseline(name))
-    argp_error(state, "there is no baseline '%s'; baselines: %s", name, names);
+void cli_check_baseline(const struct argp_state *state, const char *name, bool or_file) {
+  if (cli_is_baseline(name) || (or_file && cli_device_of(name, NULL)))
+    return;
+  argp_error(state, "there is no baseline '%s'; baselines: %s%s", name, names,
+             or_file ? ", or a candidate's file (.c, .cu, .cl, .py, .library)" : "");
+}
+
+const char *cli_baseline_ending(const char *name) {
+  return find(name)->ending;
+}
+
+static enum assay_status put_pytorch(const struct named *b, const struct task *t, const char *workload, struct buf *out,
+                                     struct assay_error *err) {
+  struct workload w;
+  struct arena arena = {0};
+  bool complete = false;
+  enum assay_status status = task_parse_workload(t, workload, &arena, &w, err);
+  if (!status)
+    status = report_pytorch_candidate(t, &w, b->compile, out, &complete, err);
+  if (!status && !complete)
+    status =
+        error_set(err, ASSAY_ERR_UNSUPPORTED,
+                  "%s has no baseline %s: an operator of it has no translation to PyTorch (assay show %s --pytorch "
+                  "says which); give a file with a ModelNew instead",
+                  t->name, b->name, t->name);
+  arena_release(&arena);
+  return status;
 }
 
 enum assay_status cli_baseline_text(const char *name, const char *task_path, bool as_published, const char *workload,
                                     struct buf *out, struct assay_error *err) {
   const struct named *b = find(name);
   struct task t;
-  struct workload w;
-  struct arena arena = {0};
-  bool complete = false;
   if (!b)
     return error_set(err, ASSAY_ERR_USAGE, "there is no baseline '%s'; baselines: %s", name, names);
   enum assay_status status = task_read(task_path, as_published, &t, err);
   if (status)
     return status;
-  status = task_parse_workload(&t, workload, &arena, &w, err);
-  if (!status)
-    status = report_pytorch_candidate(&t, &w, b->compile, out, &complete, err);
-  if (!status && !complete)
-    status =
-        error_set(err, ASSAY_ERR_UNSUPPORTED,
-                  "%s has no baseline %s: an operator of it has no translation to PyTorch (assay show %s --pytorch "
-                  "says which); give a file with a ModelNew instead",
-                  t.name, name, t.name);
-  arena_release(&arena);
+  if (strcmp(b->ending, ".py") == 0) {
+    status = put_pytorch(b, &t, workload, out, err);
+  } else {
+    buf_printf(out, "# assay: task %s\nany\n", t.name);
+    status = buf_status(out, err);
+  }
   task_release(&t);
   return status;
 }

@@ -142,7 +142,8 @@ static enum assay_status put_twins_last(struct bench *b, struct assay_error *err
 // A baseline as a candidate for one task.
 static enum assay_status add_baseline(struct bench *b, const char *task_path, int number, struct assay_error *err) {
   const struct assay_judge_options *o = &b->judging.options;
-  const char *path = arena_printf(&b->arena, "%s/%d.py", b->judging.baseline_folder, number);
+  const char *path =
+      arena_printf(&b->arena, "%s/%d%s", b->judging.baseline_folder, number, cli_baseline_ending(b->from));
   if (!path)
     return error_nomem(err, "a list of candidates");
   enum assay_status status = cli_baseline_write(b->from, task_path, o->as_published, o->workload, path, err);
@@ -175,7 +176,7 @@ enum assay_status bench_list(struct bench *b, struct assay_error *err) {
   size_t count = 0;
   enum assay_status status = list_files(b, &paths, &count, err);
   if (!status && count == 0)
-    status = error_set(err, ASSAY_ERR_NOT_FOUND, "there is no candidate (.c, .cu, .cl, .py) in %s", b->from);
+    status = error_set(err, ASSAY_ERR_NOT_FOUND, "there is no candidate (.c, .cu, .cl, .py, .library) in %s", b->from);
   for (size_t i = 0; i < count && !status; i++)
     status = add_file(b, paths[i], err);
   return status ? status : put_twins_last(b, err);

@@ -19,10 +19,11 @@ struct cli_paths {
   char program[4096]; // this executable
   char tasks[4096], include[4096], runner[4096], store[4096], temporary[4096];
   char device_runner[4096], builder[4096], recorder[4096];
-  char worker_script[4096], worker_library[4096];
-  char cache[4096];   // for Assay's own compiled device code; "": none
-  const char *nvrtc;  // $ASSAY_NVRTC or NULL
-  const char *python; // $ASSAY_PYTHON or NULL
+  char worker_script[4096], worker_library[4096], library[4096];
+  char cache[4096];                     // for Assay's own compiled device code; "": none
+  const char *nvrtc;                    // $ASSAY_NVRTC or NULL
+  const char *python;                   // $ASSAY_PYTHON or NULL
+  const char *cublaslt, *cudnn, *cupti; // $ASSAY_CUBLASLT and so on, or NULL
   const char *path_env;
 };
 enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err);
@@ -85,7 +86,9 @@ enum assay_status cli_use_candidate(struct cli_judging *j, const char *path, boo
 
 // Baselines (docs/baselines.md) that go by a name: "torch.eager", ... In a table they are called so.
 bool cli_is_baseline(const char *name);
-void cli_check_baseline(const struct argp_state *state, const char *name); // another name is wrong usage
+// Another name is wrong usage; `or_file`: unless it is a candidate's file.
+void cli_check_baseline(const struct argp_state *state, const char *name, bool or_file);
+const char *cli_baseline_ending(const char *name); // ".py"; of one that there is
 // The candidate that a name means for this task and workload, as text and as a file.
 enum assay_status cli_baseline_text(const char *name, const char *task_path, bool as_published, const char *workload,
                                     struct buf *out, struct assay_error *err);

@@ -105,7 +105,11 @@ static void check_files(struct arguments *a) {
   const struct {
     const char *name, *path;
   } programs[] = {
-      {"runner", p->runner}, {"device runner", p->device_runner}, {"builder", p->builder}, {"recorder", p->recorder}};
+      {"runner", p->runner},
+      {"device runner", p->device_runner},
+      {"builder", p->builder},
+      {"recorder", p->recorder},
+  };
   for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
     bool there = access(programs[i].path, X_OK) == 0;
     line(a, programs[i].name, there ? "ok" : "missing", programs[i].path, there ? "" : "build or install Assay whole");
@@ -177,6 +181,28 @@ static void check_python(struct arguments *a, const char *folder) {
   arena_release(&arena);
 }
 
+// For the libraries' baseline.
+static void check_libraries(struct arguments *a, const char *folder) {
+  static const char mend[] = "name them in ASSAY_CUBLASLT, ASSAY_CUDNN and ASSAY_CUPTI (only for .library)";
+  struct arena arena = {0};
+  struct library_place place;
+  struct assay_error err = {0};
+  struct buf text = {0};
+  bool all = false;
+  const struct cli_paths *p = &a->judging.paths;
+  const struct library_options o = {.program = p->library,
+                                    .worker = p->worker_library,
+                                    .cublaslt = p->cublaslt,
+                                    .cudnn = p->cudnn,
+                                    .cupti = p->cupti};
+  enum assay_status status = library_find(&o, &arena, &place, &err);
+  if (!status)
+    status = library_ask(&place, folder, &text, &all, &err);
+  line(a, "libraries", all ? "ok" : "limited", status ? err.message : buf_str(&text), all ? "" : mend);
+  buf_release(&text);
+  arena_release(&arena);
+}
+
 // Opened as for a judgement, in a process of its own.
 static void check_opencl(struct arguments *a, const char *folder) {
   enum { SECONDS = 60 };
@@ -212,6 +238,7 @@ static void check_toolchains(struct arguments *a) {
   }
   check_nvcc(a, folder);
   check_python(a, folder);
+  check_libraries(a, folder);
   check_opencl(a, folder);
   sandbox_folder_remove(folder);
   base_free(folder);

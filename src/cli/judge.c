@@ -75,7 +75,7 @@ static enum assay_status file_of(struct cli_judging *j, const char *candidate, s
   }
   enum assay_status status = cli_baseline_folder(j, err);
   if (!status) {
-    buf_printf(path, "%s/candidate_%s.py", j->baseline_folder, candidate);
+    buf_printf(path, "%s/candidate_%s%s", j->baseline_folder, candidate, cli_baseline_ending(candidate));
     status = buf_status(path, err);
   }
   return status ? status : cli_baseline_write(candidate, o->task, o->as_published, o->workload, buf_str(path), err);

@@ -38,7 +38,8 @@ enum {
 
 static const struct argp_option options[] = {
     {"workload", KEY_WORKLOAD, "NAME|DIMS", 0, "small (default), full, or sizes such as \"M=64, N=3\"", 0},
-    {"device", KEY_DEVICE, "NAME", 0, "only candidates for: cpu (.c, .py), cuda (.cu, .py) or opencl (.cl)", 0},
+    {"device", KEY_DEVICE, "NAME", 0, "only candidates for: cpu (.c, .py), cuda (.cu, .py, .library) or opencl (.cl)",
+     0},
     {"device-index", KEY_DEVICE_INDEX, "N", 0, "which GPU, or which OpenCL device (default 0)", 0},
     {"toolchain", KEY_TOOLCHAIN, "NAME", 0, "for .cu: nvrtc (launch lines) or nvcc (host code); default: by the file",
      0},
@@ -51,8 +52,9 @@ static const struct argp_option options[] = {
     {"checks", KEY_CHECKS, "N", 0, "checked draws of the task's own distribution (default 3)", 0},
     {"samples", KEY_SAMPLES, "N", 0, "at most this many timed calls (default 200)", 0},
     {"baseline", KEY_BASELINE, "NAME|FILE", 0,
-     "time this beside the candidate, call by call: torch.eager, torch.compile, torch.compile.max-autotune, or another "
-     "candidate's file; may be repeated",
+     "time this beside the candidate, call by call: torch.eager, torch.compile, torch.compile.max-autotune, library, "
+     "or "
+     "another candidate's file; may be repeated",
      0},
     {"no-timing", KEY_NO_TIMING, 0, 0, "only check", 0},
     {"no-probes", KEY_NO_PROBES, 0, 0, "no ragged shapes and probes", 0},
@@ -84,7 +86,8 @@ static error_t parse_judging(int key, char *arg, struct argp_state *state) {
     return 0;
   case KEY_DEVICE:
     if (strcmp(arg, "cpu") != 0 && strcmp(arg, "cuda") != 0 && strcmp(arg, "opencl") != 0)
-      argp_error(state, "there is no device %s; devices: cpu (for .c, .py), cuda (.cu, .py), opencl (.cl)", arg);
+      argp_error(state, "there is no device %s; devices: cpu (for .c, .py), cuda (.cu, .py, .library), opencl (.cl)",
+                 arg);
     j->device = arg;
     return 0;
   case KEY_DEVICE_INDEX:
@@ -127,11 +130,7 @@ static error_t parse_judging(int key, char *arg, struct argp_state *state) {
   case KEY_BASELINE:
     if (j->n_baselines == CLI_MOST_BASELINES)
       argp_error(state, "at most %d --baseline", CLI_MOST_BASELINES);
-    if (!cli_is_baseline(arg) && !cli_device_of(arg, NULL))
-      argp_error(state,
-                 "'%s' is neither a baseline (torch.eager, torch.compile, torch.compile.max-autotune) nor a "
-                 "candidate's file (.c, .cu, .cl, .py)",
-                 arg);
+    cli_check_baseline(state, arg, true);
     j->baselines[j->n_baselines++] = arg;
     return 0;
   case KEY_NO_TIMING:
@@ -178,6 +177,10 @@ void cli_judging_finish(struct cli_judging *j, struct store *store) {
   o->python = j->paths.python;
   o->worker_script = j->paths.worker_script;
   o->worker_library = j->paths.worker_library;
+  o->library_program = j->paths.library;
+  o->cublaslt = j->paths.cublaslt;
+  o->cudnn = j->paths.cudnn;
+  o->cupti = j->paths.cupti;
   o->cache_dir = j->paths.cache[0] ? j->paths.cache : NULL;
   cli_read_peaks(store, "peaks", &j->cpu_peaks);
   cli_read_peaks(store, "peaks.cuda", &j->cuda_peaks);
@@ -212,7 +215,7 @@ void cli_read_peaks(struct store *store, const char *key, struct assay_peaks *ou
 
 static bool ends_with(const char *text, const char *end) {
   size_t n = strlen(text), k = strlen(end);
-  return n > k && strcmp(text + n - k, end) == 0;
+  return n >= k && strcmp(text + n - k, end) == 0;
 }
 
 static const char *device_of_python(const char *wanted) {
@@ -224,6 +227,8 @@ static const char *device_of_python(const char *wanted) {
 const char *cli_device_of(const char *path, const char *wanted) {
   if (ends_with(path, ".py"))
     return device_of_python(wanted);
+  if (ends_with(path, ".library"))
+    return "cuda";
   return ends_with(path, ".c") ? "cpu" : ends_with(path, ".cu") ? "cuda" : ends_with(path, ".cl") ? "opencl" : NULL;
 }
 
@@ -231,20 +236,18 @@ const char *cli_device_of(const char *path, const char *wanted) {
 static enum assay_status baseline_file(void *arg, const char *name, const struct assay_judge_options *o,
                                        const char **path, struct assay_error *err) {
   struct cli_judging *j = arg;
+  bool named = cli_is_baseline(name);
+  const char *file = named ? cli_baseline_ending(name) : name, *device = cli_device_of(file, o->device);
   *path = name;
-  if (!cli_is_baseline(name)) {
-    const char *device = cli_device_of(name, o->device);
-    return device && strcmp(device, o->device) == 0
-               ? ASSAY_OK
-               : error_set(err, ASSAY_ERR_USAGE, "the baseline %s does not run on device %s, where the candidate does",
-                           name, o->device);
-  }
-  if (strcmp(o->device, "opencl") == 0)
-    return error_set(err, ASSAY_ERR_USAGE, "PyTorch runs on devices cpu and cuda: no baseline %s for opencl", name);
+  if (!device || strcmp(device, o->device) != 0)
+    return error_set(err, ASSAY_ERR_USAGE, "the baseline %s does not run on device %s, where the candidate does", name,
+                     o->device);
+  if (!named)
+    return ASSAY_OK;
   buf_clear(&j->baseline_path);
   enum assay_status status = cli_baseline_folder(j, err);
   if (!status) {
-    buf_printf(&j->baseline_path, "%s/%s.py", j->baseline_folder, name);
+    buf_printf(&j->baseline_path, "%s/%s%s", j->baseline_folder, name, file);
     status = buf_status(&j->baseline_path, err);
   }
   if (!status)
@@ -264,8 +267,9 @@ enum assay_status cli_use_candidate(struct cli_judging *j, const char *path, boo
   struct assay_judge_options *o = &j->options;
   const char *device = cli_device_of(path, j->device);
   if (!device)
-    return error_set(err, ASSAY_ERR_USAGE,
-                     "%s: candidates are .c (CPU), .cu (CUDA), .cl (OpenCL) or .py (CPU or CUDA) files", path);
+    return error_set(
+        err, ASSAY_ERR_USAGE,
+        "%s: candidates are .c (CPU), .cu (CUDA), .cl (OpenCL), .py (CPU or CUDA) or .library (CUDA) files", path);
   if (j->device && strcmp(j->device, device) != 0)
     return error_set(err, ASSAY_ERR_USAGE, "%s is for device %s, not for %s", path, device, j->device);
   o->candidate = path;

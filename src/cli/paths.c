@@ -27,6 +27,12 @@ static void from_environment(const char *name, char *out, size_t size) {
     snprintf(out, size, "%s", value);
 }
 
+// NULL where it is not set, or empty.
+static const char *path_from(const char *name) {
+  const char *value = getenv(name);
+  return value && value[0] ? value : NULL;
+}
+
 static void default_store(char *out, size_t size) {
   const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
   if (data && data[0] == '/')
@@ -53,6 +59,7 @@ enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err) {
   static const char *const recorder[] = {"assay-recorder", "../libexec/assay/assay-recorder", NULL};
   static const char *const worker_script[] = {"worker.py", "../libexec/assay/worker.py", NULL};
   static const char *const worker_library[] = {"assay-worker.so", "../libexec/assay/assay-worker.so", NULL};
+  static const char *const library[] = {"assay-library", "../libexec/assay/assay-library", NULL};
   char folder[4096];
   ssize_t n = readlink("/proc/self/exe", p->program, sizeof p->program - 1);
   if (n <= 0)
@@ -68,9 +75,13 @@ enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err) {
   find_near(folder, recorder, p->recorder, sizeof p->recorder);
   find_near(folder, worker_script, p->worker_script, sizeof p->worker_script);
   find_near(folder, worker_library, p->worker_library, sizeof p->worker_library);
+  find_near(folder, library, p->library, sizeof p->library);
   default_cache(p->cache, sizeof p->cache);
   p->nvrtc = getenv("ASSAY_NVRTC");
   p->python = getenv("ASSAY_PYTHON");
+  p->cublaslt = path_from("ASSAY_CUBLASLT");
+  p->cudnn = path_from("ASSAY_CUDNN");
+  p->cupti = path_from("ASSAY_CUPTI");
   default_store(p->store, sizeof p->store);
   snprintf(p->temporary, sizeof p->temporary, "/tmp");
   from_environment("TMPDIR", p->temporary, sizeof p->temporary);

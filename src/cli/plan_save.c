@@ -80,7 +80,7 @@ int cli_plan_save(int argc, char **argv) {
   struct assay_judge_options *o = &a.judging.options;
   const char *device = cli_device_of(a.candidate, "cuda");
   if (!device || strcmp(device, "cpu") == 0) {
-    fprintf(stderr, "assay: %s: only .cu, .cl and .py files become launch plans\n", a.candidate);
+    fprintf(stderr, "assay: %s: only .cu, .cl, .py and .library files become launch plans\n", a.candidate);
     return CLI_USAGE;
   }
   o->device = device;

@@ -36,7 +36,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     a->workload = arg;
     return 0;
   case KEY_BASELINE:
-    cli_check_baseline(state, arg);
+    cli_check_baseline(state, arg, false);
     a->baseline = arg;
     return 0;
   case ARGP_KEY_ARG:

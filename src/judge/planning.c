@@ -5,11 +5,22 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "judge/library_call.h"
 #include "judge/python.h"
 #include "sandbox/sandbox.h"
 #include "task/task.h"
 
 enum { MAX_CANDIDATE_BYTES = 4 << 20 };
+
+static enum assay_status find_library(const struct assay_judge_options *o, struct arena *a, struct library_place *out,
+                                      struct assay_error *err) {
+  const struct library_options l = {.program = o->library_program,
+                                    .worker = o->worker_library,
+                                    .cublaslt = o->cublaslt,
+                                    .cudnn = o->cudnn,
+                                    .cupti = o->cupti};
+  return library_find(&l, a, out, err);
+}
 
 enum assay_status planning_options(const struct assay_judge_options *o, const char *source, size_t n,
                                    struct builder *builder, const char *folder, const char *target, struct arena *arena,
@@ -35,11 +46,13 @@ enum assay_status planning_options(const struct assay_judge_options *o, const ch
   enum assay_status status = toolchain_of(o->candidate, source, n, &out->toolchain, err);
   if (!status && out->toolchain == TOOLCHAIN_PYTHON)
     status = judge_find_python(o, arena, &out->python, err);
+  else if (!status && out->toolchain == TOOLCHAIN_LIBRARY)
+    status = find_library(o, arena, &out->library, err);
   else if (!status && o->toolchain && cuda)
     out->toolchain = strcmp(o->toolchain, "nvcc") == 0 ? TOOLCHAIN_NVCC : TOOLCHAIN_NVRTC;
   if (!status && cuda != (out->toolchain != TOOLCHAIN_OPENCL))
     status = error_set(err, ASSAY_ERR_USAGE,
-                       "%s does not run on device %s: .cu and .py files are for cuda, .cl files for opencl",
+                       "%s does not run on device %s: .cu, .py and .library files are for cuda, .cl files for opencl",
                        o->candidate, o->device);
   return status;
 }
@@ -91,11 +104,36 @@ static enum assay_status make_subject(const struct task *t, const struct layout 
   return judge_init_arguments(t, arena, &out->init_arguments, err);
 }
 
+// What a library is asked for, or why it is not.
+static enum assay_status add_library_call(const struct task *t, const struct layout *l, struct arena *arena,
+                                          struct plan_subject *s, struct assay_error *err) {
+  struct library_call call;
+  struct assay_error why = {0};
+  struct buf text = {0};
+  const char **to = &s->library_refusal;
+  enum assay_status status = library_call_of(t, l->workload, &call, &why);
+  if (status == ASSAY_ERR_UNSUPPORTED) {
+    buf_puts(&text, why.message);
+    status = buf_status(&text, err);
+  } else if (!status) {
+    status = library_call_print(&call, &text, err);
+    to = &s->library_call;
+  } else {
+    return error_set(err, status, "%s", why.message);
+  }
+  if (!status && !(*to = arena_strdup(arena, buf_str(&text))))
+    status = error_nomem(err, "the call of a library");
+  buf_release(&text);
+  return status;
+}
+
 enum assay_status planning_make(struct program *program, const struct task *t, const struct layout *l, struct plan *out,
                                 struct plan_report *report, struct assay_error *err) {
   struct arena arena = {0};
   struct plan_subject subject;
   enum assay_status status = make_subject(t, l, &arena, &subject, err);
+  if (!status && program_toolchain(program) == TOOLCHAIN_LIBRARY)
+    status = add_library_call(t, l, &arena, &subject, err);
   if (!status)
     status = program_plan(program, &subject, out, report, err);
   arena_release(&arena);
@@ -107,8 +145,11 @@ enum assay_status planning_expect(struct program *program, const struct task *t,
   struct arena arena = {0};
   struct plan_subject *subjects = arena_calloc(&arena, (size_t)n + 1, sizeof *subjects);
   enum assay_status status = subjects ? ASSAY_OK : error_nomem(err, "plans' subjects");
-  for (int i = 0; i < n && !status; i++)
+  for (int i = 0; i < n && !status; i++) {
     status = make_subject(t, &layouts[i], &arena, &subjects[i], err);
+    if (!status && program_toolchain(program) == TOOLCHAIN_LIBRARY)
+      status = add_library_call(t, &layouts[i], &arena, &subjects[i], err);
+  }
   if (!status)
     status = program_expect(program, subjects, n, err);
   arena_release(&arena);

@@ -12,7 +12,8 @@
 static const struct toolchain_ops *const toolchains[] = {[TOOLCHAIN_NVRTC] = &nvrtc_toolchain,
                                                          [TOOLCHAIN_NVCC] = &nvcc_toolchain,
                                                          [TOOLCHAIN_OPENCL] = &opencl_toolchain,
-                                                         [TOOLCHAIN_PYTHON] = &python_toolchain};
+                                                         [TOOLCHAIN_PYTHON] = &python_toolchain,
+                                                         [TOOLCHAIN_LIBRARY] = &library_toolchain};
 
 const char *toolchain_name(enum toolchain t) {
   return toolchains[t]->name;
@@ -29,11 +30,14 @@ enum assay_status toolchain_of(const char *path, const char *source, size_t n, e
     *out = TOOLCHAIN_OPENCL;
   else if (ends_in(path, ".py"))
     *out = TOOLCHAIN_PYTHON;
+  else if (ends_in(path, ".library"))
+    *out = TOOLCHAIN_LIBRARY;
   else if (ends_in(path, ".cu"))
     *out = directive_launches(source, n) ? TOOLCHAIN_NVRTC : TOOLCHAIN_NVCC;
   else
     return error_set(err, ASSAY_ERR_UNSUPPORTED,
-                     "%s: device programs are .cu (CUDA C++), .cl (OpenCL C) or .py (PyTorch)", path);
+                     "%s: device programs are .cu (CUDA C++), .cl (OpenCL C), .py (PyTorch) or .library (a vendor's)",
+                     path);
   return ASSAY_OK;
 }
 
@@ -55,6 +59,13 @@ void program_cancel(struct program_build *b) {
 void program_release(struct program *p) {
   if (p)
     p->ops->release(p);
+}
+
+enum toolchain program_toolchain(const struct program *p) {
+  int t = 0;
+  while (toolchains[t] != p->ops)
+    t++;
+  return (enum toolchain)t;
 }
 
 // ---- plans

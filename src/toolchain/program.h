@@ -8,18 +8,20 @@
 //   python  .py with a ModelNew: a worker runs it on the device, with memory and data that mean nothing, and its
 //           launches are lifted (lift/lift.h), twice for each workload
 //   opencl  .cl with directive lines, compiled for checking by the OpenCL implementation in a builder
+//   library .library, a vendor's library by its name: a worker carries the task out with it, lifted likewise
 #ifndef TOOLCHAIN_PROGRAM_H
 #define TOOLCHAIN_PROGRAM_H
 
 #include "plan/plan.h"
+#include "toolchain/library.h"
 #include "toolchain/python.h"
 #include "toolchain/toolchain.h"
 
-enum toolchain { TOOLCHAIN_NVRTC, TOOLCHAIN_NVCC, TOOLCHAIN_OPENCL, TOOLCHAIN_PYTHON };
+enum toolchain { TOOLCHAIN_NVRTC, TOOLCHAIN_NVCC, TOOLCHAIN_OPENCL, TOOLCHAIN_PYTHON, TOOLCHAIN_LIBRARY };
 const char *toolchain_name(enum toolchain t);
 
 // What a source asks for: nvrtc when a .cu has launch directives, nvcc when it has none, opencl for .cl, python for
-// .py. ASSAY_ERR_UNSUPPORTED for other endings.
+// .py, library for .library. ASSAY_ERR_UNSUPPORTED for other endings.
 enum assay_status toolchain_of(const char *path, const char *source, size_t n, enum toolchain *out,
                                struct assay_error *err);
 
@@ -42,6 +44,8 @@ struct plan_subject {
   uint32_t static_inputs;     // bit i: input i is a weight (plans may prepare it once)
   const bool *statics;        // the same for all of them; may be NULL
   const char *init_arguments; // python: what the suite makes its module with, "K, N, (N,)"; may be NULL
+  // library: the call as JSON (judge/library_call.h), or why there is none. Both NULL: not asked.
+  const char *library_call, *library_refusal;
 };
 
 // A warmed builder, shared by many builds: a process that has NVRTC loaded and used, and forks for each build. NULL
@@ -75,7 +79,8 @@ struct program_options {
   const char *recorder;            // nvcc: path of assay-recorder
   struct python_place python;      // python; borrowed for the program's life
   struct python_standby *standby;  // python; may be NULL; borrowed for the program's life
-  int device_index;                // python: which GPU
+  struct library_place library;    // library; borrowed for the program's life
+  int device_index;                // python, library: which GPU
   const char *folder;              // the build's own temporary folder
   int64_t timeout_ns, record_timeout_ns;
   size_t memory_bytes, file_bytes;
@@ -91,6 +96,9 @@ enum assay_status program_finish(struct program_build *b, struct build_result *r
                                  struct assay_error *err);
 void program_cancel(struct program_build *b); // NULL is fine
 void program_release(struct program *p);      // NULL is fine
+
+// What the program was made by.
+enum toolchain program_toolchain(const struct program *p);
 
 // Why there is no plan: the candidate's doing, not the machine's.
 enum plan_outcome {

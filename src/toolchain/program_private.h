@@ -22,10 +22,11 @@ struct toolchain_ops {
   void (*release)(struct program *p);
 };
 
-extern const struct toolchain_ops nvrtc_toolchain;  // builder_program.c, nvrtc_build.c
-extern const struct toolchain_ops nvcc_toolchain;   // nvcc_build.c
-extern const struct toolchain_ops python_toolchain; // python_lift.c
-extern const struct toolchain_ops opencl_toolchain; // builder_program.c, opencl_build.c
+extern const struct toolchain_ops nvrtc_toolchain;   // builder_program.c, nvrtc_build.c
+extern const struct toolchain_ops nvcc_toolchain;    // nvcc_build.c
+extern const struct toolchain_ops python_toolchain;  // python_lift.c
+extern const struct toolchain_ops library_toolchain; // library_lift.c
+extern const struct toolchain_ops opencl_toolchain;  // builder_program.c, opencl_build.c
 
 // The first members of a toolchain's own structures; start() and finish() fill them in.
 struct program_build {

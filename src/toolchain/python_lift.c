@@ -1,140 +1,100 @@
-// Plans of Python candidates: a worker runs forward on the device, twice, with other tensors at other addresses, and
-// assay-lift.so records what is launched (lift/lift.h). Two recordings that are the same plan are the plan: then what
-// is launched depends neither on data nor on addresses nor on what was called before.
-//
-// One worker records all workloads that are expected, one after another, and is gone before anything is checked or
-// timed. It ends with the first one that fails; those behind it get another worker when they are asked for.
-#include <errno.h>
-#include <fcntl.h>
-#include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
+// Plans of Python candidates (lifted.h): the source is looked at by the interpreter, and a worker that has imported
+// PyTorch by then runs it.
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/build_id.h"
-#include "base/clock.h"
-#include "base/file.h"
-#include "toolchain/plan_difference.h"
+#include "toolchain/lifted.h"
 #include "toolchain/python_worker.h"
-#include "toolchain/record_read.h"
-#include "toolchain/record_run.h"
 
-enum { LIFTS = 2, MOST_ITEMS = PYTHON_WORKER_FDS / (2 * LIFTS) };
-static const char source_file[] = "candidate.py";
-// For compilers too: of extensions, and what Triton and torch.compile make.
-static const int64_t LIFT_NS = 900000000000;
-
-// A workload, and its recordings.
-struct lift_item {
-  struct plan_subject subject; // the program's own copy
-  struct record_request *requests[LIFTS];
-  size_t request_bytes[LIFTS];
-  int fds[2 * LIFTS]; // request, log; request, log
-  bool recorded;      // or tried: the logs say what came of it
-};
-
-struct lifted_program {
-  struct program base;
-  struct arena arena;
+struct python_program {
+  struct lifted_program lifted;
   struct python_place python;
-  const char *source, *path_env, *temporary_dir, *toolchain, *source_name;
-  size_t source_bytes;
-  const char *const *defines;
-  int device_index;
   struct python_standby *standby;
-  struct python_worker *worker; // without a standby: begins while the source is built; NULL when it was used
-  bool without_landlock;
-  struct lift_item items[MOST_ITEMS];
-  int n_items;
+  struct lift_worker *worker; // without a standby: begins while the source is built; NULL when it was used
 };
 
-struct lifted_build {
+struct python_lift_build {
   struct program_build base;
   struct python_build *build;
-  struct lifted_program *program; // in the making
+  struct python_program *program; // in the making
+};
+
+static struct python_worker_options worker_options(const struct python_program *p) {
+  return (struct python_worker_options){.python = &p->python,
+                                        .path_env = p->lifted.path_env,
+                                        .temporary_dir = p->lifted.temporary_dir,
+                                        .device_index = p->lifted.device_index,
+                                        .without_landlock = p->lifted.without_landlock};
+}
+
+// ---- the worker
+
+static enum assay_status start_worker(struct lifted_program *lifted, struct lift_worker **out,
+                                      struct assay_error *err) {
+  struct python_program *p = (struct python_program *)lifted;
+  const struct python_worker_options o = worker_options(p);
+  *out = p->worker;
+  p->worker = NULL;
+  return *out ? ASSAY_OK : python_worker_start(p->standby, &o, out, err);
+}
+
+static void worker_is_gone(struct lifted_program *lifted) {
+  struct python_program *p = (struct python_program *)lifted;
+  const struct python_worker_options o = worker_options(p);
+  if (p->standby)
+    python_standby_fill(p->standby, &o);
+}
+
+static enum assay_status cannot_start(const struct lifted_program *lifted, const char *printed,
+                                      struct assay_error *err) {
+  const struct python_program *p = (const struct python_program *)lifted;
+  return error_set(err, ASSAY_ERR_ENVIRONMENT,
+                   "the Python worker cannot use the GPU: %s\n(%s; it needs PyTorch for CUDA, and CUPTI)", printed,
+                   p->python.interpreter);
+}
+
+static void release(struct lifted_program *lifted) {
+  lift_worker_end(((struct python_program *)lifted)->worker);
+}
+
+static const struct lifted_kind kind = {
+    .source_file = "candidate.py",
+    .call = "forward",
+    .nothing = "forward launches nothing: what it returns is from an earlier call",
+    .start_worker = start_worker,
+    .worker_is_gone = worker_is_gone,
+    .cannot_start = cannot_start,
+    .release = release,
 };
 
 // ---- the build
 
-static const char *const *copy_list(const char *const *list, struct arena *a) {
-  size_t n = 0;
-  while (list && list[n])
-    n++;
-  const char **copy = arena_calloc(a, n + 1, sizeof *copy);
-  for (size_t i = 0; copy && i < n; i++)
-    if (!(copy[i] = arena_strdup(a, list[i])))
-      return NULL;
-  return copy;
-}
-
-static struct python_worker_options worker_options(const struct lifted_program *p) {
-  return (struct python_worker_options){.python = &p->python,
-                                        .path_env = p->path_env,
-                                        .temporary_dir = p->temporary_dir,
-                                        .device_index = p->device_index,
-                                        .without_landlock = p->without_landlock};
-}
-
-static void drop_files(struct lift_item *item) {
-  for (int i = 0; i < 2 * LIFTS; i++)
-    if (item->fds[i] >= 0)
-      close(item->fds[i]);
-  for (int i = 0; i < 2 * LIFTS; i++)
-    item->fds[i] = -1;
-}
-
-static void lifted_release(struct program *base) {
-  struct lifted_program *p = (struct lifted_program *)base;
-  python_worker_end(p->worker);
-  for (int i = 0; i < p->n_items; i++)
-    drop_files(&p->items[i]);
-  arena_release(&p->arena);
-  base_free(p);
-}
-
-static struct lifted_program *make_program(const struct program_options *o, const char *source, size_t n) {
-  struct lifted_program *p = base_calloc(1, sizeof *p);
+static struct python_program *make_program(const struct program_options *o, const char *source, size_t n) {
+  struct python_program *p = base_calloc(1, sizeof *p);
   if (!p)
     return NULL;
-  struct arena *a = &p->arena;
-  p->base.ops = &python_toolchain;
-  memcpy(p->base.target, o->target, strnlen(o->target, sizeof p->base.target - 1));
-  p->device_index = o->device_index;
+  bool good = lifted_init(&p->lifted, &kind, &python_toolchain, o, source, n);
+  struct arena *a = &p->lifted.arena;
   p->python = (struct python_place){.interpreter = arena_strdup(a, o->python.interpreter),
                                     .script = arena_strdup(a, o->python.script),
                                     .worker = arena_strdup(a, o->python.worker),
                                     .lift = arena_strdup(a, o->python.lift),
-                                    .read_paths = copy_list(o->python.read_paths, a)};
+                                    .read_paths = lifted_copy_list(o->python.read_paths, a)};
   p->standby = o->standby;
-  p->source = arena_strndup(a, source, n);
-  p->source_bytes = n;
-  p->temporary_dir = arena_strdup(a, o->builder_options.temporary_dir);
-  p->path_env = arena_strdup(a, o->path_env ? o->path_env : "");
-  p->source_name = arena_strdup(a, o->name ? o->name : "candidate.py");
-  p->defines = copy_list(o->defines, a);
-  const void *const needed[] = {p->python.interpreter, p->python.script, p->python.worker, p->python.lift,
-                                p->python.read_paths,  p->source,        p->temporary_dir, p->path_env,
-                                p->source_name,        p->defines};
-  for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-    if (!needed[i]) {
-      lifted_release(&p->base);
-      return NULL;
-    }
-  return p;
+  if (good && p->python.interpreter && p->python.script && p->python.worker && p->python.lift && p->python.read_paths)
+    return p;
+  lifted_release(&p->lifted.base);
+  return NULL;
 }
 
-static enum assay_status lifted_start(const struct program_options *o, const char *source, size_t n,
-                                      struct program_build **out, struct assay_error *err) {
+static enum assay_status start(const struct program_options *o, const char *source, size_t n,
+                               struct program_build **out, struct assay_error *err) {
   const struct build_options options = {.path_env = o->path_env,
                                         .folder = o->folder,
                                         .defines = o->defines,
                                         .timeout_ns = o->timeout_ns,
                                         .file_bytes = o->file_bytes};
-  struct lifted_build *b = base_calloc(1, sizeof *b);
+  struct python_lift_build *b = base_calloc(1, sizeof *b);
   if (!b)
     return error_nomem(err, "a build");
   b->base.ops = &python_toolchain;
@@ -153,7 +113,7 @@ static enum assay_status lifted_start(const struct program_options *o, const cha
   if (status) {
     python_build_cancel(b->build);
     if (b->program)
-      lifted_release(&b->program->base);
+      lifted_release(&b->program->lifted.base);
     base_free(b);
     return status;
   }
@@ -161,24 +121,24 @@ static enum assay_status lifted_start(const struct program_options *o, const cha
   return ASSAY_OK;
 }
 
-static void cancel(struct lifted_build *b) {
+static void cancel(struct python_lift_build *b) {
   python_build_cancel(b->build);
   if (b->program)
-    lifted_release(&b->program->base);
+    lifted_release(&b->program->lifted.base);
   base_free(b);
 }
 
-static enum assay_status lifted_finish(struct program_build *base, struct build_result *result,
-                                       struct program **program, struct assay_error *err) {
-  struct lifted_build *b = (struct lifted_build *)base;
+static enum assay_status finish(struct program_build *base, struct build_result *result, struct program **program,
+                                struct assay_error *err) {
+  struct python_lift_build *b = (struct python_lift_build *)base;
   struct build_result r = {0};
   enum assay_status status = python_build_finish(b->build, &r, err);
   b->build = NULL;
   if (!status && r.outcome == BUILD_OK) {
-    struct lifted_program *p = b->program;
-    p->toolchain = arena_printf(&p->arena, "python (%.100s)", r.compiler_version);
-    if (p->toolchain) {
-      *program = &p->base;
+    struct python_program *p = b->program;
+    p->lifted.toolchain = arena_printf(&p->lifted.arena, "python (%.100s)", r.compiler_version);
+    if (p->lifted.toolchain) {
+      *program = &p->lifted.base;
       b->program = NULL;
     } else {
       status = error_nomem(err, "a program");
@@ -194,331 +154,15 @@ static enum assay_status lifted_finish(struct program_build *base, struct build_
   return status;
 }
 
-static void lifted_cancel(struct program_build *base) {
-  cancel((struct lifted_build *)base);
-}
-
-static json_t *make_sheet(const struct plan_subject *s) {
-  json_t *symbols = json_object(), *inputs = json_array(), *outputs = json_array();
-  for (int i = 0; i < s->n_symbols; i++)
-    json_object_set_new(symbols, s->symbols[i].name, json_integer(s->symbols[i].value));
-  for (int i = 0; i < s->n_inputs; i++) {
-    bool is_static = s->statics ? s->statics[i] : i < 32 && s->static_inputs >> i & 1;
-    json_array_append_new(inputs, json_pack("{s:s, s:b}", "name", s->input_names[i], "static", is_static));
-  }
-  for (int i = 0; i < s->n_outputs; i++)
-    json_array_append_new(outputs, json_string(s->output_names[i]));
-  return json_pack("{s:s, s:o, s:o, s:o, s:s?}", "task", s->task, "symbols", symbols, "inputs", inputs, "outputs",
-                   outputs, "init", s->init_arguments);
-}
-
-// The JSON's text, and its end.
-static enum assay_status put_json(json_t *v, struct buf *out, struct assay_error *err) {
-  char *text = v ? json_dumps(v, JSON_COMPACT) : NULL;
-  json_decref(v);
-  if (!text)
-    return error_nomem(err, "a worker's sheet");
-  buf_puts(out, text);
-  free(text);
-  return buf_status(out, err);
-}
-
-enum assay_status python_sheet(const struct plan_subject *s, struct buf *out, struct assay_error *err) {
-  return put_json(make_sheet(s), out, err);
-}
-
-// ---- the workloads
-
-static const char *const *copy_names(const char *const *names, int n, struct arena *a) {
-  const char **copy = arena_calloc(a, (size_t)n + 1, sizeof *copy);
-  for (int i = 0; copy && i < n; i++)
-    if (!(copy[i] = arena_strdup(a, names[i])))
-      return NULL;
-  return copy;
-}
-
-static void *copy_bytes(const void *from, size_t n, struct arena *a) {
-  void *copy = arena_alloc(a, n + 1);
-  if (copy && n)
-    memcpy(copy, from, n);
-  return copy;
-}
-
-static bool copy_subject(const struct plan_subject *s, struct arena *a, struct plan_subject *out) {
-  *out = *s;
-  out->task = arena_strdup(a, s->task);
-  out->workload = arena_strdup(a, s->workload);
-  out->init_arguments = s->init_arguments ? arena_strdup(a, s->init_arguments) : NULL;
-  out->input_names = copy_names(s->input_names, s->n_inputs, a);
-  out->output_names = copy_names(s->output_names, s->n_outputs, a);
-  out->inputs = copy_bytes(s->inputs, (size_t)s->n_inputs * sizeof *s->inputs, a);
-  out->outputs = copy_bytes(s->outputs, (size_t)s->n_outputs * sizeof *s->outputs, a);
-  out->statics = s->statics ? copy_bytes(s->statics, (size_t)s->n_inputs * sizeof *s->statics, a) : NULL;
-  struct plan_symbol *symbols = copy_bytes(s->symbols, (size_t)s->n_symbols * sizeof *s->symbols, a);
-  out->symbols = symbols;
-  for (int i = 0; symbols && i < s->n_symbols; i++)
-    if (!(symbols[i].name = arena_strdup(a, s->symbols[i].name)))
-      return false;
-  return out->task && out->workload && out->input_names && out->output_names && out->inputs && out->outputs &&
-         out->symbols && (out->statics || !s->statics) && (out->init_arguments || !s->init_arguments);
-}
-
-static bool same_subject(const struct plan_subject *s, const struct plan_subject *t) {
-  bool same = strcmp(s->workload, t->workload) == 0 && s->n_symbols == t->n_symbols && s->n_inputs == t->n_inputs &&
-              s->n_outputs == t->n_outputs;
-  for (int i = 0; same && i < s->n_symbols; i++)
-    same = s->symbols[i].value == t->symbols[i].value && strcmp(s->symbols[i].name, t->symbols[i].name) == 0;
-  return same;
-}
-
-// The program's item for the subject; a new one where there is none, in the last's place when there are too many.
-static enum assay_status find_item(struct lifted_program *p, const struct plan_subject *subject, struct lift_item **out,
-                                   struct assay_error *err) {
-  for (int i = 0; i < p->n_items; i++)
-    if (same_subject(&p->items[i].subject, subject)) {
-      *out = &p->items[i];
-      return ASSAY_OK;
-    }
-  if (p->n_items == MOST_ITEMS)
-    drop_files(&p->items[--p->n_items]);
-  struct lift_item *item = &p->items[p->n_items];
-  *item = (struct lift_item){.fds = {-1, -1, -1, -1}};
-  if (!copy_subject(subject, &p->arena, &item->subject))
-    return error_nomem(err, "a plan's subject");
-  p->n_items++;
-  *out = item;
-  return ASSAY_OK;
-}
-
-static enum assay_status lifted_expect(struct program *base, const struct plan_subject *subjects, int n,
-                                       struct assay_error *err) {
-  struct lift_item *item;
-  enum assay_status status = ASSAY_OK;
-  for (int i = 0; i < n && i < MOST_ITEMS && !status; i++)
-    status = find_item((struct lifted_program *)base, &subjects[i], &item, err);
-  return status;
-}
-
-// ---- a run of the worker
-
-struct lift_run {
-  struct lifted_program *program;
-  struct lift_item *items[MOST_ITEMS]; // what is to be recorded, in this order
-  int n_items;
-  struct buf text; // what it printed, cleaned
-  struct sandbox_end end;
-};
-
-// Two sets of tensors, one behind the other; what the program takes comes behind both.
-static enum assay_status make_files(struct lifted_program *p, struct lift_item *item, struct assay_error *err) {
-  struct record_device device;
-  uint64_t address = RECORD_FIRST_ADDRESS;
-  enum assay_status status = record_device_of_target(p->base.target, &device, err);
-  drop_files(item);
-  for (int i = 0; i < LIFTS && !status; i++) {
-    status = record_request_make_at(&item->subject, &device, address, &p->arena, &item->requests[i],
-                                    &item->request_bytes[i], err);
-    address = status ? 0 : item->requests[i]->first_free;
-  }
-  for (int i = 0; i < LIFTS && !status; i++) {
-    item->requests[i]->first_free = address;
-    status = record_make_files(item->requests[i], item->request_bytes[i], &item->fds[2 * i], err);
-  }
-  return status;
-}
-
-// What worker.py reads (receive_order).
-static enum assay_status make_order(const struct lift_run *r, const char *candidate, struct buf *out,
-                                    struct assay_error *err) {
-  json_t *defines = json_array(), *sheets = json_array();
-  for (size_t i = 0; r->program->defines[i]; i++)
-    json_array_append_new(defines, json_string(r->program->defines[i]));
-  for (int i = 0; i < r->n_items; i++)
-    json_array_append_new(sheets, make_sheet(&r->items[i]->subject));
-  return put_json(json_pack("{s:s, s:o, s:o}", "candidate", candidate, "defines", defines, "sheets", sheets), out, err);
-}
-
-static enum assay_status take_worker(struct lifted_program *p, struct python_worker **out, struct assay_error *err) {
-  const struct python_worker_options o = worker_options(p);
-  *out = p->worker;
-  p->worker = NULL;
-  return *out ? ASSAY_OK : python_worker_start(p->standby, &o, out, err);
-}
-
-static enum assay_status run_worker(struct lift_run *r, struct assay_error *err) {
-  struct lifted_program *p = r->program;
-  struct python_worker *w = NULL;
-  struct buf order = {0};
-  char candidate[4096];
-  int fds[PYTHON_WORKER_FDS], n_fds = 0;
-  enum assay_status status = take_worker(p, &w, err);
-  for (int i = 0; i < r->n_items && !status; i++) {
-    status = make_files(p, r->items[i], err);
-    for (int k = 0; k < 2 * LIFTS && !status; k++)
-      fds[n_fds++] = r->items[i]->fds[k];
-  }
-  if (!status) { // where Triton looks for the source too
-    snprintf(candidate, sizeof candidate, "%s/%s", python_worker_folder(w), source_file);
-    status = file_write(candidate, p->source, p->source_bytes, err);
-  }
-  if (!status)
-    status = make_order(r, candidate, &order, err);
-  if (!status)
-    status = python_worker_order(w, &order, fds, n_fds, err);
-  buf_clear(&r->text);
-  if (!status)
-    status = python_worker_wait(w, clock_monotonic_ns() + LIFT_NS, &r->text, &r->end, err);
-  python_worker_end(w);
-  buf_release(&order);
-  return status;
-}
-
-// ---- what came of it
-
-// The text's last line that is not empty: of a traceback the one that says what happened.
-static const char *last_line(const struct buf *b, int *length) {
-  const char *text = buf_str(b), *end = text + strlen(text);
-  while (end > text && end[-1] == '\n')
-    end--;
-  const char *begin = end;
-  while (begin > text && begin[-1] != '\n')
-    begin--;
-  *length = (int)(end - begin > 300 ? 300 : end - begin);
-  return begin;
-}
-
-// Says why there is nothing to read, and returns false; true when there is. A recording that is complete is one,
-// whatever became of the worker behind it.
-static bool returned(const struct lift_run *r, const struct record_header *h, struct plan_report *report) {
-  int length;
-  const char *line = last_line(&r->text, &length);
-  if (h->stage == RECORD_RETURNED)
-    return true;
-  if (h->stage == RECORD_NOT_LOADED)
-    plan_report_refuse(report, PLAN_RAISED, "%s", h->message);
-  else if (h->stage == RECORD_REFUSED)
-    plan_report_refuse(report, PLAN_REFUSED, "%s", h->message);
-  else if (r->end.deadline)
-    plan_report_refuse(report, PLAN_HOST_TIMED_OUT, "the module was still at work after %.0f s",
-                       (double)LIFT_NS * 1e-9);
-  else if (!r->end.exited)
-    plan_report_refuse(report, PLAN_HOST_CRASHED, "the worker was ended by signal %d (%s)%s%.*s", r->end.signal,
-                       strsignal(r->end.signal), length ? ": " : "", length, line);
-  else
-    plan_report_refuse(report, PLAN_HOST_CRASHED, "the worker ended (exit code %d) before forward returned%s%.*s",
-                       r->end.code, length ? ": " : "", length, line);
-  return false;
-}
-
-static enum assay_status read_one(const struct lift_run *r, const struct lift_item *item, int i, struct plan *out,
-                                  struct plan_report *report, struct assay_error *err) {
-  const struct lifted_program *p = r->program;
-  enum assay_status status = ASSAY_OK;
-  struct record_header head;
-  void *log = mmap(NULL, RECORD_LOG_BYTES, PROT_READ, MAP_SHARED, item->fds[2 * i + 1], 0);
-  if (log == MAP_FAILED)
-    return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot map the recording: %s", strerror(errno));
-  memcpy(&head, log, sizeof head);
-  if (head.stage == RECORD_STARTED) { // nothing of the candidate was there yet
-    munmap(log, RECORD_LOG_BYTES);
-    enum { SHOWN = 800 }; // of a traceback the end
-    const char *text = buf_str(&r->text);
-    text += strlen(text) > SHOWN ? strlen(text) - SHOWN : 0;
-    return error_set(err, ASSAY_ERR_ENVIRONMENT,
-                     "the Python worker cannot use the GPU: %s\n(%s; it needs PyTorch for CUDA, and CUPTI)",
-                     text[0] ? text : "it said nothing", p->python.interpreter);
-  }
-  for (size_t k = 0; k < sizeof head.message; k++) // one line of text, whatever it was
-    head.message[k] = head.message[k] && (unsigned char)head.message[k] < ' ' ? ' ' : head.message[k];
-  head.message[sizeof head.message - 1] = '\0';
-  if (returned(r, &head, report))
-    status = record_read(log, RECORD_LOG_BYTES, item->requests[i], &item->subject, p->base.target, p->toolchain,
-                         p->source_name, out, report, err);
-  munmap(log, RECORD_LOG_BYTES);
-  return status;
-}
-
-// Both plans, and that they are one.
-static enum assay_status read_both(const struct lift_run *r, const struct lift_item *item, struct plan *out,
-                                   struct plan_report *report, struct assay_error *err) {
-  struct plan first = {0}, second = {0};
-  struct plan_report again = {0};
-  char difference[256];
-  enum assay_status status = read_one(r, item, 0, &first, report, err);
-  if (status || report->outcome != PLAN_MADE)
-    return status;
-  status = read_one(r, item, 1, &second, &again, err);
-  if (status || again.outcome != PLAN_MADE) {
-    report->outcome = again.outcome;
-    memcpy(report->detail, again.detail, sizeof report->detail);
-  } else if (plan_difference(&first, &second, difference, sizeof difference)) {
-    plan_report_refuse(report, PLAN_REFUSED,
-                       "what it launches depends on data, addresses or earlier calls: with other inputs %s",
-                       difference);
-  } else if (first.n_steps == 0) {
-    plan_report_refuse(report, PLAN_REFUSED, "forward launches nothing: what it returns is from an earlier call");
-  }
-  plan_release(&second);
-  plan_report_release(&again);
-  if (!status && report->outcome == PLAN_MADE)
-    *out = first;
-  else
-    plan_release(&first);
-  return status;
-}
-
-static uint32_t stage_of(const struct lift_item *item, int i) {
-  struct record_header head = {.stage = RECORD_STARTED};
-  return pread(item->fds[2 * i + 1], &head, sizeof head, 0) == (ssize_t)sizeof head ? head.stage : RECORD_STARTED;
-}
-
-static bool is_complete(const struct lift_item *item) {
-  return stage_of(item, 0) == RECORD_RETURNED && stage_of(item, 1) == RECORD_RETURNED;
-}
-
-// Records `item`, and with it those that are expected and have no recording yet.
-static enum assay_status record_items(struct lift_run *r, struct lift_item *item, struct assay_error *err) {
-  struct lifted_program *p = r->program;
-  const struct python_worker_options o = worker_options(p);
-  r->items[r->n_items++] = item;
-  for (int i = 0; i < p->n_items; i++)
-    if (&p->items[i] != item && !p->items[i].recorded)
-      r->items[r->n_items++] = &p->items[i];
-  enum assay_status status = run_worker(r, err);
-  // A driver may want files that the rules do not name; the plan is judged in another process anyway.
-  if (!status && stage_of(item, 0) == RECORD_STARTED && !p->without_landlock) {
-    p->without_landlock = true;
-    status = run_worker(r, err);
-  }
-  // What failed behind the first is tried again when it is asked for, in a process that saw nothing else.
-  for (int i = 0; i < r->n_items && !status; i++)
-    r->items[i]->recorded = i == 0 || is_complete(r->items[i]);
-  if (p->standby)
-    python_standby_fill(p->standby, &o);
-  return status;
-}
-
-static enum assay_status lifted_plan(struct program *base, const struct plan_subject *subject, struct plan *out,
-                                     struct plan_report *report, struct assay_error *err) {
-  struct lift_run r = {.program = (struct lifted_program *)base, .end = {.exited = true}};
-  struct lift_item *item = NULL;
-  buf_init(&r.text);
-  enum assay_status status = find_item(r.program, subject, &item, err);
-  if (!status && !item->recorded)
-    status = record_items(&r, item, err);
-  if (!status)
-    status = read_both(&r, item, out, report, err);
-  if (!status && r.text.len > 0 && !(report->log = base_strndup(buf_str(&r.text), r.text.len)))
-    status = error_nomem(err, "what the worker printed");
-  buf_release(&r.text);
-  return status;
+static void cancel_build(struct program_build *base) {
+  cancel((struct python_lift_build *)base);
 }
 
 const struct toolchain_ops python_toolchain = {
     .name = "python",
-    .start = lifted_start,
-    .finish = lifted_finish,
-    .cancel = lifted_cancel,
+    .start = start,
+    .finish = finish,
+    .cancel = cancel_build,
     .plan = lifted_plan,
     .expect = lifted_expect,
     .release = lifted_release,

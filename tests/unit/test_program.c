@@ -698,6 +698,8 @@ static void test_toolchain_of(void **state) {
   assert_int_equal(t, TOOLCHAIN_OPENCL);
   assert_int_equal(toolchain_of("a/b.py", KERNEL, strlen(KERNEL), &t, &err), ASSAY_OK);
   assert_int_equal(t, TOOLCHAIN_PYTHON);
+  assert_int_equal(toolchain_of("a/b.library", "any", 3, &t, &err), ASSAY_OK);
+  assert_int_equal(t, TOOLCHAIN_LIBRARY);
   assert_int_equal(toolchain_of("a/b.jl", KERNEL, strlen(KERNEL), &t, &err), ASSAY_ERR_UNSUPPORTED);
   assert_int_equal(toolchain_of(".cu", KERNEL, strlen(KERNEL), &t, &err), ASSAY_ERR_UNSUPPORTED);
   assert_string_equal(toolchain_name(TOOLCHAIN_NVRTC), "nvrtc");

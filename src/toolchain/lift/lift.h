@@ -1,4 +1,4 @@
-// Private to src/toolchain/lift: recording what a Python program asks of a GPU while it runs.
+// Private to src/toolchain/lift: recording what a Python program, or assay-library, asks of a GPU while it runs.
 //
 // assay-lift.so sits in the worker's process (worker.py lift). CUPTI tells it of every call of the driver and hands
 // over every module that is loaded; PyTorch gets its memory from it. Between lift_begin and lift_end it writes the log
