@@ -9,8 +9,8 @@
 // sum feeds many elements, they share one error, and the mean square fluctuates like a single draw:
 //   * over the tensor: with G rows there may be as few as G draws; 1 + 4.4 / sqrt(G) bounds the root mean square of G
 //     standard normal draws with probability 1 - 1e-6 for G = 1, and is below 1.5 from G = 78 on;
-//   * an error common to all elements (one scale for all, one offset for all) is one draw whatever G is: it is taken
-//     out of the root mean square and has its own limit, 5.4;
+//   * an error common to all elements (one factor for all, one offset for all) is one draw whatever G is: it is taken
+//     out of the root mean square and has its own limit, 5.4 (common_part says what is common);
 //   * over a group: a group is a single draw at worst, so among G groups the worst may lie Z(G) times above the
 //     tensor's own root mean square. Where that is small, as in most honest kernels, 3 remains.
 #include "compare/compare.h"
@@ -122,6 +122,7 @@ static void note_error(const struct scorer *s, struct partial *p, const struct s
     p->z_max = p->z_max < z ? z : p->z_max;
     p->sum_z += capped;
     p->sum_z_outward += g->want[i] < 0 ? -capped : capped;
+    p->sum_z_size += capped * g->size[i];
     p->infinite |= isinf(z);
   }
   if (p->n_worst == COMPARE_WORST && !mismatch && z < p->worst[COMPARE_WORST - 1].z)
@@ -147,6 +148,7 @@ static void take(const struct scorer *s, struct partial *p, const struct segment
         p->max_rel = fmax(p->max_rel, distance / fabs(g->want[i]));
     }
     squares[i] = 0;
+    p->sum_size2 += g->size[i] * g->size[i];
     if (g->z[i] == 0 && !(flags & SCORE_OVER)) {
       p->histogram[0]++;
       continue;
@@ -263,6 +265,8 @@ void merge_partial(struct partial *to, const struct partial *p) {
   to->sum_z2 += p->sum_z2;
   to->sum_z += p->sum_z;
   to->sum_z_outward += p->sum_z_outward;
+  to->sum_z_size += p->sum_z_size;
+  to->sum_size2 += p->sum_size2;
   to->row2 = fmax(to->row2, p->row2);
   to->column2 = fmax(to->column2, p->column2);
   to->tile2 = fmax(to->tile2, p->tile2);
@@ -271,6 +275,13 @@ void merge_partial(struct partial *to, const struct partial *p) {
     to->histogram[i] += p->histogram[i];
   for (int i = 0; i < p->n_worst; i++)
     keep_worst(to, &p->worst[i], p->worst_mismatch[i]);
+}
+
+// The part of the errors that one draw explains, as a root mean square: all elements moved by as many units of their
+// scales, or away from zero, or in proportion to their values, as an error of a norm that divides them does it.
+static double common_part(const struct partial *t, double n) {
+  double scaled = t->sum_size2 > 0 ? fabs(t->sum_z_size) / sqrt(t->sum_size2 * n) : 0;
+  return fmax(scaled, fmax(fabs(t->sum_z), fabs(t->sum_z_outward)) / n);
 }
 
 void facts_finish(const struct scorer *s, const struct partial *t, struct compare_facts *f) {
@@ -289,7 +300,7 @@ void facts_finish(const struct scorer *s, const struct partial *t, struct compar
                               .z_row_rms = sqrt(t->row2),
                               .z_column_rms = sqrt(t->column2),
                               .z_tile_rms = sqrt(t->tile2),
-                              .z_common = fmax(fabs(t->sum_z), fabs(t->sum_z_outward)) / n,
+                              .z_common = common_part(t, n),
                               .z_limit = s->z_limit,
                               .z_rms_limit = fmax(RMS_LIMIT, 1 + 4.4 / sqrt(rows)),
                               .z_common_limit = COMMON_LIMIT,

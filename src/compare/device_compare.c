@@ -100,6 +100,8 @@ static enum assay_status count(struct comparison *k, struct assay_error *err) {
                         .z_max = s->z_max,
                         .sum_z = s->sum_z,
                         .sum_z_outward = s->sum_z_outward,
+                        .sum_z_size = s->sum_z_size,
+                        .sum_size2 = s->sum_size2,
                         .infinite = s->infinite};
     for (int b = 0; b < COMPARE_BINS; b++)
       p.histogram[b] = (int64_t)s->histogram[b];

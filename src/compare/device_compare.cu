@@ -53,6 +53,7 @@ DEVICE_FN double compare_half_step(const struct compare_args *a, double x) {
 
 struct compare_score {
   double got, want, distance, z; // z with the sign of got - want
+  double size;                   // want in units of the scale, 0 where that is as good as none
   int nan, inf, poison, exact, over, not_close, not_loose;
 };
 
@@ -97,10 +98,12 @@ DEVICE_FN void compare_float(const struct compare_args *a, int64_t i, struct com
   s->want = ((const double *)a->want)[i];
   s->distance = fabs(s->got - s->want);
   compare_closeness(a, s);
+  double sigma = compare_sigma(a, i);
+  s->size = fabs(s->want) <= COMPARE_MOST_SIZE * sigma && sigma > 0 ? s->want / sigma : 0;
   if (s->distance <= 1.7976931348623157e308) {
     double e = s->distance - compare_out(a, s->want), z = 0;
     if (e > 0) {
-      z = e / compare_sigma(a, i); // infinite where sigma is 0
+      z = e / sigma; // infinite where sigma is 0
       s->over = z > a->z_limit;
     }
     s->exact = s->distance <= compare_half_step(a, s->want);
@@ -150,6 +153,7 @@ DEVICE_FN void compare_take(const struct compare_score *s, int64_t i, struct com
       t->max_rel = relative > t->max_rel ? relative : t->max_rel;
     }
   }
+  t->sum_size2 += s->size * s->size;
   if (s->z == 0 && !s->over) {
     t->histogram[0]++;
     return;
@@ -172,6 +176,7 @@ DEVICE_FN void compare_take(const struct compare_score *s, int64_t i, struct com
   t->z_max = z > t->z_max ? z : t->z_max;
   t->sum_z += capped;
   t->sum_z_outward += s->want < 0 ? -capped : capped;
+  t->sum_z_size += capped * s->size;
   t->infinite |= (uint64_t)!IS_FINITE(z);
 }
 
@@ -218,6 +223,8 @@ KERNEL(compare_merge, struct compare_merge_args) {
     t.z_max = s->z_max > t.z_max ? s->z_max : t.z_max;
     t.sum_z += s->sum_z;
     t.sum_z_outward += s->sum_z_outward;
+    t.sum_z_size += s->sum_z_size;
+    t.sum_size2 += s->sum_size2;
     t.worst = s->worst > t.worst ? s->worst : t.worst;
     t.infinite |= s->infinite;
     for (int b = 0; b < COMPARE_BINS; b++)

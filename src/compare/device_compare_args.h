@@ -4,6 +4,7 @@
 #define COMPARE_DEVICE_COMPARE_ARGS_H
 
 #define COMPARE_BINS 24
+#define COMPARE_MOST_SIZE 0x1p40 // as SCORE_MOST_SIZE
 
 // How an element of the output lies in memory.
 #define COMPARE_F32 0
@@ -15,7 +16,7 @@
 struct compare_sums {
   uint64_t n_nan, n_inf, n_poison, n_exact, n_over, n_not_close, n_not_loose;
   int64_t first_over, last_over; // -1: none
-  double max_abs, max_rel, z_max, sum_z, sum_z_outward;
+  double max_abs, max_rel, z_max, sum_z, sum_z_outward, sum_z_size, sum_size2;
   double worst; // of its worst element: 0 none; else z + 1, or infinity where classes differ
   uint64_t infinite;
   uint64_t histogram[COMPARE_BINS];

@@ -20,7 +20,7 @@ int64_t part_begin(int64_t n, int64_t parts, int64_t i);
 struct partial {
   int64_t n, n_nan, n_inf, n_poison, n_exact, n_over, n_not_close, n_not_loose, n_groups, n_rows;
   int64_t first_over, last_over;
-  double max_abs, max_rel, z_max, sum_z2, sum_z, sum_z_outward;
+  double max_abs, max_rel, z_max, sum_z2, sum_z, sum_z_outward, sum_z_size, sum_size2;
   double row2, column2, tile2; // largest mean squares
   bool infinite;               // some z is
   int64_t histogram[COMPARE_HISTOGRAM];

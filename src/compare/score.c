@@ -106,10 +106,12 @@ static void score_floats(const struct scorer *s, struct segment *g) {
     double w = want[i], distance = g->distance[i] = fabs(g->got[i] - w);
     uint8_t flags = closeness(s, g->got[i], w, distance);
     bool poisoned = g->flags[i] & SCORE_POISON;
+    double sigma = sigma_at(s, g->begin + i);
+    g->size[i] = fabs(w) <= SCORE_MOST_SIZE * sigma && sigma > 0 ? w / sigma : 0;
     if (distance <= DBL_MAX) {
       double e = distance - out_at(s, w), z = 0;
       if (e > 0) {
-        z = e / sigma_at(s, g->begin + i); // infinite where sigma is 0
+        z = e / sigma; // infinite where sigma is 0
         if (z > s->z_limit)
           flags |= SCORE_OVER;
       }
@@ -142,6 +144,7 @@ static void score_integers(const struct scorer *s, struct segment *g) {
     g->want[i] = unsigned64 ? (double)(uint64_t)want : (double)want;
     g->flags[i] = got[i] == want ? SCORE_EXACT : poisoned ? SCORE_OVER | SCORE_POISON : SCORE_OVER;
     g->z[i] = got[i] == want ? 0 : g->got[i] < g->want[i] ? -INFINITY : INFINITY;
+    g->size[i] = 0;
     double distance = g->distance[i] = unsigned64 ? fabs(g->got[i] - g->want[i]) : apart(got[i], want);
     if (got[i] != want)
       g->flags[i] |= closeness(s, g->got[i], g->want[i], distance);

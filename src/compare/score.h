@@ -27,6 +27,9 @@ struct scorer {
   bool no_infinity; // overflow makes a NaN (float8e4m3fn)
 };
 
+// A scale further below the value than this is that of an exact answer.
+#define SCORE_MOST_SIZE 0x1p40
+
 // Neighbouring elements, scored.
 struct segment {
   int64_t begin;
@@ -34,6 +37,7 @@ struct segment {
   double got[SCORE_SEGMENT], want[SCORE_SEGMENT];
   double distance[SCORE_SEGMENT]; // |got - want|; not finite where one of them is not
   double z[SCORE_SEGMENT];        // with the sign of got - want; infinite where integers or classes differ
+  double size[SCORE_SEGMENT];     // want in units of the scale, 0 where the scale is as good as none (SCORE_MOST_SIZE)
   uint8_t flags[SCORE_SEGMENT];
 };
 

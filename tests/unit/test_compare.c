@@ -219,6 +219,19 @@ static void common_errors_are_one_draw(void **state) {
     t.got[i] = (float)(t.want[i] * (1 + 8e-5));
   f = facts_of(&t);
   assert_int_equal(contract(&f), COMPARE_WRONG_VALUE);
+  // The same where scales are pooled, and large values err by more of them than small ones.
+  double square = 0;
+  for (int64_t i = 0; i < t.n; i++)
+    square += t.want[i] * t.want[i] / (double)t.n;
+  for (int k = 0; k < 2; k++) {
+    for (int64_t i = 0; i < t.n; i++) {
+      t.sigma[i] = (float)(1e-5 * sqrt(square));
+      t.got[i] = (float)(t.want[i] * (1 + (k ? 8e-5 : 3e-5)));
+    }
+    f = facts_of(&t);
+    assert_near(f.z_common, f.z_rms, 0.05);
+    assert_int_equal(contract(&f), k ? COMPARE_WRONG_VALUE : COMPARE_PASS);
+  }
   trial_release(&t);
 }
 
