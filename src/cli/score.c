@@ -42,9 +42,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_option options[] = {
-    {"baseline", KEY_BASELINE, "RUN|FILE", 0,
-     "speed against this run's times, or those of KernelBench's baseline file, *.json, with which verdicts at full are "
-     "compared (fast_p, geometric mean)",
+    {"baseline", KEY_BASELINE, "RUN|FILE|NAME", 0,
+     "speed against this run's times, those of KernelBench's baseline file, *.json, with which verdicts at full are "
+     "compared, or a baseline that the run's candidates were timed beside, torch.eager (fast_p, geometric mean)",
      0},
     {"store", KEY_STORE, "FILE", 0, "the store", 0},
     {"json", KEY_JSON, 0, 0, "print JSON", 0},

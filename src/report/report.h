@@ -23,8 +23,8 @@ struct score {
 };
 
 // Scores of a run by group. *scores: heap array of *count. baseline: the name of the run whose times are the baseline,
-// the path of a file of baseline times as KernelBench keeps them (it ends with ".json"), or NULL. ASSAY_ERR_NOT_FOUND when
-// the run is not in the store.
+// the path of a file of baseline times as KernelBench keeps them (it ends with ".json"), the name of a baseline that was
+// timed in turn with the run's candidates ("torch.eager"), or NULL. ASSAY_ERR_NOT_FOUND when there is no such run.
 enum assay_status score_run(struct store *s, const char *run, const char *baseline, struct score **scores, int *count,
                             struct assay_error *err);
 

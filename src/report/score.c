@@ -1,3 +1,4 @@
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ struct entries {
   struct entry *items;
   int n, capacity;
   bool failed;
-  bool only_full; // times at other workloads do not count: the baseline's are of the published sizes
+  bool only_full;     // times at other workloads do not count: the baseline's are of the published sizes
+  const char *paired; // a baseline that was timed in turn with the candidates; NULL: none
 };
 
 static struct entry *entry_of(struct entries *e, const char *task) {
@@ -45,6 +47,20 @@ static struct entry *entry_of(struct entries *e, const char *task) {
   return new;
 }
 
+// How much faster than the baseline of this name, by calls that took turns; NaN where it was not there.
+static double paired_speedup(const struct store_verdict *v, const char *name) {
+  json_t *evidence = v->evidence ? json_loads(v->evidence, 0, NULL) : NULL, *c;
+  double speedup = NAN;
+  size_t i;
+  json_array_foreach(json_object_get(evidence, "baselines"), i, c) {
+    const char *its = json_string_value(json_object_get(c, "name"));
+    if (its && strcmp(its, name) == 0 && json_is_real(json_object_get(c, "speedup")))
+      speedup = json_real_value(json_object_get(c, "speedup"));
+  }
+  json_decref(evidence);
+  return speedup;
+}
+
 static bool add_verdict(void *arg, const struct store_verdict *v) {
   struct entries *all = arg;
   struct entry *e = entry_of(all, v->task);
@@ -60,6 +76,8 @@ static bool add_verdict(void *arg, const struct store_verdict *v) {
     e->time_ns = v->time_ns;
     e->floor_ns = v->floor_ns;
     e->unstable = v->unstable;
+    if (all->paired)
+      e->baseline_ns = v->time_ns * paired_speedup(v, all->paired);
   }
   e->suspicious = e->suspicious || v->suspicious;
   return true;
@@ -165,18 +183,42 @@ static enum assay_status read_file(const char *path, struct entries *base, struc
   return status;
 }
 
+static bool any_baseline(const struct entries *all) {
+  bool any = false;
+  for (int i = 0; i < all->n; i++)
+    any = any || !isnan(all->items[i].baseline_ns);
+  return any;
+}
+
+// The baseline's times: of a file, of a run of that name, or else those that were taken in turn with the candidates'.
+static enum assay_status read_baseline(struct store *s, const char *name, struct entries *base, struct entries *all,
+                                       struct assay_error *err) {
+  if (is_file_of_times(name))
+    return read_file(name, base, err);
+  enum assay_status status = store_each(s, name, add_verdict, base, err);
+  if (!status && base->n == 0)
+    all->paired = name;
+  return status;
+}
+
 enum assay_status score_run(struct store *s, const char *run, const char *baseline, struct score **scores, int *count,
                             struct assay_error *err) {
   struct entries all = {.only_full = baseline && is_file_of_times(baseline)}, base = {0};
-  enum assay_status status = store_each(s, run, add_verdict, &all, err);
-  if (!status && baseline)
-    status =
-        is_file_of_times(baseline) ? read_file(baseline, &base, err) : store_each(s, baseline, add_verdict, &base, err);
+  enum assay_status status = baseline ? read_baseline(s, baseline, &base, &all, err) : ASSAY_OK;
+  if (!status)
+    status = store_each(s, run, add_verdict, &all, err);
   if (!status && (all.failed || base.failed))
     status = error_nomem(err, "scores");
-  if (!status && (all.n == 0 || (baseline && base.n == 0)))
-    status = error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no run named \"%s\"; `assay score` lists them",
-                       all.n == 0 ? run : baseline);
+  if (!status && all.n == 0)
+    status = error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no run named \"%s\"; `assay score` lists them", run);
+  if (!status && all.paired && !any_baseline(&all))
+    status =
+        error_set(err, ASSAY_ERR_NOT_FOUND,
+                  "the store has no run named \"%s\" (`assay score` lists them), and no candidate of \"%s\" was timed "
+                  "in turn with a baseline of that name (assay bench --baseline %s)",
+                  baseline, run, baseline);
+  if (!status && baseline && !all.paired && base.n == 0)
+    status = error_set(err, ASSAY_ERR_NOT_FOUND, "%s has no times", baseline);
   for (int i = 0; i < all.n && !status; i++)
     for (int k = 0; k < base.n; k++)
       if (strcmp(all.items[i].task, base.items[k].task) == 0)
