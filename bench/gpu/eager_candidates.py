@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""PyTorch's eager execution of KernelBench's own modules, judged as candidates: a whole level in one run.
+"""PyTorch's eager execution of whole levels, judged as candidates in one run.
 
-usage: eager_candidates.py ASSAY CHECKOUT OUT.json [--level N] [--workload NAME] [--device D] [--only GLOB] [--seconds S]
-                           [--probes]
+usage: eager_candidates.py ASSAY CHECKOUT|BASELINE OUT.json [--level N] [--workload NAME] [--device D] [--only GLOB]
+                           [--seconds S] [--checks N] [--samples N] [--probes] [--store FILE]
 
-Every problem of the checkout (KernelBench/levelN/*.py, N 1 to 3 without --level) becomes a candidate that is the module
-itself, under the name ModelNew. The copies live in a temporary folder. --workload is full, --device cuda. Without --probes
-only the timed workload is asked at. --seconds ends the run after the candidate at hand: what is judged is written.
+CHECKOUT is one of KernelBench: every problem (KernelBench/levelN/*.py, N 1 to 3 without --level) becomes a candidate that
+is the module itself, under the name ModelNew; the copies live in a temporary folder. BASELINE is a name that Assay knows,
+torch.eager or torch.compile: its own modules of all tasks. --workload is full, --device cuda. Without --probes only the
+timed workload is asked at. --seconds ends the run after the candidate at hand: what is judged is written, and with
+--store the same command goes on there.
 
 OUT.json: for every task the verdict, its seconds (of which recording), the parts of own, library and PyTorch kernels, the
 median in ns; and the sums.
@@ -41,6 +43,10 @@ def write_candidates(checkout, level, folder):
             file.write(f"{source}\n\nModelNew = Model\n")
         count += 1
     return count
+
+
+def tasks_of(assay, suite):
+    return len(json.loads(subprocess.run([assay, "tasks", suite, "--json"], check=True, capture_output=True).stdout))
 
 
 def bench(assay, suite, folder, arguments, limit):
@@ -83,6 +89,9 @@ def main():
     device = common.option(arguments, "--device", "cuda")
     only = common.option(arguments, "--only", None)
     limit = float(common.option(arguments, "--seconds", 7200))
+    store = common.option(arguments, "--store", None)
+    passed_on = [text for name in ("--checks", "--samples") if (value := common.option(arguments, name, None))
+                 for text in (name, value)]
     if len(arguments) != 3:
         sys.exit(__doc__)
     assay, checkout, out = os.path.realpath(arguments[0]), arguments[1], arguments[2]
@@ -93,10 +102,14 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for number in levels:
             inside = os.path.join(folder, str(number))
-            os.mkdir(inside)
-            count = write_candidates(checkout, number, inside)
-            extra = ["--device", device, "--workload", workload, "--store", os.path.join(folder, "store.sqlite"),
-                     "--run", f"eager {number}", *([] if probes else ["--no-probes"]), *(["--only", only] if only else [])]
+            if os.path.isdir(checkout):
+                os.mkdir(inside)
+                count = write_candidates(checkout, number, inside)
+            else:
+                inside, count = checkout, tasks_of(assay, f"kernelbench/{number}")
+            extra = ["--device", device, "--workload", workload, "--store", store or os.path.join(folder, "store.sqlite"),
+                     "--run", f"eager {number}", *([] if probes else ["--no-probes"]), *(["--only", only] if only else []),
+                     *passed_on]
             took, found, errors = bench(assay, f"kernelbench/{number}", inside, extra, max(left, 1))
             left -= took
             counts = collections.Counter(v["verdict"] for v in found)

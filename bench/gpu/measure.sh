@@ -3,12 +3,13 @@
 # ran out is kept.
 #
 #   bench/gpu/measure.sh PROGRAMS OUT [PART...]      parts: check cheats kernels numerics timing bench forms matmul beside
-#                                                    beside30 oracle full
+#                                                    beside30 eager baselines oracle full
 #
 # PROGRAMS: the folder with assay, its helpers, gpu_* and bench_oracle_device. OUT: a folder for texts and JSON; the JSON
 # files go to bench/results/<gpu>/, and bench/gpu/figures_page.py and numerics_page.py write the pages. KERNELBENCH names a
 # checkout of KernelBench, FULL_SECONDS limits the kernels at full (600), BESIDE_SECONDS the candidates of bench/beside (560;
-# they need some 25 minutes in all, and the same OUT goes on where it stopped), BASELINES is a table of PyTorch's times.
+# they need some 25 minutes in all, and the same OUT goes on where it stopped), EAGER_SECONDS the 250 tasks in PyTorch (560,
+# likewise), BASELINES is a table of PyTorch's times.
 set -eu
 programs=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -20,6 +21,7 @@ export ASSAY_TASKS="$PWD/tasks" ASSAY_INCLUDE="$PWD/include" ASSAY_STORE="$out/s
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/assay
 full=${FULL_SECONDS:-600}
 beside=${BESIDE_SECONDS:-560}
+eager=${EAGER_SECONDS:-560}
 
 part() { # part NAME SECONDS COMMAND...: the command's words go to OUT/NAME.txt
   name=$1 limit=$2
@@ -71,6 +73,17 @@ if wanted beside && [ -n "${KERNELBENCH:-}" ]; then
 fi
 if wanted beside30 && [ -n "${KERNELBENCH:-}" ]; then
   part beside30 $((beside + 30)) python3 bench/gpu/beside.py "$assay" "$KERNELBENCH" "$out/beside.json" --seconds "$beside"
+fi
+if wanted eager; then
+  part eager $((eager + 90)) python3 bench/gpu/eager_candidates.py "$assay" torch.eager "$out/eager.json" --checks 1 \
+    --samples 30 --seconds "$eager" --store "$out/eager.sqlite"
+fi
+if wanted baselines; then
+  for pair in 1/2:matmul_3xtf32.cu 1/23:softmax.cu 1/40:layer_norm.cu 1/50:conv_2d.cu; do
+    task=kernelbench/${pair%%:*} file=kernels/cuda/${pair#*:}
+    [ -e "$file" ] && part "baselines_${pair#*:}" 150 "$assay" judge "$task" "$file" --workload full --no-probes \
+      --baseline torch.eager --baseline torch.compile --baseline library
+  done
 fi
 # The oracle's code is compiled before it is measured, by as many processes as there are processors.
 if wanted oracle || wanted full; then
