@@ -18,7 +18,7 @@ CONSTANTS = {
     (*range(19, 33), 38, 39, 88): ROWS, (33, 34, 35, 36, 37, 40): FEATURES,
     (41,): "batch_size=N features=C sequence_length=L", (42, 45): "batch_size=N channels=C height=H width=W",
     (43,): "batch_size=N channels=C dim1=D dim2=H dim3=W", (44,): "batch_size=N in_channels=C input_length=L",
-    (46,): "batch_size=N in_channels=C depth=D height=H width=W", (47, 48, 49, 51, 52, 53): MIDDLE,
+    (46,): "batch_size=N channels=C depth=D height=H width=W", (47, 48, 49, 51, 52, 53): MIDDLE,
     (50,): "batch_size=N", (54, 68): IMAGE + "depth=D width=H height=W", (61, 66, 70, 73, 77): DEPTHS,
     (60,): IMAGE + "width=D height=H depth=W",
     (59,): IMAGE + "height=D width=H depth=W", (58,): IMAGE + "depth_in=D height_in=H width_in=W",
@@ -32,12 +32,14 @@ CONSTANTS = {
 TEXTS = {50: {"in_channels=3": "in_channels={CI}", "out_channels=96": "out_channels={CO}",
               "batch_size, 3, 224, 224": "batch_size, {CI}, {H}, {W}"}}
 REPAIRED = {}
+REFUSED = {46: ("ragged0",)}  # PyTorch wants an image of a window's size even before it pads it
 UNUSED = {}
 # Whose get_inputs has one name for two extents that the task tells apart; forward does not mind.
 ALIKE = (9, 100)
 # Numbers inside PyTorch's functions, which have more digits there than in a 32-bit attribute.
-DIGITS = {}
-EXACT = ()  # whose text has numbers that the ONNX operator has with all their digits
+DIGITS = {27: "PyTorch's two constants have more digits than ONNX's 32-bit attributes",
+          28: "PyTorch divides by 6 where ONNX multiplies by a 32-bit attribute"}
+EXACT = (88,)  # whose text has numbers that the ONNX operator has with all their digits
 
 
 def constants_of(number, sizes):

@@ -59,8 +59,9 @@ class Original:
         """On the files of a draw, whose folder gets the file of the result."""
         model = self.model.to(dtype).requires_grad_(False)
         for module in model.modules():
-            if isinstance(getattr(module, "eps", None), float):
-                module.eps = float(numpy.float32(module.eps))  # as ONNX has it
+            for name in ("eps", "negative_slope"):
+                if isinstance(getattr(module, name, None), float):
+                    setattr(module, name, float(numpy.float32(getattr(module, name))))  # as ONNX has it
         for name, parameter in model.named_parameters():
             own = self.inputs_of[name]
             if own and tuple(parameter.shape) != task.shape(own, sizes):
