@@ -75,9 +75,11 @@ class Comparison:
             folder = pathlib.Path(name)
             self.ask("draw", self.task.path, bindings, probe, key, folder)
             for dtype in dtypes:
-                self.level.original(self.task, self.path, sizes, texts).run(self.task, sizes, folder, dtype)
+                shape = self.level.original(self.task, self.path, sizes, texts).run(self.task, sizes, folder, dtype)
                 judged = [PASSES] if dtype is torch.float32 else []
                 said.append(self.ask(*graph, "check", self.task.path, bindings, folder, *judged))
+                if not said[-1].endswith(f" shape {shape}"):
+                    raise ValueError(f"shape {shape} there, here: {said[-1]}")
         return said
 
     def row(self, sizes, form):

@@ -6,7 +6,7 @@
 // WORKLOAD is a name or "M=3, N=4"; --as-published in front of the verb takes that form. `check` prints one line for
 // each output: the largest difference from the exact answer over its largest element, and with PASSES what the judge
 // thinks of the output rounded to the task's type: verdict, largest and rms error in units of the allowed scale (of
-// integers, which are right or wrong, 0 or infinity).
+// integers, which are right or wrong, 0 or infinity); the output's shape comes last.
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -173,7 +173,10 @@ static enum assay_status check_output(const struct subject *s, const struct orac
     printf("%s error %.3g size %.3g", name, error / (size > 0 ? size : 1), size);
     if (passes)
       status = judge(s, a, o, got, err);
-    printf("\n");
+    printf(" shape [");
+    for (int i = 0; i < a->y[o].shape.rank; i++)
+      printf("%s%lld", i ? ", " : "", (long long)a->y[o].shape.dims[i]);
+    printf("]\n");
   }
   base_free(got);
   return status;

@@ -56,7 +56,7 @@ class Original:
         self.model, self.inputs_of, self.arguments = model, inputs_of, arguments
 
     def run(self, task, sizes, folder, dtype):
-        """On the files of a draw, whose folder gets the file of the result."""
+        """On the files of a draw, whose folder gets the file of the result. Returns its shape."""
         model = self.model.to(dtype).requires_grad_(False)
         for module in model.modules():
             for name in ("eps", "negative_slope"):
@@ -81,6 +81,7 @@ class Original:
         with torch.no_grad():
             y = model(*arguments)
         y.double().numpy().tofile(folder / "y")
+        return list(y.shape)
 
 
 def by_name(model, unused=()):
