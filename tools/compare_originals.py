@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Holds the tasks of KernelBench against the original modules, run in PyTorch on what Assay draws.
 
-usage: compare_originals.py ANSWERS CHECKOUT [--probes] [--workloads=A,B] [--csv=FILE] [LEVEL | LEVEL/NUMBER...]
+usage: compare_originals.py ANSWERS CHECKOUT [--as-published] [--probes] [--workloads=A,B] [--csv=FILE]
+                            [LEVEL | LEVEL/NUMBER...]
 
 ANSWERS is the program of that name that the tests build, CHECKOUT one of KernelBench; needs the package torch. For
 every task and each small and ragged workload, the original is made at the workload's sizes and run in training mode
 with the weights and data that Assay draws: in double precision, whose result is held against the oracle's exact answer
 for the published graph, and in single precision, whose result is shown to the judge. Where the default form has another
-graph, the original with the repair in its text is held against that one too. --probes: single precision under every
-probe as well, at the ragged workloads. At the published sizes, names, shapes and initial distributions of all
-parameters are compared without data.
+graph, the original with the repair in its text is held against that one too. Inputs are the default form's, of which
+more depends on more; --as-published: the published ones. --probes: single precision under every probe as well, at the
+ragged workloads. At the published sizes, names, shapes and initial distributions of all parameters are compared
+without data.
 
 One line a task; --csv: a row a workload, beside the rows that the file has of other tasks. Errors are over the largest
 output, z and its limit in units of the judge's scale. Exit code 1 when a double result is beyond 1e-12 (and 1e-7 of the
@@ -46,8 +48,9 @@ def told(e):
 class Comparison:
     """One task beside its original."""
 
-    def __init__(self, answers, task, path):
+    def __init__(self, answers, task, path, as_published):
         self.answers, self.task, self.path, self.level = answers, task, path, LEVELS[task.level]
+        self.drawn = ["--as-published"] if as_published else []
 
     def ask(self, *arguments):
         done = subprocess.run([self.answers, *map(str, arguments)], capture_output=True, text=True)
@@ -60,7 +63,7 @@ class Comparison:
         repaired = self.level.REPAIRED.get(self.task.number)
         assert bool(repaired) == self.task.other_graph(), self.task.name
         forms = [({}, ["--as-published"], "")]
-        return forms + [(repaired, [], "the graph of the default form")] if repaired else forms
+        return forms + [(repaired, [], "the graph of the default form")] if repaired and not self.drawn else forms
 
     def workloads(self):
         """name -> sizes: the task's, and what the originals need beside them."""
@@ -73,7 +76,7 @@ class Comparison:
         bindings, said = ", ".join(f"{k}={v}" for k, v in sizes.items()), []
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
-            self.ask("draw", self.task.path, bindings, probe, key, folder)
+            self.ask(*self.drawn, "draw", self.task.path, bindings, probe, key, folder)
             for dtype in dtypes:
                 shape = self.level.original(self.task, self.path, sizes, texts).run(self.task, sizes, folder, dtype)
                 judged = [PASSES] if dtype is torch.float32 else []
@@ -171,7 +174,7 @@ def main():
     checkout, rows, bad = pathlib.Path(rest[1]) / "KernelBench", [], 0
     for task in chosen:
         path = next((checkout / f"level{task.level}").glob(f"{task.number}_*.py"))
-        own, wrong = Comparison(rest[0], task, path).rows(only, "--probes" in options)
+        own, wrong = Comparison(rest[0], task, path, "--as-published" in options).rows(only, "--probes" in options)
         rows, bad = rows + own, bad + bool(wrong)
         print(f"{task.name}: {line(own)}", *wrong[:12], sep="\n  " if wrong else " ", flush=True)
         if table:

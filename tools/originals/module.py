@@ -4,6 +4,7 @@ import ast
 import numpy
 import torch
 
+DTYPES = {"float": numpy.float32, "bool": numpy.bool_, "int64": numpy.int64}
 KEEP = "keep"  # the input that stands for what a dropout keeps
 
 
@@ -48,6 +49,12 @@ class Kept(torch.nn.Module):
         return x * self.keep * self.factor
 
 
+def loaded(task, folder, name, sizes):
+    """An input as the program `answers` wrote it."""
+    numbers = numpy.fromfile(folder / name, DTYPES[task.dtypes[name]])
+    return torch.from_numpy(numbers.reshape(task.shape(name, sizes)))
+
+
 class Original:
     """model: in training; inputs_of: parameter -> input of the task, None where the task has none; arguments: what
     forward takes, None where it is the next of the task's data (default: all of these)."""
@@ -67,11 +74,11 @@ class Original:
             if own and tuple(parameter.shape) != task.shape(own, sizes):
                 raise ValueError(f"{own} is {tuple(parameter.shape)} there, {task.shape(own, sizes)} here")
             if own:
-                parameter.copy_(task.load(folder, own, sizes))
+                parameter.copy_(loaded(task, folder, own, sizes))
         for name, buffer in model.named_buffers():
             if name.endswith(("running_mean", "running_var")):
                 buffer.fill_(float(name.endswith("var")))
-        data = {name: task.load(folder, name, sizes) for name in task.data()}
+        data = {name: loaded(task, folder, name, sizes) for name in task.data()}
         data = {name: x.to(dtype) if x.is_floating_point() else x for name, x in data.items()}
         if KEEP in data:
             model.dropout = Kept(data.pop(KEEP).to(dtype), model.dropout.p)

@@ -2,11 +2,7 @@
 import pathlib
 import re
 
-import numpy
-import torch
-
 HOUSE = pathlib.Path(__file__).resolve().parent.parent.parent
-DTYPES = {"float": numpy.float32, "bool": numpy.bool_, "int64": numpy.int64}
 PROBES = ("zero_mean", "row_scales", "heavy_mean", "integers", "subnormal")
 
 
@@ -43,11 +39,6 @@ class Task:
 
     def shape(self, name, sizes):
         return tuple(int(d) if d.isdigit() else sizes[d] for d in self.dims[name])
-
-    def load(self, folder, name, sizes):
-        """An input as the program `answers` wrote it."""
-        numbers = numpy.fromfile(folder / name, DTYPES[self.dtypes[name]])
-        return torch.from_numpy(numbers.reshape(self.shape(name, sizes)))
 
     def weights(self):
         return [name for name in self.dims if "static" in self.published(name)]
