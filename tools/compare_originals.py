@@ -133,9 +133,8 @@ def printed(row):
 
 
 def line(rows):
-    cells = [(r["workload"], r["double_error"], "fp32", r["single_error"], f"z {r['z']}/{r['z_limit']} rms {r['z_rms']}")
-             if "z" in r else (r["workload"], r["reason"]) for r in map(printed, rows)]
-    return "; ".join(" ".join(cell) for cell in cells)
+    full = "{workload} {double_error} fp32 {single_error} z {z}/{z_limit} rms {z_rms}"
+    return "; ".join((full if "z" in r else "{workload} {reason}").format(**r) for r in map(printed, rows))
 
 
 def write(path, rows):
@@ -157,8 +156,8 @@ def summary(tasks, rows, bad):
     text = f"{len(tasks)} tasks, {len(rows)} rows, {len(rows) - len(run)} of them empty, {bad} tasks differ"
     if worst:
         part = max(run, key=lambda r: float(r["z"]) / float(r["z_limit"]))
-        text += (f"; largest double error {worst['double_error']:.0e} ({worst['task']} {worst['workload']}), nearest to "
-                 f"its limit z {part['z']} of {part['z_limit']} ({part['task']} {part['workload']})")
+        text += (f"; largest double error {worst['double_error']:.0e} ({worst['task']} {worst['workload']}), nearest "
+                 f"to its limit z {part['z']} of {part['z_limit']} ({part['task']} {part['workload']})")
     return text
 
 

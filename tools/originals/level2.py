@@ -2,8 +2,8 @@
 from originals import module
 
 # Symbols of the task files, and the constants of the originals that they stand for.
-CONSTANTS = {"N": ["batch_size"], "M": ["batch_size"], "CI": ["in_channels"], "CO": ["out_channels"], "D": ["depth", "D"],
-             "H": ["height", "H"], "W": ["width", "W"], "K": ["in_features", "input_size"]}
+CONSTANTS = {"N": ["batch_size"], "M": ["batch_size"], "CI": ["in_channels"], "CO": ["out_channels"],
+             "D": ["depth", "D"], "H": ["height", "H"], "W": ["width", "W"], "K": ["in_features", "input_size"]}
 OUTPUTS = ("out_features", "hidden_size", "output_size")  # of linear layers: N
 # Their layer normalisations have the channels' size over the width, which only fits where the two agree. Elsewhere they
 # are given the width's; these sizes they take as they are.
