@@ -19,6 +19,8 @@ find_program(ASSAY_PYTHON3 python3)
 foreach(level 1 2 3)
   add_test(NAME tasks_authored_${level} COMMAND ${ASSAY_PYTHON3} -B ${CMAKE_SOURCE_DIR}/tools/make_level${level}.py --check)
 endforeach()
+add_test(NAME tasks_originals COMMAND ${ASSAY_PYTHON3} -B ${task_tests}/check_originals.py
+  ${CMAKE_SOURCE_DIR}/tools ${task_tests}/originals.csv)
 
 # For tools/compare_originals.py: another program's answers beside the oracle's.
 add_executable(answers ${task_tests}/answers.c)

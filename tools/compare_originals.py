@@ -1,168 +1,184 @@
 #!/usr/bin/env python3
-"""Holds the tasks of KernelBench level 2 against the original modules, run in PyTorch on the same inputs and weights.
+"""Holds the tasks of KernelBench against the original modules, run in PyTorch on what Assay draws.
 
-usage: compare_originals.py ASSAY CHECKOUT [FIRST [LAST]]      (needs the package torch; CHECKOUT: of KernelBench)
+usage: compare_originals.py ANSWERS CHECKOUT [--as-published] [--probes] [--workloads=A,B] [--csv=FILE]
+                            [LEVEL | LEVEL/NUMBER...]
 
-For every task the original is made at the sizes of each small and ragged workload (its module-level constants are
-overridden), put into double precision with weights moved away from their defaults, and run in training mode; beside it
-runs the module that `assay show --pytorch --as-published` prints, with the original's weights by name. At the published
-sizes, names, shapes and initial distributions of all parameters are compared without data. One line a task, with the
-largest error of each workload over the largest output; exit code 1 when one is beyond 1e-12 or a parameter differs.
-(tools/check_pytorch.py holds the printed modules against the tasks' graphs.)
+ANSWERS is the program of that name that the tests build, CHECKOUT one of KernelBench; needs the package torch. For
+every task and each small and ragged workload, the original is made at the workload's sizes and run in training mode
+with the weights and data that Assay draws: in double precision, whose result is held against the oracle's exact answer
+for the published graph, and in single precision, whose result is shown to the judge. Where the default form has another
+graph, the original with the repair in its text is held against that one too. Inputs are the default form's, of which
+more depends on more; --as-published: the published ones. --probes: single precision under every probe as well, at the
+ragged workloads. At the published sizes, names, shapes and initial distributions of all parameters are compared
+without data.
+
+One line a task; --csv: a row a workload, beside the rows that the file has of other tasks. Errors are over the largest
+output, z and its limit in units of the judge's scale. Exit code 1 when a double result is beyond 1e-12 (and 1e-7 of the
+single one's error; 1e-7 where PyTorch's functions have other numbers than ONNX), a single one fails, a parameter
+differs, or an original cannot be run where none is known to be refused.
 """
-import ast
-import inspect
-import json
-import math
+import csv
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
+import warnings
 
 import torch
 
-# Symbols of the task files, and the constants of the originals that they stand for.
-CONSTANTS = {"N": ["batch_size"], "M": ["batch_size"], "CI": ["in_channels"], "CO": ["out_channels"], "D": ["depth", "D"],
-             "H": ["height", "H"], "W": ["width", "W"], "K": ["in_features", "input_size"]}
-OUTPUTS = ("out_features", "hidden_size", "output_size")  # of linear layers: N
-# Their layer normalisations have the channels' size over the width, which only fits where the two agree.
-OWN_SIZES = {3: {"N": 2, "CI": 3, "CO": 16, "D": 2, "H": 3, "W": 8, "OW": 16}}
-OWN_SIZES[34] = OWN_SIZES[3]
-UNUSED = {26: {"bias"}}  # parameters that the original never uses
+from originals import level1, level2, level3
+from originals.parameters import parameters_differ
+from originals.task import tasks_of
+
+LEVELS = {1: level1, 2: level2, 3: level3}
 LIMIT = 1e-12
+DIGITS_LIMIT = 1e-7  # where PyTorch's functions have numbers with more digits than a 32-bit attribute
+SINGLE_PART = 1e-7  # of what single precision misses, where that is more: networks that magnify roundings
+PASSES = 16
+COLUMNS = ("task", "workload", "double_error", "single_error", "z", "z_limit", "z_rms", "reason")
+warnings.filterwarnings("ignore")  # of layers that run slower than they could
 
 
-class Kept(torch.nn.Module):
-    """A dropout that keeps what it is told to."""
-
-    def __init__(self, keep, p):
-        super().__init__()
-        self.keep, self.p = keep, p
-
-    def forward(self, x):
-        return x * self.keep / (1 - self.p)
+def told(e):
+    return f"{type(e).__name__}: {(str(e).splitlines() or [''])[0][:200]}"
 
 
-class Task:
-    def __init__(self, assay, number):
-        self.assay, self.number = assay, number
-        self.text = json.loads(self.show("--json"))["onnx"]
-        self.properties = dict(re.findall(r'"(assay\.[^"]+)" : "([^"]*)"', self.text))
-        head = next(line for line in self.text.splitlines() if " => " in line).split("=>")[0]
-        self.dims = {name: re.findall(r"\w+", dims) for dims, name in re.findall(r"\w+(\[[^\]]*\])? (\w+)[,)]", head)}
+class Comparison:
+    """One task beside its original."""
 
-    def show(self, *options):
-        return subprocess.run([self.assay, "show", f"kernelbench/2/{self.number}", *options], check=True,
-                              capture_output=True, text=True).stdout
+    def __init__(self, answers, task, path, as_published):
+        self.answers, self.task, self.path, self.level = answers, task, path, LEVELS[task.level]
+        self.drawn = ["--as-published"] if as_published else []
 
-    def sizes(self, workload):
-        pairs = (pair.split("=") for pair in self.properties["assay.workload." + workload].split(","))
-        return {symbol.strip(): int(value) for symbol, value in pairs}
+    def ask(self, *arguments):
+        done = subprocess.run([self.answers, *map(str, arguments)], capture_output=True, text=True)
+        if done.returncode:
+            raise ValueError(done.stderr.strip())
+        return done.stdout.strip()
+
+    def forms(self):
+        """(texts that the original is given, option of `answers` for the graph, remark)."""
+        repaired = self.level.REPAIRED.get(self.task.number)
+        assert bool(repaired) == self.task.other_graph(), self.task.name
+        forms = [({}, ["--as-published"], "")]
+        return forms + [(repaired, [], "the graph of the default form")] if repaired and not self.drawn else forms
 
     def workloads(self):
-        names = [key.rsplit(".", 1)[1] for key in self.properties if key.startswith("assay.workload.")]
-        return ["small"] if self.number in OWN_SIZES else [name for name in names if name != "full"]
+        """name -> sizes: the task's, and what the originals need beside them."""
+        sizes = {name: self.task.sizes(name) for name in self.task.workloads()}
+        return {**sizes, **getattr(self.level, "OWN_SIZES", {}).get(self.task.number, {})}
 
-    def distribution(self, name):
-        return self.properties.get("assay.published.input." + name, self.properties["assay.input." + name])
+    def answered(self, sizes, form, probe, key, *dtypes):
+        """What `answers` says of the original on one draw, for each type."""
+        texts, graph, _ = form
+        bindings, said = ", ".join(f"{k}={v}" for k, v in sizes.items()), []
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            self.ask(*self.drawn, "draw", self.task.path, bindings, probe, key, folder)
+            for dtype in dtypes:
+                shape = self.level.original(self.task, self.path, sizes, texts).run(self.task, sizes, folder, dtype)
+                judged = [PASSES] if dtype is torch.float32 else []
+                said.append(self.ask(*graph, "check", self.task.path, bindings, folder, *judged))
+                if not said[-1].endswith(f" shape {shape}"):
+                    raise ValueError(f"shape {shape} there, here: {said[-1]}")
+        return said
 
-    def shape(self, name, sizes):
-        return tuple(int(d) if d.isdigit() else sizes[d] for d in self.dims[name])
+    def row(self, sizes, form):
+        """(cells behind the workload's, what is wrong)."""
+        exact, judged = self.answered(sizes, form, "declared", 7, torch.float64, torch.float32)
+        error, single = float(exact.split()[2]), float(judged.split()[2])
+        verdict, *z = re.search(r"(PASS|FAIL) z (\S+) of (\S+) rms (\S+)", judged).groups()
+        digits = self.level.DIGITS.get(self.task.number, "")
+        limit = max(DIGITS_LIMIT if digits else LIMIT, SINGLE_PART * single)
+        wrong = [] if error <= limit else [f"{error:.1e} is beyond {limit:.0e}"]
+        wrong += [] if verdict == "PASS" else [f"single precision fails: {judged}"]
+        remarks = "; ".join(filter(None, [form[2], digits]))
+        return {"double_error": error, "single_error": single, **dict(zip(COLUMNS[4:7], z)), "reason": remarks}, wrong
 
-    def weights(self):
-        return [name for name in self.dims if "static" in self.distribution(name)]
+    def rows(self, only, probes):
+        """(rows, what is wrong)."""
+        rows, wrong = [], self.parameters_differ()
+        for form in self.forms():
+            for name, sizes in self.workloads().items():
+                if only and name not in only:
+                    continue
+                refused = name in getattr(self.level, "REFUSED", {}).get(self.task.number, ())
+                try:
+                    row, more = self.row(sizes, form)
+                    more += self.fails_under(sizes, form) if probes and name.startswith("ragged") else []
+                    more += ["is not refused"] if refused else []
+                except Exception as e:
+                    row, more = {"reason": told(e)}, [] if refused else ["cannot be run"]
+                rows.append({"task": self.task.name, "workload": name, **row})
+                wrong += [f"{name}: {text}" for text in more]
+        return rows, wrong
 
+    def parameters_differ(self):
+        try:
+            return parameters_differ(self.task, self.path, self.level)
+        except Exception as e:
+            return [told(e)]
 
-def original(path, number, sizes):
-    """The original's names, its constants overridden as its text is run."""
-    linear = "M" in sizes
-    constants = {name: value for symbol, value in sizes.items() if not (linear and symbol == "N")
-                 for name in CONSTANTS.get(symbol, [])}
-    if linear:
-        constants.update({45: {"hidden_size": sizes["N"], "output_size": sizes.get("P")}}.get(number) or
-                         dict.fromkeys(OUTPUTS, sizes["N"]))
-    names = {}
-    for statement in ast.parse(path.read_text()).body:
-        exec(compile(ast.Module([statement], []), str(path), "exec"), names)
-        if isinstance(statement, ast.Assign):
-            names.update({k: v for k, v in constants.items() if isinstance(names.get(k), int) and v is not None})
-    return names
-
-
-def parameters_differ(task, path):
-    sizes, names, wrong, seen = task.sizes("full"), {}, [], set()
-    exec(path.read_text(), names)
-    with torch.device("meta"):
-        model, inputs = names["Model"](*names["get_init_inputs"]()), names["get_inputs"]()
-    data = [name for name in task.dims if name not in task.weights() and name != "keep"]
-    if [tuple(x.shape) for x in inputs] != [task.shape(name, sizes) for name in data]:
-        wrong.append(f"inputs {data}")
-    for prefix, module in model.named_modules():
-        for own, parameter in module.named_parameters(recurse=False):
-            name = f"{prefix}.{own}".lstrip(".").replace(".", "_")
-            seen.add(name)
-            if name in UNUSED.get(task.number, ()):
-                continue
-            if name not in task.dims or tuple(parameter.shape) != task.shape(name, sizes):
-                wrong.append(f"{name} {tuple(parameter.shape)}")
-                continue
-            if isinstance(module, (torch.nn.Linear, torch.nn.modules.conv._ConvNd)):
-                bound = 1 / math.sqrt(torch.nn.init._calculate_fan_in_and_fan_out(module.weight)[0])
-                wanted = f"uniform({-bound:.8g}, {bound:.8g}) static"
-            else:  # normalisations; the model's own parameters are drawn in its text
-                wanted = f"constant({int(own == 'weight')}) static" if prefix else task.distribution(name)
-            if task.distribution(name) != wanted:
-                wrong.append(f"{name}: {task.distribution(name)}, not {wanted}")
-    return wrong + [f"{name} is not the original's" for name in task.weights() if name not in seen]
+    def fails_under(self, sizes, form):
+        said = {probe: self.answered(sizes, form, probe, 3, torch.float32)[0] for probe in self.task.probes()}
+        return [f"{probe}: {text}" for probe, text in said.items() if "PASS" not in text and
+                "not representable" not in text]
 
 
-def error_of(task, path, workload):
-    sizes = OWN_SIZES.get(task.number) or task.sizes(workload)
-    names, printed = original(path, task.number, sizes), {}
-    torch.manual_seed(task.number)
-    model = names["Model"](*names["get_init_inputs"]()).double().requires_grad_(False)
-    assert model.training
-    for parameter in model.parameters():
-        parameter.copy_(parameter + 0.3 * torch.randn_like(parameter))
-    exec(task.show("--pytorch", "--as-published", "--workload", ", ".join(f"{k}={v}" for k, v in sizes.items())), printed)
-    weights = {name.replace(".", "_"): p.data.clone() for name, p in model.named_parameters()}
-    wanted = list(inspect.signature(printed["Model"].__init__).parameters)[1:]
-    fed = list(inspect.signature(printed["Model"].forward).parameters)[1:]
-    torch.set_default_dtype(torch.float64)
-    try:
-        inputs = [2 * torch.randn_like(x.double()) for x in names["get_inputs"]()]
-        feed = list(inputs)
-        if "keep" in fed:
-            keep = torch.rand(task.shape("keep", sizes)) < 0.8
-            feed.insert(fed.index("keep"), keep)
-            model.dropout = Kept(keep.double(), model.dropout.p)
-        with torch.no_grad():
-            theirs, ours = model(*inputs), printed["Model"](*[weights[name] for name in wanted])(*feed)
-    finally:
-        torch.set_default_dtype(torch.float32)
-    if theirs.shape != ours.shape:
-        raise ValueError(f"shape {tuple(theirs.shape)} there, {tuple(ours.shape)} here")
-    return float((theirs - ours).abs().max() / max(float(theirs.abs().max()), 1e-300))
+def printed(row):
+    """A row as the table has it."""
+    return {k: f"{v:.0e}" if isinstance(v, float) else v for k, v in row.items()}
+
+
+def line(rows):
+    full = "{workload} {double_error} fp32 {single_error} z {z}/{z_limit} rms {z_rms}"
+    return "; ".join((full if "z" in r else "{workload} {reason}").format(**r) for r in map(printed, rows))
+
+
+def write(path, rows):
+    """Among the rows that the table has already of other tasks."""
+    fresh, old = {r["task"] for r in rows}, []
+    if path.exists():
+        with open(path, newline="") as file:
+            old = [r for r in csv.DictReader(file) if r["task"] not in fresh]
+    order = lambda r: [int(part) for part in r["task"].split("/")[1:]]
+    with open(path, "w", newline="") as file:
+        out = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
+        out.writeheader()
+        out.writerows(sorted(old + [printed(r) for r in rows], key=order))
+
+
+def summary(tasks, rows, bad):
+    run = [r for r in rows if "z" in r]
+    worst = max(run, key=lambda r: r["double_error"], default=None)
+    text = f"{len(tasks)} tasks, {len(rows)} rows, {len(rows) - len(run)} of them empty, {bad} tasks differ"
+    if worst:
+        part = max(run, key=lambda r: float(r["z"]) / float(r["z_limit"]))
+        text += (f"; largest double error {worst['double_error']:.0e} ({worst['task']} {worst['workload']}), nearest "
+                 f"to its limit z {part['z']} of {part['z_limit']} ({part['task']} {part['workload']})")
+    return text
 
 
 def main():
-    if not 3 <= len(sys.argv) <= 5:
+    options = [a for a in sys.argv[1:] if a.startswith("--")]
+    rest = [a for a in sys.argv[1:] if not a.startswith("--")]
+    if len(rest) < 2:
         sys.exit(__doc__)
-    assay, folder = sys.argv[1], pathlib.Path(sys.argv[2]) / "KernelBench" / "level2"
-    paths = {int(path.name.split("_")[0]): path for path in folder.glob("*.py")}
-    first, last = (int(sys.argv[3]) if len(sys.argv) > 3 else 1), (int(sys.argv[4]) if len(sys.argv) > 4 else 100)
-    bad = 0
-    for number in range(first, last + 1):
-        try:
-            task = Task(assay, number)
-            wrong = parameters_differ(task, paths[number])
-            errors = {name: error_of(task, paths[number], name) for name in task.workloads()}
-        except Exception as e:
-            wrong, errors = [f"{type(e).__name__}: {str(e)[:200]}"], {}
-        wrong += [f"{name} is beyond {LIMIT}" for name, error in errors.items() if not error <= LIMIT]
-        bad += bool(wrong)
-        print(f"kernelbench/2/{number}", *(f"{error:.0e}" for error in errors.values()), *wrong, flush=True)
-    print(f"{last - first + 1} tasks, {bad} differ")
+    value = lambda name: next((o.split("=", 1)[1] for o in options if o.startswith(f"--{name}=")), None)
+    only, table = (value("workloads") or "").split(",") if value("workloads") else [], value("csv")
+    chosen = [t for level in LEVELS for t in tasks_of(level) if not rest[2:] or str(level) in rest[2:] or
+              f"{level}/{t.number}" in [r.removeprefix("kernelbench/") for r in rest[2:]]]
+    checkout, rows, bad = pathlib.Path(rest[1]) / "KernelBench", [], 0
+    for task in chosen:
+        path = next((checkout / f"level{task.level}").glob(f"{task.number}_*.py"))
+        own, wrong = Comparison(rest[0], task, path, "--as-published" in options).rows(only, "--probes" in options)
+        rows, bad = rows + own, bad + bool(wrong)
+        print(f"{task.name}: {line(own)}", *wrong[:12], sep="\n  " if wrong else " ", flush=True)
+        if table:
+            write(pathlib.Path(table), rows)
+    print(summary(chosen, rows, bad))
     sys.exit(bad > 0)
 
 

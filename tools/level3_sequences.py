@@ -9,7 +9,7 @@ from task_files import SIGNED, UNIT, Function, Input, workloads
 
 LAYERS = 6
 
-# What the originals' text calls the extents (the others are sums and multiples of these), for compare_networks.py.
+# What the originals' text calls the extents (the others are sums and multiples of these), for originals/level3.py.
 ROWS = {"batch_size": "M", "input_size": "K", "hidden_size": "N", "output_size": "P"}
 RECURRENT = {"batch_size": "M", "input_size": "K", "hidden_size": "H"}
 EMBEDDED = {"batch_size": "M", "seq_len": "S", "n_embd": "E"}

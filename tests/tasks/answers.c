@@ -5,7 +5,8 @@
 //
 // WORKLOAD is a name or "M=3, N=4"; --as-published in front of the verb takes that form. `check` prints one line for
 // each output: the largest difference from the exact answer over its largest element, and with PASSES what the judge
-// thinks of the output rounded to the task's type: verdict, largest and rms error in units of the allowed scale.
+// thinks of the output rounded to the task's type: verdict, largest and rms error in units of the allowed scale (of
+// integers, which are right or wrong, 0 or infinity); the output's shape comes last.
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -107,20 +108,39 @@ static enum assay_status read_inputs(struct subject *s, const char *folder, stru
   return status;
 }
 
+// An output as bytes of its type; heap.
+static void *in_type(const struct array *y, const double *got, int64_t n) {
+  void *bytes = base_alloc((size_t)n * dtype_bytes(y->dtype));
+  int64_t *whole = base_alloc((size_t)n * sizeof *whole);
+  for (int64_t i = 0; i < n && whole; i++)
+    whole[i] = dtype_is_float(y->dtype) ? 0 : (int64_t)got[i];
+  if (bytes && whole && dtype_is_float(y->dtype))
+    dtype_from_f64(y->dtype, got, n, bytes);
+  else if (bytes && whole)
+    dtype_from_i64(y->dtype, whole, n, bytes);
+  else {
+    base_free(bytes);
+    bytes = NULL;
+  }
+  base_free(whole);
+  return bytes;
+}
+
 // The judge's opinion of an output in the task's type.
 static enum assay_status judge(const struct subject *s, const struct oracle_answer *a, int o, const double *got,
                                struct assay_error *err) {
   int64_t n = shape_count(&a->y[o].shape);
+  bool floating = dtype_is_float(a->y[o].dtype);
   struct compare_facts facts;
-  void *bytes = base_alloc((size_t)n * dtype_bytes(a->y[o].dtype));
+  void *bytes = in_type(&a->y[o], got, n);
   if (!bytes)
     return error_nomem(err, "an output");
-  dtype_from_f64(a->y[o].dtype, got, n, bytes);
   struct compare_input in = {.dtype = a->y[o].dtype,
                              .shape = a->y[o].shape,
                              .got = bytes,
-                             .want = a->y[o].f64,
-                             .sigma = a->sigma[o],
+                             .want = floating ? a->y[o].f64 : NULL,
+                             .want_int = floating ? NULL : a->y[o].i64,
+                             .sigma = floating ? a->sigma[o] : NULL,
                              .u_out = s->task.contract.u_out,
                              .eta_out = s->task.contract.eta_out,
                              .rtol = s->task.rtol,
@@ -145,15 +165,18 @@ static enum assay_status check_output(const struct subject *s, const struct orac
     return error_nomem(err, "an output");
   enum assay_status status = read_exactly(folder, name, got, (size_t)n * sizeof *got, err);
   for (int64_t i = 0; i < n && !status; i++) {
-    double e = fabs(got[i] - a->y[o].f64[i]);
+    double want = dtype_is_float(a->y[o].dtype) ? a->y[o].f64[i] : (double)a->y[o].i64[i], e = fabs(got[i] - want);
     error = e <= error ? error : e; // a NaN stays
-    size = fmax(size, fabs(a->y[o].f64[i]));
+    size = fmax(size, fabs(want));
   }
   if (!status) {
     printf("%s error %.3g size %.3g", name, error / (size > 0 ? size : 1), size);
     if (passes)
       status = judge(s, a, o, got, err);
-    printf("\n");
+    printf(" shape [");
+    for (int i = 0; i < a->y[o].shape.rank; i++)
+      printf("%s%lld", i ? ", " : "", (long long)a->y[o].shape.dims[i]);
+    printf("]\n");
   }
   base_free(got);
   return status;
@@ -167,8 +190,7 @@ static enum assay_status check(struct subject *s, const char *folder, int passes
   if (!status)
     status = oracle_answer_make(&s->task.model.flat, s->inputs, &contract, passes, 2, &a, err);
   for (int o = 0; o < a.n_outputs && !status; o++)
-    if (dtype_is_float(a.y[o].dtype))
-      status = check_output(s, &a, o, passes, folder, err);
+    status = check_output(s, &a, o, passes, folder, err);
   oracle_answer_release(&a);
   return status;
 }
