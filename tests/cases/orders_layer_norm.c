@@ -9,7 +9,7 @@
 // assay: twin RSQRT_ULP expect pass -- the inverse root off by one unit
 // assay: twin ONE_PASS expect wrong_value|low_precision|wrong_class -- E[x^2] - E[x]^2 in single precision
 // assay: twin SHIFTED expect pass|wrong_value|low_precision -- the same of differences from the first element
-// assay: twin ONE_SUM expect wrong_value|low_precision -- two passes, one accumulator for all
+// assay: twin ONE_SUM expect pass|wrong_value|low_precision -- two passes, one accumulator for all
 #include <math.h>
 
 #include <assay/candidate.h>
