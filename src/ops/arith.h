@@ -119,6 +119,25 @@ static inline double arith_round(const struct arith *a, struct noise *n, double 
 // grid (arith.c says why).
 double arith_round_ulps(const struct arith *a, struct noise *n, double x, double ulps);
 
+// By how many units in the last place a function of a library may be off, and e^x besides for each power of two in the
+// result: many make 2^(x log2 e) of it and round the product, whose error is as large as x is.
+#define ARITH_LIBRARY_ULPS 2.0
+#define ARITH_POWER_ULPS 0.5
+
+// The same for a result v of e^x. Below the normal numbers, where the unit stays what it is, the argument's part
+// shrinks with the result.
+static inline double arith_power_ulps(double limit, double v) {
+  uint64_t bits;
+  memcpy(&bits, &v, sizeof bits);
+  int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
+  return ARITH_LIBRARY_ULPS + ARITH_POWER_ULPS * (exponent < 0 ? -exponent : exponent) * (v < limit ? v / limit : 1);
+}
+
+// The result x of an exponential function, with its error.
+static inline double arith_round_power(const struct arith *a, struct noise *n, double x) {
+  return a->exact ? x : arith_round_ulps(a, n, x, arith_power_ulps(arith_pow2(a->min_exponent), x));
+}
+
 // A standard normal deviate.
 double noise_normal(struct noise *n);
 

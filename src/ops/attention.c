@@ -246,7 +246,7 @@ static void row_softmax(struct block *b, double *row, const double *bias) {
     open = fmax(open, bias[i]);
   }
   for (int64_t i = 0; i < keys; i++)
-    row[i] = open == -INFINITY ? 0 : arith_round_ulps(a, &b->noise, exp(arith_round(a, &b->noise, row[i] - max)), 2);
+    row[i] = open == -INFINITY ? 0 : arith_round_power(a, &b->noise, exp(arith_round(a, &b->noise, row[i] - max)));
   if (open == -INFINITY)
     return;
   struct total t = loops_total(row, keys);

@@ -71,16 +71,9 @@ static void round_block(const struct rounder *r, struct noise *noise, int n, dou
   *noise = source;
 }
 
-// By how many units in the last place a result may be off. Below the normal numbers, where the unit stays what it is,
-// the argument's part shrinks with the result.
+// By how many units in the last place a result may be off.
 static double ulps_of(enum expr_error error, const struct rounder *r, double v) {
-  if (error != EXPR_POWER)
-    return EXPR_LIBRARY_ULPS;
-  uint64_t bits;
-  memcpy(&bits, &v, sizeof bits);
-  int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
-  return EXPR_LIBRARY_ULPS +
-         EXPR_POWER_ULPS * (exponent < 0 ? -exponent : exponent) * (v < r->limit ? v / r->limit : 1);
+  return error == EXPR_POWER ? arith_power_ulps(r->limit, v) : ARITH_LIBRARY_ULPS;
 }
 
 // arith_round_ulps over a block; see there. The exponent is taken from the number's own bits.

@@ -11,12 +11,10 @@
 enum expr_error {
   EXPR_EXACT,   // selections, comparisons, sign changes, rounding to integers
   EXPR_ROUNDED, // correctly rounded by every implementation worth the name: + - * / sqrt fma
-  EXPR_LIBRARY, // a function of the mathematics library: up to EXPR_LIBRARY_ULPS
+  EXPR_LIBRARY, // a function of the mathematics library: up to ARITH_LIBRARY_ULPS
   EXPR_BOUNDED, // likewise, and every implementation keeps the result within [-1, 1]
-  EXPR_POWER,   // e^x: many make 2^(x log2 e) of it and round the product, which errs by its size
+  EXPR_POWER,   // e^x: arith_power_ulps
 };
-#define EXPR_LIBRARY_ULPS 2.0
-#define EXPR_POWER_ULPS 0.5 // more for each power of two in the result
 
 // X(enumerator, spelling, operands, error, value over doubles a b c, value over integers a b c). NONE marks operations
 // that have no meaning over integers. The spelling of a function is its name in expressions; operators have theirs in

@@ -41,7 +41,7 @@ static void row_normalizer(const struct loss *l, int64_t row, struct noise *nois
   for (int64_t at = 0; at < length; at += n) {
     n = rows_view(&l->rows, l->x, row, 1, at, length - at, buffer, &line);
     for (int64_t i = 0; i < n; i++)
-      terms[i] = arith_round_ulps(a, noise, exp(arith_round(a, noise, line[i] - *max)), 2);
+      terms[i] = arith_round_power(a, noise, exp(arith_round(a, noise, line[i] - *max)));
     struct total part = loops_total(terms, n);
     sum.y += part.y;
     sum.t2 += part.t2;

@@ -53,7 +53,7 @@ static void add_squares(const struct arith *a, struct partial *p, const double *
 static void add_exponentials(const struct arith *a, struct partial *p, const double *x, int64_t n) {
   double terms[ROWS_CHUNK];
   for (int64_t i = 0; i < n; i++)
-    terms[i] = arith_round_ulps(a, &p->noise, exp(arith_round(a, &p->noise, x[i] - p->shift)), 2);
+    terms[i] = arith_round_power(a, &p->noise, exp(arith_round(a, &p->noise, x[i] - p->shift)));
   add_sum(a, p, terms, n);
 }
 

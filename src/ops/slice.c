@@ -134,7 +134,7 @@ static enum assay_status read_pads(const struct op_infer *c, int64_t *before, in
 static enum assay_status infer_pad(struct op_infer *c, struct assay_error *err) {
   const struct shape *s = &c->in[0]->shape;
   int64_t before[SHAPE_MAX_RANK], after[SHAPE_MAX_RANK], dims[SHAPE_MAX_RANK];
-  enum pad_mode mode;
+  enum pad_mode mode = PAD_CONSTANT;
   enum assay_status status = read_pad_mode(c->node, &mode, err);
   if (status == ASSAY_OK)
     status = read_pads(c, before, after, err);
@@ -175,7 +175,7 @@ static enum assay_status eval_pad(struct op_eval *c, struct assay_error *err) {
   int64_t before[SHAPE_MAX_RANK], after[SHAPE_MAX_RANK], strides[SHAPE_MAX_RANK];
   int64_t *map[SHAPE_MAX_RANK] = {0};
   const int64_t *tables[SHAPE_MAX_RANK] = {0};
-  enum pad_mode mode;
+  enum pad_mode mode = PAD_CONSTANT;
   struct op_infer infer = op_infer_of(c);
   enum assay_status status = read_pad_mode(c->node, &mode, err);
   if (status == ASSAY_OK)

@@ -55,7 +55,7 @@ static void tile_exponentials(struct softmax_tile *t) {
       double *made = t->made + r * ROWS_CHUNK;
       for (int64_t i = 0; i < n; i++) {
         double shifted = arith_round(a, &t->noise[r], t->lines[r][i] - t->max[r]);
-        terms[i] = arith_round_ulps(a, &t->noise[r], exp(shifted), 2);
+        terms[i] = arith_round_power(a, &t->noise[r], exp(shifted));
         made[i] = t->w->log ? shifted : terms[i];
       }
       struct total part = loops_total(terms, n);

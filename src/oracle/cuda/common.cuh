@@ -187,11 +187,11 @@ DEVICE_FN double arith_round_ulps(const struct gpu_arith *a, struct noise *n, do
 }
 
 // By how many units in the last place a library's function may be off, and e^x besides for each power of two in the
-// result (EXPR_LIBRARY_ULPS, EXPR_POWER_ULPS).
+// result (ARITH_LIBRARY_ULPS, ARITH_POWER_ULPS).
 #define LIBRARY_ULPS 2.0
 #define POWER_ULPS 0.5
 
-// For a result v of e^x. Below the normal numbers the argument's part shrinks with it (ops/expr.c, ulps_of).
+// For a result v of e^x. Below the normal numbers the argument's part shrinks with it (ops/arith.h).
 DEVICE_FN double power_ulps(const struct rounder *r, double v) {
   int exponent = (int)(F64_BITS(v) >> 52 & 0x7ff) - 1023;
   return LIBRARY_ULPS + POWER_ULPS * (exponent < 0 ? -exponent : exponent) * (v < r->limit ? v / r->limit : 1);

@@ -25,7 +25,7 @@ struct reduce_state {
 #define KIND_SOFTMAX 8 // exponentials, kept
 
 DEVICE_FN double exponential(const struct gpu_arith *a, struct noise *n, double shifted) {
-  return arith_round_ulps(a, n, exp(shifted), 2);
+  return arith_round_power(a, n, exp(shifted));
 }
 
 DEVICE_FN void add_term(struct reduce_state *s, double term) {
