@@ -1,7 +1,6 @@
 #include "toolchain/python_worker.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,9 +10,10 @@
 #include "base/alloc.h"
 #include "base/build_id.h"
 #include "base/clock.h"
+#include "sandbox/gpu_python.h"
 #include "toolchain/cc.h"
 
-enum { LOG_TEXT_BYTES = 64 << 10, MAX_PROCESSES = 512, MOST_WAITING = 2 };
+enum { LOG_TEXT_BYTES = 64 << 10, MOST_WAITING = 2 };
 
 struct python_worker {
   struct arena arena;
@@ -43,66 +43,26 @@ static char *const *make_arguments(const struct python_place *p, struct arena *a
   return argv;
 }
 
-static char *const *make_environment(const struct python_worker_options *o, const char *folder, struct arena *a) {
-  const char *interpreter = o->python->interpreter, *slash = strrchr(interpreter, '/');
-  int bin = slash ? (int)(slash - interpreter) : 0; // where an environment has its own ninja
-  char *const all[] = {arena_strdup(a, "LC_ALL=C.UTF-8"),
-                       arena_printf(a, "PATH=%.*s:%s", bin, interpreter, o->path_env),
-                       arena_printf(a, "HOME=%s", folder),
-                       arena_printf(a, "TMPDIR=%s", folder),
-                       arena_strdup(a, "USER=assay"), // PyTorch names a folder after it
-                       arena_printf(a, "TORCH_EXTENSIONS_DIR=%s/extensions", folder),
-                       arena_printf(a, "TRITON_CACHE_DIR=%s/triton", folder),
-                       arena_printf(a, "TORCHINDUCTOR_CACHE_DIR=%s/inductor", folder),
-                       arena_printf(a, "CUDA_CACHE_PATH=%s/cuda", folder),
-                       arena_printf(a, "CUDA_VISIBLE_DEVICES=%d", o->device_index)};
-  enum { N_ALL = sizeof all / sizeof *all };
-  char **envp = arena_calloc(a, N_ALL + 1, sizeof *envp);
-  for (size_t i = 0; envp && i < N_ALL; i++)
-    if (!(envp[i] = all[i]))
-      return NULL;
-  return envp;
-}
-
-// The interpreter's, and what the device's driver and compilers need.
-static const char *const *make_read_paths(const struct python_place *p, struct arena *a) {
-  const char *const own[] = {p->script, p->lift, "/proc", "/sys", "/opt", "/etc/nvidia"};
-  enum { N_OWN = sizeof own / sizeof *own };
-  size_t n = 0, n_paths = 0;
-  while (p->read_paths[n_paths])
-    n_paths++;
-  const char **paths = arena_calloc(a, n_paths + N_OWN + 1, sizeof *paths);
-  for (size_t i = 0; paths && i < n_paths; i++)
-    paths[n++] = p->read_paths[i];
-  for (size_t i = 0; paths && i < N_OWN; i++)
-    paths[n++] = own[i];
-  return paths;
-}
-
 static enum assay_status spawn(struct python_worker *w, const struct python_worker_options *o,
                                struct assay_error *err) {
+  const char *const own[] = {o->python->script, o->python->lift, NULL};
+  const struct gpu_python process = {.interpreter = o->python->interpreter,
+                                     .path_env = o->path_env,
+                                     .folder = w->folder,
+                                     .read_paths = o->python->read_paths,
+                                     .more_paths = own,
+                                     .device_index = o->device_index,
+                                     .without_landlock = o->without_landlock};
   char *const *argv = make_arguments(o->python, &w->arena);
-  char *const *envp = make_environment(o, w->folder, &w->arena);
-  const char *const *read_paths = make_read_paths(o->python, &w->arena);
   int pair[2];
-  glob_t files = {0};
-  if (!argv || !envp || !read_paths)
+  if (!argv)
     return error_nomem(err, "a worker's start");
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot make a socket for the Python worker: %s", strerror(errno));
-  (void)glob("/dev/nvidia*", GLOB_NOSORT, NULL, &files);
-  const struct sandbox_policy policy = {.role = SANDBOX_DEVICE,
-                                        .folder = w->folder,
-                                        .read_paths = read_paths,
-                                        .device_paths = (const char *const *)files.gl_pathv,
-                                        .without_landlock = o->without_landlock,
-                                        .file_bytes = (size_t)1 << 32,
-                                        .processes = MAX_PROCESSES};
-  enum assay_status status = sandbox_spawn(&policy, argv, envp, &pair[1], 1, &w->child, err);
+  enum assay_status status = gpu_python_spawn(&process, argv, pair[1], &w->child, err);
   w->running = status == ASSAY_OK;
   w->socket = pair[0];
   close(pair[1]);
-  globfree(&files);
   return status;
 }
 
