@@ -145,7 +145,8 @@ static enum assay_status load(struct session *s, bool *good, struct assay_error 
                                        .library = c->python.worker,
                                        .read_paths = c->python.read_paths,
                                        .defines = s->o->defines,
-                                       .start_timeout_ns = WORKER_START_NS};
+                                       .start_timeout_ns = WORKER_START_NS,
+                                       .device = "cpu"};
   struct runner_options r = {.program = s->o->runner_program,
                              .library = c->library,
                              .python = c->is_python ? &python : NULL,
