@@ -174,30 +174,37 @@ bool device_buffers_answer(const struct device_buffers *b, const struct session 
   return b->cuda && device_check_worth(&s->task, l);
 }
 
-static enum assay_status draw_again(struct device_buffers *b, struct session *s, const struct question *q,
-                                    device_ptr *in, struct assay_error *err) {
+static enum assay_status make_apart(struct device_buffers *b, struct session *s, const struct question *q,
+                                    device_ptr *in, device_ptr *out, struct assay_error *err) {
   struct compute *c = workbench_compute(b->bench);
   enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < b->n_out && !status; i++) { // + 1: an empty tensor has an address too
+    status = compute_alloc(c, b->out[i].bytes + 1, &out[i], err);
+    if (!status)
+      status = compute_copy(c, out[i], place_of(&b->out[i]), b->out[i].bytes, err);
+  }
   for (int i = 0; i < b->n_in && !status; i++)
-    status = compute_alloc(c, b->in[i].bytes + 1, &in[i], err); // + 1: an empty tensor has an address too
+    status = compute_alloc(c, b->in[i].bytes + 1, &in[i], err);
   return status ? status : task_make_inputs_on_device(&s->task, q->layout->workload, q->probe, q->key, c, in, err);
 }
 
 enum assay_status device_buffers_check(struct device_buffers *b, struct session *s, const struct question *q,
-                                       uint32_t poison, bool once_more_drawn, struct assay_check *checks,
+                                       uint32_t poison, bool apart, struct assay_check *checks,
                                        struct assay_error *err) {
   struct compute *c = workbench_compute(b->bench);
-  device_ptr in[RUNNER_MAX_BUFFERS] = {0}, out[RUNNER_MAX_BUFFERS];
+  device_ptr in[RUNNER_MAX_BUFFERS] = {0}, out[RUNNER_MAX_BUFFERS] = {0};
   enum assay_status status = ASSAY_OK;
-  for (int i = 0; i < b->n_out; i++)
-    out[i] = place_of(&b->out[i]);
-  for (int i = 0; i < b->n_in && !once_more_drawn; i++)
+  if (apart)
+    status = make_apart(b, s, q, in, out, err);
+  for (int i = 0; i < b->n_in && !apart; i++)
     in[i] = place_of(&b->in[i]);
-  if (once_more_drawn)
-    status = draw_again(b, s, q, in, err);
+  for (int i = 0; i < b->n_out && !apart; i++)
+    out[i] = place_of(&b->out[i]);
   if (!status)
     status = device_check(c, &s->task, q, in, out, poison, s->o, checks, err);
-  for (int i = 0; i < b->n_in && once_more_drawn; i++)
+  for (int i = 0; i < b->n_in && apart; i++)
     compute_free(c, in[i]);
+  for (int i = 0; i < b->n_out && apart; i++)
+    compute_free(c, out[i]);
   return status;
 }

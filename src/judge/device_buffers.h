@@ -51,10 +51,11 @@ enum assay_status device_buffers_keep(struct device_buffers *b, struct session *
 enum assay_status device_buffers_read_kept(struct device_buffers *b, struct session *s, int slot, int o, void *to,
                                            struct assay_error *err);
 bool device_buffers_answer(const struct device_buffers *b, const struct session *s, const struct layout *l);
-// Once more drawn: the candidate could have written to the inputs that it was called with (a plan cannot), so that the
-// answer is made from others, drawn from the same key, in memory of the judge's own.
+// `apart`: the candidate's process can still reach these buffers (a plan's kernels cannot). Then the outputs are copied
+// first, so that all that is compared was read once, and the answer is made from inputs that are drawn once more, in
+// memory of the judge's own: the candidate may have written to those that it was called with.
 enum assay_status device_buffers_check(struct device_buffers *b, struct session *s, const struct question *q,
-                                       uint32_t poison, bool once_more_drawn, struct assay_check *checks,
+                                       uint32_t poison, bool apart, struct assay_check *checks,
                                        struct assay_error *err);
 
 #endif

@@ -455,7 +455,9 @@ static void finish(struct session *s) {
   base_free(p);
 }
 
-const struct subject_ops subject_plan = {.has_as_called = true,
+const struct subject_ops subject_plan = {.mode = "plan",
+                                         .without_plan = &subject_process,
+                                         .has_as_called = true,
                                          .tick_ns = 32, // of the events of NVIDIA's GPUs
                                          .timing_ns = 60000000,
                                          .start = start,
