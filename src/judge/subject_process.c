@@ -20,7 +20,7 @@
 #include "sandbox/sandbox.h"
 #include "stats/stats.h"
 
-enum { MONITOR_EVERY = 8, FLUSH_CACHES = 4 };
+enum { MONITOR_EVERY = 8, FLUSH_CACHES = 4, MOST_THREADS = 16 };
 #define LEAST_FLUSH_BYTES ((size_t)128 << 20) // on a GPU; elsewhere the probe stands in for one
 #define HOST_FLUSH_BYTES ((size_t)4 << 20)
 #define SMALL_BYTES ((size_t)4 << 10)
@@ -262,7 +262,7 @@ static enum assay_status open_runner(struct session *s, struct assay_error *err)
                                    .library = h->library,
                                    .python = &python,
                                    .folder = s->run_folder,
-                                   .threads = s->o->threads,
+                                   .threads = s->o->threads < MOST_THREADS ? s->o->threads : MOST_THREADS,
                                    .load_timeout_ns = s->o->load_timeout_ns > LOAD_NS ? s->o->load_timeout_ns : LOAD_NS,
                                    .call_timeout_ns = s->o->call_timeout_ns};
   struct assay_error second = {0};
