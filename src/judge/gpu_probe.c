@@ -5,20 +5,25 @@
 // By how much a probe must take longer than usual to be slow. A slice of another context's is one or two milliseconds.
 static const double SLOW_PART = 1.5, SLOW_NS = 100000;
 
+// No GPU takes so long to wake, and no host is late so often.
+static const int64_t BUSY_NS = 100000000;
+
 static bool is_slow(const struct gpu_probe *p, enum gpu_probe_kind kind, int64_t ns) {
   double usual = p->usual_ns[kind];
   return usual > 0 && (double)ns > SLOW_PART * usual && (double)ns > usual + SLOW_NS;
 }
 
-enum assay_status gpu_probe_before(struct gpu_probe *p, bool *busy, int64_t *ns, struct assay_error *err) {
-  enum { IN_A_ROW = 2 };
-  enum assay_status status = ASSAY_OK;
-  *busy = true;
-  for (int i = 0; i < IN_A_ROW && !status && *busy; i++) {
-    status = p->run(p->arg, GPU_PROBE_LARGE, ns, err);
-    *busy = !status && is_slow(p, GPU_PROBE_LARGE, *ns);
+enum assay_status gpu_probe_before(struct gpu_probe *p, bool *slow, bool *busy, int64_t *ns, struct assay_error *err) {
+  int64_t start_ns = clock_monotonic_ns();
+  *slow = *busy = false;
+  for (int n = 1; !*busy; n++) {
+    enum assay_status status = p->run(p->arg, GPU_PROBE_LARGE, ns, err);
+    if (status || !is_slow(p, GPU_PROBE_LARGE, *ns))
+      return status;
+    *slow = true;
+    *busy = n > 1 && clock_monotonic_ns() - start_ns >= BUSY_NS;
   }
-  return status;
+  return ASSAY_OK;
 }
 
 enum assay_status gpu_probe_after(struct gpu_probe *p, int64_t deadline_ns, int64_t *end_ns, int64_t *ns, bool *late,

@@ -2,8 +2,9 @@
 //
 // Contexts of different processes take turns: while another has work, ours waits for its slice. So a piece of work of
 // known length that takes much longer says that somebody else's is under way, wherever it came from: another stream, a
-// kernel that never ends, a second process. The host's clock measures it, which is now and then late by itself; hence
-// twice in a row.
+// kernel that never ends, a second process. But the host's clock measures it, which is late by itself now and then, and
+// a GPU that has slept takes some milliseconds to wake: one slow probe makes a time worthless, and only what goes on
+// and on is somebody's work.
 #ifndef JUDGE_GPU_PROBE_H
 #define JUDGE_GPU_PROBE_H
 
@@ -25,8 +26,9 @@ struct gpu_probe {
   double usual_ns[GPU_PROBE_KINDS]; // without a candidate; 0: not known yet, nothing is slow
 };
 
-// Before a call, with the process frozen: large probes until one is not slow; two slow ones in a row are *busy.
-enum assay_status gpu_probe_before(struct gpu_probe *p, bool *busy, int64_t *ns, struct assay_error *err);
+// Before a call, with the process frozen: large probes until one is not slow. *slow: the first was, so that the time of
+// the call says nothing. *busy: all were, for a tenth of a second.
+enum assay_status gpu_probe_before(struct gpu_probe *p, bool *slow, bool *busy, int64_t *ns, struct assay_error *err);
 
 // After it: small probes until one is not slow; *end_ns: by clock_monotonic_ns, when the work ended that made them
 // slow, or else when the first probe did. *late: it still goes on at the deadline.

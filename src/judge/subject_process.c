@@ -8,7 +8,6 @@
 // On the device cpu, which only tests ask for (judge_begin_as), all of it happens over ordinary memory.
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -47,7 +46,8 @@ struct hosted {
   unsigned char *host_flush;
   size_t flush_bytes;
   uint32_t fills;
-  bool slowed; // by what the monitor last said
+  bool slowed;    // by what the monitor last said
+  bool unsettled; // the probe before the last call was slow: its time says nothing
   int calls;
   struct buf log;
 };
@@ -94,29 +94,19 @@ static enum assay_status finish_build(struct session *s, bool *good, struct assa
 
 // ---- the judge's own work on the device
 
-static int64_t thread_cpu_ns(void) {
-  struct timespec t = {0};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-// Values that no memory can compress away from one fill to the next. Without a GPU there is nobody to wait for, and the
-// thread's own time is what is steady.
+// Values that no memory can compress away from one fill to the next.
 static enum assay_status run_probe(void *arg, enum gpu_probe_kind kind, int64_t *ns, struct assay_error *err) {
   struct hosted *h = arg;
   size_t bytes = kind == GPU_PROBE_LARGE ? h->flush_bytes : SMALL_BYTES;
   uint32_t value = ++h->fills * 0x9E3779B1u;
-  if (!h->cuda) {
-    int64_t cpu_ns = thread_cpu_ns();
-    memset(h->host_flush, (int)(value >> 24), bytes);
-    *ns = thread_cpu_ns() - cpu_ns;
-    return ASSAY_OK;
-  }
-  struct compute *c = workbench_compute(h->bench);
   int64_t start_ns = clock_monotonic_ns();
-  enum assay_status status = compute_set32(c, h->flush, value, bytes / sizeof value, err);
+  enum assay_status status = ASSAY_OK;
+  if (h->cuda)
+    status = compute_set32(workbench_compute(h->bench), h->flush, value, bytes / sizeof value, err);
+  else
+    memset(h->host_flush, (int)(value >> 24), bytes);
   if (!status)
-    status = compute_sync(c, err);
+    status = device_buffers_settle(&h->buffers, err);
   *ns = clock_monotonic_ns() - start_ns;
   return status;
 }
@@ -194,7 +184,7 @@ static enum assay_status call_between(struct session *s, bool hot, bool null_cal
   bool busy = false, late = false;
   int64_t end_ns = 0;
   memset(report, 0, sizeof *report);
-  enum assay_status status = gpu_probe_before(&h->probe, &busy, &probed->before_ns, err);
+  enum assay_status status = gpu_probe_before(&h->probe, &h->unsettled, &busy, &probed->before_ns, err);
   if (!status && busy) {
     report->event = RUNNER_LATE_WORK;
     snprintf(
@@ -305,8 +295,10 @@ static enum assay_status calibrate(struct session *s, int64_t *arming_ns, struct
                      report.detail, runner_event_name(report.event));
   s->overhead_ns = stats_median(overhead, CALLS);
   *arming_ns = (int64_t)(ARMING_SLACK * stats_median(arming, CALLS));
-  of(s)->probe.usual_ns[GPU_PROBE_LARGE] = stats_median(before, CALLS);
-  of(s)->probe.usual_ns[GPU_PROBE_SMALL] = stats_median(after, CALLS);
+  if (of(s)->cuda) { // elsewhere nobody's work is in the way of ours
+    of(s)->probe.usual_ns[GPU_PROBE_LARGE] = stats_median(before, CALLS);
+    of(s)->probe.usual_ns[GPU_PROBE_SMALL] = stats_median(after, CALLS);
+  }
   return ASSAY_OK;
 }
 
@@ -374,7 +366,7 @@ static enum assay_status check(struct session *s, const struct question *q, uint
 }
 
 static bool steady(struct session *s) {
-  return !of(s)->slowed;
+  return !of(s)->slowed && !of(s)->unsettled;
 }
 
 // The process first: then nobody else has the buffers.
