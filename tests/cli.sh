@@ -120,6 +120,10 @@ expect 2 "--to DIR" "$assay" plan export "$plan"
 expect 0 "softmax.c" "$assay" plan export "$plan" --to "$work/exported" --name softmax
 expect 0 "^$" sh -c 'cc -std=c17 -Wall -Wextra -Werror -c -o "$1/softmax.o" "$1/softmax.c"; echo' sh "$work/exported"
 
+# How a Python candidate is judged on a GPU; for others, and on the CPU, it means nothing.
+expect 2 "takes plan or process" "$assay" judge kernelbench/1/19 "$cases/relu.c" --mode fast
+expect 0 "pass" "$assay" judge kernelbench/1/19 "$cases/relu.c" --mode plan --no-probes --no-timing
+
 # Baselines: any candidate may be one; those of PyTorch are tests/baselines.sh's.
 expect 0 "pass .* [0-9.]+ relu.c" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline "$cases/relu.c" --no-probes
 printf '#include <assay/candidate.h>\nvoid assay_kernel(const struct assay_args *args) { (void)args; }\n' >"$work/idle.c"

@@ -3,6 +3,7 @@
 #   cheats   the same for hostile candidates; the host must be unharmed
 #   opencl   kernels and twins for OpenCL devices, on a processor (PoCL): checked only, for their times rank nothing
 #   python   modules in PyTorch and what cheats are made of in Python, on the CPU; left out where no Python has PyTorch
+#   worker_device  what worker.py does with a GPU's buffers, on ordinary memory; likewise
 #   baselines  PyTorch as a baseline and as a candidate, on the CPU; likewise
 #   resume   `bench` killed at random moments and by two at once: nothing lost, nothing twice
 #   cli      exit codes, help, JSON, messages
@@ -23,6 +24,9 @@ if(NOT ASSAY_SANITIZE) # a sanitizer's library would have to be the first in Pyt
   add_test(NAME baselines COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/baselines.sh $<TARGET_FILE:assay>
     ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_BINARY_DIR}/test-baselines.sqlite)
   set_tests_properties(baselines PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77 ENVIRONMENT "${own_files}")
+  add_test(NAME worker_device COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/worker_device.sh ${CMAKE_CURRENT_SOURCE_DIR}
+    ${CMAKE_BINARY_DIR}/worker.py)
+  set_tests_properties(worker_device PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
 endif()
 foreach(script resume cli)
   add_test(NAME ${script} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/${script}.sh $<TARGET_FILE:assay> ${CMAKE_SOURCE_DIR}

@@ -61,6 +61,9 @@ struct assay_judge_options {
   const char *runner_program;        // path of assay-runner
   const char *device_runner_program, *builder_program, *recorder_program; // of assay-device-runner and so on
   const char *nvrtc;                                                      // path of libnvrtc, or NULL: searched
+  // Of Python candidates on cuda: "plan" (the verdict of those that have none is `unrecordable`), "process", or NULL: a
+  // plan where there is one for the timed workload, else a process.
+  const char *mode;
   const char *python;                         // for .py: an interpreter with PyTorch, a name or a path; NULL: python3
   const char *worker_script, *worker_library; // and the paths of worker.py and assay-worker.so
   const char *library_program;                // for .library: path of assay-library; it needs assay-worker.so's folder
@@ -177,6 +180,7 @@ struct assay_verdict {
   char toolchain[16], device[160]; // "cc"; what it ran on: name, driver
   // How the candidate was put to the test: "plan", replayed by trusted code, or "process", its own host code ran.
   char mode[16];
+  char no_plan[256]; // why there is no plan, where one was looked for; ""
   struct assay_kernels kernels;
   int n_comparisons;
   struct assay_comparison *comparisons; // one of each of the options' baselines, once the candidate was timed

@@ -20,6 +20,7 @@ enum {
   KEY_DEVICE,
   KEY_DEVICE_INDEX,
   KEY_TOOLCHAIN,
+  KEY_MODE,
   KEY_PUBLISHED,
   KEY_DEFINE,
   KEY_COMPILER,
@@ -42,6 +43,11 @@ static const struct argp_option options[] = {
      0},
     {"device-index", KEY_DEVICE_INDEX, "N", 0, "which GPU, or which OpenCL device (default 0)", 0},
     {"toolchain", KEY_TOOLCHAIN, "NAME", 0, "for .cu: nvrtc (launch lines) or nvcc (host code); default: by the file",
+     0},
+    {"mode", KEY_MODE, "NAME", 0,
+     "for .py on cuda: plan (recorded, then replayed by trusted code) or process (runs as it is); default: a plan "
+     "where "
+     "there is one, else a process",
      0},
     {"as-published", KEY_PUBLISHED, 0, 0, "judge the task as the suite published it, not its repaired form", 0},
     {"define", KEY_DEFINE, "MACRO[=VALUE]", 0, "define a macro for the compiler; may be repeated", 0},
@@ -97,6 +103,11 @@ static error_t parse_judging(int key, char *arg, struct argp_state *state) {
     if (strcmp(arg, "nvrtc") != 0 && strcmp(arg, "nvcc") != 0)
       argp_error(state, "--toolchain takes nvrtc or nvcc, not '%s'", arg);
     o->toolchain = arg;
+    return 0;
+  case KEY_MODE:
+    if (strcmp(arg, "plan") != 0 && strcmp(arg, "process") != 0)
+      argp_error(state, "--mode takes plan or process, not '%s'", arg);
+    o->mode = arg;
     return 0;
   case KEY_PUBLISHED:
     o->as_published = true;
@@ -320,6 +331,8 @@ char *cli_repeat_command(const struct cli_judging *j, const char *task, const ch
     buf_printf(&b, " --toolchain %s", o->toolchain);
   if (o->device_index)
     buf_printf(&b, " --device-index %d", o->device_index);
+  if (o->mode)
+    buf_printf(&b, " --mode %s", o->mode);
   if (o->compiler)
     buf_printf(&b, " --compiler '%s'", o->compiler);
   if (o->as_published)
@@ -366,6 +379,17 @@ static bool ranks_nothing(const struct store_verdict *v) {
   bool nothing = json_is_true(json_object_get(evidence, "times_rank_nothing"));
   json_decref(evidence);
   return nothing;
+}
+
+// "process: why there is no plan" where a candidate ran itself though the device is one of plans; "" otherwise.
+static void mode_text(const struct store_verdict *v, char *text, size_t size) {
+  json_t *evidence = v->evidence ? json_loads(v->evidence, 0, NULL) : NULL;
+  const char *no_plan = json_string_value(json_object_get(evidence, "no_plan"));
+  const char *mode = json_string_value(json_object_get(evidence, "mode"));
+  const char *device = json_string_value(json_object_get(evidence, "device")); // "": the CPU
+  bool process = mode && device && device[0] && strcmp(mode, "process") == 0;
+  snprintf(text, size, "%s%s", process ? "process: " : "", !process ? "" : no_plan ? no_plan : "as asked for");
+  json_decref(evidence);
 }
 
 // "none of its own kernels ran (library 90 %, PyTorch 10 %)" where that is known and so, and what two recordings
@@ -427,7 +451,8 @@ static const char *file_part(const char *path) {
 }
 
 void cli_verdict_row(struct table *t, const struct cli_judging *j, const struct store_verdict *v) {
-  char kernels[96], speedups[256], error[64] = "-", time[96] = "-", floor_text[32] = "-", allclose[32], text[32];
+  char kernels[96], mode[300], speedups[256], error[64] = "-", time[96] = "-", floor_text[32] = "-", allclose[32],
+                                              text[32];
   bool pass = v->reason == ASSAY_REASON_PASS;
   if (!isnan(v->error_limit))
     snprintf(error, sizeof error, "%.2g/%.3g", v->error_z, v->error_limit);
@@ -439,11 +464,13 @@ void cli_verdict_row(struct table *t, const struct cli_judging *j, const struct 
   }
   allclose_text(v, allclose, sizeof allclose);
   kernels_text(v, kernels, sizeof kernels);
+  mode_text(v, mode, sizeof mode);
   speedups_text(v, speedups, sizeof speedups);
   const char *what = !pass ? v->detail
                      : v->suspicious
                          ? "suspicious: faster than the hardware allows, or than clocks saw that no kernel can reach"
                      : !isnan(v->time_ns) && ranks_nothing(v) ? "not on a GPU: this time ranks nothing"
+                     : mode[0]                                ? mode
                                                               : kernels;
   const char *cells[CLI_VERDICT_COLUMNS] = {
       v->task, file_part(v->candidate), assay_reason_code(v->reason), error, allclose, time, floor_text};

@@ -80,7 +80,7 @@ enum device_event cuda_event_of(enum cu_result result, bool launching);
 void cuda_report(const struct device *d, struct device_report *report, enum device_event event, enum cu_result result,
                  const char *where);
 
-// ---- cuda_memory.c
+// ---- cuda_mapping.c
 
 // Memory made here. Data of `bytes` bytes ends at the mapping's end, up to alignment (a power of two, at most the
 // granule); *data is where it begins.
@@ -89,6 +89,9 @@ enum cu_result cuda_map_new(struct device *d, uint64_t bytes, uint64_t alignment
 enum cu_result cuda_map_import(struct device *d, const struct device_buffer *b, struct cuda_mapping *out);
 enum cu_result cuda_map_protect(struct device *d, const struct cuda_mapping *m, bool writable);
 void cuda_unmap(struct device *d, struct cuda_mapping *m);
+
+// ---- cuda_memory.c
+
 // All buffers of the plan: the judge's, scratch and constants. ASSAY_OK with the report's event when memory is short.
 enum assay_status cuda_map_buffers(struct device *d, struct cuda_plan *l, int n_in, const struct device_buffer *in,
                                    int n_out, const struct device_buffer *out, struct device_report *report,

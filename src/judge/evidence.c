@@ -90,18 +90,19 @@ char *assay_verdict_json(const struct assay_verdict *v) {
   json_t *checks = json_array();
   for (int i = 0; i < v->n_checks && checks; i++)
     json_array_append_new(checks, check_json(&v->checks[i]));
-  json_t *j = json_pack(
-      "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:s, "
-      "s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:i, s:o}",
-      "task", v->task_name, "form", v->form, "workload", v->workload, "verdict", assay_reason_code(v->reason),
-      "meaning", assay_reason_text(v->reason), "detail", v->detail, "task_sha256", v->task_hash, "candidate_sha256",
-      v->candidate_hash, "settings_sha256", v->settings_hash, "seed", (json_int_t)v->seed, "checks", checks,
-      "worst_check", v->worst_check, "skipped_probes", v->n_skipped_probes, "timing", timing_json(&v->timing),
-      "durations_ns", durations_json(&v->durations), "flops", number(v->flops), "bytes", number(v->bytes),
-      "diagnostics", v->diagnostics, "build_command", v->build_command, "compiler", v->compiler_version, "sandbox",
-      v->sandbox, "toolchain", v->toolchain, "mode", v->mode, "device", v->device, "times_rank_nothing",
-      v->times_rank_nothing, "kernels_reach_host_memory", v->reaches_host, "kernels", kernels_json(&v->kernels),
-      "unsettled_arguments", v->kernels.unsettled_arguments, "baselines", comparisons_json(v));
+  json_t *j =
+      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:s, "
+                "s:s, s:s, s:s, s:s, s:s, s:s?, s:s, s:b, s:b, s:o, s:i, s:o}",
+                "task", v->task_name, "form", v->form, "workload", v->workload, "verdict", assay_reason_code(v->reason),
+                "meaning", assay_reason_text(v->reason), "detail", v->detail, "task_sha256", v->task_hash,
+                "candidate_sha256", v->candidate_hash, "settings_sha256", v->settings_hash, "seed", (json_int_t)v->seed,
+                "checks", checks, "worst_check", v->worst_check, "skipped_probes", v->n_skipped_probes, "timing",
+                timing_json(&v->timing), "durations_ns", durations_json(&v->durations), "flops", number(v->flops),
+                "bytes", number(v->bytes), "diagnostics", v->diagnostics, "build_command", v->build_command, "compiler",
+                v->compiler_version, "sandbox", v->sandbox, "toolchain", v->toolchain, "mode", v->mode, "no_plan",
+                v->no_plan[0] ? v->no_plan : NULL, "device", v->device, "times_rank_nothing", v->times_rank_nothing,
+                "kernels_reach_host_memory", v->reaches_host, "kernels", kernels_json(&v->kernels),
+                "unsettled_arguments", v->kernels.unsettled_arguments, "baselines", comparisons_json(v));
   char *text = j ? json_dumps(j, JSON_SORT_KEYS | JSON_INDENT(2)) : NULL;
   json_decref(j);
   return text;
@@ -121,12 +122,14 @@ enum assay_status assay_settings_hash(const struct assay_judge_options *o, char 
     json_array_append_new(defines, json_string(o->defines[i]));
   char device[32];
   snprintf(device, sizeof device, "%s %d %s", o->device, o->device_index, o->toolchain ? o->toolchain : "");
-  json_t *j = json_pack("{s:s, s:b, s:s, s:s, s:s, s:o, s:i, s:i, s:i, s:b, s:i, s:b, s:i, s:i, s:i, s:i}", "task",
-                        task_hex, "published", o->as_published, "workload", o->workload, "compiler",
+  // What a Python candidate without a plan means depends on it, on a GPU.
+  const char *mode = strcmp(o->device, "cuda") == 0 ? (o->mode ? o->mode : "any") : NULL;
+  json_t *j = json_pack("{s:s, s:b, s:s, s:s, s:s, s:o, s:i, s:i, s:i, s:b, s:i, s:b, s:i, s:i, s:i, s:i, s:s*}",
+                        "task", task_hex, "published", o->as_published, "workload", o->workload, "compiler",
                         o->compiler ? o->compiler : "", "device", device, "defines", defines, "rule", (int)o->rule,
                         "threads", o->threads, "checks", o->declared_checks, "probes", o->probes, "replicas",
                         o->replicas, "timing", o->timing, "min_samples", o->min_samples, "max_samples", o->max_samples,
-                        "hot_samples", o->hot_samples, "verified", o->verified_calls);
+                        "hot_samples", o->hot_samples, "verified", o->verified_calls, "mode", mode);
   text = j ? json_dumps(j, JSON_SORT_KEYS) : NULL;
   json_decref(j);
   if (text)

@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "judge/baseline.h"
 #include "judge/printable.h"
+#include "judge/python.h"
 #include "judge/session.h"
 #include "sandbox/sandbox.h"
 
@@ -59,11 +60,41 @@ static enum assay_status begin(struct session *s, bool *good, struct assay_error
   return status ? status : s->subject->finish_build(s, good, err);
 }
 
+static bool wants(const struct assay_judge_options *o, const char *mode) {
+  return o->mode && strcmp(o->mode, mode) == 0;
+}
+
+// There is no plan, and another subject needs none.
+static bool gives_way(const struct session *s) {
+  return s->v->reason == ASSAY_REASON_UNRECORDABLE && s->subject->without_plan && !wants(s->o, "plan") &&
+         judge_is_python(s->o->candidate);
+}
+
+// From the build on with that subject. The questions stay, for nothing of the candidate's has seen one.
+static enum assay_status start_over(struct session *s, bool *good, struct assay_error *err) {
+  struct assay_verdict *v = s->v;
+  snprintf(v->no_plan, sizeof v->no_plan, "%.255s", v->detail);
+  v->reason = ASSAY_REASON_PASS;
+  v->detail[0] = s->weakness[0] = '\0';
+  v->kernels = (struct assay_kernels){0};
+  s->subject->close(s);
+  s->state = NULL;
+  s->bound = NULL;
+  s->subject = s->subject->without_plan;
+  snprintf(v->mode, sizeof v->mode, "%s", s->subject->mode);
+  enum assay_status status = s->subject->start(s, err);
+  if (!status)
+    status = s->subject->finish_build(s, good, err);
+  return status || !*good ? status : s->subject->load(s, good, err);
+}
+
 static enum assay_status examine(struct session *s, bool *good, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   int64_t start = clock_monotonic_ns();
   if (*good)
     status = s->subject->load(s, good, err);
+  if (!status && !*good && gives_way(s))
+    status = start_over(s, good, err);
   s->v->durations.load_ns = clock_monotonic_ns() - start;
   tell(s, "checking", 2);
   if (!status && *good)
@@ -161,12 +192,11 @@ struct session *judge_session(struct assay_job *job) {
   return &job->session;
 }
 
-static enum assay_status job_make(const struct assay_judge_options *o, struct assay_job **out,
-                                  struct assay_error *err) {
+static enum assay_status job_make(const struct assay_judge_options *o, const struct subject_ops *subject,
+                                  struct assay_job **out, struct assay_error *err) {
   struct assay_job *job = base_calloc(1, sizeof *job);
   if (!job)
     return error_nomem(err, "a judgement");
-  bool cpu = strcmp(o->device, "cpu") == 0;
   job->options = *o;
   if (job->options.threads <= 0)
     job->options.threads = parallel_cpus();
@@ -179,19 +209,19 @@ static enum assay_status job_make(const struct assay_judge_options *o, struct as
   v->timing.floor_ns = v->timing.median_ns = v->timing.low_ns = v->timing.high_ns = NAN;
   v->timing.hot_ns = v->timing.overhead_ns = v->timing.called_ns = v->timing.prepare_ns = NAN;
   v->timing.wall_ns = NAN;
-  snprintf(v->mode, sizeof v->mode, "%s", cpu ? "process" : "plan");
+  snprintf(v->mode, sizeof v->mode, "%s", subject->mode);
   job->session.o = &job->options;
   job->session.v = v;
-  job->session.subject = cpu ? &subject_cpu : &subject_plan;
+  job->session.subject = subject;
   *out = job;
   return ASSAY_OK;
 }
 
-enum assay_status assay_judge_begin(const struct assay_judge_options *o, struct assay_job **out,
-                                    struct assay_error *err) {
+enum assay_status judge_begin_as(const struct assay_judge_options *o, const struct subject_ops *subject,
+                                 struct assay_job **out, struct assay_error *err) {
   struct assay_job *job = NULL;
   int64_t start = clock_monotonic_ns();
-  enum assay_status status = job_make(o, &job, err);
+  enum assay_status status = job_make(o, subject, &job, err);
   if (status)
     return status;
   if (!o->seed)
@@ -207,12 +237,25 @@ enum assay_status assay_judge_begin(const struct assay_judge_options *o, struct 
   return status;
 }
 
+enum assay_status assay_judge_begin(const struct assay_judge_options *o, struct assay_job **out,
+                                    struct assay_error *err) {
+  if (o->mode && !wants(o, "plan") && !wants(o, "process"))
+    return error_set(err, ASSAY_ERR_USAGE, "there is no mode %s; modes: plan, process", o->mode);
+  const struct subject_ops *subject = &subject_plan;
+  if (strcmp(o->device, "cpu") == 0)
+    subject = &subject_cpu;
+  else if (wants(o, "process") && strcmp(o->device, "cuda") == 0 && judge_is_python(o->candidate))
+    subject = &subject_process;
+  return judge_begin_as(o, subject, out, err);
+}
+
 enum assay_status assay_judge_test(struct assay_job *job, struct assay_error *err) {
   int64_t start = clock_monotonic_ns();
   enum assay_status status = test(&job->session, &job->good, err);
   if (!status) {
     add_log(&job->session);
     printable(job->verdict.detail);
+    printable(job->verdict.no_plan);
     if (job->verdict.diagnostics)
       printable(job->verdict.diagnostics);
   }

@@ -83,6 +83,8 @@ void session_take_build(struct session *s, struct build_result *r, bool *good) {
                                               ASSAY_REASON_BUILD_LIMIT};
   s->v->durations.build_ns = r->elapsed_ns;
   base_free(s->v->diagnostics);
+  base_free(s->v->build_command); // of a build before, where the session had to change its subject
+  base_free(s->v->compiler_version);
   s->v->diagnostics = r->diagnostics;
   s->v->build_command = r->command;
   s->v->compiler_version = r->compiler_version;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/file.h"
 #include "toolchain/program.h"
 
@@ -46,8 +47,8 @@ enum assay_status judge_init_arguments(const struct task *t, struct arena *a, co
   return status;
 }
 
-enum assay_status judge_python_sheet(const struct task *t, const struct workload *w, struct buf *out,
-                                     struct assay_error *err) {
+static enum assay_status make_sheet(const struct task *t, const struct workload *w, struct buf *out,
+                                    struct assay_error *err) {
   struct arena arena = {0};
   const struct graph *g = &t->model.flat;
   struct plan_symbol *symbols = arena_calloc(&arena, (size_t)w->n + 1, sizeof *symbols);
@@ -76,5 +77,15 @@ enum assay_status judge_python_sheet(const struct task *t, const struct workload
   if (!status)
     status = python_sheet(&s, out, err);
   arena_release(&arena);
+  return status;
+}
+
+enum assay_status judge_python_tell(struct runner *r, const struct task *t, const struct workload *w,
+                                    struct assay_error *err) {
+  struct buf sheet = {0};
+  enum assay_status status = make_sheet(t, w, &sheet, err);
+  if (!status)
+    status = runner_set_sheet(r, buf_str(&sheet), err);
+  buf_release(&sheet);
   return status;
 }

@@ -3,7 +3,7 @@
 #define JUDGE_PYTHON_H
 
 #include "assay/judge.h"
-#include "base/buf.h"
+#include "runner/runner.h"
 #include "task/task.h"
 #include "toolchain/python.h"
 
@@ -18,8 +18,8 @@ enum assay_status judge_find_python(const struct assay_judge_options *o, struct 
 enum assay_status judge_init_arguments(const struct task *t, struct arena *a, const char **out,
                                        struct assay_error *err);
 
-// What a worker is told of a workload (python_sheet).
-enum assay_status judge_python_sheet(const struct task *t, const struct workload *w, struct buf *out,
-                                     struct assay_error *err);
+// Tells a worker about the workload whose buffers the next runner_bind brings (python_sheet).
+enum assay_status judge_python_tell(struct runner *r, const struct task *t, const struct workload *w,
+                                    struct assay_error *err);
 
 #endif

@@ -35,7 +35,12 @@ struct session {
 
 void session_release(struct session *s);
 
-// judge.c: a job that stays after its exam, to be called again (baseline.h). *good: it passed. What it left on its
+// judge.c: assay_judge_begin with a subject of the caller's choice. For tests: subject_process on the device cpu is a
+// process like one with a GPU, over ordinary memory, which no option of a user's leads to.
+enum assay_status judge_begin_as(const struct assay_judge_options *o, const struct subject_ops *subject,
+                                 struct assay_job **out, struct assay_error *err);
+
+// A job that stays after its exam, to be called again (baseline.h). *good: it passed. What it left on its
 // device goes with judge_leave.
 enum assay_status judge_keep(struct assay_job *job, bool *good, struct assay_error *err);
 void judge_leave(struct assay_job *job);

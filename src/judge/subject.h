@@ -1,5 +1,6 @@
-// The candidate under examination, whatever it is written in and wherever it runs: C on the CPU (subject_cpu.c) or a
-// launch plan on a device (subject_plan.c). The exam and the clock see only this.
+// The candidate under examination, whatever it is written in and wherever it runs: a process on the CPU
+// (subject_cpu.c), a launch plan on a device (subject_plan.c), or a process that has a GPU (subject_process.c). The
+// exam and the clock see only this.
 #ifndef JUDGE_SUBJECT_H
 #define JUDGE_SUBJECT_H
 
@@ -15,6 +16,9 @@ enum call_mode {
 };
 
 struct subject_ops {
+  const char *mode; // assay_verdict.mode
+  // What judges a Python candidate whose timed workload has no plan (RUNNER_UNRECORDABLE). NULL: nobody.
+  const struct subject_ops *without_plan;
   bool has_as_called;
   double tick_ns;    // the step in which its clock counts; 0: too small to matter
   int64_t timing_ns; // for how long samples are taken where the options say nothing
@@ -58,6 +62,6 @@ struct subject_ops {
   void (*close)(struct session *s);
 };
 
-extern const struct subject_ops subject_cpu, subject_plan;
+extern const struct subject_ops subject_cpu, subject_plan, subject_process;
 
 #endif

@@ -69,18 +69,9 @@ static enum assay_status finish_build(struct session *s, bool *good, struct assa
   return ASSAY_OK;
 }
 
-static enum assay_status tell(struct session *s, const struct layout *l, struct assay_error *err) {
-  struct buf sheet = {0};
-  enum assay_status status = judge_python_sheet(&s->task, l->workload, &sheet, err);
-  if (!status)
-    status = runner_set_sheet(of(s)->runner, buf_str(&sheet), err);
-  buf_release(&sheet);
-  return status;
-}
-
 static enum assay_status bind(struct session *s, const struct layout *l, struct runner_report *report,
                               struct assay_error *err) {
-  enum assay_status status = of(s)->is_python ? tell(s, l, err) : ASSAY_OK;
+  enum assay_status status = of(s)->is_python ? judge_python_tell(of(s)->runner, &s->task, l->workload, err) : ASSAY_OK;
   return status ? status : runner_bind(of(s)->runner, l->n_in, l->in_tensors, l->n_out, l->out_tensors, report, err);
 }
 
@@ -145,7 +136,8 @@ static enum assay_status load(struct session *s, bool *good, struct assay_error 
                                        .library = c->python.worker,
                                        .read_paths = c->python.read_paths,
                                        .defines = s->o->defines,
-                                       .start_timeout_ns = WORKER_START_NS};
+                                       .start_timeout_ns = WORKER_START_NS,
+                                       .device = "cpu"};
   struct runner_options r = {.program = s->o->runner_program,
                              .library = c->library,
                              .python = c->is_python ? &python : NULL,
@@ -196,7 +188,8 @@ static void finish(struct session *s) {
   base_free(c);
 }
 
-const struct subject_ops subject_cpu = {.timing_ns = 150000000,
+const struct subject_ops subject_cpu = {.mode = "process",
+                                        .timing_ns = 150000000,
                                         .start = start,
                                         .finish_build = finish_build,
                                         .load = load,

@@ -7,12 +7,11 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "judge/device_check.h"
+#include "judge/device_buffers.h"
 #include "judge/planning.h"
 #include "judge/session.h"
 #include "judge/workbench.h"
 #include "stats/stats.h"
-#include "task/device_draw.h"
 
 enum { MONITOR_EVERY = 8, MOST_WALLS = 1024 };
 
@@ -27,10 +26,8 @@ struct planned {
   struct program *program;
   struct plan plan; // of the bound layout
   bool has_plan;
-  int n_in, n_out;
-  struct shared_memory in[RUNNER_MAX_BUFFERS], out[RUNNER_MAX_BUFFERS]; // the workbench's
-  uint32_t bands;                                                       // the pattern around outputs
-  double null_wall_ns;                                                  // by the judge's clock: a call without a kernel
+  struct device_buffers buffers; // the workbench's
+  double null_wall_ns;           // by the judge's clock: a call without a kernel
   int n_walls;
   double walls_ns[MOST_WALLS];       // and cold ones
   struct runner_report failed_early; // what became of the steps that prepare
@@ -43,8 +40,7 @@ struct planned {
   double excess_ns[MOST_WALLS];      // of cold calls: by how much the stamps outside told more
   int n_excess;
   int calls;
-  unsigned char *copies; // of outputs of timed calls, where the device has no memory of its own
-  struct buf log;        // what host code printed while it was recorded, and kernels while they ran
+  struct buf log; // what host code printed while it was recorded, and kernels while they ran
 };
 
 static struct planned *of(struct session *s) {
@@ -63,10 +59,10 @@ static enum assay_status start(struct session *s, struct assay_error *err) {
   if (!p)
     return error_nomem(err, "a judgement");
   p->cuda = strcmp(s->o->device, "cuda") == 0;
-  p->bands = (uint32_t)rng_secret(s->v->seed, STREAM_BANDS);
   p->bench = s->o->workbench;
   p->own_bench = !p->bench;
   enum assay_status status = p->bench ? ASSAY_OK : workbench_begin(s->o, &p->bench, err);
+  device_buffers_init(&p->buffers, p->bench, p->cuda, false, (uint32_t)rng_secret(s->v->seed, STREAM_BANDS));
   struct program_options o;
   char target[16];
   if (!status)
@@ -100,30 +96,6 @@ static bool uses_heap(const struct plan *p) {
     if (memmem(p->modules[i].bytes, p->modules[i].size, name, strlen(name)))
       return true;
   return false;
-}
-
-// Buffers for the layout, with their bands poisoned: by a pattern of the session, since nobody changes them again.
-static enum assay_status make_buffers(struct session *s, const struct layout *l, struct assay_error *err) {
-  struct planned *p = of(s);
-  struct shared_memory *m;
-  enum assay_status status = ASSAY_OK;
-  if (l->n_in > RUNNER_MAX_BUFFERS || l->n_out > RUNNER_MAX_BUFFERS)
-    return error_set(err, ASSAY_ERR_LIMIT, "a task may have at most %d inputs or outputs", RUNNER_MAX_BUFFERS);
-  workbench_drop_buffers(p->bench, l->n_in, l->n_out);
-  for (p->n_in = 0; p->n_in < l->n_in && !status; p->n_in++) {
-    const struct runner_tensor *t = &l->in_tensors[p->n_in];
-    status = workbench_buffer(p->bench, true, p->n_in, (size_t)shape_count(&t->shape) * dtype_bytes(t->dtype), &m, err);
-    if (!status)
-      p->in[p->n_in] = *m;
-  }
-  for (p->n_out = 0; p->n_out < l->n_out && !status; p->n_out++) {
-    status = workbench_buffer(p->bench, false, p->n_out, (size_t)layout_output_bytes(l, p->n_out), &m, err);
-    if (!status)
-      status = shared_poison(m, p->bands, true, err);
-    if (!status)
-      p->out[p->n_out] = *m;
-  }
-  return status;
 }
 
 static void report_no_plan(struct runner_report *report, struct plan_report *why) {
@@ -185,13 +157,14 @@ static enum assay_status bind(struct session *s, const struct layout *l, struct 
   if (!fits_device(p, report))
     return ASSAY_OK;
   start_ns = clock_monotonic_ns();
-  status = make_buffers(s, l, err);
+  status = device_buffers_make(&p->buffers, l, err);
   if (!status)
     status = workbench_runner(p->bench, &runner, err);
   if (!status)
     snprintf(s->weakness, sizeof s->weakness, "%s", device_runner_weakness(runner));
   if (!status)
-    status = device_runner_load(runner, &p->plan, p->n_in, p->in, false, p->n_out, p->out, report, err);
+    status = device_runner_load(runner, &p->plan, p->buffers.n_in, p->buffers.in, false, p->buffers.n_out,
+                                p->buffers.out, report, err);
   if (status || report->event != RUNNER_OK)
     drop_runner(p);
   s->v->durations.bind_ns += clock_monotonic_ns() - start_ns;
@@ -199,25 +172,6 @@ static enum assay_status bind(struct session *s, const struct layout *l, struct 
 }
 
 // ---- calls
-
-static enum assay_status draw_inputs(struct session *s, enum probe probe, uint64_t key, struct assay_error *err) {
-  struct planned *p = of(s);
-  const struct workload *w = s->bound->workload;
-  if (p->cuda) {
-    device_ptr buffers[RUNNER_MAX_BUFFERS];
-    for (int i = 0; i < p->n_in; i++)
-      buffers[i] = p->in[i].device + p->in[i].offset;
-    return task_make_inputs_on_device(&s->task, w, probe, key, workbench_compute(p->bench), buffers, err);
-  }
-  void *buffers[RUNNER_MAX_BUFFERS];
-  for (int i = 0; i < p->n_in; i++)
-    buffers[i] = p->in[i].host + p->in[i].offset;
-  return task_make_inputs(&s->task, w, probe, key, s->o->threads, buffers, err);
-}
-
-static enum assay_status settle(struct planned *p, struct assay_error *err) {
-  return p->cuda ? compute_sync(workbench_compute(p->bench), err) : ASSAY_OK;
-}
 
 // Steps that prepare weights run while all other inputs hold the poison: whatever they compute, it is not from data. (A
 // failure shows again in the call, which reports it.)
@@ -228,11 +182,11 @@ static enum assay_status prepare(struct session *s, uint32_t poison, struct assa
   struct device_times times = {0};
   int64_t wall_ns;
   enum assay_status status = ASSAY_OK;
-  for (int i = 0; i < p->n_in && !status; i++)
+  for (int i = 0; i < p->buffers.n_in && !status; i++)
     if (!s->task.inputs[i].distribution.is_static)
-      status = shared_fill(&p->in[i], poison, err);
+      status = shared_fill(&p->buffers.in[i], poison, err);
   if (!status)
-    status = settle(p, err);
+    status = device_buffers_settle(&p->buffers, err);
   if (!status)
     status = workbench_runner(p->bench, &runner, err);
   if (!status)
@@ -247,47 +201,16 @@ static enum assay_status fill(struct session *s, enum probe probe, uint64_t key,
                               struct assay_error *err) {
   struct planned *p = of(s);
   int64_t start_ns = clock_monotonic_ns();
-  enum assay_status status = draw_inputs(s, probe, key, err);
+  enum assay_status status = device_buffers_draw(&p->buffers, s, probe, key, err);
   if (!status && p->plan.n_prepare > 0) {
     status = prepare(s, poison, err);
     if (!status)
-      status = draw_inputs(s, probe, key, err);
+      status = device_buffers_draw(&p->buffers, s, probe, key, err);
   }
-  for (int i = 0; i < p->n_out && !status; i++)
-    status = shared_fill(&p->out[i], poison, err);
   if (!status)
-    status = settle(p, err);
+    status = device_buffers_poison(&p->buffers, poison, err);
   s->v->durations.fill_ns += clock_monotonic_ns() - start_ns;
   return status;
-}
-
-// The outputs' bands. Nothing can write to those of inputs, which are mapped read-only as a whole.
-static enum assay_status check_bands(struct planned *p, struct runner_report *report, struct assay_error *err) {
-  int damaged = -1;
-  int64_t distance = 0;
-  enum assay_status status = shared_check_all(p->out, p->n_out, p->bands, &damaged, &distance, err);
-  if (status || damaged < 0)
-    return status;
-  report->event = RUNNER_OUT_OF_BOUNDS;
-  snprintf(report->detail, sizeof report->detail, "wrote %lld byte%s %s output %d",
-           (long long)(distance < 0 ? -distance : distance), distance == 1 || distance == -1 ? "" : "s",
-           distance < 0 ? "before the start of" : "behind the end of", damaged);
-  return ASSAY_OK;
-}
-
-static void watch(struct session *s) {
-  struct planned *p = of(s);
-  struct monitor_reading r;
-  struct monitor *m = workbench_monitor(p->bench);
-  if (p->calls++ % MONITOR_EVERY != 0 || !m || !monitor_read(m, &r))
-    return;
-  struct assay_timing *t = &s->v->timing;
-  p->slowed = r.slowed;
-  t->clock_mhz = (int)r.sm_clock_mhz;
-  t->temperature_c = (int)r.temperature_c;
-  t->power_w = (int)(r.power_mw / 1000);
-  if (r.slowed)
-    monitor_throttle_text(r.throttle, t->throttle, sizeof t->throttle);
 }
 
 // The same call once more, in a fresh child.
@@ -299,7 +222,8 @@ static enum assay_status call_again(struct planned *p, bool inputs_writable, boo
   drop_runner(p);
   enum assay_status status = workbench_runner(p->bench, &runner, err);
   if (!status)
-    status = device_runner_load(runner, &p->plan, p->n_in, p->in, inputs_writable, p->n_out, p->out, &again, err);
+    status = device_runner_load(runner, &p->plan, p->buffers.n_in, p->buffers.in, inputs_writable, p->buffers.n_out,
+                                p->buffers.out, &again, err);
   if (!status && again.event == RUNNER_OK && p->plan.n_prepare > 0)
     status = device_runner_call(runner, DEVICE_PREPARE, &again, &times, &wall_ns, err);
   if (!status && again.event == RUNNER_OK)
@@ -382,13 +306,14 @@ static enum assay_status call(struct session *s, enum call_mode mode, struct run
     witness(p, wall_ns);
   if (p->cuda && mode != CALL_AS_CALLED)
     believe(s, &times, report, mode == CALL_COLD);
-  watch(s);
+  if (p->calls++ % MONITOR_EVERY == 0)
+    workbench_watch(p->bench, &s->v->timing, &p->slowed);
   return ASSAY_OK;
 }
 
 static enum assay_status inspect(struct session *s, struct runner_report *report, struct assay_error *err) {
   int64_t start_ns = clock_monotonic_ns();
-  enum assay_status status = check_bands(of(s), report, err);
+  enum assay_status status = device_buffers_inspect(&of(s)->buffers, report, err);
   if (!status && report->event != RUNNER_OK)
     drop_runner(of(s));
   struct planned *p = of(s);
@@ -415,9 +340,9 @@ static enum assay_status measure_null(struct session *s, struct workbench_null *
     int64_t wall_ns = 0;
     // The judge uses the device before every call, as it does before those of the candidate: handing it over takes
     // time.
-    status = shared_fill(&of(s)->out[0], POISON_NAN, err);
+    status = shared_fill(&of(s)->buffers.out[0], POISON_NAN, err);
     if (!status)
-      status = settle(of(s), err);
+      status = device_buffers_settle(&of(s)->buffers, err);
     if (!status)
       status = device_runner_call(runner, DEVICE_NULL, &report, &times, &wall_ns, err);
     if (!status && report.event != RUNNER_OK)
@@ -477,75 +402,28 @@ static enum assay_status load(struct session *s, bool *good, struct assay_error 
 }
 
 static const void *output(struct session *s, int o) {
-  struct planned *p = of(s);
-  return p->cuda ? NULL : p->out[o].host + p->out[o].offset;
+  return device_buffers_output(&of(s)->buffers, o);
 }
 
 static enum assay_status read_output(struct session *s, int o, void *to, struct assay_error *err) {
-  return shared_read(&of(s)->out[o], to, err);
+  return device_buffers_read(&of(s)->buffers, o, to, err);
 }
 
-// Where the copy of output o lies behind those of the outputs before it; of n_out: the size of a slot.
-static size_t place_of_copy(const struct planned *p, int o) {
-  size_t place = 0;
-  for (int i = 0; i < o; i++)
-    place += (p->out[i].bytes + SHARED_ALIGNMENT - 1) / SHARED_ALIGNMENT * SHARED_ALIGNMENT;
-  return place;
-}
-
-// Memory for all slots, on the device or, where outputs are ordinary memory, beside them.
-static enum assay_status copies(struct session *s, size_t slot_bytes, device_ptr *device, struct assay_error *err) {
-  struct planned *p = of(s);
-  size_t bytes = slot_bytes * (size_t)s->o->verified_calls;
-  if (p->cuda)
-    return workbench_copies(p->bench, bytes, device, err);
-  if (!p->copies)
-    p->copies = base_alloc(bytes);
-  return p->copies ? ASSAY_OK : error_nomem(err, "copies of outputs");
-}
-
-// On a GPU in the order of the judge's other work there: the next call's inputs are drawn behind it.
 static enum assay_status keep_outputs(struct session *s, int slot, struct assay_error *err) {
-  struct planned *p = of(s);
-  size_t slot_bytes = place_of_copy(p, p->n_out);
-  device_ptr to = 0;
-  enum assay_status status = copies(s, slot_bytes, &to, err);
-  for (int o = 0; o < p->n_out && !status; o++) {
-    size_t place = (size_t)slot * slot_bytes + place_of_copy(p, o);
-    if (p->cuda)
-      status = compute_copy(workbench_compute(p->bench), to + place, p->out[o].device + p->out[o].offset,
-                            p->out[o].bytes, err);
-    else
-      memcpy(p->copies + place, p->out[o].host + p->out[o].offset, p->out[o].bytes);
-  }
-  return status;
+  return device_buffers_keep(&of(s)->buffers, s, slot, err);
 }
 
 static enum assay_status read_kept(struct session *s, int slot, int o, void *to, struct assay_error *err) {
-  struct planned *p = of(s);
-  size_t slot_bytes = place_of_copy(p, p->n_out), place = (size_t)slot * slot_bytes + place_of_copy(p, o);
-  device_ptr from = 0;
-  enum assay_status status = copies(s, slot_bytes, &from, err);
-  if (!status && p->cuda)
-    return compute_download(workbench_compute(p->bench), to, from + place, p->out[o].bytes, err);
-  if (!status)
-    memcpy(to, p->copies + place, p->out[o].bytes);
-  return status;
+  return device_buffers_read_kept(&of(s)->buffers, s, slot, o, to, err);
 }
 
 static bool answers(struct session *s, const struct layout *l) {
-  return of(s)->cuda && device_check_worth(&s->task, l);
+  return device_buffers_answer(&of(s)->buffers, s, l);
 }
 
 static enum assay_status check(struct session *s, const struct question *q, uint32_t poison, struct assay_check *checks,
                                struct assay_error *err) {
-  struct planned *p = of(s);
-  device_ptr in[RUNNER_MAX_BUFFERS], out[RUNNER_MAX_BUFFERS];
-  for (int i = 0; i < p->n_in; i++)
-    in[i] = p->in[i].device + p->in[i].offset;
-  for (int i = 0; i < p->n_out; i++)
-    out[i] = p->out[i].device + p->out[i].offset;
-  return device_check(workbench_compute(p->bench), &s->task, q, in, out, poison, s->o, checks, err);
+  return device_buffers_check(&of(s)->buffers, s, q, poison, false, checks, err);
 }
 
 static bool steady(struct session *s) {
@@ -571,13 +449,15 @@ static void finish(struct session *s) {
   if (p->has_plan)
     plan_release(&p->plan);
   buf_release(&p->log);
-  base_free(p->copies);
+  device_buffers_release(&p->buffers);
   if (p->own_bench)
     assay_workbench_close(p->bench);
   base_free(p);
 }
 
-const struct subject_ops subject_plan = {.has_as_called = true,
+const struct subject_ops subject_plan = {.mode = "plan",
+                                         .without_plan = &subject_process,
+                                         .has_as_called = true,
                                          .tick_ns = 32, // of the events of NVIDIA's GPUs
                                          .timing_ns = 60000000,
                                          .start = start,

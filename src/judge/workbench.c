@@ -233,8 +233,16 @@ const struct device_facts *workbench_facts(const struct assay_workbench *w) {
   return &w->facts;
 }
 
-struct monitor *workbench_monitor(struct assay_workbench *w) {
-  return w->monitor;
+void workbench_watch(struct assay_workbench *w, struct assay_timing *t, bool *slowed) {
+  struct monitor_reading r;
+  if (!w->monitor || !monitor_read(w->monitor, &r))
+    return;
+  *slowed = r.slowed;
+  t->clock_mhz = (int)r.sm_clock_mhz;
+  t->temperature_c = (int)r.temperature_c;
+  t->power_w = (int)(r.power_mw / 1000);
+  if (r.slowed)
+    monitor_throttle_text(r.throttle, t->throttle, sizeof t->throttle);
 }
 
 const struct workbench_times *workbench_times(const struct assay_workbench *w) {

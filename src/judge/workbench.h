@@ -31,7 +31,9 @@ struct python_standby *workbench_standby(struct assay_workbench *w); // may be N
 // After workbench_wait.
 struct compute *workbench_compute(struct assay_workbench *w); // NULL: the device is not a GPU of CUDA
 const struct device_facts *workbench_facts(const struct assay_workbench *w);
-struct monitor *workbench_monitor(struct assay_workbench *w); // may be NULL
+// What the monitor says now, for the verdict; *slowed: heat, power or the hardware hold the clock down, so that times
+// taken around now say nothing. Where there is no monitor, or it fails, nothing changes.
+void workbench_watch(struct assay_workbench *w, struct assay_timing *t, bool *slowed);
 const struct workbench_times *workbench_times(const struct assay_workbench *w);
 
 // What a call costs without a plan's steps, in ns: between the device's events, by the judge's clock, and by the stamps

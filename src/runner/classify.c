@@ -78,6 +78,30 @@ void classify_end(const struct runner_control *hints, const struct sandbox_end *
              (unsigned long long)hints->address);
 }
 
+void classify_raised(struct runner_report *report) {
+  // CUDA's own texts of errors, as PyTorch has them in its exceptions.
+  static const struct {
+    const char *words;
+    enum runner_event event;
+  } known[] = {
+      {"CUDA error: out of memory", RUNNER_OUT_OF_MEMORY},
+      {"CUDA out of memory", RUNNER_OUT_OF_MEMORY},
+      {"CUDA error: invalid configuration argument", RUNNER_LAUNCH_FAILED},
+      {"CUDA error: too many resources requested", RUNNER_LAUNCH_FAILED},
+      {"CUDA error: no kernel image", RUNNER_LAUNCH_FAILED},
+      {"CUDA error: an illegal memory access", RUNNER_CRASHED},
+      {"CUDA error: misaligned address", RUNNER_CRASHED},
+      {"CUDA error: an illegal instruction", RUNNER_CRASHED},
+      {"CUDA error: unspecified launch failure", RUNNER_CRASHED},
+      {"CUDA error: device-side assert", RUNNER_CRASHED},
+  };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strstr(report->detail, known[i].words)) {
+      report->event = known[i].event;
+      return;
+    }
+}
+
 uint64_t classify_digest(const struct buffer *b) {
   const unsigned char *p = b->map + b->offset;
   uint64_t hash = 0xCBF29CE484222325u, word;

@@ -10,6 +10,10 @@
 void classify_end(const struct runner_control *hints, const struct sandbox_end *end, const struct buffer *buffers,
                   int n_in, int n_out, bool late, bool loading, struct runner_report *report);
 
+// An exception (RUNNER_RAISED with its words) that PyTorch made of an error of the GPU becomes that event: a kernel's
+// fault, a launch that was refused, memory that is used up. Others stay.
+void classify_raised(struct runner_report *report);
+
 // A digest of a buffer's data, to see whether it changed.
 uint64_t classify_digest(const struct buffer *b);
 

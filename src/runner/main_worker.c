@@ -2,16 +2,21 @@
 // functions and gets its process back when the judge hangs up. The lock-down, the buffers between their guards, the
 // start line and the last words of a dying process are those of assay-runner.
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/build_id.h"
 #include "runner/serve.h"
+#include "runner/serve_cuda.h"
 
-// Functions of worker.py; 0: it worked. The message is a buffer of `bytes` for one line of text.
+// Functions of worker.py; 0: it worked. The message is a buffer of `bytes` for one line of text. `nothing`: the call is
+// to do what every call does on the device, and nothing of the candidate's.
 typedef int load_fn(char *message, size_t bytes);
 typedef int bind_fn(const struct assay_args *args, const char *sheet, char *message, size_t bytes);
-typedef int call_fn(char *message, size_t bytes);
+typedef int call_fn(int nothing, char *message, size_t bytes);
 
 struct python {
+  struct serve_cuda cuda;
   load_fn *load;
   bind_fn *bind;
   call_fn *call;
@@ -28,17 +33,42 @@ static bool bind(void *arg, const struct assay_args *args, const char *sheet, ch
 // Tensors were made of the buffers when they were bound.
 static bool call(void *arg, const struct assay_args *args, char *message, size_t bytes) {
   (void)args;
-  return ((const struct python *)arg)->call(message, bytes) == 0;
+  return ((const struct python *)arg)->call(0, message, bytes) == 0;
 }
 
-__attribute__((visibility("default"))) int assay_worker_serve(int threads, const char *build, load_fn *load_module,
-                                                              bind_fn *bind_module, call_fn *call_module);
+static bool null_call(void *arg, char *message, size_t bytes) {
+  return ((const struct python *)arg)->call(1, message, bytes) == 0;
+}
 
-int assay_worker_serve(int threads, const char *build, load_fn *load_module, bind_fn *bind_module,
+static bool map(void *arg, int fd, uint64_t map_bytes, bool writable, struct serve_mapping *out, char *message,
+                size_t bytes) {
+  return serve_cuda_map(&((struct python *)arg)->cuda, fd, map_bytes, writable, out, message, bytes);
+}
+
+static void unmap(void *arg, struct serve_mapping *m) {
+  serve_cuda_unmap(&((struct python *)arg)->cuda, m);
+}
+
+// `device`: where the buffers are, "cpu" or "cuda"; in the second case PyTorch's context is current in this thread.
+__attribute__((visibility("default"))) int assay_worker_serve(int threads, const char *build, const char *device,
+                                                              load_fn *load_module, bind_fn *bind_module,
+                                                              call_fn *call_module);
+
+int assay_worker_serve(int threads, const char *build, const char *device, load_fn *load_module, bind_fn *bind_module,
                        call_fn *call_module) {
+  struct assay_error err = {0};
   if (!build_id_matches(build, "assay-worker.so"))
     return 2;
-  struct python python = {load_module, bind_module, call_module};
-  const struct serve_host host = {.arg = &python, .load = load, .bind = bind, .call = call};
+  struct python python = {.load = load_module, .bind = bind_module, .call = call_module};
+  struct serve_host host = {.arg = &python, .load = load, .bind = bind, .call = call};
+  if (strcmp(device, "cuda") == 0) {
+    if (serve_cuda_open(&python.cuda, NULL, &err) != ASSAY_OK) {
+      fprintf(stderr, "%s\n", err.message);
+      return 2;
+    }
+    host.null_call = null_call;
+    host.map = map;
+    host.unmap = unmap;
+  }
   return serve(&host, threads);
 }

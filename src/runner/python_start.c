@@ -1,8 +1,12 @@
 #include "runner/python_start.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/build_id.h"
+#include "runner/threads.h"
+#include "sandbox/gpu_python.h"
 
 static size_t count(const char *const *list) {
   size_t n = 0;
@@ -11,62 +15,103 @@ static size_t count(const char *const *list) {
   return n;
 }
 
-// python -I -B worker.py serve WORKER_LIBRARY CANDIDATE THREADS BUILD DEFINE...
-static bool make_arguments(const struct runner_options *o, char *threads, struct python_start *out) {
+// python -I -B worker.py serve WORKER_LIBRARY CANDIDATE THREADS BUILD DEVICE DEFINE...
+static char *const *make_arguments(const struct runner_options *o, const char *threads, struct arena *a) {
   const struct runner_python *p = o->python;
   const char *const front[] = {p->interpreter, "-I",       "-B",    p->script, "serve",
-                               p->library,     o->library, threads, build_id};
+                               p->library,     o->library, threads, build_id,  p->device};
   enum { N_FRONT = sizeof front / sizeof *front };
   size_t n_defines = count(p->defines), n = 0;
-  out->argv = arena_calloc(&out->arena, N_FRONT + n_defines + 1, sizeof *out->argv);
-  for (size_t i = 0; out->argv && i < N_FRONT; i++)
-    out->argv[n++] = (char *)front[i];
-  for (size_t i = 0; out->argv && i < n_defines; i++)
-    out->argv[n++] = (char *)p->defines[i];
-  return out->argv;
+  char **argv = arena_calloc(a, N_FRONT + n_defines + 1, sizeof *argv);
+  for (size_t i = 0; argv && i < N_FRONT; i++)
+    argv[n++] = (char *)front[i];
+  for (size_t i = 0; argv && i < n_defines; i++)
+    argv[n++] = (char *)p->defines[i];
+  return argv;
 }
 
-static bool make_environment(const struct runner_options *o, const char *threads, struct python_start *out) {
-  struct arena *a = &out->arena;
-  char *const all[] = {arena_printf(a, "OMP_NUM_THREADS=%s", threads),
-                       arena_strdup(a, "OMP_WAIT_POLICY=passive"), // see runner.c
-                       arena_printf(a, "HOME=%s", o->folder), arena_printf(a, "TMPDIR=%s", o->folder),
-                       arena_strdup(a, "LC_ALL=C.UTF-8")};
+// Of its threads; NULL-terminated.
+static const char *const *make_thread_settings(const char *threads, struct arena *a) {
+  const char **all = arena_calloc(a, 3, sizeof *all);
+  char *number = arena_printf(a, "OMP_NUM_THREADS=%s", threads);
+  if (!all || !number)
+    return NULL;
+  all[0] = number;
+  all[1] = "OMP_WAIT_POLICY=passive"; // see runner.c
+  return all;
+}
+
+static char *const *make_environment(const struct runner_options *o, const char *const *settings, struct arena *a) {
+  char *const all[] = {(char *)settings[0], (char *)settings[1], arena_printf(a, "HOME=%s", o->folder),
+                       arena_printf(a, "TMPDIR=%s", o->folder), arena_strdup(a, "LC_ALL=C.UTF-8")};
   enum { N_ALL = sizeof all / sizeof *all };
-  out->envp = arena_calloc(a, N_ALL + 1, sizeof *out->envp);
-  for (size_t i = 0; out->envp && i < N_ALL; i++)
-    if (!(out->envp[i] = all[i]))
-      return false;
-  return out->envp;
+  char **envp = arena_calloc(a, N_ALL + 1, sizeof *envp);
+  for (size_t i = 0; envp && i < N_ALL; i++)
+    if (!(envp[i] = all[i]))
+      return NULL;
+  return envp;
 }
 
-// The interpreter's own files, and the source's folder: what was compiled for it lies there too.
-static bool make_read_paths(const struct runner_options *o, struct python_start *out) {
+// Beside the interpreter's files: the worker's own, and the source's folder, since what was compiled for it lies there
+// too.
+static const char *const *make_own_paths(const struct runner_options *o, struct arena *a) {
   const struct runner_python *p = o->python;
   const char *slash = strrchr(o->library, '/');
-  const char *source =
-      arena_printf(&out->arena, "%.*s", slash ? (int)(slash - o->library) : 1, slash ? o->library : ".");
+  const char *source = arena_printf(a, "%.*s", slash ? (int)(slash - o->library) : 1, slash ? o->library : ".");
   const char *const own[] = {p->interpreter, p->script,       p->library,           source,
                              "/dev/urandom", "/proc/cpuinfo", "/sys/devices/system"};
   enum { N_OWN = sizeof own / sizeof *own };
-  size_t n_paths = count(p->read_paths), n = 0;
-  out->read_paths = arena_calloc(&out->arena, n_paths + N_OWN + 1, sizeof *out->read_paths);
-  for (size_t i = 0; out->read_paths && i < n_paths; i++)
-    out->read_paths[n++] = p->read_paths[i];
-  for (size_t i = 0; out->read_paths && i < N_OWN; i++)
-    out->read_paths[n++] = own[i];
-  return out->read_paths && source;
+  const char **paths = arena_calloc(a, N_OWN + 1, sizeof *paths);
+  for (size_t i = 0; paths && i < N_OWN; i++)
+    if (!(paths[i] = own[i]))
+      return NULL;
+  return paths;
 }
 
-enum assay_status python_start_make(const struct runner_options *o, char *threads, struct python_start *out,
-                                    struct assay_error *err) {
-  if (make_arguments(o, threads, out) && make_environment(o, threads, out) && make_read_paths(o, out))
-    return ASSAY_OK;
-  return error_nomem(err, "the start of a worker");
+static const char *const *join(const char *const *first, const char *const *second, struct arena *a) {
+  size_t n_first = count(first), n_second = count(second);
+  const char **all = arena_calloc(a, n_first + n_second + 1, sizeof *all);
+  for (size_t i = 0; all && i < n_first + n_second; i++)
+    all[i] = i < n_first ? first[i] : second[i - n_first];
+  return all;
 }
 
-void python_start_release(struct python_start *p) {
-  arena_release(&p->arena);
+static enum assay_status spawn_locked(const struct runner_options *o, char *const *argv, const char *const *settings,
+                                      const char *const *own, int socket, struct arena *a, struct sandbox_child *out,
+                                      struct assay_error *err) {
+  char *const *envp = make_environment(o, settings, a);
+  // Threads beyond this are late work anyway; without a limit, small ones use up the machine's process numbers.
+  const struct sandbox_policy policy = {.role = SANDBOX_RUNNER,
+                                        .folder = o->folder,
+                                        .read_paths = join(o->python->read_paths, own, a),
+                                        .processes = THREADS_MAX + 2 * o->threads};
+  if (!envp || !policy.read_paths)
+    return error_nomem(err, "the start of a worker");
+  return sandbox_spawn(&policy, argv, envp, &socket, 1, out, err);
+}
+
+enum assay_status python_start(const struct runner_options *o, int socket, struct sandbox_child *out,
+                               struct assay_error *err) {
+  const struct runner_python *p = o->python;
+  struct arena arena = {0};
+  char threads[16];
+  snprintf(threads, sizeof threads, "%d", o->threads);
+  char *const *argv = make_arguments(o, threads, &arena);
+  const char *const *settings = make_thread_settings(threads, &arena), *const *own = make_own_paths(o, &arena);
+  enum assay_status status = argv && settings && own ? ASSAY_OK : error_nomem(err, "the start of a worker");
+  const struct gpu_python unlocked = {.interpreter = p->interpreter,
+                                      .path_env = p->path_env,
+                                      .folder = o->folder,
+                                      .read_paths = p->read_paths,
+                                      .more_paths = own,
+                                      .more_environment = settings,
+                                      .device_index = p->device_index,
+                                      .without_landlock = p->without_landlock};
+  if (!status)
+    status = p->unlocked ? gpu_python_spawn(&unlocked, argv, socket, out, err)
+                         : spawn_locked(o, argv, settings, own, socket, &arena, out, err);
+  arena_release(&arena);
+  return status;
 }
 
 enum assay_status python_start_failed(const struct runner_python *p, const char *log, bool late,

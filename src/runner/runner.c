@@ -53,6 +53,8 @@ struct runner {
   struct runner_options o;
   struct sandbox_child child;
   bool alive, frozen, crowded;
+  bool unlocked, foreign; // runner_python.unlocked; its buffers are not ordinary memory
+  bool borrowed;          // buffers are the caller's (runner_bind_shared)
   int socket;
   struct runner_control *control;
   uint32_t number;               // of the last exchange
@@ -130,7 +132,8 @@ static void finish(struct runner *r, bool late, bool loading, struct runner_repo
   sandbox_kill(&r->child, &end);
   r->alive = false;
   if (ended || late) {
-    classify_end(&copy, &end, r->buffers, r->n_in, r->n_out, late, loading, report);
+    // An address of the device's is none of the processor's.
+    classify_end(&copy, &end, r->buffers, r->foreign ? 0 : r->n_in, r->foreign ? 0 : r->n_out, late, loading, report);
     return;
   }
   report->event = RUNNER_CRASHED;
@@ -138,11 +141,16 @@ static void finish(struct runner *r, bool late, bool loading, struct runner_repo
            "gave an answer that the runner does not give: the kernel wrote to memory that is not its own");
 }
 
+// To the process; one that is not locked down may have started others, which are of its group unless they left it.
+static void signal_all(const struct runner *r, int number) {
+  kill(r->unlocked ? -r->child.pid : r->child.pid, number);
+}
+
 // SIGSTOP, and the certainty that every thread stands still. False when the process ended instead.
 static bool freeze(struct runner *r) {
   if (r->frozen)
     return true;
-  kill(r->child.pid, SIGSTOP);
+  signal_all(r, SIGSTOP);
   siginfo_t info = {0};
   if (waitid(P_PID, (id_t)r->child.pid, &info, WSTOPPED | WEXITED | WNOWAIT) != 0 || info.si_code != CLD_STOPPED)
     return false;
@@ -153,7 +161,7 @@ static bool freeze(struct runner *r) {
 
 static void thaw(struct runner *r) {
   if (r->frozen)
-    kill(r->child.pid, SIGCONT);
+    signal_all(r, SIGCONT);
   r->frozen = false;
 }
 
@@ -172,6 +180,8 @@ static size_t address_space(pid_t pid) {
 
 static void limit_memory(struct runner *r) {
   size_t buffers = 0;
+  if (r->unlocked) // a driver reserves addresses by the terabyte
+    return;
   for (int i = 0; i < r->n_in + r->n_out; i++)
     buffers += r->buffers[i].map_bytes + 2 * RUNNER_GUARD_BYTES;
   size_t own = r->own_bytes > OVERHEAD_BYTES ? r->own_bytes : OVERHEAD_BYTES;
@@ -183,15 +193,11 @@ static void limit_memory(struct runner *r) {
   prlimit(r->child.pid, RLIMIT_AS, &limit, NULL);
 }
 
-static enum assay_status start_process(struct runner *r, struct assay_error *err) {
+static enum assay_status start_library(struct runner *r, int socket, struct assay_error *err) {
   char threads[16], omp[32];
-  struct python_start python = {0};
   // libgomp's threads park in a futex between loops instead of spinning, which would look like late work.
   char wait_policy[] = "OMP_WAIT_POLICY=passive";
   char program[PATH_BYTES], library[PATH_BYTES];
-  int pair[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-    return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot make a socket: %s", strerror(errno));
   snprintf(threads, sizeof threads, "%d", r->o.threads);
   snprintf(omp, sizeof omp, "OMP_NUM_THREADS=%d", r->o.threads);
   snprintf(program, sizeof program, "%s", r->o.program);
@@ -199,16 +205,20 @@ static enum assay_status start_process(struct runner *r, struct assay_error *err
   char *argv[] = {program, library, threads, (char *)build_id, NULL}, *envp[] = {omp, wait_policy, NULL};
   // Not their folders: the store may lie beside the program.
   const char *read_paths[] = {program, library, NULL};
-  enum assay_status status = r->o.python ? python_start_make(&r->o, threads, &python, err) : ASSAY_OK;
   // Threads beyond this are late work anyway; without a limit, small ones use up the machine's process numbers.
   struct sandbox_policy policy = {.role = SANDBOX_RUNNER,
                                   .folder = r->o.folder,
-                                  .read_paths = r->o.python ? python.read_paths : read_paths,
+                                  .read_paths = read_paths,
                                   .processes = THREADS_MAX + 2 * r->o.threads};
-  if (!status)
-    status = sandbox_spawn(&policy, r->o.python ? python.argv : argv, r->o.python ? python.envp : envp, &pair[1], 1,
-                           &r->child, err);
-  python_start_release(&python);
+  return sandbox_spawn(&policy, argv, envp, &socket, 1, &r->child, err);
+}
+
+static enum assay_status start_process(struct runner *r, struct assay_error *err) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot make a socket: %s", strerror(errno));
+  enum assay_status status =
+      r->o.python ? python_start(&r->o, pair[1], &r->child, err) : start_library(r, pair[1], err);
   close(pair[1]);
   r->socket = pair[0];
   r->alive = !status;
@@ -262,9 +272,9 @@ static enum assay_status attach(struct runner *r, struct assay_error *err) {
     close(fd);
   if (status)
     return status;
-  if (!answered || !threads_list(r->child.pid, &r->own_threads))
+  if (!answered || (!r->unlocked && !threads_list(r->child.pid, &r->own_threads)))
     return did_not_start(r, late, err);
-  status = lock_down(r, err);
+  status = r->unlocked ? ASSAY_OK : lock_down(r, err);
   if (status)
     return status;
   r->own_bytes = address_space(r->child.pid);
@@ -307,6 +317,8 @@ enum assay_status runner_open(const struct runner_options *o, struct runner **ou
   r->o.threads = o->threads < 1 ? 1 : o->threads;
   r->socket = -1;
   r->crowded = r->o.threads > 1;
+  r->unlocked = o->python && o->python->unlocked;
+  r->foreign = o->python && strcmp(o->python->device, "cpu") != 0;
   enum assay_status status = start_process(r, err);
   if (!status)
     status = attach(r, err);
@@ -320,9 +332,10 @@ enum assay_status runner_open(const struct runner_options *o, struct runner **ou
 }
 
 static void drop_buffers(struct runner *r) {
-  for (int i = 0; i < r->n_in + r->n_out; i++)
+  for (int i = 0; i < r->n_in + r->n_out && !r->borrowed; i++)
     buffer_destroy(&r->buffers[i]);
   r->n_in = r->n_out = 0;
+  r->borrowed = false;
 }
 
 void runner_close(struct runner *r) {
@@ -388,6 +401,8 @@ static void raised(struct runner *r, struct runner_report *report) {
   r->alive = false;
   report->event = RUNNER_RAISED;
   snprintf(report->detail, sizeof report->detail, "%.250s", r->control->message);
+  if (r->foreign)
+    classify_raised(report);
 }
 
 enum assay_status runner_set_sheet(struct runner *r, const char *text, struct assay_error *err) {
@@ -398,48 +413,85 @@ enum assay_status runner_set_sheet(struct runner *r, const char *text, struct as
   return ASSAY_OK;
 }
 
-enum assay_status runner_bind(struct runner *r, int n_in, const struct runner_tensor *in, int n_out,
-                              const struct runner_tensor *out, struct runner_report *report, struct assay_error *err) {
-  int n = n_in + n_out;
+// It says that it could not map the buffers. (Or forged that answer.)
+static void not_bound(struct runner *r, struct runner_report *report) {
+  struct sandbox_end end;
+  sandbox_kill(&r->child, &end);
+  r->alive = false;
+  report->event = RUNNER_OUT_OF_MEMORY;
+  if (r->foreign && r->control->message[0])
+    snprintf(report->detail, sizeof report->detail, "%.250s", r->control->message);
+  else // the limit leaves room for the buffers, so the candidate has filled it
+    snprintf(report->detail, sizeof report->detail, "kept so much memory that the next call's buffers did not fit");
+}
+
+// Hands over the buffers that it has now.
+static enum assay_status bind_buffers(struct runner *r, const struct runner_tensor *in, const struct runner_tensor *out,
+                                      struct runner_report *report, struct assay_error *err) {
   uint32_t word = 0;
   bool answered = false, late = false;
-  memset(report, 0, sizeof *report);
-  if (n > RUNNER_MAX_TENSORS)
-    return error_set(err, ASSAY_ERR_LIMIT, "a task for C kernels has at most %d inputs and outputs, not %d",
-                     RUNNER_MAX_TENSORS, n);
-  drop_buffers(r);
   struct runner_message *m = base_calloc(1, sizeof *m + RUNNER_FDS * sizeof *m->tensors);
-  struct runner_message bind = {.verb = RUNNER_BIND, .n_in = n_in, .n_out = n_out};
+  struct runner_message bind = {.verb = RUNNER_BIND, .n_in = r->n_in, .n_out = r->n_out};
   if (!m)
     return error_nomem(err, "a message to the runner");
-  enum assay_status status = make_buffers(r, n_in, in, n_out, out, err);
-  if (status)
-    goto out;
   limit_memory(r);
   int64_t timeout_ns = r->o.load_timeout_ns;
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i < r->n_in + r->n_out; i++)
     timeout_ns += (int64_t)r->buffers[i].map_bytes * BIND_NS_A_BYTE;
+  r->control->message[0] = '\0';
   thaw(r);
-  status = send_buffers(r, in, out, m, err);
+  enum assay_status status = send_buffers(r, in, out, m, err);
   if (!status)
     status = exchange(r, &bind, sizeof bind, NULL, 0, timeout_ns, &word, &answered, &late, err);
+  base_free(m);
   if (status)
-    goto out;
+    return status;
   if (!answered || !freeze(r))
     finish(r, late, false, report);
-  else if (word == runner_word(r->number, STEP_NOT_BOUND)) {
-    // The limit leaves room for the buffers, so the candidate has filled it. (Or it forged the answer.)
-    struct sandbox_end end;
-    sandbox_kill(&r->child, &end);
-    r->alive = false;
-    report->event = RUNNER_OUT_OF_MEMORY;
-    snprintf(report->detail, sizeof report->detail, "kept so much memory that the next call's buffers did not fit");
-  } else if (word == runner_word(r->number, STEP_RAISED)) {
+  else if (word == runner_word(r->number, STEP_NOT_BOUND))
+    not_bound(r, report);
+  else if (word == runner_word(r->number, STEP_RAISED))
     raised(r, report);
+  return ASSAY_OK;
+}
+
+static enum assay_status check_count(int n, struct assay_error *err) {
+  if (n <= RUNNER_MAX_TENSORS)
+    return ASSAY_OK;
+  return error_set(err, ASSAY_ERR_LIMIT, "a task for C kernels has at most %d inputs and outputs, not %d",
+                   RUNNER_MAX_TENSORS, n);
+}
+
+enum assay_status runner_bind(struct runner *r, int n_in, const struct runner_tensor *in, int n_out,
+                              const struct runner_tensor *out, struct runner_report *report, struct assay_error *err) {
+  memset(report, 0, sizeof *report);
+  enum assay_status status = check_count(n_in + n_out, err);
+  if (status)
+    return status;
+  drop_buffers(r);
+  status = make_buffers(r, n_in, in, n_out, out, err);
+  return status ? status : bind_buffers(r, in, out, report, err);
+}
+
+enum assay_status runner_bind_shared(struct runner *r, int n_in, const struct runner_tensor *in,
+                                     const struct shared_memory *in_memory, int n_out, const struct runner_tensor *out,
+                                     const struct shared_memory *out_memory, struct runner_report *report,
+                                     struct assay_error *err) {
+  assert(r->unlocked); // whose threads nobody looks at, for that needs the outputs
+  memset(report, 0, sizeof *report);
+  enum assay_status status = check_count(n_in + n_out, err);
+  if (status)
+    return status;
+  drop_buffers(r);
+  r->borrowed = true;
+  r->n_in = n_in;
+  r->n_out = n_out;
+  for (int i = 0; i < n_in + n_out; i++) {
+    const struct shared_memory *m = i < n_in ? &in_memory[i] : &out_memory[i - n_in];
+    r->buffers[i] = (struct buffer){
+        .fd = m->fd, .map_bytes = m->map_bytes, .offset = m->offset, .data_bytes = m->bytes, .input = i < n_in};
   }
-out:
-  base_free(m);
-  return status;
+  return bind_buffers(r, in, out, report, err);
 }
 
 void *runner_input(struct runner *r, int i) {
@@ -453,6 +505,7 @@ void *runner_output(struct runner *r, int i) {
 }
 
 void runner_poison(struct runner *r, uint32_t pattern) {
+  assert(!r->borrowed);
   r->pattern = pattern;
   for (int i = 0; i < r->n_in + r->n_out; i++)
     buffer_poison(&r->buffers[i], pattern);
@@ -506,6 +559,8 @@ static bool comes_to_rest(struct runner *r) {
 // After a call that returned: the bands, and what else of the candidate still moves.
 static void inspect(struct runner *r, struct runner_report *report) {
   int64_t distance;
+  if (r->borrowed)
+    return;
   for (int i = 0; i < r->n_in + r->n_out && report->event == RUNNER_OK; i++)
     if (!buffer_bands_intact(&r->buffers[i], r->pattern, &distance)) {
       report->event = RUNNER_OUT_OF_BOUNDS;
@@ -531,15 +586,17 @@ static void inspect(struct runner *r, struct runner_report *report) {
 }
 
 // Runs the armed call and reads the clock around it. False: no answer.
-static bool timed_call(struct runner *r, int64_t *elapsed_ns, uint32_t *word, bool *late) {
+static bool timed_call(struct runner *r, int64_t *began_ns, int64_t *elapsed_ns, uint32_t *word, bool *late) {
   int64_t cpu = process_cpu_ns(r->child.pid);
   int64_t start = clock_monotonic_ns();
   atomic_store_explicit(&r->control->start, r->number, memory_order_release);
   bool done =
       await_step(r, STEP_ARMED, start + r->o.call_timeout_ns, r->crowded ? SPIN_CROWDED_NS : SPIN_ALONE_NS, word, late);
   *elapsed_ns = clock_monotonic_ns() - start;
+  *began_ns = start;
   // Our clock's last digits are nothing that the kernel could know.
-  glance_take(&r->glance, r->buffers + r->n_in, r->n_out, (uint64_t)(start + *elapsed_ns) << 32 ^ r->pattern);
+  glance_take(&r->glance, r->buffers + r->n_in, r->borrowed ? 0 : r->n_out,
+              (uint64_t)(start + *elapsed_ns) << 32 ^ r->pattern);
   enum { WORTH_A_LOOK_NS = 30000 };
   if (done && *elapsed_ns > WORTH_A_LOOK_NS)
     r->crowded = (double)(process_cpu_ns(r->child.pid) - cpu) > 1.3 * (double)*elapsed_ns;
@@ -548,12 +605,12 @@ static bool timed_call(struct runner *r, int64_t *elapsed_ns, uint32_t *word, bo
 
 enum assay_status runner_call(struct runner *r, enum runner_cache cache, bool null_call, struct runner_report *report,
                               struct assay_error *err) {
-  struct runner_message m = {.verb = RUNNER_CALL, .hot = cache == RUNNER_HOT, .null_call = null_call};
+  struct runner_message m = {.verb = RUNNER_CALL, .hot = cache == RUNNER_HOT && !r->borrowed, .null_call = null_call};
   uint32_t word;
   bool late = false;
   memset(report, 0, sizeof *report);
   assert(r->alive);
-  if (cache == RUNNER_COLD)
+  if (cache == RUNNER_COLD && !r->borrowed)
     for (int i = 0; i < r->n_in + r->n_out; i++)
       buffer_flush(&r->buffers[i]);
   m.number = ++r->number;
@@ -565,7 +622,7 @@ enum assay_status runner_call(struct runner *r, enum runner_cache cache, bool nu
   bool armed = await_step(r, 0, let_go + r->o.call_timeout_ns, SPIN_ALONE_NS, &word, &late) &&
                word == runner_word(r->number, STEP_ARMED);
   report->arming_ns = clock_monotonic_ns() - let_go;
-  if (!armed || !timed_call(r, &report->elapsed_ns, &word, &late) || !freeze(r)) {
+  if (!armed || !timed_call(r, &report->began_ns, &report->elapsed_ns, &word, &late) || !freeze(r)) {
     finish(r, late, false, report);
     return ASSAY_OK;
   }
@@ -575,8 +632,10 @@ enum assay_status runner_call(struct runner *r, enum runner_cache cache, bool nu
   }
   // From the moment it is let go the candidate's process has the fresh inputs. What it takes to come to the start line
   // beyond the runner's own share may be work done before the clock, and counts.
-  if (cache == RUNNER_COLD && r->arming_ns > 0 && report->arming_ns > r->arming_ns)
+  if (cache == RUNNER_COLD && r->arming_ns > 0 && report->arming_ns > r->arming_ns) {
     report->elapsed_ns += report->arming_ns - r->arming_ns;
+    report->began_ns -= report->arming_ns - r->arming_ns;
+  }
   runner_log(r);
   inspect(r, report);
   return ASSAY_OK;

@@ -4,6 +4,9 @@
 // call's inputs (read-only for it, sealed against writing), the outputs, and one control page. It is frozen (SIGSTOP)
 // whenever it is not in a call: the judge writes fresh inputs and poison while nothing of the candidate can run.
 // The judge's clock times the call: from the moment the start flag is set until the done flag is seen.
+//
+// A Python candidate may have a GPU (unlocked): then its buffers are memory that the caller has (runner_bind_shared),
+// and what of it goes on there is the caller's business, too.
 #ifndef RUNNER_RUNNER_H
 #define RUNNER_RUNNER_H
 
@@ -12,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "device/shared.h"
 #include "graph/dtype.h"
 #include "graph/shape.h"
 
@@ -23,6 +27,14 @@ struct runner_python {
   const char *const *read_paths; // where the interpreter's own files are; NULL-terminated
   const char *const *defines;    // NAME or NAME=VALUE, names for the candidate; NULL-terminated, may be NULL
   int64_t start_timeout_ns;      // importing PyTorch takes seconds
+  const char *device;            // where its tensors are: "cpu" or "cuda"
+  // A device's driver needs what the lock-down forbids: the process is a SANDBOX_DEVICE (sandbox/gpu_python.h) without
+  // system call filter and limit of addresses, compiles extensions itself, and nobody looks at its threads after a
+  // call. The next three are for it alone.
+  bool unlocked;
+  const char *path_env; // the PATH of compilers
+  int device_index;
+  bool without_landlock;
 };
 
 struct runner_options {
@@ -62,6 +74,7 @@ struct runner_report {
   char detail[256];
   int64_t elapsed_ns; // of a call, by the judge's clock, round trip included (runner_overhead)
   int64_t arming_ns;  // of a call: from letting the process go to its standing at the start line
+  int64_t began_ns;   // of a call: when it began (clock_monotonic_ns), less what coming to the start line is charged
 };
 
 struct runner_tensor {
@@ -87,11 +100,18 @@ void runner_close(struct runner *r); // kills and frees; NULL is fine
 enum assay_status runner_bind(struct runner *r, int n_in, const struct runner_tensor *in, int n_out,
                               const struct runner_tensor *out, struct runner_report *report, struct assay_error *err);
 
+// The same with memory that the caller has, for an unlocked process: a GPU's, or ordinary memory. The caller poisons
+// it, looks at its bands and sees to the caches; calls do nothing of that.
+enum assay_status runner_bind_shared(struct runner *r, int n_in, const struct runner_tensor *in,
+                                     const struct shared_memory *in_memory, int n_out, const struct runner_tensor *out,
+                                     const struct shared_memory *out_memory, struct runner_report *report,
+                                     struct assay_error *err);
+
 // What the buffers of the next runner_bind are, as text for the worker (docs/python-candidates.md). ASSAY_ERR_LIMIT
 // when it is too long.
 enum assay_status runner_set_sheet(struct runner *r, const char *text, struct assay_error *err);
 
-// The judge's own writable mapping of a buffer, valid until the next bind or close.
+// The judge's own writable mapping of a buffer, valid until the next bind or close. These three after runner_bind.
 void *runner_input(struct runner *r, int i);
 void *runner_output(struct runner *r, int i);
 

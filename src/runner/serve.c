@@ -29,8 +29,8 @@ struct state {
   struct assay_tensor tensors[RUNNER_MAX_TENSORS];
   int64_t dims[RUNNER_MAX_TENSORS][SHAPE_MAX_RANK], strides[RUNNER_MAX_TENSORS][SHAPE_MAX_RANK];
   struct {
-    unsigned char *reserved;
-    size_t reserved_bytes, data_bytes;
+    struct serve_mapping mapping;
+    size_t data_bytes;
   } maps[RUNNER_MAX_TENSORS];
   int n_maps;
   bool all_mapped; // of the buffers that came since the first
@@ -68,30 +68,49 @@ static bool install_handlers(void) {
   return stack && last_words_install(on_signal, true, stack, bytes);
 }
 
+// Between two guards; inputs read-only (the memfd is sealed against anything else).
+static bool map_file(int fd, uint64_t map_bytes, bool writable, struct serve_mapping *out) {
+  size_t total = map_bytes + 2 * RUNNER_GUARD_BYTES;
+  unsigned char *reserved = mmap(NULL, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED)
+    return false;
+  unsigned char *base = reserved + RUNNER_GUARD_BYTES;
+  int prot = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+  *out = (struct serve_mapping){(uint64_t)(uintptr_t)reserved, total, (uint64_t)(uintptr_t)base, map_bytes};
+  if (mmap(base, map_bytes, prot, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0) != MAP_FAILED)
+    return true;
+  munmap(reserved, total);
+  return false;
+}
+
 static void unbind(void) {
-  for (int i = 0; i < state.n_maps; i++)
-    munmap(state.maps[i].reserved, state.maps[i].reserved_bytes);
+  for (int i = 0; i < state.n_maps; i++) {
+    struct serve_mapping *m = &state.maps[i].mapping;
+    if (state.host->unmap)
+      state.host->unmap(state.host->arg, m);
+    else
+      munmap((void *)(uintptr_t)m->reserved, m->reserved_bytes);
+  }
   state.n_maps = 0;
 }
 
-// Maps one buffer between two guards: inputs read-only (the memfd is sealed against anything else).
 static int map_buffer(int i, const struct runner_tensor_message *t, int fd, bool writable) {
-  size_t total = t->map_bytes + 2 * RUNNER_GUARD_BYTES;
-  unsigned char *reserved = mmap(NULL, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (reserved == MAP_FAILED)
+  struct serve_mapping *m = &state.maps[i].mapping;
+  struct runner_control *c = state.control;
+  bool mapped = state.host->map
+                    ? state.host->map(state.host->arg, fd, t->map_bytes, writable, m, c->message, sizeof c->message)
+                    : map_file(fd, t->map_bytes, writable, m);
+  if (!mapped)
     return -1;
-  state.maps[i].reserved = reserved;
-  state.maps[i].reserved_bytes = total;
   state.maps[i].data_bytes = t->data_bytes;
   state.n_maps = i + 1;
-  unsigned char *base = reserved + RUNNER_GUARD_BYTES;
-  int prot = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-  if (mmap(base, t->map_bytes, prot, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0) == MAP_FAILED)
-    return -1;
-  state.control->base[i] = (uint64_t)(uintptr_t)base;
+  state.control->base[i] = m->base;
   struct assay_tensor *out = &state.tensors[i];
-  *out = (struct assay_tensor){
-      .data = base + t->offset, .dims = state.dims[i], .strides = state.strides[i], .rank = t->rank, .dtype = t->dtype};
+  *out = (struct assay_tensor){.data = (unsigned char *)(uintptr_t)m->base + t->offset,
+                               .dims = state.dims[i],
+                               .strides = state.strides[i],
+                               .rank = t->rank,
+                               .dtype = t->dtype};
   int64_t stride = 1;
   for (int d = t->rank - 1; d >= 0; d--) {
     state.dims[i][d] = t->dims[d];
@@ -130,7 +149,7 @@ static void bind_buffers(const struct runner_message *m) {
   step(m->number, bound ? STEP_BOUND : STEP_NOT_BOUND);
 }
 
-// Brings inputs and outputs into this processor's caches.
+// Brings inputs and outputs into this processor's caches; for ordinary memory only.
 static void touch_buffers(void) {
   enum { LINE = 64 };
   volatile unsigned char sink = 0;
@@ -151,7 +170,7 @@ static void reset_arithmetic(void) {
 static void call_kernel(const struct runner_message *m) {
   struct runner_control *c = state.control;
   const struct assay_args args = state.args; // the candidate gets a copy: what it scribbles on it stays with it
-  if (m->hot)
+  if (m->hot && !state.host->map)
     touch_buffers();
   reset_arithmetic();
   // No wake-up: the judge is watching, and a thread of the candidate that sleeps on this word must not be woken when
@@ -165,7 +184,11 @@ static void call_kernel(const struct runner_message *m) {
     if (turn % SPINS_A_YIELD == 0)
       sched_yield();
   }
-  bool done = m->null_call || state.host->call(state.host->arg, &args, c->message, sizeof c->message);
+  bool done = true;
+  if (!m->null_call)
+    done = state.host->call(state.host->arg, &args, c->message, sizeof c->message);
+  else if (state.host->null_call)
+    done = state.host->null_call(state.host->arg, c->message, sizeof c->message);
   step(m->number, done ? STEP_DONE : STEP_RAISED);
 }
 

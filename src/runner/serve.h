@@ -5,8 +5,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "assay/candidate.h"
+
+// A buffer's memory in this process: `bytes` from `base` on, in the middle of reserved addresses without memory.
+struct serve_mapping {
+  uint64_t reserved, reserved_bytes, base, bytes;
+};
 
 // What runs a candidate. A function that returns false leaves why in the message, one line of `bytes` at most.
 struct serve_host {
@@ -15,10 +21,17 @@ struct serve_host {
   // Buffers have come, for a workload that the sheet describes (runner_set_sheet). NULL: nothing to do.
   bool (*bind)(void *arg, const struct assay_args *args, const char *sheet, char *message, size_t bytes);
   bool (*call)(void *arg, const struct assay_args *args, char *message, size_t bytes);
+  // What of a call is the protocol's and not the candidate's. NULL: nothing.
+  bool (*null_call)(void *arg, char *message, size_t bytes);
+  // Maps map_bytes of the memory that the descriptor stands for; whole pages or granules. The descriptor stays the
+  // caller's. NULL, both: ordinary memory.
+  bool (*map)(void *arg, int fd, uint64_t map_bytes, bool writable, struct serve_mapping *out, char *message,
+              size_t bytes);
+  void (*unmap)(void *arg, struct serve_mapping *m);
 };
 
 // Answers the judge until it hangs up; the process has then nothing more to do but exit with what is returned. Before
-// the candidate is loaded the process locks itself down (sandbox_lock_runner).
+// the candidate is loaded the judge may have the process lock itself down (sandbox_lock_runner).
 int serve(const struct serve_host *host, int threads);
 
 #endif

@@ -1,6 +1,7 @@
 """The process of a Python candidate: the interpreter, PyTorch, and a ModelNew that is not trusted.
 
-  worker.py serve  WORKER_LIBRARY CANDIDATE THREADS BUILD DEFINE...   one workload after another on the CPU
+  worker.py serve  WORKER_LIBRARY CANDIDATE THREADS BUILD DEVICE DEFINE...
+                                                                     one workload after another, on the CPU or a GPU
   worker.py lift   LIFT_LIBRARY BUILD                                workloads on a GPU, recorded (docs/python-candidates.md)
   worker.py check  CANDIDATE OUT DEFINE...                           the build: syntax, and extensions in C++
   worker.py syntax CANDIDATE OUT DEFINE...                           the build where extensions come later
@@ -189,22 +190,80 @@ def has_extensions(source):
     return "cpp_extension" in source
 
 
-# ---- serving on the CPU
+# ---- memory of the judge's, as tensors
+
+def at_device(address, size, dtype, shape):
+    """A GPU's memory at this address, as a tensor."""
+    import torch
+    if size == 0:
+        return torch.empty(shape, dtype=dtype, device="cuda")
+    holder = type("Memory", (), {"__cuda_array_interface__": {
+        "data": (address, False), "shape": (size,), "typestr": "|u1", "version": 3}})()
+    return torch.as_tensor(holder, device="cuda").view(dtype).view(shape)
+
+
+def fill_tensors(tensors, low, high):
+    """Data that mean nothing: the answers are nobody's. Integers may be indices, and stay small."""
+    import torch
+    for tensor in tensors:
+        if tensor.dtype.is_floating_point:
+            tensor.copy_(torch.rand(tensor.shape, device=tensor.device, dtype=torch.float32) * (high - low) + low)
+        elif tensor.dtype == torch.bool:
+            tensor.copy_(torch.rand(tensor.shape, device=tensor.device) < 0.5)
+        else:
+            tensor.copy_(torch.randint(0, 2, tensor.shape, device=tensor.device))
+
+
+def bound(sheet, tensors):
+    """The task's weights by name, and what forward gets."""
+    weights = {i["name"]: t for i, t in zip(sheet["inputs"], tensors) if i["static"]}
+    return weights, [t for i, t in zip(sheet["inputs"], tensors) if not i["static"]]
+
+
+@contextlib.contextmanager
+def empty_parameters():
+    """Weights are the task's: what a layer would draw for them takes seconds on the host and is thrown away."""
+    import torch
+    kept = {name: function for name, function in vars(torch.nn.init).items()
+            if name.endswith("_") and not name.startswith("_") and callable(function)}
+
+    def quick(function):
+        def init(tensor, *arguments, **options):
+            if isinstance(tensor, torch.nn.Parameter) and tensor.numel() >= 1 << 16:
+                return tensor
+            return function(tensor, *arguments, **options)
+        return init
+
+    for name, function in kept.items():
+        setattr(torch.nn.init, name, quick(function))
+    try:
+        yield
+    finally:
+        for name, function in kept.items():
+            setattr(torch.nn.init, name, function)
+
+
+# ---- serving
+
+WARM_UPS = 3  # calls that nobody looks at: compiling, tuning, libraries' own memory
+
 
 class Tensor(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("dims", ctypes.POINTER(ctypes.c_int64)),
                 ("strides", ctypes.POINTER(ctypes.c_int64)), ("rank", ctypes.c_int32), ("dtype", ctypes.c_int32)]
 
-    def to_torch(self):
+    def to_torch(self, device):
         import torch
         dtype = getattr(torch, DTYPES[self.dtype])
         shape = [self.dims[i] for i in range(self.rank)]
         count = 1
         for dim in shape:
             count *= dim
+        size = count * torch.empty(0, dtype=dtype).element_size()
+        if device == "cuda":
+            return at_device(self.data, size, dtype, shape)
         if count == 0:
             return torch.empty(shape, dtype=dtype)
-        size = count * torch.empty(0, dtype=dtype).element_size()
         memory = (ctypes.c_char * size).from_address(self.data)
         return torch.frombuffer(memory, dtype=dtype, count=count).view(shape)
 
@@ -216,9 +275,14 @@ class Args(ctypes.Structure):
 
 
 class Server:
-    def __init__(self, path, names):
-        self.path, self.names = path, names
+    def __init__(self, path, names, device):
+        self.path, self.names, self.device = path, names, device
         self.module = self.model = self.sheet = self.weights = self.inputs = self.outputs = None
+        self.spot = None
+        if device == "cuda":
+            import torch
+            self.spot = torch.zeros(1, device="cuda")
+            torch.cuda.synchronize()
 
     def load(self):
         """The judge binds buffers before it, to measure what calls cost that call nothing."""
@@ -228,25 +292,47 @@ class Server:
 
     def bind(self, args, sheet):
         self.sheet = json.loads(sheet)
-        tensors = [args.inputs[i].to_torch() for i in range(args.n_inputs)]
-        self.outputs = [args.outputs[i].to_torch() for i in range(args.n_outputs)]
-        self.weights = {i["name"]: t for i, t in zip(self.sheet["inputs"], tensors) if i["static"]}
-        self.inputs = [t for i, t in zip(self.sheet["inputs"], tensors) if not i["static"]]
+        tensors = [args.inputs[i].to_torch(self.device) for i in range(args.n_inputs)]
+        self.outputs = [args.outputs[i].to_torch(self.device) for i in range(args.n_outputs)]
+        self.weights, self.inputs = bound(self.sheet, tensors)
         if self.module:
             self.make()
 
     def make(self):
         self.model = None
-        model = make_model(self.module, self.sheet)
+        if self.device == "cuda":
+            with empty_parameters():
+                model = make_model(self.module, self.sheet).to("cuda")
+        else:
+            model = make_model(self.module, self.sheet)
         set_weights(model, self.weights)
+        if self.device == "cuda":
+            self.warm_up(model)
         self.model = model
 
-    def call(self):
+    def warm_up(self, model):
+        """Compilers take longer than a call may. What the buffers hold now could be anything, indices too."""
         import torch
+        inputs = [torch.empty_like(tensor) for tensor in self.inputs]
+        fill_tensors(inputs, 0.01, 1)
         with torch.no_grad():
-            results = results_of(self.model(*self.inputs), self.outputs)
-            for result, out in zip(results, self.outputs):
-                out.copy_(result)
+            for _ in range(WARM_UPS):
+                results_of(model(*inputs), self.outputs)
+        torch.cuda.synchronize()
+
+    def call(self, nothing):
+        """On a GPU the end is when the device has ended, as far as this process knows; the judge finds out for itself.
+        A call for nothing has it change over to this process once, as every call does."""
+        import torch
+        if nothing:
+            self.spot.zero_()
+        else:
+            with torch.no_grad():
+                results = results_of(self.model(*self.inputs), self.outputs)
+                for result, out in zip(results, self.outputs):
+                    out.copy_(result)
+        if self.device == "cuda":
+            torch.cuda.synchronize()
 
 
 def guarded(function, path):
@@ -263,33 +349,44 @@ def guarded(function, path):
     return call
 
 
-def serve(library, path, threads, build, names):
-    # The folder cannot be written and no program can be run, which PyTorch tries when it is imported.
+def settle_in(path, threads, device):
+    """Everything comes up while there is nothing but trusted code."""
+    # The folder cannot be written and no program can be run on the CPU, which PyTorch tries when it is imported.
     tempfile.tempdir = os.environ["TMPDIR"]
-    ctypes.util.find_library = lambda name: None
+    if device == "cpu":
+        ctypes.util.find_library = lambda name: None
     import torch
+    if device == "cuda":
+        prepare()
     torch.set_num_threads(threads)
     torch.set_num_interop_threads(1)
     warm = torch.ones(1 << 16)
-    (warm + warm).sum()  # the pool's threads come up while there is nothing but trusted code
+    (warm + warm).sum()  # the pool's threads
     torch.ones(64, 64) @ torch.ones(64, 64)
+    if device == "cuda":
+        torch.cuda.init()
+        torch.cuda.synchronize()  # now the context is there, and current in this thread
+        return  # extensions are compiled here, where the device is: their source may ask what it is
     with open(path, encoding="utf-8") as file:
         if has_extensions(file.read()):
             patch_extensions(os.path.dirname(path), False)
+
+
+def serve(library, path, threads, build, device, names):
+    settle_in(path, threads, device)
     worker = ctypes.CDLL(library)
-    server = Server(path, names)
+    server = Server(path, names, device)
     place, size = ctypes.c_void_p, ctypes.c_size_t
     load = ctypes.CFUNCTYPE(ctypes.c_int, place, size)(guarded(server.load, path))
     bind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Args), ctypes.c_char_p, place, size)(
         guarded(lambda args, sheet: server.bind(args.contents, sheet), path))
-    call = ctypes.CFUNCTYPE(ctypes.c_int, place, size)(guarded(server.call, path))
-    return worker.assay_worker_serve(threads, build.encode(), load, bind, call)
+    call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, place, size)(guarded(server.call, path))
+    return worker.assay_worker_serve(threads, build.encode(), device.encode(), load, bind, call)
 
 
 # ---- lifting on a GPU
 
 NOT_LOADED, REFUSED = 2, 4  # enum record_stage
-WARM_UPS = 3                # calls that are not recorded: compiling, tuning, libraries' own memory
 
 
 class RecordedTensor(ctypes.Structure):
@@ -297,14 +394,8 @@ class RecordedTensor(ctypes.Structure):
                 ("rank", ctypes.c_int32), ("dims", ctypes.c_int64 * 8)]
 
     def to_torch(self):
-        """The device's memory at this address, as a tensor."""
         import torch
-        dtype, shape = getattr(torch, DTYPES[self.dtype]), list(self.dims[:self.rank])
-        if self.bytes == 0:
-            return torch.empty(shape, dtype=dtype, device="cuda")
-        holder = type("Memory", (), {"__cuda_array_interface__": {
-            "data": (self.address, False), "shape": (self.bytes,), "typestr": "|u1", "version": 3}})()
-        return torch.as_tensor(holder, device="cuda").view(dtype).view(shape)
+        return at_device(self.address, self.bytes, getattr(torch, DTYPES[self.dtype]), list(self.dims[:self.rank]))
 
 
 def find_cupti():
@@ -316,18 +407,6 @@ def find_cupti():
              for path in sorted(glob.glob(os.path.join(site, pattern)))]
     system = sorted(glob.glob("/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.*"))
     return (found + system + ["libcupti.so"])[0]
-
-
-def fill_tensors(tensors, low, high):
-    """Data that mean nothing: the answers of a lifted call are nobody's. Integers may be indices, and stay small."""
-    import torch
-    for tensor in tensors:
-        if tensor.dtype.is_floating_point:
-            tensor.copy_(torch.rand(tensor.shape, device="cuda", dtype=torch.float32) * (high - low) + low)
-        elif tensor.dtype == torch.bool:
-            tensor.copy_(torch.rand(tensor.shape, device="cuda") < 0.5)
-        else:
-            tensor.copy_(torch.randint(0, 2, tensor.shape, device="cuda"))
 
 
 class Lift:
@@ -386,35 +465,6 @@ def record(lift, log, model, inputs, outputs):
     torch.cuda.synchronize()
     del results
     return why
-
-
-def bound(sheet, tensors):
-    """The task's weights by name, and what forward gets."""
-    weights = {i["name"]: t for i, t in zip(sheet["inputs"], tensors) if i["static"]}
-    return weights, [t for i, t in zip(sheet["inputs"], tensors) if not i["static"]]
-
-
-@contextlib.contextmanager
-def empty_parameters():
-    """Weights are the task's: what a layer would draw for them takes seconds on the host and is thrown away."""
-    import torch
-    kept = {name: function for name, function in vars(torch.nn.init).items()
-            if name.endswith("_") and not name.startswith("_") and callable(function)}
-
-    def quick(function):
-        def init(tensor, *arguments, **options):
-            if isinstance(tensor, torch.nn.Parameter) and tensor.numel() >= 1 << 16:
-                return tensor
-            return function(tensor, *arguments, **options)
-        return init
-
-    for name, function in kept.items():
-        setattr(torch.nn.init, name, quick(function))
-    try:
-        yield
-    finally:
-        for name, function in kept.items():
-            setattr(torch.nn.init, name, function)
 
 
 def lift_workload(lift, module, sheet, timed):
@@ -551,8 +601,8 @@ def facts():
 
 def main(arguments):
     mode, *rest = arguments or [""]
-    if mode == "serve" and len(rest) >= 4:
-        return serve(rest[0], rest[1], int(rest[2]), rest[3], rest[4:])
+    if mode == "serve" and len(rest) >= 5:
+        return serve(rest[0], rest[1], int(rest[2]), rest[3], rest[4], rest[5:])
     if mode == "lift" and len(rest) >= 2:
         return lift(rest[0], rest[1])
     if mode in ("check", "syntax") and len(rest) >= 2:

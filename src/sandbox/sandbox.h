@@ -81,6 +81,10 @@ enum assay_status sandbox_lock_runner(struct assay_error *err);
 // kernel has no Landlock.
 enum assay_status sandbox_lock_files(const char *const *read_paths, struct assay_error *err);
 
+// From here on no process without special rights can look into this one's memory or descriptors, also one of the same
+// user that no Landlock and no system call filter holds back. It leaves no core dump and takes no debugger then.
+void sandbox_hide_self(void);
+
 // A new empty folder (mode 0700) under `parent`, heap path; and its removal with everything in it.
 enum assay_status sandbox_folder_make(const char *parent, char **path, struct assay_error *err);
 void sandbox_folder_remove(const char *path);

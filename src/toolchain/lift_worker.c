@@ -1,7 +1,6 @@
 #include "toolchain/lift_worker.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -9,9 +8,10 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "sandbox/gpu_process.h"
 #include "toolchain/cc.h"
 
-enum { LOG_TEXT_BYTES = 64 << 10, MAX_PROCESSES = 512 };
+enum { LOG_TEXT_BYTES = 64 << 10 };
 
 struct lift_worker {
   struct arena arena;
@@ -34,42 +34,19 @@ enum assay_status lift_worker_create(const char *temporary_dir, struct lift_work
   return status;
 }
 
-// The command's paths, and what the device's driver needs.
-static const char *const *all_read_paths(const struct lift_command *c, struct arena *a) {
-  const char *const drivers[] = {"/proc", "/sys", "/opt", "/etc/nvidia"};
-  enum { N_DRIVERS = sizeof drivers / sizeof *drivers };
-  size_t n = 0, n_paths = 0;
-  while (c->read_paths[n_paths])
-    n_paths++;
-  const char **paths = arena_calloc(a, n_paths + N_DRIVERS + 1, sizeof *paths);
-  for (size_t i = 0; paths && i < n_paths; i++)
-    paths[n++] = c->read_paths[i];
-  for (size_t i = 0; paths && i < N_DRIVERS; i++)
-    paths[n++] = drivers[i];
-  return paths;
-}
-
 enum assay_status lift_worker_spawn(struct lift_worker *w, const struct lift_command *c, struct assay_error *err) {
-  const char *const *read_paths = all_read_paths(c, &w->arena);
+  const struct gpu_process process = {.argv = c->argv,
+                                      .envp = c->envp,
+                                      .folder = w->folder,
+                                      .read_paths = c->read_paths,
+                                      .without_landlock = c->without_landlock};
   int pair[2];
-  glob_t files = {0};
-  if (!read_paths)
-    return error_nomem(err, "a worker's start");
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot make a socket for a worker: %s", strerror(errno));
-  (void)glob("/dev/nvidia*", GLOB_NOSORT, NULL, &files);
-  const struct sandbox_policy policy = {.role = SANDBOX_DEVICE,
-                                        .folder = w->folder,
-                                        .read_paths = read_paths,
-                                        .device_paths = (const char *const *)files.gl_pathv,
-                                        .without_landlock = c->without_landlock,
-                                        .file_bytes = (size_t)1 << 32,
-                                        .processes = MAX_PROCESSES};
-  enum assay_status status = sandbox_spawn(&policy, c->argv, c->envp, &pair[1], 1, &w->child, err);
+  enum assay_status status = gpu_process_spawn(&process, pair[1], &w->child, err);
   w->running = status == ASSAY_OK;
   w->socket = pair[0];
   close(pair[1]);
-  globfree(&files);
   return status;
 }
 

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/build_id.h"
 #include "base/parallel.h"
+#include "sandbox/gpu_python.h"
 
 // Importing PyTorch keeps a processor busy for seconds, and a judgement takes less: one waits for each so many.
 enum { CPUS_A_WAITING = 4 };
@@ -35,51 +36,22 @@ static char *const *make_arguments(const struct python_place *p, struct arena *a
   return argv;
 }
 
-static char *const *make_environment(const struct python_worker_options *o, const char *folder, struct arena *a) {
-  const char *interpreter = o->python->interpreter, *slash = strrchr(interpreter, '/');
-  int bin = slash ? (int)(slash - interpreter) : 0; // where an environment has its own ninja
-  char *const all[] = {arena_strdup(a, "LC_ALL=C.UTF-8"),
-                       arena_printf(a, "PATH=%.*s:%s", bin, interpreter, o->path_env),
-                       arena_printf(a, "HOME=%s", folder),
-                       arena_printf(a, "TMPDIR=%s", folder),
-                       arena_strdup(a, "USER=assay"), // PyTorch names a folder after it
-                       arena_printf(a, "TORCH_EXTENSIONS_DIR=%s/extensions", folder),
-                       arena_printf(a, "TRITON_CACHE_DIR=%s/triton", folder),
-                       arena_printf(a, "TORCHINDUCTOR_CACHE_DIR=%s/inductor", folder),
-                       arena_printf(a, "CUDA_CACHE_PATH=%s/cuda", folder),
-                       arena_printf(a, "CUDA_VISIBLE_DEVICES=%d", o->device_index)};
-  enum { N_ALL = sizeof all / sizeof *all };
-  char **envp = arena_calloc(a, N_ALL + 1, sizeof *envp);
-  for (size_t i = 0; envp && i < N_ALL; i++)
-    if (!(envp[i] = all[i]))
-      return NULL;
-  return envp;
-}
-
-// The interpreter's, and Assay's own.
-static const char *const *make_read_paths(const struct python_place *p, struct arena *a) {
-  const char *const own[] = {p->script, p->lift};
-  enum { N_OWN = sizeof own / sizeof *own };
-  size_t n = 0, n_paths = 0;
-  while (p->read_paths[n_paths])
-    n_paths++;
-  const char **paths = arena_calloc(a, n_paths + N_OWN + 1, sizeof *paths);
-  for (size_t i = 0; paths && i < n_paths; i++)
-    paths[n++] = p->read_paths[i];
-  for (size_t i = 0; paths && i < N_OWN; i++)
-    paths[n++] = own[i];
-  return paths;
-}
-
 static enum assay_status create(const struct python_worker_options *o, struct waiting *out, struct assay_error *err) {
   struct lift_worker *w = NULL;
   enum assay_status status = lift_worker_create(o->temporary_dir, &w, err);
   if (status)
     return status;
   struct arena *a = lift_worker_arena(w);
+  const char *const own[] = {o->python->script, o->python->lift, NULL};
+  const struct gpu_python process = {.interpreter = o->python->interpreter,
+                                     .path_env = o->path_env,
+                                     .folder = lift_worker_folder(w),
+                                     .read_paths = o->python->read_paths,
+                                     .more_paths = own,
+                                     .device_index = o->device_index};
   const struct lift_command c = {.argv = make_arguments(o->python, a),
-                                 .envp = make_environment(o, lift_worker_folder(w), a),
-                                 .read_paths = make_read_paths(o->python, a),
+                                 .envp = gpu_python_environment(&process, a),
+                                 .read_paths = gpu_python_read_paths(&process, a),
                                  .without_landlock = o->without_landlock};
   const char *interpreter = arena_strdup(a, o->python->interpreter);
   status = c.argv && c.envp && c.read_paths && interpreter ? lift_worker_spawn(w, &c, err)

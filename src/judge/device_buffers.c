@@ -1,0 +1,210 @@
+#include "judge/device_buffers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "judge/device_check.h"
+#include "judge/session.h"
+#include "task/device_draw.h"
+
+void device_buffers_init(struct device_buffers *b, struct assay_workbench *bench, bool cuda, bool own, uint32_t bands) {
+  *b = (struct device_buffers){.bench = bench, .cuda = cuda, .own = own, .bands = bands};
+}
+
+// ---- memory
+
+static void drop_own(struct shared_memory *m, int n) {
+  for (int i = 0; i < n; i++)
+    shared_release(&m[i]);
+}
+
+void device_buffers_drop(struct device_buffers *b) {
+  if (b->own) {
+    drop_own(b->in, b->n_in);
+    drop_own(b->out, b->n_out);
+  }
+  b->n_in = b->n_out = 0;
+}
+
+void device_buffers_release(struct device_buffers *b) {
+  base_free(b->copies);
+  b->copies = NULL;
+}
+
+static enum assay_status take(struct device_buffers *b, bool input, int i, size_t bytes, struct shared_memory *out,
+                              struct assay_error *err) {
+  struct shared_memory *kept;
+  if (b->own)
+    return shared_create(b->cuda ? workbench_compute(b->bench) : NULL, bytes, out, err);
+  enum assay_status status = workbench_buffer(b->bench, input, i, bytes, &kept, err);
+  if (!status)
+    *out = *kept;
+  return status;
+}
+
+enum assay_status device_buffers_make(struct device_buffers *b, const struct layout *l, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  if (l->n_in > RUNNER_MAX_BUFFERS || l->n_out > RUNNER_MAX_BUFFERS)
+    return error_set(err, ASSAY_ERR_LIMIT, "a task may have at most %d inputs or outputs", RUNNER_MAX_BUFFERS);
+  device_buffers_drop(b);
+  if (!b->own)
+    workbench_drop_buffers(b->bench, l->n_in, l->n_out);
+  while (b->n_in < l->n_in && !status) {
+    const struct runner_tensor *t = &l->in_tensors[b->n_in];
+    size_t bytes = (size_t)shape_count(&t->shape) * dtype_bytes(t->dtype);
+    status = take(b, true, b->n_in, bytes, &b->in[b->n_in], err);
+    b->n_in += !status;
+  }
+  while (b->n_out < l->n_out && !status) {
+    struct shared_memory *m = &b->out[b->n_out];
+    status = take(b, false, b->n_out, (size_t)layout_output_bytes(l, b->n_out), m, err);
+    b->n_out += !status;
+    if (!status)
+      status = shared_poison(m, b->bands, true, err);
+  }
+  return status;
+}
+
+// ---- before a call
+
+static device_ptr place_of(const struct shared_memory *m) {
+  return m->device + m->offset;
+}
+
+enum assay_status device_buffers_draw(struct device_buffers *b, struct session *s, enum probe probe, uint64_t key,
+                                      struct assay_error *err) {
+  const struct workload *w = s->bound->workload;
+  if (b->cuda) {
+    device_ptr buffers[RUNNER_MAX_BUFFERS];
+    for (int i = 0; i < b->n_in; i++)
+      buffers[i] = place_of(&b->in[i]);
+    return task_make_inputs_on_device(&s->task, w, probe, key, workbench_compute(b->bench), buffers, err);
+  }
+  void *buffers[RUNNER_MAX_BUFFERS];
+  for (int i = 0; i < b->n_in; i++)
+    buffers[i] = b->in[i].host + b->in[i].offset;
+  return task_make_inputs(&s->task, w, probe, key, s->o->threads, buffers, err);
+}
+
+enum assay_status device_buffers_settle(struct device_buffers *b, struct assay_error *err) {
+  return b->cuda ? compute_sync(workbench_compute(b->bench), err) : ASSAY_OK;
+}
+
+enum assay_status device_buffers_poison(struct device_buffers *b, uint32_t poison, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < b->n_out && !status; i++)
+    status = shared_fill(&b->out[i], poison, err);
+  return status ? status : device_buffers_settle(b, err);
+}
+
+// ---- after it
+
+enum assay_status device_buffers_inspect(struct device_buffers *b, struct runner_report *report,
+                                         struct assay_error *err) {
+  int damaged = -1;
+  int64_t distance = 0;
+  enum assay_status status = shared_check_all(b->out, b->n_out, b->bands, &damaged, &distance, err);
+  if (status || damaged < 0)
+    return status;
+  report->event = RUNNER_OUT_OF_BOUNDS;
+  snprintf(report->detail, sizeof report->detail, "wrote %lld byte%s %s output %d",
+           (long long)(distance < 0 ? -distance : distance), distance == 1 || distance == -1 ? "" : "s",
+           distance < 0 ? "before the start of" : "behind the end of", damaged);
+  return ASSAY_OK;
+}
+
+const void *device_buffers_output(struct device_buffers *b, int o) {
+  return b->cuda ? NULL : b->out[o].host + b->out[o].offset;
+}
+
+enum assay_status device_buffers_read(struct device_buffers *b, int o, void *to, struct assay_error *err) {
+  return shared_read(&b->out[o], to, err);
+}
+
+// Where the copy of output o lies behind those of the outputs before it; of n_out: the size of a slot.
+static size_t place_of_copy(const struct device_buffers *b, int o) {
+  size_t place = 0;
+  for (int i = 0; i < o; i++)
+    place += (b->out[i].bytes + SHARED_ALIGNMENT - 1) / SHARED_ALIGNMENT * SHARED_ALIGNMENT;
+  return place;
+}
+
+// Memory for all slots, on the device or, where outputs are ordinary memory, beside them.
+static enum assay_status copies(struct device_buffers *b, const struct session *s, size_t slot_bytes,
+                                device_ptr *device, struct assay_error *err) {
+  size_t bytes = slot_bytes * (size_t)s->o->verified_calls;
+  if (b->cuda)
+    return workbench_copies(b->bench, bytes, device, err);
+  if (!b->copies)
+    b->copies = base_alloc(bytes);
+  return b->copies ? ASSAY_OK : error_nomem(err, "copies of outputs");
+}
+
+// On a GPU in the order of the judge's other work there: the next call's inputs are drawn behind it.
+enum assay_status device_buffers_keep(struct device_buffers *b, struct session *s, int slot, struct assay_error *err) {
+  size_t slot_bytes = place_of_copy(b, b->n_out);
+  device_ptr to = 0;
+  enum assay_status status = copies(b, s, slot_bytes, &to, err);
+  for (int o = 0; o < b->n_out && !status; o++) {
+    size_t place = (size_t)slot * slot_bytes + place_of_copy(b, o);
+    if (b->cuda)
+      status = compute_copy(workbench_compute(b->bench), to + place, place_of(&b->out[o]), b->out[o].bytes, err);
+    else
+      memcpy(b->copies + place, b->out[o].host + b->out[o].offset, b->out[o].bytes);
+  }
+  return status;
+}
+
+enum assay_status device_buffers_read_kept(struct device_buffers *b, struct session *s, int slot, int o, void *to,
+                                           struct assay_error *err) {
+  size_t slot_bytes = place_of_copy(b, b->n_out), place = (size_t)slot * slot_bytes + place_of_copy(b, o);
+  device_ptr from = 0;
+  enum assay_status status = copies(b, s, slot_bytes, &from, err);
+  if (!status && b->cuda)
+    return compute_download(workbench_compute(b->bench), to, from + place, b->out[o].bytes, err);
+  if (!status)
+    memcpy(to, b->copies + place, b->out[o].bytes);
+  return status;
+}
+
+// ---- comparing on the device
+
+bool device_buffers_answer(const struct device_buffers *b, const struct session *s, const struct layout *l) {
+  return b->cuda && device_check_worth(&s->task, l);
+}
+
+static enum assay_status make_apart(struct device_buffers *b, struct session *s, const struct question *q,
+                                    device_ptr *in, device_ptr *out, struct assay_error *err) {
+  struct compute *c = workbench_compute(b->bench);
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < b->n_out && !status; i++) { // + 1: an empty tensor has an address too
+    status = compute_alloc(c, b->out[i].bytes + 1, &out[i], err);
+    if (!status)
+      status = compute_copy(c, out[i], place_of(&b->out[i]), b->out[i].bytes, err);
+  }
+  for (int i = 0; i < b->n_in && !status; i++)
+    status = compute_alloc(c, b->in[i].bytes + 1, &in[i], err);
+  return status ? status : task_make_inputs_on_device(&s->task, q->layout->workload, q->probe, q->key, c, in, err);
+}
+
+enum assay_status device_buffers_check(struct device_buffers *b, struct session *s, const struct question *q,
+                                       uint32_t poison, bool apart, struct assay_check *checks,
+                                       struct assay_error *err) {
+  struct compute *c = workbench_compute(b->bench);
+  device_ptr in[RUNNER_MAX_BUFFERS] = {0}, out[RUNNER_MAX_BUFFERS] = {0};
+  enum assay_status status = ASSAY_OK;
+  if (apart)
+    status = make_apart(b, s, q, in, out, err);
+  for (int i = 0; i < b->n_in && !apart; i++)
+    in[i] = place_of(&b->in[i]);
+  for (int i = 0; i < b->n_out && !apart; i++)
+    out[i] = place_of(&b->out[i]);
+  if (!status)
+    status = device_check(c, &s->task, q, in, out, poison, s->o, checks, err);
+  for (int i = 0; i < b->n_in && apart; i++)
+    compute_free(c, in[i]);
+  for (int i = 0; i < b->n_out && apart; i++)
+    compute_free(c, out[i]);
+  return status;
+}

@@ -1,0 +1,61 @@
+#include "sandbox/gpu_python.h"
+
+#include <string.h>
+
+#include "sandbox/gpu_process.h"
+
+static size_t count(const char *const *list) {
+  size_t n = 0;
+  while (list && list[n])
+    n++;
+  return n;
+}
+
+char *const *gpu_python_environment(const struct gpu_python *p, struct arena *a) {
+  const char *slash = strrchr(p->interpreter, '/');
+  int bin = slash ? (int)(slash - p->interpreter) : 0; // where an environment has its own ninja
+  char *const own[] = {arena_strdup(a, "LC_ALL=C.UTF-8"),
+                       arena_printf(a, "PATH=%.*s:%s", bin, p->interpreter, p->path_env),
+                       arena_printf(a, "HOME=%s", p->folder),
+                       arena_printf(a, "TMPDIR=%s", p->folder),
+                       arena_strdup(a, "USER=assay"), // PyTorch names a folder after it
+                       arena_printf(a, "TORCH_EXTENSIONS_DIR=%s/extensions", p->folder),
+                       arena_printf(a, "TRITON_CACHE_DIR=%s/triton", p->folder),
+                       arena_printf(a, "TORCHINDUCTOR_CACHE_DIR=%s/inductor", p->folder),
+                       arena_printf(a, "CUDA_CACHE_PATH=%s/cuda", p->folder),
+                       arena_printf(a, "CUDA_VISIBLE_DEVICES=%d", p->device_index)};
+  enum { N_OWN = sizeof own / sizeof *own };
+  size_t n = 0, n_more = count(p->more_environment);
+  char **envp = arena_calloc(a, N_OWN + n_more + 1, sizeof *envp);
+  for (size_t i = 0; envp && i < N_OWN; i++)
+    if (!(envp[n++] = own[i]))
+      return NULL;
+  for (size_t i = 0; envp && i < n_more; i++)
+    if (!(envp[n++] = arena_strdup(a, p->more_environment[i])))
+      return NULL;
+  return envp;
+}
+
+const char *const *gpu_python_read_paths(const struct gpu_python *p, struct arena *a) {
+  const char *const *const lists[] = {p->read_paths, p->more_paths};
+  size_t n = 0, total = count(p->read_paths) + count(p->more_paths);
+  const char **paths = arena_calloc(a, total + 1, sizeof *paths);
+  for (size_t i = 0; paths && i < 2; i++)
+    for (size_t k = 0; k < count(lists[i]); k++)
+      paths[n++] = lists[i][k];
+  return paths;
+}
+
+enum assay_status gpu_python_spawn(const struct gpu_python *p, char *const argv[], int socket,
+                                   struct sandbox_child *out, struct assay_error *err) {
+  struct arena arena = {0};
+  const struct gpu_process process = {.argv = argv,
+                                      .envp = gpu_python_environment(p, &arena),
+                                      .folder = p->folder,
+                                      .read_paths = gpu_python_read_paths(p, &arena),
+                                      .without_landlock = p->without_landlock};
+  enum assay_status status = process.envp && process.read_paths ? gpu_process_spawn(&process, socket, out, err)
+                                                                : error_nomem(err, "a worker's start");
+  arena_release(&arena);
+  return status;
+}
