@@ -129,8 +129,8 @@ expect 0 "pass .* [0-9.]+ relu.c" "$assay" judge kernelbench/1/19 "$cases/relu.c
 printf '#include <assay/candidate.h>\nvoid assay_kernel(const struct assay_args *args) { (void)args; }\n' >"$work/idle.c"
 expect 0 "idle.c is not right itself and says nothing: unwritten" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline "$work/idle.c" --no-probes
 json 0 "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline "$cases/relu.c" --no-probes --json
-expect 0 "1 judged now .1 passed" "$assay" bench kernelbench/1/1 --from "$cases" --only matmul_naive.c --run paired --baseline "$cases/matmul_blocked.c" --no-probes
-expect 0 "paired .* 1 .*[01]\.[0-9]+" "$assay" score paired --baseline "$cases/matmul_blocked.c"
+expect 0 "1 judged now .1 passed" "$assay" bench kernelbench/1 --from "$cases" --only matmul_naive.c --run paired --baseline "$cases/matmul_naive.c" --no-probes
+expect 0 "paired .* 1 .*[01]\.[0-9]+" "$assay" score paired --baseline "$cases/matmul_naive.c"
 expect 2 "no candidate of .paired. was timed in turn" "$assay" score paired --baseline torch.eager
 expect 2 "there is no baseline 'torch.lazy'; baselines: torch.eager, .*, or a candidate's file" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline torch.lazy
 expect 2 "none.c" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline none.c --no-probes
