@@ -96,6 +96,14 @@ expect 0 "level 1, [0-9]+ problems" "$assay" export cli --to "$work/runs"
 json 0 "$assay" export cli --to "$work/runs" --json
 expect 0 '"compiled": true' cat "$work/runs/cli/eval_results.json"
 expect 2 "no run named" "$assay" export nobody --to "$work/runs"
+mkdir "$work/samples" && cp "$cases/relu.c" "$work/samples/level_1_problem_19_sample_0_kernel.c"
+expect 0 "1 judged now .1 passed" "$assay" bench kernelbench/1 --from "$work/samples" --run samples --no-timing
+echo '{"19": [{"sample_id": 0, "compiled": true, "correctness": false, "runtime": -1}]}' >"$work/eval_results.json"
+expect 0 "1 samples that both judged: 0 alike, 0 correct there and not here, 1 correct here" "$assay" score samples --beside "$work/eval_results.json"
+expect 0 "kernelbench/1/19 .* wrong .* pass" "$assay" score samples --beside "$work/eval_results.json"
+json 0 "$assay" score samples --beside "$work/eval_results.json" --json
+expect 2 "no verdict on a file that KernelBench names" "$assay" score cli --beside "$work/eval_results.json"
+expect 2 "wants one run" "$assay" score --beside "$work/eval_results.json"
 expect 2 "say where to" "$assay" export cli
 "$assay" judge kernelbench/1/19 "$cases/relu.c" --seed 7 --no-timing --json >"$work/a" && \
   "$assay" judge kernelbench/1/19 "$cases/relu.c" --seed 7 --no-timing --json >"$work/b"

@@ -7,15 +7,16 @@
 
 #include "base/alloc.h"
 #include "cli/cli.h"
+#include "cli/score.h"
 #include "report/report.h"
 
-enum { KEY_BASELINE = 3000, KEY_STORE, KEY_JSON, MAX_RUNS = 64 };
+enum { KEY_BASELINE = 3000, KEY_STORE, KEY_JSON, KEY_BESIDE, KEY_LEVEL, MAX_RUNS = 64 };
 
 struct arguments {
   struct cli_paths paths;
-  const char *baseline;
+  const char *baseline, *beside;
   bool json;
-  int n_runs;
+  int n_runs, level;
   char *runs[MAX_RUNS];
 };
 
@@ -30,6 +31,18 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     return 0;
   case KEY_JSON:
     a->json = true;
+    return 0;
+  case KEY_BESIDE:
+    a->beside = arg;
+    return 0;
+  case KEY_LEVEL:
+    a->level = arg[0] >= '1' && arg[0] <= '4' && !arg[1] ? arg[0] - '0' : 0;
+    if (!a->level)
+      argp_error(state, "--level takes 1, 2, 3 or 4, not '%s'", arg);
+    return 0;
+  case ARGP_KEY_END:
+    if (a->beside && a->n_runs != 1)
+      argp_error(state, "--beside wants one run: assay score RUN --beside eval_results.json");
     return 0;
   case ARGP_KEY_ARG:
     if (a->n_runs == MAX_RUNS)
@@ -46,6 +59,9 @@ static const struct argp_option options[] = {
      "speed against this run's times, those of KernelBench's baseline file, *.json, with which verdicts at full are "
      "compared, or a baseline that the run's candidates were timed beside, torch.eager (fast_p, geometric mean)",
      0},
+    {"beside", KEY_BESIDE, "FILE", 0,
+     "KernelBench's results of the same samples, eval_results.json: where its harness and the verdicts differ", 0},
+    {"level", KEY_LEVEL, "N", 0, "of that file, where the run has several", 0},
     {"store", KEY_STORE, "FILE", 0, "the store", 0},
     {"json", KEY_JSON, 0, 0, "print JSON", 0},
     {0},
@@ -147,6 +163,11 @@ int cli_score(int argc, char **argv) {
   argp_parse(&argp, argc, argv, 0, NULL, &a);
   if (store_open(a.paths.store, &store, &err) != ASSAY_OK)
     return cli_fail(&err);
+  if (a.beside) {
+    enum assay_status compared = score_beside(store, a.runs[0], a.level, a.beside, a.json, &err);
+    store_close(store);
+    return compared ? cli_fail(&err) : CLI_PASS;
+  }
   struct table *t = table_create(headers, 7, "lllllll");
   json_t *array = json_array();
   enum assay_status status = t && array ? score_all(&a, store, t, array, &err) : error_nomem(&err, "a table");

@@ -87,13 +87,12 @@ struct samples {
   struct kernelbench_export *out;
 };
 
-static bool read_task(const char *task, int *level, int *problem) {
+bool kernelbench_task(const char *task, int *level, int *problem) {
   char rest;
   return sscanf(task, "kernelbench/%d/%d%c", level, problem, &rest) == 2 && *level >= 1 && *level <= LEVELS;
 }
 
-// "level_1_problem_19_sample_3_kernel.cu": 3.
-static int sample_of(const char *candidate) {
+int kernelbench_sample(const char *candidate) {
   int id;
   const char *at = strstr(candidate, "_sample_");
   return at && sscanf(at, "_sample_%d_", &id) == 1 && id >= 0 ? id : -1;
@@ -162,7 +161,7 @@ static struct sample *sample_for(struct samples *all, int problem, const char *c
     all->capacity = capacity;
   }
   struct sample *s = &all->items[all->n++];
-  *s = (struct sample){.problem = problem, .id = sample_of(candidate)};
+  *s = (struct sample){.problem = problem, .id = kernelbench_sample(candidate)};
   snprintf(s->candidate, sizeof s->candidate, "%s", candidate);
   return s;
 }
@@ -171,7 +170,7 @@ static bool add_verdict(void *arg, const struct store_verdict *v) {
   struct samples *all = arg;
   int level, problem;
   all->any = true;
-  if (!read_task(v->task, &level, &problem) || v->reason == ASSAY_REASON_JUDGE_FAILED)
+  if (!kernelbench_task(v->task, &level, &problem) || v->reason == ASSAY_REASON_JUDGE_FAILED)
     return true;
   all->levels[level] = true;
   if (level != all->level)

@@ -233,8 +233,55 @@ static void test_score(void **state) {
   base_free(scores);
 }
 
+static enum assay_status beside(const char *run, int level, const char *text, struct kernelbench_pair **pairs, int *n) {
+  char path[4096];
+  struct assay_error err = {0};
+  times_file(text, path);
+  return kernelbench_beside(store, run, level, path, pairs, n, &err);
+}
+
+// Samples go by problem and number; what only one of the two knows is no difference.
+static void test_beside(void **state) {
+  (void)state;
+  struct kernelbench_pair *p;
+  int n;
+  put("two", "kernelbench/1/19", "x/level_1_problem_19_sample_0_kernel.py", "full", ASSAY_REASON_WRONG_VALUE, NAN,
+      false);
+  put("two", "kernelbench/1/19", "x/level_1_problem_19_sample_1_kernel.py", "full", ASSAY_REASON_PASS, 2000, false);
+  put("two", "kernelbench/1/19", "x/level_1_problem_19_sample_2_kernel.py", "full", ASSAY_REASON_PASS, 2000, true);
+  put("two", "kernelbench/1/3", "x/level_1_problem_3_sample_0_kernel.py", "full", ASSAY_REASON_PASS, 2000, false);
+  put("two", "kernelbench/1/4", "x/own.cu", "full", ASSAY_REASON_PASS, 2000, false);
+  const char text[] = "{\"19\": [{\"sample_id\": 1, \"compiled\": true, \"correctness\": false, \"runtime\": -1.0},"
+                      " {\"sample_id\": 0, \"compiled\": true, \"correctness\": true, \"runtime\": 0.5},"
+                      " {\"sample_id\": 2, \"compiled\": true, \"correctness\": true, \"runtime\": 0.5}],"
+                      " \"20\": {\"compiled\": false, \"correctness\": false}}";
+  assert_int_equal(beside("two", 0, text, &p, &n), ASSAY_OK);
+  assert_int_equal(n, 5);
+  assert_true(p[0].problem == 3 && p[0].here && !p[0].there && !kernelbench_differ(&p[0]));
+  assert_true(p[1].sample == 0 && p[1].correct && p[1].runtime_ms == 0.5 && kernelbench_differ(&p[1]));
+  assert_true(p[2].sample == 1 && !p[2].correct && isnan(p[2].runtime_ms) && p[2].time_ns == 2000);
+  assert_true(kernelbench_differ(&p[2]) && kernelbench_differ(&p[3])); // the last one: suspicious
+  assert_true(p[4].problem == 20 && p[4].there && !p[4].here && !p[4].compiled && !kernelbench_differ(&p[4]));
+  base_free(p);
+  static const char *const bad[] = {"[]",
+                                    "{",
+                                    "{\"19\": 3}",
+                                    "{\"x\": []}",
+                                    "{\"x\": [{}]}",
+                                    "{\"19\": [{\"sample_id\": -1, \"compiled\": true, \"correctness\": true}]}",
+                                    "{\"19\": [{\"sample_id\": 0, \"compiled\": 1, \"correctness\": true}]}"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    if (i != 3) // no result, nothing wrong
+      assert_int_not_equal(beside("two", 0, bad[i], &p, &n), ASSAY_OK);
+  assert_int_equal(beside("nobody", 0, text, &p, &n), ASSAY_ERR_NOT_FOUND);
+  assert_int_equal(beside("two", 2, text, &p, &n), ASSAY_ERR_NOT_FOUND);
+  put("two", "kernelbench/2/1", "x/level_2_problem_1_sample_0_kernel.py", "full", ASSAY_REASON_PASS, 2000, false);
+  assert_int_equal(beside("two", 0, text, &p, &n), ASSAY_ERR_INVALID);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_results), cmocka_unit_test(test_levels),
-                                     cmocka_unit_test(test_times), cmocka_unit_test(test_score)};
+                                     cmocka_unit_test(test_times), cmocka_unit_test(test_score),
+                                     cmocka_unit_test(test_beside)};
   return cmocka_run_group_tests_name("kernelbench", tests, setup, teardown);
 }
