@@ -35,4 +35,9 @@ judged() { # judged TASK...: every task's own PyTorch passes
 judged kernelbench/1/34 kernelbench/1/99 kernelbench/2/28 kernelbench/3/36 kernelbench/3/43 contracts/1/2
 "$assay" bench kernelbench/1/34 --from torch.eager --device cpu --no-timing --run kernelbench/1/34 --store "$store" |
   grep -q "0 judged now.*1 done before" || fail "what is finished is not judged again"
+"$ASSAY_PYTHON" - "$store" <<'END' || fail "the command that repeats a baseline's verdict"
+import sqlite3, sys
+commands = [row[0] for row in sqlite3.connect(sys.argv[1]).execute("SELECT command FROM verdict WHERE candidate = 'torch.eager'")]
+assert commands and all("'torch.eager'" in c and "--device cpu" in c and ".py" not in c for c in commands), commands
+END
 echo passed

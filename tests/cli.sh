@@ -136,6 +136,11 @@ expect 0 "pass" "$assay" judge kernelbench/1/19 "$cases/relu.c" --mode plan --no
 expect 0 "pass .* [0-9.]+ relu.c" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline "$cases/relu.c" --no-probes
 printf '#include <assay/candidate.h>\nvoid assay_kernel(const struct assay_args *args) { (void)args; }\n' >"$work/idle.c"
 expect 0 "idle.c is not right itself and says nothing: unwritten" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline "$work/idle.c" --no-probes
+printf '#include <assay/candidate.h>\n#include <stdlib.h>\nvoid assay_kernel(const struct assay_args *args) {
+  static int calls;\n  const float *x = args->inputs[0].data;\n  float *y = args->outputs[0].data;
+  for (int64_t i = 0, n = assay_count(&args->inputs[0]); i < n; i++)\n    y[i] = x[i] < 0 ? 0 : x[i];
+  if (++calls > 10)\n    abort();\n}\n' >"$work/tires.c"
+expect 0 "pass .* tires.c: crashed" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline "$work/tires.c" --no-probes
 json 0 "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline "$cases/relu.c" --no-probes --json
 expect 0 "1 judged now .1 passed" "$assay" bench kernelbench/1 --from "$cases" --only matmul_naive.c --run paired --baseline "$cases/matmul_naive.c" --no-probes
 expect 0 "paired .* 1 .*[01]\.[0-9]+" "$assay" score paired --baseline "$cases/matmul_naive.c"

@@ -180,7 +180,8 @@ static char *repeat_command(const struct bench *b, const struct work *w, uint64_
   j.n_defines = 0;
   for (int i = 0; w->defines[i]; i++)
     j.defines[j.n_defines++] = w->defines[i];
-  return cli_repeat_command(&j, w->item->task, w->item->path, seed);
+  // A baseline's file is gone by then; its name makes it anew.
+  return cli_repeat_command(&j, w->item->task, cli_is_baseline(b->from) ? b->from : w->item->path, seed);
 }
 
 // Whether the first has come to its verdict. Waits for something to happen when it has not; without threads it does it.

@@ -45,9 +45,8 @@ static const struct argp_option options[] = {
     {"toolchain", KEY_TOOLCHAIN, "NAME", 0, "for .cu: nvrtc (launch lines) or nvcc (host code); default: by the file",
      0},
     {"mode", KEY_MODE, "NAME", 0,
-     "for .py on cuda: plan (recorded, then replayed by trusted code) or process (runs as it is); default: a plan "
-     "where "
-     "there is one, else a process",
+     "for .py on cuda: plan (recorded, then replayed by trusted code) or process (runs as it is); default: a plan, or "
+     "a process where there is none",
      0},
     {"as-published", KEY_PUBLISHED, 0, 0, "judge the task as the suite published it, not its repaired form", 0},
     {"define", KEY_DEFINE, "MACRO[=VALUE]", 0, "define a macro for the compiler; may be repeated", 0},
@@ -58,9 +57,8 @@ static const struct argp_option options[] = {
     {"checks", KEY_CHECKS, "N", 0, "checked draws of the task's own distribution (default 3)", 0},
     {"samples", KEY_SAMPLES, "N", 0, "at most this many timed calls (default 200)", 0},
     {"baseline", KEY_BASELINE, "NAME|FILE", 0,
-     "time this beside the candidate, call by call: torch.eager, torch.compile, torch.compile.max-autotune, library, "
-     "or "
-     "another candidate's file; may be repeated",
+     "time this beside the candidate, call by call: torch.eager, torch.compile, torch.compile.max-autotune, "
+     "library, or another candidate's file; may be repeated",
      0},
     {"no-timing", KEY_NO_TIMING, 0, 0, "only check", 0},
     {"no-probes", KEY_NO_PROBES, 0, 0, "no ragged shapes and probes", 0},
@@ -327,6 +325,8 @@ char *cli_repeat_command(const struct cli_judging *j, const char *task, const ch
   struct buf b = {0};
   buf_printf(&b, "assay judge '%s' '%s' --workload '%s' --seed %llu --threads %d", task, candidate, o->workload,
              (unsigned long long)seed, o->threads);
+  if (j->device)
+    buf_printf(&b, " --device %s", j->device);
   if (o->toolchain)
     buf_printf(&b, " --toolchain %s", o->toolchain);
   if (o->device_index)

@@ -234,6 +234,8 @@ static void compare(struct timing_session *s, int k, double candidate_less_ns) {
   int n = 0;
   baselines_describe(s->baselines, k, c);
   c->median_ns = c->low_ns = c->high_ns = c->ratio = c->ratio_low = c->ratio_high = NAN;
+  if (c->reason != ASSAY_REASON_PASS) // it may have failed after some calls
+    c->n_pairs = 0;
   for (int i = 0; i < c->n_pairs && ratios; i++) {
     double candidate = c->candidate_ns[i] - candidate_less_ns, baseline = c->samples_ns[i] - less_ns;
     if (candidate > 0)
@@ -273,17 +275,6 @@ static void summarise(struct loop *l) {
     compare(l->s, k, less_ns);
 }
 
-static enum assay_status make_comparisons(struct timing_session *s, struct assay_error *err) {
-  size_t n = (size_t)s->options->max_samples + 8;
-  for (int k = 0; k < baselines_count(s->baselines); k++) {
-    s->comparisons[k].samples_ns = base_calloc(n, sizeof *s->comparisons[k].samples_ns);
-    s->comparisons[k].candidate_ns = base_calloc(n, sizeof *s->comparisons[k].candidate_ns);
-    if (!s->comparisons[k].samples_ns || !s->comparisons[k].candidate_ns)
-      return error_nomem(err, "the samples");
-  }
-  return ASSAY_OK;
-}
-
 enum assay_status timing_run(struct timing_session *s, struct runner_report *report, struct assay_error *err) {
   const struct assay_judge_options *o = s->options;
   const struct layout *layout = s->layout;
@@ -300,9 +291,7 @@ enum assay_status timing_run(struct timing_session *s, struct runner_report *rep
     status = error_nomem(err, "the samples");
     goto out;
   }
-  status = make_comparisons(s, err);
-  if (!status)
-    status = sample_cold(&l, err);
+  status = sample_cold(&l, err);
   if (!status && !failed(&l))
     status = sample_hot(&l, err);
   if (!status && !failed(&l))

@@ -14,7 +14,7 @@ struct timed_call {
 struct session;
 struct timing_session {
   struct assay_baselines *baselines;    // called in turn with the candidate; NULL: none
-  struct assay_comparison *comparisons; // one of each
+  struct assay_comparison *comparisons; // one of each, with room for options->max_samples pairs
   struct session *session;              // its subject has the layout bound
   const struct layout *layout;
   const struct assay_judge_options *options;

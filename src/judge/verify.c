@@ -79,9 +79,17 @@ static enum assay_status verify_kept(struct session *s, const struct timed_call 
 
 static enum assay_status make_comparisons(struct session *s, struct assay_error *err) {
   int n = baselines_count(s->o->baselines);
+  size_t most = (size_t)s->o->max_samples + 1;
   s->v->comparisons = base_calloc((size_t)n + 1, sizeof *s->v->comparisons);
   s->v->n_comparisons = s->v->comparisons ? n : 0;
-  return s->v->comparisons ? ASSAY_OK : error_nomem(err, "comparisons");
+  bool made = s->v->comparisons != NULL;
+  for (int k = 0; k < s->v->n_comparisons; k++) {
+    struct assay_comparison *c = &s->v->comparisons[k];
+    c->samples_ns = base_calloc(most, sizeof *c->samples_ns);
+    c->candidate_ns = base_calloc(most, sizeof *c->candidate_ns);
+    made = made && c->samples_ns && c->candidate_ns;
+  }
+  return made ? ASSAY_OK : error_nomem(err, "comparisons");
 }
 
 enum assay_status session_time(struct session *s, bool *good, struct assay_error *err) {

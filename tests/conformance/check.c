@@ -10,15 +10,15 @@
 #include "oracle/oracle.h"
 
 // How far from the exact answer a reference may be: they were computed with numpy in the models' own types, and their
-// rounding is part of them: of half precision two units (attention rounds its weights, too). For the others this is
-// tighter than the 1e-3 and 1e-7 that ONNX's own runner allows. Integers are compared exactly.
+// rounding is part of them. ONNX's own runner allows 1e-3 and 1e-7 for every type; this is tighter. Integers are
+// compared exactly.
 static void tolerance(enum dtype t, const char *folder, double *rtol, double *atol) {
   switch (t) {
   case DTYPE_DOUBLE:
     *rtol = 1e-7, *atol = 1e-9;
     break;
   case DTYPE_FLOAT16:
-    *rtol = 0x1p-9, *atol = 1e-6;
+    *rtol = 1e-3, *atol = 1e-6;
     break;
   case DTYPE_BFLOAT16:
     *rtol = 1e-2, *atol = 1e-6;
@@ -30,6 +30,9 @@ static void tolerance(enum dtype t, const char *folder, double *rtol, double *at
   // 0.5 - 0.5 cos(2 * 3.1415 / 10)), so they need ONNX's own tolerance.
   if (strstr(folder, "window_"))
     *rtol = 1e-3;
+  // Its references round scores and weights to half precision, too: two units of it.
+  if (t == DTYPE_FLOAT16 && strstr(folder, "attention_4d_gqa_with_past"))
+    *rtol = 0x1p-9;
 }
 
 static bool close_enough(double got, double want, double rtol, double atol) {
