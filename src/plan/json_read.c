@@ -23,6 +23,8 @@ struct reader {
   struct plan *p;
   struct arena *arena;
   size_t module_bytes, constant_bytes;
+  const uint8_t *packed; // bytes behind the text, or NULL: all of it is in the text
+  size_t packed_bytes;
   struct assay_error *err;
 };
 
@@ -156,7 +158,16 @@ static enum assay_status get_name(struct reader *r, const struct where *w, json_
               plan_shown(name, shown), all);
 }
 
-// Bytes written as base64, with a NUL behind them. `used`, which may be NULL, counts up to `most`.
+// Whether `n` bytes more may be read; `used`, which may be NULL, counts up to `most`.
+static enum assay_status check_size(struct reader *r, const struct where *w, size_t n, size_t most, size_t *used) {
+  if (n > most - (used ? *used : 0))
+    return fail(r, w, ASSAY_ERR_LIMIT, "at most %zu bytes are allowed%s", most, used ? " together" : "");
+  if (used)
+    *used += n;
+  return ASSAY_OK;
+}
+
+// Bytes written as base64, with a NUL behind them.
 static enum assay_status get_bytes(struct reader *r, const struct where *w, json_t *object, const char *key,
                                    size_t most, size_t *used, const uint8_t **bytes, size_t *size) {
   const struct where here = {w, key, 0};
@@ -164,21 +175,46 @@ static enum assay_status get_bytes(struct reader *r, const struct where *w, json
   if (!json_is_string(v))
     return fail(r, &here, ASSAY_ERR_INVALID, v ? "must be a string" : "is missing; it must be bytes in base64");
   const char *text = json_string_value(v);
-  size_t length = json_string_length(v), n = base64_decoded_size(text, length), before = used ? *used : 0;
+  size_t length = json_string_length(v), n = base64_decoded_size(text, length);
   if (n == SIZE_MAX)
     return fail(r, &here, ASSAY_ERR_INVALID, "is no base64: it has %zu characters, not a multiple of 4", length);
-  if (n > most - before)
-    return fail(r, &here, ASSAY_ERR_LIMIT, "at most %zu bytes are allowed%s", most, used ? " together" : "");
+  enum assay_status status = check_size(r, &here, n, most, used);
+  if (status)
+    return status;
   uint8_t *out = arena_alloc(r->arena, n + 1);
   if (!out)
     return nomem(r);
   if (!base64_decode(text, length, out))
     return fail(r, &here, ASSAY_ERR_INVALID, "is no base64");
-  if (used)
-    *used += n;
   *bytes = out;
   *size = n;
   return ASSAY_OK;
+}
+
+// What a module or a constant holds: base64, or a place behind the text.
+static enum assay_status get_large(struct reader *r, const struct where *w, json_t *object, size_t most, size_t *used,
+                                   const uint8_t **bytes, size_t *size) {
+  const struct where here = {w, "packed", 0};
+  json_t *v = json_object_get(object, "packed");
+  int64_t at = 0, n = 0;
+  if (!v)
+    return get_bytes(r, w, object, "base64", most, used, bytes, size);
+  if (!r->packed || json_object_get(object, "base64"))
+    return fail(r, &here, ASSAY_ERR_INVALID, "has no bytes behind the text, or stands beside base64");
+  enum assay_status status = check_array(r, &here, v, 2);
+  if (!status)
+    status =
+        read_integer(r, &(struct where){&here, NULL, 0}, json_array_get(v, 0), 0, (int64_t)r->packed_bytes, &at);
+  if (!status)
+    status = read_integer(r, &(struct where){&here, NULL, 1}, json_array_get(v, 1), 0, (int64_t)r->packed_bytes - at,
+                          &n);
+  if (!status)
+    status = check_size(r, &here, (size_t)n, most, used);
+  if (status)
+    return status;
+  *bytes = (const uint8_t *)arena_strndup(r->arena, (const char *)r->packed + at, (size_t)n);
+  *size = (size_t)n;
+  return *bytes ? ASSAY_OK : nomem(r);
 }
 
 // A list of exactly n integers.
@@ -215,7 +251,7 @@ static enum assay_status read_text(struct reader *r, const struct where *w, json
   if (status)
     return status;
   if (!text) {
-    status = get_bytes(r, w, v, "base64", PLAN_MAX_MODULE_BYTES, &r->module_bytes, &m->bytes, &m->size);
+    status = get_large(r, w, v, PLAN_MAX_MODULE_BYTES, &r->module_bytes, &m->bytes, &m->size);
     if (!status && memchr(m->bytes, 0, m->size))
       return fail(r, &(struct where){w, "base64", 0}, ASSAY_ERR_INVALID, "a source text must not contain a NUL");
     return status;
@@ -223,7 +259,7 @@ static enum assay_status read_text(struct reader *r, const struct where *w, json
   const struct where here = {w, "text", 0};
   if (!json_is_string(text))
     return fail(r, &here, ASSAY_ERR_INVALID, "must be a string");
-  if (json_object_get(v, "base64"))
+  if (json_object_get(v, "base64") || json_object_get(v, "packed"))
     return fail(r, &here, ASSAY_ERR_INVALID, "stands beside base64; one of them is needed");
   m->size = json_string_length(text);
   if (m->size > PLAN_MAX_MODULE_BYTES - r->module_bytes)
@@ -234,8 +270,8 @@ static enum assay_status read_text(struct reader *r, const struct where *w, json
 }
 
 static enum assay_status read_module(struct reader *r, const struct where *w, json_t *v, void *out) {
-  static const char *const text_keys[] = {"name", "code", "options", "text", "base64", NULL};
-  static const char *const binary_keys[] = {"name", "code", "base64", NULL};
+  static const char *const text_keys[] = {"name", "code", "options", "text", "base64", "packed", NULL};
+  static const char *const binary_keys[] = {"name", "code", "base64", "packed", NULL};
   struct plan_module *m = out;
   int code = 0;
   enum assay_status status = check_object(r, w, v, text_keys);
@@ -251,7 +287,7 @@ static enum assay_status read_module(struct reader *r, const struct where *w, js
     return read_text(r, w, v, m);
   status = check_object(r, w, v, binary_keys);
   if (!status)
-    status = get_bytes(r, w, v, "base64", PLAN_MAX_MODULE_BYTES, &r->module_bytes, &m->bytes, &m->size);
+    status = get_large(r, w, v, PLAN_MAX_MODULE_BYTES, &r->module_bytes, &m->bytes, &m->size);
   return status;
 }
 
@@ -278,7 +314,7 @@ static enum assay_status read_buffer(struct reader *r, const struct where *w, js
       [PLAN_INPUT] = {"name", "role", "index", "dtype", "dims", "bytes", "alignment", NULL},
       [PLAN_OUTPUT] = {"name", "role", "index", "dtype", "dims", "bytes", "alignment", NULL},
       [PLAN_SCRATCH] = {"name", "role", "bytes", "alignment", NULL},
-      [PLAN_CONSTANT] = {"name", "role", "bytes", "alignment", "base64", NULL},
+      [PLAN_CONSTANT] = {"name", "role", "bytes", "alignment", "base64", "packed", NULL},
   };
   struct plan_buffer *b = out;
   int role = 0;
@@ -303,7 +339,7 @@ static enum assay_status read_buffer(struct reader *r, const struct where *w, js
   }
   if (!status && b->role == PLAN_CONSTANT) {
     size_t size = 0;
-    status = get_bytes(r, w, v, "base64", PLAN_MAX_CONSTANT_BYTES, &r->constant_bytes, &b->data, &size);
+    status = get_large(r, w, v, PLAN_MAX_CONSTANT_BYTES, &r->constant_bytes, &b->data, &size);
     if (!status && size != b->bytes)
       return fail(r, &(struct where){w, "base64", 0}, ASSAY_ERR_INVALID, "has %zu bytes, the buffer has %" PRIu64, size,
                   b->bytes);
@@ -627,10 +663,11 @@ static enum assay_status load(const char *json, size_t n, json_t **out, struct a
                    plan_shown(e.text, shown));
 }
 
-enum assay_status plan_parse(const char *json, size_t n, struct plan *out, struct assay_error *err) {
+static enum assay_status parse(const char *json, size_t n, const uint8_t *packed, size_t packed_bytes, struct plan *out,
+                               struct assay_error *err) {
   json_t *v = NULL;
   struct plan p = {0};
-  struct reader r = {.p = &p, .arena = &p.arena, .err = err};
+  struct reader r = {.p = &p, .arena = &p.arena, .packed = packed, .packed_bytes = packed_bytes, .err = err};
   enum assay_status status = load(json, n, &v, err);
   if (status)
     return status;
@@ -641,6 +678,20 @@ enum assay_status plan_parse(const char *json, size_t n, struct plan *out, struc
   else
     *out = p;
   return status;
+}
+
+enum assay_status plan_parse(const char *json, size_t n, struct plan *out, struct assay_error *err) {
+  return parse(json, n, NULL, 0, out, err);
+}
+
+enum assay_status plan_unpack(const void *bytes, size_t n, struct plan *out, struct assay_error *err) {
+  uint64_t text_bytes = 0;
+  if (n >= sizeof text_bytes)
+    memcpy(&text_bytes, bytes, sizeof text_bytes);
+  if (n < sizeof text_bytes || text_bytes > n - sizeof text_bytes)
+    return error_set(err, ASSAY_ERR_INVALID, "a packed plan is cut off");
+  const char *text = (const char *)bytes + sizeof text_bytes;
+  return parse(text, text_bytes, (const uint8_t *)text + text_bytes, n - sizeof text_bytes - text_bytes, out, err);
 }
 
 enum assay_status plan_read(const char *path, struct plan *out, struct assay_error *err) {

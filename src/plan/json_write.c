@@ -36,6 +36,7 @@ static void put_string(struct buf *out, const char *s, size_t n) {
 // Every string of a plan has to be text: what is not cannot be written.
 struct writer {
   struct buf *out;
+  struct buf *packed; // where bytes of modules and constants go, or NULL: into the text
   struct assay_error *err;
   enum assay_status status;
 };
@@ -54,6 +55,16 @@ static void put_bytes(struct writer *w, const char *key, const uint8_t *bytes, s
   buf_printf(w->out, "\"%s\": \"", key);
   base64_encode(w->out, bytes, n);
   buf_puts(w->out, "\"");
+}
+
+static void put_large(struct writer *w, const uint8_t *bytes, size_t n) {
+  if (!w->packed) {
+    put_bytes(w, "base64", bytes, n);
+    return;
+  }
+  buf_printf(w->out, "\"packed\": [%zu, %zu]", w->packed->len, n);
+  if (n)
+    buf_append(w->packed, bytes, n);
 }
 
 static void put_u32s(struct writer *w, const char *key, const uint32_t *v, int n) {
@@ -82,7 +93,7 @@ static void put_module(struct writer *w, const struct plan_module *m) {
     buf_puts(w->out, "\"text\": ");
     put_string(w->out, (const char *)m->bytes, m->size);
   } else {
-    put_bytes(w, "base64", m->bytes, m->size);
+    put_large(w, m->bytes, m->size);
   }
   buf_puts(w->out, "}");
 }
@@ -104,7 +115,7 @@ static void put_buffer(struct writer *w, const struct plan_buffer *b) {
   buf_printf(w->out, ", \"bytes\": %" PRIu64 ", \"alignment\": %" PRIu32, b->bytes, b->alignment);
   if (b->role == PLAN_CONSTANT) {
     buf_puts(w->out, ", ");
-    put_bytes(w, "base64", b->data, b->data ? b->bytes : 0);
+    put_large(w, b->data, b->data ? b->bytes : 0);
   }
   buf_puts(w->out, "}");
 }
@@ -223,8 +234,8 @@ static void put_end(struct writer *w, int n) {
   buf_puts(w->out, n ? "\n  ]" : "]");
 }
 
-enum assay_status plan_print_json(const struct plan *p, struct buf *out, struct assay_error *err) {
-  struct writer w = {.out = out, .err = err};
+static enum assay_status print(const struct plan *p, struct buf *out, struct buf *packed, struct assay_error *err) {
+  struct writer w = {.out = out, .packed = packed, .err = err};
   const char *const keys[] = {"task", "workload", "device", "target", "toolchain"};
   const char *const texts[] = {p->task, p->workload, p->device, p->target, p->toolchain};
   buf_printf(out, "{\n  \"assay_plan\": %d", PLAN_FORMAT);
@@ -253,6 +264,28 @@ enum assay_status plan_print_json(const struct plan *p, struct buf *out, struct 
   put_end(&w, p->n_steps);
   buf_puts(out, "\n}\n");
   return w.status ? w.status : buf_status(out, err);
+}
+
+enum assay_status plan_print_json(const struct plan *p, struct buf *out, struct assay_error *err) {
+  return print(p, out, NULL, err);
+}
+
+enum assay_status plan_pack(const struct plan *p, struct buf *out, struct assay_error *err) {
+  struct buf text = {0}, bytes = {0};
+  enum assay_status status = print(p, &text, &bytes, err);
+  if (!status)
+    status = buf_status(&bytes, err);
+  if (!status) {
+    const uint64_t n = text.len;
+    buf_append(out, &n, sizeof n);
+    buf_append(out, text.data, text.len);
+    if (bytes.len)
+      buf_append(out, bytes.data, bytes.len);
+    status = buf_status(out, err);
+  }
+  buf_release(&text);
+  buf_release(&bytes);
+  return status;
 }
 
 enum assay_status plan_write(const char *path, const struct plan *p, struct assay_error *err) {

@@ -145,7 +145,7 @@ struct plan {
 
 void plan_release(struct plan *p);
 
-// JSON, one form for files and between processes. Binary parts are base64. Stable: writing what was read gives the
+// JSON. Binary parts are base64. Stable: writing what was read gives the
 // same bytes. ASSAY_ERR_SYNTAX and _INVALID name the place ("steps[3].arguments[1].pointers[0]") and say what is wrong;
 // ASSAY_ERR_LIMIT when it is beyond the limits above. A parsed plan is well formed: indices are in range, names are
 // there, enumerators are known; plan_check does the rest.
@@ -153,6 +153,10 @@ enum assay_status plan_parse(const char *json, size_t n, struct plan *out, struc
 enum assay_status plan_print_json(const struct plan *p, struct buf *out, struct assay_error *err);
 enum assay_status plan_read(const char *path, struct plan *out, struct assay_error *err);
 enum assay_status plan_write(const char *path, const struct plan *p, struct assay_error *err); // temp file and rename
+// The same between processes of one machine and one build: the text's length in 8 bytes, the text, and behind it the
+// bytes of modules and constants, whose places the text has ("packed": [offset, bytes]).
+enum assay_status plan_pack(const struct plan *p, struct buf *out, struct assay_error *err);
+enum assay_status plan_unpack(const void *bytes, size_t n, struct plan *out, struct assay_error *err);
 
 // For people: modules with their sizes and kernels, buffers, and every step as one line
 // ("  3  softmax_rows<<<4096, 256, 1024>>>(x, partial+512, y, 393216)").

@@ -413,7 +413,7 @@ enum assay_status device_runner_load(struct device_runner *r, const struct plan 
                                      struct assay_error *err) {
   struct device_message m = {.verb = DEVICE_LOAD, .n_in = n_in, .n_out = n_out};
   struct device_answer a;
-  struct buf json = {0};
+  struct buf packed = {0};
   int fd = -1;
   memset(report, 0, sizeof *report);
   assert(r->alive);
@@ -421,14 +421,14 @@ enum assay_status device_runner_load(struct device_runner *r, const struct plan 
     return error_set(err, ASSAY_ERR_LIMIT, "a task for a device has at most %d inputs and outputs", PLAN_MAX_BUFFERS);
   enum assay_status status = r->locked ? renew(r, err) : ASSAY_OK;
   if (!status)
-    status = plan_print_json(p, &json, err);
+    status = plan_pack(p, &packed, err);
   if (!status)
-    status = make_file(json.data, json.len, &fd, err);
+    status = make_file(packed.data, packed.len, &fd, err);
   if (!status)
     status = device_names_take(&r->names, p, err);
   if (!status)
     status = send_buffers(r, n_in, in, inputs_writable, n_out, out, err);
-  m.bytes = json.len;
+  m.bytes = packed.len;
   if (!status)
     status = exchange(r, &m, &fd, 1, r->o.load_timeout_ns, &a, report, err);
   if (!status && report->event == RUNNER_OK && r->in_process) {
@@ -437,7 +437,7 @@ enum assay_status device_runner_load(struct device_runner *r, const struct plan 
   }
   if (fd >= 0)
     close(fd);
-  buf_release(&json);
+  buf_release(&packed);
   return status;
 }
 

@@ -147,11 +147,11 @@ static void take_buffers(const struct device_message *m, const int *fds, int n_f
 // The plan is read and checked again: what is carried out here is what this process has seen to be safe.
 static enum assay_status read_plan(const struct device_message *m, const int *fds, int n_fds, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
-  char *json = map_file(fds, n_fds, m->bytes, err, &status);
+  void *packed = map_file(fds, n_fds, m->bytes, err, &status);
   if (status)
     return status;
-  status = plan_parse(json, m->bytes, &state.plan, err);
-  munmap(json, m->bytes);
+  status = plan_unpack(packed, m->bytes, &state.plan, err);
+  munmap(packed, m->bytes);
   if (status)
     return status;
   state.has_plan = true;

@@ -409,6 +409,13 @@ def find_cupti():
     return (found + system + ["libcupti.so"])[0]
 
 
+def never_search():
+    """torch.backends.cudnn.benchmark stays off, whoever turns it on: with it no convolution works (lift/pytorch.c)."""
+    import torch
+    kind = type(torch.backends.cudnn)
+    kind.benchmark = torch.backends.ContextProp(torch._C._get_cudnn_benchmark, lambda value: None)
+
+
 class Lift:
     def __init__(self, library, build):
         self.library = ctypes.CDLL(library)
@@ -418,6 +425,8 @@ class Lift:
         self.library.assay_lift_is_new.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
         import torch
         self.must(self.library.assay_lift_subscribe(find_cupti().encode(), build.encode()))
+        if not self.library.assay_lift_answer_largest_block():
+            never_search()
         memory = torch.cuda.memory  # before the device is there: PyTorch changes its allocator no later
         memory.change_current_allocator(memory.CUDAPluggableAllocator(library, "assay_lift_malloc", "assay_lift_free"))
         torch.cuda.init()

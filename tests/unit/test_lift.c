@@ -511,6 +511,18 @@ static void stale_words(void **state) {
   expect_steps(&f, "  0  turn<<<1, 64>>>({x, y, 0000000000000000})\n");
   plan_release(&f.plan);
   f.plan = (struct plan){0};
+  const uint64_t granule = 2 << 20, start = lives / granule * granule;
+  const uint64_t ends[] = {start, start + granule};
+  assay_lift_begin(0); // ends of mappings, from the stack of who mapped them
+  for (int i = 0; i < 2; i++) {
+    pair.n = ends[i];
+    call("cuLaunchKernel", &turn, "turn");
+  }
+  assert_null(assay_lift_end());
+  expect_steps(&f, "  0  turn<<<1, 64>>>({x, y, 0000000000000000})\n"
+                   "  1  turn<<<1, 64>>>({x, y, 0000000000000000})\n");
+  plan_release(&f.plan);
+  f.plan = (struct plan){0};
   assay_lift_begin(0);
   scale(f.x, lives + 4096 + 512); // but a little behind what lives is a mistake
   assert_null(assay_lift_end());
@@ -874,6 +886,13 @@ static void workload_after_workload(void **state) {
       call("cuMemAlloc_v2", &a, NULL);
       assay_lift_free((void *)(uintptr_t)gone, 4096, 0, NULL);
     }
+    lift.more.cuPointerGetAttribute = pointer_attribute; // of the tensors too
+    unseen.start = f.x;
+    unseen.bytes = 4 * N;
+    unseen.type = 2;
+    assay_lift_look(1);
+    scale(f.x, f.y);
+    assay_lift_look(0);
     assay_lift_begin(0);
     scale(table, f.y);
     scale(foreign_address, f.y);
@@ -884,6 +903,8 @@ static void workload_after_workload(void **state) {
                      "  1  scale<<<4, 256>>>(state 1, y, 1000)\n"
                      "  2  scale<<<4, 256>>>(x, scratch 0, 1000)\n");
     assert_int_equal(f.plan.buffers[f.plan.steps[0].arguments[0].pointers[0].buffer].data[17], 5);
+    assay_lift_begin(1);
+    assert_null(assay_lift_end());
     plan_release(&f.plan);
     f.plan = (struct plan){0};
   }

@@ -94,6 +94,14 @@ static struct allocation *find_near(uint64_t address) {
   return NULL;
 }
 
+// What maps memory (map() and the driver below it) leaves the ends of mappings and of what is reserved on this thread's
+// stack, where structs with gaps are built next.
+static bool is_end_of_mapping(uint64_t word, const struct allocation *a) {
+  uint64_t start = a->real / GRANULE * GRANULE, end = start + a->mapped;
+  bool outside = word < a->real || word > a->real + a->bytes;
+  return outside && (word == start || word == end || word == start - LIFT_NEAR || word == end + LIFT_NEAR);
+}
+
 static struct allocation *add_foreign(uint64_t address, uint64_t bytes) {
   struct allocation *a = add();
   if (!a)
@@ -144,6 +152,9 @@ uint64_t lift_address(uint64_t address, bool *known) {
 
 uint64_t lift_word(uint64_t word) {
   bool known;
+  const struct allocation *near = word >= LIFT_NEAR && !lift_find(word) ? find_near(word) : NULL;
+  if (near && is_end_of_mapping(word, near))
+    return 0;
   uint64_t address = lift_address(word, &known);
   bool in_use = word >= RECORD_FIRST_ADDRESS - RECORD_GAP_BYTES && word < lift.next_address + RECORD_GAP_BYTES;
   return known || !in_use ? address : 0;
