@@ -2,7 +2,7 @@
 """PyTorch's eager execution of whole levels, judged as candidates in one run.
 
 usage: eager_candidates.py ASSAY CHECKOUT|BASELINE OUT.json [--level N] [--workload NAME] [--device D] [--only GLOB]
-                           [--seconds S] [--checks N] [--samples N] [--probes] [--store FILE]
+                           [--seconds S] [--checks N] [--samples N] [--verified N] [--probes] [--store FILE]
 
 CHECKOUT is one of KernelBench: every problem (KernelBench/levelN/*.py, N 1 to 3 without --level) becomes a candidate that
 is the module itself, under the name ModelNew; the copies live in a temporary folder. BASELINE is a name that Assay knows,
@@ -90,7 +90,7 @@ def main():
     only = common.option(arguments, "--only", None)
     limit = float(common.option(arguments, "--seconds", 7200))
     store = common.option(arguments, "--store", None)
-    passed_on = [text for name in ("--checks", "--samples") if (value := common.option(arguments, name, None))
+    passed_on = [text for name in ("--checks", "--samples", "--verified") if (value := common.option(arguments, name, None))
                  for text in (name, value)]
     if len(arguments) != 3:
         sys.exit(__doc__)

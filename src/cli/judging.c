@@ -31,6 +31,7 @@ enum {
   KEY_NO_PROBES,
   KEY_CHECKS,
   KEY_SAMPLES,
+  KEY_VERIFIED,
   KEY_TIMEOUT,
   KEY_MEMORY,
   KEY_NO_STORE,
@@ -56,6 +57,8 @@ static const struct argp_option options[] = {
     {"seed", KEY_SEED, "N", 0, "repeat a judgement with its seed (default: fresh)", 0},
     {"checks", KEY_CHECKS, "N", 0, "checked draws of the task's own distribution (default 3)", 0},
     {"samples", KEY_SAMPLES, "N", 0, "at most this many timed calls (default 200)", 0},
+    {"verified", KEY_VERIFIED, "N", 0,
+     "timed calls whose results are checked as well, chosen in secret (default 10)", 0},
     {"baseline", KEY_BASELINE, "NAME|FILE", 0,
      "time this beside the candidate, call by call: torch.eager, torch.compile, torch.compile.max-autotune, "
      "library, or another candidate's file; may be repeated",
@@ -135,6 +138,9 @@ static error_t parse_judging(int key, char *arg, struct argp_state *state) {
   case KEY_SAMPLES:
     o->max_samples = (int)number_arg(state, "samples", arg, 10, 100000);
     o->min_samples = o->min_samples < o->max_samples ? o->min_samples : o->max_samples;
+    return 0;
+  case KEY_VERIFIED:
+    o->verified_calls = (int)number_arg(state, "verified", arg, 1, 1000);
     return 0;
   case KEY_BASELINE:
     if (j->n_baselines == CLI_MOST_BASELINES)
@@ -322,7 +328,9 @@ struct store *cli_store_open(const struct cli_judging *j) {
 
 char *cli_repeat_command(const struct cli_judging *j, const char *task, const char *candidate, uint64_t seed) {
   const struct assay_judge_options *o = &j->options;
+  struct assay_judge_options usual;
   struct buf b = {0};
+  assay_judge_defaults(&usual);
   buf_printf(&b, "assay judge '%s' '%s' --workload '%s' --seed %llu --threads %d", task, candidate, o->workload,
              (unsigned long long)seed, o->threads);
   if (j->device)
@@ -343,6 +351,12 @@ char *cli_repeat_command(const struct cli_judging *j, const char *task, const ch
     buf_puts(&b, " --no-probes");
   if (!o->timing)
     buf_puts(&b, " --no-timing");
+  if (o->declared_checks != usual.declared_checks)
+    buf_printf(&b, " --checks %d", o->declared_checks);
+  if (o->max_samples != usual.max_samples)
+    buf_printf(&b, " --samples %d", o->max_samples);
+  if (o->verified_calls != usual.verified_calls)
+    buf_printf(&b, " --verified %d", o->verified_calls);
   for (int i = 0; i < j->n_defines; i++)
     buf_printf(&b, " --define '%s'", j->defines[i]);
   for (int i = 0; i < j->n_baselines; i++)
