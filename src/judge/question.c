@@ -188,6 +188,7 @@ static void fill_check(const struct question *q, int output, const struct compar
   c->output = output;
   c->reason = reason;
   c->n = f->n;
+  c->wrong = f->n_over;
   c->z_max = f->z_max;
   c->z_limit = f->z_limit;
   c->z_rms = f->z_rms;
@@ -232,6 +233,20 @@ enum assay_status question_record(const struct question *q, int output, const st
   c->description = base_strndup(buf_str(&text), text.len);
   buf_release(&text);
   return c->description ? ASSAY_OK : error_nomem(err, "a check's description");
+}
+
+bool question_doubtful(struct assay_check *checks, int n) {
+  enum { FEW = 16 };
+  bool doubtful = false;
+  for (int i = 0; i < n; i++)
+    doubtful = doubtful || ((checks[i].reason == ASSAY_REASON_WRONG_VALUE ||
+                             checks[i].reason == ASSAY_REASON_LOW_PRECISION) &&
+                            checks[i].wrong > 0 && checks[i].wrong <= FEW);
+  for (int i = 0; doubtful && i < n; i++) {
+    base_free(checks[i].description);
+    checks[i] = (struct assay_check){.looked_again = true};
+  }
+  return doubtful;
 }
 
 enum assay_status question_check(const struct task *t, const struct question *q, const void *const *outputs,

@@ -58,6 +58,13 @@ enum assay_status question_record(const struct question *q, int output, const st
                                   const struct shape *shape, const struct assay_judge_options *o, struct assay_check *c,
                                   struct assay_error *err);
 
+// Whether these checks fail at so few elements that the error scale may be to blame, which some passes estimate: by
+// chance all of them were near the truth. (Where outputs cancel to a coarse grid, eight passes hit the truth's own
+// point of it at one in a million elements; an error that has no neighbours like it has the tails of Student's t.)
+// Then the checks are emptied, and it is asked once more, with QUESTION_MORE passes.
+enum { QUESTION_MORE = 64 };
+bool question_doubtful(struct assay_check *checks, int n);
+
 // Compares outputs[i] (bytes of output i) with the answer; appends nothing, fills one check per output. The reason of
 // the first output that is not right is returned. `poison` is the pattern the outputs held before the call.
 enum assay_status question_check(const struct task *t, const struct question *q, const void *const *outputs,

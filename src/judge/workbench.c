@@ -337,6 +337,18 @@ void workbench_drop_runner(struct assay_workbench *w) {
   w->ready = false;
 }
 
+void workbench_make_room(struct assay_workbench *w, size_t bytes) {
+  struct compute_memory m;
+  if (!w->compute || !compute_is_cuda(w->compute))
+    return;
+  drop_copies(w);
+  workbench_drop_buffers(w, 0, 0);
+  compute_trim(w->compute);
+  compute_memory(w->compute, &m);
+  if (m.available < bytes && w->runner)
+    workbench_drop_runner(w);
+}
+
 void workbench_take_log(struct assay_workbench *w, struct buf *log) {
   if (!w->runner)
     return;

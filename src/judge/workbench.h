@@ -54,6 +54,10 @@ enum assay_status workbench_copies(struct assay_workbench *w, size_t bytes, devi
 // Gives back what is kept for inputs and outputs from these numbers on: the task at hand has no more.
 void workbench_drop_buffers(struct assay_workbench *w, int from_in, int from_out);
 
+// Leaves `bytes` of a GPU's memory to another process, as far as giving back what is kept does: the oracle's memory,
+// inputs, outputs and copies, and if need be the child, which has the last plan's scratch. Nothing of it may be in use.
+void workbench_make_room(struct assay_workbench *w, size_t bytes);
+
 // The child, started again if it is gone. workbench_drop_runner ends it: after a fault nothing of it is used again.
 enum assay_status workbench_runner(struct assay_workbench *w, struct device_runner **out, struct assay_error *err);
 void workbench_drop_runner(struct assay_workbench *w);

@@ -433,10 +433,15 @@ class Lift:
         torch.cuda.synchronize()  # now the device's context is there
 
     def open(self, descriptors):
-        """The tensors of the next workload, instead of those of the one before."""
-        self.must(self.library.assay_lift_open(*descriptors))
+        """The tensors of the next workload, instead of those of the one before. Returns None, or why there is no memory
+        for them."""
+        why = self.library.assay_lift_open(*descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
+        if why and why.startswith(b"the device has no memory"):
+            return why.decode()
+        self.must(why)
+        return None
 
     @staticmethod
     def must(why):
@@ -509,11 +514,32 @@ def lift_workload(lift, module, sheet, timed):
     return True
 
 
+AGAIN = "ASSAY_LIFT_AGAIN"  # number of the first sheet, and descriptors, of a program that was started again
+
+
+def start_again(first, order, descriptors):
+    """From the sheet at hand on, without cuDNN's search. Some of what it tries fails for good: it reads beyond a tensor
+    where memory ends, and then the device is lost to this process."""
+    print("with torch.backends.cudnn.benchmark on it fails; recorded again with it off", file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    left = [order] + [fd for sheet in descriptors for fd in sheet]
+    for fd in left:
+        os.set_inheritable(fd, True)
+    os.environ[AGAIN] = ",".join(map(str, [first, *left]))
+    os.execv(sys.executable, sys.orig_argv)
+
+
 def receive_order():
-    """What the judge wants, when it is known: {"candidate", "defines", "sheets"}, and for every sheet four descriptors,
-    request and log twice."""
+    """What the judge wants, when it is known: {"candidate", "defines", "sheets"}; for every sheet four descriptors,
+    request and log twice; the first sheet's number, and the order's own descriptor."""
     import array
     import socket
+    again = os.environ.pop(AGAIN, None)
+    if again:
+        first, *descriptors = map(int, again.split(","))
+        never_search()
+        return read_order(first, descriptors)
     with socket.socket(fileno=3) as judge:
         _, ancillary, _, _ = judge.recvmsg(1, socket.CMSG_SPACE(65 * 4))
     if not ancillary:
@@ -521,10 +547,15 @@ def receive_order():
     descriptors = array.array("i")
     for _, _, data in ancillary:
         descriptors.frombytes(data[:len(data) - len(data) % descriptors.itemsize])
-    with open(descriptors[0], "rb") as file:
+    return read_order(0, list(descriptors))
+
+
+def read_order(first, descriptors):
+    with open(descriptors[0], "rb", closefd=False) as file:
         file.seek(0)
         order = json.load(file)
-    return order, [descriptors[1 + 4 * i:5 + 4 * i] for i in range(len(order["sheets"]))]
+    order["sheets"] = order["sheets"][first:]
+    return order, [descriptors[1 + 4 * i:5 + 4 * i] for i in range(len(order["sheets"]))], first, descriptors[0]
 
 
 def prepare():
@@ -540,21 +571,30 @@ def prepare():
 def lift(library, build):
     tempfile.tempdir = os.environ["TMPDIR"]
     prepare()
-    order, descriptors = receive_order()
+    order, descriptors, first, own = receive_order()
+    import torch
     path = order["candidate"]
     lift = Lift(library, build)
     module = None
     for i, sheet in enumerate(order["sheets"]):
-        lift.open(descriptors[i])
+        spare = [os.dup(fd) for fd in descriptors[i]]
+        why = lift.open(descriptors[i])
+        if why:
+            lift.library.assay_lift_failed(REFUSED, why.encode())
+            break
         try:
             if module is None:
                 module = load_source(path, order["defines"])
-            if not lift_workload(lift, module, sheet, i == 0):
+            if not lift_workload(lift, module, sheet, first + i == 0):
                 break
         except BaseException as error:
             traceback.print_exc()
+            if torch.backends.cudnn.benchmark and isinstance(error, RuntimeError):
+                start_again(first + i, own, [spare, *descriptors[i + 1:]])
             lift.library.assay_lift_failed(NOT_LOADED, said(error, path).encode(errors="replace"))
             break
+        for fd in spare:
+            os.close(fd)
         gc.collect()
     sys.stdout.flush()
     sys.stderr.flush()

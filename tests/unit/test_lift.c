@@ -447,6 +447,34 @@ static void streams(void **state) {
   }
 }
 
+// Two streams at one buffer: nobody but a library is believed to know what it does.
+static void streams_of_libraries(void **state) {
+  (void)state;
+  for (int library = 0; library < 2; library++) {
+    struct fixture f;
+    CUstream side = (CUstream)0x5000;
+    const struct call_event record = {(CUevent)0x10, NULL}, back = {(CUevent)0x11, side};
+    const struct call_wait wait = {side, (CUevent)0x10, 0}, join = {NULL, (CUevent)0x11, 0};
+    setup(&f);
+    assay_lift_look(1);
+    scale(f.x, f.y);
+    assay_lift_look(0);
+    lift.kernels[0]->origin = library ? PLAN_LIBRARY : PLAN_OWN;
+    assay_lift_begin(0);
+    call("cuEventRecord", &record, NULL);
+    call("cuStreamWaitEvent", &wait, NULL);
+    scale_on(0x101, f.x, f.y, N, side);
+    scale_on(0x101, f.x, f.y + 4 * (N / 2), N / 2, NULL);
+    call("cuEventRecord", &back, NULL);
+    call("cuStreamWaitEvent", &join, NULL);
+    assert_null(assay_lift_end());
+    assert_int_equal(read_log(&f, 0, &f.plan, &f.report), ASSAY_OK);
+    assert_int_equal(f.report.outcome, library ? PLAN_MADE : PLAN_REFUSED);
+    assert_true(library || strstr(f.report.detail, "which comes first"));
+    teardown(&f);
+  }
+}
+
 static void modules_of_one_name(void **state) {
   (void)state;
   struct fixture f;
@@ -912,6 +940,49 @@ static void workload_after_workload(void **state) {
   teardown(&f);
 }
 
+// Memory from before that is as it was: a constant, unless the recording itself writes to it, or it is another after the
+// other recording. What is large and changes is workspace.
+static void workspaces(void **state) {
+  (void)state;
+  enum { LARGE = 2 << 20 };
+  for (int way = 0; way < 3; way++) {
+    struct fixture f;
+    struct plan second = {0};
+    struct plan_report report = {0};
+    char text[256] = "";
+    setup(&f);
+    uint64_t table = take(LARGE);
+    for (int i = 0; i < LIFT_LOGS; i++) {
+      assay_lift_begin(i);
+      if (way == 1) {
+        const struct call_fill32 fill = {table, 0, LARGE / 4, NULL}; // zero as it was
+        call("cuMemsetD32Async", &fill, NULL);
+      }
+      scale(table, lift.tensors[i][1].real);
+      if (way == 2 && i == 1) // a kernel's
+        memset((void *)(uintptr_t)table, 7, 64);
+      assert_null(assay_lift_end());
+    }
+    assert_int_equal(read_log(&f, 0, &f.plan, &f.report), ASSAY_OK);
+    assert_int_equal(read_log(&f, 1, &second, &report), ASSAY_OK);
+    if (plan_difference(&f.plan, &second, text, sizeof text))
+      fail_msg("way %d: %s", way, text);
+    const struct plan_step *last = &f.plan.steps[f.plan.n_steps - 1];
+    const struct plan_buffer *b = &f.plan.buffers[last->arguments[0].pointers[0].buffer];
+    assert_int_equal(b->bytes, LARGE);
+    assert_int_equal(b->role, way == 0 ? PLAN_CONSTANT : PLAN_SCRATCH);
+    assert_int_equal(b->data != NULL, way == 0);
+    struct plan_limits limits;
+    const struct plan_expectation expected = {1, 1, &f.tensor, &f.tensor};
+    plan_limits_of_target("sm_90a", &limits);
+    if (plan_check(&f.plan, &limits, &expected, &f.err))
+      fail_msg("way %d: %s", way, f.err.message);
+    plan_release(&second);
+    plan_report_release(&report);
+    teardown(&f);
+  }
+}
+
 static void shares(void **state) {
   (void)state;
   struct fixture f;
@@ -940,6 +1011,7 @@ int main(void) {
       cmocka_unit_test(memory_of_others),
       cmocka_unit_test(tensor_maps),
       cmocka_unit_test(streams),
+      cmocka_unit_test(streams_of_libraries),
       cmocka_unit_test(modules_of_one_name),
       cmocka_unit_test(what_no_plan_holds),
       cmocka_unit_test(modules_by_size),
@@ -953,6 +1025,7 @@ int main(void) {
       cmocka_unit_test(memory_between),
       cmocka_unit_test(memory_of_other_ways),
       cmocka_unit_test(workload_after_workload),
+      cmocka_unit_test(workspaces),
       cmocka_unit_test(shares),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,14 +85,14 @@ static void copy_within(uint64_t to, uint64_t from, size_t bytes, CUstream strea
 static void on_copy_to_device(const struct cupti_call *c) {
   const struct call_copy *m = c->params;
   bool known;
-  uint64_t to = lift_address(m->to, &known);
+  uint64_t to = lift_target(m->to, &known);
   upload(m, to, stream_of_copy(c));
 }
 
 static void on_copy_in_device(const struct cupti_call *c) {
   const struct call_copy *m = c->params;
   bool known;
-  uint64_t to = lift_address(m->to, &known), from = lift_address(m->from, &known);
+  uint64_t to = lift_target(m->to, &known), from = lift_address(m->from, &known);
   copy_within(to, from, m->bytes, stream_of_copy(c));
 }
 
@@ -107,7 +107,7 @@ static void on_copy_to_host(const struct cupti_call *c) {
 static void on_copy(const struct cupti_call *c) {
   const struct call_copy *m = c->params;
   bool to_device, from_device;
-  uint64_t to = lift_address(m->to, &to_device), from = lift_address(m->from, &from_device);
+  uint64_t to = lift_target(m->to, &to_device), from = lift_address(m->from, &from_device);
   if (!to_device)
     on_copy_to_host(c);
   else if (from_device)
@@ -118,7 +118,7 @@ static void on_copy(const struct cupti_call *c) {
 
 static void fill(uint64_t to, uint32_t value, uint32_t width, size_t n, CUstream stream) {
   bool known;
-  const struct record_fill e = {.address = lift_address(to, &known),
+  const struct record_fill e = {.address = lift_target(to, &known),
                                 .bytes = n * width,
                                 .value = value,
                                 .width = width,

@@ -30,6 +30,7 @@ struct allocation {
   bool of_host;     // pinned memory of the host that kernels reach
   bool before;      // it was there when the recording began
   bool mentioned;   // by a step of the recording
+  bool written;     // by a fill or a copy of the recording
   bool kept;        // freed while it was recorded, and still mapped
   uint8_t *content; // of one that was before, at the beginning; NULL: not known
 };
@@ -127,6 +128,7 @@ struct allocation *lift_find(uint64_t address);
 // As the log has it, and noted as mentioned; *known is false for what is no address of the device. What nobody saw
 // being taken, but the driver knows, becomes known here.
 uint64_t lift_address(uint64_t address, bool *known);
+uint64_t lift_target(uint64_t address, bool *known); // the same of what is written to
 // A word of a launch's parameters as the log has it: an address of the device as above. 0 for what the log's reader
 // would take for an address although nothing is there: left over from what was freed, in the gaps and unused parts of
 // structs.

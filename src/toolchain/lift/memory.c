@@ -137,7 +137,7 @@ static struct allocation *adopt(uint64_t address) {
   return a;
 }
 
-uint64_t lift_address(uint64_t address, bool *known) {
+static uint64_t use(uint64_t address, bool written, bool *known) {
   struct allocation *a = address >= LIFT_NEAR ? lift_find(address) : NULL;
   if (!a && address >= LIFT_NEAR)
     a = find_near(address); // a mistake where it is outside, of which the reader has to hear
@@ -147,7 +147,16 @@ uint64_t lift_address(uint64_t address, bool *known) {
   if (!a)
     return address;
   a->mentioned = true;
+  a->written = a->written || written;
   return a->address + (address - a->real);
+}
+
+uint64_t lift_address(uint64_t address, bool *known) {
+  return use(address, false, known);
+}
+
+uint64_t lift_target(uint64_t address, bool *known) {
+  return use(address, true, known);
 }
 
 uint64_t lift_word(uint64_t word) {
@@ -301,7 +310,7 @@ void lift_begin_memory(void) {
     base_free(a->content);
     a->content = NULL;
     a->before = a->live;
-    a->mentioned = false;
+    a->mentioned = a->written = false;
     if (a->live)
       a->content = download(a);
   }
@@ -317,8 +326,8 @@ static void put(struct buf *out, const struct record_state *e, const uint8_t *by
   buf_append(out, zeros, (8 - n % 8) % 8);
 }
 
-// What was there before and is used: a constant where it is what it was. Where it is not, it is either workspace, or
-// something that is carried from call to call, of which the first call's beginning is kept.
+// What was there before and is used: a constant where nothing writes to it and it is what it was. Where it is not, it is
+// either workspace, or something that is carried from call to call, of which the first call's beginning is kept.
 void lift_end_memory(struct buf *out) {
   enum { WORKSPACE = 1 << 20 };
   (void)lift.cu->cuCtxSynchronize();
@@ -327,7 +336,7 @@ void lift_end_memory(struct buf *out) {
     if (!a->before || !a->mentioned)
       continue;
     uint8_t *now = a->content ? download(a) : NULL;
-    bool same = now && memcmp(now, a->content, a->bytes) == 0;
+    bool same = now && !a->written && memcmp(now, a->content, a->bytes) == 0;
     size_t n = a->content && (same || a->bytes < WORKSPACE) ? (size_t)a->bytes : 0;
     put(out, &(struct record_state){a->address, a->bytes, same ? RECORD_STATE_CONSTANT : RECORD_STATE_RESTORED, 0},
         a->content, n);

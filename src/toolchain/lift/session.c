@@ -111,7 +111,7 @@ static void load_more(void) {
 static const char *map_tensors(const struct record_request *r, int log) {
   for (uint32_t i = 0; i < r->n_inputs + r->n_outputs && i < RECORD_MAX_TENSORS; i++) {
     if (!lift_map_tensor(&r->tensors[i], &lift.tensors[log][i]))
-      return "the device has no memory for the task's tensors";
+      return "the device has no memory for two sets of the task's tensors, which recording takes";
     lift.n_tensors[log] = i + 1;
   }
   return NULL;
