@@ -42,7 +42,10 @@ if wanted check; then
   part gpu_device 60 "$programs/gpu_device"
   part gpu_oracle 60 "$programs/gpu_oracle"
   part gpu_product 60 "$programs/gpu_product"
-  part gpu_tasks 400 "$programs/gpu_tasks"
+  for level in 1 2 3; do
+    (SUITE=kernelbench/$level part "gpu_tasks_$level" 500 "$programs/gpu_tasks") &
+  done
+  wait
   part row_of_50 120 sh tests/gpu/row_of_50.sh "$assay"
   part forged_stamps 60 sh tests/gpu/forged_stamps.sh "$assay"
 fi
@@ -76,7 +79,7 @@ if wanted beside30 && [ -n "${KERNELBENCH:-}" ]; then
 fi
 if wanted eager; then
   part eager $((eager + 90)) python3 bench/gpu/eager_candidates.py "$assay" torch.eager "$out/eager.json" --checks 1 \
-    --samples 30 --seconds "$eager" --store "$out/eager.sqlite"
+    --samples 12 --verified 3 --seconds "$eager" --store "$out/eager.sqlite"
 fi
 if wanted baselines; then
   for pair in 1/2:matmul_3xtf32.cu 1/23:softmax.cu 1/40:layer_norm.cu 1/50:conv_2d.cu; do

@@ -11,16 +11,17 @@
 
 static const struct named {
   const char *name, *ending;
-  const char *compile; // a mode of torch.compile; NULL: eager
+  struct report_pytorch_mode mode;
 } baselines[] = {
-    {"torch.eager", ".py", NULL},
-    {"torch.compile", ".py", "default"},
+    {"torch.eager", ".py", {NULL, false}},
+    {"torch.eager.benchmark", ".py", {NULL, true}},
+    {"torch.compile", ".py", {"default", false}},
     // Its other form adds CUDA graphs, which a plan has no use for: nothing of the host is in its time.
-    {"torch.compile.max-autotune", ".py", "max-autotune-no-cudagraphs"},
-    {"library", ".library", NULL},
+    {"torch.compile.max-autotune", ".py", {"max-autotune-no-cudagraphs", true}},
+    {"library", ".library", {NULL, false}},
 };
 enum { N_BASELINES = sizeof baselines / sizeof *baselines };
-static const char names[] = "torch.eager, torch.compile, torch.compile.max-autotune, library";
+static const char names[] = "torch.eager, torch.eager.benchmark, torch.compile, torch.compile.max-autotune, library";
 
 static const struct named *find(const char *name) {
   for (int i = 0; i < N_BASELINES; i++)
@@ -51,7 +52,7 @@ static enum assay_status put_pytorch(const struct named *b, const struct task *t
   bool complete = false;
   enum assay_status status = task_parse_workload(t, workload, &arena, &w, err);
   if (!status)
-    status = report_pytorch_candidate(t, &w, b->compile, out, &complete, err);
+    status = report_pytorch_candidate(t, &w, &b->mode, out, &complete, err);
   if (!status && !complete)
     status =
         error_set(err, ASSAY_ERR_UNSUPPORTED,

@@ -60,8 +60,8 @@ static const struct argp_option options[] = {
     {"verified", KEY_VERIFIED, "N", 0,
      "timed calls whose results are checked as well, chosen in secret (default 10)", 0},
     {"baseline", KEY_BASELINE, "NAME|FILE", 0,
-     "time this beside the candidate, call by call: torch.eager, torch.compile, torch.compile.max-autotune, "
-     "library, or another candidate's file; may be repeated",
+     "time this beside the candidate, call by call: torch.eager, torch.eager.benchmark, torch.compile, "
+     "torch.compile.max-autotune, library, or another candidate's file; may be repeated",
      0},
     {"no-timing", KEY_NO_TIMING, 0, 0, "only check", 0},
     {"no-probes", KEY_NO_PROBES, 0, 0, "no ragged shapes and probes", 0},

@@ -235,13 +235,18 @@ enum assay_status question_record(const struct question *q, int output, const st
   return c->description ? ASSAY_OK : error_nomem(err, "a check's description");
 }
 
+// A running product hands one error on to hundreds of elements, so that few are more than one.
+static bool fails_at_few(const struct assay_check *c) {
+  enum { FEW = 64, PART = 1 << 12 };
+  int64_t few = c->n / PART > FEW ? c->n / PART : FEW;
+  bool by_value = c->reason == ASSAY_REASON_WRONG_VALUE || c->reason == ASSAY_REASON_LOW_PRECISION;
+  return by_value && c->wrong > 0 && c->wrong <= few;
+}
+
 bool question_doubtful(struct assay_check *checks, int n) {
-  enum { FEW = 16 };
   bool doubtful = false;
   for (int i = 0; i < n; i++)
-    doubtful = doubtful || ((checks[i].reason == ASSAY_REASON_WRONG_VALUE ||
-                             checks[i].reason == ASSAY_REASON_LOW_PRECISION) &&
-                            checks[i].wrong > 0 && checks[i].wrong <= FEW);
+    doubtful = doubtful || fails_at_few(&checks[i]);
   for (int i = 0; doubtful && i < n; i++) {
     base_free(checks[i].description);
     checks[i] = (struct assay_check){.looked_again = true};

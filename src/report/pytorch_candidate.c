@@ -118,19 +118,19 @@ static void put_constants_read(struct constants *c) {
 }
 
 // Under the task's contract: sums of half precision in float, and tf32 where the contract is.
-static void put_precision(struct pytorch_writer *w) {
+static void put_settings(struct pytorch_writer *w, bool search) {
   const char *tf32 = strcmp(w->task->contract.name, "tf32") == 0 ? "True" : "False";
   buf_printf(w->out,
              "\ntorch.backends.cuda.matmul.allow_tf32 = %s\n"
              "torch.backends.cudnn.allow_tf32 = %s\n"
              "torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False\n"
              "torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False\n"
-             "torch.backends.cudnn.benchmark = True  # the fastest algorithm, not the first\n\n\n",
-             tf32, tf32);
+             "torch.backends.cudnn.benchmark = %s\n\n\n",
+             tf32, tf32, search ? "True  # the fastest algorithm, not the first" : "False");
 }
 
 static void put_candidate(struct constants *c, const struct workload *load, const struct array *inputs,
-                          const char *compile, struct buf *forward) {
+                          const struct report_pytorch_mode *mode, struct buf *forward) {
   struct pytorch_writer *w = c->w;
   struct buf *out = w->out;
   bool whole = model_property(&w->task->model, "assay.pytorch") != NULL;
@@ -145,26 +145,27 @@ static void put_candidate(struct constants *c, const struct workload *load, cons
   buf_printf(out, "# %s with the sizes of workload %s, in PyTorch: docs/baselines.md.\n# assay: task %s\n",
              w->task->name, load->name ? load->name : "-", w->task->name);
   pytorch_put_head(w);
-  put_precision(w);
+  put_settings(w, mode->search);
   buf_printf(out, "%sclass ModelNew(nn.Module):\n    \"\"\"%s.\"\"\"\n\n", whole ? "" : pytorch_preamble(w->g),
              w->task->title);
   buf_puts(out, "    def __init__(self):\n        super().__init__()\n");
   put_parameters(w, inputs);
   put_constants(c);
-  if (compile)
-    buf_printf(out, "        self.compiled = torch.compile(self.compute, mode=\"%s\", dynamic=False)\n", compile);
+  if (mode->compile)
+    buf_printf(out, "        self.compiled = torch.compile(self.compute, mode=\"%s\", dynamic=False)\n", mode->compile);
   buf_puts(out, "\n");
-  pytorch_put_signature(w, compile ? "compute" : "forward");
+  pytorch_put_signature(w, mode->compile ? "compute" : "forward");
   pytorch_put_weights(w);
   put_constants_read(c);
   buf_puts(out, buf_str(forward));
-  if (compile)
+  if (mode->compile)
     buf_puts(out, "\n    def forward(self, *inputs):\n        return self.compiled(*inputs)\n");
   buf_puts(out, "\n\ndef get_init_inputs():\n    return []\n");
 }
 
-enum assay_status report_pytorch_candidate(const struct task *t, const struct workload *w, const char *compile,
-                                           struct buf *out, bool *complete, struct assay_error *err) {
+enum assay_status report_pytorch_candidate(const struct task *t, const struct workload *w,
+                                           const struct report_pytorch_mode *mode, struct buf *out, bool *complete,
+                                           struct assay_error *err) {
   struct pytorch_writer writer = {.task = t, .g = &t->model.flat, .out = out, .complete = true, .fixed = true};
   size_t n_values = (size_t)writer.g->n_values + 1;
   struct arena arena = {0};
@@ -178,7 +179,7 @@ enum assay_status report_pytorch_candidate(const struct task *t, const struct wo
     status = error_nomem(err, "a module");
   if (!status) {
     find_constants(&constants);
-    put_candidate(&constants, w, inputs, compile, &forward);
+    put_candidate(&constants, w, inputs, mode, &forward);
     *complete = writer.complete;
     status = forward.failed ? error_nomem(err, "a module") : buf_status(out, err);
   }

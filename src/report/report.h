@@ -34,8 +34,12 @@ enum assay_status report_pytorch(const struct task *t, const struct workload *w,
                                  struct assay_error *err);
 
 // The same as a Python candidate of this workload (docs/baselines.md): ModelNew in the precision of the task's contract.
-// compile: NULL, or a mode of torch.compile.
-enum assay_status report_pytorch_candidate(const struct task *t, const struct workload *w, const char *compile,
-                                           struct buf *out, bool *complete, struct assay_error *err);
+struct report_pytorch_mode {
+  const char *compile; // a mode of torch.compile; NULL: eager
+  bool search;         // for cuDNN's fastest algorithm
+};
+enum assay_status report_pytorch_candidate(const struct task *t, const struct workload *w,
+                                           const struct report_pytorch_mode *mode, struct buf *out, bool *complete,
+                                           struct assay_error *err);
 
 #endif

@@ -221,7 +221,7 @@ static bool wanted(const struct task *t, const struct workload *w) {
 
 static void test_tasks(void **state) {
   (void)state;
-  const char *pattern = getenv("ASSAY_TASKS");
+  const char *pattern = getenv("SUITE");
   struct assay_error err = {0};
   char **paths;
   int count, workloads = 0;
