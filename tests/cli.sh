@@ -70,6 +70,15 @@ json 0 "$assay" judge kernelbench/1/19 "$cases/relu.c" --json
 json 0 "$assay" judge kernelbench/1/19 "$cases/relu.c" "$cases/relu.c" --json --no-timing
 expect 1 "wrong_value|unwritten|wrong_class" "$assay" judge kernelbench/1/19 "$cases/sigmoid.c" --no-timing
 expect 0 "pass" "$assay" judge kernelbench/1/19 "$cases/relu.c" --workload "M=3, N=5" --no-timing
+expect 2 "verified takes a whole number from 10" "$assay" judge kernelbench/1/19 "$cases/relu.c" --verified 3
+expect 0 "pass" "$assay" judge kernelbench/1/19 "$cases/relu.c" --no-probes --checks 2 --samples 16 --verified 11 --store "$work/repeat.sqlite"
+expect 0 "no-probes --checks 2 --samples 16 --verified 11.,.* 16 [0-8]$" python3 -c '
+import json, sqlite3, sys
+command, evidence = sqlite3.connect(sys.argv[1]).execute("SELECT command, evidence FROM verdict").fetchone()
+found = json.loads(evidence)
+timed = [c for c in found["checks"] if c["timed"]]
+assert len(timed) >= 11 and len(found["checks"]) - len(timed) == 2, len(timed)
+print((command,), len(found["timing"]["samples_ns"]), len(found["timing"]["hot_samples_ns"]))' "$work/repeat.sqlite"
 expect 2 "no input has a dimension Q" "$assay" judge kernelbench/1/19 "$cases/relu.c" --workload "Q=3"
 expect 2 "nosuch" "$assay" judge kernelbench/1/19 "$cases/relu.c" --workload nosuch
 expect 2 "cannot read" "$assay" judge kernelbench/1/19 "$work/none.c"

@@ -3,7 +3,7 @@
 #   cheats   the same for hostile candidates; the host must be unharmed
 #   opencl   kernels and twins for OpenCL devices, on a processor (PoCL): checked only, for their times rank nothing
 #   python   modules in PyTorch and what cheats are made of in Python, on the CPU; left out where no Python has PyTorch
-#   worker_device  what worker.py does with a GPU's buffers, on ordinary memory; likewise
+#   worker_device  what worker.py does with a GPU's buffers, on ordinary memory, and when a recording fails; likewise
 #   baselines  PyTorch as a baseline and as a candidate, on the CPU; likewise
 #   resume   `bench` killed at random moments and by two at once: nothing lost, nothing twice
 #   cli      exit codes, help, JSON, messages

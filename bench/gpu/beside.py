@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """The candidates of bench/beside, judged by KernelBench's own harness and by Assay, in one call: who says what.
 
-usage: beside.py ASSAY KERNELBENCH_CHECKOUT OUT.json [--seconds S] [--each S] [--only TEXT] [--workload full]
+usage: beside.py ASSAY KERNELBENCH_CHECKOUT OUT.json [--seconds S] [--each S] [--only TEXT] [--workload full] [--jobs N]
        beside.py --table OUT.json
 
 Needs a GPU, PyTorch and Triton in the Python that runs this (and in $ASSAY_PYTHON), nvcc and ninja. Every candidate gets
 two processes, one after the other: KernelBench's eval_kernel_against_ref with its reference at the published shapes (5
 correctness trials, 100 performance trials, build folders empty), and `assay judge` with its probes. --each limits each of
-them, --seconds all of it: what is not reached then is listed, and a second call with the same OUT.json goes on there. What
-changed since is judged again. --only takes candidates whose path contains TEXT. OUT.json is written after each candidate,
-and OUT.md beside it; --table prints that from a file.
+them, --seconds all of it: what is not reached then is listed, and a second call with the same OUT.json goes on there. With
+--jobs N the harness judges N candidates at a time, all of them before Assay's turn: its verdicts are what they are, its times
+and speedups are rough then. What changed since is judged again. --only takes candidates whose path contains TEXT.
+OUT.json is written after each candidate, and OUT.md beside it; --table prints that from a file.
 """
+import concurrent.futures
 import glob
 import hashlib
 import json
@@ -282,23 +284,39 @@ def earlier(out, candidates):
             and rows[c["file"]]["assay"]["verdict"] and rows[c["file"]]["kernelbench"]["says"] != "nothing"}
 
 
-def judge_one(assay, checkout, script, candidate, options, end):
-    """The row of a candidate; None when the time of the whole run cut one of the two off."""
+def ask_in_time(ask, options, end):
+    """What `ask`, given a limit, finds; None when the time of the whole run cut it off."""
+    left = end - time.monotonic()
+    if left <= 0:
+        return None
+    found = ask(min(options["each"], left))
+    return None if left < options["each"] and found["seconds"] >= left else found
+
+
+def judge_one(assay, checkout, script, candidate, options, end, theirs=None):
+    """The row of a candidate; None when there was no time for one of the two. `theirs` is what the harness said before."""
     row = dict(candidate)
-    for name, ask in (("kernelbench", lambda limit: ask_kernelbench(checkout, candidate, script, limit)),
-                      ("assay", lambda limit: ask_assay(assay, candidate, options["workload"], limit))):
-        left = end - time.monotonic()
-        if left <= 0:
-            return None
-        row[name] = ask(min(options["each"], left))
-        if left < options["each"] and row[name]["seconds"] >= left:
-            return None
-    return row
+    row["harness_processes_at_a_time"] = options["jobs"]
+    row["kernelbench"] = theirs or ask_in_time(
+        lambda limit: ask_kernelbench(checkout, candidate, script, limit), options, end)
+    row["assay"] = row["kernelbench"] and ask_in_time(
+        lambda limit: ask_assay(assay, candidate, options["workload"], limit), options, end)
+    return row if row["assay"] else None
+
+
+def ask_kernelbench_all(checkout, script, candidates, options, end):
+    """{file: what the harness says}, so many at a time as --jobs has. A third of the time is left to Assay."""
+    end -= (end - time.monotonic()) / 3
+    with concurrent.futures.ThreadPoolExecutor(options["jobs"]) as pool:
+        asked = {c["file"]: pool.submit(ask_in_time, lambda limit, c=c: ask_kernelbench(checkout, c, script, limit), options,
+                                        end) for c in candidates}
+        return {file: future.result() for file, future in asked.items()}
 
 
 def judge_all(assay, checkout, out, candidates, options):
     commit = common.run(["git", "rev-parse", "--short=12", "HEAD"])[2].decode().strip()
-    result = {"command": "bench/gpu/beside.py ASSAY KERNELBENCH_CHECKOUT OUT.json", "date": time.strftime("%Y-%m-%d"),
+    result = {"command": f"bench/gpu/beside.py ASSAY KERNELBENCH_CHECKOUT OUT.json --jobs {options['jobs']}",
+              "date": time.strftime("%Y-%m-%d"),
               "commit": commit, "machine": common.machine(), "workload": options["workload"]}
     judged = earlier(out, candidates)
     end = time.monotonic() + options["seconds"]
@@ -306,10 +324,12 @@ def judge_all(assay, checkout, out, candidates, options):
         script = os.path.join(folder, "harness.py")
         with open(script, "w", encoding="utf-8") as file:
             file.write(HARNESS)
-        for candidate in candidates:
-            if candidate["file"] in judged:
+        left = [c for c in candidates if c["file"] not in judged]
+        said = ask_kernelbench_all(checkout, script, left, options, end) if options["jobs"] > 1 else {}
+        for candidate in left:
+            if said and not said[candidate["file"]]:
                 continue
-            row = judge_one(assay, checkout, script, candidate, options, end)
+            row = judge_one(assay, checkout, script, candidate, options, end, said.get(candidate["file"]))
             if not row:
                 break
             judged[candidate["file"]] = row
@@ -330,7 +350,8 @@ def main():
         return
     options = {"seconds": float(common.option(arguments, "--seconds", 3600)),
                "each": float(common.option(arguments, "--each", 180)),
-               "workload": common.option(arguments, "--workload", "full")}
+               "workload": common.option(arguments, "--workload", "full"),
+               "jobs": int(common.option(arguments, "--jobs", 1))}
     candidates = read_candidates(common.option(arguments, "--only", ""))
     if len(arguments) != 3:
         sys.exit(__doc__)

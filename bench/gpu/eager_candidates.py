@@ -5,7 +5,7 @@ usage: eager_candidates.py ASSAY CHECKOUT|BASELINE OUT.json [--level N] [--workl
                            [--seconds S] [--checks N] [--samples N] [--verified N] [--probes] [--store FILE]
 
 CHECKOUT is one of KernelBench: every problem (KernelBench/levelN/*.py, N 1 to 3 without --level) becomes a candidate that
-is the module itself, under the name ModelNew; the copies live in a temporary folder. BASELINE is a name that Assay knows,
+is the module itself, under the name ModelNew, with tf32 off; the copies live in a temporary folder. BASELINE is a name that Assay knows,
 torch.eager or torch.compile: its own modules of all tasks. --workload is full, --device cuda. Without --probes only the
 timed workload is asked at. --seconds ends the run after the candidate at hand: what is judged is written, and with
 --store the same command goes on there.
@@ -39,10 +39,15 @@ def write_candidates(checkout, level, folder):
             source = file.read()
         name = f"level_{level}_problem_{number.group(1)}_sample_0_kernel.py"
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-            # The suite's own arguments go to ModelNew where get_init_inputs takes none.
-            file.write(f"{source}\n\nModelNew = Model\n")
+            file.write(as_candidate(source))
         count += 1
     return count
+
+
+def as_candidate(source):
+    """A module of the suite's as a ModelNew: the same class. The suite's own arguments go to it where get_init_inputs takes
+    none. PyTorch's default computes convolutions in tf32, which the contract fp32 of all these tasks does not allow."""
+    return f"{source}\n\ntorch.backends.cudnn.allow_tf32 = False\nModelNew = Model\n"
 
 
 def tasks_of(assay, suite):

@@ -56,9 +56,10 @@ static const struct argp_option options[] = {
     {"rule", KEY_RULE, "NAME", 0, "contract (default) or allclose; both are always computed", 0},
     {"seed", KEY_SEED, "N", 0, "repeat a judgement with its seed (default: fresh)", 0},
     {"checks", KEY_CHECKS, "N", 0, "checked draws of the task's own distribution (default 3)", 0},
-    {"samples", KEY_SAMPLES, "N", 0, "at most this many timed calls (default 200)", 0},
+    {"samples", KEY_SAMPLES, "N", 0,
+     "at most this many timed calls (default 200); with warm caches half as many, at most 15", 0},
     {"verified", KEY_VERIFIED, "N", 0,
-     "timed calls whose results are checked as well, chosen in secret (default 10)", 0},
+     "timed calls whose results are checked as well, chosen in secret (default 10, the least)", 0},
     {"baseline", KEY_BASELINE, "NAME|FILE", 0,
      "time this beside the candidate, call by call: torch.eager, torch.eager.benchmark, torch.compile, "
      "torch.compile.max-autotune, library, or another candidate's file; may be repeated",
@@ -138,9 +139,10 @@ static error_t parse_judging(int key, char *arg, struct argp_state *state) {
   case KEY_SAMPLES:
     o->max_samples = (int)number_arg(state, "samples", arg, 10, 100000);
     o->min_samples = o->min_samples < o->max_samples ? o->min_samples : o->max_samples;
+    o->hot_samples = o->hot_samples < o->max_samples / 2 ? o->hot_samples : o->max_samples / 2;
     return 0;
   case KEY_VERIFIED:
-    o->verified_calls = (int)number_arg(state, "verified", arg, 1, 1000);
+    o->verified_calls = (int)number_arg(state, "verified", arg, 10, 1000);
     return 0;
   case KEY_BASELINE:
     if (j->n_baselines == CLI_MOST_BASELINES)

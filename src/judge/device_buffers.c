@@ -43,6 +43,16 @@ static enum assay_status take(struct device_buffers *b, bool input, int i, size_
   return status;
 }
 
+void device_buffers_leave_room(struct device_buffers *b, const struct layout *l) {
+  enum { SETS = 4 };
+  const size_t large = (size_t)1 << 30;
+  size_t bytes = (size_t)l->output_bytes;
+  for (int i = 0; i < l->n_in; i++)
+    bytes += (size_t)shape_count(&l->in[i].shape) * dtype_bytes(l->in[i].dtype);
+  if (b->cuda && b->bench && bytes >= large)
+    workbench_make_room(b->bench, SETS * bytes);
+}
+
 enum assay_status device_buffers_make(struct device_buffers *b, const struct layout *l, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   if (l->n_in > RUNNER_MAX_BUFFERS || l->n_out > RUNNER_MAX_BUFFERS)

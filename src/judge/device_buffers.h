@@ -28,6 +28,10 @@ void device_buffers_init(struct device_buffers *b, struct assay_workbench *bench
 void device_buffers_drop(struct device_buffers *b);
 void device_buffers_release(struct device_buffers *b); // the rest; after device_buffers_drop
 
+// Before another process takes a GPU's memory for the layout's tensors (two sets of them, and what it makes between
+// them): gives back what the bench keeps of earlier candidates, where the tensors are large. No layout may be bound.
+void device_buffers_leave_room(struct device_buffers *b, const struct layout *l);
+
 // Buffers for the layout in place of those before, with the bands of outputs poisoned: once, since nobody changes them
 // again.
 enum assay_status device_buffers_make(struct device_buffers *b, const struct layout *l, struct assay_error *err);

@@ -82,7 +82,7 @@ enum assay_status device_check(struct compute *c, const struct task *t, const st
   }
   if (!status)
     status = check(c, t, q, inputs, REPLICAS, out, poison, o, checks, err);
-  if (!status && question_doubtful(checks, l->n_out))
+  if (!status && question_drop_doubtful(o, checks, l->n_out))
     status = check(c, t, q, inputs, QUESTION_MORE, out, poison, o, checks, err);
   base_free(inputs);
   return status;

@@ -111,7 +111,7 @@ static enum assay_status check_twice(struct session *s, const struct question *q
                                      uint32_t poison, struct assay_check *c, struct assay_error *err) {
   struct question again = {0};
   enum assay_status status = question_check(&s->task, q, outputs, poison, s->o, c, err);
-  if (status || !question_doubtful(c, q->layout->n_out))
+  if (status || !question_drop_doubtful(s->o, c, q->layout->n_out))
     return status;
   status = question_make(&s->task, q->layout, q->probe, q->key, QUESTION_MORE, s->o->threads, &again, err);
   if (status)
@@ -129,8 +129,7 @@ enum assay_status session_check(struct session *s, const struct question *q, con
     return status;
   struct assay_check *c = &s->v->checks[s->v->n_checks];
   memset(c, 0, (size_t)n_out * sizeof *c);
-  status = q->in_place ? s->subject->check(s, q, poison, c, err)
-                       : check_twice(s, q, outputs, poison, c, err);
+  status = q->in_place ? s->subject->check(s, q, poison, c, err) : check_twice(s, q, outputs, poison, c, err);
   s->v->n_checks += n_out;
   *reason = ASSAY_REASON_PASS;
   for (int i = 0; i < n_out && !status; i++) {

@@ -235,17 +235,18 @@ enum assay_status question_record(const struct question *q, int output, const st
   return c->description ? ASSAY_OK : error_nomem(err, "a check's description");
 }
 
-// A running product hands one error on to hundreds of elements, so that few are more than one.
+// Few elements, and not so far off that no error of the scale explains it (integers that differ are infinitely far). A
+// running product hands one error on to hundreds of elements, so that few are more than one.
 static bool fails_at_few(const struct assay_check *c) {
-  enum { FEW = 64, PART = 1 << 12 };
+  enum { FEW = 64, PART = 1 << 12, FAR = 64 };
   int64_t few = c->n / PART > FEW ? c->n / PART : FEW;
   bool by_value = c->reason == ASSAY_REASON_WRONG_VALUE || c->reason == ASSAY_REASON_LOW_PRECISION;
-  return by_value && c->wrong > 0 && c->wrong <= few;
+  return by_value && c->wrong > 0 && c->wrong <= few && c->z_max <= FAR * c->z_limit;
 }
 
-bool question_doubtful(struct assay_check *checks, int n) {
+bool question_drop_doubtful(const struct assay_judge_options *o, struct assay_check *checks, int n) {
   bool doubtful = false;
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i < n && o->rule == ASSAY_RULE_CONTRACT; i++)
     doubtful = doubtful || fails_at_few(&checks[i]);
   for (int i = 0; doubtful && i < n; i++) {
     base_free(checks[i].description);

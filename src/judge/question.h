@@ -63,7 +63,7 @@ enum assay_status question_record(const struct question *q, int output, const st
 // point of it at one in a million elements; an error that has no neighbours like it has the tails of Student's t.)
 // Then the checks are emptied, and it is asked once more, with QUESTION_MORE passes.
 enum { QUESTION_MORE = 64 };
-bool question_doubtful(struct assay_check *checks, int n);
+bool question_drop_doubtful(const struct assay_judge_options *o, struct assay_check *checks, int n);
 
 // Compares outputs[i] (bytes of output i) with the answer; appends nothing, fills one check per output. The reason of
 // the first output that is not right is returned. `poison` is the pattern the outputs held before the call.

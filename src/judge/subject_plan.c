@@ -129,16 +129,10 @@ static bool fits_device(const struct planned *p, struct runner_report *report) {
   return false;
 }
 
-// Recording takes place in another process, with two sets of the tensors and what the program makes between them.
-static void leave_room(struct planned *p, const struct session *s, const struct layout *l) {
-  const uint64_t large = (uint64_t)1 << 30;
+// Recording takes place in another process.
+static bool is_recorded_elsewhere(const struct planned *p) {
   enum toolchain toolchain = program_toolchain(p->program);
-  uint64_t bytes = (uint64_t)l->output_bytes;
-  for (int i = 0; i < l->n_in; i++)
-    bytes += (uint64_t)shape_count(&l->in[i].shape) * dtype_bytes(l->in[i].dtype);
-  bool elsewhere = toolchain == TOOLCHAIN_PYTHON || toolchain == TOOLCHAIN_LIBRARY;
-  if (elsewhere && p->cuda && !s->bound && bytes >= large)
-    workbench_make_room(p->bench, 4 * bytes);
+  return toolchain == TOOLCHAIN_PYTHON || toolchain == TOOLCHAIN_LIBRARY;
 }
 
 static enum assay_status bind(struct session *s, const struct layout *l, struct runner_report *report,
@@ -151,7 +145,8 @@ static enum assay_status bind(struct session *s, const struct layout *l, struct 
     plan_release(&p->plan);
   p->has_plan = false;
   int64_t start_ns = clock_monotonic_ns();
-  leave_room(p, s, l);
+  if (is_recorded_elsewhere(p) && !s->bound)
+    device_buffers_leave_room(&p->buffers, l);
   enum assay_status status = planning_make(p->program, &s->task, l, &p->plan, &why, err);
   if (!status && why.outcome != PLAN_MADE)
     report_no_plan(report, &why);

@@ -150,6 +150,8 @@ static enum assay_status bind(struct session *s, const struct layout *l, struct 
                               struct assay_error *err) {
   struct hosted *h = of(s);
   int64_t start_ns = clock_monotonic_ns();
+  if (!s->bound)
+    device_buffers_leave_room(&h->buffers, l);
   enum assay_status status = judge_python_tell(h->runner, &s->task, l->workload, err);
   if (!status)
     status = device_buffers_make(&h->buffers, l, err);

@@ -271,7 +271,6 @@ static void summarise(struct loop *l) {
   t->unstable =
       t->n_samples < 5 || !(ci.high - ci.low <= UNSTABLE_WIDTH * t->median_ns) || t->n_dropped * 4 > t->n_samples;
   t->measured = t->n_samples > 0;
-  t->suspicious = t->suspicious || (t->measured && t->median_ns == 0); // no work takes less than none
   for (int k = 0; k < baselines_count(l->s->baselines); k++)
     compare(l->s, k, less_ns);
 }

@@ -131,6 +131,7 @@ enum assay_status session_verify(struct session *s, bool good, struct assay_erro
   bool too_fast = t->high_ns < SUSPICIOUS_PART_OF_FLOOR * t->floor_ns;
   bool elsewhere = t->wall_ns > SUSPICIOUS_EXCESS * t->median_ns + SUSPICIOUS_NS;
   bool forged = t->stamps_apart > SUSPICIOUS_STAMPS * t->n_samples || t->stamps_excess_ns > 0;
-  t->suspicious = t->measured && (too_fast || elsewhere || forged);
+  bool nothing = t->median_ns <= 0; // less than a call without work
+  t->suspicious = t->measured && (too_fast || elsewhere || forged || nothing);
   return status;
 }

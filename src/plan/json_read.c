@@ -199,15 +199,16 @@ static enum assay_status get_large(struct reader *r, const struct where *w, json
   int64_t at = 0, n = 0;
   if (!v)
     return get_bytes(r, w, object, "base64", most, used, bytes, size);
-  if (!r->packed || json_object_get(object, "base64"))
-    return fail(r, &here, ASSAY_ERR_INVALID, "has no bytes behind the text, or stands beside base64");
+  if (!r->packed)
+    return fail(r, &here, ASSAY_ERR_INVALID, "needs bytes behind the text, and this plan is text alone");
+  if (json_object_get(object, "base64"))
+    return fail(r, &here, ASSAY_ERR_INVALID, "stands beside base64; one of them is needed");
   enum assay_status status = check_array(r, &here, v, 2);
   if (!status)
-    status =
-        read_integer(r, &(struct where){&here, NULL, 0}, json_array_get(v, 0), 0, (int64_t)r->packed_bytes, &at);
+    status = read_integer(r, &(struct where){&here, NULL, 0}, json_array_get(v, 0), 0, (int64_t)r->packed_bytes, &at);
   if (!status)
-    status = read_integer(r, &(struct where){&here, NULL, 1}, json_array_get(v, 1), 0, (int64_t)r->packed_bytes - at,
-                          &n);
+    status =
+        read_integer(r, &(struct where){&here, NULL, 1}, json_array_get(v, 1), 0, (int64_t)r->packed_bytes - at, &n);
   if (!status)
     status = check_size(r, &here, (size_t)n, most, used);
   if (status)

@@ -145,16 +145,17 @@ struct plan {
 
 void plan_release(struct plan *p);
 
-// JSON. Binary parts are base64. Stable: writing what was read gives the
-// same bytes. ASSAY_ERR_SYNTAX and _INVALID name the place ("steps[3].arguments[1].pointers[0]") and say what is wrong;
-// ASSAY_ERR_LIMIT when it is beyond the limits above. A parsed plan is well formed: indices are in range, names are
-// there, enumerators are known; plan_check does the rest.
+// JSON. Binary parts are base64. Stable: writing what was read gives the same bytes. ASSAY_ERR_SYNTAX and _INVALID name
+// the place ("steps[3].arguments[1].pointers[0]") and say what is wrong; ASSAY_ERR_LIMIT when it is beyond the limits
+// above. A parsed plan is well formed: indices are in range, names are there, enumerators are known; plan_check does
+// the rest.
 enum assay_status plan_parse(const char *json, size_t n, struct plan *out, struct assay_error *err);
 enum assay_status plan_print_json(const struct plan *p, struct buf *out, struct assay_error *err);
 enum assay_status plan_read(const char *path, struct plan *out, struct assay_error *err);
 enum assay_status plan_write(const char *path, const struct plan *p, struct assay_error *err); // temp file and rename
 // The same between processes of one machine and one build: the text's length in 8 bytes, the text, and behind it the
-// bytes of modules and constants, whose places the text has ("packed": [offset, bytes]).
+// bytes of modules and constants, whose places the text has ("packed": [offset, bytes]). Reading is as strict, with the
+// statuses of plan_parse, and ASSAY_ERR_INVALID for what is cut off.
 enum assay_status plan_pack(const struct plan *p, struct buf *out, struct assay_error *err);
 enum assay_status plan_unpack(const void *bytes, size_t n, struct plan *out, struct assay_error *err);
 

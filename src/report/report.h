@@ -23,8 +23,8 @@ struct score {
 };
 
 // Scores of a run by group. *scores: heap array of *count. baseline: the name of the run whose times are the baseline,
-// the path of a file of baseline times as KernelBench keeps them (it ends with ".json"), the name of a baseline that was
-// timed in turn with the run's candidates ("torch.eager"), or NULL. ASSAY_ERR_NOT_FOUND when there is no such run.
+// the path of a file of baseline times as KernelBench keeps them (it ends with ".json"), the name of a baseline that
+// was timed in turn with the run's candidates ("torch.eager"), or NULL. ASSAY_ERR_NOT_FOUND when there is no such run.
 enum assay_status score_run(struct store *s, const char *run, const char *baseline, struct score **scores, int *count,
                             struct assay_error *err);
 
@@ -33,7 +33,8 @@ enum assay_status score_run(struct store *s, const char *run, const char *baseli
 enum assay_status report_pytorch(const struct task *t, const struct workload *w, struct buf *out, bool *complete,
                                  struct assay_error *err);
 
-// The same as a Python candidate of this workload (docs/baselines.md): ModelNew in the precision of the task's contract.
+// The same as a Python candidate of this workload (docs/baselines.md): ModelNew in the precision of the task's
+// contract.
 struct report_pytorch_mode {
   const char *compile; // a mode of torch.compile; NULL: eager
   bool search;         // for cuDNN's fastest algorithm

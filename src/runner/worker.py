@@ -410,10 +410,13 @@ def find_cupti():
 
 
 def never_search():
-    """torch.backends.cudnn.benchmark stays off, whoever turns it on: with it no convolution works (lift/pytorch.c)."""
+    """torch.backends.cudnn.benchmark stays off, whoever turns it on: the allocator has no answer to what PyTorch asks for
+    it (lift/pytorch.c), or it has failed."""
     import torch
+    torch._C._set_cudnn_benchmark(False)
+    torch._C._set_cudnn_benchmark = lambda value: None
     kind = type(torch.backends.cudnn)
-    kind.benchmark = torch.backends.ContextProp(torch._C._get_cudnn_benchmark, lambda value: None)
+    kind.benchmark = torch.backends.ContextProp(torch._C._get_cudnn_benchmark, torch._C._set_cudnn_benchmark)
 
 
 class Lift:
@@ -438,7 +441,7 @@ class Lift:
         why = self.library.assay_lift_open(*descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
-        if why and why.startswith(b"the device has no memory"):
+        if self.library.assay_lift_has_no_memory():
             return why.decode()
         self.must(why)
         return None
@@ -507,7 +510,7 @@ def lift_workload(lift, module, sheet, timed):
         if record(lift, 1, model, arguments, other_outputs):
             return False
         if timed:
-            torch.cuda._sleep(200000000)  # some 100 ms, so that kernels wait in line and not for the host
+            torch.cuda._sleep(50000000)  # some 25 ms, so that kernels wait in line and not for the host
             lift.library.assay_lift_time(1)
             model(*arguments)
             lift.library.assay_lift_time(0)
@@ -527,19 +530,22 @@ def start_again(first, order, descriptors):
     for fd in left:
         os.set_inheritable(fd, True)
     os.environ[AGAIN] = ",".join(map(str, [first, *left]))
-    os.execv(sys.executable, sys.orig_argv)
+    try:
+        os.execv(sys.executable, sys.orig_argv)
+    except OSError:
+        traceback.print_exc()  # what had failed is told instead
 
 
 def receive_order():
     """What the judge wants, when it is known: {"candidate", "defines", "sheets"}; for every sheet four descriptors,
-    request and log twice; the first sheet's number, and the order's own descriptor."""
+    request and log twice; the first sheet's number, whether this is the second start, and the order's own descriptor."""
     import array
     import socket
     again = os.environ.pop(AGAIN, None)
     if again:
         first, *descriptors = map(int, again.split(","))
         never_search()
-        return read_order(first, descriptors)
+        return read_order(first, True, descriptors)
     with socket.socket(fileno=3) as judge:
         _, ancillary, _, _ = judge.recvmsg(1, socket.CMSG_SPACE(65 * 4))
     if not ancillary:
@@ -547,15 +553,15 @@ def receive_order():
     descriptors = array.array("i")
     for _, _, data in ancillary:
         descriptors.frombytes(data[:len(data) - len(data) % descriptors.itemsize])
-    return read_order(0, list(descriptors))
+    return read_order(0, False, list(descriptors))
 
 
-def read_order(first, descriptors):
+def read_order(first, again, descriptors):
     with open(descriptors[0], "rb", closefd=False) as file:
         file.seek(0)
         order = json.load(file)
     order["sheets"] = order["sheets"][first:]
-    return order, [descriptors[1 + 4 * i:5 + 4 * i] for i in range(len(order["sheets"]))], first, descriptors[0]
+    return order, [descriptors[1 + 4 * i:5 + 4 * i] for i in range(len(order["sheets"]))], first, again, descriptors[0]
 
 
 def prepare():
@@ -571,7 +577,7 @@ def prepare():
 def lift(library, build):
     tempfile.tempdir = os.environ["TMPDIR"]
     prepare()
-    order, descriptors, first, own = receive_order()
+    order, descriptors, first, again, own = receive_order()
     import torch
     path = order["candidate"]
     lift = Lift(library, build)
@@ -589,7 +595,7 @@ def lift(library, build):
                 break
         except BaseException as error:
             traceback.print_exc()
-            if torch.backends.cudnn.benchmark and isinstance(error, RuntimeError):
+            if not again and torch.backends.cudnn.benchmark and isinstance(error, RuntimeError):
                 start_again(first + i, own, [spare, *descriptors[i + 1:]])
             lift.library.assay_lift_failed(NOT_LOADED, said(error, path).encode(errors="replace"))
             break

@@ -176,12 +176,14 @@ static bool buffers_differ(const struct plan_buffer *s, const struct plan_buffer
   return true;
 }
 
-// Memory from before that was the same after one recording and is not after the other: what calls compute with equal
-// data. It is no constant, but workspace that kernels write to, as its size said where it did change (lift_end_memory).
+// Memory from before that one recording left as it was, by chance or because its data were those of the call before,
+// and the other did not: kernels write to it. Scratch it is only where it is large, and taken for workspace
+// (lift_end_memory).
 static void settle_workspace(struct plan *a, const struct plan *b) {
   for (int i = 0; i < a->n_buffers && i < b->n_buffers; i++) {
     struct plan_buffer *s = &a->buffers[i];
-    if (s->role == PLAN_CONSTANT && is_state(s) && b->buffers[i].role == PLAN_SCRATCH && b->buffers[i].bytes == s->bytes) {
+    const struct plan_buffer *t = &b->buffers[i];
+    if (s->role == PLAN_CONSTANT && is_state(s) && t->role == PLAN_SCRATCH && t->bytes == s->bytes) {
       s->role = PLAN_SCRATCH;
       s->data = NULL;
     }

@@ -164,6 +164,7 @@ struct record_tensor_map {
 };
 struct record_stream { // 2, 3, ... in order
   uint32_t stream, non_blocking;
+  uint32_t of_library, unused; // a library made it for itself: cuDNN's streams
 };
 struct record_wait { // RECORD_EVENT, RECORD_WAIT
   uint32_t event, stream;

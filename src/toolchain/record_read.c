@@ -40,6 +40,7 @@ struct reader {
   struct record_stamp *stamps;    // of every step
   size_t n_arguments, n_pointers; // of all steps together
   int n_states;
+  bool of_library[RECORD_MAX_STREAMS]; // streams
   bool no_memory;
 };
 
@@ -83,12 +84,17 @@ static const char *step_text(const struct reader *r, int index, char out[STEP_TE
   return out;
 }
 
-// A library's kernels: cuDNN gives parts of one workspace to several streams, and where its parts end nobody can see.
-// (Who forges a module's name gets a plan all the same, in which one step comes after the other.)
 static bool is_of_library(const struct reader *r, int step) {
-  const char *const mark = "library: ";
+  static const char mark[] = "library: ";
   const struct plan_step *s = step >= 0 && step < r->plan->n_steps ? &r->plan->steps[step] : NULL;
-  return s && s->kind == PLAN_LAUNCH && strncmp(r->plan->modules[s->module].name, mark, strlen(mark)) == 0;
+  return s && s->kind == PLAN_LAUNCH && strncmp(r->plan->modules[s->module].name, mark, sizeof mark - 1) == 0;
+}
+
+// A library's own business: cuDNN makes streams for itself and gives them parts of one buffer, and where its parts end
+// nobody can see. (Who forges that gets a plan all the same, in which one step comes after the other.)
+static bool is_internal(const struct reader *r, uint32_t stream, int step, uint32_t other_stream, int other_step) {
+  return (r->of_library[stream] || r->of_library[other_stream]) && is_of_library(r, step) &&
+         is_of_library(r, other_step);
 }
 
 // Whatever used a place on other streams must be ordered before this work (step -1: no step).
@@ -97,7 +103,7 @@ static bool check_order(struct reader *r, const struct place *place, const char 
   char this_text[STEP_TEXT], other_text[STEP_TEXT];
   for (uint32_t s = 0; s < (uint32_t)r->order.n_streams; s++)
     if (place->number[s] && !order_before(&r->order, (struct record_stamp){s, place->number[s]}, stamp) &&
-        !(is_of_library(r, place->step[s]) && is_of_library(r, step)))
+        !is_internal(r, s, place->step[s], stamp.stream, step))
       return refuse(r,
                     "%s and %s use %s on two streams, and nothing says which comes first: let one stream wait for the "
                     "other (cudaEventRecord, cudaStreamWaitEvent) or use one stream",
@@ -550,8 +556,10 @@ static bool on_tensor_map(struct reader *r, const struct record_tensor_map *e) {
 }
 
 static bool on_stream(struct reader *r, const struct record_stream *e) {
-  return order_add_stream(&r->order, e->stream, e->non_blocking != 0) ||
-         refuse(r, "it makes more than %d streams", RECORD_MAX_STREAMS - 2);
+  if (!order_add_stream(&r->order, e->stream, e->non_blocking != 0))
+    return refuse(r, "it makes more than %d streams", RECORD_MAX_STREAMS - 2);
+  r->of_library[e->stream] = e->of_library != 0;
+  return true;
 }
 
 static bool on_waiting(struct reader *r, uint32_t kind, const struct record_wait *e) {

@@ -37,6 +37,26 @@ static void check(const struct plan *p, const struct plan_limits *limits) {
     abort();
 }
 
+// As what one process hands another: a length, a text, and bytes behind it.
+static void unpack(const uint8_t *data, size_t size) {
+  struct assay_error err = {0};
+  struct plan p, q;
+  struct buf packed = {0}, again = {0};
+  if (plan_unpack(data, size, &p, &err)) {
+    if (err.message[0] == '\0')
+      abort();
+    return;
+  }
+  if (plan_pack(&p, &packed, &err) || plan_unpack(packed.data, packed.len, &q, &err) || plan_pack(&q, &again, &err))
+    abort();
+  if (packed.len != again.len || memcmp(packed.data, again.data, again.len) != 0)
+    abort();
+  plan_release(&p);
+  plan_release(&q);
+  buf_release(&packed);
+  buf_release(&again);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct plan p;
   struct plan_limits limits;
@@ -44,6 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct buf text = {0}, page = {0};
   if (size > MAX_BYTES)
     return 0;
+  unpack(data, size);
   if (plan_parse((const char *)data, size, &p, &err)) {
     if (err.message[0] == '\0')
       abort();

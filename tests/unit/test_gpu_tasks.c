@@ -1,6 +1,6 @@
 // The oracle on a device on whole tasks: every task of KernelBench at its small and its ragged workloads, run by the
 // host backend, held against the oracle on the CPU. The truth agrees to the rounding of sums, the error scale as far as
-// the passes that it is measured with allow. ASSAY_TASKS names fewer tasks ("kernelbench/1/19").
+// the passes that it is measured with allow. SUITE names fewer tasks ("kernelbench/1/19").
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -447,10 +447,16 @@ static void streams(void **state) {
   }
 }
 
-// Two streams at one buffer: nobody but a library is believed to know what it does.
+// Two streams at one buffer: a library is believed to know what it does with streams of its own, and nobody else.
 static void streams_of_libraries(void **state) {
   (void)state;
-  for (int library = 0; library < 2; library++) {
+  static const struct {
+    enum plan_origin kernel, stream;
+    bool made;
+  } cases[] = {{PLAN_LIBRARY, PLAN_LIBRARY, true},
+               {PLAN_LIBRARY, PLAN_PYTORCH, false}, // a program's own stream
+               {PLAN_OWN, PLAN_LIBRARY, false}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     struct fixture f;
     CUstream side = (CUstream)0x5000;
     const struct call_event record = {(CUevent)0x10, NULL}, back = {(CUevent)0x11, side};
@@ -459,7 +465,8 @@ static void streams_of_libraries(void **state) {
     assay_lift_look(1);
     scale(f.x, f.y);
     assay_lift_look(0);
-    lift.kernels[0]->origin = library ? PLAN_LIBRARY : PLAN_OWN;
+    lift.kernels[0]->origin = cases[k].kernel;
+    lift_stream_made(side, cases[k].stream);
     assay_lift_begin(0);
     call("cuEventRecord", &record, NULL);
     call("cuStreamWaitEvent", &wait, NULL);
@@ -469,10 +476,30 @@ static void streams_of_libraries(void **state) {
     call("cuStreamWaitEvent", &join, NULL);
     assert_null(assay_lift_end());
     assert_int_equal(read_log(&f, 0, &f.plan, &f.report), ASSAY_OK);
-    assert_int_equal(f.report.outcome, library ? PLAN_MADE : PLAN_REFUSED);
-    assert_true(library || strstr(f.report.detail, "which comes first"));
+    assert_int_equal(f.report.outcome, cases[k].made ? PLAN_MADE : PLAN_REFUSED);
+    assert_true(cases[k].made || strstr(f.report.detail, "which comes first"));
     teardown(&f);
   }
+}
+
+// Whose stream it is, is seen when it is made, and forgotten with it.
+static void streams_are_made(void **state) {
+  (void)state;
+  struct fixture f;
+  CUstream stream = (CUstream)0x5000, other = (CUstream)0x6000;
+  const struct call_stream make = {&stream};
+  const struct call_stream_end end = {stream};
+  setup(&f);
+  lift_stream_made(stream, PLAN_LIBRARY);
+  lift_stream_made(other, PLAN_LIBRARY);
+  assert_int_equal(lift.n_library_streams, 2);
+  call("cuStreamDestroy_v2", &end, NULL);
+  assert_int_equal(lift.n_library_streams, 1);
+  lift_stream_made(stream, PLAN_LIBRARY);
+  call("cuStreamCreateWithPriority", &make, NULL); // the same handle, from this program
+  assert_int_equal(lift.n_library_streams, 1);
+  assert_ptr_equal(lift.library_streams[0], other);
+  teardown(&f);
 }
 
 static void modules_of_one_name(void **state) {
@@ -940,28 +967,35 @@ static void workload_after_workload(void **state) {
   teardown(&f);
 }
 
-// Memory from before that is as it was: a constant, unless the recording itself writes to it, or it is another after the
-// other recording. What is large and changes is workspace.
+// Memory from before that is as it was: a constant, unless the recording itself writes to it, or it is another after
+// the other recording. What is large and changes is workspace; what is large, written to and not empty is not known.
 static void workspaces(void **state) {
   (void)state;
-  enum { LARGE = 2 << 20 };
-  for (int way = 0; way < 3; way++) {
+  enum { LARGE = 2 << 20, UNTOUCHED = 0, FILLED, CHANGED, FILLED_TABLE, WAYS };
+  for (int way = 0; way < WAYS; way++) {
     struct fixture f;
     struct plan second = {0};
     struct plan_report report = {0};
     char text[256] = "";
     setup(&f);
     uint64_t table = take(LARGE);
+    if (way == FILLED_TABLE)
+      memset((void *)(uintptr_t)(table + 4096), 7, 64);
     for (int i = 0; i < LIFT_LOGS; i++) {
       assay_lift_begin(i);
-      if (way == 1) {
-        const struct call_fill32 fill = {table, 0, LARGE / 4, NULL}; // zero as it was
+      if (way == FILLED || way == FILLED_TABLE) {
+        const struct call_fill32 fill = {table, 0, 64, NULL}; // zero as it was
         call("cuMemsetD32Async", &fill, NULL);
       }
       scale(table, lift.tensors[i][1].real);
-      if (way == 2 && i == 1) // a kernel's
+      if (way == CHANGED && i == 1) // by a kernel
         memset((void *)(uintptr_t)table, 7, 64);
-      assert_null(assay_lift_end());
+      const char *why = assay_lift_end();
+      assert_int_equal(why != NULL, way == FILLED_TABLE);
+    }
+    if (way == FILLED_TABLE) {
+      teardown(&f);
+      continue;
     }
     assert_int_equal(read_log(&f, 0, &f.plan, &f.report), ASSAY_OK);
     assert_int_equal(read_log(&f, 1, &second, &report), ASSAY_OK);
@@ -970,8 +1004,8 @@ static void workspaces(void **state) {
     const struct plan_step *last = &f.plan.steps[f.plan.n_steps - 1];
     const struct plan_buffer *b = &f.plan.buffers[last->arguments[0].pointers[0].buffer];
     assert_int_equal(b->bytes, LARGE);
-    assert_int_equal(b->role, way == 0 ? PLAN_CONSTANT : PLAN_SCRATCH);
-    assert_int_equal(b->data != NULL, way == 0);
+    assert_int_equal(b->role, way == UNTOUCHED ? PLAN_CONSTANT : PLAN_SCRATCH);
+    assert_int_equal(b->data != NULL, way == UNTOUCHED);
     struct plan_limits limits;
     const struct plan_expectation expected = {1, 1, &f.tensor, &f.tensor};
     plan_limits_of_target("sm_90a", &limits);
@@ -1012,6 +1046,7 @@ int main(void) {
       cmocka_unit_test(tensor_maps),
       cmocka_unit_test(streams),
       cmocka_unit_test(streams_of_libraries),
+      cmocka_unit_test(streams_are_made),
       cmocka_unit_test(modules_of_one_name),
       cmocka_unit_test(what_no_plan_holds),
       cmocka_unit_test(modules_by_size),

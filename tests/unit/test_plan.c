@@ -115,6 +115,49 @@ static void test_round_trip(void **state) {
   free(text);
 }
 
+// Packed, a plan is the same plan; a part of it, or one whose places lie elsewhere, is none.
+static void test_packed(void **state) {
+  (void)state;
+  struct assay_error err = {0};
+  struct plan p, q;
+  struct buf text = {0}, packed = {0}, again = {0};
+  sample_plan(&p);
+  if (plan_print_json(&p, &text, &err) || plan_pack(&p, &packed, &err) ||
+      plan_unpack(packed.data, packed.len, &q, &err) || plan_print_json(&q, &again, &err))
+    fail_msg("%s", err.message);
+  assert_string_equal(text.data, again.data);
+  assert_memory_equal(p.modules[0].bytes, q.modules[0].bytes, p.modules[0].size);
+  assert_null(memmem(packed.data, packed.len, "base64", strlen("base64")));
+  plan_release(&q);
+  for (size_t n = 0; n < packed.len; n += 1 + n / 97) {
+    memset(&err, 0, sizeof err);
+    assert_int_not_equal(plan_unpack(packed.data, n, &q, &err), ASSAY_OK);
+    assert_true(err.message[0] != '\0');
+  }
+  assert_int_not_equal(plan_unpack(packed.data, packed.len - 1, &q, &err), ASSAY_OK); // a place behind the end
+  assert_non_null(strstr(err.message, "packed"));
+  static const char *const spoilt[] = {"\"packed\": [0, -", "\"packed\": [-1, ", "\"packed\": {0, ",
+                                       "\"packet\": [0, "};
+  char *place = memmem(packed.data, packed.len, "\"packed\": [0, ", strlen("\"packed\": [0, "));
+  assert_non_null(place);
+  for (size_t i = 0; i < sizeof spoilt / sizeof *spoilt; i++) {
+    char kept[32];
+    memcpy(kept, place, sizeof kept);
+    memcpy(place, spoilt[i], strlen(spoilt[i]));
+    assert_int_not_equal(plan_unpack(packed.data, packed.len, &q, &err), ASSAY_OK);
+    memcpy(place, kept, sizeof kept);
+  }
+  // A text that stands alone has nothing behind it.
+  uint64_t n;
+  memcpy(&n, packed.data, sizeof n);
+  assert_int_equal(plan_parse(packed.data + sizeof n, (size_t)n, &q, &err), ASSAY_ERR_INVALID);
+  assert_non_null(strstr(err.message, "packed"));
+  plan_release(&p);
+  buf_release(&text);
+  buf_release(&packed);
+  buf_release(&again);
+}
+
 static void test_files(void **state) {
   (void)state;
   char path[] = "/tmp/test_plan.XXXXXX";
@@ -719,11 +762,11 @@ static void test_limits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_base64),         cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_files),
-      cmocka_unit_test(test_sources),        cmocka_unit_test(test_for_people),     cmocka_unit_test(test_spoilt_texts),
-      cmocka_unit_test(test_spoilt_plans),   cmocka_unit_test(test_outputs),        cmocka_unit_test(test_targets),
-      cmocka_unit_test(test_other_code),     cmocka_unit_test(test_limits),         cmocka_unit_test(test_tensor_maps),
-      cmocka_unit_test(test_required_block), cmocka_unit_test(test_ptx_parameters),
+      cmocka_unit_test(test_base64),       cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_files),
+      cmocka_unit_test(test_packed),       cmocka_unit_test(test_sources),        cmocka_unit_test(test_for_people),
+      cmocka_unit_test(test_spoilt_texts), cmocka_unit_test(test_spoilt_plans),   cmocka_unit_test(test_outputs),
+      cmocka_unit_test(test_targets),      cmocka_unit_test(test_other_code),     cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_tensor_maps),  cmocka_unit_test(test_required_block), cmocka_unit_test(test_ptx_parameters),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

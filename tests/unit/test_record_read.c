@@ -320,7 +320,7 @@ enum mistake {
 
 static const char *make_mistake(struct fixture *f, enum mistake m) {
   uint64_t a = f->request->first_free;
-  struct record_stream side = {2, 1};
+  struct record_stream side = {2, 1, 0, 0};
   struct record_fill fill = {f->y, 4 * N + 1, 0, 1, 1, 0};
   struct record_copy copy = {f->y, 0x1000, 4, 1, 0};
   struct record_upload upload = {f->y, 1, 0};
@@ -396,7 +396,7 @@ static void test_lawful_streams(void **state) {
   setup(&f);
   add_code(&f);
   uint64_t a = f.request->first_free;
-  struct record_stream side = {2, 1};
+  struct record_stream side = {2, 1, 0, 0};
   struct record_wait fork = {0, 1}, forked = {0, 2}, join = {1, 2}, joined = {1, 1};
   add_alloc(&f, a, 4 * N);
   ADD(&f, RECORD_STREAM, side);
@@ -415,7 +415,7 @@ static void test_lawful_streams(void **state) {
 // A log with everything in it, for the tests that spoil it.
 static void add_everything(struct fixture *f) {
   uint64_t a = f->request->first_free;
-  struct record_stream side = {2, 0};
+  struct record_stream side = {2, 0, 0, 0};
   struct record_wait join = {1, 2}, joined = {1, 1};
   struct record_host_wait wait = {RECORD_AWAIT_DEVICE, 0};
   struct record_upload upload = {a, 1, 0};

@@ -92,6 +92,14 @@ static void a_grid(void **state) {
     assert_int_equal(compare_verdict(&facts, COMPARE_CONTRACT) == COMPARE_PASS, replicas == QUESTION_MORE);
     assert_true(replicas == QUESTION_MORE || (facts.n_over > 0 && facts.n_over <= M * N / 4096));
     assert_true(replicas == PASSES || facts.z_max < facts.z_limit / 2);
+    if (replicas == QUESTION_MORE) { // an element that is wrong stays wrong
+      float honest = got[N + 1];
+      got[N + 1] = (float)(a.y[0].f64[N + 1] + 2 * facts.z_limit * (double)a.sigma[0][N + 1]);
+      assert_int_equal(compare_outputs(&c, &facts, &err), ASSAY_OK);
+      assert_int_equal(compare_verdict(&facts, COMPARE_CONTRACT), COMPARE_WRONG_VALUE);
+      assert_int_equal(facts.n_over, 1);
+      got[N + 1] = honest;
+    }
     oracle_answer_release(&a);
   }
   for (int i = 0; i < 4; i++)
@@ -100,29 +108,41 @@ static void a_grid(void **state) {
   model_release(&model);
 }
 
-// Only errors of value, at few elements; and the checks are emptied.
+// Only errors of value, at few elements, under the contract's rule, and none that no scale explains; and the checks are
+// emptied.
 static void what_is_doubtful(void **state) {
   (void)state;
+  static const int64_t many = (int64_t)1 << 30;
   static const struct {
     enum assay_reason reason;
+    enum assay_rule rule;
     int64_t n, wrong;
+    double z;
     bool doubtful;
   } cases[] = {
-      {ASSAY_REASON_PASS, 1000, 0, false},
-      {ASSAY_REASON_WRONG_VALUE, 1000, 1, true},
-      {ASSAY_REASON_LOW_PRECISION, 1000, 64, true},
-      {ASSAY_REASON_WRONG_VALUE, 1000, 65, false},
-      {ASSAY_REASON_WRONG_VALUE, (int64_t)1 << 30, 155, true},
-      {ASSAY_REASON_WRONG_VALUE, (int64_t)1 << 30, 300000, false},
-      {ASSAY_REASON_WRONG_VALUE, 1000, 0, false}, // by its root mean square
-      {ASSAY_REASON_WRONG_CLASS, 1000, 1, false},
-      {ASSAY_REASON_UNWRITTEN, 1000, 1, false},
+      {ASSAY_REASON_PASS, ASSAY_RULE_CONTRACT, 1000, 0, 3, false},
+      {ASSAY_REASON_WRONG_VALUE, ASSAY_RULE_CONTRACT, 1000, 1, 20, true},
+      {ASSAY_REASON_LOW_PRECISION, ASSAY_RULE_CONTRACT, 1000, 64, 20, true},
+      {ASSAY_REASON_WRONG_VALUE, ASSAY_RULE_ALLCLOSE, 1000, 1, 20, false},
+      {ASSAY_REASON_WRONG_VALUE, ASSAY_RULE_CONTRACT, 1000, 65, 20, false},
+      {ASSAY_REASON_WRONG_VALUE, ASSAY_RULE_CONTRACT, many, 155, 20, true},
+      {ASSAY_REASON_WRONG_VALUE, ASSAY_RULE_CONTRACT, many, 300000, 20, false},
+      {ASSAY_REASON_WRONG_VALUE, ASSAY_RULE_CONTRACT, 1000, 1, 1000, false},
+      {ASSAY_REASON_WRONG_VALUE, ASSAY_RULE_CONTRACT, 1000, 1, INFINITY, false}, // an integer
+      {ASSAY_REASON_WRONG_VALUE, ASSAY_RULE_CONTRACT, 1000, 0, 10, false},       // by its root mean square
+      {ASSAY_REASON_WRONG_CLASS, ASSAY_RULE_CONTRACT, 1000, 1, 20, false},
+      {ASSAY_REASON_UNWRITTEN, ASSAY_RULE_CONTRACT, 1000, 1, 20, false},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-    struct assay_check checks[2] = {
-        {.reason = ASSAY_REASON_PASS, .n = 7},
-        {.reason = cases[k].reason, .n = cases[k].n, .wrong = cases[k].wrong, .description = base_strndup("x", 1)}};
-    assert_int_equal(question_doubtful(checks, 2), cases[k].doubtful);
+    const struct assay_judge_options o = {.rule = cases[k].rule};
+    struct assay_check checks[2] = {{.reason = ASSAY_REASON_PASS, .n = 7},
+                                    {.reason = cases[k].reason,
+                                     .n = cases[k].n,
+                                     .wrong = cases[k].wrong,
+                                     .z_max = cases[k].z,
+                                     .z_limit = 15,
+                                     .description = base_strndup("x", 1)}};
+    assert_int_equal(question_drop_doubtful(&o, checks, 2), cases[k].doubtful);
     assert_int_equal(checks[0].looked_again, cases[k].doubtful);
     assert_int_equal(checks[0].n, cases[k].doubtful ? 0 : 7);
     assert_int_equal(checks[1].description == NULL, cases[k].doubtful);

@@ -223,6 +223,17 @@ static void after_tensor_map(const struct cupti_call *c) {
     lift_tensor_map(c->params);
 }
 
+static void after_stream(const struct cupti_call *c) {
+  const struct call_stream *s = c->params;
+  char object[96];
+  if (succeeded(c))
+    lift_stream_made(*s->stream, lift_caller(object));
+}
+
+static void on_stream_end(const struct cupti_call *c) {
+  lift_stream_gone(((const struct call_stream_end *)c->params)->stream);
+}
+
 // ----
 
 static const struct handler handlers[] = {
@@ -245,6 +256,9 @@ static const struct handler handlers[] = {
     {"cuMemsetD32Async", on_fill32, NULL, false},
     {"cuEventRecord", on_event, NULL, false},
     {"cuEventRecordWithFlags", on_event, NULL, false},
+    {"cuStreamCreate", NULL, after_stream, true},
+    {"cuStreamCreateWithPriority", NULL, after_stream, true},
+    {"cuStreamDestroy", on_stream_end, NULL, true},
     {"cuStreamWaitEvent", on_wait, NULL, false},
     {"cuStreamSynchronize", NULL, on_stream_wait, false},
     {"cuEventSynchronize", NULL, on_event_wait, false},

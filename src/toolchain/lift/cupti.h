@@ -74,6 +74,12 @@ struct call_fill32 {
   size_t n;
   CUstream stream;
 };
+struct call_stream { // cuStreamCreate, cuStreamCreateWithPriority: how they begin
+  CUstream *stream;
+};
+struct call_stream_end {
+  CUstream stream;
+};
 struct call_event {
   CUevent event;
   CUstream stream;

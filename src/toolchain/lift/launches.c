@@ -3,6 +3,13 @@
 
 #include "toolchain/lift/lift.h"
 
+static bool is_of_library(CUstream stream) {
+  for (size_t i = 0; i < lift.n_library_streams; i++)
+    if (lift.library_streams[i] == stream)
+      return true;
+  return false;
+}
+
 uint32_t lift_stream(CUstream stream) {
   unsigned int flags = 0;
   uintptr_t handle = (uintptr_t)stream;
@@ -18,10 +25,30 @@ uint32_t lift_stream(CUstream stream) {
   // The stream of a thread (2) waits for the default stream and is waited for.
   if (handle > 2 && lift.more.cuStreamGetFlags)
     (void)lift.more.cuStreamGetFlags(stream, &flags);
-  const struct record_stream e = {lift.n_streams, flags & CU_STREAM_NON_BLOCKING};
+  const struct record_stream e = {lift.n_streams, flags & CU_STREAM_NON_BLOCKING, is_of_library(stream), 0};
   lift.streams[lift.n_streams] = stream;
   lift_entry(RECORD_STREAM, &e, sizeof e, NULL, 0, NULL, 0);
   return lift.n_streams++;
+}
+
+void lift_stream_made(CUstream stream, enum plan_origin origin) {
+  lift_stream_gone(stream); // a handle that is used again
+  if (origin != PLAN_LIBRARY)
+    return;
+  if (lift.n_library_streams == lift.library_stream_capacity) {
+    void *more = arena_grow(&lift.arena, lift.library_streams, lift.n_library_streams, &lift.library_stream_capacity,
+                            sizeof *lift.library_streams);
+    if (!more)
+      return;
+    lift.library_streams = more;
+  }
+  lift.library_streams[lift.n_library_streams++] = stream;
+}
+
+void lift_stream_gone(CUstream stream) {
+  for (size_t i = 0; i < lift.n_library_streams; i++)
+    if (lift.library_streams[i] == stream)
+      lift.library_streams[i--] = lift.library_streams[--lift.n_library_streams];
 }
 
 static void read_attributes(const struct cu_launch_config *config, struct record_launch *e) {

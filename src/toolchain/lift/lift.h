@@ -94,6 +94,7 @@ struct lift {
   struct buf outputs; // struct record_output
   char refusal[sizeof((struct record_header *)0)->message]; // the first one, or ""
   uint64_t next_address;
+  bool out_of_memory; // the driver said so when memory was mapped last
   struct arena arena;
   struct allocation *allocations; // own and foreign, in the order in which they were made
   size_t n_allocations, allocation_capacity;
@@ -106,6 +107,8 @@ struct lift {
   CUstream streams[RECORD_MAX_STREAMS]; // 2, 3, ...
   uint32_t n_streams;
   CUevent events[RECORD_MAX_EVENTS];
+  CUstream *library_streams; // that a library made for itself
+  size_t n_library_streams, library_stream_capacity;
   bool launched_last; // the last step in the log is a launch
   uint32_t n_events, n_modules_logged, n_kernels_logged, n_maps_logged;
   struct stopwatch *watches;
@@ -154,6 +157,12 @@ void lift_launch(const struct cu_launch_config *config, CUfunction function, voi
 void lift_launched(CUstream stream); // its end, while timing
 void lift_tensor_map(const struct call_tensor_map *c);
 uint32_t lift_stream(CUstream stream);
+// A stream that this origin made, and one that is no more.
+void lift_stream_made(CUstream stream, enum plan_origin origin);
+void lift_stream_gone(CUstream stream);
+// Whose call it is that CUPTI tells of: the first file on the stack that is no part of CUDA's own launching, and its
+// name.
+enum plan_origin lift_caller(char object[96]);
 
 // calls.c. Set while this thread is in here: what we ask of the driver is not the program's.
 extern _Thread_local bool lift_inside;

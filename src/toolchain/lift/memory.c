@@ -36,7 +36,9 @@ static bool map(uint64_t address, uint64_t bytes, struct allocation *a) {
   if (cu->cuMemAddressReserve(&got, mapped + 2 * LIFT_NEAR, 0, address - within - LIFT_NEAR, 0) != CUDA_SUCCESS)
     return false;
   uint64_t base = got + LIFT_NEAR;
-  if (cu->cuMemCreate(&handle, mapped, &prop, 0) != CUDA_SUCCESS)
+  enum cu_result made = cu->cuMemCreate(&handle, mapped, &prop, 0);
+  lift.out_of_memory = made == CUDA_ERROR_OUT_OF_MEMORY;
+  if (made != CUDA_SUCCESS)
     return false;
   if (cu->cuMemMap(base, mapped, 0, handle, 0) != CUDA_SUCCESS ||
       cu->cuMemSetAccess(base, mapped, &access, 1) != CUDA_SUCCESS) {
@@ -94,8 +96,8 @@ static struct allocation *find_near(uint64_t address) {
   return NULL;
 }
 
-// What maps memory (map() and the driver below it) leaves the ends of mappings and of what is reserved on this thread's
-// stack, where structs with gaps are built next.
+// What maps memory (map() and the driver below it) leaves the ends of mappings, and of what is reserved where that is
+// near enough, on this thread's stack, where structs with gaps are built next.
 static bool is_end_of_mapping(uint64_t word, const struct allocation *a) {
   uint64_t start = a->real / GRANULE * GRANULE, end = start + a->mapped;
   bool outside = word < a->real || word > a->real + a->bytes;
@@ -326,8 +328,14 @@ static void put(struct buf *out, const struct record_state *e, const uint8_t *by
   buf_append(out, zeros, (8 - n % 8) % 8);
 }
 
-// What was there before and is used: a constant where nothing writes to it and it is what it was. Where it is not, it is
-// either workspace, or something that is carried from call to call, of which the first call's beginning is kept.
+static bool is_zero(const struct allocation *a) {
+  return a->content[0] == 0 && memcmp(a->content, a->content + 1, a->bytes - 1) == 0;
+}
+
+// What was there before and is used: a constant where it is what it was. Where it is not, it is either workspace, or
+// something that is carried from call to call, of which the first call's beginning is kept. The same goes for what a
+// fill or a copy writes to and leaves as it was. Where that is large, it is workspace if it holds nothing but zeros
+// (counters that were set to zero, as in cuBLAS's); else nobody knows what of it is read.
 void lift_end_memory(struct buf *out) {
   enum { WORKSPACE = 1 << 20 };
   (void)lift.cu->cuCtxSynchronize();
@@ -336,9 +344,13 @@ void lift_end_memory(struct buf *out) {
     if (!a->before || !a->mentioned)
       continue;
     uint8_t *now = a->content ? download(a) : NULL;
-    bool same = now && !a->written && memcmp(now, a->content, a->bytes) == 0;
-    size_t n = a->content && (same || a->bytes < WORKSPACE) ? (size_t)a->bytes : 0;
-    put(out, &(struct record_state){a->address, a->bytes, same ? RECORD_STATE_CONSTANT : RECORD_STATE_RESTORED, 0},
+    bool same = now && memcmp(now, a->content, a->bytes) == 0;
+    bool constant = same && !a->written;
+    if (same && a->written && a->bytes >= WORKSPACE && !is_zero(a))
+      lift_refuse("it writes to memory of %llu bytes from before the call and leaves it as it was",
+                  (unsigned long long)a->bytes);
+    size_t n = a->content && (constant || a->bytes < WORKSPACE) ? (size_t)a->bytes : 0;
+    put(out, &(struct record_state){a->address, a->bytes, constant ? RECORD_STATE_CONSTANT : RECORD_STATE_RESTORED, 0},
         a->content, n);
     base_free(now);
   }

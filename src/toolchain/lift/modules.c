@@ -112,31 +112,35 @@ static bool begins_with(const char *text, const char *const *starts) {
   return false;
 }
 
-static void find_origin(struct known_kernel *k) {
+enum plan_origin lift_caller(char object[96]) {
   static const char *const launchers[] = {"libcuda.so", "libcudart", "libcupti", "assay-lift", "libcudadebugger", NULL};
   static const char *const libraries[] = {"libcublas", "libcudnn", "libcufft", "libcusolver", "libcusparse",
                                           "libcurand", "libnccl",  "libnvjit", NULL};
   static const char *const pytorch[] = {"libtorch", "libc10", NULL};
-  // Made by torch.compile for this candidate alone, though a file of PyTorch's launches them.
-  static const char *const compiled[] = {"triton_", NULL};
   void *frames[48];
   Dl_info info;
   int n = backtrace(frames, sizeof frames / sizeof *frames);
-  k->origin = PLAN_OWN;
-  snprintf(k->object, sizeof k->object, "?");
+  snprintf(object, 96, "?");
   for (int i = 0; i < n; i++) {
     if (!dladdr(frames[i], &info) || !info.dli_fname)
       continue;
     const char *slash = strrchr(info.dli_fname, '/'), *name = slash ? slash + 1 : info.dli_fname;
     if (begins_with(name, launchers))
       continue;
-    snprintf(k->object, sizeof k->object, "%.90s", name);
-    k->origin = begins_with(name, libraries) ? PLAN_LIBRARY : begins_with(name, pytorch) ? PLAN_PYTORCH : PLAN_OWN;
-    if (k->origin == PLAN_PYTORCH && begins_with(k->kernel->name, compiled)) {
-      k->origin = PLAN_OWN;
-      snprintf(k->object, sizeof k->object, "torch.compile");
-    }
-    return;
+    snprintf(object, 96, "%.90s", name);
+    return begins_with(name, libraries) ? PLAN_LIBRARY : begins_with(name, pytorch) ? PLAN_PYTORCH : PLAN_OWN;
+  }
+  return PLAN_OWN;
+}
+
+static void find_origin(struct known_kernel *k) {
+  // Made by torch.compile for this candidate alone, though a file of PyTorch's launches them.
+  static const char *const compiled[] = {"triton_", NULL};
+  _Static_assert(sizeof k->object == 96, "as lift_caller writes it");
+  k->origin = lift_caller(k->object);
+  if (k->origin == PLAN_PYTORCH && begins_with(k->kernel->name, compiled)) {
+    k->origin = PLAN_OWN;
+    snprintf(k->object, sizeof k->object, "torch.compile");
   }
 }
 

@@ -22,13 +22,13 @@ static void largest_block(void *allocator, signed char device, size_t *bytes) {
   *bytes = available;
 }
 
+// The page stays writable: what else lies in it may have to be, and nothing in this process protects anything.
 static bool put_word(void **slot, void *word) {
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   void *start = (void *)((uintptr_t)slot / page * page);
   if (mprotect(start, page, PROT_READ | PROT_WRITE) != 0)
     return false;
   *slot = word;
-  (void)mprotect(start, page, PROT_READ);
   return true;
 }
 

@@ -55,7 +55,12 @@ EXPORTED const char *assay_lift_subscribe(const char *cupti_path, const char *bu
 // back, and its descriptors are closed by the caller.
 EXPORTED const char *assay_lift_open(int request_a, int log_a, int request_b, int log_b);
 // Inputs and outputs of a request, and one of them.
-EXPORTED void assay_lift_counts(int log, uint32_t counts[2]);
+EXPORTED int assay_lift_has_no_memory(void); // whether it failed because the device's memory is too small
+EXPORTED int assay_lift_has_no_memory(void) {
+  return lift.out_of_memory;
+}
+
+void assay_lift_counts(int log, uint32_t counts[2]);
 EXPORTED void assay_lift_tensor(int log, uint32_t i, struct record_tensor *out);
 EXPORTED void assay_lift_look(int on); // whether calls are looked at for the memory that they use
 EXPORTED void assay_lift_begin(int log);
@@ -111,7 +116,8 @@ static void load_more(void) {
 static const char *map_tensors(const struct record_request *r, int log) {
   for (uint32_t i = 0; i < r->n_inputs + r->n_outputs && i < RECORD_MAX_TENSORS; i++) {
     if (!lift_map_tensor(&r->tensors[i], &lift.tensors[log][i]))
-      return "the device has no memory for two sets of the task's tensors, which recording takes";
+      return lift.out_of_memory ? "the device has no memory for two sets of the task's tensors, which recording takes"
+                                : "the device maps no memory for the task's tensors";
     lift.n_tensors[log] = i + 1;
   }
   return NULL;
@@ -136,6 +142,7 @@ const char *assay_lift_open(int request_a, int log_a, int request_b, int log_b) 
   const int requests[] = {request_a, request_b}, logs[] = {log_a, log_b};
   const char *why = NULL;
   lift_inside = true;
+  lift.out_of_memory = false;
   if (!lift.cu && cuda_driver_open(&lift.cu, &err) != ASSAY_OK)
     why = err.message;
   else if (!lift.cu->cuMemCreate || !lift.cu->cuMemAddressReserve || !lift.cu->cuMemMap || !lift.cu->cuMemSetAccess)

@@ -4,7 +4,7 @@
 static uint32_t add_stream(bool non_blocking) {
   if (recorder.n_streams == RECORD_MAX_STREAMS)
     refuse("it makes more than %d streams: a plan runs in one, so one is enough", RECORD_MAX_STREAMS - 2);
-  struct record_stream e = {recorder.n_streams, non_blocking};
+  struct record_stream e = {recorder.n_streams, non_blocking, 0, 0};
   recorder.streams[recorder.n_streams++] = (struct stream){true, non_blocking};
   LOG(RECORD_STREAM, e);
   return e.stream;
