@@ -19,7 +19,8 @@ import sys
 import torch
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-HEADER = "# What a ModelNew of these tasks is made with, in the task's dimensions: written by tools/init_arguments.py\n"
+HEADER = ("# What a ModelNew of these tasks is made with, in the task's dimensions; behind a semicolon the numbers that forward\n"
+          "# gets beside its tensors. Written by tools/init_arguments.py\n")
 PRIMES = (5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
 # What sizes are multiples of, for groups and heads divide channels; a larger one where a smaller does not suffice.
 STEPS = (16, 512, 1536)
@@ -174,9 +175,11 @@ def derive(task_path, problem_path):
     source, full, space = problem_path.read_text(), workloads[0], {}
     with torch.device("meta"):
         exec(compile(source, "problem", "exec"), space)
-    init = space["get_init_inputs"]()
+        init, call = space["get_init_inputs"](), space["get_inputs"]()
+    beside = ", ".join(repr(value) for value in call if isinstance(value, (int, float)))
+    behind = f"; {beside}" if beside else ""
     if not init:
-        return name, ""
+        return name, behind
     sizes = set(full.values())
     fixed = {int(d) for dims, _ in inputs.values() for d in dims if d.isdigit()} - sizes
     # The number of groups divides the channels, and stays; so do extents that are numbers in the task.
@@ -205,7 +208,7 @@ def derive(task_path, problem_path):
             break
     if best is None:
         raise why
-    return name, best
+    return name, best + behind
 
 
 def main():

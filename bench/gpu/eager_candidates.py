@@ -2,16 +2,17 @@
 """PyTorch's eager execution of whole levels, judged as candidates in one run.
 
 usage: eager_candidates.py ASSAY CHECKOUT|BASELINE OUT.json [--level N] [--workload NAME] [--device D] [--only GLOB]
-                           [--seconds S] [--checks N] [--samples N] [--verified N] [--probes] [--store FILE]
+                           [--seconds S] [--checks N] [--samples N] [--verified N] [--probes] [--no-timing]
+                           [--store FILE]
 
 CHECKOUT is one of KernelBench: every problem (KernelBench/levelN/*.py, N 1 to 3 without --level) becomes a candidate that
-is the module itself, under the name ModelNew, with tf32 off; the copies live in a temporary folder. BASELINE is a name that Assay knows,
-torch.eager or torch.compile: its own modules of all tasks. --workload is full, --device cuda. Without --probes only the
-timed workload is asked at. --seconds ends the run after the candidate at hand: what is judged is written, and with
---store the same command goes on there.
+is the module itself, under the name ModelNew, with tf32 off; the copies live in a temporary folder. BASELINE is a name that
+Assay knows, torch.eager or torch.compile: its own modules of all tasks. --workload is full, --device cuda. Without --probes
+only the timed workload is asked at. --no-timing: right or wrong only. --seconds ends the run after the candidate at hand:
+what is judged is written, and with --store the same command goes on there.
 
-OUT.json: for every task the verdict, its seconds (of which recording), the parts of own, library and PyTorch kernels, the
-median in ns; and the sums.
+OUT.json: for every task the verdict, its seconds (of which recording), the largest error and how much of what is allowed it
+is, the parts of own, library and PyTorch kernels, the median in ns; and the sums.
 """
 import collections
 import glob
@@ -78,17 +79,21 @@ def bench(assay, suite, folder, arguments, limit):
 def row(verdict):
     found = verdict.get("kernels") or {}
     timing = verdict.get("timing") or {}
+    index = verdict.get("worst_check", -1)
+    worst = verdict["checks"][index] if index is not None and index >= 0 else {}
     return {"task": verdict["task"], "verdict": verdict["verdict"], "detail": verdict["detail"],
             "seconds": round(verdicts.seconds(verdict), 3), "recording_s": round(verdicts.seconds(verdict, "plan"), 3),
-            "kernels": {name: part["part"] for name, part in found.items()}, "launches":
-            {name: part["launches"] for name, part in found.items()}, "unsettled_arguments":
-            verdict.get("unsettled_arguments"), "median_ns": timing.get("median_ns")}
+            "mode": verdict.get("mode"), "checks": len(verdict["checks"]), "max_abs_error": worst.get("max_abs_error"),
+            "z": worst.get("z_max"), "z_limit": worst.get("z_limit"),
+            "kernels": {name: part["part"] for name, part in found.items()},
+            "launches": {name: part["launches"] for name, part in found.items()},
+            "unsettled_arguments": verdict.get("unsettled_arguments"), "median_ns": timing.get("median_ns")}
 
 
 def main():
     arguments = sys.argv[1:]
-    probes = "--probes" in arguments
-    arguments = [a for a in arguments if a != "--probes"]
+    probes, timing = "--probes" in arguments, "--no-timing" not in arguments
+    arguments = [a for a in arguments if a not in ("--probes", "--no-timing")]
     level = common.option(arguments, "--level", None)
     workload = common.option(arguments, "--workload", "full")
     device = common.option(arguments, "--device", "cuda")
@@ -113,8 +118,8 @@ def main():
             else:
                 inside, count = checkout, tasks_of(assay, f"kernelbench/{number}")
             extra = ["--device", device, "--workload", workload, "--store", store or os.path.join(folder, "store.sqlite"),
-                     "--run", f"eager {number}", *([] if probes else ["--no-probes"]), *(["--only", only] if only else []),
-                     *passed_on]
+                     "--run", f"eager {number}", *([] if probes else ["--no-probes"]),
+                     *([] if timing else ["--no-timing"]), *(["--only", only] if only else []), *passed_on]
             took, found, errors = bench(assay, f"kernelbench/{number}", inside, extra, max(left, 1))
             left -= took
             counts = collections.Counter(v["verdict"] for v in found)

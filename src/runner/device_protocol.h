@@ -19,7 +19,7 @@ enum device_verb {
   DEVICE_OPEN,
   DEVICE_EQUIP,   // carries the utility code
   DEVICE_BUFFERS, // carries some of the buffers that the next load uses; repeated until all are there
-  DEVICE_LOAD,    // carries the plan's JSON
+  DEVICE_LOAD,    // carries the plan, packed
   DEVICE_CALL,
 };
 

@@ -2,7 +2,8 @@
 # assay: task kernelbench/1/67
 # assay: expect pass
 # assay: twin OWN_WEIGHT expect wrong_value -- keeps the weight of its first call
-# assay: twin BIAS expect load_failed -- a parameter that the task does not have
+# assay: twin BIAS expect wrong_value -- adds a parameter that the task does not have, with values of its own
+# assay: twin UNUSED expect pass -- has one and does not use it
 # assay: twin NO_WEIGHT expect load_failed -- lacks one that the task has
 # assay: twin FIXED expect raised -- made for one workload only
 # assay: twin DIMENSION expect load_failed -- asks for a dimension that there is not
@@ -16,6 +17,8 @@ class ModelNew(nn.Module):
     def __init__(self, channels_in, channels_out):
         super().__init__()
         self.kept = None
+        if "UNUSED" in names:
+            self.bias = nn.Parameter(torch.randn(channels_out))
         if "NO_WEIGHT" in names:
             self.convolution = lambda x: torch.zeros(x.shape[0], channels_out, x.shape[2] - 2)
         else:
