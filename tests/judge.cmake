@@ -4,6 +4,7 @@
 #   opencl   kernels and twins for OpenCL devices, on a processor (PoCL): checked only, for their times rank nothing
 #   python   modules in PyTorch and what cheats are made of in Python, on the CPU; left out where no Python has PyTorch
 #   worker_device  what worker.py does with a GPU's buffers, on ordinary memory, and when a recording fails; likewise
+#   worker_names  that the libraries beside worker.py have what it calls
 #   baselines  PyTorch as a baseline and as a candidate, on the CPU; likewise
 #   resume   `bench` killed at random moments and by two at once: nothing lost, nothing twice
 #   cli      exit codes, help, JSON, messages
@@ -27,6 +28,7 @@ if(NOT ASSAY_SANITIZE) # a sanitizer's library would have to be the first in Pyt
   add_test(NAME worker_device COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/worker_device.sh ${CMAKE_CURRENT_SOURCE_DIR}
     ${CMAKE_BINARY_DIR}/worker.py)
   set_tests_properties(worker_device PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+  add_test(NAME worker_names COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/worker_names.py ${CMAKE_BINARY_DIR}/worker.py)
 endif()
 foreach(script resume cli)
   add_test(NAME ${script} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/${script}.sh $<TARGET_FILE:assay> ${CMAKE_SOURCE_DIR}

@@ -54,13 +54,9 @@ EXPORTED const char *assay_lift_subscribe(const char *cupti_path, const char *bu
 // The device's memory for both requests of a workload; when the device is there. What an earlier workload had is given
 // back, and its descriptors are closed by the caller.
 EXPORTED const char *assay_lift_open(int request_a, int log_a, int request_b, int log_b);
+EXPORTED int assay_lift_has_no_memory(void); // whether that failed because the device's memory is too small
 // Inputs and outputs of a request, and one of them.
-EXPORTED int assay_lift_has_no_memory(void); // whether it failed because the device's memory is too small
-EXPORTED int assay_lift_has_no_memory(void) {
-  return lift.out_of_memory;
-}
-
-void assay_lift_counts(int log, uint32_t counts[2]);
+EXPORTED void assay_lift_counts(int log, uint32_t counts[2]);
 EXPORTED void assay_lift_tensor(int log, uint32_t i, struct record_tensor *out);
 EXPORTED void assay_lift_look(int on); // whether calls are looked at for the memory that they use
 EXPORTED void assay_lift_begin(int log);
@@ -167,6 +163,10 @@ const char *assay_lift_open(int request_a, int log_a, int request_b, int log_b) 
     lift.logs[i]->stage = RECORD_LOADING;
   lift_inside = false;
   return why;
+}
+
+int assay_lift_has_no_memory(void) {
+  return lift.out_of_memory;
 }
 
 void assay_lift_counts(int log, uint32_t counts[2]) {
