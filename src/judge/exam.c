@@ -16,9 +16,23 @@ static int64_t layout_elements(const struct layout *l) {
 static void add_question(struct session *s, const struct layout *l, enum probe probe) {
   if (s->n_questions == MAX_QUESTIONS)
     return;
-  uint64_t key = rng_secret(rng_derive(s->v->seed, STREAM_CHECKS), (uint64_t)s->n_questions);
+  uint64_t number = (uint64_t)(s->n_dropped_exams * MAX_QUESTIONS + s->n_questions);
+  uint64_t key = rng_secret(rng_derive(s->v->seed, STREAM_CHECKS), number);
   s->questions[s->n_questions++] = (struct question){
       .layout = l, .probe = probe, .key = key, .in_place = s->subject->answers && s->subject->answers(s, l)};
+}
+
+void session_drop_exam(struct session *s) {
+  for (int i = 0; i < s->n_questions; i++)
+    question_release(&s->questions[i]);
+  for (int i = 0; i < s->n_layouts; i++)
+    layout_release(&s->layouts[i]);
+  for (int i = 0; i < s->v->n_checks; i++)
+    base_free(s->v->checks[i].description);
+  s->n_questions = s->n_layouts = s->v->n_checks = s->v->n_skipped_probes = 0;
+  s->v->worst_check = -1;
+  s->bound = NULL;
+  s->n_dropped_exams++;
 }
 
 // Probes that no straightforward implementation survives are no questions.
@@ -181,8 +195,8 @@ static int worst_check(const struct assay_verdict *v) {
 static enum assay_status ask(struct session *s, const struct question *q, int number, bool last,
                              struct runner_report *report, enum assay_reason *reason, struct assay_error *err) {
   const struct layout *l = q->layout;
-  uint32_t poison =
-      POISON_NAN | (uint32_t)(rng_secret(rng_derive(s->v->seed, STREAM_POISON), (uint64_t)number) & POISON_PAYLOAD);
+  uint64_t call = (uint64_t)(s->n_dropped_exams * MAX_QUESTIONS + number);
+  uint32_t poison = POISON_NAN | (uint32_t)(rng_secret(rng_derive(s->v->seed, STREAM_POISON), call) & POISON_PAYLOAD);
   enum assay_status status = session_bind(s, l, report, err);
   if (!status && report->event == RUNNER_OK)
     status = s->subject->fill(s, q->probe, q->key, poison, err);

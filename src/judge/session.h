@@ -26,6 +26,7 @@ struct session {
   char weakness[200]; // what of the isolation could not be had for this candidate
   double overhead_ns; // what the protocol of a call costs, measured before the candidate was loaded; NaN: not measured
   int n_layouts, n_questions, capacity_checks;
+  int n_dropped_exams;                // each exam has questions of its own
   struct layout layouts[MAX_LAYOUTS]; // [0] is the timed workload's
   struct question questions[MAX_QUESTIONS];
   const struct layout *bound;
@@ -59,6 +60,8 @@ void session_take_build(struct session *s, struct build_result *r, bool *good);
 // exam.c: questions with the oracle's answers, and the candidate's calls on them.
 enum assay_status session_make_exam(struct session *s, struct assay_error *err);
 enum assay_status session_take_exam(struct session *s, bool *good, struct assay_error *err);
+// Forgets questions and checks; the next exam asks others.
+void session_drop_exam(struct session *s);
 
 // Compares outputs with a question's answer and appends the checks. *reason is the first that is not a pass.
 enum assay_status session_check(struct session *s, const struct question *q, const void *const *outputs,

@@ -17,7 +17,7 @@ enum call_mode {
 
 struct subject_ops {
   const char *mode; // assay_verdict.mode
-  // What judges a Python candidate whose timed workload has no plan (RUNNER_UNRECORDABLE). NULL: nobody.
+  // What judges a Python candidate of which some workload has no plan (RUNNER_UNRECORDABLE). NULL: nobody.
   const struct subject_ops *without_plan;
   bool has_as_called;
   double tick_ns;    // the step in which its clock counts; 0: too small to matter

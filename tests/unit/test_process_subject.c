@@ -262,6 +262,102 @@ static void what_has_no_plan_becomes_a_process(void **state) {
   assay_verdict_release(&v);
 }
 
+// The timed workload has a plan, and another has none.
+static enum assay_status fake_load_well(struct session *s, bool *good, struct assay_error *err) {
+  (void)s, (void)err;
+  *good = true;
+  return ASSAY_OK;
+}
+
+static enum assay_status fake_bind(struct session *s, const struct layout *l, struct runner_report *report,
+                                   struct assay_error *err) {
+  (void)err;
+  *report = (struct runner_report){.event = l == &s->layouts[0] ? RUNNER_OK : RUNNER_UNRECORDABLE,
+                                   .detail = "with other inputs it launches something else"};
+  return ASSAY_OK;
+}
+
+static uint64_t fake_key; // of the first question
+
+static enum assay_status fake_fill(struct session *s, enum probe probe, uint64_t key, uint32_t poison,
+                                   struct assay_error *err) {
+  (void)s, (void)probe, (void)poison, (void)err;
+  fake_key = fake_key ? fake_key : key;
+  return ASSAY_OK;
+}
+
+static enum assay_status fake_call(struct session *s, enum call_mode mode, struct runner_report *report,
+                                   struct assay_error *err) {
+  (void)s, (void)mode, (void)err;
+  *report = (struct runner_report){0};
+  return ASSAY_OK;
+}
+
+static const void *no_output(struct session *s, int o) {
+  (void)s, (void)o;
+  return NULL;
+}
+
+static enum assay_status fake_read(struct session *s, int o, void *to, struct assay_error *err) {
+  (void)err;
+  memset(to, 0, (size_t)layout_output_bytes(s->bound, o));
+  return ASSAY_OK;
+}
+
+static int fake_leaves;
+static void fake_leave(struct session *s) {
+  (void)s;
+  fake_leaves++;
+}
+
+static const struct subject_ops fake_plan_of_one = {.mode = "plan",
+                                                    .without_plan = &subject_process,
+                                                    .start = fake_start,
+                                                    .finish_build = fake_finish_build,
+                                                    .load = fake_load_well,
+                                                    .bind = fake_bind,
+                                                    .fill = fake_fill,
+                                                    .call = fake_call,
+                                                    .output = no_output,
+                                                    .read_output = fake_read,
+                                                    .leave = fake_leave,
+                                                    .log = fake_log,
+                                                    .close = fake_close};
+
+// What was asked of the plan is not asked of the process, and what the plan answered does not count.
+static void likewise_where_another_workload_has_none(void **state) {
+  (void)state;
+  char path[256];
+  write_candidate(path);
+  struct assay_judge_options o = options_of(path, NULL);
+  struct assay_error err = {0};
+  struct assay_job *job = NULL;
+  struct assay_verdict v = {0};
+  o.timing = false;
+  o.probes = true;
+  fake_key = 0;
+  fake_leaves = 0;
+  if (judge_begin_as(&o, &fake_plan_of_one, &job, &err) || assay_judge_test(job, &err))
+    fail_msg("%s", err.message);
+  const struct session *s = judge_session(job);
+  assert_true(fake_key != 0 && s->n_questions > 2);
+  for (int i = 0; i < s->n_questions; i++)
+    assert_true(s->questions[i].key != fake_key);
+  if (assay_judge_conclude(job, &v, &err))
+    fail_msg("%s", err.message);
+  if (v.reason != ASSAY_REASON_PASS)
+    fail_msg("%s: %s", assay_reason_code(v.reason), v.detail);
+  assert_string_equal(v.mode, "process");
+  assert_string_equal(v.no_plan, "with other inputs it launches something else");
+  assert_int_equal(fake_leaves, 1);
+  assert_true(v.n_checks > 10);
+  assay_verdict_release(&v);
+  o.mode = "plan";
+  v = judge(&o, &fake_plan_of_one);
+  assert_int_equal(v.reason, ASSAY_REASON_UNRECORDABLE);
+  assay_verdict_release(&v);
+}
+
 static void unless_only_a_plan_is_wanted(void **state) {
   (void)state;
   char path[256];
@@ -343,6 +439,7 @@ int main(void) {
       cmocka_unit_test(a_thread_that_finishes_later),
       cmocka_unit_test(a_child_that_finishes_later),
       cmocka_unit_test(what_has_no_plan_becomes_a_process),
+      cmocka_unit_test(likewise_where_another_workload_has_none),
       cmocka_unit_test(unless_only_a_plan_is_wanted),
       cmocka_unit_test(no_other_file_does),
       cmocka_unit_test(a_users_options_lead_elsewhere),
