@@ -12,6 +12,8 @@
 
 #ifdef REST
 
+#pragma GCC diagnostic ignored "-Wunused-parameter" // of functions whose parameters a macro names
+
 #define REST_ENTRY(field, symbol, need, params)                                                                        \
   EXPORTED enum cu_result symbol params;                                                                               \
   __attribute__((weak)) enum cu_result symbol params {                                                                 \
