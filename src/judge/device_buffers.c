@@ -4,12 +4,32 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "judge/device_check.h"
 #include "judge/session.h"
 #include "task/device_draw.h"
 
-void device_buffers_init(struct device_buffers *b, struct assay_workbench *bench, bool cuda, bool own, uint32_t bands) {
-  *b = (struct device_buffers){.bench = bench, .cuda = cuda, .own = own, .bands = bands};
+void device_buffers_init(struct device_buffers *b, struct session *s, struct assay_workbench *bench, bool cuda,
+                         bool own) {
+  *b = (struct device_buffers){
+      .bench = bench, .cuda = cuda, .own = own, .bands = (uint32_t)rng_secret(s->v->seed, STREAM_BANDS)};
+  s->buffers = b;
+}
+
+enum assay_status device_buffers_open(struct session *s, struct assay_error *err) {
+  struct assay_workbench *bench = s->buffers->bench;
+  if (!bench)
+    return ASSAY_OK;
+  int64_t start_ns = clock_monotonic_ns();
+  enum assay_status status = workbench_wait(bench, err);
+  s->v->durations.open_ns = clock_monotonic_ns() - start_ns;
+  if (status)
+    return status;
+  const struct device_facts *f = workbench_facts(bench);
+  snprintf(s->v->device, sizeof s->v->device, "%.100s, driver %.40s", f->name, f->driver);
+  s->v->times_rank_nothing = s->v->times_rank_nothing || !f->is_gpu;
+  s->v->reaches_host = s->v->reaches_host || f->reaches_host;
+  return ASSAY_OK;
 }
 
 // ---- memory
@@ -124,12 +144,13 @@ enum assay_status device_buffers_inspect(struct device_buffers *b, struct runner
   return ASSAY_OK;
 }
 
-const void *device_buffers_output(struct device_buffers *b, int o) {
+const void *device_buffers_output(struct session *s, int o) {
+  const struct device_buffers *b = s->buffers;
   return b->cuda ? NULL : b->out[o].host + b->out[o].offset;
 }
 
-enum assay_status device_buffers_read(struct device_buffers *b, int o, void *to, struct assay_error *err) {
-  return shared_read(&b->out[o], to, err);
+enum assay_status device_buffers_read(struct session *s, int o, void *to, struct assay_error *err) {
+  return shared_read(&s->buffers->out[o], to, err);
 }
 
 // Where the copy of output o lies behind those of the outputs before it; of n_out: the size of a slot.
@@ -152,7 +173,8 @@ static enum assay_status copies(struct device_buffers *b, const struct session *
 }
 
 // On a GPU in the order of the judge's other work there: the next call's inputs are drawn behind it.
-enum assay_status device_buffers_keep(struct device_buffers *b, struct session *s, int slot, struct assay_error *err) {
+enum assay_status device_buffers_keep(struct session *s, int slot, struct assay_error *err) {
+  struct device_buffers *b = s->buffers;
   size_t slot_bytes = place_of_copy(b, b->n_out);
   device_ptr to = 0;
   enum assay_status status = copies(b, s, slot_bytes, &to, err);
@@ -166,8 +188,8 @@ enum assay_status device_buffers_keep(struct device_buffers *b, struct session *
   return status;
 }
 
-enum assay_status device_buffers_read_kept(struct device_buffers *b, struct session *s, int slot, int o, void *to,
-                                           struct assay_error *err) {
+enum assay_status device_buffers_read_kept(struct session *s, int slot, int o, void *to, struct assay_error *err) {
+  struct device_buffers *b = s->buffers;
   size_t slot_bytes = place_of_copy(b, b->n_out), place = (size_t)slot * slot_bytes + place_of_copy(b, o);
   device_ptr from = 0;
   enum assay_status status = copies(b, s, slot_bytes, &from, err);
@@ -180,8 +202,8 @@ enum assay_status device_buffers_read_kept(struct device_buffers *b, struct sess
 
 // ---- comparing on the device
 
-bool device_buffers_answer(const struct device_buffers *b, const struct session *s, const struct layout *l) {
-  return b->cuda && device_check_worth(&s->task, l);
+bool device_buffers_answer(struct session *s, const struct layout *l) {
+  return s->buffers->cuda && device_check_worth(&s->task, l);
 }
 
 static enum assay_status make_apart(struct device_buffers *b, struct session *s, const struct question *q,
@@ -198,9 +220,10 @@ static enum assay_status make_apart(struct device_buffers *b, struct session *s,
   return status ? status : task_make_inputs_on_device(&s->task, q->layout->workload, q->probe, q->key, c, in, err);
 }
 
-enum assay_status device_buffers_check(struct device_buffers *b, struct session *s, const struct question *q,
-                                       uint32_t poison, bool apart, struct assay_check *checks,
-                                       struct assay_error *err) {
+enum assay_status device_buffers_check(struct session *s, const struct question *q, uint32_t poison,
+                                       struct assay_check *checks, struct assay_error *err) {
+  struct device_buffers *b = s->buffers;
+  const bool apart = b->own;
   struct compute *c = workbench_compute(b->bench);
   device_ptr in[RUNNER_MAX_BUFFERS] = {0}, out[RUNNER_MAX_BUFFERS] = {0};
   enum assay_status status = ASSAY_OK;

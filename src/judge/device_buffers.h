@@ -23,7 +23,9 @@ struct device_buffers {
 };
 
 // Takes nothing yet. `bench` may be opened later.
-void device_buffers_init(struct device_buffers *b, struct assay_workbench *bench, bool cuda, bool own, uint32_t bands);
+// They become the session's.
+void device_buffers_init(struct device_buffers *b, struct session *s, struct assay_workbench *bench, bool cuda,
+                         bool own);
 // Gives back memory of its own; from the thread that uses the device.
 void device_buffers_drop(struct device_buffers *b);
 void device_buffers_release(struct device_buffers *b); // the rest; after device_buffers_drop
@@ -48,18 +50,19 @@ enum assay_status device_buffers_settle(struct device_buffers *b, struct assay_e
 enum assay_status device_buffers_inspect(struct device_buffers *b, struct runner_report *report,
                                          struct assay_error *err);
 
-// The slots of subject_ops with these names.
-const void *device_buffers_output(struct device_buffers *b, int o);
-enum assay_status device_buffers_read(struct device_buffers *b, int o, void *to, struct assay_error *err);
-enum assay_status device_buffers_keep(struct device_buffers *b, struct session *s, int slot, struct assay_error *err);
-enum assay_status device_buffers_read_kept(struct device_buffers *b, struct session *s, int slot, int o, void *to,
-                                           struct assay_error *err);
-bool device_buffers_answer(const struct device_buffers *b, const struct session *s, const struct layout *l);
-// `apart`: the candidate's process can still reach these buffers (a plan's kernels cannot). Then the outputs are copied
-// first, so that all that is compared was read once, and the answer is made from inputs that are drawn once more, in
-// memory of the judge's own: the candidate may have written to those that it was called with.
-enum assay_status device_buffers_check(struct device_buffers *b, struct session *s, const struct question *q,
-                                       uint32_t poison, bool apart, struct assay_check *checks,
-                                       struct assay_error *err);
+// For a session whose subject has such buffers: waits for the device, and puts down in the verdict which it is.
+enum assay_status device_buffers_open(struct session *s, struct assay_error *err);
+
+// Slots of subject_ops.
+const void *device_buffers_output(struct session *s, int o);
+enum assay_status device_buffers_read(struct session *s, int o, void *to, struct assay_error *err);
+enum assay_status device_buffers_keep(struct session *s, int slot, struct assay_error *err);
+enum assay_status device_buffers_read_kept(struct session *s, int slot, int o, void *to, struct assay_error *err);
+bool device_buffers_answer(struct session *s, const struct layout *l);
+// Where the buffers are the candidate's own, its process can still reach them (a plan's kernels cannot). Then the
+// outputs are copied first, so that all that is compared was read once, and the answer is made from inputs that are
+// drawn once more, in memory of the judge's own: the candidate may have written to those that it was called with.
+enum assay_status device_buffers_check(struct session *s, const struct question *q, uint32_t poison,
+                                       struct assay_check *checks, struct assay_error *err);
 
 #endif

@@ -83,6 +83,7 @@ static enum assay_status start_over(struct session *s, bool *good, struct assay_
   v->kernels = (struct assay_kernels){0};
   s->subject->close(s);
   s->state = NULL;
+  s->buffers = NULL;
   s->bound = NULL;
   s->subject = s->subject->without_plan;
   snprintf(v->mode, sizeof v->mode, "%s", s->subject->mode);

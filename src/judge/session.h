@@ -22,8 +22,9 @@ struct session {
   size_t source_bytes;
   char *build_folder, *run_folder;
   const struct subject_ops *subject;
-  void *state;        // the subject's
-  char weakness[200]; // what of the isolation could not be had for this candidate
+  void *state;                    // the subject's
+  struct device_buffers *buffers; // of a subject that has such: its own, since its start
+  char weakness[200];             // what of the isolation could not be had for this candidate
   double overhead_ns; // what the protocol of a call costs, measured before the candidate was loaded; NaN: not measured
   int n_layouts, n_questions, capacity_checks;
   int n_dropped_exams;                // each exam has questions of its own

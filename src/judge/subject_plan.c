@@ -62,7 +62,7 @@ static enum assay_status start(struct session *s, struct assay_error *err) {
   p->bench = s->o->workbench;
   p->own_bench = !p->bench;
   enum assay_status status = p->bench ? ASSAY_OK : workbench_begin(s->o, &p->bench, err);
-  device_buffers_init(&p->buffers, p->bench, p->cuda, false, (uint32_t)rng_secret(s->v->seed, STREAM_BANDS));
+  device_buffers_init(&p->buffers, s, p->bench, p->cuda, false);
   struct program_options o;
   char target[16];
   if (!status)
@@ -387,18 +387,9 @@ static enum assay_status calibrate(struct session *s, struct assay_error *err) {
 static enum assay_status load(struct session *s, bool *good, struct assay_error *err) {
   struct planned *p = of(s);
   struct runner_report report = {0};
-  int64_t start_ns = clock_monotonic_ns();
-  enum assay_status status = workbench_wait(p->bench, err);
-  s->v->durations.open_ns = clock_monotonic_ns() - start_ns;
-  if (status)
-    return status;
-  const struct device_facts *f = workbench_facts(p->bench);
-  snprintf(s->v->device, sizeof s->v->device, "%.100s, driver %.40s", f->name, f->driver);
-  if (!f->is_gpu)
-    s->v->times_rank_nothing = true;
-  if (f->reaches_host)
-    s->v->reaches_host = true;
-  status = planning_expect(p->program, &s->task, s->layouts, s->n_layouts, err);
+  enum assay_status status = device_buffers_open(s, err);
+  if (!status)
+    status = planning_expect(p->program, &s->task, s->layouts, s->n_layouts, err);
   if (!status)
     status = session_bind(s, &s->layouts[0], &report, err);
   *good = !status && report.event == RUNNER_OK;
@@ -407,31 +398,6 @@ static enum assay_status load(struct session *s, bool *good, struct assay_error 
   if (!status && *good && s->o->timing)
     status = calibrate(s, err);
   return status;
-}
-
-static const void *output(struct session *s, int o) {
-  return device_buffers_output(&of(s)->buffers, o);
-}
-
-static enum assay_status read_output(struct session *s, int o, void *to, struct assay_error *err) {
-  return device_buffers_read(&of(s)->buffers, o, to, err);
-}
-
-static enum assay_status keep_outputs(struct session *s, int slot, struct assay_error *err) {
-  return device_buffers_keep(&of(s)->buffers, s, slot, err);
-}
-
-static enum assay_status read_kept(struct session *s, int slot, int o, void *to, struct assay_error *err) {
-  return device_buffers_read_kept(&of(s)->buffers, s, slot, o, to, err);
-}
-
-static bool answers(struct session *s, const struct layout *l) {
-  return device_buffers_answer(&of(s)->buffers, s, l);
-}
-
-static enum assay_status check(struct session *s, const struct question *q, uint32_t poison, struct assay_check *checks,
-                               struct assay_error *err) {
-  return device_buffers_check(&of(s)->buffers, s, q, poison, false, checks, err);
 }
 
 static bool steady(struct session *s) {
@@ -475,12 +441,12 @@ const struct subject_ops subject_plan = {.mode = "plan",
                                          .fill = fill,
                                          .call = call,
                                          .inspect = inspect,
-                                         .read_output = read_output,
-                                         .keep_outputs = keep_outputs,
-                                         .read_kept = read_kept,
-                                         .output = output,
-                                         .answers = answers,
-                                         .check = check,
+                                         .read_output = device_buffers_read,
+                                         .keep_outputs = device_buffers_keep,
+                                         .read_kept = device_buffers_read_kept,
+                                         .output = device_buffers_output,
+                                         .answers = device_buffers_answer,
+                                         .check = device_buffers_check,
                                          .steady = steady,
                                          .leave = leave,
                                          .log = printed,

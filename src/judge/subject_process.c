@@ -66,7 +66,7 @@ static enum assay_status start(struct session *s, struct assay_error *err) {
   h->bench = s->o->workbench;
   h->own_bench = h->cuda && !h->bench;
   enum assay_status status = h->own_bench ? workbench_begin(s->o, &h->bench, err) : ASSAY_OK;
-  device_buffers_init(&h->buffers, h->bench, h->cuda, true, (uint32_t)rng_secret(s->v->seed, STREAM_BANDS));
+  device_buffers_init(&h->buffers, s, h->bench, h->cuda, true);
   snprintf(s->v->toolchain, sizeof s->v->toolchain, "python");
   const struct build_options b = {.path_env = s->o->path_env,
                                   .folder = s->build_folder,
@@ -304,26 +304,11 @@ static enum assay_status calibrate(struct session *s, int64_t *arming_ns, struct
   return ASSAY_OK;
 }
 
-static enum assay_status open_device(struct session *s, struct assay_error *err) {
-  struct hosted *h = of(s);
-  if (!h->cuda)
-    return ASSAY_OK;
-  int64_t start_ns = clock_monotonic_ns();
-  enum assay_status status = workbench_wait(h->bench, err);
-  s->v->durations.open_ns = clock_monotonic_ns() - start_ns;
-  if (status)
-    return status;
-  const struct device_facts *f = workbench_facts(h->bench);
-  snprintf(s->v->device, sizeof s->v->device, "%.100s, driver %.40s", f->name, f->driver);
-  s->v->reaches_host = f->reaches_host;
-  return ASSAY_OK;
-}
-
 static enum assay_status load(struct session *s, bool *good, struct assay_error *err) {
   struct hosted *h = of(s);
   struct runner_report report = {0};
   int64_t arming_ns = 0;
-  enum assay_status status = open_device(s, err);
+  enum assay_status status = device_buffers_open(s, err);
   if (!status)
     status = make_probe(h, err);
   if (!status)
@@ -341,31 +326,6 @@ static enum assay_status load(struct session *s, bool *good, struct assay_error 
 }
 
 // ---- the rest
-
-static const void *output(struct session *s, int o) {
-  return device_buffers_output(&of(s)->buffers, o);
-}
-
-static enum assay_status read_output(struct session *s, int o, void *to, struct assay_error *err) {
-  return device_buffers_read(&of(s)->buffers, o, to, err);
-}
-
-static enum assay_status keep_outputs(struct session *s, int slot, struct assay_error *err) {
-  return device_buffers_keep(&of(s)->buffers, s, slot, err);
-}
-
-static enum assay_status read_kept(struct session *s, int slot, int o, void *to, struct assay_error *err) {
-  return device_buffers_read_kept(&of(s)->buffers, s, slot, o, to, err);
-}
-
-static bool answers(struct session *s, const struct layout *l) {
-  return device_buffers_answer(&of(s)->buffers, s, l);
-}
-
-static enum assay_status check(struct session *s, const struct question *q, uint32_t poison, struct assay_check *checks,
-                               struct assay_error *err) {
-  return device_buffers_check(&of(s)->buffers, s, q, poison, true, checks, err);
-}
 
 static bool steady(struct session *s) {
   return !of(s)->slowed && !of(s)->unsettled;
@@ -408,12 +368,12 @@ const struct subject_ops subject_process = {.mode = "process",
                                             .fill = fill,
                                             .call = call,
                                             .inspect = inspect,
-                                            .read_output = read_output,
-                                            .keep_outputs = keep_outputs,
-                                            .read_kept = read_kept,
-                                            .output = output,
-                                            .answers = answers,
-                                            .check = check,
+                                            .read_output = device_buffers_read,
+                                            .keep_outputs = device_buffers_keep,
+                                            .read_kept = device_buffers_read_kept,
+                                            .output = device_buffers_output,
+                                            .answers = device_buffers_answer,
+                                            .check = device_buffers_check,
                                             .steady = steady,
                                             .leave = leave,
                                             .log = printed,
