@@ -6,6 +6,7 @@
 #   worker_device  what worker.py does with a GPU's buffers, on ordinary memory, and when a recording fails; likewise
 #   worker_names  that the libraries beside worker.py have what it calls
 #   baselines  PyTorch as a baseline and as a candidate, on the CPU; likewise
+#   kernelbench_analysis  KernelBench's script reads our results; left out where KERNELBENCH names no checkout
 #   resume   `bench` killed at random moments and by two at once: nothing lost, nothing twice
 #   cli      exit codes, help, JSON, messages
 # The first three keep two processors busy by themselves, and alone are as quick as together; the others do not.
@@ -30,6 +31,9 @@ if(NOT ASSAY_SANITIZE) # a sanitizer's library would have to be the first in Pyt
   set_tests_properties(worker_device PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
   add_test(NAME worker_names COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/worker_names.py ${CMAKE_BINARY_DIR}/worker.py)
 endif()
+add_test(NAME kernelbench_analysis COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/kernelbench_analysis.sh $<TARGET_FILE:assay>
+  ${CMAKE_SOURCE_DIR})
+set_tests_properties(kernelbench_analysis PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT "${own_files}")
 foreach(script resume cli)
   add_test(NAME ${script} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/${script}.sh $<TARGET_FILE:assay> ${CMAKE_SOURCE_DIR}
     ${CMAKE_BINARY_DIR})
