@@ -25,6 +25,7 @@
 #include "runner/device_classify.h"
 #include "runner/device_protocol.h"
 #include "runner/peer.h"
+#include "sandbox/gpu_visible.h"
 #include "sandbox/sandbox.h"
 
 enum { AWAIT_SPINS = 20000, SPINS_A_YIELD = 64 };
@@ -127,7 +128,9 @@ static enum assay_status spawn(struct device_runner *r, int socket, struct assay
   snprintf(folder, sizeof folder, "%s", r->o.folder);
   snprintf(cache, sizeof cache, "POCL_CACHE_DIR=%s", folder);
   char *argv[] = {program, device, folder, (char *)build_id, NULL};
-  char *cuda_env[] = {lazy, no_cache, NULL}, *opencl_env[] = {path, cache, general, NULL};
+  struct gpu_visible gpu;
+  gpu_visible(r->o.index, &gpu);
+  char *cuda_env[] = {lazy, no_cache, gpu.devices, gpu.order, NULL}, *opencl_env[] = {path, cache, general, NULL};
   if (cuda)
     (void)glob(cuda_files, GLOB_NOSORT, NULL, &files);
   struct sandbox_policy policy = {.role = SANDBOX_DEVICE,
@@ -146,7 +149,7 @@ static enum assay_status spawn(struct device_runner *r, int socket, struct assay
 // Starts the process and asks it to open the device; the answer is awaited later.
 static enum assay_status start(struct device_runner *r, struct assay_error *err) {
   struct device_message attach = {.verb = DEVICE_ATTACH};
-  struct device_message open = {.verb = DEVICE_OPEN, .index = r->o.index};
+  struct device_message open = {.verb = DEVICE_OPEN, .index = strcmp(r->o.device, "cuda") == 0 ? 0 : r->o.index};
   struct timeval patience = {.tv_sec = SEND_SECONDS};
   int pair[2] = {-1, -1}, page = -1;
   void *control = NULL;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sandbox/gpu_process.h"
+#include "sandbox/gpu_visible.h"
 
 static size_t count(const char *const *list) {
   size_t n = 0;
@@ -14,6 +15,8 @@ static size_t count(const char *const *list) {
 char *const *gpu_python_environment(const struct gpu_python *p, struct arena *a) {
   const char *slash = strrchr(p->interpreter, '/');
   int bin = slash ? (int)(slash - p->interpreter) : 0; // where an environment has its own ninja
+  struct gpu_visible gpu;
+  gpu_visible(p->device_index, &gpu);
   char *const own[] = {arena_strdup(a, "LC_ALL=C.UTF-8"),
                        arena_printf(a, "PATH=%.*s:%s", bin, p->interpreter, p->path_env),
                        arena_printf(a, "HOME=%s", p->folder),
@@ -23,7 +26,8 @@ char *const *gpu_python_environment(const struct gpu_python *p, struct arena *a)
                        arena_printf(a, "TRITON_CACHE_DIR=%s/triton", p->folder),
                        arena_printf(a, "TORCHINDUCTOR_CACHE_DIR=%s/inductor", p->folder),
                        arena_printf(a, "CUDA_CACHE_PATH=%s/cuda", p->folder),
-                       arena_printf(a, "CUDA_VISIBLE_DEVICES=%d", p->device_index)};
+                       arena_strdup(a, gpu.devices),
+                       arena_strdup(a, gpu.order)};
   enum { N_OWN = sizeof own / sizeof *own };
   size_t n = 0, n_more = count(p->more_environment);
   char **envp = arena_calloc(a, N_OWN + n_more + 1, sizeof *envp);

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/build_id.h"
+#include "sandbox/gpu_visible.h"
 #include "toolchain/lifted.h"
 
 struct library_program {
@@ -33,11 +34,14 @@ static enum assay_status spawn(struct lift_worker *w, const struct library_progr
                         (char *)place->cupti,
                         (char *)library_choice_name(p->choice),
                         NULL};
+  struct gpu_visible gpu;
+  gpu_visible(p->lifted.device_index, &gpu);
   char *const envp[] = {arena_strdup(a, "LC_ALL=C.UTF-8"),
                         arena_printf(a, "HOME=%s", folder),
                         arena_printf(a, "TMPDIR=%s", folder),
                         arena_printf(a, "CUDA_CACHE_PATH=%s/cuda", folder),
-                        arena_printf(a, "CUDA_VISIBLE_DEVICES=%d", p->lifted.device_index),
+                        arena_strdup(a, gpu.devices),
+                        arena_strdup(a, gpu.order),
                         arena_printf(a, "LD_LIBRARY_PATH=%s", place->search),
                         NULL};
   for (size_t i = 0; i + 1 < sizeof envp / sizeof *envp; i++)
