@@ -68,6 +68,10 @@ int baselines_count(const struct assay_baselines *b) {
   return b ? b->n : 0;
 }
 
+const char *baselines_name(const struct assay_baselines *b, int i) {
+  return b->names[i];
+}
+
 // A baseline is right at the workload that is timed; more is not asked of it.
 static struct assay_judge_options options_of(const struct assay_judge_options *o, const char *path, int index) {
   struct assay_judge_options own = *o;

@@ -11,7 +11,8 @@ enum { MOST_BASELINES = WORKBENCH_BESIDE };
 // has no plan, is told apart in its comparison and takes no part.
 enum assay_status baselines_use(struct assay_baselines *b, const struct assay_judge_options *o,
                                 struct assay_error *err);
-int baselines_count(const struct assay_baselines *b); // 0 for NULL
+int baselines_count(const struct assay_baselines *b);               // 0 for NULL
+const char *baselines_name(const struct assay_baselines *b, int i); // as the user gave it
 
 // One cold call of each on fresh inputs: the time with the protocol's cost, NaN where it does not count.
 enum assay_status baselines_call(struct assay_baselines *b, double samples_ns[MOST_BASELINES], struct assay_error *err);

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "judge/baseline.h"
 
 // NaN and infinity travel as strings: JSON has no such numbers.
 static json_t *number(double x) {
@@ -118,19 +119,23 @@ enum assay_status assay_settings_hash(const struct assay_judge_options *o, char 
     return status;
   char task_hex[HASH_HEX_BYTES];
   hash_sha256_hex(task, len, task_hex);
-  json_t *defines = json_array();
+  json_t *defines = json_array(), *baselines = json_array();
   for (int i = 0; o->defines && o->defines[i]; i++)
     json_array_append_new(defines, json_string(o->defines[i]));
+  for (int i = 0; i < baselines_count(o->baselines); i++)
+    json_array_append_new(baselines, json_string(baselines_name(o->baselines, i)));
   char device[32];
   snprintf(device, sizeof device, "%s %d %s", o->device, o->device_index, o->toolchain ? o->toolchain : "");
   // What a Python candidate without a plan means depends on it, on a GPU.
   const char *mode = strcmp(o->device, "cuda") == 0 ? (o->mode ? o->mode : "any") : NULL;
-  json_t *j = json_pack("{s:s, s:b, s:s, s:s, s:s, s:o, s:i, s:i, s:i, s:b, s:i, s:b, s:i, s:i, s:i, s:i, s:s*}",
+  // Elsewhere they are only the oracle's, and the same work may go on where there are more processors.
+  int threads = strcmp(o->device, "cpu") == 0 ? o->threads : 0;
+  json_t *j = json_pack("{s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:b, s:i, s:b, s:i, s:i, s:i, s:i, s:s*}",
                         "task", task_hex, "published", o->as_published, "workload", o->workload, "compiler",
-                        o->compiler ? o->compiler : "", "device", device, "defines", defines, "rule", (int)o->rule,
-                        "threads", o->threads, "checks", o->declared_checks, "probes", o->probes, "replicas",
-                        o->replicas, "timing", o->timing, "min_samples", o->min_samples, "max_samples", o->max_samples,
-                        "hot_samples", o->hot_samples, "verified", o->verified_calls, "mode", mode);
+                        o->compiler ? o->compiler : "", "device", device, "defines", defines, "baselines", baselines,
+                        "rule", (int)o->rule, "threads", threads, "checks", o->declared_checks, "probes", o->probes,
+                        "replicas", o->replicas, "timing", o->timing, "min_samples", o->min_samples, "max_samples",
+                        o->max_samples, "hot_samples", o->hot_samples, "verified", o->verified_calls, "mode", mode);
   text = j ? json_dumps(j, JSON_SORT_KEYS) : NULL;
   json_decref(j);
   if (text)

@@ -165,4 +165,14 @@ static inline double arith_sum(const struct arith *a, struct noise *n, double y,
   return arith_sum_from(a, n, 0, y, t2, k, products);
 }
 
+// A window that hangs over the border sums only `*k` of its `all` terms, with sum of squares *t2. Whoever transforms
+// tiles (Fourier, Winograd) spreads the tile's errors evenly, there as anywhere, so that such a window errs as if its
+// other terms were like those: both become what they would be then.
+static inline void arith_complete_window(double all, double *t2, double *k) {
+  if (*k > 0 && *k < all) {
+    *t2 *= all / *k;
+    *k = all;
+  }
+}
+
 #endif

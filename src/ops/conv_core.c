@@ -80,21 +80,22 @@ static void finish_line(const struct set *s, struct noise *noise, int64_t channe
   const struct conv *c = s->c;
   int64_t step = s->t[s->n - 1].step;
   bool starts = t2 && c->start && c->start->n > 0;
-  double start[LINE];
+  double start[LINE], all = (double)(s->taps * c->c);
   for (int64_t i = 0; i < n; i++) {
     double y = sum[i];
     if (starts && i % LINE == 0)
       start_fill(c->start, to - c->y + (j + i) * step, step, n - i < LINE ? n - i : LINE, start);
-    double from = starts ? start[i % LINE] : 0;
+    double from = starts ? start[i % LINE] : 0, squares = t2 ? t2[i] : 0, k = terms * s->inside[j + i];
+    arith_complete_window(all, &squares, &k);
     if (t2 && c->sigma) {
-      double variance = arith_sum_variance_from(c->arith, from, y, t2[i], terms * s->inside[j + i], true);
+      double variance = arith_sum_variance_from(c->arith, from, y, squares, k, true);
       double with_bias = c->bias ? y + c->bias[channel] : y, half = arith_pow2(-c->arith->bits) * with_bias;
       c->sigma[to - c->y + (j + i) * step] = (float)sqrt(variance + (c->bias ? half * half / 3 : 0));
       to[(j + i) * step] = with_bias;
       continue;
     }
     if (t2)
-      y = arith_sum_from(c->arith, noise, from, y, t2[i], terms * s->inside[j + i], true);
+      y = arith_sum_from(c->arith, noise, from, y, squares, k, true);
     if (c->bias)
       y = arith_round(c->arith, noise, y + c->bias[channel]);
     to[(j + i) * step] = y;

@@ -249,6 +249,18 @@ static void test_sums_that_begin_with_a_bias(void **state) {
   assert_true(arith_sum_variance_from(&fp32, 2, 3, 20, 30, true) > plain);
 }
 
+static void test_window_over_the_border(void **state) {
+  (void)state;
+  double t2 = 6, k = 4;
+  arith_complete_window(12, &t2, &k);
+  assert_true(t2 == 18 && k == 12);
+  arith_complete_window(12, &t2, &k); // complete
+  assert_true(t2 == 18 && k == 12);
+  t2 = k = 0;
+  arith_complete_window(12, &t2, &k); // nothing of it inside
+  assert_true(t2 == 0 && k == 0);
+}
+
 static void test_sum_of_few(void **state) {
   (void)state;
   assert_true(arith_sum_variance(&fp32, 3, 9, 1, false) == 0); // one term: nothing is added
@@ -377,6 +389,7 @@ int main(void) {
       cmocka_unit_test(test_sum_variance_matches_real_sums),
       cmocka_unit_test(test_sums_that_begin_with_a_bias),
       cmocka_unit_test(test_sequential_positive_sums_are_covered),
+      cmocka_unit_test(test_window_over_the_border),
       cmocka_unit_test(test_sum_of_few),
       cmocka_unit_test(test_product_rounding),
       cmocka_unit_test(test_blocks_divide_the_variance),

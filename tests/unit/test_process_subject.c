@@ -392,18 +392,30 @@ static void a_users_options_lead_elsewhere(void **state) {
   struct assay_judge_options o = options_of("there_is_none.py", NULL);
   o.mode = "fast";
   assert_int_equal(assay_judge_begin(&o, &job, &err), ASSAY_ERR_USAGE);
-  char with[65], without[65], cpu[65];
+  char with[65], without[65], cpu[65], threads[65];
   o.device = "cuda";
   o.mode = "process";
   assert_int_equal(assay_settings_hash(&o, with, &err), ASSAY_OK);
   o.mode = NULL;
   assert_int_equal(assay_settings_hash(&o, without, &err), ASSAY_OK);
   assert_string_not_equal(with, without);
-  o.device = "cpu"; // where it means nothing
+  o.threads++; // the oracle's only
+  assert_int_equal(assay_settings_hash(&o, threads, &err), ASSAY_OK);
+  assert_string_equal(threads, without);
+  const char *const names[] = {"torch.eager", NULL};
+  assert_int_equal(assay_baselines_open(names, NULL, NULL, &o.baselines, &err), ASSAY_OK);
+  assert_int_equal(assay_settings_hash(&o, with, &err), ASSAY_OK);
+  assay_baselines_close(o.baselines);
+  o.baselines = NULL;
+  assert_string_not_equal(with, without);
+  o.device = "cpu"; // where the mode means nothing, and threads are the candidate's
   assert_int_equal(assay_settings_hash(&o, without, &err), ASSAY_OK);
   o.mode = "process";
   assert_int_equal(assay_settings_hash(&o, cpu, &err), ASSAY_OK);
   assert_string_equal(cpu, without);
+  o.threads++;
+  assert_int_equal(assay_settings_hash(&o, threads, &err), ASSAY_OK);
+  assert_string_not_equal(threads, cpu);
 }
 
 static int setup(void **state) {

@@ -2,7 +2,7 @@
 # it. Twin of 01_gelu_tanh.py.
 # beside: cheat 48
 # assay: task kernelbench/1/88
-# assay: expect unrecordable
+# assay: expect unrecordable|wrong_value
 import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline

@@ -269,6 +269,14 @@ DEVICE_FN double arith_sum(const struct gpu_arith *a, struct noise *n, double y,
   return arith_sum_from(a, n, 0, y, t2, k, products);
 }
 
+// As arith_complete_window in ops/arith.h.
+DEVICE_FN void arith_complete_window(double all, double *t2, double *k) {
+  if (*k > 0 && *k < all) {
+    *t2 *= all / *k;
+    *k = all;
+  }
+}
+
 // What the sum of element `at` of the output may begin with.
 DEVICE_FN double start_at(const struct gpu_start *s, int64_t at) {
   int64_t from[GPU_START_PARTS];

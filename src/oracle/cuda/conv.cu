@@ -188,7 +188,8 @@ KERNEL(conv_finish, struct conv_finish_args) {
       if (a->t2)
         t2 += ((const double *)a->t2)[from];
     }
-    conv_finish_one(a, y, t2, r.inside * (double)s->channels, channel,
-                    (r.image * a->all_m + channel) * s->out_size + r.at);
+    double terms = r.inside * (double)s->channels;
+    arith_complete_window((double)(s->channels * s->taps), &t2, &terms);
+    conv_finish_one(a, y, t2, terms, channel, (r.image * a->all_m + channel) * s->out_size + r.at);
   }
 }
