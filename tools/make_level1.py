@@ -115,10 +115,10 @@ activation(21, "sigmoid", "Logistic sigmoid", ["y = Sigmoid(x)"],
 activation(22, "tanh", "Hyperbolic tangent", ["y = Tanh(x)"], POSITIVE, "near_overflow(3e38), special")
 activation(23, "softmax", "Softmax over the rows of a matrix", ["y = Softmax<axis = 1>(x)"],
            "published outputs are all about 2.5e-6, so that zeros pass with an absolute tolerance of 1e-4; a spread of "
-           "8 gives every row a few large outputs", "near_overflow(1e4)", dist="normal(0, 8)", loads=ROWS)
+           "8 gives every row a few large outputs", "near_overflow(1e6)", dist="normal(0, 8)", loads=ROWS)
 activation(24, "log_softmax", "Logarithm of the softmax over the rows of a matrix", ["y = LogSoftmax<axis = 1>(x)"],
            "published rows are so long and alike that the input less a fixed number passes; a spread of 8 gives every "
-           "row its own sum", "near_overflow(1e4)", dist="normal(0, 8)", loads=ROWS)
+           "row its own sum", "near_overflow(1e6)", dist="normal(0, 8)", loads=ROWS)
 activation(25, "swish", "Swish: x times its logistic sigmoid", ["s = Sigmoid(x)", "y = Mul(x, s)"], POSITIVE,
            "near_overflow(1e38), special")
 activation(26, "gelu", "Gaussian error linear unit, exact form", ['y = Gelu<approximate = "none">(x)'], POSITIVE,
