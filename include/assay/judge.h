@@ -101,6 +101,7 @@ struct assay_check {
   int64_t n;                    // elements
   int64_t wrong;                // of which this many are too far off, of another class, or unwritten
   bool looked_again;            // few were, and the error scale was asked for with more passes
+  bool borrowed_scale;          // a timed call, right by a few times the error scale of the checks before
   double z_max, z_limit, z_rms; // worst error in units of the scale, what was allowed, root mean square
   double max_abs, max_rel;
   int64_t allclose_bad, allclose_loose_bad; // elements outside the published tolerance, and outside 1e-2

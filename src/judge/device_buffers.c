@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "judge/device_check.h"
 #include "judge/session.h"
 #include "task/device_draw.h"
 
@@ -45,6 +44,11 @@ void device_buffers_drop(struct device_buffers *b) {
     drop_own(b->out, b->n_out);
   }
   b->n_in = b->n_out = 0;
+}
+
+void device_buffers_forget(struct device_buffers *b) {
+  if (b->scales.kept.n_answers > 0)
+    device_scales_release(workbench_compute(b->bench), &b->scales);
 }
 
 void device_buffers_release(struct device_buffers *b) {
@@ -234,7 +238,7 @@ enum assay_status device_buffers_check(struct session *s, const struct question 
   for (int i = 0; i < b->n_out && !apart; i++)
     out[i] = place_of(&b->out[i]);
   if (!status)
-    status = device_check(c, &s->task, q, in, out, poison, s->o, checks, err);
+    status = device_check(c, &s->task, q, in, out, poison, s->o, &b->scales, checks, err);
   for (int i = 0; i < b->n_in && apart; i++)
     compute_free(c, in[i]);
   for (int i = 0; i < b->n_out && apart; i++)

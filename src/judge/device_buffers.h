@@ -5,7 +5,7 @@
 #define JUDGE_DEVICE_BUFFERS_H
 
 #include "device/shared.h"
-#include "judge/question.h"
+#include "judge/device_check.h"
 #include "judge/workbench.h"
 
 struct session;
@@ -20,6 +20,7 @@ struct device_buffers {
   int n_in, n_out;
   struct shared_memory in[RUNNER_MAX_BUFFERS], out[RUNNER_MAX_BUFFERS];
   unsigned char *copies; // of outputs of timed calls, in ordinary memory
+  struct device_scales scales;
 };
 
 // Takes nothing yet. `bench` may be opened later.
@@ -28,7 +29,9 @@ void device_buffers_init(struct device_buffers *b, struct session *s, struct ass
                          bool own);
 // Gives back memory of its own; from the thread that uses the device.
 void device_buffers_drop(struct device_buffers *b);
-void device_buffers_release(struct device_buffers *b); // the rest; after device_buffers_drop
+// Gives back what is kept from check to check; from the same thread.
+void device_buffers_forget(struct device_buffers *b);
+void device_buffers_release(struct device_buffers *b); // the rest; after both
 
 // Before another process takes a GPU's memory for the layout's tensors (two sets of them, and what it makes between
 // them): gives back what the bench keeps of earlier candidates, where the tensors are large. No layout may be bound.

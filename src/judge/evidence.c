@@ -28,13 +28,13 @@ static json_t *numbers(const double *x, int n) {
 }
 
 static json_t *check_json(const struct assay_check *c) {
-  return json_pack("{s:s, s:s, s:i, s:b, s:s, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s, s:s*}", "workload",
-                   c->workload, "probe", c->probe, "output", c->output, "timed", c->timed, "reason",
+  return json_pack("{s:s, s:s, s:i, s:b, s:s, s:I, s:I, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s, s:s*}",
+                   "workload", c->workload, "probe", c->probe, "output", c->output, "timed", c->timed, "reason",
                    assay_reason_code(c->reason), "elements", (json_int_t)c->n, "wrong", (json_int_t)c->wrong,
-                   "looked_again", c->looked_again, "z_max", number(c->z_max), "z_limit", number(c->z_limit), "z_rms",
-                   number(c->z_rms), "max_abs_error", number(c->max_abs), "max_rel_error", number(c->max_rel),
-                   "allclose_bad", (json_int_t)c->allclose_bad, "allclose_1e-2_bad", (json_int_t)c->allclose_loose_bad,
-                   "hint", c->hint, "worst", c->description);
+                   "looked_again", c->looked_again, "borrowed_scale", c->borrowed_scale, "z_max", number(c->z_max),
+                   "z_limit", number(c->z_limit), "z_rms", number(c->z_rms), "max_abs_error", number(c->max_abs),
+                   "max_rel_error", number(c->max_rel), "allclose_bad", (json_int_t)c->allclose_bad,
+                   "allclose_1e-2_bad", (json_int_t)c->allclose_loose_bad, "hint", c->hint, "worst", c->description);
 }
 
 static json_t *timing_json(const struct assay_timing *t) {

@@ -18,8 +18,12 @@ static void add_question(struct session *s, const struct layout *l, enum probe p
     return;
   uint64_t number = (uint64_t)(s->n_dropped_exams * MAX_QUESTIONS + s->n_questions);
   uint64_t key = rng_secret(rng_derive(s->v->seed, STREAM_CHECKS), number);
-  s->questions[s->n_questions++] = (struct question){
-      .layout = l, .probe = probe, .key = key, .in_place = s->subject->answers && s->subject->answers(s, l)};
+  bool timed = l == &s->layouts[0] && probe == PROBE_DECLARED && s->o->timing;
+  s->questions[s->n_questions++] = (struct question){.layout = l,
+                                                     .probe = probe,
+                                                     .key = key,
+                                                     .scale = timed ? SCALE_KEEP : SCALE_OWN,
+                                                     .in_place = s->subject->answers && s->subject->answers(s, l)};
 }
 
 void session_drop_exam(struct session *s) {

@@ -30,8 +30,12 @@ int64_t layout_output_bytes(const struct layout *l, int o);
 // The stream of the contract passes' noise, under a question's key.
 #define ORACLE_NOISE 0x6f7261636c65u
 
+// What a check on the device does with the error scale (device_check.h).
+enum question_scale { SCALE_OWN, SCALE_KEEP, SCALE_BORROW };
+
 struct question {
   const struct layout *layout;
+  enum question_scale scale;
   bool in_place; // answered by the subject, where the outputs are: `answer` stays empty
   enum probe probe;
   uint64_t key;

@@ -406,6 +406,7 @@ static bool steady(struct session *s) {
 
 static void leave(struct session *s) {
   struct planned *p = of(s);
+  device_buffers_forget(&p->buffers);
   if (p->leaves_traces)
     drop_runner(p);
   else

@@ -335,6 +335,7 @@ static bool steady(struct session *s) {
 static void leave(struct session *s) {
   struct hosted *h = of(s);
   drop_runner(h);
+  device_buffers_forget(&h->buffers);
   device_buffers_drop(&h->buffers);
   if (h->flush)
     compute_free(workbench_compute(h->bench), h->flush);

@@ -33,6 +33,7 @@ static struct question question_of(struct session *s, uint64_t key) {
   return (struct question){.layout = &s->layouts[0],
                            .probe = PROBE_DECLARED,
                            .key = key,
+                           .scale = SCALE_BORROW,
                            .in_place = s->subject->answers && s->subject->answers(s, &s->layouts[0])};
 }
 

@@ -136,6 +136,23 @@ enum assay_status gpu_answer_make_unfused(struct compute *c, const struct graph 
                                           const struct arith *contract, int replicas, struct gpu_answer *out,
                                           struct assay_error *err);
 void gpu_answer_release(struct compute *c, struct gpu_answer *a);
+
+// The error scales of answers to one question with inputs that were drawn alike, for further answers to it: of each few
+// neighbouring elements their root mean square, where it was largest. Empty ({0}) at first.
+struct gpu_scales {
+  int n_outputs, n_answers;
+  int64_t *n; // elements of each output
+  device_ptr *kept;
+};
+// ASSAY_ERR_UNSUPPORTED where an output has other elements than in the answers before.
+enum assay_status gpu_scales_add(struct compute *c, struct gpu_scales *s, const struct gpu_answer *a,
+                                 struct assay_error *err);
+void gpu_scales_release(struct compute *c, struct gpu_scales *s);
+// The truth alone, and as its scale `factor` times what was kept, or the rounding of the result where that is more. A
+// sixth of the time of an answer. ASSAY_ERR_UNSUPPORTED as above, and before an answer was added.
+enum assay_status gpu_answer_borrow(struct compute *c, const struct graph *g, const struct gpu_array *inputs,
+                                    const struct arith *contract, const struct gpu_scales *s, double factor,
+                                    struct gpu_answer *out, struct assay_error *err);
 void gpu_array_release(struct compute *c, struct gpu_array *a);
 
 #endif

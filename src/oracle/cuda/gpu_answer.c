@@ -279,6 +279,100 @@ enum assay_status gpu_answer_make_unfused(struct compute *c, const struct graph 
   return make_answer(&r, contract, replicas, false, out, err);
 }
 
+// ---- scales of earlier answers
+
+static enum assay_status start_scales(struct compute *c, struct gpu_scales *s, const struct gpu_answer *a,
+                                      struct assay_error *err) {
+  s->n = base_calloc((size_t)a->n_outputs + 1, sizeof *s->n);
+  s->kept = base_calloc((size_t)a->n_outputs + 1, sizeof *s->kept);
+  enum assay_status status = s->n && s->kept ? ASSAY_OK : error_nomem(err, "scales");
+  s->n_outputs = status ? 0 : a->n_outputs;
+  for (int i = 0; i < s->n_outputs && !status; i++) {
+    int64_t groups = (count_of(&a->y[i]) + KEPT_EACH - 1) / KEPT_EACH;
+    s->n[i] = count_of(&a->y[i]);
+    if (!a->sigma[i] || groups == 0)
+      continue;
+    enum { FLOATS = sizeof(struct kept_scale) / sizeof(float) };
+    status = alloc_floats(c, groups * FLOATS, &s->kept[i], err);
+    if (!status)
+      status = compute_set32(c, s->kept[i], 0, (size_t)groups * FLOATS, err);
+  }
+  return status;
+}
+
+static enum assay_status other_elements(struct assay_error *err) {
+  return error_set(err, ASSAY_ERR_UNSUPPORTED, "answers to one question with different elements");
+}
+
+enum assay_status gpu_scales_add(struct compute *c, struct gpu_scales *s, const struct gpu_answer *a,
+                                 struct assay_error *err) {
+  enum assay_status status = s->n_answers == 0 ? start_scales(c, s, a, err) : ASSAY_OK;
+  for (int i = 0; i < s->n_outputs && !status; i++) {
+    struct keep_args args = {.y = a->y[i].data, .sigma = a->sigma[i], .kept = s->kept[i], .n = s->n[i]};
+    if (args.n != count_of(&a->y[i]))
+      status = other_elements(err);
+    else if (args.kept)
+      status = compute_launch(c, &program, "keep_scale", (args.n + KEPT_EACH - 1) / KEPT_EACH, &args, sizeof args, err);
+  }
+  if (status)
+    gpu_scales_release(c, s);
+  else
+    s->n_answers++;
+  return status;
+}
+
+void gpu_scales_release(struct compute *c, struct gpu_scales *s) {
+  for (int i = 0; i < s->n_outputs; i++)
+    compute_free(c, s->kept[i]);
+  base_free(s->n);
+  base_free(s->kept);
+  memset(s, 0, sizeof *s);
+}
+
+static enum assay_status borrow(struct compute *c, const struct gpu_scales *s, double unit, double factor,
+                                struct gpu_answer *a, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < a->n_outputs && !status; i++) {
+    if (count_of(&a->y[i]) != s->n[i])
+      return other_elements(err);
+    if (!s->kept[i])
+      continue;
+    status = alloc_floats(c, s->n[i], &a->sigma[i], err);
+    if (status)
+      break;
+    struct borrow_args args = {
+        .y = a->y[i].data, .kept = s->kept[i], .sigma = a->sigma[i], .n = s->n[i], .unit = unit, .factor = factor};
+    status = compute_launch(c, &program, "borrow_scale", args.n, &args, sizeof args, err);
+  }
+  return status;
+}
+
+enum assay_status gpu_answer_borrow(struct compute *c, const struct graph *g, const struct gpu_array *inputs,
+                                    const struct arith *contract, const struct gpu_scales *s, double factor,
+                                    struct gpu_answer *out, struct assay_error *err) {
+  struct gpu_request r = {.compute = c, .graph = g, .inputs = inputs, .arith = arith_exact()};
+  struct gpu_answer a = {.n_outputs = g->n_outputs, .representable = true};
+  enum assay_status status = ASSAY_OK;
+  if (s->n_answers == 0 || s->n_outputs != a.n_outputs)
+    return other_elements(err);
+  a.y = base_calloc((size_t)a.n_outputs + 1, sizeof *a.y);
+  a.sigma = base_calloc((size_t)a.n_outputs + 1, sizeof *a.sigma);
+  if (!a.y || !a.sigma)
+    status = error_nomem(err, "the oracle's answer");
+  if (!status)
+    status = gpu_oracle_eval(&r, a.y, err);
+  if (!status)
+    status = borrow(c, s, ldexp(1, -contract->bits), factor, &a, err);
+  if (!status)
+    status = compute_sync(c, err);
+  if (!status) {
+    *out = a;
+    memset(&a, 0, sizeof a);
+  }
+  gpu_answer_release(c, &a);
+  return status;
+}
+
 void gpu_answer_release(struct compute *c, struct gpu_answer *a) {
   for (int i = 0; i < a->n_outputs; i++) {
     if (a->y)

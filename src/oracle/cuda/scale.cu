@@ -90,3 +90,34 @@ KERNEL(scale_floor, struct shrink_args) {
   float *sigma = (float *)a->sigma;
   sigma[i] = IS_FINITE(y) ? fmaxf(sigma[i], (float)(a->unit * fabs(y))) : 0;
 }
+
+// The relative scale is the harmonic mean of the elements': what cancelled to next to nothing does not count in it.
+KERNEL(keep_scale, struct keep_args) {
+  int64_t begin = THREAD * KEPT_EACH, end = begin + KEPT_EACH < a->n ? begin + KEPT_EACH : a->n;
+  if (begin >= a->n)
+    return;
+  struct kept_scale *kept = (struct kept_scale *)a->kept + THREAD;
+  double squares = 0, inverse = 0;
+  int64_t n = 0;
+  for (int64_t i = begin; i < end; i++) {
+    double sigma = (double)((const float *)a->sigma)[i], y = ((const double *)a->y)[i];
+    squares += sigma * sigma;
+    if (sigma > 0 && IS_FINITE(y)) {
+      inverse += fabs(y) / sigma;
+      n++;
+    }
+  }
+  if (IS_FINITE(squares))
+    kept->absolute = fmaxf(kept->absolute, (float)sqrt(squares / (double)(end - begin)));
+  if (inverse > 0 && IS_FINITE(inverse))
+    kept->relative = fmaxf(kept->relative, (float)((double)n / inverse));
+}
+
+KERNEL(borrow_scale, struct borrow_args) {
+  int64_t i = THREAD;
+  if (i >= a->n)
+    return;
+  struct kept_scale kept = ((const struct kept_scale *)a->kept)[i / KEPT_EACH];
+  double y = ((const double *)a->y)[i], scale = fmax((double)kept.absolute, (double)kept.relative * fabs(y));
+  ((float *)a->sigma)[i] = IS_FINITE(y) ? (float)(a->factor * fmax(scale, a->unit * fabs(y))) : 0;
+}

@@ -18,4 +18,23 @@ struct shrink_args {
   double unit;              // rounding of the result, relative
 };
 
+#define KEPT_EACH 64 // neighbouring elements with one kept scale
+
+// Of a group of neighbours, in one answer or another: the root mean square of their scales, and the scale of what is as
+// large as they are, relative to it.
+struct kept_scale {
+  float absolute, relative;
+};
+
+struct keep_args {
+  uint64_t y, sigma, kept; // double [n]; float [n]; struct kept_scale [n / KEPT_EACH, rounded up], which grow
+  int64_t n;
+};
+
+struct borrow_args {
+  uint64_t y, kept, sigma; // double [n]; as above; float [n]
+  int64_t n;
+  double unit, factor; // unit: as above
+};
+
 #endif
