@@ -18,7 +18,7 @@ enum { PLAN_FORMAT = 1, PLAN_MAX_RANK = 8, PLAN_MAX_NAME = 4096 };
 // Limits that plan_parse and plan_check enforce.
 enum {
   PLAN_MAX_MODULES = 64,
-  PLAN_MAX_BUFFERS = 1024,
+  PLAN_MAX_BUFFERS = 4096,
   PLAN_MAX_STEPS = 65536,
   PLAN_MAX_ARGUMENTS = 1024,
   PLAN_MAX_ARGUMENT_BYTES = 32764, // of all of one kernel's parameters (CUDA 12.1 and later)

@@ -173,6 +173,8 @@ enum record_awaited { RECORD_AWAIT_DEVICE, RECORD_AWAIT_STREAM, RECORD_AWAIT_EVE
 struct record_host_wait {
   uint32_t what, id;
 };
+// What PyTorch's own allocator gives is a multiple of this: cuDNN's kernels have pointers behind what was asked for.
+#define RECORD_PYTORCH_BYTES UINT64_C(512)
 struct record_output {
   uint64_t address;
   uint32_t index, reserved;

@@ -115,8 +115,10 @@ bool places_promise_output(struct places *p, uint64_t address, uint32_t index) {
 
 static int promised_output(const struct places *p, uint64_t address, uint64_t bytes) {
   for (int i = 0; i < p->n_promised; i++)
-    if (p->promised[i].address == address && p->plan->buffers[p->promised[i].buffer].bytes == bytes)
-      return p->promised[i].buffer;
+    if (p->promised[i].address == address) {
+      uint64_t asked = p->plan->buffers[p->promised[i].buffer].bytes;
+      return bytes >= asked && bytes - asked < RECORD_PYTORCH_BYTES ? p->promised[i].buffer : -1;
+    }
   return -1;
 }
 
@@ -144,7 +146,9 @@ bool places_alloc(struct places *p, uint64_t address, uint64_t bytes, struct pla
   if (!can_allocate(p, address, bytes, why))
     return false;
   int buffer = promised_output(p, address, bytes);
-  if (buffer < 0)
+  if (buffer >= 0)
+    bytes = p->plan->buffers[buffer].bytes;
+  else
     buffer = idle_buffer(p, bytes);
   if (buffer < 0) {
     struct plan_buffer *b = add_buffer(p, arena_printf(&p->plan->arena, "scratch %d", p->n_scratch), why);

@@ -171,8 +171,8 @@ uint64_t lift_word(uint64_t word) {
   return known || !in_use ? address : 0;
 }
 
-static void log_alloc(const struct allocation *a) {
-  const struct record_alloc e = {a->address, a->bytes, RECORD_NO_STREAM, 0};
+static void log_alloc(const struct allocation *a, uint64_t bytes) {
+  const struct record_alloc e = {a->address, bytes, RECORD_NO_STREAM, 0};
   if (lift.mode == LIFT_RECORDING)
     lift_entry(RECORD_ALLOC, &e, sizeof e, NULL, 0, NULL, 0);
 }
@@ -192,7 +192,7 @@ void lift_foreign_alloc(uint64_t address, size_t bytes) {
   }
   const struct allocation *a = address && bytes ? add_foreign(address, bytes) : NULL;
   if (a)
-    log_alloc(a);
+    log_alloc(a, a->bytes);
 }
 
 void lift_foreign_free(uint64_t address) {
@@ -251,12 +251,13 @@ void *assay_lift_malloc(ssize_t size, int device, CUstream stream) {
     return NULL;
   bool was_inside = enter();
   struct allocation *a = add();
-  uint64_t address = take_address((uint64_t)size);
+  uint64_t rounded = ((uint64_t)size + RECORD_PYTORCH_BYTES - 1) / RECORD_PYTORCH_BYTES * RECORD_PYTORCH_BYTES;
+  uint64_t address = take_address(rounded);
   bool mapped = a && map(address, (uint64_t)size, a);
   uint64_t real = mapped ? a->real : 0;
   if (mapped) {
     lift.n_allocations++;
-    log_alloc(a);
+    log_alloc(a, rounded);
   }
   leave(was_inside);
   return mapped ? (void *)(uintptr_t)real : NULL; // PyTorch says that memory ran out
