@@ -229,7 +229,8 @@ void assay_judge_drop(struct assay_job *job); // NULL is fine
 // The verdict's evidence as JSON text (heap, free()); NULL when memory fails.
 char *assay_verdict_json(const struct assay_verdict *v);
 
-// The hash of everything but the candidate that decides what a verdict means: task, form, workload, options.
+// The hash of everything but the candidate that decides what a verdict means: task, form, workload, options. Baselines
+// count by their names: whoever changes the file of one begins another run.
 enum assay_status assay_settings_hash(const struct assay_judge_options *o, char hex[65], struct assay_error *err);
 
 #endif

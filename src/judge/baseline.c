@@ -82,6 +82,7 @@ static struct assay_judge_options options_of(const struct assay_judge_options *o
   own.progress = NULL;
   own.probes = false;
   own.declared_checks = 1;
+  own.verified_calls = 0;
   own.seed = o->seed ? rng_derive(o->seed, STREAM_BASELINES + (uint64_t)index) >> 1 | 1 : 0;
   return own;
 }

@@ -22,8 +22,8 @@ struct device_scales {
 // The scale costs most of an answer. Where q->scale says SCALE_BORROW and there are scales of other checks of the same
 // layout and probe, outputs are held against the truth with a few times those; only what is further off anywhere is
 // asked for with a scale of its own (and then, if it fails at few elements, once more as ever). A check that was
-// settled so says that its scale is borrowed. What it lets pass that another check would not has errors of a few times
-// the contract's, in timed calls alone.
+// settled so says that its scale is borrowed. What it lets pass that another check would not errs a few times as much
+// as the contract allows (more only where an element errs far less than its neighbours), in timed calls alone.
 enum assay_status device_check(struct compute *c, const struct task *t, const struct question *q, const device_ptr *in,
                                const device_ptr *out, uint32_t poison, const struct assay_judge_options *o,
                                struct device_scales *scales, struct assay_check *checks, struct assay_error *err);

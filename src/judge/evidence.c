@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "judge/baseline.h"
+#include "judge/python.h"
 
 // NaN and infinity travel as strings: JSON has no such numbers.
 static json_t *number(double x) {
@@ -128,8 +129,10 @@ enum assay_status assay_settings_hash(const struct assay_judge_options *o, char 
   snprintf(device, sizeof device, "%s %d %s", o->device, o->device_index, o->toolchain ? o->toolchain : "");
   // What a Python candidate without a plan means depends on it, on a GPU.
   const char *mode = strcmp(o->device, "cuda") == 0 ? (o->mode ? o->mode : "any") : NULL;
-  // Elsewhere they are only the oracle's, and the same work may go on where there are more processors.
-  int threads = strcmp(o->device, "cpu") == 0 ? o->threads : 0;
+  // Those of a plan are only the oracle's, and the same work may go on where there are more processors.
+  bool host =
+      strcmp(o->device, "cpu") == 0 || (judge_is_python(o->candidate) && !(o->mode && strcmp(o->mode, "plan") == 0));
+  int threads = host ? o->threads : 0;
   json_t *j = json_pack("{s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:b, s:i, s:b, s:i, s:i, s:i, s:i, s:s*}",
                         "task", task_hex, "published", o->as_published, "workload", o->workload, "compiler",
                         o->compiler ? o->compiler : "", "device", device, "defines", defines, "baselines", baselines,

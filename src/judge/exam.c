@@ -18,7 +18,7 @@ static void add_question(struct session *s, const struct layout *l, enum probe p
     return;
   uint64_t number = (uint64_t)(s->n_dropped_exams * MAX_QUESTIONS + s->n_questions);
   uint64_t key = rng_secret(rng_derive(s->v->seed, STREAM_CHECKS), number);
-  bool timed = l == &s->layouts[0] && probe == PROBE_DECLARED && s->o->timing;
+  bool timed = l == &s->layouts[0] && probe == PROBE_DECLARED && s->o->timing && s->o->verified_calls > 0;
   s->questions[s->n_questions++] = (struct question){.layout = l,
                                                      .probe = probe,
                                                      .key = key,

@@ -1,5 +1,5 @@
 // What the judge and assay-device-runner say to each other: messages over a socket (descriptor 3 in the runner), and
-// answers in one shared page.
+// answers in shared memory.
 //
 // Where kernels run in the runner's process (PoCL) the judge believes nothing it reads here beyond "look now": every
 // field is copied once and checked.

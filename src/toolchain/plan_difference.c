@@ -91,11 +91,12 @@ static void settle_bytes(struct plan_argument *a, const struct plan_argument *b)
   a->n_pointers = kept;
 }
 
-// PyTorch's elementwise kernels take a functor behind the number of elements. That of powers has 8 bytes that nobody
-// sets: what the stack held is now a pointer into one tensor, now into another, and now none.
+// PyTorch's elementwise kernels take a functor behind the number of elements. That of x^2 and x^3 is 8 bytes that
+// nobody sets: what the stack held is now a pointer into one tensor, now into another, and now none.
 static bool is_functor(const char *kernel, int index) {
   static const char pytorch[] = "_ZN2at6native";
-  return index == 1 && strncmp(kernel, pytorch, strlen(pytorch)) == 0 && strstr(kernel, "elementwise_kernel");
+  return index == 1 && strncmp(kernel, pytorch, strlen(pytorch)) == 0 && strstr(kernel, "elementwise_kernel") &&
+         strstr(kernel, "pow_tensor_scalar");
 }
 
 static bool settle_argument(struct plan_argument *a, const struct plan_argument *b, bool functor) {

@@ -4,7 +4,8 @@
 #include <string.h>
 
 static const char no_memory[] = "memory failed",
-                  too_many_buffers[] = "it uses more buffers than a plan may have (1024)";
+                  too_many_buffers[] = "it uses more buffers than a plan may have (4096)";
+_Static_assert(PLAN_MAX_BUFFERS == 4096, "as the text says");
 
 // A buffer more in the plan; NULL when memory fails or there are too many.
 static struct plan_buffer *add_buffer(struct places *p, const char *name, const char **why) {

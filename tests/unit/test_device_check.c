@@ -116,7 +116,7 @@ static float *honest(struct trial *c, uint64_t key, float **sigma, int64_t *n) {
   return got;
 }
 
-enum harm { NOTHING, ONE_FAR_OFF, COARSE, LAST_UNWRITTEN, ONE_A_LITTLE_OFF };
+enum harm { NOTHING, SMALL_ZEROED, ONE_FAR_OFF, COARSE, LAST_UNWRITTEN, ONE_A_LITTLE_OFF };
 
 // A question with other inputs, and what the candidate's outputs are taken for.
 static enum assay_reason ask(struct trial *c, enum question_scale scale, uint64_t key, enum harm harm) {
@@ -124,6 +124,9 @@ static enum assay_reason ask(struct trial *c, enum question_scale scale, uint64_
   const uint32_t poison = POISON;
   int64_t n;
   float *sigma, *got = honest(c, key, &sigma, &n);
+  for (int64_t i = 0; i < n && harm == SMALL_ZEROED; i++)
+    if (fabsf(got[i]) < 1e-11f)
+      got[i] = 0;
   if (harm == ONE_FAR_OFF)
     got[n / 3] += 1000 * sigma[n / 3];
   for (int64_t i = 0; i < n && harm == COARSE; i++)
@@ -181,6 +184,8 @@ static void wrong_ones_are_looked_at_in_full(void **state) {
     enum harm harm;
     enum assay_reason reason; // PASS: any but that
   } cases[] = {
+      {"kernelbench/1/23", SMALL_ZEROED, ASSAY_REASON_PASS},
+      {"kernelbench/1/23", COARSE, ASSAY_REASON_PASS},
       {"kernelbench/1/40", ONE_FAR_OFF, ASSAY_REASON_WRONG_VALUE},
       {"kernelbench/1/40", COARSE, ASSAY_REASON_PASS},
       {"kernelbench/1/40", LAST_UNWRITTEN, ASSAY_REASON_UNWRITTEN},

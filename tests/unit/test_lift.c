@@ -33,7 +33,6 @@ void assay_lift_output(uint64_t address, uint32_t index);
 const char *assay_lift_end(void);
 int assay_lift_is_new(uint64_t address, uint64_t bytes);
 void assay_lift_time(int on);
-int assay_lift_left_overs(int clear);
 
 // ---- the driver
 
@@ -80,11 +79,6 @@ static enum cu_result download(void *to, uint64_t from, size_t bytes, CUstream s
   memcpy(to, (const void *)(uintptr_t)from, bytes);
   return CUDA_SUCCESS;
 }
-static enum cu_result fill_bytes(uint64_t to, unsigned char value, size_t bytes, CUstream stream) {
-  (void)stream;
-  memset((void *)(uintptr_t)to, value, bytes);
-  return CUDA_SUCCESS;
-}
 static enum cu_result event_create(CUevent *event, unsigned int flags) {
   (void)flags;
   *event = NULL;
@@ -123,7 +117,6 @@ static const struct cuda_driver driver = {.cuMemAddressReserve = reserve,
                                           .cuCtxSynchronize = synchronize,
                                           .cuStreamSynchronize = stream_synchronize,
                                           .cuMemcpyDtoHAsync = download,
-                                          .cuMemsetD8Async = fill_bytes,
                                           .cuEventCreate = event_create,
                                           .cuEventRecord = event_record,
                                           .cuEventDestroy = event_destroy,
@@ -1055,8 +1048,7 @@ static void workload_after_workload(void **state) {
 }
 
 // Memory from before that is as it was: a constant, unless the recording itself writes to it, or it is another after
-// the other recording. What is large and changes is workspace, and so is what is large and written to; where that is
-// not empty, it is told, and can be emptied to see whether anybody reads it.
+// the other recording. What is large and changes is workspace; what is large, written to and not empty is not known.
 static void workspaces(void **state) {
   (void)state;
   enum { LARGE = 2 << 20, UNTOUCHED = 0, FILLED, CHANGED, FILLED_TABLE, WAYS };
@@ -1078,14 +1070,13 @@ static void workspaces(void **state) {
       scale(table, lift.tensors[i][1].real);
       if (way == CHANGED && i == 1) // by a kernel
         memset((void *)(uintptr_t)table, 7, 64);
-      assert_null(assay_lift_end());
+      const char *why = assay_lift_end();
+      assert_int_equal(why != NULL, way == FILLED_TABLE);
     }
-    const char *inside = (const char *)(uintptr_t)(table + 4096);
-    assert_int_equal(assay_lift_left_overs(0), way == FILLED_TABLE);
-    assert_int_equal(inside[0], way == FILLED_TABLE ? 7 : 0);
-    assert_int_equal(assay_lift_left_overs(1), way == FILLED_TABLE);
-    assert_int_equal(inside[0], 0);
-    assert_int_equal(assay_lift_left_overs(0), 0);
+    if (way == FILLED_TABLE) {
+      teardown(&f);
+      continue;
+    }
     assert_int_equal(read_log(&f, 0, &f.plan, &f.report), ASSAY_OK);
     assert_int_equal(read_log(&f, 1, &second, &report), ASSAY_OK);
     if (plan_difference(&f.plan, &second, text, sizeof text))

@@ -399,9 +399,16 @@ static void a_users_options_lead_elsewhere(void **state) {
   o.mode = NULL;
   assert_int_equal(assay_settings_hash(&o, without, &err), ASSAY_OK);
   assert_string_not_equal(with, without);
-  o.threads++; // the oracle's only
+  o.threads++; // a process on the host may use them
+  assert_int_equal(assay_settings_hash(&o, threads, &err), ASSAY_OK);
+  assert_string_not_equal(threads, without);
+  o.mode = "plan"; // the oracle's only
+  assert_int_equal(assay_settings_hash(&o, without, &err), ASSAY_OK);
+  o.threads++;
   assert_int_equal(assay_settings_hash(&o, threads, &err), ASSAY_OK);
   assert_string_equal(threads, without);
+  o.mode = NULL;
+  assert_int_equal(assay_settings_hash(&o, without, &err), ASSAY_OK);
   const char *const names[] = {"torch.eager", NULL};
   assert_int_equal(assay_baselines_open(names, NULL, NULL, &o.baselines, &err), ASSAY_OK);
   assert_int_equal(assay_settings_hash(&o, with, &err), ASSAY_OK);

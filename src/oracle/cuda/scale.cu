@@ -91,26 +91,35 @@ KERNEL(scale_floor, struct shrink_args) {
   sigma[i] = IS_FINITE(y) ? fmaxf(sigma[i], (float)(a->unit * fabs(y))) : 0;
 }
 
-// The relative scale is the harmonic mean of the elements': what cancelled to next to nothing does not count in it.
+#define UNEVEN 4 // times the harmonic mean that the mean is where an element's scale follows its size
+
+// What a group's elements usually err, in one answer or another. What cancelled to less than its error says nothing of
+// relative errors.
 KERNEL(keep_scale, struct keep_args) {
   int64_t begin = THREAD * KEPT_EACH, end = begin + KEPT_EACH < a->n ? begin + KEPT_EACH : a->n;
   if (begin >= a->n)
     return;
   struct kept_scale *kept = (struct kept_scale *)a->kept + THREAD;
-  double squares = 0, inverse = 0;
-  int64_t n = 0;
+  double sum = 0, inverse = 0, inverse_relative = 0;
+  int n = 0, n_relative = 0;
   for (int64_t i = begin; i < end; i++) {
-    double sigma = (double)((const float *)a->sigma)[i], y = ((const double *)a->y)[i];
-    squares += sigma * sigma;
-    if (sigma > 0 && IS_FINITE(y)) {
-      inverse += fabs(y) / sigma;
-      n++;
+    double sigma = (double)((const float *)a->sigma)[i], size = fabs(((const double *)a->y)[i]);
+    if (!(sigma > 0) || !IS_FINITE(sigma) || !IS_FINITE(size))
+      continue;
+    sum += sigma;
+    inverse += 1 / sigma;
+    n++;
+    if (size > sigma) {
+      inverse_relative += size / sigma;
+      n_relative++;
     }
   }
-  if (IS_FINITE(squares))
-    kept->absolute = fmaxf(kept->absolute, (float)sqrt(squares / (double)(end - begin)));
-  if (inverse > 0 && IS_FINITE(inverse))
-    kept->relative = fmaxf(kept->relative, (float)((double)n / inverse));
+  if (n == 0)
+    return;
+  double mean = n / inverse;
+  kept->absolute = fmaxf(kept->absolute, (float)mean);
+  if (sum > UNEVEN * mean * n && n_relative > 0)
+    kept->relative = fmaxf(kept->relative, (float)(n_relative / inverse_relative));
 }
 
 KERNEL(borrow_scale, struct borrow_args) {

@@ -20,8 +20,8 @@ struct shrink_args {
 
 #define KEPT_EACH 64 // neighbouring elements with one kept scale
 
-// Of a group of neighbours, in one answer or another: the root mean square of their scales, and the scale of what is as
-// large as they are, relative to it.
+// Of a group of neighbours, in one answer or another: the harmonic mean of their scales, in which those that err least
+// count most, and, where scales differ much, that of their scales relative to themselves.
 struct kept_scale {
   float absolute, relative;
 };

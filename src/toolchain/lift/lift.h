@@ -32,7 +32,6 @@ struct allocation {
   bool mentioned;   // by a step of the recording
   bool written;     // by a fill or a copy of the recording
   bool kept;        // freed while it was recorded, and still mapped
-  bool left_over;   // it was there before, large and not empty; a recording set some of it and left it as it was
   uint8_t *content; // of one that was before, at the beginning; NULL: not known
 };
 
@@ -145,7 +144,6 @@ void lift_unmap(const struct allocation *a);
 void lift_renumber_memory(void);
 void lift_begin_memory(void);
 void lift_end_memory(struct buf *out); // entries of the memory that was there before
-int lift_left_overs(bool clear);       // assay_lift_left_overs
 
 // modules.c
 void lift_module_loaded(const struct cupti_module *m);

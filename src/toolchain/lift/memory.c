@@ -335,9 +335,8 @@ static bool is_zero(const struct allocation *a) {
 
 // What was there before and is used: a constant where it is what it was. Where it is not, it is either workspace, or
 // something that is carried from call to call, of which the first call's beginning is kept. The same goes for what a
-// fill or a copy writes to and leaves as it was. Where that is large, it is taken for workspace (cuBLAS sets counters
-// in its own to zero); if it holds more than zeros, what an earlier call left there may be read, which is to be tried
-// (lift_left_overs).
+// fill or a copy writes to and leaves as it was. Where that is large, it is workspace if it holds nothing but zeros
+// (counters that were set to zero, as in cuBLAS's); else nobody knows what of it is read.
 void lift_end_memory(struct buf *out) {
   enum { WORKSPACE = 1 << 20 };
   (void)lift.cu->cuCtxSynchronize();
@@ -348,28 +347,12 @@ void lift_end_memory(struct buf *out) {
     uint8_t *now = a->content ? download(a) : NULL;
     bool same = now && memcmp(now, a->content, a->bytes) == 0;
     bool constant = same && !a->written;
-    a->left_over = a->left_over || (same && a->written && a->bytes >= WORKSPACE && !is_zero(a));
+    if (same && a->written && a->bytes >= WORKSPACE && !is_zero(a))
+      lift_refuse("it writes to memory of %llu bytes from before the call and leaves it as it was",
+                  (unsigned long long)a->bytes);
     size_t n = a->content && (constant || a->bytes < WORKSPACE) ? (size_t)a->bytes : 0;
     put(out, &(struct record_state){a->address, a->bytes, constant ? RECORD_STATE_CONSTANT : RECORD_STATE_RESTORED, 0},
         a->content, n);
     base_free(now);
   }
-}
-
-int lift_left_overs(bool clear) {
-  int n = 0;
-  (void)lift.cu->cuCtxSynchronize();
-  for (size_t i = 0; i < lift.n_allocations; i++) {
-    struct allocation *a = &lift.allocations[i];
-    if (!a->live || !a->left_over)
-      continue;
-    n++;
-    if (clear && a->of_host)
-      memset((void *)(uintptr_t)a->real, 0, a->bytes);
-    else if (clear)
-      (void)lift.cu->cuMemsetD8Async(a->real, 0, a->bytes, NULL);
-    a->left_over = !clear;
-  }
-  (void)lift.cu->cuCtxSynchronize();
-  return n;
 }

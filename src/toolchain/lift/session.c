@@ -63,9 +63,6 @@ EXPORTED void assay_lift_begin(int log);
 EXPORTED void assay_lift_output(uint64_t address, uint32_t index); // before the end: an allocation of this recording
 EXPORTED const char *assay_lift_end(void);                         // NULL, or why there is no plan
 EXPORTED int assay_lift_is_new(uint64_t address, uint64_t bytes);  // whether it is an allocation of this recording
-// How much memory was taken for workspace though something may be read in it that an earlier call left there. With
-// `clear` it is zeros from now on, and no longer counted: a call that then returns something else does read it.
-EXPORTED int assay_lift_left_overs(int clear);
 EXPORTED void assay_lift_time(int on);
 EXPORTED void assay_lift_failed(uint32_t stage, const char *message); // instead of an end
 
@@ -255,14 +252,6 @@ const char *assay_lift_end(void) {
   lift_inside = false;
   buf_release(&state);
   return lift.refusal[0] ? lift.refusal : NULL;
-}
-
-int assay_lift_left_overs(int clear) {
-  bool was_inside = lift_inside;
-  lift_inside = true;
-  int n = lift_left_overs(clear != 0);
-  lift_inside = was_inside;
-  return n;
 }
 
 void assay_lift_failed(uint32_t stage, const char *message) {
