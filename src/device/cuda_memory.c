@@ -135,9 +135,13 @@ static enum cu_result one_mapping_for_all(struct device *d, struct cuda_plan *l,
 
 static enum cu_result map_role(struct device *d, struct cuda_plan *l, enum plan_role role) {
   struct role s = survey(l->plan, role);
-  if (s.count == 0)
-    return CUDA_SUCCESS;
-  return s.count <= OWN_MAPPINGS ? one_mapping_each(d, l, role) : one_mapping_for_all(d, l, &s);
+  enum cu_result r = CUDA_SUCCESS;
+  if (s.count > 0)
+    r = s.count <= OWN_MAPPINGS ? one_mapping_each(d, l, role) : one_mapping_for_all(d, l, &s);
+  for (int i = 0; r == CUDA_SUCCESS && i < l->plan->n_buffers; i++)
+    if (l->plan->buffers[i].role == role && l->plan->buffers[i].zeroed)
+      r = d->cu->cuMemsetD8Async(l->addresses[i], 0, l->plan->buffers[i].bytes, d->stream);
+  return r;
 }
 
 // Constants hold their data before anything runs, and nothing can write them afterwards.

@@ -63,11 +63,11 @@ static void put_tables(struct buf *out, const struct plan *p, const char *name) 
     buf_printf(out, ", %s, %d, %" PRId32 ", %" PRIu64 ", %" PRIu32 ", ", roles[b->role], b->index, b->tensor.dtype,
                b->bytes, b->alignment < 256 ? 256 : b->alignment);
     if (b->role == PLAN_CONSTANT)
-      buf_printf(out, "\"%s.constant%d\", 0},\n", name, i);
+      buf_printf(out, "\"%s.constant%d\", 0, 0},\n", name, i);
     else
-      buf_puts(out, "NULL, 0},\n");
+      buf_printf(out, "NULL, 0, %d},\n", b->zeroed);
   }
-  buf_puts(out, "    {NULL, SCRATCH, 0, 0, 0, 0, NULL, 0},\n};\n\n");
+  buf_puts(out, "    {NULL, SCRATCH, 0, 0, 0, 0, NULL, 0, 0},\n};\n\n");
 }
 
 static void put_address(struct buf *out, int buffer, int64_t offset) {

@@ -314,7 +314,7 @@ static enum assay_status read_buffer(struct reader *r, const struct where *w, js
   static const char *const keys[][9] = {
       [PLAN_INPUT] = {"name", "role", "index", "dtype", "dims", "bytes", "alignment", NULL},
       [PLAN_OUTPUT] = {"name", "role", "index", "dtype", "dims", "bytes", "alignment", NULL},
-      [PLAN_SCRATCH] = {"name", "role", "bytes", "alignment", NULL},
+      [PLAN_SCRATCH] = {"name", "role", "bytes", "alignment", "zeroed", NULL},
       [PLAN_CONSTANT] = {"name", "role", "bytes", "alignment", "base64", "packed", NULL},
   };
   struct plan_buffer *b = out;
@@ -333,6 +333,8 @@ static enum assay_status read_buffer(struct reader *r, const struct where *w, js
     status = get_u32(r, w, v, "alignment", UINT32_MAX, &b->alignment);
   b->role = (enum plan_role)role;
   b->bytes = (uint64_t)bytes;
+  if (!status)
+    status = get_bool(r, w, v, "zeroed", &b->zeroed);
   if (!status && (b->role == PLAN_INPUT || b->role == PLAN_OUTPUT)) {
     status = get_int(r, w, v, "index", 0, INT_MAX, &b->index);
     if (!status)

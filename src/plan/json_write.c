@@ -113,6 +113,8 @@ static void put_buffer(struct writer *w, const struct plan_buffer *b) {
     buf_puts(w->out, "]");
   }
   buf_printf(w->out, ", \"bytes\": %" PRIu64 ", \"alignment\": %" PRIu32, b->bytes, b->alignment);
+  if (b->zeroed)
+    buf_puts(w->out, ", \"zeroed\": true");
   if (b->role == PLAN_CONSTANT) {
     buf_puts(w->out, ", ");
     put_large(w, b->data, b->data ? b->bytes : 0);

@@ -39,7 +39,7 @@ struct plan_tensor {
 enum plan_role {
   PLAN_INPUT,    // the judge's, read-only; index: which input of the task
   PLAN_OUTPUT,   // the judge's; index: which output
-  PLAN_SCRATCH,  // the runner's; holds garbage when the plan begins
+  PLAN_SCRATCH,  // the runner's; holds garbage when the plan begins, or zeros
   PLAN_CONSTANT, // the runner's; holds `data` when the plan begins, and is the same in every call
 };
 
@@ -51,6 +51,9 @@ struct plan_buffer {
   uint64_t bytes;            // greater than 0; inputs and outputs: exactly the tensor's
   uint32_t alignment;        // of its start, a power of two, at most 1 MiB; the judge's buffers have at least 256
   const uint8_t *data;       // constants: `bytes` bytes
+  // Scratch: zeros when the plan begins, before its first call; workspaces of libraries may have counters that are set
+  // back.
+  bool zeroed;
 };
 
 enum plan_code { PLAN_CUBIN, PLAN_PTX, PLAN_OPENCL_C, PLAN_SPIRV };

@@ -199,6 +199,8 @@ static void put_buffer(struct buf *out, const struct plan_buffer *b) {
   buf_printf(out, ", %" PRIu64 " bytes", b->bytes);
   if (b->alignment > 1)
     buf_printf(out, ", aligned to %" PRIu32, b->alignment);
+  if (b->zeroed)
+    buf_puts(out, ", zeros at first");
   buf_puts(out, "\n");
 }
 

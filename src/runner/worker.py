@@ -496,6 +496,36 @@ def record(lift, log, model, inputs, outputs):
     return why
 
 
+def reads_left_overs(lift, call, arguments, outputs):
+    """Why there is no plan, if results depend on what earlier calls left in memory that the recordings took for workspace, or
+    may do so."""
+    import torch
+    count = lift.library.assay_lift_left_overs(0)
+    if count == 0:
+        return None
+
+    def results():
+        return [t.contiguous().reshape(-1).view(torch.uint8).clone() for t in results_of(call(*arguments), outputs)]
+
+    def same(a, b):
+        return all(torch.equal(*pair) for pair in zip(a, b))
+
+    emptied = settled = False
+    try:
+        before = results()
+        if not same(before, results()):
+            return b"its results differ from call to call, so that it cannot be seen what it reads of memory from before"
+        emptied = lift.library.assay_lift_left_overs(1) > 0
+        settled = same(before, results())
+    except RuntimeError:  # memory, most often
+        pass
+    finally:
+        lift.library.assay_lift_left_overs(2)
+    if not emptied:
+        return b"it cannot be seen what it reads of memory from before the call that it sets in part"
+    return None if settled else b"its results depend on what earlier calls left in memory"
+
+
 def lift_workload(lift, module, sheet, timed):
     """Both recordings; whether there is one plan, as far as this process can tell."""
     import torch
@@ -526,6 +556,10 @@ def lift_workload(lift, module, sheet, timed):
         set_weights(model, weights)
         torch.cuda.synchronize()
         if record(lift, 1, call, arguments, other_outputs):
+            return False
+        why = reads_left_overs(lift, call, arguments, other_outputs)
+        if why:
+            lift.library.assay_lift_failed(REFUSED, why)
             return False
         if timed:
             torch.cuda._sleep(50000000)  # some 25 ms, so that kernels wait in line and not for the host

@@ -195,6 +195,7 @@ static void settle_workspace(struct plan *a, const struct plan *b) {
     if (s->role == PLAN_CONSTANT && is_state(s) && t->role == PLAN_SCRATCH && t->bytes == s->bytes) {
       s->role = PLAN_SCRATCH;
       s->data = NULL;
+      s->zeroed = true;
     }
   }
 }

@@ -590,6 +590,7 @@ static bool on_state(struct reader *r, const struct record_state *e, const uint8
                : !places_alloc(&r->places, e->address, e->bytes, &place, &why))
     return refuse(r, "%s", why);
   place->read_only = constant;
+  r->plan->buffers[place->buffer].zeroed = n == 0; // a workspace: what it held is not known, and zeros do most often
   if (n == 0 || constant)
     return true;
   struct plan_step *s = add_step(r, PLAN_COPY, RECORD_DEFAULT_STREAM, &stamp);

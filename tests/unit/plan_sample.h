@@ -43,12 +43,12 @@ static inline void sample_buffers(struct plan *p) {
   p->n_buffers = SAMPLE_BUFFERS;
   p->buffers = arena_calloc(&p->arena, SAMPLE_BUFFERS, sizeof *p->buffers);
   const struct plan_tensor t = {.dtype = 1, .rank = 2, .dims = {4, 8}};
-  p->buffers[SAMPLE_X] = (struct plan_buffer){"x", PLAN_INPUT, 0, t, 128, 256, NULL};
-  p->buffers[SAMPLE_Y] = (struct plan_buffer){"y", PLAN_OUTPUT, 0, t, 128, 256, NULL};
+  p->buffers[SAMPLE_X] = (struct plan_buffer){"x", PLAN_INPUT, 0, t, 128, 256, NULL, false};
+  p->buffers[SAMPLE_Y] = (struct plan_buffer){"y", PLAN_OUTPUT, 0, t, 128, 256, NULL, false};
   p->buffers[SAMPLE_PARTIAL] =
-      (struct plan_buffer){.name = "partial", .role = PLAN_SCRATCH, .bytes = 4096, .alignment = 512};
+      (struct plan_buffer){.name = "partial", .role = PLAN_SCRATCH, .bytes = 4096, .alignment = 512, .zeroed = true};
   p->buffers[SAMPLE_TABLE] =
-      (struct plan_buffer){"table", PLAN_CONSTANT, 0, {0}, sizeof table, 16, (const uint8_t *)table};
+      (struct plan_buffer){"table", PLAN_CONSTANT, 0, {0}, sizeof table, 16, (const uint8_t *)table, false};
 }
 
 static inline void sample_launch(struct plan *p, int step, const char *kernel, uint32_t grid, uint32_t block,

@@ -100,6 +100,7 @@ static void test_round_trip(void **state) {
   assert_int_equal(p.n_prepare, 1);
   assert_int_equal(p.n_steps, 6);
   assert_int_equal(p.buffers[SAMPLE_PARTIAL].alignment, 512);
+  assert_true(p.buffers[SAMPLE_PARTIAL].zeroed && !p.buffers[SAMPLE_TABLE].zeroed);
   assert_int_equal(p.steps[3].arguments[0].pointers[1].at, 8);
   assert_int_equal(p.steps[3].arguments[0].bytes[16], 32);
   assert_true(p.steps[3].programmatic);
@@ -324,6 +325,8 @@ static const struct spoilt spoilt_plans[] = {
     {"modules", "\"f0VM", "\"f0VN", 0, "modules[0]: not a cubin"},
     // buffers
     {"scratch", "\"alignment\": 512", "\"alignment\": 384", 0, "buffers[2]: alignment 384 is no power of two"},
+    {"scratch", "\"zeroed\": true", "\"zeroed\": 1", 0, "must be true or false"},
+    {"\"x\"", "\"alignment\": 256", "\"alignment\": 256, \"zeroed\": true", 0, "a member \"zeroed\" that"},
     {"scratch", "\"alignment\": 512", "\"alignment\": 0", 0, "buffers[2]: alignment 0"},
     {"scratch", "\"alignment\": 512", "\"alignment\": 2097152", 0, "buffers[2]: alignment 2097152"},
     {"\"x\"", "\"alignment\": 256", "\"alignment\": 512", 0, "buffers[0]: alignment 512; inputs and outputs"},

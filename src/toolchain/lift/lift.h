@@ -32,6 +32,7 @@ struct allocation {
   bool mentioned;   // by a step of the recording
   bool written;     // by a fill or a copy of the recording
   bool kept;        // freed while it was recorded, and still mapped
+  bool left_over;   // it was there before, large and not empty; a recording set some of it and left it as it was
   uint8_t *content; // of one that was before, at the beginning; NULL: not known
 };
 
@@ -98,6 +99,7 @@ struct lift {
   struct arena arena;
   struct allocation *allocations; // own and foreign, in the order in which they were made
   size_t n_allocations, allocation_capacity;
+  int n_left_over; // of them, also what is gone since
   struct cubin **cubins;
   size_t n_cubins, cubin_capacity;
   struct known_kernel **kernels;
@@ -144,6 +146,9 @@ void lift_unmap(const struct allocation *a);
 void lift_renumber_memory(void);
 void lift_begin_memory(void);
 void lift_end_memory(struct buf *out); // entries of the memory that was there before
+// What assay_lift_left_overs says.
+enum lift_left_overs { LIFT_COUNT, LIFT_EMPTY, LIFT_PUT_BACK };
+int lift_left_overs(enum lift_left_overs what);
 
 // modules.c
 void lift_module_loaded(const struct cupti_module *m);

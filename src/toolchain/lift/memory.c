@@ -222,8 +222,11 @@ static void forget_dead(void) {
 
 void lift_renumber_memory(void) {
   forget_dead();
-  for (size_t i = 0; i < lift.n_allocations; i++)
+  lift.n_left_over = 0;
+  for (size_t i = 0; i < lift.n_allocations; i++) {
     lift.allocations[i].address = take_address(lift.allocations[i].bytes);
+    lift.allocations[i].left_over = false;
+  }
 }
 
 // ---- PyTorch's allocator (torch.cuda.CUDAPluggableAllocator)
@@ -335,8 +338,9 @@ static bool is_zero(const struct allocation *a) {
 
 // What was there before and is used: a constant where it is what it was. Where it is not, it is either workspace, or
 // something that is carried from call to call, of which the first call's beginning is kept. The same goes for what a
-// fill or a copy writes to and leaves as it was. Where that is large, it is workspace if it holds nothing but zeros
-// (counters that were set to zero, as in cuBLAS's); else nobody knows what of it is read.
+// fill or a copy writes to and leaves as it was. Where that is large, it is taken for workspace (cuBLAS sets counters
+// in its own to zero), which is zeros at first; if it holds anything else, whether that is read is to be tried
+// (lift_left_overs).
 void lift_end_memory(struct buf *out) {
   enum { WORKSPACE = 1 << 20 };
   (void)lift.cu->cuCtxSynchronize();
@@ -347,12 +351,52 @@ void lift_end_memory(struct buf *out) {
     uint8_t *now = a->content ? download(a) : NULL;
     bool same = now && memcmp(now, a->content, a->bytes) == 0;
     bool constant = same && !a->written;
-    if (same && a->written && a->bytes >= WORKSPACE && !is_zero(a))
-      lift_refuse("it writes to memory of %llu bytes from before the call and leaves it as it was",
-                  (unsigned long long)a->bytes);
+    if (same && a->written && a->bytes >= WORKSPACE && !is_zero(a) && !a->left_over) {
+      a->left_over = true;
+      lift.n_left_over++;
+    }
     size_t n = a->content && (constant || a->bytes < WORKSPACE) ? (size_t)a->bytes : 0;
     put(out, &(struct record_state){a->address, a->bytes, constant ? RECORD_STATE_CONSTANT : RECORD_STATE_RESTORED, 0},
         a->content, n);
     base_free(now);
   }
+}
+
+static void upload(const struct allocation *a, const uint8_t *bytes) {
+  if (a->of_host)
+    memcpy((void *)(uintptr_t)a->real, bytes, a->bytes);
+  else
+    (void)lift.cu->cuMemcpyHtoDAsync(a->real, bytes, a->bytes, NULL);
+}
+
+static bool empty(struct allocation *a) {
+  base_free(a->content);
+  a->content = download(a);
+  if (a->content && a->of_host)
+    memset((void *)(uintptr_t)a->real, 0, a->bytes);
+  return a->content && (a->of_host || lift.cu->cuMemsetD8Async(a->real, 0, a->bytes, NULL) == CUDA_SUCCESS);
+}
+
+int lift_left_overs(enum lift_left_overs what) {
+  int n = 0;
+  bool done = lift.cu->cuCtxSynchronize() == CUDA_SUCCESS;
+  for (size_t i = 0; i < lift.n_allocations; i++) {
+    struct allocation *a = &lift.allocations[i];
+    if (!a->left_over)
+      continue;
+    a->left_over = what != LIFT_PUT_BACK;
+    if (!a->live)
+      continue;
+    n++;
+    if (what == LIFT_EMPTY)
+      done = empty(a) && done;
+    else if (what == LIFT_PUT_BACK && a->content)
+      upload(a, a->content);
+  }
+  if (what == LIFT_PUT_BACK)
+    lift.n_left_over = n;
+  done = done && n == lift.n_left_over && lift.cu->cuCtxSynchronize() == CUDA_SUCCESS;
+  if (what == LIFT_PUT_BACK)
+    lift.n_left_over = 0;
+  return done ? n : -1;
 }

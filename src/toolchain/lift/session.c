@@ -63,6 +63,10 @@ EXPORTED void assay_lift_begin(int log);
 EXPORTED void assay_lift_output(uint64_t address, uint32_t index); // before the end: an allocation of this recording
 EXPORTED const char *assay_lift_end(void);                         // NULL, or why there is no plan
 EXPORTED int assay_lift_is_new(uint64_t address, uint64_t bytes);  // whether it is an allocation of this recording
+// How much memory was taken for workspace though something may be read in it that an earlier call left there; -1: some
+// of it is gone, or cannot be had. With 1 it is zeros from now on: a call that then returns something else does read
+// it. With 2 it is again what it was, and no longer counted.
+EXPORTED int assay_lift_left_overs(int what);
 EXPORTED void assay_lift_time(int on);
 EXPORTED void assay_lift_failed(uint32_t stage, const char *message); // instead of an end
 
@@ -252,6 +256,16 @@ const char *assay_lift_end(void) {
   lift_inside = false;
   buf_release(&state);
   return lift.refusal[0] ? lift.refusal : NULL;
+}
+
+int assay_lift_left_overs(int what) {
+  bool was_inside = lift_inside;
+  lift_inside = true;
+  pthread_mutex_lock(&lift.lock);
+  int n = lift_left_overs((enum lift_left_overs)what);
+  pthread_mutex_unlock(&lift.lock);
+  lift_inside = was_inside;
+  return n;
 }
 
 void assay_lift_failed(uint32_t stage, const char *message) {
