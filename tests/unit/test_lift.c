@@ -1089,10 +1089,12 @@ static void workspaces(void **state) {
     const char *inside = (const char *)(uintptr_t)(table + 4096);
     const int n = way == FILLED_TABLE, held = n ? 7 : 0;
     assert_int_equal(assay_lift_left_overs(0), n);
+    assert_int_equal(f.logs[1]->stage, n ? RECORD_REFUSED : RECORD_RETURNED);
     assert_int_equal(inside[0], held);
     assert_int_equal(assay_lift_left_overs(1), n);
     assert_int_equal(inside[0], 0);
     assert_int_equal(assay_lift_left_overs(2), n);
+    assert_int_equal(f.logs[0]->stage, RECORD_RETURNED);
     assert_int_equal(inside[0], held);
     assert_int_equal(assay_lift_left_overs(0), 0);
     assert_int_equal(read_log(&f, 0, &f.plan, &f.report), ASSAY_OK);

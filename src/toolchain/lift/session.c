@@ -66,6 +66,7 @@ EXPORTED int assay_lift_is_new(uint64_t address, uint64_t bytes);  // whether it
 // How much memory was taken for workspace though something may be read in it that an earlier call left there; -1: some
 // of it is gone, or cannot be had. With 1 it is zeros from now on: a call that then returns something else does read
 // it. With 2 it is again what it was, and no longer counted.
+// From 0 to 2 the recordings say that they are refused.
 EXPORTED int assay_lift_left_overs(int what);
 EXPORTED void assay_lift_time(int on);
 EXPORTED void assay_lift_failed(uint32_t stage, const char *message); // instead of an end
@@ -258,11 +259,32 @@ const char *assay_lift_end(void) {
   return lift.refusal[0] ? lift.refusal : NULL;
 }
 
+// While it is tried there is no plan: whoever ends meanwhile has not seen that it may have one.
+static void hold_logs(bool held) {
+  static uint32_t stages[LIFT_LOGS];
+  static bool are_held;
+  for (int i = 0; i < LIFT_LOGS; i++) {
+    struct record_header *log = lift.logs[i];
+    if (!log || held == are_held)
+      continue;
+    if (held) {
+      stages[i] = log->stage;
+      log->stage = RECORD_REFUSED;
+      snprintf(log->message, sizeof log->message, "it ended while it was tried what it reads of memory from before");
+    } else {
+      log->stage = stages[i];
+      log->message[0] = '\0';
+    }
+  }
+  are_held = held;
+}
+
 int assay_lift_left_overs(int what) {
   bool was_inside = lift_inside;
   lift_inside = true;
   pthread_mutex_lock(&lift.lock);
   int n = lift_left_overs((enum lift_left_overs)what);
+  hold_logs(what != LIFT_PUT_BACK && n != 0);
   pthread_mutex_unlock(&lift.lock);
   lift_inside = was_inside;
   return n;
