@@ -20,6 +20,7 @@ def left_overs(what):
     elif what == 2 and state["emptied"]:
         workspace.copy_(kept)
     state["emptied"] = what == 1
+    state["settled"] = what == 3
     return state["count"]
 
 
@@ -31,7 +32,14 @@ def reads(call, output):
     state["emptied"] = False
     said = worker.reads_left_overs(lift, call, [torch.tensor([1.0, float("nan")])], [output])
     assert workspace.tolist() == [1, 1, 1] and not state["emptied"]
+    assert state["settled"] == (said is None and state["count"] > 0)
     return said.decode() if said else None
+
+
+def asserts(x):
+    if workspace[0] == 0:
+        raise ValueError("it is empty")
+    return x.nansum()
 
 
 def no_memory(x):
@@ -45,6 +53,7 @@ for shape in ((), (2,), (2, 1)):
     assert "left in memory" in reads(lambda x: x.nansum() * torch.ones(shape) + workspace.sum(), out), shape
     assert "from call to call" in reads(lambda x: torch.rand(shape), out), shape
     assert "cannot be seen" in reads(no_memory, out), shape
+assert "left in memory" in reads(asserts, torch.empty(()))
 state["count"] = -1
 assert "cannot be seen" in reads(lambda x: x.nansum(), torch.empty(()))
 state["count"] = 0

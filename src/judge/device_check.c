@@ -15,8 +15,9 @@ static const double WORTH_FLOPS = 2e6;
 enum { REPLICAS = 8 }; // passes for the error scale; not fewer: see replicas_for in question.c
 
 // A borrowed scale is that of other data: elements may err more than their neighbours did there. Not much: tf32 for
-// fp32 errs dozens of times as much as the contract. (An element that errs far less than its neighbours is allowed what
-// they err on harmonic average, which is at most KEPT_EACH times what it errs itself.)
+// fp32 errs dozens of times as much as the contract. (An element that errs far less than its neighbours is allowed
+// what they err on harmonic average, which is at most KEPT_EACH times what the least of them errs in one draw. Where
+// sizes change from draw to draw, what is tiny in this one may be anything as small.)
 static const double FACTOR = 4;
 enum { MOST_UNSETTLED = 2 }; // first looks in vain, for data that differ too much from draw to draw
 

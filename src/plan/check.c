@@ -166,8 +166,8 @@ static enum assay_status check_buffer(struct checker *c, int index) {
     return check_fail(c, "buffers", index, "its tensor has no size, or its index is negative");
   if (is_judges(b) && bytes != b->bytes)
     return check_fail(c, "buffers", index, "it has %" PRIu64 " bytes, its tensor %" PRIu64, b->bytes, bytes);
-  if (b->zeroed && b->role != PLAN_SCRATCH)
-    return check_fail(c, "buffers", index, "only scratch can be zeroed");
+  if (b->zeroed && (b->role != PLAN_SCRATCH || (c->p->device && strcmp(c->p->device, "opencl") == 0)))
+    return check_fail(c, "buffers", index, "only scratch of a plan for cuda can be zeroed");
   if (b->role == PLAN_CONSTANT && !b->data)
     return check_fail(c, "buffers", index, "a constant without data");
   return ASSAY_OK;

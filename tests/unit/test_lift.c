@@ -1094,6 +1094,8 @@ static void workspaces(void **state) {
     assert_int_equal(assay_lift_left_overs(1), n);
     assert_int_equal(inside[0], 0);
     assert_int_equal(assay_lift_left_overs(2), n);
+    assert_int_equal(f.logs[0]->stage, n ? RECORD_REFUSED : RECORD_RETURNED);
+    assert_int_equal(assay_lift_left_overs(3), 0);
     assert_int_equal(f.logs[0]->stage, RECORD_RETURNED);
     assert_int_equal(inside[0], held);
     assert_int_equal(assay_lift_left_overs(0), 0);

@@ -588,12 +588,17 @@ static void test_other_code(void **state) {
     p.steps += 2;
     p.steps[0].kernel = plans[i].kernel;
     p.buffers[SAMPLE_Y].role = PLAN_SCRATCH;
+    p.buffers[SAMPLE_PARTIAL].zeroed = false;
     enum assay_status status = plan_check(&p, NULL, NULL, &err);
     if (status != (plans[i].words ? ASSAY_ERR_INVALID : ASSAY_OK) ||
         (plans[i].words && !strstr(err.message, plans[i].words)))
       fail_msg("%zu: %d, %s", i, (int)status, err.message);
     // What only CUDA has.
     if (!plans[i].words && strcmp(p.device, "opencl") == 0) {
+      p.buffers[SAMPLE_PARTIAL].zeroed = true;
+      assert_int_equal(plan_check(&p, NULL, NULL, &err), ASSAY_ERR_INVALID);
+      assert_non_null(strstr(err.message, "only scratch of a plan for cuda"));
+      p.buffers[SAMPLE_PARTIAL].zeroed = false;
       p.steps[0].shared_bytes = 16;
       assert_int_equal(plan_check(&p, NULL, NULL, &err), ASSAY_ERR_INVALID);
       assert_non_null(strstr(err.message, "on opencl it is an argument"));

@@ -147,7 +147,7 @@ void lift_renumber_memory(void);
 void lift_begin_memory(void);
 void lift_end_memory(struct buf *out); // entries of the memory that was there before
 // What assay_lift_left_overs says.
-enum lift_left_overs { LIFT_COUNT, LIFT_EMPTY, LIFT_PUT_BACK };
+enum lift_left_overs { LIFT_COUNT, LIFT_EMPTY, LIFT_PUT_BACK, LIFT_SETTLED };
 int lift_left_overs(enum lift_left_overs what);
 
 // modules.c

@@ -65,8 +65,8 @@ EXPORTED const char *assay_lift_end(void);                         // NULL, or w
 EXPORTED int assay_lift_is_new(uint64_t address, uint64_t bytes);  // whether it is an allocation of this recording
 // How much memory was taken for workspace though something may be read in it that an earlier call left there; -1: some
 // of it is gone, or cannot be had. With 1 it is zeros from now on: a call that then returns something else does read
-// it. With 2 it is again what it was, and no longer counted.
-// From 0 to 2 the recordings say that they are refused.
+// it. With 2 it is again what it was, and no longer counted. From 0 on the recordings say that they are refused, unless
+// there is none; until 3, for who has seen that it is not read.
 EXPORTED int assay_lift_left_overs(int what);
 EXPORTED void assay_lift_time(int on);
 EXPORTED void assay_lift_failed(uint32_t stage, const char *message); // instead of an end
@@ -114,6 +114,8 @@ static void load_more(void) {
   }
 }
 
+static bool logs_are_held; // hold_logs
+
 static const char *map_tensors(const struct record_request *r, int log) {
   for (uint32_t i = 0; i < r->n_inputs + r->n_outputs && i < RECORD_MAX_TENSORS; i++) {
     if (!lift_map_tensor(&r->tensors[i], &lift.tensors[log][i]))
@@ -143,7 +145,7 @@ const char *assay_lift_open(int request_a, int log_a, int request_b, int log_b) 
   const int requests[] = {request_a, request_b}, logs[] = {log_a, log_b};
   const char *why = NULL;
   lift_inside = true;
-  lift.out_of_memory = false;
+  lift.out_of_memory = logs_are_held = false;
   if (!lift.cu && cuda_driver_open(&lift.cu, &err) != ASSAY_OK)
     why = err.message;
   else if (!lift.cu->cuMemCreate || !lift.cu->cuMemAddressReserve || !lift.cu->cuMemMap || !lift.cu->cuMemSetAccess)
@@ -259,13 +261,12 @@ const char *assay_lift_end(void) {
   return lift.refusal[0] ? lift.refusal : NULL;
 }
 
-// While it is tried there is no plan: whoever ends meanwhile has not seen that it may have one.
+// Whoever ends while it is tried has not seen that there may be a plan.
 static void hold_logs(bool held) {
   static uint32_t stages[LIFT_LOGS];
-  static bool are_held;
   for (int i = 0; i < LIFT_LOGS; i++) {
     struct record_header *log = lift.logs[i];
-    if (!log || held == are_held)
+    if (!log || held == logs_are_held)
       continue;
     if (held) {
       stages[i] = log->stage;
@@ -276,15 +277,16 @@ static void hold_logs(bool held) {
       log->message[0] = '\0';
     }
   }
-  are_held = held;
+  logs_are_held = held;
 }
 
 int assay_lift_left_overs(int what) {
   bool was_inside = lift_inside;
   lift_inside = true;
   pthread_mutex_lock(&lift.lock);
-  int n = lift_left_overs((enum lift_left_overs)what);
-  hold_logs(what != LIFT_PUT_BACK && n != 0);
+  int n = what == LIFT_SETTLED ? 0 : lift_left_overs((enum lift_left_overs)what);
+  if (what == LIFT_SETTLED || (what == LIFT_COUNT && n != 0))
+    hold_logs(what != LIFT_SETTLED);
   pthread_mutex_unlock(&lift.lock);
   lift_inside = was_inside;
   return n;
