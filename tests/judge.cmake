@@ -25,7 +25,7 @@ if(NOT ASSAY_SANITIZE) # a sanitizer's library would have to be the first in Pyt
   set_tests_properties(python PROPERTIES TIMEOUT 1500 RUN_SERIAL ON SKIP_RETURN_CODE 77 ENVIRONMENT "${own_files}")
   add_test(NAME baselines COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/baselines.sh $<TARGET_FILE:assay>
     ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_BINARY_DIR}/test-baselines.sqlite)
-  set_tests_properties(baselines PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77 ENVIRONMENT "${own_files}")
+  set_tests_properties(baselines PROPERTIES TIMEOUT 900 RUN_SERIAL ON SKIP_RETURN_CODE 77 ENVIRONMENT "${own_files}")
   add_test(NAME worker_device COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/worker_device.sh ${CMAKE_CURRENT_SOURCE_DIR}
     ${CMAKE_BINARY_DIR}/worker.py)
   set_tests_properties(worker_device PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)

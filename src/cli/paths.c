@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "cli/cli.h"
+#include "sandbox/gpu_visible.h"
 
 // The first of `patterns` (each with one %s for the program's folder) that exists; the first one when none does.
 static void find_near(const char *folder, const char *const *patterns, char *out, size_t size) {
@@ -51,6 +52,7 @@ static void default_cache(char *out, size_t size) {
 }
 
 enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err) {
+  gpu_visible_from(getenv("CUDA_VISIBLE_DEVICES"), getenv("CUDA_DEVICE_ORDER"));
   static const char *const tasks[] = {"../tasks", "../share/assay/tasks", NULL};
   static const char *const include[] = {"../include", NULL};
   static const char *const runner[] = {"assay-runner", "../libexec/assay/assay-runner", NULL};

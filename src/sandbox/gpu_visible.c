@@ -1,10 +1,16 @@
 #include "sandbox/gpu_visible.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NAME_BYTES = 128 };
+
+static struct { const char *devices, *order; } environment;
+
+void gpu_visible_from(const char *devices, const char *order) {
+  environment.devices = devices;
+  environment.order = order;
+}
 
 // Entry `index` of a list with commas; its length, 0 where the list ends before.
 static size_t entry(const char *list, int index, const char **out) {
@@ -20,7 +26,7 @@ static size_t entry(const char *list, int index, const char **out) {
 }
 
 void gpu_visible(int index, struct gpu_visible *out) {
-  const char *visible = getenv("CUDA_VISIBLE_DEVICES"), *order = getenv("CUDA_DEVICE_ORDER"), *name = "";
+  const char *visible = environment.devices, *order = environment.order, *name = "";
   size_t n = visible ? entry(visible, index, &name) : 0;
   if (!visible)
     snprintf(out->devices, sizeof out->devices, "CUDA_VISIBLE_DEVICES=%d", index);

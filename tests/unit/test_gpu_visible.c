@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -12,10 +11,7 @@
 
 static void check(const char *visible, int index, const char *expected) {
   struct gpu_visible v;
-  if (visible)
-    setenv("CUDA_VISIBLE_DEVICES", visible, 1);
-  else
-    unsetenv("CUDA_VISIBLE_DEVICES");
+  gpu_visible_from(visible, NULL);
   gpu_visible(index, &v);
   assert_memory_equal(v.devices, "CUDA_VISIBLE_DEVICES=", 21);
   assert_string_equal(v.devices + 21, expected);
@@ -48,10 +44,10 @@ static void beyond_the_list_is_none(void **state) {
 static void the_order_goes_with_it(void **state) {
   (void)state;
   struct gpu_visible v;
-  setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
+  gpu_visible_from(NULL, "PCI_BUS_ID");
   gpu_visible(0, &v);
   assert_string_equal(v.order, "CUDA_DEVICE_ORDER=PCI_BUS_ID");
-  unsetenv("CUDA_DEVICE_ORDER");
+  gpu_visible_from(NULL, NULL);
   gpu_visible(0, &v);
   assert_string_equal(v.order, "CUDA_DEVICE_ORDER=FASTEST_FIRST");
 }
