@@ -137,8 +137,8 @@ enum assay_status gpu_answer_make_unfused(struct compute *c, const struct graph 
                                           struct assay_error *err);
 void gpu_answer_release(struct compute *c, struct gpu_answer *a);
 
-// The error scales of answers to one question with inputs that were drawn alike, for further answers to it: of each few
-// neighbouring elements their root mean square, where it was largest. Empty ({0}) at first.
+// The error scales of answers to one question with inputs that were drawn alike, for further answers to it: how much
+// each few neighbouring elements usually err (struct kept_scale). Empty ({0}) at first.
 struct gpu_scales {
   int n_outputs, n_answers;
   int64_t *n; // elements of each output
