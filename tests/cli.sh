@@ -141,9 +141,10 @@ expect 0 "^$" sh -c 'cc -std=c17 -Wall -Wextra -Werror -c -o "$1/softmax.o" "$1/
 expect 2 "takes plan or process" "$assay" judge kernelbench/1/19 "$cases/relu.c" --mode fast
 expect 0 "pass" "$assay" judge kernelbench/1/19 "$cases/relu.c" --mode plan --no-probes --no-timing
 
-# Baselines: any candidate may be one; those of PyTorch are tests/baselines.sh's.
 # A transform's errors are the same at the border as in the middle, where more terms meet.
 expect 0 "pass" "$assay" judge kernelbench/1/65 "$cases/orders_conv_transpose.c" --define FOURIER --no-probes --no-timing
+
+# Baselines: any candidate may be one; those of PyTorch are tests/baselines.sh's.
 expect 0 "pass .* [0-9.]+ relu.c" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline "$cases/relu.c" --no-probes
 printf '#include <assay/candidate.h>\nvoid assay_kernel(const struct assay_args *args) { (void)args; }\n' >"$work/idle.c"
 expect 0 "idle.c is not right itself and says nothing: unwritten" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline "$work/idle.c" --no-probes

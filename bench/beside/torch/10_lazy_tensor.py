@@ -1,7 +1,7 @@
 # A tensor of its own class that computes when somebody compares it, which is after the time was taken. To everybody
 # else it is memory that nobody wrote; forward launches nothing.
 # beside: cheat 46
-# beside: expect-cpu wrong_value|wrong_class|unwritten|late_work
+# beside: expect-cpu wrong_value|wrong_class|unwritten
 # assay: task kernelbench/1/88
 # assay: expect unrecordable|unwritten|wrong_value|wrong_class
 import torch
