@@ -71,6 +71,10 @@ struct plan_pointer {
   uint32_t at; // byte offset in the argument
   int buffer;
   int64_t offset; // in bytes; 0 <= offset <= buffer's size
+  // Of a recording only (0 elsewhere): the word that stood there, and why it may be no pointer at all. A second
+  // recording says it (plan_difference); no plan that is complete has a doubt.
+  uint64_t word;
+  enum plan_doubt { PLAN_NO_DOUBT, PLAN_OUTSIDE, PLAN_FREED } doubt;
 };
 
 // CUtensorMap (the copy engine's descriptor), encoded by the runner: cuTensorMapEncodeTiled's arguments.

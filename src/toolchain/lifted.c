@@ -302,8 +302,8 @@ static enum assay_status read_one(const struct lift_run *r, const struct lift_it
     head.message[k] = head.message[k] && (unsigned char)head.message[k] < ' ' ? ' ' : head.message[k];
   head.message[sizeof head.message - 1] = '\0';
   if (returned(r, &head, report))
-    status = record_read(log, RECORD_LOG_BYTES, item->requests[i], &item->subject, p->base.target, p->toolchain,
-                         p->source_name, out, report, err);
+    status = record_read(log, RECORD_LOG_BYTES, RECORD_ONE_OF_TWO, item->requests[i], &item->subject, p->base.target,
+                         p->toolchain, p->source_name, out, report, err);
   munmap(log, RECORD_LOG_BYTES);
   return status;
 }
@@ -321,6 +321,8 @@ static enum assay_status read_both(const struct lift_run *r, const struct lift_i
   if (status || again.outcome != PLAN_MADE) {
     report->outcome = again.outcome;
     memcpy(report->detail, again.detail, sizeof report->detail);
+  } else if (plan_points_outside(&first, &second, difference, sizeof difference)) {
+    plan_report_refuse(report, PLAN_REFUSED, "%s", difference);
   } else if (plan_difference(&first, &second, difference, sizeof difference)) {
     plan_report_refuse(report, PLAN_REFUSED,
                        "what it launches depends on data, addresses or earlier calls: with other inputs %s",

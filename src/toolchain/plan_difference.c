@@ -26,13 +26,13 @@ static bool is_host_address(uint64_t word) {
 
 // Whether the argument could be a number, so that every byte of it counts. Of 8 bytes it is none, but a functor and a
 // number behind it, when one half is the same and not 0; or what the stack held, when it is an address of the host.
-static bool is_number(const struct plan_argument *a, const struct plan_argument *b, bool functor) {
+static bool is_number(const struct plan_argument *a, const struct plan_argument *b) {
   uint32_t one[2], other[2];
   uint64_t word, second;
   if (a->size != 8)
     return a->size == 2 || a->size == 4;
   if (a->n_pointers || b->n_pointers)
-    return !functor;
+    return true;
   memcpy(one, a->bytes, sizeof one);
   memcpy(other, b->bytes, sizeof other);
   memcpy(&word, a->bytes, sizeof word);
@@ -48,12 +48,24 @@ static const struct plan_pointer *pointer_at(const struct plan_argument *a, uint
   return NULL;
 }
 
+// The word that was recorded there.
+static uint64_t word_at(const struct plan_argument *a, uint32_t at) {
+  const struct plan_pointer *p = pointer_at(a, at);
+  uint64_t word = p ? p->word : 0;
+  if (!p && at + sizeof word <= a->size)
+    memcpy(&word, a->bytes + at, sizeof word);
+  return word;
+}
+
+static bool points_to(const struct plan_pointer *p, const struct plan_pointer *q) {
+  return p->buffer == q->buffer && p->offset == q->offset && p->doubt == q->doubt;
+}
+
 static bool same_pointers(const struct plan_argument *a, const struct plan_argument *b) {
   if (a->n_pointers != b->n_pointers)
     return false;
   for (int i = 0; i < a->n_pointers; i++)
-    if (a->pointers[i].at != b->pointers[i].at || a->pointers[i].buffer != b->pointers[i].buffer ||
-        a->pointers[i].offset != b->pointers[i].offset)
+    if (a->pointers[i].at != b->pointers[i].at || a->pointers[i].doubt || !points_to(&a->pointers[i], &b->pointers[i]))
       return false;
   return true;
 }
@@ -62,27 +74,55 @@ static bool same_pointers(const struct plan_argument *a, const struct plan_argum
 static bool pointers_contradict(const struct plan_argument *a, const struct plan_argument *b) {
   for (int i = 0; i < a->n_pointers; i++) {
     const struct plan_pointer *p = &a->pointers[i], *q = pointer_at(b, p->at);
-    if (q && (p->buffer != q->buffer || p->offset != q->offset))
+    if (q && !p->doubt && !q->doubt && !points_to(p, q))
       return true;
   }
   return false;
 }
 
-// Leaves in `a` what both have. (It is the plan's own memory, which its arena holds writable.)
+// Makes numbers of what are pointers in `a`, where `b` has the same word and not the same place. The arguments are
+// their plans' own memory, which arenas hold writable.
+static void restore_numbers(struct plan_argument *a, const struct plan_argument *b) {
+  struct plan_pointer *pointers = (struct plan_pointer *)a->pointers;
+  int kept = 0;
+  for (int i = 0; i < a->n_pointers; i++) {
+    const struct plan_pointer p = pointers[i], *q = pointer_at(b, p.at);
+    bool place = q && !p.doubt && points_to(&p, q);
+    if (p.word == 0 || place || p.word != word_at(b, p.at))
+      pointers[kept++] = p;
+    else
+      memcpy((uint8_t *)a->bytes + p.at, &p.word, sizeof p.word);
+  }
+  a->n_pointers = kept;
+}
+
+// Of a word that is a pointer in one recording at most: halves that are the same are numbers beside a gap.
+static void settle_word(struct plan_argument *a, const struct plan_argument *b, uint32_t at) {
+  uint64_t one = word_at(a, at), other = word_at(b, at);
+  uint8_t *bytes = (uint8_t *)a->bytes + at;
+  for (int half = 0; half < 2; half++) {
+    bool same = memcmp((uint8_t *)&one + 4 * half, (uint8_t *)&other + 4 * half, 4) == 0;
+    if (same)
+      memcpy(bytes + 4 * half, (uint8_t *)&one + 4 * half, 4);
+    else
+      memset(bytes + 4 * half, 0, 4);
+    a->unsettled += same ? 0 : 4;
+  }
+}
+
+// Leaves in `a` what both have.
 static void settle_bytes(struct plan_argument *a, const struct plan_argument *b) {
   uint8_t *bytes = (uint8_t *)a->bytes;
   struct plan_pointer *pointers = (struct plan_pointer *)a->pointers;
   int kept = 0;
   for (uint32_t k = 0; k < a->size; k++) {
     const struct plan_pointer *p = pointer_at(a, k), *q = pointer_at(b, k);
-    if (p && q && p->buffer == q->buffer && p->offset == q->offset) { // the bytes under them are zero in both
+    if (p && q && !p->doubt && points_to(p, q)) { // the bytes under them are zero in both
       pointers[kept++] = *p;
       k += 7;
     } else if (p || q) {
-      uint32_t n = a->size - k < 8 ? a->size - k : 8;
-      memset(bytes + k, 0, n);
-      a->unsettled += n;
-      k += n - 1;
+      settle_word(a, b, k);
+      k += 7;
     } else if (bytes[k] != b->bytes[k]) {
       bytes[k] = 0;
       a->unsettled++;
@@ -91,25 +131,28 @@ static void settle_bytes(struct plan_argument *a, const struct plan_argument *b)
   a->n_pointers = kept;
 }
 
-// PyTorch's elementwise kernels take a functor behind the number of elements. That of x^2 and x^3 is 8 bytes that
-// nobody sets: what the stack held is now a pointer into one tensor, now into another, and now none.
+// PyTorch's elementwise kernels take a functor behind the number of elements. That of x^2, x^3 and x^-2 is 8 bytes that
+// nobody sets: whatever the stack held. (One that holds an exponent has 16, or is of complex numbers: those are of
+// pow_tensor_scalar_kernel itself.)
 static bool is_functor(const char *kernel, int index) {
   static const char pytorch[] = "_ZN2at6native";
   return index == 1 && strncmp(kernel, pytorch, strlen(pytorch)) == 0 && strstr(kernel, "elementwise_kernel") &&
-         strstr(kernel, "pow_tensor_scalar");
+         strstr(kernel, "pow_tensor_scalar_kernel_impl");
 }
 
-static bool settle_argument(struct plan_argument *a, const struct plan_argument *b, bool functor) {
+static bool settle_argument(struct plan_argument *a, struct plan_argument *b, bool functor) {
   if (a->kind != b->kind || a->size != b->size)
     return false;
   if (a->kind == PLAN_TENSOR_MAP)
     return same_map(a->map, b->map);
   if (a->kind != PLAN_BYTES)
     return true;
+  restore_numbers(a, b);
+  restore_numbers(b, a); // what is a number there by now, is one here
   if (same_pointers(a, b) && memcmp(a->bytes, b->bytes, a->size) == 0)
     return true;
   bool leftover = functor && a->size == 8; // nothing else is in it
-  if (is_number(a, b, leftover) || (!leftover && pointers_contradict(a, b)))
+  if (!leftover && (is_number(a, b) || pointers_contradict(a, b)))
     return false;
   settle_bytes(a, b);
   return true;
@@ -141,8 +184,13 @@ static bool launches_differ(struct plan *a, const struct plan_step *s, const str
              s->n_arguments);
   else {
     for (int i = 0; i < s->n_arguments; i++)
-      if (!settle_argument((struct plan_argument *)&s->arguments[i], &t->arguments[i], is_functor(s->kernel, i))) {
-        snprintf(text, size, "argument %d of step %d, launch of %.80s, is another", i, index, shown);
+      if (!settle_argument((struct plan_argument *)&s->arguments[i], (struct plan_argument *)&t->arguments[i],
+                           is_functor(s->kernel, i))) {
+        const struct plan_argument *x = &s->arguments[i], *y = &t->arguments[i];
+        int n = snprintf(text, size, "argument %d of step %d, launch of %.80s, is another", i, index, shown);
+        if (x->kind == PLAN_BYTES && y->kind == PLAN_BYTES && x->size == 8 && y->size == 8 && n > 0 && (size_t)n < size)
+          snprintf(text + n, size - (size_t)n, " (0x%016llx, 0x%016llx)", (unsigned long long)word_at(x, 0),
+                   (unsigned long long)word_at(y, 0));
         return true;
       }
     return false;
@@ -198,6 +246,33 @@ static void settle_workspace(struct plan *a, const struct plan *b) {
       s->zeroed = true;
     }
   }
+}
+
+static const struct plan_pointer *outside_of_both(const struct plan_argument *a, const struct plan_argument *b) {
+  for (int i = 0; i < a->n_pointers && a->kind == PLAN_BYTES && b->kind == PLAN_BYTES; i++) {
+    const struct plan_pointer *p = &a->pointers[i], *q = pointer_at(b, p->at);
+    if (p->doubt == PLAN_OUTSIDE && q && points_to(p, q) && p->word != q->word)
+      return p;
+  }
+  return NULL;
+}
+
+bool plan_points_outside(const struct plan *a, const struct plan *b, char *text, size_t size) {
+  char shown[PLAN_SHOWN_BYTES], place[PLAN_SHOWN_BYTES];
+  for (int i = 0; i < a->n_steps && i < b->n_steps; i++) {
+    const struct plan_step *s = &a->steps[i], *t = &b->steps[i];
+    for (int k = 0; k < s->n_arguments && k < t->n_arguments; k++) {
+      const struct plan_pointer *p = outside_of_both(&s->arguments[k], &t->arguments[k]);
+      if (!p)
+        continue;
+      const struct plan_buffer *buffer = &a->buffers[p->buffer];
+      snprintf(text, size, "launch of %.80s: kernel argument %d points to %.60s%+lld bytes, outside of its %llu bytes",
+               kind_text(s, shown), k, plan_shown(buffer->name, place), (long long)p->offset,
+               (unsigned long long)buffer->bytes);
+      return true;
+    }
+  }
+  return false;
 }
 
 bool plan_difference(struct plan *a, const struct plan *b, char *text, size_t size) {

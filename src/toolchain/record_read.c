@@ -41,6 +41,7 @@ struct reader {
   size_t n_arguments, n_pointers; // of all steps together
   int n_states;
   bool of_library[RECORD_MAX_STREAMS]; // streams
+  bool one_of_two;
   bool no_memory;
 };
 
@@ -290,13 +291,16 @@ static bool refuse_argument(struct reader *r, const struct launch *l, int index,
   return refuse(r, "launch of %s: kernel argument %d %s", plan_shown(l->kernel->label, shown), index, text);
 }
 
-// The place that a word of an argument points into; *place stays NULL when it is no address.
+// The place that a word of an argument points into; *place stays NULL when it is no address. Where `doubt` is not NULL,
+// it may be one that cannot be meant.
 static bool find_pointer(struct reader *r, const struct launch *l, int index, uint64_t word, struct place **place,
-                         int64_t *offset) {
+                         int64_t *offset, enum plan_doubt *doubt) {
   char shown[PLAN_SHOWN_BYTES];
   *place = NULL;
   enum found found = places_find(&r->places, word, place, offset);
-  if (found == FOUND_NONE || found == FOUND_INSIDE)
+  if (doubt)
+    *doubt = found == FOUND_FREED ? PLAN_FREED : found == FOUND_OUTSIDE ? PLAN_OUTSIDE : PLAN_NO_DOUBT;
+  if (found == FOUND_NONE || found == FOUND_INSIDE || doubt)
     return true;
   plan_shown(place_name(&r->places, *place), shown);
   if (found == FOUND_FREED)
@@ -310,16 +314,18 @@ static bool find_pointers(struct reader *r, const struct launch *l, int index, u
                           struct plan_argument *out) {
   size_t capacity = 0;
   struct plan_pointer *pointers = NULL;
+  bool may_doubt = r->one_of_two && size > 8; // what is alone is meant
   for (uint32_t at = 0; at + 8 <= size; at += 8) {
     uint64_t word;
     struct place *place;
     int64_t offset = 0;
+    enum plan_doubt doubt = PLAN_NO_DOUBT;
     memcpy(&word, bytes + at, sizeof word);
-    if (!find_pointer(r, l, index, word, &place, &offset))
+    if (!find_pointer(r, l, index, word, &place, &offset, may_doubt ? &doubt : NULL))
       return false;
     if (!place)
       continue;
-    if (!use_place(r, place, l->stamp, l->step))
+    if (doubt == PLAN_NO_DOUBT && !use_place(r, place, l->stamp, l->step))
       return false;
     if (++r->n_pointers > MAX_ALL_POINTERS)
       return refuse(r, "its launches pass more than %d pointers", MAX_ALL_POINTERS);
@@ -329,7 +335,7 @@ static bool find_pointers(struct reader *r, const struct launch *l, int index, u
         return exhausted(r);
       pointers = grown;
     }
-    pointers[out->n_pointers++] = (struct plan_pointer){at, place->buffer, offset};
+    pointers[out->n_pointers++] = (struct plan_pointer){at, place->buffer, offset, word, doubt};
     memset(bytes + at, 0, sizeof word);
   }
   out->pointers = pointers;
@@ -359,7 +365,7 @@ static bool tensor_map_argument(struct reader *r, const struct launch *l, int in
   const struct record_tensor_map *m = &r->maps[number];
   struct place *place;
   int64_t offset = 0;
-  if (!find_pointer(r, l, index, m->address, &place, &offset))
+  if (!find_pointer(r, l, index, m->address, &place, &offset, NULL))
     return false;
   if (!place)
     return refuse_argument(r, l, index, "is a tensor map of 0x%" PRIx64 ", which is no address of the device",
@@ -757,10 +763,10 @@ static bool read_log(struct reader *r, const uint8_t *log, size_t n, const struc
   return read_entries(r, log + sizeof head, head.used, source_name) && check_end(r);
 }
 
-enum assay_status record_read(const uint8_t *log, size_t n, const struct record_request *request,
-                              const struct plan_subject *subject, const char *target, const char *toolchain,
-                              const char *source_name, struct plan *out, struct plan_report *report,
-                              struct assay_error *err) {
+enum assay_status record_read(const uint8_t *log, size_t n, enum record_reading reading,
+                              const struct record_request *request, const struct plan_subject *subject,
+                              const char *target, const char *toolchain, const char *source_name, struct plan *out,
+                              struct plan_report *report, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   struct plan plan = {0};
   struct reader *r = base_calloc(1, sizeof *r);
@@ -768,6 +774,7 @@ enum assay_status record_read(const uint8_t *log, size_t n, const struct record_
     return error_nomem(err, "reading a recording");
   r->plan = &plan;
   r->report = report;
+  r->one_of_two = reading == RECORD_ONE_OF_TWO;
   bool made = read_log(r, log, n, request, subject, source_name);
   if (made && !plan_set_title(&plan, subject, "cuda", target, toolchain))
     made = exhausted(r);

@@ -26,10 +26,13 @@ enum assay_status record_request_make_at(const struct plan_subject *subject, con
 // Builds the plan of a finished log (n bytes with the header). The log is untrusted: whatever is wrong with it is a
 // refusal in the report, with outcome PLAN_REFUSED; with PLAN_MADE the plan is set. A status other than ASSAY_OK means
 // that memory failed. Modules are called `source_name`, which the plan copies. Does not look at how the recorder ended.
-enum assay_status record_read(const uint8_t *log, size_t n, const struct record_request *request,
-                              const struct plan_subject *subject, const char *target, const char *toolchain,
-                              const char *source_name, struct plan *out, struct plan_report *report,
-                              struct assay_error *err);
+// RECORD_ONE_OF_TWO: words inside structs that would be pointers to nowhere are doubts of the plan (plan_doubt), which
+// plan_difference clears up; otherwise they are refused.
+enum record_reading { RECORD_ALONE, RECORD_ONE_OF_TWO };
+enum assay_status record_read(const uint8_t *log, size_t n, enum record_reading reading,
+                              const struct record_request *request, const struct plan_subject *subject,
+                              const char *target, const char *toolchain, const char *source_name, struct plan *out,
+                              struct plan_report *report, struct assay_error *err);
 
 // "input 0 + 16 bytes", for an address of the device that lies in one of the request's tensors or elsewhere in the
 // range of device addresses; false for every other address.

@@ -35,8 +35,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(log, &head, sizeof head);
     if (size)
       memcpy(log + sizeof head, data, size);
-    enum assay_status status =
-        record_read(log, sizeof head + size, request, &subject, "sm_90a", "nvcc", "a.cu", &plan, &report, NULL);
+    enum record_reading reading = size % 2 ? RECORD_ONE_OF_TWO : RECORD_ALONE;
+    enum assay_status status = record_read(log, sizeof head + size, reading, request, &subject, "sm_90a", "nvcc", "a.cu",
+                                           &plan, &report, NULL);
     // What was made is a plan that the check can look at.
     if (status == ASSAY_OK && report.outcome == PLAN_MADE) {
       struct plan_limits limits;

@@ -80,15 +80,17 @@ static inline void sample_steps(struct plan *p) {
       .kind = PLAN_FILL, .to = {SAMPLE_PARTIAL, 0}, .bytes = 4096, .value = 0xff, .width = 1, .carveout = -1};
   sample_launch(p, 2, "scale", 1, 128, 3);
   struct plan_argument *a = (struct plan_argument *)p->steps[2].arguments;
-  a[0] = sample_argument(&p->arena, 8, NULL, SAMPLE_POINTERS({0, SAMPLE_X, 0}));
-  a[1] = sample_argument(&p->arena, 8, NULL, SAMPLE_POINTERS({0, SAMPLE_PARTIAL, 512}));
+  a[0] = sample_argument(&p->arena, 8, NULL, SAMPLE_POINTERS({.at = 0, .buffer = SAMPLE_X, .offset = 0}));
+  a[1] = sample_argument(&p->arena, 8, NULL, SAMPLE_POINTERS({.at = 0, .buffer = SAMPLE_PARTIAL, .offset = 512}));
   a[2] = sample_argument(&p->arena, 4, &n, 0, (const struct plan_pointer *)&n);
   sample_launch(p, 3, "turn", 1, 64, 1);
   p->steps[3].label = "turn around";
   p->steps[3].programmatic = true;
   p->steps[3].shared_bytes = 1024;
   a = (struct plan_argument *)p->steps[3].arguments;
-  a[0] = sample_argument(&p->arena, 24, turn_n, SAMPLE_POINTERS({0, SAMPLE_PARTIAL, 512}, {8, SAMPLE_Y, 0}));
+  a[0] = sample_argument(
+      &p->arena, 24, turn_n,
+      SAMPLE_POINTERS({.at = 0, .buffer = SAMPLE_PARTIAL, .offset = 512}, {.at = 8, .buffer = SAMPLE_Y, .offset = 0}));
   sample_launch(p, 4, "tile", 2, 32, 2);
   p->steps[4].cluster[0] = 2;
   p->steps[4].cluster[1] = p->steps[4].cluster[2] = 1;
@@ -96,7 +98,7 @@ static inline void sample_steps(struct plan *p) {
   p->steps[4].carveout = 50;
   a = (struct plan_argument *)p->steps[4].arguments;
   a[0] = (struct plan_argument){.kind = PLAN_TENSOR_MAP, .size = 128, .map = &map};
-  a[1] = sample_argument(&p->arena, 8, NULL, SAMPLE_POINTERS({0, SAMPLE_PARTIAL, 0}));
+  a[1] = sample_argument(&p->arena, 8, NULL, SAMPLE_POINTERS({.at = 0, .buffer = SAMPLE_PARTIAL, .offset = 0}));
   p->steps[5] = (struct plan_step){
       .kind = PLAN_COPY, .to = {SAMPLE_Y, 64}, .from = {SAMPLE_PARTIAL, 512}, .bytes = 64, .carveout = -1};
 }

@@ -612,7 +612,7 @@ static void test_other_code(void **state) {
       assert_int_equal(plan_check(&p, NULL, NULL, &err), ASSAY_OK);
       a[2].size = 0;
       assert_int_equal(plan_check(&p, NULL, NULL, &err), ASSAY_ERR_INVALID);
-      a[2] = sample_argument(&p.arena, 16, NULL, SAMPLE_POINTERS({0, SAMPLE_X, 0}));
+      a[2] = sample_argument(&p.arena, 16, NULL, SAMPLE_POINTERS({.at = 0, .buffer = SAMPLE_X, .offset = 0}));
       assert_int_equal(plan_check(&p, NULL, NULL, &err), ASSAY_ERR_INVALID);
       assert_non_null(strstr(err.message, "a pointer inside a struct is CUDA's"));
     }

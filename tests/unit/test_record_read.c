@@ -123,7 +123,7 @@ static void add_free(struct fixture *f, uint64_t address) {
 }
 
 static enum assay_status read_log(struct fixture *f) {
-  return record_read(f->log, LOG_BYTES, f->request, &f->subject, "sm_90a", "nvcc", "a.cu", &f->plan, &f->report,
+  return record_read(f->log, LOG_BYTES, RECORD_ALONE, f->request, &f->subject, "sm_90a", "nvcc", "a.cu", &f->plan, &f->report,
                      &f->err);
 }
 

@@ -340,11 +340,15 @@ static void on_driver_call(const struct cupti_call *c) {
 
 void lift_on_callback(void *arg, enum cupti_domain domain, uint32_t id, const void *data) {
   (void)arg;
-  if (lift_inside)
+  bool loaded = domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_MODULE_LOADED;
+  if (lift_inside) { // where modules are loaded late, our own question for one loads it
+    if (loaded)
+      lift_module_loaded(((const struct cupti_resource *)data)->descriptor);
     return;
+  }
   lift_inside = true;
   pthread_mutex_lock(&lift.lock);
-  if (domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_MODULE_LOADED)
+  if (loaded)
     lift_module_loaded(((const struct cupti_resource *)data)->descriptor);
   else if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
     on_driver_call(data);

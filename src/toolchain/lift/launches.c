@@ -113,7 +113,7 @@ static void put_pointers(uint8_t *bytes, uint32_t size) {
   for (uint32_t at = 0; at + 8 <= size; at += 8) {
     uint64_t word;
     memcpy(&word, bytes + at, sizeof word);
-    uint64_t address = lift_word(word);
+    uint64_t address = lift_word(word, size == 8);
     if (address != word)
       memcpy(bytes + at, &address, sizeof address);
   }

@@ -134,10 +134,11 @@ struct allocation *lift_find(uint64_t address);
 // being taken, but the driver knows, becomes known here.
 uint64_t lift_address(uint64_t address, bool *known);
 uint64_t lift_target(uint64_t address, bool *known); // the same of what is written to
-// A word of a launch's parameters as the log has it: an address of the device as above. 0 for what the log's reader
-// would take for an address although nothing is there: left over from what was freed, in the gaps and unused parts of
-// structs.
-uint64_t lift_word(uint64_t word);
+// A word of a launch's parameters as the log has it: an address of the device as above. 0 for what is left over of who
+// mapped memory; and, where the word is a parameter of its own, for what the log's reader would take for an address
+// although nothing is there (of memory that was freed). In a struct that may be a pair of numbers, and a second
+// recording tells (plan_difference).
+uint64_t lift_word(uint64_t word, bool alone);
 void lift_foreign_alloc(uint64_t address, size_t bytes);
 void lift_foreign_free(uint64_t address);
 bool lift_map_tensor(const struct record_tensor *t, struct allocation *out);

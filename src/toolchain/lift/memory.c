@@ -161,14 +161,14 @@ uint64_t lift_target(uint64_t address, bool *known) {
   return use(address, true, known);
 }
 
-uint64_t lift_word(uint64_t word) {
+uint64_t lift_word(uint64_t word, bool alone) {
   bool known;
   const struct allocation *near = word >= LIFT_NEAR && !lift_find(word) ? find_near(word) : NULL;
   if (near && is_end_of_mapping(word, near))
     return 0;
   uint64_t address = lift_address(word, &known);
   bool in_use = word >= RECORD_FIRST_ADDRESS - RECORD_GAP_BYTES && word < lift.next_address + RECORD_GAP_BYTES;
-  return known || !in_use ? address : 0;
+  return known || !in_use || !alone ? address : 0;
 }
 
 static void log_alloc(const struct allocation *a, uint64_t bytes) {
