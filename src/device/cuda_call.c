@@ -98,6 +98,7 @@ static enum cu_result timed_on_device(struct device *d, enum device_mode mode, s
     r = cu->cuEventRecord(d->start, d->stream);
   if (r == CUDA_SUCCESS)
     r = steps_of(d, mode, &held, failed);
+  times->let_go_early = !held;
   if (r == CUDA_SUCCESS)
     r = cu->cuEventRecord(d->end, d->stream);
   if (r == CUDA_SUCCESS)

@@ -68,6 +68,8 @@ struct device_times {
   int64_t outside_ns;
   int64_t called_ns;  // the host's clock around the same: as called; else from when the stream was let go to its end
   int64_t prepare_ns; // of the steps before n_prepare, device time
+  // The stream was let go before all was queued: the host's latency may be in every time.
+  int32_t let_go_early;
   // The steps were carried out more than once on the same inputs (the host was blocked the first time): a time that
   // says nothing, since a kernel may find its answer done.
   int32_t repeated;

@@ -26,6 +26,7 @@ struct session {
   struct device_buffers *buffers; // of a subject that has such: its own, since its start
   char weakness[200];             // what of the isolation could not be had for this candidate
   double overhead_ns; // what the protocol of a call costs, measured before the candidate was loaded; NaN: not measured
+  double queueing_ns; // what of timing.wall_ns can be the host's work before the device begins
   int n_layouts, n_questions, capacity_checks;
   int n_dropped_exams;                // each exam has questions of its own
   struct layout layouts[MAX_LAYOUTS]; // [0] is the timed workload's

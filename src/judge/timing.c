@@ -15,12 +15,17 @@
 static const double UNSTABLE_WIDTH = 0.05;
 
 enum { WARM_UP_CALLS = 3, AS_CALLED_SAMPLES = 9, RESAMPLES_SEED = 20260101 };
+
+// Calls that take long scatter little: fewer do, once so much time went into them, if they agree as well as this.
+enum { FEW_SAMPLES = 10, FEW_OTHERS = 5 };
+static const double LONG_NS = 500e6, FEW_WIDTH = 0.005;
 #define KEEP_LIMIT_BYTES ((int64_t)1 << 30)
 
 struct loop {
   struct timing_session *s;
   struct runner_report *report;
   uint64_t calls; // timed calls so far, dropped ones included
+  double cold_ns; // of the samples, together
   bool keep;      // outputs are small enough to be copied
   bool catch_up;  // verify every call from now on: chance left too few of them
 };
@@ -123,6 +128,12 @@ static enum stop should_stop(const struct loop *l, int i, int64_t spent_ns) {
   const struct assay_judge_options *o = l->s->options;
   const struct assay_timing *t = l->s->timing;
   int64_t most_ns = o->timing_ns > 0 ? o->timing_ns : l->s->session->subject->timing_ns;
+  const struct stopping_rule few = {.min_samples = FEW_SAMPLES,
+                                    .max_samples = o->max_samples,
+                                    .relative_width = fmin(o->relative_width, FEW_WIDTH),
+                                    .max_ns = INT64_MAX};
+  if (t->n_samples >= FEW_SAMPLES && t->n_samples < o->min_samples && l->cold_ns >= LONG_NS)
+    return stats_stop(&few, t->samples_ns, t->n_samples, 0, RESAMPLES_SEED);
   struct stopping_rule rule = {.min_samples = o->min_samples,
                                .max_samples = o->max_samples,
                                .relative_width = o->relative_width,
@@ -177,21 +188,28 @@ static enum assay_status sample_cold(struct loop *l, struct assay_error *err) {
       t->n_dropped++;
     else
       t->samples_ns[t->n_samples++] = sample;
+    l->cold_ns += isnan(sample) ? 0 : sample;
     stop = should_stop(l, i, clock_monotonic_ns() - start);
   }
   t->stop = stop_name(stop);
   return status;
 }
 
+// Of calls that nothing is ranked by.
+static bool is_enough(int calls, double spent_ns) {
+  return calls >= FEW_OTHERS && spent_ns >= LONG_NS;
+}
+
 static enum assay_status sample_hot(struct loop *l, struct assay_error *err) {
   const struct assay_judge_options *o = l->s->options;
   struct assay_timing *t = l->s->timing;
   enum assay_status status = ASSAY_OK;
-  for (int i = 0; i < o->hot_samples && !status && !failed(l); i++) {
+  double spent_ns = 0;
+  for (int i = 0; i < o->hot_samples && !is_enough(i, spent_ns) && !status && !failed(l); i++) {
     double sample = NAN;
     status = take_sample(l, CALL_HOT, &sample, err);
     if (!status && !failed(l) && !isnan(sample))
-      t->hot_samples_ns[t->n_hot++] = sample;
+      spent_ns += t->hot_samples_ns[t->n_hot++] = sample;
   }
   return status;
 }
@@ -203,11 +221,12 @@ static enum assay_status sample_as_called(struct loop *l, struct assay_error *er
   enum assay_status status = ASSAY_OK;
   if (!l->s->session->subject->has_as_called)
     return ASSAY_OK;
-  for (int i = 0; i < AS_CALLED_SAMPLES && !status && !failed(l); i++) {
+  double spent_ns = 0;
+  for (int i = 0; i < AS_CALLED_SAMPLES && !is_enough(i, spent_ns) && !status && !failed(l); i++) {
     double sample = NAN;
     status = take_sample(l, CALL_AS_CALLED, &sample, err);
     if (!status && !failed(l) && !isnan(sample))
-      samples[n++] = sample;
+      spent_ns += samples[n++] = sample;
   }
   if (n > 0)
     l->s->timing->called_ns = stats_median(samples, n);

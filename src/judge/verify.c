@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "judge/baseline.h"
 #include "judge/session.h"
+#include "judge/workbench.h"
 
 // The judge's own clock may see this much more than the device's did, relative and absolute, in its best call.
 static const double SUSPICIOUS_EXCESS = 1.25, SUSPICIOUS_NS = 100000;
@@ -111,6 +112,8 @@ enum assay_status session_time(struct session *s, bool *good, struct assay_error
   int64_t start = clock_monotonic_ns();
   if (!status)
     status = session_bind(s, &s->layouts[0], &report, err);
+  if (s->o->workbench)
+    python_standby_settle(workbench_standby(s->o->workbench));
   if (!status && report.event == RUNNER_OK)
     status = timing_run(&timing, &report, err);
   s->v->durations.timing_ns = clock_monotonic_ns() - start - s->v->durations.verify_ns;
@@ -130,7 +133,7 @@ enum assay_status session_verify(struct session *s, bool good, struct assay_erro
   good = good && s->v->reason == ASSAY_REASON_PASS;
   t->measured = t->measured && good; // the times of a wrong kernel mean nothing
   bool too_fast = t->high_ns < SUSPICIOUS_PART_OF_FLOOR * t->floor_ns;
-  bool elsewhere = t->wall_ns > SUSPICIOUS_EXCESS * t->median_ns + SUSPICIOUS_NS;
+  bool elsewhere = t->wall_ns > SUSPICIOUS_EXCESS * t->median_ns + SUSPICIOUS_NS + s->queueing_ns;
   bool forged = t->stamps_apart > SUSPICIOUS_STAMPS * t->n_samples || t->stamps_excess_ns > 0;
   bool nothing = t->median_ns <= 0; // less than a call without work
   t->suspicious = t->measured && (too_fast || elsewhere || forged || nothing);

@@ -74,7 +74,7 @@ struct plan_pointer {
   // Of a recording only (0 elsewhere): the word that stood there, and why it may be no pointer at all. A second
   // recording says it (plan_difference); no plan that is complete has a doubt.
   uint64_t word;
-  enum plan_doubt { PLAN_NO_DOUBT, PLAN_OUTSIDE, PLAN_FREED } doubt;
+  enum plan_doubt { PLAN_NO_DOUBT, PLAN_OUTSIDE, PLAN_FREED, PLAN_UNSEEN } doubt;
 };
 
 // CUtensorMap (the copy engine's descriptor), encoded by the runner: cuTensorMapEncodeTiled's arguments.

@@ -15,6 +15,7 @@ import contextlib
 import ctypes
 import ctypes.util
 import gc
+import glob
 import inspect
 import json
 import os
@@ -410,11 +411,23 @@ class RecordedTensor(ctypes.Structure):
         return at_device(self.address, self.bytes, getattr(torch, DTYPES[self.dtype]), list(self.dims[:self.rank]))
 
 
+def site_packages():
+    import torch
+    return os.path.dirname(os.path.dirname(torch.__file__))
+
+
+def load_cudnn():
+    """cuDNN loads the parts of itself with the first convolution."""
+    for path in sorted(glob.glob(os.path.join(site_packages(), "nvidia/cudnn/lib/libcudnn_*.so.*"))):
+        try:
+            ctypes.CDLL(path)
+        except OSError:
+            pass  # it will say so itself
+
+
 def find_cupti():
     """CUPTI as PyTorch has it with it; the loader's own search otherwise."""
-    import glob
-    import torch
-    site = os.path.dirname(os.path.dirname(torch.__file__))
+    site = site_packages()
     found = [path for pattern in ("nvidia/*/lib/libcupti.so.*", "torch/lib/libcupti*.so*")
              for path in sorted(glob.glob(os.path.join(site, pattern)))]
     system = sorted(glob.glob("/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.*"))
@@ -591,9 +604,10 @@ def start_again(first, order, descriptors):
         traceback.print_exc()  # what had failed is told instead
 
 
-def receive_order():
+def receive_order(come_up):
     """What the judge wants, when it is known: {"candidate", "defines", "sheets"}; for every sheet four descriptors,
-    request and log twice; the first sheet's number, whether this is the second start, and the order's own descriptor."""
+    request and log twice; the first sheet's number, whether this is the second start, and the order's own descriptor. A
+    byte alone says that the order is next, and that the device may come up meanwhile; one back says that it has."""
     import array
     import socket
     again = os.environ.pop(AGAIN, None)
@@ -602,9 +616,14 @@ def receive_order():
         never_search()
         return read_order(first, True, descriptors)
     with socket.socket(fileno=3) as judge:
-        _, ancillary, _, _ = judge.recvmsg(1, socket.CMSG_SPACE(65 * 4))
-    if not ancillary:
-        os._exit(0)  # nobody wants anything any more
+        while True:
+            said, ancillary, _, _ = judge.recvmsg(1, socket.CMSG_SPACE(65 * 4))
+            if not said:
+                os._exit(0)  # nobody wants anything any more
+            if ancillary:
+                break
+            come_up()
+            judge.send(said)
     descriptors = array.array("i")
     for _, _, data in ancillary:
         descriptors.frombytes(data[:len(data) - len(data) % descriptors.itemsize])
@@ -632,10 +651,12 @@ def prepare():
 def lift(library, build):
     tempfile.tempdir = os.environ["TMPDIR"]
     prepare()
-    order, descriptors, first, again, own = receive_order()
+    load_cudnn()
+    early = []
+    order, descriptors, first, again, own = receive_order(lambda: early or early.append(Lift(library, build)))
     import torch
     path = order["candidate"]
-    lift = Lift(library, build)
+    lift = early[0] if early else Lift(library, build)
     module = None
     for i, sheet in enumerate(order["sheets"]):
         spare = [os.dup(fd) for fd in descriptors[i]]
@@ -656,7 +677,8 @@ def lift(library, build):
             break
         for fd in spare:
             os.close(fd)
-        gc.collect()
+        if i + 1 < len(order["sheets"]):
+            gc.collect()  # models of a workload are large
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)  # the recordings are complete; what a module does at its exit is of no use to them

@@ -1,6 +1,7 @@
 #include "toolchain/lift_worker.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -19,6 +20,7 @@ struct lift_worker {
   int socket;
   struct sandbox_child child;
   bool running;
+  bool roused; // and not known to be up
 };
 
 enum assay_status lift_worker_create(const char *temporary_dir, struct lift_worker **out, struct assay_error *err) {
@@ -54,9 +56,25 @@ struct arena *lift_worker_arena(struct lift_worker *w) {
   return &w->arena;
 }
 
-bool lift_worker_waits(const struct lift_worker *w) {
-  char nothing;
-  return recv(w->socket, &nothing, 1, MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+bool lift_worker_waits(struct lift_worker *w) {
+  char said;
+  ssize_t n = recv(w->socket, &said, 1, MSG_DONTWAIT);
+  if (n > 0 && w->roused) {
+    w->roused = false;
+    n = recv(w->socket, &said, 1, MSG_DONTWAIT);
+  }
+  return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+void lift_worker_rouse(struct lift_worker *w) {
+  const char byte = 1;
+  w->roused = w->roused || send(w->socket, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+}
+
+void lift_worker_settle(struct lift_worker *w, int64_t most_ns) {
+  struct pollfd p = {.fd = w->socket, .events = POLLIN};
+  if (w->roused && poll(&p, 1, (int)(most_ns / 1000000)) == 1)
+    (void)lift_worker_waits(w);
 }
 
 const char *lift_worker_folder(const struct lift_worker *w) {

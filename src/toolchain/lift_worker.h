@@ -22,7 +22,12 @@ enum assay_status lift_worker_spawn(struct lift_worker *w, const struct lift_com
 const char *lift_worker_folder(const struct lift_worker *w);
 struct arena *lift_worker_arena(struct lift_worker *w); // until its end
 // Whether it still waits for its order.
-bool lift_worker_waits(const struct lift_worker *w);
+bool lift_worker_waits(struct lift_worker *w);
+// Tells one that waits that its order is the next, and that its device may come up. A worker that does not know of this
+// (assay-library) must not be told.
+void lift_worker_rouse(struct lift_worker *w);
+// Waits until one that was roused has done so, for so long at most; at once for others.
+void lift_worker_settle(struct lift_worker *w, int64_t most_ns);
 // A text and at most 64 descriptors, once. ASSAY_ERR_ENVIRONMENT when it cannot be sent.
 enum { LIFT_WORKER_FDS = 64 };
 enum assay_status lift_worker_order(struct lift_worker *w, const struct buf *text, const int *fds, int n_fds,

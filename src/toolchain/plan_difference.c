@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/names.h"
+#include "toolchain/record_format.h"
 
 static bool same_place(struct plan_place a, struct plan_place b) {
   return a.buffer == b.buffer && a.offset == b.offset;
@@ -80,6 +81,12 @@ static bool pointers_contradict(const struct plan_argument *a, const struct plan
   return false;
 }
 
+// Whether the word is of the range from which a recording's own memory has its addresses. Others' memory is where it
+// was in both recordings.
+static bool is_own_address(uint64_t word) {
+  return word >= RECORD_FIRST_ADDRESS - RECORD_GAP_BYTES && word < RECORD_LAST_ADDRESS;
+}
+
 // Makes numbers of what are pointers in `a`, where `b` has the same word and not the same place. The arguments are
 // their plans' own memory, which arenas hold writable.
 static void restore_numbers(struct plan_argument *a, const struct plan_argument *b) {
@@ -88,7 +95,7 @@ static void restore_numbers(struct plan_argument *a, const struct plan_argument 
   for (int i = 0; i < a->n_pointers; i++) {
     const struct plan_pointer p = pointers[i], *q = pointer_at(b, p.at);
     bool place = q && !p.doubt && points_to(&p, q);
-    if (p.word == 0 || place || p.word != word_at(b, p.at))
+    if (place || !is_own_address(p.word) || p.word != word_at(b, p.at))
       pointers[kept++] = p;
     else
       memcpy((uint8_t *)a->bytes + p.at, &p.word, sizeof p.word);
@@ -251,24 +258,34 @@ static void settle_workspace(struct plan *a, const struct plan *b) {
 static const struct plan_pointer *outside_of_both(const struct plan_argument *a, const struct plan_argument *b) {
   for (int i = 0; i < a->n_pointers && a->kind == PLAN_BYTES && b->kind == PLAN_BYTES; i++) {
     const struct plan_pointer *p = &a->pointers[i], *q = pointer_at(b, p->at);
-    if (p->doubt == PLAN_OUTSIDE && q && points_to(p, q) && p->word != q->word)
+    if (q && points_to(p, q) && p->doubt == (p->word == q->word ? PLAN_UNSEEN : PLAN_OUTSIDE))
       return p;
   }
   return NULL;
 }
 
-bool plan_points_outside(const struct plan *a, const struct plan *b, char *text, size_t size) {
+static void say_outside(const struct plan *a, const struct plan_step *s, int argument, const struct plan_pointer *p,
+                        char *text, size_t size) {
   char shown[PLAN_SHOWN_BYTES], place[PLAN_SHOWN_BYTES];
+  const struct plan_buffer *buffer = &a->buffers[p->buffer];
+  int n = snprintf(text, size, "launch of %.80s: kernel argument %d points to ", kind_text(s, shown), argument);
+  if (n < 0 || (size_t)n >= size)
+    return;
+  if (p->doubt == PLAN_UNSEEN)
+    snprintf(text + n, size - (size_t)n, "0x%llx, memory that nobody saw being taken", (unsigned long long)p->word);
+  else
+    snprintf(text + n, size - (size_t)n, "%.60s%+lld bytes, outside of its %llu bytes", plan_shown(buffer->name, place),
+             (long long)p->offset, (unsigned long long)buffer->bytes);
+}
+
+bool plan_points_outside(const struct plan *a, const struct plan *b, char *text, size_t size) {
   for (int i = 0; i < a->n_steps && i < b->n_steps; i++) {
     const struct plan_step *s = &a->steps[i], *t = &b->steps[i];
     for (int k = 0; k < s->n_arguments && k < t->n_arguments; k++) {
       const struct plan_pointer *p = outside_of_both(&s->arguments[k], &t->arguments[k]);
       if (!p)
         continue;
-      const struct plan_buffer *buffer = &a->buffers[p->buffer];
-      snprintf(text, size, "launch of %.80s: kernel argument %d points to %.60s%+lld bytes, outside of its %llu bytes",
-               kind_text(s, shown), k, plan_shown(buffer->name, place), (long long)p->offset,
-               (unsigned long long)buffer->bytes);
+      say_outside(a, s, k, p, text, size);
       return true;
     }
   }

@@ -4,8 +4,9 @@
 
 #include "plan/plan.h"
 
-// Whether a struct that a launch gets has a pointer to nowhere in both recordings, by as many bytes beyond the same
-// memory: a mistake that is meant, and is named. Before plan_difference.
+// Whether a struct that a launch gets has a pointer that no plan can hold, in both recordings: by as many bytes beyond the
+// same memory, or the same address of memory that nobody saw being taken. What is wrong goes to `text`. Before
+// plan_difference.
 bool plan_points_outside(const struct plan *a, const struct plan *b, char *text, size_t size);
 
 // Whether the plans differ in anything but names and what memory held before the recording (buffers called

@@ -66,6 +66,9 @@ void builder_close(struct builder *b); // NULL is fine
 struct python_standby;
 enum assay_status python_standby_open(struct python_standby **out, struct assay_error *err);
 void python_standby_close(struct python_standby *s); // NULL is fine
+// Each candidate that takes a worker has the next one bring its device up meanwhile. Before something is timed, this waits
+// until that is over.
+void python_standby_settle(struct python_standby *s); // NULL is fine
 
 struct program_options {
   enum toolchain toolchain;

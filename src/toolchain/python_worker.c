@@ -11,6 +11,7 @@
 // Importing PyTorch keeps a processor busy for seconds, and a judgement takes less: one waits for each so many.
 enum { CPUS_A_WAITING = 4 };
 enum { MOST_WAITING = 4 };
+#define MOST_SETTLING_NS INT64_C(10000000000)
 
 struct waiting {
   struct lift_worker *worker;
@@ -63,9 +64,25 @@ static enum assay_status create(const struct python_worker_options *o, struct wa
   return status;
 }
 
-static bool fits(const struct waiting *w, const struct python_worker_options *o) {
+static bool fits(struct waiting *w, const struct python_worker_options *o) {
   return lift_worker_waits(w->worker) && w->device_index == o->device_index &&
          w->without_landlock == o->without_landlock && strcmp(w->interpreter, o->python->interpreter) == 0;
+}
+
+static void rouse_next(struct python_standby *s) {
+  pthread_mutex_lock(&s->lock);
+  if (s->n > 0)
+    lift_worker_rouse(s->waiting[0].worker);
+  pthread_mutex_unlock(&s->lock);
+}
+
+void python_standby_settle(struct python_standby *s) {
+  if (!s)
+    return;
+  pthread_mutex_lock(&s->lock);
+  for (int i = 0; i < s->n; i++)
+    lift_worker_settle(s->waiting[i].worker, MOST_SETTLING_NS);
+  pthread_mutex_unlock(&s->lock);
 }
 
 // False: none waits.
@@ -85,6 +102,7 @@ enum assay_status python_worker_start(struct python_standby *standby, const stru
   struct waiting w;
   while (standby && take_waiting(standby, &w)) {
     if (fits(&w, o)) {
+      rouse_next(standby);
       *out = w.worker;
       return ASSAY_OK;
     }

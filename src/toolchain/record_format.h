@@ -111,7 +111,8 @@ enum record_kind {
   RECORD_STATE,  // memory that was there before, and what it held
   RECORD_NAME,   // a module's name
   RECORD_SHARE,  // whose kernels took how long
-  RECORD_LAST_KIND = RECORD_SHARE,
+  RECORD_WORD,   // a word of the next launch's parameters that is not what the program had, or may not be what it seems
+  RECORD_LAST_KIND = RECORD_WORD,
 };
 
 // In front of every entry; the next one is `bytes` further, rounded up to 8.
@@ -192,6 +193,11 @@ struct record_name { // behind it: the name with its NUL
 struct record_share {
   uint32_t origin, launches; // enum plan_origin
   uint64_t ns;
+};
+struct record_word {
+  uint64_t word; // as the program had it
+  uint32_t at,
+      unseen; // its offset in the parameters; 1: if it is an address, then of memory that nobody saw being taken
 };
 enum { RECORD_MAX_STREAMS = 64, RECORD_MAX_EVENTS = 4096, RECORD_MAX_KERNELS = 4096 };
 

@@ -29,6 +29,19 @@ static struct plan_buffer *add_buffer(struct places *p, const char *name, const 
   return b;
 }
 
+// How many places begin at or before the address.
+static size_t places_before(const struct places *p, uint64_t address) {
+  size_t low = 0, high = p->n;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (p->all[middle]->address <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
 static struct place *add_place(struct places *p, uint64_t address, uint64_t bytes, int buffer) {
   if (p->n == p->capacity) {
     size_t capacity = p->capacity;
@@ -44,7 +57,9 @@ static struct place *add_place(struct places *p, uint64_t address, uint64_t byte
   place->address = address;
   place->bytes = bytes;
   place->buffer = buffer;
-  return p->all[p->n++] = place;
+  size_t at = places_before(p, address);
+  memmove(p->all + at + 1, p->all + at, (p->n++ - at) * sizeof *p->all);
+  return p->all[at] = place;
 }
 
 static bool name_is_taken(const struct plan *plan, const char *name) {
@@ -123,12 +138,16 @@ static int promised_output(const struct places *p, uint64_t address, uint64_t by
   return -1;
 }
 
+// Most come in order; memory that a recording met late, and which was there before it, stands in front of its
+// allocations.
 static bool can_allocate(const struct places *p, uint64_t address, uint64_t bytes, const char **why) {
-  const struct place *last = p->n ? p->all[p->n - 1] : NULL;
+  size_t at = places_before(p, address);
+  const struct place *last = at > 0 ? p->all[at - 1] : NULL, *next = at < p->n ? p->all[at] : NULL;
   *why = "the recording is damaged: an allocation where none can be";
   if (bytes == 0 || address % RECORD_ALIGNMENT != 0 || address >= RECORD_LAST_ADDRESS ||
       bytes > RECORD_LAST_ADDRESS - address ||
-      address < (last ? record_next_address(last->address, last->bytes) : RECORD_FIRST_ADDRESS))
+      address < (last ? record_next_address(last->address, last->bytes) : RECORD_FIRST_ADDRESS) ||
+      (next && next->address < record_next_address(address, bytes)))
     return false;
   *why = "it allocates more than 16384 times";
   return p->n < PLACES_MAX;
@@ -173,14 +192,7 @@ void places_free(struct places *p, struct place *place) {
 enum found places_find(const struct places *p, uint64_t address, struct place **place, int64_t *offset) {
   if (p->n == 0 || address < RECORD_FIRST_ADDRESS - RECORD_GAP_BYTES || address >= RECORD_LAST_ADDRESS)
     return FOUND_NONE;
-  size_t low = 0, high = p->n; // the last place that begins at or before the address, if any, is low - 1
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (p->all[middle]->address <= address)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  size_t low = places_before(p, address);
   struct place *before = low > 0 ? p->all[low - 1] : NULL, *after = low < p->n ? p->all[low] : NULL;
   if (before && address - before->address <= before->bytes) {
     *place = before;

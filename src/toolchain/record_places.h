@@ -24,7 +24,7 @@ struct place {
 struct places {
   struct arena *arena; // the plan's for buffers and names, this one for the books
   struct plan *plan;
-  struct place **all; // by address, ascending, as they are allocated
+  struct place **all; // by address, ascending
   size_t n, capacity;
   size_t buffer_capacity;
   bool *idle; // by buffer: scratch whose allocation was freed

@@ -37,7 +37,9 @@ struct reader {
   struct kernel *kernels;
   size_t n_kernels, kernel_capacity, step_capacity, n_maps, map_capacity;
   struct record_tensor_map *maps;
-  struct record_stamp *stamps;    // of every step
+  struct record_stamp *stamps; // of every step
+  struct record_word *words;   // of the next launch
+  size_t n_words, word_capacity;
   size_t n_arguments, n_pointers; // of all steps together
   int n_states;
   bool of_library[RECORD_MAX_STREAMS]; // streams
@@ -309,9 +311,31 @@ static bool find_pointer(struct reader *r, const struct launch *l, int index, ui
                          *offset, (*place)->bytes);
 }
 
-// Words at multiples of 8 that are addresses become pointers, inside structs too.
-static bool find_pointers(struct reader *r, const struct launch *l, int index, uint8_t *bytes, uint32_t size,
-                          struct plan_argument *out) {
+static bool on_word(struct reader *r, const struct record_word *e) {
+  if (r->n_words == r->word_capacity) {
+    if (r->n_words >= PLAN_MAX_ARGUMENT_BYTES / sizeof e->word)
+      return damaged(r, "more words than a launch has");
+    void *grown = arena_grow(&r->arena, r->words, r->n_words, &r->word_capacity, sizeof *r->words);
+    if (!grown)
+      return exhausted(r);
+    r->words = grown;
+  }
+  r->words[r->n_words++] = *e;
+  return true;
+}
+
+// What the log says of the word there; NULL: nothing.
+static const struct record_word *word_at(const struct reader *r, uint32_t at) {
+  for (size_t i = 0; i < r->n_words; i++)
+    if (r->words[i].at == at)
+      return &r->words[i];
+  return NULL;
+}
+
+// Words at multiples of 8 that are addresses become pointers, inside structs too. `parameter`: where it begins among
+// the launch's.
+static bool find_pointers(struct reader *r, const struct launch *l, int index, uint32_t parameter, uint8_t *bytes,
+                          uint32_t size, struct plan_argument *out) {
   size_t capacity = 0;
   struct plan_pointer *pointers = NULL;
   bool may_doubt = r->one_of_two && size > 8; // what is alone is meant
@@ -321,9 +345,12 @@ static bool find_pointers(struct reader *r, const struct launch *l, int index, u
     int64_t offset = 0;
     enum plan_doubt doubt = PLAN_NO_DOUBT;
     memcpy(&word, bytes + at, sizeof word);
+    const struct record_word *said = word_at(r, parameter + at);
     if (!find_pointer(r, l, index, word, &place, &offset, may_doubt ? &doubt : NULL))
       return false;
-    if (!place)
+    if (!place && said && said->unseen && may_doubt)
+      doubt = PLAN_UNSEEN;
+    if (!place && !doubt)
       continue;
     if (doubt == PLAN_NO_DOUBT && !use_place(r, place, l->stamp, l->step))
       return false;
@@ -335,7 +362,8 @@ static bool find_pointers(struct reader *r, const struct launch *l, int index, u
         return exhausted(r);
       pointers = grown;
     }
-    pointers[out->n_pointers++] = (struct plan_pointer){at, place->buffer, offset, word, doubt};
+    pointers[out->n_pointers++] =
+        (struct plan_pointer){at, place ? place->buffer : 0, offset, said ? said->word : word, doubt};
     memset(bytes + at, 0, sizeof word);
   }
   out->pointers = pointers;
@@ -389,8 +417,8 @@ static bool tensor_map_argument(struct reader *r, const struct launch *l, int in
   return use_place(r, place, l->stamp, l->step);
 }
 
-static bool make_argument(struct reader *r, const struct launch *l, int index, const uint8_t *bytes, uint32_t size,
-                          struct plan_argument *out) {
+static bool make_argument(struct reader *r, const struct launch *l, int index, uint32_t parameter, const uint8_t *bytes,
+                          uint32_t size, struct plan_argument *out) {
   int64_t token = token_number(bytes, size);
   if (token >= 0 && size == RECORD_TOKEN_BYTES)
     return tensor_map_argument(r, l, index, token, out);
@@ -403,7 +431,7 @@ static bool make_argument(struct reader *r, const struct launch *l, int index, c
     return exhausted(r);
   memcpy(copy, bytes, size);
   *out = (struct plan_argument){.kind = PLAN_BYTES, .size = size, .bytes = copy};
-  return find_pointers(r, l, index, copy, size, out);
+  return find_pointers(r, l, index, parameter, copy, size, out);
 }
 
 static bool on_launch(struct reader *r, const struct record_launch *e, const uint8_t *rest, size_t n) {
@@ -442,9 +470,10 @@ static bool on_launch(struct reader *r, const struct record_launch *e, const uin
     struct cubin_parameter p = cubin->parameters[i];
     if (p.offset > n || p.size > n - p.offset)
       return damaged(r, "a launch with too few parameters");
-    if (!make_argument(r, &l, i, rest + p.offset, p.size, &arguments[i]))
+    if (!make_argument(r, &l, i, p.offset, rest + p.offset, p.size, &arguments[i]))
       return false;
   }
+  r->n_words = 0;
   return true;
 }
 
@@ -647,6 +676,7 @@ static size_t fixed_bytes(uint32_t kind) {
       [RECORD_STATE] = sizeof(struct record_state),
       [RECORD_NAME] = sizeof(struct record_name),
       [RECORD_SHARE] = sizeof(struct record_share),
+      [RECORD_WORD] = sizeof(struct record_word),
   };
   return bytes[kind];
 }
@@ -670,6 +700,7 @@ static bool on_entry(struct reader *r, uint32_t kind, const uint8_t *payload, si
     struct record_state state;
     struct record_name name;
     struct record_share share;
+    struct record_word word;
   } e;
   if (kind == 0 || kind > RECORD_LAST_KIND || n < fixed_bytes(kind))
     return damaged(r, "an entry that is none");
@@ -712,6 +743,8 @@ static bool on_entry(struct reader *r, uint32_t kind, const uint8_t *payload, si
     return on_name(r, &e.name, rest, n);
   case RECORD_SHARE:
     return on_share(r, &e.share);
+  case RECORD_WORD:
+    return on_word(r, &e.word);
   }
   return damaged(r, "an entry that is none");
 }

@@ -788,6 +788,25 @@ static void gaps(void **state) {
   }
 }
 
+// Memory that only the driver knows of, and what lies beside it.
+static struct {
+  uint64_t start;
+  size_t bytes;
+  unsigned int type;
+} unseen;
+
+static enum cu_result pointer_attribute(void *data, int attribute, uint64_t address) {
+  if (address < unseen.start || address >= unseen.start + unseen.bytes)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (attribute == 2)
+    memcpy(data, &unseen.type, sizeof unseen.type);
+  else if (attribute == 11)
+    memcpy(data, &unseen.start, sizeof unseen.start);
+  else
+    memcpy(data, &unseen.bytes, sizeof unseen.bytes);
+  return CUDA_SUCCESS;
+}
+
 static uint64_t low_half(uint64_t word) {
   return word & UINT32_MAX;
 }
@@ -796,7 +815,8 @@ static uint64_t low_half(uint64_t word) {
 // address is another in the second recording.
 static void numbers_like_addresses(void **state) {
   (void)state;
-  enum what { INSIDE, GONE, BEHIND, BEHIND_EACH, ELSEWHERE, HALF };
+  enum what { INSIDE, GONE, BEHIND, BEHIND_EACH, ELSEWHERE, HALF, HALF_SEEN, UNSEEN, UNSEEN_EACH };
+  static float table[64];
   static const struct {
     enum what what;
     uint32_t unsettled;
@@ -806,7 +826,10 @@ static void numbers_like_addresses(void **state) {
                {BEHIND, 0, NULL},
                {BEHIND_EACH, 0, "turn: kernel argument 0 points to x+70000 bytes, outside of its 4000 bytes"},
                {ELSEWHERE, 4, NULL}, // the upper halves are the same by chance
-               {HALF, 4, NULL}};
+               {HALF, 4, NULL},
+               {HALF_SEEN, 4, NULL}, // in memory that has another address in the log
+               {UNSEEN, 8, NULL},
+               {UNSEEN_EACH, 0, "turn: kernel argument 0 points to 0x"}};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     struct fixture f;
     struct plan second = {0};
@@ -814,6 +837,15 @@ static void numbers_like_addresses(void **state) {
     uint64_t word = 0, gone = 0;
     char text[256] = "";
     setup(&f);
+    unseen.start = (uint64_t)(uintptr_t)table;
+    unseen.bytes = sizeof table;
+    unseen.type = 2;
+    lift.more.cuPointerGetAttribute = pointer_attribute;
+    uint64_t seen = unseen.start;
+    assay_lift_look(1);
+    if (cases[k].what == HALF_SEEN)
+      scale(seen, f.y);
+    assay_lift_look(0);
     for (int i = 0; i < LIFT_LOGS; i++) {
       uint64_t x = lift.tensors[i][0].real, y = lift.tensors[i][1].real;
       assay_lift_begin(i);
@@ -826,9 +858,14 @@ static void numbers_like_addresses(void **state) {
           [BEHIND] = lift.tensors[0][1].real + 70000,
           [BEHIND_EACH] = x + 70000,
           [ELSEWHERE] = i ? y + 70000 : x + 90000,
+          [HALF_SEEN] = i ? low_half(seen + 16) : seen + 16,
+          [UNSEEN] = i ? UINT64_C(0x123456789abcdef0) : seen + 16,
+          [UNSEEN_EACH] = seen + 16,
           [HALF] = i ? low_half(lift.tensors[0][0].real + 16) + ((uint64_t)7 << 32) : x + 16, // {a number, a gap}
       };
       word = words[cases[k].what];
+      if (cases[k].what == HALF_SEEN)
+        scale(seen, y);
       const uint64_t numbers[] = {x, y, word};
       void *arguments[] = {(void *)numbers};
       const struct call_launch l = {
@@ -838,22 +875,24 @@ static void numbers_like_addresses(void **state) {
     }
     assert_int_equal(read_log(&f, 0, &f.plan, &f.report), ASSAY_OK);
     assert_int_equal(read_log(&f, 1, &second, &report), ASSAY_OK);
-    assert_int_equal(f.report.outcome, PLAN_MADE);
-    assert_int_equal(report.outcome, PLAN_MADE);
-    assert_int_equal(plan_points_outside(&f.plan, &second, text, sizeof text), cases[k].why != NULL);
+    if (f.report.outcome != PLAN_MADE || report.outcome != PLAN_MADE)
+      fail_msg("%zu: %s%s", k, f.report.detail, report.detail);
+    if (plan_points_outside(&f.plan, &second, text, sizeof text) != (cases[k].why != NULL))
+      fail_msg("%zu: %s", k, text);
     if (cases[k].why) {
       if (!strstr(text, cases[k].why))
         fail_msg("\"%s\" says nothing of \"%s\"", text, cases[k].why);
     } else {
       if (plan_difference(&f.plan, &second, text, sizeof text))
         fail_msg("%zu: %s", k, text);
-      const struct plan_argument *a = &f.plan.steps[0].arguments[0];
+      const struct plan_argument *a = &f.plan.steps[f.plan.n_steps - 1].arguments[0];
       uint64_t kept;
       memcpy(&kept, a->bytes + 16, sizeof kept);
       assert_int_equal(a->n_pointers, 2);
       assert_int_equal(a->unsettled, cases[k].unsettled);
+      uint64_t half = cases[k].what == UNSEEN ? 0 : low_half(word);
       uint64_t expected = cases[k].what == ELSEWHERE ? word - low_half(word) : word;
-      assert_true(kept == (cases[k].what == HALF ? low_half(word) : expected));
+      assert_true(kept == (cases[k].what >= HALF ? half : expected));
     }
     plan_release(&second);
     plan_report_release(&report);
@@ -950,25 +989,6 @@ static void functors_of_pytorch(void **state) {
       assert_int_equal(plan_unsettled(&plans[0]), 1);
     }
   }
-}
-
-// Memory that only the driver knows of, and what lies beside it.
-static struct {
-  uint64_t start;
-  size_t bytes;
-  unsigned int type;
-} unseen;
-
-static enum cu_result pointer_attribute(void *data, int attribute, uint64_t address) {
-  if (address < unseen.start || address >= unseen.start + unseen.bytes)
-    return CUDA_ERROR_INVALID_VALUE;
-  if (attribute == 2)
-    memcpy(data, &unseen.type, sizeof unseen.type);
-  else if (attribute == 11)
-    memcpy(data, &unseen.start, sizeof unseen.start);
-  else
-    memcpy(data, &unseen.bytes, sizeof unseen.bytes);
-  return CUDA_SUCCESS;
 }
 
 static void memory_that_nobody_saw(void **state) {

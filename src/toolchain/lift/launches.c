@@ -108,14 +108,19 @@ static bool put_map(uint8_t *bytes) {
   return false;
 }
 
-// Addresses as the log has them.
-static void put_pointers(uint8_t *bytes, uint32_t size) {
+// Addresses as the log has them, in the parameter that begins at `offset`.
+static void put_pointers(uint8_t *bytes, uint32_t offset, uint32_t size) {
   for (uint32_t at = 0; at + 8 <= size; at += 8) {
-    uint64_t word;
-    memcpy(&word, bytes + at, sizeof word);
-    uint64_t address = lift_word(word, size == 8);
-    if (address != word)
-      memcpy(bytes + at, &address, sizeof address);
+    struct record_word e = {.at = offset + at};
+    memcpy(&e.word, bytes + at, sizeof e.word);
+    // What a struct points to was seen before, in a call that was looked at. What was not may be numbers.
+    e.unseen = size > 8 && lift.mode == LIFT_RECORDING && lift_is_unseen(e.word);
+    uint64_t address = e.unseen ? e.word : lift_word(e.word, size == 8);
+    if (address == e.word && !e.unseen)
+      continue;
+    memcpy(bytes + at, &address, sizeof address);
+    if (lift.mode == LIFT_RECORDING && address != 0)
+      lift_entry(RECORD_WORD, &e, sizeof e, NULL, 0, NULL, 0);
   }
 }
 
@@ -139,7 +144,7 @@ static bool gather(const struct cubin_kernel *kernel, void **params, void **extr
       return false;
     memcpy(out + p.offset, params ? params[i] : packed + p.offset, p.size);
     if (p.size != RECORD_TOKEN_BYTES || !put_map(out + p.offset))
-      put_pointers(out + p.offset, p.size);
+      put_pointers(out + p.offset, p.offset, p.size);
     *end = p.offset + p.size > *end ? p.offset + p.size : *end;
   }
   return true;

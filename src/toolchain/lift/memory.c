@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "toolchain/lift/lift.h"
 
-enum { GRANULE = 2 << 20 };
+enum { GRANULE = 2 << 20, OF_HOST = 1 }; // CU_MEMORYTYPE_HOST
 // What is larger is taken for workspace, whose contents nobody asks for.
 static const uint64_t MOST_CONTENT = (uint64_t)64 << 20;
 
@@ -116,27 +116,46 @@ static struct allocation *add_foreign(uint64_t address, uint64_t bytes) {
 
 // Memory that nobody saw being taken (variables of modules, pools, pinned memory of the host), by what the driver knows
 // of the address. It was there before: what is taken while it is recorded is seen.
-static struct allocation *adopt(uint64_t address) {
-  enum { MEMORY_TYPE = 2, RANGE_START = 11, RANGE_BYTES = 12, HOST = 1, DEVICE = 2 }; // CUpointer_attribute and so on
+static bool ask_driver(uint64_t address, unsigned int *type, uint64_t *start, size_t *bytes) {
+  enum {
+    MEMORY_TYPE = 2,
+    RANGE_START = 11,
+    RANGE_BYTES = 12,
+    HOST = OF_HOST,
+    DEVICE = 2
+  }; // CUpointer_attribute and so on
   const uint64_t least = (uint64_t)1 << 32, most = (uint64_t)1 << 57;
-  unsigned int type = 0;
-  uint64_t start = 0;
-  size_t bytes = 0;
+  *type = 0;
+  *start = 0;
+  *bytes = 0;
   if (address < least || address >= most || !lift.more.cuPointerGetAttribute)
-    return NULL;
-  if (lift.more.cuPointerGetAttribute(&type, MEMORY_TYPE, address) != CUDA_SUCCESS ||
-      (type != HOST && type != DEVICE) ||
-      lift.more.cuPointerGetAttribute(&start, RANGE_START, address) != CUDA_SUCCESS ||
-      lift.more.cuPointerGetAttribute(&bytes, RANGE_BYTES, address) != CUDA_SUCCESS)
-    return NULL;
-  if (bytes == 0 || address < start || address - start >= bytes)
-    return NULL;
-  struct allocation *a = add_foreign(start, bytes);
+    return false;
+  if (lift.more.cuPointerGetAttribute(type, MEMORY_TYPE, address) != CUDA_SUCCESS ||
+      (*type != HOST && *type != DEVICE) ||
+      lift.more.cuPointerGetAttribute(start, RANGE_START, address) != CUDA_SUCCESS ||
+      lift.more.cuPointerGetAttribute(bytes, RANGE_BYTES, address) != CUDA_SUCCESS)
+    return false;
+  return *bytes > 0 && address >= *start && address - *start < *bytes;
+}
+
+static struct allocation *adopt(uint64_t address) {
+  unsigned int type;
+  uint64_t start;
+  size_t bytes;
+  struct allocation *a = ask_driver(address, &type, &start, &bytes) ? add_foreign(start, bytes) : NULL;
   if (a) {
-    a->of_host = type == HOST;
+    a->of_host = type == OF_HOST;
     a->before = true;
   }
   return a;
+}
+
+bool lift_is_unseen(uint64_t word) {
+  unsigned int type;
+  uint64_t start;
+  size_t bytes;
+  bool seen = word >= LIFT_NEAR && (lift_find(word) || find_near(word));
+  return !seen && ask_driver(word, &type, &start, &bytes);
 }
 
 static uint64_t use(uint64_t address, bool written, bool *known) {
