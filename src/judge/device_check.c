@@ -137,9 +137,10 @@ enum assay_status device_check(struct compute *c, const struct task *t, const st
   }
   if (!status && q->scale == SCALE_BORROW && scales->kept.n_answers > 0 && scales->unsettled < MOST_UNSETTLED)
     status = first_look(c, t, q, inputs, out, poison, o, scales, checks, &settled, err);
-  if (!status && !settled && q->scale == SCALE_BORROW) {
+  if (!status && !settled && q->scale == SCALE_BORROW && !scales->uneven) {
     status = check(c, t, q, inputs, FIRST_REPLICAS, out, poison, o, &scales->kept, checks, err);
     settled = !status && all_pass(checks, l->n_out);
+    scales->uneven = !settled; // so it will be again
     if (!status && !settled)
       forget(checks, l->n_out);
   }
@@ -154,4 +155,5 @@ enum assay_status device_check(struct compute *c, const struct task *t, const st
 void device_scales_release(struct compute *c, struct device_scales *s) {
   gpu_scales_release(c, &s->kept);
   s->unsettled = 0;
+  s->uneven = false;
 }

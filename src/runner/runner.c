@@ -32,7 +32,7 @@
 enum {
   PATIENCE_NS = 5000000,
   GRACE_STEPS = 8,
-  IDLE_STEPS = 64,
+  IDLE_STEPS = 1000,
   SPINS_A_LOOK = 256,
   GRACE_NS = 500000,
   RESTING_NS = 200000,
@@ -545,7 +545,6 @@ static bool comes_to_rest(struct runner *r) {
     return true;
   uint64_t before = outputs_digest(r);
   rest = false;
-  int64_t idle_ns = 0; // what steps that do not count have run, all together
   for (int i = 0, idle = 0; i < GRACE_STEPS && !rest; i++) {
     struct timespec pause = {.tv_nsec = GRACE_NS};
     int64_t run = threads_run_ns(r->child.pid);
@@ -556,9 +555,8 @@ static bool comes_to_rest(struct runner *r) {
     run = threads_run_ns(r->child.pid) - run;
     // Being stopped and let go costs every thread a few microseconds.
     rest = threads_parked(r->child.pid) && run < RESTING_NS;
-    idle_ns += run;
-    if (!rest && idle_ns < GRACE_NS && idle++ < IDLE_STEPS)
-      i--;
+    if (!rest && run < RESTING_NS && idle++ < IDLE_STEPS)
+      i--; // runnable, and waiting for a processor
   }
   return rest && before == outputs_digest(r);
 }

@@ -9,9 +9,11 @@
 
 #include "judge/session.h"
 
+static double queueing_ns;
+
 static bool is_suspicious(const struct assay_timing *t, bool good) {
   struct assay_verdict v = {.reason = ASSAY_REASON_PASS, .timing = *t};
-  struct session s = {.v = &v};
+  struct session s = {.v = &v, .queueing_ns = queueing_ns};
   struct assay_error err = {0};
   assert_int_equal(session_verify(&s, good, &err), ASSAY_OK);
   assert_int_equal(v.timing.measured, good);
@@ -35,6 +37,9 @@ static void marks(void **state) {
   t = honest;
   t.wall_ns = 1.4e6;
   assert_true(is_suspicious(&t, true));
+  queueing_ns = 1e5; // of ten steps
+  assert_false(is_suspicious(&t, true));
+  queueing_ns = 0;
   t = honest;
   t.stamps_apart = 6;
   assert_false(is_suspicious(&t, true));
