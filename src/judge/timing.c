@@ -90,10 +90,12 @@ static enum assay_status choose_call(struct loop *l, uint64_t key, uint32_t pois
     s->n_kept += slot == (uint64_t)s->n_kept;
     return keep_call(l, (int)slot, key, poison, err);
   }
-  // Too large to keep: a coin, weighted so that the shortest run verifies about as many as wanted, and a longer one
-  // only a few more. What is missing in the end catch_up makes good.
-  double shortest = WARM_UP_CALLS + s->options->min_samples + s->options->hot_samples + AS_CALLED_SAMPLES;
-  double wanted = s->options->verified_calls / fmax(shortest, (double)l->calls);
+  // Too large to keep: as many as wanted of the usual run's calls (Knuth's algorithm S), and a few more of a longer
+  // one. What is missing in the end catch_up makes good.
+  int usual = WARM_UP_CALLS + s->options->min_samples + s->options->hot_samples + AS_CALLED_SAMPLES;
+  double wanted = l->calls < (uint64_t)usual
+                      ? (double)(s->options->verified_calls - s->n_kept) / (double)((uint64_t)usual - l->calls)
+                      : s->options->verified_calls / (double)l->calls;
   if (!l->catch_up && rng_unit(rng_derive(s->secret, l->calls)) > wanted)
     return ASSAY_OK;
   s->n_kept++;

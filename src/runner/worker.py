@@ -219,7 +219,7 @@ def fill_tensors(tensors, low, high):
     import torch
     for tensor in tensors:
         if tensor.dtype.is_floating_point:
-            tensor.copy_(torch.rand(tensor.shape, device=tensor.device, dtype=torch.float32) * (high - low) + low)
+            tensor.uniform_(low, high)
         elif tensor.dtype == torch.bool:
             tensor.copy_(torch.rand(tensor.shape, device=tensor.device) < 0.5)
         else:
@@ -578,7 +578,7 @@ def lift_workload(lift, module, sheet, timed):
             lift.library.assay_lift_failed(REFUSED, why)
             return False
         if timed:
-            torch.cuda._sleep(50000000)  # some 25 ms, so that kernels wait in line and not for the host
+            torch.cuda._sleep(20000000)  # some 10 ms, so that kernels wait in line and not for the host
             lift.library.assay_lift_time(1)
             call(*arguments)
             lift.library.assay_lift_time(0)

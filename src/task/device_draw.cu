@@ -96,10 +96,13 @@ DEVICE_FN double draw_modified(const struct draw_args *a, int64_t at, double x) 
   return x;
 }
 
+DEVICE_FN float draw_rounded(double x) {
+  return fabs(x) >= 0x1.ffffffp127 ? F32_OF_BITS(x < 0 ? 0xff800000u : 0x7f800000u) : (float)x;
+}
+
 DEVICE_FN void draw_store(const struct draw_args *a, int64_t at, double x) {
   if (a->storage == DRAW_F32) {
-    ((float *)a->dst)[at] =
-        fabs(x) >= 0x1.ffffffp127 ? F32_OF_BITS(x < 0 ? 0xff800000u : 0x7f800000u) : (float)x;
+    ((float *)a->dst)[at] = draw_rounded(x);
     return;
   }
   if (a->storage == DRAW_F64) {
@@ -119,6 +122,10 @@ DEVICE_FN void draw_store(const struct draw_args *a, int64_t at, double x) {
     ((uint64_t *)a->dst)[at] = bits;
 }
 
+struct draw_four {
+  float x[4];
+} __attribute__((aligned(16))); // is stored at once
+
 // A thread for each block of four elements.
 KERNEL(draw_elements, struct draw_args) {
   int64_t block = THREAD, first = 4 * block;
@@ -126,11 +133,19 @@ KERNEL(draw_elements, struct draw_args) {
   if (first >= a->count)
     return;
   draw_block(a, block, out);
+  int modified = a->symmetric || a->triu || a->tril;
+  if (a->storage == DRAW_F32 && !modified && first + 4 <= a->count && a->dst % 16 == 0) {
+    struct draw_four four;
+    for (int i = 0; i < 4; i++)
+      four.x[i] = draw_rounded(draw_row_scaled(a, first + i, out[i]));
+    ((struct draw_four *)a->dst)[block] = four;
+    return;
+  }
   for (int i = 0; i < 4; i++) {
     if (first + i >= a->count)
       return;
     double x = draw_row_scaled(a, first + i, out[i]);
-    if (a->symmetric || a->triu || a->tril)
+    if (modified)
       x = draw_modified(a, first + i, x);
     draw_store(a, first + i, x);
   }

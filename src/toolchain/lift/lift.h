@@ -139,8 +139,10 @@ uint64_t lift_target(uint64_t address, bool *known); // the same of what is writ
 // although nothing is there (of memory that was freed). In a struct that may be a pair of numbers, and a second
 // recording tells (plan_difference).
 uint64_t lift_word(uint64_t word, bool alone);
-// Whether the driver knows of memory there that nobody saw being taken.
+// Whether the driver knows of memory there that nobody saw being taken. What it does not know is remembered until
+// lift_forget_words, which recordings and looks begin with.
 bool lift_is_unseen(uint64_t word);
+void lift_forget_words(void);
 void lift_foreign_alloc(uint64_t address, size_t bytes);
 void lift_foreign_free(uint64_t address);
 bool lift_map_tensor(const struct record_tensor *t, struct allocation *out);

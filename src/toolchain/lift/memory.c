@@ -116,6 +116,19 @@ static struct allocation *add_foreign(uint64_t address, uint64_t bytes) {
 
 // Memory that nobody saw being taken (variables of modules, pools, pinned memory of the host), by what the driver knows
 // of the address. It was there before: what is taken while it is recorded is seen.
+// Words that the driver knew nothing of when it was asked, since lift_forget_words: pairs of numbers in structs are
+// passed again and again.
+enum { NOTHINGS = 4096 };
+static uint64_t nothings[NOTHINGS];
+
+static uint64_t *nothing_of(uint64_t word) {
+  return &nothings[(word * UINT64_C(0x9e3779b97f4a7c15)) >> 52];
+}
+
+void lift_forget_words(void) {
+  memset(nothings, 0, sizeof nothings);
+}
+
 static bool ask_driver(uint64_t address, unsigned int *type, uint64_t *start, size_t *bytes) {
   enum {
     MEMORY_TYPE = 2,
@@ -128,14 +141,18 @@ static bool ask_driver(uint64_t address, unsigned int *type, uint64_t *start, si
   *type = 0;
   *start = 0;
   *bytes = 0;
-  if (address < least || address >= most || !lift.more.cuPointerGetAttribute)
+  if (address < least || address >= most || !lift.more.cuPointerGetAttribute || *nothing_of(address) == address)
     return false;
+  *nothing_of(address) = address;
   if (lift.more.cuPointerGetAttribute(type, MEMORY_TYPE, address) != CUDA_SUCCESS ||
       (*type != HOST && *type != DEVICE) ||
       lift.more.cuPointerGetAttribute(start, RANGE_START, address) != CUDA_SUCCESS ||
       lift.more.cuPointerGetAttribute(bytes, RANGE_BYTES, address) != CUDA_SUCCESS)
     return false;
-  return *bytes > 0 && address >= *start && address - *start < *bytes;
+  if (*bytes == 0 || address < *start || address - *start >= *bytes)
+    return false;
+  *nothing_of(address) = 0;
+  return true;
 }
 
 static struct allocation *adopt(uint64_t address) {
@@ -329,6 +346,7 @@ static uint8_t *download(const struct allocation *a) {
 
 void lift_begin_memory(void) {
   (void)lift.cu->cuCtxSynchronize();
+  lift_forget_words();
   forget_dead();
   for (size_t i = 0; i < lift.n_allocations; i++) {
     struct allocation *a = &lift.allocations[i];

@@ -1,6 +1,7 @@
 // Device code as CUPTI hands it over, and which kernel of it a launch means.
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <link.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -112,20 +113,45 @@ static bool begins_with(const char *text, const char *const *starts) {
   return false;
 }
 
+struct object_search {
+  uintptr_t address;
+  const char *name; // NULL: not found
+};
+
+static int find_object(struct dl_phdr_info *info, size_t size, void *arg) {
+  struct object_search *s = arg;
+  (void)size;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+    if (p->p_type == PT_LOAD && s->address - (info->dlpi_addr + p->p_vaddr) < p->p_memsz) {
+      s->name = info->dlpi_name;
+      return 1;
+    }
+  }
+  return 0;
+}
+
+// The file name of the object that the address is in. (dladdr looks for the function's name too, among all that the
+// object has: milliseconds in PyTorch's.)
+static const char *object_at(void *address) {
+  struct object_search s = {.address = (uintptr_t)address};
+  if (!dl_iterate_phdr(find_object, &s) || !s.name)
+    return NULL;
+  const char *slash = strrchr(s.name, '/');
+  return slash ? slash + 1 : s.name[0] ? s.name : "the program";
+}
+
 enum plan_origin lift_caller(char object[96]) {
   static const char *const launchers[] = {"libcuda.so", "libcudart", "libcupti", "assay-lift", "libcudadebugger", NULL};
   static const char *const libraries[] = {"libcublas", "libcudnn", "libcufft", "libcusolver", "libcusparse",
                                           "libcurand", "libnccl",  "libnvjit", NULL};
   static const char *const pytorch[] = {"libtorch", "libc10", NULL};
   void *frames[48];
-  Dl_info info;
   int n = backtrace(frames, sizeof frames / sizeof *frames);
   snprintf(object, 96, "?");
   for (int i = 0; i < n; i++) {
-    if (!dladdr(frames[i], &info) || !info.dli_fname)
-      continue;
-    const char *slash = strrchr(info.dli_fname, '/'), *name = slash ? slash + 1 : info.dli_fname;
-    if (begins_with(name, launchers))
+    const char *name = object_at(frames[i]);
+    if (!name || begins_with(name, launchers))
       continue;
     snprintf(object, 96, "%.90s", name);
     return begins_with(name, libraries) ? PLAN_LIBRARY : begins_with(name, pytorch) ? PLAN_PYTORCH : PLAN_OWN;

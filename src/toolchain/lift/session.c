@@ -188,6 +188,7 @@ void assay_lift_tensor(int log, uint32_t i, struct record_tensor *out) {
 
 void assay_lift_look(int on) {
   pthread_mutex_lock(&lift.lock);
+  lift_forget_words();
   lift.mode = on ? LIFT_LOOKING : LIFT_IDLE;
   pthread_mutex_unlock(&lift.lock);
 }
