@@ -12,7 +12,7 @@ only the timed workload is asked at. --no-timing: right or wrong only. --seconds
 what is judged is written, and with --store the same command goes on there.
 
 OUT.json: for every task the verdict, its seconds (of which recording), the largest error and how much of what is allowed it
-is, the parts of own, library and PyTorch kernels, the median in ns; and the sums.
+is, the parts of own, library and PyTorch kernels, the median in ns and what marks it; and the sums.
 """
 import collections
 import glob
@@ -87,7 +87,8 @@ def row(verdict):
             "z": worst.get("z_max"), "z_limit": worst.get("z_limit"),
             "kernels": {name: part["part"] for name, part in found.items()},
             "launches": {name: part["launches"] for name, part in found.items()},
-            "unsettled_arguments": verdict.get("unsettled_arguments"), "median_ns": timing.get("median_ns")}
+            "unsettled_arguments": verdict.get("unsettled_arguments"), "median_ns": timing.get("median_ns"),
+            "wall_ns": timing.get("wall_ns"), "unstable": timing.get("unstable"), "suspicious": timing.get("suspicious")}
 
 
 def main():

@@ -118,7 +118,7 @@ struct assay_timing {
   // for a call without a kernel. What is much more than the median was not all between the device's events. NaN: none.
   double wall_ns;
   // Calls whose events told a shorter time than stamps that no kernel can reach: their time is that of these stamps.
-  int stamps_apart;
+  int stamps_apart, stamps_compared; // and of how many calls both are known
   double stamps_excess_ns; // what the median call was told too short by less than shows in one call; added to all times
   double prepare_ns;       // of what a plan does once with its weights; NaN: nothing
   int clock_mhz, temperature_c, power_w; // of the device in the middle of the timing; 0: unknown

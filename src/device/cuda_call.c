@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "device/cuda_device.h"
 
-enum { HELD_STEPS = 512, HELD_PARAM_BYTES = 256 << 10, ATTEMPTS = 3 };
+enum { HELD_PARAM_BYTES = 256 << 10, ATTEMPTS = 3 };
 
 static enum cu_result queue_step(struct device *d, struct cuda_step *s) {
   const struct cuda_driver *cu = d->cu;
@@ -31,7 +31,7 @@ static enum cu_result queue_step(struct device *d, struct cuda_step *s) {
 // Whether the gate must open before step i is queued.
 static bool queue_is_full(const struct cuda_step *s, int queued, uint32_t *bytes) {
   *bytes += s->param_bytes;
-  return queued >= HELD_STEPS || *bytes > HELD_PARAM_BYTES;
+  return queued >= DEVICE_HELD_STEPS || *bytes > HELD_PARAM_BYTES;
 }
 
 // Queues steps [from, to). *failed: the step that was refused. held: the gate is closed, and opened when it must be.

@@ -62,6 +62,9 @@ enum device_mode {
   DEVICE_PREPARE,
 };
 
+// As many steps are queued before the stream is let go, if there are so many: the queue is finite.
+enum { DEVICE_HELD_STEPS = 512 };
+
 struct device_times {
   int64_t device_ns; // between the events around the steps
   // The same and a constant more, by stamps that no kernel of the plan could reach; 0: not known.

@@ -140,7 +140,8 @@ enum assay_status device_check(struct compute *c, const struct task *t, const st
   if (!status && !settled && q->scale == SCALE_BORROW && !scales->uneven) {
     status = check(c, t, q, inputs, FIRST_REPLICAS, out, poison, o, &scales->kept, checks, err);
     settled = !status && all_pass(checks, l->n_out);
-    scales->uneven = !settled; // so it will be again
+    scales->n_few += settled;
+    scales->uneven = !status && !settled; // so it will be again
     if (!status && !settled)
       forget(checks, l->n_out);
   }
@@ -154,6 +155,6 @@ enum assay_status device_check(struct compute *c, const struct task *t, const st
 
 void device_scales_release(struct compute *c, struct device_scales *s) {
   gpu_scales_release(c, &s->kept);
-  s->unsettled = 0;
+  s->unsettled = s->n_few = 0;
   s->uneven = false;
 }

@@ -14,7 +14,8 @@ bool device_check_worth(const struct task *t, const struct layout *l);
 struct device_scales {
   struct gpu_scales kept;
   int unsettled; // first looks that left it open
-  bool uneven;   // nor were few passes enough
+  int n_few;     // those that few passes settled then
+  bool uneven;   // few passes were not enough
 };
 
 // `in` holds the question's inputs, `out` what the candidate made of them. One check for each output, as

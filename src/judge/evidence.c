@@ -48,8 +48,9 @@ static json_t *timing_json(const struct assay_timing *t) {
       number(t->overhead_ns), "floor_ns", number(t->floor_ns), "stopped", t->stop, "dropped", t->n_dropped,
       "samples_ns", numbers(t->samples_ns, t->n_samples), "hot_samples_ns", numbers(t->hot_samples_ns, t->n_hot),
       "called_ns", number(t->called_ns), "wall_ns", number(t->wall_ns), "stamps_apart", t->stamps_apart,
-      "stamps_excess_ns", number(t->stamps_excess_ns), "prepare_ns", number(t->prepare_ns), "clock_mhz", t->clock_mhz,
-      "temperature_c", t->temperature_c, "power_w", t->power_w, "throttle", t->throttle);
+      "stamps_compared", t->stamps_compared, "stamps_excess_ns", number(t->stamps_excess_ns), "prepare_ns",
+      number(t->prepare_ns), "clock_mhz", t->clock_mhz, "temperature_c", t->temperature_c, "power_w", t->power_w,
+      "throttle", t->throttle);
 }
 
 static json_t *durations_json(const struct assay_durations *d) {

@@ -22,6 +22,7 @@ static const double STAMPS_APART_NS = 1000, MEDIANS_APART_NS = 300, MEDIANS_APAR
 // Where the stream was let go early, the host's way from the second event to the stamp is in the time, too.
 static const double LATE_STAMP_NS = 50000;
 // What queueing a step may take by the judge's clock, which runs from before the first is queued; some 4 us are usual.
+// Behind DEVICE_HELD_STEPS the device is at work meanwhile.
 static const double QUEUEING_NS = 10000;
 
 struct planned {
@@ -41,7 +42,7 @@ struct planned {
   bool repeated;                     // the last call's steps ran twice on the same inputs: its time says nothing
   bool unproven;                     // the last call's time has no stamps outside of the kernels' reach beside it
   double null_outside_ns;            // by those stamps: a call without a kernel
-  int n_apart;                       // calls whose events told less than the stamps outside
+  int n_apart, n_compared;           // calls whose events told less than the stamps outside, of so many
   double excess_ns[MOST_WALLS];      // of cold calls: by how much the stamps outside told more
   int n_excess;
   int calls;
@@ -280,6 +281,7 @@ static void believe(struct session *s, const struct device_times *times, struct 
   if (times->outside_ns == 0 || p->null_outside_ns <= 0)
     return;
   double excess_ns = outside_ns - (double)report->elapsed_ns;
+  p->n_compared++;
   if (excess_ns <= STAMPS_APART_NS) {
     if (cold && s->bound == &s->layouts[0] && p->n_excess < MOST_WALLS && !times->let_go_early)
       p->excess_ns[p->n_excess++] = excess_ns;
@@ -333,7 +335,8 @@ static enum assay_status inspect(struct session *s, struct runner_report *report
   if (p->n_walls > 0)
     s->v->timing.wall_ns = fmax(0, stats_median(p->walls_ns, p->n_walls) - p->null_wall_ns);
   s->v->timing.stamps_apart = p->n_apart;
-  s->queueing_ns = QUEUEING_NS * p->plan.n_steps;
+  s->v->timing.stamps_compared = p->n_compared;
+  s->queueing_ns = QUEUEING_NS * fmin(p->plan.n_steps - p->plan.n_prepare, DEVICE_HELD_STEPS);
   double excess_ns = p->n_excess > 0 ? stats_median(p->excess_ns, p->n_excess) : 0;
   double time_ns = s->v->timing.n_samples > 0 ? stats_median(s->v->timing.samples_ns, s->v->timing.n_samples) : 0;
   s->v->timing.stamps_excess_ns = excess_ns > MEDIANS_APART_NS + MEDIANS_APART_PART * time_ns ? excess_ns : 0;

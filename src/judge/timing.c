@@ -16,7 +16,8 @@ static const double UNSTABLE_WIDTH = 0.05;
 
 enum { WARM_UP_CALLS = 3, AS_CALLED_SAMPLES = 9, RESAMPLES_SEED = 20260101 };
 
-// Calls that take long scatter little: fewer do, once so much time went into them, if they agree as well as this.
+// Calls that take long scatter little: as many as take this time together do, and so many at least, if they agree as
+// well as this. The warm-up calls say how long one takes.
 enum { FEW_SAMPLES = 10, FEW_OTHERS = 5 };
 static const double LONG_NS = 500e6, FEW_WIDTH = 0.005;
 #define KEEP_LIMIT_BYTES ((int64_t)1 << 30)
@@ -24,10 +25,10 @@ static const double LONG_NS = 500e6, FEW_WIDTH = 0.005;
 struct loop {
   struct timing_session *s;
   struct runner_report *report;
-  uint64_t calls; // timed calls so far, dropped ones included
-  double cold_ns; // of the samples, together
-  bool keep;      // outputs are small enough to be copied
-  bool catch_up;  // verify every call from now on: chance left too few of them
+  uint64_t calls;        // timed calls so far, dropped ones included
+  int cold, hot, called; // calls of the usual run, behind the warm-up
+  bool keep;             // outputs are small enough to be copied
+  bool catch_up;         // verify every call from now on: chance left too few of them
 };
 
 void timed_calls_release(struct timed_call *calls, int n, int n_out) {
@@ -92,7 +93,7 @@ static enum assay_status choose_call(struct loop *l, uint64_t key, uint32_t pois
   }
   // Too large to keep: as many as wanted of the usual run's calls (Knuth's algorithm S), and a few more of a longer
   // one. What is missing in the end catch_up makes good.
-  int usual = WARM_UP_CALLS + s->options->min_samples + s->options->hot_samples + AS_CALLED_SAMPLES;
+  int usual = WARM_UP_CALLS + l->cold + l->hot + l->called;
   double wanted = l->calls < (uint64_t)usual
                       ? (double)(s->options->verified_calls - s->n_kept) / (double)((uint64_t)usual - l->calls)
                       : s->options->verified_calls / (double)l->calls;
@@ -130,12 +131,13 @@ static enum stop should_stop(const struct loop *l, int i, int64_t spent_ns) {
   const struct assay_judge_options *o = l->s->options;
   const struct assay_timing *t = l->s->timing;
   int64_t most_ns = o->timing_ns > 0 ? o->timing_ns : l->s->session->subject->timing_ns;
-  const struct stopping_rule few = {.min_samples = FEW_SAMPLES,
+  const struct stopping_rule few = {.min_samples = l->cold,
                                     .max_samples = o->max_samples,
                                     .relative_width = fmin(o->relative_width, FEW_WIDTH),
                                     .max_ns = INT64_MAX};
-  if (t->n_samples >= FEW_SAMPLES && t->n_samples < o->min_samples && l->cold_ns >= LONG_NS)
-    return stats_stop(&few, t->samples_ns, t->n_samples, 0, RESAMPLES_SEED);
+  if (t->n_samples >= l->cold && t->n_samples < o->min_samples &&
+      stats_stop(&few, t->samples_ns, t->n_samples, 0, RESAMPLES_SEED) == STOP_PRECISE)
+    return STOP_PRECISE;
   struct stopping_rule rule = {.min_samples = o->min_samples,
                                .max_samples = o->max_samples,
                                .relative_width = o->relative_width,
@@ -173,14 +175,33 @@ static void keep_pair(struct loop *l, double sample, const double *beside) {
   }
 }
 
+static int clamp_calls(double calls, int least, int most) {
+  return calls < least ? (least < most ? least : most) : calls > most ? most : (int)calls;
+}
+
+// How many calls there will be is settled here, by calls of which none is a sample: which of them are verified is
+// chosen among as many.
+static void plan_calls(struct loop *l, double warm_up_ns) {
+  const struct assay_judge_options *o = l->s->options;
+  double calls = warm_up_ns > 0 ? ceil(LONG_NS / warm_up_ns) : INT32_MAX;
+  l->cold = clamp_calls(calls, FEW_SAMPLES, o->min_samples);
+  l->hot = clamp_calls(calls, FEW_OTHERS, o->hot_samples);
+  l->called = l->s->session->subject->has_as_called ? clamp_calls(calls, FEW_OTHERS, AS_CALLED_SAMPLES) : 0;
+}
+
 static enum assay_status sample_cold(struct loop *l, struct assay_error *err) {
   struct assay_timing *t = l->s->timing;
   enum assay_status status = ASSAY_OK;
   enum stop stop = STOP_CONTINUE;
   int64_t start = clock_monotonic_ns();
-  double sample, beside[MOST_BASELINES];
-  for (int i = 0; i < WARM_UP_CALLS && !status && !failed(l); i++)
+  double sample, beside[MOST_BASELINES], shortest = INFINITY;
+  plan_calls(l, NAN);
+  for (int i = 0; i < WARM_UP_CALLS && !status && !failed(l); i++) {
     status = take_pair(l, i, &sample, beside, err);
+    shortest = isnan(sample) ? 0 : fmin(shortest, sample); // 0: the clock was not steady
+  }
+  if (!status && !failed(l))
+    plan_calls(l, shortest);
   for (int i = 0; stop == STOP_CONTINUE && !status && !failed(l); i++) {
     status = take_pair(l, i, &sample, beside, err);
     if (status || failed(l))
@@ -190,28 +211,20 @@ static enum assay_status sample_cold(struct loop *l, struct assay_error *err) {
       t->n_dropped++;
     else
       t->samples_ns[t->n_samples++] = sample;
-    l->cold_ns += isnan(sample) ? 0 : sample;
     stop = should_stop(l, i, clock_monotonic_ns() - start);
   }
   t->stop = stop_name(stop);
   return status;
 }
 
-// Of calls that nothing is ranked by.
-static bool is_enough(int calls, double spent_ns) {
-  return calls >= FEW_OTHERS && spent_ns >= LONG_NS;
-}
-
 static enum assay_status sample_hot(struct loop *l, struct assay_error *err) {
-  const struct assay_judge_options *o = l->s->options;
   struct assay_timing *t = l->s->timing;
   enum assay_status status = ASSAY_OK;
-  double spent_ns = 0;
-  for (int i = 0; i < o->hot_samples && !is_enough(i, spent_ns) && !status && !failed(l); i++) {
+  for (int i = 0; i < l->hot && !status && !failed(l); i++) {
     double sample = NAN;
     status = take_sample(l, CALL_HOT, &sample, err);
     if (!status && !failed(l) && !isnan(sample))
-      spent_ns += t->hot_samples_ns[t->n_hot++] = sample;
+      t->hot_samples_ns[t->n_hot++] = sample;
   }
   return status;
 }
@@ -221,14 +234,11 @@ static enum assay_status sample_as_called(struct loop *l, struct assay_error *er
   double samples[AS_CALLED_SAMPLES];
   int n = 0;
   enum assay_status status = ASSAY_OK;
-  if (!l->s->session->subject->has_as_called)
-    return ASSAY_OK;
-  double spent_ns = 0;
-  for (int i = 0; i < AS_CALLED_SAMPLES && !is_enough(i, spent_ns) && !status && !failed(l); i++) {
+  for (int i = 0; i < l->called && !status && !failed(l); i++) {
     double sample = NAN;
     status = take_sample(l, CALL_AS_CALLED, &sample, err);
     if (!status && !failed(l) && !isnan(sample))
-      spent_ns += samples[n++] = sample;
+      samples[n++] = sample;
   }
   if (n > 0)
     l->s->timing->called_ns = stats_median(samples, n);

@@ -11,7 +11,7 @@
 // The judge's own clock may see this much more than the device's did, relative and absolute, in its best call.
 static const double SUSPICIOUS_EXCESS = 1.25, SUSPICIOUS_NS = 100000;
 
-// Stamps of events that more than this part of the samples contradict were forged.
+// Stamps of events that others contradict in more than this part of the calls were forged.
 static const double SUSPICIOUS_STAMPS = 0.2;
 
 enum { VERIFY_REPLICAS = 8 }; // not fewer: see replicas_for in question.c
@@ -112,10 +112,11 @@ enum assay_status session_time(struct session *s, bool *good, struct assay_error
   int64_t start = clock_monotonic_ns();
   if (!status)
     status = session_bind(s, &s->layouts[0], &report, err);
-  if (s->o->workbench)
-    python_standby_settle(workbench_standby(s->o->workbench));
-  if (!status && report.event == RUNNER_OK)
+  if (!status && report.event == RUNNER_OK) {
+    if (s->o->workbench)
+      python_standby_settle(workbench_standby(s->o->workbench));
     status = timing_run(&timing, &report, err);
+  }
   s->v->durations.timing_ns = clock_monotonic_ns() - start - s->v->durations.verify_ns;
   if (!status && report.event != RUNNER_OK)
     session_decide_event(s, &report);
@@ -134,7 +135,7 @@ enum assay_status session_verify(struct session *s, bool good, struct assay_erro
   t->measured = t->measured && good; // the times of a wrong kernel mean nothing
   bool too_fast = t->high_ns < SUSPICIOUS_PART_OF_FLOOR * t->floor_ns;
   bool elsewhere = t->wall_ns > SUSPICIOUS_EXCESS * t->median_ns + SUSPICIOUS_NS + s->queueing_ns;
-  bool forged = t->stamps_apart > SUSPICIOUS_STAMPS * t->n_samples || t->stamps_excess_ns > 0;
+  bool forged = t->stamps_apart > SUSPICIOUS_STAMPS * t->stamps_compared || t->stamps_excess_ns > 0;
   bool nothing = t->median_ns <= 0; // less than a call without work
   t->suspicious = t->measured && (too_fast || elsewhere || forged || nothing);
   return status;

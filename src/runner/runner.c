@@ -31,8 +31,8 @@
 
 enum {
   PATIENCE_NS = 5000000,
-  GRACE_STEPS = 8,
-  IDLE_STEPS = 1000,
+  GRACE_STEPS = 1000,
+  GRACE_RUN_NS = 4000000,
   SPINS_A_LOOK = 256,
   GRACE_NS = 500000,
   RESTING_NS = 200000,
@@ -512,14 +512,6 @@ void runner_poison(struct runner *r, uint32_t pattern) {
     buffer_poison(&r->buffers[i], pattern);
 }
 
-static int64_t process_cpu_ns(pid_t pid) {
-  clockid_t id;
-  struct timespec t;
-  if (clock_getcpuclockid(pid, &id) != 0 || clock_gettime(id, &t) != 0)
-    return 0;
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static uint64_t outputs_digest(const struct runner *r) {
   uint64_t digest = 0;
   for (int i = r->n_in; i < r->n_in + r->n_out; i++)
@@ -537,15 +529,16 @@ static bool watch_closely(const struct runner *r) {
 }
 
 // Threads that are neither gone nor parked get a moment to come to rest, with the outputs watched: OpenMP's workers
-// need a few microseconds after a loop. What counts is time in which they run: on a busy machine they may wait for a
-// processor all the while. True: everything rests and nothing was written.
+// need a few microseconds after a loop. What counts is the time that they run, all together and with those that end: on
+// a busy machine they may wait for a processor for long. True: everything rests and nothing was written.
 static bool comes_to_rest(struct runner *r) {
   bool rest = threads_parked(r->child.pid);
   if (rest && !watch_closely(r))
     return true;
   uint64_t before = outputs_digest(r);
   rest = false;
-  for (int i = 0, idle = 0; i < GRACE_STEPS && !rest; i++) {
+  int64_t run_ns = 0;
+  for (int i = 0; i < GRACE_STEPS && run_ns < GRACE_RUN_NS && !rest; i++) {
     struct timespec pause = {.tv_nsec = GRACE_NS};
     int64_t run = threads_run_ns(r->child.pid);
     thaw(r);
@@ -555,8 +548,7 @@ static bool comes_to_rest(struct runner *r) {
     run = threads_run_ns(r->child.pid) - run;
     // Being stopped and let go costs every thread a few microseconds.
     rest = threads_parked(r->child.pid) && run < RESTING_NS;
-    if (!rest && run < RESTING_NS && idle++ < IDLE_STEPS)
-      i--; // runnable, and waiting for a processor
+    run_ns += run;
   }
   return rest && before == outputs_digest(r);
 }
@@ -592,7 +584,7 @@ static void inspect(struct runner *r, struct runner_report *report) {
 
 // Runs the armed call and reads the clock around it. False: no answer.
 static bool timed_call(struct runner *r, int64_t *began_ns, int64_t *elapsed_ns, uint32_t *word, bool *late) {
-  int64_t cpu = process_cpu_ns(r->child.pid);
+  int64_t cpu = threads_process_ns(r->child.pid);
   int64_t start = clock_monotonic_ns();
   atomic_store_explicit(&r->control->start, r->number, memory_order_release);
   bool done =
@@ -604,7 +596,7 @@ static bool timed_call(struct runner *r, int64_t *began_ns, int64_t *elapsed_ns,
               (uint64_t)(start + *elapsed_ns) << 32 ^ r->pattern);
   enum { WORTH_A_LOOK_NS = 30000 };
   if (done && *elapsed_ns > WORTH_A_LOOK_NS)
-    r->crowded = (double)(process_cpu_ns(r->child.pid) - cpu) > 1.3 * (double)*elapsed_ns;
+    r->crowded = (double)(threads_process_ns(r->child.pid) - cpu) > 1.3 * (double)*elapsed_ns;
   return done && (*word == runner_word(r->number, STEP_DONE) || *word == runner_word(r->number, STEP_RAISED));
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 bool threads_list(pid_t pid, struct thread_set *out) {
   char path[64];
@@ -54,19 +55,21 @@ bool threads_parked(pid_t pid) {
   return true;
 }
 
+int64_t threads_process_ns(pid_t pid) {
+  clockid_t id;
+  struct timespec t;
+  if (clock_getcpuclockid(pid, &id) != 0 || clock_gettime(id, &t) != 0)
+    return 0;
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 int64_t threads_run_ns(pid_t pid) {
-  struct thread_set now;
-  int64_t sum = 0;
-  threads_list(pid, &now);
-  for (int i = 0; i < now.n; i++) {
-    char path[96];
-    long long run = 0;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)now.ids[i]);
-    FILE *f = now.ids[i] != pid ? fopen(path, "re") : NULL;
-    if (f && fscanf(f, "%lld", &run) == 1)
-      sum += run;
-    if (f)
-      fclose(f);
-  }
-  return sum;
+  char path[96];
+  long long first = 0;
+  snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)pid);
+  FILE *f = fopen(path, "re");
+  int read = f ? fscanf(f, "%lld", &first) : 0;
+  if (f)
+    fclose(f);
+  return read == 1 ? threads_process_ns(pid) - first : 0;
 }

@@ -20,7 +20,10 @@ bool threads_list(pid_t pid, struct thread_set *out);
 // end. A thread that runs, sleeps or polls is at work. The process must be stopped; false also when it is gone.
 bool threads_parked(pid_t pid);
 
-// Processor time of all threads but the main one so far, in nanoseconds. A thread that only seems to wait (a futex call
+// Processor time of the process so far, in nanoseconds; 0: it is gone.
+int64_t threads_process_ns(pid_t pid);
+
+// The same of all threads but the main one, also of those that have ended. A thread that only seems to wait (a futex call
 // that returns at once, over and over) shows here.
 int64_t threads_run_ns(pid_t pid);
 

@@ -106,7 +106,8 @@ enum assay_status lift_worker_order(struct lift_worker *w, const struct buf *tex
   struct iovec data = {.iov_base = &byte, .iov_len = 1};
   if (all[0] < 0)
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot write a worker's order: %s", strerror(errno));
-  memcpy(all + 1, fds, (size_t)n_fds * sizeof *fds);
+  if (n_fds > 0)
+    memcpy(all + 1, fds, (size_t)n_fds * sizeof *fds);
   size_t bytes = (1 + (size_t)n_fds) * sizeof *all;
   struct msghdr m = {
       .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = CMSG_SPACE(bytes)};

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(log, &head, sizeof head);
     if (size)
       memcpy(log + sizeof head, data, size);
-    enum record_reading reading = size % 2 ? RECORD_ONE_OF_TWO : RECORD_ALONE;
+    enum record_reading reading = size / 8 % 2 ? RECORD_ONE_OF_TWO : RECORD_ALONE;
     enum assay_status status = record_read(log, sizeof head + size, reading, request, &subject, "sm_90a", "nvcc", "a.cu",
                                            &plan, &report, NULL);
     // What was made is a plan that the check can look at.

@@ -209,6 +209,31 @@ static void wrong_ones_are_looked_at_in_full(void **state) {
   }
 }
 
+// Where what was kept is too little, few passes are enough to see that an answer is right, and not to say that it is
+// wrong.
+static void few_passes_settle_what_is_right(void **state) {
+  (void)state;
+  struct trial c;
+  struct assay_error err = {0};
+  begin(&c, "kernelbench/1/40");
+  assert_int_equal(ask(&c, SCALE_KEEP, 1, NOTHING), ASSAY_REASON_PASS);
+  size_t bytes = (size_t)((c.scales.kept.n[0] + 63) / 64) * 2 * sizeof(float);
+  void *nothing = base_calloc(1, bytes);
+  need(compute_upload(compute, c.scales.kept.kept[0], nothing, bytes, &err), &err);
+  base_free(nothing);
+  for (int k = 0; k < 3; k++) {
+    assert_int_equal(ask(&c, SCALE_BORROW, (uint64_t)(2 + k), NOTHING), ASSAY_REASON_PASS);
+    assert_int_equal(c.scales.n_few, k + 1);
+  }
+  assert_int_equal(c.scales.unsettled, 2);
+  assert_false(c.scales.uneven);
+  assert_int_not_equal(ask(&c, SCALE_BORROW, 5, ONE_FAR_OFF), ASSAY_REASON_PASS);
+  assert_true(c.scales.uneven);
+  assert_int_equal(ask(&c, SCALE_BORROW, 6, NOTHING), ASSAY_REASON_PASS);
+  assert_int_equal(c.scales.n_few, 3); // not tried again
+  end(&c);
+}
+
 // What it costs: errors between what the contract allows and a few times that.
 static void a_little_passes_in_timed_calls_alone(void **state) {
   (void)state;
@@ -223,6 +248,7 @@ static void a_little_passes_in_timed_calls_alone(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(honest_answers_pass_at_the_first_look),
+      cmocka_unit_test(few_passes_settle_what_is_right),
       cmocka_unit_test(wrong_ones_are_looked_at_in_full),
       cmocka_unit_test(a_little_passes_in_timed_calls_alone),
   };

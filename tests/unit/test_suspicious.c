@@ -23,7 +23,7 @@ static bool is_suspicious(const struct assay_timing *t, bool good) {
 static void marks(void **state) {
   (void)state;
   const struct assay_timing honest = {
-      .measured = true, .median_ns = 1e6, .high_ns = 1.01e6, .floor_ns = 9e5, .wall_ns = 1.05e6, .n_samples = 30};
+      .measured = true, .median_ns = 1e6, .high_ns = 1.01e6, .floor_ns = 9e5, .wall_ns = 1.05e6, .stamps_compared = 30};
   struct assay_timing t = honest;
   assert_false(is_suspicious(&t, true));
   t.floor_ns = t.wall_ns = NAN; // unknown

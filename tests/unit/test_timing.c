@@ -5,13 +5,24 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
 
 #include "judge/session.h"
 
+enum { MOST = 1024 };
+
 static struct {
   double call_ns, spread; // of the calls' times; relative
+  int slow_call;          // takes half a second more; -1: none
+  int unsteady_from;      // from this call on the clock is not steady
   int calls;
+  bool in_place;
+  bool verified[MOST]; // by call
+  int n_verified;
 } kernel;
 
 static enum assay_status fill(struct session *s, enum probe probe, uint64_t key, uint32_t poison,
@@ -24,33 +35,56 @@ static enum assay_status call(struct session *s, enum call_mode mode, struct run
                               struct assay_error *err) {
   (void)s, (void)mode, (void)err;
   static const double places[] = {-1, 0.9, -0.3, 0.5, -0.7, 0.1, 1, -0.9}; // anything without order
-  double place = places[kernel.calls++ % 8];
-  *report = (struct runner_report){.elapsed_ns = (int64_t)(kernel.call_ns * (1 + kernel.spread * place))};
+  double place = places[kernel.calls % 8], slow_ns = kernel.calls == kernel.slow_call ? 500e6 : 0;
+  *report = (struct runner_report){.elapsed_ns = (int64_t)(kernel.call_ns * (1 + kernel.spread * place) + slow_ns)};
+  kernel.calls++;
   return ASSAY_OK;
 }
 
 static bool steady(struct session *s) {
   (void)s;
-  return true;
+  return kernel.calls <= kernel.unsteady_from;
 }
 
-static struct assay_timing run(double call_ns, double spread) {
-  static const struct subject_ops subject = {
-      .fill = fill, .call = call, .steady = steady, .has_as_called = true, .tick_ns = 32, .timing_ns = INT64_MAX};
+static bool answers(struct session *s, const struct layout *l) {
+  (void)s, (void)l;
+  return kernel.in_place;
+}
+
+static enum assay_status verify(struct session *s, uint64_t key, uint32_t poison, struct assay_error *err) {
+  (void)s, (void)key, (void)poison, (void)err;
+  assert_in_range(kernel.calls, 1, MOST);
+  kernel.verified[kernel.calls - 1] = true;
+  kernel.n_verified++;
+  return ASSAY_OK;
+}
+
+static struct assay_timing run_with(uint64_t secret) {
+  static const struct subject_ops subject = {.fill = fill,
+                                             .call = call,
+                                             .steady = steady,
+                                             .answers = answers,
+                                             .has_as_called = true,
+                                             .tick_ns = 32,
+                                             .timing_ns = INT64_MAX};
   struct assay_judge_options o;
   assay_judge_defaults(&o);
-  o.verified_calls = 0;
+  o.verified_calls = kernel.in_place ? 10 : 0;
   struct assay_verdict v = {0};
   struct layout layout = {0};
   struct session s = {.o = &o, .v = &v, .subject = &subject};
   int64_t kernel_ns = 0;
-  struct timing_session timing = {
-      .session = &s, .layout = &layout, .options = &o, .timing = &v.timing, .kernel_ns = &kernel_ns};
+  struct timing_session timing = {.session = &s,
+                                  .layout = &layout,
+                                  .options = &o,
+                                  .timing = &v.timing,
+                                  .kernel_ns = &kernel_ns,
+                                  .secret = secret,
+                                  .verify = verify};
   struct runner_report report;
   struct assay_error err;
-  kernel.call_ns = call_ns;
-  kernel.spread = spread;
-  kernel.calls = 0;
+  kernel.calls = kernel.n_verified = 0;
+  memset(kernel.verified, 0, sizeof kernel.verified);
   assert_int_equal(timing_run(&timing, &report, &err), ASSAY_OK);
   assert_true(v.timing.measured);
   timed_calls_release(timing.kept, 0, 0);
@@ -59,6 +93,19 @@ static struct assay_timing run(double call_ns, double spread) {
   free(t.hot_samples_ns);
   t.samples_ns = t.hot_samples_ns = NULL;
   return t;
+}
+
+static void kernel_is(double call_ns, double spread) {
+  kernel.call_ns = call_ns;
+  kernel.spread = spread;
+  kernel.slow_call = -1;
+  kernel.unsteady_from = INT32_MAX;
+  kernel.in_place = false;
+}
+
+static struct assay_timing run(double call_ns, double spread) {
+  kernel_is(call_ns, spread);
+  return run_with(0);
 }
 
 static void short_calls(void **state) {
@@ -72,26 +119,80 @@ static void short_calls(void **state) {
 // Calls that take long and agree need not be many.
 static void long_calls(void **state) {
   (void)state;
-  struct assay_timing t = run(100e6, 1e-4);
+  struct assay_timing t = run(120e6, 1e-4);
   assert_int_equal(t.n_samples, 10);
   assert_int_equal(t.n_hot, 5);
   assert_int_equal(kernel.calls, 3 + 10 + 5 + 5);
   assert_string_equal(t.stop, "precise");
   t = run(25e6, 1e-4); // half a second is 20 calls
-  assert_in_range(t.n_samples, 19, 21);
+  assert_in_range(t.n_samples, 20, 21);
   assert_int_equal(t.n_hot, 15);
 }
 
 static void long_calls_that_scatter(void **state) {
   (void)state;
-  struct assay_timing t = run(100e6, 0.01);
+  struct assay_timing t = run(120e6, 0.01);
   assert_in_range(t.n_samples, 30, 40);
-  t = run(100e6, 0.2);
+  t = run(120e6, 0.2);
   assert_int_equal(t.n_samples, 200);
 }
 
+// How many there are is no sample's business: one that takes long makes no few of those that do not.
+static void one_slow_call(void **state) {
+  (void)state;
+  kernel_is(1e5, 1e-4);
+  for (kernel.slow_call = 3; kernel.slow_call < 13; kernel.slow_call++)
+    assert_in_range(run_with(0).n_samples, 30, 40);
+}
+
+static void an_unsteady_clock_ends_it(void **state) {
+  (void)state;
+  kernel_is(120e6, 0.1);
+  kernel.unsteady_from = 15;
+  struct assay_timing t = run_with(0);
+  assert_int_equal(t.n_samples, 12);
+  assert_true(t.unstable);
+  assert_in_range(kernel.calls, 400, 440);
+}
+
+// As many as are wanted, chosen in secret among all calls of the run, which are as many as there were to be.
+static void verified_in_place(void **state) {
+  (void)state;
+  static const struct {
+    double call_ns;
+    int calls, cold_from, cold_to;
+  } cases[] = {{1e6, 3 + 32 + 15 + 9, 3, 35}, {120e6, 3 + 10 + 5 + 5, 3, 13}};
+  for (size_t k = 0; k < 2; k++) {
+    enum { RUNS = 400 };
+    int by_call[MOST] = {0}, in_samples = 0;
+    for (int i = 0; i < RUNS; i++) {
+      kernel_is(cases[k].call_ns, 1e-4);
+      kernel.in_place = true;
+      run_with(rng_derive(7, (uint64_t)i));
+      assert_in_range(kernel.n_verified, 10, 10 + (k == 0 ? 2 : 0)); // a few calls more than usual: a few more
+      assert_int_equal(kernel.calls, cases[k].calls);
+      for (int c = 0; c < kernel.calls; c++) {
+        by_call[c] += kernel.verified[c];
+        in_samples += c >= cases[k].cold_from && c < cases[k].cold_to && kernel.verified[c];
+      }
+    }
+    // Warm-up calls are chosen as if there were to be 57, before it is known how many there will be.
+    double early = 10.0 / 57, each = (10 - 3 * early) / (k == 0 ? 54 : cases[k].calls - 3) * RUNS;
+    for (int c = 0; c < cases[k].calls; c++) {
+      double expected = c < 3 ? early * RUNS : each;
+      assert_in_range(by_call[c], (int)(expected - 5 * sqrt(expected)), (int)(expected + 5 * sqrt(expected)));
+    }
+    int wanted = (int)(each * (cases[k].cold_to - cases[k].cold_from));
+    assert_in_range(in_samples, wanted * 9 / 10, wanted * 11 / 10);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(short_calls), cmocka_unit_test(long_calls),
-                                     cmocka_unit_test(long_calls_that_scatter)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(short_calls),
+                                     cmocka_unit_test(long_calls),
+                                     cmocka_unit_test(long_calls_that_scatter),
+                                     cmocka_unit_test(one_slow_call),
+                                     cmocka_unit_test(an_unsteady_clock_ends_it),
+                                     cmocka_unit_test(verified_in_place)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
