@@ -94,8 +94,8 @@ static void restore_numbers(struct plan_argument *a, const struct plan_argument 
   int kept = 0;
   for (int i = 0; i < a->n_pointers; i++) {
     const struct plan_pointer p = pointers[i], *q = pointer_at(b, p.at);
-    bool place = q && !p.doubt && points_to(&p, q);
-    if (place || !is_own_address(p.word) || p.word != word_at(b, p.at))
+    bool memory = q && !p.doubt && !q->doubt; // of one place, or of two that contradict each other
+    if (memory || !is_own_address(p.word) || p.word != word_at(b, p.at))
       pointers[kept++] = p;
     else
       memcpy((uint8_t *)a->bytes + p.at, &p.word, sizeof p.word);
@@ -255,10 +255,22 @@ static void settle_workspace(struct plan *a, const struct plan *b) {
   }
 }
 
-static const struct plan_pointer *outside_of_both(const struct plan_argument *a, const struct plan_argument *b) {
-  for (int i = 0; i < a->n_pointers && a->kind == PLAN_BYTES && b->kind == PLAN_BYTES; i++) {
-    const struct plan_pointer *p = &a->pointers[i], *q = pointer_at(b, p->at);
-    if (q && points_to(p, q) && p->doubt == (p->word == q->word ? PLAN_UNSEEN : PLAN_OUTSIDE))
+// Whether what lies outside of a buffer is still where the driver maps memory for it, so that it can be read.
+static bool is_beside(const struct plan *p, const struct plan_pointer *q) {
+  const int64_t granule = 2 << 20;
+  return q->offset >= -granule && q->offset <= (int64_t)p->buffers[q->buffer].bytes + granule;
+}
+
+// A pointer of `one` that is meant in both recordings and that no plan can hold.
+static const struct plan_pointer *outside_of_both(const struct plan *plan, const struct plan_argument *one,
+                                                  const struct plan_argument *other) {
+  for (int i = 0; i < one->n_pointers; i++) {
+    const struct plan_pointer *p = &one->pointers[i], *q = pointer_at(other, p->at);
+    bool same_word = p->word == word_at(other, p->at);
+    if (p->doubt == PLAN_UNSEEN && same_word)
+      return p;
+    // The same word is numbers, unless it is beside memory that was there in both.
+    if (p->doubt == PLAN_OUTSIDE && q && points_to(p, q) && (!same_word || is_beside(plan, p)))
       return p;
   }
   return NULL;
@@ -282,10 +294,14 @@ bool plan_points_outside(const struct plan *a, const struct plan *b, char *text,
   for (int i = 0; i < a->n_steps && i < b->n_steps; i++) {
     const struct plan_step *s = &a->steps[i], *t = &b->steps[i];
     for (int k = 0; k < s->n_arguments && k < t->n_arguments; k++) {
-      const struct plan_pointer *p = outside_of_both(&s->arguments[k], &t->arguments[k]);
-      if (!p)
+      const struct plan_argument *one = &s->arguments[k], *other = &t->arguments[k];
+      if (one->kind != PLAN_BYTES || other->kind != PLAN_BYTES || one->size != other->size)
         continue;
-      say_outside(a, s, k, p, text, size);
+      const struct plan_pointer *p = outside_of_both(a, one, other);
+      const struct plan_pointer *q = p ? NULL : outside_of_both(b, other, one);
+      if (!p && !q)
+        continue;
+      say_outside(p ? a : b, s, k, p ? p : q, text, size);
       return true;
     }
   }

@@ -312,9 +312,9 @@ static bool find_pointer(struct reader *r, const struct launch *l, int index, ui
 }
 
 static bool on_word(struct reader *r, const struct record_word *e) {
+  if (e->at > PLAN_MAX_ARGUMENT_BYTES || (r->n_words > 0 && e->at <= r->words[r->n_words - 1].at))
+    return damaged(r, "a word of no launch");
   if (r->n_words == r->word_capacity) {
-    if (r->n_words >= PLAN_MAX_ARGUMENT_BYTES / sizeof e->word)
-      return damaged(r, "more words than a launch has");
     void *grown = arena_grow(&r->arena, r->words, r->n_words, &r->word_capacity, sizeof *r->words);
     if (!grown)
       return exhausted(r);
@@ -326,10 +326,15 @@ static bool on_word(struct reader *r, const struct record_word *e) {
 
 // What the log says of the word there; NULL: nothing.
 static const struct record_word *word_at(const struct reader *r, uint32_t at) {
-  for (size_t i = 0; i < r->n_words; i++)
-    if (r->words[i].at == at)
-      return &r->words[i];
-  return NULL;
+  size_t low = 0, high = r->n_words;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (r->words[middle].at < at)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < r->n_words && r->words[low].at == at ? &r->words[low] : NULL;
 }
 
 // Words at multiples of 8 that are addresses become pointers, inside structs too. `parameter`: where it begins among

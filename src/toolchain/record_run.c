@@ -171,8 +171,8 @@ static enum assay_status read_log(const struct record_options *o, const struct r
   memcpy(&f->head, log, sizeof f->head);
   clean_message(f, o->folder);
   if (returned(o, request, f, report))
-    status = record_read(log, RECORD_LOG_BYTES, RECORD_ALONE, request, subject, o->target, o->toolchain,
-                         o->source_name, out, report, err);
+    status = record_read(log, RECORD_LOG_BYTES, RECORD_ALONE, request, subject, o->target, o->toolchain, o->source_name,
+                         out, report, err);
   munmap(log, RECORD_LOG_BYTES);
   return status;
 }

@@ -815,7 +815,7 @@ static uint64_t low_half(uint64_t word) {
 // address is another in the second recording.
 static void numbers_like_addresses(void **state) {
   (void)state;
-  enum what { INSIDE, GONE, BEHIND, BEHIND_EACH, ELSEWHERE, HALF, HALF_SEEN, UNSEEN, UNSEEN_EACH };
+  enum what { INSIDE, GONE, BEHIND, BEHIND_EACH, ELSEWHERE, GONE_EACH, BESIDE, HALF, HALF_SEEN, UNSEEN, UNSEEN_EACH };
   static float table[64];
   static const struct {
     enum what what;
@@ -826,6 +826,8 @@ static void numbers_like_addresses(void **state) {
                {BEHIND, 0, NULL},
                {BEHIND_EACH, 0, "turn: kernel argument 0 points to x+70000 bytes, outside of its 4000 bytes"},
                {ELSEWHERE, 4, NULL}, // the upper halves are the same by chance
+               {GONE_EACH, 4, NULL},
+               {BESIDE, 0, "turn: kernel argument 0 points to state 0-512 bytes, outside of its 4096 bytes"},
                {HALF, 4, NULL},
                {HALF_SEEN, 4, NULL}, // in memory that has another address in the log
                {UNSEEN, 8, NULL},
@@ -841,7 +843,7 @@ static void numbers_like_addresses(void **state) {
     unseen.bytes = sizeof table;
     unseen.type = 2;
     lift.more.cuPointerGetAttribute = pointer_attribute;
-    uint64_t seen = unseen.start;
+    uint64_t seen = unseen.start, before = take(4096);
     assay_lift_look(1);
     if (cases[k].what == HALF_SEEN)
       scale(seen, f.y);
@@ -855,6 +857,8 @@ static void numbers_like_addresses(void **state) {
       const uint64_t words[] = {
           [INSIDE] = lift.tensors[0][0].real + 24, // of the first recording's input: nothing in the second
           [GONE] = gone + 8,
+          [GONE_EACH] = temporary + 8,
+          [BESIDE] = before - 512, // of memory that both mention
           [BEHIND] = lift.tensors[0][1].real + 70000,
           [BEHIND_EACH] = x + 70000,
           [ELSEWHERE] = i ? y + 70000 : x + 90000,
@@ -866,6 +870,8 @@ static void numbers_like_addresses(void **state) {
       word = words[cases[k].what];
       if (cases[k].what == HALF_SEEN)
         scale(seen, y);
+      if (cases[k].what == BESIDE)
+        scale(before, y);
       const uint64_t numbers[] = {x, y, word};
       void *arguments[] = {(void *)numbers};
       const struct call_launch l = {
@@ -891,13 +897,76 @@ static void numbers_like_addresses(void **state) {
       assert_int_equal(a->n_pointers, 2);
       assert_int_equal(a->unsettled, cases[k].unsettled);
       uint64_t half = cases[k].what == UNSEEN ? 0 : low_half(word);
-      uint64_t expected = cases[k].what == ELSEWHERE ? word - low_half(word) : word;
+      bool upper = cases[k].what == ELSEWHERE || cases[k].what == GONE_EACH;
+      uint64_t expected = upper ? word - low_half(word) : word;
+      for (int i = 0; i < a->n_pointers; i++)
+        assert_int_equal(a->pointers[i].doubt, PLAN_NO_DOUBT);
       assert_true(kept == (cases[k].what >= HALF ? half : expected));
     }
     plan_release(&second);
     plan_report_release(&report);
     teardown(&f);
   }
+}
+
+static enum plan_doubt outcome_of(struct fixture *f, char *text, size_t size, bool *differs) {
+  struct plan second = {0};
+  struct plan_report report = {0};
+  assert_int_equal(read_log(f, 0, &f->plan, &f->report), ASSAY_OK);
+  assert_int_equal(read_log(f, 1, &second, &report), ASSAY_OK);
+  assert_int_equal(f->report.outcome, PLAN_MADE);
+  assert_int_equal(report.outcome, PLAN_MADE);
+  bool outside = plan_points_outside(&f->plan, &second, text, size);
+  *differs = !outside && plan_difference(&f->plan, &second, text, size);
+  plan_release(&second);
+  plan_report_release(&report);
+  return outside ? PLAN_OUTSIDE : PLAN_NO_DOUBT;
+}
+
+// Leftovers mention other memory in each recording, so that a buffer has another number: what points into it is still a
+// pointer.
+static void memory_of_another_number(void **state) {
+  (void)state;
+  struct fixture f;
+  char text[256] = "";
+  bool differs;
+  setup(&f);
+  uint64_t one = take(4096), two = take(4096), three = take(4096);
+  for (int i = 0; i < LIFT_LOGS; i++) {
+    uint64_t x = lift.tensors[i][0].real;
+    assay_lift_begin(i);
+    turn(&(struct pair){x, i == 0 ? one : UINT64_C(0x1111111111111111), 64, 0});
+    turn(&(struct pair){x, i == 1 ? three : UINT64_C(0x2222222222222222), 64, 0});
+    scale(two, lift.tensors[i][1].real);
+    assert_null(assay_lift_end());
+  }
+  assert_int_equal(outcome_of(&f, text, sizeof text, &differs), PLAN_NO_DOUBT);
+  assert_true(differs);
+  assert_non_null(strstr(text, "argument 0 of step 2, launch of scale"));
+  teardown(&f);
+}
+
+// What a struct pointed to unseen in one recording is known in the next.
+static void memory_seen_too_late(void **state) {
+  (void)state;
+  static float table[64];
+  struct fixture f;
+  char text[256] = "";
+  bool differs;
+  setup(&f);
+  unseen.start = (uint64_t)(uintptr_t)table;
+  unseen.bytes = sizeof table;
+  unseen.type = 2;
+  lift.more.cuPointerGetAttribute = pointer_attribute;
+  for (int i = 0; i < LIFT_LOGS; i++) {
+    assay_lift_begin(i);
+    turn(&(struct pair){lift.tensors[i][0].real, unseen.start, 64, 0});
+    scale(unseen.start, lift.tensors[i][1].real);
+    assert_null(assay_lift_end());
+  }
+  assert_int_equal(outcome_of(&f, text, sizeof text, &differs), PLAN_OUTSIDE);
+  assert_non_null(strstr(text, "memory that nobody saw being taken"));
+  teardown(&f);
 }
 
 // Of 8 bytes, a functor with a number behind it may have a gap; a number that is another is another call.
@@ -966,7 +1035,7 @@ static void functors_of_pytorch(void **state) {
     char text[256];
     for (int i = 0; i < 2; i++) {
       pointers[i].buffer = cases[k].to[i];
-      pointers[i].word = UINT64_C(0x3a7d400001000000) >> (i ? 8 : 4);
+      pointers[i].word = i ? UINT64_C(0x3a8e50000100) : UINT64_C(0x3a7d40000200);
       for (int j = 0; j < 3; j++)
         arguments[i][j] = (struct plan_argument){.kind = PLAN_BYTES, .size = 8, .bytes = bytes[i][j]};
       if (cases[k].to[i] >= 0) {
@@ -1278,6 +1347,8 @@ int main(void) {
       cmocka_unit_test(two_recordings),
       cmocka_unit_test(gaps),
       cmocka_unit_test(numbers_like_addresses),
+      cmocka_unit_test(memory_of_another_number),
+      cmocka_unit_test(memory_seen_too_late),
       cmocka_unit_test(numbers_and_functors),
       cmocka_unit_test(functors_of_pytorch),
       cmocka_unit_test(memory_that_nobody_saw),

@@ -72,7 +72,9 @@ static void ordered_at_once(void **state) {
   (void)state;
   struct lift_worker *w = start();
   assert_true(lift_worker_waits(w));
+  int64_t start_ns = clock_monotonic_ns();
   lift_worker_settle(w, INT64_C(30000000000)); // nothing to wait for
+  assert_in_range(clock_monotonic_ns() - start_ns, 0, INT64_C(10000000000));
   order(w, "ordered a.py 0");
   assert_int_equal(times_up(w), 0);
   lift_worker_end(w);
@@ -113,7 +115,9 @@ static void gone(void **state) {
       lift_worker_rouse(w);
     assert_int_equal(lift_worker_wait(w, clock_monotonic_ns() + 1, &text, &end, &err), ASSAY_OK); // killed
     assert_true(end.deadline);
+    int64_t start_ns = clock_monotonic_ns();
     lift_worker_settle(w, INT64_C(30000000000));
+    assert_in_range(clock_monotonic_ns() - start_ns, 0, INT64_C(10000000000));
     assert_false(lift_worker_waits(w));
     buf_release(&text);
     lift_worker_end(w);

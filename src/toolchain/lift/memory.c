@@ -114,8 +114,6 @@ static struct allocation *add_foreign(uint64_t address, uint64_t bytes) {
   return a;
 }
 
-// Memory that nobody saw being taken (variables of modules, pools, pinned memory of the host), by what the driver knows
-// of the address. It was there before: what is taken while it is recorded is seen.
 // Words that the driver knew nothing of when it was asked, since lift_forget_words: pairs of numbers in structs are
 // passed again and again.
 enum { NOTHINGS = 4096 };
@@ -155,6 +153,8 @@ static bool ask_driver(uint64_t address, unsigned int *type, uint64_t *start, si
   return true;
 }
 
+// Memory that nobody saw being taken (variables of modules, pools, pinned memory of the host), by what the driver knows
+// of the address. It was there before: what is taken while it is recorded is seen.
 static struct allocation *adopt(uint64_t address) {
   unsigned int type;
   uint64_t start;
