@@ -41,16 +41,16 @@ static json_t *check_json(const struct assay_check *c) {
 static json_t *timing_json(const struct assay_timing *t) {
   if (!t->measured)
     return json_pack("{s:b, s:o}", "measured", 0, "floor_ns", number(t->floor_ns));
-  return json_pack(
-      "{s:b, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:i, s:i, s:i, s:s}",
-      "measured", 1, "unstable", t->unstable, "suspicious", t->suspicious, "median_ns", number(t->median_ns), "low_ns",
-      number(t->low_ns), "high_ns", number(t->high_ns), "hot_ns", number(t->hot_ns), "overhead_ns",
-      number(t->overhead_ns), "floor_ns", number(t->floor_ns), "stopped", t->stop, "dropped", t->n_dropped,
-      "samples_ns", numbers(t->samples_ns, t->n_samples), "hot_samples_ns", numbers(t->hot_samples_ns, t->n_hot),
-      "called_ns", number(t->called_ns), "wall_ns", number(t->wall_ns), "stamps_apart", t->stamps_apart,
-      "stamps_compared", t->stamps_compared, "stamps_excess_ns", number(t->stamps_excess_ns), "prepare_ns",
-      number(t->prepare_ns), "clock_mhz", t->clock_mhz, "temperature_c", t->temperature_c, "power_w", t->power_w,
-      "throttle", t->throttle);
+  return json_pack("{s:b, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:i, s:i, s:o, s:o, "
+                   "s:i, s:i, s:i, s:s}",
+                   "measured", 1, "unstable", t->unstable, "suspicious", t->suspicious, "median_ns",
+                   number(t->median_ns), "low_ns", number(t->low_ns), "high_ns", number(t->high_ns), "hot_ns",
+                   number(t->hot_ns), "overhead_ns", number(t->overhead_ns), "floor_ns", number(t->floor_ns), "stopped",
+                   t->stop, "dropped", t->n_dropped, "samples_ns", numbers(t->samples_ns, t->n_samples),
+                   "hot_samples_ns", numbers(t->hot_samples_ns, t->n_hot), "called_ns", number(t->called_ns), "wall_ns",
+                   number(t->wall_ns), "stamps_apart", t->stamps_apart, "stamps_compared", t->stamps_compared,
+                   "stamps_excess_ns", number(t->stamps_excess_ns), "prepare_ns", number(t->prepare_ns), "clock_mhz",
+                   t->clock_mhz, "temperature_c", t->temperature_c, "power_w", t->power_w, "throttle", t->throttle);
 }
 
 static json_t *durations_json(const struct assay_durations *d) {
