@@ -353,7 +353,7 @@ static enum assay_status measure_null(struct session *s, struct workbench_null *
   struct runner_report report = {0};
   struct device_runner *runner;
   enum assay_status status = workbench_runner(of(s)->bench, &runner, err);
-  python_standby_settle(workbench_standby(of(s)->bench));
+  workbench_settle(of(s)->bench);
   for (int i = 0; i < CALLS + WARM_UP && !status; i++) {
     struct device_times times;
     int64_t wall_ns = 0;

@@ -278,8 +278,7 @@ static enum assay_status calibrate(struct session *s, int64_t *arming_ns, struct
   double overhead[CALLS], arming[CALLS], before[CALLS], after[CALLS];
   struct runner_report report = {0};
   enum assay_status status = session_bind(s, &s->layouts[0], &report, err);
-  if (s->o->workbench)
-    python_standby_settle(workbench_standby(s->o->workbench));
+  workbench_settle(s->o->workbench);
   for (int i = 0; i < CALLS + WARM_UP && !status && report.event == RUNNER_OK; i++) {
     struct probed probed = {0};
     status = fill(s, PROBE_DECLARED, rng_derive(s->v->seed, (uint64_t)i), POISON_NAN, err);

@@ -176,14 +176,14 @@ static void keep_pair(struct loop *l, double sample, const double *beside) {
 }
 
 static int clamp_calls(double calls, int least, int most) {
-  return calls < least ? (least < most ? least : most) : calls > most ? most : (int)calls;
+  return (int)fmin(fmax(calls, least), most);
 }
 
 // How many calls there will be is settled here, by calls of which none is a sample: which of them are verified is
 // chosen among as many.
 static void plan_calls(struct loop *l, double warm_up_ns) {
   const struct assay_judge_options *o = l->s->options;
-  double calls = warm_up_ns > 0 ? ceil(LONG_NS / warm_up_ns) : INT32_MAX;
+  double calls = warm_up_ns > 0 ? ceil(LONG_NS / warm_up_ns) : INFINITY;
   l->cold = clamp_calls(calls, FEW_SAMPLES, o->min_samples);
   l->hot = clamp_calls(calls, FEW_OTHERS, o->hot_samples);
   l->called = l->s->session->subject->has_as_called ? clamp_calls(calls, FEW_OTHERS, AS_CALLED_SAMPLES) : 0;

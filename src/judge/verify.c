@@ -113,8 +113,7 @@ enum assay_status session_time(struct session *s, bool *good, struct assay_error
   if (!status)
     status = session_bind(s, &s->layouts[0], &report, err);
   if (!status && report.event == RUNNER_OK) {
-    if (s->o->workbench)
-      python_standby_settle(workbench_standby(s->o->workbench));
+    workbench_settle(s->o->workbench);
     status = timing_run(&timing, &report, err);
   }
   s->v->durations.timing_ns = clock_monotonic_ns() - start - s->v->durations.verify_ns;

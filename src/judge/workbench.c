@@ -221,6 +221,11 @@ struct python_standby *workbench_standby(struct assay_workbench *w) {
   return w->standby;
 }
 
+void workbench_settle(struct assay_workbench *w) {
+  if (w)
+    python_standby_settle(w->standby);
+}
+
 struct builder *workbench_builder(struct assay_workbench *w) {
   return w->builder;
 }

@@ -27,6 +27,8 @@ enum assay_status workbench_beside(struct assay_workbench *w, int index, struct 
 enum assay_status workbench_target(struct assay_workbench *w, char target[16], struct assay_error *err);
 struct builder *workbench_builder(struct assay_workbench *w);        // may be NULL
 struct python_standby *workbench_standby(struct assay_workbench *w); // may be NULL
+// Waits until no process that is to record comes up on the device: before something is timed. NULL is fine.
+void workbench_settle(struct assay_workbench *w);
 
 // After workbench_wait.
 struct compute *workbench_compute(struct assay_workbench *w); // NULL: the device is not a GPU of CUDA

@@ -195,9 +195,9 @@ struct record_share {
   uint64_t ns;
 };
 struct record_word {
-  uint64_t word; // as the program had it
-  uint32_t at,
-      unseen; // its offset in the parameters; 1: if it is an address, then of memory that nobody saw being taken
+  uint64_t word;   // as the program had it
+  uint32_t at;     // its offset in the parameters
+  uint32_t unseen; // 1: if it is an address, then of memory that nobody saw being taken
 };
 enum { RECORD_MAX_STREAMS = 64, RECORD_MAX_EVENTS = 4096, RECORD_MAX_KERNELS = 4096 };
 

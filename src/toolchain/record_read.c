@@ -9,47 +9,9 @@
 #include "base/alloc.h"
 #include "plan/names.h"
 #include "toolchain/record_name.h"
-#include "toolchain/record_places.h"
+#include "toolchain/record_private.h"
 
-// A log is small beside what it may ask for, so the sums are limited too.
-enum { MAX_ALL_ARGUMENTS = 1 << 20, MAX_ALL_POINTERS = 1 << 20 };
-
-struct module {
-  struct cubin_info info;
-  // Its global variables, as one: who set them and who may have read them. (Kernels that write global variables on
-  // several streams go unnoticed: a cubin does not say who does.)
-  struct place set, launched;
-};
-
-struct kernel {
-  int module;
-  const char *name, *label;
-  const struct cubin_kernel *cubin; // in the module's info
-};
-
-struct reader {
-  struct arena arena; // the books, dropped at the end
-  struct plan *plan;
-  struct plan_report *report;
-  struct places places;
-  struct record_order order;
-  struct module *modules;
-  struct kernel *kernels;
-  size_t n_kernels, kernel_capacity, step_capacity, n_maps, map_capacity;
-  struct record_tensor_map *maps;
-  struct record_stamp *stamps; // of every step
-  struct record_word *words;   // of the next launch
-  size_t n_words, word_capacity;
-  size_t n_arguments, n_pointers; // of all steps together
-  int n_states;
-  bool of_library[RECORD_MAX_STREAMS]; // streams
-  bool one_of_two;
-  bool no_memory;
-};
-
-// Every function below that returns false has either refused the recording or met the end of memory.
-static bool refuse(struct reader *r, const char *fmt, ...) ASSAY_PRINTF(2, 3);
-static bool refuse(struct reader *r, const char *fmt, ...) {
+bool reader_refuse(struct record_reader *r, const char *fmt, ...) {
   char text[sizeof r->report->detail];
   va_list args;
   va_start(args, fmt);
@@ -59,18 +21,18 @@ static bool refuse(struct reader *r, const char *fmt, ...) {
   return false;
 }
 
-static bool damaged(struct reader *r, const char *what) {
-  return refuse(r, "the recording is damaged: %s", what);
+bool reader_damaged(struct record_reader *r, const char *what) {
+  return reader_refuse(r, "the recording is damaged: %s", what);
 }
 
-static bool exhausted(struct reader *r) {
+bool reader_exhausted(struct record_reader *r) {
   r->no_memory = true;
   return false;
 }
 
 // The name of a step for a message: "launch of relu", "memset of scratch 0".
 enum { STEP_TEXT = 160 };
-static const char *step_text(const struct reader *r, int index, char out[STEP_TEXT]) {
+static const char *step_text(const struct record_reader *r, int index, char out[STEP_TEXT]) {
   char shown[PLAN_SHOWN_BYTES];
   if (index < 0 || index >= r->plan->n_steps) {
     snprintf(out, STEP_TEXT, "freeing of memory");
@@ -87,7 +49,7 @@ static const char *step_text(const struct reader *r, int index, char out[STEP_TE
   return out;
 }
 
-static bool is_of_library(const struct reader *r, int step) {
+static bool is_of_library(const struct record_reader *r, int step) {
   static const char mark[] = "library: ";
   const struct plan_step *s = step >= 0 && step < r->plan->n_steps ? &r->plan->steps[step] : NULL;
   return s && s->kind == PLAN_LAUNCH && strncmp(r->plan->modules[s->module].name, mark, sizeof mark - 1) == 0;
@@ -95,50 +57,50 @@ static bool is_of_library(const struct reader *r, int step) {
 
 // A library's own business: cuDNN makes streams for itself and gives them parts of one buffer, and where its parts end
 // nobody can see. (Who forges that gets a plan all the same, in which one step comes after the other.)
-static bool is_internal(const struct reader *r, uint32_t stream, int step, uint32_t other_stream, int other_step) {
+static bool is_internal(const struct record_reader *r, uint32_t stream, int step, uint32_t other_stream,
+                        int other_step) {
   return (r->of_library[stream] || r->of_library[other_stream]) && is_of_library(r, step) &&
          is_of_library(r, other_step);
 }
 
-// Whatever used a place on other streams must be ordered before this work (step -1: no step).
-static bool check_order(struct reader *r, const struct place *place, const char *name, struct record_stamp stamp,
+bool reader_check_order(struct record_reader *r, const struct place *place, const char *name, struct record_stamp stamp,
                         int step) {
   char this_text[STEP_TEXT], other_text[STEP_TEXT];
   for (uint32_t s = 0; s < (uint32_t)r->order.n_streams; s++)
     if (place->number[s] && !order_before(&r->order, (struct record_stamp){s, place->number[s]}, stamp) &&
         !is_internal(r, s, place->step[s], stamp.stream, step))
-      return refuse(r,
-                    "%s and %s use %s on two streams, and nothing says which comes first: let one stream wait for the "
-                    "other (cudaEventRecord, cudaStreamWaitEvent) or use one stream",
-                    step_text(r, place->step[s], other_text), step_text(r, step, this_text), name);
+      return reader_refuse(
+          r,
+          "%s and %s use %s on two streams, and nothing says which comes first: let one stream wait for the "
+          "other (cudaEventRecord, cudaStreamWaitEvent) or use one stream",
+          step_text(r, place->step[s], other_text), step_text(r, step, this_text), name);
   return true;
 }
 
-static void note_use(struct place *place, struct record_stamp stamp, int step) {
+void reader_note_use(struct place *place, struct record_stamp stamp, int step) {
   place->number[stamp.stream] = stamp.number;
   place->step[stamp.stream] = step;
 }
 
-static bool use_place(struct reader *r, struct place *place, struct record_stamp stamp, int step) {
+bool reader_use_place(struct record_reader *r, struct place *place, struct record_stamp stamp, int step) {
   char shown[PLAN_SHOWN_BYTES];
   if (place->read_only)
     return true;
-  if (!check_order(r, place, plan_shown(place_name(&r->places, place), shown), stamp, step))
+  if (!reader_check_order(r, place, plan_shown(place_name(&r->places, place), shown), stamp, step))
     return false;
-  note_use(place, stamp, step);
+  reader_note_use(place, stamp, step);
   return true;
 }
 
-// A step more, on a stream.
-static struct plan_step *add_step(struct reader *r, enum plan_step_kind kind, uint32_t stream,
+struct plan_step *reader_add_step(struct record_reader *r, enum plan_step_kind kind, uint32_t stream,
                                   struct record_stamp *stamp) {
   struct plan *p = r->plan;
   if (p->n_steps >= PLAN_MAX_STEPS) {
-    refuse(r, "it puts more than %d steps into its streams", PLAN_MAX_STEPS);
+    reader_refuse(r, "it puts more than %d steps into its streams", PLAN_MAX_STEPS);
     return NULL;
   }
   if (!order_work(&r->order, stream, stamp)) {
-    damaged(r, "work on a stream that is not there");
+    reader_damaged(r, "work on a stream that is not there");
     return NULL;
   }
   size_t capacity = r->step_capacity;
@@ -147,7 +109,7 @@ static struct plan_step *add_step(struct reader *r, enum plan_step_kind kind, ui
     size_t stamp_capacity = r->step_capacity;
     void *stamps = arena_grow(&r->arena, r->stamps, (size_t)p->n_steps, &stamp_capacity, sizeof *r->stamps);
     if (!steps || !stamps) {
-      exhausted(r);
+      reader_exhausted(r);
       return NULL;
     }
     p->steps = steps;
@@ -161,328 +123,122 @@ static struct plan_step *add_step(struct reader *r, enum plan_step_kind kind, ui
 }
 
 // Where [address, address + bytes) is, of which `what` (a memset, ...) speaks.
-static bool locate(struct reader *r, uint64_t address, uint64_t bytes, const char *what, struct place **place,
+static bool locate(struct record_reader *r, uint64_t address, uint64_t bytes, const char *what, struct place **place,
                    struct plan_place *out) {
   char shown[PLAN_SHOWN_BYTES];
   int64_t offset = 0;
   enum found found = places_find(&r->places, address, place, &offset);
   if (found == FOUND_NONE)
-    return refuse(r, "%s: 0x%" PRIx64 " is not the address of anything that was given or allocated", what, address);
+    return reader_refuse(r, "%s: 0x%" PRIx64 " is not the address of anything that was given or allocated", what,
+                         address);
   plan_shown(place_name(&r->places, *place), shown);
   if (found == FOUND_FREED)
-    return refuse(r, "%s uses %s, which was freed", what, shown);
+    return reader_refuse(r, "%s uses %s, which was freed", what, shown);
   if (found == FOUND_OUTSIDE || bytes > (*place)->bytes - (uint64_t)offset)
-    return refuse(r, "%s is of %" PRIu64 " bytes from %s%+" PRId64 ", which has %" PRIu64, what, bytes, shown, offset,
-                  (*place)->bytes);
+    return reader_refuse(r, "%s is of %" PRIu64 " bytes from %s%+" PRId64 ", which has %" PRIu64, what, bytes, shown,
+                         offset, (*place)->bytes);
   *out = (struct plan_place){(*place)->buffer, offset};
   return true;
 }
 
-static bool on_alloc(struct reader *r, const struct record_alloc *e) {
+static bool on_alloc(struct record_reader *r, const struct record_alloc *e) {
   struct place *place;
   struct record_stamp stamp;
   const char *why;
   if (!places_alloc(&r->places, e->address, e->bytes, &place, &why))
-    return refuse(r, "%s", why);
+    return reader_refuse(r, "%s", why);
   if (e->stream == RECORD_NO_STREAM)
     return true;
   if (!order_work(&r->order, e->stream, &stamp))
-    return damaged(r, "an allocation on a stream that is not there");
-  return use_place(r, place, stamp, -1);
+    return reader_damaged(r, "an allocation on a stream that is not there");
+  return reader_use_place(r, place, stamp, -1);
 }
 
-static bool on_free(struct reader *r, const struct record_free *e) {
+static bool on_free(struct record_reader *r, const struct record_free *e) {
   struct place *place;
   struct record_stamp stamp;
   int64_t offset = 0;
   enum found found = places_find(&r->places, e->address, &place, &offset);
   if (found == FOUND_FREED)
-    return refuse(r, "%s is freed twice", place_name(&r->places, place));
+    return reader_refuse(r, "%s is freed twice", place_name(&r->places, place));
   if (found != FOUND_INSIDE || offset != 0 || r->plan->buffers[place->buffer].role != PLAN_SCRATCH)
-    return refuse(r, "cudaFree of an address that no cudaMalloc returned");
+    return reader_refuse(r, "cudaFree of an address that no cudaMalloc returned");
   if (e->stream == RECORD_NO_STREAM) {
     order_host_wait(&r->order, RECORD_AWAIT_DEVICE, 0);
   } else {
     if (!order_work(&r->order, e->stream, &stamp))
-      return damaged(r, "memory is freed on a stream that is not there");
-    if (!use_place(r, place, stamp, -1))
+      return reader_damaged(r, "memory is freed on a stream that is not there");
+    if (!reader_use_place(r, place, stamp, -1))
       return false;
   }
   places_free(&r->places, place);
   return true;
 }
 
-static bool on_module(struct reader *r, const uint8_t *bytes, size_t n, const char *name) {
+static bool on_module(struct record_reader *r, const uint8_t *bytes, size_t n, const char *name) {
   struct plan *p = r->plan;
   struct assay_error why = {0};
   if (p->n_modules >= PLAN_MAX_MODULES)
-    return refuse(r, "it has more than %d modules of device code", PLAN_MAX_MODULES);
+    return reader_refuse(r, "it has more than %d modules of device code", PLAN_MAX_MODULES);
   if (n > PLAN_MAX_MODULE_BYTES)
-    return refuse(r, "a module of device code is larger than 256 MiB");
+    return reader_refuse(r, "a module of device code is larger than 256 MiB");
   uint8_t *copy = arena_alloc(&p->arena, n + 1);
   if (!copy)
-    return exhausted(r);
+    return reader_exhausted(r);
   memcpy(copy, bytes, n);
   enum assay_status status = cubin_read(copy, n, &p->arena, &r->modules[p->n_modules].info, &why);
   if (status == ASSAY_ERR_NOMEM)
-    return exhausted(r);
+    return reader_exhausted(r);
   if (status != ASSAY_OK)
-    return refuse(r, "its device code cannot be read: %s", why.message);
+    return reader_refuse(r, "its device code cannot be read: %s", why.message);
   const char *own_name = arena_strdup(&p->arena, name);
   if (!own_name)
-    return exhausted(r);
+    return reader_exhausted(r);
   p->modules[p->n_modules++] =
       (struct plan_module){.name = own_name, .code = PLAN_CUBIN, .bytes = copy, .size = n, .options = ""};
   return true;
 }
 
 // The text at s (of n bytes), if it is one.
-static const char *text_at(struct reader *r, const uint8_t *s, size_t n) {
+static const char *text_at(struct record_reader *r, const uint8_t *s, size_t n) {
   const char *end = memchr(s, '\0', n);
   if (!end || end == (const char *)s || end - (const char *)s >= PLAN_MAX_NAME) {
-    damaged(r, "a name is no text");
+    reader_damaged(r, "a name is no text");
     return NULL;
   }
   char *copy = arena_strndup(&r->plan->arena, (const char *)s, (size_t)(end - (const char *)s));
   if (!copy)
-    exhausted(r);
+    reader_exhausted(r);
   return copy;
 }
 
-static bool on_kernel(struct reader *r, const struct record_kernel *e, const uint8_t *rest, size_t n) {
+static bool on_kernel(struct record_reader *r, const struct record_kernel *e, const uint8_t *rest, size_t n) {
   char shown[PLAN_SHOWN_BYTES];
   const char *name = text_at(r, rest, n);
   if (!name)
     return false;
   if (e->module >= (uint32_t)r->plan->n_modules || r->n_kernels >= RECORD_MAX_KERNELS)
-    return damaged(r, "a kernel without its module");
+    return reader_damaged(r, "a kernel without its module");
   const struct cubin_kernel *cubin = cubin_find(&r->modules[e->module].info, name);
   if (!cubin || cubin->n_parameters < 0)
-    return refuse(r, "the kernel %s: the device code %s", plan_shown(name, shown),
-                  cubin ? "does not say what its parameters are" : "does not have it");
+    return reader_refuse(r, "the kernel %s: the device code %s", plan_shown(name, shown),
+                         cubin ? "does not say what its parameters are" : "does not have it");
   if (r->n_kernels == r->kernel_capacity) {
     void *grown = arena_grow(&r->arena, r->kernels, r->n_kernels, &r->kernel_capacity, sizeof *r->kernels);
     if (!grown)
-      return exhausted(r);
+      return reader_exhausted(r);
     r->kernels = grown;
   }
   int length;
   const char *simple = record_short_name(name, &length);
   const char *label = arena_strndup(&r->plan->arena, simple, (size_t)length);
   if (!label)
-    return exhausted(r);
-  r->kernels[r->n_kernels++] = (struct kernel){(int)e->module, name, label, cubin};
+    return reader_exhausted(r);
+  r->kernels[r->n_kernels++] = (struct reader_kernel){(int)e->module, name, label, cubin};
   return true;
 }
 
-// One launch at work: what is needed to name an argument in a message.
-struct launch {
-  const struct kernel *kernel;
-  struct record_stamp stamp;
-  int step;
-};
-
-static bool refuse_argument(struct reader *r, const struct launch *l, int index, const char *fmt, ...)
-    ASSAY_PRINTF(4, 5);
-static bool refuse_argument(struct reader *r, const struct launch *l, int index, const char *fmt, ...) {
-  char text[256], shown[PLAN_SHOWN_BYTES];
-  va_list args;
-  va_start(args, fmt);
-  vsnprintf(text, sizeof text, fmt, args);
-  va_end(args);
-  return refuse(r, "launch of %s: kernel argument %d %s", plan_shown(l->kernel->label, shown), index, text);
-}
-
-// The place that a word of an argument points into; *place stays NULL when it is no address. Where `doubt` is not NULL,
-// it may be one that cannot be meant.
-static bool find_pointer(struct reader *r, const struct launch *l, int index, uint64_t word, struct place **place,
-                         int64_t *offset, enum plan_doubt *doubt) {
-  char shown[PLAN_SHOWN_BYTES];
-  *place = NULL;
-  enum found found = places_find(&r->places, word, place, offset);
-  if (doubt)
-    *doubt = found == FOUND_FREED ? PLAN_FREED : found == FOUND_OUTSIDE ? PLAN_OUTSIDE : PLAN_NO_DOUBT;
-  if (found == FOUND_NONE || found == FOUND_INSIDE || doubt)
-    return true;
-  plan_shown(place_name(&r->places, *place), shown);
-  if (found == FOUND_FREED)
-    return refuse_argument(r, l, index, "points into %s, which was freed", shown);
-  return refuse_argument(r, l, index, "points to %s%+" PRId64 " bytes, outside of its %" PRIu64 " bytes", shown,
-                         *offset, (*place)->bytes);
-}
-
-static bool on_word(struct reader *r, const struct record_word *e) {
-  if (e->at > PLAN_MAX_ARGUMENT_BYTES || (r->n_words > 0 && e->at <= r->words[r->n_words - 1].at))
-    return damaged(r, "a word of no launch");
-  if (r->n_words == r->word_capacity) {
-    void *grown = arena_grow(&r->arena, r->words, r->n_words, &r->word_capacity, sizeof *r->words);
-    if (!grown)
-      return exhausted(r);
-    r->words = grown;
-  }
-  r->words[r->n_words++] = *e;
-  return true;
-}
-
-// What the log says of the word there; NULL: nothing.
-static const struct record_word *word_at(const struct reader *r, uint32_t at) {
-  size_t low = 0, high = r->n_words;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (r->words[middle].at < at)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < r->n_words && r->words[low].at == at ? &r->words[low] : NULL;
-}
-
-// Words at multiples of 8 that are addresses become pointers, inside structs too. `parameter`: where it begins among
-// the launch's.
-static bool find_pointers(struct reader *r, const struct launch *l, int index, uint32_t parameter, uint8_t *bytes,
-                          uint32_t size, struct plan_argument *out) {
-  size_t capacity = 0;
-  struct plan_pointer *pointers = NULL;
-  bool may_doubt = r->one_of_two && size > 8; // what is alone is meant
-  for (uint32_t at = 0; at + 8 <= size; at += 8) {
-    uint64_t word;
-    struct place *place;
-    int64_t offset = 0;
-    enum plan_doubt doubt = PLAN_NO_DOUBT;
-    memcpy(&word, bytes + at, sizeof word);
-    const struct record_word *said = word_at(r, parameter + at);
-    if (!find_pointer(r, l, index, word, &place, &offset, may_doubt ? &doubt : NULL))
-      return false;
-    if (!place && said && said->unseen && may_doubt)
-      doubt = PLAN_UNSEEN;
-    if (!place && !doubt)
-      continue;
-    if (doubt == PLAN_NO_DOUBT && !use_place(r, place, l->stamp, l->step))
-      return false;
-    if (++r->n_pointers > MAX_ALL_POINTERS)
-      return refuse(r, "its launches pass more than %d pointers", MAX_ALL_POINTERS);
-    if ((size_t)out->n_pointers == capacity) {
-      void *grown = arena_grow(&r->plan->arena, pointers, capacity, &capacity, sizeof *pointers);
-      if (!grown)
-        return exhausted(r);
-      pointers = grown;
-    }
-    pointers[out->n_pointers++] =
-        (struct plan_pointer){at, place ? place->buffer : 0, offset, said ? said->word : word, doubt};
-    memset(bytes + at, 0, sizeof word);
-  }
-  out->pointers = pointers;
-  return true;
-}
-
-// The number of a tensor map's token, or -1.
-static int64_t token_number(const uint8_t *bytes, uint32_t size) {
-  const size_t n = strlen(RECORD_TOKEN);
-  if (size < RECORD_TOKEN_BYTES || memcmp(bytes, RECORD_TOKEN, n) != 0)
-    return -1;
-  int64_t number = 0;
-  for (const uint8_t *p = bytes + n; p < bytes + RECORD_TOKEN_BYTES && *p >= '0' && *p <= '9' && number < INT32_MAX;
-       p++)
-    number = number * 10 + (*p - '0');
-  return number;
-}
-
-static bool contains_token(const uint8_t *bytes, size_t n) {
-  return memmem(bytes, n, RECORD_TOKEN, strlen(RECORD_TOKEN)) != NULL;
-}
-
-static bool tensor_map_argument(struct reader *r, const struct launch *l, int index, int64_t number,
-                                struct plan_argument *out) {
-  if (number >= (int64_t)r->n_maps)
-    return refuse_argument(r, l, index, "is a tensor map that was not encoded");
-  const struct record_tensor_map *m = &r->maps[number];
-  struct place *place;
-  int64_t offset = 0;
-  if (!find_pointer(r, l, index, m->address, &place, &offset, NULL))
-    return false;
-  if (!place)
-    return refuse_argument(r, l, index, "is a tensor map of 0x%" PRIx64 ", which is no address of the device",
-                           m->address);
-  struct plan_tensor_map *map = arena_alloc(&r->plan->arena, sizeof *map);
-  if (!map)
-    return exhausted(r);
-  *map = (struct plan_tensor_map){.buffer = place->buffer,
-                                  .offset = offset,
-                                  .data_type = m->data_type,
-                                  .rank = m->rank,
-                                  .interleave = m->interleave,
-                                  .swizzle = m->swizzle,
-                                  .l2_promotion = m->l2_promotion,
-                                  .oob_fill = m->oob_fill};
-  memcpy(map->dims, m->dims, sizeof map->dims);
-  memcpy(map->strides, m->strides, sizeof map->strides);
-  memcpy(map->box, m->box, sizeof map->box);
-  memcpy(map->element_strides, m->element_strides, sizeof map->element_strides);
-  *out = (struct plan_argument){.kind = PLAN_TENSOR_MAP, .size = RECORD_TOKEN_BYTES, .map = map};
-  return use_place(r, place, l->stamp, l->step);
-}
-
-static bool make_argument(struct reader *r, const struct launch *l, int index, uint32_t parameter, const uint8_t *bytes,
-                          uint32_t size, struct plan_argument *out) {
-  int64_t token = token_number(bytes, size);
-  if (token >= 0 && size == RECORD_TOKEN_BYTES)
-    return tensor_map_argument(r, l, index, token, out);
-  if (contains_token(bytes, size))
-    return refuse_argument(r, l, index,
-                           "has a tensor map inside a struct: pass it as a parameter of its own (const "
-                           "__grid_constant__ CUtensorMap)");
-  uint8_t *copy = arena_alloc(&r->plan->arena, size);
-  if (!copy)
-    return exhausted(r);
-  memcpy(copy, bytes, size);
-  *out = (struct plan_argument){.kind = PLAN_BYTES, .size = size, .bytes = copy};
-  return find_pointers(r, l, index, parameter, copy, size, out);
-}
-
-static bool on_launch(struct reader *r, const struct record_launch *e, const uint8_t *rest, size_t n) {
-  struct launch l = {.step = r->plan->n_steps};
-  if (e->kernel >= r->n_kernels)
-    return damaged(r, "a launch of no kernel");
-  l.kernel = &r->kernels[e->kernel];
-  const struct cubin_kernel *cubin = l.kernel->cubin;
-  if (cubin->n_parameters > PLAN_MAX_ARGUMENTS)
-    return refuse(r, "a kernel has more than %d parameters", PLAN_MAX_ARGUMENTS);
-  r->n_arguments += (size_t)cubin->n_parameters;
-  if (r->n_arguments > MAX_ALL_ARGUMENTS)
-    return refuse(r, "its launches have more than %d arguments", MAX_ALL_ARGUMENTS);
-  struct plan_argument *arguments = arena_calloc(&r->plan->arena, (size_t)cubin->n_parameters, sizeof *arguments);
-  if (!arguments)
-    return exhausted(r);
-  struct plan_step *s = add_step(r, PLAN_LAUNCH, e->stream, &l.stamp);
-  if (!s)
-    return false;
-  s->module = l.kernel->module;
-  s->kernel = l.kernel->name;
-  s->label = l.kernel->label;
-  memcpy(s->grid, e->grid, sizeof s->grid);
-  memcpy(s->block, e->block, sizeof s->block);
-  memcpy(s->cluster, e->cluster, sizeof s->cluster);
-  s->shared_bytes = e->shared_bytes;
-  s->cooperative = e->flags & RECORD_COOPERATIVE;
-  s->programmatic = e->flags & RECORD_PROGRAMMATIC;
-  s->carveout = e->carveout;
-  s->n_arguments = cubin->n_parameters;
-  s->arguments = arguments;
-  if (!check_order(r, &r->modules[s->module].set, "global variables", l.stamp, l.step))
-    return false;
-  note_use(&r->modules[s->module].launched, l.stamp, l.step);
-  for (int i = 0; i < cubin->n_parameters; i++) {
-    struct cubin_parameter p = cubin->parameters[i];
-    if (p.offset > n || p.size > n - p.offset)
-      return damaged(r, "a launch with too few parameters");
-    if (!make_argument(r, &l, i, p.offset, rest + p.offset, p.size, &arguments[i]))
-      return false;
-  }
-  r->n_words = 0;
-  return true;
-}
-
-static bool on_fill(struct reader *r, const struct record_fill *e) {
+static bool on_fill(struct record_reader *r, const struct record_fill *e) {
   struct place *place;
   struct plan_place to;
   struct record_stamp stamp;
@@ -490,17 +246,17 @@ static bool on_fill(struct reader *r, const struct record_fill *e) {
     return true;
   if (!locate(r, e->address, e->bytes, "a memset", &place, &to))
     return false;
-  struct plan_step *s = add_step(r, PLAN_FILL, e->stream, &stamp);
+  struct plan_step *s = reader_add_step(r, PLAN_FILL, e->stream, &stamp);
   if (!s)
     return false;
   s->to = to;
   s->bytes = e->bytes;
   s->value = e->value;
   s->width = e->width;
-  return use_place(r, place, stamp, r->plan->n_steps - 1);
+  return reader_use_place(r, place, stamp, r->plan->n_steps - 1);
 }
 
-static bool on_copy(struct reader *r, const struct record_copy *e) {
+static bool on_copy(struct record_reader *r, const struct record_copy *e) {
   struct place *to_place, *from_place;
   struct plan_place to, from;
   struct record_stamp stamp;
@@ -509,39 +265,41 @@ static bool on_copy(struct reader *r, const struct record_copy *e) {
   if (!locate(r, e->to, e->bytes, "a copy", &to_place, &to) ||
       !locate(r, e->from, e->bytes, "a copy", &from_place, &from))
     return false;
-  struct plan_step *s = add_step(r, PLAN_COPY, e->stream, &stamp);
+  struct plan_step *s = reader_add_step(r, PLAN_COPY, e->stream, &stamp);
   if (!s)
     return false;
   s->to = to;
   s->from = from;
   s->bytes = e->bytes;
   int step = r->plan->n_steps - 1;
-  return use_place(r, to_place, stamp, step) && use_place(r, from_place, stamp, step);
+  return reader_use_place(r, to_place, stamp, step) && reader_use_place(r, from_place, stamp, step);
 }
 
 // A constant of the plan with what host code wants to have on the device; -1 where that cannot be.
-static int host_bytes(struct reader *r, const uint8_t *bytes, size_t n) {
+static int host_bytes(struct record_reader *r, const uint8_t *bytes, size_t n) {
   char shown[PLAN_SHOWN_BYTES];
   const char *why;
   const struct place *place = places_mentioned(&r->places, bytes, n);
   if (place) {
-    refuse(r,
-           "it copies the address of %s to the device, inside other data: addresses can be kernel arguments (also in "
-           "structs) and nothing else",
-           plan_shown(place_name(&r->places, place), shown));
+    reader_refuse(
+        r,
+        "it copies the address of %s to the device, inside other data: addresses can be kernel arguments (also in "
+        "structs) and nothing else",
+        plan_shown(place_name(&r->places, place), shown));
     return -1;
   }
-  if (contains_token(bytes, n)) {
-    refuse(r, "it copies a tensor map to the device: pass it as a parameter (const __grid_constant__ CUtensorMap)");
+  if (reader_has_token(bytes, n)) {
+    reader_refuse(r,
+                  "it copies a tensor map to the device: pass it as a parameter (const __grid_constant__ CUtensorMap)");
     return -1;
   }
   int buffer = places_constant(&r->places, bytes, n, &why);
   if (buffer < 0)
-    refuse(r, "%s", why);
+    reader_refuse(r, "%s", why);
   return buffer;
 }
 
-static bool on_upload(struct reader *r, const struct record_upload *e, const uint8_t *rest, size_t n) {
+static bool on_upload(struct record_reader *r, const struct record_upload *e, const uint8_t *rest, size_t n) {
   struct place *place;
   struct plan_place to;
   struct record_stamp stamp;
@@ -550,26 +308,26 @@ static bool on_upload(struct reader *r, const struct record_upload *e, const uin
   if (!locate(r, e->to, n, "a copy from the host", &place, &to))
     return false;
   int buffer = host_bytes(r, rest, n);
-  struct plan_step *s = buffer < 0 ? NULL : add_step(r, PLAN_COPY, e->stream, &stamp);
+  struct plan_step *s = buffer < 0 ? NULL : reader_add_step(r, PLAN_COPY, e->stream, &stamp);
   if (!s)
     return false;
   s->to = to;
   s->from = (struct plan_place){buffer, 0};
   s->bytes = n;
-  return use_place(r, place, stamp, r->plan->n_steps - 1);
+  return reader_use_place(r, place, stamp, r->plan->n_steps - 1);
 }
 
-static bool on_symbol(struct reader *r, const struct record_symbol *e, const uint8_t *rest, size_t n) {
+static bool on_symbol(struct record_reader *r, const struct record_symbol *e, const uint8_t *rest, size_t n) {
   struct record_stamp stamp;
   if (e->module >= (uint32_t)r->plan->n_modules || e->name_bytes > n || e->offset > INT64_MAX)
-    return damaged(r, "a symbol without its module");
+    return reader_damaged(r, "a symbol without its module");
   const char *name = text_at(r, rest, e->name_bytes);
   if (!name)
     return false;
   if (n == e->name_bytes)
     return true;
   int buffer = host_bytes(r, rest + e->name_bytes, n - e->name_bytes);
-  struct plan_step *s = buffer < 0 ? NULL : add_step(r, PLAN_SET_SYMBOL, e->stream, &stamp);
+  struct plan_step *s = buffer < 0 ? NULL : reader_add_step(r, PLAN_SET_SYMBOL, e->stream, &stamp);
   if (!s)
     return false;
   s->module = (int)e->module;
@@ -577,74 +335,63 @@ static bool on_symbol(struct reader *r, const struct record_symbol *e, const uin
   s->to = (struct plan_place){0, (int64_t)e->offset};
   s->from = (struct plan_place){buffer, 0};
   s->bytes = n - e->name_bytes;
-  struct module *m = &r->modules[e->module];
+  struct reader_module *m = &r->modules[e->module];
   int step = r->plan->n_steps - 1;
-  note_use(&m->set, stamp, step);
-  return check_order(r, &m->set, "global variables", stamp, step) &&
-         check_order(r, &m->launched, "global variables", stamp, step);
+  reader_note_use(&m->set, stamp, step);
+  return reader_check_order(r, &m->set, "global variables", stamp, step) &&
+         reader_check_order(r, &m->launched, "global variables", stamp, step);
 }
 
-static bool on_tensor_map(struct reader *r, const struct record_tensor_map *e) {
-  if (r->n_maps == r->map_capacity) {
-    void *grown = arena_grow(&r->arena, r->maps, r->n_maps, &r->map_capacity, sizeof *r->maps);
-    if (!grown)
-      return exhausted(r);
-    r->maps = grown;
-  }
-  r->maps[r->n_maps++] = *e;
-  return true;
-}
-
-static bool on_stream(struct reader *r, const struct record_stream *e) {
+static bool on_stream(struct record_reader *r, const struct record_stream *e) {
   if (!order_add_stream(&r->order, e->stream, e->non_blocking != 0))
-    return refuse(r, "it makes more than %d streams", RECORD_MAX_STREAMS - 2);
+    return reader_refuse(r, "it makes more than %d streams", RECORD_MAX_STREAMS - 2);
   r->of_library[e->stream] = e->of_library != 0;
   return true;
 }
 
-static bool on_waiting(struct reader *r, uint32_t kind, const struct record_wait *e) {
+static bool on_waiting(struct record_reader *r, uint32_t kind, const struct record_wait *e) {
   bool ok =
       kind == RECORD_EVENT ? order_record(&r->order, e->event, e->stream) : order_wait(&r->order, e->stream, e->event);
-  return ok || damaged(r, "an event or a stream that is not there");
+  return ok || reader_damaged(r, "an event or a stream that is not there");
 }
 
-static bool on_output(struct reader *r, const struct record_output *e) {
+static bool on_output(struct record_reader *r, const struct record_output *e) {
   return places_promise_output(&r->places, e->address, e->index) ||
-         damaged(r, "an allocation is to be an output that is not there");
+         reader_damaged(r, "an allocation is to be an output that is not there");
 }
 
 // Memory from before the recording. Addresses in what it held would be addresses of the recording's device.
-static bool on_state(struct reader *r, const struct record_state *e, const uint8_t *bytes, size_t n) {
+static bool on_state(struct record_reader *r, const struct record_state *e, const uint8_t *bytes, size_t n) {
   struct place *place;
   struct record_stamp stamp;
   const char *why;
   if (n > 0 && n < e->bytes)
-    return damaged(r, "memory of which a part is known");
+    return reader_damaged(r, "memory of which a part is known");
   int buffer = n > 0 ? host_bytes(r, bytes, (size_t)e->bytes) : -1;
   if (n > 0 && buffer < 0)
     return false;
   if (buffer >= 0 && !(r->plan->buffers[buffer].name = arena_printf(&r->plan->arena, "state %d", r->n_states++)))
-    return exhausted(r);
+    return reader_exhausted(r);
   bool constant = n > 0 && e->kind == RECORD_STATE_CONSTANT;
   if (constant ? !places_alloc_as(&r->places, e->address, e->bytes, buffer, &place, &why)
                : !places_alloc(&r->places, e->address, e->bytes, &place, &why))
-    return refuse(r, "%s", why);
+    return reader_refuse(r, "%s", why);
   place->read_only = constant;
   r->plan->buffers[place->buffer].zeroed = n == 0; // a workspace: what it held is not known, and zeros do most often
   if (n == 0 || constant)
     return true;
-  struct plan_step *s = add_step(r, PLAN_COPY, RECORD_DEFAULT_STREAM, &stamp);
+  struct plan_step *s = reader_add_step(r, PLAN_COPY, RECORD_DEFAULT_STREAM, &stamp);
   if (!s)
     return false;
   s->to = (struct plan_place){place->buffer, 0};
   s->from = (struct plan_place){buffer, 0};
   s->bytes = e->bytes;
-  return use_place(r, place, stamp, r->plan->n_steps - 1);
+  return reader_use_place(r, place, stamp, r->plan->n_steps - 1);
 }
 
-static bool on_name(struct reader *r, const struct record_name *e, const uint8_t *rest, size_t n) {
+static bool on_name(struct record_reader *r, const struct record_name *e, const uint8_t *rest, size_t n) {
   if (e->module >= (uint32_t)r->plan->n_modules)
-    return damaged(r, "a name of nothing");
+    return reader_damaged(r, "a name of nothing");
   const char *name = text_at(r, rest, n);
   if (!name)
     return false;
@@ -652,9 +399,9 @@ static bool on_name(struct reader *r, const struct record_name *e, const uint8_t
   return true;
 }
 
-static bool on_share(struct reader *r, const struct record_share *e) {
+static bool on_share(struct record_reader *r, const struct record_share *e) {
   if (e->origin >= PLAN_ORIGINS || e->ns > INT64_MAX)
-    return damaged(r, "kernels of nobody");
+    return reader_damaged(r, "kernels of nobody");
   r->report->shares.known = true;
   r->report->shares.launches[e->origin] = e->launches;
   r->report->shares.ns[e->origin] = (int64_t)e->ns;
@@ -686,7 +433,8 @@ static size_t fixed_bytes(uint32_t kind) {
   return bytes[kind];
 }
 
-static bool on_entry(struct reader *r, uint32_t kind, const uint8_t *payload, size_t n, const char *source_name) {
+static bool on_entry(struct record_reader *r, uint32_t kind, const uint8_t *payload, size_t n,
+                     const char *source_name) {
   // A copy, for the log's bytes need not be aligned for anything.
   union {
     struct record_alloc alloc;
@@ -708,7 +456,7 @@ static bool on_entry(struct reader *r, uint32_t kind, const uint8_t *payload, si
     struct record_word word;
   } e;
   if (kind == 0 || kind > RECORD_LAST_KIND || n < fixed_bytes(kind))
-    return damaged(r, "an entry that is none");
+    return reader_damaged(r, "an entry that is none");
   memcpy(&e, payload, fixed_bytes(kind));
   const uint8_t *rest = payload + fixed_bytes(kind);
   n -= fixed_bytes(kind);
@@ -722,7 +470,7 @@ static bool on_entry(struct reader *r, uint32_t kind, const uint8_t *payload, si
   case RECORD_KERNEL:
     return on_kernel(r, &e.kernel, rest, n);
   case RECORD_LAUNCH:
-    return on_launch(r, &e.launch, rest, n);
+    return reader_on_launch(r, &e.launch, rest, n);
   case RECORD_FILL:
     return on_fill(r, &e.fill);
   case RECORD_COPY:
@@ -732,14 +480,15 @@ static bool on_entry(struct reader *r, uint32_t kind, const uint8_t *payload, si
   case RECORD_SYMBOL:
     return on_symbol(r, &e.symbol, rest, n);
   case RECORD_TENSOR_MAP:
-    return on_tensor_map(r, &e.map);
+    return reader_on_tensor_map(r, &e.map);
   case RECORD_STREAM:
     return on_stream(r, &e.stream);
   case RECORD_EVENT:
   case RECORD_WAIT:
     return on_waiting(r, kind, &e.wait);
   case RECORD_HOST_WAIT:
-    return order_host_wait(&r->order, e.host_wait.what, e.host_wait.id) || damaged(r, "host code waits for nothing");
+    return order_host_wait(&r->order, e.host_wait.what, e.host_wait.id) ||
+           reader_damaged(r, "host code waits for nothing");
   case RECORD_OUTPUT:
     return on_output(r, &e.output);
   case RECORD_STATE:
@@ -749,20 +498,20 @@ static bool on_entry(struct reader *r, uint32_t kind, const uint8_t *payload, si
   case RECORD_SHARE:
     return on_share(r, &e.share);
   case RECORD_WORD:
-    return on_word(r, &e.word);
+    return reader_on_word(r, &e.word);
   }
-  return damaged(r, "an entry that is none");
+  return reader_damaged(r, "an entry that is none");
 }
 
-static bool read_entries(struct reader *r, const uint8_t *entries, uint64_t used, const char *source_name) {
+static bool read_entries(struct record_reader *r, const uint8_t *entries, uint64_t used, const char *source_name) {
   for (uint64_t at = 0; at < used;) {
     struct record_entry entry;
     if (used - at < sizeof entry)
-      return damaged(r, "it ends within an entry");
+      return reader_damaged(r, "it ends within an entry");
     memcpy(&entry, entries + at, sizeof entry);
     at += sizeof entry;
     if (entry.bytes > used - at)
-      return damaged(r, "it ends within an entry");
+      return reader_damaged(r, "it ends within an entry");
     if (!on_entry(r, entry.kind, entries + at, entry.bytes, source_name))
       return false;
     uint64_t step = ((uint64_t)entry.bytes + 7) / 8 * 8;
@@ -772,31 +521,32 @@ static bool read_entries(struct reader *r, const uint8_t *entries, uint64_t used
 }
 
 // All work must be done when the entry's stream is.
-static bool check_end(struct reader *r) {
+static bool check_end(struct record_reader *r) {
   char text[STEP_TEXT];
   order_end(&r->order);
   for (int i = 0; i < r->plan->n_steps; i++)
     if (!order_ended(&r->order, r->stamps[i]))
-      return refuse(r,
-                    "%s on another stream is not waited for: before the entry returns, its stream must wait for that "
-                    "one (cudaEventRecord, cudaStreamWaitEvent)",
-                    step_text(r, i, text));
+      return reader_refuse(
+          r,
+          "%s on another stream is not waited for: before the entry returns, its stream must wait for that "
+          "one (cudaEventRecord, cudaStreamWaitEvent)",
+          step_text(r, i, text));
   return true;
 }
 
-static bool read_log(struct reader *r, const uint8_t *log, size_t n, const struct record_request *request,
+static bool read_log(struct record_reader *r, const uint8_t *log, size_t n, const struct record_request *request,
                      const struct plan_subject *subject, const char *source_name) {
   struct record_header head;
   if (n < sizeof head)
-    return damaged(r, "it is too short");
+    return reader_damaged(r, "it is too short");
   memcpy(&head, log, sizeof head);
   if (head.magic != RECORD_MAGIC || head.used > n - sizeof head)
-    return damaged(r, "its beginning is not one");
+    return reader_damaged(r, "its beginning is not one");
   struct plan *p = r->plan;
   p->modules = arena_calloc(&p->arena, PLAN_MAX_MODULES, sizeof *p->modules);
   r->modules = arena_calloc(&r->arena, PLAN_MAX_MODULES, sizeof *r->modules);
   if (!p->modules || !r->modules || !places_init(&r->places, &r->arena, p, request, subject))
-    return exhausted(r);
+    return reader_exhausted(r);
   order_init(&r->order, &r->arena);
   return read_entries(r, log + sizeof head, head.used, source_name) && check_end(r);
 }
@@ -807,7 +557,7 @@ enum assay_status record_read(const uint8_t *log, size_t n, enum record_reading 
                               struct plan_report *report, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   struct plan plan = {0};
-  struct reader *r = base_calloc(1, sizeof *r);
+  struct record_reader *r = base_calloc(1, sizeof *r);
   if (!r)
     return error_nomem(err, "reading a recording");
   r->plan = &plan;
@@ -815,7 +565,7 @@ enum assay_status record_read(const uint8_t *log, size_t n, enum record_reading 
   r->one_of_two = reading == RECORD_ONE_OF_TWO;
   bool made = read_log(r, log, n, request, subject, source_name);
   if (made && !plan_set_title(&plan, subject, "cuda", target, toolchain))
-    made = exhausted(r);
+    made = reader_exhausted(r);
   if (made) {
     report->outcome = PLAN_MADE;
     *out = plan;

@@ -278,6 +278,25 @@ static void expect_steps(struct fixture *f, const char *steps) {
   buf_release(&text);
 }
 
+// What two recordings are, by the first's plan in the fixture; why not one plan, goes to `text`.
+enum outcome { ONE_PLAN, TWO_PLANS, POINTS_OUTSIDE };
+enum { TEXT_BYTES = 256 };
+static enum outcome compare_logs(struct fixture *f, char text[TEXT_BYTES]) {
+  struct plan second = {0};
+  struct plan_report report = {0};
+  text[0] = '\0';
+  assert_int_equal(read_log(f, 0, &f->plan, &f->report), ASSAY_OK);
+  assert_int_equal(read_log(f, 1, &second, &report), ASSAY_OK);
+  if (f->report.outcome != PLAN_MADE || report.outcome != PLAN_MADE)
+    fail_msg("%s%s", f->report.detail, report.detail);
+  enum outcome outcome = plan_points_outside(&f->plan, &second, text, TEXT_BYTES) ? POINTS_OUTSIDE
+                         : plan_difference(&f->plan, &second, text, TEXT_BYTES)   ? TWO_PLANS
+                                                                                  : ONE_PLAN;
+  plan_release(&second);
+  plan_report_release(&report);
+  return outcome;
+}
+
 static void expect_refused(struct fixture *f, const char *part) {
   const char *why = assay_lift_end();
   assert_int_equal(f->logs[0]->stage, RECORD_REFUSED);
@@ -834,10 +853,8 @@ static void numbers_like_addresses(void **state) {
                {UNSEEN_EACH, 0, "turn: kernel argument 0 points to 0x"}};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     struct fixture f;
-    struct plan second = {0};
-    struct plan_report report = {0};
     uint64_t word = 0, gone = 0;
-    char text[256] = "";
+    char text[TEXT_BYTES];
     setup(&f);
     unseen.start = (uint64_t)(uintptr_t)table;
     unseen.bytes = sizeof table;
@@ -879,18 +896,12 @@ static void numbers_like_addresses(void **state) {
       call("cuLaunchKernel", &l, "turn");
       assert_null(assay_lift_end());
     }
-    assert_int_equal(read_log(&f, 0, &f.plan, &f.report), ASSAY_OK);
-    assert_int_equal(read_log(&f, 1, &second, &report), ASSAY_OK);
-    if (f.report.outcome != PLAN_MADE || report.outcome != PLAN_MADE)
-      fail_msg("%zu: %s%s", k, f.report.detail, report.detail);
-    if (plan_points_outside(&f.plan, &second, text, sizeof text) != (cases[k].why != NULL))
+    if (compare_logs(&f, text) != (cases[k].why ? POINTS_OUTSIDE : ONE_PLAN))
       fail_msg("%zu: %s", k, text);
     if (cases[k].why) {
       if (!strstr(text, cases[k].why))
         fail_msg("\"%s\" says nothing of \"%s\"", text, cases[k].why);
     } else {
-      if (plan_difference(&f.plan, &second, text, sizeof text))
-        fail_msg("%zu: %s", k, text);
       const struct plan_argument *a = &f.plan.steps[f.plan.n_steps - 1].arguments[0];
       uint64_t kept;
       memcpy(&kept, a->bytes + 16, sizeof kept);
@@ -903,24 +914,8 @@ static void numbers_like_addresses(void **state) {
         assert_int_equal(a->pointers[i].doubt, PLAN_NO_DOUBT);
       assert_true(kept == (cases[k].what >= HALF ? half : expected));
     }
-    plan_release(&second);
-    plan_report_release(&report);
     teardown(&f);
   }
-}
-
-static enum plan_doubt outcome_of(struct fixture *f, char *text, size_t size, bool *differs) {
-  struct plan second = {0};
-  struct plan_report report = {0};
-  assert_int_equal(read_log(f, 0, &f->plan, &f->report), ASSAY_OK);
-  assert_int_equal(read_log(f, 1, &second, &report), ASSAY_OK);
-  assert_int_equal(f->report.outcome, PLAN_MADE);
-  assert_int_equal(report.outcome, PLAN_MADE);
-  bool outside = plan_points_outside(&f->plan, &second, text, size);
-  *differs = !outside && plan_difference(&f->plan, &second, text, size);
-  plan_release(&second);
-  plan_report_release(&report);
-  return outside ? PLAN_OUTSIDE : PLAN_NO_DOUBT;
 }
 
 // Leftovers mention other memory in each recording, so that a buffer has another number: what points into it is still a
@@ -928,8 +923,7 @@ static enum plan_doubt outcome_of(struct fixture *f, char *text, size_t size, bo
 static void memory_of_another_number(void **state) {
   (void)state;
   struct fixture f;
-  char text[256] = "";
-  bool differs;
+  char text[TEXT_BYTES];
   setup(&f);
   uint64_t one = take(4096), two = take(4096), three = take(4096);
   for (int i = 0; i < LIFT_LOGS; i++) {
@@ -940,8 +934,7 @@ static void memory_of_another_number(void **state) {
     scale(two, lift.tensors[i][1].real);
     assert_null(assay_lift_end());
   }
-  assert_int_equal(outcome_of(&f, text, sizeof text, &differs), PLAN_NO_DOUBT);
-  assert_true(differs);
+  assert_int_equal(compare_logs(&f, text), TWO_PLANS);
   assert_non_null(strstr(text, "argument 0 of step 2, launch of scale"));
   teardown(&f);
 }
@@ -951,8 +944,7 @@ static void memory_seen_too_late(void **state) {
   (void)state;
   static float table[64];
   struct fixture f;
-  char text[256] = "";
-  bool differs;
+  char text[TEXT_BYTES];
   setup(&f);
   unseen.start = (uint64_t)(uintptr_t)table;
   unseen.bytes = sizeof table;
@@ -964,7 +956,7 @@ static void memory_seen_too_late(void **state) {
     scale(unseen.start, lift.tensors[i][1].real);
     assert_null(assay_lift_end());
   }
-  assert_int_equal(outcome_of(&f, text, sizeof text, &differs), PLAN_OUTSIDE);
+  assert_int_equal(compare_logs(&f, text), POINTS_OUTSIDE);
   assert_non_null(strstr(text, "memory that nobody saw being taken"));
   teardown(&f);
 }
@@ -1138,16 +1130,9 @@ static void memory_between(void **state) {
     scale(x, lift.tensors[i][1].real);
     assert_null(assay_lift_end());
   }
-  struct plan second = {0};
-  struct plan_report report = {0};
   struct buf shown = {0};
-  char text[256] = "";
-  assert_int_equal(read_log(&f, 0, &f.plan, &f.report), ASSAY_OK);
-  assert_int_equal(read_log(&f, 1, &second, &report), ASSAY_OK);
-  assert_int_equal(f.report.outcome, PLAN_MADE);
-  assert_int_equal(report.outcome, PLAN_MADE);
-  assert_false(plan_points_outside(&f.plan, &second, text, sizeof text));
-  if (plan_difference(&f.plan, &second, text, sizeof text))
+  char text[TEXT_BYTES];
+  if (compare_logs(&f, text) != ONE_PLAN)
     fail_msg("%s", text);
   assert_int_equal(plan_print(&f.plan, &shown, &f.err), ASSAY_OK);
   assert_non_null(strstr(buf_str(&shown), "  0  scale<<<4, 256>>>(x, state 0, 1000)\n"
@@ -1156,7 +1141,6 @@ static void memory_between(void **state) {
   assert_int_equal(f.plan.steps[2].arguments[0].n_pointers, 1);
   assert_int_equal(plan_unsettled(&f.plan), 0);
   buf_release(&shown);
-  plan_release(&second);
   teardown(&f);
 }
 

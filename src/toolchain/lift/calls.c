@@ -5,6 +5,20 @@
 
 _Thread_local bool lift_inside;
 
+bool lift_enter(void) {
+  bool was_inside = lift_inside;
+  lift_inside = true;
+  if (!was_inside)
+    pthread_mutex_lock(&lift.lock);
+  return was_inside;
+}
+
+void lift_leave(bool was_inside) {
+  if (!was_inside)
+    pthread_mutex_unlock(&lift.lock);
+  lift_inside = was_inside;
+}
+
 typedef void on_call(const struct cupti_call *c);
 
 struct handler {
@@ -341,17 +355,12 @@ static void on_driver_call(const struct cupti_call *c) {
 void lift_on_callback(void *arg, enum cupti_domain domain, uint32_t id, const void *data) {
   (void)arg;
   bool loaded = domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_MODULE_LOADED;
-  if (lift_inside) { // where modules are loaded late, our own question for one loads it
-    if (loaded)
-      lift_module_loaded(((const struct cupti_resource *)data)->descriptor);
+  if (lift_inside && !loaded) // where modules are loaded late, our own question for one loads it
     return;
-  }
-  lift_inside = true;
-  pthread_mutex_lock(&lift.lock);
+  bool was_inside = lift_enter();
   if (loaded)
     lift_module_loaded(((const struct cupti_resource *)data)->descriptor);
   else if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
     on_driver_call(data);
-  pthread_mutex_unlock(&lift.lock);
-  lift_inside = false;
+  lift_leave(was_inside);
 }

@@ -176,6 +176,8 @@ enum plan_origin lift_caller(char object[96]);
 
 // calls.c. Set while this thread is in here: what we ask of the driver is not the program's.
 extern _Thread_local bool lift_inside;
+bool lift_enter(void); // with the lock, unless it was inside; returns whether it was
+void lift_leave(bool was_inside);
 // What CUPTI calls.
 void lift_on_callback(void *arg, enum cupti_domain domain, uint32_t id, const void *data);
 

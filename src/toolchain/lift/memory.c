@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "toolchain/lift/lift.h"
 
-enum { GRANULE = 2 << 20, OF_HOST = 1 }; // CU_MEMORYTYPE_HOST
+enum { GRANULE = 2 << 20, OF_HOST = 1, OF_DEVICE = 2 }; // CUmemorytype
 // What is larger is taken for workspace, whose contents nobody asks for.
 static const uint64_t MOST_CONTENT = (uint64_t)64 << 20;
 
@@ -128,13 +128,7 @@ void lift_forget_words(void) {
 }
 
 static bool ask_driver(uint64_t address, unsigned int *type, uint64_t *start, size_t *bytes) {
-  enum {
-    MEMORY_TYPE = 2,
-    RANGE_START = 11,
-    RANGE_BYTES = 12,
-    HOST = OF_HOST,
-    DEVICE = 2
-  }; // CUpointer_attribute and so on
+  enum { MEMORY_TYPE = 2, RANGE_START = 11, RANGE_BYTES = 12 }; // CUpointer_attribute
   const uint64_t least = (uint64_t)1 << 32, most = (uint64_t)1 << 57;
   *type = 0;
   *start = 0;
@@ -143,7 +137,7 @@ static bool ask_driver(uint64_t address, unsigned int *type, uint64_t *start, si
     return false;
   *nothing_of(address) = address;
   if (lift.more.cuPointerGetAttribute(type, MEMORY_TYPE, address) != CUDA_SUCCESS ||
-      (*type != HOST && *type != DEVICE) ||
+      (*type != OF_HOST && *type != OF_DEVICE) ||
       lift.more.cuPointerGetAttribute(start, RANGE_START, address) != CUDA_SUCCESS ||
       lift.more.cuPointerGetAttribute(bytes, RANGE_BYTES, address) != CUDA_SUCCESS)
     return false;
@@ -270,25 +264,11 @@ void lift_renumber_memory(void) {
 __attribute__((visibility("default"))) void *assay_lift_malloc(ssize_t size, int device, CUstream stream);
 __attribute__((visibility("default"))) void assay_lift_free(void *p, ssize_t size, int device, CUstream stream);
 
-static bool enter(void) {
-  bool was_inside = lift_inside;
-  lift_inside = true;
-  if (!was_inside)
-    pthread_mutex_lock(&lift.lock);
-  return was_inside;
-}
-
-static void leave(bool was_inside) {
-  if (!was_inside)
-    pthread_mutex_unlock(&lift.lock);
-  lift_inside = was_inside;
-}
-
 void *assay_lift_malloc(ssize_t size, int device, CUstream stream) {
   (void)device, (void)stream;
   if (size <= 0 || !lift.cu)
     return NULL;
-  bool was_inside = enter();
+  bool was_inside = lift_enter();
   struct allocation *a = add();
   uint64_t rounded = ((uint64_t)size + RECORD_PYTORCH_BYTES - 1) / RECORD_PYTORCH_BYTES * RECORD_PYTORCH_BYTES;
   uint64_t address = take_address(rounded);
@@ -298,7 +278,7 @@ void *assay_lift_malloc(ssize_t size, int device, CUstream stream) {
     lift.n_allocations++;
     log_alloc(a, rounded);
   }
-  leave(was_inside);
+  lift_leave(was_inside);
   return mapped ? (void *)(uintptr_t)real : NULL; // PyTorch says that memory ran out
 }
 
@@ -317,7 +297,7 @@ void assay_lift_free(void *p, ssize_t size, int device, CUstream stream) {
   (void)size, (void)device;
   if (!p || !lift.cu)
     return;
-  bool was_inside = enter();
+  bool was_inside = lift_enter();
   struct allocation *a = lift_find((uint64_t)(uintptr_t)p);
   if (a && !a->foreign && a->real == (uint64_t)(uintptr_t)p) {
     log_free(a);
@@ -327,7 +307,7 @@ void assay_lift_free(void *p, ssize_t size, int device, CUstream stream) {
     if (!a->kept)
       give_back(a, stream);
   }
-  leave(was_inside);
+  lift_leave(was_inside);
 }
 
 // ---- what memory held

@@ -282,14 +282,11 @@ static void hold_logs(bool held) {
 }
 
 int assay_lift_left_overs(int what) {
-  bool was_inside = lift_inside;
-  lift_inside = true;
-  pthread_mutex_lock(&lift.lock);
+  bool was_inside = lift_enter();
   int n = what == LIFT_SETTLED ? 0 : lift_left_overs((enum lift_left_overs)what);
   if (what == LIFT_SETTLED || (what == LIFT_COUNT && n != 0))
     hold_logs(what != LIFT_SETTLED);
-  pthread_mutex_unlock(&lift.lock);
-  lift_inside = was_inside;
+  lift_leave(was_inside);
   return n;
 }
 
