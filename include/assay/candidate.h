@@ -38,17 +38,17 @@ enum assay_dtype {
 };
 
 struct assay_tensor {
-  void *data; // of an input: read-only
-  const int64_t *dims; // extents, `rank` of them
+  void *data;             // of an input: read-only
+  const int64_t *dims;    // extents, `rank` of them
   const int64_t *strides; // in elements; today always dense and row-major
-  int32_t rank; // 0: a scalar, one element
-  int32_t dtype; // enum assay_dtype
+  int32_t rank;           // 0: a scalar, one element
+  int32_t dtype;          // enum assay_dtype
 };
 
 struct assay_args {
   uint32_t abi_version; // ASSAY_ABI_VERSION
   int32_t n_inputs, n_outputs;
-  int32_t threads; // processors the kernel may use, itself included
+  int32_t threads;                   // processors the kernel may use, itself included
   const struct assay_tensor *inputs; // in the order of the task's graph
   const struct assay_tensor *outputs;
   // Calls body(arg, begin, end) with disjoint ranges that cover [0, n), on up to `threads` threads that Assay keeps

@@ -2,12 +2,14 @@
 #ifndef ASSAY_VERDICT_H
 #define ASSAY_VERDICT_H
 
+#include <stdbool.h>
+
 // X(enumerator, code as stored and printed, what it means for the author of the kernel)
 #define ASSAY_REASONS(X)                                                                                               \
   X(PASS, "pass", "every checked call was right")                                                                      \
   X(BUILD_FAILED, "build_failed", "the compiler rejected the source; see its messages")                                \
   X(BUILD_TIMEOUT, "build_timeout", "the compiler did not finish in its time")                                         \
-  X(BUILD_LIMIT, "build_limit", "the compiler ran into its limit of memory or output size")                            \
+  X(BUILD_LIMIT, "build_limit", "the compiler ran into its limit of memory, processes or output")                      \
   X(LOAD_FAILED, "load_failed", "the library or module cannot be loaded, or lacks assay_kernel or ModelNew")           \
   X(CRASHED, "crashed", "the kernel was ended by a signal")                                                            \
   X(EXITED, "exited", "the kernel ended its process instead of returning")                                             \
@@ -37,5 +39,8 @@ enum assay_reason {
 // The code ("wrong_value") and the sentence; never NULL for a reason from the list.
 const char *assay_reason_code(enum assay_reason reason);
 const char *assay_reason_text(enum assay_reason reason);
+
+// Whether the source did not build: the compiler rejected it, or ran into a limit.
+bool assay_reason_is_of_build(enum assay_reason reason);
 
 #endif

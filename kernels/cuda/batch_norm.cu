@@ -4,13 +4,13 @@
 // assay: twin UNBIASED expect wrong_value|wrong_class -- divides the squares by n - 1
 // assay: twin FIRST_IMAGE expect wrong_value|wrong_class -- statistics of the first image alone
 // A channel of all images is more than the L2 cache holds, but not more than the whole device: all blocks together, one
-// on each multiprocessor, take one channel after the other. Of its share of a channel, a block keeps some vectors in
-// registers and more in shared memory; the rest is asked for once more when the statistics are known, and should still
-// be in the L2 cache, which is told to keep it and nothing else. Blocks exchange sums through memory and wait for each
-// other there; registers and shared memory are filled again as soon as their vectors have been used. Sums are of
-// differences from the channel's first element, so that a mean far above the spread cancels nothing; 16 terms are added
-// in single precision, the rest in double. Where planes do not begin at multiples of 16 bytes, a block makes a channel,
-// and reads it twice.
+// on each SM, take one channel after the other. Of its share of a channel, a block keeps some vectors in registers and
+// more in shared memory; the rest is asked for once more when the statistics are known, and should still be in the L2
+// cache, which is asked to keep these and nothing else. Blocks exchange sums through memory and wait for each other
+// there; registers and shared memory are filled again as soon as their vectors have been used. Sums are of differences
+// from the channel's first element, so that a mean far above the spread cancels nothing; 16 terms are added in single
+// precision, the rest in double. Where planes do not begin at multiples of 16 bytes, a block makes a channel, and reads
+// it twice.
 // assay: let plane = H * W
 // assay: let wide = plane % 4 == 0
 // assay: let vectors = N * ceil_div(plane, 4)

@@ -3,14 +3,14 @@
 // assay: task kernelbench/1/3
 // assay: twin FIRST_PAIR expect wrong_value -- uses the second matrix of the first pair for all
 // The product is made transposed: the tensor core takes b from registers, where it is split on the way, and multiplies
-// it (wgmma m64n128k8) with rows of a in shared memory, which must run along the sum. The larger part of a is what the
-// tensor core sees of it anyhow; three warps put the smaller part beside it. One thread keeps the copy engine busy,
-// four slices of 32 terms ahead; two groups of four warps multiply, each 64 columns of a tile of 128 x 128. Tensor
-// cores cut sums off instead of rounding them. So a slice's smaller products come first, and its sum is added to the
-// tile's by ordinary arithmetic. Where infinity or NaN came out, or less than 2^-90, the parts cannot be trusted, and
-// the element is computed again term by term.
+// it (wgmma m64n128k8) with rows of a in shared memory, which must run along the sum. The tensor core ignores all but
+// the larger part of a; three warps put the smaller part next to it. One thread keeps the copy engine busy, four slices
+// of 32 terms ahead; two groups of four warps multiply, each 64 columns of a tile of 128 x 128. Tensor cores truncate
+// sums instead of rounding them. So a slice's smaller products come first, and its sum is added to the tile's by
+// ordinary arithmetic. Where infinity or NaN came out, or less than 2^-90, the parts cannot be trusted, and the element
+// is computed again term by term.
 // To the copy engine all first matrices are one tall matrix, and so are the second ones: what it brings of the next
-// pair is multiplied with zeros from behind the end of the rows of a, or belongs to rows that nobody writes. The copy
+// pair is multiplied with the zeros after the ends of the rows of a, or belongs to rows that nobody writes. The copy
 // engine wants rows of a multiple of 16 bytes: other shapes go to a plain kernel.
 // assay: let whole = K % 4 == 0 && N % 4 == 0
 // assay: let tiles = B * ceil_div(M, 128) * ceil_div(N, 128)
@@ -45,7 +45,7 @@ static __device__ void barrier_init(unsigned long long *barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
 }
 
-// Arrives and says how many bytes are to come before the phase is over.
+// Arrives, and sets how many bytes must come before the phase ends.
 static __device__ void barrier_expect(unsigned long long *barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
                : "memory");
@@ -68,7 +68,7 @@ static __device__ void barrier_wait(unsigned long long *barrier, int parity) {
                : "memory");
 }
 
-// The box at (x, y) of a tensor map, to shared memory; the barrier hears of its bytes.
+// The box at (x, y) of a tensor map, to shared memory; the barrier counts its bytes.
 static __device__ void fetch_box(void *to, const CUtensorMap *map, int x, int y, unsigned long long *barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
@@ -89,8 +89,8 @@ template <int N> static __device__ void warpgroup_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
 
-// What the tensor core is told of a tile in shared memory whose rows are 128 bytes of terms, swizzled as the copy
-// engine does it; groups of 8 rows are 1024 bytes apart.
+// The wgmma descriptor of a tile in shared memory: rows of 128 bytes of terms, swizzled as the copy engine does it.
+// Groups of 8 rows are 1024 bytes apart.
 static __device__ unsigned long long describe(const void *tile) {
   return (unsigned long long)((shared_address(tile) & 0x3ffff) >> 4) | 1ull << 16 |
          (unsigned long long)(1024 >> 4) << 32 | 1ull << 62;
@@ -119,7 +119,7 @@ static __device__ void multiply(float (&d)[64], const unsigned int (&x)[4], unsi
                : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(rows), "r"((int)add));
 }
 
-// The sums are not to be read before they are complete.
+// Keeps the compiler from reading the sums before they are complete.
 static __device__ void hold(float (&d)[64]) {
 #pragma unroll
   for (int i = 0; i < 64; i++)
@@ -133,7 +133,7 @@ static __device__ unsigned int to_tf32(float x) {
   return r;
 }
 
-// Where a block stands in the ring of slices: which one, and how often it went round.
+// A block's position in the ring of slices: the slot, and how often it went round.
 struct ring {
   int slot, parity;
   __device__ void next() {
@@ -198,7 +198,7 @@ static __device__ void split_slices(const unsigned char *a, unsigned char *small
         float4 v = from[i];
         to[i] = make_float4(rest_of(v.x), rest_of(v.y), rest_of(v.z), rest_of(v.w));
       }
-      asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // the tensor core reads by another way
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // the tensor core reads through the async proxy
       __syncwarp();
       if (threadIdx.x % 32 == 0)
         barrier_arrive(&ready[at.slot]);

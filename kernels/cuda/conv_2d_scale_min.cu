@@ -5,15 +5,15 @@
 // A product of matrices that are never made, on the tensor cores of Hopper (wgmma): a block makes 128 channels of tiles
 // of 8 x 16 outputs, one tile after another. The copy engine brings what a tile's taps reach of eight channels, zeros
 // around the image included, and the weights of three taps at a time, which a first launch has put in order. The
-// outputs' side of the product comes from registers, so that a tap is but another place to load from, and is split into
-// two numbers of TF32 on the way; the larger part of a weight is what the tensor core sees of it anyhow, and three
-// warps put the smaller part beside it. Three products of the four are added, the smaller ones first; the sums of three
-// taps are added to the rest outside of the tensor cores, which do not round. Two groups of four warps multiply, each
-// half of a tile's rows, so that one has work while the other loads, adds or writes. Where infinity or NaN came out, or
-// less than 2^-90, the parts cannot be trusted, and the output is computed again term by term. The channels of an
-// output are sums of four threads, so that nothing but the least of them is written. The copy engine wants rows of a
-// multiple of 16 bytes: other images go to a plain kernel, and so do those of less than eight channels, where the 2^-22
-// of a product would be more than rounding in single precision costs.
+// outputs' side of the product comes from registers, so that a tap is only another address to load from, and is split
+// into two numbers of TF32 on the way; the tensor core ignores all but the larger part of a weight, and three warps put
+// the smaller part next to it. Three products of the four are added, the smaller ones first; the sums of three taps are
+// added to the rest outside of the tensor cores, which do not round. Two groups of four warps multiply, each half of a
+// tile's rows, so that one has work while the other loads, adds or writes. Where infinity or NaN came out, or less than
+// 2^-90, the parts cannot be trusted, and the output is computed again term by term. The channels of an output are sums
+// of four threads, so that nothing but the least of them is written. The copy engine wants rows of a multiple of 16
+// bytes: other images go to a plain kernel, and so do those of less than eight channels, where the 2^-22 of a product
+// would be more than rounding in single precision costs.
 // assay: let whole = W % 4 == 0 && CI >= 8 && CO <= 128
 // assay: let tiles = N * ceil_div(y.2, 8) * ceil_div(y.3, 16) * ceil_div(CO, 128)
 // assay: let total = ceil_div(CO, 128) * ceil_div(CI, 8) * 9216
@@ -79,7 +79,7 @@ static __device__ void barrier_init(unsigned long long *barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
 }
 
-// Arrives and says how many bytes are to come before the phase is over.
+// Arrives, and sets how many bytes must come before the phase ends.
 static __device__ void barrier_expect(unsigned long long *barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
                : "memory");
@@ -102,7 +102,7 @@ static __device__ void barrier_wait(unsigned long long *barrier, int parity) {
                : "memory");
 }
 
-// The box at (x, y) and eight channels from c of image n, to shared memory; the barrier hears of its bytes.
+// The box at (x, y) and eight channels from c of image n, to shared memory; the barrier counts its bytes.
 static __device__ void fetch_patch(void *to, const CUtensorMap *map, int x, int y, int c, int n,
                                    unsigned long long *barrier) {
   asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, "
@@ -130,8 +130,8 @@ template <int N> static __device__ void warpgroup_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
 
-// What the tensor core is told of the weights of a tap, without swizzle: eight features of 16 bytes, four channels of
-// them, after one another, the next eight 128 bytes on, the other four channels behind all features.
+// The wgmma descriptor of the weights of a tap, without swizzle: eight features of 16 bytes (four channels each) one
+// after another, the next eight 128 bytes on, the other four channels after all features.
 static __device__ unsigned long long describe(const void *weights) {
   return (unsigned long long)((shared_address(weights) & 0x3ffff) >> 4) | (unsigned long long)FEATURES << 16 |
          (unsigned long long)(128 >> 4) << 32;
@@ -160,14 +160,14 @@ static __device__ void multiply(float (&d)[64], const unsigned int (&x)[4], unsi
                : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(rows), "r"((int)add));
 }
 
-// The sums are not to be read before they are complete.
+// Keeps the compiler from reading the sums before they are complete.
 static __device__ void hold(float (&d)[FEATURES / 2]) {
 #pragma unroll
   for (int i = 0; i < FEATURES / 2; i++)
     asm volatile("" : "+f"(d[i])::"memory");
 }
 
-// Nor are terms to be made when the products have begun.
+// Keeps the compiler from splitting terms after the products have begun.
 static __device__ void hold(unsigned int (&large)[PART][4], unsigned int (&small)[PART][4]) {
 #pragma unroll
   for (int i = 0; i < PART * 4; i++)
@@ -181,7 +181,7 @@ static __device__ unsigned int to_tf32(float x) {
   return r;
 }
 
-// Where a block stands in a ring of so many slots: which one, and how often it went round.
+// A block's position in a ring of so many slots: the slot, and how often it went round.
 template <int SLOTS> struct ring {
   int slot, parity;
   __device__ void next() {
@@ -281,7 +281,7 @@ static __device__ void split_weights(const unsigned char *weights, unsigned char
         float4 v = from[i];
         to[i] = make_float4(rest_of(v.x), rest_of(v.y), rest_of(v.z), rest_of(v.w));
       }
-      asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // the tensor core reads by another way
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // the tensor core reads through the async proxy
       __syncwarp();
       if (threadIdx.x % 32 == 0)
         barrier_arrive(&ready[at.slot]);

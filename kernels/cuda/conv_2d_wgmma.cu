@@ -3,12 +3,12 @@
 // assay: twin PUBLISHED_SHAPE expect wrong_value|out_of_bounds -- takes the width of the published shape for granted
 // A product of matrices that are never made, on the tensor cores of Hopper (wgmma): a block, which is one warp group,
 // makes 64 channels of 128 outputs, counted through the rows of an image as if these were as wide as the input with its
-// padding, so that few are made in vain. All inputs of 8 channels that the block's taps reach lie in shared memory,
-// four channels of a position side by side: without swizzle, a tap is but another address of the operand. The weights
-// come from registers, where a first launch has put them in order. Numbers are split into two of tf32 and multiplied
-// three times, which keeps single precision; the sums of three taps are added outside of the tensor cores, which do not
-// round: 64 outputs at a time, while the products of the other 64 go on. Two blocks share a multiprocessor, one of
-// which multiplies while the other begins or ends. What limits it is the rate of wgmma.
+// padding, so that few are wasted. All inputs of 8 channels that the block's taps reach lie in shared memory, four
+// channels of a position side by side: without swizzle, a tap is only another address of the operand. The weights come
+// from registers, where a first launch has put them in order. Numbers are split into two of tf32 and multiplied three
+// times, which keeps single precision; the sums of three taps are added outside of the tensor cores, which do not
+// round: 64 outputs at a time, while the products of the other 64 go on. Two blocks share an SM, one of which
+// multiplies while the other begins or ends. What limits it is the rate of wgmma.
 // assay: let tiles = ceil_div((y.2 - 1) * (y.3 + 2) + y.3, 128)
 // assay: let blocks = ceil_div(CO, 64)
 // assay: let total = (blocks * ceil_div(CI, 8) * 9 + 3) * 512
@@ -68,7 +68,7 @@ struct place {
 };
 
 // Brings the weights into the order [block][chunk][tap][warp][lane][4], zeros where channels end and
-// for a slice behind the last one.
+// for a slice after the last one.
 __global__ void arrange(const float *__restrict__ w, float *__restrict__ to, int channels, int features, int total) {
   int at = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   if (at >= total)
@@ -222,7 +222,7 @@ static __device__ void multiply(float (&part)[32], const struct terms &weights, 
   products_commit();
 }
 
-// Adds products that are complete, and now rather than later: where they are there is no room for two.
+// Adds products that are complete. It does so at once: their registers have no room for a second set.
 static __device__ void add(float (&sum)[32], float (&part)[32]) {
   hold(part);
 #pragma unroll
@@ -357,7 +357,7 @@ __global__ void __launch_bounds__(THREADS, 2)
   for (int chunk = 0, turn = 0; chunk < chunks; chunk++) {
     publish();
     __syncthreads();
-    // With a chunk's last slice come the next one's first weights; behind the last chunk there are some, unused.
+    // With a chunk's last slice come the next one's first weights; after the last chunk some come too and are not used.
     const int done = (chunk + 1) * CHANNELS;
     one_chunk(sum, terms, m, turn, x + done * plane, weights + (chunk * TAPS + PART) * THREADS, s.channels - done,
               plane);

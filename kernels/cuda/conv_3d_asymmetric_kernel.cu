@@ -129,7 +129,7 @@ static __device__ void fill_source(int *source, struct place at, struct sizes s)
 
 static __device__ void fill_taps(int *to) {
   for (int i = (int)threadIdx.x; i < STEPS * 8; i += THREADS) {
-    int channel = i % CHANNELS, tap = min(i / CHANNELS, TAPS - 1); // behind the last tap weights are zero
+    int channel = i % CHANNELS, tap = min(i / CHANNELS, TAPS - 1); // after the last tap, weights are zero
     int d = tap / (KW * KH) * DD, h = tap / KW % KH * DH, w = tap % KW * DW;
     to[i] = channel * PITCH + (d * PATCH_H + h) * PATCH_W + w;
   }
@@ -286,8 +286,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     fetch_weights(m->weights[0], arranged, min(SLICE, steps) * BLOCK_M * 8);
     copy_commit();
   }
-  // While a slice of weights is at work, the next one and, at the first slice of a chunk, the next chunk's patch
-  // arrive.
+  // While a slice of weights is in use, the next one and, at the first slice of a chunk, the next chunk's patch arrive.
   for (int i = 0, chunk = 0, slice = 0; i < total; i++) {
     copy_wait_all();
     __syncthreads();

@@ -20,7 +20,7 @@ enum { COLUMNS = 128, ROWS = 64 };        // outputs of a warp, four columns to 
 enum { BATCH = 4 };                       // rows at a time
 enum { SPAN = (4 + KW - 1 + 3) / 4 * 4 }; // inputs that reach a lane's columns, and a few more to make it float4s
 
-// SPAN inputs from column `c` of a row; zeros behind the row's end, and all zeros where there is no such row.
+// SPAN inputs from column `c` of a row; zeros after the row's end, and all zeros where there is no such row.
 template <int V> static __device__ void load_row(float (&to)[SPAN], const float *row, int c, int w, bool inside) {
   if (V == 4) {
 #pragma unroll

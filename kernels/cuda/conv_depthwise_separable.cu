@@ -6,7 +6,7 @@
 // pixels. Sixteen input channels at a time arrive with their borders (cp.async, double buffered), the depthwise
 // convolution of them is the right operand of the pointwise one. Its numbers are split into two of tf32 and multiplied
 // three times by mma.sync, which keeps single precision; eight terms at a time, since tensor cores do not round sums.
-// What limits it is the memory, and mma.sync not far behind.
+// Memory limits it first, and mma.sync almost as much.
 // assay: let blocks = ceil_div(CO, 128)
 // assay: let total = blocks * 8192
 // assay: scratch arranged float[total]

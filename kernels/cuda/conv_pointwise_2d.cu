@@ -5,8 +5,7 @@
 // long row. Chunks of 32 input channels with all inputs that the block's taps reach travel through shared memory
 // (cp.async, double buffered), and so do slices of weights, which a first launch has put in the order of the tensor
 // cores. Numbers are split into two of tf32 and multiplied three times by mma.sync, which keeps single precision;
-// eight terms at a time, since tensor cores do not round sums. What limits it is the memory, and mma.sync not far
-// behind.
+// eight terms at a time, since tensor cores do not round sums. Memory limits it first, and mma.sync almost as much.
 // assay: let tiles = ceil_div(H * W, 128)
 // assay: let blocks = ceil_div(CO, 128)
 // assay: let total = blocks * ceil_div(CI, 32) * 4096
@@ -126,7 +125,7 @@ static __device__ void fill_source(int *source, struct place at, struct sizes s)
 
 static __device__ void fill_taps(int *to) {
   for (int i = (int)threadIdx.x; i < STEPS * 8; i += THREADS) {
-    int channel = i % CHANNELS, tap = min(i / CHANNELS, TAPS - 1); // behind the last tap weights are zero
+    int channel = i % CHANNELS, tap = min(i / CHANNELS, TAPS - 1); // after the last tap, weights are zero
     int d = tap / (KW * KH) * DD, h = tap / KW % KH * DH, w = tap % KW * DW;
     to[i] = channel * PITCH + (d * PATCH_H + h) * PATCH_W + w;
   }
@@ -290,8 +289,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     fetch_weights(m->weights[0], arranged, min(SLICE, steps) * BLOCK_M * 8);
     copy_commit();
   }
-  // While a slice of weights is at work, the next one and, at the first slice of a chunk, the next chunk's patch
-  // arrive.
+  // While a slice of weights is in use, the next one and, at the first slice of a chunk, the next chunk's patch arrive.
   for (int i = 0, chunk = 0, slice = 0; i < total; i++) {
     copy_wait_all();
     __syncthreads();

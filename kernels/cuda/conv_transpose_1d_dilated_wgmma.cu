@@ -4,7 +4,7 @@
 // A product of matrices that are never made, on the tensor cores of Hopper (wgmma): a block of two warp groups makes
 // 64 channels of 256 outputs. Each output gathers what reaches it, which makes this an ordinary convolution with
 // reversed taps. All inputs of 16 channels that the block's taps reach lie in shared memory, four channels of a
-// position side by side: without swizzle, a tap is but another address of the operand. Numbers are split into two of
+// position side by side: without swizzle, a tap is only another address of the operand. Numbers are split into two of
 // tf32 on their way there and multiplied three times, which keeps single precision; the sums of a slice are added
 // outside of the tensor cores, which do not round. What limits it is the rate of wgmma.
 // assay: let tiles = ceil_div(y.2, 256)
@@ -34,7 +34,7 @@ enum {
   PATCH_H = TH + (KH - 1) * DH,
   PATCH_W = TW + (KW - 1) * DW,
   PATCH = ((KD - 1) * DD + 1) * PATCH_H * PATCH_W,
-  // Positions run through the rows of the patch, their last columns and what lies behind them are computed in vain.
+  // Positions run through the rows of the patch. Results of the last columns, and after them, are not used.
   REACH = ((KD - 1) * DD * PATCH_H + (KH - 1) * DH) * PATCH_W + (KW - 1) * DW + 2 * POSITIONS,
   PITCH = PATCH > REACH ? PATCH : REACH,
   QUADS = CHANNELS / 4,
@@ -270,7 +270,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   const float4 *weights = (const float4 *)arranged + (long long)blockIdx.y * total * WEIGHTS;
   x += at.n * (long long)s.channels * plane;
   fill_source(m->source, at, s);
-  // What lies behind the patch is read in vain, but let it be something.
+  // What lies after the patch is read but not used. It is only initialised.
   for (int i = PATCH + thread; i < PITCH; i += THREADS)
     for (int row = 0; row < 4 * QUADS; row++)
       m->patch[row / (2 * QUADS)][row / QUADS % 2][row % QUADS][i] = make_float4(0, 0, 0, 0);

@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(THREADS)
     sum += few;
   }
 #ifndef LAST_VECTOR
-  long long last = whole * 4 + threadIdx.x; // up to three elements are left behind the last whole vector
+  long long last = whole * 4 + threadIdx.x; // up to three elements are left after the last whole vector
   if (blockIdx.x == gridDim.x - 1 && last < n)
     sum += (double)x[last] * x[last];
 #endif

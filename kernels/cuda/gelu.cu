@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(THREADS) gelu(const float *__restrict__ x, flo
     float4 v = __ldcs((const float4 *)x + i);
     __stcs((float4 *)y + i, make_float4(value(v.x), value(v.y), value(v.z), value(v.w)));
   }
-  long long last = whole * 4 + threadIdx.x; // up to three elements are left behind the last whole vector
+  long long last = whole * 4 + threadIdx.x; // up to three elements are left after the last whole vector
   if (blockIdx.x == gridDim.x - 1 && last < n)
     y[last] = value(x[last]);
 }

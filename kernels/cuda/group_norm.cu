@@ -5,9 +5,9 @@
 // assay: twin GROUP_WEIGHTS expect wrong_value -- weights of the group's first channel for all of its channels
 // The tensor is read once: a group lies in the registers of a team of blocks, 64 KiB in each, which exchange means and
 // squares through memory and wait for each other there. Meanwhile the next group arrives in shared memory: a block
-// sends for it as soon as it has taken over what lay there. Two teams, of which every multiprocessor has a block, take
-// turns. Where planes do not begin at multiples of 16 bytes or a group is too large, the tensor is read twice, by three
-// plain kernels.
+// sends for it as soon as it has taken over what lay there. Two teams, of which every SM has a block, take turns. Where
+// planes do not begin at multiples of 16 bytes or a group is too large, the tensor is read twice, by three plain
+// kernels.
 // assay: let plane = H * W
 // assay: let length = C / 8 * plane
 // assay: let groups = N * 8

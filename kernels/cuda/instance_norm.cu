@@ -4,10 +4,10 @@
 // assay: twin UNBIASED expect wrong_value|wrong_class -- divides the squares by n - 1
 // The tensor is read once: a plane lies in the registers of a team of blocks, 64 KiB in each, which post means and
 // squares where the others of the team wait for them. Meanwhile the next plane arrives in shared memory: a block sends
-// for it as soon as it has taken over what lay there. What is posted bears the number of the round beside it, in the
+// for it as soon as it has taken over what lay there. A posted value has the number of its round next to it, in the
 // same eight bytes, so that nothing must be ordered by a fence, which would wait for what is arriving. Two blocks, of
-// different teams, share a multiprocessor. Where planes do not begin at multiples of 16 bytes or are too large, a block
-// makes a plane and reads it more than once.
+// different teams, share an SM. Where planes do not begin at multiples of 16 bytes or are too large, a block makes a
+// plane and reads it more than once.
 // assay: let planes = N * C
 // assay: let plane = H * W
 // assay: let wide = plane % 4 == 0 && plane <= 4325376

@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(THREADS)
         few += (term(va[i].x, vb[i].x) + term(va[i].y, vb[i].y)) + (term(va[i].z, vb[i].z) + term(va[i].w, vb[i].w));
     sum += few;
   }
-  long long last = whole * 4 + threadIdx.x; // up to three pairs are left behind the last whole vector
+  long long last = whole * 4 + threadIdx.x; // up to three pairs are left after the last whole vector
   if (blockIdx.x == gridDim.x - 1 && last < n)
     sum += term(a[last], b[last]);
   sum = sum_in_block(sum);

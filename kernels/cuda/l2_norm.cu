@@ -4,10 +4,10 @@
 // assay: twin NO_BARRIER expect wrong_value|wrong_class|changed_behaviour -- reads sums before they are written
 // Rows are read once: a row lies in the registers of a team of blocks, 64 KiB in each, which post sums where the others
 // of the team wait for them. Meanwhile the next row arrives in shared memory: a block sends for it as soon as it has
-// taken over what lay there. What is posted bears the number of the round beside it, in the same eight bytes, so that
-// nothing must be ordered by a fence, which would wait for what is arriving. Two blocks, of different teams, share a
-// multiprocessor. Rows need not begin at multiples of 16 bytes: up to three elements before and behind the whole
-// vectors go one by one.
+// taken over what lay there. A posted value has the number of its round next to it, in the same eight bytes, so that
+// nothing must be ordered by a fence, which would wait for what is arriving. Two blocks, of different teams, share an
+// SM. Rows need not begin at multiples of 16 bytes: up to three elements before and after the whole vectors go one by
+// one.
 // assay: require N <= 4325376 -- a row must fit the registers of 264 blocks
 // assay: let team = ceil_div(N, 16384)
 // assay: let share = round_up(ceil_div(N, team), 4)
@@ -43,7 +43,7 @@ struct piece {
   const float *x; // the first vector
   float *y;
   int vectors;
-  int edge; // the element beside the vectors that is this thread's, counted from the first vector, or NONE
+  int edge; // this thread's element outside of the vectors, counted from the first vector, or NONE
 };
 
 static __device__ piece piece_of(const float *x, float *y, int row, int n, int member, int share) {

@@ -41,7 +41,7 @@ struct piece {
   const float *x; // the first vector
   float *y;
   int vectors;
-  int edge; // the element beside the vectors that is this thread's, counted from the first vector, or NONE
+  int edge; // this thread's element outside of the vectors, counted from the first vector, or NONE
 };
 
 static __device__ piece piece_of(const float *x, float *y, int row, int n, int share) {

@@ -127,7 +127,7 @@ static __device__ void store_tile(const float (&sum)[8][8], float *y, long long 
 }
 
 // The place of a tile: eight rows of tiles are walked column by column, so that blocks that run at the same time share
-// what they read in the level-2 cache.
+// what they read in the L2 cache.
 static __device__ void tile_place(int block, int M, int N, int *m0, int *n0) {
   int down = (M + BM - 1) / BM, across = (N + BN - 1) / BN;
   int first = block / (8 * across) * 8, rows = min(down - first, 8), rest = block % (8 * across);

@@ -85,14 +85,14 @@ static __device__ void barrier_init(unsigned long long *barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
 }
 
-// Arrives and says how many bytes are to come before the phase is over.
+// Arrives, and sets how many bytes must come before the phase ends.
 static __device__ void barrier_expect(unsigned long long *barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
                : "memory");
 }
 
-// Arrives at the same barrier of a block of the cluster. All that this tells is that the tensor core has read, which
-// has been waited for; .release.cluster would be a fence of the whole GPU in each slice.
+// Arrives at the same barrier of a block of the cluster. It only says that the tensor core has read, which has been
+// waited for; .release.cluster would be a fence of the whole GPU in each slice.
 static __device__ void barrier_arrive(unsigned long long *barrier, int block) {
   asm volatile("{\n"
                ".reg .b32 there;\n"
@@ -126,7 +126,7 @@ static __device__ int cluster_rank() {
   return rank;
 }
 
-// The box at (x, y) of a tensor map, to shared memory; the barrier hears of its bytes.
+// The box at (x, y) of a tensor map, to shared memory; the barrier counts its bytes.
 static __device__ void fetch_box(void *to, const CUtensorMap *map, int x, int y, unsigned long long *barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
@@ -155,9 +155,9 @@ template <int N> static __device__ void warpgroup_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
 
-// What the tensor core is told of a tile in shared memory that lies in rows of 128 bytes, swizzled as the copy engine
-// does it. Groups of 8 rows are 1024 bytes apart; `leading` is the distance of pieces of 64 columns where rows run
-// along the tile, and has no meaning where they run along the sum.
+// The wgmma descriptor of a tile in shared memory: rows of 128 bytes, swizzled as the copy engine does it. Groups of 8
+// rows are 1024 bytes apart; `leading` is the distance of pieces of 64 columns where rows run along the tile, and has
+// no meaning where they run along the sum.
 static __device__ unsigned long long describe(const void *tile, int leading) {
   return (unsigned long long)((shared_address(tile) & 0x3ffff) >> 4) | (unsigned long long)(leading >> 4) << 16 |
          (unsigned long long)(1024 >> 4) << 32 | 1ull << 62;
@@ -331,7 +331,7 @@ static __device__ void store_tile(const float (&d)[128], const CUtensorMap *ty, 
 }
 #endif
 
-// Where a block stands in the ring of slices: which one, and how often it went round.
+// A block's position in the ring of slices: the slot, and how often it went round.
 struct ring {
   int slot, parity;
   __device__ void next() {

@@ -41,7 +41,7 @@ static __device__ void barrier_init(unsigned long long *barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
 }
 
-// Arrives and says how many bytes are to come before the phase is over.
+// Arrives, and sets how many bytes must come before the phase ends.
 static __device__ void barrier_expect(unsigned long long *barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
                : "memory");
@@ -81,7 +81,7 @@ static __device__ int cluster_rank() {
   return rank;
 }
 
-// The box at (x, y) of a tensor map, to shared memory; the barrier hears of its bytes.
+// The box at (x, y) of a tensor map, to shared memory; the barrier counts its bytes.
 static __device__ void fetch_box(void *to, const CUtensorMap *map, int x, int y, unsigned long long *barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
@@ -110,8 +110,8 @@ template <int N> static __device__ void warpgroup_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
 
-// What the tensor core is told of a tile in shared memory whose rows are 128 bytes of terms, swizzled as the copy
-// engine does it; groups of 8 rows are 1024 bytes apart.
+// The wgmma descriptor of a tile in shared memory: rows of 128 bytes of terms, swizzled as the copy engine does it.
+// Groups of 8 rows are 1024 bytes apart.
 static __device__ unsigned long long describe(const void *tile) {
   return (unsigned long long)((shared_address(tile) & 0x3ffff) >> 4) | 1ull << 16 |
          (unsigned long long)(1024 >> 4) << 32 | 1ull << 62;
@@ -140,7 +140,7 @@ static __device__ void multiply(float (&d)[64], const unsigned int (&x)[4], unsi
                : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(rows), "r"((int)add));
 }
 
-// The sums are not to be read before they are complete.
+// Keeps the compiler from reading the sums before they are complete.
 static __device__ void hold(float (&d)[64]) {
 #pragma unroll
   for (int i = 0; i < 64; i++)
@@ -158,7 +158,7 @@ static __device__ unsigned int to_tf32(float x) {
 #endif
 }
 
-// Where a block stands in the ring of slices: which one, and how often it went round.
+// A block's position in the ring of slices: the slot, and how often it went round.
 struct ring {
   int slot, parity;
   __device__ void next() {
@@ -211,7 +211,7 @@ static __device__ void round_slices(unsigned char *a, unsigned long long *full, 
         slice[i] = make_uint4(to_tf32(__uint_as_float(v.x)), to_tf32(__uint_as_float(v.y)),
                               to_tf32(__uint_as_float(v.z)), to_tf32(__uint_as_float(v.w)));
       }
-      asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // the tensor core reads by another way
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // the tensor core reads through the async proxy
       __syncwarp();
       if (threadIdx.x % 32 == 0)
         barrier_arrive(&ready[at.slot], cluster_rank());

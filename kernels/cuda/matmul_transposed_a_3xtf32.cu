@@ -3,13 +3,13 @@
 // assay: task kernelbench/1/16
 // assay: twin ONE_PRODUCT expect low_precision|wrong_value -- adds the products of the larger parts only
 // assay: twin UNTURNED expect wrong_value -- leaves the tiles of a on its diagonal as they are
-// Tensor cores take numbers of TF32 from shared memory only where rows run along the sum, and for turning them on their
-// way there neither the copy engine has a way nor the multiprocessor time. So a first launch turns a, at the speed of
-// memory: a twentieth of the product's time.
+// Tensor cores take TF32 operands from shared memory only where rows run along the sum. The copy engine cannot turn
+// them on their way there, and the SM has no time to. So a first launch turns a, at the speed of memory: this takes a
+// twentieth of the product's time.
 // The product is made transposed: the tensor core takes b from registers, where it is split on the way, and multiplies
-// it (wgmma m64n128k8) with rows of a in shared memory. The larger part of a is what the tensor core sees of it anyhow;
-// three warps put the smaller part beside it. One thread keeps the copy engine busy, four slices of 32 terms ahead; two
-// groups of four warps multiply, each 64 columns of a tile of 128 x 128. Tensor cores cut sums off instead of rounding
+// it (wgmma m64n128k8) with rows of a in shared memory. The tensor core ignores all but the larger part of a; three
+// warps put the smaller part next to it. One thread keeps the copy engine busy, four slices of 32 terms ahead; two
+// groups of four warps multiply, each 64 columns of a tile of 128 x 128. Tensor cores truncate sums instead of rounding
 // them. So a slice's smaller products come first, and its sum is added to the tile's by ordinary arithmetic. Where
 // infinity or NaN came out, or less than 2^-90, the parts cannot be trusted, and the element is computed again term by
 // term.
@@ -50,7 +50,7 @@ static __device__ void barrier_init(unsigned long long *barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
 }
 
-// Arrives and says how many bytes are to come before the phase is over.
+// Arrives, and sets how many bytes must come before the phase ends.
 static __device__ void barrier_expect(unsigned long long *barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
                : "memory");
@@ -73,7 +73,7 @@ static __device__ void barrier_wait(unsigned long long *barrier, int parity) {
                : "memory");
 }
 
-// The box at (x, y) of a tensor map, to shared memory; the barrier hears of its bytes.
+// The box at (x, y) of a tensor map, to shared memory; the barrier counts its bytes.
 static __device__ void fetch_box(void *to, const CUtensorMap *map, int x, int y, unsigned long long *barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
@@ -94,8 +94,8 @@ template <int N> static __device__ void warpgroup_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
 
-// What the tensor core is told of a tile in shared memory whose rows are 128 bytes of terms, swizzled as the copy
-// engine does it; groups of 8 rows are 1024 bytes apart.
+// The wgmma descriptor of a tile in shared memory: rows of 128 bytes of terms, swizzled as the copy engine does it.
+// Groups of 8 rows are 1024 bytes apart.
 static __device__ unsigned long long describe(const void *tile) {
   return (unsigned long long)((shared_address(tile) & 0x3ffff) >> 4) | 1ull << 16 |
          (unsigned long long)(1024 >> 4) << 32 | 1ull << 62;
@@ -124,7 +124,7 @@ static __device__ void multiply(float (&d)[64], const unsigned int (&x)[4], unsi
                : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "l"(rows), "r"((int)add));
 }
 
-// The sums are not to be read before they are complete.
+// Keeps the compiler from reading the sums before they are complete.
 static __device__ void hold(float (&d)[64]) {
 #pragma unroll
   for (int i = 0; i < 64; i++)
@@ -138,7 +138,7 @@ static __device__ unsigned int to_tf32(float x) {
   return r;
 }
 
-// Where a block stands in the ring of slices: which one, and how often it went round.
+// A block's position in the ring of slices: the slot, and how often it went round.
 struct ring {
   int slot, parity;
   __device__ void next() {
@@ -195,7 +195,7 @@ static __device__ void split_slices(const unsigned char *a, unsigned char *small
         float4 v = from[i];
         to[i] = make_float4(rest_of(v.x), rest_of(v.y), rest_of(v.z), rest_of(v.w));
       }
-      asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // the tensor core reads by another way
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // the tensor core reads through the async proxy
       __syncwarp();
       if (threadIdx.x % 32 == 0)
         barrier_arrive(&ready[at.slot]);
@@ -320,7 +320,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   }
 }
 
-// A tile of 64 x 32 of a, turned. What lies behind a row's end is never read: the tensor map knows where it is.
+// A tile of 64 x 32 of a, turned. What lies after a row's end is never read: the tensor map knows where it is.
 __global__ void __launch_bounds__(256)
     turn(const float *__restrict__ a, float *__restrict__ turned, int M, int K, int pitch) {
   __shared__ float tile[64][33];

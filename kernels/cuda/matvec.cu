@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(THREADS) matvec(const float *__restrict__ a, c
   float sum[ROWS] = {};
 #pragma unroll
   for (int r = 0; r < ROWS; r++)
-    row[r] = a + (long long)min(m0 + r, M - 1) * K; // a row behind the last is the last one again, and is not written
+    row[r] = a + (long long)min(m0 + r, M - 1) * K; // a row after the last is the last one again, and is not written
 #ifdef WHOLE_VECTORS
   end = end / 4 * 4;
 #endif

@@ -4,7 +4,7 @@
 // assay: twin WINDOW_3 expect wrong_value -- the last row of a window does not count
 // assay: twin NO_EDGE expect out_of_bounds|wrong_value|wrong_class -- reads beside the image
 // A thread walks down a column of outputs: it takes the maximum of four neighbours of each row, which the cache of its
-// multiprocessor gives to four threads, and keeps those of the last three rows in registers.
+// SM gives to four threads, and keeps those of the last three rows in registers.
 // assay: let OH = H - 1
 // assay: let OW = W - 1
 // assay: launch max_pool_2d grid=ceil_div(OW, 128),ceil_div(OH, 32),N * C block=128 args=x, y, H, W

@@ -5,7 +5,7 @@
 // assay: twin STALE_PLANE expect wrong_value -- keeps a plane one step too long
 // Windows take 3 x 3 x 3 elements three apart, and go on by two. A thread walks along the depth: the maximum over the
 // rows and columns of a plane serves two windows where the plane is odd, and is kept in registers until then. Threads
-// share elements through the cache of their multiprocessor.
+// share elements through the cache of their SM.
 // assay: let OD = (D - 5) / 2 + 1
 // assay: let OH = (H - 5) / 2 + 1
 // assay: let OW = (W - 5) / 2 + 1

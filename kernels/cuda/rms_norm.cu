@@ -4,7 +4,7 @@
 // assay: twin NO_BARRIER expect wrong_value|wrong_class|changed_behaviour -- reads sums before they are written
 // assay: twin NO_EPSILON expect wrong_value|wrong_class -- epsilon forgotten
 // A block has 128 positions of one image, four per thread, and eight warps share out the channels. What it reads stays
-// in registers, up to 64 channels, until the squares are added in shared memory; channels behind them are read again.
+// in registers, up to 64 channels, until the squares are added in shared memory; channels after them are read again.
 // assay: let plane = H * W
 // assay: let wide = plane % 4 == 0
 // assay: launch rms_norm<4> grid=ceil_div(plane, 128),N block=256 if=wide args=x, y, C, plane

@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(THREADS) selu(const float *__restrict__ x, flo
     __stcs((float4 *)y + first, value(v));
   if (second < whole)
     __stcs((float4 *)y + second, value(w));
-  long long last = whole * 4 + threadIdx.x; // up to three elements are left behind the last whole vector
+  long long last = whole * 4 + threadIdx.x; // up to three elements are left after the last whole vector
   if (blockIdx.x == gridDim.x - 1 && last < n)
     y[last] = value(x[last]);
 }

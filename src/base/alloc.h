@@ -1,5 +1,5 @@
-// The one door through which Assay allocates memory. Tests link with `-Wl,--wrap=base_realloc` to count and to fail
-// the N-th allocation; the product itself has no hook variable and therefore no mutable global.
+// All memory that Assay allocates comes from base_realloc. Tests link with `-Wl,--wrap=base_realloc` to count and to
+// fail the N-th allocation; the product itself has no hook variable and therefore no mutable global.
 #ifndef BASE_ALLOC_H
 #define BASE_ALLOC_H
 
@@ -14,7 +14,7 @@ void *base_alloc(size_t n);
 // n * size zeroed bytes, or NULL (also when the product overflows).
 void *base_calloc(size_t n, size_t size);
 
-// A copy of the first n bytes of s with a NUL behind them, or NULL.
+// A copy of the first n bytes of s with a NUL after them, or NULL.
 char *base_strndup(const char *s, size_t n);
 
 // Frees what the functions above returned; NULL is fine.

@@ -1,4 +1,4 @@
-// Apart from alloc.c, so that a test can wrap this one symbol and see every allocation.
+// A file of its own, apart from alloc.c, so that a test can wrap this one symbol and see every allocation.
 #include "base/alloc.h"
 
 #include <stdlib.h>

@@ -42,7 +42,7 @@ static struct arena_block *block_new(struct arena *a, size_t need) {
     return NULL;
   b->size = size;
   b->used = 0;
-  // A block made for one big object goes behind the current one, which still has room for small ones.
+  // A block made for one big object goes after the current one, which still has room for small ones.
   if (need > BLOCK_BYTES && a->blocks) {
     b->next = a->blocks->next;
     a->blocks->next = b;

@@ -11,7 +11,7 @@ struct arena_block;
 // Zero-initialise ({0}) or call arena_init. Not thread-safe.
 struct arena {
   struct arena_block *blocks;
-  size_t used_bytes; // handed out so far
+  size_t used_bytes;  // handed out so far
   size_t limit_bytes; // 0: none; beyond it arena_alloc returns NULL
 };
 

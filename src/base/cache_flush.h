@@ -1,4 +1,4 @@
-// Memory out of the processors' caches, for measurements that begin with cold ones.
+// Flushing memory from the CPU's caches, for measurements that start with cold caches.
 #ifndef BASE_CACHE_FLUSH_H
 #define BASE_CACHE_FLUSH_H
 

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-// Room for descriptors, aligned as its header wants it.
+// Room for descriptors, aligned as its header requires.
 union control {
   struct cmsghdr header;
   char space[CMSG_SPACE(sizeof(int) * CHANNEL_MAX_FDS)];

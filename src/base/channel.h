@@ -12,7 +12,8 @@ enum { CHANNEL_MAX_FDS = 64 }; // with one message
 // Returns 0 or an errno. At most CHANNEL_MAX_FDS descriptors.
 int channel_send(int fd, int flags, const void *message, size_t bytes, const int *fds, int n_fds);
 
-// Whether that errno says that the peer is gone or does not listen: what became of it can be found out otherwise.
+// Whether this errno means that the peer is gone or does not listen. The caller finds out by other means what happened
+// to it.
 bool channel_is_deaf(int error);
 
 // Receives one message and the descriptors that came with it, at most max_fds, closed on exec. Returns the

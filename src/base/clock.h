@@ -5,6 +5,6 @@
 #include <stdint.h>
 
 int64_t clock_monotonic_ns(void); // CLOCK_MONOTONIC: for durations and deadlines
-int64_t clock_wall_ns(void); // CLOCK_REALTIME, nanoseconds since 1970: for records only
+int64_t clock_wall_ns(void);      // CLOCK_REALTIME, nanoseconds since 1970: for records only
 
 #endif

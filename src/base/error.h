@@ -8,8 +8,7 @@
 
 // Fills *err (which may be NULL) with the status and the message, and returns the status, so that a failing function
 // can say `return error_set(err, ASSAY_ERR_SYNTAX, "line %d: ...", line);`. Messages longer than the record are cut.
-enum assay_status error_set(struct assay_error *err, enum assay_status status, const char *fmt, ...)
-    ASSAY_PRINTF(3, 4);
+enum assay_status error_set(struct assay_error *err, enum assay_status status, const char *fmt, ...) ASSAY_PRINTF(3, 4);
 
 // Puts context in front of the message that is there ("tasks/a.onnxtxt: " + message). Returns err's status; with a
 // NULL err returns `status`.

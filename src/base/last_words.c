@@ -1,4 +1,4 @@
-// Dying with a note.
+// Noting what is known when a signal kills the process.
 #include "base/last_words.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-// For processes that run foreign code: handlers of the signals that code dies of, which note what is known and let the
-// process die of the same signal.
+// Signal handlers for processes that run foreign code. On a fatal signal they note what is known, then let the process
+// die of that signal.
 #ifndef BASE_LAST_WORDS_H
 #define BASE_LAST_WORDS_H
 
@@ -18,7 +18,7 @@ bool last_words_install(last_words_fn *handler, bool arithmetic, void *stack, si
 // The number of the forbidden system call; 0 for all other signals.
 uint32_t last_words_system_call(int number, const siginfo_t *info);
 
-// Whether the process gets no more memory: often why it dies.
+// Whether the process cannot get more memory, which is often why it dies.
 bool last_words_memory_exhausted(void);
 
 // The handler's last call: lets the process die of this signal.

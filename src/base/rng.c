@@ -28,7 +28,7 @@ void philox4x32(uint64_t key, uint64_t counter_lo, uint64_t counter_hi, uint32_t
 
 enum { LANES = 64 };
 
-// LANES counters side by side, so that the compiler can keep several in one register.
+// LANES counters at a time, so that the compiler can keep several in one register.
 static void philox_lanes(uint64_t key, uint64_t lo, uint64_t hi, uint32_t *out) {
   uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES];
   uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);

@@ -23,12 +23,12 @@ static inline uint64_t rng_mix64(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// A key for the stream `index` under a parent key, independent of its siblings. Cheap, and no secret: who knows the
-// result and the index can calculate the parent.
+// A key for the stream `index` under a parent key, independent of its siblings. Cheap, but not secret: the parent can
+// be calculated from the result and the index.
 uint64_t rng_derive(uint64_t key, uint64_t index);
 
-// The same where the result, or what is drawn with it, is shown to candidates and parent and siblings must stay unknown
-// to them: the first 64 bits of SHA-256 over "assay secret", key and index, both little-endian.
+// The same, for use where candidates see the result or what is drawn with it, but must not know parent and siblings:
+// the first 64 bits of SHA-256 over "assay secret", key and index, both little-endian.
 uint64_t rng_secret(uint64_t key, uint64_t index);
 
 // [0, 1) with 53 bits.

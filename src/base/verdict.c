@@ -21,3 +21,8 @@ const char *assay_reason_text(enum assay_reason reason) {
   }
   return "a reason that this version of Assay does not know";
 }
+
+bool assay_reason_is_of_build(enum assay_reason reason) {
+  return reason == ASSAY_REASON_BUILD_FAILED || reason == ASSAY_REASON_BUILD_TIMEOUT ||
+         reason == ASSAY_REASON_BUILD_LIMIT;
+}

@@ -1,18 +1,37 @@
-// assay bench SUITE --from DIR: every candidate of a folder, each judged once in this run, whatever happens meanwhile.
+// assay bench SUITE --from DIR: judges every candidate of a folder once a run, also when the run is interrupted.
 #include <argp.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/buf.h"
+#include "base/printable.h"
 #include "cli/bench.h"
 
-enum { KEY_FROM = 2000, KEY_RUN, KEY_TWINS, KEY_ONLY };
+enum { KEY_FROM = 2000, KEY_RUN, KEY_TWINS, KEY_ONLY, KEY_AGAIN };
+
+static bool is_again_reason(const char *text) {
+#define IS_CODE(name, code, meaning)                                                                                   \
+  if (strcmp(text, code) == 0)                                                                                         \
+    return true;
+  ASSAY_REASONS(IS_CODE)
+#undef IS_CODE
+  return strcmp(text, STORE_UNTIMED) == 0;
+}
+
+// `--again REASON` in two words: argp knows an argument that may be missing only as `--again=REASON`.
+static int join_again(int argc, char **argv, struct buf *joined) {
+  int n = 0;
+  for (int i = 0; i < argc; i++) {
+    bool two = strcmp(argv[i], "--again") == 0 && i + 1 < argc && is_again_reason(argv[i + 1]) && joined->len == 0;
+    if (two)
+      buf_printf(joined, "--again=%s", argv[++i]);
+    argv[n++] = two ? joined->data : argv[i];
+  }
+  if (n < argc)
+    argv[n] = NULL;
+  return n;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct bench *b = state->input;
@@ -34,6 +53,12 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
       argp_error(state, "at most %d --only", BENCH_MAX_ONLY);
     b->only[b->n_only++] = arg;
     return 0;
+  case KEY_AGAIN:
+    b->again = true;
+    b->again_reason = arg;
+    if (arg && !is_again_reason(arg))
+      argp_error(state, "--again takes a reason's code (docs/judging.md) or %s, not '%s'", STORE_UNTIMED, arg);
+    return 0;
   case ARGP_KEY_ARG:
     cli_take_argument(state, "SUITE", arg, &b->suite);
     return 0;
@@ -47,12 +72,17 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_option options[] = {
-    {"from", KEY_FROM, "DIR|BASELINE", 0, "folder of candidates, or torch.eager, torch.compile, ... for every task", 0},
-    {"run", KEY_RUN, "NAME", 0, "name of the run in the store (default: SUITE from DIR)", 0},
+    {"from", KEY_FROM, "DIR|BASELINE", 0,
+     "folder of candidates, or a baseline for every task: torch.eager, torch.compile, ...", 0},
+    {"run", KEY_RUN, "NAME", 0, "name of the run in the store (default: SUITE from DIR, with the whole path)", 0},
     {"only", KEY_ONLY, "GLOB", 0, "only files whose name matches; may be repeated", 0},
+    {"again", KEY_AGAIN, "REASON", OPTION_ARG_OPTIONAL,
+     "judge again what is finished: all of it, or what has this verdict (timeout), or untimed, what passed without a "
+     "time. The newest verdict counts",
+     0},
     {"twins", KEY_TWINS, 0, 0,
-     "a test corpus: judge also the wrong twins that files declare, and hold every verdict against the expected one "
-     "(exit code 1 when one differs)",
+     "for a test corpus: also judge the wrong twins that files declare, and compare every verdict with the expected "
+     "one (exit code 1 when one differs)",
      0},
     {0},
 };
@@ -61,10 +91,11 @@ static const struct argp argp = {
     .parser = parse,
     .children = cli_judge_child,
     .args_doc = "SUITE",
-    .doc = "Judges every kernel of a folder whose task belongs to SUITE (kernelbench, kernelbench/1, "
-           "kernelbench/1/19).\vA candidate says its task in a comment, `// assay: task kernelbench/1/19`, or by "
-           "KernelBench's file name, level_1_problem_19_sample_0_kernel.c. The same command again goes on where it "
-           "stopped: what is finished is not judged again. Ctrl-C finishes the kernel at hand and ends.",
+    .doc =
+        "Judges every kernel of a folder whose task belongs to SUITE (kernelbench, kernelbench/1, "
+        "kernelbench/1/19).\vA candidate names its task in a comment, `// assay: task kernelbench/1/19`, or by "
+        "KernelBench's file name, level_1_problem_19_sample_0_kernel.c. Run the same command again to resume: what is "
+        "finished is not judged again. Ctrl-C ends the run after the current kernel.",
 };
 
 // Whether `code` is one of "a|b|c".
@@ -80,16 +111,16 @@ static bool one_of(const char *codes, const char *code) {
 
 struct results {
   struct bench *b;
-  struct table *table; // NULL: count only
-  int n_expected, n_unexpected;
+  struct table *table; // NULL: none is printed
+  enum assay_status status;
+  struct assay_error *err;
+  struct cli_json_list list;
+  int n_failed, n_expected, n_unexpected;
   struct buf unexpected;
 };
 
-static bool add_row(void *arg, const struct store_verdict *v) {
-  struct results *r = arg;
-  if (r->table)
-    cli_verdict_row(r->table, &r->b->judging, v);
-  for (size_t i = 0; i < r->b->n_items && r->b->twins; i++) {
+static void compare_with_corpus(struct results *r, const struct store_verdict *v) {
+  for (size_t i = 0; i < r->b->n_items; i++) {
     const struct bench_item *e = &r->b->items[i];
     if (!e->expect || strcmp(e->label, v->candidate) != 0)
       continue;
@@ -97,21 +128,55 @@ static bool add_row(void *arg, const struct store_verdict *v) {
     if (one_of(e->expect, assay_reason_code(v->reason)))
       continue;
     r->n_unexpected++;
-    buf_printf(&r->unexpected, "%s: expected %s, not %s (%s)\n  %s\n", v->candidate, e->expect,
+    buf_printf(&r->unexpected, "%s: expected %s, got %s (%s)\n  %s\n", v->candidate, e->expect,
                assay_reason_code(v->reason), v->detail, v->command);
   }
+}
+
+static bool add_row(void *arg, const struct store_verdict *v) {
+  struct results *r = arg;
+  struct verdict_view view;
+  r->status = view_from_store(v, &view, r->err);
+  if (r->status)
+    return false;
+  if (r->table)
+    cli_verdict_row(r->table, r->b->judging.baselines.n > 0, &view);
+  view_release(&view);
+  const struct cli_verdict_about about = {
+      .run = v->run, .task = v->task, .candidate = v->candidate, .workload = v->workload, .command = v->command};
+  if (r->b->judging.json)
+    cli_json_next(&r->list, cli_json_verdict(&about, v->evidence, assay_reason_code(v->reason), v->detail));
+  r->n_failed += v->reason != ASSAY_REASON_PASS;
+  if (r->b->twins)
+    compare_with_corpus(r, v);
   return true;
 }
 
-// Returns how many verdicts differ from what the corpus expects.
-static int print_results(struct bench *b, struct assay_error *err) {
-  struct results r = {.b = b, .table = cli_verdict_table(&b->judging)};
-  if (r.table && store_each(b->store, b->run, add_row, &r, err) == ASSAY_OK)
-    table_print(r.table, stdout);
-  table_destroy(r.table);
-  printf("\nrun \"%s\": %d judged now (%d passed), %d done before", b->run, b->n_judged, b->n_passed, b->n_done_before);
+// What was not judged is nothing that a corpus expects.
+static void add_unjudged(struct results *r, const struct bench_unjudged *u) {
+  if (r->table)
+    bench_unjudged_row(r->b, u, r->table);
+  if (r->b->judging.json)
+    cli_json_next(&r->list, bench_unjudged_json(r->b, u));
+  if (!r->b->twins || u->other_device)
+    return;
+  r->n_expected++;
+  r->n_unexpected++;
+  buf_printf(&r->unexpected, "%s: expected %s, not judged: %s\n", u->label, u->expect ? u->expect : "a verdict",
+             u->why);
+}
+
+// The lines after the table.
+static void print_summary(const struct bench *b, struct results *r) {
+  char name[512];
+  printf("\nrun \"%s\": %d judged now (%d passed), %d done before", printable_line(b->run, name, sizeof name),
+         b->n_judged, b->n_passed, b->n_done_before);
   if (b->n_elsewhere)
-    printf(", %d in work elsewhere", b->n_elsewhere);
+    printf(", %d claimed by other processes", b->n_elsewhere);
+  if (b->n_failed_here)
+    printf(", %zu could not be judged here and will be by the same command", b->n_failed_here);
+  if (b->n_unjudged > b->n_failed_here)
+    printf(", %zu for other devices", b->n_unjudged - b->n_failed_here);
   if (b->n_left_out)
     printf(", %d of other suites or without a task", b->n_left_out);
   double seconds = (double)b->elapsed_ns / 1e9, building = (double)b->building_ns / 1e9;
@@ -122,113 +187,86 @@ static int print_results(struct bench *b, struct assay_error *err) {
   if (b->n_judged && b->ahead)
     printf("; on the device for %.2f s", (double)b->testing_ns / 1e9);
   printf("\n");
-  if (r.n_expected)
-    printf("%d verdicts held against the corpus: %d passed, %d failed\n%s", r.n_expected, r.n_expected - r.n_unexpected,
-           r.n_unexpected, buf_str(&r.unexpected));
-  buf_release(&r.unexpected);
-  return r.n_unexpected;
+  if (r->unexpected.data)
+    printable(r->unexpected.data);
+  if (r->n_expected)
+    printf("%d verdicts compared with the corpus: %d as expected, %d not\n%s", r->n_expected,
+           r->n_expected - r->n_unexpected, r->n_unexpected, buf_str(&r->unexpected));
 }
 
-static bool print_json_row(void *arg, const struct store_verdict *v) {
-  int *n = arg;
-  printf("%s%s", (*n)++ ? ",\n" : "", v->evidence);
-  return true;
-}
-
-// Returns how many verdicts differ from what the corpus expects.
+// Returns the exit code that the verdicts ask for: of candidates that failed, or with --twins of verdicts that are not
+// as the corpus expects.
 static int print_all(struct bench *b) {
   struct assay_error ignored = {0};
-  int n = 0;
+  struct results r = {.b = b, .err = &ignored};
+  if (b->judging.json)
+    cli_json_begin();
+  else
+    r.table = cli_verdict_table(b->judging.baselines.n > 0);
+  bool all = store_each_standing(b->store, b->run, b->judging.options.workload, add_row, &r, &ignored) == ASSAY_OK;
+  for (size_t i = 0; i < b->n_unjudged; i++)
+    add_unjudged(&r, &b->unjudged[i]);
+  if (b->judging.json)
+    cli_json_end(&r.list);
+  if (r.table && all && !r.status)
+    table_print(r.table, stdout);
+  table_destroy(r.table);
   if (!b->judging.json)
-    return print_results(b, &ignored);
-  printf("[\n");
-  store_each(b->store, b->run, print_json_row, &n, &ignored);
-  printf("\n]\n");
-  return 0;
+    print_summary(b, &r);
+  buf_release(&r.unexpected);
+  return (b->twins ? r.n_unexpected : r.n_failed) > 0 ? CLI_FAIL : CLI_PASS;
 }
 
-// Where a signal leaves a byte: the one mutable global, for a handler has no other way to it.
-static int signal_pipe[2] = {-1, -1};
-
-static void on_signal(int number) {
-  int e = errno;
-  char byte = (char)number;
-  ssize_t n = write(signal_pipe[1], &byte, 1);
-  (void)n;
-  errno = e;
-}
-
-static void await_signal(void) {
-  char byte;
-  while (read(signal_pipe[0], &byte, 1) < 0 && errno == EINTR)
-    ;
-}
-
-// Waits for Ctrl-C. The first asks the loop to end after the kernel at hand; the second prints what is there and ends
-// at once, which loses nothing either: whatever is finished is in the store.
-static void *watch(void *arg) {
+static void print_at_once(void *arg) {
   struct bench *b = arg;
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-  await_signal();
-  cli_progress_clear();
-  fprintf(stderr, "assay: finishing the kernel at hand; Ctrl-C again ends at once\n");
-  b->stop = true;
-  await_signal();
   if (!atomic_flag_test_and_set(&b->printed))
     print_all(b);
-  fflush(stdout);
-  _exit(CLI_INTERRUPTED);
 }
 
-// Threads made from here on leave the signals to the watcher. (Libraries have threads from before, which take them too:
-// without a handler that would be the end.)
-static enum assay_status start_watcher(struct bench *b, struct assay_error *err) {
-  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-  pthread_t watcher;
-  sigset_t set;
-  if (pipe2(signal_pipe, O_CLOEXEC) != 0)
-    return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot make a pipe: %s", strerror(errno));
-  sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &set, NULL);
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-  int e = pthread_create(&watcher, NULL, watch, b);
-  if (e)
-    return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot start a thread: %s", strerror(e));
-  pthread_detach(watcher);
-  return ASSAY_OK;
+// The folder as a path that means the same wherever the command is given: candidates and the run are known by it.
+static void make_absolute(struct bench *b, char **folder) {
+  *folder = cli_is_baseline(b->from) ? NULL : realpath(b->from, NULL); // NULL also where listing it will fail
+  if (*folder)
+    b->from = *folder;
+}
+
+static int run_bench(struct bench *b) {
+  struct assay_error err = {0};
+  enum assay_status status = b->again ? store_judge_again(b->store, b->again_reason, &err) : ASSAY_OK;
+  if (!status)
+    status = cli_interrupt_watch(&b->interrupt, &err);
+  if (!status)
+    status = bench_list(b, &err);
+  if (!status)
+    status = bench_run(b, &err);
+  int code = status ? cli_fail(&err) : b->interrupt.stop ? CLI_INTERRUPTED : bench_unjudged_code(b);
+  while (atomic_flag_test_and_set(&b->printed))
+    pause(); // the watcher is printing, and then ends the process
+  int verdicts = print_all(b);
+  return code == CLI_PASS ? verdicts : code;
 }
 
 int cli_bench(int argc, char **argv) {
   struct bench b = {.printed = ATOMIC_FLAG_INIT};
+  b.interrupt = (struct cli_interrupt){.finishing = "the current kernel", .last = print_at_once, .arg = &b};
   struct assay_error err = {0};
-  struct buf run = {0};
+  struct buf run = {0}, joined = {0};
+  char *folder = NULL;
+  argc = join_again(argc, argv, &joined);
   if (cli_begin(&argp, argc, argv, &b, &b.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
+  make_absolute(&b, &folder);
   buf_printf(&run, "%s from %s", b.suite, b.from);
   b.run = b.run ? b.run : buf_str(&run);
   if (store_open(b.judging.paths.store, &b.store, &err) != ASSAY_OK)
     return cli_fail(&err);
   cli_judging_finish(&b.judging, b.store);
-  enum assay_status status = start_watcher(&b, &err);
-  if (!status)
-    status = bench_list(&b, &err);
-  if (!status)
-    status = bench_run(&b, &err);
-  int code = status ? cli_fail(&err) : b.stop ? CLI_INTERRUPTED : CLI_PASS;
-  while (atomic_flag_test_and_set(&b.printed))
-    pause(); // the watcher prints, and ends the process
-  if (print_all(&b) > 0 && code == CLI_PASS)
-    code = CLI_FAIL;
+  int code = run_bench(&b);
   cli_judging_close(&b.judging);
   store_close(b.store);
   arena_release(&b.arena);
   buf_release(&run);
+  buf_release(&joined);
+  free(folder);
   return code;
 }

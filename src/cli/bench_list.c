@@ -3,24 +3,23 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/bench.h"
 #include "judge/directives.h"
 #include "task/task.h"
 
-enum { MAX_CANDIDATE_BYTES = 4 << 20 };
-
 static int by_name(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 static bool wanted(const struct bench *b, const char *name) {
-  const char *device = cli_device_of(name, b->judging.device);
-  if (!device || (b->judging.device && strcmp(b->judging.device, device) != 0))
+  const struct form *form;
+  struct assay_error ignored = {0};
+  if (cli_form_of(name, b->judging.device, &form, &ignored) != ASSAY_OK)
     return false;
   for (int i = 0; i < b->n_only; i++)
     if (fnmatch(b->only[i], name, 0) == 0)
@@ -28,7 +27,7 @@ static bool wanted(const struct bench *b, const char *name) {
   return b->n_only == 0;
 }
 
-// The folder's candidates, sorted, so that two runs see the same order. In the arena.
+// The folder's candidates, sorted so that every run has the same order. In the arena.
 static enum assay_status list_files(struct bench *b, char ***names, size_t *count, struct assay_error *err) {
   DIR *dir = opendir(b->from);
   if (!dir)
@@ -53,13 +52,13 @@ static enum assay_status list_files(struct bench *b, char ***names, size_t *coun
   return status;
 }
 
-// Which task a candidate is for: its directive, or KernelBench's way to name files. "" when it does not say.
-static void task_of(const char *path, const struct directives *d, char *name, size_t size) {
+// The task a candidate is for, by its directive or by its name in KernelBench's form; "" when neither says.
+static void task_of(const char *path, const char *directive, char *name, size_t size) {
   const char *slash = strrchr(path, '/');
   int level, problem, sample;
   name[0] = '\0';
-  if (d->task)
-    snprintf(name, size, "%s", d->task);
+  if (directive)
+    snprintf(name, size, "%s", directive);
   else if (sscanf(slash ? slash + 1 : path, "level_%d_problem_%d_sample_%d_kernel", &level, &problem, &sample) == 3)
     snprintf(name, size, "kernelbench/%d/%d", level, problem);
 }
@@ -80,51 +79,101 @@ static enum assay_status add_item(struct bench *b, const struct bench_item *like
   struct bench_item *item = &b->items[b->n_items++];
   *item = *like;
   item->define = twin->define;
-  item->expect = twin->expect ? twin->expect : twin->define ? NULL : "pass"; // an honest file need not say so
-  item->label = twin->define ? arena_printf(&b->arena, "%s -D%s", like->path, twin->define) : like->path;
+  item->expect = twin->expect ? twin->expect : twin->define ? NULL : "pass"; // the default for a file itself
+  item->label = twin->define  ? arena_printf(&b->arena, "%s -D%s", like->path, twin->define)
+                : like->label ? like->label
+                              : like->path;
   return item->label ? ASSAY_OK : error_nomem(err, "a list of candidates");
 }
 
-// A twin that shows at one workload only is a candidate only there.
+// A twin may be wrong at one workload only, and is then judged only there.
 static bool shows(const struct bench *b, const struct twin *twin) {
   return !twin->workload || strcmp(twin->workload, b->judging.options.workload) == 0;
 }
 
-static enum assay_status add_file(struct bench *b, const char *path, struct assay_error *err) {
-  struct directives d = {0};
-  char name[128], *source = NULL, *task_path = NULL;
+// A candidate is a file of the folder. A link that leads out of it would show the judge's eyes to whoever made it.
+static enum assay_status stays_in_folder(const struct bench *b, const char *path, struct assay_error *err) {
+  struct stat st;
+  enum assay_status status = ASSAY_OK;
+  if (lstat(path, &st) != 0 || !S_ISLNK(st.st_mode))
+    return ASSAY_OK;
+  char *folder = realpath(b->from, NULL), *file = realpath(path, NULL);
+  size_t n = folder ? strlen(folder) : 0;
+  if (!file)
+    status = error_set(err, ASSAY_ERR_NOT_FOUND, "%s is a symbolic link that leads nowhere: %s", path, strerror(errno));
+  else if (!folder || strncmp(folder, file, n) != 0 || (n > 1 && file[n] != '/'))
+    status =
+        error_set(err, ASSAY_ERR_IO,
+                  "%s is a symbolic link out of its folder, to %s; put a copy of the file in its place", path, file);
+  free(folder);
+  free(file);
+  return status;
+}
+
+// Reads what the file says of itself, and finds its task: fills the item but for the twins. *name is the task's as soon
+// as something says it. The item's form is NULL where it belongs to another suite.
+static enum assay_status read_item(struct bench *b, struct bench_item *item, char *name, size_t size,
+                                   struct directives *d, struct assay_error *err) {
+  char *source = NULL, *task_path = NULL;
   size_t n = 0;
-  enum assay_status status = file_read(path, MAX_CANDIDATE_BYTES, &source, &n, err);
+  int64_t all = 0;
+  const struct form *form = NULL;
+  enum assay_status status = stays_in_folder(b, item->path, err);
   if (!status)
-    status = directives_read(source, n, &b->arena, &d, err);
-  if (status) {
-    status = error_prefix(err, status, "%s: ", path);
+    status = file_read_start(item->path, FORM_MOST_BYTES, &source, &n, &all, err);
+  if (!status)
+    status = directives_read(source, n, &b->arena, d, err);
+  if (status)
+    goto out;
+  task_of(item->path, d->task, name, size);
+  if (!in_suite(b->suite, name) && !(d->malformed && !name[0]))
+    goto out;
+  if (d->malformed && (b->twins || !name[0])) {
+    status = error_set(err, ASSAY_ERR_SYNTAX, "%s: %s", item->path, d->malformed);
     goto out;
   }
-  task_of(path, &d, name, sizeof name);
-  if (!in_suite(b->suite, name)) {
-    b->n_left_out++;
+  hash_sha256_hex(source, n, item->hash);
+  status = cli_form_of(item->path, b->judging.device, &form, err);
+  if (!status)
+    status = task_find(b->judging.paths.tasks, name, &task_path, err);
+  if (status)
     goto out;
-  }
-  struct bench_item item = {.path = path, .device = cli_device_of(path, b->judging.device)};
-  hash_sha256_hex(source, n, item.hash);
-  status = task_find(b->judging.paths.tasks, name, &task_path, err);
-  if (!status) {
-    item.task = arena_strdup(&b->arena, name);
-    item.task_path = arena_strdup(&b->arena, task_path);
-    if (!item.task || !item.task_path)
-      status = error_nomem(err, "a list of candidates");
-  }
-  for (int i = 0; i < (b->twins ? d.n_twins : 1) && !status; i++)
-    if (!b->twins || shows(b, &d.twins[i]))
-      status = add_item(b, &item, &d.twins[i], err);
+  item->task = arena_strdup(&b->arena, name);
+  item->task_path = arena_strdup(&b->arena, task_path);
+  item->form = form;
+  if (!item->task || !item->task_path)
+    status = error_nomem(err, "a list of candidates");
 out:
   base_free(source);
   base_free(task_path);
   return status;
 }
 
-// Files as they are before their twins: what a run that is cut short has seen of every file. Otherwise in order.
+// `label`: NULL for the file's path.
+static enum assay_status add_file(struct bench *b, const char *path, const char *label, struct assay_error *err) {
+  struct directives d = {0};
+  struct bench_item item = {.path = path, .label = label};
+  struct assay_error why = {0};
+  char name[128];
+  task_of(path, NULL, name, sizeof name);
+  enum assay_status status = read_item(b, &item, name, sizeof name, &d, &why);
+  if (status && (!name[0] || in_suite(b->suite, name))) {
+    item.task = name;
+    return bench_leave_unjudged(b, &item, &why, err);
+  }
+  if (!item.form) {
+    b->n_left_out++;
+    return ASSAY_OK;
+  }
+  if (b->judging.device && strcmp(b->judging.device, item.form->device->name) != 0)
+    return bench_leave_to_device(b, &item, item.form->device->name, err);
+  for (int i = 0; i < (b->twins ? d.n_twins : 1) && !status; i++)
+    if (!b->twins || shows(b, &d.twins[i]))
+      status = add_item(b, &item, &d.twins[i], err);
+  return status;
+}
+
+// All files come before all twins, so that a run that is cut short has seen every file. Otherwise the order stays.
 static enum assay_status put_twins_last(struct bench *b, struct assay_error *err) {
   struct bench_item *sorted = arena_calloc(&b->arena, b->n_items + 1, sizeof *sorted);
   size_t n = 0;
@@ -139,20 +188,20 @@ static enum assay_status put_twins_last(struct bench *b, struct assay_error *err
   return ASSAY_OK;
 }
 
-// A baseline as a candidate for one task.
+// Adds the baseline as a candidate for one task.
 static enum assay_status add_baseline(struct bench *b, const char *task_path, int number, struct assay_error *err) {
   const struct assay_judge_options *o = &b->judging.options;
   const char *path =
       arena_printf(&b->arena, "%s/%d%s", b->judging.baseline_folder, number, cli_baseline_ending(b->from));
   if (!path)
     return error_nomem(err, "a list of candidates");
-  enum assay_status status = cli_baseline_write(b->from, task_path, o->as_published, o->workload, path, err);
-  size_t before = b->n_items;
-  if (!status)
-    status = add_file(b, path, err);
-  for (size_t i = before; i < b->n_items && !status; i++)
-    b->items[i].label = b->from;
-  return status;
+  const struct cli_baseline_request r = {
+      .name = b->from, .task_path = task_path, .workload = o->workload, .as_published = o->as_published};
+  struct assay_error why = {0};
+  if (cli_baseline_write(&r, path, &why) == ASSAY_OK)
+    return add_file(b, path, b->from, err);
+  const struct bench_item item = {.path = task_path, .label = b->from};
+  return bench_leave_unjudged(b, &item, &why, err);
 }
 
 static enum assay_status list_baselines(struct bench *b, struct assay_error *err) {
@@ -165,7 +214,7 @@ static enum assay_status list_baselines(struct bench *b, struct assay_error *err
     status = add_baseline(b, tasks[i], i, err);
   if (tasks)
     task_list_release(tasks, count);
-  b->judging.options.probes = false; // they are for the workload
+  b->judging.options.probes = false; // a baseline fits its workload only
   return status;
 }
 
@@ -178,6 +227,6 @@ enum assay_status bench_list(struct bench *b, struct assay_error *err) {
   if (!status && count == 0)
     status = error_set(err, ASSAY_ERR_NOT_FOUND, "there is no candidate (.c, .cu, .cl, .py, .library) in %s", b->from);
   for (size_t i = 0; i < count && !status; i++)
-    status = add_file(b, paths[i], err);
+    status = add_file(b, paths[i], NULL, err);
   return status ? status : put_twins_last(b, err);
 }

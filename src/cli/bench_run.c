@@ -11,38 +11,39 @@
 #include "cli/bench.h"
 #include "judge/record.h"
 
-// How many candidates are in work beside the one on the device: before it, and behind it.
+// How many candidates are worked on while one is on the device: waiting for the device, and after it.
 enum { MOST_AHEAD = 12, MOST_BEHIND = 4, RING = MOST_AHEAD + 1 + MOST_BEHIND };
 
-enum { HELPER_NICENESS = 10 }; // what helpers have time for, the one on the device does not wait for
+enum { HELPER_NICENESS = 10 }; // so that helpers do not slow down the candidate on the device
 
 enum work_state { WORK_WAITS, WORK_BEGINS, WORK_READY, WORK_TESTED, WORK_CONCLUDES, WORK_DONE };
 
-// One candidate between its claim and its verdict.
+// One candidate, from its claim to its verdict.
 struct work {
   const struct bench_item *item;
   struct assay_judge_options options;
-  const char *defines[32 + 2];
+  struct cli_list defines;
   char settings[65];
   enum work_state state;
   struct assay_job *job;
-  struct assay_verdict verdict; // DONE without an error
+  struct assay_verdict verdict; // once DONE, if there was no error
   enum assay_status status;
   struct assay_error error;
 };
 
-// The candidates in work, a ring of [first, first + n) in order. Helpers begin and conclude them, one thread puts one
-// after the other to the test: the first `tested` have been. The caller claims them and stores the verdicts meanwhile.
+// The candidates that are worked on, a ring [first, first + n) in order. Helpers begin and conclude them; one thread
+// tests them, one after the other, and has tested the first `tested`. Meanwhile the caller claims more and stores
+// verdicts.
 struct line {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   struct work ring[RING];
   int first, n, tested, ahead;
-  int answer_threads; // for one candidate: helpers are many
+  int answer_threads; // for the oracle's answers to one candidate
   int64_t testing_ns;
-  bool closed; // nothing else is begun or put to the test
+  bool closed; // nothing more is begun or tested
   pthread_t threads[MOST_AHEAD], tester;
-  int n_threads; // 0: no tester either, the caller does everything
+  int n_threads; // 0: there is no tester either, the caller does everything
 };
 
 static struct work *at(struct line *l, int i) {
@@ -66,7 +67,7 @@ static void conclude(struct work *w) {
   w->job = NULL;
 }
 
-// Does what is to be done next, the oldest first. False: nothing is. The lock is held, but not meanwhile.
+// Does the oldest work that is ready. False: there is none. Called with the lock held, which is released while working.
 static bool help(struct line *l) {
   for (int i = 0; i < l->n; i++) {
     struct work *w = at(l, i);
@@ -89,7 +90,7 @@ static bool help(struct line *l) {
 
 static void *helper(void *arg) {
   struct line *l = arg;
-  setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), HELPER_NICENESS); // of this thread, and of those that it starts
+  setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), HELPER_NICENESS); // this thread, and those that it starts
   pthread_mutex_lock(&l->lock);
   while (!l->closed)
     if (!help(l))
@@ -98,7 +99,7 @@ static void *helper(void *arg) {
   return NULL;
 }
 
-// Puts the next one to the test, if it is ready. The lock is held, but not meanwhile.
+// Tests the next candidate if it is ready. Called with the lock held, which is released while testing.
 static bool test_next(struct line *l) {
   struct work *w = at(l, l->tested);
   if (l->closed || l->tested == l->n || w->state != WORK_READY)
@@ -131,11 +132,10 @@ static enum assay_status prepare(struct bench *b, const struct bench_item *item,
   if (status)
     return status;
   *w = (struct work){.item = item, .options = j->options};
-  for (int i = 0; i < j->n_defines; i++)
-    w->defines[i] = j->defines[i];
+  w->defines = j->defines;
   if (item->define)
-    w->defines[j->n_defines] = item->define;
-  w->options.defines = w->defines;
+    w->defines.items[w->defines.n++] = item->define;
+  w->options.defines = w->defines.items;
   w->options.task = item->task_path;
   return assay_settings_hash(&w->options, w->settings, err);
 }
@@ -144,16 +144,16 @@ static void key_of(const struct bench *b, const struct work *w, struct store_ver
   record_key(b->run, &w->options, w->item->task, w->item->label, w->item->hash, w->settings, key);
 }
 
-// Puts the item into the line, unless it is finished or somebody else has it.
+// Puts the item into the line, unless it is finished or another process has claimed it.
 static enum assay_status enter(struct bench *b, struct line *l, const struct bench_item *item,
                                struct assay_error *err) {
   struct store_verdict key;
   bool claimed = false, finished = false;
   struct work *w = at(l, l->n);
-  enum assay_status status = prepare(b, item, w, err);
+  struct assay_error why = {0};
+  enum assay_status status = prepare(b, item, w, &why);
   if (status)
-    return status;
-  w->options.defines = w->defines;
+    return bench_leave_unjudged(b, item, &why, err);
   key_of(b, w, &key);
   if (l->n_threads > 0 && w->options.threads > l->answer_threads)
     w->options.threads = l->answer_threads;
@@ -174,17 +174,16 @@ static enum assay_status enter(struct bench *b, struct line *l, const struct ben
   return ASSAY_OK;
 }
 
-static char *repeat_command(const struct bench *b, const struct work *w, uint64_t seed) {
+static char *repeat_command(const struct bench *b, const struct work *w) {
   struct cli_judging j = b->judging;
   j.options = w->options;
-  j.n_defines = 0;
-  for (int i = 0; w->defines[i]; i++)
-    j.defines[j.n_defines++] = w->defines[i];
-  // A baseline's file is gone by then; its name makes it anew.
-  return cli_repeat_command(&j, w->item->task, cli_is_baseline(b->from) ? b->from : w->item->path, seed);
+  j.defines = w->defines;
+  // The file of a baseline is removed at the end; its name creates it again.
+  return cli_repeat_command(&j, w->item->task, cli_is_baseline(b->from) ? b->from : w->item->path, &w->verdict);
 }
 
-// Whether the first has come to its verdict. Waits for something to happen when it has not; without threads it does it.
+// Whether the first candidate has its verdict. If not, waits for a change, or without threads does the next piece of
+// work.
 static bool first_done(struct line *l) {
   pthread_mutex_lock(&l->lock);
   if (at(l, 0)->state != WORK_DONE) {
@@ -198,15 +197,28 @@ static bool first_done(struct line *l) {
   return done;
 }
 
-// The verdict of the first goes into the store.
+// A file may be replaced between its listing, when its claim was made, and its reading. Then the verdict is none of
+// what was claimed, and perhaps not even of the task that it was listed for.
+static void look_for_change(struct work *w) {
+  if (w->status || strcmp(w->verdict.candidate_hash, w->item->hash) == 0)
+    return;
+  w->status = error_set(&w->error, ASSAY_ERR_BUSY,
+                        "the file changed while it was benched (sha256 %.12s, then %.12s); the same command judges it "
+                        "as it is now",
+                        w->item->hash, w->verdict.candidate_hash);
+  assay_verdict_release(&w->verdict);
+}
+
+// Stores the verdict of the first candidate. Only the store can fail here.
 static enum assay_status record_first(struct bench *b, struct line *l, struct assay_error *err) {
   struct work *w = at(l, 0);
   struct store_verdict key;
+  look_for_change(w);
   enum assay_status status = w->status;
-  if (status && err)
-    *err = w->error;
-  if (!status) {
-    char *command = repeat_command(b, w, w->verdict.seed);
+  if (status) {
+    status = bench_leave_unjudged(b, w->item, &w->error, err);
+  } else {
+    char *command = repeat_command(b, w);
     key_of(b, w, &key);
     status = record_put(b->store, &key, &w->verdict, command ? command : "", err);
     base_free(command);
@@ -223,7 +235,7 @@ static enum assay_status record_first(struct bench *b, struct line *l, struct as
   return status;
 }
 
-// No other candidate is begun or put to the test; those that are, are waited for.
+// Begins and tests nothing more, and waits for what is being done.
 static void end_threads(struct line *l, bool tested_apart) {
   pthread_mutex_lock(&l->lock);
   l->closed = true;
@@ -239,7 +251,7 @@ static void end_threads(struct line *l, bool tested_apart) {
 static void open_line(struct line *l, bool gpu) {
   pthread_mutex_init(&l->lock, NULL);
   pthread_cond_init(&l->changed, NULL);
-  // On a CPU the candidate itself needs the processors, and what else runs shows in its time.
+  // A CPU candidate itself needs the CPUs, and whatever else runs shows in its time.
   int cpus = parallel_cpus(), helpers = gpu ? cpus * 3 / 4 : 0;
   helpers = helpers > MOST_AHEAD ? MOST_AHEAD : helpers;
   if (helpers == 0 || pthread_create(&l->tester, NULL, tester, l) != 0)
@@ -254,7 +266,7 @@ static void open_line(struct line *l, bool gpu) {
   l->closed = false;
 }
 
-// Without threads there is one at a time.
+// Without threads there is one candidate at a time.
 static bool has_room(struct line *l) {
   pthread_mutex_lock(&l->lock);
   bool room = l->n == 0 || (l->n_threads > 0 && l->n - l->tested <= l->ahead && l->n < RING);
@@ -285,18 +297,19 @@ enum assay_status bench_run(struct bench *b, struct assay_error *err) {
   enum assay_status status = l ? ASSAY_OK : error_nomem(err, "a line of candidates");
   bool gpu = true;
   for (size_t i = 0; i < b->n_items; i++)
-    gpu = gpu && strcmp(b->items[i].device, "cuda") == 0;
+    gpu = gpu && b->items[i].form->device->gpu;
   if (status)
     return status;
-  // Opened before the clock runs: a device comes up once, not once a candidate.
-  for (size_t i = 0; i < b->n_items && !status; i++)
-    status = cli_use_candidate(&b->judging, b->items[i].path, true, err);
+  // Before the clock starts: a device comes up once, not once per candidate. What fails here fails in prepare() again.
+  struct assay_error ignored = {0};
+  for (size_t i = 0; i < b->n_items; i++)
+    cli_use_candidate(&b->judging, b->items[i].path, true, &ignored);
   open_line(l, gpu);
   b->ahead = l->ahead > 0;
   int64_t start = clock_monotonic_ns();
   size_t next = 0;
-  while (!status && !b->stop && (next < b->n_items || l->n > 0)) {
-    while (!status && !b->stop && next < b->n_items && has_room(l))
+  while (!status && !b->interrupt.stop && (next < b->n_items || l->n > 0)) {
+    while (!status && !b->interrupt.stop && next < b->n_items && has_room(l))
       status = enter(b, l, &b->items[next++], err);
     if (status || l->n == 0)
       continue;
@@ -305,8 +318,7 @@ enum assay_status bench_run(struct bench *b, struct assay_error *err) {
       status = record_first(b, l, err);
   }
   end_threads(l, l->n_threads > 0);
-  // After an error or Ctrl-C what is judged already is still kept; another error would say no more than the first.
-  struct assay_error ignored = {0};
+  // After an error or Ctrl-C, verdicts that are ready are still stored. Only the first error is reported.
   while (l->tested > 0) {
     if (!first_done(l))
       continue;

@@ -1,12 +1,13 @@
-// What commands share: where tasks and store are, and the beginning.
+// What all commands share: the options for tasks, store and JSON, parsing, and opening the store.
 #include <argp.h>
+#include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/judging.h"
 
 enum { KEY_STORE = 500, KEY_TASKS, KEY_JSON };
 
 static const struct argp_option options[] = {
-    {"tasks", KEY_TASKS, "DIR", 0, "folder of the suites (default: found beside the program)", 0},
+    {"tasks", KEY_TASKS, "DIR", 0, "folder of the suites (default: found next to the program)", 0},
     {"store", KEY_STORE, "FILE", 0, "the store (default: $ASSAY_STORE or ~/.local/share/assay/assay.sqlite)", 0},
     {"json", KEY_JSON, 0, 0, "print JSON", 0},
     {0},
@@ -19,6 +20,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     snprintf(j->paths.store, sizeof j->paths.store, "%s", arg);
     return 0;
   case KEY_TASKS:
+    j->tasks = arg;
     snprintf(j->paths.tasks, sizeof j->paths.tasks, "%s", arg);
     return 0;
   case KEY_JSON:
@@ -39,13 +41,43 @@ void cli_take_argument(const struct argp_state *state, const char *what, const c
   *out = arg;
 }
 
+error_t cli_parse_words(int key, char *arg, struct argp_state *state) {
+  struct cli_words *w = state->input;
+  if (key == ARGP_KEY_INIT)
+    state->child_inputs[0] = &w->judging;
+  else if (key == CLI_KEY_YES)
+    w->yes = true;
+  else if (key == ARGP_KEY_ARG && w->n == CLI_MOST_WORDS)
+    argp_error(state, "at most %d names", CLI_MOST_WORDS);
+  else if (key == ARGP_KEY_ARG)
+    w->items[w->n++] = arg;
+  else
+    return ARGP_ERR_UNKNOWN;
+  return 0;
+}
+
+bool cli_confirm(bool yes, const char *question) {
+  char answer[16] = "";
+  if (yes || !isatty(STDIN_FILENO))
+    return yes;
+  fprintf(stderr, "assay: %s [y/N] ", question);
+  return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
 enum assay_status cli_begin(const struct argp *argp, int argc, char **argv, void *arguments, struct cli_judging *j,
                             struct assay_error *err) {
-  struct cli_paths paths;
-  enum assay_status status = cli_paths_find(&paths, err);
+  enum assay_status status = cli_judging_init(j, err);
   if (status)
     return status;
-  cli_judging_init(j, &paths);
   argp_parse(argp, argc, argv, 0, NULL, arguments);
   return ASSAY_OK;
+}
+
+struct store *cli_store_open(const struct cli_judging *j) {
+  struct store *s = NULL;
+  struct assay_error err = {0};
+  if (j->no_store || store_open(j->paths.store, &s, &err) == ASSAY_OK)
+    return s;
+  fprintf(stderr, "assay: %s\nassay: verdicts will not be stored (use --no-store if that is intended)\n", err.message);
+  return NULL;
 }

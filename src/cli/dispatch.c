@@ -1,36 +1,29 @@
+// From `assay NAME` to the function of the command.
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-struct command {
+static const struct command {
   const char *name;
   int (*run)(int argc, char **argv);
+  bool fast;
   const char *text;
-  bool in_front; // somebody waits for each of its processes
-};
-
-static const struct command commands[] = {
-    {"doctor", cli_doctor, "what this machine can do, and what would mend it", false},
-    {"tasks", cli_tasks, "the tasks of a suite, with their size, floor and lint", false},
-    {"show", cli_show, "one task: graph, workloads, floor, an equivalent PyTorch module", false},
-    {"oracle", cli_oracle, "the answer to given or drawn inputs, in NumPy's files", false},
-    {"judge", cli_judge, "judge candidates for one task", true},
-    {"bench", cli_bench, "judge a folder of candidates over a suite; resumes where it stopped", false},
-    {"score", cli_score, "what the runs in the store add up to", false},
-    {"export", cli_export, "a run's verdicts in the files of KernelBench", false},
-    {"plan", cli_plan, "launch plans: show, check, export as a C program", false},
-    {"operators", cli_operators, "the page of all operators, as Markdown", false},
+} commands[] = {
+#define COMMAND_ROW(name, fast, text) {#name, cli_##name, fast, text},
+    CLI_COMMANDS(COMMAND_ROW)
+#undef COMMAND_ROW
 };
 
 static void usage(FILE *to) {
   fprintf(to, "Usage: assay COMMAND [OPTION...]\n\n"
-              "Judges compute kernels: is it right, how fast is it, how far from the hardware's limit.\n\nCommands:\n");
+              "Judges compute kernels: is it right, how fast is it, how far is it from the limit of the "
+              "hardware?\n\nCommands:\n");
   for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
     fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].text);
   fprintf(to, "\n`assay COMMAND --help` explains a command. Exit codes: 0 pass, 1 a candidate failed, 2 wrong usage,\n"
-              "3 the machine or a file is not as needed.\n");
+              "3 something is wrong with the machine or a file.\n");
 }
 
 int cli_main(int argc, char **argv) {
@@ -51,8 +44,7 @@ int cli_main(int argc, char **argv) {
       char name[64];
       snprintf(name, sizeof name, "assay %s", commands[i].name);
       argv[1] = name;
-      return commands[i].in_front ? cli_in_front(commands[i].run, argc - 1, argv + 1)
-                                  : commands[i].run(argc - 1, argv + 1);
+      return commands[i].fast ? cli_in_front(commands[i].run, argc - 1, argv + 1) : commands[i].run(argc - 1, argv + 1);
     }
   fprintf(stderr, "assay: there is no command %s; `assay --help` lists them\n", argv[1]);
   return CLI_USAGE;

@@ -1,4 +1,4 @@
-// assay doctor: what this machine can do, each line with what would mend it.
+// assay doctor: what this machine can do, and for each line how to fix it.
 #include <argp.h>
 #include <jansson.h>
 #include <math.h>
@@ -8,11 +8,13 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/memory.h"
 #include "base/parallel.h"
-#include "cli/cli.h"
+#include "cli/calibrate.h"
+#include "cli/json.h"
+#include "cli/judging.h"
 #include "device/describe.h"
-#include "device/monitor.h"
-#include "device/nvrtc.h"
+#include "compute/nvrtc.h"
 #include "judge/machine.h"
 #include "runner/device_runner.h"
 #include "sandbox/sandbox.h"
@@ -20,11 +22,11 @@
 #include "toolchain/program.h"
 #include "toolchain/python.h"
 
-enum { KEY_CALIBRATE = 6000 };
+enum { KEY_CALIBRATE = 6000, KEY_YES };
 
 struct arguments {
   struct cli_judging judging;
-  bool calibrate;
+  bool calibrate, yes;
   int problems;
   struct table *table;
   json_t *array;
@@ -40,28 +42,33 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_CALIBRATE:
     a->calibrate = true;
     return 0;
+  case KEY_YES:
+    a->yes = true;
+    return 0;
   default:
     return ARGP_ERR_UNKNOWN;
   }
 }
 
 static const struct argp_option options[] = {
-    {"calibrate", KEY_CALIBRATE, 0, 0, "measure this machine's peaks and keep them in the store, for the floor", 0},
+    {"calibrate", KEY_CALIBRATE, 0, 0, "measure this machine's peaks and store them, for the floor", 0},
+    {"yes", KEY_YES, 0, 0, "store them without asking, also where they are far from those before", 0},
     {0},
 };
 static const struct argp argp = {
     .options = options,
     .parser = parse,
     .children = cli_common_child,
-    .doc = "Says what Assay finds on this machine. Exit code 3 when something that judging needs is missing.",
+    .doc = "Reports what Assay finds on this machine. Exit code 3 when something that judging needs is missing.",
 };
 
-// state: "ok", "limited" (works, but says less) or "missing" (judging will not work).
-static void line(struct arguments *a, const char *what, const char *state, const char *found, const char *mend) {
+// state: "ok", "limited" (judging works without it) or "missing" (judging will not work). `fix`: how to; "": nothing to
+// fix.
+static void line(struct arguments *a, const char *what, const char *state, const char *found, const char *fix) {
   a->problems += strcmp(state, "missing") == 0;
-  table_row(a->table, (const char *const[]){what, state, found, mend});
-  json_array_append_new(a->array,
-                        json_pack("{s:s, s:s, s:s, s:s}", "what", what, "state", state, "found", found, "mend", mend));
+  table_row(a->table, (const char *const[]){what, state, found, fix});
+  json_array_append_new(a->array, cli_json_of("doctor", json_pack("{s:s, s:s, s:s, s:o}", "what", what, "state", state,
+                                                                  "found", found, "fix", cli_json_text(fix))));
 }
 
 // Looks for a program on PATH.
@@ -78,8 +85,8 @@ static bool find_program(const char *path_env, const char *name, char *out, size
 
 static void check_compilers(struct arguments *a) {
   char gcc[4096], clang[4096];
-  bool has_gcc = find_program(a->judging.paths.path_env, "gcc", gcc, sizeof gcc);
-  bool has_clang = find_program(a->judging.paths.path_env, "clang", clang, sizeof clang);
+  bool has_gcc = find_program(a->judging.paths.judge.path_env, "gcc", gcc, sizeof gcc);
+  bool has_clang = find_program(a->judging.paths.judge.path_env, "clang", clang, sizeof clang);
   line(a, "gcc",
        has_gcc     ? "ok"
        : has_clang ? "limited"
@@ -89,19 +96,30 @@ static void check_compilers(struct arguments *a) {
        has_clang ? "" : "apt install clang (only for --compiler clang)");
 }
 
+static void check_memory(struct arguments *a) {
+  char text[80];
+  int64_t total, available = memory_available("", &total);
+  if (total == INT64_MAX)
+    snprintf(text, sizeof text, "the system does not say how much");
+  else
+    snprintf(text, sizeof text, "%.1f GB of %.1f GB available", (double)available / 1e9, (double)total / 1e9);
+  line(a, "memory", total == INT64_MAX ? "limited" : "ok", text,
+       total == INT64_MAX ? "mount /proc; what a task takes: assay tasks" : "");
+}
+
 static void check_sandbox(struct arguments *a) {
   struct sandbox_strength s;
   sandbox_measure(&s);
   bool strong = s.landlock_abi > 0 && s.seccomp && s.pid_namespace && s.network_namespace;
   line(a, "sandbox", s.seccomp ? strong ? "ok" : "limited" : "missing", s.text,
-       strong ? "" : "a kernel with Landlock and seccomp, and user namespaces for this user");
+       strong ? "" : "use a Linux kernel with Landlock and seccomp, and allow user namespaces for this user");
 }
 
 static void check_files(struct arguments *a) {
   char text[64], **paths = NULL;
   int count = 0;
   struct assay_error err = {0};
-  const struct cli_paths *p = &a->judging.paths;
+  const struct assay_paths *p = &a->judging.paths.judge;
   const struct {
     const char *name, *path;
   } programs[] = {
@@ -112,21 +130,21 @@ static void check_files(struct arguments *a) {
   };
   for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
     bool there = access(programs[i].path, X_OK) == 0;
-    line(a, programs[i].name, there ? "ok" : "missing", programs[i].path, there ? "" : "build or install Assay whole");
+    line(a, programs[i].name, there ? "ok" : "missing", programs[i].path, there ? "" : "build or install all of Assay");
   }
-  bool tasks = task_list(p->tasks, NULL, &paths, &count, &err) == ASSAY_OK && count > 0;
+  bool tasks = task_list(a->judging.paths.tasks, NULL, &paths, &count, &err) == ASSAY_OK && count > 0;
   snprintf(text, sizeof text, "%d tasks", count);
-  line(a, "tasks", tasks ? "ok" : "missing", tasks ? text : p->tasks, tasks ? "" : "give --tasks DIR");
+  line(a, "tasks", tasks ? "ok" : "missing", tasks ? text : a->judging.paths.tasks, tasks ? "" : "give --tasks DIR");
   task_list_release(paths, count);
 }
 
-// What CUDA's candidates are built with; either suffices, and neither needs a GPU.
+// NVRTC and nvcc build CUDA candidates, each its own form of them. Neither needs a GPU.
 static void check_nvrtc(struct arguments *a) {
   struct nvrtc *n = NULL;
   struct assay_error err = {0};
   struct buf text = {0};
   int major, minor;
-  if (nvrtc_open(a->judging.paths.nvrtc, &n, &err) != ASSAY_OK) {
+  if (nvrtc_open(a->judging.paths.judge.nvrtc, &n, &err) != ASSAY_OK) {
     line(a, "nvrtc", "limited", "cannot be used (.cu with launch lines)", err.message);
     return;
   }
@@ -141,7 +159,7 @@ static void check_nvcc(struct arguments *a, const char *folder) {
   char *path = NULL, *version = NULL;
   struct assay_error err = {0};
   struct buf text = {0};
-  if (toolchain_ask_nvcc(a->judging.paths.path_env, folder, &path, &version, &err) == ASSAY_OK) {
+  if (toolchain_ask_nvcc(a->judging.paths.judge.path_env, folder, &path, &version, &err) == ASSAY_OK) {
     buf_printf(&text, "%s, %s", version, path);
     line(a, "nvcc", "ok", buf_str(&text), "");
   } else {
@@ -152,18 +170,15 @@ static void check_nvcc(struct arguments *a, const char *folder) {
   base_free(version);
 }
 
-// For Python candidates. "no PyTorch" is found out by importing it, which takes seconds.
+// For Python candidates. Whether there is PyTorch shows only when it is imported, which takes seconds.
 static void check_python(struct arguments *a, const char *folder) {
-  static const char mend[] = "name a Python with PyTorch in ASSAY_PYTHON (only for .py)";
+  static const char fix[] = "set ASSAY_PYTHON to a Python with PyTorch (only for .py)";
   struct arena arena = {0};
   struct python_place place;
   struct assay_error err = {0};
   struct buf text = {0};
   char *json = NULL;
-  const struct cli_paths *p = &a->judging.paths;
-  const struct python_options o = {
-      .interpreter = p->python, .path_env = p->path_env, .script = p->worker_script, .worker = p->worker_library};
-  enum assay_status status = python_find(&o, &arena, &place, &err);
+  enum assay_status status = python_find(&a->judging.paths.judge, &arena, &place, &err);
   if (!status)
     status = python_ask(&place, folder, &json, &err);
   json_t *facts = status ? NULL : json_loads(json, JSON_DISABLE_EOF_CHECK, NULL);
@@ -173,44 +188,41 @@ static void check_python(struct arguments *a, const char *folder) {
   if (torch)
     buf_printf(&text, "PyTorch %s%s%s, %s", torch, cuda ? ", CUDA " : ", no CUDA", cuda ? cuda : "", place.interpreter);
   else
-    buf_printf(&text, "cannot be used (.py): %s", status ? err.message : why ? why : "it says nothing of PyTorch");
-  line(a, "python", torch ? "ok" : "limited", buf_str(&text), torch ? "" : mend);
+    buf_printf(&text, "cannot be used (.py): %s",
+               status ? err.message
+               : why  ? why
+                      : "it does not report a version of PyTorch");
+  line(a, "python", torch ? "ok" : "limited", buf_str(&text), torch ? "" : fix);
   json_decref(facts);
   buf_release(&text);
   base_free(json);
   arena_release(&arena);
 }
 
-// For the libraries' baseline.
+// For the baseline `library`.
 static void check_libraries(struct arguments *a, const char *folder) {
-  static const char mend[] = "name them in ASSAY_CUBLASLT, ASSAY_CUDNN and ASSAY_CUPTI (only for .library)";
+  static const char fix[] = "set ASSAY_CUBLASLT, ASSAY_CUDNN and ASSAY_CUPTI to their paths (only for .library)";
   struct arena arena = {0};
   struct library_place place;
   struct assay_error err = {0};
   struct buf text = {0};
   bool all = false;
-  const struct cli_paths *p = &a->judging.paths;
-  const struct library_options o = {.program = p->library,
-                                    .worker = p->worker_library,
-                                    .cublaslt = p->cublaslt,
-                                    .cudnn = p->cudnn,
-                                    .cupti = p->cupti};
-  enum assay_status status = library_find(&o, &arena, &place, &err);
+  enum assay_status status = library_find(&a->judging.paths.judge, &arena, &place, &err);
   if (!status)
     status = library_ask(&place, folder, &text, &all, &err);
-  line(a, "libraries", all ? "ok" : "limited", status ? err.message : buf_str(&text), all ? "" : mend);
+  line(a, "libraries", all ? "ok" : "limited", status ? err.message : buf_str(&text), all ? "" : fix);
   buf_release(&text);
   arena_release(&arena);
 }
 
-// Opened as for a judgement, in a process of its own.
+// Opens the device as a judgement does, in a process of its own.
 static void check_opencl(struct arguments *a, const char *folder) {
   enum { SECONDS = 60 };
   struct device_runner *r = NULL;
   struct assay_error err = {0};
   struct buf text = {0};
-  const struct device_runner_options o = {.program = a->judging.paths.device_runner,
-                                          .device = "opencl",
+  const struct device_runner_options o = {.program = a->judging.paths.judge.device_runner,
+                                          .device = &plan_device_opencl,
                                           .folder = folder,
                                           .open_timeout_ns = (int64_t)SECONDS * 1000000000};
   enum assay_status status = device_runner_begin(&o, &r, &err);
@@ -227,13 +239,13 @@ static void check_opencl(struct arguments *a, const char *folder) {
   device_runner_close(r);
 }
 
-// The programs among them want a folder.
+// Those that are programs need a folder to run in.
 static void check_toolchains(struct arguments *a) {
   char *folder = NULL;
   struct assay_error err = {0};
   check_nvrtc(a);
   if (sandbox_folder_make(a->judging.paths.temporary, &folder, &err) != ASSAY_OK) {
-    line(a, "temporary folder", "missing", err.message, "set TMPDIR to a folder that can be written");
+    line(a, "temporary folder", "missing", err.message, "set TMPDIR to a writable folder");
     return;
   }
   check_nvcc(a, folder);
@@ -244,42 +256,9 @@ static void check_toolchains(struct arguments *a) {
   base_free(folder);
 }
 
-static enum assay_status calibrate(struct arguments *a, struct store *store, struct assay_error *err) {
-  struct machine_peaks p;
-  char *machine = machine_identity();
-  enum assay_status status =
-      machine ? machine_measure(a->judging.options.threads, &p, err) : error_nomem(err, "a name");
-  if (!status) {
-    json_t *j = json_pack("{s:f, s:f}", "read_bytes_per_s", p.read_bytes_per_s, "flops_per_s", p.flops_per_s);
-    char *text = json_dumps(j, 0);
-    status = store_set_machine(store, machine, "peaks", text, err);
-    free(text);
-    json_decref(j);
-  }
-  base_free(machine);
-  return status;
-}
-
-// Contractions at the accuracy of fp32 may use the matrix units: three tf32 products make one of fp32.
-static enum assay_status calibrate_cuda(struct compute *c, const struct compute_description *d, struct store *store,
-                                        struct assay_error *err) {
-  struct device_peaks p = {0};
-  char *machine = machine_identity();
-  enum assay_status status = machine ? peaks_measure(c, &p, err) : error_nomem(err, "a name");
-  if (!status) {
-    json_t *j = json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "device", d->name,
-                          "bytes_per_s", p.copy_bytes_per_s, "flops_per_s", p.fp32_flops, "contraction_flops_per_s",
-                          fmax(p.fp32_flops, p.tf32_flops / 3), "half_flops_per_s", fmax(p.bf16_flops, p.fp16_flops),
-                          "cache_bytes", (double)d->cache_bytes, "read_only_bytes_per_s", p.read_bytes_per_s,
-                          "write_only_bytes_per_s", p.write_bytes_per_s, "fp32", p.fp32_flops, "tf32", p.tf32_flops,
-                          "bf16", p.bf16_flops, "fp16", p.fp16_flops, "fp64", p.fp64_flops);
-    char *text = j ? json_dumps(j, JSON_SORT_KEYS) : NULL;
-    status = text ? store_set_machine(store, machine, "peaks.cuda", text, err) : error_nomem(err, "the peaks");
-    free(text);
-    json_decref(j);
-  }
-  base_free(machine);
-  return status;
+static struct cli_calibration calibration(const struct arguments *a, struct store *store) {
+  return (struct cli_calibration){
+      .store = store, .proc = a->judging.paths.judge.proc, .threads = a->judging.options.threads, .yes = a->yes};
 }
 
 static void check_peaks(struct arguments *a, struct store *store) {
@@ -296,15 +275,16 @@ static void check_peaks(struct arguments *a, struct store *store) {
   buf_release(&text);
 }
 
-// The GPU: whether there is one, what it is, and its peaks.
+// Whether there is a GPU, which one, and its peaks.
 static void check_cuda(struct arguments *a, struct store *store) {
   struct assay_error err = {0};
   struct compute *c = NULL;
-  struct compute_options o = {.device = a->judging.options.device_index,
-                              .cache_folder = a->judging.paths.cache[0] ? a->judging.paths.cache : NULL};
+  const struct assay_paths *paths = &a->judging.paths.judge;
+  struct compute_options o = {
+      .device = a->judging.options.device_index, .cache_folder = paths->cache, .nvrtc = paths->nvrtc};
   if (compute_open_cuda(&o, &c, &err) != ASSAY_OK) {
     line(a, "device cuda", "limited", err.message,
-         "only needed to run CUDA kernels; building their plans works without");
+         "only needed to run CUDA kernels; their plans can be built without it");
     return;
   }
   struct compute_description d;
@@ -314,13 +294,14 @@ static void check_cuda(struct arguments *a, struct store *store) {
     return;
   }
   line(a, "device cuda", "ok", d.name, "");
-  if (store && a->calibrate && calibrate_cuda(c, &d, store, &err) != ASSAY_OK)
+  const struct cli_calibration how = calibration(a, store);
+  if (store && a->calibrate && cli_calibrate_cuda(&how, c, &d, &err) != ASSAY_OK)
     line(a, "peaks cuda", "missing", err.message, "");
   compute_close(c);
   struct assay_peaks p;
   struct buf text = {0};
   char bytes[32], flops[32], contraction[32], low[32];
-  cli_read_peaks(store, "peaks.cuda", &p);
+  cli_read_peaks(store, plan_device_cuda.peaks, &p);
   bool known = p.bytes_per_s > 0 && strcmp(p.device, d.name) == 0;
   if (known)
     buf_printf(&text, "moves %s/s, computes %s/s in fp32, contracts %s/s in fp32 and %s/s in bf16",
@@ -339,8 +320,9 @@ static int diagnose(struct arguments *a) {
   char *machine = machine_json();
   line(a, "machine", "ok", machine ? machine : "?", "");
   base_free(machine);
-  snprintf(text, sizeof text, "%d processors", parallel_cpus());
+  snprintf(text, sizeof text, "%d CPUs", parallel_cpus());
   line(a, "device cpu", "ok", text, "");
+  check_memory(a);
   check_compilers(a);
   check_sandbox(a);
   check_files(a);
@@ -350,8 +332,9 @@ static int diagnose(struct arguments *a) {
     line(a, "store", "missing", err.message, "give --store FILE or set ASSAY_STORE");
   a->judging.options.threads = parallel_cpus();
   enum assay_status status = ASSAY_OK;
+  const struct cli_calibration how = calibration(a, store);
   if (store && a->calibrate)
-    status = calibrate(a, store, &err);
+    status = cli_calibrate_cpu(&how, &err);
   check_peaks(a, store);
   check_toolchains(a);
   check_cuda(a, store);
@@ -360,7 +343,7 @@ static int diagnose(struct arguments *a) {
 }
 
 int cli_doctor(int argc, char **argv) {
-  static const char *const headers[] = {"what", "state", "found", "what would mend it"};
+  static const char *const headers[] = {"what", "state", "found", "how to fix it"};
   struct arguments a = {0};
   struct assay_error err = {0};
   if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
@@ -368,12 +351,10 @@ int cli_doctor(int argc, char **argv) {
   a.table = table_create(headers, 4, "llll");
   a.array = json_array();
   int code = a.table && a.array ? diagnose(&a) : CLI_ENVIRONMENT;
-  if (a.judging.json) {
-    json_dumpf(a.array, stdout, JSON_INDENT(2));
-    printf("\n");
-  } else if (a.table) {
+  if (a.judging.json)
+    cli_json_print(json_incref(a.array));
+  else if (a.table)
     table_print(a.table, stdout);
-  }
   table_destroy(a.table);
   json_decref(a.array);
   return code;

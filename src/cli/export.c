@@ -1,10 +1,11 @@
-// assay export RUN
+// assay export RUN: a run's verdicts as KernelBench's files.
 #include <argp.h>
 #include <jansson.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "cli/cli.h"
+#include "cli/json.h"
+#include "cli/judging.h"
 #include "report/kernelbench.h"
 
 enum { KEY_TO = 8000, KEY_LEVEL, KEY_NAME };
@@ -30,14 +31,14 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_LEVEL:
     a->level = strlen(arg) == 1 && arg[0] >= '1' && arg[0] <= '4' ? arg[0] - '0' : 0;
     if (!a->level)
-      argp_error(state, "--level is 1, 2, 3 or 4, not %s", arg);
+      argp_error(state, "--level takes 1, 2, 3 or 4, not '%s'", arg);
     return 0;
   case ARGP_KEY_ARG:
     cli_take_argument(state, "RUN", arg, &a->run);
     return 0;
   case ARGP_KEY_END:
     if (!a->run)
-      argp_error(state, "name a run: `assay score` lists them");
+      argp_error(state, "name a run: `assay runs` lists them");
     if (!a->to)
       argp_error(state, "say where to: --to FOLDER, KernelBench's folder `runs`");
     return 0;
@@ -47,9 +48,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_option options[] = {
-    {"to", KEY_TO, "FOLDER", 0, "KernelBench's folder `runs`, or one like it; made if it is not there", 0},
+    {"to", KEY_TO, "FOLDER", 0, "KernelBench's folder `runs`, or another; made if missing", 0},
     {"name", KEY_NAME, "NAME", 0,
-     "the run's name there (default: RUN, with _ for what is no letter, digit, '.' or '-')", 0},
+     "the run's name there (default: RUN, with _ for everything but letters, digits, '.' and '-')", 0},
     {"level", KEY_LEVEL, "N", 0, "KernelBench's level, if the run has verdicts on several", 0},
     {0},
 };
@@ -59,10 +60,10 @@ static const struct argp argp = {
     .children = cli_common_child,
     .args_doc = "RUN",
     .doc =
-        "Writes the verdicts of a run as KernelBench keeps its own, FOLDER/NAME/eval_results.json, for its scripts and "
-        "whatever reads such files: one sample for each candidate, times in milliseconds. What KernelBench has no "
-        "place for (the reason, the error in units of honest error, the floor) stands in `metadata`. A time that "
-        "no hardware allows makes a sample incorrect there.",
+        "Writes the verdicts of a run in KernelBench's format, FOLDER/NAME/eval_results.json, for its scripts and "
+        "other "
+        "tools: one sample per candidate, times in milliseconds. `metadata` has what KernelBench has no field for: the "
+        "reason, the error in units of honest error, the floor. A sample whose time is suspicious counts as incorrect.",
 };
 
 static char *plain_name(const char *run) {
@@ -75,19 +76,22 @@ static char *plain_name(const char *run) {
 
 static void print_done(const struct arguments *a, const char *name, const struct kernelbench_export *done) {
   if (a->judging.json) {
-    json_t *j = json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i}", "folder", a->to, "name", name, "level",
-                          done->level, "problems", done->problems, "samples", done->samples, "correct", done->correct,
-                          "without_time", done->without_time, "not_at_full", done->not_full);
-    json_dumpf(j, stdout, JSON_INDENT(2));
-    printf("\n");
-    json_decref(j);
+    json_t *j =
+        json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "folder", a->to, "name", name, "level", done->level,
+                  "problems", done->problems, "samples", done->samples, "correct", done->correct, "without_time",
+                  done->without_time, "not_at_full", done->not_full, "judged_shape_only", done->judged_shape_only);
+    cli_json_print(cli_json_of("export", j));
     return;
   }
   printf("%s/%s/eval_results.json: level %d, %d problems, %d samples, %d correct\n", a->to, name, done->level,
          done->problems, done->samples, done->correct);
+  if (done->judged_shape_only > 0)
+    printf(
+        "%d of the correct samples are right at the judged shape alone, which `metadata` says and `assay score` counts "
+        "apart\n",
+        done->judged_shape_only);
   if (done->without_time > 0)
-    printf("%d correct samples have no time (judged with --no-timing): KernelBench's speedups will be wrong\n",
-           done->without_time);
+    printf("%d correct samples have no time: KernelBench's speedups will be wrong\n", done->without_time);
   if (done->not_full > 0)
     printf("%d samples were not judged at full: KernelBench's baseline times are of the published sizes\n",
            done->not_full);

@@ -1,8 +1,8 @@
-// A command whose process ends before a GPU's driver has put its context away.
+// A command that returns before a GPU's driver has released its context.
 //
 // When a process with a context ends, the driver works for 0.1 to 0.2 s more (H200, driver 580), and whoever started
-// the process waits for that. So the command is carried out by a child, and the process that was started ends as soon
-// as the child has said its exit code: by then everything is stored and printed.
+// the process waits for it. So a child runs the command, and the process that was started ends as soon as the child has
+// reported its exit code: by then everything is stored and printed.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,21 +13,21 @@
 
 #include "cli/cli.h"
 
-// In the child. It ends with the one that it works for, whose signals it gets too: they are of one process group.
+// In the child. It ends with its parent, and gets the parent's signals too: both are in one process group.
 static _Noreturn void work(int (*command)(int argc, char **argv), int argc, char **argv, pid_t parent, int to) {
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (getppid() != parent)
     _exit(CLI_ENVIRONMENT);
-  int code = command(argc, argv);
+  int code = cli_flush(command(argc, argv));
   fflush(NULL);
-  close(STDOUT_FILENO); // whoever reads to the end reads no longer than the command lasts
+  close(STDOUT_FILENO); // a reader of the output sees its end when the command is done
   close(STDERR_FILENO);
   while (write(to, &code, sizeof code) < 0 && errno == EINTR) {
   }
   _exit(code);
 }
 
-// How the child ended that said nothing: argp's help, a crash.
+// The exit code of a child that reported none: argp's help, a crash.
 static int end_of(pid_t child) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -47,7 +47,7 @@ int cli_in_front(int (*command)(int argc, char **argv), int argc, char **argv) {
   int ends[2], code = 0;
   pid_t parent = getpid();
 #if defined(__SANITIZE_ADDRESS__)
-  return command(argc, argv); // whoever is asked for leaks must end in its own time
+  return command(argc, argv); // the leak checker needs an ordinary end
 #endif
   if (!cli_has_nvidia() || pipe2(ends, O_CLOEXEC) != 0)
     return command(argc, argv);

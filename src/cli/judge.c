@@ -1,11 +1,11 @@
-// assay judge TASK CANDIDATE...
+// assay judge TASK CANDIDATE...: a table of verdicts.
 #include <argp.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/file.h"
-#include "cli/cli.h"
-#include "judge/directives.h"
+#include "cli/json.h"
+#include "cli/judging.h"
 #include "judge/record.h"
 #include "task/task.h"
 
@@ -47,9 +47,8 @@ static const struct argp argp = {
         "Judges kernels for one task and prints a table of verdicts.\v"
         "TASK is a name such as kernelbench/1/19 or the path of a task file. CANDIDATE is a C file that defines "
         "assay_kernel (include/assay/candidate.h), a CUDA file (.cu) with `// assay: launch` lines or with host code "
-        "(include/assay/cuda.h), an OpenCL file (.cl) with such lines, a Python file (.py) with a ModelNew, or the "
-        "name of "
-        "a baseline (torch.eager). The exit code is 0 when all pass, 1 when one fails.",
+        "(include/assay/cuda.h), an OpenCL file (.cl) with such lines, a Python file (.py) with a ModelNew, or a "
+        "baseline (torch.eager). The exit code is 0 when all pass, 1 when one fails.",
 };
 
 static void show_progress(void *arg, const char *stage, int done, int total) {
@@ -57,15 +56,14 @@ static void show_progress(void *arg, const char *stage, int done, int total) {
   cli_progress(stage, done, total);
 }
 
-static void print_details(const struct assay_verdict *v) {
-  printf("\n%s: %s\n", assay_reason_code(v->reason), assay_reason_text(v->reason));
-  if (v->worst_check >= 0 && v->checks[v->worst_check].description)
-    printf("%s", v->checks[v->worst_check].description);
+static void print_details(const struct verdict_view *v) {
+  printf("\n%s: %s\n", assay_reason_code(v->stored.reason), assay_reason_text(v->stored.reason));
+  printf("%s", v->worst);
   if (v->diagnostics[0])
     printf("%s%s", v->diagnostics, v->diagnostics[strlen(v->diagnostics) - 1] == '\n' ? "" : "\n");
 }
 
-// A candidate's file. A baseline that goes by its name is written for the workload, and fits no other.
+// A candidate's file. That of a named baseline is written for the workload, and fits no other.
 static enum assay_status file_of(struct cli_judging *j, const char *candidate, struct buf *path,
                                  struct assay_error *err) {
   const struct assay_judge_options *o = &j->options;
@@ -78,7 +76,9 @@ static enum assay_status file_of(struct cli_judging *j, const char *candidate, s
     buf_printf(path, "%s/candidate_%s%s", j->baseline_folder, candidate, cli_baseline_ending(candidate));
     status = buf_status(path, err);
   }
-  return status ? status : cli_baseline_write(candidate, o->task, o->as_published, o->workload, buf_str(path), err);
+  const struct cli_baseline_request r = {
+      .name = candidate, .task_path = o->task, .workload = o->workload, .as_published = o->as_published};
+  return status ? status : cli_baseline_write(&r, buf_str(path), err);
 }
 
 static enum assay_status judge_one(struct arguments *a, struct store *store, const char *task_path,
@@ -101,7 +101,7 @@ static enum assay_status judge_one(struct arguments *a, struct store *store, con
     return status;
   struct store_verdict key;
   record_key("", o, v->task_name, candidate, v->candidate_hash, v->settings_hash, &key);
-  char *command = cli_repeat_command(&a->judging, a->task, candidate, v->seed);
+  char *command = cli_repeat_command(&a->judging, a->task, candidate, v);
   status = record_put(store, &key, v, command ? command : "", err);
   base_free(command);
   if (status)
@@ -109,50 +109,88 @@ static enum assay_status judge_one(struct arguments *a, struct store *store, con
   return status;
 }
 
-// Of baselines that are none here.
-static void print_baselines(const struct assay_verdict *v) {
-  for (int i = 0; i < v->n_comparisons; i++) {
-    const struct assay_comparison *c = &v->comparisons[i];
-    if (v->timing.measured && c->reason != ASSAY_REASON_PASS)
-      printf("\nbaseline %s is not right itself and says nothing: %s: %s\n", c->name, assay_reason_code(c->reason),
-             c->detail);
+// Baselines that cannot be compared with.
+static void print_baselines(const struct verdict_view *v) {
+  for (int i = 0; i < v->n_baselines; i++) {
+    const struct view_baseline *b = &v->baselines[i];
+    if (strcmp(b->verdict, assay_reason_code(ASSAY_REASON_PASS)) != 0)
+      printf("\nbaseline %s is not used, it is wrong itself: %s: %s\n", b->name, b->verdict, b->detail);
   }
+}
+
+// Adds a row; out of memory, it adds none, as the table does.
+static void put_row(const struct arguments *a, struct table *table, const struct assay_verdict *v,
+                    const char *candidate) {
+  struct verdict_view view;
+  struct assay_error ignored = {0};
+  if (view_from_verdict(v, candidate, &view, &ignored) != ASSAY_OK)
+    return;
+  cli_verdict_row(table, a->judging.baselines.n > 0, &view);
+  view_release(&view);
+}
+
+// The next element of the list: a verdict, or why there is none (`v` is NULL).
+static void put_json(const struct arguments *a, struct cli_json_list *list, const struct assay_verdict *v,
+                     const char *candidate, const struct assay_error *why) {
+  char *path = cli_is_baseline(candidate) ? NULL : realpath(candidate, NULL);
+  char *evidence = v ? assay_verdict_json(v) : NULL;
+  char *command = v ? cli_repeat_command(&a->judging, a->task, candidate, v) : NULL;
+  const struct cli_verdict_about about = {.task = v ? v->task_name : a->task,
+                                          .candidate = path ? path : candidate,
+                                          .workload = a->judging.options.workload,
+                                          .command = command};
+  cli_json_next(list, cli_json_verdict(&about, evidence, v ? NULL : assay_reason_code(ASSAY_REASON_JUDGE_FAILED),
+                                       v ? NULL : why->message));
+  base_free(command);
+  free(evidence);
+  free(path);
+}
+
+// What has no place in the table: details of a single candidate that failed, and baselines that were not used.
+static void print_rest(const struct arguments *a, const struct assay_verdict *v, bool failed) {
+  struct verdict_view view;
+  struct assay_error ignored = {0};
+  if (view_from_verdict(v, "", &view, &ignored) != ASSAY_OK)
+    return;
+  if (a->n_candidates == 1 && failed)
+    print_details(&view);
+  print_baselines(&view);
+  view_release(&view);
 }
 
 static int judge_all(struct arguments *a, struct store *store, const char *task_path) {
   int code = CLI_PASS;
   struct assay_error err = {0};
-  struct table *table = cli_verdict_table(&a->judging);
+  struct table *table = cli_verdict_table(a->judging.baselines.n > 0);
   struct assay_verdict last = {0};
-  if (a->judging.json && a->n_candidates > 1)
-    printf("[\n");
+  struct cli_json_list list = {0};
+  bool any = false;
+  if (a->judging.json)
+    cli_json_begin();
   for (int i = 0; i < a->n_candidates; i++) {
     struct assay_verdict v;
     if (judge_one(a, store, task_path, a->candidates[i], &v, &err) != ASSAY_OK) {
-      code = cli_fail(&err);
-      break;
+      code = cli_fail(&err); // of this one; the others are judged
+      if (a->judging.json)
+        put_json(a, &list, NULL, a->candidates[i], &err);
+      err = (struct assay_error){0};
+      continue;
     }
-    if (v.reason != ASSAY_REASON_PASS)
+    if (v.reason != ASSAY_REASON_PASS && code == CLI_PASS)
       code = CLI_FAIL;
-    char *json = assay_verdict_json(&v);
-    if (a->judging.json) {
-      printf("%s%s\n", json ? json : "null", i + 1 < a->n_candidates ? "," : "");
-    } else if (table) {
-      struct store_verdict row = {.task = v.task_name, .candidate = a->candidates[i], .evidence = json};
-      record_fill(&v, &row);
-      cli_verdict_row(table, &a->judging, &row);
-    }
-    base_free(json);
+    if (a->judging.json)
+      put_json(a, &list, &v, a->candidates[i], NULL);
+    else if (table)
+      put_row(a, table, &v, a->candidates[i]);
     assay_verdict_release(&last);
     last = v;
+    any = true;
   }
-  if (a->judging.json && a->n_candidates > 1)
-    printf("]\n");
-  if (!a->judging.json && table) {
+  if (a->judging.json)
+    cli_json_end(&list);
+  if (!a->judging.json && table && any) {
     table_print(table, stdout);
-    if (a->n_candidates == 1 && code == CLI_FAIL)
-      print_details(&last);
-    print_baselines(&last);
+    print_rest(a, &last, code == CLI_FAIL);
   }
   assay_verdict_release(&last);
   table_destroy(table);

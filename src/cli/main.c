@@ -1,14 +1,23 @@
 #include <argp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 
+// Ends of the process that do not come back to main: argp prints help and exits.
+static void at_exit(void) {
+  if (cli_flush(CLI_PASS) != CLI_PASS)
+    _exit(CLI_ENVIRONMENT);
+}
+
 int main(int argc, char **argv) {
   argp_err_exit_status = CLI_USAGE;
-  int code = cli_main(argc, argv);
+  cli_keep_streams();
+  atexit(at_exit);
+  int code = cli_flush(cli_main(argc, argv));
 #if !defined(__SANITIZE_ADDRESS__)
-  // A GPU's driver takes its time to put things away that the system puts away by itself.
+  // Without the exit handlers of a GPU's driver, which take long to free what the system frees anyway.
   fflush(NULL);
   _exit(code);
 #endif

@@ -1,4 +1,4 @@
-// assay operators: the page that docs/operators.md is.
+// assay operators: prints docs/operators.md.
 #include <stdio.h>
 
 #include "base/buf.h"

@@ -1,4 +1,4 @@
-// assay oracle TASK: the trusted answer to given or drawn inputs, in files.
+// assay oracle TASK: the trusted answer to given or drawn inputs, as files.
 #include <argp.h>
 #include <errno.h>
 #include <jansson.h>
@@ -10,8 +10,10 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/parallel.h"
+#include "base/printable.h"
 #include "base/rng.h"
-#include "cli/cli.h"
+#include "cli/json.h"
+#include "cli/judging.h"
 #include "onnx/onnx.h"
 #include "oracle/oracle.h"
 #include "report/npy.h"
@@ -24,7 +26,7 @@ struct arguments {
   const char *task, *inputs, *outputs, *workload;
   enum probe probe;
   uint64_t seed;           // 0: fresh
-  bool published, drawing; // drawing: an option of drawn inputs was given
+  bool published, drawing; // drawing: an option for drawn inputs was given
 };
 
 static uint64_t seed_arg(struct argp_state *state, const char *text) {
@@ -74,7 +76,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     if (!a->outputs)
       argp_error(state, "say where to: --outputs DIR");
     if (a->inputs && a->drawing)
-      argp_error(state, "--inputs gives the inputs and their sizes: --workload, --probe and --seed are for drawn ones");
+      argp_error(state,
+                 "--inputs gives the inputs and their sizes: --workload, --probe and --seed are for drawn inputs");
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -82,12 +85,13 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_option options[] = {
-    {"inputs", KEY_INPUTS, "DIR", 0, "answer these: input_0.npy or input_0.pb, input_1..., in the graph's order", 0},
-    {"outputs", KEY_OUTPUTS, "DIR", 0, "where to: output_0.npy, ... and the inputs if they were drawn; made if needed",
-     0},
+    {"inputs", KEY_INPUTS, "DIR", 0,
+     "folder of the inputs: input_0.npy or input_0.pb, input_1..., in the graph's order", 0},
+    {"outputs", KEY_OUTPUTS, "DIR", 0,
+     "folder for output_0.npy, ... and for the inputs if they are drawn; made if missing", 0},
     {"workload", KEY_WORKLOAD, "NAME|DIMS", 0, "sizes of drawn inputs (default small)", 0},
     {"probe", KEY_PROBE, "NAME", 0, "draw a probe's inputs instead of the declared ones", 0},
-    {"seed", KEY_SEED, "N", 0, "draw the same inputs again (default: fresh)", 0},
+    {"seed", KEY_SEED, "N", 0, "draw the same inputs again (default: fresh ones)", 0},
     {"as-published", KEY_PUBLISHED, 0, 0, "the task as its suite published it", 0},
     {0},
 };
@@ -96,15 +100,14 @@ static const struct argp argp = {
     .parser = parse,
     .children = cli_common_child,
     .args_doc = "TASK",
-    .doc = "Computes the answer that candidates are held against: the task's graph in double precision, with nothing "
-           "rounded between operators.\v"
-           "Inputs come from --inputs, as NumPy's .npy or ONNX's TensorProto files, or are drawn as the task declares. "
-           "Files "
-           "with double precision are taken as they are, without rounding to the input's type. Floating outputs are "
-           "written as float64, integers as int64, bool as bool.",
+    .doc = "Computes the answer that candidates are compared with: the task's graph in double precision, without "
+           "rounding between operators.\v"
+           "Inputs are read from --inputs, as NumPy's .npy or ONNX's TensorProto files, or drawn as the task declares. "
+           "Values in double precision are not rounded to the input's type. Floating-point outputs are written as "
+           "float64, integers as int64, bool as bool.",
 };
 
-// The array, if it can stand for the graph's input i: kinds must agree, sizes of elements need not.
+// Takes the array as the graph's input i. Kinds of elements must agree, their sizes need not.
 static enum assay_status take_input(const struct task *t, int i, const char *path, struct array *a,
                                     struct assay_error *err) {
   const struct value *v = &t->model.flat.values[t->model.flat.inputs[i]];
@@ -162,7 +165,7 @@ static enum assay_status write_array(const struct arguments *a, const char *kind
   return status;
 }
 
-// Draws the inputs, and writes them, each in its own type where NumPy has it.
+// Draws the inputs and writes them, each in its own type if NumPy has that type.
 static enum assay_status draw_inputs(const struct arguments *a, const struct task *t, int threads, struct array *in,
                                      struct assay_error *err) {
   struct arena arena = {0};
@@ -180,7 +183,7 @@ static enum assay_status draw_inputs(const struct arguments *a, const struct tas
   if (!status)
     status = task_make_inputs(t, &w, a->probe, a->seed, threads, raw, err);
   for (int i = 0; i < t->n_inputs && !status; i++) {
-    struct tensor tensor = {.dtype = shapes[i].dtype, .shape = shapes[i].shape, .data = raw[i]};
+    struct tensor tensor = {.type = array_type(&shapes[i]), .data = raw[i]};
     status = array_from_tensor(&tensor, &in[i], err);
     if (!status)
       status = write_array(a, "input", i, &in[i], npy_dtype(in[i].dtype), err);
@@ -198,10 +201,10 @@ static enum assay_status answer(const struct task *t, const struct array *in, in
   const struct graph *g = &t->model.flat;
   struct arena arena = {0};
   struct graph_shapes shapes;
-  // Shapes first: what does not fit together is told with the names of inputs and dimensions.
+  // Shapes first: their errors name inputs and dimensions.
   enum assay_status status = oracle_infer(g, in, &arena, &shapes, err);
   arena_release(&arena);
-  struct oracle_request r = {.graph = g, .inputs = in, .arith = arith_exact(), .threads = threads};
+  struct oracle_request r = {.graph = g, .inputs = in, .arith = arith_truth(&t->contract.arith), .threads = threads};
   return status ? status : oracle_eval(&r, out, err);
 }
 
@@ -210,19 +213,19 @@ static enum dtype written_as(enum dtype t) {
 }
 
 static json_t *array_row(const char *kind, int i, const char *name, const struct array *a, enum dtype as) {
-  char file[32];
+  char file[32], line[256];
   json_t *dims = json_array();
   snprintf(file, sizeof file, "%s_%d.npy", kind, i);
   for (int k = 0; k < a->shape.rank; k++)
     json_array_append_new(dims, json_integer(a->shape.dims[k]));
-  return json_pack("{s:s, s:s, s:s, s:s, s:o}", "name", name, "file", file, "dtype", dtype_name(a->dtype), "stored",
-                   dtype_name(as), "shape", dims);
+  return json_pack("{s:s, s:s, s:s, s:s, s:o}", "name", printable_line(name, line, sizeof line), "file", file, "dtype",
+                   dtype_name(a->dtype), "stored", dtype_name(as), "shape", dims);
 }
 
 static void print_arrays(const struct arguments *a, const struct task *t, const struct array *in,
                          const struct array *out) {
   const struct graph *g = &t->model.flat;
-  char shape[SHAPE_TEXT_BYTES];
+  char shape[SHAPE_TEXT_BYTES], line[256];
   json_t *rows[2] = {json_array(), json_array()};
   for (int i = 0; !a->inputs && i < t->n_inputs; i++)
     json_array_append_new(rows[0], array_row("input", i, t->inputs[i].name, &in[i], npy_dtype(in[i].dtype)));
@@ -231,18 +234,17 @@ static void print_arrays(const struct arguments *a, const struct task *t, const 
                           array_row("output", i, g->values[g->outputs[i]].name, &out[i], written_as(out[i].dtype)));
   json_t *j =
       json_pack("{s:s, s:s, s:o, s:o}", "task", t->name, "folder", a->outputs, "inputs", rows[0], "outputs", rows[1]);
-  if (!a->inputs)
-    json_object_set_new(j, "seed", json_integer((json_int_t)a->seed));
+  json_object_set_new(j, "seed", a->inputs ? json_null() : json_integer((json_int_t)a->seed));
   if (a->judging.json) {
-    json_dumpf(j, stdout, JSON_INDENT(2));
-    printf("\n");
+    cli_json_print(cli_json_of("oracle", json_incref(j)));
   } else {
     if (!a->inputs)
       printf("inputs drawn with --seed %llu: %s/input_0.npy ... input_%d.npy\n", (unsigned long long)a->seed,
              a->outputs, t->n_inputs - 1);
     for (int i = 0; i < t->n_outputs; i++)
-      printf("%s/output_%d.npy  %s  %s%s\n", a->outputs, i, g->values[g->outputs[i]].name,
-             dtype_name(written_as(out[i].dtype)), shape_text(&out[i].shape, shape));
+      printf("%s/output_%d.npy  %s  %s%s\n", a->outputs, i,
+             printable_line(g->values[g->outputs[i]].name, line, sizeof line), dtype_name(written_as(out[i].dtype)),
+             shape_text(&out[i].shape, shape));
   }
   json_decref(j);
 }

@@ -1,14 +1,16 @@
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "cli/cli.h"
 #include "sandbox/gpu_visible.h"
 
-// The first of `patterns` (each with one %s for the program's folder) that exists; the first one when none does.
+// The first of `patterns`, paths relative to the program's folder, that exists; the first one when none does.
 static void find_near(const char *folder, const char *const *patterns, char *out, size_t size) {
   for (int i = 0; patterns[i]; i++) {
     snprintf(out, size, "%s/%s", folder, patterns[i]);
@@ -28,10 +30,23 @@ static void from_environment(const char *name, char *out, size_t size) {
     snprintf(out, size, "%s", value);
 }
 
-// NULL where it is not set, or empty.
+// NULL when it is not set, or empty.
 static const char *path_from(const char *name) {
   const char *value = getenv(name);
   return value && value[0] ? value : NULL;
+}
+
+// What a user tells PyTorch's extensions about compilers, always in one order.
+static void find_compiler_settings(struct cli_paths *p) {
+  static const char *const names[] = {"CC=", "CXX=", "CUDA_HOME=", "TORCH_CUDA_ARCH_LIST="};
+  _Static_assert(sizeof names / sizeof *names == CLI_COMPILER_SETTINGS, "each has a place in cli_paths");
+  int n = 0;
+  for (int i = 0; i < CLI_COMPILER_SETTINGS; i++)
+    for (char **e = environ; *e; e++)
+      if (!strncmp(*e, names[i], strlen(names[i])) && (*e)[strlen(names[i])] && n < CLI_COMPILER_SETTINGS)
+        p->compiler_settings[n++] = *e;
+  p->compiler_settings[n] = NULL;
+  p->judge.compiler_settings = p->compiler_settings;
 }
 
 static void default_store(char *out, size_t size) {
@@ -51,17 +66,41 @@ static void default_cache(char *out, size_t size) {
     snprintf(out, size, "%s/.cache/assay", home);
 }
 
+// Assay's own files: the member of assay_paths, and places relative to the program's folder (built, installed).
+#define OWN(member, ...)                                                                                               \
+  {                                                                                                                    \
+    offsetof(struct assay_paths, member), {                                                                            \
+      __VA_ARGS__                                                                                                      \
+    }                                                                                                                  \
+  }
+static const struct {
+  size_t member;
+  const char *places[3]; // NULL-terminated
+} own_files[] = {
+    OWN(runner, "assay-runner", "../libexec/assay/assay-runner"),
+    OWN(device_runner, "assay-device-runner", "../libexec/assay/assay-device-runner"),
+    OWN(builder, "assay-builder", "../libexec/assay/assay-builder"),
+    OWN(recorder, "assay-recorder", "../libexec/assay/assay-recorder"),
+    OWN(library, "assay-library", "../libexec/assay/assay-library"),
+    OWN(worker_script, "worker.py", "../libexec/assay/worker.py"),
+    OWN(worker, "assay-worker.so", "../libexec/assay/assay-worker.so"),
+    OWN(include, "../include"),
+};
+_Static_assert(sizeof own_files / sizeof *own_files == CLI_OWN_FILES, "each has a place in cli_paths.files");
+
+static void find_own_files(struct cli_paths *p, const char *folder) {
+  for (int i = 0; i < CLI_OWN_FILES; i++) {
+    find_near(folder, own_files[i].places, p->files[i], sizeof p->files[i]);
+    const char *found = p->files[i];
+    memcpy((char *)&p->judge + own_files[i].member, &found, sizeof found);
+  }
+}
+
 enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err) {
   gpu_visible_from(getenv("CUDA_VISIBLE_DEVICES"), getenv("CUDA_DEVICE_ORDER"));
   static const char *const tasks[] = {"../tasks", "../share/assay/tasks", NULL};
-  static const char *const include[] = {"../include", NULL};
-  static const char *const runner[] = {"assay-runner", "../libexec/assay/assay-runner", NULL};
-  static const char *const device_runner[] = {"assay-device-runner", "../libexec/assay/assay-device-runner", NULL};
-  static const char *const builder[] = {"assay-builder", "../libexec/assay/assay-builder", NULL};
-  static const char *const recorder[] = {"assay-recorder", "../libexec/assay/assay-recorder", NULL};
-  static const char *const worker_script[] = {"worker.py", "../libexec/assay/worker.py", NULL};
-  static const char *const worker_library[] = {"assay-worker.so", "../libexec/assay/assay-worker.so", NULL};
-  static const char *const library[] = {"assay-library", "../libexec/assay/assay-library", NULL};
+  static const char *const prompts[] = {"../prompts", "../share/assay/prompts", NULL};
+  static const char *const prices[] = {"../prices.txt", "../share/assay/prices.txt", NULL};
   char folder[4096];
   ssize_t n = readlink("/proc/self/exe", p->program, sizeof p->program - 1);
   if (n <= 0)
@@ -69,37 +108,36 @@ enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err) {
   p->program[n] = '\0';
   snprintf(folder, sizeof folder, "%s", p->program);
   *strrchr(folder, '/') = '\0';
+  find_own_files(p, folder);
   find_near(folder, tasks, p->tasks, sizeof p->tasks);
-  find_near(folder, include, p->include, sizeof p->include);
-  find_near(folder, runner, p->runner, sizeof p->runner);
-  find_near(folder, device_runner, p->device_runner, sizeof p->device_runner);
-  find_near(folder, builder, p->builder, sizeof p->builder);
-  find_near(folder, recorder, p->recorder, sizeof p->recorder);
-  find_near(folder, worker_script, p->worker_script, sizeof p->worker_script);
-  find_near(folder, worker_library, p->worker_library, sizeof p->worker_library);
-  find_near(folder, library, p->library, sizeof p->library);
-  default_cache(p->cache, sizeof p->cache);
-  p->nvrtc = getenv("ASSAY_NVRTC");
-  p->python = getenv("ASSAY_PYTHON");
-  p->cublaslt = path_from("ASSAY_CUBLASLT");
-  p->cudnn = path_from("ASSAY_CUDNN");
-  p->cupti = path_from("ASSAY_CUPTI");
+  find_near(folder, prices, p->prices, sizeof p->prices);
+  find_near(folder, prompts, p->prompts, sizeof p->prompts);
   default_store(p->store, sizeof p->store);
+  default_cache(p->cache, sizeof p->cache);
   snprintf(p->temporary, sizeof p->temporary, "/tmp");
   from_environment("TMPDIR", p->temporary, sizeof p->temporary);
   from_environment("ASSAY_TASKS", p->tasks, sizeof p->tasks);
-  from_environment("ASSAY_INCLUDE", p->include, sizeof p->include);
+  from_environment("ASSAY_PRICES", p->prices, sizeof p->prices);
+  from_environment("ASSAY_PROMPTS", p->prompts, sizeof p->prompts);
   from_environment("ASSAY_STORE", p->store, sizeof p->store);
-  p->path_env = getenv("PATH");
-  if (!p->path_env)
-    p->path_env = "/usr/local/bin:/usr/bin:/bin";
+  const char *include = path_from("ASSAY_INCLUDE"), *path = getenv("PATH");
+  if (include)
+    p->judge.include = include;
+  p->judge.temporary = p->temporary;
+  p->judge.cache = p->cache[0] ? p->cache : NULL;
+  p->judge.path_env = path ? path : "/usr/local/bin:/usr/bin:/bin";
+  find_compiler_settings(p);
+  p->judge.proc = path_from("ASSAY_PROC");
+  p->judge.python = path_from("ASSAY_PYTHON");
+  p->judge.nvrtc = path_from("ASSAY_NVRTC");
+  p->judge.cublaslt = path_from("ASSAY_CUBLASLT");
+  p->judge.cudnn = path_from("ASSAY_CUDNN");
+  p->judge.cupti = path_from("ASSAY_CUPTI");
   return ASSAY_OK;
 }
 
-int cli_fail(const struct assay_error *err) {
-  cli_progress_clear();
-  fprintf(stderr, "assay: %s\n", err->message);
-  switch (err->status) {
+int cli_code(enum assay_status status) {
+  switch (status) {
   case ASSAY_ERR_USAGE:
   case ASSAY_ERR_SYNTAX:
   case ASSAY_ERR_INVALID:
@@ -109,4 +147,12 @@ int cli_fail(const struct assay_error *err) {
   default:
     return CLI_ENVIRONMENT;
   }
+}
+
+int cli_fail(const struct assay_error *err) {
+  cli_progress_clear();
+  struct assay_error shown = *err; // messages quote names and texts of files
+  printable(shown.message);
+  fprintf(stderr, "assay: %s\n", shown.message);
+  return cli_code(err->status);
 }

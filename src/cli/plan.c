@@ -1,10 +1,9 @@
-// assay plan show|check|export: launch plans as files.
+// assay plan ACTION: launch plans as files. show, check and export are here; save and replay have files of their own.
 #include <argp.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "cli/cli.h"
+#include "cli/judging.h"
 #include "plan/plan.h"
 
 enum { KEY_JSON = 6000, KEY_TARGET, KEY_TO, KEY_NAME };
@@ -40,7 +39,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   }
 }
 
-// A plan that is wrong is an answer, not a failure of the machine.
+// A wrong plan is an answer, not a failure of the machine.
 static int answer(enum assay_status status, const struct assay_error *err) {
   bool of_plan = status == ASSAY_ERR_INVALID || status == ASSAY_ERR_SYNTAX || status == ASSAY_ERR_LIMIT;
   int code = status ? cli_fail(err) : CLI_PASS;
@@ -49,7 +48,7 @@ static int answer(enum assay_status status, const struct assay_error *err) {
 
 static enum assay_status check(const struct plan *p, const char *target, struct assay_error *err) {
   struct plan_limits limits = {0};
-  if (target || strcmp(p->device, "cuda") == 0)
+  if (target || p->device->dialect == PLAN_CUDA_LAUNCHES)
     plan_limits_of_target(target ? target : p->target, &limits);
   return plan_check(p, &limits, NULL, err);
 }
@@ -84,7 +83,7 @@ static enum assay_status check_file(const struct arguments *a, const struct plan
 }
 
 static const struct argp_option check_options[] = {
-    {"target", KEY_TARGET, "sm_NN", 0, "the device it is to run on (default: the plan's own target)", 0},
+    {"target", KEY_TARGET, "sm_NN", 0, "the GPU it is to run on (default: the plan's own target)", 0},
     {0},
 };
 
@@ -101,20 +100,20 @@ static enum assay_status export_file(const struct arguments *a, const struct pla
   char name[64];
   default_name(a->file, name);
   if (!a->folder)
-    return error_set(err, ASSAY_ERR_USAGE, "where to? add --to DIR, the folder for the program and its files");
+    return error_set(err, ASSAY_ERR_USAGE, "say where to: --to DIR, the folder for the program and its files");
   enum assay_status status = check(p, NULL, err);
   if (status)
     return error_prefix(err, status, "%s: ", a->file);
   const char *chosen = a->name ? a->name : name;
   status = plan_export(p, a->folder, chosen, err);
   if (!status)
-    printf("%s/%s.c; README.md beside it says how to build and run it\n", a->folder, chosen);
+    printf("%s/%s.c; README.md next to it says how to build and run it\n", a->folder, chosen);
   return status;
 }
 
 static const struct argp_option export_options[] = {
-    {"to", KEY_TO, "DIR", 0, "the folder for the program and its files; made when it is missing", 0},
-    {"name", KEY_NAME, "NAME", 0, "what they are called (default: as FILE)", 0},
+    {"to", KEY_TO, "DIR", 0, "folder for the program and its files; made if missing", 0},
+    {"name", KEY_NAME, "NAME", 0, "their name (default: as FILE)", 0},
     {0},
 };
 
@@ -122,14 +121,27 @@ static const struct argp_option export_options[] = {
 
 static const struct action {
   const char *name;
+  int (*main)(int argc, char **argv); // has its own file and options; or NULL, and then:
   enum assay_status (*run)(const struct arguments *a, const struct plan *p, struct assay_error *err);
   const struct argp_option *options;
   const char *text;
 } actions[] = {
-    {"show", show, show_options, "Shows a launch plan: modules and kernels, buffers, and every step as one line."},
-    {"check", check_file, check_options, "Checks everything about a launch plan that needs no device."},
-    {"export", export_file, export_options,
-     "Writes a launch plan as a C program with its modules, which needs libcuda and nothing else."},
+    {.name = "show",
+     .run = show,
+     .options = show_options,
+     .text = "Shows a launch plan: modules and kernels, buffers, and one line for every step."},
+    {.name = "check",
+     .run = check_file,
+     .options = check_options,
+     .text = "Checks all of a launch plan that can be checked without a device."},
+    {.name = "export",
+     .run = export_file,
+     .options = export_options,
+     .text = "Writes a launch plan as a C program with its modules; the program needs only libcuda."},
+    {.name = "save",
+     .main = cli_plan_save,
+     .text = "Makes the plan of a candidate for a workload: assay plan save TASK FILE."},
+    {.name = "replay", .main = cli_plan_replay, .text = "Runs a plan on its device and prints its time."},
 };
 
 static void usage(FILE *to) {
@@ -137,11 +149,9 @@ static void usage(FILE *to) {
               "(docs/plans.md).\n\n");
   for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
     fprintf(to, "  %-8s %s\n", actions[i].name, actions[i].text);
-  fprintf(to, "  %-8s %s\n  %-8s %s\n", "save", "Makes the plan of a candidate for a workload: save TASK FILE.",
-          "replay", "Carries a plan out on its device and prints its time.");
   fprintf(to,
           "\n`assay plan ACTION --help` explains an action. Exit codes: 0 fine, 1 the plan is wrong, 2 wrong usage,\n"
-          "3 the machine or a file is not as needed.\n");
+          "3 something is wrong with the machine or a file.\n");
 }
 
 static int run(const struct action *action, int argc, char **argv) {
@@ -149,9 +159,6 @@ static int run(const struct action *action, int argc, char **argv) {
   struct arguments a = {0};
   struct assay_error err = {0};
   struct plan p;
-  char name[64];
-  snprintf(name, sizeof name, "assay plan %s", action->name);
-  argv[0] = name;
   argp_parse(&argp, argc, argv, 0, NULL, &a);
   enum assay_status status = plan_read(a.file, &p, &err);
   if (!status) {
@@ -162,6 +169,7 @@ static int run(const struct action *action, int argc, char **argv) {
 }
 
 int cli_plan(int argc, char **argv) {
+  char name[64];
   if (argc < 2) {
     usage(stderr);
     return CLI_USAGE;
@@ -170,14 +178,12 @@ int cli_plan(int argc, char **argv) {
     usage(stdout);
     return CLI_PASS;
   }
-  if (strcmp(argv[1], "save") == 0 || strcmp(argv[1], "replay") == 0) {
-    bool save = argv[1][0] == 's';
-    argv[1] = save ? "assay plan save" : "assay plan replay";
-    return save ? cli_plan_save(argc - 1, argv + 1) : cli_plan_replay(argc - 1, argv + 1);
-  }
   for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
-    if (strcmp(argv[1], actions[i].name) == 0)
-      return run(&actions[i], argc - 1, argv + 1);
+    if (strcmp(argv[1], actions[i].name) == 0) {
+      snprintf(name, sizeof name, "assay plan %s", actions[i].name);
+      argv[1] = name;
+      return actions[i].main ? actions[i].main(argc - 1, argv + 1) : run(&actions[i], argc - 1, argv + 1);
+    }
   fprintf(stderr, "assay: there is no action %s; `assay plan --help` lists them\n", argv[1]);
   return CLI_USAGE;
 }

@@ -1,10 +1,10 @@
-// assay plan replay FILE: carries a plan out and says how long it takes.
+// assay plan replay FILE: runs a plan and prints how long it takes.
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "cli/cli.h"
+#include "cli/judging.h"
 #include "judge/replay.h"
 
 struct arguments {
@@ -33,9 +33,8 @@ static const struct argp argp = {
     .parser = parse,
     .children = cli_judge_child,
     .args_doc = "FILE",
-    .doc =
-        "Carries a launch plan out on its device with random inputs and prints its time and a digest of each output. "
-        "Says nothing of right or wrong: that is `assay judge`.",
+    .doc = "Runs a launch plan on its device with random inputs and prints its time and a digest of each output. "
+           "Does not check the outputs: that is `assay judge`.",
 };
 
 static void print(const struct replay_result *r) {
@@ -60,9 +59,9 @@ int cli_plan_replay(int argc, char **argv) {
   if (status)
     return cli_fail(&err);
   struct plan_limits limits = {0};
-  if (strcmp(plan.device, "cuda") == 0)
+  if (plan.device->dialect == PLAN_CUDA_LAUNCHES)
     plan_limits_of_target(plan.target, &limits);
-  o->device = plan.device;
+  o->device = plan.device->name;
   status = plan_check(&plan, &limits, NULL, &err);
   if (!status)
     status = replay_plan(o, &plan, SAMPLES, o->seed ? o->seed : 1, &r, &err);

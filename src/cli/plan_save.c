@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "cli/cli.h"
+#include "cli/judging.h"
 #include "judge/planning.h"
 #include "task/task.h"
 
@@ -45,7 +45,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_option options[] = {
-    {"out", KEY_OUT, "FILE", 0, "where to (default: standard output)", 0},
+    {"out", KEY_OUT, "FILE", 0, "the plan's file (default: standard output)", 0},
     {"target", KEY_TARGET, "sm_NN", 0, "the GPU it is for (default: sm_90a)", 0},
     {0},
 };
@@ -78,17 +78,20 @@ int cli_plan_save(int argc, char **argv) {
     return cli_fail(&err);
   cli_judging_finish(&a.judging, NULL);
   struct assay_judge_options *o = &a.judging.options;
-  const char *device = cli_device_of(a.candidate, "cuda");
-  if (!device || strcmp(device, "cpu") == 0) {
-    fprintf(stderr, "assay: %s: only .cu, .cl, .py and .library files become launch plans\n", a.candidate);
+  const struct form *form;
+  if (cli_form_of(a.candidate, plan_device_cuda.name, &form, &err) != ASSAY_OK)
+    return cli_fail(&err);
+  if (form->device->dialect == PLAN_NO_LAUNCHES) {
+    fprintf(stderr, "assay: %s: %s files do not become launch plans\n", a.candidate, form->ending);
     return CLI_USAGE;
   }
-  o->device = device;
+  o->device = form->device->name;
   o->candidate = a.candidate;
   enum assay_status status = task_find(a.judging.paths.tasks, a.task, &task_path, &err);
   o->task = task_path;
   if (!status)
-    status = planning_save(o, strcmp(device, "cuda") == 0 ? a.target : "", &plan, &made, why, &diagnostics, &err);
+    status = planning_save(o, form->device->dialect == PLAN_CUDA_LAUNCHES ? a.target : "", &plan, &made, why,
+                           &diagnostics, &err);
   if (!status && made) {
     status = write_plan(&a, &plan, &err);
     plan_release(&plan);

@@ -1,4 +1,4 @@
-// assay score [RUN...]
+// assay score [RUN...]: correctness and speed of runs, by level.
 #include <argp.h>
 #include <jansson.h>
 #include <math.h>
@@ -7,15 +7,27 @@
 
 #include "base/alloc.h"
 #include "cli/cli.h"
+#include "cli/json.h"
+#include "cli/table.h"
 #include "cli/score.h"
 #include "report/report.h"
 
-enum { KEY_BASELINE = 3000, KEY_STORE, KEY_JSON, KEY_BESIDE, KEY_LEVEL, MAX_RUNS = 64 };
+enum {
+  KEY_BASELINE = 3000,
+  KEY_STORE,
+  KEY_JSON,
+  KEY_COMPARE,
+  KEY_LEVEL,
+  KEY_STABLE,
+  KEY_AGAINST,
+  KEY_DEVIANCE,
+  MAX_RUNS = 64
+};
 
 struct arguments {
   struct cli_paths paths;
-  const char *baseline, *beside;
-  bool json;
+  const char *baseline, *theirs, *against;
+  bool json, stable, deviance;
   int n_runs, level;
   char *runs[MAX_RUNS];
 };
@@ -32,8 +44,17 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_JSON:
     a->json = true;
     return 0;
-  case KEY_BESIDE:
-    a->beside = arg;
+  case KEY_STABLE:
+    a->stable = true;
+    return 0;
+  case KEY_DEVIANCE:
+    a->deviance = true;
+    return 0;
+  case KEY_AGAINST:
+    a->against = arg;
+    return 0;
+  case KEY_COMPARE:
+    a->theirs = arg;
     return 0;
   case KEY_LEVEL:
     a->level = arg[0] >= '1' && arg[0] <= '4' && !arg[1] ? arg[0] - '0' : 0;
@@ -41,8 +62,12 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
       argp_error(state, "--level takes 1, 2, 3 or 4, not '%s'", arg);
     return 0;
   case ARGP_KEY_END:
-    if (a->beside && a->n_runs != 1)
-      argp_error(state, "--beside wants one run: assay score RUN --beside eval_results.json");
+    if (a->deviance && a->n_runs == 0)
+      argp_error(state, "--deviance takes the runs to explain: assay score RUN RUN --deviance");
+    if (a->against && a->n_runs != 1)
+      argp_error(state, "--against takes one run: assay score RUN --against OTHER");
+    if (a->theirs && a->n_runs != 1)
+      argp_error(state, "--compare takes one run: assay score RUN --compare eval_results.json");
     return 0;
   case ARGP_KEY_ARG:
     if (a->n_runs == MAX_RUNS)
@@ -56,12 +81,20 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 
 static const struct argp_option options[] = {
     {"baseline", KEY_BASELINE, "RUN|FILE|NAME", 0,
-     "speed against this run's times, those of KernelBench's baseline file, *.json, with which verdicts at full are "
-     "compared, or a baseline that the run's candidates were timed beside, torch.eager (fast_p, geometric mean)",
+     "compare times with those of this run, with KernelBench's baseline file, *.json (verdicts at full only), or with "
+     "a baseline that was timed in turn with the run's candidates, torch.eager; gives fast_p and the geometric mean",
      0},
-    {"beside", KEY_BESIDE, "FILE", 0,
-     "KernelBench's results of the same samples, eval_results.json: where its harness and the verdicts differ", 0},
-    {"level", KEY_LEVEL, "N", 0, "of that file, where the run has several", 0},
+    {"stable", KEY_STABLE, 0, 0, "leave out times that are unstable; their tasks count as correct, without a time", 0},
+    {"compare", KEY_COMPARE, "FILE", 0,
+     "compare verdicts with KernelBench's results for the same samples, eval_results.json, and list the differences",
+     0},
+    {"against", KEY_AGAINST, "RUN", 0,
+     "compare two runs of assay make on the tasks that both have, with as many requests; says so when there is no "
+     "difference to show",
+     0},
+    {"deviance", KEY_DEVIANCE, 0, 0,
+     "how much of success and failure the kind of task explains, and how much the run (binomial deviance)", 0},
+    {"level", KEY_LEVEL, "N", 0, "the level of that file, if the run has several", 0},
     {"store", KEY_STORE, "FILE", 0, "the store", 0},
     {"json", KEY_JSON, 0, 0, "print JSON", 0},
     {0},
@@ -70,29 +103,33 @@ static const struct argp argp = {
     .options = options,
     .parser = parse,
     .args_doc = "[RUN...]",
-    .doc = "What the verdicts of a run add up to, by level: tasks, how many are right, pass@1, quartiles of the part "
-           "of the hardware's floor that is reached, and with --baseline KernelBench's fast_p. Without RUN: all runs.",
+    .doc =
+        "Sums up the verdicts of a run by level: correct tasks, pass@1, quartiles of floor / time, and with --baseline "
+        "KernelBench's fast_p. Without RUN: all runs.",
 };
 
 struct run_list {
-  char *names[MAX_RUNS];
-  int n;
+  char **names;
+  int n, capacity;
+  bool failed; // no memory
 };
 
-static bool note_run(void *arg, const struct store_verdict *v) {
+static bool note_run(void *arg, const struct store_run *r) {
   struct run_list *l = arg;
-  for (int i = 0; i < l->n; i++)
-    if (strcmp(l->names[i], v->run) == 0)
-      return true;
-  if (v->run[0] && l->n < MAX_RUNS) {
-    l->names[l->n] = base_strndup(v->run, strlen(v->run));
-    l->n += l->names[l->n] != NULL;
+  if (l->n == l->capacity) {
+    int capacity = 2 * l->capacity + 64;
+    char **more = base_realloc(l->names, (size_t)capacity * sizeof *more);
+    l->failed = !more;
+    if (l->failed)
+      return false;
+    l->names = more;
+    l->capacity = capacity;
   }
-  return true;
-}
-
-static json_t *real_or_null(double x) {
-  return isnan(x) ? json_null() : json_real(x);
+  char *name = base_strndup(r->name, strlen(r->name));
+  l->failed = !name;
+  if (name)
+    l->names[l->n++] = name;
+  return !l->failed;
 }
 
 static json_t *score_json(const struct score *s) {
@@ -100,15 +137,16 @@ static json_t *score_json(const struct score *s) {
   for (int p = 0; p < SCORE_THRESHOLDS; p++) {
     char key[16];
     snprintf(key, sizeof key, "%.1f", score_thresholds[p]);
-    json_object_set_new(fast, key, real_or_null(s->fast_p[p]));
+    json_object_set_new(fast, key, cli_json_real(s->fast_p[p]));
   }
-  return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:[o,o,o], s:o, s:o, s:i}", "run", s->run, "group",
-                   s->group, "tasks", s->n_tasks, "correct", s->n_correct, "verdicts", s->n_verdicts,
-                   "correct_verdicts", s->n_verdicts_correct, "suspicious", s->n_suspicious, "unstable", s->n_unstable,
-                   "pass_at_1", real_or_null(s->pass_at_1), "part_of_floor_quartiles",
-                   real_or_null(s->part_of_floor[0]), real_or_null(s->part_of_floor[1]),
-                   real_or_null(s->part_of_floor[2]), "geomean_speedup", real_or_null(s->geomean_speedup), "fast_p",
-                   fast, "baseline_tasks", s->n_baseline);
+  json_t *row = json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:[o,o,o], s:o, s:o, s:i}", "run", s->run,
+                          "group", s->group, "tasks", s->n_tasks, "correct", s->n_correct, "verdicts", s->n_verdicts,
+                          "correct_verdicts", s->n_verdicts_correct, "suspicious", s->n_suspicious, "unstable",
+                          s->n_unstable, "judged_shape_only", s->n_narrow, "pass_at_1", cli_json_real(s->pass_at_1),
+                          "part_of_floor_quartiles", cli_json_real(s->part_of_floor[0]),
+                          cli_json_real(s->part_of_floor[1]), cli_json_real(s->part_of_floor[2]), "geomean_speedup",
+                          cli_json_real(s->geomean_speedup), "fast_p", fast, "baseline_tasks", s->n_baseline);
+  return cli_json_of("score", row);
 }
 
 static const char *part_text(double x, char *text, size_t size) {
@@ -116,39 +154,70 @@ static const char *part_text(double x, char *text, size_t size) {
   return text;
 }
 
-static void score_row(struct table *t, const struct score *s) {
-  char correct[64], pass[32], floor_text[96], speed[32], fast[128] = "-", a[3][24];
-  snprintf(correct, sizeof correct, "%d/%d", s->n_correct, s->n_tasks);
+// "0.75 0.50 0.25 0.25 0.00 0.00", "0.75 - - - - -" where nothing is known of the speed; "-" without a baseline.
+static const char *fast_text(const struct score *s, char *text, size_t size) {
+  size_t used = 0;
+  snprintf(text, size, "-");
+  for (int p = 0; p < SCORE_THRESHOLDS && s->n_baseline > 0 && used < size; p++)
+    used +=
+        (size_t)snprintf(text + used, size - used, isnan(s->fast_p[p]) ? "%s-" : "%s%.2f", p ? " " : "", s->fast_p[p]);
+  return text;
+}
+
+static void score_row(struct table *t, const struct score *s, bool stable) {
+  char correct[96], pass[32], floor_text[96], speed[64], fast[128], a[3][24];
+  size_t used = (size_t)snprintf(correct, sizeof correct, "%d/%d", s->n_correct, s->n_tasks);
+  if (s->n_narrow > 0)
+    used += (size_t)snprintf(correct + used, sizeof correct - used, " +%d judged shape", s->n_narrow);
   snprintf(floor_text, sizeof floor_text, "%s %s %s", part_text(s->part_of_floor[0], a[0], sizeof a[0]),
            part_text(s->part_of_floor[1], a[1], sizeof a[1]), part_text(s->part_of_floor[2], a[2], sizeof a[2]));
-  if (s->n_baseline)
-    snprintf(fast, sizeof fast, "%.2f %.2f %.2f %.2f %.2f %.2f", s->fast_p[0], s->fast_p[1], s->fast_p[2], s->fast_p[3],
-             s->fast_p[4], s->fast_p[5]);
+  fast_text(s, fast, sizeof fast);
+  if (s->n_unstable > 0 && used < sizeof correct)
+    used += (size_t)snprintf(correct + used, sizeof correct - used, " (%d unstable%s)", s->n_unstable,
+                             stable ? ", left out" : "");
   part_text(s->pass_at_1, pass, sizeof pass);
   part_text(s->geomean_speedup, speed, sizeof speed);
   table_row(t, (const char *const[]){s->run, s->group, correct, pass, floor_text, speed, fast});
 }
 
-static enum assay_status score_all(struct arguments *a, struct store *store, struct table *t, json_t *array,
+struct printed {
+  struct table *scores, *steps;
+  bool any_steps;
+  json_t *array;
+};
+
+static enum assay_status score_all(struct arguments *a, struct store *store, struct printed *out,
                                    struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   struct run_list list = {0};
   if (a->n_runs == 0)
-    status = store_each(store, NULL, note_run, &list, err);
+    status = store_each_run(store, note_run, &list, err);
+  if (!status && list.failed)
+    status = error_nomem(err, "a list of runs");
   char **runs = a->n_runs ? a->runs : list.names;
   int n = a->n_runs ? a->n_runs : list.n;
   for (int i = 0; i < n && !status; i++) {
     struct score *scores = NULL;
     int count = 0;
-    status = score_run(store, runs[i], a->baseline, &scores, &count, err);
+    status = score_run(store, runs[i], a->baseline, a->stable, &scores, &count, err);
     for (int k = 0; k < count; k++) {
-      score_row(t, &scores[k]);
-      json_array_append_new(array, score_json(&scores[k]));
+      score_row(out->scores, &scores[k], a->stable);
+      json_array_append_new(out->array, score_json(&scores[k]));
+    }
+    if (!status || status == ASSAY_ERR_NOT_FOUND) { // attempts may have brought not a single verdict
+      bool any = false;
+      struct assay_error why = {0};
+      enum assay_status counted = score_steps(store, runs[i], a->baseline, out->steps, out->array, &any, &why);
+      out->any_steps = out->any_steps || any;
+      if (counted)
+        *err = why;
+      status = counted ? counted : any ? ASSAY_OK : status;
     }
     base_free(scores);
   }
   for (int i = 0; i < list.n; i++)
     base_free(list.names[i]);
+  base_free(list.names);
   return status;
 }
 
@@ -163,22 +232,27 @@ int cli_score(int argc, char **argv) {
   argp_parse(&argp, argc, argv, 0, NULL, &a);
   if (store_open(a.paths.store, &store, &err) != ASSAY_OK)
     return cli_fail(&err);
-  if (a.beside) {
-    enum assay_status compared = score_beside(store, a.runs[0], a.level, a.beside, a.json, &err);
+  if (a.theirs || a.against || a.deviance) {
+    enum assay_status compared = a.theirs     ? score_compare(store, a.runs[0], a.level, a.theirs, a.json, &err)
+                                 : a.deviance ? score_deviance(store, a.runs, a.n_runs, &err)
+                                              : score_against(store, a.runs[0], a.against, &err);
     store_close(store);
     return compared ? cli_fail(&err) : CLI_PASS;
   }
-  struct table *t = table_create(headers, 7, "lllllll");
-  json_t *array = json_array();
-  enum assay_status status = t && array ? score_all(&a, store, t, array, &err) : error_nomem(&err, "a table");
+  struct printed out = {table_create(headers, 7, "lllllll"), score_steps_table(), false, json_array()};
+  enum assay_status status =
+      out.scores && out.steps && out.array ? score_all(&a, store, &out, &err) : error_nomem(&err, "a table");
   if (!status && a.json)
-    json_dumpf(array, stdout, JSON_INDENT(2));
+    cli_json_print(json_incref(out.array));
   else if (!status)
-    table_print(t, stdout);
-  if (!status && a.json)
+    table_print(out.scores, stdout);
+  if (!status && !a.json && out.any_steps) {
     printf("\n");
-  json_decref(array);
-  table_destroy(t);
+    table_print(out.steps, stdout);
+  }
+  json_decref(out.array);
+  table_destroy(out.scores);
+  table_destroy(out.steps);
   store_close(store);
   return status ? cli_fail(&err) : CLI_PASS;
 }

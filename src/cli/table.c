@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/printable.h"
 #include "cli/cli.h"
+#include "cli/table.h"
 
 enum { MAX_COLUMNS = 16 };
 
@@ -24,8 +26,13 @@ void table_row(struct table *t, const char *const *cells) {
     t->cells = more;
     t->capacity = capacity;
   }
-  for (int i = 0; i < t->columns; i++)
-    t->cells[t->rows * t->columns + i] = base_strndup(cells[i], strlen(cells[i]));
+  for (int i = 0; i < t->columns; i++) {
+    size_t n = strlen(cells[i]);
+    char *cell = base_strndup(cells[i], n);
+    t->cells[t->rows * t->columns + i] = cell;
+    if (cell)
+      printable_line(cells[i], cell, n + 1);
+  }
   t->rows++;
 }
 
@@ -102,20 +109,15 @@ const char *cli_count_text(double n, const char *unit, char *text) {
   return text;
 }
 
-bool cli_colour(FILE *to) {
-  const char *no = getenv("NO_COLOR");
-  return isatty(fileno(to)) && !(no && no[0]);
-}
-
 void cli_progress(const char *what, int done, int total) {
   enum { BAR = 24 };
   if (!isatty(STDERR_FILENO) || total <= 0)
     return;
-  char bar[BAR + 1];
+  char bar[BAR + 1], line[128];
   for (int i = 0; i < BAR; i++)
     bar[i] = i * total < done * BAR ? '#' : '.';
   bar[BAR] = '\0';
-  fprintf(stderr, "\r[%s] %d/%d %-40.40s\033[K", bar, done, total, what);
+  fprintf(stderr, "\r[%s] %d/%d %-40.40s\033[K", bar, done, total, printable_line(what, line, sizeof line));
   fflush(stderr);
 }
 

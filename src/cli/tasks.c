@@ -1,4 +1,4 @@
-// assay tasks [SUITE[/LEVEL]]
+// assay tasks [SUITE[/LEVEL]]: lists tasks, or lints them.
 #include <argp.h>
 #include <jansson.h>
 #include <math.h>
@@ -7,7 +7,9 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "cli/cli.h"
+#include "cli/json.h"
+#include "cli/judging.h"
+#include "judge/question.h"
 #include "task/lint.h"
 #include "task/task.h"
 
@@ -44,7 +46,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_option options[] = {
-    {"lint", KEY_LINT, 0, 0, "look for shortcuts that would pass (exit code 1 when there are any)", 0},
+    {"lint", KEY_LINT, 0, 0, "look for shortcuts that would pass (exit code 1 if there are any)", 0},
     {"as-published", KEY_PUBLISHED, 0, 0, "the tasks as their suite published them", 0},
     {"workload", KEY_WORKLOAD, "NAME|DIMS", 0, "sizes to describe (default full; with --lint small)", 0},
     {0},
@@ -54,7 +56,7 @@ static const struct argp argp = {
     .parser = parse,
     .children = cli_common_child,
     .args_doc = "[SUITE[/LEVEL[/TASK]]]",
-    .doc = "Lists tasks with what they compute, their least work and this machine's floor for it.",
+    .doc = "Lists tasks: what they compute, their minimum work, and this machine's floor for it.",
 };
 
 // The operators of a graph in order of appearance, each once.
@@ -80,26 +82,32 @@ static enum assay_status describe(struct arguments *a, const struct task *t, str
   struct workload w;
   struct task_cost c;
   struct buf names = {0};
-  char bytes[32], flops[32], least[32];
+  struct layout layout = {0};
+  char bytes[32], flops[32], memory[32], least[32];
   enum assay_status status = task_parse_workload(t, a->workload ? a->workload : "full", &arena, &w, err);
   if (!status)
     status = task_cost(t, &w, &c, err);
+  if (!status)
+    status = layout_make(t, &w, &layout, err);
   if (!status) {
+    double need = (double)layout_judging_bytes(&layout, &a->judging.options);
     operator_names(&t->model.flat, &names);
     cli_count_text(c.input_bytes + c.output_bytes, "B", bytes);
     cli_count_text(c.flops + c.contraction_flops, "FLOP", flops);
     cli_time_text(floor_ns(a, t, &c), least);
-    table_row(table, (const char *const[]){t->name, bytes, flops, least, t->repaired ? "repaired" : "", t->title,
-                                           buf_str(&names)});
+    cli_count_text(need, "B", memory);
+    table_row(table, (const char *const[]){t->name, bytes, flops, memory, least, t->repaired ? "repaired" : "",
+                                           t->title, buf_str(&names)});
     double ns = floor_ns(a, t, &c);
-    json_array_append_new(
-        array, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:o, s:b, s:s*, s:s, s:s, s:s}", "task", t->name, "title",
-                         t->title, "workload", w.name, "input_bytes", c.input_bytes, "output_bytes", c.output_bytes,
-                         "weight_bytes", c.weight_bytes, "flops", c.flops + c.contraction_flops, "floor_ns",
-                         isnan(ns) ? json_null() : json_real(ns), "repaired", t->repaired, "repair", t->repair,
-                         "contract", t->contract.name, "operators", buf_str(&names), "sha256", t->hash));
+    json_t *row = json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:o, s:b, s:s?, s:s, s:s, s:s}", "task", t->name,
+                            "title", t->title, "workload", w.name, "input_bytes", c.input_bytes, "output_bytes",
+                            c.output_bytes, "weight_bytes", c.weight_bytes, "flops", c.flops + c.contraction_flops,
+                            "cpu_memory_bytes", need, "floor_ns", cli_json_real(ns), "repaired", t->repaired, "repair",
+                            t->repair, "contract", t->contract.name, "operators", buf_str(&names), "sha256", t->hash);
+    json_array_append_new(array, cli_json_of("task", row));
   }
   buf_release(&names);
+  layout_release(&layout);
   arena_release(&arena);
   return status;
 }
@@ -122,10 +130,11 @@ static enum assay_status lint(struct arguments *a, const struct task *t, struct 
         buf_printf(&rules, "%s%s", rules.len ? " " : "", lint_rule_name((enum lint_rule)k));
     table_row(table, (const char *const[]){t->name, t->as_published ? "published" : "default", lint_code_name(f->code),
                                            buf_str(&rules), f->allowed ? "allowed" : "", f->text});
-    json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s, s:b, s:s, s:s}", "task", t->name, "form",
-                                           t->as_published ? "published" : "default", "finding",
-                                           lint_code_name(f->code), "rules", buf_str(&rules), "allowed", f->allowed,
-                                           "text", f->text, "advice", lint_code_advice(f->code)));
+    json_t *row =
+        json_pack("{s:s, s:s, s:s, s:s, s:b, s:s, s:s}", "task", t->name, "form",
+                  t->as_published ? "published" : "default", "finding", lint_code_name(f->code), "rules",
+                  buf_str(&rules), "allowed", f->allowed, "text", f->text, "advice", lint_code_advice(f->code));
+    json_array_append_new(array, cli_json_of("lint", row));
     buf_release(&rules);
   }
   a->findings += r->n_open;
@@ -153,20 +162,19 @@ static enum assay_status each_task(struct arguments *a, struct table *table, jso
 }
 
 int cli_tasks(int argc, char **argv) {
-  static const char *const headers[] = {"task", "bytes", "work", "floor", "form", "title", "operators"};
-  static const char *const lint_headers[] = {"task", "form", "finding", "taken by", "", "measured"};
+  static const char *const headers[] = {"task", "bytes", "work", "memory", "floor", "form", "title", "operators"};
+  static const char *const lint_headers[] = {"task", "form", "finding", "passes rule", "", "measured"};
   struct arguments a = {0};
   struct assay_error err = {0};
   if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
   struct store *store = cli_store_open(&a.judging);
   cli_judging_finish(&a.judging, store);
-  struct table *table = a.lint ? table_create(lint_headers, 6, "llllll") : table_create(headers, 7, "lrrrlll");
+  struct table *table = a.lint ? table_create(lint_headers, 6, "llllll") : table_create(headers, 8, "lrrrrlll");
   json_t *array = json_array();
   enum assay_status status = table && array ? each_task(&a, table, array, &err) : error_nomem(&err, "a table");
   if (!status && a.judging.json) {
-    json_dumpf(array, stdout, JSON_INDENT(2));
-    printf("\n");
+    cli_json_print(json_incref(array));
   } else if (!status) {
     table_print(table, stdout);
     if (a.lint)

@@ -11,6 +11,10 @@
 //     standard normal draws with probability 1 - 1e-6 for G = 1, and is below 1.5 from G = 78 on;
 //   * an error common to all elements (one factor for all, one offset for all) is one draw whatever G is: it is taken
 //     out of the root mean square and has its own limit, 5.4 (common_part says what is common);
+//   * where the output has few elements (FEW_ELEMENTS), nothing averages: of a single element this gate and gate B see
+//     the same number, and neither may be stricter than the other. So these limits have gate B's slack of 2 for errors
+//     that are not as independent as the scale's: 2 (1 + 4.4 / sqrt(G)), which is gate B's own limit for one element,
+//     and 2 x 5.4;
 //   * over a group: a group is a single draw at worst, so among G groups the worst may lie Z(G) times above the
 //     tensor's own root mean square. Where that is small, as in most honest kernels, 3 remains.
 #include "compare/compare.h"
@@ -26,6 +30,8 @@
 
 static const double Z_CAP = 1e100; // its square can be added 2^40 times
 static const double RMS_LIMIT = 1.5, COMMON_LIMIT = 5.4, GROUP_LIMIT = 3;
+static const double SLACK = 2; // as in compare_z_limit
+enum { FEW_ELEMENTS = 64 };
 
 struct work {
   const struct scorer *scorer;
@@ -47,7 +53,7 @@ static int64_t max64(int64_t a, int64_t b) {
 
 void panels_init(struct panels *l, const struct shape *shape) {
   int64_t n = shape_count(shape), columns = 1;
-  for (int d = shape->rank - 1; d >= 0 && columns == 1; d--) // trailing extents of 1 are no dimension
+  for (int d = shape->rank - 1; d >= 0 && columns == 1; d--) // trailing extents of 1 are not a dimension
     columns = shape->dims[d];
   *l = (struct panels){.rows = n / columns, .columns = columns};
   l->across = ceil_div(columns, PANEL_COLUMNS);
@@ -284,6 +290,15 @@ static double common_part(const struct partial *t, double n) {
   return fmax(scaled, fmax(fabs(t->sum_z), fabs(t->sum_z_outward)) / n);
 }
 
+// Gate C's limits over the output: see above.
+static void limits_of_output(const struct scorer *s, double n, double rows, struct compare_facts *f) {
+  double draws = 1 + 4.4 / sqrt(rows);
+  bool few = n <= FEW_ELEMENTS;
+  f->z_rms_limit = few ? fmin(SLACK * draws, s->z_limit) : fmax(RMS_LIMIT, draws);
+  f->z_common_limit = few ? fmin(SLACK * COMMON_LIMIT, s->z_limit) : COMMON_LIMIT;
+  f->few_draws = few || draws > RMS_LIMIT;
+}
+
 void facts_finish(const struct scorer *s, const struct partial *t, struct compare_facts *f) {
   double n = (double)(t->n > 0 ? t->n : 1), rows = (double)(t->n_rows > 0 ? t->n_rows : 1);
   double groups = (double)(t->n_groups > 0 ? t->n_groups : 1);
@@ -302,14 +317,13 @@ void facts_finish(const struct scorer *s, const struct partial *t, struct compar
                               .z_tile_rms = sqrt(t->tile2),
                               .z_common = common_part(t, n),
                               .z_limit = s->z_limit,
-                              .z_rms_limit = fmax(RMS_LIMIT, 1 + 4.4 / sqrt(rows)),
-                              .z_common_limit = COMMON_LIMIT,
                               .mean_z_signed = t->sum_z / sqrt(n),
                               .n_allclose_bad = t->n_not_close,
                               .n_loose_bad = t->n_not_loose,
                               .n_worst = t->n_worst,
                               .first_over = t->first_over,
                               .last_over = t->last_over};
+  limits_of_output(s, n, rows, f);
   f->z_group_limit = isinf(f->z_rms) ? GROUP_LIMIT : fmax(GROUP_LIMIT, f->z_rms * 2 * sqrt(2 * log(2 * groups / 1e-6)));
   // One- and two-byte elements meet the pattern by chance where values are wrong at random.
   if (s->bytes < 4 && 2 * f->n_poisoned < f->n_over)
@@ -318,14 +332,27 @@ void facts_finish(const struct scorer *s, const struct partial *t, struct compar
   memcpy(f->worst, t->worst, sizeof f->worst);
 }
 
+struct near_range near_of(int64_t index, int64_t n) {
+  int64_t begin = max64(0, index - NEAR), end = min64(n, index + NEAR + 1);
+  return (struct near_range){begin, (int)(end - begin)};
+}
+
+void note_near(struct compare_facts *f, int worst, const float *sigma, int n) {
+  double largest = 0;
+  for (int i = 0; i < n && sigma; i++)
+    largest = fmax(largest, fabs((double)sigma[i]));
+  const struct compare_element *e = &f->worst[worst];
+  f->z_near = fmax(f->z_near, largest > 0 ? fabs(e->got - e->want) / largest : INFINITY);
+}
+
 enum assay_status compare_outputs(const struct compare_input *in, struct compare_facts *facts,
                                   struct assay_error *err) {
   struct scorer scorer;
   struct partial total = {.first_over = -1, .last_over = -1};
   struct work w = {.scorer = &scorer};
   scorer_init(&scorer, in);
-  if (shape_count(&in->shape) > 0) {
-    panels_init(&w.layout, &in->shape);
+  if (shape_count(&in->type.shape) > 0) {
+    panels_init(&w.layout, &in->type.shape);
     w.partials = base_calloc((size_t)w.layout.chunks, sizeof *w.partials);
     if (!w.partials)
       return error_nomem(err, "the facts of a comparison");
@@ -334,8 +361,13 @@ enum assay_status compare_outputs(const struct compare_input *in, struct compare
       merge_partial(&total, &w.partials[c]);
   }
   facts_finish(&scorer, &total, facts);
-  if (compare_gates_fail(facts))
+  if (compare_gates_fail(facts)) {
     hint_find(&scorer, facts);
+    for (int i = 0; i < facts->n_worst; i++) {
+      struct near_range near = near_of(facts->worst[i].index, facts->n);
+      note_near(facts, i, scorer.floating ? in->sigma + near.begin : NULL, near.n);
+    }
+  }
   base_free(w.partials);
   return ASSAY_OK;
 }

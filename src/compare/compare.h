@@ -1,4 +1,4 @@
-// Facts about an output that was computed beside one that should have been; and the verdict that facts and rule give.
+// Facts about an output, compared with the one that it should be; and the verdict that facts and rule give.
 // Knows nothing of candidates, devices or files.
 #ifndef COMPARE_COMPARE_H
 #define COMPARE_COMPARE_H
@@ -7,19 +7,17 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "graph/dtype.h"
-#include "graph/shape.h"
+#include "base/tensor_type.h"
 
 enum { COMPARE_WORST = 8, COMPARE_HISTOGRAM = 24 };
 
-// One output to compare. All arrays are dense, row-major, of shape_count(shape) elements.
+// One output to compare. All arrays are dense, row-major, of tensor_type_count(type) elements.
 struct compare_input {
-  enum dtype dtype; // of the output as the task declares it
-  struct shape shape;
+  struct tensor_type type; // of the output as the task declares it
   const void *got;         // the candidate's bytes, dtype
   const double *want;      // the oracle's values when dtype is floating, else NULL
   const int64_t *want_int; // when it is not
-  const float *sigma;      // error scale per element; NULL for integers
+  const float *sigma;      // error scale per element; negative: what is not finite is right, too; NULL for integers
   double u_out;            // unit roundoff of the output's format: 2^-24 for fp32
   double eta_out;  // smallest positive value that must be distinguished: subnormal, or normal where flushing is allowed
   uint32_t poison; // if has_poison: the 32-bit pattern every 4 bytes of the output were filled with before the call
@@ -52,7 +50,7 @@ enum compare_hint {
   HINT_REGION,        // all wrong elements lie in some other part of one dimension
 };
 
-// What was seen; no judgement. Counts are of elements. z is over elements whose classes agree.
+// What was measured, without a judgement. Counts are of elements. z is over elements whose classes agree.
 struct compare_facts {
   int64_t n, n_nan_mismatch, n_inf_mismatch, n_poisoned;
   int64_t n_exact;                 // as near to the oracle as the output's format can be
@@ -63,9 +61,11 @@ struct compare_facts {
   double z_common;                 // the part of z_rms that all elements share: one error scaling or moving everything
   double z_limit;                  // gate B's limit for this n
   double z_rms_limit, z_common_limit, z_group_limit; // gate C's; why they depend on the data: compare.c
-  double mean_z_signed;                              // sum of signed z over sqrt(n): reported, not judged
-  int64_t n_allclose_bad;                            // elements outside atol + rtol |want|
-  int64_t n_loose_bad;                               // outside loose + loose |want|
+  bool few_draws;                                    // gate C's limit over the output is that of a few draws
+  double z_near; // of facts that fail: the worst elements' largest error over the largest scale among its neighbours
+  double mean_z_signed;                 // sum of signed z over sqrt(n): reported, not judged
+  int64_t n_allclose_bad;               // elements outside atol + rtol |want|
+  int64_t n_loose_bad;                  // outside loose + loose |want|
   int64_t histogram[COMPARE_HISTOGRAM]; // counts of z by power of two: [0] z = 0, [i] z < 2^(i-4), last: the rest
   int n_worst;
   struct compare_element worst[COMPARE_WORST]; // largest z first; class mismatches before all
@@ -92,6 +92,25 @@ enum compare_outcome compare_verdict(const struct compare_facts *facts, enum com
 
 // Z = 2 sqrt(2 ln(2N / 1e-6)): gate B's limit for n elements.
 double compare_z_limit(int64_t n);
+
+// Which gate of values decided: the first that fails, or gate B where all pass. GATE_COMMON: the part of the root mean
+// square that all elements share.
+enum compare_gate { GATE_ELEMENT, GATE_OUTPUT, GATE_COMMON, GATE_ROW, GATE_COLUMN, GATE_TILE };
+struct compare_decision {
+  enum compare_gate gate;
+  double z, limit; // what was measured and what was allowed
+};
+struct compare_decision compare_decide(const struct compare_facts *facts);
+
+// "the largest error of an element", "the root mean square error of the output", ...; and in one word, "rms".
+const char *compare_gate_text(enum compare_gate gate);
+const char *compare_gate_word(enum compare_gate gate);
+
+// Whether facts that fail do so by an error of value which the estimate of the scale may explain: few elements are
+// wrong, and not by far in units of their own scale or of their neighbours' (all passes may have come out alike, as
+// where a function saturates, and then a right element is off by any number of its own scales); or a few draws decide,
+// because the output has few rows or all elements share one error.
+bool compare_doubtful(const struct compare_facts *facts);
 
 // "worst: [3,17] got 0.5, want 0.25, allowed 1e-6 ..." in several lines.
 void compare_describe(const struct compare_facts *facts, const struct shape *shape, struct buf *out);

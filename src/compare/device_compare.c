@@ -18,7 +18,7 @@ _Static_assert((int)COMPARE_BINS == (int)COMPARE_HISTOGRAM, "one histogram, said
 // THREADS share the elements; their sums are merged by TARGETS threads and then by the host.
 enum { THREADS = 1 << 17, TARGETS = 512, RESULTS = 4 };
 
-// A hint looks at the whole output up to this many elements, beyond it at a stretch of as many.
+// A hint uses the whole output up to this many elements, otherwise a part of that many.
 enum { HINT_ELEMENTS = 1 << 24 };
 
 struct comparison {
@@ -34,26 +34,27 @@ struct comparison {
 static void describe(struct comparison *k) {
   struct small_format small;
   const struct compare_device_input *in = k->in;
+  const struct compare_input *terms = &k->host;
   struct compare_args *a = &k->args;
-  enum dtype t = in->dtype;
+  enum dtype t = terms->type.dtype;
   *a = (struct compare_args){.got = in->got,
                              .want = in->want,
                              .sigma = in->sigma,
-                             .n = shape_count(&in->shape),
-                             .u_out = in->u_out,
-                             .eta_out = in->eta_out,
+                             .n = tensor_type_count(&terms->type),
+                             .u_out = terms->u_out,
+                             .eta_out = terms->eta_out,
                              .z_limit = k->scorer.z_limit,
                              .sigma_floor = k->scorer.sigma_floor,
                              .overflow = k->scorer.overflow,
-                             .rtol = in->rtol,
-                             .atol = in->atol,
-                             .loose = in->loose,
+                             .rtol = terms->rtol,
+                             .atol = terms->atol,
+                             .loose = terms->loose,
                              .bytes = (int32_t)dtype_bytes(t),
                              .format_bits = k->scorer.format.bits,
                              .format_min_exponent = k->scorer.format.min_exponent,
                              .no_infinity = k->scorer.no_infinity,
-                             .poison = in->poison,
-                             .has_poison = in->has_poison};
+                             .poison = terms->poison,
+                             .has_poison = terms->has_poison};
   a->threads = a->n < THREADS ? a->n : THREADS;
   a->storage = t == DTYPE_FLOAT ? COMPARE_F32 : t == DTYPE_DOUBLE ? COMPARE_F64 : COMPARE_INTEGER;
   if (dtype_small_format(t, &small)) {
@@ -128,7 +129,7 @@ static int64_t groups_of(int64_t n, int64_t parts, int64_t size) {
 static enum assay_status group(struct comparison *k, struct assay_error *err) {
   struct panels l;
   double result[RESULTS];
-  panels_init(&l, &k->in->shape);
+  panels_init(&l, &k->host.type.shape);
   const int64_t tall[] = {0, l.pooled_rows, 0, l.tile_rows}, wide[] = {0, 0, l.pooled_columns, l.tile_columns};
   enum assay_status status = compute_set32(k->compute, k->result, 0, RESULTS * 2, err);
   for (int slot = 1; slot < RESULTS && !status; slot++) {
@@ -188,7 +189,7 @@ static void keep_gathered(struct comparison *k, const struct gathered *g, const 
   in.want = k->scorer.floating ? (const double *)(const void *)g->want : NULL;
   in.want_int = k->scorer.floating ? NULL : (const int64_t *)(const void *)g->want;
   in.sigma = g->sigma;
-  in.has_poison = false; // its phase is that of the element's true place; counted already
+  in.has_poison = false; // its phase depends on the element's true place; counted already
   struct scorer s = k->scorer;
   s.in = &in;
   for (int t = 0; t < n; t++)
@@ -269,7 +270,7 @@ static enum assay_status find_worst(struct comparison *k, struct assay_error *er
 // The stretch of the output that a hint is made from: all of it, or whole slices along dimension 0 around the first
 // wrong element.
 static void choose_stretch(const struct comparison *k, struct shape *shape, int64_t *begin) {
-  *shape = k->in->shape;
+  *shape = k->host.type.shape;
   *begin = 0;
   int64_t n = shape_count(shape), slice = shape->rank > 0 ? n / shape->dims[0] : n;
   if (n <= HINT_ELEMENTS || slice > HINT_ELEMENTS)
@@ -285,8 +286,8 @@ static enum assay_status hint(struct comparison *k, struct compare_facts *facts,
   struct compare_input in = k->host;
   struct compare_facts part;
   int64_t begin, bytes = k->args.bytes;
-  choose_stretch(k, &in.shape, &begin);
-  int64_t n = shape_count(&in.shape);
+  choose_stretch(k, &in.type.shape, &begin);
+  int64_t n = shape_count(&in.type.shape);
   if (n > 16 * (int64_t)HINT_ELEMENTS)
     return ASSAY_OK; // one slice is larger than what is worth copying
   unsigned char *got = base_alloc((size_t)(n * bytes));
@@ -337,19 +338,29 @@ static enum assay_status allocate(struct comparison *k, struct assay_error *err)
   return status;
 }
 
+// The scales around the worst elements.
+static enum assay_status look_near(const struct comparison *k, struct compare_facts *facts, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < facts->n_worst && !status; i++) {
+    float sigma[NEAR_MOST];
+    struct near_range near = near_of(facts->worst[i].index, facts->n);
+    if (k->scorer.floating)
+      status = compute_download(k->compute, sigma, k->in->sigma + (uint64_t)near.begin * sizeof *sigma,
+                                (size_t)near.n * sizeof *sigma, err);
+    if (!status)
+      note_near(facts, i, k->scorer.floating ? sigma : NULL, near.n);
+  }
+  return status;
+}
+
 enum assay_status compare_on_device(struct compute *c, const struct compare_device_input *in,
                                     struct compare_facts *facts, struct assay_error *err) {
-  struct comparison k = {.compute = c, .in = in, .total = {.first_over = -1, .last_over = -1}};
-  k.host = (struct compare_input){.dtype = in->dtype,
-                                  .shape = in->shape,
-                                  .u_out = in->u_out,
-                                  .eta_out = in->eta_out,
-                                  .poison = in->poison,
-                                  .has_poison = in->has_poison,
-                                  .rtol = in->rtol,
-                                  .atol = in->atol,
-                                  .loose = in->loose,
-                                  .threads = 1};
+  struct comparison k = {.compute = c, .in = in, .host = in->terms, .total = {.first_over = -1, .last_over = -1}};
+  k.host.got = NULL;
+  k.host.want = NULL;
+  k.host.want_int = NULL;
+  k.host.sigma = NULL;
+  k.host.threads = 1;
   scorer_init(&k.scorer, &k.host);
   describe(&k);
   enum assay_status status = ASSAY_OK;
@@ -368,6 +379,8 @@ enum assay_status compare_on_device(struct compute *c, const struct compare_devi
   compute_free(c, k.sums);
   compute_free(c, k.merged);
   compute_free(c, k.result);
+  if (!status && compare_gates_fail(facts))
+    status = look_near(&k, facts, err);
   if (!status && compare_gates_fail(facts))
     status = hint(&k, facts, err);
   return status;

@@ -8,7 +8,7 @@ DEVICE_FN double compare_out(const struct compare_args *a, double want) {
 }
 
 DEVICE_FN double compare_sigma(const struct compare_args *a, int64_t i) {
-  double sigma = (double)((const float *)a->sigma)[i];
+  double sigma = fabs((double)((const float *)a->sigma)[i]);
   if (!(sigma >= a->sigma_floor))
     return a->sigma_floor;
   return sigma <= 3.4028234663852886e38 ? sigma : 3.4028234663852886e38;
@@ -24,7 +24,7 @@ DEVICE_FN uint64_t compare_bits(const struct compare_args *a, int64_t i) {
   return ((const uint64_t *)a->got)[i];
 }
 
-// Does the element still hold the pattern, which lies in memory again and again whatever the element size?
+// Whether the element still holds the pattern, which repeats through memory whatever the element size.
 DEVICE_FN int compare_poisoned(const struct compare_args *a, int64_t i, uint64_t bits) {
   if (!a->has_poison)
     return 0;
@@ -53,7 +53,7 @@ DEVICE_FN double compare_half_step(const struct compare_args *a, double x) {
 
 struct compare_score {
   double got, want, distance, z; // z with the sign of got - want
-  double size;                   // want in units of the scale, 0 where that is as good as none
+  double size;                   // want in units of the scale, 0 where the scale is negligible
   int nan, inf, poison, exact, over, not_close, not_loose;
 };
 
@@ -70,14 +70,17 @@ DEVICE_FN void compare_closeness(const struct compare_args *a, struct compare_sc
 
 DEVICE_FN void compare_special(const struct compare_args *a, int64_t i, struct compare_score *s) {
   int got = compare_class(a, s->got), want = compare_class(a, s->want);
-  double toward = F64_BITS(s->want) >> 63 ? -F64_INFINITY : F64_INFINITY;
+  int inf = !IS_NAN(s->got) && !IS_FINITE(s->got);
+  double toward = inf ? s->got : F64_BITS(s->want) >> 63 ? -F64_INFINITY : F64_INFINITY;
   s->z = 0;
   if (got == want && got != 0) {
     s->exact = 1;
     return;
   }
+  if (got != 0 && ((const float *)a->sigma)[i] < 0)
+    return;
   double allowed = compare_out(a, s->want) + a->z_limit * compare_sigma(a, i);
-  if (want == 0 && got == compare_class(a, toward) && fabs(s->want) + allowed >= a->overflow)
+  if (want == 0 && got == compare_class(a, toward) && (toward > 0 ? s->want : -s->want) + allowed >= a->overflow)
     return;
   s->z = s->got < s->want ? -F64_INFINITY : F64_INFINITY;
   s->over = 1;

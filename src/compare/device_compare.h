@@ -3,19 +3,14 @@
 #define COMPARE_DEVICE_COMPARE_H
 
 #include "compare/compare.h"
-#include "device/compute.h"
+#include "compute/compute.h"
 
-// As struct compare_input; got, want, want_int and sigma are the device's.
+// What struct compare_input holds, with tensors of the device.
 struct compare_device_input {
-  enum dtype dtype;
-  struct shape shape;
-  device_ptr got;   // bytes of dtype
-  device_ptr want;  // double when dtype is floating, else int64
-  device_ptr sigma; // float; 0 for integers
-  double u_out, eta_out;
-  uint32_t poison;
-  bool has_poison;
-  double rtol, atol, loose;
+  struct compare_input terms; // without tensors: got, want, want_int and sigma are not read
+  device_ptr got;             // bytes of dtype
+  device_ptr want;            // double when dtype is floating, else int64
+  device_ptr sigma;           // float; 0 for integers
 };
 
 // Counts, extremes, gates and the worst elements are those that compare_outputs finds, sums up to their rounding; among

@@ -1,4 +1,4 @@
-// What the comparing kernels are told, and what they leave. Read by the C compiler (behind <stdint.h>) and by the
+// Arguments and results of the comparing kernels. Read by the C compiler (after <stdint.h>) and by the
 // device's compiler.
 #ifndef COMPARE_DEVICE_COMPARE_ARGS_H
 #define COMPARE_DEVICE_COMPARE_ARGS_H

@@ -1,4 +1,4 @@
-// What a wrong output looks like, for whoever has to mend the kernel. Only failed comparisons come here.
+// What a wrong output looks like, for the author of the kernel. Only failed comparisons come here.
 //
 // Relations between the whole output and the oracle (transposed, scaled, shifted) are tried on a bounded sample; where
 // wrong elements lie is found by one more pass over the output.
@@ -23,8 +23,8 @@ static void say(struct compare_facts *f, enum compare_hint hint, const char *fmt
   f->hint = hint;
 }
 
-// Would `value` explain what was got at sample k? It must take away nearly all of the error; `allowed` is that of the
-// element the value belongs to.
+// Whether `value` explains what was got at sample k. It must take away nearly all of the error; `allowed` is that of
+// the element the value belongs to.
 static bool explains(const struct sample *s, int k, double value, double allowed) {
   double error = fabs(s->got[k] - s->want[k]);
   return fabs(s->got[k] - value) <= 2 * fmax(allowed, s->allowed[k]) + 0.01 * error;
@@ -37,7 +37,7 @@ static bool decisive(int explained, int tried) {
 // Every element of the output is the same; the sample said so first, because that is cheap.
 static bool all_same(const struct scorer *s, double value) {
   struct segment g;
-  int64_t n = shape_count(&s->in->shape);
+  int64_t n = shape_count(&s->in->type.shape);
   for (int64_t i = 0; i < n; i += SCORE_SEGMENT) {
     score(s, i, (int)(n - i < SCORE_SEGMENT ? n - i : SCORE_SEGMENT), &g);
     for (int k = 0; k < g.n; k++)
@@ -124,14 +124,14 @@ static bool find_offset(const struct sample *s, struct compare_facts *f) {
 }
 
 static double want_at(const struct scorer *s, int64_t i) {
-  return s->floating                    ? s->in->want[i]
-         : s->in->dtype == DTYPE_UINT64 ? (double)(uint64_t)s->in->want_int[i]
-                                        : (double)s->in->want_int[i];
+  return s->floating                         ? s->in->want[i]
+         : s->in->type.dtype == DTYPE_UINT64 ? (double)(uint64_t)s->in->want_int[i]
+                                             : (double)s->in->want_int[i];
 }
 
 // The output was written as if dimensions d and d + 1 were exchanged.
 static bool find_transposed(const struct scorer *sc, const struct sample *s, int d, struct compare_facts *f) {
-  const struct shape *shape = &sc->in->shape;
+  const struct shape *shape = &sc->in->type.shape;
   int64_t a = shape->dims[d], b = shape->dims[d + 1], inner = shape_span(shape, d + 2, shape->rank);
   int explained = 0;
   if (a < 2 || b < 2)
@@ -151,7 +151,7 @@ static bool find_transposed(const struct scorer *sc, const struct sample *s, int
 }
 
 static bool find_shift(const struct scorer *sc, const struct sample *s, int d, int shift, struct compare_facts *f) {
-  const struct shape *shape = &sc->in->shape;
+  const struct shape *shape = &sc->in->type.shape;
   int64_t extent = shape->dims[d], stride = shape_span(shape, d + 1, shape->rank);
   int tried = 0, explained = 0;
   if (extent < 2 * MAX_SHIFT)
@@ -171,7 +171,7 @@ static bool find_shift(const struct scorer *sc, const struct sample *s, int d, i
 }
 
 static bool find_relation(const struct scorer *sc, const struct sample *s, struct compare_facts *f) {
-  int rank = sc->in->shape.rank;
+  int rank = sc->in->type.shape.rank;
   if (find_constant(sc, s, f))
     return true;
   if (s->n_over < MIN_WRONG || s->n_over * 8 < s->n)
@@ -211,7 +211,7 @@ static void find_place(const struct scorer *sc, struct compare_facts *f) {
   struct where where;
   char text[sizeof f->hint_text];
   where_find(sc, f->n_poisoned ? SCORE_POISON : SCORE_OVER, &where);
-  enum compare_hint hint = where_describe(&where, &sc->in->shape, text, sizeof text);
+  enum compare_hint hint = where_describe(&where, &sc->in->type.shape, text, sizeof text);
   if (f->n_poisoned)
     say(f, HINT_UNWRITTEN, "%lld elements were never written%s%.110s", (long long)f->n_poisoned, hint ? ": " : "",
         text);

@@ -36,6 +36,17 @@ struct segment;
 void keep_worst(struct partial *p, const struct compare_element *e, bool mismatch);
 void merge_partial(struct partial *to, const struct partial *p);
 
+// The neighbours whose scales are looked at where an element is wrong (facts.z_near).
+enum { NEAR = 8, NEAR_MOST = 2 * NEAR + 1 };
+struct near_range {
+  int64_t begin;
+  int n; // at most NEAR_MOST
+};
+struct near_range near_of(int64_t index, int64_t n);
+
+// sigma: the n scales there; NULL: integers have none, and are infinitely far off.
+void note_near(struct compare_facts *f, int worst, const float *sigma, int n);
+
 // Facts from the sums over all elements; hint and hint_text are left empty.
 void facts_finish(const struct scorer *s, const struct partial *t, struct compare_facts *f);
 

@@ -14,7 +14,7 @@ static const double NOISE_LIMIT = 0.006;
 static const double ROUNDED_LIMIT = 0.1;
 
 void sample_take(const struct scorer *s, struct sample *out) {
-  int64_t n = shape_count(&s->in->shape), take = n < SAMPLE_MAX ? n : SAMPLE_MAX;
+  int64_t n = shape_count(&s->in->type.shape), take = n < SAMPLE_MAX ? n : SAMPLE_MAX;
   struct segment g;
   out->n = out->n_over = 0;
   for (int64_t k = 0; k < take; k++) {

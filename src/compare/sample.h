@@ -22,8 +22,8 @@ void sample_take(const struct scorer *s, struct sample *out);
 // larger than work in that precision explains.
 bool sample_is_rounded(const struct scorer *sc, const struct sample *s, int *bits);
 
-// The errors are small beside the output, present nearly everywhere, without outliers and of random sign: noise, as
-// from inputs or intermediate results rounded to about `*bits` bits.
+// The errors are small compared with the output, present nearly everywhere, without outliers and of random sign: noise,
+// as from inputs or intermediate results rounded to about `*bits` bits.
 bool sample_is_noisy(const struct scorer *sc, const struct sample *s, double z_max, int *bits);
 
 // Where the elements with some flag are.
@@ -35,7 +35,7 @@ struct where {
 
 void where_find(const struct scorer *sc, unsigned flag, struct where *out);
 
-// A clause about the place; HINT_NONE when there is nothing to tell.
+// A clause about the place; HINT_NONE when there is nothing to report.
 enum compare_hint where_describe(const struct where *w, const struct shape *shape, char *text, size_t size);
 
 #endif

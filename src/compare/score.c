@@ -10,23 +10,23 @@
 
 void scorer_init(struct scorer *s, const struct compare_input *in) {
   *s = (struct scorer){.in = in,
-                       .floating = dtype_is_float(in->dtype),
-                       .bytes = dtype_bytes(in->dtype),
-                       .z_limit = compare_z_limit(shape_count(&in->shape)),
-                       .no_infinity = in->dtype == DTYPE_FLOAT8E4M3FN};
+                       .floating = dtype_is_float(in->type.dtype),
+                       .bytes = dtype_bytes(in->type.dtype),
+                       .z_limit = compare_z_limit(shape_count(&in->type.shape)),
+                       .no_infinity = in->type.dtype == DTYPE_FLOAT8E4M3FN};
   if (!s->floating)
     return;
-  dtype_float_format(in->dtype, &s->format);
-  s->sigma_floor = in->dtype == DTYPE_DOUBLE ? 0 : 0x1p-150; // float's range says nothing about a double's
+  dtype_float_format(in->type.dtype, &s->format);
+  s->sigma_floor = in->type.dtype == DTYPE_DOUBLE ? 0 : 0x1p-150; // float's range says nothing about a double's
   int exponent;
   frexp(s->format.max, &exponent); // max < 2^exponent; half a step above it rounding goes to infinity
   s->overflow = s->format.max + ldexp(1, exponent - 1 - s->format.bits);
 }
 
-// A scale that is no number excuses nothing; one that overflowed its float excuses no more than the float held, and one
-// that a float stored as 0 may have been half of the float's last step, which matters among subnormals.
+// A scale that is not a number excuses nothing; one that overflowed its float excuses no more than the float held, and
+// one that a float stored as 0 may have been half of the float's last step, which matters among subnormals.
 static double sigma_at(const struct scorer *s, int64_t i) {
-  double sigma = (double)s->in->sigma[i];
+  double sigma = fabs((double)s->in->sigma[i]);
   return !(sigma >= s->sigma_floor) ? s->sigma_floor : sigma <= (double)FLT_MAX ? sigma : (double)FLT_MAX;
 }
 
@@ -38,7 +38,7 @@ double score_allowed(const struct scorer *s, int64_t i) {
   return s->floating ? out_at(s, s->in->want[i]) + s->z_limit * sigma_at(s, i) : 0;
 }
 
-// Marks the elements that still hold the pattern, which lies in memory again and again, whatever the element size.
+// Marks the elements that still hold the pattern, which repeats through memory whatever the element size.
 static void mark_poison(const struct scorer *s, int64_t begin, int n, uint8_t *flags) {
   uint8_t pattern[8];
   memcpy(pattern, &s->in->poison, 4);
@@ -62,14 +62,18 @@ static int class_of(const struct scorer *s, double x) {
 }
 
 // An element where got or want is not finite (or their distance is not). Where the answer rounds to infinity, or may
-// after the error that is allowed, infinity is right; a finite value there is judged as a value.
+// after the error that is allowed, infinity is right; a finite value there is judged as a value. So it is where a
+// straightforward implementation may overflow on the way (its scale is negative), and there a NaN is right as well.
 static uint8_t score_special(const struct scorer *s, int64_t i, double got, double want, double *z) {
   int class_got = class_of(s, got), class_want = class_of(s, want);
   *z = 0;
   if (class_got == class_want && class_got != 0)
     return SCORE_EXACT;
-  if (class_want == 0 && class_got == class_of(s, copysign(INFINITY, want)) &&
-      fabs(want) + score_allowed(s, i) >= s->overflow)
+  if (class_got != 0 && s->in->sigma[i] < 0)
+    return 0;
+  double toward = isinf(got) ? got : copysign(INFINITY, want);
+  if (class_want == 0 && class_got == class_of(s, toward) &&
+      (toward > 0 ? want : -want) + score_allowed(s, i) >= s->overflow)
     return 0;
   *z = got < want ? -INFINITY : INFINITY;
   if (class_got == class_want)
@@ -100,7 +104,7 @@ static uint8_t closeness(const struct scorer *s, double got, double want, double
 
 static void score_floats(const struct scorer *s, struct segment *g) {
   const double *want = s->in->want + g->begin;
-  dtype_to_f64(s->in->dtype, (const uint8_t *)s->in->got + (size_t)g->begin * s->bytes, g->n, g->got);
+  dtype_to_f64(s->in->type.dtype, (const uint8_t *)s->in->got + (size_t)g->begin * s->bytes, g->n, g->got);
   memcpy(g->want, want, (size_t)g->n * sizeof *want);
   for (int i = 0; i < g->n; i++) {
     double w = want[i], distance = g->distance[i] = fabs(g->got[i] - w);
@@ -121,7 +125,7 @@ static void score_floats(const struct scorer *s, struct segment *g) {
     } else {
       flags |= score_special(s, g->begin + i, g->got[i], w, &g->z[i]);
     }
-    // Four random bytes are no accident; one or two may be, if the value is right.
+    // Four random bytes are not an accident; one or two may be, if the value is right.
     if (poisoned && (s->bytes >= 4 || flags & SCORE_OVER))
       flags |= SCORE_POISON | SCORE_OVER;
     g->flags[i] = flags;
@@ -136,10 +140,10 @@ static void score_integers(const struct scorer *s, struct segment *g) {
   int64_t got[SCORE_SEGMENT];
   const uint8_t *bytes = (const uint8_t *)s->in->got + (size_t)g->begin * s->bytes;
   // A bool is one byte, 0 or 1; other bytes are wrong, not true.
-  dtype_to_i64(s->in->dtype == DTYPE_BOOL ? DTYPE_UINT8 : s->in->dtype, bytes, g->n, got);
+  dtype_to_i64(s->in->type.dtype == DTYPE_BOOL ? DTYPE_UINT8 : s->in->type.dtype, bytes, g->n, got);
   for (int i = 0; i < g->n; i++) {
     int64_t want = s->in->want_int[g->begin + i];
-    bool poisoned = g->flags[i] & SCORE_POISON, unsigned64 = s->in->dtype == DTYPE_UINT64;
+    bool poisoned = g->flags[i] & SCORE_POISON, unsigned64 = s->in->type.dtype == DTYPE_UINT64;
     g->got[i] = unsigned64 ? (double)(uint64_t)got[i] : (double)got[i];
     g->want[i] = unsigned64 ? (double)(uint64_t)want : (double)want;
     g->flags[i] = got[i] == want ? SCORE_EXACT : poisoned ? SCORE_OVER | SCORE_POISON : SCORE_OVER;

@@ -1,5 +1,5 @@
-// One element beside the oracle's: class, excess error, z. Shared by the facts and the hints, which look at different
-// elements in the same way.
+// One element compared with the oracle's: class, excess error, z. Shared by the facts and the hints, which look at
+// different elements in the same way.
 #ifndef COMPARE_SCORE_H
 #define COMPARE_SCORE_H
 
@@ -27,7 +27,7 @@ struct scorer {
   bool no_infinity; // overflow makes a NaN (float8e4m3fn)
 };
 
-// A scale further below the value than this is that of an exact answer.
+// A scale that is further below the value than this belongs to an exact answer.
 #define SCORE_MOST_SIZE 0x1p40
 
 // Neighbouring elements, scored.
@@ -37,7 +37,7 @@ struct segment {
   double got[SCORE_SEGMENT], want[SCORE_SEGMENT];
   double distance[SCORE_SEGMENT]; // |got - want|; not finite where one of them is not
   double z[SCORE_SEGMENT];        // with the sign of got - want; infinite where integers or classes differ
-  double size[SCORE_SEGMENT];     // want in units of the scale, 0 where the scale is as good as none (SCORE_MOST_SIZE)
+  double size[SCORE_SEGMENT];     // want in units of the scale, 0 where the scale is negligible (SCORE_MOST_SIZE)
   uint8_t flags[SCORE_SEGMENT];
 };
 
@@ -52,7 +52,7 @@ double score_allowed(const struct scorer *s, int64_t i);
 // Fills hint and hint_text from what the facts say and a closer look; facts are otherwise complete.
 void hint_find(const struct scorer *s, struct compare_facts *facts);
 
-// Does some gate of the contract fail?
+// Whether some gate of the contract fails.
 bool compare_gates_fail(const struct compare_facts *f);
 
 #endif

@@ -1,4 +1,4 @@
-// The set of wrong elements as its extent and stride in every dimension, and in words.
+// The set of wrong elements as its extent and stride in every dimension, and as text.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static void search_pieces(void *arg, int64_t begin, int64_t end) {
       score(s->scorer, i, (int)(to - i < SCORE_SEGMENT ? to - i : SCORE_SEGMENT), &g);
       for (int k = 0; k < g.n; k++)
         if (g.flags[k] & s->flag)
-          add_element(w, &s->scorer->in->shape, i + k);
+          add_element(w, &s->scorer->in->type.shape, i + k);
     }
   }
 }
@@ -96,13 +96,13 @@ static void join(struct where *to, const struct where *w, const struct shape *sh
 }
 
 void where_find(const struct scorer *sc, unsigned flag, struct where *out) {
-  int64_t n = shape_count(&sc->in->shape);
+  int64_t n = shape_count(&sc->in->type.shape);
   struct search s = {.scorer = sc, .flag = flag, .n = n};
   s.pieces = n / SCORE_SEGMENT < 1 ? 1 : n / SCORE_SEGMENT < MAX_PIECES ? n / SCORE_SEGMENT : MAX_PIECES;
   parallel_for(sc->in->threads, s.pieces, 1, search_pieces, &s);
   where_init(out);
   for (int64_t i = 0; i < s.pieces; i++)
-    join(out, &s.found[i], &sc->in->shape);
+    join(out, &s.found[i], &sc->in->type.shape);
 }
 
 // How much of dimension d the set spans, 1 for all of it; 1 too when that may be chance: so few elements, so wide.

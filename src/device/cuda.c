@@ -1,4 +1,4 @@
-// The CUDA device: a context of its own with one stream, and what it says of itself.
+// The CUDA device: a context of its own with one stream, and the device's facts.
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ enum {
   LEAST_FLUSH_BYTES = 128 << 20,
   FLUSH_CACHES = 4,
   FLUSH_REST = 256,
-  NON_PORTABLE_CLUSTER = 16, // of the data centre's GPUs; all others stay at 8
+  NON_PORTABLE_CLUSTER = 16, // of data-centre GPUs; all others keep 8
   PORTABLE_CLUSTER = 8,
 };
 
@@ -32,7 +32,7 @@ static enum assay_status check_driver(const struct cuda_driver *cu, struct assay
                    "12 or later");
 }
 
-// ---- what the device says of itself
+// ---- the device's facts
 
 // The kernel module's version from the kernel ("NVRM version: NVIDIA UNIX ... 580.95.05  ..."): the first word that is
 // digits and dots. text stays empty where there is no such file.
@@ -68,14 +68,14 @@ static void uuid_text(const struct device *d, char *text, size_t size) {
 static void limits_of(const struct device *d, struct device_facts *f) {
   int major = attribute(d, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   struct plan_limits *l = &f->limits;
-  l->device = "cuda";
+  l->device = &plan_device_cuda;
   l->target = f->target;
   for (int i = 0; i < 3; i++) {
     l->max_grid[i] = (uint32_t)attribute(d, (enum cu_device_attribute)(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i));
     l->max_block[i] = (uint32_t)attribute(d, (enum cu_device_attribute)(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i));
   }
   l->max_threads = (uint32_t)attribute(d, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-  // Already without the kilobyte that the system keeps of each block's.
+  // The kilobyte of each block that the system reserves is already subtracted.
   l->max_shared_bytes = (uint32_t)attribute(d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   if (attribute(d, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH))
     l->max_cluster = major == 9 || major == 10 ? NON_PORTABLE_CLUSTER : PORTABLE_CLUSTER;
@@ -95,7 +95,7 @@ static enum assay_status read_facts(struct device *d, struct assay_error *err) {
     return status;
   uuid_text(d, f->uuid, sizeof f->uuid);
   driver_text(d->cu, f->driver, sizeof f->driver);
-  // From Hopper on the instructions that make a kernel fast are those of the very architecture.
+  // From Hopper on, the fastest instructions exist only in the architecture-specific target (sm_90a).
   snprintf(f->target, sizeof f->target, "sm_%d%d%s", major, minor, major >= 9 ? "a" : "");
   f->memory_bytes = bytes;
   f->processors = attribute(d, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
@@ -136,7 +136,7 @@ static enum assay_status make_events(struct device *d, struct assay_error *err) 
   return status;
 }
 
-// Spinning gives the shortest way back from the device: the process has nothing else to do.
+// Spinning notices the end of work soonest, and the process has nothing else to do.
 static enum assay_status make_context(struct device *d, struct assay_error *err) {
   const struct cuda_driver *cu = d->cu;
   struct cu_mem_allocation_prop prop = {
@@ -203,7 +203,7 @@ static enum assay_status load_utility(struct device *d, const void *cubin, size_
   return status;
 }
 
-// The helpers run once before anybody measures with them.
+// Each helper runs once before measurements use it.
 static enum assay_status warm_up(struct device *d, struct assay_error *err) {
   struct device_report report;
   enum assay_status status = cuda_call(d, DEVICE_EMPTY, &report, err);
@@ -221,7 +221,7 @@ static void cuda_close(struct device *d) {
       cuda_unmap(d, &d->kept[i].mapping);
     if (d->gate)
       d->cu->cuMemFreeHost((void *)d->gate);
-    d->cu->cuCtxDestroy(d->context); // with everything in it
+    d->cu->cuCtxDestroy(d->context); // frees everything in it
   }
   cuda_driver_close(d->cu);
   base_free(d);
@@ -258,8 +258,18 @@ static enum assay_status cuda_open(const struct device_options *o, struct device
   return status;
 }
 
+// The driver's cache is off, so that code of other runs is not used. Lazy loading makes contexts cheaper; kernels have
+// run before they are timed. Landlock restricts this process, and a GPU's kernels do not run in it.
+static const struct device_host host = {
+    .read_paths = (const char *const[]){"/proc", "/sys", "/opt", "/etc/nvidia", NULL},
+    .files = "/dev/nvidia*",
+    .environment = (const char *const[]){"CUDA_MODULE_LOADING=LAZY", "CUDA_CACHE_DISABLE=1", NULL},
+    .one_gpu = true,
+    .opens_without_landlock = true,
+};
+
 const struct device_ops device_cuda = {
-    .name = "cuda",
+    .host = &host,
     .open = cuda_open,
     .equip = cuda_equip,
     .close = cuda_close,

@@ -1,7 +1,7 @@
 // One execution of a loaded plan.
 //
-// A timed part is held back on the device until all of it is queued (up to a bound: the queue is finite, and to wait
-// for room in it would be to wait for ever), so that the host's latency between two launches is not in the time.
+// A timed part is held back on the device until all of it is queued (up to a bound: the queue is finite, and waiting
+// for room in it would never end), so that the host's latency between two launches is not in the time.
 #include <stdio.h>
 #include <string.h>
 
@@ -63,7 +63,7 @@ static enum cu_result elapsed(struct device *d, CUevent start, CUevent end, int6
   return r;
 }
 
-// What depends on weights only, timed apart.
+// The steps that depend on weights only, timed separately.
 static enum cu_result prepare(struct device *d, struct device_times *times, int *failed) {
   const struct cuda_driver *cu = d->cu;
   bool held = false;
@@ -111,7 +111,7 @@ static enum cu_result timed_on_device(struct device *d, enum device_mode mode, s
   times->called_ns = clock_monotonic_ns() - released;
   if (end == CUDA_SUCCESS && r == CUDA_SUCCESS)
     end = cuda_confirm(d, &times->outside_ns);
-  // A fault shows in whatever is called next: the refusal of a step is the better story only when nothing was broken.
+  // A fault shows in the next call of the driver. So a refused step is reported only when there was no fault.
   if (end != CUDA_SUCCESS)
     return end;
   return r == CUDA_SUCCESS ? elapsed(d, d->start, d->end, &times->device_ns) : r;
@@ -151,8 +151,8 @@ static enum cu_result carry_out(struct device *d, enum device_mode mode, struct 
   return r;
 }
 
-// Where it went wrong, as far as can be told: a refused step is known; a fault shows after everything was queued, and
-// names its kernel only where there is but one. text may stay empty.
+// Where it went wrong, as far as that is known. A refused step is known. A fault shows after everything was queued, so
+// the kernel is known only if there is just one. text may stay empty.
 static void place(const struct plan *p, enum device_event event, int failed, char *text, size_t size) {
   const char *kernel = NULL;
   if (event == DEVICE_LAUNCH_FAILED && failed >= 0) {

@@ -1,11 +1,11 @@
-// What the files of the CUDA device share: the device, a loaded plan, and how the driver's errors are told apart.
+// What the files of the CUDA device share: the device, a loaded plan, and how the driver's errors are classified.
 #ifndef DEVICE_CUDA_DEVICE_H
 #define DEVICE_CUDA_DEVICE_H
 
-#include "device/cuda_driver.h"
+#include "compute/cuda_driver.h"
 #include "device/device.h"
 
-// A piece of address space with memory in its middle; what lies before and behind it (a granule each) has none.
+// A piece of address space with memory in its middle; what lies before and after it (a granule each) has none.
 struct cuda_mapping {
   uint64_t reserved, reserved_bytes; // 0, 0: none
   uint64_t address, bytes;           // the mapped part; bytes 0: nothing is mapped
@@ -42,8 +42,9 @@ struct cuda_kept {
   struct cuda_mapping mapping;
 };
 
-// What the host and the trusted helper kernels tell each other, in the host's memory. A kernel under test that finds it
-// can write to it, too, so that nothing is believed which was written while one may have been running: cuda_flush.c.
+// Messages between the host and the trusted helper kernels, in the host's memory. A kernel under test that finds this
+// memory can write to it too. So nothing is trusted that was written while such a kernel may have been running:
+// cuda_flush.c.
 struct cuda_gate {
   // Tickets: of the host; of the kernel that holds the stream, when it begins, and when it gives up.
   uint32_t released, arrived, failed;
@@ -61,7 +62,7 @@ struct device {
   size_t granule; // of mappings
   CUmodule utility;
   CUfunction read, empty, hold, stamp, confirm;
-  uint64_t flush, flush_bytes; // more than the last-level cache holds; behind it a place where nothing is read
+  uint64_t flush, flush_bytes; // more than the last-level cache holds; after it a place where nothing is read
   volatile struct cuda_gate *gate;
   uint64_t gate_address;    // as kernels see it
   uint32_t ticket;          // of the last call that was held
@@ -73,8 +74,8 @@ struct device {
 
 // ---- cuda_error.c
 
-// Which of the candidate's ends this is. Launching: the result came from queueing a step, so that what is not a fault
-// is the refusal of that step.
+// Which event a driver result means for the candidate. Launching: the result came from queueing a step, so a result
+// that is not a fault means that the step was refused.
 enum device_event cuda_event_of(enum cu_result result, bool launching);
 // Fills the report from a result; `where` begins the detail ("step 3, softmax_rows"), may be NULL.
 void cuda_report(const struct device *d, struct device_report *report, enum device_event event, enum cu_result result,
@@ -93,9 +94,8 @@ void cuda_unmap(struct device *d, struct cuda_mapping *m);
 // ---- cuda_memory.c
 
 // All buffers of the plan: the judge's, scratch and constants. ASSAY_OK with the report's event when memory is short.
-enum assay_status cuda_map_buffers(struct device *d, struct cuda_plan *l, int n_in, const struct device_buffer *in,
-                                   int n_out, const struct device_buffer *out, struct device_report *report,
-                                   struct assay_error *err);
+enum assay_status cuda_map_buffers(struct device *d, struct cuda_plan *l, const struct device_work *work,
+                                   struct device_report *report, struct assay_error *err);
 
 // ---- cuda_steps.c
 
@@ -104,8 +104,8 @@ enum assay_status cuda_load_steps(struct device *d, struct cuda_plan *l, struct 
 
 // ---- cuda_load.c, cuda_call.c, cuda_flush.c: the slots of device_ops, and the cache
 
-enum assay_status cuda_load(struct device *d, const struct plan *p, int n_in, const struct device_buffer *in, int n_out,
-                            const struct device_buffer *out, struct device_report *report, struct assay_error *err);
+enum assay_status cuda_load(struct device *d, const struct device_work *work, struct device_report *report,
+                            struct assay_error *err);
 void cuda_unload(struct device *d);
 enum assay_status cuda_call(struct device *d, enum device_mode mode, struct device_report *report,
                             struct assay_error *err);
@@ -114,7 +114,7 @@ enum cu_result cuda_warm(struct device *d);    // the same with the plan's input
 enum cu_result cuda_hold(struct device *d);    // queues a wait for the gate
 void cuda_let_go(struct device *d);            // opens it
 bool cuda_hold_failed(const struct device *d); // it had opened before, by itself: to ask when the stream is empty
-enum cu_result cuda_stamp(struct device *d);   // queues a stamp behind the timed part
+enum cu_result cuda_stamp(struct device *d);   // queues a stamp after the timed part
 // After the stream has ended, as far as the driver can tell: makes sure of it. *ns: from the opening of the gate to the
 // stamp, by stamps that no kernel between them can have changed; 0: not known for certain.
 enum cu_result cuda_confirm(struct device *d, int64_t *ns);

@@ -38,7 +38,7 @@ enum device_event cuda_event_of(enum cu_result result, bool launching) {
   }
 }
 
-// The driver's words name the symptom; these say what a kernel's author did.
+// The driver's message names the symptom; these say what the kernel did wrong.
 static const char *meaning(enum cu_result result) {
   switch (result) {
   case CUDA_ERROR_ILLEGAL_ADDRESS:

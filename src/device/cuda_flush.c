@@ -3,7 +3,7 @@
 //
 // The driver keeps an event's stamps in memory that every kernel of the process can read and write, at addresses that
 // do not change (measured on an H200 with driver 580: a kernel that added to the start's stamp while it ran was
-// reported 147 us faster). So the time between events is held against another one:
+// reported 147 us faster). So the time between events is checked against another one:
 //
 //   host                                     stream
 //   clears the gate                          flush
@@ -21,8 +21,8 @@
 
 enum { READ_THREADS = 512, READ_BLOCKS_PER_PROCESSOR = 4, PIECE = 16 };
 
-// The flush buffer holds zeros, so that no sum of it is this. (One of inputs may be, and then is written where nobody
-// looks.)
+// The flush buffer holds zeros, so that no sum of it is this. (A sum of inputs may be; it is then written to a place
+// that is never read.)
 static const uint32_t never = 0xffffffffu;
 
 // Far more than queueing takes, even on a busy machine.
@@ -46,7 +46,7 @@ static enum cu_result read_through(struct device *d, uint64_t from, uint64_t byt
 }
 
 enum cu_result cuda_flush(struct device *d) {
-  // The reset works at once, and so after whatever could still make lines persist.
+  // The reset takes effect at once, not in stream order. So first wait for all that could still make lines persist.
   enum cu_result r = d->cu->cuStreamSynchronize(d->stream);
   if (r == CUDA_SUCCESS && d->cu->cuCtxResetPersistingL2Cache)
     r = d->cu->cuCtxResetPersistingL2Cache();

@@ -1,4 +1,4 @@
-// Loading a plan: memory, modules, steps; and all of it away again.
+// Loading a plan (memory, modules, steps), and unloading it.
 #include <stdio.h>
 #include <string.h>
 
@@ -36,8 +36,8 @@ static void load_module(struct device *d, struct cuda_plan *l, int i, struct dev
 }
 
 // The driver makes room for kernels' local memory when a kernel that needs more is first launched, and waits for the
-// device to be idle before it does: never, while the stream is held. So room is made now. Where that is refused the
-// launch will tell.
+// device to be idle before it does: never, while the stream is held. So room is made now. If that is refused, the
+// launch reports it.
 static void make_room(struct device *d, const struct cuda_plan *l, struct device_report *report) {
   size_t stack = 0;
   int most = 0;
@@ -62,21 +62,21 @@ static enum assay_status tables(struct cuda_plan *l, struct assay_error *err) {
   return l->addresses && l->mappings && l->modules ? ASSAY_OK : error_nomem(err, "a loaded plan");
 }
 
-enum assay_status cuda_load(struct device *d, const struct plan *p, int n_in, const struct device_buffer *in, int n_out,
-                            const struct device_buffer *out, struct device_report *report, struct assay_error *err) {
+enum assay_status cuda_load(struct device *d, const struct device_work *work, struct device_report *report,
+                            struct assay_error *err) {
   *report = (struct device_report){.event = DEVICE_OK};
   if (d->loaded)
     return error_set(err, ASSAY_ERR_INVALID, "a plan is loaded already");
   struct cuda_plan *l = base_calloc(1, sizeof *l);
   if (!l)
     return error_nomem(err, "a loaded plan");
-  l->plan = p;
+  l->plan = work->plan;
   d->loaded = l;
   d->cu->cuCtxSetCurrent(d->context);
   enum assay_status status = tables(l, err);
   if (!status)
-    status = cuda_map_buffers(d, l, n_in, in, n_out, out, report, err);
-  for (int i = 0; !status && report->event == DEVICE_OK && i < p->n_modules; i++)
+    status = cuda_map_buffers(d, l, work, report, err);
+  for (int i = 0; !status && report->event == DEVICE_OK && i < l->plan->n_modules; i++)
     load_module(d, l, i, report);
   if (!status && report->event == DEVICE_OK)
     status = cuda_load_steps(d, l, report, err);

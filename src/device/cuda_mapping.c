@@ -1,5 +1,5 @@
-// Mappings of the CUDA device: memory put into address space with nothing before and behind it. Of the device it takes
-// the driver, the number and the granule alone, so that others who have these can map likewise (runner/serve_cuda.c).
+// Mappings of the CUDA device: memory put into address space with nothing before and after it. It uses only the driver,
+// the number and the granule of the device, so that runner/serve_cuda.c, which has these, can map in the same way.
 #include "device/cuda_device.h"
 
 static uint64_t round_up(uint64_t n, uint64_t to) {
@@ -26,7 +26,7 @@ void cuda_unmap(struct device *d, struct cuda_mapping *m) {
   *m = (struct cuda_mapping){0};
 }
 
-// Puts an allocation into address space with nothing before and behind it; the mapping keeps the memory alive.
+// Puts an allocation into address space with nothing before and after it; the mapping keeps the memory alive.
 static enum cu_result map_handle(struct device *d, uint64_t handle, uint64_t bytes, bool writable,
                                  struct cuda_mapping *out) {
   struct cuda_mapping m = {.reserved_bytes = bytes + 2 * d->granule};

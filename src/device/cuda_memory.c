@@ -1,4 +1,4 @@
-// Memory of the CUDA device: every buffer in a mapping of its own, with address space before and behind it where there
+// Memory of the CUDA device: every buffer in a mapping of its own, with address space before and after it where there
 // is nothing, so that one element too far is a fault and not somebody else's data.
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "device/cuda_device.h"
 
 // Up to so many scratch buffers (and as many constants) get a mapping each, of at least a granule (2 MiB). Where there
-// are more they lie one behind the other in one mapping: between them are bands of garbage only, which a kernel can
+// are more they lie one after the other in one mapping: between them are bands of garbage only, which a kernel can
 // overrun without a fault - into its own scratch. The judge's buffers always have their own.
 enum { OWN_MAPPINGS = 64, BAND_BYTES = 256 };
 
@@ -31,13 +31,12 @@ static struct cuda_kept *find_kept(struct device *d, const struct device_buffer 
 }
 
 // What was kept for plans before this one and is not among its buffers goes first: it holds memory.
-static void drop_kept(struct device *d, int n_in, const struct device_buffer *in, int n_out,
-                      const struct device_buffer *out) {
+static void drop_kept(struct device *d, const struct device_work *work) {
   for (int i = 0; i < KEPT_MAPPINGS; i++) {
     struct cuda_kept *k = &d->kept[i];
     bool wanted = false;
-    for (int j = 0; j < n_in + n_out && k->id && !wanted; j++) {
-      const struct device_buffer *b = j < n_in ? &in[j] : &out[j - n_in];
+    for (int j = 0; j < work->n_in + work->n_out && k->id && !wanted; j++) {
+      const struct device_buffer *b = j < work->n_in ? &work->in[j] : &work->out[j - work->n_in];
       wanted = b->id == k->id && k->writable == (b->writable != 0) && k->mapping.bytes == b->map_bytes;
     }
     if (k->id && !wanted) {
@@ -47,7 +46,7 @@ static void drop_kept(struct device *d, int n_in, const struct device_buffer *in
   }
 }
 
-// One of the judge's. That it cannot be mapped is no fault of the candidate's.
+// One of the judge's. That it cannot be mapped is not the candidate's fault.
 static enum assay_status map_judges(struct device *d, struct cuda_plan *l, int buffer, const struct device_buffer *b,
                                     struct device_report *report, struct assay_error *err) {
   if (b->map_bytes == 0 || b->map_bytes % d->granule || b->offset > b->map_bytes || b->bytes > b->map_bytes - b->offset)
@@ -79,7 +78,7 @@ static enum assay_status map_judges(struct device *d, struct cuda_plan *l, int b
 struct role {
   enum plan_role role;
   int count;
-  uint64_t pooled_bytes; // of all of them, one behind the other
+  uint64_t pooled_bytes; // of all of them, one after the other
 };
 
 static uint64_t alignment_of(const struct plan_buffer *b) {
@@ -158,20 +157,20 @@ static enum cu_result map_constants(struct device *d, struct cuda_plan *l) {
   return r;
 }
 
-enum assay_status cuda_map_buffers(struct device *d, struct cuda_plan *l, int n_in, const struct device_buffer *in,
-                                   int n_out, const struct device_buffer *out, struct device_report *report,
-                                   struct assay_error *err) {
+enum assay_status cuda_map_buffers(struct device *d, struct cuda_plan *l, const struct device_work *work,
+                                   struct device_report *report, struct assay_error *err) {
   const struct plan *p = l->plan;
   enum assay_status status = ASSAY_OK;
-  drop_kept(d, n_in, in, n_out, out);
+  drop_kept(d, work);
   for (int i = 0; i < p->n_buffers && !status && report->event == DEVICE_OK; i++) {
     const struct plan_buffer *b = &p->buffers[i];
     if (b->role != PLAN_INPUT && b->role != PLAN_OUTPUT)
       continue;
-    if (b->index < 0 || b->index >= (b->role == PLAN_INPUT ? n_in : n_out))
+    const int n = b->role == PLAN_INPUT ? work->n_in : work->n_out;
+    if (b->index < 0 || b->index >= n)
       return error_set(err, ASSAY_ERR_INVALID, "the plan's buffer '%s' is number %d of its kind, and there are %d",
-                       b->name, b->index, b->role == PLAN_INPUT ? n_in : n_out);
-    status = map_judges(d, l, i, b->role == PLAN_INPUT ? &in[b->index] : &out[b->index], report, err);
+                       b->name, b->index, n);
+    status = map_judges(d, l, i, b->role == PLAN_INPUT ? &work->in[b->index] : &work->out[b->index], report, err);
   }
   if (status || report->event != DEVICE_OK)
     return status;

@@ -36,7 +36,7 @@ static void ASSAY_PRINTF(3, 4) refuse(const struct at *a, enum device_event even
   snprintf(a->report->detail, sizeof a->report->detail, "%s: %s", where, what);
 }
 
-// What the driver says to loading something: memory and faults keep their names, all else is a failed load.
+// The event for a driver result while loading: memory and faults keep their own events, all else is a failed load.
 static void refused(const struct at *a, enum cu_result r, const char *what, enum device_event otherwise) {
   char where[144], step[96];
   place(a, step, sizeof step);
@@ -107,7 +107,7 @@ static void check_parameters(const struct at *a) {
     refuse(a, DEVICE_LOAD_FAILED, "the kernel takes more than the plan's %d arguments", a->from->n_arguments);
 }
 
-// Memory is the only thing that makes it return false.
+// Returns false only when memory fails.
 static bool arguments(const struct at *a) {
   a->to->params = arena_calloc(&a->l->arena, (size_t)a->from->n_arguments + 1, sizeof *a->to->params);
   if (!a->to->params)
@@ -166,8 +166,8 @@ static void configure(const struct at *a) {
     attribute->id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
     attribute++->value.cooperative = 1;
   }
-  // The first step of each part follows our own work and an event: nothing of the plan for it to overlap with, and the
-  // clock's start must not be overtaken.
+  // The first step of each part follows our own work and an event. There is no step of the plan to overlap with, and
+  // the step must not start before the clock does.
   if (s->programmatic && a->index != 0 && a->index != a->l->plan->n_prepare) {
     attribute->id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     attribute++->value.programmatic_stream_serialization_allowed = 1;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "device/compute_cuda.h"
+#include "compute/cuda.h"
 
 enum assay_status compute_describe(struct compute *c, struct compute_description *out, struct assay_error *err) {
   struct compute_cuda_part p;

@@ -2,7 +2,7 @@
 #ifndef DEVICE_DESCRIBE_H
 #define DEVICE_DESCRIBE_H
 
-#include "device/compute.h"
+#include "compute/compute.h"
 
 struct compute_description {
   char name[128]; // "NVIDIA H100 80GB HBM3"

@@ -1,7 +1,5 @@
 #include "device/device.h"
 
-#include <string.h>
-
 const char *device_event_name(enum device_event e) {
   switch (e) {
   case DEVICE_OK:
@@ -20,10 +18,14 @@ const char *device_event_name(enum device_event e) {
   return "unknown";
 }
 
-const struct device_ops *device_by_name(const char *name) {
-  static const struct device_ops *const devices[] = {&device_cuda, &device_opencl};
-  for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
-    if (strcmp(devices[i]->name, name) == 0)
-      return devices[i];
+const struct device_ops *device_of(const struct plan_device *device) {
+#define ROW(id, ...) {&plan_device_##id, &device_##id},
+  static const struct {
+    const struct plan_device *device;
+    const struct device_ops *ops;
+  } rows[] = {PLAN_DEVICES_WITH_PLANS(ROW)};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].device == device)
+      return rows[i].ops;
   return NULL;
 }

@@ -3,7 +3,7 @@
 //
 // The order of use: open, load (a checked plan with the judge's buffers), call..., unload, load, ..., close. One
 // process has one device with one context, and one loaded plan at a time. After a fault (DEVICE_FAULT, DEVICE_LOST) the
-// process is of no more use: the judge ends it and starts another.
+// process cannot be used any more: the judge ends it and starts another.
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H
 
@@ -25,13 +25,13 @@ struct device_facts {
   // Kernels can address ordinary memory of the process (heterogeneous memory management): the runner's own is then only
   // hidden from them, not out of reach.
   int32_t reaches_host;
-  int32_t is_gpu;            // 0: its times rank nothing (PoCL)
+  int32_t is_gpu;            // 0: its times are not ranked (PoCL)
   struct plan_limits limits; // its strings point into this struct or are static
 };
 
 // One of the judge's buffers, in the order of the plan's inputs, then outputs. The memory is an exported allocation
 // (cuda: POSIX descriptor of cuMemCreate; opencl: memfd) of map_bytes; the data begins at `offset` and ends, up to
-// alignment, where the mapping ends. Before and behind the mapping lies reserved address space without memory.
+// alignment, where the mapping ends. Before and after the mapping lies reserved address space without memory.
 struct device_buffer {
   int fd;
   uint64_t map_bytes, offset, bytes;
@@ -40,9 +40,16 @@ struct device_buffer {
   int32_t writable; // outputs; and inputs in the one run that finds out whether a fault was a write to an input
 };
 
+// What a load is given: a checked plan and the judge's buffers, one for each input and output of the task.
+struct device_work {
+  const struct plan *plan;
+  int n_in, n_out;
+  const struct device_buffer *in, *out;
+};
+
 enum device_event {
   DEVICE_OK,
-  DEVICE_LOAD_FAILED,   // a module or kernel cannot be loaded; detail has the device's words
+  DEVICE_LOAD_FAILED,   // a module or kernel cannot be loaded; detail has the device's message
   DEVICE_LAUNCH_FAILED, // the device refused a launch (too many resources)
   DEVICE_FAULT, // a kernel touched memory that is not its own, misaligned or illegal instructions: the context is lost
   DEVICE_OUT_OF_MEMORY,
@@ -62,12 +69,12 @@ enum device_mode {
   DEVICE_PREPARE,
 };
 
-// As many steps are queued before the stream is let go, if there are so many: the queue is finite.
+// At most this many steps are queued before the stream is let go, because the queue is finite.
 enum { DEVICE_HELD_STEPS = 512 };
 
 struct device_times {
   int64_t device_ns; // between the events around the steps
-  // The same and a constant more, by stamps that no kernel of the plan could reach; 0: not known.
+  // The same plus a constant, from stamps that no kernel of the plan could reach; 0: not known.
   int64_t outside_ns;
   int64_t called_ns;  // the host's clock around the same: as called; else from when the stream was let go to its end
   int64_t prepare_ns; // of the steps before n_prepare, device time
@@ -89,11 +96,21 @@ struct device_place {
   uint64_t base, map_bytes, offset, bytes;
   int32_t writable;
 };
-enum { DEVICE_GUARD_BYTES = 1 << 20 }; // address space without memory in front of and behind each
+enum { DEVICE_GUARD_BYTES = 1 << 20 }; // address space without memory in front of and after each
+
+// What the process that opens the device needs of its machine, for its sandbox and its environment.
+struct device_host {
+  const char *const *read_paths;  // with the system's libraries; NULL-terminated. A missing path needs no right
+  const char *files;              // device files, a pattern for glob(3); NULL: none
+  const char *const *environment; // NAME=VALUE; NULL-terminated
+  const char *cache_variable;  // names the folder where the device's compiler may write; NULL: it has no such variable
+  bool one_gpu;                // it sees one of NVIDIA's GPUs only (sandbox/gpu_visible.h), which is number 0 there
+  bool opens_without_landlock; // a driver may want other files, too: where it does not open, it is tried without
+};
 
 struct device_ops {
-  const char *name; // "cuda"
-  // ASSAY_ERR_ENVIRONMENT: no such device or driver, with the way to mend it.
+  const struct device_host *host;
+  // ASSAY_ERR_ENVIRONMENT: no such device or driver, with the way to fix it.
   enum assay_status (*open)(const struct device_options *o, struct device **out, struct assay_error *err);
   // Takes the device's trusted helper code in the form it loads (device/utility.h), made by the judge; once, before the
   // first load. NULL: the device needs none.
@@ -102,8 +119,8 @@ struct device_ops {
   void (*facts)(struct device *d, struct device_facts *out);
   // Maps the buffers, allocates scratch (with guards, filled with garbage) and constants, loads modules, resolves
   // kernels and symbols, encodes tensor maps. The plan is borrowed until unload; descriptors are closed by the caller.
-  enum assay_status (*load)(struct device *d, const struct plan *p, int n_in, const struct device_buffer *in, int n_out,
-                            const struct device_buffer *out, struct device_report *report, struct assay_error *err);
+  enum assay_status (*load)(struct device *d, const struct device_work *work, struct device_report *report,
+                            struct assay_error *err);
   void (*unload)(struct device *d);
   // Carries the plan out once and waits for it.
   enum assay_status (*call)(struct device *d, enum device_mode mode, struct device_report *report,
@@ -113,7 +130,9 @@ struct device_ops {
   void (*place)(const struct device *d, int i, struct device_place *out);
 };
 
-extern const struct device_ops device_cuda, device_opencl;
-const struct device_ops *device_by_name(const char *name); // NULL: none
+#define DEVICE_DECLARE(name, ...) extern const struct device_ops device_##name;
+PLAN_DEVICES_WITH_PLANS(DEVICE_DECLARE)
+#undef DEVICE_DECLARE
+const struct device_ops *device_of(const struct plan_device *device); // NULL: it has no plans
 
 #endif

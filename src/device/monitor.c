@@ -54,7 +54,7 @@ bool monitor_read(struct monitor *m, struct monitor_reading *out) {
   if (!m || m->nvml.clock_info(m->device, NVML_CLOCK_SM, &r.sm_clock_mhz) != NVML_SUCCESS ||
       m->nvml.clocks_event_reasons(m->device, &reasons) != NVML_SUCCESS)
     return false;
-  // Without these, which some boards do not tell, a reading is still worth having: they stay 0.
+  // Some boards do not report these. The other readings are still useful, and these stay 0.
   if (m->nvml.clock_info(m->device, NVML_CLOCK_MEM, &r.memory_clock_mhz) != NVML_SUCCESS)
     r.memory_clock_mhz = 0;
   if (m->nvml.temperature(m->device, NVML_TEMPERATURE_GPU, &r.temperature_c) != NVML_SUCCESS)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "device/compute.h"
+#include "compute/compute.h"
 
 struct monitor; // NULL where NVML is missing
 
@@ -22,8 +22,15 @@ struct monitor_reading {
   uint64_t throttle; // NVML's clocks event reasons
   bool slowed; // one of them that makes times worse than the machine's own: thermal, power brake, hardware slowdown
 };
-bool monitor_read(struct monitor *m, struct monitor_reading *out); // false: unknown
+bool monitor_read(struct monitor *m, struct monitor_reading *out);     // false: unknown
 void monitor_throttle_text(uint64_t reasons, char *text, size_t size); // "sw_power_cap, hw_thermal"
+
+// The device's state while it is used, for a verdict. 0 and "": unknown.
+struct device_condition {
+  int clock_mhz, temperature_c, power_w;
+  char throttle[64]; // what held the clock down when it last was, as monitor_throttle_text says it
+  bool slowed;       // now: times taken around now say nothing
+};
 
 // What the device can do at best, measured with code of our own; bytes and operations a second. 0: not measured.
 struct device_peaks {

@@ -1,5 +1,5 @@
-// OpenCL devices that are the processor (PoCL): how OpenCL kernels are tried where there is no GPU. Their times rank
-// nothing. Kernels run in this process, as threads of the driver's.
+// OpenCL devices that are the processor (PoCL): how OpenCL kernels are tried where there is no GPU. Their times are not
+// ranked. Kernels run in this process, as threads of the driver's.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static void ask_facts(struct device *d, cl_platform_id platform) {
   f->clock_khz = (int32_t)(number(d, CL_DEVICE_MAX_CLOCK_FREQUENCY) * 1000);
   f->l2_bytes = (int32_t)number(d, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
   f->is_gpu = 0;
-  f->limits = (struct plan_limits){.device = "opencl", .target = "", .memory_bytes = f->memory_bytes};
+  f->limits = (struct plan_limits){.device = &plan_device_opencl, .target = "", .memory_bytes = f->memory_bytes};
   f->limits.max_threads = (uint32_t)number(d, CL_DEVICE_MAX_WORK_GROUP_SIZE);
   f->limits.max_shared_bytes = (uint32_t)number(d, CL_DEVICE_LOCAL_MEM_SIZE);
   if (d->cl.GetDeviceInfo(d->id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof sizes, sizes, NULL) == CL_SUCCESS)
@@ -149,18 +149,17 @@ static void facts(struct device *d, struct device_facts *out) {
   *out = d->facts;
 }
 
-static enum assay_status load(struct device *d, const struct plan *p, int n_in, const struct device_buffer *in,
-                              int n_out, const struct device_buffer *out, struct device_report *report,
+static enum assay_status load(struct device *d, const struct device_work *work, struct device_report *report,
                               struct assay_error *err) {
   *report = (struct device_report){.event = DEVICE_OK};
   unload(d);
   d->loaded = base_calloc(1, sizeof *d->loaded);
   if (!d->loaded)
     return error_nomem(err, "a plan on OpenCL");
-  d->loaded->plan = p;
+  d->loaded->plan = work->plan;
   enum assay_status status = opencl_empty_make(d, err);
   if (!status)
-    status = opencl_memory_make(d, d->loaded, n_in, in, n_out, out, report, err);
+    status = opencl_memory_make(d, d->loaded, work, report, err);
   if (!status && report->event == DEVICE_OK)
     status = opencl_programs_make(d, d->loaded, report, err);
   if (status || report->event != DEVICE_OK)
@@ -174,8 +173,15 @@ static void place(const struct device *d, int i, struct device_place *out) {
     *out = d->loaded->memory[i].place;
 }
 
+// Nothing is to be compiled when kernels run.
+static const struct device_host host = {
+    .read_paths = (const char *const[]){"/etc/OpenCL", "/sys/devices/system", "/proc/cpuinfo", "/proc/meminfo", NULL},
+    .environment = (const char *const[]){"PATH=/usr/bin:/bin", "POCL_WORK_GROUP_SPECIALIZATION=0", NULL},
+    .cache_variable = "POCL_CACHE_DIR",
+};
+
 const struct device_ops device_opencl = {
-    .name = "opencl",
+    .host = &host,
     .open = open_device,
     .close = close_device,
     .facts = facts,

@@ -1,4 +1,4 @@
-// One execution of a loaded plan. The steps wait behind an event of ours until all of them are queued, so that the
+// One execution of a loaded plan. The steps wait for an event of ours until all of them are queued, so that the
 // host's work between two launches is not in the time.
 #include <stdio.h>
 #include <string.h>
@@ -167,8 +167,8 @@ static void carry_out(struct execution *e, enum device_mode mode, struct device_
   }
   if (e->result != CL_SUCCESS)
     return;
-  // Hot: the judge has just written the inputs. The steps are not carried out before, since they would find their
-  // answer done.
+  // Hot: the judge has just written the inputs. The steps do not run once before: the timed run would then find its
+  // answer already there.
   if (mode != DEVICE_HOT)
     opencl_memory_flush(e->d->loaded);
   if (mode == DEVICE_AS_CALLED)

@@ -2,10 +2,10 @@
 //
 // PoCL compiles in two stages: a program when it is built, and each kernel when it is first launched, for which it runs
 // the system's linker. By then kernels of the candidate run in this process and nothing may be run any more, so the
-// second stage is brought about here: a question for the program's binary compiles all of its kernels. Launches use
-// what is then there when POCL_WORK_GROUP_SPECIALIZATION is 0 (PoCL's manual, "Environment variables"), which whoever
-// starts this process has to see to; else PoCL would compile every kernel again for each size of groups. Where a driver
-// compiles all at once, the question costs nothing.
+// second stage is forced here: a query for the program's binary compiles all of its kernels. Launches use this code
+// when POCL_WORK_GROUP_SPECIALIZATION is 0 (PoCL's manual, "Environment variables"). The process that starts this one
+// must set that; else PoCL would compile every kernel again for each work-group size. Where a driver compiles
+// everything at once, the query costs nothing.
 //
 // A judgement loads a candidate's program some twenty times, each time in a new process. What the compiler made is kept
 // in the device's folder, as PoCL keeps its own results there; but PoCL finds those only after it has preprocessed the
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "device/code_cache.h"
+#include "compute/code_cache.h"
 #include "device/opencl_device.h"
 
 // NULL when there is none, or the driver does not take it any more.

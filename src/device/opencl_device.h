@@ -61,9 +61,8 @@ struct device {
 // ---- opencl_memory.c: what a plan's buffers are in this process
 
 // Maps the judge's buffers and makes scratch and constants. The candidate's failures (memory) are in the report.
-enum assay_status opencl_memory_make(struct device *d, struct opencl_plan *l, int n_in, const struct device_buffer *in,
-                                     int n_out, const struct device_buffer *out, struct device_report *report,
-                                     struct assay_error *err);
+enum assay_status opencl_memory_make(struct device *d, struct opencl_plan *l, const struct device_work *work,
+                                     struct device_report *report, struct assay_error *err);
 void opencl_memory_drop(struct device *d, struct opencl_plan *l);
 
 void opencl_memory_garbage(struct device *d, struct opencl_plan *l); // into all scratch
@@ -78,7 +77,7 @@ void opencl_views_drop(struct device *d, struct opencl_plan *l);
 
 // Compiles a source, down to the machine code of all of its kernels, or takes what an earlier device made of the same
 // source with the same options from the device's folder. *out (ReleaseProgram) may be there after a failure too, for
-// the compiler's words.
+// the compiler's messages.
 cl_int opencl_code_make(struct device *d, const char *text, size_t size, const char *options, cl_program *out);
 
 // ---- opencl_program.c: modules and kernels
@@ -94,7 +93,7 @@ enum assay_status opencl_empty_make(struct device *d, struct assay_error *err);
 enum assay_status opencl_call(struct device *d, enum device_mode mode, struct device_report *report,
                               struct assay_error *err);
 
-// Says in the report what the device said. `where` is a prefix ("step 3, add"); may be NULL.
+// Puts the device's error into the report. `where` is a prefix ("step 3, add"); may be NULL.
 void opencl_report(struct device_report *report, enum device_event event, cl_int code, const char *where);
 // Whether a code means that memory ran out.
 bool opencl_is_memory(cl_int code);

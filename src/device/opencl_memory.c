@@ -1,5 +1,5 @@
 // The memory of a plan on a device that is the processor: buffers are pages of this process, with nothing mapped in
-// front of and behind them, and inputs and constants are mapped without the right to write.
+// front of and after them, and inputs and constants are mapped without the right to write.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "device/opencl_device.h"
 
-// OpenCL's own promise to kernels: a buffer begins where its largest vector (long16) may.
+// OpenCL's guarantee to kernels: a buffer begins where its largest vector (long16) may.
 enum { LEAST_ALIGNMENT = 128 };
 
 static uint64_t round_up(uint64_t n, uint64_t to) {
@@ -65,7 +65,7 @@ static bool map_own(struct opencl_memory *m, const struct plan_buffer *b, uint64
 }
 
 static cl_mem wrap(struct device *d, const struct opencl_memory *m, uint64_t offset, cl_int *result) {
-  // Behind the last byte there is nothing to wrap, but an address all the same; no byte of it can be touched.
+  // An offset at the end leaves nothing to wrap, but still needs an address: one byte, which cannot be touched.
   uint64_t bytes = m->place.bytes > offset ? m->place.bytes - offset : 1;
   cl_ulong access = m->place.writable ? CL_MEM_READ_WRITE : CL_MEM_READ_ONLY;
   return d->cl.CreateBuffer(d->context, access | CL_MEM_USE_HOST_PTR, bytes, at(m, m->place.offset + offset), result);
@@ -96,9 +96,8 @@ static enum assay_status make_one(struct device *d, struct opencl_plan *l, int i
   return ASSAY_OK;
 }
 
-enum assay_status opencl_memory_make(struct device *d, struct opencl_plan *l, int n_in, const struct device_buffer *in,
-                                     int n_out, const struct device_buffer *out, struct device_report *report,
-                                     struct assay_error *err) {
+enum assay_status opencl_memory_make(struct device *d, struct opencl_plan *l, const struct device_work *work,
+                                     struct device_report *report, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   l->memory = arena_calloc(&l->arena, (size_t)l->plan->n_buffers, sizeof *l->memory);
   if (!l->memory)
@@ -106,10 +105,10 @@ enum assay_status opencl_memory_make(struct device *d, struct opencl_plan *l, in
   for (int i = 0; i < l->plan->n_buffers && !status && report->event == DEVICE_OK; i++) {
     const struct plan_buffer *b = &l->plan->buffers[i];
     const struct device_buffer *shared = NULL;
-    if (b->role == PLAN_INPUT && b->index < n_in)
-      shared = &in[b->index];
-    if (b->role == PLAN_OUTPUT && b->index < n_out)
-      shared = &out[b->index];
+    if (b->role == PLAN_INPUT && b->index < work->n_in)
+      shared = &work->in[b->index];
+    if (b->role == PLAN_OUTPUT && b->index < work->n_out)
+      shared = &work->out[b->index];
     if (!shared && (b->role == PLAN_INPUT || b->role == PLAN_OUTPUT))
       return error_set(err, ASSAY_ERR_INVALID, "the plan's buffer %s is %s %d, of which there is none", b->name,
                        b->role == PLAN_INPUT ? "input" : "output", b->index);

@@ -8,8 +8,8 @@
 #include "base/buf.h"
 #include "device/opencl_device.h"
 
-// The compiler's words: all of them to our standard error, which is the log that the judge keeps, and the first line
-// with an error to the report.
+// The compiler's messages. All of them go to our standard error, which is the log that the judge keeps; the first line
+// with an error goes to the report.
 static void report_log(struct device *d, cl_program p, const char *module, struct device_report *report) {
   size_t n = 0;
   enum { LOG_BYTES = 32 << 10 };
@@ -86,7 +86,7 @@ static const char *misfit(const struct plan_argument *a, cl_uint space) {
   return a->kind == PLAN_BYTES && a->n_pointers == 0 ? NULL : "takes a value";
 }
 
-// A cl_mem is an address of the driver's own: bytes of a plan must never be taken for one. So every argument is held
+// A cl_mem is an address of the driver's own: bytes of a plan must never be taken for one. So every argument is checked
 // against what the compiler says about the parameter before it is set for the first time.
 static enum assay_status check_arguments(struct device *d, struct opencl_plan *l, const struct plan_step *s, int step,
                                          struct device_report *report) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "device/compute_cuda.h"
+#include "compute/cuda.h"
 #include "device/monitor.h"
 
 extern const char code_peaks[], code_peaks_matrix[];
@@ -90,23 +90,29 @@ static enum assay_status find(struct bench *b, CUmodule module, const char *name
 
 // ---- memory
 
-// Rates of one kernel over `bytes` at `to` (and as many at `from`), moving `moved` bytes; block sizes differ in what
-// suits a memory.
-static enum assay_status memory_rate(struct bench *b, const char *name, device_ptr to, device_ptr from, size_t bytes,
-                                     double moved, double *best, struct assay_error *err) {
+// A kernel over `bytes` at `to` (and as many at `from`), which moves `moved` bytes.
+struct pass {
+  const char *name;
+  device_ptr to, from;
+  size_t bytes;
+  double moved;
+};
+
+// The best rate of a pass; which block size suits a memory differs.
+static enum assay_status memory_rate(struct bench *b, struct pass p, double *best, struct assay_error *err) {
   static const unsigned int threads[] = {128, 256, 512};
-  void *params[] = {&to, &from};
+  void *params[] = {&p.to, &p.from};
   CUfunction kernel;
-  enum assay_status status = find(b, b->simple, name, &kernel, err);
+  enum assay_status status = find(b, b->simple, p.name, &kernel, err);
   for (size_t i = 0; !status && i < sizeof threads / sizeof *threads; i++) {
-    struct load l = {.kernel = kernel, .threads = threads[i], .params = params, .work = moved};
-    l.blocks = (unsigned int)(bytes / ((size_t)threads[i] * PIECES * PIECE_BYTES));
+    struct load l = {.kernel = kernel, .threads = threads[i], .params = params, .work = p.moved};
+    l.blocks = (unsigned int)(p.bytes / ((size_t)threads[i] * PIECES * PIECE_BYTES));
     status = best_rate(b, &l, best, err);
   }
   return status;
 }
 
-// Two buffers, large beside the cache: what it still holds of the last pass would make the memory look faster.
+// Two buffers, large compared with the cache: what it still holds of the last pass would make the memory look faster.
 static enum assay_status two_buffers(struct bench *b, device_ptr p[2], size_t *bytes, struct assay_error *err) {
   struct compute_memory memory;
   compute_memory(b->compute, &memory);
@@ -123,16 +129,17 @@ static enum assay_status memory(struct bench *b, struct device_peaks *out, struc
   device_ptr p[2] = {0};
   size_t n = 0;
   enum assay_status status = two_buffers(b, p, &n, err);
+  const double moved = 2.0 * (double)n;
   if (!status)
     status = compute_set32(b->compute, p[0], 0x3f8ccccdu, 2 * n / sizeof(uint32_t), err);
   if (!status)
-    status = memory_rate(b, "peak_copy", p[1], p[0], n, 2.0 * (double)n, &out->copy_bytes_per_s, err);
+    status = memory_rate(b, (struct pass){"peak_copy", p[1], p[0], n, moved}, &out->copy_bytes_per_s, err);
   if (!status)
-    status = memory_rate(b, "peak_copy_streaming", p[1], p[0], n, 2.0 * (double)n, &out->copy_bytes_per_s, err);
+    status = memory_rate(b, (struct pass){"peak_copy_streaming", p[1], p[0], n, moved}, &out->copy_bytes_per_s, err);
   if (!status)
-    status = memory_rate(b, "peak_read", b->sink, p[0], 2 * n, 2.0 * (double)n, &out->read_bytes_per_s, err);
+    status = memory_rate(b, (struct pass){"peak_read", b->sink, p[0], 2 * n, moved}, &out->read_bytes_per_s, err);
   if (!status)
-    status = memory_rate(b, "peak_write", p[0], p[0], 2 * n, 2.0 * (double)n, &out->write_bytes_per_s, err);
+    status = memory_rate(b, (struct pass){"peak_write", p[0], p[0], 2 * n, moved}, &out->write_bytes_per_s, err);
   compute_free(b->compute, p[0]);
   compute_trim(b->compute); // gigabytes that nobody asks for again
   return status;
@@ -140,22 +147,27 @@ static enum assay_status memory(struct bench *b, struct device_peaks *out, struc
 
 // ---- arithmetic
 
-// block_operations: of one block in one iteration.
-static enum assay_status arithmetic_rate(struct bench *b, CUmodule module, const char *name, unsigned int threads,
-                                         unsigned int shared, double block_operations, double *best,
-                                         struct assay_error *err) {
+// A kernel's launch, and the operations of one block in one iteration.
+struct sums {
+  CUmodule module;
+  const char *name;
+  unsigned int threads, shared;
+  double block_operations;
+};
+
+static enum assay_status arithmetic_rate(struct bench *b, struct sums k, double *best, struct assay_error *err) {
   int per_processor = 0, iterations = 64;
   double s = 0;
   void *params[] = {&iterations, &b->sink};
-  struct load l = {.threads = threads, .shared = shared, .params = params};
-  enum assay_status status = find(b, module, name, &l.kernel, err);
-  if (!status && shared)
+  struct load l = {.threads = k.threads, .shared = k.shared, .params = params};
+  enum assay_status status = find(b, k.module, k.name, &l.kernel, err);
+  if (!status && k.shared)
     status = cuda_check(
-        b->cu, b->cu->cuFuncSetAttribute(l.kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared),
+        b->cu, b->cu->cuFuncSetAttribute(l.kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)k.shared),
         "give a measuring kernel its memory", err);
   if (!status)
     status = cuda_check(
-        b->cu, b->cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, l.kernel, (int)threads, shared),
+        b->cu, b->cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, l.kernel, (int)k.threads, k.shared),
         "ask for a kernel's occupancy", err);
   l.blocks = (unsigned int)(b->processors * per_processor);
   // Iterations for about a millisecond, so that a kernel's start and end do not count.
@@ -164,7 +176,7 @@ static enum assay_status arithmetic_rate(struct bench *b, CUmodule module, const
     double wanted = iterations * 1e-3 / (s > 1e-6 ? s : 1e-6);
     iterations = wanted < 16 ? 16 : wanted > 1e6 ? 1000000 : (int)wanted;
   }
-  l.work = block_operations * l.blocks * iterations;
+  l.work = k.block_operations * l.blocks * iterations;
   return status ? status : best_rate(b, &l, best, err);
 }
 
@@ -172,11 +184,12 @@ static enum assay_status single_threads(struct bench *b, bool has_matrix, struct
                                         struct assay_error *err) {
   enum { THREADS = 256 };
   enum assay_status status =
-      arithmetic_rate(b, b->simple, "peak_fp32", THREADS, 0, 512.0 * THREADS, &out->fp32_flops, err);
+      arithmetic_rate(b, (struct sums){b->simple, "peak_fp32", THREADS, 0, 512.0 * THREADS}, &out->fp32_flops, err);
   if (!status)
-    status = arithmetic_rate(b, b->simple, "peak_fp64", THREADS, 0, 512.0 * THREADS, &out->fp64_flops, err);
+    status =
+        arithmetic_rate(b, (struct sums){b->simple, "peak_fp64", THREADS, 0, 512.0 * THREADS}, &out->fp64_flops, err);
   if (!status && has_matrix)
-    status = arithmetic_rate(b, b->simple, "peak_fp64_matrix", THREADS, 0, 131072.0 * (THREADS / 32.0),
+    status = arithmetic_rate(b, (struct sums){b->simple, "peak_fp64_matrix", THREADS, 0, 131072.0 * (THREADS / 32.0)},
                              &out->fp64_flops, err);
   return status;
 }
@@ -184,12 +197,14 @@ static enum assay_status single_threads(struct bench *b, bool has_matrix, struct
 static enum assay_status matrices(struct bench *b, bool hopper, struct device_peaks *out, struct assay_error *err) {
   const double operations = 2.0 * 4194304.0;
   unsigned int shared = hopper ? MATRIX_SHARED : 0;
-  enum assay_status status =
-      arithmetic_rate(b, b->matrix, "peak_bf16", MATRIX_THREADS, shared, operations, &out->bf16_flops, err);
+  enum assay_status status = arithmetic_rate(
+      b, (struct sums){b->matrix, "peak_bf16", MATRIX_THREADS, shared, operations}, &out->bf16_flops, err);
   if (!status)
-    status = arithmetic_rate(b, b->matrix, "peak_fp16", MATRIX_THREADS, shared, operations, &out->fp16_flops, err);
+    status = arithmetic_rate(b, (struct sums){b->matrix, "peak_fp16", MATRIX_THREADS, shared, operations},
+                             &out->fp16_flops, err);
   if (!status)
-    status = arithmetic_rate(b, b->matrix, "peak_tf32", MATRIX_THREADS, shared, operations / 2, &out->tf32_flops, err);
+    status = arithmetic_rate(b, (struct sums){b->matrix, "peak_tf32", MATRIX_THREADS, shared, operations / 2},
+                             &out->tf32_flops, err);
   return status;
 }
 
@@ -239,8 +254,8 @@ static void take_down(struct bench *b) {
 }
 
 // Which tensor cores our matrix kernels can drive: Hopper's by its own instructions, those before it and the small
-// Blackwells by the instructions of single warps. The large Blackwells need others still: they stay 0, since a floor
-// that is too slow would call honest kernels cheats.
+// Blackwells by the instructions of single warps. The large Blackwells need other instructions again. Their values stay
+// 0, since with a floor that is too slow honest kernels would look like cheats.
 static bool can_multiply(int architecture) {
   return (architecture >= 80 && architecture <= 90) || architecture >= 120;
 }

@@ -34,7 +34,7 @@ static __device__ __forceinline__ unsigned int word_of_tf32(unsigned int &state)
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
 // Hopper: warp groups multiply out of shared memory. Tiles are rows of 128 bytes in groups of eight, swizzled by 128
-// bytes; of random data every order is as good as any other.
+// bytes; the order does not matter for random data.
 enum { A_BYTES = 64 * 128, B_BYTES = 256 * 128, STAGES = 2 };
 
 #define ACCUMULATORS_8(i)                                                                                              \

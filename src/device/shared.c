@@ -16,7 +16,7 @@ static size_t round_up(size_t n, size_t to) {
   return (n + to - 1) / to * to;
 }
 
-// The data ends where the mapping ends, so that the first line behind it is one that nobody can touch.
+// The data ends where the mapping ends, so that the first line after it is one that nobody can touch.
 static void lay_out(struct shared_memory *m, size_t bytes, size_t granularity) {
   size_t aligned = round_up(bytes, SHARED_ALIGNMENT);
   m->bytes = bytes;
@@ -32,7 +32,7 @@ static enum assay_status host_map(struct shared_memory *m, struct assay_error *e
   if (map == MAP_FAILED)
     goto failed;
   m->host = map;
-  // Whoever holds the descriptor could else shrink the file and kill the judge with a bus error.
+  // Otherwise a process with the descriptor could shrink the file and kill the judge with a bus error.
   if (fcntl(m->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
     return ASSAY_OK;
 failed:;
@@ -139,7 +139,7 @@ enum assay_status shared_poison(struct shared_memory *m, uint32_t pattern, bool 
       compute_set32(m->compute, m->device, pattern, (data ? m->map_bytes : m->offset) / WORD, err);
   if (status || data || behind == 0)
     return status;
-  // The band behind the data need not begin at a word.
+  // The band after the data need not begin at a word.
   unsigned char bytes[SHARED_ALIGNMENT];
   fill(bytes, end, behind, pattern);
   return compute_upload(m->compute, m->device + end, bytes, behind, err);

@@ -2,7 +2,7 @@
 #ifndef DEVICE_SHARED_H
 #define DEVICE_SHARED_H
 
-#include "device/compute.h"
+#include "compute/compute.h"
 
 // What every device guarantees for the start of a buffer, and what the judge's layout keeps.
 enum { SHARED_ALIGNMENT = 256 };
@@ -16,13 +16,19 @@ struct shared_memory {
   uint64_t id; // given by whoever keeps it, see struct device_buffer; 0: none
 };
 
-// At least SHARED_ALIGNMENT bytes of band lie in front of the data. compute NULL: a memfd (sealed in size).
-// ASSAY_ERR_NOMEM names the size.
+// The inputs and outputs of a task, in order.
+struct shared_buffers {
+  int n_in, n_out;
+  const struct shared_memory *in, *out;
+};
+
+// At least SHARED_ALIGNMENT bytes of band precede the data. compute NULL: a memfd (sealed in size). ASSAY_ERR_NOMEM
+// names the size.
 enum assay_status shared_create(struct compute *compute, size_t bytes, struct shared_memory *out,
                                 struct assay_error *err);
 void shared_release(struct shared_memory *m);
 
-// Makes it hold `bytes` of data, if its mapping is just as large as one made for them would be; else returns false.
+// Reuses the memory for `bytes` of data. Returns false if new memory for them would have a mapping of another size.
 bool shared_resize(struct shared_memory *m, size_t bytes);
 
 // Fills the data alone with the pattern.
@@ -35,7 +41,8 @@ enum assay_status shared_poison(struct shared_memory *m, uint32_t pattern, bool 
 enum assay_status shared_check_bands(struct shared_memory *m, uint32_t pattern, bool *intact, int64_t *distance,
                                      struct assay_error *err);
 
-// The same for several, which were poisoned alike: one look for all of them. *damaged: the first that is, -1: none.
+// The same for several, which were poisoned alike: one check for all of them. *damaged: the first damaged one, -1:
+// none.
 enum assay_status shared_check_all(struct shared_memory *m, int n, uint32_t pattern, int *damaged, int64_t *distance,
                                    struct assay_error *err);
 

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#include "device/compute_cuda.h"
+#include "compute/cuda.h"
 
 static struct cu_mem_allocation_prop properties(const struct compute_cuda_part *part) {
   return (struct cu_mem_allocation_prop){

@@ -1,8 +1,8 @@
-// Shared memory on a GPU: the allocation that is exported (shared.c maps it through the compute's own door).
+// Shared memory on a GPU: the allocation that is exported (shared.c maps it with compute_map).
 #ifndef DEVICE_SHARED_CUDA_H
 #define DEVICE_SHARED_CUDA_H
 
-#include "device/compute.h"
+#include "compute/compute.h"
 
 // The unit in which memory of the compute's device is mapped, 2 MiB on all of today's GPUs.
 enum assay_status shared_cuda_granularity(struct compute *c, size_t *bytes, struct assay_error *err);

@@ -1,6 +1,6 @@
 #include "device/utility.h"
 
-#include "device/compute_cuda.h"
+#include "compute/cuda.h"
 
 extern const char code_utility[];
 

@@ -29,9 +29,9 @@ static __device__ unsigned long long clock_ns() {
   return now;
 }
 
-// Keeps the stream busy until the host has written the ticket (it wraps around), and then for a delay: the host learns
-// when the stream will be let go before it is. A host that is blocked itself (the driver waits for the device before it
-// queues something) is set free after a while: the time of this ticket is then worth nothing.
+// Keeps the stream busy until the host has written the ticket (it wraps around), and then for a delay: so the host
+// knows in advance when the stream will be let go. A host that is blocked itself (the driver waits for the device
+// before it queues something) is released after a while; the time of this ticket is then not used.
 extern "C" __global__ void utility_hold(volatile gate *g, unsigned int ticket, unsigned long long limit_ns,
                                         unsigned long long delay_ns) {
   unsigned long long start = clock_ns();

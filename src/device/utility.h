@@ -4,7 +4,7 @@
 #ifndef DEVICE_UTILITY_H
 #define DEVICE_UTILITY_H
 
-#include "device/compute.h"
+#include "compute/compute.h"
 
 // The cubin for the compute's device (from the cache where possible); heap.
 enum assay_status utility_make(struct compute *c, void **cubin, size_t *bytes, struct assay_error *err);

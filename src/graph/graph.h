@@ -11,14 +11,13 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "graph/dtype.h"
-#include "graph/shape.h"
+#include "base/tensor_type.h"
 
 struct op_def; // ops/op.h
 
 // One declared extent: a number, a symbol, or nothing known.
 struct dim {
-  int64_t value; // >= 0 when known, -1 otherwise
+  int64_t value;      // >= 0 when known, -1 otherwise
   const char *symbol; // NULL unless symbolic
 };
 
@@ -32,23 +31,23 @@ struct source_location {
 // A constant with its elements in their own type, row-major, in native byte order.
 struct tensor {
   const char *name; // may be NULL
-  enum dtype dtype;
-  struct shape shape;
-  const void *data; // shape_count * dtype_bytes bytes
+  struct tensor_type type;
+  const void *data; // tensor_type_bytes
 };
 
 enum attr_type { ATTR_FLOAT = 1, ATTR_INT, ATTR_STRING, ATTR_TENSOR, ATTR_GRAPH, ATTR_FLOATS, ATTR_INTS, ATTR_STRINGS };
+const char *attr_type_name(enum attr_type t); // "floats"; "?" for an unknown kind
 
 // One attribute of a node. Scalars are arrays of one, so that readers need not distinguish.
 struct attr {
   const char *name;
   enum attr_type type;
   size_t count;
-  const double *floats; // ATTR_FLOAT(S)
-  const int64_t *ints; // ATTR_INT(S)
-  const char *const *strings; // ATTR_STRING(S), NUL-terminated
+  const double *floats;        // ATTR_FLOAT(S)
+  const int64_t *ints;         // ATTR_INT(S)
+  const char *const *strings;  // ATTR_STRING(S), NUL-terminated
   const struct tensor *tensor; // ATTR_TENSOR
-  const char *ref; // the name of the function's attribute this one stands for (ref_attr_name), or NULL
+  const char *ref;             // the name of the function's attribute this one stands for (ref_attr_name), or NULL
   struct source_location at;
 };
 
@@ -56,21 +55,21 @@ struct attr {
 struct value {
   const char *name;
   enum dtype dtype; // DTYPE_UNDEFINED: not declared
-  int rank; // -1: shape not declared
+  int rank;         // -1: shape not declared
   struct dim dims[SHAPE_MAX_RANK];
   const struct tensor *constant; // an initializer's content, or NULL
-  int producer; // node index; -1 for graph inputs and initializers
+  int producer;                  // node index; -1 for graph inputs and initializers
   struct source_location at;
 };
 
 struct node {
   const char *name; // may be ""
   const char *op_type;
-  const char *domain; // "" for the standard operators
+  const char *domain;      // "" for the standard operators
   const struct op_def *op; // NULL while it calls a model-local function
-  int opset; // version of its domain in force where the node was written
+  int opset;               // version of its domain in force where the node was written
   int n_inputs, n_outputs, n_attrs;
-  int *inputs; // indices of values; -1 where an optional input is left out
+  int *inputs;  // indices of values; -1 where an optional input is left out
   int *outputs; // likewise
   struct attr *attrs;
   struct source_location at;
@@ -108,17 +107,17 @@ struct function {
 };
 
 struct model {
-  struct arena arena; // owns everything below
+  struct arena arena;      // owns everything below
   const char *source_name; // the file, for messages
   int64_t ir_version;
-  int64_t model_version; // 0: not said
-  const char *producer_name, *producer_version, *domain, *doc_string; // NULL: not said; kept for writing only
+  int64_t model_version;                                              // 0: not given
+  const char *producer_name, *producer_version, *domain, *doc_string; // NULL: not given; kept for writing only
   int n_opsets, n_properties, n_functions;
   struct opset_import *opsets;
   struct property *properties;
   struct function *functions;
   struct graph graph; // as written: may call functions
-  struct graph flat; // functions inlined, operators resolved; what everybody evaluates
+  struct graph flat;  // functions inlined, operators resolved; the form that is evaluated
 };
 
 void model_release(struct model *m);
@@ -136,9 +135,5 @@ bool node_has_input(const struct node *n, int i);
 
 // "line 3, column 7" or the path; for messages. `text` has room for 256 bytes; returns it.
 const char *source_location_text(const struct source_location *at, char *text);
-
-// Checks a flat graph: indices in range, each value produced once and before use, arity and attribute names and types
-// as the operator's row says, every output produced. Errors name the node's place.
-enum assay_status graph_verify(const struct graph *g, struct assay_error *err);
 
 #endif

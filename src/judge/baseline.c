@@ -1,5 +1,5 @@
-// Baselines: candidates that were judged and stay. Each has a process of its own beside the candidate's, so that
-// neither can reach the other, and is called in turn with it: what the machine does meanwhile happens to both.
+// Baselines: candidates that were judged and stay. Each has a process of its own next to the candidate's, so that
+// neither can reach the other, and is called in turn with it: what disturbs the machine disturbs both.
 #include "judge/baseline.h"
 
 #include <math.h>
@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "judge/session.h"
 
 enum { STREAM_BASELINES = 100, STREAM_CALLS, STREAM_POISONS };
 
@@ -81,9 +82,11 @@ static struct assay_judge_options options_of(const struct assay_judge_options *o
   own.baselines = NULL;
   own.progress = NULL;
   own.probes = false;
+  own.shapes = ASSAY_SHAPES_GENERAL;
   own.declared_checks = 1;
   own.verified_calls = 0;
   own.seed = o->seed ? rng_derive(o->seed, STREAM_BASELINES + (uint64_t)index) >> 1 | 1 : 0;
+  own.secret = o->secret ? rng_derive(o->secret, STREAM_BASELINES + (uint64_t)index) >> 1 | 1 : 0;
   return own;
 }
 
@@ -104,7 +107,8 @@ static enum assay_status open_member(struct assay_baselines *b, const struct ass
   if (!status)
     status = assay_judge_begin(&own, &m->job, &why);
   if (!status)
-    status = judge_keep(m->job, &m->usable, &why);
+    status = judge_keep(m->job, &why);
+  m->usable = !status && session_is_good(judge_session(m->job));
   if (status && why.message[0])
     error_set(err, status, "the baseline %s: %.400s", b->names[i], why.message);
   return status;
@@ -132,19 +136,19 @@ enum assay_status baselines_use(struct assay_baselines *b, const struct assay_ju
 static enum assay_status call_member(struct member *m, double *sample_ns, struct assay_error *err) {
   struct session *s = judge_session(m->job);
   struct runner_report report = {0};
-  uint64_t key = rng_secret(rng_derive(s->v->seed, STREAM_CALLS), m->calls);
+  uint64_t key = rng_secret(rng_derive(s->v->secret, STREAM_CALLS), m->calls);
   uint32_t poison =
-      POISON_NAN | (uint32_t)(rng_secret(rng_derive(s->v->seed, STREAM_POISONS), m->calls) & POISON_PAYLOAD);
+      POISON_NAN | (uint32_t)(rng_secret(rng_derive(s->v->secret, STREAM_POISONS), m->calls) & POISON_PAYLOAD);
   m->calls++;
-  enum assay_status status = s->subject->fill(s, PROBE_DECLARED, key, poison, err);
+  enum assay_status status = s->subject->ops->fill(s->subject, PROBE_DECLARED, key, poison, err);
   if (!status)
-    status = s->subject->call(s, CALL_COLD, &report, err);
+    status = s->subject->ops->call(s->subject, CALL_COLD, &report, err);
   if (status)
     return status;
   if (report.event != RUNNER_OK) {
     session_decide_event(s, &report);
     m->usable = false;
-  } else if (s->subject->steady(s)) {
+  } else if (s->subject->ops->steady(s->subject)) {
     *sample_ns = (double)report.elapsed_ns;
   }
   return ASSAY_OK;

@@ -5,29 +5,36 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "judge/session.h"
+#include "judge/streams.h"
 #include "task/device_draw.h"
 
-void device_buffers_init(struct device_buffers *b, struct session *s, struct assay_workbench *bench, bool cuda,
-                         bool own) {
-  *b = (struct device_buffers){
-      .bench = bench, .cuda = cuda, .own = own, .bands = (uint32_t)rng_secret(s->v->seed, STREAM_BANDS)};
-  s->buffers = b;
+static struct device_buffers *of(struct subject *s) {
+  return &((struct device_subject *)s)->buffers;
 }
 
-enum assay_status device_buffers_open(struct session *s, struct assay_error *err) {
-  struct assay_workbench *bench = s->buffers->bench;
-  if (!bench)
+static const struct device_buffers *look_at(const struct subject *s) {
+  return &((const struct device_subject *)s)->buffers;
+}
+
+void device_buffers_init(struct device_buffers *b, const struct subject_env *env, struct assay_workbench *bench,
+                         bool cuda, bool own) {
+  *b = (struct device_buffers){
+      .env = env, .bench = bench, .cuda = cuda, .own = own, .bands = (uint32_t)rng_secret(env->secret, STREAM_BANDS)};
+}
+
+enum assay_status device_buffers_open(struct device_buffers *b, struct subject_loaded *out, int64_t *waited_ns,
+                                      struct assay_error *err) {
+  if (!b->bench)
     return ASSAY_OK;
   int64_t start_ns = clock_monotonic_ns();
-  enum assay_status status = workbench_wait(bench, err);
-  s->v->durations.open_ns = clock_monotonic_ns() - start_ns;
+  enum assay_status status = workbench_wait(b->bench, err);
+  *waited_ns = clock_monotonic_ns() - start_ns;
   if (status)
     return status;
-  const struct device_facts *f = workbench_facts(bench);
-  snprintf(s->v->device, sizeof s->v->device, "%.100s, driver %.40s", f->name, f->driver);
-  s->v->times_rank_nothing = s->v->times_rank_nothing || !f->is_gpu;
-  s->v->reaches_host = s->v->reaches_host || f->reaches_host;
+  const struct device_facts *f = workbench_facts(b->bench);
+  snprintf(out->device, sizeof out->device, "%.100s, driver %.40s", f->name, f->driver);
+  out->not_a_gpu = !f->is_gpu;
+  out->reaches_host = f->reaches_host;
   return ASSAY_OK;
 }
 
@@ -72,7 +79,7 @@ void device_buffers_leave_room(struct device_buffers *b, const struct layout *l)
   const size_t large = (size_t)1 << 30;
   size_t bytes = (size_t)l->output_bytes;
   for (int i = 0; i < l->n_in; i++)
-    bytes += (size_t)shape_count(&l->in[i].shape) * dtype_bytes(l->in[i].dtype);
+    bytes += tensor_type_bytes(&l->in[i]);
   if (b->cuda && b->bench && bytes >= large)
     workbench_make_room(b->bench, SETS * bytes);
 }
@@ -85,9 +92,7 @@ enum assay_status device_buffers_make(struct device_buffers *b, const struct lay
   if (!b->own)
     workbench_drop_buffers(b->bench, l->n_in, l->n_out);
   while (b->n_in < l->n_in && !status) {
-    const struct runner_tensor *t = &l->in_tensors[b->n_in];
-    size_t bytes = (size_t)shape_count(&t->shape) * dtype_bytes(t->dtype);
-    status = take(b, true, b->n_in, bytes, &b->in[b->n_in], err);
+    status = take(b, true, b->n_in, tensor_type_bytes(&l->in[b->n_in]), &b->in[b->n_in], err);
     b->n_in += !status;
   }
   while (b->n_out < l->n_out && !status) {
@@ -106,19 +111,18 @@ static device_ptr place_of(const struct shared_memory *m) {
   return m->device + m->offset;
 }
 
-enum assay_status device_buffers_draw(struct device_buffers *b, struct session *s, enum probe probe, uint64_t key,
-                                      struct assay_error *err) {
-  const struct workload *w = s->bound->workload;
+enum assay_status device_buffers_draw(struct device_buffers *b, const struct workload *w, enum probe probe,
+                                      uint64_t key, struct assay_error *err) {
   if (b->cuda) {
     device_ptr buffers[RUNNER_MAX_BUFFERS];
     for (int i = 0; i < b->n_in; i++)
       buffers[i] = place_of(&b->in[i]);
-    return task_make_inputs_on_device(&s->task, w, probe, key, workbench_compute(b->bench), buffers, err);
+    return task_make_inputs_on_device(b->env->task, w, probe, key, workbench_compute(b->bench), buffers, err);
   }
   void *buffers[RUNNER_MAX_BUFFERS];
   for (int i = 0; i < b->n_in; i++)
     buffers[i] = b->in[i].host + b->in[i].offset;
-  return task_make_inputs(&s->task, w, probe, key, s->o->threads, buffers, err);
+  return task_make_inputs(b->env->task, w, probe, key, b->env->options->threads, buffers, err);
 }
 
 enum assay_status device_buffers_settle(struct device_buffers *b, struct assay_error *err) {
@@ -130,6 +134,13 @@ enum assay_status device_buffers_poison(struct device_buffers *b, uint32_t poiso
   for (int i = 0; i < b->n_out && !status; i++)
     status = shared_fill(&b->out[i], poison, err);
   return status ? status : device_buffers_settle(b, err);
+}
+
+enum assay_status device_buffers_wipe(struct device_buffers *b, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < b->n_in && !status; i++)
+    status = shared_fill(&b->in[i], 0, err);
+  return status ? status : device_buffers_poison(b, POISON_NAN, err);
 }
 
 // ---- after it
@@ -144,20 +155,20 @@ enum assay_status device_buffers_inspect(struct device_buffers *b, struct runner
   report->event = RUNNER_OUT_OF_BOUNDS;
   snprintf(report->detail, sizeof report->detail, "wrote %lld byte%s %s output %d",
            (long long)(distance < 0 ? -distance : distance), distance == 1 || distance == -1 ? "" : "s",
-           distance < 0 ? "before the start of" : "behind the end of", damaged);
+           distance < 0 ? "before the start of" : "after the end of", damaged);
   return ASSAY_OK;
 }
 
-const void *device_buffers_output(struct session *s, int o) {
-  const struct device_buffers *b = s->buffers;
+const void *device_buffers_output(const struct subject *s, int o) {
+  const struct device_buffers *b = look_at(s);
   return b->cuda ? NULL : b->out[o].host + b->out[o].offset;
 }
 
-enum assay_status device_buffers_read(struct session *s, int o, void *to, struct assay_error *err) {
-  return shared_read(&s->buffers->out[o], to, err);
+enum assay_status device_buffers_read(struct subject *s, int o, void *to, struct assay_error *err) {
+  return shared_read(&of(s)->out[o], to, err);
 }
 
-// Where the copy of output o lies behind those of the outputs before it; of n_out: the size of a slot.
+// Offset of the copy of output o in a slot. For n_out: the size of a slot.
 static size_t place_of_copy(const struct device_buffers *b, int o) {
   size_t place = 0;
   for (int i = 0; i < o; i++)
@@ -165,10 +176,10 @@ static size_t place_of_copy(const struct device_buffers *b, int o) {
   return place;
 }
 
-// Memory for all slots, on the device or, where outputs are ordinary memory, beside them.
-static enum assay_status copies(struct device_buffers *b, const struct session *s, size_t slot_bytes,
-                                device_ptr *device, struct assay_error *err) {
-  size_t bytes = slot_bytes * (size_t)s->o->verified_calls;
+// Makes memory for all slots, of the same kind as the outputs.
+static enum assay_status copies(struct device_buffers *b, size_t slot_bytes, device_ptr *device,
+                                struct assay_error *err) {
+  size_t bytes = slot_bytes * (size_t)b->env->options->verified_calls;
   if (b->cuda)
     return workbench_copies(b->bench, bytes, device, err);
   if (!b->copies)
@@ -176,12 +187,12 @@ static enum assay_status copies(struct device_buffers *b, const struct session *
   return b->copies ? ASSAY_OK : error_nomem(err, "copies of outputs");
 }
 
-// On a GPU in the order of the judge's other work there: the next call's inputs are drawn behind it.
-enum assay_status device_buffers_keep(struct session *s, int slot, struct assay_error *err) {
-  struct device_buffers *b = s->buffers;
+// On a GPU the copy is queued with the judge's other work, so the next call's inputs are drawn after it.
+enum assay_status device_buffers_keep(struct subject *s, int slot, struct assay_error *err) {
+  struct device_buffers *b = of(s);
   size_t slot_bytes = place_of_copy(b, b->n_out);
   device_ptr to = 0;
-  enum assay_status status = copies(b, s, slot_bytes, &to, err);
+  enum assay_status status = copies(b, slot_bytes, &to, err);
   for (int o = 0; o < b->n_out && !status; o++) {
     size_t place = (size_t)slot * slot_bytes + place_of_copy(b, o);
     if (b->cuda)
@@ -192,11 +203,11 @@ enum assay_status device_buffers_keep(struct session *s, int slot, struct assay_
   return status;
 }
 
-enum assay_status device_buffers_read_kept(struct session *s, int slot, int o, void *to, struct assay_error *err) {
-  struct device_buffers *b = s->buffers;
+enum assay_status device_buffers_read_kept(struct subject *s, int slot, int o, void *to, struct assay_error *err) {
+  struct device_buffers *b = of(s);
   size_t slot_bytes = place_of_copy(b, b->n_out), place = (size_t)slot * slot_bytes + place_of_copy(b, o);
   device_ptr from = 0;
-  enum assay_status status = copies(b, s, slot_bytes, &from, err);
+  enum assay_status status = copies(b, slot_bytes, &from, err);
   if (!status && b->cuda)
     return compute_download(workbench_compute(b->bench), to, from + place, b->out[o].bytes, err);
   if (!status)
@@ -206,12 +217,12 @@ enum assay_status device_buffers_read_kept(struct session *s, int slot, int o, v
 
 // ---- comparing on the device
 
-bool device_buffers_answer(struct session *s, const struct layout *l) {
-  return s->buffers->cuda && device_check_worth(&s->task, l);
+bool device_buffers_answer(const struct subject *s, const struct layout *l) {
+  return look_at(s)->cuda && device_check_worth(s->env.task, l);
 }
 
-static enum assay_status make_apart(struct device_buffers *b, struct session *s, const struct question *q,
-                                    device_ptr *in, device_ptr *out, struct assay_error *err) {
+static enum assay_status make_apart(struct device_buffers *b, const struct question *q, device_ptr *in, device_ptr *out,
+                                    struct assay_error *err) {
   struct compute *c = workbench_compute(b->bench);
   enum assay_status status = ASSAY_OK;
   for (int i = 0; i < b->n_out && !status; i++) { // + 1: an empty tensor has an address too
@@ -221,24 +232,32 @@ static enum assay_status make_apart(struct device_buffers *b, struct session *s,
   }
   for (int i = 0; i < b->n_in && !status; i++)
     status = compute_alloc(c, b->in[i].bytes + 1, &in[i], err);
-  return status ? status : task_make_inputs_on_device(&s->task, q->layout->workload, q->probe, q->key, c, in, err);
+  return status ? status : task_make_inputs_on_device(b->env->task, q->layout->workload, q->probe, q->key, c, in, err);
 }
 
-enum assay_status device_buffers_check(struct session *s, const struct question *q, uint32_t poison,
+enum assay_status device_buffers_check(struct subject *s, const struct question *q, uint32_t poison,
                                        struct assay_check *checks, struct assay_error *err) {
-  struct device_buffers *b = s->buffers;
+  struct device_buffers *b = of(s);
   const bool apart = b->own;
   struct compute *c = workbench_compute(b->bench);
   device_ptr in[RUNNER_MAX_BUFFERS] = {0}, out[RUNNER_MAX_BUFFERS] = {0};
+  const struct device_check_request request = {.compute = c,
+                                               .task = b->env->task,
+                                               .question = q,
+                                               .in = in,
+                                               .out = out,
+                                               .poison = poison,
+                                               .options = b->env->options,
+                                               .scales = &b->scales};
   enum assay_status status = ASSAY_OK;
   if (apart)
-    status = make_apart(b, s, q, in, out, err);
+    status = make_apart(b, q, in, out, err);
   for (int i = 0; i < b->n_in && !apart; i++)
     in[i] = place_of(&b->in[i]);
   for (int i = 0; i < b->n_out && !apart; i++)
     out[i] = place_of(&b->out[i]);
   if (!status)
-    status = device_check(c, &s->task, q, in, out, poison, s->o, &b->scales, checks, err);
+    status = device_check(&request, checks, err);
   for (int i = 0; i < b->n_in && apart; i++)
     compute_free(c, in[i]);
   for (int i = 0; i < b->n_out && apart; i++)

@@ -1,34 +1,44 @@
-// Answering a question and comparing on the device, where inputs and outputs already are: for tensors that are too
-// large for the processor.
+// Answers a question and compares on the device, where inputs and outputs already are. For tensors that would take the
+// CPU too long.
 #ifndef JUDGE_DEVICE_CHECK_H
 #define JUDGE_DEVICE_CHECK_H
 
-#include "device/compute.h"
+#include "compute/compute.h"
 #include "judge/question.h"
 #include "oracle/cuda/gpu.h"
 
-// Whether a layout is large enough that the device answers sooner than the processor.
+// Whether a layout is so large that the device answers sooner than the CPU.
 bool device_check_worth(const struct task *t, const struct layout *l);
 
-// What is known of a question's error scale from checks of other inputs to it, drawn alike. Empty ({0}) at first.
+// What earlier checks of the same layout and probe showed about the error scale. Start with {0}.
 struct device_scales {
   struct gpu_scales kept;
-  int unsettled; // first looks that left it open
-  int n_few;     // those that few passes settled then
+  int unsettled; // checks that the borrowed scale did not settle
+  int n_few;     // of these, checks that a few passes settled
   bool uneven;   // few passes were not enough
 };
 
-// `in` holds the question's inputs, `out` what the candidate made of them. One check for each output, as
-// question_check.
+// What to check, and where its tensors are. All of it is borrowed.
+struct device_check_request {
+  struct compute *compute;
+  const struct task *task;
+  const struct question *question;
+  const device_ptr *in, *out; // the question's inputs, and the candidate's outputs
+  uint32_t poison;            // what the outputs held before the call
+  const struct assay_judge_options *options;
+  struct device_scales *scales; // of the checks before this one; it adds to them
+};
+
+// One check for each output, as question_check.
 //
-// The scale costs most of an answer. Where q->scale says SCALE_BORROW and there are scales of other checks of the same
-// layout and probe, outputs are held against the truth with a few times those; only what is further off anywhere is
-// asked for with a scale of its own (and then, if it fails at few elements, once more as ever). A check that was
-// settled so says that its scale is borrowed. What it lets pass that another check would not errs a few times as much
-// as the contract allows (more only where an element errs far less than its neighbours), in timed calls alone.
-enum assay_status device_check(struct compute *c, const struct task *t, const struct question *q, const device_ptr *in,
-                               const device_ptr *out, uint32_t poison, const struct assay_judge_options *o,
-                               struct device_scales *scales, struct assay_check *checks, struct assay_error *err);
+// Most of the cost of an answer is its error scale. With SCALE_BORROW, and where earlier checks of the same layout and
+// probe left scales, outputs are first compared with the truth under a few times those. If all elements are within
+// that, the check passes and says that its scale is borrowed. Otherwise the answer gets a scale of its own (and, if few
+// elements fail, once more with more passes). So a borrowed scale may let pass errors of a few times what the contract
+// allows (more only where an element errs far less than its neighbours), and only in timed calls. SCALE_FEW takes half
+// as many passes first, which are enough to show that an output is right, as SCALE_BORROW does where nothing was kept.
+enum assay_status device_check(const struct device_check_request *r, struct assay_check *checks,
+                               struct assay_error *err);
 void device_scales_release(struct compute *c, struct device_scales *s);
 
 #endif

@@ -5,7 +5,7 @@
 // As a comment of C and of Python.
 static const char *const PREFIXES[] = {"// assay:", "# assay:"};
 
-// What stands behind the prefix of the line, or NULL.
+// What follows the prefix of the line, or NULL.
 static const char *behind_prefix(const char *p, const char *end) {
   for (size_t i = 0; i < sizeof PREFIXES / sizeof *PREFIXES; i++) {
     size_t n = strlen(PREFIXES[i]);
@@ -25,12 +25,22 @@ static const char *word(struct arena *a, const char **p, const char *end) {
   return arena_strndup(a, start, (size_t)(*p - start));
 }
 
+// Notes the first malformed line. The candidate can be judged all the same, but its twins not be told.
+static enum assay_status malformed(struct arena *arena, struct directives *d, int line, const char *form,
+                                   struct assay_error *err) {
+  if (!d->malformed)
+    d->malformed = arena_printf(arena, "line %d: write `// assay: %s`", line, form);
+  return d->malformed ? ASSAY_OK : error_nomem(err, "a candidate's directives");
+}
+
 static enum assay_status read_line(struct arena *arena, const char *p, const char *end, int line, struct directives *d,
                                    size_t *capacity, struct assay_error *err) {
   const char *verb = word(arena, &p, end), *value = word(arena, &p, end);
   if (!verb || !value)
     return error_nomem(err, "a candidate's directives");
   if (strcmp(verb, "task") == 0) {
+    if (!value[0])
+      return malformed(arena, d, line, "task SUITE/LEVEL/PROBLEM", err);
     d->task = value;
   } else if (strcmp(verb, "expect") == 0) {
     d->twins[0].expect = value;
@@ -42,8 +52,7 @@ static enum assay_status read_line(struct arena *arena, const char *p, const cha
     }
     const char *codes = word(arena, &p, end);
     if (!expect || !codes || strcmp(expect, "expect") != 0 || !codes[0])
-      return error_set(err, ASSAY_ERR_SYNTAX, "line %d: write `// assay: twin MACRO [at WORKLOAD] expect CODE -- note`",
-                       line);
+      return malformed(arena, d, line, "twin MACRO [at WORKLOAD] expect CODE -- note", err);
     if ((size_t)d->n_twins == *capacity) {
       struct twin *more = arena_grow(arena, d->twins, (size_t)d->n_twins, capacity, sizeof *more);
       if (!more)

@@ -23,9 +23,10 @@ struct directives {
   const char *task; // NULL: not said
   int n_twins;      // the file itself is twins[0]
   struct twin *twins;
+  const char *malformed; // the first line that is not understood: which, and how to write it; NULL: none
 };
 
-// Reads the directives of a source text into the arena. ASSAY_ERR_SYNTAX names the line of one that is not understood.
+// Reads the directives of a source text into the arena. A line that is not understood counts for nothing.
 enum assay_status directives_read(const char *source, size_t n, struct arena *arena, struct directives *out,
                                   struct assay_error *err);
 

@@ -10,12 +10,12 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "judge/baseline.h"
-#include "judge/python.h"
+#include "judge/form.h"
 
-// NaN and infinity travel as strings: JSON has no such numbers.
+// JSON has no such numbers: NaN, which is no number, is null, and infinity a string.
 static json_t *number(double x) {
   if (isnan(x))
-    return json_string("NaN");
+    return json_null();
   if (isinf(x))
     return json_string(x > 0 ? "Infinity" : "-Infinity");
   return json_real(x);
@@ -29,20 +29,37 @@ static json_t *numbers(const double *x, int n) {
 }
 
 static json_t *check_json(const struct assay_check *c) {
-  return json_pack("{s:s, s:s, s:i, s:b, s:s, s:I, s:I, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:s, s:s*}",
+  return json_pack("{s:s, s:s, s:i, s:b, s:s, s:I, s:I, s:b, s:b, s:o, s:o, s:o,"
+                   " s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:s, s:s*}",
                    "workload", c->workload, "probe", c->probe, "output", c->output, "timed", c->timed, "reason",
                    assay_reason_code(c->reason), "elements", (json_int_t)c->n, "wrong", (json_int_t)c->wrong,
                    "looked_again", c->looked_again, "borrowed_scale", c->borrowed_scale, "z_max", number(c->z_max),
-                   "z_limit", number(c->z_limit), "z_rms", number(c->z_rms), "max_abs_error", number(c->max_abs),
+                   "z_limit", number(c->z_limit), "z_rms", number(c->z_rms), "gate", c->gate, "gate_z",
+                   number(c->gate_z), "gate_limit", number(c->gate_limit), "max_abs_error", number(c->max_abs),
                    "max_rel_error", number(c->max_rel), "allclose_bad", (json_int_t)c->allclose_bad,
                    "allclose_1e-2_bad", (json_int_t)c->allclose_loose_bad, "hint", c->hint, "worst", c->description);
 }
 
+static json_t *shapes_json(const struct assay_verdict *v) {
+  json_t *a = json_array();
+  for (int i = 0; i < v->n_shapes && a; i++)
+    json_array_append_new(a, json_pack("{s:s, s:s}", "name", v->shapes[i].name, "extents", v->shapes[i].extents));
+  return a;
+}
+
+static json_t *load_json(const struct assay_load *l) {
+  if (!l->known)
+    return json_null();
+  return json_pack("{s:i, s:o, s:o, s:o}", "cpus", l->cpus, "average", number(l->average), "others_cpus",
+                   number(l->others), "stolen_cpus", number(l->stolen));
+}
+
 static json_t *timing_json(const struct assay_timing *t) {
   if (!t->measured)
-    return json_pack("{s:b, s:o}", "measured", 0, "floor_ns", number(t->floor_ns));
+    return json_pack("{s:b, s:b, s:s, s:i, s:o, s:o}", "measured", 0, "suspicious", t->suspicious, "stopped", t->stop,
+                     "dropped", t->n_dropped, "floor_ns", number(t->floor_ns), "load", load_json(&t->load));
   return json_pack("{s:b, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:i, s:i, s:o, s:o, "
-                   "s:i, s:i, s:i, s:s}",
+                   "s:i, s:i, s:i, s:s, s:o}",
                    "measured", 1, "unstable", t->unstable, "suspicious", t->suspicious, "median_ns",
                    number(t->median_ns), "low_ns", number(t->low_ns), "high_ns", number(t->high_ns), "hot_ns",
                    number(t->hot_ns), "overhead_ns", number(t->overhead_ns), "floor_ns", number(t->floor_ns), "stopped",
@@ -50,7 +67,8 @@ static json_t *timing_json(const struct assay_timing *t) {
                    "hot_samples_ns", numbers(t->hot_samples_ns, t->n_hot), "called_ns", number(t->called_ns), "wall_ns",
                    number(t->wall_ns), "stamps_apart", t->stamps_apart, "stamps_compared", t->stamps_compared,
                    "stamps_excess_ns", number(t->stamps_excess_ns), "prepare_ns", number(t->prepare_ns), "clock_mhz",
-                   t->clock_mhz, "temperature_c", t->temperature_c, "power_w", t->power_w, "throttle", t->throttle);
+                   t->clock_mhz, "temperature_c", t->temperature_c, "power_w", t->power_w, "throttle", t->throttle,
+                   "load", load_json(&t->load));
 }
 
 static json_t *durations_json(const struct assay_durations *d) {
@@ -65,7 +83,8 @@ static json_t *durations_json(const struct assay_durations *d) {
 
 // Null where it is not known: for plans whose kernels can only be the candidate's.
 static json_t *kernels_json(const struct assay_kernels *k) {
-  static const char *const names[] = {"own", "library", "pytorch"};
+  static const char *const names[] = {
+      [ASSAY_OWN_KERNELS] = "own", [ASSAY_LIBRARY_KERNELS] = "library", [ASSAY_PYTORCH_KERNELS] = "pytorch"};
   json_t *all = k->known ? json_object() : json_null();
   for (int i = 0; i < ASSAY_ORIGINS && k->known; i++)
     json_object_set_new(all, names[i],
@@ -94,29 +113,42 @@ char *assay_verdict_json(const struct assay_verdict *v) {
   json_t *checks = json_array();
   for (int i = 0; i < v->n_checks && checks; i++)
     json_array_append_new(checks, check_json(&v->checks[i]));
-  json_t *j =
-      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:s, "
-                "s:s, s:s, s:s, s:s, s:s, s:s?, s:s, s:b, s:b, s:o, s:i, s:o}",
-                "task", v->task_name, "form", v->form, "workload", v->workload, "verdict", assay_reason_code(v->reason),
-                "meaning", assay_reason_text(v->reason), "detail", v->detail, "task_sha256", v->task_hash,
-                "candidate_sha256", v->candidate_hash, "settings_sha256", v->settings_hash, "seed", (json_int_t)v->seed,
-                "checks", checks, "worst_check", v->worst_check, "skipped_probes", v->n_skipped_probes, "timing",
-                timing_json(&v->timing), "durations_ns", durations_json(&v->durations), "flops", number(v->flops),
-                "bytes", number(v->bytes), "diagnostics", v->diagnostics, "build_command", v->build_command, "compiler",
-                v->compiler_version, "sandbox", v->sandbox, "toolchain", v->toolchain, "mode", v->mode, "no_plan",
-                v->no_plan[0] ? v->no_plan : NULL, "device", v->device, "times_rank_nothing", v->times_rank_nothing,
-                "kernels_reach_host_memory", v->reaches_host, "kernels", kernels_json(&v->kernels),
-                "unsettled_arguments", v->kernels.unsettled_arguments, "baselines", comparisons_json(v));
+  json_t *j = json_pack(
+      "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:s, "
+      "s:s, s:s, s:s, s:s, s:s, s:s?, s:s, s:b, s:b, s:o, s:i, s:o, s:I, s:o, s:b, s:s?, s:s?, s:s?}",
+      "task", v->task_name, "form", v->form, "workload", v->workload, "verdict", assay_reason_code(v->reason),
+      "meaning", assay_reason_text(v->reason), "detail", v->detail, "task_sha256", v->task_hash, "candidate_sha256",
+      v->candidate_hash, "settings_sha256", v->settings_hash, "seed", (json_int_t)v->seed, "checks", checks,
+      "worst_check", v->worst_check, "skipped_probes", v->n_skipped_probes, "timing", timing_json(&v->timing),
+      "durations_ns", durations_json(&v->durations), "flops", number(v->flops), "bytes", number(v->bytes),
+      "diagnostics", v->diagnostics, "build_command", v->build_command, "compiler", v->compiler_version, "sandbox",
+      v->sandbox, "toolchain", v->toolchain, "mode", v->mode, "no_plan", v->no_plan[0] ? v->no_plan : NULL, "device",
+      v->device, "times_rank_nothing", v->times_rank_nothing, "kernels_reach_host_memory", v->reaches_host, "kernels",
+      kernels_json(&v->kernels), "unsettled_arguments", v->kernels.unsettled_arguments, "baselines",
+      comparisons_json(v), "secret", (json_int_t)v->secret, "shapes", shapes_json(v), "foreknown", v->foreknown,
+      "scope", v->scope ? assay_scope_name(v->scope) : NULL, "elsewhere", v->elsewhere[0] ? v->elsewhere : NULL,
+      "weights", v->weights[0] ? v->weights : NULL);
   char *text = j ? json_dumps(j, JSON_SORT_KEYS | JSON_INDENT(2)) : NULL;
   json_decref(j);
   return text;
+}
+
+// NULL: none is set.
+static json_t *settings_json(const char *const *settings) {
+  json_t *all = settings && settings[0] ? json_array() : NULL;
+  for (int i = 0; all && settings[i]; i++)
+    json_array_append_new(all, json_string(settings[i]));
+  return all;
 }
 
 enum assay_status assay_settings_hash(const struct assay_judge_options *o, char hex[65], struct assay_error *err) {
   enum { MAX_TASK_BYTES = 64 << 20 };
   char *task = NULL, *text = NULL;
   size_t len = 0;
-  enum assay_status status = file_read(o->task, MAX_TASK_BYTES, &task, &len, err);
+  struct form_choice choice;
+  enum assay_status status = form_choose(o, &choice, err);
+  if (!status)
+    status = file_read(o->task, MAX_TASK_BYTES, &task, &len, err);
   if (status)
     return status;
   char task_hex[HASH_HEX_BYTES];
@@ -126,20 +158,22 @@ enum assay_status assay_settings_hash(const struct assay_judge_options *o, char 
     json_array_append_new(defines, json_string(o->defines[i]));
   for (int i = 0; i < baselines_count(o->baselines); i++)
     json_array_append_new(baselines, json_string(baselines_name(o->baselines, i)));
+  // Its extensions are another program with another compiler.
+  json_t *compilers = choice.form->python ? settings_json(o->paths->compiler_settings) : NULL;
   char device[32];
   snprintf(device, sizeof device, "%s %d %s", o->device, o->device_index, o->toolchain ? o->toolchain : "");
   // What a Python candidate without a plan means depends on it, on a GPU.
-  const char *mode = strcmp(o->device, "cuda") == 0 ? (o->mode ? o->mode : "any") : NULL;
+  const char *mode = choice.form->device->gpu ? (o->mode ? o->mode : "any") : NULL;
   // Those of a plan are only the oracle's, and the same work may go on where there are more processors.
-  bool host =
-      strcmp(o->device, "cpu") == 0 || (judge_is_python(o->candidate) && !(o->mode && strcmp(o->mode, "plan") == 0));
+  bool host = choice.form->device->dialect == PLAN_NO_LAUNCHES || (choice.form->python && choice.mode != FORM_PLAN);
   int threads = host ? o->threads : 0;
-  json_t *j = json_pack("{s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:b, s:i, s:b, s:i, s:i, s:i, s:i, s:s*}",
-                        "task", task_hex, "published", o->as_published, "workload", o->workload, "compiler",
-                        o->compiler ? o->compiler : "", "device", device, "defines", defines, "baselines", baselines,
-                        "rule", (int)o->rule, "threads", threads, "checks", o->declared_checks, "probes", o->probes,
-                        "replicas", o->replicas, "timing", o->timing, "min_samples", o->min_samples, "max_samples",
-                        o->max_samples, "hot_samples", o->hot_samples, "verified", o->verified_calls, "mode", mode);
+  json_t *j = json_pack(
+      "{s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:b, s:s*, s:i, s:b, s:i, s:i, s:i, s:i, s:s*, s:o*}", "task",
+      task_hex, "published", o->as_published, "workload", o->workload, "compiler", o->compiler ? o->compiler : "",
+      "device", device, "defines", defines, "baselines", baselines, "rule", (int)o->rule, "threads", threads, "checks",
+      o->declared_checks, "probes", o->probes, "shapes", o->shapes == ASSAY_SHAPES_JUDGED ? "judged" : NULL, "replicas",
+      o->replicas, "timing", o->timing, "min_samples", o->min_samples, "max_samples", o->max_samples, "hot_samples",
+      o->hot_samples, "verified", o->verified_calls, "mode", mode, "compilers", compilers);
   text = j ? json_dumps(j, JSON_SORT_KEYS) : NULL;
   json_decref(j);
   if (text)

@@ -1,16 +1,33 @@
-// The exam: what is asked, and what the candidate answers.
+// The exam: chooses the questions, and calls the candidate on each.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "judge/session.h"
 
-static int64_t layout_elements(const struct layout *l) {
+// The size of a shape, for choosing among several.
+static int64_t input_elements(const struct layout *l) {
   int64_t n = 0;
   for (int i = 0; i < l->n_in; i++)
-    n += shape_count(&l->in[i].shape);
+    n += tensor_type_count(&l->in[i]);
   return n;
+}
+
+// A number that no candidate knows before it is asked.
+static uint64_t secret_number(const struct session *s, uint64_t stream, uint64_t number) {
+  return rng_secret(rng_derive(s->v->secret, stream), (uint64_t)(s->n_dropped_exams * MAX_QUESTIONS) + number);
+}
+
+// Whether the judged shape alone decides. Without other questions there is nothing to keep apart.
+static bool is_narrow(const struct session *s) {
+  return s->o->shapes == ASSAY_SHAPES_JUDGED && s->o->probes;
+}
+
+static bool is_drawn(const struct session *s, const struct layout *l) {
+  return l > &s->layouts[0] && l <= &s->layouts[s->n_shapes];
 }
 
 static void add_question(struct session *s, const struct layout *l, enum probe probe) {
@@ -22,8 +39,10 @@ static void add_question(struct session *s, const struct layout *l, enum probe p
   s->questions[s->n_questions++] = (struct question){.layout = l,
                                                      .probe = probe,
                                                      .key = key,
+                                                     .passes = is_drawn(s, l) ? QUESTION_FEW : 0,
                                                      .scale = timed ? SCALE_KEEP : SCALE_OWN,
-                                                     .in_place = s->subject->answers && s->subject->answers(s, l)};
+                                                     .in_place = subject_answers(s->subject, l),
+                                                     .kept = session_answers(s)};
 }
 
 void session_drop_exam(struct session *s) {
@@ -33,18 +52,17 @@ void session_drop_exam(struct session *s) {
     layout_release(&s->layouts[i]);
   for (int i = 0; i < s->v->n_checks; i++)
     base_free(s->v->checks[i].description);
-  s->n_questions = s->n_layouts = s->v->n_checks = s->v->n_skipped_probes = 0;
+  s->n_questions = s->n_layouts = s->n_shapes = s->v->n_shapes = s->v->n_checks = s->v->n_skipped_probes = 0;
   s->v->worst_check = -1;
-  s->bound = NULL;
   s->n_dropped_exams++;
 }
 
-// Probes that no straightforward implementation survives are no questions.
+// Probes at which every straightforward implementation fails are skipped.
 static void drop_impossible(struct session *s) {
   int kept = 0;
   for (int i = 0; i < s->n_questions; i++) {
     struct question *q = &s->questions[i];
-    if (q->in_place || q->answer.representable || q->probe == PROBE_DECLARED) {
+    if (question_is_asked(q)) {
       s->questions[kept++] = *q;
     } else {
       question_release(q);
@@ -60,54 +78,158 @@ static enum assay_status add_layout(struct session *s, const struct workload *w,
   return status;
 }
 
-// Asks under one probe at two ragged shapes: the largest, where there is most to see, and another that the seed
-// chooses.
-static void add_probe(struct session *s, enum probe probe) {
-  int ragged = s->n_layouts - 1, largest = 1;
-  if (ragged < 1 || !(s->task.probes & 1u << probe))
-    return;
-  for (int i = 2; i <= ragged; i++)
-    if (layout_elements(&s->layouts[i]) > layout_elements(&s->layouts[largest]))
-      largest = i;
-  add_question(s, &s->layouts[largest], probe);
-  uint64_t pick = rng_secret(rng_derive(s->v->seed, STREAM_PROBE_SHAPES), (uint64_t)probe);
-  int other = 1 + (int)(pick % (uint64_t)ragged);
-  if (other != largest)
-    add_question(s, &s->layouts[other], probe);
+static void shuffle(const struct session *s, enum probe *list, int n, int stream) {
+  for (int i = n - 1; i > 0; i--) {
+    int other = (int)(secret_number(s, STREAM_JUDGED, (uint64_t)(stream + i)) % (uint64_t)(i + 1));
+    enum probe kept = list[i];
+    list[i] = list[other];
+    list[other] = kept;
+  }
 }
 
-// The exam: the declared distribution at the timed workload first, then every ragged shape, then the probes, then the
-// timed workload again, because state kept from other shapes shows there.
-enum assay_status session_make_exam(struct session *s, struct assay_error *err) {
-  enum assay_status status = add_layout(s, &s->workload, err);
-  for (int i = 1; i < s->o->declared_checks && !status; i++)
-    add_question(s, &s->layouts[0], PROBE_DECLARED);
-  for (int i = 0; i < s->task.n_workloads && s->o->probes && s->n_layouts < MAX_LAYOUTS && !status; i++) {
+// How much work a shape may be that is drawn. A neighbour may be as much as the judged shape itself, if that is not too
+// large for one more question; the others are small next to it, so that the exam takes little longer for them.
+static double most_work(enum shape_kind kind, double judged) {
+  static const double least = 1 << 16, large = 3e8, reduced = 1e8;
+  double most = kind == SHAPE_NEIGHBOUR ? fmin(1.1 * judged, large) : fmin(judged / 8, reduced);
+  return fmax(most, least);
+}
+
+static void note_shape(struct session *s, const struct workload *w) {
+  struct assay_shape *to = &s->v->shapes[s->v->n_shapes];
+  const char *text = workload_text(w, &s->arena);
+  snprintf(to->name, sizeof to->name, "%s", w->name);
+  snprintf(to->extents, sizeof to->extents, "%s", text ? text : "");
+  s->v->n_shapes++;
+}
+
+// Draws shapes that stand in no file. Without any the exam has only the file's, and the verdict shows that.
+static enum assay_status add_drawn(struct session *s, struct assay_error *err) {
+  struct shape_request r = {.task = &s->task,
+                            .ranges = &s->ranges,
+                            .judged = &s->workload,
+                            .key = secret_number(s, STREAM_SHAPES, 0),
+                            .arena = &s->arena};
+  double judged = shape_work(&s->task, &s->workload);
+  enum assay_status status = shape_ranges_find(&s->task, &s->arena, &s->ranges, err);
+  _Static_assert((int)SHAPE_KIND_COUNT == (int)ASSAY_MOST_SHAPES, "one of each kind");
+  s->n_shapes = s->v->n_shapes = 0;
+  for (int kind = 0; kind < SHAPE_KIND_COUNT && !status; kind++) {
+    bool found;
+    struct workload *w = &s->shapes[s->n_shapes];
+    r.most_work = most_work((enum shape_kind)kind, judged);
+    status = shape_draw(&r, (enum shape_kind)kind, w, &found, err);
+    if (status || !found)
+      continue;
+    note_shape(s, w);
+    s->n_shapes++;
+    status = add_layout(s, w, err);
+    if (!status)
+      add_question(s, &s->layouts[s->n_layouts - 1], PROBE_DECLARED);
+  }
+  return status;
+}
+
+static enum assay_status add_ragged(struct session *s, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < s->task.n_workloads && s->n_layouts < MAX_LAYOUTS && !status; i++) {
     if (strncmp(s->task.workloads[i].name, "ragged", 6) != 0)
       continue;
     status = add_layout(s, &s->task.workloads[i], err);
     if (!status)
       add_question(s, &s->layouts[s->n_layouts - 1], PROBE_DECLARED);
   }
+  return status;
+}
+
+// The shape at which every probe is asked: long sums and rows, and little else. Where there is none, the largest of the
+// others that is not as large as the judged one.
+static int probed_layout(const struct session *s) {
+  int best = -1;
+  for (int i = 1; i < s->n_layouts; i++) {
+    const struct layout *l = &s->layouts[i];
+    if (strcmp(l->workload->name, shape_kind_name(SHAPE_REDUCED)) == 0)
+      return i;
+    if (strcmp(l->workload->name, shape_kind_name(SHAPE_NEIGHBOUR)) == 0)
+      continue;
+    if (best < 0 || input_elements(l) > input_elements(&s->layouts[best]))
+      best = i;
+  }
+  return best;
+}
+
+// Asks one probe at that shape and at another, which is secret. (Not at the neighbour: it is as large as the judged
+// one.)
+static void add_probe(struct session *s, enum probe probe) {
+  int at = probed_layout(s), other;
+  if (at < 0 || !(s->task.probes & 1u << probe))
+    return;
+  add_question(s, &s->layouts[at], probe);
+  other = 1 + (int)(secret_number(s, STREAM_PROBE_SHAPES, (uint64_t)probe) % (uint64_t)(s->n_layouts - 1));
+  if (strcmp(s->layouts[other].workload->name, shape_kind_name(SHAPE_NEIGHBOUR)) == 0)
+    other = s->n_layouts - 1;
+  if (other != at)
+    add_question(s, &s->layouts[other], probe);
+}
+
+// Questions at the judged workload: one of its own distribution, and probes: zero means and scaled rows always, then
+// any. (At small shapes alone a kernel could be exact that is not where it counts: what is lost to fewer bits
+// disappears beside the rounding of a long sum of positive numbers.)
+static void add_judged(struct session *s) {
+  enum probe list[PROBE_COUNT];
+  int n = 0, first = 0;
+  for (int p = PROBE_DECLARED + 1; p < PROBE_COUNT && s->o->probes; p++)
+    if (s->task.probes & 1u << p) {
+      const bool always = p == PROBE_ZERO_MEAN || p == PROBE_ROW_SCALES;
+      list[n] = (enum probe)p;
+      if (always) {
+        list[n] = list[first];
+        list[first++] = (enum probe)p;
+      }
+      n++;
+    }
+  shuffle(s, list, first, 0);
+  shuffle(s, list + first, n - first, PROBE_COUNT);
+  // One more where one is asked after the timing.
+  for (int i = 1; i < s->o->declared_checks + is_narrow(s); i++)
+    add_question(s, &s->layouts[0], i - 1 < n ? list[i - 1] : PROBE_DECLARED);
+}
+
+// Refuses before any work what the machine has no memory for: otherwise the kernel ends some process, maybe another
+// one's, when memory is gone.
+static enum assay_status check_memory(const struct session *s, struct assay_error *err) {
+  int64_t total, available = memory_available("", &total), need = layout_judging_bytes(&s->layouts[0], s->o);
+  if (subject_answers(s->subject, &s->layouts[0]) || need <= available)
+    return ASSAY_OK;
+  return error_set(err, ASSAY_ERR_ENVIRONMENT,
+                   "%s at workload %s takes about %.1f GB of memory to judge on the CPU, and %.1f GB of %.1f GB are "
+                   "available: use a smaller workload (--workload small, or extents as in N=64), a machine with more "
+                   "memory, or a GPU",
+                   s->task.name, s->workload.name, (double)need / 1e9, (double)available / 1e9, (double)total / 1e9);
+}
+
+// The exam: the declared distribution at the timed workload first, then at shapes that were drawn and every ragged
+// shape, then the probes, then those at the timed workload. They are asked in another order (order_questions).
+enum assay_status session_make_exam(struct session *s, struct assay_error *err) {
+  enum assay_status status = add_layout(s, &s->workload, err);
+  if (!status)
+    status = check_memory(s, err);
+  if (!status)
+    add_question(s, &s->layouts[0], PROBE_DECLARED);
+  if (!status && s->o->probes)
+    status = add_drawn(s, err);
+  if (!status && s->o->probes)
+    status = add_ragged(s, err);
   if (status)
     return status;
   for (int p = PROBE_DECLARED + 1; p < PROBE_COUNT; p++)
     add_probe(s, (enum probe)p);
-  add_question(s, &s->layouts[0], PROBE_DECLARED);
+  add_judged(s);
   status = questions_answer(&s->task, s->questions, s->n_questions, s->o->replicas, s->o->threads, err);
   if (status)
     s->n_questions = 0; // released
   else
     drop_impossible(s);
-  return status;
-}
-
-enum assay_status session_bind(struct session *s, const struct layout *l, struct runner_report *report,
-                               struct assay_error *err) {
-  if (s->bound == l)
-    return ASSAY_OK;
-  enum assay_status status = s->subject->bind(s, l, report, err);
-  s->bound = status || report->event != RUNNER_OK ? NULL : l;
   return status;
 }
 
@@ -124,14 +246,14 @@ static enum assay_status grow_checks(struct session *s, int more, struct assay_e
   return ASSAY_OK;
 }
 
-// Against the answer; and once more, against a better known error scale, where few elements decide.
+// Compares with the answer. Where few elements decide, asks once more for a better estimate of the error scale.
 static enum assay_status check_twice(struct session *s, const struct question *q, const void *const *outputs,
                                      uint32_t poison, struct assay_check *c, struct assay_error *err) {
-  struct question again = {0};
+  struct question again = {.layout = q->layout, .probe = q->probe, .key = q->key, .again = true, .kept = q->kept};
   enum assay_status status = question_check(&s->task, q, outputs, poison, s->o, c, err);
   if (status || !question_drop_doubtful(s->o, c, q->layout->n_out))
     return status;
-  status = question_make(&s->task, q->layout, q->probe, q->key, QUESTION_MORE, s->o->threads, &again, err);
+  status = question_answer(&s->task, &again, QUESTION_MORE, s->o->threads, err);
   if (status)
     return status;
   status = question_check(&s->task, &again, outputs, poison, s->o, c, err);
@@ -147,9 +269,14 @@ enum assay_status session_check(struct session *s, const struct question *q, con
     return status;
   struct assay_check *c = &s->v->checks[s->v->n_checks];
   memset(c, 0, (size_t)n_out * sizeof *c);
-  status = q->in_place ? s->subject->check(s, q, poison, c, err) : check_twice(s, q, outputs, poison, c, err);
-  s->v->n_checks += n_out;
+  status =
+      q->in_place ? s->subject->ops->check(s->subject, q, poison, c, err) : check_twice(s, q, outputs, poison, c, err);
   *reason = ASSAY_REASON_PASS;
+  if (!status && c[0].skipped) {
+    s->v->n_skipped_probes++;
+    return ASSAY_OK;
+  }
+  s->v->n_checks += n_out;
   for (int i = 0; i < n_out && !status; i++) {
     c[i].timed = timed;
     if (*reason == ASSAY_REASON_PASS)
@@ -167,11 +294,12 @@ enum assay_status session_check_now(struct session *s, const struct question *q,
   void **copies = base_calloc((size_t)l->n_out + 1, sizeof *copies);
   enum assay_status status = outputs && copies ? ASSAY_OK : error_nomem(err, "a call's outputs");
   for (int i = 0; i < l->n_out && !status; i++) {
-    outputs[i] = s->subject->output(s, i);
+    outputs[i] = s->subject->ops->output(s->subject, i);
     if (outputs[i])
       continue;
     outputs[i] = copies[i] = base_alloc((size_t)layout_output_bytes(l, i));
-    status = copies[i] ? s->subject->read_output(s, i, copies[i], err) : error_nomem(err, "a call's outputs");
+    status =
+        copies[i] ? s->subject->ops->read_output(s->subject, i, copies[i], err) : error_nomem(err, "a call's outputs");
   }
   if (!status)
     status = session_check(s, q, outputs, poison, timed, reason, err);
@@ -182,10 +310,18 @@ enum assay_status session_check_now(struct session *s, const struct question *q,
   return status;
 }
 
-// The check that says most: the first that failed, or the pass that came closest to its limit.
-static int worst_check(const struct assay_verdict *v) {
+static bool is_judged(const struct session *s, const struct assay_check *c) {
+  return s->n_layouts > 0 && strncmp(c->workload, s->layouts[0].workload->name, sizeof c->workload - 1) == 0;
+}
+
+// The check to show: the first that failed, or the pass that came closest to its limit. `judged`: of those at the
+// judged workload alone.
+static int worst_check(const struct session *s, bool judged) {
+  const struct assay_verdict *v = s->v;
   int worst = -1;
   for (int i = 0; i < v->n_checks; i++) {
+    if (judged && !is_judged(s, &v->checks[i]))
+      continue;
     if (v->checks[i].reason != ASSAY_REASON_PASS)
       return i;
     if (worst < 0 || v->checks[i].z_max / v->checks[i].z_limit > v->checks[worst].z_max / v->checks[worst].z_limit)
@@ -195,86 +331,187 @@ static int worst_check(const struct assay_verdict *v) {
 }
 
 // One call on the question's inputs, and the comparison. *reason stays PASS when the runner has an event to report.
-// `last` of its layout: the bands are looked at, too.
+// `last` of its layout: the bands are checked, too.
 static enum assay_status ask(struct session *s, const struct question *q, int number, bool last,
                              struct runner_report *report, enum assay_reason *reason, struct assay_error *err) {
   const struct layout *l = q->layout;
   uint64_t call = (uint64_t)(s->n_dropped_exams * MAX_QUESTIONS + number);
-  uint32_t poison = POISON_NAN | (uint32_t)(rng_secret(rng_derive(s->v->seed, STREAM_POISON), call) & POISON_PAYLOAD);
-  enum assay_status status = session_bind(s, l, report, err);
+  uint32_t poison = POISON_NAN | (uint32_t)(rng_secret(rng_derive(s->v->secret, STREAM_POISON), call) & POISON_PAYLOAD);
+  const struct subject_ops *ops = s->subject->ops;
+  enum assay_status status = subject_bind(s->subject, l, report, err);
   if (!status && report->event == RUNNER_OK)
-    status = s->subject->fill(s, q->probe, q->key, poison, err);
+    status = ops->fill(s->subject, q->probe, q->key, poison, err);
   if (!status && report->event == RUNNER_OK)
-    status = s->subject->call(s, CALL_COLD, report, err);
-  if (!status && report->event == RUNNER_OK && last && s->subject->inspect)
-    status = s->subject->inspect(s, report, err);
+    status = ops->call(s->subject, CALL_COLD, report, err);
+  if (!status && report->event == RUNNER_OK && last && ops->inspect)
+    status = ops->inspect(s->subject, report, err);
   if (status || report->event != RUNNER_OK)
     return status;
   s->v->durations.kernel_ns += report->elapsed_ns;
   return session_check_now(s, q, poison, false, reason, err);
 }
 
-// The order of asking: layout by layout, since another layout means other buffers and another plan; the timed
-// workload's last question, behind all others, stays there.
-static void order_questions(const struct session *s, int order[MAX_QUESTIONS]) {
-  int n = 0;
-  for (int l = 0; l < s->n_layouts; l++)
-    for (int i = 0; i < s->n_questions - 1; i++)
-      if (s->questions[i].layout == &s->layouts[l])
-        order[n++] = i;
-  if (s->n_questions > 0)
-    order[n] = s->n_questions - 1;
+static void shuffle_questions(const struct session *s, int *list, int n) {
+  for (int i = n - 1; i > 0; i--) {
+    int other = (int)(secret_number(s, STREAM_JUDGED, (uint64_t)(2 * PROBE_COUNT + i)) % (uint64_t)(i + 1));
+    int kept = list[i];
+    list[i] = list[other];
+    list[other] = kept;
+  }
 }
 
-// Brings the checks, which stand as they were asked, into the order of the questions.
-static enum assay_status sort_checks(struct session *s, const int order[MAX_QUESTIONS], int n_asked,
-                                     struct assay_error *err) {
+// The order of asking: layout by layout, since another layout means other buffers and another plan. Those at the timed
+// workload come in a secret order, and the last of them after all others, because state kept from other shapes shows
+// there. Where only the judged shape counts, what comes after its own questions is asked once it was timed.
+static void order_questions(struct session *s) {
+  int judged[MAX_QUESTIONS], n_judged = 0, n = 0;
+  for (int i = 0; i < s->n_questions; i++)
+    if (s->questions[i].layout == &s->layouts[0])
+      judged[n_judged++] = i;
+  shuffle_questions(s, judged, n_judged);
+  if (is_narrow(s) && n_judged > 1 && judged[n_judged - 1] == 0) { // the declared draw decides, so it comes before
+    judged[n_judged - 1] = judged[0];
+    judged[0] = 0;
+  }
+  for (int i = 0; i + 1 < n_judged; i++)
+    s->order[n++] = judged[i];
+  s->n_counted = is_narrow(s) ? n : s->n_questions;
+  for (int l = 1; l < s->n_layouts; l++)
+    for (int i = 0; i < s->n_questions; i++)
+      if (s->questions[i].layout == &s->layouts[l])
+        s->order[n++] = i;
+  if (n_judged > 0)
+    s->order[n] = judged[n_judged - 1];
+}
+
+// Sorts the checks, which are in the order of asking, into the order of the questions. `first`: of each question, its
+// first check; -1 without any.
+static enum assay_status sort_checks(struct session *s, const int first[MAX_QUESTIONS], struct assay_error *err) {
   struct assay_verdict *v = s->v;
-  int n_out = n_asked > 0 ? v->n_checks / n_asked : 0, n = 0;
+  int n = 0;
   struct assay_check *sorted = base_calloc((size_t)s->capacity_checks + 1, sizeof *sorted);
   if (!sorted)
     return error_nomem(err, "the list of checks");
   for (int q = 0; q < s->n_questions; q++)
-    for (int i = 0; i < n_asked; i++)
-      if (order[i] == q) {
-        memcpy(sorted + n, v->checks + i * n_out, (size_t)n_out * sizeof *sorted);
-        n += n_out;
-      }
+    if (first[q] >= 0) {
+      int n_out = s->questions[q].layout->n_out;
+      memcpy(sorted + n, v->checks + first[q], (size_t)n_out * sizeof *sorted);
+      n += n_out;
+    }
   base_free(v->checks);
   v->checks = sorted;
   return ASSAY_OK;
 }
 
-// Every question is asked, also after a wrong answer: where a kernel is right and where it is not helps its author.
-// Only a candidate that broke its process ends the exam early.
-enum assay_status session_take_exam(struct session *s, bool *good, struct assay_error *err) {
+// The extents of a drawn shape; NULL: the workload is another one.
+static const char *extents_of(const struct assay_verdict *v, const char *workload) {
+  for (int i = 0; i < v->n_shapes; i++)
+    if (strcmp(v->shapes[i].name, workload) == 0)
+      return v->shapes[i].extents;
+  return NULL;
+}
+
+// What a failed check says, in one line.
+static void check_text(const struct assay_verdict *v, const struct assay_check *c, char *text, size_t size) {
+  const char *extents = extents_of(v, c->workload);
+  char gate[64] = "";
+  if (c->gate[0])
+    snprintf(gate, sizeof gate, ": %s error %.3g of %.3g allowed", c->gate, c->gate_z, c->gate_limit);
+  snprintf(text, size, "%s inputs, workload %s%s%s%s, output %d%s%s%s", c->probe, c->workload, extents ? " (" : "",
+           extents ? extents : "", extents ? ")" : "", c->output, gate, c->hint[0] ? ": " : "", c->hint);
+}
+
+static bool failed(const struct session *s, int check) {
+  return check >= 0 && s->v->checks[check].reason != ASSAY_REASON_PASS;
+}
+
+// Asks the questions [from, to) of the order, also after a wrong answer: it helps the author to see where the kernel is
+// right and where not. Only a candidate whose process ended stops early. `first`: as of sort_checks.
+static enum assay_status ask_all(struct session *s, int from, int to, int first[MAX_QUESTIONS],
+                                 struct runner_report *report, struct assay_error *err) {
   int64_t start = clock_monotonic_ns();
   enum assay_status status = ASSAY_OK;
-  struct runner_report report = {0};
-  int order[MAX_QUESTIONS], n_asked = 0;
-  *good = true;
-  order_questions(s, order);
-  for (int i = 0; i < s->n_questions && !status && report.event == RUNNER_OK; i++) {
-    const struct question *q = &s->questions[order[i]];
+  for (int i = from; i < to && !status && report->event == RUNNER_OK; i++) {
+    const struct question *q = &s->questions[s->order[i]];
     enum assay_reason reason = ASSAY_REASON_PASS;
-    bool last = i + 1 == s->n_questions || s->questions[order[i + 1]].layout != q->layout;
-    status = ask(s, q, order[i], last, &report, &reason, err);
-    n_asked += !status && report.event == RUNNER_OK;
-    *good = *good && reason == ASSAY_REASON_PASS;
+    bool last = i + 1 == to || s->questions[s->order[i + 1]].layout != q->layout;
+    int n_before = s->v->n_checks;
+    status = ask(s, q, s->order[i], last, report, &reason, err);
+    if (s->v->n_checks > n_before)
+      first[s->order[i]] = n_before;
   }
+  s->v->durations.checks_ns += clock_monotonic_ns() - start;
+  return status;
+}
+
+// What was found elsewhere, of a candidate that is right at the judged shape.
+static void note_elsewhere(struct session *s, const struct runner_report *report) {
+  struct assay_verdict *v = s->v;
+  char text[256];
+  int worst = worst_check(s, false);
+  if (report->event != RUNNER_OK) {
+    snprintf(v->elsewhere, sizeof v->elsewhere, "%s: %s", assay_reason_code(session_event_reason(report)),
+             report->detail);
+  } else if (failed(s, worst)) {
+    check_text(v, &v->checks[worst], text, sizeof text);
+    snprintf(v->elsewhere, sizeof v->elsewhere, "%s: %s", assay_reason_code(v->checks[worst].reason), text);
+  }
+  v->scope = v->elsewhere[0] ? ASSAY_SCOPE_JUDGED : ASSAY_SCOPE_GENERAL;
+}
+
+// Whether there is no plan of a Python candidate. What one at another shape answered does not count then: the recording
+// may be what was wrong, and a process can be asked instead.
+static bool lacks_plan(const struct session *s, const struct runner_report *report) {
+  return report->event == RUNNER_UNRECORDABLE && s->kind->without_plan && s->choice.form->python;
+}
+
+// Otherwise a wrong answer at the judged shape comes first, also where the candidate's process ended at another one.
+static void decide(struct session *s, const struct runner_report *report) {
+  struct assay_verdict *v = s->v;
+  char text[512];
+  const bool all = s->n_counted == s->n_questions, elsewhere = s->subject->bound && s->subject->bound != &s->layouts[0];
+  int judged = worst_check(s, true), worst = failed(s, judged) ? judged : worst_check(s, false);
+  v->worst_check = worst;
+  if (s->o->probes && judged >= 0 && !failed(s, judged) && (report->event == RUNNER_OK || elsewhere) && all)
+    note_elsewhere(s, report);
+  if (lacks_plan(s, report) || (report->event != RUNNER_OK && !failed(s, judged))) {
+    session_decide_event(s, report);
+  } else if (failed(s, worst)) {
+    check_text(v, &v->checks[worst], text, sizeof text);
+    session_decide(s, v->checks[worst].reason, "%s", text);
+  }
+}
+
+enum assay_status session_take_exam(struct session *s, struct assay_error *err) {
+  struct runner_report report = {0};
+  int first[MAX_QUESTIONS];
+  memset(first, -1, sizeof first);
+  s->v->durations.checks_ns = 0;
+  order_questions(s);
+  enum assay_status status = ask_all(s, 0, s->n_counted, first, &report, err);
   if (!status)
-    status = sort_checks(s, order, n_asked, err);
-  s->v->durations.checks_ns = clock_monotonic_ns() - start;
+    status = sort_checks(s, first, err);
+  if (!status)
+    decide(s, &report);
+  return status;
+}
+
+enum assay_status session_look_elsewhere(struct session *s, struct assay_error *err) {
+  struct runner_report report = {0};
+  int first[MAX_QUESTIONS], judged;
+  if (s->n_counted == s->n_questions)
+    return ASSAY_OK;
+  enum assay_status status = ask_all(s, s->n_counted, s->n_questions, first, &report, err);
   if (status)
     return status;
-  s->v->worst_check = worst_check(s->v);
-  if (report.event != RUNNER_OK) {
-    *good = false;
-    session_decide_event(s, &report);
-  } else if (!*good) {
-    const struct assay_check *c = &s->v->checks[s->v->worst_check];
-    session_decide(s, c->reason, "%s inputs, workload %s, output %d%s%s", c->probe, c->workload, c->output,
-                   c->hint[0] ? ": " : "", c->hint);
+  judged = worst_check(s, true);
+  s->v->worst_check = judged;
+  if (failed(s, judged)) { // it was right before the others were asked
+    char text[256];
+    check_text(s->v, &s->v->checks[judged], text, sizeof text);
+    session_decide(s, s->v->checks[judged].reason, "after calls at other shapes: %s", text);
+  } else {
+    note_elsewhere(s, &report);
   }
   return ASSAY_OK;
 }

@@ -2,7 +2,8 @@
 
 #include "base/clock.h"
 
-// By how much a probe must take longer than usual to be slow. A slice of another context's is one or two milliseconds.
+// A probe is slow if it takes this much longer than usual. The time slice of another context is one or two
+// milliseconds.
 static const double SLOW_PART = 1.5, SLOW_NS = 100000;
 
 // No GPU takes so long to wake, and no host is late so often.

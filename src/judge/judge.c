@@ -1,5 +1,4 @@
-// The whole road: build, exam, timing, verification, verdict. While the compiler works, the oracle answers the
-// questions; the candidate's code is loaded only when everything about the exam is decided.
+// A judgement from files to a verdict. The table `road` below lists all steps in order.
 #include "assay/judge.h"
 
 #include <math.h>
@@ -9,17 +8,18 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "device/device.h"
 #include "judge/baseline.h"
-#include "judge/printable.h"
 #include "judge/python.h"
 #include "judge/session.h"
+#include "judge/verdict.h"
 #include "sandbox/sandbox.h"
 
 void assay_judge_defaults(struct assay_judge_options *o) {
+  static const struct assay_paths usual = {.path_env = "/usr/local/bin:/usr/bin:/bin", .temporary = "/tmp"};
   *o = (struct assay_judge_options){.workload = "small",
                                     .device = "cpu",
-                                    .path_env = "/usr/local/bin:/usr/bin:/bin",
-                                    .temporary_dir = "/tmp",
+                                    .paths = &usual,
                                     .rule = ASSAY_RULE_CONTRACT,
                                     .declared_checks = 3,
                                     .probes = true,
@@ -37,117 +37,10 @@ void assay_judge_defaults(struct assay_judge_options *o) {
                                     .runner_memory_bytes = (size_t)1 << 30};
 }
 
-static void tell(const struct session *s, const char *stage, int done) {
-  enum { STAGES = 5 };
-  if (s->o->progress)
-    s->o->progress(s->o->progress_arg, stage, done, STAGES);
-}
-
-// What needs no device: the oracle answers while the compiler works.
-static enum assay_status begin(struct session *s, bool *good, struct assay_error *err) {
-  tell(s, "reading", 0);
-  enum assay_status status = session_prepare(s, err);
-  if (!status)
-    status = session_read_source(s, err);
-  if (!status)
-    status = s->subject->start(s, err);
-  if (status)
-    return status;
-  tell(s, "building", 1);
-  int64_t start = clock_monotonic_ns();
-  status = session_make_exam(s, err);
-  s->v->durations.oracle_ns = clock_monotonic_ns() - start;
-  return status ? status : s->subject->finish_build(s, good, err);
-}
-
-static bool wants(const struct assay_judge_options *o, const char *mode) {
-  return o->mode && strcmp(o->mode, mode) == 0;
-}
-
-// There is no plan, and another subject needs none.
-static bool gives_way(const struct session *s) {
-  return s->v->reason == ASSAY_REASON_UNRECORDABLE && s->subject->without_plan && !wants(s->o, "plan") &&
-         judge_is_python(s->o->candidate);
-}
-
-// From the build on with that subject. The questions stay where nothing of the candidate's has seen one; else kernels
-// may have left them where the process finds them.
-static enum assay_status start_over(struct session *s, bool *good, struct assay_error *err) {
-  struct assay_verdict *v = s->v;
-  const bool asked = v->n_checks > 0 || s->bound;
-  if (asked && s->subject->leave)
-    s->subject->leave(s);
-  snprintf(v->no_plan, sizeof v->no_plan, "%.255s", v->detail);
-  v->reason = ASSAY_REASON_PASS;
-  v->detail[0] = s->weakness[0] = '\0';
-  v->kernels = (struct assay_kernels){0};
-  s->subject->close(s);
-  s->state = NULL;
-  s->buffers = NULL;
-  s->bound = NULL;
-  s->subject = s->subject->without_plan;
-  snprintf(v->mode, sizeof v->mode, "%s", s->subject->mode);
-  if (asked)
-    session_drop_exam(s);
-  enum assay_status status = s->subject->start(s, err);
-  if (!status && asked)
-    status = session_make_exam(s, err);
-  if (!status)
-    status = s->subject->finish_build(s, good, err);
-  return status || !*good ? status : s->subject->load(s, good, err);
-}
-
-static enum assay_status examine(struct session *s, bool *good, struct assay_error *err) {
-  enum assay_status status = ASSAY_OK;
-  int64_t start = clock_monotonic_ns();
-  if (*good)
-    status = s->subject->load(s, good, err);
-  if (!status && !*good && gives_way(s))
-    status = start_over(s, good, err);
-  s->v->durations.load_ns = clock_monotonic_ns() - start;
-  tell(s, "checking", 2);
-  if (!status && *good)
-    status = session_take_exam(s, good, err);
-  if (!status && !*good && gives_way(s)) { // another than the timed workload has none
-    status = start_over(s, good, err);
-    if (!status && *good)
-      status = session_take_exam(s, good, err);
-  }
-  return status;
-}
-
-static enum assay_status test(struct session *s, bool *good, struct assay_error *err) {
-  bool loaded = *good, timed;
-  enum assay_status status = examine(s, good, err);
-  tell(s, "timing", 3);
-  timed = !status && *good && s->o->timing;
-  if (timed && s->o->baselines)
-    status = baselines_use(s->o->baselines, s->o, err);
-  if (timed && !status)
-    status = session_time(s, good, err);
-  if (loaded && s->subject->leave)
-    s->subject->leave(s);
-  return status;
-}
-
-// What the kernel printed, behind what the compiler said.
-static void add_log(struct session *s) {
-  const char *log = s->state ? s->subject->log(s) : "";
-  if (!log[0])
-    return;
-  struct buf text = {0};
-  buf_printf(&text, "%s--- printed by the kernel ---\n%s", s->v->diagnostics, log);
-  char *joined = text.failed ? NULL : base_strndup(buf_str(&text), text.len);
-  buf_release(&text);
-  if (!joined)
-    return;
-  base_free(s->v->diagnostics);
-  s->v->diagnostics = joined;
-}
-
 void session_release(struct session *s) {
-  if (s->state)
-    s->subject->close(s);
+  if (s->subject)
+    s->subject->ops->close(s->subject);
+  s->subject = NULL;
   timed_calls_release(s->kept, s->kept_slots, s->n_layouts > 0 ? s->layouts[0].n_out : 0);
   for (int i = 0; i < s->n_questions; i++)
     question_release(&s->questions[i]);
@@ -164,42 +57,264 @@ void session_release(struct session *s) {
   arena_release(&s->arena);
 }
 
-// Strings that a verdict promises never to be NULL.
-static enum assay_status fill_strings(struct assay_verdict *v, const char *weakness, struct assay_error *err) {
-  struct sandbox_strength strength;
-  struct buf sandbox = {0};
-  sandbox_measure(&strength);
-  if (!v->diagnostics)
-    v->diagnostics = base_strndup("", 0);
-  if (!v->build_command)
-    v->build_command = base_strndup("", 0);
-  if (!v->compiler_version)
-    v->compiler_version = base_strndup("", 0);
-  buf_printf(&sandbox, "%s%s%s", strength.text, weakness[0] ? "; " : "", weakness);
-  v->sandbox = sandbox.failed ? NULL : base_strndup(buf_str(&sandbox), sandbox.len);
-  buf_release(&sandbox);
-  return v->diagnostics && v->build_command && v->compiler_version && v->sandbox ? ASSAY_OK
-                                                                                 : error_nomem(err, "a verdict");
+// ---- the steps
+
+static enum assay_status start_build(struct session *s, struct assay_error *err) {
+  const struct subject_env env = {.options = s->o,
+                                  .choice = &s->choice,
+                                  .task = &s->task,
+                                  .source = s->source,
+                                  .source_bytes = s->source_bytes,
+                                  .build_folder = s->build_folder,
+                                  .run_folder = s->run_folder,
+                                  .arena = &s->arena,
+                                  .secret = s->v->secret};
+  enum assay_status status = s->kind->create(&env, &s->subject, err);
+  if (!status)
+    snprintf(s->v->toolchain, sizeof s->v->toolchain, "%s", s->subject->toolchain);
+  return status;
+}
+
+static enum assay_status make_exam(struct session *s, struct assay_error *err) {
+  int64_t start = clock_monotonic_ns();
+  enum assay_status status = session_make_exam(s, err);
+  s->v->durations.oracle_ns += clock_monotonic_ns() - start;
+  return status;
+}
+
+static enum assay_status finish_build(struct session *s, struct assay_error *err) {
+  struct build_result r = {0};
+  enum assay_status status = s->subject->ops->finish_build(s->subject, &r, err);
+  if (!status)
+    session_take_build(s, &r);
+  return status;
+}
+
+static enum assay_status load(struct session *s, struct assay_error *err) {
+  struct assay_verdict *v = s->v;
+  struct subject_loaded loaded = {.overhead_ns = NAN};
+  int64_t start = clock_monotonic_ns();
+  s->loaded = true;
+  load_look(s->o->paths->proc, &s->load);
+  enum assay_status status = s->subject->ops->load(s->subject, s->layouts, s->n_layouts, &loaded, err);
+  v->durations.load_ns += clock_monotonic_ns() - start;
+  if (status)
+    return status;
+  s->overhead_ns = loaded.overhead_ns;
+  if (loaded.device[0])
+    memcpy(v->device, loaded.device, sizeof v->device);
+  v->times_rank_nothing = v->times_rank_nothing || loaded.not_a_gpu;
+  v->reaches_host = v->reaches_host || loaded.reaches_host;
+  if (loaded.report.event != RUNNER_OK)
+    session_decide_event(s, &loaded.report);
+  return ASSAY_OK;
+}
+
+static enum assay_status open_baselines(struct session *s, struct assay_error *err) {
+  return baselines_use(s->o->baselines, s->o, err);
+}
+
+// Adds the subject's own durations. A judgement may use two subjects (change_subject).
+static void add_durations(struct session *s) {
+  const struct subject_findings *f = &s->subject->found;
+  struct assay_durations *d = &s->v->durations;
+  d->open_ns += f->open_ns;
+  d->plan_ns += f->plan_ns;
+  d->bind_ns += f->bind_ns;
+  d->fill_ns += f->fill_ns;
+  d->call_ns += f->call_ns;
+  d->inspect_ns += f->inspect_ns;
+}
+
+static enum assay_status leave(struct session *s, struct assay_error *err) {
+  struct assay_timing *t = &s->v->timing;
+  (void)err;
+  if (!s->subject) // creating the second subject failed
+    return ASSAY_OK;
+  const struct subject_findings *f = &s->subject->found;
+  if (s->loaded)
+    subject_leave(s->subject);
+  add_durations(s);
+  memcpy(s->weakness, f->weakness, sizeof s->weakness);
+  memcpy(t->throttle, f->condition.throttle, sizeof t->throttle);
+  t->clock_mhz = f->condition.clock_mhz;
+  t->temperature_c = f->condition.temperature_c;
+  t->power_w = f->condition.power_w;
+  t->prepare_ns = isnan(t->prepare_ns) ? f->prepare_ns : t->prepare_ns; // of the timed workload, if it was timed
+  s->v->kernels = f->kernels;
+  return ASSAY_OK;
+}
+
+static enum assay_status conclude(struct session *s, struct assay_error *err) {
+  int64_t start = clock_monotonic_ns();
+  session_release(s);
+  s->v->durations.close_ns = clock_monotonic_ns() - start;
+  return verdict_fill_strings(s->v, s->weakness, err);
+}
+
+// ---- the road
+
+enum step_name {
+  PREPARE,
+  READ_SOURCE,
+  START_BUILD,
+  MAKE_EXAM,
+  FINISH_BUILD,
+  LOAD,
+  TAKE_EXAM,
+  OPEN_BASELINES,
+  TIME,
+  ELSEWHERE,
+  LEAVE,
+  BLAME,
+  VERIFY,
+  CONCLUDE
+};
+
+// The condition for a step.
+enum need {
+  NOTHING,
+  GOOD,      // the candidate has not failed
+  NO_EXAM,   // the same, and no exam was made yet, or the last one was dropped
+  TIMED,     // the same, and the options ask for times
+  BASELINES, // the same, and there are baselines
+  FAILED,    // the candidate has failed
+};
+
+struct step {
+  enum need need;
+  enum assay_status (*take)(struct session *s, struct assay_error *err);
+  bool may_lack_plan; // may find that there is no plan; then another subject takes over (change_subject)
+  bool after_error;   // runs even when an earlier step returned an error
+  const char *begins; // shown as progress from here on
+  int done;           // of STAGES
+};
+
+enum { STAGES = 5 };
+
+static const struct step road[] = {
+    // assay_judge_begin. No device is needed.
+    // The task, the workload, hashes of what is judged, the floor.
+    [PREPARE] = {.need = NOTHING, .take = session_prepare, .begins = "reading", .done = 0},
+    // The candidate's text, and empty folders to build and to run in.
+    [READ_SOURCE] = {.need = NOTHING, .take = session_read_source},
+    // Creates the subject, which starts the compiler in a process of its own.
+    [START_BUILD] = {.need = GOOD, .take = start_build},
+    // Chooses the questions. The oracle answers them while the compiler works.
+    [MAKE_EXAM] = {.need = NO_EXAM, .take = make_exam, .begins = "building", .done = 1},
+    // Waits for the compiler.
+    [FINISH_BUILD] = {.need = GOOD, .take = finish_build},
+
+    // assay_judge_test. Needs the device.
+    // The candidate's code runs here for the first time. By now the whole exam is fixed.
+    [LOAD] = {.need = GOOD, .take = load, .may_lack_plan = true},
+    // One call for each question, and its comparison with the answer.
+    [TAKE_EXAM] = {.need = GOOD, .take = session_take_exam, .may_lack_plan = true, .begins = "checking", .done = 2},
+    // Judges the baselines, unless those at hand are the right ones.
+    [OPEN_BASELINES] = {.need = BASELINES, .take = open_baselines, .begins = "timing", .done = 3},
+    // Takes samples, in turn with the baselines; keeps secretly chosen calls.
+    [TIME] = {.need = TIMED, .take = session_time},
+    // Where only the judged shape counts: the questions about others, which decide the scope.
+    [ELSEWHERE] = {.need = GOOD, .take = session_look_elsewhere},
+    // Frees the device for the next candidate; the subject's findings go into the verdict.
+    [LEAVE] = {.need = NOTHING, .take = leave, .after_error = true},
+    // Whether it failed for want of something that this machine lacks.
+    [BLAME] = {.need = FAILED, .take = session_blame_machine},
+
+    // assay_judge_conclude. Needs no device, and may run in another thread.
+    // Compares the kept calls with the oracle's answers; decides whether the time counts.
+    [VERIFY] = {.need = NOTHING, .take = session_verify},
+    // Ends processes, removes folders.
+    [CONCLUDE] = {.need = NOTHING, .take = conclude, .after_error = true, .begins = "done", .done = STAGES},
+};
+
+static bool is_needed(const struct session *s, const struct step *step) {
+  switch (step->need) {
+  case NOTHING:
+    return true;
+  case NO_EXAM:
+    return s->n_layouts == 0 && session_is_good(s);
+  case GOOD:
+    return session_is_good(s);
+  case TIMED:
+    return session_is_good(s) && s->o->timing;
+  case BASELINES:
+    return session_is_good(s) && s->o->timing && s->o->baselines;
+  case FAILED:
+    return !session_is_good(s);
+  }
+  return false;
+}
+
+// Reports each step once: steps that are repeated with another subject do not go back.
+static void announce(struct session *s, enum step_name at) {
+  if (!road[at].begins || !s->o->progress || s->announced > (int)at)
+    return;
+  s->announced = (int)at + 1;
+  s->o->progress(s->o->progress_arg, road[at].begins, road[at].done, STAGES);
+}
+
+// Whether there is no plan, but another kind of subject that works without one.
+static bool gives_way(const struct session *s) {
+  return s->v->reason == ASSAY_REASON_UNRECORDABLE && s->kind->without_plan && s->choice.form->python &&
+         s->choice.mode != FORM_PLAN;
+}
+
+// Replaces the subject by one that works without a plan. The questions stay, unless the candidate has seen one: its
+// kernels may have stored what they saw where the new process can find it.
+static void change_subject(struct session *s) {
+  struct assay_verdict *v = s->v;
+  const bool asked = v->n_checks > 0 || s->subject->bound;
+  if (asked)
+    subject_leave(s->subject);
+  snprintf(v->no_plan, sizeof v->no_plan, "%.255s", v->detail);
+  v->reason = ASSAY_REASON_PASS;
+  v->scope = ASSAY_SCOPE_NONE;
+  v->detail[0] = v->elsewhere[0] = '\0';
+  add_durations(s);
+  s->subject->ops->close(s->subject);
+  s->subject = NULL;
+  s->kind = s->kind->without_plan;
+  snprintf(v->mode, sizeof v->mode, "%s", s->kind->mode);
+  if (asked)
+    session_drop_exam(s);
+}
+
+// Runs the steps from `first` to `last`.
+static enum assay_status walk(struct session *s, enum step_name first, enum step_name last, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (enum step_name at = first; at <= last; at++) {
+    const struct step *step = &road[at];
+    if (status && !step->after_error)
+      continue;
+    announce(s, at);
+    if (!is_needed(s, step))
+      continue;
+    enum assay_status failure = step->take(s, status ? NULL : err);
+    status = status ? status : failure;
+    if (!status && step->may_lack_plan && gives_way(s)) { // repeats the steps up to here with the other subject
+      change_subject(s);
+      status = walk(s, START_BUILD, at, err);
+    }
+  }
+  return status;
 }
 
 struct assay_job {
   struct assay_judge_options options;
   struct session session;
   struct assay_verdict verdict;
-  bool good;         // there is something to judge
-  int64_t worked_ns; // in the steps so far
+  int64_t worked_ns; // time in the steps so far
 };
 
-enum assay_status judge_keep(struct assay_job *job, bool *good, struct assay_error *err) {
-  enum assay_status status = examine(&job->session, &job->good, err);
-  *good = !status && job->good;
-  return status;
+enum assay_status judge_keep(struct assay_job *job, struct assay_error *err) {
+  return walk(&job->session, LOAD, TAKE_EXAM, err);
 }
 
 void judge_leave(struct assay_job *job) {
-  struct session *s = &job->session;
-  if (s->bound && s->subject->leave)
-    s->subject->leave(s);
+  struct subject *s = job->session.subject;
+  if (s && s->bound)
+    subject_leave(s);
 }
 
 struct session *judge_session(struct assay_job *job) {
@@ -208,6 +323,12 @@ struct session *judge_session(struct assay_job *job) {
 
 static enum assay_status job_make(const struct assay_judge_options *o, const struct subject_ops *subject,
                                   struct assay_job **out, struct assay_error *err) {
+  struct form_choice choice;
+  enum assay_status status = form_choose(o, &choice, err);
+  if (status)
+    return status;
+  if (!subject)
+    subject = form_subject(&choice);
   struct assay_job *job = base_calloc(1, sizeof *job);
   if (!job)
     return error_nomem(err, "a judgement");
@@ -219,16 +340,27 @@ static enum assay_status job_make(const struct assay_judge_options *o, const str
   struct assay_verdict *v = &job->verdict;
   v->worst_check = -1;
   v->seed = o->seed;
+  v->secret = o->secret;
+  v->foreknown = o->seed || o->secret;
   v->timing.stop = "not measured";
   v->timing.floor_ns = v->timing.median_ns = v->timing.low_ns = v->timing.high_ns = NAN;
   v->timing.hot_ns = v->timing.overhead_ns = v->timing.called_ns = v->timing.prepare_ns = NAN;
   v->timing.wall_ns = NAN;
   snprintf(v->mode, sizeof v->mode, "%s", subject->mode);
   job->session.o = &job->options;
+  job->session.choice = choice;
   job->session.v = v;
-  job->session.subject = subject;
+  job->session.kind = subject;
+  job->session.overhead_ns = NAN;
   *out = job;
   return ASSAY_OK;
+}
+
+// Whether the candidate may run in a process of this user without a system call filter.
+static bool may_run_unconfined(const struct session *s) {
+  const struct subject_ops *instead = s->kind->without_plan;
+  return s->kind->unconfined ||
+         (instead && instead->unconfined && s->choice.mode != FORM_PLAN && s->choice.form->python);
 }
 
 enum assay_status judge_begin_as(const struct assay_judge_options *o, const struct subject_ops *subject,
@@ -238,11 +370,16 @@ enum assay_status judge_begin_as(const struct assay_judge_options *o, const stru
   enum assay_status status = job_make(o, subject, &job, err);
   if (status)
     return status;
+  if (may_run_unconfined(&job->session)) // before the first answer is in this process's memory
+    sandbox_hide_self();
   if (!o->seed)
     status = rng_entropy(&job->verdict.seed, err);
+  if (!o->secret && !status)
+    status = rng_entropy(&job->verdict.secret, err);
   job->verdict.seed &= INT64_MAX; // SQLite and JSON readers have signed integers
+  job->verdict.secret &= INT64_MAX;
   if (!status)
-    status = begin(&job->session, &job->good, err);
+    status = walk(&job->session, PREPARE, FINISH_BUILD, err);
   job->worked_ns = clock_monotonic_ns() - start;
   if (status)
     assay_judge_drop(job);
@@ -253,25 +390,19 @@ enum assay_status judge_begin_as(const struct assay_judge_options *o, const stru
 
 enum assay_status assay_judge_begin(const struct assay_judge_options *o, struct assay_job **out,
                                     struct assay_error *err) {
-  if (o->mode && !wants(o, "plan") && !wants(o, "process"))
-    return error_set(err, ASSAY_ERR_USAGE, "there is no mode %s; modes: plan, process", o->mode);
-  const struct subject_ops *subject = &subject_plan;
-  if (strcmp(o->device, "cpu") == 0)
-    subject = &subject_cpu;
-  else if (wants(o, "process") && strcmp(o->device, "cuda") == 0 && judge_is_python(o->candidate))
-    subject = &subject_process;
-  return judge_begin_as(o, subject, out, err);
+  return judge_begin_as(o, NULL, out, err);
 }
 
 enum assay_status assay_judge_test(struct assay_job *job, struct assay_error *err) {
   int64_t start = clock_monotonic_ns();
-  enum assay_status status = test(&job->session, &job->good, err);
+  enum assay_status status = walk(&job->session, LOAD, BLAME, err);
   if (!status) {
-    add_log(&job->session);
-    printable(job->verdict.detail);
-    printable(job->verdict.no_plan);
-    if (job->verdict.diagnostics)
-      printable(job->verdict.diagnostics);
+    const struct subject *subject = job->session.subject;
+    verdict_add_log(&job->verdict, subject ? subject->ops->log(subject) : "");
+    verdict_take_weights(&job->verdict);
+    verdict_take_kept(&job->verdict);
+    verdict_explain_tf32(&job->verdict, job->session.task.contract.name);
+    verdict_make_printable(&job->verdict);
   }
   job->worked_ns += clock_monotonic_ns() - start;
   return status;
@@ -279,14 +410,8 @@ enum assay_status assay_judge_test(struct assay_job *job, struct assay_error *er
 
 enum assay_status assay_judge_conclude(struct assay_job *job, struct assay_verdict *v, struct assay_error *err) {
   int64_t start = clock_monotonic_ns();
-  enum assay_status status = session_verify(&job->session, job->good, err);
-  tell(&job->session, "done", 5);
-  int64_t closing = clock_monotonic_ns();
-  session_release(&job->session);
+  enum assay_status status = walk(&job->session, VERIFY, CONCLUDE, err);
   *v = job->verdict;
-  v->durations.close_ns = clock_monotonic_ns() - closing;
-  if (!status)
-    status = fill_strings(v, job->session.weakness, err);
   v->durations.total_ns = job->worked_ns + clock_monotonic_ns() - start;
   if (status)
     assay_verdict_release(v);
@@ -312,22 +437,4 @@ enum assay_status assay_judge(const struct assay_judge_options *o, struct assay_
     return assay_judge_conclude(job, v, err);
   assay_judge_drop(job);
   return status;
-}
-
-void assay_verdict_release(struct assay_verdict *v) {
-  for (int i = 0; i < v->n_checks; i++)
-    base_free(v->checks[i].description);
-  base_free(v->checks);
-  base_free(v->diagnostics);
-  base_free(v->build_command);
-  base_free(v->compiler_version);
-  base_free(v->sandbox);
-  base_free(v->timing.samples_ns);
-  base_free(v->timing.hot_samples_ns);
-  for (int i = 0; i < v->n_comparisons; i++) {
-    base_free(v->comparisons[i].samples_ns);
-    base_free(v->comparisons[i].candidate_ns);
-  }
-  base_free(v->comparisons);
-  memset(v, 0, sizeof *v);
 }

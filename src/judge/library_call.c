@@ -37,7 +37,7 @@ static void list_operators(const struct graph *g, char *text, size_t size) {
   }
 }
 
-// The one product or convolution.
+// Finds the only product or convolution.
 static enum assay_status find_node(const struct graph *g, const struct node **out, struct assay_error *err) {
   char operators[256];
   int found = 0;
@@ -77,15 +77,15 @@ static void spread(const struct shape *s, int64_t *out) {
     out[i + lines] = s->dims[i];
 }
 
-// cuDNN has one padding for both sides. Where the far side's is another, it is right all the same if as many positions
-// of the window follow from it.
+// cuDNN has one padding for both sides. A different padding at the end is fine if the window has the same number of
+// positions with either.
 static enum assay_status check_padding(const struct window_dim *d, bool transposed, struct assay_error *err) {
   int64_t read = transposed ? d->out : d->in, written = transposed ? d->in : d->out;
   int64_t room = read + 2 * d->pad_begin - d->dilation * (d->kernel - 1) - 1;
   if (room >= 0 && d->pad_begin >= 0 && room / d->stride + 1 == written)
     return ASSAY_OK;
   return error_set(err, ASSAY_ERR_UNSUPPORTED,
-                   "cuDNN pads both sides alike; this convolution has padding %lld in front and %lld behind",
+                   "cuDNN pads both sides by the same amount; this convolution has padding %lld before and %lld after",
                    (long long)d->pad_begin, (long long)d->pad_end);
 }
 
@@ -104,7 +104,7 @@ static enum assay_status convolution_of(const struct library_trace *t, struct li
     status = library_finish_of(t, &f, err);
   if (!status && (f.has_bias || t->graph->outputs[0] != n->outputs[0]))
     status = error_set(err, ASSAY_ERR_UNSUPPORTED,
-                       "the library baseline is for one convolution; this task has more behind it");
+                       "the library baseline is for one convolution; this task has more after it");
   if (!status && conv.window.n > LIBRARY_SPACE)
     status = error_set(err, ASSAY_ERR_UNSUPPORTED, "cuDNN has convolutions of up to 3 spatial dimensions, not of %d",
                        conv.window.n);
@@ -140,7 +140,7 @@ static bool is_pointwise(const struct library_convolution *c) {
   return pointwise;
 }
 
-// Of every image, whose points are BLAS' rows and whose channels its columns.
+// A convolution with one point as a product for each image: its points are BLAS' rows, its channels BLAS' columns.
 static struct library_product product_of_points(const struct library_convolution *c) {
   int64_t points = 1;
   for (int i = 0; i < c->space; i++)
@@ -174,7 +174,7 @@ static enum assay_status trace(struct library_trace *t, struct library_call *out
   if (!same_dtypes(t))
     return error_set(err, ASSAY_ERR_UNSUPPORTED,
                      "the library baseline is for tensors that are all float, float16 or bfloat16");
-  // Half precision of inputs is at most what TF32 keeps of them.
+  // Inputs in half precision have no more bits than TF32 keeps.
   out->tf32 = out->dtype == DTYPE_FLOAT && strcmp(t->task->contract.name, "fp32") != 0;
   if (out->has_product)
     return library_product_of(t, &out->product, err);

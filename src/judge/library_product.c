@@ -1,8 +1,8 @@
 // Products of matrices: MatMul, Gemm and Einsum of two operands, as the one call that cuBLASLt has for them.
 //
 // Every dimension that occurs is an axis: it belongs to the rows of the result (m), to its columns (n), is summed over
-// (k), or counts the products of a batch. Axes of one kind that lie behind each other in all tensors are one axis. What
-// is left must be a strided batch of matrices.
+// (k), or counts the products of a batch. Axes of one kind that are adjacent in all tensors are merged. What is left
+// must be a strided batch of matrices.
 #include <string.h>
 
 #include "judge/library_trace.h"
@@ -25,11 +25,11 @@ struct contraction {
 
 static enum assay_status unfit(struct assay_error *err) {
   return error_set(err, ASSAY_ERR_UNSUPPORTED,
-                   "cuBLASLt has no single call for this product: its dimensions are no batch of matrices at equal "
+                   "cuBLASLt has no single call for this product: its dimensions are not a batch of matrices at equal "
                    "distances");
 }
 
-// Into its list, the outermost first.
+// Adds an axis to its list, the outermost first.
 static enum assay_status add_axis(struct contraction *c, const struct axis *x, struct assay_error *err) {
   if (x->extent == 1)
     return ASSAY_OK;
@@ -64,7 +64,7 @@ static void fuse(struct contraction *c, enum kind kind) {
   c->n[kind] = c->n[kind] ? kept + 1 : 0;
 }
 
-// Rows or columns that are no one axis: the outer one counts products, which all use the same other factor.
+// Where rows or columns are two axes, the outer one becomes a batch, in which all products share the other factor.
 static void move_to_batch(struct contraction *c, enum kind kind) {
   if (c->n[kind] != 2 || c->n[BATCH] != 0)
     return;
@@ -84,7 +84,7 @@ static void axis_of_views(struct axis *x, const struct library_view *a, int dim_
     x->extent = y->shape.dims[dim_y];
   else if (dim_a >= 0)
     x->extent = a->shape.dims[dim_a];
-  // One that is stretched is not there.
+  // A dimension that is broadcast has stride 0.
   x->in_a = dim_a >= 0 && a->shape.dims[dim_a] == x->extent;
   x->in_b = dim_b >= 0 && b->shape.dims[dim_b] == x->extent;
   x->a = x->in_a ? a->strides[dim_a] : 0;
@@ -94,7 +94,7 @@ static void axis_of_views(struct axis *x, const struct library_view *a, int dim_
 static enum assay_status read_matmul(const struct library_view *a, const struct library_view *b,
                                      const struct library_view *y, struct contraction *c, struct assay_error *err) {
   int ra = a->shape.rank, rb = b->shape.rank, ry = y->shape.rank;
-  int matrix_dims = (ra > 1) + (rb > 1); // of y: a vector has no dimension there
+  int matrix_dims = (ra > 1) + (rb > 1); // of y, where a vector has no such dimension
   struct axis x;
   axis_of_views(&x, a, ra - 1, b, rb > 1 ? rb - 2 : 0, y, -1);
   enum assay_status status = add_axis(c, &x, err);
@@ -127,7 +127,7 @@ static bool is_input(const struct library_view *v) {
   return memcmp(dense.strides, v->strides, (size_t)v->shape.rank * sizeof *v->strides) == 0;
 }
 
-// Its equation is read by what evaluates it, for dense operands.
+// The evaluator of Einsum reads the equation, for dense operands.
 static enum assay_status read_einsum(const struct library_trace *t, const struct library_view *a,
                                      const struct library_view *b, const struct library_view *y, struct contraction *c,
                                      struct assay_error *err) {
@@ -157,7 +157,7 @@ static enum assay_status read_einsum(const struct library_trace *t, const struct
 
 // ---- the call
 
-// A matrix of these extents and strides as stored columns. A d cannot be transposed.
+// A matrix of these extents and strides as stored columns. d cannot be transposed.
 static bool fit(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride, bool may_transpose,
                 struct library_matrix *out) {
   if ((rows == 1 || row_stride == 1) && (columns == 1 || column_stride >= rows)) {
@@ -173,7 +173,7 @@ static bool fit(int64_t rows, int64_t columns, int64_t row_stride, int64_t colum
   return false;
 }
 
-// One way to write it: with the result's columns as BLAS' rows (of a row-major result), or the other way round.
+// One way to write the product: with the result's columns as BLAS' rows (for a row-major result), or vice versa.
 static bool write_call(const struct contraction *c, bool columns_first, struct library_product *p) {
   static const struct axis none = {.extent = 1};
   const struct axis *m = c->n[ROWS] ? &c->axes[ROWS][0] : &none, *n = c->n[COLUMNS] ? &c->axes[COLUMNS][0] : &none;
@@ -194,7 +194,7 @@ static bool write_call(const struct contraction *c, bool columns_first, struct l
          fit(p->m, p->n, m->y, n->y, false, &p->d);
 }
 
-// A tensor that is added: one number for each of BLAS' rows, or a whole matrix that lies as the result does.
+// A tensor that is added: one number for each of BLAS' rows (a bias), or a matrix with the layout of the result (c).
 static bool add_bias(const struct library_finish *f, double factor, struct library_product *p) {
   const struct library_view *bias = &f->bias, *at = &f->at;
   int last = -1, longer = 0, skipped = at->shape.rank - bias->shape.rank;
@@ -208,7 +208,7 @@ static bool add_bias(const struct library_finish *f, double factor, struct libra
     longer++;
   }
   int64_t count = shape_count(&bias->shape);
-  // BLAS' rows lie beside each other in the result; more than one bias' element does so in the bias.
+  // BLAS' rows are adjacent in the result, and so must be the elements of a bias that has more than one.
   bool by_row = longer <= 1 && count == p->m && factor == 1 &&
                 (longer == 0 || (at->strides[last] == 1 && bias->strides[last - skipped] == 1));
   if (by_row) {
@@ -225,7 +225,7 @@ static bool add_bias(const struct library_finish *f, double factor, struct libra
 
 static enum assay_status choose(const struct contraction *c, const struct library_finish *f, double factor,
                                 struct library_product *p, struct assay_error *err) {
-  // Of a matrix and a vector the result is a column in BLAS.
+  // The product of a matrix and a vector is one column in BLAS.
   bool vector = c->n[COLUMNS] == 0 && c->n[ROWS] > 0;
   bool fits = false;
   for (int way = 0; way < 2; way++) {
@@ -244,7 +244,7 @@ static enum assay_status choose(const struct contraction *c, const struct librar
               : unfit(err);
 }
 
-// What a Gemm has of its own. *factor is beta, where something is added.
+// Reads the attributes of a Gemm. *factor is beta, where something is added.
 static enum assay_status read_gemm(const struct library_trace *t, struct library_view *a, struct library_view *b,
                                    struct library_finish *f, double *alpha, double *factor, struct assay_error *err) {
   const struct node *n = t->node;
@@ -265,7 +265,7 @@ static enum assay_status read_gemm(const struct library_trace *t, struct library
   return library_view_of(t, n->inputs[2], &f->bias, err);
 }
 
-// No more than a strided batch of matrices.
+// Checks that what is left is a strided batch of matrices.
 static enum assay_status settle(struct contraction *c, struct assay_error *err) {
   for (int kind = 0; kind < KINDS; kind++)
     fuse(c, (enum kind)kind);

@@ -21,7 +21,7 @@ static bool is_dense(const struct library_view *v) {
   return true;
 }
 
-// Operators that leave the elements where they are, in their order.
+// Operators that change only the shape: the elements keep their order.
 static bool keeps_order(const struct node *n) {
   static const char *const names[] = {"Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -81,10 +81,10 @@ enum assay_status library_view_of(const struct library_trace *t, int value, stru
   return ASSAY_OK;
 }
 
-// ---- behind the product
+// ---- after the product
 
-// A product of two upper triangular matrices is upper triangular, and so for lower ones: taking that triangle of it
-// changes nothing.
+// A product of two upper triangular matrices is upper triangular, so taking that triangle of it changes nothing. The
+// same holds for lower ones.
 static bool triangle_is_there(const struct library_trace *t, const struct node *trilu) {
   bool upper = node_int(trilu, "upper", 1) != 0;
   if (node_has_input(trilu, 1) || !library_is(t->node, "MatMul"))
@@ -98,7 +98,7 @@ static bool triangle_is_there(const struct library_trace *t, const struct node *
   return true;
 }
 
-// One of the summands comes from the product, the other is a tensor of the task.
+// One summand comes from the product, the other must be a tensor of the task.
 static enum assay_status step_over_add(const struct library_trace *t, const struct node *n, struct library_finish *f,
                                        int *value, struct assay_error *err) {
   struct assay_error ignored = {0};
@@ -110,7 +110,7 @@ static enum assay_status step_over_add(const struct library_trace *t, const stru
     other--;
   if (other-- == 0)
     return error_set(err, ASSAY_ERR_UNSUPPORTED,
-                     "the library baseline is for one matrix product or one convolution; this task has Add behind it");
+                     "the library baseline is for one matrix product or one convolution; this task has Add after it");
   f->has_bias = true;
   f->at = f->y;
   *value = n->inputs[1 - other];
@@ -150,7 +150,7 @@ enum assay_status library_finish_of(const struct library_trace *t, struct librar
       out->y = library_dense(-1, &t->values[value].shape);
     } else {
       return error_set(err, ASSAY_ERR_UNSUPPORTED,
-                       "the library baseline is for one matrix product or one convolution; this task has %s behind it",
+                       "the library baseline is for one matrix product or one convolution; this task has %s after it",
                        n ? n->op_type : "another output");
     }
   }

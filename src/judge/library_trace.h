@@ -22,16 +22,16 @@ struct library_view {
 bool library_is(const struct node *n, const char *op_type); // an operator of ONNX's own domain
 struct library_view library_dense(int input, const struct shape *shape);
 
-// The value as a view of an input: through Transpose, Reshape and the like. ASSAY_ERR_UNSUPPORTED names what else makes
-// it.
+// The value as a view of an input, through Transpose, Reshape and the like. ASSAY_ERR_UNSUPPORTED names the operator
+// that makes it something else.
 enum assay_status library_view_of(const struct library_trace *t, int value, struct library_view *out,
                                   struct assay_error *err);
 
 // What stands between the product and the task's output.
 struct library_finish {
   struct library_view y;    // the product's result, in the output's memory
-  bool has_bias;            // something is added
-  struct library_view bias; // it, with the strides of an input
+  bool has_bias;            // a tensor is added
+  struct library_view bias; // that tensor, with its strides in the input
   struct library_view at;   // what it is added to, in the output's memory
 };
 enum assay_status library_finish_of(const struct library_trace *t, struct library_finish *out, struct assay_error *err);

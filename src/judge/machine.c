@@ -16,7 +16,7 @@ enum { PROBE_STEPS = 4000, READ_ROUNDS = 4, GEMM_SIDE = 1024, GEMM_ROUNDS = 4 };
 #define READ_BYTES ((int64_t)512 << 20)
 
 int64_t machine_clock_probe_ns(void) {
-  // A chain in which every step needs the one before: its length is counted in clock cycles, whatever else the
+  // A chain in which every step needs the one before: it takes a fixed number of clock cycles, whatever else the
   // processor could do at the same time.
   int64_t start = clock_monotonic_ns();
   uint64_t x = (uint64_t)start;

@@ -6,11 +6,17 @@
 #include "judge/question.h"
 #include "toolchain/program.h"
 
-// How to build the candidate of these options; o's strings and `folder` are borrowed, the arena gets more.
-// ASSAY_ERR_USAGE when its file is not for o->device.
-enum assay_status planning_options(const struct assay_judge_options *o, const char *source, size_t n,
-                                   struct builder *builder, const char *folder, const char *target, struct arena *arena,
-                                   struct program_options *out, struct assay_error *err);
+// A candidate's source, and with what and for what it is built. All of it is borrowed.
+struct planning_build {
+  const char *source;
+  size_t n;
+  struct builder *builder; // NULL: one of its own
+  const char *folder, *target;
+};
+// How to build the candidate of these options; o's strings are borrowed, the arena gets more. ASSAY_ERR_USAGE when its
+// file is not for o->device.
+enum assay_status planning_options(const struct assay_judge_options *o, const struct planning_build *b,
+                                   struct arena *arena, struct program_options *out, struct assay_error *err);
 
 // The plan for a layout of the task. report->outcome says whether there is one.
 enum assay_status planning_make(struct program *program, const struct task *t, const struct layout *l, struct plan *out,
@@ -21,7 +27,7 @@ enum assay_status planning_expect(struct program *program, const struct task *t,
                                   struct assay_error *err);
 
 // The whole way, without a device: builds o->candidate for `target` and makes its plan for o->task under o->workload.
-// *why (ASSAY_OK, no plan): the candidate's failure in words; the caller frees *diagnostics. *made says which.
+// *why (ASSAY_OK, no plan): the candidate's failure, for the user; the caller frees *diagnostics. *made says which.
 enum assay_status planning_save(const struct assay_judge_options *o, const char *target, struct plan *out, bool *made,
                                 char why[512], char **diagnostics, struct assay_error *err);
 

@@ -1,4 +1,4 @@
-// From files to a loaded candidate.
+// The first steps: reading the task and the source, and taking in the result of the build.
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +12,9 @@
 #include "sandbox/sandbox.h"
 #include "stats/stats.h"
 
-enum { MAX_CANDIDATE_BYTES = 4 << 20 };
+bool session_is_good(const struct session *s) {
+  return s->v->reason == ASSAY_REASON_PASS;
+}
 
 void session_decide(struct session *s, enum assay_reason reason, const char *fmt, ...) {
   va_list ap;
@@ -22,12 +24,14 @@ void session_decide(struct session *s, enum assay_reason reason, const char *fmt
   va_end(ap);
 }
 
-// Memory turns round between reading and writing: a mixture goes at a rate between those of its parts and of a copy.
+// Memory loses time when it switches between reading and writing, so the rate of a mixture lies between that of its
+// parts alone and that of a copy.
 static double memory_seconds(const struct assay_peaks *p, double read, double written) {
   double at_half = 1 / p->bytes_per_s, bytes = read + written;
   double pure = written > read ? p->write_bytes_per_s : p->read_bytes_per_s;
   double at_end = pure > 0 ? 1 / pure : at_half;
-  double mixed = bytes > 0 ? 2 * fmin(read, written) / bytes : 0; // 0: one of them alone, 1: a copy
+  // 0: only reads or only writes; 1: as many of both, as in a copy
+  double mixed = bytes > 0 ? 2 * fmin(read, written) / bytes : 0;
   return bytes * (at_end + (at_half - at_end) * mixed);
 }
 
@@ -66,30 +70,34 @@ enum assay_status session_prepare(struct session *s, struct assay_error *err) {
   return ASSAY_OK;
 }
 
-// Source, folders and hash: what every kind of candidate begins with.
+// Reads the source, makes the folders and the hash; the same for every kind of candidate.
 enum assay_status session_read_source(struct session *s, struct assay_error *err) {
-  enum assay_status status = file_read(s->o->candidate, MAX_CANDIDATE_BYTES, &s->source, &s->source_bytes, err);
+  int64_t size = 0;
+  enum assay_status status =
+      file_read_start(s->o->candidate, FORM_MOST_BYTES, &s->source, &s->source_bytes, &size, err);
   if (!status)
-    status = sandbox_folder_make(s->o->temporary_dir, &s->build_folder, err);
+    status = sandbox_folder_make(s->o->paths->temporary, &s->build_folder, err);
   if (!status)
-    status = sandbox_folder_make(s->o->temporary_dir, &s->run_folder, err);
+    status = sandbox_folder_make(s->o->paths->temporary, &s->run_folder, err);
   if (!status)
     hash_sha256_hex(s->source, s->source_bytes, s->v->candidate_hash);
+  if (!status && size > FORM_MOST_BYTES)
+    session_decide(s, ASSAY_REASON_BUILD_LIMIT, "the source has %lld bytes; at most %d are accepted", (long long)size,
+                   FORM_MOST_BYTES);
   return status;
 }
 
-void session_take_build(struct session *s, struct build_result *r, bool *good) {
+void session_take_build(struct session *s, struct build_result *r) {
   static const enum assay_reason reasons[] = {ASSAY_REASON_PASS, ASSAY_REASON_BUILD_FAILED, ASSAY_REASON_BUILD_TIMEOUT,
                                               ASSAY_REASON_BUILD_LIMIT};
   s->v->durations.build_ns = r->elapsed_ns;
   base_free(s->v->diagnostics);
-  base_free(s->v->build_command); // of a build before, where the session had to change its subject
+  base_free(s->v->build_command); // of the build before, where the session changed its subject
   base_free(s->v->compiler_version);
   s->v->diagnostics = r->diagnostics;
   s->v->build_command = r->command;
   s->v->compiler_version = r->compiler_version;
-  *good = r->outcome == BUILD_OK;
-  if (!*good) {
+  if (r->outcome != BUILD_OK) {
     size_t line = strcspn(r->diagnostics, "\n");
     if (line > 0)
       session_decide(s, reasons[r->outcome], "%.*s", (int)(line < 400 ? line : 400), r->diagnostics);
@@ -99,7 +107,7 @@ void session_take_build(struct session *s, struct build_result *r, bool *good) {
 }
 
 // What an event of the runner means for the candidate.
-void session_decide_event(struct session *s, const struct runner_report *r) {
+enum assay_reason session_event_reason(const struct runner_report *r) {
   static const enum assay_reason reasons[] = {
       [RUNNER_OK] = ASSAY_REASON_PASS,
       [RUNNER_LOAD_FAILED] = ASSAY_REASON_LOAD_FAILED,
@@ -116,5 +124,9 @@ void session_decide_event(struct session *s, const struct runner_report *r) {
       [RUNNER_INVALID_PLAN] = ASSAY_REASON_INVALID_PLAN,
       [RUNNER_RAISED] = ASSAY_REASON_RAISED,
   };
-  session_decide(s, reasons[r->event], "%s", r->detail);
+  return reasons[r->event];
+}
+
+void session_decide_event(struct session *s, const struct runner_report *r) {
+  session_decide(s, session_event_reason(r), "%s", r->detail);
 }

@@ -6,21 +6,10 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/file.h"
+#include "task/drawing.h"
 #include "toolchain/program.h"
 
-bool judge_is_python(const char *candidate) {
-  size_t n = strlen(candidate);
-  return n > 3 && strcmp(candidate + n - 3, ".py") == 0;
-}
-
-enum assay_status judge_find_python(const struct assay_judge_options *o, struct arena *a, struct python_place *out,
-                                    struct assay_error *err) {
-  const struct python_options p = {
-      .interpreter = o->python, .path_env = o->path_env, .script = o->worker_script, .worker = o->worker_library};
-  return python_find(&p, a, out, err);
-}
-
-// The line "NAME: ARGUMENTS" of the file beside the task's; *out stays NULL where there is none.
+// The line "NAME: ARGUMENTS" of the file next to the task's; *out stays NULL where there is none.
 enum assay_status judge_init_arguments(const struct task *t, struct arena *a, const char **out,
                                        struct assay_error *err) {
   enum { MOST = 1 << 20 };
@@ -47,45 +36,71 @@ enum assay_status judge_init_arguments(const struct task *t, struct arena *a, co
   return status;
 }
 
-static enum assay_status make_sheet(const struct task *t, const struct workload *w, struct buf *out,
-                                    struct assay_error *err) {
-  struct arena arena = {0};
+// Probes leave what is fixed, and what no float is, as the task declares it.
+static struct plan_draw draw_of(const struct task *t, const struct workload *w, const struct array *inputs, int i) {
+  const struct distribution *d = &t->inputs[i].distribution;
+  const struct draw_request r = task_draw_request(t, w, inputs, i, PROBE_DECLARED, 0);
+  if (!d->fixed && dtype_is_float(r.type.dtype))
+    return (struct plan_draw){0};
+  return (struct plan_draw){.kind = distribution_kind_name(d->kind),
+                            .a = r.a,
+                            .b = r.b,
+                            .softmax = d->softmax,
+                            .triu = d->triu,
+                            .tril = d->tril};
+}
+
+enum assay_status judge_describe(const struct task *t, const struct workload *w, struct arena *a,
+                                 struct plan_subject *out, struct assay_error *err) {
   const struct graph *g = &t->model.flat;
-  struct plan_symbol *symbols = arena_calloc(&arena, (size_t)w->n + 1, sizeof *symbols);
-  const char **inputs = arena_calloc(&arena, (size_t)t->n_inputs + 1, sizeof *inputs);
-  const char **outputs = arena_calloc(&arena, (size_t)g->n_outputs + 1, sizeof *outputs);
-  bool *statics = arena_calloc(&arena, (size_t)t->n_inputs + 1, sizeof *statics);
-  struct plan_subject s = {.task = t->name,
-                           .n_symbols = w->n,
-                           .n_inputs = t->n_inputs,
-                           .n_outputs = g->n_outputs,
-                           .symbols = symbols,
-                           .input_names = inputs,
-                           .output_names = outputs,
-                           .statics = statics};
-  enum assay_status status = symbols && inputs && outputs && statics ? ASSAY_OK : error_nomem(err, "a worker's sheet");
+  struct plan_symbol *symbols = arena_calloc(a, (size_t)w->n + 1, sizeof *symbols);
+  const char **in_names = arena_calloc(a, (size_t)t->n_inputs + 1, sizeof *in_names);
+  const char **out_names = arena_calloc(a, (size_t)g->n_outputs + 1, sizeof *out_names);
+  bool *statics = arena_calloc(a, (size_t)t->n_inputs + 1, sizeof *statics);
+  struct plan_draw *draws = arena_calloc(a, (size_t)t->n_inputs + 1, sizeof *draws);
+  struct array *inputs = arena_calloc(a, (size_t)t->n_inputs + 1, sizeof *inputs);
+  if (!symbols || !in_names || !out_names || !statics || !draws || !inputs)
+    return error_nomem(err, "a plan's subject");
+  enum assay_status status = task_input_shapes(t, w, inputs, err);
   for (int i = 0; i < w->n && !status; i++)
     symbols[i] = (struct plan_symbol){w->bindings[i].symbol, w->bindings[i].value};
   for (int i = 0; i < t->n_inputs && !status; i++) {
-    inputs[i] = t->inputs[i].name;
+    in_names[i] = t->inputs[i].name;
     statics[i] = t->inputs[i].distribution.is_static;
+    draws[i] = draw_of(t, w, inputs, i);
   }
   for (int i = 0; i < g->n_outputs && !status; i++)
-    outputs[i] = g->values[g->outputs[i]].name;
+    out_names[i] = g->values[g->outputs[i]].name;
+  *out = (struct plan_subject){.task = t->name,
+                               .workload = w->name,
+                               .n_symbols = w->n,
+                               .n_inputs = t->n_inputs,
+                               .n_outputs = g->n_outputs,
+                               .symbols = symbols,
+                               .input_names = in_names,
+                               .output_names = out_names,
+                               .statics = statics,
+                               .draws = draws};
+  return status ? status : judge_init_arguments(t, a, &out->init_arguments, err);
+}
+
+static enum assay_status make_workload(const struct task *t, const struct workload *w, struct buf *out,
+                                       struct assay_error *err) {
+  struct arena arena = {0};
+  struct plan_subject s;
+  enum assay_status status = judge_describe(t, w, &arena, &s, err);
   if (!status)
-    status = judge_init_arguments(t, &arena, &s.init_arguments, err);
-  if (!status)
-    status = python_sheet(&s, out, err);
+    status = python_workload(&s, out, err);
   arena_release(&arena);
   return status;
 }
 
 enum assay_status judge_python_tell(struct runner *r, const struct task *t, const struct workload *w,
                                     struct assay_error *err) {
-  struct buf sheet = {0};
-  enum assay_status status = make_sheet(t, w, &sheet, err);
+  struct buf workload = {0};
+  enum assay_status status = make_workload(t, w, &workload, err);
   if (!status)
-    status = runner_set_sheet(r, buf_str(&sheet), err);
-  buf_release(&sheet);
+    status = runner_set_workload(r, buf_str(&workload), err);
+  buf_release(&workload);
   return status;
 }

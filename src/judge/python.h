@@ -1,4 +1,4 @@
-// What judging a Python candidate needs beside what all candidates do.
+// What judging a Python candidate needs in addition to what all candidates do.
 #ifndef JUDGE_PYTHON_H
 #define JUDGE_PYTHON_H
 
@@ -7,18 +7,18 @@
 #include "task/task.h"
 #include "toolchain/python.h"
 
-bool judge_is_python(const char *candidate); // by its ending
-
-// The interpreter that these options name.
-enum assay_status judge_find_python(const struct assay_judge_options *o, struct arena *a, struct python_place *out,
-                                    struct assay_error *err);
-
 // What the suite's own module of this task is made with, in the task's dimensions: "K, N, (N,)", from the file
-// init_arguments.txt beside the task's. *out: in the arena; NULL where nobody says.
+// init_arguments.txt next to the task's. *out: in the arena; NULL where the file does not say.
 enum assay_status judge_init_arguments(const struct task *t, struct arena *a, const char **out,
                                        struct assay_error *err);
 
-// Tells a worker about the workload whose buffers the next runner_bind brings (python_sheet).
+// The workload as whoever makes a plan or serves a module is told of it: dimensions, names, which inputs are weights
+// and how those are drawn for which not any data will do, the module's arguments. What it points to lives in the arena
+// and in the task; `inputs` and `outputs` (the types) stay NULL.
+enum assay_status judge_describe(const struct task *t, const struct workload *w, struct arena *a,
+                                 struct plan_subject *out, struct assay_error *err);
+
+// Sends a worker the workload whose buffers the next runner_bind brings (python_workload).
 enum assay_status judge_python_tell(struct runner *r, const struct task *t, const struct workload *w,
                                     struct assay_error *err);
 

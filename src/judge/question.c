@@ -7,43 +7,53 @@
 #include "base/alloc.h"
 #include "base/parallel.h"
 #include "compare/compare.h"
+#include "judge/answers.h"
 
-// Beyond this many elements a question is large: answered alone, by all processors, with fewer passes.
+// A question with more elements than this is large: it is answered alone, by all threads, with fewer passes.
 enum { LARGE_ELEMENTS = 1 << 22 };
 
-// What older versions of the published suites allowed, relative and absolute.
+// Outputs of timed calls are kept for later up to this many bytes, all together.
+#define KEEP_LIMIT_BYTES ((int64_t)1 << 30)
+
+// The random stream of the oracle's contract passes, under a question's key.
+static const uint64_t ORACLE_NOISE = 0x6f7261636c65u;
+
+// The tolerance of older versions of the published suites, relative and absolute.
 static const double LOOSE_TOLERANCE = 1e-2;
 
-// What sums may lose to flushing, sixteen times the smallest normal float: atomic additions of floats to a GPU's global
-// memory take subnormal terms and results for zero and cannot be told otherwise (PTX ISA, atom and red), and sixteen is
-// as many partial sums as usually meet in one. Sums are floats under all contracts; for results in half precision this
-// is less than their type can tell.
+// What sums may lose to flushing: sixteen times the smallest normal float. Atomic additions of floats to a GPU's global
+// memory always flush subnormal terms and results to zero (PTX ISA, atom and red), and a sum usually has at most
+// sixteen such partial sums. Sums are floats under all contracts; in results of half precision this is too small to
+// show.
 static const double FLUSHED_SUMS = 0x1p-122;
 
 enum assay_status layout_make(const struct task *t, const struct workload *w, struct layout *out,
                               struct assay_error *err) {
   struct layout l = {.workload = w, .n_in = t->n_inputs, .n_out = t->n_outputs};
   struct graph_shapes shapes;
+  struct array *inputs = arena_calloc(&l.arena, (size_t)l.n_in, sizeof *inputs);
   l.in = arena_calloc(&l.arena, (size_t)l.n_in, sizeof *l.in);
-  l.in_tensors = arena_calloc(&l.arena, (size_t)l.n_in, sizeof *l.in_tensors);
-  l.out_tensors = arena_calloc(&l.arena, (size_t)l.n_out, sizeof *l.out_tensors);
+  l.out = arena_calloc(&l.arena, (size_t)l.n_out, sizeof *l.out);
   enum assay_status status = ASSAY_OK;
-  if (!l.in || !l.in_tensors || !l.out_tensors)
+  if (!inputs || !l.in || !l.out)
     status = error_nomem(err, "a workload's buffers");
   if (!status)
-    status = task_input_shapes(t, w, l.in, err);
+    status = task_input_shapes(t, w, inputs, err);
   if (!status)
-    status = oracle_infer(&t->model.flat, l.in, &l.arena, &shapes, err);
+    status = oracle_infer(&t->model.flat, inputs, &l.arena, &shapes, err);
+  if (!status)
+    status = oracle_answer_bytes(&t->model.flat, shapes.values, &l.oracle, err);
   if (status) {
     layout_release(&l);
     return error_prefix(err, status, "%s, workload %s: ", t->name, w->name);
   }
-  for (int i = 0; i < l.n_in; i++)
-    l.in_tensors[i] = (struct runner_tensor){l.in[i].dtype, l.in[i].shape};
+  for (int i = 0; i < l.n_in; i++) {
+    l.in[i] = array_type(&inputs[i]);
+    l.input_bytes += (int64_t)tensor_type_bytes(&l.in[i]);
+  }
   for (int i = 0; i < l.n_out; i++) {
-    const struct array *a = &shapes.values[t->model.flat.outputs[i]];
-    l.out_tensors[i] = (struct runner_tensor){a->dtype, a->shape};
-    l.output_bytes += shape_count(&a->shape) * (int64_t)dtype_bytes(a->dtype);
+    l.out[i] = array_type(&shapes.values[t->model.flat.outputs[i]]);
+    l.output_bytes += (int64_t)tensor_type_bytes(&l.out[i]);
   }
   *out = l;
   return ASSAY_OK;
@@ -55,25 +65,37 @@ void layout_release(struct layout *l) {
 }
 
 int64_t layout_output_bytes(const struct layout *l, int o) {
-  return shape_count(&l->out_tensors[o].shape) * (int64_t)dtype_bytes(l->out_tensors[o].dtype);
+  return (int64_t)tensor_type_bytes(&l->out[o]);
 }
 
-// The inputs as the oracle wants them, from the bytes that the candidate gets.
-static enum assay_status oracle_inputs(const struct task *t, const struct layout *l, enum probe probe, uint64_t key,
-                                       int threads, struct array *inputs, struct assay_error *err) {
+bool layout_keeps_outputs(const struct layout *l, const struct assay_judge_options *o) {
+  return l->output_bytes * o->verified_calls <= KEEP_LIMIT_BYTES;
+}
+
+int64_t layout_judging_bytes(const struct layout *l, const struct assay_judge_options *o) {
+  const bool kept = o->timing && layout_keeps_outputs(l, o);
+  const int64_t verified = !o->timing ? 0 : kept ? o->verified_calls : 1;
+  return (o->declared_checks + verified) * l->oracle.answer + l->oracle.working + l->input_bytes + l->output_bytes +
+         (kept ? o->verified_calls * l->output_bytes : 0);
+}
+
+// Converts the candidate's input bytes to the arrays that the oracle takes.
+static enum assay_status oracle_inputs(const struct task *t, const struct question *q, int threads,
+                                       struct array *inputs, struct assay_error *err) {
+  const struct layout *l = q->layout;
   enum assay_status status = ASSAY_OK;
   void **bytes = base_calloc((size_t)l->n_in + 1, sizeof *bytes);
   if (!bytes)
     return error_nomem(err, "a question's inputs");
   for (int i = 0; i < l->n_in && !status; i++) {
-    bytes[i] = base_alloc((size_t)shape_count(&l->in[i].shape) * dtype_bytes(l->in[i].dtype));
+    bytes[i] = base_alloc(tensor_type_bytes(&l->in[i]));
     if (!bytes[i])
       status = error_nomem(err, "a question's inputs");
   }
   if (!status)
-    status = task_make_inputs(t, l->workload, probe, key, threads, bytes, err);
+    status = task_make_inputs(t, l->workload, q->probe, q->key, threads, bytes, err);
   for (int i = 0; i < l->n_in && !status; i++) {
-    struct tensor view = {.dtype = l->in[i].dtype, .shape = l->in[i].shape, .data = bytes[i]};
+    struct tensor view = {.type = l->in[i], .data = bytes[i]};
     status = array_from_tensor(&view, &inputs[i], err);
     base_free(bytes[i]);
     bytes[i] = NULL;
@@ -84,23 +106,31 @@ static enum assay_status oracle_inputs(const struct task *t, const struct layout
   return status;
 }
 
-enum assay_status question_make(const struct task *t, const struct layout *l, enum probe probe, uint64_t key,
-                                int replicas, int threads, struct question *out, struct assay_error *err) {
-  struct question q = {.layout = l, .probe = probe, .key = key};
+struct arith question_arith(const struct task *t, uint64_t key, bool again) {
+  struct arith contract = t->contract.arith;
+  contract.key = rng_derive(key, ORACLE_NOISE); // noise apart from the inputs' streams
+  contract.one_lane = again;
+  return contract;
+}
+
+enum assay_status question_answer(const struct task *t, struct question *q, int replicas, int threads,
+                                  struct assay_error *err) {
+  const struct layout *l = q->layout;
+  if (q->kept && answers_find(q->kept, t, q, replicas))
+    return ASSAY_OK;
   struct array *inputs = base_calloc((size_t)l->n_in + 1, sizeof *inputs);
   if (!inputs)
     return error_nomem(err, "a question");
-  enum assay_status status = oracle_inputs(t, l, probe, key, threads, inputs, err);
+  enum assay_status status = oracle_inputs(t, q, threads, inputs, err);
   if (!status) {
-    struct arith contract = t->contract.arith;
-    contract.key = rng_derive(key, ORACLE_NOISE); // noise apart from the inputs' streams
-    status = oracle_answer_make(&t->model.flat, inputs, &contract, replicas, threads, &q.answer, err);
+    struct arith contract = question_arith(t, q->key, q->again);
+    status = oracle_answer_make(&t->model.flat, inputs, &contract, replicas, threads, &q->answer, err);
   }
+  if (!status && q->kept)
+    answers_keep(q->kept, t, q, replicas);
   for (int i = 0; i < l->n_in; i++)
     array_release(&inputs[i]);
   base_free(inputs);
-  if (!status)
-    *out = q;
   return status;
 }
 
@@ -112,28 +142,28 @@ struct answering {
   int replicas;
 };
 
-static int64_t layout_elements(const struct layout *l) {
+// Roughly how many elements the oracle works on; a quarter of the output bytes stands for the output elements.
+static int64_t oracle_elements(const struct layout *l) {
   int64_t n = l->output_bytes / 4;
   for (int i = 0; i < l->n_in; i++)
-    n += shape_count(&l->in[i].shape);
+    n += tensor_type_count(&l->in[i]);
   return n;
 }
 
-// Passes for the error scale. With large tensors every pass costs as much as the truth itself. Not fewer than eight: an
-// error that a whole row shares (the sum of a softmax) is the same for all neighbours, pooling does not help, and four
-// passes are all small by chance once in some ten thousand rows.
-static int replicas_for(const struct layout *l, int replicas) {
-  enum { FEW = 8 };
-  return layout_elements(l) > LARGE_ELEMENTS && replicas > FEW ? FEW : replicas;
+// Passes for the error scale. With large tensors every pass costs as much as the truth itself. But eight is the least:
+// where a whole row shares one error (the sum of a softmax), pooling neighbours does not help, and four passes would
+// all be small by chance once in some ten thousand rows.
+static int replicas_for(const struct question *q, int replicas) {
+  int few = q->passes > 0 && q->passes < replicas ? q->passes : replicas;
+  return oracle_elements(q->layout) > LARGE_ELEMENTS && replicas > QUESTION_FEW ? QUESTION_FEW : few;
 }
 
 static void answer_range(void *arg, int64_t begin, int64_t end) {
   struct answering *a = arg;
   for (int64_t i = begin; i < end; i++) {
     struct question *q = &a->questions[i];
-    if (!q->in_place && layout_elements(q->layout) <= LARGE_ELEMENTS)
-      a->statuses[i] = question_make(a->task, q->layout, q->probe, q->key, replicas_for(q->layout, a->replicas), 1, q,
-                                     &a->errors[i]);
+    if (!q->in_place && oracle_elements(q->layout) <= LARGE_ELEMENTS)
+      a->statuses[i] = question_answer(a->task, q, replicas_for(q, a->replicas), 1, &a->errors[i]);
   }
 }
 
@@ -147,9 +177,8 @@ enum assay_status questions_answer(const struct task *t, struct question *questi
     parallel_for(threads, n, 1, answer_range, &a);
   for (int i = 0; i < n && !status; i++) {
     struct question *q = &questions[i];
-    if (!q->in_place && layout_elements(q->layout) > LARGE_ELEMENTS)
-      a.statuses[i] =
-          question_make(t, q->layout, q->probe, q->key, replicas_for(q->layout, replicas), threads, q, &a.errors[i]);
+    if (!q->in_place && oracle_elements(q->layout) > LARGE_ELEMENTS)
+      a.statuses[i] = question_answer(t, q, replicas_for(q, replicas), threads, &a.errors[i]);
     status = a.statuses[i];
     if (status && err)
       *err = a.errors[i];
@@ -163,6 +192,10 @@ enum assay_status questions_answer(const struct task *t, struct question *questi
 
 void question_release(struct question *q) {
   oracle_answer_release(&q->answer);
+}
+
+bool question_is_asked(const struct question *q) {
+  return q->in_place || q->answer.representable || q->probe == PROBE_DECLARED;
 }
 
 static enum assay_reason reason_of(enum compare_outcome outcome) {
@@ -192,6 +225,11 @@ static void fill_check(const struct question *q, int output, const struct compar
   c->z_max = f->z_max;
   c->z_limit = f->z_limit;
   c->z_rms = f->z_rms;
+  struct compare_decision decision = compare_decide(f);
+  snprintf(c->gate, sizeof c->gate, "%s", compare_gate_word(decision.gate));
+  c->gate_z = decision.z;
+  c->gate_limit = decision.limit;
+  c->doubtful = compare_doubtful(f);
   c->max_abs = f->max_abs;
   c->max_rel = f->max_rel;
   c->allclose_bad = f->n_allclose_bad;
@@ -199,12 +237,10 @@ static void fill_check(const struct question *q, int output, const struct compar
   snprintf(c->hint, sizeof c->hint, "%s", f->hint_text);
 }
 
-struct compare_input question_terms(const struct task *t, int output, enum dtype dtype, const struct shape *shape,
-                                    uint32_t poison) {
+struct compare_input question_terms(const struct task *t, int output, const struct tensor_type *type, uint32_t poison) {
   struct float_format format = {0};
-  bool floating = dtype_float_format(dtype, &format);
-  struct compare_input in = {.dtype = dtype,
-                             .shape = *shape,
+  bool floating = dtype_float_format(type->dtype, &format);
+  struct compare_input in = {.type = *type,
                              .u_out = floating ? ldexp(1, -format.bits) : 0,
                              .eta_out = floating ? ldexp(1, format.min_exponent - format.bits + 1) : 0,
                              .poison = poison,
@@ -235,19 +271,10 @@ enum assay_status question_record(const struct question *q, int output, const st
   return c->description ? ASSAY_OK : error_nomem(err, "a check's description");
 }
 
-// Few elements, and not so far off that no error of the scale explains it (integers that differ are infinitely far). A
-// running product hands one error on to hundreds of elements, so that few are more than one.
-static bool fails_at_few(const struct assay_check *c) {
-  enum { FEW = 64, PART = 1 << 12, FAR = 64 };
-  int64_t few = c->n / PART > FEW ? c->n / PART : FEW;
-  bool by_value = c->reason == ASSAY_REASON_WRONG_VALUE || c->reason == ASSAY_REASON_LOW_PRECISION;
-  return by_value && c->wrong > 0 && c->wrong <= few && c->z_max <= FAR * c->z_limit;
-}
-
 bool question_drop_doubtful(const struct assay_judge_options *o, struct assay_check *checks, int n) {
   bool doubtful = false;
   for (int i = 0; i < n && o->rule == ASSAY_RULE_CONTRACT; i++)
-    doubtful = doubtful || fails_at_few(&checks[i]);
+    doubtful = doubtful || checks[i].doubtful;
   for (int i = 0; doubtful && i < n; i++) {
     base_free(checks[i].description);
     checks[i] = (struct assay_check){.looked_again = true};
@@ -262,7 +289,8 @@ enum assay_status question_check(const struct task *t, const struct question *q,
   for (int i = 0; i < q->layout->n_out && !status; i++) {
     const struct array *y = &q->answer.y[i];
     bool floating = dtype_is_float(y->dtype);
-    struct compare_input in = question_terms(t, i, y->dtype, &y->shape, poison);
+    struct tensor_type type = array_type(y);
+    struct compare_input in = question_terms(t, i, &type, poison);
     struct compare_facts facts;
     in.got = outputs[i];
     in.want = floating ? y->f64 : NULL;
@@ -271,7 +299,7 @@ enum assay_status question_check(const struct task *t, const struct question *q,
     in.threads = o->threads;
     status = compare_outputs(&in, &facts, err);
     if (!status)
-      status = question_record(q, i, &facts, &in.shape, o, &checks[i], err);
+      status = question_record(q, i, &facts, &in.type.shape, o, &checks[i], err);
   }
   return status;
 }

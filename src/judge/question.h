@@ -8,7 +8,7 @@
 #include "runner/runner.h"
 #include "task/task.h"
 
-// Outputs are filled before a call with a quiet NaN of a random payload (never the default NaN's).
+// Before a call, outputs are filled with a quiet NaN that has a random payload (never that of the default NaN).
 #define POISON_NAN 0x7fc00001u
 #define POISON_PAYLOAD 0x3ffffeu
 
@@ -17,9 +17,9 @@ struct layout {
   const struct workload *workload;
   struct arena arena;
   int n_in, n_out;
-  struct array *in; // dtype and shape
-  struct runner_tensor *in_tensors, *out_tensors;
-  int64_t output_bytes;
+  struct tensor_type *in, *out;
+  int64_t input_bytes, output_bytes;
+  struct oracle_bytes oracle; // what an answer takes on the host
 };
 
 enum assay_status layout_make(const struct task *t, const struct workload *w, struct layout *out,
@@ -27,50 +27,70 @@ enum assay_status layout_make(const struct task *t, const struct workload *w, st
 void layout_release(struct layout *l);
 int64_t layout_output_bytes(const struct layout *l, int o);
 
-// The stream of the contract passes' noise, under a question's key.
-#define ORACLE_NOISE 0x6f7261636c65u
+// Whether the outputs of verified calls are kept and compared after the timing. Larger ones are compared at once.
+bool layout_keeps_outputs(const struct layout *l, const struct assay_judge_options *o);
 
-// What a check on the device does with the error scale (device_check.h).
-enum question_scale { SCALE_OWN, SCALE_KEEP, SCALE_BORROW };
+// The host's memory that a judgement takes whose timed workload has this layout, where the oracle answers on the host:
+// answers, what it works in, the candidate's buffers, outputs kept from timed calls. What the candidate itself takes is
+// not in it. (The other shapes of an exam are small beside a large one.)
+int64_t layout_judging_bytes(const struct layout *l, const struct assay_judge_options *o);
+
+// Where a check on the device takes its error scale from (device_check.h).
+enum question_scale { SCALE_OWN, SCALE_KEEP, SCALE_BORROW, SCALE_FEW };
+
+// The least number of passes for an error scale (replicas_for in question.c says why).
+enum { QUESTION_FEW = 8 };
 
 struct question {
   const struct layout *layout;
   enum question_scale scale;
-  bool in_place; // answered by the subject, where the outputs are: `answer` stays empty
+  bool in_place; // the subject answers it on the device; `answer` stays empty
+  bool again;    // the second look (question_drop_doubtful)
   enum probe probe;
   uint64_t key;
+  int passes;                 // for the error scale, where fewer than usual are enough; 0: as usual
+  struct assay_answers *kept; // where answers are looked for and kept; NULL: nowhere
   struct oracle_answer answer;
 };
 
-// Draws the inputs, asks the oracle, and keeps only the answer: the inputs are a function of (layout, probe, key).
-enum assay_status question_make(const struct task *t, const struct layout *l, enum probe probe, uint64_t key,
-                                int replicas, int threads, struct question *out, struct assay_error *err);
+// The arithmetic of the contract passes that answer a question with this key. Again: what one accumulator loses counts.
+// A loop with one is wrong where many terms are alike, and its answer one in ten such times is further off than a
+// first look allows, which is no reason to refuse it; but most answers need no scale that is as wide.
+struct arith question_arith(const struct task *t, uint64_t key, bool again);
+
+// Draws the inputs of a question whose layout, probe and key are set, and asks the oracle. Only the answer is kept: the
+// inputs can be drawn again from (layout, probe, key). `replicas`: passes for the error scale.
+enum assay_status question_answer(const struct task *t, struct question *q, int replicas, int threads,
+                                  struct assay_error *err);
 void question_release(struct question *q);
 
-// Answers n questions whose layout, probe and key are set. Small ones are answered side by side, one processor each;
-// large ones one after the other, by all. On failure all are released.
+// Whether an answered question is put to the candidate: not where its probe is one that every straightforward
+// implementation fails. Of a question that the device answers this is known when it is (assay_check.skipped).
+bool question_is_asked(const struct question *q);
+
+// Answers n questions whose layout, probe, key and passes are set. Small ones are answered in parallel, one thread
+// each; large ones in turn, by all threads. On failure all are released.
 enum assay_status questions_answer(const struct task *t, struct question *questions, int n, int replicas, int threads,
                                    struct assay_error *err);
 
-// What an output is held against, but for the tensors themselves. Where sums go into it, what they lose when partial
-// sums below the normal numbers are flushed to zero is no error.
-struct compare_input question_terms(const struct task *t, int output, enum dtype dtype, const struct shape *shape,
-                                    uint32_t poison);
+// The terms under which an output is compared; the caller adds the tensors. Where sums go into the output, flushing
+// subnormal partial sums to zero is not an error.
+struct compare_input question_terms(const struct task *t, int output, const struct tensor_type *type, uint32_t poison);
 
-// Facts become a check.
+// Turns the facts of a comparison into a check.
 enum assay_status question_record(const struct question *q, int output, const struct compare_facts *facts,
                                   const struct shape *shape, const struct assay_judge_options *o, struct assay_check *c,
                                   struct assay_error *err);
 
-// Whether these checks fail at so few elements that the error scale may be to blame, which some passes estimate: by
-// chance all of them were near the truth. (Where outputs cancel to a coarse grid, eight passes hit the truth's own
-// point of it at one in a million elements; an error that has no neighbours like it has the tails of Student's t.)
-// Then the checks are emptied, and it is asked once more, with QUESTION_MORE passes.
+// Whether the estimate of the error scale may be to blame that these checks fail (compare_doubtful). The scale comes
+// from a few passes, and by chance all of them may be near the truth at an element. (Where outputs cancel to a coarse
+// grid, eight passes all hit the truth's own point at one in a million elements. An error that has no neighbours like
+// it has the tails of Student's t.) If so, the checks are emptied, and the caller asks again with QUESTION_MORE passes.
 enum { QUESTION_MORE = 64 };
 bool question_drop_doubtful(const struct assay_judge_options *o, struct assay_check *checks, int n);
 
-// Compares outputs[i] (bytes of output i) with the answer; appends nothing, fills one check per output. The reason of
-// the first output that is not right is returned. `poison` is the pattern the outputs held before the call.
+// Compares outputs[i] (the bytes of output i) with the answer and fills checks[i]. `poison`: what the outputs held
+// before the call.
 enum assay_status question_check(const struct task *t, const struct question *q, const void *const *outputs,
                                  uint32_t poison, const struct assay_judge_options *o, struct assay_check *checks,
                                  struct assay_error *err);

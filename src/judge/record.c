@@ -2,17 +2,10 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "judge/machine.h"
-
-// What will compile the file: the ending says nearly all; whether CUDA has host code shows only in its text, and the
-// verdict's evidence has it.
-static const char *toolchain_for(const struct assay_judge_options *o) {
-  return strcmp(o->device, "cpu") == 0 ? "cc" : o->device;
-}
 
 void record_key(const char *run, const struct assay_judge_options *o, const char *task_name, const char *candidate,
                 const char *candidate_hash, const char *settings_hash, struct store_verdict *out) {
@@ -23,17 +16,17 @@ void record_key(const char *run, const struct assay_judge_options *o, const char
                                 .device = o->device,
                                 .candidate = candidate,
                                 .candidate_hash = candidate_hash,
-                                .toolchain = toolchain_for(o),
                                 .settings_hash = settings_hash};
 }
 
 void record_fill(const struct assay_verdict *v, struct store_verdict *out) {
   const struct assay_check *worst = v->worst_check >= 0 ? &v->checks[v->worst_check] : NULL;
   out->task_hash = v->task_hash;
+  out->toolchain = v->toolchain;
   out->reason = v->reason;
   out->detail = v->detail;
-  out->error_z = worst ? worst->z_max : NAN;
-  out->error_limit = worst ? worst->z_limit : NAN;
+  out->error_z = worst ? worst->gate_z : NAN;
+  out->error_limit = worst ? worst->gate_limit : NAN;
   out->time_ns = v->timing.measured ? v->timing.median_ns : NAN;
   out->time_low_ns = v->timing.measured ? v->timing.low_ns : NAN;
   out->time_high_ns = v->timing.measured ? v->timing.high_ns : NAN;

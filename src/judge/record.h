@@ -10,7 +10,7 @@
 void record_key(const char *run, const struct assay_judge_options *o, const char *task_name, const char *candidate,
                 const char *candidate_hash, const char *settings_hash, struct store_verdict *out);
 
-// The columns that come of judging: reason, error, times, seed. Strings are borrowed from the verdict.
+// The columns that come of judging: toolchain, reason, error, times, seed. Strings are borrowed from the verdict.
 void record_fill(const struct assay_verdict *v, struct store_verdict *out);
 
 // Stores the verdict with all its evidence under the key.

@@ -21,7 +21,7 @@ struct replay {
   struct replay_result *result;
 };
 
-// The plan's buffer that is the task's i-th input or output, or NULL.
+// The plan's buffer for the task's i-th input or output, or NULL.
 static const struct plan_buffer *find_buffer(const struct plan *p, enum plan_role role, int index) {
   for (int i = 0; i < p->n_buffers; i++)
     if (p->buffers[i].role == role && p->buffers[i].index == index)
@@ -48,8 +48,8 @@ static enum assay_status make_buffers(struct replay *r, struct compute *c, struc
 
 static enum assay_status draw_input(struct replay *r, int i, struct assay_error *err) {
   const struct plan_buffer *b = find_buffer(r->plan, PLAN_INPUT, i);
-  enum dtype dtype;
-  if (!dtype_by_number(b->tensor.dtype, &dtype) || dtype_bytes(dtype) == 0)
+  enum dtype dtype = b->tensor.dtype;
+  if (dtype_bytes(dtype) == 0)
     return error_set(err, ASSAY_ERR_UNSUPPORTED, "input %d has elements of an unknown type", i);
   struct distribution d = {.kind = dtype_is_float(dtype) ? DIST_NORMAL : DIST_INTEGERS,
                            .b = dtype_is_float(dtype) ? 1 : 8};
@@ -58,8 +58,7 @@ static enum assay_status draw_input(struct replay *r, int i, struct assay_error 
   struct draw_request q = {.distribution = &d,
                            .a = d.a,
                            .b = d.b,
-                           .dtype = dtype,
-                           .shape = {.rank = 1, .dims = {(int64_t)(b->bytes / dtype_bytes(dtype))}},
+                           .type = {dtype, {.rank = 1, .dims = {(int64_t)(b->bytes / dtype_bytes(dtype))}}},
                            .key = r->seed,
                            .input = i,
                            .threads = 4};
@@ -72,7 +71,7 @@ static enum assay_status draw_input(struct replay *r, int i, struct assay_error 
   return status;
 }
 
-// The median of some calls; NaN and a failure in the result when one fails.
+// The median of some calls. When one fails: NaN, and the failure in the result.
 static enum assay_status sample(struct replay *r, enum device_mode mode, int n, double *median,
                                 struct assay_error *err) {
   double *ns = base_calloc((size_t)n + 1, sizeof *ns);
@@ -120,7 +119,8 @@ static enum assay_status measure(struct replay *r, int samples, struct assay_err
   double null = 0;
   enum assay_status status = workbench_runner(r->bench, &r->runner, err);
   if (!status)
-    status = device_runner_load(r->runner, r->plan, r->n_in, r->in, false, r->n_out, r->out, &report, err);
+    status = device_runner_load(r->runner, r->plan, &(struct shared_buffers){r->n_in, r->n_out, r->in, r->out}, false,
+                                &report, err);
   if (!status && report.event != RUNNER_OK)
     snprintf(r->result->failure, sizeof r->result->failure, "%s: %s", runner_event_name(report.event), report.detail);
   if (status || report.event != RUNNER_OK)

@@ -2,18 +2,19 @@
 #ifndef JUDGE_SESSION_H
 #define JUDGE_SESSION_H
 
+#include "judge/form.h"
+#include "judge/load.h"
 #include "judge/question.h"
+#include "judge/streams.h"
 #include "judge/subject.h"
 #include "judge/timing.h"
-#include "toolchain/toolchain.h"
+#include "task/shapes.h"
 
 enum { MAX_LAYOUTS = 16, MAX_QUESTIONS = 64 };
 
-// Streams derived from the seed.
-enum { STREAM_CHECKS = 1, STREAM_TIMED, STREAM_SECRET, STREAM_PROBE_SHAPES, STREAM_POISON, STREAM_BANDS };
-
 struct session {
   const struct assay_judge_options *o;
+  struct form_choice choice; // the strings of `o`, parsed
   struct assay_verdict *v;
   struct task task;
   struct workload workload; // the one that is timed
@@ -21,65 +22,83 @@ struct session {
   char *source;
   size_t source_bytes;
   char *build_folder, *run_folder;
-  const struct subject_ops *subject;
-  void *state;                    // the subject's
-  struct device_buffers *buffers; // of a subject that has such: its own, since its start
-  char weakness[200];             // what of the isolation could not be had for this candidate
-  double overhead_ns; // what the protocol of a call costs, measured before the candidate was loaded; NaN: not measured
-  double queueing_ns; // what of timing.wall_ns can be the host's work before the device begins
-  int n_layouts, n_questions, capacity_checks;
-  int n_dropped_exams;                // each exam has questions of its own
-  struct layout layouts[MAX_LAYOUTS]; // [0] is the timed workload's
+  const struct subject_ops *kind; // which kind of subject is used
+  struct subject *subject;        // NULL: not created yet, or closed
+  bool loaded;                    // loading was tried, so the candidate may have left something on the device
+  int announced;                  // 1 + the last step that was reported as progress; 0: none
+  char weakness[200];             // which isolation is missing for this candidate; "": none
+  struct load_look load;          // before the candidate was loaded
+  double overhead_ns;             // as in struct subject_loaded
+  double queueing_ns;             // as in struct stamps_facts
+  int n_layouts, n_shapes, n_questions, capacity_checks;
+  int order[MAX_QUESTIONS], n_counted; // the order of asking; the questions that decide whether it passes come first
+  int n_dropped_exams;                 // part of each exam's keys, so that no two exams ask the same
+  struct shape_ranges ranges;          // what may be drawn
+  struct workload shapes[ASSAY_MOST_SHAPES]; // drawn; their layouts follow the timed workload's
+  struct layout layouts[MAX_LAYOUTS];        // [0] is the timed workload's
   struct question questions[MAX_QUESTIONS];
-  const struct layout *bound;
-  struct timed_call *kept; // timed calls to be verified
-  int n_kept, kept_slots;
+  struct timed_call *kept; // timed calls to be verified, in some of the slots
+  int kept_slots;
 };
+
+// Whether the candidate has not failed so far: the reason is still PASS.
+bool session_is_good(const struct session *s);
 
 void session_release(struct session *s);
 
-// judge.c: assay_judge_begin with a subject of the caller's choice. For tests: subject_process on the device cpu is a
-// process like one with a GPU, over ordinary memory, which no option of a user's leads to.
+// Where answers are kept for the next judgement: nowhere unless all that it asks was fixed beforehand.
+static inline struct assay_answers *session_answers(const struct session *s) {
+  return s->o->seed && s->o->secret ? s->o->answers : NULL;
+}
+
+// judge.c: assay_judge_begin with a given subject (NULL: the form's). Tests use it to run subject_process on the device
+// cpu: a process like one that has a GPU, but over ordinary memory. No option of a user selects that.
 enum assay_status judge_begin_as(const struct assay_judge_options *o, const struct subject_ops *subject,
                                  struct assay_job **out, struct assay_error *err);
 
-// A job that stays after its exam, to be called again (baseline.h). *good: it passed. What it left on its
-// device goes with judge_leave.
-enum assay_status judge_keep(struct assay_job *job, bool *good, struct assay_error *err);
+// Tests a job's candidate and keeps it loaded, to be called again (baseline.h). judge_leave then frees what it left on
+// the device.
+enum assay_status judge_keep(struct assay_job *job, struct assay_error *err);
 void judge_leave(struct assay_job *job);
 struct session *judge_session(struct assay_job *job);
 
-// The candidate failed: its reason and one line. Judging goes on to the record, not to further checks.
+// Records that the candidate failed: the reason and one line of detail. Further checks are then skipped.
 void session_decide(struct session *s, enum assay_reason reason, const char *fmt, ...) ASSAY_PRINTF(3, 4);
+enum assay_reason session_event_reason(const struct runner_report *r);
 void session_decide_event(struct session *s, const struct runner_report *r);
 
-// prepare.c: reads the task and the source and fixes what is judged.
+// The steps of a judgement (`road` in judge.c), by file. Each reads its input from the session and stores its result
+// there.
+//
+// prepare.c: reads the task, the workload and the source, and hashes what is judged.
 enum assay_status session_prepare(struct session *s, struct assay_error *err);
 enum assay_status session_read_source(struct session *s, struct assay_error *err);
-// What came of building goes into the verdict, which takes over the result's strings but `library`.
-void session_take_build(struct session *s, struct build_result *r, bool *good);
+// Moves the result of building into the verdict, with its strings.
+void session_take_build(struct session *s, struct build_result *r);
 
-// exam.c: questions with the oracle's answers, and the candidate's calls on them.
+// exam.c: chooses questions and has the oracle answer them; then calls the candidate on each.
 enum assay_status session_make_exam(struct session *s, struct assay_error *err);
-enum assay_status session_take_exam(struct session *s, bool *good, struct assay_error *err);
-// Forgets questions and checks; the next exam asks others.
+enum assay_status session_take_exam(struct session *s, struct assay_error *err);
+// Where only the judged shape counts: asks the other questions, which decide the scope.
+enum assay_status session_look_elsewhere(struct session *s, struct assay_error *err);
+// Forgets questions and checks. The next exam asks other questions.
 void session_drop_exam(struct session *s);
 
-// Compares outputs with a question's answer and appends the checks. *reason is the first that is not a pass.
+// verify.c: times the candidate and keeps the outputs of secretly chosen calls (large ones are verified at once).
+// session_verify then verifies the kept ones; it needs neither the candidate nor the device.
+enum assay_status session_time(struct session *s, struct assay_error *err);
+enum assay_status session_verify(struct session *s, struct assay_error *err);
+
+// blame.c: ASSAY_ERR_ENVIRONMENT where a Python candidate did not come to run, and this machine lacks what its source
+// asks for.
+enum assay_status session_blame_machine(struct session *s, struct assay_error *err);
+
+// Compares outputs with a question's answer and appends the checks. *reason: of the first output that fails, else PASS.
 enum assay_status session_check(struct session *s, const struct question *q, const void *const *outputs,
                                 uint32_t poison, bool timed, enum assay_reason *reason, struct assay_error *err);
 
-// The same for the call that was just made, whose outputs lie in the subject's buffers.
+// The same for the last call, whose outputs are in the subject's buffers.
 enum assay_status session_check_now(struct session *s, const struct question *q, uint32_t poison, bool timed,
                                     enum assay_reason *reason, struct assay_error *err);
-
-// Makes the layout's buffers the subject's, unless they are.
-enum assay_status session_bind(struct session *s, const struct layout *l, struct runner_report *report,
-                               struct assay_error *err);
-
-// verify.c: times the candidate, and keeps the calls that are chosen in secret (large ones are verified at once); then
-// verifies those that were kept, for which neither candidate nor device are needed.
-enum assay_status session_time(struct session *s, bool *good, struct assay_error *err);
-enum assay_status session_verify(struct session *s, bool good, struct assay_error *err);
 
 #endif

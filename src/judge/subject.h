@@ -1,67 +1,131 @@
 // The candidate under examination, whatever it is written in and wherever it runs: a process on the CPU
-// (subject_cpu.c), a launch plan on a device (subject_plan.c), or a process that has a GPU (subject_process.c). The
-// exam and the clock see only this.
+// (subject_cpu.c), a launch plan on a device (subject_plan.c), or a process that has a GPU (subject_process.c).
+//
+// A subject knows its environment (struct subject_env), but neither the questions nor the verdict. It returns what it
+// finds; exam.c and timing.c put that into the verdict.
 #ifndef JUDGE_SUBJECT_H
 #define JUDGE_SUBJECT_H
 
+#include "device/monitor.h"
+#include "judge/form.h"
 #include "judge/question.h"
+#include "judge/stamps.h"
 #include "runner/runner.h"
-
-struct session;
+#include "toolchain/toolchain.h"
 
 enum call_mode {
-  CALL_COLD, // nothing of inputs and outputs in the caches
+  CALL_COLD, // inputs and outputs are in no cache
   CALL_HOT,
   CALL_AS_CALLED, // cold, timed with the host's part of launching; only where has_as_called
 };
 
+// What a subject is made from. All of it is borrowed and outlives the subject.
+struct subject_env {
+  const struct assay_judge_options *options;
+  const struct form_choice *choice; // the options' strings, parsed
+  const struct task *task;
+  const char *source;
+  size_t source_bytes;
+  const char *build_folder, *run_folder; // empty; nobody else uses them
+  struct arena *arena;
+  uint64_t secret; // of the judgement
+};
+
+// The result of loading.
+struct subject_loaded {
+  struct runner_report report; // its event is not RUNNER_OK: the candidate failed
+  double overhead_ns;          // cost of the protocol of a call, measured without the candidate; NaN: not measured
+  char device[160];            // name and driver; "": the CPU
+  bool not_a_gpu;              // the device's times say nothing about one
+  bool reaches_host;           // kernels can address the memory of the process that runs them
+};
+
+// What a subject finds out while it is used. Complete after subject_leave.
+struct subject_findings {
+  char weakness[200]; // which isolation is missing for this candidate; "": none
+  int64_t open_ns, plan_ns, bind_ns, fill_ns, call_ns, inspect_ns; // as in assay_durations
+  struct assay_kernels kernels;                                    // of the plan for the timed workload
+  double prepare_ns;                                               // of a plan's weights; NaN: it has none
+  struct device_condition condition;                               // when it was last read
+};
+
+// The part that all subjects begin with. Only subjects write to it.
+struct subject {
+  const struct subject_ops *ops;
+  struct subject_env env;
+  const char *toolchain;      // what compiles the candidate: "cc", "nvrtc", ...
+  const struct layout *timed; // the layout of the timed workload; NULL before loading
+  const struct layout *bound; // the layout whose buffers are bound; NULL: none
+  struct subject_findings found;
+};
+
 struct subject_ops {
   const char *mode; // assay_verdict.mode
-  // What judges a Python candidate of which some workload has no plan (RUNNER_UNRECORDABLE). NULL: nobody.
+  // The subject that takes over when a Python candidate has no plan for some workload (RUNNER_UNRECORDABLE). NULL:
+  // none.
   const struct subject_ops *without_plan;
+  // The candidate's process has no system call filter. The judge hides its own memory before it begins
+  // (judge_begin_as).
+  bool unconfined;
   bool has_as_called;
-  double tick_ns;    // the step in which its clock counts; 0: too small to matter
-  int64_t timing_ns; // for how long samples are taken where the options say nothing
-  // Starts the compiler, and whatever else can come up meanwhile.
-  enum assay_status (*start)(struct session *s, struct assay_error *err);
-  // Waits for the compiler. *good is false when the candidate failed, which the verdict then says; likewise below.
-  enum assay_status (*finish_build)(struct session *s, bool *good, struct assay_error *err);
-  // Brings up what runs the candidate, and measures the protocol's own cost (session.overhead_ns).
-  enum assay_status (*load)(struct session *s, bool *good, struct assay_error *err);
-  // Makes the layout's buffers the current ones.
-  enum assay_status (*bind)(struct session *s, const struct layout *l, struct runner_report *report,
+  double tick_ns;    // resolution of its clock; 0: too small to matter
+  int64_t timing_ns; // how long to take samples, unless the options say
+
+  // Starts the compiler, and what else can start meanwhile. The caller closes the subject.
+  enum assay_status (*create)(const struct subject_env *env, struct subject **out, struct assay_error *err);
+  // Waits for the compiler. The caller frees the result's strings; its `library` is NULL.
+  enum assay_status (*finish_build)(struct subject *s, struct build_result *out, struct assay_error *err);
+  // Starts what runs the candidate, measures the cost of the protocol, and loads the candidate. layouts[0] is the timed
+  // workload's. The layouts stay until the subject is closed.
+  enum assay_status (*load)(struct subject *s, const struct layout *layouts, int n, struct subject_loaded *out,
                             struct assay_error *err);
-  // Draws the inputs into them, and poisons outputs and bands.
-  enum assay_status (*fill)(struct session *s, enum probe probe, uint64_t key, uint32_t poison,
+  // Binds the layout's buffers in place of those before. Called by subject_bind only.
+  enum assay_status (*bind)(struct subject *s, const struct layout *l, struct runner_report *report,
+                            struct assay_error *err);
+  // Draws the inputs into the bound buffers, and poisons the outputs.
+  enum assay_status (*fill)(struct subject *s, enum probe probe, uint64_t key, uint32_t poison,
                             struct assay_error *err);
   // One call.
-  enum assay_status (*call)(struct session *s, enum call_mode mode, struct runner_report *report,
+  enum assay_status (*call)(struct subject *s, enum call_mode mode, struct runner_report *report,
                             struct assay_error *err);
-  // Where the bands around the buffers are not looked at after every call: whether they are intact, since the layout
-  // was bound. NULL: nothing to do.
-  enum assay_status (*inspect)(struct session *s, struct runner_report *report, struct assay_error *err);
+  // Checks the bands around the buffers, for all calls since the layout was bound. NULL: every call checks them.
+  enum assay_status (*inspect)(struct subject *s, struct runner_report *report, struct assay_error *err);
+  // What the other clocks show about the calls so far; `samples` are the times of the cold ones. NULL: it has one
+  // clock.
+  struct stamps_facts (*stamps)(const struct subject *s, const double *samples, int n);
   // Copies output o's bytes to `to`.
-  enum assay_status (*read_output)(struct session *s, int o, void *to, struct assay_error *err);
-  // Keeps the outputs of the call just made in place number `slot` (below options.verified_calls), over what is there,
-  // without waiting; and copies output o of a slot to `to`, after the last call. NULL: read_output does for both.
-  enum assay_status (*keep_outputs)(struct session *s, int slot, struct assay_error *err);
-  enum assay_status (*read_kept)(struct session *s, int slot, int o, void *to, struct assay_error *err);
-  // The output's bytes in place, or NULL where the host cannot see them.
-  const void *(*output)(struct session *s, int o);
-  // Whether questions under this layout are answered where the outputs are, by `check`; NULL: never.
-  bool (*answers)(struct session *s, const struct layout *l);
-  // As question_check, for the call that was just made.
-  enum assay_status (*check)(struct session *s, const struct question *q, uint32_t poison, struct assay_check *checks,
+  enum assay_status (*read_output)(struct subject *s, int o, void *to, struct assay_error *err);
+  // keep_outputs starts a copy of the last call's outputs into a slot (below options.verified_calls), over what is
+  // there. read_kept copies output o of a slot to `to`, after the last call. Both NULL: use read_output instead.
+  enum assay_status (*keep_outputs)(struct subject *s, int slot, struct assay_error *err);
+  enum assay_status (*read_kept)(struct subject *s, int slot, int o, void *to, struct assay_error *err);
+  // The output's bytes in place; NULL where the host cannot read them.
+  const void *(*output)(const struct subject *s, int o);
+  // Whether questions under this layout are answered on the device, by `check`. NULL: never.
+  bool (*answers)(const struct subject *s, const struct layout *l);
+  // As question_check, for the last call.
+  enum assay_status (*check)(struct subject *s, const struct question *q, uint32_t poison, struct assay_check *checks,
                              struct assay_error *err);
   // Whether the machine was steady around the last calls: false drops their samples.
-  bool (*steady)(struct session *s);
-  // The candidate makes no further call, and the device is the next one's: what it left there goes. Called by the
-  // thread that tested it; `log` and `close` may come from another, while the next is tested. NULL: nothing to do.
-  void (*leave)(struct session *s);
-  const char *(*log)(struct session *s);
-  void (*close)(struct session *s);
+  bool (*steady)(const struct subject *s);
+  // After the last call: frees what the candidate left on the device, for the next candidate. Called by the thread that
+  // tested it. `log` and `close` may be called by another thread while the next candidate is tested. NULL: nothing to
+  // do.
+  void (*leave)(struct subject *s);
+  const char *(*log)(const struct subject *s); // what the candidate printed
+  void (*close)(struct subject *s);            // frees it
 };
 
 extern const struct subject_ops subject_cpu, subject_plan, subject_process;
+
+// Fills the part that all subjects begin with. For `create`.
+void subject_init(struct subject *s, const struct subject_ops *ops, const struct subject_env *env);
+
+// Binds the layout's buffers, unless they are bound already.
+enum assay_status subject_bind(struct subject *s, const struct layout *l, struct runner_report *report,
+                               struct assay_error *err);
+
+bool subject_answers(const struct subject *s, const struct layout *l);
+void subject_leave(struct subject *s);
 
 #endif

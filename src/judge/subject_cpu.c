@@ -1,24 +1,29 @@
 // C and Python on the CPU: a shared library or a module in a sandboxed process, timed by the judge's own clock.
-#include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "judge/machine.h"
 #include "judge/python.h"
-#include "judge/session.h"
+#include "judge/streams.h"
+#include "judge/subject.h"
 #include "stats/stats.h"
 
-// Coming to the start line may take this much longer than usual before it counts as the kernel's time.
+// Reaching the start line may take this much longer than usual; the rest counts as the kernel's time.
 static const double ARMING_SLACK = 1.25;
 
 // A call is dropped when the clock probes around it took this much longer than the best probe of the session.
 static const double THROTTLED = 1.3;
 
-// Importing PyTorch takes seconds, and more when nobody has read its files lately.
+// Importing PyTorch takes seconds, and longer when its files are not in the page cache.
 static const int64_t WORKER_START_NS = 120000000000;
 
+// So does importing what a module is built of: torch._dynamo alone takes three seconds, and more on a busy machine.
+static const int64_t MODULE_LOAD_NS = 60000000000;
+
 struct cpu {
+  struct subject base;
   struct build *build;
   bool is_python;
   struct python_build *python_build;
@@ -30,63 +35,90 @@ struct cpu {
   bool steady;
 };
 
-static struct cpu *of(struct session *s) {
-  return s->state;
+static struct cpu *of(struct subject *s) {
+  return (struct cpu *)s;
 }
 
-static enum assay_status start(struct session *s, struct assay_error *err) {
-  struct cpu *c = s->state = base_calloc(1, sizeof *c);
-  if (!c)
-    return error_nomem(err, "a judgement");
-  c->best_probe_ns = INT64_MAX;
-  c->is_python = judge_is_python(s->o->candidate);
-  snprintf(s->v->toolchain, sizeof s->v->toolchain, "%s", c->is_python ? "python" : "cc");
-  struct build_options b = {.compiler = s->o->compiler ? s->o->compiler : "gcc",
-                            .path_env = s->o->path_env,
-                            .include_dir = s->o->include_dir,
-                            .folder = s->build_folder,
-                            .defines = s->o->defines,
-                            .timeout_ns = s->o->build_timeout_ns,
-                            .memory_bytes = s->o->build_memory_bytes,
+static const struct cpu *look_at(const struct subject *s) {
+  return (const struct cpu *)s;
+}
+
+static enum assay_status start_build(struct cpu *c, struct assay_error *err) {
+  const struct subject_env *e = &c->base.env;
+  const struct assay_judge_options *o = e->options;
+  struct build_options b = {.compiler = o->compiler ? o->compiler : "gcc",
+                            .path_env = o->paths->path_env,
+                            .include_dir = o->paths->include,
+                            .folder = e->build_folder,
+                            .defines = o->defines,
+                            .timeout_ns = o->build_timeout_ns,
+                            .memory_bytes = o->build_memory_bytes,
                             .file_bytes = (size_t)64 << 20};
   if (!c->is_python)
-    return build_start(&b, s->source, s->source_bytes, &c->build, err);
-  enum assay_status status = judge_find_python(s->o, &c->arena, &c->python, err);
-  return status ? status : python_build_start(&c->python, &b, true, s->source, s->source_bytes, &c->python_build, err);
+    return build_start(&b, e->source, e->source_bytes, &c->build, err);
+  enum assay_status status = python_find(o->paths, &c->arena, &c->python, err);
+  return status ? status : python_build_start(&c->python, &b, true, e->source, e->source_bytes, &c->python_build, err);
 }
 
-static enum assay_status finish_build(struct session *s, bool *good, struct assay_error *err) {
-  struct build_result r;
+static void finish(struct subject *s) {
+  struct cpu *c = of(s);
+  build_cancel(c->build);
+  python_build_cancel(c->python_build);
+  runner_close(c->runner);
+  arena_release(&c->arena);
+  base_free(c->library);
+  base_free(c);
+}
+
+static enum assay_status create(const struct subject_env *env, struct subject **out, struct assay_error *err) {
+  struct cpu *c = base_calloc(1, sizeof *c);
+  if (!c)
+    return error_nomem(err, "a judgement");
+  subject_init(&c->base, &subject_cpu, env);
+  c->best_probe_ns = INT64_MAX;
+  c->is_python = env->choice->form->python;
+  c->base.toolchain = c->is_python ? toolchain_python.name : "cc";
+  enum assay_status status = start_build(c, err);
+  if (status)
+    finish(&c->base);
+  else
+    *out = &c->base;
+  return status;
+}
+
+static enum assay_status finish_build(struct subject *s, struct build_result *out, struct assay_error *err) {
   struct cpu *c = of(s);
   enum assay_status status =
-      c->is_python ? python_build_finish(c->python_build, &r, err) : build_finish(c->build, &r, err);
+      c->is_python ? python_build_finish(c->python_build, out, err) : build_finish(c->build, out, err);
   c->build = NULL;
   c->python_build = NULL;
   if (status)
     return status;
-  of(s)->library = r.library;
-  session_take_build(s, &r, good);
+  c->library = out->library;
+  out->library = NULL;
   return ASSAY_OK;
 }
 
-static enum assay_status bind(struct session *s, const struct layout *l, struct runner_report *report,
+static enum assay_status bind(struct subject *s, const struct layout *l, struct runner_report *report,
                               struct assay_error *err) {
-  enum assay_status status = of(s)->is_python ? judge_python_tell(of(s)->runner, &s->task, l->workload, err) : ASSAY_OK;
-  return status ? status : runner_bind(of(s)->runner, l->n_in, l->in_tensors, l->n_out, l->out_tensors, report, err);
+  struct cpu *c = of(s);
+  enum assay_status status = c->is_python ? judge_python_tell(c->runner, s->env.task, l->workload, err) : ASSAY_OK;
+  return status ? status : runner_bind(c->runner, l->n_in, l->in, l->n_out, l->out, report, err);
 }
 
-static enum assay_status fill(struct session *s, enum probe probe, uint64_t key, uint32_t poison,
+static enum assay_status fill(struct subject *s, enum probe probe, uint64_t key, uint32_t poison,
                               struct assay_error *err) {
   void *buffers[RUNNER_MAX_BUFFERS];
-  for (int i = 0; i < s->bound->n_in; i++) // runner_bind has seen to it that they fit
+  for (int i = 0; i < s->bound->n_in; i++) // runner_bind checked that they fit
     buffers[i] = runner_input(of(s)->runner, i);
-  enum assay_status status = task_make_inputs(&s->task, s->bound->workload, probe, key, s->o->threads, buffers, err);
+  enum assay_status status =
+      task_make_inputs(s->env.task, s->bound->workload, probe, key, s->env.options->threads, buffers, err);
   if (!status)
     runner_poison(of(s)->runner, poison);
   return status;
 }
 
-static enum assay_status call(struct session *s, enum call_mode mode, struct runner_report *report,
+static enum assay_status call(struct subject *s, enum call_mode mode, struct runner_report *report,
                               struct assay_error *err) {
   struct cpu *c = of(s);
   int64_t before = machine_clock_probe_ns();
@@ -100,97 +132,102 @@ static enum assay_status call(struct session *s, enum call_mode mode, struct run
   return ASSAY_OK;
 }
 
-// Calls without a kernel, in every other respect like timed ones, while the candidate is not there to influence them:
-// what the protocol costs, and how long the runner takes to come to the start line.
-static enum assay_status calibrate(struct session *s, int64_t *arming_ns, struct assay_error *err) {
+// Makes calls without a kernel, otherwise like timed ones, before the candidate is loaded and could influence them.
+// They measure what the protocol costs and how long the runner takes to reach the start line.
+static enum assay_status calibrate(struct subject *s, int64_t *arming_ns, double *overhead_ns,
+                                   struct assay_error *err) {
   enum { CALLS = 16, WARM_UP = 4 };
-  double overhead[CALLS], arming[CALLS];
+  double spent[CALLS], arming[CALLS];
   struct runner_report report;
-  enum assay_status status = session_bind(s, &s->layouts[0], &report, err);
+  enum assay_status status = subject_bind(s, s->timed, &report, err);
   if (!status && report.event != RUNNER_OK)
     status =
         error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner failed before the candidate was there: %s", report.detail);
   for (int i = 0; i < CALLS + WARM_UP && !status; i++) {
-    status = fill(s, PROBE_DECLARED, rng_derive(s->v->seed, (uint64_t)i), POISON_NAN, err);
+    status = fill(s, PROBE_DECLARED, rng_secret(rng_derive(s->env.secret, STREAM_CALIBRATION), (uint64_t)i), POISON_NAN,
+                  err);
     if (!status)
       status = runner_call(of(s)->runner, RUNNER_COLD, true, &report, err);
     if (!status && report.event != RUNNER_OK)
       status = error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner failed without a kernel: %s", report.detail);
     if (!status && i >= WARM_UP) {
-      overhead[i - WARM_UP] = (double)report.elapsed_ns;
+      spent[i - WARM_UP] = (double)report.elapsed_ns;
       arming[i - WARM_UP] = (double)report.arming_ns;
     }
   }
   if (status)
     return status;
-  s->overhead_ns = stats_median(overhead, CALLS);
+  *overhead_ns = stats_median(spent, CALLS);
   *arming_ns = (int64_t)(ARMING_SLACK * stats_median(arming, CALLS));
   return ASSAY_OK;
 }
 
-static enum assay_status load(struct session *s, bool *good, struct assay_error *err) {
+static int64_t load_timeout(const struct cpu *c, int64_t asked_ns) {
+  return c->is_python && asked_ns < MODULE_LOAD_NS ? MODULE_LOAD_NS : asked_ns;
+}
+
+// What was drawn for the calibration is no candidate's business: with a seed that can be guessed it would tell the
+// seed.
+static void wipe(struct subject *s) {
+  const struct layout *l = s->bound;
+  for (int i = 0; l && i < l->n_in; i++)
+    memset(runner_input(of(s)->runner, i), 0, tensor_type_bytes(&l->in[i]));
+  if (l)
+    runner_poison(of(s)->runner, POISON_NAN);
+}
+
+static enum assay_status load(struct subject *s, const struct layout *layouts, int n, struct subject_loaded *out,
+                              struct assay_error *err) {
   int64_t arming_ns = 0;
   struct cpu *c = of(s);
+  const struct assay_judge_options *o = s->env.options;
   const struct runner_python python = {.interpreter = c->python.interpreter,
                                        .script = c->python.script,
                                        .library = c->python.worker,
                                        .read_paths = c->python.read_paths,
-                                       .defines = s->o->defines,
+                                       .defines = o->defines,
                                        .start_timeout_ns = WORKER_START_NS,
-                                       .device = "cpu"};
-  struct runner_options r = {.program = s->o->runner_program,
+                                       .device = s->env.choice->form->device};
+  struct runner_options r = {.program = o->paths->runner,
                              .library = c->library,
                              .python = c->is_python ? &python : NULL,
-                             .folder = s->run_folder,
-                             .threads = s->o->threads,
-                             .load_timeout_ns = s->o->load_timeout_ns,
-                             .call_timeout_ns = s->o->call_timeout_ns,
-                             .memory_bytes = s->o->runner_memory_bytes};
-  struct runner_report report = {0};
-  enum assay_status status = runner_open(&r, &of(s)->runner, err);
-  if (!status && s->o->timing)
-    status = calibrate(s, &arming_ns, err);
+                             .folder = s->env.run_folder,
+                             .threads = o->threads,
+                             .load_timeout_ns = load_timeout(c, o->load_timeout_ns),
+                             .call_timeout_ns = o->call_timeout_ns,
+                             .memory_bytes = o->runner_memory_bytes};
+  (void)n;
+  *out = (struct subject_loaded){.overhead_ns = NAN};
+  s->timed = &layouts[0];
+  enum assay_status status = runner_open(&r, &c->runner, err);
+  if (!status && o->timing)
+    status = calibrate(s, &arming_ns, &out->overhead_ns, err);
   if (!status)
-    status = runner_load(of(s)->runner, arming_ns, &report, err);
-  *good = !status && report.event == RUNNER_OK;
-  if (!status && !*good)
-    session_decide_event(s, &report);
-  return status;
+    wipe(s);
+  return status ? status : runner_load(c->runner, arming_ns, &out->report, err);
 }
 
-static const void *output(struct session *s, int o) {
-  return runner_output(of(s)->runner, o);
+static const void *output(const struct subject *s, int o) {
+  return runner_output(look_at(s)->runner, o);
 }
 
-static enum assay_status read_output(struct session *s, int o, void *to, struct assay_error *err) {
+static enum assay_status read_output(struct subject *s, int o, void *to, struct assay_error *err) {
   (void)err;
   memcpy(to, runner_output(of(s)->runner, o), (size_t)layout_output_bytes(s->bound, o));
   return ASSAY_OK;
 }
 
-static bool steady(struct session *s) {
-  return of(s)->steady;
+static bool steady(const struct subject *s) {
+  return look_at(s)->steady;
 }
 
-static const char *printed(struct session *s) {
-  return of(s) && of(s)->runner ? runner_log(of(s)->runner) : "";
-}
-
-static void finish(struct session *s) {
-  struct cpu *c = of(s);
-  if (!c)
-    return;
-  build_cancel(c->build);
-  python_build_cancel(c->python_build);
-  runner_close(c->runner);
-  arena_release(&c->arena);
-  base_free(c->library);
-  base_free(c);
+static const char *printed(const struct subject *s) {
+  return look_at(s)->runner ? runner_log(look_at(s)->runner) : "";
 }
 
 const struct subject_ops subject_cpu = {.mode = "process",
                                         .timing_ns = 150000000,
-                                        .start = start,
+                                        .create = create,
                                         .finish_build = finish_build,
                                         .load = load,
                                         .bind = bind,

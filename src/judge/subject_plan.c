@@ -1,6 +1,6 @@
 // A launch plan on a device. The source becomes a program once; for every layout the program makes a plan, which the
-// child carries out on buffers that judge and child share. The judge draws the inputs, poisons the outputs and compares
-// in its own context; the device's events are the clock, and the judge's own clock bounds what they may say.
+// child executes on buffers that judge and child share. The judge draws the inputs, poisons the outputs and compares in
+// its own context. The device's events are the clock; the judge's own clock bounds the times that they may report.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,48 +9,36 @@
 #include "base/clock.h"
 #include "judge/device_buffers.h"
 #include "judge/planning.h"
-#include "judge/session.h"
+#include "judge/stamps.h"
+#include "judge/subject.h"
 #include "judge/workbench.h"
 #include "stats/stats.h"
 
-enum { MONITOR_EVERY = 8, MOST_WALLS = 1024 };
-
-// The time by stamps outside of kernels' reach scatters more than that between events (99 % within 1 us, medians of 30
-// within 0.1; on some machines they come in two heaps, 0.5 us apart): by how much it must be longer in one call to be
-// believed instead, and by how much in the median, with a part of the time itself.
-static const double STAMPS_APART_NS = 1000, MEDIANS_APART_NS = 300, MEDIANS_APART_PART = 0.001;
-// Where the stream was let go early, the host's way from the second event to the stamp is in the time, too.
-static const double LATE_STAMP_NS = 50000;
-// What queueing a step may take by the judge's clock, which runs from before the first is queued; some 4 us are usual.
-// Behind DEVICE_HELD_STEPS the device is at work meanwhile.
-static const double QUEUEING_NS = 10000;
+enum { MONITOR_EVERY = 8 };
 
 struct planned {
+  struct device_subject on; // its buffers are the workbench's
   struct assay_workbench *bench;
   bool own_bench, cuda;
   struct program_build *build;
   struct program *program;
   struct plan plan; // of the bound layout
   bool has_plan;
-  struct device_buffers buffers; // the workbench's
-  double null_wall_ns;           // by the judge's clock: a call without a kernel
-  int n_walls;
-  double walls_ns[MOST_WALLS];       // and cold ones
-  struct runner_report failed_early; // what became of the steps that prepare
-  bool leaves_traces;                // the child is not to be the next candidate's
-  bool slowed;                       // by what the monitor last said
-  bool repeated;                     // the last call's steps ran twice on the same inputs: its time says nothing
-  bool unproven;                     // the last call's time has no stamps outside of the kernels' reach beside it
-  double null_outside_ns;            // by those stamps: a call without a kernel
-  int n_apart, n_compared;           // calls whose events told less than the stamps outside, of so many
-  double excess_ns[MOST_WALLS];      // of cold calls: by how much the stamps outside told more
-  int n_excess;
+  struct stamps_null null_call; // the times of a call without a kernel
+  struct stamps stamps;
+  struct runner_report failed_early; // the result of the steps that prepare weights
+  bool leaves_traces;                // the child must not serve the next candidate
+  bool last_counts;                  // the last call's time may be used
   int calls;
-  struct buf log; // what host code printed while it was recorded, and kernels while they ran
+  struct buf log; // printed by host code while it was recorded, and by kernels while they ran
 };
 
-static struct planned *of(struct session *s) {
-  return s->state;
+static struct planned *of(struct subject *s) {
+  return (struct planned *)s;
+}
+
+static const struct planned *look_at(const struct subject *s) {
+  return (const struct planned *)s;
 }
 
 static void drop_runner(struct planned *p) {
@@ -60,42 +48,69 @@ static void drop_runner(struct planned *p) {
 
 // ---- building
 
-static enum assay_status start(struct session *s, struct assay_error *err) {
-  struct planned *p = s->state = base_calloc(1, sizeof *p);
-  if (!p)
-    return error_nomem(err, "a judgement");
-  p->cuda = strcmp(s->o->device, "cuda") == 0;
-  p->bench = s->o->workbench;
-  p->own_bench = !p->bench;
-  enum assay_status status = p->bench ? ASSAY_OK : workbench_begin(s->o, &p->bench, err);
-  device_buffers_init(&p->buffers, s, p->bench, p->cuda, false);
+static enum assay_status start_build(struct planned *p, struct assay_error *err) {
+  struct subject *s = &p->on.base;
+  const struct subject_env *e = &s->env;
   struct program_options o;
   char target[16];
+  enum assay_status status = p->bench ? ASSAY_OK : workbench_begin(e->options, &p->bench, err);
+  device_buffers_init(&p->on.buffers, &s->env, p->bench, p->cuda, false);
   if (!status)
     status = workbench_target(p->bench, target, err);
   if (!status)
-    status = planning_options(s->o, s->source, s->source_bytes, workbench_builder(p->bench), s->build_folder, target,
-                              &s->arena, &o, err);
+    status = planning_options(e->options,
+                              &(struct planning_build){.source = e->source,
+                                                       .n = e->source_bytes,
+                                                       .builder = workbench_builder(p->bench),
+                                                       .folder = e->build_folder,
+                                                       .target = target},
+                              e->arena, &o, err);
+  if (status)
+    return status;
   o.standby = workbench_standby(p->bench);
-  if (!status)
-    snprintf(s->v->toolchain, sizeof s->v->toolchain, "%s", toolchain_name(o.toolchain));
-  return status ? status : program_start(&o, s->source, s->source_bytes, &p->build, err);
+  s->toolchain = o.toolchain->name;
+  return program_start(&o, e->source, e->source_bytes, &p->build, err);
 }
 
-static enum assay_status finish_build(struct session *s, bool *good, struct assay_error *err) {
-  struct build_result r;
+static void finish(struct subject *s) {
+  struct planned *p = of(s);
+  program_cancel(p->build);
+  program_release(p->program);
+  if (p->has_plan)
+    plan_release(&p->plan);
+  buf_release(&p->log);
+  device_buffers_release(&p->on.buffers);
+  if (p->own_bench)
+    assay_workbench_close(p->bench);
+  base_free(p);
+}
+
+static enum assay_status create(const struct subject_env *env, struct subject **out, struct assay_error *err) {
+  struct planned *p = base_calloc(1, sizeof *p);
+  if (!p)
+    return error_nomem(err, "a judgement");
+  subject_init(&p->on.base, &subject_plan, env);
+  p->cuda = env->choice->form->device->gpu;
+  p->bench = env->options->workbench;
+  p->own_bench = !p->bench;
+  enum assay_status status = start_build(p, err);
+  if (status)
+    finish(&p->on.base);
+  else
+    *out = &p->on.base;
+  return status;
+}
+
+static enum assay_status finish_build(struct subject *s, struct build_result *out, struct assay_error *err) {
   struct program_build *build = of(s)->build;
   of(s)->build = NULL;
-  enum assay_status status = program_finish(build, &r, &of(s)->program, err);
-  if (!status)
-    session_take_build(s, &r, good);
-  return status;
+  return program_finish(build, out, &of(s)->program, err);
 }
 
 // ---- plans
 
-// Kernels' heap is the context's: what they do not free is missing for those who come after them. (Their other memory
-// goes with the plan.)
+// The kernels' heap belongs to the context: what they do not free is missing for later candidates. (Their other memory
+// is freed with the plan.)
 static bool uses_heap(const struct plan *p) {
   static const char name[] = "malloc";
   for (int i = 0; i < p->n_modules; i++)
@@ -124,7 +139,7 @@ static void take_shares(const struct plan_shares *from, struct assay_kernels *to
   }
 }
 
-// A plan was checked for its kind of device; this holds it against the device at hand, whose memory is finite.
+// A plan was checked for its kind of device. This checks it against the memory of the device at hand.
 static bool fits_device(const struct planned *p, struct runner_report *report) {
   struct assay_error why = {0};
   enum assay_status status = plan_check(&p->plan, &workbench_facts(p->bench)->limits, NULL, &why);
@@ -137,97 +152,111 @@ static bool fits_device(const struct planned *p, struct runner_report *report) {
 
 // Recording takes place in another process.
 static bool is_recorded_elsewhere(const struct planned *p) {
-  enum toolchain toolchain = program_toolchain(p->program);
-  return toolchain == TOOLCHAIN_PYTHON || toolchain == TOOLCHAIN_LIBRARY;
+  return toolchain_uses_device(program_toolchain(p->program));
 }
 
-static enum assay_status bind(struct session *s, const struct layout *l, struct runner_report *report,
-                              struct assay_error *err) {
+// Makes the plan for the layout; the report says whether there is one.
+static enum assay_status make_plan(struct subject *s, const struct layout *l, struct runner_report *report,
+                                   struct assay_error *err) {
   struct planned *p = of(s);
   struct plan_report why = {0};
-  struct device_runner *runner;
-  memset(report, 0, sizeof *report);
+  int64_t start_ns = clock_monotonic_ns();
   if (p->has_plan)
     plan_release(&p->plan);
   p->has_plan = false;
-  int64_t start_ns = clock_monotonic_ns();
   if (is_recorded_elsewhere(p) && !s->bound)
-    device_buffers_leave_room(&p->buffers, l);
-  enum assay_status status = planning_make(p->program, &s->task, l, &p->plan, &why, err);
+    device_buffers_leave_room(&p->on.buffers, l);
+  enum assay_status status = planning_make(p->program, s->env.task, l, &p->plan, &why, err);
   if (!status && why.outcome != PLAN_MADE)
     report_no_plan(report, &why);
   if (!status && why.log && !p->log.len)
     buf_puts(&p->log, why.log);
   p->has_plan = !status && why.outcome == PLAN_MADE;
-  if (p->has_plan && l == &s->layouts[0]) {
-    take_shares(&why.shares, &s->v->kernels);
-    s->v->kernels.unsettled_arguments = plan_unsettled(&p->plan);
+  if (p->has_plan && l == s->timed) {
+    take_shares(&why.shares, &s->found.kernels);
+    s->found.kernels.unsettled_arguments = plan_unsettled(&p->plan);
   }
+  const char *tf32 = p->has_plan ? plan_tf32_kernel(&p->plan) : NULL;
+  if (tf32)
+    snprintf(s->found.kernels.tf32, sizeof s->found.kernels.tf32, "%s", tf32);
   p->leaves_traces = p->leaves_traces || (p->has_plan && uses_heap(&p->plan));
   plan_report_release(&why);
-  s->v->durations.plan_ns += clock_monotonic_ns() - start_ns;
-  if (status || !p->has_plan)
+  s->found.plan_ns += clock_monotonic_ns() - start_ns;
+  return status;
+}
+
+static enum assay_status load_plan(struct planned *p, struct device_runner *runner, bool inputs_writable,
+                                   struct runner_report *report, struct assay_error *err) {
+  struct device_buffers *b = &p->on.buffers;
+  const struct shared_buffers shared = {b->n_in, b->n_out, b->in, b->out};
+  return device_runner_load(runner, &p->plan, &shared, inputs_writable, report, err);
+}
+
+static enum assay_status bind(struct subject *s, const struct layout *l, struct runner_report *report,
+                              struct assay_error *err) {
+  struct planned *p = of(s);
+  struct device_runner *runner;
+  memset(report, 0, sizeof *report);
+  enum assay_status status = make_plan(s, l, report, err);
+  if (status || !p->has_plan || !fits_device(p, report))
     return status;
-  if (!fits_device(p, report))
-    return ASSAY_OK;
-  start_ns = clock_monotonic_ns();
-  status = device_buffers_make(&p->buffers, l, err);
+  int64_t start_ns = clock_monotonic_ns();
+  status = device_buffers_make(&p->on.buffers, l, err);
   if (!status)
     status = workbench_runner(p->bench, &runner, err);
   if (!status)
-    snprintf(s->weakness, sizeof s->weakness, "%s", device_runner_weakness(runner));
+    snprintf(s->found.weakness, sizeof s->found.weakness, "%s", device_runner_weakness(runner));
   if (!status)
-    status = device_runner_load(runner, &p->plan, p->buffers.n_in, p->buffers.in, false, p->buffers.n_out,
-                                p->buffers.out, report, err);
+    status = load_plan(p, runner, false, report, err);
   if (status || report->event != RUNNER_OK)
     drop_runner(p);
-  s->v->durations.bind_ns += clock_monotonic_ns() - start_ns;
+  s->found.bind_ns += clock_monotonic_ns() - start_ns;
   return status;
 }
 
 // ---- calls
 
-// Steps that prepare weights run while all other inputs hold the poison: whatever they compute, it is not from data. (A
-// failure shows again in the call, which reports it.)
-static enum assay_status prepare(struct session *s, uint32_t poison, struct assay_error *err) {
+// Steps that prepare weights run while all other inputs hold the poison, so they cannot compute from data. (If they
+// fail, the call fails again and reports it.)
+static enum assay_status prepare(struct subject *s, uint32_t poison, struct assay_error *err) {
   struct planned *p = of(s);
   struct device_runner *runner;
   struct runner_report report = {0};
   struct device_times times = {0};
   int64_t wall_ns;
   enum assay_status status = ASSAY_OK;
-  for (int i = 0; i < p->buffers.n_in && !status; i++)
-    if (!s->task.inputs[i].distribution.is_static)
-      status = shared_fill(&p->buffers.in[i], poison, err);
+  for (int i = 0; i < p->on.buffers.n_in && !status; i++)
+    if (!s->env.task->inputs[i].distribution.is_static)
+      status = shared_fill(&p->on.buffers.in[i], poison, err);
   if (!status)
-    status = device_buffers_settle(&p->buffers, err);
+    status = device_buffers_settle(&p->on.buffers, err);
   if (!status)
     status = workbench_runner(p->bench, &runner, err);
   if (!status)
     status = device_runner_call(runner, DEVICE_PREPARE, &report, &times, &wall_ns, err);
   p->failed_early = report;
-  s->v->timing.prepare_ns = (double)times.prepare_ns;
+  s->found.prepare_ns = (double)times.prepare_ns;
   return status;
 }
 
 // Inputs are drawn where the child sees them, read-only for kernels; outputs are filled with the pattern.
-static enum assay_status fill(struct session *s, enum probe probe, uint64_t key, uint32_t poison,
+static enum assay_status fill(struct subject *s, enum probe probe, uint64_t key, uint32_t poison,
                               struct assay_error *err) {
   struct planned *p = of(s);
   int64_t start_ns = clock_monotonic_ns();
-  enum assay_status status = device_buffers_draw(&p->buffers, s, probe, key, err);
+  enum assay_status status = device_buffers_draw(&p->on.buffers, s->bound->workload, probe, key, err);
   if (!status && p->plan.n_prepare > 0) {
     status = prepare(s, poison, err);
     if (!status)
-      status = device_buffers_draw(&p->buffers, s, probe, key, err);
+      status = device_buffers_draw(&p->on.buffers, s->bound->workload, probe, key, err);
   }
   if (!status)
-    status = device_buffers_poison(&p->buffers, poison, err);
-  s->v->durations.fill_ns += clock_monotonic_ns() - start_ns;
+    status = device_buffers_poison(&p->on.buffers, poison, err);
+  s->found.fill_ns += clock_monotonic_ns() - start_ns;
   return status;
 }
 
-// The same call once more, in a fresh child.
+// Repeats the call in a fresh child.
 static enum assay_status call_again(struct planned *p, bool inputs_writable, bool *faults, struct assay_error *err) {
   struct device_runner *runner;
   struct runner_report again = {0};
@@ -236,8 +265,7 @@ static enum assay_status call_again(struct planned *p, bool inputs_writable, boo
   drop_runner(p);
   enum assay_status status = workbench_runner(p->bench, &runner, err);
   if (!status)
-    status = device_runner_load(runner, &p->plan, p->buffers.n_in, p->buffers.in, inputs_writable, p->buffers.n_out,
-                                p->buffers.out, &again, err);
+    status = load_plan(p, runner, inputs_writable, &again, err);
   if (!status && again.event == RUNNER_OK && p->plan.n_prepare > 0)
     status = device_runner_call(runner, DEVICE_PREPARE, &again, &times, &wall_ns, err);
   if (!status && again.event == RUNNER_OK)
@@ -247,9 +275,9 @@ static enum assay_status call_again(struct planned *p, bool inputs_writable, boo
   return status;
 }
 
-// A kernel touched memory that is not its own. If nothing faults with writable inputs, and the same call does with
-// read-only ones, it was a write to an input. (A kernel that counts its calls may fault in neither.)
-static enum assay_status explain_fault(struct session *s, struct runner_report *report, struct assay_error *err) {
+// A kernel touched memory that is not its own. If the same call faults with read-only inputs but not with writable
+// ones, it was a write to an input. (A kernel that counts its calls may fault with neither.)
+static enum assay_status explain_fault(struct subject *s, struct runner_report *report, struct assay_error *err) {
   struct planned *p = of(s);
   bool faults = true, faults_read_only = false;
   enum assay_status status = call_again(p, true, &faults, err);
@@ -267,31 +295,23 @@ static enum assay_status explain_fault(struct session *s, struct runner_report *
   return ASSAY_OK;
 }
 
-// The judge's own clock as a witness of one cold call.
-static void witness(struct planned *p, int64_t wall_ns) {
-  if (p->n_walls < MOST_WALLS)
-    p->walls_ns[p->n_walls++] = (double)wall_ns;
-}
-
-// Events' stamps can be forged by a kernel, those outside cannot (device/cuda_flush.c): where these say that it took
-// longer, they are right. They scatter more, so that less than that shows in the median only: inspect.
-static void believe(struct session *s, const struct device_times *times, struct runner_report *report, bool cold) {
+// Combines the clocks of a call. Without a GPU there is only one.
+static void weigh(struct subject *s, enum call_mode mode, const struct device_times *times, int64_t wall_ns,
+                  struct runner_report *report) {
   struct planned *p = of(s);
-  double outside_ns = (double)times->outside_ns - p->null_outside_ns + s->overhead_ns;
-  if (times->outside_ns == 0 || p->null_outside_ns <= 0)
-    return;
-  double excess_ns = outside_ns - (double)report->elapsed_ns;
-  p->n_compared++;
-  if (excess_ns <= STAMPS_APART_NS) {
-    if (cold && s->bound == &s->layouts[0] && p->n_excess < MOST_WALLS && !times->let_go_early)
-      p->excess_ns[p->n_excess++] = excess_ns;
-    return;
-  }
-  p->n_apart += !times->let_go_early || excess_ns > LATE_STAMP_NS;
-  report->elapsed_ns = (int64_t)outside_ns;
+  const struct stamps_call c = {.as_called = mode == CALL_AS_CALLED,
+                                .cold = mode == CALL_COLD && s->bound == s->timed,
+                                .repeated = times->repeated,
+                                .let_go_early = times->let_go_early,
+                                .events_ns = (double)report->elapsed_ns,
+                                .outside_ns = (double)times->outside_ns,
+                                .wall_ns = (double)wall_ns};
+  p->last_counts = !times->repeated;
+  if (p->cuda)
+    report->elapsed_ns = (int64_t)stamps_take(&p->stamps, &p->null_call, &c, &p->last_counts);
 }
 
-static enum assay_status call(struct session *s, enum call_mode mode, struct runner_report *report,
+static enum assay_status call(struct subject *s, enum call_mode mode, struct runner_report *report,
                               struct assay_error *err) {
   static const enum device_mode modes[] = {DEVICE_COLD, DEVICE_HOT, DEVICE_AS_CALLED};
   struct planned *p = of(s);
@@ -308,66 +328,59 @@ static enum assay_status call(struct session *s, enum call_mode mode, struct run
     if (!status)
       status = device_runner_call(runner, modes[mode], report, &times, &wall_ns, err);
   }
-  s->v->durations.call_ns += clock_monotonic_ns() - start_ns;
+  s->found.call_ns += clock_monotonic_ns() - start_ns;
   if (status || report->event != RUNNER_OK) {
     if (!status && report->event == RUNNER_CRASHED && p->cuda)
       status = explain_fault(s, report, err);
     drop_runner(p);
     return status;
   }
-  p->repeated = times.repeated;
-  p->unproven = p->cuda && mode != CALL_AS_CALLED && times.outside_ns == 0;
-  if (p->cuda && mode == CALL_COLD && s->bound == &s->layouts[0] && !p->repeated)
-    witness(p, wall_ns);
-  if (p->cuda && mode != CALL_AS_CALLED)
-    believe(s, &times, report, mode == CALL_COLD);
+  weigh(s, mode, &times, wall_ns, report);
   if (p->calls++ % MONITOR_EVERY == 0)
-    workbench_watch(p->bench, &s->v->timing, &p->slowed);
+    workbench_watch(p->bench, &s->found.condition);
   return ASSAY_OK;
 }
 
-static enum assay_status inspect(struct session *s, struct runner_report *report, struct assay_error *err) {
+static enum assay_status inspect(struct subject *s, struct runner_report *report, struct assay_error *err) {
   int64_t start_ns = clock_monotonic_ns();
-  enum assay_status status = device_buffers_inspect(&of(s)->buffers, report, err);
+  enum assay_status status = device_buffers_inspect(&of(s)->on.buffers, report, err);
   if (!status && report->event != RUNNER_OK)
     drop_runner(of(s));
-  struct planned *p = of(s);
-  if (p->n_walls > 0)
-    s->v->timing.wall_ns = fmax(0, stats_median(p->walls_ns, p->n_walls) - p->null_wall_ns);
-  s->v->timing.stamps_apart = p->n_apart;
-  s->v->timing.stamps_compared = p->n_compared;
-  s->queueing_ns = QUEUEING_NS * fmin(p->plan.n_steps - p->plan.n_prepare, DEVICE_HELD_STEPS);
-  double excess_ns = p->n_excess > 0 ? stats_median(p->excess_ns, p->n_excess) : 0;
-  double time_ns = s->v->timing.n_samples > 0 ? stats_median(s->v->timing.samples_ns, s->v->timing.n_samples) : 0;
-  s->v->timing.stamps_excess_ns = excess_ns > MEDIANS_APART_NS + MEDIANS_APART_PART * time_ns ? excess_ns : 0;
-  s->v->durations.inspect_ns += clock_monotonic_ns() - start_ns;
+  s->found.inspect_ns += clock_monotonic_ns() - start_ns;
   return status;
 }
 
-// The protocol's own cost: the time between the events with nothing between them (docs/timing.md), and what such a call
-// takes by the judge's clock.
-static enum assay_status measure_null(struct session *s, struct workbench_null *out, struct assay_error *err) {
+// After DEVICE_HELD_STEPS steps the device is at work while the rest is queued.
+static struct stamps_facts stamps(const struct subject *s, const double *samples, int n) {
+  const struct planned *p = look_at(s);
+  int queued = p->plan.n_steps - p->plan.n_prepare;
+  return stamps_judge(&p->stamps, &p->null_call, samples, n, queued < DEVICE_HELD_STEPS ? queued : DEVICE_HELD_STEPS);
+}
+
+// The protocol's own cost: the time between two events with nothing between them (docs/timing.md), and the time of such
+// a call by the judge's clock.
+static enum assay_status measure_null(struct planned *p, struct stamps_null *out, struct assay_error *err) {
   enum { CALLS = 12, WARM_UP = 4 };
-  double overhead[CALLS], walls[CALLS], outside[CALLS];
+  double events[CALLS], walls[CALLS], outside[CALLS];
   int n_outside = 0;
   struct runner_report report = {0};
   struct device_runner *runner;
-  enum assay_status status = workbench_runner(of(s)->bench, &runner, err);
-  workbench_settle(of(s)->bench);
+  enum assay_status status = workbench_runner(p->bench, &runner, err);
+  workbench_settle(p->bench);
   for (int i = 0; i < CALLS + WARM_UP && !status; i++) {
     struct device_times times;
     int64_t wall_ns = 0;
     // The judge uses the device before every call, as it does before those of the candidate: handing it over takes
     // time.
-    status = shared_fill(&of(s)->buffers.out[0], POISON_NAN, err);
+    status = shared_fill(&p->on.buffers.out[0], POISON_NAN, err);
     if (!status)
-      status = device_buffers_settle(&of(s)->buffers, err);
+      status = device_buffers_settle(&p->on.buffers, err);
     if (!status)
       status = device_runner_call(runner, DEVICE_NULL, &report, &times, &wall_ns, err);
     if (!status && report.event != RUNNER_OK)
       status = error_set(err, ASSAY_ERR_ENVIRONMENT, "the device failed without a kernel: %s", report.detail);
     if (!status && i >= WARM_UP) {
-      overhead[i - WARM_UP] = (double)report.elapsed_ns;
+      events[i - WARM_UP] = (double)report.elapsed_ns;
       walls[i - WARM_UP] = (double)wall_ns;
       if (times.outside_ns > 0)
         outside[n_outside++] = (double)times.outside_ns;
@@ -375,70 +388,53 @@ static enum assay_status measure_null(struct session *s, struct workbench_null *
   }
   if (status)
     return status;
-  *out = (struct workbench_null){.overhead_ns = stats_median(overhead, CALLS),
-                                 .wall_ns = stats_median(walls, CALLS),
-                                 .outside_ns = n_outside > 0 ? stats_median(outside, n_outside) : 0};
+  *out = (struct stamps_null){.events_ns = stats_median(events, CALLS),
+                              .wall_ns = stats_median(walls, CALLS),
+                              .outside_ns = n_outside > 0 ? stats_median(outside, n_outside) : 0};
   return ASSAY_OK;
 }
 
-static enum assay_status calibrate(struct session *s, struct assay_error *err) {
-  struct workbench_null null_call;
-  if (!workbench_null_known(of(s)->bench, &null_call)) {
-    enum assay_status status = measure_null(s, &null_call, err);
-    if (status)
-      return status;
-    workbench_null_set(of(s)->bench, &null_call);
-  }
-  s->overhead_ns = null_call.overhead_ns;
-  of(s)->null_wall_ns = null_call.wall_ns;
-  of(s)->null_outside_ns = null_call.outside_ns;
-  return ASSAY_OK;
-}
-
-static enum assay_status load(struct session *s, bool *good, struct assay_error *err) {
-  struct planned *p = of(s);
-  struct runner_report report = {0};
-  enum assay_status status = device_buffers_open(s, err);
+static enum assay_status calibrate(struct planned *p, struct assay_error *err) {
+  if (workbench_null_known(p->bench, &p->null_call))
+    return ASSAY_OK;
+  enum assay_status status = measure_null(p, &p->null_call, err);
   if (!status)
-    status = planning_expect(p->program, &s->task, s->layouts, s->n_layouts, err);
-  if (!status)
-    status = session_bind(s, &s->layouts[0], &report, err);
-  *good = !status && report.event == RUNNER_OK;
-  if (!status && !*good)
-    session_decide_event(s, &report);
-  if (!status && *good && s->o->timing)
-    status = calibrate(s, err);
+    workbench_null_set(p->bench, &p->null_call);
   return status;
 }
 
-static bool steady(struct session *s) {
-  return !of(s)->slowed && !of(s)->repeated && !of(s)->unproven;
+static enum assay_status load(struct subject *s, const struct layout *layouts, int n, struct subject_loaded *out,
+                              struct assay_error *err) {
+  struct planned *p = of(s);
+  *out = (struct subject_loaded){.overhead_ns = NAN};
+  s->timed = &layouts[0];
+  enum assay_status status = device_buffers_open(&p->on.buffers, out, &s->found.open_ns, err);
+  if (!status)
+    status = planning_expect(p->program, s->env.task, layouts, n, err);
+  if (!status)
+    status = subject_bind(s, s->timed, &out->report, err);
+  if (status || out->report.event != RUNNER_OK || !s->env.options->timing)
+    return status;
+  status = calibrate(p, err);
+  out->overhead_ns = p->null_call.events_ns;
+  return status;
 }
 
-static void leave(struct session *s) {
+static bool steady(const struct subject *s) {
+  return !s->found.condition.slowed && look_at(s)->last_counts;
+}
+
+static void leave(struct subject *s) {
   struct planned *p = of(s);
-  device_buffers_forget(&p->buffers);
+  device_buffers_forget(&p->on.buffers);
   if (p->leaves_traces)
     drop_runner(p);
   else
     workbench_take_log(p->bench, &p->log);
 }
 
-static const char *printed(struct session *s) {
-  return buf_str(&of(s)->log);
-}
-
-static void finish(struct session *s) {
-  struct planned *p = of(s);
-  program_cancel(p->build);
-  program_release(p->program);
-  if (p->has_plan)
-    plan_release(&p->plan);
-  buf_release(&p->log);
-  device_buffers_release(&p->buffers);
-  if (p->own_bench)
-    assay_workbench_close(p->bench);
-  base_free(p);
+static const char *printed(const struct subject *s) {
+  return buf_str(&look_at(s)->log);
 }
 
 const struct subject_ops subject_plan = {.mode = "plan",
@@ -446,13 +442,14 @@ const struct subject_ops subject_plan = {.mode = "plan",
                                          .has_as_called = true,
                                          .tick_ns = 32, // of the events of NVIDIA's GPUs
                                          .timing_ns = 60000000,
-                                         .start = start,
+                                         .create = create,
                                          .finish_build = finish_build,
                                          .load = load,
                                          .bind = bind,
                                          .fill = fill,
                                          .call = call,
                                          .inspect = inspect,
+                                         .stamps = stamps,
                                          .read_output = device_buffers_read,
                                          .keep_outputs = device_buffers_keep,
                                          .read_kept = device_buffers_read_kept,

@@ -1,11 +1,11 @@
 // A Python candidate in a process that has a GPU: for those whose launches cannot be recorded, so that there is no
-// plan. The process is that of runner.c (frozen between calls, let go at a start line, under the judge's clock); its
-// buffers are memory of the GPU, which the judge draws, poisons and compares in a context of its own. There is no
-// trusted code beside the candidate's, so that what the GPU does behind the judge's back is found out from outside
-// (gpu_probe.h), and the clock of a call stops when the judge's own work there is done. docs/python-candidates.md says
-// what this is worth.
+// plan. The process is that of runner.c (frozen between calls, released at a start line, timed by the judge's clock);
+// its buffers are memory of the GPU, which the judge draws, poisons and compares in a context of its own. No trusted
+// code runs in the process, so work on the GPU is detected from outside (gpu_probe.h), and the clock of a call stops
+// when the judge's own work there is done. docs/python-candidates.md says how far this can be trusted.
 //
-// On the device cpu, which only tests ask for (judge_begin_as), all of it happens over ordinary memory.
+// On the device cpu, which only tests use (judge_begin_as), the buffers are ordinary memory.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,9 +14,9 @@
 #include "judge/device_buffers.h"
 #include "judge/gpu_probe.h"
 #include "judge/python.h"
-#include "judge/session.h"
+#include "judge/streams.h"
+#include "judge/subject.h"
 #include "judge/workbench.h"
-#include "sandbox/sandbox.h"
 #include "stats/stats.h"
 
 enum { MONITOR_EVERY = 8, FLUSH_CACHES = 4, MOST_THREADS = 16 };
@@ -25,7 +25,7 @@ enum { MONITOR_EVERY = 8, FLUSH_CACHES = 4, MOST_THREADS = 16 };
 #define SMALL_BYTES ((size_t)4 << 10)
 #define WARM_BYTES ((size_t)1 << 20)
 
-// Coming to the start line may take this much longer than usual before it counts as the candidate's time.
+// Reaching the start line may take this much longer than usual; the rest counts as the candidate's time.
 static const double ARMING_SLACK = 1.25;
 
 // Importing PyTorch and opening a GPU takes seconds; loading may compile extensions, and binding what Triton and
@@ -33,6 +33,7 @@ static const double ARMING_SLACK = 1.25;
 static const int64_t WORKER_START_NS = 180000000000, LOAD_NS = 900000000000;
 
 struct hosted {
+  struct device_subject on;      // its buffers are the candidate's alone
   struct assay_workbench *bench; // NULL on the device cpu
   bool own_bench, cuda;
   struct python_build *build;
@@ -40,61 +41,106 @@ struct hosted {
   struct arena arena; // of `python`
   char *library;
   struct runner *runner; // NULL: not there, or gone
-  struct device_buffers buffers;
   struct gpu_probe probe;
   device_ptr flush; // what the probe fills
   unsigned char *host_flush;
   size_t flush_bytes;
   uint32_t fills;
-  bool slowed;    // by what the monitor last said
-  bool unsettled; // the probe before the last call was slow: its time says nothing
+  bool unsettled; // the probe before the last call was slow: its time must not be used
   int calls;
   struct buf log;
 };
 
-static struct hosted *of(struct session *s) {
-  return s->state;
+static struct hosted *of(struct subject *s) {
+  return (struct hosted *)s;
+}
+
+static const struct hosted *look_at(const struct subject *s) {
+  return (const struct hosted *)s;
+}
+
+static void drop_runner(struct hosted *h) {
+  if (h->runner)
+    buf_puts(&h->log, runner_log(h->runner));
+  runner_close(h->runner);
+  h->runner = NULL;
+}
+
+// Ends the process first: then nobody else has the buffers.
+static void leave(struct subject *s) {
+  struct hosted *h = of(s);
+  drop_runner(h);
+  device_buffers_forget(&h->on.buffers);
+  device_buffers_drop(&h->on.buffers);
+  if (h->flush)
+    compute_free(workbench_compute(h->bench), h->flush);
+  h->flush = 0;
+}
+
+static void finish(struct subject *s) {
+  struct hosted *h = of(s);
+  leave(s);
+  python_build_cancel(h->build);
+  device_buffers_release(&h->on.buffers);
+  buf_release(&h->log);
+  arena_release(&h->arena);
+  base_free(h->library);
+  base_free(h->host_flush);
+  if (h->own_bench)
+    assay_workbench_close(h->bench);
+  base_free(h);
 }
 
 // ---- building
 
-static enum assay_status start(struct session *s, struct assay_error *err) {
-  struct hosted *h = s->state = base_calloc(1, sizeof *h);
-  if (!h)
-    return error_nomem(err, "a judgement");
-  h->cuda = strcmp(s->o->device, "cuda") == 0;
-  h->bench = s->o->workbench;
-  h->own_bench = h->cuda && !h->bench;
-  enum assay_status status = h->own_bench ? workbench_begin(s->o, &h->bench, err) : ASSAY_OK;
-  device_buffers_init(&h->buffers, s, h->bench, h->cuda, true);
-  snprintf(s->v->toolchain, sizeof s->v->toolchain, "python");
-  const struct build_options b = {.path_env = s->o->path_env,
-                                  .folder = s->build_folder,
-                                  .defines = s->o->defines,
-                                  .timeout_ns = s->o->build_timeout_ns,
-                                  .memory_bytes = s->o->build_memory_bytes,
+static enum assay_status start_build(struct hosted *h, struct assay_error *err) {
+  const struct subject_env *e = &h->on.base.env;
+  const struct assay_judge_options *o = e->options;
+  enum assay_status status = h->own_bench ? workbench_begin(o, &h->bench, err) : ASSAY_OK;
+  device_buffers_init(&h->on.buffers, e, h->bench, h->cuda, true);
+  const struct build_options b = {.path_env = o->paths->path_env,
+                                  .folder = e->build_folder,
+                                  .defines = o->defines,
+                                  .timeout_ns = o->build_timeout_ns,
+                                  .memory_bytes = o->build_memory_bytes,
                                   .file_bytes = (size_t)64 << 20};
   if (!status)
-    status = judge_find_python(s->o, &h->arena, &h->python, err);
-  // Extensions are compiled where the device is: their source may ask what it is.
-  return status ? status : python_build_start(&h->python, &b, false, s->source, s->source_bytes, &h->build, err);
+    status = python_find(o->paths, &h->arena, &h->python, err);
+  // Extensions are compiled where the device is, because their source may ask for its properties.
+  return status ? status : python_build_start(&h->python, &b, false, e->source, e->source_bytes, &h->build, err);
 }
 
-static enum assay_status finish_build(struct session *s, bool *good, struct assay_error *err) {
-  struct build_result r;
+static enum assay_status create(const struct subject_env *env, struct subject **out, struct assay_error *err) {
+  struct hosted *h = base_calloc(1, sizeof *h);
+  if (!h)
+    return error_nomem(err, "a judgement");
+  subject_init(&h->on.base, &subject_process, env);
+  h->on.base.toolchain = toolchain_python.name;
+  h->cuda = env->choice->form->device->gpu;
+  h->bench = env->options->workbench;
+  h->own_bench = h->cuda && !h->bench;
+  enum assay_status status = start_build(h, err);
+  if (status)
+    finish(&h->on.base);
+  else
+    *out = &h->on.base;
+  return status;
+}
+
+static enum assay_status finish_build(struct subject *s, struct build_result *out, struct assay_error *err) {
   struct python_build *build = of(s)->build;
   of(s)->build = NULL;
-  enum assay_status status = python_build_finish(build, &r, err);
+  enum assay_status status = python_build_finish(build, out, err);
   if (status)
     return status;
-  of(s)->library = r.library;
-  session_take_build(s, &r, good);
+  of(s)->library = out->library;
+  out->library = NULL;
   return ASSAY_OK;
 }
 
 // ---- the judge's own work on the device
 
-// Values that no memory can compress away from one fill to the next.
+// Random values, so that no memory can compress them away.
 static enum assay_status run_probe(void *arg, enum gpu_probe_kind kind, int64_t *ns, struct assay_error *err) {
   struct hosted *h = arg;
   size_t bytes = kind == GPU_PROBE_LARGE ? h->flush_bytes : SMALL_BYTES;
@@ -106,7 +152,7 @@ static enum assay_status run_probe(void *arg, enum gpu_probe_kind kind, int64_t 
   else
     memset(h->host_flush, (int)(value >> 24), bytes);
   if (!status)
-    status = device_buffers_settle(&h->buffers, err);
+    status = device_buffers_settle(&h->on.buffers, err);
   *ns = clock_monotonic_ns() - start_ns;
   return status;
 }
@@ -124,54 +170,47 @@ static enum assay_status make_probe(struct hosted *h, struct assay_error *err) {
   return compute_alloc(workbench_compute(h->bench), h->flush_bytes, &h->flush, err);
 }
 
-// Reads the inputs, so that what of them fits is in the cache again.
+// Reads the inputs, so that as much of them as fits is in the cache again.
 static enum assay_status warm(struct hosted *h, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
-  for (int i = 0; i < h->buffers.n_in && h->cuda && !status; i++) {
-    const struct shared_memory *m = &h->buffers.in[i];
+  for (int i = 0; i < h->on.buffers.n_in && h->cuda && !status; i++) {
+    const struct shared_memory *m = &h->on.buffers.in[i];
     for (size_t at = 0; at < m->bytes && !status; at += WARM_BYTES) {
       size_t n = m->bytes - at < WARM_BYTES ? m->bytes - at : WARM_BYTES;
       status = compute_copy(workbench_compute(h->bench), h->flush, m->device + m->offset + at, n, err);
     }
   }
-  return status ? status : device_buffers_settle(&h->buffers, err);
+  return status ? status : device_buffers_settle(&h->on.buffers, err);
 }
 
 // ---- buffers and calls
 
-static void drop_runner(struct hosted *h) {
-  if (h->runner)
-    buf_puts(&h->log, runner_log(h->runner));
-  runner_close(h->runner);
-  h->runner = NULL;
-}
-
-static enum assay_status bind(struct session *s, const struct layout *l, struct runner_report *report,
+static enum assay_status bind(struct subject *s, const struct layout *l, struct runner_report *report,
                               struct assay_error *err) {
   struct hosted *h = of(s);
+  const struct shared_buffers shared = {l->n_in, l->n_out, h->on.buffers.in, h->on.buffers.out};
   int64_t start_ns = clock_monotonic_ns();
   if (!s->bound)
-    device_buffers_leave_room(&h->buffers, l);
-  enum assay_status status = judge_python_tell(h->runner, &s->task, l->workload, err);
+    device_buffers_leave_room(&h->on.buffers, l);
+  enum assay_status status = judge_python_tell(h->runner, s->env.task, l->workload, err);
   if (!status)
-    status = device_buffers_make(&h->buffers, l, err);
+    status = device_buffers_make(&h->on.buffers, l, err);
   if (!status)
-    status = device_buffers_settle(&h->buffers, err);
+    status = device_buffers_settle(&h->on.buffers, err);
   if (!status)
-    status = runner_bind_shared(h->runner, l->n_in, l->in_tensors, h->buffers.in, l->n_out, l->out_tensors,
-                                h->buffers.out, report, err);
-  s->v->durations.bind_ns += clock_monotonic_ns() - start_ns;
+    status = runner_bind_shared(h->runner, l->in, l->out, &shared, report, err);
+  s->found.bind_ns += clock_monotonic_ns() - start_ns;
   return status;
 }
 
-static enum assay_status fill(struct session *s, enum probe probe, uint64_t key, uint32_t poison,
+static enum assay_status fill(struct subject *s, enum probe probe, uint64_t key, uint32_t poison,
                               struct assay_error *err) {
   struct hosted *h = of(s);
   int64_t start_ns = clock_monotonic_ns();
-  enum assay_status status = device_buffers_draw(&h->buffers, s, probe, key, err);
+  enum assay_status status = device_buffers_draw(&h->on.buffers, s->bound->workload, probe, key, err);
   if (!status)
-    status = device_buffers_poison(&h->buffers, poison, err);
-  s->v->durations.fill_ns += clock_monotonic_ns() - start_ns;
+    status = device_buffers_poison(&h->on.buffers, poison, err);
+  s->found.fill_ns += clock_monotonic_ns() - start_ns;
   return status;
 }
 
@@ -180,7 +219,7 @@ struct probed {
 };
 
 // Probe, call, probe; report->elapsed_ns is from the start line to the end of the last probe that had to wait.
-static enum assay_status call_between(struct session *s, bool hot, bool null_call, struct probed *probed,
+static enum assay_status call_between(struct subject *s, bool hot, bool null_call, struct probed *probed,
                                       struct runner_report *report, struct assay_error *err) {
   struct hosted *h = of(s);
   bool busy = false, late = false;
@@ -202,7 +241,7 @@ static enum assay_status call_between(struct session *s, bool hot, bool null_cal
     status = runner_call(h->runner, RUNNER_COLD, null_call, report, err);
   if (status || report->event != RUNNER_OK)
     return status;
-  int64_t deadline_ns = clock_monotonic_ns() + s->o->call_timeout_ns;
+  int64_t deadline_ns = clock_monotonic_ns() + s->env.options->call_timeout_ns;
   status = gpu_probe_after(&h->probe, deadline_ns, &end_ns, &probed->after_ns, &late, err);
   report->elapsed_ns = end_ns - report->began_ns;
   if (!status && late) {
@@ -212,81 +251,85 @@ static enum assay_status call_between(struct session *s, bool hot, bool null_cal
   return status;
 }
 
-static enum assay_status call(struct session *s, enum call_mode mode, struct runner_report *report,
+static enum assay_status call(struct subject *s, enum call_mode mode, struct runner_report *report,
                               struct assay_error *err) {
   struct hosted *h = of(s);
   struct probed probed = {0};
   int64_t start_ns = clock_monotonic_ns();
   enum assay_status status = call_between(s, mode == CALL_HOT, false, &probed, report, err);
-  s->v->durations.call_ns += clock_monotonic_ns() - start_ns;
+  s->found.call_ns += clock_monotonic_ns() - start_ns;
   if (status || report->event != RUNNER_OK)
     drop_runner(h);
   else if (h->cuda && h->calls++ % MONITOR_EVERY == 0)
-    workbench_watch(h->bench, &s->v->timing, &h->slowed);
+    workbench_watch(h->bench, &s->found.condition);
   return status;
 }
 
-static enum assay_status inspect(struct session *s, struct runner_report *report, struct assay_error *err) {
+static enum assay_status inspect(struct subject *s, struct runner_report *report, struct assay_error *err) {
   int64_t start_ns = clock_monotonic_ns();
-  enum assay_status status = device_buffers_inspect(&of(s)->buffers, report, err);
+  enum assay_status status = device_buffers_inspect(&of(s)->on.buffers, report, err);
   if (status || report->event != RUNNER_OK)
     drop_runner(of(s));
-  s->v->durations.inspect_ns += clock_monotonic_ns() - start_ns;
+  s->found.inspect_ns += clock_monotonic_ns() - start_ns;
   return status;
 }
 
 // ---- loading
 
-// A driver may want files that the rules do not name.
-static enum assay_status open_runner(struct session *s, struct assay_error *err) {
+// A driver may need files that the rules do not name.
+static enum assay_status open_runner(struct subject *s, struct assay_error *err) {
   struct hosted *h = of(s);
+  const struct assay_judge_options *o = s->env.options;
   struct runner_python python = {.interpreter = h->python.interpreter,
                                  .script = h->python.script,
                                  .library = h->python.worker,
                                  .read_paths = h->python.read_paths,
-                                 .defines = s->o->defines,
+                                 .defines = o->defines,
                                  .start_timeout_ns = WORKER_START_NS,
-                                 .device = h->cuda ? "cuda" : "cpu",
+                                 .device = s->env.choice->form->device,
                                  .unlocked = true,
-                                 .path_env = s->o->path_env,
-                                 .device_index = s->o->device_index};
-  const struct runner_options r = {.program = s->o->runner_program,
+                                 .path_env = h->python.path_env,
+                                 .environment = h->python.environment,
+                                 .device_index = o->device_index};
+  const struct runner_options r = {.program = o->paths->runner,
                                    .library = h->library,
                                    .python = &python,
-                                   .folder = s->run_folder,
-                                   .threads = s->o->threads < MOST_THREADS ? s->o->threads : MOST_THREADS,
-                                   .load_timeout_ns = s->o->load_timeout_ns > LOAD_NS ? s->o->load_timeout_ns : LOAD_NS,
-                                   .call_timeout_ns = s->o->call_timeout_ns};
+                                   .folder = s->env.run_folder,
+                                   .threads = o->threads < MOST_THREADS ? o->threads : MOST_THREADS,
+                                   .load_timeout_ns = o->load_timeout_ns > LOAD_NS ? o->load_timeout_ns : LOAD_NS,
+                                   .call_timeout_ns = o->call_timeout_ns};
   struct assay_error second = {0};
   enum assay_status status = runner_open(&r, &h->runner, err);
   if (status == ASSAY_ERR_ENVIRONMENT && h->cuda) {
     python.without_landlock = true;
-    status = runner_open(&r, &h->runner, &second); // where this fails too, the first failure is told
+    status = runner_open(&r, &h->runner, &second); // where this fails too, the first failure is reported
   }
-  snprintf(s->weakness, sizeof s->weakness,
+  snprintf(s->found.weakness, sizeof s->found.weakness,
            "the candidate's process with no system call filter and no pid namespace%s: a GPU's driver needs what they "
            "forbid",
            python.without_landlock ? ", without landlock" : "");
   return status;
 }
 
-// Calls without a candidate, in every other respect like its own, while it is not there to influence them: what the
-// protocol costs, how long the process takes to the start line, and how long the judge's own work on the device takes
-// when nobody else has any.
-static enum assay_status calibrate(struct session *s, int64_t *arming_ns, struct assay_error *err) {
+// Makes calls without a candidate, otherwise like its own, before it is loaded and could influence them. They measure
+// what the protocol costs, how long the process takes to reach the start line, and how long the judge's work on the
+// device takes when nobody else uses it.
+static enum assay_status calibrate(struct subject *s, int64_t *arming_ns, double *overhead_ns,
+                                   struct assay_error *err) {
   enum { CALLS = 16, WARM_UP = 4 };
-  double overhead[CALLS], arming[CALLS], before[CALLS], after[CALLS];
+  double spent[CALLS], arming[CALLS], before[CALLS], after[CALLS];
   struct runner_report report = {0};
-  enum assay_status status = session_bind(s, &s->layouts[0], &report, err);
-  workbench_settle(s->o->workbench);
+  enum assay_status status = subject_bind(s, s->timed, &report, err);
+  workbench_settle(s->env.options->workbench);
   for (int i = 0; i < CALLS + WARM_UP && !status && report.event == RUNNER_OK; i++) {
     struct probed probed = {0};
-    status = fill(s, PROBE_DECLARED, rng_derive(s->v->seed, (uint64_t)i), POISON_NAN, err);
+    status = fill(s, PROBE_DECLARED, rng_secret(rng_derive(s->env.secret, STREAM_CALIBRATION), (uint64_t)i), POISON_NAN,
+                  err);
     if (!status)
       status = call_between(s, false, true, &probed, &report, err);
     if (i < WARM_UP)
       continue;
-    overhead[i - WARM_UP] = (double)report.elapsed_ns;
+    spent[i - WARM_UP] = (double)report.elapsed_ns;
     arming[i - WARM_UP] = (double)report.arming_ns;
     before[i - WARM_UP] = (double)probed.before_ns;
     after[i - WARM_UP] = (double)probed.after_ns;
@@ -296,74 +339,48 @@ static enum assay_status calibrate(struct session *s, int64_t *arming_ns, struct
   if (report.event != RUNNER_OK)
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "the Python worker failed before the candidate was there: %s (%s)",
                      report.detail, runner_event_name(report.event));
-  s->overhead_ns = stats_median(overhead, CALLS);
+  *overhead_ns = stats_median(spent, CALLS);
   *arming_ns = (int64_t)(ARMING_SLACK * stats_median(arming, CALLS));
-  if (of(s)->cuda) { // elsewhere nobody's work is in the way of ours
+  if (of(s)->cuda) { // on other devices no other work delays ours
     of(s)->probe.usual_ns[GPU_PROBE_LARGE] = stats_median(before, CALLS);
     of(s)->probe.usual_ns[GPU_PROBE_SMALL] = stats_median(after, CALLS);
   }
   return ASSAY_OK;
 }
 
-static enum assay_status load(struct session *s, bool *good, struct assay_error *err) {
+static enum assay_status load(struct subject *s, const struct layout *layouts, int n, struct subject_loaded *out,
+                              struct assay_error *err) {
   struct hosted *h = of(s);
-  struct runner_report report = {0};
   int64_t arming_ns = 0;
-  enum assay_status status = device_buffers_open(s, err);
+  (void)n;
+  *out = (struct subject_loaded){.overhead_ns = NAN};
+  s->timed = &layouts[0];
+  enum assay_status status = device_buffers_open(&h->on.buffers, out, &s->found.open_ns, err);
   if (!status)
     status = make_probe(h, err);
   if (!status)
     status = open_runner(s, err);
   if (!status)
-    status = calibrate(s, &arming_ns, err);
-  // What the process is not held back from here, and answers are to be had in this process's memory.
-  sandbox_hide_self();
+    status = calibrate(s, &arming_ns, &out->overhead_ns, err);
   if (!status)
-    status = runner_load(h->runner, arming_ns, &report, err);
-  *good = !status && report.event == RUNNER_OK;
-  if (!status && !*good)
-    session_decide_event(s, &report);
-  return status;
+    status = device_buffers_wipe(&h->on.buffers, err);
+  return status ? status : runner_load(h->runner, arming_ns, &out->report, err);
 }
 
 // ---- the rest
 
-static bool steady(struct session *s) {
-  return !of(s)->slowed && !of(s)->unsettled;
+static bool steady(const struct subject *s) {
+  return !s->found.condition.slowed && !look_at(s)->unsettled;
 }
 
-// The process first: then nobody else has the buffers.
-static void leave(struct session *s) {
-  struct hosted *h = of(s);
-  drop_runner(h);
-  device_buffers_forget(&h->buffers);
-  device_buffers_drop(&h->buffers);
-  if (h->flush)
-    compute_free(workbench_compute(h->bench), h->flush);
-  h->flush = 0;
-}
-
-static const char *printed(struct session *s) {
-  return buf_str(&of(s)->log);
-}
-
-static void finish(struct session *s) {
-  struct hosted *h = of(s);
-  leave(s);
-  python_build_cancel(h->build);
-  device_buffers_release(&h->buffers);
-  buf_release(&h->log);
-  arena_release(&h->arena);
-  base_free(h->library);
-  base_free(h->host_flush);
-  if (h->own_bench)
-    assay_workbench_close(h->bench);
-  base_free(h);
+static const char *printed(const struct subject *s) {
+  return buf_str(&look_at(s)->log);
 }
 
 const struct subject_ops subject_process = {.mode = "process",
+                                            .unconfined = true,
                                             .timing_ns = 150000000,
-                                            .start = start,
+                                            .create = create,
                                             .finish_build = finish_build,
                                             .load = load,
                                             .bind = bind,

@@ -8,25 +8,27 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "judge/baseline.h"
-#include "judge/session.h"
 #include "stats/stats.h"
 
-// An interval this wide, relative to the time itself, is said to be unstable.
+// A time whose interval is wider than this, relative to the time, is marked unstable.
 static const double UNSTABLE_WIDTH = 0.05;
 
 enum { WARM_UP_CALLS = 3, AS_CALLED_SAMPLES = 9, RESAMPLES_SEED = 20260101 };
 
-// Calls that take long scatter little: as many as take this time together do, and so many at least, if they agree as
-// well as this. The warm-up calls say how long one takes.
+// So many of the calls that are verified are probes. A kernel that works with fewer bits on what it knows to be the
+// usual inputs, but only once it is timed, is right in all others.
+enum { PROBE_CALLS = 2 };
+
+// Long calls scatter little. For them, as many calls are enough as take this time together, and at least this many, if
+// they agree this well. The warm-up calls show how long one takes.
 enum { FEW_SAMPLES = 10, FEW_OTHERS = 5 };
 static const double LONG_NS = 500e6, FEW_WIDTH = 0.005;
-#define KEEP_LIMIT_BYTES ((int64_t)1 << 30)
 
 struct loop {
   struct timing_session *s;
   struct runner_report *report;
-  uint64_t calls;        // timed calls so far, dropped ones included
-  int cold, hot, called; // calls of the usual run, behind the warm-up
+  uint64_t calls;        // timed calls so far, dropped ones included, probes not
+  int cold, hot, called; // calls of the usual run, after the warm-up
   bool keep;             // outputs are small enough to be copied
   bool catch_up;         // verify every call from now on: chance left too few of them
 };
@@ -40,11 +42,11 @@ void timed_calls_release(struct timed_call *calls, int n, int n_out) {
   base_free(calls);
 }
 
-// Copies a call's outputs to the host: the last one's, or what the subject keeps in a slot. A call keeps its memory
-// when another takes its place.
+// Copies a call's outputs to the host: the last call's, or those that the subject keeps in a slot. The memory is reused
+// when another call takes the slot.
 static enum assay_status copy_outputs(struct timing_session *s, struct timed_call *call, int slot,
                                       struct assay_error *err) {
-  const struct subject_ops *subject = s->session->subject;
+  const struct subject_ops *ops = s->subject->ops;
   const struct layout *layout = s->layout;
   if (!call->outputs)
     call->outputs = base_calloc((size_t)layout->n_out, sizeof *call->outputs);
@@ -55,68 +57,121 @@ static enum assay_status copy_outputs(struct timing_session *s, struct timed_cal
     size_t bytes = (size_t)layout_output_bytes(layout, o);
     if (!call->outputs[o] && !(call->outputs[o] = base_alloc(bytes)))
       return error_nomem(err, "copies of outputs");
-    status = subject->keep_outputs ? subject->read_kept(s->session, slot, o, call->outputs[o], err)
-                                   : subject->read_output(s->session, o, call->outputs[o], err);
+    status = ops->keep_outputs ? ops->read_kept(s->subject, slot, o, call->outputs[o], err)
+                               : ops->read_output(s->subject, o, call->outputs[o], err);
   }
   return status;
 }
 
-static enum assay_status keep_call(struct loop *l, int slot, uint64_t key, uint32_t poison, struct assay_error *err) {
-  const struct subject_ops *subject = l->s->session->subject;
+static enum assay_status keep_call(struct loop *l, int slot, const struct timed_call *made, struct assay_error *err) {
+  const struct subject_ops *ops = l->s->subject->ops;
   struct timed_call *call = &l->s->kept[slot];
-  call->key = key;
-  call->poison = poison;
-  return subject->keep_outputs ? subject->keep_outputs(l->s->session, slot, err) : copy_outputs(l->s, call, slot, err);
+  call->used = true;
+  call->probe = made->probe;
+  call->key = made->key;
+  call->poison = made->poison;
+  return ops->keep_outputs ? ops->keep_outputs(l->s->subject, slot, err) : copy_outputs(l->s, call, slot, err);
 }
 
-// Brings what the subject kept, now that no call waits for it.
+// Copies what the subject kept to the host, now that no call waits.
 static enum assay_status fetch_kept(struct loop *l, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
-  if (!l->keep || !l->s->session->subject->keep_outputs)
+  if (!l->keep || !l->s->subject->ops->keep_outputs)
     return ASSAY_OK;
-  for (int i = 0; i < l->s->n_kept && !status; i++)
-    status = copy_outputs(l->s, &l->s->kept[i], i, err);
+  for (int i = 0; i < l->s->options->verified_calls && !status; i++)
+    if (l->s->kept[i].used)
+      status = copy_outputs(l->s, &l->s->kept[i], i, err);
   return status;
+}
+
+// How many of the verified calls are probes.
+static int probes_wanted(const struct timing_session *s) {
+  return s->probes && s->options->verified_calls > PROBE_CALLS ? PROBE_CALLS : 0;
+}
+
+static int declared_wanted(const struct timing_session *s) {
+  return s->options->verified_calls - probes_wanted(s);
+}
+
+// The chance that the next call is one of so many: exactly so many of the usual run's calls (Knuth's algorithm S), and
+// a few more of a longer one.
+static double chance(const struct loop *l, int wanted, int have) {
+  int usual = WARM_UP_CALLS + l->cold + l->hot + l->called;
+  return l->calls < (uint64_t)usual ? (double)(wanted - have) / (double)((uint64_t)usual - l->calls)
+                                    : wanted / (double)l->calls;
 }
 
 // Reservoir sampling (Vitter 1985, algorithm R): after any number of calls, each is kept with the same probability.
-static enum assay_status choose_call(struct loop *l, uint64_t key, uint32_t poison, struct assay_error *err) {
+static enum assay_status choose_call(struct loop *l, const struct timed_call *made, struct assay_error *err) {
   struct timing_session *s = l->s;
   uint64_t slot = l->calls;
-  if (s->n_kept == s->options->verified_calls)
+  if (s->n_kept == declared_wanted(s))
     slot = rng_derive(s->secret, l->calls) % (l->calls + 1);
   if (l->keep) {
-    if (slot >= (uint64_t)s->options->verified_calls)
+    if (slot >= (uint64_t)declared_wanted(s))
       return ASSAY_OK;
     s->n_kept += slot == (uint64_t)s->n_kept;
-    return keep_call(l, (int)slot, key, poison, err);
+    return keep_call(l, (int)slot, made, err);
   }
-  // Too large to keep: as many as wanted of the usual run's calls (Knuth's algorithm S), and a few more of a longer
-  // one. What is missing in the end catch_up makes good.
-  int usual = WARM_UP_CALLS + l->cold + l->hot + l->called;
-  double wanted = l->calls < (uint64_t)usual
-                      ? (double)(s->options->verified_calls - s->n_kept) / (double)((uint64_t)usual - l->calls)
-                      : s->options->verified_calls / (double)l->calls;
-  if (!l->catch_up && rng_unit(rng_derive(s->secret, l->calls)) > wanted)
+  // Too large to keep. What is missing in the end catch_up makes good.
+  if (!l->catch_up && rng_unit(rng_derive(s->secret, l->calls)) > chance(l, declared_wanted(s), s->n_kept))
     return ASSAY_OK;
   s->n_kept++;
-  return s->verify(s->session, key, poison, err);
+  return s->verify(s->verify_arg, PROBE_DECLARED, made->key, made->poison, err);
+}
+
+// Which probe the next one is: half of them tell precisions apart, the others may be any.
+static enum probe choose_probe(const struct timing_session *s, uint64_t number) {
+  const unsigned precise = s->probes & (1u << PROBE_ZERO_MEAN | 1u << PROBE_ROW_SCALES);
+  unsigned among = s->n_probed % 2 == 0 && precise ? precise : s->probes;
+  int pick = (int)(rng_secret(number, 1) % (uint64_t)__builtin_popcount(among));
+  enum probe p = PROBE_DECLARED;
+  while (!(among >> p & 1) || pick-- > 0)
+    p++;
+  return p;
+}
+
+// Now and then, before a call that is timed, makes one on a probe's inputs, in the same way. Its result is verified;
+// its time is no sample, since it may depend on the data.
+static enum assay_status ask_probe(struct loop *l, enum call_mode mode, struct assay_error *err) {
+  struct timing_session *s = l->s;
+  const struct subject_ops *ops = s->subject->ops;
+  int wanted = probes_wanted(s);
+  uint64_t number = rng_secret(~s->secret, l->calls);
+  if (!wanted || (!l->catch_up && rng_unit(number) > chance(l, wanted, s->n_probed)))
+    return ASSAY_OK;
+  struct timed_call made = {.probe = choose_probe(s, number), .key = rng_secret(~s->key, l->calls)};
+  made.poison = POISON_NAN | (uint32_t)(rng_secret(made.key, 1) & POISON_PAYLOAD);
+  enum assay_status status = ops->fill(s->subject, made.probe, made.key, made.poison, err);
+  if (!status)
+    status = ops->call(s->subject, mode, l->report, err);
+  if (status || l->report->event != RUNNER_OK)
+    return status;
+  s->kernel_ns += l->report->elapsed_ns;
+  int slot = s->n_probed < wanted ? s->n_probed : (int)(rng_secret(number, 2) % (uint64_t)wanted);
+  s->n_probed++;
+  return l->keep ? keep_call(l, declared_wanted(s) + slot, &made, err)
+                 : s->verify(s->verify_arg, made.probe, made.key, made.poison, err);
 }
 
 // One timed call. *sample is NaN when the clock was not steady around it.
 static enum assay_status take_sample(struct loop *l, enum call_mode mode, double *sample, struct assay_error *err) {
   struct timing_session *s = l->s;
-  const struct subject_ops *subject = s->session->subject;
-  uint64_t key = rng_secret(s->key, l->calls); // the candidate sees what is drawn with it, and the poison
-  uint32_t poison = POISON_NAN | (uint32_t)(rng_secret(key, 1) & POISON_PAYLOAD);
-  enum assay_status status = subject->fill(s->session, PROBE_DECLARED, key, poison, err);
-  if (!status)
-    status = subject->call(s->session, mode, l->report, err);
+  const struct subject_ops *ops = s->subject->ops;
+  enum assay_status status = ask_probe(l, mode, err);
   if (status || l->report->event != RUNNER_OK)
     return status;
-  *sample = subject->steady(s->session) ? (double)l->report->elapsed_ns : NAN;
-  *s->kernel_ns += l->report->elapsed_ns;
-  status = choose_call(l, key, poison, err);
+  // The candidate sees the inputs that are drawn with the key, and the poison.
+  struct timed_call made = {.probe = PROBE_DECLARED, .key = rng_secret(s->key, l->calls)};
+  made.poison = POISON_NAN | (uint32_t)(rng_secret(made.key, 1) & POISON_PAYLOAD);
+  status = ops->fill(s->subject, PROBE_DECLARED, made.key, made.poison, err);
+  if (!status)
+    status = ops->call(s->subject, mode, l->report, err);
+  if (status || l->report->event != RUNNER_OK)
+    return status;
+  *sample = ops->steady(s->subject) ? (double)l->report->elapsed_ns : NAN;
+  s->kernel_ns += l->report->elapsed_ns;
+  status = choose_call(l, &made, err);
   l->calls++;
   return status;
 }
@@ -125,12 +180,12 @@ static bool failed(const struct loop *l) {
   return l->report->event != RUNNER_OK;
 }
 
-// After the i-th cold call. The bootstrap behind the stopping rule costs more than a short sample, so it is asked only
+// After the i-th cold call. The bootstrap of the stopping rule costs more than a short sample, so it is asked only
 // now and then; too many dropped samples end the run as well.
 static enum stop should_stop(const struct loop *l, int i, int64_t spent_ns) {
   const struct assay_judge_options *o = l->s->options;
   const struct assay_timing *t = l->s->timing;
-  int64_t most_ns = o->timing_ns > 0 ? o->timing_ns : l->s->session->subject->timing_ns;
+  int64_t most_ns = o->timing_ns > 0 ? o->timing_ns : l->s->subject->ops->timing_ns;
   const struct stopping_rule few = {.min_samples = l->cold,
                                     .max_samples = o->max_samples,
                                     .relative_width = fmin(o->relative_width, FEW_WIDTH),
@@ -141,7 +196,7 @@ static enum stop should_stop(const struct loop *l, int i, int64_t spent_ns) {
   struct stopping_rule rule = {.min_samples = o->min_samples,
                                .max_samples = o->max_samples,
                                .relative_width = o->relative_width,
-                               .width = 2 * l->s->session->subject->tick_ns,
+                               .width = 2 * l->s->subject->ops->tick_ns,
                                .max_ns = most_ns};
   if (t->n_samples < o->min_samples)
     return t->n_samples + t->n_dropped >= 2 * o->max_samples ? STOP_SAMPLES : STOP_CONTINUE;
@@ -154,7 +209,7 @@ static enum assay_status call_baselines(struct loop *l, double *beside, struct a
   return l->s->baselines ? baselines_call(l->s->baselines, beside, err) : ASSAY_OK;
 }
 
-// A call of the candidate and one of each baseline, either first in turn.
+// Makes one call of the candidate and one of each baseline. They take turns in going first.
 static enum assay_status take_pair(struct loop *l, int i, double *sample, double *beside, struct assay_error *err) {
   bool candidate_first = i % 2 == 0;
   enum assay_status status = candidate_first ? ASSAY_OK : call_baselines(l, beside, err);
@@ -179,14 +234,14 @@ static int clamp_calls(double calls, int least, int most) {
   return (int)fmin(fmax(calls, least), most);
 }
 
-// How many calls there will be is settled here, by calls of which none is a sample: which of them are verified is
-// chosen among as many.
+// Warm-up calls, none of which is a sample, settle how many calls there will be. The calls to verify are chosen among
+// that many.
 static void plan_calls(struct loop *l, double warm_up_ns) {
   const struct assay_judge_options *o = l->s->options;
   double calls = warm_up_ns > 0 ? ceil(LONG_NS / warm_up_ns) : INFINITY;
   l->cold = clamp_calls(calls, FEW_SAMPLES, o->min_samples);
   l->hot = clamp_calls(calls, FEW_OTHERS, o->hot_samples);
-  l->called = l->s->session->subject->has_as_called ? clamp_calls(calls, FEW_OTHERS, AS_CALLED_SAMPLES) : 0;
+  l->called = l->s->subject->ops->has_as_called ? clamp_calls(calls, FEW_OTHERS, AS_CALLED_SAMPLES) : 0;
 }
 
 static enum assay_status sample_cold(struct loop *l, struct assay_error *err) {
@@ -229,7 +284,7 @@ static enum assay_status sample_hot(struct loop *l, struct assay_error *err) {
   return status;
 }
 
-// With the host's part of launching. A few calls say enough: this is for information, nothing is ranked by it.
+// Times calls with the host's part of launching. A few are enough: this time is shown but not ranked.
 static enum assay_status sample_as_called(struct loop *l, struct assay_error *err) {
   double samples[AS_CALLED_SAMPLES];
   int n = 0;
@@ -245,18 +300,18 @@ static enum assay_status sample_as_called(struct loop *l, struct assay_error *er
   return status;
 }
 
-// Calls beyond the samples, until as many are verified as was promised.
+// Makes more calls after the samples, until as many are verified as was promised.
 static enum assay_status catch_up(struct loop *l, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   l->catch_up = true;
-  while (!status && !failed(l) && l->s->n_kept < l->s->options->verified_calls) {
+  while (!status && !failed(l) && (l->s->n_kept < declared_wanted(l->s) || l->s->n_probed < probes_wanted(l->s))) {
     double ignored;
     status = take_sample(l, CALL_COLD, &ignored, err);
   }
   return status;
 }
 
-// The ratio is that of neighbours in time: what slows the machine down for a while is in both.
+// The ratio is of calls that are next to each other in time: what slows the machine down for a while is in both.
 static void compare(struct timing_session *s, int k, double candidate_less_ns) {
   struct assay_comparison *c = &s->comparisons[k];
   double less_ns = baselines_overhead_ns(s->baselines, k);
@@ -287,21 +342,38 @@ static void compare(struct timing_session *s, int k, double candidate_less_ns) {
   base_free(ratios);
 }
 
+// Subtracts the protocol's own cost. NaN stays NaN; fmax would turn it into 0.
+static double without(double less_ns, double time_ns) {
+  return isnan(time_ns) ? NAN : fmax(time_ns - less_ns, 0);
+}
+
+static void take_stamps(struct timing_session *s) {
+  struct assay_timing *t = s->timing;
+  if (!s->subject->ops->stamps)
+    return;
+  s->stamps = s->subject->ops->stamps(s->subject, t->samples_ns, t->n_samples);
+  t->wall_ns = s->stamps.wall_ns;
+  t->stamps_apart = s->stamps.n_apart;
+  t->stamps_compared = s->stamps.n_compared;
+  t->stamps_excess_ns = s->stamps.excess_ns;
+}
+
 static void summarise(struct loop *l) {
   struct assay_timing *t = l->s->timing;
   struct interval ci = {NAN, NAN};
   t->overhead_ns = l->s->overhead_ns;
   double less_ns = t->overhead_ns - t->stamps_excess_ns;
-  t->median_ns = fmax(stats_median(t->samples_ns, t->n_samples) - less_ns, 0);
-  t->hot_ns = fmax(stats_median(t->hot_samples_ns, t->n_hot) - less_ns, 0);
-  if (stats_median_interval(t->samples_ns, t->n_samples, 0.95, 1000, RESAMPLES_SEED, &ci)) {
-    t->low_ns = fmax(ci.low - less_ns, 0);
-    t->high_ns = fmax(ci.high - less_ns, 0);
+  t->measured = stats_median_interval(t->samples_ns, t->n_samples, 0.95, 1000, RESAMPLES_SEED, &ci);
+  if (!t->measured) { // no interval, so no time
+    t->stop = "the clock was not steady around enough of the calls";
+    return;
   }
+  t->median_ns = without(less_ns, stats_median(t->samples_ns, t->n_samples));
+  t->hot_ns = without(less_ns, stats_median(t->hot_samples_ns, t->n_hot));
+  t->low_ns = without(less_ns, ci.low);
+  t->high_ns = without(less_ns, ci.high);
   // Unstable: the interval is too wide to rank by, or the clock was unsteady for a good part of the run.
-  t->unstable =
-      t->n_samples < 5 || !(ci.high - ci.low <= UNSTABLE_WIDTH * t->median_ns) || t->n_dropped * 4 > t->n_samples;
-  t->measured = t->n_samples > 0;
+  t->unstable = !(ci.high - ci.low <= UNSTABLE_WIDTH * t->median_ns) || t->n_dropped * 4 > t->n_samples;
   for (int k = 0; k < baselines_count(l->s->baselines); k++)
     compare(l->s, k, less_ns);
 }
@@ -309,9 +381,9 @@ static void summarise(struct loop *l) {
 enum assay_status timing_run(struct timing_session *s, struct runner_report *report, struct assay_error *err) {
   const struct assay_judge_options *o = s->options;
   const struct layout *layout = s->layout;
-  struct loop l = {.s = s, .report = report, .keep = layout->output_bytes * o->verified_calls <= KEEP_LIMIT_BYTES};
-  const struct subject_ops *subject = s->session->subject;
-  if (subject->answers && subject->answers(s->session, layout))
+  struct loop l = {.s = s, .report = report, .keep = layout_keeps_outputs(layout, o)};
+  const struct subject_ops *ops = s->subject->ops;
+  if (subject_answers(s->subject, layout))
     l.keep = false;
   enum assay_status status = ASSAY_OK;
   memset(report, 0, sizeof *report);
@@ -331,10 +403,12 @@ enum assay_status timing_run(struct timing_session *s, struct runner_report *rep
     status = catch_up(&l, err);
   if (!status && !failed(&l))
     status = fetch_kept(&l, err);
-  if (!status && !failed(&l) && subject->inspect)
-    status = subject->inspect(s->session, report, err);
-  if (!status && !failed(&l))
+  if (!status && !failed(&l) && ops->inspect)
+    status = ops->inspect(s->subject, report, err);
+  if (!status && !failed(&l)) {
+    take_stamps(s);
     summarise(&l);
+  }
 out:
   return status;
 }

@@ -1,5 +1,6 @@
-// Timing and what follows it: the oracle's answers to the calls that were chosen in secret.
+// Timing, and the verification of the secretly chosen calls against the oracle's answers.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -8,15 +9,10 @@
 #include "judge/session.h"
 #include "judge/workbench.h"
 
-// The judge's own clock may see this much more than the device's did, relative and absolute, in its best call.
-static const double SUSPICIOUS_EXCESS = 1.25, SUSPICIOUS_NS = 100000;
+enum { VERIFY_REPLICAS = 8 }; // replicas_for in question.c says why not fewer
 
-// Stamps of events that others contradict in more than this part of the calls were forged.
-static const double SUSPICIOUS_STAMPS = 0.2;
-
-enum { VERIFY_REPLICAS = 8 }; // not fewer: see replicas_for in question.c
-
-// A candidate below this part of the floor did not do the work: the floor is what the hardware can do at best.
+// A candidate that takes less than this fraction of the floor did not do the work: the hardware cannot be faster than
+// the floor.
 static const double SUSPICIOUS_PART_OF_FLOOR = 0.7;
 
 // What the check of a timed call means for the verdict.
@@ -24,57 +20,71 @@ static void weigh(struct session *s, enum assay_reason reason) {
   if (reason != ASSAY_REASON_PASS && s->v->reason == ASSAY_REASON_PASS) {
     const struct assay_check *c = &s->v->checks[s->v->n_checks - 1];
     s->v->worst_check = s->v->n_checks - 1;
+    s->v->scope = ASSAY_SCOPE_NONE;
     session_decide(s, ASSAY_REASON_CHANGED_BEHAVIOUR,
                    "a timed call was wrong (%s) though the checked ones were right%s%s", assay_reason_code(reason),
                    c->hint[0] ? ": " : "", c->hint);
   }
 }
 
-static struct question question_of(struct session *s, uint64_t key) {
+static struct question question_of(struct session *s, enum probe probe, uint64_t key) {
   return (struct question){.layout = &s->layouts[0],
-                           .probe = PROBE_DECLARED,
+                           .probe = probe,
                            .key = key,
-                           .scale = SCALE_BORROW,
-                           .in_place = s->subject->answers && s->subject->answers(s, &s->layouts[0])};
+                           .scale = probe == PROBE_DECLARED ? SCALE_BORROW : SCALE_FEW,
+                           .in_place = subject_answers(s->subject, &s->layouts[0]),
+                           .kept = session_answers(s)};
 }
 
-// The call that was just made, in place.
-static enum assay_status verify_now(struct session *s, uint64_t key, uint32_t poison, struct assay_error *err) {
-  struct question q = question_of(s, key);
+// Verifies the last call, in place.
+static enum assay_status verify_now(void *arg, enum probe probe, uint64_t key, uint32_t poison,
+                                    struct assay_error *err) {
+  struct session *s = arg;
+  struct question q = question_of(s, probe, key);
   enum assay_reason reason = ASSAY_REASON_PASS;
   int64_t start = clock_monotonic_ns();
   enum assay_status status = questions_answer(&s->task, &q, 1, VERIFY_REPLICAS, s->o->threads, err);
-  if (!status) {
+  if (!status && question_is_asked(&q))
     status = session_check_now(s, &q, poison, true, &reason, err);
-    question_release(&q);
-  }
+  question_release(&q);
   if (!status)
     weigh(s, reason);
   s->v->durations.verify_ns += clock_monotonic_ns() - start;
   return status;
 }
 
-// The calls that were kept, together.
-static enum assay_status verify_kept(struct session *s, const struct timed_call *calls, int n,
+// Verifies the kept calls, all together.
+static enum assay_status verify_kept(struct session *s, const struct timed_call *calls, int slots,
                                      struct assay_error *err) {
   int64_t start = clock_monotonic_ns();
-  struct question *questions = base_calloc((size_t)n + 1, sizeof *questions);
-  if (!questions)
+  struct question *questions = base_calloc((size_t)slots + 1, sizeof *questions);
+  const struct timed_call **made = base_calloc((size_t)slots + 1, sizeof *made);
+  int n = 0;
+  if (!questions || !made) {
+    base_free(questions);
+    base_free(made);
     return error_nomem(err, "the verification of timed calls");
-  for (int i = 0; i < n; i++)
-    questions[i] = question_of(s, calls[i].key);
+  }
+  for (int i = 0; i < slots; i++)
+    if (calls[i].used && calls[i].outputs) { // none when they were verified at once
+      made[n] = &calls[i];
+      questions[n++] = question_of(s, calls[i].probe, calls[i].key);
+    }
   enum assay_status status = questions_answer(&s->task, questions, n, VERIFY_REPLICAS, s->o->threads, err);
   bool answered = !status;
   for (int i = 0; i < n && !status; i++) {
     enum assay_reason reason = ASSAY_REASON_PASS;
+    if (!question_is_asked(&questions[i]))
+      continue;
     status =
-        session_check(s, &questions[i], (const void *const *)calls[i].outputs, calls[i].poison, true, &reason, err);
+        session_check(s, &questions[i], (const void *const *)made[i]->outputs, made[i]->poison, true, &reason, err);
     if (!status)
       weigh(s, reason);
   }
   for (int i = 0; i < n && answered; i++)
     question_release(&questions[i]);
   base_free(questions);
+  base_free(made);
   s->v->durations.verify_ns += clock_monotonic_ns() - start;
   return status;
 }
@@ -94,48 +104,86 @@ static enum assay_status make_comparisons(struct session *s, struct assay_error 
   return made ? ASSAY_OK : error_nomem(err, "comparisons");
 }
 
-enum assay_status session_time(struct session *s, bool *good, struct assay_error *err) {
+enum assay_status session_time(struct session *s, struct assay_error *err) {
   struct assay_timing *t = &s->v->timing;
   struct runner_report report = {0};
   enum assay_status status = make_comparisons(s, err);
-  struct timing_session timing = {.session = s,
+  struct timing_session timing = {.subject = s->subject,
                                   .baselines = s->o->baselines,
                                   .comparisons = s->v->comparisons,
                                   .layout = &s->layouts[0],
                                   .options = s->o,
-                                  .key = rng_derive(s->v->seed, STREAM_TIMED),
-                                  .secret = rng_derive(s->v->seed, STREAM_SECRET),
+                                  .key = rng_derive(s->v->secret, STREAM_TIMED),
+                                  .secret = rng_derive(s->v->secret, STREAM_SECRET),
+                                  .probes = s->o->probes ? s->task.probes & ~(1u << PROBE_DECLARED) : 0,
                                   .overhead_ns = s->overhead_ns,
                                   .timing = t,
-                                  .kernel_ns = &s->v->durations.kernel_ns,
-                                  .verify = verify_now};
+                                  .verify = verify_now,
+                                  .verify_arg = s};
   int64_t start = clock_monotonic_ns();
   if (!status)
-    status = session_bind(s, &s->layouts[0], &report, err);
+    status = subject_bind(s->subject, &s->layouts[0], &report, err);
   if (!status && report.event == RUNNER_OK) {
     workbench_settle(s->o->workbench);
     status = timing_run(&timing, &report, err);
   }
   s->v->durations.timing_ns = clock_monotonic_ns() - start - s->v->durations.verify_ns;
+  s->v->durations.kernel_ns += timing.kernel_ns;
+  s->queueing_ns = timing.stamps.queueing_ns;
+  t->prepare_ns = s->subject->found.prepare_ns;
   if (!status && report.event != RUNNER_OK)
     session_decide_event(s, &report);
+  else if (!status && !t->measured && session_is_good(s))
+    session_decide(s, ASSAY_REASON_PASS, "no time: %s", t->stop);
+  struct load_look after;
+  load_look(s->o->paths->proc, &after);
+  t->load = load_between(&s->load, &after);
   s->kept = timing.kept;
   s->kept_slots = s->o->verified_calls;
-  while (s->kept && s->n_kept < timing.n_kept && s->n_kept < s->kept_slots && s->kept[s->n_kept].outputs)
-    s->n_kept++; // none when they were verified at once
-  *good = s->v->reason == ASSAY_REASON_PASS;
   return status;
 }
 
-enum assay_status session_verify(struct session *s, bool good, struct assay_error *err) {
+// The verdict stays a pass. A time that is none has no interval either.
+static void take_no_time(struct session *s, const char *stop, const char *more) {
   struct assay_timing *t = &s->v->timing;
-  enum assay_status status = good && s->n_kept > 0 ? verify_kept(s, s->kept, s->n_kept, err) : ASSAY_OK;
-  good = good && s->v->reason == ASSAY_REASON_PASS;
-  t->measured = t->measured && good; // the times of a wrong kernel mean nothing
-  bool too_fast = t->high_ns < SUSPICIOUS_PART_OF_FLOOR * t->floor_ns;
-  bool elsewhere = t->wall_ns > SUSPICIOUS_EXCESS * t->median_ns + SUSPICIOUS_NS + s->queueing_ns;
-  bool forged = t->stamps_apart > SUSPICIOUS_STAMPS * t->stamps_compared || t->stamps_excess_ns > 0;
-  bool nothing = t->median_ns <= 0; // less than a call without work
-  t->suspicious = t->measured && (too_fast || elsewhere || forged || nothing);
+  t->measured = t->suspicious = t->unstable = false;
+  t->median_ns = t->low_ns = t->high_ns = t->hot_ns = NAN;
+  t->stop = stop;
+  session_decide(s, ASSAY_REASON_PASS, "no time: %s%s", stop, more);
+}
+
+// Times in which the host's work shows: of plans on a GPU there is none.
+static bool is_hosts_time(const struct session *s) {
+  return s->v->times_rank_nothing || strcmp(s->v->mode, "process") == 0;
+}
+
+// Decides whether the time counts, once the calls are verified. A time is suspicious because of what a kernel did; what
+// the machine did leaves none.
+static void weigh_time(struct session *s) {
+  struct assay_timing *t = &s->v->timing;
+  const struct stamps_facts stamps = {.wall_ns = t->wall_ns,
+                                      .queueing_ns = s->queueing_ns,
+                                      .excess_ns = t->stamps_excess_ns,
+                                      .n_compared = t->stamps_compared,
+                                      .n_apart = t->stamps_apart};
+  char busy[128], text[160];
+  t->measured = t->measured && session_is_good(s); // the times of a wrong kernel mean nothing
+  bool too_fast = t->high_ns < SUSPICIOUS_PART_OF_FLOOR * t->floor_ns, hosts = is_hosts_time(s);
+  if (session_is_good(s) && s->o->timing && hosts && load_is_too_much(&t->load)) {
+    snprintf(text, sizeof text, " (%s)", load_text(&t->load, busy, sizeof busy));
+    take_no_time(s, "machine too busy", text);
+  } else if (t->measured && t->median_ns <= 0) { // less than a call without work
+    take_no_time(s, "the calls took no longer than calls without a kernel", "");
+  } else {
+    t->suspicious = t->measured && (too_fast || stamps_are_suspicious(&stamps, t->median_ns));
+    t->unstable = t->unstable || (t->measured && hosts && load_is_felt(&t->load));
+  }
+}
+
+enum assay_status session_verify(struct session *s, struct assay_error *err) {
+  bool wanted = session_is_good(s) && s->kept;
+  enum assay_status status = wanted ? verify_kept(s, s->kept, s->kept_slots, err) : ASSAY_OK;
+  if (!status)
+    weigh_time(s);
   return status;
 }

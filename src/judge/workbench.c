@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "device/cuda_driver.h"
+#include "compute/cuda_driver.h"
 #include "device/utility.h"
 #include "sandbox/sandbox.h"
 #include "task/device_draw.h"
@@ -19,12 +19,12 @@ enum { OPEN_SECONDS = 60 };
 #define NULL_CALL_LASTS_NS INT64_C(5000000000)
 
 struct assay_workbench {
-  struct arena arena;
-  const char *device, *program, *builder_program, *nvrtc, *cache_dir, *temporary_dir;
+  const struct plan_device *device;
+  const struct assay_paths *paths; // borrowed
   int index;
   int64_t load_timeout_ns, call_timeout_ns;
   bool cuda, begun, waited, monitoring;
-  bool borrows; // what is not of one child alone is another bench's
+  bool borrows; // belongs to another bench, and shares with it all but the child and its buffers
   struct assay_workbench *beside[WORKBENCH_BESIDE];
   bool ready; // the child has opened its device
   pthread_t thread, monitor_thread;
@@ -39,8 +39,7 @@ struct assay_workbench {
   struct device_facts facts;
   struct monitor *monitor;
   char *folder;
-  struct workbench_times times;
-  struct workbench_null null_call;
+  struct stamps_null null_call;
   int64_t null_at_ns;                                                   // when it was measured; 0: never
   struct shared_memory in[RUNNER_MAX_BUFFERS], out[RUNNER_MAX_BUFFERS]; // id 0: none
   uint64_t last_id;
@@ -51,16 +50,12 @@ struct assay_workbench {
 // The judge's context, and the code it hands to the child.
 static void *open_compute(void *arg) {
   struct assay_workbench *w = arg;
-  struct compute_options o = {.device = w->index, .cache_folder = w->cache_dir};
-  int64_t start = clock_monotonic_ns();
+  struct compute_options o = {.device = w->index, .cache_folder = w->paths->cache, .nvrtc = w->paths->nvrtc};
   w->status = compute_open_cuda(&o, &w->compute, &w->error);
-  w->times.compute_ns = clock_monotonic_ns() - start;
-  start = clock_monotonic_ns();
   if (!w->status)
     w->status = utility_make(w->compute, &w->utility, &w->utility_bytes, &w->error);
   if (!w->status)
     w->status = compute_prepare(w->compute, &device_draw_code, &w->error);
-  w->times.utility_ns = clock_monotonic_ns() - start;
   return NULL;
 }
 
@@ -72,7 +67,7 @@ static void *open_monitor(void *arg) {
   return NULL;
 }
 
-// The driver's management library starts beside all else; what it knows is wanted late.
+// The driver's management library is opened in a thread of its own, because its answers are needed late.
 static struct monitor *take_monitor(struct assay_workbench *w) {
   if (w->monitoring)
     pthread_join(w->monitor_thread, NULL);
@@ -80,24 +75,17 @@ static struct monitor *take_monitor(struct assay_workbench *w) {
   return w->monitor;
 }
 
-static enum assay_status copy_options(struct assay_workbench *w, const struct assay_judge_options *o,
-                                      struct assay_error *err) {
-  w->device = arena_strdup(&w->arena, o->device);
-  w->program = arena_strdup(&w->arena, o->device_runner_program);
-  w->builder_program = arena_strdup(&w->arena, o->builder_program);
-  w->nvrtc = o->nvrtc ? arena_strdup(&w->arena, o->nvrtc) : NULL;
-  w->cache_dir = o->cache_dir ? arena_strdup(&w->arena, o->cache_dir) : NULL;
-  w->temporary_dir = arena_strdup(&w->arena, o->temporary_dir);
+static void copy_options(struct assay_workbench *w, const struct assay_judge_options *o) {
+  w->paths = o->paths;
   w->index = o->device_index;
   // Loading may mean compiling, on a busy machine.
   w->load_timeout_ns = o->load_timeout_ns < LOAD_NS ? LOAD_NS : o->load_timeout_ns;
   w->call_timeout_ns = o->call_timeout_ns;
-  w->cuda = strcmp(o->device, "cuda") == 0;
-  return w->device && w->program && w->builder_program && w->temporary_dir ? ASSAY_OK : error_nomem(err, "a workbench");
+  w->cuda = w->device->gpu;
 }
 
 static enum assay_status begin_runner(struct assay_workbench *w, struct assay_error *err) {
-  struct device_runner_options o = {.program = w->program,
+  struct device_runner_options o = {.program = w->paths->device_runner,
                                     .device = w->device,
                                     .index = w->index,
                                     .folder = w->folder,
@@ -109,14 +97,18 @@ static enum assay_status begin_runner(struct assay_workbench *w, struct assay_er
 
 enum assay_status workbench_begin(const struct assay_judge_options *o, struct assay_workbench **out,
                                   struct assay_error *err) {
-  if (!device_by_name(o->device))
-    return error_set(err, ASSAY_ERR_USAGE, "there is no device %s; devices: cpu, cuda, opencl", o->device);
+  const struct plan_device *device;
+  enum assay_status status = plan_device_parse(o->device, &device, err);
+  if (!status && device->dialect == PLAN_NO_LAUNCHES)
+    status = error_set(err, ASSAY_ERR_USAGE, "judging on the device %s needs no workbench", device->name);
+  if (status)
+    return status;
   struct assay_workbench *w = base_calloc(1, sizeof *w);
   if (!w)
     return error_nomem(err, "a workbench");
-  enum assay_status status = copy_options(w, o, err);
-  if (!status)
-    status = sandbox_folder_make(w->temporary_dir, &w->folder, err);
+  w->device = device;
+  copy_options(w, o);
+  status = sandbox_folder_make(w->paths->temporary, &w->folder, err);
   if (!status && w->cuda) {
     w->begun = pthread_create(&w->thread, NULL, open_compute, w) == 0;
     if (!w->begun)
@@ -166,11 +158,7 @@ enum assay_status workbench_beside(struct assay_workbench *w, int index, struct 
   if (!b)
     return error_nomem(err, "a workbench");
   *b = (struct assay_workbench){.device = w->device,
-                                .program = w->program,
-                                .builder_program = w->builder_program,
-                                .nvrtc = w->nvrtc,
-                                .cache_dir = w->cache_dir,
-                                .temporary_dir = w->temporary_dir,
+                                .paths = w->paths,
                                 .index = w->index,
                                 .load_timeout_ns = w->load_timeout_ns,
                                 .call_timeout_ns = w->call_timeout_ns,
@@ -185,7 +173,7 @@ enum assay_status workbench_beside(struct assay_workbench *w, int index, struct 
                                 .facts = w->facts,
                                 .monitor = w->monitor};
   b->facts.limits.target = b->facts.target;
-  status = sandbox_folder_make(b->temporary_dir, &b->folder, err);
+  status = sandbox_folder_make(b->paths->temporary, &b->folder, err);
   if (status) {
     base_free(b);
     return status;
@@ -238,23 +226,19 @@ const struct device_facts *workbench_facts(const struct assay_workbench *w) {
   return &w->facts;
 }
 
-void workbench_watch(struct assay_workbench *w, struct assay_timing *t, bool *slowed) {
+void workbench_watch(struct assay_workbench *w, struct device_condition *c) {
   struct monitor_reading r;
   if (!w->monitor || !monitor_read(w->monitor, &r))
     return;
-  *slowed = r.slowed;
-  t->clock_mhz = (int)r.sm_clock_mhz;
-  t->temperature_c = (int)r.temperature_c;
-  t->power_w = (int)(r.power_mw / 1000);
+  c->slowed = r.slowed;
+  c->clock_mhz = (int)r.sm_clock_mhz;
+  c->temperature_c = (int)r.temperature_c;
+  c->power_w = (int)(r.power_mw / 1000);
   if (r.slowed)
-    monitor_throttle_text(r.throttle, t->throttle, sizeof t->throttle);
+    monitor_throttle_text(r.throttle, c->throttle, sizeof c->throttle);
 }
 
-const struct workbench_times *workbench_times(const struct assay_workbench *w) {
-  return &w->times;
-}
-
-// The facts outlive the child that told them, and so must what they point to.
+// The facts outlive the child that reported them, and so must what they point to.
 static void keep_facts(struct assay_workbench *w) {
   w->facts = *device_runner_facts(w->runner);
   w->facts.limits.device = w->device;
@@ -264,13 +248,11 @@ static void keep_facts(struct assay_workbench *w) {
 enum assay_status workbench_runner(struct assay_workbench *w, struct device_runner **out, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   if (!w->ready) {
-    int64_t start = clock_monotonic_ns();
     if (!w->runner)
       status = begin_runner(w, err);
     if (!status)
       status = device_runner_wait(w->runner, w->utility, w->utility_bytes, err);
     w->ready = !status;
-    w->times.runner_ns = clock_monotonic_ns() - start;
     if (!status)
       keep_facts(w);
     else
@@ -280,12 +262,12 @@ enum assay_status workbench_runner(struct assay_workbench *w, struct device_runn
   return status;
 }
 
-bool workbench_null_known(const struct assay_workbench *w, struct workbench_null *out) {
+bool workbench_null_known(const struct assay_workbench *w, struct stamps_null *out) {
   *out = w->null_call;
   return w->null_at_ns && clock_monotonic_ns() - w->null_at_ns < NULL_CALL_LASTS_NS;
 }
 
-void workbench_null_set(struct assay_workbench *w, const struct workbench_null *measured) {
+void workbench_null_set(struct assay_workbench *w, const struct stamps_null *measured) {
   w->null_call = *measured;
   w->null_at_ns = clock_monotonic_ns();
 }
@@ -367,9 +349,8 @@ enum assay_status assay_workbench_open(const struct assay_judge_options *o, bool
   enum assay_status status = workbench_begin(o, &w, err);
   if (status)
     return status;
-  struct builder_options b = {.program = w->builder_program, .nvrtc = w->nvrtc, .temporary_dir = w->temporary_dir};
   struct assay_error ignored = {0}; // without a warmed builder every build starts its own
-  if (several && w->cuda && builder_open(&b, &w->builder, &ignored) != ASSAY_OK)
+  if (several && w->cuda && builder_open(w->paths, &w->builder, &ignored) != ASSAY_OK)
     w->builder = NULL;
   if (several && w->cuda && python_standby_open(&w->standby, &ignored) != ASSAY_OK)
     w->standby = NULL;
@@ -392,7 +373,7 @@ void assay_workbench_leave(struct assay_workbench *w) {
     sandbox_folder_remove(w->folder);
 }
 
-// What is of one child alone.
+// Closes what belongs to one child alone.
 static void close_own(struct assay_workbench *w) {
   device_runner_end(w->runner);
   workbench_drop_buffers(w, 0, 0);
@@ -420,6 +401,5 @@ void assay_workbench_close(struct assay_workbench *w) {
   compute_close(w->compute);
   builder_close(w->builder);
   python_standby_close(w->standby);
-  arena_release(&w->arena);
   base_free(w);
 }

@@ -5,16 +5,16 @@
 #include "onnx/build.h"
 #include "onnx.pb-c.h"
 
-// Raw data is little-endian, and so are we: elements are copied as they are.
+// Raw data is little-endian, as is this machine: elements are copied as they are.
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the readers copy little-endian bytes");
 
 // Walks the wire bytes of a message along its schema before protobuf-c sees them: every length and tag in its bounds,
-// at most ONNX_MAX_DEPTH messages inside each other. protobuf-c recurses without a limit and says "no" without a
-// reason. Errors name the path ("graph.node[3].attribute[0]"), beginning with `root`.
+// at most ONNX_MAX_DEPTH messages inside each other. protobuf-c recurses without a limit and gives no reason when it
+// refuses a file. Errors name the path ("graph.node[3].attribute[0]"), beginning with `root`.
 enum assay_status binary_scan(const ProtobufCMessageDescriptor *d, const uint8_t *bytes, size_t len, const char *root,
                               struct assay_error *err);
 
-// The memory of one unpacking. What hostile bytes can make of themselves is bounded by a multiple of their length.
+// The memory of one unpacking. It is limited to a multiple of the input's length, because the bytes may be hostile.
 struct binary_memory {
   ProtobufCAllocator allocator;
   size_t left_bytes;

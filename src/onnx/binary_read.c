@@ -19,7 +19,7 @@ static const char *text_or(const char *s, const char *fallback) {
   return s ? s : fallback;
 }
 
-// Strings are copied to the arena: the unpacked message goes before the model does.
+// Strings are copied to the arena: the unpacked message is freed before the model.
 static enum assay_status keep_string(struct reader *r, const char *s, const char *path, const char **out) {
   struct source_location at = {.path = path};
   *out = NULL;
@@ -140,8 +140,11 @@ static enum assay_status read_initializers(struct reader *r, struct graph_builde
 }
 
 // Inputs must be defined by now and outputs must not be: ONNX wants its nodes in an order of evaluation.
-static enum assay_status read_operands(struct reader *r, struct graph_builder *b, char *const *names, size_t n,
-                                       bool outputs, const struct source_location *at, int **out, int *n_out) {
+static enum assay_status read_operands(struct reader *r, struct graph_builder *b, const Onnx__NodeProto *p,
+                                       bool outputs, struct node *node) {
+  char *const *names = outputs ? p->output : p->input;
+  const size_t n = outputs ? p->n_output : p->n_input;
+  const struct source_location *at = &node->at;
   if (n > ONNX_MAX_VALUES)
     return build_error(r->err, ASSAY_ERR_LIMIT, at, "a list has more than %d names", ONNX_MAX_VALUES);
   int *indices = build_alloc(r->arena, n + 1, sizeof *indices, "a node", r->err);
@@ -156,8 +159,13 @@ static enum assay_status read_operands(struct reader *r, struct graph_builder *b
     else
       TRY(build_use(b, names[i], strlen(names[i]), at, &indices[i], r->err));
   }
-  *out = indices;
-  *n_out = (int)n;
+  if (outputs) {
+    node->outputs = indices;
+    node->n_outputs = (int)n;
+  } else {
+    node->inputs = indices;
+    node->n_inputs = (int)n;
+  }
   return ASSAY_OK;
 }
 
@@ -188,8 +196,8 @@ static enum assay_status read_nodes(struct reader *r, struct graph_builder *b, O
       return build_error(r->err, ASSAY_ERR_INVALID, &at, "the node does not say its operator");
     TRY(refuse_overload(r, &p[i]->base, NODE_OVERLOAD, &at));
     TRY(binary_attrs(r->arena, p[i]->attribute, p[i]->n_attribute, at.path, &node->attrs, &node->n_attrs, r->err));
-    TRY(read_operands(r, b, p[i]->input, p[i]->n_input, false, &at, &node->inputs, &node->n_inputs));
-    TRY(read_operands(r, b, p[i]->output, p[i]->n_output, true, &at, &node->outputs, &node->n_outputs));
+    TRY(read_operands(r, b, p[i], false, node));
+    TRY(read_operands(r, b, p[i], true, node));
     build_produced(b, node);
   }
   return onnx_build_finish(b, r->err);
@@ -359,7 +367,7 @@ static enum assay_status read_model(struct reader *r, const Onnx__ModelProto *p)
   return ASSAY_OK;
 }
 
-// The unpacked message and the model exist side by side only while one is copied to the other.
+// The unpacked message and the model exist together only while one is copied to the other.
 enum assay_status onnx_read_binary(const void *bytes, size_t len, const char *name, struct model *m,
                                    struct assay_error *err) {
   struct assay_error own = {0};

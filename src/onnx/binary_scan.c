@@ -14,7 +14,7 @@ enum { MEMORY_FACTOR = 128, MEMORY_FLOOR = 1 << 20 };
 
 struct level {
   const ProtobufCMessageDescriptor *d;
-  size_t end;                            // offset behind the message
+  size_t end;                            // offset after the message
   const ProtobufCFieldDescriptor *field; // where the walk is
   unsigned counts[MAX_FIELDS];           // occurrences of each field so far
 };
@@ -68,7 +68,7 @@ size_t binary_varint(const uint8_t *bytes, size_t len, uint64_t *out) {
 static enum assay_status scan_varint(struct scan *s, uint64_t *out) {
   size_t n = binary_varint(s->bytes + s->pos, s->levels[s->depth - 1].end - s->pos, out);
   if (!n)
-    return scan_error(s, ASSAY_ERR_SYNTAX, "the data ends inside a number, or it is no ONNX file");
+    return scan_error(s, ASSAY_ERR_SYNTAX, "the data ends inside a number, or it is not an ONNX file");
   s->pos += n;
   return ASSAY_OK;
 }
@@ -100,7 +100,7 @@ static enum assay_status scan_packed(struct scan *s, size_t end, enum wire wire)
   size_t unit = wire == WIRE_8_BYTES ? 8 : 4;
   if (wire != WIRE_VARINT) {
     if ((end - s->pos) % unit != 0)
-      return scan_error(s, ASSAY_ERR_SYNTAX, "a list of numbers has %zu bytes, which is no multiple of %zu",
+      return scan_error(s, ASSAY_ERR_SYNTAX, "a list of numbers has %zu bytes, which is not a multiple of %zu",
                         end - s->pos, unit);
     s->pos = end;
     return ASSAY_OK;
@@ -114,8 +114,8 @@ static enum assay_status scan_packed(struct scan *s, size_t end, enum wire wire)
   return ASSAY_OK;
 }
 
-// Strings, bytes, packed numbers and messages. Only the last are gone into, by the loop in binary_scan and not by a
-// call: this walk must not have the weakness that it guards against.
+// Strings, bytes, packed numbers and messages. Only messages are entered, by the loop in binary_scan and not by
+// recursion: this walk must not have the weakness that it guards against.
 static enum assay_status scan_length(struct scan *s, const ProtobufCFieldDescriptor *f) {
   uint64_t len;
   TRY(scan_varint(s, &len));
@@ -146,7 +146,7 @@ static enum assay_status scan_length(struct scan *s, const ProtobufCFieldDescrip
   return ASSAY_OK;
 }
 
-// Groups (wire types 3 and 4) died before ONNX was born; protobuf-c refuses them too.
+// Groups (wire types 3 and 4) were deprecated before ONNX existed; protobuf-c refuses them too.
 static enum assay_status scan_value(struct scan *s, enum wire wire) {
   uint64_t ignored;
   size_t fixed = wire == WIRE_8_BYTES ? 8 : 4;
@@ -162,7 +162,7 @@ static enum assay_status scan_value(struct scan *s, enum wire wire) {
   case WIRE_LENGTH:
     return scan_length(s, s->levels[s->depth - 1].field);
   default:
-    return scan_error(s, ASSAY_ERR_SYNTAX, "wire type %d is not one of ONNX's; this is no ONNX file", (int)wire);
+    return scan_error(s, ASSAY_ERR_SYNTAX, "wire type %d is not one of ONNX's; this is not an ONNX file", (int)wire);
   }
 }
 
@@ -175,7 +175,7 @@ static enum assay_status scan_field(struct scan *s) {
   TRY(scan_varint(s, &key));
   enum wire wire = (enum wire)(key & 7);
   if (key >> 3 == 0 || key >> 3 >= 1u << 29)
-    return scan_error(s, ASSAY_ERR_SYNTAX, "field number %llu is impossible; this is no ONNX file",
+    return scan_error(s, ASSAY_ERR_SYNTAX, "field number %llu is impossible; this is not an ONNX file",
                       (unsigned long long)(key >> 3));
   const ProtobufCFieldDescriptor *f = protobuf_c_message_descriptor_get_field(l->d, (unsigned)(key >> 3));
   l->field = f;
@@ -184,7 +184,7 @@ static enum assay_status scan_field(struct scan *s) {
   bool repeated = f->label == PROTOBUF_C_LABEL_REPEATED;
   bool packed = repeated && wire == WIRE_LENGTH && wire_of(f->type) != WIRE_LENGTH;
   if (wire != wire_of(f->type) && !packed)
-    return scan_error(s, ASSAY_ERR_SYNTAX, "the field has wire type %d where ONNX has %d; this is no ONNX file",
+    return scan_error(s, ASSAY_ERR_SYNTAX, "the field has wire type %d where ONNX has %d; this is not an ONNX file",
                       (int)wire, (int)wire_of(f->type));
   // The format says that later ones are merged into the first; no writer does that, and merging is where parsers break.
   unsigned *count = field_count(l);

@@ -90,21 +90,21 @@ static struct typed_list typed_list(const Onnx__TensorProto *p, enum dtype t) {
 static enum assay_status tensor_data(struct arena *a, const Onnx__TensorProto *p, const struct tensor *t,
                                      const struct source_location *at, const void **out, struct assay_error *err) {
   char shape[SHAPE_TEXT_BYTES];
-  struct typed_list list = typed_list(p, t->dtype);
-  size_t unit = dtype_bytes(t->dtype), count = (size_t)shape_count(&t->shape); // at most 2^40: no overflow
+  struct typed_list list = typed_list(p, t->type.dtype);
+  size_t unit = dtype_bytes(t->type.dtype), count = (size_t)shape_count(&t->type.shape); // at most 2^40: no overflow
   size_t lists = p->n_float_data + p->n_double_data + p->n_int32_data + p->n_int64_data + p->n_uint64_data;
   bool raw = p->has_raw_data && (p->raw_data.len || !lists);
   if ((raw && lists) || (!raw && lists != list.n))
     return build_error(err, ASSAY_ERR_INVALID, at,
                        "elements are given in several places; %s tensors have %s or "
                        "raw_data",
-                       dtype_name(t->dtype), list.name);
+                       dtype_name(t->type.dtype), list.name);
   if (raw && p->raw_data.len != count * unit)
     return build_error(err, ASSAY_ERR_INVALID, at, "raw_data has %zu bytes, but %s%s needs %zu", p->raw_data.len,
-                       dtype_name(t->dtype), shape_text(&t->shape, shape), count * unit);
+                       dtype_name(t->type.dtype), shape_text(&t->type.shape, shape), count * unit);
   if (!raw && list.n != count)
     return build_error(err, ASSAY_ERR_INVALID, at, "%s has %zu elements, but %s%s needs %zu", list.name, list.n,
-                       dtype_name(t->dtype), shape_text(&t->shape, shape), count);
+                       dtype_name(t->type.dtype), shape_text(&t->type.shape, shape), count);
   unsigned char *data = build_alloc(a, count + 1, unit, "a tensor's elements", err);
   if (!data)
     return err ? err->status : ASSAY_ERR_NOMEM;
@@ -114,12 +114,12 @@ static enum assay_status tensor_data(struct arena *a, const Onnx__TensorProto *p
       memcpy(data, raw ? p->raw_data.data : list.data, count * unit);
     return ASSAY_OK;
   }
-  return t->dtype == DTYPE_UINT32 ? narrow_uint32(p, data, at, err) : narrow(p, t->dtype, data, at, err);
+  return t->type.dtype == DTYPE_UINT32 ? narrow_uint32(p, data, at, err) : narrow(p, t->type.dtype, data, at, err);
 }
 
 // Raw bytes of bool may be anything; here they are 0 and 1, so that equal tensors are equal bytes.
 static void normalise_bool(const struct tensor *t, unsigned char *data) {
-  int64_t n = t->dtype == DTYPE_BOOL ? shape_count(&t->shape) : 0;
+  int64_t n = t->type.dtype == DTYPE_BOOL ? shape_count(&t->type.shape) : 0;
   for (int64_t i = 0; i < n; i++)
     data[i] = data[i] != 0;
 }
@@ -132,8 +132,8 @@ enum assay_status binary_tensor(struct arena *a, const Onnx__TensorProto *p, con
                        "tensors in external files are not supported; store them in the model");
   if (p->segment)
     return build_error(err, ASSAY_ERR_UNSUPPORTED, at, "tensors in segments are not supported");
-  TRY(tensor_dtype(p, at, &t.dtype, err));
-  TRY(tensor_shape(p, at, &t.shape, err));
+  TRY(tensor_dtype(p, at, &t.type.dtype, err));
+  TRY(tensor_shape(p, at, &t.type.shape, err));
   TRY(tensor_data(a, p, &t, at, &t.data, err));
   if (p->name && *p->name)
     TRY(build_string(a, p->name, strlen(p->name), at, &t.name, err));

@@ -11,7 +11,7 @@ struct writer {
 };
 
 // n messages and the array of pointers to them that protobuf-c wants.
-// Items lie side by side in one allocation; protobuf-c wants pointers to them and an initialiser run on each.
+// Items are contiguous in one allocation; protobuf-c wants pointers to them and an initialiser run on each.
 static void **make_list(struct writer *w, size_t n, size_t size, ProtobufCMessageInit init) {
   void **list = build_alloc(&w->arena, n + 1, sizeof *list, "a binary model", w->err);
   unsigned char *items = list ? build_alloc(&w->arena, n + 1, size, "a binary model", w->err) : NULL;
@@ -91,11 +91,11 @@ static enum assay_status write_values(struct writer *w, const struct graph *g, c
 static void write_tensor(const struct tensor *t, const char *name, Onnx__TensorProto *out) {
   out->name = borrow(name);
   out->has_data_type = 1;
-  out->data_type = t->dtype;
-  out->n_dims = (size_t)t->shape.rank;
-  out->dims = (int64_t *)(uintptr_t)t->shape.dims;
+  out->data_type = t->type.dtype;
+  out->n_dims = (size_t)t->type.shape.rank;
+  out->dims = (int64_t *)(uintptr_t)t->type.shape.dims;
   out->has_raw_data = 1;
-  out->raw_data.len = (size_t)shape_count(&t->shape) * dtype_bytes(t->dtype);
+  out->raw_data.len = tensor_type_bytes(&t->type);
   out->raw_data.data = (uint8_t *)(uintptr_t)t->data;
 }
 
@@ -230,7 +230,8 @@ static enum assay_status write_opsets(struct writer *w, const struct opset_impor
   return ASSAY_OK;
 }
 
-// Field 11 of FunctionProto (attribute_proto), which the schema in use does not have: packed here, length in front.
+// Field 11 of FunctionProto (attribute_proto), which the schema in use does not have: packed here with its length
+// prefix.
 static enum assay_status write_default(struct writer *w, const struct attr *a, ProtobufCMessageUnknownField *out) {
   Onnx__AttributeProto *p = MAKE(w, Onnx__AttributeProto, onnx__attribute_proto__init);
   if (!p)
@@ -267,7 +268,7 @@ static enum assay_status write_function(struct writer *w, const struct function 
   return write_nodes(w, &f->body, &out->node, &out->n_node);
 }
 
-// Strings that were never said stay unsaid: NULL is absent, "" is there and empty.
+// Strings that were not given are not written: NULL is absent, "" is present and empty.
 static enum assay_status write_header(struct writer *w, const struct model *m, Onnx__ModelProto *out) {
   out->has_ir_version = 1;
   out->ir_version = m->ir_version;

@@ -81,7 +81,7 @@ static struct name_slot *name_slot(const struct name_table *t, const char *s, si
   return &t->slots[i];
 }
 
-// Every name of a file is looked up at least once, in lists of any length: hence a table and no search.
+// Every name of a file is looked up at least once, in lists of any length: hence a hash table and not a search.
 int name_table_find(const struct name_table *t, const char *s, size_t len) {
   if (!t->n_slots)
     return -1;
@@ -194,9 +194,9 @@ enum assay_status build_constant(struct graph_builder *b, int index, const struc
                                  const struct source_location *at, struct assay_error *err) {
   struct graph *g = b->graph;
   struct value *v = &g->values[index];
-  struct value_type type = {.dtype = t->dtype, .rank = t->shape.rank};
-  for (int i = 0; i < t->shape.rank; i++)
-    type.dims[i] = (struct dim){.value = t->shape.dims[i]};
+  struct value_type type = {.dtype = t->type.dtype, .rank = t->type.shape.rank};
+  for (int i = 0; i < t->type.shape.rank; i++)
+    type.dims[i] = (struct dim){.value = t->type.shape.dims[i]};
   if (v->constant || v->producer >= 0)
     return build_error(err, ASSAY_ERR_INVALID, at, "'%.200s' is defined a second time", v->name);
   TRY(build_declare(b, index, &type, at, err));

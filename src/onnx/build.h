@@ -22,11 +22,11 @@ enum { BUILD_MAX_LIST = 1024, BUILD_NEWEST_IR = 14, BUILD_OLDEST_IR = 3 };
 // n * size zeroed bytes. Sets the error (ASSAY_ERR_LIMIT or _NOMEM) and returns NULL when there is no room.
 void *build_alloc(struct arena *a, size_t n, size_t size, const char *what, struct assay_error *err);
 
-// A copy with a NUL behind it; refuses a NUL inside (ASSAY_ERR_INVALID). `at` is for that message.
+// A copy with a NUL after it; refuses a NUL inside (ASSAY_ERR_INVALID). `at` is for that message.
 enum assay_status build_string(struct arena *a, const char *s, size_t n, const struct source_location *at,
                                const char **out, struct assay_error *err);
 
-// Makes room for one more element behind *items (an arena array of n elements).
+// Makes room for one more element after *items (an arena array of n elements).
 enum assay_status build_grow(struct arena *a, void *items, size_t n, size_t *capacity, size_t size, const char *what,
                              struct assay_error *err);
 
@@ -97,10 +97,7 @@ enum assay_status build_check_opsets(struct opset_import *opsets, int n, const s
                                      struct assay_error *err);
 enum assay_status build_check_ir(int64_t version, const struct source_location *at, struct assay_error *err);
 
-// "ints"; "" for the type 0 of a reference that does not say.
-const char *build_attr_type_name(enum attr_type t);
-
-// Is this the name of one of ONNX's element types that have no place in graph/dtype.h?
+// Whether this is the name of an ONNX element type that base/dtype.h does not have.
 bool build_foreign_dtype(const char *name, size_t len);
 
 // Numbers are read and printed with a point whatever the program's locale says: for this thread, until the end.

@@ -31,7 +31,7 @@ enum assay_status build_check_opsets(struct opset_import *opsets, int n, const s
   return ASSAY_OK;
 }
 
-// Below 3 there were no opsets to speak of; beyond the newest, fields may exist that change what a model means.
+// Below 3 there were no opsets; beyond the newest, fields may exist that change what a model means.
 enum assay_status build_check_ir(int64_t version, const struct source_location *at, struct assay_error *err) {
   if (version >= BUILD_OLDEST_IR && version <= BUILD_NEWEST_IR)
     return ASSAY_OK;
@@ -64,13 +64,13 @@ void build_locale_end(struct build_locale *l) {
   freelocale(l->c);
 }
 
-// The limit keeps a hostile file from taking the machine along; honest models are far below it.
+// The limit keeps a hostile file from using up the machine's memory; honest models are far below it.
 void build_model_start(struct model *m) {
   memset(m, 0, sizeof *m);
   arena_init(&m->arena, ONNX_MAX_ARENA_BYTES);
 }
 
-// Half a model is of no use to anybody: on failure the caller has nothing to release.
+// A partial model is released here: on failure the caller has nothing to release.
 enum assay_status build_model_end(struct model *m, const char *name, enum assay_status status,
                                   struct assay_error *err) {
   if (!status) {

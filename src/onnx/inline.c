@@ -66,8 +66,8 @@ static enum assay_status index_functions(struct inliner *in) {
   return ASSAY_OK;
 }
 
-// A model-local function goes before an operator of the same name: whoever writes one means it (onnx.proto leaves the
-// choice to the reader).
+// A model-local function takes precedence over an operator of the same name: a model that has one means it (onnx.proto
+// leaves the choice to the reader).
 static enum assay_status find_function(struct inliner *in, const struct node *n, const struct function **out) {
   char key[2 * ONNX_MAX_NAME_BYTES + 2];
   *out = NULL;
@@ -120,8 +120,7 @@ static enum assay_status resolve_ref(struct inliner *in, const struct frame *fra
     return build_error(in->err, ASSAY_ERR_INVALID, &actual->at,
                        "attribute '%.100s' of '%.100s' must be of type %s, "
                        "not %s",
-                       actual->name, frame->function->name, build_attr_type_name(a->type),
-                       build_attr_type_name(actual->type));
+                       actual->name, frame->function->name, attr_type_name(a->type), attr_type_name(actual->type));
   *out = *actual;
   out->name = a->name;
   return ASSAY_OK;
@@ -160,7 +159,7 @@ static enum assay_status fresh_value(struct inliner *in, const struct frame *fra
                                      const struct source_location *at, int *out) {
   const char *inner = frame->graph->values[value].name;
   char name[ONNX_MAX_NAME_BYTES];
-  for (int again = 0;; again++) { // a clash is somebody's joke, or a model that was inlined before
+  for (int again = 0;; again++) { // a clash is contrived, or the model was inlined before
     int len = snprintf(name, sizeof name, "%.1000s.%d.%.1000s", frame->function->name, frame->instance, inner);
     if (again)
       len += snprintf(name + len, sizeof name - (size_t)len, ".%d", again);
@@ -201,7 +200,8 @@ static enum assay_status map_outputs(struct inliner *in, const struct frame *fra
   return ASSAY_OK;
 }
 
-// The opset is that of whoever wrote the node: a function has imports of its own, which may differ from the model's.
+// The opset is that of the model or function in which the node was written: a function has imports of its own, which
+// may differ from the model's.
 static enum assay_status find_row(struct inliner *in, const struct frame *frame, const struct node *n,
                                   const struct op_def **row, int *version) {
   const struct opset_import *o = NULL;
@@ -346,7 +346,7 @@ static enum assay_status copy_outputs(struct inliner *in, const struct frame *ca
   return ASSAY_OK;
 }
 
-// The map lives as long as the call, outside the arena: thousands of calls would otherwise leave theirs behind.
+// The map lives as long as the call, outside the arena: thousands of calls would otherwise leave theirs there.
 static enum assay_status expand_call(struct inliner *in, const struct frame *frame, const struct node *n,
                                      const struct function *f) {
   struct frame call = {.parent = frame,
@@ -406,7 +406,7 @@ static enum assay_status copy_values(struct inliner *in) {
   return ASSAY_OK;
 }
 
-// The verifier has the last word: whatever was read, only a graph that it accepts is handed out.
+// The verifier runs last: only a graph that it accepts is returned.
 enum assay_status graph_inline(struct model *m, struct assay_error *err) {
   struct assay_error own = {0};
   struct inliner in = {.model = m, .err = err ? err : &own};
@@ -416,5 +416,5 @@ enum assay_status graph_inline(struct model *m, struct assay_error *err) {
   TRY(copy_values(&in));
   TRY(index_functions(&in));
   TRY(expand(&in, &top));
-  return graph_verify(&m->flat, in.err);
+  return op_verify(&m->flat, in.err);
 }

@@ -29,7 +29,7 @@ static bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// NUL is no token, so it can stand for the end.
+// NUL is not a token, so it can mark the end.
 static char peek(const struct lexer *l, size_t ahead) {
   return l->pos + ahead < l->len ? l->text[l->pos + ahead] : '\0';
 }
@@ -124,7 +124,7 @@ static enum assay_status lex_number(struct lexer *l, struct token *t, struct ass
       l->pos++;
   }
   if (!complete || is_letter(peek(l, 0)) || peek(l, 0) == '.') {
-    size_t shown = l->pos - from + (l->pos < l->len ? 1 : 0); // with the character that spoils it
+    size_t shown = l->pos - from + (l->pos < l->len ? 1 : 0); // including the offending character
     return build_error(err, ASSAY_ERR_SYNTAX, &t->at, "malformed number '%.*s'; write it like -12, 0.5 or 1e-3",
                        (int)(shown < 40 ? shown : 40), t->start);
   }
@@ -176,7 +176,7 @@ enum assay_status lex_next(struct lexer *l, struct token *out, struct assay_erro
   return status;
 }
 
-// Long tokens are cut: the place says the rest.
+// Long tokens are cut: the place identifies them.
 const char *lex_describe(const struct token *t, char *text) {
   int n = t->len > 40 ? 40 : (int)t->len;
   if (t->kind == TOKEN_END)

@@ -41,7 +41,7 @@ void lex_start(struct lexer *l, const char *text, size_t len);
 // The next token. ASSAY_ERR_SYNTAX for what cannot begin one, an unfinished string, a malformed number.
 enum assay_status lex_next(struct lexer *l, struct token *out, struct assay_error *err);
 
-// What stands there, for messages ("found ..."): returns text, which has room for 80 bytes.
+// The token as text, for messages ("found ..."): returns text, which has room for 80 bytes.
 const char *lex_describe(const struct token *t, char *text);
 
 // A number's value; the token is TOKEN_INTEGER, TOKEN_REAL, or an identifier for which lex_is_special holds.

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "graph/graph.h"
 
-// What a model may ask of the parsers. Beyond a limit: ASSAY_ERR_LIMIT.
+// Limits for models. Beyond a limit: ASSAY_ERR_LIMIT.
 enum {
   ONNX_MAX_NODES = 1 << 20,
   ONNX_MAX_VALUES = 1 << 21,
@@ -28,9 +28,6 @@ enum assay_status onnx_parse_text(const char *text, size_t len, const char *name
                                   struct assay_error *err);
 enum assay_status onnx_read_binary(const void *bytes, size_t len, const char *name, struct model *m,
                                    struct assay_error *err);
-
-// Reads a file; text or binary is decided by its content, not its name.
-enum assay_status onnx_read_file(const char *path, struct model *m, struct assay_error *err);
 
 // A graph alone, without the model header, as in the operator table's examples:
 // "(float[2,3] x) => (float[2,3] y) { ... }". Uses the newest opsets.

@@ -64,22 +64,22 @@ static void print_real(struct buf *out, double v, bool single) {
 }
 
 static void print_element(struct buf *out, const struct tensor *t, int64_t i) {
-  const unsigned char *at = (const unsigned char *)t->data + (size_t)i * dtype_bytes(t->dtype);
+  const unsigned char *at = (const unsigned char *)t->data + (size_t)i * dtype_bytes(t->type.dtype);
   uint8_t u8;
   uint16_t u16;
   uint64_t u64;
   double real;
   int64_t integer;
-  if (t->dtype == DTYPE_FLOAT || t->dtype == DTYPE_DOUBLE) {
-    dtype_to_f64(t->dtype, at, 1, &real);
-    print_real(out, real, t->dtype == DTYPE_FLOAT);
-  } else if (t->dtype == DTYPE_UINT64) {
+  if (t->type.dtype == DTYPE_FLOAT || t->type.dtype == DTYPE_DOUBLE) {
+    dtype_to_f64(t->type.dtype, at, 1, &real);
+    print_real(out, real, t->type.dtype == DTYPE_FLOAT);
+  } else if (t->type.dtype == DTYPE_UINT64) {
     memcpy(&u64, at, sizeof u64);
     buf_printf(out, "%llu", (unsigned long long)u64);
-  } else if (!dtype_is_float(t->dtype)) {
-    dtype_to_i64(t->dtype, at, 1, &integer);
+  } else if (!dtype_is_float(t->type.dtype)) {
+    dtype_to_i64(t->type.dtype, at, 1, &integer);
     buf_printf(out, "%lld", (long long)integer);
-  } else if (dtype_bytes(t->dtype) == 2) { // the small floats as their bit patterns, as onnx.parser wants them
+  } else if (dtype_bytes(t->type.dtype) == 2) { // the small floats as their bit patterns, as onnx.parser wants them
     memcpy(&u16, at, sizeof u16);
     buf_printf(out, "%u", (unsigned)u16);
   } else {
@@ -90,16 +90,16 @@ static void print_element(struct buf *out, const struct tensor *t, int64_t i) {
 
 // Printed whole, however large: half a tensor would not read back.
 static void print_tensor(struct buf *out, const struct tensor *t, const char *name, const char *assign) {
-  buf_puts(out, dtype_name(t->dtype));
-  for (int i = 0; i < t->shape.rank; i++)
-    buf_printf(out, "%s%lld%s", i ? "," : "[", (long long)t->shape.dims[i], i + 1 < t->shape.rank ? "" : "]");
+  buf_puts(out, dtype_name(t->type.dtype));
+  for (int i = 0; i < t->type.shape.rank; i++)
+    buf_printf(out, "%s%lld%s", i ? "," : "[", (long long)t->type.shape.dims[i], i + 1 < t->type.shape.rank ? "" : "]");
   if (name && *name) {
     buf_puts(out, " ");
     print_name(out, name);
   }
   buf_puts(out, assign);
   buf_puts(out, "{");
-  int64_t n = shape_count(&t->shape);
+  int64_t n = shape_count(&t->type.shape);
   for (int64_t i = 0; i < n && !out->failed; i++) {
     if (i)
       buf_puts(out, ", ");
@@ -155,7 +155,7 @@ static void print_attr(struct buf *out, const struct attr *a) {
   print_name(out, a->name);
   bool list = a->type >= ATTR_FLOATS;
   if ((a->ref && a->type) || (list && a->count == 0))
-    buf_printf(out, ": %s", build_attr_type_name(a->type));
+    buf_printf(out, ": %s", attr_type_name(a->type));
   buf_puts(out, " = ");
   if (a->ref) {
     buf_puts(out, "@");
@@ -175,7 +175,7 @@ static void print_attr(struct buf *out, const struct attr *a) {
   buf_puts(out, list ? "]" : "");
 }
 
-// The domain is a dotted word in the syntax, so its parts are quoted one by one where they are no identifiers.
+// The domain is a dotted word in the syntax, so its parts are quoted one by one where they are not identifiers.
 static void print_operator(struct buf *out, const struct node *n) {
   for (const char *part = n->domain; *part;) {
     size_t len = strcspn(part, ".");
@@ -194,7 +194,7 @@ static void print_operator(struct buf *out, const struct node *n) {
     print_quoted(out, n->op_type);
 }
 
-// A list of which the syntax cannot show a single name left out at the end: "" says it.
+// A list of names. The syntax cannot show that the last one is left out, so "" stands for it.
 static void print_operands(struct buf *out, const struct graph *g, const int *indices, int n) {
   for (int i = 0; i < n; i++) {
     if (i)
@@ -225,7 +225,7 @@ static void print_node(struct buf *out, const struct graph *g, const struct node
   buf_puts(out, ")\n");
 }
 
-// Is the value's type said in the lists of inputs and outputs?
+// Whether the lists of inputs and outputs show the value's type.
 static enum assay_status mark_listed(const struct graph *g, struct arena *scratch, const unsigned char **out,
                                      struct assay_error *err) {
   unsigned char *listed = build_alloc(scratch, (size_t)g->n_values + 1, 1, "a graph's text", err);

@@ -17,7 +17,7 @@
 
 #include "ops/op.h"
 
-// All syntax errors have this form: the place, what could stand there, what does.
+// All syntax errors have this form: the place, what was expected, what was found.
 enum assay_status text_expected(struct parser *p, const char *fmt, ...) {
   char what[256], found[80];
   va_list args;
@@ -268,7 +268,7 @@ static enum assay_status parse_functions(struct parser *p) {
   return ASSAY_OK;
 }
 
-// The header is optional in the syntax but not in meaning: without versions, operators have none.
+// The syntax allows a model without a header, but operators need the versions in it.
 static enum assay_status parse_model(struct parser *p) {
   struct source_location graph_at;
   TRY(text_advance(p));
@@ -284,7 +284,7 @@ static enum assay_status parse_model(struct parser *p) {
   return graph_inline(p->model, p->err);
 }
 
-// A graph alone: the header is the newest one.
+// A graph alone: all versions are the newest.
 static enum assay_status parse_bare_graph(struct parser *p) {
   struct model *m = p->model;
   struct source_location ignored;

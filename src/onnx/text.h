@@ -7,22 +7,22 @@
 
 struct parser {
   struct lexer lexer;
-  struct token token; // the one to look at
+  struct token token; // the current one
   struct model *model;
   struct assay_error *err;
 };
 
-// What stands there is not what must: "line 3, column 7: expected WHAT, found 'x'".
+// The current token is not what the syntax wants: "line 3, column 7: expected WHAT, found 'x'".
 enum assay_status text_expected(struct parser *p, const char *fmt, ...) ASSAY_PRINTF(2, 3);
 
 enum assay_status text_advance(struct parser *p);
 bool text_is(const struct parser *p, char mark);
-// Steps over the mark when it is there.
+// Skips the mark if it is the current token.
 enum assay_status text_accept(struct parser *p, char mark, bool *accepted);
-// Steps over the mark; `where` goes on as "'(' before the inputs".
+// Skips the mark, which must be the current token; `where` follows it in the message: "'(' before the inputs".
 enum assay_status text_expect(struct parser *p, char mark, const char *where);
 
-// A quoted string as it is meant, in the arena. `what` for the message.
+// A quoted string without quotes and escapes, in the arena. `what` is for the message.
 enum assay_status text_string(struct parser *p, const char *what, const char **out);
 // An identifier or a quoted name; *at is its place. With `optional`, "" when neither is there.
 enum assay_status text_name(struct parser *p, const char *what, bool optional, const char **out,

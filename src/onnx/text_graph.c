@@ -148,7 +148,7 @@ static enum assay_status parse_constant(struct parser *p, struct graph_builder *
 enum list_kind { LIST_INPUTS, LIST_OUTPUTS, LIST_VALUES };
 
 // One entry of inputs, outputs or "<initializers and types>". Types inside functions (typed == false) are checked and
-// dropped: they document, and their symbols would mean something else at every call.
+// dropped: they are documentation, and their symbols would mean something else at every call.
 static enum assay_status parse_entry(struct parser *p, struct graph_builder *b, enum list_kind kind, bool typed) {
   static const struct value_type nothing = {.dtype = DTYPE_UNDEFINED, .rank = -1};
   struct declaration d;

@@ -5,7 +5,7 @@
 
 #include "onnx/text.h"
 
-// Types that are no tensors.
+// Types other than tensors.
 static bool other_type(const struct token *t) {
   static const char *const words[] = {"seq", "map", "optional", "sparse_tensor", "opaque"};
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -14,8 +14,8 @@ static bool other_type(const struct token *t) {
   return false;
 }
 
-// Types are no reserved words: a value may be called "float" if it is quoted. Unsupported types count, so that they are
-// refused as types and not taken for names.
+// Types are not reserved words: a value may be called "float" if it is quoted. Unsupported types count, so that they
+// are refused as types and not taken for names.
 bool text_at_type(const struct parser *p) {
   enum dtype ignored;
   const struct token *t = &p->token;
@@ -23,7 +23,7 @@ bool text_at_type(const struct parser *p) {
          (dtype_by_name(t->start, t->len, &ignored) || build_foreign_dtype(t->start, t->len) || other_type(t));
 }
 
-// A quoted dimension is a name too ("n + 1"): nobody here calculates with it.
+// A quoted dimension is a name too ("n + 1"): it is not evaluated.
 static enum assay_status parse_dim(struct parser *p, struct dim *out) {
   *out = (struct dim){.value = -1};
   if (p->token.kind == TOKEN_INTEGER) {
@@ -150,15 +150,15 @@ enum assay_status text_tensor(struct parser *p, const struct value_type *type, c
   if (!t)
     return p->err->status;
   t->name = *name ? name : NULL;
-  t->dtype = type->dtype;
-  TRY(concrete_shape(p, type, at, &t->shape));
+  t->type.dtype = type->dtype;
+  TRY(concrete_shape(p, type, at, &t->type.shape));
   if (text_is(p, '['))
     return build_error(p->err, ASSAY_ERR_UNSUPPORTED, &p->token.at,
                        "tensors in external files are not supported; store them in the model");
   TRY(text_expect(p, '{', "before the elements of a tensor"));
   // A literal has at least two characters an element, so the text bounds the memory whatever the shape claims.
-  size_t bytes = dtype_bytes(t->dtype), rest = p->lexer.len - p->lexer.pos;
-  int64_t count = shape_count(&t->shape), n = 0;
+  size_t bytes = dtype_bytes(t->type.dtype), rest = p->lexer.len - p->lexer.pos;
+  int64_t count = shape_count(&t->type.shape), n = 0;
   size_t room = (uint64_t)count < rest / 2 + 2 ? (size_t)count : rest / 2 + 2;
   unsigned char *data = build_alloc(a, room + 1, bytes, "a tensor's elements", p->err);
   if (!data)
@@ -167,28 +167,23 @@ enum assay_status text_tensor(struct parser *p, const struct value_type *type, c
   for (; more; n++) {
     if (n == count)
       return build_error(p->err, ASSAY_ERR_INVALID, &p->token.at, "%s%s has %lld elements; this is one too many",
-                         dtype_name(t->dtype), t->shape.rank ? shape_text(&t->shape, shape) : "", (long long)count);
-    TRY(parse_element(p, t->dtype, data + (size_t)n * bytes));
+                         dtype_name(t->type.dtype), t->type.shape.rank ? shape_text(&t->type.shape, shape) : "",
+                         (long long)count);
+    TRY(parse_element(p, t->type.dtype, data + (size_t)n * bytes));
     TRY(text_accept(p, ',', &more));
   }
   if (!text_is(p, '}'))
     return text_expected(p, "',' or '}' after an element");
   if (n != count)
     return build_error(p->err, ASSAY_ERR_INVALID, &p->token.at, "%s%s has %lld elements, but %lld are given",
-                       dtype_name(t->dtype), t->shape.rank ? shape_text(&t->shape, shape) : "", (long long)count,
-                       (long long)n);
+                       dtype_name(t->type.dtype), t->type.shape.rank ? shape_text(&t->type.shape, shape) : "",
+                       (long long)count, (long long)n);
   t->data = data;
   *out = t;
   return text_advance(p);
 }
 
-static const char *const type_names[] = {"", "float", "int", "string", "tensor", "graph", "floats", "ints", "strings"};
-
-const char *build_attr_type_name(enum attr_type t) {
-  return type_names[t];
-}
-
-// The annotation behind an attribute's name.
+// The annotation after an attribute's name.
 static enum assay_status parse_annotation(struct parser *p, enum attr_type *out) {
   static const char *const unsupported[] = {"sparse_tensor", "type_proto",     "tensors",
                                             "graphs",        "sparse_tensors", "type_protos"};
@@ -196,7 +191,7 @@ static enum assay_status parse_annotation(struct parser *p, enum attr_type *out)
   const char *word;
   TRY(text_word(p, "an attribute type such as float or ints", &word));
   for (int t = ATTR_FLOAT; t <= ATTR_STRINGS; t++)
-    if (strcmp(word, type_names[t]) == 0) {
+    if (strcmp(word, attr_type_name((enum attr_type)t)) == 0) {
       *out = (enum attr_type)t;
       return ASSAY_OK;
     }
@@ -258,7 +253,7 @@ static enum assay_status parse_scalar(struct parser *p, struct scalars *s) {
   if (!s->type)
     s->type = found;
   if (s->type != found)
-    return text_expected(p, "a value of type %s", type_names[s->type]);
+    return text_expected(p, "a value of type %s", attr_type_name(s->type));
   return push_scalar(p, s);
 }
 
@@ -274,7 +269,7 @@ static void finish_scalars(const struct scalars *s, bool list, struct attr *out)
 static enum assay_status parse_attr_list(struct parser *p, enum attr_type annotated, struct attr *out) {
   struct scalars s = {.type = annotated ? annotated - (ATTR_FLOATS - ATTR_FLOAT) : 0};
   if (annotated && annotated < ATTR_FLOATS)
-    return text_expected(p, "one value of type %s", type_names[annotated]);
+    return text_expected(p, "one value of type %s", attr_type_name(annotated));
   TRY(text_advance(p));
   if (text_is(p, ']') && !annotated)
     return build_error(p->err, ASSAY_ERR_SYNTAX, &p->token.at,
@@ -328,9 +323,9 @@ enum assay_status text_attr_value(struct parser *p, const char *name, const stru
                        "'%.100s' is a graph; graphs as attributes (If, Loop, Scan) are not supported", name);
   bool tensor = text_at_type(p);
   if (annotated > ATTR_STRING && (tensor ? annotated != ATTR_TENSOR : true))
-    return text_expected(p, "a value of type %s", type_names[annotated]);
+    return text_expected(p, "a value of type %s", attr_type_name(annotated));
   if (tensor && annotated && annotated != ATTR_TENSOR)
-    return text_expected(p, "a value of type %s", type_names[annotated]);
+    return text_expected(p, "a value of type %s", attr_type_name(annotated));
   if (tensor)
     return parse_attr_tensor(p, out);
   struct scalars s = {.type = annotated};

@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "ops/families.h"
 #include "ops/loops.h"
+#include "ops/pytorch.h"
 
 // An order of elements: is a strictly ahead of b?
 struct order {
@@ -263,15 +264,22 @@ static const struct op_attr top_k_attrs_11[] = {
   .class = OP_REDUCTION, .attrs = attributes, .infer = arg_infer, .eval = fn, .cost = arg_cost
 #define TOP_K(version, inputs, attributes)                                                                             \
   .name = "TopK", .domain = "", .since = version, .min_in = inputs, .max_in = inputs, .min_out = 2, .max_out = 2,      \
-  .class = OP_REDUCTION, .attrs = attributes, .infer = top_k_infer, .eval = top_k_eval, .cost = arg_cost
+  .class = OP_REDUCTION, .attrs = attributes, .infer = top_k_infer, .eval = top_k_eval, .cost = arg_cost,              \
+  .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN}
 
 static const struct op_def arg_rows[] = {
-    {ARG("ArgMax", 1, arg_attrs, arg_max_eval), .doc = "The index of the first maximum along the axis."},
-    {ARG("ArgMax", 12, arg_attrs_12, arg_max_eval),
+    {ARG("ArgMax", 1, arg_attrs, arg_max_eval), .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .steps = true,
+     .pytorch = {.text = "torch.argmax", .write = pytorch_arg},
+     .doc = "The index of the first maximum along the axis."},
+    {ARG("ArgMax", 12, arg_attrs_12, arg_max_eval), .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .steps = true,
+     .pytorch = {.text = "torch.argmax", .write = pytorch_arg},
      .doc = "The index of the first maximum along the axis, of the last one with select_last_index = 1. NaN wins.",
      .example = "(float[2,5] x) => (int64[2] y) { y = ArgMax<axis = 1, keepdims = 0>(x) }"},
-    {ARG("ArgMin", 1, arg_attrs, arg_min_eval), .doc = "The index of the first minimum along the axis."},
-    {ARG("ArgMin", 12, arg_attrs_12, arg_min_eval),
+    {ARG("ArgMin", 1, arg_attrs, arg_min_eval), .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .steps = true,
+     .pytorch = {.text = "torch.argmin", .write = pytorch_arg},
+     .doc = "The index of the first minimum along the axis."},
+    {ARG("ArgMin", 12, arg_attrs_12, arg_min_eval), .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .steps = true,
+     .pytorch = {.text = "torch.argmin", .write = pytorch_arg},
      .doc = "The index of the first minimum along the axis, of the last one with select_last_index = 1. NaN wins.",
      .example = "(float[2,5] x) => (int64[1,5] y) { y = ArgMin<select_last_index = 1>(x) }"},
     {TOP_K(1, 1, top_k_attrs), .doc = "The k largest elements along the axis, and their indices."},

@@ -71,13 +71,27 @@ static double noise_spread(struct noise *n) {
   return (sum - 4 * 65535.0) * (1.2247448713915890 / 65536); // sqrt(12 / 8) over the width of a lane
 }
 
+// y with an error of this variance, rounded. Squares of terms near the end of double's range overflow; such a sum is
+// rounded only.
+static double sum_with(const struct arith *a, struct noise *n, double y, double variance) {
+  if (variance > 0 && isfinite(variance))
+    y += sqrt(variance) * noise_spread(n);
+  return arith_round(a, n, y);
+}
+
 double arith_sum_from(const struct arith *a, struct noise *n, double start, double y, double t2, double k,
                       bool products) {
   if (a->exact || !(k > 0) || !isfinite(y))
     return y;
-  double variance = arith_sum_variance_from(a, start, y, t2, k, products);
-  // Squares of terms near the end of double's range overflow; such a sum is rounded only.
-  if (variance > 0 && isfinite(variance))
-    y += sqrt(variance) * noise_spread(n);
-  return arith_round(a, n, y);
+  return sum_with(a, n, y, arith_sum_variance_from(a, start, y, t2, k, products));
+}
+
+double arith_sum_lost(const struct arith *a, struct noise *n, double y, double t2, double k, double lost) {
+  if (a->exact || !(k > 0) || !isfinite(y))
+    return y;
+  double variance = arith_sum_variance(a, y, t2, k, false);
+  lost *= arith_pow2(24 - (a->bits < 52 ? a->bits : 52)) / 3;
+  if (isfinite(lost))
+    variance += fmin(lost * lost, ARITH_LOST_MOST * ARITH_LOST_MOST * variance);
+  return sum_with(a, n, y, variance);
 }

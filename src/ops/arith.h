@@ -13,7 +13,15 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/dtype.h"
 #include "base/rng.h"
+
+// What a pass does to values on their way from one operator to the next, where the contract has a storage type.
+enum arith_store {
+  STORE_NEVER,   // they stay as they are: a fused kernel
+  STORE_RANDOM,  // rounded to one of their two neighbours
+  STORE_NEAREST, // rounded as the hardware does it
+};
 
 struct arith {
   bool exact;       // double, no noise: all fields below are ignored
@@ -24,7 +32,13 @@ struct arith {
   int block;        // additions done without intermediate rounding (1: every one rounds)
   int cut_bits;     // sums of products may lose up to 2^-cut_bits of the sum so far with every term, always towards
                     // zero: tensor cores cut off instead of rounding (docs/numerics.md); 0: nothing of the kind
-  uint64_t key;     // of this pass: same key, same noise; NOISE_MIRRORED: the opposite noise
+  bool one_lane;    // sums of reductions also err by what a loop with one accumulator loses (arith_sum_lost)
+  // The type that values may be rounded to between operators, never inside one, and what this pass does of it
+  // (oracle/boundary.c). Contracts of half precision have it; bits 0: none.
+  struct float_format stored;
+  enum arith_store store;
+  bool store_some; // rounds at a half of the places, drawn from the key, instead of at all
+  uint64_t key;    // of this pass: same key, same noise; NOISE_MIRRORED: the opposite noise
 };
 
 // Set in a key: every random number is what is left of it to the largest, so that errors have the opposite sign.
@@ -133,6 +147,12 @@ static inline double arith_power_ulps(double limit, double v) {
   return ARITH_LIBRARY_ULPS + ARITH_POWER_ULPS * (exponent < 0 ? -exponent : exponent) * (v < limit ? v / limit : 1);
 }
 
+// A function that stays within [-1, 1] errs inwards where it saturates. (Cut off at the bound instead, half of all
+// errors would be none there; one in 2^16 elements would then show no error in 16 passes, and 1 + erf(x) has no other.)
+static inline double arith_reflect(double x) {
+  return x > 1 ? 2 - x : x < -1 ? -2 - x : x;
+}
+
 // The result x of an exponential function, with its error.
 static inline double arith_round_power(const struct arith *a, struct noise *n, double x) {
   return a->exact ? x : arith_round_ulps(a, n, x, arith_power_ulps(arith_pow2(a->min_exponent), x));
@@ -164,6 +184,15 @@ static inline double arith_sum_variance(const struct arith *a, double y, double 
 static inline double arith_sum(const struct arith *a, struct noise *n, double y, double t2, double k, bool products) {
   return arith_sum_from(a, n, 0, y, t2, k, products);
 }
+
+// A reduction's sum where `lost` is what one accumulator made of it in single precision, less y: such a loop's errors
+// have one sign where many terms are alike, and grow as k. They count as three standard deviations of one more error,
+// in a wide pass so many times as large, but at most as ARITH_LOST_MOST of the sum's own: who sums in lower precision
+// or leaves terms out errs by thousands of those. 0: as arith_sum.
+double arith_sum_lost(const struct arith *a, struct noise *n, double y, double t2, double k, double lost);
+#define ARITH_LOST_MOST 8.0
+// Longer sums nobody makes with one accumulator.
+#define ARITH_LANE_LENGTH (1 << 20)
 
 // A window that hangs over the border sums only `*k` of its `all` terms, with sum of squares *t2. Whoever transforms
 // tiles (Fourier, Winograd) spreads the tile's errors evenly, there as anywhere, so that such a window errs as if its

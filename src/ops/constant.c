@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ops/families.h"
+#include "ops/pytorch.h"
 
 // ---- Constant
 
@@ -27,9 +28,9 @@ static enum assay_status infer_constant(struct op_infer *c, struct assay_error *
   if (status != ASSAY_OK)
     return status;
   if (a->tensor) {
-    if (dtype_bytes(a->tensor->dtype) == 0)
-      return op_unsupported(c->node, err, "a constant of type %s", dtype_name(a->tensor->dtype));
-    return op_output(c, 0, a->tensor->dtype, a->tensor->shape.rank, a->tensor->shape.dims, err);
+    if (dtype_bytes(a->tensor->type.dtype) == 0)
+      return op_unsupported(c->node, err, "a constant of type %s", dtype_name(a->tensor->type.dtype));
+    return op_output(c, 0, a->tensor->type.dtype, a->tensor->type.shape.rank, a->tensor->type.shape.dims, err);
   }
   bool list = a->type == ATTR_FLOATS || a->type == ATTR_INTS;
   int64_t count = (int64_t)a->count;
@@ -37,10 +38,10 @@ static enum assay_status infer_constant(struct op_infer *c, struct assay_error *
 }
 
 static void read_tensor(const struct tensor *t, int64_t n, struct array *out) {
-  if (dtype_is_float(t->dtype))
-    dtype_to_f64(t->dtype, t->data, n, out->f64);
+  if (dtype_is_float(t->type.dtype))
+    dtype_to_f64(t->type.dtype, t->data, n, out->f64);
   else
-    dtype_to_i64(t->dtype, t->data, n, out->i64);
+    dtype_to_i64(t->type.dtype, t->data, n, out->i64);
 }
 
 static enum assay_status eval_constant(struct op_eval *c, struct assay_error *err) {
@@ -65,9 +66,9 @@ static enum assay_status infer_constant_of_shape(struct op_infer *c, struct assa
   enum assay_status status = op_ints(c, 0, NULL, dims, &rank, SHAPE_MAX_RANK, err);
   if (status != ASSAY_OK)
     return status;
-  if (value && (dtype_bytes(value->tensor->dtype) == 0 || shape_count(&value->tensor->shape) != 1))
+  if (value && (dtype_bytes(value->tensor->type.dtype) == 0 || shape_count(&value->tensor->type.shape) != 1))
     return op_invalid(c->node, err, "value must be a tensor of one number");
-  return op_output(c, 0, value ? value->tensor->dtype : DTYPE_FLOAT, rank, dims, err);
+  return op_output(c, 0, value ? value->tensor->type.dtype : DTYPE_FLOAT, rank, dims, err);
 }
 
 static enum assay_status eval_constant_of_shape(struct op_eval *c, struct assay_error *err) {
@@ -202,27 +203,32 @@ static const struct op_attr eye_attrs[] = {
 
 static const struct op_def rows[] = {
     {OP_ROW("Constant", 1, 0, 0, 1, 1, OP_CONSTANT), .attrs = constant_attrs, .infer = infer_constant,
-     .eval = eval_constant, .cost = op_cost_none, .doc = "A tensor, a number or a list of numbers given in the graph.",
+     .eval = eval_constant, .cost = op_cost_none, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM},
+     .pytorch = {.write = pytorch_constant}, .doc = "A tensor, a number or a list of numbers given in the graph.",
      .example = "(float[3] a) => (float[3] b) { k = Constant<value = float[3] {1.0, 2.5, -3.0}>() b = Add(a, k) }"},
     {OP_ROW("ConstantOfShape", 9, 1, 1, 1, 1, OP_CONSTANT), .attrs = of_shape_attrs, .infer = infer_constant_of_shape,
-     .eval = eval_constant_of_shape, .cost = op_cost_none,
+     .eval = eval_constant_of_shape, .cost = op_cost_none, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM},
+     .pytorch = {.write = pytorch_constant_of_shape},
      .doc = "A tensor of the shape that the input gives, filled with one value.",
      .example = "() => (float[2,3] b) { s = Constant<value = int64[2] {2, 3}>()"
                 " b = ConstantOfShape<value = float[1] {0.5}>(s) }"},
     {OP_ROW("Shape", 1, 1, 1, 1, 1, OP_CONSTANT), .infer = infer_shape, .eval = eval_shape, .reads_shapes_only = true,
-     .cost = op_cost_none, .doc = "The extents of the input."},
+     .cost = op_cost_none, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.write = pytorch_shape},
+     .doc = "The extents of the input."},
     {OP_ROW("Shape", 15, 1, 1, 1, 1, OP_CONSTANT), .attrs = part_attrs, .infer = infer_shape, .eval = eval_shape,
-     .reads_shapes_only = true, .cost = op_cost_none,
-     .doc = "The extents of the input, from dimension start to before end.",
+     .reads_shapes_only = true, .cost = op_cost_none, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM},
+     .pytorch = {.write = pytorch_shape}, .doc = "The extents of the input, from dimension start to before end.",
      .example = "(float[2,3,4] a) => (int64[2] b) { b = Shape<start = 1>(a) }"},
     {OP_ROW("Size", 1, 1, 1, 1, 1, OP_CONSTANT), .infer = infer_size, .eval = eval_size, .reads_shapes_only = true,
-     .cost = op_cost_none, .doc = "The number of elements of the input.",
-     .example = "(float[2,3] a) => (int64 b) { b = Size(a) }"},
+     .cost = op_cost_none, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN},
+     .doc = "The number of elements of the input.", .example = "(float[2,3] a) => (int64 b) { b = Size(a) }"},
     {OP_ROW("EyeLike", 9, 1, 1, 1, 1, OP_CONSTANT), .attrs = eye_attrs, .infer = infer_eye, .eval = eval_eye,
-     .cost = op_cost_none, .doc = "A matrix as large as the input with ones on diagonal k and zeros elsewhere.",
+     .cost = op_cost_none, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN},
+     .doc = "A matrix as large as the input with ones on diagonal k and zeros elsewhere.",
      .example = "(float[3,4] a) => (float[3,4] b) { b = EyeLike<k = 1>(a) }"},
     {OP_ROW("Range", 11, 3, 3, 1, 1, OP_CONSTANT), .infer = infer_range, .eval = eval_range,
-     .doc = "The numbers start, start + delta, ... that lie before the limit.",
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN},
+     .doc = "The numbers start, start + delta, ... that come before the limit.",
      .example = "() => (float[4] b) { s = Constant<value_float = 1.0>() l = Constant<value_float = 2.0>()"
                 " d = Constant<value_float = 0.3>() b = Range(s, l, d) }"},
 };

@@ -6,6 +6,7 @@
 #include "ops/families.h"
 #include "ops/loops.h"
 #include "ops/matmul.h"
+#include "ops/pytorch.h"
 
 enum assay_status matmul_split(const struct node *node, const struct shape *a, const struct shape *b,
                                struct matmul *out, struct assay_error *err) {
@@ -310,10 +311,11 @@ static const struct op_def contraction_rows[] = {
      .min_out = 1,
      .max_out = 1,
      .class = OP_CONTRACTION,
-     .adds = true,
      .infer = matmul_infer,
      .eval = matmul_eval,
      .cost = matmul_cost,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+     .pytorch = {.text = "torch.matmul($0, $1)"},
      .doc = "Matrix product over the last two dimensions, the others broadcast, as numpy.matmul.",
      .example = "(float[3,4] a, float[4,5] b) => (float[3,5] y) { y = MatMul(a, b) }\n"
                 "(float[2,1,3,4] a, float[5,4,2] b) => (float[2,5,3,2] y) { y = MatMul(a, b) }\n"
@@ -327,10 +329,11 @@ static const struct op_def contraction_rows[] = {
      .min_out = 1,
      .max_out = 1,
      .class = OP_CONTRACTION,
-     .adds = true,
      .infer = matmul_integer_infer,
      .eval = matmul_integer_eval,
      .cost = matmul_cost,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+     .pytorch = {.none = "PyTorch has no product of eight-bit integers with a sum of 32 bits"},
      .doc = "Matrix product of eight-bit integers, each minus its zero point (a scalar, or one for each row of A and "
             "column of B), in int32.",
      .example = "(uint8[4,3] a, uint8[3,2] b) => (int32[4,2] y) { y = MatMulInteger(a, b) }"},
@@ -342,11 +345,12 @@ static const struct op_def contraction_rows[] = {
      .min_out = 1,
      .max_out = 1,
      .class = OP_CONTRACTION,
-     .adds = true,
      .attrs = gemm_attrs,
      .infer = gemm_infer,
      .eval = gemm_eval,
      .cost = gemm_cost,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+     .pytorch = {.write = pytorch_gemm},
      .doc = "alpha * A' * B' + beta * C for matrices, where A' and B' are optionally transposed and C broadcasts.",
      .example = "(float[3,4] a, float[4,5] b, float[5] c) => (float[3,5] y) { y = Gemm(a, b, c) }\n"
                 "(float[4,3] a, float[5,4] b, float[3,1] c) => (float[3,5] y) "
@@ -359,11 +363,12 @@ static const struct op_def contraction_rows[] = {
      .min_out = 1,
      .max_out = 1,
      .class = OP_CONTRACTION,
-     .adds = true,
      .attrs = einsum_attrs,
      .infer = einsum_infer,
      .eval = einsum_eval,
      .cost = einsum_cost,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+     .pytorch = {.text = "torch.einsum({equation}, $*)"},
      .doc = "Sums of products by Einstein's convention, as numpy.einsum, with ellipses, diagonals and any number of "
             "operands, which are combined from left to right.",
      .example = "(float[2,3,4] a, float[4,5] b) => (float[2,3,5] y) { y = Einsum<equation = \"bil,lk->bik\">(a, b) }\n"

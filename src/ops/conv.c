@@ -2,6 +2,7 @@
 #include "ops/conv_core.h"
 #include "ops/families.h"
 #include "ops/loops.h"
+#include "ops/pytorch.h"
 
 static enum assay_status check_operands(const struct op_infer *c, struct assay_error *err) {
   const struct shape *x = &c->in[0]->shape, *w = &c->in[1]->shape;
@@ -151,11 +152,12 @@ static const struct op_def conv_rows[] = {
      .min_out = 1,
      .max_out = 1,
      .class = OP_CONTRACTION,
-     .adds = true,
      .attrs = conv_attrs,
      .infer = conv_infer,
      .eval = conv_eval,
      .cost = conv_cost,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+     .pytorch = {.text = "conv", .write = pytorch_conv},
      .doc = "Convolution (without flipping the kernel) of [N, C, D1, ...] with weights [M, C / group, K1, ...], plus a "
             "bias [M]; 1, 2 or more spatial dimensions.",
      .example = "(float[2,3,8,8] x, float[4,3,3,3] w) => (float[2,4,6,6] y) { y = Conv<pads = [0,0,0,0]>(x, w) }\n"
@@ -171,11 +173,12 @@ static const struct op_def conv_rows[] = {
      .min_out = 1,
      .max_out = 1,
      .class = OP_CONTRACTION,
-     .adds = true,
      .attrs = conv_transpose_attrs,
      .infer = conv_transpose_infer,
      .eval = conv_transpose_eval,
      .cost = conv_transpose_cost,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+     .pytorch = {.text = "conv_transpose", .write = pytorch_conv},
      .doc = "Transposed convolution of [N, C, D1, ...] with weights [C, M / group, K1, ...], plus a bias [M]: every "
             "input element spreads over a kernel of outputs.",
      .example = "(float[1,3,4,4] x, float[3,2,3,3] w) => (float[1,2,9,9] y) "

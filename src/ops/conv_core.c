@@ -73,11 +73,21 @@ static int64_t output_row(const struct set *s, const int64_t *q) {
   return at;
 }
 
-// Rounds sums, adds the bias and puts them where they belong. terms: products in each sum, but for those of the last
-// dimension's taps, which s->inside has.
-static void finish_line(const struct set *s, struct noise *noise, int64_t channel, double terms, int64_t j, int64_t n,
-                        const double *sum, const double *t2, double *to) {
+// Outputs [j, j + n) of one row of one channel, while they are made.
+struct piece {
+  int64_t channel; // counted over all groups
+  int64_t j, n;
+  double terms;     // products in each sum, but for those of the last dimension's taps, which set.inside has
+  double *sum, *t2; // n each; t2 is NULL in an exact pass
+  double *to;       // the row in y
+};
+
+// Rounds sums, adds the bias and puts them where they belong.
+static void finish_line(const struct set *s, struct noise *noise, const struct piece *p) {
   const struct conv *c = s->c;
+  const double *sum = p->sum, *t2 = p->t2;
+  double *to = p->to;
+  int64_t channel = p->channel, j = p->j, n = p->n;
   int64_t step = s->t[s->n - 1].step;
   bool starts = t2 && c->start && c->start->n > 0;
   double start[LINE], all = (double)(s->taps * c->c);
@@ -85,7 +95,7 @@ static void finish_line(const struct set *s, struct noise *noise, int64_t channe
     double y = sum[i];
     if (starts && i % LINE == 0)
       start_fill(c->start, to - c->y + (j + i) * step, step, n - i < LINE ? n - i : LINE, start);
-    double from = starts ? start[i % LINE] : 0, squares = t2 ? t2[i] : 0, k = terms * s->inside[j + i];
+    double from = starts ? start[i % LINE] : 0, squares = t2 ? t2[i] : 0, k = p->terms * s->inside[j + i];
     arith_complete_window(all, &squares, &k);
     if (t2 && c->sigma) {
       double variance = arith_sum_variance_from(c->arith, from, y, squares, k, true);
@@ -126,10 +136,11 @@ static void line_add(const struct line *l, double *restrict sum, double *restric
   }
 }
 
-// Outputs [j, j + n) of one row of one channel.
-static void loops_line(const struct set *s, int64_t image, int64_t channel, const int64_t *base, int64_t j, int64_t n,
-                       double *sum, double *t2) {
+// base: the rows of x that it reads (outer_rows).
+static void loops_line(const struct set *s, int64_t image, const int64_t *base, const struct piece *p) {
   const struct conv *c = s->c;
+  double *sum = p->sum, *t2 = p->t2;
+  int64_t channel = p->channel, j = p->j, n = p->n;
   const struct taps *last = &s->t[s->n - 1];
   int64_t group = channel / c->m, outer_taps = last->n ? s->taps / last->n : 0;
   memset(sum, 0, (size_t)n * sizeof *sum);
@@ -164,12 +175,13 @@ static void loops_range(void *arg, int64_t begin, int64_t end) {
     int64_t image = item / s->outer / channels, channel = item / s->outer % channels;
     struct noise noise = noise_at(c->arith->key + (uint64_t)s->index, (uint64_t)item);
     outer_index(s, item % s->outer, q);
-    double terms = (double)(outer_rows(s, q, base) * c->c);
-    double *to = c->y + (image * channels + channel) * s->out_size + output_row(s, q);
-    for (int64_t j = 0; j < count; j += LINE) {
-      int64_t n = count - j < LINE ? count - j : LINE;
-      loops_line(s, image, channel, base, j, n, sum, c->arith->exact ? NULL : t2);
-      finish_line(s, &noise, channel, terms, j, n, sum, c->arith->exact ? NULL : t2, to);
+    struct piece p = {.channel = channel, .sum = sum, .t2 = c->arith->exact ? NULL : t2};
+    p.terms = (double)(outer_rows(s, q, base) * c->c);
+    p.to = c->y + (image * channels + channel) * s->out_size + output_row(s, q);
+    for (p.j = 0; p.j < count; p.j += LINE) {
+      p.n = count - p.j < LINE ? count - p.j : LINE;
+      loops_line(s, image, base, &p);
+      finish_line(s, &noise, &p);
     }
   }
   base_free(base);
@@ -229,15 +241,17 @@ static void tile_finish(const struct tile *t, int64_t item) {
   const struct conv *c = s->c;
   int64_t count = s->t[s->n - 1].count, q[WINDOW_MAX_DIMS];
   struct noise noise = noise_at(c->arith->key + (uint64_t)s->index, (uint64_t)item);
-  for (int64_t p = t->at, n; p < t->at + t->n; p += n) {
-    int64_t j = p % count;
-    n = count - j < t->at + t->n - p ? count - j : t->at + t->n - p;
-    outer_index(s, p / count, q);
+  for (int64_t at = t->at, n; at < t->at + t->n; at += n) {
+    int64_t j = at % count;
+    n = count - j < t->at + t->n - at ? count - j : t->at + t->n - at;
+    outer_index(s, at / count, q);
     double terms = (double)(outer_rows(s, q, t->base) * c->c);
     for (int64_t m = 0; m < c->m; m++) {
-      int64_t channel = t->group * c->m + m, from = m * t->n + (p - t->at);
-      double *to = c->y + (t->image * c->groups * c->m + channel) * s->out_size + output_row(s, q);
-      finish_line(s, &noise, channel, terms, j, n, t->sum + from, t->t2 ? t->t2 + from : NULL, to);
+      int64_t from = m * t->n + (at - t->at);
+      struct piece p = {.channel = t->group * c->m + m, .j = j, .n = n, .terms = terms, .sum = t->sum + from};
+      p.t2 = t->t2 ? t->t2 + from : NULL;
+      p.to = c->y + (t->image * c->groups * c->m + p.channel) * s->out_size + output_row(s, q);
+      finish_line(s, &noise, &p);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "ops/families.h"
 #include "ops/pointwise.h"
+#include "ops/pytorch.h"
 
 enum { BLOCK = 256, GRAIN_BLOCKS = 64 };
 
@@ -33,7 +34,8 @@ struct cast {
 
 // The value as the target format holds it. A cast is the one operator that says "lose precision here", so the exact
 // pass rounds too, to nearest; a contract pass rounds at random, so that the error scale covers both neighbours of a
-// value near a tie.
+// value near a tie. A cast to the contract's storage type says less: every value of that type is one that may be
+// rounded where it goes to another operator. (PyTorch's exporter casts what it reduces, there and back.)
 static double narrow(const struct cast *k, struct noise *noise, double x) {
   enum dtype t = k->out->dtype;
   if (k->saturate && fabs(x) > k->arith.max)
@@ -91,6 +93,7 @@ static enum assay_status eval_cast(struct op_eval *c, struct assay_error *err) {
   struct float_format format;
   k.narrows = format_narrows(k.in->dtype, to);
   if (dtype_float_format(to, &format)) {
+    k.narrows = k.narrows && format.bits != c->arith.stored.bits;
     k.arith.bits = format.bits;
     k.arith.min_exponent = format.min_exponent;
     k.arith.max = format.max;
@@ -168,7 +171,8 @@ static const struct op_attr seed_attrs[] = {{"seed", ATTR_INT, false, NULL}, {0}
 #define CAST(SINCE, ATTRS, EXAMPLE)                                                                                    \
   {                                                                                                                    \
     OP_ROW("Cast", SINCE, 1, 1, 1, 1, OP_ELEMENTWISE),                                                                 \
-        .attrs = (ATTRS), .infer = infer_cast, .eval = eval_cast,                                                      \
+        .attrs = (ATTRS), .infer = infer_cast, .eval = eval_cast, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM},      \
+        .pytorch = {.write = pytorch_cast},                                                                            \
         .doc =                                                                                                         \
             "The input as another type, given by its number in ONNX's TensorProto.DataType. Floating types round to "  \
             "nearest (float8 to its largest value beyond its range unless saturate = 0); to integers towards zero, "   \
@@ -178,13 +182,15 @@ static const struct op_attr seed_attrs[] = {{"seed", ATTR_INT, false, NULL}, {0}
 #define CAST_LIKE(SINCE, ATTRS, EXAMPLE)                                                                               \
   {                                                                                                                    \
     OP_ROW("CastLike", SINCE, 2, 2, 1, 1, OP_ELEMENTWISE),                                                             \
-        .attrs = (ATTRS), .infer = infer_cast_like, .eval = eval_cast,                                                 \
-        .doc = "The first input as the type of the second; see Cast.", .example = (EXAMPLE)                            \
+        .attrs = (ATTRS), .infer = infer_cast_like, .eval = eval_cast, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, \
+        .pytorch = {.none = PYTORCH_NOT_WRITTEN}, .doc = "The first input as the type of the second; see Cast.",       \
+        .example = (EXAMPLE)                                                                                           \
   }
 #define DROPOUT(SINCE, MAX_IN, ATTRS, EXAMPLE)                                                                         \
   {                                                                                                                    \
     OP_ROW("Dropout", SINCE, 1, MAX_IN, 1, 2, OP_MOVEMENT),                                                            \
         .attrs = (ATTRS), .infer = infer_dropout, .eval = eval_dropout, .cost = op_cost_none,                          \
+        .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN},                          \
         .doc =                                                                                                         \
             "The input unchanged, and a mask that is true everywhere: dropout as at inference. In training mode only " \
             "with ratio 0, because random elements cannot be compared.",                                               \
@@ -193,8 +199,8 @@ static const struct op_attr seed_attrs[] = {{"seed", ATTR_INT, false, NULL}, {0}
 
 static const struct op_def rows[] = {
     {OP_ROW("Identity", 1, 1, 1, 1, 1, OP_MOVEMENT), .infer = op_infer_same, .eval = eval_identity,
-     .cost = op_cost_none, .expr = "x", .doc = "The input unchanged.",
-     .example = "(float[2,3] a) => (float[2,3] b) { b = Identity(a) }"},
+     .cost = op_cost_none, .expr = "x", .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.text = "$0"},
+     .doc = "The input unchanged.", .example = "(float[2,3] a) => (float[2,3] b) { b = Identity(a) }"},
     CAST(6, cast_attrs, NULL),
     CAST(19, cast19_attrs, NULL),
     CAST(24, cast24_attrs, "(float[2,3] a) => (float16[2,3] b) { b = Cast<to = 10>(a) }"),

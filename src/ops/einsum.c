@@ -11,16 +11,25 @@ static int letter_label(char c) {
   return c >= 'a' && c <= 'z' ? c - 'a' : c >= 'A' && c <= 'Z' ? c - 'A' + 26 : -1;
 }
 
-// The labels of one term. An ellipsis becomes its `dims` labels; dims is what the term must have in all, or -1 when
-// it is not known (the output), and then an ellipsis has `ellipsis` dimensions.
-static enum assay_status parse_term(const struct node *node, const char *text, size_t len, int dims, int ellipsis,
-                                    int *labels, int *count, bool *has_ellipsis, struct assay_error *err) {
-  int letters = 0, n = 0;
+// One term of the equation. `dims` is how many dimensions it must have, or -1 when that is not known (the output); an
+// ellipsis then has `ellipsis` dimensions.
+struct term {
+  const char *text;
+  size_t len;
+  int dims, ellipsis;
+};
+
+// The labels of one term; an ellipsis becomes a label for each of its dimensions.
+static enum assay_status parse_term(const struct node *node, const struct term *term, int *labels, int *count,
+                                    struct assay_error *err) {
+  const char *text = term->text;
+  size_t len = term->len;
+  int dims = term->dims, ellipsis = term->ellipsis, letters = 0, n = 0;
+  bool has_ellipsis = false;
   for (size_t i = 0; i < len; i++)
     letters += letter_label(text[i]) >= 0;
   if (dims >= 0)
     ellipsis = dims - letters;
-  *has_ellipsis = false;
   for (size_t i = 0; i < len; i++) {
     int label = letter_label(text[i]);
     bool dots = label < 0 && len - i >= 3 && memcmp(text + i, "...", 3) == 0;
@@ -28,8 +37,8 @@ static enum assay_status parse_term(const struct node *node, const char *text, s
       return op_invalid(node, err, "term \"%.*s\" has more than %d dimensions", (int)len, text, SHAPE_MAX_RANK);
     if (label >= 0) {
       labels[n++] = label;
-    } else if (dots && !*has_ellipsis && ellipsis >= 0) {
-      *has_ellipsis = true;
+    } else if (dots && !has_ellipsis && ellipsis >= 0) {
+      has_ellipsis = true;
       for (int d = 0; d < ellipsis; d++)
         labels[n++] = EINSUM_LABELS - ellipsis + d;
       i += 2;
@@ -45,13 +54,19 @@ static enum assay_status parse_term(const struct node *node, const char *text, s
   return ASSAY_OK;
 }
 
+// What the operands' terms have.
+struct seen {
+  int widest;               // dimensions of an ellipsis, at most
+  int count[EINSUM_LABELS]; // of each label
+};
+
 static enum assay_status add_operand(struct einsum_plan *p, const struct op_infer *c, int i, const char *text,
-                                     size_t len, int *widest, int *seen, struct assay_error *err) {
+                                     size_t len, struct seen *seen, struct assay_error *err) {
   const struct shape *shape = &c->in[i]->shape;
+  struct term term = {.text = text, .len = len, .dims = shape->rank};
   int labels[SHAPE_MAX_RANK], n;
   int64_t strides[SHAPE_MAX_RANK];
-  bool ellipsis;
-  enum assay_status status = parse_term(c->node, text, len, shape->rank, 0, labels, &n, &ellipsis, err);
+  enum assay_status status = parse_term(c->node, &term, labels, &n, err);
   if (status)
     return status;
   shape_strides(shape, strides);
@@ -59,7 +74,7 @@ static enum assay_status add_operand(struct einsum_plan *p, const struct op_infe
   for (int d = 0; d < n; d++) {
     int l = labels[d];
     dots += l >= EINSUM_LETTERS;
-    seen[l]++;
+    seen->count[l]++;
     int64_t extent = shape->dims[d];
     if (extent != 1) {
       if (p->extent[l] != 1 && p->extent[l] != extent)
@@ -73,20 +88,20 @@ static enum assay_status add_operand(struct einsum_plan *p, const struct op_infe
     }
     p->in[i].labels |= (uint64_t)1 << l;
   }
-  *widest = dots > *widest ? dots : *widest;
+  seen->widest = dots > seen->widest ? dots : seen->widest;
   p->in[i].f64 = c->in[i]->f64;
   p->in[i].i64 = c->in[i]->i64;
   return ASSAY_OK;
 }
 
 // Without "->": the ellipsis, then every letter that occurs once, in alphabetical order (capitals first, as in ASCII).
-static enum assay_status implicit_output(struct einsum_plan *p, const struct node *node, int widest, const int *seen,
+static enum assay_status implicit_output(struct einsum_plan *p, const struct node *node, const struct seen *seen,
                                          struct assay_error *err) {
-  for (int d = 0; d < widest; d++)
-    p->out[p->n_out++] = EINSUM_LABELS - widest + d;
+  for (int d = 0; d < seen->widest; d++)
+    p->out[p->n_out++] = EINSUM_LABELS - seen->widest + d;
   for (int i = 0; i < EINSUM_LETTERS; i++) {
     int l = (i + 26) % EINSUM_LETTERS;
-    if (seen[l] != 1)
+    if (seen->count[l] != 1)
       continue;
     if (p->n_out == SHAPE_MAX_RANK)
       return op_invalid(node, err, "the result has more than %d dimensions", SHAPE_MAX_RANK);
@@ -98,7 +113,7 @@ static enum assay_status implicit_output(struct einsum_plan *p, const struct nod
 enum assay_status einsum_plan_make(const struct op_infer *c, struct einsum_plan *p, struct assay_error *err) {
   const char *equation = node_string(c->node, "equation", ""), *arrow = strstr(equation, "->");
   const char *end = arrow ? arrow : equation + strlen(equation), *at = equation;
-  int widest = 0, seen[EINSUM_LABELS] = {0};
+  struct seen seen = {0};
   memset(p, 0, sizeof *p);
   p->n_in = c->n_in;
   for (int l = 0; l < EINSUM_LABELS; l++)
@@ -110,19 +125,20 @@ enum assay_status einsum_plan_make(const struct op_infer *c, struct einsum_plan 
     if (at > end || (i < c->n_in - 1) != (comma != NULL))
       return op_invalid(c->node, err, "the equation \"%s\" does not have %d terms", equation, c->n_in);
     const char *stop = comma ? comma : end;
-    enum assay_status status = add_operand(p, c, i, at, (size_t)(stop - at), &widest, seen, err);
+    enum assay_status status = add_operand(p, c, i, at, (size_t)(stop - at), &seen, err);
     if (status)
       return status;
     at = stop + 1;
   }
   enum assay_status status;
-  bool ellipsis;
-  if (arrow)
-    status = parse_term(c->node, arrow + 2, strlen(arrow + 2), -1, widest, p->out, &p->n_out, &ellipsis, err);
-  else
-    status = implicit_output(p, c->node, widest, seen, err);
+  if (arrow) {
+    struct term term = {.text = arrow + 2, .len = strlen(arrow + 2), .dims = -1, .ellipsis = seen.widest};
+    status = parse_term(c->node, &term, p->out, &p->n_out, err);
+  } else {
+    status = implicit_output(p, c->node, &seen, err);
+  }
   for (int i = 0; i < p->n_out && !status; i++) {
-    if (!seen[p->out[i]] || p->out_labels >> p->out[i] & 1)
+    if (!seen.count[p->out[i]] || p->out_labels >> p->out[i] & 1)
       return op_invalid(c->node, err, "the output of \"%s\" has a label twice, or one that no operand has", equation);
     p->out_labels |= (uint64_t)1 << p->out[i];
   }
@@ -275,18 +291,26 @@ int64_t einsum_lay_out(const struct einsum_plan *p, const struct einsum_split *s
   return step;
 }
 
-// Both views into one over the labels still needed. `to` is the output's array, taken if the layout is right; NULL
-// while operands are still to come.
-static enum assay_status combine(const struct einsum_plan *p, const struct einsum_view *a, const struct einsum_view *b,
-                                 uint64_t keep, const struct arith *arith, int threads, struct arena *scratch,
-                                 double *to, struct einsum_view *out, struct assay_error *err) {
+// Two views that become one over the labels still needed; `key` is of the product's noise.
+struct pair {
+  const struct einsum_view *a, *b;
+  uint64_t keep, key;
+};
+
+// `to` is the output's array, taken if the layout is right; NULL while operands are still to come.
+static enum assay_status combine(struct op_eval *e, const struct einsum_plan *p, const struct pair *pair, double *to,
+                                 struct einsum_view *out, struct assay_error *err) {
+  const struct einsum_view *a = pair->a, *b = pair->b;
+  struct arena *scratch = e->scratch;
+  struct arith arith = e->arith;
   struct einsum_split s = {0};
   struct side left, right;
   bool is_output;
-  einsum_split_labels(p, a, b, keep, &s);
+  arith.key = pair->key;
+  einsum_split_labels(p, a, b, pair->keep, &s);
   if (!side_make(p, a, &s.batch, &s.m, &s.k, scratch, &left) || !side_make(p, b, &s.batch, &s.k, &s.n, scratch, &right))
     return error_nomem(err, "an Einsum's operands");
-  *out = (struct einsum_view){.labels = (a->labels | b->labels) & keep};
+  *out = (struct einsum_view){.labels = (a->labels | b->labels) & pair->keep};
   int64_t count = einsum_lay_out(p, &s, out, &is_output);
   double *c = to && is_output ? to : arena_calloc(scratch, (size_t)count + 1, sizeof *c);
   if (!c)
@@ -305,8 +329,8 @@ static enum assay_status combine(const struct einsum_plan *p, const struct einsu
                             .a_offset = left.batch,
                             .b_offset = right.batch,
                             .c = c,
-                            .arith = arith,
-                            .threads = threads};
+                            .arith = &arith,
+                            .threads = e->threads};
   return gemm_run(&work, err);
 }
 
@@ -378,10 +402,9 @@ enum assay_status einsum_eval(struct op_eval *c, struct assay_error *err) {
   struct einsum_view now = p.in[0];
   for (int i = 1; i < p.n_in && !status; i++) {
     struct einsum_view next;
-    struct arith arith = c->arith;
-    arith.key = noise_derive(arith.key, (uint64_t)i);
-    status = combine(&p, &now, &p.in[i], einsum_needed_after(&p, i), &arith, c->threads, c->scratch,
-                     i == p.n_in - 1 ? c->out[0].f64 : NULL, &next, err);
+    struct pair pair = {
+        .a = &now, .b = &p.in[i], .keep = einsum_needed_after(&p, i), .key = noise_derive(c->arith.key, (uint64_t)i)};
+    status = combine(c, &p, &pair, i == p.n_in - 1 ? c->out[0].f64 : NULL, &next, err);
     now = next;
   }
   if (!status && now.f64 != c->out[0].f64)

@@ -102,7 +102,7 @@ static void library_block(enum expr_error error, const struct rounder *r, struct
 
 static void bound_block(int n, double *v) {
   for (int i = 0; i < n; i++)
-    v[i] = v[i] > 1 ? 1 : v[i] < -1 ? -1 : v[i];
+    v[i] = arith_reflect(v[i]);
 }
 
 static void add_error(enum expr_error error, const struct rounder *r, struct noise *noise, int n, double *v) {
@@ -135,12 +135,11 @@ static void copy_block(struct source from, int n, double *out) {
     out[i] = from.p[i & from.mask];
 }
 
-void expr_eval(const struct expr *e, const struct arith *a, struct noise *noise, const double *x, const double *y,
-               const double *z, const double *params, int n, double *out) {
+void expr_eval(const struct expr *e, const struct arith *a, struct noise *noise, const struct expr_block *b,
+               double *out) {
   double temporaries[EXPR_MAX_TEMPORARIES][EXPR_BLOCK];
-  const double *const inputs[] = {x, y, z};
   double rounded[EXPR_MAX_CONSTANTS + EXPR_MAX_PARAMS];
-  const double *constants = e->constants;
+  const double *constants = e->constants, *params = b->params;
   struct rounder r = {0};
   if (!a->exact) {
     // A contract's implementation has its constants and attributes in the contract's format.
@@ -153,7 +152,7 @@ void expr_eval(const struct expr *e, const struct arith *a, struct noise *noise,
     params = &rounded[EXPR_MAX_CONSTANTS];
   }
   if (e->n_instructions == 0) {
-    copy_block(resolve(e->result, inputs, temporaries, constants, params), n, out);
+    copy_block(resolve(e->result, b->in, temporaries, constants, params), b->n, out);
     return;
   }
   for (int i = 0; i < e->n_instructions; i++) {
@@ -162,10 +161,10 @@ void expr_eval(const struct expr *e, const struct arith *a, struct noise *noise,
       continue;
     struct source from[3] = {{0}};
     for (int k = 0; k < expr_arity((enum expr_operation)in->operation); k++)
-      from[k] = resolve(in->from[k], inputs, temporaries, constants, params);
+      from[k] = resolve(in->from[k], b->in, temporaries, constants, params);
     double *target = i + 1 == e->n_instructions ? out : temporaries[in->target];
-    operations[in->operation].run(from, n, target);
+    operations[in->operation].run(from, b->n, target);
     if (!a->exact)
-      add_error(operations[in->operation].error, &r, noise, n, target);
+      add_error(operations[in->operation].error, &r, noise, b->n, target);
   }
 }

@@ -1,11 +1,11 @@
 // The scalar language of elementwise operators: what one output element is, in terms of x, y, z and attributes.
 //
 // Grammar, loosest first: `c ? a : b`; `a || b`; `a && b`; comparisons < <= > >= == != (1 or 0); + -; * /; unary - !;
-// primary: number, x y z, an attribute's name, `exact`, a function call, parentheses. Functions of one argument: abs neg sign
-// sqrt exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc floor ceil round (to
-// even) recip isnan isinf; of two: min max (NaN wins) pow fmod; of three: fma. An expression is a *straightforward*
-// implementation: in a contract pass each operation rounds once, so its structure sets the error scale. Where that
-// structure loses the answer even in double, `exact ? a : b` gives the exact pass another one.
+// primary: number, x y z, an attribute's name, `exact`, a function call, parentheses. Functions of one argument: abs
+// neg sign sqrt exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc floor ceil
+// round (to even) recip isnan isinf; of two: min max (NaN wins) pow fmod; of three: fma. An expression is a
+// *straightforward* implementation: in a contract pass each operation rounds once, so its structure sets the error
+// scale. Where that structure loses the answer even in double, `exact ? a : b` gives the exact pass another one.
 #ifndef OPS_EXPR_H
 #define OPS_EXPR_H
 
@@ -35,16 +35,25 @@ enum {
   EXPR_MAX_DEPTH = 64,
 };
 
-// Evaluates n <= EXPR_BLOCK elements. x, y, z are arrays of n (NULL when unused); params has one value for each name.
-void expr_eval(const struct expr *e, const struct arith *a, struct noise *noise, const double *x, const double *y,
-               const double *z, const double *params, int n, double *out);
+// What n <= EXPR_BLOCK elements are evaluated from. params has one value for each name.
+struct expr_block {
+  int n;
+  const double *in[3]; // x, y, z: arrays of n; NULL: not used
+  const double *params;
+};
+void expr_eval(const struct expr *e, const struct arith *a, struct noise *noise, const struct expr_block *b,
+               double *out);
 
 // The same over integers, for tensors of integer type: + - * / (towards zero; 0 when dividing by 0) abs neg sign min
 // max pow fmod, comparisons and logic; results wrap to 64 bits and the caller wraps them to the tensor's width.
 // `is_unsigned` makes / min max fmod and the order comparisons see unsigned 64-bit numbers. Constants and params must
-// be whole numbers. expr_has_integers tells whether every operation of the expression is among these.
+// be whole numbers. expr_has_integers says whether every operation of the expression is among these.
 bool expr_has_integers(const struct expr *e);
-void expr_eval_int(const struct expr *e, bool is_unsigned, const int64_t *x, const int64_t *y, const int64_t *z,
-                   const double *params, int n, int64_t *out);
+struct expr_int_block {
+  int n;
+  const int64_t *in[3];
+  const double *params;
+};
+void expr_eval_int(const struct expr *e, bool is_unsigned, const struct expr_int_block *b, int64_t *out);
 
 #endif

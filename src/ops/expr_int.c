@@ -106,10 +106,11 @@ static int64_t eval_one(const struct expr *e, bool is_unsigned, const int64_t *i
   return value[0];
 }
 
-void expr_eval_int(const struct expr *e, bool is_unsigned, const int64_t *x, const int64_t *y, const int64_t *z,
-                   const double *params, int n, int64_t *out) {
-  for (int i = 0; i < n; i++) {
-    int64_t inputs[3] = {x ? x[i] : 0, y ? y[i] : 0, z ? z[i] : 0};
-    out[i] = eval_one(e, is_unsigned, inputs, params);
+void expr_eval_int(const struct expr *e, bool is_unsigned, const struct expr_int_block *b, int64_t *out) {
+  for (int i = 0; i < b->n; i++) {
+    int64_t inputs[3];
+    for (int k = 0; k < 3; k++)
+      inputs[k] = b->in[k] ? b->in[k][i] : 0;
+    out[i] = eval_one(e, is_unsigned, inputs, b->params);
   }
 }

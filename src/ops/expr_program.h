@@ -10,9 +10,9 @@
 // How an operation errs in a contract pass.
 enum expr_error {
   EXPR_EXACT,   // selections, comparisons, sign changes, rounding to integers
-  EXPR_ROUNDED, // correctly rounded by every implementation worth the name: + - * / sqrt fma
+  EXPR_ROUNDED, // every good implementation rounds these correctly: + - * / sqrt fma
   EXPR_LIBRARY, // a function of the mathematics library: up to ARITH_LIBRARY_ULPS
-  EXPR_BOUNDED, // likewise, and every implementation keeps the result within [-1, 1]
+  EXPR_BOUNDED, // likewise, and every implementation keeps the result within [-1, 1] (arith_reflect)
   EXPR_POWER,   // e^x: arith_power_ulps
 };
 

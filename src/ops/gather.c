@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "ops/families.h"
 #include "ops/indices.h"
+#include "ops/pytorch.h"
 
 enum { GRAIN_ELEMENTS = 1 << 14 };
 
@@ -311,33 +312,36 @@ static const struct op_attr batch_attrs[] = {{"batch_dims", ATTR_INT, false, "0"
 
 static const struct op_def rows[] = {
     {OP_ROW("Gather", 1, 2, 2, 1, 1, OP_GATHER), .attrs = axis0_attrs, .infer = infer_gather, .eval = eval_gather,
-     .cost = op_cost_none,
+     .cost = op_cost_none, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.write = pytorch_gather},
      .doc = "The slices of the first input along an axis that the second input names; negative indices count from the "
             "end.",
      .example = "(float[4,2] a) => (float[3,2] b) { i = Constant<value = int64[3] {3, 0, -1}>() b = Gather(a, i) }"},
     {OP_ROW("GatherElements", 11, 2, 2, 1, 1, OP_GATHER), .attrs = axis0_attrs, .infer = infer_gather_elements,
-     .eval = eval_gather_elements, .cost = op_cost_none,
+     .eval = eval_gather_elements, .cost = op_cost_none, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM},
+     .pytorch = {.none = PYTORCH_NOT_WRITTEN},
      .doc = "For every element of the indices, the element of the data at the same place, but with the index in place "
             "of the axis.",
      .example = "(float[2,2] a) => (float[2,2] b) {"
                 " i = Constant<value = int64[2,2] {0, 0, 1, 0}>() b = GatherElements<axis = 1>(a, i) }"},
     {OP_ROW("GatherND", 11, 2, 2, 1, 1, OP_GATHER), .attrs = batch_attrs, .infer = infer_gather_nd,
-     .eval = eval_gather_nd, .cost = op_cost_none,
+     .eval = eval_gather_nd, .cost = op_cost_none, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM},
+     .pytorch = {.none = PYTORCH_NOT_WRITTEN},
      .doc = "The slices of the data that tuples of indices, along the last dimension of the second input, name; the "
             "first batch_dims dimensions run along in both.",
      .example = "(float[2,3] a) => (float[2] b) {"
                 " i = Constant<value = int64[2,2] {0, 2, 1, 0}>() b = GatherND(a, i) }"},
     {OP_ROW("Compress", 9, 2, 2, 1, 1, OP_GATHER), .attrs = axis_attrs, .infer = infer_compress, .eval = eval_compress,
-     .cost = op_cost_none,
+     .cost = op_cost_none, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN},
      .doc = "The slices along an axis (without one: the elements of the flattened input) for which the second input is "
             "true.",
      .example = "(float[3,2] a) => (float[2,2] b) {"
                 " keep = Constant<value = bool[3] {1, 0, 1}>() b = Compress<axis = 0>(a, keep) }"},
     {OP_ROW("NonZero", 9, 1, 1, 1, 1, OP_GATHER), .infer = infer_nonzero, .eval = eval_nonzero, .cost = op_cost_none,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN},
      .doc = "The indices of all elements that are not zero, one column each, in row-major order.",
      .example = "() => (int64[2,3] b) { a = Constant<value = float[2,2] {1.0, 0.0, 2.0, 3.0}>() b = NonZero(a) }"},
     {OP_ROW("OneHot", 9, 3, 3, 1, 1, OP_GATHER), .attrs = one_hot_attrs, .infer = infer_one_hot, .eval = eval_one_hot,
-     .cost = op_cost_none,
+     .cost = op_cost_none, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN},
      .doc = "A new dimension in which the element that the index names has the second of the values, all others the "
             "first.",
      .example = "(int64[3] i, float[2] values) => (float[3,4] b) {"

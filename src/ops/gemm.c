@@ -88,35 +88,43 @@ bool gemm_blas_can(const struct gemm *g) {
          blas_matrix_of(g->m, g->k, g->a_row, g->a_col, &a) && blas_matrix_of(g->k, g->n, g->b_row, g->b_col, &b);
 }
 
-// The squares of rows x cols elements, each line (a row, or a column when by_col) divided by 2^exponent of its own, so
-// that single precision holds them whatever the inputs' magnitude. Written contiguously in the order in which the
-// source is contiguous.
-static void pack_squares(const double *x, int64_t lines, int64_t line, int64_t n, int64_t step, const double *scale,
-                         bool lines_outside, float *restrict to) {
+// One side of a product as lines (rows of A, columns of B) of n elements each.
+struct side {
+  const double *x;
+  int64_t lines, line; // how many, and how far apart
+  int64_t n, step;
+};
+
+// The squares of all elements, each line multiplied by its scale first, so that single precision holds them whatever
+// the inputs' magnitude. Written contiguously in the order in which the source is contiguous.
+static void pack_squares(const struct side *s, const double *scale, bool lines_outside, float *restrict to) {
+  const struct side local = *s; // not reachable through `to`: stays in registers
+  const double *x = local.x;
   if (lines_outside) {
-    for (int64_t i = 0; i < lines; i++)
-      for (int64_t l = 0; l < n; l++) {
-        double v = x[i * line + l * step] * scale[i];
-        to[i * n + l] = (float)(v * v);
+    for (int64_t i = 0; i < local.lines; i++)
+      for (int64_t l = 0; l < local.n; l++) {
+        double v = x[i * local.line + l * local.step] * scale[i];
+        to[i * local.n + l] = (float)(v * v);
       }
     return;
   }
-  for (int64_t l = 0; l < n; l++)
-    for (int64_t i = 0; i < lines; i++) {
-      double v = x[i * line + l * step] * scale[i];
-      to[l * lines + i] = (float)(v * v);
+  for (int64_t l = 0; l < local.n; l++)
+    for (int64_t i = 0; i < local.lines; i++) {
+      double v = x[i * local.line + l * local.step] * scale[i];
+      to[l * local.lines + i] = (float)(v * v);
     }
 }
 
 // For each line the power of two that brings its largest magnitude to [1/2, 1): scale. Lines of zeros or with
 // infinities stay as they are; the latter have no finite sums to scale.
-static void line_scales(const double *x, int64_t lines, int64_t line, int64_t n, int64_t step, double *scale) {
+static void line_scales(const struct side *s, double *scale) {
+  int64_t lines = s->lines, n = s->n, line = s->line, step = s->step;
   memset(scale, 0, (size_t)lines * sizeof *scale);
   bool outside = step <= line;
   for (int64_t o = 0; o < (outside ? lines : n); o++)
     for (int64_t i = 0; i < (outside ? n : lines); i++) {
       int64_t at = outside ? o : i;
-      double v = fabs(outside ? x[o * line + i * step] : x[i * line + o * step]);
+      double v = fabs(outside ? s->x[o * line + i * step] : s->x[i * line + o * step]);
       if (v > scale[at])
         scale[at] = v;
     }
@@ -156,12 +164,17 @@ static bool squares_make(const struct gemm *g, struct squares *s) {
 static void squares_run(const struct gemm *g, struct squares *s, double *t2, int64_t ld) {
   bool a_rows = g->a_col <= g->a_row, b_cols = g->b_row <= g->b_col; // which index is outside in the packed copies
   int depth = (int)depth_of(g), m = (int)g->m, n = (int)g->n;
-  line_scales(g->a, g->m, g->a_row, g->k, g->a_col, s->a_scale);
-  line_scales(g->b, g->n, g->b_col, g->k, g->b_row, s->b_scale);
+  struct side a = {.x = g->a, .lines = g->m, .line = g->a_row, .n = g->k, .step = g->a_col};
+  struct side b = {.x = g->b, .lines = g->n, .line = g->b_col, .n = g->k, .step = g->b_row};
+  line_scales(&a, s->a_scale);
+  line_scales(&b, s->b_scale);
   for (int64_t l = 0; l < g->k; l += depth) {
     int k = (int)(g->k - l < depth ? g->k - l : depth);
-    pack_squares(g->a + l * g->a_col, g->m, g->a_row, k, g->a_col, s->a_scale, a_rows, s->a);
-    pack_squares(g->b + l * g->b_row, g->n, g->b_col, k, g->b_row, s->b_scale, b_cols, s->b);
+    a.x = g->a + l * g->a_col;
+    b.x = g->b + l * g->b_row;
+    a.n = b.n = k;
+    pack_squares(&a, s->a_scale, a_rows, s->a);
+    pack_squares(&b, s->b_scale, b_cols, s->b);
     cblas_sgemm(CblasRowMajor, a_rows ? CblasNoTrans : CblasTrans, b_cols ? CblasTrans : CblasNoTrans, m, n, k, 1, s->a,
                 a_rows ? k : m, s->b, b_cols ? k : n, l ? 1 : 0, s->c, n);
   }

@@ -3,6 +3,7 @@
 
 #include "ops/families.h"
 #include "ops/pointwise.h"
+#include "ops/pytorch.h"
 
 static enum assay_status infer_logic(struct op_infer *c, struct assay_error *err) {
   for (int i = 0; i < c->n_in; i++)
@@ -85,51 +86,69 @@ static const struct op_attr shift_attrs[] = {{"direction", ATTR_STRING, true, NU
 static const struct op_attr isinf_attrs[] = {
     {"detect_negative", ATTR_INT, false, "1"}, {"detect_positive", ATTR_INT, false, "1"}, {0}};
 
-#define COMPARE(NAME, SINCE, EXPR, DOC)                                                                                \
+#define COMPARE(NAME, SINCE, EXPR, DOC, ...)                                                                           \
   {                                                                                                                    \
     POINTWISE_BINARY(NAME, SINCE, pointwise_infer_compare, EXPR, DOC),                                                 \
-        .example = "(float[2,3] a, float[3] b) => (bool[2,3] c) { c = " NAME "(a, b) }"                                \
+        .example = "(float[2,3] a, float[3] b) => (bool[2,3] c) { c = " NAME "(a, b) }",                               \
+        .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .steps = true, __VA_ARGS__                                         \
   }
-#define LOGIC(NAME, EXPR, DOC)                                                                                         \
+#define LOGIC(NAME, EXPR, DOC, ...)                                                                                    \
   {                                                                                                                    \
     POINTWISE_BINARY(NAME, 7, infer_logic, EXPR, DOC),                                                                 \
-        .example = "(bool[2,3] a, bool[3] b) => (bool[2,3] c) { c = " NAME "(a, b) }"                                  \
+        .example = "(bool[2,3] a, bool[3] b) => (bool[2,3] c) { c = " NAME "(a, b) }",                                 \
+        .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, __VA_ARGS__                                                        \
   }
-#define BITWISE(NAME, EVAL, DOC)                                                                                       \
+#define BITWISE(NAME, EVAL, DOC, ...)                                                                                  \
   {                                                                                                                    \
     OP_ROW(NAME, 18, 2, 2, 1, 1, OP_ELEMENTWISE),                                                                      \
         .infer = infer_bits, .eval = EVAL, .doc = DOC,                                                                 \
-        .example = "(int32[2,3] a, int32[3] b) => (int32[2,3] c) { c = " NAME "(a, b) }"                               \
+        .example = "(int32[2,3] a, int32[3] b) => (int32[2,3] c) { c = " NAME "(a, b) }",                              \
+        .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, __VA_ARGS__                                                    \
   }
 
 static const struct op_def rows[] = {
-    COMPARE("Equal", 7, "x == y", "Whether two tensors are equal, element by element; NaN equals nothing."),
-    COMPARE("Less", 7, "x < y", "Whether the first is less than the second; false with NaN."),
-    COMPARE("LessOrEqual", 12, "x <= y", "Whether the first is at most the second; false with NaN."),
-    COMPARE("Greater", 7, "x > y", "Whether the first is greater than the second; false with NaN."),
-    COMPARE("GreaterOrEqual", 12, "x >= y", "Whether the first is at least the second; false with NaN."),
-    LOGIC("And", "x && y", "Whether both are true."),
-    LOGIC("Or", "x || y", "Whether at least one is true."),
-    LOGIC("Xor", "x != y", "Whether exactly one is true."),
+    COMPARE("Equal", 7, "x == y", "Whether two tensors are equal, element by element; NaN equals nothing.",
+            .pytorch = {.text = "$0 == $1", .takes_numbers = true}),
+    COMPARE("Less", 7, "x < y", "Whether the first is less than the second; false with NaN.",
+            .pytorch = {.text = "$0 < $1", .takes_numbers = true}),
+    COMPARE("LessOrEqual", 12, "x <= y", "Whether the first is at most the second; false with NaN.",
+            .pytorch = {.text = "$0 <= $1", .takes_numbers = true}),
+    COMPARE("Greater", 7, "x > y", "Whether the first is greater than the second; false with NaN.",
+            .pytorch = {.text = "$0 > $1", .takes_numbers = true}),
+    COMPARE("GreaterOrEqual", 12, "x >= y", "Whether the first is at least the second; false with NaN.",
+            .pytorch = {.text = "$0 >= $1", .takes_numbers = true}),
+    LOGIC("And", "x && y", "Whether both are true.",
+          .pytorch = {.text = "torch.logical_and(torch.as_tensor($0), torch.as_tensor($1))"}),
+    LOGIC("Or", "x || y", "Whether at least one is true.",
+          .pytorch = {.text = "torch.logical_or(torch.as_tensor($0), torch.as_tensor($1))"}),
+    LOGIC("Xor", "x != y", "Whether exactly one is true.",
+          .pytorch = {.text = "torch.logical_xor(torch.as_tensor($0), torch.as_tensor($1))"}),
     {POINTWISE_UNARY("Not", 1, infer_logic, "!x", "Whether the input is false."),
+     .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.text = "~$0"},
      .example = "(bool[2,3] a) => (bool[2,3] b) { b = Not(a) }"},
     {POINTWISE_UNARY("IsNaN", 9, pointwise_infer_compare, "isnan(x)", "Whether the input is not a number."),
+     .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.text = "torch.isnan($0)"},
      .example = "(float[2,3] a) => (bool[2,3] b) { b = IsNaN(a) }"},
     {POINTWISE_UNARY("IsInf", 10, pointwise_infer_compare, "isinf(x) && (x < 0 ? detect_negative : detect_positive)",
-                     "Whether the input is infinite, of a sign that is looked for."),
-     .attrs = isinf_attrs, .example = "(float[2,3] a) => (bool[2,3] b) { b = IsInf<detect_negative = 0>(a) }"},
+                     "Whether the input is infinite, with a sign that the attributes ask for."),
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN}, .attrs = isinf_attrs,
+     .example = "(float[2,3] a) => (bool[2,3] b) { b = IsInf<detect_negative = 0>(a) }"},
     {OP_ROW("Where", 9, 3, 3, 1, 1, OP_ELEMENTWISE), .infer = infer_where, .eval = pointwise_eval,
-     .cost = pointwise_cost, .expr = "x ? y : z",
+     .cost = pointwise_cost, .expr = "x ? y : z", .errors = {OP_EXACT, OP_KINK, OP_NO_SUM},
+     .pytorch = {.text = "torch.where($0, $1, $2)", .takes_numbers = true},
      .doc = "The second input where the first (bool) is true, else the third; all broadcast.",
      .example = "(bool[2,3] a, float[3] b, float c) => (float[2,3] d) { d = Where(a, b, c) }"},
     {OP_ROW("BitShift", 11, 2, 2, 1, 1, OP_ELEMENTWISE), .attrs = shift_attrs, .infer = infer_bits, .eval = eval_shift,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM},
+     .pytorch = {.none = "PyTorch does not say what a shift by the width of the type or more gives"},
      .doc = "The first input shifted by the second, LEFT or RIGHT; bits that leave the type's width are lost.",
      .example = "(uint8[2,3] a, uint8[3] b) => (uint8[2,3] c) { c = BitShift<direction = \"LEFT\">(a, b) }"},
-    BITWISE("BitwiseAnd", eval_and, "The bits that both inputs have."),
-    BITWISE("BitwiseOr", eval_or, "The bits that at least one input has."),
-    BITWISE("BitwiseXor", eval_xor, "The bits that exactly one input has."),
+    BITWISE("BitwiseAnd", eval_and, "The bits that are set in both inputs.", .pytorch = {.text = "$0 & $1"}),
+    BITWISE("BitwiseOr", eval_or, "The bits that are set in at least one input.", .pytorch = {.text = "$0 | $1"}),
+    BITWISE("BitwiseXor", eval_xor, "The bits that are set in exactly one input.", .pytorch = {.text = "$0 ^ $1"}),
     {OP_ROW("BitwiseNot", 18, 1, 1, 1, 1, OP_ELEMENTWISE), .infer = infer_bits, .eval = eval_not,
-     .doc = "The bits that the input lacks.", .example = "(int32[2,3] a) => (int32[2,3] b) { b = BitwiseNot(a) }"},
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.text = "~$0"},
+     .doc = "Every bit of the input inverted.", .example = "(int32[2,3] a) => (int32[2,3] b) { b = BitwiseNot(a) }"},
 };
 
 const struct op_family ops_logic_family = {"Comparison, logic and selection", rows, sizeof rows / sizeof rows[0]};

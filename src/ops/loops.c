@@ -99,53 +99,39 @@ static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-int64_t rows_view(const struct rows *r, const double *x, int64_t row, int width, int64_t at, int64_t want,
-                  double *buffer, const double **lines) {
+int64_t rows_view(const struct rows *r, const double *x, struct rows_piece p, double *buffer, const double **lines) {
   enum { WORTH_POINTING = 64 };
-  int64_t n = least(want, least(ROWS_CHUNK, r->length - at)), stride, step = row_step(r);
-  int64_t run = run_length(r, at, &stride);
+  int64_t n = least(p.n, least(ROWS_CHUNK, r->length - p.at)), stride, step = row_step(r);
+  int64_t run = run_length(r, p.at, &stride);
   if (stride == 1 && (run >= n || run >= WORTH_POINTING)) {
-    const double *from = x + rows_offset(r, row, at);
-    for (int t = 0; t < width; t++)
+    const double *from = x + rows_offset(r, p.row, p.at);
+    for (int t = 0; t < p.width; t++)
       lines[t] = from + t * step;
     return least(run, n);
   }
   for (int64_t done = 0; done < n;) {
-    const double *from = x + rows_offset(r, row, at + done);
-    run = least(run_length(r, at + done, &stride), n - done);
+    const double *from = x + rows_offset(r, p.row, p.at + done);
+    run = least(run_length(r, p.at + done, &stride), n - done);
     for (int64_t i = 0; i < run; i++)
-      for (int t = 0; t < width; t++)
+      for (int t = 0; t < p.width; t++)
         buffer[t * ROWS_CHUNK + done + i] = from[i * stride + t * step];
     done += run;
   }
-  for (int t = 0; t < width; t++)
+  for (int t = 0; t < p.width; t++)
     lines[t] = buffer + t * ROWS_CHUNK;
   return n;
 }
 
-void rows_store(const struct rows *r, double *y, int64_t row, int width, int64_t at, int64_t n, const double *lines) {
+void rows_store(const struct rows *r, double *y, struct rows_piece p, const double *lines) {
   int64_t step = row_step(r);
-  for (int64_t done = 0; done < n;) {
-    int64_t stride, run = least(run_length(r, at + done, &stride), n - done);
-    double *to = y + rows_offset(r, row, at + done);
+  for (int64_t done = 0; done < p.n;) {
+    int64_t stride, run = least(run_length(r, p.at + done, &stride), p.n - done);
+    double *to = y + rows_offset(r, p.row, p.at + done);
     for (int64_t i = 0; i < run; i++)
-      for (int t = 0; t < width; t++)
+      for (int t = 0; t < p.width; t++)
         to[i * stride + t * step] = lines[t * ROWS_CHUNK + done + i];
     done += run;
   }
-}
-
-const double *rows_whole(const struct rows *r, const double *x, int64_t row, double *buffer) {
-  int64_t stride, run = run_length(r, 0, &stride);
-  if (stride == 1 && run == r->length)
-    return x + rows_offset(r, row, 0);
-  for (int64_t done = 0; done < r->length; done += run) {
-    const double *from = x + rows_offset(r, row, done);
-    run = run_length(r, done, &stride);
-    for (int64_t i = 0; i < run; i++)
-      buffer[done + i] = from[i * stride];
-  }
-  return buffer;
 }
 
 int64_t loops_wrap(enum dtype t, uint64_t value) {

@@ -35,19 +35,22 @@ void rows_init(struct rows *r, const struct shape *s, unsigned axes, const int64
 int64_t rows_tiles(const struct rows *r);
 void rows_tile(const struct rows *r, int64_t i, int64_t *row, int *width);
 
-// Points lines[t] at positions [at, at + n) of row + t, for t < width, and returns n <= want, ROWS_CHUNK. Elements that
-// are not contiguous are copied to buffer, which has room for ROWS_WIDTH * ROWS_CHUNK. Rows of one tile only.
-int64_t rows_view(const struct rows *r, const double *x, int64_t row, int width, int64_t at, int64_t want,
-                  double *buffer, const double **lines);
+// Positions [at, at + n) of rows [row, row + width), all of one tile.
+struct rows_piece {
+  int64_t row;
+  int width;
+  int64_t at, n;
+};
 
-// Copies positions [at, at + n) of row + t from lines + t * ROWS_CHUNK to y.
-void rows_store(const struct rows *r, double *y, int64_t row, int width, int64_t at, int64_t n, const double *lines);
+// Points lines[t] at positions [at, at + got) of row + t, for t < width, and returns got, which is at most n and
+// ROWS_CHUNK. Elements that are not contiguous are copied to buffer, which has room for ROWS_WIDTH * ROWS_CHUNK.
+int64_t rows_view(const struct rows *r, const double *x, struct rows_piece p, double *buffer, const double **lines);
+
+// Copies the piece from lines + t * ROWS_CHUNK, for row + t, to y.
+void rows_store(const struct rows *r, double *y, struct rows_piece p, const double *lines);
 
 // The offset of a position of a row in the array.
 int64_t rows_offset(const struct rows *r, int64_t row, int64_t at);
-
-// A whole row, contiguous: a pointer into x, or a copy in buffer, which has room for r->length elements.
-const double *rows_whole(const struct rows *r, const double *x, int64_t row, double *buffer);
 
 // An integer result as its type holds it: wrapped to the type's width.
 int64_t loops_wrap(enum dtype t, uint64_t value);

@@ -4,6 +4,7 @@
 #include "base/parallel.h"
 #include "ops/families.h"
 #include "ops/loops.h"
+#include "ops/pytorch.h"
 
 enum reduction_kind { REDUCE_NONE, REDUCE_SUM, REDUCE_MEAN };
 
@@ -34,12 +35,12 @@ static void row_normalizer(const struct loss *l, int64_t row, struct noise *nois
   int64_t length = l->rows.length, n;
   *max = -INFINITY;
   for (int64_t at = 0; at < length; at += n) {
-    n = rows_view(&l->rows, l->x, row, 1, at, length - at, buffer, &line);
+    n = rows_view(&l->rows, l->x, (struct rows_piece){row, 1, at, length - at}, buffer, &line);
     for (int64_t i = 0; i < n; i++)
       *max = line[i] > *max || isnan(line[i]) ? line[i] : *max;
   }
   for (int64_t at = 0; at < length; at += n) {
-    n = rows_view(&l->rows, l->x, row, 1, at, length - at, buffer, &line);
+    n = rows_view(&l->rows, l->x, (struct rows_piece){row, 1, at, length - at}, buffer, &line);
     for (int64_t i = 0; i < n; i++)
       terms[i] = arith_round_power(a, noise, exp(arith_round(a, noise, line[i] - *max)));
     struct total part = loops_total(terms, n);
@@ -87,7 +88,11 @@ static void loss_range(void *arg, int64_t begin, int64_t end) {
 static double reduce_losses(const struct loss *l, enum reduction_kind kind, int64_t n) {
   struct noise noise = noise_at(l->arith->key ^ 1, (uint64_t)n);
   struct total t = loops_total(l->losses, n);
-  double y = arith_sum(l->arith, &noise, t.y, t.t2, (double)n, false);
+  float lane = 0;
+  for (int64_t i = 0; i < n && l->arith->one_lane; i++)
+    lane += (float)l->losses[i];
+  bool lost = l->arith->one_lane && n <= ARITH_LANE_LENGTH;
+  double y = arith_sum_lost(l->arith, &noise, t.y, t.t2, (double)n, lost ? (double)lane - t.y : 0);
   if (kind == REDUCE_SUM)
     return y;
   struct total w = loops_total(l->label_weights, n);
@@ -188,13 +193,17 @@ static const struct op_def loss_rows[] = {
      .min_out = 1,
      .max_out = 1,
      .class = OP_REDUCTION,
-     .adds = true,
      .attrs = loss_attrs,
      .infer = loss_infer,
      .eval = nll_eval,
      .cost = nll_cost,
-     .doc = "-weight[label] * x[label] for each label, where x holds logarithms of probabilities [N, C, D1, ...]; then "
-            "nothing more, the sum, or the sum over the sum of weights. Labels equal to ignore_index weigh nothing.",
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+     .pytorch = {.none = PYTORCH_NOT_WRITTEN},
+     .doc = "-weight[label] * x[label] for each label, where x holds logarithms of probabilities [N, C, D1, ...]; "
+            "then, by "
+            "reduction, these as they are, their sum, or their sum over the sum of the weights. Labels equal to "
+            "ignore_index are "
+            "left out.",
      .example = "(float[3,5] x, float[5] w) => (float y) <int64[3] t = {1, 0, 4}> "
                 "{ y = NegativeLogLikelihoodLoss(x, t, w) }"},
     {.name = "SoftmaxCrossEntropyLoss",
@@ -205,11 +214,12 @@ static const struct op_def loss_rows[] = {
      .min_out = 1,
      .max_out = 2,
      .class = OP_REDUCTION,
-     .adds = true,
      .attrs = loss_attrs,
      .infer = loss_infer,
      .eval = cross_entropy_eval,
      .cost = cross_entropy_cost,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+     .pytorch = {.text = "F.cross_entropy($0, $1, reduction={reduction})"},
      .doc = "NegativeLogLikelihoodLoss of LogSoftmax(scores) along dimension 1, which is the second output.",
      .example = "(float[3,5] x) => (float y) <int64[3] t = {1, 0, 4}> { y = SoftmaxCrossEntropyLoss(x, t) }\n"
                 "(float[3,5,2] x, float[5] w) => (float[3,2] y, float[3,5,2] p) <int64[3,2] t = {1, 0, 4, 2, 3, 1}> "

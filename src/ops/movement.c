@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ops/families.h"
+#include "ops/pytorch.h"
 #include "ops/strided.h"
 
 // ---- Transpose
@@ -280,10 +281,11 @@ static const struct op_attr depth_attrs[] = {
     {"blocksize", ATTR_INT, true, NULL}, {"mode", ATTR_STRING, false, "DCR"}, {0}};
 static const struct op_attr block_attrs[] = {{"blocksize", ATTR_INT, true, NULL}, {0}};
 
-#define MOVEMENT(NAME, SINCE, MIN_IN, MAX_IN, MAX_OUT, ATTRS, INFER, EVAL, DOC, EXAMPLE)                               \
+#define MOVEMENT(NAME, SINCE, MIN_IN, MAX_IN, MAX_OUT, ATTRS, INFER, EVAL, DOC, EXAMPLE, ...)                          \
   {                                                                                                                    \
     OP_ROW(NAME, SINCE, MIN_IN, MAX_IN, 1, MAX_OUT, OP_MOVEMENT),                                                      \
-        .attrs = (ATTRS), .infer = INFER, .eval = EVAL, .cost = op_cost_none, .doc = DOC, .example = (EXAMPLE)         \
+        .attrs = (ATTRS), .infer = INFER, .eval = EVAL, .cost = op_cost_none, .doc = DOC, .example = (EXAMPLE),        \
+        .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, __VA_ARGS__                                                        \
   }
 #define SPLIT_DOC "The input cut along an axis into the given parts, or into even ones."
 
@@ -291,30 +293,42 @@ static const struct op_def rows[] = {
     MOVEMENT("Transpose", 1, 1, 1, 1, perm_attrs, infer_transpose, eval_transpose,
              "The input with its dimensions in another order: dimension i of the output is dimension perm[i] of the "
              "input.",
-             "(float[2,3,4] a) => (float[4,2,3] b) { b = Transpose<perm = [2, 0, 1]>(a) }"),
+             "(float[2,3,4] a) => (float[4,2,3] b) { b = Transpose<perm = [2, 0, 1]>(a) }",
+             .pytorch = {.text = "$0.permute({perm})"}),
     MOVEMENT("Expand", 8, 2, 2, 1, NULL, infer_expand, eval_expand,
              "The input broadcast together with a shape, which the second input gives.",
-             "(float[3,1] a) => (float[2,3,4] b) { s = Constant<value = int64[3] {2, 1, 4}>() b = Expand(a, s) }"),
+             "(float[3,1] a) => (float[2,3,4] b) { s = Constant<value = int64[3] {2, 1, 4}>() b = Expand(a, s) }",
+             .pytorch = {.write = pytorch_expand}),
     MOVEMENT("Tile", 6, 2, 2, 1, NULL, infer_tile, eval_tile,
              "The input repeated along every dimension, as often as the second input says.",
-             "(float[2,3] a) => (float[4,3] b) { r = Constant<value = int64[2] {2, 1}>() b = Tile(a, r) }"),
+             "(float[2,3] a) => (float[4,3] b) { r = Constant<value = int64[2] {2, 1}>() b = Tile(a, r) }",
+             .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
     MOVEMENT("Concat", 4, 1, OP_VARIADIC, 1, concat_attrs, infer_concat, eval_concat,
              "The inputs joined along an axis.",
-             "(float[2,3] a, float[2,1] b) => (float[2,4] c) { c = Concat<axis = 1>(a, b) }"),
-    MOVEMENT("Split", 2, 1, 1, OP_VARIADIC, split2_attrs, infer_split, eval_split, SPLIT_DOC, NULL),
-    MOVEMENT("Split", 13, 1, 2, OP_VARIADIC, split13_attrs, infer_split, eval_split, SPLIT_DOC, NULL),
+             "(float[2,3] a, float[2,1] b) => (float[2,4] c) { c = Concat<axis = 1>(a, b) }",
+             .pytorch = {.text = "torch.cat(($*), dim={axis})"}),
+    MOVEMENT("Split", 2, 1, 1, OP_VARIADIC, split2_attrs, infer_split, eval_split, SPLIT_DOC, NULL,
+             .pytorch = {.write = pytorch_split, .results = OP_PYTORCH_OUTPUTS}),
+    MOVEMENT("Split", 13, 1, 2, OP_VARIADIC, split13_attrs, infer_split, eval_split, SPLIT_DOC, NULL,
+             .pytorch = {.write = pytorch_split, .results = OP_PYTORCH_OUTPUTS}),
     MOVEMENT("Split", 18, 1, 2, OP_VARIADIC, split18_attrs, infer_split, eval_split,
              SPLIT_DOC " With num_outputs the last part may be smaller.",
-             "(float[5,2] a) => (float[3,2] b, float[2,2] c) { b, c = Split<num_outputs = 2>(a) }"),
+             "(float[5,2] a) => (float[3,2] b, float[2,2] c) { b, c = Split<num_outputs = 2>(a) }",
+             .pytorch = {.write = pytorch_split, .results = OP_PYTORCH_OUTPUTS}),
     MOVEMENT("DepthToSpace", 1, 1, 1, 1, block_attrs, infer_depth, eval_depth,
-             "Channels rearranged into blocksize by blocksize blocks of space.", NULL),
+             "Channels rearranged into blocksize by blocksize blocks of space.", NULL,
+             .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
     MOVEMENT("DepthToSpace", 11, 1, 1, 1, depth_attrs, infer_depth, eval_depth,
              "Channels rearranged into blocksize by blocksize blocks of space. A channel's number is (row in block, "
              "column in block, channel) in mode DCR and (channel, row, column) in mode CRD.",
-             "(float[1,8,2,3] a) => (float[1,2,4,6] b) { b = DepthToSpace<blocksize = 2, mode = \"CRD\">(a) }"),
-    MOVEMENT("SpaceToDepth", 1, 1, 1, 1, block_attrs, infer_depth, eval_depth,
-             "Blocks of space rearranged into channels; the inverse of DepthToSpace in mode DCR.",
-             "(float[1,2,4,6] a) => (float[1,8,2,3] b) { b = SpaceToDepth<blocksize = 2>(a) }"),
+             "(float[1,8,2,3] a) => (float[1,2,4,6] b) { b = DepthToSpace<blocksize = 2, mode = \"CRD\">(a) }",
+             .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
+    MOVEMENT(
+        "SpaceToDepth", 1, 1, 1, 1, block_attrs, infer_depth, eval_depth,
+        "Blocks of space rearranged into channels; the inverse of DepthToSpace in mode DCR.",
+        "(float[1,2,4,6] a) => (float[1,8,2,3] b) { b = SpaceToDepth<blocksize = 2>(a) }",
+        .pytorch = {.text = "$0.unflatten(3, (-1, {blocksize})).unflatten(2, (-1, {blocksize})).permute(0, 3, 5, 1, 2, "
+                            "4).flatten(1, 3)"}),
 };
 
 const struct op_family ops_movement_family = {"Movement", rows, sizeof rows / sizeof rows[0]};

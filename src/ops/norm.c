@@ -6,6 +6,7 @@
 #include "ops/loops.h"
 #include "ops/norm_power.h"
 #include "ops/normalize.h"
+#include "ops/pytorch.h"
 
 static enum assay_status need_floats(const struct op_infer *c, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
@@ -347,16 +348,19 @@ static const struct op_attr mvn_attrs[] = {{"axes", ATTR_INTS, false, "[0, 2, 3]
 
 #define NORM(op, version, in_least, in_most, out_most, infer_fn, eval_fn)                                              \
   .name = op, .domain = "", .since = version, .min_in = in_least, .max_in = in_most, .min_out = 1,                     \
-  .max_out = out_most, .class = OP_NORMALIZATION, .infer = infer_fn, .eval = eval_fn, .cost = cost_seven, .adds = true
+  .max_out = out_most, .class = OP_NORMALIZATION, .infer = infer_fn, .eval = eval_fn, .cost = cost_seven,              \
+  .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}
 
 static const struct op_def norm_rows[] = {
     {NORM("BatchNormalization", 7, 5, 5, 5, batch_norm_infer, batch_norm_eval), .attrs = batch_norm_attrs_7,
-     .doc = "As in version 9; spatial must be 1."},
+     .pytorch = {.write = pytorch_batch_norm}, .doc = "As in version 9; spatial must be 1."},
     {NORM("BatchNormalization", 9, 5, 5, 5, batch_norm_infer, batch_norm_eval), .attrs = batch_norm_attrs_9,
+     .pytorch = {.write = pytorch_batch_norm},
      .doc =
          "(x - mean) / sqrt(var + epsilon) * scale + bias for each channel. With more than one output it trains: the "
          "batch's own moments are used, outputs 1 and 2 are the running ones, outputs 3 and 4 the batch's."},
     {NORM("BatchNormalization", 14, 5, 5, 3, batch_norm_infer, batch_norm_eval), .attrs = batch_norm_attrs_14,
+     .pytorch = {.write = pytorch_batch_norm},
      .doc = "(x - mean) / sqrt(var + epsilon) * scale + bias for each channel. With training_mode = 1 the batch's own "
             "moments (variance over N) are used; outputs 1 and 2 are running * momentum + batch * (1 - momentum).",
      .example = "(float[2,3,4,5] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[2,3,4,5] y) "
@@ -364,17 +368,21 @@ static const struct op_def norm_rows[] = {
                 "(float[2,3,4,5] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[2,3,4,5] y, float[3] rm, "
                 "float[3] rv) { y, rm, rv = BatchNormalization<training_mode = 1>(x, s, b, m, v) }"},
     {NORM("InstanceNormalization", 6, 3, 3, 1, instance_norm_infer, instance_norm_eval), .attrs = instance_norm_attrs,
+     .pytorch = {.text = "F.instance_norm($0, weight=$1, bias=$2, eps={epsilon})"},
      .doc = "(x - mean) / sqrt(var + epsilon) * scale + bias with the moments of every channel of every image.",
      .example = "(float[2,3,4,5] x, float[3] s, float[3] b) => (float[2,3,4,5] y) "
                 "{ y = InstanceNormalization<epsilon = 0.01>(x, s, b) }"},
     {NORM("GroupNormalization", 18, 3, 3, 1, group_norm_infer, group_norm_eval), .attrs = group_norm_attrs_18,
+     .pytorch = {.text = "F.group_norm($0, {num_groups}, $1, $2, eps={epsilon})"},
      .doc = "As in version 21, but scale and bias hold one value a group."},
     {NORM("GroupNormalization", 21, 3, 3, 1, group_norm_infer, group_norm_eval), .attrs = group_norm_attrs_21,
+     .pytorch = {.text = "F.group_norm($0, {num_groups}, $1, $2, eps={epsilon})"},
      .doc = "(x - mean) / sqrt(var + epsilon) * scale + bias with the moments of num_groups groups of neighbouring "
             "channels of every image; scale and bias hold one value a channel.",
      .example = "(float[2,6,4,5] x, float[6] s, float[6] b) => (float[2,6,4,5] y) "
                 "{ y = GroupNormalization<num_groups = 3>(x, s, b) }"},
     {NORM("LayerNormalization", 17, 2, 3, 3, trailing_norm_infer, layer_norm_eval), .attrs = trailing_norm_attrs,
+     .pytorch = {.text = "F.layer_norm", .write = pytorch_layer_norm},
      .doc =
          "(x - mean) / sqrt(var + epsilon) * scale + bias with moments over the dimensions from `axis` on. Outputs 1 "
          "and 2 are the means and 1 / sqrt(var + epsilon).",
@@ -382,9 +390,11 @@ static const struct op_def norm_rows[] = {
                 "(float[2,3,4] x, float[3,4] s) => (float[2,3,4] y, float[2,1,1] m, float[2,1,1] i) "
                 "{ y, m, i = LayerNormalization<axis = 1>(x, s) }"},
     {NORM("RMSNormalization", 23, 2, 2, 1, trailing_norm_infer, rms_norm_eval), .attrs = trailing_norm_attrs,
+     .pytorch = {.text = "F.rms_norm", .write = pytorch_layer_norm},
      .doc = "x / sqrt(mean(x^2) + epsilon) * scale over the dimensions from `axis` on.",
      .example = "(float[2,3,4] x, float[4] s) => (float[2,3,4] y) { y = RMSNormalization(x, s) }"},
     {NORM("MeanVarianceNormalization", 9, 1, 1, 1, mvn_infer, mvn_eval), .attrs = mvn_attrs,
+     .pytorch = {.none = "PyTorch has no such function"},
      .doc = "(x - mean) / (sqrt(var) + 1e-9) with moments over `axes`.",
      .example = "(float[2,3,4,5] x) => (float[2,3,4,5] y) { y = MeanVarianceNormalization(x) }"},
     {.name = "LpNormalization",
@@ -395,11 +405,12 @@ static const struct op_def norm_rows[] = {
      .min_out = 1,
      .max_out = 1,
      .class = OP_NORMALIZATION,
-     .adds = true,
      .attrs = lp_attrs,
      .infer = lp_normalization_infer,
      .eval = lp_normalization_eval,
      .cost = lp_normalization_cost,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+     .pytorch = {.none = PYTORCH_NOT_WRITTEN},
      .doc = "x over its 1-norm or 2-norm along an axis; zeros stay zeros.",
      .example = "(float[2,3,4] x) => (float[2,3,4] y) { y = LpNormalization<axis = 1, p = 1>(x) }"},
     {.name = "LRN",
@@ -410,11 +421,12 @@ static const struct op_def norm_rows[] = {
      .min_out = 1,
      .max_out = 1,
      .class = OP_NORMALIZATION,
-     .adds = true,
      .attrs = lrn_attrs,
      .infer = lrn_infer,
      .eval = lrn_eval,
      .cost = lrn_cost,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+     .pytorch = {.none = PYTORCH_NOT_WRITTEN},
      .doc = "x / (bias + alpha / size * sum of squares over `size` neighbouring channels)^beta.",
      .example = "(float[2,6,3,3] x) => (float[2,6,3,3] y) { y = LRN<size = 3, alpha = 0.1>(x) }"},
 };

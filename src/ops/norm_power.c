@@ -25,7 +25,8 @@ struct lp_tile {
 
 static int64_t lp_read(struct lp_tile *t, int64_t at) {
   const struct rows *rows = &t->w->rows;
-  return rows_view(rows, t->w->x, t->row, t->width, at, rows->length - at, t->buffer, t->lines);
+  struct rows_piece rest = {t->row, t->width, at, rows->length - at};
+  return rows_view(rows, t->w->x, rest, t->buffer, t->lines);
 }
 
 static void lp_norms(struct lp_tile *t) {
@@ -67,7 +68,7 @@ static void lp_range(void *arg, int64_t begin, int64_t end) {
         for (int64_t k = 0; k < n; k++)
           t.made[r * ROWS_CHUNK + k] =
               t.norm[r] == 0 ? 0 : arith_round(t.w->arith, &t.noise[r], t.lines[r][k] / t.norm[r]);
-      rows_store(&t.w->rows, t.w->y, t.row, t.width, at, n, t.made);
+      rows_store(&t.w->rows, t.w->y, (struct rows_piece){t.row, t.width, at, n}, t.made);
     }
   }
 }
@@ -103,7 +104,7 @@ void lp_normalization_cost(const struct op_infer *c, struct op_cost *cost) {
 
 struct lrn_work {
   const struct arith *arith;
-  int64_t channels, inner; // elements behind the channel dimension
+  int64_t channels, inner; // elements after the channel dimension
   int64_t before, after;   // channels of the window on either side
   double alpha, beta, bias, size;
   const double *x;

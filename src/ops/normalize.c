@@ -21,7 +21,8 @@ struct tile {
 
 static int64_t read_x(struct tile *t, int64_t at) {
   const struct rows *x = &t->w->x;
-  return rows_view(x, t->w->n->x, t->row, t->width, at, x->length - at, t->buffer, t->lines);
+  struct rows_piece rest = {t->row, t->width, at, x->length - at};
+  return rows_view(x, t->w->n->x, rest, t->buffer, t->lines);
 }
 
 static double finish_mean(const struct tile *t, struct total sum, struct noise *noise) {
@@ -74,7 +75,7 @@ static const double *read_affine(const struct affine *f, const struct rows *rows
   const double *line;
   for (int64_t done = 0; done < n;) {
     double part[ROWS_CHUNK];
-    int64_t got = rows_view(rows, f->values, row, 1, at + done, n - done, part, &line);
+    int64_t got = rows_view(rows, f->values, (struct rows_piece){row, 1, at + done, n - done}, part, &line);
     for (int64_t i = 0; i < got; i++)
       buffer[done + i] = line[i];
     done += got;
@@ -108,7 +109,7 @@ static void write_rows(struct tile *t) {
         y[i] = v;
       }
     }
-    rows_store(&t->w->x, job->y, t->row, t->width, at, n, t->made);
+    rows_store(&t->w->x, job->y, (struct rows_piece){t->row, t->width, at, n}, t->made);
   }
 }
 
@@ -133,7 +134,7 @@ static void find_roots(struct tile *t) {
   }
 }
 
-// Common code folds the mean into one number behind the factor, x * f + (bias - mean * f), or multiplies a sum by a
+// Common code folds the mean into one number after the factor, x * f + (bias - mean * f), or multiplies a sum by a
 // rounded 1 / n. So there is an error in the mean also where it is exact, as it is among small integers: in a group
 // whose values are all the same, nothing else would err, and 1 / sqrt(epsilon) magnifies what does.
 static void unsettle_means(struct tile *t) {

@@ -26,6 +26,9 @@ const char *op_class_name(enum op_class c);
 
 // One dense array in the oracle: floating types are held in double, integers and bool in int64. Both have eight bytes,
 // so movement operators copy `bits` and need not care.
+//
+// It has no struct tensor_type in it: the rules and evaluators of all operators read `dtype` and `shape`, in a thousand
+// places, and are shorter without one more name in front. array_type says the same as one value.
 struct array {
   enum dtype dtype;
   struct shape shape;
@@ -35,6 +38,10 @@ struct array {
     uint64_t *bits;
   };
 };
+
+static inline struct tensor_type array_type(const struct array *a) {
+  return (struct tensor_type){a->dtype, a->shape};
+}
 
 // What shape inference knows and fills in. in[i] is NULL where an optional input is left out. in[i]->bits is NULL when
 // only dtype and shape are known; it is set for constants and, during evaluation, for every input. A rule that needs a
@@ -46,7 +53,7 @@ struct op_infer {
   struct array *out; // dtype and shape to be filled for outputs that the node has; bits untouched
 };
 
-// What is added to a contraction's result right behind it, times a factor: its sums may begin with it (ops/start.h).
+// What is added to a contraction's result right after it, times a factor: its sums may begin with it (ops/start.h).
 enum { OP_STARTS = 3 };
 struct op_start {
   const struct array *of; // floating; broadcasts to output 0
@@ -76,7 +83,46 @@ struct op_eval {
 struct op_cost {
   double flops;             // arithmetic on floating values outside contractions
   double contraction_flops; // multiply-adds of MatMul, Conv, ... (times two)
-  bool no_memory;           // it could not be counted for want of memory
+  bool no_memory;           // there was not enough memory to count
+};
+
+// What the operator does to errors. The oracle's tolerance depends on these three, so every row says them: 0 is none of
+// the values, and test_op_facts fails where a row says nothing.
+enum op_rounding {
+  OP_MAY_ROUND = 1, // a contract pass may round something: the safe answer
+  OP_EXACT,         // it rounds nothing in a contract pass: the same inputs give the same output in every pass
+};
+enum op_kink {
+  OP_SMOOTH = 1,
+  OP_KINK, // there is a place with an error on one side, and none or almost none on the other (Relu at 0)
+};
+enum op_sum {
+  OP_NO_SUM = 1,
+  OP_SUM_OF_MANY, // floating outputs are sums of many terms, or computed from such sums: see op_find_sums
+  OP_SUM_OF_TWO,  // x + y, which a kernel may fuse with a contraction before it (oracle/run.h)
+  OP_DIFFERENCE,  // x - y, likewise
+};
+struct op_errors {
+  enum op_rounding rounding;
+  enum op_kink kink;
+  enum op_sum sum;
+};
+
+// The operator in PyTorch: a template, a function, or the reason why there is neither.
+struct pytorch_writer; // ops/pytorch.h
+typedef void op_pytorch_fn(struct pytorch_writer *w, const struct node *n);
+enum op_pytorch_results {
+  OP_PYTORCH_ONE,     // the expression is output 0
+  OP_PYTORCH_OUTPUTS, // a tuple of the outputs that the node has
+  OP_PYTORCH_ALL,     // a tuple of all outputs that the operator can have
+};
+struct op_pytorch {
+  const char *text;     // a template (pytorch_put_template); next to `write`: what that function makes of it
+  op_pytorch_fn *write; // writes the expression, where it depends on attributes, shapes or constants
+  const char *none;     // why there is no translation; `text` and `write` are NULL then
+  enum op_pytorch_results results;
+  bool takes_numbers; // in place of tensors of one element
+  const char *helper; // Python that a module needs once before its class; NULL: nothing
 };
 
 struct op_attr {
@@ -106,9 +152,17 @@ struct op_def {
   // Elementwise operators: the result as an expression over x, y, z (the inputs, broadcast) and the attributes' names,
   // in the small language of ops/expr.h. Evaluators, cost, generated code and the documentation all use it.
   const char *expr;
+  // Where inputs 1 and 2 may be left out: the expressions over those that are given, in order as x, y. [0] is for input
+  // 0 alone, [1] for input 1 as well, [2] for input 2 as well; `expr` is for all three.
+  const char *const *expr_given;
+  // Operators of any number of inputs apply `expr` to the result so far (x) and each further input (y). This comes
+  // last: an expression of that result (x) and of `count`, the number of inputs. NULL: nothing comes last.
+  const char *expr_finish;
+  struct op_errors errors;
+  bool steps; // its values jump (Floor, Less, ArgMax): rounding what goes in is not rounding what comes out
+  struct op_pytorch pytorch;
   const char *doc;        // one or two sentences; for ai.assay the whole specification
   bool reads_shapes_only; // eval looks at its inputs' dtype and shape, never at their elements (Shape, Size)
-  bool adds;              // floating outputs are sums of many terms, or made from such: see op_find_sums
   // A complete graph in ONNX's textual syntax that uses the operator once, for tests and the operator page:
   // "(float[2,3] x) => (float[2,3] y) { y = LeakyRelu<alpha = 0.1>(x) }". May hold several, separated by newlines.
   // NULL for a row that a later one supersedes.
@@ -131,15 +185,22 @@ const struct op_family *const *op_families(int *count);
 // it. NULL when there is none. domain "ai.onnx" is "".
 const struct op_def *op_find(const char *domain, const char *name, int version);
 
+// Checks a flat graph: indices in range, each value produced once and before use, arity and attribute names and types
+// as the operator's row says, every output produced. Errors name the node's place.
+enum assay_status op_verify(const struct graph *g, struct assay_error *err);
+
 // The highest standard opset version the table speaks.
 enum { OP_NEWEST_OPSET = 26, OP_NEWEST_ASSAY_OPSET = 1 };
 
 // A Markdown page of all rows, generated (docs/operators.md is checked against it).
 enum assay_status op_page(struct buf *out, struct assay_error *err);
 
-// For each value of a flat graph whether sums go into it: whether a node that it depends on adds (op_def.adds).
+// For each value of a flat graph whether sums go into it: whether a node that it depends on is an OP_SUM_OF_MANY.
 // adds[n_values] is the caller's.
 void op_find_sums(const struct graph *g, bool *adds);
+
+// The expression of an elementwise node, which depends on the inputs that it has; NULL: its row has none.
+const char *op_expr(const struct node *n);
 
 // Helpers for rows.
 struct op_infer op_infer_of(const struct op_eval *c); // an evaluation seen as inference: for op_has and op_ints

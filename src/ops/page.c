@@ -3,13 +3,6 @@
 
 #include "ops/op.h"
 
-static const char *attr_type_name(enum attr_type t) {
-  static const char *const names[] = {
-      [ATTR_FLOAT] = "float", [ATTR_INT] = "int",       [ATTR_STRING] = "string", [ATTR_TENSOR] = "tensor",
-      [ATTR_GRAPH] = "graph", [ATTR_FLOATS] = "floats", [ATTR_INTS] = "ints",     [ATTR_STRINGS] = "strings"};
-  return names[t];
-}
-
 // "1 input", "2 to 3 inputs", "1 or more inputs".
 static void put_arity(struct buf *b, int low, int high, const char *what) {
   if (high >= OP_VARIADIC)
@@ -18,6 +11,15 @@ static void put_arity(struct buf *b, int low, int high, const char *what) {
     buf_printf(b, "%d %s%s", low, what, low == 1 ? "" : "s");
   else
     buf_printf(b, "%d to %d %ss", low, high, what);
+}
+
+static void put_errors(struct buf *b, const struct op_errors *e) {
+  if (e->rounding == OP_EXACT)
+    buf_puts(b, "; exact");
+  if (e->kink == OP_KINK)
+    buf_puts(b, "; has a kink");
+  if (e->sum == OP_SUM_OF_MANY)
+    buf_puts(b, "; adds many terms");
 }
 
 static void put_attrs(struct buf *b, const struct op_attr *attrs) {
@@ -38,10 +40,13 @@ static void put_row(struct buf *b, const struct op_def *d) {
   put_arity(b, d->min_in, d->max_in, "input");
   buf_puts(b, ", ");
   put_arity(b, d->min_out, d->max_out, "output");
+  put_errors(b, &d->errors);
   buf_puts(b, ".*\n\n");
   buf_printf(b, "%s\n\n", d->doc);
   if (d->expr)
     buf_printf(b, "Expression: `%s`\n\n", d->expr);
+  if (d->pytorch.text && !d->pytorch.write)
+    buf_printf(b, "In PyTorch: `%s`\n\n", d->pytorch.text);
   put_attrs(b, d->attrs);
   if (d->example)
     buf_printf(b, "```\n%s\n```\n\n", d->example);
@@ -84,10 +89,15 @@ enum assay_status op_page(struct buf *out, struct assay_error *err) {
       "# Operators\n\n"
       "This page is generated from the operator table. It lists %d of ONNX's operators (up to opset %d) and %d "
       "of the domain `ai.assay`.\n\n"
-      "Standard operators have the meaning that ONNX gives them; the text here only recalls it. A row holds from "
-      "its version on, until the operator's next row. An expression says what one output element is, in terms of "
-      "the inputs x, y, z (broadcast) and the attributes; it is also how the oracle computes it, so its "
-      "structure decides how much error is allowed. Examples are complete graphs in ONNX's textual syntax.\n\n",
+      "Standard operators mean what ONNX says; the text here is a reminder. A row holds from its version on, until "
+      "the operator's next row. An expression says what one output element is, in terms of the inputs x, y, z "
+      "(broadcast) and the attributes. The oracle computes it in this form, so the form decides how much error is "
+      "allowed. Examples are complete graphs in ONNX's textual syntax.\n\n"
+      "Three properties of an operator also decide how much error is allowed. An *exact* operator rounds nothing. An "
+      "operator that *has a kink*, such as Relu, may hide the errors before it on one side of the kink. One that "
+      "*adds many terms* may do so in any order.\n\n"
+      "In PyTorch's form, $0 is the first input and {name} is an attribute. Operators without this line either need "
+      "code for it (Conv) or have no translation.\n\n",
       count_operators(families, n, ""), OP_NEWEST_OPSET, count_operators(families, n, "ai.assay"));
   for (int f = 0; f < n; f++)
     buf_printf(out, "- [%s](#family-%d)\n", families[f]->name, f + 1);

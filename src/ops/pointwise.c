@@ -185,19 +185,22 @@ static void double_block(const struct job *j, int64_t begin, int n, struct noise
   const struct arith *a = &j->c->arith;
   struct array *out = &j->c->out[0];
   double *target = dtype_is_float(out->dtype) ? &out->f64[begin] : result;
-  const double *in[3] = {0};
+  struct expr_block block = {.n = n, .params = j->params};
   int together = j->fold ? 1 : j->n_readers;
   for (int i = 0; i < together; i++)
-    in[i] = reader_block(&j->readers[i], begin, n, buffers[i]);
+    block.in[i] = reader_block(&j->readers[i], begin, n, buffers[i]);
   if (!j->fold) {
-    expr_eval(j->expr, a, noise, in[0], in[1], in[2], j->params, n, target);
+    expr_eval(j->expr, a, noise, &block, target);
   } else {
-    memcpy(target, in[0], (size_t)n * sizeof *target);
-    for (int i = 1; i < j->n_readers; i++)
-      expr_eval(j->expr, a, noise, target, reader_block(&j->readers[i], begin, n, buffers[1]), NULL, j->params, n,
-                target);
+    memcpy(target, block.in[0], (size_t)n * sizeof *target);
+    block.in[0] = target;
+    for (int i = 1; i < j->n_readers; i++) {
+      block.in[1] = reader_block(&j->readers[i], begin, n, buffers[1]);
+      expr_eval(j->expr, a, noise, &block, target);
+    }
+    struct expr_block last = {.n = n, .in = {target}, .params = &j->count};
     if (j->finish)
-      expr_eval(j->finish, a, noise, target, NULL, NULL, &j->count, n, target);
+      expr_eval(j->finish, a, noise, &last, target);
   }
   store_block(j, target, begin, n);
 }
@@ -206,20 +209,22 @@ static void int_block(const struct job *j, int64_t begin, int n) {
   uint64_t buffers[3][EXPR_BLOCK];
   struct array *out = &j->c->out[0];
   int64_t *target = &out->i64[begin];
-  const int64_t *in[3] = {0};
+  struct expr_int_block block = {.n = n, .params = j->params};
   int together = j->fold ? 1 : j->n_readers;
   for (int i = 0; i < together; i++)
-    in[i] = reader_block(&j->readers[i], begin, n, buffers[i]);
+    block.in[i] = reader_block(&j->readers[i], begin, n, buffers[i]);
   if (j->int_fn) {
     for (int i = 0; i < n; i++)
-      target[i] = j->int_fn(in[0][i], in[1] ? in[1][i] : 0, out->dtype);
+      target[i] = j->int_fn(block.in[0][i], block.in[1] ? block.in[1][i] : 0, out->dtype);
   } else if (!j->fold) {
-    expr_eval_int(j->expr, j->is_unsigned, in[0], in[1], in[2], j->params, n, target);
+    expr_eval_int(j->expr, j->is_unsigned, &block, target);
   } else {
-    memcpy(target, in[0], (size_t)n * sizeof *target);
-    for (int i = 1; i < j->n_readers; i++)
-      expr_eval_int(j->expr, j->is_unsigned, target, reader_block(&j->readers[i], begin, n, buffers[1]), NULL,
-                    j->params, n, target);
+    memcpy(target, block.in[0], (size_t)n * sizeof *target);
+    block.in[0] = target;
+    for (int i = 1; i < j->n_readers; i++) {
+      block.in[1] = reader_block(&j->readers[i], begin, n, buffers[1]);
+      expr_eval_int(j->expr, j->is_unsigned, &block, target);
+    }
   }
   for (int i = 0; i < n; i++)
     target[i] = pointwise_wrap(out->dtype, target[i]);
@@ -257,62 +262,52 @@ static enum assay_status run(struct job *j, struct op_eval *c, struct assay_erro
   return ASSAY_OK;
 }
 
-// ---- attributes as parameters, and behind them whether this is the exact pass
-
-enum { NAMES_CAPACITY = EXPR_MAX_PARAMS };
+// ---- attributes as parameters, and after them whether this is the exact pass
 
 static int attr_names(const struct op_def *row, const char **names) {
   int n = 0;
-  for (const struct op_attr *a = row->attrs; a && a->name && n < NAMES_CAPACITY; a++)
+  for (const struct op_attr *a = row->attrs; a && a->name && n < EXPR_MAX_PARAMS; a++)
     names[n++] = a->name;
-  if (n < NAMES_CAPACITY)
+  if (n < EXPR_MAX_PARAMS)
     names[n++] = "exact";
   return n;
 }
 
 // Defaults are float32 in ONNX's schemas, and so is every attribute in a file.
-static void attr_values(const struct node *node, const struct op_def *row, bool exact, double *values) {
+static double attr_value(const struct node *node, const struct op_attr *a) {
+  const char *fallback = a->fallback ? a->fallback : "";
+  if (a->type == ATTR_FLOAT)
+    return node_float(node, a->name, (double)strtof(fallback, NULL));
+  if (a->type == ATTR_INT)
+    return (double)node_int(node, a->name, strtoll(fallback, NULL, 10));
+  return a->type == ATTR_STRING && strcmp(node_string(node, a->name, fallback), fallback) != 0;
+}
+
+int pointwise_params(const struct node *node, bool exact, const char **names, double *values) {
   int n = 0;
-  for (const struct op_attr *a = row->attrs; a && a->name && n < NAMES_CAPACITY; a++, n++) {
-    const char *fallback = a->fallback ? a->fallback : "";
-    if (a->type == ATTR_FLOAT)
-      values[n] = node_float(node, a->name, (double)strtof(fallback, NULL));
-    else if (a->type == ATTR_INT)
-      values[n] = (double)node_int(node, a->name, strtoll(fallback, NULL, 10));
-    else if (a->type == ATTR_STRING)
-      values[n] = strcmp(node_string(node, a->name, fallback), fallback) != 0;
-    else
-      values[n] = 0;
-  }
-  if (n < NAMES_CAPACITY)
+  for (const struct op_attr *a = node->op->attrs; a && a->name && n < EXPR_MAX_PARAMS; a++)
+    values[n++] = attr_value(node, a);
+  if (n < EXPR_MAX_PARAMS)
     values[n] = exact;
+  return attr_names(node->op, names);
 }
 
-static enum assay_status prepare(struct job *j, struct op_eval *c, const char *text, struct assay_error *err) {
-  const char *names[NAMES_CAPACITY];
-  int n = attr_names(c->node->op, names);
-  attr_values(c->node, c->node->op, c->arith.exact, j->params);
-  // An integer tensor beside a fractional attribute (Shrink) is computed in double and truncated.
-  for (const struct op_attr *a = c->node->op->attrs; a && a->name; a++)
-    j->as_double |= a->type == ATTR_FLOAT;
-  return expr_parse(text, names, n, c->scratch, &j->expr, err);
-}
-
-enum assay_status pointwise_eval_text(struct op_eval *c, const char *text, struct assay_error *err) {
-  struct job j = {0};
-  enum assay_status status = prepare(&j, c, text, err);
-  return status == ASSAY_OK ? run(&j, c, err) : status;
+bool pointwise_fractional(const struct op_def *row) {
+  bool any = false;
+  for (const struct op_attr *a = row->attrs; a && a->name; a++)
+    any = any || a->type == ATTR_FLOAT;
+  return any;
 }
 
 enum assay_status pointwise_eval(struct op_eval *c, struct assay_error *err) {
-  return pointwise_eval_text(c, c->node->op->expr, err);
-}
-
-enum assay_status pointwise_eval_fold(struct op_eval *c, const char *finish, struct assay_error *err) {
-  struct job j = {.fold = true, .count = c->n_in};
-  enum assay_status status = prepare(&j, c, c->node->op->expr, err);
-  if (status == ASSAY_OK && finish)
-    status = expr_parse(finish, (const char *const[]){"count"}, 1, c->scratch, &j.finish, err);
+  const struct op_def *row = c->node->op;
+  const char *names[EXPR_MAX_PARAMS];
+  // An integer tensor with a fractional attribute is computed in double and truncated.
+  struct job j = {.fold = row->max_in == OP_VARIADIC, .count = c->n_in, .as_double = pointwise_fractional(row)};
+  int n = pointwise_params(c->node, c->arith.exact, names, j.params);
+  enum assay_status status = expr_parse(op_expr(c->node), names, n, c->scratch, &j.expr, err);
+  if (status == ASSAY_OK && row->expr_finish)
+    status = expr_parse(row->expr_finish, (const char *const[]){"count"}, 1, c->scratch, &j.finish, err);
   return status == ASSAY_OK ? run(&j, c, err) : status;
 }
 
@@ -322,7 +317,7 @@ enum assay_status pointwise_eval_int(struct op_eval *c, pointwise_int_fn *fn, st
 }
 
 void pointwise_cost(const struct op_infer *c, struct op_cost *cost) {
-  const char *names[NAMES_CAPACITY];
+  const char *names[EXPR_MAX_PARAMS];
   const struct op_def *row = c->node->op;
   struct arena arena = {0};
   const struct expr *e;

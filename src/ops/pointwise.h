@@ -9,16 +9,17 @@ enum assay_status pointwise_infer_float(struct op_infer *c, struct assay_error *
 enum assay_status pointwise_infer_number(struct op_infer *c, struct assay_error *err);  // floating or integer, not bool
 enum assay_status pointwise_infer_compare(struct op_infer *c, struct assay_error *err); // any; the output is bool
 
-// The row's expression; inputs 0, 1, 2 are x, y, z. Works in double if any input is floating, else in integers.
-// Attributes become parameters: numbers as they are, strings as 0 when they have their default and 1 otherwise.
+// The expression of the row for the inputs that the node has (op_expr); inputs 0, 1, 2 are x, y, z. Rows of any number
+// of inputs are folded (op_def.expr_finish). Works in double if any input is floating, else in integers. Attributes
+// become parameters: numbers as they are, strings as 0 when they have their default and 1 otherwise.
 enum assay_status pointwise_eval(struct op_eval *c, struct assay_error *err);
 
-// The same with another expression than the row's.
-enum assay_status pointwise_eval_text(struct op_eval *c, const char *text, struct assay_error *err);
+// What pointwise_eval gives the expression for a node's attributes, and after them whether this is the exact pass:
+// names and values, with room for EXPR_MAX_PARAMS each. Returns their number.
+int pointwise_params(const struct node *node, bool exact, const char **names, double *values);
 
-// Variadic operators: the row's expression over the result so far (x) and the next input (y), then `finish` (may be
-// NULL) over x with the parameter `count`, the number of inputs.
-enum assay_status pointwise_eval_fold(struct op_eval *c, const char *finish, struct assay_error *err);
+// Whether an attribute makes the operator compute in double even where all inputs are integers (Shrink).
+bool pointwise_fractional(const struct op_def *row);
 
 // A function of two integers (b is 0 when there is one input).
 typedef int64_t pointwise_int_fn(int64_t a, int64_t b, enum dtype t);

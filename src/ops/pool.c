@@ -4,6 +4,7 @@
 #include "base/parallel.h"
 #include "ops/families.h"
 #include "ops/loops.h"
+#include "ops/pytorch.h"
 #include "ops/reduce.h"
 #include "ops/window.h"
 
@@ -61,37 +62,47 @@ static int64_t input_row(const struct pool *p, const int64_t *q, int64_t tap) {
   return at;
 }
 
-static void pool_line(const struct pool *p, struct noise *noise, int64_t plane, const int64_t *q, int64_t j, int64_t n,
-                      double *y, double *z) {
+// Outputs [j, j + n) of the row at q of one plane, n <= LINE.
+struct pool_piece {
+  int64_t plane;
+  const int64_t *q;
+  int64_t j, n;
+  double *y;
+};
+
+static void pool_line(const struct pool *p, struct noise *noise, const struct pool_piece *piece) {
   const struct taps *last = &p->t[p->window.n - 1];
-  int64_t outer = outer_taps(p);
+  int64_t outer = outer_taps(p), j = piece->j, n = piece->n;
+  double *y = piece->y, z[LINE];
   for (int64_t i = 0; i < n; i++) {
     y[i] = p->kind->start;
     z[i] = 0;
   }
   for (int64_t o = 0; o < outer; o++) {
-    int64_t row = input_row(p, q, o);
+    int64_t row = input_row(p, piece->q, o);
     for (int64_t i = 0; i < last->n && row >= 0; i++) {
       int64_t from, to;
       taps_range(last, i, j, j + n, &from, &to);
       if (from < to)
-        p->kind->tap(p, noise, p->x + plane * p->in_size + row + from * last->in_step + last->offset[i], last->in_step,
-                     to - from, y + (from - j), z + (from - j));
+        p->kind->tap(p, noise, p->x + piece->plane * p->in_size + row + from * last->in_step + last->offset[i],
+                     last->in_step, to - from, y + (from - j), z + (from - j));
     }
   }
-  p->kind->finish(p, noise, q, j, n, y, z);
+  p->kind->finish(p, noise, piece->q, j, n, y, z);
 }
 
 // Items: [plane][row of the output].
 static void pool_range(void *arg, int64_t begin, int64_t end) {
   const struct pool *p = arg;
   int64_t count = p->t[p->window.n - 1].count, q[WINDOW_MAX_DIMS];
-  double z[LINE];
   for (int64_t item = begin; item < end; item++) {
     struct noise noise = noise_at(p->arith->key, (uint64_t)item);
     outer_index(p, item % p->rows, q);
-    for (int64_t j = 0; j < count; j += LINE)
-      pool_line(p, &noise, item / p->rows, q, j, count - j < LINE ? count - j : LINE, p->y + item * count + j, z);
+    for (int64_t j = 0; j < count; j += LINE) {
+      struct pool_piece piece = {.plane = item / p->rows, .q = q, .j = j, .y = p->y + item * count + j};
+      piece.n = count - j < LINE ? count - j : LINE;
+      pool_line(p, &noise, &piece);
+    }
   }
 }
 
@@ -404,14 +415,14 @@ static const struct op_attr average_attrs[] = {
     WINDOW_ATTRS,
     {"ceil_mode", ATTR_INT, false, "0"},
     {"count_include_pad", ATTR_INT, false, "0"},
-    {"dilations", ATTR_INTS, false, "1 everywhere (before version 19 there is no other)"},
+    {"dilations", ATTR_INTS, false, "1 everywhere (the only value before version 19)"},
     {NULL, 0, false, NULL},
 };
 
 static const struct op_attr power_attrs[] = {
     WINDOW_ATTRS,
     {"ceil_mode", ATTR_INT, false, "0"},
-    {"dilations", ATTR_INTS, false, "1 everywhere (before version 18 there is no other)"},
+    {"dilations", ATTR_INTS, false, "1 everywhere (the only value before version 18)"},
     {"p", ATTR_INT, false, "2"},
     {NULL, 0, false, NULL},
 };
@@ -431,6 +442,8 @@ static const struct op_def pool_rows[] = {
      .infer = pool_infer,
      .eval = max_eval,
      .cost = pool_cost,
+     .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM},
+     .pytorch = {.text = "max_pool", .write = pytorch_pool},
      .doc =
          "Maximum over a sliding window; padding never wins, NaN does. The second output holds flat indices into the "
          "input (of the first maximum; -1 where a window lies in padding), column-major within a plane with "
@@ -448,11 +461,12 @@ static const struct op_def pool_rows[] = {
      .min_out = 1,
      .max_out = 1,
      .class = OP_POOLING,
-     .adds = true,
      .attrs = average_attrs,
      .infer = pool_infer_float,
      .eval = average_eval,
      .cost = pool_cost,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+     .pytorch = {.text = "avg_pool", .write = pytorch_pool},
      .doc = "Mean over a sliding window: of the elements inside the input, or of those inside input and padding with "
             "count_include_pad = 1.",
      .example =
@@ -468,11 +482,12 @@ static const struct op_def pool_rows[] = {
      .min_out = 1,
      .max_out = 1,
      .class = OP_POOLING,
-     .adds = true,
      .attrs = power_attrs,
      .infer = pool_infer_float,
      .eval = power_eval,
      .cost = pool_cost,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+     .pytorch = {.none = PYTORCH_NOT_WRITTEN},
      .doc = "The p-norm over a sliding window.",
      .example = "(float[1,2,8,8] x) => (float[1,2,7,7] y) { y = LpPool<kernel_shape = [2,2], p = 3>(x) }"},
     {.name = "GlobalAveragePool",
@@ -483,10 +498,11 @@ static const struct op_def pool_rows[] = {
      .min_out = 1,
      .max_out = 1,
      .class = OP_REDUCTION,
-     .adds = true,
      .infer = global_infer,
      .eval = global_average_eval,
      .cost = global_cost,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+     .pytorch = {.text = "$0.mean(dim=tuple(range(2, $0.dim())), keepdim=True)"},
      .doc = "Mean over all spatial dimensions, whose extents become 1.",
      .example = "(float[2,3,4,5] x) => (float[2,3,1,1] y) { y = GlobalAveragePool(x) }"},
     {.name = "GlobalMaxPool",
@@ -500,6 +516,8 @@ static const struct op_def pool_rows[] = {
      .infer = global_infer,
      .eval = global_max_eval,
      .cost = global_cost,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM},
+     .pytorch = {.none = PYTORCH_NOT_WRITTEN},
      .doc = "Maximum over all spatial dimensions, whose extents become 1.",
      .example = "(float[2,3,4,5] x) => (float[2,3,1,1] y) { y = GlobalMaxPool(x) }"},
     {.name = "GlobalLpPool",
@@ -510,11 +528,12 @@ static const struct op_def pool_rows[] = {
      .min_out = 1,
      .max_out = 1,
      .class = OP_REDUCTION,
-     .adds = true,
      .attrs = global_power_attrs,
      .infer = global_infer,
      .eval = global_power_eval,
      .cost = global_cost,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+     .pytorch = {.none = PYTORCH_NOT_WRITTEN},
      .doc = "The p-norm over all spatial dimensions, whose extents become 1.",
      .example = "(float[2,3,4,5] x) => (float[2,3,1,1] y) { y = GlobalLpPool<p = 3>(x) }"},
 };

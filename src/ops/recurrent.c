@@ -12,6 +12,7 @@
 #include "ops/families.h"
 #include "ops/gemm.h"
 #include "ops/loops.h"
+#include "ops/pytorch.h"
 
 enum { GRAIN_WORK = 20000 }; // gates that are worth a thread
 
@@ -37,7 +38,7 @@ struct run {
   double *from_x;  // [direction][position][width]
   double *from_h;  // [batch][product]
   double *gates;   // [batch][width]
-  // [batch][hidden], of the direction at work. state: the LSTM's cell; reset: the GRU's state behind its reset gate.
+  // [batch][hidden], of the direction at work. state: the LSTM's cell; reset: the GRU's state after its reset gate.
   double *h, *state, *spare, *reset, *from_reset;
   int direction;
   int64_t step;
@@ -113,7 +114,8 @@ static void activate(struct row *w, int function, double *x) {
     int n = (int)(u->r->hidden - at < EXPR_BLOCK ? u->r->hidden - at : EXPR_BLOCK);
     for (int i = 0; i < n; i++)
       x[at + i] = x[at + i] > u->r->clip ? u->r->clip : x[at + i] < -u->r->clip ? -u->r->clip : x[at + i];
-    expr_eval(u->functions[u->direction][function], &u->c->arith, &w->noise, x + at, NULL, NULL, params, n, x + at);
+    struct expr_block block = {.n = n, .in = {x + at}, .params = params};
+    expr_eval(u->functions[u->direction][function], &u->c->arith, &w->noise, &block, x + at);
   }
 }
 
@@ -465,14 +467,23 @@ static const struct op_attr gru_attrs_7[] = {GRU_ATTRS, {0}}, gru_attrs[] = {GRU
 
 #define RECURRENT(NAME, SINCE, INPUTS, OUTPUTS, ATTRS, PREFIX)                                                         \
   OP_ROW(NAME, SINCE, 3, INPUTS, 0, OUTPUTS, OP_SCAN), .attrs = (ATTRS), .infer = PREFIX##_infer,                      \
-                                                       .eval = PREFIX##_eval, .cost = PREFIX##_cost, .adds = true
+                                                       .eval = PREFIX##_eval, .cost = PREFIX##_cost,                   \
+                                                       .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}
 
 static const struct op_def recurrent_rows[] = {
     {RECURRENT("RNN", 7, 6, 2, rnn_attrs_7, rnn),
+     .pytorch = {.text = "torch.rnn_tanh",
+                 .write = pytorch_recurrent,
+                 .results = OP_PYTORCH_ALL,
+                 .helper = pytorch_recurrent_helper},
      .doc = "As in version 14, with the steps first: [steps, batch, input]."},
     {RECURRENT("RNN", 14, 6, 2, rnn_attrs, rnn),
+     .pytorch = {.text = "torch.rnn_tanh",
+                 .write = pytorch_recurrent,
+                 .results = OP_PYTORCH_ALL,
+                 .helper = pytorch_recurrent_helper},
      .doc = "H = f(X W' + Wb + H R' + Rb) at every step, from inputs X, W, R, the bias (Wb, Rb), the sequences' "
-            "lengths and the first H. Outputs: H of all steps, zero behind a sequence's end, and the last H. "
+            "lengths and the first H. Outputs: H of all steps, zero after a sequence's end, and the last H. "
             "Activations take the values of activation_alpha and activation_beta in turn; clip limits what goes into "
             "them.",
      .example = "(float[5,2,3] x, float[1,4,3] w, float[1,4,4] r, float[1,8] b) => (float[5,1,2,4] y) "
@@ -481,8 +492,16 @@ static const struct op_def recurrent_rows[] = {
                 "{ , h = RNN<direction = \"bidirectional\", layout = 1, activations = [\"Relu\", \"Elu\"], clip = 0.5>"
                 "(x, w, r) }"},
     {RECURRENT("LSTM", 7, 8, 3, lstm_attrs_7, lstm),
+     .pytorch = {.text = "torch.lstm",
+                 .write = pytorch_recurrent,
+                 .results = OP_PYTORCH_ALL,
+                 .helper = pytorch_recurrent_helper},
      .doc = "As in version 14, with the steps first: [steps, batch, input]."},
     {RECURRENT("LSTM", 14, 8, 3, lstm_attrs, lstm),
+     .pytorch = {.text = "torch.lstm",
+                 .write = pytorch_recurrent,
+                 .results = OP_PYTORCH_ALL,
+                 .helper = pytorch_recurrent_helper},
      .doc = "i, o, f = f(X W' + Wb + H R' + Rb + P C), c = g(X W' + Wb + H R' + Rb), C = f C + i c, H = o h(C), with "
             "gates in the order i, o, f, c and peepholes P (input 7) in the order i, o, f; o looks at the new C. With "
             "input_forget, f = 1 - i. Otherwise as RNN; input 6 is the first C and output 2 the last.",
@@ -491,8 +510,16 @@ static const struct op_def recurrent_rows[] = {
                 "(float[5,2,3] x, float[1,16,3] w, float[1,16,4] r, float[1,2,4] h0, float[1,2,4] c0, float[1,12] p) "
                 "=> (float[5,1,2,4] y) { y = LSTM<direction = \"reverse\">(x, w, r, , , h0, c0, p) }"},
     {RECURRENT("GRU", 7, 6, 2, gru_attrs_7, gru),
+     .pytorch = {.text = "torch.gru",
+                 .write = pytorch_recurrent,
+                 .results = OP_PYTORCH_ALL,
+                 .helper = pytorch_recurrent_helper},
      .doc = "As in version 14, with the steps first: [steps, batch, input]."},
     {RECURRENT("GRU", 14, 6, 2, gru_attrs, gru),
+     .pytorch = {.text = "torch.gru",
+                 .write = pytorch_recurrent,
+                 .results = OP_PYTORCH_ALL,
+                 .helper = pytorch_recurrent_helper},
      .doc = "z, r = f(X W' + Wb + H R' + Rb), c = g(X W' + Wb + (r H) R' + Rb), or with linear_before_reset "
             "c = g(X W' + Wb + r (H R' + Rb)), H = c + z (H - c), with gates in the order z, r, c. Otherwise as RNN.",
      .example = "(float[5,2,3] x, float[1,12,3] w, float[1,12,4] r, float[1,24] b) => (float[5,1,2,4] y) "

@@ -38,7 +38,7 @@ struct recurrent_function {
 struct recurrent_cell {
   int gates, n_functions;
   const char *functions[3]; // by default
-  double operations;        // of one hidden unit and step, beside products and functions
+  double operations;        // of one hidden unit and step, apart from products and functions
   int uses[3];              // of each function, of one hidden unit and step
   bool has_cell;            // a second state, and peepholes
 };

@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "ops/families.h"
 #include "ops/loops.h"
+#include "ops/pytorch.h"
 #include "ops/reduce.h"
 
 // Long rows are cut into parts of this many elements, reduced on their own and joined in order: a single row still
@@ -14,6 +15,7 @@ enum { PART = 1 << 16, AXIS_CAPACITY = 64 };
 struct partial {
   double y, t2; // a sum and its sum of squared terms; y alone: a product, a maximum
   double shift; // subtracted before exp
+  float lane;   // the sum by one accumulator, where the pass asks for it
   struct noise noise;
 };
 
@@ -30,7 +32,8 @@ struct reduction {
 };
 
 static void add_sum(const struct arith *a, struct partial *p, const double *x, int64_t n) {
-  (void)a;
+  for (int64_t i = 0; i < n && a->one_lane; i++)
+    p->lane += (float)x[i];
   struct total t = loops_total(x, n);
   p->y += t.y;
   p->t2 += t.t2;
@@ -64,7 +67,8 @@ static void join_sums(const struct arith *a, struct partial *into, const struct 
 }
 
 static double finish_sum(const struct arith *a, struct partial *p, int64_t n) {
-  return arith_sum(a, &p->noise, p->y, p->t2, (double)n, false);
+  bool lane = a->one_lane && n <= ARITH_LANE_LENGTH;
+  return arith_sum_lost(a, &p->noise, p->y, p->t2, (double)n, lane ? (double)p->lane - p->y : 0);
 }
 
 static double finish_mean(const struct arith *a, struct partial *p, int64_t n) {
@@ -191,7 +195,7 @@ static void reduce_part(const struct reduce_work *w, int64_t row, int width, int
   }
   int64_t end = w->parts == 1 || (part + 1) * PART > w->rows.length ? w->rows.length : (part + 1) * PART, n;
   for (int64_t at = part * PART; at < end; at += n) {
-    n = rows_view(&w->rows, w->x, row, width, at, end - at, buffer, lines);
+    n = rows_view(&w->rows, w->x, (struct rows_piece){row, width, at, end - at}, buffer, lines);
     for (int t = 0; t < width; t++)
       w->r->add(w->arith, &p[t], lines[t], n);
   }
@@ -214,7 +218,8 @@ static void reduce_range(void *arg, int64_t begin, int64_t end) {
 
 static enum assay_status reduce_f64(struct reduce_work *w, int threads, struct arena *scratch,
                                     struct assay_error *err) {
-  w->parts = w->rows.length > PART ? (w->rows.length + PART - 1) / PART : 1;
+  bool whole = w->rows.length <= (w->arith->one_lane ? ARITH_LANE_LENGTH : PART);
+  w->parts = whole ? 1 : (w->rows.length + PART - 1) / PART;
   if (w->parts > 1) {
     w->partials = arena_calloc(scratch, (size_t)w->rows.count * (size_t)w->parts, sizeof *w->partials);
     if (!w->partials)
@@ -395,7 +400,7 @@ static const struct op_attr attrs_with_noop[] = {
 };
 
 // Two rows an operator: axes as an attribute, and later as an input.
-#define ROWS(op, fn, infer_fn, input_since, sums, text)                                                                \
+#define ROWS(op, fn, infer_fn, input_since, text, ...)                                                                 \
   {.name = op,                                                                                                         \
    .domain = "",                                                                                                       \
    .since = 1,                                                                                                         \
@@ -408,29 +413,42 @@ static const struct op_attr attrs_with_noop[] = {
    .infer = infer_fn,                                                                                                  \
    .eval = fn##_eval,                                                                                                  \
    .cost = fn##_cost,                                                                                                  \
-   .adds = sums,                                                                                                       \
-   .doc = text " Axes are an attribute; without it, all."},                                                            \
+   .doc = text " Axes are an attribute; without it, all.",                                                             \
+   __VA_ARGS__},                                                                                                       \
   {                                                                                                                    \
     .name = op, .domain = "", .since = input_since, .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,              \
     .class = OP_REDUCTION, .attrs = attrs_with_noop, .infer = infer_fn, .eval = fn##_eval, .cost = fn##_cost,          \
-    .adds = sums,                                                                                                      \
     .doc = text " Axes are an input, which must be constant; without it, all (none with noop_with_empty_axes).",       \
     .example = "(float[2,3,4] x) => (float[2,1,4] y) <int64[1] axes = {1}> { y = " op "(x, axes) }\n"                  \
-               "(float[2,3,4] x) => (float[3] y) <int64[2] axes = {0, -1}> { y = " op "<keepdims = 0>(x, axes) }"      \
+               "(float[2,3,4] x) => (float[3] y) <int64[2] axes = {0, -1}> { y = " op "<keepdims = 0>(x, axes) }",     \
+    __VA_ARGS__                                                                                                        \
   }
 
 static const struct op_def reduce_rows[] = {
-    ROWS("ReduceSum", reduce_sum, reduce_infer, 13, true, "Sum."),
-    ROWS("ReduceMean", reduce_mean, reduce_infer, 18, true, "Arithmetic mean (of integers: towards zero)."),
-    ROWS("ReduceMax", reduce_max, reduce_infer, 18, false, "Maximum; NaN if there is one."),
-    ROWS("ReduceMin", reduce_min, reduce_infer, 18, false, "Minimum; NaN if there is one."),
-    ROWS("ReduceProd", reduce_prod, reduce_infer, 18, false, "Product."),
-    ROWS("ReduceL1", reduce_l1, reduce_infer, 18, true, "Sum of magnitudes."),
-    ROWS("ReduceL2", reduce_l2, reduce_infer_float, 18, true, "Square root of the sum of squares."),
-    ROWS("ReduceSumSquare", reduce_sum_square, reduce_infer, 18, true, "Sum of squares."),
-    ROWS("ReduceLogSum", reduce_log_sum, reduce_infer_float, 18, true, "Logarithm of the sum."),
-    ROWS("ReduceLogSumExp", reduce_log_sum_exp, reduce_infer_float, 18, true,
-         "Logarithm of the sum of exponentials, with the maximum subtracted first."),
+    ROWS("ReduceSum", reduce_sum, reduce_infer, 13, "Sum.", .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+         .pytorch = {.text = "torch.sum", .write = pytorch_reduce}),
+    ROWS("ReduceMean", reduce_mean, reduce_infer, 18, "Arithmetic mean (of integers: towards zero).",
+         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+         .pytorch = {.text = "torch.mean", .write = pytorch_reduce}),
+    ROWS("ReduceMax", reduce_max, reduce_infer, 18, "Maximum; NaN if there is one.",
+         .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.text = "torch.amax", .write = pytorch_reduce}),
+    ROWS("ReduceMin", reduce_min, reduce_infer, 18, "Minimum; NaN if there is one.",
+         .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.text = "torch.amin", .write = pytorch_reduce}),
+    ROWS("ReduceProd", reduce_prod, reduce_infer, 18, "Product.", .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM},
+         .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
+    ROWS("ReduceL1", reduce_l1, reduce_infer, 18, "Sum of magnitudes.",
+         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
+    ROWS("ReduceL2", reduce_l2, reduce_infer_float, 18, "Square root of the sum of squares.",
+         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+         .pytorch = {.text = "torch.linalg.vector_norm", .write = pytorch_reduce}),
+    ROWS("ReduceSumSquare", reduce_sum_square, reduce_infer, 18, "Sum of squares.",
+         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
+    ROWS("ReduceLogSum", reduce_log_sum, reduce_infer_float, 18, "Logarithm of the sum.",
+         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
+    ROWS("ReduceLogSumExp", reduce_log_sum_exp, reduce_infer_float, 18,
+         "Logarithm of the sum of exponentials, with the maximum subtracted first.",
+         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+         .pytorch = {.text = "torch.logsumexp", .write = pytorch_reduce}),
 };
 
 const struct op_family ops_reduce_family = {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ops/families.h"
+#include "ops/pytorch.h"
 
 static enum assay_status eval_copy(struct op_eval *c, struct assay_error *err) {
   (void)err;
@@ -120,35 +121,43 @@ static const struct op_attr allowzero_attrs[] = {{"allowzero", ATTR_INT, false, 
 static const struct op_attr axis_attrs[] = {{"axis", ATTR_INT, false, "1"}, {0}};
 static const struct op_attr axes_attrs[] = {{"axes", ATTR_INTS, false, NULL}, {0}};
 
-#define RESHAPE(NAME, SINCE, MIN_IN, MAX_IN, ATTRS, INFER, DOC, EXAMPLE)                                               \
+#define RESHAPE(NAME, SINCE, MIN_IN, MAX_IN, ATTRS, INFER, DOC, EXAMPLE, ...)                                          \
   {                                                                                                                    \
     OP_ROW(NAME, SINCE, MIN_IN, MAX_IN, 1, 1, OP_MOVEMENT), .attrs = (ATTRS), .infer = INFER, .eval = eval_copy,       \
-                                                            .cost = op_cost_none, .doc = DOC, .example = (EXAMPLE)     \
+                                                            .cost = op_cost_none, .doc = DOC, .example = (EXAMPLE),    \
+                                                            .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, __VA_ARGS__    \
   }
 
 static const struct op_def rows[] = {
     RESHAPE("Reshape", 5, 2, 2, NULL, infer_reshape,
-            "The input under the shape given by the second input; 0 keeps a dimension, one -1 is worked out.", NULL),
+            "The input under the shape given by the second input; 0 keeps a dimension, one -1 stands for what is left.",
+            NULL, .pytorch = {.write = pytorch_reshape}),
     RESHAPE("Reshape", 14, 2, 2, allowzero_attrs, infer_reshape,
             "The input under the shape given by the second input; 0 keeps a dimension (with allowzero = 1 it means 0), "
-            "one -1 is worked out.",
-            "(float[2,6] a) => (float[2,3,2] b) { s = Constant<value = int64[3] {0, -1, 2}>() b = Reshape(a, s) }"),
+            "one -1 stands for what is left.",
+            "(float[2,6] a) => (float[2,3,2] b) { s = Constant<value = int64[3] {0, -1, 2}>() b = Reshape(a, s) }",
+            .pytorch = {.write = pytorch_reshape}),
     RESHAPE("Flatten", 1, 1, 1, axis_attrs, infer_flatten,
             "The input as a matrix: dimensions before axis are its rows, the others its columns.",
-            "(float[2,3,4] a) => (float[6,4] b) { b = Flatten<axis = 2>(a) }"),
+            "(float[2,3,4] a) => (float[6,4] b) { b = Flatten<axis = 2>(a) }", .pytorch = {.write = pytorch_flatten}),
     RESHAPE("Squeeze", 1, 1, 1, axes_attrs, infer_squeeze,
-            "The input without the given dimensions of one element; without any such if none are given.", NULL),
+            "The input without the given dimensions, which must have one element; without all such dimensions if none "
+            "are given.",
+            NULL, .pytorch = {.write = pytorch_squeeze}),
     RESHAPE("Squeeze", 13, 1, 2, NULL, infer_squeeze,
             "The input without the dimensions of one element that the second input lists; without any such if it is "
             "left out.",
-            "(float[2,1,3] a) => (float[2,3] b) { axes = Constant<value = int64[1] {1}>() b = Squeeze(a, axes) }"),
+            "(float[2,1,3] a) => (float[2,3] b) { axes = Constant<value = int64[1] {1}>() b = Squeeze(a, axes) }",
+            .pytorch = {.write = pytorch_squeeze}),
     RESHAPE("Unsqueeze", 1, 1, 1, axes_attrs, infer_unsqueeze,
-            "The input with dimensions of one element inserted, so that they stand at the given places.", NULL),
+            "The input with dimensions of one element inserted at the given places of the output.", NULL,
+            .pytorch = {.write = pytorch_unsqueeze}),
     RESHAPE("Unsqueeze", 13, 2, 2, NULL, infer_unsqueeze,
             "The input with dimensions of one element inserted, so that they stand at the places that the second input "
             "lists.",
             "(float[2,3] a) => (float[1,2,3,1] b) { axes = Constant<value = int64[2] {0, -1}>() "
-            "b = Unsqueeze(a, axes) }"),
+            "b = Unsqueeze(a, axes) }",
+            .pytorch = {.write = pytorch_unsqueeze}),
 };
 
 const struct op_family ops_reshape_family = {"Reshaping", rows, sizeof rows / sizeof rows[0]};

@@ -362,16 +362,25 @@ static const struct op_attr resize18_attrs[] = {{"antialias", ATTR_INT, false, "
   "The input resampled to other extents, given as scales or as sizes: nearest, linear or cubic, with the ways to "     \
   "relate output to input coordinates that ONNX defines."
 
+// Linear and cubic round coordinates, weights and sums. Nearest rounds coordinates too: next to a boundary between two
+// pixels it may take either. A row cannot say more than one thing for its modes, so this holds for all.
+#define RESIZE_ERRORS                                                                                                  \
+  { OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM }
+
 static const struct op_def rows[] = {
     {OP_ROW("Upsample", 9, 2, 2, 1, 1, OP_MOVEMENT), .attrs = legacy_attrs, .infer = infer_resize, .eval = eval_resize,
+     .errors = RESIZE_ERRORS, .pytorch = {.none = "PyTorch has some of ONNX's ways to relate coordinates only"},
      .doc = "The input resampled by scales; output index i comes from i / scale. Deprecated: use Resize.",
      .example = "(float[1,2,2] a) => (float[1,4,4] b) {"
                 " s = Constant<value = float[3] {1.0, 2.0, 2.0}>() b = Upsample(a, s) }"},
     {OP_ROW("Resize", 10, 2, 2, 1, 1, OP_MOVEMENT), .attrs = legacy_attrs, .infer = infer_resize, .eval = eval_resize,
+     .errors = RESIZE_ERRORS, .pytorch = {.none = "PyTorch has some of ONNX's ways to relate coordinates only"},
      .doc = "The input resampled by scales; output index i comes from i / scale."},
     {OP_ROW("Resize", 11, 1, 4, 1, 1, OP_MOVEMENT), .attrs = resize11_attrs, .infer = infer_resize, .eval = eval_resize,
+     .errors = RESIZE_ERRORS, .pytorch = {.none = "PyTorch has some of ONNX's ways to relate coordinates only"},
      .doc = DOC_RESIZE},
     {OP_ROW("Resize", 18, 1, 4, 1, 1, OP_MOVEMENT), .attrs = resize18_attrs, .infer = infer_resize, .eval = eval_resize,
+     .errors = RESIZE_ERRORS, .pytorch = {.none = "PyTorch has some of ONNX's ways to relate coordinates only"},
      .doc = DOC_RESIZE " With antialias a shrunken image takes all of its source into account.",
      .example = "(float[1,3,4] a) => (float[1,5,6] b) {"
                 " n = Constant<value = int64[3] {1, 5, 6}>() b = Resize<mode = \"linear\">(a, , , n) }\n"

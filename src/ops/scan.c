@@ -2,6 +2,7 @@
 #include "base/parallel.h"
 #include "ops/families.h"
 #include "ops/loops.h"
+#include "ops/pytorch.h"
 
 struct scan {
   const struct arith *arith;
@@ -61,10 +62,11 @@ static void scan_range(void *arg, int64_t begin, int64_t end) {
     for (int64_t done = 0, n; done < length; done += n) {
       n = length - done < ROWS_CHUNK ? length - done : ROWS_CHUNK;
       int64_t at = s->reverse ? length - done - n : done;
-      rows_view(&s->rows, s->x->f64, row, width, at, n, buffer, lines);
+      struct rows_piece piece = {row, width, at, n};
+      rows_view(&s->rows, s->x->f64, piece, buffer, lines);
       for (int r = 0; r < width; r++)
         scan_line(s, &noise[r], lines[r], n, &total[r], made + r * ROWS_CHUNK);
-      rows_store(&s->rows, s->y->f64, row, width, at, n, made);
+      rows_store(&s->rows, s->y->f64, piece, made);
     }
   }
 }
@@ -139,11 +141,12 @@ static const struct op_def scan_rows[] = {
      .min_out = 1,
      .max_out = 1,
      .class = OP_SCAN,
-     .adds = true,
      .attrs = scan_attrs,
      .infer = scan_infer,
      .eval = cum_sum_eval,
      .cost = scan_cost,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
+     .pytorch = {.text = "torch.cumsum", .write = pytorch_cumulative},
      .doc =
          "Sums of all elements up to each one along the axis (input 1); without itself if exclusive, from the end if "
          "reverse.",
@@ -162,6 +165,8 @@ static const struct op_def scan_rows[] = {
      .infer = scan_infer,
      .eval = cum_prod_eval,
      .cost = scan_cost,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM},
+     .pytorch = {.text = "torch.cumprod", .write = pytorch_cumulative},
      .doc =
          "Products of all elements up to each one along the axis (input 1); without itself if exclusive, from the end "
          "if reverse.",

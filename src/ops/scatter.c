@@ -6,6 +6,7 @@
 #include "ops/families.h"
 #include "ops/indices.h"
 #include "ops/pointwise.h"
+#include "ops/pytorch.h"
 
 enum reduction { REDUCE_NONE, REDUCE_ADD, REDUCE_MUL, REDUCE_MAX, REDUCE_MIN };
 
@@ -160,27 +161,31 @@ static const struct op_attr nd_attrs[] = {{"reduction", ATTR_STRING, false, "non
   "The data with the updates put where the indices say, along an axis: the inverse of GatherElements."
 #define ND_DOC "The data with slices put where tuples of indices say: the inverse of GatherND."
 #define REDUCTION_DOC " With a reduction (add, mul, max, min) an update is combined with what is there."
-#define SCATTER(NAME, SINCE, ATTRS, INFER, EVAL, ADDS, DOC, EXAMPLE)                                                   \
+#define SCATTER(NAME, SINCE, ATTRS, INFER, EVAL, DOC, EXAMPLE, ...)                                                    \
   {                                                                                                                    \
     OP_ROW(NAME, SINCE, 3, 3, 1, 1, OP_GATHER), .attrs = (ATTRS), .infer = INFER, .eval = EVAL, .cost = op_cost_none,  \
-                                                .adds = (ADDS), .doc = DOC, .example = (EXAMPLE)                       \
+                                                .doc = DOC, .example = (EXAMPLE), __VA_ARGS__                          \
   }
 
 static const struct op_def rows[] = {
-    SCATTER("Scatter", 9, axis_attrs, infer_scatter_elements, eval_scatter_elements, false,
+    SCATTER("Scatter", 9, axis_attrs, infer_scatter_elements, eval_scatter_elements,
             ELEMENTS_DOC " Deprecated: use ScatterElements.",
             "(float[3,2] a, float[1,2] u) => (float[3,2] b) {"
-            " i = Constant<value = int64[1,2] {2, 0}>() b = Scatter(a, i, u) }"),
-    SCATTER("ScatterElements", 11, axis_attrs, infer_scatter_elements, eval_scatter_elements, false, ELEMENTS_DOC,
-            NULL),
-    SCATTER("ScatterElements", 16, elements_attrs, infer_scatter_elements, eval_scatter_elements, true,
+            " i = Constant<value = int64[1,2] {2, 0}>() b = Scatter(a, i, u) }",
+            .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
+    SCATTER("ScatterElements", 11, axis_attrs, infer_scatter_elements, eval_scatter_elements, ELEMENTS_DOC, NULL,
+            .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
+    SCATTER("ScatterElements", 16, elements_attrs, infer_scatter_elements, eval_scatter_elements,
             ELEMENTS_DOC REDUCTION_DOC,
             "(float[3,2] a, float[1,2] u) => (float[3,2] b) {"
-            " i = Constant<value = int64[1,2] {2, 0}>() b = ScatterElements<reduction = \"add\">(a, i, u) }"),
-    SCATTER("ScatterND", 11, NULL, infer_scatter_nd, eval_scatter_nd, false, ND_DOC, NULL),
-    SCATTER("ScatterND", 16, nd_attrs, infer_scatter_nd, eval_scatter_nd, true, ND_DOC REDUCTION_DOC,
+            " i = Constant<value = int64[1,2] {2, 0}>() b = ScatterElements<reduction = \"add\">(a, i, u) }",
+            .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
+    SCATTER("ScatterND", 11, NULL, infer_scatter_nd, eval_scatter_nd, ND_DOC, NULL,
+            .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
+    SCATTER("ScatterND", 16, nd_attrs, infer_scatter_nd, eval_scatter_nd, ND_DOC REDUCTION_DOC,
             "(float[3,2] a, float[2,2] u) => (float[3,2] b) {"
-            " i = Constant<value = int64[2,1] {2, 0}>() b = ScatterND(a, i, u) }"),
+            " i = Constant<value = int64[2,1] {2, 0}>() b = ScatterND(a, i, u) }",
+            .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
 };
 
 const struct op_family ops_scatter_family = {"Scattering", rows, sizeof rows / sizeof rows[0]};

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ops/families.h"
+#include "ops/pytorch.h"
 #include "ops/strided.h"
 
 // ---- Slice
@@ -285,31 +286,36 @@ static const struct op_attr reverse_attrs[] = {
 
 static const struct op_def rows[] = {
     {OP_ROW("Slice", 1, 1, 1, 1, 1, OP_MOVEMENT), .attrs = slice1_attrs, .infer = infer_slice, .eval = eval_slice,
-     .cost = op_cost_none, .doc = SLICE_DOC},
+     .cost = op_cost_none, .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.write = pytorch_slice},
+     .doc = SLICE_DOC},
     {OP_ROW("Slice", 10, 3, 5, 1, 1, OP_MOVEMENT), .infer = infer_slice, .eval = eval_slice, .cost = op_cost_none,
-     .doc = SLICE_DOC,
+     .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.write = pytorch_slice}, .doc = SLICE_DOC,
      .example = "(float[3,5] a) => (float[2,5] b) {"
                 " start = Constant<value = int64[2] {1, -1}>() end = Constant<value = int64[2] {3, -9}>()"
                 " axes = Constant<value = int64[2] {0, 1}>() step = Constant<value = int64[2] {1, -1}>()"
                 " b = Slice(a, start, end, axes, step) }"},
     {OP_ROW("Pad", 2, 1, 1, 1, 1, OP_MOVEMENT), .attrs = pad2_attrs, .infer = infer_pad, .eval = eval_pad,
-     .cost = op_cost_none, .doc = PAD_DOC},
+     .cost = op_cost_none, .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.write = pytorch_pad},
+     .doc = PAD_DOC},
     {OP_ROW("Pad", 11, 2, 3, 1, 1, OP_MOVEMENT), .attrs = pad11_attrs, .infer = infer_pad, .eval = eval_pad,
-     .cost = op_cost_none, .doc = PAD_DOC},
+     .cost = op_cost_none, .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.write = pytorch_pad},
+     .doc = PAD_DOC},
     {OP_ROW("Pad", 18, 2, 4, 1, 1, OP_MOVEMENT), .attrs = pad11_attrs, .infer = infer_pad, .eval = eval_pad,
-     .cost = op_cost_none, .doc = PAD_DOC " The fourth input lists the axes that the numbers are for.",
+     .cost = op_cost_none, .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.write = pytorch_pad},
+     .doc = PAD_DOC " The fourth input lists the axes that the numbers are for.",
      .example = "(float[2,3] a, float v) => (float[2,6] b) {"
                 " pads = Constant<value = int64[2] {1, 2}>() axes = Constant<value = int64[1] {1}>()"
                 " b = Pad(a, pads, v, axes) }\n"
                 "(float[2,3] a) => (float[2,7] b) {"
                 " pads = Constant<value = int64[4] {0, 2, 0, 2}>() b = Pad<mode = \"reflect\">(a, pads) }"},
     {OP_ROW("Trilu", 14, 1, 2, 1, 1, OP_MOVEMENT), .attrs = trilu_attrs, .infer = infer_trilu, .eval = eval_trilu,
-     .cost = op_cost_none,
+     .cost = op_cost_none, .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.write = pytorch_trilu},
      .doc = "The upper (or with upper = 0 lower) triangle of each matrix, zeros elsewhere; the second input moves the "
             "diagonal.",
      .example = "(float[2,3,3] a) => (float[2,3,3] b) { b = Trilu<upper = 0>(a) }"},
     {OP_ROW("ReverseSequence", 10, 2, 2, 1, 1, OP_MOVEMENT), .attrs = reverse_attrs, .infer = infer_reverse,
-     .eval = eval_reverse, .cost = op_cost_none,
+     .eval = eval_reverse, .cost = op_cost_none, .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM},
+     .pytorch = {.none = PYTORCH_NOT_WRITTEN},
      .doc = "Each sequence of a batch with its first elements, as many as the second input says, in reverse order.",
      .example = "(float[3,2] a) => (float[3,2] b) {"
                 " len = Constant<value = int64[2] {3, 2}>() b = ReverseSequence(a, len) }"},

@@ -1,10 +1,11 @@
-// Softmax, LogSoftmax and Hardmax. Up to version 11 an axis splits the shape in two and everything behind it is one
+// Softmax, LogSoftmax and Hardmax. Up to version 11 an axis splits the shape in two and everything after it is one
 // row; from 13 on the axis alone is the row. Either way it is a set of rows.
 #include <string.h>
 
 #include "base/parallel.h"
 #include "ops/families.h"
 #include "ops/loops.h"
+#include "ops/pytorch.h"
 
 struct softmax_work {
   const struct arith *arith;
@@ -28,7 +29,8 @@ struct softmax_tile {
 
 static int64_t tile_read(struct softmax_tile *t, const double *from, int64_t at) {
   const struct rows *rows = &t->w->rows;
-  return rows_view(rows, from, t->row, t->width, at, rows->length - at, t->buffer, t->lines);
+  struct rows_piece rest = {t->row, t->width, at, rows->length - at};
+  return rows_view(rows, from, rest, t->buffer, t->lines);
 }
 
 static void tile_maxima(struct softmax_tile *t) {
@@ -62,7 +64,7 @@ static void tile_exponentials(struct softmax_tile *t) {
       t->sum[r].y += part.y;
       t->sum[r].t2 += part.t2;
     }
-    rows_store(&t->w->rows, t->w->y, t->row, t->width, at, n, t->made);
+    rows_store(&t->w->rows, t->w->y, (struct rows_piece){t->row, t->width, at, n}, t->made);
   }
 }
 
@@ -82,7 +84,7 @@ static void tile_finish(struct softmax_tile *t) {
         double v = t->lines[r][i];
         t->made[r * ROWS_CHUNK + i] = arith_round(a, &t->noise[r], t->w->log ? v - by[r] : v / by[r]);
       }
-    rows_store(&t->w->rows, t->w->y, t->row, t->width, at, n, t->made);
+    rows_store(&t->w->rows, t->w->y, (struct rows_piece){t->row, t->width, at, n}, t->made);
   }
 }
 
@@ -177,7 +179,7 @@ static enum assay_status hardmax_eval(struct op_eval *c, struct assay_error *err
 static const struct op_attr flatten_attrs[] = {{"axis", ATTR_INT, false, "1"}, {NULL, 0, false, NULL}};
 static const struct op_attr axis_attrs[] = {{"axis", ATTR_INT, false, "-1"}, {NULL, 0, false, NULL}};
 
-#define ROWS(op, eval_fn, cost_fn, sums, text)                                                                         \
+#define ROWS(op, eval_fn, cost_fn, text, ...)                                                                          \
   {.name = op,                                                                                                         \
    .domain = "",                                                                                                       \
    .since = 1,                                                                                                         \
@@ -190,20 +192,24 @@ static const struct op_attr axis_attrs[] = {{"axis", ATTR_INT, false, "-1"}, {NU
    .infer = softmax_infer,                                                                                             \
    .eval = eval_fn,                                                                                                    \
    .cost = cost_fn,                                                                                                    \
-   .adds = sums,                                                                                                       \
-   .doc = text " A row is everything from the axis on."},                                                              \
+   .doc = text " A row is everything from the axis on.",                                                               \
+   __VA_ARGS__},                                                                                                       \
   {                                                                                                                    \
     .name = op, .domain = "", .since = 13, .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,                       \
     .class = OP_NORMALIZATION, .attrs = axis_attrs, .infer = softmax_infer, .eval = eval_fn, .cost = cost_fn,          \
-    .adds = sums, .doc = text " A row runs along the axis.",                                                           \
+    .doc = text " A row runs along the axis.",                                                                         \
     .example = "(float[2,3,4] x) => (float[2,3,4] y) { y = " op "(x) }\n"                                              \
-               "(float[2,3,4] x) => (float[2,3,4] y) { y = " op "<axis = 1>(x) }"                                      \
+               "(float[2,3,4] x) => (float[2,3,4] y) { y = " op "<axis = 1>(x) }",                                     \
+    __VA_ARGS__                                                                                                        \
   }
 
 static const struct op_def softmax_rows[] = {
-    ROWS("Softmax", softmax_eval, softmax_cost, true, "exp(x - max) over its sum."),
-    ROWS("LogSoftmax", log_softmax_eval, softmax_cost, true, "x - max - log(sum(exp(x - max)))."),
-    ROWS("Hardmax", hardmax_eval, hardmax_cost, false, "1 at the first maximum of the row, 0 elsewhere."),
+    ROWS("Softmax", softmax_eval, softmax_cost, "exp(x - max) over its sum.",
+         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .pytorch = {.text = "torch.softmax($0, dim={axis})"}),
+    ROWS("LogSoftmax", log_softmax_eval, softmax_cost, "x - max - log(sum(exp(x - max))).",
+         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .pytorch = {.text = "torch.log_softmax($0, dim={axis})"}),
+    ROWS("Hardmax", hardmax_eval, hardmax_cost, "1 at the first maximum of the row, 0 elsewhere.",
+         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = "PyTorch has no such function"}),
 };
 
 const struct op_family ops_softmax_family = {

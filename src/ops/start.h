@@ -1,6 +1,6 @@
 // What a contraction's sums may begin with.
 //
-// A bias, and whatever else is added to a sum behind it, may be added last or be what the sum begins with: many kernels
+// A bias, and whatever else is added to a sum after it, may be added last or be what the sum begins with: many kernels
 // fill their accumulators with it. Then it is in all partial sums (arith_sum_variance_from).
 #ifndef OPS_START_H
 #define OPS_START_H
@@ -19,7 +19,7 @@ struct start {
   } part[START_PARTS];
 };
 
-// The starts that the evaluation was told of (op_eval.starts) times `factor`.
+// The starts that the evaluation was given (op_eval.starts) times `factor`.
 void start_init(struct start *s, const struct op_eval *c, double factor);
 
 // One part more. `shape` must broadcast to the output's.

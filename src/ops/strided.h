@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "graph/shape.h"
+#include "base/shape.h"
 
 enum { STRIDED_MAX_RANK = 2 * SHAPE_MAX_RANK };
 

@@ -58,7 +58,7 @@ void op_find_sums(const struct graph *g, bool *adds) {
   memset(adds, 0, (size_t)g->n_values * sizeof *adds);
   for (int i = 0; i < g->n_nodes; i++) { // in an order in which they can be evaluated
     const struct node *n = &g->nodes[i];
-    bool any = n->op->adds;
+    bool any = n->op->errors.sum == OP_SUM_OF_MANY;
     for (int k = 0; k < n->n_inputs && !n->op->reads_shapes_only; k++)
       any = any || (n->inputs[k] >= 0 && adds[n->inputs[k]]);
     for (int k = 0; k < n->n_outputs; k++)
@@ -81,6 +81,15 @@ const struct op_def *op_find(const char *domain, const char *name, int version) 
         best = d;
     }
   return best;
+}
+
+const char *op_expr(const struct node *n) {
+  if (!n->op->expr_given)
+    return n->op->expr;
+  bool second = node_has_input(n, 1), third = node_has_input(n, 2);
+  if (second && third)
+    return n->op->expr;
+  return n->op->expr_given[second ? 1 : third ? 2 : 0];
 }
 
 struct op_infer op_infer_of(const struct op_eval *c) {

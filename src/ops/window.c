@@ -75,7 +75,7 @@ static enum assay_status known_auto_pad(const struct node *node, const char **ou
   return op_invalid(node, err, "auto_pad = \"%s\" is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID", *out);
 }
 
-// With ceil_mode the last window may hang over the end, but not begin in the padding behind it.
+// With ceil_mode the last window may hang over the end, but not begin in the padding after it.
 static int64_t extent_out(const struct window_dim *d, bool ceil_mode) {
   int64_t room = d->in + d->pad_begin + d->pad_end - reach(d);
   if (room < 0)

@@ -22,13 +22,13 @@ enum assay_status array_create(enum dtype dtype, const struct shape *shape, stru
 }
 
 enum assay_status array_from_tensor(const struct tensor *t, struct array *out, struct assay_error *err) {
-  enum assay_status status = array_create(t->dtype, &t->shape, out, err);
+  enum assay_status status = array_create(t->type.dtype, &t->type.shape, out, err);
   if (status)
     return status;
-  if (dtype_is_float(t->dtype))
-    dtype_to_f64(t->dtype, t->data, shape_count(&t->shape), out->f64);
+  if (dtype_is_float(t->type.dtype))
+    dtype_to_f64(t->type.dtype, t->data, shape_count(&t->type.shape), out->f64);
   else
-    dtype_to_i64(t->dtype, t->data, shape_count(&t->shape), out->i64);
+    dtype_to_i64(t->type.dtype, t->data, shape_count(&t->type.shape), out->i64);
   return ASSAY_OK;
 }
 

@@ -9,14 +9,38 @@ struct arith arith_exact(void) {
       .exact = true, .bits = 53, .min_exponent = -1022, .max = 0x1.fffffffffffffp1023, .product_bits = 53, .block = 1};
 }
 
+struct arith arith_truth(const struct arith *contract) {
+  struct arith a = arith_exact();
+  a.stored = contract->stored;
+  return a;
+}
+
+// Every element of an intermediate value, whatever its type.
+static const int64_t VALUE_BYTES = sizeof(double);
+
 struct pass {
   const struct oracle_request *r;
   struct arena arena;
   struct array *values;
   int *last_use; // node after which the value is not needed; n_nodes for outputs
   bool *owned;   // we allocated bits
+  bool *steady;  // in a pass that rounds at boundaries: the value has none
   struct node_io io;
 };
+
+static void find_last_uses(const struct graph *g, int *last_use) {
+  for (int i = 0; i < g->n_nodes; i++) {
+    const struct node *n = &g->nodes[i];
+    for (int k = 0; k < n->n_outputs; k++)
+      if (n->outputs[k] >= 0)
+        last_use[n->outputs[k]] = i;
+    for (int k = 0; k < n->n_inputs; k++)
+      if (n->inputs[k] >= 0)
+        last_use[n->inputs[k]] = i;
+  }
+  for (int i = 0; i < g->n_outputs; i++)
+    last_use[g->outputs[i]] = g->n_nodes;
+}
 
 static enum assay_status pass_init(struct pass *p, const struct oracle_request *r, struct assay_error *err) {
   const struct graph *g = r->graph;
@@ -25,19 +49,11 @@ static enum assay_status pass_init(struct pass *p, const struct oracle_request *
   p->values = arena_calloc(&p->arena, (size_t)g->n_values + 1, sizeof *p->values);
   p->last_use = arena_calloc(&p->arena, (size_t)g->n_values + 1, sizeof *p->last_use);
   p->owned = arena_calloc(&p->arena, (size_t)g->n_values + 1, sizeof *p->owned);
-  if (!p->values || !p->last_use || !p->owned)
+  p->steady = arena_calloc(&p->arena, (size_t)g->n_values + 1, sizeof *p->steady);
+  if (!p->values || !p->last_use || !p->owned || !p->steady)
     return error_nomem(err, "an evaluation");
-  for (int i = 0; i < g->n_nodes; i++) {
-    const struct node *n = &g->nodes[i];
-    for (int k = 0; k < n->n_outputs; k++)
-      if (n->outputs[k] >= 0)
-        p->last_use[n->outputs[k]] = i;
-    for (int k = 0; k < n->n_inputs; k++)
-      if (n->inputs[k] >= 0)
-        p->last_use[n->inputs[k]] = i;
-  }
-  for (int i = 0; i < g->n_outputs; i++)
-    p->last_use[g->outputs[i]] = g->n_nodes;
+  run_find_steady(g, p->steady);
+  find_last_uses(g, p->last_use);
   for (int i = 0; i < g->n_inputs; i++)
     p->values[g->inputs[i]] = r->inputs[i];
   return node_io_make(g, &p->arena, &p->io, err);
@@ -81,6 +97,29 @@ static enum assay_status find_starts(struct pass *p, int index, struct op_eval *
     c->starts[c->n_starts++] = (struct op_start){.of = of, .factor = starts.of[i].factor};
   }
   return status;
+}
+
+// Rounds what the node reads rounded. release_stored afterwards, also where this fails.
+static enum assay_status store_inputs(struct pass *p, int index, struct assay_error *err) {
+  const struct oracle_request *r = p->r;
+  const struct node *n = &r->graph->nodes[index];
+  enum assay_status status = ASSAY_OK;
+  for (int k = 0; k < n->n_inputs && !status; k++) {
+    int v = n->inputs[k], same = 0;
+    if (!run_is_boundary(r->graph, p->steady, index, v) || !run_rounds_at(&r->arith, index, v, p->values[v].dtype))
+      continue;
+    while (n->inputs[same] != v)
+      same++;
+    if (same == k)
+      status = run_store(&p->values[v], &r->arith, v, r->threads, &p->io.stored[k], err);
+    p->io.in[k] = &p->io.stored[same];
+  }
+  return status;
+}
+
+static void release_stored(struct pass *p, const struct node *n) {
+  for (int k = 0; k < n->n_inputs; k++)
+    array_release(&p->io.stored[k]);
 }
 
 static void drop_dead(struct pass *p, int index) {
@@ -127,10 +166,13 @@ static enum assay_status run_node(struct pass *p, int index, struct assay_error 
   c.arith.key = noise_derive(p->r->arith.key, (uint64_t)index);
   if (!c.arith.exact)
     status = find_starts(p, index, &c, err);
+  if (!status)
+    status = store_inputs(p, index, err);
   if (p->r->sigma && index == p->r->sigma_node)
     c.sigma = p->r->sigma;
   if (!status)
     status = n->op->eval(&c, err);
+  release_stored(p, n);
   if (c.sigma)
     *p->r->has_sigma = c.has_sigma;
   arena_release(&scratch);
@@ -170,4 +212,46 @@ enum assay_status oracle_eval(const struct oracle_request *r, struct array *outp
       array_release(&outputs[i]);
   pass_release(&p);
   return status;
+}
+
+// Walks the graph as a pass does: what a node needs is taken when it runs and dropped after its last use.
+enum assay_status oracle_answer_bytes(const struct graph *g, const struct array *values, struct oracle_bytes *out,
+                                      struct assay_error *err) {
+  struct arena arena = {0};
+  struct oracle_bytes b = {0};
+  int64_t live = 0, most = 0;
+  int *last_use = arena_calloc(&arena, (size_t)g->n_values + 1, sizeof *last_use);
+  bool *owned = arena_calloc(&arena, (size_t)g->n_values + 1, sizeof *owned);
+  if (!last_use || !owned) {
+    arena_release(&arena);
+    return error_nomem(err, "the oracle's need of memory");
+  }
+  find_last_uses(g, last_use);
+  for (int i = 0; i < g->n_nodes; i++) {
+    const struct node *n = &g->nodes[i];
+    for (int k = 0; k < n->n_inputs + n->n_outputs; k++) {
+      int v = k < n->n_inputs ? n->inputs[k] : n->outputs[k - n->n_inputs];
+      if (v < 0 || owned[v] || (k < n->n_inputs && !g->values[v].constant))
+        continue;
+      owned[v] = true;
+      live += VALUE_BYTES * shape_count(&values[v].shape);
+    }
+    most = live > most ? live : most;
+    for (int k = 0; k < n->n_inputs + n->n_outputs; k++) {
+      int v = k < n->n_inputs ? n->inputs[k] : n->outputs[k - n->n_inputs];
+      if (v < 0 || !owned[v] || last_use[v] > i)
+        continue;
+      owned[v] = false;
+      live -= VALUE_BYTES * shape_count(&values[v].shape);
+    }
+  }
+  for (int i = 0; i < g->n_inputs; i++)
+    b.working += VALUE_BYTES * shape_count(&values[g->inputs[i]].shape);
+  for (int i = 0; i < g->n_outputs; i++)
+    b.answer += (VALUE_BYTES + (dtype_is_float(values[g->outputs[i]].dtype) ? (int64_t)sizeof(float) : 0)) *
+                shape_count(&values[g->outputs[i]].shape);
+  b.working += most;
+  *out = b;
+  arena_release(&arena);
+  return ASSAY_OK;
 }

@@ -87,7 +87,8 @@ enum assay_status node_io_make(const struct graph *g, struct arena *arena, struc
   }
   io->in = arena_calloc(arena, (size_t)widest, sizeof *io->in);
   io->out = arena_calloc(arena, (size_t)widest, sizeof *io->out);
-  return io->in && io->out ? ASSAY_OK : error_nomem(err, "an evaluation");
+  io->stored = arena_calloc(arena, (size_t)widest, sizeof *io->stored);
+  return io->in && io->out && io->stored ? ASSAY_OK : error_nomem(err, "an evaluation");
 }
 
 // Computes a small value whose inputs are all known; leaves bits NULL when it cannot.
@@ -122,17 +123,17 @@ static enum assay_status fold_node(const struct node *n, struct node_io *io, str
 
 static enum assay_status load_constant(const struct tensor *t, struct arena *arena, struct array *out,
                                        struct assay_error *err) {
-  int64_t n = shape_count(&t->shape);
-  *out = (struct array){.dtype = t->dtype, .shape = t->shape};
-  if (n > FOLD_ELEMENTS || (!dtype_is_float(t->dtype) && !dtype_is_integer(t->dtype)))
+  int64_t n = shape_count(&t->type.shape);
+  *out = (struct array){.dtype = t->type.dtype, .shape = t->type.shape};
+  if (n > FOLD_ELEMENTS || (!dtype_is_float(t->type.dtype) && !dtype_is_integer(t->type.dtype)))
     return ASSAY_OK;
   out->bits = arena_calloc(arena, (size_t)n, sizeof *out->bits);
   if (!out->bits)
     return error_nomem(err, "a constant");
-  if (dtype_is_float(t->dtype))
-    dtype_to_f64(t->dtype, t->data, n, out->f64);
+  if (dtype_is_float(t->type.dtype))
+    dtype_to_f64(t->type.dtype, t->data, n, out->f64);
   else
-    dtype_to_i64(t->dtype, t->data, n, out->i64);
+    dtype_to_i64(t->type.dtype, t->data, n, out->i64);
   return ASSAY_OK;
 }
 

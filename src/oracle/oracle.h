@@ -21,7 +21,7 @@ enum assay_status oracle_infer(const struct graph *g, const struct array *inputs
 struct oracle_request {
   const struct graph *graph;
   const struct array *inputs; // one for each graph input, with data; borrowed
-  struct arith arith;         // how to compute; arith_exact() for the truth
+  struct arith arith;         // how to compute; arith_truth() for the truth
   int threads;
   // For a contract pass over a graph with one contraction: where not NULL, asks node `sigma_node` for its error in
   // closed form (op_eval.sigma). *has_sigma says whether it gave it.
@@ -37,7 +37,9 @@ enum assay_status oracle_eval(const struct oracle_request *r, struct array *outp
 // a straightforward implementation in the contract's arithmetic makes on these very inputs, estimated from
 // `replicas` contract passes (scale.c), or in closed form where the graph is one contraction; NULL for integer outputs.
 // `representable` is false when a contract pass overflowed or made a NaN where the truth is finite: inputs that no
-// straightforward implementation survives are no test of a candidate.
+// straightforward implementation survives do not test a candidate. So is it where rounding to the contract's storage
+// type between operators leaves nothing of the answer (RUN_LOST in run.h). Where only implementations that round to the
+// contract's storage type between operators overflow, sigma is negative: a candidate may do either (compare.h).
 struct oracle_answer {
   int n_outputs;
   struct array *y;
@@ -48,7 +50,19 @@ enum assay_status oracle_answer_make(const struct graph *g, const struct array *
                                      int replicas, int threads, struct oracle_answer *out, struct assay_error *err);
 void oracle_answer_release(struct oracle_answer *a);
 
+// The memory that oracle_answer_make takes on the host: `answer` stays until it is released, `working` is needed
+// besides while it works (inputs and the intermediates that live at once; what single operators take for themselves
+// comes on top). `values`: all shapes, as of oracle_infer.
+struct oracle_bytes {
+  int64_t answer, working;
+};
+enum assay_status oracle_answer_bytes(const struct graph *g, const struct array *values, struct oracle_bytes *out,
+                                      struct assay_error *err);
+
 struct arith arith_exact(void);
+// The truth under a contract: exact, and a cast to the contract's storage type is no more than one of the places where
+// values may be rounded to it.
+struct arith arith_truth(const struct arith *contract);
 
 // Heap arrays.
 enum assay_status array_create(enum dtype dtype, const struct shape *shape, struct array *out, struct assay_error *err);

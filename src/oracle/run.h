@@ -9,6 +9,7 @@
 struct node_io {
   const struct array **in;
   struct array *out;
+  struct array *stored; // of the inputs, those that the node reads rounded; bits NULL elsewhere
 };
 
 enum assay_status node_io_make(const struct graph *g, struct arena *arena, struct node_io *io, struct assay_error *err);
@@ -17,9 +18,9 @@ enum assay_status node_io_make(const struct graph *g, struct arena *arena, struc
 enum assay_status run_infer_node(const struct graph *g, int index, struct array *values, struct node_io *io,
                                  struct assay_error *err);
 
-// What is added to a contraction's result right behind it (Add and Sub, one after the other) and does not need it:
-// where its sums may begin. Only values that are the same in every pass: inputs, constants, and what is moved from them
-// before the node. None for any other node.
+// What is added to a contraction's result right after it (Add and Sub, one after the other) and does not need it:
+// where its sums may begin. Only values that are the same in every pass: inputs, constants, and what nodes that round
+// nothing make of them before the node. None for any other node.
 struct run_starts {
   int n;
   struct {
@@ -29,11 +30,38 @@ struct run_starts {
 };
 void run_find_starts(const struct graph *g, int node, struct run_starts *out);
 
+// For each value of a flat graph whether it is the same in every pass: inputs, constants, and what is made of them
+// without rounding. steady[n_values] is the caller's.
+void run_find_steady(const struct graph *g, bool *steady);
+
+// Whether `node` may read value v, one of its inputs, rounded to the contract's storage type; whether any node may.
+bool run_is_boundary(const struct graph *g, const bool *steady, int node, int v);
+bool run_has_boundary(const struct graph *g, const bool *steady);
+
+// Takes the storage type out of the contract where there is no boundary.
+enum assay_status run_find_contract(const struct graph *g, struct arith *contract, struct assay_error *err);
+
+// Whether this pass rounds there, a boundary. dtype: of the value, which may be another type than the contract's.
+bool run_rounds_at(const struct arith *a, int node, int v, enum dtype dtype);
+
+// How the pass rounds value v: element i with noise_at(key, i), or to nearest with ties to even where `exact`, and what
+// overflows to NaN.
+struct arith run_storing(const struct arith *a, int v);
+
+// A rounded copy (array_release).
+enum assay_status run_store(const struct array *from, const struct arith *a, int v, int threads, struct array *to,
+                            struct assay_error *err);
+
 // Contract pass `k`. The first half of `replicas` passes computes as the contract says. The others are wide: their
 // errors are 128 times as large (32 times where factors are rounded), and their deviations count that much less. They
-// show what a kink hides from the first: where ReLU made zero of -1 and errors are 2, some honest kernel ends above
-// zero, and all passes may have ended below. Two wide passes have opposite errors each, so that one of them crosses a
-// kink that lies within a few errors. There are none where `replicas` is below 4.
+// show what a kink hides from the first half: where the exact value before a ReLU is -1 and errors are about 2, some
+// honest kernel ends above zero, though all normal passes may have ended below. Wide passes come in pairs with opposite
+// errors, so that one of the two crosses a kink that lies within a few errors. There are none where `replicas` is below
+// 4.
+//
+// With a storage type every other pass that is not wide rounds to it at all boundaries, and the others at some. Wide
+// passes never do: a value near zero, where kinks are, has a rounding error as small as it is. Those that do count as
+// if there were no others.
 struct run_pass {
   struct arith arith;
   bool wide;
@@ -41,15 +69,30 @@ struct run_pass {
 };
 struct run_pass run_pass(const struct arith *contract, int k, int replicas);
 
-// How many passes it takes, and run_pass is to be told of, where a node with a kink comes after one that adds: more
-// than `replicas`, because two passes of opposite errors tell less of their size than two of different ones, and
-// because an element that a clamp left alone among zeros has no neighbours to tell of it (an honest kernel failed at 4
-// of 2e9 elements of KernelBench's 2/2 with 8 passes, half of them wide). 0 where there is none: `replicas` it is. The
-// same on every machine.
+// With a storage type there are more passes, after those that the scale is made of; it is at least what each of them
+// shows. The first rounds to nearest at all boundaries, as PyTorch does; some round to nearest at some; one in four
+// never rounds, as a fused kernel. Errors of rounding to nearest need not be independent, so that random ones may be
+// much smaller. (Where a mean is far above the spread, all elements of a row may lie between the same two neighbours;
+// all then move the same way, and their sum by as much.) And where rounding turns an element into another number
+// altogether, a softmax's small ones into zero, what single precision makes of it is nowhere else to be seen.
+//
+// An element that is finite and not so in any pass that rounds may overflow: its scale is negative (compare.h).
+//
+// Where one of them leaves nothing of the answer, a question does not test a candidate: its error is above this part of
+// the output, both as root mean squares.
+#define RUN_LOST 0.5
+int run_least_passes(int replicas);
+struct arith run_least_pass(const struct arith *contract, int k);
+
+// The number of passes for a graph in which a node with a kink comes after one that adds; the caller hands it to
+// run_pass as `replicas`. 0: there is no such node, and `replicas` passes are enough. It is more than `replicas`, for
+// two reasons. Two passes with opposite errors say less about the size of errors than two with different ones. And an
+// element that a clamp left alone among zeros has no neighbours to estimate its scale from: with 8 passes, half of them
+// wide, an honest kernel failed at 4 of 2e9 elements of KernelBench's 2/2. The same on every machine.
 int run_wide_replicas(const struct graph *g, int replicas);
 
-// The node whose error has a closed form that is the whole graph's: the only one that computes, with an output that is
-// the graph's only one. -1: none.
+// The contraction whose error, in closed form, is the error of the whole graph: all other nodes round nothing, and its
+// output is the graph's only one. -1: there is none.
 int run_closed_form_node(const struct graph *g);
 
 #endif

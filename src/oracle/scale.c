@@ -6,7 +6,8 @@
 // is therefore shrunk towards the mean p of its neighbours' in the same row, as if p were worth SHRINK_WEIGHT further
 // passes; p counts at most SHRINK_CAP times the element's own variance, so that an element much smaller than its
 // neighbours keeps a scale of its own. Never below the rounding of the result itself. Half of the passes have larger
-// errors, for the sake of kinks: run_pass.
+// errors, because of kinks: see run_pass. Where values may be rounded between operators, the scale is at last made as
+// large as the deviations of a few more passes: see run_least_pass.
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -19,10 +20,10 @@ enum { WINDOW = 8, SHRINK_WEIGHT = 8, SHRINK_CAP = 64, GRAIN = 1 << 14 };
 
 struct deviation {
   const double *y, *pass;
-  float *sum;                 // of squared deviations
+  float *sum;                 // of absolute deviations; negative: a pass that rounds at boundaries overflowed
   struct float_format format; // of the output
   double part;                // what the pass counts
-  _Atomic bool *broken;       // NULL: a pass of another class counts nothing
+  _Atomic bool *broken;       // set where a pass is of another class; NULL: that does not matter
 };
 
 // Finite, infinite (signed) or NaN once it is stored in the output's format.
@@ -34,6 +35,10 @@ static int value_class(double x, double max) {
   return 0;
 }
 
+static float counted(double part, double deviation) {
+  return (float)fmin(part * deviation, FLT_MAX / 64);
+}
+
 static void add_deviation(void *arg, int64_t begin, int64_t end) {
   const struct deviation *d = arg;
   bool broken = false;
@@ -42,9 +47,29 @@ static void add_deviation(void *arg, int64_t begin, int64_t end) {
     if (class != value_class(d->pass[i], d->format.max))
       broken = true;
     else if (class == 0)
-      d->sum[i] += (float)fmin(d->part * fabs(d->pass[i] - d->y[i]), FLT_MAX / 64);
+      d->sum[i] += counted(d->part, fabs(d->pass[i] - d->y[i]));
   }
   if (broken && d->broken)
+    *d->broken = true;
+}
+
+// The deviation of a pass that rounds at boundaries. One that overflows on the way counts as if it were zero, which is
+// what dividing by infinity makes; and what is beyond the output's format is a number like others.
+static double stored_deviation(double y, double pass, bool *overflows) {
+  *overflows = isfinite(y) && !isfinite(pass);
+  return !isfinite(y) ? 0 : *overflows ? fabs(y) : fabs(pass - y);
+}
+
+static void add_stored(void *arg, int64_t begin, int64_t end) {
+  const struct deviation *d = arg;
+  bool any = false;
+  for (int64_t i = begin; i < end; i++) {
+    bool overflows;
+    float sum = fabsf(d->sum[i]) + counted(d->part, stored_deviation(d->y[i], d->pass[i], &overflows));
+    d->sum[i] = overflows || signbit(d->sum[i]) ? -sum : sum;
+    any = any || overflows;
+  }
+  if (any)
     *d->broken = true;
 }
 
@@ -62,8 +87,8 @@ static double own_variance(const struct shrink *s, int64_t i) {
   return mean * mean * 1.5707963267948966;
 }
 
-// Mean of s^2 over the neighbours of i, in its row when rows are long enough to have any. Those without an error, such
-// as ReLU makes, say nothing of others.
+// Mean of s^2 over the neighbours of i, in its row when rows are long enough to have any. Neighbours without an error,
+// such as the zeros of a ReLU, say nothing about others and are left out.
 static double pool(const struct shrink *s, int64_t i) {
   int64_t low = i - WINDOW, high = i + WINDOW + 1;
   if (s->row >= WINDOW) {
@@ -83,6 +108,11 @@ static double pool(const struct shrink *s, int64_t i) {
   return n > 0 ? sum / (double)n : 0;
 }
 
+// A scale with the sign of `from`: negative where passes that round at boundaries overflow (compare.h).
+static float may_overflow(float sigma, float from) {
+  return signbit(from) ? -fmaxf(fabsf(sigma), FLT_TRUE_MIN) : sigma;
+}
+
 static void shrink_range(void *arg, int64_t begin, int64_t end) {
   const struct shrink *s = arg;
   for (int64_t i = begin; i < end; i++) {
@@ -90,7 +120,7 @@ static void shrink_range(void *arg, int64_t begin, int64_t end) {
     double own = own_variance(s, i);
     double near = fmin(pool(s, i), SHRINK_CAP * (own + floor_variance));
     double variance = (s->replicas * own + SHRINK_WEIGHT * near) / (s->replicas + SHRINK_WEIGHT);
-    s->sigma[i] = isfinite(s->y[i]) ? (float)sqrt(fmax(variance, floor_variance)) : 0;
+    s->sigma[i] = may_overflow(isfinite(s->y[i]) ? (float)sqrt(fmax(variance, floor_variance)) : 0, s->sum[i]);
   }
 }
 
@@ -116,6 +146,9 @@ static enum assay_status finish_scale(const struct array *y, float **sum, const 
 // By how many bits a wide pass errs more. Rounded factors err much already.
 enum { WIDER_BITS = 7, WIDER_BITS_OF_FACTORS = 5 };
 
+// Rounding at random has twice the variance of rounding to nearest, which is what kernels do.
+static const double RANDOM_TO_NEAREST = 0.70710678118654752;
+
 struct run_pass run_pass(const struct arith *contract, int k, int replicas) {
   struct run_pass p = {.arith = *contract, .part = 1};
   int normal = replicas < 4 ? k + 1 : (replicas + 1) / 2;
@@ -123,6 +156,11 @@ struct run_pass run_pass(const struct arith *contract, int k, int replicas) {
   // Two wide passes share a key.
   int own = p.wide ? normal + (k - normal) / 2 : k;
   p.arith.key = noise_derive(contract->key & ~NOISE_MIRRORED, (uint64_t)own);
+  if (!p.wide && contract->stored.bits > 0) {
+    p.arith.store = STORE_RANDOM;
+    p.arith.store_some = k % 2 != 0;
+    p.part = RANDOM_TO_NEAREST * (replicas < 4 ? 1 : (double)replicas / normal);
+  }
   if (!p.wide)
     return p;
   if ((k - normal) % 2)
@@ -135,31 +173,38 @@ struct run_pass run_pass(const struct arith *contract, int k, int replicas) {
   return p;
 }
 
-// Operators with a place where errors vanish on one side, or all but vanish.
-static bool bends(const struct op_def *op) {
-  static const char *const names[] = {"Abs", "Clip",  "HardSigmoid", "HardSwish", "LeakyRelu",       "Max",
-                                      "Min", "PRelu", "Relu",        "Shrink",    "ThresholdedRelu", "Where"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(op->name, names[i]) == 0 && !*op->domain)
-      return true;
-  return false;
+int run_least_passes(int replicas) {
+  enum { LEAST = 4, PART = 4 };
+  return replicas / PART > LEAST ? replicas / PART : LEAST;
+}
+
+struct arith run_least_pass(const struct arith *contract, int k) {
+  static const uint64_t LEAST_PASSES = 0x6c65617374u; // no number of another pass
+  struct arith a = *contract;
+  a.key = noise_derive(contract->key & ~NOISE_MIRRORED, LEAST_PASSES + (uint64_t)k);
+  a.store = k % 4 == 1 ? STORE_NEVER : STORE_NEAREST;
+  a.store_some = k > 0;
+  return a;
 }
 
 int run_wide_replicas(const struct graph *g, int replicas) {
   enum { LEAST = 4, AS_MANY = 8 }; // pairs at least
   bool adds = false;
   for (int i = 0; i < g->n_nodes; i++) {
-    if (adds && bends(g->nodes[i].op))
+    const struct op_errors *errors = &g->nodes[i].op->errors;
+    if (adds && errors->kink == OP_KINK)
       return replicas < LEAST ? 0 : replicas + (replicas / 2 < AS_MANY ? AS_MANY : replicas / 2);
-    adds = adds || g->nodes[i].op->adds;
+    adds = adds || errors->sum == OP_SUM_OF_MANY;
   }
   return 0;
 }
 
-// One contract pass, its deviations added to a->sigma.
+// One contract pass, its deviations added to a->sigma. *overflows: a pass that rounds at boundaries is of another class
+// somewhere, which does not mean that every straightforward implementation fails there.
 static enum assay_status add_pass(const struct oracle_request *r, const struct run_pass *kind, struct oracle_answer *a,
-                                  struct array *pass, struct assay_error *err) {
+                                  struct array *pass, bool *overflows, struct assay_error *err) {
   _Atomic bool broken = false;
+  bool stores = r->arith.store != STORE_NEVER;
   enum assay_status status = oracle_eval(r, pass, err);
   if (status)
     return status;
@@ -171,12 +216,59 @@ static enum assay_status add_pass(const struct oracle_request *r, const struct r
                             .part = kind->part,
                             .broken = kind->wide ? NULL : &broken};
       dtype_float_format(a->y[i].dtype, &d.format);
-      parallel_for(r->threads, shape_count(&a->y[i].shape), GRAIN, add_deviation, &d);
+      parallel_for(r->threads, shape_count(&a->y[i].shape), GRAIN, stores ? add_stored : add_deviation, &d);
     }
     array_release(&pass[i]);
   }
-  a->representable = a->representable && !broken;
+  *overflows = *overflows || (stores && broken);
+  a->representable = a->representable && (stores || !broken);
   return ASSAY_OK;
+}
+
+struct widening {
+  const double *y, *pass;
+  float *sigma;
+};
+
+static void widen_range(void *arg, int64_t begin, int64_t end) {
+  const struct widening *w = arg;
+  for (int64_t i = begin; i < end; i++) {
+    bool overflows;
+    float least = counted(1, stored_deviation(w->y[i], w->pass[i], &overflows));
+    w->sigma[i] = copysignf(fmaxf(fabsf(w->sigma[i]), least), w->sigma[i]);
+    if (overflows)
+      w->sigma[i] = may_overflow(w->sigma[i], -1);
+  }
+}
+
+static bool is_lost(const double *y, const double *pass, int64_t n) {
+  double off = 0, size = 0;
+  for (int64_t i = 0; i < n; i++) {
+    bool counts = isfinite(y[i]) && isfinite(pass[i]);
+    off += counts ? (pass[i] - y[i]) * (pass[i] - y[i]) : 0;
+    size += counts ? y[i] * y[i] : 0;
+  }
+  return off > RUN_LOST * RUN_LOST * size;
+}
+
+// The scale is at least what each of some more passes shows, after finish_scale.
+static enum assay_status widen_scale(struct oracle_request *r, const struct arith *contract, int replicas,
+                                     struct oracle_answer *a, struct array *pass, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int k = 0; k < run_least_passes(replicas) && !status; k++) {
+    r->arith = run_least_pass(contract, k);
+    status = oracle_eval(r, pass, err);
+    for (int i = 0; i < a->n_outputs && !status; i++) {
+      if (a->sigma[i]) {
+        struct widening w = {.y = a->y[i].f64, .pass = pass[i].f64, .sigma = a->sigma[i]};
+        parallel_for(r->threads, shape_count(&a->y[i].shape), GRAIN, widen_range, &w);
+        if (is_lost(w.y, w.pass, shape_count(&a->y[i].shape)))
+          a->representable = false;
+      }
+      array_release(&pass[i]);
+    }
+  }
+  return status;
 }
 
 int run_closed_form_node(const struct graph *g) {
@@ -184,7 +276,7 @@ int run_closed_form_node(const struct graph *g) {
   if (node < 0 || g->nodes[node].op->class != OP_CONTRACTION || g->nodes[node].n_outputs != 1)
     return -1;
   for (int i = 0; i < g->n_nodes; i++)
-    if (i != node && g->nodes[i].op->class != OP_MOVEMENT)
+    if (i != node && g->nodes[i].op->errors.rounding != OP_EXACT)
       return -1;
   return node;
 }
@@ -226,28 +318,70 @@ static enum assay_status answer_closed(const struct graph *g, const struct array
   return status;
 }
 
+enum assay_status run_find_contract(const struct graph *g, struct arith *contract, struct assay_error *err) {
+  if (contract->stored.bits == 0)
+    return ASSAY_OK;
+  bool *steady = base_calloc((size_t)g->n_values + 1, sizeof *steady);
+  if (!steady)
+    return error_nomem(err, "the oracle's answer");
+  run_find_steady(g, steady);
+  if (!run_has_boundary(g, steady))
+    contract->stored.bits = 0;
+  base_free(steady);
+  return ASSAY_OK;
+}
+
+static enum assay_status answer_sampled(const struct graph *g, const struct array *inputs, struct arith contract,
+                                        int replicas, int threads, struct oracle_answer *a, struct assay_error *err);
+
+// Where passes overflow that round at boundaries, too few are left for a scale. Fused kernels have one of their own,
+// and only what none of them survives does not test a candidate.
+static enum assay_status add_fused_scale(const struct oracle_request *r, struct arith contract, int replicas,
+                                         struct oracle_answer *a, struct assay_error *err) {
+  struct oracle_answer fused = {.n_outputs = a->n_outputs, .representable = true};
+  contract.stored.bits = 0;
+  fused.y = base_calloc((size_t)a->n_outputs, sizeof *fused.y);
+  fused.sigma = base_calloc((size_t)a->n_outputs, sizeof *fused.sigma);
+  enum assay_status status = fused.y && fused.sigma ? ASSAY_OK : error_nomem(err, "an error scale");
+  if (!status)
+    status = answer_sampled(r->graph, r->inputs, contract, replicas, r->threads, &fused, err);
+  for (int o = 0; o < a->n_outputs && !status; o++)
+    for (int64_t i = 0; a->sigma[o] && i < shape_count(&a->y[o].shape); i++)
+      a->sigma[o][i] = copysignf(fmaxf(fabsf(a->sigma[o][i]), fused.sigma[o][i]), a->sigma[o][i]);
+  a->representable = a->representable && fused.representable;
+  oracle_answer_release(&fused);
+  return status;
+}
+
 // The truth, then as many contract passes as asked for.
-static enum assay_status answer_sampled(const struct graph *g, const struct array *inputs, const struct arith *contract,
+static enum assay_status answer_sampled(const struct graph *g, const struct array *inputs, struct arith contract,
                                         int replicas, int threads, struct oracle_answer *a, struct assay_error *err) {
-  struct oracle_request r = {.graph = g, .inputs = inputs, .arith = arith_exact(), .threads = threads};
-  int wide = run_wide_replicas(g, replicas);
-  replicas = wide ? wide : replicas;
+  struct oracle_request r = {.graph = g, .inputs = inputs, .threads = threads};
+  int wide = run_wide_replicas(g, replicas), n = wide ? wide : replicas;
+  bool overflows = false;
   struct array *pass = base_calloc((size_t)g->n_outputs, sizeof *pass);
-  enum assay_status status = pass ? oracle_eval(&r, a->y, err) : error_nomem(err, "the oracle's answer");
+  enum assay_status status = pass ? run_find_contract(g, &contract, err) : error_nomem(err, "the oracle's answer");
+  r.arith = arith_truth(&contract);
+  if (!status)
+    status = oracle_eval(&r, a->y, err);
   for (int i = 0; i < g->n_outputs && !status; i++)
     if (dtype_is_float(a->y[i].dtype)) {
       a->sigma[i] = base_calloc((size_t)shape_count(&a->y[i].shape), sizeof *a->sigma[i]);
       if (!a->sigma[i])
         status = error_nomem(err, "an error scale");
     }
-  for (int k = 0; k < replicas && !status; k++) {
-    struct run_pass kind = run_pass(contract, k, wide);
+  for (int k = 0; k < n && !status; k++) {
+    struct run_pass kind = run_pass(&contract, k, wide);
     r.arith = kind.arith;
-    status = add_pass(&r, &kind, a, pass, err);
+    status = add_pass(&r, &kind, a, pass, &overflows, err);
   }
   for (int i = 0; i < g->n_outputs && !status; i++)
     if (a->sigma[i])
-      status = finish_scale(&a->y[i], &a->sigma[i], contract, replicas, threads, err);
+      status = finish_scale(&a->y[i], &a->sigma[i], &contract, n, threads, err);
+  if (!status && contract.stored.bits > 0 && n > 0)
+    status = widen_scale(&r, &contract, n, a, pass, err);
+  if (!status && overflows)
+    status = add_fused_scale(&r, contract, replicas, a, err);
   base_free(pass);
   return status;
 }
@@ -264,7 +398,7 @@ enum assay_status oracle_answer_make(const struct graph *g, const struct array *
   if (!status)
     status = answer_closed(g, inputs, contract, threads, &a, &done, err);
   if (!status && !done)
-    status = answer_sampled(g, inputs, contract, replicas, threads, &a, err);
+    status = answer_sampled(g, inputs, *contract, replicas, threads, &a, err);
   if (!status) {
     *out = a;
     memset(&a, 0, sizeof a);

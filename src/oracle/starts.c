@@ -1,30 +1,28 @@
-// What is added to a contraction's result right behind it: where an honest kernel's sums may begin.
-#include <string.h>
-
+// What is added to a contraction's result right after it: where an honest kernel's sums may begin.
 #include "oracle/run.h"
 
-enum { MOVES_MOST = 8 }; // in a row, that an addend is followed through
+enum { STEPS_MOST = 8 }; // nodes in a row that an addend is followed through
 
-// Whether the value is there before the node is run, the same in every pass.
-static bool is_there(const struct graph *g, int v, int node, int moves) {
+// Whether the value is known before the node runs, and the same in every pass.
+static bool is_there(const struct graph *g, int v, int node, int steps) {
   int producer = g->values[v].producer;
   if (g->values[v].constant || producer < 0)
     return true;
-  if (moves == 0 || producer >= node || g->nodes[producer].op->class != OP_MOVEMENT)
+  if (steps == 0 || producer >= node || g->nodes[producer].op->errors.rounding != OP_EXACT)
     return false;
   const struct node *n = &g->nodes[producer];
   for (int i = 0; i < n->n_inputs; i++)
-    if (n->inputs[i] >= 0 && !is_there(g, n->inputs[i], node, moves - 1))
+    if (n->inputs[i] >= 0 && !is_there(g, n->inputs[i], node, steps - 1))
       return false;
   return true;
 }
 
-// The first node behind `after` that adds something to v, or takes one from the other. *other: what.
+// The first node after `after` that adds v and another value or subtracts one from the other. *other: that value.
 static int next_sum(const struct graph *g, int v, int after, int *other, bool *v_first) {
   for (int i = after + 1; i < g->n_nodes; i++) {
     const struct node *n = &g->nodes[i];
-    bool sums = strcmp(n->op->name, "Add") == 0 || strcmp(n->op->name, "Sub") == 0;
-    if (!sums || *n->op->domain || n->n_inputs != 2 || (n->inputs[0] == v) == (n->inputs[1] == v))
+    bool sums = n->op->errors.sum == OP_SUM_OF_TWO || n->op->errors.sum == OP_DIFFERENCE;
+    if (!sums || n->n_inputs != 2 || (n->inputs[0] == v) == (n->inputs[1] == v))
       continue;
     *v_first = n->inputs[0] == v;
     *other = n->inputs[*v_first ? 1 : 0];
@@ -42,10 +40,10 @@ void run_find_starts(const struct graph *g, int node, struct run_starts *out) {
   double sign = 1; // of the node's result in v
   bool v_first;
   while (v >= 0 && out->n < OP_STARTS && (at = next_sum(g, v, at, &other, &v_first)) >= 0) {
-    if (other < 0 || !is_there(g, other, node, MOVES_MOST))
+    if (other < 0 || !is_there(g, other, node, STEPS_MOST))
       return;
     // v = sign result + ...; what is added to v is added to the result times that sign.
-    bool difference = g->nodes[at].op->name[0] == 'S';
+    bool difference = g->nodes[at].op->errors.sum == OP_DIFFERENCE;
     double of_v = difference && !v_first ? -1 : 1, of_other = difference && v_first ? -1 : 1;
     sign *= of_v;
     out->of[out->n].value = other;

@@ -10,7 +10,7 @@
 
 void base64_encode(struct buf *out, const uint8_t *bytes, size_t n);
 
-// How many bytes `n` characters of text stand for; SIZE_MAX when n is no multiple of 4 (the padding is read).
+// How many bytes `n` characters of text stand for; SIZE_MAX when n is not a multiple of 4 (the padding is read).
 size_t base64_decoded_size(const char *text, size_t n);
 
 // Fills out[0 .. base64_decoded_size). False when a character is foreign, padding is misplaced, or bits that nobody

@@ -61,17 +61,23 @@ static enum assay_status check_counts(struct checker *c) {
   return ASSAY_OK;
 }
 
+static bool is_cuda(const struct checker *c) {
+  return c->p->device->dialect == PLAN_CUDA_LAUNCHES;
+}
+
 static enum assay_status check_device(struct checker *c) {
-  const char *device = c->p->device ? c->p->device : "", *target = c->p->target ? c->p->target : "";
+  const struct plan_device *device = c->p->device;
+  const char *target = c->p->target ? c->p->target : "";
   char shown[PLAN_SHOWN_BYTES];
   struct plan_target of_plan = {0};
-  if (strcmp(device, "cuda") != 0 && strcmp(device, "opencl") != 0)
-    return error_set(c->err, ASSAY_ERR_INVALID, "the plan is for device \"%s\"; known are cuda and opencl",
-                     plan_shown(device, shown));
-  if (c->limits.device && strcmp(c->limits.device, device) != 0)
-    return error_set(c->err, ASSAY_ERR_INVALID, "the plan is for device %s, this one is %s", device, c->limits.device);
-  if (strcmp(device, "cuda") != 0)
-    return *target ? error_set(c->err, ASSAY_ERR_INVALID, "a plan for %s has no target", device) : ASSAY_OK;
+  if (!device || device->dialect == PLAN_NO_LAUNCHES)
+    return error_set(c->err, ASSAY_ERR_INVALID, "the plan is for device %s; plans are for %s",
+                     device ? device->name : "\"\"", plan_device_names(true, shown, sizeof shown));
+  if (c->limits.device && c->limits.device != device)
+    return error_set(c->err, ASSAY_ERR_INVALID, "the plan is for device %s, this one is %s", device->name,
+                     c->limits.device->name);
+  if (!is_cuda(c))
+    return *target ? error_set(c->err, ASSAY_ERR_INVALID, "a plan for %s has no target", device->name) : ASSAY_OK;
   if (!plan_target_parse(target, &of_plan))
     return error_set(c->err, ASSAY_ERR_INVALID, "the plan's target \"%s\" is not of the form sm_90 or sm_90a",
                      plan_shown(target, shown));
@@ -108,8 +114,8 @@ static enum assay_status check_module(struct checker *c, int index) {
     return check_fail(c, "modules", index, "it has no name");
   if ((unsigned)m->code > PLAN_SPIRV || !m->bytes || m->size == 0)
     return check_fail(c, "modules", index, "it has no code");
-  if (of_cuda != (strcmp(c->p->device, "cuda") == 0))
-    return check_fail(c, "modules", index, "%s is not for %s", plan_code_names[m->code], c->p->device);
+  if (of_cuda != is_cuda(c))
+    return check_fail(c, "modules", index, "%s is not for %s", plan_code_names[m->code], c->p->device->name);
   if (plan_code_is_text(m->code) && (m->bytes[m->size] != 0 || memchr(m->bytes, 0, m->size) || !m->options))
     return check_fail(c, "modules", index, "a source text has one NUL, at its end, and options");
   if (m->code == PLAN_CUBIN)
@@ -157,16 +163,16 @@ static enum assay_status check_buffer(struct checker *c, int index) {
   if (b->bytes == 0 || b->bytes > INT64_MAX)
     return check_fail(c, "buffers", index, "it has %" PRIu64 " bytes", b->bytes);
   if (b->alignment == 0 || b->alignment & (b->alignment - 1) || b->alignment > MAX_ALIGNMENT)
-    return check_fail(c, "buffers", index, "alignment %" PRIu32 " is no power of two up to %d", b->alignment,
+    return check_fail(c, "buffers", index, "alignment %" PRIu32 " is not a power of two up to %d", b->alignment,
                       MAX_ALIGNMENT);
   if (is_judges(b) && b->alignment > JUDGES_ALIGNMENT)
     return check_fail(c, "buffers", index, "alignment %" PRIu32 "; inputs and outputs are aligned to %d", b->alignment,
                       JUDGES_ALIGNMENT);
-  if (is_judges(b) && (b->index < 0 || !plan_tensor_bytes(&b->tensor, &bytes)))
+  if (is_judges(b) && (b->index < 0 || !tensor_type_measure(&b->tensor, &bytes)))
     return check_fail(c, "buffers", index, "its tensor has no size, or its index is negative");
   if (is_judges(b) && bytes != b->bytes)
     return check_fail(c, "buffers", index, "it has %" PRIu64 " bytes, its tensor %" PRIu64, b->bytes, bytes);
-  if (b->zeroed && (b->role != PLAN_SCRATCH || (c->p->device && strcmp(c->p->device, "opencl") == 0)))
+  if (b->zeroed && (b->role != PLAN_SCRATCH || !is_cuda(c)))
     return check_fail(c, "buffers", index, "only scratch of a plan for cuda can be zeroed");
   if (b->role == PLAN_CONSTANT && !b->data)
     return check_fail(c, "buffers", index, "a constant without data");
@@ -217,24 +223,13 @@ static enum assay_status check_buffers(struct checker *c) {
 
 // --- what the plan must be for ---------------------------------------------------------------------------------------
 
-static void put_tensor(const struct plan_tensor *t, char text[256]) {
-  const char *name = plan_dtype_name(t->dtype);
-  int used = snprintf(text, 256, "%s[", name ? name : "?");
-  for (int i = 0; i < t->rank && i < PLAN_MAX_RANK && used < 230; i++)
-    used += snprintf(text + used, 256 - (size_t)used, "%s%" PRId64, i ? ", " : "", t->dims[i]);
-  snprintf(text + used, 256 - (size_t)used, "]");
-}
-
-static enum assay_status check_tensor(struct checker *c, int index, const struct plan_tensor *wanted) {
-  const struct plan_tensor *t = &c->p->buffers[index].tensor;
-  if (t->dtype == wanted->dtype && t->rank == wanted->rank &&
-      memcmp(t->dims, wanted->dims, (size_t)t->rank * sizeof *t->dims) == 0)
+static enum assay_status check_tensor(struct checker *c, int index, const struct tensor_type *wanted) {
+  const struct plan_buffer *b = &c->p->buffers[index];
+  char has[TENSOR_TYPE_TEXT_BYTES], wants[TENSOR_TYPE_TEXT_BYTES];
+  if (tensor_type_equal(&b->tensor, wanted))
     return ASSAY_OK;
-  char has[256], wants[256];
-  put_tensor(t, has);
-  put_tensor(wanted, wants);
-  return check_fail(c, "buffers", index, "it is %s, the workload's %s %d is %s", has,
-                    plan_role_names[c->p->buffers[index].role], c->p->buffers[index].index, wants);
+  return check_fail(c, "buffers", index, "it is %s, the workload's %s %d is %s", tensor_type_text(&b->tensor, has),
+                    plan_role_names[b->role], b->index, tensor_type_text(wanted, wants));
 }
 
 static enum assay_status check_expectation(struct checker *c, const struct plan_expectation *e) {
@@ -314,7 +309,7 @@ static enum assay_status check_copy(struct checker *c, int step) {
 static enum assay_status check_set_symbol(struct checker *c, int step) {
   const struct plan_step *s = &c->p->steps[step];
   char shown[PLAN_SHOWN_BYTES];
-  if (strcmp(c->p->device, "cuda") != 0)
+  if (!is_cuda(c))
     return check_fail(c, "steps", step, "set_symbol is CUDA's");
   if (s->module < 0 || s->module >= c->p->n_modules || !s->symbol || !*s->symbol)
     return check_fail(c, "steps", step, "set_symbol: there is no module %d, or no symbol is named", s->module);
@@ -360,7 +355,7 @@ static enum assay_status check_steps(struct checker *c) {
     status = check_step(c, i);
   for (int i = 0; i < c->p->n_buffers && !status; i++)
     if (c->p->buffers[i].role == PLAN_OUTPUT && !c->written[i])
-      status = check_fail(c, "buffers", i, "no step behind the preparation mentions output %d, so nothing writes it",
+      status = check_fail(c, "buffers", i, "no step after the preparation mentions output %d, so nothing writes it",
                           c->p->buffers[i].index);
   return status;
 }

@@ -20,7 +20,7 @@ struct checker {
   struct plan_target target; // of the device, or of the plan where no device is named
   struct arena arena;
   struct cubin_info *cubins; // by module; empty for other code
-  bool *written;             // by buffer: a step behind the preparation may write it
+  bool *written;             // by buffer: a step after the preparation may write it
   struct assay_error *err;
 };
 
@@ -33,7 +33,7 @@ bool check_within(const struct checker *c, int buffer, int64_t offset, uint64_t 
 // The alignment that the start of a buffer has at least.
 uint64_t check_alignment(const struct plan_buffer *b);
 
-// The kernels' names of a module that is no cubin, not sorted.
+// The kernels' names of a module that is not a cubin, not sorted.
 enum assay_status entries_of_ptx(const struct plan_module *m, struct arena *arena, struct cubin_info *out,
                                  struct assay_error *err);
 enum assay_status entries_of_spirv(const struct plan_module *m, struct arena *arena, struct cubin_info *out,

@@ -36,7 +36,7 @@ static bool is_zero(const uint32_t v[3]) {
 }
 
 static bool is_cuda(const struct launch_checker *k) {
-  return strcmp(k->c->p->device, "cuda") == 0;
+  return k->c->p->device->dialect == PLAN_CUDA_LAUNCHES;
 }
 
 static enum assay_status check_range(const struct launch_checker *k, const char *what, const uint32_t v[3],
@@ -77,7 +77,7 @@ static enum assay_status check_shared(const struct launch_checker *k) {
     return fail(k, "%" PRIu32 " bytes of dynamic and %" PRIu64 " of static shared memory; the device allows %" PRIu64,
                 k->s->shared_bytes, fixed, most);
   if (!is_cuda(k) && k->s->shared_bytes)
-    return fail(k, "dynamic shared memory is CUDA's; on %s it is an argument", k->c->p->device);
+    return fail(k, "dynamic shared memory is CUDA's; on %s it is an argument", k->c->p->device->name);
   return ASSAY_OK;
 }
 
@@ -109,7 +109,7 @@ static enum assay_status check_attributes(const struct launch_checker *k) {
   if (!is_cuda(k) && (k->s->cooperative || k->s->programmatic || !is_zero(k->s->cluster) || k->s->carveout != -1))
     return fail(k, "cooperative, programmatic, cluster and carveout are CUDA's");
   if (k->s->carveout < -1 || k->s->carveout > 100)
-    return fail(k, "carveout %" PRId32 " is no percentage", k->s->carveout);
+    return fail(k, "carveout %" PRId32 " is not a percentage", k->s->carveout);
   if (!k->s->programmatic)
     return ASSAY_OK;
   if (k->c->target.number && k->c->target.number < NEEDS_TARGET)

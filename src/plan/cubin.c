@@ -35,7 +35,7 @@ enum {
   ATTRIBUTE_PARAMETER_WIDE = 0x45, // since CUDA 12.1, of kernels with more than 4096 bytes of parameters
   RESERVED_SHARED_BYTES = 1024,
   REGISTER_FILE = 65536,
-  WARPS_SHARE = 4, // a multiprocessor's register file is in four parts, and a warp lives in one of them
+  WARPS_SHARE = 4, // an SM's register file is in four parts, and a warp is in one of them
 };
 
 // What .nv.info.NAME says; read once for a section of code, however many symbols point there.
@@ -140,8 +140,10 @@ struct attribute {
 typedef enum assay_status attribute_fn(struct reader *r, const struct attribute *a, void *arg);
 
 static enum assay_status each_attribute(struct reader *r, const Elf64_Shdr *s, attribute_fn *visit, void *arg) {
+  if (s->sh_type == SHT_NOBITS)
+    return ASSAY_OK; // it has no bytes in the file, and its offset may lie anywhere
   const uint8_t *p = r->bytes + s->sh_offset;
-  size_t left = s->sh_type == SHT_NOBITS ? 0 : s->sh_size;
+  size_t left = s->sh_size;
   while (left >= 4) {
     struct attribute a = {.form = p[0], .number = p[1], .value = get_u16(p + 2)};
     p += 4;
@@ -294,7 +296,7 @@ static enum assay_status sort_sections(struct reader *r, struct cubin_info *out)
 }
 
 // How many threads of so many registers fit: they are given out to warps in units of 256, and a block needs its warps
-// in one multiprocessor.
+// in one SM.
 static uint64_t threads_by_registers(uint32_t registers) {
   if (registers == 0 || registers > 255)
     return UINT64_MAX;

@@ -117,7 +117,7 @@ static uint32_t take_parameter(struct text *t) {
   return take_sign(t, ']') && (uint64_t)bytes * count <= PLAN_MAX_ARGUMENT_BYTES ? bytes * count : 0;
 }
 
-// The list behind the name. What is not understood leaves the kernel as one that does not say.
+// The list after the name. What is not understood leaves the kernel as one that does not say.
 static enum assay_status read_parameters(struct text *t, struct arena *arena, struct cubin_kernel *k,
                                          struct assay_error *err) {
   struct cubin_parameter list[PLAN_MAX_ARGUMENTS];
@@ -175,7 +175,7 @@ enum assay_status entries_of_spirv(const struct plan_module *m, struct arena *ar
   if (n >= SPIRV_HEAD_WORDS)
     memcpy(&word, m->bytes, 4);
   if (m->size % 4 || word != SPIRV_MAGIC)
-    return error_set(err, ASSAY_ERR_INVALID, "it is no SPIR-V: it does not begin with the magic number");
+    return error_set(err, ASSAY_ERR_INVALID, "it is not SPIR-V: it does not begin with the magic number");
   for (size_t i = SPIRV_HEAD_WORDS; i < n;) {
     memcpy(&word, m->bytes + i * 4, 4);
     size_t words = word >> 16;

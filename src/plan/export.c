@@ -1,4 +1,4 @@
-// A plan as a C program. What is the same in every program is one text (export_driver.h); behind it come the plan's
+// A plan as a C program. What is the same in every program is one text (export_driver.h); after it come the plan's
 // buffers, and one function a step, which people can read and change.
 #include <ctype.h>
 #include <errno.h>
@@ -40,7 +40,7 @@ static void put_head(struct buf *out, const struct plan *p, const char *name) {
   buf_puts(out, ", ");
   put_comment(out, p->workload);
   buf_printf(out,
-             ": a launch plan as a program. Its files lie beside it.\n"
+             ": a launch plan as a program. Its files are in the same folder.\n"
              "//   cc -std=c17 -O2 %s.c -lcuda -o %s && ./%s\n\n",
              name, name, name);
   buf_puts(out, code_export_driver);
@@ -51,7 +51,8 @@ static void put_head(struct buf *out, const struct plan *p, const char *name) {
 }
 
 static void put_tables(struct buf *out, const struct plan *p, const char *name) {
-  static const char *const roles[] = {"INPUT", "OUTPUT", "SCRATCH", "CONSTANT"};
+  static const char *const roles[] = {
+      [PLAN_INPUT] = "INPUT", [PLAN_OUTPUT] = "OUTPUT", [PLAN_SCRATCH] = "SCRATCH", [PLAN_CONSTANT] = "CONSTANT"};
   buf_printf(out, "static struct module modules[] = {\n");
   for (int i = 0; i < p->n_modules; i++)
     buf_printf(out, "    {\"%s.%d.%s\", NULL},\n", name, i, ending(&p->modules[i]));
@@ -245,7 +246,7 @@ static enum assay_status put_readme(struct buf *out, const struct plan *p, const
   put_comment(out, p->workload);
   buf_printf(
       out,
-      "), with a program that launches them.\nIt needs a C compiler, the NVIDIA driver, and the files beside "
+      "), with a program that launches them.\nIt needs a C compiler, the NVIDIA driver, and the files next to "
       "it; no CUDA toolkit.\n\n"
       "    cc -std=c17 -O2 %s.c -lcuda -o %s\n"
       "    ./%s -h\n"
@@ -303,8 +304,9 @@ static bool is_file_name(const char *name) {
 
 enum assay_status plan_export(const struct plan *p, const char *folder, const char *name, struct assay_error *err) {
   struct buf program = {0}, readme = {0};
-  if (strcmp(p->device, "cuda") != 0)
-    return error_set(err, ASSAY_ERR_UNSUPPORTED, "only plans for cuda can be exported; this one is for %s", p->device);
+  if (p->device->dialect != PLAN_CUDA_LAUNCHES)
+    return error_set(err, ASSAY_ERR_UNSUPPORTED, "only plans for cuda can be exported; this one is for %s",
+                     p->device->name);
   if (!is_file_name(name))
     return error_set(err, ASSAY_ERR_USAGE, "\"%s\" cannot name the files: use letters, digits, '_', '-' and '.'", name);
   if (mkdir(folder, 0777) != 0 && errno != EEXIST)

@@ -118,7 +118,7 @@ HELPER void check(CUresult result, const char *call, int line) {
   exit(1);
 }
 
-// A whole file; exactly `bytes` long where that is not 0. A NUL is put behind it: PTX is text.
+// A whole file; exactly `bytes` long where that is not 0. A NUL is put after it: PTX is text.
 HELPER void *read_file(const char *path, size_t bytes) {
   FILE *f = fopen(path, "rb");
   if (!f)
@@ -139,7 +139,7 @@ HELPER void *read_file(const char *path, size_t bytes) {
   return data;
 }
 
-// A file beside the program.
+// A file in the program's folder.
 HELPER void *read_beside(const char *program, const char *file, size_t bytes) {
   const char *slash = strrchr(program, '/');
   size_t folder = slash ? (size_t)(slash - program) + 1 : 0;

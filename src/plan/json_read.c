@@ -23,7 +23,7 @@ struct reader {
   struct plan *p;
   struct arena *arena;
   size_t module_bytes, constant_bytes;
-  const uint8_t *packed; // bytes behind the text, or NULL: all of it is in the text
+  const uint8_t *packed; // bytes after the text, or NULL: all of it is in the text
   size_t packed_bytes;
   struct assay_error *err;
 };
@@ -158,18 +158,44 @@ static enum assay_status get_name(struct reader *r, const struct where *w, json_
               plan_shown(name, shown), all);
 }
 
-// Whether `n` bytes more may be read; `used`, which may be NULL, counts up to `most`.
-static enum assay_status check_size(struct reader *r, const struct where *w, size_t n, size_t most, size_t *used) {
-  if (n > most - (used ? *used : 0))
-    return fail(r, w, ASSAY_ERR_LIMIT, "at most %zu bytes are allowed%s", most, used ? " together" : "");
-  if (used)
-    *used += n;
+// A device that carries out plans.
+static enum assay_status get_device(struct reader *r, const struct where *w, json_t *object, const char *key,
+                                    const struct plan_device **out) {
+  const char *name;
+  char shown[PLAN_SHOWN_BYTES], all[128];
+  struct assay_error unknown = {0};
+  const struct plan_device *device = NULL;
+  enum assay_status status = get_string(r, w, object, key, 1, &name);
+  if (status)
+    return status;
+  if (plan_device_parse(name, &device, &unknown) != ASSAY_OK || device->dialect == PLAN_NO_LAUNCHES)
+    return fail(r, &(struct where){w, key, 0}, ASSAY_ERR_INVALID, "is \"%s\"; it must be one of %s",
+                plan_shown(name, shown), plan_device_names(true, all, sizeof all));
+  *out = device;
   return ASSAY_OK;
 }
 
-// Bytes written as base64, with a NUL behind them.
+// How many bytes may be read: `most`, or, where `used` counts them, `most` of all together.
+struct allowance {
+  size_t most, *used;
+};
+
+static enum assay_status check_size(struct reader *r, const struct where *w, size_t n, struct allowance a) {
+  if (n > a.most - (a.used ? *a.used : 0))
+    return fail(r, w, ASSAY_ERR_LIMIT, "at most %zu bytes are allowed%s", a.most, a.used ? " together" : "");
+  if (a.used)
+    *a.used += n;
+  return ASSAY_OK;
+}
+
+struct bytes {
+  const uint8_t *data;
+  size_t size;
+};
+
+// Bytes written as base64, with a NUL after them.
 static enum assay_status get_bytes(struct reader *r, const struct where *w, json_t *object, const char *key,
-                                   size_t most, size_t *used, const uint8_t **bytes, size_t *size) {
+                                   struct allowance allowed, struct bytes *bytes) {
   const struct where here = {w, key, 0};
   json_t *v = json_object_get(object, key);
   if (!json_is_string(v))
@@ -177,32 +203,31 @@ static enum assay_status get_bytes(struct reader *r, const struct where *w, json
   const char *text = json_string_value(v);
   size_t length = json_string_length(v), n = base64_decoded_size(text, length);
   if (n == SIZE_MAX)
-    return fail(r, &here, ASSAY_ERR_INVALID, "is no base64: it has %zu characters, not a multiple of 4", length);
-  enum assay_status status = check_size(r, &here, n, most, used);
+    return fail(r, &here, ASSAY_ERR_INVALID, "is not base64: it has %zu characters, not a multiple of 4", length);
+  enum assay_status status = check_size(r, &here, n, allowed);
   if (status)
     return status;
   uint8_t *out = arena_alloc(r->arena, n + 1);
   if (!out)
     return nomem(r);
   if (!base64_decode(text, length, out))
-    return fail(r, &here, ASSAY_ERR_INVALID, "is no base64");
-  *bytes = out;
-  *size = n;
+    return fail(r, &here, ASSAY_ERR_INVALID, "is not base64");
+  *bytes = (struct bytes){.data = out, .size = n};
   return ASSAY_OK;
 }
 
-// What a module or a constant holds: base64, or a place behind the text.
-static enum assay_status get_large(struct reader *r, const struct where *w, json_t *object, size_t most, size_t *used,
-                                   const uint8_t **bytes, size_t *size) {
+// What a module or a constant holds: base64, or a place after the text.
+static enum assay_status get_large(struct reader *r, const struct where *w, json_t *object, struct allowance allowed,
+                                   struct bytes *bytes) {
   const struct where here = {w, "packed", 0};
   json_t *v = json_object_get(object, "packed");
   int64_t at = 0, n = 0;
   if (!v)
-    return get_bytes(r, w, object, "base64", most, used, bytes, size);
+    return get_bytes(r, w, object, "base64", allowed, bytes);
   if (!r->packed)
-    return fail(r, &here, ASSAY_ERR_INVALID, "needs bytes behind the text, and this plan is text alone");
+    return fail(r, &here, ASSAY_ERR_INVALID, "needs bytes after the text, and this plan is only text");
   if (json_object_get(object, "base64"))
-    return fail(r, &here, ASSAY_ERR_INVALID, "stands beside base64; one of them is needed");
+    return fail(r, &here, ASSAY_ERR_INVALID, "is given together with base64; only one of them may be");
   enum assay_status status = check_array(r, &here, v, 2);
   if (!status)
     status = read_integer(r, &(struct where){&here, NULL, 0}, json_array_get(v, 0), 0, (int64_t)r->packed_bytes, &at);
@@ -210,12 +235,21 @@ static enum assay_status get_large(struct reader *r, const struct where *w, json
     status =
         read_integer(r, &(struct where){&here, NULL, 1}, json_array_get(v, 1), 0, (int64_t)r->packed_bytes - at, &n);
   if (!status)
-    status = check_size(r, &here, (size_t)n, most, used);
+    status = check_size(r, &here, (size_t)n, allowed);
   if (status)
     return status;
-  *bytes = (const uint8_t *)arena_strndup(r->arena, (const char *)r->packed + at, (size_t)n);
-  *size = (size_t)n;
-  return *bytes ? ASSAY_OK : nomem(r);
+  bytes->data = (const uint8_t *)arena_strndup(r->arena, (const char *)r->packed + at, (size_t)n);
+  bytes->size = (size_t)n;
+  return bytes->data ? ASSAY_OK : nomem(r);
+}
+
+static enum assay_status get_code(struct reader *r, const struct where *w, json_t *object, struct plan_module *m) {
+  struct bytes code = {0};
+  enum assay_status status =
+      get_large(r, w, object, (struct allowance){PLAN_MAX_MODULE_BYTES, &r->module_bytes}, &code);
+  m->bytes = code.data;
+  m->size = code.size;
+  return status;
 }
 
 // A list of exactly n integers.
@@ -245,14 +279,14 @@ static enum assay_status get_u32s(struct reader *r, const struct where *w, json_
 
 // --- modules and buffers ---------------------------------------------------------------------------------------------
 
-// Device code as a string, for people; or as base64 when it is no UTF-8.
+// Device code as a string, for people; or as base64 when it is not UTF-8.
 static enum assay_status read_text(struct reader *r, const struct where *w, json_t *v, struct plan_module *m) {
   json_t *text = json_object_get(v, "text");
   enum assay_status status = get_string(r, w, v, "options", 0, &m->options);
   if (status)
     return status;
   if (!text) {
-    status = get_large(r, w, v, PLAN_MAX_MODULE_BYTES, &r->module_bytes, &m->bytes, &m->size);
+    status = get_code(r, w, v, m);
     if (!status && memchr(m->bytes, 0, m->size))
       return fail(r, &(struct where){w, "base64", 0}, ASSAY_ERR_INVALID, "a source text must not contain a NUL");
     return status;
@@ -261,7 +295,7 @@ static enum assay_status read_text(struct reader *r, const struct where *w, json
   if (!json_is_string(text))
     return fail(r, &here, ASSAY_ERR_INVALID, "must be a string");
   if (json_object_get(v, "base64") || json_object_get(v, "packed"))
-    return fail(r, &here, ASSAY_ERR_INVALID, "stands beside base64; one of them is needed");
+    return fail(r, &here, ASSAY_ERR_INVALID, "is given together with base64; only one of them may be");
   m->size = json_string_length(text);
   if (m->size > PLAN_MAX_MODULE_BYTES - r->module_bytes)
     return fail(r, &here, ASSAY_ERR_LIMIT, "at most %zu bytes are allowed together", PLAN_MAX_MODULE_BYTES);
@@ -288,25 +322,26 @@ static enum assay_status read_module(struct reader *r, const struct where *w, js
     return read_text(r, w, v, m);
   status = check_object(r, w, v, binary_keys);
   if (!status)
-    status = get_large(r, w, v, PLAN_MAX_MODULE_BYTES, &r->module_bytes, &m->bytes, &m->size);
+    status = get_code(r, w, v, m);
   return status;
 }
 
-static enum assay_status read_tensor(struct reader *r, const struct where *w, json_t *v, struct plan_tensor *t) {
+static enum assay_status read_tensor(struct reader *r, const struct where *w, json_t *v, struct tensor_type *t) {
   const struct where here = {w, "dims", 0};
   char shown[PLAN_SHOWN_BYTES];
   const char *dtype;
   json_t *dims = json_object_get(v, "dims");
   enum assay_status status = get_string(r, w, v, "dtype", 1, &dtype);
-  if (!status && !plan_dtype_by_name(dtype, &t->dtype))
-    return fail(r, &(struct where){w, "dtype", 0}, ASSAY_ERR_INVALID, "\"%s\" is no element type that plans know",
+  if (!status && (!dtype_by_name(dtype, strlen(dtype), &t->dtype) || dtype_bytes(t->dtype) == 0))
+    return fail(r, &(struct where){w, "dtype", 0}, ASSAY_ERR_INVALID, "\"%s\" is not an element type that plans know",
                 plan_shown(dtype, shown));
   if (!status)
-    status = check_array(r, &here, dims, PLAN_MAX_RANK);
+    status = check_array(r, &here, dims, SHAPE_MAX_RANK);
   for (size_t i = 0; !status && i < json_array_size(dims); i++)
-    status = read_integer(r, &(struct where){&here, NULL, (int)i}, json_array_get(dims, i), 1, INT64_MAX, &t->dims[i]);
+    status =
+        read_integer(r, &(struct where){&here, NULL, (int)i}, json_array_get(dims, i), 1, INT64_MAX, &t->shape.dims[i]);
   if (!status)
-    t->rank = (int32_t)json_array_size(dims);
+    t->shape.rank = (int)json_array_size(dims);
   return status;
 }
 
@@ -341,11 +376,12 @@ static enum assay_status read_buffer(struct reader *r, const struct where *w, js
       status = read_tensor(r, w, v, &b->tensor);
   }
   if (!status && b->role == PLAN_CONSTANT) {
-    size_t size = 0;
-    status = get_large(r, w, v, PLAN_MAX_CONSTANT_BYTES, &r->constant_bytes, &b->data, &size);
-    if (!status && size != b->bytes)
-      return fail(r, &(struct where){w, "base64", 0}, ASSAY_ERR_INVALID, "has %zu bytes, the buffer has %" PRIu64, size,
-                  b->bytes);
+    struct bytes held = {0};
+    status = get_large(r, w, v, (struct allowance){PLAN_MAX_CONSTANT_BYTES, &r->constant_bytes}, &held);
+    b->data = held.data;
+    if (!status && held.size != b->bytes)
+      return fail(r, &(struct where){w, "base64", 0}, ASSAY_ERR_INVALID, "has %zu bytes, the buffer has %" PRIu64,
+                  held.size, b->bytes);
   }
   return status;
 }
@@ -368,14 +404,15 @@ static enum assay_status read_bytes(struct reader *r, const struct where *w, jso
   static const char *const keys[] = {"bytes", "pointers", "unsettled", NULL};
   const struct where here = {w, "pointers", 0};
   json_t *list = json_object_get(v, "pointers");
-  size_t size = 0;
+  struct bytes b = {0};
   enum assay_status status = check_object(r, w, v, keys);
   if (!status)
-    status = get_bytes(r, w, v, "bytes", PLAN_MAX_ARGUMENT_BYTES, NULL, &a->bytes, &size);
+    status = get_bytes(r, w, v, "bytes", (struct allowance){PLAN_MAX_ARGUMENT_BYTES, NULL}, &b);
   a->kind = PLAN_BYTES;
-  a->size = (uint32_t)size;
+  a->bytes = b.data;
+  a->size = (uint32_t)b.size;
   if (!status && json_object_get(v, "unsettled"))
-    status = get_u32(r, w, v, "unsettled", (int64_t)size, &a->unsettled);
+    status = get_u32(r, w, v, "unsettled", (int64_t)b.size, &a->unsettled);
   if (status || !list)
     return status;
   status = check_array(r, &here, list, PLAN_MAX_ARGUMENT_BYTES / 8);
@@ -580,19 +617,26 @@ static enum assay_status read_step(struct reader *r, const struct where *w, json
 typedef enum assay_status read_fn(struct reader *r, const struct where *w, json_t *v, void *out);
 
 // A member that is a list, each element read into one struct of `size` bytes.
-static enum assay_status read_list(struct reader *r, const struct where *w, json_t *object, const char *key,
-                                   size_t most, read_fn *read, size_t size, int *n, void **out) {
-  const struct where here = {w, key, 0};
-  json_t *list = json_object_get(object, key);
-  enum assay_status status = check_array(r, &here, list, most);
+struct list_kind {
+  const char *key;
+  size_t most;
+  read_fn *read;
+  size_t size; // of an element
+};
+
+static enum assay_status read_list(struct reader *r, const struct where *w, json_t *object,
+                                   const struct list_kind *kind, int *n, void **out) {
+  const struct where here = {w, kind->key, 0};
+  json_t *list = json_object_get(object, kind->key);
+  enum assay_status status = check_array(r, &here, list, kind->most);
   if (status)
     return status;
   size_t count = json_array_size(list);
-  char *elements = arena_calloc(r->arena, count + 1, size);
+  char *elements = arena_calloc(r->arena, count + 1, kind->size);
   if (!elements)
     return nomem(r);
   for (size_t i = 0; i < count && !status; i++)
-    status = read(r, &(struct where){&here, NULL, (int)i}, json_array_get(list, i), elements + i * size);
+    status = kind->read(r, &(struct where){&here, NULL, (int)i}, json_array_get(list, i), elements + i * kind->size);
   *n = (int)count;
   *out = elements;
   return status;
@@ -601,6 +645,18 @@ static enum assay_status read_list(struct reader *r, const struct where *w, json
 static enum assay_status read_plan(struct reader *r, json_t *v) {
   static const char *const keys[] = {"assay_plan", "task",    "workload",      "device", "target", "toolchain",
                                      "modules",    "buffers", "prepare_steps", "steps",  NULL};
+  static const struct list_kind module_list = {.key = "modules",
+                                               .most = PLAN_MAX_MODULES,
+                                               .read = read_module,
+                                               .size = sizeof(struct plan_module)},
+                                buffer_list = {.key = "buffers",
+                                               .most = PLAN_MAX_BUFFERS,
+                                               .read = read_buffer,
+                                               .size = sizeof(struct plan_buffer)},
+                                step_list = {.key = "steps",
+                                             .most = PLAN_MAX_STEPS,
+                                             .read = read_step,
+                                             .size = sizeof(struct plan_step)};
   const struct where root = {NULL, NULL, 0};
   struct plan *p = r->p;
   int format = 0;
@@ -613,19 +669,17 @@ static enum assay_status read_plan(struct reader *r, json_t *v) {
   if (!status)
     status = get_string(r, &root, v, "workload", 0, &p->workload);
   if (!status)
-    status = get_string(r, &root, v, "device", 1, &p->device);
+    status = get_device(r, &root, v, "device", &p->device);
   if (!status)
     status = get_string(r, &root, v, "target", 0, &p->target);
   if (!status)
     status = get_string(r, &root, v, "toolchain", 0, &p->toolchain);
   if (!status)
-    status =
-        read_list(r, &root, v, "modules", PLAN_MAX_MODULES, read_module, sizeof *p->modules, &p->n_modules, &modules);
+    status = read_list(r, &root, v, &module_list, &p->n_modules, &modules);
   if (!status)
-    status =
-        read_list(r, &root, v, "buffers", PLAN_MAX_BUFFERS, read_buffer, sizeof *p->buffers, &p->n_buffers, &buffers);
+    status = read_list(r, &root, v, &buffer_list, &p->n_buffers, &buffers);
   if (!status)
-    status = read_list(r, &root, v, "steps", PLAN_MAX_STEPS, read_step, sizeof *p->steps, &p->n_steps, &steps);
+    status = read_list(r, &root, v, &step_list, &p->n_steps, &steps);
   if (!status)
     status = get_int(r, &root, v, "prepare_steps", 0, p->n_steps, &p->n_prepare);
   p->modules = modules;
@@ -662,7 +716,7 @@ static enum assay_status load(const char *json, size_t n, json_t **out, struct a
     return ASSAY_OK;
   if (json_error_code(&e) == json_error_out_of_memory)
     return error_nomem(err, "a plan");
-  return error_set(err, ASSAY_ERR_SYNTAX, "the plan's text is no JSON: line %d, column %d: %s", e.line, e.column,
+  return error_set(err, ASSAY_ERR_SYNTAX, "the plan's text is not JSON: line %d, column %d: %s", e.line, e.column,
                    plan_shown(e.text, shown));
 }
 

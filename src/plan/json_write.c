@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "plan/base64.h"
 #include "plan/names.h"
 
 static bool is_utf8(const char *s, size_t n) {
   while (n) {
-    size_t length = plan_utf8_length(s, n);
+    size_t length = utf8_length(s, n);
     if (length == 0 || *s == '\0')
       return false;
     s += length;
@@ -45,7 +46,7 @@ static void put_text(struct writer *w, const char *key, const char *s) {
   char shown[PLAN_SHOWN_BYTES];
   s = s ? s : "";
   if (!is_utf8(s, strlen(s)) && !w->status)
-    w->status = error_set(w->err, ASSAY_ERR_INVALID, "the plan cannot be written: its %s \"%s\" is no UTF-8", key,
+    w->status = error_set(w->err, ASSAY_ERR_INVALID, "the plan cannot be written: its %s \"%s\" is not UTF-8", key,
                           plan_shown(s, shown));
   buf_printf(w->out, "\"%s\": ", key);
   put_string(w->out, s, strlen(s));
@@ -103,13 +104,13 @@ static void put_buffer(struct writer *w, const struct plan_buffer *b) {
   put_text(w, "name", b->name);
   buf_printf(w->out, ", \"role\": \"%s\"", plan_role_names[b->role]);
   if (b->role == PLAN_INPUT || b->role == PLAN_OUTPUT) {
-    const char *dtype = plan_dtype_name(b->tensor.dtype);
-    if (!dtype && !w->status)
+    const struct shape *shape = &b->tensor.shape;
+    if (dtype_bytes(b->tensor.dtype) == 0 && !w->status)
       w->status = error_set(w->err, ASSAY_ERR_INVALID, "the plan cannot be written: element type %d is not known",
                             (int)b->tensor.dtype);
-    buf_printf(w->out, ", \"index\": %d, \"dtype\": \"%s\", \"dims\": [", b->index, dtype ? dtype : "");
-    for (int i = 0; i < b->tensor.rank && i < PLAN_MAX_RANK; i++)
-      buf_printf(w->out, "%s%" PRId64, i ? ", " : "", b->tensor.dims[i]);
+    buf_printf(w->out, ", \"index\": %d, \"dtype\": \"%s\", \"dims\": [", b->index, dtype_name(b->tensor.dtype));
+    for (int i = 0; i < shape->rank && i < SHAPE_MAX_RANK; i++)
+      buf_printf(w->out, "%s%" PRId64, i ? ", " : "", shape->dims[i]);
     buf_puts(w->out, "]");
   }
   buf_printf(w->out, ", \"bytes\": %" PRIu64 ", \"alignment\": %" PRIu32, b->bytes, b->alignment);
@@ -239,7 +240,7 @@ static void put_end(struct writer *w, int n) {
 static enum assay_status print(const struct plan *p, struct buf *out, struct buf *packed, struct assay_error *err) {
   struct writer w = {.out = out, .packed = packed, .err = err};
   const char *const keys[] = {"task", "workload", "device", "target", "toolchain"};
-  const char *const texts[] = {p->task, p->workload, p->device, p->target, p->toolchain};
+  const char *const texts[] = {p->task, p->workload, p->device->name, p->target, p->toolchain};
   buf_printf(out, "{\n  \"assay_plan\": %d", PLAN_FORMAT);
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     buf_puts(out, ",\n  ");

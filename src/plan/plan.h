@@ -1,7 +1,7 @@
 // The launch plan: a candidate's device work for one workload, as data. No code of the candidate's host side is left in
 // it: modules of device code, buffers, and a list of steps that a trusted runner carries out in order, in one stream.
 //
-// Plans come from outside (files, builders that ran untrusted code) and are believed in nothing: plan_parse refuses
+// Plans come from outside (files, builders that ran untrusted code) and are not trusted: plan_parse refuses
 // what is not well formed, plan_check refuses what could not be carried out safely. Only a checked plan is run.
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -12,8 +12,10 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/tensor_type.h"
+#include "plan/device.h"
 
-enum { PLAN_FORMAT = 1, PLAN_MAX_RANK = 8, PLAN_MAX_NAME = 4096 };
+enum { PLAN_FORMAT = 1, PLAN_MAX_NAME = 4096 };
 
 // Limits that plan_parse and plan_check enforce.
 enum {
@@ -30,12 +32,6 @@ enum {
 // Numbers, strings, lists and objects of a text: each costs memory before it can be looked at.
 #define PLAN_MAX_JSON_VALUES ((size_t)4 << 20)
 
-// A type of elements, for people and tensor maps; memory is bytes. ONNX's numbers (include/assay/candidate.h).
-struct plan_tensor {
-  int32_t dtype, rank;
-  int64_t dims[PLAN_MAX_RANK];
-};
-
 enum plan_role {
   PLAN_INPUT,    // the judge's, read-only; index: which input of the task
   PLAN_OUTPUT,   // the judge's; index: which output
@@ -47,7 +43,7 @@ struct plan_buffer {
   const char *name; // for people; unique in the plan
   enum plan_role role;
   int index;                 // inputs and outputs: of the task's graph
-  struct plan_tensor tensor; // inputs and outputs
+  struct tensor_type tensor; // inputs and outputs: for people and tensor maps; memory is bytes
   uint64_t bytes;            // greater than 0; inputs and outputs: exactly the tensor's
   uint32_t alignment;        // of its start, a power of two, at most 1 MiB; the judge's buffers have at least 256
   const uint8_t *data;       // constants: `bytes` bytes
@@ -137,11 +133,11 @@ struct plan_step {
 };
 
 struct plan {
-  struct arena arena;          // owns everything below, plan_release
-  const char *task, *workload; // "kernelbench/1/19", "M=3, N=4": for people
-  const char *device;          // "cuda", "opencl"
-  const char *target;          // "sm_90a"; OpenCL: ""
-  const char *toolchain;       // "nvrtc 13.0", for people
+  struct arena arena;               // owns everything below, plan_release
+  const char *task, *workload;      // "kernelbench/1/19", "M=3, N=4": for people
+  const struct plan_device *device; // one that carries out plans
+  const char *target;               // "sm_90a"; OpenCL: ""
+  const char *toolchain;            // "nvrtc 13.0", for people
   int n_modules, n_buffers, n_steps;
   // Steps before this index prepare what depends on static inputs (weights) only; they are timed apart. 0: none.
   int n_prepare;
@@ -160,7 +156,7 @@ enum assay_status plan_parse(const char *json, size_t n, struct plan *out, struc
 enum assay_status plan_print_json(const struct plan *p, struct buf *out, struct assay_error *err);
 enum assay_status plan_read(const char *path, struct plan *out, struct assay_error *err);
 enum assay_status plan_write(const char *path, const struct plan *p, struct assay_error *err); // temp file and rename
-// The same between processes of one machine and one build: the text's length in 8 bytes, the text, and behind it the
+// The same between processes of one machine and one build: the text's length in 8 bytes, the text, and after it the
 // bytes of modules and constants, whose places the text has ("packed": [offset, bytes]). Reading is as strict, with the
 // statuses of plan_parse, and ASSAY_ERR_INVALID for what is cut off.
 enum assay_status plan_pack(const struct plan *p, struct buf *out, struct assay_error *err);
@@ -173,9 +169,14 @@ enum assay_status plan_print(const struct plan *p, struct buf *out, struct assay
 // How many arguments have unsettled bytes.
 int plan_unsettled(const struct plan *p);
 
+// A kernel whose name says that it multiplies in TF32, as those of cuBLAS, cuDNN and CUTLASS do: its name, the plan's;
+// NULL: there is none.
+const char *plan_tf32_kernel(const struct plan *p);
+
 // What a device allows. Zero fields are not checked.
 struct plan_limits {
-  const char *device, *target; // "cuda" and "sm_90": a cubin of another architecture cannot be loaded
+  const struct plan_device *device;
+  const char *target;                              // "sm_90": a cubin of another architecture cannot be loaded
   uint32_t max_grid[3], max_block[3], max_threads; // of a block
   uint32_t max_shared_bytes; // of a block, static and dynamic together, opted in: 232448 on an H100
   uint32_t max_cluster;
@@ -188,7 +189,7 @@ void plan_limits_of_target(const char *target, struct plan_limits *out);
 // What the plan must be for: the tensors of a workload.
 struct plan_expectation {
   int n_inputs, n_outputs;
-  const struct plan_tensor *inputs, *outputs;
+  const struct tensor_type *inputs, *outputs;
 };
 
 // Checks everything that can be checked without the device: ranges of every place and pointer, overlaps of copies,
@@ -199,7 +200,7 @@ struct plan_expectation {
 enum assay_status plan_check(const struct plan *p, const struct plan_limits *limits,
                              const struct plan_expectation *expected, struct assay_error *err);
 
-// A C program that carries the plan out with nothing but libcuda, beside its modules: writes FOLDER/NAME.c,
+// A C program that carries the plan out with nothing but libcuda, and files with its modules: writes FOLDER/NAME.c,
 // FOLDER/NAME.N.cubin and FOLDER/README.md. The program reads input files given as arguments (raw bytes) or makes
 // deterministic data, runs, prints the time per run (events, median), and writes the outputs where asked.
 enum assay_status plan_export(const struct plan *p, const char *folder, const char *name, struct assay_error *err);

@@ -190,11 +190,8 @@ static void put_buffer(struct buf *out, const struct plan_buffer *b) {
   buf_printf(out, "%-8s ", plan_role_names[b->role]);
   put_name(out, b->name);
   if (b->role == PLAN_INPUT || b->role == PLAN_OUTPUT) {
-    const char *dtype = plan_dtype_name(b->tensor.dtype);
-    buf_printf(out, " (%d): %s[", b->index, dtype ? dtype : "?");
-    for (int i = 0; i < b->tensor.rank; i++)
-      buf_printf(out, "%s%" PRId64, i ? ", " : "", b->tensor.dims[i]);
-    buf_puts(out, "]");
+    char text[TENSOR_TYPE_TEXT_BYTES];
+    buf_printf(out, " (%d): %s", b->index, tensor_type_text(&b->tensor, text));
   }
   buf_printf(out, ", %" PRIu64 " bytes", b->bytes);
   if (b->alignment > 1)
@@ -202,6 +199,23 @@ static void put_buffer(struct buf *out, const struct plan_buffer *b) {
   if (b->zeroed)
     buf_puts(out, ", zeros at first");
   buf_puts(out, "\n");
+}
+
+// "sm90_xmma_gemm_f32f32_tf32f32_f32_...", "cutlass_80_tensorop_s1688gemm_...": 16 x 8 x 8 is the instruction of TF32.
+static bool says_tf32(const char *name) {
+  return name && (strstr(name, "tf32") || strstr(name, "TF32") || strstr(name, "tensorop_s1688g") ||
+                  strstr(name, "tensorop_s1688f"));
+}
+
+const char *plan_tf32_kernel(const struct plan *p) {
+  for (int i = 0; i < p->n_steps; i++) {
+    const struct plan_step *s = &p->steps[i];
+    const char *names[] = {s->label, s->kernel};
+    for (int k = 0; k < 2 && s->kind == PLAN_LAUNCH; k++)
+      if (says_tf32(names[k]))
+        return names[k];
+  }
+  return NULL;
 }
 
 int plan_unsettled(const struct plan *p) {
@@ -218,7 +232,7 @@ enum assay_status plan_print(const struct plan *p, struct buf *out, struct assay
   buf_puts(out, "  ");
   put_name(out, p->workload);
   buf_puts(out, "\nfor ");
-  put_name(out, p->device);
+  put_name(out, p->device->name);
   buf_puts(out, p->target && *p->target ? " " : "");
   put_name(out, p->target);
   buf_puts(out, ", made by ");

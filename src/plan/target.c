@@ -37,7 +37,7 @@ static const struct {
 
 void plan_limits_of_target(const char *target, struct plan_limits *out) {
   struct plan_target t = {0};
-  *out = (struct plan_limits){.device = "cuda",
+  *out = (struct plan_limits){.device = &plan_device_cuda,
                               .target = target,
                               .max_grid = {2147483647, 65535, 65535},
                               .max_block = {1024, 1024, 64},

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/file.h"
+#include "report/view.h"
 #include "stats/stats.h"
 
 enum { LEVELS = 4 };
@@ -73,9 +74,9 @@ enum assay_status kernelbench_read_times(const char *path, struct kernelbench_ti
 
 // ---- results
 
-// One sample: the newest verdict of a candidate on a problem.
+// One sample: the verdict that stands of a candidate for a problem.
 struct sample {
-  int problem, id; // id: -1: not in the file's name
+  int problem, id; // id: -1 when the file's name has none
   char candidate[256];
   json_t *entry;
 };
@@ -112,15 +113,15 @@ static bool compiled(enum assay_reason reason) {
   }
 }
 
-// Milliseconds, as there: mean, deviation (of all samples, not of a draw) and range of the cold times, less what the
-// protocol takes.
-static json_t *runtime_stats(const struct store_verdict *v, const json_t *evidence, const char *hardware) {
-  double overhead = json_number_value(json_object_get(json_object_get(evidence, "timing"), "overhead_ns"));
+// In milliseconds, as in KernelBench: mean, standard deviation (of the population) and range of the cold times, without
+// the protocol's own cost.
+static json_t *runtime_stats(const struct verdict_view *view, const char *hardware) {
+  const struct store_verdict *v = &view->stored;
   int n = v->n_samples;
   double *ms = base_calloc((size_t)n + 1, sizeof *ms);
   for (int i = 0; i < n && ms; i++)
-    ms[i] = fmax(0, v->samples_ns[i] - overhead) / 1e6;
-  json_t *stats = ms && n == 0 ? json_object() : NULL; // NULL: no memory
+    ms[i] = fmax(0, v->samples_ns[i] - view->overhead_ns) / 1e6;
+  json_t *stats = ms && n == 0 ? json_object() : NULL; // NULL: out of memory
   if (ms && n > 0)
     stats = json_pack("{s:f, s:f, s:f, s:f, s:i, s:s, s:s}", "mean", stats_mean(ms, n), "std",
                       n > 1 ? stats_stdev(ms, n) * sqrt((n - 1.0) / n) : 0.0, "min", stats_quantile(ms, n, 0), "max",
@@ -130,21 +131,31 @@ static json_t *runtime_stats(const struct store_verdict *v, const json_t *eviden
 }
 
 static json_t *entry_of(const struct store_verdict *v) {
-  json_t *evidence = json_loads(v->evidence, 0, NULL);
-  const char *device = json_string_value(json_object_get(evidence, "device"));
-  const char *hardware = device && device[0] ? device : v->device;
-  bool right = v->reason == ASSAY_REASON_PASS && !v->suspicious, timed = right && v->time_ns > 0;
-  json_t *metadata = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "judge", "assay", "verdict",
-                               assay_reason_code(v->reason), "detail", v->detail, "workload", v->workload, "form",
-                               v->form, "candidate", v->candidate, "hardware", hardware, "suspicious", v->suspicious);
+  struct verdict_view view;
+  struct assay_error ignored = {0};
+  if (view_from_store(v, &view, &ignored) != ASSAY_OK)
+    return NULL;
+  const char *hardware = view.device_name[0] ? view.device_name : v->device;
+  bool right = v->reason == ASSAY_REASON_PASS && !store_is_suspicious(v);
+  bool timed = right && v->time_ns > 0 && !view.foreknown; // a time of draws that could be known is no time
+  json_t *metadata =
+      json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "judge", "assay", "verdict", assay_reason_code(v->reason),
+                "detail", v->detail, "workload", v->workload, "form", v->form, "candidate", v->candidate, "hardware",
+                hardware, "suspicious", store_is_suspicious(v));
+  if (view_is_narrow(&view)) {
+    json_object_set_new(metadata, "scope", json_string(view.scope));
+    json_object_set_new(metadata, "elsewhere", json_string(view.elsewhere));
+  }
+  if (view.foreknown)
+    json_object_set_new(metadata, "seed_known_beforehand", json_true());
   if (!isnan(v->error_z) && isfinite(v->error_z))
     json_object_set_new(metadata, "error_over_scale", json_real(v->error_z));
   if (timed && !isnan(v->floor_ns))
     json_object_set_new(metadata, "floor_ms", json_real(v->floor_ns / 1e6));
   json_t *entry = json_pack("{s:b, s:b, s:o, s:f, s:o}", "compiled", compiled(v->reason), "correctness", right,
                             "metadata", metadata, "runtime", timed ? v->time_ns / 1e6 : -1.0, "runtime_stats",
-                            timed ? runtime_stats(v, evidence, hardware) : json_object());
-  json_decref(evidence);
+                            timed ? runtime_stats(&view, hardware) : json_object());
+  view_release(&view);
   return entry;
 }
 
@@ -190,11 +201,11 @@ static int by_problem(const void *a, const void *b) {
   if (x->problem != y->problem)
     return x->problem < y->problem ? -1 : 1;
   if (x->id != y->id && (x->id < 0 || y->id < 0))
-    return x->id < 0 ? 1 : -1; // those without a number behind the others
+    return x->id < 0 ? 1 : -1; // samples without a number after the others
   return x->id != y->id ? (x->id < y->id ? -1 : 1) : strcmp(x->candidate, y->candidate);
 }
 
-// {"19": [{"sample_id": 0, ...}]}, problems and samples in order; a number that is taken gives way to the next.
+// {"19": [{"sample_id": 0, ...}]}, problems and samples in order. A sample whose number is taken gets the next one.
 static json_t *results_of(struct samples *all) {
   json_t *root = json_object(), *list = NULL;
   int next = 0;
@@ -214,6 +225,7 @@ static json_t *results_of(struct samples *all) {
     all->out->samples++;
     bool right = json_is_true(json_object_get(s->entry, "correctness"));
     all->out->correct += right;
+    all->out->judged_shape_only += json_object_get(json_object_get(s->entry, "metadata"), "scope") != NULL;
     const char *workload = json_string_value(json_object_get(json_object_get(s->entry, "metadata"), "workload"));
     all->out->not_full += !workload || strcmp(workload, "full") != 0;
     all->out->without_time += right && json_number_value(json_object_get(s->entry, "runtime")) < 0;
@@ -224,7 +236,7 @@ static json_t *results_of(struct samples *all) {
 }
 
 static enum assay_status choose_level(struct samples *all, struct store *s, const char *run, struct assay_error *err) {
-  enum assay_status status = store_each(s, run, add_verdict, all, err);
+  enum assay_status status = store_each_standing(s, run, NULL, add_verdict, all, err);
   int found = 0, n = 0;
   for (int l = 1; l <= LEVELS; l++)
     if (all->levels[l]) {
@@ -236,7 +248,7 @@ static enum assay_status choose_level(struct samples *all, struct store *s, cons
   if (n > 1)
     return error_set(err, ASSAY_ERR_INVALID, "run \"%s\" has verdicts on several levels: choose one with --level", run);
   all->level = found;
-  return found ? store_each(s, run, add_verdict, all, err) : ASSAY_OK;
+  return found ? store_each_standing(s, run, NULL, add_verdict, all, err) : ASSAY_OK;
 }
 
 static enum assay_status write_results(const json_t *root, const char *folder, const char *name,
@@ -265,7 +277,7 @@ enum assay_status kernelbench_write_run(struct store *s, const char *run, int le
   if (!status && all.failed)
     status = error_nomem(err, "the results");
   if (!status && !all.any)
-    status = error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no run named \"%s\"; `assay score` lists them", run);
+    status = error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no run named \"%s\"; `assay runs` lists them", run);
   if (!status && all.n == 0)
     status = error_set(err, ASSAY_ERR_NOT_FOUND, "run \"%s\" has no verdicts on kernelbench%s%.0d", run,
                        level ? "/" : "", level);

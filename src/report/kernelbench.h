@@ -1,5 +1,5 @@
-// The files in which KernelBench keeps results and baseline times, read and written (its scripts eval_from_generations,
-// generate_baseline_time and benchmark_eval_analysis say what is in them).
+// KernelBench's files of results and of baseline times. Their format is what its scripts eval_from_generations,
+// generate_baseline_time and benchmark_eval_analysis write and read.
 #ifndef REPORT_KERNELBENCH_H
 #define REPORT_KERNELBENCH_H
 
@@ -12,17 +12,18 @@ struct kernelbench_time {
   double ns;
 };
 
-// Reads a baseline file: the mean of each problem. Heap array. ASSAY_ERR_SYNTAX/_INVALID say where it is not one.
+// Reads a baseline file: the mean time of each problem. Heap array. ASSAY_ERR_SYNTAX, _INVALID: it is not such a file,
+// and the message says where.
 enum assay_status kernelbench_read_times(const char *path, struct kernelbench_time **times, int *count,
                                          struct assay_error *err);
 
-// "kernelbench/1/19": 1 and 19. false: it is no task of KernelBench's.
+// "kernelbench/1/19": 1 and 19. False: not a task of KernelBench.
 bool kernelbench_task(const char *task, int *level, int *problem);
-// "level_1_problem_19_sample_3_kernel.cu": 3; -1: the name has none.
+// "level_1_problem_19_sample_3_kernel.cu": 3; -1: none in the name.
 int kernelbench_sample(const char *candidate);
 
-// A candidate on one problem, as KernelBench's harness saw it (eval_results.json) and as we did (the newest verdict of
-// the run).
+// A candidate for one problem, as KernelBench's harness judged it (`there`, eval_results.json) and as Assay did
+// (`here`, the newest verdict of the run).
 struct kernelbench_pair {
   int level, problem, sample;
   bool there, here;
@@ -34,24 +35,26 @@ struct kernelbench_pair {
   double time_ns; // here; NaN: none
 };
 
-// Whether both know it and do not say the same: a pass that is not suspicious is correct.
+// Whether both judged it and disagree. For Assay, a pass that is not suspicious is correct.
 bool kernelbench_differ(const struct kernelbench_pair *p);
 
-// All samples that one of the two knows, by problem and sample. A file of results is of one level; 0: the only one that
-// the run has. Heap array. ASSAY_ERR_SYNTAX/_INVALID say where it is no such file.
-enum assay_status kernelbench_beside(struct store *s, const char *run, int level, const char *path,
-                                     struct kernelbench_pair **pairs, int *count, struct assay_error *err);
+// All samples that at least one of the two judged, sorted by problem and sample. A file of results has one level; 0:
+// the only level of the run. Heap array. ASSAY_ERR_SYNTAX, _INVALID: it is not such a file, and the message says where.
+enum assay_status kernelbench_compare(struct store *s, const char *run, int level, const char *path,
+                                      struct kernelbench_pair **pairs, int *count, struct assay_error *err);
 
-// What a run adds up to, for a message.
+// What was written, for a message.
 struct kernelbench_export {
   int level, problems, samples, correct, without_time;
-  int not_full; // samples at another workload than full, whose times are not to be held against others' baselines
+  int judged_shape_only; // of the correct ones, right at the judged shape alone: `metadata` has their scope
+  int not_full; // samples at another workload than full: their times cannot be compared with published baselines
 };
 
-// Writes the run's verdicts on one level (0: the only one that it has) as FOLDER/NAME/eval_results.json, in place of
-// what is there. A candidate whose time is suspicious is not correct there, and `metadata` says why.
-// ASSAY_ERR_NOT_FOUND: no such run, or none of its verdicts is on that level; ASSAY_ERR_INVALID: several levels and
-// none was chosen.
+// Writes the run's verdicts that stand (store_each_standing) on one level (0: its only one) as
+// FOLDER/NAME/eval_results.json, replacing that file. A candidate whose time is suspicious is written as incorrect, and
+// `metadata` says why.
+// ASSAY_ERR_NOT_FOUND: no such run, or it has no verdict on that level; ASSAY_ERR_INVALID: several levels and none was
+// chosen.
 enum assay_status kernelbench_write_run(struct store *s, const char *run, int level, const char *folder,
                                         const char *name, struct kernelbench_export *out, struct assay_error *err);
 

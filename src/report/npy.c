@@ -22,7 +22,7 @@ static const struct {
 };
 enum { N_TYPES = sizeof types / sizeof *types };
 
-// The dictionary's text.
+// The text of the header's dictionary.
 struct scanner {
   const char *at, *end;
 };
@@ -40,7 +40,7 @@ static bool accept(struct scanner *s, char c) {
   return true;
 }
 
-// 'text' or "text", without escapes. False when there is none, or it does not fit.
+// 'text' or "text", without escapes. False when there is none, or it is too long.
 static bool quoted(struct scanner *s, char *text, size_t size) {
   char quote = accept(s, '\'') ? '\'' : accept(s, '"') ? '"' : '\0';
   const char *close = quote ? memchr(s->at, quote, (size_t)(s->end - s->at)) : NULL;
@@ -78,13 +78,13 @@ static bool extent(struct scanner *s, int64_t *out) {
 static enum assay_status read_shape(struct scanner *s, struct shape *out, struct assay_error *err) {
   bool more = accept(s, '(');
   if (!more)
-    return error_set(err, ASSAY_ERR_SYNTAX, "the header's shape is no tuple");
+    return error_set(err, ASSAY_ERR_SYNTAX, "the header's shape is not a tuple");
   out->rank = 0;
   while (more && !accept(s, ')')) {
     if (out->rank == SHAPE_MAX_RANK)
       return error_set(err, ASSAY_ERR_LIMIT, "more than %d dimensions", SHAPE_MAX_RANK);
     if (!extent(s, &out->dims[out->rank]))
-      return error_set(err, ASSAY_ERR_SYNTAX, "the header's shape has an extent that is none");
+      return error_set(err, ASSAY_ERR_SYNTAX, "the header's shape has an extent that is not a number");
     out->rank++;
     more = accept(s, ',');
     if (!more && !accept(s, ')'))
@@ -102,7 +102,7 @@ struct header {
 static enum assay_status read_entry(struct scanner *s, struct header *h, struct assay_error *err) {
   char key[24];
   if (!quoted(s, key, sizeof key) || !accept(s, ':'))
-    return error_set(err, ASSAY_ERR_SYNTAX, "the header is no dictionary with descr, fortran_order and shape");
+    return error_set(err, ASSAY_ERR_SYNTAX, "the header is not a dictionary with descr, fortran_order and shape");
   if (strcmp(key, "shape") == 0) {
     h->has_shape = true;
     return read_shape(s, &h->shape, err);
@@ -148,13 +148,13 @@ static enum assay_status read_type(const char *descr, enum dtype *out, struct as
                    "elements of type '%s' are not read; save little-endian float16/32/64, integers or bool", descr);
 }
 
-// From behind the header's length on.
+// Reads what follows the header's length.
 static enum assay_status read_body(const char *bytes, size_t len, size_t header_bytes, struct array *out,
                                    struct assay_error *err) {
   struct header h;
   enum dtype dtype = DTYPE_UNDEFINED;
   if (header_bytes > len || header_bytes > MAX_HEADER_BYTES)
-    return error_set(err, ASSAY_ERR_SYNTAX, "the header's length of %zu bytes cannot be", header_bytes);
+    return error_set(err, ASSAY_ERR_SYNTAX, "the header's length of %zu bytes cannot be right", header_bytes);
   enum assay_status status = read_header(bytes, header_bytes, &h, err);
   if (!status)
     status = read_type(h.descr, &dtype, err);
@@ -179,7 +179,7 @@ enum assay_status npy_read(const void *bytes, size_t len, const char *name, stru
   const unsigned char *b = bytes;
   enum assay_status status;
   if (len < HEAD_BYTES + 2 || memcmp(b, MAGIC, MAGIC_BYTES) != 0)
-    status = error_set(err, ASSAY_ERR_SYNTAX, "this is no .npy file (numpy.save makes one)");
+    status = error_set(err, ASSAY_ERR_SYNTAX, "this is not a .npy file (numpy.save writes one)");
   else if (b[6] < 1 || b[6] > 3)
     status = error_set(err, ASSAY_ERR_UNSUPPORTED, "version %d of .npy is not known", b[6]);
   else if (b[6] == 1)
@@ -221,7 +221,7 @@ enum assay_status npy_write(const struct array *a, enum dtype as, struct buf *ou
     if (types[i].dtype == as)
       descr = types[i].descr;
   if (!descr || dtype_is_float(as) != dtype_is_float(a->dtype))
-    return error_set(err, ASSAY_ERR_UNSUPPORTED, "a .npy file cannot keep %s as %s", dtype_name(a->dtype),
+    return error_set(err, ASSAY_ERR_UNSUPPORTED, "a .npy file cannot store %s as %s", dtype_name(a->dtype),
                      dtype_name(as));
   char *part = base_alloc(WRITE_ELEMENTS * sizeof(double));
   if (!part)

@@ -5,6 +5,20 @@
 #include "report/pytorch.h"
 #include "report/report.h"
 
+// Whether the draw is not yet of the input's type.
+static bool needs_cast(const struct distribution *d, enum dtype t) {
+  switch (d->kind) {
+  case DIST_INTEGERS:
+    return t != DTYPE_INT64 || d->scaled;
+  case DIST_BERNOULLI:
+    return t != DTYPE_BOOL || d->scaled;
+  case DIST_CONSTANT: // 1 makes integers, 0.5 does not
+    return true;
+  default:
+    return t != DTYPE_FLOAT;
+  }
+}
+
 // A draw of an input in PyTorch, close to the task's distribution; Assay's own inputs come from its own generator.
 static void put_draw(struct pytorch_writer *w, const struct distribution *d, const struct workload *load,
                      const struct array *a) {
@@ -20,7 +34,7 @@ static void put_draw(struct pytorch_writer *w, const struct distribution *d, con
   for (int i = 0; i < a->shape.rank; i++)
     buf_printf(&shape, "%lld, ", (long long)a->shape.dims[i]);
   buf_puts(&shape, ")");
-  bool wrapped = d->triu || d->tril || d->softmax;
+  bool cast = needs_cast(d, a->dtype), wrapped = d->triu || d->tril || d->softmax || cast;
   buf_puts(w->out, wrapped ? "(" : "");
   switch (d->kind) {
   case DIST_UNIFORM:
@@ -51,12 +65,15 @@ static void put_draw(struct pytorch_writer *w, const struct distribution *d, con
     buf_printf(w->out, " * torch.empty(()).uniform_(%.9g, %.9g)", d->scale_lo, d->scale_hi);
   buf_puts(w->out, wrapped ? ")" : "");
   buf_printf(w->out, "%s%s%s", d->triu ? ".triu()" : "", d->tril ? ".tril()" : "", d->softmax ? ".softmax(-1)" : "");
+  if (cast)
+    buf_printf(w->out, ".to(torch.%s)", pytorch_dtype(a->dtype));
 }
 
 // Draws of all weights, or of all other inputs, a line each.
-static void put_draws(struct pytorch_writer *w, const struct workload *load, const struct array *inputs, bool weights) {
-  for (int i = 0; i < w->task->n_inputs; i++) {
-    const struct distribution *d = &w->task->inputs[i].distribution;
+static void put_draws(struct pytorch_module *m, const struct workload *load, const struct array *inputs, bool weights) {
+  struct pytorch_writer *w = &m->w;
+  for (int i = 0; i < m->task->n_inputs; i++) {
+    const struct distribution *d = &m->task->inputs[i].distribution;
     if (d->is_static != weights)
       continue;
     buf_puts(w->out, "    ");
@@ -77,20 +94,21 @@ static void put_draws(struct pytorch_writer *w, const struct workload *load, con
 }
 
 // The names of all weights, or of all other inputs, each with `before` in front, separated by commas.
-static int put_names(struct pytorch_writer *w, bool weights, const char *before) {
+static int put_names(struct pytorch_module *m, bool weights, const char *before) {
+  struct pytorch_writer *w = &m->w;
   int n = 0;
-  for (int i = 0; i < w->task->n_inputs; i++)
-    if (w->task->inputs[i].distribution.is_static == weights) {
+  for (int i = 0; i < m->task->n_inputs; i++)
+    if (m->task->inputs[i].distribution.is_static == weights) {
       buf_printf(w->out, "%s%s", n++ ? ", " : "", before);
       pytorch_put_value(w, w->g->inputs[i]);
     }
   return n;
 }
 
-bool pytorch_has_weights(const struct pytorch_writer *w) {
+bool pytorch_has_weights(const struct pytorch_module *m) {
   bool weights = false;
-  for (int i = 0; i < w->task->n_inputs; i++)
-    weights = weights || w->task->inputs[i].distribution.is_static;
+  for (int i = 0; i < m->task->n_inputs; i++)
+    weights = weights || m->task->inputs[i].distribution.is_static;
   return weights;
 }
 
@@ -98,15 +116,24 @@ void pytorch_put_head(struct pytorch_writer *w) {
   buf_puts(w->out, "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n");
 }
 
-void pytorch_put_signature(struct pytorch_writer *w, const char *name) {
-  buf_printf(w->out, "    def %s(self%s", name, w->task->n_inputs > 0 ? ", " : "");
-  put_names(w, false, "");
+void pytorch_put_class(struct pytorch_module *m, const char *name) {
+  struct buf *out = m->w.out;
+  buf_printf(out, "class %s(nn.Module):\n    \"\"\"", name);
+  pytorch_put_escaped(out, m->task->title);
+  buf_puts(out, ".\"\"\"\n\n");
+}
+
+void pytorch_put_signature(struct pytorch_module *m, const char *name) {
+  struct pytorch_writer *w = &m->w;
+  buf_printf(w->out, "    def %s(self%s", name, m->task->n_inputs > 0 ? ", " : "");
+  put_names(m, false, "");
   buf_puts(w->out, "):\n");
 }
 
-void pytorch_put_weights(struct pytorch_writer *w) {
-  for (int i = 0; i < w->task->n_inputs; i++)
-    if (w->task->inputs[i].distribution.is_static) {
+void pytorch_put_weights(struct pytorch_module *m) {
+  struct pytorch_writer *w = &m->w;
+  for (int i = 0; i < m->task->n_inputs; i++)
+    if (m->task->inputs[i].distribution.is_static) {
       buf_puts(w->out, "        ");
       pytorch_put_value(w, w->g->inputs[i]);
       buf_puts(w->out, " = self.");
@@ -126,22 +153,26 @@ void pytorch_put_tables(struct pytorch_writer *w) {
     }
 }
 
-void pytorch_put_return(struct pytorch_writer *w) {
-  const char *own = model_property(&w->task->model, "assay.pytorch");
+void pytorch_put_return(struct pytorch_module *m) {
+  struct pytorch_writer *w = &m->w;
+  const char *own = model_property(&m->task->model, "assay.pytorch");
   buf_puts(w->out, "        return ");
   for (int i = 0; i < w->g->n_outputs && !own; i++) {
     buf_puts(w->out, i ? ", " : "");
     pytorch_put_value(w, w->g->outputs[i]);
   }
-  buf_printf(w->out, "%s\n", own ? own : "");
+  for (const char *p = own; p && *p; p++) // one expression, hence one line
+    buf_append(w->out, *p == '\n' || *p == '\r' ? " " : p, 1);
+  buf_puts(w->out, "\n");
 }
 
 // The lines of forward, and before them the constants that they name.
-static void put_lines(struct pytorch_writer *w) {
+static void put_lines(struct pytorch_module *m) {
+  struct pytorch_writer *w = &m->w;
   struct buf lines = {0}, *out = w->out;
   w->out = &lines;
   for (int i = 0; i < w->g->n_nodes; i++)
-    pytorch_put_node(w, &w->g->nodes[i]);
+    pytorch_put_node(m, &w->g->nodes[i]);
   w->out = out;
   pytorch_put_tables(w);
   buf_puts(out, buf_str(&lines));
@@ -149,16 +180,18 @@ static void put_lines(struct pytorch_writer *w) {
   buf_release(&lines);
 }
 
-static void put_module(struct pytorch_writer *w) {
-  bool weights = pytorch_has_weights(w), whole = model_property(&w->task->model, "assay.pytorch") != NULL;
+static void put_module(struct pytorch_module *m) {
+  struct pytorch_writer *w = &m->w;
+  bool weights = pytorch_has_weights(m), whole = model_property(&m->task->model, "assay.pytorch") != NULL;
   pytorch_put_head(w);
   buf_printf(w->out, "\n\n%s", whole ? "" : pytorch_preamble(w->g));
-  buf_printf(w->out, "class Model(nn.Module):\n    \"\"\"%s.\"\"\"\n\n    def __init__(self", w->task->title);
+  pytorch_put_class(m, "Model");
+  buf_puts(w->out, "    def __init__(self");
   buf_puts(w->out, weights ? ", " : "");
-  put_names(w, true, "");
+  put_names(m, true, "");
   buf_puts(w->out, "):\n        super().__init__()\n");
-  for (int i = 0; i < w->task->n_inputs; i++)
-    if (w->task->inputs[i].distribution.is_static) {
+  for (int i = 0; i < m->task->n_inputs; i++)
+    if (m->task->inputs[i].distribution.is_static) {
       buf_puts(w->out, "        self.");
       pytorch_put_value(w, w->g->inputs[i]);
       buf_puts(w->out, " = nn.Parameter(");
@@ -166,50 +199,53 @@ static void put_module(struct pytorch_writer *w) {
       buf_puts(w->out, dtype_is_float(w->values[w->g->inputs[i]].dtype) ? ")\n" : ", requires_grad=False)\n");
     }
   buf_puts(w->out, "\n");
-  pytorch_put_signature(w, "forward");
-  pytorch_put_weights(w);
+  pytorch_put_signature(m, "forward");
+  pytorch_put_weights(m);
   if (!whole)
-    put_lines(w);
-  pytorch_put_return(w);
+    put_lines(m);
+  pytorch_put_return(m);
 }
 
-static void put_functions(struct pytorch_writer *w, const struct workload *load, const struct array *inputs) {
+static void put_functions(struct pytorch_module *m, const struct workload *load, const struct array *inputs) {
+  struct pytorch_writer *w = &m->w;
   buf_printf(w->out, "\n\ndef get_inputs():  # workload %s\n", load->name);
-  put_draws(w, load, inputs, false);
+  put_draws(m, load, inputs, false);
   buf_puts(w->out, "    return [");
-  put_names(w, false, "");
+  put_names(m, false, "");
   buf_puts(w->out, "]\n\n\ndef get_init_inputs():\n");
-  put_draws(w, load, inputs, true);
+  put_draws(m, load, inputs, true);
   buf_puts(w->out, "    return [");
-  put_names(w, true, "");
+  put_names(m, true, "");
   buf_puts(w->out, "]\n");
 }
 
-enum assay_status pytorch_open(struct pytorch_writer *w, const struct workload *load, struct arena *arena,
+enum assay_status pytorch_open(struct pytorch_module *m, const struct workload *load, struct arena *arena,
                                struct array **inputs, struct assay_error *err) {
+  struct pytorch_writer *w = &m->w;
   struct graph_shapes shapes;
-  *inputs = arena_calloc(arena, (size_t)w->task->n_inputs + 1, sizeof **inputs);
-  enum assay_status status = *inputs ? task_input_shapes(w->task, load, *inputs, err) : error_nomem(err, "a module");
+  *inputs = arena_calloc(arena, (size_t)m->task->n_inputs + 1, sizeof **inputs);
+  enum assay_status status = *inputs ? task_input_shapes(m->task, load, *inputs, err) : error_nomem(err, "a module");
   if (!status)
     status = oracle_infer(w->g, *inputs, arena, &shapes, err);
   w->values = status ? NULL : shapes.values;
+  if (!status)
+    status = pytorch_make_names(w->g, arena, &w->names, err);
   w->named = arena_calloc(arena, (size_t)w->g->n_values + 1, sizeof *w->named);
   if (!status && !w->named)
     status = error_nomem(err, "a module");
-  return status ? status : pytorch_find_calls(w, arena, err);
+  return status ? status : pytorch_find_calls(m, arena, err);
 }
 
-enum assay_status report_pytorch(const struct task *t, const struct workload *w, struct buf *out, bool *complete,
+enum assay_status report_pytorch(const struct task *t, const struct workload *w, struct buf *out, struct buf *missing,
                                  struct assay_error *err) {
-  struct pytorch_writer writer = {.task = t, .g = &t->model.flat, .out = out, .complete = true};
+  struct pytorch_module m = {.w = {.g = &t->model.flat, .out = out, .complete = true, .missing = missing}, .task = t};
   struct array *inputs;
   struct arena arena = {0};
-  enum assay_status status = pytorch_open(&writer, w, &arena, &inputs, err);
+  enum assay_status status = pytorch_open(&m, w, &arena, &inputs, err);
   if (!status) {
-    put_module(&writer);
-    put_functions(&writer, w, inputs);
-    *complete = writer.complete;
-    status = buf_status(out, err);
+    put_module(&m);
+    put_functions(&m, w, inputs);
+    status = missing->failed ? error_nomem(err, "a module") : buf_status(out, err);
   }
   arena_release(&arena);
   return status;

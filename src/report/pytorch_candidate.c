@@ -1,14 +1,15 @@
 // A task as a Python candidate of one workload: what PyTorch does with it, as a baseline. Sizes are numbers; what does
-// not depend on inputs is made once and not in every call, as people who write modules do it.
+// not depend on inputs is made once and not in every call, as in modules that people write.
 #include <string.h>
 
 #include "report/pytorch.h"
 #include "report/report.h"
 
 struct constants {
-  struct pytorch_writer *w;
-  bool *constant; // of every value: it depends on no input
-  bool *read;     // of every value: forward reads it by its name
+  struct pytorch_module *m;
+  struct pytorch_writer *w; // of the module
+  bool *constant;           // of every value: it depends on no input
+  bool *read;               // of every value: forward reads it by its name
 };
 
 static bool is_constant(const struct constants *c, int v) {
@@ -49,20 +50,22 @@ static void put_forward(struct constants *c) {
   const struct graph *g = c->w->g;
   for (int i = 0; i < g->n_nodes; i++)
     if (!made_once(c, &g->nodes[i]))
-      pytorch_put_node(c->w, &g->nodes[i]);
+      pytorch_put_node(c->m, &g->nodes[i]);
 }
 
 // Notes, from the last one to the first, which constants those that are read are made of.
 static void trace_constants(struct constants *c) {
   const struct graph *g = c->w->g;
-  struct buf unused = {0}, *out = c->w->out;
+  struct buf unused = {0}, *out = c->w->out, *missing = c->w->missing;
   bool complete = c->w->complete;
   c->w->out = &unused;
+  c->w->missing = NULL;
   for (int i = g->n_nodes - 1; i >= 0; i--)
     if (made_once(c, &g->nodes[i]) && is_named(c, &g->nodes[i]))
-      pytorch_put_node(c->w, &g->nodes[i]);
+      pytorch_put_node(c->m, &g->nodes[i]);
   buf_release(&unused);
   c->w->out = out;
+  c->w->missing = missing;
   c->w->complete = complete;
 }
 
@@ -76,9 +79,10 @@ static const char *dtype_argument(enum dtype t) {
                                : "";
 }
 
-static void put_parameters(struct pytorch_writer *w, const struct array *inputs) {
-  for (int i = 0; i < w->task->n_inputs; i++) {
-    if (!w->task->inputs[i].distribution.is_static)
+static void put_parameters(struct pytorch_module *m, const struct array *inputs) {
+  struct pytorch_writer *w = &m->w;
+  for (int i = 0; i < m->task->n_inputs; i++) {
+    if (!m->task->inputs[i].distribution.is_static)
       continue;
     buf_puts(w->out, "        self.");
     pytorch_put_name(w, w->g->inputs[i]);
@@ -88,13 +92,13 @@ static void put_parameters(struct pytorch_writer *w, const struct array *inputs)
   }
 }
 
-// In __init__: constants, and what of them forward reads as a part of the module, to go where it goes.
+// In __init__: constants, and those that forward reads as buffers of the module, so that they move to its device.
 static void put_constants(struct constants *c) {
   struct pytorch_writer *w = c->w;
   pytorch_put_tables(w);
   for (int i = 0; i < w->g->n_nodes; i++)
     if (made_once(c, &w->g->nodes[i]) && is_named(c, &w->g->nodes[i]))
-      pytorch_put_node(w, &w->g->nodes[i]);
+      pytorch_put_node(c->m, &w->g->nodes[i]);
   for (int v = 0; v < w->g->n_values; v++) {
     if (!c->read[v])
       continue;
@@ -118,8 +122,9 @@ static void put_constants_read(struct constants *c) {
 }
 
 // Under the task's contract: sums of half precision in float, and tf32 where the contract is.
-static void put_settings(struct pytorch_writer *w, bool search) {
-  const char *tf32 = strcmp(w->task->contract.name, "tf32") == 0 ? "True" : "False";
+static void put_settings(struct pytorch_module *m, bool search) {
+  struct pytorch_writer *w = &m->w;
+  const char *tf32 = strcmp(m->task->contract.name, "tf32") == 0 ? "True" : "False";
   buf_printf(w->out,
              "\ntorch.backends.cuda.matmul.allow_tf32 = %s\n"
              "torch.backends.cudnn.allow_tf32 = %s\n"
@@ -131,31 +136,32 @@ static void put_settings(struct pytorch_writer *w, bool search) {
 
 static void put_candidate(struct constants *c, const struct workload *load, const struct array *inputs,
                           const struct report_pytorch_mode *mode, struct buf *forward) {
+  struct pytorch_module *m = c->m;
   struct pytorch_writer *w = c->w;
   struct buf *out = w->out;
-  bool whole = model_property(&w->task->model, "assay.pytorch") != NULL;
+  bool whole = model_property(&m->task->model, "assay.pytorch") != NULL;
   w->out = forward;
   if (!whole)
     put_forward(c);
-  pytorch_put_return(w);
+  pytorch_put_return(m);
   w->out = out;
   for (int v = 0; v < w->g->n_values; v++)
     c->read[v] = w->named[v] && is_constant(c, v);
   trace_constants(c);
   buf_printf(out, "# %s with the sizes of workload %s, in PyTorch: docs/baselines.md.\n# assay: task %s\n",
-             w->task->name, load->name ? load->name : "-", w->task->name);
+             m->task->name, load->name ? load->name : "-", m->task->name);
   pytorch_put_head(w);
-  put_settings(w, mode->search);
-  buf_printf(out, "%sclass ModelNew(nn.Module):\n    \"\"\"%s.\"\"\"\n\n", whole ? "" : pytorch_preamble(w->g),
-             w->task->title);
+  put_settings(m, mode->search);
+  buf_puts(out, whole ? "" : pytorch_preamble(w->g));
+  pytorch_put_class(m, "ModelNew");
   buf_puts(out, "    def __init__(self):\n        super().__init__()\n");
-  put_parameters(w, inputs);
+  put_parameters(m, inputs);
   put_constants(c);
   if (mode->compile)
     buf_printf(out, "        self.compiled = torch.compile(self.compute, mode=\"%s\", dynamic=False)\n", mode->compile);
   buf_puts(out, "\n");
-  pytorch_put_signature(w, mode->compile ? "compute" : "forward");
-  pytorch_put_weights(w);
+  pytorch_put_signature(m, mode->compile ? "compute" : "forward");
+  pytorch_put_weights(m);
   put_constants_read(c);
   buf_puts(out, buf_str(forward));
   if (mode->compile)
@@ -164,15 +170,17 @@ static void put_candidate(struct constants *c, const struct workload *load, cons
 }
 
 enum assay_status report_pytorch_candidate(const struct task *t, const struct workload *w,
-                                           const struct report_pytorch_mode *mode, struct buf *out, bool *complete,
+                                           const struct report_pytorch_mode *mode, struct buf *out, struct buf *missing,
                                            struct assay_error *err) {
-  struct pytorch_writer writer = {.task = t, .g = &t->model.flat, .out = out, .complete = true, .fixed = true};
-  size_t n_values = (size_t)writer.g->n_values + 1;
+  struct pytorch_module m = {
+      .w = {.g = &t->model.flat, .out = out, .complete = true, .missing = missing, .fixed = true}, .task = t};
+  size_t n_values = (size_t)m.w.g->n_values + 1;
   struct arena arena = {0};
   struct buf forward = {0};
   struct array *inputs;
-  enum assay_status status = pytorch_open(&writer, w, &arena, &inputs, err);
-  struct constants constants = {.w = &writer,
+  enum assay_status status = pytorch_open(&m, w, &arena, &inputs, err);
+  struct constants constants = {.m = &m,
+                                .w = &m.w,
                                 .constant = arena_calloc(&arena, n_values, sizeof *constants.constant),
                                 .read = arena_calloc(&arena, n_values, sizeof *constants.read)};
   if (!status && (!constants.constant || !constants.read))
@@ -180,8 +188,7 @@ enum assay_status report_pytorch_candidate(const struct task *t, const struct wo
   if (!status) {
     find_constants(&constants);
     put_candidate(&constants, w, inputs, mode, &forward);
-    *complete = writer.complete;
-    status = forward.failed ? error_nomem(err, "a module") : buf_status(out, err);
+    status = forward.failed || missing->failed ? error_nomem(err, "a module") : buf_status(out, err);
   }
   buf_release(&forward);
   arena_release(&arena);

@@ -1,4 +1,3 @@
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,15 +6,16 @@
 #include "base/alloc.h"
 #include "report/kernelbench.h"
 #include "report/report.h"
+#include "report/view.h"
 #include "stats/stats.h"
 
 const double score_thresholds[SCORE_THRESHOLDS] = {0, 0.5, 0.8, 1, 1.5, 2};
 
-// One task of the run: the best time of its correct candidates.
+// One task of the run, with the best time of its correct candidates.
 struct entry {
   char task[128];
   int n, n_correct;
-  bool suspicious, unstable;
+  bool suspicious, unstable, any_unstable, narrow; // unstable: the best time; any_unstable: that of some candidate
   double time_ns, floor_ns, baseline_ns;
 };
 
@@ -23,7 +23,8 @@ struct entries {
   struct entry *items;
   int n, capacity;
   bool failed;
-  bool only_full;     // times at other workloads do not count: the baseline's are of the published sizes
+  bool stable;        // times that are unstable do not count
+  bool only_full;     // only times at `full` count, as the baseline's are of the published sizes
   const char *paired; // a baseline that was timed in turn with the candidates; NULL: none
 };
 
@@ -47,39 +48,47 @@ static struct entry *entry_of(struct entries *e, const char *task) {
   return new;
 }
 
-// How much faster than the baseline of this name, by calls that took turns; NaN where it was not there.
-static double paired_speedup(const struct store_verdict *v, const char *name) {
-  json_t *evidence = v->evidence ? json_loads(v->evidence, 0, NULL) : NULL, *c;
+// The speedup over the baseline of this name, whose calls took turns with the candidate's; NaN if there was none.
+static double paired_speedup(const struct verdict_view *view, const char *name) {
   double speedup = NAN;
-  size_t i;
-  json_array_foreach(json_object_get(evidence, "baselines"), i, c) {
-    const char *its = json_string_value(json_object_get(c, "name"));
-    if (its && strcmp(its, name) == 0 && json_is_real(json_object_get(c, "speedup")))
-      speedup = json_real_value(json_object_get(c, "speedup"));
-  }
-  json_decref(evidence);
+  for (int i = 0; i < view->n_baselines; i++)
+    if (strcmp(view->baselines[i].name, name) == 0 && !isnan(view->baselines[i].speedup))
+      speedup = view->baselines[i].speedup;
   return speedup;
+}
+
+// A time that ranks becomes the task's if it is the best so far.
+static void take_time(const struct entries *all, struct entry *e, const struct verdict_view *view) {
+  const struct store_verdict *v = &view->stored;
+  double ns = view_ranked_ns(view);
+  bool counts = !isnan(ns) && !(v->unstable && all->stable) && (!all->only_full || strcmp(v->workload, "full") == 0);
+  if (!counts || ns >= e->time_ns)
+    return;
+  e->time_ns = ns;
+  e->floor_ns = v->floor_ns;
+  e->unstable = v->unstable;
+  if (all->paired)
+    e->baseline_ns = ns * paired_speedup(view, all->paired);
 }
 
 static bool add_verdict(void *arg, const struct store_verdict *v) {
   struct entries *all = arg;
+  struct verdict_view view;
+  struct assay_error ignored = {0};
   struct entry *e = entry_of(all, v->task);
-  if (!e)
+  if (!e || view_from_store(v, &view, &ignored) != ASSAY_OK) {
+    all->failed = true;
     return false;
-  e->n++;
-  if (v->reason != ASSAY_REASON_PASS)
-    return true;
-  e->n_correct++;
-  // A time below the floor is no record: it does not count as the task's best.
-  if (!v->suspicious && v->time_ns > 0 && !(v->time_ns >= e->time_ns) &&
-      (!all->only_full || strcmp(v->workload, "full") == 0)) {
-    e->time_ns = v->time_ns;
-    e->floor_ns = v->floor_ns;
-    e->unstable = v->unstable;
-    if (all->paired)
-      e->baseline_ns = v->time_ns * paired_speedup(v, all->paired);
   }
-  e->suspicious = e->suspicious || v->suspicious;
+  e->n++;
+  e->narrow = e->narrow || view_is_narrow(&view);
+  if (view_is_right(&view)) {
+    e->n_correct++;
+    e->any_unstable = e->any_unstable || v->unstable;
+    e->suspicious = e->suspicious || store_is_suspicious(v);
+    take_time(all, e, &view);
+  }
+  view_release(&view);
   return true;
 }
 
@@ -94,6 +103,15 @@ struct columns {
   double *speedup, *part, *faster;
 };
 
+// fast_0 is the part of tasks that are right, timed or not: above nothing is every speed. Of speeds that nobody knows,
+// of no candidate that is right or of no baseline, there is no part.
+static void fill_fast_p(const struct columns *c, int n, int n_faster, struct score *out) {
+  bool known = out->n_baseline > 0 && (n_faster > 0 || out->n_correct == 0);
+  for (int p = 0; p < SCORE_THRESHOLDS; p++)
+    out->fast_p[p] = known ? stats_fast_p(c->correct, c->speedup, n, score_thresholds[p]) : NAN;
+  out->fast_p[0] = n ? (double)out->n_correct / n : NAN;
+}
+
 static void fill_score(const struct entries *all, const char *group, struct columns *c, struct score *out) {
   int n = 0, n_part = 0, n_faster = 0;
   double pass = 0;
@@ -107,7 +125,8 @@ static void fill_score(const struct entries *all, const char *group, struct colu
     out->n_verdicts_correct += e->n_correct;
     out->n_correct += e->n_correct > 0;
     out->n_suspicious += e->suspicious;
-    out->n_unstable += e->unstable;
+    out->n_narrow += e->narrow && !e->n_correct;
+    out->n_unstable += all->stable ? e->any_unstable && isnan(e->time_ns) : e->unstable;
     pass += stats_pass_at_k(e->n, e->n_correct, 1);
     out->n_baseline += !isnan(e->baseline_ns);
     if (e->n_correct && !isnan(e->floor_ns / e->time_ns))
@@ -123,8 +142,7 @@ static void fill_score(const struct entries *all, const char *group, struct colu
   for (int q = 0; q < 3; q++)
     out->part_of_floor[q] = stats_quantile(c->part, n_part, 0.25 * (q + 1));
   out->geomean_speedup = stats_geomean(c->faster, n_faster);
-  for (int p = 0; p < SCORE_THRESHOLDS; p++)
-    out->fast_p[p] = out->n_baseline ? stats_fast_p(c->correct, c->speedup, n, score_thresholds[p]) : NAN;
+  fill_fast_p(c, n, n_faster, out);
 }
 
 static enum assay_status make_scores(const struct entries *all, const char *run, struct score **scores, int *count,
@@ -190,31 +208,32 @@ static bool any_baseline(const struct entries *all) {
   return any;
 }
 
-// The baseline's times: of a file, of a run of that name, or else those that were taken in turn with the candidates'.
+// The baseline's times: from a file, from a run of that name, or those taken in turn with the candidates' times.
 static enum assay_status read_baseline(struct store *s, const char *name, struct entries *base, struct entries *all,
                                        struct assay_error *err) {
   if (is_file_of_times(name))
     return read_file(name, base, err);
-  enum assay_status status = store_each(s, name, add_verdict, base, err);
+  enum assay_status status = store_each_standing(s, name, NULL, add_verdict, base, err);
   if (!status && base->n == 0)
     all->paired = name;
   return status;
 }
 
-enum assay_status score_run(struct store *s, const char *run, const char *baseline, struct score **scores, int *count,
-                            struct assay_error *err) {
-  struct entries all = {.only_full = baseline && is_file_of_times(baseline)}, base = {0};
+enum assay_status score_run(struct store *s, const char *run, const char *baseline, bool stable, struct score **scores,
+                            int *count, struct assay_error *err) {
+  struct entries all = {.only_full = baseline && is_file_of_times(baseline), .stable = stable},
+                 base = {.stable = stable};
   enum assay_status status = baseline ? read_baseline(s, baseline, &base, &all, err) : ASSAY_OK;
   if (!status)
-    status = store_each(s, run, add_verdict, &all, err);
+    status = store_each_standing(s, run, NULL, add_verdict, &all, err);
   if (!status && (all.failed || base.failed))
     status = error_nomem(err, "scores");
   if (!status && all.n == 0)
-    status = error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no run named \"%s\"; `assay score` lists them", run);
+    status = error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no run named \"%s\"; `assay runs` lists them", run);
   if (!status && all.paired && !any_baseline(&all))
     status =
         error_set(err, ASSAY_ERR_NOT_FOUND,
-                  "the store has no run named \"%s\" (`assay score` lists them), and no candidate of \"%s\" was timed "
+                  "the store has no run named \"%s\" (`assay runs` lists them), and no candidate of \"%s\" was timed "
                   "in turn with a baseline of that name (assay bench --baseline %s)",
                   baseline, run, baseline);
   if (!status && baseline && !all.paired && base.n == 0)

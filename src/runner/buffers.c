@@ -17,11 +17,10 @@ static size_t round_up(size_t n, size_t to) {
   return (n + to - 1) / to * to;
 }
 
-enum assay_status buffer_create(const struct runner_tensor *t, bool input, struct buffer *out,
-                                struct assay_error *err) {
+enum assay_status buffer_create(const struct tensor_type *t, bool input, struct buffer *out, struct assay_error *err) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   struct buffer b = {.fd = -1, .input = input};
-  b.data_bytes = (size_t)shape_count(&t->shape) * dtype_bytes(t->dtype);
+  b.data_bytes = tensor_type_bytes(t);
   size_t aligned = round_up(b.data_bytes, ASSAY_ALIGNMENT);
   b.map_bytes = round_up(aligned + ASSAY_ALIGNMENT, page); // at least one line of band in front
   b.offset = b.map_bytes - aligned;

@@ -14,14 +14,14 @@ struct buffer {
 
 // A memfd whose data ends, up to alignment, at the end of its last page. An input is sealed so that nobody but this
 // mapping can ever write it.
-enum assay_status buffer_create(const struct runner_tensor *t, bool input, struct buffer *out, struct assay_error *err);
+enum assay_status buffer_create(const struct tensor_type *t, bool input, struct buffer *out, struct assay_error *err);
 void buffer_destroy(struct buffer *b);
 
-// Fills the bands before and behind the data, and of outputs the data too, with the pattern.
+// Fills the bands before and after the data, and of outputs the data too, with the pattern.
 void buffer_poison(struct buffer *b, uint32_t pattern);
 
 // Whether the bands still hold the pattern. *distance: of the damaged byte nearest to the data, negative before it,
-// positive behind it.
+// positive after it.
 bool buffer_bands_intact(const struct buffer *b, uint32_t pattern, int64_t *distance);
 
 // Removes the data from every cache of the machine.

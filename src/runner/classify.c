@@ -7,10 +7,12 @@
 #include <string.h>
 
 // Which buffer an address belongs to, its guards included. Returns false for none.
-static bool describe_address(uint64_t address, const struct runner_control *hints, const struct buffer *buffers,
-                             int n_in, int n_out, struct runner_report *report) {
-  for (int i = 0; i < n_in + n_out; i++) {
-    uint64_t base = hints->base[i], end = base + buffers[i].map_bytes;
+static bool describe_address(uint64_t address, const struct runner_control *hints, const struct buffer_list *buffers,
+                             struct runner_report *report) {
+  const int n_in = buffers->n_in;
+  for (int i = 0; i < n_in + buffers->n_out; i++) {
+    const struct buffer *b = &buffers->items[i];
+    uint64_t base = hints->base[i], end = base + b->map_bytes;
     if (base == 0 || address + RUNNER_GUARD_BYTES < base || address >= end + RUNNER_GUARD_BYTES)
       continue;
     const char *what = i < n_in ? "input" : "output";
@@ -18,16 +20,16 @@ static bool describe_address(uint64_t address, const struct runner_control *hint
     if (address >= base && address < end) {
       report->event = i < n_in ? RUNNER_WROTE_INPUT : RUNNER_CRASHED;
       snprintf(report->detail, sizeof report->detail, "wrote to %s %d at byte %lld; inputs are read-only", what, number,
-               (long long)(address - base - buffers[i].offset));
+               (long long)(address - base - b->offset));
       return true;
     }
     report->event = RUNNER_OUT_OF_BOUNDS;
     if (address < base)
       snprintf(report->detail, sizeof report->detail, "touched memory %lld bytes before the start of %s %d",
-               (long long)(base + buffers[i].offset - address), what, number);
+               (long long)(base + b->offset - address), what, number);
     else
-      snprintf(report->detail, sizeof report->detail, "touched memory %lld bytes behind the end of %s %d",
-               (long long)(address - (base + buffers[i].offset + buffers[i].data_bytes)), what, number);
+      snprintf(report->detail, sizeof report->detail, "touched memory %lld bytes after the end of %s %d",
+               (long long)(address - (base + b->offset + b->data_bytes)), what, number);
     return true;
   }
   return false;
@@ -43,8 +45,8 @@ static void describe_call(const struct runner_control *hints, struct runner_repo
   free(name);
 }
 
-void classify_end(const struct runner_control *hints, const struct sandbox_end *end, const struct buffer *buffers,
-                  int n_in, int n_out, bool late, bool loading, struct runner_report *report) {
+void classify_end(const struct runner_control *hints, const struct sandbox_end *end, const struct buffer_list *buffers,
+                  bool late, bool loading, struct runner_report *report) {
   const char *when = loading ? " while being loaded" : "";
   report->signal = end->signal;
   if (late) {
@@ -62,7 +64,7 @@ void classify_end(const struct runner_control *hints, const struct sandbox_end *
     return;
   }
   bool segment = end->signal == SIGSEGV || end->signal == SIGBUS;
-  if (segment && hints->signal == end->signal && describe_address(hints->address, hints, buffers, n_in, n_out, report))
+  if (segment && hints->signal == end->signal && describe_address(hints->address, hints, buffers, report))
     return;
   if (end->signal == SIGKILL || (hints->memory_exhausted && hints->signal == end->signal)) {
     report->event = RUNNER_OUT_OF_MEMORY;

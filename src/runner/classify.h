@@ -7,10 +7,14 @@
 
 // From what the kernel says (end) and what the runner noted (hints; a copy) to an event. The hints only choose among
 // failures: a candidate that forges them has failed all the same.
-void classify_end(const struct runner_control *hints, const struct sandbox_end *end, const struct buffer *buffers,
-                  int n_in, int n_out, bool late, bool loading, struct runner_report *report);
+struct buffer_list {
+  const struct buffer *items; // inputs, then outputs
+  int n_in, n_out;
+};
+void classify_end(const struct runner_control *hints, const struct sandbox_end *end, const struct buffer_list *buffers,
+                  bool late, bool loading, struct runner_report *report);
 
-// An exception (RUNNER_RAISED with its words) that PyTorch made of an error of the GPU becomes that event: a kernel's
+// An exception (RUNNER_RAISED with its message) that PyTorch made of an error of the GPU becomes that event: a kernel's
 // fault, a launch that was refused, memory that is used up. Others stay.
 void classify_raised(struct runner_report *report);
 

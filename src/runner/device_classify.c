@@ -67,7 +67,7 @@ static void describe_outside(uint64_t address, const struct device_place *p, con
     snprintf(report->detail, sizeof report->detail, "touched memory %llu bytes before the start of %s",
              (unsigned long long)(start - address), name);
   else
-    snprintf(report->detail, sizeof report->detail, "touched memory %llu bytes behind the end of %s",
+    snprintf(report->detail, sizeof report->detail, "touched memory %llu bytes after the end of %s",
              (unsigned long long)(address - (start + p->bytes)), name);
 }
 
@@ -101,7 +101,7 @@ void device_classify_end(const struct device_notes *notes, const struct sandbox_
                                        .system_call = notes->system_call,
                                        .address = notes->address,
                                        .memory_exhausted = notes->memory_exhausted};
-  classify_end(&hints, end, NULL, 0, 0, late, loading, report);
+  classify_end(&hints, end, &(struct buffer_list){0}, late, loading, report);
 }
 
 bool device_report_is_sound(const struct device_report *d) {

@@ -30,7 +30,7 @@ struct device_message {
   int32_t n_in, n_out;                      // LOAD
   uint64_t bytes;                           // OPEN, LOAD: of what the descriptor holds
   int32_t first, n;                         // BUFFERS: which ones
-  struct device_buffer buffers[DEVICE_FDS]; // their fd says nothing; the descriptors come beside the message
+  struct device_buffer buffers[DEVICE_FDS]; // their fd says nothing; the descriptors come with the message
 };
 
 struct device_answer {

@@ -1,5 +1,4 @@
-// The judge's side of assay-device-runner: starting it, handing it plans and buffers, and finding out what became of
-// it.
+// The judge's side of assay-device-runner: starts it, passes it plans and buffers, and finds out how it ended.
 #include "runner/device_runner.h"
 
 #include <assert.h>
@@ -79,7 +78,7 @@ static enum assay_status send_message(struct device_runner *r, struct device_mes
   if (m->verb != DEVICE_BUFFERS)
     m->number = ++r->number;
   int e = channel_send(r->socket, 0, m, sizeof *m, fds, n_fds);
-  // A peer that is gone or deaf is no failure of the machine: waiting for its answer finds out what happened to it.
+  // A peer that has ended or does not read is not a failure of the machine; waiting for its answer shows what happened.
   if (!e || channel_is_deaf(e))
     return ASSAY_OK;
   return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot talk to the device's runner: %s", strerror(e));
@@ -108,39 +107,41 @@ static enum assay_status make_file(const void *bytes, size_t n, int *out, struct
 
 // ---- starting and ending
 
-// What the devices' drivers need beside the system's libraries. A missing path needs no right.
-static const char *const opencl_reads[] = {"/etc/OpenCL", "/sys/devices/system", "/proc/cpuinfo", "/proc/meminfo",
-                                           NULL};
-static const char *const cuda_reads[] = {"/proc", "/sys", "/opt", "/etc/nvidia", NULL};
-static char *const opencl_names[] = {NULL};
-static const char cuda_files[] = "/dev/nvidia*";
+enum { MOST_VARIABLES = 16 };
 
 static enum assay_status spawn(struct device_runner *r, int socket, struct assay_error *err) {
-  const bool cuda = strcmp(r->o.device, "cuda") == 0;
-  char program[PATH_BYTES], device[32], folder[PATH_BYTES], cache[PATH_BYTES + 16];
-  // Cached code of other runs is none of ours. Lazily loaded code of the driver makes contexts cheaper; kernels have
-  // run before they are timed.
-  char path[] = "PATH=/usr/bin:/bin", lazy[] = "CUDA_MODULE_LOADING=LAZY", no_cache[] = "CUDA_CACHE_DISABLE=1";
-  char general[] = "POCL_WORK_GROUP_SPECIALIZATION=0"; // nothing is to be compiled when kernels run
+  const struct device_host *host = device_of(r->o.device)->host;
+  char program[PATH_BYTES], device[32], folder[PATH_BYTES], cache[PATH_BYTES + 64];
   glob_t files = {0};
   snprintf(program, sizeof program, "%s", r->o.program);
-  snprintf(device, sizeof device, "%s", r->o.device);
+  snprintf(device, sizeof device, "%s", r->o.device->name);
   snprintf(folder, sizeof folder, "%s", r->o.folder);
-  snprintf(cache, sizeof cache, "POCL_CACHE_DIR=%s", folder);
   char *argv[] = {program, device, folder, (char *)build_id, NULL};
+  char *envp[MOST_VARIABLES] = {0};
+  int n = 0;
+  for (; host->environment[n] && n < MOST_VARIABLES - 4; n++)
+    envp[n] = (char *)host->environment[n];
+  if (host->cache_variable) {
+    snprintf(cache, sizeof cache, "%.32s=%s", host->cache_variable, folder);
+    envp[n++] = cache;
+  }
   struct gpu_visible gpu;
   gpu_visible(r->o.index, &gpu);
-  char *cuda_env[] = {lazy, no_cache, gpu.devices, gpu.order, NULL}, *opencl_env[] = {path, cache, general, NULL};
-  if (cuda)
-    (void)glob(cuda_files, GLOB_NOSORT, NULL, &files);
+  if (host->one_gpu) {
+    envp[n++] = gpu.devices;
+    envp[n++] = gpu.order;
+  }
+  if (host->files)
+    (void)glob(host->files, GLOB_NOSORT, NULL, &files);
+  const char *const no_files[] = {NULL};
   struct sandbox_policy policy = {.role = SANDBOX_DEVICE,
                                   .folder = r->o.folder,
-                                  .read_paths = cuda ? cuda_reads : opencl_reads,
-                                  .device_paths = (const char *const *)(files.gl_pathv ? files.gl_pathv : opencl_names),
+                                  .read_paths = host->read_paths,
+                                  .device_paths = files.gl_pathv ? (const char *const *)files.gl_pathv : no_files,
                                   .without_landlock = r->without_landlock,
                                   .file_bytes = FILE_BYTES,
                                   .processes = MAX_PROCESSES};
-  enum assay_status status = sandbox_spawn(&policy, argv, cuda ? cuda_env : opencl_env, &socket, 1, &r->child, err);
+  enum assay_status status = sandbox_spawn(&policy, argv, envp, &socket, 1, &r->child, err);
   r->alive = !status;
   globfree(&files);
   return status;
@@ -149,7 +150,7 @@ static enum assay_status spawn(struct device_runner *r, int socket, struct assay
 // Starts the process and asks it to open the device; the answer is awaited later.
 static enum assay_status start(struct device_runner *r, struct assay_error *err) {
   struct device_message attach = {.verb = DEVICE_ATTACH};
-  struct device_message open = {.verb = DEVICE_OPEN, .index = strcmp(r->o.device, "cuda") == 0 ? 0 : r->o.index};
+  struct device_message open = {.verb = DEVICE_OPEN, .index = device_of(r->o.device)->host->one_gpu ? 0 : r->o.index};
   struct timeval patience = {.tv_sec = SEND_SECONDS};
   int pair[2] = {-1, -1}, page = -1;
   void *control = NULL;
@@ -220,7 +221,7 @@ void device_runner_close(struct device_runner *r) {
   base_free(r);
 }
 
-// Takes the words of an answer; nothing in it is believed to be well formed.
+// Copies the text of an answer, which may be malformed.
 static enum assay_status answer_status(const struct device_answer *a, struct assay_error *err) {
   char text[DEVICE_TEXT_BYTES];
   if (a->status == ASSAY_OK)
@@ -235,7 +236,7 @@ static enum assay_status await_open(struct device_runner *r, struct assay_error 
   if (!await(r, r->deadline_ns, &late)) {
     const char *words = device_runner_log(r);
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner %s %s opening the %s device%s%.300s", r->o.program,
-                     late ? "did not come back from" : "ended while", r->o.device, words[0] ? ": " : "", words);
+                     late ? "did not come back from" : "ended while", r->o.device->name, words[0] ? ": " : "", words);
   }
   struct device_answer a;
   memcpy(&a, &r->control->answer, sizeof a);
@@ -247,8 +248,7 @@ static enum assay_status await_open(struct device_runner *r, struct assay_error 
   r->facts.driver[sizeof r->facts.driver - 1] = r->facts.target[sizeof r->facts.target - 1] = '\0';
   r->facts.limits.device = r->o.device;
   r->facts.limits.target = r->facts.target;
-  const struct device_ops *ops = device_by_name(r->o.device);
-  r->in_process = ops && ops->place;
+  r->in_process = device_of(r->o.device)->place != NULL;
   return ASSAY_OK;
 }
 
@@ -275,8 +275,7 @@ enum assay_status device_runner_wait(struct device_runner *r, const void *utilit
                                      struct assay_error *err) {
   struct assay_error first = {0}, second = {0};
   enum assay_status status = await_open(r, &first);
-  // A driver may want files that the rules do not name. A GPU's kernels are not in the process that Landlock is for.
-  if (status && strcmp(r->o.device, "cuda") == 0 && !r->without_landlock) {
+  if (status && device_of(r->o.device)->host->opens_without_landlock && !r->without_landlock) {
     stop(r, NULL);
     r->without_landlock = true;
     status = start(r, &second);
@@ -316,15 +315,15 @@ static void finish(struct device_runner *r, bool late, bool loading, struct runn
         .detail = "gave an answer that the runner does not give: the kernel wrote to memory that is not its own"};
 }
 
-// One exchange about a plan. ASSAY_OK: the event is in *report; *a is the answer when that is RUNNER_OK.
-static enum assay_status exchange(struct device_runner *r, struct device_message *m, const int *fds, int n_fds,
-                                  int64_t timeout_ns, struct device_answer *a, struct runner_report *report,
-                                  struct assay_error *err) {
+// One exchange about a plan; a load carries a descriptor, elsewhere it is -1. ASSAY_OK: the event is in *report; *a is
+// the answer when that is RUNNER_OK.
+static enum assay_status exchange(struct device_runner *r, struct device_message *m, int fd, struct device_answer *a,
+                                  struct runner_report *report, struct assay_error *err) {
   bool late, loading = m->verb == DEVICE_LOAD;
-  enum assay_status status = send_message(r, m, fds, n_fds, err);
+  enum assay_status status = send_message(r, m, &fd, fd >= 0, err);
   if (status)
     return status;
-  if (!await(r, clock_monotonic_ns() + timeout_ns, &late)) {
+  if (!await(r, clock_monotonic_ns() + (loading ? r->o.load_timeout_ns : r->o.call_timeout_ns), &late)) {
     finish(r, late, loading, report);
     return ASSAY_OK;
   }
@@ -350,15 +349,14 @@ static int read_only(const struct shared_memory *m) {
   return m->host ? open(path, O_RDONLY | O_CLOEXEC) : fcntl(m->fd, F_DUPFD_CLOEXEC, 0);
 }
 
-static enum assay_status send_buffers(struct device_runner *r, int n_in, const struct shared_memory *in,
-                                      bool inputs_writable, int n_out, const struct shared_memory *out,
-                                      struct assay_error *err) {
-  int fds[DEVICE_FDS], n = n_in + n_out;
+static enum assay_status send_buffers(struct device_runner *r, const struct shared_buffers *buffers,
+                                      bool inputs_writable, struct assay_error *err) {
+  int fds[DEVICE_FDS], n_in = buffers->n_in, n = n_in + buffers->n_out;
   enum assay_status status = ASSAY_OK;
   for (int first = 0; first < n && !status; first += DEVICE_FDS) {
     struct device_message m = {.verb = DEVICE_BUFFERS, .first = first};
     for (int i = first; i < n && i < first + DEVICE_FDS && !status; i++) {
-      const struct shared_memory *s = i < n_in ? &in[i] : &out[i - n_in];
+      const struct shared_memory *s = i < n_in ? &buffers->in[i] : &buffers->out[i - n_in];
       const bool writable = i >= n_in || inputs_writable;
       m.buffers[m.n] = (struct device_buffer){.fd = -1,
                                               .map_bytes = s->map_bytes,
@@ -381,7 +379,7 @@ static enum assay_status send_buffers(struct device_runner *r, int n_in, const s
   return status;
 }
 
-// What kernels in the process may take beside what is there when they are loaded.
+// What kernels in the process may take in addition to what is there when they are loaded.
 #define SPARE_BYTES ((uint64_t)2 << 30)
 
 // Kernels that are code in the process could ask the system for memory themselves.
@@ -410,10 +408,10 @@ static enum assay_status renew(struct device_runner *r, struct assay_error *err)
   return status ? status : await_open(r, err);
 }
 
-enum assay_status device_runner_load(struct device_runner *r, const struct plan *p, int n_in,
-                                     const struct shared_memory *in, bool inputs_writable, int n_out,
-                                     const struct shared_memory *out, struct runner_report *report,
-                                     struct assay_error *err) {
+enum assay_status device_runner_load(struct device_runner *r, const struct plan *p,
+                                     const struct shared_buffers *buffers, bool inputs_writable,
+                                     struct runner_report *report, struct assay_error *err) {
+  const int n_in = buffers->n_in, n_out = buffers->n_out;
   struct device_message m = {.verb = DEVICE_LOAD, .n_in = n_in, .n_out = n_out};
   struct device_answer a;
   struct buf packed = {0};
@@ -430,10 +428,10 @@ enum assay_status device_runner_load(struct device_runner *r, const struct plan 
   if (!status)
     status = device_names_take(&r->names, p, err);
   if (!status)
-    status = send_buffers(r, n_in, in, inputs_writable, n_out, out, err);
+    status = send_buffers(r, buffers, inputs_writable, err);
   m.bytes = packed.len;
   if (!status)
-    status = exchange(r, &m, &fd, 1, r->o.load_timeout_ns, &a, report, err);
+    status = exchange(r, &m, fd, &a, report, err);
   if (!status && report->event == RUNNER_OK && r->in_process) {
     r->locked = true;
     limit_memory(r);
@@ -452,7 +450,7 @@ enum assay_status device_runner_call(struct device_runner *r, enum device_mode m
   memset(times, 0, sizeof *times);
   assert(r->alive);
   int64_t start_ns = clock_monotonic_ns();
-  enum assay_status status = exchange(r, &m, NULL, 0, r->o.call_timeout_ns, &a, report, err);
+  enum assay_status status = exchange(r, &m, -1, &a, report, err);
   *wall_ns = clock_monotonic_ns() - start_ns;
   if (status || report->event != RUNNER_OK)
     return status;

@@ -1,8 +1,8 @@
-// A look at the outputs in the moment in which the kernel says that it is done.
+// Detects a kernel that reports "done" too early.
 //
-// Whoever finds the control page can say so early, and has until the process is frozen to finish: some microseconds, or
-// a scheduler's tick on a busy machine. A few words of the outputs, at places that nobody could foresee, are noted at
-// once; none of them may be different when everything stands still.
+// A candidate that finds the control page can set the done flag early and then work on until its process is frozen: for
+// some microseconds, or a scheduler's tick on a busy machine. So the judge samples a few words of the outputs, at
+// random places, as soon as it sees the flag. None of them may differ once the process is frozen.
 #ifndef RUNNER_GLANCE_H
 #define RUNNER_GLANCE_H
 

@@ -1,5 +1,5 @@
 // assay-device-runner: the process that carries out launch plans on a device. Our code, with the device's driver; it
-// holds the current call's inputs, the outputs and the plan, and nothing that tells an answer.
+// holds the current call's inputs, the outputs and the plan, and nothing from which an answer follows.
 //
 //   assay-device-runner DEVICE FOLDER BUILD  (descriptor 3: the socket to the judge)
 #include <errno.h>
@@ -177,9 +177,9 @@ static void load(const struct device_message *m, const int *fds, int n_fds) {
     drop_plan();
     status = read_plan(m, fds, n_fds, &err);
   }
+  const struct device_work work = {&state.plan, m->n_in, m->n_out, state.buffers, state.buffers + m->n_in};
   if (!status)
-    status = state.ops->load(state.device, &state.plan, m->n_in, state.buffers, m->n_out, state.buffers + m->n_in,
-                             &report, &err);
+    status = state.ops->load(state.device, &work, &report, &err);
   drop_buffers();
   // From here on foreign code runs in this process: memory, threads and time only. The handlers come this late because
   // a driver's compiler has handlers of its own for the same signals.
@@ -209,8 +209,9 @@ int main(int argc, char **argv) {
   int fds[DEVICE_FDS], n_fds;
   if (!build_id_matches(argc == 4 ? argv[3] : NULL, "assay-device-runner"))
     return 2;
-  state.ops = device_by_name(argv[1]);
-  if (!state.ops)
+  const struct plan_device *device;
+  struct assay_error unknown = {0};
+  if (plan_device_parse(argv[1], &device, &unknown) != ASSAY_OK || !(state.ops = device_of(device)))
     return 2;
   state.folder = argv[2];
   while (receive(&m, fds, &n_fds) == (ssize_t)sizeof m) {

@@ -1,6 +1,6 @@
 // assay-worker.so: the runner's side of the protocol for a Python candidate. worker.py loads it, hands over three
 // functions and gets its process back when the judge hangs up. The lock-down, the buffers between their guards, the
-// start line and the last words of a dying process are those of assay-runner.
+// start line and the report of a dying process are those of assay-runner.
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 // Functions of worker.py; 0: it worked. The message is a buffer of `bytes` for one line of text. `nothing`: the call is
 // to do what every call does on the device, and nothing of the candidate's.
 typedef int load_fn(char *message, size_t bytes);
-typedef int bind_fn(const struct assay_args *args, const char *sheet, char *message, size_t bytes);
+typedef int bind_fn(const struct assay_args *args, const char *workload, char *message, size_t bytes);
 typedef int call_fn(int nothing, char *message, size_t bytes);
 
 struct python {
@@ -26,8 +26,8 @@ static bool load(void *arg, char *message, size_t bytes) {
   return ((const struct python *)arg)->load(message, bytes) == 0;
 }
 
-static bool bind(void *arg, const struct assay_args *args, const char *sheet, char *message, size_t bytes) {
-  return ((const struct python *)arg)->bind(args, sheet, message, bytes) == 0;
+static bool bind(void *arg, const struct assay_args *args, const char *workload, char *message, size_t bytes) {
+  return ((const struct python *)arg)->bind(args, workload, message, bytes) == 0;
 }
 
 // Tensors were made of the buffers when they were bound.
@@ -49,7 +49,8 @@ static void unmap(void *arg, struct serve_mapping *m) {
   serve_cuda_unmap(&((struct python *)arg)->cuda, m);
 }
 
-// `device`: where the buffers are, "cpu" or "cuda"; in the second case PyTorch's context is current in this thread.
+// `device`: the name of where the buffers are, "cpu" or "cuda"; in the second case PyTorch's context is current in this
+// thread.
 __attribute__((visibility("default"))) int assay_worker_serve(int threads, const char *build, const char *device,
                                                               load_fn *load_module, bind_fn *bind_module,
                                                               call_fn *call_module);
@@ -57,11 +58,12 @@ __attribute__((visibility("default"))) int assay_worker_serve(int threads, const
 int assay_worker_serve(int threads, const char *build, const char *device, load_fn *load_module, bind_fn *bind_module,
                        call_fn *call_module) {
   struct assay_error err = {0};
-  if (!build_id_matches(build, "assay-worker.so"))
+  const struct plan_device *row;
+  if (!build_id_matches(build, "assay-worker.so") || plan_device_parse(device, &row, &err) != ASSAY_OK)
     return 2;
   struct python python = {.load = load_module, .bind = bind_module, .call = call_module};
   struct serve_host host = {.arg = &python, .load = load, .bind = bind, .call = call};
-  if (strcmp(device, "cuda") == 0) {
+  if (row->gpu) {
     if (serve_cuda_open(&python.cuda, NULL, &err) != ASSAY_OK) {
       fprintf(stderr, "%s\n", err.message);
       return 2;

@@ -1,4 +1,4 @@
-// The threads behind assay_args.parallel, made before the candidate is loaded. Between loops they wait in a futex.
+// The threads of assay_args.parallel, made before the candidate is loaded. Between loops they wait in a futex.
 #ifndef RUNNER_POOL_H
 #define RUNNER_POOL_H
 

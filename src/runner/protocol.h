@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "graph/shape.h"
+#include "base/shape.h"
 
 // RUNNER_FDS: buffers that come with one message; the runner may not have many descriptors open (RUNNER_FILES).
 enum {
@@ -16,7 +16,7 @@ enum {
   RUNNER_MAX_TENSORS = 512,
   RUNNER_FDS = 32,
   RUNNER_MESSAGE_BYTES = 512,
-  RUNNER_SHEET_BYTES = 65536
+  RUNNER_WORKLOAD_BYTES = 65536
 };
 #define RUNNER_GUARD_BYTES ((size_t)1 << 20) // address space without memory on both sides of every buffer
 #define RUNNER_STACK_BYTES ((size_t)8 << 20) // of each pool thread
@@ -30,8 +30,9 @@ enum runner_verb {
   RUNNER_LOCK,       // lock down; answered by READY, or NOT_LOADED with the reason; before any foreign code is there
 };
 
+// A struct tensor_type in fields of a fixed width, and where its bytes lie.
 struct runner_tensor_message {
-  int32_t dtype, rank;
+  int32_t dtype, rank; // ONNX's number
   int64_t dims[SHAPE_MAX_RANK];
   uint64_t data_bytes, map_bytes, offset; // the data starts at `offset` of a mapping of map_bytes
 };
@@ -52,7 +53,7 @@ enum runner_step {
   STEP_NOT_BOUND,
   STEP_ARMED,
   STEP_DONE,
-  STEP_RAISED, // for STEP_BOUND or STEP_DONE: the candidate itself said that it failed; `message` has its words
+  STEP_RAISED, // for STEP_BOUND or STEP_DONE: the candidate itself said that it failed; `message` is its error message
 };
 
 // A step and the number of the exchange it answers, in one word.
@@ -69,7 +70,7 @@ struct runner_control {
   uint32_t memory_exhausted;
   uint64_t base[RUNNER_MAX_TENSORS]; // where the runner mapped each buffer (start of the memory, not of the guard)
   char message[RUNNER_MESSAGE_BYTES];
-  char sheet[RUNNER_SHEET_BYTES]; // judge -> runner, before RUNNER_BIND: what the buffers are, as text
+  char workload[RUNNER_WORKLOAD_BYTES]; // judge -> runner, before RUNNER_BIND: what the buffers are, as text
 };
 
 #endif

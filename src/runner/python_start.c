@@ -19,7 +19,7 @@ static size_t count(const char *const *list) {
 static char *const *make_arguments(const struct runner_options *o, const char *threads, struct arena *a) {
   const struct runner_python *p = o->python;
   const char *const front[] = {p->interpreter, "-I",       "-B",    p->script, "serve",
-                               p->library,     o->library, threads, build_id,  p->device};
+                               p->library,     o->library, threads, build_id,  p->device->name};
   enum { N_FRONT = sizeof front / sizeof *front };
   size_t n_defines = count(p->defines), n = 0;
   char **argv = arena_calloc(a, N_FRONT + n_defines + 1, sizeof *argv);
@@ -30,20 +30,27 @@ static char *const *make_arguments(const struct runner_options *o, const char *t
   return argv;
 }
 
-// Of its threads; NULL-terminated.
-static const char *const *make_thread_settings(const char *threads, struct arena *a) {
-  const char **all = arena_calloc(a, 3, sizeof *all);
+// Of its threads, and of its compilers; NULL-terminated.
+static const char *const *make_settings(const struct runner_python *p, const char *threads, struct arena *a) {
+  size_t n = count(p->environment);
+  const char **all = arena_calloc(a, 2 + n + 1, sizeof *all);
   char *number = arena_printf(a, "OMP_NUM_THREADS=%s", threads);
   if (!all || !number)
     return NULL;
   all[0] = number;
   all[1] = "OMP_WAIT_POLICY=passive"; // see runner.c
+  for (size_t i = 0; i < n; i++)
+    all[2 + i] = p->environment[i];
   return all;
 }
 
 static char *const *make_environment(const struct runner_options *o, const char *const *settings, struct arena *a) {
   char *const all[] = {(char *)settings[0], (char *)settings[1], arena_printf(a, "HOME=%s", o->folder),
-                       arena_printf(a, "TMPDIR=%s", o->folder), arena_strdup(a, "LC_ALL=C.UTF-8")};
+                       arena_printf(a, "TMPDIR=%s", o->folder), arena_strdup(a, "LC_ALL=C.UTF-8"),
+                       // torch._dynamo wants a folder named after the user as it is imported. Without these, the C
+                       // library would ask for the name by a socket, and then the folder would be made.
+                       arena_strdup(a, "USER=assay"), arena_strdup(a, "LOGNAME=assay"),
+                       arena_printf(a, "TORCHINDUCTOR_CACHE_DIR=%s", o->folder)};
   enum { N_ALL = sizeof all / sizeof *all };
   char **envp = arena_calloc(a, N_ALL + 1, sizeof *envp);
   for (size_t i = 0; envp && i < N_ALL; i++)
@@ -52,8 +59,8 @@ static char *const *make_environment(const struct runner_options *o, const char 
   return envp;
 }
 
-// Beside the interpreter's files: the worker's own, and the source's folder, since what was compiled for it lies there
-// too.
+// In addition to the interpreter's files: the worker's own, and the source's folder, since what was compiled for it
+// lies there too.
 static const char *const *make_own_paths(const struct runner_options *o, struct arena *a) {
   const struct runner_python *p = o->python;
   const char *slash = strrchr(o->library, '/');
@@ -76,16 +83,13 @@ static const char *const *join(const char *const *first, const char *const *seco
   return all;
 }
 
-static enum assay_status spawn_locked(const struct runner_options *o, char *const *argv, const char *const *settings,
-                                      const char *const *own, int socket, struct arena *a, struct sandbox_child *out,
+static enum assay_status spawn_locked(const struct runner_options *o, char *const *argv, char *const *envp,
+                                      const char *const *read_paths, int socket, struct sandbox_child *out,
                                       struct assay_error *err) {
-  char *const *envp = make_environment(o, settings, a);
   // Threads beyond this are late work anyway; without a limit, small ones use up the machine's process numbers.
-  const struct sandbox_policy policy = {.role = SANDBOX_RUNNER,
-                                        .folder = o->folder,
-                                        .read_paths = join(o->python->read_paths, own, a),
-                                        .processes = THREADS_MAX + 2 * o->threads};
-  if (!envp || !policy.read_paths)
+  const struct sandbox_policy policy = {
+      .role = SANDBOX_RUNNER, .folder = o->folder, .read_paths = read_paths, .processes = THREADS_MAX + 2 * o->threads};
+  if (!envp || !read_paths)
     return error_nomem(err, "the start of a worker");
   return sandbox_spawn(&policy, argv, envp, &socket, 1, out, err);
 }
@@ -97,10 +101,9 @@ enum assay_status python_start(const struct runner_options *o, int socket, struc
   char threads[16];
   snprintf(threads, sizeof threads, "%d", o->threads);
   char *const *argv = make_arguments(o, threads, &arena);
-  const char *const *settings = make_thread_settings(threads, &arena), *const *own = make_own_paths(o, &arena);
+  const char *const *settings = make_settings(p, threads, &arena), *const *own = make_own_paths(o, &arena);
   enum assay_status status = argv && settings && own ? ASSAY_OK : error_nomem(err, "the start of a worker");
-  const struct gpu_python unlocked = {.interpreter = p->interpreter,
-                                      .path_env = p->path_env,
+  const struct gpu_python unlocked = {.path_env = p->path_env,
                                       .folder = o->folder,
                                       .read_paths = p->read_paths,
                                       .more_paths = own,
@@ -109,18 +112,36 @@ enum assay_status python_start(const struct runner_options *o, int socket, struc
                                       .without_landlock = p->without_landlock};
   if (!status)
     status = p->unlocked ? gpu_python_spawn(&unlocked, argv, socket, out, err)
-                         : spawn_locked(o, argv, settings, own, socket, &arena, out, err);
+                         : spawn_locked(o, argv, make_environment(o, settings, &arena),
+                                        join(p->read_paths, own, &arena), socket, out, err);
   arena_release(&arena);
   return status;
 }
 
+// The last line of a traceback is the error.
+static const char *last_line(const char *log, int *n) {
+  size_t end = strlen(log);
+  while (end > 0 && strchr(" \n", log[end - 1]))
+    end--;
+  size_t begin = end;
+  while (begin > 0 && log[begin - 1] != '\n')
+    begin--;
+  *n = (int)(end - begin);
+  return log + begin;
+}
+
 enum assay_status python_start_failed(const struct runner_python *p, const char *log, bool late,
                                       struct assay_error *err) {
-  enum { SHOWN = 500 }; // of a traceback the end, where the error is
-  if (strlen(log) > SHOWN)
-    log += strlen(log) - SHOWN;
+  static const char nothing[] = "it said nothing";
+  enum { SHOWN = 500 };
+  int n;
+  const char *line = last_line(log, &n);
   return error_set(err, ASSAY_ERR_ENVIRONMENT,
-                   "the Python worker did not start%s: %s\nPython candidates need a Python with PyTorch: name it in "
+                   "the Python worker did not start%s: %.*s. Python candidates need a Python with PyTorch: name it in "
                    "ASSAY_PYTHON (%s was asked; `assay doctor` says more)",
-                   late ? " in time" : "", log[0] ? log : "it said nothing", p->interpreter);
+                   late ? " in time" : "",
+                   n == 0      ? (int)strlen(nothing)
+                   : n < SHOWN ? n
+                               : SHOWN,
+                   n == 0 ? nothing : line, p->interpreter);
 }

@@ -26,16 +26,13 @@
 #include "runner/glance.h"
 #include "runner/peer.h"
 #include "runner/python_start.h"
+#include "runner/rest.h"
 #include "runner/threads.h"
 #include "sandbox/sandbox.h"
 
 enum {
   PATIENCE_NS = 5000000,
-  GRACE_STEPS = 1000,
-  GRACE_RUN_NS = 4000000,
   SPINS_A_LOOK = 256,
-  GRACE_NS = 500000,
-  RESTING_NS = 200000,
   BIND_NS_A_BYTE = 8, // mapping a buffer touches its pages: a tenth of this on an idle machine
   PATH_BYTES = 4096
 };
@@ -44,11 +41,11 @@ enum {
 // with the judge, so for those it sleeps soon; for all others waking up would cost more than it saves.
 static const int64_t SPIN_ALONE_NS = 20000000, SPIN_CROWDED_NS = 30000;
 
-// What the runner needs beside the candidate's allowance: its libraries, stacks and the allocator's arenas.
+// What the runner needs in addition to the candidate's allowance: its libraries, stacks and the allocator's arenas.
 static const size_t OVERHEAD_BYTES = (size_t)512 << 20;
 
 _Static_assert((int)RUNNER_MAX_BUFFERS == (int)RUNNER_MAX_TENSORS, "one limit, said twice");
-_Static_assert((int)RUNNER_FDS <= (int)CHANNEL_MAX_FDS, "each tensor is a descriptor beside a message");
+_Static_assert((int)RUNNER_FDS <= (int)CHANNEL_MAX_FDS, "each tensor is a descriptor sent with a message");
 
 struct runner {
   struct runner_options o;
@@ -70,10 +67,22 @@ struct runner {
 };
 
 const char *runner_event_name(enum runner_event e) {
-  static const char *const names[] = {"ok",           "load failed",   "crashed",        "exited",
-                                      "timed out",    "out of memory", "forbidden call", "out of bounds",
-                                      "wrote input",  "late work",     "launch failed",  "unrecordable",
-                                      "invalid plan", "raised"};
+  static const char *const names[] = {
+      [RUNNER_OK] = "ok",
+      [RUNNER_LOAD_FAILED] = "load failed",
+      [RUNNER_CRASHED] = "crashed",
+      [RUNNER_EXITED] = "exited",
+      [RUNNER_TIMED_OUT] = "timed out",
+      [RUNNER_OUT_OF_MEMORY] = "out of memory",
+      [RUNNER_FORBIDDEN_CALL] = "forbidden call",
+      [RUNNER_OUT_OF_BOUNDS] = "out of bounds",
+      [RUNNER_WROTE_INPUT] = "wrote input",
+      [RUNNER_LATE_WORK] = "late work",
+      [RUNNER_LAUNCH_FAILED] = "launch failed",
+      [RUNNER_UNRECORDABLE] = "unrecordable",
+      [RUNNER_INVALID_PLAN] = "invalid plan",
+      [RUNNER_RAISED] = "raised",
+  };
   return names[e];
 }
 
@@ -111,13 +120,13 @@ static bool await_step(struct runner *r, enum runner_step passing, int64_t deadl
 static enum assay_status send_message(struct runner *r, const void *message, size_t bytes, const int *fds, int n_fds,
                                       struct assay_error *err) {
   int e = channel_send(r->socket, MSG_DONTWAIT, message, bytes, fds, n_fds);
-  // A peer that is gone is no failure of the machine: waiting for its answer finds out what happened to it.
+  // A peer that is gone is not a failure of the machine: waiting for its answer finds out what happened to it.
   if (!e || channel_is_deaf(e))
     return ASSAY_OK;
   return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot talk to the runner: %s", strerror(e));
 }
 
-// The candidate is over: collects what it left behind and says why in the report.
+// The candidate has ended: collects its output and reports why.
 static void finish(struct runner *r, bool late, bool loading, struct runner_report *report) {
   struct runner_control copy;
   struct sandbox_end end;
@@ -125,7 +134,7 @@ static void finish(struct runner *r, bool late, bool loading, struct runner_repo
   copy.message[sizeof copy.message - 1] = '\0';
   runner_log(r);
   if (!late) {
-    // It ended by itself; give the kernel's books a moment so that the true signal is reported.
+    // It ended by itself; wait a moment until the kernel has recorded the true signal.
     for (int i = 0; i < 100 && !peer_ended(r->child.pid); i++)
       peer_sleep(&r->control->start, atomic_load(&r->control->start), 1000000);
   }
@@ -133,8 +142,9 @@ static void finish(struct runner *r, bool late, bool loading, struct runner_repo
   sandbox_kill(&r->child, &end);
   r->alive = false;
   if (ended || late) {
-    // An address of the device's is none of the processor's.
-    classify_end(&copy, &end, r->buffers, r->foreign ? 0 : r->n_in, r->foreign ? 0 : r->n_out, late, loading, report);
+    // An address of the device is not one of this process.
+    const struct buffer_list buffers = {r->buffers, r->foreign ? 0 : r->n_in, r->foreign ? 0 : r->n_out};
+    classify_end(&copy, &end, &buffers, late, loading, report);
     return;
   }
   report->event = RUNNER_CRASHED;
@@ -147,7 +157,7 @@ static void signal_all(const struct runner *r, int number) {
   kill(r->unlocked ? -r->child.pid : r->child.pid, number);
 }
 
-// SIGSTOP, and the certainty that every thread stands still. False when the process ended instead.
+// Sends SIGSTOP and waits until every thread has stopped. False when the process ended instead.
 static bool freeze(struct runner *r) {
   if (r->frozen)
     return true;
@@ -204,7 +214,7 @@ static enum assay_status start_library(struct runner *r, int socket, struct assa
   snprintf(program, sizeof program, "%s", r->o.program);
   snprintf(library, sizeof library, "%s", r->o.library);
   char *argv[] = {program, library, threads, (char *)build_id, NULL}, *envp[] = {omp, wait_policy, NULL};
-  // Not their folders: the store may lie beside the program.
+  // Not their folders: the store may lie next to the program.
   const char *read_paths[] = {program, library, NULL};
   // Threads beyond this are late work anyway; without a limit, small ones use up the machine's process numbers.
   struct sandbox_policy policy = {.role = SANDBOX_RUNNER,
@@ -226,28 +236,36 @@ static enum assay_status start_process(struct runner *r, struct assay_error *err
   return status;
 }
 
-// One exchange before any call: message, wait for the answer. *answered is false when the runner ended or was late.
-static enum assay_status exchange(struct runner *r, struct runner_message *m, size_t bytes, const int *fds, int n_fds,
-                                  int64_t timeout_ns, uint32_t *word, bool *answered, bool *late,
-                                  struct assay_error *err) {
+// The result of an exchange. Without an answer the runner ended, or was late.
+struct answer {
+  bool answered, late;
+  uint32_t word;
+};
+
+static bool answer_is(const struct runner *r, const struct answer *a, enum runner_step step) {
+  return a->answered && a->word == runner_word(r->number, step);
+}
+
+// One exchange before any call: a message without tensors, with a descriptor unless that is -1; waits for the answer.
+static enum assay_status exchange(struct runner *r, struct runner_message *m, int fd, int64_t timeout_ns,
+                                  struct answer *out, struct assay_error *err) {
+  *out = (struct answer){0};
   m->number = ++r->number;
-  enum assay_status status = send_message(r, m, bytes, fds, n_fds, err);
-  *answered = false;
+  enum assay_status status = send_message(r, m, sizeof *m, &fd, fd >= 0, err);
   if (!status)
-    *answered = await_step(r, 0, clock_monotonic_ns() + timeout_ns, 0, word, late);
+    out->answered = await_step(r, 0, clock_monotonic_ns() + timeout_ns, 0, &out->word, &out->late);
   return status;
 }
 
 // Before the candidate's code is in the process: its constructors could forge an answer that blames the machine.
 static enum assay_status lock_down(struct runner *r, struct assay_error *err) {
   struct runner_message m = {.verb = RUNNER_LOCK};
-  uint32_t word = 0;
-  bool answered = false, late = false;
-  enum assay_status status = exchange(r, &m, sizeof m, NULL, 0, r->o.load_timeout_ns, &word, &answered, &late, err);
-  if (status || (answered && word == runner_word(r->number, STEP_READY)))
+  struct answer a;
+  enum assay_status status = exchange(r, &m, -1, r->o.load_timeout_ns, &a, err);
+  if (status || answer_is(r, &a, STEP_READY))
     return status;
   return error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner cannot lock itself down: %.400s",
-                   answered ? r->control->message : "no answer");
+                   a.answered ? r->control->message : "no answer");
 }
 
 static enum assay_status did_not_start(struct runner *r, bool late, struct assay_error *err) {
@@ -261,20 +279,19 @@ static enum assay_status did_not_start(struct runner *r, bool late, struct assay
 static enum assay_status attach(struct runner *r, struct assay_error *err) {
   struct runner_message m = {.verb = RUNNER_ATTACH};
   int64_t timeout_ns = r->o.python ? r->o.python->start_timeout_ns : r->o.load_timeout_ns;
-  uint32_t word = 0;
+  struct answer a = {0};
   int fd = -1;
   void *page = NULL;
-  bool answered = false, late = false;
   enum assay_status status = peer_share(sizeof *r->control, &page, &fd, err);
   r->control = page;
   if (!status)
-    status = exchange(r, &m, sizeof m, &fd, 1, timeout_ns, &word, &answered, &late, err);
+    status = exchange(r, &m, fd, timeout_ns, &a, err);
   if (fd >= 0)
     close(fd);
   if (status)
     return status;
-  if (!answered || (!r->unlocked && !threads_list(r->child.pid, &r->own_threads)))
-    return did_not_start(r, late, err);
+  if (!a.answered || (!r->unlocked && !threads_list(r->child.pid, &r->own_threads)))
+    return did_not_start(r, a.late, err);
   status = r->unlocked ? ASSAY_OK : lock_down(r, err);
   if (status)
     return status;
@@ -288,25 +305,24 @@ static enum assay_status attach(struct runner *r, struct assay_error *err) {
 enum assay_status runner_load(struct runner *r, int64_t arming_ns, struct runner_report *report,
                               struct assay_error *err) {
   struct runner_message m = {.verb = RUNNER_LOAD};
-  uint32_t word = 0;
-  bool answered = false, late = false;
+  struct answer a;
   memset(report, 0, sizeof *report);
   r->arming_ns = arming_ns;
   thaw(r);
-  enum assay_status status = exchange(r, &m, sizeof m, NULL, 0, r->o.load_timeout_ns, &word, &answered, &late, err);
+  enum assay_status status = exchange(r, &m, -1, r->o.load_timeout_ns, &a, err);
   if (status)
     return status;
-  if (answered && word == runner_word(r->number, STEP_LOADED)) {
+  if (answer_is(r, &a, STEP_LOADED)) {
     if (!freeze(r))
       finish(r, false, true, report);
     return ASSAY_OK;
   }
-  if (answered) {
+  if (a.answered) {
     snprintf(report->detail, sizeof report->detail, "%.250s", r->control->message);
     report->event = RUNNER_LOAD_FAILED;
     return ASSAY_OK;
   }
-  finish(r, late, true, report);
+  finish(r, a.late, true, report);
   return ASSAY_OK;
 }
 
@@ -319,7 +335,7 @@ enum assay_status runner_open(const struct runner_options *o, struct runner **ou
   r->socket = -1;
   r->crowded = r->o.threads > 1;
   r->unlocked = o->python && o->python->unlocked;
-  r->foreign = o->python && strcmp(o->python->device, "cpu") != 0;
+  r->foreign = o->python && o->python->device->gpu;
   enum assay_status status = start_process(r, err);
   if (!status)
     status = attach(r, err);
@@ -356,11 +372,11 @@ void runner_close(struct runner *r) {
   base_free(r);
 }
 
-static enum assay_status make_buffers(struct runner *r, int n_in, const struct runner_tensor *in, int n_out,
-                                      const struct runner_tensor *out, struct assay_error *err) {
+static enum assay_status make_buffers(struct runner *r, int n_in, const struct tensor_type *in, int n_out,
+                                      const struct tensor_type *out, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   for (int i = 0; i < n_in + n_out && !status; i++) {
-    const struct runner_tensor *t = i < n_in ? &in[i] : &out[i - n_in];
+    const struct tensor_type *t = i < n_in ? &in[i] : &out[i - n_in];
     status = buffer_create(t, i < n_in, &r->buffers[i], err);
     if (status)
       break;
@@ -370,7 +386,7 @@ static enum assay_status make_buffers(struct runner *r, int n_in, const struct r
 }
 
 // The buffers of these tensors, RUNNER_FDS at a time. `m` has room for so many.
-static enum assay_status send_buffers(struct runner *r, const struct runner_tensor *in, const struct runner_tensor *out,
+static enum assay_status send_buffers(struct runner *r, const struct tensor_type *in, const struct tensor_type *out,
                                       struct runner_message *m, struct assay_error *err) {
   int total = r->n_in + r->n_out;
   enum assay_status status = ASSAY_OK;
@@ -379,9 +395,9 @@ static enum assay_status send_buffers(struct runner *r, const struct runner_tens
     *m = (struct runner_message){.verb = RUNNER_BUFFERS, .n_in = r->n_in, .n_out = r->n_out, .first = first};
     for (m->n = 0; m->n < RUNNER_FDS && first + m->n < total; m->n++) {
       int i = first + m->n;
-      const struct runner_tensor *t = i < r->n_in ? &in[i] : &out[i - r->n_in];
+      const struct tensor_type *t = i < r->n_in ? &in[i] : &out[i - r->n_in];
       struct runner_tensor_message *tm = &m->tensors[m->n];
-      *tm = (struct runner_tensor_message){.dtype = t->dtype,
+      *tm = (struct runner_tensor_message){.dtype = (int32_t)t->dtype,
                                            .rank = t->shape.rank,
                                            .data_bytes = r->buffers[i].data_bytes,
                                            .map_bytes = r->buffers[i].map_bytes,
@@ -406,11 +422,11 @@ static void raised(struct runner *r, struct runner_report *report) {
     classify_raised(report);
 }
 
-enum assay_status runner_set_sheet(struct runner *r, const char *text, struct assay_error *err) {
+enum assay_status runner_set_workload(struct runner *r, const char *text, struct assay_error *err) {
   size_t n = strlen(text);
-  if (n >= sizeof r->control->sheet)
+  if (n >= sizeof r->control->workload)
     return error_set(err, ASSAY_ERR_LIMIT, "the task has too many names for a Python candidate (%zu bytes of them)", n);
-  memcpy(r->control->sheet, text, n + 1);
+  memcpy(r->control->workload, text, n + 1);
   return ASSAY_OK;
 }
 
@@ -427,10 +443,9 @@ static void not_bound(struct runner *r, struct runner_report *report) {
 }
 
 // Hands over the buffers that it has now.
-static enum assay_status bind_buffers(struct runner *r, const struct runner_tensor *in, const struct runner_tensor *out,
+static enum assay_status bind_buffers(struct runner *r, const struct tensor_type *in, const struct tensor_type *out,
                                       struct runner_report *report, struct assay_error *err) {
-  uint32_t word = 0;
-  bool answered = false, late = false;
+  struct answer a = {0};
   struct runner_message *m = base_calloc(1, sizeof *m + RUNNER_FDS * sizeof *m->tensors);
   struct runner_message bind = {.verb = RUNNER_BIND, .n_in = r->n_in, .n_out = r->n_out};
   if (!m)
@@ -443,15 +458,15 @@ static enum assay_status bind_buffers(struct runner *r, const struct runner_tens
   thaw(r);
   enum assay_status status = send_buffers(r, in, out, m, err);
   if (!status)
-    status = exchange(r, &bind, sizeof bind, NULL, 0, timeout_ns, &word, &answered, &late, err);
+    status = exchange(r, &bind, -1, timeout_ns, &a, err);
   base_free(m);
   if (status)
     return status;
-  if (!answered || !freeze(r))
-    finish(r, late, false, report);
-  else if (word == runner_word(r->number, STEP_NOT_BOUND))
+  if (!a.answered || !freeze(r))
+    finish(r, a.late, false, report);
+  else if (answer_is(r, &a, STEP_NOT_BOUND))
     not_bound(r, report);
-  else if (word == runner_word(r->number, STEP_RAISED))
+  else if (answer_is(r, &a, STEP_RAISED))
     raised(r, report);
   return ASSAY_OK;
 }
@@ -463,8 +478,8 @@ static enum assay_status check_count(int n, struct assay_error *err) {
                    RUNNER_MAX_TENSORS, n);
 }
 
-enum assay_status runner_bind(struct runner *r, int n_in, const struct runner_tensor *in, int n_out,
-                              const struct runner_tensor *out, struct runner_report *report, struct assay_error *err) {
+enum assay_status runner_bind(struct runner *r, int n_in, const struct tensor_type *in, int n_out,
+                              const struct tensor_type *out, struct runner_report *report, struct assay_error *err) {
   memset(report, 0, sizeof *report);
   enum assay_status status = check_count(n_in + n_out, err);
   if (status)
@@ -474,10 +489,10 @@ enum assay_status runner_bind(struct runner *r, int n_in, const struct runner_te
   return status ? status : bind_buffers(r, in, out, report, err);
 }
 
-enum assay_status runner_bind_shared(struct runner *r, int n_in, const struct runner_tensor *in,
-                                     const struct shared_memory *in_memory, int n_out, const struct runner_tensor *out,
-                                     const struct shared_memory *out_memory, struct runner_report *report,
+enum assay_status runner_bind_shared(struct runner *r, const struct tensor_type *in, const struct tensor_type *out,
+                                     const struct shared_buffers *memory, struct runner_report *report,
                                      struct assay_error *err) {
+  const int n_in = memory->n_in, n_out = memory->n_out;
   assert(r->unlocked); // whose threads nobody looks at, for that needs the outputs
   memset(report, 0, sizeof *report);
   enum assay_status status = check_count(n_in + n_out, err);
@@ -488,7 +503,7 @@ enum assay_status runner_bind_shared(struct runner *r, int n_in, const struct ru
   r->n_in = n_in;
   r->n_out = n_out;
   for (int i = 0; i < n_in + n_out; i++) {
-    const struct shared_memory *m = i < n_in ? &in_memory[i] : &out_memory[i - n_in];
+    const struct shared_memory *m = i < n_in ? &memory->in[i] : &memory->out[i - n_in];
     r->buffers[i] = (struct buffer){
         .fd = m->fd, .map_bytes = m->map_bytes, .offset = m->offset, .data_bytes = m->bytes, .input = i < n_in};
   }
@@ -529,31 +544,28 @@ static bool watch_closely(const struct runner *r) {
 }
 
 // Threads that are neither gone nor parked get a moment to come to rest, with the outputs watched: OpenMP's workers
-// need a few microseconds after a loop. What counts is the time that they run, all together and with those that end: on
-// a busy machine they may wait for a processor for long. True: everything rests and nothing was written.
+// need a few microseconds after a loop. True: everything rests and nothing was written.
 static bool comes_to_rest(struct runner *r) {
-  bool rest = threads_parked(r->child.pid);
-  if (rest && !watch_closely(r))
+  if (threads_parked(r->child.pid) && !watch_closely(r))
     return true;
   uint64_t before = outputs_digest(r);
-  rest = false;
-  int64_t run_ns = 0;
-  for (int i = 0; i < GRACE_STEPS && run_ns < GRACE_RUN_NS && !rest; i++) {
-    struct timespec pause = {.tv_nsec = GRACE_NS};
-    int64_t run = threads_run_ns(r->child.pid);
+  struct rest rest = {0};
+  enum rest_state state = REST_NOT_YET;
+  while (state == REST_NOT_YET) {
+    const int64_t pause_ns = rest_pause_ns(&rest);
+    int64_t run = threads_run_ns(r->child.pid), wall = clock_monotonic_ns();
     thaw(r);
-    nanosleep(&pause, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = pause_ns}, NULL);
     if (!freeze(r))
       return false;
     run = threads_run_ns(r->child.pid) - run;
-    // Being stopped and let go costs every thread a few microseconds.
-    rest = threads_parked(r->child.pid) && run < RESTING_NS;
-    run_ns += run;
+    wall = clock_monotonic_ns() - wall;
+    state = rest_look(&rest, threads_parked(r->child.pid), run, wall);
   }
-  return rest && before == outputs_digest(r);
+  return state == REST_REACHED && before == outputs_digest(r);
 }
 
-// After a call that returned: the bands, and what else of the candidate still moves.
+// After a call that returned: checks the bands, and whether anything of the candidate still runs.
 static void inspect(struct runner *r, struct runner_report *report) {
   int64_t distance;
   if (r->borrowed)
@@ -563,7 +575,7 @@ static void inspect(struct runner *r, struct runner_report *report) {
       report->event = RUNNER_OUT_OF_BOUNDS;
       snprintf(report->detail, sizeof report->detail, "wrote %lld byte%s %s %s %d",
                (long long)(distance < 0 ? -distance : distance), distance == 1 || distance == -1 ? "" : "s",
-               distance < 0 ? "before the start of" : "behind the end of", i < r->n_in ? "input" : "output",
+               distance < 0 ? "before the start of" : "after the end of", i < r->n_in ? "input" : "output",
                i < r->n_in ? i : i - r->n_in);
     }
   if (report->event == RUNNER_OK && !glance_holds(&r->glance)) {
@@ -591,7 +603,7 @@ static bool timed_call(struct runner *r, int64_t *began_ns, int64_t *elapsed_ns,
       await_step(r, STEP_ARMED, start + r->o.call_timeout_ns, r->crowded ? SPIN_CROWDED_NS : SPIN_ALONE_NS, word, late);
   *elapsed_ns = clock_monotonic_ns() - start;
   *began_ns = start;
-  // Our clock's last digits are nothing that the kernel could know.
+  // The last digits of our clock, which the kernel cannot know.
   glance_take(&r->glance, r->buffers + r->n_in, r->borrowed ? 0 : r->n_out,
               (uint64_t)(start + *elapsed_ns) << 32 ^ r->pattern);
   enum { WORTH_A_LOOK_NS = 30000 };

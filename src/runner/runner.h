@@ -5,8 +5,8 @@
 // whenever it is not in a call: the judge writes fresh inputs and poison while nothing of the candidate can run.
 // The judge's clock times the call: from the moment the start flag is set until the done flag is seen.
 //
-// A Python candidate may have a GPU (unlocked): then its buffers are memory that the caller has (runner_bind_shared),
-// and what of it goes on there is the caller's business, too.
+// A Python candidate may have a GPU (unlocked). Then its buffers are memory of the caller (runner_bind_shared), who
+// also watches its work on the GPU.
 #ifndef RUNNER_RUNNER_H
 #define RUNNER_RUNNER_H
 
@@ -15,24 +15,25 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/tensor_type.h"
 #include "device/shared.h"
-#include "graph/dtype.h"
-#include "graph/shape.h"
+#include "plan/device.h"
 
 enum { RUNNER_MAX_BUFFERS = 512 }; // inputs and outputs of a task together: a deep network has 300 weights
 
 struct runner_python {
-  const char *interpreter;       // path of a Python that has PyTorch
-  const char *script, *library;  // paths of worker.py and assay-worker.so
-  const char *const *read_paths; // where the interpreter's own files are; NULL-terminated
-  const char *const *defines;    // NAME or NAME=VALUE, names for the candidate; NULL-terminated, may be NULL
-  int64_t start_timeout_ns;      // importing PyTorch takes seconds
-  const char *device;            // where its tensors are: "cpu" or "cuda"
+  const char *interpreter;          // path of a Python that has PyTorch
+  const char *script, *library;     // paths of worker.py and assay-worker.so
+  const char *const *read_paths;    // where the interpreter's own files are; NULL-terminated
+  const char *const *defines;       // NAME or NAME=VALUE, names for the candidate; NULL-terminated, may be NULL
+  int64_t start_timeout_ns;         // importing PyTorch takes seconds
+  const struct plan_device *device; // where its tensors are
   // A device's driver needs what the lock-down forbids: the process is a SANDBOX_DEVICE (sandbox/gpu_python.h) without
   // system call filter and limit of addresses, compiles extensions itself, and nobody looks at its threads after a
-  // call. The next three are for it alone.
+  // call. The next four are for it alone.
   bool unlocked;
-  const char *path_env; // the PATH of compilers
+  const char *path_env;           // the PATH
+  const char *const *environment; // more of its environment, NAME=VALUE; NULL-terminated, may be NULL
   int device_index;
   bool without_landlock;
 };
@@ -44,7 +45,7 @@ struct runner_options {
   // for runner_open. NULL: none.
   const struct runner_python *python;
   const char *folder; // its own temporary folder
-  int threads;        // processors the kernel may use
+  int threads;        // CPUs the kernel may use
   int64_t load_timeout_ns, call_timeout_ns;
   size_t memory_bytes; // beyond its buffers
 };
@@ -60,26 +61,21 @@ enum runner_event {
   RUNNER_OUT_OF_BOUNDS,  // a guard page was touched, or a guard band is damaged; detail says where
   RUNNER_WROTE_INPUT,
   RUNNER_LATE_WORK,     // threads of the candidate were still at work after it returned
-  RUNNER_LAUNCH_FAILED, // a device refused a launch; detail has its words
+  RUNNER_LAUNCH_FAILED, // a device refused a launch; detail has its error message
   RUNNER_UNRECORDABLE,  // there is no plan: the host code did what cannot be recorded
   RUNNER_INVALID_PLAN,  // the plan does not hold together
   RUNNER_RAISED,        // Python code raised an exception, or did not return the outputs; detail says what
 };
 
-// What came of starting, or of one call. After anything but RUNNER_OK the runner is gone (or ended by the judge):
+// The result of starting, or of one call. After anything but RUNNER_OK the runner is gone (or ended by the judge):
 // only runner_close is left to do.
 struct runner_report {
   enum runner_event event;
   int signal;
   char detail[256];
   int64_t elapsed_ns; // of a call, by the judge's clock, round trip included (runner_overhead)
-  int64_t arming_ns;  // of a call: from letting the process go to its standing at the start line
-  int64_t began_ns;   // of a call: when it began (clock_monotonic_ns), less what coming to the start line is charged
-};
-
-struct runner_tensor {
-  enum dtype dtype;
-  struct shape shape;
+  int64_t arming_ns;  // of a call: from releasing the process until it is at the start line
+  int64_t began_ns;   // of a call: when it began (clock_monotonic_ns), minus what reaching the start line is charged
 };
 
 struct runner;
@@ -95,21 +91,21 @@ enum assay_status runner_load(struct runner *r, int64_t arming_ns, struct runner
 void runner_close(struct runner *r); // kills and frees; NULL is fine
 
 // Gives it buffers for these inputs and outputs (replacing earlier ones). Each buffer starts 64-byte aligned and ends
-// (up to alignment, filled with canaries) at the end of a page behind which nothing is mapped in the runner.
-// May be called at any time between calls; the same process goes on, so that state kept across shapes shows.
-enum assay_status runner_bind(struct runner *r, int n_in, const struct runner_tensor *in, int n_out,
-                              const struct runner_tensor *out, struct runner_report *report, struct assay_error *err);
+// (up to alignment, filled with canaries) at the end of a page after which nothing is mapped in the runner.
+// May be called at any time between calls. The process stays the same, so state that a candidate keeps across shapes
+// shows.
+enum assay_status runner_bind(struct runner *r, int n_in, const struct tensor_type *in, int n_out,
+                              const struct tensor_type *out, struct runner_report *report, struct assay_error *err);
 
 // The same with memory that the caller has, for an unlocked process: a GPU's, or ordinary memory. The caller poisons
-// it, looks at its bands and sees to the caches; calls do nothing of that.
-enum assay_status runner_bind_shared(struct runner *r, int n_in, const struct runner_tensor *in,
-                                     const struct shared_memory *in_memory, int n_out, const struct runner_tensor *out,
-                                     const struct shared_memory *out_memory, struct runner_report *report,
+// it, checks its bands and flushes the caches; calls do none of that.
+enum assay_status runner_bind_shared(struct runner *r, const struct tensor_type *in, const struct tensor_type *out,
+                                     const struct shared_buffers *memory, struct runner_report *report,
                                      struct assay_error *err);
 
 // What the buffers of the next runner_bind are, as text for the worker (docs/python-candidates.md). ASSAY_ERR_LIMIT
 // when it is too long.
-enum assay_status runner_set_sheet(struct runner *r, const char *text, struct assay_error *err);
+enum assay_status runner_set_workload(struct runner *r, const char *text, struct assay_error *err);
 
 // The judge's own writable mapping of a buffer, valid until the next bind or close. These three after runner_bind.
 void *runner_input(struct runner *r, int i);

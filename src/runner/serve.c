@@ -27,6 +27,9 @@ struct state {
   struct pool *pool;
   struct assay_args args;
   struct assay_tensor tensors[RUNNER_MAX_TENSORS];
+  // What the candidate is given: a copy, with an empty one before the inputs, between them and the outputs, and after
+  // those. Otherwise one that takes inputs[n_inputs] would find the first output there, and be right by chance.
+  struct assay_tensor shown[RUNNER_MAX_TENSORS + 3];
   int64_t dims[RUNNER_MAX_TENSORS][SHAPE_MAX_RANK], strides[RUNNER_MAX_TENSORS][SHAPE_MAX_RANK];
   struct {
     struct serve_mapping mapping;
@@ -132,15 +135,25 @@ static void take_buffers(const struct runner_message *m, const int *fds, int n_f
     close(fds[i]);
 }
 
+static void show_tensors(int n_in, int n_out) {
+  struct assay_tensor *inputs = state.shown + 1, *outputs = inputs + n_in + 1;
+  memset(state.shown, 0, sizeof state.shown);
+  if (n_in + n_out <= state.n_maps) {
+    memcpy(inputs, state.tensors, (size_t)n_in * sizeof *inputs);
+    memcpy(outputs, state.tensors + n_in, (size_t)n_out * sizeof *outputs);
+  }
+  state.args.inputs = inputs;
+  state.args.outputs = outputs;
+}
+
 static void bind_buffers(const struct runner_message *m) {
   bool bound = state.all_mapped && state.n_maps == m->n_in + m->n_out;
   state.args.n_inputs = m->n_in;
   state.args.n_outputs = m->n_out;
-  state.args.inputs = state.tensors;
-  state.args.outputs = state.tensors + m->n_in;
+  show_tensors(m->n_in, m->n_out);
   if (bound && state.host->bind) {
-    state.control->sheet[sizeof state.control->sheet - 1] = '\0';
-    if (!state.host->bind(state.host->arg, &state.args, state.control->sheet, state.control->message,
+    state.control->workload[sizeof state.control->workload - 1] = '\0';
+    if (!state.host->bind(state.host->arg, &state.args, state.control->workload, state.control->message,
                           sizeof state.control->message)) {
       step(m->number, STEP_RAISED);
       return;
@@ -158,7 +171,7 @@ static void touch_buffers(void) {
       sink = (unsigned char)(sink + ((const volatile unsigned char *)state.tensors[i].data)[k]);
 }
 
-// A candidate may have left flush-to-zero or another rounding mode behind.
+// A candidate may have left flush-to-zero or another rounding mode set.
 static void reset_arithmetic(void) {
 #if defined(__x86_64__)
   enum { DEFAULT_MXCSR = 0x1f80 };

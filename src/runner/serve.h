@@ -18,10 +18,10 @@ struct serve_mapping {
 struct serve_host {
   void *arg;
   bool (*load)(void *arg, char *message, size_t bytes);
-  // Buffers have come, for a workload that the sheet describes (runner_set_sheet). NULL: nothing to do.
-  bool (*bind)(void *arg, const struct assay_args *args, const char *sheet, char *message, size_t bytes);
+  // Buffers have come, for the workload that this text describes (runner_set_workload). NULL: nothing to do.
+  bool (*bind)(void *arg, const struct assay_args *args, const char *workload, char *message, size_t bytes);
   bool (*call)(void *arg, const struct assay_args *args, char *message, size_t bytes);
-  // What of a call is the protocol's and not the candidate's. NULL: nothing.
+  // The part of a call that is the protocol's and not the candidate's. NULL: nothing.
   bool (*null_call)(void *arg, char *message, size_t bytes);
   // Maps map_bytes of the memory that the descriptor stands for; whole pages or granules. The descriptor stays the
   // caller's. NULL, both: ordinary memory.
@@ -30,8 +30,8 @@ struct serve_host {
   void (*unmap)(void *arg, struct serve_mapping *m);
 };
 
-// Answers the judge until it hangs up; the process has then nothing more to do but exit with what is returned. Before
-// the candidate is loaded the judge may have the process lock itself down (sandbox_lock_runner).
+// Answers the judge until it hangs up; the process then exits with the result. Before the candidate is loaded, the
+// judge may order the process to lock itself down (sandbox_lock_runner).
 int serve(const struct serve_host *host, int threads);
 
 #endif

@@ -23,8 +23,8 @@ bool threads_parked(pid_t pid);
 // Processor time of the process so far, in nanoseconds; 0: it is gone.
 int64_t threads_process_ns(pid_t pid);
 
-// The same of all threads but the main one, also of those that have ended. A thread that only seems to wait (a futex call
-// that returns at once, over and over) shows here.
+// The same of all threads but the main one, also of those that have ended. A thread that only seems to wait (a futex
+// call that returns at once, over and over) shows here.
 int64_t threads_run_ns(pid_t pid);
 
 #endif

@@ -6,6 +6,7 @@
   worker.py check  CANDIDATE OUT DEFINE...                           the build: syntax, and extensions in C++
   worker.py syntax CANDIDATE OUT DEFINE...                           the build where extensions come later
   worker.py facts                                                    what this Python has, as JSON
+  worker.py missing CANDIDATE DEVICE                                 what a source needs that is not here; it is not run
 
 Nothing in this file protects anything: the candidate runs in the same interpreter and may change all of it. What
 protects is outside: inputs that are fresh for every call and mapped read-only, outputs that the judge reads through a
@@ -14,8 +15,10 @@ mapping of its own, the judge's clock, and a process that is frozen between call
 import contextlib
 import ctypes
 import ctypes.util
+import errno
 import gc
 import glob
+import hashlib
 import inspect
 import json
 import os
@@ -76,7 +79,7 @@ def takes(function, arguments):
 
 
 def init_arguments(module, symbols, usual):
-    """What ModelNew is made with: get_init_inputs() of the candidate, which may take the task's dimensions by name. A
+    """The arguments for ModelNew: get_init_inputs() of the candidate, which may take the task's dimensions by name. A
     candidate that does not ask for them gets what the suite's own module gets (`usual`, in dimensions), if that is known
     and its ModelNew takes as many."""
     function = getattr(module, "get_init_inputs", None)
@@ -94,10 +97,10 @@ def init_arguments(module, symbols, usual):
     return function(**{name: symbols[name] for name in wanted if name in symbols})
 
 
-def make_model(module, sheet):
+def make_model(module, workload):
     import torch
-    symbols = sheet["symbols"]
-    arguments = init_arguments(module, symbols, sheet["init"])
+    symbols = workload["symbols"]
+    arguments = init_arguments(module, symbols, workload["init"])
     required = [p for p in list(inspect.signature(module.ModelNew.__init__).parameters.values())[1:]
                 if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if len(arguments) < len(required):
@@ -106,14 +109,14 @@ def make_model(module, sheet):
                         f"def get_init_inputs({names}): return [...]")
     model = module.ModelNew(*arguments)
     if not isinstance(model, torch.nn.Module):
-        raise Complaint("ModelNew is no torch.nn.Module")
+        raise Complaint("ModelNew is not a torch.nn.Module")
     return model
 
 
-def caller(model, sheet, inputs):
-    """How the model is called: with the task's inputs, and behind them the numbers that the suite hands its own module, if
-    this one takes them (a factor, which the task has inside)."""
-    numbers = eval(f"[{(sheet['init'] or '').partition(';')[2]}]", {"__builtins__": {}})
+def caller(model, workload, inputs):
+    """A function that calls the model with the task's inputs, and with the numbers that the suite passes to its own
+    module if this model takes them (such as a factor, which is a constant in the task)."""
+    numbers = eval(f"[{(workload['init'] or '').partition(';')[2]}]", {"__builtins__": {}})
     if numbers and not takes(model.forward, inputs) and takes(model.forward, [*inputs, *numbers]):
         return lambda *given: model(*given, *numbers)
     return model
@@ -123,40 +126,172 @@ def flat(name):
     return name.replace(".", "_")
 
 
+def short(name):
+    return SHORT.get(name, name)
+
+
+def same_name(name, weight):
+    return flat(name) == weight
+
+
+def part_of_name(name, weight):
+    """One is the end of the other, or the parameter's name begins with the weight's, or its last part is the weight's
+    name in formulas: w, b, gamma, beta."""
+    return (flat(name).startswith(weight) or flat(name).endswith("_" + weight) or weight.endswith("_" + flat(name)) or
+            name.rpartition(".")[2] in (weight, short(weight)))
+
+
+def same_role(name, weight):
+    """Both are somebody's weight, or both are somebody's bias."""
+    return short(name.rpartition(".")[2].rpartition("_")[2]) == short(weight.rpartition("_")[2])
+
+
+class Pairing:
+    """Which of the model's parameters is which of the task's weights: by their names, then by the order in which a
+    module lists its parameters, then by shapes that only one of them has. Whatever is guessed here is never taken for
+    granted: every weight has its own secret values, and with a wrong pairing the outputs are wrong."""
+
+    def __init__(self, model, weights):
+        self.own, self.weights = dict(model.named_parameters()), weights
+        self.pairs = {}  # parameter: weight
+        self.guessed = {}  # those of them whose names do not say it
+        self.left, self.missing = list(self.own), list(weights)
+
+    def fits(self, name, weight):
+        mine, wanted = self.own[name], self.weights[weight]
+        return mine.shape == wanted.shape and mine.dtype == wanted.dtype
+
+    def take(self, name, weight, how=None):
+        self.pairs[name] = weight
+        self.left.remove(name)
+        self.missing.remove(weight)
+        if how:
+            self.guessed[name] = how
+
+    def take_unique(self, alike, how=None):
+        """Pairs what has one partner only, on both sides, until there is no such pair."""
+        found = True
+        while found:
+            found = None
+            for weight in self.missing:
+                names = [name for name in self.left if alike(name, weight)]
+                if len(names) == 1 and sum(alike(names[0], other) for other in self.missing) == 1:
+                    found = names[0], weight
+            if found:
+                self.take(*found, how)
+
+    def orders(self):
+        """The task's weights as a module may list them: as forward needs them, or its own parameters before those of
+        its parts, as PyTorch does. Parameters without parts are listed as they were written down."""
+        own_first = sorted(self.missing, key=lambda weight: weight.endswith(("_weight", "_bias")))
+        in_parts = any("." in name for name in self.left)
+        return [own_first, self.missing] if in_parts else [self.missing, own_first]
+
+    def take_in_order(self):
+        for order in self.orders() if len(self.left) == len(self.missing) else []:
+            if all(map(self.fits, self.left, order)):
+                for name, weight in list(zip(self.left, order)):
+                    self.take(name, weight, "order")
+                return
+
+    def make(self, known):
+        """`known`: pairs of an earlier workload, at which shapes may have told more."""
+        for name, weight in known.items():
+            if name in self.left and weight in self.missing and self.fits(name, weight):
+                self.take(name, weight, "before")
+        for alike in same_name, part_of_name:
+            self.take_unique(lambda name, weight: alike(name, weight) and self.fits(name, weight))
+        self.take_unique(lambda name, weight: same_role(name, weight) and self.fits(name, weight), "name")
+        self.take_in_order()
+        self.take_unique(self.fits, "shape")
+        if self.missing:
+            self.complain()
+        return self.pairs
+
+    def listed(self, names, tensors):
+        return ", ".join(f"{name} {list(tensors[name].shape)}" for name in names)
+
+    def complain(self):
+        for weight in self.missing:  # the name is there, and nothing else is it
+            for name in self.left:
+                mine, wanted = self.own[name], self.weights[weight]
+                if (same_name(name, weight) or part_of_name(name, weight)) and mine.shape != wanted.shape:
+                    raise Complaint(f"the parameter {name} has the shape {tuple(mine.shape)}, the weight {weight} of "
+                                    f"this workload {tuple(wanted.shape)}: let get_init_inputs take the dimensions as "
+                                    "parameters")
+                if same_name(name, weight) and mine.dtype != wanted.dtype:
+                    raise Complaint(f"the parameter {name} is {mine.dtype}, the weight {weight} {wanted.dtype}")
+        raise Complaint("weights go by their names, then by their order and their shapes: ModelNew has no parameter "
+                        "for " + self.listed(self.missing, self.weights) + (
+                            f"; the task has no weight for {self.listed(self.left, self.own)}" if self.left else "") +
+                        f" (the task's weights: {', '.join(self.weights) or 'none'})")
+
+
+known_pairs = {}  # of this process's candidate: {parameter: weight}, where names alone did not decide
+
+
 def pair_weights(model, weights):
-    """Which of the model's parameters is which of the task's weights, {parameter: weight}, by their names: a parameter
-    a.b is the weight a_b. Where a task uses the short names of formulas, w and b, the last part of the name decides. A
-    parameter beyond them is the module's own: one of KernelBench's modules has one that it never uses."""
-    own = dict(model.named_parameters())
-    pairs = {name: flat(name) for name in own if flat(name) in weights}
-    left = [name for name in own if name not in pairs]
-    missing = [name for name in weights if name not in pairs.values()]
-    for weight in list(missing):
-        like = [name for name in left if flat(name).startswith(weight) or
-                name.rpartition(".")[2] in (weight, SHORT.get(weight))]
-        if len(like) == 1:
-            pairs[like[0]] = weight
-            left.remove(like[0])
-            missing.remove(weight)
-    if missing:
-        raise Complaint("weights go by their names: " + "; ".join(
-            text for text in (missing and f"ModelNew has no parameter for {', '.join(missing)}",
-                              left and f"the task has no weight for {', '.join(left)}") if text) +
-            f" (the task's weights: {', '.join(weights) or 'none'})")
+    """{parameter: weight}. A parameter beyond the task's weights is the module's own: one of KernelBench's modules has
+    one that it never uses. What was guessed is said, once."""
+    pairing = Pairing(model, weights)
+    pairs = pairing.make(known_pairs)
+    new = {name: how for name, how in pairing.guessed.items() if how != "before"}
+    known_pairs.update({name: pairs[name] for name in new})
+    if new:
+        print("assay: weights: " + ", ".join(f"{name} = {pairs[name]} (by {how})" for name, how in new.items()),
+              file=sys.stderr, flush=True)
     return pairs
 
 
 def set_weights(model, weights):
-    """Parameters become the given tensors themselves, so that every call sees the weights of its own."""
+    """Makes the given tensors the parameters, without a copy, so that every call sees its own weights."""
     own = dict(model.named_parameters())
     for name, weight in pair_weights(model, weights).items():
-        tensor = weights[weight]
-        if own[name].shape != tensor.shape:
-            raise Complaint(f"the parameter {name} has the shape {tuple(own[name].shape)}, the weight {weight} of this "
-                            f"workload {tuple(tensor.shape)}: let get_init_inputs take the dimensions as parameters")
-        if own[name].dtype != tensor.dtype:
-            raise Complaint(f"the parameter {name} is {own[name].dtype}, the weight {weight} {tensor.dtype}")
-        own[name].data = tensor
+        own[name].data = weights[weight]
+
+
+# ---- what a model keeps from one call to the next
+
+def tensors_in(value, depth=3):
+    """The tensors in a value, also in lists, tuples and dictionaries."""
+    import torch
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif depth and isinstance(value, (list, tuple, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from tensors_in(part, depth - 1)
+
+
+def attributes_of(model):
+    """What modules hold besides parameters, buffers and parts: {name: its tensors}."""
+    own = ("_parameters", "_buffers", "_modules")
+    return {f"{path}.{name}".lstrip("."): [id(t) for t in tensors_in(value)]
+            for path, module in model.named_modules() for name, value in vars(module).items() if name not in own}
+
+
+class Keeps:
+    """Names what a model has made and kept since this began. Weights are others in every call, so what was made of
+    earlier ones (transposed, folded, in another order in memory) is wrong in the next."""
+
+    def __init__(self, model):
+        self.model, self.before = model, attributes_of(model)
+        self.places = {name: p.data_ptr() for name, p in model.named_parameters()}
+
+    def names(self):
+        moved = [name for name, p in self.model.named_parameters() if self.places.get(name) != p.data_ptr()]
+        made = [name for name, tensors in attributes_of(self.model).items()
+                if tensors and tensors != self.before.get(name)]
+        return moved + made
+
+
+said_kept = []
+
+
+def say_kept(names):
+    """Once, for the judge: a wrong value may be due to it."""
+    if names and not said_kept:
+        said_kept.append(names)
+        print("assay: kept: " + ", ".join(names), file=sys.stderr, flush=True)
 
 
 def results_of(value, expected):
@@ -176,33 +311,66 @@ def results_of(value, expected):
 
 # ---- extensions in C++: compiled in the build, loaded in the runner, which may not run a compiler
 
+# What says where an extension is made, and how much is printed of that, and not what it is.
+NOT_CONTENT = ("build_directory", "verbose", "keep_intermediates")
+
+
+def what_is_built(function, given):
+    """A name for what an extension is made of: sources, flags, everything that load or load_inline is given. Names that
+    candidates give do not do: two extensions may have the same one."""
+    told = {name: value for name, value in given.items() if name not in NOT_CONTENT}
+    if function == "load":  # the sources are files
+        told["sources"] = []
+        for source in [given["sources"]] if isinstance(given["sources"], str) else given["sources"]:
+            with open(source, "rb") as file:
+                told["sources"].append([os.path.basename(source), hashlib.sha256(file.read()).hexdigest()])
+    told["extra_include_paths"] = [os.path.realpath(path) for path in given.get("extra_include_paths") or []]
+    text = json.dumps([function, told], sort_keys=True, default=repr)
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
+
+
 def patch_extensions(folder, build):
     """torch.utils.cpp_extension.load_inline and load put what they compile into the folder, or take it from there."""
     import torch.utils.cpp_extension as extension
     compile_ = extension._jit_compile
+    folder = os.path.join(os.path.realpath(folder), "extensions")
+    place = [None]  # of the extension that is being compiled
 
     def compiled(name, *arguments, **options):
-        where = os.path.join(folder, "extensions", name)
+        # PyTorch would number a second extension of this name, for it would put both into one folder.
+        extension.JIT_EXTENSION_VERSIONER.entries.pop(name, None)
         bound = inspect.signature(compile_).bind(name, *arguments, **options)
-        os.makedirs(where, exist_ok=True)
-        bound.arguments["build_directory"] = where
+        os.makedirs(place[0], exist_ok=True)
+        bound.arguments["build_directory"] = place[0]
         return compile_(*bound.args, **bound.kwargs)
 
-    def loaded(name, *arguments, **options):
-        where = os.path.join(folder, "extensions", name)
-        return extension._import_module_from_library(name, where, options.get("is_python_module", True))
+    def made(function):
+        signature = inspect.signature(function)
+
+        def make(*arguments, **options):
+            bound = signature.bind(*arguments, **options)
+            bound.apply_defaults()
+            given = bound.arguments
+            where = os.path.join(folder, what_is_built(function.__name__, given))
+            if build:
+                place[0] = where
+                return function(*arguments, **options)
+            if not os.path.isdir(where):
+                raise Complaint(f"the extension {given['name']} was not compiled when the file was built: its sources "
+                                "or its flags were others then, or it is not loaded as the file is imported")
+            return extension._import_module_from_library(given["name"], where, given["is_python_module"])
+        return make
 
     if build:
         extension._jit_compile = compiled
-    else:
-        extension.load = extension.load_inline = loaded
+    extension.load, extension.load_inline = made(extension.load), made(extension.load_inline)
 
 
 def has_extensions(source):
     return "cpp_extension" in source
 
 
-# ---- memory of the judge's, as tensors
+# ---- the judge's memory, as tensors
 
 def at_device(address, size, dtype, shape):
     """A GPU's memory at this address, as a tensor."""
@@ -214,22 +382,57 @@ def at_device(address, size, dtype, shape):
     return torch.as_tensor(holder, device="cuda").view(dtype).view(shape)
 
 
-def fill_tensors(tensors, low, high):
-    """Data that mean nothing: the answers are nobody's. Integers may be indices, and stay small."""
+generators = {}  # of this file, by device: PyTorch's own is the candidate's, and a broken capture leaves it unusable
+
+
+def generator(device):
     import torch
-    for tensor in tensors:
-        if tensor.dtype.is_floating_point:
-            tensor.uniform_(low, high)
-        elif tensor.dtype == torch.bool:
-            tensor.copy_(torch.rand(tensor.shape, device=tensor.device) < 0.5)
+    if str(device) not in generators:
+        generators[str(device)] = torch.Generator(device=device)
+        generators[str(device)].seed()
+    return generators[str(device)]
+
+
+def fill_as_declared(tensor, draw):
+    """Data of the task's own kind, where not any will do: an index has to be in range, a probability between 0 and 1."""
+    import torch
+    kind, a, b = draw["kind"], draw["a"], draw["b"]
+    how = {"device": tensor.device, "generator": generator(tensor.device)}
+    if kind == "integers":
+        tensor.copy_(torch.randint(int(a), max(int(b), int(a) + 1), tensor.shape, **how))
+    elif kind == "bernoulli":
+        tensor.copy_(torch.rand(tensor.shape, **how) < a)
+    elif kind == "signs":
+        tensor.copy_(torch.randint(0, 2, tensor.shape, **how) * 2 - 1)
+    elif kind == "constant":
+        tensor.fill_(a)
+    elif kind == "normal":
+        tensor.copy_(torch.randn(tensor.shape, **how) * b + a)
+    else:  # uniform, slash
+        low, high = (a, b) if kind == "uniform" else (-a, a)
+        tensor.copy_(torch.rand(tensor.shape, **how) * (high - low) + low)
+    if draw["softmax"]:
+        tensor.copy_(torch.softmax(tensor, -1))
+    for half in "triu", "tril":
+        if draw[half]:
+            tensor.copy_(getattr(torch, half)(tensor))
+
+
+def fill_tensors(tensors, inputs, low, high):
+    """Arbitrary data, since the results are not used, but where the workload's inputs say how it is drawn."""
+    for tensor, told in zip(tensors, inputs):
+        if told.get("draw"):
+            fill_as_declared(tensor, told["draw"])
+        elif tensor.dtype.is_floating_point:
+            tensor.uniform_(low, high, generator=generator(tensor.device))
         else:
-            tensor.copy_(torch.randint(0, 2, tensor.shape, device=tensor.device))
+            tensor.zero_()
 
 
-def bound(sheet, tensors):
+def bound(workload, tensors):
     """The task's weights by name, and what forward gets."""
-    weights = {i["name"]: t for i, t in zip(sheet["inputs"], tensors) if i["static"]}
-    return weights, [t for i, t in zip(sheet["inputs"], tensors) if not i["static"]]
+    weights = {i["name"]: t for i, t in zip(workload["inputs"], tensors) if i["static"]}
+    return weights, [t for i, t in zip(workload["inputs"], tensors) if not i["static"]]
 
 
 @contextlib.contextmanager
@@ -257,7 +460,7 @@ def empty_parameters():
 
 # ---- serving
 
-WARM_UPS = 3  # calls that nobody looks at: compiling, tuning, libraries' own memory
+WARM_UPS = 3  # calls whose results are not used: compiling, tuning, libraries' own memory
 
 
 class Tensor(ctypes.Structure):
@@ -289,24 +492,24 @@ class Args(ctypes.Structure):
 class Server:
     def __init__(self, path, names, device):
         self.path, self.names, self.device = path, names, device
-        self.module = self.model = self.sheet = self.weights = self.inputs = self.outputs = None
-        self.spot = None
+        self.module = self.model = self.workload = self.weights = self.inputs = self.outputs = None
+        self.spot = self.keeps = None
         if device == "cuda":
             import torch
             self.spot = torch.zeros(1, device="cuda")
             torch.cuda.synchronize()
 
     def load(self):
-        """The judge binds buffers before it, to measure what calls cost that call nothing."""
+        """The judge binds buffers before this, to measure the cost of a call that does nothing."""
         self.module = load_source(self.path, self.names)
-        if self.sheet:
+        if self.workload:
             self.make()
 
-    def bind(self, args, sheet):
-        self.sheet = json.loads(sheet)
+    def bind(self, args, workload):
+        self.workload = json.loads(workload)
         tensors = [args.inputs[i].to_torch(self.device) for i in range(args.n_inputs)]
         self.outputs = [args.outputs[i].to_torch(self.device) for i in range(args.n_outputs)]
-        self.weights, self.inputs = bound(self.sheet, tensors)
+        self.weights, self.inputs = bound(self.workload, tensors)
         if self.module:
             self.make()
 
@@ -314,28 +517,31 @@ class Server:
         self.model = None
         if self.device == "cuda":
             with empty_parameters():
-                model = make_model(self.module, self.sheet).to("cuda")
+                model = make_model(self.module, self.workload).to("cuda")
         else:
-            model = make_model(self.module, self.sheet)
+            model = make_model(self.module, self.workload)
         set_weights(model, self.weights)
-        model = caller(model, self.sheet, self.inputs)
+        self.keeps = Keeps(model)
+        model = caller(model, self.workload, self.inputs)
         if self.device == "cuda":
             self.warm_up(model)
+            say_kept(self.keeps.names())
         self.model = model
 
     def warm_up(self, model):
-        """Compilers take longer than a call may. What the buffers hold now could be anything, indices too."""
+        """Compiling takes longer than a call may. Warming up uses inputs of its own, since the buffers could hold
+        anything, also bad indices."""
         import torch
         inputs = [torch.empty_like(tensor) for tensor in self.inputs]
-        fill_tensors(inputs, 0.01, 1)
+        fill_tensors(inputs, [i for i in self.workload["inputs"] if not i["static"]], 0.01, 1)
         with torch.no_grad():
             for _ in range(WARM_UPS):
                 results_of(model(*inputs), self.outputs)
         torch.cuda.synchronize()
 
     def call(self, nothing):
-        """On a GPU the end is when the device has ended, as far as this process knows; the judge finds out for itself.
-        A call for nothing has it change over to this process once, as every call does."""
+        """On a GPU a call ends when this process sees the device idle; the judge checks that itself. A call that does
+        nothing still has the GPU switch to this process once, as every call does."""
         import torch
         if nothing:
             self.spot.zero_()
@@ -346,28 +552,65 @@ class Server:
                     out.copy_(result)
         if self.device == "cuda":
             torch.cuda.synchronize()
+        elif not nothing and self.keeps:
+            say_kept(self.keeps.names())
+            self.keeps = None
 
 
 def guarded(function, path):
-    """A callback for C: 0, or 1 with the reason in the message buffer, which the last two arguments are."""
+    """A callback for C: returns 0, or 1 with the reason in the message buffer (the last two arguments)."""
     def call(*arguments):
         *rest, message, size = arguments
         try:
             function(*rest)
             return 0
-        except BaseException as error:  # SystemExit too: it is the candidate's
+        except BaseException as error:  # SystemExit too: it comes from the candidate
             text = said(error, path).encode(errors="replace")[:size - 1]
             ctypes.memmove(message, text + b"\0", len(text) + 1)
             return 1
     return call
 
 
+def ask_nothing_forbidden():
+    """Libraries ask who the user is and make folders for caches as they are imported (torch._dynamo, torchvision). The
+    calls behind that end a locked process, so Python answers: there is one user, folders cannot be made and programs
+    cannot be run."""
+    import pwd
+    import subprocess
+    user = pwd.struct_passwd((os.environ["USER"], "x", os.getuid(), os.getgid(), "", os.environ["HOME"], "/bin/sh"))
+
+    def by_number(number):
+        if number != user.pw_uid:
+            raise KeyError(f"getpwuid(): uid not found: {number}")
+        return user
+
+    def by_name(name):
+        if name != user.pw_name:
+            raise KeyError(f"getpwnam(): name not found: {name!r}")
+        return user
+
+    def mkdir(path, mode=0o777, *, dir_fd=None):
+        there = os.path.lexists(path)
+        raise OSError(errno.EEXIST if there else errno.EACCES, "File exists" if there else "Permission denied", path)
+
+    def popen(self, command, *arguments, **options):
+        program = command[0] if isinstance(command, (list, tuple)) else command
+        raise PermissionError(f"{program} cannot be run: a module on the CPU runs in a locked process. load_inline "
+                              "compiles when the file is loaded, before that; torch.compile can have "
+                              "backend=\"eager\" or \"aot_eager\" here")
+
+    pwd.getpwuid, pwd.getpwnam, pwd.getpwall, os.mkdir = by_number, by_name, lambda: [user], mkdir
+    subprocess.Popen.__init__ = popen
+
+
 def settle_in(path, threads, device):
-    """Everything comes up while there is nothing but trusted code."""
-    # The folder cannot be written and no program can be run on the CPU, which PyTorch tries when it is imported.
+    """Starts everything while there is only trusted code in the process."""
+    # PyTorch's import looks for a folder for temporary files, and runs programs to find libraries. Here the working
+    # folder cannot be written, and on the CPU no program can be run.
     tempfile.tempdir = os.environ["TMPDIR"]
     if device == "cpu":
         ctypes.util.find_library = lambda name: None
+        ask_nothing_forbidden()
     import torch
     if device == "cuda":
         prepare()
@@ -378,7 +621,7 @@ def settle_in(path, threads, device):
     torch.ones(64, 64) @ torch.ones(64, 64)
     if device == "cuda":
         torch.cuda.init()
-        torch.cuda.synchronize()  # now the context is there, and current in this thread
+        torch.cuda.synchronize()  # the context now exists and is current in this thread
         return  # extensions are compiled here, where the device is: their source may ask what it is
     with open(path, encoding="utf-8") as file:
         if has_extensions(file.read()):
@@ -392,7 +635,7 @@ def serve(library, path, threads, build, device, names):
     place, size = ctypes.c_void_p, ctypes.c_size_t
     load = ctypes.CFUNCTYPE(ctypes.c_int, place, size)(guarded(server.load, path))
     bind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Args), ctypes.c_char_p, place, size)(
-        guarded(lambda args, sheet: server.bind(args.contents, sheet), path))
+        guarded(lambda args, workload: server.bind(args.contents, workload), path))
     call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, place, size)(guarded(server.call, path))
     return worker.assay_worker_serve(threads, build.encode(), device.encode(), load, bind, call)
 
@@ -417,16 +660,16 @@ def site_packages():
 
 
 def load_cudnn():
-    """cuDNN loads the parts of itself with the first convolution."""
+    """Loads the parts of cuDNN, which it would load with the first convolution."""
     for path in sorted(glob.glob(os.path.join(site_packages(), "nvidia/cudnn/lib/libcudnn_*.so.*"))):
         try:
             ctypes.CDLL(path)
         except OSError:
-            pass  # it will say so itself
+            pass  # cuDNN reports that itself
 
 
 def find_cupti():
-    """CUPTI as PyTorch has it with it; the loader's own search otherwise."""
+    """The CUPTI that comes with PyTorch; otherwise the one that the loader finds."""
     site = site_packages()
     found = [path for pattern in ("nvidia/*/lib/libcupti.so.*", "torch/lib/libcupti*.so*")
              for path in sorted(glob.glob(os.path.join(site, pattern)))]
@@ -435,8 +678,8 @@ def find_cupti():
 
 
 def never_search():
-    """torch.backends.cudnn.benchmark stays off, whoever turns it on: the allocator has no answer to what PyTorch asks for
-    it (lift/pytorch.c), or it has failed."""
+    """Keeps torch.backends.cudnn.benchmark off even if the candidate turns it on. Either the allocator cannot answer
+    PyTorch's question for it (lift/pytorch.c), or the search has failed before."""
     import torch
     torch._C._set_cudnn_benchmark(False)
     torch._C._set_cudnn_benchmark = lambda value: None
@@ -455,14 +698,13 @@ class Lift:
         self.must(self.library.assay_lift_subscribe(find_cupti().encode(), build.encode()))
         if not self.library.assay_lift_answer_largest_block():
             never_search()
-        memory = torch.cuda.memory  # before the device is there: PyTorch changes its allocator no later
+        memory = torch.cuda.memory  # before CUDA is initialised: PyTorch cannot change its allocator later
         memory.change_current_allocator(memory.CUDAPluggableAllocator(library, "assay_lift_malloc", "assay_lift_free"))
         torch.cuda.init()
-        torch.cuda.synchronize()  # now the device's context is there
+        torch.cuda.synchronize()  # the device's context now exists
 
     def open(self, descriptors):
-        """The tensors of the next workload, instead of those of the one before. Returns None, or why there is no memory
-        for them."""
+        """Replaces the last workload's tensors by the next one's. Returns None, or why there is no memory for them."""
         why = self.library.assay_lift_open(*descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
@@ -509,16 +751,16 @@ def record(lift, log, model, inputs, outputs):
     return why
 
 
-def reads_left_overs(lift, call, arguments, outputs):
-    """Why there is no plan, if results depend on what earlier calls left in memory that the recordings took for workspace, or
-    may do so."""
+def reads_left_overs(lift, ready, arguments, outputs):
+    """The reason why there is no plan, if results depend (or may depend) on what earlier calls left in memory that the
+    recordings took for workspace."""
     import torch
     count = lift.library.assay_lift_left_overs(0)
     if count == 0:
         return None
 
     def results():
-        return [t.contiguous().reshape(-1).view(torch.uint8).clone() for t in results_of(call(*arguments), outputs)]
+        return [t.contiguous().reshape(-1).view(torch.uint8).clone() for t in results_of(ready()(*arguments), outputs)]
 
     def same(a, b):
         return all(torch.equal(*pair) for pair in zip(a, b))
@@ -530,7 +772,7 @@ def reads_left_overs(lift, call, arguments, outputs):
             return b"its results differ from call to call, so that it cannot be seen what it reads of memory from before"
         emptied = lift.library.assay_lift_left_overs(1) > 0
         settled = same(before, results()) and emptied
-    except Exception:  # memory, most often; or it does not like what it finds
+    except Exception:  # out of memory, most often; or the inspection met something that it cannot read
         pass
     finally:
         lift.library.assay_lift_left_overs(2)
@@ -542,72 +784,124 @@ def reads_left_overs(lift, call, arguments, outputs):
     return b"its results depend on what earlier calls left in memory"
 
 
-def lift_workload(lift, module, sheet, timed):
-    """Both recordings; whether there is one plan, as far as this process can tell."""
-    import torch
-    inputs, outputs = lift.tensors(0)
-    fill_tensors(inputs, 0.01, 1)
-    weights, arguments = bound(sheet, inputs)
-    with torch.no_grad():
-        with empty_parameters():
-            model = make_model(module, sheet)
-        model = model.to("cuda")
-        set_weights(model, weights)
-        call = caller(model, sheet, arguments)
+class Recording:
+    """The model of one workload, and how it is called."""
+
+    def __init__(self, module, workload):
+        self.module, self.workload = module, workload
+        self.model = self.weights = self.arguments = None
+        self.anew = False  # every call begins with a new model: what a first call makes of the weights is recorded too
+
+    def take(self, tensors):
+        self.weights, self.arguments = bound(self.workload, tensors)
+        if self.model:
+            set_weights(self.model, self.weights)
+
+    def ready(self):
+        """The function to call; outside of what is recorded."""
+        if self.anew or not self.model:
+            self.model = None
+            with empty_parameters():
+                model = make_model(self.module, self.workload)
+            self.model = model.to("cuda")
+            set_weights(self.model, self.weights)
+        return caller(self.model, self.workload, self.arguments)
+
+    def warm_up(self, lift, outputs):
         for i in range(WARM_UPS):
+            call = self.ready()
+            keeps = Keeps(self.model)
             lift.library.assay_lift_look(i == WARM_UPS - 1)
-            results = results_of(call(*arguments), outputs)
-            if i > 0:  # as it will be recorded, so that kernels which copy are loaded, and then looked at
+            results = results_of(call(*self.arguments), outputs)
+            if i > 0:  # as in the recording, so that kernels which copy are loaded and then inspected
                 for result, out in zip(results, outputs):
                     out.copy_(result)
             del results
+            if i == 0 and not self.anew:
+                kept = keeps.names()
+                say_kept(kept)
+                if kept:
+                    self.anew = True
         lift.library.assay_lift_look(0)
-        fill_tensors(arguments, 0.01, 1)  # with the same data a workspace would end as it was, and look like a constant
+
+
+def lift_workload(lift, module, workload, timed):
+    """Makes both recordings. Returns whether they give one plan, as far as this process knows."""
+    import torch
+    inputs, outputs = lift.tensors(0)
+    fill_tensors(inputs, workload["inputs"], 0.01, 1)
+    recording = Recording(module, workload)
+    recording.take(inputs)
+    with torch.no_grad():
+        recording.warm_up(lift, outputs)
+        # New data, or a workspace would not change and look like a constant.
+        arguments = recording.arguments
+        fill_tensors(arguments, [i for i in workload["inputs"] if not i["static"]], 0.01, 1)
+        call = recording.ready()
         torch.cuda.synchronize()
         if record(lift, 0, call, arguments, outputs):
             return False
         others, other_outputs = lift.tensors(1)
-        fill_tensors(others, -2, 3)
-        weights, arguments = bound(sheet, others)
-        set_weights(model, weights)
+        fill_tensors(others, workload["inputs"], -2, 3)
+        recording.take(others)
+        arguments = recording.arguments
+        call = recording.ready()
         torch.cuda.synchronize()
         if record(lift, 1, call, arguments, other_outputs):
             return False
-        why = reads_left_overs(lift, call, arguments, other_outputs)
+        why = reads_left_overs(lift, recording.ready, arguments, other_outputs)
         if why:
             lift.library.assay_lift_failed(REFUSED, why)
             return False
         if timed:
-            torch.cuda._sleep(20000000)  # some 10 ms, so that kernels wait in line and not for the host
+            call = recording.ready()
+            torch.cuda._sleep(20000000)  # some 10 ms, so that kernels are queued and do not wait for the host
             lift.library.assay_lift_time(1)
             call(*arguments)
             lift.library.assay_lift_time(0)
     return True
 
 
-AGAIN = "ASSAY_LIFT_AGAIN"  # number of the first sheet, and descriptors, of a program that was started again
+# What errors say that may be the recording's doing: its allocator cannot do all that PyTorch's can, it looks at memory and
+# modules while a graph is captured, and an algorithm that reads beyond a tensor's end meets no memory there.
+MAYBE_OURS = ("CUDA error", "CUDA driver error", "capture", "CUDAGraph", "CUDA graph", "cudaGraph", "pluggable",
+              "CUBLAS_STATUS", "CUDNN_STATUS")
+
+
+def is_maybe_ours(error):
+    """Whether a module that raised this while it was recorded may be one that works: a process, where nothing is
+    recorded, tells."""
+    chain = []
+    while error and error not in chain:
+        chain.append(error)
+        error = error.__cause__ or error.__context__
+    return any(isinstance(e, RuntimeError) and any(mark in str(e) for mark in MAYBE_OURS) for e in chain)
+
+
+AGAIN = "ASSAY_LIFT_AGAIN"  # number of the first workload, and descriptors, of a program that was started again
 
 
 def start_again(first, order, descriptors):
-    """From the sheet at hand on, without cuDNN's search. Some of what it tries fails for good: it reads beyond a tensor
-    where memory ends, and then the device is lost to this process."""
+    """Starts again at this workload, without cuDNN's search. Some algorithms that the search tries read beyond a
+    tensor's end, where no memory is mapped; this process cannot use the device after that."""
     print("with torch.backends.cudnn.benchmark on it fails; recorded again with it off", file=sys.stderr)
     sys.stdout.flush()
     sys.stderr.flush()
-    left = [order] + [fd for sheet in descriptors for fd in sheet]
+    left = [order] + [fd for workload in descriptors for fd in workload]
     for fd in left:
         os.set_inheritable(fd, True)
     os.environ[AGAIN] = ",".join(map(str, [first, *left]))
     try:
         os.execv(sys.executable, sys.orig_argv)
     except OSError:
-        traceback.print_exc()  # what had failed is told instead
+        traceback.print_exc()  # the first failure is reported instead
 
 
 def receive_order(come_up):
-    """What the judge wants, when it is known: {"candidate", "defines", "sheets"}; for every sheet four descriptors,
-    request and log twice; the first sheet's number, whether this is the second start, and the order's own descriptor. A
-    byte alone says that the order is next, and that the device may come up meanwhile; one back says that it has."""
+    """Waits for the judge's order: {"candidate", "defines", "workloads"}. Returns it with four descriptors for every
+    workload (request and log, twice), the first workload's number, whether this is the second start, and the order's
+    descriptor. A single byte announces the order, so that the device can be initialised meanwhile; a byte in reply
+    says that it is."""
     import array
     import socket
     again = os.environ.pop(AGAIN, None)
@@ -619,7 +913,7 @@ def receive_order(come_up):
         while True:
             said, ancillary, _, _ = judge.recvmsg(1, socket.CMSG_SPACE(65 * 4))
             if not said:
-                os._exit(0)  # nobody wants anything any more
+                os._exit(0)  # the judge is gone
             if ancillary:
                 break
             come_up()
@@ -634,8 +928,9 @@ def read_order(first, again, descriptors):
     with open(descriptors[0], "rb", closefd=False) as file:
         file.seek(0)
         order = json.load(file)
-    order["sheets"] = order["sheets"][first:]
-    return order, [descriptors[1 + 4 * i:5 + 4 * i] for i in range(len(order["sheets"]))], first, again, descriptors[0]
+    order["workloads"] = order["workloads"][first:]
+    fours = [descriptors[1 + 4 * i:5 + 4 * i] for i in range(len(order["workloads"]))]
+    return order, fours, first, again, descriptors[0]
 
 
 def prepare():
@@ -658,7 +953,7 @@ def lift(library, build):
     path = order["candidate"]
     lift = early[0] if early else Lift(library, build)
     module = None
-    for i, sheet in enumerate(order["sheets"]):
+    for i, workload in enumerate(order["workloads"]):
         spare = [os.dup(fd) for fd in descriptors[i]]
         why = lift.open(descriptors[i])
         if why:
@@ -667,21 +962,24 @@ def lift(library, build):
         try:
             if module is None:
                 module = load_source(path, order["defines"])
-            if not lift_workload(lift, module, sheet, first + i == 0):
+            if not lift_workload(lift, module, workload, first + i == 0):
                 break
         except BaseException as error:
             traceback.print_exc()
             if not again and torch.backends.cudnn.benchmark and isinstance(error, RuntimeError):
                 start_again(first + i, own, [spare, *descriptors[i + 1:]])
-            lift.library.assay_lift_failed(NOT_LOADED, said(error, path).encode(errors="replace"))
+            stage, text = NOT_LOADED, said(error, path)
+            if is_maybe_ours(error):
+                stage, text = REFUSED, f"while it was recorded it raised {text}"
+            lift.library.assay_lift_failed(stage, text.encode(errors="replace"))
             break
         for fd in spare:
             os.close(fd)
-        if i + 1 < len(order["sheets"]):
+        if i + 1 < len(order["workloads"]):
             gc.collect()  # models of a workload are large
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)  # the recordings are complete; what a module does at its exit is of no use to them
+    os._exit(0)  # the recordings are complete; what modules do at exit is not needed
 
 
 # ---- building
@@ -718,6 +1016,82 @@ def check(path, out, names, extensions):
     return 0
 
 
+def is_call_of(node, name):
+    function = node.func
+    return getattr(function, "attr", getattr(function, "id", None)) == name
+
+
+def asked_for(source):
+    """What a source needs of the machine: "extension", "CUDA" in an extension, "Triton", "GPU". It is read, not run."""
+    import ast
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
+            found.update({"Triton", "GPU"} if any(name.partition(".")[0] == "triton" for name in names) else ())
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.update({"GPU"} if node.value.partition(":")[0] == "cuda" else ())
+            found.update({"CUDA"} if node.value.endswith(".cu") else ())
+        elif isinstance(node, ast.Attribute):
+            found.update({"GPU"} if node.attr == "cuda" else ())
+        elif isinstance(node, ast.Call) and is_call_of(node, "load_inline"):
+            given = node.args[2:3] + [k.value for k in node.keywords if k.arg == "cuda_sources"]
+            found.update({"CUDA"} if any(getattr(value, "elts", True) and getattr(value, "value", True)
+                                         for value in given) else ())
+    if has_extensions(source):
+        found.update({"extension", "GPU"} if "CUDA" in found else {"extension"})
+    else:
+        found.discard("CUDA")
+    return found
+
+
+def compiles(compiler):
+    """Whether it is there and works. CXX may be several words."""
+    import subprocess
+    try:
+        done = subprocess.run([*compiler.split(), "-x", "c++", "-fsyntax-only", "-"], input=b"#include <vector>\n",
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+        return done.returncode == 0
+    except (OSError, subprocess.SubprocessError):
+        return False
+
+
+def missing_for_extensions(with_cuda):
+    import torch.utils.cpp_extension as extension
+    lacking = []
+    if not extension.is_ninja_available():
+        lacking.append("ninja (pip install ninja)")
+    if not compiles(extension.get_cxx_compiler()):
+        lacking.append(f"a C++ compiler that works ({extension.get_cxx_compiler()}; CXX names another)")
+    if with_cuda:
+        import torch
+        if not torch.version.cuda:
+            lacking.append("a PyTorch with CUDA")
+        if not extension.CUDA_HOME or not os.access(os.path.join(extension.CUDA_HOME, "bin", "nvcc"), os.X_OK):
+            lacking.append("the CUDA toolkit's nvcc (CUDA_HOME names the toolkit)")
+    return lacking
+
+
+def missing(path, device):
+    """What the source needs and this machine has not, as one line for a reader. That of a source which cannot be read
+    is nothing."""
+    import importlib.util
+    lacking = []
+    try:
+        with open(path, encoding="utf-8") as file:
+            needs = asked_for(file.read())
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        needs = set()
+    if "extension" in needs:
+        lacking += missing_for_extensions("CUDA" in needs)
+    if "Triton" in needs and not importlib.util.find_spec("triton"):
+        lacking.append("Triton")
+    if "GPU" in needs and device == "cpu":
+        lacking.append("a GPU")
+    print("missing: " + ", ".join(lacking))
+    return 0
+
+
 def facts():
     found = {"python": sys.version.split()[0], "prefixes": sorted({sys.prefix, sys.base_prefix})}
     try:
@@ -739,6 +1113,8 @@ def main(arguments):
         return lift(rest[0], rest[1])
     if mode in ("check", "syntax") and len(rest) >= 2:
         return check(rest[0], rest[1], rest[2:], mode == "check")
+    if mode == "missing" and len(rest) == 2:
+        return missing(*rest)
     if mode == "facts":
         return facts()
     print(__doc__, file=sys.stderr)

@@ -26,7 +26,8 @@ static _Noreturn void fail(int error_fd, enum child_step step) {
 }
 
 // 0, 1, 2 are /dev/null, pipe, pipe; 3.. are the policy's; then two that exec closes: the error pipe and the Landlock
-// ruleset. Nothing else stays open. All are first copied above all places, for one may sit where another has to go.
+// ruleset. Nothing else stays open. All are first copied above these numbers, because one may have the number that
+// another needs.
 static int arrange_descriptors(const struct child_plan *plan, int *error_fd, int *landlock_fd) {
   int copies[3 + SANDBOX_MAX_FDS + 2];
   int n = 0, n_kept = 3 + plan->n_fds;
@@ -71,7 +72,7 @@ static int set_limits(const struct sandbox_policy *p, int namespaces) {
   uint64_t files = files_of[p->role];
   int bad = limit(RLIMIT_CORE, 0, 0) | limit(RLIMIT_NOFILE, files, files) | limit(RLIMIT_MSGQUEUE, 0, 0) |
             limit(RLIMIT_FSIZE, p->file_bytes, p->file_bytes);
-  // The soft limit's SIGXCPU tells why; whoever ignores it is killed a second later.
+  // At the soft limit, SIGXCPU shows the reason; a process that ignores it is killed a second later.
   if (p->cpu_seconds > 0)
     bad |= limit(RLIMIT_CPU, (uint64_t)p->cpu_seconds, (uint64_t)p->cpu_seconds + 1);
   if (p->memory_bytes > 0 && !SANDBOX_UNDER_ASAN)
@@ -83,17 +84,17 @@ static int set_limits(const struct sandbox_policy *p, int namespaces) {
   return bad;
 }
 
-// When memory runs out, the kernel shall end the child and not the judge. Best effort.
-static void offer_to_oom_killer(void) {
-  int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+bool offer_to_oom_killer(const char *path) {
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
   if (fd < 0)
-    return;
+    return errno != EACCES;
   ssize_t n = write(fd, "1000", 4);
   (void)n;
   close(fd);
+  return true;
 }
 
-// Handlers and masks are the judge's business; a child starts as if from a fresh shell. Ignored signals would
+// The judge's handlers and masks are not for a child, which starts as if from a fresh shell. Ignored signals would
 // otherwise stay ignored through exec.
 static void reset_signals(void) {
   struct sigaction standard = {.sa_handler = SIG_DFL};
@@ -104,7 +105,7 @@ static void reset_signals(void) {
   (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-// Root, and whoever owns a fresh user namespace, has capabilities; no_new_privs keeps exec from giving them back.
+// Root and the owner of a new user namespace have capabilities. no_new_privs keeps exec from giving them back.
 static int drop_privileges(void) {
   struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
   struct __user_cap_data_struct none[2] = {{0}};
@@ -133,7 +134,7 @@ int child_main(void *arg) {
   umask(CHILD_UMASK);
   if (chdir(p->folder) != 0)
     fail(error_fd, STEP_FOLDER);
-  offer_to_oom_killer();
+  (void)offer_to_oom_killer("/proc/self/oom_score_adj");
   if (set_limits(p, plan->namespaces) != 0)
     fail(error_fd, STEP_LIMITS);
   if (drop_privileges() != 0)

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 
-// The compiler as process 1 of its own pid namespace: when it ends, the kernel ends whatever it left behind, daemons
+// The compiler as process 1 of its own pid namespace: when it ends, the kernel ends all that it left, daemons
 // and fork bombs included, before we can even collect it. It is our direct child all the same (clone, not unshare and
 // fork). As process 1 it ignores signals that it does not handle unless the kernel forces them: SIGKILL, SIGSTOP from
 // here and its own faults end it as usual, the CPU limit does so by SIGKILL, gcc reports a crash of cc1 normally.

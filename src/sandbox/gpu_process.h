@@ -7,7 +7,7 @@
 struct gpu_process {
   char *const *argv, *const *envp;
   const char *folder;            // its own
-  const char *const *read_paths; // beside the driver's; NULL-terminated
+  const char *const *read_paths; // in addition to the driver's; NULL-terminated
   bool without_landlock;
 };
 

@@ -1,7 +1,5 @@
 #include "sandbox/gpu_python.h"
 
-#include <string.h>
-
 #include "sandbox/gpu_process.h"
 #include "sandbox/gpu_visible.h"
 
@@ -13,12 +11,10 @@ static size_t count(const char *const *list) {
 }
 
 char *const *gpu_python_environment(const struct gpu_python *p, struct arena *a) {
-  const char *slash = strrchr(p->interpreter, '/');
-  int bin = slash ? (int)(slash - p->interpreter) : 0; // where an environment has its own ninja
   struct gpu_visible gpu;
   gpu_visible(p->device_index, &gpu);
   char *const own[] = {arena_strdup(a, "LC_ALL=C.UTF-8"),
-                       arena_printf(a, "PATH=%.*s:%s", bin, p->interpreter, p->path_env),
+                       arena_printf(a, "PATH=%s", p->path_env),
                        arena_printf(a, "HOME=%s", p->folder),
                        arena_printf(a, "TMPDIR=%s", p->folder),
                        arena_strdup(a, "USER=assay"), // PyTorch names a folder after it

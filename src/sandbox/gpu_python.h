@@ -1,5 +1,5 @@
 // The process of a Python candidate on a GPU: PyTorch, NVIDIA's driver, and the compilers that Triton, torch.compile
-// and extensions run. What it is started with, whoever it serves.
+// and extensions run. How it is started, for every purpose.
 #ifndef SANDBOX_GPU_PYTHON_H
 #define SANDBOX_GPU_PYTHON_H
 
@@ -7,7 +7,7 @@
 #include "sandbox/sandbox.h"
 
 struct gpu_python {
-  const char *interpreter, *path_env;  // a Python with PyTorch; the PATH of compilers
+  const char *path_env;                // the PATH
   const char *folder;                  // its own: everything that is cached goes there
   const char *const *read_paths;       // where the interpreter's files are; NULL-terminated, as the next two
   const char *const *more_paths;       // and what else it may read
@@ -16,7 +16,7 @@ struct gpu_python {
   bool without_landlock;
 };
 
-// Its environment, and what it may read beside the driver's; in the arena, NULL when memory fails.
+// Its environment, and what it may read in addition to the driver's; in the arena, NULL when memory fails.
 char *const *gpu_python_environment(const struct gpu_python *p, struct arena *a);
 const char *const *gpu_python_read_paths(const struct gpu_python *p, struct arena *a);
 

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "sandbox/sandbox.h"
 
-// AddressSanitizer reserves terabytes of addresses, which no limit of addresses survives, and keeps books of every
+// AddressSanitizer reserves terabytes of addresses, which no limit of addresses survives, and tracks every
 // thread's stack, which a child that shares our memory would upset.
 #if defined(__SANITIZE_ADDRESS__)
 #define SANDBOX_UNDER_ASAN 1
@@ -31,6 +31,12 @@ enum assay_status landlock_make(const struct sandbox_policy *p, const char *prog
 // In the child, before the rules are in force: it may write to its own files in /proc, as NVIDIA's driver does when it
 // starts (names of threads). System calls only. Returns 0, or -1 with errno.
 int landlock_allow_self(int ruleset);
+
+// Writes to a process's oom_score_adj that the kernel should end it first when memory runs out. Best effort, and system
+// calls only. The child does so before exec. That fails when the judge is not root and hides itself
+// (sandbox_hide_self): until exec the child is as undumpable as the judge, and its files in /proc belong to root. So
+// the judge repeats it after exec. Returns false when the file is another user's.
+bool offer_to_oom_killer(const char *path);
 
 // Starts a child with as many of the wanted namespaces as the machine grants (*granted: CLONE_NEW* flags). It shares
 // our memory and we sleep until it executes a program or exits, as with vfork: forking a judge with gigabytes of

@@ -99,8 +99,8 @@ static int allow_policy(int ruleset, const struct sandbox_policy *p, const char 
   // What the builder writes there it may not execute: nothing that a candidate brings along is ever run in a builder.
   // The runner maps the candidate's library from its folder, for which reading is enough.
   bad |= allow(ruleset, p->folder, builder ? handled & ~(uint64_t)FS_EXECUTE : see);
-  if (builder)
-    bad |= allow(ruleset, "/dev/null", FS_READ_FILE | FS_WRITE_FILE | (FS_TRUNCATE & handled));
+  // Libraries open it as they are loaded: dill does, which PyTorch imports where it is installed. It keeps nothing.
+  bad |= allow(ruleset, "/dev/null", FS_READ_FILE | FS_WRITE_FILE | (FS_TRUNCATE & handled));
   return bad;
 }
 

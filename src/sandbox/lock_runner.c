@@ -157,9 +157,9 @@ static int thread_rules(scmp_filter_ctx f) {
 
 // raise() and abort(), pthread_kill() and pthread_cancel(); but not the signals that stop a process (SIGCONT, SIGSTOP,
 // SIGTSTP, SIGTTIN, SIGTTOU are 18 to 22): a stopped runner is how the judge knows that it has stopped it.
-// Every signal may be handled but SIGSYS and those five. Whoever handles SIGSYS could go on after a forbidden call, and
-// hide it; a handler for SIGCONT would run when the judge lets the runner go on, with the inputs of the next call in
-// place and the clock not yet started.
+// Every signal may be handled but SIGSYS and those five. Code that handles SIGSYS could go on after a forbidden call,
+// and hide it; a handler for SIGCONT would run when the judge lets the runner go on, with the inputs of the next call
+// in place and the clock not yet started.
 static int signal_rules(scmp_filter_ctx f) {
   const uint64_t self = (uint64_t)getpid();
   int bad = 0;

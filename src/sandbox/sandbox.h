@@ -12,23 +12,26 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "sandbox/quota.h"
 
 enum sandbox_role {
   SANDBOX_BUILDER, // may run programs (the compiler) and write in its folder
-  SANDBOX_RUNNER, // may read libraries until it says it is ready; then memory, threads and time only
-  SANDBOX_DEVICE, // our own program with a device's driver: as a builder, and the driver's files and its own in /proc; no pid namespace
+  SANDBOX_RUNNER,  // may read libraries until it says it is ready; then memory, threads and time only
+  SANDBOX_DEVICE,  // our own program with a device's driver: as a builder, and the driver's files and its own in /proc;
+                   // no pid namespace
 };
 
 struct sandbox_policy {
   enum sandbox_role role;
-  const char *folder; // the child's temporary folder and working directory; made by the caller
-  const char *const *read_paths; // more that it may read (builder: and execute), NULL-terminated; may be NULL
-  int64_t cpu_seconds; // RLIMIT_CPU; 0: none
-  size_t memory_bytes; // RLIMIT_AS; 0: none
-  size_t file_bytes; // RLIMIT_FSIZE
+  const char *folder;              // the child's temporary folder and working directory; made by the caller
+  const char *const *read_paths;   // more that it may read (builder: and execute), NULL-terminated; may be NULL
+  int64_t cpu_seconds;             // RLIMIT_CPU; 0: none
+  size_t memory_bytes;             // RLIMIT_AS; 0: none
+  size_t file_bytes;               // RLIMIT_FSIZE
   const char *const *device_paths; // files of a driver: reading, writing and ioctl; NULL-terminated; may be NULL
-  bool without_landlock; // where a driver does not work under it; the verdict has to say so
+  bool without_landlock;           // where a driver does not work under it; the verdict has to say so
   int processes; // RLIMIT_NPROC within its user namespace (the kernel exempts root's own children); 0: none
+  struct sandbox_quota quota; // looked at while sandbox_wait waits, and once more at the end
 };
 
 // What is in force for a policy on this machine, in words for the verdict: "landlock-7 seccomp pidns netns userns ..."
@@ -41,25 +44,28 @@ struct sandbox_strength {
 void sandbox_measure(struct sandbox_strength *out);
 
 struct sandbox_child {
-  pid_t pid; // as the judge sees it
-  int pidfd; // -1 when none
+  pid_t pid;  // as the judge sees it
+  int pidfd;  // -1 when none
   int output; // read end of the pipe that is the child's stdout and stderr; non-blocking
+  struct sandbox_quota quota;
+  const char *folder; // the policy's, borrowed: lives until the child is waited for or killed
 };
 
 // How a child ended.
 struct sandbox_end {
   bool exited; // by itself, with `code`
   int code;
-  int signal; // ended by this signal otherwise
-  bool deadline; // we ended it because its time was up
-  int64_t cpu_ns, peak_bytes; // user + system time, largest resident size
+  int signal;                   // ended by this signal otherwise
+  bool deadline;                // we ended it because its time was up
+  char quota[QUOTA_TEXT_BYTES]; // it exceeded its quota by this, and we ended it if it had not ended; "": it did not
+  int64_t cpu_ns, peak_bytes;   // user + system time, largest resident size
 };
 
 // Starts argv[0] (a path) with the given environment. fds[i] becomes descriptor 3 + i in the child; nothing else but
 // stdin (/dev/null), stdout and stderr is open there. Landlock, limits and namespaces are in force before exec;
 // a SANDBOX_RUNNER installs its seccomp filter itself (sandbox_lock_runner) before it loads the candidate.
-// The child dies with the *thread* that called this. At most 16 descriptors. ASSAY_ERR_NOT_FOUND when there is no such
-// program, ASSAY_ERR_ENVIRONMENT when the child cannot be started, with the step that failed; *out is then untouched.
+// The child dies with the *thread* that called this. At most 16 descriptors. ASSAY_ERR_ENVIRONMENT when the
+// child cannot be started, with the step that failed (no such program); *out is then untouched.
 enum assay_status sandbox_spawn(const struct sandbox_policy *p, char *const argv[], char *const envp[], const int *fds,
                                 int n_fds, struct sandbox_child *out, struct assay_error *err);
 
@@ -81,8 +87,9 @@ enum assay_status sandbox_lock_runner(struct assay_error *err);
 // kernel has no Landlock.
 enum assay_status sandbox_lock_files(const char *const *read_paths, struct assay_error *err);
 
-// From here on no process without special rights can look into this one's memory or descriptors, also one of the same
-// user that no Landlock and no system call filter holds back. It leaves no core dump and takes no debugger then.
+// From here on no process without special rights can read this one's memory or descriptors. That holds also for a
+// process of the same user that neither Landlock nor a system call filter restricts. It concerns the whole process and
+// lasts: no core dump, no debugger. So only what decides about the process calls it (assay_judge_begin says when).
 void sandbox_hide_self(void);
 
 // A new empty folder (mode 0700) under `parent`, heap path; and its removal with everything in it.

@@ -3,10 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sandbox/isolate.h"
@@ -31,7 +32,7 @@ static const char *step_text(int step) {
   return "failed";
 }
 
-// What the child says about itself before exec; nothing (the pipe's other end is closed by exec) is good news.
+// Reads why the child failed before exec. Nothing to read means success: exec closes the pipe's other end.
 static enum assay_status hear(int fd, const struct child_plan *plan, struct assay_error *err) {
   struct child_failure f;
   ssize_t n;
@@ -41,11 +42,9 @@ static enum assay_status hear(int fd, const struct child_plan *plan, struct assa
   if (n == 0)
     return ASSAY_OK;
   if (n != (ssize_t)sizeof f)
-    return error_set(err, ASSAY_ERR_ENVIRONMENT, "%s: the child sent no word of its start", plan->argv[0]);
-  bool missing = f.step == STEP_EXEC && (f.code == ENOENT || f.code == ENOTDIR);
-  return error_set(err, missing ? ASSAY_ERR_NOT_FOUND : ASSAY_ERR_ENVIRONMENT,
-                   "%s: the sandboxed child %s: %s (folder %s)%s", plan->argv[0], step_text(f.step), strerror(f.code),
-                   plan->policy->folder,
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "%s: the child did not report its start", plan->argv[0]);
+  return error_set(err, ASSAY_ERR_ENVIRONMENT, "%s: the sandboxed child %s: %s (folder %s)%s", plan->argv[0],
+                   step_text(f.step), strerror(f.code), plan->policy->folder,
                    f.step == STEP_EXEC && f.code == EACCES
                        ? "; check that every folder on its path may be entered without privileges"
                        : "");
@@ -67,6 +66,15 @@ static int make_pipe(int ends[2], bool blocking) {
     return -1;
   }
   return blocking ? 0 : fcntl(ends[0], F_SETFL, O_NONBLOCK);
+}
+
+// The kernel tells us of the exec (the error pipe closes) a moment before the child's files in /proc are its own. A
+// program that its user may not read stays root's, so the wait has an end.
+static void offer_after_exec(pid_t pid) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/oom_score_adj", (int)pid);
+  for (long us = 20; !offer_to_oom_killer(path) && us < 300000; us *= 2)
+    nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
 }
 
 enum assay_status sandbox_spawn(const struct sandbox_policy *p, char *const argv[], char *const envp[], const int *fds,
@@ -98,11 +106,13 @@ enum assay_status sandbox_spawn(const struct sandbox_policy *p, char *const argv
   close(report[1]);
   report[1] = -1;
   status = hear(report[0], &plan, err);
-  struct sandbox_child child = {.pid = pid, .pidfd = open_pidfd(pid), .output = output[0]};
+  struct sandbox_child child = {
+      .pid = pid, .pidfd = open_pidfd(pid), .output = output[0], .quota = p->quota, .folder = p->folder};
   output[0] = -1;
-  if (status == ASSAY_OK)
+  if (status == ASSAY_OK) {
+    offer_after_exec(pid);
     *out = child;
-  else
+  } else
     sandbox_kill(&child, NULL);
 out:
   close_fd(plan.landlock_fd);

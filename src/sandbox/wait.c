@@ -14,7 +14,8 @@
 
 enum {
   CHUNK_BYTES = 16 << 10,
-  POLL_MS = 5, // how often to look where there is no pidfd (before Linux 5.3)
+  POLL_MS = 5,   // how often to look where there is no pidfd (before Linux 5.3)
+  QUOTA_MS = 50, // how often to look what the child has taken
 };
 
 // The child's output so far, as much of it as is wanted.
@@ -89,8 +90,15 @@ static void forget(struct sandbox_child *c) {
   c->pidfd = c->output = -1;
 }
 
-// Until the child has ended or time is up. The zombie is left uncollected: see kill_all.
-static bool wait_for_end(const struct sandbox_child *c, int64_t deadline_ns, struct tap *t) {
+static bool has_quota(const struct sandbox_child *c) {
+  return c->quota.folder_bytes || c->quota.processes;
+}
+
+// Until the child has ended, time is up or it has taken too much (`quota`, QUOTA_TEXT_BYTES). The zombie is left
+// uncollected: see kill_all.
+static bool wait_for_end(const struct sandbox_child *c, int64_t deadline_ns, struct tap *t, char *quota) {
+  const bool limited = has_quota(c);
+  int64_t looked_ns = clock_monotonic_ns();
   for (;;) {
     siginfo_t info = {0};
     if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno != EINTR)
@@ -103,6 +111,13 @@ static bool wait_for_end(const struct sandbox_child *c, int64_t deadline_ns, str
     int64_t ms = (left_ns + 999999) / 1000000;
     if (c->pidfd < 0 && ms > POLL_MS)
       ms = POLL_MS;
+    if (limited && ms > QUOTA_MS)
+      ms = QUOTA_MS;
+    if (limited && clock_monotonic_ns() - looked_ns >= (int64_t)QUOTA_MS * 1000000) {
+      if (quota_exceeded(&c->quota, c->folder, c->pid, quota))
+        return true;
+      looked_ns = clock_monotonic_ns();
+    }
     // A child may close its output and go on; a pipe without writers would wake us all the time.
     struct pollfd p[2] = {{.fd = c->pidfd, .events = POLLIN}, {.fd = t->ended ? -1 : c->output, .events = POLLIN}};
     if (poll(p, 2, ms > 60000 ? 60000 : (int)ms) > 0 && p[1].revents)
@@ -115,11 +130,15 @@ enum assay_status sandbox_wait(struct sandbox_child *c, int64_t deadline_ns, str
   if (c->pid <= 0)
     return error_set(err, ASSAY_ERR_USAGE, "waiting for a child that was not started or is gone");
   struct tap t = {.log = log, .room = log_bytes};
-  bool in_time = wait_for_end(c, deadline_ns, &t);
+  char quota[QUOTA_TEXT_BYTES] = "";
+  bool in_time = wait_for_end(c, deadline_ns, &t, quota);
   struct sandbox_end e;
+  if (has_quota(c) && !quota[0]) // what it took since, and what others of its group still do
+    (void)quota_exceeded(&c->quota, c->folder, c->pid, quota);
   kill_all(c);
   (void)reap(c, 0, &e);
   e.deadline = !in_time;
+  memcpy(e.quota, quota, sizeof e.quota);
   drain(c->output, &t);
   forget(c);
   if (log && t.dropped)

@@ -11,8 +11,7 @@
 double stats_median(const double *x, int n);
 double stats_quantile(const double *x, int n, double q);
 double stats_mean(const double *x, int n);
-double stats_stdev(const double *x, int n); // n - 1; NaN when n < 2
-double stats_mad(const double *x, int n); // median absolute deviation, unscaled
+double stats_stdev(const double *x, int n);   // n - 1; NaN when n < 2
 double stats_geomean(const double *x, int n); // over logarithms; NaN when any x <= 0
 
 struct interval {
@@ -24,12 +23,30 @@ struct interval {
 bool stats_median_interval(const double *x, int n, double confidence, int resamples, uint64_t seed,
                            struct interval *out);
 
+// Samples of two things that were not taken in turn; `less` is taken off each.
+struct stats_samples {
+  const double *x;
+  int n;
+  double less;
+};
+// The same for the median of `above` over that of `below`, each resampled by itself. False also where a median is not
+// positive.
+bool stats_ratio_interval(const struct stats_samples *above, const struct stats_samples *below, int resamples,
+                          uint64_t seed, struct interval *out); // 95 %
+
+// The 95 % interval of a geometric mean: Student's t over logarithms. False when n < 3 or any x <= 0.
+bool stats_geomean_interval(const double *x, int n, struct interval *out);
+
+// How likely a split of a + b is at least as uneven as this one, where either side is as likely: the exact sign test,
+// and McNemar's, two-sided. 1 when both are 0.
+double stats_sign_test(int a, int b);
+
 // Should sampling go on?
 struct stopping_rule {
   int min_samples, max_samples;
   double relative_width; // stop when the interval's width is below this part of the median
-  double width; // or below this: what the clock can tell apart
-  int64_t max_ns; // total time spent
+  double width;          // or below this: the clock's resolution
+  int64_t max_ns;        // total time spent
 };
 enum stop { STOP_CONTINUE, STOP_PRECISE, STOP_SAMPLES, STOP_TIME };
 const char *stop_name(enum stop s);

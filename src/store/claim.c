@@ -1,5 +1,5 @@
 // Claims: who is judging what. A claim names a process by boot id, pid and start time, so that one left behind by a
-// process that was killed, or by the machine's last life, binds nobody.
+// process that was killed, or from before the machine was started again, no longer holds.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -66,6 +66,13 @@ static bool holder_lives(const struct holder *h, const struct holder *self) {
   return start == h->start;
 }
 
+// Of a row that begins with boot, pid, start.
+static struct holder take_holder(sqlite3_stmt *st) {
+  struct holder h = {.pid = sqlite3_column_int64(st, 1), .start = sqlite3_column_int64(st, 2)};
+  snprintf(h.boot, sizeof h.boot, "%s", db_text_at(st, 0));
+  return h;
+}
+
 // The holder of the key's claim; *found is false when nobody has one.
 static enum assay_status claim_holder(struct store *s, const struct store_verdict *key, struct holder *h, bool *found,
                                       struct assay_error *err) {
@@ -81,12 +88,8 @@ static enum assay_status claim_holder(struct store *s, const struct store_verdic
     status = db_check(s, code, "read a claim", err);
   }
   *found = code == SQLITE_ROW;
-  if (*found) {
-    const char *boot = (const char *)sqlite3_column_text(st, 0);
-    snprintf(h->boot, sizeof h->boot, "%s", boot ? boot : "");
-    h->pid = sqlite3_column_int64(st, 1);
-    h->start = sqlite3_column_int64(st, 2);
-  }
+  if (*found)
+    *h = take_holder(st);
   sqlite3_finalize(st);
   return status;
 }
@@ -106,6 +109,27 @@ static enum assay_status write_claim(struct store *s, const struct store_verdict
     sqlite3_bind_int64(st, at++, self->start);
     sqlite3_bind_int64(st, at++, clock_wall_ns());
     status = db_check(s, sqlite3_step(st), "write a claim", err);
+  }
+  sqlite3_finalize(st);
+  return status;
+}
+
+enum assay_status claim_of_run(struct store *s, const char *run, int64_t *pid, struct assay_error *err) {
+  sqlite3_stmt *st = NULL;
+  struct holder self;
+  int code = SQLITE_ROW;
+  *pid = 0;
+  holder_self(&self);
+  enum assay_status status = db_prepare(s, "SELECT DISTINCT boot, pid, start FROM claim WHERE run = ?", &st, err);
+  if (!status)
+    status = db_check(s, db_bind_text(st, 1, run), "use a run's name", err);
+  while (!status && *pid == 0 && code == SQLITE_ROW) {
+    code = sqlite3_step(st);
+    status = db_check(s, code, "read claims", err);
+    if (status || code != SQLITE_ROW)
+      break;
+    struct holder h = take_holder(st);
+    *pid = holder_lives(&h, &self) ? h.pid : 0;
   }
   sqlite3_finalize(st);
   return status;

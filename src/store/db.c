@@ -95,6 +95,11 @@ int db_bind_text(sqlite3_stmt *st, int at, const char *text) {
   return sqlite3_bind_text(st, at, text ? text : "", -1, SQLITE_STATIC);
 }
 
+const char *db_text_at(sqlite3_stmt *st, int column) {
+  const char *text = (const char *)sqlite3_column_text(st, column);
+  return text ? text : "";
+}
+
 int db_bind_key(sqlite3_stmt *st, const struct store_verdict *key, int *next) {
   int at = 1, code = SQLITE_OK;
 #define BIND(name)                                                                                                     \

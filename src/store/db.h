@@ -8,13 +8,15 @@
 
 #include "store/store.h"
 
-// The columns of a verdict beside id, reason and samples, by type; each is a field of struct store_verdict. One list
-// gives the table, the statements, what is bound and what is read.
+// The columns of a verdict in addition to id, reason and samples, by type; each is a field of struct store_verdict. One
+// list gives the table, the statements, what is bound and what is read.
 #define STORE_TEXTS(X)                                                                                                 \
   X(run)                                                                                                               \
   X(task)                                                                                                              \
-  X(task_hash) X(form) X(workload) X(device) X(candidate) X(candidate_hash) X(toolchain) X(settings_hash) X(detail)    \
-      X(machine) X(command) X(evidence)
+  X(task_hash)                                                                                                         \
+  X(form)                                                                                                              \
+  X(workload)                                                                                                          \
+  X(device) X(candidate) X(candidate_hash) X(toolchain) X(settings_hash) X(detail) X(machine) X(command) X(evidence)
 #define STORE_REALS(X) X(error_z) X(error_limit) X(time_ns) X(time_low_ns) X(time_high_ns) X(hot_ns) X(floor_ns)
 #define STORE_BOOLS(X) X(unstable) X(suspicious)
 
@@ -26,6 +28,8 @@ struct store {
   char *path;
   double *samples; // of the verdict that is being visited
   size_t samples_capacity;
+  int64_t again_until; // up to this id finished verdicts are judged again (store_judge_again); 0: none
+  char *again_reason;  // only those of this reason; NULL: all
 };
 
 // A failed SQLite call as a status and a message that says what to do.
@@ -49,11 +53,15 @@ enum assay_status db_number(struct store *s, const char *sql, int64_t *out, stru
 // Binding: parameter numbers count from 1. Both return SQLite's code (a text may be too long); db_bind_key sets *next
 // to the parameter after the key's. NULL is bound as "".
 int db_bind_text(sqlite3_stmt *st, int at, const char *text);
+const char *db_text_at(sqlite3_stmt *st, int column); // of a row; never NULL, and lives until the next step
 int db_bind_key(sqlite3_stmt *st, const struct store_verdict *key, int *next);
 
 // Prepares a statement whose first parameters are the key's; *next as above.
 enum assay_status db_prepare_key(struct store *s, const char *sql, const struct store_verdict *key, sqlite3_stmt **out,
                                  int *next, struct assay_error *err);
+
+// The process that holds a claim of the run and is alive; 0: none does (claim.c).
+enum assay_status claim_of_run(struct store *s, const char *run, int64_t *pid, struct assay_error *err);
 
 // Makes or checks the tables of a connection that was just opened.
 enum assay_status schema_prepare(struct store *s, struct assay_error *err);

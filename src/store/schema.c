@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "store/db.h"
+#include "store/step.h"
 
 enum { APPLICATION_ID = 0x41737361 };             // "Assa"
 static const int64_t CHECK_WHOLE_BYTES = 4 << 20; // files up to this size are checked whole when opened
@@ -10,28 +11,44 @@ static const int64_t CHECK_WHOLE_BYTES = 4 << 20; // files up to this size are c
 #define TEXT_COLUMN(name) ", " #name " TEXT NOT NULL"
 #define REAL_COLUMN(name) ", " #name " REAL" // NULL stands for NaN, which SQLite has not
 #define BOOL_COLUMN(name) ", " #name " INTEGER NOT NULL CHECK (" #name " IN (0, 1))"
+#define BLOB_COLUMN(name) ", " #name " BLOB NOT NULL"
+#define NUMBER_COLUMN(name) ", " #name " INTEGER NOT NULL"
 #define REASON_TERM(name, code, text) " OR reason = '" code "'"
+#define OUTCOME_TERM(id, name) " OR outcome = '" name "'"
 #define KEY_COLUMN(name) ", " #name
 
 // A change here, a new reason included, needs a new STORE_SCHEMA_VERSION and a migration (a test holds this text).
 static const struct table {
   const char *name, *sql;
+  int since; // the version that first had it
 } TABLES[] = {
     {"verdict",
      "CREATE TABLE verdict (id INTEGER PRIMARY KEY, reason TEXT NOT NULL CHECK (0" ASSAY_REASONS(
          REASON_TERM) ")"
                       ", samples BLOB NOT NULL CHECK (length(samples) % 8 = 0)" // doubles, little-endian
                       ", seed INTEGER NOT NULL, at_ns INTEGER NOT NULL" STORE_TEXTS(TEXT_COLUMN)
-                          STORE_REALS(REAL_COLUMN) STORE_BOOLS(BOOL_COLUMN) ") STRICT"},
-    {"verdict_key", "CREATE INDEX verdict_key ON verdict (run, task, form, workload, device, candidate_hash, "
-                    "settings_hash, reason)"},
-    {"verdict_run", "CREATE INDEX verdict_run ON verdict (run)"},
+                          STORE_REALS(REAL_COLUMN) STORE_BOOLS(BOOL_COLUMN) ") STRICT",
+     1},
+    {"verdict_key",
+     "CREATE INDEX verdict_key ON verdict (run, task, form, workload, device, candidate_hash, "
+     "settings_hash, reason)",
+     1},
+    {"verdict_run", "CREATE INDEX verdict_run ON verdict (run)", 1},
     {"claim",
      "CREATE TABLE claim (boot TEXT NOT NULL, pid INTEGER NOT NULL, start INTEGER NOT NULL, "
      "at_ns INTEGER NOT NULL" STORE_KEY(
-         TEXT_COLUMN) ", PRIMARY KEY (run, task, form, workload, device, candidate_hash, settings_hash)) STRICT"},
-    {"machine_fact", "CREATE TABLE machine_fact (machine TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, "
-                     "PRIMARY KEY (machine, key)) STRICT"},
+         TEXT_COLUMN) ", PRIMARY KEY (run, task, form, workload, device, candidate_hash, settings_hash)) STRICT",
+     1},
+    {"making", "CREATE TABLE making (run TEXT PRIMARY KEY, settings TEXT NOT NULL, at_ns INTEGER NOT NULL) STRICT", 5},
+    {"step",
+     "CREATE TABLE step (id INTEGER PRIMARY KEY, outcome TEXT NOT NULL CHECK (0" STORE_OUTCOMES(
+         OUTCOME_TERM) ")" STEP_TEXTS(TEXT_COLUMN) STEP_BLOBS(BLOB_COLUMN) STEP_NUMBERS(NUMBER_COLUMN)
+         STEP_REALS(REAL_COLUMN) ", UNIQUE (run, task, number)) STRICT",
+     5},
+    {"machine_fact",
+     "CREATE TABLE machine_fact (machine TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, "
+     "PRIMARY KEY (machine, key)) STRICT",
+     1},
 };
 enum { N_TABLES = sizeof TABLES / sizeof *TABLES };
 
@@ -83,16 +100,20 @@ static enum assay_status make_if_empty(struct store *s, struct assay_error *err)
   return db_end(s, status, err);
 }
 
-// Earlier versions knew fewer reasons. The table is made anew and takes the rows over, whole or not at all.
+// Versions 1 and 2 knew fewer reasons. Up to version 3, the column `toolchain` held the device's name; what built the
+// candidate is in the evidence. The table is made anew and takes all rows over, or none. Version 5 has more tables.
 static enum assay_status migrate(struct store *s, struct assay_error *err) {
+  static const char take_toolchain[] = "UPDATE verdict SET toolchain = CASE WHEN json_valid(evidence) THEN "
+                                       "coalesce(nullif(json_extract(evidence, '$.toolchain'), ''), toolchain) "
+                                       "ELSE toolchain END";
   static const char *const before[] = {"DROP INDEX verdict_key", "DROP INDEX verdict_run",
                                        "ALTER TABLE verdict RENAME TO verdict_before"};
   static const char *const after[] = {
       "INSERT INTO verdict (id, reason, samples, seed, at_ns" STORE_TEXTS(KEY_COLUMN) STORE_REALS(KEY_COLUMN)
           STORE_BOOLS(KEY_COLUMN) ") SELECT id, reason, samples, seed, at_ns" STORE_TEXTS(KEY_COLUMN)
               STORE_REALS(KEY_COLUMN) STORE_BOOLS(KEY_COLUMN) " FROM verdict_before",
-      "DROP TABLE verdict_before", "PRAGMA user_version = 3"};
-  _Static_assert(STORE_SCHEMA_VERSION == 3, "the version above, and what it takes to come to it");
+      "DROP TABLE verdict_before", take_toolchain, "PRAGMA user_version = 5"};
+  _Static_assert(STORE_SCHEMA_VERSION == 5, "the version above, and what it takes to come to it");
   int64_t version = 0;
   enum assay_status status = db_begin(s, err);
   if (status)
@@ -102,7 +123,7 @@ static enum assay_status migrate(struct store *s, struct assay_error *err) {
   for (size_t i = 0; i < sizeof before / sizeof *before && due && !status; i++)
     status = db_exec(s, before[i], "bring it to this version", err);
   for (int i = 0; i < N_TABLES && due && !status; i++)
-    if (strncmp(TABLES[i].name, "verdict", strlen("verdict")) == 0)
+    if (strncmp(TABLES[i].name, "verdict", strlen("verdict")) == 0 || version < TABLES[i].since)
       status = db_exec(s, TABLES[i].sql, "bring it to this version", err);
   for (size_t i = 0; i < sizeof after / sizeof *after && due && !status; i++)
     status = db_exec(s, after[i], "bring it to this version", err);

@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -77,6 +78,7 @@ void store_close(struct store *s) {
   if (!s)
     return;
   sqlite3_close(s->db);
+  base_free(s->again_reason);
   base_free(s->samples);
   base_free(s->path);
   base_free(s);
@@ -171,22 +173,68 @@ enum assay_status store_put(struct store *s, const struct store_verdict *v, int6
   return status;
 }
 
+enum assay_status store_judge_again(struct store *s, const char *reason, struct assay_error *err) {
+  int64_t last = 0;
+  char *copy = reason ? base_strndup(reason, strlen(reason)) : NULL;
+  if (reason && !copy)
+    return error_nomem(err, "a reason");
+  enum assay_status status = db_number(s, "SELECT coalesce(max(id), 0) FROM verdict", &last, err);
+  base_free(s->again_reason);
+  s->again_reason = copy;
+  s->again_until = status ? 0 : last;
+  return status;
+}
+
+// Whether the newest verdict of a key, a row of the statement in store_has, is to be judged again.
+static bool is_due_again(const struct store *s, sqlite3_stmt *st) {
+  const char *wanted = s->again_reason, *reason = (const char *)sqlite3_column_text(st, 1);
+  if (sqlite3_column_int64(st, 0) > s->again_until)
+    return false;
+  if (!wanted)
+    return true;
+  bool untimed = reason && strcmp(reason, "pass") == 0 && sqlite3_column_type(st, 2) == SQLITE_NULL;
+  return strcmp(wanted, STORE_UNTIMED) == 0 ? untimed : reason && strcmp(reason, wanted) == 0;
+}
+
 enum assay_status store_has(struct store *s, const struct store_verdict *key, bool *found, struct assay_error *err) {
   sqlite3_stmt *st = NULL;
   int next;
   enum assay_status status =
       db_prepare_key(s,
-                     "SELECT 1 FROM verdict WHERE run = ? AND task = ? AND form = ? AND workload = ? AND device = ? "
-                     "AND candidate_hash = ? AND settings_hash = ? AND reason <> 'judge_failed' LIMIT 1",
+                     "SELECT id, reason, time_ns FROM verdict WHERE run = ? AND task = ? AND form = ? AND workload = ? "
+                     "AND device = ? AND candidate_hash = ? AND settings_hash = ? AND reason <> 'judge_failed' "
+                     "ORDER BY id DESC LIMIT 1",
                      key, &st, &next, err);
   if (!status) {
     int code = sqlite3_step(st);
     status = db_check(s, code, "look for a verdict", err);
     if (!status)
-      *found = code == SQLITE_ROW;
+      *found = code == SQLITE_ROW && !is_due_again(s, st);
   }
   sqlite3_finalize(st);
   return status;
+}
+
+enum assay_status store_find(struct store *s, const struct store_verdict *key, int64_t *id, struct assay_error *err) {
+  sqlite3_stmt *st = NULL;
+  int next, code = SQLITE_DONE;
+  enum assay_status status =
+      db_prepare_key(s,
+                     "SELECT max(id) FROM verdict WHERE run = ? AND task = ? AND form = ? AND workload = ? AND "
+                     "device = ? AND candidate_hash = ? AND settings_hash = ? AND reason <> 'judge_failed'",
+                     key, &st, &next, err);
+  if (!status) {
+    code = sqlite3_step(st);
+    status = db_check(s, code, "look for a verdict", err);
+  }
+  if (!status)
+    *id = code == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
+  sqlite3_finalize(st);
+  return status;
+}
+
+bool store_is_suspicious(const struct store_verdict *v) {
+  return v->suspicious && v->time_ns > 0;
 }
 
 static bool reason_by_code(const char *code, enum assay_reason *out) {
@@ -200,23 +248,18 @@ static bool reason_by_code(const char *code, enum assay_reason *out) {
   return false;
 }
 
-static const char *text_at(sqlite3_stmt *st, int column) {
-  const char *text = (const char *)sqlite3_column_text(st, column);
-  return text ? text : "";
-}
-
 // One row of the statement in store_each. Strings stay SQLite's, the samples the store's.
 static enum assay_status read_row(struct store *s, sqlite3_stmt *st, struct store_verdict *v, struct assay_error *err) {
   int at = 0;
   memset(v, 0, sizeof *v);
   v->id = sqlite3_column_int64(st, at++);
-  if (!reason_by_code(text_at(st, at++), &v->reason))
+  if (!reason_by_code(db_text_at(st, at++), &v->reason))
     return db_error(s, SQLITE_CORRUPT, "read a verdict's reason", err);
   const uint8_t *bytes = sqlite3_column_blob(st, at);
   size_t n = (size_t)sqlite3_column_bytes(st, at++) / 8;
   v->seed = (uint64_t)sqlite3_column_int64(st, at++);
   v->at_ns = sqlite3_column_int64(st, at++);
-#define READ_TEXT(name) v->name = text_at(st, at++);
+#define READ_TEXT(name) v->name = db_text_at(st, at++);
 #define READ_REAL(name)                                                                                                \
   v->name = sqlite3_column_type(st, at) == SQLITE_NULL ? NAN : sqlite3_column_double(st, at);                          \
   at++;
@@ -238,16 +281,13 @@ static enum assay_status read_row(struct store *s, sqlite3_stmt *st, struct stor
   return ASSAY_OK;
 }
 
-enum assay_status store_each(struct store *s, const char *run, store_visit *visit, void *arg, struct assay_error *err) {
+// Visits the rows of a statement whose first parameters are `n` texts. Finalizes it.
+static enum assay_status visit_rows(struct store *s, const char *sql, const char *const *texts, int n,
+                                    store_visit *visit, void *arg, struct assay_error *err) {
   sqlite3_stmt *st = NULL;
-  // `IS ?1 OR` would cost the index, hence two statements. Rows that the visitor adds are not visited.
-#define SELECT_VERDICT                                                                                                 \
-  "SELECT id, reason, samples, seed, at_ns" STORE_TEXTS(COMMA_NAME) STORE_REALS(COMMA_NAME)                            \
-      STORE_BOOLS(COMMA_NAME) " FROM verdict WHERE id <= (SELECT max(id) FROM verdict)"
-  enum assay_status status =
-      db_prepare(s, run ? SELECT_VERDICT " AND run = ? ORDER BY id" : SELECT_VERDICT " ORDER BY id", &st, err);
-  if (!status && run)
-    status = db_check(s, db_bind_text(st, 1, run), "use a run's name", err);
+  enum assay_status status = db_prepare(s, sql, &st, err);
+  for (int i = 0; i < n && !status; i++)
+    status = db_check(s, db_bind_text(st, i + 1, texts[i]), "use a run's name", err);
   while (!status) {
     struct store_verdict v;
     int code = sqlite3_step(st);
@@ -259,6 +299,52 @@ enum assay_status store_each(struct store *s, const char *run, store_visit *visi
       break;
   }
   sqlite3_finalize(st);
+  return status;
+}
+
+// Rows that the visitor adds are not visited.
+#define SELECT_VERDICT                                                                                                 \
+  "SELECT id, reason, samples, seed, at_ns" STORE_TEXTS(COMMA_NAME) STORE_REALS(COMMA_NAME)                            \
+      STORE_BOOLS(COMMA_NAME) " FROM verdict WHERE id <= (SELECT max(id) FROM verdict)"
+
+enum assay_status store_each(struct store *s, const char *run, store_visit *visit, void *arg, struct assay_error *err) {
+  // `IS ?1 OR` would cost the index, hence two statements.
+  const char *sql = run ? SELECT_VERDICT " AND run = ? ORDER BY id" : SELECT_VERDICT " ORDER BY id";
+  return visit_rows(s, sql, &run, run ? 1 : 0, visit, arg, err);
+}
+
+enum assay_status store_each_standing(struct store *s, const char *run, const char *workload, store_visit *visit,
+                                      void *arg, struct assay_error *err) {
+#define NEWEST(condition)                                                                                              \
+  SELECT_VERDICT " AND id IN (SELECT max(id) FROM verdict WHERE run = ? AND reason <> 'judge_failed'" condition        \
+                 " GROUP BY task, candidate) ORDER BY id"
+  const char *const texts[] = {run, workload};
+  return visit_rows(s, workload ? NEWEST(" AND workload = ?") : NEWEST(""), texts, workload ? 2 : 1, visit, arg, err);
+#undef NEWEST
+}
+
+struct first_visit {
+  store_visit *visit;
+  void *arg;
+  bool found;
+};
+
+static bool visit_first(void *arg, const struct store_verdict *v) {
+  struct first_visit *f = arg;
+  f->found = true;
+  f->visit(f->arg, v);
+  return false;
+}
+
+enum assay_status store_get(struct store *s, int64_t id, store_visit *visit, void *arg, struct assay_error *err) {
+  char number[32];
+  const char *const texts[] = {number};
+  struct first_visit first = {visit, arg, false};
+  snprintf(number, sizeof number, "%lld", (long long)id);
+  enum assay_status status =
+      visit_rows(s, SELECT_VERDICT " AND id = CAST(? AS INTEGER)", texts, 1, visit_first, &first, err);
+  if (!status && !first.found)
+    status = error_set(err, ASSAY_ERR_NOT_FOUND, "%s holds no verdict %lld", s->path, (long long)id);
   return status;
 }
 
@@ -296,7 +382,7 @@ enum assay_status store_get_machine(struct store *s, const char *machine, const 
   if (!status && code != SQLITE_ROW)
     status = error_set(err, ASSAY_ERR_NOT_FOUND, "%s holds no \"%s\" for this machine", s->path, key);
   if (!status) {
-    const char *text = text_at(st, 0);
+    const char *text = db_text_at(st, 0);
     char *copy = base_strndup(text, strlen(text));
     if (copy)
       *value = copy;

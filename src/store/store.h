@@ -11,7 +11,7 @@
 
 struct store;
 
-enum { STORE_SCHEMA_VERSION = 3 };
+enum { STORE_SCHEMA_VERSION = 5 };
 
 // Opens or makes the file (and its folder). ASSAY_ERR_CORRUPT for a file that is no store or fails its check,
 // ASSAY_ERR_UNSUPPORTED for a newer schema, ASSAY_ERR_IO when the disk says no; the message says what to do.
@@ -40,12 +40,20 @@ struct store_verdict {
   const char *evidence; // JSON: facts of every check
 };
 
+// Whether its time is faster than can be. What has no time is not suspicious; older stores say so of times of 0.
+bool store_is_suspicious(const struct store_verdict *v);
+
 // Inserts in one transaction and sets *id. Retries while another process holds the lock.
 enum assay_status store_put(struct store *s, const struct store_verdict *v, int64_t *id, struct assay_error *err);
 
 // Is there a finished verdict of this run for (task, form, workload, device, candidate_hash, settings_hash)? One whose
 // reason is JUDGE_FAILED does not count: the machine failed, and the work is still to be done.
 enum assay_status store_has(struct store *s, const struct store_verdict *key, bool *found, struct assay_error *err);
+
+// From here on, and for this handle, finished verdicts that are in the store now do not count as finished: all (NULL),
+// those of one reason ("timeout"), or passes without a time (STORE_UNTIMED). What is stored from now on does.
+#define STORE_UNTIMED "untimed"
+enum assay_status store_judge_again(struct store *s, const char *reason, struct assay_error *err);
 
 // Claims the right to judge that key in this run, so that two processes do not both do it: false when another live
 // process holds it or it is finished. A claim of a process that died (checked by boot id, pid and its start time) is
@@ -55,6 +63,40 @@ enum assay_status store_claim(struct store *s, const struct store_verdict *key, 
 // Calls visit for each verdict of the run (NULL: all), oldest first; stops when it returns false.
 typedef bool store_visit(void *arg, const struct store_verdict *v);
 enum assay_status store_each(struct store *s, const char *run, store_visit *visit, void *arg, struct assay_error *err);
+
+// The same for the verdicts that stand: of each task and candidate (its path as stored) of the run the newest, which
+// supersedes those before, whatever has changed. JUDGE_FAILED says nothing of a candidate and supersedes nothing. Of
+// one workload, or of all (NULL): then a verdict at one workload supersedes one at another.
+enum assay_status store_each_standing(struct store *s, const char *run, const char *workload, store_visit *visit,
+                                      void *arg, struct assay_error *err);
+
+// The newest finished verdict with this key (as store_has has it); 0: there is none.
+enum assay_status store_find(struct store *s, const struct store_verdict *key, int64_t *id, struct assay_error *err);
+
+// Calls visit for the verdict of that id. ASSAY_ERR_NOT_FOUND.
+enum assay_status store_get(struct store *s, int64_t id, store_visit *visit, void *arg, struct assay_error *err);
+
+// A run, summed up. Strings live until the next call on the store.
+struct store_run {
+  const char *name;
+  const char *workloads, *devices; // all that occur, separated by commas
+  int64_t n_verdicts, n_standing;  // all, and those that stand
+  int64_t n_passed, n_tasks;       // of those that stand
+  int64_t first_ns, last_ns;       // wall clock
+};
+
+// Calls visit for each run in the order of their first verdicts; stops when it returns false. Single judgements (the
+// name "") are no run.
+typedef bool store_run_visit(void *arg, const struct store_run *r);
+enum assay_status store_each_run(struct store *s, store_run_visit *visit, void *arg, struct assay_error *err);
+
+// Gives the run's verdicts another name, and its steps (step.h); *n: how many verdicts. ASSAY_ERR_NOT_FOUND: there is
+// no such run; ASSAY_ERR_INVALID: the name is empty or, without `merge`, another run's, or a run with steps is to go
+// into another; ASSAY_ERR_BUSY: a process is judging it.
+enum assay_status store_move_run(struct store *s, const char *run, const char *to, bool merge, int64_t *n,
+                                 struct assay_error *err);
+// Removes the run's verdicts and steps. The same statuses.
+enum assay_status store_delete_run(struct store *s, const char *run, int64_t *n, struct assay_error *err);
 
 // Small facts about this machine (the calibrated floor): key to JSON text. Get: ASSAY_ERR_NOT_FOUND; heap string.
 enum assay_status store_set_machine(struct store *s, const char *machine, const char *key, const char *value,

@@ -19,7 +19,7 @@ static void describe_storage(enum dtype t, struct draw_args *a) {
   }
 }
 
-// Three elements at most, encoded here: a device's NaN need not have the processor's bits.
+// Three elements at most, encoded on the CPU: a NaN made on a device may have other bits.
 static enum assay_status put_special(struct compute *c, const struct drawing *d, device_ptr dst,
                                      struct assay_error *err) {
   int64_t at[N_SPECIAL];
@@ -29,8 +29,8 @@ static enum assay_status put_special(struct compute *c, const struct drawing *d,
     return ASSAY_OK;
   for (int k = 0; k < N_SPECIAL && !status; k++) {
     unsigned char bytes[8];
-    size_t size = dtype_bytes(d->r->dtype);
-    dtype_from_f64(d->r->dtype, &values[k], 1, bytes);
+    size_t size = dtype_bytes(d->r->type.dtype);
+    dtype_from_f64(d->r->type.dtype, &values[k], 1, bytes);
     status = compute_upload(c, dst + (uint64_t)at[k] * size, bytes, size, err);
   }
   return status;
@@ -39,7 +39,7 @@ static enum assay_status put_special(struct compute *c, const struct drawing *d,
 enum assay_status device_draw(struct compute *c, const struct draw_request *r, device_ptr dst,
                               struct assay_error *err) {
   struct drawing d;
-  int64_t count = shape_count(&r->shape);
+  int64_t count = shape_count(&r->type.shape);
   device_ptr scales = 0;
   if (count == 0)
     return ASSAY_OK;
@@ -59,7 +59,7 @@ enum assay_status device_draw(struct compute *c, const struct draw_request *r, d
                         .symmetric = r->distribution->symmetric,
                         .triu = r->distribution->triu,
                         .tril = r->distribution->tril};
-  describe_storage(r->dtype, &a);
+  describe_storage(r->type.dtype, &a);
   enum assay_status status = ASSAY_OK;
   if (d.row_scales) {
     status = compute_alloc(c, (size_t)(count / d.columns) * sizeof(double), &scales, err);

@@ -2,7 +2,7 @@
 #ifndef TASK_DEVICE_DRAW_H
 #define TASK_DEVICE_DRAW_H
 
-#include "device/compute.h"
+#include "compute/compute.h"
 #include "task/task.h"
 
 // As distribution_draw: fills dst, shape_count elements of dtype in the device's memory.
@@ -13,7 +13,7 @@ enum assay_status task_make_inputs_on_device(const struct task *t, const struct 
                                              uint64_t key, struct compute *c, const device_ptr *buffers,
                                              struct assay_error *err);
 
-// The program behind it, for compute_prepare.
+// Its program, for compute_prepare.
 extern const struct device_code device_draw_code;
 
 #endif

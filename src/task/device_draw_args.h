@@ -1,4 +1,4 @@
-// What the drawing kernels are told. Read by the C compiler (behind <stdint.h>) and by the device's compiler.
+// The drawing kernels' arguments. Read by the C compiler (after <stdint.h>) and by the device's compiler.
 #ifndef TASK_DEVICE_DRAW_ARGS_H
 #define TASK_DEVICE_DRAW_ARGS_H
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const char *const probe_names[PROBE_COUNT] = {
-#define PROBE_NAME(name, text, doc) text,
+#define PROBE_NAME(name, text, doc) [PROBE_##name] = text,
     PROBES(PROBE_NAME)
 #undef PROBE_NAME
 };
@@ -25,7 +25,8 @@ bool probe_by_name(const char *name, size_t len, enum probe *out) {
   return false;
 }
 
-// What may stand in front of the parentheses. `labels(n)` is integers(0, n): its one argument is the upper bound.
+// The names that are allowed before the parentheses. `labels(n)` is integers(0, n): its one argument is the upper
+// bound.
 static const struct base {
   const char *name;
   enum distribution_kind kind;
@@ -157,6 +158,13 @@ static enum assay_status parse_modifier(struct scanner *s, struct distribution *
     }
   s->at = start;
   return bad(s, "a modifier is expected here: static, symmetric, triu, tril, softmax, fixed");
+}
+
+const char *distribution_kind_name(enum distribution_kind kind) {
+  for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
+    if (bases[i].kind == kind)
+      return bases[i].name;
+  return "uniform";
 }
 
 enum assay_status distribution_check_values(const struct distribution *d, double a, double b, struct assay_error *err) {

@@ -40,8 +40,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "graph/dtype.h"
-#include "graph/shape.h"
+#include "base/tensor_type.h"
 
 // X(enumerator, name, what it draws and what it catches)
 #define PROBES(X)                                                                                                      \
@@ -73,6 +72,9 @@ enum distribution_kind {
   DIST_SIGNS,
 };
 
+// As a specification names it: "uniform", "normal", ...
+const char *distribution_kind_name(enum distribution_kind kind);
+
 struct distribution {
   enum distribution_kind kind;
   double a, b;                     // parameters; of DIST_INTEGERS: lo, hi unless symbolic
@@ -91,15 +93,14 @@ enum assay_status distribution_parse(const char *text, struct arena *arena, stru
 // float distribution needs a float type).
 enum assay_status distribution_check(const struct distribution *d, enum dtype dtype, int rank, struct assay_error *err);
 
-// ASSAY_ERR_INVALID when the parameters, symbols resolved, make no distribution (labels of a count of 0).
+// ASSAY_ERR_INVALID when the parameters are not valid once symbols are resolved (labels with a count of 0).
 enum assay_status distribution_check_values(const struct distribution *d, double a, double b, struct assay_error *err);
 
 // One tensor to draw.
 struct draw_request {
   const struct distribution *distribution;
   double a, b; // its parameters, symbols resolved
-  enum dtype dtype;
-  struct shape shape;
+  struct tensor_type type;
   enum probe probe;
   double near_overflow; // the magnitude of that probe
   uint64_t key;
@@ -107,7 +108,7 @@ struct draw_request {
   int threads;
 };
 
-// Fills dst (shape_count elements of dtype). Cannot fail: needs no memory.
+// Fills dst (tensor_type_bytes). Cannot fail: needs no memory.
 void distribution_draw(const struct draw_request *r, void *dst);
 
 #endif

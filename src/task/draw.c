@@ -123,21 +123,21 @@ static void matrix_modifiers(const struct drawing *d, int64_t first, int64_t n, 
 }
 
 static void store(const struct drawing *d, int64_t first, int64_t n, const double *values) {
-  char *dst = (char *)d->dst + (size_t)first * dtype_bytes(d->r->dtype);
-  if (dtype_is_float(d->r->dtype)) {
-    dtype_from_f64(d->r->dtype, values, n, dst);
+  char *dst = (char *)d->dst + (size_t)first * dtype_bytes(d->r->type.dtype);
+  if (dtype_is_float(d->r->type.dtype)) {
+    dtype_from_f64(d->r->type.dtype, values, n, dst);
     return;
   }
   int64_t whole[CHUNK];
   for (int64_t i = 0; i < n; i++)
     whole[i] = (int64_t)values[i];
-  dtype_from_i64(d->r->dtype, whole, n, dst);
+  dtype_from_i64(d->r->type.dtype, whole, n, dst);
 }
 
 // Body over chunks of CHUNK elements.
 static void draw_chunks(void *arg, int64_t begin, int64_t end) {
   const struct drawing *d = arg;
-  int64_t count = shape_count(&d->r->shape);
+  int64_t count = shape_count(&d->r->type.shape);
   const struct distribution *spec = d->r->distribution;
   for (int64_t chunk = begin; chunk < end; chunk++) {
     double values[CHUNK];
@@ -182,7 +182,7 @@ static void choose(struct drawing *d) {
   d->a = r->a;
   d->b = r->b;
   d->scaled = spec->scaled;
-  bool kept = spec->fixed || !dtype_is_float(r->dtype) || (spec->is_static && r->probe != PROBE_INTEGERS);
+  bool kept = spec->fixed || !dtype_is_float(r->type.dtype) || (spec->is_static && r->probe != PROBE_INTEGERS);
   if (kept || r->probe == PROBE_DECLARED)
     return;
   d->scaled = false;
@@ -209,7 +209,7 @@ static void choose(struct drawing *d) {
     break;
   case PROBE_SUBNORMAL:
     d->kind = DIST_UNIFORM;
-    dtype_float_format(r->dtype, &format);
+    dtype_float_format(r->type.dtype, &format);
     d->b = ldexp(1, format.min_exponent);
     d->a = -d->b;
     break;
@@ -220,7 +220,7 @@ static void choose(struct drawing *d) {
 
 static bool takes_special(const struct draw_request *r) {
   const struct distribution *spec = r->distribution;
-  return r->probe == PROBE_SPECIAL && dtype_is_float(r->dtype) && !spec->fixed && !spec->is_static;
+  return r->probe == PROBE_SPECIAL && dtype_is_float(r->type.dtype) && !spec->fixed && !spec->is_static;
 }
 
 bool drawing_special(const struct drawing *d, int64_t at[N_SPECIAL], double values[N_SPECIAL]) {
@@ -229,7 +229,7 @@ bool drawing_special(const struct drawing *d, int64_t at[N_SPECIAL], double valu
   if (!takes_special(d->r))
     return false;
   words(d, STREAM_SPECIAL, 0, 1, w);
-  uint64_t count = (uint64_t)shape_count(&d->r->shape);
+  uint64_t count = (uint64_t)shape_count(&d->r->type.shape);
   for (int k = 0; k < N_SPECIAL; k++) {
     // count may be beyond 32 bits: the product's high part by halves.
     uint64_t low = w[k] * (count & UINT32_MAX);
@@ -241,11 +241,11 @@ bool drawing_special(const struct drawing *d, int64_t at[N_SPECIAL], double valu
 
 void drawing_resolve(const struct draw_request *r, struct drawing *out) {
   struct drawing d = {.r = r, .rows = 1, .columns = 1};
-  int rank = r->shape.rank;
+  int rank = r->type.shape.rank;
   if (rank > 0)
-    d.columns = r->shape.dims[rank - 1];
+    d.columns = r->type.shape.dims[rank - 1];
   if (rank > 1)
-    d.rows = r->shape.dims[rank - 2];
+    d.rows = r->type.shape.dims[rank - 2];
   choose(&d);
   if (d.scaled) {
     uint32_t w[4];
@@ -257,7 +257,7 @@ void drawing_resolve(const struct draw_request *r, struct drawing *out) {
 
 void distribution_draw(const struct draw_request *r, void *dst) {
   struct drawing d;
-  int64_t count = shape_count(&r->shape), at[N_SPECIAL];
+  int64_t count = shape_count(&r->type.shape), at[N_SPECIAL];
   double values[N_SPECIAL];
   if (count == 0)
     return;

@@ -1,4 +1,4 @@
-// Private to src/task: a draw with everything decided, for the processor's code and the device's.
+// Private to src/task: a draw with all its parameters known, used by the CPU's code and the device's.
 #ifndef TASK_DRAWING_H
 #define TASK_DRAWING_H
 

@@ -4,7 +4,7 @@
 #ifndef TASK_EXACT_MATH_H
 #define TASK_EXACT_MATH_H
 
-// Also the device's code: this text stands behind device/dialect.h there (task/device_draw.c).
+// The device's code uses this text too, after compute/dialect.h (task/device_draw.c).
 #ifndef DEVICE_FN
 #include <math.h>
 #include <stdint.h>

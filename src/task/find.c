@@ -75,7 +75,7 @@ static enum assay_status walk_entry(const char *folder, const char *name, int de
   } else if (is_task_file(name)) {
     status = add(l, path, err);
     if (!status)
-      path = NULL; // the list's now
+      path = NULL; // owned by the list from here on
   }
   base_free(path);
   return status;
@@ -106,7 +106,7 @@ static bool all_digits(const char *s, size_t n) {
   return n > 0;
 }
 
-// The folder for the first `n` components of a name: a component of digits behind the suite is a level.
+// The folder for the first `n` components of a name: a component of digits after the suite is a level.
 static enum assay_status name_folder(const char *root, const char *name, size_t n, struct buf *out,
                                      struct assay_error *err) {
   buf_puts(out, root);
@@ -121,7 +121,7 @@ static enum assay_status name_folder(const char *root, const char *name, size_t 
   return buf_status(out, err);
 }
 
-// Whether a file name is the task that the last component of a name means: its number, or its words.
+// Whether a file is the task that the last component of a name means, which is the task's number or the file's stem.
 static bool matches(const char *file, const char *wanted) {
   if (!is_task_file(file))
     return false;

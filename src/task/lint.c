@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "oracle/oracle.h"
 #include "task/lint_rules.h"
+#include "task/shapes.h"
 
 enum { DRAWS = 3, MAJORITY = 2, REPLICAS = 4 };
 
@@ -41,7 +42,7 @@ static enum assay_status make_inputs(struct linter *l, uint64_t key, struct arra
   if (!status)
     status = task_make_inputs(l->t, l->w, PROBE_DECLARED, key, l->threads, bytes, l->err);
   for (int i = 0; i < n && !status; i++) {
-    struct tensor view = {.dtype = l->shapes[i].dtype, .shape = l->shapes[i].shape, .data = bytes[i]};
+    struct tensor view = {.type = array_type(&l->shapes[i]), .data = bytes[i]};
     status = array_from_tensor(&view, &inputs[i], l->err);
   }
   for (int i = 0; i < n && bytes; i++)
@@ -91,7 +92,7 @@ const char *lint_code_advice(enum lint_code c) {
   return (unsigned)c < LINT_CODE_COUNT ? code_advices[c] : "";
 }
 
-// Reads one "code: reason" or "code@loose: reason" at *s, which moves behind it and its ';'.
+// Reads one "code: reason" or "code@loose: reason" at *s, which moves past it and its ';'.
 static enum assay_status allow_item(const char **s, enum lint_code *code, bool *loose_only, struct assay_error *err) {
   const char *at = *s + strspn(*s, " ");
   size_t len = strcspn(at, "@:;");
@@ -109,7 +110,7 @@ static enum assay_status allow_item(const char **s, enum lint_code *code, bool *
   at += *loose_only ? 6 : 0;
   size_t reason = *at == ':' ? strcspn(at + 1, ";") : 0;
   if (strspn(at + (*at == ':'), " ") >= reason)
-    return error_set(err, ASSAY_ERR_SYNTAX, "a reason is expected behind '%s' (write \"%s: why it is inherent\")",
+    return error_set(err, ASSAY_ERR_SYNTAX, "a reason is expected after '%s' (write \"%s: why it is inherent\")",
                      code_names[found], code_names[found]);
   *code = (enum lint_code)found;
   at += 1 + reason;
@@ -281,7 +282,7 @@ static void try_lines(struct linter *l, int output, struct array *wrong) {
   }
 }
 
-// ---- what the answers say by themselves -----------------------------------------------------------------------------
+// ---- checks of the right answers alone ------------------------------------------------------------------------------
 
 static void check_constant_output(struct linter *l, int output) {
   for (int d = 0; d < DRAWS; d++) {
@@ -308,7 +309,7 @@ static bool straight(const struct lint_report *r) {
   return false;
 }
 
-// A function of one input that is no straight line has another side, and the other side should be seen.
+// A nonlinear function of one input can differ for negative and positive values, so the draws should have both.
 static void check_one_sided(struct linter *l) {
   if (!all_elementwise(&l->t->model.flat) || l->t->n_inputs != 1 || straight(l->report))
     return;
@@ -323,10 +324,32 @@ static void check_one_sided(struct linter *l) {
     add(l, LINT_ONE_SIDED, 0, 0, 0, 0);
 }
 
-// What the draws so far say of answers made with one input of another draw.
+// A judgement asks at shapes that nobody knew before: a neighbour, multiples and mixed extents at least.
+static enum assay_status check_shapes(struct linter *l) {
+  struct shape_ranges ranges;
+  struct shape_request r = {.task = l->t,
+                            .ranges = &ranges,
+                            .judged = l->w,
+                            .most_work = 2 * shape_work(l->t, l->w),
+                            .key = 1,
+                            .arena = &l->arena};
+  enum assay_status status = shape_ranges_find(l->t, &l->arena, &ranges, l->err);
+  bool all = true;
+  for (int k = 0; k < SHAPE_REDUCED && !status; k++) {
+    struct workload drawn;
+    bool found;
+    status = shape_draw(&r, (enum shape_kind)k, &drawn, &found, l->err);
+    all = all && found;
+  }
+  if (!status && !all)
+    add(l, LINT_FEW_SHAPES, 0, 0, -1, 0);
+  return status;
+}
+
+// Results so far for answers that were made with one input of another draw.
 struct replacement {
   int input;
-  int (*taken)[LINT_RULE_COUNT]; // of each output: how many draws' answers a rule took
+  int (*taken)[LINT_RULE_COUNT]; // of each output: for how many draws a rule took the answer
   double nearest;
 };
 
@@ -335,7 +358,7 @@ static enum assay_status replace_input(struct linter *l, int draw, struct replac
   memcpy(mixed, l->draws[draw].inputs, (size_t)l->t->n_inputs * sizeof *mixed);
   mixed[p->input] = l->draws[(draw + 1) % DRAWS].inputs[p->input];
   struct oracle_request r = {
-      .graph = &l->t->model.flat, .inputs = mixed, .arith = arith_exact(), .threads = l->threads};
+      .graph = &l->t->model.flat, .inputs = mixed, .arith = arith_truth(&l->t->contract.arith), .threads = l->threads};
   enum assay_status status = oracle_eval(&r, y, l->err);
   for (int o = 0; o < l->t->n_outputs && !status; o++) {
     double worst;
@@ -349,8 +372,8 @@ static enum assay_status replace_input(struct linter *l, int draw, struct replac
   return status;
 }
 
-// The rules that take most draws' answers for every output, if the draws that are left do too. (An input matters when
-// any output moves with it.)
+// The rules that take the answers of most draws for every output, or still can if they take all of the draws that are
+// left. (An input matters when any output changes with it.)
 static unsigned insensitive_rules(const struct linter *l, const struct replacement *p, int left) {
   unsigned all = (1u << LINT_RULE_COUNT) - 1;
   for (int o = 0; o < l->t->n_outputs; o++)
@@ -417,6 +440,8 @@ enum assay_status lint_task(const struct task *t, const struct workload *w, uint
     status = check_output(&l, o);
   if (!status)
     check_one_sided(&l);
+  if (!status)
+    status = check_shapes(&l);
   for (int i = 0; i < t->n_inputs && !status; i++)
     status = check_input(&l, i, y);
   if (status)

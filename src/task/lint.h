@@ -24,7 +24,9 @@
   X(CONSTANT_OUTPUT, "constant_output", "the right output is the same number everywhere",                              \
     "check the graph: an operator may cancel another")                                                                 \
   X(ONE_SIDED, "one_sided", "an elementwise task whose inputs never change sign",                                      \
-    "draw signed inputs, so that both branches are seen")
+    "draw signed inputs, so that both branches are seen")                                                              \
+  X(FEW_SHAPES, "few_shapes", "fewer than three shapes can be drawn that stand in no workload",                        \
+    "say in assay.shapes which extents may change")
 
 enum lint_code {
 #define LINT_ENUM(name, code, text, advice) LINT_##name,

@@ -24,7 +24,7 @@ static double distance(double got, double want) {
 static double contract_allowance(const struct lint_truth *t, int64_t k, double want, double z) {
   if (!t->sigma)
     return 0;
-  return t->u_out * fabs(want) + t->eta_out + z * (double)t->sigma[k];
+  return t->u_out * fabs(want) + t->eta_out + z * fabs((double)t->sigma[k]);
 }
 
 unsigned lint_accepts(const struct lint_truth *truth, const struct array *wrong, double *worst) {

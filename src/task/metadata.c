@@ -27,7 +27,7 @@ int64_t workload_value(const struct workload *w, const char *symbol) {
   return -1;
 }
 
-// One "M=3" at *text, which moves behind it.
+// One "M=3" at *text, which moves past it.
 static enum assay_status binding(const char **text, struct arena *arena, struct binding *out, struct assay_error *err) {
   const char *s = *text;
   size_t len = identifier(s);
@@ -111,6 +111,23 @@ enum assay_status metadata_check_workload(const struct task *t, const struct wor
   return ASSAY_OK;
 }
 
+enum assay_status metadata_check_symbols(const struct task *t, const struct workload *w, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < t->n_inputs && !status; i++) {
+    const struct distribution *d = &t->inputs[i].distribution;
+    const char *names[2] = {d->a_symbol, d->b_symbol};
+    double values[2] = {d->a, d->b};
+    for (int k = 0; k < 2 && !status; k++)
+      if (names[k] && (values[k] = (double)workload_value(w, names[k])) < 0)
+        status = error_set(err, ASSAY_ERR_INVALID, "'%.200s' needs a value for %s", d->text, names[k]);
+    if (!status)
+      status = distribution_check_values(d, values[0], values[1], err);
+    if (status)
+      error_prefix(err, status, "input %s: ", t->inputs[i].name);
+  }
+  return status;
+}
+
 // The argument in "near_overflow(1e17)", at the parenthesis.
 static enum assay_status magnitude(const char **text, double *out, struct assay_error *err) {
   const char *s = skip_space(*text);
@@ -173,9 +190,9 @@ enum assay_status metadata_tolerances(const char *text, double *rtol, double *at
 
 enum assay_status metadata_constant(const char *text, const struct tensor *constant, struct arena *arena,
                                     struct tensor *out, struct assay_error *err) {
-  int64_t n = shape_count(&constant->shape);
-  bool floating = dtype_is_float(constant->dtype);
-  char *data = arena_calloc(arena, (size_t)n + 1, dtype_bytes(constant->dtype));
+  int64_t n = shape_count(&constant->type.shape);
+  bool floating = dtype_is_float(constant->type.dtype);
+  char *data = arena_calloc(arena, (size_t)n + 1, dtype_bytes(constant->type.dtype));
   if (!data)
     return error_nomem(err, "a constant");
   const char *s = text;
@@ -189,11 +206,11 @@ enum assay_status metadata_constant(const char *text, const struct tensor *const
       return error_set(err, ASSAY_ERR_SYNTAX, "'%.80s' is not the constant's %lld %s with commas between", text,
                        (long long)n, floating ? "numbers" : "whole numbers");
     s += i + 1 < n;
-    char *element = data + (size_t)i * dtype_bytes(constant->dtype);
+    char *element = data + (size_t)i * dtype_bytes(constant->type.dtype);
     if (floating)
-      dtype_from_f64(constant->dtype, &number, 1, element);
+      dtype_from_f64(constant->type.dtype, &number, 1, element);
     else
-      dtype_from_i64(constant->dtype, &whole, 1, element);
+      dtype_from_i64(constant->type.dtype, &whole, 1, element);
   }
   *out = *constant;
   out->data = data;

@@ -1,4 +1,4 @@
-// Inside the module: the pieces that reading a task file consists of.
+// Private to src/task: the parts of reading a task file.
 #ifndef TASK_METADATA_H
 #define TASK_METADATA_H
 
@@ -8,8 +8,11 @@
 enum assay_status metadata_bindings(const char *text, struct arena *arena, struct workload *out,
                                     struct assay_error *err);
 
-// Every symbol of the task's inputs is bound, nothing else is, and the shapes that follow are within limits.
+// Checks that the workload binds exactly the symbols of the task's inputs, and that the shapes are within limits.
 enum assay_status metadata_check_workload(const struct task *t, const struct workload *w, struct assay_error *err);
+
+// Checks that symbols in distributions are bound, and to values that make sense.
+enum assay_status metadata_check_symbols(const struct task *t, const struct workload *w, struct assay_error *err);
 
 // Reads "special, near_overflow(1e4), -integers" into t->probes and t->near_overflow.
 enum assay_status metadata_probes(const char *text, struct task *t, struct assay_error *err);
@@ -17,7 +20,8 @@ enum assay_status metadata_probes(const char *text, struct task *t, struct assay
 // Reads "1e-4, 1e-4".
 enum assay_status metadata_tolerances(const char *text, double *rtol, double *atol, struct assay_error *err);
 
-// Reads "0.5" or "1, 2": other elements for a constant of the graph, of its type and number. `out` is arena memory.
+// Reads "0.5" or "1, 2": replacements for the elements of a constant of the graph, as many and of its type. `out` is
+// arena memory.
 enum assay_status metadata_constant(const char *text, const struct tensor *constant, struct arena *arena,
                                     struct tensor *out, struct assay_error *err);
 

@@ -10,15 +10,18 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/printable.h"
 #include "onnx/onnx.h"
 #include "task/lint.h"
 #include "task/metadata.h"
+#include "task/shapes.h"
 
 enum { MAX_WORKLOADS = 4096 };
 
-// Rounding of inputs, accumulation and outputs that a contract stands for. Half-precision contracts are about the
-// type of inputs and outputs: what lies between may be kept in fp32, as tensor cores and fused kernels do. All but fp32
-// allow sums as tensor cores make them: cut_bits was set from measurements (docs/numerics.md).
+// How each contract rounds inputs, accumulation and outputs. A half-precision contract fixes the type of inputs and
+// outputs; what goes from one operator to the next may be kept in fp32, as fused kernels do, or rounded to that type,
+// as PyTorch's own do. All but fp32 allow sums as tensor cores make them: cut_bits was set from measurements
+// (docs/numerics.md).
 static const struct contract contracts[] = {
     {.name = "fp32",
      .arith = {.bits = 24, .min_exponent = -126, .max = FLT_MAX, .product_bits = 53, .block = 1},
@@ -29,11 +32,23 @@ static const struct contract contracts[] = {
      .u_out = 0x1p-24,
      .eta_out = 0x1p-149},
     {.name = "fp16",
-     .arith = {.bits = 24, .min_exponent = -126, .max = FLT_MAX, .product_bits = 53, .block = 1, .cut_bits = 26},
+     .arith = {.bits = 24,
+               .min_exponent = -126,
+               .max = FLT_MAX,
+               .product_bits = 53,
+               .block = 1,
+               .cut_bits = 26,
+               .stored = {.bits = 11, .min_exponent = -14, .max = 65504}},
      .u_out = 0x1p-11,
      .eta_out = 0x1p-24},
     {.name = "bf16",
-     .arith = {.bits = 24, .min_exponent = -126, .max = FLT_MAX, .product_bits = 53, .block = 1, .cut_bits = 26},
+     .arith = {.bits = 24,
+               .min_exponent = -126,
+               .max = FLT_MAX,
+               .product_bits = 53,
+               .block = 1,
+               .cut_bits = 26,
+               .stored = {.bits = 8, .min_exponent = -126, .max = 0x1.fep127}},
      .u_out = 0x1p-8,
      .eta_out = 0x1p-133},
 };
@@ -51,7 +66,7 @@ static enum dtype contract_dtype(const struct contract *c) {
   return strcmp(c->name, "fp16") == 0 ? DTYPE_FLOAT16 : strcmp(c->name, "bf16") == 0 ? DTYPE_BFLOAT16 : DTYPE_FLOAT;
 }
 
-static const char *behind(const char *key, const char *prefix) {
+static const char *after(const char *key, const char *prefix) {
   size_t n = strlen(prefix);
   return strncmp(key, prefix, n) == 0 ? key + n : NULL;
 }
@@ -74,22 +89,22 @@ static struct value *constant_by_name(const struct graph *g, const char *name) {
 // The keys that may stand alone; the others are prefixes followed by a name.
 static const char *const plain_keys[] = {"task",    "title",      "origin",   "contract",         "probes",
                                          "repair",  "lint.allow", "allclose", "contraction_part", "weight_part",
-                                         "pytorch", NULL};
+                                         "pytorch", "shapes",     NULL};
 
 static enum assay_status check_key(const struct task *t, const char *key, struct assay_error *err) {
-  const char *name = behind(key, "assay.input.");
+  const char *name = after(key, "assay.input.");
   if (!name)
-    name = behind(key, "assay.published.input.");
+    name = after(key, "assay.published.input.");
   if (name)
     return input_by_name(t, name) >= 0
                ? ASSAY_OK
                : error_set(err, ASSAY_ERR_INVALID,
                            "the graph has no input '%.80s' (inputs with an initializer do not count)", name);
-  if ((name = behind(key, "assay.published.constant.")))
+  if ((name = after(key, "assay.published.constant.")))
     return constant_by_name(&t->model.graph, name)
                ? ASSAY_OK
                : error_set(err, ASSAY_ERR_INVALID, "the graph has no constant '%.80s'", name);
-  if ((name = behind(key, "assay.workload."))) {
+  if ((name = after(key, "assay.workload."))) {
     size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
     return n > 0 && name[n] == '\0'
                ? ASSAY_OK
@@ -102,7 +117,7 @@ static enum assay_status check_key(const struct task *t, const char *key, struct
                    "no such key; see the list of metadata_props keys in the documentation of tasks");
 }
 
-// Where a property stands and which it is, in front of a message.
+// Puts a property's place and key before a message.
 static enum assay_status in_property(const struct task *t, const struct property *p, enum assay_status status,
                                      struct assay_error *err) {
   char place[256];
@@ -118,7 +133,7 @@ static enum assay_status check_keys(const struct task *t, struct assay_error *er
   const struct model *m = &t->model;
   for (int i = 0; i < m->n_properties; i++) {
     const struct property *p = &m->properties[i];
-    if (!behind(p->key, "assay."))
+    if (!after(p->key, "assay."))
       continue;
     enum assay_status status = check_key(t, p->key, err);
     for (int k = 0; k < i && !status; k++)
@@ -132,7 +147,7 @@ static enum assay_status check_keys(const struct task *t, struct assay_error *er
 
 static const struct property *find(const struct task *t, const char *prefix, const char *name) {
   for (int i = 0; i < t->model.n_properties; i++) {
-    const char *rest = behind(t->model.properties[i].key, prefix);
+    const char *rest = after(t->model.properties[i].key, prefix);
     if (rest && strcmp(rest, name) == 0)
       return &t->model.properties[i];
   }
@@ -151,7 +166,7 @@ static enum assay_status read_inputs(struct task *t, struct assay_error *err) {
       return missing(t, key, "uniform(-1, 1)", err);
     if (v->rank < 0 || dtype_bytes(v->dtype) == 0)
       return error_set(err, ASSAY_ERR_INVALID, "%s: input %.120s must declare a type and a shape", t->path, v->name);
-    // Both forms are read, so that a mistake in the one not in force is seen as well.
+    // Both forms are read, so that a mistake in the unused form is reported as well.
     const struct property *forms[2] = {normal, published};
     for (int k = 0; k < 2; k++) {
       struct distribution d;
@@ -170,11 +185,11 @@ static enum assay_status read_inputs(struct task *t, struct assay_error *err) {
   return ASSAY_OK;
 }
 
-// Constants that the default form changes: with their published elements both graphs become the published ones.
+// Constants that the default form changes. For the published form, both graphs get their published elements.
 static enum assay_status read_constants(struct task *t, struct assay_error *err) {
   for (int i = 0; i < t->model.n_properties; i++) {
     const struct property *p = &t->model.properties[i];
-    const char *name = behind(p->key, "assay.published.constant.");
+    const char *name = after(p->key, "assay.published.constant.");
     if (!name)
       continue;
     struct value *written = constant_by_name(&t->model.graph, name), *flat = constant_by_name(&t->model.flat, name);
@@ -194,24 +209,6 @@ static enum assay_status read_constants(struct task *t, struct assay_error *err)
   return ASSAY_OK;
 }
 
-// Symbols in distributions are bound, and to values that make sense.
-static enum assay_status check_symbols(const struct task *t, const struct workload *w, struct assay_error *err) {
-  enum assay_status status = ASSAY_OK;
-  for (int i = 0; i < t->n_inputs && !status; i++) {
-    const struct distribution *d = &t->inputs[i].distribution;
-    const char *names[2] = {d->a_symbol, d->b_symbol};
-    double values[2] = {d->a, d->b};
-    for (int k = 0; k < 2 && !status; k++)
-      if (names[k] && (values[k] = (double)workload_value(w, names[k])) < 0)
-        status = error_set(err, ASSAY_ERR_INVALID, "'%.200s' needs a value for %s", d->text, names[k]);
-    if (!status)
-      status = distribution_check_values(d, values[0], values[1], err);
-    if (status)
-      error_prefix(err, status, "input %s: ", t->inputs[i].name);
-  }
-  return status;
-}
-
 static enum assay_status read_workload(struct task *t, const struct property *p, const char *name,
                                        struct assay_error *err) {
   struct workload *w = &t->workloads[t->n_workloads];
@@ -219,7 +216,7 @@ static enum assay_status read_workload(struct task *t, const struct property *p,
   if (!status)
     status = metadata_check_workload(t, w, err);
   if (!status)
-    status = check_symbols(t, w, err);
+    status = metadata_check_symbols(t, w, err);
   if (status)
     return in_property(t, p, status, err);
   w->name = name;
@@ -231,14 +228,14 @@ static enum assay_status read_workloads(struct task *t, struct assay_error *err)
   const struct model *m = &t->model;
   int count = 0;
   for (int i = 0; i < m->n_properties; i++)
-    count += behind(m->properties[i].key, "assay.workload.") != NULL;
+    count += after(m->properties[i].key, "assay.workload.") != NULL;
   if (count > MAX_WORKLOADS)
     return error_set(err, ASSAY_ERR_LIMIT, "%s: %d workloads, at most %d can be read", t->path, count, MAX_WORKLOADS);
   t->workloads = arena_calloc(&t->model.arena, (size_t)count + 1, sizeof *t->workloads);
   if (!t->workloads)
     return error_nomem(err, "a task's workloads");
   for (int i = 0; i < m->n_properties; i++) {
-    const char *name = behind(m->properties[i].key, "assay.workload.");
+    const char *name = after(m->properties[i].key, "assay.workload.");
     enum assay_status status = name ? read_workload(t, &m->properties[i], name, err) : ASSAY_OK;
     if (status)
       return status;
@@ -311,9 +308,28 @@ static enum assay_status read_rules(struct task *t, struct assay_error *err) {
       return in_property(
           t, p, error_set(err, ASSAY_ERR_INVALID, "'%.40s' is no part: write a fraction like 1/6", p->value), err);
   }
+  p = find(t, "assay.", "shapes");
+  status = p ? shape_ranges_check(t, err) : ASSAY_OK;
+  if (status)
+    return in_property(t, p, status, err);
   p = find(t, "assay.", "lint.allow");
   status = p ? lint_check_allow(p->value, err) : ASSAY_OK;
   return status ? in_property(t, p, status, err) : ASSAY_OK;
+}
+
+// Of a name, which stands in commands, in files and in other programs' text.
+static bool is_task_name(const char *s) {
+  return s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-/")] == '\0';
+}
+
+// A text that is shown: a line, fit for a terminal. In the arena; NULL stays NULL.
+static enum assay_status make_line(struct task *t, const char **text, struct assay_error *err) {
+  size_t size = *text ? strlen(*text) + 1 : 0;
+  char *line = *text ? arena_alloc(&t->model.arena, size) : NULL;
+  if (*text && !line)
+    return error_nomem(err, "a task's texts");
+  *text = line ? printable_line(*text, line, size) : NULL;
+  return ASSAY_OK;
 }
 
 static enum assay_status read_texts(struct task *t, struct assay_error *err) {
@@ -322,13 +338,16 @@ static enum assay_status read_texts(struct task *t, struct assay_error *err) {
   t->repair = model_property(&t->model, "assay.repair");
   if (!t->name || !*t->name)
     return missing(t, "assay.task", "mysuite/gemm", err);
+  if (!is_task_name(t->name))
+    return error_set(err, ASSAY_ERR_INVALID, "%s: the name assay.task has letters, digits and _.+-/ only", t->path);
   if (!t->title)
     t->title = t->name;
   if (t->repaired && !t->repair)
     return missing(t, "assay.repair", "published inputs are never negative; signed inputs", err);
   if (t->repair && !t->repaired)
     return missing(t, "assay.published.input.X", "uniform(0, 1)", err);
-  return ASSAY_OK;
+  enum assay_status status = make_line(t, &t->title, err);
+  return status ? status : make_line(t, &t->repair, err);
 }
 
 static enum assay_status find_sums(struct task *t, struct assay_error *err) {
@@ -432,7 +451,7 @@ enum assay_status task_parse_workload(const struct task *t, const char *text, st
   if (!status)
     status = metadata_check_workload(t, &w, err);
   if (!status)
-    status = check_symbols(t, &w, err);
+    status = metadata_check_symbols(t, &w, err);
   if (status)
     return error_prefix(err, status, "workload '%.80s' of %s: ", text, t->name);
   *out = w;

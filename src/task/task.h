@@ -1,22 +1,24 @@
-// Tasks: a graph with workloads, input distributions and a contract. One file is one task (design section 4).
+// Tasks: a graph with workloads, input distributions and a contract. One file is one task.
 //
 // metadata_props keys:
 //   assay.task                  its name, "kernelbench/1/19"
 //   assay.title                 one line
 //   assay.origin                where it comes from
 //   assay.workload.NAME         "M=1024, K=8192"; NAME is small, full, or ragged0, ragged1, ... (probe shapes)
-//   assay.input.X               distribution of input X, e.g. "uniform(-1, 1)", "normal(0, 1) static" (grammar:
-//   distribution.h) assay.contract              "fp32", "tf32", "fp16" or "bf16" assay.probes                probes
-//   that apply beside the default ones, or "-name" for those that do not. All but
-//                               near_overflow and special are default; near_overflow(1e17) names the magnitude that a
-//                               straightforward implementation survives; special is for tasks whose operators say
-//                               unambiguously what becomes of NaN and infinities
+//   assay.input.X               distribution of input X, e.g. "uniform(-1, 1)", "normal(0, 1) static"
+//                               (grammar: distribution.h)
+//   assay.contract              "fp32", "tf32", "fp16" or "bf16"
+//   assay.probes                probes that apply in addition to the default ones, or "-name" for those that do not.
+//                               All but near_overflow and special are default; near_overflow(1e17) names the magnitude
+//                               that a straightforward implementation survives; special is for tasks whose operators
+//                               say unambiguously what becomes of NaN and infinities
 //   assay.published.input.X     the published suite's distribution, where the default form repairs it
 //   assay.published.constant.C  the published elements of the graph's constant C ("0.0", "1, 2"), where the default
-//   form
-//                               has others
+//                               form has others
 //   assay.repair                what the default form changes and why, one sentence
 //   assay.lint.allow            findings that are inherent in the task, with the reason: "affine: why; zeros: why"
+//   assay.shapes                which extents a judgement may choose: "M=1..4096, K=4..512/4, L=2*K" (shapes.h);
+//                               without the key it finds out
 //   assay.allclose              "rtol, atol" of the published suite
 //   assay.pytorch               what a PyTorch programmer returns from forward, where that is one call and the graph
 //                               has many nodes: "F.smooth_l1_loss(predictions, targets)"
@@ -62,7 +64,7 @@ struct task {
   const char *repair; // or NULL
   struct contract contract;
   double rtol, atol;
-  double contraction_part; // of the multiply-adds that nobody can leave out; 1 unless the file says less
+  double contraction_part; // part of the multiply-adds that is always needed; 1 unless the file has less
   double weight_part;      // of the static inputs' bytes, likewise
   int n_inputs, n_outputs, n_workloads;
   struct task_input *inputs;  // in the order of the graph's inputs
@@ -103,9 +105,9 @@ enum assay_status task_input_shapes(const struct task *t, const struct workload 
 // Least work of a workload: what any implementation must read, write and compute.
 struct task_cost {
   double input_bytes, output_bytes, weight_bytes; // weights: the static inputs, counted in input_bytes too
-  double least_input_bytes;                       // of input_bytes what nobody can leave out (assay.weight_part)
+  double least_input_bytes;                       // the part of input_bytes that must be read (assay.weight_part)
   double flops, contraction_flops; // outside contractions, and in them (see struct op_cost): their sum is all
-  double least_contraction_flops;  // of contraction_flops what nobody can leave out (assay.contraction_part)
+  double least_contraction_flops;  // the part of contraction_flops that is always needed (assay.contraction_part)
   int64_t largest_elements;        // of any input or output
 };
 enum assay_status task_cost(const struct task *t, const struct workload *w, struct task_cost *out,

@@ -11,7 +11,8 @@
 #include "sandbox/sandbox.h"
 #include "toolchain/toolchain.h"
 
-// The absolute path of a compiler's program, looked for as a shell would, in the arena.
+// The absolute path of a compiler's program, looked for as a shell would, in the arena. ASSAY_ERR_ENVIRONMENT when
+// there is none.
 enum assay_status compiler_find(const char *name, const char *path_env, struct arena *a, char **path,
                                 struct assay_error *err);
 

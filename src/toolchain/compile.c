@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,18 +16,29 @@
 
 enum { LOG_BYTES = 64 << 10, VERSION_BYTES = 4 << 10 };
 
+// All files of a build together. An extension of PyTorch takes some 50 MiB a source.
+static const int64_t FOLDER_BYTES = (int64_t)1 << 30;
+
+// The control source takes less time than any candidate, but on a machine that is busy.
+static const int64_t CONTROL_NS = 30000000000;
+
+// Room that a compiler needs for one source's temporary files, with much to spare.
+static const uint64_t LEAST_FREE_BYTES = (uint64_t)64 << 20;
+
 void compile_init(struct compile *c, const struct compile_way *way, void *owner, int64_t timeout_ns) {
   *c = (struct compile){.way = way, .owner = owner, .kill_fd = -1, .start_ns = clock_monotonic_ns()};
   c->deadline_ns = c->start_ns + timeout_ns;
   pthread_mutex_init(&c->lock, NULL);
   buf_init(&c->log);
   buf_init(&c->version);
+  buf_init(&c->control_log);
 }
 
 void compile_release(struct compile *c) {
   arena_release(&c->arena);
   buf_release(&c->log);
   buf_release(&c->version);
+  buf_release(&c->control_log);
   pthread_mutex_destroy(&c->lock);
 }
 
@@ -48,14 +60,18 @@ static const char *const *copy_list(const char *const *list, struct arena *a) {
   return copy;
 }
 
-static char *const *make_environment(const char *path_env, const char *folder, struct arena *a) {
-  char **envp = arena_calloc(a, 5, sizeof *envp);
+static char *const *make_environment(const struct build_options *o, struct arena *a) {
+  size_t n_more = count(o->environment);
+  char **envp = arena_calloc(a, 4 + n_more + 1, sizeof *envp);
   if (!envp)
     return NULL;
   envp[0] = arena_strdup(a, "LC_ALL=C");
-  envp[1] = arena_printf(a, "PATH=%s", path_env ? path_env : "");
-  envp[2] = arena_printf(a, "TMPDIR=%s", folder);
-  envp[3] = arena_printf(a, "HOME=%s", folder);
+  envp[1] = arena_printf(a, "PATH=%s", o->path_env ? o->path_env : "");
+  envp[2] = arena_printf(a, "TMPDIR=%s", o->folder);
+  envp[3] = arena_printf(a, "HOME=%s", o->folder);
+  for (size_t i = 0; i < n_more; i++)
+    if (!(envp[4 + i] = arena_strdup(a, o->environment[i])))
+      return NULL;
   return envp[0] && envp[1] && envp[2] && envp[3] ? envp : NULL;
 }
 
@@ -68,7 +84,7 @@ enum assay_status compile_prepare(struct compile *c, const struct build_options 
   c->include_dir = arena_strdup(a, o->include_dir);
   c->library = arena_printf(a, "%s/%s", o->folder, COMPILE_LIBRARY);
   c->defines = copy_list(o->defines, a);
-  c->envp = make_environment(o->path_env, o->folder, a);
+  c->envp = make_environment(o, a);
   const char *const *read_paths = c->include_dir ? compiler_read_paths(program, c->include_dir, a) : NULL;
   if (!folder || !c->name || !c->library || !c->defines || !c->envp || !read_paths)
     return error_nomem(err, "a build");
@@ -76,11 +92,12 @@ enum assay_status compile_prepare(struct compile *c, const struct build_options 
       .role = SANDBOX_BUILDER,
       .folder = folder,
       .read_paths = read_paths,
-      // A second behind the deadline: it ends what the deadline somehow does not.
+      // A second after the deadline: it ends what the deadline did not.
       .cpu_seconds = o->timeout_ns / 1000000000 + 1,
       .memory_bytes = o->memory_bytes,
       .file_bytes = o->file_bytes,
       .processes = c->way->processes,
+      .quota = {.folder_bytes = FOLDER_BYTES, .processes = c->way->processes},
   };
   return ASSAY_OK;
 }
@@ -150,16 +167,12 @@ static enum assay_status compile(struct compile *c, struct buf *version) {
   return status;
 }
 
-static void *wait_for_compiler(void *arg) {
-  struct compile *c = arg;
-  c->status = compile(c, &c->version);
-  bool failed = c->status == ASSAY_OK && c->end.exited && c->end.code != 0;
-  if (failed && c->way->again && c->way->again(c))
-    c->status = compile(c, NULL);
-  return NULL;
+// Compiles, and once more where the way knows another.
+static enum assay_status compile_as_it_goes(struct compile *c, struct buf *version) {
+  enum assay_status status = compile(c, version);
+  bool failed = status == ASSAY_OK && c->end.exited && c->end.code != 0;
+  return failed && c->way->again && c->way->again(c) ? compile(c, NULL) : status;
 }
-
-// ---- starting and ending
 
 // Not file_write: what is thrown away in a second needs no fsync.
 static enum assay_status write_source(struct compile *c, const char *source, size_t n, struct assay_error *err) {
@@ -179,6 +192,72 @@ static enum assay_status write_source(struct compile *c, const char *source, siz
     e = errno;
   return e ? error_set(err, ASSAY_ERR_IO, "cannot write %s: %s", path, strerror(e)) : ASSAY_OK;
 }
+
+static bool is_built(const struct compile *c) {
+  struct stat st;
+  return c->end.exited && c->end.code == 0 && lstat(c->library, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+// ---- whose fault a failure is
+
+// Empties the build's folder of what the candidate left there: it may be what is in the way.
+static enum assay_status empty_folder(struct compile *c, struct assay_error *err) {
+  sandbox_folder_remove(c->policy.folder);
+  if (mkdir(c->policy.folder, 0700) == 0)
+    return ASSAY_OK;
+  return error_set(err, ASSAY_ERR_IO, "%s: cannot make the build's folder again: %s", c->policy.folder,
+                   strerror(errno));
+}
+
+static bool has_room(const char *folder) {
+  struct statvfs fs;
+  return statvfs(folder, &fs) != 0 || (uint64_t)fs.f_bavail * fs.f_frsize >= LEAST_FREE_BYTES;
+}
+
+// Compiles the control source where the candidate failed. What is known of the candidate's build stays.
+static enum assay_status try_control(struct compile *c) {
+  static const char *const no_defines[] = {NULL};
+  struct buf log = c->log;
+  const struct sandbox_end end = c->end;
+  const int64_t end_ns = c->end_ns, cpu_ns = c->cpu_ns, deadline_ns = c->deadline_ns;
+  const char *const *defines = c->defines;
+  buf_init(&c->log);
+  c->defines = no_defines;
+  c->deadline_ns = clock_monotonic_ns() + CONTROL_NS;
+  enum assay_status status = empty_folder(c, &c->err);
+  if (!status && diagnostics_outcome(buf_str(&log)) == BUILD_HIT_LIMIT && !has_room(c->policy.folder)) {
+    c->control_failed = true;
+    buf_printf(&c->log, "No space left on device, or nearly none: the file system of %s has less than %d MiB",
+               c->policy.folder, (int)(LEAST_FREE_BYTES >> 20));
+  } else if (!status) {
+    status = write_source(c, c->way->control, strlen(c->way->control), &c->err);
+    if (!status)
+      status = compile_as_it_goes(c, NULL);
+    c->control_failed = !status && !is_built(c);
+    if (c->control_failed && c->log.len == 0 && c->end.exited)
+      buf_printf(&c->log, "it said nothing and ended with exit code %d", c->end.code);
+  }
+  diagnostics_clean(&c->log, c->policy.folder, c->include_dir, &c->control_log);
+  buf_release(&c->log);
+  c->log = log;
+  c->end = end;
+  c->end_ns = end_ns;
+  c->cpu_ns = cpu_ns;
+  c->deadline_ns = deadline_ns;
+  c->defines = defines;
+  return status;
+}
+
+static void *wait_for_compiler(void *arg) {
+  struct compile *c = arg;
+  c->status = compile_as_it_goes(c, &c->version);
+  c->built = c->status == ASSAY_OK && is_built(c);
+  if (c->status == ASSAY_OK && !c->built && !c->end.deadline && !c->end.quota[0] && c->way->control)
+    c->status = try_control(c);
+  return NULL;
+}
+
+// ---- starting and ending
 
 enum assay_status compile_start(struct compile *c, const char *source, size_t n, struct assay_error *err) {
   enum assay_status status = write_source(c, source, n, err);
@@ -205,11 +284,12 @@ void compile_cancel(struct compile *c) {
 }
 
 static enum build_outcome outcome_of(const struct compile *c, const char *diagnostics) {
-  struct stat st;
   if (c->end.deadline)
     return BUILD_TIMED_OUT;
+  if (c->end.quota[0])
+    return BUILD_HIT_LIMIT;
   if (c->end.exited && c->end.code == 0)
-    return lstat(c->library, &st) == 0 && S_ISREG(st.st_mode) ? BUILD_OK : BUILD_REJECTED;
+    return c->built ? BUILD_OK : BUILD_REJECTED;
   // The driver itself was ended: nothing but a limit does that (a crash of the compiler is the source's doing).
   if (c->end.signal == SIGKILL || c->end.signal == SIGXFSZ)
     return BUILD_HIT_LIMIT;
@@ -233,12 +313,12 @@ static void print_command(struct compile *c, struct buf *out) {
   }
 }
 
-// Hands the text over, as heap memory and never NULL but for want of memory.
+// The text as heap memory; NULL only when memory is exhausted.
 static char *take(const struct buf *b) {
   return b->failed ? NULL : base_strndup(buf_str(b), b->len);
 }
 
-// The line of the compiler's words that tells one from another, as heap memory; NULL for want of memory.
+// The line of the compiler's output that identifies it, as heap memory; NULL when memory is exhausted.
 static char *version_line(const struct compile *c) {
   struct buf words;
   buf_init(&words);
@@ -267,6 +347,13 @@ enum assay_status compile_ask_version(struct compile *c, char **version, struct 
   return ASSAY_OK;
 }
 
+// Of a message; compilers begin with what matters most.
+static int first_line(const char *text) {
+  enum { MOST = 400 };
+  size_t n = strcspn(text, "\n");
+  return (int)(n < MOST ? n : MOST);
+}
+
 enum assay_status compile_finish(struct compile *c, struct build_result *out, struct assay_error *err) {
   struct build_result r = {0};
   struct buf clean, typed;
@@ -276,8 +363,15 @@ enum assay_status compile_finish(struct compile *c, struct build_result *out, st
       *err = c->err;
     return c->status;
   }
+  if (c->control_failed)
+    return error_set(err, ASSAY_ERR_ENVIRONMENT,
+                     "%s does not work here: it fails for a source of Assay's own, too, and so says nothing of the "
+                     "candidate: %.*s",
+                     c->program, first_line(buf_str(&c->control_log)), buf_str(&c->control_log));
   buf_init(&clean);
   buf_init(&typed);
+  if (c->end.quota[0])
+    buf_printf(&clean, "the build was ended: %s\n", c->end.quota);
   diagnostics_clean(&c->log, c->policy.folder, c->include_dir, &clean);
   print_command(c, &typed);
   r.outcome = outcome_of(c, buf_str(&clean));

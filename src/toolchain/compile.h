@@ -29,6 +29,9 @@ struct compile_way {
   char **(*command)(struct compile *c);
   // After a failure: whether to try once more, with other arguments; it may begin the log anew. NULL: never.
   bool (*again)(struct compile *c);
+  // A source of our own that everything which works here accepts. After a failure it is compiled in the same way: if it
+  // fails too, the machine is at fault and not the candidate.
+  const char *control;
 };
 
 struct compile {
@@ -52,6 +55,8 @@ struct compile {
   struct sandbox_end end;
   struct buf log, version;
   int64_t end_ns, cpu_ns;
+  bool built, control_failed;
+  struct buf control_log; // why
 };
 
 // The clock begins here.
@@ -70,7 +75,8 @@ char **compile_command(struct compile *c, const char *const *front, size_t n_fro
 // Writes the source into the folder and starts the compiler.
 enum assay_status compile_start(struct compile *c, const char *source, size_t n, struct assay_error *err);
 
-// Waits for its end. In the result, `library` stays NULL.
+// Waits for its end. In the result, `library` stays NULL. ASSAY_ERR_ENVIRONMENT: the compiler does not work here, for
+// the control source neither.
 enum assay_status compile_finish(struct compile *c, struct build_result *out, struct assay_error *err);
 
 // What the compiler of a prepared build says of itself, one line; heap string. Instead of compile_start.

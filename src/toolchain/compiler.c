@@ -17,7 +17,7 @@ static bool is_program(const char *path) {
   return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-// A compiler cache writes outside the build's folder, so the real compiler behind it is wanted.
+// A compiler cache writes outside the build's folder, so the compiler that it calls is used.
 static bool is_cache(const char *path) {
   char real[PATH_MAX];
   return realpath(path, real) && (!strcmp(base_name(real), "ccache") || !strcmp(base_name(real), "sccache"));
@@ -36,7 +36,7 @@ enum assay_status compiler_find(const char *name, const char *path_env, struct a
   char *found = NULL;
   if (strchr(name, '/')) {
     if (!is_program(name))
-      return error_set(err, ASSAY_ERR_NOT_FOUND, "the compiler %s is not there, or not a program", name);
+      return error_set(err, ASSAY_ERR_ENVIRONMENT, "the compiler %s is not there, or not a program", name);
     found = absolute(name, a);
     if (!found)
       return error_nomem(err, "the compiler's path");
@@ -55,7 +55,7 @@ enum assay_status compiler_find(const char *name, const char *path_env, struct a
     p += n + (p[n] == ':');
   }
   if (!found)
-    return error_set(err, ASSAY_ERR_NOT_FOUND,
+    return error_set(err, ASSAY_ERR_ENVIRONMENT,
                      "no compiler \"%s\" on the PATH (%s): install one (apt-get install %s) or name another", name,
                      path_env ? path_env : "empty", !strcmp(name, "clang") ? "clang" : "gcc");
   *path = found;

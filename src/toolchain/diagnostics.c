@@ -1,21 +1,8 @@
 // A compiler's messages: cleaning and reading them.
 #include <string.h>
 
+#include "base/utf8.h"
 #include "toolchain/cc.h"
-
-// Length of the well-formed UTF-8 sequence at s (n bytes left), 0 when there is none (Unicode 15, table 3-7).
-static size_t utf8_length(const unsigned char *s, size_t n) {
-  size_t len = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
-  if (len == 0 || len > n)
-    return 0;
-  for (size_t i = 1; i < len; i++)
-    if ((s[i] & 0xC0) != 0x80)
-      return 0;
-  if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90) ||
-      (s[0] == 0xF4 && s[1] > 0x8F))
-    return 0;
-  return len;
-}
 
 // How much of the text at s is a path's beginning to be left out: the folder and its slash.
 static size_t prefix_length(const char *s, size_t n, const char *folder) {
@@ -40,7 +27,7 @@ void diagnostics_clean(const struct buf *raw, const char *folder, const char *in
       continue;
     }
     unsigned char c = (unsigned char)s[i];
-    size_t len = utf8_length((const unsigned char *)s + i, raw->len - i);
+    size_t len = utf8_length(s + i, raw->len - i);
     bool control = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7F;
     if (len == 0 || control)
       buf_puts(out, "?");

@@ -61,7 +61,7 @@ static void add(struct folders *f, const char *path) {
   f->no_memory = f->no_memory || !path;
 }
 
-// The folder of a library, and those beside it in which pip puts its companions: nvidia/cublas/lib,
+// The folder of a library, and its neighbours, in which pip puts its companions: nvidia/cublas/lib,
 // nvidia/cudnn/lib, or nvidia/cu13/lib for most of them.
 static void add_neighbours(struct folders *f, const char *library) {
   static const char *const packages[] = {"cublas", "cudnn", "cuda_cupti", "cuda_nvrtc", "cu13"};
@@ -85,12 +85,12 @@ static void add_library(struct folders *f, const char *library) {
   free(real);
 }
 
-static enum assay_status find_folders(const struct library_options *o, struct arena *a, struct library_place *out,
+static enum assay_status find_folders(const struct assay_paths *p, struct arena *a, struct library_place *out,
                                       struct assay_error *err) {
   static const char *const usual[] = {"/usr/local/cuda/lib64", "/usr/local/cuda/extras/CUPTI/lib64"};
   struct folders f = {.arena = a};
   struct buf search = {0};
-  const char *const libraries[] = {o->cublaslt, o->cudnn, o->cupti};
+  const char *const libraries[] = {p->cublaslt, p->cudnn, p->cupti};
   for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
     add_library(&f, libraries[i]);
   for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
@@ -113,29 +113,29 @@ static enum assay_status find_folders(const struct library_options *o, struct ar
 static enum assay_status check_named(const char *path, const char *variable, struct assay_error *err) {
   if (!path || access(path, R_OK) == 0)
     return ASSAY_OK;
-  return error_set(err, ASSAY_ERR_NOT_FOUND, "there is no %s, which %s names: point it to the library's file", path,
+  return error_set(err, ASSAY_ERR_ENVIRONMENT, "there is no %s, which %s names: point it to the library's file", path,
                    variable);
 }
 
-enum assay_status library_find(const struct library_options *o, struct arena *a, struct library_place *out,
+enum assay_status library_find(const struct assay_paths *p, struct arena *a, struct library_place *out,
                                struct assay_error *err) {
-  const char *slash = o->worker ? strrchr(o->worker, '/') : NULL;
-  *out = (struct library_place){.program = o->program,
-                                .cublaslt = o->cublaslt ? o->cublaslt : "",
-                                .cudnn = o->cudnn ? o->cudnn : "",
-                                .cupti = o->cupti ? o->cupti : ""};
-  out->lift = arena_printf(a, "%.*sassay-lift.so", slash ? (int)(slash + 1 - o->worker) : 0, slash ? o->worker : "");
+  const char *slash = p->worker ? strrchr(p->worker, '/') : NULL;
+  *out = (struct library_place){.program = p->library,
+                                .cublaslt = p->cublaslt ? p->cublaslt : "",
+                                .cudnn = p->cudnn ? p->cudnn : "",
+                                .cupti = p->cupti ? p->cupti : ""};
+  out->lift = arena_printf(a, "%.*sassay-lift.so", slash ? (int)(slash + 1 - p->worker) : 0, slash ? p->worker : "");
   if (!out->lift)
     return error_nomem(err, "the libraries' place");
-  if (!o->program || access(o->program, X_OK) != 0 || access(out->lift, R_OK) != 0)
-    return error_set(err, ASSAY_ERR_NOT_FOUND, "%s and %s must be there: build or install Assay whole",
-                     o->program ? o->program : "assay-library", out->lift);
-  enum assay_status status = check_named(o->cublaslt, "ASSAY_CUBLASLT", err);
+  if (!p->library || access(p->library, X_OK) != 0 || access(out->lift, R_OK) != 0)
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "%s and %s must be there: build or install Assay whole",
+                     p->library ? p->library : "assay-library", out->lift);
+  enum assay_status status = check_named(p->cublaslt, "ASSAY_CUBLASLT", err);
   if (!status)
-    status = check_named(o->cudnn, "ASSAY_CUDNN", err);
+    status = check_named(p->cudnn, "ASSAY_CUDNN", err);
   if (!status)
-    status = check_named(o->cupti, "ASSAY_CUPTI", err);
-  return status ? status : find_folders(o, a, out, err);
+    status = check_named(p->cupti, "ASSAY_CUPTI", err);
+  return status ? status : find_folders(p, a, out, err);
 }
 
 enum assay_status library_ask(const struct library_place *p, const char *folder, struct buf *text, bool *all,

@@ -1,4 +1,4 @@
-// The libraries' baseline: a candidate that is no code, but the name of a library to carry the task out with.
+// The libraries' baseline: a candidate that is not code, but the name of a library that computes the task.
 //
 //   # assay: task kernelbench/1/1
 //   cublaslt
@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "assay/paths.h"
 #include "base/arena.h"
 #include "base/buf.h"
 
@@ -20,13 +21,7 @@ enum library_choice { LIBRARY_ANY, LIBRARY_CUBLASLT, LIBRARY_CUDNN };
 enum assay_status library_read(const char *source, size_t n, enum library_choice *out, struct assay_error *err);
 const char *library_choice_name(enum library_choice c);
 
-struct library_options {
-  const char *program;                  // path of assay-library
-  const char *worker;                   // path of assay-worker.so, beside which assay-lift.so is
-  const char *cublaslt, *cudnn, *cupti; // paths of the libraries; NULL: the loader's search
-};
-
-// Where they are. Strings are the arena's or the options'.
+// Where the libraries are. Strings are the arena's or those of the paths.
 struct library_place {
   const char *program, *lift;
   const char *cublaslt, *cudnn, *cupti; // "": the loader's search
@@ -34,8 +29,8 @@ struct library_place {
   const char *const *read_paths;        // NULL-terminated
 };
 
-// ASSAY_ERR_NOT_FOUND when Assay's own files are not there, or a file that an option names.
-enum assay_status library_find(const struct library_options *o, struct arena *a, struct library_place *out,
+// ASSAY_ERR_ENVIRONMENT when Assay's own files are not there, or a library that the paths name.
+enum assay_status library_find(const struct assay_paths *p, struct arena *a, struct library_place *out,
                                struct assay_error *err);
 
 // Which libraries are there, as one line ("cuBLASLt 130000, no cuDNN, CUPTI"); *all: none is missing. Asks

@@ -55,7 +55,7 @@ static enum assay_status spawn(struct lift_worker *w, const struct library_progr
 static enum assay_status start_worker(struct lifted_program *lifted, struct lift_worker **out,
                                       struct assay_error *err) {
   struct lift_worker *w = NULL;
-  enum assay_status status = lift_worker_create(lifted->temporary_dir, &w, err);
+  enum assay_status status = lift_worker_create(lifted->paths->temporary, &w, err);
   if (!status)
     status = spawn(w, (const struct library_program *)lifted, err);
   if (status)
@@ -124,12 +124,12 @@ static enum assay_status start(const struct program_options *o, const char *sour
   struct library_build *b = base_calloc(1, sizeof *b);
   if (!b)
     return error_nomem(err, "a build");
-  b->base.ops = &library_toolchain;
+  b->base.toolchain = &toolchain_library;
   *out = &b->base;
   if (library_read(source, n, &choice, &b->rejected) != ASSAY_OK)
     return ASSAY_OK;
   struct library_program *p = b->program = base_calloc(1, sizeof *p);
-  bool good = p && lifted_init(&p->lifted, &kind, &library_toolchain, o, source, n) &&
+  bool good = p && lifted_init(&p->lifted, &kind, &toolchain_library, o, source, n) &&
               copy_place(&o->library, &p->lifted.arena, &p->place);
   if (good) {
     p->choice = choice;
@@ -164,8 +164,9 @@ static enum assay_status finish(struct program_build *base, struct build_result 
   return good ? ASSAY_OK : error_nomem(err, "the result of a build");
 }
 
-const struct toolchain_ops library_toolchain = {
-    .name = "library",
+const struct toolchain_ops toolchain_ops_library = {
+    .uses_device = true,
+    .wants_library_call = true,
     .start = start,
     .finish = finish,
     .cancel = cancel,

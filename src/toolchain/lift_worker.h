@@ -11,7 +11,7 @@
 struct lift_worker;
 struct lift_command {
   char *const *argv, *const *envp;
-  const char *const *read_paths; // beside the driver's
+  const char *const *read_paths; // in addition to the driver's
   bool without_landlock;
 };
 
@@ -23,8 +23,8 @@ const char *lift_worker_folder(const struct lift_worker *w);
 struct arena *lift_worker_arena(struct lift_worker *w); // until its end
 // Whether it still waits for its order.
 bool lift_worker_waits(struct lift_worker *w);
-// Tells one that waits that its order is the next, and that its device may come up. A worker that does not know of this
-// (assay-library) must not be told.
+// Lets a worker that waits open its device: its order is the next. A worker that does not know of this
+// (assay-library) must not be roused.
 void lift_worker_rouse(struct lift_worker *w);
 // Waits until one that was roused has done so, for so long at most; at once for others.
 void lift_worker_settle(struct lift_worker *w, int64_t most_ns);

@@ -13,9 +13,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "toolchain/plan_difference.h"
+#include "toolchain/record/difference.h"
 #include "toolchain/python.h"
-#include "toolchain/record_read.h"
+#include "toolchain/record/read.h"
 #include "toolchain/record_run.h"
 
 enum { MOST_ITEMS = LIFTED_MOST_ITEMS };
@@ -35,20 +35,19 @@ const char *const *lifted_copy_list(const char *const *list, struct arena *a) {
   return copy;
 }
 
-bool lifted_init(struct lifted_program *p, const struct lifted_kind *kind, const struct toolchain_ops *ops,
+bool lifted_init(struct lifted_program *p, const struct lifted_kind *kind, const struct toolchain *toolchain,
                  const struct program_options *o, const char *source, size_t n) {
   struct arena *a = &p->arena;
-  p->base.ops = ops;
+  p->base.toolchain = toolchain;
   p->kind = kind;
   memcpy(p->base.target, o->target, strnlen(o->target, sizeof p->base.target - 1));
   p->device_index = o->device_index;
   p->source = arena_strndup(a, source, n);
   p->source_bytes = n;
-  p->temporary_dir = arena_strdup(a, o->builder_options.temporary_dir);
-  p->path_env = arena_strdup(a, o->path_env ? o->path_env : "");
+  p->paths = o->paths;
   p->source_name = arena_strdup(a, o->name ? o->name : kind->source_file);
   p->defines = lifted_copy_list(o->defines, a);
-  return p->source && p->temporary_dir && p->path_env && p->source_name && p->defines;
+  return p->source && p->source_name && p->defines;
 }
 
 static void drop_files(struct lift_item *item) {
@@ -69,15 +68,23 @@ void lifted_release(struct program *base) {
   base_free(p);
 }
 
-// ---- what a worker is told
+// ---- what is sent to a worker
 
-static json_t *make_sheet(const struct plan_subject *s) {
+static json_t *make_draw(const struct plan_draw *d) {
+  if (!d || !d->kind)
+    return NULL;
+  return json_pack("{s:s, s:f, s:f, s:b, s:b, s:b}", "kind", d->kind, "a", d->a, "b", d->b, "softmax", d->softmax,
+                   "triu", d->triu, "tril", d->tril);
+}
+
+static json_t *make_workload(const struct plan_subject *s) {
   json_t *symbols = json_object(), *inputs = json_array(), *outputs = json_array();
   for (int i = 0; i < s->n_symbols; i++)
     json_object_set_new(symbols, s->symbols[i].name, json_integer(s->symbols[i].value));
   for (int i = 0; i < s->n_inputs; i++) {
-    bool is_static = s->statics ? s->statics[i] : i < 32 && s->static_inputs >> i & 1;
-    json_array_append_new(inputs, json_pack("{s:s, s:b}", "name", s->input_names[i], "static", is_static));
+    bool is_static = s->statics && s->statics[i];
+    json_array_append_new(inputs, json_pack("{s:s, s:b, s:o*}", "name", s->input_names[i], "static", is_static, "draw",
+                                            make_draw(s->draws ? &s->draws[i] : NULL)));
   }
   for (int i = 0; i < s->n_outputs; i++)
     json_array_append_new(outputs, json_string(s->output_names[i]));
@@ -91,14 +98,14 @@ static enum assay_status put_json(json_t *v, struct buf *out, struct assay_error
   char *text = v ? json_dumps(v, JSON_COMPACT) : NULL;
   json_decref(v);
   if (!text)
-    return error_nomem(err, "a worker's sheet");
+    return error_nomem(err, "a worker's workload");
   buf_puts(out, text);
   free(text);
   return buf_status(out, err);
 }
 
-enum assay_status python_sheet(const struct plan_subject *s, struct buf *out, struct assay_error *err) {
-  return put_json(make_sheet(s), out, err);
+enum assay_status python_workload(const struct plan_subject *s, struct buf *out, struct assay_error *err) {
+  return put_json(make_workload(s), out, err);
 }
 
 // ---- the workloads
@@ -130,14 +137,19 @@ static bool copy_subject(const struct plan_subject *s, struct arena *a, struct p
   out->inputs = copy_bytes(s->inputs, (size_t)s->n_inputs * sizeof *s->inputs, a);
   out->outputs = copy_bytes(s->outputs, (size_t)s->n_outputs * sizeof *s->outputs, a);
   out->statics = s->statics ? copy_bytes(s->statics, (size_t)s->n_inputs * sizeof *s->statics, a) : NULL;
+  struct plan_draw *draws = s->draws ? copy_bytes(s->draws, (size_t)s->n_inputs * sizeof *s->draws, a) : NULL;
+  out->draws = draws;
+  for (int i = 0; draws && i < s->n_inputs; i++)
+    if (draws[i].kind && !(draws[i].kind = arena_strdup(a, draws[i].kind)))
+      return false;
   struct plan_symbol *symbols = copy_bytes(s->symbols, (size_t)s->n_symbols * sizeof *s->symbols, a);
   out->symbols = symbols;
   for (int i = 0; symbols && i < s->n_symbols; i++)
     if (!(symbols[i].name = arena_strdup(a, s->symbols[i].name)))
       return false;
   return out->task && out->workload && out->input_names && out->output_names && out->inputs && out->outputs &&
-         out->symbols && (out->statics || !s->statics) && (out->init_arguments || !s->init_arguments) &&
-         (out->library_call || !s->library_call);
+         out->symbols && (out->statics || !s->statics) && (draws || !s->draws) &&
+         (out->init_arguments || !s->init_arguments) && (out->library_call || !s->library_call);
 }
 
 static bool same_subject(const struct plan_subject *s, const struct plan_subject *t) {
@@ -189,7 +201,7 @@ struct lift_run {
   struct sandbox_end end;
 };
 
-// Two sets of tensors, one behind the other; what the program takes comes behind both.
+// Two sets of tensors, one after the other; what the program allocates comes after both.
 static enum assay_status make_files(struct lifted_program *p, struct lift_item *item, struct assay_error *err) {
   struct record_device device;
   uint64_t address = RECORD_FIRST_ADDRESS;
@@ -210,12 +222,13 @@ static enum assay_status make_files(struct lifted_program *p, struct lift_item *
 // What worker.py (receive_order) and assay-library (vendor/order.c) read.
 static enum assay_status make_order(const struct lift_run *r, const char *candidate, struct buf *out,
                                     struct assay_error *err) {
-  json_t *defines = json_array(), *sheets = json_array();
+  json_t *defines = json_array(), *workloads = json_array();
   for (size_t i = 0; r->program->defines[i]; i++)
     json_array_append_new(defines, json_string(r->program->defines[i]));
   for (int i = 0; i < r->n_items; i++)
-    json_array_append_new(sheets, make_sheet(&r->items[i]->subject));
-  return put_json(json_pack("{s:s, s:o, s:o}", "candidate", candidate, "defines", defines, "sheets", sheets), out, err);
+    json_array_append_new(workloads, make_workload(&r->items[i]->subject));
+  return put_json(json_pack("{s:s, s:o, s:o}", "candidate", candidate, "defines", defines, "workloads", workloads), out,
+                  err);
 }
 
 static enum assay_status run_worker(struct lift_run *r, struct assay_error *err) {
@@ -260,8 +273,8 @@ static const char *last_line(const struct buf *b, int *length) {
   return begin;
 }
 
-// Says why there is nothing to read, and returns false; true when there is. A recording that is complete is one,
-// whatever became of the worker behind it.
+// Says why there is nothing to read, and returns false; true when there is. A recording that is complete is valid,
+// however the worker ended after it.
 static bool returned(const struct lift_run *r, const struct record_header *h, struct plan_report *report) {
   int length;
   const char *line = last_line(&r->text, &length), *call = r->program->kind->call;
@@ -285,6 +298,12 @@ static bool returned(const struct lift_run *r, const struct record_header *h, st
 static enum assay_status read_one(const struct lift_run *r, const struct lift_item *item, int i, struct plan *out,
                                   struct plan_report *report, struct assay_error *err) {
   const struct lifted_program *p = r->program;
+  const struct record_context context = {.reading = RECORD_ONE_OF_TWO,
+                                         .request = item->requests[i],
+                                         .subject = &item->subject,
+                                         .target = p->base.target,
+                                         .toolchain = p->toolchain,
+                                         .source_name = p->source_name};
   enum assay_status status = ASSAY_OK;
   struct record_header head;
   void *log = mmap(NULL, RECORD_LOG_BYTES, PROT_READ, MAP_SHARED, item->fds[2 * i + 1], 0);
@@ -302,8 +321,7 @@ static enum assay_status read_one(const struct lift_run *r, const struct lift_it
     head.message[k] = head.message[k] && (unsigned char)head.message[k] < ' ' ? ' ' : head.message[k];
   head.message[sizeof head.message - 1] = '\0';
   if (returned(r, &head, report))
-    status = record_read(log, RECORD_LOG_BYTES, RECORD_ONE_OF_TWO, item->requests[i], &item->subject, p->base.target,
-                         p->toolchain, p->source_name, out, report, err);
+    status = record_read(log, RECORD_LOG_BYTES, &context, out, report, err);
   munmap(log, RECORD_LOG_BYTES);
   return status;
 }
@@ -361,7 +379,7 @@ static enum assay_status record_items(struct lift_run *r, struct lift_item *item
     p->without_landlock = true;
     status = run_worker(r, err);
   }
-  // What failed behind the first is tried again when it is asked for, in a process that saw nothing else.
+  // What failed after the first is tried again when it is asked for, in a process that saw nothing else.
   for (int i = 0; i < r->n_items && !status; i++)
     r->items[i]->recorded = i == 0 || is_complete(r->items[i]);
   if (p->kind->worker_is_gone)

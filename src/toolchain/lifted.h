@@ -4,13 +4,13 @@
 // same plan are the plan: then what is launched depends neither on data nor on addresses nor on what was called before.
 //
 // One worker records all workloads that are expected, one after another, and is gone before anything is checked or
-// timed. It ends with the first one that fails; those behind it get another worker when they are asked for.
+// timed. It ends with the first one that fails; those after it get another worker when they are asked for.
 #ifndef TOOLCHAIN_LIFTED_H
 #define TOOLCHAIN_LIFTED_H
 
 #include "toolchain/lift_worker.h"
 #include "toolchain/program_private.h"
-#include "toolchain/record_format.h"
+#include "toolchain/record/format.h"
 
 struct lifted_program;
 struct lifted_kind {
@@ -19,7 +19,7 @@ struct lifted_kind {
   const char *nothing;     // what it means that it launches nothing
   enum assay_status (*start_worker)(struct lifted_program *p, struct lift_worker **out, struct assay_error *err);
   void (*worker_is_gone)(struct lifted_program *p); // may be NULL
-  // The worker ended before there was anything of the candidate: why, in words for the user, from what it printed.
+  // The worker ended before there was anything of the candidate: why, for the user, from what it printed.
   enum assay_status (*cannot_start)(const struct lifted_program *p, const char *printed, struct assay_error *err);
   // Whether the workload can be asked for; the report says why not. NULL: each can.
   bool (*takes)(const struct lifted_program *p, const struct plan_subject *s, struct plan_report *report);
@@ -41,8 +41,9 @@ struct lifted_program {
   struct program base;
   const struct lifted_kind *kind;
   struct arena arena;
-  const char *source, *path_env, *temporary_dir, *toolchain, *source_name;
+  const char *source, *toolchain, *source_name;
   size_t source_bytes;
+  const struct assay_paths *paths; // borrowed
   const char *const *defines;
   int device_index;
   bool without_landlock;
@@ -51,7 +52,7 @@ struct lifted_program {
 };
 
 // Copies what all kinds need; false when memory fails. `p` is released by lifted_release in any case.
-bool lifted_init(struct lifted_program *p, const struct lifted_kind *kind, const struct toolchain_ops *ops,
+bool lifted_init(struct lifted_program *p, const struct lifted_kind *kind, const struct toolchain *toolchain,
                  const struct program_options *o, const char *source, size_t n);
 const char *const *lifted_copy_list(const char *const *list, struct arena *a); // NULL-terminated; NULL: an empty one
 

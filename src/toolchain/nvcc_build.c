@@ -22,6 +22,7 @@ struct nvcc_build {
   struct program_build base;
   struct compile compile;
   const char *host_compiler;
+  bool hasty;
   struct record_options record; // the program's, in the making
 };
 
@@ -38,10 +39,27 @@ static char **command(struct compile *c) {
   char *arch = arena_printf(&c->arena, "arch=compute_%s,code=%s", target + strlen("sm_"), target);
   if (!arch)
     return NULL;
-  const char *const front[] = {c->program,       "-std=c++17", "-shared",  "-cudart",    "none",
-                               "-no-compress",   "-Xcompiler", "-fPIC",    "-Xcompiler", "-fmax-errors=20",
-                               "-Xlinker",       "-z",         "-Xlinker", "lazy",       "-ccbin",
-                               b->host_compiler, "-gencode",   arch,       "-I",         c->include_dir};
+  const char *const front[] = {c->program,
+                               "-std=c++17",
+                               "-shared",
+                               "-cudart",
+                               "none",
+                               "-no-compress",
+                               "-Xcompiler",
+                               "-fPIC",
+                               "-Xcompiler",
+                               "-fmax-errors=20",
+                               "-Xlinker",
+                               "-z",
+                               "-Xlinker",
+                               "lazy",
+                               "-ccbin",
+                               b->host_compiler,
+                               "-gencode",
+                               arch,
+                               "-I",
+                               c->include_dir,
+                               b->hasty ? "--Ofast-compile=max" : NULL};
   const char *const back[] = {"-o", COMPILE_LIBRARY, source_name};
   return compile_command(c, front, sizeof front / sizeof *front, back, sizeof back / sizeof *back);
 }
@@ -51,10 +69,11 @@ static const struct compile_way way = {
     .version_mark = "Cuda compilation tools", // "Cuda compilation tools, release 13.0, V13.0.88" of five lines
     .processes = 64,                          // nvcc, a shell, a compiler's driver and what it runs
     .command = command,
+    .control = "#include <assay/cuda.h>\n__global__ void control(float *x) { *x = 1; }\n",
 };
 
 // The toolkit is found from the program's place, through links: PREFIX/bin/nvcc needs PREFIX/nvvm and PREFIX/targets
-// besides what compilers usually have.
+// in addition to what compilers usually have.
 static const char *const *toolkit_paths(struct compile *c) {
   static const char *const parts[] = {"nvvm", "targets"};
   enum { N_PARTS = sizeof parts / sizeof *parts };
@@ -78,9 +97,9 @@ static const char *const *toolkit_paths(struct compile *c) {
 static enum assay_status find_nvcc(const char *name, const char *path_env, struct arena *a, char **program,
                                    struct assay_error *err) {
   enum assay_status status = compiler_find(name, path_env, a, program, NULL);
-  if (status == ASSAY_ERR_NOT_FOUND && !strchr(name, '/')) // where toolkits put themselves without asking the PATH
+  if (status == ASSAY_ERR_ENVIRONMENT && !strchr(name, '/')) // where toolkits put themselves without asking the PATH
     status = compiler_find("/usr/local/cuda/bin/nvcc", path_env, a, program, NULL);
-  if (status == ASSAY_ERR_NOT_FOUND)
+  if (status == ASSAY_ERR_ENVIRONMENT)
     return error_set(err, status,
                      "no compiler \"%s\" on the PATH (%s): CUDA files with host code need the CUDA toolkit's nvcc; "
                      "put its bin folder on the PATH, name it with its path, or use launch directives",
@@ -98,9 +117,9 @@ static enum assay_status find_programs(struct nvcc_build *b, const struct progra
                      "%s: CUDA files with host code are compiled by nvcc only (clang needs a release that knows both "
                      "this toolkit and %s): name nvcc, or use launch directives",
                      name, o->target);
-  enum assay_status status = find_nvcc(name, o->path_env, a, program, err);
+  enum assay_status status = find_nvcc(name, o->paths->path_env, a, program, err);
   if (status == ASSAY_OK)
-    status = compiler_find("g++", o->path_env, a, &host, err);
+    status = compiler_find("g++", o->paths->path_env, a, &host, err);
   b->host_compiler = host;
   return status;
 }
@@ -109,7 +128,7 @@ static enum assay_status prepare_record(struct nvcc_build *b, const struct progr
                                         struct assay_error *err) {
   struct arena *a = &b->compile.arena;
   b->record = (struct record_options){
-      .recorder = o->recorder ? arena_strdup(a, o->recorder) : NULL,
+      .recorder = o->paths->recorder,
       .library = b->compile.library,
       .folder = b->compile.policy.folder,
       .target = arena_strdup(a, o->target),
@@ -117,15 +136,15 @@ static enum assay_status prepare_record(struct nvcc_build *b, const struct progr
       .timeout_ns = o->record_timeout_ns,
       .memory_bytes = o->memory_bytes,
   };
-  bool complete = b->record.target && b->record.source_name && (b->record.recorder || !o->recorder);
+  bool complete = b->record.target && b->record.source_name;
   return complete ? ASSAY_OK : error_nomem(err, "a build");
 }
 
 static enum assay_status prepare(struct nvcc_build *b, const struct program_options *o, struct assay_error *err) {
   char *program;
   const struct build_options options = {.compiler = o->compiler ? o->compiler : "nvcc",
-                                        .path_env = o->path_env,
-                                        .include_dir = o->include_dir,
+                                        .path_env = o->paths->path_env,
+                                        .include_dir = o->paths->include,
                                         .folder = o->folder,
                                         .defines = o->defines,
                                         .timeout_ns = o->timeout_ns,
@@ -152,7 +171,8 @@ static enum assay_status nvcc_start(const struct program_options *o, const char 
   struct nvcc_build *b = base_calloc(1, sizeof *b);
   if (!b)
     return error_nomem(err, "a build");
-  b->base.ops = &nvcc_toolchain;
+  b->base.toolchain = &toolchain_nvcc;
+  b->hasty = o->hasty;
   compile_init(&b->compile, &way, b, o->timeout_ns);
   enum assay_status status = prepare(b, o, err);
   if (status == ASSAY_OK)
@@ -207,7 +227,7 @@ static enum assay_status make_program(struct nvcc_build *b, struct program **out
   struct nvcc_program *p = base_calloc(1, sizeof *p);
   if (!p)
     return error_nomem(err, "a program");
-  p->base.ops = &nvcc_toolchain;
+  p->base.toolchain = &toolchain_nvcc;
   memcpy(p->base.target, b->record.target, strlen(b->record.target) + 1);
   p->record = b->record;
   p->record.toolchain = toolchain_title(b);
@@ -256,8 +276,7 @@ static void nvcc_release(struct program *base) {
   base_free(p);
 }
 
-const struct toolchain_ops nvcc_toolchain = {
-    .name = "nvcc",
+const struct toolchain_ops toolchain_ops_nvcc = {
     .start = nvcc_start,
     .finish = nvcc_finish,
     .cancel = nvcc_cancel,

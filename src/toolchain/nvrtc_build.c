@@ -1,10 +1,12 @@
 // CUDA C++ with directive lines: NVRTC compiles to a cubin, whose own tables say what the kernels' parameters are.
 #include <string.h>
 
-#include "toolchain/builder_program.h"
+#include "toolchain/directed.h"
 
 static const char *const *flags(const struct program_options *o, struct arena *a) {
-  const char **list = arena_calloc(a, 2, sizeof *list);
+  const char **list = arena_calloc(a, 3, sizeof *list);
+  if (list && o->hasty)
+    list[1] = "--Ofast-compile=max";
   if (list)
     list[0] = arena_printf(a, "--gpu-architecture=%s", o->target);
   return list && list[0] ? list : NULL;
@@ -53,9 +55,8 @@ static enum assay_status complete(struct directed_program *p, const struct build
   return status;
 }
 
-const struct directed_way nvrtc_way = {.ops = &nvrtc_toolchain,
+const struct directed_way nvrtc_way = {.toolchain = &toolchain_nvrtc,
                                        .language = BUILDER_CUDA,
-                                       .device = "cuda",
                                        .command = "nvrtc",
                                        .code = PLAN_CUBIN,
                                        .flags = flags,

@@ -1,7 +1,7 @@
 // OpenCL C with directive lines: compiled once to be checked; the plan carries the text.
 #include <string.h>
 
-#include "toolchain/builder_program.h"
+#include "toolchain/directed.h"
 
 static const char *const *flags(const struct program_options *o, struct arena *a) {
   (void)o;
@@ -18,9 +18,8 @@ static enum assay_status complete(struct directed_program *p, const struct build
   return ASSAY_OK;
 }
 
-const struct directed_way opencl_way = {.ops = &opencl_toolchain,
+const struct directed_way opencl_way = {.toolchain = &toolchain_opencl,
                                         .language = BUILDER_OPENCL,
-                                        .device = "opencl",
                                         .command = "opencl",
                                         .code = PLAN_OPENCL_C,
                                         .flags = flags,

@@ -4,10 +4,13 @@
 
 #include "toolchain/program.h"
 
-// One row a toolchain. The functions are those of program.h; program.c dispatches to them, and does for all what is
+// What a toolchain does. The functions are those of program.h; program.c dispatches to them, and does for all what is
 // common: plan() need not call plan_check, which program_plan does afterwards.
 struct toolchain_ops {
-  const char *name;
+  bool uses_device;        // recording takes place in a worker that has the device
+  bool wants_library_call; // plan_subject.library_call
+  // Whether it can do something with this source; NULL: with any.
+  bool (*takes)(const char *source, size_t n);
   enum assay_status (*start)(const struct program_options *o, const char *source, size_t n, struct program_build **out,
                              struct assay_error *err);
   // Frees the build, whatever it returns.
@@ -22,26 +25,18 @@ struct toolchain_ops {
   void (*release)(struct program *p);
 };
 
-extern const struct toolchain_ops nvrtc_toolchain;   // builder_program.c, nvrtc_build.c
-extern const struct toolchain_ops nvcc_toolchain;    // nvcc_build.c
-extern const struct toolchain_ops python_toolchain;  // python_lift.c
-extern const struct toolchain_ops library_toolchain; // library_lift.c
-extern const struct toolchain_ops opencl_toolchain;  // builder_program.c, opencl_build.c
+// In NAME_build.c, NAME_lift.c or directed.c.
+#define TOOLCHAIN_OPS(name, ...) extern const struct toolchain_ops toolchain_ops_##name;
+TOOLCHAINS(TOOLCHAIN_OPS)
+#undef TOOLCHAIN_OPS
 
 // The first members of a toolchain's own structures; start() and finish() fill them in.
 struct program_build {
-  const struct toolchain_ops *ops;
+  const struct toolchain *toolchain;
 };
 struct program {
-  const struct toolchain_ops *ops;
+  const struct toolchain *toolchain;
   char target[32]; // "sm_90a"; opencl: ""
 };
-
-// Says why there is no plan.
-void plan_report_refuse(struct plan_report *r, enum plan_outcome outcome, const char *fmt, ...) ASSAY_PRINTF(3, 4);
-
-// The title of a plan: task, workload, device and target, in the plan's own arena. False when memory fails.
-bool plan_set_title(struct plan *p, const struct plan_subject *subject, const char *device, const char *target,
-                    const char *toolchain);
 
 #endif

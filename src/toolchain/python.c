@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -12,14 +13,18 @@
 #include "base/file.h"
 #include "toolchain/cc.h"
 #include "toolchain/compile.h"
+#include "toolchain/python_ask.h"
+#include "toolchain/python_settings.h"
 
 static const char source_name[] = "candidate.py";
 static const size_t EXTENSION_BYTES = (size_t)64 << 30;
 static const int64_t EXTENSION_NS = 300000000000;
+enum { VERSION_LINE = 4096 }; // the most that worker.py writes of what it ran with
 
 struct python_build {
   struct compile compile;
-  const char *script;
+  const char *script, *settings, *source;
+  size_t source_bytes;
   bool extensions;
 };
 
@@ -38,7 +43,7 @@ static bool prefix_of(char *path) {
 static bool add_prefix(const char *prefix, const char **paths, int *n, struct arena *a) {
   static const char *const parts[] = {"bin", "lib", "lib64", "include", "share", "pyvenv.cfg"};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    // The system's own programs are no interpreter's files.
+    // The system's own programs do not belong to an interpreter.
     if (strcmp(prefix, "/usr") == 0 && strncmp(parts[i], "lib", 3) != 0)
       continue;
     if (!(paths[*n] = arena_printf(a, "%s/%s", prefix, parts[i])))
@@ -48,11 +53,15 @@ static bool add_prefix(const char *prefix, const char **paths, int *n, struct ar
   return true;
 }
 
-// A virtual environment's files, those of the Python that it was made from, and the system's packages.
-static const char *const *find_read_paths(const char *interpreter, struct arena *a) {
+// A virtual environment's files, those of the Python that it was made from, the system's packages, and those of
+// compilers.
+static const char *const *find_read_paths(const char *interpreter, const char *const *compilers, struct arena *a) {
   enum { MOST = 24 };
   char own[PATH_MAX], real[PATH_MAX];
-  const char **paths = arena_calloc(a, MOST, sizeof *paths);
+  size_t n_compilers = 0;
+  while (compilers[n_compilers])
+    n_compilers++;
+  const char **paths = arena_calloc(a, MOST + n_compilers, sizeof *paths);
   int n = 0;
   if (!paths || strlen(interpreter) >= sizeof own)
     return NULL;
@@ -62,72 +71,39 @@ static const char *const *find_read_paths(const char *interpreter, struct arena 
   if (realpath(interpreter, real) && prefix_of(real) && strcmp(own, real) != 0 && !add_prefix(real, paths, &n, a))
     return NULL;
   paths[n++] = "/usr/local"; // CUDA's libraries are there, which PyTorch may be linked with
+  for (size_t i = 0; i < n_compilers; i++)
+    paths[n++] = compilers[i];
   return paths;
 }
 
-enum assay_status python_find(const struct python_options *o, struct arena *a, struct python_place *out,
+enum assay_status python_find(const struct assay_paths *p, struct arena *a, struct python_place *out,
                               struct assay_error *err) {
-  const char *name = o->interpreter ? o->interpreter : "python3";
+  const char *name = p->python ? p->python : "python3";
   char *found = NULL;
   struct assay_error why = {0};
-  enum assay_status status = compiler_find(name, o->path_env, a, &found, &why);
-  if (status == ASSAY_ERR_NOT_FOUND)
+  enum assay_status status = compiler_find(name, p->path_env, a, &found, &why);
+  if (status == ASSAY_ERR_ENVIRONMENT)
     return error_set(err, status,
                      "no interpreter \"%s\": Python candidates need a Python with PyTorch; name it in ASSAY_PYTHON",
                      name);
   if (status)
     return error_set(err, status, "%s", why.message);
-  if (!o->script || access(o->script, R_OK) != 0 || !o->worker || access(o->worker, R_OK) != 0)
-    return error_set(err, ASSAY_ERR_NOT_FOUND, "%s and %s must be there: build or install Assay whole",
-                     o->script ? o->script : "worker.py", o->worker ? o->worker : "assay-worker.so");
-  *out = (struct python_place){
-      .interpreter = found, .script = o->script, .worker = o->worker, .read_paths = find_read_paths(found, a)};
-  const char *slash = strrchr(o->worker, '/');
-  out->lift = arena_printf(a, "%.*sassay-lift.so", slash ? (int)(slash + 1 - o->worker) : 0, o->worker);
+  if (!p->worker_script || access(p->worker_script, R_OK) != 0 || !p->worker || access(p->worker, R_OK) != 0)
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "%s and %s must be there: build or install Assay whole",
+                     p->worker_script ? p->worker_script : "worker.py", p->worker ? p->worker : "assay-worker.so");
+  struct python_settings settings;
+  if ((status = python_settings_make(p, found, a, &settings, err)) != ASSAY_OK)
+    return status;
+  *out = (struct python_place){.interpreter = found,
+                               .script = p->worker_script,
+                               .worker = p->worker,
+                               .read_paths = find_read_paths(found, settings.read_paths, a),
+                               .path_env = settings.path_env,
+                               .environment = settings.environment,
+                               .settings = settings.summary};
+  const char *slash = strrchr(p->worker, '/');
+  out->lift = arena_printf(a, "%.*sassay-lift.so", slash ? (int)(slash + 1 - p->worker) : 0, p->worker);
   return out->read_paths && out->lift ? ASSAY_OK : error_nomem(err, "the interpreter's paths");
-}
-
-// The interpreter's paths and more.
-static const char *const *builder_paths(const struct python_place *p, struct arena *a) {
-  size_t n = 0;
-  while (p->read_paths[n])
-    n++;
-  const char **paths = arena_calloc(a, n + 2, sizeof *paths);
-  for (size_t i = 0; paths && i < n; i++)
-    if (!(paths[i] = arena_strdup(a, p->read_paths[i])))
-      return NULL;
-  if (paths && !(paths[n] = arena_strdup(a, p->script)))
-    return NULL;
-  return paths;
-}
-
-enum assay_status python_ask(const struct python_place *p, const char *folder, char **json, struct assay_error *err) {
-  enum { SECONDS = 120, TEXT_BYTES = 16 << 10 };
-  struct arena arena = {0};
-  struct buf text;
-  struct sandbox_child child = {0};
-  struct sandbox_end end = {0};
-  buf_init(&text);
-  char *const argv[] = {(char *)p->interpreter, "-I", "-B", (char *)p->script, "facts", NULL};
-  char *const envp[] = {"LC_ALL=C.UTF-8", arena_printf(&arena, "HOME=%s", folder),
-                        arena_printf(&arena, "TMPDIR=%s", folder), NULL};
-  const struct sandbox_policy policy = {
-      .role = SANDBOX_BUILDER, .folder = folder, .read_paths = builder_paths(p, &arena), .processes = 64};
-  enum assay_status status =
-      envp[1] && envp[2] && policy.read_paths ? ASSAY_OK : error_nomem(err, "asking the interpreter");
-  if (!status)
-    status = sandbox_spawn(&policy, argv, envp, NULL, 0, &child, err);
-  if (!status)
-    status = sandbox_wait(&child, clock_monotonic_ns() + (int64_t)SECONDS * 1000000000, &text, TEXT_BYTES, &end, err);
-  const char *object = strchr(buf_str(&text), '{'); // warnings may stand before it
-  if (!status && (!end.exited || end.code != 0 || !object))
-    status = error_set(err, ASSAY_ERR_ENVIRONMENT, "%s does not say what it has: %.300s", p->interpreter,
-                       text.len ? buf_str(&text) : "it said nothing");
-  if (!status && !(*json = base_strndup(object, strlen(object))))
-    status = error_nomem(err, "what the interpreter has");
-  buf_release(&text);
-  arena_release(&arena);
-  return status;
 }
 
 // ---- the build
@@ -152,6 +128,7 @@ static const struct compile_way way = {
     .source_name = source_name,
     .processes = 64, // an extension: ninja, a shell, g++ and what it runs
     .command = command,
+    .control = "class ModelNew:\n    pass\n",
 };
 
 static void destroy(struct python_build *b) {
@@ -172,15 +149,20 @@ enum assay_status python_build_start(const struct python_place *p, const struct 
     options.timeout_ns = o->timeout_ns > EXTENSION_NS ? o->timeout_ns : EXTENSION_NS;
   }
   options.compiler = "python";
+  options.path_env = p->path_env;
+  options.environment = p->environment;
   options.include_dir = o->folder; // none is needed
   compile_init(&b->compile, &way, b, options.timeout_ns);
   b->script = arena_strdup(a, p->script);
+  b->settings = arena_strdup(a, p->settings);
   b->extensions = extensions;
+  b->source = arena_strndup(a, source, n);
+  b->source_bytes = n;
   char *program = arena_strdup(a, p->interpreter);
-  enum assay_status status = b->script && program ? ASSAY_OK : error_nomem(err, "a build");
+  enum assay_status status = b->script && b->settings && b->source && program ? ASSAY_OK : error_nomem(err, "a build");
   if (!status)
     status = compile_prepare(&b->compile, &options, program, err);
-  if (!status && !(b->compile.policy.read_paths = builder_paths(p, a)))
+  if (!status && !(b->compile.policy.read_paths = python_builder_paths(p, a)))
     status = error_nomem(err, "a build");
   if (!status)
     status = compile_start(&b->compile, source, n, err);
@@ -191,15 +173,18 @@ enum assay_status python_build_start(const struct python_place *p, const struct 
   return status;
 }
 
-// What worker.py left in place of a library: a line that says what it ran with.
-static enum assay_status read_versions(const char *path, struct build_result *r, struct assay_error *err) {
+// What worker.py left in place of a library: a line that says what it ran with. And which compilers a user wanted.
+static enum assay_status read_versions(const struct python_build *b, struct build_result *r, struct assay_error *err) {
   char *text = NULL;
   size_t n = 0;
-  enum { MOST = 4096 };
-  enum assay_status status = file_read(path, MOST, &text, &n, err);
+  enum assay_status status = file_read(b->compile.library, VERSION_LINE, &text, &n, err);
   if (!status) {
     base_free(r->compiler_version);
-    r->compiler_version = base_strndup(text, strcspn(text, "\n"));
+    struct buf line;
+    buf_init(&line);
+    buf_printf(&line, "%.*s%s%s", (int)strcspn(text, "\n"), text, b->settings[0] ? ", " : "", b->settings);
+    r->compiler_version = buf_status(&line, NULL) ? NULL : base_strndup(buf_str(&line), line.len);
+    buf_release(&line);
     if (!r->compiler_version)
       status = error_nomem(err, "the result of a build");
   }
@@ -207,13 +192,52 @@ static enum assay_status read_versions(const char *path, struct build_result *r,
   return status;
 }
 
+static bool is_file_of(const char *path, size_t least, size_t most) {
+  struct stat st;
+  return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && (size_t)st.st_size >= least && (size_t)st.st_size <= most;
+}
+
+// A build may import the candidate, which may write in its folder: what is there afterwards is looked at before it is
+// used. NULL: it is as it was left by worker.py; else what the candidate did.
+static const char *find_change(const struct python_build *b, const char *source_path) {
+  if (!is_file_of(b->compile.library, 1, VERSION_LINE))
+    return "the build left no line of versions where worker.py writes one: the file writes there itself";
+  if (!is_file_of(source_path, b->source_bytes, b->source_bytes))
+    return "the file removed or replaced its own source while it was built";
+  char *text = NULL;
+  size_t n = 0;
+  bool same = file_read(source_path, b->source_bytes, &text, &n, NULL) == ASSAY_OK && n == b->source_bytes &&
+              memcmp(text, b->source, n) == 0;
+  base_free(text);
+  return same ? NULL : "the file changed its own source while it was built";
+}
+
+// What is wrong with a build goes before what it printed.
+static enum assay_status reject(struct build_result *r, const char *why, struct assay_error *err) {
+  struct buf text;
+  buf_init(&text);
+  buf_printf(&text, "%s\n%s", why, r->diagnostics ? r->diagnostics : "");
+  char *joined = text.failed ? NULL : base_strndup(buf_str(&text), text.len);
+  buf_release(&text);
+  if (!joined)
+    return error_nomem(err, "the result of a build");
+  base_free(r->diagnostics);
+  r->diagnostics = joined;
+  r->outcome = BUILD_REJECTED;
+  return ASSAY_OK;
+}
+
 enum assay_status python_build_finish(struct python_build *b, struct build_result *out, struct assay_error *err) {
   struct build_result r = {0};
   enum assay_status status = compile_finish(&b->compile, &r, err);
   if (!status && r.outcome == BUILD_OK) {
     const char *path = arena_printf(&b->compile.arena, "%s/%s", b->compile.policy.folder, source_name);
-    r.library = path ? base_strndup(path, strlen(path)) : NULL;
-    status = r.library ? read_versions(b->compile.library, &r, err) : error_nomem(err, "the result of a build");
+    const char *change = path ? find_change(b, path) : NULL;
+    r.library = path && !change ? base_strndup(path, strlen(path)) : NULL;
+    if (change)
+      status = reject(&r, change, err);
+    else
+      status = r.library ? read_versions(b, &r, err) : error_nomem(err, "the result of a build");
   }
   if (!status)
     *out = r;

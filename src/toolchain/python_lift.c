@@ -21,8 +21,7 @@ struct python_lift_build {
 
 static struct python_worker_options worker_options(const struct python_program *p) {
   return (struct python_worker_options){.python = &p->python,
-                                        .path_env = p->lifted.path_env,
-                                        .temporary_dir = p->lifted.temporary_dir,
+                                        .paths = p->lifted.paths,
                                         .device_index = p->lifted.device_index,
                                         .without_landlock = p->lifted.without_landlock};
 }
@@ -73,15 +72,20 @@ static struct python_program *make_program(const struct program_options *o, cons
   struct python_program *p = base_calloc(1, sizeof *p);
   if (!p)
     return NULL;
-  bool good = lifted_init(&p->lifted, &kind, &python_toolchain, o, source, n);
+  bool good = lifted_init(&p->lifted, &kind, &toolchain_python, o, source, n);
   struct arena *a = &p->lifted.arena;
   p->python = (struct python_place){.interpreter = arena_strdup(a, o->python.interpreter),
                                     .script = arena_strdup(a, o->python.script),
                                     .worker = arena_strdup(a, o->python.worker),
                                     .lift = arena_strdup(a, o->python.lift),
+                                    .path_env = arena_strdup(a, o->python.path_env),
+                                    .environment = lifted_copy_list(o->python.environment, a),
+                                    .settings = arena_strdup(a, o->python.settings),
                                     .read_paths = lifted_copy_list(o->python.read_paths, a)};
   p->standby = o->standby;
-  if (good && p->python.interpreter && p->python.script && p->python.worker && p->python.lift && p->python.read_paths)
+  const struct python_place *place = &p->python;
+  if (good && place->interpreter && place->script && place->worker && place->lift && place->path_env &&
+      place->environment && place->settings && place->read_paths)
     return p;
   lifted_release(&p->lifted.base);
   return NULL;
@@ -89,7 +93,7 @@ static struct python_program *make_program(const struct program_options *o, cons
 
 static enum assay_status start(const struct program_options *o, const char *source, size_t n,
                                struct program_build **out, struct assay_error *err) {
-  const struct build_options options = {.path_env = o->path_env,
+  const struct build_options options = {.path_env = o->paths->path_env,
                                         .folder = o->folder,
                                         .defines = o->defines,
                                         .timeout_ns = o->timeout_ns,
@@ -97,7 +101,7 @@ static enum assay_status start(const struct program_options *o, const char *sour
   struct python_lift_build *b = base_calloc(1, sizeof *b);
   if (!b)
     return error_nomem(err, "a build");
-  b->base.ops = &python_toolchain;
+  b->base.toolchain = &toolchain_python;
   b->program = make_program(o, source, n);
   enum assay_status status = b->program ? ASSAY_OK : error_nomem(err, "a build");
   // Extensions are compiled where the device is: their source may ask what it is.
@@ -158,8 +162,8 @@ static void cancel_build(struct program_build *base) {
   cancel((struct python_lift_build *)base);
 }
 
-const struct toolchain_ops python_toolchain = {
-    .name = "python",
+const struct toolchain_ops toolchain_ops_python = {
+    .uses_device = true,
     .start = start,
     .finish = finish,
     .cancel = cancel_build,

@@ -8,7 +8,7 @@
 #include "base/parallel.h"
 #include "sandbox/gpu_python.h"
 
-// Importing PyTorch keeps a processor busy for seconds, and a judgement takes less: one waits for each so many.
+// Importing PyTorch keeps a core busy for seconds, and a judgement takes less: one worker waits for each so many cores.
 enum { CPUS_A_WAITING = 4 };
 enum { MOST_WAITING = 4 };
 #define MOST_SETTLING_NS INT64_C(10000000000)
@@ -39,16 +39,16 @@ static char *const *make_arguments(const struct python_place *p, struct arena *a
 
 static enum assay_status create(const struct python_worker_options *o, struct waiting *out, struct assay_error *err) {
   struct lift_worker *w = NULL;
-  enum assay_status status = lift_worker_create(o->temporary_dir, &w, err);
+  enum assay_status status = lift_worker_create(o->paths->temporary, &w, err);
   if (status)
     return status;
   struct arena *a = lift_worker_arena(w);
   const char *const own[] = {o->python->script, o->python->lift, NULL};
-  const struct gpu_python process = {.interpreter = o->python->interpreter,
-                                     .path_env = o->path_env,
+  const struct gpu_python process = {.path_env = o->python->path_env,
                                      .folder = lift_worker_folder(w),
                                      .read_paths = o->python->read_paths,
                                      .more_paths = own,
+                                     .more_environment = o->python->environment,
                                      .device_index = o->device_index};
   const struct lift_command c = {.argv = make_arguments(o->python, a),
                                  .envp = gpu_python_environment(&process, a),

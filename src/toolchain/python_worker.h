@@ -7,7 +7,7 @@
 
 struct python_worker_options {
   const struct python_place *python; // borrowed
-  const char *path_env, *temporary_dir;
+  const struct assay_paths *paths;   // borrowed
   int device_index;
   bool without_landlock;
 };
@@ -16,7 +16,7 @@ struct python_worker_options {
 enum assay_status python_worker_start(struct python_standby *standby, const struct python_worker_options *o,
                                       struct lift_worker **out, struct assay_error *err);
 
-// Starts workers there that wait for candidates to come, as many as the processors are good for. Without them a
+// Starts workers there that wait for candidates to come, as many as the cores allow. Without them a
 // candidate waits longer, so there is no error.
 void python_standby_fill(struct python_standby *s, const struct python_worker_options *o);
 

@@ -15,7 +15,7 @@
 #include "base/build_id.h"
 #include "base/clock.h"
 #include "toolchain/cc.h"
-#include "toolchain/record_read.h"
+#include "toolchain/record/read.h"
 
 enum { LOG_TEXT_BYTES = 16 << 10, THREADS = 16, LOADER_GAVE_UP = 127 };
 
@@ -51,6 +51,8 @@ enum assay_status record_make_files(const struct record_request *request, size_t
 
 // What the recorder left, copied where a text may be anything.
 struct findings {
+  const struct record_request *request;
+  int log_fd;
   struct record_header head;
   struct sandbox_end end;
   const struct buf *log; // cleaned
@@ -70,7 +72,7 @@ static void clean_message(struct findings *f, const char *folder) {
   buf_release(&clean);
 }
 
-// The name behind "undefined symbol: " in a text, into `out`; false when it is not there.
+// The name after "undefined symbol: " in a text, into `out`; false when it is not there.
 static bool missing_symbol(const char *text, char *out, size_t size) {
   static const char phrase[] = "undefined symbol: ";
   const char *p = strstr(text, phrase);
@@ -91,11 +93,10 @@ static void refuse_symbol(struct plan_report *report, const char *name) {
                      name);
 }
 
-static void report_signal(const struct record_request *request, const struct findings *f, int number,
-                          struct plan_report *report) {
+static void report_signal(const struct findings *f, int number, struct plan_report *report) {
   char where[96];
   if ((number == SIGSEGV || number == SIGBUS) && f->head.signal == number &&
-      record_describe_address(request, f->head.address, where, sizeof where)) {
+      record_describe_address(f->request, f->head.address, where, sizeof where)) {
     plan_report_refuse(report, PLAN_REFUSED,
                        "host code %s device memory (%s): decisions on data belong in kernels, initial values too",
                        f->head.writing ? "wrote" : "read", where);
@@ -114,15 +115,14 @@ static void report_signal(const struct record_request *request, const struct fin
 }
 
 // Says why there is nothing to read, and returns false; true when there is.
-static bool returned(const struct record_options *o, const struct record_request *request, const struct findings *f,
-                     struct plan_report *report) {
+static bool returned(const struct record_options *o, const struct findings *f, struct plan_report *report) {
   char symbol[200];
   const struct record_header *h = &f->head;
   if (f->end.deadline)
     plan_report_refuse(report, PLAN_HOST_TIMED_OUT, "host code was still running after %.1f s",
                        (double)o->timeout_ns * 1e-9);
   else if (!f->end.exited)
-    report_signal(request, f, f->end.signal, report);
+    report_signal(f, f->end.signal, report);
   else if (f->end.code == LOADER_GAVE_UP && missing_symbol(buf_str(f->log), symbol, sizeof symbol))
     refuse_symbol(report, symbol);
   else if (h->stage == RECORD_NOT_LOADED && missing_symbol(h->message, symbol, sizeof symbol))
@@ -161,18 +161,23 @@ static enum assay_status spawn_and_wait(const struct record_options *o, int requ
 }
 
 // The recorder is gone and nobody else has the file: what is mapped stays as it is.
-static enum assay_status read_log(const struct record_options *o, const struct record_request *request,
-                                  const struct plan_subject *subject, int log_fd, struct findings *f, struct plan *out,
-                                  struct plan_report *report, struct assay_error *err) {
+static enum assay_status read_log(const struct record_options *o, const struct plan_subject *subject,
+                                  struct findings *f, struct plan *out, struct plan_report *report,
+                                  struct assay_error *err) {
+  const struct record_context context = {.reading = RECORD_ALONE,
+                                         .request = f->request,
+                                         .subject = subject,
+                                         .target = o->target,
+                                         .toolchain = o->toolchain,
+                                         .source_name = o->source_name};
   enum assay_status status = ASSAY_OK;
-  void *log = mmap(NULL, RECORD_LOG_BYTES, PROT_READ, MAP_SHARED, log_fd, 0);
+  void *log = mmap(NULL, RECORD_LOG_BYTES, PROT_READ, MAP_SHARED, f->log_fd, 0);
   if (log == MAP_FAILED)
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot map the recording: %s", strerror(errno));
   memcpy(&f->head, log, sizeof f->head);
   clean_message(f, o->folder);
-  if (returned(o, request, f, report))
-    status = record_read(log, RECORD_LOG_BYTES, RECORD_ALONE, request, subject, o->target, o->toolchain, o->source_name,
-                         out, report, err);
+  if (returned(o, f, report))
+    status = record_read(log, RECORD_LOG_BYTES, &context, out, report, err);
   munmap(log, RECORD_LOG_BYTES);
   return status;
 }
@@ -205,7 +210,9 @@ enum assay_status record_run(const struct record_options *o, const struct plan_s
   memmove(text.data, text.data + strlen(RECORD_READY), text.len - strlen(RECORD_READY) + 1);
   text.len -= strlen(RECORD_READY);
   diagnostics_clean(&text, o->folder, NULL, &clean);
-  status = read_log(o, request, subject, fds[1], &f, out, report, err);
+  f.request = request;
+  f.log_fd = fds[1];
+  status = read_log(o, subject, &f, out, report, err);
   if (status == ASSAY_OK && clean.len > 0 && !(report->log = base_strndup(buf_str(&clean), clean.len)))
     status = error_nomem(err, "what host code printed");
 out:

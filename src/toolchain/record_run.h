@@ -3,7 +3,7 @@
 #define TOOLCHAIN_RECORD_RUN_H
 
 #include "toolchain/program_private.h"
-#include "toolchain/record_format.h"
+#include "toolchain/record/format.h"
 
 struct record_options {
   const char *recorder;                // path of assay-recorder

@@ -1,4 +1,5 @@
-// Candidate source to something that can run. Today `cc`: C for the CPU to a shared library.
+// From a candidate's source to a built library: options, one build at work, and its result. `build_start` compiles C
+// for the CPU (cc.c); the builds of other toolchains (program.h) have results of the same form.
 #ifndef TOOLCHAIN_TOOLCHAIN_H
 #define TOOLCHAIN_TOOLCHAIN_H
 
@@ -9,11 +10,12 @@
 #include "base/error.h"
 
 struct build_options {
-  const char *compiler; // "gcc", "clang" or a path; found on the PATH given by path_env
-  const char *path_env; // the value of PATH for the builder
-  const char *include_dir; // where assay/candidate.h is
-  const char *folder; // the build's own temporary folder
-  const char *const *defines; // NULL-terminated NAME or NAME=VALUE; may be NULL
+  const char *compiler;           // "gcc", "clang" or a path; found on the PATH given by path_env
+  const char *path_env;           // the value of PATH for the builder
+  const char *const *environment; // more of its environment, NAME=VALUE, NULL-terminated; may be NULL
+  const char *include_dir;        // where assay/candidate.h is
+  const char *folder;             // the build's own temporary folder
+  const char *const *defines;     // NULL-terminated NAME or NAME=VALUE; may be NULL
   int64_t timeout_ns;
   size_t memory_bytes, file_bytes;
 };
@@ -24,9 +26,9 @@ enum build_outcome { BUILD_OK, BUILD_REJECTED, BUILD_TIMED_OUT, BUILD_HIT_LIMIT 
 
 struct build_result {
   enum build_outcome outcome;
-  char *library; // path of the .so in the folder; heap; NULL unless BUILD_OK
-  char *diagnostics; // what the compiler said, at most 64 KiB, paths made relative; heap, never NULL
-  char *command; // the compiler's command line, for the verdict; heap
+  char *library;          // path of the .so in the folder; heap; NULL unless BUILD_OK
+  char *diagnostics;      // what the compiler said, at most 64 KiB, paths made relative; heap, never NULL
+  char *command;          // the compiler's command line, for the verdict; heap
   char *compiler_version; // first line of --version, heap
   int64_t elapsed_ns, cpu_ns;
 };

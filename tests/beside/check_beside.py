@@ -61,8 +61,8 @@ if not verdict:
     sys.exit("assay: there is no device")
 kernels = {{"own": {{"launches": 2, "part": 0.75}}, "PyTorch": {{"launches": 1, "part": 0.25}},
             "library": {{"launches": 0, "part": None}}}}
-print(json.dumps({{"verdict": verdict, "detail": "told | so", "mode": "plan", "kernels": kernels,
-                  "timing": {{"median_ns": 2000000.0 if verdict == "pass" else "NaN"}}}}))
+print(json.dumps([{{"verdict": verdict, "detail": "told | so", "mode": "plan", "kernels": kernels,
+                  "timing": {{"median_ns": 2000000.0 if verdict == "pass" else None}}}}]))
 sys.exit(verdict != "pass")
 '''
 
@@ -250,8 +250,8 @@ class Parsing(unittest.TestCase):
         self.assertEqual(beside.parse_verdict(9.0, "", "", False)["detail"], "timeout")
 
     def test_a_verdict_without_a_time(self):
-        text = json.dumps({"verdict": "unrecordable", "detail": "it reads", "mode": "plan", "kernels": None,
-                           "timing": None})
+        text = json.dumps([{"verdict": "unrecordable", "detail": "it reads", "mode": "plan", "kernels": None,
+                            "timing": None}])
         found = beside.parse_verdict(2.0, text, "", True)
         self.assertEqual((found["verdict"], found["median_ms"], found["kernels"]), ("unrecordable", None, None))
 

@@ -1,4 +1,4 @@
-// Bidirectional GRU layers as PyTorch's text describes them: gates r, z, n, the reset behind its product.
+// Bidirectional GRU layers as PyTorch's documentation has them: gates r, z, n, the reset after its product.
 // assay: task kernelbench/3/42
 // assay: expect pass
 // assay: twin ONNX_ORDER expect wrong_value -- takes the gates for z, r, n

@@ -1,22 +1,24 @@
-// Reads and writes outside the buffers (catalogue 24, 25). Buffers end, up to 64 bytes, at the end of a page behind
-// which nothing is mapped; what lies between is checked after every call.
+// Reads and writes outside the buffers (catalogue 24, 25). Buffers end, up to 64 bytes, at the end of a page after
+// which nothing is mapped; the bytes between are checked after every call.
 // assay: task kernelbench/1/19
 // assay: expect pass
-// assay: twin ONE_PAST expect out_of_bounds -- writes one element behind the output
+// assay: twin ONE_PAST expect out_of_bounds -- writes one element after the output
 // assay: twin ONE_BEFORE expect out_of_bounds -- writes one element before the output
-// assay: twin ONE_BYTE expect out_of_bounds -- writes one byte behind the output
-// assay: twin PAGE_PAST expect out_of_bounds -- writes a page behind the output
+// assay: twin ONE_BYTE expect out_of_bounds -- writes one byte after the output
+// assay: twin PAGE_PAST expect out_of_bounds -- writes a page after the output
 // assay: twin PAGE_BEFORE expect out_of_bounds -- writes a page before the output
-// assay: twin FAR_PAST expect out_of_bounds|crashed -- writes a megabyte behind the output
+// assay: twin FAR_PAST expect out_of_bounds|crashed -- writes a megabyte after the output
 // assay: twin WHOLE_VECTORS expect out_of_bounds -- stores whole vectors of 16 without a remainder loop
-// assay: twin READ_PAST expect out_of_bounds -- reads on for a page behind the input
+// assay: twin READ_PAST expect out_of_bounds -- reads on for a page after the input
 // assay: twin READ_BEFORE expect out_of_bounds -- reads a page before the input
 // assay: twin READ_VECTORS expect pass -- reads whole vectors of 16, which stays within the alignment: allowed
-// assay: twin COPY_BAND expect out_of_bounds -- writes behind the output what it found before it, in another phase
+// assay: twin COPY_BAND expect out_of_bounds -- writes after the output what it found before it, in another phase
 // assay: twin RESTORE expect pass -- writes before the output and puts back what was there: nobody was harmed
 // assay: twin ROUND_UP expect out_of_bounds|wrong_value -- rounds the number of columns up to 64
 // assay: twin TWO_ROWS expect out_of_bounds|wrong_value -- two rows at a time, also when the last is alone
 // assay: twin GUARD_MAPPED expect pass -- maps memory of its own into the guard and writes there: its own affair
+// assay: twin NO_SUCH_INPUT expect crashed -- takes the output from where a second input would be described
+// assay: twin NO_SUCH_OUTPUT expect crashed -- reads the last input from before the first output
 #include <assay/candidate.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -55,7 +57,14 @@ static void rows(const float *x, float *y, int64_t m, int64_t n) {
 
 void assay_kernel(const struct assay_args *args) {
   const float *x = args->inputs[0].data;
+#if defined(NO_SUCH_INPUT)
+  float *y = args->inputs[1].data;
+#else
   float *y = args->outputs[0].data;
+#endif
+#if defined(NO_SUCH_OUTPUT)
+  x = args->outputs[-1].data;
+#endif
   int64_t count = assay_count(&args->inputs[0]);
   volatile float *wild = y;
   volatile const float *far = x;

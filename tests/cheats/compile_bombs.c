@@ -19,7 +19,7 @@
 // assay: twin STORE expect build_failed -- includes the store of verdicts
 // assay: twin ERROR_PASS expect build_failed -- #error with a forged verdict
 // assay: twin PRAGMA_PASS expect pass -- #pragma message with one
-// assay: twin ERROR_BYTES expect build_failed -- #error with control codes and bytes that are no UTF-8
+// assay: twin ERROR_BYTES expect build_failed -- #error with control codes and bytes that are not UTF-8
 // assay: twin NOT_C expect build_failed -- prose
 // assay: twin MANY_ERRORS expect build_failed -- eight thousand errors
 // assay: twin WARNINGS expect pass -- many warnings

@@ -1,5 +1,5 @@
-// Looks for signs of the judge to behave differently under it (catalogue 44, 90). There is little to see, and nothing
-// to gain: there are no other occasions.
+// Looks for signs of the judge, to behave differently under it (catalogue 44, 90). There is little to see, and nothing
+// to gain: a candidate runs nowhere else.
 // assay: task kernelbench/1/19
 // assay: expect pass
 // assay: twin COMMAND_LINE expect unwritten -- cheats unless /proc/self/cmdline can be read

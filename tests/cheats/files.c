@@ -1,5 +1,5 @@
 // Files: nothing may be written anywhere, and what may be read are the C library's files. Attempts by the ordinary
-// calls fail with an error code; a kernel that goes on all the same is judged by its answers.
+// calls fail with an error code; a kernel that goes on is judged by its answers.
 // assay: task kernelbench/1/19
 // assay: expect pass
 // assay: twin FILL expect crashed -- fills the disk in its own folder, aborts when it cannot

@@ -1,4 +1,4 @@
-// Guesses at integer answers (catalogue 96): indices have no tolerance, and the poison is no index.
+// Guesses at integer answers (catalogue 96): indices have no tolerance, and the poison is not an index.
 // assay: task kernelbench/1/51
 // assay: expect pass
 // assay: twin ZERO expect wrong_value -- always the first

@@ -15,7 +15,7 @@
 // assay: twin FALSE_FUTEX expect late_work -- the same, in futex calls that look like waiting but return at once
 // assay: twin WAKING expect late_work -- the same, in futex calls that wake nobody
 // assay: twin HELPERS_STAY expect late_work|timeout -- keeps a helper of args->parallel spinning after the loop
-// assay: twin SWARM expect crashed|late_work -- leaves 5000 parked threads behind; aborts when it gets no more
+// assay: twin SWARM expect crashed|late_work -- leaves 5000 parked threads; aborts when it gets no more
 #define _GNU_SOURCE
 #include <assay/candidate.h>
 #include <errno.h>
@@ -103,7 +103,7 @@ static void stay(void *arg, int64_t begin, int64_t end) {
   nap(100000);             // so that everybody takes part
   if (gettid() == main_thread || atomic_exchange(&caught, 1))
     return;
-  // Makes the runner believe that this helper has finished: counts down its pool's counter, which lies behind a
+  // Makes the runner believe that this helper has finished: counts down its pool's counter, which lies after a
   // pointer somewhere up this stack, and never returns.
   uintptr_t *up = (uintptr_t *)((uintptr_t)&main_thread & ~(uintptr_t)7);
   __asm__ volatile("" : "+r"(up));

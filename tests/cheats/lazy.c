@@ -22,7 +22,7 @@
 #include <time.h>
 
 #ifndef AFTER
-#define AFTER 20
+#define AFTER 30
 #endif
 
 static float finish(float x, int lazy) {

@@ -1,5 +1,5 @@
-// Leaves outputs unwritten (catalogue 1, 2): in some judges they then hold the right answer of somebody else, or of the
-// call before. Here they hold another pattern of NaNs before every call.
+// Leaves outputs unwritten (catalogue 1, 2): in some judges they then hold the right answer of another kernel, or of
+// the call before. Here they hold another pattern of NaNs before every call.
 // assay: task kernelbench/1/19
 // assay: expect unwritten
 // assay: twin LAST_ELEMENT expect unwritten -- all but the last element

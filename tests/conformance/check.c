@@ -72,8 +72,8 @@ static enum assay_status read_array(const char *folder, const char *kind, int in
   if (!status)
     status = onnx_read_tensor(bytes, len, path, &arena, &t, err);
   // numpy has no bfloat16: the data's makers stored the bit patterns of such tensors as uint16.
-  if (!status && declared == DTYPE_BFLOAT16 && t.dtype == DTYPE_UINT16)
-    t.dtype = DTYPE_BFLOAT16;
+  if (!status && declared == DTYPE_BFLOAT16 && t.type.dtype == DTYPE_UINT16)
+    t.type.dtype = DTYPE_BFLOAT16;
   if (!status)
     status = array_from_tensor(&t, out, err);
   base_free(bytes);

@@ -1,5 +1,5 @@
 // A GPU that is not there, for tests of assay-library: the driver (libcuda.so.1) and CUPTI (libcupti.so) in one file.
-// Device memory is the host's, kernels do not run, and whoever subscribed is told of calls as CUPTI tells it. REST: all
+// Device memory is the host's, kernels do not run, and a subscriber gets the same callbacks as from CUPTI. REST: all
 // entries that nobody calls.
 #include <stdbool.h>
 #include <stdint.h>

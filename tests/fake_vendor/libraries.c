@@ -1,5 +1,5 @@
 // cuBLASLt and cuDNN that say on standard error what they are asked, and launch kernels of
-// tests/fuzz/corpus/cubin/small.cu, which lies beside them.
+// tests/fuzz/corpus/cubin/small.cu, whose cubin lies next to them.
 //
 // Algorithms: number 1 is the fastest, and uses workspace. Number 2 was proposed and fails. A product with m = 7, and a
 // convolution of one image, have none.

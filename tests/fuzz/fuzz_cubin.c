@@ -1,5 +1,5 @@
 // modules: plan
-// Cubins: any bytes give a list of kernels, each of which can be looked at and found, or an error.
+// Cubins: any bytes give an error, or a list of kernels, each of which can be read and found by its name.
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,15 +1,16 @@
-// modules: toolchain
-// Directive lines: any bytes give a plan that holds together, or an error with a place; never a crash, never without
-// end.
+// modules: toolchain/directive
+// Directive lines: any bytes give a consistent plan, or an error with a place; never a crash, never an endless
+// loop.
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "toolchain/directive.h"
+#include "toolchain/directive/directive.h"
 
 static const struct plan_symbol symbols[] = {{"M", 100}, {"N", 33}, {"K", 0}};
 static const char *const input_names[] = {"x", "w"}, *const output_names[] = {"y"};
-static const struct plan_tensor inputs[] = {{1, 2, {100, 64}}, {16, 2, {33, 64}}}, outputs[] = {{7, 1, {33}}};
+static const struct tensor_type inputs[] = {{DTYPE_FLOAT, {2, {100, 64}}}, {DTYPE_BFLOAT16, {2, {33, 64}}}},
+                                outputs[] = {{DTYPE_INT64, {1, {33}}}};
 
 static void need(bool holds) {
   if (!holds)
@@ -50,7 +51,7 @@ static void check_plan(const struct plan *p) {
 }
 
 // All kernels have a parameter list that is there, or none.
-static void plan_with(const struct directive_set *set, bool known, const char *device) {
+static void plan_with(const struct directive_set *set, bool known, const struct plan_device *device) {
   static const uint32_t sizes[] = {8, 4, 8, DIRECTIVE_SIZE_LOCAL, 128, 1, DIRECTIVE_SIZE_UNKNOWN, 24};
   struct directive_kernel kernels[DIRECTIVE_MAX_LINES];
   const struct plan_subject subject = {.n_symbols = 3,
@@ -61,7 +62,7 @@ static void plan_with(const struct directive_set *set, bool known, const char *d
                                        .output_names = output_names,
                                        .inputs = inputs,
                                        .outputs = outputs,
-                                       .static_inputs = 2};
+                                       .statics = (const bool[]){false, true}};
   struct plan plan = {.device = device};
   struct assay_error err = {0};
   plan.arena.limit_bytes = DIRECTIVE_ARENA_BYTES;
@@ -83,9 +84,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   arena_init(&arena, DIRECTIVE_ARENA_BYTES);
   if (directive_parse("a.cu", (const char *)data, size, &arena, &set, &err) == ASSAY_OK) {
     need(!set.launches || directive_launches((const char *)data, size));
-    plan_with(&set, false, "cuda");
-    plan_with(&set, true, "cuda");
-    plan_with(&set, true, "opencl");
+    plan_with(&set, false, &plan_device_cuda);
+    plan_with(&set, true, &plan_device_cuda);
+    plan_with(&set, true, &plan_device_opencl);
   } else {
     need(err.message[0] != '\0');
   }

@@ -1,5 +1,5 @@
 // modules: plan
-// Plans as JSON: whatever the bytes, parsing ends in a plan or in an error with words. A plan that was parsed can be
+// Plans as JSON: whatever the bytes, parsing gives a plan or an error with a message. A plan that was parsed can be
 // checked, shown and written, and what was written reads as the same plan.
 #include <stddef.h>
 #include <stdint.h>
@@ -25,9 +25,9 @@ static void write_and_read(const struct plan *p, struct buf *text) {
   plan_release(&q);
 }
 
-// The same answer for both, and words where it is no.
+// The same answer for both, and an error message where the plan is refused.
 static void check(const struct plan *p, const struct plan_limits *limits) {
-  static const struct plan_tensor t = {.dtype = 1, .rank = 2, .dims = {4, 8}};
+  static const struct tensor_type t = {DTYPE_FLOAT, {2, {4, 8}}};
   static const struct plan_expectation e = {1, 1, &t, &t};
   struct assay_error err = {0};
   enum assay_status plain = plan_check(p, limits, NULL, &err);
@@ -37,7 +37,7 @@ static void check(const struct plan *p, const struct plan_limits *limits) {
     abort();
 }
 
-// As what one process hands another: a length, a text, and bytes behind it.
+// As one process passes it to another: a length, a text, and bytes after it.
 static void unpack(const uint8_t *data, size_t size) {
   struct assay_error err = {0};
   struct plan p, q;

@@ -1,5 +1,5 @@
-// modules: toolchain
-// Recordings of host code: whatever stands in the log, the reader makes a plan or refuses it. Inputs are the entries of
+// modules: toolchain/record
+// Recordings of host code: whatever is in the log, the reader makes a plan or refuses it. Inputs are the entries of
 // a log, without its header.
 #include <assert.h>
 #include <stddef.h>
@@ -7,19 +7,17 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "toolchain/plan_difference.h"
-#include "toolchain/record_read.h"
+#include "toolchain/record/difference.h"
+#include "toolchain/record/read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 // As lifted.c does with two recordings.
-static void settle(const uint8_t *log, size_t n, const struct record_request *request,
-                   const struct plan_subject *subject, struct plan *plan) {
+static void settle(const uint8_t *log, size_t n, const struct record_context *context, struct plan *plan) {
   struct plan second = {0};
   struct plan_report report = {0};
   char text[256];
-  enum assay_status status =
-      record_read(log, n, RECORD_ONE_OF_TWO, request, subject, "sm_90a", "python", "a.py", &second, &report, NULL);
+  enum assay_status status = record_read(log, n, context, &second, &report, NULL);
   if (status == ASSAY_OK) {
     assert(report.outcome == PLAN_MADE);
     if (!plan_points_outside(plan, &second, text, sizeof text) && !plan_difference(plan, &second, text, sizeof text))
@@ -33,7 +31,7 @@ static void settle(const uint8_t *log, size_t n, const struct record_request *re
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static const struct plan_tensor tensor = {.dtype = 1, .rank = 1, .dims = {1000}};
+  static const struct tensor_type tensor = {DTYPE_FLOAT, {1, {1000}}};
   static const char *const inputs[] = {"x"}, *const outputs[] = {"y"};
   const struct plan_subject subject = {.task = "t",
                                        .workload = "w",
@@ -57,11 +55,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size)
       memcpy(log + sizeof head, data, size);
     enum record_reading reading = size / 8 % 2 ? RECORD_ONE_OF_TWO : RECORD_ALONE;
-    enum assay_status status = record_read(log, sizeof head + size, reading, request, &subject, "sm_90a", "nvcc",
-                                           "a.cu", &plan, &report, NULL);
+    const struct record_context context = {.reading = reading,
+                                           .request = request,
+                                           .subject = &subject,
+                                           .target = "sm_90a",
+                                           .toolchain = "nvcc",
+                                           .source_name = "a.cu"};
+    enum assay_status status = record_read(log, sizeof head + size, &context, &plan, &report, NULL);
     // What was made is a plan that the check can look at, and one of two with itself has no doubts left.
     if (status == ASSAY_OK && report.outcome == PLAN_MADE && reading == RECORD_ONE_OF_TWO)
-      settle(log, sizeof head + size, request, &subject, &plan);
+      settle(log, sizeof head + size, &context, &plan);
     if (status == ASSAY_OK && report.outcome == PLAN_MADE) {
       struct plan_limits limits;
       plan_limits_of_target("sm_90a", &limits);

@@ -1,6 +1,6 @@
 // Feeds files to a fuzz target without a fuzzer: every file of the folder named on the command line, so that what a
 // fuzzer once found stays found. The files are handed over in memory of their exact size, which lets a sanitizer see
-// a read behind the end.
+// a read after the end.
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static int replay(const char *path) {
     fprintf(stderr, "%s\n", err.message);
     return 1;
   }
-  void *exact = base_realloc(data, len); // drops the NUL that file_read puts behind the content
+  void *exact = base_realloc(data, len); // drops the NUL that file_read puts after the content
   LLVMFuzzerTestOneInput(exact ? exact : (void *)data, len);
   base_free(exact ? exact : (void *)data);
   return 0;

@@ -1,6 +1,6 @@
-// gpu_compute [GPU [LIBNVRTC]]: what a machine with a GPU can say about device/compute.h. Runs the checks that every
-// backend must pass, shares memory with another process, and times the first and the further calls. Exit 0: all is
-// well.
+// gpu_compute [GPU [LIBNVRTC]]: what a machine with a GPU can say about compute/compute.h. Runs the checks that every
+// backend must pass, shares memory with another process, and times the first and the further calls. Exit 0: no
+// fault.
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "compute_selftest.h"
-#include "device/cuda_driver.h"
+#include "compute/cuda_driver.h"
 #include "sandbox/sandbox.h"
 
 enum { PATTERN = 0x1234abcd, ANSWER = 0x77665544 };
@@ -165,7 +165,7 @@ static const char *check_messages(struct selftest *t) {
   static const char *const texts[] = {"KERNEL(wrong, struct nothing) { this is no C }\n", NULL};
   static const struct device_code wrong = {"wrong-code", texts, false};
   if (compute_prepare(t->compute, &wrong, &t->err) != ASSAY_ERR_ENVIRONMENT || !strstr(t->err.message, "wrong-code"))
-    return "device code that is no C is not refused by its name";
+    return "device code that is not C is not refused by its name";
   char args[8] = {0};
   if (t->compute && compute_launch(t->compute, &selftest_code, "scale", 1, args, sizeof args, &t->err) == ASSAY_OK)
     return "an argument of the wrong size is taken (the driver is older than cuFuncGetParamInfo?)";

@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "device/compute_cuda.h"
+#include "compute/cuda.h"
 #include "device/monitor.h"
 #include "device/utility.h"
 #include "device_scenarios.h"

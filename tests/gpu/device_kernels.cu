@@ -23,7 +23,7 @@ extern "C" __global__ void combine(float *y, const float *t, const float *k) {
   y[i] += t[i] + table[i % 256] + k[i];
 }
 
-// Its dynamic memory is more than a kernel gets unasked.
+// Its dynamic memory is more than a kernel gets by default.
 extern "C" __global__ void reverse(const float *x, float *y, int n) {
   extern __shared__ float row[];
   for (int i = threadIdx.x; i < n; i += blockDim.x)

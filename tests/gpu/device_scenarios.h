@@ -55,7 +55,7 @@ static struct made_plan made; // of the process
 
 // ---- helpers
 
-// A plan of nothing yet, with all inputs (0..) and outputs (behind them) as its first buffers.
+// A plan without steps. Its first buffers are all inputs (from 0), then all outputs.
 static struct made_plan *begin(struct runner *r) {
   made_begin(&made, r->board->cubin, r->board->cubin_bytes, r->board->target);
   for (int i = 0; i < r->n_in; i++)
@@ -68,7 +68,8 @@ static struct made_plan *begin(struct runner *r) {
 static struct device_report load(struct runner *r) {
   struct device_report report;
   struct assay_error err = {0};
-  if (device_cuda.load(r->device, &made.plan, r->n_in, r->board->in, r->n_out, r->board->out, &report, &err)) {
+  const struct device_work work = {&made.plan, r->n_in, r->n_out, r->board->in, r->board->out};
+  if (device_cuda.load(r->device, &work, &report, &err)) {
     printf("    load: %s\n", err.message);
     exit(4);
   }

@@ -50,7 +50,7 @@ static bool is_combined(int output, size_t i, float value) {
   return value == 1.0f + 2.0f * input_value(i) + (float)(i % 256) * 0.5f + (float)i * 0.5f;
 }
 
-// Scratch as it is found, by a copy and by a fill of bytes over half of it.
+// Scratch as it is at first, by a copy and by a fill of bytes over half of it.
 static int garbage(struct runner *r) {
   begin(r);
   int scratch = made_buffer(&made, PLAN_SCRATCH, 0, 4096, NULL);

@@ -76,7 +76,7 @@ static int forging_plan(struct runner *r, uint64_t stamp, int64_t ns) {
 }
 
 // Words of the driver's memory, as far as it lies at low addresses, that are times of the last 10 ms: the device's
-// clock tells the time of day.
+// clock shows the time of day.
 static int find_stamps(uint64_t found[STAMPS]) {
   struct timespec t;
   clock_gettime(CLOCK_REALTIME, &t);

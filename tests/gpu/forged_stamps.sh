@@ -7,8 +7,7 @@ folder=$(dirname "$0")/../cheats/cuda
 time_of() {
   "$assay" judge kernelbench/1/19 "$folder/stamps.cu" --workload small --no-store --json --define "$1" |
     python3 -c 'import json, sys
-v = json.load(sys.stdin)
-v = v[0] if isinstance(v, list) else v
+v = json.load(sys.stdin)[0]
 t = v["timing"]
 print(v["verdict"], t.get("median_ns"), t.get("stamps_apart"), t.get("suspicious"), v.get("detail", ""))'
 }

@@ -23,7 +23,8 @@ struct made_plan {
 static inline void made_begin(struct made_plan *m, const void *cubin, size_t n, const char *target) {
   memset(m, 0, sizeof *m);
   m->module = (struct plan_module){.name = "kernels.cu", .code = PLAN_CUBIN, .bytes = cubin, .size = n, .options = ""};
-  m->plan = (struct plan){.task = "test", .workload = "", .device = "cuda", .target = target, .toolchain = "nvrtc"};
+  m->plan = (struct plan){
+      .task = "test", .workload = "", .device = &plan_device_cuda, .target = target, .toolchain = "nvrtc"};
   m->plan.modules = &m->module;
   m->plan.n_modules = 1;
   m->plan.buffers = m->buffers;

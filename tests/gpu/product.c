@@ -47,7 +47,8 @@ static device_ptr pack(const struct size *s, device_ptr from, int64_t lines, int
   struct product_source source = {
       .from = {.data = from, .storage = GPU_F64}, .batch = {.stride = lines * s->k}, .line = {.stride = s->k}};
   source.depth.stride = 1;
-  need(product_pack(compute, &source, 0, s->batches, 0, lines, s->k, width, to, &err), &err);
+  struct product_piece all = {.batches = s->batches, .lines = lines, .k = s->k};
+  need(product_pack(compute, &source, &all, width, to, &err), &err);
   return to;
 }
 

@@ -137,6 +137,37 @@ def options():
             raise AssertionError(text)
 
 
+UNWRITTEN = """import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.empty(4, 3))
+        self.register_buffer("features", torch.randn(3, 5))
+        self.register_buffer("order", torch.randperm(5))
+    def forward(self, x):
+        return (x @ self.w @ self.features)[:, self.order]
+def get_inputs(): return [torch.randn(2, 4)]
+def get_init_inputs(): return []
+"""
+
+
+def unwritten():
+    """Parameters that nobody initialises and buffers that are drawn are said."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, output = pathlib.Path(folder) / "m.py", pathlib.Path(folder) / "m.onnxtxt"
+        path.write_text(UNWRITTEN)
+        _, said = run(str(path), "-o", str(output), "--fixed-sizes", "--no-lint")
+        text = output.read_text()
+        for wanted, where in (("w: nobody initialises it", said), ("features: a buffer that is drawn", said),
+                              ("order: a buffer of whole numbers that are drawn", said),
+                              ('"assay.input.w" : "normal(0, 0.02) static"', text),
+                              ('"assay.input.features" : "normal(0, ', text)):
+            if wanted not in where:
+                raise AssertionError(f"{wanted} is not in\n{where}")
+        path.write_text(UNWRITTEN.replace("torch.randn(3, 5)", "torch.empty(3, 5)"))
+        refused("nobody writes all of the buffer features", str(path), "-o", str(output))
+
+
 def judged():
     """What was imported can be judged: a right kernel passes, a wrong one does not."""
     assay, here = sys.argv[1], pathlib.Path(__file__).resolve().parent
@@ -156,7 +187,7 @@ def judged():
 def main():
     install()
     failures = 0
-    for part in (followed_draws, fitted_values, options, judged):
+    for part in (followed_draws, fitted_values, options, unwritten, judged):
         try:
             part()
             print(f"{part.__name__}: right")

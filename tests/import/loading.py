@@ -1,11 +1,11 @@
-"""tools/assay-import as a module, so that PyTorch is loaded once for all that is imported."""
+"""tools/importer/assay-import as a module, so that PyTorch is loaded once for all that is imported."""
 import importlib.machinery
 import importlib.util
 import pathlib
 import sys
 import types
 
-TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
+TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools" / "importer"
 
 
 def importer():

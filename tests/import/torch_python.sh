@@ -7,6 +7,6 @@ for python in "$ASSAY_TORCH_PYTHON" python3; do
     exec "$python" "$@"
   fi
 done
-echo "SKIPPED: no Python here has PyTorch (2.8 or newer) with onnx and onnxscript, so that no module was imported."
-echo "tools/install-torch DIR installs them; or set ASSAY_TORCH_PYTHON to an interpreter that has them."
+echo "skipped: no Python here has PyTorch (2.8 or newer) with onnx and onnxscript; tools/install/install-torch DIR installs"\
+  "them, or set ASSAY_TORCH_PYTHON to an interpreter that has them"
 exit 77

@@ -25,7 +25,7 @@ __attribute__((format(printf, 2, 3))) static bool differs(const struct compariso
   return false;
 }
 
-// The first use of a buffer of either plan says which one of the other it is.
+// The first use of a buffer in either plan pairs it with a buffer of the other.
 static bool same_buffer(struct comparison *c, int i, int j) {
   const struct plan_buffer *a = &c->a->buffers[i], *b = &c->b->buffers[j];
   if (c->b_of[i] == j && c->a_of[j] == i)
@@ -121,7 +121,7 @@ static bool same_three(const struct comparison *c, const char *name, const uint3
 static bool same_launch(struct comparison *c, const struct plan_step *a, const struct plan_step *b) {
   if (!same_kernel(a, b))
     return differs(c, "kernels %s and %s", a->kernel, b->kernel);
-  // A cluster of one block is none.
+  // A cluster of one block is the same as no cluster.
   if (!same_three(c, "grid", a->grid, b->grid, 0) || !same_three(c, "block", a->block, b->block, 0) ||
       !same_three(c, "cluster", a->cluster, b->cluster, 1))
     return false;

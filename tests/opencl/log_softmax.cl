@@ -1,5 +1,5 @@
 // Logarithm of the softmax over rows, a row a work-group: maximum and sum in one sweep, joined in local memory. Terms
-// of very different size are added in short chains only: one long chain beside a large term loses the small ones.
+// of very different size are added in short chains only: in one long chain, a large term makes small ones vanish.
 // assay: task kernelbench/1/24
 // assay: expect pass
 // assay: twin LOG_OF_SOFTMAX expect wrong_class|wrong_value -- the logarithm of a quotient that underflows

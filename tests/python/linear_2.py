@@ -1,8 +1,8 @@
 # A task of level 2: weights by the names of its modules, gemm.weight is gemm_weight.
 # assay: task kernelbench/2/76
 # assay: expect pass
-# assay: twin SWAPPED expect load_failed -- a parameter of another name
-# assay: twin TRANSPOSED expect load_failed -- and of another shape
+# assay: twin SWAPPED expect pass -- a parameter of another name is the weight that is left
+# assay: twin TRANSPOSED expect load_failed -- but not one of another shape
 import torch
 from torch import nn
 

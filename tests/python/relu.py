@@ -19,7 +19,7 @@
 # assay: twin MEMORY_OF_JUDGE expect raised -- there is no way to another process's memory
 # assay: twin FILES expect raised -- nor to a file of the machine's
 # assay: twin FORK expect forbidden_call
-# assay: twin PROGRAM expect forbidden_call
+# assay: twin PROGRAM expect raised
 # assay: twin SOCKET expect forbidden_call
 # assay: twin KILL expect forbidden_call
 # assay: twin LEAVES expect exited

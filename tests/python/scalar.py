@@ -1,4 +1,4 @@
-# A module that takes a number beside its tensor, as the suite's own does.
+# A module that takes a number as well as its tensor, as the suite's own does.
 # assay: task kernelbench/1/5
 # assay: expect pass
 # assay: twin INSIDE expect pass -- takes none and has it inside

@@ -1,6 +1,6 @@
 // made: 1 step
 // plan: add<<<4, 256>>>(x, y, 1000, 1f)
-// Host code cannot write files; it is told so and goes on.
+// Host code cannot write files; it gets an error and goes on.
 #include <assay/cuda.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// answers: lets another program be held against the oracle on the very inputs that the judge would draw.
+// answers: compares another program with the oracle, on the very inputs that the judge would draw.
 //
 //   answers draw TASK.onnxtxt WORKLOAD PROBE KEY FOLDER            writes FOLDER/INPUT for every input (dtype's bytes)
 //   answers check TASK.onnxtxt WORKLOAD FOLDER [PASSES]            reads them, and FOLDER/OUTPUT (double)
@@ -100,7 +100,7 @@ static enum assay_status read_inputs(struct subject *s, const char *folder, stru
     void *bytes = base_alloc(input_bytes(s, i));
     status = bytes ? read_exactly(folder, s->task.inputs[i].name, bytes, input_bytes(s, i), err)
                    : error_nomem(err, "an input");
-    struct tensor view = {.dtype = s->shapes[i].dtype, .shape = s->shapes[i].shape, .data = bytes};
+    struct tensor view = {.type = array_type(&s->shapes[i]), .data = bytes};
     if (!status)
       status = array_from_tensor(&view, &s->inputs[i], err);
     base_free(bytes);
@@ -135,8 +135,7 @@ static enum assay_status judge(const struct subject *s, const struct oracle_answ
   void *bytes = in_type(&a->y[o], got, n);
   if (!bytes)
     return error_nomem(err, "an output");
-  struct compare_input in = {.dtype = a->y[o].dtype,
-                             .shape = a->y[o].shape,
+  struct compare_input in = {.type = array_type(&a->y[o]),
                              .got = bytes,
                              .want = floating ? a->y[o].f64 : NULL,
                              .want_int = floating ? NULL : a->y[o].i64,

@@ -4,7 +4,7 @@
 usage: check_originals.py TOOLS TABLE
 
 Every small and ragged workload of every task has a row, twice where the default form has another graph; every row is of
-one of them or of sizes of the tool's own; and one without numbers says why. (tools/compare_originals.py writes it.)
+one of them or of sizes of the tool's own; and one without numbers says why. (tools/tasks/compare_originals.py writes it.)
 """
 import collections
 import csv

@@ -5,7 +5,7 @@
 
 The census (facts measured on the published suite: shapes and dtypes of inputs and outputs, number of parameters) was
 made without Assay, and the parser, checker and shape inference used here are not Assay's either. Where a task differs
-on purpose, the census has been told. Level 2: the dropouts' choices are inputs (66, 83), and a parameter that is never
+on purpose, the census is adapted. Level 2: the dropouts' choices are inputs (66, 83), and a parameter that is never
 used is not one (26). Level 3: states drawn in forward are inputs (35), and parameters that no result depends on are none
 (36, 37, 49, 50); there some weights have the published size in every workload; the limits are for the others.
 """

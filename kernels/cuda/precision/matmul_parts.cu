@@ -12,7 +12,7 @@
 // assay: twin SHORT expect wrong_value|wrong_class|unwritten -- leaves out the last term
 // assay: launch matmul grid=ceil_div(N, 16),ceil_div(M, 64) block=256 args=a, b, y, M, K, N
 // As it stands: two parts of TF32 for each factor, of their products the three larger, the smallest first. Tensor cores
-// cut sums off instead of rounding them, so after 32 terms their sum is added to the total by ordinary arithmetic.
+// truncate sums instead of rounding them, so after 32 terms their sum is added to the total by ordinary arithmetic.
 #if defined(TF32_NEAREST) || defined(TF32_CUT) || defined(BF16_1) || defined(FP16_1)
 enum { PARTS = 1, LEAST = 0 };
 #elif defined(BF16_6)

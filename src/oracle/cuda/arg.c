@@ -2,6 +2,7 @@
 #include "oracle/cuda/reduce.h"
 
 #include "oracle/cuda/arg_args.h"
+#include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/sort.h"
 
 extern const char code_arg_args[], code_arg[];
@@ -42,15 +43,15 @@ static enum assay_status join(struct gpu_eval *c, const struct arg_args *a, devi
   return status;
 }
 
-enum assay_status gpu_arg(struct gpu_eval *c, const struct gpu_rows *rows, const struct gpu_ref *x, enum dtype t,
-                          bool largest, bool last, device_ptr y, struct assay_error *err) {
+enum assay_status gpu_arg(struct gpu_eval *c, const struct gpu_extreme *e, device_ptr y, struct assay_error *err) {
+  const struct gpu_rows *rows = &e->rows;
   struct arg_args a = {.rows = *rows,
-                       .x = *x,
-                       .order = order_of(t, largest, true), // for ArgMin too, as in NumPy
+                       .x = e->x,
+                       .order = order_of(e->dtype, e->largest, true), // for ArgMin too, as in NumPy
                        .winners = y,
                        .parts = gpu_reduce_parts(rows),
                        .row_fastest = gpu_rows_side_by_side(rows),
-                       .last = last};
+                       .last = e->last};
   device_ptr winners = 0;
   enum assay_status status = ASSAY_OK;
   if (a.parts > 1) {
@@ -70,10 +71,12 @@ static enum assay_status arg_eval(struct gpu_eval *c, bool largest, struct assay
   enum assay_status status = op_axis(c->node, node_int(c->node, "axis", 0), c->in[0]->shape.rank, &axis, err);
   if (status)
     return status;
-  struct gpu_rows rows = gpu_rows_of(&c->in[0]->shape, 1u << axis, NULL);
-  struct gpu_ref x = gpu_ref_of(c->in[0]);
-  bool last = node_int(c->node, "select_last_index", 0) != 0;
-  return gpu_arg(c, &rows, &x, c->in[0]->dtype, largest, last, c->out[0].data, err);
+  struct gpu_extreme e = {.rows = gpu_rows_of(&c->in[0]->shape, 1u << axis, NULL),
+                          .x = gpu_ref_of(c->in[0]),
+                          .dtype = c->in[0]->dtype,
+                          .largest = largest,
+                          .last = node_int(c->node, "select_last_index", 0) != 0};
+  return gpu_arg(c, &e, c->out[0].data, err);
 }
 
 enum assay_status gpu_arg_max_eval(struct gpu_eval *c, struct assay_error *err) {

@@ -19,7 +19,7 @@ DEVICE_FN uint64_t rank_of(const struct arg_order *o, const struct gpu_ref *x, i
   return o->largest ? key : ~key;
 }
 
-// Whether position i wins over the best one so far.
+// Whether position i replaces the best one so far.
 DEVICE_FN int wins(uint64_t rank, int64_t i, uint64_t best_rank, int64_t best, int32_t last) {
   return rank > best_rank || (rank == best_rank && (last ? i > best : i < best));
 }

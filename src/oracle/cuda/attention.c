@@ -8,6 +8,7 @@
 
 #include "oracle/cuda/attention_args.h"
 #include "oracle/cuda/contraction.h"
+#include "oracle/cuda/gpu_table.h"
 
 extern const char code_attention_args[], code_attention[];
 static const struct device_code program = {
@@ -49,7 +50,7 @@ static device_ptr output(const struct gpu_eval *c, int i) {
   return i < c->n_out ? c->out[i].data : 0;
 }
 
-// Past and new positions, dense, in `to`; the heads then lie there.
+// Copies past and new positions, dense, to `to`; the heads are then read from there.
 static enum assay_status append(struct gpu_eval *c, struct heads *h, int64_t batch, const struct gpu_array *now,
                                 const struct gpu_array *past, device_ptr to, struct assay_error *err) {
   int64_t old = past ? past->shape.dims[2] : 0, length = old + h->length, n = h->size;
@@ -194,7 +195,7 @@ static struct attention_args slab_args(const struct gpu_eval *c, const struct at
   return g;
 }
 
-// The scores in place: capped, masked, softmax, rows that see nothing zero.
+// From products to weights, in place: cap, mask, softmax; a row whose positions are all masked becomes zero.
 static enum assay_status weigh(struct gpu_eval *c, const struct attention *a, const struct slab *s, device_ptr to,
                                struct assay_error *err) {
   struct attention_args g = slab_args(c, a, s, to);
@@ -217,7 +218,7 @@ static enum assay_status weigh(struct gpu_eval *c, const struct attention *a, co
   return status;
 }
 
-// [batches][heads][queries][size] to where the slab stands in a result whose heads lie within its last dimension.
+// Copies [batches][heads][queries][size] to the slab's place in a result whose heads lie within its last dimension.
 static enum assay_status place_split(struct gpu_eval *c, const struct attention *a, const struct slab *s,
                                      device_ptr from, struct assay_error *err) {
   int64_t times = a->q.count / a->k.count, heads = s->n_kv * times, all = a->q.count * a->v.size, n = a->v.size;

@@ -1,5 +1,5 @@
 // Device code that every family of the oracle shares: typed reads, noise and stochastic rounding (as ops/arith.h).
-// Stands behind device/dialect.h and common_args.h and in front of a family's text.
+// In the program's text it comes after compute/dialect.h and common_args.h and before everything else.
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define UNROLL_ALL _Pragma("unroll")
@@ -27,7 +27,7 @@
 
 // ---- reads
 
-// The name it has in the processor's version of what follows.
+// The name that it has in the CPU's version of what follows.
 DEVICE_FN double arith_pow2(int e) {
   return format_pow2(e);
 }
@@ -186,8 +186,8 @@ DEVICE_FN double arith_round_ulps(const struct gpu_arith *a, struct noise *n, do
   return rounder_apply_ulps(&r, n, x, ulps);
 }
 
-// By how many units in the last place a library's function may be off, and e^x besides for each power of two in the
-// result (ARITH_LIBRARY_ULPS, ARITH_POWER_ULPS).
+// By how many units in the last place a library's function may be off, and how much more e^x may be off for each power
+// of two in the result (ARITH_LIBRARY_ULPS, ARITH_POWER_ULPS).
 #define LIBRARY_ULPS 2.0
 #define POWER_ULPS 0.5
 
@@ -196,6 +196,9 @@ DEVICE_FN double power_ulps(const struct rounder *r, double v) {
   int exponent = (int)(F64_BITS(v) >> 52 & 0x7ff) - 1023;
   return LIBRARY_ULPS + POWER_ULPS * (exponent < 0 ? -exponent : exponent) * (v < r->limit ? v / r->limit : 1);
 }
+
+// As in ops/arith.h.
+DEVICE_FN double arith_reflect(double x) { return x > 1 ? 2 - x : x < -1 ? -2 - x : x; }
 
 // The result of e^x.
 DEVICE_FN double arith_round_power(const struct gpu_arith *a, struct noise *n, double x) {
@@ -206,6 +209,9 @@ DEVICE_FN double arith_round_power(const struct gpu_arith *a, struct noise *n, d
 }
 
 // ---- sums
+
+// ARITH_LOST_MOST.
+#define LOST_MOST 8.0
 
 // A standard normal deviate (Box and Muller 1958).
 DEVICE_FN double noise_normal(struct noise *n) {
@@ -255,14 +261,29 @@ DEVICE_FN double noise_spread(struct noise *n) {
   return (sum - 4 * 65535.0) * (1.2247448713915890 / 65536);
 }
 
+DEVICE_FN double sum_with(const struct gpu_arith *a, struct noise *n, double y, double variance) {
+  if (variance > 0 && IS_FINITE(variance))
+    y += sqrt(variance) * noise_spread(n);
+  return arith_round(a, n, y);
+}
+
 DEVICE_FN double arith_sum_from(const struct gpu_arith *a, struct noise *n, double start, double y, double t2,
                                 double k, bool products) {
   if (a->exact || !(k > 0) || !IS_FINITE(y))
     return y;
-  double variance = arith_sum_variance_from(a, start, y, t2, k, products);
-  if (variance > 0 && IS_FINITE(variance))
-    y += sqrt(variance) * noise_spread(n);
-  return arith_round(a, n, y);
+  return sum_with(a, n, y, arith_sum_variance_from(a, start, y, t2, k, products));
+}
+
+// As in ops/arith.c.
+DEVICE_FN double arith_sum_lost(const struct gpu_arith *a, struct noise *n, double y, double t2, double k,
+                                double lost) {
+  if (a->exact || !(k > 0) || !IS_FINITE(y))
+    return y;
+  double variance = arith_sum_variance_from(a, 0, y, t2, k, false);
+  lost *= arith_pow2(24 - (a->bits < 52 ? a->bits : 52)) / 3;
+  if (IS_FINITE(lost))
+    variance += fmin(lost * lost, LOST_MOST * LOST_MOST * variance);
+  return sum_with(a, n, y, variance);
 }
 
 DEVICE_FN double arith_sum(const struct gpu_arith *a, struct noise *n, double y, double t2, double k, bool products) {

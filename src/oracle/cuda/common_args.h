@@ -1,6 +1,6 @@
-// What a kernel of the oracle is told about its inputs and about the arithmetic of the pass. Read by both sides: by the
-// C compiler as a header (behind <stdint.h>) and by the device's compiler as the first text of a program, so there is
-// nothing here but structs of scalars.
+// What a kernel of the oracle is given about its inputs and about the arithmetic of the pass. Read by both sides: by
+// the C compiler as a header (after <stdint.h>) and by the device's compiler as the first text of a program, so there
+// is nothing here but structs of scalars.
 #ifndef ORACLE_CUDA_COMMON_ARGS_H
 #define ORACLE_CUDA_COMMON_ARGS_H
 

@@ -1,8 +1,7 @@
-// Matrix products on the device: MatMul, Gemm, MatMulInteger; Einsum's entry (einsum.c).
+// Matrix products on the device: MatMul, Gemm, MatMulInteger.
 #include "oracle/cuda/contraction.h"
 
-#include "oracle/cuda/einsum.h"
-#include "oracle/cuda/gpu_families.h"
+#include "oracle/cuda/gpu_table.h"
 #include "ops/matmul.h"
 
 // Batch dimensions as one index into an operand whose matrices have `size` elements.
@@ -54,7 +53,7 @@ static enum assay_status integer_run(struct gpu_eval *c, const struct matmul *s,
                                  err);
 }
 
-static enum assay_status matmul_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_matmul_eval(struct gpu_eval *c, struct assay_error *err) {
   struct matmul s;
   enum assay_status status = matmul_split(c->node, &c->in[0]->shape, &c->in[1]->shape, &s, err);
   if (status)
@@ -93,7 +92,7 @@ static enum assay_status matmul_eval(struct gpu_eval *c, struct assay_error *err
   return product_run(c, &p, err);
 }
 
-static enum assay_status gemm_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_gemm_eval(struct gpu_eval *c, struct assay_error *err) {
   struct gemm g;
   int64_t k_b;
   gemm_extents(c->node, &c->in[0]->shape, &c->in[1]->shape, &g, &k_b);
@@ -135,7 +134,7 @@ static void zero_point(const struct gpu_eval *c, int i, struct gpu_ref *ref, int
   *step = shape_count(&c->in[i]->shape) > 1;
 }
 
-static enum assay_status matmul_integer_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_matmul_integer_eval(struct gpu_eval *c, struct assay_error *err) {
   struct matmul s;
   enum assay_status status = matmul_split(c->node, &c->in[0]->shape, &c->in[1]->shape, &s, err);
   if (status)
@@ -145,12 +144,3 @@ static enum assay_status matmul_integer_eval(struct gpu_eval *c, struct assay_er
   zero_point(c, 3, &a.b_zero, &a.b_zero_step);
   return integer_run(c, &s, &a, err);
 }
-
-static const struct gpu_op contraction_ops[] = {
-    {"", "MatMul", 1, matmul_eval},
-    {"", "MatMulInteger", 10, matmul_integer_eval},
-    {"", "Gemm", 7, gemm_eval},
-    {"", "Einsum", 12, gpu_einsum_eval},
-};
-
-const struct gpu_family gpu_contraction_family = {contraction_ops, sizeof contraction_ops / sizeof contraction_ops[0]};

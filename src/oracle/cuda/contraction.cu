@@ -1,4 +1,4 @@
-// Products of matrices in double. Stands behind common.cuh and contraction_args.h.
+// Products of matrices in double. Stands after common.cuh and contraction_args.h.
 //
 // Wide products: both operands are first copied into panels of double, [panel][l][line], which makes every read of the
 // product itself an aligned run of neighbours whatever the operands' types and strides were. A warp then takes one
@@ -90,7 +90,7 @@ DEVICE_FN struct tile tile_of(const struct product_tile_args *a, int64_t thread,
 }
 
 // One term of all rows and columns of a thread. The next term is read while the last one is worked on (at the end of
-// the panels that is the last one again): few warps fit beside so many sums, so reads must not be waited for.
+// the panels that is the last one again): few warps fit with so many sums, so reads must not be waited for.
 #define TILE_READ(U, V)                                                                                                \
   UNROLL_ALL                                                                                                           \
   for (int r = 0; r < TILE_ROWS; r++)                                                                                  \

@@ -62,14 +62,19 @@ struct product_panels product_panels_make(bool mma, bool squares);
 // Into how many splits K is best cut where there are `tiles` pairs of panels; *depth: terms of each.
 int64_t product_splits(const struct product_panels *p, int64_t tiles, int64_t k, int64_t *depth);
 
-// Packs lines [first_line, +lines) of batches [first_batch, +batches) into panels of `width`.
+// One operand.
 struct product_source {
   struct gpu_ref from;
   struct product_axis batch, line, depth;
 };
-enum assay_status product_pack(struct compute *c, const struct product_source *s, int64_t first_batch, int64_t batches,
-                               int64_t first_line, int64_t lines, int64_t k, int width, device_ptr to,
-                               struct assay_error *err);
+
+// Lines [first_line, +lines) of batches [first_batch, +batches), each of k elements.
+struct product_piece {
+  int64_t first_batch, batches, first_line, lines, k;
+};
+// Packs a piece of an operand into panels of `width`.
+enum assay_status product_pack(struct compute *c, const struct product_source *s, const struct product_piece *p,
+                               int width, device_ptr to, struct assay_error *err);
 
 // y and, where the panels are for squares, t2.
 enum assay_status product_tiles(struct compute *c, const struct product_panels *p, const struct product_tile_args *t,

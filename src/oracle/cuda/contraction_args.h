@@ -1,4 +1,4 @@
-// What the kernels of contraction.cu are told. Read by both sides, as common_args.h.
+// What the kernels of contraction.cu are given. Read by both sides, as common_args.h.
 #ifndef ORACLE_CUDA_CONTRACTION_ARGS_H
 #define ORACLE_CUDA_CONTRACTION_ARGS_H
 

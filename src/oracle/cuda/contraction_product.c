@@ -1,8 +1,8 @@
 // Sums of products on the device: which kernel takes them, and in which pieces.
 #include <stdio.h>
 
-#include "device/compute_cuda.h"
-#include "graph/dtype.h"
+#include "compute/cuda.h"
+#include "base/dtype.h"
 #include "oracle/cuda/contraction.h"
 
 enum {
@@ -93,23 +93,22 @@ static int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
-enum assay_status product_pack(struct compute *c, const struct product_source *s, int64_t first_batch, int64_t batches,
-                               int64_t first_line, int64_t lines, int64_t k, int width, device_ptr to,
-                               struct assay_error *err) {
+enum assay_status product_pack(struct compute *c, const struct product_source *s, const struct product_piece *p,
+                               int width, device_ptr to, struct assay_error *err) {
   struct product_pack_args a = {.from = s->from,
                                 .batch = s->batch,
                                 .line = s->line,
                                 .depth = s->depth,
                                 .to = to,
-                                .first_batch = first_batch,
-                                .first_line = first_line,
-                                .lines = lines,
-                                .k = k,
-                                .panels_per_batch = ceil_div(lines, width),
+                                .first_batch = p->first_batch,
+                                .first_line = p->first_line,
+                                .lines = p->lines,
+                                .k = p->k,
+                                .panels_per_batch = ceil_div(p->lines, width),
                                 .width = width};
-  a.panels = batches * a.panels_per_batch;
+  a.panels = p->batches * a.panels_per_batch;
   enum { PACK_DEPTH = 8 }; // as in the kernel
-  return compute_launch(c, &product_code, "product_pack", a.panels * ceil_div(k, PACK_DEPTH) * width, &a, sizeof a,
+  return compute_launch(c, &product_code, "product_pack", a.panels * ceil_div(p->k, PACK_DEPTH) * width, &a, sizeof a,
                         err);
 }
 
@@ -363,9 +362,13 @@ static enum assay_status run_rows(struct work *w, const struct cut *t, struct pi
   enum assay_status status = ASSAY_OK;
   for (at.first_column = 0; at.first_column < p->n && !status; at.first_column += t->columns) {
     at.columns = min_of(t->columns, p->n - at.first_column);
+    struct product_piece b = {.first_batch = t->b_shared ? 0 : at.first_batch,
+                              .batches = t->b_shared ? 1 : at.batches,
+                              .first_line = at.first_column,
+                              .lines = at.columns,
+                              .k = p->k};
     if (pack_b || t->columns < p->n)
-      status = product_pack(c, &w->b, t->b_shared ? 0 : at.first_batch, t->b_shared ? 1 : at.batches, at.first_column,
-                            at.columns, p->k, t->panels.b, t->b, err);
+      status = product_pack(c, &w->b, &b, t->panels.b, t->b, err);
     if (!status)
       status = run_piece(w, t, &at, err);
   }
@@ -383,9 +386,13 @@ static enum assay_status run_wide(struct work *w, struct assay_error *err) {
                          .batches = min_of(t.batches, p->batches - b),
                          .first_row = i,
                          .rows = min_of(t.rows, p->m - i)};
+      struct product_piece a = {.first_batch = t.a_shared ? 0 : b,
+                                .batches = t.a_shared ? 1 : at.batches,
+                                .first_line = i,
+                                .lines = at.rows,
+                                .k = p->k};
       if (!t.a_shared || b == 0 || t.rows < p->m)
-        status = product_pack(w->c->compute, &w->a, t.a_shared ? 0 : b, t.a_shared ? 1 : at.batches, i, at.rows, p->k,
-                              t.panels.a, t.a, err);
+        status = product_pack(w->c->compute, &w->a, &a, t.panels.a, t.a, err);
       if (!status)
         status = run_rows(w, &t, at, i == 0 && (!t.b_shared || b == 0), err);
     }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "oracle/cuda/conv.h"
-#include "oracle/cuda/gpu_families.h"
+#include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/rows.h"
 
 #include "oracle/cuda/conv_args.h"
@@ -170,7 +170,8 @@ static enum assay_status pack_weights(struct work *w, device_ptr table, struct a
                              .line = {.stride = (c->transposed ? 1 : c->c) * kernel_size},
                              .depth = {.table = table}};
   enum assay_status status = work_alloc(w, c->groups * ceil_div(c->m, width) * width * w->k, &w->weights, err);
-  return status ? status : product_pack(w->c->compute, &s, 0, c->groups, 0, c->m, w->k, width, w->weights, err);
+  struct product_piece all = {.batches = c->groups, .lines = c->m, .k = w->k};
+  return status ? status : product_pack(w->c->compute, &s, &all, width, w->weights, err);
 }
 
 // ---- a set's work, in pieces
@@ -343,16 +344,9 @@ enum assay_status gpu_conv_run(struct gpu_eval *c, bool transposed, const struct
   return status;
 }
 
-static enum assay_status conv_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_conv_eval(struct gpu_eval *c, struct assay_error *err) {
   return gpu_conv_run(c, false, &product_budget, err);
 }
-static enum assay_status conv_transpose_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_conv_transpose_eval(struct gpu_eval *c, struct assay_error *err) {
   return gpu_conv_run(c, true, &product_budget, err);
 }
-
-static const struct gpu_op conv_ops[] = {
-    {"", "Conv", 1, conv_eval},
-    {"", "ConvTranspose", 1, conv_transpose_eval},
-};
-
-const struct gpu_family gpu_conv_family = {conv_ops, sizeof conv_ops / sizeof conv_ops[0]};

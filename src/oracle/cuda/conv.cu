@@ -1,4 +1,4 @@
-// Convolutions. Stands behind common.cuh and conv_args.h.
+// Convolutions. Comes after common.cuh and conv_args.h.
 //
 // With more than a few channels a convolution is the product of its weights with the windows' contents, which are
 // copied into panels piece by piece. With few, as in depthwise ones, a thread adds up its windows where they lie.

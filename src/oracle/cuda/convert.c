@@ -1,6 +1,6 @@
 // Casts, and copies from any storage to the one that the oracle computes with.
 #include "oracle/cuda/convert.h"
-#include "oracle/cuda/gpu_families.h"
+#include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/gpu_run.h"
 
 extern const char code_convert_args[], code_convert_device[], code_convert[];
@@ -26,6 +26,28 @@ enum assay_status gpu_array_widen(struct compute *c, const struct gpu_array *fro
   return compute_launch(c, &program, "widen", n, &args, sizeof args, err);
 }
 
+enum assay_status gpu_array_round(struct compute *c, const struct gpu_array *from, const struct arith *storing,
+                                  struct gpu_array *out, struct assay_error *err) {
+  struct gpu_array to;
+  enum assay_status status = gpu_array_create(c, from->dtype, &from->shape, &to, err);
+  if (status)
+    return status;
+  struct cast_args args = {.in = gpu_ref_of(from),
+                           .out = to.data,
+                           .n = shape_count(&from->shape),
+                           .from = convert_type_of(DTYPE_DOUBLE),
+                           .to = convert_type_of(from->dtype),
+                           .narrows = 1,
+                           .no_infinity = storing->exact, // as store_nearest of oracle/boundary.c
+                           .arith = gpu_arith_of(storing)};
+  status = compute_launch(c, &program, "cast", args.n, &args, sizeof args, err);
+  if (status)
+    gpu_array_release(c, &to);
+  else
+    *out = to;
+  return status;
+}
+
 static bool format_narrows(const struct convert_type *from, const struct convert_type *to) {
   if (!to->is_float)
     return false;
@@ -34,7 +56,7 @@ static bool format_narrows(const struct convert_type *from, const struct convert
   return to->bits < from->bits || to->min_exponent > from->min_exponent || to->max < from->max;
 }
 
-static enum assay_status eval_cast(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_cast_eval(struct gpu_eval *c, struct assay_error *err) {
   enum dtype to = c->out[0].dtype;
   int64_t n = shape_count(&c->out[0].shape);
   struct cast_args args = {.in = gpu_ref_of(c->in[0]),
@@ -43,7 +65,7 @@ static enum assay_status eval_cast(struct gpu_eval *c, struct assay_error *err) 
                            .from = convert_type_of(c->in[0]->dtype),
                            .to = convert_type_of(to),
                            .no_infinity = to == DTYPE_FLOAT8E4M3FN};
-  args.narrows = format_narrows(&args.from, &args.to);
+  args.narrows = format_narrows(&args.from, &args.to) && args.to.bits != c->arith.stored.bits;
   bool float8 = to == DTYPE_FLOAT8E4M3FN || to == DTYPE_FLOAT8E5M2;
   args.saturate = float8 && node_int(c->node, "saturate", 1) != 0;
   args.arith = (struct gpu_arith){.exact = c->arith.exact,
@@ -53,6 +75,3 @@ static enum assay_status eval_cast(struct gpu_eval *c, struct assay_error *err) 
                                   .key = c->arith.key};
   return compute_launch(c->compute, &program, "cast", n, &args, sizeof args, err);
 }
-
-static const struct gpu_op ops[] = {{"", "Cast", 1, eval_cast}, {"", "CastLike", 1, eval_cast}};
-const struct gpu_family gpu_convert_family = {ops, sizeof ops / sizeof *ops};

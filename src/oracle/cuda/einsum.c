@@ -1,8 +1,8 @@
-#include "oracle/cuda/einsum.h"
-
+// Einsum on the device: its operands two by two, each pair a product (contraction.c).
 #include <string.h>
 
 #include "oracle/cuda/contraction.h"
+#include "oracle/cuda/gpu_table.h"
 #include "ops/einsum.h"
 
 _Static_assert((int)PRODUCT_LABELS >= (int)EINSUM_LABELS, "a group of labels fits an index");
@@ -38,15 +38,22 @@ static struct product_group group_in(const struct einsum_plan *p, const struct e
   return out;
 }
 
-// Both operands into one over the labels still needed, dense [batch][m][n]: in `to` if that is the output's own layout
-// (0: operands are still to come), else in new memory.
-static enum assay_status combine(struct gpu_eval *c, const struct einsum_plan *p, const struct operand *a,
-                                 const struct operand *b, uint64_t keep, uint64_t key, device_ptr to,
-                                 struct operand *out, struct assay_error *err) {
+// Two operands that become one over the labels still needed; `key` is of the product's noise.
+struct pair {
+  const struct operand *a, *b;
+  uint64_t keep, key;
+};
+
+// The result is dense, [batch][m][n]: in `to` if that is the output's own layout (0: operands are still to come), else
+// in new memory.
+static enum assay_status combine(struct gpu_eval *c, const struct einsum_plan *p, const struct pair *pair,
+                                 device_ptr to, struct operand *out, struct assay_error *err) {
+  const struct operand *a = pair->a, *b = pair->b;
   struct einsum_split s = {0};
   bool is_output;
-  einsum_split_labels(p, &a->view, &b->view, keep, &s);
-  *out = (struct operand){.view = {.labels = (a->view.labels | b->view.labels) & keep}, .ref = {.storage = GPU_F64}};
+  einsum_split_labels(p, &a->view, &b->view, pair->keep, &s);
+  *out =
+      (struct operand){.view = {.labels = (a->view.labels | b->view.labels) & pair->keep}, .ref = {.storage = GPU_F64}};
   int64_t count = einsum_lay_out(p, &s, &out->view, &is_output);
   out->ref.data = to;
   enum assay_status status = ASSAY_OK;
@@ -72,7 +79,7 @@ static enum assay_status combine(struct gpu_eval *c, const struct einsum_plan *p
                          .products = true,
                          .sums = true,
                          .alpha = 1};
-  work.arith.key = key;
+  work.arith.key = pair->key;
   c->has_sigma = work.sigma != 0;
   return product_run(c, &work, err);
 }
@@ -145,8 +152,9 @@ enum assay_status gpu_einsum_eval(struct gpu_eval *c, struct assay_error *err) {
   struct operand now = {.view = p.in[0], .ref = gpu_ref_of(c->in[0])};
   for (int i = 1; i < p.n_in && !status; i++) {
     struct operand with = {.view = p.in[i], .ref = gpu_ref_of(c->in[i])}, next;
-    status = combine(c, &p, &now, &with, einsum_needed_after(&p, i), noise_derive(c->arith.key, (uint64_t)i),
-                     i == p.n_in - 1 ? c->out[0].data : 0, &next, err);
+    struct pair pair = {
+        .a = &now, .b = &with, .keep = einsum_needed_after(&p, i), .key = noise_derive(c->arith.key, (uint64_t)i)};
+    status = combine(c, &p, &pair, i == p.n_in - 1 ? c->out[0].data : 0, &next, err);
     now = next;
   }
   if (!status && now.ref.data != c->out[0].data)

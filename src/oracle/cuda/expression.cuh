@@ -1,5 +1,5 @@
-// What the operations of elementwise expressions mean. Behind EXPR_OPERATIONS(X), the list of ops/expr_program.h as text
-// (pointwise.h), so that an operation means the same here as on the host. Shared by pointwise.cu and fused.cu.
+// What the operations of elementwise expressions mean. Comes after EXPR_OPERATIONS(X), the list of ops/expr_program.h
+// as text (pointwise.h), so that an operation means the same here as on the host. Shared by pointwise.cu and fused.cu.
 
 // As enum expr_error, without its names: which error an operation makes in a contract pass.
 #define ERROR_EXACT 0

@@ -5,12 +5,13 @@
 
 #include "base/alloc.h"
 #include "oracle/cuda/fused_program.h"
-#include "oracle/cuda/gpu_families.h"
+#include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/gpu_run.h"
 #include "oracle/cuda/pointwise.h"
+#include "ops/pointwise.h"
 #include "oracle/run.h"
 
-_Static_assert((int)FUSED_RANK == (int)SHAPE_MAX_RANK, "as in graph/shape.h");
+_Static_assert((int)FUSED_RANK == (int)SHAPE_MAX_RANK, "as in base/shape.h");
 _Static_assert(sizeof(struct fused_args) <= 4096, "a kernel's argument");
 
 extern const char code_convert_args[], code_convert_device[], code_deviation[], code_fused_args[], code_fused[];
@@ -52,7 +53,7 @@ struct part {
 
 // The map for tensors of this shape.
 static int map_for(struct job *j, const struct shape *s) {
-  const struct shape *to = &j->f->shape;
+  const struct shape *to = &j->f->type.shape;
   int64_t strides[FUSED_RANK] = {0};
   shape_broadcast_strides(s, to, strides);
   for (int d = 0; d < to->rank; d++)
@@ -79,7 +80,7 @@ static bool stretches(const struct shape *s, const struct shape *to) {
 // Adjacent dimensions become one where every map allows it.
 static void merge_dimensions(const struct job *j) {
   struct fused_args *a = &j->f->args;
-  const struct shape *to = &j->f->shape;
+  const struct shape *to = &j->f->type.shape;
   for (int d = 0; d < to->rank; d++) {
     if (to->dims[d] == 1)
       continue;
@@ -244,14 +245,14 @@ static bool is_truth_value(const struct fused_program *p, struct fused_value v) 
 // A node's value in one way of computing, from its inputs' values.
 static enum assay_status add_way(struct job *j, int index, int way, bool as_double, struct assay_error *err) {
   const struct node *n = &j->g->nodes[index];
-  const char *names[EXPR_MAX_PARAMS], *finish, *text = gpu_pointwise_text(n, &finish);
+  const char *names[EXPR_MAX_PARAMS], *finish = n->op->expr_finish;
   double params[EXPR_MAX_PARAMS];
   const struct expr *e, *last = NULL;
-  int n_params = gpu_pointwise_params(n, way == EXACT, names, params), v = n->outputs[0], n_in = 0;
+  int n_params = pointwise_params(n, way == EXACT, names, params), v = n->outputs[0], n_in = 0;
   struct fused_value *in = arena_calloc(&j->arena, (size_t)n->n_inputs + 3, sizeof *in), value;
   enum assay_status status = in ? ASSAY_OK : error_nomem(err, "a program of elementwise nodes");
   if (!status)
-    status = expr_parse(text, names, n_params, &j->arena, &e, err);
+    status = expr_parse(op_expr(n), names, n_params, &j->arena, &e, err);
   if (!status && finish)
     status = expr_parse(finish, (const char *const[]){"count"}, 1, &j->arena, &last, err);
   if (status)
@@ -273,12 +274,11 @@ static enum assay_status add_way(struct job *j, int index, int way, bool as_doub
 
 // Numbers are computed with as doubles, so of integers there may be truth values and inputs only.
 static bool node_fits(const struct job *j, const struct node *n, bool *as_double) {
-  const char *finish;
-  if (n->n_outputs != 1 || !gpu_pointwise_text(n, &finish))
+  if (n->n_outputs != 1 || !gpu_pointwise_covers(n->op))
     return false;
   const struct array *to = &j->shapes[n->outputs[0]];
   bool all_bool = to->dtype == DTYPE_BOOL, fold = n->op->max_in == OP_VARIADIC;
-  *as_double = gpu_pointwise_fractional(n);
+  *as_double = pointwise_fractional(n->op);
   for (int k = 0; k < n->n_inputs; k++) {
     if (n->inputs[k] < 0)
       continue;
@@ -287,7 +287,7 @@ static bool node_fits(const struct job *j, const struct node *n, bool *as_double
     all_bool = all_bool && t == DTYPE_BOOL;
   }
   return (*as_double || all_bool) && (dtype_is_float(to->dtype) || (to->dtype == DTYPE_BOOL && !fold)) &&
-         (fold || n->n_inputs <= 3) && n->n_inputs >= 1 && stretches(&to->shape, &j->f->shape);
+         (fold || n->n_inputs <= 3) && n->n_inputs >= 1 && stretches(&to->shape, &j->f->type.shape);
 }
 
 // Puts node `index` into the program; *fits is false where it cannot be.
@@ -295,7 +295,7 @@ static enum assay_status add_node(struct job *j, int index, bool *fits, struct a
   const struct node *n = &j->g->nodes[index];
   bool as_double = true;
   enum assay_status status = ASSAY_OK;
-  if (strcmp(n->op->name, "Constant") == 0 && !*n->op->domain && n->n_outputs == 1) {
+  if (n->op->max_in == 0 && n->n_outputs == 1) { // it makes a constant
     *fits = add_number(j, n->outputs[0]);
     return ASSAY_OK;
   }
@@ -365,11 +365,11 @@ static enum assay_status plan(struct job *j, int output, bool *planned, struct a
   struct float_format format = {0};
   enum assay_status status = job_init(j) ? ASSAY_OK : error_nomem(err, "a program of elementwise nodes");
   *planned = false;
-  f->args.is_float = dtype_float_format(f->dtype, &format);
-  if (status || !(f->args.is_float || f->dtype == DTYPE_BOOL) || shape_count(&f->shape) == 0)
+  f->args.is_float = dtype_float_format(f->type.dtype, &format);
+  if (status || !(f->args.is_float || f->type.dtype == DTYPE_BOOL) || shape_count(&f->type.shape) == 0)
     return status;
   bool fits = true;
-  (void)map_for(j, &f->shape); // number 0
+  (void)map_for(j, &f->type.shape); // number 0
   status = add_nodes(j, output, &fits, err);
   if (!status && fits && !j->known[output])
     status = add_leaf(j, output, err);
@@ -378,7 +378,7 @@ static enum assay_status plan(struct job *j, int output, bool *planned, struct a
   const struct fused_value *v = j->values[output];
   f->steady = fused_same(v[EXACT], v[CONTRACT]);
   *planned = fused_lower(j->p, v[EXACT], f->args.is_float ? v[CONTRACT] : v[EXACT], &f->args);
-  f->args.n = shape_count(&f->shape);
+  f->args.n = shape_count(&f->type.shape);
   f->args.n_in = j->p->n_inputs;
   f->args.small = f->args.n <= INT32_MAX;
   f->args.output_max = format.max;
@@ -390,10 +390,7 @@ enum assay_status gpu_fused_plan(const struct gpu_request *r, const struct graph
                                  const struct arith *contract, struct gpu_fused *out, bool *planned,
                                  struct assay_error *err) {
   struct job j = {.r = r, .g = r->graph, .shapes = shapes->values, .f = out};
-  *out = (struct gpu_fused){.compute = r->compute,
-                            .contract = *contract,
-                            .dtype = shapes->values[output].dtype,
-                            .shape = shapes->values[output].shape};
+  *out = (struct gpu_fused){.compute = r->compute, .contract = *contract, .type = array_type(&shapes->values[output])};
   j.rounder = arith_rounder(contract);
   set_format(&out->args, contract, &j.rounder);
   enum assay_status status = plan(&j, output, planned, err);

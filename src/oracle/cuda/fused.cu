@@ -1,13 +1,14 @@
 // Elementwise nodes in one launch: the truth of an element and all its contract passes, from inputs to the sum of
-// deviations, without a word to memory between. A thread takes FUSED_ELEMENTS elements: first what is the same in every
-// pass, for all of them at once; then, element by element, what noise goes into, for all passes at once. Noise is that of
-// one launch a node and pass (pointwise.cu): of the same key, element and number in the node.
+// deviations, with nothing written to memory in between. A thread takes FUSED_ELEMENTS elements: first what is the same
+// in every pass, for all of them at once; then, element by element, what has noise in it, for all passes at once. The
+// noise is the same as with one launch for each node and pass (pointwise.cu): it depends on the same key, element and
+// number in the node.
 
 #define OVER(v, count)                                                                                                 \
   UNROLL_ALL                                                                                                           \
   for (int v = 0; v < count; v++)
 
-// Long, and rare: called.
+// Long and rarely needed: a call, not inlined.
 DEVICE_FN_LARGE double called_fmod(double a, double b) { return fmod(a, b); }
 #define fmod(a, b) called_fmod(a, b)
 
@@ -143,10 +144,7 @@ DEVICE_FN void add_errors(const struct fused_args *a, const struct fused_code *i
     }
   }
   if (in->error == ERROR_BOUNDED) {
-    OVER(p, FUSED_PASSES) {
-      double below = v[p] > 1 ? 1 : v[p];
-      v[p] = below < -1 ? -1 : below;
-    }
+    OVER(p, FUSED_PASSES) v[p] = arith_reflect(v[p]);
   }
 }
 

@@ -10,8 +10,7 @@
 struct gpu_fused {
   struct compute *compute;
   struct arith contract;
-  enum dtype dtype;
-  struct shape shape;
+  struct tensor_type type;
   bool steady; // every pass is the truth
   struct fused_args args;
   int n_keys;

@@ -14,7 +14,7 @@
 #define FUSED_ELEMENTS 4                 // of a thread
 #define FUSED_NEIGHBOURS 32              // threads whose elements interleave
 #define FUSED_NOWHERE 255                // target of a result that only the next instruction reads
-#define FUSED_ROUND EXPR_OPERATION_COUNT // an operation beside those of expressions: the operand itself, with an error
+#define FUSED_ROUND EXPR_OPERATION_COUNT // one more operation than expressions have: the operand itself, with an error
 
 // Kinds of operand.
 #define FUSED_LAST 0 // the result of the instruction before

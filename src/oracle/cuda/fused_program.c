@@ -73,12 +73,12 @@ struct lowering {
   int order[FUSED_TERMS], n;                    // of instructions, whose terms these are
   int place[FUSED_TERMS];                       // a term's number among them
   int last_use[FUSED_TERMS];                    // by the number of the reader
-  bool kept[FUSED_TERMS];                       // somebody but the next instruction reads it
+  bool kept[FUSED_TERMS];                       // a reader other than the next instruction
   uint8_t target[FUSED_TERMS];                  // of terms that are kept
   int in_use[2][FUSED_SCALARS + FUSED_VECTORS]; // slots of scalars and vectors: until which instruction
 };
 
-// Terms stand behind what they are made of.
+// Terms come after what they are made of.
 static void want(struct lowering *l, struct fused_value v) {
   if (v.kind == FUSED_IS_TERM)
     l->wanted[v.index] = true;

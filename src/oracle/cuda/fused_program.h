@@ -32,7 +32,7 @@ struct fused_term {
 
 struct fused_program {
   int n_terms, n_constants, n_inputs;
-  bool full; // it does not fit; whatever was added since means nothing
+  bool full; // it does not fit; what was added since is not valid
   struct fused_term terms[FUSED_TERMS];
   double constants[FUSED_CONSTANTS];
 };

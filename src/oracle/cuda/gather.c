@@ -1,5 +1,6 @@
 // Elements picked by index, on a device.
 #include "oracle/cuda/gather.h"
+#include "oracle/cuda/gpu_table.h"
 
 #include <string.h>
 
@@ -99,8 +100,8 @@ enum assay_status gpu_gather_nd_eval(struct gpu_eval *c, struct assay_error *err
   return status ? status : gpu_check_indices(c, a.bad, a.extents, a.tuple, err);
 }
 
-// ---- Compress and NonZero. Their outputs' shapes depend on the data, so that shape inference wants these as
-// constants, and they are small: the host finds what is true.
+// ---- Compress and NonZero. Their outputs' shapes depend on the data, so that shape inference needs these as
+// constants. They are small: the host finds the true elements.
 
 static int is_true(const struct gpu_array *a, const uint64_t *values, int64_t i) {
   double v;

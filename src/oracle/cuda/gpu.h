@@ -1,5 +1,5 @@
 // The oracle on a device: the same graph, the same truth, the same error scale as oracle/oracle.h, computed through
-// device/compute.h in the judge's own context.
+// compute/compute.h in the judge's own context.
 //
 // Inputs stay as the candidate sees them, in their own type (float32 in memory is half the size of double): kernels
 // read them through `struct gpu_ref`. Everything computed is double or int64. Small integer values that shapes depend
@@ -7,7 +7,7 @@
 #ifndef ORACLE_CUDA_GPU_H
 #define ORACLE_CUDA_GPU_H
 
-#include "device/compute.h"
+#include "compute/compute.h"
 #include "oracle/cuda/common_args.h"
 #include "oracle/oracle.h"
 
@@ -29,6 +29,7 @@ enum gpu_storage {
   GPU_F8E5M2,
 };
 
+// As struct array: dtype and shape without a struct tensor_type around them.
 struct gpu_array {
   enum dtype dtype; // what the graph says it is
   struct shape shape;
@@ -39,6 +40,10 @@ struct gpu_array {
   const uint64_t *host;
   bool owned; // by the evaluation
 };
+
+static inline struct tensor_type gpu_array_type(const struct gpu_array *a) {
+  return (struct tensor_type){a->dtype, a->shape};
+}
 
 // The element type's storage as the candidate sees it. ASSAY_ERR_UNSUPPORTED names a type that has none.
 enum assay_status gpu_storage_of(enum dtype dtype, enum gpu_storage *out, struct assay_error *err);
@@ -54,7 +59,7 @@ void gpu_start_add(struct gpu_start *s, const struct gpu_array *of, const struct
 struct gpu_ref gpu_ref_of(const struct gpu_array *a);
 struct gpu_arith gpu_arith_of(const struct arith *a);
 
-// The texts of a family's program begin with these; behind them its own, which cmake makes from FAMILY_args.h and
+// The texts of a family's program begin with these; after them its own, which cmake makes from FAMILY_args.h and
 // FAMILY.cu:
 //   extern const char code_softmax_args[], code_softmax[];
 //   static const struct device_code program = {
@@ -93,18 +98,7 @@ enum assay_status gpu_temporary(struct gpu_eval *c, size_t bytes, device_ptr *ou
 // heap memory (base_free).
 enum assay_status gpu_host_values(struct gpu_eval *c, int i, uint64_t **out, struct assay_error *err);
 
-// A family's operators on the device. Rows with a scalar expression (op_def.expr) need no entry.
-struct gpu_op {
-  const char *domain, *name; // of the row: "" and "Softmax"
-  int since;                 // the entry holds for rows with this `since` or later, until the next entry of the name
-  gpu_eval_fn *eval;
-};
-struct gpu_family {
-  const struct gpu_op *ops;
-  int n_ops;
-};
-
-// The entry for an operator's row, or NULL.
+// What runs an operator's row on the device (gpu_table.h), or NULL.
 gpu_eval_fn *gpu_find(const struct op_def *op);
 
 // One evaluation of a flat graph, as oracle_eval. `outputs` are owned by the caller (gpu_array_release).
@@ -131,7 +125,7 @@ struct gpu_answer {
 enum assay_status gpu_answer_make(struct compute *c, const struct graph *g, const struct gpu_array *inputs,
                                   const struct arith *contract, int replicas, struct gpu_answer *out,
                                   struct assay_error *err);
-// The same, with a launch for every node and pass whatever the graph: what the other is held against.
+// The same, with a launch for every node and pass whatever the graph is. Tests compare the other with it.
 enum assay_status gpu_answer_make_unfused(struct compute *c, const struct graph *g, const struct gpu_array *inputs,
                                           const struct arith *contract, int replicas, struct gpu_answer *out,
                                           struct assay_error *err);
@@ -148,11 +142,16 @@ struct gpu_scales {
 enum assay_status gpu_scales_add(struct compute *c, struct gpu_scales *s, const struct gpu_answer *a,
                                  struct assay_error *err);
 void gpu_scales_release(struct compute *c, struct gpu_scales *s);
-// The truth alone, and as its scale `factor` times what was kept, or the rounding of the result where that is more. A
-// sixth of the time of an answer. ASSAY_ERR_UNSUPPORTED as above, and before an answer was added.
+// An answer's scale is `factor` times what was kept, or the rounding of the result where that is more.
+struct gpu_loan {
+  const struct gpu_scales *scales;
+  double factor;
+};
+// The truth with a scale from earlier answers: no pass is run. A sixth of the time of an answer. ASSAY_ERR_UNSUPPORTED
+// as above, and before an answer was added.
 enum assay_status gpu_answer_borrow(struct compute *c, const struct graph *g, const struct gpu_array *inputs,
-                                    const struct arith *contract, const struct gpu_scales *s, double factor,
-                                    struct gpu_answer *out, struct assay_error *err);
+                                    const struct arith *contract, const struct gpu_loan *loan, struct gpu_answer *out,
+                                    struct assay_error *err);
 void gpu_array_release(struct compute *c, struct gpu_array *a);
 
 #endif

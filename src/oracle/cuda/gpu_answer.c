@@ -1,5 +1,5 @@
-// The truth and its error scale on a device: what oracle/scale.c does. Everything stays there but one word, whether a
-// contract pass broke.
+// The truth and its error scale on a device: what oracle/scale.c does. Everything stays on the device but one
+// word: whether an element of a contract pass was of another class than the truth (finite, infinite, NaN).
 #include <math.h>
 #include <string.h>
 
@@ -53,9 +53,16 @@ static enum assay_status finish_scale(struct compute *c, const struct gpu_array 
   return status;
 }
 
+// Words that passes set: where one is of another class than the truth, and where one that rounds at boundaries
+// overflows.
+struct marks {
+  device_ptr broken, overflows;
+};
+
 // One contract pass, its deviations added to a->sigma.
 static enum assay_status add_pass(const struct gpu_request *r, const struct run_pass *kind, struct gpu_answer *a,
-                                  struct gpu_array *pass, device_ptr broken, struct assay_error *err) {
+                                  struct gpu_array *pass, const struct marks *marks, struct assay_error *err) {
+  bool stores = r->arith.store != STORE_NEVER;
   enum assay_status status = gpu_oracle_eval(r, pass, err);
   if (status)
     return status;
@@ -65,13 +72,59 @@ static enum assay_status add_pass(const struct gpu_request *r, const struct run_
       struct deviation_args args = {.y = a->y[i].data,
                                     .pass = pass[i].data,
                                     .sum = a->sigma[i],
-                                    .broken = kind->wide ? 0 : broken,
+                                    .broken = stores       ? marks->overflows
+                                              : kind->wide ? 0
+                                                           : marks->broken,
                                     .part = kind->part,
                                     .n = count_of(&a->y[i]),
                                     .max = format.max};
-      status = compute_launch(r->compute, &program, "deviation", args.n, &args, sizeof args, err);
+      status = compute_launch(r->compute, &program, stores ? "stored_deviation_sum" : "deviation", args.n, &args,
+                              sizeof args, err);
     }
     gpu_array_release(r->compute, &pass[i]);
+  }
+  return status;
+}
+
+static enum assay_status find_lost(struct compute *c, const struct gpu_array *y, const struct gpu_array *pass,
+                                   bool *lost, struct assay_error *err) {
+  struct lost_args args = {.y = y->data, .pass = pass->data, .n = count_of(y)};
+  size_t bytes = 2 * LOST_PARTS * sizeof(double);
+  double *parts = base_alloc(bytes), off = 0, size = 0;
+  enum assay_status status = parts ? compute_alloc(c, bytes, &args.parts, err) : error_nomem(err, "an error scale");
+  if (!status)
+    status = compute_launch(c, &program, "lost", LOST_PARTS, &args, sizeof args, err);
+  if (!status)
+    status = compute_download(c, parts, args.parts, bytes, err);
+  for (int t = 0; t < LOST_PARTS && !status; t++) {
+    off += parts[t];
+    size += parts[LOST_PARTS + t];
+  }
+  *lost = off > RUN_LOST * RUN_LOST * size;
+  compute_free(c, args.parts);
+  base_free(parts);
+  return status;
+}
+
+// The passes that the scale must cover, after finish_scale.
+static enum assay_status widen_scale(struct gpu_request *r, const struct arith *contract, int replicas,
+                                     struct gpu_answer *a, struct gpu_array *pass, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int k = 0; k < run_least_passes(replicas) && !status; k++) {
+    r->arith = run_least_pass(contract, k);
+    status = gpu_oracle_eval(r, pass, err);
+    for (int i = 0; i < a->n_outputs && !status; i++) {
+      struct widen_scale_args args = {
+          .y = a->y[i].data, .pass = pass[i].data, .sigma = a->sigma[i], .n = count_of(&a->y[i])};
+      bool lost = false;
+      if (args.sigma)
+        status = compute_launch(r->compute, &program, "widen_scale", args.n, &args, sizeof args, err);
+      if (args.sigma && !status)
+        status = find_lost(r->compute, &a->y[i], &pass[i], &lost, err);
+      a->representable = a->representable && !lost;
+    }
+    for (int i = 0; i < a->n_outputs; i++)
+      gpu_array_release(r->compute, &pass[i]);
   }
   return status;
 }
@@ -124,11 +177,12 @@ static enum assay_status answer_closed(const struct gpu_request *base, const str
   return status;
 }
 
-static enum assay_status start_sums(struct compute *c, struct gpu_answer *a, device_ptr *broken,
+static enum assay_status start_sums(struct compute *c, struct gpu_answer *a, struct marks *marks,
                                     struct assay_error *err) {
-  enum assay_status status = compute_alloc(c, sizeof(uint32_t), broken, err);
+  enum assay_status status = compute_alloc(c, 2 * sizeof(uint32_t), &marks->broken, err);
+  marks->overflows = marks->broken + sizeof(uint32_t);
   if (!status)
-    status = compute_set32(c, *broken, 0, 1, err);
+    status = compute_set32(c, marks->broken, 0, 2, err);
   for (int i = 0; i < a->n_outputs && !status; i++) {
     if (!dtype_is_float(a->y[i].dtype))
       continue;
@@ -139,43 +193,74 @@ static enum assay_status start_sums(struct compute *c, struct gpu_answer *a, dev
   return status;
 }
 
+static enum assay_status make_empty(const struct gpu_request *r, struct gpu_answer *a, struct assay_error *err) {
+  *a = (struct gpu_answer){.n_outputs = r->graph->n_outputs, .representable = true};
+  a->y = base_calloc((size_t)a->n_outputs + 1, sizeof *a->y);
+  a->sigma = base_calloc((size_t)a->n_outputs + 1, sizeof *a->sigma);
+  return a->y && a->sigma ? ASSAY_OK : error_nomem(err, "the oracle's answer");
+}
+
+static enum assay_status answer_sampled(const struct gpu_request *base, struct arith contract, int replicas,
+                                        struct gpu_answer *a, struct assay_error *err);
+
+// As add_fused_scale of oracle/scale.c.
+static enum assay_status add_fused_scale(const struct gpu_request *base, struct arith contract, int replicas,
+                                         struct gpu_answer *a, struct assay_error *err) {
+  struct gpu_answer fused;
+  contract.stored.bits = 0;
+  enum assay_status status = make_empty(base, &fused, err);
+  if (!status)
+    status = answer_sampled(base, contract, replicas, &fused, err);
+  for (int i = 0; i < a->n_outputs && !status; i++) {
+    struct widen_scale_args args = {.other = fused.sigma[i], .sigma = a->sigma[i], .n = count_of(&a->y[i])};
+    if (args.sigma)
+      status = compute_launch(base->compute, &program, "widen_scale", args.n, &args, sizeof args, err);
+  }
+  a->representable = a->representable && fused.representable;
+  gpu_answer_release(base->compute, &fused);
+  return status;
+}
+
 // The truth, then as many contract passes as asked for.
-static enum assay_status answer_sampled(const struct gpu_request *base, const struct arith *contract, int replicas,
+static enum assay_status answer_sampled(const struct gpu_request *base, struct arith contract, int replicas,
                                         struct gpu_answer *a, struct assay_error *err) {
   struct gpu_request r = *base;
-  device_ptr broken = 0;
-  uint32_t is_broken = 0;
+  struct marks marks = {0};
+  uint32_t marked[2] = {0};
   struct gpu_array *pass = base_calloc((size_t)a->n_outputs + 1, sizeof *pass);
   struct gpu_cache cache;
-  int wide = run_wide_replicas(r.graph, replicas);
-  replicas = wide ? wide : replicas;
-  r.arith = arith_exact();
-  enum assay_status status = gpu_cache_init(&cache, r.compute, r.graph, contract, err);
+  int wide = run_wide_replicas(r.graph, replicas), n = wide ? wide : replicas;
+  enum assay_status status = gpu_cache_init(&cache, r.compute, r.graph, &contract, err);
   if (!status && !pass)
     status = error_nomem(err, "the oracle's answer");
-  if (replicas > 1) // one pass alone is no slower
+  if (!status)
+    status = run_find_contract(r.graph, &contract, err);
+  r.arith = arith_truth(&contract);
+  if (n > 1) // with one pass there is nothing to share
     r.cache = &cache;
   if (!status)
     status = gpu_oracle_eval(&r, a->y, err);
   if (!status)
     status = gpu_cache_settle(&cache, err);
   if (!status)
-    status = start_sums(r.compute, a, &broken, err);
-  for (int k = 0; k < replicas && !status && !cache.steady; k++) {
-    struct run_pass kind = run_pass(contract, k, wide);
+    status = start_sums(r.compute, a, &marks, err);
+  for (int k = 0; k < n && !status && !cache.steady; k++) {
+    struct run_pass kind = run_pass(&contract, k, wide);
     r.arith = kind.arith;
-    status = add_pass(&r, &kind, a, pass, broken, err);
+    status = add_pass(&r, &kind, a, pass, &marks, err);
   }
-  gpu_cache_release(&cache);
   for (int i = 0; i < a->n_outputs && !status; i++)
     if (a->sigma[i])
-      status = finish_scale(r.compute, &a->y[i], &a->sigma[i], contract, replicas, err);
+      status = finish_scale(r.compute, &a->y[i], &a->sigma[i], &contract, n, err);
+  if (!status && contract.stored.bits > 0 && n > 0)
+    status = widen_scale(&r, &contract, n, a, pass, err);
+  gpu_cache_release(&cache);
   if (!status)
-    status = compute_download(r.compute, &is_broken, broken, sizeof is_broken, err);
-  a->representable = !is_broken;
-  compute_free(r.compute, broken);
+    status = compute_download(r.compute, marked, marks.broken, sizeof marked, err);
+  a->representable = a->representable && !marked[0];
+  compute_free(r.compute, marks.broken);
   base_free(pass);
-  return status;
+  return !status && marked[1] ? add_fused_scale(base, contract, replicas, a, err) : status;
 }
 
 // ---- elementwise graphs
@@ -197,16 +282,22 @@ static enum assay_status plan_fused(const struct gpu_request *r, const struct ar
   return status;
 }
 
-static enum assay_status run_fused(const struct gpu_request *r, const struct arith *contract, int replicas,
-                                   const struct gpu_fused *f, device_ptr broken, struct gpu_array *y, device_ptr *sigma,
-                                   struct assay_error *err) {
-  enum assay_status status = gpu_array_create(r->compute, f->dtype, &f->shape, y, err);
-  if (!status && dtype_is_float(f->dtype))
+// The passes that an error scale is made of.
+struct passes {
+  const struct arith *contract;
+  int replicas;
+  device_ptr broken; // a word that is set where a pass is of another class than the truth
+};
+
+static enum assay_status run_fused(const struct gpu_request *r, const struct gpu_fused *f, const struct passes *p,
+                                   struct gpu_array *y, device_ptr *sigma, struct assay_error *err) {
+  enum assay_status status = gpu_array_create(r->compute, f->type.dtype, &f->type.shape, y, err);
+  if (!status && dtype_is_float(f->type.dtype))
     status = alloc_floats(r->compute, count_of(y), sigma, err);
   if (!status)
-    status = gpu_fused_run(f, replicas, y, *sigma, broken, err);
+    status = gpu_fused_run(f, p->replicas, y, *sigma, p->broken, err);
   if (!status && *sigma && !f->steady)
-    status = finish_scale(r->compute, y, sigma, contract, replicas, err);
+    status = finish_scale(r->compute, y, sigma, p->contract, p->replicas, err);
   return status;
 }
 
@@ -217,15 +308,19 @@ static enum assay_status answer_fused(const struct gpu_request *r, const struct 
   device_ptr broken = 0;
   uint32_t is_broken = 0;
   enum assay_status status = plans ? ASSAY_OK : error_nomem(err, "the oracle's answer");
+  struct arith storing = *contract;
   *done = false;
-  if (!status && replicas > 0)
+  if (!status)
+    status = run_find_contract(r->graph, &storing, err);
+  if (!status && replicas > 0 && storing.stored.bits == 0) // these programs do not round between nodes
     status = plan_fused(r, contract, plans, done, err);
   if (!status && *done)
     status = compute_alloc(r->compute, sizeof is_broken, &broken, err);
   if (!status && *done)
     status = compute_set32(r->compute, broken, 0, 1, err);
+  struct passes passes = {.contract = contract, .replicas = replicas, .broken = broken};
   for (int i = 0; i < a->n_outputs && *done && !status; i++)
-    status = run_fused(r, contract, replicas, &plans[i], broken, &a->y[i], &a->sigma[i], err);
+    status = run_fused(r, &plans[i], &passes, &a->y[i], &a->sigma[i], err);
   if (!status && *done)
     status = compute_download(r->compute, &is_broken, broken, sizeof is_broken, err);
   a->representable = !is_broken;
@@ -242,19 +337,15 @@ static enum assay_status answer_fused(const struct gpu_request *r, const struct 
 
 static enum assay_status make_answer(const struct gpu_request *r, const struct arith *contract, int replicas, bool fuse,
                                      struct gpu_answer *out, struct assay_error *err) {
-  struct gpu_answer a = {.n_outputs = r->graph->n_outputs, .representable = true};
+  struct gpu_answer a;
   bool done = false;
-  enum assay_status status = ASSAY_OK;
-  a.y = base_calloc((size_t)a.n_outputs + 1, sizeof *a.y);
-  a.sigma = base_calloc((size_t)a.n_outputs + 1, sizeof *a.sigma);
-  if (!a.y || !a.sigma)
-    status = error_nomem(err, "the oracle's answer");
+  enum assay_status status = make_empty(r, &a, err);
   if (!status)
     status = answer_closed(r, contract, &a, &done, err);
   if (!status && !done && fuse)
     status = answer_fused(r, contract, replicas, &a, &done, err);
   if (!status && !done)
-    status = answer_sampled(r, contract, replicas, &a, err);
+    status = answer_sampled(r, *contract, replicas, &a, err);
   if (!status)
     status = compute_sync(r->compute, err); // a failed launch is this answer's, not a later one's
   if (!status) {
@@ -329,8 +420,9 @@ void gpu_scales_release(struct compute *c, struct gpu_scales *s) {
   memset(s, 0, sizeof *s);
 }
 
-static enum assay_status borrow(struct compute *c, const struct gpu_scales *s, double unit, double factor,
-                                struct gpu_answer *a, struct assay_error *err) {
+static enum assay_status borrow(struct compute *c, const struct gpu_loan *loan, double unit, struct gpu_answer *a,
+                                struct assay_error *err) {
+  const struct gpu_scales *s = loan->scales;
   enum assay_status status = ASSAY_OK;
   for (int i = 0; i < a->n_outputs && !status; i++) {
     if (count_of(&a->y[i]) != s->n[i])
@@ -340,20 +432,24 @@ static enum assay_status borrow(struct compute *c, const struct gpu_scales *s, d
     status = alloc_floats(c, s->n[i], &a->sigma[i], err);
     if (status)
       break;
-    struct borrow_args args = {
-        .y = a->y[i].data, .kept = s->kept[i], .sigma = a->sigma[i], .n = s->n[i], .unit = unit, .factor = factor};
+    struct borrow_args args = {.y = a->y[i].data,
+                               .kept = s->kept[i],
+                               .sigma = a->sigma[i],
+                               .n = s->n[i],
+                               .unit = unit,
+                               .factor = loan->factor};
     status = compute_launch(c, &program, "borrow_scale", args.n, &args, sizeof args, err);
   }
   return status;
 }
 
 enum assay_status gpu_answer_borrow(struct compute *c, const struct graph *g, const struct gpu_array *inputs,
-                                    const struct arith *contract, const struct gpu_scales *s, double factor,
-                                    struct gpu_answer *out, struct assay_error *err) {
-  struct gpu_request r = {.compute = c, .graph = g, .inputs = inputs, .arith = arith_exact()};
+                                    const struct arith *contract, const struct gpu_loan *loan, struct gpu_answer *out,
+                                    struct assay_error *err) {
+  struct gpu_request r = {.compute = c, .graph = g, .inputs = inputs, .arith = arith_truth(contract)};
   struct gpu_answer a = {.n_outputs = g->n_outputs, .representable = true};
   enum assay_status status = ASSAY_OK;
-  if (s->n_answers == 0 || s->n_outputs != a.n_outputs)
+  if (loan->scales->n_answers == 0 || loan->scales->n_outputs != a.n_outputs)
     return other_elements(err);
   a.y = base_calloc((size_t)a.n_outputs + 1, sizeof *a.y);
   a.sigma = base_calloc((size_t)a.n_outputs + 1, sizeof *a.sigma);
@@ -362,7 +458,7 @@ enum assay_status gpu_answer_borrow(struct compute *c, const struct graph *g, co
   if (!status)
     status = gpu_oracle_eval(&r, a.y, err);
   if (!status)
-    status = borrow(c, s, ldexp(1, -contract->bits), factor, &a, err);
+    status = borrow(c, loan, ldexp(1, -contract->bits), &a, err);
   if (!status)
     status = compute_sync(c, err);
   if (!status) {

@@ -104,11 +104,11 @@ enum assay_status gpu_array_create(struct compute *c, enum dtype dtype, const st
 
 enum assay_status gpu_array_upload(struct compute *c, const struct tensor *t, struct gpu_array *out,
                                    struct assay_error *err) {
-  struct gpu_array a = {.dtype = t->dtype, .shape = t->shape, .owned = true};
-  enum assay_status status = gpu_storage_of(t->dtype, &a.storage, err);
+  struct gpu_array a = {.dtype = t->type.dtype, .shape = t->type.shape, .owned = true};
+  enum assay_status status = gpu_storage_of(t->type.dtype, &a.storage, err);
   if (status)
     return status;
-  size_t bytes = (size_t)shape_count(&t->shape) * gpu_storage_bytes(a.storage);
+  size_t bytes = (size_t)shape_count(&t->type.shape) * gpu_storage_bytes(a.storage);
   status = compute_alloc(c, bytes, &a.data, err);
   if (!status)
     status = compute_upload(c, a.data, t->data, bytes, err);

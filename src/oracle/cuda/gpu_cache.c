@@ -5,7 +5,8 @@
 
 #include "base/alloc.h"
 #include "oracle/cuda/cache_args.h"
-#include "oracle/cuda/gpu_families.h"
+#include "oracle/cuda/gpu_table.h"
+#include "oracle/run.h"
 
 extern const char code_cache_args[], code_cache[];
 
@@ -14,40 +15,11 @@ static const struct device_code program = {
 
 enum { SHARE = 4 }; // of the free memory, that one node's values may take
 
-// Operators that choose among their inputs, and round nothing. (Clip's bounds were attributes before version 11, which
-// contract passes round.)
-static enum assay_status never_errs(const struct op_def *op, bool *never, struct assay_error *err) {
-  static const char *const names[] = {"ArgMax", "ArgMin", "MaxPool", "ReduceMax", "ReduceMin"};
-  *never = op->class == OP_MOVEMENT || (strcmp(op->name, "Clip") == 0 && op->since >= 11);
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    *never = *never || (strcmp(op->name, names[i]) == 0 && !*op->domain);
-  return *never ? ASSAY_OK : gpu_pointwise_never_errs(op, never, err);
-}
-
 static bool inputs_steady(const struct node *n, const bool *steady) {
   for (int k = 0; k < n->n_inputs; k++)
     if (n->inputs[k] >= 0 && !steady[n->inputs[k]])
       return false;
   return true;
-}
-
-// Which values are the same in every pass.
-static enum assay_status find_steady(const struct graph *g, bool *steady, struct assay_error *err) {
-  enum assay_status status = ASSAY_OK;
-  for (int v = 0; v < g->n_values; v++)
-    steady[v] = g->values[v].constant != NULL;
-  for (int i = 0; i < g->n_inputs; i++)
-    steady[g->inputs[i]] = true;
-  for (int i = 0; i < g->n_nodes && !status; i++) {
-    const struct node *n = &g->nodes[i];
-    bool never = false;
-    if (inputs_steady(n, steady))
-      status = never_errs(n->op, &never, err);
-    for (int k = 0; k < n->n_outputs; k++)
-      if (n->outputs[k] >= 0)
-        steady[n->outputs[k]] = never;
-  }
-  return status;
 }
 
 static bool contracts_steady(const struct node *n, const bool *steady) {
@@ -63,7 +35,9 @@ enum assay_status gpu_cache_init(struct gpu_cache *cache, struct compute *c, con
   cache->wanted = base_calloc(n, sizeof *cache->wanted);
   cache->skipped = base_calloc(n, sizeof *cache->skipped);
   bool made = steady && cache->nodes && cache->wanted && cache->skipped;
-  enum assay_status status = made ? find_steady(g, steady, err) : error_nomem(err, "what an answer's passes share");
+  enum assay_status status = made ? ASSAY_OK : error_nomem(err, "what an answer's passes share");
+  if (!status)
+    run_find_steady(g, steady);
   for (int i = 0; !status && i < g->n_nodes; i++)
     cache->wanted[i] = contracts_steady(&g->nodes[i], steady);
   cache->steady = !status;

@@ -1,6 +1,7 @@
-// What the passes of one answer share. Values are steady that are the same in every pass: inputs, constants, and what is
-// made of them without rounding. A contraction of steady values has one exact sum and one variance of its error: contract passes then differ only by a
-// deviate for each element. The exact pass finds both; the others draw, and leave out what only fed such nodes.
+// What the passes of one answer share. Values are steady that are the same in every pass: inputs, constants, and what
+// is made of them without rounding. A contraction of steady values has one exact sum and one variance of its error:
+// contract passes then differ only by a deviate for each element. The exact pass finds both; the others draw, and leave
+// out what only fed such nodes.
 #ifndef ORACLE_CUDA_GPU_CACHE_H
 #define ORACLE_CUDA_GPU_CACHE_H
 
@@ -26,7 +27,7 @@ enum assay_status gpu_cache_init(struct gpu_cache *cache, struct compute *c, con
                                  const struct arith *contract, struct assay_error *err);
 void gpu_cache_release(struct gpu_cache *cache);
 
-// Memory for a node's standard deviations; 0 where it had better not be kept, for want of memory.
+// Memory for a node's standard deviations; 0 where it should not be kept, because memory is short.
 enum assay_status gpu_cache_reserve(struct gpu_cache *cache, int node, const struct gpu_array *y, device_ptr *sigma,
                                     struct assay_error *err);
 // After the exact pass: finds what contract passes can leave out.

@@ -20,9 +20,10 @@ struct pass {
   struct array *known; // the same values for inference; bits NULL where the host does not know them
   bool *known_owned;
   int *last_use; // node after which the value is not needed; n_nodes for outputs
+  bool *steady;  // as in oracle/eval.c
   struct node_io io;
   const struct gpu_array **in;
-  struct gpu_array *out;
+  struct gpu_array *out, *stored; // stored: of the node's inputs, those that it reads rounded
 };
 
 static enum assay_status pass_init(struct pass *p, const struct gpu_request *r, struct assay_error *err) {
@@ -41,8 +42,11 @@ static enum assay_status pass_init(struct pass *p, const struct gpu_request *r, 
   p->last_use = arena_calloc(&p->arena, n, sizeof *p->last_use);
   p->in = arena_calloc(&p->arena, (size_t)widest, sizeof *p->in);
   p->out = arena_calloc(&p->arena, (size_t)widest, sizeof *p->out);
-  if (!p->values || !p->known || !p->known_owned || !p->last_use || !p->in || !p->out)
+  p->stored = arena_calloc(&p->arena, (size_t)widest, sizeof *p->stored);
+  p->steady = arena_calloc(&p->arena, n, sizeof *p->steady);
+  if (!p->values || !p->known || !p->known_owned || !p->last_use || !p->in || !p->out || !p->stored || !p->steady)
     return error_nomem(err, "an evaluation");
+  run_find_steady(g, p->steady);
   for (int i = 0; i < g->n_nodes; i++) {
     const struct node *node = &g->nodes[i];
     for (int k = 0; k < node->n_outputs; k++)
@@ -83,8 +87,8 @@ static enum assay_status load_constant(struct pass *p, int v, struct assay_error
   enum assay_status status = gpu_array_upload(p->r->compute, t, &p->values[v], err);
   if (status)
     return status;
-  if (shape_count(&t->shape) > KNOWN_ELEMENTS) {
-    p->known[v] = (struct array){.dtype = t->dtype, .shape = t->shape};
+  if (shape_count(&t->type.shape) > KNOWN_ELEMENTS) {
+    p->known[v] = (struct array){.dtype = t->type.dtype, .shape = t->type.shape};
     return ASSAY_OK;
   }
   status = array_from_tensor(t, &p->known[v], err);
@@ -133,7 +137,7 @@ static enum assay_status infer_node(struct pass *p, int index, struct assay_erro
   return first.status;
 }
 
-// What the host can know of the outputs, for later inference. io->out[i].bits is theirs afterwards.
+// What the host can know of the outputs, for later inference. The outputs own io->out[i].bits afterwards.
 static enum assay_status fold_node(struct pass *p, const struct node *n, struct assay_error *err) {
   struct node_io *io = &p->io;
   enum assay_status status = ASSAY_OK;
@@ -214,6 +218,25 @@ static enum assay_status find_starts(struct pass *p, int index, struct gpu_eval 
   return status;
 }
 
+// As store_inputs of oracle/eval.c.
+static enum assay_status store_inputs(struct pass *p, int index, const struct arith *arith, struct assay_error *err) {
+  const struct graph *g = p->r->graph;
+  const struct node *n = &g->nodes[index];
+  enum assay_status status = ASSAY_OK;
+  for (int k = 0; k < n->n_inputs && !status; k++) {
+    int v = n->inputs[k], same = 0;
+    if (!run_is_boundary(g, p->steady, index, v) || !run_rounds_at(arith, index, v, p->values[v].dtype))
+      continue;
+    while (n->inputs[same] != v)
+      same++;
+    struct arith storing = run_storing(arith, v);
+    if (same == k)
+      status = gpu_array_round(p->r->compute, &p->values[v], &storing, &p->stored[k], err);
+    p->in[k] = &p->stored[same];
+  }
+  return status;
+}
+
 // sigma, has_sigma: as in gpu_eval.
 static enum assay_status run_on_device(struct pass *p, int index, const struct arith *arith, device_ptr sigma,
                                        bool *has_sigma, struct assay_error *err) {
@@ -234,10 +257,14 @@ static enum assay_status run_on_device(struct pass *p, int index, const struct a
   c.arith.key = noise_derive(arith->key, (uint64_t)index);
   enum assay_status status = arith->exact ? ASSAY_OK : find_starts(p, index, &c, err);
   if (!status)
+    status = store_inputs(p, index, arith, err);
+  if (!status)
     status = eval(&c, err);
   *has_sigma = c.has_sigma;
   for (int i = 0; i < c.n_temporaries; i++)
     compute_free(p->r->compute, c.temporaries[i]);
+  for (int i = 0; i < n->n_inputs; i++)
+    gpu_array_release(p->r->compute, &p->stored[i]);
   return status;
 }
 
@@ -312,7 +339,8 @@ static enum assay_status run_node(struct pass *p, int index, struct assay_error 
   return status;
 }
 
-// Hands an output to the caller: moved if this is its only claim and it lies as an output must, copied otherwise.
+// Hands an output to the caller: moved if no other output is the same value and it is stored as an output must be,
+// copied otherwise.
 static enum assay_status take_output(struct pass *p, int v, struct gpu_array *out, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   if (!p->values[v].data && p->r->graph->values[v].constant)

@@ -16,6 +16,10 @@ enum assay_status gpu_array_upload(struct compute *c, const struct tensor *t, st
 enum assay_status gpu_array_download(struct compute *c, const struct gpu_array *a, uint64_t **out,
                                      struct assay_error *err);
 
+// A rounded copy, owned, as run_store of oracle/run.h (convert.c).
+enum assay_status gpu_array_round(struct compute *c, const struct gpu_array *from, const struct arith *storing,
+                                  struct gpu_array *out, struct assay_error *err);
+
 // Copies `from`, whatever its storage, to an array of gpu_array_create (convert.c).
 enum assay_status gpu_array_widen(struct compute *c, const struct gpu_array *from, struct gpu_array *to,
                                   struct assay_error *err);

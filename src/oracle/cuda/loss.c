@@ -1,4 +1,5 @@
 // NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss on a device.
+#include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/norm.h"
 
 #include <string.h>
@@ -53,6 +54,7 @@ static enum assay_status total(struct gpu_eval *c, device_ptr of, int64_t n, int
                             .term = GPU_TERM_VALUE,
                             .finish = finish,
                             .phase = phase,
+                            .one_lane = true,
                             .y = y};
   return gpu_reduce(c, &r, err);
 }
@@ -71,7 +73,8 @@ static enum assay_status mean(struct gpu_eval *c, const struct loss_args *a, str
   return status ? status : compute_launch(c->compute, &program, "loss_mean", 1, &m, sizeof m, err);
 }
 
-enum assay_status gpu_loss_eval(struct gpu_eval *c, struct assay_error *err) {
+// softmax: the input is not logarithms of probabilities yet.
+static enum assay_status loss_eval(struct gpu_eval *c, bool softmax, struct assay_error *err) {
   const struct shape *x = &c->in[0]->shape;
   const char *reduction = node_string(c->node, "reduction", "mean");
   bool none = strcmp(reduction, "none") == 0;
@@ -93,7 +96,7 @@ enum assay_status gpu_loss_eval(struct gpu_eval *c, struct assay_error *err) {
     if (!status)
       status = gpu_scratch(c, a.rows.count, &a.label_weights, err);
   }
-  if (!status && strcmp(c->node->op->name, "SoftmaxCrossEntropyLoss") == 0)
+  if (!status && softmax)
     status = normalizers(c, &a, err);
   if (!status)
     status = rows_run(c, &a, err);
@@ -102,4 +105,11 @@ enum assay_status gpu_loss_eval(struct gpu_eval *c, struct assay_error *err) {
   if (strcmp(reduction, "sum") == 0)
     return total(c, a.losses, a.rows.count, REDUCE_FINISH_SUM, PHASE_SUM, c->out[0].data, err);
   return mean(c, &a, err);
+}
+
+enum assay_status gpu_nll_eval(struct gpu_eval *c, struct assay_error *err) {
+  return loss_eval(c, false, err);
+}
+enum assay_status gpu_cross_entropy_eval(struct gpu_eval *c, struct assay_error *err) {
+  return loss_eval(c, true, err);
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "oracle/cuda/gpu_families.h"
+#include "oracle/cuda/gpu_table.h"
 
 extern const char code_move_args[], code_move[];
 const struct device_code gpu_move_program = {
@@ -79,13 +79,13 @@ enum assay_status gpu_fill(struct gpu_eval *c, device_ptr y, int64_t n, uint64_t
   return compute_launch(c->compute, &gpu_move_program, "move_fill", n, &a, sizeof a, err);
 }
 
-static enum assay_status copy_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_copy_eval(struct gpu_eval *c, struct assay_error *err) {
   return gpu_copy_all(c, c->in[0], c->out[0].data, err);
 }
 
 // ---- Transpose, Expand, Tile
 
-static enum assay_status transpose_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_transpose_eval(struct gpu_eval *c, struct assay_error *err) {
   const struct shape *to = &c->out[0].shape;
   const struct attr *perm = node_attr(c->node, "perm");
   int64_t strides[SHAPE_MAX_RANK];
@@ -99,7 +99,7 @@ static enum assay_status transpose_eval(struct gpu_eval *c, struct assay_error *
   return gpu_strided_copy(c, &s, c->in[0], c->out[0].data, err);
 }
 
-static enum assay_status expand_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_expand_eval(struct gpu_eval *c, struct assay_error *err) {
   const struct shape *to = &c->out[0].shape;
   struct gpu_strided s = {.rank = to->rank};
   memcpy(s.dims, to->dims, sizeof to->dims);
@@ -109,7 +109,7 @@ static enum assay_status expand_eval(struct gpu_eval *c, struct assay_error *err
 }
 
 // Each dimension becomes two, the repeats (which do not move in the source) and the elements.
-static enum assay_status tile_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_tile_eval(struct gpu_eval *c, struct assay_error *err) {
   const struct shape *from = &c->in[0]->shape, *to = &c->out[0].shape;
   int64_t from_strides[SHAPE_MAX_RANK], to_strides[SHAPE_MAX_RANK];
   if (shape_count(to) == 0)
@@ -137,7 +137,7 @@ static struct gpu_strided part_of(const struct shape *part, const struct shape *
   return s;
 }
 
-static enum assay_status concat_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_concat_eval(struct gpu_eval *c, struct assay_error *err) {
   const struct shape *whole = &c->out[0].shape;
   int axis;
   enum assay_status status = op_axis(c->node, node_int(c->node, "axis", 0), whole->rank, &axis, err);
@@ -155,7 +155,7 @@ static enum assay_status concat_eval(struct gpu_eval *c, struct assay_error *err
 }
 
 // The parts' extents are those of the outputs, which inference has made of the node's.
-static enum assay_status split_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_split_eval(struct gpu_eval *c, struct assay_error *err) {
   const struct shape *whole = &c->in[0]->shape;
   int axis;
   enum assay_status status = op_axis(c->node, node_int(c->node, "axis", 0), whole->rank, &axis, err);
@@ -175,8 +175,7 @@ static enum assay_status split_eval(struct gpu_eval *c, struct assay_error *err)
 
 // ---- DepthToSpace and SpaceToDepth: transpositions of six dimensions (ops/movement.c)
 
-static enum assay_status depth_eval(struct gpu_eval *c, struct assay_error *err) {
-  bool to_space = strcmp(c->node->op->name, "DepthToSpace") == 0;
+static enum assay_status depth_eval(struct gpu_eval *c, bool to_space, struct assay_error *err) {
   bool channels_first = strcmp(node_string(c->node, "mode", "DCR"), "CRD") == 0;
   const struct shape *space = to_space ? &c->out[0].shape : &c->in[0]->shape;
   int64_t b = node_int(c->node, "blocksize", 1), channels = space->dims[1], h = space->dims[2] / b,
@@ -194,10 +193,17 @@ static enum assay_status depth_eval(struct gpu_eval *c, struct assay_error *err)
   return gpu_strided_copy(c, &s, c->in[0], c->out[0].data, err);
 }
 
+enum assay_status gpu_depth_to_space_eval(struct gpu_eval *c, struct assay_error *err) {
+  return depth_eval(c, true, err);
+}
+enum assay_status gpu_space_to_depth_eval(struct gpu_eval *c, struct assay_error *err) {
+  return depth_eval(c, false, err);
+}
+
 // ---- Dropout as at inference: the input, and a mask that is true everywhere
 
-static enum assay_status dropout_eval(struct gpu_eval *c, struct assay_error *err) {
-  enum assay_status status = copy_eval(c, err);
+enum assay_status gpu_dropout_eval(struct gpu_eval *c, struct assay_error *err) {
+  enum assay_status status = gpu_copy_eval(c, err);
   double one = 1;
   uint64_t word = 1;
   if (status || c->n_out < 2 || !c->out[1].data)
@@ -228,20 +234,20 @@ static enum assay_status bits_run(struct gpu_eval *c, int kind, struct assay_err
   return compute_launch(c->compute, &gpu_move_program, "move_bits", a.walk.count, &a, sizeof a, err);
 }
 
-static enum assay_status and_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_bitwise_and_eval(struct gpu_eval *c, struct assay_error *err) {
   return bits_run(c, BITS_AND, err);
 }
-static enum assay_status or_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_bitwise_or_eval(struct gpu_eval *c, struct assay_error *err) {
   return bits_run(c, BITS_OR, err);
 }
-static enum assay_status xor_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_bitwise_xor_eval(struct gpu_eval *c, struct assay_error *err) {
   return bits_run(c, BITS_XOR, err);
 }
-static enum assay_status not_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_bitwise_not_eval(struct gpu_eval *c, struct assay_error *err) {
   return bits_run(c, BITS_NOT, err);
 }
 
-static enum assay_status shift_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_bit_shift_eval(struct gpu_eval *c, struct assay_error *err) {
   const char *direction = node_string(c->node, "direction", "");
   if (strcmp(direction, "LEFT") == 0)
     return bits_run(c, BITS_LEFT, err);
@@ -249,44 +255,3 @@ static enum assay_status shift_eval(struct gpu_eval *c, struct assay_error *err)
     return bits_run(c, BITS_RIGHT, err);
   return op_invalid(c->node, err, "direction is \"%s\"; it must be LEFT or RIGHT", direction);
 }
-
-static const struct gpu_op ops[] = {
-    {"", "Transpose", 1, transpose_eval},
-    {"", "Expand", 8, expand_eval},
-    {"", "Tile", 6, tile_eval},
-    {"", "Concat", 4, concat_eval},
-    {"", "Split", 2, split_eval},
-    {"", "DepthToSpace", 1, depth_eval},
-    {"", "SpaceToDepth", 1, depth_eval},
-    {"", "Reshape", 5, copy_eval},
-    {"", "Flatten", 1, copy_eval},
-    {"", "Squeeze", 1, copy_eval},
-    {"", "Unsqueeze", 1, copy_eval},
-    {"", "Dropout", 7, dropout_eval},
-    {"", "Slice", 1, gpu_slice_eval},
-    {"", "Pad", 2, gpu_pad_eval},
-    {"", "Trilu", 14, gpu_trilu_eval},
-    {"", "ReverseSequence", 10, gpu_reverse_eval},
-    {"", "Gather", 1, gpu_gather_eval},
-    {"", "GatherElements", 11, gpu_gather_elements_eval},
-    {"", "GatherND", 11, gpu_gather_nd_eval},
-    {"", "Compress", 9, gpu_compress_eval},
-    {"", "NonZero", 9, gpu_nonzero_eval},
-    {"", "OneHot", 9, gpu_one_hot_eval},
-    {"", "Scatter", 9, gpu_scatter_elements_eval},
-    {"", "ScatterElements", 11, gpu_scatter_elements_eval},
-    {"", "ScatterND", 11, gpu_scatter_nd_eval},
-    {"", "Constant", 1, gpu_constant_eval},
-    {"", "ConstantOfShape", 9, gpu_constant_of_shape_eval},
-    {"", "Shape", 1, gpu_shape_eval},
-    {"", "Size", 1, gpu_size_eval},
-    {"", "EyeLike", 9, gpu_eye_eval},
-    {"", "Range", 11, gpu_range_eval},
-    {"", "BitShift", 11, shift_eval},
-    {"", "BitwiseAnd", 18, and_eval},
-    {"", "BitwiseOr", 18, or_eval},
-    {"", "BitwiseXor", 18, xor_eval},
-    {"", "BitwiseNot", 18, not_eval},
-};
-
-const struct gpu_family gpu_move_family = {.ops = ops, .n_ops = sizeof ops / sizeof ops[0]};

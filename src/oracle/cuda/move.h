@@ -1,4 +1,4 @@
-// Movement on a device: strided copies, and the entries of the family that stand in files of their own.
+// Movement on a device: strided copies.
 #ifndef ORACLE_CUDA_MOVE_H
 #define ORACLE_CUDA_MOVE_H
 
@@ -20,15 +20,5 @@ enum assay_status gpu_strided_copy(struct gpu_eval *c, const struct gpu_strided 
 // The same elements in the same order.
 enum assay_status gpu_copy_all(struct gpu_eval *c, const struct gpu_array *x, device_ptr y, struct assay_error *err);
 enum assay_status gpu_fill(struct gpu_eval *c, device_ptr y, int64_t n, uint64_t word, struct assay_error *err);
-
-// move_part.c
-gpu_eval_fn gpu_slice_eval, gpu_pad_eval, gpu_trilu_eval, gpu_reverse_eval;
-// move_constant.c
-gpu_eval_fn gpu_constant_eval, gpu_constant_of_shape_eval, gpu_shape_eval, gpu_size_eval, gpu_eye_eval, gpu_range_eval;
-// gather.c
-gpu_eval_fn gpu_gather_eval, gpu_gather_elements_eval, gpu_gather_nd_eval, gpu_compress_eval, gpu_nonzero_eval,
-    gpu_one_hot_eval;
-// scatter.c
-gpu_eval_fn gpu_scatter_elements_eval, gpu_scatter_nd_eval;
 
 #endif

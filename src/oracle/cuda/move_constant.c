@@ -1,4 +1,5 @@
 // Tensors out of nothing but attributes and shapes, on a device.
+#include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/move.h"
 
 #include <string.h>

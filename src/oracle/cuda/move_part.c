@@ -1,4 +1,5 @@
 // Parts of a tensor, and borders around it, on a device.
+#include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/move.h"
 
 #include <string.h>

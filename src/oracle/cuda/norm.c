@@ -1,7 +1,7 @@
 // Normalizations on a device: what each operator's rows, factors and outputs are, as in ops/norm.c.
 #include "oracle/cuda/norm.h"
 
-#include "oracle/cuda/gpu_families.h"
+#include "oracle/cuda/gpu_table.h"
 
 extern const char code_norm_args[], code_norm[];
 const struct device_code gpu_norm_program = {
@@ -11,7 +11,7 @@ enum { PHASE_MEAN = 1, PHASE_VARIANCE, PHASE_ROOT, PHASE_WRITE, PHASE_RUNNING_ME
 
 // (x - mean) / sqrt(variance + epsilon) * scale + bias over rows of any shape, as struct normalize (ops/normalize.h).
 struct normalization {
-  struct shape view; // the tensor, its dimensions split or merged as the operator likes
+  struct shape view; // the tensor, its dimensions split or merged as the operator needs
   unsigned axes;     // of the view; they run within a row
   bool center;
   double epsilon, epsilon_after;
@@ -110,7 +110,7 @@ static enum assay_status update_running(struct gpu_eval *c, bool variance, devic
   return status;
 }
 
-static enum assay_status batch_norm_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_batch_norm_eval(struct gpu_eval *c, struct assay_error *err) {
   struct normalization n = {.view = channel_view(&c->in[0]->shape),
                             .axes = 1u << 0 | 1u << 2,
                             .center = true,
@@ -139,7 +139,7 @@ static enum assay_status batch_norm_eval(struct gpu_eval *c, struct assay_error 
 
 // ---- InstanceNormalization and GroupNormalization
 
-static enum assay_status instance_norm_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_instance_norm_eval(struct gpu_eval *c, struct assay_error *err) {
   struct normalization n = {.view = channel_view(&c->in[0]->shape),
                             .axes = 1u << 2,
                             .center = true,
@@ -151,7 +151,7 @@ static enum assay_status instance_norm_eval(struct gpu_eval *c, struct assay_err
   return run(c, &n, err);
 }
 
-static enum assay_status group_norm_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_group_norm_eval(struct gpu_eval *c, struct assay_error *err) {
   struct shape x = channel_view(&c->in[0]->shape);
   int64_t groups = node_int(c->node, "num_groups", 1), members = x.dims[1] / groups;
   struct normalization n = {.view = {.rank = 4, .dims = {x.dims[0], groups, members, x.dims[2]}},
@@ -189,16 +189,16 @@ static enum assay_status trailing_norm(struct gpu_eval *c, bool center, struct a
   return run(c, &n, err);
 }
 
-static enum assay_status layer_norm_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_layer_norm_eval(struct gpu_eval *c, struct assay_error *err) {
   return trailing_norm(c, true, err);
 }
-static enum assay_status rms_norm_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_rms_norm_eval(struct gpu_eval *c, struct assay_error *err) {
   return trailing_norm(c, false, err);
 }
 
 // ---- MeanVarianceNormalization: 1e-9 is added to the root, as in ONNX's function body
 
-static enum assay_status mvn_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_mvn_eval(struct gpu_eval *c, struct assay_error *err) {
   static const int64_t fallback[] = {0, 2, 3};
   const struct attr *attr = node_attr(c->node, "axes");
   const int64_t *axes = attr ? attr->ints : fallback;
@@ -215,7 +215,7 @@ static enum assay_status mvn_eval(struct gpu_eval *c, struct assay_error *err) {
 
 // ---- LpNormalization and LRN
 
-static enum assay_status lp_normalization_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_lp_normalization_eval(struct gpu_eval *c, struct assay_error *err) {
   const struct shape *x = &c->in[0]->shape;
   bool squares = node_int(c->node, "p", 2) == 2;
   int axis;
@@ -242,7 +242,7 @@ static enum assay_status lp_normalization_eval(struct gpu_eval *c, struct assay_
   return compute_launch(c->compute, &gpu_norm_program, "lp_finish", a.walk.count, &a, sizeof a, err);
 }
 
-static enum assay_status lrn_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_lrn_eval(struct gpu_eval *c, struct assay_error *err) {
   const struct shape *x = &c->in[0]->shape;
   int64_t size = node_int(c->node, "size", 1);
   struct lrn_args a = {.x = gpu_ref_of(c->in[0]),
@@ -259,22 +259,3 @@ static enum assay_status lrn_eval(struct gpu_eval *c, struct assay_error *err) {
                        .size = (double)size};
   return compute_launch(c->compute, &gpu_norm_program, "lrn", a.count, &a, sizeof a, err);
 }
-
-static const struct gpu_op ops[] = {
-    {"", "Softmax", 1, gpu_softmax_eval},
-    {"", "LogSoftmax", 1, gpu_log_softmax_eval},
-    {"", "Hardmax", 1, gpu_hardmax_eval},
-    {"", "BatchNormalization", 7, batch_norm_eval},
-    {"", "InstanceNormalization", 6, instance_norm_eval},
-    {"", "GroupNormalization", 18, group_norm_eval},
-    {"", "LayerNormalization", 17, layer_norm_eval},
-    {"", "RMSNormalization", 23, rms_norm_eval},
-    {"", "MeanVarianceNormalization", 9, mvn_eval},
-    {"", "LpNormalization", 1, lp_normalization_eval},
-    {"", "LRN", 1, lrn_eval},
-    {"", "NegativeLogLikelihoodLoss", 12, gpu_loss_eval},
-    {"", "SoftmaxCrossEntropyLoss", 12, gpu_loss_eval},
-    {"", "Attention", 23, gpu_attention_eval},
-};
-
-const struct gpu_family gpu_norm_family = {.ops = ops, .n_ops = sizeof ops / sizeof ops[0]};

@@ -1,4 +1,4 @@
-// The entries of the norm family that stand in files of their own, and what they share.
+// What normalizations, softmax, losses and attention share on a device.
 #ifndef ORACLE_CUDA_NORM_H
 #define ORACLE_CUDA_NORM_H
 
@@ -19,8 +19,5 @@ struct gpu_softmax {
   uint64_t phase; // phases [phase, phase + 4) of the node's noise are the softmax's
 };
 enum assay_status gpu_softmax(struct gpu_eval *c, const struct gpu_softmax *s, struct assay_error *err);
-
-gpu_eval_fn gpu_softmax_eval, gpu_log_softmax_eval, gpu_hardmax_eval;
-gpu_eval_fn gpu_loss_eval, gpu_attention_eval;
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef ORACLE_CUDA_NORM_ARGS_H
 #define ORACLE_CUDA_NORM_ARGS_H
 
-// Elements of a dense tensor and what stands for their row. step 0 of the walk: the row's number; step 1: the position.
+// Elements of a dense tensor and the number of their row. step 0 of the walk: the row's number; step 1: the position.
 struct softmax_args {
   struct gpu_walk walk;
   struct gpu_ref x;

@@ -1,20 +1,20 @@
 // Elementwise operators: the row's expression becomes a program in a kernel's argument. What ops/pointwise.c does, with
 // one thread for each element.
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "oracle/cuda/convert.h"
-#include "oracle/cuda/gpu_families.h"
+#include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/gpu_run.h"
 #include "oracle/cuda/pointwise.h"
 #include "oracle/cuda/pointwise_args.h"
+#include "ops/pointwise.h"
 
 _Static_assert((int)POINTWISE_INSTRUCTIONS == (int)EXPR_MAX_INSTRUCTIONS, "as in ops/expr.h");
 _Static_assert((int)POINTWISE_CONSTANTS == (int)EXPR_MAX_CONSTANTS, "as in ops/expr.h");
 _Static_assert((int)POINTWISE_PARAMS == (int)EXPR_MAX_PARAMS, "as in ops/expr.h");
 _Static_assert((int)POINTWISE_TEMPORARIES == (int)EXPR_MAX_TEMPORARIES, "as in ops/expr.h");
-_Static_assert((int)POINTWISE_RANK == (int)SHAPE_MAX_RANK, "as in graph/shape.h");
+_Static_assert((int)POINTWISE_RANK == (int)SHAPE_MAX_RANK, "as in base/shape.h");
 _Static_assert(sizeof(struct pointwise_args) <= 4096, "a kernel's argument");
 
 extern const char code_convert_args[], code_convert_device[], code_pointwise_args[], code_pointwise[];
@@ -25,21 +25,8 @@ static const struct device_code program = {"pointwise",
                                                                  GPU_EXPRESSION_TEXTS, code_pointwise, NULL},
                                            true};
 
-// ---- the row's expression
-
-static bool row_is(const struct op_def *op, const char *name, int since) {
-  return strcmp(op->name, name) == 0 && !*op->domain && op->since >= since;
-}
-
-const char *gpu_pointwise_text(const struct node *n, const char **finish) {
-  *finish = row_is(n->op, "Mean", 1) ? "x / count" : NULL;
-  if (gpu_find(n->op) != gpu_pointwise_eval)
-    return NULL;
-  if (!row_is(n->op, "Clip", 11))
-    return n->op->expr;
-  // Bounds may be left out.
-  bool low = n->n_inputs > 1 && n->inputs[1] >= 0, high = n->n_inputs > 2 && n->inputs[2] >= 0;
-  return low && high ? n->op->expr : low ? "max(x, y)" : high ? "min(x, y)" : "x";
+bool gpu_pointwise_covers(const struct op_def *op) {
+  return gpu_find(op) == gpu_pointwise_eval;
 }
 
 int gpu_pointwise_error(int operation) {
@@ -161,36 +148,7 @@ static enum assay_status launch(struct job *j, struct assay_error *err) {
                         sizeof j->args, err);
 }
 
-// ---- attributes as parameters: as in ops/pointwise.c
-
-int gpu_pointwise_params(const struct node *node, bool exact, const char **names, double *values) {
-  int n = 0;
-  for (const struct op_attr *a = node->op->attrs; a && a->name && n < EXPR_MAX_PARAMS; a++, n++) {
-    const char *fallback = a->fallback ? a->fallback : "";
-    names[n] = a->name;
-    if (a->type == ATTR_FLOAT)
-      values[n] = node_float(node, a->name, (double)strtof(fallback, NULL));
-    else if (a->type == ATTR_INT)
-      values[n] = (double)node_int(node, a->name, strtoll(fallback, NULL, 10));
-    else if (a->type == ATTR_STRING)
-      values[n] = strcmp(node_string(node, a->name, fallback), fallback) != 0;
-    else
-      values[n] = 0;
-  }
-  if (n < EXPR_MAX_PARAMS) {
-    names[n] = "exact";
-    values[n++] = exact;
-  }
-  return n;
-}
-
-// An integer tensor beside a fractional attribute is computed in double and truncated.
-bool gpu_pointwise_fractional(const struct node *n) {
-  bool any = false;
-  for (const struct op_attr *a = n->op->attrs; a && a->name; a++)
-    any = any || a->type == ATTR_FLOAT;
-  return any;
-}
+// ---- evaluation
 
 // The inputs that are there, in order; returns their number.
 static int present(struct job *j, const struct gpu_array **in) {
@@ -207,7 +165,7 @@ static void decide_types(struct job *j) {
     j->as_double |= c->in[i] && dtype_is_float(c->in[i]->dtype);
     j->args.is_unsigned |= c->in[i] && c->in[i]->dtype == DTYPE_UINT64;
   }
-  j->as_double |= gpu_pointwise_fractional(c->node);
+  j->as_double |= pointwise_fractional(c->node->op);
   j->args.out = c->out[0].data;
   j->args.out_type = convert_type_of(c->out[0].dtype);
   j->args.n = shape_count(&c->out[0].shape);
@@ -257,44 +215,15 @@ enum assay_status gpu_pointwise_eval(struct gpu_eval *c, struct assay_error *err
   double params[EXPR_MAX_PARAMS];
   const struct expr *e;
   struct job j = {.c = c};
-  const char *finish, *text = gpu_pointwise_text(c->node, &finish);
   decide_types(&j);
-  int n = gpu_pointwise_params(c->node, c->arith.exact, names, params);
-  enum assay_status status = expr_parse(text, names, n, &j.arena, &e, err);
+  int n = pointwise_params(c->node, c->arith.exact, names, params);
+  enum assay_status status = expr_parse(op_expr(c->node), names, n, &j.arena, &e, err);
   if (!status && !j.as_double && !expr_has_integers(e))
     status = op_unsupported(c->node, err, "not defined for integers");
   if (!status && c->node->op->max_in == OP_VARIADIC)
-    status = run_fold(&j, e, params, finish, err);
+    status = run_fold(&j, e, params, c->node->op->expr_finish, err);
   else if (!status)
     status = run_once(&j, e, params, err);
   arena_release(&j.arena);
   return status;
-}
-
-// Parameters are rounded in a contract pass, and so are constants that are not small whole numbers.
-static bool never_errs(const struct expr *e) {
-  for (int i = 0; i < e->n_constants; i++)
-    if (e->constants[i] != rint(e->constants[i]) || fabs(e->constants[i]) > 4)
-      return false;
-  for (int i = 0; i < e->n_instructions; i++) {
-    const struct instruction *in = &e->code[i];
-    if (gpu_pointwise_error(in->operation) != EXPR_EXACT || in->guard)
-      return false;
-    for (int k = 0; k < expr_arity((enum expr_operation)in->operation); k++)
-      if (in->from[k].kind == OPERAND_PARAM)
-        return false;
-  }
-  return e->result.kind != OPERAND_PARAM;
-}
-
-enum assay_status gpu_pointwise_never_errs(const struct op_def *op, bool *never, struct assay_error *err) {
-  struct arena arena = {0};
-  const struct expr *e;
-  *never = false;
-  // One that names attributes is none without their names, and not among these.
-  enum assay_status status = op->expr ? expr_parse(op->expr, NULL, 0, &arena, &e, err) : ASSAY_ERR_SYNTAX;
-  if (!status)
-    *never = never_errs(e);
-  arena_release(&arena);
-  return status == ASSAY_ERR_NOMEM ? status : ASSAY_OK;
 }

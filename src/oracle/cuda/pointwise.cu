@@ -39,7 +39,7 @@ DEVICE_FN int64_t apply_integer(int operation, int64_t a, int64_t b, int64_t c, 
 
 // ---- operands
 
-// Where input k lies for output element i; all 64 bits of it. Long, and rarely needed: called.
+// Where input k lies for output element i; all 64 bits of it. Long and rarely needed: a call, not inlined.
 DEVICE_FN_LARGE int64_t source_far(const struct pointwise_args *a, int k, int64_t i) {
   int64_t at = 0;
   for (int d = a->rank - 1; d > 0; d--) {
@@ -109,7 +109,7 @@ DEVICE_FN double add_error(int error, const struct rounder *r, struct noise *noi
   v = library_error(error, *r, *noise, v);
   (void)noise_next(noise), (void)noise_next(noise); // as many as it took
   if (error == ERROR_BOUNDED)
-    v = v > 1 ? 1 : v < -1 ? -1 : v;
+    v = arith_reflect(v);
   return v;
 }
 

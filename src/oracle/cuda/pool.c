@@ -1,9 +1,8 @@
-// Pooling on the device, and the family that it forms with resizing (resize.c).
+// Pooling on the device.
 #include "ops/window.h"
 
-#include "oracle/cuda/gpu_families.h"
-#include "oracle/cuda/rows.h"
-#include "oracle/cuda/window.h"
+#include "oracle/cuda/gpu_table.h"
+#include "oracle/cuda/reduce.h"
 
 #include "oracle/cuda/pool_args.h"
 
@@ -65,13 +64,13 @@ static enum assay_status pool_run(struct gpu_eval *c, const char *kernel, struct
   return compute_launch(c->compute, &pool_code, kernel, a.planes * a.out_size, &a, sizeof a, err);
 }
 
-static enum assay_status max_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_max_pool_eval(struct gpu_eval *c, struct assay_error *err) {
   return pool_run(c, dtype_is_float(c->in[0]->dtype) ? "pool_max" : "pool_max_integer", err);
 }
-static enum assay_status average_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_average_pool_eval(struct gpu_eval *c, struct assay_error *err) {
   return pool_run(c, "pool_average", err);
 }
-static enum assay_status power_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_lp_pool_eval(struct gpu_eval *c, struct assay_error *err) {
   return pool_run(c, "pool_power", err);
 }
 
@@ -99,25 +98,30 @@ static enum assay_status global_run(struct gpu_eval *c, const char *part, const 
   return status ? status : compute_launch(c->compute, &pool_code, finish, a.planes, &a, sizeof a, err);
 }
 
-static enum assay_status global_max_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_global_max_pool_eval(struct gpu_eval *c, struct assay_error *err) {
   return global_run(c, "global_max_part", "global_max", err);
 }
-static enum assay_status global_average_eval(struct gpu_eval *c, struct assay_error *err) {
-  return global_run(c, "global_sum_part", "global_mean", err);
+// As reductions, which the CPU makes of them always, where what one accumulator loses counts.
+static enum assay_status global_reduce(struct gpu_eval *c, enum gpu_term term, int finish, struct assay_error *err) {
+  const struct shape *x = &c->in[0]->shape;
+  struct gpu_reduction r = {.rows = gpu_rows_dense(x->dims[0] * x->dims[1], shape_span(x, 2, x->rank)),
+                            .x = gpu_ref_of(c->in[0]),
+                            .term = term,
+                            .finish = finish,
+                            .one_lane = true,
+                            .y = c->out[0].data};
+  return r.rows.count > 0 ? gpu_reduce(c, &r, err) : ASSAY_OK;
 }
-static enum assay_status global_power_eval(struct gpu_eval *c, struct assay_error *err) {
+
+enum assay_status gpu_global_average_pool_eval(struct gpu_eval *c, struct assay_error *err) {
+  return c->arith.one_lane ? global_reduce(c, GPU_TERM_VALUE, REDUCE_FINISH_MEAN, err)
+                           : global_run(c, "global_sum_part", "global_mean", err);
+}
+enum assay_status gpu_global_lp_pool_eval(struct gpu_eval *c, struct assay_error *err) {
+  int64_t power = node_int(c->node, "p", 2);
+  if (c->arith.one_lane && power == 1)
+    return global_reduce(c, GPU_TERM_MAGNITUDE, REDUCE_FINISH_SUM, err);
+  if (c->arith.one_lane && power == 2)
+    return global_reduce(c, GPU_TERM_SQUARE, REDUCE_FINISH_ROOT, err);
   return global_run(c, "global_power_part", "global_root", err);
 }
-
-static const struct gpu_op window_ops[] = {
-    {"", "MaxPool", 1, max_eval},
-    {"", "AveragePool", 1, average_eval},
-    {"", "LpPool", 2, power_eval},
-    {"", "GlobalAveragePool", 1, global_average_eval},
-    {"", "GlobalMaxPool", 1, global_max_eval},
-    {"", "GlobalLpPool", 2, global_power_eval},
-    {"", "Upsample", 9, gpu_resize_eval},
-    {"", "Resize", 10, gpu_resize_eval},
-};
-
-const struct gpu_family gpu_window_family = {window_ops, sizeof window_ops / sizeof window_ops[0]};

@@ -1,4 +1,4 @@
-// Pooling. Stands behind common.cuh and pool_args.h.
+// Pooling. Comes after common.cuh and pool_args.h.
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define UNROLL_ALL _Pragma("unroll")
 #else
@@ -121,7 +121,7 @@ KERNEL(pool_power, struct pool_args) {
   ((double *)a->y)[i] = power_root(&a->arith, &noise, y, a->power);
 }
 
-// The position in the input of an element of the plane, as the output of indices wants it.
+// The position in the input of an element of the plane, as the output of indices has it.
 DEVICE_FN int64_t pool_index_of(const struct pool_args *a, int64_t plane, int64_t at) {
   if (!a->column_major)
     return plane * a->in_size + at;
@@ -136,7 +136,7 @@ DEVICE_FN int64_t pool_index_of(const struct pool_args *a, int64_t plane, int64_
   return plane * a->in_size + turned;
 }
 
-// The first maximum; the first NaN beats all.
+// The first maximum; where there is a NaN, the first NaN.
 KERNEL(pool_max, struct pool_args) {
   POOL_BEGIN
   double y = -F64_INFINITY;

@@ -10,7 +10,7 @@
 #define STAGE_DEPTH 16 // terms in a stage of shared memory, and of one multiplication
 #define STAGES 3
 #define WIDTH_A 64
-#define PAD 4 // doubles behind a row: a half-warp's reads, four rows of four neighbours, then meet 16 different banks
+#define PAD 4 // doubles after a row: a half-warp's reads, four rows of four neighbours, then meet 16 different banks
 #define ROW_TILES 2 // of 16 rows, of a warp
 
 // 16 bytes to shared memory, or zeros.
@@ -30,7 +30,7 @@ static __device__ __forceinline__ void fetch_commit() {
 #endif
 }
 
-// Until at most this many stages are still on their way.
+// Waits until at most this many stages are still being copied.
 template <int LATER> static __device__ __forceinline__ void fetch_wait() {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" ::"n"(LATER) : "memory");
@@ -55,7 +55,7 @@ static __device__ __forceinline__ void multiply(double (&d)[4], const double (&a
                    : "+d"(d[2 * h]), "+d"(d[2 * h + 1])
                    : "d"(a[2 * i + h]), "d"(b[i]));
 #else
-  __trap(); // never asked: product_panels_for
+  __trap(); // never reached: see product_panels_for
 #endif
 }
 
@@ -150,7 +150,7 @@ template <int WIDTH, bool SQUARES> static __device__ __forceinline__ void tile(c
   }
   int slot = 0, fill = STAGES - 1;
   for (int s = 0; s < steps; s++) {
-    // This stage has come for all, and all are done with the one that is filled next.
+    // All threads have this stage, and all are done with the one that is filled next.
     fetch_wait<STAGES - 2>();
     __syncthreads();
     int next = s + STAGES - 1;

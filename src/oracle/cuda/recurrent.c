@@ -3,6 +3,7 @@
 // threads as keep the device busy, and the cells. Nothing waits for the host between steps.
 #include "ops/recurrent.h"
 #include "oracle/cuda/contraction.h"
+#include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/move.h"
 #include "oracle/cuda/recurrent_args.h"
 #include "oracle/cuda/reduce.h"
@@ -49,7 +50,7 @@ static device_ptr output(const struct gpu_eval *c, int i) {
   return i < c->n_out ? c->out[i].data : 0;
 }
 
-// ---- before and behind the steps
+// ---- before and after the steps
 
 // from_x: X W', without the bias, for both directions.
 static enum assay_status multiply_input(struct run *u, struct assay_error *err) {
@@ -251,29 +252,21 @@ static enum assay_status recurrent_begin(struct run *u, const struct recurrent_c
   return status;
 }
 
-static enum assay_status rnn_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_rnn_eval(struct gpu_eval *c, struct assay_error *err) {
   struct run u = {.c = c, .cell = &rnn};
   enum assay_status status = recurrent_begin(&u, &recurrent_rnn, err);
   return status ? status : recurrent_run(&u, err);
 }
 
-static enum assay_status lstm_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_lstm_eval(struct gpu_eval *c, struct assay_error *err) {
   struct run u = {.c = c, .cell = &lstm};
   enum assay_status status = recurrent_begin(&u, &recurrent_lstm, err);
   return status ? status : recurrent_run(&u, err);
 }
 
-static enum assay_status gru_eval(struct gpu_eval *c, struct assay_error *err) {
+enum assay_status gpu_gru_eval(struct gpu_eval *c, struct assay_error *err) {
   struct run u = {.c = c};
   enum assay_status status = recurrent_begin(&u, &recurrent_gru, err);
   u.cell = u.r.linear_before_reset ? &gru_linear : &gru;
   return status ? status : recurrent_run(&u, err);
 }
-
-static const struct gpu_op ops[] = {
-    {"", "RNN", 7, rnn_eval},
-    {"", "LSTM", 7, lstm_eval},
-    {"", "GRU", 7, gru_eval},
-};
-
-const struct gpu_family gpu_recurrent_family = {.ops = ops, .n_ops = sizeof ops / sizeof ops[0]};

@@ -76,8 +76,7 @@ DEVICE_FN_LARGE double exponential(const struct recurrent_args *a, struct unit *
 }
 
 DEVICE_FN double library_tanh(const struct recurrent_args *a, struct unit *u, double x) {
-  double y = library(a, u, tanh(x));
-  return y > 1 ? 1 : y < -1 ? -1 : y;
+  return arith_reflect(library(a, u, tanh(x)));
 }
 
 DEVICE_FN_LARGE double activate(const struct recurrent_args *a, struct unit *u, int i, double x) {
@@ -119,14 +118,14 @@ DEVICE_FN double with_bias(const struct recurrent_args *a, struct unit *u, int64
   return rounded(a, u, sum + read_f64(&a->bias, at));
 }
 
-// What the input has to say to a gate.
+// The part of a gate that comes from the input.
 DEVICE_FN_LARGE double input_part(const struct recurrent_args *a, struct unit *u, int64_t gate) {
   int64_t position = a->batch_first ? u->batch * a->steps + u->time : u->time * a->batch + u->batch;
   position += u->direction * a->steps * a->batch;
   return with_bias(a, u, gate, 0, ((const double *)a->from_x)[position * a->width + gate * a->hidden + u->j]);
 }
 
-// What the state has to say to it; `column` is where the sums of its product stand.
+// The part that comes from the state; `column` is where the sums of its product are.
 DEVICE_FN_LARGE double state_part(const struct recurrent_args *a, struct unit *u, int64_t gate, int64_t column) {
   double y = 0, t2 = 0;
   for (int64_t s = 0; s < a->splits; s++) {
@@ -218,7 +217,7 @@ KERNEL(recurrent_gru_linear, struct recurrent_args) {
   gru_finish(a, &u, z, rounded(a, &u, input_part(a, &u, GRU_H) + seen));
 }
 
-// Both gates and the state behind the reset, which then goes through a product of its own.
+// Both gates and the state after the reset, which then goes through a product of its own.
 KERNEL(recurrent_gru_reset, struct recurrent_args) {
   struct unit u;
   if (!unit_find(a, THREAD, &u) || u.ended)

@@ -26,7 +26,7 @@ struct recurrent_sum_args {
   int64_t first_column, columns, splits, depth;
 };
 
-// One step of every direction. What lies by direction and batch has `hidden` elements behind them.
+// One step of every direction. What lies by direction and batch has `hidden` elements after them.
 struct recurrent_args {
   struct gpu_ref bias, lengths, peepholes; // data 0: none
   struct gpu_arith arith;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "oracle/cuda/gpu_families.h"
+#include "oracle/cuda/gpu_table.h"
 #include "ops/op.h"
 
 extern const char code_reduce_args[], code_reduce[];
@@ -42,6 +42,11 @@ int64_t gpu_reduce_parts(const struct gpu_rows *rows) {
 // overflow, or vanish, where this one does not.
 static void set_parts(struct reduce_args *a, bool in_order) {
   a->row_fastest = gpu_rows_side_by_side(&a->rows);
+  if (a->one_lane) {
+    a->parts = a->lead = a->step = 1;
+    a->span = a->rows.length;
+    return;
+  }
   if (in_order) {
     a->parts = a->rows.length > PRODUCT_PART ? (a->rows.length + PRODUCT_PART - 1) / PRODUCT_PART : 1;
     a->lead = a->span = PRODUCT_PART;
@@ -113,7 +118,8 @@ enum assay_status gpu_reduce(struct gpu_eval *c, const struct gpu_reduction *r, 
                           .terms = r->terms,
                           .y = r->y,
                           .finish = r->finish,
-                          .keep_shifted = r->keep_shifted};
+                          .keep_shifted = r->keep_shifted,
+                          .one_lane = r->one_lane && c->arith.one_lane && r->rows.length <= ARITH_LANE_LENGTH};
   struct buffers b = {0};
   enum assay_status status = ASSAY_OK;
   set_parts(&a, r->term == GPU_TERM_PRODUCT);
@@ -131,22 +137,8 @@ enum assay_status gpu_reduce(struct gpu_eval *c, const struct gpu_reduction *r, 
 // ---- the operators
 
 struct operator{
-  const char *name;
   enum gpu_term term;
   int finish, integer; // REDUCE_INT_*; -1: not for integers
-};
-
-static const struct operator operators[] = {
-    {"ReduceSum", GPU_TERM_VALUE, REDUCE_FINISH_SUM, REDUCE_INT_SUM},
-    {"ReduceMean", GPU_TERM_VALUE, REDUCE_FINISH_MEAN, REDUCE_INT_SUM},
-    {"ReduceMax", GPU_TERM_MAX, REDUCE_FINISH_VALUE, REDUCE_INT_MAX},
-    {"ReduceMin", GPU_TERM_MIN, REDUCE_FINISH_VALUE, REDUCE_INT_MIN},
-    {"ReduceProd", GPU_TERM_PRODUCT, REDUCE_FINISH_VALUE, REDUCE_INT_PRODUCT},
-    {"ReduceL1", GPU_TERM_MAGNITUDE, REDUCE_FINISH_SUM, REDUCE_INT_L1},
-    {"ReduceL2", GPU_TERM_SQUARE, REDUCE_FINISH_ROOT, -1},
-    {"ReduceSumSquare", GPU_TERM_SQUARE, REDUCE_FINISH_SUM, REDUCE_INT_SQUARES},
-    {"ReduceLogSum", GPU_TERM_VALUE, REDUCE_FINISH_LOG, -1},
-    {"ReduceLogSumExp", GPU_TERM_EXPONENTIAL, REDUCE_FINISH_LOG_SHIFTED, -1},
 };
 
 // What a reduction of nothing gives: the type's least value for a maximum, and so on (in flipped order for uint64).
@@ -220,6 +212,7 @@ static enum assay_status reduce_floats(struct gpu_eval *c, const struct operator
                             .x = gpu_ref_of(c->in[0]),
                             .term = op->term,
                             .finish = op->finish,
+                            .one_lane = true,
                             .y = c->out[0].data};
   if (op->term != GPU_TERM_EXPONENTIAL)
     return gpu_reduce(c, &r, err);
@@ -227,6 +220,7 @@ static enum assay_status reduce_floats(struct gpu_eval *c, const struct operator
   max.term = GPU_TERM_MAX;
   max.finish = REDUCE_FINISH_FINITE;
   max.phase = 1;
+  max.one_lane = false;
   enum assay_status status = gpu_scratch(c, r.rows.count, &r.shift, err);
   max.y = r.shift;
   if (!status)
@@ -254,10 +248,7 @@ static enum assay_status read_axes(struct gpu_eval *c, unsigned *axes, struct as
   return status;
 }
 
-static enum assay_status reduce_eval(struct gpu_eval *c, struct assay_error *err) {
-  const struct operator* op = operators;
-  while (strcmp(op->name, c->node->op->name) != 0)
-    op++; // every entry below is in the list
+static enum assay_status reduce_eval(struct gpu_eval *c, const struct operator* op, struct assay_error *err) {
   unsigned axes;
   enum assay_status status = read_axes(c, &axes, err);
   if (status)
@@ -265,15 +256,18 @@ static enum assay_status reduce_eval(struct gpu_eval *c, struct assay_error *err
   return dtype_is_integer(c->in[0]->dtype) ? reduce_integers(c, op, axes, err) : reduce_floats(c, op, axes, err);
 }
 
-static const struct gpu_op ops[] = {
-    {"", "ReduceSum", 1, reduce_eval},      {"", "ReduceMean", 1, reduce_eval},
-    {"", "ReduceMax", 1, reduce_eval},      {"", "ReduceMin", 1, reduce_eval},
-    {"", "ReduceProd", 1, reduce_eval},     {"", "ReduceL1", 1, reduce_eval},
-    {"", "ReduceL2", 1, reduce_eval},       {"", "ReduceSumSquare", 1, reduce_eval},
-    {"", "ReduceLogSum", 1, reduce_eval},   {"", "ReduceLogSumExp", 1, reduce_eval},
-    {"", "ArgMax", 1, gpu_arg_max_eval},    {"", "ArgMin", 1, gpu_arg_min_eval},
-    {"", "TopK", 1, gpu_top_k_eval},        {"", "CumSum", 11, gpu_cum_sum_eval},
-    {"", "CumProd", 26, gpu_cum_prod_eval},
-};
-
-const struct gpu_family gpu_reduce_family = {.ops = ops, .n_ops = sizeof ops / sizeof ops[0]};
+#define REDUCTION(name, term, finish, integer)                                                                         \
+  enum assay_status gpu_reduce_##name##_eval(struct gpu_eval *c, struct assay_error *err) {                            \
+    static const struct operator op = {term, finish, integer};                                                         \
+    return reduce_eval(c, &op, err);                                                                                   \
+  }
+REDUCTION(sum, GPU_TERM_VALUE, REDUCE_FINISH_SUM, REDUCE_INT_SUM)
+REDUCTION(mean, GPU_TERM_VALUE, REDUCE_FINISH_MEAN, REDUCE_INT_SUM)
+REDUCTION(max, GPU_TERM_MAX, REDUCE_FINISH_VALUE, REDUCE_INT_MAX)
+REDUCTION(min, GPU_TERM_MIN, REDUCE_FINISH_VALUE, REDUCE_INT_MIN)
+REDUCTION(prod, GPU_TERM_PRODUCT, REDUCE_FINISH_VALUE, REDUCE_INT_PRODUCT)
+REDUCTION(l1, GPU_TERM_MAGNITUDE, REDUCE_FINISH_SUM, REDUCE_INT_L1)
+REDUCTION(l2, GPU_TERM_SQUARE, REDUCE_FINISH_ROOT, -1)
+REDUCTION(sum_square, GPU_TERM_SQUARE, REDUCE_FINISH_SUM, REDUCE_INT_SQUARES)
+REDUCTION(log_sum, GPU_TERM_VALUE, REDUCE_FINISH_LOG, -1)
+REDUCTION(log_sum_exp, GPU_TERM_EXPONENTIAL, REDUCE_FINISH_LOG_SHIFTED, -1)

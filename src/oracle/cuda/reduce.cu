@@ -11,6 +11,7 @@ struct reduce_state {
   struct reduce_partial p;
   struct noise noise;
   double shift;
+  float lane; // the sum by one accumulator (ops/reduce.c)
 };
 
 // How one element is taken in, by kind; `kind` is a constant wherever this is expanded.
@@ -28,9 +29,11 @@ DEVICE_FN double exponential(const struct gpu_arith *a, struct noise *n, double 
   return arith_round_power(a, n, exp(shifted));
 }
 
-DEVICE_FN void add_term(struct reduce_state *s, double term) {
+DEVICE_FN void add_term(const struct reduce_args *a, struct reduce_state *s, double term) {
   s->p.y += term;
   s->p.t2 += term * term;
+  if (a->one_lane)
+    s->lane += (float)term;
 }
 
 DEVICE_FN void take(int kind, const struct reduce_args *a, struct reduce_state *s, double x, int64_t at) {
@@ -38,17 +41,17 @@ DEVICE_FN void take(int kind, const struct reduce_args *a, struct reduce_state *
   double d;
   switch (kind) {
   case KIND_SUM:
-    add_term(s, x);
+    add_term(a, s, x);
     return;
   case KIND_MAGNITUDES:
-    add_term(s, fabs(x));
+    add_term(a, s, fabs(x));
     return;
   case KIND_SQUARES:
-    add_term(s, arith_round(arith, &s->noise, x * x));
+    add_term(a, s, arith_round(arith, &s->noise, x * x));
     return;
   case KIND_DEVIATIONS:
     d = arith_round(arith, &s->noise, x - s->shift);
-    add_term(s, arith_round(arith, &s->noise, d * d));
+    add_term(a, s, arith_round(arith, &s->noise, d * d));
     return;
   case KIND_EXPONENTIALS:
   case KIND_SOFTMAX:
@@ -56,7 +59,7 @@ DEVICE_FN void take(int kind, const struct reduce_args *a, struct reduce_state *
     x = exponential(arith, &s->noise, d);
     if (kind == KIND_SOFTMAX)
       ((double *)a->terms)[at] = a->keep_shifted ? d : x;
-    add_term(s, x);
+    add_term(a, s, x);
     return;
   case KIND_MAX:
     s->p.y = x > s->p.y || IS_NAN(x) ? x : s->p.y; // once NaN, nothing is greater
@@ -92,16 +95,19 @@ DEVICE_FN struct reduce_state start_of(int kind, uint64_t key, int64_t stream) {
   s.p.y = kind == KIND_MAX ? -F64_INFINITY : kind == KIND_MIN ? F64_INFINITY : kind == KIND_PRODUCT ? 1 : 0;
   s.noise = noise_at(key, (uint64_t)stream);
   s.shift = 0;
+  s.lane = 0;
   return s;
 }
 
-// Of a copy: what a function that is not expanded may look at is not kept in registers.
-DEVICE_FN_LARGE double finish_copy(int finish, const struct gpu_arith *arith, struct reduce_state *s, int64_t length) {
+// On a copy: what a function that is not inlined can reach does not stay in registers.
+DEVICE_FN_LARGE double finish_copy(int finish, const struct gpu_arith *arith, struct reduce_state *s, int64_t length,
+                                   int one_lane) {
   if (finish == REDUCE_FINISH_VALUE)
     return s->p.y;
   if (finish == REDUCE_FINISH_FINITE)
     return IS_FINITE(s->p.y) ? s->p.y : 0;
-  double y = arith_sum(arith, &s->noise, s->p.y, s->p.t2, (double)length, false);
+  double lost = one_lane ? (double)s->lane - s->p.y : 0;
+  double y = arith_sum_lost(arith, &s->noise, s->p.y, s->p.t2, (double)length, lost);
   if (finish == REDUCE_FINISH_MEAN)
     return arith_round(arith, &s->noise, y / (double)length);
   if (finish == REDUCE_FINISH_ROOT)
@@ -112,9 +118,10 @@ DEVICE_FN_LARGE double finish_copy(int finish, const struct gpu_arith *arith, st
   return finish == REDUCE_FINISH_LOG_SHIFTED ? arith_round(arith, &s->noise, y + s->shift) : y;
 }
 
-DEVICE_FN double finish_row(int finish, const struct gpu_arith *arith, const struct reduce_state *s, int64_t length) {
+DEVICE_FN double finish_row(int finish, const struct gpu_arith *arith, const struct reduce_state *s, int64_t length,
+                            int one_lane) {
   struct reduce_state copy = *s;
-  return finish_copy(finish, arith, &copy, length);
+  return finish_copy(finish, arith, &copy, length, one_lane);
 }
 
 DEVICE_FN double shift_of(uint64_t shift, int64_t row) {
@@ -126,7 +133,7 @@ DEVICE_FN int64_t part_end(const struct reduce_args *a, int64_t part) {
   return end < a->rows.length ? end : a->rows.length;
 }
 
-// The types that are rare are read by a function that is not expanded everywhere: compiling it takes its time.
+// Rare types are read by a function that is not inlined: inlined everywhere it would take long to compile.
 DEVICE_FN_LARGE double read_rare(uint64_t data, int32_t storage, int64_t at) {
   struct gpu_ref r;
   r.data = data;
@@ -142,7 +149,7 @@ DEVICE_FN double read_one(const struct gpu_ref *r, int64_t at) {
   return read_rare(r->data, r->storage, at);
 }
 
-// Several elements are asked for before the first is needed: a thread alone would wait for memory after each one.
+// Several elements are read before the first is needed: one at a time, a thread would wait for memory after each.
 DEVICE_FN void read_several(const struct gpu_ref *r, const int64_t *at, double *x) {
   if (r->storage == STORAGE_F32) {
     UNROLL
@@ -184,7 +191,7 @@ DEVICE_FN void reduce_part(int kind, const struct reduce_args *a, int64_t t) {
   if (a->parts > 1)
     ((struct reduce_partial *)a->partials)[t] = s.p;
   else
-    ((double *)a->y)[row] = finish_row(a->finish, &a->arith, &s, a->rows.length);
+    ((double *)a->y)[row] = finish_row(a->finish, &a->arith, &s, a->rows.length, a->one_lane);
 }
 
 KERNEL(reduce_sum, struct reduce_args) { reduce_part(KIND_SUM, a, THREAD); }
@@ -211,7 +218,7 @@ KERNEL(reduce_join, struct reduce_join_args) {
   if (a->n_to > 1)
     ((struct reduce_partial *)a->to)[t] = s.p;
   else
-    ((double *)a->y)[row] = finish_row(a->finish, &a->arith, &s, a->length);
+    ((double *)a->y)[row] = finish_row(a->finish, &a->arith, &s, a->length, 0);
 }
 
 // Integers: one step is exact but for wrapping, so any order will do.

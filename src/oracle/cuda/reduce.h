@@ -1,10 +1,10 @@
-// Rows reduced to one number each, for all families whose operators begin with that.
+// Rows reduced to one number each, for all operators that begin with that.
 #ifndef ORACLE_CUDA_REDUCE_H
 #define ORACLE_CUDA_REDUCE_H
 
 #include "oracle/cuda/rows.h"
 
-#include "oracle/cuda/reduce_args.h" // speaks of what stands in rows.h
+#include "oracle/cuda/reduce_args.h" // uses types of rows.h
 
 // What of each element is taken in; names of kernels in reduce.cu, and their numbers there.
 enum gpu_term {
@@ -28,6 +28,7 @@ struct gpu_reduction {
   device_ptr shift;  // a double for each row, or 0
   device_ptr terms;  // SOFTMAX: doubles laid out as x; may be x
   bool keep_shifted; // SOFTMAX: keep x - shift
+  bool one_lane;     // what one accumulator loses counts, where the pass asks for it (ops/arith.h)
   device_ptr y;      // a double for each row
 };
 enum assay_status gpu_reduce(struct gpu_eval *c, const struct gpu_reduction *r, struct assay_error *err);
@@ -39,11 +40,14 @@ int64_t gpu_reduce_parts(const struct gpu_rows *rows);
 // The pass's arithmetic with noise of its own.
 struct gpu_arith gpu_arith_phase(const struct gpu_eval *c, uint64_t phase);
 
-// The position of each row's extreme, the first or the last of equal ones; rows are not empty. NaN wins. y: int64.
-enum assay_status gpu_arg(struct gpu_eval *c, const struct gpu_rows *rows, const struct gpu_ref *x, enum dtype t,
-                          bool largest, bool last, device_ptr y, struct assay_error *err);
-
-// Entries of the family that stand in files of their own.
-gpu_eval_fn gpu_arg_max_eval, gpu_arg_min_eval, gpu_top_k_eval, gpu_cum_sum_eval, gpu_cum_prod_eval;
+// The position of each row's extreme; rows are not empty. A NaN counts as the extreme. y: int64.
+struct gpu_extreme {
+  struct gpu_rows rows;
+  struct gpu_ref x;
+  enum dtype dtype; // of x
+  bool largest;     // or the smallest
+  bool last;        // of equal elements the last, not the first
+};
+enum assay_status gpu_arg(struct gpu_eval *c, const struct gpu_extreme *e, device_ptr y, struct assay_error *err);
 
 #endif

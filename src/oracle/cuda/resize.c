@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/rows.h"
-#include "oracle/cuda/window.h"
 
 #include "oracle/cuda/resize_args.h"
 

@@ -1,4 +1,4 @@
-// Resampling through tables made on the host. Stands behind common.cuh and resize_args.h.
+// Resampling through tables made on the host. Comes after common.cuh and resize_args.h.
 
 KERNEL(resize_nearest, struct resize_nearest_args) {
   int64_t i = THREAD, rest = i, at = 0;

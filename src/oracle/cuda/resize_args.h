@@ -1,4 +1,4 @@
-// What the kernels of resize.cu are told. Read by both sides, as common_args.h.
+// What the kernels of resize.cu are given. Read by both sides, as common_args.h.
 #ifndef ORACLE_CUDA_RESIZE_ARGS_H
 #define ORACLE_CUDA_RESIZE_ARGS_H
 

@@ -1,4 +1,4 @@
-// Offsets of rows and of positions in them. Stands behind common.cuh and rows_args.h.
+// Offsets of rows and of positions in them. Comes after common.cuh and rows_args.h.
 
 // Index `index` of the row-major dims, in strides. The first dimension needs no division: nothing is in front of it.
 // Divisions are long: expanded at every place, they would take seconds to compile.
@@ -19,15 +19,15 @@ DEVICE_FN int64_t rows_begin(const struct gpu_rows *r, int64_t row) {
   return r->n_kept ? row * r->kept_stride[0] : 0;
 }
 
-// How far behind it position `at` lies.
+// The offset of position `at` from the first element of its row.
 DEVICE_FN int64_t rows_ahead(const struct gpu_rows *r, int64_t at) {
   if (r->n_reduced > 1)
     return offset_of(r->n_reduced, r->reduced, r->reduced_stride, at);
   return r->n_reduced ? at * r->reduced_stride[0] : 0;
 }
 
-// Where thread t of count * parts stands, that work on `parts` parts of each of `count` rows: neighbours take parts of a
-// row, or rows.
+// Which part of which row thread t of count * parts works on. Each of `count` rows has `parts` parts; neighbouring
+// threads take parts of a row, or rows.
 DEVICE_FN void rows_place(int64_t t, int32_t row_fastest, int64_t count, int64_t parts, int64_t *row,
                           int64_t *part) {
   if (row_fastest) {
@@ -51,7 +51,7 @@ DEVICE_FN void walk_find(const struct gpu_walk *w, int n, int64_t i, int64_t *of
   }
 }
 
-// An integer result as its type (graph/dtype.h, by ONNX's number) holds it: wrapped to the type's width.
+// An integer result as its type (base/dtype.h, by ONNX's number) holds it: wrapped to the type's width.
 DEVICE_FN int64_t rows_wrap(int32_t dtype, uint64_t value) {
   switch (dtype) {
   case 9: // bool

@@ -3,7 +3,7 @@
 #define ORACLE_CUDA_ROWS_ARGS_H
 
 // As `struct rows` of ops/loops.h. Row r begins at the sum of its kept indices times their strides; position k of it
-// lies the sum of its reduced indices times theirs behind. Dimensions are row-major.
+// lies the sum of its reduced indices times their strides after that. Dimensions are row-major.
 struct gpu_rows {
   int64_t count, length;
   int64_t kept[8], kept_stride[8];

@@ -15,6 +15,65 @@ KERNEL(deviation, struct deviation_args) {
     ATOMIC_OR_U32((uint32_t *)a->broken, 1);
 }
 
+// As stored_deviation of oracle/scale.c.
+DEVICE_FN double stored_deviation(double y, double pass, int *overflows) {
+  *overflows = IS_FINITE(y) && !IS_FINITE(pass);
+  return !IS_FINITE(y) ? 0 : *overflows ? fabs(y) : fabs(pass - y);
+}
+
+DEVICE_FN float counted(double part, double deviation) {
+  return (float)fmin(part * deviation, LARGEST_F32 / 64);
+}
+
+DEVICE_FN int is_negative(float x) { return F64_BITS((double)x) >> 63 != 0; }
+
+// A scale with the sign of `from`: negative where passes that round at boundaries overflow. The smallest float is not
+// a number that the device's compiler may flush.
+DEVICE_FN float may_overflow(float sigma, float from) {
+  return is_negative(from) ? -fmaxf(fabsf(sigma), F32_OF_BITS(1)) : sigma;
+}
+
+KERNEL(stored_deviation_sum, struct deviation_args) {
+  int64_t i = THREAD;
+  if (i >= a->n)
+    return;
+  int overflows;
+  float *sum = (float *)a->sum, before = sum[i];
+  float after = fabsf(before) + counted(a->part, stored_deviation(((const double *)a->y)[i], ((const double *)a->pass)[i], &overflows));
+  sum[i] = overflows || is_negative(before) ? -after : after;
+  if (overflows)
+    ATOMIC_OR_U32((uint32_t *)a->broken, 1);
+}
+
+KERNEL(widen_scale, struct widen_scale_args) {
+  int64_t i = THREAD;
+  if (i >= a->n)
+    return;
+  int overflows = 0;
+  float *sigma = (float *)a->sigma, before = sigma[i];
+  float least = a->pass ? counted(1, stored_deviation(((const double *)a->y)[i], ((const double *)a->pass)[i], &overflows))
+                        : ((const float *)a->other)[i];
+  float after = fmaxf(fabsf(before), least);
+  sigma[i] = may_overflow(after, overflows || is_negative(before) ? -1.0f : 1.0f);
+}
+
+// As is_lost of oracle/scale.c.
+KERNEL(lost, struct lost_args) {
+  double off = 0, size = 0;
+  int64_t t = THREAD;
+  if (t >= LOST_PARTS)
+    return;
+  for (int64_t i = t; i < a->n; i += LOST_PARTS) {
+    double y = ((const double *)a->y)[i], pass = ((const double *)a->pass)[i];
+    if (IS_FINITE(y) && IS_FINITE(pass)) {
+      off += (pass - y) * (pass - y);
+      size += y * y;
+    }
+  }
+  ((double *)a->parts)[t] = off;
+  ((double *)a->parts)[LOST_PARTS + t] = size;
+}
+
 // The variance that a normal error with this mean absolute deviation has.
 DEVICE_FN double own_variance(const struct shrink_args *a, int64_t i) {
   double sum = (double)((const float *)a->sum)[i];
@@ -27,7 +86,8 @@ DEVICE_FN float shrunk(const struct shrink_args *a, int64_t i, double own, doubl
   double floor_variance = rounding_variance(a->unit, y);
   double near_variance = fmin(near_mean, SHRINK_CAP * (own + floor_variance));
   double variance = (a->replicas * own + SHRINK_WEIGHT * near_variance) / (a->replicas + SHRINK_WEIGHT);
-  return IS_FINITE(y) ? (float)sqrt(fmax(variance, floor_variance)) : 0;
+  float scale = IS_FINITE(y) ? (float)sqrt(fmax(variance, floor_variance)) : 0;
+  return may_overflow(scale, ((const float *)a->sum)[i]);
 }
 
 // An element whose neighbours are fewer, for its row begins or ends among them.
@@ -50,7 +110,8 @@ DEVICE_FN_LARGE float shrink_at_edge(const struct shrink_args *a, int64_t i) {
   return shrunk(a, i, own_variance(a, i), n > 0 ? sum / (double)n : 0);
 }
 
-// The mean of own variances over those neighbours of each element that have errors, in its row when rows are long enough to have any.
+// For each element the mean of own variances over those neighbours that have errors, in its row when rows are long
+// enough to have any.
 // Neighbours have neighbours in common: a thread keeps those of SHRINK_EACH elements in a row.
 KERNEL(shrink, struct shrink_args) {
   int64_t begin = THREAD * SHRINK_EACH;
@@ -93,8 +154,8 @@ KERNEL(scale_floor, struct shrink_args) {
 
 #define UNEVEN 4 // times the harmonic mean that the mean is where an element's scale follows its size
 
-// What a group's elements usually err, in one answer or another. What cancelled to less than its error says nothing of
-// relative errors.
+// What a group's elements usually err, in one answer or another. An element that cancelled to less than its error says
+// nothing about relative errors.
 KERNEL(keep_scale, struct keep_args) {
   int64_t begin = THREAD * KEPT_EACH, end = begin + KEPT_EACH < a->n ? begin + KEPT_EACH : a->n;
   if (begin >= a->n)

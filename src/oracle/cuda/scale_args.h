@@ -9,6 +9,19 @@ struct deviation_args {
   double part; // what the pass counts
 };
 
+// A pass that the scale must cover; or the scale of another answer, and pass is 0 then.
+struct widen_scale_args {
+  uint64_t y, pass, other, sigma; // double, double, float, float
+  int64_t n;
+};
+
+#define LOST_PARTS 4096 // threads, each of which takes every so manieth element
+
+struct lost_args {
+  uint64_t y, pass, parts; // double, double; [2][LOST_PARTS] doubles: squares of deviations and of values
+  int64_t n;
+};
+
 #define SHRINK_EACH 8 // elements of a thread
 
 struct shrink_args {

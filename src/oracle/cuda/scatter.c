@@ -1,6 +1,7 @@
 // Elements placed by index, on a device. Updates are sorted by where they go, those to one place in their own order,
-// and put there one after the other: as on the CPU the last one wins, and every run gives the same.
+// and put there one after the other: as on the CPU the last one stays, and every run gives the same.
 #include "oracle/cuda/gather.h"
+#include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/sort.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 // Softmax, LogSoftmax and Hardmax on a device: rows are reduced twice, to their maxima and to the sums of exponentials,
 // which wait in the output itself until they are divided.
+#include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/norm.h"
 
 enum { PHASE_MAX, PHASE_SUM, PHASE_FINISH };
@@ -79,14 +80,19 @@ enum assay_status gpu_hardmax_eval(struct gpu_eval *c, struct assay_error *err) 
   enum assay_status status = softmax_axes(c, &axes, err);
   if (status || shape_count(&c->in[0]->shape) == 0)
     return status;
-  struct gpu_rows rows = gpu_rows_of(&c->in[0]->shape, axes, NULL);
-  struct gpu_ref x = gpu_ref_of(c->in[0]);
-  status = gpu_scratch(c, rows.count, &best, err);
+  struct gpu_extreme largest = {.rows = gpu_rows_of(&c->in[0]->shape, axes, NULL),
+                                .x = gpu_ref_of(c->in[0]),
+                                .dtype = c->in[0]->dtype,
+                                .largest = true};
+  status = gpu_scratch(c, largest.rows.count, &best, err);
   if (!status)
-    status = gpu_arg(c, &rows, &x, c->in[0]->dtype, true, false, best, err);
+    status = gpu_arg(c, &largest, best, err);
   if (status)
     return status;
-  struct softmax_args a = {
-      .walk = walk_of(&c->in[0]->shape, axes), .x = x, .arith = gpu_arith_phase(c, 0), .by = best, .y = c->out[0].data};
+  struct softmax_args a = {.walk = walk_of(&c->in[0]->shape, axes),
+                           .x = largest.x,
+                           .arith = gpu_arith_phase(c, 0),
+                           .by = best,
+                           .y = c->out[0].data};
   return compute_launch(c->compute, &gpu_norm_program, "hardmax_finish", a.walk.count, &a, sizeof a, err);
 }

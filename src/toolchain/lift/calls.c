@@ -1,34 +1,25 @@
-// The driver's calls, one by one: what is work becomes an entry of the log, what a plan cannot hold ends the recording.
+// The driver's calls, one by one: work becomes an entry of the log, and what a plan cannot hold ends the recording.
 #include <string.h>
 
 #include "toolchain/lift/lift.h"
 
-_Thread_local bool lift_inside;
+typedef void on_call(struct lift *l, const struct cupti_call *c);
 
-bool lift_enter(void) {
-  bool was_inside = lift_inside;
-  lift_inside = true;
-  if (!was_inside)
-    pthread_mutex_lock(&lift.lock);
-  return was_inside;
-}
-
-void lift_leave(bool was_inside) {
-  if (!was_inside)
-    pthread_mutex_unlock(&lift.lock);
-  lift_inside = was_inside;
-}
-
-typedef void on_call(const struct cupti_call *c);
+// In which modes a call is followed.
+enum when { WHILE_RECORDING, NOT_IDLE, ALWAYS };
 
 struct handler {
-  const char *name; // without _v2, _ptds and _ptsz
-  on_call *enter, *exit;
-  bool always; // also when nothing is recorded
+  const char *name;      // without _v2, _ptds and _ptsz
+  on_call *enter, *exit; // before the driver does it, and after; may be NULL
+  enum when when;
 };
 
-static void entry(enum record_kind kind, const void *fixed, size_t n) {
-  lift_entry(kind, fixed, n, NULL, 0, NULL, 0);
+static uint32_t stream_number(struct lift *l, CUstream stream) {
+  return stream_table_stream(&l->streams, stream, &l->driver, &l->writer);
+}
+
+static uint32_t event_number(struct lift *l, CUevent event) {
+  return stream_table_event(&l->streams, event, &l->writer);
 }
 
 static bool succeeded(const struct cupti_call *c) {
@@ -37,47 +28,48 @@ static bool succeeded(const struct cupti_call *c) {
 
 // ---- launches
 
-static void on_launch(const struct cupti_call *c) {
-  const struct call_launch *l = c->params;
-  const struct cu_launch_config config = {.grid_x = l->grid[0],
-                                          .grid_y = l->grid[1],
-                                          .grid_z = l->grid[2],
-                                          .block_x = l->block[0],
-                                          .block_y = l->block[1],
-                                          .block_z = l->block[2],
-                                          .shared_bytes = l->shared_bytes,
-                                          .stream = l->stream};
-  lift_launch(&config, l->function, l->params, l->extra, c->symbol);
+static void launch(struct lift *l, const struct call_launch *p, const struct cu_launch_config *config, void **extra,
+                   const char *symbol) {
+  struct cu_launch_config all = *config;
+  all.grid_x = p->grid[0];
+  all.grid_y = p->grid[1];
+  all.grid_z = p->grid[2];
+  all.block_x = p->block[0];
+  all.block_y = p->block[1];
+  all.block_z = p->block[2];
+  all.shared_bytes = p->shared_bytes;
+  all.stream = p->stream;
+  lift_on_launch(l,
+                 &(struct lift_launch){
+                     .config = &all, .function = p->function, .params = p->params, .extra = extra, .symbol = symbol});
 }
 
-static void on_cooperative(const struct cupti_call *c) {
-  const struct call_launch *l = c->params; // which ends before `extra`
+static void on_launch(struct lift *l, const struct cupti_call *c) {
+  const struct call_launch *p = c->params;
+  launch(l, p, &(struct cu_launch_config){0}, p->extra, c->symbol);
+}
+
+static void on_cooperative(struct lift *l, const struct cupti_call *c) {
   struct cu_launch_attribute cooperative = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value = {.cooperative = 1}};
-  const struct cu_launch_config config = {.grid_x = l->grid[0],
-                                          .grid_y = l->grid[1],
-                                          .grid_z = l->grid[2],
-                                          .block_x = l->block[0],
-                                          .block_y = l->block[1],
-                                          .block_z = l->block[2],
-                                          .shared_bytes = l->shared_bytes,
-                                          .stream = l->stream,
-                                          .attrs = &cooperative,
-                                          .n_attrs = 1};
-  lift_launch(&config, l->function, l->params, NULL, c->symbol);
+  const struct cu_launch_config config = {.attrs = &cooperative, .n_attrs = 1};
+  launch(l, c->params, &config, NULL, c->symbol); // its arguments end before `extra`
 }
 
-static void on_launch_ex(const struct cupti_call *c) {
-  const struct call_launch_ex *l = c->params;
-  lift_launch(l->config, l->function, l->params, l->extra, c->symbol);
+static void on_launch_ex(struct lift *l, const struct cupti_call *c) {
+  const struct call_launch_ex *p = c->params;
+  lift_on_launch(
+      l,
+      &(struct lift_launch){
+          .config = p->config, .function = p->function, .params = p->params, .extra = p->extra, .symbol = c->symbol});
 }
 
-static void after_launch(const struct cupti_call *c) {
+static void after_launch(struct lift *l, const struct cupti_call *c) {
   if (!succeeded(c))
-    lift_refuse("launch of %.160s: the device refused it", c->symbol ? c->symbol : "a kernel");
+    log_writer_refuse(&l->writer, "launch of %.160s: the device refused it", c->symbol ? c->symbol : "a kernel");
   else if (strncmp(c->name, "cuLaunchKernelEx", strlen("cuLaunchKernelEx")) == 0)
-    lift_launched(((const struct call_launch_ex *)c->params)->config->stream);
+    lift_after_launch(l, ((const struct call_launch_ex *)c->params)->config->stream);
   else
-    lift_launched(((const struct call_launch *)c->params)->stream);
+    lift_after_launch(l, ((const struct call_launch *)c->params)->stream);
 }
 
 // ---- copies and fills
@@ -86,213 +78,204 @@ static CUstream stream_of_copy(const struct cupti_call *c) {
   return strstr(c->name, "Async") ? ((const struct call_copy *)c->params)->stream : NULL;
 }
 
-static void upload(const struct call_copy *m, uint64_t to, CUstream stream) {
-  const struct record_upload e = {.to = to, .stream = lift_stream(stream)};
-  lift_entry(RECORD_UPLOAD, &e, sizeof e, (const void *)(uintptr_t)m->from, m->bytes, NULL, 0);
+static void upload(struct lift *l, const struct call_copy *m, uint64_t to, CUstream stream) {
+  const struct record_upload e = {.to = to, .stream = stream_number(l, stream)};
+  log_writer_put_with(&l->writer, RECORD_UPLOAD, &e, sizeof e, (const void *)(uintptr_t)m->from, m->bytes);
 }
 
-static void copy_within(uint64_t to, uint64_t from, size_t bytes, CUstream stream) {
-  const struct record_copy e = {.to = to, .from = from, .bytes = bytes, .stream = lift_stream(stream)};
-  entry(RECORD_COPY, &e, sizeof e);
+static void copy_within(struct lift *l, uint64_t to, uint64_t from, size_t bytes, CUstream stream) {
+  const struct record_copy e = {.to = to, .from = from, .bytes = bytes, .stream = stream_number(l, stream)};
+  log_writer_put(&l->writer, RECORD_COPY, &e, sizeof e);
 }
 
-static void on_copy_to_device(const struct cupti_call *c) {
+static void on_copy_to_device(struct lift *l, const struct cupti_call *c) {
   const struct call_copy *m = c->params;
-  bool known;
-  uint64_t to = lift_target(m->to, &known);
-  upload(m, to, stream_of_copy(c));
+  uint64_t to = lift_address(l, m->to, ALLOCATION_WRITTEN, NULL);
+  upload(l, m, to, stream_of_copy(c));
 }
 
-static void on_copy_in_device(const struct cupti_call *c) {
+static void on_copy_in_device(struct lift *l, const struct cupti_call *c) {
   const struct call_copy *m = c->params;
-  bool known;
-  uint64_t to = lift_target(m->to, &known), from = lift_address(m->from, &known);
-  copy_within(to, from, m->bytes, stream_of_copy(c));
+  uint64_t to = lift_address(l, m->to, ALLOCATION_WRITTEN, NULL);
+  uint64_t from = lift_address(l, m->from, ALLOCATION_USED, NULL);
+  copy_within(l, to, from, m->bytes, stream_of_copy(c));
 }
 
-static void on_copy_to_host(const struct cupti_call *c) {
+static void on_copy_to_host(struct lift *l, const struct cupti_call *c) {
   (void)c;
-  lift_refuse(
-      "it reads results back to the host (.item(), .cpu(), .tolist(), printing, or a condition on a tensor), and "
-      "what it launches may depend on them");
+  log_writer_refuse(&l->writer, "it reads results back to the host (.item(), .cpu(), .tolist(), printing, or a "
+                                "condition on a tensor), and what it launches may depend on them");
 }
 
-// By addresses: cuMemcpy and cuMemcpyAsync say no more.
-static void on_copy(const struct cupti_call *c) {
+// cuMemcpy and cuMemcpyAsync do not say where the memory is; the addresses do.
+static void on_copy(struct lift *l, const struct cupti_call *c) {
   const struct call_copy *m = c->params;
   bool to_device, from_device;
-  uint64_t to = lift_target(m->to, &to_device), from = lift_address(m->from, &from_device);
+  uint64_t to = lift_address(l, m->to, ALLOCATION_WRITTEN, &to_device);
+  uint64_t from = lift_address(l, m->from, ALLOCATION_USED, &from_device);
   if (!to_device)
-    on_copy_to_host(c);
+    on_copy_to_host(l, c);
   else if (from_device)
-    copy_within(to, from, m->bytes, stream_of_copy(c));
+    copy_within(l, to, from, m->bytes, stream_of_copy(c));
   else
-    upload(m, to, stream_of_copy(c));
+    upload(l, m, to, stream_of_copy(c));
 }
 
-static void fill(uint64_t to, uint32_t value, uint32_t width, size_t n, CUstream stream) {
-  bool known;
-  const struct record_fill e = {.address = lift_target(to, &known),
-                                .bytes = n * width,
-                                .value = value,
-                                .width = width,
-                                .stream = lift_stream(stream)};
-  entry(RECORD_FILL, &e, sizeof e);
+// The call's fill, but for its stream, which synchronous forms do not have.
+static void fill(struct lift *l, const struct cupti_call *c, struct record_fill e, size_t n, const CUstream *stream) {
+  e.address = lift_address(l, e.address, ALLOCATION_WRITTEN, NULL);
+  e.bytes = n * e.width;
+  e.stream = stream_number(l, strstr(c->name, "Async") ? *stream : NULL);
+  log_writer_put(&l->writer, RECORD_FILL, &e, sizeof e);
 }
 
-static void on_fill8(const struct cupti_call *c) {
+static void on_fill8(struct lift *l, const struct cupti_call *c) {
   const struct call_fill8 *f = c->params;
-  fill(f->to, f->value, 1, f->n, strstr(c->name, "Async") ? f->stream : NULL);
+  fill(l, c, (struct record_fill){.address = f->to, .value = f->value, .width = 1}, f->n, &f->stream);
 }
 
-static void on_fill16(const struct cupti_call *c) {
+static void on_fill16(struct lift *l, const struct cupti_call *c) {
   const struct call_fill16 *f = c->params;
-  fill(f->to, f->value, 2, f->n, strstr(c->name, "Async") ? f->stream : NULL);
+  fill(l, c, (struct record_fill){.address = f->to, .value = f->value, .width = 2}, f->n, &f->stream);
 }
 
-static void on_fill32(const struct cupti_call *c) {
+static void on_fill32(struct lift *l, const struct cupti_call *c) {
   const struct call_fill32 *f = c->params;
-  fill(f->to, f->value, 4, f->n, strstr(c->name, "Async") ? f->stream : NULL);
+  fill(l, c, (struct record_fill){.address = f->to, .value = f->value, .width = 4}, f->n, &f->stream);
 }
 
 // ---- order
 
-static uint32_t event_number(CUevent event) {
-  for (uint32_t i = 0; i < lift.n_events; i++)
-    if (lift.events[i] == event)
-      return i;
-  if (lift.n_events == RECORD_MAX_EVENTS) {
-    lift_refuse("it uses more than %d events", RECORD_MAX_EVENTS);
-    return 0;
-  }
-  lift.events[lift.n_events] = event;
-  return lift.n_events++;
+static struct record_wait wait_of(struct lift *l, CUevent event, CUstream stream) {
+  return (struct record_wait){.event = event_number(l, event), .stream = stream_number(l, stream)};
 }
 
-static void on_event(const struct cupti_call *c) {
+static void on_event(struct lift *l, const struct cupti_call *c) {
   const struct call_event *e = c->params;
-  const struct record_wait w = {event_number(e->event), lift_stream(e->stream)};
-  entry(RECORD_EVENT, &w, sizeof w);
+  const struct record_wait w = wait_of(l, e->event, e->stream);
+  log_writer_put(&l->writer, RECORD_EVENT, &w, sizeof w);
 }
 
-static void on_wait(const struct cupti_call *c) {
+static void on_wait(struct lift *l, const struct cupti_call *c) {
   const struct call_wait *e = c->params;
-  const struct record_wait w = {event_number(e->event), lift_stream(e->stream)};
-  entry(RECORD_WAIT, &w, sizeof w);
+  const struct record_wait w = wait_of(l, e->event, e->stream);
+  log_writer_put(&l->writer, RECORD_WAIT, &w, sizeof w);
 }
 
-static void on_stream_wait(const struct cupti_call *c) {
-  const struct record_host_wait w = {RECORD_AWAIT_STREAM, lift_stream(*(const CUstream *)c->params)};
-  entry(RECORD_HOST_WAIT, &w, sizeof w);
+static void on_stream_wait(struct lift *l, const struct cupti_call *c) {
+  const struct record_host_wait w = {RECORD_AWAIT_STREAM, stream_number(l, *(const CUstream *)c->params)};
+  log_writer_put(&l->writer, RECORD_HOST_WAIT, &w, sizeof w);
 }
 
-static void on_event_wait(const struct cupti_call *c) {
-  const struct record_host_wait w = {RECORD_AWAIT_EVENT, event_number(*(const CUevent *)c->params)};
-  entry(RECORD_HOST_WAIT, &w, sizeof w);
+static void on_event_wait(struct lift *l, const struct cupti_call *c) {
+  const struct record_host_wait w = {RECORD_AWAIT_EVENT, event_number(l, *(const CUevent *)c->params)};
+  log_writer_put(&l->writer, RECORD_HOST_WAIT, &w, sizeof w);
 }
 
-static void on_device_wait(const struct cupti_call *c) {
+static void on_device_wait(struct lift *l, const struct cupti_call *c) {
   (void)c;
   const struct record_host_wait w = {RECORD_AWAIT_DEVICE, 0};
-  entry(RECORD_HOST_WAIT, &w, sizeof w);
+  log_writer_put(&l->writer, RECORD_HOST_WAIT, &w, sizeof w);
 }
 
-// ---- what others load and take
+// ---- what others load and allocate
 
-static void before_module(const struct cupti_call *c) {
+static void before_module(struct lift *l, const struct cupti_call *c) {
   if (c->correlation_data)
-    *c->correlation_data = lift.n_cubins;
+    *c->correlation_data = l->modules.n_cubins;
 }
 
-static void after_module(const struct cupti_call *c) {
+static void after_module(struct lift *l, const struct cupti_call *c) {
   const struct call_module *m = c->params;
   if (succeeded(c) && c->correlation_data && m->module)
-    lift_module_named(*m->module, (size_t)*c->correlation_data);
+    module_table_name(&l->modules, *m->module, (size_t)*c->correlation_data);
 }
 
-static void after_alloc(const struct cupti_call *c) {
+static void after_alloc(struct lift *l, const struct cupti_call *c) {
   const struct call_alloc *a = c->params;
   if (succeeded(c))
-    lift_foreign_alloc(*a->address, a->bytes);
+    lift_foreign_alloc(l, *a->address, a->bytes);
 }
 
-static void after_pitch(const struct cupti_call *c) {
+static void after_pitch(struct lift *l, const struct cupti_call *c) {
   const struct call_alloc_pitch *a = c->params;
   if (succeeded(c))
-    lift_foreign_alloc(*a->address, *a->pitch * a->height);
+    lift_foreign_alloc(l, *a->address, *a->pitch * a->height);
 }
 
-static void after_map(const struct cupti_call *c) {
+static void after_map(struct lift *l, const struct cupti_call *c) {
   const struct call_map *m = c->params;
   if (succeeded(c))
-    lift_foreign_alloc(m->address, m->bytes);
+    lift_foreign_alloc(l, m->address, m->bytes);
 }
 
-static void on_free(const struct cupti_call *c) {
-  lift_foreign_free(((const struct call_free *)c->params)->address);
+static void on_free(struct lift *l, const struct cupti_call *c) {
+  lift_foreign_free(l, ((const struct call_free *)c->params)->address);
 }
 
-static void after_tensor_map(const struct cupti_call *c) {
+static void after_tensor_map(struct lift *l, const struct cupti_call *c) {
   if (succeeded(c))
-    lift_tensor_map(c->params);
+    tensor_map_table_add(&l->maps, c->params);
 }
 
-static void after_stream(const struct cupti_call *c) {
+static void after_stream(struct lift *l, const struct cupti_call *c) {
   const struct call_stream *s = c->params;
-  char object[96];
-  if (succeeded(c))
-    lift_stream_made(*s->stream, lift_caller(object));
+  struct caller caller;
+  if (!succeeded(c))
+    return;
+  caller_of_this(&caller);
+  stream_table_made(&l->streams, *s->stream, caller.origin);
 }
 
-static void on_stream_end(const struct cupti_call *c) {
-  lift_stream_gone(((const struct call_stream_end *)c->params)->stream);
+static void on_stream_end(struct lift *l, const struct cupti_call *c) {
+  stream_table_gone(&l->streams, ((const struct call_stream_end *)c->params)->stream);
 }
 
-// ----
+// ---- which call is which
 
 static const struct handler handlers[] = {
-    {"cuLaunchKernel", on_launch, after_launch, false},
-    {"cuLaunchKernelEx", on_launch_ex, after_launch, false},
-    {"cuLaunchCooperativeKernel", on_cooperative, after_launch, false},
-    {"cuMemcpyHtoD", on_copy_to_device, NULL, false},
-    {"cuMemcpyHtoDAsync", on_copy_to_device, NULL, false},
-    {"cuMemcpyDtoD", on_copy_in_device, NULL, false},
-    {"cuMemcpyDtoDAsync", on_copy_in_device, NULL, false},
-    {"cuMemcpyDtoH", on_copy_to_host, NULL, false},
-    {"cuMemcpyDtoHAsync", on_copy_to_host, NULL, false},
-    {"cuMemcpy", on_copy, NULL, false},
-    {"cuMemcpyAsync", on_copy, NULL, false},
-    {"cuMemsetD8", on_fill8, NULL, false},
-    {"cuMemsetD8Async", on_fill8, NULL, false},
-    {"cuMemsetD16", on_fill16, NULL, false},
-    {"cuMemsetD16Async", on_fill16, NULL, false},
-    {"cuMemsetD32", on_fill32, NULL, false},
-    {"cuMemsetD32Async", on_fill32, NULL, false},
-    {"cuEventRecord", on_event, NULL, false},
-    {"cuEventRecordWithFlags", on_event, NULL, false},
-    {"cuStreamCreate", NULL, after_stream, true},
-    {"cuStreamCreateWithPriority", NULL, after_stream, true},
-    {"cuStreamDestroy", on_stream_end, NULL, true},
-    {"cuStreamWaitEvent", on_wait, NULL, false},
-    {"cuStreamSynchronize", NULL, on_stream_wait, false},
-    {"cuEventSynchronize", NULL, on_event_wait, false},
-    {"cuCtxSynchronize", NULL, on_device_wait, false},
-    {"cuModuleLoad", before_module, after_module, true},
-    {"cuModuleLoadData", before_module, after_module, true},
-    {"cuModuleLoadDataEx", before_module, after_module, true},
-    {"cuModuleLoadFatBinary", before_module, after_module, true},
-    {"cuMemAlloc", NULL, after_alloc, true},
-    {"cuMemAllocAsync", NULL, after_alloc, true},
-    {"cuMemAllocFromPoolAsync", NULL, after_alloc, true},
-    {"cuMemAllocPitch", NULL, after_pitch, true},
-    {"cuMemMap", NULL, after_map, true},
-    {"cuMemUnmap", on_free, NULL, true},
-    {"cuMemFree", on_free, NULL, true},
-    {"cuMemFreeAsync", on_free, NULL, true},
-    {"cuTensorMapEncodeTiled", NULL, after_tensor_map, true},
+    {.name = "cuLaunchKernel", .enter = on_launch, .exit = after_launch, .when = NOT_IDLE},
+    {.name = "cuLaunchKernelEx", .enter = on_launch_ex, .exit = after_launch, .when = NOT_IDLE},
+    {.name = "cuLaunchCooperativeKernel", .enter = on_cooperative, .exit = after_launch, .when = NOT_IDLE},
+    {.name = "cuMemcpyHtoD", .enter = on_copy_to_device},
+    {.name = "cuMemcpyHtoDAsync", .enter = on_copy_to_device},
+    {.name = "cuMemcpyDtoD", .enter = on_copy_in_device},
+    {.name = "cuMemcpyDtoDAsync", .enter = on_copy_in_device},
+    {.name = "cuMemcpyDtoH", .enter = on_copy_to_host},
+    {.name = "cuMemcpyDtoHAsync", .enter = on_copy_to_host},
+    {.name = "cuMemcpy", .enter = on_copy},
+    {.name = "cuMemcpyAsync", .enter = on_copy},
+    {.name = "cuMemsetD8", .enter = on_fill8},
+    {.name = "cuMemsetD8Async", .enter = on_fill8},
+    {.name = "cuMemsetD16", .enter = on_fill16},
+    {.name = "cuMemsetD16Async", .enter = on_fill16},
+    {.name = "cuMemsetD32", .enter = on_fill32},
+    {.name = "cuMemsetD32Async", .enter = on_fill32},
+    {.name = "cuEventRecord", .enter = on_event},
+    {.name = "cuEventRecordWithFlags", .enter = on_event},
+    {.name = "cuStreamCreate", .exit = after_stream, .when = ALWAYS},
+    {.name = "cuStreamCreateWithPriority", .exit = after_stream, .when = ALWAYS},
+    {.name = "cuStreamDestroy", .enter = on_stream_end, .when = ALWAYS},
+    {.name = "cuStreamWaitEvent", .enter = on_wait},
+    {.name = "cuStreamSynchronize", .exit = on_stream_wait},
+    {.name = "cuEventSynchronize", .exit = on_event_wait},
+    {.name = "cuCtxSynchronize", .exit = on_device_wait},
+    {.name = "cuModuleLoad", .enter = before_module, .exit = after_module, .when = ALWAYS},
+    {.name = "cuModuleLoadData", .enter = before_module, .exit = after_module, .when = ALWAYS},
+    {.name = "cuModuleLoadDataEx", .enter = before_module, .exit = after_module, .when = ALWAYS},
+    {.name = "cuModuleLoadFatBinary", .enter = before_module, .exit = after_module, .when = ALWAYS},
+    {.name = "cuMemAlloc", .exit = after_alloc, .when = ALWAYS},
+    {.name = "cuMemAllocAsync", .exit = after_alloc, .when = ALWAYS},
+    {.name = "cuMemAllocFromPoolAsync", .exit = after_alloc, .when = ALWAYS},
+    {.name = "cuMemAllocPitch", .exit = after_pitch, .when = ALWAYS},
+    {.name = "cuMemMap", .exit = after_map, .when = ALWAYS},
+    {.name = "cuMemUnmap", .enter = on_free, .when = ALWAYS},
+    {.name = "cuMemFree", .enter = on_free, .when = ALWAYS},
+    {.name = "cuMemFreeAsync", .enter = on_free, .when = ALWAYS},
+    {.name = "cuTensorMapEncodeTiled", .exit = after_tensor_map, .when = ALWAYS},
 };
 
-// Work of every other kind, by what its functions begin with.
+// All other work, by how the names of its functions begin.
 static const char *const refused[] = {
     "cuMemcpy",
     "cuMemset",
@@ -329,38 +312,26 @@ static const struct handler *find_handler(const char *name, size_t n) {
   return NULL;
 }
 
-static void refuse_unknown(const struct cupti_call *c, size_t n) {
+static void refuse_unknown(struct lift *l, const struct cupti_call *c, size_t n) {
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
     if (strncmp(c->name, refused[i], strlen(refused[i])) == 0)
-      lift_refuse("it calls %.*s, which no plan can hold", (int)n, c->name);
+      log_writer_refuse(&l->writer, "it calls %.*s, which no plan can hold", (int)n, c->name);
 }
 
-static bool is_launch(const struct handler *h) {
-  return h->exit == after_launch;
+static bool is_wanted(const struct lift *l, const struct handler *h) {
+  if (l->mode == LIFT_RECORDING)
+    return true;
+  return h && (h->when == ALWAYS || (h->when == NOT_IDLE && l->mode != LIFT_IDLE));
 }
 
-static void on_driver_call(const struct cupti_call *c) {
+void lift_on_call(struct lift *l, const struct cupti_call *c) {
   size_t n = plain_length(c->name);
   const struct handler *h = find_handler(c->name, n);
-  bool wanted = lift.mode == LIFT_RECORDING || (h && (h->always || (lift.mode != LIFT_IDLE && is_launch(h))));
-  if (!wanted)
+  if (!is_wanted(l, h))
     return;
   if (!h && c->site == CUPTI_API_ENTER)
-    refuse_unknown(c, n);
+    refuse_unknown(l, c, n);
   on_call *call = !h ? NULL : c->site == CUPTI_API_ENTER ? h->enter : h->exit;
   if (call)
-    call(c);
-}
-
-void lift_on_callback(void *arg, enum cupti_domain domain, uint32_t id, const void *data) {
-  (void)arg;
-  bool loaded = domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_MODULE_LOADED;
-  if (lift_inside && !loaded) // where modules are loaded late, our own question for one loads it
-    return;
-  bool was_inside = lift_enter();
-  if (loaded)
-    lift_module_loaded(((const struct cupti_resource *)data)->descriptor);
-  else if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
-    on_driver_call(data);
-  lift_leave(was_inside);
+    call(l, c);
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "device/cuda_driver.h"
+#include "compute/cuda_driver.h"
 
 enum cupti_domain { CUPTI_CB_DOMAIN_DRIVER_API = 1, CUPTI_CB_DOMAIN_RESOURCE = 3 };
 enum cupti_site { CUPTI_API_ENTER = 0, CUPTI_API_EXIT = 1 };

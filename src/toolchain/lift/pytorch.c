@@ -1,14 +1,46 @@
-// A hole in PyTorch's pluggable allocator. Where torch.backends.cudnn.benchmark is on, PyTorch asks its allocator how
-// large a block it could hand out, before it looks for cuDNN's fastest algorithm; CUDAPluggableAllocator has no answer
-// but an exception, with which every convolution ends. Here is one: what the device has free. It takes the place of the
-// method in the class's table of virtual functions, both of which PyTorch exports by name.
+// What PyTorch calls: the memory allocator (torch.cuda.CUDAPluggableAllocator), and what that class lacks.
+//
+// Where torch.backends.cudnn.benchmark is on, PyTorch asks its allocator how large a block it could hand out, before it
+// searches for cuDNN's fastest algorithm. CUDAPluggableAllocator only throws an exception, with which every convolution
+// ends. Here is an answer: what the device has free. It replaces the method in the class's table of virtual functions;
+// PyTorch exports both by name.
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "toolchain/lift/lift.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED void *assay_lift_malloc(ssize_t size, int device, CUstream stream);
+EXPORTED void assay_lift_free(void *p, ssize_t size, int device, CUstream stream);
+// Puts the answer in place, when PyTorch is loaded. 1: done; 0: this PyTorch is built otherwise, and whoever turns
+// cuDNN's search on gets the exception.
+EXPORTED int assay_lift_answer_largest_block(void);
+
+// NULL: PyTorch reports that memory is exhausted.
+void *assay_lift_malloc(ssize_t size, int device, CUstream stream) {
+  (void)device, (void)stream;
+  bool was_inside;
+  struct lift *l = lift_enter(&was_inside);
+  uint64_t address = size > 0 && l->driver.cu ? lift_malloc(l, (uint64_t)size) : 0;
+  lift_leave(was_inside);
+  return (void *)(uintptr_t)address;
+}
+
+void assay_lift_free(void *p, ssize_t size, int device, CUstream stream) {
+  (void)size, (void)device;
+  bool was_inside;
+  struct lift *l = lift_enter(&was_inside);
+  if (p && l->driver.cu)
+    lift_free(l, (uint64_t)(uintptr_t)p, stream);
+  lift_leave(was_inside);
+}
+
+// ---- the largest block
 
 // torch::cuda::CUDAPluggableAllocator::CUDAPluggableAllocator: its table, and cacheInfo(signed char, unsigned long *).
 static const char table_name[] = "_ZTVN5torch4cuda22CUDAPluggableAllocator22CUDAPluggableAllocatorE",
@@ -16,13 +48,16 @@ static const char table_name[] = "_ZTVN5torch4cuda22CUDAPluggableAllocator22CUDA
 
 static void largest_block(void *allocator, signed char device, size_t *bytes) {
   size_t available = 0, total = 0;
+  bool was_inside;
   (void)allocator, (void)device;
-  if (!lift.cu || lift.cu->cuMemGetInfo(&available, &total) != CUDA_SUCCESS)
+  const struct cuda_driver *cu = lift_enter(&was_inside)->driver.cu;
+  if (!cu || cu->cuMemGetInfo(&available, &total) != CUDA_SUCCESS)
     available = 0;
+  lift_leave(was_inside);
   *bytes = available;
 }
 
-// The page stays writable: what else lies in it may have to be, and nothing in this process protects anything.
+// The page stays writable: other things in it may have to be, and nothing in this process is protected anyway.
 static bool put_word(void **slot, void *word) {
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   void *start = (void *)((uintptr_t)slot / page * page);
@@ -32,8 +67,6 @@ static bool put_word(void **slot, void *word) {
   return true;
 }
 
-// When PyTorch is there. 1: done; 0: this PyTorch is built otherwise, and whoever sets the flag gets the exception.
-__attribute__((visibility("default"))) int assay_lift_answer_largest_block(void);
 int assay_lift_answer_largest_block(void) {
   void *library = dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_NOLOAD);
   void **table = library ? dlsym(library, table_name) : NULL, *method = library ? dlsym(library, method_name) : NULL;

@@ -1,6 +1,5 @@
-// The recording's beginning and end, and what worker.py calls.
+// The session: the one mutable global, its lock, and what worker.py, assay-library and CUPTI call.
 #include <dlfcn.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,64 +10,65 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-struct lift lift = {.lock = PTHREAD_MUTEX_INITIALIZER, .next_address = RECORD_FIRST_ADDRESS};
+// CUPTI's callback and PyTorch's allocator have no other way to their state.
+static struct lift lift = {.lock = PTHREAD_MUTEX_INITIALIZER, .memory.next_address = RECORD_FIRST_ADDRESS};
+// Set while this thread is in here: what we ask the driver for is not the program's.
+static _Thread_local bool inside;
 
-void lift_refuse(const char *fmt, ...) {
-  va_list args;
-  if (lift.refusal[0])
-    return; // the first reason counts
-  va_start(args, fmt);
-  vsnprintf(lift.refusal, sizeof lift.refusal, fmt, args);
-  va_end(args);
+struct lift *lift_enter(bool *was_inside) {
+  *was_inside = inside;
+  inside = true;
+  if (!*was_inside)
+    pthread_mutex_lock(&lift.lock);
+  return &lift;
 }
 
-static void append(struct buf *b, enum record_kind kind, const void *const parts[3], const size_t bytes[3]) {
-  static const char zeros[8];
-  size_t n = bytes[0] + bytes[1] + bytes[2];
-  const struct record_entry head = {kind, (uint32_t)n};
-  buf_append(b, &head, sizeof head);
-  for (int i = 0; i < 3; i++)
-    if (bytes[i])
-      buf_append(b, parts[i], bytes[i]);
-  buf_append(b, zeros, (8 - n % 8) % 8);
+void lift_leave(bool was_inside) {
+  if (!was_inside)
+    pthread_mutex_unlock(&lift.lock);
+  inside = was_inside;
 }
 
-void lift_entry(enum record_kind kind, const void *fixed, size_t fixed_bytes, const void *a, size_t n_a, const void *b,
-                size_t n_b) {
-  if (lift.refusal[0])
+void lift_on_callback(void *arg, enum cupti_domain domain, uint32_t id, const void *data) {
+  (void)arg;
+  bool loaded = domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_MODULE_LOADED, was_inside;
+  if (inside && !loaded) // where modules are loaded late, a question of ours about one loads it
     return;
-  if (fixed_bytes + n_a + n_b + lift.body.len > RECORD_LOG_BYTES - ((uint64_t)1 << 20)) {
-    lift_refuse("the recording is larger than %d MiB", (int)(RECORD_LOG_BYTES >> 20));
-    return;
+  struct lift *l = lift_enter(&was_inside);
+  if (loaded) {
+    const struct cupti_module *m = ((const struct cupti_resource *)data)->descriptor;
+    module_table_add(&l->modules, m->cubin, m->bytes);
+  } else if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+    lift_on_call(l, data);
   }
-  append(&lift.body, kind, (const void *const[]){fixed, a, b}, (const size_t[]){fixed_bytes, n_a, n_b});
-  if (kind == RECORD_LAUNCH || kind == RECORD_FILL || kind == RECORD_COPY || kind == RECORD_UPLOAD)
-    lift.launched_last = kind == RECORD_LAUNCH;
+  lift_leave(was_inside);
 }
 
 // ---- worker.py
 
-// Asks CUPTI (the library's path) to tell of every call from now on; before PyTorch comes to the device. NULL, or what
+// Subscribes to every call from now on with CUPTI (the library's path); before PyTorch opens the device. NULL, or what
 // is wrong.
 EXPORTED const char *assay_lift_subscribe(const char *cupti_path, const char *build);
-// The device's memory for both requests of a workload; when the device is there. What an earlier workload had is given
-// back, and its descriptors are closed by the caller.
+// Maps both requests' tensors of a workload on the device. What an earlier workload had is given back; the caller
+// closes the descriptors. NULL, or what is wrong.
 EXPORTED const char *assay_lift_open(int request_a, int log_a, int request_b, int log_b);
 EXPORTED int assay_lift_has_no_memory(void); // whether that failed because the device's memory is too small
 // Inputs and outputs of a request, and one of them.
 EXPORTED void assay_lift_counts(int log, uint32_t counts[2]);
 EXPORTED void assay_lift_tensor(int log, uint32_t i, struct record_tensor *out);
-EXPORTED void assay_lift_look(int on); // whether calls are looked at for the memory that they use
+EXPORTED void assay_lift_look(int on); // whether launches are looked at for the memory that they use
 EXPORTED void assay_lift_begin(int log);
 EXPORTED void assay_lift_output(uint64_t address, uint32_t index); // before the end: an allocation of this recording
 EXPORTED const char *assay_lift_end(void);                         // NULL, or why there is no plan
 EXPORTED int assay_lift_is_new(uint64_t address, uint64_t bytes);  // whether it is an allocation of this recording
-// How much memory was taken for workspace though something may be read in it that an earlier call left there; -1: some
-// of it is gone, or cannot be had. With 1 it is zeros from now on: a call that then returns something else does read
-// it. With 2 it is again what it was, and no longer counted. From 0 on the recordings say that they are refused, unless
-// there is none; until 3, for who has seen that it is not read.
+// Left-over memory: it was taken for workspace, but something that an earlier call left there may be read. Returns how
+// many such allocations there are; -1: some are gone or cannot be read.
+//   0  only counts; if there are any, both logs say that they are refused from now on, until 3
+//   1  zeros them: a call that then returns something else does read them
+//   2  puts back what they held, and counts them no longer
+//   3  it was seen that they are not read: the logs say again what they said before 0
 EXPORTED int assay_lift_left_overs(int what);
-EXPORTED void assay_lift_time(int on);
+EXPORTED void assay_lift_time(int on); // whether launches are timed; at the end the sums go to the first log
 EXPORTED void assay_lift_failed(uint32_t stage, const char *message); // instead of an end
 
 const char *assay_lift_subscribe(const char *cupti_path, const char *build) {
@@ -101,38 +101,24 @@ static void *map_file(int fd, int protection) {
   return p == MAP_FAILED ? NULL : p;
 }
 
-static void load_more(void) {
-  void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  static const char *const names[] = {"cuFuncGetModule",  "cuKernelGetFunction", "cuKernelGetName",
-                                      "cuStreamGetFlags", "cuStreamIsCapturing", "cuPointerGetAttribute"};
-  void *const places[] = {&lift.more.cuFuncGetModule,     &lift.more.cuKernelGetFunction,
-                          &lift.more.cuKernelGetName,     &lift.more.cuStreamGetFlags,
-                          &lift.more.cuStreamIsCapturing, &lift.more.cuPointerGetAttribute};
-  for (size_t i = 0; cuda && i < sizeof names / sizeof *names; i++) {
-    void *symbol = dlsym(cuda, names[i]);
-    memcpy(places[i], &symbol, sizeof symbol);
-  }
-}
-
-static bool logs_are_held; // hold_logs
-
 static const char *map_tensors(const struct record_request *r, int log) {
+  struct address_map *m = &lift.memory;
   for (uint32_t i = 0; i < r->n_inputs + r->n_outputs && i < RECORD_MAX_TENSORS; i++) {
-    if (!lift_map_tensor(&r->tensors[i], &lift.tensors[log][i]))
+    if (!lift_map_tensor(&lift, &r->tensors[i], &m->tensors[log][i]))
       return lift.out_of_memory ? "the device has no memory for two sets of the task's tensors, which recording takes"
                                 : "the device maps no memory for the task's tensors";
-    lift.n_tensors[log] = i + 1;
+    m->n_tensors[log] = i + 1;
   }
   return NULL;
 }
 
 static void unmap_workload(void) {
   if (lift.requests[0])
-    (void)lift.cu->cuCtxSynchronize();
+    (void)lift.driver.cu->cuCtxSynchronize();
   for (int i = 0; i < LIFT_LOGS; i++) {
-    for (size_t k = 0; k < lift.n_tensors[i]; k++)
-      lift_unmap(&lift.tensors[i][k]);
-    lift.n_tensors[i] = 0;
+    for (size_t k = 0; k < lift.memory.n_tensors[i]; k++)
+      lift_unmap(&lift, &lift.memory.tensors[i][k]);
+    lift.memory.n_tensors[i] = 0;
     if (lift.logs[i])
       munmap(lift.logs[i], RECORD_LOG_BYTES);
     lift.logs[i] = NULL;
@@ -140,35 +126,33 @@ static void unmap_workload(void) {
   }
 }
 
+static const char *open_log(int i, int request_fd, int log_fd) {
+  lift.requests[i] = map_file(request_fd, PROT_READ);
+  lift.logs[i] = map_file(log_fd, PROT_READ | PROT_WRITE);
+  if (!lift.requests[i] || !lift.logs[i] || lift.requests[i]->magic != RECORD_MAGIC)
+    return "the judge's files cannot be mapped";
+  *lift.logs[i] = (struct record_header){.magic = RECORD_MAGIC, .stage = RECORD_STARTED};
+  const char *why = map_tensors(lift.requests[i], i);
+  lift.memory.next_address = lift.requests[i]->first_free;
+  return why;
+}
+
 const char *assay_lift_open(int request_a, int log_a, int request_b, int log_b) {
-  static struct assay_error err; // its message is handed out
   const int requests[] = {request_a, request_b}, logs[] = {log_a, log_b};
-  const char *why = NULL;
-  lift_inside = true;
-  lift.out_of_memory = logs_are_held = false;
-  if (!lift.cu && cuda_driver_open(&lift.cu, &err) != ASSAY_OK)
-    why = err.message;
-  else if (!lift.cu->cuMemCreate || !lift.cu->cuMemAddressReserve || !lift.cu->cuMemMap || !lift.cu->cuMemSetAccess)
-    why = "the driver cannot map memory";
-  load_more();
+  inside = true; // without the lock
+  lift.out_of_memory = lift.logs_held = false;
+  const char *why = lift_driver_open(&lift.driver, &lift.err);
   if (!why)
     unmap_workload();
-  lift.log = 0; // the warm-up calls' tensors are the first log's
-  for (int i = 0; i < LIFT_LOGS && !why; i++) {
-    lift.requests[i] = map_file(requests[i], PROT_READ);
-    lift.logs[i] = map_file(logs[i], PROT_READ | PROT_WRITE);
-    if (!lift.requests[i] || !lift.logs[i] || lift.requests[i]->magic != RECORD_MAGIC)
-      why = "the judge's files cannot be mapped";
-    if (!why) {
-      *lift.logs[i] = (struct record_header){.magic = RECORD_MAGIC, .stage = RECORD_STARTED};
-      why = map_tensors(lift.requests[i], i);
-      lift.next_address = lift.requests[i]->first_free;
-    }
-  }
-  lift_renumber_memory();
+  lift.memory.log = 0; // the warm-up calls' tensors are the first log's
+  for (int i = 0; i < LIFT_LOGS && !why; i++)
+    why = open_log(i, requests[i], logs[i]);
+  lift_forget_freed(&lift);
+  lift.n_left_over = 0;
+  address_map_renumber(&lift.memory);
   for (int i = 0; i < LIFT_LOGS && !why; i++)
     lift.logs[i]->stage = RECORD_LOADING;
-  lift_inside = false;
+  inside = false;
   return why;
 }
 
@@ -183,109 +167,84 @@ void assay_lift_counts(int log, uint32_t counts[2]) {
 
 void assay_lift_tensor(int log, uint32_t i, struct record_tensor *out) {
   *out = lift.requests[log]->tensors[i];
-  out->address = lift.tensors[log][i].real;
+  out->address = allocation_real(&lift.memory.tensors[log][i], out->address);
 }
 
 void assay_lift_look(int on) {
-  pthread_mutex_lock(&lift.lock);
-  lift_forget_words();
-  lift.mode = on ? LIFT_LOOKING : LIFT_IDLE;
-  pthread_mutex_unlock(&lift.lock);
+  bool was_inside;
+  struct lift *l = lift_enter(&was_inside);
+  lift_forget_words(l);
+  l->mode = on ? LIFT_LOOKING : LIFT_IDLE;
+  lift_leave(was_inside);
 }
 
 void assay_lift_begin(int log) {
-  lift_inside = true;
-  pthread_mutex_lock(&lift.lock);
-  lift.log = log;
-  lift.refusal[0] = '\0';
-  buf_clear(&lift.body);
-  buf_clear(&lift.outputs);
-  lift.n_streams = 2;
-  lift.launched_last = false;
-  lift.n_events = lift.n_modules_logged = lift.n_kernels_logged = lift.n_maps_logged = 0;
-  for (size_t i = 0; i < lift.n_cubins; i++)
-    lift.cubins[i]->number = -1;
-  for (size_t i = 0; i < lift.n_kernels; i++)
-    lift.kernels[i]->number = -1;
-  for (size_t i = 0; i < lift.n_maps; i++)
-    lift.maps[i].number = -1;
-  lift_begin_memory();
-  lift.mode = LIFT_RECORDING;
-  pthread_mutex_unlock(&lift.lock);
-  lift_inside = false;
+  bool was_inside;
+  struct lift *l = lift_enter(&was_inside);
+  l->memory.log = log;
+  log_writer_begin(&l->writer);
+  stream_table_begin(&l->streams);
+  module_table_begin(&l->modules);
+  tensor_map_table_begin(&l->maps);
+  lift_begin_contents(l);
+  l->mode = LIFT_RECORDING;
+  lift_leave(was_inside);
 }
 
 void assay_lift_output(uint64_t address, uint32_t index) {
-  pthread_mutex_lock(&lift.lock);
-  const struct allocation *a = lift_find(address);
-  const struct record_output e = {a ? a->address : address, index, 0};
-  append(&lift.outputs, RECORD_OUTPUT, (const void *const[]){&e, NULL, NULL}, (const size_t[]){sizeof e, 0, 0});
-  pthread_mutex_unlock(&lift.lock);
+  bool was_inside;
+  struct lift *l = lift_enter(&was_inside);
+  const struct allocation *a = address_map_find(&l->memory, address);
+  const struct record_output e = {.address = a ? a->address : address, .index = index};
+  log_writer_output(&l->writer, &e);
+  lift_leave(was_inside);
 }
 
 int assay_lift_is_new(uint64_t address, uint64_t bytes) {
-  pthread_mutex_lock(&lift.lock);
-  const struct allocation *a = lift_find(address);
-  bool is_new = a && !a->before && !a->foreign && a->real == address && a->bytes == bytes;
-  pthread_mutex_unlock(&lift.lock);
+  bool was_inside;
+  struct lift *l = lift_enter(&was_inside);
+  const struct allocation *a = address_map_find(&l->memory, address);
+  bool is_new = a && a->owner == ALLOCATION_OWN && a->life == ALLOCATION_NEW && a->real == address && a->bytes == bytes;
+  lift_leave(was_inside);
   return is_new;
 }
 
-static void put_log(struct record_header *to, const struct buf *state) {
-  const struct buf *const parts[] = {&lift.outputs, state, &lift.body};
-  uint64_t room = RECORD_LOG_BYTES - sizeof *to - ((uint64_t)1 << 16), used = 0;
-  for (int i = 0; i < 3 && !lift.refusal[0]; i++) {
-    if (parts[i]->failed || parts[i]->len > room - used) {
-      lift_refuse("the recording is larger than %d MiB, or memory failed", (int)(RECORD_LOG_BYTES >> 20));
-    } else if (parts[i]->len) {
-      memcpy((uint8_t *)(to + 1) + used, parts[i]->data, parts[i]->len);
-      used += parts[i]->len;
-    }
-  }
-  to->used = used;
-  to->stage = lift.refusal[0] ? RECORD_REFUSED : RECORD_RETURNED;
-  snprintf(to->message, sizeof to->message, "%s", lift.refusal);
-}
-
 const char *assay_lift_end(void) {
-  struct buf state;
-  buf_init(&state);
-  lift_inside = true;
-  pthread_mutex_lock(&lift.lock);
-  lift.mode = LIFT_IDLE;
-  if (!lift.refusal[0])
-    lift_end_memory(&state);
-  put_log(lift.logs[lift.log], &state);
-  pthread_mutex_unlock(&lift.lock);
-  lift_inside = false;
-  buf_release(&state);
-  return lift.refusal[0] ? lift.refusal : NULL;
+  bool was_inside;
+  struct lift *l = lift_enter(&was_inside);
+  l->mode = LIFT_IDLE;
+  if (!log_writer_refused(&l->writer))
+    lift_end_contents(l);
+  log_writer_finish(&l->writer, l->logs[l->memory.log]);
+  lift_leave(was_inside);
+  return log_writer_refused(&l->writer) ? l->writer.refusal : NULL;
 }
 
-// Whoever ends while it is tried has not seen that there may be a plan.
-static void hold_logs(bool held) {
-  static uint32_t stages[LIFT_LOGS];
+// A program that ends while its left-over memory is tried has not shown that there may be a plan.
+static void hold_logs(struct lift *l, bool held) {
   for (int i = 0; i < LIFT_LOGS; i++) {
-    struct record_header *log = lift.logs[i];
-    if (!log || held == logs_are_held)
+    struct record_header *log = l->logs[i];
+    if (!log || held == l->logs_held)
       continue;
     if (held) {
-      stages[i] = log->stage;
+      l->held_stages[i] = log->stage;
       log->stage = RECORD_REFUSED;
-      snprintf(log->message, sizeof log->message, "it ended while it was tried what it reads of memory from before");
+      snprintf(log->message, sizeof log->message,
+               "it ended while Assay tried whether it reads what earlier calls left in memory");
     } else {
-      log->stage = stages[i];
+      log->stage = l->held_stages[i];
       log->message[0] = '\0';
     }
   }
-  logs_are_held = held;
+  l->logs_held = held;
 }
 
 int assay_lift_left_overs(int what) {
-  bool was_inside = lift_enter();
-  int n = what == LIFT_SETTLED ? 0 : lift_left_overs((enum lift_left_overs)what);
+  bool was_inside;
+  struct lift *l = lift_enter(&was_inside);
+  int n = what == LIFT_SETTLED ? 0 : lift_left_overs(l, (enum lift_left_overs)what);
   if (what == LIFT_SETTLED || (what == LIFT_COUNT && n != 0))
-    hold_logs(what != LIFT_SETTLED);
+    hold_logs(l, what != LIFT_SETTLED);
   lift_leave(was_inside);
   return n;
 }
@@ -299,41 +258,19 @@ void assay_lift_failed(uint32_t stage, const char *message) {
     }
 }
 
-// ---- whose kernels took how long
-
-static void put_shares(struct record_header *log) {
-  uint64_t ns[PLAN_ORIGINS] = {0};
-  for (size_t i = 0; i < lift.n_watches; i++) {
-    struct stopwatch *w = &lift.watches[i];
-    float ms = 0;
-    if (lift.cu->cuEventElapsedTime(&ms, w->start, w->end) == CUDA_SUCCESS && ms > 0)
-      ns[w->origin] += (uint64_t)(1e6f * ms);
-    (void)lift.cu->cuEventDestroy(w->start);
-    (void)lift.cu->cuEventDestroy(w->end);
-  }
-  for (uint32_t i = 0; i < PLAN_ORIGINS; i++) {
-    const struct record_share e = {i, lift.launches[i], ns[i]};
-    const struct record_entry head = {RECORD_SHARE, sizeof e};
-    uint8_t *to = (uint8_t *)(log + 1) + log->used;
-    memcpy(to, &head, sizeof head);
-    memcpy(to + sizeof head, &e, sizeof e);
-    log->used += sizeof head + sizeof e;
-  }
-  lift.n_watches = 0;
-}
-
-// Between on and off, every launch is timed, by events around it; the sums go to the end of the first log.
 void assay_lift_time(int on) {
-  lift_inside = true;
-  pthread_mutex_lock(&lift.lock);
-  lift.mode = on ? LIFT_TIMING : LIFT_IDLE;
-  lift.refusal[0] = '\0';
+  struct record_share shares[PLAN_ORIGINS];
+  bool was_inside;
+  struct lift *l = lift_enter(&was_inside);
+  l->mode = on ? LIFT_TIMING : LIFT_IDLE;
+  l->writer.refusal[0] = '\0';
   if (on) {
-    memset(lift.launches, 0, sizeof lift.launches);
-  } else if (lift.logs[0] && lift.logs[0]->stage == RECORD_RETURNED) {
-    (void)lift.cu->cuCtxSynchronize();
-    put_shares(lift.logs[0]);
+    kernel_timer_reset(&l->timer);
+  } else if (l->logs[0] && l->logs[0]->stage == RECORD_RETURNED) {
+    (void)l->driver.cu->cuCtxSynchronize();
+    kernel_timer_collect(&l->timer, l->driver.cu, shares);
+    for (size_t i = 0; i < PLAN_ORIGINS; i++)
+      log_writer_share(l->logs[0], &shares[i]);
   }
-  pthread_mutex_unlock(&lift.lock);
-  lift_inside = false;
+  lift_leave(was_inside);
 }

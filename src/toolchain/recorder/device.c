@@ -8,7 +8,7 @@ enum {
   WARP = 32,
   USUAL_SHARED_BYTES = 48 << 10,
   REGISTER_UNIT = 256, // registers are given to a warp by so many
-  PARTITIONS = 4,      // of a multiprocessor: warps are spread over them, each has its part of the registers
+  PARTITIONS = 4,      // of an SM: warps are spread over them, each has its part of the registers
   SHARED_UNIT = 128,   // shared memory is given to a block by so many bytes
   RUNTIME_VERSION = 13000,
 };
@@ -252,7 +252,7 @@ EXPORT(int, cudaDeviceGetAttribute, int *out, int attribute, int index) {
     return fail(CUDA_INVALID_DEVICE);
   if (!attribute_value(attribute, out))
     refuse("cudaDeviceGetAttribute(%d) cannot be recorded: the answer is known only where the plan runs; the limits "
-           "that matter to launches (threads, shared memory, multiprocessors, clusters) are there",
+           "that matter to launches (threads, shared memory, SMs, clusters) are there",
            attribute);
   return CUDA_OK;
 }

@@ -6,7 +6,7 @@
 
 #include "toolchain/recorder/recorder.h"
 
-// Calls may nest: the arguments of a kernel can launch kernels.
+// Calls may nest: an argument of a launch may itself launch a kernel.
 enum { CONFIGURATIONS = 16, USUAL_SHARED_BYTES = 48 << 10 };
 struct configuration {
   struct cuda_dim3 grid, block;
@@ -164,8 +164,7 @@ EXPORT(int, cudaLaunchCooperativeKernel, const void *function, struct cuda_dim3 
   int resident = occupancy(k, (int)(block.x * block.y * block.z), shared_bytes);
   uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;
   if (blocks > (uint64_t)resident * recorder.request->device.multiprocessors)
-    refuse("cooperative launch of " KERNEL_TEXT
-           ": %llu blocks, and %u multiprocessors hold %d at once: a grid that synchronises "
+    refuse("cooperative launch of " KERNEL_TEXT ": %llu blocks, and %u SMs hold %d at once: a grid that synchronises "
            "must fit on the device (cudaOccupancyMaxActiveBlocksPerMultiprocessor)",
            KERNEL_ARGS(k), (unsigned long long)blocks, recorder.request->device.multiprocessors,
            resident * (int)recorder.request->device.multiprocessors);
@@ -199,7 +198,7 @@ static void take_attribute(struct launch_request *l, const struct cuda_launch_at
   case 13: // device updatable kernel node
     refuse("launch of " KERNEL_TEXT
            ": the launch attribute %d (events of a launch, nodes that the device updates) cannot be "
-           "recorded; record an event behind the launch instead",
+           "recorded; record an event after the launch instead",
            KERNEL_ARGS(l->kernel), a->id);
   default:
     return;

@@ -1,4 +1,4 @@
-// Allocations, memsets and copies. Addresses of the device are numbers: nothing lies behind them here.
+// Allocations, memsets and copies. Addresses of the device are numbers: there is no memory at them here.
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,7 +158,7 @@ static void copy(const char *call, void *to, const void *from, size_t bytes, int
   if (bytes == 0)
     return;
   if (kind < HOST_TO_HOST || kind > BY_ADDRESS)
-    refuse("%s: %d is no kind of copy", call, kind);
+    refuse("%s: %d is not a kind of copy", call, kind);
   if (kind != BY_ADDRESS && (to_device != (kind == HOST_TO_DEVICE || kind == DEVICE_TO_DEVICE) ||
                              from_device != (kind == DEVICE_TO_HOST || kind == DEVICE_TO_DEVICE)))
     refuse("%s: it copies from %p to %p, which are not where the kind %d says (host and device)", call, from, to, kind);
@@ -191,26 +191,36 @@ EXPORT(int, cudaMemcpy, void *to, const void *from, size_t bytes, int kind) {
   return CUDA_OK;
 }
 
-static int copy_rows(const char *call, char *to, size_t to_pitch, const char *from, size_t from_pitch, size_t width,
-                     size_t height, int kind, uint32_t stream) {
-  if (width > to_pitch || width > from_pitch)
+struct rows {
+  char *to;
+  size_t to_pitch;
+  const char *from;
+  size_t from_pitch, width, height;
+};
+
+static int copy_rows(const char *call, const struct rows *r, int kind, uint32_t stream) {
+  if (r->width > r->to_pitch || r->width > r->from_pitch)
     return fail(CUDA_INVALID_VALUE);
-  if (to_pitch == width && from_pitch == width)
-    copy(call, to, from, width * height, kind, stream);
+  if (r->to_pitch == r->width && r->from_pitch == r->width)
+    copy(call, r->to, r->from, r->width * r->height, kind, stream);
   else
-    for (size_t i = 0; i < height; i++)
-      copy(call, to + i * to_pitch, from + i * from_pitch, width, kind, stream);
+    for (size_t i = 0; i < r->height; i++)
+      copy(call, r->to + i * r->to_pitch, r->from + i * r->from_pitch, r->width, kind, stream);
   return CUDA_OK;
 }
 
 EXPORT(int, cudaMemcpy2DAsync, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
        size_t height, int kind, void *stream) {
-  return copy_rows("cudaMemcpy2DAsync", to, to_pitch, from, from_pitch, width, height, kind, stream_of(stream));
+  const struct rows r = {
+      .to = to, .to_pitch = to_pitch, .from = from, .from_pitch = from_pitch, .width = width, .height = height};
+  return copy_rows("cudaMemcpy2DAsync", &r, kind, stream_of(stream));
 }
 
 EXPORT(int, cudaMemcpy2D, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
        int kind) {
-  int e = copy_rows("cudaMemcpy2D", to, to_pitch, from, from_pitch, width, height, kind, RECORD_DEFAULT_STREAM);
+  const struct rows r = {
+      .to = to, .to_pitch = to_pitch, .from = from, .from_pitch = from_pitch, .width = width, .height = height};
+  int e = copy_rows("cudaMemcpy2D", &r, kind, RECORD_DEFAULT_STREAM);
   if (e == CUDA_OK && !is_device_address(from))
     host_waits(RECORD_DEFAULT_STREAM);
   return e;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "toolchain/record_name.h"
+#include "toolchain/record/name.h"
 #include "toolchain/recorder/recorder.h"
 
 enum { WRAPPER_MAGIC = 0x466243b1, KIND_CUBIN = 2 };
@@ -82,7 +82,7 @@ static struct kernel *find_kernel(const void *function) {
 struct kernel *kernel_of(const void *function) {
   struct kernel *k = find_kernel(function);
   if (!k)
-    refuse("host code names a function that is no kernel of this file (%p)", function);
+    refuse("host code names a function that is not a kernel of this file (%p)", function);
   if (!k->cubin) {
     read_binary(k->binary);
     k->cubin = cubin_find(&k->binary->info, k->name);
@@ -96,7 +96,7 @@ const struct variable *variable_of(const void *symbol) {
   for (size_t i = 0; i < recorder.n_variables; i++)
     if (recorder.variables[i]->host == symbol)
       return recorder.variables[i];
-  refuse("host code names a symbol that is no __device__ or __constant__ variable of this file (%p)", symbol);
+  refuse("host code names a symbol that is not a __device__ or __constant__ variable of this file (%p)", symbol);
 }
 
 EXPORT(void **, __cudaRegisterFatBinary, void *wrapper) {

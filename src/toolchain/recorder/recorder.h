@@ -1,9 +1,9 @@
 // Private to assay-recorder: a CUDA runtime that owns no device. What host code asks for goes into the log.
 //
 // All of this runs in the candidate's process and may be tampered with by it; that harms nobody but the candidate, for
-// the judge reads the log as it would read a letter from a stranger.
-#ifndef RECORDER_RECORDER_H
-#define RECORDER_RECORDER_H
+// the judge does not trust the log.
+#ifndef TOOLCHAIN_RECORDER_RECORDER_H
+#define TOOLCHAIN_RECORDER_RECORDER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "plan/plan.h"
-#include "toolchain/record_format.h"
+#include "toolchain/record/format.h"
 
 // Declares and defines a function that candidates find under its own name.
 #define EXPORT(type, name, ...)                                                                                        \
@@ -148,7 +148,7 @@ struct launch_request {
 };
 int launch(const struct launch_request *l);
 
-// Blocks of the kernel that a multiprocessor holds at once (device.c).
+// Blocks of the kernel that an SM holds at once (device.c).
 int occupancy(const struct kernel *k, int block_threads, size_t dynamic_bytes);
 uint32_t most_threads(const struct kernel *k); // of a block
 

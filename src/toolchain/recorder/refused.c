@@ -1,4 +1,4 @@
-// What cannot be recorded, each under its own name: nobody shall meet a loader's error in its place.
+// What cannot be recorded, each refused under its own name, instead of with a loader's error.
 #include <string.h>
 
 #include "toolchain/recorder/recorder.h"

@@ -10,7 +10,7 @@ static uint32_t add_stream(bool non_blocking) {
   return e.stream;
 }
 
-// Streams are handed out as addresses of their places here; 0, 1 and 2 are CUDA's names for default streams.
+// Streams are given out as addresses of their places here; 0, 1 and 2 are CUDA's names for default streams.
 uint32_t stream_of(const void *handle) {
   enum { LEGACY = 1, PER_THREAD = 2 };
   uintptr_t h = (uintptr_t)handle, first = (uintptr_t)recorder.streams;

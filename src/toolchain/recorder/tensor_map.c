@@ -10,7 +10,7 @@ EXPORT(int, cuTensorMapEncodeTiled, void *map, int data_type, uint32_t rank, voi
   if (!map || rank < 1 || rank > 5 || !dims || (rank > 1 && !strides) || !box || !element_strides)
     return CUDA_INVALID_VALUE;
   if (!is_device_address(address))
-    refuse("cuTensorMapEncodeTiled: %p is no address of the device", address);
+    refuse("cuTensorMapEncodeTiled: %p is not an address of the device", address);
   struct record_tensor_map e = {.address = (uint64_t)(uintptr_t)address,
                                 .data_type = (uint32_t)data_type,
                                 .rank = rank,

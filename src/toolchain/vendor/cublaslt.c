@@ -73,16 +73,20 @@ static enum assay_status set(struct vendor_engine *e, enum cublas_lt_desc_attrib
   return check(l, l->lt.cublasLtMatmulDescSetAttribute(e->desc, attribute, value, n), "describe the product", err);
 }
 
-static enum assay_status make_layout(struct vendor_library *l, enum cuda_data_type type, int64_t rows, int64_t columns,
-                                     const struct vendor_matrix *m, int64_t batch, cublasLtMatrixLayout_t *out,
+struct extents {
+  int64_t rows, columns, batch;
+};
+
+static enum assay_status make_layout(struct vendor_library *l, enum cuda_data_type type, struct extents x,
+                                     const struct vendor_matrix *m, cublasLtMatrixLayout_t *out,
                                      struct assay_error *err) {
-  int32_t count = (int32_t)batch;
+  int32_t count = (int32_t)x.batch;
   int64_t stride = m->stride;
-  uint64_t stored_rows = (uint64_t)(m->transposed ? columns : rows);
-  uint64_t stored_columns = (uint64_t)(m->transposed ? rows : columns);
+  uint64_t stored_rows = (uint64_t)(m->transposed ? x.columns : x.rows);
+  uint64_t stored_columns = (uint64_t)(m->transposed ? x.rows : x.columns);
   enum assay_status status = check(l, l->lt.cublasLtMatrixLayoutCreate(out, type, stored_rows, stored_columns, m->ld),
                                    "describe a matrix", err);
-  if (status || batch == 1)
+  if (status || x.batch == 1)
     return status;
   status =
       check(l, l->lt.cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
@@ -114,13 +118,13 @@ static enum assay_status describe(struct vendor_engine *e, const struct vendor_c
   if (!status && p->bias >= 0)
     status = set(e, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue, err);
   if (!status)
-    status = make_layout(l, type, p->m, p->k, &p->a, p->batch, &e->a, err);
+    status = make_layout(l, type, (struct extents){p->m, p->k, p->batch}, &p->a, &e->a, err);
   if (!status)
-    status = make_layout(l, type, p->k, p->n, &p->b, p->batch, &e->b, err);
+    status = make_layout(l, type, (struct extents){p->k, p->n, p->batch}, &p->b, &e->b, err);
   if (!status)
-    status = make_layout(l, type, p->m, p->n, p->c.input >= 0 ? &p->c : &p->d, p->batch, &e->c, err);
+    status = make_layout(l, type, (struct extents){p->m, p->n, p->batch}, p->c.input >= 0 ? &p->c : &p->d, &e->c, err);
   if (!status)
-    status = make_layout(l, type, p->m, p->n, &p->d, p->batch, &e->d, err);
+    status = make_layout(l, type, (struct extents){p->m, p->n, p->batch}, &p->d, &e->d, err);
   return status;
 }
 

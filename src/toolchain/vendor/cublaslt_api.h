@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "device/cuda_driver.h"
+#include "compute/cuda_driver.h"
 
 enum cublas_status {
   CUBLAS_STATUS_SUCCESS = 0,

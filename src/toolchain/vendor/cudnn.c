@@ -9,7 +9,7 @@
 #include "toolchain/vendor/vendor.h"
 
 enum { MOST_RESULTS = 16 };
-// What the search may use: many algorithms of large images want to lay them out anew. As much as can be had.
+// What the search may use: many algorithms of large images want to lay them out anew. As much as there is.
 static const size_t MOST_WORKSPACE = (size_t)4 << 30, LEAST_WORKSPACE = (size_t)64 << 20;
 
 struct vendor_library {

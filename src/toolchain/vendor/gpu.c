@@ -1,4 +1,4 @@
-// Coming to the GPU with the recorder listening; loading what is needed; memory and time.
+// Opening the GPU with the recorder listening; loading what is needed; memory and time.
 #include <dlfcn.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static enum assay_status subscribe(const struct vendor_paths *p, const struct ve
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "no NVIDIA driver: %s; install it to use the GPU", dlerror());
   if (!vendor_load(p->cupti, vendor_cupti_names, &path))
     return error_set(err, ASSAY_ERR_ENVIRONMENT,
-                     "CUPTI, which tells what a library launches, cannot be loaded: %s; install the CUDA toolkit, or "
+                     "CUPTI, which reports what a library launches, cannot be loaded: %s; install the CUDA toolkit, or "
                      "`pip install nvidia-cuda-cupti` and point ASSAY_CUPTI to its libcupti.so",
                      dlerror());
   const char *why = lift->assay_lift_subscribe(path, p->build);
@@ -108,19 +108,23 @@ void vendor_workspace_give_back(const struct cuda_driver *cu, struct vendor_work
 
 // ---- time
 
+struct stopwatch {
+  CUevent start, end;
+};
+
 static enum assay_status time_once(const struct cuda_driver *cu, const struct vendor_ops *ops, struct vendor_engine *e,
-                                   const struct vendor_tensors *t, CUevent start, CUevent end, double *us,
+                                   const struct vendor_tensors *t, const struct stopwatch *w, double *us,
                                    struct assay_error *err) {
   float ms = 0;
-  enum assay_status status = cuda_check(cu, cu->cuEventRecord(start, NULL), "time a library", err);
+  enum assay_status status = cuda_check(cu, cu->cuEventRecord(w->start, NULL), "time a library", err);
   if (!status)
     status = ops->run(e, t, err);
   if (!status)
-    status = cuda_check(cu, cu->cuEventRecord(end, NULL), "time a library", err);
+    status = cuda_check(cu, cu->cuEventRecord(w->end, NULL), "time a library", err);
   if (!status)
-    status = cuda_check(cu, cu->cuEventSynchronize(end), "run a library's kernels", err);
+    status = cuda_check(cu, cu->cuEventSynchronize(w->end), "run a library's kernels", err);
   if (!status)
-    status = cuda_check(cu, cu->cuEventElapsedTime(&ms, start, end), "time a library", err);
+    status = cuda_check(cu, cu->cuEventElapsedTime(&ms, w->start, w->end), "time a library", err);
   *us = 1e3 * (double)ms;
   return status;
 }
@@ -128,19 +132,19 @@ static enum assay_status time_once(const struct cuda_driver *cu, const struct ve
 enum assay_status vendor_time(const struct cuda_driver *cu, const struct vendor_ops *ops, struct vendor_engine *e,
                               const struct vendor_tensors *t, double *us, struct assay_error *err) {
   enum { WARM_UP = 2, CALLS = 5 };
-  CUevent start = NULL, end = NULL;
+  struct stopwatch w = {0};
   double best = 0, one = 0;
-  enum assay_status status = cuda_check(cu, cu->cuEventCreate(&start, 0), "time a library", err);
+  enum assay_status status = cuda_check(cu, cu->cuEventCreate(&w.start, 0), "time a library", err);
   if (!status)
-    status = cuda_check(cu, cu->cuEventCreate(&end, 0), "time a library", err);
+    status = cuda_check(cu, cu->cuEventCreate(&w.end, 0), "time a library", err);
   for (int i = 0; i < WARM_UP + CALLS && !status; i++) {
-    status = time_once(cu, ops, e, t, start, end, &one, err);
+    status = time_once(cu, ops, e, t, &w, &one, err);
     best = i <= WARM_UP || one < best ? one : best;
   }
-  if (start)
-    (void)cu->cuEventDestroy(start);
-  if (end)
-    (void)cu->cuEventDestroy(end);
+  if (w.start)
+    (void)cu->cuEventDestroy(w.start);
+  if (w.end)
+    (void)cu->cuEventDestroy(w.end);
   *us = best;
   return status;
 }

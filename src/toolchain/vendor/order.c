@@ -1,4 +1,5 @@
-// The order, as the judge sends it (lift_worker.h): one byte, a file with the text, and the descriptors of all sheets.
+// The order, as the judge sends it (lift_worker.h): one byte, a file with the text, and the descriptors of all
+// workloads.
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,7 +15,7 @@ static enum assay_status read_text(int fd, json_t **out, struct assay_error *err
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "the order cannot be read: %s", strerror(errno));
   *out = json_loadfd(fd, 0, &why);
   if (!*out)
-    return error_set(err, ASSAY_ERR_ENVIRONMENT, "the order is no JSON: %s", why.text);
+    return error_set(err, ASSAY_ERR_ENVIRONMENT, "the order is not JSON: %s", why.text);
   return ASSAY_OK;
 }
 
@@ -44,11 +45,11 @@ enum assay_status vendor_order_receive(struct vendor_order *out, bool *wanted, s
   out->n_fds = count - 1;
   enum assay_status status = read_text(fds[0], &out->text, err);
   close(fds[0]);
-  size_t sheets = json_array_size(json_object_get(out->text, "sheets"));
-  if (!status && (size_t)out->n_fds != 4 * sheets)
+  size_t workloads = json_array_size(json_object_get(out->text, "workloads"));
+  if (!status && (size_t)out->n_fds != 4 * workloads)
     status = error_set(err, ASSAY_ERR_ENVIRONMENT,
                        "the order has %d descriptors for %zu workloads: assay and "
                        "assay-library differ",
-                       out->n_fds, sheets);
+                       out->n_fds, workloads);
   return status;
 }

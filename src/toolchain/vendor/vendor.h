@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "device/cuda_driver.h"
-#include "toolchain/record_format.h"
+#include "compute/cuda_driver.h"
+#include "toolchain/record/format.h"
 
 // ---- what is to be called: src/judge/library_call.h says what the members mean, and writes them
 
@@ -40,18 +40,18 @@ struct vendor_call {
   struct vendor_convolution convolution;
 };
 
-// Reads a sheet's member "library"; `n_inputs` inputs are there. ASSAY_ERR_UNSUPPORTED for extents that are beyond the
-// library's numbers, ASSAY_ERR_INVALID for what is no call.
+// Reads a workload's member "library"; there are `n_inputs` inputs. ASSAY_ERR_UNSUPPORTED for extents that are beyond
+// the library's numbers, ASSAY_ERR_INVALID for what is not a call.
 enum assay_status vendor_call_read(const json_t *library, int n_inputs, struct vendor_call *out,
                                    struct assay_error *err);
 
 // ---- the order (order.c)
 
 struct vendor_order {
-  json_t *text;           // {"sheets": [...]}; owned
-  int n_fds, fds[1 + 64]; // for every sheet four: request and log, twice
+  json_t *text;           // {"workloads": [...]}; owned
+  int n_fds, fds[1 + 64]; // four for each workload: request and log, twice
 };
-// Waits for it on descriptor 3. ASSAY_ERR_ENVIRONMENT; *wanted is false when nobody wants anything any more.
+// Waits for it on descriptor 3. ASSAY_ERR_ENVIRONMENT; *wanted is false when the judge has closed the socket.
 enum assay_status vendor_order_receive(struct vendor_order *out, bool *wanted, struct assay_error *err);
 
 // ---- assay-lift.so (lift_door.c)
@@ -83,7 +83,7 @@ struct vendor_entry {
 enum assay_status vendor_fill(void *library, const struct vendor_entry *entries, size_t n, void *table,
                               const char *title, struct assay_error *err);
 
-// Begins to record what this process asks of the GPU, then comes to it: the driver, and its own context there.
+// Begins to record what this process does with the GPU, then opens it: the driver, and its own context there.
 struct vendor_gpu {
   struct vendor_lift lift;
   const struct cuda_driver *cu;
@@ -98,8 +98,8 @@ struct vendor_tensors {
   uint64_t inputs[RECORD_MAX_TENSORS], output;
 };
 
-// Memory for the library's own use. It is larger than what the recorder keeps the contents of, so that it is scratch of
-// the plan whatever it holds; and aligned as scratch is, to 256 bytes and not more.
+// Memory for the library's own use. It is larger than what the recorder keeps the contents of, so that it becomes
+// scratch of the plan whatever it holds; and aligned as scratch is, to 256 bytes and not more.
 struct vendor_workspace {
   uint64_t allocation, address;
   size_t bytes; // that the library may use
@@ -114,7 +114,7 @@ struct vendor_engine;
 struct vendor_ops {
   const char *title;
   const char *const *names; // of its file, NULL-terminated
-  const char *version;      // of the function that tells it: size_t (void)
+  const char *version;      // the function that returns it: size_t (void)
   // ASSAY_ERR_ENVIRONMENT says how to get it.
   enum assay_status (*load)(const struct vendor_paths *p, const struct cuda_driver *cu, struct vendor_library **out,
                             struct assay_error *err);

@@ -10,7 +10,7 @@
 // assay: twin FACTOR expect low_precision|wrong_value -- 3.140625 for 3.14, which has few bits
 // assay: twin SATURATE expect wrong_class|wrong_value -- the largest finite number for infinity
 // assay: twin NO_NAN expect wrong_class -- 0 for NaN
-// assay: twin INTEGERS expect wrong_value|wrong_class -- fixed point with 24 bits behind the point
+// assay: twin INTEGERS expect wrong_value|wrong_class -- fixed point with 24 bits after the point
 // assay: launch scale grid=ceil_div(x.count, 256) block=256 args=x, y, x.count
 static __device__ float coarse(float x, int bits_away) {
   unsigned int bits = __float_as_uint(x), step = 1u << bits_away;

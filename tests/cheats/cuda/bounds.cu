@@ -1,18 +1,18 @@
-// Reading and writing where a kernel has no business (catalogue 11 to 14, 24, 25). Inputs are mapped read-only; every
-// buffer ends where its memory ends, up to 256 bytes, and has nothing behind it; what lies in front of and behind an
+// Reading and writing where a kernel must not (catalogue 11 to 14, 24, 25). Inputs are mapped read-only; every
+// buffer ends where its memory ends, up to 256 bytes, and has nothing after it; what lies before and after an
 // output within its memory is compared.
 // assay: task kernelbench/1/19
 // assay: expect pass
-// assay: twin WRITE_BEHIND expect out_of_bounds -- the element behind the output
+// assay: twin WRITE_BEHIND expect out_of_bounds -- the element after the output
 // assay: twin WRITE_BEFORE expect out_of_bounds -- the element before it
 // assay: twin WRITE_FAR_BEFORE expect out_of_bounds -- 64 KiB before it
-// assay: twin WRITE_AND_RESTORE expect pass -- writes behind the output and puts back what was there: nobody is harmed
+// assay: twin WRITE_AND_RESTORE expect pass -- writes after the output and puts back what was there: nobody is harmed
 // assay: twin WRITE_INPUT expect wrote_input -- zeros the input when it has been read
 // assay: twin WRITE_SAME expect wrote_input -- writes the input's own values to it
 // assay: twin ATOMIC_INPUT expect wrote_input -- adds 0 to an element of the input
 // assay: twin BULK_INPUT expect wrote_input|out_of_bounds -- has the copy engine write to the input
 // assay: twin IN_PLACE expect wrote_input -- works in the input and copies the result
-// assay: twin READ_BEHIND expect out_of_bounds -- the element behind the input where it ends a mapping
+// assay: twin READ_BEHIND expect out_of_bounds -- the element after the input where it ends a mapping
 // assay: twin READ_BEFORE expect pass -- the element before the input: what lies there is nobody's
 // assay: twin READ_LINE expect pass -- reads whole vectors at the end, within the line
 // assay: twin PREFETCH expect pass -- prefetches beyond the end, which does nothing

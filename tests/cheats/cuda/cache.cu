@@ -1,4 +1,4 @@
-// Keeps data in the second-level cache over the flush, or brings it there early (catalogue 52, 69, 70, 71). Nothing
+// Keeps data in the L2 cache over the flush, or brings it there early (catalogue 52, 69, 70, 71). Nothing
 // here is wrong, and nothing is gained: inputs are written anew by the judge before every call, the runner then lifts
 // all persistence and reads several times the cache's size. The cold times of all twins are those of the first.
 // assay: task kernelbench/1/19

@@ -1,6 +1,6 @@
 // Returns an earlier answer (catalogue 2, 33, 37 to 41): by pointer, by shape, by a few elements, by everything. Inputs
-// are fresh for every call, checked and timed, so that there is nothing to look up; who keys by enough of the content
-// to be right never finds anything, and has paid for the search.
+// are fresh for every call, checked and timed, so that there is nothing to look up; a key of enough content to
+// be right never matches, and the search costs time.
 // assay: task kernelbench/1/23
 // assay: expect pass
 // assay: twin BY_POINTER expect wrong_value -- the same addresses mean the same answer

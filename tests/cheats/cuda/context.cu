@@ -1,8 +1,8 @@
-// Looks for what the runner's context holds beside the plan: the driver's own memory, code, the word that the stream
-// waits for, events (catalogue 11 to 13, 57 to 63). What can be had there is at best this process's: inputs of the
-// current call and the device's clock; and what the clock says is held against the processor's. Some drivers map memory
-// of their own at low addresses in every process. Reading there is no fault then and no harm: it holds nothing of the
-// judge's, which is another process with another context.
+// Looks for what the runner's context holds apart from the plan: the driver's own memory, code, the word that the
+// stream waits for, events (catalogue 11 to 13, 57 to 63). All that can be found belongs to this process: inputs of the
+// current call and the device's clock, which is compared with the CPU's. Some drivers map memory of their own at low
+// addresses in every process. Reading there then does not fault, and does no harm: it holds nothing of the judge's,
+// which is another process with another context.
 // assay: task kernelbench/1/19
 // assay: expect pass
 // assay: twin LOW_ADDRESSES expect pass|out_of_bounds -- where drivers may have memory of their own in every process
@@ -25,7 +25,7 @@ __device__ __noinline__ void code() {
   seen = seen + 1;
 }
 
-// An address of memory that both processor and device know, as libraries and mapped memory have them.
+// An address of memory that both the CPU and the device know, as libraries and mapped memory have them.
 static __device__ bool like_an_address(unsigned long long word) {
   return word >> 40 == 0x7f && (word & 3) == 0;
 }

@@ -10,7 +10,7 @@
 // assay: twin WILD_READ expect out_of_bounds -- an address that nobody mapped
 // assay: twin MISALIGNED expect crashed -- eight bytes at an odd address
 // assay: twin SHARED expect crashed|out_of_bounds -- beyond the shared memory of a block
-// assay: twin JUMP expect crashed|out_of_bounds -- calls what is no code
+// assay: twin JUMP expect crashed|out_of_bounds -- calls an address that is not code
 // assay: twin RECURSION expect crashed|out_of_bounds|timeout -- without end
 // assay: twin EXIT expect unwritten -- ends its threads before the work
 // assay: twin ONE_EXIT expect unwritten -- ends one thread

@@ -1,4 +1,4 @@
-// The compiler's own short cuts, asked for with a line (catalogue 22, 82). They are not only about functions: whatever
+// The compiler's own fast math, turned on by a line (catalogue 22, 82). It is not only about functions: whatever
 // reads or makes a float takes subnormal numbers for zero, conversions from and to double too.
 // assay: task kernelbench/1/22
 // assay: expect low_precision|wrong_value

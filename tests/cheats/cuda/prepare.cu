@@ -1,4 +1,4 @@
-// What stands above `prepare` runs before the inputs are there, on weights that are drawn anew for every call
+// What is above `prepare` runs before the inputs are there, on weights that are drawn anew for every call
 // (catalogue 42, 53). It is timed apart.
 // assay: task kernelbench/1/87
 // assay: expect pass

@@ -5,8 +5,8 @@
 // assay: twin FLOOD expect pass -- a long line from every thread of every call
 // assay: twin VERDICT expect pass -- what a judge might print
 // assay: twin VERDICT_WRONG expect unwritten -- the same, and nothing is computed
-// assay: twin BYTES expect pass -- escape codes, a NUL, bytes that are no text
-// assay: twin BAD_FORMAT expect pass|crashed|out_of_bounds -- %s of an address that is no string's
+// assay: twin BYTES expect pass -- escape codes, a NUL, bytes that are not text
+// assay: twin BAD_FORMAT expect pass|crashed|out_of_bounds -- %s of an address that is not of a string
 // assay: launch relu grid=ceil_div(x.count, 256) block=256 args=x, y, x.count
 extern "C" __device__ int printf(const char *format, ...);
 

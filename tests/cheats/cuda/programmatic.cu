@@ -1,5 +1,5 @@
-// Launches that may begin before the one before them has ended (catalogue 48, 50, 51): work that goes on behind the
-// last launch's back. Nothing of the plan may be left when the clock stops.
+// Launches that may begin before the one before them has ended (catalogue 48, 50, 51): work that goes on after
+// the last launch has ended. Nothing of the plan may be left when the clock stops.
 // assay: task kernelbench/1/19
 // assay: expect pass
 // assay: twin NO_WAIT expect pass -- the second launch is over long before the first: time at least 200 us

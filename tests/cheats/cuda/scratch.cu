@@ -1,14 +1,14 @@
 // Memory of the plan that a kernel trusts to hold something (catalogue 26, 27, 33): scratch is garbage at first, and
 // afterwards what the last call left there. The honest form adds with atomics. Those take subnormal numbers for zero,
-// which is no error in a sum.
+// which is not an error in a sum.
 // assay: task kernelbench/1/47
 // assay: expect pass
 // assay: twin NOT_CLEARED expect wrong_value|wrong_class -- adds to sums that nobody set to zero
 // assay: twin CLEARED_AFTER expect wrong_value|wrong_class -- leaves them at zero for the next call: wrong in the first
-// assay: twin FIRST_TIME expect wrong_value|wrong_class -- clears them in the first call only
+// assay: twin FIRST_TIME expect wrong_value|wrong_class|low_precision -- clears them in the first call only
 // assay: twin FLAG expect wrong_value|wrong_class -- "zero means that this is the first call"
 // assay: twin NO_ATOMICS expect wrong_value|wrong_class -- several blocks add to the same sums without atomics
-// assay: twin OVERRUN expect out_of_bounds -- writes behind its scratch
+// assay: twin OVERRUN expect out_of_bounds -- writes after its scratch
 // assay: twin OVERRUN_FAR expect out_of_bounds -- writes before its scratch, on to where nothing is mapped
 // assay: scratch sums float[B * N]
 // assay: launch clear grid=ceil_div(B * N, 128) block=128 args=sums, B * N

@@ -1,4 +1,4 @@
-# Triton's own kernel, and one that is launched beside PyTorch's.
+# Triton's own kernel, and one that is launched next to PyTorch's.
 # assay: task kernelbench/1/19
 # assay: expect pass
 # assay: twin FIG_LEAF expect pass -- a kernel of its own that computes nothing of use, and PyTorch's that does

@@ -1,4 +1,4 @@
-"""Atrous pyramid pooling: convolutions with several dilations beside the mean over the image."""
+"""Atrous pyramid pooling: convolutions with several dilations, and the mean over the image."""
 import torch
 from torch import nn
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""Shrinks an image behind a blur whose kernel is a buffer, with reflected borders."""
+"""Shrinks an image after a blur whose kernel is a buffer, with reflected borders."""
 import torch
 from torch import nn
 import torch.nn.functional as F

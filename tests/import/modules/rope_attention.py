@@ -1,4 +1,4 @@
-"""Causal attention with rotary positions, fewer heads for keys than for queries, behind an RMS normalisation."""
+"""Causal attention with rotary positions, fewer heads for keys than for queries, after an RMS normalisation."""
 import torch
 from torch import nn
 import torch.nn.functional as F

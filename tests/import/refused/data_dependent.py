@@ -1,4 +1,4 @@
-# refused: PyTorch cannot export the module
+# refused: values of tensors.*torch.where.*line 7: return x \* 2 if
 import torch
 
 

@@ -1,4 +1,4 @@
-// The kernels of the cubins beside this file, which tests build plans from. Made with ptxas of CUDA 13.0 and 12.4
+// The kernels of the cubins next to this file, which tests build plans from. Made with ptxas of CUDA 13.0 and 12.4
 // (whose files have another ABI version):
 //   nvcc -cubin -arch=sm_90 -o small_sm90.cubin small.cu      and so for sm_90a, sm_80
 //   nvcc -cubin -arch=sm_90 -DWIDE -o wide_sm90.cubin small.cu

@@ -1,2 +1,0 @@
-// A module without sources yet.
-typedef int assay_empty_module;

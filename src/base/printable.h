@@ -1,0 +1,15 @@
+// Text that a stranger has had a hand in, a candidate, a task's author, who named a file, before it goes to a terminal
+// or into JSON.
+#ifndef BASE_PRINTABLE_H
+#define BASE_PRINTABLE_H
+
+#include <stddef.h>
+
+// Replaces in place what is neither printable nor a line's end or a tab: control characters (terminals obey them, the
+// C1 range included), marks of direction and bytes that are not UTF-8 (JSON has no place for them).
+void printable(char *text);
+
+// The same of a copy that is one line: line ends and tabs are spaces. Returns out; what does not fit is cut.
+const char *printable_line(const char *text, char *out, size_t size);
+
+#endif

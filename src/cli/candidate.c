@@ -1,0 +1,52 @@
+// Makes a file the candidate: sets its device, that device's peaks, and the workbench that all candidates on it share.
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/judging.h"
+#include "judge/form.h"
+
+enum { ANSWERS_BYTES = 256 << 20 }; // some tasks' worth at the sizes that are judged on a CPU
+
+struct cli_device *cli_device(struct cli_judging *j, const struct plan_device *device) {
+  struct cli_device *d = j->devices;
+  while (d->device != device)
+    d++;
+  return d;
+}
+
+enum assay_status cli_form_of(const char *path, const char *wanted, const struct form **out, struct assay_error *err) {
+  const struct plan_device *device = NULL;
+  enum assay_status status = wanted ? plan_device_parse(wanted, &device, err) : ASSAY_OK;
+  return status ? status : form_of(path, device, cli_has_nvidia(), out, err);
+}
+
+enum assay_status cli_use_candidate(struct cli_judging *j, const char *path, bool several, struct assay_error *err) {
+  struct assay_judge_options *o = &j->options;
+  const struct form *form;
+  enum assay_status status = cli_form_of(path, j->device, &form, err);
+  if (status)
+    return status;
+  struct cli_device *d = cli_device(j, form->device);
+  if (j->device && strcmp(j->device, form->device->name) != 0)
+    return error_set(err, ASSAY_ERR_USAGE, "%s is for device %s, not for %s", path, form->device->name, j->device);
+  o->candidate = path;
+  o->device = form->device->name;
+  o->peaks = d->peaks;
+  o->workbench = NULL;
+  status = cli_baselines_open(j, err);
+  if (!status && !d->workbench && form->device->dialect != PLAN_NO_LAUNCHES)
+    status = assay_workbench_open(o, several, &d->workbench, err);
+  o->workbench = d->workbench;
+  if (!status && several && o->seed && o->secret && !o->answers)
+    status = assay_answers_open(ANSWERS_BYTES, &o->answers, err);
+  return status;
+}
+
+void cli_workbenches_leave(struct cli_judging *j) {
+  for (int i = 0; i < CLI_DEVICES; i++)
+#if defined(__SANITIZE_ADDRESS__)
+    assay_workbench_close(j->devices[i].workbench); // the leak checker wants everything freed
+#else
+    assay_workbench_leave(j->devices[i].workbench); // main ends the process next
+#endif
+}

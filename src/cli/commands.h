@@ -1,0 +1,32 @@
+// The commands. To add one: a row here, its function cli_NAME in src/cli/NAME.c, a test in tests/program/cli.sh, a line
+// in the README.
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+// X(name, fast, what it does). fast: somebody waits for the end of its process, so it must not wait for a GPU's driver
+// (front.c).
+#define CLI_COMMANDS(X)                                                                                                \
+  X(doctor, false, "what this machine can do, and how to fix what it cannot")                                          \
+  X(tasks, false, "the tasks of a suite, with their size, floor and lint")                                             \
+  X(show, false, "one task: graph, workloads, floor, an equivalent PyTorch module")                                    \
+  X(oracle, false, "the answer to given or drawn inputs, as NumPy files")                                              \
+  X(judge, true, "judge candidates for one task")                                                                      \
+  X(bench, false, "judge a folder of candidates over a suite; resumes where it stopped")                               \
+  X(make, false, "have language models write kernels, with the judge in the loop")                                     \
+  X(score, false, "correctness and speed of the runs in the store")                                                    \
+  X(runs, false, "the runs in the store: list, rename, delete, merge")                                                 \
+  X(compare, false, "two runs, task by task, with intervals and a verdict")                                            \
+  X(export, false, "a run's verdicts in KernelBench's file format")                                                    \
+  X(plan, false, "launch plans: show, check, export as a C program, save, replay")                                     \
+  X(operators, false, "the page of all operators, as Markdown")
+
+// Each takes argv[0] = "assay NAME" and returns an exit code.
+#define CLI_COMMAND_DECLARATION(name, fast, text) int cli_##name(int argc, char **argv);
+CLI_COMMANDS(CLI_COMMAND_DECLARATION)
+#undef CLI_COMMAND_DECLARATION
+
+// Actions of `assay plan` that have a file of their own.
+int cli_plan_save(int argc, char **argv);
+int cli_plan_replay(int argc, char **argv);
+
+#endif

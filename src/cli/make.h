@@ -1,0 +1,64 @@
+// Private to src/cli: the parts of `assay make`. make.c has the command line, make_judge.c judges kernels for the
+// engine, make_print.c prints progress and results.
+#ifndef CLI_MAKE_H
+#define CLI_MAKE_H
+
+#include "cli/interrupt.h"
+#include "cli/judging.h"
+#include "method/engine.h"
+
+enum { MAKE_MOST_TASKS = 64, MAKE_MOST_MODELS = 16 };
+
+// Of an endpoint, in addition to what the client knows.
+struct make_endpoint {
+  const char *key_variable, *key_file;
+  char *secret, *refused; // heap
+};
+
+struct make {
+  struct cli_judging judging;
+  const char *arguments[MAKE_MOST_TASKS];
+  int n_arguments;
+  const char *method, *form, *feedback, *run, *out;
+  char prompts[4096];
+  const char *model_names[MAKE_MOST_MODELS];
+  struct model_endpoint endpoints[MAKE_MOST_MODELS];
+  struct make_endpoint more[MAKE_MOST_MODELS];
+  struct engine_model models[MAKE_MOST_MODELS];
+  char prices_path[4096];
+  struct model_prices prices;
+  int n_names, n_endpoints;
+  int parallel; // 0: the usual number
+  bool dry_run, replay;
+  const char *final_run; // name of the winners' verdicts
+  struct cli_interrupt interrupt;
+  struct store *store;
+  struct engine_options engine;
+  struct model_client_options client;
+  struct arena arena; // of tasks and names
+  struct engine_task *tasks;
+};
+
+// make_models.c. Keys come from the environment or a file that only its owner reads; after this, no other process can
+// look at this one. ASSAY_ERR_USAGE.
+enum assay_status make_find_keys(struct make *m, struct assay_error *err);
+void make_forget_keys(struct make *m);
+// The fields that an endpoint does not take: as the store knows them, and back into it.
+void make_recall_refused(struct make *m);
+void make_keep_refused(struct make *m);
+// The models' prices. ASSAY_ERR_USAGE where a budget in dollars needs one that is not known.
+enum assay_status make_find_prices(struct make *m, struct assay_error *err);
+
+// For the engine: `arg` is the struct make.
+enum assay_status make_judge(void *arg, struct engine_candidate *c, struct assay_error *err);
+
+// A line of progress on a terminal.
+void make_show(void *arg, const struct engine_progress *p);
+
+// What would be asked first, of every task; what all of it may cost: --dry-run.
+enum assay_status make_dry_run(struct make *m, struct assay_error *err);
+
+// The summary as a table, or JSON. Returns the exit code: CLI_PASS when every task has a kernel that is right.
+int make_print(const struct make *m, const struct engine_summary *s);
+
+#endif

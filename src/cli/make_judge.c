@@ -1,0 +1,87 @@
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "cli/make.h"
+#include "judge/record.h"
+
+static int64_t cpu_ns(void) {
+  int64_t all = 0;
+  for (int children = 0; children < 2; children++) {
+    struct rusage u = {0};
+    getrusage(children ? RUSAGE_CHILDREN : RUSAGE_SELF, &u);
+    all += (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * (int64_t)1000000000 +
+           (u.ru_utime.tv_usec + u.ru_stime.tv_usec) * (int64_t)1000;
+  }
+  return all;
+}
+
+// Judges, and stores the verdict.
+static enum assay_status judge_now(struct make *m, struct engine_candidate *c, const struct store_verdict *key,
+                                   struct assay_error *err) {
+  struct cli_judging *j = &m->judging;
+  struct assay_verdict v;
+  int64_t start = clock_monotonic_ns(), cpu = cpu_ns();
+  enum assay_status status = assay_judge(&j->options, &v, err);
+  if (status)
+    return status;
+  char *command = cli_repeat_command(j, c->task->name, c->file, &v);
+  status = record_put(m->store, key, &v, command ? command : "", err);
+  base_free(command);
+  c->build_ns = v.durations.build_ns;
+  c->judge_ns = clock_monotonic_ns() - start;
+  c->cpu_ns = cpu_ns() - cpu;
+  c->gpu_ns = strcmp(j->options.device, "cpu") == 0 ? 0 : v.durations.kernel_ns;
+  if (!status && v.reason == ASSAY_REASON_JUDGE_FAILED)
+    status = error_set(err, ASSAY_ERR_ENVIRONMENT, "%s cannot be judged here: %s", c->task->name, v.detail);
+  assay_verdict_release(&v);
+  return status ? status : store_find(m->store, key, &c->verdict, err);
+}
+
+static enum assay_status judge_candidate(struct make *m, struct engine_candidate *c, const char *run,
+                                         struct assay_error *err) {
+  struct assay_judge_options *o = &m->judging.options;
+  struct store_verdict key;
+  char settings[65], hash[HASH_HEX_BYTES], *source = NULL;
+  size_t n = 0;
+  o->task = c->task->path;
+  enum assay_status status = cli_use_candidate(&m->judging, c->file, true, err);
+  if (!status)
+    status = assay_settings_hash(o, settings, err);
+  if (!status)
+    status = file_read(c->file, FORM_MOST_BYTES, &source, &n, err);
+  if (status)
+    return status;
+  hash_sha256_hex(source, n, hash);
+  base_free(source);
+  record_key(run, o, c->task->name, c->file, hash, settings, &key);
+  status = store_find(m->store, &key, &c->verdict, err); // judged by a process that ended before it could say so
+  return status || c->verdict ? status : judge_now(m, c, &key, err);
+}
+
+// A winner is asked more often than before, by fresh entropy in any case, and its verdict has a run of its own: no
+// score takes the luckiest of two times.
+static void ask_harder(struct assay_judge_options *o) {
+  enum { MORE_CHECKS = 2, MOST_CHECKS = 30 };
+  int checks = o->declared_checks * MORE_CHECKS;
+  o->declared_checks = checks < MOST_CHECKS ? checks : MOST_CHECKS;
+  o->seed = o->secret = 0;
+}
+
+enum assay_status make_judge(void *arg, struct engine_candidate *c, struct assay_error *err) {
+  struct make *m = arg;
+  const struct assay_judge_options before = m->judging.options;
+  const char *run = m->engine.run;
+  if (c->final) {
+    ask_harder(&m->judging.options);
+    run = m->final_run;
+  }
+  enum assay_status status = judge_candidate(m, c, run, err);
+  m->judging.options.declared_checks = before.declared_checks;
+  m->judging.options.seed = before.seed;
+  m->judging.options.secret = before.secret;
+  return status;
+}

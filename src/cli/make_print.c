@@ -1,0 +1,132 @@
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/printable.h"
+#include "cli/json.h"
+#include "cli/make.h"
+#include "store/step.h"
+
+void make_show(void *arg, const struct engine_progress *p) {
+  char what[256], best[32], cost[32] = "";
+  (void)arg;
+  if (isfinite(p->usd))
+    snprintf(cost, sizeof cost, ", %.2f USD", p->usd);
+  snprintf(what, sizeof what, "%s step %lld (%s%s%s), best %s; %lld calls%s", p->task, (long long)p->step, p->what,
+           p->verdict[0] ? ", last: " : "", p->verdict, cli_time_text(p->best_ns, best), (long long)p->calls, cost);
+  cli_progress(what, p->tasks_right, p->n_tasks);
+}
+
+enum assay_status make_dry_run(struct make *m, struct assay_error *err) {
+  const struct engine_options *e = &m->engine;
+  enum assay_status status = ASSAY_OK;
+  double input = 0, usd = 0, requests = (double)e->settings.samples * e->settings.turns;
+  for (int i = 0; i < e->n_tasks && !status; i++) {
+    struct buf prompt = {0};
+    status = engine_first_prompt(e, &e->tasks[i], &prompt, err);
+    struct model_usage u = MODEL_USAGE_UNKNOWN;
+    u.input = model_estimate_tokens(prompt.len);
+    u.output = e->max_tokens;
+    input += (double)u.input;
+    for (int k = 0; k < e->settings.n_models; k++)
+      usd += model_price(e->models[k].price, &u) / e->settings.n_models;
+    if (prompt.data)
+      printable(prompt.data);
+    if (!status)
+      printf("----- %s, first prompt, about %lld tokens -----\n%s\n", e->tasks[i].name, (long long)u.input,
+             buf_str(&prompt));
+    buf_release(&prompt);
+  }
+  if (status)
+    return status;
+  printf("----- %d tasks, up to %g requests each: first prompts of about %.0f tokens together; replies of at most %lld "
+         "tokens each; ",
+         e->n_tasks, requests, input, (long long)e->max_tokens);
+  if (isnan(usd))
+    printf("cost not known: there is no price of the model\n");
+  else
+    printf("at most about %.2f USD if later prompts are as long as the first\n", usd * requests);
+  return ASSAY_OK;
+}
+
+static json_t *result_json(const struct engine_result *r) {
+  return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:b, s:s?}", "task", r->task, "steps",
+                   (json_int_t)r->steps, "asked", (json_int_t)r->asked, "code", (json_int_t)r->code, "builds",
+                   (json_int_t)r->built, "right", (json_int_t)r->right, "best_step",
+                   r->best >= 0 ? json_integer(r->best) : json_null(), "time_ns", cli_json_real(r->best_ns), "floor_ns",
+                   cli_json_real(r->floor_ns), "final_right", r->final ? json_boolean(r->final_right) : json_null(),
+                   "final_ns", cli_json_real(r->final_ns), "complete", r->complete, "blocked",
+                   r->blocked.status ? r->blocked.message : NULL);
+}
+
+static void print_json(const struct make *m, const struct engine_summary *s, const struct store_cost *cost) {
+  json_t *all = json_array();
+  for (int i = 0; i < s->n; i++)
+    json_array_append_new(all, result_json(&s->results[i]));
+  json_t *j =
+      json_pack("{s:s, s:s, s:o, s:I, s:I, s:o, s:s}", "run", m->engine.run, "method", m->engine.settings.method->name,
+                "tasks", all, "calls", (json_int_t)cost->calls, "tokens", (json_int_t)cost->tokens, "usd",
+                cost->without_price ? json_null() : json_real(cost->usd), "ended", s->ended);
+  cli_json_print(cli_json_of("make", j));
+}
+
+static void put_row(struct table *t, const struct engine_result *r) {
+  char asked[24], code[24], built[24], right[24], step[24] = "-", time[32], floor[24] = "-", what[512] = "",
+                                                  final[48] = "-", again[32];
+  snprintf(asked, sizeof asked, "%lld", (long long)r->asked);
+  snprintf(code, sizeof code, "%lld", (long long)r->code);
+  snprintf(built, sizeof built, "%lld", (long long)r->built);
+  snprintf(right, sizeof right, "%lld", (long long)r->right);
+  if (r->best >= 0)
+    snprintf(step, sizeof step, "%lld", (long long)r->best);
+  if (isfinite(r->best_ns / r->floor_ns))
+    snprintf(floor, sizeof floor, "%.1f", r->best_ns / r->floor_ns);
+  if (r->final)
+    snprintf(final, sizeof final, "%s%s", r->final_right ? "pass " : "wrong",
+             r->final_right && !isnan(r->final_ns) ? cli_time_text(r->final_ns, again) : "");
+  if (r->blocked.status)
+    printable_line(r->blocked.message, what, sizeof what);
+  else if (!r->complete)
+    snprintf(what, sizeof what, "not complete");
+  table_row(t, (const char *const[]){r->task, asked, code, built, right, step, cli_time_text(r->best_ns, time), floor,
+                                     final, what});
+}
+
+static void print_table(const struct make *m, const struct engine_summary *s, const struct store_cost *cost) {
+  static const char *const headers[] = {"task",      "asked",       "code",    "builds", "right",
+                                        "best step", "time (cold)", "x floor", "final",  "what"};
+  struct table *t = table_create(headers, 10, "lrrrrrrrrl");
+  char run[512];
+  for (int i = 0; i < s->n && t; i++)
+    put_row(t, &s->results[i]);
+  if (t)
+    table_print(t, stdout);
+  table_destroy(t);
+  printf("\nrun \"%s\": %lld asked now, %lld judged now; in all %lld calls, %lld tokens, ",
+         printable_line(m->engine.run, run, sizeof run), (long long)s->asked, (long long)s->judged,
+         (long long)cost->calls, (long long)cost->tokens);
+  if (cost->without_price)
+    printf("cost not known\n");
+  else
+    printf("%.4f USD\n", cost->usd);
+  printf("kernels: %s\n", m->engine.folder);
+  if (s->ended[0])
+    printf("ended: %s; a larger budget goes on from here\n", s->ended);
+}
+
+int make_print(const struct make *m, const struct engine_summary *s) {
+  struct store_cost cost = {0};
+  struct assay_error ignored = {0};
+  int code = CLI_PASS;
+  store_sum_steps(m->store, m->engine.run, &cost, &ignored);
+  if (m->judging.json)
+    print_json(m, s, &cost);
+  else
+    print_table(m, s, &cost);
+  for (int i = 0; i < s->n && code != CLI_ENVIRONMENT; i++)
+    code = s->results[i].blocked.status                                                    ? CLI_ENVIRONMENT
+           : s->results[i].best < 0 || (s->results[i].final && !s->results[i].final_right) ? CLI_FAIL
+                                                                                           : code;
+  return code;
+}

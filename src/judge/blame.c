@@ -1,0 +1,54 @@
+// Whose fault a failure is: a Python candidate that did not come to run may lack what this machine does not have.
+#include <string.h>
+
+#include "base/alloc.h"
+#include "judge/session.h"
+#include "sandbox/sandbox.h"
+#include "toolchain/python.h"
+
+// Reasons of candidates that did not come to run, or not to their end.
+static bool may_lack_something(enum assay_reason reason) {
+  return reason == ASSAY_REASON_BUILD_FAILED || reason == ASSAY_REASON_LOAD_FAILED || reason == ASSAY_REASON_RAISED;
+}
+
+// A source that can use a GPU may also do without: then its failure is its own, unless what was raised is about GPUs.
+static bool is_about_a_gpu(const struct assay_verdict *v) {
+  static const char *const words[] = {"cuda", "gpu", "nvidia", "driver", "triton"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strcasestr(v->detail, words[i]) || (v->diagnostics && strcasestr(v->diagnostics, words[i])))
+      return true;
+  return false;
+}
+
+static enum assay_status find_missing(const struct session *s, struct arena *a, char **missing,
+                                      struct assay_error *err) {
+  char *folder = NULL;
+  struct python_place place;
+  const struct python_source source = {
+      .text = s->source, .bytes = s->source_bytes, .on_gpu = s->choice.form->device->gpu};
+  enum assay_status status = python_find(s->o->paths, a, &place, err);
+  if (!status)
+    status = sandbox_folder_make(s->o->paths->temporary, &folder, err);
+  if (!status)
+    status = python_missing(&place, folder, &source, missing, err);
+  if (folder)
+    sandbox_folder_remove(folder);
+  base_free(folder);
+  return status;
+}
+
+enum assay_status session_blame_machine(struct session *s, struct assay_error *err) {
+  struct arena arena = {0};
+  char *missing = NULL;
+  if (!s->choice.form->python || !s->source || !may_lack_something(s->v->reason))
+    return ASSAY_OK;
+  enum assay_status status = find_missing(s, &arena, &missing, err);
+  bool lacks = !status && missing[0] && (strcmp(missing, "a GPU") != 0 || is_about_a_gpu(s->v));
+  if (lacks)
+    status =
+        error_set(err, ASSAY_ERR_ENVIRONMENT, "not judged here, on device %s: it needs %s (it ended as %s: %.300s)",
+                  s->choice.form->device->name, missing, assay_reason_code(s->v->reason), s->v->detail);
+  base_free(missing);
+  arena_release(&arena);
+  return status;
+}

@@ -1,0 +1,27 @@
+#include "judge/subject.h"
+
+#include <math.h>
+
+void subject_init(struct subject *s, const struct subject_ops *ops, const struct subject_env *env) {
+  s->ops = ops;
+  s->env = *env;
+  s->found.prepare_ns = NAN;
+}
+
+enum assay_status subject_bind(struct subject *s, const struct layout *l, struct runner_report *report,
+                               struct assay_error *err) {
+  if (s->bound == l)
+    return ASSAY_OK;
+  enum assay_status status = s->ops->bind(s, l, report, err);
+  s->bound = status || report->event != RUNNER_OK ? NULL : l;
+  return status;
+}
+
+bool subject_answers(const struct subject *s, const struct layout *l) {
+  return s->ops->answers && s->ops->answers(s, l);
+}
+
+void subject_leave(struct subject *s) {
+  if (s->ops->leave)
+    s->ops->leave(s);
+}

@@ -1,0 +1,28 @@
+// The strings that a verdict owns.
+#ifndef JUDGE_VERDICT_H
+#define JUDGE_VERDICT_H
+
+#include "assay/judge.h"
+
+// Appends what the kernel printed to the diagnostics of the compiler. Without memory the verdict goes without it.
+void verdict_add_log(struct assay_verdict *v, const char *log);
+
+// Takes what the worker says of weights from the diagnostics. A detail of a wrong value has room for it, too: a pairing
+// that was guessed wrong is what its author has to look at first.
+void verdict_take_weights(struct assay_verdict *v);
+
+// Says of a wrong value what the module keeps from call to call, as far as the worker saw it: every call has weights of
+// its own, and what was made of earlier ones is wrong then.
+void verdict_take_kept(struct assay_verdict *v);
+
+// Says of errors under the contract fp32 that the kernels multiply in TF32, where their names say so: PyTorch has
+// convolutions do that unless it is told not to.
+void verdict_explain_tf32(struct assay_verdict *v, const char *contract);
+
+// Makes the strings that the candidate influenced safe to print.
+void verdict_make_printable(struct assay_verdict *v);
+
+// Fills the strings that are never NULL in a finished verdict. `weakness` is added to the description of the sandbox.
+enum assay_status verdict_fill_strings(struct assay_verdict *v, const char *weakness, struct assay_error *err);
+
+#endif

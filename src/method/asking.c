@@ -1,0 +1,206 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "method/making.h"
+
+static struct pending *pending_of(struct making *m, int64_t number) {
+  return &m->round[number - m->first];
+}
+
+// What the prompt says about a step that brought no kernel of its own.
+static void put_note(const struct making *m, const struct method_plan *plan, struct buf *out) {
+  const struct made_step *s = plan->note >= 0 ? &m->steps[plan->note] : NULL;
+  if (!s)
+    return;
+  switch (s->outcome) {
+  case STORE_DUPLICATE:
+    buf_puts(out, "Your last answer was code that you had given before. Try something else.");
+    break;
+  case STORE_CUT_OFF:
+    buf_puts(out, "Your last answer ended before its code did. Be brief, and give the code first.");
+    break;
+  case STORE_WRONG_LANGUAGE:
+    buf_puts(out, "Your last answer was not in the form that is asked for. Use that form.");
+    break;
+  default:
+    buf_puts(out, "Your last answer had no code block. Answer with one code block that holds the whole file.");
+  }
+}
+
+// Other attempts, each with what the judge found.
+static void put_variants(const struct engine *e, const struct making *m, const struct method_plan *plan,
+                         struct buf *out) {
+  for (int i = 0; i < plan->n_shown; i++) {
+    const struct made_step *s = &m->steps[plan->shown[i]];
+    buf_printf(out, "%s```%s\n%s%s```\n%s", i ? "\n" : "", e->o->form->tag, s->code,
+               s->code[0] && s->code[strlen(s->code) - 1] == '\n' ? "" : "\n", s->feedback);
+  }
+}
+
+static char *copy_of(const struct buf *b) {
+  return b->failed ? NULL : base_strndup(buf_str(b), b->len);
+}
+
+enum assay_status asking_render(struct engine *e, struct making *m, int64_t number, struct assay_error *err) {
+  enum { MORE_VALUES = 5 };
+  struct pending *p = pending_of(m, number);
+  struct template_value values[BRIEF_VALUES + MORE_VALUES];
+  struct buf code = {0}, note = {0}, variants = {0}, system = {0}, user = {0};
+  int64_t start = clock_monotonic_ns();
+  const struct made_step *parent = p->plan.parent >= 0 ? &m->steps[p->plan.parent] : NULL;
+  if (parent && parent->code)
+    buf_printf(&code, "%s%s", parent->code,
+               parent->code[0] && parent->code[strlen(parent->code) - 1] == '\n' ? "" : "\n");
+  put_note(m, &p->plan, &note);
+  put_variants(e, m, &p->plan, &variants);
+  int n = brief_values(&m->brief, e->o->form, values);
+  values[n++] = (struct template_value){"code", buf_str(&code)};
+  values[n++] = (struct template_value){"feedback", parent ? parent->feedback : ""};
+  values[n++] = (struct template_value){"note", buf_str(&note)};
+  values[n++] = (struct template_value){"variants", buf_str(&variants)};
+  values[n++] = (struct template_value){"idea", p->plan.idea >= 0 ? m->steps[p->plan.idea].code : ""};
+  enum assay_status status = code.failed || note.failed || variants.failed ? error_nomem(err, "a prompt") : ASSAY_OK;
+  if (!status)
+    status = template_render(e->o->prompts, "system", values, n, &system, err);
+  if (!status)
+    status = template_render(e->o->prompts, p->plan.kind, values, n, &user, err);
+  if (!status) {
+    p->system = copy_of(&system);
+    p->prompt = copy_of(&user);
+    p->own_ns = clock_monotonic_ns() - start;
+    if (!p->system || !p->prompt)
+      status = error_nomem(err, "a prompt");
+  }
+  buf_release(&code);
+  buf_release(&note);
+  buf_release(&variants);
+  buf_release(&system);
+  buf_release(&user);
+  return status;
+}
+
+// --- budgets
+
+static int64_t cap_of(const struct engine *e, const struct pending *p) {
+  return e->o->max_tokens << p->plan.cap_doublings;
+}
+
+static int64_t expected_tokens(const struct engine *e, const struct pending *p) {
+  return model_estimate_tokens(strlen(p->system) + strlen(p->prompt)) + cap_of(e, p);
+}
+
+// What it may cost at most; 0 where the price is not known.
+static double expected_usd(const struct engine *e, const struct pending *p) {
+  const struct model_usage u = {.input = model_estimate_tokens(strlen(p->system) + strlen(p->prompt)),
+                                .cached = -1,
+                                .written = -1,
+                                .output = cap_of(e, p),
+                                .reasoning = -1};
+  double usd = model_price(e->o->models[p->plan.model].price, &u);
+  return isnan(usd) ? 0 : usd;
+}
+
+// Whether one more request is within the budget; else says which part is used up.
+static bool affordable(struct engine *e, const struct pending *p) {
+  const struct engine_budget *b = &e->o->budget;
+  if (b->calls && e->calls + e->reserved_calls + 1 > b->calls)
+    snprintf(e->why, sizeof e->why, "the budget of %lld calls is used up", (long long)b->calls);
+  else if (b->tokens && e->tokens + e->reserved_tokens + expected_tokens(e, p) > b->tokens)
+    snprintf(e->why, sizeof e->why, "the budget of %lld tokens is used up", (long long)b->tokens);
+  else if (b->usd > 0 && e->usd + e->reserved_usd + expected_usd(e, p) > b->usd)
+    snprintf(e->why, sizeof e->why, "the budget of %g USD is used up", b->usd);
+  else if (b->wall_ns && clock_monotonic_ns() - e->start_ns > b->wall_ns)
+    snprintf(e->why, sizeof e->why, "the budget of %lld s is used up", (long long)(b->wall_ns / 1000000000));
+  else
+    return true;
+  e->ended = e->why;
+  return false;
+}
+
+enum assay_status asking_send(struct engine *e, struct making *m, int64_t number, bool *sent, struct assay_error *err) {
+  struct pending *p = pending_of(m, number);
+  char task[256], step[64], model[256];
+  *sent = false;
+  if (!affordable(e, p))
+    return ASSAY_OK;
+  const struct engine_model *to = &e->o->models[p->plan.model];
+  snprintf(task, sizeof task, "ASSAY_TASK=%s", m->task->name);
+  snprintf(step, sizeof step, "ASSAY_STEP=%lld", (long long)number);
+  snprintf(model, sizeof model, "ASSAY_MODEL=%s", to->name);
+  const struct model_request r = {.tag = (int64_t)(m - e->tasks) << 32 | number,
+                                  .endpoint = to->endpoint,
+                                  .model = to->name,
+                                  .system = p->system,
+                                  .user = p->prompt,
+                                  .environment = {task, step, model},
+                                  .temperature = p->plan.temperature,
+                                  .max_tokens = cap_of(e, p),
+                                  .seed = e->o->settings.seed + (uint64_t)number};
+  enum assay_status status = model_client_submit(e->o->client, &r, err);
+  if (status)
+    return status;
+  p->sent = *sent = true;
+  e->under_way++;
+  e->asked++;
+  e->reserved_calls++;
+  e->reserved_tokens += expected_tokens(e, p);
+  e->reserved_usd += expected_usd(e, p);
+  return ASSAY_OK;
+}
+
+// --- replies
+
+void asking_row(const struct engine *e, const struct making *m, const struct pending *p, struct buf *prompt,
+                struct store_step *out) {
+  buf_printf(prompt, "%s\n%s", p->system, p->prompt);
+  out->run = e->o->run;
+  out->task = m->task->name;
+  out->kind = p->plan.kind;
+  out->model = e->o->models[p->plan.model].name;
+  out->finish = model_finish_name(p->reply.finish);
+  out->detail = out->code_hash = out->feedback = "";
+  out->prompt = (struct store_bytes){buf_str(prompt), prompt->len};
+  out->reply = (struct store_bytes){buf_str(&p->reply.text), p->reply.text.len};
+  out->code = (struct store_bytes){0};
+  out->parent = p->plan.parent;
+  out->lane = p->plan.lane;
+}
+
+enum assay_status asking_store(struct engine *e, struct making *m, int64_t number, struct assay_error *err) {
+  struct pending *p = pending_of(m, number);
+  struct model_usage *u = &p->reply.usage;
+  struct store_step *s = &p->row;
+  bool estimated = u->input < 0 || u->output < 0;
+  struct buf prompt = {0};
+  e->reserved_calls--;
+  e->reserved_tokens -= expected_tokens(e, p);
+  e->reserved_usd -= expected_usd(e, p);
+  asking_row(e, m, p, &prompt, s);
+  s->outcome = p->reply.failure ? STORE_NO_REPLY : STORE_REPLIED;
+  s->detail = p->reply.failure ? p->reply.error.message : "";
+  s->number = number;
+  s->same_as = -1;
+  s->calls = p->reply.calls;
+  s->input_tokens = estimated ? model_estimate_tokens(prompt.len) : u->input;
+  s->cached_tokens = u->cached;
+  s->output_tokens = estimated ? model_estimate_tokens(p->reply.text.len) : u->output;
+  s->reasoning_tokens = u->reasoning;
+  s->estimated = estimated;
+  s->model_ns = p->reply.wall_ns;
+  s->cpu_ns = p->reply.cpu_ns;
+  s->own_ns = p->own_ns;
+  s->at_ns = clock_wall_ns();
+  p->usd = s->usd = model_price(e->o->models[p->plan.model].price, u);
+  e->usd += isnan(s->usd) ? 0 : s->usd;
+  e->without_price = e->without_price || isnan(s->usd);
+  e->calls += s->calls;
+  e->tokens += s->input_tokens + s->output_tokens;
+  enum assay_status status = buf_status(&prompt, err);
+  if (!status)
+    status = store_put_step(e->o->store, s, err);
+  buf_release(&prompt);
+  return status;
+}

@@ -1,0 +1,275 @@
+// The loop: requests go out as long as there is room, replies are stored as they come, and become steps in the order of
+// their numbers.
+#include "method/engine.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "method/making.h"
+
+enum { MOST_FAILURES = 3 };                  // requests in a row that get no reply: the endpoint is down
+static const int64_t LOOK_UP_NS = 200000000; // at most so long until a stop is seen
+
+static bool stopped(const struct engine *e) {
+  return e->ended || (e->o->stop && *e->o->stop);
+}
+
+// --- which task is next
+
+// The first step of the round that was not sent; -1: none.
+static int64_t next_unsent(const struct making *m) {
+  for (int64_t i = m->n; i < m->first + m->n_round; i++)
+    if (!m->round[i - m->first].sent)
+      return i;
+  return -1;
+}
+
+// How much a task needs another round: where no kernel is right most, then by the distance to the floor; less with
+// every round that it had. Every task has its first round first.
+static double need(const struct engine *e, const struct making *m) {
+  const struct method_view v = making_view(e, m, m->n);
+  int64_t best = steps_best(&v, -1);
+  double worth = 4;
+  if (m->rounds == 0)
+    return INFINITY;
+  if (best >= 0) {
+    double times = m->steps[best].time_ns / m->brief.floor_ns;
+    worth = isfinite(times) && times > 1 ? log2(times) : 0;
+  }
+  return worth / (1 + m->rounds);
+}
+
+// The task whose next request goes out; NULL: none has one. Opens tasks and plans rounds.
+static enum assay_status pick(struct engine *e, struct making **out, struct assay_error *err) {
+  struct making *best = NULL;
+  enum assay_status status = ASSAY_OK;
+  *out = NULL;
+  for (int i = 0; i < e->o->n_tasks && !status; i++) {
+    struct making *m = &e->tasks[i];
+    if (m->done || m->blocked.status)
+      continue;
+    if (!m->opened && making_open(e, m, &m->blocked) != ASSAY_OK)
+      continue;
+    if (next_unsent(m) < 0 && m->n < m->first + m->n_round)
+      continue; // it waits for replies
+    if (!best || need(e, m) > need(e, best))
+      best = m;
+    if (m->rounds == 0)
+      break; // nothing needs it more, and the tasks behind it need not be opened yet
+  }
+  if (best && next_unsent(best) < 0)
+    status = making_plan(e, best, err);
+  if (best && (best->done || next_unsent(best) < 0))
+    best = NULL;
+  *out = best;
+  return status;
+}
+
+static bool any_open(const struct engine *e) {
+  for (int i = 0; i < e->o->n_tasks; i++) {
+    const struct making *m = &e->tasks[i];
+    if (!m->done && !m->blocked.status && (next_unsent(m) >= 0 || m->n == m->first + m->n_round))
+      return true;
+  }
+  return false;
+}
+
+static enum assay_status send_more(struct engine *e, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  while (!status && !stopped(e) && e->under_way + e->waiting < e->o->ahead && any_open(e)) {
+    struct making *m;
+    bool sent;
+    status = pick(e, &m, err);
+    if (!status && m)
+      status = asking_send(e, m, next_unsent(m), &sent, err);
+  }
+  return status;
+}
+
+// --- replies
+
+static void show(const struct engine *e, const struct making *m, const char *what) {
+  struct engine_progress p = {.task = m->task->name,
+                              .step = m->n,
+                              .what = what,
+                              .verdict = "",
+                              .best_ns = NAN,
+                              .n_tasks = e->o->n_tasks,
+                              .under_way = e->under_way,
+                              .calls = e->calls,
+                              .tokens = e->tokens,
+                              .usd = e->without_price ? NAN : e->usd};
+  if (!e->o->progress)
+    return;
+  for (int i = 0; i < e->o->n_tasks; i++) {
+    const struct method_view v = making_view(e, &e->tasks[i], e->tasks[i].n);
+    int64_t best = steps_best(&v, -1);
+    p.tasks_right += best >= 0;
+    if (m == &e->tasks[i] && best >= 0)
+      p.best_ns = m->steps[best].time_ns;
+  }
+  if (m->n > 0)
+    p.verdict = step_has_verdict(&m->steps[m->n - 1]) ? assay_reason_code(m->steps[m->n - 1].reason)
+                                                      : store_outcome_name(m->steps[m->n - 1].outcome);
+  e->o->progress(e->o->progress_arg, &p);
+}
+
+static enum assay_status take_in(struct engine *e, struct model_reply *reply, struct assay_error *err) {
+  struct making *m = &e->tasks[reply->tag >> 32];
+  int64_t number = reply->tag & 0xffffffff;
+  struct pending *p = &m->round[number - m->first];
+  p->reply = *reply;
+  p->replied = true;
+  e->under_way--;
+  e->waiting++;
+  e->failures = reply->failure ? e->failures + 1 : 0;
+  enum assay_status status = asking_store(e, m, number, err);
+  if (!status && (reply->failure == MODEL_ENDED || e->failures >= MOST_FAILURES)) {
+    *err = reply->error;
+    status = reply->error.status;
+  }
+  return status;
+}
+
+// Works on the next step of any task whose reply is there. *any: there was one.
+static enum assay_status commit_one(struct engine *e, bool *any, struct assay_error *err) {
+  *any = false;
+  for (int i = 0; i < e->o->n_tasks; i++) {
+    struct making *m = &e->tasks[i];
+    int64_t at = m->n - m->first;
+    if (m->blocked.status || at >= m->n_round || !m->round[at].replied)
+      continue;
+    *any = true;
+    show(e, m, "judging");
+    struct assay_error why = {0};
+    enum assay_status status = judging_commit(e, m, &why);
+    show(e, m, "asking");
+    if (status == ASSAY_OK)
+      return ASSAY_OK;
+    if (status == ASSAY_ERR_NOMEM || status == ASSAY_ERR_INTERRUPTED || status == ASSAY_ERR_CORRUPT) {
+      *err = why;
+      return status;
+    }
+    m->blocked = why; // this task cannot be judged here; its replies are kept
+    for (int64_t k = at; k < m->n_round; k++)
+      e->waiting -= m->round[k].replied;
+    return ASSAY_OK;
+  }
+  return ASSAY_OK;
+}
+
+static enum assay_status loop(struct engine *e, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  struct model_reply reply;
+  for (;;) {
+    bool any = false;
+    status = send_more(e, err);
+    while (!status && model_client_next(e->o->client, 0, &reply))
+      status = take_in(e, &reply, err);
+    if (!status)
+      status = commit_one(e, &any, err);
+    if (status || (!any && e->under_way == 0 && (stopped(e) || !any_open(e))))
+      return status;
+    if (!any && e->under_way > 0 && model_client_next(e->o->client, LOOK_UP_NS, &reply))
+      status = take_in(e, &reply, err);
+    if (status)
+      return status;
+  }
+}
+
+// After an error: what was sent is paid for, so the replies are waited for and stored.
+static void keep_replies(struct engine *e) {
+  struct model_reply reply;
+  struct assay_error ignored = {0};
+  while (e->under_way > 0 && model_client_next(e->o->client, -1, &reply))
+    take_in(e, &reply, &ignored);
+}
+
+static void count_step(const struct made_step *s, struct engine_result *r) {
+  bool judged = step_has_verdict(s);
+  r->asked += s->outcome != STORE_TEXT;
+  r->code += judged;
+  r->built += judged && !assay_reason_is_of_build(s->reason);
+  r->right += judged && s->right;
+}
+
+static void fill_summary(struct engine *e, struct engine_summary *out) {
+  out->asked = e->asked;
+  out->judged = e->judged;
+  out->ended = "";
+  if (e->ended) {
+    snprintf(out->why, sizeof out->why, "%s", e->why);
+    out->ended = out->why;
+  }
+  for (int i = 0; i < e->o->n_tasks; i++) {
+    struct making *m = &e->tasks[i];
+    const struct method_view v = making_view(e, m, m->n);
+    struct engine_result *r = &out->results[i];
+    *r = (struct engine_result){.task = m->task->name,
+                                .steps = m->n,
+                                .best = steps_best(&v, -1),
+                                .best_ns = NAN,
+                                .final_ns = NAN,
+                                .floor_ns = m->opened ? m->brief.floor_ns : NAN,
+                                .complete = m->done,
+                                .blocked = m->blocked};
+    for (int64_t k = 0; k < m->n; k++)
+      count_step(&m->steps[k], r);
+    if (r->best >= 0) {
+      r->best_ns = m->steps[r->best].time_ns;
+      r->verdict = m->steps[r->best].verdict;
+    }
+  }
+}
+
+// One that cannot be judged here is said to be so, and the others are judged.
+static void judge_finals(struct engine *e, struct engine_summary *out) {
+  for (int i = 0; i < out->n && !(e->o->stop && *e->o->stop); i++) {
+    struct making *m = &e->tasks[i];
+    struct engine_result *r = &out->results[i];
+    if (r->best < 0 || r->blocked.status || (!m->done && !e->ended))
+      continue;
+    show(e, m, "judging the winner");
+    final_judge(e, m, r, &r->blocked);
+  }
+}
+
+enum assay_status engine_run(const struct engine_options *o, struct engine_summary *out, struct assay_error *err) {
+  struct engine e = {.o = o, .start_ns = clock_monotonic_ns()};
+  *out = (struct engine_summary){.n = o->n_tasks, .ended = ""};
+  e.tasks = base_calloc((size_t)o->n_tasks + 1, sizeof *e.tasks);
+  out->results = base_calloc((size_t)o->n_tasks + 1, sizeof *out->results);
+  if (!e.tasks || !out->results) {
+    base_free(e.tasks);
+    out->n = 0;
+    return error_nomem(err, "a run");
+  }
+  for (int i = 0; i < o->n_tasks; i++)
+    e.tasks[i].task = &o->tasks[i];
+  answer_form_others(o->form, e.others);
+  struct store_cost spent = {0};
+  enum assay_status status = store_sum_steps(o->store, o->run, &spent, err);
+  e.calls = spent.calls;
+  e.tokens = spent.tokens;
+  e.usd = spent.usd;
+  e.without_price = spent.without_price > 0;
+  if (!status)
+    status = loop(&e, err);
+  if (status)
+    keep_replies(&e);
+  fill_summary(&e, out);
+  if (!status && o->finals && !(o->stop && *o->stop))
+    judge_finals(&e, out);
+  for (int i = 0; i < o->n_tasks; i++)
+    making_release(&e.tasks[i]);
+  base_free(e.tasks);
+  return status;
+}
+
+void engine_summary_release(struct engine_summary *s) {
+  base_free(s->results);
+  s->results = NULL;
+}

@@ -1,0 +1,113 @@
+// Runs a method over tasks: asks, extracts, builds, judges and remembers. Everything is in the store as soon as it is
+// paid for; a run that ended at any moment goes on where it was.
+#ifndef METHOD_ENGINE_H
+#define METHOD_ENGINE_H
+
+#include <stdatomic.h>
+
+#include "assay/judge.h"
+#include "method/form.h"
+#include "method/method.h"
+#include "model/client.h"
+#include "model/prices.h"
+
+struct engine_task {
+  const char *name, *path;
+};
+
+struct engine_model {
+  const char *name;          // "" for a program
+  int endpoint;              // index of the client's endpoints
+  const struct price *price; // NULL: not known
+};
+
+// A kernel to be judged. The verdict is stored under the run's name, and its id returned. ASSAY_OK whenever there is
+// one whose reason is not judge_failed; a status says that the machine or the task cannot be judged here.
+struct engine_candidate {
+  const struct engine_task *task;
+  const char *file;
+  bool final;      // a winner, to be judged and timed afresh: other questions, and a run of its own for the verdict
+  int64_t verdict; // out
+  int64_t build_ns, judge_ns, cpu_ns, gpu_ns; // out; judge includes build
+};
+typedef enum assay_status engine_judge(void *arg, struct engine_candidate *c, struct assay_error *err);
+
+// What a run may use up, what is stored of it included; 0: no limit. It is reserved before a request is
+// sent.
+struct engine_budget {
+  int64_t calls, tokens;
+  int64_t wall_ns; // of this process
+  double usd;
+};
+
+struct engine_progress {
+  const char *task;
+  int64_t step;        // of the task
+  const char *what;    // "judging", "asking"
+  const char *verdict; // of the task's last step; ""
+  double best_ns;      // of the task; NaN
+  int tasks_right, n_tasks, under_way;
+  int64_t calls, tokens;
+  double usd; // NaN: not known of all
+};
+
+struct engine_options {
+  struct store *store;
+  const char *run;
+  const char *prompts; // folder of the texts
+  const char *folder;  // for the kernels' files; it is there
+  struct method_settings settings;
+  const struct answer_form *form;
+  unsigned rungs;                    // of feedback
+  const struct engine_model *models; // settings.n_models
+  const struct engine_task *tasks;
+  int n_tasks;
+  struct model_client *client;
+  int ahead;          // requests under way and replies that wait to be judged, at most
+  int64_t max_tokens; // of a reply; 0: the server's default
+  struct engine_budget budget;
+  const struct assay_judge_options *judging; // for the tasks' descriptions
+  engine_judge *judge;
+  void *judge_arg;
+  void (*progress)(void *arg, const struct engine_progress *p); // may be NULL
+  void *progress_arg;
+  bool finals;             // judge the winners afresh at the end
+  const atomic_bool *stop; // set from outside: ask nothing more, finish what is under way
+};
+
+// What came of a task.
+struct engine_result {
+  const char *task;
+  int64_t steps, best; // best: number of the fastest right step, -1: none
+  double best_ns, floor_ns;
+  int64_t asked, code, built, right; // the funnel: requests, those with code, that builds, that is right
+  int64_t verdict;                   // of the best
+  int64_t final;                     // of the best once more, by questions that no feedback mentioned; 0: not judged
+  bool final_right;
+  double final_ns;
+  bool complete;              // the method has nothing more to ask
+  struct assay_error blocked; // status is not OK: the task could not be described or judged here, and why
+};
+
+struct engine_summary {
+  struct engine_result *results; // of all tasks, in their order; the engine's until engine_summary_release
+  int n;
+  int64_t asked, judged; // in this process
+  const char *ended;     // why nothing more was asked, where the tasks are not complete: "budget: 10 calls"; ""
+  char why[128];
+};
+
+// ASSAY_OK also where the budget ended the run or it was stopped; the summary says so. A status: the endpoint, the
+// store or a prompt failed. The summary is filled in any case.
+enum assay_status engine_run(const struct engine_options *o, struct engine_summary *out, struct assay_error *err);
+// The run again from what is stored of it, without a model and a judge; store, run, prompts, settings, form, rungs,
+// models, tasks and judging are used. *steps: how many were compared. ASSAY_ERR_CORRUPT with the first difference.
+enum assay_status engine_replay(const struct engine_options *o, int64_t *steps, struct assay_error *err);
+
+// The first prompt of a task, as it would be sent.
+enum assay_status engine_first_prompt(const struct engine_options *o, const struct engine_task *task,
+                                      struct buf *prompt, struct assay_error *err);
+
+void engine_summary_release(struct engine_summary *s);
+
+#endif

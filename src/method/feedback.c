@@ -1,0 +1,290 @@
+#include "method/feedback.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/printable.h"
+#include "report/view.h"
+#include "task/distribution.h"
+#include "task/shapes.h"
+
+enum { MOST_QUOTED_BYTES = 2500, MOST_QUOTED_LINES = 40, MOST_ELEMENTS = 4 };
+
+enum { EXECUTION_RUNGS = (1 << FEEDBACK_TIME) - 1, ALL_RUNGS = (1 << FEEDBACK_RUNG_COUNT) - 1 };
+
+static const char *const rung_names[] = {
+#define NAME(id, name, text) [FEEDBACK_##id] = name,
+    FEEDBACK_RUNGS(NAME)
+#undef NAME
+};
+
+enum assay_status feedback_parse(const char *text, unsigned *rungs, struct assay_error *err) {
+  static const struct {
+    const char *name;
+    unsigned rungs;
+  } levels[] = {{"code", 0}, {"execution", EXECUTION_RUNGS}, {"performance", ALL_RUNGS}};
+  unsigned found = 0;
+  for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+    if (strcmp(levels[i].name, text) == 0) {
+      *rungs = levels[i].rungs;
+      return ASSAY_OK;
+    }
+  for (const char *at = text; *at;) {
+    size_t n = strcspn(at, ",");
+    unsigned bit = 0;
+    for (int i = 0; i < FEEDBACK_RUNG_COUNT; i++)
+      if (strlen(rung_names[i]) == n && strncmp(rung_names[i], at, n) == 0)
+        bit = 1u << i;
+    if (!bit)
+      return error_set(err, ASSAY_ERR_USAGE,
+                       "feedback is code, execution or performance, or a list of: compile, plan, fault, values, probe, "
+                       "cheat, time, rates; not \"%s\"",
+                       text);
+    found |= bit;
+    at += n + (at[n] == ',');
+  }
+  *rungs = found;
+  return ASSAY_OK;
+}
+
+// A stranger's text: bounded, printable, and no line of it can be a fence.
+static void quote(struct buf *out, const char *text, size_t n) {
+  size_t begin = out->len, lines = 0;
+  bool cut = false, line_begins = true;
+  for (size_t i = 0; i < n && !cut; i++) {
+    cut = out->len - begin >= MOST_QUOTED_BYTES || lines >= MOST_QUOTED_LINES;
+    lines += text[i] == '\n';
+    if (!cut)
+      buf_append(out, text[i] == '`' || (text[i] == '~' && line_begins) ? "'" : &text[i], 1);
+    line_begins = text[i] == '\n' || (line_begins && (text[i] == ' ' || text[i] == '~'));
+  }
+  if (out->data) {
+    printable(out->data + begin);
+    out->len = begin + strlen(out->data + begin);
+  }
+  if (out->len > begin && out->data[out->len - 1] != '\n')
+    buf_puts(out, "\n");
+  if (cut)
+    buf_puts(out, "(more of it was left out)\n");
+}
+
+// A compiler's messages without its warnings and what goes with them; everything where it names no error.
+static void keep_errors(const char *text, struct buf *out) {
+  bool keep = false;
+  for (const char *at = text; *at;) {
+    size_t n = strcspn(at, "\n");
+    n += at[n] == '\n';
+    if (memmem(at, n, "warning", strlen("warning")))
+      keep = false;
+    else if (memmem(at, n, "error", strlen("error")))
+      keep = true;
+    if (keep)
+      buf_append(out, at, n);
+    at += n;
+  }
+  if (out->len == 0)
+    buf_puts(out, text);
+}
+
+static void write_build(const struct verdict_view *v, struct buf *out) {
+  const char *said = v->diagnostics[0] ? v->diagnostics : v->stored.detail;
+  buf_printf(out, "It does not build: %s. The compiler says, the first error first:\n",
+             v->stored.reason == ASSAY_REASON_BUILD_FAILED ? "the compiler rejects it"
+                                                           : assay_reason_text(v->stored.reason));
+  struct buf errors = {0};
+  keep_errors(said, &errors);
+  quote(out, buf_str(&errors), errors.len);
+  buf_release(&errors);
+}
+
+static void write_detail(const struct verdict_view *v, struct buf *out) {
+  buf_printf(out, "%s: %s.\n", assay_reason_code(v->stored.reason), assay_reason_text(v->stored.reason));
+  if (v->stored.detail[0])
+    quote(out, v->stored.detail, strlen(v->stored.detail));
+}
+
+// What the candidate printed, or its exception.
+static void write_fault(const struct verdict_view *v, struct buf *out) {
+  write_detail(v, out);
+  if (v->diagnostics[0]) {
+    buf_puts(out, "It printed:\n");
+    quote(out, v->diagnostics, strlen(v->diagnostics));
+  }
+}
+
+static const json_t *worst_check(const struct verdict_view *v) {
+  const json_t *evidence = v->evidence;
+  json_int_t i = json_integer_value(json_object_get(evidence, "worst_check"));
+  return i < 0 ? NULL : json_array_get(json_object_get(evidence, "checks"), (size_t)i);
+}
+
+static const char *member(const json_t *j, const char *name) {
+  const char *text = json_string_value(json_object_get(j, name));
+  return text ? text : "";
+}
+
+static const char *probe_text(const char *name) {
+  static const char *const texts[] = {
+#define TEXT(id, its_name, text) [PROBE_##id] = text,
+      PROBES(TEXT)
+#undef TEXT
+  };
+  enum probe p;
+  return probe_by_name(name, strlen(name), &p) ? texts[p] : "";
+}
+
+static const char *asked_shape(const char *workload, const char *judged) {
+  static const char *const drawn[][2] = {
+      {"neighbour", "extents a little larger or smaller than the timed ones"},
+      {"multiples", "extents that are multiples of 4, 16 or 64"},
+      {"mixed", "some extents multiples of 4, 16 or 64, others odd"},
+      {"reduced", "the timed extents of sums and rows, all others small"},
+  };
+  for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++)
+    if (strcmp(drawn[i][0], workload) == 0)
+      return drawn[i][1];
+  if (strncmp(workload, "ragged", strlen("ragged")) == 0)
+    return "another shape than the timed one, with odd, prime or tiny extents";
+  return strncmp(workload, judged, strlen(workload)) == 0 ? "the timed shape" : "another shape than the timed one";
+}
+
+static void write_probe(const struct verdict_view *v, const json_t *check, struct buf *out) {
+  const char *probe = member(check, "probe");
+  buf_printf(out, "The inputs were \"%s\" (%s), at %s.\n", probe, probe_text(probe),
+             asked_shape(member(check, "workload"), v->stored.workload));
+}
+
+// The description's first line and its first elements.
+static void write_values(const json_t *check, struct buf *out) {
+  const char *worst = member(check, "worst"), *hint = member(check, "hint"), *end = worst;
+  for (int i = 0; i <= MOST_ELEMENTS && *end; i++) {
+    end = strchr(end, '\n');
+    end = end ? end + 1 : worst + strlen(worst);
+  }
+  quote(out, worst, (size_t)(end - worst));
+  if (hint[0] && !strstr(worst, hint)) {
+    buf_puts(out, "Pattern: ");
+    quote(out, hint, strlen(hint));
+  }
+}
+
+static void write_wrong(const struct verdict_view *v, unsigned rungs, struct buf *out) {
+  const json_t *check = worst_check(v);
+  buf_printf(out, "It runs, but its results are wrong: %s.\n", assay_reason_text(v->stored.reason));
+  if (check && rungs & 1u << FEEDBACK_PROBE)
+    write_probe(v, check, out);
+  if (check && rungs & 1u << FEEDBACK_VALUES)
+    write_values(check, out);
+}
+
+static const char *time_text(double ns, char *text, size_t size) {
+  const char *unit = ns < 1e3 ? "ns" : ns < 1e6 ? "us" : ns < 1e9 ? "ms" : "s";
+  snprintf(text, size, "%.3g %s", ns / (ns < 1e3 ? 1 : ns < 1e6 ? 1e3 : ns < 1e9 ? 1e6 : 1e9), unit);
+  return text;
+}
+
+static void write_time(const struct verdict_view *v, struct buf *out) {
+  char time[32], least[32];
+  double ns = view_time_ns(v), floor = v->stored.floor_ns;
+  const char *none = view_no_time(v);
+  if (store_is_suspicious(&v->stored))
+    buf_puts(out, "Its time is shorter than the hardware allows: it cannot do the whole work, and is not ranked.\n");
+  else if (isnan(ns))
+    buf_printf(out, "%s%s\n", none ? none : "It was not timed", none ? "" : ".");
+  else if (floor > 0)
+    buf_printf(out, "It takes %s with cold caches, %.2f times the least time that the hardware allows (%s).\n",
+               time_text(ns, time, sizeof time), ns / floor, time_text(floor, least, sizeof least));
+  else
+    buf_printf(out, "It takes %s with cold caches.\n", time_text(ns, time, sizeof time));
+  if (!isnan(ns) && v->stored.hot_ns > 0)
+    buf_printf(out, "With its inputs in the caches it takes %s.\n", time_text(v->stored.hot_ns, time, sizeof time));
+  for (int i = 0; i < v->n_baselines; i++)
+    if (isfinite(v->baselines[i].speedup))
+      buf_printf(out, "It is %.2f times as fast as %s.\n", v->baselines[i].speedup, v->baselines[i].name);
+}
+
+static void write_rates(const struct verdict_view *v, struct buf *out) {
+  const json_t *evidence = v->evidence;
+  double ns = view_time_ns(v), bytes = json_number_value(json_object_get(evidence, "bytes"));
+  double flops = json_number_value(json_object_get(evidence, "flops"));
+  if (!isnan(ns) && ns > 0)
+    buf_printf(out, "That is %.3g GB/s of the bytes that must be moved and %.3g GFLOP/s of the operations needed.\n",
+               bytes / ns, flops / ns);
+}
+
+// Whose kernels a recorded program launched.
+static void write_origin(const struct verdict_view *v, struct buf *out) {
+  const struct assay_kernels *k = &v->kernels;
+  if (k->known && k->launches[ASSAY_OWN_KERNELS] == 0)
+    buf_puts(out, "None of its own kernels ran: libraries and PyTorch did the work. Write kernels of your own.\n");
+  else if (k->known && isfinite(k->part[ASSAY_OWN_KERNELS]) && k->part[ASSAY_OWN_KERNELS] < 0.5)
+    buf_printf(out, "Its own kernels are %.0f %% of the time; libraries and PyTorch are the rest.\n",
+               100 * k->part[ASSAY_OWN_KERNELS]);
+}
+
+static void write_right(const struct verdict_view *v, unsigned rungs, struct buf *out) {
+  if (rungs)
+    buf_puts(out, view_is_narrow(v) ? "It is right at the timed shape, and not elsewhere.\n" : "It is right.\n");
+  if (rungs & 1u << FEEDBACK_CHEAT)
+    write_origin(v, out);
+  if (rungs & 1u << FEEDBACK_TIME)
+    write_time(v, out);
+  if (rungs & 1u << FEEDBACK_RATES)
+    write_rates(v, out);
+}
+
+// Which rung speaks of a reason.
+static enum feedback_rung rung_of(enum assay_reason reason) {
+  if (assay_reason_is_of_build(reason))
+    return FEEDBACK_COMPILE;
+  switch (reason) {
+  case ASSAY_REASON_LOAD_FAILED:
+  case ASSAY_REASON_UNRECORDABLE:
+  case ASSAY_REASON_INVALID_PLAN:
+  case ASSAY_REASON_LAUNCH_FAILED:
+    return FEEDBACK_PLAN;
+  case ASSAY_REASON_UNWRITTEN:
+  case ASSAY_REASON_WRONG_CLASS:
+  case ASSAY_REASON_WRONG_VALUE:
+  case ASSAY_REASON_LOW_PRECISION:
+    return FEEDBACK_VALUES;
+  case ASSAY_REASON_WROTE_INPUT:
+  case ASSAY_REASON_LATE_WORK:
+  case ASSAY_REASON_CHANGED_BEHAVIOUR:
+  case ASSAY_REASON_FORBIDDEN_CALL:
+    return FEEDBACK_CHEAT;
+  default:
+    return FEEDBACK_FAULT;
+  }
+}
+
+static void write_failed(const struct verdict_view *v, unsigned rungs, struct buf *out) {
+  enum feedback_rung rung = rung_of(v->stored.reason);
+  bool both = rung == FEEDBACK_VALUES && rungs & 1u << FEEDBACK_PROBE;
+  if (!(rungs & 1u << rung) && !both) {
+    if (rungs)
+      buf_puts(out, rung == FEEDBACK_COMPILE ? "It does not build.\n" : "It is not right.\n");
+  } else if (rung == FEEDBACK_COMPILE)
+    write_build(v, out);
+  else if (rung == FEEDBACK_VALUES)
+    write_wrong(v, rungs, out);
+  else if (rung == FEEDBACK_CHEAT)
+    write_detail(v, out);
+  else
+    write_fault(v, out);
+}
+
+enum assay_status feedback_write(const struct store_verdict *row, unsigned rungs, struct buf *out,
+                                 struct assay_error *err) {
+  struct verdict_view v;
+  enum assay_status status = view_from_store(row, &v, err);
+  if (status)
+    return status;
+  if (row->reason == ASSAY_REASON_PASS)
+    write_right(&v, rungs, out);
+  else
+    write_failed(&v, rungs, out);
+  view_release(&v);
+  return buf_status(out, err);
+}

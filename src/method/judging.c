@@ -1,0 +1,183 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/printable.h"
+#include "method/feedback.h"
+#include "method/making.h"
+
+// --- verdicts
+
+struct look {
+  struct engine *e;
+  struct made_step *s;
+  enum assay_status status;
+  struct assay_error *err;
+};
+
+static bool see_verdict(void *arg, const struct store_verdict *v) {
+  struct look *l = arg;
+  struct buf text = {0};
+  l->s->reason = v->reason;
+  l->s->right = v->reason == ASSAY_REASON_PASS && !store_is_suspicious(v);
+  l->s->time_ns = l->s->right && v->time_ns > 0 ? v->time_ns : NAN;
+  l->status = feedback_write(v, l->e->o->rungs, &text, l->err);
+  if (!l->status && !(l->s->feedback = base_strndup(buf_str(&text), text.len)))
+    l->status = error_nomem(l->err, "what the judge found");
+  buf_release(&text);
+  return false;
+}
+
+enum assay_status judging_read(struct engine *e, int64_t verdict, struct made_step *s, struct assay_error *err) {
+  struct look l = {.e = e, .s = s, .err = err};
+  enum assay_status status = store_get(e->o->store, verdict, see_verdict, &l, err);
+  return status ? status : l.status;
+}
+
+// --- a kernel
+
+// kernelbench/1/19 is level_1_problem_19_sample_4_kernel.c, as KernelBench's tools have it; others are named after the
+// task. Nothing of a reply is in a name.
+void judging_path(const struct engine *e, const struct making *m, int64_t number, char *path, size_t size) {
+  int level, problem, end = 0;
+  size_t used = (size_t)snprintf(path, size, "%s/", e->o->folder);
+  if (sscanf(m->task->name, "kernelbench/%d/%d%n", &level, &problem, &end) == 2 && !m->task->name[end]) {
+    snprintf(path + used, size - used, "level_%d_problem_%d_sample_%lld_kernel%s", level, problem, (long long)number,
+             e->o->form->ending);
+    return;
+  }
+  for (const char *c = m->task->name; *c && used + 1 < size; c++)
+    path[used++] = *c == '/' ? '_' : *c;
+  snprintf(path + used, size - used, "_step_%lld%s", (long long)number, e->o->form->ending);
+}
+
+static const struct made_step *same_code(const struct making *m, const char *hash) {
+  for (int64_t i = 0; i < m->n; i++)
+    if (m->steps[i].outcome == STORE_JUDGED && strcmp(m->steps[i].hash, hash) == 0)
+      return &m->steps[i];
+  return NULL;
+}
+
+static enum assay_status judge_code(struct engine *e, struct making *m, struct made_step *s, struct store_step *stored,
+                                    struct assay_error *err) {
+  char path[4096];
+  const struct made_step *earlier = same_code(m, s->hash);
+  struct engine_candidate c = {.task = m->task, .file = path};
+  s->outcome = earlier ? STORE_DUPLICATE : STORE_JUDGED;
+  s->same_as = earlier ? earlier->number : -1;
+  judging_path(e, m, s->number, path, sizeof path);
+  enum assay_status status = ASSAY_OK;
+  if (!earlier && !e->expected)
+    status = file_write(path, stored->code.data, stored->code.len, err);
+  if (!status && !earlier && !e->expected)
+    status = e->o->judge(e->o->judge_arg, &c, err);
+  s->verdict = earlier ? earlier->verdict : e->expected ? e->expected->verdict : c.verdict;
+  stored->build_ns = c.build_ns;
+  stored->judge_ns = c.judge_ns;
+  stored->cpu_ns += c.cpu_ns;
+  stored->gpu_ns = c.gpu_ns;
+  e->judged += !earlier && !status;
+  return status ? status : judging_read(e, s->verdict, s, err);
+}
+
+// --- a reply
+
+static const enum store_outcome outcomes[] = {[MODEL_CODE] = STORE_JUDGED,
+                                              [MODEL_NO_CODE] = STORE_NO_CODE,
+                                              [MODEL_CUT_OFF] = STORE_CUT_OFF,
+                                              [MODEL_REFUSED] = STORE_REFUSED,
+                                              [MODEL_WRONG_LANGUAGE] = STORE_WRONG_LANGUAGE};
+
+static enum assay_status work_on_code(struct engine *e, struct making *m, const struct pending *p,
+                                      struct model_extract *x, struct made_step *s, struct store_step *stored,
+                                      struct assay_error *err) {
+  const struct answer_form *f = e->o->form;
+  enum assay_status status =
+      model_extract(buf_str(&p->reply.text), p->reply.text.len, p->reply.finish, &f->language, e->others, x, err);
+  if (status)
+    return status;
+  s->outcome = outcomes[x->what];
+  if (x->what != MODEL_CODE)
+    return ASSAY_OK;
+  stored->code = (struct store_bytes){buf_str(&x->code), x->code.len};
+  status = model_code_hash(buf_str(&x->code), x->code.len, f->hash_comments, s->hash, err);
+  if (!status && !(s->code = base_strndup(buf_str(&x->code), x->code.len)))
+    status = error_nomem(err, "a kernel");
+  return status ? status : judge_code(e, m, s, stored, err);
+}
+
+// An answer in prose is kept as the step's text.
+static enum assay_status work_on_prose(const struct pending *p, struct made_step *s, struct model_extract *x,
+                                       struct store_step *stored, struct assay_error *err) {
+  enum assay_status status = model_prose(buf_str(&p->reply.text), p->reply.text.len, &x->code, err);
+  s->outcome = x->code.len ? STORE_TEXT : STORE_NO_CODE;
+  stored->code = (struct store_bytes){buf_str(&x->code), x->code.len};
+  if (!status && x->code.len && !(s->code = base_strndup(buf_str(&x->code), x->code.len)))
+    status = error_nomem(err, "a text");
+  return status;
+}
+
+static enum assay_status work_on_reply(struct engine *e, struct making *m, const struct pending *p, struct made_step *s,
+                                       struct store_step *stored, struct assay_error *err) {
+  struct model_extract x = {0};
+  char detail[1024];
+  int64_t start = clock_monotonic_ns();
+  enum assay_status status = ASSAY_OK;
+  if (p->reply.failure)
+    s->outcome = STORE_NO_REPLY;
+  else if (p->plan.prose)
+    status = work_on_prose(p, s, &x, stored, err);
+  else
+    status = work_on_code(e, m, p, &x, s, stored, err);
+  printable_line(p->reply.failure ? p->reply.error.message : x.detail, detail, sizeof detail);
+  if (!status && !(s->detail = base_strndup(detail, strlen(detail))))
+    status = error_nomem(err, "a step");
+  if (!status && !s->feedback && !(s->feedback = base_strndup("", 0)))
+    status = error_nomem(err, "a step");
+  if (!status) {
+    stored->outcome = s->outcome;
+    stored->detail = s->detail;
+    stored->code_hash = s->hash;
+    stored->feedback = s->feedback;
+    stored->same_as = s->same_as;
+    stored->verdict = s->verdict;
+    stored->own_ns += clock_monotonic_ns() - start - stored->judge_ns;
+    status = e->expected ? replay_compare(e, stored, err) : store_put_step(e->o->store, stored, err);
+  }
+  model_extract_release(&x);
+  return status;
+}
+
+enum assay_status judging_commit(struct engine *e, struct making *m, struct assay_error *err) {
+  struct pending *p = &m->round[m->n - m->first];
+  struct made_step s = {.number = m->n,
+                        .parent = p->plan.parent,
+                        .lane = p->plan.lane,
+                        .same_as = -1,
+                        .model = p->plan.model,
+                        .time_ns = NAN,
+                        .usd = p->usd};
+  struct store_step stored = p->row; // the numbers
+  struct buf prompt = {0};
+  snprintf(s.kind, sizeof s.kind, "%s", p->plan.kind);
+  asking_row(e, m, p, &prompt, &stored);
+  enum assay_status status = buf_status(&prompt, err);
+  if (!status)
+    status = work_on_reply(e, m, p, &s, &stored, err);
+  if (!status)
+    status = making_add(m, &s, err);
+  buf_release(&prompt);
+  if (status) {
+    base_free(s.code);
+    base_free(s.feedback);
+    base_free(s.detail);
+    return status;
+  }
+  e->waiting--;
+  model_reply_release(&p->reply);
+  p->reply = (struct model_reply){0};
+  return ASSAY_OK;
+}

@@ -1,0 +1,200 @@
+#include "method/making.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+struct method_view making_view(const struct engine *e, const struct making *m, int64_t n) {
+  return (struct method_view){.settings = &e->o->settings, .steps = m->steps, .n = n};
+}
+
+enum assay_status making_add(struct making *m, const struct made_step *s, struct assay_error *err) {
+  if ((size_t)m->n == m->capacity) {
+    size_t capacity = 2 * m->capacity + 16;
+    struct made_step *more = base_realloc(m->steps, capacity * sizeof *more);
+    if (!more)
+      return error_nomem(err, "a task's steps");
+    m->steps = more;
+    m->capacity = capacity;
+  }
+  m->steps[m->n++] = *s;
+  return ASSAY_OK;
+}
+
+static void pending_release(struct pending *p) {
+  base_free(p->prompt);
+  base_free(p->system);
+  model_reply_release(&p->reply);
+}
+
+static void round_release(struct making *m) {
+  for (int64_t i = 0; i < m->n_round; i++)
+    pending_release(&m->round[i]);
+  base_free(m->round);
+  m->round = NULL;
+  m->n_round = 0;
+}
+
+void making_release(struct making *m) {
+  for (int64_t i = 0; i < m->n; i++) {
+    base_free(m->steps[i].code);
+    base_free(m->steps[i].feedback);
+    base_free(m->steps[i].detail);
+  }
+  base_free(m->steps);
+  round_release(m);
+  arena_release(&m->arena);
+}
+
+// --- what is stored
+
+struct reading {
+  struct engine *e;
+  struct making *m;
+  enum assay_status status;
+  struct assay_error *err;
+};
+
+static int model_index(const struct engine *e, const char *name) {
+  for (int i = 0; i < e->o->settings.n_models; i++)
+    if (strcmp(e->o->models[i].name, name) == 0)
+      return i;
+  return 0;
+}
+
+static bool read_step(void *arg, const struct store_step *s) {
+  struct reading *r = arg;
+  struct made_step made = {.number = s->number,
+                           .parent = s->parent,
+                           .lane = s->lane,
+                           .same_as = s->same_as,
+                           .verdict = s->verdict,
+                           .model = model_index(r->e, s->model),
+                           .outcome = s->outcome,
+                           .time_ns = NAN,
+                           .usd = s->usd};
+  if (s->outcome == STORE_FINAL)
+    return true;
+  if (s->outcome == STORE_REPLIED || s->number != r->m->n)
+    return true; // the round takes it up
+  snprintf(made.kind, sizeof made.kind, "%s", s->kind);
+  snprintf(made.hash, sizeof made.hash, "%s", s->code_hash);
+  if (s->verdict > 0)
+    r->status = judging_read(r->e, s->verdict, &made, r->err);
+  base_free(made.feedback); // what was said of it then
+  const struct store_bytes *code = &s->code;
+  made.code = code->len ? base_strndup(code->data, code->len) : NULL;
+  made.feedback = base_strndup(s->feedback, strlen(s->feedback));
+  made.detail = base_strndup(s->detail, strlen(s->detail));
+  if (!r->status && (!made.feedback || !made.detail || (code->len && !made.code)))
+    r->status = error_nomem(r->err, "a task's steps");
+  if (!r->status)
+    r->status = making_add(r->m, &made, r->err);
+  return r->status == ASSAY_OK;
+}
+
+// Steps at the end that got no reply are asked again: the endpoint failed, not the model.
+static enum assay_status forget_unanswered(struct engine *e, struct making *m, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  while (!status && m->n > 0 && m->steps[m->n - 1].outcome == STORE_NO_REPLY) {
+    struct made_step *s = &m->steps[--m->n];
+    status = store_drop_step(e->o->store, e->o->run, m->task->name, s->number, err);
+    base_free(s->code);
+    base_free(s->feedback);
+    base_free(s->detail);
+  }
+  return status;
+}
+
+// Two processes on one task would do the same work twice. The claim ends with the process.
+static enum assay_status claim(struct engine *e, struct making *m, struct assay_error *err) {
+  const struct store_verdict key = {.run = e->o->run,
+                                    .task = m->task->name,
+                                    .form = "make",
+                                    .workload = "",
+                                    .device = "",
+                                    .candidate_hash = "",
+                                    .settings_hash = ""};
+  bool mine = false;
+  enum assay_status status = store_claim(e->o->store, &key, &mine, err);
+  if (!status && !mine)
+    status = error_set(err, ASSAY_ERR_BUSY, "another process works on %s in run \"%s\"; wait for it, or use --run NAME",
+                       m->task->name, e->o->run);
+  return status;
+}
+
+enum assay_status making_open(struct engine *e, struct making *m, struct assay_error *err) {
+  struct reading r = {.e = e, .m = m, .err = err};
+  enum assay_status status = claim(e, m, err);
+  if (!status)
+    status = brief_make(m->task->path, e->o->judging, &m->arena, &m->brief, err);
+  if (!status)
+    status = store_each_step(e->o->store, e->o->run, m->task->name, read_step, &r, err);
+  if (!status)
+    status = r.status ? r.status : forget_unanswered(e, m, err);
+  m->opened = m->resumes = true;
+  return status;
+}
+
+// A reply that was paid for before this process was started.
+static bool take_reply(void *arg, const struct store_step *s) {
+  struct reading *r = arg;
+  struct making *m = r->m;
+  int64_t i = s->number - m->first;
+  struct pending *p = i >= 0 && i < m->n_round ? &m->round[i] : NULL;
+  if (!p || s->outcome != STORE_REPLIED || s->number < m->n)
+    return true;
+  size_t n = strlen(p->system);
+  if (s->prompt.len != n + 1 + strlen(p->prompt) || memcmp(s->prompt.data, p->system, n) != 0 ||
+      memcmp(s->prompt.data + n + 1, p->prompt, strlen(p->prompt)) != 0) {
+    r->status = error_set(r->err, ASSAY_ERR_USAGE,
+                          "run \"%s\", %s, step %lld: the prompt is not the one that was sent: Assay or the machine's "
+                          "peaks have changed since; use --run NAME for another run",
+                          s->run, s->task, (long long)s->number);
+    return false;
+  }
+  p->sent = p->replied = true;
+  p->usd = s->usd;
+  p->row = *s;
+  buf_append(&p->reply.text, s->reply.data, s->reply.len);
+  p->reply.finish = model_finish_by_name(s->finish);
+  r->e->waiting++;
+  return true;
+}
+
+// --- rounds
+
+enum assay_status making_plan(struct engine *e, struct making *m, struct assay_error *err) {
+  struct method_plan plans[METHOD_MOST_ROUND];
+  int n = 0;
+  if (m->done || m->n < m->first + m->n_round)
+    return ASSAY_OK;
+  // A run that goes on: the rounds that are finished come out as they did then.
+  do {
+    int64_t first = m->first + (m->rounds ? m->n_round : 0);
+    round_release(m);
+    struct method_view v = making_view(e, m, first);
+    n = e->o->settings.method->next(&v, plans, METHOD_MOST_ROUND);
+    m->first = first;
+    m->n_round = n;
+    m->round = base_calloc((size_t)n + 1, sizeof *m->round);
+    if (!m->round) {
+      m->n_round = 0;
+      return error_nomem(err, "a round of requests");
+    }
+    for (int i = 0; i < n; i++)
+      m->round[i] = (struct pending){.plan = plans[i], .usd = NAN};
+    m->rounds++;
+  } while (n > 0 && m->first + n <= m->n);
+  m->done = n == 0;
+  enum assay_status status = ASSAY_OK;
+  for (int64_t i = m->n; i < m->first + n && !status; i++)
+    status = asking_render(e, m, i, err);
+  struct reading r = {.e = e, .m = m, .err = err};
+  if (!status && m->resumes) // only the first round of this process can have stored replies
+    status = store_each_step(e->o->store, e->o->run, m->task->name, take_reply, &r, err);
+  m->resumes = false;
+  return status ? status : r.status;
+}

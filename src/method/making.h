@@ -1,0 +1,87 @@
+// Private to src/method: the engine's state. making.c has a task's steps, in memory and in the store; asking.c makes
+// prompts and requests; judging.c turns replies into steps; engine.c is the loop.
+#ifndef METHOD_MAKING_H
+#define METHOD_MAKING_H
+
+#include "base/arena.h"
+#include "method/brief.h"
+#include "method/engine.h"
+
+// A request of the round that is under way, and its reply.
+struct pending {
+  struct method_plan plan;
+  bool sent, replied;
+  char *prompt, *system;    // heap
+  struct model_reply reply; // once replied
+  struct store_step row;    // its numbers, once replied; strings are not valid
+  double usd;               // NaN: unknown
+  int64_t own_ns;           // to make the prompts
+};
+
+// A task of the run.
+struct making {
+  const struct engine_task *task;
+  struct arena arena;
+  struct brief brief;
+  struct made_step *steps;
+  int64_t n; // finished
+  size_t capacity;
+  struct pending *round; // of steps [first, first + n_round)
+  int64_t first, n_round;
+  int rounds;
+  bool opened, done;
+  bool resumes; // replies of an earlier process may be in the store
+  struct assay_error blocked;
+  int64_t judged;
+};
+
+struct engine {
+  const struct engine_options *o;
+  struct making *tasks;
+  const struct model_language *others[ANSWER_MOST_FORMS];
+  int under_way, waiting; // requests sent; replies that wait to be judged
+  int64_t calls, tokens;  // of the whole run
+  int64_t reserved_calls, reserved_tokens;
+  double usd, reserved_usd; // of those whose price is known
+  bool without_price;       // some were not
+  int64_t start_ns, asked, judged;
+  int failures; // requests in a row without a reply
+  struct assay_error last_failure;
+  const struct store_step *expected; // a replay: the step as it is stored; else NULL
+  const char *ended;                 // NULL: goes on
+  char why[128];
+};
+
+// making.c
+enum assay_status making_open(struct engine *e, struct making *m, struct assay_error *err);
+void making_release(struct making *m);
+struct method_view making_view(const struct engine *e, const struct making *m, int64_t n);
+// Plans the next round where the last one is finished; done is set where there is none.
+enum assay_status making_plan(struct engine *e, struct making *m, struct assay_error *err);
+// Appends a finished step; takes over code, feedback and detail.
+enum assay_status making_add(struct making *m, const struct made_step *s, struct assay_error *err);
+
+// asking.c
+// Renders the prompts of a pending step.
+enum assay_status asking_render(struct engine *e, struct making *m, int64_t number, struct assay_error *err);
+// Sends it, and reserves what it may cost. *sent is false where the budget is used up: e->ended says which.
+enum assay_status asking_send(struct engine *e, struct making *m, int64_t number, bool *sent, struct assay_error *err);
+// The step's strings as they are stored; `prompt` owns that one's bytes.
+void asking_row(const struct engine *e, const struct making *m, const struct pending *p, struct buf *prompt,
+                struct store_step *out);
+// Stores a reply that came.
+enum assay_status asking_store(struct engine *e, struct making *m, int64_t number, struct assay_error *err);
+
+// judging.c
+// Turns the reply of the next step (number m->n) into a finished step.
+enum assay_status judging_commit(struct engine *e, struct making *m, struct assay_error *err);
+// judging_path: the file of a step's kernel.
+void judging_path(const struct engine *e, const struct making *m, int64_t number, char *path, size_t size);
+// final.c: the winner of a task, judged afresh unless it was; fills the result's final fields.
+enum assay_status final_judge(struct engine *e, struct making *m, struct engine_result *r, struct assay_error *err);
+// replay.c: whether a step came out as it is stored.
+enum assay_status replay_compare(const struct engine *e, const struct store_step *now, struct assay_error *err);
+// What the verdict says of a step: reason, right, time, feedback (heap).
+enum assay_status judging_read(struct engine *e, int64_t verdict, struct made_step *s, struct assay_error *err);
+
+#endif

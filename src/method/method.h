@@ -1,0 +1,85 @@
+// Methods: small controllers that say what a model is asked next, from what came of the steps before. They are pure
+// functions of the steps: the same steps give the same requests, on any machine, in any order of arrival. The engine
+// (engine.h) asks, extracts, builds, judges and remembers.
+#ifndef METHOD_METHOD_H
+#define METHOD_METHOD_H
+
+#include "assay/verdict.h"
+#include "store/step.h"
+
+// A step that is finished.
+struct made_step {
+  int64_t number, parent, lane, same_as, verdict;
+  int model;     // index of the run's models
+  char kind[16]; // what was asked for: the name of the prompt
+  enum store_outcome outcome;
+  enum assay_reason reason;       // of its verdict, where it has one
+  bool right;                     // its verdict is a pass, and its time is not suspicious
+  double time_ns;                 // of a right one; NaN: not known
+  double usd;                     // what it cost; NaN: not known
+  char hash[65];                  // of the code without its layout; "" without code
+  char *code, *feedback, *detail; // heap; code: of a text, its reply
+};
+
+struct method;
+struct method_settings {
+  const struct method *method;
+  int samples; // how many attempts, trajectories or islands
+  int turns;   // requests of each, one after the other
+  int n_models;
+  double temperature; // NaN: the server's default
+  bool feed_best;     // swarm: the best kernel goes on
+  uint64_t seed;      // of all choices
+};
+
+// What a method sees: the first n steps of a task.
+struct method_view {
+  const struct method_settings *settings;
+  const struct made_step *steps;
+  int64_t n;
+};
+
+// A request that a method wants.
+enum { METHOD_MOST_SHOWN = 6 };
+struct method_plan {
+  const char *kind; // the prompt's name: "first", "repair", "improve"
+  int model;
+  int64_t parent; // the step whose code and feedback the prompt has; -1: none
+  int64_t lane;
+  int64_t note;                     // the step of whose outcome the prompt says something more; -1: none
+  int64_t shown[METHOD_MOST_SHOWN]; // other attempts to show
+  int n_shown;
+  int64_t idea;       // the step whose prose the prompt has; -1: none
+  bool prose;         // the answer is prose
+  double temperature; // NaN: the server's default
+  int cap_doublings;  // the usual cap on tokens, doubled so often: the reply before was cut off
+};
+
+struct method {
+  const char *name, *text;
+  int samples, turns; // the usual numbers
+  // The next round: up to `most` requests that need nothing of each other. 0: the task is done.
+  int (*next)(const struct method_view *v, struct method_plan *plans, int most);
+};
+enum { METHOD_MOST_ROUND = 64 };
+
+// The i-th method, NULL after the last; and by name, ASSAY_ERR_USAGE with the names that there are.
+const struct method *method_at(int i);
+enum assay_status method_by_name(const char *name, const struct method **out, struct assay_error *err);
+
+// --- what methods have in common (steps.c)
+
+// A plan for a lane: nothing but the question, of the first model.
+struct method_plan method_plan_first(const struct method_view *v, int64_t lane);
+
+// The fastest right step (of a lane; -1: of all), the first of equals and where no time is known; -1: none.
+int64_t steps_best(const struct method_view *v, int64_t lane);
+// The last step of a lane that is no prose; -1: none. And how many there are.
+int64_t steps_last(const struct method_view *v, int64_t lane);
+int64_t steps_count(const struct method_view *v, int64_t lane);
+// Whether the step has code that was judged.
+bool step_has_verdict(const struct made_step *s);
+
+extern const struct method method_greedy, method_sample, method_refine, method_reflect, method_evolve, method_swarm;
+
+#endif

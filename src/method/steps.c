@@ -1,0 +1,66 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "method/method.h"
+
+static const struct method *const methods[] = {&method_greedy,  &method_sample, &method_refine,
+                                               &method_reflect, &method_evolve, &method_swarm};
+enum { N_METHODS = sizeof methods / sizeof *methods };
+
+const struct method *method_at(int i) {
+  return i >= 0 && i < N_METHODS ? methods[i] : NULL;
+}
+
+enum assay_status method_by_name(const char *name, const struct method **out, struct assay_error *err) {
+  char known[256];
+  size_t used = 0;
+  for (int i = 0; i < N_METHODS; i++) {
+    if (strcmp(methods[i]->name, name) == 0) {
+      *out = methods[i];
+      return ASSAY_OK;
+    }
+    used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", methods[i]->name);
+  }
+  return error_set(err, ASSAY_ERR_USAGE, "there is no method %s; there are: %s", name, known);
+}
+
+struct method_plan method_plan_first(const struct method_view *v, int64_t lane) {
+  return (struct method_plan){
+      .kind = "first", .parent = -1, .note = -1, .idea = -1, .lane = lane, .temperature = v->settings->temperature};
+}
+
+static bool in_lane(const struct made_step *s, int64_t lane) {
+  return (lane < 0 || s->lane == lane) && s->outcome != STORE_FINAL;
+}
+
+bool step_has_verdict(const struct made_step *s) {
+  return s->outcome == STORE_JUDGED || s->outcome == STORE_DUPLICATE;
+}
+
+int64_t steps_best(const struct method_view *v, int64_t lane) {
+  int64_t best = -1;
+  for (int64_t i = 0; i < v->n; i++) {
+    const struct made_step *s = &v->steps[i];
+    if (!in_lane(s, lane) || !s->right || s->same_as >= 0)
+      continue;
+    if (best < 0 || s->time_ns < v->steps[best].time_ns || (isnan(v->steps[best].time_ns) && !isnan(s->time_ns)))
+      best = i;
+  }
+  return best;
+}
+
+int64_t steps_last(const struct method_view *v, int64_t lane) {
+  for (int64_t i = v->n - 1; i >= 0; i--)
+    if (in_lane(&v->steps[i], lane) && v->steps[i].outcome != STORE_TEXT)
+      return i;
+  return -1;
+}
+
+int64_t steps_count(const struct method_view *v, int64_t lane) {
+  int64_t n = 0;
+  for (int64_t i = 0; i < v->n; i++)
+    n += in_lane(&v->steps[i], lane) && v->steps[i].outcome != STORE_TEXT;
+  return n;
+}

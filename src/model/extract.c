@@ -1,0 +1,362 @@
+#include "model/extract.h"
+
+#include <ctype.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/printable.h"
+#include "model/fence.h"
+
+// Where `word` is in the text, from `at` on, whatever its case; n when it is not.
+static size_t find(const char *text, size_t n, size_t at, const char *word) {
+  size_t k = strlen(word);
+  for (; at + k <= n; at++)
+    if (strncasecmp(text + at, word, k) == 0)
+      return at;
+  return n;
+}
+
+static bool has_word(const char *text, size_t n, const char *word) {
+  return memmem(text, n, word, strlen(word)) != NULL;
+}
+
+static bool has_entry(const struct model_language *l, const char *text, size_t n) {
+  for (int i = 0; l->entries[i]; i++)
+    if (has_word(text, n, l->entries[i]))
+      return true;
+  return false;
+}
+
+static bool has_tag(const struct model_language *l, const char *tag, size_t n) {
+  for (int i = 0; l->tags[i]; i++)
+    if (strlen(l->tags[i]) == n && strncasecmp(l->tags[i], tag, n) == 0)
+      return true;
+  return false;
+}
+
+// --- thoughts
+
+static const char *const thought_marks[][2] = {
+    {"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<reasoning>", "</reasoning>"}, {"[THINK]", "[/THINK]"}};
+enum { N_THOUGHT_MARKS = sizeof thought_marks / sizeof *thought_marks };
+
+// The reply without its thoughts. A thought without an end goes to the end of the text; an end without a beginning (the
+// prompt's template had it) begins with the text. *unfinished: the former.
+static void leave_out_thoughts(const char *reply, size_t n, struct buf *out, bool *unfinished) {
+  size_t at = 0;
+  *unfinished = false;
+  for (int i = 0; i < N_THOUGHT_MARKS; i++) {
+    size_t close = find(reply, n, 0, thought_marks[i][1]);
+    if (close < n && find(reply, close, 0, thought_marks[i][0]) == close)
+      at = close + strlen(thought_marks[i][1]);
+  }
+  while (at < n) {
+    size_t open = n;
+    int which = 0;
+    for (int i = 0; i < N_THOUGHT_MARKS; i++) {
+      size_t here = find(reply, n, at, thought_marks[i][0]);
+      if (here < open) {
+        open = here;
+        which = i;
+      }
+    }
+    buf_append(out, reply + at, open - at);
+    if (open == n)
+      return;
+    size_t close = find(reply, n, open, thought_marks[which][1]);
+    *unfinished = close == n;
+    at = close == n ? n : close + strlen(thought_marks[which][1]);
+  }
+}
+
+// --- whether a block is whole
+
+// Brackets of C outside of strings and comments: 0 when they balance, more when some are open.
+static int open_brackets(const char *text, size_t n) {
+  int open = 0;
+  for (size_t i = 0; i < n; i++) {
+    char c = text[i];
+    if (c == '"' || c == '\'') {
+      for (i++; i < n && text[i] != c && text[i] != '\n'; i++)
+        i += text[i] == '\\';
+    } else if (c == '/' && i + 1 < n && text[i + 1] == '/') {
+      while (i + 1 < n && text[i + 1] != '\n')
+        i++;
+    } else if (c == '/' && i + 1 < n && text[i + 1] == '*') {
+      size_t end = find(text, n, i + 2, "*/");
+      i = end + 1;
+    } else {
+      open += c == '{' || c == '(' || c == '[';
+      open -= c == '}' || c == ')' || c == ']';
+    }
+  }
+  return open;
+}
+
+static bool is_whole(const struct model_language *l, const struct fence_block *b, enum model_finish finish) {
+  if (b->closed)
+    return true;
+  if (finish == MODEL_FINISH_LENGTH)
+    return false;
+  // The last fence was forgotten, or what came was cut: brackets say which, where the language has them.
+  return l->braces ? open_brackets(b->text, b->len) == 0 : finish == MODEL_FINISH_STOP;
+}
+
+// --- choosing
+
+enum { SCORE_TAG = 1, SCORE_ENTRY = 4, SCORE_WHOLE = 2 };
+
+struct choice {
+  struct fence_block block;
+  int score;
+  bool whole, entry, foreign; // foreign: clearly of another language
+};
+
+static bool is_foreign(const struct model_language *l, const struct model_language *const *others,
+                       const struct fence_block *b) {
+  if (has_entry(l, b->text, b->len))
+    return false;
+  for (int i = 0; others && others[i]; i++) {
+    bool tagged = b->tag_len > 0 && has_tag(others[i], b->tag, b->tag_len) && !has_tag(l, b->tag, b->tag_len);
+    if (tagged || has_entry(others[i], b->text, b->len))
+      return true;
+  }
+  return false;
+}
+
+// Tags of blocks that are no program: shell commands, output, a plan's JSON.
+static bool is_no_program(const struct fence_block *b) {
+  static const char *const tags[] = {"bash", "sh", "shell", "console", "json", "text", "txt", "output", "diff", NULL};
+  const struct model_language none = {.tags = tags};
+  return b->tag_len > 0 && has_tag(&none, b->tag, b->tag_len);
+}
+
+static void consider(const struct model_language *l, const struct model_language *const *others,
+                     const struct fence_block *b, enum model_finish finish, struct choice *best, bool *any) {
+  struct choice c = {.block = *b, .whole = is_whole(l, b, finish), .entry = has_entry(l, b->text, b->len)};
+  c.foreign = is_foreign(l, others, b);
+  if (is_no_program(b) && !c.entry)
+    return;
+  if (b->len == 0)
+    return;
+  c.score = (has_tag(l, b->tag, b->tag_len) ? SCORE_TAG : 0) + (c.entry ? SCORE_ENTRY : 0) +
+            (c.whole ? SCORE_WHOLE : 0) - (c.foreign ? 8 : 0);
+  if (!*any || c.score >= best->score)
+    *best = c;
+  *any = true;
+}
+
+// A block in a list is indented as its fence is.
+static void put_block(const struct fence_block *b, struct buf *out) {
+  for (size_t at = 0; at < b->len;) {
+    size_t skip = 0;
+    while (skip < b->indent && at + skip < b->len && b->text[at + skip] == ' ')
+      skip++;
+    const char *end = memchr(b->text + at, '\n', b->len - at);
+    size_t stop = end ? (size_t)(end - b->text) + 1 : b->len;
+    if (skip < stop - at)
+      buf_append(out, b->text + at + skip, stop - at - skip);
+    at = stop;
+  }
+}
+
+// {"code": "..."}: what models that are fond of tools say. False: it is nothing of the kind.
+static bool take_json(const char *text, size_t n, const struct model_language *l, struct buf *out) {
+  static const char *const members[] = {"code", "kernel", "source", "solution"};
+  const char *open = memchr(text, '{', n);
+  bool taken = false;
+  if (!open)
+    return false;
+  json_t *j = json_loadb(open, n - (size_t)(open - text), JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, NULL);
+  for (size_t i = 0; i < sizeof members / sizeof *members && j && !taken; i++) {
+    const json_t *code = json_object_get(j, members[i]);
+    size_t len = json_string_length(code);
+    taken = json_is_string(code) && has_entry(l, json_string_value(code), len);
+    if (!taken)
+      continue;
+    struct fence_block inner;
+    size_t at = 0;
+    if (fence_next(json_string_value(code), len, &at, &inner))
+      put_block(&inner, out);
+    else
+      buf_append(out, json_string_value(code), len);
+  }
+  json_decref(j);
+  return taken;
+}
+
+static bool sounds_like_refusal(const char *text, size_t n) {
+  static const char *const words[] = {"i can't",    "i cannot",     "i can\xe2\x80\x99t", "i'm sorry",
+                                      "i am sorry", "i won't help", "i'm unable"};
+  size_t first = n < 400 ? n : 400;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (find(text, first, 0, words[i]) < first)
+      return true;
+  return false;
+}
+
+static void say(struct model_extract *out, enum model_extraction what, const char *detail) {
+  out->what = what;
+  snprintf(out->detail, sizeof out->detail, "%s", detail);
+}
+
+// Without any block of code.
+static void without_block(const struct buf *text, enum model_finish finish, const struct model_language *l,
+                          bool unfinished, struct model_extract *out) {
+  const char *t = buf_str(text);
+  if (take_json(t, text->len, l, &out->code))
+    say(out, MODEL_CODE, "from JSON");
+  else if (has_entry(l, t, text->len) && l->braces && open_brackets(t, text->len) == 0 && strpbrk(t, ";{")) {
+    buf_append(&out->code, t, text->len);
+    say(out, MODEL_CODE, "the whole reply: it has no fence");
+  } else if (finish == MODEL_FINISH_REFUSED || sounds_like_refusal(t, text->len))
+    say(out, MODEL_REFUSED, "the model refused");
+  else if (finish == MODEL_FINISH_LENGTH || unfinished)
+    say(out, MODEL_CUT_OFF,
+        unfinished ? "it was still thinking when its tokens ended" : "its tokens ended before code");
+  else
+    say(out, MODEL_NO_CODE, text->len ? "there is no code block in the reply" : "the reply is empty");
+}
+
+enum assay_status model_extract(const char *reply, size_t n, enum model_finish finish,
+                                const struct model_language *language, const struct model_language *const *others,
+                                struct model_extract *out, struct assay_error *err) {
+  struct buf text = {0};
+  struct choice best = {0};
+  struct fence_block b;
+  bool any = false, unfinished;
+  size_t at = 0;
+  memset(out, 0, sizeof *out);
+  leave_out_thoughts(reply, n, &text, &unfinished);
+  while (!text.failed && text.data && fence_next(text.data, text.len, &at, &b)) {
+    out->n_blocks++;
+    consider(language, others, &b, finish, &best, &any);
+  }
+  if (!any)
+    without_block(&text, finish, language, unfinished, out);
+  else if (best.foreign)
+    snprintf(out->detail, sizeof out->detail, "the code is %.*s, which was not asked for",
+             best.block.tag_len ? (int)(best.block.tag_len < 20 ? best.block.tag_len : 20) : 17,
+             best.block.tag_len ? best.block.tag : "in another form");
+  else if (!best.whole)
+    say(out, MODEL_CUT_OFF, "the last code block has no end");
+  else
+    put_block(&best.block, &out->code);
+  if (any && best.foreign)
+    out->what = MODEL_WRONG_LANGUAGE;
+  if (out->what == MODEL_CODE && out->code.len == 0)
+    say(out, MODEL_NO_CODE, "the code block is empty");
+  if (out->code.len > MODEL_MOST_CODE_BYTES) {
+    buf_clear(&out->code);
+    say(out, MODEL_NO_CODE, "the code is longer than 4 MiB");
+  }
+  enum assay_status status = text.failed ? error_nomem(err, "a model's reply") : buf_status(&out->code, err);
+  buf_release(&text);
+  if (status)
+    model_extract_release(out);
+  return status;
+}
+
+void model_extract_release(struct model_extract *x) {
+  buf_release(&x->code);
+}
+
+enum assay_status model_prose(const char *reply, size_t n, struct buf *out, struct assay_error *err) {
+  struct buf text = {0};
+  bool unfinished;
+  leave_out_thoughts(reply, n, &text, &unfinished);
+  size_t from = 0, len = text.len;
+  while (from < len && isspace((unsigned char)text.data[from]))
+    from++;
+  while (len > from && isspace((unsigned char)text.data[len - 1]))
+    len--;
+  if (len - from > MODEL_MOST_PROSE_BYTES)
+    len = from + MODEL_MOST_PROSE_BYTES;
+  if (text.data)
+    text.data[len] = '\0';
+  if (text.data)
+    printable(text.data + from);
+  for (const char *at = text.data ? text.data + from : ""; *at; at++)
+    buf_append(out, strncmp(at, "```", 3) == 0 || strncmp(at, "~~~", 3) == 0 ? "'" : at, 1);
+  enum assay_status status = text.failed ? error_nomem(err, "a model's reply") : buf_status(out, err);
+  buf_release(&text);
+  return status;
+}
+
+// --- the same code in another layout
+
+static void put_string(const char *code, size_t n, size_t *i, struct buf *out) {
+  char quote = code[*i];
+  size_t from = *i;
+  for (++*i; *i < n && code[*i] != quote && code[*i] != '\n'; ++*i)
+    *i += code[*i] == '\\' && *i + 1 < n;
+  *i += *i < n;
+  buf_append(out, code + from, *i - from);
+}
+
+// C: any white space is one space, but a preprocessor line keeps its end. Directive comments are code.
+static void normalise_c(const char *code, size_t n, struct buf *out) {
+  bool directive = false, space = false;
+  for (size_t i = 0; i < n;) {
+    char c = code[i];
+    bool line_comment = c == '/' && i + 1 < n && code[i + 1] == '/';
+    if (line_comment && find(code, n, i, "// assay:") != i) {
+      while (i < n && code[i] != '\n')
+        i++;
+    } else if (c == '/' && i + 1 < n && code[i + 1] == '*') {
+      i = find(code, n, i + 2, "*/") + 2;
+      space = true;
+    } else if (isspace((unsigned char)c)) {
+      if (c == '\n' && directive) {
+        buf_puts(out, "\n");
+        directive = false;
+      }
+      space = true;
+      i++;
+    } else {
+      directive = directive || c == '#' || line_comment;
+      if (space)
+        buf_puts(out, " ");
+      space = false;
+      if (c == '"' || c == '\'')
+        put_string(code, n, &i, out);
+      else
+        buf_append(out, &code[i++], 1);
+    }
+  }
+}
+
+// Python: lines without comments, white space at their ends, and empty ones. Strings of several lines are lines.
+static void normalise_python(const char *code, size_t n, struct buf *out) {
+  for (size_t at = 0; at < n;) {
+    const char *end = memchr(code + at, '\n', n - at);
+    size_t stop = end ? (size_t)(end - code) : n, next = end ? stop + 1 : n, first = at;
+    while (first < stop && isspace((unsigned char)code[first]))
+      first++;
+    while (stop > first && isspace((unsigned char)code[stop - 1]))
+      stop--;
+    if (first < stop && code[first] != '#') {
+      buf_append(out, code + at, stop - at);
+      buf_puts(out, "\n");
+    }
+    at = next;
+  }
+}
+
+enum assay_status model_code_hash(const char *code, size_t n, bool hash_comments, char hex[65],
+                                  struct assay_error *err) {
+  struct buf b = {0};
+  if (hash_comments)
+    normalise_python(code, n, &b);
+  else
+    normalise_c(code, n, &b);
+  enum assay_status status = buf_status(&b, err);
+  if (!status)
+    hash_sha256_hex(buf_str(&b), b.len, hex);
+  buf_release(&b);
+  return status;
+}

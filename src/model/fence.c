@@ -1,0 +1,79 @@
+#include "model/fence.h"
+
+#include <string.h>
+
+static size_t line_end(const char *text, size_t n, size_t at) {
+  const char *end = memchr(text + at, '\n', n - at);
+  return end ? (size_t)(end - text) : n;
+}
+
+// The length of a run of fence characters after spaces; 0: the line is no fence.
+static size_t fence_of(const char *line, size_t n, size_t *indent, char *mark) {
+  size_t i = 0, from;
+  while (i < n && (line[i] == ' ' || line[i] == '\t'))
+    i++;
+  from = i;
+  if (i == n || (line[i] != '`' && line[i] != '~'))
+    return 0;
+  *mark = line[i];
+  while (i < n && line[i] == *mark)
+    i++;
+  *indent = from;
+  return i - from >= 3 ? i - from : 0;
+}
+
+static bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\r';
+}
+
+static bool opens(const char *line, size_t n, struct fence_block *b, size_t *length, char *mark) {
+  *length = fence_of(line, n, &b->indent, mark);
+  if (*length == 0)
+    return false;
+  size_t i = b->indent + *length;
+  if (*mark == '`' && memchr(line + i, '`', n - i)) // a span of code within a line
+    return false;
+  while (i < n && (is_space(line[i]) || line[i] == '{' || line[i] == '.'))
+    i++;
+  b->tag = line + i;
+  while (i < n && !is_space(line[i]) && line[i] != '}' && line[i] != ',')
+    i++;
+  b->tag_len = (size_t)(line + i - b->tag);
+  return true;
+}
+
+static bool closes(const char *line, size_t n, char mark, size_t length) {
+  size_t indent;
+  char its;
+  size_t run = fence_of(line, n, &indent, &its);
+  if (run < length || its != mark)
+    return false;
+  for (size_t i = indent + run; i < n; i++)
+    if (!is_space(line[i]))
+      return false;
+  return true;
+}
+
+bool fence_next(const char *text, size_t n, size_t *at, struct fence_block *out) {
+  while (*at < n) {
+    size_t end = line_end(text, n, *at), length;
+    char mark;
+    bool opened = opens(text + *at, end - *at, out, &length, &mark);
+    *at = end < n ? end + 1 : n;
+    if (!opened)
+      continue;
+    out->text = text + *at;
+    out->closed = false;
+    while (*at < n && !out->closed) {
+      size_t begin = *at;
+      end = line_end(text, n, begin);
+      out->closed = closes(text + begin, end - begin, mark, length);
+      out->len = (size_t)(text + begin - out->text);
+      *at = end < n ? end + 1 : n;
+    }
+    if (!out->closed)
+      out->len = (size_t)(text + n - out->text);
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,22 @@
+// Fenced code blocks as in CommonMark 0.31, section 4.5, where a block of no list or quote is concerned: a fence of at
+// least three backticks or tildes, indented by any number of spaces (models put blocks into lists), ended by one at
+// least as long or by the end of the text.
+#ifndef MODEL_FENCE_H
+#define MODEL_FENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct fence_block {
+  const char *tag; // first word after the fence; not terminated
+  size_t tag_len;
+  const char *text; // its lines, with their ends
+  size_t len;
+  size_t indent; // of the fence: as many spaces at most are taken off each line
+  bool closed;
+};
+
+// The next block at or after *at, which moves behind it; false: there is none.
+bool fence_next(const char *text, size_t n, size_t *at, struct fence_block *out);
+
+#endif

@@ -1,0 +1,462 @@
+// Requests over HTTP, with retries as OpenAI's and Anthropic's own SDKs do them.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/printable.h"
+#include "base/rng.h"
+#include "model/exchange.h"
+#include "model/sse.h"
+#include "model/wire.h"
+
+enum { RAW_PER_TEXT = 64, MOST_ERROR_BYTES = 65536, MOST_BACKOFF = 16, MOST_FIELD_RETRIES = WIRE_FIELD_COUNT };
+static const int64_t MOST_ASKED_WAIT_NS = 60000000000; // a longer retry-after is not waited for
+
+struct transfer {
+  CURL *easy;
+  struct curl_slist *headers;
+  const struct wire *wire;
+  char *url, *body;
+  struct sse sse;
+  struct wire_reply got;
+  struct buf plain; // a body that is no stream
+  size_t raw_bytes, most_bytes;
+  int64_t last_content_ns; // a comment that keeps the connection open is no content
+  bool streams, malformed, too_long;
+  bool ended; // with `code`
+  CURLcode code;
+  int retries, field_retries;
+  int64_t retry_ns; // when it is sent again; 0: it is under way
+  const char *key;  // to be left out of messages
+};
+
+// --- endpoints
+
+static bool is_loopback(const char *host) {
+  return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 || strcmp(host, "[::1]") == 0;
+}
+
+enum assay_status http_check(const struct model_endpoint *e, struct assay_error *err) {
+  CURLU *u = curl_url();
+  char *scheme = NULL, *host = NULL, *user = NULL;
+  enum assay_status status = ASSAY_OK;
+  bool known = u && curl_url_set(u, CURLUPART_URL, e->url, 0) == CURLUE_OK &&
+               curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+               curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK;
+  if (!known || (strcmp(scheme, "https") != 0 && strcmp(scheme, "http") != 0))
+    status = error_set(err, ASSAY_ERR_USAGE,
+                       "the endpoint %s is not one; write https://HOST/v1, http://localhost:8080/v1 or exec:COMMAND",
+                       e->url);
+  else if (curl_url_get(u, CURLUPART_USER, &user, 0) == CURLUE_OK)
+    status = error_set(err, ASSAY_ERR_USAGE,
+                       "the endpoint holds a user's name or password, which would be stored; give a "
+                       "key by --key-env or --key-file");
+  else if (strcmp(scheme, "http") == 0 && e->key && !is_loopback(host))
+    status = error_set(err, ASSAY_ERR_USAGE,
+                       "%s would send the key where others can read it; use https, or give no key", e->url);
+  else if (e->api && !wire_by_name(e->api))
+    status =
+        error_set(err, ASSAY_ERR_USAGE, "there is no interface %s; there are chat, messages and responses", e->api);
+  curl_free(scheme);
+  curl_free(host);
+  curl_free(user);
+  curl_url_cleanup(u);
+  return status;
+}
+
+static bool ends_with(const char *text, const char *end) {
+  size_t n = strlen(text), k = strlen(end);
+  return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+static const struct wire *wire_of(const struct model_endpoint *e) {
+  static const struct wire *const all[] = {&wire_chat, &wire_messages, &wire_responses};
+  if (e->api)
+    return wire_by_name(e->api);
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (ends_with(e->url, all[i]->path))
+      return all[i];
+  return strstr(e->url, "://api.anthropic.com") ? &wire_messages : &wire_chat;
+}
+
+// "https://host" and "https://host/v1/" mean https://host/v1/chat/completions. In the arena.
+static char *url_of(struct exchange *x, const struct wire *w) {
+  const char *url = x->endpoint->url, *host = strstr(url, "://");
+  size_t n = strlen(url);
+  while (n > 0 && url[n - 1] == '/')
+    n--;
+  if (ends_with(url, w->path))
+    return arena_strdup(&x->arena, url);
+  bool bare = !memchr(host + 3, '/', n - (size_t)(host + 3 - url));
+  return arena_printf(&x->arena, "%.*s%s%s", (int)n, url, bare ? "/v1" : "", w->path);
+}
+
+// --- one transfer
+
+static bool on_event(void *arg, const char *event, const char *data, size_t n) {
+  struct exchange *x = arg;
+  struct transfer *t = x->carrier;
+  t->last_content_ns = clock_monotonic_ns();
+  t->malformed = !wire_take_event(t->wire, &t->got, event, data, n);
+  t->too_long = t->got.text.len > t->most_bytes;
+  return !t->malformed && !t->too_long && !t->got.text.failed;
+}
+
+static bool is_stream(const struct transfer *t) {
+  const char *type = NULL;
+  curl_easy_getinfo(t->easy, CURLINFO_CONTENT_TYPE, &type);
+  return type && strncasecmp(type, "text/event-stream", strlen("text/event-stream")) == 0;
+}
+
+static size_t on_bytes(char *bytes, size_t size, size_t count, void *arg) {
+  struct exchange *x = arg;
+  struct transfer *t = x->carrier;
+  size_t n = size * count;
+  long status = 0;
+  curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+  t->raw_bytes += n;
+  t->streams = status == 200 && is_stream(t);
+  t->too_long = t->too_long || t->raw_bytes > RAW_PER_TEXT * t->most_bytes;
+  if (t->too_long)
+    return 0;
+  if (t->streams)
+    return sse_feed(&t->sse, bytes, n, on_event, x) ? n : 0;
+  t->last_content_ns = clock_monotonic_ns();
+  t->too_long = t->plain.len + n > (status == 200 ? 4 * t->most_bytes : (size_t)MOST_ERROR_BYTES);
+  if (!t->too_long)
+    buf_append(&t->plain, bytes, n);
+  return t->too_long || t->plain.failed ? 0 : n;
+}
+
+static void header(struct transfer *t, const char *line) {
+  struct curl_slist *more = curl_slist_append(t->headers, line);
+  t->headers = more ? more : t->headers;
+}
+
+static void put_headers(struct transfer *t, const char *key) {
+  char line[4096];
+  header(t, "Content-Type: application/json");
+  header(t, "Expect:");
+  if (t->wire == &wire_messages)
+    header(t, "anthropic-version: 2023-06-01");
+  if (!key)
+    return;
+  snprintf(line, sizeof line, t->wire == &wire_messages ? "x-api-key: %s" : "Authorization: Bearer %s", key);
+  header(t, line);
+  explicit_bzero(line, sizeof line);
+}
+
+static void set_up(struct exchange *x, const struct model_client_options *o) {
+  struct transfer *t = x->carrier;
+  CURL *c = t->easy;
+  curl_easy_setopt(c, CURLOPT_URL, t->url);
+  curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, strncmp(t->url, "http:", 5) == 0 ? "http" : "https");
+  curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L); // a key goes to its host alone
+  curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)(o->connect_ns / 1000000));
+  curl_easy_setopt(c, CURLOPT_HTTPHEADER, t->headers);
+  curl_easy_setopt(c, CURLOPT_POSTFIELDS, t->body);
+  curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(t->body));
+  curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_bytes);
+  curl_easy_setopt(c, CURLOPT_WRITEDATA, x);
+  curl_easy_setopt(c, CURLOPT_PRIVATE, x);
+  curl_easy_setopt(c, CURLOPT_USERAGENT, "assay/" ASSAY_VERSION);
+}
+
+static void forget_reply(struct transfer *t) {
+  sse_release(&t->sse);
+  buf_release(&t->got.text);
+  buf_clear(&t->plain);
+  memset(&t->sse, 0, sizeof t->sse);
+  t->got = (struct wire_reply){.usage = MODEL_USAGE_UNKNOWN};
+  t->raw_bytes = 0;
+  t->ended = t->malformed = t->too_long = t->streams = false;
+}
+
+static bool make_body(struct exchange *x) {
+  struct transfer *t = x->carrier;
+  json_t *j = t->wire->request(&x->request, *x->refused, !x->endpoint->no_stream);
+  free(t->body);
+  t->body = j ? json_dumps(j, JSON_COMPACT) : NULL;
+  json_decref(j);
+  return t->body != NULL;
+}
+
+// Sends the request, the first time or again.
+static void send_now(struct exchange *x, const struct model_client_options *o) {
+  struct transfer *t = x->carrier;
+  forget_reply(t);
+  t->retry_ns = 0;
+  t->last_content_ns = clock_monotonic_ns();
+  x->deadline_ns = t->last_content_ns + o->whole_ns;
+  if (!make_body(x)) {
+    t->ended = true;
+    exchange_fail(x, MODEL_FAILED, ASSAY_ERR_USAGE, "the prompt cannot be sent as JSON: it is not UTF-8");
+    return;
+  }
+  x->reply.calls++;
+  set_up(x, o);
+  curl_multi_add_handle(x->multi, t->easy);
+}
+
+static void http_stop(struct exchange *x) {
+  struct transfer *t = x->carrier;
+  if (!t)
+    return;
+  if (t->easy) {
+    curl_multi_remove_handle(x->multi, t->easy);
+    curl_easy_cleanup(t->easy);
+  }
+  curl_slist_free_all(t->headers);
+  sse_release(&t->sse);
+  buf_release(&t->got.text);
+  buf_release(&t->plain);
+  free(t->body);
+  base_free(t);
+  x->carrier = NULL;
+}
+
+static void http_start(struct exchange *x, const struct model_client_options *o) {
+  struct transfer *t = x->carrier = base_calloc(1, sizeof *t);
+  if (t) {
+    t->wire = wire_of(x->endpoint);
+    t->most_bytes = o->most_reply_bytes;
+    t->key = x->endpoint->key;
+    t->easy = curl_easy_init();
+    t->url = url_of(x, t->wire);
+    put_headers(t, t->key);
+  }
+  if (!t || !t->easy || !t->url) {
+    exchange_fail(x, MODEL_ENDED, ASSAY_ERR_NOMEM, "out of memory for a request");
+    http_stop(x);
+    return;
+  }
+  send_now(x, o);
+}
+
+static int http_fds(const struct exchange *x, struct curl_waitfd *out) {
+  (void)x;
+  (void)out;
+  return 0; // libcurl adds its own
+}
+
+void http_ended(struct exchange *x, CURLcode code) {
+  struct transfer *t = x->carrier;
+  curl_multi_remove_handle(x->multi, t->easy);
+  t->ended = true;
+  t->code = code;
+}
+
+// --- what came of it
+
+// The key in a text of the server's, which may echo it, becomes stars.
+static void hide_key(const struct transfer *t, char *text) {
+  size_t n = t->key ? strlen(t->key) : 0;
+  for (char *at = text; n >= 4 && (at = strstr(at, t->key));)
+    memset(at, '*', n);
+}
+
+static void fail(struct exchange *x, enum model_failure failure, enum assay_status status, const char *what,
+                 const char *said) {
+  const struct transfer *t = x->carrier;
+  char line[512];
+  printable_line(said, line, sizeof line);
+  exchange_fail(x, failure, status, "%s: %s%s%s", x->endpoint->url, what, line[0] ? ": " : "", line);
+  hide_key(t, x->reply.error.message);
+}
+
+static const char *header_of(const struct transfer *t, const char *name) {
+  struct curl_header *h;
+  return curl_easy_header(t->easy, name, 0, CURLH_HEADER, -1, &h) == CURLHE_OK ? h->value : NULL;
+}
+
+// What the server asks to wait; 0: nothing, or more than is sensible.
+static int64_t asked_wait(const struct transfer *t) {
+  const char *ms = header_of(t, "retry-after-ms");
+  curl_off_t seconds = 0;
+  double wait = ms ? strtod(ms, NULL) * 1e6 : 0;
+  const char *after = header_of(t, "retry-after");
+  if (wait <= 0 && after && strspn(after, "0123456789.") == strlen(after))
+    wait = strtod(after, NULL) * 1e9;
+  if (wait <= 0 && after) { // a date
+    curl_easy_getinfo(t->easy, CURLINFO_RETRY_AFTER, &seconds);
+    wait = (double)seconds * 1e9;
+  }
+  return wait > 0 && wait <= (double)MOST_ASKED_WAIT_NS ? (int64_t)wait : 0;
+}
+
+// Whether it will be sent again; then it waits.
+static bool retry_later(struct exchange *x, const struct model_client_options *o) {
+  struct transfer *t = x->carrier;
+  if (t->retries >= o->retries)
+    return false;
+  int64_t backoff = o->backoff_ns << t->retries, asked = asked_wait(t);
+  backoff = backoff > MOST_BACKOFF * o->backoff_ns ? MOST_BACKOFF * o->backoff_ns : backoff;
+  // Those that failed together do not come again together.
+  uint64_t noise = rng_mix64((uint64_t)x->start_ns ^ (uint64_t)x->request.tag << 20 ^ (uint64_t)t->retries);
+  int64_t wait = asked ? asked : (int64_t)((double)backoff * (1 - 0.25 * rng_unit(noise)));
+  t->retries++;
+  t->retry_ns = clock_monotonic_ns() + wait;
+  x->wake_ns = t->retry_ns;
+  x->deadline_ns = INT64_MAX;
+  return true;
+}
+
+// No amount of waiting helps: what is wrong is the money.
+static bool is_about_money(const struct wire_error *e) {
+  static const char *const words[] = {"insufficient_quota", "credit_balance", "spend_limit", "billing"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strstr(e->kind, words[i]))
+      return true;
+  return false;
+}
+
+// A 400 about a field that can be left out: it is, and the endpoint is never sent it again.
+static bool leave_out_field(struct exchange *x, const struct wire_error *e) {
+  struct transfer *t = x->carrier;
+  unsigned sent = t->wire->fields & ~*x->refused;
+  for (int i = 0; i < WIRE_FIELD_COUNT && t->field_retries < MOST_FIELD_RETRIES; i++) {
+    const char *name = wire_field_name((enum wire_field)i);
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "'%s'", name);
+    bool meant = e->param[0] ? strcmp(e->param, name) == 0
+                             : strstr(e->message, quoted) || strncmp(e->message, name, strlen(name)) == 0;
+    if (!meant || !(sent & 1u << i))
+      continue;
+    *x->refused |= 1u << i;
+    t->field_retries++;
+    return true;
+  }
+  return false;
+}
+
+static bool is_too_long(const struct wire_error *e) {
+  return strstr(e->kind, "context_length") || strstr(e->kind, "context_size") || strstr(e->message, "context length") ||
+         strstr(e->message, "prompt is too long") || strstr(e->message, "context size");
+}
+
+// An answer that is an error. Returns whether the exchange is over.
+static bool take_error(struct exchange *x, const struct model_client_options *o, long status) {
+  struct transfer *t = x->carrier;
+  struct wire_error e;
+  char what[128];
+  const char *should = header_of(t, "x-should-retry");
+  wire_read_error(buf_str(&t->plain), t->plain.len, &e);
+  snprintf(what, sizeof what, "status %ld%s%s", status, e.kind[0] ? ", " : "", e.kind);
+  if (status == 400 && leave_out_field(x, &e)) {
+    send_now(x, o);
+    return false;
+  }
+  bool money = status == 402 || (status == 429 && is_about_money(&e));
+  bool later = status == 408 || status == 409 || status == 429 || status >= 500;
+  if (should)
+    later = strcmp(should, "true") == 0;
+  if (!money && later && retry_later(x, o))
+    return false;
+  if (money)
+    fail(x, MODEL_ENDED, ASSAY_ERR_ENVIRONMENT, "there is no money or quota left; add some and go on", e.message);
+  else if (status == 401 || status == 403)
+    fail(x, MODEL_ENDED, ASSAY_ERR_USAGE, "the key is missing or wrong; give it by --key-env or --key-file", e.message);
+  else if (status == 404)
+    fail(x, MODEL_ENDED, ASSAY_ERR_USAGE, "there is no such model or no such path; check --model and --endpoint",
+         e.message);
+  else if (status >= 300 && status < 400)
+    fail(x, MODEL_ENDED, ASSAY_ERR_USAGE, "it redirects, which is not followed; give the address where it leads", what);
+  else if (status == 413 || is_too_long(&e))
+    fail(x, MODEL_FAILED, ASSAY_ERR_USAGE,
+         "the prompt is too long for the model; use shorter --prompts, a smaller --max-tokens or another model",
+         e.message);
+  else
+    fail(x, MODEL_FAILED, later ? ASSAY_ERR_ENVIRONMENT : ASSAY_ERR_USAGE, what, e.message);
+  return true;
+}
+
+static void keep_text(struct exchange *x) {
+  struct transfer *t = x->carrier;
+  x->reply.text = t->got.text;
+  t->got.text = (struct buf){0};
+  x->reply.finish = t->got.finish;
+  x->reply.usage = t->got.usage;
+}
+
+// A transfer that brought no whole answer. Returns whether the exchange is over.
+static bool take_cut(struct exchange *x, const struct model_client_options *o) {
+  struct transfer *t = x->carrier;
+  // The only time-out that libcurl knows of is the one for connecting.
+  bool reached = t->code != CURLE_COULDNT_CONNECT && t->code != CURLE_COULDNT_RESOLVE_HOST &&
+                 t->code != CURLE_OPERATION_TIMEDOUT && t->code != CURLE_SSL_CONNECT_ERROR &&
+                 t->code != CURLE_PEER_FAILED_VERIFICATION;
+  bool nothing = t->got.text.len == 0 && t->plain.len == 0;
+  if (t->too_long)
+    fail(x, MODEL_FAILED, ASSAY_ERR_LIMIT, "the reply is longer than it may be", "");
+  else if (t->malformed)
+    fail(x, MODEL_FAILED, ASSAY_ERR_ENVIRONMENT, "the reply is not JSON", "");
+  else if (t->code == CURLE_OUT_OF_MEMORY || t->got.text.failed || t->plain.failed)
+    fail(x, MODEL_FAILED, ASSAY_ERR_NOMEM, "out of memory", "");
+  else if (nothing && retry_later(x, o)) // nothing of an answer came, so that none is paid for twice
+    return false;
+  else if (!reached)
+    fail(x, MODEL_ENDED, ASSAY_ERR_ENVIRONMENT, "the server cannot be reached; check --endpoint, or start it",
+         curl_easy_strerror(t->code));
+  else
+    fail(x, MODEL_FAILED, ASSAY_ERR_ENVIRONMENT, "the connection was cut", curl_easy_strerror(t->code));
+  keep_text(x);
+  return true;
+}
+
+// The whole of a 200. Returns whether the exchange is over.
+static bool take_answer(struct exchange *x, const struct model_client_options *o) {
+  struct transfer *t = x->carrier;
+  if (!t->streams)
+    t->malformed = !wire_take_whole(t->wire, &t->got, buf_str(&t->plain), t->plain.len);
+  if (t->malformed)
+    return take_cut(x, o);
+  if (t->got.failed && t->got.text.len == 0 && strstr(t->got.kind, "overloaded") && retry_later(x, o))
+    return false;
+  if (t->got.failed)
+    fail(x, MODEL_FAILED, ASSAY_ERR_ENVIRONMENT, "the server ended its answer with an error", t->got.message);
+  else if (!t->got.ended)
+    fail(x, MODEL_FAILED, ASSAY_ERR_ENVIRONMENT, "the answer has no end: the connection was cut", "");
+  keep_text(x);
+  return true;
+}
+
+static bool http_go_on(struct exchange *x, const struct model_client_options *o, int64_t now_ns) {
+  struct transfer *t = x->carrier;
+  long status = 0;
+  bool over = true;
+  if (!t)
+    return true;
+  if (t->retry_ns) {
+    if (now_ns < t->retry_ns)
+      return false;
+    send_now(x, o);
+  }
+  x->wake_ns = t->last_content_ns + o->silence_ns;
+  if (!t->ended && now_ns >= x->deadline_ns)
+    fail(x, MODEL_FAILED, ASSAY_ERR_ENVIRONMENT, "no whole answer in time; allow more with --reply-timeout", "");
+  else if (!t->ended && now_ns >= x->wake_ns)
+    fail(x, MODEL_FAILED, ASSAY_ERR_ENVIRONMENT, "the server fell silent", "");
+  else if (!t->ended)
+    return false;
+  if (x->reply.failure) { // out of time: what came is kept
+    keep_text(x);
+    http_stop(x);
+    return true;
+  }
+  curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+  if (t->code != CURLE_OK)
+    over = take_cut(x, o);
+  else if (status == 200)
+    over = take_answer(x, o);
+  else
+    over = take_error(x, o, status);
+  if (over)
+    http_stop(x);
+  return over;
+}
+
+const struct carrier_ops carrier_http = {http_start, http_fds, http_go_on, http_stop};

@@ -1,0 +1,69 @@
+// Language models: what is asked and what comes back, whatever the endpoint speaks. This layer knows nothing of tasks,
+// kernels and verdicts.
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+// Why a reply ended: X(ID, name as stored).
+#define MODEL_FINISHES(X)                                                                                              \
+  X(UNKNOWN, "unknown") /* a program's output says nothing of it */                                                    \
+  X(STOP, "stop")                                                                                                      \
+  X(LENGTH, "length") /* the cap on tokens, or the model's context */                                                  \
+  X(REFUSED, "refused")
+
+enum model_finish {
+#define MODEL_FINISH_ID(id, name) MODEL_FINISH_##id,
+  MODEL_FINISHES(MODEL_FINISH_ID)
+#undef MODEL_FINISH_ID
+};
+const char *model_finish_name(enum model_finish f);
+enum model_finish model_finish_by_name(const char *name); // unknown where there is none
+
+// Tokens as the server counts them; -1: it did not say. input includes cached and written; output includes reasoning.
+struct model_usage {
+  int64_t input, cached, written, output, reasoning;
+};
+#define MODEL_USAGE_UNKNOWN                                                                                            \
+  { -1, -1, -1, -1, -1 }
+
+// About how many tokens a text has: a third of its bytes, which holds for code in today's vocabularies.
+int64_t model_estimate_tokens(size_t bytes);
+
+// All strings are copied on submission.
+struct model_request {
+  int64_t tag;                // the caller's, handed back with the reply
+  int endpoint;               // index of the client's endpoints
+  const char *model;          // its name there; "" where the endpoint is a program
+  const char *system, *user;  // "" for no system message
+  const char *environment[4]; // "NAME=value" for a program, in addition to its own; NULL-terminated
+  double temperature;         // NaN: the server's default
+  int64_t max_tokens;         // of the reply; 0: the endpoint's default
+  uint64_t seed;              // 0: none
+};
+
+// What went wrong with a request, by what the caller does about it.
+enum model_failure {
+  MODEL_ANSWERED,
+  MODEL_FAILED, // this request got no whole reply, after retries; others may
+  MODEL_ENDED,  // no request can: wrong key, no such model, no money, nothing listens there
+};
+
+struct model_reply {
+  int64_t tag;
+  struct buf text; // the reply's bytes; what came of it where it failed. Not a string: it may hold NULs
+  enum model_finish finish;
+  struct model_usage usage;
+  enum model_failure failure;
+  struct assay_error error; // unless answered
+  int calls;                // requests sent, retries included
+  int64_t wall_ns;          // from the first to the end of the last
+  int64_t cpu_ns;           // of a program; 0: a server's is not known
+};
+void model_reply_release(struct model_reply *r);
+
+#endif

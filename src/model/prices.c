@@ -1,0 +1,116 @@
+#include "model/prices.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/hash.h"
+
+enum { MOST_BYTES = 4 << 20, MOST_MODEL_BYTES = 128 };
+
+// "-" is `usual`. False: no number.
+static bool read_number(const char *text, double usual, double *out) {
+  char *end;
+  *out = strcmp(text, "-") == 0 ? usual : strtod(text, &end);
+  return strcmp(text, "-") == 0 ? !isnan(usual) : *end == '\0' && end != text && isfinite(*out) && *out >= 0;
+}
+
+static bool read_row(const char *line, struct arena *arena, struct price *out) {
+  char model[MOST_MODEL_BYTES], input[32], cached[32], output[32], written[32], tier[64], rest[2];
+  int year, month, day;
+  if (sscanf(line, "%127s %4d-%2d-%2d %31s %31s %31s %31s %63s %1s", model, &year, &month, &day, input, cached, output,
+             written, tier, rest) != 9)
+    return false;
+  out->from = year * 10000 + month * 100 + day;
+  if (!read_number(input, NAN, &out->input) || !read_number(cached, out->input, &out->cached) ||
+      !read_number(output, NAN, &out->output) || !read_number(written, out->input, &out->written))
+    return false;
+  if (strcmp(tier, "-") != 0 &&
+      sscanf(tier, "%lf:%lf:%lf%1s", &out->long_tokens, &out->long_input, &out->long_output, rest) != 3)
+    return false;
+  out->model = arena_strdup(arena, model);
+  return true;
+}
+
+static enum assay_status read_rows(const char *path, char *text, struct model_prices *p, struct assay_error *err) {
+  size_t capacity = 0;
+  int number = 0;
+  for (char *line = text, *next; line; line = next) {
+    next = strchr(line, '\n');
+    if (next)
+      *next++ = '\0';
+    number++;
+    line[strcspn(line, "#\r")] = '\0';
+    if (line[strspn(line, " \t")] == '\0')
+      continue;
+    if (p->n == capacity) {
+      struct price *more = arena_grow(&p->arena, p->rows, p->n, &capacity, sizeof *more);
+      if (!more)
+        return error_nomem(err, "a table of prices");
+      p->rows = more;
+    }
+    struct price row = {0};
+    if (!read_row(line, &p->arena, &row))
+      return error_set(err, ASSAY_ERR_SYNTAX,
+                       "%s, line %d: a line is MODEL YYYY-MM-DD INPUT CACHED OUTPUT WRITE LONG, prices in dollars a "
+                       "million tokens, \"-\" where there is none",
+                       path, number);
+    if (!row.model)
+      return error_nomem(err, "a table of prices");
+    p->rows[p->n++] = row;
+  }
+  return ASSAY_OK;
+}
+
+enum assay_status model_prices_read(const char *path, struct model_prices *out, struct assay_error *err) {
+  char *text = NULL;
+  size_t n = 0;
+  memset(out, 0, sizeof *out);
+  enum assay_status status = file_read(path, MOST_BYTES, &text, &n, err);
+  if (status)
+    return error_prefix(err, status, "the table of prices: ");
+  hash_sha256_hex(text, n, out->hash);
+  status = read_rows(path, text, out, err);
+  base_free(text);
+  if (status)
+    model_prices_release(out);
+  return status;
+}
+
+void model_prices_release(struct model_prices *p) {
+  arena_release(&p->arena);
+  *p = (struct model_prices){0};
+}
+
+const struct price *model_price_of(const struct model_prices *p, const char *model, int64_t wall_ns) {
+  time_t now = (time_t)(wall_ns / 1000000000);
+  struct tm day;
+  const struct price *best = NULL;
+  gmtime_r(&now, &day);
+  int today = (day.tm_year + 1900) * 10000 + (day.tm_mon + 1) * 100 + day.tm_mday;
+  for (size_t i = 0; i < p->n; i++) {
+    const struct price *row = &p->rows[i];
+    size_t n = strlen(row->model);
+    if (strncmp(row->model, model, n) != 0 || row->from > today)
+      continue;
+    size_t best_n = best ? strlen(best->model) : 0;
+    if (!best || n > best_n || (n == best_n && row->from > best->from))
+      best = row;
+  }
+  return best;
+}
+
+double model_price(const struct price *row, const struct model_usage *u) {
+  if (!row || u->input < 0 || u->output < 0)
+    return NAN;
+  double cached = u->cached > 0 ? (double)u->cached : 0, written = u->written > 0 ? (double)u->written : 0;
+  double fresh = (double)u->input - cached - written;
+  bool is_long = row->long_tokens > 0 && (double)u->input > row->long_tokens;
+  double in = (fresh > 0 ? fresh : 0) * row->input + cached * row->cached + written * row->written;
+  double out = (double)u->output * row->output;
+  return (in * (is_long ? row->long_input : 1) + out * (is_long ? row->long_output : 1)) / 1e6;
+}

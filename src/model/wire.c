@@ -1,0 +1,158 @@
+#include "model/wire.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/printable.h"
+#include "base/utf8.h"
+
+const char *wire_field_name(enum wire_field f) {
+  static const char *const names[] = {
+#define NAME(id, name) [WIRE_##id] = name,
+      WIRE_FIELDS(NAME)
+#undef NAME
+  };
+  return names[f];
+}
+
+unsigned wire_fields_of(const char *names) {
+  unsigned bits = 0;
+  for (const char *at = names; at && *at;) {
+    size_t n = strcspn(at, ",");
+    for (int i = 0; i < WIRE_FIELD_COUNT; i++)
+      if (strlen(wire_field_name((enum wire_field)i)) == n && strncmp(at, wire_field_name((enum wire_field)i), n) == 0)
+        bits |= 1u << i;
+    at += n + (at[n] == ',');
+  }
+  return bits;
+}
+
+const struct wire *wire_by_name(const char *name) {
+  static const struct wire *const all[] = {&wire_chat, &wire_messages, &wire_responses};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (strcmp(all[i]->name, name) == 0)
+      return all[i];
+  return NULL;
+}
+
+int64_t wire_number(const json_t *j, const char *name) {
+  const json_t *n = json_object_get(j, name);
+  return json_is_integer(n) ? json_integer_value(n) : -1;
+}
+
+const char *wire_text(const json_t *j, const char *name) {
+  const char *text = json_string_value(json_object_get(j, name));
+  return text ? text : "";
+}
+
+void wire_put_text(struct wire_reply *r, const json_t *string) {
+  if (json_is_string(string))
+    buf_append(&r->text, json_string_value(string), json_string_length(string));
+}
+
+// {"message", "type" or "code"}, or a text.
+static void read_error(const json_t *error, char *kind, size_t kind_size, char *message, size_t message_size) {
+  const char *code = wire_text(error, "code"), *type = wire_text(error, "type");
+  const char *said = json_is_string(error) ? json_string_value(error) : wire_text(error, "message");
+  snprintf(kind, kind_size, "%s", code[0] ? code : type);
+  printable_line(said[0] ? said : "the server says no more", message, message_size);
+}
+
+void wire_fail(struct wire_reply *r, const json_t *error) {
+  r->failed = true;
+  read_error(error, r->kind, sizeof r->kind, r->message, sizeof r->message);
+}
+
+void wire_read_error(const char *body, size_t n, struct wire_error *out) {
+  json_t *j = json_loadb(body, n, JSON_ALLOW_NUL, NULL);
+  const json_t *error = json_object_get(j, "error");
+  memset(out, 0, sizeof *out);
+  if (!error && json_is_array(j)) // some wrap it in a list
+    error = json_object_get(json_array_get(j, 0), "error");
+  if (!error)
+    error = json_object_get(j, "detail") ? json_object_get(j, "detail") : j;
+  if (json_is_object(error) || json_is_string(error)) {
+    read_error(error, out->kind, sizeof out->kind, out->message, sizeof out->message);
+    snprintf(out->param, sizeof out->param, "%s", wire_text(error, "param"));
+  } else {
+    char text[256];
+    snprintf(text, sizeof text, "%.*s", (int)(n < 200 ? n : 200), body ? body : "");
+    printable_line(text[0] ? text : "no explanation", out->message, sizeof out->message);
+  }
+  json_decref(j);
+}
+
+// --- JSON of strangers
+
+// The code unit of the escape "\u" with four hexadecimal digits at s; -1: there is none.
+static int escape_at(const char *s, size_t n) {
+  int value = 0;
+  if (n < 6 || s[0] != '\\' || s[1] != 'u')
+    return -1;
+  for (int i = 2; i < 6; i++) {
+    const char *digits = "0123456789abcdef", *at = memchr(digits, s[i] | 0x20, 16);
+    if (!at)
+      return -1;
+    value = value << 4 | (int)(at - digits);
+  }
+  return value;
+}
+
+// The text with U+FFFD for bytes that are not UTF-8 and for halves of surrogate pairs.
+static void mend(const char *text, size_t n, struct buf *out) {
+  for (size_t i = 0; i < n;) {
+    size_t len = utf8_length(text + i, n - i);
+    int escape = escape_at(text + i, n - i), low = i + 6 < n ? escape_at(text + i + 6, n - i - 6) : -1;
+    if (len == 0) {
+      buf_puts(out, "\xef\xbf\xbd");
+      i++;
+    } else if (text[i] == '\\' && escape < 0) { // another escape: two bytes that belong together
+      buf_append(out, text + i, n - i < 2 ? 1 : 2);
+      i += 2;
+    } else if (escape >= 0xd800 && escape < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
+      buf_append(out, text + i, 12);
+      i += 12;
+    } else if (escape >= 0xd800 && escape < 0xe000) {
+      buf_puts(out, "\\ufffd");
+      i += 6;
+    } else {
+      buf_append(out, text + i, len);
+      i += len;
+    }
+  }
+}
+
+static json_t *load(const char *data, size_t n) {
+  json_t *j = json_loadb(data, n, JSON_ALLOW_NUL, NULL);
+  if (j)
+    return j;
+  struct buf whole = {0};
+  mend(data, n, &whole);
+  j = whole.failed ? NULL : json_loadb(buf_str(&whole), whole.len, JSON_ALLOW_NUL, NULL);
+  buf_release(&whole);
+  return j;
+}
+
+bool wire_take_event(const struct wire *w, struct wire_reply *r, const char *event, const char *data, size_t n) {
+  if (n == 6 && memcmp(data, "[DONE]", 6) == 0) {
+    r->ended = true;
+    return true;
+  }
+  json_t *j = load(data, n);
+  if (json_is_object(j))
+    w->event(r, event, j);
+  bool fine = json_is_object(j);
+  json_decref(j);
+  return fine;
+}
+
+bool wire_take_whole(const struct wire *w, struct wire_reply *r, const char *data, size_t n) {
+  json_t *j = load(data, n);
+  bool fine = json_is_object(j);
+  if (fine && json_object_get(j, "error") && !json_is_null(json_object_get(j, "error")))
+    wire_fail(r, json_object_get(j, "error"));
+  else if (fine)
+    w->whole(r, j);
+  json_decref(j);
+  return fine;
+}

@@ -1,0 +1,68 @@
+// Private to src/model: what servers speak. One struct a protocol: how a request is written, how a reply is read,
+// streamed or whole.
+#ifndef MODEL_WIRE_H
+#define MODEL_WIRE_H
+
+#include <jansson.h>
+
+#include "model/model.h"
+
+// What comes of a reply's JSON. Text is bytes as they came.
+struct wire_reply {
+  struct buf text;
+  enum model_finish finish;
+  struct model_usage usage;
+  bool ended;                  // the terminator was there: nothing is missing
+  bool failed;                 // the server says so, inside the reply
+  char kind[64], message[512]; // of the error
+};
+
+// Optional fields of a request that a server may refuse; X(ID, name).
+#define WIRE_FIELDS(X)                                                                                                 \
+  X(TEMPERATURE, "temperature")                                                                                        \
+  X(SEED, "seed")                                                                                                      \
+  X(MAX_TOKENS, "max_tokens")                                                                                          \
+  X(MAX_COMPLETION_TOKENS, "max_completion_tokens")                                                                    \
+  X(STREAM_OPTIONS, "stream_options")                                                                                  \
+  X(STORE, "store")
+enum wire_field {
+#define WIRE_FIELD_ID(id, name) WIRE_##id,
+  WIRE_FIELDS(WIRE_FIELD_ID)
+#undef WIRE_FIELD_ID
+      WIRE_FIELD_COUNT
+};
+const char *wire_field_name(enum wire_field f);
+unsigned wire_fields_of(const char *names); // "temperature,seed" as bits; NULL: 0. Unknown names count for nothing
+
+struct wire {
+  const char *name, *path; // "chat", "/chat/completions"
+  unsigned fields;         // bit i: requests have field i unless it was refused
+  // The body without the fields of `refused`. NULL: no memory.
+  json_t *(*request)(const struct model_request *r, unsigned refused, bool stream);
+  void (*event)(struct wire_reply *r, const char *event, const json_t *j); // one of a stream
+  void (*whole)(struct wire_reply *r, const json_t *j);
+};
+extern const struct wire wire_chat, wire_messages, wire_responses;
+
+// By name, NULL: none.
+const struct wire *wire_by_name(const char *name);
+
+// One event's data, or a whole body. Bad UTF-8 and lone surrogates are replaced, not refused. The end marker "[DONE]"
+// is understood. False: it is not JSON.
+bool wire_take_event(const struct wire *w, struct wire_reply *r, const char *event, const char *data, size_t n);
+bool wire_take_whole(const struct wire *w, struct wire_reply *r, const char *data, size_t n);
+
+// The error of a body that a server sent with a status of 400 or more: kind, message, and the field it is about ("").
+// Whatever the body is, the message says something.
+struct wire_error {
+  char kind[64], message[512], param[64];
+};
+void wire_read_error(const char *body, size_t n, struct wire_error *out);
+
+// For the protocols.
+void wire_fail(struct wire_reply *r, const json_t *error);
+void wire_put_text(struct wire_reply *r, const json_t *string);
+int64_t wire_number(const json_t *j, const char *name);   // -1: not there
+const char *wire_text(const json_t *j, const char *name); // "" when it is not there
+
+#endif

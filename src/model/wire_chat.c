@@ -1,0 +1,99 @@
+// OpenAI's Chat Completions, as openai-python e43b4224 (2026-08) has it, and what compatible servers make of it: vLLM,
+// SGLang, llama.cpp, Ollama, LM Studio.
+#include <math.h>
+#include <string.h>
+
+#include "model/wire.h"
+
+static void put(json_t *body, unsigned refused, enum wire_field f, json_t *value) {
+  if (refused & 1u << f)
+    json_decref(value);
+  else
+    json_object_set_new(body, wire_field_name(f), value);
+}
+
+static json_t *message(const char *role, const char *text) {
+  return json_pack("{s:s, s:s}", "role", role, "content", text);
+}
+
+static json_t *chat_request(const struct model_request *r, unsigned refused, bool stream) {
+  json_t *messages = json_array();
+  if (r->system[0])
+    json_array_append_new(messages, message("system", r->system));
+  json_array_append_new(messages, message("user", r->user));
+  json_t *body = json_pack("{s:s, s:o}", "model", r->model, "messages", messages);
+  if (!body)
+    return NULL;
+  // Old servers know one name of the cap, new ones refuse it.
+  if (r->max_tokens > 0) {
+    put(body, refused, WIRE_MAX_TOKENS, json_integer(r->max_tokens));
+    put(body, refused, WIRE_MAX_COMPLETION_TOKENS, json_integer(r->max_tokens));
+  }
+  if (!isnan(r->temperature))
+    put(body, refused, WIRE_TEMPERATURE, json_real(r->temperature));
+  if (r->seed)
+    put(body, refused, WIRE_SEED, json_integer((json_int_t)(r->seed & INT32_MAX)));
+  if (stream) {
+    json_object_set_new(body, "stream", json_true());
+    put(body, refused, WIRE_STREAM_OPTIONS, json_pack("{s:b}", "include_usage", 1));
+  }
+  return body;
+}
+
+static void take_usage(struct wire_reply *r, const json_t *usage) {
+  if (!json_is_object(usage))
+    return;
+  r->usage.input = wire_number(usage, "prompt_tokens");
+  r->usage.output = wire_number(usage, "completion_tokens");
+  r->usage.cached = wire_number(json_object_get(usage, "prompt_tokens_details"), "cached_tokens");
+  r->usage.reasoning = wire_number(json_object_get(usage, "completion_tokens_details"), "reasoning_tokens");
+}
+
+static void take_finish(struct wire_reply *r, const char *reason) {
+  if (strcmp(reason, "length") == 0)
+    r->finish = MODEL_FINISH_LENGTH;
+  else if (strcmp(reason, "content_filter") == 0)
+    r->finish = MODEL_FINISH_REFUSED;
+  else if (strcmp(reason, "abort") == 0) // SGLang
+    r->failed = true;
+  else if (reason[0] && r->finish != MODEL_FINISH_REFUSED)
+    r->finish = MODEL_FINISH_STOP;
+}
+
+// A message, or a part of one. Thoughts are members of their own, under either name, and no text.
+static void take_part(struct wire_reply *r, const json_t *part) {
+  const json_t *refusal = json_object_get(part, "refusal");
+  wire_put_text(r, json_object_get(part, "content"));
+  if (json_is_string(refusal) && json_string_length(refusal) > 0) {
+    wire_put_text(r, refusal);
+    r->finish = MODEL_FINISH_REFUSED;
+  }
+}
+
+static void chat_event(struct wire_reply *r, const char *event, const json_t *j) {
+  const json_t *error = json_object_get(j, "error");
+  const json_t *choice = json_array_get(json_object_get(j, "choices"), 0);
+  if ((error && !json_is_null(error)) || strcmp(event, "error") == 0) {
+    wire_fail(r, error ? error : j);
+    return;
+  }
+  take_part(r, json_object_get(choice, "delta"));
+  take_finish(r, wire_text(choice, "finish_reason"));
+  take_usage(r, json_object_get(j, "usage"));
+}
+
+static void chat_whole(struct wire_reply *r, const json_t *j) {
+  const json_t *choice = json_array_get(json_object_get(j, "choices"), 0);
+  take_part(r, json_object_get(choice, "message"));
+  take_finish(r, wire_text(choice, "finish_reason"));
+  take_usage(r, json_object_get(j, "usage"));
+  r->ended = json_is_object(choice);
+}
+
+const struct wire wire_chat = {"chat",
+                               "/chat/completions",
+                               1u << WIRE_TEMPERATURE | 1u << WIRE_SEED | 1u << WIRE_MAX_TOKENS |
+                                   1u << WIRE_MAX_COMPLETION_TOKENS | 1u << WIRE_STREAM_OPTIONS,
+                               chat_request,
+                               chat_event,
+                               chat_whole};

@@ -1,0 +1,103 @@
+// Boundaries: where a value goes from one operator to the next, and may be rounded to the storage type on its way.
+//
+// PyTorch rounds the result of every operator to the tensors' type, fused kernels keep it in single precision, and some
+// do both with one value: they store it and go on with what is in the register. So a boundary is where one node reads
+// one value, and a pass decides for each whether the node reads it rounded. However many read it so, they read the same
+// number.
+//
+// Rounding before an operator that only picks or moves values is rounding after it, so there is no boundary before
+// those. And there is none where values are on the type's grid anyway: inputs, constants, and what is moved from them.
+#include <math.h>
+
+#include "base/parallel.h"
+#include "oracle/run.h"
+
+// Streams of a pass's key, apart from those of nodes.
+static const uint64_t STORE_VALUES = 0x73746f7265u, STORE_PLACES = 0x706c61636573u;
+
+enum { GRAIN = 1 << 14 };
+
+void run_find_steady(const struct graph *g, bool *steady) {
+  for (int v = 0; v < g->n_values; v++)
+    steady[v] = g->values[v].constant != NULL;
+  for (int i = 0; i < g->n_inputs; i++)
+    steady[g->inputs[i]] = true;
+  for (int i = 0; i < g->n_nodes; i++) {
+    const struct node *n = &g->nodes[i];
+    bool same = n->op->errors.rounding == OP_EXACT;
+    for (int k = 0; k < n->n_inputs && same; k++)
+      same = n->inputs[k] < 0 || steady[n->inputs[k]];
+    for (int k = 0; k < n->n_outputs; k++)
+      if (n->outputs[k] >= 0)
+        steady[n->outputs[k]] = same;
+  }
+}
+
+bool run_is_boundary(const struct graph *g, const bool *steady, int node, int v) {
+  const struct op_def *op = g->nodes[node].op;
+  return v >= 0 && !steady[v] && (op->errors.rounding != OP_EXACT || op->steps);
+}
+
+bool run_has_boundary(const struct graph *g, const bool *steady) {
+  for (int i = 0; i < g->n_nodes; i++)
+    for (int k = 0; k < g->nodes[i].n_inputs; k++)
+      if (run_is_boundary(g, steady, i, g->nodes[i].inputs[k]))
+        return true;
+  return false;
+}
+
+bool run_rounds_at(const struct arith *a, int node, int v, enum dtype dtype) {
+  struct float_format format;
+  if (a->exact || a->store == STORE_NEVER || !dtype_float_format(dtype, &format) || format.bits != a->stored.bits)
+    return false;
+  if (!a->store_some)
+    return true;
+  uint64_t place = noise_derive(noise_derive(a->key, STORE_PLACES), (uint64_t)node);
+  struct noise n = noise_at(place & ~NOISE_MIRRORED, (uint64_t)v);
+  return noise_next(&n) >> 63;
+}
+
+struct arith run_storing(const struct arith *a, int v) {
+  return (struct arith){.exact = a->store == STORE_NEAREST,
+                        .bits = a->stored.bits,
+                        .min_exponent = a->stored.min_exponent,
+                        .max = a->stored.max,
+                        .key = noise_derive(noise_derive(a->key, STORE_VALUES), (uint64_t)v)};
+}
+
+// To nearest, ties to even, as hardware rounds (sums of odd numbers are nothing but ties). What overflows becomes a
+// NaN, which all that depends on it shows: what kernels make of an infinity is their own affair (gelu(-Inf) is 0, or
+// -Inf times 0).
+static double store_nearest(const struct arith *a, double x) {
+  int exponent;
+  if (x == 0 || !isfinite(x))
+    return x;
+  frexp(x, &exponent);
+  exponent = exponent - 1 < a->min_exponent ? a->min_exponent : exponent - 1;
+  double unit = arith_pow2(exponent - a->bits + 1), r = rint(x / unit) * unit;
+  return fabs(r) > a->max ? NAN : r;
+}
+
+struct storing {
+  struct arith arith;
+  const double *from;
+  double *to;
+};
+
+static void store_range(void *arg, int64_t begin, int64_t end) {
+  const struct storing *s = arg;
+  for (int64_t i = begin; i < end; i++) {
+    struct noise n = noise_at(s->arith.key, (uint64_t)i);
+    s->to[i] = s->arith.exact ? store_nearest(&s->arith, s->from[i]) : arith_round(&s->arith, &n, s->from[i]);
+  }
+}
+
+enum assay_status run_store(const struct array *from, const struct arith *a, int v, int threads, struct array *to,
+                            struct assay_error *err) {
+  enum assay_status status = array_create(from->dtype, &from->shape, to, err);
+  if (status)
+    return status;
+  struct storing s = {.arith = run_storing(a, v), .from = from->f64, .to = to->f64};
+  parallel_for(threads, shape_count(&from->shape), GRAIN, store_range, &s);
+  return ASSAY_OK;
+}

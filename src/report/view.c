@@ -1,0 +1,201 @@
+#include "report/view.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "judge/record.h"
+
+// Whether a check counts for the published rule: a draw of the task's own distribution at the judged sizes. Timed calls
+// do not count: the judge chose them.
+static bool counts_for_allclose(const char *probe, const char *workload, const char *judged, bool timed) {
+  enum { SHOWN = sizeof((struct assay_check *)0)->workload - 1 }; // longer names are cut
+  return strcmp(probe, "declared") == 0 && strncmp(workload, judged, SHOWN) == 0 && !timed;
+}
+
+static void add_check(struct verdict_view *view, bool bad, bool loose_bad) {
+  view->n_declared++;
+  view->n_allclose_bad += bad;
+  view->n_allclose_loose_bad += loose_bad;
+}
+
+static enum assay_status make_baselines(struct verdict_view *view, int n, struct assay_error *err) {
+  view->baselines = base_calloc((size_t)n + 1, sizeof *view->baselines);
+  return view->baselines ? ASSAY_OK : error_nomem(err, "a verdict's baselines");
+}
+
+// --- from the judge
+
+static void take_checks(const struct assay_verdict *v, struct verdict_view *view) {
+  for (int i = 0; i < v->n_checks; i++) {
+    const struct assay_check *c = &v->checks[i];
+    if (counts_for_allclose(c->probe, c->workload, v->workload, c->timed))
+      add_check(view, c->allclose_bad > 0, c->allclose_loose_bad > 0);
+  }
+  if (v->worst_check < 0)
+    return;
+  view->gate = v->checks[v->worst_check].gate;
+  if (v->checks[v->worst_check].description)
+    view->worst = v->checks[v->worst_check].description;
+}
+
+enum assay_status view_from_verdict(const struct assay_verdict *v, const char *candidate, struct verdict_view *out,
+                                    struct assay_error *err) {
+  // As in the evidence, they count only where the candidate's own time does.
+  int n = v->timing.measured ? v->n_comparisons : 0;
+  struct verdict_view view = {.device_name = v->device,
+                              .processor = "",
+                              .mode = v->mode,
+                              .no_plan = v->no_plan,
+                              .weights = v->weights,
+                              .gate = "",
+                              .worst = "",
+                              .diagnostics = v->diagnostics,
+                              .not_a_gpu = v->times_rank_nothing,
+                              .foreknown = v->foreknown,
+                              .scope = assay_scope_name(v->scope),
+                              .elsewhere = v->elsewhere,
+                              .kernels = v->kernels};
+  view.stored = (struct store_verdict){.run = "", .task = v->task_name, .form = v->form, .workload = v->workload};
+  view.stored.candidate = candidate;
+  record_fill(v, &view.stored);
+  if (v->timing.measured && isfinite(v->timing.overhead_ns))
+    view.overhead_ns = v->timing.overhead_ns;
+  for (int i = 0; i < ASSAY_ORIGINS; i++)
+    view.kernels.part[i] = isfinite(v->kernels.part[i]) ? v->kernels.part[i] : 0;
+  take_checks(v, &view);
+  enum assay_status status = make_baselines(&view, n, err);
+  for (int i = 0; i < n && !status; i++) {
+    const struct assay_comparison *c = &v->comparisons[i];
+    view.baselines[view.n_baselines++] = (struct view_baseline){.name = c->name,
+                                                                .verdict = assay_reason_code(c->reason),
+                                                                .detail = c->detail,
+                                                                .speedup = isfinite(c->ratio) ? c->ratio : NAN};
+  }
+  if (!status)
+    *out = view;
+  return status;
+}
+
+// --- from the store
+
+static const char *text_of(const json_t *object, const char *key) {
+  const char *text = json_string_value(json_object_get(object, key));
+  return text ? text : "";
+}
+
+// NaN and infinity are texts there, and become `otherwise`.
+static double number_of(const json_t *object, const char *key, double otherwise) {
+  const json_t *number = json_object_get(object, key);
+  return json_is_number(number) ? json_number_value(number) : otherwise;
+}
+
+static void read_checks(const json_t *evidence, struct verdict_view *view) {
+  const json_t *checks = json_object_get(evidence, "checks");
+  for (size_t i = 0; i < json_array_size(checks); i++) {
+    const json_t *c = json_array_get(checks, i);
+    if (counts_for_allclose(text_of(c, "probe"), text_of(c, "workload"), view->stored.workload,
+                            json_is_true(json_object_get(c, "timed"))))
+      add_check(view, number_of(c, "allclose_bad", 0) > 0, number_of(c, "allclose_1e-2_bad", 0) > 0);
+  }
+  json_int_t worst = json_integer_value(json_object_get(evidence, "worst_check"));
+  if (worst < 0)
+    return;
+  view->gate = text_of(json_array_get(checks, (size_t)worst), "gate");
+  view->worst = text_of(json_array_get(checks, (size_t)worst), "worst");
+}
+
+static void read_kernels(const json_t *evidence, struct assay_kernels *k) {
+  static const char *const names[ASSAY_ORIGINS] = {
+      [ASSAY_OWN_KERNELS] = "own", [ASSAY_LIBRARY_KERNELS] = "library", [ASSAY_PYTORCH_KERNELS] = "pytorch"};
+  const json_t *kernels = json_object_get(evidence, "kernels");
+  k->known = json_is_object(kernels);
+  for (int i = 0; i < ASSAY_ORIGINS; i++) {
+    const json_t *origin = json_object_get(kernels, names[i]);
+    k->launches[i] = json_integer_value(json_object_get(origin, "launches"));
+    k->part[i] = number_of(origin, "part", 0);
+  }
+  k->unsettled_arguments = (int)json_integer_value(json_object_get(evidence, "unsettled_arguments"));
+}
+
+static enum assay_status read_baselines(const json_t *evidence, struct verdict_view *view, struct assay_error *err) {
+  const json_t *all = json_object_get(evidence, "baselines");
+  enum assay_status status = make_baselines(view, (int)json_array_size(all), err);
+  for (size_t i = 0; i < json_array_size(all) && !status; i++) {
+    const json_t *b = json_array_get(all, i);
+    view->baselines[view->n_baselines++] = (struct view_baseline){.name = text_of(b, "name"),
+                                                                  .verdict = text_of(b, "verdict"),
+                                                                  .detail = text_of(b, "detail"),
+                                                                  .speedup = number_of(b, "speedup", NAN)};
+  }
+  return status;
+}
+
+enum assay_status view_from_store(const struct store_verdict *row, struct verdict_view *out, struct assay_error *err) {
+  json_t *evidence = row->evidence ? json_loads(row->evidence, 0, NULL) : NULL;
+  json_t *machine = row->machine ? json_loads(row->machine, 0, NULL) : NULL;
+  struct verdict_view view = {.stored = *row,
+                              .device_name = text_of(evidence, "device"),
+                              .processor = text_of(machine, "processor"),
+                              .mode = text_of(evidence, "mode"),
+                              .no_plan = text_of(evidence, "no_plan"),
+                              .weights = text_of(evidence, "weights"),
+                              .gate = "",
+                              .worst = "",
+                              .diagnostics = text_of(evidence, "diagnostics"),
+                              .not_a_gpu = json_is_true(json_object_get(evidence, "times_rank_nothing")),
+                              .foreknown = json_is_true(json_object_get(evidence, "foreknown")),
+                              .scope = text_of(evidence, "scope"),
+                              .elsewhere = text_of(evidence, "elsewhere"),
+                              .evidence = evidence,
+                              .machine = machine};
+  view.overhead_ns = number_of(json_object_get(evidence, "timing"), "overhead_ns", 0);
+  read_checks(evidence, &view);
+  read_kernels(evidence, &view.kernels);
+  enum assay_status status = read_baselines(evidence, &view, err);
+  if (status)
+    view_release(&view);
+  else
+    *out = view;
+  return status;
+}
+
+void view_release(struct verdict_view *view) {
+  base_free(view->baselines);
+  json_decref(view->evidence);
+  json_decref(view->machine);
+  view->machine = NULL;
+  view->baselines = NULL;
+  view->evidence = NULL;
+}
+
+// --- what follows
+
+bool view_is_narrow(const struct verdict_view *view) {
+  return view->stored.reason == ASSAY_REASON_PASS && strcmp(view->scope, "judged") == 0;
+}
+
+bool view_is_right(const struct verdict_view *view) {
+  return view->stored.reason == ASSAY_REASON_PASS && !view_is_narrow(view);
+}
+
+double view_ranked_ns(const struct verdict_view *view) {
+  bool ranks = view_is_right(view) && !store_is_suspicious(&view->stored) && !view->foreknown;
+  return ranks ? view_time_ns(view) : NAN;
+}
+
+double view_time_ns(const struct verdict_view *view) {
+  double ns = view->stored.time_ns;
+  return isfinite(ns) && ns > 0 ? ns : NAN;
+}
+
+const char *view_no_time(const struct verdict_view *view) {
+  const struct store_verdict *v = &view->stored;
+  if (v->reason != ASSAY_REASON_PASS || !isnan(view_time_ns(view)))
+    return NULL;
+  if (v->detail && v->detail[0])
+    return v->detail;
+  // Stores from before 2026-11-23 have times of 0.
+  return isnan(v->time_ns) ? NULL : "no time: the calls took no longer than calls without a kernel";
+}

@@ -1,0 +1,64 @@
+// A verdict as everything that prints it sees it: a row of a table, a score, an export. It is filled from the judge's
+// own structure or from a row of the store, whose evidence is parsed once; both give the same.
+#ifndef REPORT_VIEW_H
+#define REPORT_VIEW_H
+
+#include "assay/judge.h"
+#include "base/error.h"
+#include "store/store.h"
+
+// What the candidate's time was compared with.
+struct view_baseline {
+  const char *name;    // as it was asked for: "torch.eager", a file
+  const char *verdict; // the baseline's own, a reason's code; one that is not "pass" has no speedup
+  const char *detail;
+  double speedup; // its time over the candidate's; NaN: unknown
+};
+
+// Strings are borrowed from what the view was filled from; never NULL.
+struct verdict_view {
+  struct store_verdict stored; // the columns of the store: reason, error, times; without a store, no key but the task
+  const char *device_name;     // "NVIDIA H200, driver 580.95", "" for the CPU
+  const char *processor;       // the machine's; "": unknown
+  const char *mode;            // "plan" or "process"
+  const char *no_plan;         // why there is none; ""
+  const char *weights;         // which parameters are which weights, where names do not say it; ""
+  const char *gate;            // of that check, in one word; "" an element's error
+  const char *worst;           // the worst elements of the check that decided, several lines; ""
+  const char *diagnostics;     // what the compiler and the kernel printed
+  bool not_a_gpu;              // times of this device are not ranked
+  bool foreknown;              // seed or secret was given: the time is not ranked
+  const char *scope;           // how far it holds: "general", "judged", or "": unknown
+  const char *elsewhere;       // what happens at other shapes than the judged one; ""
+  double overhead_ns;          // in every sample, of the protocol; 0: unknown
+  // Outputs of the declared draws at the judged sizes, and those outside the published tolerance and outside 1e-2.
+  int n_declared, n_allclose_bad, n_allclose_loose_bad;
+  struct assay_kernels kernels;
+  int n_baselines;
+  struct view_baseline *baselines;
+  void *evidence, *machine; // the view's own
+};
+
+// The verdict or the row must stay where it is until view_release(). Evidence that is missing, or is not JSON, leaves
+// empty what only it says. ASSAY_ERR_NOMEM.
+enum assay_status view_from_verdict(const struct assay_verdict *v, const char *candidate, struct verdict_view *out,
+                                    struct assay_error *err);
+enum assay_status view_from_store(const struct store_verdict *row, struct verdict_view *out, struct assay_error *err);
+void view_release(struct verdict_view *view);
+
+// A pass that holds for the judged shape alone.
+bool view_is_narrow(const struct verdict_view *view);
+
+// A pass that holds wherever it was asked.
+bool view_is_right(const struct verdict_view *view);
+
+// The time that ranks: of a right candidate, not suspicious, not of draws that could be known beforehand. NaN: none.
+double view_ranked_ns(const struct verdict_view *view);
+
+// The cold time; NaN where there is none, or none that can be compared: zero and less.
+double view_time_ns(const struct verdict_view *view);
+
+// "no time: ...", of a candidate that passed and whose timing gave no result; NULL: it has a time, or was not timed.
+const char *view_no_time(const struct verdict_view *view);
+
+#endif

@@ -1,0 +1,27 @@
+#include "runner/rest.h"
+
+enum {
+  FIRST_PAUSE_NS = 500000,
+  DOUBLINGS = 4,           // the longest pause: 8 ms
+  STOPPING_NS = 200000,    // less than this may always be the cost of stopping and continuing
+  PART = 4,                // more of the pause than one in so many is work
+  MOST_RUN_NS = 4000000,   // work that has gone on for so long is not the end of a loop,
+  FEWEST_LOOKS = 6,        // unless the processor was taken from a thread while its time was counted
+  MOST_WALL_NS = 800000000 // on a busy machine a thread may wait for a processor for long
+};
+
+int64_t rest_pause_ns(const struct rest *r) {
+  return (int64_t)FIRST_PAUSE_NS << (r->looks < DOUBLINGS ? r->looks : DOUBLINGS);
+}
+
+enum rest_state rest_look(struct rest *r, bool parked, int64_t run_ns, int64_t wall_ns) {
+  const int64_t pause_ns = rest_pause_ns(r); // not what it became: a busy machine lengthens it and not the work
+  r->looks++;
+  r->run_ns += run_ns;
+  r->wall_ns += wall_ns;
+  if (parked && (run_ns < STOPPING_NS || run_ns < pause_ns / PART))
+    return REST_REACHED;
+  if (r->wall_ns >= MOST_WALL_NS || (r->looks >= FEWEST_LOOKS && r->run_ns >= MOST_RUN_NS))
+    return REST_REFUSED;
+  return REST_NOT_YET;
+}

@@ -1,0 +1,27 @@
+// Decides whether the threads that a kernel leaves behind are at rest.
+//
+// After a call that returned, the judge lets the frozen process run for a moment, freezes it again and looks. Being
+// continued and stopped takes every thread some processor time by itself: a few microseconds, or hundreds on a virtual
+// machine whose host is busy. That time does not grow with the pause, but the time of a thread at work does. So each
+// pause is twice as long as the one before, and rest is little time against the pause.
+#ifndef RUNNER_REST_H
+#define RUNNER_REST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rest { // zeros at the start
+  int looks;
+  int64_t run_ns, wall_ns; // of all pauses
+};
+
+enum rest_state { REST_NOT_YET, REST_REACHED, REST_REFUSED };
+
+// How long the process runs before the next look.
+int64_t rest_pause_ns(const struct rest *r);
+
+// The look after a pause that took `wall_ns`. `parked`: every thread but the main one waits for another thread.
+// `run_ns`: processor time of these threads during the pause, all together and with those that ended.
+enum rest_state rest_look(struct rest *r, bool parked, int64_t run_ns, int64_t wall_ns);
+
+#endif

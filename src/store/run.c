@@ -1,0 +1,137 @@
+// Runs as a whole: what there is, other names, and their end.
+#include <string.h>
+
+#include "store/db.h"
+
+enum assay_status store_each_run(struct store *s, store_run_visit *visit, void *arg, struct assay_error *err) {
+  static const char sql[] =
+      "SELECT v.run, group_concat(DISTINCT v.workload), group_concat(DISTINCT v.device), count(*), count(n.id), "
+      "count(CASE WHEN n.id IS NOT NULL AND v.reason = 'pass' THEN 1 END), "
+      "count(DISTINCT CASE WHEN n.id IS NOT NULL THEN v.task END), min(v.at_ns), max(v.at_ns) "
+      "FROM verdict v LEFT JOIN (SELECT max(id) AS id FROM verdict WHERE reason <> 'judge_failed' "
+      "GROUP BY run, task, candidate) n ON n.id = v.id WHERE v.run <> '' GROUP BY v.run ORDER BY min(v.id)";
+  sqlite3_stmt *st = NULL;
+  enum assay_status status = db_prepare(s, sql, &st, err);
+  while (!status) {
+    int code = sqlite3_step(st), at = 0;
+    status = db_check(s, code, "read runs", err);
+    if (status || code != SQLITE_ROW)
+      break;
+    struct store_run r = {.name = db_text_at(st, at++)};
+    r.workloads = db_text_at(st, at++);
+    r.devices = db_text_at(st, at++);
+    int64_t *const numbers[] = {&r.n_verdicts, &r.n_standing, &r.n_passed, &r.n_tasks, &r.first_ns, &r.last_ns};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+      *numbers[i] = sqlite3_column_int64(st, at++);
+    if (!visit(arg, &r))
+      break;
+  }
+  sqlite3_finalize(st);
+  return status;
+}
+
+// Runs a statement with up to two texts, and says how many rows it changed.
+static enum assay_status change(struct store *s, const char *sql, const char *a, const char *b, int64_t *n,
+                                struct assay_error *err) {
+  sqlite3_stmt *st = NULL;
+  enum assay_status status = db_prepare(s, sql, &st, err);
+  if (!status)
+    status = db_check(s, db_bind_text(st, 1, a), "use a run's name", err);
+  if (!status && b)
+    status = db_check(s, db_bind_text(st, 2, b), "use a run's name", err);
+  if (!status)
+    status = db_check(s, sqlite3_step(st), "change a run", err);
+  if (!status && n)
+    *n = sqlite3_changes(s->db);
+  sqlite3_finalize(st);
+  return status;
+}
+
+// Counts the run's rows by a statement with one text.
+static enum assay_status count_rows(struct store *s, const char *sql, const char *run, int64_t *n,
+                                    struct assay_error *err) {
+  sqlite3_stmt *st = NULL;
+  enum assay_status status = db_prepare(s, sql, &st, err);
+  if (!status)
+    status = db_check(s, db_bind_text(st, 1, run), "use a run's name", err);
+  if (!status)
+    status = db_check(s, sqlite3_step(st), "look for a run", err);
+  if (!status)
+    *n = sqlite3_column_int64(st, 0);
+  sqlite3_finalize(st);
+  return status;
+}
+
+// Verdicts, and the steps and settings of a run that makes kernels: any of them makes a run.
+static const char count_all[] = "SELECT (SELECT count(*) FROM verdict WHERE run = ?1) + "
+                                "(SELECT count(*) FROM step WHERE run = ?1) + "
+                                "(SELECT count(*) FROM making WHERE run = ?1)";
+static const char count_made[] = "SELECT (SELECT count(*) FROM step WHERE run = ?1) + "
+                                 "(SELECT count(*) FROM making WHERE run = ?1)";
+
+// Within a transaction: the run is there, and nobody works on it. Claims that processes left behind go.
+static enum assay_status take_run(struct store *s, const char *run, struct assay_error *err) {
+  int64_t n = 0, pid = 0;
+  enum assay_status status = run[0] ? count_rows(s, count_all, run, &n, err) : ASSAY_OK;
+  if (!status && n == 0)
+    status = error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no run named \"%s\"; `assay runs` lists them", run);
+  if (!status)
+    status = claim_of_run(s, run, &pid, err);
+  if (!status && pid)
+    status = error_set(err, ASSAY_ERR_BUSY, "run \"%s\" is being judged by the process %lld: end that first", run,
+                       (long long)pid);
+  return status ? status : change(s, "DELETE FROM claim WHERE run = ?", run, NULL, NULL, err);
+}
+
+enum assay_status store_move_run(struct store *s, const char *run, const char *to, bool merge, int64_t *n,
+                                 struct assay_error *err) {
+  int64_t there = 0, steps = 0, moved = 0;
+  if (!to[0] || strcmp(run, to) == 0)
+    return error_set(err, ASSAY_ERR_INVALID, to[0] ? "run \"%s\" has this name already" : "a run's name is not empty",
+                     to);
+  enum assay_status status = db_begin(s, err);
+  if (status)
+    return status;
+  status = take_run(s, run, err);
+  if (!status)
+    status = count_rows(s, count_all, to, &there, err);
+  if (!status && there)
+    status = count_rows(s, count_made, run, &steps, err);
+  if (!status && there && !merge)
+    status = error_set(err, ASSAY_ERR_INVALID,
+                       "there is a run named \"%s\" already; `assay runs merge` puts two together", to);
+  if (!status && steps)
+    status =
+        error_set(err, ASSAY_ERR_INVALID,
+                  "run \"%s\" was made by `assay make`: its prompts and replies are those of one run, and cannot be "
+                  "put into another",
+                  run);
+  if (!status)
+    status = change(s, "UPDATE verdict SET run = ?2 WHERE run = ?1", run, to, &moved, err);
+  if (!status)
+    status = change(s, "UPDATE step SET run = ?2 WHERE run = ?1", run, to, NULL, err);
+  if (!status)
+    status = change(s, "UPDATE making SET run = ?2 WHERE run = ?1", run, to, NULL, err);
+  status = db_end(s, status, err);
+  if (!status)
+    *n = moved;
+  return status;
+}
+
+enum assay_status store_delete_run(struct store *s, const char *run, int64_t *n, struct assay_error *err) {
+  int64_t gone = 0;
+  enum assay_status status = db_begin(s, err);
+  if (status)
+    return status;
+  status = take_run(s, run, err);
+  if (!status)
+    status = change(s, "DELETE FROM verdict WHERE run = ?", run, NULL, &gone, err);
+  if (!status)
+    status = change(s, "DELETE FROM step WHERE run = ?", run, NULL, NULL, err);
+  if (!status)
+    status = change(s, "DELETE FROM making WHERE run = ?", run, NULL, NULL, err);
+  status = db_end(s, status, err);
+  if (!status)
+    *n = gone;
+  return status;
+}

@@ -1,0 +1,409 @@
+// Which extents of a task may change, and how far: read from the file, or found out by trying.
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "task/metadata.h"
+#include "task/shapes.h"
+
+static int64_t gcd(int64_t a, int64_t b) {
+  while (b) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a < 0 ? -a : a;
+}
+
+// ---- reading assay.shapes
+
+struct shapes_text {
+  const char *at;
+  struct shape_ranges *ranges;
+  struct assay_error *err;
+};
+
+static enum assay_status bad(const struct shapes_text *s, const char *what) {
+  return error_set(s->err, ASSAY_ERR_SYNTAX,
+                   "assay.shapes, at '%.40s': %s (write \"M=1..4096, K=4..512/4, L=2*K-1\": a range, its step, an "
+                   "extent that follows another)",
+                   s->at, what);
+}
+
+static void skip_space(struct shapes_text *s) {
+  while (*s->at == ' ' || *s->at == '\t' || *s->at == '\n')
+    s->at++;
+}
+
+static bool accept(struct shapes_text *s, const char *word) {
+  skip_space(s);
+  if (strncmp(s->at, word, strlen(word)) != 0)
+    return false;
+  s->at += strlen(word);
+  return true;
+}
+
+// The symbol that stands here, or -1 (and then nothing is read).
+static int symbol_here(struct shapes_text *s) {
+  skip_space(s);
+  size_t n = 0;
+  while (isalnum((unsigned char)s->at[n]) || s->at[n] == '_')
+    n++;
+  for (int i = 0; i < s->ranges->n; i++) {
+    const char *name = s->ranges->symbols[i].symbol;
+    if (strlen(name) == n && memcmp(name, s->at, n) == 0) {
+      s->at += n;
+      return i;
+    }
+  }
+  return -1;
+}
+
+static enum assay_status whole(struct shapes_text *s, int64_t *out) {
+  skip_space(s);
+  char *end;
+  *out = strtoll(s->at, &end, 10);
+  if (!isdigit((unsigned char)*s->at) || *out < 1 || *out > SHAPE_MAX_ELEMENTS)
+    return bad(s, "a whole number from 1 on is expected here");
+  s->at = end;
+  return ASSAY_OK;
+}
+
+static enum assay_status read_range(struct shapes_text *s, struct shape_symbol *out, int64_t low) {
+  enum assay_status status = whole(s, &out->high);
+  out->freedom = SHAPE_FREE;
+  out->low = low;
+  out->step = 1;
+  if (!status && accept(s, "/"))
+    status = whole(s, &out->step);
+  if (!status && out->low > out->high)
+    status = bad(s, "the range before this is empty");
+  if (!status && (out->low + out->step - 1) / out->step * out->step > out->high)
+    status = bad(s, "no multiple of the step is in the range before this");
+  return status;
+}
+
+static enum assay_status read_follower(struct shapes_text *s, struct shape_symbol *out, int64_t up) {
+  int64_t n = 0;
+  out->freedom = SHAPE_FOLLOWS;
+  out->up = up;
+  out->down = 1;
+  out->other = symbol_here(s);
+  enum assay_status status = out->other < 0 ? bad(s, "a symbol of the workloads is expected here") : ASSAY_OK;
+  if (!status && accept(s, "/"))
+    status = whole(s, &out->down);
+  int sign = accept(s, "+") ? 1 : accept(s, "-") ? -1 : 0;
+  if (!status && sign)
+    status = whole(s, &n);
+  out->plus = sign * n;
+  return status;
+}
+
+static enum assay_status read_item(struct shapes_text *s) {
+  int i = symbol_here(s);
+  if (i < 0)
+    return bad(s, "a symbol of the workloads is expected here");
+  struct shape_symbol *out = &s->ranges->symbols[i];
+  if (out->freedom != SHAPE_HELD)
+    return bad(s, "the symbol before this stands twice");
+  if (!accept(s, "="))
+    return bad(s, "'=' is expected here");
+  skip_space(s);
+  if (!isdigit((unsigned char)*s->at))
+    return read_follower(s, out, 1);
+  int64_t number;
+  enum assay_status status = whole(s, &number);
+  if (status)
+    return status;
+  if (accept(s, ".."))
+    return read_range(s, out, number);
+  return accept(s, "*") ? read_follower(s, out, number) : bad(s, "'..' or '*' is expected here");
+}
+
+// A follower follows a free symbol, so that one look gives its value.
+static enum assay_status check_followers(const struct shape_ranges *r, struct assay_error *err) {
+  for (int i = 0; i < r->n; i++)
+    if (r->symbols[i].freedom == SHAPE_FOLLOWS && r->symbols[r->symbols[i].other].freedom != SHAPE_FREE)
+      return error_set(err, ASSAY_ERR_INVALID, "assay.shapes: %s follows %s, which has no range", r->symbols[i].symbol,
+                       r->symbols[r->symbols[i].other].symbol);
+  return ASSAY_OK;
+}
+
+static enum assay_status read_declared(const char *text, struct shape_ranges *r, struct assay_error *err) {
+  struct shapes_text s = {.at = text, .ranges = r, .err = err};
+  enum assay_status status = ASSAY_OK;
+  do
+    status = read_item(&s);
+  while (!status && accept(&s, ","));
+  skip_space(&s);
+  if (!status && *s.at)
+    status = bad(&s, "',' is expected here");
+  r->declared = true;
+  return status ? status : check_followers(r, err);
+}
+
+// ---- finding out
+
+struct trial {
+  const struct task *t;
+  struct shape_ranges *r;
+  struct workload w; // the base, with room for changed values
+  struct binding *bindings;
+};
+
+static int64_t value_in(const struct workload *w, const struct shape_symbol *s) {
+  return workload_value(w, s->symbol);
+}
+
+static bool base_of(struct trial *x, const struct workload *base) {
+  for (int i = 0; i < x->r->n; i++) {
+    x->bindings[i] = (struct binding){x->r->symbols[i].symbol, value_in(base, &x->r->symbols[i])};
+    if (x->bindings[i].value < 1)
+      return false;
+  }
+  x->w = (struct workload){.name = base->name, .n = x->r->n, .bindings = x->bindings};
+  return true;
+}
+
+// Whether the task can have symbol i at this value, with those that follow it.
+static bool takes(struct trial *x, const struct workload *base, int i, int64_t value) {
+  if (!base_of(x, base))
+    return false;
+  x->bindings[i].value = value;
+  for (int k = 0; k < x->r->n; k++) {
+    const struct shape_symbol *s = &x->r->symbols[k];
+    if (s->freedom != SHAPE_FOLLOWS || s->other != i)
+      continue;
+    if (s->up * value % s->down != 0)
+      return false;
+    x->bindings[k].value = s->up * value / s->down + s->plus;
+  }
+  return isfinite(shape_work(x->t, &x->w));
+}
+
+// Values that tell: the ends, the neighbours, odd and even, some with many factors.
+static bool takes_many(struct trial *x, const struct workload *base, int i) {
+  const struct shape_symbol *s = &x->r->symbols[i];
+  int64_t now = value_in(base, s);
+  const int64_t values[] = {
+      s->low, now + s->step,       now - s->step, now + 2 * s->step, now + 3 * s->step, 2 * now + 1, 3 * now, 16,
+      64,     s->low + 5 * s->step};
+  for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
+    int64_t v = values[k] / s->step * s->step;
+    if (v >= s->low && v <= s->high && v != now && !takes(x, base, i, v))
+      return false;
+  }
+  return true;
+}
+
+// Small, and the last of the ragged ones.
+static bool is_free(struct trial *x, int i) {
+  const struct task *t = x->t;
+  const struct workload *last = NULL;
+  for (int k = 0; k < t->n_workloads; k++)
+    if (strncmp(t->workloads[k].name, "ragged", 6) == 0)
+      last = &t->workloads[k];
+  return x->r->symbols[i].low < x->r->symbols[i].high && takes_many(x, task_workload(t, "small"), i) &&
+         (!last || takes_many(x, last, i));
+}
+
+static void set_range(const struct task *t, struct shape_symbol *s) {
+  s->step = 0;
+  for (int k = 0; k < t->n_workloads; k++) {
+    int64_t v = value_in(&t->workloads[k], s);
+    s->low = k && s->low < v ? s->low : v;
+    s->high = k && s->high > v ? s->high : v;
+    s->step = gcd(v, s->step);
+  }
+}
+
+// Whether a = up * b / down + plus holds in all workloads of the file, of which at least three differ in b.
+static bool follows(const struct task *t, const struct shape_symbol *a, const struct shape_symbol *b,
+                    struct shape_symbol *out) {
+  const struct workload *w = t->workloads;
+  int other = 0, differ = 1;
+  for (int k = 1; k < t->n_workloads; k++) {
+    bool seen = false;
+    for (int j = 0; j < k; j++)
+      seen = seen || value_in(&w[j], b) == value_in(&w[k], b);
+    differ += !seen;
+    other = value_in(&w[k], b) != value_in(&w[0], b) ? k : other;
+  }
+  if (differ < 3)
+    return false;
+  int64_t up = value_in(&w[other], a) - value_in(&w[0], a), down = value_in(&w[other], b) - value_in(&w[0], b);
+  int64_t factor = gcd(up, down);
+  if (up == 0)
+    return false;
+  up /= factor;
+  down /= factor;
+  if (down < 0) {
+    up = -up;
+    down = -down;
+  }
+  if (up < 0 || up * value_in(&w[0], b) % down != 0)
+    return false;
+  int64_t plus = value_in(&w[0], a) - up * value_in(&w[0], b) / down;
+  for (int k = 0; k < t->n_workloads; k++)
+    if (up * value_in(&w[k], b) % down != 0 || up * value_in(&w[k], b) / down + plus != value_in(&w[k], a))
+      return false;
+  *out = (struct shape_symbol){.symbol = a->symbol,
+                               .freedom = SHAPE_FOLLOWS,
+                               .low = a->low,
+                               .high = a->high,
+                               .up = up,
+                               .down = down,
+                               .plus = plus};
+  return true;
+}
+
+// Tries symbol i with all others that are held so far and follow it.
+static void try_leader(struct trial *x, int i, const bool *held, struct shape_symbol *kept) {
+  struct shape_ranges *r = x->r;
+  memcpy(kept, r->symbols, (size_t)r->n * sizeof *kept);
+  int64_t step = 1;
+  int n = 0;
+  for (int k = 0; k < r->n; k++) {
+    struct shape_symbol s;
+    if (k == i || !held[k] || r->symbols[k].freedom != SHAPE_HELD || !follows(x->t, &kept[k], &kept[i], &s))
+      continue;
+    s.other = i;
+    r->symbols[k] = s;
+    step = step / gcd(step, s.down) * s.down;
+    n++;
+  }
+  r->symbols[i].step = step;
+  if (n > 0 && is_free(x, i))
+    r->symbols[i].freedom = SHAPE_FREE;
+  else
+    memcpy(r->symbols, kept, (size_t)r->n * sizeof *kept);
+}
+
+static enum assay_status symbols_of(const struct task *t, struct arena *arena, struct shape_ranges *out,
+                                    struct assay_error *err) {
+  const struct workload *small = task_workload(t, "small");
+  *out = (struct shape_ranges){.n = small->n};
+  out->symbols = arena_calloc(arena, (size_t)out->n + 1, sizeof *out->symbols);
+  if (!out->symbols)
+    return error_nomem(err, "a task's shapes");
+  for (int i = 0; i < out->n; i++) {
+    out->symbols[i].symbol = small->bindings[i].symbol;
+    set_range(t, &out->symbols[i]);
+  }
+  return ASSAY_OK;
+}
+
+enum assay_status shape_ranges_derive(const struct task *t, struct arena *arena, struct shape_ranges *out,
+                                      struct assay_error *err) {
+  struct shape_ranges r;
+  enum assay_status status = symbols_of(t, arena, &r, err);
+  if (status)
+    return status;
+  size_t n = (size_t)r.n + 1;
+  struct trial x = {.t = t, .r = &r, .bindings = arena_calloc(arena, n, sizeof *x.bindings)};
+  struct shape_symbol *kept = arena_calloc(arena, n, sizeof *kept);
+  bool *held = arena_calloc(arena, n, sizeof *held);
+  if (!x.bindings || !kept || !held)
+    return error_nomem(err, "a task's shapes");
+  for (int i = 0; i < r.n; i++) {
+    struct shape_symbol *s = &r.symbols[i];
+    int64_t common = s->step;
+    s->step = 1;
+    bool free = is_free(&x, i);
+    if (!free && common > 1) {
+      s->step = common;
+      free = is_free(&x, i);
+    }
+    held[i] = !free;
+    s->freedom = free ? SHAPE_FREE : SHAPE_HELD;
+  }
+  for (int i = 0; i < r.n; i++)
+    if (r.symbols[i].freedom == SHAPE_HELD)
+      try_leader(&x, i, held, kept);
+  *out = r;
+  return ASSAY_OK;
+}
+
+// The least extent of each range must be one that the task can have, next to the others of `small`.
+static enum assay_status check_least(const struct task *t, struct arena *arena, struct shape_ranges *r,
+                                     struct assay_error *err) {
+  struct trial x = {.t = t, .r = r, .bindings = arena_calloc(arena, (size_t)r->n + 1, sizeof *x.bindings)};
+  struct task_cost ignored;
+  enum assay_status status = x.bindings ? ASSAY_OK : error_nomem(err, "a task's shapes");
+  for (int i = 0; i < r->n && !status; i++) {
+    const struct shape_symbol *s = &r->symbols[i];
+    int64_t least = (s->low + s->step - 1) / s->step * s->step;
+    if (s->freedom != SHAPE_FREE || takes(&x, task_workload(t, "small"), i, least))
+      continue;
+    status = metadata_check_symbols(t, &x.w, err);
+    if (!status)
+      status = task_cost(t, &x.w, &ignored, err);
+    status = error_prefix(err, status ? status : error_set(err, ASSAY_ERR_INVALID, "the task cannot have that"),
+                          "assay.shapes: the workload small with %s=%lld: ", s->symbol, (long long)least);
+  }
+  return status;
+}
+
+enum assay_status shape_ranges_check(const struct task *t, struct assay_error *err) {
+  struct arena arena = {0};
+  struct shape_ranges r;
+  const char *text = model_property(&t->model, "assay.shapes");
+  enum assay_status status = symbols_of(t, &arena, &r, err);
+  if (!status && text)
+    status = read_declared(text, &r, err);
+  if (!status && text)
+    status = check_least(t, &arena, &r, err);
+  arena_release(&arena);
+  return status;
+}
+
+enum assay_status shape_ranges_find(const struct task *t, struct arena *arena, struct shape_ranges *out,
+                                    struct assay_error *err) {
+  const char *text = model_property(&t->model, "assay.shapes");
+  if (!text)
+    return shape_ranges_derive(t, arena, out, err);
+  enum assay_status status = symbols_of(t, arena, out, err);
+  return status ? status : read_declared(text, out, err);
+}
+
+// ---- writing
+
+static void put_symbol(struct buf *b, const struct shape_ranges *r, const struct shape_symbol *s) {
+  if (s->freedom == SHAPE_HELD)
+    return;
+  buf_printf(b, "%s%s=", b->len ? ", " : "", s->symbol);
+  if (s->freedom == SHAPE_FREE) {
+    buf_printf(b, "%lld..%lld", (long long)s->low, (long long)s->high);
+    if (s->step > 1)
+      buf_printf(b, "/%lld", (long long)s->step);
+    return;
+  }
+  if (s->up > 1)
+    buf_printf(b, "%lld*", (long long)s->up);
+  buf_puts(b, r->symbols[s->other].symbol);
+  if (s->down > 1)
+    buf_printf(b, "/%lld", (long long)s->down);
+  if (s->plus)
+    buf_printf(b, "%c%lld", s->plus < 0 ? '-' : '+', (long long)llabs(s->plus));
+}
+
+char *shape_ranges_text(const struct shape_ranges *r, struct arena *arena) {
+  struct buf b = {0};
+  for (int i = 0; i < r->n; i++)
+    put_symbol(&b, r, &r->symbols[i]);
+  char *text = b.failed ? NULL : arena_strdup(arena, buf_str(&b));
+  buf_release(&b);
+  return text;
+}
+
+char *workload_text(const struct workload *w, struct arena *arena) {
+  struct buf b = {0};
+  for (int i = 0; i < w->n; i++)
+    buf_printf(&b, "%s%s=%lld", i ? ", " : "", w->bindings[i].symbol, (long long)w->bindings[i].value);
+  char *text = b.failed ? NULL : arena_strdup(arena, buf_str(&b));
+  buf_release(&b);
+  return text;
+}

@@ -1,0 +1,110 @@
+// Which memory a recorded program has, and where: at its own address in the program, at another in the log.
+//
+// The log has addresses of record/format.h's range, which are easily distinguished from numbers. Memory that this
+// library maps (PyTorch's, and the tensors of the task) is asked for at the same address in the program too; the driver
+// may map it elsewhere. Around each such mapping lie ADDRESS_MAP_GAP bytes that belong to nobody, so that a pointer
+// that is a little outside is still recognised. Memory that others allocate (cudaMalloc in an extension or a library)
+// gets an address of the range in the log only.
+//
+// Pure data: no driver, no lock, no global. The session's lock protects it.
+#ifndef TOOLCHAIN_LIFT_ADDRESS_MAP_H
+#define TOOLCHAIN_LIFT_ADDRESS_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "toolchain/record/format.h"
+
+enum { LIFT_LOGS = 2 }; // recordings of a workload: A and B
+// The gap on either side of a mapping. Two gaps leave the driver no room for memory of its own between two mappings,
+// which are RECORD_GAP_BYTES apart.
+#define ADDRESS_MAP_GAP ((uint64_t)126 << 20)
+#define ADDRESS_MAP_GRANULE ((uint64_t)2 << 20) // in which the driver maps memory
+
+enum allocation_owner {
+  ALLOCATION_OWN,     // mapped by this library: PyTorch's memory and the task's tensors
+  ALLOCATION_FOREIGN, // device memory that the program or a library allocated, or that only the driver knows
+  ALLOCATION_HOST,    // pinned memory of the host that kernels reach
+};
+
+// Where it is in its life. "Before" is the time before the recording that runs, or that ran last.
+enum allocation_life {
+  ALLOCATION_FREED,  // gone; forgotten when the next recording begins
+  ALLOCATION_NEW,    // live, and allocated since the recording began
+  ALLOCATION_BEFORE, // live, and allocated before
+  ALLOCATION_LOST,   // allocated before, and freed by another owner since
+  ALLOCATION_KEPT,   // allocated before, and freed by PyTorch while recording: mapped until the next recording begins
+};
+
+// What the recording did with it so far. A write counts as a use.
+enum allocation_use { ALLOCATION_UNUSED, ALLOCATION_USED, ALLOCATION_WRITTEN };
+
+struct allocation {
+  uint64_t address; // in the log
+  uint64_t real;    // in the program
+  uint64_t bytes;
+  uint64_t mapped, handle; // own memory: bytes of the mapping, which begins at a granule, and the driver's handle
+  enum allocation_owner owner;
+  enum allocation_life life;
+  enum allocation_use use; // WRITTEN: by a fill or a copy; what kernels write nobody sees
+  bool left_over;          // large, allocated before and not empty; a recording set a part of it (contents.h)
+  uint8_t *content;        // what it held when the recording began; heap; NULL: not known
+};
+
+struct address_map {
+  struct allocation *allocations; // in the order in which they were made
+  size_t n_allocations, capacity;
+  struct allocation tensors[LIFT_LOGS][RECORD_MAX_TENSORS]; // of the task, for each recording
+  size_t n_tensors[LIFT_LOGS];
+  int log;               // the recording whose tensors can be used now
+  uint64_t next_address; // in the log, of what is allocated next
+};
+
+void address_map_release(struct address_map *m); // memory of the map itself; nothing is unmapped
+
+// ---- one allocation
+
+bool allocation_is_live(const struct allocation *a);
+bool allocation_was_before(const struct allocation *a);                // also if it is gone since
+uint64_t allocation_logged(const struct allocation *a, uint64_t real); // the program's address as the log has it
+uint64_t allocation_real(const struct allocation *a, uint64_t logged); // and back
+void allocation_note(struct allocation *a, enum allocation_use use);   // never takes back what was noted before
+// It was freed. While recording, own memory from before is kept: the end of the recording looks at it once more.
+void allocation_end(struct allocation *a, bool recording);
+
+// ---- what is added and forgotten
+
+// Room for one more allocation; false when memory is exhausted.
+bool address_map_reserve(struct address_map *m);
+// An address in the log for so many bytes. No address is ever given twice.
+uint64_t address_map_next(struct address_map *m, uint64_t bytes);
+// A copy of `a` becomes the last allocation. Returns NULL when memory is exhausted. Valid until the next one is added.
+struct allocation *address_map_add(struct address_map *m, const struct allocation *a);
+// The same for memory of others, with the next address of the log.
+struct allocation *address_map_add_foreign(struct address_map *m, uint64_t real, uint64_t bytes,
+                                           enum allocation_owner owner, enum allocation_life life);
+// Others have memory at this range now: what they had there before was freed unseen.
+void address_map_free_range(struct address_map *m, uint64_t real, uint64_t bytes);
+// Removes what is not live. `kept` is called for every allocation that is still mapped and has to be unmapped.
+void address_map_forget(struct address_map *m, void (*kept)(void *arg, const struct allocation *a), void *arg);
+// Another workload begins: what lives gets new addresses in the log, in order, and nothing is left over. To be called
+// after address_map_forget.
+void address_map_renumber(struct address_map *m);
+
+// ---- what is found
+
+// The live allocation around this address of the program, or NULL. The address right after an allocation belongs to it
+// too, unless another one begins there.
+struct allocation *address_map_find(struct address_map *m, uint64_t real);
+// The tensor of this recording's task, or the live own memory, that the address is in or in a gap of; or NULL.
+struct allocation *address_map_find_near(struct address_map *m, uint64_t real);
+// What a pointer with this value means: an allocation around it, else one near to it, else NULL.
+struct allocation *address_map_reach(struct address_map *m, uint64_t word);
+// Whether the word is the end of a mapping or of its gaps, and points into no allocation. Code that maps memory leaves
+// such words on the thread's stack, where structs with padding are built next.
+bool address_map_is_mapping_end(struct address_map *m, uint64_t word);
+// Whether the log's reader would take the word for an address.
+bool address_map_is_in_range(const struct address_map *m, uint64_t word);
+
+#endif

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Checks bench/kernel_mutants: which mutants it makes of a text, and what becomes of some of a kernel's."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HOUSE = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(HOUSE / "bench" / "kernel_mutants"))
+import engine  # noqa: E402
+
+TEXT = """// assay: task kernelbench/1/19
+#include <assay/candidate.h>
+enum { TILE = 16 };
+#ifdef WRONG
+static int hidden = 1 + 2;
+#endif
+static float total(const float *x, int64_t n) {
+  float sum = 0; // n + 1 < 2
+  for (int64_t i = 0; i < n; i++)
+    sum += x[i] * 0.5f;
+  return fmaxf(sum, -x[0]);
+}
+"""
+EXPECTED = {
+    ("index", 10, "x[i + 1]"), ("index", 10, "x[i - 1]"), ("index", 11, "x[0 + 1]"), ("bound", 9, "i <= n"),
+    ("bound", 9, "i + 1 < n"), ("bound", 9, "int64_t i = 1;"), ("term", 10, "sum += x[i];"),
+    ("term", 10, "sum += 0.5f;"), ("term", 8, "float sum = 1;"), ("term", 10, "    ;\n"),
+    ("operator", 10, "sum -= x[i]"), ("operator", 10, "x[i] / 0.5f"),
+    ("operator", 11, "fminf(sum"), ("operator", 11, "sum, x[0]"), ("tile", 3, "TILE = 32"), ("tile", 3, "TILE = 15"),
+    ("stride", 9, "i += 2"), ("constant", 10, "0.505f"),
+    ("accumulator", 10, "sum = mutant_round((float)(sum + (x[i] * 0.5f)), 16);")}
+BARRIERS = """// assay: launch f grid=ceil_div(n, 64) block=64 args=x
+__kernel void f(__global float *x) {
+  __local float t[64];
+  int i = (int)get_local_id(0);
+  t[i] = x[i];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  x[i] = t[63 - i];
+}
+"""
+BARRIERS_EXPECTED = {("barrier", 6, "x[i];\n  ;\n"), ("index", 4, "(get_local_id(0) + 1)"), ("tile", 1, "block=32"),
+                     ("bound", 1, "ceil_div(n - 1, 64)"), ("index", 7, "t[63 - i + 1]")}
+
+
+def made(folder, name, text):
+    path = pathlib.Path(folder, name)
+    path.write_text(text)
+    found = engine.mutants(path)
+    assert len({m.text for m in found}) == len(found), "two mutants are the same text"
+    assert text not in {m.text for m in found}, "a mutant is the kernel itself"
+    assert [m.id for m in found] == [m.id for m in engine.mutants(path)], "the order changes"
+    return found
+
+
+def check_engine(folder):
+    for name, text, expected in (("sum.c", TEXT, EXPECTED), ("turn.cl", BARRIERS, BARRIERS_EXPECTED)):
+        found = made(folder, name, text)
+        for kind, line, part in sorted(expected):
+            assert any(m.kind == kind and m.line == line and part in m.text for m in found), f"no {kind} with {part!r}"
+        for m in found:
+            assert "hidden = 1 + 2" in m.text or "hidden" not in text, f"a twin's line is changed: {m.change}"
+            assert "// n + 1 < 2" in m.text or "// n + 1" not in text, f"a comment is changed: {m.change}"
+    assert engine.is_true("defined(A) || !defined(B)") is True and engine.is_true("defined(A)") is False
+    assert engine.is_true("defined(__AVX512F__)") is None
+
+
+def run(assay, out, *more):
+    command = [sys.executable, "-B", str(HOUSE / "bench/kernel_mutants/run.py"), assay, str(out), "--only",
+               "layer_norm_two_pass", "--count", "14", "--quick", "--strict", *more]
+    done = subprocess.run(command, capture_output=True, text=True)
+    print(done.stdout + done.stderr)
+    return done.returncode, json.loads(out.read_text())
+
+
+def check_judging(assay, folder):
+    out = pathlib.Path(folder, "out.json")
+    code, found = run(assay, out)
+    all_of = found["by_kind"]["all"]
+    assert code == 0 and all_of["open"] == 0 and found["unjudged"] == 0, "a mutant is open"
+    assert all_of["mutants"] >= 12 and all_of["killed"] >= 8, "hardly anything is killed"
+    assert all_of["killed"] + all_of["same_code"] + all_of["argued"] == all_of["mutants"], "the counts do not add up"
+    assert all_of["argued"] > 0, "none needs an argument; the next check needs one that does"
+    empty = pathlib.Path(folder, "empty.tsv")
+    empty.write_text("# nothing\n")
+    lines = pathlib.Path(f"{out}.work", "judged.jsonl").read_text().count("\n")
+    code, found = run(assay, out, "--table", str(empty))
+    assert code == 1 and found["by_kind"]["all"]["open"] == all_of["argued"], "without an argument it is not open"
+    assert pathlib.Path(f"{out}.work", "judged.jsonl").read_text().count("\n") == lines, "judged again"
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        check_engine(folder)
+        check_judging(sys.argv[1], folder)
+    script = HOUSE / "bench/kernel_mutants/run.py"
+    assert subprocess.run([sys.executable, "-B", str(script), "--page", "--check"]).returncode == 0
+
+
+main()

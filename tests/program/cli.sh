@@ -1,0 +1,381 @@
+#!/bin/bash
+# Exit codes, help, JSON and messages of the command line.
+set -uo pipefail
+assay=$1 source=$2 build=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export TMPDIR=$work ASSAY_STORE=$work/store.sqlite ASSAY_PROC=$source/tests/support/quiet
+. "$source/tests/support/expect.sh"
+cases=$source/tests/cases
+expect 0 Commands "$assay" --help
+commands=$(sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$work/out")
+expect 0 "doctor.*judge.*score" echo $commands
+for c in $commands; do expect 0 Usage "$assay" "$c" --help; done
+expect 2 "no command" "$assay" frobnicate
+expect 2 Commands "$assay"
+expect 0 "calibrate|ok" "$assay" doctor
+expect 0 "reads .*computes" "$assay" doctor --calibrate
+json 0 "$assay" doctor --json
+for what in runner "device runner" builder recorder; do expect 0 "^$what +ok" "$assay" doctor; done
+expect 0 "^memory +ok .*GB available" "$assay" doctor
+# What there is no memory for is refused before any work. (An input of 1 TB.)
+expect 0 "\"cpu_memory_bytes\": [0-9.]+" "$assay" tasks kernelbench/1/19 --json
+expect 3 "takes about .* GB of memory .* GB are available" \
+  "$assay" judge kernelbench/1/19 "$cases/relu.c" --workload "M=1048576, N=262144"
+for what in nvrtc nvcc libraries "device opencl" "device cuda"; do expect 0 "^$what +(ok|limited)" "$assay" doctor; done
+expect 0 "^nvrtc +limited .*ASSAY_NVRTC" env ASSAY_NVRTC=/nowhere "$assay" doctor
+expect 0 "kernelbench/1/19" "$assay" tasks kernelbench/1
+json 0 "$assay" tasks kernelbench/1/19 --json
+expect 2 "nosuch" "$assay" tasks nosuch
+expect 0 "class Model" "$assay" show kernelbench/1/19
+json 0 "$assay" show kernelbench/1/19 --json
+expect 2 "999" "$assay" show kernelbench/1/999
+
+# Names and titles of strangers: they move no cursor, and are no code. The names are words of Python, too.
+hostile=$source/tests/program/hostile/names.onnxtxt
+expect 0 "^hostile/1  ReLU" "$assay" show "$hostile"
+expect 1 "^0$" sh -c 'LC_ALL=C grep -c "[[:cntrl:]]" "$1"' sh "$work/out"
+json 0 "$assay" show "$hostile" --json
+expect 0 "hostile/1 .* ReLU" "$assay" tasks "$hostile"
+expect 0 "^class Model" "$assay" show "$hostile" --pytorch
+cp "$work/out" "$work/hostile.py"
+expect 0 "^Import Import Import ClassDef FunctionDef FunctionDef, 5 names$" python3 -c 'import ast, sys
+tree = ast.parse(open(sys.argv[1]).read())
+names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+print(*(type(n).__name__ for n in tree.body), end=f", {len(names - {chr(95)})} names\n")' "$work/hostile.py"
+expect 0 "ModelNew" "$assay" show "$hostile" --baseline torch.eager
+sed 's/"hostile.1"/"hostile\/1 and more"/' "$hostile" >"$work/name.onnxtxt"
+expect 2 "the name assay.task has letters" "$assay" show "$work/name.onnxtxt"
+# A module that cannot run is not printed.
+sed 's/= Relu (lambda)/= MeanVarianceNormalization<axes = [1]>(lambda)/' "$hostile" >"$work/untranslated.onnxtxt"
+expect 1 "no PyTorch module: there is no translation of MeanVarianceNormalization" "$assay" show "$work/untranslated.onnxtxt" --pytorch
+expect 0 "^none: there is no translation of MeanVarianceNormalization" "$assay" show "$work/untranslated.onnxtxt"
+json 0 "$assay" show "$work/untranslated.onnxtxt" --json
+expect 2 "no translation to PyTorch of MeanVarianceNormalization" "$assay" show "$work/untranslated.onnxtxt" --baseline torch.eager
+[ ! -e injected ] || { failures=$((failures + 1)); echo "FAILED: a title was run"; }
+
+# The oracle: a seed draws the same inputs again, and inputs that are given back get the same answer.
+expect 0 "output_0.npy +y +double\[4096,64\]" "$assay" oracle kernelbench/1/19 --outputs "$work/drawn" --seed 5 --workload "M=4096, N=64"
+json 0 "$assay" oracle kernelbench/1/19 --outputs "$work/again" --seed 5 --workload "M=4096, N=64" --json
+expect 0 "^same$" sh -c 'cmp "$1/drawn/input_0.npy" "$1/again/input_0.npy" && cmp "$1/drawn/output_0.npy" "$1/again/output_0.npy" && echo same' sh "$work"
+expect 0 "output_0.npy" "$assay" oracle kernelbench/1/19 --inputs "$work/drawn" --outputs "$work/given"
+expect 0 "^same$" sh -c 'cmp "$1/drawn/output_0.npy" "$1/given/output_0.npy" && echo same' sh "$work"
+expect 0 "drawn with --seed [0-9]+" "$assay" oracle kernelbench/1/19 --outputs "$work/fresh" --probe row_scales
+expect 2 "say where to" "$assay" oracle kernelbench/1/19
+expect 2 "name a task" "$assay" oracle --outputs "$work/fresh"
+expect 2 "no probe sideways" "$assay" oracle kernelbench/1/19 --outputs "$work/fresh" --probe sideways
+expect 2 "are for drawn inputs" "$assay" oracle kernelbench/1/19 --inputs "$work/drawn" --outputs "$work/fresh" --seed 3
+expect 2 "neither input_1.npy nor input_1.pb.*2 inputs, and this is b" "$assay" oracle kernelbench/1/1 --inputs "$work/drawn" \
+  --outputs "$work/fresh"
+printf '\223NUMPY\1\0nonsense' >"$work/drawn/input_0.npy"
+expect 2 "input_0.npy: .*cannot be" "$assay" oracle kernelbench/1/19 --inputs "$work/drawn" --outputs "$work/fresh"
+
+# Output that is no regular file stays what it is, and what could not be written is an error. /dev/full only by a link:
+# a program at fault, run by root, would replace the device.
+mkdir "$work/outputs" "$work/elsewhere"
+ln -s ../elsewhere/answer.npy "$work/outputs/output_0.npy"
+expect 0 "output_0.npy" "$assay" oracle kernelbench/1/19 --seed 5 --workload "M=4096, N=64" --outputs "$work/outputs"
+expect 0 "^same$" sh -c 'test -L "$1/outputs/output_0.npy" && cmp "$1/drawn/output_0.npy" "$1/elsewhere/answer.npy" && echo same' sh "$work"
+ln -sf /dev/full "$work/outputs/output_0.npy"
+expect 3 "output_0.npy: No space left" "$assay" oracle kernelbench/1/19 --workload "M=3, N=5" --outputs "$work/outputs"
+expect 0 "^/dev/full$" readlink "$work/outputs/output_0.npy"
+full="cannot write to standard output: No space left"
+expect 3 "$full" sh -c '"$1" --help >/dev/full' sh "$assay"
+expect 3 "$full" sh -c '"$1" judge --help >/dev/full' sh "$assay"
+expect 3 "$full" sh -c '"$1" show kernelbench/1/19 >/dev/full' sh "$assay"
+expect 3 "$full" sh -c '"$1" judge kernelbench/1/19 "$2" --no-timing --json >/dev/full' sh "$assay" "$cases/relu.c"
+expect 3 "cannot write to standard output: " sh -c '"$1" score >&-' sh "$assay"
+
+expect 0 "pass" "$assay" judge kernelbench/1/19 "$cases/relu.c"
+json 0 "$assay" judge kernelbench/1/19 "$cases/relu.c" --json
+json 0 "$assay" judge kernelbench/1/19 "$cases/relu.c" "$cases/relu.c" --json --no-timing
+expect 1 "wrong_value|unwritten|wrong_class" "$assay" judge kernelbench/1/19 "$cases/sigmoid.c" --no-timing
+expect 0 "pass" "$assay" judge kernelbench/1/19 "$cases/relu.c" --workload "M=3, N=5" --no-timing
+
+# No file of a folder ends a bench: what cannot be judged has a row, is judged later, and is not stored.
+odd=$work/odd
+mkdir -p "$odd/folder.c" "$work/apart"
+cp "$cases/relu.c" "$odd/relu.c"
+cp "$cases/relu.c" "$work/apart/outside.c"
+ln -s nowhere.c "$odd/dangling.c"
+ln -s ../apart/outside.c "$odd/outside.c"
+ln -s relu.c "$odd/inside.c"
+mkfifo "$odd/pipe.c"
+printf '// assay: task\nint x;\n' >"$odd/no_name.c"
+printf '// assay: task kernelbench/1/999\nint x;\n' >"$odd/unknown.c"
+{ sed 's/^\/\/ assay: twin .*/\/\/ assay: twin BAD/' "$cases/sigmoid.c"; echo '// as sigmoid'; } >"$odd/twin.c"
+{ cat "$cases/sigmoid.c"; head -c 5000000 /dev/zero | tr '\0' '\n'; } >"$odd/large.c"
+cp "$cases/relu.c" "$odd/$(printf 'name\033[31m\nof lines.c')"; echo '// another' >>"$odd/$(printf 'name\033[31m\nof lines.c')"
+cat >"$odd/module.py" <<<'# assay: task kernelbench/1/19'
+odd_bench() { ASSAY_PYTHON=/nowhere/python "$assay" bench kernelbench/1 --from "$odd" --run odd --no-timing "$@"; }
+expect 3 "4 judged now .*1 done before|5 judged now|5 done before" odd_bench --device cpu
+for row in "dangling.c +judge_failed .*leads nowhere" "outside.c +judge_failed .*out of its folder" "pipe.c +judge_failed .*regular file" \
+  "folder.c +judge_failed .*regular file" "no_name.c +judge_failed .*line 1: write .// assay: task SUITE" \
+  "kernelbench/1/999 +unknown.c +judge_failed .*no task" "kernelbench/1/19 +module.py +judge_failed .*(no interpreter|must be there)" "twin.c +pass" \
+  "large.c +build_limit .* the source has 500[0-9]* bytes; at most 4194304" "relu.c +pass|inside.c +pass" "name\?\[31m of lines.c +pass" \
+  "7 could not be judged here"; do
+  expect 3 "$row" odd_bench --device cpu
+done
+expect 0 "^0$" sqlite3 "$ASSAY_STORE" "SELECT count(*) FROM verdict WHERE run = 'odd' AND reason = 'judge_failed'"
+json 3 odd_bench --device cpu --json
+expect 2 "twin.c: line 4: write .// assay: twin MACRO" odd_bench --device cpu --only twin.c --twins
+expect 2 "no task 'kernelbench/1/999'" odd_bench --only unknown.c --run none
+# Neither does one of a list.
+expect 2 "relu.c +pass" "$assay" judge kernelbench/1/19 "$odd/dangling.c" "$odd/relu.c" --no-timing
+expect 2 "verified takes a whole number from 10" "$assay" judge kernelbench/1/19 "$cases/relu.c" --verified 3
+# A kernel that takes far longer than a call without a kernel, however busy the machine is.
+printf '// assay: task kernelbench/1/19\n#include <assay/candidate.h>
+void assay_kernel(const struct assay_args *args) {\n  const float *x = args->inputs[0].data;
+  float *y = args->outputs[0].data;\n  for (volatile int64_t i = 0; i < 10000000; i++)\n    ;
+  for (int64_t i = 0, n = assay_count(&args->inputs[0]); i < n; i++)\n    y[i] = x[i] < 0 ? 0 : x[i];\n}\n' >"$work/slow.c"
+expect 0 "pass" "$assay" judge kernelbench/1/19 "$work/slow.c" --no-probes --checks 2 --samples 16 --verified 11 --store "$work/repeat.sqlite"
+expect 0 "no-probes --checks 2 --samples 16 --verified 11.,.* [0-9]+ [0-8]$" python3 -c '
+import json, sqlite3, sys
+command, evidence = sqlite3.connect(sys.argv[1]).execute("SELECT command, evidence FROM verdict").fetchone()
+found = json.loads(evidence)
+timed = [c for c in found["checks"] if c["timed"]]
+assert len(timed) >= 11 and len(found["checks"]) - len(timed) == 2, len(timed)
+cold, hot = (len(found["timing"].get(k, [])) for k in ("samples_ns", "hot_samples_ns")) # none where no call was steady
+assert cold <= 16, cold
+print((command,), cold, hot)' "$work/repeat.sqlite"
+# A task under another folder: the command that repeats its judgement finds it again.
+mkdir -p "$work/my tasks/mine/level1" && cp "$source/tasks/kernelbench/level1/019_"*.onnxtxt "$work/my tasks/mine/level1/"
+expect 0 "pass" "$assay" judge mine/1/19 "$cases/relu.c" --tasks "$work/my tasks" --no-timing --no-probes --store "$work/folder.sqlite"
+expect 0 "pass" sh -c "$(python3 -c '
+import sqlite3, sys
+print(sqlite3.connect(sys.argv[1]).execute("SELECT command FROM verdict").fetchone()[0])' "$work/folder.sqlite" |
+  sed "s|^assay |$assay |") --no-store"
+expect 2 "no input has a dimension Q" "$assay" judge kernelbench/1/19 "$cases/relu.c" --workload "Q=3"
+expect 2 "nosuch" "$assay" judge kernelbench/1/19 "$cases/relu.c" --workload nosuch
+expect 2 "cannot read" "$assay" judge kernelbench/1/19 "$work/none.c"
+# Where the first candidate cannot be judged, no table is printed, and a list that ends early is still JSON.
+expect 0 "^nothing$" sh -c '"$@" 2>/dev/null | grep -q . || echo nothing' sh "$assay" judge kernelbench/1/19 "$work/none.c"
+json 2 "$assay" judge kernelbench/1/19 "$cases/relu.c" "$work/none.c" --json --no-timing --no-probes
+json 2 "$assay" judge kernelbench/1/19 "$work/none.c" "$cases/relu.c" --json --no-timing --no-probes
+expect 2 "candidate" "$assay" judge kernelbench/1/19
+expect 2 "device" "$assay" judge kernelbench/1/19 "$cases/relu.c" --device tpu
+printf 'int broken(' >"$work/broken.c"
+expect 1 "build_failed" "$assay" judge kernelbench/1/19 "$work/broken.c"
+expect 1 "error:" "$assay" judge kernelbench/1/19 "$work/broken.c"
+printf 'int x;\n' >"$work/empty.c"
+expect 1 "load_failed" "$assay" judge kernelbench/1/19 "$work/empty.c"
+printf '<ir_version: 10>\nnonsense' >"$work/bad.onnxtxt"
+expect 2 "bad.onnxtxt.*line 2" "$assay" judge "$work/bad.onnxtxt" "$cases/relu.c"
+expect 0 "judged now" "$assay" bench kernelbench/1 --from "$cases" --only 'relu.c' --run cli
+expect 0 "1 done before" "$assay" bench kernelbench/1 --from "$cases" --only 'relu.c' --run cli
+expect 0 "1/1" "$assay" score cli
+expect 0 "1/1" "$assay" score cli --stable
+expect 0 "3 verdicts compared with the corpus: 3 as expected, 0 not" "$assay" bench kernelbench/2 --from "$cases" --twins --no-timing \
+  --only 'linear_subtract_multiply_relu.c' --no-store
+# Without RUN all runs of the store are there, however many.
+expect 0 "^100 runs$" python3 -c '
+import json, sqlite3, subprocess, sys
+assay, source, path = sys.argv[1:]
+store = sqlite3.connect(path)
+sqlite3.connect(source).backup(store)
+names = [row[1] for row in store.execute("PRAGMA table_info(verdict)") if row[1] not in ("id", "run")]
+row = store.execute("SELECT %s FROM verdict WHERE run = \"cli\"" % ", ".join(names)).fetchone()
+store.execute("DELETE FROM verdict")
+for i in range(100):
+    store.execute("INSERT INTO verdict (run, %s) VALUES (?%s)" % (", ".join(names), ", ?" * len(names)), ("run%d" % i, *row))
+store.commit()
+store.close()
+runs = json.loads(subprocess.run([assay, "score", "--store", path, "--json"], check=True, capture_output=True).stdout)
+print(len({r["run"] for r in runs}), "runs")' "$assay" "$ASSAY_STORE" "$work/many.sqlite"
+json 0 "$assay" score cli --baseline cli --json
+expect 2 "no run named" "$assay" score nosuch
+expect 2 "cannot read the folder" "$assay" bench kernelbench/1 --from "$work/none"
+head -c 100000 /dev/urandom >"$work/garbage.sqlite"
+expect 3 "garbage.sqlite" "$assay" score cli --store "$work/garbage.sqlite"
+expect 0 "level 1, [0-9]+ problems" "$assay" export cli --to "$work/runs"
+json 0 "$assay" export cli --to "$work/runs" --json
+expect 0 '"compiled": true' cat "$work/runs/cli/eval_results.json"
+expect 2 "no run named" "$assay" export nobody --to "$work/runs"
+mkdir "$work/samples" && cp "$cases/relu.c" "$work/samples/level_1_problem_19_sample_0_kernel.c"
+expect 0 "1 judged now .1 passed" "$assay" bench kernelbench/1 --from "$work/samples" --run samples --no-timing
+echo '{"19": [{"sample_id": 0, "compiled": true, "correctness": false, "runtime": -1}]}' >"$work/eval_results.json"
+expect 0 "1 samples judged by both: 0 agree, 0 correct only for KernelBench, 1 correct only for Assay" "$assay" score samples --compare "$work/eval_results.json"
+expect 0 "kernelbench/1/19 .* wrong .* pass" "$assay" score samples --compare "$work/eval_results.json"
+json 0 "$assay" score samples --compare "$work/eval_results.json" --json
+expect 2 "no verdict on a file with a KernelBench name" "$assay" score cli --compare "$work/eval_results.json"
+expect 2 "takes one run" "$assay" score --compare "$work/eval_results.json"
+expect 2 "say where to" "$assay" export cli
+"$assay" judge kernelbench/1/19 "$cases/relu.c" --seed 7 --secret 9 --no-timing --json >"$work/a" && \
+  "$assay" judge kernelbench/1/19 "$cases/relu.c" --seed 7 --secret 9 --no-timing --json >"$work/b" && \
+  "$assay" judge kernelbench/1/19 "$cases/relu.c" --seed 7 --no-timing --json >"$work/c"
+if python3 - "$work/a" "$work/b" "$work/c" <<'P'
+import json, sys
+a, b, c = (json.load(open(p))[0] for p in sys.argv[1:])
+same = a["checks"] == b["checks"] and a["shapes"] == b["shapes"] and (a["seed"], a["secret"]) == (7, 9)
+names = [shape["name"] for shape in a["shapes"]]
+known = {"M=64, N=1024", "M=4096, N=393216", "M=1, N=1", "M=3, N=7"}
+fresh = c["seed"] == 7 and c["secret"] not in (0, 9) and c["shapes"] != a["shapes"]
+asked = {check["workload"] for check in c["checks"]} >= {shape["name"] for shape in c["shapes"]}
+sys.exit(not (same and fresh and asked and names == ["neighbour", "multiples", "mixed", "reduced"]
+              and not known & {shape["extents"] for shape in a["shapes"] + c["shapes"]}))
+P
+then passes=$((passes + 1)); else failures=$((failures + 1)); echo "FAILED: seed and secret must give the same checks, a seed alone other shapes"; fi
+# With a known seed a candidate knows the inputs of checked calls, and of no timed one: these come from the secret.
+cat >"$work/tells.c" <<'C'
+#include <assay/candidate.h>
+#include <stdio.h>
+void assay_kernel(const struct assay_args *args) {
+  const float *x = args->inputs[0].data;
+  float *y = args->outputs[0].data;
+  int64_t m = args->inputs[0].dims[0], n = args->inputs[0].dims[1];
+  for (int64_t i = 0; i < m * n; i++)
+    y[i] = x[i] > 0 ? x[i] : 0;
+  if (m == 64 && n == 1024) {
+    printf("call %a %a\n", x[0], x[1]);
+    fflush(stdout);
+  }
+}
+C
+for way in "a --seed 7" "b --seed 7" "c --seed 7 --secret 9" "d --seed 7 --secret 9"; do
+  set -- $way
+  name=$1
+  shift
+  "$assay" judge kernelbench/1/19 "$work/tells.c" "$@" --samples 10 --json >"$work/$name"
+done
+if python3 - "$work/a" "$work/b" "$work/c" "$work/d" <<'P'
+import json, sys
+verdicts = [json.load(open(path))[0] for path in sys.argv[1:]]
+calls = [[line for line in v["diagnostics"].splitlines() if line.startswith("call ")] for v in verdicts]
+a, b, c, d = map(set, calls)
+print([len(x) for x in calls], len(a & b), len(c & d))
+checked = sum(1 for check in verdicts[0]["checks"] if check["workload"] == "small" and not check["timed"])
+enough = all(len(x) >= checked + 10 for x in calls)
+sys.exit(not (enough and checked == 3 and 1 <= len(a & b) <= checked and (c <= d or d <= c)))
+P
+then passes=$((passes + 1)); else failures=$((failures + 1)); echo "FAILED: timed calls must not follow from the seed"; fi
+# How far a verdict holds: a kernel for one shape fails, is told so, and passes where that is asked.
+table=$source/tests/cheats/shape_table.c
+expect 1 "wrong_value .*right at the judged shape: --shapes judged" "$assay" judge kernelbench/1/23 "$table" --no-timing
+expect 0 "pass \(judged shape\) .*judged shape only; elsewhere wrong_value: " "$assay" judge kernelbench/1/23 "$table" --no-timing --shapes judged
+expect 1 "crashed .*right at the judged shape" "$assay" judge kernelbench/1/23 "$table" --define CRASHES --no-timing
+expect 0 "judged shape only; elsewhere crashed: " "$assay" judge kernelbench/1/23 "$table" --define CRASHES --shapes judged --samples 10
+expect 1 "wrong_value .*workload small" "$assay" judge kernelbench/1/23 "$table" --define CRASHES_WRONG --no-timing
+expect 1 "wrong_value .*workload small" "$assay" judge kernelbench/1/23 "$table" --define CRASHES_WRONG --no-timing --shapes judged
+json 0 "$assay" judge kernelbench/1/23 "$table" --define HONEST --no-timing --shapes judged --json
+if grep -q '"scope": "general"' "$work/out"; then passes=$((passes + 1)); else failures=$((failures + 1)); echo "FAILED: right everywhere is general"; fi
+expect 0 "pass \(judged shape\)" "$assay" bench kernelbench/1/23 --from "$source/tests/cheats" --only shape_table.c --no-timing --shapes judged --run narrow
+expect 0 "0/1 \+1 judged shape" "$assay" score narrow
+# A time of draws that could be known beforehand is not ranked; the same time of fresh ones is.
+"$assay" judge kernelbench/1/19 "$cases/relu.c" --seed 5 --no-timing --json >"$work/a"
+if python3 - "$assay" "$work/a" "$ASSAY_STORE" "$work/ranks.sqlite" <<'P'
+import json, sqlite3, subprocess, sys
+assay, given, source, path = sys.argv[1:]
+store = sqlite3.connect(path)
+sqlite3.connect(source).backup(store)
+store.execute("UPDATE verdict SET time_ns = 1000, suspicious = 0 WHERE run = 'cli'")
+evidence = json.loads(store.execute("SELECT evidence FROM verdict WHERE run = 'cli'").fetchone()[0])
+def ranked(foreknown):
+    evidence["foreknown"] = foreknown
+    store.execute("UPDATE verdict SET evidence = ? WHERE run = 'cli'", (json.dumps(evidence),))
+    store.commit()
+    out = subprocess.run([assay, "score", "cli", "--baseline", "cli", "--store", path, "--json"], stdout=subprocess.PIPE)
+    return json.loads(out.stdout)[0]["baseline_tasks"]
+fresh = evidence["foreknown"] is False and json.load(open(given))[0]["foreknown"] is True
+sys.exit(not (fresh and ranked(False) == 1 and ranked(True) == 0))
+P
+then passes=$((passes + 1)); else failures=$((failures + 1)); echo "FAILED: a seed that was given gives no rank"; fi
+plan=$source/tests/fuzz/corpus/plan/sample.json
+expect 0 "export" "$assay" plan --help
+expect 2 "no action" "$assay" plan frobnicate
+expect 0 "scale<<<1, 128>>>\(x, partial\+512, 32\)" "$assay" plan show "$plan"
+json 0 "$assay" plan show "$plan" --json
+if cmp -s "$work/out" "$plan"; then passes=$((passes + 1)); else failures=$((failures + 1)); echo "FAILED: a plan is written as it was read"; fi
+expect 0 "6 steps" "$assay" plan check "$plan" --target sm_90
+expect 1 "the plan is for sm_90a, the device is sm_80" "$assay" plan check "$plan" --target sm_80
+expect 2 "say sm_90" "$assay" plan check "$plan" --target hopper
+expect 1 "line 1" "$assay" plan check "$source/tests/fuzz/corpus/plan/empty"
+expect 2 "none.json" "$assay" plan show "$work/none.json"
+expect 2 "--to DIR" "$assay" plan export "$plan"
+expect 0 "softmax.c" "$assay" plan export "$plan" --to "$work/exported" --name softmax
+expect 0 "^$" sh -c 'cc -std=c17 -Wall -Wextra -Werror -c -o "$1/softmax.o" "$1/softmax.c"; echo' sh "$work/exported"
+
+# --mode is for Python candidates on a GPU and is ignored elsewhere.
+expect 2 "there is no mode fast; modes: plan, process" "$assay" judge kernelbench/1/19 "$cases/relu.c" --mode fast
+expect 0 "pass" "$assay" judge kernelbench/1/19 "$cases/relu.c" --mode plan --no-probes --no-timing
+
+# A Fourier transform has the same error at the border as in the middle, where more terms are added.
+expect 0 "pass" "$assay" judge kernelbench/1/65 "$cases/orders_conv_transpose.c" --define FOURIER --no-probes --no-timing
+
+# Baselines: any candidate may be one; baselines.sh tests PyTorch's.
+quick="--no-probes --checks 1 --samples 12"
+expect 0 "pass .* [0-9.]+ slow.c" "$assay" judge kernelbench/1/19 "$work/slow.c" --baseline "$work/slow.c" $quick
+printf '#include <assay/candidate.h>\nvoid assay_kernel(const struct assay_args *args) { (void)args; }\n' >"$work/idle.c"
+expect 0 "baseline .*idle.c is not used, it is wrong itself: unwritten" "$assay" judge kernelbench/1/19 "$work/slow.c" --baseline "$work/idle.c" $quick
+printf '#include <assay/candidate.h>\n#include <stdlib.h>\nvoid assay_kernel(const struct assay_args *args) {
+  static int calls;\n  const float *x = args->inputs[0].data;\n  float *y = args->outputs[0].data;
+  for (int64_t i = 0, n = assay_count(&args->inputs[0]); i < n; i++)\n    y[i] = x[i] < 0 ? 0 : x[i];
+  if (++calls > 10)\n    abort();\n}\n' >"$work/tires.c"
+expect 0 "pass .* tires.c: crashed" "$assay" judge kernelbench/1/19 "$work/slow.c" --baseline "$work/tires.c" $quick
+json 0 "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline "$cases/relu.c" --no-probes --json
+expect 0 "1 judged now .1 passed" "$assay" bench kernelbench/1 --from "$work" --only slow.c --run paired --baseline "$work/slow.c" $quick
+expect 0 "paired .* 1/1 .* [0-9.]+ [0-9.]+ [0-9.]+$" "$assay" score paired --baseline "$work/slow.c"
+expect 2 "no candidate of .paired. was timed in turn" "$assay" score paired --baseline torch.eager
+expect 2 "there is no baseline 'torch.lazy'; baselines: torch.eager, .*, or a candidate's file" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline torch.lazy
+expect 2 "none.c" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline none.c --no-probes
+expect 2 "does not run on device opencl" "$assay" judge kernelbench/1/19 "$source/tests/opencl/relu.cl" --baseline "$cases/relu.c"
+expect 2 "torch.eager does not run on device opencl" "$assay" judge kernelbench/1/19 "$source/tests/opencl/relu.cl" --baseline torch.eager
+expect 0 "return F.smooth_l1_loss\\(predictions, targets\\)" "$assay" show kernelbench/1/96 --baseline torch.eager
+expect 0 "torch.compile\(self.compute, mode=.max-autotune" "$assay" show kernelbench/1/96 --baseline torch.compile.max-autotune
+expect 0 "^any" "$assay" show kernelbench/1/1 --baseline library
+expect 2 "library does not run on device cpu" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline library --no-probes
+expect 2 "there is no baseline 'fast'" "$assay" show kernelbench/1/96 --baseline fast
+
+# OpenCL on the CPU: everything but the speed is tested.
+opencl=$source/tests/opencl
+expect 0 "^$" sh -c '"$1" plan save kernelbench/1/23 "$2" --out "$3" && echo' sh "$assay" "$opencl/softmax.cl" "$work/softmax.json"
+expect 0 "softmax<<<32, 128>>>\(x, y, local\[512\], 2048\)" "$assay" plan show "$work/softmax.json"
+expect 0 "1 step" "$assay" plan check "$work/softmax.json"
+expect 0 "output 0: [0-9a-f]{16}" "$assay" plan replay "$work/softmax.json"
+expect 0 "pass .*(not ranked: not a GPU's time|no time: |suspicious)" "$assay" judge kernelbench/1/19 "$opencl/relu.cl"
+expect 1 "unwritten" "$assay" judge kernelbench/1/19 "$opencl/relu.cl" --define HALF --no-timing
+sed 's/ = get_global_id(0) \* 4,/ = printf("hello\\n") * 0 + get_global_id(0) * 4,/' "$opencl/relu.cl" > "$work/says.cl"
+expect 0 'printed by the kernel ---.nhello.nhello' "$assay" judge kernelbench/1/19 "$work/says.cl" --no-timing --json
+expect 2 "is for device opencl, not for cuda" "$assay" judge kernelbench/1/19 "$opencl/relu.cl" --device cuda
+printf '__kernel void f(' >"$work/broken.cl"
+expect 1 "build_failed" "$assay" judge kernelbench/1/19 "$work/broken.cl"
+# Without a GPU, libraries can only report that a task is not theirs.
+echo any >"$work/any.library"
+expect 1 "no plan: .*this task has Relu" "$assay" plan save kernelbench/1/19 "$work/any.library"
+echo cublas >"$work/wrong.library"
+expect 1 "line 1: .cublas.: a .library file has" "$assay" plan save kernelbench/1/1 "$work/wrong.library"
+expect 3 "no /nowhere, which ASSAY_CUDNN names" env ASSAY_CUDNN=/nowhere "$assay" plan save kernelbench/1/50 "$work/any.library"
+expect 2 "is for device cuda" "$assay" judge kernelbench/1/1 "$work/any.library" --device cpu
+expect 2 ".c files do not become launch plans" "$assay" plan save kernelbench/1/19 "$cases/relu.c"
+
+# CUDA: plans with NVRTC or nvcc, judging with a GPU; without them, messages about what is missing.
+relu=$source/kernels/cuda/relu.cu
+expect 3 "NVRTC.*/nowhere.*pip install nvidia-cuda-nvrtc" env ASSAY_NVRTC=/nowhere "$assay" plan save kernelbench/1/19 "$relu"
+if "$assay" plan save kernelbench/1/19 "$relu" --out "$work/nvrtc.json" 2>"$work/err"; then
+  expect 0 "relu<<<128, 128>>>\(x, y, 65536\)" "$assay" plan show "$work/nvrtc.json"
+  expect 0 "1 step" "$assay" plan check "$work/nvrtc.json" --target sm_90a
+  expect 1 "sm_80" "$assay" plan check "$work/nvrtc.json" --target sm_80
+  expect 0 "relu<<<1, 128>>>\(x, y, 15\)" sh -c '"$1" plan save kernelbench/1/19 "$2" --workload "M=3, N=5" --out "$3" && "$1" plan show "$3"' \
+    sh "$assay" "$relu" "$work/small.json"
+  expect 0 "relu<<<" sh -c '"$1" plan save kernelbench/1/19 "$2" --target sm_80 --out "$3" && "$1" plan check "$3" --target sm_80 && "$1" plan show "$3"' \
+    sh "$assay" "$relu" "$work/ampere.json"
+  expect 0 "nvrtc.cu|nvrtc.c" "$assay" plan export "$work/nvrtc.json" --to "$work/exported" --name nvrtc
+  printf '// assay: launch f grid=1 block=1 args=x\n__global__ void f(' >"$work/broken.cu"
+  expect 1 "error" "$assay" plan save kernelbench/1/19 "$work/broken.cu"
+  printf '// assay: launch f grid=1 block=2048 args=x\n__global__ void f(const float *x) {}' >"$work/much.cu"
+  expect 1 "no plan: .*2048" "$assay" plan save kernelbench/1/19 "$work/much.cu"
+else
+  echo "left out, as there is no NVRTC: $(cat "$work/err")"
+fi
+if "$assay" plan save kernelbench/1/19 "$relu" --toolchain nvcc --out "$work/nvcc.json" 2>"$work/err"; then
+  expect 0 "relu<<<128, 128>>>\(x, y, 65536\)" "$assay" plan show "$work/nvcc.json"
+else
+  echo "left out, as there is no nvcc: $(cat "$work/err")"
+fi
+if [ -e /dev/nvidiactl ]; then
+  expect 0 "pass" "$assay" judge kernelbench/1/19 "$relu"
+else
+  expect 3 "NVIDIA driver.*install it" "$assay" judge kernelbench/1/19 "$relu"
+  expect 3 "NVIDIA driver.*install it" "$assay" bench kernelbench/1 --from "$source/kernels/cuda" --only relu.cu --run cuda
+  [ ! -e "$work/nvrtc.json" ] || expect 3 "NVIDIA driver.*install it" "$assay" plan replay "$work/nvrtc.json"
+fi
+report

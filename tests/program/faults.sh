@@ -1,0 +1,177 @@
+#!/bin/bash
+# What is wrong with the machine, or with one file, is never the candidate's failure: it has a row, is not stored, and the
+# same command judges the file later. And what is judged again on purpose.
+set -uo pipefail
+assay=$1 source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/temporary"
+export TMPDIR=$work/temporary ASSAY_STORE=$work/store.sqlite
+unset CC CXX CUDA_HOME TORCH_CUDA_ARCH_LIST
+. "$source/tests/support/expect.sh"
+cases=$source/tests/cases
+bench() { "$assay" bench kernelbench/1 --no-timing --no-probes --checks 1 "$@"; }
+stored() { sqlite3 "$ASSAY_STORE" "SELECT count(*) FROM verdict WHERE run = '$1'"; }
+program() { # program PATH: makes it of the text on standard input
+  mkdir -p "$(dirname "$1")"
+  cat >"$1"
+  chmod +x "$1"
+}
+
+# A compiler that fails for everything: the machine's failure, said with its words; then it works, and judges.
+mkdir "$work/two"
+cp "$cases/relu.c" "$work/two/"
+printf '// assay: task kernelbench/1/19\nint nonsense(\n' >"$work/two/nonsense.c"
+printf '#!/bin/sh\necho "cc1: No space left on device"\nexit 1\n' | program "$work/broken/bin/gcc"
+expect 3 "relu.c +judge_failed .*fails for a source of Assay's own, too.*No space left" env PATH="$work/broken/bin:$PATH" \
+  "$assay" bench kernelbench/1 --from "$work/two" --run two --no-timing
+expect 0 "^0$" stored two
+expect 1 "2 judged now .1 passed" bench --from "$work/two" --run two
+expect 1 "nonsense.c +build_failed" bench --from "$work/two" --run two
+expect 3 "relu.c +judge_failed .*no compiler .gcc. on the PATH" env PATH=/nowhere "$assay" bench kernelbench/1 --from "$work/two" --run none
+expect 3 "no compiler .gcc. on the PATH" env PATH=/nowhere "$assay" judge kernelbench/1/19 "$cases/relu.c"
+expect 3 "no compiler .nosuch." "$assay" judge kernelbench/1/19 "$cases/relu.c" --compiler nosuch
+expect 3 "cannot make a temporary folder here" env TMPDIR="$work/none" "$assay" judge kernelbench/1/19 "$cases/relu.c"
+
+# A file system that is nearly full, where the candidate alone does not fit: mounted where users may do so.
+cat >"$work/small_disk.sh" <<'E'
+mount -t tmpfs -o size=10m none "$1" || exit 77
+TMPDIR=$1 exec "$2" judge kernelbench/1/19 "$3" --no-timing --compiler "$4"
+E
+printf '#!/bin/sh\ngrep -q assay: candidate.c && echo "cc1: No space left on device" && exit 1\nexec gcc "$@"\n' | program "$work/picky/bin/gcc"
+mkdir "$work/small"
+if unshare -Urm mount -t tmpfs none "$work/small" 2>/dev/null; then
+  expect 3 "less than 64 MiB" unshare -Urm sh "$work/small_disk.sh" "$work/small" "$assay" "$cases/relu.c" "$work/picky/bin/gcc"
+fi
+expect 1 "build_limit .*No space left" "$assay" judge kernelbench/1/19 "$cases/relu.c" --no-timing --compiler "$work/picky/bin/gcc"
+
+# Files that are for another device have rows, and are no failure.
+mkdir "$work/devices"
+cp "$cases/relu.c" "$source/tests/opencl/relu.cl" "$work/devices/"
+expect 0 "relu.cl +not_judged .*for the device opencl, and --device cpu asks for others" bench --from "$work/devices" --device cpu --run devices
+expect 0 "1 done before, 1 for other devices" bench --from "$work/devices" --device cpu --run devices
+expect 2 "relu.cl +not_judged" bench --from "$work/devices" --device cpu --run other --only '*.cl'
+
+# A file that is replaced while an earlier one is built: nothing is stored under the wrong hash.
+mkdir "$work/swapped" "$work/slow"
+sed '1i // the first' "$cases/relu.c" >"$work/swapped/a.c"
+cp "$cases/relu.c" "$work/swapped/b.c"
+printf '#!/bin/sh\nuntil [ -e %s/share/go ]; do sleep 0.02; done\nexec gcc "$@"\n' "$work/slow" | program "$work/slow/bin/gcc"
+mkdir "$work/slow/share"
+bench --from "$work/swapped" --run swapped --compiler "$work/slow/bin/gcc" >"$work/swapped.txt" 2>&1 &
+until ls "$TMPDIR"/assay-*/candidate.c >/dev/null 2>&1; do sleep 0.02; done # listed, and the first is being built
+echo '// another now' >>"$work/swapped/b.c"
+touch "$work/slow/share/go"
+status=0
+wait $! || status=$?
+expect 0 "^3$" echo $status
+expect 0 "b.c +judge_failed .*changed while it was benched" cat "$work/swapped.txt"
+expect 0 "^1$" stored swapped
+expect 0 "1 judged now .*1 done before" bench --from "$work/swapped" --run swapped --compiler "$work/slow/bin/gcc"
+
+# Again, on purpose: all, or what has a verdict; the newest verdict stands. A changed file supersedes what it was.
+expect 0 "1 judged now" bench --from "$work/devices" --only '*.c' --run again
+expect 0 "0 judged now .*1 done before" bench --from "$work/devices" --only '*.c' --run again
+expect 0 "1 judged now" bench --from "$work/devices" --only '*.c' --run again --again
+expect 0 "0 judged now" bench --from "$work/devices" --only '*.c' --run again --again timeout
+expect 0 "1 judged now" bench --from "$work/devices" --only '*.c' --run again --again pass
+expect 0 "1 judged now" bench --from "$work/devices" --only '*.c' --run again --again=untimed
+expect 2 "takes a reason's code .* or untimed, not 'sideways'" bench --from "$work/devices" --run again --again=sideways
+expect 0 "^4$" stored again
+mkdir "$work/changing"
+cp "$cases/sigmoid.c" "$work/changing/level_1_problem_19_sample_0_kernel.c"
+sed -i 's/kernelbench.1.21/kernelbench\/1\/19/' "$work/changing"/*.c
+expect 1 "wrong_value|wrong_class|unwritten" bench --from "$work/changing" --run changing
+cp "$cases/relu.c" "$work/changing/level_1_problem_19_sample_0_kernel.c"
+expect 0 "1 judged now .1 passed" bench --from "$work/changing" --run changing
+expect 0 "changing .* 1/1 +1 " "$assay" score changing
+expect 0 "1 samples, 1 correct" "$assay" export changing --to "$work/runs"
+expect 0 "^2$" stored changing
+# The run's own name has no path that means another folder elsewhere.
+cd "$work" || exit 1
+expect 0 "run .kernelbench/1 from $work/devices.: 1 judged now" bench --from ./devices --device cpu
+cd devices || exit 1
+expect 0 "run .kernelbench/1 from $work/devices.: 0 judged now .*1 done before" bench --from . --device cpu
+
+# A busy machine gives no time, and says so; the kernel is right all the same, and judged again when that is asked for.
+busy=$source/tests/support/busy quiet=$source/tests/support/quiet
+mkdir "$work/timed"
+cat >"$work/timed/level_1_problem_19_sample_0_kernel.c" <<'E'
+// assay: task kernelbench/1/19
+#include <assay/candidate.h>
+void assay_kernel(const struct assay_args *args) { // takes far longer than a call without a kernel
+  const float *x = args->inputs[0].data;
+  float *y = args->outputs[0].data;
+  for (volatile int64_t i = 0; i < 10000000; i++)
+    ;
+  for (int64_t i = 0, n = assay_count(&args->inputs[0]); i < n; i++)
+    y[i] = x[i] < 0 ? 0 : x[i];
+}
+E
+timed() { "$assay" bench kernelbench/1 --from "$work/timed" --run timed --no-probes --checks 1 --samples 10 "$@"; }
+export ASSAY_PROC=$busy
+expect 0 "pass .* -  no time: machine too busy .load 11 on 2 CPUs." timed
+expect 0 "^0.1$" sqlite3 "$ASSAY_STORE" "SELECT suspicious, time_ns IS NULL FROM verdict WHERE run = 'timed'"
+expect 0 "1 samples, 1 correct" "$assay" export timed --to "$work/runs"
+export ASSAY_PROC=$quiet
+expect 0 "0 judged now .*1 done before" timed
+expect 0 "1 judged now" timed --again untimed
+expect 0 "pass .* [0-9.]+ m?s [+]-[0-9.]+%" timed # unstable or not, as the machine is
+expect 0 "0 judged now .*1 done before" timed --again untimed
+# Peaks: none of a busy machine, and none that are far from those before, unless somebody wants them.
+expect 3 "too busy to be measured .load 11 on 2 CPUs.: nothing was stored" env ASSAY_PROC="$busy" "$assay" doctor --calibrate
+expect 0 "^0$" sqlite3 "$ASSAY_STORE" "SELECT count(*) FROM machine_fact"
+expect 0 "^peaks +ok +reads " "$assay" doctor --calibrate
+sqlite3 "$ASSAY_STORE" "UPDATE machine_fact SET value = '{\"read_bytes_per_s\": 9e15, \"flops_per_s\": 1e9}'"
+expect 3 "it reads .*B/s where 9.00 PB/s are stored: .*store it with --yes" sh -c '"$1" doctor --calibrate </dev/null' sh "$assay"
+expect 0 "9.00 PB/s" "$assay" doctor
+expect 0 "^peaks +ok +reads [0-9.]+ [MGT]B/s" "$assay" doctor --calibrate --yes
+
+# Python: an interpreter that does not work, one without PyTorch, and one whose PyTorch (a stand-in) lacks what a source
+# asks for. A source that is wrong stays wrong.
+mkdir "$work/modules"
+printf '# assay: task kernelbench/1/19\nclass ModelNew(:\n' >"$work/modules/syntax.py"
+printf '# assay: task kernelbench/1/19\nimport torch\nclass ModelNew(torch.nn.Module):\n    pass\n' >"$work/modules/plain.py"
+cat >"$work/modules/extension.py" <<'E'
+# assay: task kernelbench/1/19
+from torch.utils.cpp_extension import load_inline
+made = load_inline(name="made", cpp_sources="int one() { return 1; }", functions=["one"])
+class ModelNew: pass
+E
+sed 's/functions=/cuda_sources="int two;", functions=/' "$work/modules/extension.py" >"$work/modules/cuda.py"
+printf '#!/bin/sh\necho "python: broken" >&2\nexit 1\n' | program "$work/no_python/bin/python"
+modules() { ASSAY_PYTHON=$1 "$assay" bench kernelbench/1 --from "$work/modules" --device cpu --run modules --no-timing; }
+for file in syntax plain extension cuda; do
+  expect 3 "$file.py +judge_failed .*no_python/bin/python does not work here" modules "$work/no_python/bin/python"
+done
+expect 0 "^0$" stored modules
+if python3 -m venv --without-pip "$work/venv" 2>/dev/null; then
+  python=$work/venv/bin/python
+  if ! "$python" -c 'import torch' 2>/dev/null; then
+    expect 3 "plain.py +judge_failed .*No module named 'torch'.*name it in ASSAY_PYTHON" modules "$python"
+    expect 3 "syntax.py +build_failed" modules "$python"
+    site=$(echo "$work"/venv/lib/python3*/site-packages)
+    mkdir -p "$site/torch/utils"
+    echo 'class version: cuda = None' >"$site/torch/__init__.py"
+    : >"$site/torch/utils/__init__.py"
+    cat >"$site/torch/utils/cpp_extension.py" <<'E'
+CUDA_HOME = None
+class JIT_EXTENSION_VERSIONER: entries = {}
+def is_ninja_available(): return False
+def get_cxx_compiler(): return "no-such-compiler"
+def _jit_compile(name): raise RuntimeError("Ninja is required to load C++ extensions")
+def load(name, sources): return _jit_compile(name)
+def load_inline(name, cpp_sources, cuda_sources=None, functions=None): return _jit_compile(name)
+E
+    expect 3 "extension.py +judge_failed .*it needs ninja .*, a C.. compiler that works .no-such-compiler.*Ninja is required" modules "$python"
+    expect 3 "cuda.py +judge_failed .*a PyTorch with CUDA, the CUDA toolkit's nvcc .*, a GPU" modules "$python"
+    sed -i 's/return False/return True/; s/no-such-compiler/c++/' "$site/torch/utils/cpp_extension.py"
+    expect 3 "extension.py +build_failed .*Ninja is required" modules "$python"
+  fi
+  # The user's compilers are part of the settings: another one is another judgement.
+  settings() { env ASSAY_PYTHON="$python" "$@" "$assay" judge kernelbench/1/19 "$work/modules/syntax.py" --device cpu --json | grep settings_sha256; }
+  a=$(settings) b=$(settings CXX=clang++) c=$(settings CXX=clang++) d=$(settings CXX=)
+  expect 0 "^different$" sh -c '[ -n "$1" ] && [ "$1" != "$2" ] && [ "$2" = "$3" ] && [ "$1" = "$4" ] && echo different' sh "$a" "$b" "$c" "$d"
+  expect 0 "^CXX='clang..' assay judge" sqlite3 "$ASSAY_STORE" "SELECT command FROM verdict WHERE command LIKE 'CXX=%'"
+fi
+report

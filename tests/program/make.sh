@@ -1,0 +1,256 @@
+#!/bin/bash
+# `assay make` with a scripted model: outcomes, resuming after kills, wrong use. Kernels are judged for real; none of it
+# depends on how long anything takes.
+set -uo pipefail
+assay=$1 source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export TMPDIR=$work ASSAY_STORE=$work/store.sqlite
+failures=0
+passes=0
+check() { # check WHAT EXPECTED GOT
+  if [ "$2" = "$3" ]; then passes=$((passes + 1)); else
+    failures=$((failures + 1)); printf 'FAILED: %s: expected\n%s\ngot\n%s\n' "$1" "$2" "$3"; head -n 5 "$work/out" 2>/dev/null; fi
+}
+expect() { # expect CODE PATTERN COMMAND...
+  local code=$1 pattern=$2 status=0
+  shift 2
+  "$@" >"$work/out" 2>&1 || status=$?
+  if [ "$status" = "$code" ] && grep -qE -- "$pattern" "$work/out"; then passes=$((passes + 1)); else
+    failures=$((failures + 1)); echo "FAILED: $* (exit code $status, expected $code; output must match: $pattern)"; head -n 20 "$work/out"; fi
+}
+sql() { sqlite3 "$ASSAY_STORE" "$1"; }
+fenced() { echo "Here it is:"; echo '```c'; cat; echo '```'; }
+kernel() { sed "s/BODY/$1/" <<'END'
+#include <assay/candidate.h>
+void assay_kernel(const struct assay_args *args) {
+  const float *x = args->inputs[0].data;
+  float *y = args->outputs[0].data;
+  for (int64_t i = 0, n = assay_count(&args->inputs[0]); i < n; i++)
+    BODY
+}
+END
+}
+start() { # in the background: $pid is the program's own
+  "$assay" make kernelbench/1/19 --device cpu --no-timing --workload "M=16, N=32" --endpoint "$model" "$@" >"$work/out" 2>&1 & pid=$!
+}
+replies=$work/replies
+mkdir "$replies" "$work/model"
+echo "Think of a loop." >"$replies/0"
+kernel 'y[i] = x[i].missing;' | fenced >"$replies/1"
+kernel 'y[i] = x[i];' | fenced >"$replies/2"
+kernel 'y[i] = x[i] < 0 ? 0 : x[i];' | fenced >"$replies/3"
+{ echo '```python'; echo 'class ModelNew: pass'; echo '```'; } >"$replies/4"
+{ echo '```c'; echo 'void assay_kernel() {'; } >"$replies/5"
+kernel 'y[i]  =  x[i]; \/* the same *\/' | fenced >"$replies/6"
+printf 'I am \033[31mred\033[0m ../../../evil \0\xff' >"$replies/7"
+kernel 'y[i] = x[i] > 0 ? x[i] : 0;' | fenced >"$replies/last"
+model="exec:$source/tests/program/make_model.sh $replies $work/model"
+ask() { "$assay" make kernelbench/1/19 --device cpu --no-timing --workload "M=16, N=32" "$@"; }
+make() { ask --endpoint "$model" "$@"; }
+
+expect 0 "kernelbench/1/19 +9 +5 +4 +2 +3" make --attempts 9 --run sample
+expected="0 no_code - -
+1 judged build_failed -
+2 judged wrong_value -
+3 judged pass -
+4 wrong_language - -
+5 cut_off - -
+6 duplicate wrong_value 2
+7 no_code - -
+8 judged pass -"
+rows="SELECT number || ' ' || outcome || ' ' || coalesce((SELECT reason FROM verdict WHERE id = step.verdict), '-') || ' ' ||
+  iif(same_as < 0, '-', same_as) FROM step WHERE run = 'sample' AND number >= 0 ORDER BY number"
+check "outcomes" "$expected" "$(sql "$rows")"
+check "verdicts of the run" "4" "$(sql "SELECT count(*) FROM verdict WHERE run = 'sample'")"
+check "the reply is kept byte for byte" "$(od -c "$replies/7")" "$(sql "SELECT hex(reply) FROM step WHERE run = 'sample' AND number = 7" | python3 -c 'import sys; sys.stdout.buffer.write(bytes.fromhex(sys.stdin.read()))' | od -c)"
+check "no escape reaches the terminal" "0" "$(LC_ALL=C grep -c "$(printf '\033')" "$work/out")"
+expect 0 "sample\": 0 asked now, 0 judged now; in all 9 calls" make --attempts 9 --run sample
+check "asked once each" "9" "$(wc -l <"$work/model/asked")"
+expect 2 "was begun with other settings: attempts was 9 and is 10" make --attempts 10 --run sample
+expect 0 "pass" "$assay" judge kernelbench/1/19 "$work"/made/*/level_1_problem_19_sample_3_kernel.c --no-timing
+
+check "the winner is judged afresh, once" "pass" "$(sql "SELECT reason FROM verdict WHERE run = 'sample, final'")"
+expect 0 "9 steps came out as they are stored" make --attempts 9 --run sample --replay
+expect 2 "was begun with other settings" make --attempts 8 --run sample --replay
+sql "UPDATE step SET feedback = 'Well done.' WHERE run = 'sample' AND number = 3"
+expect 3 "step 3: the feedback is not the one that is stored" make --attempts 9 --run sample --replay
+expect 0 "^Write C for the CPU.*" make --attempts 4 --run dry --dry-run
+expect 0 "1 tasks, up to 4 requests each: .*cost not known" make --attempts 4 --run dry --dry-run
+check "a dry run asks nothing" "0" "$(sql "SELECT count(*) FROM step WHERE run = 'dry'")"
+
+# Refining: the errors go back, and what is correct stays.
+rm -f "$work"/model/*
+expect 0 "kernelbench/1/19 +9 +5 +4 +2 +3" make --method refine --turns 9 --run refine --feedback execution
+check "what was asked" "first first repair repair improve improve improve improve improve" "$(sql "SELECT group_concat(kind, ' ') FROM (SELECT kind FROM step WHERE run = 'refine' AND number >= 0 ORDER BY number)")"
+check "the compiler's error" "1" "$(grep -c "error: request for member 'missing'" "$work/model/prompt.2")"
+check "its code" "1" "$(grep -c "^    y\[i\] = x\[i\].missing" "$work/model/prompt.2")"
+check "wrong elements" "1" "$(grep -c "worst: .* got .* want 0" "$work/model/prompt.3")"
+check "the correct kernel goes on" "1" "$(grep -c "y\[i\] = x\[i\] < 0" "$work/model/prompt.8")"
+check "no code is said" "1" "$(grep -c "had no code block" "$work/model/prompt.1")"
+check "the same again is said" "1" "$(grep -c "code that you had given before" "$work/model/prompt.7")"
+expect 0 "9 steps came out as they are stored" make --method refine --turns 9 --run refine --feedback execution --replay
+expect 0 "kernelbench/1/19 +4 +3" make --method refine --turns 4 --run blind --feedback code
+check "without feedback" "0" "$(grep -c "What the judge found" "$work/model/prompt.3")"
+
+# The other methods; each is done again byte for byte.
+for method in "reflect --turns 4" "evolve --attempts 2 --turns 3" "swarm --turns 5 --feed-best" greedy; do
+  # shellcheck disable=SC2086
+  make --run "$method" --method $method >"$work/out" 2>&1
+  # shellcheck disable=SC2086
+  expect 0 "steps came out as they are stored" make --run "$method" --method $method --replay
+done
+check "a reflection after each attempt" "first first reflect repair reflect improve" "$(sql "SELECT group_concat(kind, ' ') FROM (SELECT kind FROM step WHERE run LIKE 'reflect%' AND number >= 0 ORDER BY number LIMIT 6)")"
+
+# A suite; what cannot be asked for is said, and the others are done.
+expect 0 "kernelbench/1/20 +1 +1 +1 +1" "$assay" make kernelbench/1/19 kernelbench/1/20 --device cpu --no-timing --attempts 1 --run suite \
+  --endpoint "exec:cat '$source'/tests/cases/\$(case \$ASSAY_TASK in */19) echo relu;; *) echo leaky_relu_vector;; esac).c"
+
+# Killed at any moment, the run goes on where it was: nothing is asked twice that had its reply, nothing judged twice.
+rm -f "$work"/model/*
+echo 0.2 >"$work/model/slow"
+for pause in 0.1 0.3 0.5 0.2 0.4 0.35 0.15 0.45 0.25 0.6; do
+  start --attempts 9 --run killed
+  sleep $pause
+  kill -9 $pid 2>/dev/null
+  wait $pid 2>/dev/null
+done
+rm "$work/model/slow"
+expect 0 "kernelbench/1/19 +9 +5 +4 +2 +3" make --attempts 9 --run killed
+check "killed and resumed" "$expected" "$(sql "${rows/\'sample\'/\'killed\'}")"
+check "verdicts after kills" "4" "$(sql "SELECT count(*) FROM verdict WHERE run = 'killed'")"
+check "sound" "ok" "$(sql "PRAGMA integrity_check")"
+
+# Scores: the funnel, pass@k of independent attempts, two runs compared.
+expect 0 "^sample +9 > 5 > 4 > 2 +0.222 0.833 - +- - - +0 1 1 +9 " "$assay" score sample
+expect 0 "^refine +9 > 5 > 4 > 2 +- - - +- - - +0 1 1 +9 " "$assay" score refine
+expect 0 '"asked": 9' "$assay" score sample --json
+expect 0 "2 tasks, 1 requests each: right on \+0.0 %.*no difference shown" "$assay" score suite --against suite
+expect 2 "1 task in common; two are needed" "$assay" score sample --against refine
+expect 2 "no attempts of the run \"nothing\"" "$assay" score sample --against nothing
+
+# Right: in run "one" task 19 of two, in "both" both: three of four; by the run 1 - 2 ln 2 / (-2 ln terms of 3/4).
+relu=$source/tests/cases/relu.c
+"$assay" make kernelbench/1/19 kernelbench/1/20 --device cpu --no-timing --workload small --attempts 1 --run one --endpoint "exec:cat '$relu'" >"$work/out" 2>&1
+expect 0 "^4 outcomes of 2 runs and 1 kinds of task, null deviance 4.499: the kind of task explains 0.0 %, the run 38.4 %, both 38.4 %" \
+  "$assay" score one suite --deviance
+expect 2 "nothing to explain" "$assay" score suite --deviance
+
+# The ladder's rungs on real verdicts; each can be left out.
+rungs=$work/rungs
+mkdir "$rungs"
+kernel '*(volatile float *)8 = y[i] = x[i];' | fenced >"$rungs/0"
+kernel 'if (i % 2) y[i] = x[i] < 0 ? 0 : x[i];' | fenced >"$rungs/1"
+{ echo '```c'; echo '#include <unistd.h>'; kernel 'y[i] = (float)fork();'; echo '```'; } >"$rungs/2"
+kernel 'y[i] = x[i] < 1e-3f ? 0 : x[i];' | fenced >"$rungs/3"
+{ echo '```c'; echo 'int assay_kernel_of_another_name;'; echo '```'; } >"$rungs/4"
+kernel 'y[i] = x[i] < 0 ? 0 : x[i];' | fenced >"$rungs/last"
+ladder() { # ladder RUN FEEDBACK
+  ask --attempts 6 --run "$1" --feedback "$2" --no-final --endpoint "exec:$source/tests/program/make_model.sh $rungs $work/model" >"$work/out" 2>&1
+}
+said() { sql "SELECT feedback FROM step WHERE run = '$1' AND number = $2" >"$work/out"; grep -cE -- "$3" "$work/out"; }
+ladder full performance
+check "fault" 1 "$(said full 0 '^(crashed|out_of_bounds): ')"
+check "values" 1 "$(said full 1 '^It runs, but its results are wrong: ')"
+check "cheat" 1 "$(said full 2 '^forbidden_call: ')"
+check "elements" 1 "$(said full 3 'got .* want' | sed 's/[1-9]/1/')"
+check "probe" 1 "$(said full 3 '^The inputs were ".*at ')"
+check "loading" 1 "$(said full 4 '^load_failed: ')"
+check "right" 1 "$(said full 5 '^It is right.$')"
+check "no time is said so" 1 "$(said full 5 'not timed')"
+ladder part compile,probe
+for i in 0 2 4; do check "rung left out, step $i" 1 "$(said part $i '^It is not right.$')"; done
+check "elements left out" 0 "$(said part 3 'got .* want')"
+check "the probe is there" 1 "$(said part 3 '^The inputs were')"
+ladder none code
+check "nothing is said" "" "$(sql "SELECT group_concat(feedback, '') FROM step WHERE run = 'none'")"
+
+# Two at once do not do the same work.
+echo 2 >"$work/model/slow"
+start --attempts 9 --run two
+for _ in $(seq 100); do [ "$(sql "SELECT count(*) FROM step WHERE run = 'two'")" = 0 ] || break; sleep 0.1; done
+expect 3 "another process works on kernelbench/1/19" make --attempts 9 --run two
+kill -9 $pid
+wait $pid 2>/dev/null || true
+rm "$work/model/slow"
+
+# Ctrl-C: the reply that is under way is kept.
+echo 0.2 >"$work/model/slow"
+start --attempts 9 --run interrupted
+sleep 0.5
+kill -INT $pid
+wait $pid
+code=$?
+rm "$work/model/slow"
+[ $code = 130 ] || [ $code = 0 ] || check "Ctrl-C" 130 $code
+expect 0 "in all 9 calls" make --attempts 9 --run interrupted
+check "interrupted and resumed" "$expected" "$(sql "${rows/\'sample\'/\'interrupted\'}")"
+
+# Budgets end a run, and a larger one goes on.
+expect 1 "the budget of 2 calls is used up" make --attempts 9 --run budget --budget-calls 2
+check "no more than the budget" "2" "$(sql "SELECT sum(calls) FROM step WHERE run = 'budget'")"
+expect 1 "the budget of 20 tokens is used up" make --attempts 9 --run tokens --budget-tokens 20
+expect 0 "in all 9 calls" make --attempts 9 --run budget --budget-calls 9
+
+# A model that fails: what was paid for is kept, and is asked again where there was no reply.
+expect 3 "exit code 5: no credit" ask --attempts 9 --run failing --endpoint 'exec:echo no credit >&2; exit 5'
+expect 2 "exit code 127" ask --attempts 9 --run missing --endpoint exec:/no/such/program
+for use in "--endpoint nowhere" "--endpoint exec:" "--method magic" "--form cobol" "--feedback praise" "--device opencl --form c" \
+  "--temperature 3" "--attempts 0" "--prompts /no/such/folder" "--method refine --attempts 65" "--budget-calls 0"; do
+  # shellcheck disable=SC2086
+  expect 2 "." make --run wrong $use
+done
+expect 2 "name a task and an endpoint" "$assay" make kernelbench/1/19
+expect 2 "nosuch" "$assay" make nosuch --endpoint exec:cat
+
+# The same over HTTP, with a key that nobody but the server sees.
+mkdir "$work/log"
+python3 "$source/tests/program/make_server.py" "$replies" "$work/log" & server=$!
+trap 'kill $server 2>/dev/null; rm -rf "$work"' EXIT
+for _ in $(seq 200); do [ -e "$work/log/port" ] && break; sleep 0.05; done
+url=http://127.0.0.1:$(cat "$work/log/port")/v1
+key=sk-test-$RANDOM-never-to-be-seen
+echo "$key" >"$work/key"
+chmod 600 "$work/key"
+"$assay" make kernelbench/1/19 --device cpu --no-timing --workload "M=16, N=32" --endpoint "$url" --key-file "$work/key" --model gpt-4.1-mini --method refine \
+  --turns 9 --run http --feedback execution >"$work/out" 2>&1 & pid=$!
+while kill -0 $pid 2>/dev/null; do # what the processes of the run let see
+  for p in $pid $(pgrep -P $pid); do tr '\0' '\n' <"/proc/$p/environ" >>"$work/seen"; tr '\0' '\n' <"/proc/$p/cmdline" >>"$work/seen"; done 2>/dev/null
+  sleep 0.05
+done
+wait $pid
+check "over HTTP" "0" "$?"
+check "the key arrives" "Bearer $key" "$(cat "$work/log/key")"
+check "it was looked for" "1" "$(grep -c "^http$" "$work/seen" | sed 's/[1-9][0-9]*/1/')"
+check "the key is nowhere else" "" "$(grep -rl "$key" "$work" --exclude-dir=log --exclude=key)"
+check "outcomes over HTTP" "$(sql "${rows/\'sample\'/\'refine\'}")" "$(sql "${rows/\'sample\'/\'http\'}" | sed 's/^\(.*\)$/\1/')"
+check "tokens as the server counts" "1000 100 0" "$(sql "SELECT DISTINCT input_tokens || ' ' || output_tokens || ' ' || estimated FROM step WHERE run = 'http' AND number >= 0")"
+check "cost" "0.0252" "$(sql "SELECT round(sum(usd), 6) FROM step WHERE run = 'http'")"
+http() { ask --endpoint "$url" "$@"; }
+expect 1 "0.0028 USD" http --attempts 1 --run http-whole --model gpt-4.1 --no-stream --method sample
+check "not streamed" "0" "$(grep -c '"stream"' "$work/log/gpt-4.1.0")"
+expect 2 "the key is missing or wrong" http --run http2 --model wrong-key --key-file "$work/key"
+check "an echoed key is hidden" "0" "$(grep -c "$key" "$work/out")"
+expect 2 "no such model" http --run http3 --model missing
+expect 2 "say which one with --model" http --run http4
+chmod 644 "$work/key"
+expect 2 "others can read the key.*chmod 600" http --run http5 --model m --key-file "$work/key"
+expect 2 "the environment has no NO_SUCH_KEY" http --run http6 --model m --key-env NO_SUCH_KEY
+expect 2 "no price is known of the model" http --run http7 --model m --budget-usd 5
+expect 1 "the budget of 0.03 USD is used up" http --attempts 9 --run http8 --model gpt-4.1 --max-tokens 3000 --budget-usd 0.03
+kill $server
+wait $server 2>/dev/null
+expect 3 "cannot be reached" http --run http9 --model m
+expect 2 "would send the key where others can read it" ask --run http10 --endpoint http://example.com/v1 --model m --key-env HOME
+
+# Texts that a user copied and changed.
+cp -r "$source/prompts" "$work/prompts"
+echo 'Be brief. {{unknown}}' >"$work/prompts/first.txt"
+expect 2 "first.txt, line 1: there is no value \{\{unknown\}\}" make --attempts 1 --run own --prompts "$work/prompts"
+echo 'Be brief: {{task}}.' >"$work/prompts/first.txt"
+expect 1 "own" make --attempts 1 --run own2 --prompts "$work/prompts"
+check "its own words" "1" "$(grep -c "^Be brief: kernelbench/1/19.$" "$work/model/prompt.0")"
+expect 0 "^{" make --attempts 9 --run sample --json
+
+echo "make: $passes checks passed, $failures failed"
+[ $failures = 0 ]

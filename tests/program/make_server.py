@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""A language model's server for the tests: make_server.py FOLDER LOG writes its port to LOG/port and answers requests to
+chat completions with FOLDER's file of the model's name and the request's number ("m.0"), or "last". A model "wrong-key"
+gets 401, "missing" 404. Streams when asked to."""
+import http.server
+import json
+import pathlib
+import sys
+import threading
+
+FOLDER, LOG = map(pathlib.Path, sys.argv[1:3])
+counts, lock = {}, threading.Lock()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+    def send(self, status, kind, body):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        model = body["model"]
+        with lock:
+            n = counts[model] = counts.get(model, -1) + 1
+        (LOG / f"{model}.{n}").write_text(json.dumps(body, indent=1))
+        (LOG / "key").write_text(self.headers.get("Authorization", ""))
+        if model in ("wrong-key", "missing"):
+            status = 401 if model == "wrong-key" else 404
+            said = f"no: {self.headers.get('Authorization')}"
+            return self.send(status, "application/json", json.dumps({"error": {"message": said}}).encode())
+        path = FOLDER / f"{n}"
+        text = (path if path.exists() else FOLDER / "last").read_bytes().decode("utf-8", "replace")
+        usage = {"prompt_tokens": 1000, "completion_tokens": 100}
+        if not body.get("stream"):
+            choice = {"message": {"content": text}, "finish_reason": "stop"}
+            return self.send(200, "application/json", json.dumps({"choices": [choice], "usage": usage}).encode())
+        events = [{"choices": [{"delta": {"content": c}}]} for c in text]
+        events += [{"choices": [{"delta": {}, "finish_reason": "stop"}]}, {"choices": [], "usage": usage}]
+        stream = "".join(f"data: {json.dumps(e)}\n\n" for e in events) + "data: [DONE]\n\n"
+        return self.send(200, "text/event-stream", stream.encode())
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+(LOG / "port.new").write_text(str(server.server_address[1]))
+(LOG / "port.new").rename(LOG / "port")
+server.serve_forever()

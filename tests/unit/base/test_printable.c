@@ -1,0 +1,84 @@
+// Text from candidates, made harmless.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/printable.h"
+
+static void check(const char *in, const char *want) {
+  char text[256];
+  snprintf(text, sizeof text, "%s", in);
+  printable(text);
+  assert_string_equal(text, want);
+  json_t *j = json_string(text); // NULL for what is not UTF-8
+  assert_non_null(j);
+  json_decref(j);
+}
+
+static void ordinary_text_stays(void **state) {
+  (void)state;
+  check("", "");
+  check("error: a\tb\n", "error: a\tb\n");
+  check("\u00fc \u00a0 \u20ac \U0001f600 \U0010ffff", "\u00fc \u00a0 \u20ac \U0001f600 \U0010ffff");
+}
+
+static void controls_go(void **state) {
+  (void)state;
+  check("\033[2J\a\b\r\x7f", "?[2J????");
+  check("\xc2\x9b"
+        "5m",
+        "??5m");
+}
+
+static void bytes_that_are_no_utf8_go(void **state) {
+  (void)state;
+  check("\x9b"
+        "5m",
+        "?5m");
+  check("\xff\xfe", "??");
+  check("\xc3", "?");                // cut short
+  check("\xe2\x82", "??");           // cut short
+  check("\xc0\x80", "??");           // an overlong zero
+  check("\xe0\x9f\xbf", "???");      // overlong
+  check("\xed\xa0\x80", "???");      // a surrogate
+  check("\xf4\x90\x80\x80", "????"); // beyond Unicode
+  check("\xc3(", "?(");
+}
+
+static void what_turns_text_around_goes(void **state) {
+  (void)state;
+  check("a\xe2\x80\xaez", "a???z"); // U+202E: shown from right to left from here on
+  check("\xe2\x80\xa8\xe2\x81\xa9", "??????");
+  check("\u2013 \u2026", "\u2013 \u2026"); // a dash and an ellipsis stay
+  char line[8];
+  assert_string_equal(printable_line("a\tb\nc\033", line, sizeof line), "a b c?");
+  assert_string_equal(printable_line("12345678", line, sizeof line), "1234567");
+}
+
+// Every text of up to three bytes gives valid JSON.
+static void exhaustive(void **state) {
+  (void)state;
+  for (uint32_t i = 0; i < 1u << 24; i += i < 1u << 16 ? 1 : 257) {
+    char text[4] = {(char)(i & 0xff), (char)(i >> 8 & 0xff), (char)(i >> 16), 0};
+    printable(text);
+    json_t *j = json_string(text);
+    assert_non_null(j);
+    json_decref(j);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(ordinary_text_stays),
+      cmocka_unit_test(controls_go),
+      cmocka_unit_test(bytes_that_are_no_utf8_go),
+      cmocka_unit_test(what_turns_text_around_goes),
+      cmocka_unit_test(exhaustive),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,55 @@
+// What a candidate's file says of itself.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "judge/directives.h"
+
+static struct directives read_text(struct arena *arena, const char *text) {
+  struct directives d = {0};
+  struct assay_error err = {0};
+  assert_int_equal(directives_read(text, strlen(text), arena, &d, &err), ASSAY_OK);
+  return d;
+}
+
+static void twins_are_read(void **state) {
+  (void)state;
+  struct arena arena = {0};
+  struct directives d = read_text(&arena, "// assay: task suite/1/2\n# assay: expect pass\n// assay: launch whatever\n"
+                                          "// assay: twin BAD at full expect crashed|timeout -- why\n");
+  assert_null(d.malformed);
+  assert_string_equal(d.task, "suite/1/2");
+  assert_int_equal(d.n_twins, 2);
+  assert_string_equal(d.twins[0].expect, "pass");
+  assert_string_equal(d.twins[1].workload, "full");
+  assert_string_equal(d.twins[1].expect, "crashed|timeout");
+  arena_release(&arena);
+}
+
+// A malformed line is noted, the first one, and the rest is read.
+static void a_malformed_line_ends_nothing(void **state) {
+  (void)state;
+  struct arena arena = {0};
+  struct directives d = read_text(&arena, "\n// assay: twin BAD\n// assay: task\n// assay: twin GOOD expect pass\n"
+                                          "// assay: task suite/1/2\n");
+  assert_int_equal(strncmp(d.malformed, "line 2: write `// assay: twin MACRO", 35), 0);
+  assert_string_equal(d.task, "suite/1/2");
+  assert_int_equal(d.n_twins, 2);
+  assert_string_equal(d.twins[1].define, "GOOD");
+  d = read_text(&arena, "// assay: task\n");
+  assert_null(d.task);
+  assert_string_equal(d.malformed, "line 1: write `// assay: task SUITE/LEVEL/PROBLEM`");
+  arena_release(&arena);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(twins_are_read),
+      cmocka_unit_test(a_malformed_line_ends_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,97 @@
+// What a verdict says of its own accord: kernels that multiply in TF32 where the contract is fp32.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "judge/verdict.h"
+#include "plan/plan.h"
+
+static struct assay_verdict failed(enum assay_reason reason, const char *kernel, bool library) {
+  struct assay_verdict v = {.reason = reason};
+  snprintf(v.detail, sizeof v.detail, "output 0 is off");
+  snprintf(v.kernels.tf32, sizeof v.kernels.tf32, "%s", kernel);
+  v.kernels.launches[library ? ASSAY_LIBRARY_KERNELS : ASSAY_OWN_KERNELS] = 1;
+  return v;
+}
+
+static const char cudnn[] = "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw_tilesize128x128x16_stage4";
+
+static void test_a_library_in_tf32(void **state) {
+  (void)state;
+  struct assay_verdict v = failed(ASSAY_REASON_LOW_PRECISION, cudnn, true);
+  verdict_explain_tf32(&v, "fp32");
+  assert_non_null(strstr(v.detail, "output 0 is off; sm80_xmma_fprop"));
+  assert_non_null(strstr(v.detail, "multiplies in TF32, as PyTorch has convolutions do"));
+  assert_non_null(strstr(v.detail, "torch.backends.cudnn.allow_tf32 = False"));
+  v = failed(ASSAY_REASON_WRONG_VALUE, "my_tf32_product", false);
+  verdict_explain_tf32(&v, "fp32");
+  assert_string_equal(v.detail, "output 0 is off; my_tf32_product multiplies in TF32");
+}
+
+static void test_what_is_not_explained(void **state) {
+  (void)state;
+  struct assay_verdict v = failed(ASSAY_REASON_LOW_PRECISION, "", true);
+  verdict_explain_tf32(&v, "fp32"); // no such kernel
+  assert_string_equal(v.detail, "output 0 is off");
+  v = failed(ASSAY_REASON_LOW_PRECISION, cudnn, true);
+  verdict_explain_tf32(&v, "tf32"); // allowed
+  assert_string_equal(v.detail, "output 0 is off");
+  v = failed(ASSAY_REASON_OUT_OF_BOUNDS, cudnn, true);
+  verdict_explain_tf32(&v, "fp32"); // not an error of precision
+  assert_string_equal(v.detail, "output 0 is off");
+}
+
+// Lines of the worker among what a module prints.
+static void test_what_the_worker_says(void **state) {
+  (void)state;
+  static char said[] = "hello\nassay: kept: t, linear.weight\nassay: weights: w = weight (by order)\n";
+  struct assay_verdict v = failed(ASSAY_REASON_WRONG_VALUE, "", false);
+  v.diagnostics = said;
+  verdict_take_weights(&v);
+  verdict_take_kept(&v);
+  assert_string_equal(v.weights, "w = weight (by order)");
+  assert_string_equal(v.detail,
+                      "output 0 is off; weights were paired: w = weight (by order); it keeps t, linear.weight "
+                      "from an earlier call, which had other weights: make it in forward");
+  v = failed(ASSAY_REASON_OUT_OF_BOUNDS, "", false);
+  v.diagnostics = said;
+  verdict_take_kept(&v);
+  assert_string_equal(v.detail, "output 0 is off");
+}
+
+static void test_names(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool tf32;
+  } kernels[] = {{cudnn, true},
+                 {"_ZN7cutlass6KernelI66cutlass_80_tensorop_s1688gemm_128x128_16x4_nt_align4EE", true},
+                 {"ampere_sgemm_128x64_tn", false},
+                 {"cutlass_80_simt_sgemm_256x128_8x4_nn_align1", false},
+                 {"cutlass_80_tensorop_s16816gemm_bf16_256x128", false}};
+  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+    struct plan_step steps[] = {{.kind = PLAN_FILL}, {.kind = PLAN_LAUNCH, .kernel = kernels[i].name}};
+    const struct plan p = {.steps = steps, .n_steps = 2};
+    const char *found = plan_tf32_kernel(&p);
+    assert_true(kernels[i].tf32 ? found == kernels[i].name : !found);
+    steps[1].label = kernels[i].name; // where the linker's name is another
+    steps[1].kernel = "kernel_7";
+    found = plan_tf32_kernel(&p);
+    assert_true(kernels[i].tf32 ? found == kernels[i].name : !found);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_library_in_tf32),
+      cmocka_unit_test(test_what_is_not_explained),
+      cmocka_unit_test(test_what_the_worker_says),
+      cmocka_unit_test(test_names),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

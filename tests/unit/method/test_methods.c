@@ -1,0 +1,277 @@
+// What the methods ask next, as a function of the steps before.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "method/method.h"
+
+enum { MOST = 200 };
+static struct made_step steps[MOST];
+static int64_t n_steps;
+
+static void begin(void) {
+  n_steps = 0;
+}
+
+// A step of a lane: its outcome, and with a verdict its time: 0 for a wrong kernel.
+static void add(int64_t lane, enum store_outcome outcome, double time_ns) {
+  steps[n_steps] = (struct made_step){.number = n_steps,
+                                      .lane = lane,
+                                      .parent = -1,
+                                      .same_as = outcome == STORE_DUPLICATE ? 0 : -1,
+                                      .outcome = outcome,
+                                      .reason = time_ns > 0 ? ASSAY_REASON_PASS : ASSAY_REASON_WRONG_VALUE,
+                                      .right = time_ns > 0,
+                                      .time_ns = time_ns > 0 ? time_ns : NAN};
+  n_steps++;
+}
+
+static int next(const struct method *m, int samples, int turns, struct method_plan *plans) {
+  static struct method_settings settings;
+  settings =
+      (struct method_settings){.method = m, .samples = samples, .turns = turns, .n_models = 2, .temperature = 0.5};
+  const struct method_view v = {&settings, steps, n_steps};
+  return m->next(&v, plans, METHOD_MOST_ROUND);
+}
+
+static void sample_asks_so_often(void **state) {
+  (void)state;
+  struct method_plan plans[METHOD_MOST_ROUND];
+  begin();
+  assert_int_equal(next(&method_sample, 100, 1, plans), METHOD_MOST_ROUND);
+  for (int i = 0; i < METHOD_MOST_ROUND; i++) {
+    assert_string_equal(plans[i].kind, "first");
+    assert_int_equal(plans[i].model, i % 2);
+    assert_true(plans[i].temperature == 0.5);
+    add(i, STORE_NO_CODE, 0);
+  }
+  assert_int_equal(next(&method_sample, 100, 1, plans), 36);
+  assert_int_equal(plans[0].lane, 64);
+  for (int i = 0; i < 36; i++)
+    add(i, STORE_JUDGED, 1);
+  assert_int_equal(next(&method_sample, 100, 1, plans), 0);
+}
+
+static void greedy_asks_once(void **state) {
+  (void)state;
+  struct method_plan plans[METHOD_MOST_ROUND];
+  begin();
+  assert_int_equal(next(&method_greedy, 1, 1, plans), 1);
+  assert_true(plans[0].temperature == 0);
+  add(0, STORE_JUDGED, 0);
+  assert_int_equal(next(&method_greedy, 1, 1, plans), 0);
+}
+
+static void expect_turn(const char *kind, int64_t parent, int64_t note, int n_shown) {
+  struct method_plan plans[METHOD_MOST_ROUND];
+  assert_int_equal(next(&method_refine, 1, 100, plans), 1);
+  assert_string_equal(plans[0].kind, kind);
+  assert_int_equal(plans[0].parent, parent);
+  assert_int_equal(plans[0].note, note);
+  assert_int_equal(plans[0].n_shown, n_shown);
+}
+
+static void refine_repairs_then_improves(void **state) {
+  (void)state;
+  begin();
+  expect_turn("first", -1, -1, 0);
+  add(0, STORE_NO_CODE, 0); // 0
+  expect_turn("first", -1, 0, 0);
+  add(0, STORE_JUDGED, 0); // 1: wrong
+  expect_turn("repair", 1, -1, 0);
+  add(0, STORE_JUDGED, 50); // 2: right
+  expect_turn("improve", 2, -1, 0);
+  add(0, STORE_JUDGED, 70); // 3: right and slower: the fastest goes on, and this one is shown
+  expect_turn("improve", 2, -1, 1);
+  add(0, STORE_JUDGED, 0); // 4, 5: failures
+  expect_turn("repair", 4, -1, 0);
+  add(0, STORE_JUDGED, 0);
+  expect_turn("repair", 5, -1, 0);
+  add(0, STORE_JUDGED, 0); // 6: the third in a row: back to the fastest
+  expect_turn("improve", 2, -1, 1);
+  add(0, STORE_JUDGED, 30); // 7
+  expect_turn("improve", 7, -1, 0);
+  add(0, STORE_DUPLICATE, 30);
+  expect_turn("improve", 7, 8, 1);
+}
+
+// Whatever comes, a correct kernel stays: from the first right step on, what a prompt goes on from is right, or an
+// attempt to improve it that failed at most twice in a row.
+static void refine_never_loses_a_correct_kernel(void **state) {
+  (void)state;
+  struct method_plan plans[METHOD_MOST_ROUND];
+  for (unsigned pattern = 0; pattern < 1u << 10; pattern++) {
+    begin();
+    add(0, STORE_JUDGED, 10);
+    for (int i = 0; i < 10; i++) {
+      assert_int_equal(next(&method_refine, 1, 100, plans), 1);
+      int64_t wrong = 0;
+      for (int64_t at = plans[0].parent; at >= 0 && !steps[at].right; at--)
+        wrong++;
+      assert_true(wrong <= 2);
+      add(0, STORE_JUDGED, pattern >> i & 1 ? 20 - i : 0);
+    }
+    struct method_settings settings = {.n_models = 1};
+    const struct method_view v = {&settings, steps, n_steps};
+    double least = INFINITY;
+    for (int64_t i = 0; i < n_steps; i++)
+      least = steps[i].right && steps[i].time_ns < least ? steps[i].time_ns : least;
+    assert_true(steps[steps_best(&v, -1)].time_ns == least);
+  }
+}
+
+static void lanes_do_not_mix(void **state) {
+  (void)state;
+  struct method_plan plans[METHOD_MOST_ROUND];
+  begin();
+  assert_int_equal(next(&method_refine, 3, 2, plans), 3);
+  add(0, STORE_JUDGED, 10);
+  add(1, STORE_JUDGED, 0);
+  add(2, STORE_CUT_OFF, 0);
+  assert_int_equal(next(&method_refine, 3, 2, plans), 3);
+  assert_string_equal(plans[0].kind, "improve");
+  assert_string_equal(plans[1].kind, "repair");
+  assert_int_equal(plans[1].parent, 1);
+  assert_string_equal(plans[2].kind, "first");
+  assert_int_equal(plans[2].note, 2);
+  assert_int_equal(plans[2].cap_doublings, 1);
+  assert_int_equal(plans[1].model, 1);
+  for (int i = 0; i < 3; i++)
+    add(i, STORE_JUDGED, 0);
+  assert_int_equal(next(&method_refine, 3, 2, plans), 0);
+}
+
+static int turn(const struct method *m, int samples, int turns, bool feed_best, struct method_plan *plans) {
+  static struct method_settings settings;
+  settings = (struct method_settings){.method = m,
+                                      .samples = samples,
+                                      .turns = turns,
+                                      .n_models = 2,
+                                      .temperature = 0.5,
+                                      .feed_best = feed_best,
+                                      .seed = 5};
+  const struct method_view v = {&settings, steps, n_steps};
+  return m->next(&v, plans, METHOD_MOST_ROUND);
+}
+
+static void reflect_thinks_between(void **state) {
+  (void)state;
+  struct method_plan plans[METHOD_MOST_ROUND];
+  begin();
+  assert_int_equal(turn(&method_reflect, 1, 20, false, plans), 1);
+  assert_string_equal(plans[0].kind, "first");
+  add(0, STORE_JUDGED, 0); // 0: wrong
+  turn(&method_reflect, 1, 20, false, plans);
+  assert_string_equal(plans[0].kind, "reflect");
+  assert_true(plans[0].prose);
+  assert_int_equal(plans[0].parent, 0);
+  add(0, STORE_TEXT, 0); // 1
+  turn(&method_reflect, 1, 20, false, plans);
+  assert_string_equal(plans[0].kind, "repair");
+  assert_int_equal(plans[0].idea, 1);
+  // A pool of the five fastest, the slowest first; the fastest is never lost.
+  static const double times[] = {50, 10, 40, 70, 20, 30, 60};
+  for (int i = 0; i < 7; i++) {
+    add(0, STORE_JUDGED, times[i]);
+    add(0, STORE_TEXT, 0);
+  }
+  turn(&method_reflect, 1, 20, false, plans);
+  assert_string_equal(plans[0].kind, "improve");
+  assert_true(steps[plans[0].parent].time_ns == 10);
+  assert_int_equal(plans[0].n_shown, 4);
+  for (int i = 0; i < 4; i++)
+    assert_true(steps[plans[0].shown[i]].time_ns == 50 - 10 * i);
+  // Failures are repaired, and after five in a row the fastest goes on.
+  for (int i = 0; i < 5; i++) {
+    add(0, STORE_JUDGED, 0);
+    add(0, STORE_TEXT, 0);
+    turn(&method_reflect, 1, 20, false, plans);
+    assert_string_equal(plans[0].kind, i < 4 ? "repair" : "improve");
+  }
+}
+
+static void evolve_draws_fast_parents(void **state) {
+  (void)state;
+  struct method_plan plans[METHOD_MOST_ROUND], again[METHOD_MOST_ROUND];
+  int drawn[MOST] = {0};
+  begin();
+  assert_int_equal(turn(&method_evolve, 2, 1000, false, plans), 2);
+  assert_string_equal(plans[1].kind, "first");
+  for (int i = 0; i < 5; i++)
+    add(0, STORE_JUDGED, 100 + 100 * i);
+  for (int round = 5; round < 90; round++) {
+    assert_int_equal(turn(&method_evolve, 2, 1000, false, plans), 2);
+    turn(&method_evolve, 2, 1000, false, again); // the same steps give the same requests
+    assert_true(plans[0].parent == again[0].parent && plans[0].n_shown == again[0].n_shown);
+    assert_string_equal(plans[0].kind, "idea");
+    assert_true(plans[0].prose);
+    assert_int_equal(plans[0].lane, 0);
+    assert_string_equal(plans[1].kind, "first"); // the other island has no kernel
+    drawn[plans[0].parent]++;
+    add(0, STORE_JUDGED, 0); // only moves the round on: wrong, and no child of anybody
+  }
+  assert_true(drawn[0] > drawn[4] && drawn[0] + drawn[1] > drawn[3] + drawn[4]);
+  add(0, STORE_TEXT, 0);
+  steps[n_steps - 1].parent = 1;
+  turn(&method_evolve, 2, 1000, false, plans);
+  assert_string_equal(plans[0].kind, "variant");
+  assert_int_equal(plans[0].parent, 1);
+  assert_int_equal(plans[0].idea, n_steps - 1);
+  // Every fifth round an island learns from the next one.
+  begin();
+  add(1, STORE_JUDGED, 1);
+  for (int i = 0; i < 4; i++)
+    add(0, STORE_JUDGED, 50);
+  turn(&method_evolve, 2, 1000, false, plans);
+  assert_int_equal(plans[0].parent, 0);
+}
+
+static void swarm_takes_the_best_of_all(void **state) {
+  (void)state;
+  struct method_plan plans[METHOD_MOST_ROUND];
+  begin();
+  assert_int_equal(turn(&method_swarm, 1, 10, false, plans), 2);
+  assert_int_equal(plans[1].model, 1);
+  add(0, STORE_JUDGED, 10);
+  add(1, STORE_JUDGED, 0);
+  assert_int_equal(turn(&method_swarm, 1, 10, false, plans), 1); // the first model is done
+  assert_string_equal(plans[0].kind, "repair");
+  assert_int_equal(plans[0].lane, 1);
+  for (int i = 0; i < 4; i++)
+    add(1, STORE_JUDGED, 0);
+  assert_int_equal(turn(&method_swarm, 1, 10, false, plans), 0); // five tries are all
+  // Fed on: each model is tried, then the one that gains more is asked more.
+  int asked[2] = {0, 0};
+  for (double best = 10; n_steps < 20;) {
+    assert_int_equal(turn(&method_swarm, 1, 10, true, plans), 1);
+    assert_string_equal(plans[0].kind, "improve");
+    int model = plans[0].model;
+    asked[model]++;
+    assert_true(steps[plans[0].parent].time_ns == best);
+    best = model == 1 ? best * 0.5 : best;
+    add(2, STORE_JUDGED, model == 1 ? best : 0);
+    steps[n_steps - 1].model = model;
+    steps[n_steps - 1].parent = plans[0].parent;
+  }
+  assert_true(asked[0] >= 1 && asked[1] > asked[0]);
+  assert_int_equal(turn(&method_swarm, 1, 10, true, plans), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(sample_asks_so_often),
+      cmocka_unit_test(greedy_asks_once),
+      cmocka_unit_test(refine_repairs_then_improves),
+      cmocka_unit_test(refine_never_loses_a_correct_kernel),
+      cmocka_unit_test(lanes_do_not_mix),
+      cmocka_unit_test(reflect_thinks_between),
+      cmocka_unit_test(evolve_draws_fast_parents),
+      cmocka_unit_test(swarm_takes_the_best_of_all),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,146 @@
+// Code in replies of every kind that models give.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "model/extract.h"
+
+static const char *const c_tags[] = {"c", "cpp", NULL}, *const c_entries[] = {"assay_kernel", NULL};
+static const char *const py_tags[] = {"python", NULL}, *const py_entries[] = {"ModelNew", NULL};
+static const struct model_language c_language = {c_tags, c_entries, true}, python = {py_tags, py_entries, false};
+
+static struct model_extract extract_n(const char *reply, size_t n, enum model_finish finish, bool c) {
+  const struct model_language *others[] = {c ? &python : &c_language, NULL};
+  struct model_extract x;
+  struct assay_error err = {0};
+  assert_int_equal(model_extract(reply, n, finish, c ? &c_language : &python, others, &x, &err), ASSAY_OK);
+  return x;
+}
+
+static void expect(const char *reply, enum model_finish finish, enum model_extraction what, const char *code) {
+  struct model_extract x = extract_n(reply, strlen(reply), finish, true);
+  if (x.what != what || strcmp(buf_str(&x.code), code) != 0)
+    fail_msg("\"%s\" gave %d: \"%s\" (%s)", reply, (int)x.what, buf_str(&x.code), x.detail);
+  model_extract_release(&x);
+}
+
+#define K "void assay_kernel() {}\n"
+
+static void one_block(void **state) {
+  (void)state;
+  expect("```c\n" K "```\n", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("text\n\n~~~~cpp title=x\n" K "~~~\n" K "~~~~\n", MODEL_FINISH_STOP, MODEL_CODE, K "~~~\n" K);
+  expect("```\r\n" K "```", MODEL_FINISH_UNKNOWN, MODEL_CODE, K);
+  expect("1. in a list:\n   ```c\n   " K "     x\n   ```\n", MODEL_FINISH_STOP, MODEL_CODE, K "  x\n");
+  expect("````c\n```\n" K "````\n", MODEL_FINISH_STOP, MODEL_CODE, "```\n" K);
+}
+
+// Models correct themselves: of equals the last; but the entry point, the tag and an end count more.
+static void the_best_block(void **state) {
+  (void)state;
+  expect("```c\nint a;\n" K "```\nbetter:\n```c\nint b;\n" K "```", MODEL_FINISH_STOP, MODEL_CODE, "int b;\n" K);
+  expect("```c\n" K "```\nrun it:\n```bash\ngcc assay.c\n```\n", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("```c\n" K "```\nand a helper:\n```c\nint helper;\n```\n", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("```c\n" K "```\nbetter:\n```c\nvoid assay_kernel() {\n", MODEL_FINISH_LENGTH, MODEL_CODE, K);
+  expect("```python\nclass ModelNew: pass\n```\n```c\n" K "```\n", MODEL_FINISH_STOP, MODEL_CODE, K);
+  char ten[4096] = "";
+  for (int i = 0; i < 10; i++)
+    snprintf(ten + strlen(ten), sizeof ten - strlen(ten), "```c\nint v%d;\n" K "```\n", i);
+  expect(ten, MODEL_FINISH_STOP, MODEL_CODE, "int v9;\n" K);
+}
+
+static void no_code(void **state) {
+  (void)state;
+  expect("", MODEL_FINISH_STOP, MODEL_NO_CODE, "");
+  expect("Use a `c` loop.", MODEL_FINISH_STOP, MODEL_NO_CODE, "");
+  expect("The entry is assay_kernel, as you say.", MODEL_FINISH_STOP, MODEL_NO_CODE, "");
+  expect("```bash\nls\n```", MODEL_FINISH_STOP, MODEL_NO_CODE, "");
+  expect("```c\n```", MODEL_FINISH_STOP, MODEL_NO_CODE, "");
+  expect("   ```c\n   ", MODEL_FINISH_STOP, MODEL_NO_CODE, "");
+  expect("{\"code\": \"assay_kernel\\n```\\n\"}", MODEL_FINISH_STOP, MODEL_NO_CODE, "");
+  expect("", MODEL_FINISH_REFUSED, MODEL_REFUSED, "");
+  expect("I'm sorry, but I can't do that.", MODEL_FINISH_STOP, MODEL_REFUSED, "");
+  expect("```python\nclass ModelNew: pass\n```", MODEL_FINISH_STOP, MODEL_WRONG_LANGUAGE, "");
+  expect("```python\nprint()\n```", MODEL_FINISH_STOP, MODEL_WRONG_LANGUAGE, "");
+}
+
+static void cut_off(void **state) {
+  (void)state;
+  expect("", MODEL_FINISH_LENGTH, MODEL_CUT_OFF, "");
+  expect("```c\nvoid assay_kernel() {\n", MODEL_FINISH_LENGTH, MODEL_CUT_OFF, "");
+  expect("```c\nvoid assay_kernel() {\n", MODEL_FINISH_UNKNOWN, MODEL_CUT_OFF, "");
+  expect("```c\n" K, MODEL_FINISH_LENGTH, MODEL_CUT_OFF, "");
+  expect("```c\n" K, MODEL_FINISH_STOP, MODEL_CODE, K); // only the fence was forgotten
+  expect("```c\nchar c = '{'; /* { */ // {\n" K, MODEL_FINISH_UNKNOWN, MODEL_CODE, "char c = '{'; /* { */ // {\n" K);
+}
+
+static void thoughts(void **state) {
+  (void)state;
+  expect("<think>```c\nint t;\n" K "```</think>\n```c\n" K "```", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("first I ```c\nint t;\n" K "```\n</think>```c\n" K "```", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("first I\n</think>\n```c\n" K "```", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("<think>```c\n" K "```", MODEL_FINISH_LENGTH, MODEL_CUT_OFF, "");
+}
+
+static void other_wrappings(void **state) {
+  (void)state;
+  expect("#include <x.h>\n" K, MODEL_FINISH_STOP, MODEL_CODE, "#include <x.h>\n" K);
+  expect("{\"code\": \"void assay_kernel() {}\\n\"}", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("Sure: {\"plan\": 1, \"code\": \"```c\\nvoid assay_kernel() {}\\n```\"} done", MODEL_FINISH_STOP, MODEL_CODE,
+         K);
+}
+
+static void bytes_of_any_kind(void **state) {
+  (void)state;
+  static const char nul[] = "```c\nvoid assay_kernel() {}\0\n```";
+  struct model_extract x = extract_n(nul, sizeof nul - 1, MODEL_FINISH_STOP, true);
+  assert_int_equal(x.what, MODEL_CODE);
+  assert_int_equal(x.code.len, strlen("void assay_kernel() {}") + 2);
+  model_extract_release(&x);
+  // Every beginning of a reply is a reply.
+  static const char whole[] =
+      "<think>a</think>\n~~~c\n\"\\\" '/* " K "~~~\n{\"code\": \"assay_kernel\"}\n```\xff\xc3\n";
+  for (size_t n = 0; n < sizeof whole; n++)
+    for (int c = 0; c < 2; c++) {
+      char *copy = malloc(n + 1); // no byte behind it belongs to it
+      memcpy(copy, whole, n);
+      x = extract_n(copy, n, MODEL_FINISH_UNKNOWN, c == 1);
+      model_extract_release(&x);
+      free(copy);
+    }
+}
+
+static void same_hash(const char *a, const char *b, bool python_code, bool same) {
+  char x[65], y[65];
+  struct assay_error err = {0};
+  assert_int_equal(model_code_hash(a, strlen(a), python_code, x, &err), ASSAY_OK);
+  assert_int_equal(model_code_hash(b, strlen(b), python_code, y, &err), ASSAY_OK);
+  assert_int_equal(strcmp(x, y) == 0, same);
+}
+
+static void layout_does_not_count(void **state) {
+  (void)state;
+  same_hash("int a = 1; // one\n", "int  a =\n 1; /* two */\n", false, true);
+  same_hash("char *s = \"a  b\";", "char *s = \"a b\";", false, false);
+  same_hash("#define A 1\nint a;", "#define A 1 int a;", false, false);
+  same_hash("// assay: launch a grid=1\n", "// assay: launch a grid=2\n", false, false);
+  same_hash("// assay: launch a grid=1\nint a;", "// assay: launch a grid=1 int a;", false, false);
+  same_hash("if x:\n  a()\n\n# note\nb()\n", "if x:\n  a()  \nb()", true, true);
+  same_hash("if x:\n  a()\n  b()\n", "if x:\n  a()\nb()", true, false);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(one_block),         cmocka_unit_test(the_best_block),
+      cmocka_unit_test(no_code),           cmocka_unit_test(cut_off),
+      cmocka_unit_test(thoughts),          cmocka_unit_test(other_wrappings),
+      cmocka_unit_test(bytes_of_any_kind), cmocka_unit_test(layout_does_not_count),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,443 @@
+// Models behind HTTP: a scripted server plays good replies and every failure that real ones have.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "model/client.h"
+#include "model_server.h"
+
+#define MS ((int64_t)1000000)
+
+static struct model_client_options options_of(struct model_endpoint *e) {
+  struct model_client_options o;
+  model_client_defaults(&o);
+  o.endpoints = e;
+  o.n_endpoints = 1;
+  o.backoff_ns = 5 * MS;
+  return o;
+}
+
+// Asks once. *refused, unless NULL: what the endpoint does not take.
+static struct model_reply ask_with(struct model_client_options *o, char *refused) {
+  struct assay_error err = {0};
+  struct model_client *c;
+  struct model_reply r;
+  struct buf fields = {0};
+  if (model_client_open(o, &c, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  const struct model_request request = {.tag = 3,
+                                        .model = "m",
+                                        .system = "rules",
+                                        .user = "write \"it\"",
+                                        .temperature = 0.5,
+                                        .max_tokens = 77,
+                                        .seed = 9};
+  assert_int_equal(model_client_submit(c, &request, &err), ASSAY_OK);
+  assert_true(model_client_next(c, -1, &r));
+  assert_int_equal(r.tag, 3);
+  assert_int_equal(model_client_refused(c, 0, &fields, &err), ASSAY_OK);
+  if (refused)
+    snprintf(refused, 100, "%s", buf_str(&fields));
+  buf_release(&fields);
+  model_client_close(c);
+  return r;
+}
+
+static struct model_reply ask(struct model_server *server, const char *api, bool no_stream) {
+  struct model_endpoint e = {.url = server->url, .api = api, .key = "sk-secret", .no_stream = no_stream};
+  struct model_client_options o = options_of(&e);
+  return ask_with(&o, NULL);
+}
+
+#define CHUNK(text)                                                                                                    \
+  "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" text "\"},\"finish_reason\":null}]}\n\n"
+#define STOP "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
+#define USAGE                                                                                                          \
+  "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":32,\"completion_tokens\":6,\"prompt_tokens_details\":"           \
+  "{\"cached_tokens\":8}}}\n\n"
+#define DONE "data: [DONE]\n\n"
+#define GOOD CHUNK("a\\n") CHUNK("b") STOP USAGE DONE
+
+static void expect_good(struct model_reply *r, const char *text) {
+  if (r->failure)
+    fail_msg("%s", r->error.message);
+  assert_string_equal(buf_str(&r->text), text);
+  model_reply_release(r);
+}
+
+static void chat_streams(void **state) {
+  (void)state;
+  // Whole, and in pieces of any size: bytes may be split anywhere, also within a character.
+  static const char text[] =
+      ": hello\n\ndata: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":null,"
+      "\"reasoning_content\":\"hm\"}}]}\r\n\r\n" CHUNK("\xc3\xa9") CHUNK(" \\ud83d\\ude00") STOP USAGE DONE;
+  for (size_t piece = 0; piece < 8; piece++) {
+    const struct scripted script[] = {{.body = text, .type = "text/event-stream; charset=utf-8", .piece = piece}};
+    struct model_server server;
+    model_server_start(&server, script, 1);
+    struct model_reply r = ask(&server, NULL, false);
+    assert_int_equal(r.finish, MODEL_FINISH_STOP);
+    assert_int_equal(r.usage.input, 32);
+    assert_int_equal(r.usage.cached, 8);
+    assert_int_equal(r.usage.output, 6);
+    assert_int_equal(r.calls, 1);
+    expect_good(&r, "\xc3\xa9 \xf0\x9f\x98\x80");
+    assert_string_equal(server.path, "/v1/chat/completions");
+    assert_string_equal(server.authorization, "Bearer sk-secret");
+    model_server_stop(&server);
+  }
+}
+
+static void chat_request_is_right(void **state) {
+  (void)state;
+  const struct scripted script[] = {{.body = GOOD}};
+  struct model_server server;
+  model_server_start(&server, script, 1);
+  struct model_reply r = ask(&server, NULL, false);
+  expect_good(&r, "a\nb");
+  json_t *j = json_loads(server.bodies[0], 0, NULL);
+  assert_non_null(j);
+  assert_string_equal(json_string_value(json_object_get(j, "model")), "m");
+  assert_int_equal(json_integer_value(json_object_get(j, "max_tokens")), 77);
+  assert_int_equal(json_integer_value(json_object_get(j, "max_completion_tokens")), 77);
+  assert_int_equal(json_integer_value(json_object_get(j, "seed")), 9);
+  assert_true(json_is_true(json_object_get(json_object_get(j, "stream_options"), "include_usage")));
+  const json_t *user = json_array_get(json_object_get(j, "messages"), 1);
+  assert_string_equal(json_string_value(json_object_get(user, "content")), "write \"it\"");
+  assert_null(strstr(server.bodies[0], "sk-secret"));
+  json_decref(j);
+  model_server_stop(&server);
+}
+
+static void chat_whole(void **state) {
+  (void)state;
+  const struct scripted script[] = {
+      {.body = "{\"choices\":[{\"message\":{\"content\":\"text\"},\"finish_reason\":\"length\"}],"
+               "\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2,\"completion_tokens_details\":"
+               "{\"reasoning_tokens\":1}}}"},
+      {.body = "{\"choices\":[{\"message\":{\"content\":null,\"refusal\":\"no\"},\"finish_reason\":\"stop\"}]}"}};
+  struct model_server server;
+  model_server_start(&server, script, 2);
+  struct model_reply r = ask(&server, "chat", true);
+  assert_int_equal(r.finish, MODEL_FINISH_LENGTH);
+  assert_int_equal(r.usage.reasoning, 1);
+  expect_good(&r, "text");
+  r = ask(&server, "chat", true);
+  assert_int_equal(r.finish, MODEL_FINISH_REFUSED);
+  assert_int_equal(r.usage.input, -1);
+  expect_good(&r, "no");
+  model_server_stop(&server);
+}
+
+static void messages_both_ways(void **state) {
+  (void)state;
+  const struct scripted script[] = {
+      {.body =
+           "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":5,"
+           "\"cache_read_input_tokens\":7,\"cache_creation_input_tokens\":2,\"output_tokens\":1}}}\n\n"
+           "event: ping\ndata: {\"type\":\"ping\"}\n\n"
+           "data: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"thinking_delta\",\"thinking\":\"x\"}}\n\n"
+           "data: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"code\"}}\n\n"
+           "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"max_tokens\"},\"usage\":{\"output_tokens\":"
+           "9}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"},
+      {.body = "{\"content\":[{\"type\":\"thinking\",\"thinking\":\"x\"},{\"type\":\"text\",\"text\":\"code\"}],"
+               "\"stop_reason\":\"end_turn\",\"usage\":{\"input_tokens\":5,\"output_tokens\":9}}"},
+      {.body = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}"
+               "\n\n"}};
+  struct model_server server;
+  model_server_start(&server, script, 3);
+  struct model_reply r = ask(&server, "messages", false);
+  assert_int_equal(r.finish, MODEL_FINISH_LENGTH);
+  assert_int_equal(r.usage.input, 14);
+  assert_int_equal(r.usage.cached, 7);
+  assert_int_equal(r.usage.written, 2);
+  assert_int_equal(r.usage.output, 9);
+  expect_good(&r, "code");
+  assert_string_equal(server.path, "/v1/messages");
+  assert_string_equal(server.api_key, "sk-secret");
+  r = ask(&server, "messages", true);
+  assert_int_equal(r.finish, MODEL_FINISH_STOP);
+  expect_good(&r, "code");
+  r = ask(&server, "messages", false);
+  assert_int_equal(r.failure, MODEL_FAILED);
+  assert_int_equal(r.calls, 3); // nothing had come, so it was tried again
+  assert_non_null(strstr(r.error.message, "busy"));
+  model_reply_release(&r);
+  model_server_stop(&server);
+}
+
+static void responses_both_ways(void **state) {
+  (void)state;
+  static const char end[] = "{\"status\":\"incomplete\",\"incomplete_details\":{\"reason\":\"max_output_tokens\"},"
+                            "\"output\":[{\"type\":\"reasoning\"},{\"type\":\"message\",\"content\":[{\"type\":"
+                            "\"output_text\",\"text\":\"code\"}]}],\"usage\":{\"input_tokens\":5,\"output_tokens\":9,"
+                            "\"output_tokens_details\":{\"reasoning_tokens\":4}}}";
+  char stream[2048];
+  snprintf(stream, sizeof stream,
+           "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"code\"}\n\n"
+           "event: response.incomplete\ndata: {\"type\":\"response.incomplete\",\"response\":%s}\n\n",
+           end);
+  const struct scripted script[] = {
+      {.body = stream},
+      {.body = end},
+      {.body = "data: {\"type\":\"response.failed\","
+               "\"response\":{\"status\":\"failed\",\"error\":{\"message\":\"broke\"}}}\n\n"}};
+  struct model_server server;
+  model_server_start(&server, script, 3);
+  for (int i = 0; i < 2; i++) {
+    struct model_reply r = ask(&server, "responses", i == 1);
+    assert_int_equal(r.finish, MODEL_FINISH_LENGTH);
+    assert_int_equal(r.usage.reasoning, 4);
+    expect_good(&r, "code");
+  }
+  assert_string_equal(server.path, "/v1/responses");
+  assert_non_null(strstr(server.bodies[0], "\"store\":false"));
+  struct model_reply r = ask(&server, "responses", false);
+  assert_non_null(strstr(r.error.message, "broke"));
+  model_reply_release(&r);
+  model_server_stop(&server);
+}
+
+struct failure {
+  struct scripted script[3];
+  int n;
+  enum model_failure failure;
+  int calls;
+  const char *message, *text; // message: of the error; text: what is kept of the reply
+};
+
+static const struct failure failures[] = {
+    // A stream without its end, also where the connection ends in good order.
+    {{{.body = CHUNK("a") STOP}}, 1, MODEL_FAILED, 1, "no end", "a"},
+    {{{.body = CHUNK("a"), .drop = true}}, 1, MODEL_FAILED, 1, "cut", "a"},
+    {{{.body = CHUNK("a") "data: {\"error\":{\"message\":\"overheated\",\"code\":500}}\n\n"}},
+     1,
+     MODEL_FAILED,
+     1,
+     "overheated",
+     "a"},
+    {{{.body = "data: {\"choices\":\n\n"}}, 1, MODEL_FAILED, 1, "not JSON", ""},
+    {{{.body = "<html>hello</html>", .type = "text/html"}}, 1, MODEL_FAILED, 1, "not JSON", ""},
+    {{{.body = "{\"error\":{\"message\":\"inside a 200\"}}"}}, 1, MODEL_FAILED, 1, "inside a 200", ""},
+    {{{.body = "{}"}}, 1, MODEL_FAILED, 1, "no end", ""},
+    // Retries: storms end, or not; what the server asks for counts; money is never tried again.
+    {{{.status = 429, .body = "{\"error\":{\"message\":\"slow down\"}}"},
+      {.status = 529, .body = "{}"},
+      {.body = GOOD}},
+     3,
+     MODEL_ANSWERED,
+     3,
+     "",
+     "a\nb"},
+    {{{.status = 429, .body = "{}", .header = "Retry-After", .value = "0.01"}, {.body = GOOD}},
+     2,
+     MODEL_ANSWERED,
+     2,
+     "",
+     "a\nb"},
+    {{{.status = 503, .body = "{\"error\":{\"message\":\"Loading model\"}}"}}, 1, MODEL_FAILED, 3, "Loading model", ""},
+    {{{.status = 500, .body = "{}", .header = "x-should-retry", .value = "false"}},
+     1,
+     MODEL_FAILED,
+     1,
+     "status 500",
+     ""},
+    {{{.status = 429, .body = "{\"error\":{\"message\":\"pay\",\"code\":\"insufficient_quota\"}}"}},
+     1,
+     MODEL_ENDED,
+     1,
+     "no money",
+     ""},
+    {{{.status = 402, .body = "{\"error\":{\"type\":\"billing_error\",\"message\":\"pay\"}}"}},
+     1,
+     MODEL_ENDED,
+     1,
+     "no money",
+     ""},
+    // What the user can put right.
+    {{{.status = 401, .body = "{\"error\":{\"message\":\"wrong key sk-secret\"}}"}},
+     1,
+     MODEL_ENDED,
+     1,
+     "--key-env",
+     ""},
+    {{{.status = 404, .body = "{\"error\":{\"message\":\"no model m\"}}"}}, 1, MODEL_ENDED, 1, "--model", ""},
+    {{{.status = 400, .body = "{\"error\":{\"message\":\"too much\",\"type\":\"exceed_context_size_error\"}}"}},
+     1,
+     MODEL_FAILED,
+     1,
+     "too long for the model",
+     ""},
+    {{{.status = 301, .body = "", .header = "Location", .value = "http://127.0.0.1:1/"}},
+     1,
+     MODEL_ENDED,
+     1,
+     "redirects",
+     ""},
+    {{{.status = 400, .body = "not JSON \033[31m"}}, 1, MODEL_FAILED, 1, "not JSON", ""},
+    // A little of bad text does not lose a reply.
+    {{{.body = CHUNK("a\xff") CHUNK("\\ud800\\u0000b") STOP DONE}},
+     1,
+     MODEL_ANSWERED,
+     1,
+     "",
+     "a\xef\xbf\xbd\xef\xbf\xbd"},
+};
+
+static void failures_are_told_apart(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+    const struct failure *f = &failures[i];
+    struct model_server server;
+    model_server_start(&server, f->script, f->n);
+    struct model_reply r = ask(&server, NULL, false);
+    if (r.failure != f->failure || r.calls != f->calls || !strstr(r.error.message, f->message) ||
+        strcmp(buf_str(&r.text), f->text) != 0 || server.n_requests != f->calls)
+      fail_msg("%zu: failure %d, %d calls, \"%s\", \"%s\"", i, (int)r.failure, r.calls, r.error.message,
+               buf_str(&r.text));
+    assert_null(strstr(r.error.message, "sk-secret"));
+    assert_null(strchr(r.error.message, '\033'));
+    model_reply_release(&r);
+    model_server_stop(&server);
+  }
+}
+
+static void refused_fields_are_learned(void **state) {
+  (void)state;
+  const struct scripted script[] = {
+      {.status = 400,
+       .body = "{\"error\":{\"message\":\"Unsupported parameter: 'max_tokens' is not supported with this model.\","
+               "\"param\":\"max_tokens\",\"code\":\"unsupported_parameter\"}}"},
+      {.status = 400, .body = "{\"error\":{\"message\":\"'temperature' does not support 0.5\"}}"},
+      {.body = GOOD}};
+  struct model_server server;
+  char refused[100];
+  model_server_start(&server, script, 3);
+  struct model_endpoint e = {.url = server.url};
+  struct model_client_options o = options_of(&e);
+  struct model_reply r = ask_with(&o, refused);
+  assert_int_equal(r.calls, 3);
+  expect_good(&r, "a\nb");
+  assert_string_equal(refused, "temperature,max_tokens");
+  assert_null(strstr(server.bodies[2], "\"max_tokens\""));
+  assert_null(strstr(server.bodies[2], "\"temperature\""));
+  assert_non_null(strstr(server.bodies[2], "\"max_completion_tokens\":77"));
+  assert_string_equal(server.authorization, "");
+  e.refused = refused; // the next run knows it from the beginning
+  r = ask_with(&o, NULL);
+  assert_int_equal(r.calls, 1);
+  assert_string_equal(server.bodies[3], server.bodies[2]);
+  expect_good(&r, "a\nb");
+  model_server_stop(&server);
+}
+
+static void limits_hold(void **state) {
+  (void)state;
+  const struct scripted script[] = {
+      {.body = CHUNK("0123456789"), .repeat = 100000},
+      {.body = CHUNK("a"), .hang = true},
+      {.body = CHUNK("a"), .repeat = 1000, .pause_ms = 20},
+      {.body = ": ping\n\n", .type = "text/event-stream", .repeat = 1000, .pause_ms = 20}};
+  static const char *const messages[] = {"longer than it may be", "fell silent", "in time", "fell silent"};
+  struct model_server server;
+  model_server_start(&server, script, 4);
+  for (int i = 0; i < 4; i++) {
+    struct model_endpoint e = {.url = server.url};
+    struct model_client_options o = options_of(&e);
+    o.most_reply_bytes = 100000;
+    o.silence_ns = 300 * MS;
+    o.whole_ns = i == 2 ? 600 * MS : o.whole_ns;
+    struct model_reply r = ask_with(&o, NULL);
+    if (r.failure != MODEL_FAILED || !strstr(r.error.message, messages[i]))
+      fail_msg("%d: %s", i, r.error.message);
+    model_reply_release(&r);
+  }
+  model_server_stop(&server);
+}
+
+static void nobody_listens(void **state) {
+  (void)state;
+  struct model_server server;
+  const struct scripted script[] = {{.body = GOOD}};
+  model_server_start(&server, script, 1);
+  char url[64];
+  snprintf(url, sizeof url, "%s", server.url);
+  model_server_stop(&server); // the port is free again
+  struct model_endpoint e = {.url = url};
+  struct model_client_options o = options_of(&e);
+  struct model_reply r = ask_with(&o, NULL);
+  assert_int_equal(r.failure, MODEL_ENDED);
+  assert_int_equal(r.calls, 3);
+  assert_non_null(strstr(r.error.message, "cannot be reached"));
+  model_reply_release(&r);
+}
+
+static void many_streams_at_once(void **state) {
+  (void)state;
+  enum { N = 64 };
+  const struct scripted script[] = {{.body = GOOD, .piece = 40, .pause_ms = 1}};
+  struct model_server server;
+  struct assay_error err = {0};
+  struct model_client *c;
+  model_server_start(&server, script, 1);
+  struct model_endpoint e = {.url = server.url};
+  struct model_client_options o = options_of(&e);
+  o.parallel = N;
+  assert_int_equal(model_client_open(&o, &c, &err), ASSAY_OK);
+  for (int i = 0; i < N; i++) {
+    const struct model_request r = {.tag = i, .model = "m", .user = "u", .temperature = NAN};
+    assert_int_equal(model_client_submit(c, &r, &err), ASSAY_OK);
+  }
+  for (int i = 0; i < N; i++) {
+    struct model_reply r;
+    assert_true(model_client_next(c, -1, &r));
+    expect_good(&r, "a\nb");
+  }
+  model_client_close(c);
+  model_server_stop(&server);
+}
+
+static void endpoints_are_checked(void **state) {
+  (void)state;
+  static const struct {
+    struct model_endpoint e;
+    bool fine;
+  } cases[] = {{{.url = "https://api.openai.com/v1", .key = "k"}, true},
+               {{.url = "http://localhost:8080/v1", .key = "k"}, true},
+               {{.url = "http://gpu-box:8000/v1"}, true},
+               {{.url = "http://gpu-box:8000/v1", .key = "k"}, false},
+               {{.url = "https://user:word@host/v1"}, false},
+               {{.url = "ftp://host/v1"}, false},
+               {{.url = "api.openai.com"}, false},
+               {{.url = "https://host/v1", .api = "telepathy"}, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct assay_error err = {0};
+    assert_int_equal(model_endpoint_check(&cases[i].e, &err), cases[i].fine ? ASSAY_OK : ASSAY_ERR_USAGE);
+    assert_null(strstr(err.message, "word@"));
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(chat_streams),
+      cmocka_unit_test(chat_request_is_right),
+      cmocka_unit_test(chat_whole),
+      cmocka_unit_test(messages_both_ways),
+      cmocka_unit_test(responses_both_ways),
+      cmocka_unit_test(failures_are_told_apart),
+      cmocka_unit_test(refused_fields_are_learned),
+      cmocka_unit_test(limits_hold),
+      cmocka_unit_test(nobody_listens),
+      cmocka_unit_test(many_streams_at_once),
+      cmocka_unit_test(endpoints_are_checked),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

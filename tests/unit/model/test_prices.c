@@ -1,0 +1,69 @@
+// The table of prices: which row counts, and what a reply costs.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "model/prices.h"
+
+// Noon of a day.
+static int64_t on(int64_t days_since_2026) {
+  return ((int64_t)1767225600 + days_since_2026 * 86400 + 43200) * 1000000000;
+}
+
+static void shipped_table(void **state) {
+  (void)state;
+  struct model_prices p;
+  struct assay_error err = {0};
+  assert_int_equal(model_prices_read(ASSAY_SOURCE_DIR "/prices.txt", &p, &err), ASSAY_OK);
+  const int64_t november = on(320);
+  const struct model_usage u = {.input = 1000000, .cached = 500000, .written = -1, .output = 100000, .reasoning = -1};
+  assert_true(fabs(model_price(model_price_of(&p, "gpt-5.5-2026-04", november), &u) - (2.5 + 0.25 + 3)) < 1e-9);
+  // Beyond 272,000 tokens of input twice the price, and half as much again for output.
+  assert_true(fabs(model_price(model_price_of(&p, "gpt-5.4", november), &u) - (2 * (1.25 + 0.125) + 1.5 * 1.5)) < 1e-9);
+  assert_true(fabs(model_price_of(&p, "claude-sonnet-5", on(240))->input - 2) < 1e-9); // 29 August
+  assert_true(fabs(model_price_of(&p, "claude-sonnet-5", on(243))->input - 3) < 1e-9); // 1 September
+  assert_null(model_price_of(&p, "claude-sonnet-5", on(0)));
+  assert_null(model_price_of(&p, "qwen3-coder", november));
+  assert_true(isnan(model_price(NULL, &u)));
+  const struct model_usage unknown = MODEL_USAGE_UNKNOWN;
+  assert_true(isnan(model_price(model_price_of(&p, "gpt-5.5", november), &unknown)));
+  model_prices_release(&p);
+}
+
+static void tables_of_users(void **state) {
+  (void)state;
+  char path[] = "/tmp/assay-prices-XXXXXX";
+  struct model_prices p;
+  struct assay_error err = {0};
+  int fd = mkstemp(path);
+  close(fd);
+  static const char good[] = "# mine\nmine 2026-01-01 1 - 2 - -\r\n\nmine-large 2026-01-01 10 - 20 - 100:2:3 # note\n";
+  assert_int_equal(file_write(path, good, sizeof good - 1, &err), ASSAY_OK);
+  assert_int_equal(model_prices_read(path, &p, &err), ASSAY_OK);
+  assert_true(fabs(model_price_of(&p, "mine-large-2", on(100))->output - 20) < 1e-9);
+  assert_true(fabs(model_price_of(&p, "mine-lar", on(100))->cached - 1) < 1e-9);
+  model_prices_release(&p);
+  static const char *const bad[] = {"m 2026-01-01 1 1 1 1",    "m 2026-01 1 1 1 1 -",    "m 2026-01-01 - 1 1 1 -",
+                                    "m 2026-01-01 1 1 -1 1 -", "m 2026-01-01 1 1 1 1 5", "m 2026-01-01 1 1 1 1 - x"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    assert_int_equal(file_write(path, bad[i], strlen(bad[i]), &err), ASSAY_OK);
+    assert_int_equal(model_prices_read(path, &p, &err), ASSAY_ERR_SYNTAX);
+    assert_non_null(strstr(err.message, "line 1"));
+  }
+  unlink(path);
+  assert_int_equal(model_prices_read(path, &p, &err), ASSAY_ERR_NOT_FOUND);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(shipped_table), cmocka_unit_test(tables_of_users)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

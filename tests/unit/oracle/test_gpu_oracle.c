@@ -1,0 +1,662 @@
+// link: -Wl,--wrap=base_realloc -Wl,--wrap=compute_alloc
+// modules: onnx oracle/cuda sandbox
+// The oracle on a device, run by the host backend: every operator's examples, every element type and kind of
+// broadcasting of the elementwise operators, all casts, and whole graphs, compared with the oracle on the CPU.
+#include <dirent.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "compute/nvrtc.h"
+#include "onnx/onnx.h"
+#include "oracle/cuda/gpu.h"
+#include "oracle/oracle.h"
+#include "sandbox/sandbox.h"
+#include "skip.h"
+
+enum { MAX_VALUES = 16, REPLICAS = 64 };
+
+static struct compute *compute;
+static char *folder;
+static int fail_at = -1, allocations;
+
+void *__real_base_realloc(void *p, size_t n);
+void *__wrap_base_realloc(void *p, size_t n);
+void *__wrap_base_realloc(void *p, size_t n) {
+  return allocations++ == fail_at ? NULL : __real_base_realloc(p, n);
+}
+
+// The device's memory counts too: on a GPU it does not come from the host's.
+enum assay_status __real_compute_alloc(struct compute *c, size_t bytes, device_ptr *out, struct assay_error *err);
+enum assay_status __wrap_compute_alloc(struct compute *c, size_t bytes, device_ptr *out, struct assay_error *err);
+enum assay_status __wrap_compute_alloc(struct compute *c, size_t bytes, device_ptr *out, struct assay_error *err) {
+  if (allocations++ == fail_at)
+    return error_nomem(err, "the test's device");
+  return __real_compute_alloc(c, bytes, out, err);
+}
+
+#ifdef GPU_ORACLE_ON_CUDA
+static int open_compute(void **state) {
+  (void)state;
+  struct assay_error err = {0};
+  if (sandbox_folder_make("/tmp", &folder, &err) == ASSAY_OK &&
+      compute_open_cuda(&(struct compute_options){.nvrtc = getenv("ASSAY_NVRTC")}, &compute, &err) == ASSAY_OK)
+    return 0;
+  print_error("%s\n", err.message);
+  return -1;
+}
+#else
+// The compiler is a script that keeps its input, for NVRTC to compile too, and calls gcc.
+static int open_compute(void **state) {
+  (void)state;
+  struct assay_error err = {0};
+  char script[600], text[1024];
+  if (sandbox_folder_make("/tmp", &folder, &err) != ASSAY_OK)
+    return -1;
+  snprintf(script, sizeof script, "%s/cc", folder);
+  int n = snprintf(text, sizeof text,
+                   "#!/bin/sh\nfor a; do case $a in *.c) cp \"$a\" %s/$$.cu;; esac; done\nexec gcc \"$@\"\n", folder);
+  struct compute_options o = {.compiler = script};
+  if (file_write(script, text, (size_t)n, &err) == ASSAY_OK && chmod(script, 0700) == 0 &&
+      compute_open_host(&o, &compute, &err) == ASSAY_OK)
+    return 0;
+  print_error("%s\n", err.message);
+  return -1;
+}
+#endif
+
+// Nothing that a test made may be left on the device.
+static int close_compute(void **state) {
+  (void)state;
+  struct compute_memory m = {0};
+  if (compute)
+    compute_memory(compute, &m);
+  if (m.in_use)
+    print_error("%zu bytes of device memory were never freed\n", m.in_use);
+  compute_close(compute);
+  sandbox_folder_remove(folder);
+  base_free(folder);
+  return m.in_use ? -1 : 0;
+}
+
+// ---- both sides of a value
+
+static void *raw_of(const struct array *a, size_t *bytes) {
+  int64_t n = shape_count(&a->shape);
+  *bytes = (size_t)n * dtype_bytes(a->dtype);
+  void *raw = malloc(*bytes + 1);
+  if (dtype_is_float(a->dtype))
+    dtype_from_f64(a->dtype, a->f64, n, raw);
+  else
+    dtype_from_i64(a->dtype, a->i64, n, raw);
+  return raw;
+}
+
+// The array on the device in its own type, as a candidate would see it.
+static struct gpu_array to_device(const struct array *a) {
+  struct assay_error err = {0};
+  struct gpu_array g = {.dtype = a->dtype, .shape = a->shape, .owned = true};
+  size_t bytes;
+  void *raw = raw_of(a, &bytes);
+  assert_int_equal(gpu_storage_of(a->dtype, &g.storage, &err), ASSAY_OK);
+  assert_int_equal(gpu_storage_bytes(g.storage), dtype_bytes(a->dtype));
+  assert_int_equal(compute_alloc(compute, bytes, &g.data, &err), ASSAY_OK);
+  assert_int_equal(compute_upload(compute, g.data, raw, bytes, &err), ASSAY_OK);
+  free(raw);
+  return g;
+}
+
+static struct array from_device(const struct gpu_array *g) {
+  struct assay_error err = {0};
+  struct array a;
+  assert_int_equal(g->storage, dtype_is_float(g->dtype) ? GPU_F64 : GPU_I64);
+  assert_int_equal(array_create(g->dtype, &g->shape, &a, &err), ASSAY_OK);
+  assert_int_equal(compute_download(compute, a.bits, g->data, (size_t)shape_count(&a.shape) * 8, &err), ASSAY_OK);
+  return a;
+}
+
+static double pick(const double *from, int n, uint64_t word) {
+  return from[word % (uint64_t)n];
+}
+
+// Numbers that the type holds. Ordinary ones lie in (low, 1), integers are 0 or 1 (valid indices everywhere); wild ones
+// are whatever the type has.
+static void fill(struct array *a, double low, bool wild, uint64_t seed) {
+  static const double special[] = {0.0, -0.0, 1,    -1,     0.5,      -2.5,      1e-3,
+                                   3e4, -7e4, 1e30, -1e-42, INFINITY, -INFINITY, NAN};
+  struct noise n = noise_at(seed, 1);
+  for (int64_t i = 0; i < shape_count(&a->shape); i++) {
+    uint64_t word = noise_next(&n), more = noise_next(&n);
+    if (dtype_is_float(a->dtype))
+      a->f64[i] = wild && word % 3 == 0 ? pick(special, sizeof special / sizeof *special, more)
+                                        : (low + (1 - low) * rng_unit(word)) * (wild ? 20 : 1);
+    else
+      a->i64[i] = !wild ? (int64_t)(word >> 63) : word % 3 == 0 ? (int64_t)more : (int64_t)(more % 13) - 6;
+  }
+  size_t bytes;
+  void *raw = raw_of(a, &bytes); // to what the type holds, and back
+  if (dtype_is_float(a->dtype))
+    dtype_to_f64(a->dtype, raw, shape_count(&a->shape), a->f64);
+  else
+    dtype_to_i64(a->dtype, raw, shape_count(&a->shape), a->i64);
+  free(raw);
+}
+
+static struct array make_input(const struct value *v, double low, bool wild, uint64_t seed) {
+  struct array a;
+  struct assay_error err = {0};
+  struct shape s = {.rank = v->rank};
+  for (int d = 0; d < v->rank; d++)
+    s.dims[d] = v->dims[d].value;
+  assert_int_equal(array_create(v->dtype, &s, &a, &err), ASSAY_OK);
+  fill(&a, low, wild, seed);
+  return a;
+}
+
+// ---- one graph, both ways
+
+struct trial {
+  const char *name;
+  const struct graph *g;
+  struct array in[MAX_VALUES];
+  struct gpu_array gpu_in[MAX_VALUES];
+};
+
+static void trial_release(struct trial *t) {
+  for (int i = 0; i < t->g->n_inputs; i++) {
+    array_release(&t->in[i]);
+    gpu_array_release(compute, &t->gpu_in[i]);
+  }
+}
+
+static bool all_finite(const struct array *a) {
+  for (int64_t i = 0; dtype_is_float(a->dtype) && i < shape_count(&a->shape); i++)
+    if (!isfinite(a->f64[i]))
+      return false;
+  return true;
+}
+
+static void eval_cpu(const struct trial *t, struct arith arith, struct array *out) {
+  struct assay_error err = {0};
+  struct oracle_request r = {.graph = t->g, .inputs = t->in, .arith = arith, .threads = 1};
+  if (oracle_eval(&r, out, &err) != ASSAY_OK)
+    fail_msg("%s on the CPU: %s", t->name, err.message);
+}
+
+static void eval_gpu(const struct trial *t, struct arith arith, struct array *out) {
+  struct assay_error err = {0};
+  struct gpu_array g[MAX_VALUES];
+  struct gpu_request r = {.compute = compute, .graph = t->g, .inputs = t->gpu_in, .arith = arith};
+  if (gpu_oracle_eval(&r, g, &err) != ASSAY_OK)
+    fail_msg("%s on the device: %s", t->name, err.message);
+  for (int o = 0; o < t->g->n_outputs; o++) {
+    out[o] = from_device(&g[o]);
+    gpu_array_release(compute, &g[o]);
+  }
+}
+
+// Inputs of both signs where the graph's outputs are finite then, else positive ones (a logarithm's).
+static struct trial trial_make(const char *name, const struct graph *g, bool wild) {
+  struct trial t = {.name = name, .g = g};
+  struct array out[MAX_VALUES];
+  bool ok = false;
+  for (int attempt = 0; attempt < 2 && !ok; attempt++) {
+    for (int i = 0; i < g->n_inputs; i++) {
+      array_release(&t.in[i]);
+      t.in[i] = make_input(&g->values[g->inputs[i]], attempt ? 0.1 : -1, wild, (uint64_t)i + 100);
+    }
+    eval_cpu(&t, arith_exact(), out);
+    ok = true;
+    for (int o = 0; o < g->n_outputs; o++) {
+      ok &= wild || all_finite(&out[o]);
+      array_release(&out[o]);
+    }
+  }
+  for (int i = 0; i < g->n_inputs; i++)
+    t.gpu_in[i] = to_device(&t.in[i]);
+  return t;
+}
+
+// NaN, infinities and integers equal; numbers equal within 1e-12 of themselves and of what the output's largest leaves
+// uncertain, or in every bit.
+static void compare_exact(const struct trial *t, const struct array *want, const struct array *got, bool bits) {
+  double largest = 0;
+  assert_int_equal(want->dtype, got->dtype);
+  assert_true(shape_equal(&want->shape, &got->shape));
+  for (int64_t i = 0; dtype_is_float(want->dtype) && i < shape_count(&want->shape); i++)
+    largest = isfinite(want->f64[i]) ? fmax(largest, fabs(want->f64[i])) : largest;
+  for (int64_t i = 0; i < shape_count(&want->shape); i++) {
+    if (!dtype_is_float(want->dtype)) {
+      if (want->i64[i] != got->i64[i])
+        fail_msg("%s: element %d is %lld, on the device %lld", t->name, (int)i, (long long)want->i64[i],
+                 (long long)got->i64[i]);
+      continue;
+    }
+    double w = want->f64[i], g = got->f64[i];
+    bool same = want->bits[i] == got->bits[i] || (isnan(w) && isnan(g)) || (isinf(w) && w == g);
+    if (!same && !bits)
+      same = isfinite(w) && fabs(w - g) <= 1e-12 * fabs(w) + 1e-15 * largest;
+    if (!same)
+      fail_msg("%s: element %d is %.17g, on the device %.17g", t->name, (int)i, w, g);
+  }
+}
+
+static void check_exact(const struct trial *t, bool bits) {
+  struct array cpu[MAX_VALUES], gpu[MAX_VALUES];
+  eval_cpu(t, arith_exact(), cpu);
+  eval_gpu(t, arith_exact(), gpu);
+  for (int o = 0; o < t->g->n_outputs; o++) {
+    compare_exact(t, &cpu[o], &gpu[o], bits);
+    array_release(&cpu[o]);
+    array_release(&gpu[o]);
+  }
+}
+
+static struct arith fp32(uint64_t key) {
+  return (struct arith){
+      .bits = 24, .min_exponent = -126, .max = 0x1.fffffep127, .product_bits = 53, .block = 1, .key = key};
+}
+
+// A contract pass is finite wherever the CPU's is, and repeats itself.
+static void check_contract(const struct trial *t) {
+  struct array cpu[MAX_VALUES], gpu[MAX_VALUES], again[MAX_VALUES];
+  eval_cpu(t, fp32(7), cpu);
+  eval_gpu(t, fp32(7), gpu);
+  eval_gpu(t, fp32(7), again);
+  for (int o = 0; o < t->g->n_outputs; o++) {
+    for (int64_t i = 0; i < shape_count(&cpu[o].shape); i++) {
+      if (dtype_is_float(cpu[o].dtype) && isfinite(cpu[o].f64[i]) != isfinite(gpu[o].f64[i]))
+        fail_msg("%s in fp32: element %d is %g, on the device %g", t->name, (int)i, cpu[o].f64[i], gpu[o].f64[i]);
+      if (gpu[o].bits[i] != again[o].bits[i])
+        fail_msg("%s in fp32: the same key gives other noise", t->name);
+    }
+    array_release(&cpu[o]);
+    array_release(&gpu[o]);
+    array_release(&again[o]);
+  }
+}
+
+static double pooled(const float *sigma, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++)
+    sum += (double)sigma[i] * (double)sigma[i];
+  return n ? sqrt(sum / (double)n) : 0;
+}
+
+// Both are estimated from random passes: all together within a factor of 2, each within 4; where nothing is random,
+// because nothing is computed, to a float's precision.
+static void compare_sigma(const struct trial *t, const float *want, const float *got, int64_t n, bool exact) {
+  double all_want = pooled(want, n), all_got = pooled(got, n);
+  if (!(all_want == all_got || (all_got >= all_want / 2 && all_got <= all_want * 2)))
+    fail_msg("%s: the error scale is %g, on the device %g", t->name, all_want, all_got);
+  for (int64_t i = 0; i < n; i++) {
+    double w = (double)want[i], g = (double)got[i], room = exact ? 1.0001 : 4;
+    if (!(w == g || (g >= w / room && g <= w * room)))
+      fail_msg("%s: the error scale of element %d is %g, on the device %g", t->name, (int)i, w, g);
+  }
+}
+
+// The error scale has the size of the CPU's.
+static void check_answer(const struct trial *t, struct arith contract, int replicas, bool exact) {
+  struct oracle_answer cpu;
+  struct gpu_answer gpu;
+  struct assay_error err = {0};
+  if (oracle_answer_make(t->g, t->in, &contract, replicas, 1, &cpu, &err) != ASSAY_OK)
+    fail_msg("%s: %s", t->name, err.message);
+  if (gpu_answer_make(compute, t->g, t->gpu_in, &contract, replicas, &gpu, &err) != ASSAY_OK)
+    fail_msg("%s on the device: %s", t->name, err.message);
+  assert_int_equal(cpu.representable, gpu.representable);
+  for (int o = 0; o < t->g->n_outputs; o++) {
+    int64_t n = shape_count(&cpu.y[o].shape);
+    struct array y = from_device(&gpu.y[o]);
+    compare_exact(t, &cpu.y[o], &y, false);
+    array_release(&y);
+    assert_int_equal(cpu.sigma[o] != NULL, gpu.sigma[o] != 0);
+    if (!cpu.sigma[o])
+      continue;
+    float *sigma = malloc((size_t)n * sizeof *sigma + 1);
+    assert_int_equal(compute_download(compute, sigma, gpu.sigma[o], (size_t)n * sizeof *sigma, &err), ASSAY_OK);
+    compare_sigma(t, cpu.sigma[o], sigma, n, exact);
+    free(sigma);
+  }
+  oracle_answer_release(&cpu);
+  gpu_answer_release(compute, &gpu);
+}
+
+// ---- every operator's examples
+
+static bool has_device_code(const struct graph *g) {
+  for (int i = 0; i < g->n_nodes; i++)
+    if (!gpu_find(g->nodes[i].op))
+      return false;
+  return true;
+}
+
+// Operators that choose elements or make them from nothing do not calculate.
+static bool moves_only(const struct graph *g) {
+  for (int i = 0; i < g->n_nodes; i++) {
+    enum op_class class = g->nodes[i].op->class;
+    if (class != OP_MOVEMENT && class != OP_GATHER && class != OP_CONSTANT)
+      return false;
+  }
+  return true;
+}
+
+static int check_row(const struct op_def *d) {
+  int count = 0;
+  for (const char *at = d->example; at && *at;) {
+    size_t len = strcspn(at, "\n");
+    struct model m;
+    struct assay_error err = {0};
+    if (onnx_parse_graph(at, len, d->name, &m, &err) != ASSAY_OK)
+      fail_msg("%s", err.message);
+    if (has_device_code(&m.flat)) {
+      struct trial t = trial_make(d->name, &m.flat, false);
+      check_exact(&t, moves_only(&m.flat));
+      check_contract(&t);
+      check_answer(&t, fp32(3), REPLICAS, false);
+      trial_release(&t);
+      count++;
+    }
+    model_release(&m);
+    at += len + (at[len] == '\n');
+  }
+  return count;
+}
+
+static void test_examples(void **state) {
+  (void)state;
+  int n, examples = 0;
+  const struct op_family *const *families = op_families(&n);
+  for (int f = 0; f < n; f++)
+    for (int r = 0; r < families[f]->n_rows; r++)
+      examples += check_row(&families[f]->rows[r]);
+  print_message("%d examples\n", examples);
+  assert_true(examples > 100);
+}
+
+// ---- elementwise operators and casts in every type
+
+static void check_text(const char *text, bool wild, bool bits) {
+  struct model m;
+  struct assay_error err = {0};
+  if (onnx_parse_graph(text, strlen(text), text, &m, &err) != ASSAY_OK)
+    fail_msg("%s: %s", text, err.message);
+  struct trial t = trial_make(text, &m.flat, wild);
+  check_exact(&t, bits);
+  check_contract(&t);
+  trial_release(&t);
+  model_release(&m);
+}
+
+static const char *const float_types[] = {"float", "double", "float16", "bfloat16", "float8e4m3fn", "float8e5m2"};
+static const char *const integer_types[] = {"int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"};
+enum { FLOAT_TYPES = 6, INTEGER_TYPES = 8 };
+
+// Shapes that stretch in the middle, at both ends, that merge and that do not.
+static const char *const shape_pairs[][3] = {
+    {"[3,1,5]", "[4,1]", "[3,4,5]"}, {"[7]", "[2,3,1]", "[2,3,7]"}, {"[600]", "[]", "[600]"},
+    {"[2,3,4]", "[3,4]", "[2,3,4]"}, {"[0,3]", "[1]", "[0,3]"},     {"[1,5]", "[4,5]", "[4,5]"},
+};
+enum { SHAPE_PAIRS = sizeof shape_pairs / sizeof *shape_pairs };
+
+static void check_binary(const char *op, const char *type, const char *result, const char *const *shapes) {
+  char text[256];
+  const char *b = strcmp(shapes[1], "[]") == 0 ? "" : shapes[1];
+  snprintf(text, sizeof text, "(%s%s a, %s%s b) => (%s%s c) { c = %s(a, b) }", type, shapes[0], type, b, result,
+           shapes[2], op);
+  check_text(text, true, strcmp(op, "Pow") != 0);
+}
+
+static void test_binary_types(void **state) {
+  (void)state;
+  static const char *const arithmetic[] = {"Add", "Sub", "Mul", "Div", "Mod<fmod = 1>", "Pow", "Max", "Min"};
+  static const char *const comparisons[] = {"Less", "GreaterOrEqual", "Equal"};
+  for (int t = 0; t < FLOAT_TYPES + INTEGER_TYPES; t++) {
+    const char *type = t < FLOAT_TYPES ? float_types[t] : integer_types[t - FLOAT_TYPES];
+    for (int s = 0; s < SHAPE_PAIRS; s++) {
+      for (size_t o = 0; o < sizeof arithmetic / sizeof *arithmetic; o++)
+        check_binary(arithmetic[o], type, type, shape_pairs[s]);
+      for (size_t o = 0; o < sizeof comparisons / sizeof *comparisons; o++)
+        check_binary(comparisons[o], type, "bool", shape_pairs[s]);
+    }
+  }
+}
+
+static void test_unary_functions(void **state) {
+  (void)state;
+  static const char *const exact[] = {"Abs", "Neg", "Sign", "Floor", "Ceil", "Round", "Sqrt", "Reciprocal", "Relu"};
+  static const char *const library[] = {"Exp",  "Log",     "Sin",      "Cos",  "Tan",   "Asin",  "Acos",
+                                        "Atan", "Sinh",    "Cosh",     "Tanh", "Asinh", "Acosh", "Atanh",
+                                        "Erf",  "Sigmoid", "Softplus", "Gelu", "Mish"};
+  char text[256];
+  for (size_t o = 0; o < sizeof exact / sizeof *exact; o++) {
+    snprintf(text, sizeof text, "(float[501] a) => (float[501] b) { b = %s(a) }", exact[o]);
+    check_text(text, true, true);
+  }
+  for (size_t o = 0; o < sizeof library / sizeof *library; o++) {
+    snprintf(text, sizeof text, "(float16[501] a) => (float16[501] b) { b = %s(a) }", library[o]);
+    check_text(text, true, false);
+  }
+  check_text("(bool[3,4] a, float[4] b, int8[3,1] c) => (float[3,4] d) { e = Cast<to = 1>(c) d = Where(a, b, e) }",
+             true, true);
+  check_text("(float[40] a, float b) => (float[40] c) { c = Clip(a, , b) }", true, true);
+  check_text("(float[2,3] a, float[3] b, float[2,1] c) => (float[2,3] d) { d = Mean(a, b, c) }", true, true);
+}
+
+static void test_casts(void **state) {
+  (void)state;
+  static const char *const types[] = {"float",      "double", "float16", "bfloat16", "float8e4m3fn",
+                                      "float8e5m2", "int8",   "uint8",   "int16",    "uint16",
+                                      "int32",      "uint32", "int64",   "uint64",   "bool"};
+  static const int numbers[] = {1, 11, 10, 16, 17, 19, 3, 2, 5, 4, 6, 12, 7, 13, 9};
+  char text[256];
+  for (size_t from = 0; from < sizeof numbers / sizeof *numbers; from++)
+    for (size_t to = 0; to < sizeof numbers / sizeof *numbers; to++)
+      for (int saturate = 0; saturate < 2; saturate++) {
+        snprintf(text, sizeof text, "(%s[500] a) => (%s[500] b) { b = Cast<to = %d, saturate = %d>(a) }", types[from],
+                 types[to], numbers[to], saturate);
+        check_text(text, true, true);
+      }
+}
+
+// ---- graphs
+
+// Shapes computed on the way, from inputs and from constants; an input, a constant and a value twice among the outputs.
+static void test_graphs(void **state) {
+  (void)state;
+  check_text("(float[4,6] a) => (float[6,4] b, float[6,4] c)"
+             " { s = Shape(a) i = Constant<value = int64[2] {1, 0}>() t = Gather(s, i) b = Reshape(a, t)"
+             " k = Constant<value_float = 2.5>() c = Mul(b, k) }",
+             false, true);
+}
+
+// A shape that is an input's value, which only the device has.
+static void test_shape_is_input(void **state) {
+  (void)state;
+  static const char text[] = "(float16[4,6] a, int64[2] to) => (float16[8,3] b, int64[2] n)"
+                             " { b = Reshape(a, to) n = Shape(b) }";
+  struct model m;
+  struct assay_error err = {0};
+  if (onnx_parse_graph(text, strlen(text), "graph", &m, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  struct trial t = {.name = "a shape that is an input", .g = &m.flat};
+  for (int i = 0; i < 2; i++)
+    t.in[i] = make_input(&m.flat.values[m.flat.inputs[i]], -1, false, 1);
+  memcpy(t.in[1].i64, (const int64_t[]){8, 3}, 16);
+  for (int i = 0; i < 2; i++)
+    t.gpu_in[i] = to_device(&t.in[i]);
+  check_exact(&t, true);
+  trial_release(&t);
+  model_release(&m);
+}
+
+static void test_input_is_output(void **state) {
+  (void)state;
+  static const char text[] = "(bfloat16[5] a, uint8[3] b) => (bfloat16[5] a, bfloat16[5] c, uint8[3] b, bfloat16[5] c)"
+                             " { c = Neg(a) }";
+  struct model m;
+  struct assay_error err = {0};
+  if (onnx_parse_graph(text, strlen(text), "graph", &m, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  struct trial t = trial_make("an input that is an output", &m.flat, true);
+  check_exact(&t, true);
+  trial_release(&t);
+  model_release(&m);
+}
+
+// Where nothing is computed, nothing is random: the scale is the rounding of the result, in every element.
+static void test_scale_without_noise(void **state) {
+  (void)state;
+  static const char text[] = "(float[3,50] a, float16[7] b, int32[5] c) => (float[50,3] x, float16[7] y, int32[5] z)"
+                             " { n = Neg(a) x = Transpose<perm = [1, 0]>(n) y = Abs(b) z = Neg(c) }";
+  struct model m;
+  struct assay_error err = {0};
+  if (onnx_parse_graph(text, strlen(text), "graph", &m, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  struct trial t = trial_make("a scale without noise", &m.flat, true);
+  check_answer(&t, fp32(1), 8, true);
+  trial_release(&t);
+  model_release(&m);
+}
+
+// An overflow in the contract where the truth is finite is seen on both sides.
+static void test_not_representable(void **state) {
+  (void)state;
+  static const char text[] = "(float[40] a) => (float[40] b) { e = Exp(a) f = Mul(e, e) g = Mul(f, f) h = Log(g)"
+                             " k = Constant<value_float = 0.25>() b = Mul(h, k) }";
+  struct model m;
+  struct assay_error err = {0};
+  assert_int_equal(onnx_parse_graph(text, strlen(text), "graph", &m, &err), ASSAY_OK);
+  for (int large = 0; large < 2; large++) {
+    struct trial t = {.name = "overflow", .g = &m.flat};
+    t.in[0] = make_input(&m.flat.values[m.flat.inputs[0]], -1, false, 1);
+    t.in[0].f64[17] = large ? 60 : 2;
+    t.gpu_in[0] = to_device(&t.in[0]);
+    struct gpu_answer a;
+    struct arith contract = fp32(1);
+    assert_int_equal(gpu_answer_make(compute, t.g, t.gpu_in, &contract, 8, &a, &err), ASSAY_OK);
+    assert_int_equal(a.representable, !large);
+    gpu_answer_release(compute, &a);
+    check_answer(&t, contract, REPLICAS, false);
+    trial_release(&t);
+  }
+  model_release(&m);
+}
+
+#ifndef GPU_ORACLE_ON_CUDA
+// ---- the same texts for a GPU
+
+static void compile_for_gpu(struct nvrtc *n, const char *path) {
+  static const char *const options[] = {"--gpu-architecture=sm_90", "--std=c++17", "--disable-warnings", NULL};
+  struct assay_error err = {0};
+  struct nvrtc_result r = {0};
+  char *text;
+  size_t len;
+  assert_int_equal(file_read(path, 1 << 24, &text, &len, &err), ASSAY_OK);
+  struct nvrtc_request q = {.source = text, .name = path, .options = options};
+  if (nvrtc_compile(n, &q, &r, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  if (!r.compiled)
+    fail_msg("%s", r.log);
+  nvrtc_result_release(&r);
+  base_free(text);
+}
+
+static void test_programs_compile_for_a_gpu(void **state) {
+  (void)state;
+  struct assay_error err = {0};
+  struct nvrtc *n = NULL;
+  int count = 0;
+  if (nvrtc_open(getenv("ASSAY_NVRTC"), &n, &err) != ASSAY_OK) {
+    SKIP_BECAUSE("no NVRTC: %s", err.message);
+  }
+  DIR *d = opendir(folder);
+  assert_non_null(d);
+  for (struct dirent *e; (e = readdir(d));) {
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+    if (strstr(e->d_name, ".cu"))
+      compile_for_gpu(n, path), count++;
+  }
+  closedir(d);
+  nvrtc_close(n);
+  print_message("%d programs\n", count);
+  assert_true(count >= 3);
+}
+#endif
+
+// Every allocation fails once: the answer says so and leaks nothing.
+static void check_memory_fails(const char *text, int least) {
+  struct model m;
+  struct assay_error err = {0};
+  struct compute_memory before, after;
+  if (onnx_parse_graph(text, strlen(text), "graph", &m, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  struct trial t = trial_make("memory fails", &m.flat, false);
+  struct arith contract = fp32(1);
+  check_answer(&t, contract, 2, false); // everything is compiled
+  compute_memory(compute, &before);
+  int at = 0;
+  for (;; at++) {
+    struct gpu_answer a = {0};
+    assert_true(at < 5000);
+    allocations = 0;
+    fail_at = at;
+    enum assay_status status = gpu_answer_make(compute, t.g, t.gpu_in, &contract, 2, &a, &err);
+    bool reached = allocations > at;
+    fail_at = -1;
+    gpu_answer_release(compute, &a);
+    compute_memory(compute, &after);
+    assert_int_equal(before.in_use, after.in_use);
+    if (!reached) {
+      assert_int_equal(status, ASSAY_OK);
+      break;
+    }
+    assert_int_equal(status, ASSAY_ERR_NOMEM);
+  }
+  trial_release(&t);
+  model_release(&m);
+  assert_true(at > least);
+}
+
+static void test_memory_fails(void **state) {
+  (void)state;
+  check_memory_fails("(float[4,6] a, float16[6] b) => (float[6,4] c, float16[6] b, float[4,6] d)"
+                     " { s = Shape(a) i = Constant<value = int64[2] {1, 0}>() t = Gather(s, i)"
+                     " r = Reshape(a, t) k = Constant<value_float = 2.5>() c = Mul(r, k) d = Exp(a) }",
+                     50); // about 70 with a GPU, 100 where its memory is the host's
+  // In one launch, with a constant that is uploaded.
+  check_memory_fails("(float[4,3] a) => (float[4,3] c, bool[4,3] d) <float[3] w = {0.5, 2, 3}>"
+                     " { e = Exp(a) c = Mul(e, w) d = Less(a, c) }",
+                     15);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_binary_types),
+      cmocka_unit_test(test_unary_functions),
+      cmocka_unit_test(test_casts),
+      cmocka_unit_test(test_graphs),
+      cmocka_unit_test(test_shape_is_input),
+      cmocka_unit_test(test_input_is_output),
+      cmocka_unit_test(test_scale_without_noise),
+      cmocka_unit_test(test_not_representable),
+      cmocka_unit_test(test_memory_fails),
+      cmocka_unit_test(test_examples),
+#ifndef GPU_ORACLE_ON_CUDA
+      cmocka_unit_test(test_programs_compile_for_a_gpu), // after all that use them
+#endif
+  };
+  return cmocka_run_group_tests(tests, open_compute, close_compute);
+}

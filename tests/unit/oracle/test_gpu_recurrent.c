@@ -1,0 +1,96 @@
+// modules: onnx oracle/cuda
+// RNN, LSTM and GRU on a device, against the oracle on the CPU.
+#include "gpu_graph.h"
+
+// Seven steps of three batches (so that a thread's lanes are not all used) with five inputs and 37 hidden units (so
+// that sums are split unevenly). rows: elements that err independently, roughly; 0: spreads are not compared.
+static const struct {
+  int64_t rows;
+  const char *text;
+} texts[] = {
+    {90, "(float[7,3,5] x, float[1,37,5] w, float[1,37,37] r, float[1,74] b) => (float[7,1,3,37] y, float[1,3,37] h) "
+         "{ y, h = RNN(x, w, r, b) }"},
+    {90, "(float[7,3,5] x, float[1,37,5] w, float[1,37,37] r, float[1,3,37] h0) => (float[7,1,3,37] y, "
+         "float[1,3,37] h) <int32[3] n = {5, 0, 7}> "
+         "{ y, h = RNN<direction = \"reverse\", clip = 0.75>(x, w, r, , n, h0) }"},
+    {90, "(float[3,7,5] x, float[2,37,5] w, float[2,37,37] r, float[3,2,37] h0) => (float[3,7,2,37] y, "
+         "float[3,2,37] h) { y, h = RNN<direction = \"bidirectional\", layout = 1, "
+         "activations = [\"Softsign\", \"HardSigmoid\"]>(x, w, r, , , h0) }"},
+    {90, "(float[3,7,5] x, float[1,148,5] w, float[1,148,37] r, float[1,296] b) => (float[3,7,1,37] y, "
+         "float[3,1,37] h, float[3,1,37] c) { y, h, c = LSTM<layout = 1>(x, w, r, b) }"},
+    {90, "(float[7,3,5] x, float[2,148,5] w, float[2,148,37] r, float[2,296] b, float[2,3,37] h0, float[2,3,37] c0, "
+         "float[2,111] p) => (float[7,2,3,37] y, float[2,3,37] h, float[2,3,37] c) <int32[3] n = {7, 1, 6}> "
+         "{ y, h, c = LSTM<direction = \"bidirectional\">(x, w, r, b, n, h0, c0, p) }"},
+    {90, "(float[7,3,5] x, float[1,148,5] w, float[1,148,37] r, float[1,3,37] c0) => (float[1,3,37] c) "
+         "{ , , c = LSTM<input_forget = 1, clip = 0.5, activations = [\"HardSigmoid\", \"Relu\", \"Softsign\"]>"
+         "(x, w, r, , , , c0) }"},
+    {90, "(float[7,3,5] x, float[1,111,5] w, float[1,111,37] r, float[1,222] b) => (float[7,1,3,37] y, "
+         "float[1,3,37] h) { y, h = GRU(x, w, r, b) }"},
+    {90, "(float[7,3,5] x, float[2,111,5] w, float[2,111,37] r, float[2,222] b, float[2,3,37] h0) => "
+         "(float[7,2,3,37] y, float[2,3,37] h) <int32[3] n = {0, 4, 7}> "
+         "{ y, h = GRU<direction = \"bidirectional\">(x, w, r, b, n, h0) }"},
+    {90, "(float[3,7,5] x, float[2,111,5] w, float[2,111,37] r, float[2,222] b, float[3,2,37] h0) => "
+         "(float[3,7,2,37] y, float[3,2,37] h) "
+         "{ y, h = GRU<direction = \"bidirectional\", layout = 1, linear_before_reset = 1>(x, w, r, b, , h0) }"},
+    {0, "(double[7,3,5] x, double[1,111,5] w, double[1,111,37] r) => (double[1,3,37] h) "
+        "{ , h = GRU<direction = \"reverse\", linear_before_reset = 1, clip = 0.25>(x, w, r) }"},
+    {0, "(float[0,3,5] x, float[1,148,5] w, float[1,148,37] r, float[1,3,37] h0) => (float[0,1,3,37] y, "
+        "float[1,3,37] h, float[1,3,37] c) { y, h, c = LSTM(x, w, r, , , h0) }"},
+    {0, "(float[7,0,5] x, float[1,37,5] w, float[1,37,37] r) => (float[7,1,0,37] y) { y = RNN(x, w, r) }"},
+};
+
+static void test_networks(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    graph_check(texts[i].text, (struct graph_draw){.low = -0.5, .high = 0.5}, texts[i].rows);
+    graph_check(texts[i].text, SPECIAL, 0);
+  }
+}
+
+static void test_activations(void **state) {
+  (void)state;
+  static const char *const names[] = {"Relu",   "Tanh",       "Sigmoid",     "LeakyRelu", "ThresholdedRelu", "Elu",
+                                      "Affine", "ScaledTanh", "HardSigmoid", "Softsign",  "Softplus"};
+  static const char *const params[] = {"",
+                                       "",
+                                       "",
+                                       "",
+                                       "activation_alpha = [0.1], ",
+                                       "activation_alpha = [0.7], ",
+                                       "activation_alpha = [0.3], activation_beta = [0.2], ",
+                                       "activation_alpha = [1.3], activation_beta = [0.4], "};
+  char text[512];
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    snprintf(text, sizeof text,
+             "(float[3,4,40] x, float[1,40,40] w, float[1,40,40] r, float[1,80] b) => (float[3,1,4,40] y) "
+             "{ y = RNN<%sactivations = [\"%s\"]>(x, w, r, b) }",
+             i < sizeof params / sizeof *params ? params[i] : "", names[i]);
+    graph_check(text, (struct graph_draw){.low = -0.3, .high = 0.3}, 160);
+    graph_check(text, SPECIAL, 0);
+  }
+}
+
+// So wide that the device's product is cut into several parts.
+static void test_wide(void **state) {
+  (void)state;
+  graph_check("(float[4,9,30] x, float[1,1200,30] w, float[1,1200,300] r, float[1,2400] b) => (float[4,1,9,300] y) "
+              "{ y = LSTM(x, w, r, b) }",
+              (struct graph_draw){.low = -0.1, .high = 0.1}, 0);
+}
+
+static void test_lengths(void **state) {
+  (void)state;
+  graph_refused("(float[7,3,5] x, float[1,4,5] w, float[1,4,4] r) => (float[1,3,4] h) <int32[3] n = {5, 8, 7}> "
+                "{ , h = RNN(x, w, r, , n) }",
+                SIGNED, "sequence length 8 (element 1");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_networks),
+      cmocka_unit_test(test_activations),
+      cmocka_unit_test(test_wide),
+      cmocka_unit_test(test_lengths),
+  };
+  return cmocka_run_group_tests(tests, graph_open, graph_close);
+}

@@ -1,0 +1,117 @@
+// modules: compare onnx oracle/cuda
+// What a loop with one accumulator loses counts where a pass asks for it: on the CPU and on a device alike, at most
+// eight times the error of a sum in random order, and for nothing but reductions.
+#include "gpu_graph.h"
+
+#include "compare/compare.h"
+
+enum { PASSES = 64 };
+
+// Terms that are nearly alike, so that additions err in the same direction for long stretches.
+static const struct graph_draw alike = {.low = 1.1, .high = 1.10001, .below = 3};
+static const struct graph_draw roots_alike = {.low = 1.04881, .high = 1.04882}; // their squares are
+
+static const struct {
+  const char *text;
+  bool counted, squares;
+} cases[] = {
+    {"(float[20000] x) => (float y) { y = ReduceSum<keepdims = 0>(x) }", true, false},
+    {"(float[3,9001] x) => (float[3] y) <int64[1] a = {1}> { y = ReduceMean<keepdims = 0>(x, a) }", true, false},
+    {"(float[9001,3] x) => (float[3] y) <int64[1] a = {0}> { y = ReduceL1<keepdims = 0>(x, a) }", true, false},
+    {"(float[9001] x) => (float y) { y = ReduceL2<keepdims = 0>(x) }", true, true},
+    {"(float[70000] x) => (float y) { y = ReduceSumSquare<keepdims = 0>(x) }", true, true},
+    {"(float[9001] x) => (float y) { y = ReduceLogSum<keepdims = 0>(x) }", true, false},
+    {"(float[1,2,90,101] x) => (float[1,2,1,1] y) { y = GlobalAveragePool(x) }", true, false},
+    {"(float[1,2,90,101] x) => (float[1,2,1,1] y) { y = GlobalLpPool<p = 1>(x) }", true, false},
+    {"(float[9001,3] x, int64[9001] l) => (float y) { y = NegativeLogLikelihoodLoss(x, l) }", true, false},
+    {"(float[9001,3] x, int64[9001] l) => (float y) { y = NegativeLogLikelihoodLoss<reduction = \"sum\">(x, l) }", true,
+     false},
+    {"(float[1100000] x) => (float y) { y = ReduceSum<keepdims = 0>(x) }", false, false}, // too long for anybody's one
+    {"(float[1,9001] x, float[9001,1] w) => (float[1,1] y) { y = MatMul(x, w) }", false, false},
+    {"(float[9001] x) => (float y) { y = ReduceMax<keepdims = 0>(x) }", false, false},
+};
+enum { N_CASES = sizeof cases / sizeof *cases };
+
+static struct arith fp32(bool one_lane) {
+  return (struct arith){.bits = 24,
+                        .min_exponent = -126,
+                        .max = 0x1.fffffep127,
+                        .product_bits = 53,
+                        .block = 1,
+                        .key = 9,
+                        .one_lane = one_lane};
+}
+
+static double sigma_on_the_cpu(const struct graph_case *c, bool one_lane, double *y) {
+  struct oracle_answer a;
+  struct assay_error err = {0};
+  struct arith arith = fp32(one_lane);
+  if (oracle_answer_make(&c->model.flat, c->in, &arith, PASSES, 2, &a, &err) != ASSAY_OK)
+    fail_msg("%s: %s", c->text, err.message);
+  double sigma = (double)a.sigma[0][0];
+  *y = a.y[0].f64[0];
+  oracle_answer_release(&a);
+  return sigma;
+}
+
+static double sigma_on_the_device(const struct graph_case *c, bool one_lane) {
+  struct gpu_answer a;
+  struct assay_error err = {0};
+  struct arith arith = fp32(one_lane);
+  float sigma;
+  if (gpu_answer_make(graph_device, &c->model.flat, c->gpu_in, &arith, PASSES, &a, &err) != ASSAY_OK)
+    fail_msg("%s: %s", c->text, err.message);
+  assert_int_equal(compute_download(graph_device, &sigma, a.sigma[0], sizeof sigma, &err), ASSAY_OK);
+  gpu_answer_release(graph_device, &a);
+  return (double)sigma;
+}
+
+static void test_what_counts(void **state) {
+  (void)state;
+  for (int i = 0; i < N_CASES; i++) {
+    struct graph_case c;
+    double y;
+    const struct graph_draw *draw = cases[i].squares ? &roots_alike : &alike;
+    graph_check(cases[i].text, *draw, 0);
+    graph_begin(&c, cases[i].text, draw);
+    double cpu[2] = {sigma_on_the_cpu(&c, false, &y), sigma_on_the_cpu(&c, true, &y)};
+    double device[2] = {sigma_on_the_device(&c, false), sigma_on_the_device(&c, true)};
+    print_message("%s: %.2g and %.2g, on the device %.2g and %.2g\n", cases[i].text, cpu[0], cpu[1], device[0],
+                  device[1]);
+    // Both are estimates, good to a tenth.
+    assert_true(fabs(log(cpu[0] / device[0])) < 0.4 && fabs(log(cpu[1] / device[1])) < 0.4);
+    assert_true(cases[i].counted ? cpu[1] > 1.5 * cpu[0] && cpu[1] < 1.4 * 8.07 * cpu[0]
+                                 : fabs(log(cpu[1] / cpu[0])) < 0.4);
+    graph_end(&c);
+  }
+}
+
+// 40 sums as the honest loop makes them: far beyond the scale of a random order, within the other.
+static void test_a_plain_loop_passes(void **state) {
+  (void)state;
+  int failed = 0;
+  for (uint64_t seed = 0; seed < 40; seed++) {
+    struct graph_case c;
+    double y, worst = 0;
+    const double low = 1.1 + 0.003 * (double)seed;
+    const struct graph_draw draw = {.low = low, .high = low + 1e-5};
+    graph_begin(&c, "(float[8192] x) => (float y) { y = ReduceSum<keepdims = 0>(x) }", &draw);
+    float sum = 0;
+    for (int k = 0; k < 8192; k++)
+      sum += (float)c.in[0].f64[k];
+    for (int one_lane = 0; one_lane < 2; one_lane++) {
+      double sigma = sigma_on_the_cpu(&c, one_lane, &y);
+      worst = (fabs((double)sum - y) - 0x1p-24 * y) / sigma;
+      failed += !one_lane && worst > compare_z_limit(1);
+    }
+    assert_true(worst < compare_z_limit(1));
+    graph_end(&c);
+  }
+  print_message("%d of 40 fail at first\n", failed);
+  assert_true(failed > 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_counts), cmocka_unit_test(test_a_plain_loop_passes)};
+  return cmocka_run_group_tests_name("one lane", tests, graph_open, graph_close);
+}

@@ -1,0 +1,86 @@
+// When the threads that a kernel leaves behind are at rest.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "runner/rest.h"
+
+enum { US = 1000, MS = 1000 * US, MOST_LOOKS = 10000 };
+
+// A process whose threads take the same time at each stop, the share `work` (of 1000) of one processor in between, and
+// `taken` ns more in the first pause.
+struct threads {
+  int64_t stop_ns, taken_ns;
+  int work;
+  bool parked;
+};
+
+static enum rest_state settle(struct threads t, struct rest *r) {
+  enum rest_state state = REST_NOT_YET;
+  *r = (struct rest){0};
+  while (state == REST_NOT_YET && r->looks < MOST_LOOKS) {
+    int64_t pause = rest_pause_ns(r);
+    state = rest_look(r, t.parked, t.stop_ns + pause / 1000 * t.work + (r->looks == 0 ? t.taken_ns : 0), pause);
+  }
+  return state;
+}
+
+static void parked_threads_rest_at_once(void **state) {
+  (void)state;
+  struct rest r;
+  assert_int_equal(settle((struct threads){.stop_ns = 10 * US, .parked = true}, &r), REST_REACHED);
+  assert_int_equal(r.looks, 1);
+}
+
+// 300 us a stop have been seen on a virtual machine with two threads; 128 threads at 12 us each make five times that.
+static void slow_stops_are_no_work(void **state) {
+  (void)state;
+  struct rest r;
+  for (int64_t us = 0; us <= 1900; us += 20)
+    assert_int_equal(settle((struct threads){.stop_ns = us * US, .parked = true}, &r), REST_REACHED);
+}
+
+// The host takes the processor for 30 ms while a thread of ours has it.
+static void stolen_time_is_no_work(void **state) {
+  (void)state;
+  struct rest r;
+  assert_int_equal(settle((struct threads){.stop_ns = 20 * US, .taken_ns = 30 * MS, .parked = true}, &r), REST_REACHED);
+}
+
+// A futex call that returns at once, over and over: parked at every look.
+static void work_that_looks_parked_is_refused(void **state) {
+  (void)state;
+  struct rest r;
+  for (int share = 420; share <= 4000; share += 20) {
+    assert_int_equal(settle((struct threads){.stop_ns = 10 * US, .work = share, .parked = true}, &r), REST_REFUSED);
+    assert_true(r.wall_ns <= 40 * MS);
+  }
+}
+
+// A thread that sleeps or polls will work again.
+static void sleepers_are_refused(void **state) {
+  (void)state;
+  struct rest r;
+  assert_int_equal(settle((struct threads){.stop_ns = 10 * US}, &r), REST_REFUSED);
+  assert_true(r.wall_ns >= 500 * MS && r.wall_ns <= 1000 * MS);
+}
+
+// OpenMP's workers wait for a processor that somebody else has.
+static void a_late_end_is_waited_for(void **state) {
+  (void)state;
+  struct rest r = {0};
+  for (int i = 0; i < 60; i++)
+    assert_int_equal(rest_look(&r, false, 0, rest_pause_ns(&r)), REST_NOT_YET);
+  assert_int_equal(rest_look(&r, true, 30 * US, rest_pause_ns(&r)), REST_REACHED);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(parked_threads_rest_at_once), cmocka_unit_test(slow_stops_are_no_work),
+      cmocka_unit_test(stolen_time_is_no_work),      cmocka_unit_test(work_that_looks_parked_is_refused),
+      cmocka_unit_test(sleepers_are_refused),        cmocka_unit_test(a_late_end_is_waited_for),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,386 @@
+// Distributions: their text, the elements they draw (against a reference written in Python from the documentation in
+// distribution.h, whose digests stand below), their statistics, the probes.
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "base/rng.h"
+#include "task/distribution.h"
+#include "task/exact_math.h"
+
+#define KEY UINT64_C(0x0123456789ABCDEF)
+
+static struct distribution parse(struct arena *a, const char *text) {
+  struct distribution d;
+  struct assay_error err = {0};
+  if (distribution_parse(text, a, &d, &err) != ASSAY_OK)
+    fail_msg("%s: %s", text, err.message);
+  return d;
+}
+
+struct setup {
+  const char *text;
+  enum dtype dtype;
+  struct shape shape;
+  enum probe probe;
+  uint64_t key;
+  int input, threads;
+};
+
+static void draw(const struct setup *s, void *out) {
+  struct arena a = {0};
+  struct distribution d = parse(&a, s->text);
+  struct draw_request r = {.distribution = &d,
+                           .a = d.a,
+                           .b = d.b,
+                           .type = {s->dtype, s->shape},
+                           .probe = s->probe,
+                           .near_overflow = 1e30,
+                           .key = s->key,
+                           .input = s->input,
+                           .threads = s->threads ? s->threads : 1};
+  distribution_draw(&r, out);
+  arena_release(&a);
+}
+
+static struct shape vector(int64_t n) {
+  return shape_of(1, &n);
+}
+static struct shape matrix(int64_t m, int64_t n) {
+  return shape_of(2, (int64_t[]){m, n});
+}
+
+// ---- text -----------------------------------------------------------------------------------------------------------
+
+static void test_text(void **state) {
+  (void)state;
+  struct arena a = {0};
+  struct distribution d = parse(&a, "uniform(-0.5, 2e3)");
+  assert_int_equal(d.kind, DIST_UNIFORM);
+  assert_true(d.a == -0.5 && d.b == 2000 && !d.scaled && !d.is_static && !d.fixed);
+  d = parse(&a, " normal ( 1 , 2 ) * uniform_scalar(0.25, 4) static symmetric ");
+  assert_int_equal(d.kind, DIST_NORMAL);
+  assert_true(d.scaled && d.scale_lo == 0.25 && d.scale_hi == 4 && d.is_static && d.symmetric && !d.triu);
+  d = parse(&a, "labels(C) fixed");
+  assert_int_equal(d.kind, DIST_INTEGERS);
+  assert_true(d.a == 0 && !d.a_symbol && d.fixed);
+  assert_string_equal(d.b_symbol, "C");
+  d = parse(&a, "signs()");
+  assert_int_equal(d.kind, DIST_SIGNS);
+  d = parse(&a, "slash(1) tril");
+  assert_true(d.kind == DIST_SLASH && d.tril);
+  arena_release(&a);
+}
+
+static void test_bad_text(void **state) {
+  (void)state;
+  static const char *const bad[] = {"",
+                                    "uniform",
+                                    "uniform(",
+                                    "uniform(1)",
+                                    "uniform(1, 0)",
+                                    "uniform(0, 1",
+                                    "unifrom(0,1)",
+                                    "normal(0, -1)",
+
+                                    "uniform(0,1) x",
+                                    "uniform(0,1) *",
+                                    "bernoulli(2)",
+                                    "integers(3, 3)",
+                                    "integers(0.5, 3)",
+                                    "labels()",
+                                    "signs(1)",
+                                    "constant(1, 2)",
+                                    "uniform(0, 1) static static",
+                                    "uniform(0, 1) triu tril",
+                                    "uniform(0, 1) * uniform_scalar(2, 1)",
+                                    "uniform(0, 1) * 3",
+                                    "integers(0, 1e18)",
+                                    "uniform(0,, 1)",
+                                    "uniform(0x, 1)"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    struct arena a = {0};
+    struct distribution d;
+    struct assay_error err = {0};
+    if (distribution_parse(bad[i], &a, &d, &err) == ASSAY_OK)
+      fail_msg("'%s' was read", bad[i]);
+    assert_true(strlen(err.message) > 10);
+    arena_release(&a);
+  }
+}
+
+static void test_check(void **state) {
+  (void)state;
+  struct arena a = {0};
+  struct assay_error err = {0};
+  struct distribution uniform = parse(&a, "uniform(0, 1)"), labels = parse(&a, "integers(0, 4)"),
+                      triangle = parse(&a, "uniform(0, 1) triu");
+  assert_int_equal(distribution_check(&uniform, DTYPE_FLOAT, 0, &err), ASSAY_OK);
+  assert_int_equal(distribution_check(&uniform, DTYPE_INT64, 1, &err), ASSAY_ERR_INVALID);
+  assert_int_equal(distribution_check(&labels, DTYPE_INT64, 1, &err), ASSAY_OK);
+  assert_int_equal(distribution_check(&triangle, DTYPE_FLOAT, 1, &err), ASSAY_ERR_INVALID);
+  assert_int_equal(distribution_check(&uniform, DTYPE_STRING, 1, &err), ASSAY_ERR_UNSUPPORTED);
+  arena_release(&a);
+}
+
+// ---- elements -------------------------------------------------------------------------------------------------------
+
+static void test_exact_math(void **state) {
+  (void)state;
+  for (int i = 1; i < 200000; i++) {
+    uint64_t bits = rng_mix64((uint64_t)i);
+    double u = ((double)(uint32_t)bits + 1) * 0x1p-32, c, s;
+    assert_true(fabs(exact_log(u) - log(u)) <= 4e-16 * fmax(1, fabs(log(u))));
+    exact_cos_sin((uint32_t)bits, &c, &s);
+    double angle = 6.283185307179586 * ((double)(uint32_t)bits * 0x1p-32);
+    assert_true(fabs(c - cos(angle)) < 2e-15 && fabs(s - sin(angle)) < 2e-15);
+    double x = -800 * u;
+    assert_true(fabs(exact_exp(x) - exp(x)) <= 1e-13 * exp(x) || x < -700);
+  }
+  assert_true(exact_exp(0) == 1 && exact_log(1) == 0 && exact_exp(-INFINITY) == 0);
+}
+
+// The digests are of little-endian elements that a Python program made from the formulas in distribution.h alone.
+static void test_against_reference(void **state) {
+  (void)state;
+  enum { N = 1000 };
+  static const struct {
+    struct setup s;
+    const char *digest;
+  } rows[] = {
+      {{"uniform(-1, 1)", DTYPE_FLOAT, {1, {N}}, PROBE_DECLARED, KEY, 2, 1},
+       "7ae77bbe0aa2da484974a0b7c04cf928d754189c1a1f28d69ed377b2ee2ec79f"},
+      {{"normal(0.5, 2)", DTYPE_FLOAT, {1, {N}}, PROBE_DECLARED, KEY, 1, 1},
+       "2c430323dc01768843d54fe4b17d9451ee911add68bc180ec23810a578e6773a"},
+      {{"slash(3)", DTYPE_FLOAT, {1, {N}}, PROBE_DECLARED, KEY, 0, 1},
+       "32615e2a06c5791a0afe921a0262cb0d29292e1692955e1c5b5f61f7ecc9a312"},
+      {{"uniform(0, 1) * uniform_scalar(0.25, 4)", DTYPE_FLOAT, {1, {N}}, PROBE_DECLARED, KEY, 0, 1},
+       "353c951769b65f1020a12524f6e36474ad169da5c2e4d5fcb7c377f127dd4ee0"},
+      {{"uniform(0, 1)", DTYPE_FLOAT, {2, {27, 37}}, PROBE_ROW_SCALES, KEY, 3, 1},
+       "3ad9d6c8dd5729cac9213a761981bc332e72f6b19225e405260a22478c268f0c"},
+      {{"integers(-7, 13)", DTYPE_INT64, {1, {N}}, PROBE_DECLARED, KEY, 4, 1},
+       "f52df8c19624e832f7b79c5c4c51517abe7a679b03ce62241a495fb2846a3b1c"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    static union {
+      float f[N];
+      int64_t i[N];
+    } out;
+    char hex[HASH_HEX_BYTES];
+    draw(&rows[i].s, &out);
+    hash_sha256_hex(&out, (size_t)shape_count(&rows[i].s.shape) * dtype_bytes(rows[i].s.dtype), hex);
+    assert_string_equal(hex, rows[i].digest);
+  }
+}
+
+static void test_threads_do_not_matter(void **state) {
+  (void)state;
+  enum { M = 301, N = 211 };
+  static const char *const texts[] = {"normal(0, 1)", "uniform(0, 1) symmetric", "slash(1) triu",
+                                      "normal(0, 3) * uniform_scalar(1, 2) softmax"};
+  float *one = malloc(sizeof(float[M * N])), *many = malloc(sizeof(float[M * N]));
+  for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+    struct setup s = {texts[t], DTYPE_FLOAT, matrix(M, N), PROBE_DECLARED, KEY + t, 0, 1};
+    draw(&s, one);
+    s.threads = 5;
+    draw(&s, many);
+    assert_memory_equal(one, many, sizeof(float[M * N]));
+    s.key++;
+    draw(&s, many);
+    assert_memory_not_equal(one, many, sizeof(float[M * N]));
+    s.key--;
+    s.input = 1;
+    draw(&s, many);
+    assert_memory_not_equal(one, many, sizeof(float[M * N]));
+  }
+  free(one);
+  free(many);
+}
+
+// ---- statistics -----------------------------------------------------------------------------------------------------
+
+struct moments {
+  double mean, variance, fourth, low, high, lag;
+};
+
+static struct moments measure(const float *x, int64_t n) {
+  struct moments m = {.low = INFINITY, .high = -INFINITY};
+  for (int64_t i = 0; i < n; i++) {
+    m.mean += (double)x[i] / (double)n;
+    m.low = fmin(m.low, x[i]);
+    m.high = fmax(m.high, x[i]);
+  }
+  for (int64_t i = 0; i < n; i++) {
+    double e = (double)x[i] - m.mean;
+    m.variance += e * e / (double)n;
+    m.fourth += e * e * e * e / (double)n;
+    m.lag += i ? e * ((double)x[i - 1] - m.mean) / (double)n : 0;
+  }
+  return m;
+}
+
+static int by_value(const void *a, const void *b) {
+  float x = *(const float *)a, y = *(const float *)b;
+  return (x > y) - (x < y);
+}
+
+static void test_statistics(void **state) {
+  (void)state;
+  enum { N = 1 << 20 };
+  float *x = malloc(N * sizeof *x);
+  draw(&(struct setup){"normal(3, 2)", DTYPE_FLOAT, vector(N), PROBE_DECLARED, KEY, 0, 2}, x);
+  struct moments m = measure(x, N);
+  // Five standard errors each; the largest of a million normals lies between 4.4 and 6.8 deviations.
+  assert_true(fabs(m.mean - 3) < 0.01 && fabs(m.variance - 4) < 0.03 && fabs(m.fourth / 16 - 3) < 0.05);
+  assert_true(fabs(m.lag) < 0.02 && m.high > 3 + 2 * 4.4 && m.high < 3 + 2 * 6.8);
+  qsort(x, N, sizeof *x, by_value);
+  double worst = 0; // Kolmogorov and Smirnov
+  for (int i = 0; i < N; i++)
+    worst = fmax(worst, fabs(0.5 * erfc(-((double)x[i] - 3) / 2 / sqrt(2)) - (i + 0.5) / N));
+  assert_true(worst < 1.95 / sqrt(N));
+  draw(&(struct setup){"uniform(-2, 6)", DTYPE_FLOAT, vector(N), PROBE_DECLARED, KEY, 0, 2}, x);
+  m = measure(x, N);
+  assert_true(fabs(m.mean - 2) < 0.012 && fabs(m.variance - 64.0 / 12) < 0.03 && fabs(m.lag) < 0.03);
+  assert_true(m.low >= -2 && m.low < -1.999 && m.high <= 6 && m.high > 5.999);
+  draw(&(struct setup){"bernoulli(0.3)", DTYPE_FLOAT, vector(N), PROBE_DECLARED, KEY, 0, 2}, x);
+  m = measure(x, N);
+  assert_true(fabs(m.mean - 0.3) < 0.003 && m.low == 0 && m.high == 1);
+  draw(&(struct setup){"signs()", DTYPE_FLOAT, vector(N), PROBE_DECLARED, KEY, 0, 2}, x);
+  m = measure(x, N);
+  assert_true(fabs(m.mean) < 0.005 && m.low == -1 && m.high == 1);
+  // Heavy tails: a few elements carry the norm.
+  draw(&(struct setup){"slash(1)", DTYPE_FLOAT, vector(N), PROBE_DECLARED, KEY, 0, 2}, x);
+  double squares = 0, greatest = 0;
+  for (int i = 0; i < N; i++) {
+    squares += (double)x[i] * (double)x[i];
+    greatest = fmax(greatest, fabs((double)x[i]));
+  }
+  assert_true(greatest / sqrt(squares) > 0.05);
+  free(x);
+}
+
+// ---- modifiers and probes -------------------------------------------------------------------------------------------
+
+static void test_modifiers(void **state) {
+  (void)state;
+  enum { N = 37 };
+  static float x[2][N][N], plain[2][N][N];
+  struct setup s = {"uniform(1, 2)", DTYPE_FLOAT, {3, {2, N, N}}, PROBE_DECLARED, KEY, 0, 1};
+  draw(&s, plain);
+  s.text = "uniform(1, 2) symmetric";
+  draw(&s, x);
+  for (int b = 0; b < 2; b++)
+    for (int i = 0; i < N; i++)
+      for (int j = 0; j < N; j++) {
+        assert_true(x[b][i][j] == x[b][j][i]);
+        assert_true(fabsf(x[b][i][j] - (plain[b][i][j] + plain[b][j][i]) / 2) < 1e-6F);
+      }
+  s.text = "uniform(1, 2) triu";
+  draw(&s, x);
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++)
+      assert_true(x[1][i][j] == (j >= i ? plain[1][i][j] : 0));
+  s.text = "uniform(1, 2) tril";
+  draw(&s, x);
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++)
+      assert_true(x[1][i][j] == (j <= i ? plain[1][i][j] : 0));
+  s.text = "uniform(1, 2) softmax";
+  draw(&s, x);
+  for (int i = 0; i < N; i++) {
+    double sum = 0, direct = 0;
+    for (int j = 0; j < N; j++) {
+      sum += (double)x[1][i][j];
+      direct += exp((double)plain[1][i][j]);
+    }
+    assert_true(fabs(sum - 1) < 1e-6);
+    assert_true(fabs((double)x[1][i][3] - exp((double)plain[1][i][3]) / direct) < 1e-7);
+  }
+}
+
+static void test_probes(void **state) {
+  (void)state;
+  enum { M = 13, N = 33, COUNT = M * N };
+  static float x[COUNT], declared[COUNT];
+  struct setup s = {"uniform(5, 6)", DTYPE_FLOAT, matrix(M, N), PROBE_DECLARED, KEY, 0, 1};
+  draw(&s, declared);
+  for (s.probe = PROBE_ZERO_MEAN; s.probe < PROBE_COUNT; s.probe++) {
+    draw(&s, x);
+    assert_memory_not_equal(x, declared, sizeof x);
+    int special = 0, nans = 0;
+    double size = 0;
+    for (int i = 0; i < COUNT; i++) {
+      special += !isfinite(x[i]);
+      nans += isnan(x[i]) != 0;
+      size = isfinite(x[i]) ? fmax(size, fabs((double)x[i])) : size;
+      if (s.probe == PROBE_INTEGERS)
+        assert_true(x[i] == nearbyintf(x[i]) && fabsf(x[i]) <= 4);
+      if (s.probe == PROBE_SUBNORMAL)
+        assert_true(fabsf(x[i]) <= FLT_MIN);
+      if (s.probe == PROBE_HEAVY_MEAN)
+        assert_true(fabsf(x[i] - 1000) < 7);
+    }
+    assert_int_equal(special, s.probe == PROBE_SPECIAL ? 3 : 0);
+    assert_int_equal(nans, s.probe == PROBE_SPECIAL);
+    assert_true(s.probe != PROBE_NEAR_OVERFLOW || (size > 5e29 && size <= 1e30));
+    assert_true(s.probe != PROBE_ROW_SCALES || size > 10);
+    assert_true(s.probe != PROBE_SUBNORMAL || size > 1e-39);
+  }
+  // Fixed inputs and weights keep their distribution; integers reach weights too.
+  for (s.probe = PROBE_ZERO_MEAN; s.probe < PROBE_COUNT; s.probe++) {
+    s.text = "uniform(5, 6) fixed";
+    draw(&s, x);
+    assert_memory_equal(x, declared, sizeof x);
+    s.text = "uniform(5, 6) static";
+    draw(&s, x);
+    assert_int_equal(memcmp(x, declared, sizeof x) != 0, s.probe == PROBE_INTEGERS);
+  }
+  enum probe p;
+  for (int i = 0; i < PROBE_COUNT; i++)
+    assert_true(probe_by_name(probe_name((enum probe)i), strlen(probe_name((enum probe)i)), &p) && (int)p == i);
+  assert_false(probe_by_name("zero", 4, &p));
+}
+
+static void test_other_types(void **state) {
+  (void)state;
+  uint16_t half[256];
+  draw(&(struct setup){"uniform(-1, 1)", DTYPE_FLOAT16, vector(256), PROBE_DECLARED, KEY, 0, 1}, half);
+  float full[256];
+  draw(&(struct setup){"uniform(-1, 1)", DTYPE_FLOAT, vector(256), PROBE_DECLARED, KEY, 0, 1}, full);
+  double wide[256];
+  dtype_to_f64(DTYPE_FLOAT16, half, 256, wide);
+  for (int i = 0; i < 256; i++)
+    assert_true(fabs(wide[i] - (double)full[i]) <= 0x1p-12);
+  uint8_t mask[1000];
+  int ones = 0;
+  draw(&(struct setup){"bernoulli(0.5)", DTYPE_BOOL, vector(1000), PROBE_ZERO_MEAN, KEY, 0, 1}, mask);
+  for (int i = 0; i < 1000; i++) {
+    assert_true(mask[i] <= 1);
+    ones += mask[i];
+  }
+  assert_in_range(ones, 420, 580);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_text),
+      cmocka_unit_test(test_bad_text),
+      cmocka_unit_test(test_check),
+      cmocka_unit_test(test_exact_math),
+      cmocka_unit_test(test_against_reference),
+      cmocka_unit_test(test_threads_do_not_matter),
+      cmocka_unit_test(test_statistics),
+      cmocka_unit_test(test_modifiers),
+      cmocka_unit_test(test_probes),
+      cmocka_unit_test(test_other_types),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,298 @@
+// Shapes that a judgement draws: every shipped task has them, they are what their kind says, and assay.shapes is read
+// as it is written.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "task/shapes.h"
+
+#define ROOT ASSAY_SOURCE_DIR "/tasks"
+
+static struct task parse(const char *metadata, const char *graph) {
+  char text[2048];
+  struct task t = {0};
+  struct assay_error err = {0};
+  snprintf(text, sizeof text,
+           "<ir_version: 10, opset_import: [\"\" : 23], metadata_props: [\"assay.task\" : \"t\", "
+           "\"assay.contract\" : \"fp32\", %s]>\n%s",
+           metadata, graph);
+  if (task_parse(text, strlen(text), "t", false, &t, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  return t;
+}
+
+#define PRODUCT "g (float[M, K] a, float[K, N] b) => (float[M, N] y) { y = MatMul(a, b) }"
+#define PRODUCT_INPUTS "\"assay.input.a\" : \"normal(0, 1)\", \"assay.input.b\" : \"normal(0, 1)\", "
+#define PRODUCT_SHAPES                                                                                                 \
+  "\"assay.workload.small\" : \"M=64, K=512, N=64\", \"assay.workload.full\" : \"M=4096, K=4096, N=4096\", "           \
+  "\"assay.workload.ragged0\" : \"M=1, K=1, N=1\""
+
+static int64_t extent(const struct workload *w, const char *symbol) {
+  for (int i = 0; i < w->n; i++)
+    if (strcmp(w->bindings[i].symbol, symbol) == 0)
+      return w->bindings[i].value;
+  fail_msg("no extent %s", symbol);
+  return 0;
+}
+
+static bool is_multiple(int64_t n) {
+  return n % 4 == 0;
+}
+
+static bool same(const struct workload *a, const struct workload *b) {
+  for (int i = 0; i < a->n; i++)
+    if (a->bindings[i].value != extent(b, a->bindings[i].symbol))
+      return false;
+  return true;
+}
+
+struct drawn {
+  struct arena arena;
+  struct shape_ranges ranges;
+  struct workload shapes[SHAPE_KIND_COUNT];
+  bool found[SHAPE_KIND_COUNT];
+};
+
+static void draw(const struct task *t, const char *judged, double part, uint64_t key, struct drawn *out) {
+  struct assay_error err = {0};
+  *out = (struct drawn){0};
+  assert_int_equal(shape_ranges_find(t, &out->arena, &out->ranges, &err), ASSAY_OK);
+  struct shape_request r = {.task = t,
+                            .ranges = &out->ranges,
+                            .judged = task_workload(t, judged),
+                            .most_work = part * shape_work(t, task_workload(t, judged)),
+                            .key = key,
+                            .arena = &out->arena};
+  for (int k = 0; k < SHAPE_KIND_COUNT; k++)
+    assert_int_equal(shape_draw(&r, (enum shape_kind)k, &out->shapes[k], &out->found[k], &err), ASSAY_OK);
+}
+
+// What each kind is, over many keys: a product has a range for each of its extents.
+static void test_kinds(void **state) {
+  (void)state;
+  struct task t = parse(PRODUCT_INPUTS PRODUCT_SHAPES, PRODUCT);
+  static const char *const symbols[] = {"M", "K", "N"};
+  int different = 0;
+  struct drawn first;
+  draw(&t, "small", 2, 0, &first);
+  for (uint64_t key = 0; key < 200; key++) {
+    struct drawn d;
+    draw(&t, "small", 2, key, &d);
+    int off = 0, round = 0, odd = 0;
+    for (int i = 0; i < 3; i++) {
+      int64_t judged = extent(task_workload(&t, "small"), symbols[i]);
+      int64_t near = extent(&d.shapes[SHAPE_NEIGHBOUR], symbols[i]) - judged;
+      assert_true(near >= -3 && near <= 3);
+      off += near != 0;
+      assert_true(is_multiple(extent(&d.shapes[SHAPE_MULTIPLES], symbols[i])));
+      round += is_multiple(extent(&d.shapes[SHAPE_MIXED], symbols[i]));
+      odd += extent(&d.shapes[SHAPE_MIXED], symbols[i]) % 2;
+    }
+    assert_true(off > 0 && round > 0 && odd > 0);
+    assert_int_equal(extent(&d.shapes[SHAPE_REDUCED], "K"), 512); // the sum is as long as in the judged shape
+    assert_true(extent(&d.shapes[SHAPE_REDUCED], "M") <= 7);
+    for (int k = 0; k < SHAPE_KIND_COUNT; k++) {
+      assert_true(d.found[k]);
+      assert_true(shape_work(&t, &d.shapes[k]) <= 2 * shape_work(&t, task_workload(&t, "small")));
+      different += !same(&d.shapes[k], &first.shapes[k]);
+    }
+    arena_release(&d.arena);
+  }
+  assert_true(different > 4 * 190); // hardly ever the same
+  arena_release(&first.arena);
+  task_release(&t);
+}
+
+// The same request gives the same shape: a judgement can be repeated.
+static void test_repeats(void **state) {
+  (void)state;
+  struct task t = parse(PRODUCT_INPUTS PRODUCT_SHAPES, PRODUCT);
+  struct drawn a, b;
+  draw(&t, "small", 1, 77, &a);
+  draw(&t, "small", 1, 77, &b);
+  for (int k = 0; k < SHAPE_KIND_COUNT; k++)
+    assert_true(same(&a.shapes[k], &b.shapes[k]));
+  arena_release(&a.arena);
+  arena_release(&b.arena);
+  task_release(&t);
+}
+
+// Multiples of 64 in five extents would be a billion elements: smaller factors are taken, so that the work is kept.
+static void test_many_extents(void **state) {
+  (void)state;
+  struct task t = parse("\"assay.input.x\" : \"normal(0, 1)\", "
+                        "\"assay.workload.small\" : \"A=8, B=8, C=8, D=8, E=8\", "
+                        "\"assay.workload.full\" : \"A=64, B=64, C=64, D=64, E=64\", "
+                        "\"assay.workload.ragged0\" : \"A=1, B=1, C=1, D=1, E=1\"",
+                        "g (float[A, B, C, D, E] x) => (float[A, B, C, D, E] y) { y = Relu(x) }");
+  double most = shape_work(&t, task_workload(&t, "small")) / 8;
+  for (uint64_t key = 0; key < 50; key++) {
+    struct drawn d;
+    draw(&t, "small", 1. / 8, key, &d);
+    int round = 0;
+    for (int i = 0; i < 5; i++)
+      round += is_multiple(d.shapes[SHAPE_MULTIPLES].bindings[i].value);
+    assert_true(d.found[SHAPE_MULTIPLES] && round > 0 && shape_work(&t, &d.shapes[SHAPE_MULTIPLES]) <= most);
+    assert_true(d.found[SHAPE_MIXED] && shape_work(&t, &d.shapes[SHAPE_MIXED]) <= most);
+    arena_release(&d.arena);
+  }
+  task_release(&t);
+}
+
+// Where a neighbour would be too much work, what is not off is made smaller.
+static void test_large(void **state) {
+  (void)state;
+  struct task t = parse(PRODUCT_INPUTS PRODUCT_SHAPES, PRODUCT);
+  for (uint64_t key = 0; key < 50; key++) {
+    struct drawn d;
+    draw(&t, "full", 0.01, key, &d);
+    double most = 0.01 * shape_work(&t, task_workload(&t, "full"));
+    int near = 0;
+    static const char *const symbols[] = {"M", "K", "N"};
+    for (int i = 0; i < 3; i++) {
+      int64_t off = extent(&d.shapes[SHAPE_NEIGHBOUR], symbols[i]) - 4096;
+      near += off != 0 && off >= -3 && off <= 3;
+    }
+    assert_true(near > 0);
+    assert_int_equal(extent(&d.shapes[SHAPE_REDUCED], "K"), 4096);
+    for (int k = 0; k < SHAPE_KIND_COUNT; k++)
+      assert_true(d.found[k] && shape_work(&t, &d.shapes[k]) <= most);
+    arena_release(&d.arena);
+  }
+  task_release(&t);
+}
+
+// Extents that must go together do; those that nothing is known of stay.
+static void test_derived(void **state) {
+  (void)state;
+  struct assay_error err = {0};
+  struct arena arena = {0};
+  struct shape_ranges r;
+  struct task t =
+      parse("\"assay.input.a\" : \"normal(0, 1)\", \"assay.input.b\" : \"normal(0, 1)\", "
+            "\"assay.workload.small\" : \"M=8, N=24, L=12\", \"assay.workload.full\" : \"M=64, N=96, L=48\", "
+            "\"assay.workload.ragged0\" : \"M=1, N=2, L=1\"",
+            "g (float[M, N] a, float[M, L] b) => (float[X, L] y) <int64[2] s = {-1, 2}, int64[2] p = {2, -1}> "
+            "{ c = Reshape(b, s) d = Reshape(a, p) e = Reshape(d, s) y = Concat<axis = 0>(e, c) }");
+  assert_int_equal(shape_ranges_derive(&t, &arena, &r, &err), ASSAY_OK);
+  for (uint64_t key = 0; key < 20; key++) {
+    struct drawn d;
+    draw(&t, "small", 4, key, &d);
+    for (int k = 0; k < SHAPE_KIND_COUNT; k++)
+      if (d.found[k])
+        assert_true(isfinite(shape_work(&t, &d.shapes[k])));
+    arena_release(&d.arena);
+  }
+  task_release(&t);
+  t = parse("\"assay.input.a\" : \"normal(0, 1)\", \"assay.input.b\" : \"normal(0, 1)\", "
+            "\"assay.workload.small\" : \"M=8, N=24, L=12\", \"assay.workload.full\" : \"M=64, N=96, L=48\", "
+            "\"assay.workload.ragged0\" : \"M=1, N=2, L=1\"",
+            "g (float[M, N] a, float[M, L, 2] b) => (float[M, N] y) <int64[2] s = {0, -1}> "
+            "{ c = Reshape(b, s) y = Add(a, c) }");
+  assert_int_equal(shape_ranges_derive(&t, &arena, &r, &err), ASSAY_OK);
+  assert_string_equal(shape_ranges_text(&r, &arena), "M=1..64, N=2..96/2, L=N/2");
+  task_release(&t);
+  arena_release(&arena);
+}
+
+static void test_declared(void **state) {
+  (void)state;
+  struct assay_error err = {0};
+  struct arena arena = {0};
+  struct shape_ranges r;
+  struct task t =
+      parse(PRODUCT_INPUTS PRODUCT_SHAPES ", \"assay.shapes\" : \"M = 3..9, K=16..64/16, N=2*K/4-1\"", PRODUCT);
+  assert_int_equal(shape_ranges_find(&t, &arena, &r, &err), ASSAY_OK);
+  assert_true(r.declared);
+  assert_string_equal(shape_ranges_text(&r, &arena), "M=3..9, K=16..64/16, N=2*K/4-1");
+  for (uint64_t key = 0; key < 50; key++) {
+    struct drawn d;
+    draw(&t, "small", 1, key, &d);
+    for (int k = SHAPE_MULTIPLES; k <= SHAPE_MIXED; k++) {
+      int64_t m = extent(&d.shapes[k], "M"), deep = extent(&d.shapes[k], "K");
+      assert_true(m >= 3 && m <= 9 && deep >= 16 && deep <= 64 && deep % 16 == 0);
+      assert_int_equal(extent(&d.shapes[k], "N"), deep / 2 - 1);
+    }
+    arena_release(&d.arena);
+  }
+  task_release(&t);
+  arena_release(&arena);
+}
+
+// A mistake in the key is found when the task is read.
+static void test_mistakes(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *says;
+  } rows[] = {
+      {"", "symbol of the workloads"},
+      {"Q=1..3", "symbol of the workloads"},
+      {"M=1..3, M=2..4", "stands twice"},
+      {"M", "'=' is expected"},
+      {"M=3", "'..' or '*'"},
+      {"M=0..4", "from 1 on"},
+      {"M=9..4", "is empty"},
+      {"M=5..7/4", "no multiple of the step"},
+      {"M=1..9 N=1..3", "',' is expected"},
+      {"M=2*N", "has no range"},
+      {"M=N, N=M", "has no range"},
+      {"M=1..9, N=2*Q", "symbol of the workloads"},
+      {"M=4..9, N=M-4", "with M=4"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[1024];
+    struct task t;
+    struct assay_error err = {0};
+    snprintf(text, sizeof text,
+             "<ir_version: 10, opset_import: [\"\" : 23], metadata_props: [\"assay.task\" : \"t\", "
+             "\"assay.contract\" : \"fp32\", " PRODUCT_INPUTS PRODUCT_SHAPES ", \"assay.shapes\" : \"%s\"]>\n" PRODUCT,
+             rows[i].text);
+    if (task_parse(text, strlen(text), "t", false, &t, &err) == ASSAY_OK)
+      fail_msg("'%s' was taken", rows[i].text);
+    if (!strstr(err.message, rows[i].says) || !strstr(err.message, "assay.shapes"))
+      fail_msg("'%s': %s", rows[i].text, err.message);
+  }
+}
+
+// Every task that is shipped can be asked at shapes that stand in no file: at least three, none of them known.
+static void test_shipped(void **state) {
+  (void)state;
+  char **paths;
+  int count;
+  struct assay_error err = {0};
+  assert_int_equal(task_list(ROOT, NULL, &paths, &count, &err), ASSAY_OK);
+  assert_true(count > 250);
+  for (int i = 0; i < count; i++) {
+    struct task t;
+    struct drawn d;
+    if (task_read(paths[i], false, &t, &err) != ASSAY_OK)
+      fail_msg("%s", err.message);
+    draw(&t, "small", 1.1, rng_derive(7, (uint64_t)i), &d);
+    for (int k = 0; k < SHAPE_REDUCED; k++) {
+      if (!d.found[k])
+        fail_msg("%s has no shape that is %s", t.name, shape_kind_name((enum shape_kind)k));
+      assert_true(isfinite(shape_work(&t, &d.shapes[k])));
+      for (int w = 0; w < t.n_workloads; w++)
+        assert_false(same(&d.shapes[k], &t.workloads[w]));
+    }
+    arena_release(&d.arena);
+    task_release(&t);
+  }
+  task_list_release(paths, count);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_kinds),    cmocka_unit_test(test_repeats), cmocka_unit_test(test_many_extents),
+      cmocka_unit_test(test_large),    cmocka_unit_test(test_derived), cmocka_unit_test(test_declared),
+      cmocka_unit_test(test_mistakes), cmocka_unit_test(test_shipped),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

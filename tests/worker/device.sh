@@ -1,0 +1,10 @@
+#!/bin/sh
+# device.sh TESTS WORKER: device.py, again.py, keeps.py, left_overs.py and weights.py. 77: PyTorch is not there
+# (tests/support/torch.sh).
+set -eu
+. "$1/support/torch.sh"
+"$ASSAY_PYTHON" -B "$1/worker/device.py" "$2"
+"$ASSAY_PYTHON" -B "$1/worker/again.py" "$2"
+"$ASSAY_PYTHON" -B "$1/worker/keeps.py" "$2"
+"$ASSAY_PYTHON" -B "$1/worker/left_overs.py" "$2"
+"$ASSAY_PYTHON" -B "$1/worker/weights.py" "$2"

@@ -1,0 +1,98 @@
+"""keeps.py WORKER: what a model keeps from one call to the next, and a recording that makes it anew in every call. And
+which errors may be the recording's own. The recorder and the GPU are stand-ins."""
+import os
+import sys
+import types
+
+import torch
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[1])))
+import worker
+
+torch.nn.Module.to = lambda self, *arguments: self
+torch.cuda.synchronize = torch.cuda._sleep = lambda *arguments: None
+
+
+class Transposes(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = torch.nn.Linear(3, 2, bias=False)
+        self.t = None
+
+    def forward(self, x):
+        if self.t is None:
+            self.t = [self.lin.weight.t().contiguous()]
+        return x @ self.t[0]
+
+
+class Moves(Transposes):  # a weight of its own in the parameter's place
+    def forward(self, x):
+        if self.t is None:
+            self.lin.weight.data = self.lin.weight.data.clone()
+            self.t = 1
+        return self.lin(x)
+
+
+class Counts(Transposes):
+    def forward(self, x):
+        self.t = (self.t or 0) + 1
+        return self.lin(x)
+
+
+class Normalises(torch.nn.Module):  # its buffers are not made of weights
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.BatchNorm1d(3)
+
+    def forward(self, x):
+        return self.norm(x)
+
+
+def kept_by(kind):
+    model, x = kind(), torch.rand(4, 3)
+    keeps = worker.Keeps(model)
+    model(x)
+    return keeps.names()
+
+
+assert kept_by(Transposes) == ["t"]
+assert kept_by(Moves) == ["lin.weight"]
+assert kept_by(Counts) == [] and kept_by(Normalises) == []
+
+calls = []  # of stand-ins for the recorder
+
+
+def recorded(kind):
+    """Both recordings of a model: whether each has the right results for its own weights, and how many models were made."""
+    sets = [[torch.rand(2, 3), torch.rand(4, 3)] for _ in range(2)]
+    outputs = [[torch.empty(4, 2)], [torch.empty(4, 2)]]
+    made = []
+
+    class ModelNew(kind):
+        def __init__(self):
+            super().__init__()
+            made.append(self)
+
+    library = types.SimpleNamespace(
+        assay_lift_look=lambda on: 0, assay_lift_begin=lambda log: 0, assay_lift_end=lambda: None,
+        assay_lift_is_new=lambda address, size: 0, assay_lift_left_overs=lambda what: 0, assay_lift_time=lambda on: 0,
+        assay_lift_failed=lambda stage, text: calls.append((stage, text)))
+    lift = types.SimpleNamespace(library=library, tensors=lambda log: (sets[log], outputs[log]))
+    workload = {"symbols": {}, "init": "", "inputs": [{"name": "lin_weight", "static": True},
+                                                      {"name": "x", "static": False}]}
+    assert worker.lift_workload(lift, types.SimpleNamespace(ModelNew=ModelNew), workload, True), calls
+    return [torch.allclose(out[0], x @ w.t()) for (w, x), out in zip(sets, outputs)], len(made)
+
+
+assert recorded(Transposes) == ([True, True], 6)  # one that showed it, two more to warm up, two recordings, one timed
+assert recorded(Moves) == ([True, True], 6)
+assert recorded(Counts) == ([True, True], 1)
+
+for text, ours in (("CUDA error: operation failed due to a previous error during capture", True),
+                   ("pluggable does not yet support checkPoolLiveAllocations", True),
+                   ("mat1 and mat2 shapes cannot be multiplied (4x3 and 2x2)", False)):
+    assert worker.is_maybe_ours(RuntimeError(text)) == ours, text
+    wrapped = ValueError("it failed")
+    wrapped.__cause__ = RuntimeError(text)
+    assert worker.is_maybe_ours(wrapped) == ours, text
+assert not worker.is_maybe_ours(TypeError("CUDA error")) and not worker.is_maybe_ours(SystemExit(3))

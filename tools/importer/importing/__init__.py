@@ -1,0 +1,42 @@
+"""What tools/importer/assay-import is made of.
+
+    source.py         a user's module file: loading it, its parameters, its inputs, running it in double precision
+    substitutes.py    functions of PyTorch that are exchanged while a module is exported, measured or run
+    functions.py      those that cannot be exported, in terms of others
+    decompositions.py operators that cannot be translated, in terms of others
+    selection.py      rows that data choose, and conditions in Python
+    watch.py          how get_inputs draws its tensors
+    measure.py        what a module costs at other sizes, or whether it takes them at all
+    module_task.py    all of this in its order
+    export.py         a module to an ONNX graph with symbolic dimensions, by torch.export and torch.onnx
+
+    onnx_file.py      an .onnx file to a task
+
+    distributions.py  a task's distributions: known forms, and those that fit drawn values
+    graph.py          an ONNX graph made plain: functions expanded, shape arithmetic folded, what is unused dropped
+    sizes.py          the workloads: which dimensions can be small or odd
+    text.py           the task file
+    check.py          Assay's commands on it, and its answers compared with the original's
+    task.py           the order of things, for both; nothing from distributions.py on needs PyTorch
+"""
+
+
+def printable(text):
+    """The text with what would steer a terminal escaped: names in a model may hold anything."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in str(text))
+
+
+class Refused(Exception):
+    """What cannot be imported, and why; the message says what to do."""
+
+    def __init__(self, text):
+        super().__init__(printable(text))
+
+
+NOTES = []  # what was assumed; goes into the task file and to standard error
+
+
+def note(text):
+    text = printable(text)
+    if text not in NOTES:
+        NOTES.append(text)

@@ -1,0 +1,273 @@
+"""Operators of PyTorch in terms of others, where its exporter has no ONNX form or one that computes something else.
+
+Numbers that are no float32 (a third, pi) are computed in the graph, so that the task means them as PyTorch does and not
+a rounding of them: (1 / tensor of 3), acos(-1)."""
+import math
+
+import torch
+
+aten = torch.ops.aten
+LATER = "later_opset"  # a domain for ONNX's operators that are newer than the opset PyTorch writes: export.py strips it
+
+
+def number(x, value):
+    return torch.full((), value, dtype=x.dtype, device=x.device)
+
+
+def pi(x):
+    return torch.acos(number(x, -1.0))
+
+
+def hint(size):
+    """The number that a symbolic extent is when the module is exported."""
+    return size.node.hint if isinstance(size, torch.SymInt) else int(size)
+
+
+# ---- functions of one or two elements
+
+
+def hardsigmoid(x):
+    return (x + 3).clamp(0, 6) / 6
+
+
+def atan2(y, x):
+    angle = torch.atan(y / x)
+    turned = torch.where(y >= 0, angle + pi(x), angle - pi(x))
+    return torch.where((x == 0) & (y == 0), torch.zeros_like(angle), torch.where(x < 0, turned, angle))
+
+
+def signbit(x):
+    return torch.where(x == 0, 1 / x, x) < 0  # 1 / -0 is -inf
+
+
+def copysign(x, y):
+    return torch.where(signbit(y), -x.abs(), x.abs())
+
+
+def copysign_number(x, y):
+    return -x.abs() if math.copysign(1, y) < 0 else x.abs()
+
+
+def fmax(x, y):
+    return torch.where(torch.isnan(x) | (y > x), y, x)
+
+
+def fmin(x, y):
+    return torch.where(torch.isnan(x) | (y < x), y, x)
+
+
+def hypot(x, y):
+    x, y = x.abs(), y.abs()
+    large, small = torch.maximum(x, y), torch.minimum(x, y)
+    ratio = torch.where(large == 0, torch.zeros_like(large), small / large)
+    return large * torch.sqrt(1 + ratio * ratio)
+
+
+def deg2rad(x):
+    return x * (pi(x) / 180)
+
+
+def rad2deg(x):
+    return x * (180 / pi(x))
+
+
+def sinc(x):
+    t = x * pi(x)
+    return torch.where(x == 0, torch.ones_like(x), torch.sin(t) / t)
+
+
+# ---- norms and distances
+
+
+def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
+    x = x if dtype is None else x.to(dtype)
+    dims = list(range(x.dim())) if dim is None else dim
+    if ord in (1, 2) or math.isinf(ord):
+        a = x.abs()
+        if math.isinf(ord):
+            return (a.amax if ord > 0 else a.amin)(dims, keepdim)
+        return a.sum(dims, keepdim) if ord == 1 else torch.sqrt((x * x).sum(dims, keepdim))
+    if ord == 0:
+        return (x != 0).to(x.dtype).sum(dims, keepdim)
+    base = x if ord > 0 and ord % 2 == 0 else x.abs()
+    return torch.pow(base, ord).sum(dims, keepdim).pow(number(x, 1.0) / float(ord))
+
+
+def unusual_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
+    """ONNX's reductions where they are what is asked for."""
+    return NotImplemented if ord in (0, 1, 2) or math.isinf(ord) else vector_norm(x, ord, dim, keepdim, dtype=dtype)
+
+
+DISTANCE_ELEMENTS = 1 << 22  # of all differences; beyond, Euclidean distances go through a product, as PyTorch's do
+
+
+def cdist(x, y, p=2.0, compute_mode=None):
+    rows, columns, width = hint(x.shape[-2]), hint(y.shape[-2]), hint(x.shape[-1])
+    if p == 2 and compute_mode != 2 and rows * columns * width > DISTANCE_ELEMENTS:
+        squares = (x * x).sum(-1, True) + (y * y).sum(-1, True).transpose(-2, -1)
+        return (squares - 2 * torch.matmul(x, y.transpose(-2, -1))).clamp(min=0).sqrt()
+    return vector_norm(x.unsqueeze(-2) - y.unsqueeze(-3), p, [-1])
+
+
+def pdist(x, p=2.0):
+    i, j = torch.triu_indices(int(x.shape[0]), int(x.shape[0]), 1, device=x.device)
+    return vector_norm(x[i] - x[j], p, [-1])
+
+
+# ---- sequences
+
+
+def kthvalue(x, k, dim=-1, keepdim=False):
+    values, indices = torch.sort(x, dim=dim)
+    values, indices = values.narrow(dim, k - 1, 1), indices.narrow(dim, k - 1, 1)
+    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+
+
+def median(x, dim, keepdim=False):
+    return kthvalue(x, (x.shape[dim] + 1) // 2, dim, keepdim)
+
+
+def median_of_all(x):
+    return kthvalue(x.reshape(-1), (x.numel() + 1) // 2)[0]
+
+
+def running_extreme(largest):
+    """O(n^2), as neither ONNX nor Assay has such a scan: the extreme of what a triangle leaves."""
+    def decomposed(x, dim):
+        x = x.movedim(dim, -1)
+        n = x.shape[-1]
+        seen = torch.ones(n, n, dtype=torch.bool, device=x.device).tril()
+        values = torch.where(seen, x.unsqueeze(-2), -math.inf if largest else math.inf)
+        values = values.amax(-1) if largest else values.amin(-1)
+        at = torch.arange(n, device=x.device)  # the last place that has the extreme
+        places = torch.where(seen & (x.unsqueeze(-2) == values.unsqueeze(-1)), at, -1).amax(-1)
+        return values.movedim(-1, dim), places.movedim(-1, dim)
+    return decomposed
+
+
+def cumprod(x, dim, *, dtype=None):
+    x = x if dtype is None else x.to(dtype)
+    axis = torch.full((), dim, dtype=torch.int64, device=x.device)
+    return torch.onnx.ops.symbolic(f"{LATER}::CumProd", (x, axis), dtype=x.dtype, shape=x.shape, version=1)
+
+
+def conv_tbc(x, weight, bias, pad=0):
+    return torch.conv1d(x.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad).permute(2, 0, 1)
+
+
+# ---- pooling
+
+
+def windows(size, count):
+    """The parts of an axis that adaptive pooling looks at."""
+    return [(k * size // count, -(-(k + 1) * size // count)) for k in range(count)]
+
+
+def adaptive(x, sizes, reduce):
+    """Axis by axis: all windows of an output have the same shape along the others."""
+    for axis, count in zip(range(x.dim() - len(sizes), x.dim()), sizes):
+        parts = [reduce(x.narrow(axis, a, b - a), axis) for a, b in windows(int(x.shape[axis]), int(count))]
+        x = parts[0] if len(parts) == 1 else torch.cat(parts, axis)
+    return x
+
+
+def adaptive_average(x, sizes):
+    return adaptive(x, sizes, lambda part, axis: part.mean(axis, True))
+
+
+def adaptive_max(x, sizes):
+    """Values and places of the largest elements."""
+    *rest, last = [int(d) for d in x.shape[-len(sizes):]]
+    place = torch.arange(math.prod(rest) * last, device=x.device).reshape(*rest, last).expand_as(x)
+    for axis, count in zip(range(x.dim() - len(sizes), x.dim()), sizes):
+        values, places = [], []
+        for a, b in windows(int(x.shape[axis]), int(count)):
+            best, at = x.narrow(axis, a, b - a).max(axis, True)
+            values.append(best)
+            places.append(torch.gather(place.narrow(axis, a, b - a), axis, at))
+        x, place = torch.cat(values, axis), torch.cat(places, axis)
+    return x, place
+
+
+# ---- losses
+
+
+def class_shape(x):
+    """Of one number for each class, along dimension 1 (or 0 of a vector)."""
+    return [1, -1] + [1] * (x.dim() - 2) if x.dim() > 1 else [-1]
+
+
+def reduced(loss, weights, reduction):
+    """reduction: 0 none, 1 mean, 2 sum. weights: what a mean divides by the sum of."""
+    return loss if reduction == 0 else loss.sum() if reduction == 2 else loss.sum() / weights
+
+
+def cross_entropy(x, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
+    axis = 1 if x.dim() > 1 else 0
+    logs = torch.log_softmax(x, axis)
+    per_class = None if weight is None else weight.reshape(class_shape(x))
+    weighted = logs if weight is None else logs * per_class
+    classes = x.shape[axis]
+    if target.dtype.is_floating_point:
+        smooth = target * (1 - label_smoothing) + label_smoothing / classes if label_smoothing else target
+        loss = -(smooth * weighted).sum(axis)
+        return reduced(loss, x.numel() // classes, reduction)
+    valid = target != ignore_index
+    label = torch.where(valid, target, torch.zeros_like(target)).unsqueeze(axis)
+    kept = valid.to(x.dtype)
+    loss = -torch.gather(weighted, axis, label).squeeze(axis) * kept
+    share = kept if weight is None else torch.gather(per_class.expand_as(x), axis, label).squeeze(axis) * kept
+    mean = reduced(loss, share.sum(), reduction)
+    if not label_smoothing:
+        return mean
+    spread = reduced(-weighted.sum(axis) * kept, share.sum(), reduction)
+    return (1 - label_smoothing) * mean + (label_smoothing / classes) * spread
+
+
+def plain_cross_entropy(x, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
+    """ONNX's own operator where it says the same."""
+    if label_smoothing or target.dtype.is_floating_point or x.dim() < 2:
+        return cross_entropy(x, target, weight, reduction, int(ignore_index), label_smoothing)
+    return NotImplemented
+
+
+# ---- recurrent layers
+
+
+def lstm(x, state, params, has_biases, layers, dropout, train, bidirectional, batch_first):
+    """A projection of the state, which ONNX's LSTM does not have, is written out step by step."""
+    if state[0].shape[-1] == state[1].shape[-1]:
+        return NotImplemented
+    return torch._decomp.decompositions.lstm_impl(x, state, params, has_biases, layers, dropout, train, bidirectional,
+                                                  batch_first)
+
+
+DECOMPOSITIONS = {
+    aten.hardsigmoid.default: hardsigmoid,
+    aten.atan2.default: atan2,
+    aten.signbit.default: signbit,
+    aten.copysign.Tensor: copysign,
+    aten.copysign.Scalar: copysign_number,
+    aten.fmax.default: fmax,
+    aten.fmin.default: fmin,
+    aten.hypot.default: hypot,
+    aten.deg2rad.default: deg2rad,
+    aten.rad2deg.default: rad2deg,
+    aten.sinc.default: sinc,
+    aten.special_sinc.default: sinc,
+    aten.linalg_vector_norm.default: unusual_norm,
+    aten.cdist.default: cdist,
+    aten.pdist.default: pdist,
+    aten.kthvalue.default: kthvalue,
+    aten.median.dim: median,
+    aten.median.default: median_of_all,
+    aten.cummax.default: running_extreme(True),
+    aten.cummin.default: running_extreme(False),
+    aten.cumprod.default: cumprod,
+    aten.conv_tbc.default: conv_tbc,
+    aten.adaptive_avg_pool3d.default: adaptive_average,
+    aten.adaptive_max_pool2d.default: adaptive_max,
+    aten.adaptive_max_pool3d.default: adaptive_max,
+    aten.cross_entropy_loss.default: plain_cross_entropy,
+    aten.lstm.input: lstm,
+}

@@ -1,0 +1,155 @@
+"""A module as an ONNX graph with symbolic dimensions: torch.export finds out which dimensions may vary, torch.onnx
+writes the graph."""
+import contextlib
+import io
+import logging
+import pathlib
+import re
+import traceback
+import warnings
+
+import onnx
+import sympy
+import torch
+
+from . import Refused
+from .decompositions import DECOMPOSITIONS, LATER
+from .selection import Select
+from .substitutes import phase
+
+OPSET, LATER_OPSET = 23, 26
+# How much is left open, from the most to nothing: dimensions of inputs, and of weights (their first two: channels and
+# features, not the extents of kernels).
+OPENNESS = ("all", "inputs", "batch", "none")
+
+
+class Flat(torch.nn.Module):
+    """The module as a function of one list: inputs, masks, state."""
+
+    def __init__(self, source, masks):
+        super().__init__()
+        self.source, self.masks = [source], masks
+
+    def forward(self, flat):
+        source = self.source[0]
+        n = len(source.inputs)
+        with phase("export", flat[n:n + self.masks]), Select(source.guards):
+            return tuple(source.call(source.model, flat[:n], flat[n + self.masks:]))
+
+
+def open_dims(tensor, role, openness):
+    count = {"all": tensor.dim() if role != "state" else min(2, tensor.dim()),
+             "inputs": tensor.dim() if role != "state" else 0,
+             "batch": min(1, tensor.dim()) if role != "state" else 0,
+             "none": 0}[openness]
+    return {k: torch.export.Dim.AUTO for k in range(count) if tensor.shape[k] > 1} or None
+
+
+class Exported:
+    """model: the ONNX graph; dims: for every graph input its extents, numbers or sympy expressions; full: symbol to
+    number."""
+
+    def __init__(self, model, dims, full):
+        self.model, self.dims, self.full = model, dims, full
+
+
+def first_line(error):
+    """Of an error's text, without colours."""
+    lines = [line for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines() if line.strip()]
+    return lines[0][:300].strip() if lines else type(error).__name__
+
+
+def reason(error, path):
+    """PyTorch's own reason, from the error that began it, and the line of the user's file that it is about."""
+    chain = [error]
+    while chain[-1].__cause__ is not None:
+        chain.append(chain[-1].__cause__)
+    deepest = chain[-1]
+    said = first_line(deepest)
+    kind = type(deepest).__name__
+    if match := re.search(r"No ONNX function found for <OpOverload\(op='([\w.]+)'", said):
+        said = f"it has no ONNX form of {match[1]}, nor anything that it is made of"
+    elif kind.startswith("GuardOnDataDependent"):
+        said = ("what is computed depends on the values of tensors, not only on their shapes (control flow: compute "
+                f"both sides and choose with torch.where); PyTorch says: {said}")
+    elif kind in ("DataDependentOutputException", "DynamicOutputShapeException"):
+        said = f"the values of {said} decide what is computed next, or how large it is"
+    elif not isinstance(deepest, torch.onnx.errors.OnnxExporterError):
+        said = f"{kind}: {said}" if kind not in said else said
+    whole = path.resolve()
+    for e in chain:
+        frames = [f for f in traceback.extract_tb(e.__traceback__) if pathlib.Path(f.filename).resolve() == whole]
+        if frames:
+            return f"{said} (line {frames[-1].lineno}: {frames[-1].line})"
+    written = [m for e in chain for m in re.findall(rf'File "{re.escape(str(path))}", line (\d+)', str(e))]
+    return said + (f" (line {written[-1]})" if written else "")
+
+
+def export(source, openness):
+    """Exported, or Refused when it cannot be at this openness."""
+    wanted = source.masks()
+    masks = [torch.ones(shape, dtype=torch.bool) for shape, _ in wanted]
+    tensors = [t.value for t in source.inputs] + masks + [t.value for t in source.state]
+    roles = ["input"] * len(source.inputs) + ["mask"] * len(masks) + ["state"] * len(source.state)
+    shapes = ([open_dims(t, role, openness) for t, role in zip(tensors, roles)],)
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+    quiet = io.StringIO()
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet), \
+                torch.no_grad():
+            warnings.simplefilter("ignore")
+            program = torch.export.export(Flat(source, len(masks)), (tensors,), dynamic_shapes=shapes,
+                                          strict=False)
+            if any(node.target in DECOMPOSITIONS for node in program.graph.nodes):
+                program = program.run_decompositions(DECOMPOSITIONS)
+            written = torch.onnx.export(program, dynamo=True, optimize=False, opset_version=OPSET, verbose=False)
+    except Refused:
+        raise
+    except Exception as e:  # anything that a user's module can run into
+        kind = e
+        while kind is not None:
+            if isinstance(kind, Refused):
+                raise kind
+            kind = kind.__cause__ or kind.__context__
+        raise Refused(f"PyTorch cannot export the module: {reason(e, source.path)}") from e
+    model = written.model_proto
+    placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
+    user = [spec.arg.name for spec in program.graph_signature.input_specs
+            if spec.kind == torch.export.graph_signature.InputKind.USER_INPUT]
+    values = {node.name: node.meta["val"] for node in placeholders}
+    if len(user) != len(tensors) or len(model.graph.input) != len(tensors):
+        raise Refused("PyTorch's exporter has dropped inputs of the module")
+    dims, full = [], {}
+    for name, tensor in zip(user, tensors):
+        row = []
+        for extent, size in zip(values[name].shape, tensor.shape):
+            expression = extent.node.expr if isinstance(extent, torch.SymInt) else sympy.Integer(int(extent))
+            row.append(int(expression) if expression.is_number else expression)
+            if expression.is_Symbol:
+                full[expression] = int(size)
+        dims.append(row)
+    missing = {s for row in dims for d in row if not isinstance(d, int) for s in d.free_symbols} - set(full)
+    if missing:
+        raise Refused(f"dimensions depend on {sorted(map(str, missing))}, which no input has")
+    strip_later(model)
+    check_written(model)
+    return Exported(model, dims, full), wanted
+
+
+def strip_later(model):
+    """Operators of a later opset in ONNX's own domain, and the model of that opset."""
+    later = [n for n in model.graph.node if n.domain == LATER]
+    for node in later:
+        node.domain = ""
+    if later:
+        kept = [o for o in model.opset_import if o.domain not in ("", LATER)]
+        del model.opset_import[:]
+        model.opset_import.extend([onnx.helper.make_opsetid("", LATER_OPSET), *kept])
+
+
+def check_written(model):
+    for node in model.graph.node:
+        if any(a.type in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS) for a in node.attribute):
+            raise Refused(
+                f"the graph has the operator {node.op_type}, whose body depends on data; tasks have no control flow"
+            )

@@ -1,0 +1,275 @@
+"""A user's module file in KernelBench's form: Model, get_inputs, get_init_inputs."""
+import copy
+import importlib.util
+import inspect
+import math
+import re
+import sys
+
+import numpy
+import torch
+
+from . import Refused, note
+from .distributions import fit
+from .selection import Guards, Observe
+from .substitutes import Rounded, Wide, narrow_limits, phase
+from .text import RESERVED
+from .watch import Watch
+
+SEEDS = (42, 43, 44, 45)  # a model is made once with each: what all agree on is not drawn
+LARGEST_CONSTANT = 4096  # elements of a buffer that stays a constant of the graph
+LARGEST_EMBEDDED = 1 << 20
+UNWRITTEN = "normal(0, 0.02)"  # how parameters are drawn that no initialisation fills
+SAMPLE = 1 << 22  # elements of one draw that a fit looks at
+
+
+def plain_name(text):
+    name = re.sub(r"\W", "_", text, flags=re.ASCII)
+    return name if name and not name[0].isdigit() and name not in RESERVED else "v_" + name
+
+
+class Tensor:
+    """One tensor that a module's computation takes: an input, a parameter, a buffer."""
+
+    def __init__(self, name, value, role):
+        self.name, self.value, self.role = name, value, role
+        self.distribution = None
+
+
+class Blank:
+    """While a model is made, memory that nobody has written holds NaN (or the largest whole number)."""
+
+    def __enter__(self):
+        self.before = (torch.are_deterministic_algorithms_enabled(),
+                       torch.is_deterministic_algorithms_warn_only_enabled())
+        torch.use_deterministic_algorithms(True, warn_only=True)
+
+    def __exit__(self, *_):
+        torch.use_deterministic_algorithms(self.before[0], warn_only=self.before[1])
+
+
+def is_blank(value):
+    """Whether there are elements that nobody has written."""
+    return bool(torch.isnan(value).any() if value.is_floating_point() else
+                not value.is_complex() and value.dtype != torch.bool and (value == torch.iinfo(value.dtype).max).any())
+
+
+class Source:
+    def __init__(self, path, evaluation=False):
+        self.path, self.guards = path, Guards()
+        spec = importlib.util.spec_from_file_location("assay_import_source", path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module  # dataclasses and pickles look there
+        sys.path.insert(0, str(path.resolve().parent))  # as for `python FILE`
+        try:
+            spec.loader.exec_module(module)
+        except Exception as e:
+            raise Refused(f"{path} cannot be run: {type(e).__name__}: {e}") from e
+        finally:
+            sys.path.pop(0)
+        for name in ("Model", "get_inputs", "get_init_inputs"):
+            if not hasattr(module, name):
+                raise Refused(
+                    f"{path} has no {name}: the file must define the class Model and the functions get_inputs() "
+                    "(the arguments of forward) and get_init_inputs() (those of the constructor), as "
+                    "KernelBench's files do"
+                )
+        self.module = module
+        self.models = []
+        for seed in SEEDS:
+            torch.manual_seed(seed)
+            try:
+                with Blank():
+                    arguments = module.get_init_inputs()
+                    model = module.Model(**arguments) if isinstance(arguments, dict) else module.Model(*arguments)
+            except Exception as e:
+                raise Refused(f"Model cannot be made with what get_init_inputs() gives: {type(e).__name__}: {e}") from e
+            self.models.append(model.eval() if evaluation else model.train())
+        self.model = self.models[0].requires_grad_(False)
+        self.read_inputs()
+        self.read_state()
+
+    # ---- inputs -----------------------------------------------------------------------------------------------------
+
+    def read_inputs(self):
+        torch.manual_seed(SEEDS[0])
+        with Watch() as watch:
+            arguments = self.module.get_inputs()
+        if not isinstance(arguments, (list, tuple)):
+            arguments = [arguments]
+        try:
+            bound = inspect.signature(self.model.forward).bind(*arguments)
+        except TypeError as e:
+            raise Refused(f"forward does not take what get_inputs() gives: {e}") from e
+        names = list(bound.arguments)
+        leaves, self.tree = torch.utils._pytree.tree_flatten(list(arguments))
+        self.leaves, self.inputs = leaves, []
+        for i, leaf in enumerate(leaves):
+            if not isinstance(leaf, torch.Tensor):
+                continue
+            t = Tensor(self.leaf_name(i, names, arguments), leaf.detach(), "input")
+            draw = watch.of(leaf)
+            if draw:
+                t.distribution = draw.text()
+            else:
+                t.distribution, _ = fit(numpy.concatenate([as_numpy(v).ravel()[:SAMPLE] for v in self.again(i, leaf)]))
+                note(f"{t.name}: get_inputs draws it in a way that is not followed; {t.distribution} fits its values")
+            if leaf.dtype in (torch.bool, torch.int64, torch.int32) and not t.distribution.endswith(" fixed"):
+                t.distribution += " fixed"  # what is not a real number keeps its meaning only as declared
+            self.inputs.append(t)
+        if not self.inputs:
+            raise Refused("get_inputs() gives no tensor")
+
+    def again(self, i, first):
+        """The values of leaf i in this and further calls of get_inputs."""
+        values = [first]
+        for seed in SEEDS[1:]:
+            torch.manual_seed(seed)
+            leaves = torch.utils._pytree.tree_flatten(list(self.module.get_inputs()))[0]
+            values += [leaves[i]] if i < len(leaves) and isinstance(leaves[i], torch.Tensor) else []
+        return values
+
+    def leaf_name(self, leaf, names, arguments):
+        """The parameter of forward that it belongs to, numbered where that is a list or a dictionary."""
+        at = 0
+        for k, argument in enumerate(arguments):
+            count = len(torch.utils._pytree.tree_flatten(argument)[0])
+            if leaf < at + count:
+                variadic = k >= len(names) or inspect.signature(self.model.forward).parameters[names[k]].kind.name \
+                    == "VAR_POSITIONAL"
+                name = names[min(k, len(names) - 1)]
+                if variadic:
+                    return plain_name(f"{name}_{k - len(names) + 1 if k >= len(names) else 0}")
+                return plain_name(f"{name}_{leaf - at}" if isinstance(argument, (list, tuple, dict)) else name)
+            at += count
+        raise AssertionError
+
+    # ---- parameters and buffers -------------------------------------------------------------------------------------
+
+    def read_state(self):
+        self.state = []
+        modules = dict(self.model.named_modules())
+        for name, parameter in self.model.named_parameters():
+            t = Tensor(plain_name(name), parameter.detach(), "parameter")
+            values = [dict(m.named_parameters())[name].detach() for m in self.models]
+            t.key = name
+            if any(is_blank(v) for v in values):
+                t.value = torch.nan_to_num(t.value)
+                t.distribution = UNWRITTEN + " static"
+                note(f"{t.name}: nobody initialises it (torch.empty); drawn as {UNWRITTEN}")
+            else:
+                t.distribution = self.initial(t, values, modules[name.rpartition(".")[0]]) + " static"
+            self.state.append(t)
+        for name, buffer in self.model.named_buffers():
+            t = Tensor(plain_name(name), buffer.detach().clone(), "buffer")
+            t.key = name
+            values = [dict(m.named_buffers())[name].detach() for m in self.models]
+            t.distribution = self.buffer_distribution(t, values)
+            self.state.append(t)
+        self.models = None
+
+    def initial(self, t, values, owner):
+        """How the parameter is initialised, from its values in several models."""
+        same = all(torch.equal(v, values[0]) for v in values)
+        pooled = as_numpy(values[0]) if same else numpy.concatenate([as_numpy(v).ravel()[:SAMPLE] for v in values])
+        siblings = [p for k, p in owner.named_parameters(recurse=False) if p.dim() > 1]
+        fans = set()
+        for p in [t.value] * (t.value.dim() > 1) + siblings:
+            rest = math.prod(p.shape[2:])
+            fans.update([(p.shape[1] * rest, p.shape[0] * rest), (p.shape[0] * rest, p.shape[1] * rest)])
+        bounds, deviations = [], [1.0, 0.02]
+        for fan_in, fan_out in sorted(fans):
+            bounds += [1 / math.sqrt(fan_in), math.sqrt(6 / fan_in), math.sqrt(6 / (fan_in + fan_out))]
+            deviations += [1 / math.sqrt(fan_in), math.sqrt(2 / fan_in), math.sqrt(2 / (fan_in + fan_out))]
+        if hasattr(owner, "hidden_size"):
+            bounds.insert(0, 1 / math.sqrt(owner.hidden_size))
+        text, assumed = fit(pooled, bounds, deviations)
+        if same and not text.startswith("constant"):
+            note(f"{t.name}: its initial values are the same in every model but not all alike; drawn as {text} instead")
+        elif assumed:
+            note(f"{t.name}: {text} ({assumed})")
+        return text
+
+    def buffer_distribution(self, t, values):
+        """None: the buffer stays a constant of the graph. values: what it is in several models."""
+        if any(is_blank(v) for v in values):
+            raise Refused(f"nobody writes all of the buffer {t.key} before forward (torch.empty): give it values")
+        v = as_numpy(t.value)
+        if any(not torch.equal(other, values[0]) for other in values):
+            if not t.value.is_floating_point():
+                note(f"{t.name}: a buffer of whole numbers that are drawn when the model is made; those of seed "
+                     f"{SEEDS[0]} are kept")
+                return None
+            text, _ = fit(numpy.concatenate([as_numpy(v).ravel()[:SAMPLE] for v in values]), deviations=(1.0,))
+            note(f"{t.name}: a buffer that is drawn when the model is made; an input, drawn as {text}")
+            return text + " static"
+        statistics = t.key.endswith(("running_mean", "running_var"))
+        if statistics or (v.size > LARGEST_CONSTANT and (v == v.flat[0]).all()):
+            text, _ = fit(v)
+            return text + (" static fixed" if t.key.endswith("running_var") else " static")
+        triangle = v.ndim >= 2 and v.size > LARGEST_CONSTANT and next(
+            (name for name, cut in (("tril", numpy.tril), ("triu", numpy.triu))
+             if (v == cut(numpy.full_like(v, v.flat[0 if name == "tril" else 0]))).all()), None)
+        if triangle and v.flat[0] != 0:
+            return f"constant({fit(v.ravel()[:1])[0][9:-1]}) {triangle} static fixed"
+        if v.size > LARGEST_EMBEDDED:
+            raise Refused(
+                f"the buffer {t.key} has {v.size} elements that no distribution makes: a task file is text and "
+                f"keeps constants of at most {LARGEST_EMBEDDED}"
+            )
+        return None
+
+    # ---- running ----------------------------------------------------------------------------------------------------
+
+    def call(self, model, inputs, state):
+        """model's outputs, a flat list of tensors; inputs and state are in the order of self.inputs, self.state."""
+        rest = list(inputs)
+        leaves = [rest.pop(0) if isinstance(leaf, torch.Tensor) else leaf for leaf in self.leaves]
+        arguments = torch.utils._pytree.tree_unflatten(leaves, self.tree)
+        named = {t.key: v for t, v in zip(self.state, state)}
+        made = torch.func.functional_call(model, named, tuple(arguments), tie_weights=True)
+        outputs = [o for o in torch.utils._pytree.tree_flatten(made)[0] if isinstance(o, torch.Tensor)]
+        if not outputs:
+            raise Refused("forward returns no tensor")
+        return outputs
+
+    def runs_without_data(self):
+        """PyTorch's recurrent layers end the process when they are called on tensors without data."""
+        return not any(isinstance(m, torch.nn.RNNBase) for m in self.model.modules())
+
+    def masks(self):
+        """Shapes and probabilities of what the dropouts keep."""
+        for make in ((lambda v: v.to("meta"),) if self.runs_without_data() else ()) + (torch.clone,):
+            try:
+                with phase("record") as p, torch.no_grad():
+                    self.call(self.model, [make(t.value) for t in self.inputs], [make(t.value) for t in self.state])
+                    return list(p.wanted)
+            except Refused:
+                raise
+            except Exception as e:
+                error = e
+        raise Refused(f"the module does not run on what get_inputs() gives: {type(error).__name__}: {error}")
+
+    def wide_model(self):
+        model = copy.deepcopy(self.model).double()
+        for m in model.modules():  # tensors that are neither parameters nor buffers
+            for key, value in vars(m).items():
+                if isinstance(value, torch.Tensor) and value.is_floating_point():
+                    object.__setattr__(m, key, value.double())
+        return model
+
+    def run_double(self, inputs, state, masks):
+        """The outputs in double precision, with the numbers in the module's text rounded as the graph has them."""
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        try:
+            with phase("double", masks), torch.no_grad(), narrow_limits(), Rounded(), Wide(), \
+                    Observe(self.guards):
+                return self.call(self.wide_model(), inputs, state)
+        finally:
+            torch.set_default_dtype(before)
+
+
+def as_numpy(tensor):
+    t = tensor.detach().cpu()
+    return (t.float() if t.dtype in (torch.bfloat16, torch.float16) else t).numpy()

@@ -1,0 +1,124 @@
+"""From a module or a model to a task file that answers as the original does."""
+import pathlib
+import re
+import sys
+import tempfile
+
+from . import NOTES, Refused, check, note, text
+from .graph import FLOATING, Graph
+
+CONTRACTS = {"float": "fp32", "float16": "fp16", "bfloat16": "bf16"}
+FULL_CHECK_FLOPS, FULL_CHECK_ELEMENTS = 1 << 32, 1 << 25  # beyond: the full workload is only read, not computed
+
+
+class Draft:
+    """A task before it is text. inputs: (name, dtype number, extents, distribution)."""
+
+    def __init__(self, options, path, graph, inputs, workloads, origin):
+        stem = path.stem if path.stem != "model" else path.resolve().parent.name  # ONNX's own tests are folders
+        self.name = options.name or "imported/" + re.sub(r"[^A-Za-z0-9_.+-]", "_", stem)  # what a task may be called
+        self.title = options.title or stem.replace("_", " ")
+        self.graph, self.inputs, self.workloads, self.origin = graph, inputs, workloads, origin
+
+    def contract(self):
+        found = {CONTRACTS.get(text.DTYPES.get(self.graph.dtype(o))) for o in self.graph.outputs
+                 if text.DTYPES.get(self.graph.dtype(o)) in ("float", "double", "float16", "bfloat16")} or {"fp32"}
+        if len(found) > 1 or None in found:
+            raise Refused(
+                "its outputs are double, or of several floating types: a task's contract is fp32, fp16 or bf16; "
+                "export the model in one of these"
+            )
+        return found.pop()
+
+    def write(self, output_dims):
+        properties = [("assay.task", self.name), ("assay.title", self.title), ("assay.origin", self.origin),
+                      ("assay.contract", self.contract())]
+        for name, bindings in self.workloads.items():
+            properties.append((f"assay.workload.{name}", ", ".join(f"{k}={v}" for k, v in bindings.items())))
+        properties += [(f"assay.input.{name}", distribution) for name, _, _, distribution in self.inputs]
+        outputs = [(o, self.graph.dtype(o), dims) for o, dims in zip(self.graph.outputs, output_dims)]
+        head = re.sub(r"\W", "_", self.name.rsplit("/", 1)[-1], flags=re.ASCII)
+        head = head if head[0].isalpha() and head not in text.RESERVED else "task_" + head
+        comments = [f"Written by tools/importer/assay-import from {self.origin}"]
+        if NOTES:
+            comments += ["What was assumed:"] + ["- " + n for n in NOTES]
+        return text.write(head, self.graph, [i[:3] for i in self.inputs], outputs, properties, comments)
+
+
+def given_distributions(options):
+    """Input to distribution, as the command line gives them."""
+    given = {}
+    for item in options.input:
+        name, equals, distribution = (part.strip() for part in item.partition("="))
+        if not equals or not name or not distribution:
+            raise Refused(f'--input {item}: write NAME=DISTRIBUTION, such as "x=normal(0, 1)"')
+        given[name] = distribution
+    return given
+
+
+def overridden(options, inputs):
+    """Inputs with the distributions that the command line gives. Whole numbers and masks are fixed: what probes would
+    draw in place of them means nothing."""
+    given = given_distributions(options)
+    for name in given:
+        if name not in [i[0] for i in inputs]:
+            raise Refused(f"--input {name}={given[name]}: write NAME=DISTRIBUTION with one of the inputs "
+                          + ", ".join(i[0] for i in inputs))
+    made = []
+    for name, dtype, dims, found in inputs:
+        text = given.get(name, found)
+        whole = name in given and dtype not in FLOATING and "fixed" not in text.split()
+        made.append((name, dtype, dims, text + " fixed" * whole))
+    return made
+
+
+def bindings(words, option):
+    found = {}
+    for part in filter(None, (w.strip() for w in words.split(","))):
+        match = re.fullmatch(r"(\w+)\s*=\s*([1-9]\d*)", part)
+        if not match:
+            raise Refused(f'{option}: write "B=2, C=16", not "{part}"')
+        found[match[1]] = int(match[2])
+    return found
+
+
+def make(options, path):
+    if not path.is_file():
+        raise Refused("there is no such file")
+    if path.suffix not in (".py", ".onnx"):
+        raise Refused("it is neither a .py nor an .onnx file")
+    assay = check.Assay(options.assay)
+    output = pathlib.Path(options.output or path.with_suffix(".onnxtxt").name)
+    if path.suffix == ".py":
+        from . import module_task
+        words, report = module_task.make(options, path, assay)
+    else:
+        from . import onnx_file
+        words, report = onnx_file.make(options, path, assay)
+    output.write_text(words)
+    for n in NOTES:
+        print(f"assumed: {n}", file=sys.stderr)
+    print(f"{output}: {report[0]}")
+    for line in report[1:]:
+        print(f"  {line}")
+    if not options.no_lint:
+        for code, rules, what in assay.lint(output):
+            print(f"  lint: {code} ({rules}): {what}")
+
+
+class Written:
+    """A draft in a file of its own, for as long as it takes to try it."""
+
+    def __init__(self, words):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = pathlib.Path(self.folder.name) / "task.onnxtxt"
+        self.path.write_text(words)
+
+    def __enter__(self):
+        return self.path
+
+    def __exit__(self, *_):
+        self.folder.cleanup()
+
+
+__all__ = ["Draft", "Graph", "Written", "bindings", "make", "note", "overridden"]
