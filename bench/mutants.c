@@ -43,7 +43,7 @@ static enum assay_status draw(const struct exam *e, struct asked *a, struct assa
   if (!status)
     status = task_make_inputs(&e->task, l->workload, a->q.probe, a->q.key, parallel_cpus(), bytes, err);
   for (int i = 0; i < l->n_in && !status; i++) {
-    struct tensor view = {.dtype = l->in[i].dtype, .shape = l->in[i].shape, .data = bytes[i]};
+    struct tensor view = {.type = l->in[i], .data = bytes[i]};
     status = array_from_tensor(&view, &a->inputs[i], err);
   }
   for (int i = 0; i < l->n_in && bytes; i++)
@@ -55,8 +55,8 @@ static enum assay_status draw(const struct exam *e, struct asked *a, struct assa
 static enum assay_status ask(struct exam *e, int layout, enum probe probe, struct assay_error *err) {
   struct asked *a = &e->asked[e->n];
   uint64_t key = rng_derive(17, (uint64_t)e->n);
-  enum assay_status status =
-      question_make(&e->task, &e->layouts[layout], probe, key, REPLICAS, parallel_cpus(), &a->q, err);
+  a->q = (struct question){.layout = &e->layouts[layout], .probe = probe, .key = key};
+  enum assay_status status = question_answer(&e->task, &a->q, REPLICAS, parallel_cpus(), err);
   if (status)
     return status;
   e->n++;
@@ -121,7 +121,8 @@ static enum assay_status compare_one(const struct exam *e, const struct asked *a
     dtype_from_f64(want->dtype, got->f64, n, bytes);
   else
     dtype_from_i64(want->dtype, got->i64, n, bytes);
-  struct compare_input in = question_terms(&e->task, output, want->dtype, &want->shape, POISON_NAN);
+  struct tensor_type type = array_type(want);
+  struct compare_input in = question_terms(&e->task, output, &type, POISON_NAN);
   struct compare_facts facts;
   in.got = bytes;
   in.want = floating ? want->f64 : NULL;
@@ -149,8 +150,10 @@ static enum assay_status examine(const struct exam *e, const struct task *mutant
   if (mutant->n_inputs != e->task.n_inputs || mutant->n_outputs != e->task.n_outputs)
     status = error_set(err, ASSAY_ERR_INVALID, "the mutant has other inputs or outputs than the task");
   for (int i = 0; i < e->n && !status; i++) {
-    struct oracle_request r = {
-        .graph = &mutant->model.flat, .inputs = e->asked[i].inputs, .arith = arith_exact(), .threads = parallel_cpus()};
+    struct oracle_request r = {.graph = &mutant->model.flat,
+                               .inputs = e->asked[i].inputs,
+                               .arith = arith_truth(&e->task.contract.arith),
+                               .threads = parallel_cpus()};
     status = oracle_eval(&r, out, err);
     for (int o = 0; o < e->task.n_outputs && !status; o++)
       status = compare_one(e, &e->asked[i], o, &out[o], f, err);

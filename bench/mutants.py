@@ -12,7 +12,7 @@ A variant changes one thing in the graph, as a wrong or less precise kernel woul
     without OP          an elementwise step is left out
     short sum           the last term of a linear layer's or a product's sums is left out
 
-Prints what passes, one line a variant (--all: every variant), and the counts. Some variants that pass are no mistake:
+Prints what passes, one line a variant (--all: every variant), and the counts. Some variants that pass are not a mistake:
 rounding what is a whole number, leaving out a step that does nothing.
 """
 import json
@@ -33,7 +33,7 @@ NORMS = {"BatchNormalization": "1e-05", "InstanceNormalization": "1e-05", "Layer
 
 
 def parts(text):
-    """Lines of the file before the body, the body's, and those behind."""
+    """Lines of the file before the body, the body's, and those after it."""
     lines = text.split("\n")
     begin = max(i for i, l in enumerate(lines) if l == "{") + 1
     end = max(i for i, l in enumerate(lines) if l == "}")

@@ -31,7 +31,7 @@ static enum assay_status make_inputs(const struct task *t, const struct workload
   if (!status)
     status = task_make_inputs(t, w, PROBE_DECLARED, 1, parallel_cpus(), bytes, err);
   for (int i = 0; i < t->n_inputs && !status; i++) {
-    struct tensor view = {.dtype = inputs[i].dtype, .shape = inputs[i].shape, .data = bytes[i]};
+    struct tensor view = {.type = array_type(&inputs[i]), .data = bytes[i]};
     status = array_from_tensor(&view, &inputs[i], err);
     base_free(bytes[i]);
   }

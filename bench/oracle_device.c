@@ -2,7 +2,7 @@
 //
 // For every task named (default kernelbench/1), inputs are drawn on the device and the answer is made, truth and error
 // scale. One line each: what the task's own tensors take, the most device memory in use at once (inputs included, the
-// candidate's outputs, which lie beside them when a kernel is judged, not), and seconds: for the inputs, for the truth
+// candidate's outputs, which lie next to them when a kernel is judged, not), and seconds: for the inputs, for the truth
 // alone, for the whole answer at first (memory is allocated) and again (memory is kept, as from the second check of a
 // candidate on). Device code is compiled before, at the task's small workload.
 //
@@ -192,7 +192,7 @@ static enum assay_status host_inputs(struct trial *r, const struct sample *m, st
     const struct gpu_array *a = &r->in[i];
     void *raw = NULL;
     status = download(r, a->data, dtype_bytes(a->dtype), &a->shape, &m->in[i], &raw, err);
-    struct tensor view = {.dtype = a->dtype, .shape = sliced(&a->shape, &m->in[i]), .data = raw};
+    struct tensor view = {.type = {a->dtype, sliced(&a->shape, &m->in[i])}, .data = raw};
     if (!status)
       status = array_from_tensor(&view, &in[i], err);
     base_free(raw);
@@ -392,7 +392,7 @@ static int64_t affordable(const struct trial *r, const struct sample *m, int64_t
   return (int64_t)length;
 }
 
-// The most bytes that the truth takes on the CPU, 8 an element: inputs, and what is alive beside them; then the
+// The most bytes that the truth takes on the CPU, 8 an element: inputs, and what is alive at the same time; then the
 // device's answer, downloaded.
 static enum assay_status truth_bytes(const struct trial *r, double *bytes, struct assay_error *err) {
   const struct graph *g = &r->t->model.flat;
@@ -636,7 +636,7 @@ static void print_check(const struct figures *f, bool json) {
     printf(json ? ", \"sample\": \"none\", \"why\": \"%s\"" : "  no sample: %s", f->why_none);
     return;
   }
-  // Infinity is no number of JSON's.
+  // JSON has no infinity.
   printf(json ? ", \"sample\": \"%s\", \"compared\": %lld, \"apart\": %lld, \"worst_over_scale\": %.3g"
               : "  along %s: %lld elements, apart %lld, worst %.2g",
          f->sample, (long long)f->compared, (long long)f->apart, fmin(f->worst, 1e300));

@@ -2,7 +2,7 @@
 """Measures in what units of the error scale honest forms of a computation err, on the processor.
 
     bench/orders.py ASSAY OUT.json       judges tests/cases/orders_*.c with all their twins, three seeds each
-    bench/orders.py --page OUT.json      writes the table into docs/numerics.md, between its marks
+    bench/orders.py --page OUT.json      writes the table into docs/evidence/numerics.md, between its marks
 
 Kernels are C in single precision, without -ffast-math; every question of an exam is asked at `small`.
 """
@@ -39,8 +39,7 @@ def judge(assay, task, path, form, seed):
     out = subprocess.run(command + ([f"--define={form}"] if form else []), capture_output=True, text=True)
     if not out.stdout:
         sys.exit(f"{' '.join(command)}: {out.stderr}")
-    verdict = json.loads(out.stdout)
-    return verdict[0] if isinstance(verdict, list) else verdict
+    return json.loads(out.stdout)[0]
 
 
 def measure(assay, path):
@@ -78,7 +77,7 @@ def main():
         sys.exit(__doc__)
     if sys.argv[1] == "--page":
         rows = json.loads(pathlib.Path(sys.argv[2]).read_text())
-        page = HOUSE / "docs" / "numerics.md"
+        page = HOUSE / "docs" / "evidence" / "numerics.md"
         text = page.read_text()
         begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
         page.write_text(text[:begin] + table(rows) + text[end:])

@@ -10,7 +10,7 @@ correctness trials, 100 performance trials, build folders empty), and `assay jud
 them, --seconds all of it: what is not reached then is listed, and a second call with the same OUT.json goes on there. With
 --jobs N the harness judges N candidates at a time, all of them before Assay's turn: its verdicts are what they are, its times
 and speedups are rough then. What changed since is judged again. --only takes candidates whose path contains TEXT.
-OUT.json is written after each candidate, and OUT.md beside it; --table prints that from a file.
+OUT.json is written after each candidate, and OUT.md next to it; --table prints that from a file.
 """
 import concurrent.futures
 import glob
@@ -52,8 +52,8 @@ print("RESULT", json.dumps(facts), flush=True)  # before what the candidate left
 # ---- the candidates
 
 def read_candidate(path):
-    """What its first lines say. `# beside: honest`, or `# beside: cheat N` with the catalogue's number; `defused` behind
-    it: its plan has nothing of the cheat any more, so that it is right to pass it with the time that it takes."""
+    """What its first lines say: `# beside: honest`, or `# beside: cheat N` with the catalogue's number. `defused` after
+    it: its plan has nothing of the cheat any more, so it is right to pass it with the time that it takes."""
     with open(path, encoding="utf-8") as file:
         source = file.read()
     lines = source.splitlines()
@@ -107,7 +107,7 @@ def run_limited(command, limit, environment):
         try:
             out, errors = child.communicate(timeout=limit)
             ended = True
-        except BaseException as why:  # an interrupt too leaves nothing behind
+        except BaseException as why:  # an interrupt, too, must leave nothing
             os.killpg(child.pid, signal.SIGKILL)
             out, errors = child.communicate()
             ended = False
@@ -142,8 +142,10 @@ def parse_verdict(seconds, out, errors, ended):
     found = {"seconds": round(seconds, 2), "verdict": None, "detail": "", "median_ms": None, "mode": None,
              "kernels": None, "suspicious": False}
     try:
-        facts = json.loads(out)
+        facts = json.loads(out)[0]
     except ValueError:
+        facts = {"verdict": "judge_failed"}
+    if facts["verdict"] == "judge_failed":
         found["detail"] = "timeout" if not ended else errors.strip()[-400:]
         return found
     timing = facts.get("timing") or {}
@@ -203,7 +205,7 @@ def failed(row):
 
 
 def summary(rows):
-    """Numbers over the rows that both were asked about. Who said nothing (no device, an error that is not the
+    """Numbers over the rows that both judged. A judge without an answer (no device, an error that is not the
     candidate's, a crash) has neither accepted nor refused."""
     honest, cheats = [r for r in rows if r["honest"]], [r for r in rows if not r["honest"]]
     return {

@@ -67,11 +67,13 @@ def run(command, timeout=60, **options):
 
 
 def assay_json(assay, *arguments, timeout=120):
-    """What `assay ... --json` prints; a candidate that fails is an answer, anything else an error."""
+    """What `assay ... --json` prints, of `judge` the only verdict; a candidate that fails is an answer, anything else an
+    error."""
     seconds, code, out, errors = run([assay, *arguments, "--json"], timeout)
     if code not in (0, 1) or not out:
         raise RuntimeError(f"assay {' '.join(arguments)}: exit {code}: {errors.strip()[-400:]}")
-    return seconds, json.loads(out)
+    found = json.loads(out)
+    return seconds, found[0] if arguments[0] == "judge" else found
 
 
 def nvcc(source, output, *options):

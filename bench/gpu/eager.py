@@ -2,7 +2,7 @@
 """Times PyTorch's eager execution of tasks: bench/gpu/eager.py [--seconds N] < tasks.json, one JSON line for each.
 
 The input is a list of {"task": NAME, "pytorch": the module that `assay show TASK --json` prints}. Every sample flushes the
-level-2 cache before it; the time between two events is taken, less that between two events with nothing between them.
+L2 cache before it; the time between two events is taken, less that between two events with nothing between them.
 Run by bench/gpu/figures.py; needs PyTorch.
 """
 import json

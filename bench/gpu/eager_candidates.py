@@ -56,7 +56,7 @@ def tasks_of(assay, suite):
 
 
 def bench(assay, suite, folder, arguments, limit):
-    """(seconds, verdicts, the last words); an interrupt after `limit` seconds lets it end properly."""
+    """(seconds, verdicts, the end of its output); an interrupt after `limit` seconds lets it end properly."""
     command = [assay, "bench", suite, "--from", folder, "--json", *arguments]
     start = time.monotonic()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:

@@ -9,7 +9,7 @@ c  every kernel of kernels/cuda at `full`: verdict, time, fraction of the floor,
    found by level and id, to look at; they are of another machine. --kernels: others than kernels/cuda
 d  where the time of one judgement goes: medians of ten
 
-(Figure a, a verdict beside KernelBench's own: bench/gpu/kernelbench_beside.py.)
+(Figure a, a verdict compared with KernelBench's own: bench/gpu/kernelbench_beside.py.)
 """
 import contextlib
 import csv

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/figures.md from the measurements: bench/gpu/figures_page.py [--check]
+"""Writes the tables of docs/evidence/figures.md from the measurements: bench/gpu/figures_page.py [--check]
 
 The measurements are bench/results/*/figures.json and figures_full.json, kernelbench_beside.json, oracle_device.json and
 timing.json (made by bench/gpu/figures.py, kernelbench_beside.py, oracle.py and timing.py; measure.sh runs them all). --check changes nothing and says whether
@@ -12,7 +12,7 @@ import sys
 
 import common
 
-PAGE = os.path.join(common.ROOT, "docs", "figures.md")
+PAGE = os.path.join(common.ROOT, "docs", "evidence", "figures.md")
 
 
 def made(found):
@@ -72,7 +72,7 @@ def beside(found):
 def bench(found):
     b = found["b"]
     return (f"{b['judged']} different kernels in {b['wall_s']:.1f} s: **{b['verdicts_per_s']:.1f} verdicts a second**, "
-            f"{b['passed']} passed; {b['compiling_s']:.1f} s of compiling in all, beside. {made(found)}.")
+            f"{b['passed']} passed; {b['compiling_s']:.1f} s of compiling in all, at the same time. {made(found)}.")
 
 
 def oracle(found):
@@ -85,9 +85,9 @@ def oracle(found):
     total, worst = sum(r["again_s"] for r in rows), max(rows, key=lambda r: r["again_s"])
     most = max(rows, key=lambda r: r["peak_bytes"] + r["output_bytes"])
     lines += ["", f"Together {total:.1f} s for {len(rows)} tasks; the longest is task {number(worst['task'])} with {worst['again_s']:.2f} s. "
-              f"With the candidate's outputs beside, at most {(most['peak_bytes'] + most['output_bytes']) / 1e9:.1f} GB are in use "
+              f"With the candidate's outputs too, at most {(most['peak_bytes'] + most['output_bytes']) / 1e9:.1f} GB are in use "
               f"(task {number(most['task'])}). "
-              + (f"{len(held)} tasks were held against the CPU's oracle, {sum(r['compared'] for r in held):.3g} elements: the truths "
+              + (f"{len(held)} tasks were compared with the CPU's oracle, {sum(r['compared'] for r in held):.3g} elements: the truths "
                  f"are at most {max(r['worst_over_scale'] for r in held):.1g} of the error scale apart. " if held else "")
               + f"`{found['command']}`: {made(found)}"
               + (f"; {found['note']}" if found.get("note") else "") + "."]

@@ -5,7 +5,7 @@ usage: kernelbench_beside.py ASSAY KERNELBENCH_CHECKOUT OUT.json
 
 Both start cold from the shell: source to verdict with 5 correctness inputs and 100 timed calls. KernelBench's harness runs
 twice: with an empty build folder, and again with the extension's build cached. Assay runs ten times, its own device code
-compiled before (by a first run, whose time is told apart: assay_first_on_machine_s).
+compiled before (by a first run, whose time is reported separately: assay_first_on_machine_s).
 """
 import json
 import os
@@ -49,7 +49,7 @@ def judge(assay, cache):
     seconds = time.monotonic() - start
     if done.returncode != 0:
         raise RuntimeError("assay: " + done.stderr[-1000:] + done.stdout[-1000:])
-    return seconds, json.loads(done.stdout), " ".join(command)
+    return seconds, json.loads(done.stdout)[0], " ".join(command)
 
 
 def main():

@@ -1,4 +1,4 @@
-// A ReLU that lasts as long as it is told, for bench/gpu/timing.py. With NANOSECONDS=0 it moves memory only.
+// A ReLU that lasts for NANOSECONDS, for bench/gpu/timing.py. With NANOSECONDS=0 it moves memory only.
 // assay: task kernelbench/1/19
 // assay: launch relu grid=min(ceil_div(x.count, 1024), 1056) block=256 args=x, y, x.count
 #ifndef NANOSECONDS

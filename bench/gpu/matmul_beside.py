@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The half-precision products beside cuBLAS: bench/gpu/matmul_beside.py ASSAY OUT.json [--seconds N] [--also FILE]...
+"""The half-precision products compared with cuBLAS: bench/gpu/matmul_beside.py ASSAY OUT.json [--seconds N] [--also FILE]...
 
 a  kernels/cuda/matmul_bf16.cu and matmul_fp16.cu, judged at the full sizes of their tasks (normal and positive numbers)
    and at 4096 cubed; torch.matmul before and after each, on numbers of the same distribution: TFLOP/s of both, their ratio
 b  verdicts at ragged shapes that go through the copy engine (the tasks' own go to the plain kernel), and of the twins
 c  forms of matmul_bf16.cu that its macros choose, at 8192 cubed; with --also other files too, such as one of its past
 
-torch.matmul is timed as bench/gpu/eager.py does it: every sample flushes the level-2 cache before it; the time between two
+torch.matmul is timed as bench/gpu/eager.py does it: every sample flushes the L2 cache before it; the time between two
 events, less that between two events with nothing between them. One process does so for all, and idles while the judge
 works. What --seconds (28) leaves no time for is left out, and said. Without PyTorch there are no ratios.
 """

@@ -398,7 +398,7 @@ int main(int argc, char **argv) {
   }
   const double seconds = atof(argv[2]);
   n = atoll(argv[1]) / 8192 * 2048; // a multiple of all tiles
-  const size_t room = 32u << 20;    // behind y, for distances
+  const size_t room = 32u << 20;    // after y, for distances
   auto start = std::chrono::steady_clock::now();
   auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   unsigned long long *wrong;

@@ -2,8 +2,8 @@
 """Which launch form moves memory fastest: bench/gpu/memory_forms.py OUT.json [--seconds N]
 
 Builds memory_forms.cu with nvcc and times y = f(x) for 1.6 G floats (a ReLU, and an exponential linear unit) in some 160
-forms: blocks that end after their chunk, with 1 to 8 vectors a thread, or that stay; what loads and stores tell the
-caches; tiles by the copy engine; beside them copies by the driver, reading and writing alone, and other distances
+forms: blocks that end after their chunk, with 1 to 8 vectors a thread, or that stay; cache hints of loads and stores;
+tiles by the copy engine; for comparison copies by the driver, reading and writing alone, and other distances
 between x and y. Prints a table, the fastest form of each kind first, and writes it as JSON. The device is busy for at
 most --seconds (16).
 """

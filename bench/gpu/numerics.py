@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Error units of many arithmetics under every contract: bench/gpu/numerics.py ASSAY OUT.json [--only TEXT]
 
-Judges the kernels of kernels/cuda/precision, and the fast products beside them, for every task of the suite `contracts`
+Judges the kernels of kernels/cuda/precision, and the fast products next to them, for every task of the suite `contracts`
 whose element types they fit: at 256 x 256 with K = 64, 1024 and 8192 on the task's own inputs alone, and once at `small`
 with all ragged shapes and probes. Sums and softmax in lower precision are judged for tasks of KernelBench. What comes of
-it is in docs/numerics.md (bench/gpu/numerics_page.py).
+it is in docs/evidence/numerics.md (bench/gpu/numerics_page.py).
 """
 import contextlib
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/numerics.md from the measurements: bench/gpu/numerics_page.py [--check]
+"""Writes the tables of docs/evidence/numerics.md from the measurements: bench/gpu/numerics_page.py [--check]
 
 The measurements are bench/results/*/numerics.json and tensor_core_bits.json (bench/gpu/numerics.py and
 tensor_core_bits.py make them), and numerics_without_cut.json, made before contracts had the term c. The page's text stays as it is; what stands between `<!-- table NAME -->` and
@@ -14,7 +14,7 @@ import sys
 import common
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PAGE = os.path.join(ROOT, "docs", "numerics.md")
+PAGE = os.path.join(ROOT, "docs", "evidence", "numerics.md")
 CONTRACTS = {"fp32": (1, 5), "tf32": (2, 6), "fp16": (3, 7), "bf16": (4, 8)}
 
 
@@ -105,7 +105,7 @@ def tensor_core_table(found):
                      f["rounding"]["as"], " + ".join(str(len(g)) for g in groups)] +
                     [f"{bias[(inputs, k)]['rms_per_term']:.3f}" for inputs in ("uniform(0,1)", "normal(0,1)")
                      for k in (1024, longest)])
-    return table(["instruction", "bits kept", "beside the accumulator", "bits below them", "the sum", "terms added at once",
+    return table(["instruction", "bits kept", "next to the accumulator", "bits below them", "the sum", "terms added at once",
                   "error, positive, K 1024", "K 8192", "normal, K 1024", "K 8192"], body)
 
 

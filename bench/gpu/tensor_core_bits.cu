@@ -77,7 +77,7 @@ template <int KIND> static __device__ void multiply_mma(float (&d)[4], const flo
   }
 }
 
-// B as 8 columns of 32 bytes: two tiles of 8 x 16 bytes behind each other, not swizzled.
+// B as 8 columns of 32 bytes: two tiles of 8 x 16 bytes, one after the other, not swizzled.
 template <int KIND> static __device__ unsigned long long store_b(const float *b, unsigned char *tiles) {
   __syncthreads();
   for (int i = threadIdx.x; i < 64; i += blockDim.x) { // one register each

@@ -7,7 +7,7 @@ sums in fp32, for fp16 also in fp16) crafted sums:
 bits        1 - 1 + 2^-j: the largest j that is not lost says how many fraction bits below the largest term survive
 cut         what becomes of bits below those, for both signs
 rounding    how the exact sum of the aligned terms becomes a float
-fused       which terms are aligned with each other: a small term is lost beside 1 - 1 where they are added at once
+fused       which terms are aligned with each other: a small term is lost next to 1 - 1 where they are added at once
 inputs      what becomes of the 13 bits of a float that TF32 lacks; subnormal numbers
 bias        long sums in one accumulator: their mean error, per term, over the sum of absolute partial sums
 library     what PyTorch's products in TF32 (cuBLAS) do to factors, where PyTorch is installed

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Assay's device times beside a profiler's: bench/gpu/timing.py ASSAY OUT.json [--seconds N]
+"""Assay's device times compared with a profiler's: bench/gpu/timing.py ASSAY OUT.json [--seconds N]
 
 A ladder of kernels, some that wait for a given time and some that move a given amount of memory, each judged by Assay and
 profiled from its exported plan: by ncu (cold caches, clocks as they are) and by CUPTI's activity records (warm caches,
@@ -106,7 +106,7 @@ def by_ncu(program, runs):
 
 
 def cupti_library(folder):
-    """The library that tells CUPTI's times of a program; built where CUDA's headers are, else a reason."""
+    """The library that reports a program's times by CUPTI; built where CUDA's headers are, else a reason."""
     library = os.path.join(folder, "cupti_times.so")
     roots = sorted(glob.glob("/usr/local/cuda*/targets/*-linux")) + sorted(glob.glob("/usr/local/cuda*/extras/CUPTI"))
     errors = "no cupti.h below /usr/local/cuda"
