@@ -13,9 +13,14 @@
    .subject = &subject_plan,                                                                                           \
    .python = is_python},
 static const struct form forms[] = {
-    {.ending = ".c", .language = "C", .device = &plan_device_cpu, .subject = &subject_cpu},
+    {.ending = ".c", .language = "C", .device = &plan_device_cpu, .subject = &subject_cpu, .toolchain = "cc"},
     TOOLCHAINS(PLANNED) // that of two toolchains is here twice, and found once
-    {.ending = ".py", .language = "PyTorch", .device = &plan_device_cpu, .subject = &subject_cpu, .python = true},
+    {.ending = ".py",
+     .language = "PyTorch",
+     .device = &plan_device_cpu,
+     .subject = &subject_cpu,
+     .toolchain = "python",
+     .python = true},
 };
 enum { N_FORMS = sizeof forms / sizeof *forms };
 

@@ -13,6 +13,7 @@ struct form {
   const char *ending, *language; // ".cu", "CUDA C++"
   const struct plan_device *device;
   const struct subject_ops *subject; // what judges it (judge/subject.h)
+  const char *toolchain;             // what builds it where no row of TOOLCHAINS does; NULL: one of them
   bool python; // a Python module: needs an interpreter with PyTorch, and runs as a process where it has no plan
 };
 

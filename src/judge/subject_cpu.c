@@ -77,7 +77,7 @@ static enum assay_status create(const struct subject_env *env, struct subject **
   subject_init(&c->base, &subject_cpu, env);
   c->best_probe_ns = INT64_MAX;
   c->is_python = env->choice->form->python;
-  c->base.toolchain = c->is_python ? toolchain_python.name : "cc";
+  c->base.toolchain = env->choice->form->toolchain;
   enum assay_status status = start_build(c, err);
   if (status)
     finish(&c->base);
