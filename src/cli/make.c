@@ -43,6 +43,7 @@ enum {
   KEY_KEY_ENV,
   KEY_KEY_FILE,
   KEY_NO_STREAM,
+  KEY_FIELD,
   KEY_PRICES,
 };
 
@@ -69,6 +70,25 @@ static double take_usd(const struct argp_state *state, const char *arg) {
   if (*end || end == arg || !(x > 0 && x <= 1e9))
     argp_error(state, "--budget-usd takes an amount of dollars above 0, not '%s'", arg);
   return x;
+}
+
+// "reasoning_effort=high", "top_k=40", "stop=[\"END\"]": JSON, or else a text. What Assay itself decides is not given
+// so.
+static void take_field(const struct argp_state *state, struct make_endpoint *e, const char *arg) {
+  static const char *const own[] = {"model", "messages", "input", "system", "instructions", "stream", "n"};
+  const char *equals = strchr(arg, '=');
+  char name[128];
+  if (!equals || equals == arg || (size_t)(equals - arg) >= sizeof name)
+    argp_error(state, "--field takes NAME=VALUE, not '%s'", arg);
+  snprintf(name, sizeof name, "%.*s", (int)(equals - arg), arg);
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    if (strcmp(name, own[i]) == 0)
+      argp_error(state, "--field %s: Assay itself decides it", name);
+  json_t *value = json_loads(equals + 1, JSON_DECODE_ANY, NULL);
+  value = value ? value : json_string(equals + 1);
+  e->given = e->given ? e->given : json_object();
+  if (json_object_set_new(e->given, name, value) != 0)
+    argp_error(state, "--field %s: the value is not UTF-8", name);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
@@ -164,6 +184,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_NO_STREAM:
     m->endpoints[endpoint].no_stream = true;
     return 0;
+  case KEY_FIELD:
+    take_field(state, &m->more[endpoint], arg);
+    return 0;
   case KEY_PRICES:
     snprintf(m->prices_path, sizeof m->prices_path, "%s", arg);
     return 0;
@@ -190,12 +213,14 @@ static const struct argp_option options[] = {
      0},
     {"api", KEY_API, "NAME", 0,
      "what the server speaks: chat (OpenAI's Chat Completions; default), messages (Anthropic) or responses; of the "
-     "--endpoint before it, as are the next three",
+     "--endpoint before it, as are the next four",
      0},
     {"key-env", KEY_KEY_ENV, "VARIABLE", 0,
      "the environment variable with the key (default OPENAI_API_KEY and ANTHROPIC_API_KEY, for their hosts alone)", 0},
     {"key-file", KEY_KEY_FILE, "FILE", 0, "the file with the key, which only its owner may read", 0},
     {"no-stream", KEY_NO_STREAM, 0, 0, "take replies whole", 0},
+    {"field", KEY_FIELD, "NAME=VALUE", 0,
+     "one more field of every request, in JSON or as a text: top_k=40, reasoning_effort=high; may be repeated", 0},
     {"model", KEY_MODEL, "NAME", 0, "the model's name at its endpoint; may be repeated", 0},
     {"form", KEY_FORM, "NAME", 0,
      "what is asked for: c, cuda, cuda-host, opencl, triton, pytorch (default: by --device, or what this machine has)",
@@ -373,6 +398,15 @@ static char *settings_text(const struct make *m, const char *prompts_hash) {
                         (json_int_t)e->max_tokens, "prompts", prompts_hash, "workload", o->workload, "device",
                         o->device, "published", o->as_published, "prices", m->prices.hash, "feed_best",
                         e->settings.feed_best, "method_seed", (json_int_t)e->settings.seed);
+  json_t *fields = json_array();
+  for (int i = 0; i < m->n_endpoints; i++)
+    json_array_append_new(fields, m->more[i].given ? json_incref(m->more[i].given) : json_null());
+  bool any = false;
+  for (int i = 0; i < m->n_endpoints; i++)
+    any = any || m->more[i].given;
+  if (j && any)
+    json_object_set(j, "fields", fields);
+  json_decref(fields);
   char *text = j ? json_dumps(j, JSON_SORT_KEYS) : NULL;
   json_decref(j);
   return text;
@@ -381,13 +415,16 @@ static char *settings_text(const struct make *m, const char *prompts_hash) {
 // The first setting that differs, as "turns was 3 and is 5".
 static enum assay_status compare_settings(const struct make *m, const char *then, const char *now,
                                           struct assay_error *err) {
-  json_t *a = json_loads(then, 0, NULL), *b = json_loads(now, 0, NULL), *value;
-  const char *name;
+  json_t *a = json_loads(then, 0, NULL), *b = json_loads(now, 0, NULL);
   enum assay_status status = ASSAY_OK;
-  json_object_foreach(b, name, value) {
-    if (status || strcmp(name, "prices") == 0 || json_equal(value, json_object_get(a, name)))
+  json_t *all = json_copy(a); // the names of both
+  json_object_update(all, b);
+  for (void *at = json_object_iter(all); at; at = json_object_iter_next(all, at)) {
+    const char *name = json_object_iter_key(at);
+    const json_t *before = json_object_get(a, name), *after = json_object_get(b, name);
+    if (status || strcmp(name, "prices") == 0 || (before && after && json_equal(before, after)))
       continue;
-    char *was = json_dumps(json_object_get(a, name), JSON_ENCODE_ANY), *is = json_dumps(value, JSON_ENCODE_ANY);
+    char *was = json_dumps(before, JSON_ENCODE_ANY), *is = json_dumps(after, JSON_ENCODE_ANY);
     status = error_set(err, ASSAY_ERR_USAGE,
                        "run \"%s\" was begun with other settings: %s was %s and is %s; give the same ones to go on, or "
                        "--run NAME for another run",
@@ -395,6 +432,7 @@ static enum assay_status compare_settings(const struct make *m, const char *then
     free(was);
     free(is);
   }
+  json_decref(all);
   json_decref(a);
   json_decref(b);
   return status;
@@ -415,6 +453,20 @@ static enum assay_status keep_settings(struct make *m, struct assay_error *err) 
   base_free(before);
   free(text);
   return status;
+}
+
+// --field, as the client takes it.
+static enum assay_status write_fields(struct make *m, struct assay_error *err) {
+  for (int i = 0; i < m->n_endpoints; i++) {
+    if (!m->more[i].given)
+      continue;
+    if (strncmp(m->endpoints[i].url, "exec:", 5) == 0)
+      return error_set(err, ASSAY_ERR_USAGE, "--field is for servers: a program takes its settings in its command");
+    m->endpoints[i].fields = m->more[i].fields = json_dumps(m->more[i].given, JSON_SORT_KEYS);
+    if (!m->more[i].fields)
+      return error_nomem(err, "the fields of requests");
+  }
+  return ASSAY_OK;
 }
 
 static void fill_defaults(struct make *m) {
@@ -444,6 +496,8 @@ static enum assay_status prepare(struct make *m, struct assay_error *err) {
     status = feedback_parse(m->feedback ? m->feedback : "performance", &e->rungs, err);
   if (!status)
     status = pair_models(m, err);
+  if (!status)
+    status = write_fields(m, err);
   if (!status)
     status = make_find_keys(m, err);
   if (!status)

@@ -3,6 +3,8 @@
 #ifndef CLI_MAKE_H
 #define CLI_MAKE_H
 
+#include <jansson.h>
+
 #include "cli/interrupt.h"
 #include "cli/judging.h"
 #include "method/engine.h"
@@ -12,7 +14,8 @@ enum { MAKE_MOST_TASKS = 64, MAKE_MOST_MODELS = 16 };
 // Of an endpoint, in addition to what the client knows.
 struct make_endpoint {
   const char *key_variable, *key_file;
-  char *secret, *refused; // heap
+  char *secret, *refused, *fields; // heap
+  json_t *given;                   // --field
 };
 
 struct make {

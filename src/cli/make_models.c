@@ -97,8 +97,12 @@ void make_forget_keys(struct make *m) {
       explicit_bzero(e->secret, strlen(e->secret));
     base_free(e->secret);
     base_free(e->refused);
+    free(e->fields);
+    json_decref(e->given);
+    e->given = NULL;
+    e->fields = NULL;
     e->secret = e->refused = NULL;
-    m->endpoints[i].key = m->endpoints[i].refused = NULL;
+    m->endpoints[i].key = m->endpoints[i].refused = m->endpoints[i].fields = NULL;
   }
 }
 

@@ -26,6 +26,7 @@ struct model_endpoint {
       *api; // "chat", "messages" (Anthropic), "responses" (OpenAI); NULL: messages for Anthropic's host, else chat
   const char *key; // NULL: none. Sent to this host alone; in no log, message, environment or argument list
   bool no_stream;
+  const char *fields; // more fields of every request, a JSON object; NULL: none. Not of a program
   // Fields that the server has refused before, "temperature,seed"; NULL: none known.
   const char *refused;
 };

@@ -179,6 +179,10 @@ static void forget_reply(struct transfer *t) {
 static bool make_body(struct exchange *x) {
   struct transfer *t = x->carrier;
   json_t *j = t->wire->request(&x->request, *x->refused, !x->endpoint->no_stream);
+  json_t *more = x->endpoint->fields ? json_loads(x->endpoint->fields, 0, NULL) : NULL;
+  if (j && more)
+    json_object_update(j, more);
+  json_decref(more);
   free(t->body);
   t->body = j ? json_dumps(j, JSON_COMPACT) : NULL;
   json_decref(j);

@@ -195,7 +195,7 @@ expect 0 "in all 9 calls" make --attempts 9 --run budget --budget-calls 9
 # A model that fails: what was paid for is kept, and is asked again where there was no reply.
 expect 3 "exit code 5: no credit" ask --attempts 9 --run failing --endpoint 'exec:echo no credit >&2; exit 5'
 expect 2 "exit code 127" ask --attempts 9 --run missing --endpoint exec:/no/such/program
-for use in "--endpoint nowhere" "--endpoint exec:" "--method magic" "--form cobol" "--feedback praise" "--device opencl --form c" \
+for use in "--field top_k=4" "--field top_k" "--field stream=true" "--endpoint nowhere" "--endpoint exec:" "--method magic" "--form cobol" "--feedback praise" "--device opencl --form c" \
   "--temperature 3" "--attempts 0" "--prompts /no/such/folder" "--method refine --attempts 65" "--budget-calls 0"; do
   # shellcheck disable=SC2086
   expect 2 "." make --run wrong $use

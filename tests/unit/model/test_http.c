@@ -117,6 +117,28 @@ static void chat_request_is_right(void **state) {
   model_server_stop(&server);
 }
 
+static void more_fields_are_sent(void **state) {
+  (void)state;
+  static const char *const apis[] = {"chat", "messages", "responses"};
+  for (int i = 0; i < 3; i++) {
+    const struct scripted script[] = {{.status = 400, .body = "{}"}};
+    struct model_server server;
+    model_server_start(&server, script, 1);
+    struct model_endpoint e = {
+        .url = server.url, .api = apis[i], .fields = "{\"top_k\": 40, \"stop\": [\"END\"], \"temperature\": 0.25}"};
+    struct model_client_options o = options_of(&e);
+    struct model_reply r = ask_with(&o, NULL);
+    json_t *j = json_loads(server.bodies[0], 0, NULL);
+    assert_int_equal(json_integer_value(json_object_get(j, "top_k")), 40);
+    assert_int_equal(json_array_size(json_object_get(j, "stop")), 1);
+    assert_true(json_real_value(json_object_get(j, "temperature")) == 0.25); // it goes before Assay's own
+    assert_string_equal(json_string_value(json_object_get(j, "model")), "m");
+    json_decref(j);
+    model_reply_release(&r);
+    model_server_stop(&server);
+  }
+}
+
 static void chat_whole(void **state) {
   (void)state;
   const struct scripted script[] = {
@@ -429,6 +451,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(chat_streams),
       cmocka_unit_test(chat_request_is_right),
+      cmocka_unit_test(more_fields_are_sent),
       cmocka_unit_test(chat_whole),
       cmocka_unit_test(messages_both_ways),
       cmocka_unit_test(responses_both_ways),
