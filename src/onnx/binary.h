@@ -34,6 +34,9 @@ const ProtobufCMessageUnknownField *binary_unknown(const ProtobufCMessage *m, ui
 // binary_tensor.c
 enum assay_status binary_tensor(struct arena *a, const Onnx__TensorProto *p, const struct source_location *at,
                                 struct tensor *out, struct assay_error *err);
+// Elements of less than 8 bits as files have them: how many bytes, and these.
+size_t binary_packed_bytes(const struct tensor_type *t);
+void binary_pack(const struct tensor *t, unsigned char *packed);
 
 // binary_attr.c
 enum assay_status binary_attr(struct arena *a, const Onnx__AttributeProto *p, const struct source_location *at,

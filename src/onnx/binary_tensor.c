@@ -32,9 +32,8 @@ static enum assay_status tensor_shape(const Onnx__TensorProto *p, const struct s
 static enum assay_status narrow(const Onnx__TensorProto *p, enum dtype t, unsigned char *data,
                                 const struct source_location *at, struct assay_error *err) {
   size_t bytes = dtype_bytes(t);
-  bool is_signed = t == DTYPE_INT8 || t == DTYPE_INT16;
-  int64_t top = t == DTYPE_BOOL ? 2 : (int64_t)1 << (8 * bytes);
-  int64_t low = is_signed ? -top / 2 : 0, high = (is_signed ? top / 2 : top) - 1;
+  int64_t top = t == DTYPE_BOOL ? 2 : (int64_t)1 << dtype_bits(t);
+  int64_t low = dtype_is_signed(t) ? -top / 2 : 0, high = (dtype_is_signed(t) ? top / 2 : top) - 1;
   for (size_t i = 0; i < p->n_int32_data; i++) {
     int32_t v = p->int32_data[i];
     if (bytes < 4 && (v < low || v > high))
@@ -44,6 +43,71 @@ static enum assay_status narrow(const Onnx__TensorProto *p, enum dtype t, unsign
     uint16_t u16 = (uint16_t)v;
     memcpy(data + i * bytes, bytes == 1 ? (void *)&u8 : bytes == 2 ? (void *)&u16 : (void *)&v, bytes);
   }
+  return ASSAY_OK;
+}
+
+// Elements of less than 8 bits lie one after the other in a file, the first one lowest in its byte, and may go over
+// from one byte to the next (6 bits). Here each has a byte.
+size_t binary_packed_bytes(const struct tensor_type *t) {
+  return ((size_t)shape_count(&t->shape) * (size_t)dtype_bits(t->dtype) + 7) / 8;
+}
+
+static void unpack(const uint8_t *packed, const struct tensor_type *t, unsigned char *data) {
+  int bits = dtype_bits(t->dtype);
+  size_t count = (size_t)shape_count(&t->shape), whole = binary_packed_bytes(t);
+  for (size_t i = 0; i < count; i++) {
+    size_t at = i * (size_t)bits;
+    unsigned word = packed[at / 8] | (at / 8 + 1 < whole ? (unsigned)packed[at / 8 + 1] << 8 : 0);
+    unsigned code = word >> at % 8 & ((1u << bits) - 1);
+    bool negative = dtype_is_signed(t->dtype) && code >> (bits - 1);
+    data[i] = (unsigned char)(negative ? code | ~((1u << bits) - 1) : code);
+  }
+}
+
+void binary_pack(const struct tensor *t, unsigned char *packed) {
+  int bits = dtype_bits(t->type.dtype);
+  const uint8_t *data = t->data;
+  memset(packed, 0, binary_packed_bytes(&t->type));
+  for (size_t i = 0; i < (size_t)shape_count(&t->type.shape); i++) {
+    size_t at = i * (size_t)bits;
+    unsigned code = (data[i] & ((1u << bits) - 1)) << at % 8;
+    packed[at / 8] |= (unsigned char)code;
+    if (code >> 8)
+      packed[at / 8 + 1] |= (unsigned char)(code >> 8);
+  }
+}
+
+// Types of less than 8 bits. Of those of 4 and 2 bits, each number of int32_data is a byte as in raw_data; of those of
+// 6 bits, an element.
+static enum assay_status tensor_packed(struct arena *a, const Onnx__TensorProto *p, const struct tensor *t,
+                                       const struct source_location *at, const void **out, struct assay_error *err) {
+  char shape[SHAPE_TEXT_BYTES];
+  size_t lists = p->n_float_data + p->n_double_data + p->n_int32_data + p->n_int64_data + p->n_uint64_data;
+  bool raw = p->has_raw_data && (p->raw_data.len || !lists), one_each = !raw && dtype_bits(t->type.dtype) == 6;
+  size_t count = (size_t)shape_count(&t->type.shape), need = one_each ? count : binary_packed_bytes(&t->type);
+  if ((raw && lists) || (!raw && lists != p->n_int32_data))
+    return build_error(err, ASSAY_ERR_INVALID, at,
+                       "elements are given in several places; %s tensors have int32_data or raw_data",
+                       dtype_name(t->type.dtype));
+  size_t given = raw ? p->raw_data.len : p->n_int32_data;
+  if (given != need)
+    return build_error(err, ASSAY_ERR_INVALID, at, "%s has %zu numbers, but %s%s needs %zu",
+                       raw ? "raw_data" : "int32_data", given, dtype_name(t->type.dtype),
+                       shape_text(&t->type.shape, shape), need);
+  unsigned char *data = build_alloc(a, count + 1, 1, "a tensor's elements", err);
+  unsigned char *bytes = raw || one_each ? data : build_alloc(a, need + 1, 1, "a tensor's elements", err);
+  if (!data || !bytes)
+    return err ? err->status : ASSAY_ERR_NOMEM;
+  *out = data;
+  if (one_each)
+    return narrow(p, t->type.dtype, data, at, err);
+  for (size_t i = 0; !raw && i < need; i++) {
+    if (p->int32_data[i] < -128 || p->int32_data[i] > 255)
+      return build_error(err, ASSAY_ERR_INVALID, at, "number %zu of int32_data is %d, which is not a byte", i,
+                         p->int32_data[i]);
+    bytes[i] = (unsigned char)p->int32_data[i];
+  }
+  unpack(raw ? p->raw_data.data : bytes, &t->type, data);
   return ASSAY_OK;
 }
 
@@ -90,6 +154,8 @@ static struct typed_list typed_list(const Onnx__TensorProto *p, enum dtype t) {
 static enum assay_status tensor_data(struct arena *a, const Onnx__TensorProto *p, const struct tensor *t,
                                      const struct source_location *at, const void **out, struct assay_error *err) {
   char shape[SHAPE_TEXT_BYTES];
+  if (dtype_bits(t->type.dtype) < 8)
+    return tensor_packed(a, p, t, at, out, err);
   struct typed_list list = typed_list(p, t->type.dtype);
   size_t unit = dtype_bytes(t->type.dtype), count = (size_t)shape_count(&t->type.shape); // at most 2^40: no overflow
   size_t lists = p->n_float_data + p->n_double_data + p->n_int32_data + p->n_int64_data + p->n_uint64_data;

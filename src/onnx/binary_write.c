@@ -88,7 +88,8 @@ static enum assay_status write_values(struct writer *w, const struct graph *g, c
 }
 
 // Always raw: it is the shortest form and the only one that has every type.
-static void write_tensor(const struct tensor *t, const char *name, Onnx__TensorProto *out) {
+static enum assay_status write_tensor(struct writer *w, const struct tensor *t, const char *name,
+                                      Onnx__TensorProto *out) {
   out->name = borrow(name);
   out->has_data_type = 1;
   out->data_type = t->type.dtype;
@@ -97,6 +98,14 @@ static void write_tensor(const struct tensor *t, const char *name, Onnx__TensorP
   out->has_raw_data = 1;
   out->raw_data.len = tensor_type_bytes(&t->type);
   out->raw_data.data = (uint8_t *)(uintptr_t)t->data;
+  if (dtype_bits(t->type.dtype) >= 8)
+    return ASSAY_OK;
+  out->raw_data.len = binary_packed_bytes(&t->type);
+  out->raw_data.data = build_alloc(&w->arena, out->raw_data.len + 1, 1, "a binary model", w->err);
+  if (!out->raw_data.data)
+    return ASSAY_ERR_NOMEM;
+  binary_pack(t, out->raw_data.data);
+  return ASSAY_OK;
 }
 
 // Constants, and types of values that are in no other list.
@@ -113,7 +122,7 @@ static enum assay_status write_constants(struct writer *w, const struct graph *g
   for (int i = 0; i < g->n_values; i++) {
     const struct value *v = &g->values[i];
     if (v->constant)
-      write_tensor(v->constant, v->name, out->initializer[out->n_initializer++]);
+      TRY(write_tensor(w, v->constant, v->name, out->initializer[out->n_initializer++]));
     else if (!listed[i] && v->dtype != DTYPE_UNDEFINED)
       TRY(write_value(w, v, out->value_info[out->n_value_info++]));
   }
@@ -167,8 +176,7 @@ static enum assay_status write_attr(struct writer *w, const struct attr *a, Onnx
     out->t = MAKE(w, Onnx__TensorProto, onnx__tensor_proto__init);
     if (!out->t)
       return ASSAY_ERR_NOMEM;
-    write_tensor(a->tensor, a->tensor->name, out->t);
-    return ASSAY_OK;
+    return write_tensor(w, a->tensor, a->tensor->name, out->t);
   default: // ATTR_STRING(S); the readers refuse graphs
     TRY(write_strings(w, a->strings, a->count, &strings));
     out->n_strings = a->type == ATTR_STRINGS ? a->count : 0;

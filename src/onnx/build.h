@@ -97,9 +97,6 @@ enum assay_status build_check_opsets(struct opset_import *opsets, int n, const s
                                      struct assay_error *err);
 enum assay_status build_check_ir(int64_t version, const struct source_location *at, struct assay_error *err);
 
-// Whether this is the name of an ONNX element type that base/dtype.h does not have.
-bool build_foreign_dtype(const char *name, size_t len);
-
 // Numbers are read and printed with a point whatever the program's locale says: for this thread, until the end.
 struct build_locale {
   locale_t c, before;

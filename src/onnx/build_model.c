@@ -41,15 +41,6 @@ enum assay_status build_check_ir(int64_t version, const struct source_location *
                      (long long)version, BUILD_OLDEST_IR, BUILD_NEWEST_IR);
 }
 
-bool build_foreign_dtype(const char *name, size_t len) {
-  static const char *const names[] = {"float8e4m3fnuz", "float8e5m2fnuz", "float8e8m0", "uint4",      "int4",
-                                      "float4e2m1",     "uint2",          "int2",       "float6e2m3", "float6e3m2"};
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    if (strlen(names[i]) == len && memcmp(names[i], name, len) == 0)
-      return true;
-  return false;
-}
-
 enum assay_status build_locale_start(struct build_locale *l, struct assay_error *err) {
   // glibc and musl hand out a static object for "C": this neither allocates nor fails there.
   l->c = newlocale(LC_ALL_MASK, "C", (locale_t)0);

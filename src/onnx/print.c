@@ -35,7 +35,7 @@ static bool reads_as_type(const char *s) {
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
     if (strcmp(words[i], s) == 0)
       return true;
-  return dtype_by_name(s, strlen(s), &ignored) || build_foreign_dtype(s, strlen(s));
+  return dtype_by_name(s, strlen(s), &ignored);
 }
 
 static void print_name(struct buf *out, const char *s) {

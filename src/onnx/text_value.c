@@ -1,5 +1,4 @@
 // Types, tensor literals and attributes of ONNX's textual syntax.
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,8 +18,7 @@ static bool other_type(const struct token *t) {
 bool text_at_type(const struct parser *p) {
   enum dtype ignored;
   const struct token *t = &p->token;
-  return t->kind == TOKEN_IDENTIFIER &&
-         (dtype_by_name(t->start, t->len, &ignored) || build_foreign_dtype(t->start, t->len) || other_type(t));
+  return t->kind == TOKEN_IDENTIFIER && (dtype_by_name(t->start, t->len, &ignored) || other_type(t));
 }
 
 // A quoted dimension is a name too ("n + 1"): it is not evaluated.
@@ -76,8 +74,8 @@ enum assay_status text_type(struct parser *p, struct value_type *out) {
 // as onnx.parser wants it.
 static enum assay_status parse_small(struct parser *p, enum dtype t, unsigned char *to) {
   size_t bytes = dtype_bytes(t);
-  bool is_signed = t == DTYPE_INT8 || t == DTYPE_INT16 || t == DTYPE_INT32;
-  int bits = t == DTYPE_BOOL ? 1 : (int)bytes * CHAR_BIT;
+  bool is_signed = dtype_is_signed(t);
+  int bits = t == DTYPE_BOOL ? 1 : dtype_bits(t);
   int64_t low = is_signed ? -((int64_t)1 << (bits - 1)) : 0, high = ((int64_t)1 << (bits - (is_signed ? 1 : 0))) - 1;
   int64_t v;
   if (p->token.kind != TOKEN_INTEGER && dtype_is_float(t))

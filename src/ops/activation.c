@@ -15,6 +15,15 @@ static enum assay_status infer_prelu(struct op_infer *c, struct assay_error *err
   return status;
 }
 
+// Nothing is broadcast.
+static enum assay_status infer_swiglu(struct op_infer *c, struct assay_error *err) {
+  char a[SHAPE_TEXT_BYTES], b[SHAPE_TEXT_BYTES];
+  if (!shape_equal(&c->in[0]->shape, &c->in[1]->shape))
+    return op_invalid(c->node, err, "the gate has the shape %s, the other input %s", shape_text(&c->in[0]->shape, a),
+                      shape_text(&c->in[1]->shape, b));
+  return pointwise_infer_float(c, err);
+}
+
 // Bounds are scalars; some writers give them one dimension of one element.
 static enum assay_status infer_clip(struct op_infer *c, struct assay_error *err) {
   for (int i = 1; i < 3; i++)
@@ -82,6 +91,11 @@ static const struct op_def rows[] = {
     FLOATING("Swish", 24, alpha_attrs, "x / (1 + exp(-alpha * x))", "Swish",
              "The input times the logistic function of alpha times the input.",
              .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.text = "$0 * torch.sigmoid({alpha} * $0)"}),
+    {POINTWISE_BINARY("SwiGLU", 28, infer_swiglu, "x / (1 + exp(-alpha * x)) * y",
+                      "The first input, the gate, times the logistic function of alpha times it, times the second. "
+                      "Both have one shape."),
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.text = "$0 * torch.sigmoid({alpha} * $0) * $1"},
+     .attrs = alpha_attrs, .example = "(float[2,3] a, float[2,3] b) => (float[2,3] c) { c = SwiGLU(a, b) }"},
     FLOATING("Mish", 18, NULL, "x * tanh" SOFTPLUS, "Mish", "The input times the hyperbolic tangent of its softplus.",
              .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.text = "F.mish($0)"}),
     FLOATING("Softplus", 1, NULL, SOFTPLUS, "Softplus", "log(1 + exp(x)), in the form that cannot overflow.",

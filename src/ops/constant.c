@@ -201,6 +201,8 @@ static const struct op_attr part_attrs[] = {{"end", ATTR_INT, false, "rank"}, {"
 static const struct op_attr eye_attrs[] = {
     {"dtype", ATTR_INT, false, "as the input"}, {"k", ATTR_INT, false, "0"}, {0}};
 
+static const struct op_attr range_attrs[] = {{"stash_type", ATTR_INT, false, "ignored: the contract decides"}, {0}};
+
 static const struct op_def rows[] = {
     {OP_ROW("Constant", 1, 0, 0, 1, 1, OP_CONSTANT), .attrs = constant_attrs, .infer = infer_constant,
      .eval = eval_constant, .cost = op_cost_none, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM},
@@ -227,6 +229,9 @@ static const struct op_def rows[] = {
      .doc = "A matrix as large as the input with ones on diagonal k and zeros elsewhere.",
      .example = "(float[3,4] a) => (float[3,4] b) { b = EyeLike<k = 1>(a) }"},
     {OP_ROW("Range", 11, 3, 3, 1, 1, OP_CONSTANT), .infer = infer_range, .eval = eval_range,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN},
+     .doc = "The numbers start, start + delta, ... that come before the limit."},
+    {OP_ROW("Range", 27, 3, 3, 1, 1, OP_CONSTANT), .attrs = range_attrs, .infer = infer_range, .eval = eval_range,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN},
      .doc = "The numbers start, start + delta, ... that come before the limit.",
      .example = "() => (float[4] b) { s = Constant<value_float = 1.0>() l = Constant<value_float = 2.0>()"

@@ -252,7 +252,7 @@ static enum assay_status gemm_eval(struct op_eval *c, struct assay_error *err) {
 
 static enum assay_status matmul_integer_infer(struct op_infer *c, struct assay_error *err) {
   for (int i = 0; i < c->n_in; i++)
-    if (c->in[i] && dtype_bytes(c->in[i]->dtype) != 1)
+    if (c->in[i] && c->in[i]->dtype != DTYPE_INT8 && c->in[i]->dtype != DTYPE_UINT8)
       return op_invalid(c->node, err, "input %d must be int8 or uint8, not %s", i, dtype_name(c->in[i]->dtype));
   enum assay_status status = matmul_shape(c, DTYPE_INT32, err);
   if (status)

@@ -1,9 +1,9 @@
 // Operators that pass values on: unchanged, or as another type.
-#include <math.h>
 #include <string.h>
 
 #include "base/parallel.h"
 #include "ops/families.h"
+#include "ops/narrow.h"
 #include "ops/pointwise.h"
 #include "ops/pytorch.h"
 
@@ -26,33 +26,14 @@ static enum assay_status eval_identity(struct op_eval *c, struct assay_error *er
 struct cast {
   const struct array *in;
   struct array *out;
-  struct arith arith; // of the target format
-  bool narrows;       // the target cannot hold every value of the source
-  bool saturate;      // float8: beyond the range to the largest value
+  bool narrows; // the target cannot hold every value of the source
+  struct narrowing narrowing;
   uint64_t key;
 };
 
-// The value as the target format holds it. A cast is the one operator that says "lose precision here", so the exact
-// pass rounds too, to nearest; a contract pass rounds at random, so that the error scale covers both neighbours of a
-// value near a tie. A cast to the contract's storage type says less: every value of that type is one that may be
-// rounded where it goes to another operator. (PyTorch's exporter casts what it reduces, there and back.)
-static double narrow(const struct cast *k, struct noise *noise, double x) {
-  enum dtype t = k->out->dtype;
-  if (k->saturate && fabs(x) > k->arith.max)
-    return copysign(k->arith.max, x);
-  double r;
-  if (k->arith.exact) {
-    unsigned char element[8];
-    dtype_from_f64(t, &x, 1, element);
-    dtype_to_f64(t, element, 1, &r);
-  } else {
-    r = arith_round(&k->arith, noise, x);
-    if (k->saturate && isinf(r))
-      r = copysign(k->arith.max, x);
-  }
-  return isinf(r) && t == DTYPE_FLOAT8E4M3FN ? NAN : r;
-}
-
+// A cast is the one operator that says "lose precision here", so the exact pass rounds too. A cast to the contract's
+// storage type says less: every value of that type is one that may be rounded where it goes to another operator.
+// (PyTorch's exporter casts what it reduces, there and back.)
 static void cast_block(const struct cast *k, int64_t begin, int64_t end, struct noise *noise) {
   enum dtype from = k->in->dtype, to = k->out->dtype;
   for (int64_t i = begin; i < end; i++) {
@@ -63,7 +44,7 @@ static void cast_block(const struct cast *k, int64_t begin, int64_t end, struct 
     double x = dtype_is_float(from)   ? k->in->f64[i]
                : from == DTYPE_UINT64 ? (double)(uint64_t)k->in->i64[i]
                                       : (double)k->in->i64[i];
-    k->out->f64[i] = k->narrows ? narrow(k, noise, x) : x;
+    k->out->f64[i] = k->narrows ? narrowing_apply(&k->narrowing, noise, x) : x;
   }
 }
 
@@ -77,31 +58,15 @@ static void cast_blocks(void *arg, int64_t first, int64_t last) {
   }
 }
 
-static bool format_narrows(enum dtype from, enum dtype to) {
-  struct float_format f, t;
-  if (!dtype_float_format(to, &t))
-    return false;
-  if (!dtype_float_format(from, &f))
-    return to != DTYPE_DOUBLE; // an integer
-  return t.bits < f.bits || t.min_exponent > f.min_exponent || t.max < f.max;
-}
-
 static enum assay_status eval_cast(struct op_eval *c, struct assay_error *err) {
-  (void)err;
-  struct cast k = {.in = c->in[0], .out = &c->out[0], .key = c->arith.key, .arith = {.exact = c->arith.exact}};
+  struct cast k = {.in = c->in[0], .out = &c->out[0], .key = c->arith.key};
   enum dtype to = k.out->dtype;
-  struct float_format format;
-  k.narrows = format_narrows(k.in->dtype, to);
-  if (dtype_float_format(to, &format)) {
-    k.narrows = k.narrows && format.bits != c->arith.stored.bits;
-    k.arith.bits = format.bits;
-    k.arith.min_exponent = format.min_exponent;
-    k.arith.max = format.max;
-  }
-  k.saturate = (to == DTYPE_FLOAT8E4M3FN || to == DTYPE_FLOAT8E5M2) && node_int(c->node, "saturate", 1) != 0;
+  enum assay_status status = narrowing_read(c->node, to, &c->arith, &k.narrowing, err);
+  k.narrows = narrowing_needed(k.in->dtype, to) && k.narrowing.format.bits != c->arith.stored.bits;
   int64_t n = shape_count(&k.in->shape);
-  parallel_for(c->threads, (n + BLOCK - 1) / BLOCK, GRAIN_BLOCKS, cast_blocks, &k);
-  return ASSAY_OK;
+  if (!status)
+    parallel_for(c->threads, (n + BLOCK - 1) / BLOCK, GRAIN_BLOCKS, cast_blocks, &k);
+  return status;
 }
 
 static enum assay_status infer_cast_to(struct op_infer *c, int64_t number, struct assay_error *err) {
@@ -175,8 +140,8 @@ static const struct op_attr seed_attrs[] = {{"seed", ATTR_INT, false, NULL}, {0}
         .pytorch = {.write = pytorch_cast},                                                                            \
         .doc =                                                                                                         \
             "The input as another type, given by its number in ONNX's TensorProto.DataType. Floating types round to "  \
-            "nearest (float8 to its largest value beyond its range unless saturate = 0); to integers towards zero, "   \
-            "wrapping; to bool by comparing with 0.",                                                                  \
+            "nearest (float8 to its largest value beyond its range unless saturate = 0; float8e8m0 as round_mode "     \
+            "says); to integers towards zero, wrapping; to bool by comparing with 0.",                                 \
         .example = (EXAMPLE)                                                                                           \
   }
 #define CAST_LIKE(SINCE, ATTRS, EXAMPLE)                                                                               \

@@ -41,9 +41,10 @@ static const struct op_def rows[] = {
            "The quotient of two tensors, broadcast. Integer division truncates towards zero; dividing by zero gives 0.",
            .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.text = "$0 / $1", .takes_numbers = true}),
     {POINTWISE_BINARY("Mod", 10, pointwise_infer_number,
-                      "fmod || fmod(x, y) == 0 || (fmod(x, y) < 0) == (y < 0) ? fmod(x, y) : fmod(x, y) + y",
-                      "The remainder of a division. It has the sign of the divisor, or with fmod = 1 that of the "
-                      "dividend, as C's fmod."),
+                      "fmod ? fmod(x, y) : fmod(x, y) == 0 ? y < 0 ? -0 : 0"
+                      " : (fmod(x, y) < 0) == (y < 0) ? fmod(x, y) : fmod(x, y) + y",
+                      "The remainder of a division. It has the sign of the divisor, also where it is zero, or with "
+                      "fmod = 1 that of the dividend, as C's fmod."),
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN}, .attrs = mod_attrs,
      .example = "(float[2,3] a, float[3] b) => (float[2,3] c) { c = Mod<fmod = 1>(a, b) }"},
     {POINTWISE_BINARY("Pow", 7, infer_pow, "pow(x, y)",

@@ -47,13 +47,13 @@ static int64_t bits_not(int64_t a, int64_t b, enum dtype t) {
 
 // Shifting by the type's width or more (or by a negative number), undefined in C, shifts everything out.
 static int64_t shift_left(int64_t a, int64_t b, enum dtype t) {
-  uint64_t width = 8 * dtype_bytes(t);
+  uint64_t width = (uint64_t)dtype_bits(t);
   return (uint64_t)b >= width ? 0 : (int64_t)((uint64_t)a << b);
 }
 
 // Signed numbers, allowed by newer versions, keep their sign; unsigned 64-bit ones must not seem negative.
 static int64_t shift_right(int64_t a, int64_t b, enum dtype t) {
-  uint64_t width = 8 * dtype_bytes(t);
+  uint64_t width = (uint64_t)dtype_bits(t);
   uint64_t sign = a < 0 && t != DTYPE_UINT64 ? UINT64_MAX : 0;
   if ((uint64_t)b >= width)
     return (int64_t)sign;

@@ -135,15 +135,10 @@ void rows_store(const struct rows *r, double *y, struct rows_piece p, const doub
 }
 
 int64_t loops_wrap(enum dtype t, uint64_t value) {
-  unsigned bits = 8 * (unsigned)dtype_bytes(t);
+  int unused = 64 - dtype_bits(t);
   if (t == DTYPE_BOOL)
     return value != 0;
-  if (bits >= 64)
-    return (int64_t)value;
-  uint64_t mask = ((uint64_t)1 << bits) - 1, sign = (uint64_t)1 << (bits - 1);
-  bool is_signed = t == DTYPE_INT8 || t == DTYPE_INT16 || t == DTYPE_INT32;
-  value &= mask;
-  return is_signed && (value & sign) ? (int64_t)(value | ~mask) : (int64_t)value;
+  return dtype_is_signed(t) ? (int64_t)(value << unused) >> unused : (int64_t)(value << unused >> unused);
 }
 
 enum assay_status loops_need_float(const struct op_infer *c, int i, struct assay_error *err) {

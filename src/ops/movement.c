@@ -238,6 +238,9 @@ static enum assay_status infer_depth(struct op_infer *c, struct assay_error *err
   const struct shape *s = &c->in[0]->shape;
   int64_t b = node_int(c->node, "blocksize", 0);
   bool to_space = strcmp(c->node->op->name, "DepthToSpace") == 0;
+  const char *mode = node_string(c->node, "mode", "DCR");
+  if (strcmp(mode, "DCR") != 0 && strcmp(mode, "CRD") != 0)
+    return op_invalid(c->node, err, "mode is \"%s\"; it must be DCR or CRD", mode);
   if (s->rank != 4 || b < 1 || b > 1 << 15)
     return op_invalid(c->node, err, "the input must have 4 dimensions and blocksize be positive");
   if (to_space ? s->dims[1] % (b * b) != 0 : s->dims[2] % b != 0 || s->dims[3] % b != 0)
@@ -323,12 +326,14 @@ static const struct op_def rows[] = {
              "column in block, channel) in mode DCR and (channel, row, column) in mode CRD.",
              "(float[1,8,2,3] a) => (float[1,2,4,6] b) { b = DepthToSpace<blocksize = 2, mode = \"CRD\">(a) }",
              .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
-    MOVEMENT(
-        "SpaceToDepth", 1, 1, 1, 1, block_attrs, infer_depth, eval_depth,
-        "Blocks of space rearranged into channels; the inverse of DepthToSpace in mode DCR.",
-        "(float[1,2,4,6] a) => (float[1,8,2,3] b) { b = SpaceToDepth<blocksize = 2>(a) }",
-        .pytorch = {.text = "$0.unflatten(3, (-1, {blocksize})).unflatten(2, (-1, {blocksize})).permute(0, 3, 5, 1, 2, "
-                            "4).flatten(1, 3)"}),
+    MOVEMENT("SpaceToDepth", 1, 1, 1, 1, block_attrs, infer_depth, eval_depth,
+             "Blocks of space rearranged into channels; the inverse of DepthToSpace in mode DCR.", NULL,
+             .pytorch = {.write = pytorch_space_to_depth}),
+    MOVEMENT("SpaceToDepth", 28, 1, 1, 1, depth_attrs, infer_depth, eval_depth,
+             "Blocks of space rearranged into channels; the inverse of DepthToSpace in the same mode.",
+             "(float[1,2,4,6] a) => (float[1,8,2,3] b) { b = SpaceToDepth<blocksize = 2>(a) }\n"
+             "(float[1,2,4,6] a) => (float[1,8,2,3] b) { b = SpaceToDepth<blocksize = 2, mode = \"CRD\">(a) }",
+             .pytorch = {.write = pytorch_space_to_depth}),
 };
 
 const struct op_family ops_movement_family = {"Movement", rows, sizeof rows / sizeof rows[0]};

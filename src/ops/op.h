@@ -190,7 +190,7 @@ const struct op_def *op_find(const char *domain, const char *name, int version);
 enum assay_status op_verify(const struct graph *g, struct assay_error *err);
 
 // The highest standard opset version the table speaks.
-enum { OP_NEWEST_OPSET = 26, OP_NEWEST_ASSAY_OPSET = 1 };
+enum { OP_NEWEST_OPSET = 28, OP_NEWEST_ASSAY_OPSET = 1 };
 
 // A Markdown page of all rows, generated (docs/operators.md is checked against it).
 enum assay_status op_page(struct buf *out, struct assay_error *err);

@@ -7,6 +7,7 @@
 
 #include "base/parallel.h"
 #include "ops/expr.h"
+#include "ops/loops.h"
 
 // Blocks a thread takes at least; starting a thread costs about as much as this many simple blocks.
 enum { GRAIN_BLOCKS = 64 };
@@ -42,24 +43,7 @@ enum assay_status pointwise_infer_compare(struct op_infer *c, struct assay_error
 // ---- conversions
 
 int64_t pointwise_wrap(enum dtype t, int64_t v) {
-  switch (t) {
-  case DTYPE_BOOL:
-    return v != 0;
-  case DTYPE_INT8:
-    return (int8_t)v;
-  case DTYPE_UINT8:
-    return (uint8_t)v;
-  case DTYPE_INT16:
-    return (int16_t)v;
-  case DTYPE_UINT16:
-    return (uint16_t)v;
-  case DTYPE_INT32:
-    return (int32_t)v;
-  case DTYPE_UINT32:
-    return (uint32_t)v;
-  default:
-    return v;
-  }
+  return loops_wrap(t, (uint64_t)v);
 }
 
 int64_t pointwise_truncate(enum dtype t, double v) {

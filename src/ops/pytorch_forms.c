@@ -411,6 +411,13 @@ void pytorch_hard_sigmoid(struct pytorch_writer *w, const struct node *n) {
   pytorch_put_template(w, n, usual ? "F.hardsigmoid($0)" : "torch.clamp({alpha} * $0 + {beta}, 0, 1)");
 }
 
+// [n, c, h, row in block, w, column in block] in another order.
+void pytorch_space_to_depth(struct pytorch_writer *w, const struct node *n) {
+  bool channels_first = strcmp(node_string(n, "mode", "DCR"), "CRD") == 0;
+  pytorch_put_template(w, n, "$0.unflatten(3, (-1, {blocksize})).unflatten(2, (-1, {blocksize}))");
+  buf_printf(w->out, ".permute(%s).flatten(1, 3)", channels_first ? "0, 1, 3, 5, 2, 4" : "0, 3, 5, 1, 2, 4");
+}
+
 const char pytorch_recurrent_helper[] =
     "def recurrent(op, order, x, w, r, b, *states):\n"
     "    \"\"\"ONNX's RNN, LSTM or GRU through PyTorch's: gates change places, directions lie beside each "

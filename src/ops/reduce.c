@@ -269,7 +269,7 @@ static void integer_range(void *arg, int64_t begin, int64_t end) {
 // What a reduction of nothing gives: the type's least value for a maximum, and so on.
 static int64_t integer_start(const struct reduction *r, enum dtype t) {
   bool is_unsigned = loops_wrap(t, UINT64_MAX) >= 0 || t == DTYPE_UINT64;
-  unsigned bits = t == DTYPE_BOOL ? 1 : 8 * (unsigned)dtype_bytes(t);
+  unsigned bits = t == DTYPE_BOOL ? 1 : (unsigned)dtype_bits(t);
   if (r->step == step_product)
     return 1;
   if (r->step != step_max && r->step != step_min)

@@ -154,6 +154,13 @@ static const struct property *find(const struct task *t, const char *prefix, con
   return NULL;
 }
 
+static enum assay_status not_exchanged(const struct task *t, const char *what, const struct value *v,
+                                       struct assay_error *err) {
+  return error_set(err, ASSAY_ERR_UNSUPPORTED,
+                   "%s: %s %.120s is %s, a type that stands within graphs only; candidates cannot be given it", t->path,
+                   what, v->name, dtype_name(v->dtype));
+}
+
 static enum assay_status read_inputs(struct task *t, struct assay_error *err) {
   const struct graph *g = &t->model.flat;
   for (int i = 0; i < t->n_inputs; i++) {
@@ -166,6 +173,8 @@ static enum assay_status read_inputs(struct task *t, struct assay_error *err) {
       return missing(t, key, "uniform(-1, 1)", err);
     if (v->rank < 0 || dtype_bytes(v->dtype) == 0)
       return error_set(err, ASSAY_ERR_INVALID, "%s: input %.120s must declare a type and a shape", t->path, v->name);
+    if (!dtype_is_exchanged(v->dtype))
+      return not_exchanged(t, "input", v, err);
     // Both forms are read, so that a mistake in the unused form is reported as well.
     const struct property *forms[2] = {normal, published};
     for (int k = 0; k < 2; k++) {
@@ -257,6 +266,8 @@ static enum assay_status read_contract(struct task *t, struct assay_error *err) 
   enum dtype expected = contract_dtype(&t->contract);
   for (int i = 0; i < g->n_outputs; i++) {
     const struct value *v = &g->values[g->outputs[i]];
+    if (v->dtype != DTYPE_UNDEFINED && !dtype_is_exchanged(v->dtype))
+      return not_exchanged(t, "output", v, err);
     if (dtype_is_float(v->dtype) && v->dtype != expected)
       return in_property(t, p,
                          error_set(err, ASSAY_ERR_INVALID, "output %.80s is declared %s, but the contract %s is for %s",

@@ -50,8 +50,8 @@ int64_t product_count(const struct product_group *g) {
 }
 
 void product_wrap(enum dtype t, int32_t *bits, int32_t *is_signed) {
-  *bits = t == DTYPE_BOOL ? 0 : 8 * (int32_t)dtype_bytes(t);
-  *is_signed = t == DTYPE_INT8 || t == DTYPE_INT16 || t == DTYPE_INT32;
+  *bits = t == DTYPE_BOOL ? 0 : dtype_bits(t);
+  *is_signed = dtype_is_signed(t) && t != DTYPE_INT64;
 }
 
 struct product_panels product_panels_make(bool mma, bool squares) {

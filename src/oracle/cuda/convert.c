@@ -3,18 +3,19 @@
 #include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/gpu_run.h"
 
-extern const char code_convert_args[], code_convert_device[], code_convert[];
+extern const char code_convert_args[], code_convert_device[], code_narrow[], code_convert[];
 
 static const struct device_code program = {
-    "convert", (const char *const[]){GPU_COMMON_TEXTS, code_convert_args, code_convert_device, code_convert, NULL},
+    "convert",
+    (const char *const[]){GPU_COMMON_TEXTS, code_convert_args, code_convert_device, code_narrow, code_convert, NULL},
     false};
 
 struct convert_type convert_type_of(enum dtype t) {
   struct float_format f;
   if (dtype_float_format(t, &f))
     return (struct convert_type){.is_float = 1, .bits = f.bits, .min_exponent = f.min_exponent, .max = f.max};
-  bool is_unsigned = t == DTYPE_UINT8 || t == DTYPE_UINT16 || t == DTYPE_UINT32 || t == DTYPE_UINT64;
-  return (struct convert_type){.bits = t == DTYPE_BOOL ? 1 : 8 * (int32_t)dtype_bytes(t), .is_unsigned = is_unsigned};
+  return (struct convert_type){.bits = t == DTYPE_BOOL ? 1 : dtype_bits(t),
+                               .is_unsigned = !dtype_is_signed(t) && t != DTYPE_BOOL};
 }
 
 enum assay_status gpu_array_widen(struct compute *c, const struct gpu_array *from, struct gpu_array *to,
@@ -26,20 +27,34 @@ enum assay_status gpu_array_widen(struct compute *c, const struct gpu_array *fro
   return compute_launch(c, &program, "widen", n, &args, sizeof args, err);
 }
 
+struct gpu_narrowing gpu_narrowing_of(const struct narrowing *n) {
+  _Static_assert(NARROW_UP == (int)POWER_UP && NARROW_DOWN == (int)POWER_DOWN, "as in ops/narrow.h");
+  return (struct gpu_narrowing){.arith = gpu_arith_of(&n->arith),
+                                .to = convert_type_of(n->to),
+                                .saturate = n->saturate,
+                                .no_infinity = n->format.no_infinity,
+                                .no_nan = n->format.no_nan,
+                                .no_minus_zero = n->format.no_minus_zero,
+                                .powers_alone = n->format.powers_alone,
+                                .power = (int32_t)n->power};
+}
+
 enum assay_status gpu_array_round(struct compute *c, const struct gpu_array *from, const struct arith *storing,
                                   struct gpu_array *out, struct assay_error *err) {
   struct gpu_array to;
   enum assay_status status = gpu_array_create(c, from->dtype, &from->shape, &to, err);
   if (status)
     return status;
+  struct convert_type type = convert_type_of(from->dtype);
   struct cast_args args = {.in = gpu_ref_of(from),
                            .out = to.data,
                            .n = shape_count(&from->shape),
                            .from = convert_type_of(DTYPE_DOUBLE),
-                           .to = convert_type_of(from->dtype),
+                           .to = type,
                            .narrows = 1,
-                           .no_infinity = storing->exact, // as store_nearest of oracle/boundary.c
-                           .arith = gpu_arith_of(storing)};
+                           .narrowing = {.arith = gpu_arith_of(storing),
+                                         .to = type,
+                                         .no_infinity = storing->exact}}; // as store_nearest of oracle/boundary.c
   status = compute_launch(c, &program, "cast", args.n, &args, sizeof args, err);
   if (status)
     gpu_array_release(c, &to);
@@ -48,30 +63,19 @@ enum assay_status gpu_array_round(struct compute *c, const struct gpu_array *fro
   return status;
 }
 
-static bool format_narrows(const struct convert_type *from, const struct convert_type *to) {
-  if (!to->is_float)
-    return false;
-  if (!from->is_float)
-    return to->bits != 53;
-  return to->bits < from->bits || to->min_exponent > from->min_exponent || to->max < from->max;
-}
-
 enum assay_status gpu_cast_eval(struct gpu_eval *c, struct assay_error *err) {
-  enum dtype to = c->out[0].dtype;
+  enum dtype from = c->in[0]->dtype, to = c->out[0].dtype;
   int64_t n = shape_count(&c->out[0].shape);
+  struct narrowing narrowing;
+  enum assay_status status = narrowing_read(c->node, to, &c->arith, &narrowing, err);
+  if (status)
+    return status;
   struct cast_args args = {.in = gpu_ref_of(c->in[0]),
                            .out = c->out[0].data,
                            .n = n,
-                           .from = convert_type_of(c->in[0]->dtype),
+                           .from = convert_type_of(from),
                            .to = convert_type_of(to),
-                           .no_infinity = to == DTYPE_FLOAT8E4M3FN};
-  args.narrows = format_narrows(&args.from, &args.to) && args.to.bits != c->arith.stored.bits;
-  bool float8 = to == DTYPE_FLOAT8E4M3FN || to == DTYPE_FLOAT8E5M2;
-  args.saturate = float8 && node_int(c->node, "saturate", 1) != 0;
-  args.arith = (struct gpu_arith){.exact = c->arith.exact,
-                                  .bits = args.to.bits,
-                                  .min_exponent = args.to.min_exponent,
-                                  .max = args.to.max,
-                                  .key = c->arith.key};
+                           .narrows = narrowing_needed(from, to) && narrowing.format.bits != c->arith.stored.bits,
+                           .narrowing = gpu_narrowing_of(&narrowing)};
   return compute_launch(c->compute, &program, "cast", n, &args, sizeof args, err);
 }

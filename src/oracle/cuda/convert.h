@@ -2,9 +2,11 @@
 #ifndef ORACLE_CUDA_CONVERT_H
 #define ORACLE_CUDA_CONVERT_H
 
+#include "ops/narrow.h"
 #include "oracle/cuda/gpu.h"
 #include "oracle/cuda/convert_args.h"
 
 struct convert_type convert_type_of(enum dtype t);
+struct gpu_narrowing gpu_narrowing_of(const struct narrowing *n);
 
 #endif

@@ -14,15 +14,24 @@ struct widen_args {
   int64_t n;
 };
 
+// How float8e8m0 is reached: ops/narrow.h.
+#define NARROW_UP 0
+#define NARROW_DOWN 1
+
+// Rounding to a floating format, as ops/narrow.h.
+struct gpu_narrowing {
+  struct gpu_arith arith; // of the format
+  struct convert_type to;
+  int32_t saturate, no_infinity, no_nan, no_minus_zero, powers_alone, power;
+};
+
 struct cast_args {
   struct gpu_ref in;
   uint64_t out;
   int64_t n;
   struct convert_type from, to;
-  int32_t narrows;               // the target cannot hold every value of the source
-  int32_t saturate, no_infinity; // float8: beyond the range to the largest value; e4m3fn has a NaN only
-  int32_t pad;
-  struct gpu_arith arith; // of the target format
+  int32_t narrows, pad; // the target cannot hold every value of the source
+  struct gpu_narrowing narrowing;
 };
 
 #endif

@@ -102,8 +102,33 @@ enum assay_status gpu_array_create(struct compute *c, enum dtype dtype, const st
   return ASSAY_OK;
 }
 
+// Types that candidates are never given have no storage of their own.
+static enum assay_status upload_widened(struct compute *c, const struct tensor *t, struct gpu_array *out,
+                                        struct assay_error *err) {
+  int64_t n = shape_count(&t->type.shape);
+  struct gpu_array a = {0};
+  uint64_t *values = base_alloc((size_t)n * sizeof *values);
+  enum assay_status status = values ? ASSAY_OK : error_nomem(err, "a constant");
+  if (!status)
+    status = gpu_array_create(c, t->type.dtype, &t->type.shape, &a, err);
+  if (!status && dtype_is_float(t->type.dtype))
+    dtype_to_f64(t->type.dtype, t->data, n, (double *)values);
+  else if (!status)
+    dtype_to_i64(t->type.dtype, t->data, n, (int64_t *)values);
+  if (!status)
+    status = compute_upload(c, a.data, values, (size_t)n * sizeof *values, err);
+  base_free(values);
+  if (status)
+    gpu_array_release(c, &a);
+  else
+    *out = a;
+  return status;
+}
+
 enum assay_status gpu_array_upload(struct compute *c, const struct tensor *t, struct gpu_array *out,
                                    struct assay_error *err) {
+  if (dtype_bits(t->type.dtype) && !dtype_is_exchanged(t->type.dtype))
+    return upload_widened(c, t, out, err);
   struct gpu_array a = {.dtype = t->type.dtype, .shape = t->type.shape, .owned = true};
   enum assay_status status = gpu_storage_of(t->type.dtype, &a.storage, err);
   if (status)

@@ -228,7 +228,7 @@ static enum assay_status bits_run(struct gpu_eval *c, int kind, struct assay_err
                         .z = z ? gpu_ref_of(z) : (struct gpu_ref){0},
                         .y = c->out[0].data,
                         .kind = kind,
-                        .width = (int32_t)(8 * dtype_bytes(t)),
+                        .width = dtype_bits(t),
                         .is_unsigned64 = t == DTYPE_UINT64,
                         .dtype = t};
   return compute_launch(c->compute, &gpu_move_program, "move_bits", a.walk.count, &a, sizeof a, err);

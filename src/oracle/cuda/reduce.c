@@ -143,8 +143,8 @@ struct operator{
 
 // What a reduction of nothing gives: the type's least value for a maximum, and so on (in flipped order for uint64).
 static int64_t integer_start(int kind, enum dtype t) {
-  unsigned bits = t == DTYPE_BOOL ? 1 : 8 * (unsigned)dtype_bytes(t);
-  bool is_signed = t == DTYPE_INT8 || t == DTYPE_INT16 || t == DTYPE_INT32;
+  unsigned bits = t == DTYPE_BOOL ? 1 : (unsigned)dtype_bits(t);
+  bool is_signed = dtype_is_signed(t);
   bool max = kind == REDUCE_INT_MAX;
   if (kind == REDUCE_INT_PRODUCT)
     return 1;

@@ -68,6 +68,14 @@ DEVICE_FN int64_t rows_wrap(int32_t dtype, uint64_t value) {
     return (int64_t)(int32_t)value;
   case 12:
     return (int64_t)(uint32_t)value;
+  case 21: // uint4
+    return (int64_t)(value & 15);
+  case 22:
+    return (int64_t)(value << 60) >> 60;
+  case 25: // uint2
+    return (int64_t)(value & 3);
+  case 26:
+    return (int64_t)(value << 62) >> 62;
   default:
     return (int64_t)value;
   }

@@ -36,6 +36,38 @@ static void test_small_formats(void **state) {
   round_trip(DTYPE_BFLOAT16, 1 << 16);
   round_trip(DTYPE_FLOAT8E4M3FN, 1 << 8);
   round_trip(DTYPE_FLOAT8E5M2, 1 << 8);
+  round_trip(DTYPE_FLOAT8E4M3FNUZ, 1 << 8);
+  round_trip(DTYPE_FLOAT8E5M2FNUZ, 1 << 8);
+  round_trip(DTYPE_FLOAT8E8M0, 1 << 8);
+  round_trip(DTYPE_FLOAT6E2M3, 1 << 6);
+  round_trip(DTYPE_FLOAT6E3M2, 1 << 6);
+  round_trip(DTYPE_FLOAT4E2M1, 1 << 4);
+  // All of float4e2m1, and the ends of the others.
+  static const double fours[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  for (uint8_t p = 0; p < 16; p++) {
+    double x;
+    dtype_to_f64(DTYPE_FLOAT4E2M1, &p, 1, &x);
+    assert_true(x == (p & 8 ? -fours[p & 7] : fours[p & 7]) && !signbit(x) == !(p & 8));
+  }
+  static const struct {
+    enum dtype t;
+    double least, max;
+  } ends[] = {{DTYPE_FLOAT8E4M3FNUZ, 0x1p-7, 240},   {DTYPE_FLOAT8E5M2FNUZ, 0x1p-15, 57344},
+              {DTYPE_FLOAT8E8M0, 0x1p-127, 0x1p127}, {DTYPE_FLOAT6E2M3, 1, 7.5},
+              {DTYPE_FLOAT6E3M2, 0.25, 28},          {DTYPE_FLOAT4E2M1, 1, 6}};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    struct float_format f;
+    uint8_t code;
+    double back;
+    assert_true(dtype_float_format(ends[i].t, &f) && f.max == ends[i].max && ldexp(1, f.min_exponent) == ends[i].least);
+    dtype_from_f64(ends[i].t, &ends[i].max, 1, &code);
+    dtype_to_f64(ends[i].t, &code, 1, &back);
+    assert_true(back == ends[i].max);
+    dtype_from_f64(ends[i].t, (double[]){2 * ends[i].max}, 1, &code);
+    dtype_to_f64(ends[i].t, &code, 1, &back);
+    assert_true(f.no_nan ? back == f.max : isnan(back)); // none of them has an infinity
+    assert_false(dtype_is_exchanged(ends[i].t));
+  }
 }
 
 static uint16_t half(double x) {
@@ -78,6 +110,10 @@ static void test_integers(void **state) {
   assert_true(wide[0] == -128 && wide[3] == 127);
   dtype_from_i64(DTYPE_INT8, wide, 4, bytes_back);
   assert_memory_equal(bytes, bytes_back, 4);
+  dtype_to_i64(DTYPE_INT4, bytes + 1, 1, wide);
+  assert_true(wide[0] == -1 && dtype_bits(DTYPE_INT4) == 4 && dtype_bytes(DTYPE_INT4) == 1);
+  assert_true(dtype_is_signed(DTYPE_INT2) && !dtype_is_signed(DTYPE_UINT2) && !dtype_is_signed(DTYPE_BOOL));
+  assert_true(dtype_is_exchanged(DTYPE_BOOL) && !dtype_is_exchanged(DTYPE_INT4) && !dtype_is_exchanged(DTYPE_STRING));
   dtype_to_i64(DTYPE_BOOL, flags, 4, wide);
   assert_true(wide[0] == 0 && wide[1] == 1 && wide[2] == 1 && wide[3] == 1);
 }

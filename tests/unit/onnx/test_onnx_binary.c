@@ -193,8 +193,18 @@ static void test_tensors(void **state) {
                 "t: the tensor: shape [4611686018427387904] is negative or has more than 2^40 elements");
   w = tensor_of(1, -2);
   expect_tensor(&w, ASSAY_ERR_LIMIT, "t: the tensor: shape [-2] is negative or has more than 2^40 elements");
-  w = tensor_of(22, 2);
-  expect_tensor(&w, ASSAY_ERR_UNSUPPORTED, "t: the tensor: data type number 22 is not supported");
+  w = tensor_of(29, 2);
+  expect_tensor(&w, ASSAY_ERR_UNSUPPORTED, "t: the tensor: data type number 29 is not supported");
+  w = tensor_of(22, 3);
+  put_bytes(&w, TENSOR_RAW, "\x21\x03\x04", 3);
+  expect_tensor(&w, ASSAY_ERR_INVALID, "t: the tensor: raw_data has 3 numbers, but int4[3] needs 2");
+  w = tensor_of(25, 5);
+  put_int(&w, TENSOR_INT32, 255);
+  put_int(&w, TENSOR_INT32, 256);
+  expect_tensor(&w, ASSAY_ERR_INVALID, "t: the tensor: number 1 of int32_data is 256, which is not a byte");
+  w = tensor_of(27, 1);
+  put_int(&w, TENSOR_INT32, 64);
+  expect_tensor(&w, ASSAY_ERR_INVALID, "t: the tensor: element 0 is 64, which does not fit in float6e2m3 (0..63)");
   w = tensor_of(8, 2);
   expect_tensor(&w, ASSAY_ERR_UNSUPPORTED, "t: the tensor: tensors of type string are not supported");
   w = tensor_of(1, 2);
@@ -228,6 +238,27 @@ static void test_tensor_values(void **state) {
   put_bytes(&w, TENSOR_INT32, "\x80\x78\xFF\xFF\x03", 5);
   assert_int_equal(onnx_read_tensor(w.bytes, w.n, "t", &arena, &t, &err), ASSAY_OK);
   assert_memory_equal(t.data, "\x00\x3C\xFF\xFF", 4);
+  w = tensor_of(22, 3); // int4: two a byte, the first one low; signs extended
+  put_bytes(&w, TENSOR_RAW, "\x7F\x08", 2);
+  assert_int_equal(onnx_read_tensor(w.bytes, w.n, "t", &arena, &t, &err), ASSAY_OK);
+  assert_memory_equal(t.data, "\xFF\x07\xF8", 3);
+  w = tensor_of(21, 2); // uint4, through numbers
+  put_int(&w, TENSOR_INT32, 0xF8);
+  assert_int_equal(onnx_read_tensor(w.bytes, w.n, "t", &arena, &t, &err), ASSAY_OK);
+  assert_memory_equal(t.data, "\x08\x0F", 2);
+  w = tensor_of(26, 5); // int2: four a byte
+  put_bytes(&w, TENSOR_RAW, "\xE4\x02", 2);
+  assert_int_equal(onnx_read_tensor(w.bytes, w.n, "t", &arena, &t, &err), ASSAY_OK);
+  assert_memory_equal(t.data, "\x00\x01\xFE\xFF\xFE", 5);
+  w = tensor_of(28, 5); // float6e3m2: a stream of bits; 1, 2, 3, 63, 32
+  put_bytes(&w, TENSOR_RAW, "\x81\x30\xFC\x20", 4);
+  assert_int_equal(onnx_read_tensor(w.bytes, w.n, "t", &arena, &t, &err), ASSAY_OK);
+  assert_memory_equal(t.data, "\x01\x02\x03\x3F\x20", 5);
+  w = tensor_of(28, 2); // and an element a number
+  put_int(&w, TENSOR_INT32, 63);
+  put_int(&w, TENSOR_INT32, 1);
+  assert_int_equal(onnx_read_tensor(w.bytes, w.n, "t", &arena, &t, &err), ASSAY_OK);
+  assert_memory_equal(t.data, "\x3F\x01", 2);
   w = tensor_of(9, 3); // raw bool: anything but 0 is 1
   put_bytes(&w, TENSOR_RAW, "\x00\x02\xFF", 3);
   assert_int_equal(onnx_read_tensor(w.bytes, w.n, "t", &arena, &t, &err), ASSAY_OK);

@@ -78,7 +78,7 @@ static void test_constants_keep_their_bits(void **state) {
                           (size_t)shape_count(&v->constant->type.shape) * dtype_bytes(v->dtype));
       constants++;
     }
-  assert_int_equal(constants, 19);
+  assert_int_equal(constants, 29);
   buf_release(&text);
   model_release(&a), model_release(&b);
 }

@@ -271,6 +271,37 @@ static void test_integers(void **state) {
   }
 }
 
+// From version 28 on: signed numbers keep their sign, and amounts may be negative or too large.
+static void test_signed_shifts(void **state) {
+  (void)state;
+  struct call c;
+  for (int left = 0; left < 2; left++) {
+    call_begin(&c, "BitShift", 28);
+    call_attr_string(&c, "direction", left ? "LEFT" : "RIGHT");
+    call_input(&c, DTYPE_INT8, "6", I(-128, 64, -3, -3, 5, -1));
+    call_input(&c, DTYPE_INT8, "6", I(1, 1, 0, 8, -1, -1));
+    call_run(&c, 1);
+    call_check_i(&c, 0, "6", left ? I(0, -128, -3, 0, 0, 0) : I(-64, 32, -3, -1, 0, -1));
+    call_end(&c);
+  }
+}
+
+static void test_swiglu(void **state) {
+  (void)state;
+  struct call c;
+  call_begin(&c, "SwiGLU", 28);
+  call_attr_float(&c, "alpha", 2);
+  call_f(&c, "2", D(0.5, -1));
+  call_f(&c, "2", D(3, 4));
+  call_run(&c, 1);
+  call_check_f(&c, 0, "2", D(0.5 / (1 + exp(-1)) * 3, -1 / (1 + exp(2)) * 4));
+  call_end(&c);
+  call_begin(&c, "SwiGLU", 28);
+  call_f(&c, "2", D(1, 2));
+  call_f(&c, "1", D(1));
+  call_fails(&c, 1, ASSAY_ERR_INVALID, "the gate has the shape [2], the other input [1]");
+}
+
 static void test_mixed_and_remainders(void **state) {
   (void)state;
   struct call c;
@@ -280,6 +311,14 @@ static void test_mixed_and_remainders(void **state) {
   call_f(&c, "4", D(2.1, -3.4, 8.0, -2.1));
   call_run(&c, 1);
   call_check_f(&c, 0, "4", D(fmod(-4.3, 2.1), fmod(7.2, -3.4), 5, fmod(4.3, -2.1)));
+  call_end(&c);
+  call_begin(&c, "Mod", 28); // the special cases of version 28
+  call_f(&c, "10", D(0.0, -0.0, 4, INFINITY, 3, -3, 3, NAN, 1, -5.5));
+  call_f(&c, "10", D(-2, 2, -2, 2, INFINITY, INFINITY, -INFINITY, 1, 0, 2));
+  call_run(&c, 1);
+  const double *r = c.out[0].f64;
+  assert_true(r[0] == 0 && signbit(r[0]) && r[1] == 0 && !signbit(r[1]) && r[2] == 0 && signbit(r[2]) && isnan(r[3]));
+  assert_true(r[4] == 3 && r[5] == INFINITY && r[6] == -INFINITY && isnan(r[7]) && isnan(r[8]) && r[9] == 0.5);
   call_end(&c);
   call_begin(&c, "Pow", 15); // an integer base with a fractional exponent
   call_i(&c, "3", I(1, 4, 9));
@@ -422,6 +461,39 @@ static double cast_float(double x, enum dtype from, enum dtype to, int saturate,
   return r;
 }
 
+// To powers of two, through round_mode.
+static double cast_power(double x, const char *mode, int saturate) {
+  struct call c;
+  call_begin(&c, "Cast", 24);
+  call_attr_int(&c, "to", DTYPE_FLOAT8E8M0);
+  call_attr_int(&c, "saturate", saturate);
+  call_attr_string(&c, "round_mode", mode);
+  call_f(&c, "1", &x);
+  call_run(&c, 1);
+  double r = c.out[0].f64[0];
+  call_end(&c);
+  return r;
+}
+
+// The table of ONNX's Cast for float8e8m0.
+static void test_casts_to_powers(void **state) {
+  (void)state;
+  assert_true(cast_power(0, "up", 1) == 0x1p-127 && isnan(cast_power(0, "nearest", 0)));
+  assert_true(isnan(cast_power(NAN, "up", 1)) && isnan(cast_power(NAN, "nearest", 0)));
+  assert_true(cast_power(INFINITY, "up", 1) == 0x1p127 && isnan(cast_power(INFINITY, "nearest", 0)));
+  assert_true(cast_power(0x1.8p127, "up", 1) == 0x1p127 && isnan(cast_power(0x1.8p127, "nearest", 0)));
+  assert_true(cast_power(0x1p-130, "up", 1) == 0x1p-127 && isnan(cast_power(0x1p-130, "nearest", 0)));
+  assert_true(cast_power(4, "up", 1) == 4 && cast_power(4, "down", 1) == 4 && cast_power(4, "nearest", 1) == 4);
+  assert_true(cast_power(4.01, "up", 1) == 8 && cast_power(7.9, "down", 1) == 4);
+  assert_true(cast_power(6, "nearest", 1) == 8 && cast_power(5.99, "nearest", 1) == 4); // a tie goes up
+  struct call c;
+  call_begin(&c, "Cast", 24);
+  call_attr_int(&c, "to", DTYPE_FLOAT8E8M0);
+  call_attr_string(&c, "round_mode", "sideways");
+  call_f(&c, "1", D(1));
+  call_fails(&c, 1, ASSAY_ERR_INVALID, "sideways");
+}
+
 static int64_t cast_int(double x, enum dtype to) {
   struct call c;
   call_begin(&c, "Cast", 13);
@@ -445,6 +517,15 @@ static void test_casts(void **state) {
   assert_true(isnan(cast_float(1e6, DTYPE_FLOAT, DTYPE_FLOAT8E4M3FN, 0, true, 0)));
   assert_true(cast_float(-INFINITY, DTYPE_FLOAT, DTYPE_FLOAT8E5M2, 1, true, 0) == -57344);
   assert_true(cast_float(-1e9, DTYPE_FLOAT, DTYPE_FLOAT8E5M2, 0, true, 0) == -INFINITY);
+  assert_true(cast_float(1e6, DTYPE_FLOAT, DTYPE_FLOAT8E4M3FNUZ, 1, true, 0) == 240);
+  assert_true(isnan(cast_float(INFINITY, DTYPE_FLOAT, DTYPE_FLOAT8E4M3FNUZ, 0, true, 0)));
+  assert_true(cast_float(-1e6, DTYPE_FLOAT, DTYPE_FLOAT8E5M2FNUZ, 1, true, 0) == -57344);
+  assert_false(signbit(cast_float(-1e-9, DTYPE_FLOAT, DTYPE_FLOAT8E5M2FNUZ, 1, true, 0))); // there is no -0
+  assert_true(cast_float(2.5, DTYPE_FLOAT, DTYPE_FLOAT4E2M1, 1, true, 0) == 2);            // ties to even
+  assert_true(cast_float(5.1, DTYPE_FLOAT, DTYPE_FLOAT4E2M1, 0, true, 0) == 6);
+  assert_true(cast_float(-INFINITY, DTYPE_FLOAT, DTYPE_FLOAT4E2M1, 0, true, 0) == -6); // there is nothing beyond
+  assert_true(cast_float(7.4, DTYPE_FLOAT, DTYPE_FLOAT6E2M3, 1, true, 0) == 7.5);
+  assert_true(cast_float(0.1, DTYPE_FLOAT, DTYPE_FLOAT6E3M2, 1, true, 0) == 0.125);
   // A contract pass meets both neighbours of 2049 in fp16.
   bool low = false, high = false;
   for (uint64_t key = 0; key < 50; key++) {
@@ -457,6 +538,9 @@ static void test_casts(void **state) {
   assert_int_equal(cast_int(-2.9, DTYPE_INT32), -2);
   assert_int_equal(cast_int(2.9, DTYPE_UINT8), 2);
   assert_int_equal(cast_int(300, DTYPE_UINT8), 44);
+  assert_int_equal(cast_int(-9, DTYPE_INT4), 7);
+  assert_int_equal(cast_int(-9, DTYPE_UINT4), 7);
+  assert_int_equal(cast_int(6, DTYPE_INT2), -2);
   assert_int_equal(cast_int(0.1, DTYPE_BOOL), 1);
   assert_int_equal(cast_int(NAN, DTYPE_BOOL), 1);
   assert_int_equal(cast_int(1e30, DTYPE_INT64), INT64_MAX);
@@ -601,10 +685,13 @@ int main(void) {
       cmocka_unit_test(test_broadcast),
       cmocka_unit_test(test_integers),
       cmocka_unit_test(test_mixed_and_remainders),
+      cmocka_unit_test(test_signed_shifts),
+      cmocka_unit_test(test_swiglu),
       cmocka_unit_test(test_variadic),
       cmocka_unit_test(test_select),
       cmocka_unit_test(test_predicates),
       cmocka_unit_test(test_casts),
+      cmocka_unit_test(test_casts_to_powers),
       cmocka_unit_test(test_dropout),
       cmocka_unit_test(test_threads_and_keys),
       cmocka_unit_test(test_rows_are_sound),

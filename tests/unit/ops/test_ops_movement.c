@@ -365,16 +365,26 @@ static void test_depth_to_space(void **state) {
       int64_t block = y % 2 * 2 + x % 2, channel = crd ? ch * 4 + block : block * 2 + ch;
       assert_true(c.out[0].f64[i] == (double)(((n * 8 + channel) * 3 + y / 2) * 5 + x / 2));
     }
-    if (!crd) {
-      call_begin(&back, "SpaceToDepth", 13);
-      call_attr_int(&back, "blocksize", 2);
-      call_f(&back, "2,2,6,10", c.out[0].f64);
-      call_run(&back, 1);
-      call_check_f(&back, 0, "2,8,3,5", c.in[0].f64);
-      call_end(&back);
-    }
+    call_begin(&back, "SpaceToDepth", crd ? 28 : 13); // modes since version 28
+    call_attr_int(&back, "blocksize", 2);
+    if (crd)
+      call_attr_string(&back, "mode", "CRD");
+    call_f(&back, "2,2,6,10", c.out[0].f64);
+    call_run(&back, 1);
+    call_check_f(&back, 0, "2,8,3,5", c.in[0].f64);
+    call_end(&back);
     call_end(&c);
   }
+}
+
+static void test_depth_modes(void **state) {
+  (void)state;
+  struct call c;
+  call_begin(&c, "SpaceToDepth", 28);
+  call_attr_int(&c, "blocksize", 2);
+  call_attr_string(&c, "mode", "RCD");
+  call_f(&c, "1,1,2,2", count6);
+  call_fails(&c, 1, ASSAY_ERR_INVALID, "RCD");
 }
 
 static void test_gather(void **state) {
@@ -628,6 +638,7 @@ int main(void) {
       cmocka_unit_test(test_pad),
       cmocka_unit_test(test_trilu_and_reverse),
       cmocka_unit_test(test_depth_to_space),
+      cmocka_unit_test(test_depth_modes),
       cmocka_unit_test(test_resize),
       cmocka_unit_test(test_gather),
       cmocka_unit_test(test_data_dependent),

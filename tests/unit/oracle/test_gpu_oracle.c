@@ -470,6 +470,27 @@ static void test_casts(void **state) {
       }
 }
 
+// Types that stand within graphs only: from floats and integers of all sizes, and back; and as constants.
+static void test_inner_types(void **state) {
+  (void)state;
+  static const int numbers[] = {18, 20, 21, 22, 23, 24, 25, 26, 27, 28};
+  static const char *const modes[] = {"up", "down", "nearest"};
+  static const char *const from[] = {"float", "float16", "int16"};
+  char text[512];
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    for (int k = 0; k < 18; k++) {
+      const char *type = from[k / 6];
+      snprintf(text, sizeof text,
+               "(%s[500] a) => (float[500] b, int8[500] c) { n = Cast<to = %d, saturate = %d, round_mode = \"%s\">(a)"
+               " b = Cast<to = 1>(n) c = Cast<to = 3>(n) }",
+               type, numbers[i], k % 2, modes[k / 2 % 3]);
+      check_text(text, true, true);
+    }
+  check_text("(float[3] a) => (float[3] b, float[3] c) <int4[3] w = {-8, 7, -1}, float4e2m1[3] f = {1, 10, 7}>"
+             " { v = Cast<to = 1>(w) b = Mul(a, v) g = Cast<to = 1>(f) c = Mul(a, g) }",
+             true, true);
+}
+
 // ---- graphs
 
 // Shapes computed on the way, from inputs and from constants; an input, a constant and a value twice among the outputs.
@@ -647,6 +668,7 @@ int main(void) {
       cmocka_unit_test(test_binary_types),
       cmocka_unit_test(test_unary_functions),
       cmocka_unit_test(test_casts),
+      cmocka_unit_test(test_inner_types),
       cmocka_unit_test(test_graphs),
       cmocka_unit_test(test_shape_is_input),
       cmocka_unit_test(test_input_is_output),
