@@ -9,6 +9,7 @@ extern const struct op_family ops_function_family;    // function.c: functions o
 extern const struct op_family ops_activation_family;
 extern const struct op_family ops_logic_family;   // comparisons, logic, bits, selection
 extern const struct op_family ops_convert_family; // convert.c: identity, casts, inference-time dropout
+extern const struct op_family ops_quantize_family;
 extern const struct op_family ops_reshape_family; // reshape.c: the same elements under another shape
 extern const struct op_family ops_movement_family;
 extern const struct op_family ops_slice_family; // slice.c: parts of a tensor, and borders around it

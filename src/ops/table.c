@@ -13,6 +13,7 @@ static const struct op_family *const families[] = {
     &ops_activation_family,
     &ops_logic_family,
     &ops_convert_family,
+    &ops_quantize_family,
     &ops_reshape_family,
     &ops_movement_family,
     &ops_slice_family,

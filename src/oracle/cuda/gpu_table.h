@@ -12,6 +12,10 @@
   /* Casts */ \
   X("Cast", gpu_cast_eval) \
   X("CastLike", gpu_cast_eval) \
+  /* Quantization */ \
+  X("QuantizeLinear", gpu_quantize_eval) \
+  X("DequantizeLinear", gpu_dequantize_eval) \
+  X("DynamicQuantizeLinear", gpu_dynamic_quantize_eval) \
   /* Contractions */ \
   X("MatMul", gpu_matmul_eval) \
   X("MatMulInteger", gpu_matmul_integer_eval) \
