@@ -136,7 +136,7 @@ struct assay_load {
 struct assay_timing {
   bool measured, unstable, suspicious; // suspicious: docs/timing.md says when
   double median_ns, low_ns, high_ns;   // cold, the protocol's own cost taken off, with a 95 % interval
-  double hot_ns;                       // median with inputs in the cache
+  double hot_ns;                       // median with inputs in the cache; NaN where it is no more than nothing
   double called_ns;                    // cold, with the host's part of launching; NaN where there is none
   // Where a device's own clock times the calls: the least that the judge's clock saw of a cold call, beyond its least
   // for a call without a kernel. What is much more than the median was not all between the device's events. NaN: none.
@@ -149,7 +149,7 @@ struct assay_timing {
   int clock_mhz, temperature_c, power_w; // of the device in the middle of the timing; 0: unknown
   char throttle[64];                     // what held the clock down while timing, "" when nothing did
   struct assay_load load;                // of the host
-  double overhead_ns;                    // the protocol's cost, measured before the candidate was loaded
+  double overhead_ns;                    // the protocol's cost, measured before the candidate was loaded and after it
   double floor_ns;                       // NaN when the machine's peaks are unknown
   const char *stop;                      // why sampling ended; why there is no time, where !measured
   int n_samples, n_hot, n_dropped;       // dropped: taken while the clock was throttled or stolen

@@ -35,4 +35,8 @@ enum assay_status gpu_probe_before(struct gpu_probe *p, bool *slow, bool *busy, 
 enum assay_status gpu_probe_after(struct gpu_probe *p, int64_t deadline_ns, int64_t *end_ns, int64_t *ns, bool *late,
                                   struct assay_error *err);
 
+// After the candidate's process has ended, since work went on for too long: whether it goes on without it. *others: a
+// probe was slow within a second, so another process uses the GPU, and the candidate need not have had a part in it.
+enum assay_status gpu_probe_whose(struct gpu_probe *p, bool *others, struct assay_error *err);
+
 #endif

@@ -351,7 +351,7 @@ static enum assay_status job_make(const struct assay_judge_options *o, const str
   job->session.choice = choice;
   job->session.v = v;
   job->session.kind = subject;
-  job->session.overhead_ns = NAN;
+  job->session.overhead_ns = job->session.hot_high_ns = job->session.hot_floor_ns = NAN;
   *out = job;
   return ASSAY_OK;
 }

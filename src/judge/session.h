@@ -30,6 +30,8 @@ struct session {
   struct load_look load;          // before the candidate was loaded
   double overhead_ns;             // as in struct subject_loaded
   double queueing_ns;             // as in struct stamps_facts
+  double hot_high_ns;             // as in struct timing_session
+  double hot_floor_ns;            // the floor of calls whose inputs and outputs may be in the cache; NaN: unknown
   int n_layouts, n_shapes, n_questions, capacity_checks;
   int order[MAX_QUESTIONS], n_counted; // the order of asking; the questions that decide whether it passes come first
   int n_dropped_exams;                 // part of each exam's keys, so that no two exams ask the same

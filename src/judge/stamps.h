@@ -10,11 +10,33 @@
 
 #include <stdbool.h>
 
+#include "judge/overhead.h"
+
 // The three measures of a call without a kernel, in ns: the cost of the protocol itself.
 struct stamps_null {
   double events_ns, wall_ns;
   double outside_ns; // between the stamps out of kernels' reach; 0: the device has none
 };
+
+// Calls without a kernel, as they were measured. Start with {0}.
+enum { STAMPS_NULLS = 16 };
+struct stamps_nulls {
+  int n, n_outside;
+  struct overhead events;
+  double walls_ns[STAMPS_NULLS], apart_ns[STAMPS_NULLS]; // apart: outside less events
+};
+
+// outside_ns 0: unknown. Calls beyond STAMPS_NULLS are left out.
+void stamps_null_add(struct stamps_nulls *all, double events_ns, double outside_ns, double wall_ns);
+
+// What the calls together show. Of the events' time a low quantile, and never more than a sane device takes: it is
+// taken off the candidate's.
+struct stamps_null stamps_null_of(const struct stamps_nulls *all);
+
+// Takes in what was measured after the timed calls, while the machine was as it was for them: the smaller cost is the
+// protocol's, and the larger one by the judge's clock says what others kept the device from (other contexts, another
+// process).
+void stamps_null_again(struct stamps_null *null, const struct stamps_null *after);
 
 // One call, as the clocks measured it, in ns.
 struct stamps_call {
@@ -45,7 +67,7 @@ double stamps_take(struct stamps *s, const struct stamps_null *null, const struc
 struct stamps_facts {
   double wall_ns;     // the median cold call by the judge's clock, minus a call without a kernel; NaN: unknown
   double queueing_ns; // the part of wall_ns that may be the host's work before the device begins
-  double excess_ns;   // by how much the events' median is too short; 0: no more than chance explains
+  double excess_ns;   // by how much the events' median is too short, to be added; 0: no more than chance explains
   int n_compared, n_apart;
 };
 
@@ -53,7 +75,7 @@ struct stamps_facts {
 struct stamps_facts stamps_judge(const struct stamps *s, const struct stamps_null *null, const double *samples, int n,
                                  int n_queued);
 
-// Whether work ran outside the events, or their stamps were forged.
+// Whether work ran outside the events, or their stamps were forged by more than what is added to the time anyway.
 bool stamps_are_suspicious(const struct stamps_facts *f, double median_ns);
 
 #endif

@@ -90,6 +90,11 @@ struct subject_ops {
                             struct assay_error *err);
   // Checks the bands around the buffers, for all calls since the layout was bound. NULL: every call checks them.
   enum assay_status (*inspect)(struct subject *s, struct runner_report *report, struct assay_error *err);
+  // One call without a kernel, after the timed ones, on whatever the buffers hold; *overhead_ns: the cost of the
+  // protocol of a call by all such calls so far, and by those before the candidate was there. NULL: nothing of the
+  // kind.
+  enum assay_status (*null_call)(struct subject *s, double *overhead_ns, struct runner_report *report,
+                                 struct assay_error *err);
   // What the other clocks show about the calls so far; `samples` are the times of the cold ones. NULL: it has one
   // clock.
   struct stamps_facts (*stamps)(const struct subject *s, const double *samples, int n);

@@ -5,13 +5,17 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "judge/machine.h"
+#include "judge/overhead.h"
 #include "judge/python.h"
 #include "judge/streams.h"
 #include "judge/subject.h"
 #include "stats/stats.h"
 
-// Reaching the start line may take this much longer than usual; the rest counts as the kernel's time.
-static const double ARMING_SLACK = 1.25;
+// Seeing a flag and setting one: a microsecond or less, and some ten where the runner has to be woken.
+static const double MOST_OVERHEAD_NS = 50000;
+
+// Reaching the start line: some 30 us, and what reading the inputs takes before a hot call, by 10 GB/s at least.
+static const double MOST_ARMING_NS = 100000, MOST_ARMING_NS_A_BYTE = 0.1;
 
 // A call is dropped when the clock probes around it took this much longer than the best probe of the session.
 static const double THROTTLED = 1.3;
@@ -33,6 +37,8 @@ struct cpu {
   char *library;
   int64_t best_probe_ns;
   bool steady;
+  double before_ns;      // the protocol's cost before the candidate was there
+  struct overhead after; // the same calls after the timed ones
 };
 
 static struct cpu *of(struct subject *s) {
@@ -133,32 +139,53 @@ static enum assay_status call(struct subject *s, enum call_mode mode, struct run
 }
 
 // Makes calls without a kernel, otherwise like timed ones, before the candidate is loaded and could influence them.
-// They measure what the protocol costs and how long the runner takes to reach the start line.
-static enum assay_status calibrate(struct subject *s, int64_t *arming_ns, double *overhead_ns,
+// They measure what the protocol costs and how long the runner takes to reach the start line: in hot calls it reads the
+// inputs on its way.
+static enum assay_status calibrate(struct subject *s, int64_t arming_ns[RUNNER_CACHES], double *overhead_ns,
                                    struct assay_error *err) {
-  enum { CALLS = 16, WARM_UP = 4 };
-  double spent[CALLS], arming[CALLS];
+  enum { CALLS = 16, HOT_CALLS = 8, WARM_UP = 4 };
+  double arming[RUNNER_CACHES][CALLS], most_hot_ns = MOST_ARMING_NS;
+  struct overhead spent = {0};
   struct runner_report report;
   enum assay_status status = subject_bind(s, s->timed, &report, err);
   if (!status && report.event != RUNNER_OK)
     status =
         error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner failed before the candidate was there: %s", report.detail);
-  for (int i = 0; i < CALLS + WARM_UP && !status; i++) {
+  for (int i = 0; i < WARM_UP + CALLS + HOT_CALLS && !status; i++) {
+    const enum runner_cache cache = i < WARM_UP + CALLS ? RUNNER_COLD : RUNNER_HOT;
+    const int at = cache == RUNNER_COLD ? i - WARM_UP : i - WARM_UP - CALLS;
     status = fill(s, PROBE_DECLARED, rng_secret(rng_derive(s->env.secret, STREAM_CALIBRATION), (uint64_t)i), POISON_NAN,
                   err);
     if (!status)
-      status = runner_call(of(s)->runner, RUNNER_COLD, true, &report, err);
+      status = runner_call(of(s)->runner, cache, true, &report, err);
     if (!status && report.event != RUNNER_OK)
       status = error_set(err, ASSAY_ERR_ENVIRONMENT, "the runner failed without a kernel: %s", report.detail);
-    if (!status && i >= WARM_UP) {
-      spent[i - WARM_UP] = (double)report.elapsed_ns;
-      arming[i - WARM_UP] = (double)report.arming_ns;
-    }
+    if (status || at < 0)
+      continue;
+    arming[cache][at] = (double)report.arming_ns;
+    if (cache == RUNNER_COLD)
+      overhead_add(&spent, (double)report.elapsed_ns);
   }
   if (status)
     return status;
-  *overhead_ns = stats_median(spent, CALLS);
-  *arming_ns = (int64_t)(ARMING_SLACK * stats_median(arming, CALLS));
+  for (int i = 0; i < s->bound->n_in; i++)
+    most_hot_ns += MOST_ARMING_NS_A_BYTE * (double)tensor_type_bytes(&s->bound->in[i]);
+  for (int o = 0; o < s->bound->n_out; o++)
+    most_hot_ns += MOST_ARMING_NS_A_BYTE * (double)layout_output_bytes(s->bound, o);
+  *overhead_ns = of(s)->before_ns = overhead_of(&spent, MOST_OVERHEAD_NS);
+  arming_ns[RUNNER_COLD] = (int64_t)overhead_allowance(arming[RUNNER_COLD], CALLS, MOST_ARMING_NS);
+  arming_ns[RUNNER_HOT] = (int64_t)overhead_allowance(arming[RUNNER_HOT], HOT_CALLS, most_hot_ns);
+  return ASSAY_OK;
+}
+
+static enum assay_status null_call(struct subject *s, double *overhead_ns, struct runner_report *report,
+                                   struct assay_error *err) {
+  struct cpu *c = of(s);
+  enum assay_status status = runner_call(c->runner, RUNNER_COLD, true, report, err);
+  if (status || report->event != RUNNER_OK)
+    return status;
+  overhead_add(&c->after, (double)report->elapsed_ns);
+  *overhead_ns = overhead_both(c->before_ns, overhead_of(&c->after, MOST_OVERHEAD_NS));
   return ASSAY_OK;
 }
 
@@ -178,7 +205,7 @@ static void wipe(struct subject *s) {
 
 static enum assay_status load(struct subject *s, const struct layout *layouts, int n, struct subject_loaded *out,
                               struct assay_error *err) {
-  int64_t arming_ns = 0;
+  int64_t arming_ns[RUNNER_CACHES] = {0};
   struct cpu *c = of(s);
   const struct assay_judge_options *o = s->env.options;
   const struct runner_python python = {.interpreter = c->python.interpreter,
@@ -201,7 +228,7 @@ static enum assay_status load(struct subject *s, const struct layout *layouts, i
   s->timed = &layouts[0];
   enum assay_status status = runner_open(&r, &c->runner, err);
   if (!status && o->timing)
-    status = calibrate(s, &arming_ns, &out->overhead_ns, err);
+    status = calibrate(s, arming_ns, &out->overhead_ns, err);
   if (!status)
     wipe(s);
   return status ? status : runner_load(c->runner, arming_ns, &out->report, err);
@@ -233,6 +260,7 @@ const struct subject_ops subject_cpu = {.mode = "process",
                                         .bind = bind,
                                         .fill = fill,
                                         .call = call,
+                                        .null_call = null_call,
                                         .read_output = read_output,
                                         .output = output,
                                         .steady = steady,

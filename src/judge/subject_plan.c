@@ -12,7 +12,6 @@
 #include "judge/stamps.h"
 #include "judge/subject.h"
 #include "judge/workbench.h"
-#include "stats/stats.h"
 
 enum { MONITOR_EVERY = 8 };
 
@@ -25,6 +24,7 @@ struct planned {
   struct plan plan; // of the bound layout
   bool has_plan;
   struct stamps_null null_call; // the times of a call without a kernel
+  struct stamps_nulls after;    // such calls after the timed ones
   struct stamps stamps;
   struct runner_report failed_early; // the result of the steps that prepare weights
   bool leaves_traces;                // the child must not serve the next candidate
@@ -354,53 +354,67 @@ static enum assay_status inspect(struct subject *s, struct runner_report *report
 static struct stamps_facts stamps(const struct subject *s, const double *samples, int n) {
   const struct planned *p = look_at(s);
   int queued = p->plan.n_steps - p->plan.n_prepare;
-  return stamps_judge(&p->stamps, &p->null_call, samples, n, queued < DEVICE_HELD_STEPS ? queued : DEVICE_HELD_STEPS);
+  struct stamps_null null = p->null_call;
+  if (p->after.n > 0) {
+    const struct stamps_null after = stamps_null_of(&p->after);
+    stamps_null_again(&null, &after);
+  }
+  return stamps_judge(&p->stamps, &null, samples, n, queued < DEVICE_HELD_STEPS ? queued : DEVICE_HELD_STEPS);
 }
 
-// The protocol's own cost: the time between two events with nothing between them (docs/timing.md), and the time of such
-// a call by the judge's clock.
-static enum assay_status measure_null(struct planned *p, struct stamps_null *out, struct assay_error *err) {
-  enum { CALLS = 12, WARM_UP = 4 };
-  double events[CALLS], walls[CALLS], outside[CALLS];
-  int n_outside = 0;
-  struct runner_report report = {0};
+// The protocol's own cost: a call with nothing between its two events (docs/timing.md), and its time by the judge's
+// clock.
+static enum assay_status measure_null(struct planned *p, struct stamps_nulls *all, struct runner_report *report,
+                                      struct assay_error *err) {
   struct device_runner *runner;
+  struct device_times times = {0};
+  int64_t wall_ns = 0;
   enum assay_status status = workbench_runner(p->bench, &runner, err);
-  workbench_settle(p->bench);
-  for (int i = 0; i < CALLS + WARM_UP && !status; i++) {
-    struct device_times times;
-    int64_t wall_ns = 0;
-    // The judge uses the device before every call, as it does before those of the candidate: handing it over takes
-    // time.
+  // The judge uses the device before every call, as it does before those of the candidate: handing it over takes time.
+  if (!status)
     status = shared_fill(&p->on.buffers.out[0], POISON_NAN, err);
-    if (!status)
-      status = device_buffers_settle(&p->on.buffers, err);
-    if (!status)
-      status = device_runner_call(runner, DEVICE_NULL, &report, &times, &wall_ns, err);
-    if (!status && report.event != RUNNER_OK)
-      status = error_set(err, ASSAY_ERR_ENVIRONMENT, "the device failed without a kernel: %s", report.detail);
-    if (!status && i >= WARM_UP) {
-      events[i - WARM_UP] = (double)report.elapsed_ns;
-      walls[i - WARM_UP] = (double)wall_ns;
-      if (times.outside_ns > 0)
-        outside[n_outside++] = (double)times.outside_ns;
-    }
-  }
-  if (status)
-    return status;
-  *out = (struct stamps_null){.events_ns = stats_median(events, CALLS),
-                              .wall_ns = stats_median(walls, CALLS),
-                              .outside_ns = n_outside > 0 ? stats_median(outside, n_outside) : 0};
-  return ASSAY_OK;
+  if (!status)
+    status = device_buffers_settle(&p->on.buffers, err);
+  if (!status)
+    status = device_runner_call(runner, DEVICE_NULL, report, &times, &wall_ns, err);
+  if (!status && report->event == RUNNER_OK)
+    stamps_null_add(all, (double)report->elapsed_ns, (double)times.outside_ns, (double)wall_ns);
+  return status;
 }
 
 static enum assay_status calibrate(struct planned *p, struct assay_error *err) {
+  enum { CALLS = 12, WARM_UP = 4 };
+  struct stamps_nulls warm_up = {0}, all = {0};
+  struct runner_report report = {0};
+  enum assay_status status = ASSAY_OK;
   if (workbench_null_known(p->bench, &p->null_call))
     return ASSAY_OK;
-  enum assay_status status = measure_null(p, &p->null_call, err);
-  if (!status)
-    workbench_null_set(p->bench, &p->null_call);
-  return status;
+  workbench_settle(p->bench);
+  for (int i = 0; i < CALLS + WARM_UP && !status; i++) {
+    status = measure_null(p, i < WARM_UP ? &warm_up : &all, &report, err);
+    if (!status && report.event != RUNNER_OK)
+      status = error_set(err, ASSAY_ERR_ENVIRONMENT, "the device failed without a kernel: %s", report.detail);
+  }
+  if (status)
+    return status;
+  p->null_call = stamps_null_of(&all);
+  workbench_null_set(p->bench, &p->null_call);
+  return ASSAY_OK;
+}
+
+static enum assay_status null_call(struct subject *s, double *overhead_ns, struct runner_report *report,
+                                   struct assay_error *err) {
+  struct planned *p = of(s);
+  enum assay_status status = measure_null(p, &p->after, report, err);
+  if (status || report->event != RUNNER_OK) {
+    drop_runner(p);
+    return status;
+  }
+  const struct stamps_null after = stamps_null_of(&p->after);
+  struct stamps_null both = p->null_call;
+  stamps_null_again(&both, &after);
+  *overhead_ns = both.events_ns;
+  return ASSAY_OK;
 }
 
 static enum assay_status load(struct subject *s, const struct layout *layouts, int n, struct subject_loaded *out,
@@ -449,6 +463,7 @@ const struct subject_ops subject_plan = {.mode = "plan",
                                          .fill = fill,
                                          .call = call,
                                          .inspect = inspect,
+                                         .null_call = null_call,
                                          .stamps = stamps,
                                          .read_output = device_buffers_read,
                                          .keep_outputs = device_buffers_keep,

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "judge/device_buffers.h"
 #include "judge/gpu_probe.h"
+#include "judge/overhead.h"
 #include "judge/python.h"
 #include "judge/streams.h"
 #include "judge/subject.h"
@@ -25,8 +26,8 @@ enum { MONITOR_EVERY = 8, FLUSH_CACHES = 4, MOST_THREADS = 16 };
 #define SMALL_BYTES ((size_t)4 << 10)
 #define WARM_BYTES ((size_t)1 << 20)
 
-// Reaching the start line may take this much longer than usual; the rest counts as the candidate's time.
-static const double ARMING_SLACK = 1.25;
+// A flag and a small piece of work on the GPU: some 30 us. Reaching the start line takes as long as without a GPU.
+static const double MOST_OVERHEAD_NS = 2e6, MOST_ARMING_NS = 100000;
 
 // Importing PyTorch and opening a GPU takes seconds; loading may compile extensions, and binding what Triton and
 // torch.compile make.
@@ -48,6 +49,8 @@ struct hosted {
   uint32_t fills;
   bool unsettled; // the probe before the last call was slow: its time must not be used
   int calls;
+  double before_ns;      // the protocol's cost before the candidate was there
+  struct overhead after; // the same calls after the timed ones
   struct buf log;
 };
 
@@ -218,6 +221,20 @@ struct probed {
   int64_t before_ns, after_ns; // of the probes
 };
 
+// Work went on for too long: of another process, or of the candidate, which is ended to find out.
+static enum assay_status find_whose_work(struct hosted *h, struct assay_error *err) {
+  bool others = false;
+  if (!h->cuda)
+    return ASSAY_OK;
+  drop_runner(h);
+  enum assay_status status = gpu_probe_whose(&h->probe, &others, err);
+  if (!status && others)
+    status = error_set(err, ASSAY_ERR_ENVIRONMENT,
+                       "another process uses the GPU: its work went on when the candidate had ended; judge again when "
+                       "the GPU is free");
+  return status;
+}
+
 // Probe, call, probe; report->elapsed_ns is from the start line to the end of the last probe that had to wait.
 static enum assay_status call_between(struct subject *s, bool hot, bool null_call, struct probed *probed,
                                       struct runner_report *report, struct assay_error *err) {
@@ -233,7 +250,7 @@ static enum assay_status call_between(struct subject *s, bool hot, bool null_cal
         "work of the candidate was on the GPU between calls: a fill of the judge's took %.2f ms, and %.2f ms before "
         "the candidate was there",
         (double)probed->before_ns * 1e-6, h->probe.usual_ns[GPU_PROBE_LARGE] * 1e-6);
-    return ASSAY_OK;
+    return find_whose_work(h, err);
   }
   if (!status && hot)
     status = warm(h, err);
@@ -247,6 +264,7 @@ static enum assay_status call_between(struct subject *s, bool hot, bool null_cal
   if (!status && late) {
     report->event = RUNNER_TIMED_OUT;
     snprintf(report->detail, sizeof report->detail, "forward returned, and its work on the GPU did not end in time");
+    status = find_whose_work(h, err);
   }
   return status;
 }
@@ -263,6 +281,20 @@ static enum assay_status call(struct subject *s, enum call_mode mode, struct run
   else if (h->cuda && h->calls++ % MONITOR_EVERY == 0)
     workbench_watch(h->bench, &s->found.condition);
   return status;
+}
+
+static enum assay_status null_call(struct subject *s, double *overhead_ns, struct runner_report *report,
+                                   struct assay_error *err) {
+  struct hosted *h = of(s);
+  struct probed probed = {0};
+  enum assay_status status = call_between(s, false, true, &probed, report, err);
+  if (status || report->event != RUNNER_OK) {
+    drop_runner(h);
+    return status;
+  }
+  overhead_add(&h->after, (double)report->elapsed_ns);
+  *overhead_ns = overhead_both(h->before_ns, overhead_of(&h->after, MOST_OVERHEAD_NS));
+  return ASSAY_OK;
 }
 
 static enum assay_status inspect(struct subject *s, struct runner_report *report, struct assay_error *err) {
@@ -317,7 +349,8 @@ static enum assay_status open_runner(struct subject *s, struct assay_error *err)
 static enum assay_status calibrate(struct subject *s, int64_t *arming_ns, double *overhead_ns,
                                    struct assay_error *err) {
   enum { CALLS = 16, WARM_UP = 4 };
-  double spent[CALLS], arming[CALLS], before[CALLS], after[CALLS];
+  double arming[CALLS], before[CALLS], after[CALLS];
+  struct overhead spent = {0};
   struct runner_report report = {0};
   enum assay_status status = subject_bind(s, s->timed, &report, err);
   workbench_settle(s->env.options->workbench);
@@ -329,7 +362,7 @@ static enum assay_status calibrate(struct subject *s, int64_t *arming_ns, double
       status = call_between(s, false, true, &probed, &report, err);
     if (i < WARM_UP)
       continue;
-    spent[i - WARM_UP] = (double)report.elapsed_ns;
+    overhead_add(&spent, (double)report.elapsed_ns);
     arming[i - WARM_UP] = (double)report.arming_ns;
     before[i - WARM_UP] = (double)probed.before_ns;
     after[i - WARM_UP] = (double)probed.after_ns;
@@ -339,8 +372,8 @@ static enum assay_status calibrate(struct subject *s, int64_t *arming_ns, double
   if (report.event != RUNNER_OK)
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "the Python worker failed before the candidate was there: %s (%s)",
                      report.detail, runner_event_name(report.event));
-  *overhead_ns = stats_median(spent, CALLS);
-  *arming_ns = (int64_t)(ARMING_SLACK * stats_median(arming, CALLS));
+  *overhead_ns = of(s)->before_ns = overhead_of(&spent, MOST_OVERHEAD_NS);
+  *arming_ns = (int64_t)overhead_allowance(arming, CALLS, MOST_ARMING_NS);
   if (of(s)->cuda) { // on other devices no other work delays ours
     of(s)->probe.usual_ns[GPU_PROBE_LARGE] = stats_median(before, CALLS);
     of(s)->probe.usual_ns[GPU_PROBE_SMALL] = stats_median(after, CALLS);
@@ -351,7 +384,7 @@ static enum assay_status calibrate(struct subject *s, int64_t *arming_ns, double
 static enum assay_status load(struct subject *s, const struct layout *layouts, int n, struct subject_loaded *out,
                               struct assay_error *err) {
   struct hosted *h = of(s);
-  int64_t arming_ns = 0;
+  int64_t arming_ns[RUNNER_CACHES] = {0}; // all calls are cold ones for the process
   (void)n;
   *out = (struct subject_loaded){.overhead_ns = NAN};
   s->timed = &layouts[0];
@@ -361,7 +394,7 @@ static enum assay_status load(struct subject *s, const struct layout *layouts, i
   if (!status)
     status = open_runner(s, err);
   if (!status)
-    status = calibrate(s, &arming_ns, &out->overhead_ns, err);
+    status = calibrate(s, &arming_ns[RUNNER_COLD], &out->overhead_ns, err);
   if (!status)
     status = device_buffers_wipe(&h->on.buffers, err);
   return status ? status : runner_load(h->runner, arming_ns, &out->report, err);
@@ -387,6 +420,7 @@ const struct subject_ops subject_process = {.mode = "process",
                                             .fill = fill,
                                             .call = call,
                                             .inspect = inspect,
+                                            .null_call = null_call,
                                             .read_output = device_buffers_read,
                                             .keep_outputs = device_buffers_keep,
                                             .read_kept = device_buffers_read_kept,

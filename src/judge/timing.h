@@ -22,13 +22,14 @@ struct timing_session {
   uint64_t key;       // of the inputs' draws
   uint64_t secret;    // which calls are verified
   unsigned probes;    // bit i: enum probe i may be asked between two samples; such a call is verified and not a sample
-  double overhead_ns; // the protocol's own cost
+  double overhead_ns; // the protocol's own cost, before the candidate was there; measured again after the samples
   // Outputs too large to keep are verified at once, in place, between two samples: the last call's.
   enum assay_status (*verify)(void *arg, enum probe probe, uint64_t key, uint32_t poison, struct assay_error *err);
   void *verify_arg;
   // The results.
   struct assay_timing *timing;
   int64_t kernel_ns;          // of all calls together
+  double hot_high_ns;         // the upper end of the hot median's interval; NaN: unknown
   struct stamps_facts stamps; // what other clocks say
   struct timed_call *kept;    // options->verified_calls of them, not all used; timed_calls_release
   int n_kept, n_probed;       // verified calls on the declared distribution, and on probes

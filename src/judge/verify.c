@@ -130,6 +130,7 @@ enum assay_status session_time(struct session *s, struct assay_error *err) {
   s->v->durations.timing_ns = clock_monotonic_ns() - start - s->v->durations.verify_ns;
   s->v->durations.kernel_ns += timing.kernel_ns;
   s->queueing_ns = timing.stamps.queueing_ns;
+  s->hot_high_ns = timing.hot_high_ns;
   t->prepare_ns = s->subject->found.prepare_ns;
   if (!status && report.event != RUNNER_OK)
     session_decide_event(s, &report);
@@ -168,7 +169,9 @@ static void weigh_time(struct session *s) {
                                       .n_apart = t->stamps_apart};
   char busy[128], text[160];
   t->measured = t->measured && session_is_good(s); // the times of a wrong kernel mean nothing
-  bool too_fast = t->high_ns < SUSPICIOUS_PART_OF_FLOOR * t->floor_ns, hosts = is_hosts_time(s);
+  bool too_fast = t->high_ns < SUSPICIOUS_PART_OF_FLOOR * t->floor_ns ||
+                  s->hot_high_ns < SUSPICIOUS_PART_OF_FLOOR * s->hot_floor_ns;
+  bool hosts = is_hosts_time(s);
   if (session_is_good(s) && s->o->timing && hosts && load_is_too_much(&t->load)) {
     snprintf(text, sizeof text, " (%s)", load_text(&t->load, busy, sizeof busy));
     take_no_time(s, "machine too busy", text);

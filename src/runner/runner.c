@@ -55,10 +55,10 @@ struct runner {
   bool borrowed;          // buffers are the caller's (runner_bind_shared)
   int socket;
   struct runner_control *control;
-  uint32_t number;               // of the last exchange
-  struct thread_set own_threads; // before the candidate was loaded
-  size_t own_bytes;              // of addresses, likewise: an interpreter has gigabytes of them
-  int64_t arming_ns;             // what coming to the start line may cost; 0: not known, nothing is charged
+  uint32_t number;                  // of the last exchange
+  struct thread_set own_threads;    // before the candidate was loaded
+  size_t own_bytes;                 // of addresses, likewise: an interpreter has gigabytes of them
+  int64_t arming_ns[RUNNER_CACHES]; // what coming to the start line may cost; 0: not known, nothing is charged
   struct buffer buffers[RUNNER_MAX_TENSORS];
   int n_in, n_out;
   uint32_t pattern;     // in the guard bands
@@ -302,12 +302,12 @@ static enum assay_status attach(struct runner *r, struct assay_error *err) {
   return ASSAY_OK;
 }
 
-enum assay_status runner_load(struct runner *r, int64_t arming_ns, struct runner_report *report,
+enum assay_status runner_load(struct runner *r, const int64_t arming_ns[RUNNER_CACHES], struct runner_report *report,
                               struct assay_error *err) {
   struct runner_message m = {.verb = RUNNER_LOAD};
   struct answer a;
   memset(report, 0, sizeof *report);
-  r->arming_ns = arming_ns;
+  memcpy(r->arming_ns, arming_ns, sizeof r->arming_ns);
   thaw(r);
   enum assay_status status = exchange(r, &m, -1, r->o.load_timeout_ns, &a, err);
   if (status)
@@ -584,8 +584,10 @@ static void inspect(struct runner *r, struct runner_report *report) {
   }
   if (report->event == RUNNER_OK && !comes_to_rest(r)) {
     report->event = RUNNER_LATE_WORK;
-    snprintf(report->detail, sizeof report->detail,
-             "a thread of the kernel was still at work after it had returned; join or park threads before returning");
+    snprintf(
+        report->detail, sizeof report->detail,
+        "a thread of the kernel was still at work after it had returned; join threads before returning, or park them "
+        "on memory of their own");
   }
   if (report->event != RUNNER_OK) {
     struct sandbox_end end;
@@ -640,10 +642,12 @@ enum assay_status runner_call(struct runner *r, enum runner_cache cache, bool nu
     return ASSAY_OK;
   }
   // From the moment it is let go the candidate's process has the fresh inputs. What it takes to come to the start line
-  // beyond the runner's own share may be work done before the clock, and counts.
-  if (cache == RUNNER_COLD && r->arming_ns > 0 && report->arming_ns > r->arming_ns) {
-    report->elapsed_ns += report->arming_ns - r->arming_ns;
-    report->began_ns -= report->arming_ns - r->arming_ns;
+  // beyond the runner's own share may be work done before the clock, and counts. (Reading the inputs before a hot call
+  // is the runner's own.)
+  const int64_t usual_ns = r->arming_ns[cache];
+  if (usual_ns > 0 && report->arming_ns > usual_ns) {
+    report->elapsed_ns += report->arming_ns - usual_ns;
+    report->began_ns -= report->arming_ns - usual_ns;
   }
   runner_log(r);
   if (!null_call) // in which nothing of the candidate runs

@@ -84,9 +84,11 @@ struct runner;
 // the protocol costs while nothing but trusted code is there.
 enum assay_status runner_open(const struct runner_options *o, struct runner **out, struct assay_error *err);
 
-// Loads the library. From now on a cold call that takes more than arming_ns (0: no matter) to come to the start line
-// has the excess added to its time. The candidate's failures are in *report, with ASSAY_OK.
-enum assay_status runner_load(struct runner *r, int64_t arming_ns, struct runner_report *report,
+enum runner_cache { RUNNER_COLD, RUNNER_HOT, RUNNER_CACHES };
+
+// Loads the library. From now on a call that takes more than its arming_ns (0: no matter) to come to the start line has
+// the excess added to its time. The candidate's failures are in *report, with ASSAY_OK.
+enum assay_status runner_load(struct runner *r, const int64_t arming_ns[RUNNER_CACHES], struct runner_report *report,
                               struct assay_error *err);
 void runner_close(struct runner *r); // kills and frees; NULL is fine
 
@@ -113,8 +115,6 @@ void *runner_output(struct runner *r, int i);
 
 // Fills every output and every guard band with this 32-bit pattern.
 void runner_poison(struct runner *r, uint32_t pattern);
-
-enum runner_cache { RUNNER_COLD, RUNNER_HOT };
 
 // One call: flushes (cold: inputs and outputs leave every cache; hot: trusted code reads inputs once) and runs the
 // kernel, then freezes the process again and checks guard bands. The outputs are then as they were when the kernel

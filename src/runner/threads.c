@@ -1,11 +1,16 @@
 #include "runner/threads.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
 
 bool threads_list(pid_t pid, struct thread_set *out) {
   char path[64];
@@ -29,12 +34,19 @@ bool threads_list(pid_t pid, struct thread_set *out) {
   return fits && out->n > 0;
 }
 
+// What a parked thread waits for: that the word at this address is no longer this value. 0: nothing, it has ended.
+struct parking {
+  uint64_t address;
+  uint32_t value;
+};
+
 // /proc/PID/task/TID/syscall of a thread that is stopped inside a system call reads "number arg0 ... arg5 sp pc";
 // outside of one the number is -1.
-static bool parked(pid_t pid, pid_t id) {
+static bool waits(pid_t pid, pid_t id, struct parking *out) {
   char path[96];
   long number = -1;
   unsigned long a[4] = {0};
+  *out = (struct parking){0};
   snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)pid, (int)id);
   FILE *f = fopen(path, "re");
   if (!f)
@@ -42,17 +54,60 @@ static bool parked(pid_t pid, pid_t id) {
   int n = fscanf(f, "%ld %lx %lx %lx %lx", &number, &a[0], &a[1], &a[2], &a[3]);
   fclose(f);
   unsigned long operation = a[1] & FUTEX_CMD_MASK;
+  *out = (struct parking){.address = a[0], .value = (uint32_t)a[2]};
   return n == 5 && number == SYS_futex && (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET) && a[3] == 0;
+}
+
+// Whether every word still has the value that its thread waits on. A process that is continued makes its futex calls
+// anew, so a thread whose word has changed meanwhile goes on at once, and nobody needs to wake it.
+static bool words_hold(pid_t pid, const struct parking *at, int n) {
+  char path[64];
+  bool hold = true;
+  snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  for (int i = 0; i < n && hold; i++) {
+    uint32_t word = ~at[i].value;
+    hold = pread(fd, &word, sizeof word, (off_t)at[i].address) == (ssize_t)sizeof word && word == at[i].value;
+  }
+  if (fd >= 0)
+    close(fd);
+  return hold;
+}
+
+// Whether no word lies in memory that another process can write: that of buffers and of the control page. (Files in
+// memory are refused however they are mapped.)
+static bool words_are_private(pid_t pid, const struct parking *at, int n) {
+  char path[64], line[512], flags[5];
+  snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+  FILE *f = fopen(path, "re");
+  bool private = f != NULL;
+  while (private && fgets(line, sizeof line, f)) {
+    unsigned long from, to;
+    if (sscanf(line, "%lx-%lx %4s", &from, &to, flags) != 3 || (flags[3] != 's' && !strstr(line, " /memfd:")))
+      continue;
+    for (int i = 0; i < n; i++)
+    private = private && !(at[i].address >= from && at[i].address < to);
+  }
+  if (f)
+    fclose(f);
+  return private;
 }
 
 bool threads_parked(pid_t pid) {
   struct thread_set now;
   if (!threads_list(pid, &now))
     return false;
-  for (int i = 0; i < now.n; i++)
-    if (now.ids[i] != pid && !parked(pid, now.ids[i]))
-      return false;
-  return true;
+  struct parking *at = base_calloc((size_t)now.n, sizeof *at);
+  bool parked = at != NULL;
+  int n = 0;
+  for (int i = 0; i < now.n && parked; i++) {
+    parked = now.ids[i] == pid || waits(pid, now.ids[i], &at[n]);
+    n += now.ids[i] != pid && parked && at[n].address != 0;
+  }
+  if (parked && n > 0)
+    parked = words_hold(pid, at, n) && words_are_private(pid, at, n);
+  base_free(at);
+  return parked;
 }
 
 int64_t threads_process_ns(pid_t pid) {

@@ -17,7 +17,9 @@ struct thread_set {
 bool threads_list(pid_t pid, struct thread_set *out);
 
 // Whether every thread but the main one waits in a futex without a time limit, which nothing but another thread can
-// end. A thread that runs, sleeps or polls is at work. The process must be stopped; false also when it is gone.
+// end. A thread that runs, sleeps or polls is at work. So is one that waits on a word of shared memory, where fresh
+// inputs would end its wait, and one whose word has changed already. The process must be stopped; false also when it is
+// gone.
 bool threads_parked(pid_t pid);
 
 // Processor time of the process so far, in nanoseconds; 0: it is gone.

@@ -9,7 +9,7 @@ time_of() {
     python3 -c 'import json, sys
 v = json.load(sys.stdin)[0]
 t = v["timing"]
-print(v["verdict"], t.get("median_ns"), t.get("stamps_apart"), t.get("suspicious"), v.get("detail", ""))'
+print(v["verdict"], t.get("median_ns"), t.get("stamps_apart"), t.get("suspicious"), t.get("stamps_excess_ns"), v.get("detail", ""))'
 }
 honest=$(time_of HONEST) || true
 echo "honest: $honest"
@@ -23,6 +23,7 @@ if forged[0] in ("crashed", "out_of_bounds"):
     sys.exit("the stamps lie elsewhere: nothing was shown")
 if honest[0] != "pass" or float(forged[1]) < float(honest[1]) - 350:
     sys.exit("the forgery paid")
-print("the forgery did not pay" + (", and was seen" if forged[3] == "True" else ": no stamp was found"))
+seen = forged[3] == "True" or float(forged[4]) > 0 # by little: added, and no suspicion
+print("the forgery did not pay" + (", and was seen" if seen else ": no stamp was found"))
 END
 done

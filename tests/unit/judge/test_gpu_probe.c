@@ -102,6 +102,27 @@ static void what_never_ends_is_late(void **state) {
   assert_true(late);
 }
 
+static bool is_anothers(struct script s, enum assay_status expected) {
+  bool others = false;
+  struct assay_error err = {0};
+  struct gpu_probe p = probe_of(&s, 200);
+  assert_int_equal(gpu_probe_whose(&p, &others, &err), expected);
+  return others;
+}
+
+// What goes on when the candidate has ended is not its work; what ends with it was.
+static void whose_work_it_was(void **state) {
+  (void)state;
+  int64_t start_ns = clock_monotonic_ns();
+  assert_true(is_anothers((struct script){.us = {2000}}, ASSAY_OK));
+  assert_true(clock_monotonic_ns() - start_ns < 900000000); // no need to look any longer
+  start_ns = clock_monotonic_ns();
+  assert_false(is_anothers((struct script){.us = {200}}, ASSAY_OK));
+  assert_true(clock_monotonic_ns() - start_ns >= 1000000000);
+  assert_false(is_anothers((struct script){.us = {2000, 2000, 200}}, ASSAY_OK)); // until the driver has ended it
+  assert_false(is_anothers((struct script){.us = {200}, .fails = true}, ASSAY_ERR_ENVIRONMENT));
+}
+
 static void a_gpu_that_fails_is_no_candidates_fault(void **state) {
   (void)state;
   struct assay_error err = {0};
@@ -141,6 +162,7 @@ int main(void) {
       cmocka_unit_test(what_goes_on_and_on_is_somebodys),
       cmocka_unit_test(a_call_ends_with_the_last_slow_one),
       cmocka_unit_test(what_never_ends_is_late),
+      cmocka_unit_test(whose_work_it_was),
       cmocka_unit_test(a_gpu_that_fails_is_no_candidates_fault),
       cmocka_unit_test(exceptions_that_the_gpu_caused),
   };

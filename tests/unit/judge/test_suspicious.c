@@ -54,8 +54,26 @@ static void marks(void **state) {
   t.stamps_apart = 7;
   assert_true(is_suspicious(&t, true));
   t = honest;
-  t.stamps_excess_ns = 400;
-  assert_true(is_suspicious(&t, true));
+  t.stamps_excess_ns = 400; // is in the time already
+  assert_false(is_suspicious(&t, true));
+}
+
+// Hot calls have a floor, too: what no cache can deliver.
+static void hot_calls(void **state) {
+  (void)state;
+  struct assay_timing t = {.measured = true, .median_ns = 1e6, .high_ns = 1.01e6, .floor_ns = 9e5, .wall_ns = NAN};
+  struct assay_verdict v = {.timing = t, .mode = "process"};
+  struct session s = {.v = &v, .o = &options, .hot_high_ns = 29, .hot_floor_ns = 3e4};
+  struct assay_error err = {0};
+  assert_int_equal(session_verify(&s, &err), ASSAY_OK);
+  assert_true(v.timing.suspicious);
+  v.timing = t;
+  s.hot_high_ns = 2.2e4;
+  assert_int_equal(session_verify(&s, &err), ASSAY_OK);
+  assert_false(v.timing.suspicious);
+  s.hot_high_ns = NAN;
+  assert_int_equal(session_verify(&s, &err), ASSAY_OK);
+  assert_false(v.timing.suspicious);
 }
 
 // A pass that was timed in this way, on a machine that did so much besides.
@@ -94,6 +112,7 @@ static void busy_machine(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(marks), cmocka_unit_test(busy_machine)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(marks), cmocka_unit_test(hot_calls),
+                                     cmocka_unit_test(busy_machine)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 
 #include "judge/timing.h"
 
-enum { MOST = 1024 };
+enum { MOST = 1024, OVERHEAD_NS = 500 };
 
 static struct {
   double call_ns, spread; // of the calls' times; relative
@@ -27,6 +27,9 @@ static struct {
   bool is_probe[MOST];    // by call
   enum probe filled;      // of the last call
   int asked[PROBE_COUNT]; // verified calls by probe
+  double null_ns;         // of a call without a kernel, after the others; 0: none is made
+  int nulls, calls_before_nulls;
+  double hot_high_ns; // what came of it
 } kernel;
 
 static enum assay_status fill(struct subject *s, enum probe probe, uint64_t key, uint32_t poison,
@@ -44,6 +47,16 @@ static enum assay_status call(struct subject *s, enum call_mode mode, struct run
   *report = (struct runner_report){.elapsed_ns = (int64_t)(kernel.call_ns * (1 + kernel.spread * place) + slow_ns)};
   assert_in_range(kernel.calls, 0, MOST - 1);
   kernel.is_probe[kernel.calls++] = kernel.filled != PROBE_DECLARED;
+  return ASSAY_OK;
+}
+
+static enum assay_status null_call(struct subject *s, double *overhead_ns, struct runner_report *report,
+                                   struct assay_error *err) {
+  (void)s, (void)err;
+  kernel.calls_before_nulls = kernel.calls;
+  kernel.nulls++;
+  *report = (struct runner_report){0};
+  *overhead_ns = kernel.null_ns;
   return ASSAY_OK;
 }
 
@@ -68,13 +81,14 @@ static enum assay_status verify(void *arg, enum probe probe, uint64_t key, uint3
 }
 
 static struct assay_timing run_with(uint64_t secret) {
-  static const struct subject_ops ops = {.fill = fill,
-                                         .call = call,
-                                         .steady = steady,
-                                         .answers = answers,
-                                         .has_as_called = true,
-                                         .tick_ns = 32,
-                                         .timing_ns = INT64_MAX};
+  static struct subject_ops ops = {.fill = fill,
+                                   .call = call,
+                                   .steady = steady,
+                                   .answers = answers,
+                                   .has_as_called = true,
+                                   .tick_ns = 32,
+                                   .timing_ns = INT64_MAX};
+  ops.null_call = kernel.null_ns > 0 ? null_call : NULL;
   struct assay_judge_options o;
   assay_judge_defaults(&o);
   o.verified_calls = kernel.in_place ? 10 : 0;
@@ -87,10 +101,11 @@ static struct assay_timing run_with(uint64_t secret) {
                                   .timing = &t,
                                   .secret = secret,
                                   .probes = kernel.probes,
-                                  .verify = verify};
+                                  .verify = verify,
+                                  .overhead_ns = OVERHEAD_NS};
   struct runner_report report;
   struct assay_error err;
-  kernel.calls = kernel.n_verified = 0;
+  kernel.calls = kernel.n_verified = kernel.nulls = 0;
   memset(kernel.asked, 0, sizeof kernel.asked);
   memset(kernel.is_probe, 0, sizeof kernel.is_probe);
   memset(kernel.verified, 0, sizeof kernel.verified);
@@ -98,6 +113,7 @@ static struct assay_timing run_with(uint64_t secret) {
   assert_int_equal(t.measured, t.n_samples >= 5);
   assert_int_equal(isnan(t.median_ns), !t.measured);
   assert_int_equal(isnan(t.high_ns), !t.measured);
+  kernel.hot_high_ns = timing.hot_high_ns;
   timed_calls_release(timing.kept, 0, 0);
   free(t.samples_ns);
   free(t.hot_samples_ns);
@@ -112,6 +128,7 @@ static void kernel_is(double call_ns, double spread) {
   kernel.unsteady_from = INT32_MAX;
   kernel.in_place = false;
   kernel.probes = 0;
+  kernel.null_ns = 0;
 }
 
 static struct assay_timing run(double call_ns, double spread) {
@@ -125,6 +142,27 @@ static void short_calls(void **state) {
   assert_in_range(t.n_samples, 30, 40);
   assert_int_equal(t.n_hot, 15);
   assert_string_equal(t.stop, "precise");
+}
+
+// The protocol's cost is measured again after the last call, and that is taken off.
+static void the_protocol_again(void **state) {
+  (void)state;
+  struct assay_timing t = run(1e6, 0);
+  assert_true(t.overhead_ns == OVERHEAD_NS && t.median_ns == 1e6 - OVERHEAD_NS);
+  kernel_is(1e6, 0);
+  kernel.null_ns = 200;
+  t = run_with(0);
+  assert_in_range(kernel.nulls, 5, 20);
+  assert_int_equal(kernel.calls_before_nulls, kernel.calls);
+  assert_true(t.overhead_ns == 200 && t.median_ns == 1e6 - 200 && t.hot_ns == 1e6 - 200);
+  assert_true(kernel.hot_high_ns == 1e6 - 200);
+}
+
+// A hot time that is nothing is none, and never one of 0 ns.
+static void hot_calls_of_nothing(void **state) {
+  (void)state;
+  struct assay_timing t = run(OVERHEAD_NS, 0);
+  assert_true(isnan(t.hot_ns) && isnan(kernel.hot_high_ns));
 }
 
 // Calls that take long and agree need not be many.
@@ -245,6 +283,8 @@ static void probes_among_the_calls(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(short_calls),
+                                     cmocka_unit_test(the_protocol_again),
+                                     cmocka_unit_test(hot_calls_of_nothing),
                                      cmocka_unit_test(long_calls),
                                      cmocka_unit_test(long_calls_that_scatter),
                                      cmocka_unit_test(one_slow_call),

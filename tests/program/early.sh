@@ -1,0 +1,22 @@
+#!/bin/bash
+# Work before the clock gains nothing: a kernel that has its answer when a call begins, cold or hot, still gets the time of
+# the work. It says itself what that takes of a processor, which does not depend on what else the machine does.
+set -uo pipefail
+assay=$1 source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export TMPDIR=$work ASSAY_PROC=$source/tests/support/quiet
+for twin in IMPOSTOR SLOW_NULL HOT_ONLY; do
+  "$assay" judge kernelbench/1/47 "$source/tests/cheats/before_the_clock.c" --define $twin --define ROWS=2048 --define TIMES=8 \
+    --workload "B=4, M=2048, N=255" --no-probes --no-store --samples 10 --json >"$work/verdict.json" || exit 1
+  python3 - "$work/verdict.json" $twin <<'END' || exit 1
+import json, re, sys
+verdict = json.load(open(sys.argv[1]))[0]
+least = min(int(ns) for ns in re.findall(r"^work (\d+)$", verdict["diagnostics"], re.M))
+t = verdict["timing"]
+print(sys.argv[2], "works for", least, "ns; cold", t.get("median_ns"), "hot", t.get("hot_ns"))
+for name in ("median_ns", "hot_ns"):
+    if t["measured"] and t[name] is not None and t[name] < least / 2:
+        sys.exit("work before the clock paid")
+END
+done
