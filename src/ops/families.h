@@ -16,6 +16,7 @@ extern const struct op_family ops_slice_family; // slice.c: parts of a tensor, a
 extern const struct op_family ops_gather_family;
 extern const struct op_family ops_scatter_family;
 extern const struct op_family ops_resize_family;
+extern const struct op_family ops_grid_family; // grid.c: images sampled where a grid says
 extern const struct op_family ops_constant_family;
 extern const struct op_family ops_contraction_family;
 extern const struct op_family ops_conv_family;

@@ -67,7 +67,7 @@ op_pytorch_fn pytorch_conv, pytorch_pool, pytorch_reduce, pytorch_reshape, pytor
     pytorch_gemm, pytorch_unsqueeze, pytorch_cumulative, pytorch_batch_norm, pytorch_layer_norm, pytorch_arg,
     pytorch_cast, pytorch_flatten, pytorch_attention, pytorch_trilu, pytorch_gelu, pytorch_max_min, pytorch_shape,
     pytorch_constant_of_shape, pytorch_gather, pytorch_slice, pytorch_split, pytorch_pad, pytorch_constant,
-    pytorch_hard_sigmoid, pytorch_recurrent, pytorch_space_to_depth;
+    pytorch_hard_sigmoid, pytorch_recurrent, pytorch_space_to_depth, pytorch_grid_sample;
 extern const char pytorch_recurrent_helper[]; // the Python function that pytorch_recurrent calls
 
 #endif

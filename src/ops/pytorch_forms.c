@@ -411,6 +411,23 @@ void pytorch_hard_sigmoid(struct pytorch_writer *w, const struct node *n) {
   pytorch_put_template(w, n, usual ? "F.hardsigmoid($0)" : "torch.clamp({alpha} * $0 + {beta}, 0, 1)");
 }
 
+// PyTorch has two and three dimensions of space, and cubic in two alone.
+void pytorch_grid_sample(struct pytorch_writer *w, const struct node *n) {
+  const char *mode = node_string(n, "mode", "linear"), *padding = node_string(n, "padding_mode", "zeros");
+  bool nearest = strcmp(mode, "nearest") == 0, cubic = strstr(mode, "cubic") != NULL;
+  int rank = pytorch_rank(w, n->inputs[0]);
+  if (rank < 4 || rank > 5 || (rank == 5 && cubic)) {
+    pytorch_miss(w, n->op_type);
+    return;
+  }
+  pytorch_put_template(w, n, "F.grid_sample($0, $1, ");
+  buf_printf(w->out, "mode=\"%s\", padding_mode=\"%s\", align_corners=%s)",
+             nearest ? "nearest"
+             : cubic ? "bicubic"
+                     : "bilinear",
+             padding, node_int(n, "align_corners", 0) ? "True" : "False");
+}
+
 // [n, c, h, row in block, w, column in block] in another order.
 void pytorch_space_to_depth(struct pytorch_writer *w, const struct node *n) {
   bool channels_first = strcmp(node_string(n, "mode", "DCR"), "CRD") == 0;

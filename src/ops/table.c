@@ -20,6 +20,7 @@ static const struct op_family *const families[] = {
     &ops_gather_family,
     &ops_scatter_family,
     &ops_resize_family,
+    &ops_grid_family,
     &ops_constant_family,
     &ops_contraction_family,
     &ops_conv_family,

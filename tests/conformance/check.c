@@ -31,6 +31,9 @@ static void tolerance(enum dtype t, const char *folder, double *rtol, double *at
   // 0.5 - 0.5 cos(2 * 3.1415 / 10)), so they need ONNX's own tolerance.
   if (strstr(folder, "window_"))
     *rtol = 1e-3;
+  // Its reference has four decimals.
+  if (strstr(folder, "/test_gridsample_bicubic/"))
+    *rtol = 1e-3;
   // Its references round scores and weights to half precision, too: two units of it.
   if (t == DTYPE_FLOAT16 && strstr(folder, "attention_4d_gqa_with_past"))
     *rtol = 0x1p-9;

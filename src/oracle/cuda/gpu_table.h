@@ -37,6 +37,7 @@
   X("GlobalLpPool", gpu_global_lp_pool_eval) \
   X("Upsample", gpu_resize_eval) \
   X("Resize", gpu_resize_eval) \
+  X("GridSample", gpu_grid_sample_eval) \
   /* Reductions, extremes and scans */ \
   X("ReduceSum", gpu_reduce_sum_eval) \
   X("ReduceMean", gpu_reduce_mean_eval) \

@@ -491,6 +491,23 @@ static void test_inner_types(void **state) {
              true, true);
 }
 
+// All ways to sample, with places inside, outside and far away.
+static void test_grid_sample(void **state) {
+  (void)state;
+  static const char *const modes[] = {"nearest", "linear", "cubic"}, *const paddings[] = {"zeros", "border",
+                                                                                          "reflection"};
+  char text[512];
+  for (int kind = 0; kind < 18; kind++) {
+    snprintf(text, sizeof text,
+             "(float[2,3,4,5] x, float16[2,6,7,2] g) => (float[2,3,6,7] y) { k = Constant<value_float = 3.0>()"
+             " f = Cast<to = 1>(g) s = Mul(f, k)"
+             " y = GridSample<mode = \"%s\", padding_mode = \"%s\", align_corners = %d>(x, s) }",
+             modes[kind % 3], paddings[kind / 3 % 3], kind / 9);
+    check_text(text, false, false);
+  }
+  check_text("(int16[1,2,5] x, float[1,9,1] g) => (int16[1,2,9] y) { y = GridSample(x, g) }", true, true);
+}
+
 // ---- graphs
 
 // Shapes computed on the way, from inputs and from constants; an input, a constant and a value twice among the outputs.
@@ -669,6 +686,7 @@ int main(void) {
       cmocka_unit_test(test_unary_functions),
       cmocka_unit_test(test_casts),
       cmocka_unit_test(test_inner_types),
+      cmocka_unit_test(test_grid_sample),
       cmocka_unit_test(test_graphs),
       cmocka_unit_test(test_shape_is_input),
       cmocka_unit_test(test_input_is_output),
