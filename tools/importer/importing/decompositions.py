@@ -4,6 +4,7 @@ Numbers that are no float32 (a third, pi) are computed in the graph, so that the
 a rounding of them: (1 / tensor of 3), acos(-1)."""
 import math
 
+import numpy
 import torch
 
 aten = torch.ops.aten
@@ -151,6 +152,68 @@ def cumprod(x, dim, *, dtype=None):
     return torch.onnx.ops.symbolic(f"{LATER}::CumProd", (x, axis), dtype=x.dtype, shape=x.shape, version=1)
 
 
+IDENTITIES = {"sum": 0, "mean": 0, "prod": 1}
+
+
+def identity(x, reduce):
+    """What a reduction of x's type begins with."""
+    if reduce in IDENTITIES:
+        return IDENTITIES[reduce]
+    limits = torch.finfo(x.dtype) if x.is_floating_point() else torch.iinfo(x.dtype)
+    least, greatest = (-math.inf, math.inf) if x.is_floating_point() else (limits.min, limits.max)
+    return least if reduce == "amax" else greatest
+
+
+def mean_of(total, count):
+    return total / count if total.is_floating_point() else torch.div(total, count, rounding_mode="floor")
+
+
+def trimmed(src, index):
+    """The part of src that index speaks of: PyTorch lets src be larger, ONNX does not."""
+    for axis, (have, wanted) in enumerate(zip(src.shape, index.shape)):
+        if hint(have) != hint(wanted):
+            src = src.narrow(axis, 0, wanted)
+    return src
+
+
+def same_extents(src, index):
+    return all(hint(a) == hint(b) for a, b in zip(src.shape, index.shape))
+
+
+def scatter(x, dim, index, src):
+    return NotImplemented if same_extents(src, index) else x.scatter(dim, index, trimmed(src, index))
+
+
+def scatter_add(x, dim, index, src):
+    return NotImplemented if same_extents(src, index) else x.scatter_add(dim, index, trimmed(src, index))
+
+
+def scatter_reduce(x, dim, index, src, reduce, *, include_self=True):
+    """ONNX's ScatterElements has neither a mean nor a reduction that leaves out what was there."""
+    if include_self and reduce != "mean" and same_extents(src, index):
+        return NotImplemented
+    src = trimmed(src, index)
+    hits = torch.zeros_like(x).scatter_add(dim, index, torch.ones_like(src))
+    base = x if include_self else torch.where(hits > 0, torch.full_like(x, identity(x, reduce)), x)
+    if reduce in ("sum", "mean"):
+        made = base.scatter_add(dim, index, src)
+        return made if reduce == "sum" else mean_of(made, hits + 1 if include_self else hits.clamp(min=1))
+    return base.scatter_reduce(dim, index, src, reduce)
+
+
+def index_reduce(x, dim, index, source, reduce, *, include_self=True):
+    shape = [1] * x.dim()
+    shape[dim] = -1
+    everywhere = index.reshape(shape).expand_as(source)
+    return x.scatter_reduce(dim, everywhere, source, reduce, include_self=include_self)
+
+
+def scatter_and(x, dim, index, src, reduce):
+    """scatter with a reduction; src may be a number."""
+    src = src if isinstance(src, torch.Tensor) else torch.full_like(index, src, dtype=x.dtype)
+    return x.scatter_reduce(dim, index, src, {"add": "sum", "multiply": "prod"}[reduce])
+
+
 def conv_tbc(x, weight, bias, pad=0):
     return torch.conv1d(x.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad).permute(2, 0, 1)
 
@@ -187,6 +250,29 @@ def adaptive_max(x, sizes):
             places.append(torch.gather(place.narrow(axis, a, b - a), axis, at))
         x, place = torch.cat(values, axis), torch.cat(places, axis)
     return x, place
+
+
+# ---- images
+
+
+def float_above(scale):
+    """The least float32 that is not below the number: of what is a float32 it is the number itself. The scale next to
+    0.7 is below it, and ten times that is less than 7, where PyTorch, which multiplies with 0.7, has 7 pixels."""
+    near = numpy.float32(scale)
+    return float(near if float(near) >= scale else numpy.nextafter(near, numpy.float32(numpy.inf)))
+
+
+def scaled(op, can_align=True):
+    """By sizes where corners are aligned: ONNX means another thing by a scale that gives no whole number."""
+    def decomposed(x, output_size, *rest):
+        *align, scales = rest
+        if scales is None:
+            return NotImplemented
+        if can_align and align[0]:
+            return op(x, [torch.sym_int(n * s) for n, s in zip(x.shape[2:], scales)], True, None)
+        above = [float_above(s) for s in scales]
+        return NotImplemented if above == list(scales) else op(x, None, *align, above)
+    return decomposed
 
 
 # ---- losses
@@ -264,10 +350,20 @@ DECOMPOSITIONS = {
     aten.cummax.default: running_extreme(True),
     aten.cummin.default: running_extreme(False),
     aten.cumprod.default: cumprod,
+    aten.scatter_reduce.two: scatter_reduce,
+    aten.scatter.src: scatter,
+    aten.scatter_add.default: scatter_add,
+    aten.scatter.reduce: scatter_and,
+    aten.scatter.value_reduce: scatter_and,
+    aten.index_reduce.default: index_reduce,
     aten.conv_tbc.default: conv_tbc,
     aten.adaptive_avg_pool3d.default: adaptive_average,
     aten.adaptive_max_pool2d.default: adaptive_max,
     aten.adaptive_max_pool3d.default: adaptive_max,
     aten.cross_entropy_loss.default: plain_cross_entropy,
     aten.lstm.input: lstm,
+    **{op: scaled(op) for op in (aten.upsample_linear1d.vec, aten.upsample_bilinear2d.vec,
+                                 aten.upsample_bicubic2d.vec, aten.upsample_trilinear3d.vec)},
+    **{op: scaled(op, False) for op in (aten.upsample_nearest1d.vec, aten.upsample_nearest2d.vec,
+                                        aten.upsample_nearest3d.vec)},
 }

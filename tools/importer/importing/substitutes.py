@@ -18,6 +18,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import Refused, functions, note
+from .decompositions import float_above
 
 
 class Phase:
@@ -264,10 +265,13 @@ class Rounded(TorchDispatchMode):
     """Numbers that stand in a module's text are float32 in the graph; so they are when it runs in double precision."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        def number(a):
-            return float(numpy.float32(a)) if isinstance(a, float) else a
-        if "upsample" in func.name():
+        resamples = "upsample" in func.name()
+        if resamples and func._overloadname == "vec":  # sizes are worked out with scales as written
             return func(*args, **(kwargs or {}))
+        to_float = float_above if resamples else lambda a: float(numpy.float32(a))
+
+        def number(a):
+            return to_float(a) if isinstance(a, float) else a
         return func(*[number(a) for a in args], **{k: number(v) for k, v in (kwargs or {}).items()})
 
 
