@@ -44,6 +44,10 @@ enum {
   KEY_KEY_FILE,
   KEY_NO_STREAM,
   KEY_FIELD,
+  KEY_CPU,
+  KEY_GPU,
+  KEY_ENOUGH,
+  KEY_PATIENCE,
   KEY_PRICES,
 };
 
@@ -64,12 +68,18 @@ static double take_temperature(const struct argp_state *state, const char *arg) 
   return x;
 }
 
-static double take_usd(const struct argp_state *state, const char *arg) {
+// Above 0.
+static double take_amount(const struct argp_state *state, const char *name, const char *what, const char *arg,
+                          double most) {
   char *end;
   double x = strtod(arg, &end);
-  if (*end || end == arg || !(x > 0 && x <= 1e9))
-    argp_error(state, "--budget-usd takes an amount of dollars above 0, not '%s'", arg);
+  if (*end || end == arg || !(x > 0 && x <= most))
+    argp_error(state, "--%s takes %s above 0, not '%s'", name, what, arg);
   return x;
+}
+
+static int64_t take_seconds(const struct argp_state *state, const char *name, const char *arg) {
+  return (int64_t)(take_amount(state, name, "seconds", arg, 1e9) * 1e9);
 }
 
 // "reasoning_effort=high", "top_k=40", "stop=[\"END\"]": JSON, or else a text. What Assay itself decides is not given
@@ -170,7 +180,19 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     e->finals = false;
     return 0;
   case KEY_USD:
-    e->budget.usd = take_usd(state, arg);
+    e->budget.usd = take_amount(state, "budget-usd", "an amount of dollars", arg, 1e9);
+    return 0;
+  case KEY_CPU:
+    e->budget.cpu_ns = take_seconds(state, "budget-cpu-seconds", arg);
+    return 0;
+  case KEY_GPU:
+    e->budget.gpu_ns = take_seconds(state, "budget-gpu-seconds", arg);
+    return 0;
+  case KEY_ENOUGH:
+    e->enough.part_of_floor = take_amount(state, "enough", "a part of the floor, up to 1 and", arg, 1);
+    return 0;
+  case KEY_PATIENCE:
+    e->enough.patience = take_number(state, "patience", arg, 1, 1 << 30);
     return 0;
   case KEY_API:
     m->endpoints[endpoint].api = arg;
@@ -253,6 +275,13 @@ static const struct argp_option options[] = {
     {"budget-usd", KEY_USD, "X", 0, "likewise, in dollars by the table of prices", 0},
     {"prices", KEY_PRICES, "FILE", 0, "the table of prices (default: found next to the program)", 0},
     {"budget-seconds", KEY_SECONDS, "N", 0, "ask nothing more after so long", 0},
+    {"budget-cpu-seconds", KEY_CPU, "X", 0, "likewise, of processor time for building and judging, over the whole run",
+     0},
+    {"budget-gpu-seconds", KEY_GPU, "X", 0, "likewise, of time on the GPU", 0},
+    {"enough", KEY_ENOUGH, "PART", 0,
+     "ask nothing more for a task whose fastest correct kernel reaches this part of the floor: 0.9", 0},
+    {"patience", KEY_PATIENCE, "N", 0,
+     "ask nothing more for a task after N requests in a row without the first correct kernel or one 2 % faster", 0},
     {0},
 };
 static const struct argp argp = {

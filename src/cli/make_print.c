@@ -51,13 +51,13 @@ enum assay_status make_dry_run(struct make *m, struct assay_error *err) {
 }
 
 static json_t *result_json(const struct engine_result *r) {
-  return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:b, s:s?}", "task", r->task, "steps",
+  return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:b, s:s?, s:s?}", "task", r->task, "steps",
                    (json_int_t)r->steps, "asked", (json_int_t)r->asked, "code", (json_int_t)r->code, "builds",
                    (json_int_t)r->built, "right", (json_int_t)r->right, "best_step",
                    r->best >= 0 ? json_integer(r->best) : json_null(), "time_ns", cli_json_real(r->best_ns), "floor_ns",
                    cli_json_real(r->floor_ns), "final_right", r->final ? json_boolean(r->final_right) : json_null(),
                    "final_ns", cli_json_real(r->final_ns), "complete", r->complete, "blocked",
-                   r->blocked.status ? r->blocked.message : NULL);
+                   r->blocked.status ? r->blocked.message : NULL, "stopped", r->stopped[0] ? r->stopped : NULL);
 }
 
 static void print_json(const struct make *m, const struct engine_summary *s, const struct store_cost *cost) {
@@ -87,6 +87,8 @@ static void put_row(struct table *t, const struct engine_result *r) {
              r->final_right && !isnan(r->final_ns) ? cli_time_text(r->final_ns, again) : "");
   if (r->blocked.status)
     printable_line(r->blocked.message, what, sizeof what);
+  else if (r->stopped[0])
+    snprintf(what, sizeof what, "%s", r->stopped);
   else if (!r->complete)
     snprintf(what, sizeof what, "not complete");
   table_row(t, (const char *const[]){r->task, asked, code, built, right, step, cli_time_text(r->best_ns, time), floor,

@@ -234,8 +234,8 @@ int cli_score(int argc, char **argv) {
     return cli_fail(&err);
   if (a.theirs || a.against || a.deviance) {
     enum assay_status compared = a.theirs     ? score_compare(store, a.runs[0], a.level, a.theirs, a.json, &err)
-                                 : a.deviance ? score_deviance(store, a.runs, a.n_runs, &err)
-                                              : score_against(store, a.runs[0], a.against, &err);
+                                 : a.deviance ? score_deviance(store, a.runs, a.n_runs, a.json, &err)
+                                              : score_against(store, a.runs[0], a.against, a.json, &err);
     store_close(store);
     return compared ? cli_fail(&err) : CLI_PASS;
   }

@@ -21,10 +21,11 @@ enum assay_status score_steps(struct store *store, const char *run, const char *
 
 // Prints which of two such runs got more tasks right with as many requests, or that no difference is shown.
 // ASSAY_ERR_NOT_FOUND, ASSAY_ERR_USAGE.
-enum assay_status score_against(struct store *store, const char *run, const char *other, struct assay_error *err);
+enum assay_status score_against(struct store *store, const char *run, const char *other, bool as_json,
+                                struct assay_error *err);
 
 // Prints how much of the binomial deviance of "a kernel of the task is right" the kind of task and the run explain
 // (stats/success.h). ASSAY_ERR_USAGE where all outcomes are alike.
-enum assay_status score_deviance(struct store *store, char *const *runs, int n, struct assay_error *err);
+enum assay_status score_deviance(struct store *store, char *const *runs, int n, bool as_json, struct assay_error *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "cli/json.h"
 #include "cli/score.h"
 #include "stats/success.h"
 
@@ -66,7 +67,25 @@ static int number_categories(struct outcomes *o) {
   return n;
 }
 
-static enum assay_status print(struct outcomes *o, int n_runs, struct assay_error *err) {
+struct explained {
+  int outcomes, runs, kinds;
+  double null, by_kind, by_run, by_both;
+};
+
+static void print(const struct explained *e, bool as_json) {
+  if (as_json)
+    cli_json_print(
+        cli_json_of("deviance", json_pack("{s:i, s:i, s:i, s:f, s:f, s:f, s:f}", "outcomes", e->outcomes, "runs",
+                                          e->runs, "kinds", e->kinds, "null_deviance", e->null, "explained_by_kind",
+                                          e->by_kind, "explained_by_run", e->by_run, "explained_by_both", e->by_both)));
+  else
+    printf(
+        "%d outcomes of %d runs and %d kinds of task, null deviance %.3f: the kind of task explains %.1f %%, the run "
+        "%.1f %%, both %.1f %%\n",
+        e->outcomes, e->runs, e->kinds, e->null, 100 * e->by_kind, 100 * e->by_run, 100 * e->by_both);
+}
+
+static enum assay_status explain(struct outcomes *o, int n_runs, struct explained *out, struct assay_error *err) {
   int n_categories = number_categories(o), *factors = base_calloc(2 * (size_t)o->n + 1, sizeof *factors);
   bool *y = base_calloc((size_t)o->n + 1, sizeof *y);
   enum assay_status status = factors && y ? ASSAY_OK : error_nomem(err, "an analysis of deviance");
@@ -79,23 +98,20 @@ static enum assay_status print(struct outcomes *o, int n_runs, struct assay_erro
     struct deviance by_category = stats_deviance_grouped(y, factors, o->n, n_categories);
     struct deviance by_run = stats_deviance_grouped(y, factors + o->n, o->n, n_runs);
     struct deviance both = stats_deviance_additive(y, factors, n_categories, factors + o->n, n_runs, o->n);
+    *out = (struct explained){
+        o->n, n_runs, n_categories, by_category.null, by_category.explained, by_run.explained, both.explained};
     if (isnan(by_category.explained))
       status =
           error_set(err, ASSAY_ERR_USAGE, "all tasks of these runs have the same outcome: there is nothing to explain");
-    else
-      printf(
-          "%d outcomes of %d runs and %d kinds of task, null deviance %.3f: the kind of task explains %.1f %%, the run "
-          "%.1f %%, both %.1f %%\n",
-          o->n, n_runs, n_categories, by_category.null, 100 * by_category.explained, 100 * by_run.explained,
-          100 * both.explained);
   }
   base_free(factors);
   base_free(y);
   return status;
 }
 
-enum assay_status score_deviance(struct store *store, char *const *runs, int n, struct assay_error *err) {
+enum assay_status score_deviance(struct store *store, char *const *runs, int n, bool as_json, struct assay_error *err) {
   struct outcomes o = {0};
+  struct explained found = {0};
   enum assay_status status = ASSAY_OK;
   for (int i = 0; i < n && !status; i++) {
     o.run = i;
@@ -104,7 +120,9 @@ enum assay_status score_deviance(struct store *store, char *const *runs, int n, 
   if (!status && o.failed)
     status = error_nomem(err, "an analysis of deviance");
   if (!status)
-    status = print(&o, n, err);
+    status = explain(&o, n, &found, err);
+  if (!status)
+    print(&found, as_json);
   base_free(o.rows);
   return status;
 }

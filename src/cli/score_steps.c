@@ -17,8 +17,9 @@ enum { N_BUDGETS = sizeof budgets / sizeof *budgets, MOST_TASKS = 4096 };
 // A task's attempts, in the order of their numbers.
 struct attempts {
   char task[128];
-  int asked, code, built, right, fast;
-  int first_right; // number of requests until the first right kernel, that one included; 0: none is
+  int asked, code, built, right, fast; // asked: for a kernel
+  int requests;                        // those for prose too
+  int first_right;                     // number of requests until the first right kernel, that one included; 0: none is
 };
 
 struct counting {
@@ -63,9 +64,10 @@ static bool count_step(void *arg, const struct store_step *s) {
       return false;
     snprintf(c->tasks[c->n++].task, sizeof c->tasks->task, "%s", s->task);
   }
+  struct attempts *t = &c->tasks[c->n - 1];
+  t->requests++;
   if (s->outcome == STORE_TEXT)
     return true;
-  struct attempts *t = &c->tasks[c->n - 1];
   if (s->verdict > 0)
     c->status = store_get(c->store, s->verdict, see_verdict, &speed, c->err);
   t->asked++;
@@ -74,7 +76,7 @@ static bool count_step(void *arg, const struct store_step *s) {
   t->right += speed.right;
   t->fast += speed.fast;
   if (speed.right && !t->first_right)
-    t->first_right = t->asked;
+    t->first_right = t->requests;
   return c->status == ASSAY_OK;
 }
 
@@ -227,50 +229,82 @@ static const struct attempts *attempts_of(const struct counting *c, const char *
   return NULL;
 }
 
-// Right within the same number of requests, on the tasks that both have.
-static enum assay_status compare(const struct counting *a, const struct counting *b, const char *run, const char *other,
-                                 struct assay_error *err) {
-  double *x = base_calloc(2 * (size_t)a->n + 1, sizeof *x), *y = x ? x + a->n : NULL;
-  int n = 0, only_a = 0, only_b = 0, budget = INT32_MAX;
-  struct paired p;
-  if (!x)
-    return error_nomem(err, "a comparison");
+struct against {
+  const char *run, *other;
+  int tasks, requests, only_a, only_b;
+  double right_a, right_b;
+  struct paired paired;
+};
+
+static void print_against(const struct against *a, bool as_json) {
+  const struct interval *in = &a->paired.interval;
+  double p = stats_sign_test(a->only_a, a->only_b);
+  const char *verdict = in->low > 0    ? "the first is better"
+                        : in->high < 0 ? "the second is better"
+                                       : "no difference shown";
+  if (as_json) {
+    cli_json_print(cli_json_of("against", json_pack("{s:s, s:s, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:i, s:i, s:f, s:s}",
+                                                    "run", a->run, "against", a->other, "tasks", a->tasks, "requests",
+                                                    a->requests, "right", a->right_a, "right_against", a->right_b,
+                                                    "difference", a->paired.difference, "difference_low", in->low,
+                                                    "difference_high", in->high, "only_first", a->only_a, "only_second",
+                                                    a->only_b, "p", p, "verdict", verdict)));
+    return;
+  }
+  printf("\"%s\" against \"%s\", %d tasks, %d requests each: right on %+.1f %% of the tasks, 95 %% interval %+.1f to "
+         "%+.1f (only the first %d, only the second %d; McNemar p = %.3g): %s\n",
+         a->run, a->other, a->tasks, a->requests, 100 * a->paired.difference, 100 * in->low, 100 * in->high, a->only_a,
+         a->only_b, p, verdict);
+}
+
+// As many requests as every task of both runs has had.
+static int common_budget(const struct counting *a, const struct counting *b) {
+  int budget = INT32_MAX;
   for (int i = 0; i < a->n; i++) {
     const struct attempts *t = attempts_of(b, a->tasks[i].task);
-    if (t && a->tasks[i].asked < budget)
-      budget = a->tasks[i].asked;
-    if (t && t->asked < budget)
-      budget = t->asked;
+    if (t && a->tasks[i].requests < budget)
+      budget = a->tasks[i].requests;
+    if (t && t->requests < budget)
+      budget = t->requests;
   }
+  return budget;
+}
+
+// Right within the same number of requests, those for prose included, on the tasks that both have.
+static enum assay_status compare(const struct counting *a, const struct counting *b, struct against *out,
+                                 struct assay_error *err) {
+  double *x = base_calloc(2 * (size_t)a->n + 1, sizeof *x), *y = x ? x + a->n : NULL;
+  int n = 0;
+  if (!x)
+    return error_nomem(err, "a comparison");
+  out->requests = common_budget(a, b);
   for (int i = 0; i < a->n; i++) {
     const struct attempts *t = attempts_of(b, a->tasks[i].task);
     if (!t)
       continue;
-    x[n] = right_within(&a->tasks[i], budget);
-    y[n] = right_within(t, budget);
-    only_a += x[n] > y[n];
-    only_b += y[n] > x[n];
+    x[n] = right_within(&a->tasks[i], out->requests);
+    y[n] = right_within(t, out->requests);
+    out->right_a += x[n];
+    out->right_b += y[n];
+    out->only_a += x[n] > y[n];
+    out->only_b += y[n] > x[n];
     n++;
   }
+  out->tasks = n;
   enum assay_status status = ASSAY_OK;
-  if (!stats_paired(x, y, n, 0.95, 10000, 1, &p))
-    status = error_set(err, ASSAY_ERR_USAGE, "the runs \"%s\" and \"%s\" have %d task%s in common; two are needed", run,
-                       other, n, n == 1 ? "" : "s");
-  else
-    printf("\"%s\" against \"%s\", %d tasks, %d requests each: right on %+.1f %% of the tasks, 95 %% interval %+.1f to "
-           "%+.1f "
-           "(only the first %d, only the second %d; McNemar p = %.3g): %s\n",
-           run, other, n, budget, 100 * p.difference, 100 * p.interval.low, 100 * p.interval.high, only_a, only_b,
-           stats_sign_test(only_a, only_b),
-           p.interval.low > 0    ? "the first is better"
-           : p.interval.high < 0 ? "the second is better"
-                                 : "no difference shown");
+  if (!stats_paired(x, y, n, 0.95, 10000, 1, &out->paired))
+    status = error_set(err, ASSAY_ERR_USAGE, "the runs \"%s\" and \"%s\" have %d task%s in common; two are needed",
+                       out->run, out->other, n, n == 1 ? "" : "s");
+  out->right_a /= n ? n : 1;
+  out->right_b /= n ? n : 1;
   base_free(x);
   return status;
 }
 
-enum assay_status score_against(struct store *store, const char *run, const char *other, struct assay_error *err) {
+enum assay_status score_against(struct store *store, const char *run, const char *other, bool as_json,
+                                struct assay_error *err) {
   struct counting a = {0}, b = {0};
+  struct against found = {.run = run, .other = other};
   enum assay_status status = count_run(store, run, NULL, &a, err);
   if (!status)
     status = count_run(store, other, NULL, &b, err);
@@ -280,7 +314,9 @@ enum assay_status score_against(struct store *store, const char *run, const char
                        "assay make",
                        a.n == 0 ? run : other);
   if (!status)
-    status = compare(&a, &b, run, other, err);
+    status = compare(&a, &b, &found, err);
+  if (!status)
+    print_against(&found, as_json);
   base_free(a.tasks);
   base_free(b.tasks);
   return status;

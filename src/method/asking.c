@@ -103,6 +103,12 @@ static double expected_usd(const struct engine *e, const struct pending *p) {
   return isnan(usd) ? 0 : usd;
 }
 
+// Whether so much time was used up, with what is under way and the next step reserved.
+static bool is_used_up(const struct engine *e, int64_t budget_ns, int64_t used_ns, int64_t most_ns) {
+  int64_t steps = 1 + e->under_way + e->waiting;
+  return budget_ns > 0 && (used_ns >= budget_ns || used_ns + steps * most_ns > budget_ns);
+}
+
 // Whether one more request is within the budget; else says which part is used up.
 static bool affordable(struct engine *e, const struct pending *p) {
   const struct engine_budget *b = &e->o->budget;
@@ -114,6 +120,10 @@ static bool affordable(struct engine *e, const struct pending *p) {
     snprintf(e->why, sizeof e->why, "the budget of %g USD is used up", b->usd);
   else if (b->wall_ns && clock_monotonic_ns() - e->start_ns > b->wall_ns)
     snprintf(e->why, sizeof e->why, "the budget of %lld s is used up", (long long)(b->wall_ns / 1000000000));
+  else if (is_used_up(e, b->cpu_ns, e->cpu_ns, e->most_cpu_ns))
+    snprintf(e->why, sizeof e->why, "the budget of %g s of processors is used up", (double)b->cpu_ns / 1e9);
+  else if (is_used_up(e, b->gpu_ns, e->gpu_ns, e->most_gpu_ns))
+    snprintf(e->why, sizeof e->why, "the budget of %g s of the GPU is used up", (double)b->gpu_ns / 1e9);
   else
     return true;
   e->ended = e->why;
@@ -197,6 +207,7 @@ enum assay_status asking_store(struct engine *e, struct making *m, int64_t numbe
   e->usd += isnan(s->usd) ? 0 : s->usd;
   e->without_price = e->without_price || isnan(s->usd);
   e->calls += s->calls;
+  e->cpu_ns += s->cpu_ns;
   e->tokens += s->input_tokens + s->output_tokens;
   enum assay_status status = buf_status(&prompt, err);
   if (!status)

@@ -19,12 +19,33 @@ static bool stopped(const struct engine *e) {
 
 // --- which task is next
 
-// The first step of the round that was not sent; -1: none.
+// How many steps of the round come before the last one that was sent.
+static int64_t before_last_sent(const struct making *m) {
+  int64_t n = 0;
+  for (int64_t i = 0; i < m->n_round; i++)
+    n = m->round[i].sent ? i : n;
+  return n;
+}
+
+// The first step of the round that is to be sent and was not; -1: none. Of a task that needs no more, only what an
+// earlier process left out before a reply that is paid for.
 static int64_t next_unsent(const struct making *m) {
-  for (int64_t i = m->n; i < m->first + m->n_round; i++)
-    if (!m->round[i - m->first].sent)
-      return i;
+  int64_t end = m->stopped[0] ? before_last_sent(m) : m->n_round;
+  for (int64_t i = m->n - m->first; i < end; i++)
+    if (!m->round[i].sent)
+      return m->first + i;
   return -1;
+}
+
+// Whether the task needs more, by what came of it. What was sent is finished.
+static void look_for_stop(const struct engine *e, struct making *m) {
+  const struct method_view v = making_view(e, m, m->n);
+  if (!m->stopped[0] && !steps_stop(&v, &e->o->enough, m->stopped, sizeof m->stopped))
+    return;
+  bool waits = false;
+  for (int64_t i = m->n - m->first; i < m->n_round; i++)
+    waits = waits || m->round[i].sent;
+  m->done = m->done || (m->rounds > 0 && !waits);
 }
 
 // How much a task needs another round: where no kernel is right most, then by the distance to the floor; less with
@@ -62,6 +83,8 @@ static enum assay_status pick(struct engine *e, struct making **out, struct assa
   }
   if (best && next_unsent(best) < 0)
     status = making_plan(e, best, err);
+  if (best && !status)
+    look_for_stop(e, best);
   if (best && (best->done || next_unsent(best) < 0))
     best = NULL;
   *out = best;
@@ -147,8 +170,10 @@ static enum assay_status commit_one(struct engine *e, bool *any, struct assay_er
     struct assay_error why = {0};
     enum assay_status status = judging_commit(e, m, &why);
     show(e, m, "asking");
-    if (status == ASSAY_OK)
+    if (status == ASSAY_OK) {
+      look_for_stop(e, m);
       return ASSAY_OK;
+    }
     if (status == ASSAY_ERR_NOMEM || status == ASSAY_ERR_INTERRUPTED || status == ASSAY_ERR_CORRUPT) {
       *err = why;
       return status;
@@ -216,6 +241,7 @@ static void fill_summary(struct engine *e, struct engine_summary *out) {
                                 .floor_ns = m->opened ? m->brief.floor_ns : NAN,
                                 .complete = m->done,
                                 .blocked = m->blocked};
+    snprintf(r->stopped, sizeof r->stopped, "%s", m->stopped);
     for (int64_t k = 0; k < m->n; k++)
       count_step(&m->steps[k], r);
     if (r->best >= 0) {
@@ -255,6 +281,8 @@ enum assay_status engine_run(const struct engine_options *o, struct engine_summa
   e.calls = spent.calls;
   e.tokens = spent.tokens;
   e.usd = spent.usd;
+  e.cpu_ns = spent.cpu_ns;
+  e.gpu_ns = spent.gpu_ns;
   e.without_price = spent.without_price > 0;
   if (!status)
     status = loop(&e, err);

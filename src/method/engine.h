@@ -36,7 +36,8 @@ typedef enum assay_status engine_judge(void *arg, struct engine_candidate *c, st
 // sent.
 struct engine_budget {
   int64_t calls, tokens;
-  int64_t wall_ns; // of this process
+  int64_t wall_ns;        // of this process
+  int64_t cpu_ns, gpu_ns; // of judging (and of programs that reply); the dearest step so far is reserved for each
   double usd;
 };
 
@@ -66,6 +67,7 @@ struct engine_options {
   int ahead;          // requests under way and replies that wait to be judged, at most
   int64_t max_tokens; // of a reply; 0: the server's default
   struct engine_budget budget;
+  struct method_stop enough;                 // of each task
   const struct assay_judge_options *judging; // for the tasks' descriptions
   engine_judge *judge;
   void *judge_arg;
@@ -85,7 +87,8 @@ struct engine_result {
   int64_t final;                     // of the best once more, by questions that no feedback mentioned; 0: not judged
   bool final_right;
   double final_ns;
-  bool complete;              // the method has nothing more to ask
+  bool complete;              // the method has nothing more to ask, or `stopped`
+  char stopped[64];           // why it needed no more, before the method had ended; ""
   struct assay_error blocked; // status is not OK: the task could not be described or judged here, and why
 };
 

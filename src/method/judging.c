@@ -24,6 +24,7 @@ static bool see_verdict(void *arg, const struct store_verdict *v) {
   l->s->reason = v->reason;
   l->s->right = v->reason == ASSAY_REASON_PASS && !store_is_suspicious(v);
   l->s->time_ns = l->s->right && v->time_ns > 0 ? v->time_ns : NAN;
+  l->s->floor_ns = v->floor_ns > 0 ? v->floor_ns : NAN;
   l->status = feedback_write(v, l->e->o->rungs, &text, l->err);
   if (!l->status && !(l->s->feedback = base_strndup(buf_str(&text), text.len)))
     l->status = error_nomem(l->err, "what the judge found");
@@ -79,6 +80,10 @@ static enum assay_status judge_code(struct engine *e, struct making *m, struct m
   stored->judge_ns = c.judge_ns;
   stored->cpu_ns += c.cpu_ns;
   stored->gpu_ns = c.gpu_ns;
+  e->cpu_ns += c.cpu_ns;
+  e->gpu_ns += c.gpu_ns;
+  e->most_cpu_ns = c.cpu_ns > e->most_cpu_ns ? c.cpu_ns : e->most_cpu_ns;
+  e->most_gpu_ns = c.gpu_ns > e->most_gpu_ns ? c.gpu_ns : e->most_gpu_ns;
   e->judged += !earlier && !status;
   return status ? status : judging_read(e, s->verdict, s, err);
 }
@@ -159,6 +164,7 @@ enum assay_status judging_commit(struct engine *e, struct making *m, struct assa
                         .same_as = -1,
                         .model = p->plan.model,
                         .time_ns = NAN,
+                        .floor_ns = NAN,
                         .usd = p->usd};
   struct store_step stored = p->row; // the numbers
   struct buf prompt = {0};

@@ -74,6 +74,7 @@ static bool read_step(void *arg, const struct store_step *s) {
                            .model = model_index(r->e, s->model),
                            .outcome = s->outcome,
                            .time_ns = NAN,
+                           .floor_ns = NAN,
                            .usd = s->usd};
   if (s->outcome == STORE_FINAL)
     return true;

@@ -30,7 +30,8 @@ struct making {
   int64_t first, n_round;
   int rounds;
   bool opened, done;
-  bool resumes; // replies of an earlier process may be in the store
+  char stopped[64]; // why it needs no more requests; "": it goes on
+  bool resumes;     // replies of an earlier process may be in the store
   struct assay_error blocked;
   int64_t judged;
 };
@@ -39,8 +40,9 @@ struct engine {
   const struct engine_options *o;
   struct making *tasks;
   const struct model_language *others[ANSWER_MOST_FORMS];
-  int under_way, waiting; // requests sent; replies that wait to be judged
-  int64_t calls, tokens;  // of the whole run
+  int under_way, waiting;                           // requests sent; replies that wait to be judged
+  int64_t calls, tokens;                            // of the whole run
+  int64_t cpu_ns, gpu_ns, most_cpu_ns, most_gpu_ns; // of the whole run; of the dearest judgement of this process
   int64_t reserved_calls, reserved_tokens;
   double usd, reserved_usd; // of those whose price is known
   bool without_price;       // some were not

@@ -16,6 +16,7 @@ struct made_step {
   enum assay_reason reason;       // of its verdict, where it has one
   bool right;                     // its verdict is a pass, and its time is not suspicious
   double time_ns;                 // of a right one; NaN: not known
+  double floor_ns;                // the least time for the task, as its verdict has it; NaN: not known
   double usd;                     // what it cost; NaN: not known
   char hash[65];                  // of the code without its layout; "" without code
   char *code, *feedback, *detail; // heap; code: of a text, its reply
@@ -77,6 +78,15 @@ int64_t steps_best(const struct method_view *v, int64_t lane);
 // The last step of a lane that is no prose; -1: none. And how many there are.
 int64_t steps_last(const struct method_view *v, int64_t lane);
 int64_t steps_count(const struct method_view *v, int64_t lane);
+// When a task needs no more requests, whatever the method: its fastest right kernel reaches this part of the floor
+// (floor over time; 0: never), or this many requests in a row, prose included, brought neither the first right kernel
+// nor one that is at least STOP_GAIN faster than all before (0: any number). Says why; false: it goes on.
+#define STOP_GAIN 0.02
+struct method_stop {
+  double part_of_floor;
+  int64_t patience;
+};
+bool steps_stop(const struct method_view *v, const struct method_stop *stop, char *why, size_t size);
 // Whether the step has code that was judged.
 bool step_has_verdict(const struct made_step *s);
 

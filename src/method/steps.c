@@ -51,6 +51,32 @@ int64_t steps_best(const struct method_view *v, int64_t lane) {
   return best;
 }
 
+bool steps_stop(const struct method_view *v, const struct method_stop *stop, char *why, size_t size) {
+  double least = INFINITY;
+  int64_t in_vain = 0;
+  bool right = false;
+  for (int64_t i = 0; i < v->n; i++) {
+    const struct made_step *s = &v->steps[i];
+    if (s->outcome == STORE_FINAL)
+      continue;
+    in_vain++;
+    if (s->right && (!right || s->time_ns <= least * (1 - STOP_GAIN)))
+      in_vain = 0;
+    right = right || s->right;
+    least = s->right && s->time_ns < least ? s->time_ns : least;
+    double part = s->right ? s->floor_ns / s->time_ns : NAN;
+    if (stop->part_of_floor > 0 && part >= stop->part_of_floor) {
+      snprintf(why, size, "%.3g of the floor reached", part);
+      return true;
+    }
+    if (stop->patience > 0 && in_vain >= stop->patience) {
+      snprintf(why, size, "no progress in %lld requests", (long long)in_vain);
+      return true;
+    }
+  }
+  return false;
+}
+
 int64_t steps_last(const struct method_view *v, int64_t lane) {
   for (int64_t i = v->n - 1; i >= 0; i--)
     if (in_lane(&v->steps[i], lane) && v->steps[i].outcome != STORE_TEXT)

@@ -124,7 +124,8 @@ enum assay_status store_sum_steps(struct store *s, const char *run, struct store
   enum assay_status status =
       db_prepare(s,
                  "SELECT coalesce(sum(calls), 0), coalesce(sum(max(input_tokens, 0) + max(output_tokens, 0)), 0), "
-                 "coalesce(sum(usd), 0.0), coalesce(sum(CASE WHEN usd IS NULL THEN calls ELSE 0 END), 0) FROM step "
+                 "coalesce(sum(usd), 0.0), coalesce(sum(CASE WHEN usd IS NULL THEN calls ELSE 0 END), 0), "
+                 "coalesce(sum(cpu_ns), 0), coalesce(sum(gpu_ns), 0) FROM step "
                  "WHERE run = ?",
                  &st, err);
   int code = status ? SQLITE_OK : db_bind_text(st, 1, run);
@@ -136,7 +137,9 @@ enum assay_status store_sum_steps(struct store *s, const char *run, struct store
     *out = (struct store_cost){.calls = sqlite3_column_int64(st, 0),
                                .tokens = sqlite3_column_int64(st, 1),
                                .usd = sqlite3_column_double(st, 2),
-                               .without_price = sqlite3_column_int64(st, 3)};
+                               .without_price = sqlite3_column_int64(st, 3),
+                               .cpu_ns = sqlite3_column_int64(st, 4),
+                               .gpu_ns = sqlite3_column_int64(st, 5)};
   sqlite3_finalize(st);
   return status;
 }

@@ -84,6 +84,7 @@ struct store_cost {
   int64_t calls, tokens;
   double usd;            // of those whose cost is known
   int64_t without_price; // requests whose cost is not
+  int64_t cpu_ns, gpu_ns;
 };
 enum assay_status store_sum_steps(struct store *s, const char *run, struct store_cost *out, struct assay_error *err);
 

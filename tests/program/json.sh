@@ -100,6 +100,13 @@ as_schema 0 make make kernelbench/1/19 --device cpu --no-timing --attempts 1 --r
   --endpoint "exec:$source/tests/program/make_model.sh $work/replies $work/model"
 as_schema 0 score score made
 has '[row["schema"] for row in j] == ["assay/score/1", "assay/attempts/1"]'
+as_schema 1 make make kernelbench/1/19 kernelbench/1/20 --device cpu --no-timing --workload small --attempts 2 --run two --patience 1 --no-final \
+  --endpoint "exec:$source/tests/program/make_model.sh $work/replies $work/model"
+has 'j["tasks"][1]["stopped"] == "no progress in 1 requests"'
+as_schema 0 "score --against" score two --against two
+has 'j["tasks"] == 2 and j["requests"] == 1 and j["verdict"] == "no difference shown" and j["right"] == 0.5'
+as_schema 0 "score --deviance" score two made --deviance
+has 'j["outcomes"] == 3 and j["runs"] == 2'
 
 # The check itself finds what is wrong.
 as_schema 0 runs runs

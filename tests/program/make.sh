@@ -129,6 +129,22 @@ expect 0 "2 tasks, 1 requests each: right on \+0.0 %.*no difference shown" "$ass
 expect 2 "1 task in common; two are needed" "$assay" score sample --against refine
 expect 2 "no attempts of the run \"nothing\"" "$assay" score sample --against nothing
 
+# Methods with prose in them are compared by requests, not by kernels: both of these were asked three times.
+thinking=$work/thinking
+mkdir "$thinking"
+kernel 'y[i] = x[i];' | fenced >"$thinking/0"
+echo "Mind the sign." >"$thinking/1"
+kernel 'y[i] = x[i] < 0 ? 0 : x[i];' | fenced >"$thinking/last"
+for method in "reflect --turns 2" "sample --attempts 3"; do
+  # shellcheck disable=SC2086
+  "$assay" make kernelbench/1/19 kernelbench/1/20 --device cpu --no-timing --workload small --no-final --run "even ${method%% *}" --method $method \
+    --endpoint "exec:$source/tests/program/make_model.sh $thinking $work/model" >"$work/out" 2>&1
+done
+check "prose between" "first reflect repair" "$(sql "SELECT group_concat(kind, ' ') FROM (SELECT kind FROM step WHERE run = 'even reflect' AND task LIKE '%19' ORDER BY number)")"
+expect 0 "2 tasks, 3 requests each: right on \+0.0 %.*no difference shown" "$assay" score "even reflect" --against "even sample"
+expect 0 '"requests": 3' "$assay" score "even reflect" --against "even sample" --json
+expect 0 "^even reflect +4 > " "$assay" score "even reflect"
+
 # Right: in run "one" task 19 of two, in "both" both: three of four; by the run 1 - 2 ln 2 / (-2 ln terms of 3/4).
 relu=$source/tests/cases/relu.c
 "$assay" make kernelbench/1/19 kernelbench/1/20 --device cpu --no-timing --workload small --attempts 1 --run one --endpoint "exec:cat '$relu'" >"$work/out" 2>&1
@@ -191,11 +207,20 @@ expect 1 "the budget of 2 calls is used up" make --attempts 9 --run budget --bud
 check "no more than the budget" "2" "$(sql "SELECT sum(calls) FROM step WHERE run = 'budget'")"
 expect 1 "the budget of 20 tokens is used up" make --attempts 9 --run tokens --budget-tokens 20
 expect 0 "in all 9 calls" make --attempts 9 --run budget --budget-calls 9
+expect 1 "the budget of 0.001 s of processors is used up" make --attempts 9 --run processors --budget-cpu-seconds 0.001
+check "one step is more than that" "1" "$(sql "SELECT count(*) FROM step WHERE run = 'processors'")"
+expect 0 "in all 9 calls" make --attempts 9 --run processors --budget-cpu-seconds 1000 --budget-gpu-seconds 1
+# A task without progress is given up, and goes on with more patience.
+expect 1 "kernelbench/1/19 +3 .*no progress in 3 requests" make --attempts 9 --run patient --patience 3 --no-final
+check "no more is asked" "3" "$(sql "SELECT count(*) FROM step WHERE run = 'patient'")"
+expect 1 "0 asked now" make --attempts 9 --run patient --patience 3 --no-final
+expect 0 "kernelbench/1/19 +8 .*no progress in 4 requests" make --attempts 9 --run patient --patience 4 --no-final
+expect 0 "kernelbench/1/19 +9 " make --attempts 9 --run patient --patience 9 --no-final
 
 # A model that fails: what was paid for is kept, and is asked again where there was no reply.
 expect 3 "exit code 5: no credit" ask --attempts 9 --run failing --endpoint 'exec:echo no credit >&2; exit 5'
 expect 2 "exit code 127" ask --attempts 9 --run missing --endpoint exec:/no/such/program
-for use in "--field top_k=4" "--field top_k" "--field stream=true" "--endpoint nowhere" "--endpoint exec:" "--method magic" "--form cobol" "--feedback praise" "--device opencl --form c" \
+for use in "--enough 1.5" "--enough 0" "--patience 0" "--budget-gpu-seconds 0" "--field top_k=4" "--field top_k" "--field stream=true" "--endpoint nowhere" "--endpoint exec:" "--method magic" "--form cobol" "--feedback praise" "--device opencl --form c" \
   "--temperature 3" "--attempts 0" "--prompts /no/such/folder" "--method refine --attempts 65" "--budget-calls 0"; do
   # shellcheck disable=SC2086
   expect 2 "." make --run wrong $use

@@ -27,7 +27,8 @@ static void add(int64_t lane, enum store_outcome outcome, double time_ns) {
                                       .outcome = outcome,
                                       .reason = time_ns > 0 ? ASSAY_REASON_PASS : ASSAY_REASON_WRONG_VALUE,
                                       .right = time_ns > 0,
-                                      .time_ns = time_ns > 0 ? time_ns : NAN};
+                                      .time_ns = time_ns > 0 ? time_ns : NAN,
+                                      .floor_ns = NAN};
   n_steps++;
 }
 
@@ -262,6 +263,44 @@ static void swarm_takes_the_best_of_all(void **state) {
   assert_int_equal(turn(&method_swarm, 1, 10, true, plans), 0);
 }
 
+static const char *stops(double part, int64_t patience) {
+  static char why[64];
+  const struct method_view v = {.steps = steps, .n = n_steps};
+  const struct method_stop stop = {part, patience};
+  return steps_stop(&v, &stop, why, sizeof why) ? why : "";
+}
+
+static void tasks_end_early(void **state) {
+  (void)state;
+  begin();
+  assert_string_equal(stops(0.5, 3), "");
+  add(0, STORE_NO_CODE, 0);
+  add(1, STORE_JUDGED, 0);
+  assert_string_equal(stops(0.5, 3), "");
+  add(0, STORE_TEXT, 0); // prose is a request too
+  assert_string_equal(stops(0.5, 3), "no progress in 3 requests");
+  assert_string_equal(stops(0.5, 4), "");
+  assert_string_equal(stops(0.5, 0), "");
+  add(0, STORE_JUDGED, 100); // the first that is right
+  add(0, STORE_JUDGED, 98.5);
+  add(0, STORE_DUPLICATE, 98.5); // faster by less than 2 % than what there was: noise
+  assert_string_equal(stops(0, 4), "");
+  add(1, STORE_JUDGED, 97);
+  assert_string_equal(stops(0, 4), ""); // 1.5 % below 98.5: three in vain
+  add(1, STORE_JUDGED, 95);
+  assert_string_equal(stops(0, 4), ""); // 2.1 % below 97
+  for (int i = 0; i < 4; i++)
+    add(0, STORE_JUDGED, 0);
+  assert_string_equal(stops(0, 4), "no progress in 4 requests");
+  // The part of the floor that the fastest reaches.
+  assert_string_equal(stops(0.5, 0), ""); // the floor is not known
+  steps[7].floor_ns = 47.5;
+  assert_string_equal(stops(0.5, 0), "0.5 of the floor reached");
+  assert_string_equal(stops(0.51, 0), "");
+  steps[7].right = false; // a wrong one reaches nothing
+  assert_string_equal(stops(0.5, 0), "");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sample_asks_so_often),
@@ -272,6 +311,7 @@ int main(void) {
       cmocka_unit_test(reflect_thinks_between),
       cmocka_unit_test(evolve_draws_fast_parents),
       cmocka_unit_test(swarm_takes_the_best_of_all),
+      cmocka_unit_test(tasks_end_early),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
