@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "ops/bitcast.h"
 #include "ops/families.h"
 #include "ops/narrow.h"
 #include "ops/pointwise.h"
@@ -172,6 +173,13 @@ static const struct op_def rows[] = {
     CAST_LIKE(15, NULL, NULL),
     CAST_LIKE(19, like19_attrs, NULL),
     CAST_LIKE(24, like24_attrs, "(float[2,3] a, int32[1] b) => (int32[2,3] c) { c = CastLike(a, b) }"),
+    {OP_ROW("BitCast", 26, 1, 1, 1, 1, OP_ELEMENTWISE), .attrs = cast_attrs, .infer = bitcast_infer,
+     .eval = bitcast_eval, .cost = op_cost_none, .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .steps = true,
+     .pytorch = {.none = PYTORCH_NOT_WRITTEN},
+     .doc =
+         "The input's bits read as another type of the same width, given by its number; a bool is 1 where any bit is.",
+     .example = "(float[2,3] a) => (int32[2,3] b) { b = BitCast<to = 6>(a) }\n"
+                "(int16[4] a) => (float[4] b) { c = BitCast<to = 10>(a) b = Cast<to = 1>(c) }"},
     DROPOUT(7, 1, ratio_attrs, NULL),
     DROPOUT(10, 1, ratio_attrs, NULL),
     DROPOUT(12, 3, seed_attrs, "(float[2,3] a) => (float[2,3] b) { b, mask = Dropout(a) }"),

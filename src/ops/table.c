@@ -33,6 +33,8 @@ static const struct op_family *const families[] = {
     &ops_loss_family,
     &ops_attention_family,
     &ops_recurrent_family,
+    &ops_rotary_family,
+    &ops_boxes_family,
 };
 // clang-format on
 

@@ -1,5 +1,8 @@
 // Casts, and copies from any storage to the one that the oracle computes with.
 #include "oracle/cuda/convert.h"
+
+#include "base/alloc.h"
+#include "ops/bitcast.h"
 #include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/gpu_run.h"
 
@@ -78,4 +81,17 @@ enum assay_status gpu_cast_eval(struct gpu_eval *c, struct assay_error *err) {
                            .narrows = narrowing_needed(from, to) && narrowing.format.bits != c->arith.stored.bits,
                            .narrowing = gpu_narrowing_of(&narrowing)};
   return compute_launch(c->compute, &program, "cast", n, &args, sizeof args, err);
+}
+
+// On the host: the types are many, and graphs that need this are rare.
+enum assay_status gpu_bitcast_eval(struct gpu_eval *c, struct assay_error *err) {
+  int64_t n = shape_count(&c->out[0].shape);
+  uint64_t *words = NULL;
+  enum assay_status status = gpu_host_values(c, 0, &words, err);
+  if (!status) {
+    bitcast_words(c->in[0]->dtype, c->out[0].dtype, n, words, words);
+    status = compute_upload(c->compute, c->out[0].data, words, (size_t)n * sizeof *words, err);
+  }
+  base_free(words);
+  return status;
 }

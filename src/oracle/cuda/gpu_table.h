@@ -12,6 +12,7 @@
   /* Casts */ \
   X("Cast", gpu_cast_eval) \
   X("CastLike", gpu_cast_eval) \
+  X("BitCast", gpu_bitcast_eval) \
   /* Quantization */ \
   X("QuantizeLinear", gpu_quantize_eval) \
   X("DequantizeLinear", gpu_dequantize_eval) \
@@ -24,6 +25,8 @@
   X("Conv", gpu_conv_eval) \
   X("ConvTranspose", gpu_conv_transpose_eval) \
   X("Attention", gpu_attention_eval) \
+  X("RotaryEmbedding", gpu_rotary_eval) \
+  X("NonMaxSuppression", gpu_suppression_eval) \
   /* Recurrent networks */ \
   X("RNN", gpu_rnn_eval) \
   X("LSTM", gpu_lstm_eval) \

@@ -1,6 +1,8 @@
 // Elementwise operators: against the C library, ONNX's rules for integers, and results known by hand.
 #include "op_call.h"
 
+#include <stdio.h>
+
 #include "ops/expr.h"
 
 // ---- functions of one input
@@ -494,6 +496,39 @@ static void test_casts_to_powers(void **state) {
   call_fails(&c, 1, ASSAY_ERR_INVALID, "sideways");
 }
 
+// Bits of one type read as another.
+static void check_bits(enum dtype from, const void *words, enum dtype to, const int64_t *want, int n) {
+  struct call c;
+  char shape[8];
+  snprintf(shape, sizeof shape, "%d", n);
+  call_begin(&c, "BitCast", 26);
+  call_attr_int(&c, "to", to);
+  call_input(&c, from, shape, words);
+  call_run(&c, 1);
+  assert_int_equal(c.out[0].dtype, to);
+  for (int i = 0; i < n; i++)
+    assert_int_equal(dtype_is_float(to) ? (int64_t)c.out[0].f64[i] : c.out[0].i64[i], want[i]);
+  call_end(&c);
+}
+
+static void test_bits_as_another_type(void **state) {
+  (void)state;
+  check_bits(DTYPE_FLOAT, D(1, -2, 0.1), DTYPE_INT32, I(0x3f800000, -0x40000000, 0x3dcccccd), 3);
+  check_bits(DTYPE_DOUBLE, D(1, -0.0), DTYPE_UINT64, I(0x3ff0000000000000, INT64_MIN), 2);
+  check_bits(DTYPE_UINT32, I(0x40a00000, 0xc0a00000), DTYPE_FLOAT, I(5, -5), 2);
+  check_bits(DTYPE_INT8, I(-1, -128, 5), DTYPE_UINT8, I(255, 128, 5), 3);
+  check_bits(DTYPE_UINT8, I(0, 2, 255), DTYPE_BOOL, I(0, 1, 1), 3);
+  check_bits(DTYPE_INT4, I(-8, -1, 7), DTYPE_UINT4, I(8, 15, 7), 3);
+  check_bits(DTYPE_UINT2, I(0, 1, 2, 3), DTYPE_INT2, I(0, 1, -2, -1), 4);
+  check_bits(DTYPE_FLOAT4E2M1, D(-6, 1), DTYPE_INT4, I(-1, 2), 2);
+  check_bits(DTYPE_BFLOAT16, D(1), DTYPE_INT16, I(0x3f80), 1);
+  struct call c;
+  call_begin(&c, "BitCast", 26);
+  call_attr_int(&c, "to", DTYPE_INT16);
+  call_f(&c, "1", D(1));
+  call_fails(&c, 1, ASSAY_ERR_INVALID, "float has 32 bits, int16 has 16");
+}
+
 static int64_t cast_int(double x, enum dtype to) {
   struct call c;
   call_begin(&c, "Cast", 13);
@@ -692,6 +727,7 @@ int main(void) {
       cmocka_unit_test(test_predicates),
       cmocka_unit_test(test_casts),
       cmocka_unit_test(test_casts_to_powers),
+      cmocka_unit_test(test_bits_as_another_type),
       cmocka_unit_test(test_dropout),
       cmocka_unit_test(test_threads_and_keys),
       cmocka_unit_test(test_rows_are_sound),
