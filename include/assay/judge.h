@@ -55,6 +55,7 @@ typedef void assay_judge_progress(void *arg, const char *stage, int done, int to
 struct assay_judge_options {
   const char *task;      // path of the task file
   bool as_published;     // the published form instead of the repaired one
+  const char *contract;  // judge under this one instead of the task's own: "tf32", for tasks of fp32; NULL: its own
   const char *workload;  // a name or "M=3, N=4"; what is timed
   const char *candidate; // path of the source: .c, .cu, .cl, .py or .library
   const char *device;    // "cpu" (.c, .py), "cuda" (.cu, .py, .library), "opencl" (.cl)
@@ -205,6 +206,7 @@ struct assay_verdict {
   char detail[512];    // one line: what exactly; of a pass that was timed in vain "no time: ..."
   char task_name[64], workload[128], candidate_hash[65], task_hash[65], settings_hash[65];
   const char *form;                                 // "default" or "published"
+  char contract[8], task_contract[8];               // judged under this one; the task's own, mostly the same
   char *diagnostics;                                // what the compiler and the kernel printed; never NULL
   char *build_command, *compiler_version, *sandbox; // never NULL
   int n_checks;

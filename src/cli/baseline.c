@@ -79,6 +79,11 @@ enum assay_status cli_baseline_text(const struct cli_baseline_request *r, struct
   enum assay_status status = task_read(r->task_path, r->as_published, &t, err);
   if (status)
     return status;
+  status = task_take_contract(&t, r->contract, err);
+  if (status) {
+    task_release(&t);
+    return status;
+  }
   if (b->toolchain == &toolchain_python) {
     status = put_pytorch(b, &t, r->workload, out, err);
   } else {
@@ -87,6 +92,15 @@ enum assay_status cli_baseline_text(const struct cli_baseline_request *r, struct
   }
   task_release(&t);
   return status;
+}
+
+struct cli_baseline_request cli_baseline_of(const char *name, const char *task_path,
+                                            const struct assay_judge_options *o) {
+  return (struct cli_baseline_request){.name = name,
+                                       .task_path = task_path,
+                                       .workload = o->workload,
+                                       .as_published = o->as_published,
+                                       .contract = o->contract};
 }
 
 enum assay_status cli_baseline_write(const struct cli_baseline_request *r, const char *path, struct assay_error *err) {
@@ -123,8 +137,7 @@ static enum assay_status baseline_file(void *arg, const char *name, const struct
     status = buf_status(&j->baseline_path, err);
   }
   if (!status) {
-    const struct cli_baseline_request r = {
-        .name = name, .task_path = o->task, .workload = o->workload, .as_published = o->as_published};
+    const struct cli_baseline_request r = cli_baseline_of(name, o->task, o);
     status = cli_baseline_write(&r, buf_str(&j->baseline_path), err);
   }
   *path = buf_str(&j->baseline_path);

@@ -257,6 +257,8 @@ int cli_bench(int argc, char **argv) {
     return cli_fail(&err);
   make_absolute(&b, &folder);
   buf_printf(&run, "%s from %s", b.suite, b.from);
+  if (b.judging.options.contract) // or its verdicts would supersede those under the tasks' own
+    buf_printf(&run, ", %s", b.judging.options.contract);
   b.run = b.run ? b.run : buf_str(&run);
   if (store_open(b.judging.paths.store, &b.store, &err) != ASSAY_OK)
     return cli_fail(&err);

@@ -195,8 +195,7 @@ static enum assay_status add_baseline(struct bench *b, const char *task_path, in
       arena_printf(&b->arena, "%s/%d%s", b->judging.baseline_folder, number, cli_baseline_ending(b->from));
   if (!path)
     return error_nomem(err, "a list of candidates");
-  const struct cli_baseline_request r = {
-      .name = b->from, .task_path = task_path, .workload = o->workload, .as_published = o->as_published};
+  const struct cli_baseline_request r = cli_baseline_of(b->from, task_path, o);
   struct assay_error why = {0};
   if (cli_baseline_write(&r, path, &why) == ASSAY_OK)
     return add_file(b, path, b->from, err);

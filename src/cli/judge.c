@@ -76,8 +76,7 @@ static enum assay_status file_of(struct cli_judging *j, const char *candidate, s
     buf_printf(path, "%s/candidate_%s%s", j->baseline_folder, candidate, cli_baseline_ending(candidate));
     status = buf_status(path, err);
   }
-  const struct cli_baseline_request r = {
-      .name = candidate, .task_path = o->task, .workload = o->workload, .as_published = o->as_published};
+  const struct cli_baseline_request r = cli_baseline_of(candidate, o->task, o);
   return status ? status : cli_baseline_write(&r, buf_str(path), err);
 }
 

@@ -114,7 +114,10 @@ const char *cli_baseline_ending(const char *name); // of its file, ".py"; the na
 struct cli_baseline_request {
   const char *name, *task_path, *workload;
   bool as_published;
+  const char *contract; // as in the options of a judgement
 };
+struct cli_baseline_request cli_baseline_of(const char *name, const char *task_path,
+                                            const struct assay_judge_options *o);
 enum assay_status cli_baseline_text(const struct cli_baseline_request *r, struct buf *out, struct assay_error *err);
 enum assay_status cli_baseline_write(const struct cli_baseline_request *r, const char *path, struct assay_error *err);
 enum assay_status cli_baseline_folder(struct cli_judging *j, struct assay_error *err); // makes the folder for the files

@@ -388,6 +388,8 @@ static enum assay_status name_run(struct make *m, struct assay_error *err) {
       buf_printf(&b, " %s", m->model_names[i]);
     for (int i = 0; i < m->n_endpoints && m->n_names == 0; i++)
       buf_printf(&b, " %s", m->endpoints[i].url);
+    if (m->judging.options.contract)
+      buf_printf(&b, ", %s", m->judging.options.contract);
   }
   m->engine.run = arena_strdup(&m->arena, buf_str(&b));
   m->final_run = arena_printf(&m->arena, "%s, final", buf_str(&b));
@@ -420,13 +422,13 @@ static char *settings_text(const struct make *m, const char *prompts_hash) {
   for (int i = 0; i < e->settings.n_models; i++)
     json_array_append_new(
         models, json_string(e->models[i].name[0] ? e->models[i].name : m->endpoints[e->models[i].endpoint].url));
-  json_t *j = json_pack("{s:s, s:o, s:s, s:i, s:i, s:i, s:o, s:I, s:s, s:s, s:s, s:b, s:s, s:b, s:I}", "method",
+  json_t *j = json_pack("{s:s, s:o, s:s, s:i, s:i, s:i, s:o, s:I, s:s, s:s, s:s, s:b, s:s, s:b, s:I, s:s*}", "method",
                         e->settings.method->name, "models", models, "form", e->form->name, "attempts",
                         e->settings.samples, "turns", e->settings.turns, "feedback", (int)e->rungs, "temperature",
                         isnan(e->settings.temperature) ? json_null() : json_real(e->settings.temperature), "max_tokens",
                         (json_int_t)e->max_tokens, "prompts", prompts_hash, "workload", o->workload, "device",
                         o->device, "published", o->as_published, "prices", m->prices.hash, "feed_best",
-                        e->settings.feed_best, "method_seed", (json_int_t)e->settings.seed);
+                        e->settings.feed_best, "method_seed", (json_int_t)e->settings.seed, "contract", o->contract);
   json_t *fields = json_array();
   for (int i = 0; i < m->n_endpoints; i++)
     json_array_append_new(fields, m->more[i].given ? json_incref(m->more[i].given) : json_null());

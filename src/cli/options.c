@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "cli/judging.h"
 #include "judge/form.h"
+#include "task/task.h"
 #include "toolchain/program.h"
 
 // What an option is in C: the type of its field, and how it is written.
@@ -59,6 +60,14 @@ static enum assay_status known_mode(const char *name, struct assay_error *err) {
   return form_mode_parse(name, &ignored, err);
 }
 
+static enum assay_status known_contract(const char *name, struct assay_error *err) {
+  for (int i = 0; task_other_contracts[i]; i++)
+    if (strcmp(task_other_contracts[i], name) == 0)
+      return ASSAY_OK;
+  return error_set(err, ASSAY_ERR_USAGE,
+                   "no task is judged under a contract '%.40s' that is not its own; there is tf32", name);
+}
+
 static enum assay_status known_baseline(const char *name, struct assay_error *err) {
   return cli_baseline_check(name, true, err);
 }
@@ -102,6 +111,11 @@ static void fit_samples(struct cli_judging *j) {
     OF_OPTIONS(compiler))                                                                                              \
   X(PUBLISHED, "as-published", NULL, "judge the task as the suite published it, not its repaired form",                \
     .kind = OPTION_ON, OF_OPTIONS(as_published))                                                                       \
+  X(CONTRACT, "contract", "NAME",                                                                                      \
+    "judge tasks of fp32 under the contract tf32, in which factors of products may be rounded to TF32 (as PyTorch "    \
+    "does "                                                                                                            \
+    "in convolutions); tables and scores keep such verdicts apart",                                                    \
+    .kind = OPTION_NAME, OF_OPTIONS(contract), .known = known_contract)                                                \
   X(RULE, "rule", "NAME", "the rule that decides: contract (default) or allclose; both are always computed",           \
     .kind = OPTION_INDEX, OF_OPTIONS(rule), .choices = rules)                                                          \
   X(SHAPES, "shapes", "NAME",                                                                                          \

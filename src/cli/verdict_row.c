@@ -33,6 +33,20 @@ static const char *file_part(const char *path) {
   return slash ? slash + 1 : path;
 }
 
+// "pass", "pass (judged shape)", "pass (tf32)": how far it holds, and under which contract other than the task's own.
+static void verdict_text(const struct verdict_view *v, char *text, size_t size) {
+  const char *const said[] = {v->contract, view_is_narrow(v) ? "judged shape" : ""};
+  size_t used = (size_t)snprintf(text, size, "%s", assay_reason_code(v->stored.reason));
+  const char *before = " (";
+  for (int i = 0; i < 2; i++)
+    if (said[i][0] && used < size) {
+      used += (size_t)snprintf(text + used, size - used, "%s%s", before, said[i]);
+      before = ", ";
+    }
+  if (before[0] == ',' && used < size)
+    snprintf(text + used, size - used, ")");
+}
+
 // "1.6/13.7"; "rms 4.2/1.5" where not a single element's error decided; "-" where there is no number.
 static void error_text(const struct verdict_view *view, char *text, size_t size) {
   const struct store_verdict *v = &view->stored;
@@ -139,16 +153,10 @@ static void put_cells(struct table *t, bool speedups, const char *const *all) {
 }
 
 void cli_verdict_row(struct table *t, bool speedups, const struct verdict_view *v) {
-  char error[64], allclose[32], time[96], times_floor[32], faster[256], what[512];
-  const char *all[COLUMNS] = {v->stored.task,
-                              file_part(v->stored.candidate),
-                              view_is_narrow(v) ? "pass (judged shape)" : assay_reason_code(v->stored.reason),
-                              error,
-                              allclose,
-                              time,
-                              times_floor,
-                              faster,
-                              what};
+  char error[64], allclose[32], time[96], times_floor[32], faster[256], what[512], verdict[64];
+  const char *all[COLUMNS] = {
+      v->stored.task, file_part(v->stored.candidate), verdict, error, allclose, time, times_floor, faster, what};
+  verdict_text(v, verdict, sizeof verdict);
   error_text(v, error, sizeof error);
   allclose_text(v, allclose, sizeof allclose);
   time_text(v, time, sizeof time);

@@ -117,8 +117,8 @@ static enum assay_status open_member(struct assay_baselines *b, const struct ass
 enum assay_status baselines_use(struct assay_baselines *b, const struct assay_judge_options *o,
                                 struct assay_error *err) {
   struct buf subject = {0};
-  buf_printf(&subject, "%s\n%s\n%d\n%s\n%d\n%d\n%d", o->task, o->workload, o->as_published, o->device, o->device_index,
-             o->threads, (int)o->rule);
+  buf_printf(&subject, "%s\n%s\n%d\n%s\n%s\n%d\n%d\n%d", o->task, o->workload, o->as_published,
+             o->contract ? o->contract : "", o->device, o->device_index, o->threads, (int)o->rule);
   enum assay_status status = buf_status(&subject, err);
   if (!status && strcmp(buf_str(&b->subject), buf_str(&subject)) != 0) {
     drop_members(b);

@@ -115,7 +115,8 @@ char *assay_verdict_json(const struct assay_verdict *v) {
     json_array_append_new(checks, check_json(&v->checks[i]));
   json_t *j = json_pack(
       "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:s, "
-      "s:s, s:s, s:s, s:s, s:s, s:s?, s:s, s:b, s:b, s:o, s:i, s:o, s:I, s:o, s:b, s:s?, s:s?, s:s?}",
+      "s:s, s:s, s:s, s:s, s:s, s:s?, s:s, s:b, s:b, s:o, s:i, s:o, s:I, s:o, s:b, s:s?, s:s?, s:s?, s:s, "
+      "s:s}",
       "task", v->task_name, "form", v->form, "workload", v->workload, "verdict", assay_reason_code(v->reason),
       "meaning", assay_reason_text(v->reason), "detail", v->detail, "task_sha256", v->task_hash, "candidate_sha256",
       v->candidate_hash, "settings_sha256", v->settings_hash, "seed", (json_int_t)v->seed, "checks", checks,
@@ -127,7 +128,7 @@ char *assay_verdict_json(const struct assay_verdict *v) {
       kernels_json(&v->kernels), "unsettled_arguments", v->kernels.unsettled_arguments, "baselines",
       comparisons_json(v), "secret", (json_int_t)v->secret, "shapes", shapes_json(v), "foreknown", v->foreknown,
       "scope", v->scope ? assay_scope_name(v->scope) : NULL, "elsewhere", v->elsewhere[0] ? v->elsewhere : NULL,
-      "weights", v->weights[0] ? v->weights : NULL);
+      "weights", v->weights[0] ? v->weights : NULL, "contract", v->contract, "task_contract", v->task_contract);
   char *text = j ? json_dumps(j, JSON_SORT_KEYS | JSON_INDENT(2)) : NULL;
   json_decref(j);
   return text;
@@ -168,12 +169,13 @@ enum assay_status assay_settings_hash(const struct assay_judge_options *o, char 
   bool host = choice.form->device->dialect == PLAN_NO_LAUNCHES || (choice.form->python && choice.mode != FORM_PLAN);
   int threads = host ? o->threads : 0;
   json_t *j = json_pack(
-      "{s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:b, s:s*, s:i, s:b, s:i, s:i, s:i, s:i, s:s*, s:o*}", "task",
-      task_hex, "published", o->as_published, "workload", o->workload, "compiler", o->compiler ? o->compiler : "",
-      "device", device, "defines", defines, "baselines", baselines, "rule", (int)o->rule, "threads", threads, "checks",
-      o->declared_checks, "probes", o->probes, "shapes", o->shapes == ASSAY_SHAPES_JUDGED ? "judged" : NULL, "replicas",
-      o->replicas, "timing", o->timing, "min_samples", o->min_samples, "max_samples", o->max_samples, "hot_samples",
-      o->hot_samples, "verified", o->verified_calls, "mode", mode, "compilers", compilers);
+      "{s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:b, s:s*, s:i, s:b, s:i, s:i, s:i, s:i, s:s*, s:o*, s:s*}",
+      "task", task_hex, "published", o->as_published, "workload", o->workload, "compiler",
+      o->compiler ? o->compiler : "", "device", device, "defines", defines, "baselines", baselines, "rule",
+      (int)o->rule, "threads", threads, "checks", o->declared_checks, "probes", o->probes, "shapes",
+      o->shapes == ASSAY_SHAPES_JUDGED ? "judged" : NULL, "replicas", o->replicas, "timing", o->timing, "min_samples",
+      o->min_samples, "max_samples", o->max_samples, "hot_samples", o->hot_samples, "verified", o->verified_calls,
+      "mode", mode, "compilers", compilers, "contract", o->contract);
   text = j ? json_dumps(j, JSON_SORT_KEYS) : NULL;
   json_decref(j);
   if (text)

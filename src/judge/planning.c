@@ -139,6 +139,8 @@ enum assay_status planning_save(const struct assay_judge_options *o, const char 
   *diagnostics = NULL;
   enum assay_status status = task_read(o->task, o->as_published, &task, err);
   if (!status)
+    status = task_take_contract(&task, o->contract, err);
+  if (!status)
     status = task_parse_workload(&task, o->workload, &arena, &workload, err);
   if (!status)
     status = layout_make(&task, &workload, &layout, err);

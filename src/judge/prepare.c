@@ -61,6 +61,8 @@ static struct assay_peaks hot_peaks(const struct assay_peaks *memory) {
 enum assay_status session_prepare(struct session *s, struct assay_error *err) {
   enum assay_status status = task_read(s->o->task, s->o->as_published, &s->task, err);
   if (!status)
+    status = task_take_contract(&s->task, s->o->contract, err);
+  if (!status)
     status = task_parse_workload(&s->task, s->o->workload, &s->arena, &s->workload, err);
   if (!status)
     status = assay_settings_hash(s->o, s->v->settings_hash, err);
@@ -74,6 +76,8 @@ enum assay_status session_prepare(struct session *s, struct assay_error *err) {
   snprintf(v->workload, sizeof v->workload, "%s", s->o->workload);
   snprintf(v->task_hash, sizeof v->task_hash, "%s", s->task.hash);
   v->form = s->o->as_published ? "published" : "default";
+  snprintf(v->contract, sizeof v->contract, "%s", s->task.contract.name);
+  snprintf(v->task_contract, sizeof v->task_contract, "%s", s->task.own_contract);
   v->flops = cost.flops + cost.contraction_flops;
   v->bytes = cost.input_bytes + cost.output_bytes;
   v->timing.floor_ns = assay_floor_ns(&s->o->peaks, s->task.contract.name, cost.least_input_bytes, cost.output_bytes,

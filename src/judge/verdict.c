@@ -67,6 +67,9 @@ void verdict_explain_tf32(struct assay_verdict *v, const char *contract) {
                ? ", as PyTorch has convolutions do: set torch.backends.cudnn.allow_tf32 = False (and "
                  "torch.backends.cuda.matmul.allow_tf32 = False) in the file"
                : "");
+  used = strlen(v->detail);
+  snprintf(v->detail + used, sizeof v->detail - used, "%s --contract tf32 allows it",
+           v->kernels.launches[ASSAY_LIBRARY_KERNELS] > 0 ? ", or" : ";");
 }
 
 void verdict_make_printable(struct assay_verdict *v) {

@@ -116,7 +116,8 @@ enum assay_status brief_make(const char *task_path, const struct assay_judge_opt
   enum assay_status status = task_read(task_path, o->as_published, &t, err);
   if (status)
     return status;
-  status = describe(&t, o, arena, out, err);
+  status = task_take_contract(&t, o->contract, err);
+  status = status ? status : describe(&t, o, arena, out, err);
   task_release(&t);
   return status;
 }

@@ -85,8 +85,13 @@ static bool read_verdict(void *arg, const struct store_verdict *v) {
   struct reading *r = arg;
   struct verdict_view view;
   struct assay_error ignored = {0};
-  struct compare_task *t = task_of(r->c, v->task);
-  if (!t || view_from_store(v, &view, &ignored) != ASSAY_OK) {
+  char label[VIEW_LABEL];
+  r->failed = view_from_store(v, &view, &ignored) != ASSAY_OK;
+  if (r->failed)
+    return false;
+  struct compare_task *t = task_of(r->c, view_task_label(&view, label, sizeof label));
+  if (!t) {
+    view_release(&view);
     r->failed = true;
     return false;
   }

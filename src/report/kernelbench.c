@@ -146,6 +146,8 @@ static json_t *entry_of(const struct store_verdict *v) {
     json_object_set_new(metadata, "scope", json_string(view.scope));
     json_object_set_new(metadata, "elsewhere", json_string(view.elsewhere));
   }
+  if (view.contract[0])
+    json_object_set_new(metadata, "contract", json_string(view.contract));
   if (view.foreknown)
     json_object_set_new(metadata, "seed_known_beforehand", json_true());
   if (!isnan(v->error_z) && isfinite(v->error_z))

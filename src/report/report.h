@@ -11,7 +11,7 @@ extern const double score_thresholds[SCORE_THRESHOLDS]; // KernelBench's p: 0, 0
 
 // One run, or one level of it: each task counts with its fastest correct candidate.
 struct score {
-  char run[256], group[64]; // group: "kernelbench/1"
+  char run[256], group[64]; // group: "kernelbench/1"; under another contract than the tasks' own "kernelbench/1 (tf32)"
   int n_tasks;              // with a verdict
   int n_correct, n_suspicious;
   int n_unstable; // whose best time is unstable; where such times are left out: that have no other

@@ -13,7 +13,7 @@ const double score_thresholds[SCORE_THRESHOLDS] = {0, 0.5, 0.8, 1, 1.5, 2};
 
 // One task of the run, with the best time of its correct candidates.
 struct entry {
-  char task[128];
+  char task[VIEW_LABEL];
   int n, n_correct;
   bool suspicious, unstable, any_unstable, narrow; // unstable: the best time; any_unstable: that of some candidate
   double time_ns, floor_ns, baseline_ns;
@@ -75,9 +75,14 @@ static bool add_verdict(void *arg, const struct store_verdict *v) {
   struct entries *all = arg;
   struct verdict_view view;
   struct assay_error ignored = {0};
-  struct entry *e = entry_of(all, v->task);
-  if (!e || view_from_store(v, &view, &ignored) != ASSAY_OK) {
+  char label[VIEW_LABEL];
+  if (view_from_store(v, &view, &ignored) != ASSAY_OK) {
     all->failed = true;
+    return false;
+  }
+  struct entry *e = entry_of(all, view_task_label(&view, label, sizeof label));
+  if (!e) {
+    view_release(&view);
     return false;
   }
   e->n++;
@@ -92,10 +97,11 @@ static bool add_verdict(void *arg, const struct store_verdict *v) {
   return true;
 }
 
-// "kernelbench/1" of "kernelbench/1/19".
+// "kernelbench/1" of "kernelbench/1/19", "kernelbench/1 (tf32)" of "kernelbench/1/19 (tf32)": names have no blanks.
 static void group_of(const char *task, char *out, size_t size) {
-  const char *slash = strrchr(task, '/');
-  snprintf(out, size, "%.*s", slash ? (int)(slash - task) : (int)strlen(task), task);
+  const char *slash = strrchr(task, '/'), *contract = strchr(task, ' ');
+  const int name = contract ? (int)(contract - task) : (int)strlen(task);
+  snprintf(out, size, "%.*s%s", slash ? (int)(slash - task) : name, task, contract ? contract : "");
 }
 
 struct columns {

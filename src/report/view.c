@@ -2,6 +2,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -23,6 +24,11 @@ static void add_check(struct verdict_view *view, bool bad, bool loose_bad) {
 static enum assay_status make_baselines(struct verdict_view *view, int n, struct assay_error *err) {
   view->baselines = base_calloc((size_t)n + 1, sizeof *view->baselines);
   return view->baselines ? ASSAY_OK : error_nomem(err, "a verdict's baselines");
+}
+
+// The contract if it is not the task's own. (Verdicts from before 2026-11-24 name none, and are under that.)
+static const char *other_contract(const char *contract, const char *own) {
+  return strcmp(contract, own) != 0 ? contract : "";
 }
 
 // --- from the judge
@@ -56,6 +62,7 @@ enum assay_status view_from_verdict(const struct assay_verdict *v, const char *c
                               .foreknown = v->foreknown,
                               .scope = assay_scope_name(v->scope),
                               .elsewhere = v->elsewhere,
+                              .contract = other_contract(v->contract, v->task_contract),
                               .kernels = v->kernels};
   view.stored = (struct store_verdict){.run = "", .task = v->task_name, .form = v->form, .workload = v->workload};
   view.stored.candidate = candidate;
@@ -148,6 +155,8 @@ enum assay_status view_from_store(const struct store_verdict *row, struct verdic
                               .foreknown = json_is_true(json_object_get(evidence, "foreknown")),
                               .scope = text_of(evidence, "scope"),
                               .elsewhere = text_of(evidence, "elsewhere"),
+                              .contract =
+                                  other_contract(text_of(evidence, "contract"), text_of(evidence, "task_contract")),
                               .evidence = evidence,
                               .machine = machine};
   view.overhead_ns = number_of(json_object_get(evidence, "timing"), "overhead_ns", 0);
@@ -178,6 +187,12 @@ bool view_is_narrow(const struct verdict_view *view) {
 
 bool view_is_right(const struct verdict_view *view) {
   return view->stored.reason == ASSAY_REASON_PASS && !view_is_narrow(view);
+}
+
+const char *view_task_label(const struct verdict_view *view, char *text, size_t size) {
+  const bool own = !view->contract[0];
+  snprintf(text, size, "%s%s%s%s", view->stored.task, own ? "" : " (", view->contract, own ? "" : ")");
+  return text;
 }
 
 double view_ranked_ns(const struct verdict_view *view) {

@@ -30,6 +30,7 @@ struct verdict_view {
   bool foreknown;              // seed or secret was given: the time is not ranked
   const char *scope;           // how far it holds: "general", "judged", or "": unknown
   const char *elsewhere;       // what happens at other shapes than the judged one; ""
+  const char *contract;        // under which it was judged, where that is not the task's own; ""
   double overhead_ns;          // in every sample, of the protocol; 0: unknown
   // Outputs of the declared draws at the judged sizes, and those outside the published tolerance and outside 1e-2.
   int n_declared, n_allclose_bad, n_allclose_loose_bad;
@@ -51,6 +52,11 @@ bool view_is_narrow(const struct verdict_view *view);
 
 // A pass that holds wherever it was asked.
 bool view_is_right(const struct verdict_view *view);
+
+// The task, as tables of several verdicts tell it apart from the same one under another contract: "kernelbench/1/1",
+// "kernelbench/1/1 (tf32)".
+enum { VIEW_LABEL = 128 };
+const char *view_task_label(const struct verdict_view *view, char *text, size_t size);
 
 // The time that ranks: of a right candidate, not suspicious, not of draws that could be known beforehand. NaN: none.
 double view_ranked_ns(const struct verdict_view *view);

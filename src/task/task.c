@@ -62,6 +62,20 @@ bool contract_by_name(const char *name, struct contract *out) {
   return false;
 }
 
+const char *const task_other_contracts[] = {"tf32", NULL};
+
+enum assay_status task_take_contract(struct task *t, const char *name, struct assay_error *err) {
+  struct contract other;
+  if (!name || strcmp(name, t->contract.name) == 0)
+    return ASSAY_OK;
+  if (strcmp(name, "tf32") != 0 || strcmp(t->own_contract, "fp32") != 0 || !contract_by_name(name, &other))
+    return error_set(err, ASSAY_ERR_USAGE,
+                     "%.80s is a task of %s: it is not judged under the contract %.40s (tf32 is for tasks of fp32)",
+                     t->name, t->own_contract, name);
+  t->contract = other;
+  return ASSAY_OK;
+}
+
 static enum dtype contract_dtype(const struct contract *c) {
   return strcmp(c->name, "fp16") == 0 ? DTYPE_FLOAT16 : strcmp(c->name, "bf16") == 0 ? DTYPE_BFLOAT16 : DTYPE_FLOAT;
 }
@@ -262,6 +276,7 @@ static enum assay_status read_contract(struct task *t, struct assay_error *err) 
   if (!contract_by_name(p->value, &t->contract))
     return in_property(t, p, error_set(err, ASSAY_ERR_INVALID, "'%.80s' is none of fp32, tf32, fp16, bf16", p->value),
                        err);
+  t->own_contract = t->contract.name;
   const struct graph *g = &t->model.flat;
   enum dtype expected = contract_dtype(&t->contract);
   for (int i = 0; i < g->n_outputs; i++) {

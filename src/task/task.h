@@ -63,6 +63,7 @@ struct task {
   bool repaired;      // the two forms differ
   const char *repair; // or NULL
   struct contract contract;
+  const char *own_contract; // the name of the file's; contract.name unless another one is in its place
   double rtol, atol;
   double contraction_part; // part of the multiply-adds that is always needed; 1 unless the file has less
   double weight_part;      // of the static inputs' bytes, likewise
@@ -119,5 +120,12 @@ enum assay_status task_make_inputs(const struct task *t, const struct workload *
                                    int threads, void *const *buffers, struct assay_error *err);
 
 bool contract_by_name(const char *name, struct contract *out);
+
+// Puts another contract in the place of the task's own; NULL and its own change nothing. A contract may stand in for
+// one of the same type of tensors that asks for more: tf32 for fp32. ASSAY_ERR_USAGE for others.
+enum assay_status task_take_contract(struct task *t, const char *name, struct assay_error *err);
+
+// Names of contracts that may stand in for another one, for messages and options. NULL-terminated.
+extern const char *const task_other_contracts[];
 
 #endif

@@ -73,7 +73,7 @@ static bool repeats(int argc, char **argv, const char *name) {
 // A value that the option takes and that is not its default.
 static bool find_value(const char *name, char *option, size_t size) {
   static const char *const values[] = {
-      "it's \"$HOME\" `x` \\ *", "17", "allclose", "cpu", "nvcc", "process", "torch.eager", "judged"};
+      "it's \"$HOME\" `x` \\ *", "17", "allclose", "cpu", "nvcc", "process", "torch.eager", "judged", "tf32"};
   struct cli_judging usual, j;
   char *argv[] = {"judge", option, NULL};
   assert_int_equal(parse_all(1, argv, &usual), 0);
@@ -134,9 +134,9 @@ static void test_folder_of_tasks(void **state) {
 
 static void test_wrong(void **state) {
   (void)state;
-  static const char *const wrong[] = {"--samples=9", "--samples=x",    "--samples=",        "--device=tpu",
-                                      "--rule=l2",   "--verified=3",   "--device-index=-1", "--memory=15",
-                                      "--mode=fast", "--toolchain=gcc"};
+  static const char *const wrong[] = {"--samples=9", "--samples=x",     "--samples=",        "--device=tpu",
+                                      "--rule=l2",   "--verified=3",    "--device-index=-1", "--memory=15",
+                                      "--mode=fast", "--toolchain=gcc", "--contract=bf16"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     struct cli_judging j;
     char option[64];

@@ -28,9 +28,10 @@ static void test_a_library_in_tf32(void **state) {
   assert_non_null(strstr(v.detail, "output 0 is off; sm80_xmma_fprop"));
   assert_non_null(strstr(v.detail, "multiplies in TF32, as PyTorch has convolutions do"));
   assert_non_null(strstr(v.detail, "torch.backends.cudnn.allow_tf32 = False"));
+  assert_non_null(strstr(v.detail, "in the file, or --contract tf32 allows it"));
   v = failed(ASSAY_REASON_WRONG_VALUE, "my_tf32_product", false);
   verdict_explain_tf32(&v, "fp32");
-  assert_string_equal(v.detail, "output 0 is off; my_tf32_product multiplies in TF32");
+  assert_string_equal(v.detail, "output 0 is off; my_tf32_product multiplies in TF32; --contract tf32 allows it");
 }
 
 static void test_what_is_not_explained(void **state) {

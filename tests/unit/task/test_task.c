@@ -172,6 +172,32 @@ static void test_forms(void **state) {
   task_release(&product);
 }
 
+// Another contract in the place of the task's own: only one of the same type that asks for less.
+static void test_other_contracts(void **state) {
+  (void)state;
+  struct assay_error err = {0};
+  struct task t = read_task("kernelbench/1/1", false);
+  assert_string_equal(t.own_contract, "fp32");
+  assert_int_equal(task_take_contract(&t, NULL, &err), ASSAY_OK);
+  assert_int_equal(task_take_contract(&t, "fp32", &err), ASSAY_OK);
+  assert_int_equal(t.contract.arith.product_bits, 53);
+  const char *const refused[] = {"fp16", "bf16", "", "fp64"};
+  for (int i = 0; i < 4; i++)
+    assert_int_equal(task_take_contract(&t, refused[i], &err), ASSAY_ERR_USAGE);
+  assert_string_equal(t.contract.name, "fp32");
+  assert_int_equal(task_take_contract(&t, "tf32", &err), ASSAY_OK);
+  assert_string_equal(t.contract.name, "tf32");
+  assert_string_equal(t.own_contract, "fp32");
+  assert_int_equal(t.contract.arith.product_bits, 11);
+  assert_int_equal(task_take_contract(&t, "fp32", &err), ASSAY_ERR_USAGE); // nor back
+  task_release(&t);
+  t = read_task("contracts/1/4", false);
+  assert_string_equal(t.own_contract, "bf16");
+  assert_int_equal(task_take_contract(&t, "tf32", &err), ASSAY_ERR_USAGE);
+  assert_non_null(strstr(err.message, "is a task of bf16"));
+  task_release(&t);
+}
+
 // ---- files that are wrong -------------------------------------------------------------------------------------------
 
 static const char good_text[] =
@@ -525,6 +551,7 @@ int main(void) {
       cmocka_unit_test(test_all_of_both_levels),
       cmocka_unit_test(test_level_3),
       cmocka_unit_test(test_forms),
+      cmocka_unit_test(test_other_contracts),
       cmocka_unit_test(test_least_work),
       cmocka_unit_test(test_good_text),
       cmocka_unit_test(test_bad_files),
