@@ -99,15 +99,13 @@ static void ends(const struct grid *g, int64_t n, double *low, double *high) {
   *high = (double)n - (g->align_corners ? 1 : 0.5);
 }
 
-// A position outside, brought to where padding finds it. Far outside of zeros is as good as just outside.
+// A position outside, brought to where padding finds it. Far outside of zeros, or of a border that goes on, is as good
+// as just outside. (ONNX's reference moves the place itself to the border, which for cubic is another number than that
+// of a border that goes on; PyTorch and onnxruntime do not.)
 static double place(const struct grid *g, double x, int64_t n) {
   double low, high;
   ends(g, n, &low, &high);
-  if (g->padding == GRID_ZEROS)
-    return fmin(fmax(x, -3), (double)n + 2);
-  if (x >= low && x <= high)
-    return x;
-  return g->padding == GRID_BORDER ? fmin(fmax(x, 0), (double)n - 1) : reflect(x, low, high);
+  return g->padding == GRID_REFLECTION ? reflect(x, low, high) : fmin(fmax(x, -3), (double)n + 2);
 }
 
 // The pixel of index i, a whole number; -1: none.
@@ -240,7 +238,7 @@ static const struct op_attr attrs20[] = {{"align_corners", ATTR_INT, false, "0"}
         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.write = pytorch_grid_sample},                     \
         .doc = "The image (input 0: batch, channels, space) sampled at the places that the grid (input 1: batch, "     \
                "places, coordinates) names; coordinates run from -1 to 1, that of the last dimension first. Beyond "   \
-               "the border lie zeros, the border itself, or the image mirrored.",                                      \
+               "the border lie zeros, the border going on, or the image mirrored.",                                    \
         .example = (EXAMPLE)                                                                                           \
   }
 

@@ -21,12 +21,9 @@ DEVICE_FN double grid_reflect(double x, double low, double high) {
 DEVICE_FN double grid_clamp(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
 
 DEVICE_FN double grid_place(const struct grid_args *a, double x, double n) {
-  double low = a->align_corners ? 0 : -0.5, high = n - (a->align_corners ? 1 : 0.5);
-  if (a->padding == GRID_SAMPLE_ZEROS)
+  if (a->padding == GRID_SAMPLE_ZEROS || a->padding == GRID_SAMPLE_BORDER)
     return grid_clamp(x, -3, n + 2);
-  if (x >= low && x <= high)
-    return x;
-  return a->padding == GRID_SAMPLE_BORDER ? grid_clamp(x, 0, n - 1) : grid_reflect(x, low, high);
+  return grid_reflect(x, a->align_corners ? 0 : -0.5, n - (a->align_corners ? 1 : 0.5));
 }
 
 DEVICE_FN int64_t grid_pixel(const struct grid_args *a, double i, double n) {

@@ -30,8 +30,8 @@ static double expected(const double *v, int n, double g, int mode, int padding, 
          x = align ? (g + 1) / 2 * (n - 1) : ((g + 1) * n - 1) / 2;
   if (mode == 0)
     x = rint(x);
-  if (x < low || x > high)
-    x = padding == 1 ? fmin(fmax(x, 0), n - 1) : padding == 2 ? reflect(x, low, high) : x;
+  if (padding == 2)
+    x = reflect(x, low, high);
   if (mode == 0)
     return pixel(v, n, x, padding, low, high);
   double sum = 0;
