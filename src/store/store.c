@@ -233,6 +233,30 @@ enum assay_status store_find(struct store *s, const struct store_verdict *key, i
   return status;
 }
 
+enum assay_status store_least_time(struct store *s, const struct store_verdict *key, double *ns,
+                                   struct assay_error *err) {
+  sqlite3_stmt *st = NULL;
+  const char *const texts[] = {key->task, key->form, key->workload, key->device};
+  enum assay_status status = db_prepare(
+      s,
+      "SELECT min(time_ns) FROM verdict WHERE task = ? AND form = ? AND workload = ? AND device = ? AND reason = "
+      "'pass' "
+      "AND time_ns > 0 AND NOT suspicious AND NOT (json_valid(evidence) AND (coalesce(json_extract(evidence, "
+      "'$.foreknown'), 0) OR coalesce(json_extract(evidence, '$.scope'), '') = 'judged'))",
+      &st, err);
+  int code = SQLITE_OK;
+  for (int i = 0; i < 4 && !status && code == SQLITE_OK; i++)
+    code = db_bind_text(st, i + 1, texts[i]);
+  if (!status && code == SQLITE_OK)
+    code = sqlite3_step(st);
+  if (!status)
+    status = db_check(s, code, "look for the least time", err);
+  if (!status)
+    *ns = sqlite3_column_type(st, 0) == SQLITE_NULL ? NAN : sqlite3_column_double(st, 0);
+  sqlite3_finalize(st);
+  return status;
+}
+
 bool store_is_suspicious(const struct store_verdict *v) {
   return v->suspicious && v->time_ns > 0;
 }

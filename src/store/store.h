@@ -73,6 +73,11 @@ enum assay_status store_each_standing(struct store *s, const char *run, const ch
 // The newest finished verdict with this key (as store_has has it); 0: there is none.
 enum assay_status store_find(struct store *s, const struct store_verdict *key, int64_t *id, struct assay_error *err);
 
+// The least time that ranks of the key's task, form, workload and device, in any run: right wherever it was asked, not
+// suspicious, of draws that nobody could know. NaN: there is none.
+enum assay_status store_least_time(struct store *s, const struct store_verdict *key, double *ns,
+                                   struct assay_error *err);
+
 // Calls visit for the verdict of that id. ASSAY_ERR_NOT_FOUND.
 enum assay_status store_get(struct store *s, int64_t id, store_visit *visit, void *arg, struct assay_error *err);
 

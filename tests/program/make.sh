@@ -145,6 +145,34 @@ expect 0 "2 tasks, 3 requests each: right on \+0.0 %.*no difference shown" "$ass
 expect 0 '"requests": 3' "$assay" score "even reflect" --against "even sample" --json
 expect 0 "^even reflect +4 > " "$assay" score "even reflect"
 
+# Cost next to quality, worked by hand: five attempts take 200 ns, wrong, 100 ns, no code, 125 ns; the floor is 50 ns, and
+# another run has taken 96 ns. Speeds are 0.25, 0, 0.5, 0, 0.4: the mean is 0.23, the best of five 0.5. 100 ns are within
+# 10 % and 5 % of the best known, after three requests of 100 tokens, and not within 2 %.
+timed=$work/timed
+mkdir "$timed"
+kernel 'y[i] = x[i] < 0 ? 0 : x[i];' | fenced >"$timed/0"
+kernel 'y[i] = x[i];' | fenced >"$timed/1"
+kernel 'y[i] = x[i] > 0 ? x[i] : 0;' | fenced >"$timed/2"
+echo "I cannot." >"$timed/3"
+kernel 'if (1) y[i] = x[i] > 0 ? x[i] : 0;' | fenced >"$timed/4"
+timed_model="exec:$source/tests/program/make_model.sh $timed $work/model"
+ask --attempts 5 --run timed --no-final --endpoint "$timed_model" >"$work/out" 2>&1
+ask --attempts 1 --run best --no-final --endpoint "$timed_model" >"$work/out" 2>&1
+sql "UPDATE verdict SET floor_ns = 50, time_ns = (SELECT CASE number WHEN 0 THEN 200 WHEN 2 THEN 100 ELSE 125 END FROM step
+       WHERE step.verdict = verdict.id AND step.run = 'timed') WHERE run = 'timed' AND reason = 'pass';
+     UPDATE verdict SET time_ns = 96 WHERE run = 'best';
+     UPDATE step SET input_tokens = 60, output_tokens = 40, usd = 0.25, model_ns = 2000000000, judge_ns = 500000000, own_ns = 0,
+       cpu_ns = 1000000000 WHERE run = 'timed'"
+expect 0 "^timed .* 0.23 0.5 - +1/1 1/1 0/1, 3 3 -$" "$assay" score timed
+"$assay" score timed --json >"$work/json"
+check "the curve and what it costs" "[[200, 1, 100, 0.25, 2.5, 1], [100, 3, 300, 0.75, 7.5, 3]] 96 3 300 None" "$(python3 -c '
+import json, sys
+row = next(r for r in json.load(open(sys.argv[1])) if r["schema"] == "assay/attempts/1")
+task, near = row["by_task"][0], row["near_best"]
+points = [[round(p[k], 9) for k in ("time_ns", "requests", "tokens", "usd", "wall_s", "cpu_s")] for p in task["curve"]]
+points = [[int(x) if x == int(x) else x for x in p] for p in points]
+print(points, int(task["best_known_ns"]), int(near["5"]["requests"]), int(near["10"]["tokens"]), near["2"]["requests"])' "$work/json")"
+
 # Right: in run "one" task 19 of two, in "both" both: three of four; by the run 1 - 2 ln 2 / (-2 ln terms of 3/4).
 relu=$source/tests/cases/relu.c
 "$assay" make kernelbench/1/19 kernelbench/1/20 --device cpu --no-timing --workload small --attempts 1 --run one --endpoint "exec:cat '$relu'" >"$work/out" 2>&1
