@@ -13,7 +13,7 @@ static const int64_t BUSY_NS = 100000000;
 
 // The work of a process that was killed is gone from a GPU within milliseconds. What comes after this is another's, who
 // may well rest in between.
-static const int64_t GONE_NS = 200000000, WATCH_NS = 1000000000;
+static const int64_t GONE_NS = 400000000, WATCH_NS = 1000000000;
 static const int64_t PAUSE_NS = 5000000;
 
 static bool is_slow(const struct gpu_probe *p, enum gpu_probe_kind kind, int64_t ns) {

@@ -107,6 +107,13 @@ static void on_copy_to_host(struct lift *l, const struct cupti_call *c) {
                                 "condition on a tensor), and what it launches may depend on them");
 }
 
+// What is chosen by time before the recording, as autotuners do, is settled by then, and one choice is recorded.
+static void on_time(struct lift *l, const struct cupti_call *c) {
+  (void)c;
+  log_writer_refuse(&l->writer, "it reads the time between two events, and what it launches may depend on it (choose "
+                                "between kernels once, in the first call, and keep the choice)");
+}
+
 // cuMemcpy and cuMemcpyAsync do not say where the memory is; the addresses do.
 static void on_copy(struct lift *l, const struct cupti_call *c) {
   const struct call_copy *m = c->params;
@@ -260,6 +267,7 @@ static const struct handler handlers[] = {
     {.name = "cuStreamSynchronize", .exit = on_stream_wait},
     {.name = "cuEventSynchronize", .exit = on_event_wait},
     {.name = "cuCtxSynchronize", .exit = on_device_wait},
+    {.name = "cuEventElapsedTime", .enter = on_time},
     {.name = "cuModuleLoad", .enter = before_module, .exit = after_module, .when = ALWAYS},
     {.name = "cuModuleLoadData", .enter = before_module, .exit = after_module, .when = ALWAYS},
     {.name = "cuModuleLoadDataEx", .enter = before_module, .exit = after_module, .when = ALWAYS},

@@ -691,6 +691,7 @@ static void what_no_plan_holds(void **state) {
     const char *name, *why;
   } calls[] = {{"cuMemcpyDtoHAsync_v2", "reads results back"},
                {"cuGraphLaunch_ptsz", "cuGraphLaunch"},
+               {"cuEventElapsedTime_v2", "reads the time between two events"},
                {"cuMemcpy3D_v2", "cuMemcpy3D"},
                {"cuStreamBeginCapture_v2_ptsz", "cuStreamBeginCapture"},
                {"cuMemAllocManaged", "cuMemAllocManaged"},
