@@ -29,6 +29,7 @@ extern const struct op_family ops_arg_family;
 extern const struct op_family ops_loss_family;
 extern const struct op_family ops_attention_family;
 extern const struct op_family ops_recurrent_family;
+extern const struct op_family ops_linear_attention_family;
 extern const struct op_family ops_rotary_family;
 extern const struct op_family ops_boxes_family;
 

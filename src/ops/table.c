@@ -32,6 +32,7 @@ static const struct op_family *const families[] = {
     &ops_arg_family,
     &ops_loss_family,
     &ops_attention_family,
+    &ops_linear_attention_family,
     &ops_recurrent_family,
     &ops_rotary_family,
     &ops_boxes_family,

@@ -25,6 +25,7 @@
   X("Conv", gpu_conv_eval) \
   X("ConvTranspose", gpu_conv_transpose_eval) \
   X("Attention", gpu_attention_eval) \
+  X("LinearAttention", gpu_linear_attention_eval) \
   X("RotaryEmbedding", gpu_rotary_eval) \
   X("NonMaxSuppression", gpu_suppression_eval) \
   /* Recurrent networks */ \
