@@ -36,6 +36,7 @@ struct model_client {
   struct list active;       // the thread's, as is all below
   CURLM *multi;
   unsigned *refused; // of each endpoint: bit i, enum wire_field i
+  int64_t *holds;    // of each endpoint: exchange.h
 };
 
 static void list_init(struct list *l) {
@@ -120,6 +121,7 @@ static bool start_queued(struct model_client *c) {
     x->wake_ns = INT64_MAX;
     x->multi = c->multi;
     x->refused = &c->refused[x->request.endpoint];
+    x->hold_ns = &c->holds[x->request.endpoint];
     carrier_of(x->endpoint->url)->start(x, &c->options);
     put(&c->active, x);
   }
@@ -226,9 +228,10 @@ enum assay_status model_client_open(const struct model_client_options *o, struct
   curl_global_init(CURL_GLOBAL_DEFAULT);
   c->multi = curl_multi_init();
   c->refused = base_calloc((size_t)o->n_endpoints + 1, sizeof *c->refused);
+  c->holds = base_calloc((size_t)o->n_endpoints + 1, sizeof *c->holds);
   for (int i = 0; i < o->n_endpoints && c->refused; i++)
     c->refused[i] = wire_fields_of(o->endpoints[i].refused);
-  if (!c->multi || !c->refused) {
+  if (!c->multi || !c->refused || !c->holds) {
     model_client_close(c);
     return error_nomem(err, "a client of language models");
   }
@@ -260,6 +263,7 @@ void model_client_close(struct model_client *c) {
     close(c->wake);
   curl_multi_cleanup(c->multi);
   base_free(c->refused);
+  base_free(c->holds);
   pthread_cond_destroy(&c->answered);
   pthread_mutex_destroy(&c->lock);
   base_free(c);

@@ -9,6 +9,7 @@
 #include "base/printable.h"
 #include "base/rng.h"
 #include "model/exchange.h"
+#include "model/limits.h"
 #include "model/sse.h"
 #include "model/wire.h"
 
@@ -176,8 +177,17 @@ static void forget_reply(struct transfer *t) {
   t->ended = t->malformed = t->too_long = t->streams = false;
 }
 
+static bool is_utf8(const char *text) {
+  json_t *j = json_string(text);
+  json_decref(j);
+  return j != NULL;
+}
+
+// jansson leaves out what is not UTF-8: a request without its prompt would be paid for.
 static bool make_body(struct exchange *x) {
   struct transfer *t = x->carrier;
+  if (!is_utf8(x->request.model) || !is_utf8(x->request.system) || !is_utf8(x->request.user))
+    return false;
   json_t *j = t->wire->request(&x->request, *x->refused, !x->endpoint->no_stream);
   json_t *more = x->endpoint->fields ? json_loads(x->endpoint->fields, 0, NULL) : NULL;
   if (j && more)
@@ -223,6 +233,14 @@ static void http_stop(struct exchange *x) {
   x->carrier = NULL;
 }
 
+// It is sent at that time.
+static void wait_until(struct exchange *x, int64_t ns) {
+  struct transfer *t = x->carrier;
+  t->retry_ns = ns;
+  x->wake_ns = ns;
+  x->deadline_ns = INT64_MAX;
+}
+
 static void http_start(struct exchange *x, const struct model_client_options *o) {
   struct transfer *t = x->carrier = base_calloc(1, sizeof *t);
   if (t) {
@@ -238,7 +256,10 @@ static void http_start(struct exchange *x, const struct model_client_options *o)
     http_stop(x);
     return;
   }
-  send_now(x, o);
+  if (*x->hold_ns > clock_monotonic_ns())
+    wait_until(x, *x->hold_ns);
+  else
+    send_now(x, o);
 }
 
 static int http_fds(const struct exchange *x, struct curl_waitfd *out) {
@@ -292,6 +313,12 @@ static int64_t asked_wait(const struct transfer *t) {
   return wait > 0 && wait <= (double)MOST_ASKED_WAIT_NS ? (int64_t)wait : 0;
 }
 
+// Nothing more is sent to the endpoint for so long, but for a minute at most.
+static void hold(struct exchange *x, int64_t ns) {
+  int64_t until = clock_monotonic_ns() + (ns < MOST_ASKED_WAIT_NS ? ns : MOST_ASKED_WAIT_NS);
+  *x->hold_ns = until > *x->hold_ns ? until : *x->hold_ns;
+}
+
 // Whether it will be sent again; then it waits.
 static bool retry_later(struct exchange *x, const struct model_client_options *o) {
   struct transfer *t = x->carrier;
@@ -303,9 +330,9 @@ static bool retry_later(struct exchange *x, const struct model_client_options *o
   uint64_t noise = rng_mix64((uint64_t)x->start_ns ^ (uint64_t)x->request.tag << 20 ^ (uint64_t)t->retries);
   int64_t wait = asked ? asked : (int64_t)((double)backoff * (1 - 0.25 * rng_unit(noise)));
   t->retries++;
-  t->retry_ns = clock_monotonic_ns() + wait;
-  x->wake_ns = t->retry_ns;
-  x->deadline_ns = INT64_MAX;
+  wait_until(x, clock_monotonic_ns() + wait);
+  if (asked) // by the server, of everybody
+    hold(x, asked);
   return true;
 }
 
@@ -452,6 +479,9 @@ static bool http_go_on(struct exchange *x, const struct model_client_options *o,
     return true;
   }
   curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+  int64_t limited = limits_of(t->easy, clock_wall_ns());
+  if (limited > 0)
+    hold(x, limited);
   if (t->code != CURLE_OK)
     over = take_cut(x, o);
   else if (status == 200)

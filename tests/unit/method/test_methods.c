@@ -301,6 +301,128 @@ static void tasks_end_early(void **state) {
   assert_string_equal(stops(0.5, 0), "");
 }
 
+// --- simulated models with known rates: every course of events is walked through with its probability, so that the
+// results are exact
+
+enum { NO_CODE, FAILS_TO_BUILD, IS_WRONG, IS_RIGHT, OUTCOMES };
+
+// What such a model answers to the code it is shown: none, one that does not build, one that is wrong. Rows add up
+// to 1.
+static const double repair_rates[3][OUTCOMES] = {{0.3, 0.3, 0.2, 0.2}, {0.1, 0.4, 0.3, 0.2}, {0.1, 0.15, 0.35, 0.4}};
+
+static int shown_by(const struct method_plan *p) {
+  if (p->parent < 0)
+    return 0;
+  return steps[p->parent].reason == ASSAY_REASON_BUILD_FAILED ? 1 : 2;
+}
+
+static void take(int outcome, const struct method_plan *p) {
+  add(p->lane, outcome == NO_CODE ? STORE_NO_CODE : STORE_JUDGED, outcome == IS_RIGHT ? 10 : 0);
+  steps[n_steps - 1].model = p->model;
+  if (outcome == FAILS_TO_BUILD)
+    steps[n_steps - 1].reason = ASSAY_REASON_BUILD_FAILED;
+}
+
+// The chance that one of the next `turns` replies is right.
+static double chance_of_refine(int turns) {
+  struct method_plan plans[METHOD_MOST_ROUND];
+  double chance = 0;
+  if (turns == 0)
+    return 0;
+  assert_int_equal(next(&method_refine, 1, 1000, plans), 1);
+  const struct method_plan plan = plans[0];
+  for (int outcome = 0; outcome < OUTCOMES; outcome++) {
+    double p = repair_rates[shown_by(&plan)][outcome];
+    take(outcome, &plan);
+    chance += p * (outcome == IS_RIGHT ? 1 : chance_of_refine(turns - 1));
+    n_steps--;
+  }
+  return chance;
+}
+
+// refine is a chain over what is shown that ends with the first right kernel: the power of its matrix. A reply without
+// code leaves what is shown.
+static void refine_is_an_absorbing_chain(void **state) {
+  (void)state;
+  double at[4] = {1, 0, 0, 0}; // nothing shown, does not build, wrong, right
+  for (int turns = 1; turns <= 6; turns++) {
+    double then[4] = {0, 0, 0, at[3]};
+    for (int s = 0; s < 3; s++) {
+      then[s] += at[s] * repair_rates[s][NO_CODE];
+      then[1] += at[s] * repair_rates[s][FAILS_TO_BUILD];
+      then[2] += at[s] * repair_rates[s][IS_WRONG];
+      then[3] += at[s] * repair_rates[s][IS_RIGHT];
+    }
+    memcpy(at, then, sizeof at);
+    begin();
+    double chance = chance_of_refine(turns);
+    if (fabs(chance - at[3]) > 1e-12)
+      fail_msg("%d turns: %.15g, not %.15g", turns, chance, at[3]);
+  }
+}
+
+// The chance that a swarm of two models finds a right kernel, when each try of theirs is right with these rates
+// whatever it is shown.
+static const double model_rates[2] = {0.3, 0.45};
+static double chance_of_swarm(int turns) {
+  struct method_plan plans[METHOD_MOST_ROUND];
+  double chance = 0;
+  int n = turn(&method_swarm, 1, turns, false, plans);
+  int64_t before = n_steps;
+  struct method_plan round[2];
+  assert_true(n <= 2);
+  memcpy(round, plans, (size_t)n * sizeof *round);
+  for (unsigned outcomes = 0; n > 0 && outcomes < 1u << n; outcomes++) {
+    double p = 1;
+    for (int i = 0; i < n; i++) {
+      bool right = outcomes >> i & 1;
+      p *= right ? model_rates[round[i].model] : 1 - model_rates[round[i].model];
+      take(right ? IS_RIGHT : IS_WRONG, &round[i]);
+    }
+    chance += p * (outcomes ? 1 : chance_of_swarm(turns));
+    n_steps = before;
+  }
+  return chance;
+}
+
+static void swarm_is_the_union_of_its_models(void **state) {
+  (void)state;
+  for (int turns = 1; turns <= 6; turns++) {
+    int tries = turns < 5 ? turns : 5; // as the post has it
+    begin();
+    double chance = chance_of_swarm(turns), exact = 1 - pow(1 - model_rates[0], tries) * pow(1 - model_rates[1], tries);
+    if (fabs(chance - exact) > 1e-12)
+      fail_msg("%d turns: %.15g, not %.15g", turns, chance, exact);
+  }
+}
+
+// Independent attempts that are right with rate p and all equally fast, given up after k in a row without progress:
+// the expected number of requests is exact, too. Up to the first right one it is a geometric wait that is cut at k; if
+// that came, k more are made in vain.
+static double requests_until_stop(double p, int k, int most) {
+  if (stops(0, k)[0] || n_steps == most)
+    return 0;
+  double n = 1;
+  for (int right = 0; right < 2; right++) {
+    add(0, STORE_JUDGED, right ? 10 : 0);
+    n += (right ? p : 1 - p) * requests_until_stop(p, k, most);
+    n_steps--;
+  }
+  return n;
+}
+
+static void patience_costs_what_it_must(void **state) {
+  (void)state;
+  static const double p = 0.3;
+  for (int k = 1; k <= 5; k++) {
+    double wait = (1 - pow(1 - p, k)) / p, found = 1 - pow(1 - p, k);
+    begin();
+    double n = requests_until_stop(p, k, 20);
+    if (fabs(n - (wait + found * k)) > 1e-12)
+      fail_msg("patience %d: %.15g, not %.15g", k, n, wait + found * k);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sample_asks_so_often),
@@ -312,6 +434,9 @@ int main(void) {
       cmocka_unit_test(evolve_draws_fast_parents),
       cmocka_unit_test(swarm_takes_the_best_of_all),
       cmocka_unit_test(tasks_end_early),
+      cmocka_unit_test(refine_is_an_absorbing_chain),
+      cmocka_unit_test(swarm_is_the_union_of_its_models),
+      cmocka_unit_test(patience_costs_what_it_must),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

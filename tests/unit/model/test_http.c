@@ -11,7 +11,9 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "base/clock.h"
 #include "model/client.h"
+#include "model/limits.h"
 #include "model_server.h"
 
 #define MS ((int64_t)1000000)
@@ -265,6 +267,12 @@ static const struct failure failures[] = {
      2,
      "",
      "a\nb"},
+    {{{.status = 429, .body = "{}", .header = "retry-after-ms", .value = "10"}, {.body = GOOD}},
+     2,
+     MODEL_ANSWERED,
+     2,
+     "",
+     "a\nb"},
     {{{.status = 503, .body = "{\"error\":{\"message\":\"Loading model\"}}"}}, 1, MODEL_FAILED, 3, "Loading model", ""},
     {{{.status = 500, .body = "{}", .header = "x-should-retry", .value = "false"}},
      1,
@@ -427,6 +435,93 @@ static void many_streams_at_once(void **state) {
   model_server_stop(&server);
 }
 
+// What used up its limits is not asked until they are over; what has something left is asked at once.
+static void limits_of_the_server_hold_back(void **state) {
+  (void)state;
+  static const char *const left[] = {"0", "5"}, *const reset[] = {"350ms", "59s"};
+  for (int i = 0; i < 2; i++) {
+    const struct scripted script[] = {{.body = GOOD,
+                                       .header = "x-ratelimit-remaining-requests",
+                                       .value = left[i],
+                                       .header2 = "x-ratelimit-reset-requests",
+                                       .value2 = reset[i]},
+                                      {.body = GOOD}};
+    struct model_server server;
+    struct assay_error err = {0};
+    struct model_client *c;
+    model_server_start(&server, script, 2);
+    struct model_endpoint e = {.url = server.url};
+    struct model_client_options o = options_of(&e);
+    int64_t replied[2];
+    o.parallel = 1;
+    assert_int_equal(model_client_open(&o, &c, &err), ASSAY_OK);
+    for (int k = 0; k < 2; k++) {
+      const struct model_request r = {.tag = k, .model = "m", .user = "u", .temperature = NAN};
+      assert_int_equal(model_client_submit(c, &r, &err), ASSAY_OK);
+    }
+    for (int k = 0; k < 2; k++) {
+      struct model_reply r;
+      assert_true(model_client_next(c, -1, &r));
+      replied[k] = clock_monotonic_ns();
+      assert_int_equal(r.calls, 1);
+      expect_good(&r, "a\nb");
+    }
+    assert_true(i == 1 ? replied[1] - replied[0] < 30000 * MS : replied[1] - replied[0] > 300 * MS);
+    model_client_close(c);
+    model_server_stop(&server);
+  }
+}
+
+static void resets_are_read(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    int64_t ms;
+  } cases[] = {{"1s", 1000},
+               {"6m0s", 360000},
+               {"20ms", 20},
+               {"1h0m1.5s", 3601500},
+               {"", 0},
+               {"5", 0},
+               {"-3s", 0},
+               {"s", 0},
+               {"nan s", 0},
+               {"1970-01-01T00:01:40Z", 40000},
+               {"1970-01-01T00:00:40Z", 0},
+               {"tomorrow", 0},
+               {"1e99h", 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    if (limits_wait_ns(cases[i].text, 60000 * MS) != cases[i].ms * MS)
+      fail_msg("%s: %lld", cases[i].text, (long long)limits_wait_ns(cases[i].text, 60000 * MS));
+}
+
+static void a_prompt_must_be_utf8(void **state) {
+  (void)state;
+  static const char *const apis[] = {"chat", "messages", "responses"};
+  const struct scripted script[] = {{.body = GOOD}};
+  for (int i = 0; i < 6; i++) {
+    struct model_server server;
+    struct assay_error err = {0};
+    struct model_client *c;
+    struct model_reply r;
+    model_server_start(&server, script, 1);
+    struct model_endpoint e = {.url = server.url, .api = apis[i % 3]};
+    struct model_client_options o = options_of(&e);
+    assert_int_equal(model_client_open(&o, &c, &err), ASSAY_OK);
+    const struct model_request bad = {
+        .model = "m", .system = i < 3 ? "caf\xe9" : "rules", .user = i < 3 ? "write" : "caf\xe9", .temperature = NAN};
+    assert_int_equal(model_client_submit(c, &bad, &err), ASSAY_OK);
+    assert_true(model_client_next(c, -1, &r));
+    assert_int_equal(r.failure, MODEL_FAILED);
+    assert_int_equal(r.calls, 0); // nothing was sent, and nothing is paid for
+    assert_int_equal(server.n_requests, 0);
+    assert_non_null(strstr(r.error.message, "not UTF-8"));
+    model_reply_release(&r);
+    model_client_close(c);
+    model_server_stop(&server);
+  }
+}
+
 static void endpoints_are_checked(void **state) {
   (void)state;
   static const struct {
@@ -460,6 +555,9 @@ int main(void) {
       cmocka_unit_test(limits_hold),
       cmocka_unit_test(nobody_listens),
       cmocka_unit_test(many_streams_at_once),
+      cmocka_unit_test(limits_of_the_server_hold_back),
+      cmocka_unit_test(resets_are_read),
+      cmocka_unit_test(a_prompt_must_be_utf8),
       cmocka_unit_test(endpoints_are_checked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

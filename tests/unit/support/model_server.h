@@ -21,7 +21,7 @@ struct scripted {
   size_t piece;    // sent in pieces of so many bytes; 0: whole
   int pause_ms;    // before each piece
   bool drop, hang; // at the end of the body: cut the connection; say nothing more
-  const char *header, *value;
+  const char *header, *value, *header2, *value2;
 };
 
 enum { SERVER_MOST_REQUESTS = 256 };
@@ -89,6 +89,8 @@ static enum MHD_Result scripted_answer(void *cls, struct MHD_Connection *c, cons
   MHD_add_response_header(r, "Content-Type", s->type ? s->type : stream ? "text/event-stream" : "application/json");
   if (s->header)
     MHD_add_response_header(r, s->header, s->value);
+  if (s->header2)
+    MHD_add_response_header(r, s->header2, s->value2);
   enum MHD_Result result = MHD_queue_response(c, s->status ? s->status : 200, r);
   MHD_destroy_response(r);
   return result;
