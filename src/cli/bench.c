@@ -171,6 +171,8 @@ static void print_summary(const struct bench *b, struct results *r) {
   char name[512];
   printf("\nrun \"%s\": %d judged now (%d passed), %d done before", printable_line(b->run, name, sizeof name),
          b->n_judged, b->n_passed, b->n_done_before);
+  if (b->n_same)
+    printf(", %d the same as others", b->n_same);
   if (b->n_elsewhere)
     printf(", %d claimed by other processes", b->n_elsewhere);
   if (b->n_failed_here)

@@ -46,6 +46,7 @@ struct bench {
   struct cli_interrupt interrupt;
   atomic_flag printed; // the results are printed, or being printed
   int n_judged, n_passed, n_done_before, n_elsewhere, n_left_out;
+  int n_same;                                  // files with the text of another one, whose verdict they share
   int64_t elapsed_ns, building_ns, testing_ns; // testing: while a candidate was on the device
   bool ahead;                                  // candidates were built while others were judged
 };

@@ -169,6 +169,8 @@ static void score_row(struct table *t, const struct score *s, bool stable) {
   size_t used = (size_t)snprintf(correct, sizeof correct, "%d/%d", s->n_correct, s->n_tasks);
   if (s->n_narrow > 0)
     used += (size_t)snprintf(correct + used, sizeof correct - used, " +%d judged shape", s->n_narrow);
+  if (s->n_suspicious > 0 && used < sizeof correct)
+    used += (size_t)snprintf(correct + used, sizeof correct - used, " (%d suspicious)", s->n_suspicious);
   snprintf(floor_text, sizeof floor_text, "%s %s %s", part_text(s->part_of_floor[0], a[0], sizeof a[0]),
            part_text(s->part_of_floor[1], a[1], sizeof a[1]), part_text(s->part_of_floor[2], a[2], sizeof a[2]));
   fast_text(s, fast, sizeof fast);

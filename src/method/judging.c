@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/printable.h"
 #include "method/feedback.h"
 #include "method/making.h"
@@ -62,6 +63,39 @@ static const struct made_step *same_code(const struct making *m, const char *has
   return NULL;
 }
 
+// The strings by which a verdict is found.
+struct key {
+  struct arena arena;
+  struct store_verdict v;
+  bool whole;
+};
+
+static bool copy_key(void *arg, const struct store_verdict *v) {
+  struct key *k = arg;
+  const char *from[] = {v->run, v->task, v->form, v->workload, v->device, v->settings_hash, v->candidate};
+  const char **to[] = {&k->v.run,    &k->v.task,          &k->v.form,     &k->v.workload,
+                       &k->v.device, &k->v.settings_hash, &k->v.candidate};
+  k->whole = true;
+  for (size_t i = 0; i < sizeof from / sizeof *from; i++)
+    k->whole = (*to[i] = arena_strdup(&k->arena, from[i])) && k->whole;
+  return false;
+}
+
+// The verdict of an earlier step with the same code, as that of this step's own file.
+static enum assay_status share_verdict(struct engine *e, int64_t earlier, const char *path,
+                                       const struct store_bytes *code, int64_t *verdict, struct assay_error *err) {
+  char hash[HASH_HEX_BYTES];
+  struct key k = {.whole = false};
+  hash_sha256_hex(code->data, code->len, hash);
+  enum assay_status status = store_get(e->o->store, earlier, copy_key, &k, err);
+  if (!status && !k.whole)
+    status = error_nomem(err, "a verdict");
+  if (!status)
+    status = store_share(e->o->store, &k.v, path, hash, verdict, err);
+  arena_release(&k.arena);
+  return status;
+}
+
 static enum assay_status judge_code(struct engine *e, struct making *m, struct made_step *s, struct store_step *stored,
                                     struct assay_error *err) {
   char path[4096];
@@ -70,12 +104,11 @@ static enum assay_status judge_code(struct engine *e, struct making *m, struct m
   s->outcome = earlier ? STORE_DUPLICATE : STORE_JUDGED;
   s->same_as = earlier ? earlier->number : -1;
   judging_path(e, m, s->number, path, sizeof path);
-  enum assay_status status = ASSAY_OK;
-  if (!earlier && !e->expected)
-    status = file_write(path, stored->code.data, stored->code.len, err);
-  if (!status && !earlier && !e->expected)
-    status = e->o->judge(e->o->judge_arg, &c, err);
-  s->verdict = earlier ? earlier->verdict : e->expected ? e->expected->verdict : c.verdict;
+  enum assay_status status = e->expected ? ASSAY_OK : file_write(path, stored->code.data, stored->code.len, err);
+  if (!status && !e->expected)
+    status = earlier ? share_verdict(e, earlier->verdict, path, &stored->code, &c.verdict, err)
+                     : e->o->judge(e->o->judge_arg, &c, err);
+  s->verdict = e->expected ? e->expected->verdict : c.verdict;
   stored->build_ns = c.build_ns;
   stored->judge_ns = c.judge_ns;
   stored->cpu_ns += c.cpu_ns;

@@ -13,9 +13,10 @@ extern const double score_thresholds[SCORE_THRESHOLDS]; // KernelBench's p: 0, 0
 struct score {
   char run[256], group[64]; // group: "kernelbench/1"; under another contract than the tasks' own "kernelbench/1 (tf32)"
   int n_tasks;              // with a verdict
-  int n_correct, n_suspicious;
-  int n_unstable; // whose best time is unstable; where such times are left out: that have no other
-  int n_narrow;   // tasks with candidates that are right at the judged shape alone; not among the correct ones
+  int n_correct;
+  int n_suspicious; // with a pass whose time is suspicious; it is none of the correct ones
+  int n_unstable;   // whose best time is unstable; where such times are left out: that have no other
+  int n_narrow;     // tasks with candidates that are right at the judged shape alone; not among the correct ones
   int n_verdicts, n_verdicts_correct;
   double pass_at_1;                // unbiased estimate, mean over tasks
   double part_of_floor[3];         // quartiles of floor / time over correct tasks; NaN when unknown

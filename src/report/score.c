@@ -87,10 +87,10 @@ static bool add_verdict(void *arg, const struct store_verdict *v) {
   }
   e->n++;
   e->narrow = e->narrow || view_is_narrow(&view);
+  e->suspicious = e->suspicious || (v->reason == ASSAY_REASON_PASS && store_is_suspicious(v));
   if (view_is_right(&view)) {
     e->n_correct++;
     e->any_unstable = e->any_unstable || v->unstable;
-    e->suspicious = e->suspicious || store_is_suspicious(v);
     take_time(all, e, &view);
   }
   view_release(&view);

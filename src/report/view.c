@@ -186,7 +186,7 @@ bool view_is_narrow(const struct verdict_view *view) {
 }
 
 bool view_is_right(const struct verdict_view *view) {
-  return view->stored.reason == ASSAY_REASON_PASS && !view_is_narrow(view);
+  return view->stored.reason == ASSAY_REASON_PASS && !view_is_narrow(view) && !store_is_suspicious(&view->stored);
 }
 
 const char *view_task_label(const struct verdict_view *view, char *text, size_t size) {
@@ -196,7 +196,7 @@ const char *view_task_label(const struct verdict_view *view, char *text, size_t 
 }
 
 double view_ranked_ns(const struct verdict_view *view) {
-  bool ranks = view_is_right(view) && !store_is_suspicious(&view->stored) && !view->foreknown;
+  bool ranks = view_is_right(view) && !view->foreknown;
   return ranks ? view_time_ns(view) : NAN;
 }
 

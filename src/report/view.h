@@ -50,7 +50,8 @@ void view_release(struct verdict_view *view);
 // A pass that holds for the judged shape alone.
 bool view_is_narrow(const struct verdict_view *view);
 
-// A pass that holds wherever it was asked.
+// A pass that holds wherever it was asked, and whose time is not suspicious: what takes less than the work can take has
+// not done it, whatever its outputs were.
 bool view_is_right(const struct verdict_view *view);
 
 // The task, as tables of several verdicts tell it apart from the same one under another contract: "kernelbench/1/1",

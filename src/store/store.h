@@ -73,6 +73,12 @@ enum assay_status store_each_standing(struct store *s, const char *run, const ch
 // The newest finished verdict with this key (as store_has has it); 0: there is none.
 enum assay_status store_find(struct store *s, const struct store_verdict *key, int64_t *id, struct assay_error *err);
 
+// The same verdict for another file of the same run and task that is the same kernel: a sample of its own. Copies the
+// newest finished one of `key` and its candidate, unless `to` has one that is as new, or there is none; *id is that of
+// `to`, 0: none. `hash` is that file's.
+enum assay_status store_share(struct store *s, const struct store_verdict *key, const char *to, const char *hash,
+                              int64_t *id, struct assay_error *err);
+
 // The least time that ranks of the key's task, form, workload and device, in any run: right wherever it was asked, not
 // suspicious, of draws that nobody could know. NaN: there is none.
 enum assay_status store_least_time(struct store *s, const struct store_verdict *key, double *ns,

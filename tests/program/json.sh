@@ -89,6 +89,25 @@ as_schema 0 bench bench kernelbench/1 --from "$work/folder" --device cpu --run s
 as_schema 0 "score --compare" score samples --compare "$work/eval_results.json"
 has 'len(j) == 2 and j[1]["assay"] is None'
 as_schema 0 export export samples --to "$work/runs"
+before=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["samples"])' "$work/json")
+# Identical files are samples of their own, judged once; also when the folder is benched again.
+for i in 5 6; do cp "$work/folder/level_1_problem_19_sample_0_kernel.c" "$work/folder/level_1_problem_19_sample_${i}_kernel.c"; done
+for _ in 1 2; do
+  as_schema 0 bench bench kernelbench/1 --from "$work/folder" --device cpu --run samples --no-probes --checks 1 --no-timing
+  has 'sum("_sample_" in v["candidate"] and v["verdict"] == "pass" for v in j) == len({v["candidate"] for v in j if "_sample_" in v["candidate"]}) == 3'
+  as_schema 0 export export samples --to "$work/runs"
+  has 'j["samples"] == j["correct"] == '$((before + 2))
+  as_schema 0 score score samples
+  has 'j[0]["verdicts"] == '$((before + 2))
+done
+# A pass that is faster than can be is not correct, in scores as in what is exported.
+sqlite3 "$ASSAY_STORE" "UPDATE verdict SET suspicious = 1, time_ns = 1 WHERE run = 'samples' AND candidate LIKE '%sample_6%'"
+as_schema 0 export export samples --to "$work/runs"
+has 'j["samples"] == j["correct"] + 1 == '$((before + 2))
+as_schema 0 score score samples
+has 'j[0]["verdicts"] == j[0]["correct_verdicts"] + 1 == '$((before + 2))' and j[0]["suspicious"] == 1'
+rm "$work/folder"/level_1_problem_19_sample_[56]_kernel.c
+sqlite3 "$ASSAY_STORE" "DELETE FROM verdict WHERE run = 'samples' AND (candidate LIKE '%sample_5%' OR candidate LIKE '%sample_6%')"
 as_schema 0 runs runs
 as_schema 0 compare compare samples old
 as_schema 0 "runs ACTION" runs rename samples renamed

@@ -62,7 +62,11 @@ expected="0 no_code - -
 rows="SELECT number || ' ' || outcome || ' ' || coalesce((SELECT reason FROM verdict WHERE id = step.verdict), '-') || ' ' ||
   iif(same_as < 0, '-', same_as) FROM step WHERE run = 'sample' AND number >= 0 ORDER BY number"
 check "outcomes" "$expected" "$(sql "$rows")"
-check "verdicts of the run" "4" "$(sql "SELECT count(*) FROM verdict WHERE run = 'sample'")"
+check "verdicts of the run, a duplicate's own too" "5" "$(sql "SELECT count(*) FROM verdict WHERE run = 'sample'")"
+check "a duplicate is a sample: its file, its verdict" "wrong_value 1 1" "$(sql "SELECT reason || ' ' || (candidate LIKE '%sample_6_kernel.c') || ' ' ||
+  (evidence = (SELECT evidence FROM verdict v JOIN step s ON v.id = s.verdict WHERE s.run = 'sample' AND s.number = 2)) FROM verdict WHERE id =
+  (SELECT verdict FROM step WHERE run = 'sample' AND number = 6)")"
+check "files of all kernels" "5" "$(find "$work/made" -name '*_kernel.c' | wc -l)"
 check "the reply is kept byte for byte" "$(od -c "$replies/7")" "$(sql "SELECT hex(reply) FROM step WHERE run = 'sample' AND number = 7" | python3 -c 'import sys; sys.stdout.buffer.write(bytes.fromhex(sys.stdin.read()))' | od -c)"
 check "no escape reaches the terminal" "0" "$(LC_ALL=C grep -c "$(printf '\033')" "$work/out")"
 expect 0 "sample\": 0 asked now, 0 judged now; in all 9 calls" make --attempts 9 --run sample
@@ -118,7 +122,7 @@ done
 rm "$work/model/slow"
 expect 0 "kernelbench/1/19 +9 +5 +4 +2 +3" make --attempts 9 --run killed
 check "killed and resumed" "$expected" "$(sql "${rows/\'sample\'/\'killed\'}")"
-check "verdicts after kills" "4" "$(sql "SELECT count(*) FROM verdict WHERE run = 'killed'")"
+check "verdicts after kills" "5" "$(sql "SELECT count(*) FROM verdict WHERE run = 'killed'")"
 check "sound" "ok" "$(sql "PRAGMA integrity_check")"
 
 # Scores: the funnel, pass@k of independent attempts, two runs compared.
