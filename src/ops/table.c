@@ -24,6 +24,7 @@ static const struct op_family *const families[] = {
     &ops_constant_family,
     &ops_contraction_family,
     &ops_conv_family,
+    &ops_causal_conv_family,
     &ops_reduce_family,
     &ops_softmax_family,
     &ops_pool_family,

@@ -24,6 +24,7 @@
   X("Einsum", gpu_einsum_eval) \
   X("Conv", gpu_conv_eval) \
   X("ConvTranspose", gpu_conv_transpose_eval) \
+  X("CausalConvWithState", gpu_causal_conv_eval) \
   X("Attention", gpu_attention_eval) \
   X("LinearAttention", gpu_linear_attention_eval) \
   X("RotaryEmbedding", gpu_rotary_eval) \

@@ -162,7 +162,8 @@ static void check_kink(const struct op_def *d) {
 
 static void check_sum(const struct op_def *d) {
   static const char adds[] =
-      "MatMul MatMulInteger Gemm Einsum Conv ConvTranspose Attention LinearAttention RNN LSTM GRU CumSum ReduceSum "
+      "MatMul MatMulInteger Gemm Einsum Conv ConvTranspose CausalConvWithState Attention LinearAttention RNN LSTM GRU "
+      "CumSum ReduceSum "
       "ReduceMean ReduceL1 "
       "ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp Softmax LogSoftmax AveragePool LpPool GlobalAveragePool "
       "GlobalLpPool BatchNormalization InstanceNormalization GroupNormalization LayerNormalization RMSNormalization "
