@@ -54,9 +54,9 @@ int64_t pointwise_truncate(enum dtype t, double v) {
   if (t == DTYPE_UINT64 && v >= 0x1p63)
     return v >= 0x1p64 ? -1 : (int64_t)(uint64_t)v;
   if (v >= 0x1p63)
-    return INT64_MAX;
+    return pointwise_wrap(t, INT64_MAX);
   if (v < -0x1p63)
-    return INT64_MIN;
+    return pointwise_wrap(t, INT64_MIN);
   return pointwise_wrap(t, (int64_t)v);
 }
 

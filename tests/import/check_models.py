@@ -16,7 +16,14 @@ import re
 import sys
 import tempfile
 
+import numpy
+import onnx
+import onnx.checker
+import onnx.parser
 from loading import importer
+
+TOOL = importer()
+from importing.check import Assay  # noqa: E402
 
 FOLDERS = ("pytorch-converted", "pytorch-operator", "simple")
 LEAST = 110  # models that become tasks
@@ -32,8 +39,6 @@ AGREES = re.compile(r"agrees with the model's test data to (\S+)")
 
 
 def check(tool, assay, path, folder):
-    import onnx.checker
-    import onnx.parser
     output = pathlib.Path(folder) / (path.parent.name + ".onnxtxt")
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
@@ -67,13 +72,16 @@ ODD = {"whole": ("(int64[N, 4] ids) => (float[N, 4] y) { f = Cast<to = 1>(ids) y
                  ["--input", "ids=integers(0, 9)"], ['"assay.input.ids" : "integers(0, 9) fixed"']),
        "minus_one": ("(float[N, 4] x) => (float[N, 4] y) { y = Relu(x) }", ["--dim", "D1=7"],
                      ["float[D1, 4] x", '"assay.workload.full" : "D1=7"']),
+       "least": ("(float[N, 3, H, W] x) => (float[N, 3, P, Q] y) { y = MaxPool<kernel_shape = [5, 5]>(x) }", [],
+                 ['"assay.workload.full" : "N=4, H=8, W=8"']),  # the least sizes that fit, and the batch as it was
+       "compared": ("(int32[N] ids) => (float[N, 3] y) { k = Constant<value = int32[3] {0, 1, 6}>() "
+                    "a = Constant<value_ints = [1]>() i = Unsqueeze(ids, a) e = Equal(i, k) y = Cast<to = 1>(e) }", [],
+                    ['"assay.input.ids" : "integers(0, 7) fixed"']),
        "constant_nodes": ("(float[N, 512] x) => (float[N, 512] y) { y = MatMul(x, w) }", [],
                           ["float[512, 512] w", '"assay.input.w" : "normal(0, 1', "static"])}
 
 
 def odd_models(tool, assay, folder):
-    import numpy
-    import onnx.parser
     for name, (text, options, wanted) in ODD.items():
         model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 18]> ' + name + text)
         if name == "minus_one":
@@ -100,6 +108,64 @@ def odd_models(tool, assay, folder):
         raise AssertionError("an unknown operator was not refused")
 
 
+# Control flow: what is left of it, and what is computed where ONNX's reference evaluator cannot say.
+TURN = """<body = b (int64 i, bool c, float[N, 4] h) => (bool c2, float[N, 4] h2, float[N, 4] o) {
+  c2 = Identity(c) f = Cast<to = 1>(i) h2 = Add(h, f) o = Mul(h2, x) }>"""
+SIDES = """<then_branch = t () => (a) { two = Constant<value_float = 2.0>() a = Mul(x, two) },
+  else_branch = e () => (b) { one = Constant<value_float = 1.0>() b = Sub(x, one) }>"""
+STEP = "body = b (float[2] h, float[2] v) => (float[2] h2, float[2] o) { two = Constant<value_float = 2.0>() " \
+       "g = Mul(h, two) h2 = Add(g, v) o = Neg(h2) }"
+CONTROL = {
+    "by_data": ("(float[N, 4] x) => (float[N, 4] y) { s = ReduceSum<keepdims = 0>(x) z = Constant<value_float = 0.0>() "
+                "c = Greater(s, z) y = If(c) " + SIDES + " }", [], ["Where(", '"assay.workload.ragged3"'], None),
+    "by_rank": ("(float[N, 4] x) => (float[N, 4] y) { e = Shape(x) r = Size(e) k = Constant<value_int = 2>() "
+                "c = Equal(r, k) y = If(c) " + SIDES + " }", [], ["Mul(x", '"assay.workload.ragged3"'], None),
+    "by_extent": ("(float[N, 4] x) => (float[N, 4] y) { e = Shape<end = 1>(x) k = Constant<value_ints = [2]>() "
+                  "c = Greater(e, k) y = If(c) " + SIDES + " }", ["--dim", "N=8"],
+                  ["Mul(x", "no workload of the sizes {'N': 1}", "no workload of the sizes {'N': 2}"], None),
+    "by_setting": ("(float[N, 4] x, int64 rate) => (float[N, 4] y) { r = Constant<value_int = 16>() c = Equal(rate, r) "
+                   "y = If(c) " + SIDES + " }", [], ["rate is 16", "Mul(x"], None),
+    "by_option": ("(float[N, 4] x, int64 rate) => (float[N, 4] y) { r = Constant<value_int = 16>() c = Equal(rate, r) "
+                  "y = If(c) " + SIDES + " }", ["--input", "rate=constant(8)"], ["Sub(x"], None),
+    "turns": ("(float[N, 4] x) => (float[N, 4] y, float[3, N, 4] all) { m = Constant<value_int = 3>() "
+              "t = Constant<value = bool {1}>() y, all = Loop(m, t, x) " + TURN + " }", ["--dim", "N=2"], ["Concat"],
+              lambda x: (x + 3, numpy.stack([x * x, (x + 1) * x, (x + 3) * x]))),
+    "scanned": ("(float[2] x, float[3, 2] v) => (float[2] y, float[3, 2] all) { y, all = Scan<num_scan_inputs = 1, "
+                "scan_input_directions = [1], scan_output_directions = [1], " + STEP + ">(x, v) }", [], ["Concat"],
+                lambda x, v: (((x * 2 + v[2]) * 2 + v[1]) * 2 + v[0], -numpy.stack(
+                    [((x * 2 + v[2]) * 2 + v[1]) * 2 + v[0], (x * 2 + v[2]) * 2 + v[1], x * 2 + v[2]])),),
+}
+FLOWS = {"(float[N, 4] x) => (float[M, K] y) { s = ReduceSum<keepdims = 0>(x) z = Constant<value_float = 0.0>() "
+         "c = Greater(s, z) y = If(c) <then_branch = t () => (a) { a = Transpose(x) }, else_branch = e () => (b) "
+         "{ b = Neg(x) }> }": "branches' shapes are not known to be the same",
+         "(float[N, 4] x) => (float[N, 4] y, float[3, N, 4] all) { s = ReduceMax<keepdims = 0>(x) m = Cast<to = 7>(s) "
+         "t = Constant<value = bool {1}>() y, all = Loop(m, t, x) " + TURN + " }": "turns as often as data say"}
+
+
+def control_flow(tool, assay, folder):
+    def run(name, text, options):
+        path, output = pathlib.Path(folder) / f"{name}.onnx", pathlib.Path(folder) / f"{name}.onnxtxt"
+        onnx.save(onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 18]> ' + name + text), path)
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            tool.run([str(path), "-o", str(output), "--assay", assay, "--no-lint", *options])
+        return output
+    for name, (text, options, wanted, computed) in CONTROL.items():
+        output = run(name, text, options)
+        expect(output.read_text(), *wanted)
+        if computed:
+            drawn, ours = Assay(assay).answer(output, "small")
+            for a, b in zip(ours, computed(*[d.astype(numpy.float64) for d in drawn])):
+                if a.shape != b.shape or not numpy.allclose(a, b, rtol=1e-6, atol=1e-6):
+                    raise AssertionError(f"{name}: {a}, not {b}")
+    for k, (text, wanted) in enumerate(FLOWS.items()):
+        try:
+            run(f"flow{k}", text, [])
+        except tool.Refused as refusal:
+            expect(str(refusal), wanted)
+        else:
+            raise AssertionError(f"flow{k} was not refused")
+
+
 def expect(text, *wanted):
     for w in wanted:
         if w not in text:
@@ -108,7 +174,6 @@ def expect(text, *wanted):
 
 def own_model(tool, assay, folder):
     """Symbolic dimensions, a function, indices without test data, and what the options do."""
-    import onnx.parser
     numbers = [", ".join(f"{(k * 37 % 19 - 9) / 8}" for k in range(n)) for n in (48, 18)]
     model = onnx.parser.parse_model(OWN.replace("TABLE", numbers[0]).replace("WEIGHT", numbers[1]))
     path, output = pathlib.Path(folder) / "mlp.onnx", pathlib.Path(folder) / "mlp.onnxtxt"
@@ -163,10 +228,10 @@ def own_model(tool, assay, folder):
 
 def main():
     assay, data = sys.argv[1], pathlib.Path(sys.argv[2])
-    tool = importer()
+    tool = TOOL
     outcomes, worst, failures = collections.Counter(), 0.0, 0
     with tempfile.TemporaryDirectory() as folder:
-        for part in (own_model, odd_models):
+        for part in (own_model, odd_models, control_flow):
             try:
                 part(tool, assay, folder)
             except Exception as e:  # each is a failure of this part

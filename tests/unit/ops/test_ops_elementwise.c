@@ -570,6 +570,11 @@ static void test_casts(void **state) {
     assert_true(r == 2048 || r == 2050);
   }
   assert_true(low && high);
+  // Beyond 64 bits: what the type holds, whatever it is.
+  assert_int_equal(cast_int(1e20, DTYPE_INT32), -1);
+  assert_int_equal(cast_int(-1e20, DTYPE_INT8), 0);
+  assert_int_equal(cast_int(1e20, DTYPE_UINT8), 255);
+  assert_true(cast_int(1e20, DTYPE_INT64) == INT64_MAX && cast_int(-INFINITY, DTYPE_INT64) == INT64_MIN);
   assert_int_equal(cast_int(-2.9, DTYPE_INT32), -2);
   assert_int_equal(cast_int(2.9, DTYPE_UINT8), 2);
   assert_int_equal(cast_int(300, DTYPE_UINT8), 44);

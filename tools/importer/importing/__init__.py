@@ -11,6 +11,7 @@
     export.py         a module to an ONNX graph with symbolic dimensions, by torch.export and torch.onnx
 
     onnx_file.py      an .onnx file to a task
+    control.py        If, Loop and Scan taken out of a model
 
     distributions.py  a task's distributions: known forms, and those that fit drawn values
     graph.py          an ONNX graph made plain: functions expanded, shape arithmetic folded, what is unused dropped

@@ -149,7 +149,8 @@ class Graph:
     def extent(d):
         if d.HasField("dim_value"):
             return d.dim_value if d.dim_value >= 0 else None  # some exporters write -1 for any
-        return int(d.dim_param) if d.dim_param.isdigit() else d.dim_param or None
+        name = d.dim_param
+        return int(name) if name.isdigit() else name if any(c.isalnum() for c in name) else None  # some write ?
 
     def set_constant(self, name, array, dtype=None):
         self.constants[name] = numpy.asarray(array)
@@ -386,6 +387,7 @@ class Graph:
         if (
             any(i and i not in self.constants for i in node.inputs)
             or node.domain
+            or node.op in ("If", "Loop", "Scan")
             or any(o in self.outputs for o in node.outputs)
         ):
             return False

@@ -13,7 +13,7 @@ from .measure import module_runner
 from .sizes import Sizes, extent
 from .source import Source, as_numpy, plain_name
 from .substitutes import install, say_masks
-from .task import FULL_CHECK_ELEMENTS, FULL_CHECK_FLOPS, Draft, Written, bindings, overridden
+from .task import FULL_CHECK_ELEMENTS, FULL_CHECK_FLOPS, Draft, Written, bindings, given_distributions, overridden
 from .text import identifiers
 
 TOLERANCE = 1e-9
@@ -163,7 +163,7 @@ class Attempt:
         ]
         workloads = {name: self.written(b) for name, b in self.bound.items()}
         origin = f"the PyTorch module {self.path.name}, in {'evaluation' if self.options.eval else 'training'} mode"
-        return Draft(self.options, self.path, graph, overridden(self.options, inputs), workloads, origin)
+        return Draft(self.options, self.path, graph, overridden(given_distributions(self.options), inputs), workloads, origin)
 
     def tied(self, symbols, bound):
         """Symbols that are never different from an earlier one and cannot be, to that: PyTorch does not find all."""

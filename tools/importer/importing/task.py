@@ -56,10 +56,9 @@ def given_distributions(options):
     return given
 
 
-def overridden(options, inputs):
-    """Inputs with the distributions that the command line gives. Whole numbers and masks are fixed: what probes would
+def overridden(given, inputs):
+    """Inputs with the distributions that the command line gives (given_distributions). Whole numbers and masks are fixed: what probes would
     draw in place of them means nothing."""
-    given = given_distributions(options)
     for name in given:
         if name not in [i[0] for i in inputs]:
             raise Refused(f"--input {name}={given[name]}: write NAME=DISTRIBUTION with one of the inputs "
