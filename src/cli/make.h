@@ -55,7 +55,7 @@ enum assay_status make_find_prices(struct make *m, struct assay_error *err);
 // For the engine: `arg` is the struct make.
 enum assay_status make_judge(void *arg, struct engine_candidate *c, struct assay_error *err);
 
-// A line of progress on a terminal.
+// A line of progress on a terminal; else a line for each finished step, on stderr.
 void make_show(void *arg, const struct engine_progress *p);
 
 // What would be asked first, of every task; what all of it may cost: --dry-run.

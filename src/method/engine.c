@@ -118,6 +118,7 @@ static void show(const struct engine *e, const struct making *m, const char *wha
   struct engine_progress p = {.task = m->task->name,
                               .step = m->n,
                               .what = what,
+                              .finished = strcmp(what, "asking") == 0,
                               .verdict = "",
                               .best_ns = NAN,
                               .n_tasks = e->o->n_tasks,
@@ -169,8 +170,8 @@ static enum assay_status commit_one(struct engine *e, bool *any, struct assay_er
     show(e, m, "judging");
     struct assay_error why = {0};
     enum assay_status status = judging_commit(e, m, &why);
-    show(e, m, "asking");
     if (status == ASSAY_OK) {
+      show(e, m, "asking");
       look_for_stop(e, m);
       return ASSAY_OK;
     }

@@ -45,6 +45,7 @@ struct engine_progress {
   const char *task;
   int64_t step;        // of the task
   const char *what;    // "judging", "asking"
+  bool finished;       // the step before this one was finished just now
   const char *verdict; // of the task's last step; ""
   double best_ns;      // of the task; NaN
   int tasks_right, n_tasks, under_way;

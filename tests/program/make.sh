@@ -61,6 +61,7 @@ expected="0 no_code - -
 8 judged pass -"
 rows="SELECT number || ' ' || outcome || ' ' || coalesce((SELECT reason FROM verdict WHERE id = step.verdict), '-') || ' ' ||
   iif(same_as < 0, '-', same_as) FROM step WHERE run = 'sample' AND number >= 0 ORDER BY number"
+check "a line for each step" "9 kernelbench/1/19 step 3: pass, best -; 1 of 1 tasks right, 4 calls, " "$(grep -c "^kernelbench/1/19 step [0-8]: " "$work/out") $(grep -oE "^kernelbench/1/19 step 3: .*calls, " "$work/out")"
 check "outcomes" "$expected" "$(sql "$rows")"
 check "verdicts of the run, a duplicate's own too" "5" "$(sql "SELECT count(*) FROM verdict WHERE run = 'sample'")"
 check "a duplicate is a sample: its file, its verdict" "wrong_value 1 1" "$(sql "SELECT reason || ' ' || (candidate LIKE '%sample_6_kernel.c') || ' ' ||
@@ -279,10 +280,33 @@ wait $pid
 check "over HTTP" "0" "$?"
 check "the key arrives" "Bearer $key" "$(cat "$work/log/key")"
 check "it was looked for" "1" "$(grep -c "^http$" "$work/seen" | sed 's/[1-9][0-9]*/1/')"
+check "no prompt and no code is in what others see" "0" "$(grep -cE "candidate.h|Write C for|What the judge found" "$work/seen")"
 check "the key is nowhere else" "" "$(grep -rl "$key" "$work" --exclude-dir=log --exclude=key)"
 check "outcomes over HTTP" "$(sql "${rows/\'sample\'/\'refine\'}")" "$(sql "${rows/\'sample\'/\'http\'}" | sed 's/^\(.*\)$/\1/')"
 check "tokens as the server counts" "1000 100 0" "$(sql "SELECT DISTINCT input_tokens || ' ' || output_tokens || ' ' || estimated FROM step WHERE run = 'http' AND number >= 0")"
 check "cost" "0.0252" "$(sql "SELECT round(sum(usd), 6) FROM step WHERE run = 'http'")"
+# A process with a key leaves no core: aborted while it waits for a server that says nothing. Another process does, here.
+check "no core with a key in it" "no core" "$(cd "$work" && python3 -c '
+import os, resource, signal, socket, subprocess, sys, time
+silent = socket.socket()
+silent.bind(("127.0.0.1", 0))
+silent.listen()
+def cores(command):
+    limit = lambda: resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
+    p = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limit)
+    if command[0] != "sleep":
+        silent.accept()
+    else:
+        time.sleep(0.3)
+    p.send_signal(signal.SIGABRT)
+    status = os.waitpid(p.pid, 0)[1]
+    assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGABRT, status
+    return os.WCOREDUMP(status)
+if not cores(["sleep", "9"]):
+    print("left out: this machine makes no cores", file=sys.stderr)
+url = "http://127.0.0.1:%d/v1" % silent.getsockname()[1]
+print("core" if cores([sys.argv[1], "make", "kernelbench/1/19", "--device", "cpu", "--no-timing", "--attempts", "1", "--run", "core",
+  "--model", "m", "--endpoint", url, "--key-file", sys.argv[2]]) else "no core")' "$assay" "$work/key"; rm -f "$work"/core*)"
 http() { ask --endpoint "$url" "$@"; }
 expect 1 "0.0028 USD" http --attempts 1 --run http-whole --model gpt-4.1 --no-stream --method sample
 check "not streamed" "0" "$(grep -c '"stream"' "$work/log/gpt-4.1.0")"
