@@ -16,7 +16,10 @@
 //     that are not as independent as the scale's: 2 (1 + 4.4 / sqrt(G)), which is gate B's own limit for one element,
 //     and 2 x 5.4;
 //   * over a group: a group is a single draw at worst, so among G groups the worst may lie Z(G) times above the
-//     tensor's own root mean square. Where that is small, as in most honest kernels, 3 remains.
+//     root mean square of all draws. Where that is small, as in most honest kernels, 3 remains. Elements without any
+//     error are no draws: where a softmax has one large term, its weights are exactly 1 and 0, and whole rows of
+//     attention are exact, next to rows in which the one error of one score moves every element. So the root mean
+//     square is that of the elements that err (erring_rms).
 #include "compare/compare.h"
 
 #include <float.h>
@@ -299,9 +302,17 @@ static void limits_of_output(const struct scorer *s, double n, double rows, stru
   f->few_draws = few || draws > RMS_LIMIT;
 }
 
+// The root mean square of z where there is an error at all, if that is in one element of SPARSE at least: fewer show
+// nothing of what is usual, and are what groups are looked at for.
+static double erring_rms(const struct partial *t, double n) {
+  enum { SPARSE = 8 };
+  double erring = n - (double)t->histogram[0];
+  return sqrt(t->sum_z2 / (erring >= n / SPARSE ? erring : n));
+}
+
 void facts_finish(const struct scorer *s, const struct partial *t, struct compare_facts *f) {
   double n = (double)(t->n > 0 ? t->n : 1), rows = (double)(t->n_rows > 0 ? t->n_rows : 1);
-  double groups = (double)(t->n_groups > 0 ? t->n_groups : 1);
+  int64_t groups = t->n_groups > 0 ? t->n_groups : 1;
   *f = (struct compare_facts){.n = t->n,
                               .n_nan_mismatch = t->n_nan,
                               .n_inf_mismatch = t->n_inf,
@@ -324,7 +335,7 @@ void facts_finish(const struct scorer *s, const struct partial *t, struct compar
                               .first_over = t->first_over,
                               .last_over = t->last_over};
   limits_of_output(s, n, rows, f);
-  f->z_group_limit = isinf(f->z_rms) ? GROUP_LIMIT : fmax(GROUP_LIMIT, f->z_rms * 2 * sqrt(2 * log(2 * groups / 1e-6)));
+  f->z_group_limit = isinf(f->z_rms) ? GROUP_LIMIT : fmax(GROUP_LIMIT, erring_rms(t, n) * compare_z_limit(groups));
   // One- and two-byte elements meet the pattern by chance where values are wrong at random.
   if (s->bytes < 4 && 2 * f->n_poisoned < f->n_over)
     f->n_poisoned = 0;

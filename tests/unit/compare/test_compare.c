@@ -202,6 +202,27 @@ static void confined_errors_fail_by_group(void **state) {
   }
 }
 
+// Rows that are one draw each, as where one score's error moves all of a row of attention. In a fifth of the rows,
+// while the others are exact, a row may be as far off as among rows that all err; alone it may not.
+static void exact_rows_are_no_draws(void **state) {
+  (void)state;
+  enum { ROWS = 400, COLUMNS = 64, FAR_ROW = 35 };
+  for (int k = 0; k < 3; k++) {
+    struct trial t;
+    trial_init(&t, 2, (const int64_t[]){ROWS, COLUMNS});
+    for (int64_t i = 0; i < t.n; i++) {
+      int64_t row = i / COLUMNS;
+      double draw = row == FAR_ROW ? 7 : k == 0 ? normal(3, row) : k == 1 && row % 5 == 0 ? normal(3, row) : 0;
+      t.got[i] = (float)(t.want[i] + draw * 1e-6);
+    }
+    struct compare_facts f = facts_of(&t);
+    assert_near(f.z_row_rms, 7, 0.2);
+    assert_int_equal(contract(&f), k < 2 ? COMPARE_PASS : COMPARE_WRONG_VALUE);
+    assert_near(f.z_group_limit, k == 0 ? 13 : k == 1 ? 15 : 4.4, k < 2 ? 2 : 0.5);
+    trial_release(&t);
+  }
+}
+
 // A norm that feeds every element is off by 3 sigma: one draw, not a thousand.
 static void common_errors_are_one_draw(void **state) {
   (void)state;
@@ -819,6 +840,7 @@ int main(void) {
       cmocka_unit_test(one_wrong_element),
       cmocka_unit_test(moderate_errors_fail_by_root_mean_square),
       cmocka_unit_test(confined_errors_fail_by_group),
+      cmocka_unit_test(exact_rows_are_no_draws),
       cmocka_unit_test(common_errors_are_one_draw),
       cmocka_unit_test(the_gate_that_decides),
       cmocka_unit_test(few_elements),
