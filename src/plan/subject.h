@@ -56,6 +56,10 @@ void plan_report_release(struct plan_report *r);
 // Says why there is no plan.
 void plan_report_refuse(struct plan_report *r, enum plan_outcome outcome, const char *fmt, ...) ASSAY_PRINTF(3, 4);
 
+// A buffer that the step uses and that has its data in a call only: an input that is no weight, an output. -1: there is
+// none, so that the step may prepare.
+int plan_call_buffer(const struct plan_step *s, const struct plan_buffer *buffers, const struct plan_subject *subject);
+
 // The title of a plan: task, workload, device and target, in the plan's own arena. False when memory fails.
 bool plan_set_title(struct plan *p, const struct plan_subject *subject, const struct plan_device *device,
                     const char *target, const char *toolchain);

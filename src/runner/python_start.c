@@ -65,8 +65,14 @@ static const char *const *make_own_paths(const struct runner_options *o, struct 
   const struct runner_python *p = o->python;
   const char *slash = strrchr(o->library, '/');
   const char *source = arena_printf(a, "%.*s", slash ? (int)(slash - o->library) : 1, slash ? o->library : ".");
-  const char *const own[] = {p->interpreter, p->script,       p->library,           source,
-                             "/dev/urandom", "/proc/cpuinfo", "/sys/devices/system"};
+  const char *const own[] = {p->interpreter,
+                             p->script,
+                             python_other_part(p->script, a),
+                             p->library,
+                             source,
+                             "/dev/urandom",
+                             "/proc/cpuinfo",
+                             "/sys/devices/system"};
   enum { N_OWN = sizeof own / sizeof *own };
   const char **paths = arena_calloc(a, N_OWN + 1, sizeof *paths);
   for (size_t i = 0; paths && i < N_OWN; i++)

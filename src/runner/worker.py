@@ -19,12 +19,25 @@ import errno
 import gc
 import glob
 import hashlib
+import importlib.util
 import inspect
 import json
 import os
 import sys
 import tempfile
 import traceback
+
+
+def other_part(name):
+    """A file next to this one. Python's own search would list the folder, which a sandbox does not let it do."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+worker_weights = other_part("worker_weights")
 
 # ONNX's numbers (include/assay/candidate.h).
 DTYPES = {1: "float32", 2: "uint8", 3: "int8", 6: "int32", 7: "int64", 9: "bool", 10: "float16", 11: "float64",
@@ -57,7 +70,6 @@ def defined(names):
 
 def load_source(path, names):
     """The candidate's module. Its source is on disk, where Triton looks for it."""
-    import importlib.util
     spec = importlib.util.spec_from_file_location("candidate", path)
     module = importlib.util.module_from_spec(spec)
     vars(module).update(defined(names))
@@ -252,46 +264,152 @@ def set_weights(model, weights):
 
 # ---- what a model keeps from one call to the next
 
-def tensors_in(value, depth=3):
-    """The tensors in a value, also in lists, tuples and dictionaries."""
-    import torch
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif depth and isinstance(value, (list, tuple, dict)):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from tensors_in(part, depth - 1)
-
-
-def attributes_of(model):
-    """What modules hold besides parameters, buffers and parts: {name: its tensors}."""
-    own = ("_parameters", "_buffers", "_modules")
-    return {f"{path}.{name}".lstrip("."): [id(t) for t in tensors_in(value)]
-            for path, module in model.named_modules() for name, value in vars(module).items() if name not in own}
-
-
 class Keeps:
     """Names what a model has made and kept since this began. Weights are others in every call, so what was made of
     earlier ones (transposed, folded, in another order in memory) is wrong in the next."""
 
-    def __init__(self, model):
-        self.model, self.before = model, attributes_of(model)
-        self.places = {name: p.data_ptr() for name, p in model.named_parameters()}
+    def __init__(self, model, module=None, but=()):
+        self.model, self.module = model, module
+        self.before = self.ids()
+        self.places = {name: p.data_ptr() for name, p in model.named_parameters() if name not in but}
+
+    def ids(self):
+        return {name: [id(t) for t in tensors]
+                for name, tensors in worker_weights.attributes_of(self.model, self.module).items()}
 
     def names(self):
-        moved = [name for name, p in self.model.named_parameters() if self.places.get(name) != p.data_ptr()]
-        made = [name for name, tensors in attributes_of(self.model).items()
-                if tensors and tensors != self.before.get(name)]
+        moved = [name for name, p in self.model.named_parameters() if self.places.get(name, p.data_ptr()) != p.data_ptr()]
+        made = [name for name, tensors in self.ids().items() if tensors and tensors != self.before.get(name)]
         return moved + made
 
 
-said_kept = []
+said_kept = set()
 
 
-def say_kept(names):
-    """Once, for the judge: a wrong value may be due to it."""
-    if names and not said_kept:
-        said_kept.append(names)
-        print("assay: kept: " + ", ".join(names), file=sys.stderr, flush=True)
+def say_kept(names, what="kept"):
+    """Once, for the judge: a wrong value may be due to it, and a time."""
+    names = [name for name in names if (what, name) not in said_kept]
+    said_kept.update((what, name) for name in names)
+    if names:
+        print(f"assay: {what}: " + ", ".join(names), file=sys.stderr, flush=True)
+
+
+class Model:
+    """A model, and what makes each of its calls right for weights that it has not seen: what it has made of others, in
+    __init__ or in its first call, is made again before every call. Where that cannot be found out, the model is."""
+
+    def __init__(self, module, workload, device, recorded=False):
+        self.module, self.workload, self.device, self.recorded = module, workload, device, recorded
+        self.model = self.prepared = self.keeps = None
+        self.first = None  # what the first call has kept: {name: tensors}
+        self.anew = False  # every call begins with a new model
+
+    def build(self):
+        """The module, and the tape of its __init__; without one where that fails under the tape's eyes."""
+        quick = empty_parameters if self.device == "cuda" else contextlib.nullcontext
+        tape = worker_weights.Tape()
+        try:
+            with quick(), tape.on():
+                return make_model(self.module, self.workload), tape
+        except Exception:  # its own, most often: then it comes again
+            with quick():
+                return make_model(self.module, self.workload), None
+
+    def make(self, weights):
+        self.model = self.prepared = None
+        model, tape = self.build()
+        pairs = pair_weights(model, weights)
+        self.prepared = self.made_in_init(tape, model, pairs)
+        if self.device == "cuda":
+            model = model.to("cuda")
+        self.model = model
+        self.try_to_renew(weights)
+        self.keeps = Keeps(model, self.module, self.prepared.names())
+
+    def made_in_init(self, tape, model, pairs):
+        prepared = worker_weights.Prepared()
+        try:
+            if tape and pairs:
+                prepared.add_init(tape, model, self.module, pairs)
+            return prepared
+        except Exception as why:
+            say_kept([f"what __init__ makes of the weights: {why}"])
+            return worker_weights.Prepared()
+
+    def try_to_renew(self, weights):
+        set_weights(self.model, weights)
+        try:
+            self.renew(weights)
+            say_kept(self.prepared.names(), "prepared")
+        except Exception as why:
+            say_kept([f"{', '.join(self.prepared.names())}: {why}"])
+            self.prepared = worker_weights.Prepared()
+            set_weights(self.model, weights)
+
+    def renew(self, weights):
+        """Returns whether there is anything to prepare."""
+        if self.prepared:
+            self.prepared.renew(weights)
+        return bool(self.prepared)
+
+    def call(self, arguments):
+        return caller(self.model, self.workload, arguments)(*arguments)
+
+    def notice(self):
+        """After the first call: whether it has kept something."""
+        names = set(self.keeps.names())
+        held = [h for h in worker_weights.held_by(self.model, self.module) if h.name in names]
+        self.first = [(h.name, h.tensor.detach().clone()) for h in held] or None
+        self.keeps = None
+
+    def learn(self, weights, arguments):
+        """A first call again, of a new model, and what it keeps of weights. What it keeps otherwise and is the same as
+        before does not depend on them, unless they are the same too."""
+        first, self.first = self.first, None
+        self.make(weights)
+        tape = worker_weights.Tape()
+        try:
+            leaves = self.prepared.leaves_of_call(tape, weights)
+            with tape.on():
+                results = self.call(arguments)
+        except Exception:  # its own, or because of the tape
+            self.make(weights)
+            self.renew(weights)
+            results, tape = self.call(arguments), None
+        names = set(self.keeps.names())
+        kept = [h for h in worker_weights.held_by(self.model, self.module) if h.name in names]
+        self.keeps = None
+        found, answers = self.made_in_call(tape, leaves, arguments, kept) if tape else ([], False)
+        left = [h for h in kept if h not in found and not self.was(first, h)]
+        # A process that keeps answers is left with them. What is recorded is at least computed.
+        self.anew = bool(left) and (self.recorded or not answers)
+        say_kept(sorted({h.name for h in left}))
+        say_kept(sorted({h.name for h in found}), "prepared")
+        return results
+
+    def made_in_call(self, tape, leaves, arguments, kept):
+        try:
+            return self.prepared.add_call(tape, leaves, arguments, kept)
+        except Exception:
+            return [], False
+
+    @staticmethod
+    def was(first, held):
+        import torch
+        return any(name == held.name and tensor.shape == held.tensor.shape and tensor.dtype == held.tensor.dtype and
+                   tensor.device == held.tensor.device and torch.equal(tensor, held.tensor) for name, tensor in first)
+
+    def serve(self, weights, arguments):
+        """A call, with all that comes before it."""
+        if self.first:
+            return self.learn(weights, arguments)
+        if self.anew:
+            self.make(weights)
+        self.renew(weights)
+        results = self.call(arguments)
+        if self.keeps and not self.anew and weights:
+            self.notice()
+        return results
 
 
 def results_of(value, expected):
@@ -492,8 +610,9 @@ class Args(ctypes.Structure):
 class Server:
     def __init__(self, path, names, device):
         self.path, self.names, self.device = path, names, device
-        self.module = self.model = self.workload = self.weights = self.inputs = self.outputs = None
-        self.spot = self.keeps = None
+        self.module = self.model = self.workload = self.outputs = None
+        self.tensors = self.weights = self.inputs = None
+        self.spot = None
         if device == "cuda":
             import torch
             self.spot = torch.zeros(1, device="cuda")
@@ -507,36 +626,33 @@ class Server:
 
     def bind(self, args, workload):
         self.workload = json.loads(workload)
-        tensors = [args.inputs[i].to_torch(self.device) for i in range(args.n_inputs)]
+        self.tensors = [args.inputs[i].to_torch(self.device) for i in range(args.n_inputs)]
         self.outputs = [args.outputs[i].to_torch(self.device) for i in range(args.n_outputs)]
-        self.weights, self.inputs = bound(self.workload, tensors)
+        self.weights, self.inputs = bound(self.workload, self.tensors)
         if self.module:
             self.make()
 
     def make(self):
         self.model = None
-        if self.device == "cuda":
-            with empty_parameters():
-                model = make_model(self.module, self.workload).to("cuda")
-        else:
-            model = make_model(self.module, self.workload)
-        set_weights(model, self.weights)
-        self.keeps = Keeps(model)
-        model = caller(model, self.workload, self.inputs)
+        model = Model(self.module, self.workload, self.device)
+        model.make(self.weights)
         if self.device == "cuda":
             self.warm_up(model)
-            say_kept(self.keeps.names())
         self.model = model
 
     def warm_up(self, model):
-        """Compiling takes longer than a call may. Warming up uses inputs of its own, since the buffers could hold
-        anything, also bad indices."""
+        """Compiling takes longer than a call may. Warming up uses inputs and weights of its own, since the buffers
+        could hold anything, also bad indices."""
         import torch
-        inputs = [torch.empty_like(tensor) for tensor in self.inputs]
-        fill_tensors(inputs, [i for i in self.workload["inputs"] if not i["static"]], 0.01, 1)
+        told = self.workload["inputs"]
+        tensors = [torch.empty_like(tensor) for tensor in self.tensors]
+        weights, inputs = bound(self.workload, tensors)
+        set_weights(model.model, weights)
         with torch.no_grad():
             for _ in range(WARM_UPS):
-                results_of(model(*inputs), self.outputs)
+                fill_tensors(tensors, told, 0.01, 1)
+                results_of(model.serve(weights, inputs), self.outputs)
+        set_weights(model.model, self.weights)
         torch.cuda.synchronize()
 
     def call(self, nothing):
@@ -547,14 +663,11 @@ class Server:
             self.spot.zero_()
         else:
             with torch.no_grad():
-                results = results_of(self.model(*self.inputs), self.outputs)
+                results = results_of(self.model.serve(self.weights, self.inputs), self.outputs)
                 for result, out in zip(results, self.outputs):
                     out.copy_(result)
         if self.device == "cuda":
             torch.cuda.synchronize()
-        elif not nothing and self.keeps:
-            say_kept(self.keeps.names())
-            self.keeps = None
 
 
 def guarded(function, path):
@@ -729,13 +842,15 @@ class Lift:
         return found[:counts[0]], found[counts[0]:]
 
 
-def record(lift, log, model, inputs, outputs):
-    """One recorded call. A result that is fresh memory of its own is the output itself; others are copied."""
+def record(lift, log, recording, outputs):
+    """One recorded call, after what it prepares. A result that is fresh memory of its own is the output itself; others are copied."""
     import torch
     taken = set()
     lift.library.assay_lift_begin(log)
     try:
-        results = results_of(model(*inputs), outputs)
+        if recording.prepare():
+            lift.library.assay_lift_prepared()
+        results = results_of(recording.call(), outputs)
         for i, (result, out) in enumerate(zip(results, outputs)):
             address, size = result.data_ptr(), result.numel() * result.element_size()
             fresh = size and result.is_contiguous() and lift.library.assay_lift_is_new(address, size)
@@ -751,7 +866,7 @@ def record(lift, log, model, inputs, outputs):
     return why
 
 
-def reads_left_overs(lift, ready, arguments, outputs):
+def reads_left_overs(lift, call, outputs):
     """The reason why there is no plan, if results depend (or may depend) on what earlier calls left in memory that the
     recordings took for workspace."""
     import torch
@@ -760,7 +875,7 @@ def reads_left_overs(lift, ready, arguments, outputs):
         return None
 
     def results():
-        return [t.contiguous().reshape(-1).view(torch.uint8).clone() for t in results_of(ready()(*arguments), outputs)]
+        return [t.contiguous().reshape(-1).view(torch.uint8).clone() for t in results_of(call(), outputs)]
 
     def same(a, b):
         return all(torch.equal(*pair) for pair in zip(a, b))
@@ -788,40 +903,49 @@ class Recording:
     """The model of one workload, and how it is called."""
 
     def __init__(self, module, workload):
-        self.module, self.workload = module, workload
-        self.model = self.weights = self.arguments = None
-        self.anew = False  # every call begins with a new model: what a first call makes of the weights is recorded too
+        self.workload = workload
+        self.model = Model(module, workload, "cuda", recorded=True)
+        self.tensors = self.weights = self.arguments = None
 
     def take(self, tensors):
+        self.tensors = tensors
         self.weights, self.arguments = bound(self.workload, tensors)
-        if self.model:
-            set_weights(self.model, self.weights)
+        if self.model.model:
+            set_weights(self.model.model, self.weights)
 
     def ready(self):
-        """The function to call; outside of what is recorded."""
-        if self.anew or not self.model:
-            self.model = None
-            with empty_parameters():
-                model = make_model(self.module, self.workload)
-            self.model = model.to("cuda")
-            set_weights(self.model, self.weights)
-        return caller(self.model, self.workload, self.arguments)
+        """Before what is recorded: a model to call. Where what its first call makes of the weights cannot be made again
+        otherwise, every call begins with a new one, and is recorded with that."""
+        if self.model.anew or not self.model.model:
+            self.model.make(self.weights)
+
+    def prepare(self):
+        """What depends on the weights alone; returns whether there is any."""
+        return self.model.renew(self.weights)
+
+    def call(self):
+        return self.model.call(self.arguments)
+
+    def whole_call(self):
+        self.ready()
+        self.prepare()
+        return self.call()
 
     def warm_up(self, lift, outputs):
         for i in range(WARM_UPS):
-            call = self.ready()
-            keeps = Keeps(self.model)
+            self.ready()
             lift.library.assay_lift_look(i == WARM_UPS - 1)
-            results = results_of(call(*self.arguments), outputs)
+            self.prepare()
+            results = results_of(self.call(), outputs)
             if i > 0:  # as in the recording, so that kernels which copy are loaded and then inspected
                 for result, out in zip(results, outputs):
                     out.copy_(result)
             del results
-            if i == 0 and not self.anew:
-                kept = keeps.names()
-                say_kept(kept)
-                if kept:
-                    self.anew = True
+            if i == 0:
+                self.model.notice()
+            if i == 0 and self.model.first:
+                fill_tensors(self.tensors, self.workload["inputs"], 0.01, 1)
+                results_of(self.model.learn(self.weights, self.arguments), outputs)
         lift.library.assay_lift_look(0)
 
 
@@ -835,29 +959,28 @@ def lift_workload(lift, module, workload, timed):
     with torch.no_grad():
         recording.warm_up(lift, outputs)
         # New data, or a workspace would not change and look like a constant.
-        arguments = recording.arguments
-        fill_tensors(arguments, [i for i in workload["inputs"] if not i["static"]], 0.01, 1)
-        call = recording.ready()
+        fill_tensors(recording.arguments, [i for i in workload["inputs"] if not i["static"]], 0.01, 1)
+        recording.ready()
         torch.cuda.synchronize()
-        if record(lift, 0, call, arguments, outputs):
+        if record(lift, 0, recording, outputs):
             return False
         others, other_outputs = lift.tensors(1)
         fill_tensors(others, workload["inputs"], -2, 3)
         recording.take(others)
-        arguments = recording.arguments
-        call = recording.ready()
+        recording.ready()
         torch.cuda.synchronize()
-        if record(lift, 1, call, arguments, other_outputs):
+        if record(lift, 1, recording, other_outputs):
             return False
-        why = reads_left_overs(lift, recording.ready, arguments, other_outputs)
+        why = reads_left_overs(lift, recording.whole_call, other_outputs)
         if why:
             lift.library.assay_lift_failed(REFUSED, why)
             return False
         if timed:
-            call = recording.ready()
+            recording.ready()
+            recording.prepare()
             torch.cuda._sleep(20000000)  # some 10 ms, so that kernels are queued and do not wait for the host
             lift.library.assay_lift_time(1)
-            call(*arguments)
+            recording.call()
             lift.library.assay_lift_time(0)
     return True
 
@@ -1075,7 +1198,6 @@ def missing_for_extensions(with_cuda):
 def missing(path, device):
     """What the source needs and this machine has not, as one line for a reader. That of a source which cannot be read
     is nothing."""
-    import importlib.util
     lacking = []
     try:
         with open(path, encoding="utf-8") as file:

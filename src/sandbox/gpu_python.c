@@ -1,5 +1,7 @@
 #include "sandbox/gpu_python.h"
 
+#include <string.h>
+
 #include "sandbox/gpu_process.h"
 #include "sandbox/gpu_visible.h"
 
@@ -44,6 +46,11 @@ const char *const *gpu_python_read_paths(const struct gpu_python *p, struct aren
     for (size_t k = 0; k < count(lists[i]); k++)
       paths[n++] = lists[i][k];
   return paths;
+}
+
+const char *python_other_part(const char *script, struct arena *a) {
+  const char *slash = strrchr(script, '/');
+  return arena_printf(a, "%.*sworker_weights.py", slash ? (int)(slash + 1 - script) : 0, script);
 }
 
 enum assay_status gpu_python_spawn(const struct gpu_python *p, char *const argv[], int socket,

@@ -6,17 +6,18 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "sandbox/gpu_python.h"
 #include "sandbox/sandbox.h"
 
 const char *const *python_builder_paths(const struct python_place *p, struct arena *a) {
   size_t n = 0;
   while (p->read_paths[n])
     n++;
-  const char **paths = arena_calloc(a, n + 2, sizeof *paths);
+  const char **paths = arena_calloc(a, n + 3, sizeof *paths);
   for (size_t i = 0; paths && i < n; i++)
     if (!(paths[i] = arena_strdup(a, p->read_paths[i])))
       return NULL;
-  if (paths && !(paths[n] = arena_strdup(a, p->script)))
+  if (paths && (!(paths[n] = arena_strdup(a, p->script)) || !(paths[n + 1] = python_other_part(p->script, a))))
     return NULL;
   return paths;
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# device.sh TESTS WORKER: device.py, again.py, keeps.py, left_overs.py and weights.py. 77: PyTorch is not there
+# device.sh TESTS WORKER: device.py, again.py, keeps.py, left_overs.py, prepared.py and weights.py. 77: PyTorch is not there
 # (tests/support/torch.sh).
 set -eu
 . "$1/support/torch.sh"
@@ -7,4 +7,5 @@ set -eu
 "$ASSAY_PYTHON" -B "$1/worker/again.py" "$2"
 "$ASSAY_PYTHON" -B "$1/worker/keeps.py" "$2"
 "$ASSAY_PYTHON" -B "$1/worker/left_overs.py" "$2"
+"$ASSAY_PYTHON" -B "$1/worker/prepared.py" "$2"
 "$ASSAY_PYTHON" -B "$1/worker/weights.py" "$2"

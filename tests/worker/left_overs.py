@@ -30,7 +30,7 @@ lift = types.SimpleNamespace(library=types.SimpleNamespace(assay_lift_left_overs
 def reads(call, output):
     workspace.fill_(1)
     state["emptied"] = False
-    said = worker.reads_left_overs(lift, lambda: call, [torch.tensor([1.0, float("nan")])], [output])
+    said = worker.reads_left_overs(lift, lambda: call(torch.tensor([1.0, float("nan")])), [output])
     assert workspace.tolist() == [1, 1, 1] and not state["emptied"]
     assert state["settled"] == (said is None and state["count"] > 0)
     return said.decode() if said else None

@@ -318,38 +318,20 @@ static enum assay_status eval_copy(struct evaluation *e, const struct directive 
 
 // ---- prepare
 
-// Whether a buffer may be used before the data of a call is there.
-static enum assay_status prepared(struct evaluation *e, const struct directive *d, const struct plan_step *s,
-                                  int buffer) {
-  const struct plan_buffer *b = &e->buffers[buffer];
-  bool is_static = b->role == PLAN_INPUT && e->subject->statics && e->subject->statics[b->index];
-  if (b->role == PLAN_SCRATCH || b->role == PLAN_CONSTANT || is_static)
-    return ASSAY_OK;
-  return eval_error(e, d->at, "what stands above `prepare` may use weights and scratch only: %s uses %s, which is %s",
-                    s->kind == PLAN_LAUNCH ? s->label
-                    : s->kind == PLAN_FILL ? "a fill"
-                                           : "a copy",
-                    b->name, b->role == PLAN_INPUT ? "new in every call" : "an output");
-}
-
 static enum assay_status eval_prepare(struct evaluation *e, const struct directive *d) {
-  enum assay_status status = ASSAY_OK;
-  for (int i = 0; i < e->n_steps && status == ASSAY_OK; i++) {
+  for (int i = 0; i < e->n_steps; i++) {
     const struct plan_step *s = &e->steps[i];
-    if (s->kind != PLAN_LAUNCH)
-      status = prepared(e, d, s, s->to.buffer);
-    if (s->kind == PLAN_COPY && status == ASSAY_OK)
-      status = prepared(e, d, s, s->from.buffer);
-    for (int a = 0; a < s->n_arguments && status == ASSAY_OK; a++) {
-      const struct plan_argument *x = &s->arguments[a];
-      if (x->kind == PLAN_TENSOR_MAP)
-        status = prepared(e, d, s, x->map->buffer);
-      for (int p = 0; p < x->n_pointers && status == ASSAY_OK; p++)
-        status = prepared(e, d, s, x->pointers[p].buffer);
-    }
+    int buffer = plan_call_buffer(s, e->buffers, e->subject);
+    if (buffer >= 0)
+      return eval_error(
+          e, d->at, "what stands above `prepare` may use weights and scratch only: %s uses %s, which is %s",
+          s->kind == PLAN_LAUNCH ? s->label
+          : s->kind == PLAN_FILL ? "a fill"
+                                 : "a copy",
+          e->buffers[buffer].name, e->buffers[buffer].role == PLAN_INPUT ? "new in every call" : "an output");
   }
   e->n_prepare = e->n_steps;
-  return status;
+  return ASSAY_OK;
 }
 
 // ---- all lines

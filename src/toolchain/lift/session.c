@@ -59,8 +59,9 @@ EXPORTED void assay_lift_tensor(int log, uint32_t i, struct record_tensor *out);
 EXPORTED void assay_lift_look(int on); // whether launches are looked at for the memory that they use
 EXPORTED void assay_lift_begin(int log);
 EXPORTED void assay_lift_output(uint64_t address, uint32_t index); // before the end: an allocation of this recording
-EXPORTED const char *assay_lift_end(void);                         // NULL, or why there is no plan
-EXPORTED int assay_lift_is_new(uint64_t address, uint64_t bytes);  // whether it is an allocation of this recording
+EXPORTED void assay_lift_prepared(void);   // what was recorded so far depends on the weights alone
+EXPORTED const char *assay_lift_end(void); // NULL, or why there is no plan
+EXPORTED int assay_lift_is_new(uint64_t address, uint64_t bytes); // whether it is an allocation of this recording
 // Left-over memory: it was taken for workspace, but something that an earlier call left there may be read. Returns how
 // many such allocations there are; -1: some are gone or cannot be read.
 //   0  only counts; if there are any, both logs say that they are refused from now on, until 3
@@ -197,6 +198,13 @@ void assay_lift_output(uint64_t address, uint32_t index) {
   const struct allocation *a = address_map_find(&l->memory, address);
   const struct record_output e = {.address = a ? a->address : address, .index = index};
   log_writer_output(&l->writer, &e);
+  lift_leave(was_inside);
+}
+
+void assay_lift_prepared(void) {
+  bool was_inside;
+  struct lift *l = lift_enter(&was_inside);
+  log_writer_put(&l->writer, RECORD_PREPARED, NULL, 0);
   lift_leave(was_inside);
 }
 

@@ -318,6 +318,10 @@ bool plan_difference(struct plan *a, const struct plan *b, char *text, size_t si
     snprintf(text, size, "there are %d steps and not %d", b->n_steps, a->n_steps);
     return true;
   }
+  if (a->n_prepare != b->n_prepare) {
+    snprintf(text, size, "%d of its steps prepare, and not %d", b->n_prepare, a->n_prepare);
+    return true;
+  }
   if (a->n_buffers != b->n_buffers) {
     snprintf(text, size, "it uses %d buffers and not %d", b->n_buffers, a->n_buffers);
     return true;

@@ -113,7 +113,8 @@ enum record_kind {
   RECORD_NAME,   // a module's name
   RECORD_SHARE,  // whose kernels took how long
   RECORD_WORD,   // a word of the next launch's parameters that is not what the program had, or may not be what it seems
-  RECORD_LAST_KIND = RECORD_WORD,
+  RECORD_PREPARED, // nothing follows: what was done so far depends on the weights alone, as the program says
+  RECORD_LAST_KIND = RECORD_PREPARED,
 };
 
 // In front of every entry; the next one is `bytes` further, rounded up to 8.

@@ -32,6 +32,7 @@ struct record_reader {
   size_t n_words, word_capacity;
   size_t n_arguments, n_pointers; // of all steps together
   int n_states;
+  bool restores;                       // a step brings memory back to what it was, which every call has to do
   bool of_library[RECORD_MAX_STREAMS]; // streams
   bool one_of_two;
   bool no_memory;

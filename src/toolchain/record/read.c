@@ -386,7 +386,18 @@ static bool on_state(struct record_reader *r, const struct record_state *e, cons
   s->to = (struct plan_place){place->buffer, 0};
   s->from = (struct plan_place){buffer, 0};
   s->bytes = e->bytes;
+  r->restores = true;
   return reader_use_place(r, place, stamp, r->plan->n_steps - 1);
+}
+
+// What was done so far is prepared, if that is so: steps that use anything but weights are every call's.
+static bool on_prepared(struct record_reader *r, const struct plan_subject *subject) {
+  struct plan *p = r->plan;
+  bool ahead = !r->restores;
+  for (int i = 0; i < p->n_steps && ahead; i++)
+    ahead = plan_call_buffer(&p->steps[i], p->buffers, subject) < 0;
+  p->n_prepare = ahead ? p->n_steps : 0;
+  return true;
 }
 
 static bool on_name(struct record_reader *r, const struct record_name *e, const uint8_t *rest, size_t n) {
@@ -434,7 +445,7 @@ static size_t fixed_bytes(uint32_t kind) {
 }
 
 static bool on_entry(struct record_reader *r, uint32_t kind, const uint8_t *payload, size_t n,
-                     const char *source_name) {
+                     const struct record_context *context) {
   // A copy, for the log's bytes need not be aligned for anything.
   union {
     struct record_alloc alloc;
@@ -466,7 +477,7 @@ static bool on_entry(struct record_reader *r, uint32_t kind, const uint8_t *payl
   case RECORD_FREE:
     return on_free(r, &e.free);
   case RECORD_MODULE:
-    return on_module(r, rest, n, source_name);
+    return on_module(r, rest, n, context->source_name);
   case RECORD_KERNEL:
     return on_kernel(r, &e.kernel, rest, n);
   case RECORD_LAUNCH:
@@ -499,11 +510,14 @@ static bool on_entry(struct record_reader *r, uint32_t kind, const uint8_t *payl
     return on_share(r, &e.share);
   case RECORD_WORD:
     return reader_on_word(r, &e.word);
+  case RECORD_PREPARED:
+    return on_prepared(r, context->subject);
   }
   return reader_damaged(r, "an unknown entry");
 }
 
-static bool read_entries(struct record_reader *r, const uint8_t *entries, uint64_t used, const char *source_name) {
+static bool read_entries(struct record_reader *r, const uint8_t *entries, uint64_t used,
+                         const struct record_context *context) {
   for (uint64_t at = 0; at < used;) {
     struct record_entry entry;
     if (used - at < sizeof entry)
@@ -512,7 +526,7 @@ static bool read_entries(struct record_reader *r, const uint8_t *entries, uint64
     at += sizeof entry;
     if (entry.bytes > used - at)
       return reader_damaged(r, "it ends within an entry");
-    if (!on_entry(r, entry.kind, entries + at, entry.bytes, source_name))
+    if (!on_entry(r, entry.kind, entries + at, entry.bytes, context))
       return false;
     uint64_t step = ((uint64_t)entry.bytes + 7) / 8 * 8;
     at = step > used - at ? used : at + step;
@@ -547,7 +561,7 @@ static bool read_log(struct record_reader *r, const uint8_t *log, size_t n, cons
   if (!p->modules || !r->modules || !places_init(&r->places, &r->arena, p, context->request, context->subject))
     return reader_exhausted(r);
   order_init(&r->order, &r->arena);
-  return read_entries(r, log + sizeof head, head.used, context->source_name) && check_end(r);
+  return read_entries(r, log + sizeof head, head.used, context) && check_end(r);
 }
 
 enum assay_status record_read(const uint8_t *log, size_t n, const struct record_context *context, struct plan *out,

@@ -274,6 +274,30 @@ static void test_memory(void **state) {
   teardown(&f);
 }
 
+// What comes before the mark prepares, if it uses weights and scratch only, and brings nothing back.
+static void test_prepared(void **state) {
+  (void)state;
+  for (int i = 0; i < 5; i++) {
+    static const bool weight[] = {true}, no_weight[] = {false};
+    struct fixture f;
+    setup(&f);
+    f.subject.statics = i == 1 ? no_weight : weight;
+    add_code(&f);
+    uint64_t a = f.request->first_free, b = record_next_address(a, N * sizeof(float));
+    struct record_state restored = {b, 64, RECORD_STATE_RESTORED, 0}, constant = {b, 64, RECORD_STATE_CONSTANT, 0};
+    if (i >= 3)
+      add(&f, RECORD_STATE, i == 3 ? &restored : &constant, sizeof restored, (const char[64]){"as it was"}, 64);
+    add_alloc(&f, a, N * sizeof(float));
+    add_scale(&f, 1, f.x, i == 2 ? f.y : a);
+    add(&f, RECORD_PREPARED, "", 0, NULL, 0);
+    add_scale(&f, 1, i == 2 ? f.x : a, f.y);
+    expect_made(&f);
+    assert_int_equal(f.plan.n_steps, i == 3 ? 3 : 2);
+    assert_int_equal(f.plan.n_prepare, i == 0 || i == 4);
+    teardown(&f);
+  }
+}
+
 // Entries that only recordings of running programs have, with numbers of nothing in them.
 static void test_damaged_lifts(void **state) {
   (void)state;
@@ -529,11 +553,17 @@ static void test_addresses(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_launch),          cmocka_unit_test(test_struct_and_tensor_map),
-      cmocka_unit_test(test_bad_tensor_maps), cmocka_unit_test(test_memory),
-      cmocka_unit_test(test_damaged_lifts),   cmocka_unit_test(test_mistakes),
-      cmocka_unit_test(test_lawful_streams),  cmocka_unit_test(test_damaged),
-      cmocka_unit_test(test_spoilt_bytes),    cmocka_unit_test(test_failing_allocations),
+      cmocka_unit_test(test_launch),
+      cmocka_unit_test(test_struct_and_tensor_map),
+      cmocka_unit_test(test_bad_tensor_maps),
+      cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_prepared),
+      cmocka_unit_test(test_damaged_lifts),
+      cmocka_unit_test(test_mistakes),
+      cmocka_unit_test(test_lawful_streams),
+      cmocka_unit_test(test_damaged),
+      cmocka_unit_test(test_spoilt_bytes),
+      cmocka_unit_test(test_failing_allocations),
       cmocka_unit_test(test_addresses),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,55 @@
+# assay: task kernelbench/2/18
+# assay: expect pass -- sums of the weights, made in __init__
+# assay: twin FIRST_CALL expect pass -- made in the first call
+# assay: twin GLOBAL expect pass -- the first call's, in the file
+# assay: twin LATE_BORN expect pass -- of a tensor that becomes the parameter later
+# assay: twin NUMPY expect pass -- by NumPy in the first call: the module is made anew for every call
+# assay: twin HIDDEN expect wrong_value -- by NumPy in __init__, where nobody sees it
+# assay: twin ANSWER expect wrong_value|changed_behaviour -- the first call's answer
+# assay: twin WRONG expect wrong_value|low_precision -- the sums of all rows but one
+"""What is made of weights ahead of the calls is made again for each call's weights. The task sums a linear layer's
+outputs, so a row of sums will do."""
+import torch
+
+kept = {}
+
+
+def sums(weight, bias):
+    rows = weight.detach()
+    if "WRONG" in globals():
+        rows = rows[1:]
+    return rows.double().sum(0), bias.detach().double().sum()
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self, in_features, out_features):
+        super().__init__()
+        self.matmul = torch.nn.Linear(in_features, out_features)
+        self.sums = None
+        if "LATE_BORN" in globals():
+            weight = torch.rand(out_features, in_features)
+            self.sums = sums(weight, self.matmul.bias)
+            self.matmul.weight = torch.nn.Parameter(weight)
+        elif "HIDDEN" in globals():
+            made = sums(self.matmul.weight, self.matmul.bias)
+            self.sums = [torch.from_numpy(part.numpy().copy()) for part in made]
+        elif not any(name in globals() for name in ("FIRST_CALL", "GLOBAL", "NUMPY", "ANSWER")):
+            self.sums = sums(self.matmul.weight, self.matmul.bias)
+        if "GLOBAL" in globals():
+            kept.clear()
+
+    def forward(self, x):
+        if "GLOBAL" in globals() and "sums" not in kept:
+            kept["sums"] = sums(self.matmul.weight, self.matmul.bias)
+        if "NUMPY" in globals() and self.sums is None:
+            weight, bias = self.matmul.weight.detach().numpy(), self.matmul.bias.detach().numpy()
+            self.sums = [torch.from_numpy(weight.astype("f8").sum(0)), torch.tensor(float(bias.astype("f8").sum()))]
+        if self.sums is None and "GLOBAL" not in globals():
+            self.sums = sums(self.matmul.weight, self.matmul.bias)
+        rows, bias = kept["sums"] if "GLOBAL" in globals() else self.sums
+        answer = (x.double() @ rows + bias).float()[:, None]
+        if "ANSWER" in globals():
+            if not hasattr(self, "answer") or self.answer.shape != answer.shape:
+                self.answer = answer
+            return self.answer + 0
+        return answer
