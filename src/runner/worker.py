@@ -21,6 +21,7 @@ import glob
 import hashlib
 import importlib.util
 import inspect
+import io
 import json
 import os
 import sys
@@ -684,12 +685,42 @@ def guarded(function, path):
     return call
 
 
+class Nothing(io.RawIOBase):
+    """What /dev/null is to a writer. A locked process opens no file for writing, nor writes to one."""
+    name = os.devnull
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        return len(data)
+
+
+def open_nothing(mode, buffering, *text):
+    """As open() would open it."""
+    if "b" in mode and buffering == 0:
+        return Nothing()
+    writer = io.BufferedWriter(Nothing())
+    return writer if "b" in mode else io.TextIOWrapper(writer, *text)
+
+
 def ask_nothing_forbidden():
-    """Libraries ask who the user is and make folders for caches as they are imported (torch._dynamo, torchvision). The
-    calls behind that end a locked process, so Python answers: there is one user, folders cannot be made and programs
-    cannot be run."""
+    """Libraries ask who the user is, make folders for caches, open /dev/null and try whether there is IPv6 as they are
+    imported (torch._dynamo, torchvision, dill, urllib3). The calls behind that end a locked process, or fail, so Python
+    answers: there is one user, folders cannot be made, programs cannot be run, and there is no IPv6."""
+    import builtins
     import pwd
+    import socket
     import subprocess
+    open_file = builtins.open
+
+    def open_(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, closefd=True, opener=None):
+        if isinstance(file, (str, os.PathLike)) and os.fspath(file) == os.devnull and set(mode) & set("wax+"):
+            return open_nothing(mode, buffering, encoding, errors, newline)
+        return open_file(file, mode, buffering, encoding, errors, newline, closefd, opener)
+
+    builtins.open = io.open = open_
+    socket.has_ipv6 = False
     user = pwd.struct_passwd((os.environ["USER"], "x", os.getuid(), os.getgid(), "", os.environ["HOME"], "/bin/sh"))
 
     def by_number(number):
