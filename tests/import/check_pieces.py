@@ -17,6 +17,7 @@ TOOL = importer()
 
 import numpy  # noqa: E402
 import torch  # noqa: E402
+from importing.check import Assay  # noqa: E402
 from importing.distributions import fit  # noqa: E402
 from importing.substitutes import install  # noqa: E402
 from importing.watch import Watch  # noqa: E402
@@ -184,10 +185,28 @@ def judged():
                 raise AssertionError(f"exit code {done.returncode}: {done.stdout}{done.stderr}")
 
 
+def stubs():
+    """A candidate to begin with passes; where one cannot be made, none is left."""
+    assay, modules = sys.argv[1], pathlib.Path(sys.argv[2])
+    with tempfile.TemporaryDirectory() as folder:
+        output, stub = str(pathlib.Path(folder) / "highway.onnxtxt"), pathlib.Path(folder) / "new.py"
+        told, _ = run(str(modules / "highway.py"), "-o", output, "--no-lint", "--stub", str(stub))
+        if "new.py: passes" not in told or "def get_init_inputs(B, D):" not in stub.read_text():
+            raise AssertionError(told)
+        stub.write_text(stub.read_text().replace("1 - sigmoid", "2 - sigmoid"))
+        code, said = Assay(assay).judge(output, stub)
+        if code != 1 or "wrong_value" not in said:
+            raise AssertionError(f"{code}: {said}")
+        stub.unlink()
+        told, _ = run(str(modules / "rescaled.py"), "-o", output, "--no-lint", "--stub", str(stub))
+        if "no stub: " not in told or stub.exists():
+            raise AssertionError(told)
+
+
 def main():
     install()
     failures = 0
-    for part in (followed_draws, fitted_values, options, unwritten, judged):
+    for part in (followed_draws, fitted_values, options, unwritten, judged, stubs):
         try:
             part()
             print(f"{part.__name__}: right")

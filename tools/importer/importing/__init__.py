@@ -18,6 +18,7 @@
     sizes.py          the workloads: which dimensions can be small or odd
     text.py           the task file
     check.py          Assay's commands on it, and its answers compared with the original's
+    stub.py           a candidate to begin with
     task.py           the order of things, for both; nothing from distributions.py on needs PyTorch
 """
 

@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 
 import numpy
@@ -53,6 +54,14 @@ class Assay:
             listed = json.loads(self.run("oracle", path, "--outputs", folder, "--json", *options))
             inputs = feeds or [numpy.load(pathlib.Path(folder) / i["file"]) for i in listed["inputs"]]
             return inputs, [numpy.load(pathlib.Path(folder) / o["file"]) for o in listed["outputs"]]
+
+    def judge(self, path, candidate):
+        """(exit code, why it is not 0) of a judgement on the CPU, without times; nothing is stored."""
+        environment = {**os.environ, "ASSAY_PYTHON": os.environ.get("ASSAY_PYTHON", sys.executable)}
+        done = subprocess.run([self.program, "judge", str(path), str(candidate), "--device", "cpu", "--no-timing",
+                               "--no-store"], capture_output=True, text=True, env=environment)
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        return done.returncode, "it does not pass: " + " ".join(" ".join(lines[1:2] or lines).split())
 
     def lint(self, path):
         """The findings that are open: (code, rules, text)."""

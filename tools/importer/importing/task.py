@@ -4,7 +4,7 @@ import re
 import sys
 import tempfile
 
-from . import NOTES, Refused, check, note, text
+from . import NOTES, Refused, check, note, stub, text
 from .graph import FLOATING, Graph
 
 CONTRACTS = {"float": "fp32", "float16": "fp16", "bfloat16": "bf16"}
@@ -100,6 +100,8 @@ def make(options, path):
     print(f"{output}: {report[0]}")
     for line in report[1:]:
         print(f"  {line}")
+    if options.stub:
+        print("  " + stub.write(assay, output, options.stub))
     if not options.no_lint:
         for code, rules, what in assay.lint(output):
             print(f"  lint: {code} ({rules}): {what}")
