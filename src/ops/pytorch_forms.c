@@ -413,7 +413,11 @@ void pytorch_hard_sigmoid(struct pytorch_writer *w, const struct node *n) {
 
 // PyTorch has two and three dimensions of space, and cubic in two alone.
 void pytorch_grid_sample(struct pytorch_writer *w, const struct node *n) {
-  const char *mode = node_string(n, "mode", "linear"), *padding = node_string(n, "padding_mode", "zeros");
+  const char *mode = node_string(n, "mode", "linear"), *beyond = node_string(n, "padding_mode", "zeros");
+  // Words of our own: a stranger's string would be code.
+  const char *padding = strcmp(beyond, "border") == 0       ? "border"
+                        : strcmp(beyond, "reflection") == 0 ? "reflection"
+                                                            : "zeros";
   bool nearest = strcmp(mode, "nearest") == 0, cubic = strstr(mode, "cubic") != NULL;
   int rank = pytorch_rank(w, n->inputs[0]);
   if (rank < 4 || rank > 5 || (rank == 5 && cubic)) {
