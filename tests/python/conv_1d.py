@@ -1,7 +1,7 @@
 # A module with a weight, which comes by its name, and with dimensions, which come from the workload.
 # assay: task kernelbench/1/67
 # assay: expect pass
-# assay: twin OWN_WEIGHT expect pass -- a copy of the weight from __init__: it is made again for each call
+# assay: twin OWN_WEIGHT expect pass -- keeps a copy of its first call's weight: it is made again for each call
 # assay: twin BIAS expect wrong_value -- adds a parameter that the task does not have, with values of its own
 # assay: twin UNUSED expect pass -- has one and does not use it
 # assay: twin NO_WEIGHT expect load_failed -- lacks one that the task has
