@@ -19,9 +19,9 @@ DEVICE_FN int64_t truncate_to_integer(int32_t bits, int32_t is_unsigned, double 
   if (bits == 64 && is_unsigned && v >= 0x1p63)
     return v >= 0x1p64 ? -1 : (int64_t)(uint64_t)v;
   if (v >= 0x1p63)
-    return 0x7fffffffffffffff;
+    return wrap_integer(bits, is_unsigned, 0x7fffffffffffffff);
   if (v < -0x1p63)
-    return -0x7fffffffffffffff - 1;
+    return wrap_integer(bits, is_unsigned, -0x7fffffffffffffff - 1);
   return wrap_integer(bits, is_unsigned, (int64_t)v);
 }
 
