@@ -265,7 +265,7 @@ static const struct op_attr top_k_attrs_11[] = {
 #define TOP_K(version, inputs, attributes)                                                                             \
   .name = "TopK", .domain = "", .since = version, .min_in = inputs, .max_in = inputs, .min_out = 2, .max_out = 2,      \
   .class = OP_REDUCTION, .attrs = attributes, .infer = top_k_infer, .eval = top_k_eval, .cost = arg_cost,              \
-  .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN}
+  .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}
 
 static const struct op_def arg_rows[] = {
     {ARG("ArgMax", 1, arg_attrs, arg_max_eval), .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, .steps = true,
@@ -282,9 +282,12 @@ static const struct op_def arg_rows[] = {
      .pytorch = {.text = "torch.argmin", .write = pytorch_arg},
      .doc = "The index of the first minimum along the axis, of the last one with select_last_index = 1. NaN wins.",
      .example = "(float[2,5] x) => (int64[1,5] y) { y = ArgMin<select_last_index = 1>(x) }"},
-    {TOP_K(1, 1, top_k_attrs), .doc = "The k largest elements along the axis, and their indices."},
-    {TOP_K(10, 2, top_k_attrs_10), .doc = "The k (input 1) largest elements along the axis, and their indices."},
+    {TOP_K(1, 1, top_k_attrs), .pytorch = {.none = PYTORCH_NOT_WRITTEN},
+     .doc = "The k largest elements along the axis, and their indices."},
+    {TOP_K(10, 2, top_k_attrs_10), .pytorch = {.none = PYTORCH_NOT_WRITTEN},
+     .doc = "The k (input 1) largest elements along the axis, and their indices."},
     {TOP_K(11, 2, top_k_attrs_11),
+     .pytorch = {.text = "torch.topk($0, int($1), dim={axis}, largest=bool({largest}))", .results = OP_PYTORCH_ALL},
      .doc = "The k (input 1) largest elements along the axis, or the smallest, best first, and their indices. Of equal "
             "elements the first come first; NaN is larger than every number.",
      .example = "(float[2,5] x) => (float[2,3] v, int64[2,3] i) <int64[1] k = {3}> { v, i = TopK(x, k) }"},

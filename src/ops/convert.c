@@ -149,7 +149,7 @@ static const struct op_attr seed_attrs[] = {{"seed", ATTR_INT, false, NULL}, {0}
   {                                                                                                                    \
     OP_ROW("CastLike", SINCE, 2, 2, 1, 1, OP_ELEMENTWISE),                                                             \
         .attrs = (ATTRS), .infer = infer_cast_like, .eval = eval_cast, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, \
-        .pytorch = {.none = PYTORCH_NOT_WRITTEN}, .doc = "The first input as the type of the second; see Cast.",       \
+        .pytorch = {.text = "$0.to($1.dtype)"}, .doc = "The first input as the type of the second; see Cast.",         \
         .example = (EXAMPLE)                                                                                           \
   }
 #define DROPOUT(SINCE, MAX_IN, ATTRS, EXAMPLE)                                                                         \

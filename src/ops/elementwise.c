@@ -45,7 +45,7 @@ static const struct op_def rows[] = {
                       " : (fmod(x, y) < 0) == (y < 0) ? fmod(x, y) : fmod(x, y) + y",
                       "The remainder of a division. It has the sign of the divisor, also where it is zero, or with "
                       "fmod = 1 that of the dividend, as C's fmod."),
-     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN}, .attrs = mod_attrs,
+     .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.write = pytorch_mod}, .attrs = mod_attrs,
      .example = "(float[2,3] a, float[3] b) => (float[2,3] c) { c = Mod<fmod = 1>(a, b) }"},
     {POINTWISE_BINARY("Pow", 7, infer_pow, "pow(x, y)",
                       "The base raised to the exponent, broadcast; the result has the type of the base."),

@@ -318,7 +318,7 @@ static const struct op_def rows[] = {
      .example = "(float[4,2] a) => (float[3,2] b) { i = Constant<value = int64[3] {3, 0, -1}>() b = Gather(a, i) }"},
     {OP_ROW("GatherElements", 11, 2, 2, 1, 1, OP_GATHER), .attrs = axis0_attrs, .infer = infer_gather_elements,
      .eval = eval_gather_elements, .cost = op_cost_none, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM},
-     .pytorch = {.none = PYTORCH_NOT_WRITTEN},
+     .pytorch = {.text = "torch.gather($0, {axis}, $1 % $0.shape[{axis}])"},
      .doc = "For every element of the indices, the element of the data at the same place, but with the index in place "
             "of the axis.",
      .example = "(float[2,2] a) => (float[2,2] b) {"

@@ -517,7 +517,7 @@ static const struct op_def pool_rows[] = {
      .eval = global_max_eval,
      .cost = global_cost,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM},
-     .pytorch = {.none = PYTORCH_NOT_WRITTEN},
+     .pytorch = {.text = "$0.amax(dim=tuple(range(2, $0.dim())), keepdim=True)"},
      .doc = "Maximum over all spatial dimensions, whose extents become 1.",
      .example = "(float[2,3,4,5] x) => (float[2,3,1,1] y) { y = GlobalMaxPool(x) }"},
     {.name = "GlobalLpPool",

@@ -132,11 +132,25 @@ void pytorch_put_value(struct pytorch_writer *w, int v) {
   }
 }
 
+static bool is_number(const struct pytorch_writer *w, int v) {
+  const struct tensor *t = w->g->values[v].constant;
+  return t && t->type.shape.rank == 0;
+}
+
+static void put_number_tensor(struct pytorch_writer *w, int v) {
+  enum dtype t = w->g->values[v].constant->type.dtype;
+  buf_puts(w->out, "torch.tensor(");
+  pytorch_put_value(w, v);
+  buf_printf(w->out, ", dtype=torch.%s)", pytorch_dtype(t));
+}
+
 void pytorch_put_input(struct pytorch_writer *w, const struct node *n, int i) {
-  if (node_has_input(n, i))
-    pytorch_put_value(w, n->inputs[i]);
-  else
+  if (!node_has_input(n, i))
     buf_puts(w->out, "None");
+  else if (i == 0 && !w->numbers && is_number(w, n->inputs[0]))
+    put_number_tensor(w, n->inputs[0]);
+  else
+    pytorch_put_value(w, n->inputs[i]);
 }
 
 int pytorch_constant_ints(const struct pytorch_writer *w, const struct node *n, int input, int64_t *out, int capacity) {

@@ -44,7 +44,8 @@ bool pytorch_is_short(const struct pytorch_writer *w, int v); // its elements fi
 // "torch.tensor([1, 2])" of elements that are known; incomplete where they are not, or not short.
 void pytorch_put_known(struct pytorch_writer *w, int v);
 
-// The same of a node's input; None where it is left out.
+// The same of a node's input; None where it is left out. A number that comes first, of a call that takes tensors only,
+// is written as a tensor: `0.expand(3)` would not even parse.
 void pytorch_put_input(struct pytorch_writer *w, const struct node *n, int i);
 
 // A template: $0 $1 ... are the inputs' Python expressions, $* all of them, {name} an attribute's value (a scalar, a
@@ -66,8 +67,12 @@ const char *pytorch_dtype(enum dtype t); // "float32"
 op_pytorch_fn pytorch_conv, pytorch_pool, pytorch_reduce, pytorch_reshape, pytorch_expand, pytorch_squeeze,
     pytorch_gemm, pytorch_unsqueeze, pytorch_cumulative, pytorch_batch_norm, pytorch_layer_norm, pytorch_arg,
     pytorch_cast, pytorch_flatten, pytorch_attention, pytorch_trilu, pytorch_gelu, pytorch_max_min, pytorch_shape,
-    pytorch_constant_of_shape, pytorch_gather, pytorch_slice, pytorch_split, pytorch_pad, pytorch_constant,
-    pytorch_hard_sigmoid, pytorch_recurrent, pytorch_space_to_depth, pytorch_grid_sample;
+    pytorch_constant_of_shape, pytorch_gather, pytorch_slice, pytorch_split, pytorch_constant, pytorch_hard_sigmoid,
+    pytorch_recurrent, pytorch_space_to_depth, pytorch_depth_to_space, pytorch_grid_sample, pytorch_eye, pytorch_mod,
+    pytorch_scatter;
+// pytorch_image.c: borders and resampling.
+op_pytorch_fn pytorch_pad, pytorch_resize;
+
 extern const char pytorch_recurrent_helper[]; // the Python function that pytorch_recurrent calls
 
 #endif

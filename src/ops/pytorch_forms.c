@@ -234,6 +234,7 @@ void pytorch_attention(struct pytorch_writer *w, const struct node *n) {
   for (int i = MASK + 1; i < n->n_inputs; i++)
     w->complete = w->complete && !node_has_input(n, i);
   w->complete = w->complete && n->n_outputs == 1 && node_float(n, "softcap", 0) == 0 &&
+                node_int(n, "left_window_size", -1) < 0 && node_int(n, "right_window_size", -1) < 0 &&
                 node_int(n, "q_num_heads", 1) == node_int(n, "kv_num_heads", 1);
   buf_puts(w->out, "F.scaled_dot_product_attention(");
   for (int i = 0; i < OPERANDS; i++) {
@@ -294,15 +295,48 @@ void pytorch_shape(struct pytorch_writer *w, const struct node *n) {
 
 void pytorch_constant_of_shape(struct pytorch_writer *w, const struct node *n) {
   const struct attr *a = node_attr(n, "value");
+  enum dtype t = a && a->tensor ? a->tensor->type.dtype : DTYPE_FLOAT;
   double value = 0;
-  if (a && a->tensor && dtype_is_float(a->tensor->type.dtype))
-    dtype_to_f64(a->tensor->type.dtype, a->tensor->data, 1, &value);
-  w->complete = w->complete && (!a || (a->tensor && dtype_is_float(a->tensor->type.dtype)));
+  int64_t whole = 0;
   buf_puts(w->out, "torch.full(tuple(");
   pytorch_put_input(w, n, 0);
   buf_puts(w->out, ".tolist()), ");
-  pytorch_put_float(w, value);
-  buf_puts(w->out, value == floor(value) ? ".0)" : ")");
+  if (a && a->tensor && dtype_is_float(t))
+    dtype_to_f64(t, a->tensor->data, 1, &value);
+  else if (a && a->tensor)
+    dtype_to_i64(t, a->tensor->data, 1, &whole);
+  if (dtype_is_float(t))
+    pytorch_put_float(w, value);
+  else
+    buf_printf(w->out, "%lld", (long long)whole);
+  buf_printf(w->out, ", dtype=torch.%s)", pytorch_dtype(t));
+}
+
+// Ones on a diagonal; of the input's type where no other is asked for.
+void pytorch_eye(struct pytorch_writer *w, const struct node *n) {
+  w->complete = w->complete && !node_attr(n, "dtype");
+  pytorch_put_template(w, n, "torch.ones_like($0).tril({k}).triu({k})");
+}
+
+void pytorch_mod(struct pytorch_writer *w, const struct node *n) {
+  pytorch_put_template(w, n, node_int(n, "fmod", 0) ? "torch.fmod($0, $1)" : "torch.remainder($0, $1)");
+}
+
+// PyTorch's indices are not negative.
+void pytorch_scatter(struct pytorch_writer *w, const struct node *n) {
+  static const char *const forms[][2] = {
+      {"none", ".scatter({axis}, $1 % $0.shape[{axis}], $2)"},
+      {"add", ".scatter_add({axis}, $1 % $0.shape[{axis}], $2)"},
+      {"mul", ".scatter_reduce({axis}, $1 % $0.shape[{axis}], $2, reduce=\"prod\")"},
+      {"max", ".scatter_reduce({axis}, $1 % $0.shape[{axis}], $2, reduce=\"amax\")"},
+      {"min", ".scatter_reduce({axis}, $1 % $0.shape[{axis}], $2, reduce=\"amin\")"},
+  };
+  const char *reduction = node_string(n, "reduction", "none");
+  size_t i = 0;
+  while (i + 1 < sizeof forms / sizeof *forms && strcmp(forms[i][0], reduction) != 0)
+    i++;
+  pytorch_put_input(w, n, 0);
+  pytorch_put_template(w, n, forms[i][1]);
 }
 
 // Of one axis: `[:, :, `, to be followed by an index and `]`.
@@ -383,25 +417,6 @@ void pytorch_split(struct pytorch_writer *w, const struct node *n) {
   buf_printf(w->out, ", dim=%lld)", (long long)node_int(n, "axis", 0));
 }
 
-// Zeros, or another constant, around each dimension. PyTorch counts them from the last dimension on.
-void pytorch_pad(struct pytorch_writer *w, const struct node *n) {
-  int64_t pads[2 * SHAPE_MAX_RANK], turned[2 * SHAPE_MAX_RANK];
-  int rank = pytorch_rank(w, n->inputs[0]), count = pytorch_constant_ints(w, n, 1, pads, 2 * SHAPE_MAX_RANK);
-  bool all = count == 2 * rank && !node_has_input(n, 3) && strcmp(node_string(n, "mode", "constant"), "constant") == 0;
-  w->complete = w->complete && all;
-  for (int d = 0; d < rank && all; d++) {
-    turned[2 * (rank - 1 - d)] = pads[d];
-    turned[2 * (rank - 1 - d) + 1] = pads[rank + d];
-  }
-  buf_puts(w->out, "F.pad(");
-  pytorch_put_input(w, n, 0);
-  buf_puts(w->out, ", ");
-  pytorch_put_ints(w, turned, all ? (size_t)count : 0);
-  if (node_has_input(n, 2))
-    pytorch_put_template(w, n, ", value=$2");
-  buf_puts(w->out, ")");
-}
-
 void pytorch_constant(struct pytorch_writer *w, const struct node *n) {
   pytorch_put_known(w, n->outputs[0]);
 }
@@ -437,6 +452,15 @@ void pytorch_space_to_depth(struct pytorch_writer *w, const struct node *n) {
   bool channels_first = strcmp(node_string(n, "mode", "DCR"), "CRD") == 0;
   pytorch_put_template(w, n, "$0.unflatten(3, (-1, {blocksize})).unflatten(2, (-1, {blocksize}))");
   buf_printf(w->out, ".permute(%s).flatten(1, 3)", channels_first ? "0, 1, 3, 5, 2, 4" : "0, 3, 5, 1, 2, 4");
+}
+
+// Modes: DCR has the block's row and column before the channel, CRD after it.
+void pytorch_depth_to_space(struct pytorch_writer *w, const struct node *n) {
+  bool channels_first = strcmp(node_string(n, "mode", "DCR"), "CRD") == 0;
+  pytorch_put_template(w, n,
+                       channels_first ? "F.pixel_shuffle($0, {blocksize})"
+                                      : "$0.unflatten(1, ({blocksize}, {blocksize}, -1)).permute(0, 3, 4, 1, 5, 2)"
+                                        ".flatten(4, 5).flatten(2, 3)");
 }
 
 const char pytorch_recurrent_helper[] =

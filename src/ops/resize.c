@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "ops/pytorch.h"
 #include "ops/families.h"
 #include "ops/indices.h"
 #include "ops/resize.h"
@@ -377,10 +378,9 @@ static const struct op_def rows[] = {
      .errors = RESIZE_ERRORS, .pytorch = {.none = "PyTorch has some of ONNX's ways to relate coordinates only"},
      .doc = "The input resampled by scales; output index i comes from i / scale."},
     {OP_ROW("Resize", 11, 1, 4, 1, 1, OP_MOVEMENT), .attrs = resize11_attrs, .infer = infer_resize, .eval = eval_resize,
-     .errors = RESIZE_ERRORS, .pytorch = {.none = "PyTorch has some of ONNX's ways to relate coordinates only"},
-     .doc = DOC_RESIZE},
+     .errors = RESIZE_ERRORS, .pytorch = {.write = pytorch_resize}, .doc = DOC_RESIZE},
     {OP_ROW("Resize", 18, 1, 4, 1, 1, OP_MOVEMENT), .attrs = resize18_attrs, .infer = infer_resize, .eval = eval_resize,
-     .errors = RESIZE_ERRORS, .pytorch = {.none = "PyTorch has some of ONNX's ways to relate coordinates only"},
+     .errors = RESIZE_ERRORS, .pytorch = {.write = pytorch_resize},
      .doc = DOC_RESIZE " With antialias a shrunken image takes all of its source into account.",
      .example = "(float[1,3,4] a) => (float[1,5,6] b) {"
                 " n = Constant<value = int64[3] {1, 5, 6}>() b = Resize<mode = \"linear\">(a, , , n) }\n"

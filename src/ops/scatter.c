@@ -172,14 +172,14 @@ static const struct op_def rows[] = {
             ELEMENTS_DOC " Deprecated: use ScatterElements.",
             "(float[3,2] a, float[1,2] u) => (float[3,2] b) {"
             " i = Constant<value = int64[1,2] {2, 0}>() b = Scatter(a, i, u) }",
-            .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
+            .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.write = pytorch_scatter}),
     SCATTER("ScatterElements", 11, axis_attrs, infer_scatter_elements, eval_scatter_elements, ELEMENTS_DOC, NULL,
-            .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
+            .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.write = pytorch_scatter}),
     SCATTER("ScatterElements", 16, elements_attrs, infer_scatter_elements, eval_scatter_elements,
             ELEMENTS_DOC REDUCTION_DOC,
             "(float[3,2] a, float[1,2] u) => (float[3,2] b) {"
             " i = Constant<value = int64[1,2] {2, 0}>() b = ScatterElements<reduction = \"add\">(a, i, u) }",
-            .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
+            .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .pytorch = {.write = pytorch_scatter}),
     SCATTER("ScatterND", 11, NULL, infer_scatter_nd, eval_scatter_nd, ND_DOC, NULL,
             .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.none = PYTORCH_NOT_WRITTEN}),
     SCATTER("ScatterND", 16, nd_attrs, infer_scatter_nd, eval_scatter_nd, ND_DOC REDUCTION_DOC,

@@ -25,6 +25,7 @@ static const struct op_family *const families[] = {
     &ops_contraction_family,
     &ops_conv_family,
     &ops_causal_conv_family,
+    &ops_linalg_family,
     &ops_reduce_family,
     &ops_softmax_family,
     &ops_pool_family,
@@ -47,14 +48,9 @@ const struct op_family *const *op_families(int *count) {
 
 const char *op_class_name(enum op_class c) {
   static const char *const names[] = {
-      [OP_ELEMENTWISE] = "elementwise",
-      [OP_REDUCTION] = "reduction",
-      [OP_SCAN] = "scan",
-      [OP_CONTRACTION] = "contraction",
-      [OP_NORMALIZATION] = "normalization",
-      [OP_POOLING] = "pooling",
-      [OP_MOVEMENT] = "movement",
-      [OP_GATHER] = "gather",
+      [OP_ELEMENTWISE] = "elementwise", [OP_REDUCTION] = "reduction",         [OP_SCAN] = "scan",
+      [OP_CONTRACTION] = "contraction", [OP_FACTORIZATION] = "factorization", [OP_NORMALIZATION] = "normalization",
+      [OP_POOLING] = "pooling",         [OP_MOVEMENT] = "movement",           [OP_GATHER] = "gather",
       [OP_CONSTANT] = "constant",
   };
   return names[c];

@@ -59,7 +59,8 @@ static enum assay_status make_draw(struct linter *l, uint64_t key, struct draw *
   struct arith contract = l->t->contract.arith;
   contract.key = rng_derive(key, 1);
   if (!status)
-    status = oracle_answer_make(&l->t->model.flat, d->inputs, &contract, REPLICAS, l->threads, &d->answer, l->err);
+    status =
+        oracle_answer_make(task_oracle_graph(l->t), d->inputs, &contract, REPLICAS, l->threads, &d->answer, l->err);
   return status;
 }
 

@@ -15,6 +15,7 @@
 #include "task/lint.h"
 #include "task/metadata.h"
 #include "task/shapes.h"
+#include "task/steps.h"
 
 enum { MAX_WORKLOADS = 4096 };
 
@@ -413,6 +414,8 @@ static enum assay_status interpret(struct task *t, struct assay_error *err) {
     status = read_contract(t, err);
   if (!status)
     status = read_rules(t, err);
+  if (!status && t->contract.arith.stored.bits > 0)
+    status = steps_make(&t->model, &t->steps, err);
   return status ? status : read_texts(t, err);
 }
 
@@ -430,7 +433,7 @@ enum assay_status task_parse(const char *text, size_t len, const char *path, boo
   t.path = arena_strdup(&t.model.arena, path);
   status = t.path ? interpret(&t, err) : error_nomem(err, "a task's path");
   if (status)
-    model_release(&t.model);
+    task_release(&t);
   else
     *out = t;
   return status;
@@ -449,8 +452,13 @@ enum assay_status task_read(const char *path, bool as_published, struct task *ou
 void task_release(struct task *t) {
   if (!t)
     return;
+  model_release(&t->steps);
   model_release(&t->model);
   *t = (struct task){0};
+}
+
+const struct graph *task_oracle_graph(const struct task *t) {
+  return t->steps.flat.n_nodes > 0 ? &t->steps.flat : &t->model.flat;
 }
 
 const struct workload *task_workload(const struct task *t, const char *name) {

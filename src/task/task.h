@@ -58,6 +58,7 @@ struct task_input {
 
 struct task {
   struct model model; // owns all strings below
+  struct model steps; // the same computation with some operators written out (steps.h); without nodes: there are none
   const char *name, *title, *path;
   bool as_published;  // the form in force
   bool repaired;      // the two forms differ
@@ -76,6 +77,10 @@ struct task {
   char hash[65];              // SHA-256 of the file
 };
 
+// The graph that the oracle evaluates, with the inputs and outputs of model.flat: in half precision an operator that
+// PyTorch carries out in several steps is those steps.
+const struct graph *task_oracle_graph(const struct task *t);
+
 // Reads and checks a task file. ASSAY_ERR_SYNTAX/_INVALID name the file and the key or line.
 enum assay_status task_read(const char *path, bool as_published, struct task *out, struct assay_error *err);
 void task_release(struct task *t);
@@ -84,7 +89,8 @@ void task_release(struct task *t);
 enum assay_status task_parse(const char *text, size_t len, const char *path, bool as_published, struct task *out,
                              struct assay_error *err);
 
-// The file for a name ("kernelbench/1/19", or an existing path), under the directory of suites. Heap string.
+// The file for a name ("kernelbench/1/19", "softmax" where one task alone is called so, or an existing path), under the
+// directory of suites. Heap string.
 // ASSAY_ERR_NOT_FOUND says what is there.
 enum assay_status task_find(const char *root, const char *name, char **path, struct assay_error *err);
 

@@ -16,9 +16,16 @@ const struct gpu_entry *gpu_entries(int *count) {
   return entries;
 }
 
+bool gpu_entry_is_for(const struct gpu_entry *e, const struct op_def *op) {
+  size_t n = strlen(op->domain);
+  if (n == 0)
+    return strcmp(e->name, op->name) == 0;
+  return strncmp(e->name, op->domain, n) == 0 && e->name[n] == '.' && strcmp(e->name + n + 1, op->name) == 0;
+}
+
 gpu_eval_fn *gpu_find(const struct op_def *op) {
-  for (int i = 0; i < N_ENTRIES && !*op->domain; i++)
-    if (strcmp(entries[i].name, op->name) == 0)
+  for (int i = 0; i < N_ENTRIES; i++)
+    if (gpu_entry_is_for(&entries[i], op))
       return entries[i].eval;
   return op->expr ? gpu_pointwise_eval : NULL;
 }

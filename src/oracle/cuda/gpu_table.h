@@ -1,4 +1,4 @@
-// The oracle's operators on a device: which function runs the rows of which operator of ONNX. Rows with a scalar
+// The oracle's operators on a device: which function runs the rows of which operator. Rows with a scalar
 // expression (op_def.expr) need no entry: gpu_pointwise_eval runs them all. The functions stand with their kernels
 // (NAME.c, NAME.cu, NAME_args.h), and this is the one list of them. A test holds it against the operator table: every
 // row has an implementation, and every entry has a row.
@@ -29,6 +29,13 @@
   X("LinearAttention", gpu_linear_attention_eval) \
   X("RotaryEmbedding", gpu_rotary_eval) \
   X("NonMaxSuppression", gpu_suppression_eval) \
+  /* Linear algebra, on the host */ \
+  X("Det", gpu_host_eval) \
+  X("ai.assay.Inverse", gpu_host_eval) \
+  X("ai.assay.Solve", gpu_host_eval) \
+  X("ai.assay.SolveTriangular", gpu_host_eval) \
+  X("ai.assay.Cholesky", gpu_host_eval) \
+  X("ai.assay.SlogDet", gpu_host_eval) \
   /* Recurrent networks */ \
   X("RNN", gpu_rnn_eval) \
   X("LSTM", gpu_lstm_eval) \
@@ -124,9 +131,10 @@ gpu_eval_fn gpu_pointwise_eval;
 
 // The list, for tests.
 struct gpu_entry {
-  const char *name;
+  const char *name; // with the domain in front where it is not ONNX's
   gpu_eval_fn *eval;
 };
 const struct gpu_entry *gpu_entries(int *count);
+bool gpu_entry_is_for(const struct gpu_entry *e, const struct op_def *op);
 
 #endif

@@ -7,6 +7,8 @@ import math
 import numpy
 import torch
 
+from .linalg import LINEAR_ALGEBRA, hint
+
 aten = torch.ops.aten
 LATER = "later_opset"  # a domain for ONNX's operators that are newer than the opset PyTorch writes: export.py strips it
 
@@ -17,11 +19,6 @@ def number(x, value):
 
 def pi(x):
     return torch.acos(number(x, -1.0))
-
-
-def hint(size):
-    """The number that a symbolic extent is when the module is exported."""
-    return size.node.hint if isinstance(size, torch.SymInt) else int(size)
 
 
 # ---- functions of one or two elements
@@ -275,6 +272,17 @@ def scaled(op, can_align=True):
     return decomposed
 
 
+def linear_1d(x, output_size, align_corners, scales):
+    """As an image of one row: PyTorch's exporter would write this one with gathers, and round places to float32."""
+    row = x.unsqueeze(2)
+    sizes = output_size
+    if scales is not None and align_corners:
+        sizes = [torch.sym_int(x.shape[2] * scales[0])]
+    if sizes is not None:
+        return aten.upsample_bilinear2d.vec(row, [1, *sizes], align_corners, None).squeeze(2)
+    return aten.upsample_bilinear2d.vec(row, None, align_corners, [1.0, float_above(scales[0])]).squeeze(2)
+
+
 # ---- losses
 
 
@@ -329,6 +337,7 @@ def lstm(x, state, params, has_biases, layers, dropout, train, bidirectional, ba
 
 
 DECOMPOSITIONS = {
+    **LINEAR_ALGEBRA,
     aten.hardsigmoid.default: hardsigmoid,
     aten.atan2.default: atan2,
     aten.signbit.default: signbit,
@@ -362,8 +371,9 @@ DECOMPOSITIONS = {
     aten.adaptive_max_pool3d.default: adaptive_max,
     aten.cross_entropy_loss.default: plain_cross_entropy,
     aten.lstm.input: lstm,
-    **{op: scaled(op) for op in (aten.upsample_linear1d.vec, aten.upsample_bilinear2d.vec,
-                                 aten.upsample_bicubic2d.vec, aten.upsample_trilinear3d.vec)},
+    aten.upsample_linear1d.vec: linear_1d,
+    **{op: scaled(op) for op in (aten.upsample_bilinear2d.vec, aten.upsample_bicubic2d.vec,
+                                 aten.upsample_trilinear3d.vec)},
     **{op: scaled(op, False) for op in (aten.upsample_nearest1d.vec, aten.upsample_nearest2d.vec,
                                         aten.upsample_nearest3d.vec)},
 }

@@ -14,6 +14,7 @@ import torch
 
 from . import Refused
 from .decompositions import DECOMPOSITIONS, LATER
+from .linalg import REFUSED
 from .selection import Select
 from .substitutes import phase
 
@@ -69,6 +70,8 @@ def reason(error, path):
     kind = type(deepest).__name__
     if match := re.search(r"No ONNX function found for <OpOverload\(op='([\w.]+)'", said):
         said = f"it has no ONNX form of {match[1]}, nor anything that it is made of"
+        op = match[1].split(".")[1]
+        said = f"aten.{op}: {REFUSED[op]}" if op in REFUSED else said
     elif kind.startswith("GuardOnDataDependent"):
         said = ("what is computed depends on the values of tensors, not only on their shapes (control flow: compute "
                 f"both sides and choose with torch.where); PyTorch says: {said}")

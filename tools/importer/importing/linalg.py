@@ -1,0 +1,126 @@
+"""PyTorch's linear algebra in terms of Assay's operators: ai.assay.Inverse and others, as ONNX has only Det."""
+import torch
+
+aten = torch.ops.aten
+
+
+def hint(size):
+    """The number that a symbolic extent is when the module is exported."""
+    return size.node.hint if isinstance(size, torch.SymInt) else int(size)
+
+
+def operator(name, inputs, shape, attributes=None):
+    return torch.onnx.ops.symbolic(f"ai.assay::{name}", inputs, attributes or {}, dtype=inputs[0].dtype, shape=shape,
+                                   version=1)
+
+
+def no_errors(x):
+    """What the forms with _ex say of each matrix: that all is well."""
+    return torch.zeros(x.shape[:-2], dtype=torch.int32, device=x.device)
+
+
+def inverse(a):
+    return operator("Inverse", (a,), a.shape)
+
+
+def joined(a, b):
+    """A and B with the same batch."""
+    batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return a.expand(*batch, *a.shape[-2:]), b.expand(*batch, *b.shape[-2:])
+
+
+def is_vector(a, b):
+    """Whether B is one vector, or one for each matrix, as torch.linalg.solve sees it."""
+    return b.dim() == 1 or (b.dim() == a.dim() - 1 and [*map(hint, b.shape)] == [*map(hint, a.shape[:-1])])
+
+
+def solve(a, b, *, left=True):
+    if is_vector(a, b):
+        return solve(a, b.unsqueeze(-1), left=left).squeeze(-1)
+    if not left:
+        return solve(a.mT, b.mT).mT
+    a, b = joined(a, b)
+    return operator("Solve", (a, b), b.shape)
+
+
+def solve_triangular(a, b, *, upper, left=True, unitriangular=False):
+    if not left:
+        return solve_triangular(a.mT, b.mT, upper=not upper, unitriangular=unitriangular).mT
+    a, b = joined(a, b)
+    return operator("SolveTriangular", (a, b), b.shape, {"upper": int(upper), "unit": int(unitriangular)})
+
+
+def old_triangular(b, a, upper=True, transpose=False, unitriangular=False):
+    """torch.triangular_solve, which gives A back as well."""
+    used = a.mT if transpose else a
+    return solve_triangular(used, b, upper=upper != transpose, unitriangular=unitriangular), a
+
+
+def cholesky(a, upper=False):
+    """With `upper` PyTorch reads the upper triangle, and gives the transposed factor."""
+    return cholesky(a.mT).mT if upper else operator("Cholesky", (a,), a.shape)
+
+
+def cholesky_solve(b, factor, upper=False):
+    lower = factor.mT if upper else factor
+    return solve_triangular(lower.mT, solve_triangular(lower, b, upper=False), upper=True)
+
+
+def cholesky_inverse(factor, upper=False):
+    unit = torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device)
+    return cholesky_solve(unit.expand(factor.shape), factor, upper)
+
+
+def det(a):
+    return torch.onnx.ops.symbolic("Det", (a,), dtype=a.dtype, shape=a.shape[:-2], version=11)
+
+
+def slogdet(a):
+    shape = a.shape[:-2]
+    return tuple(torch.onnx.ops.symbolic_multi_out("ai.assay::SlogDet", (a,), dtypes=(a.dtype, a.dtype),
+                                                   shapes=(shape, shape), version=1))
+
+
+def logdet(a):
+    sign, size = slogdet(a)
+    return torch.where(sign < 0, torch.full_like(size, float("nan")), size)
+
+
+def matrix_power(a, n):
+    if n < 0:
+        return matrix_power(inverse(a), -n)
+    if n == 0:
+        return torch.eye(a.shape[-1], dtype=a.dtype, device=a.device).expand(a.shape)
+    half = matrix_power(a, n // 2) if n > 1 else None
+    if n == 1:
+        return a
+    square = half @ half
+    return square @ a if n % 2 else square
+
+
+LINEAR_ALGEBRA = {
+    aten.linalg_inv.default: inverse,
+    aten.inverse.default: inverse,
+    aten.linalg_inv_ex.default: lambda a, check_errors=False: (inverse(a), no_errors(a)),
+    aten.linalg_solve.default: solve,
+    aten.linalg_solve_ex.default: lambda a, b, left=True, check_errors=False: (solve(a, b, left=left), no_errors(a)),
+    aten.linalg_solve_triangular.default: solve_triangular,
+    aten.triangular_solve.default: old_triangular,
+    aten.linalg_cholesky.default: lambda a, upper=False: cholesky(a, upper),
+    aten.linalg_cholesky_ex.default: lambda a, upper=False, check_errors=False: (cholesky(a, upper), no_errors(a)),
+    aten.cholesky_solve.default: cholesky_solve,
+    aten.cholesky_inverse.default: cholesky_inverse,
+    aten.linalg_det.default: det,
+    aten.det.default: det,
+    aten.linalg_slogdet.default: slogdet,
+    aten.slogdet.default: slogdet,
+    aten.logdet.default: logdet,
+    aten.linalg_matrix_power.default: matrix_power,
+}
+
+# Why factorizations are refused whose factors are not unique.
+NOT_UNIQUE = ("its factors are not unique (each column may have either sign, and where values are equal any basis will "
+              "do), and a task has one answer")
+REFUSED = {name: NOT_UNIQUE for name in (
+    "linalg_qr", "qr", "linalg_svd", "_linalg_svd", "svd", "linalg_eigh", "_linalg_eigh", "linalg_eig", "geqrf",
+    "linalg_householder_product", "linalg_lu", "linalg_lu_factor", "linalg_lu_factor_ex", "linalg_ldl_factor")}
