@@ -5,6 +5,7 @@
                                 [--work DIR] [--chunk N] [--strict] [--no-proofs]
     bench/kernel_mutants/run.py ASSAY OUT.json --device cuda --count 2000       on a machine with a GPU
     bench/kernel_mutants/run.py ASSAY OUT.json --device cuda --proofs           afterwards, anywhere with nvcc
+    bench/kernel_mutants/run.py --settle OUT.json        what became of open ones by the arguments, without judging
     bench/kernel_mutants/run.py --list FILE                                     all mutants of one file
     bench/kernel_mutants/run.py --page [--check]       the tables of docs/evidence/mutants.md, from bench/results
 
@@ -19,6 +20,9 @@ A mutant is
     same_code    compiled to the same instructions as the kernel by one of several compilers and levels
     argued       equivalent by an argument that stands in equivalent.tsv
     elsewhere    wrong, but only at other shapes or on another device than it was judged at, as that table says
+    race         wrong by the programming model; the run happened not to lose, and values do not show it
+    unasked      wrong by reading, at a shape that was not asked; nobody has judged it there
+    hole         wrong by reading, for values or memory that the judge does not ask about and should
     open         none of these
 Those that no compiler takes are no mutants. `allclose` is what the published rule would have said of the first
 judgement's draw of the task's own inputs at the judged shape, at 1e-4 and at 1e-2. --strict: exit 1 if one is open.
@@ -48,6 +52,8 @@ CORPORA = {"cpu": ("tests/cases", "*.c"), "opencl": ("tests/opencl", "*.cl"), "c
 NOT_MUTANTS = {"build_failed", "build_limit"}  # no compiler takes them
 LOOKS = 3
 ELSEWHERE = "only "  # how classes of equivalent.tsv begin that are no proof
+WRONG = {"race": "race", "not asked": "unasked", "hole": "hole"}  # classes of what is wrong and was not killed
+STATES = ("same_code", "argued", "elsewhere", "race", "unasked", "hole", "open")  # of what passed the first look
 
 
 def task_of(path):
@@ -216,7 +222,8 @@ def same_code(m, originals={}):
 # ---- arguments
 
 def arguments(path):
-    """(file, kind, change, class, argument) of each line; file and kind are patterns, change a regular expression."""
+    """(file, kind, change, class, argument) of each line; file and kind are patterns, change a regular expression or
+    the mutant's id."""
     rows = []
     for n, line in enumerate(path.read_text().splitlines(), 1):
         if not line or line.startswith("#"):
@@ -230,9 +237,15 @@ def arguments(path):
 
 def argued(m, rows):
     for file, kind, change, group, text in rows:
-        if fnmatch.fnmatch(m.path.name, file) and fnmatch.fnmatch(m.kind, kind) and re.search(change, m.change):
+        if fnmatch.fnmatch(m.path.name, file) and fnmatch.fnmatch(m.kind, kind) and (change == m.id or
+                                                                                     re.search(change, m.change)):
             return group, text
     return None
+
+
+def state_of(group):
+    """What a mutant is whose argument is of this class."""
+    return WRONG.get(group) or ("elsewhere" if group.startswith(ELSEWHERE) else "argued")
 
 
 # ---- all of it
@@ -271,7 +284,7 @@ def settle(a, work, mutants):
         elif late:
             out.append((m, "late", row, late["verdict"]))
         elif why:
-            out.append((m, "elsewhere" if why[0].startswith(ELSEWHERE) else "argued", row, ": ".join(why)))
+            out.append((m, state_of(why[0]), row, ": ".join(why)))
         else:
             out.append((m, "open", row, ""))
     return out
@@ -282,10 +295,9 @@ def score(rows):
     for kind in engine.KINDS:
         of = [r for r in rows if r[0].kind == kind and r[1] not in ("stillborn", "unjudged")]
         count = collections.Counter(state for _, state, _, _ in of)
-        wrong = [r for r in of if r[1] in ("killed", "late", "elsewhere", "open")]  # what is not equivalent
+        wrong = [r for r in of if r[1] not in ("same_code", "argued")]  # what is not equivalent
         table[kind] = {"mutants": len(of), "killed": count["killed"] + count["late"], "late": count["late"],
-                       "same_code": count["same_code"], "argued": count["argued"], "elsewhere": count["elsewhere"],
-                       "open": count["open"],
+                       **{state: count[state] for state in STATES},
                        "allclose_1e-4": sum(not r[2]["close"][0] for r in wrong),
                        "allclose_1e-2": sum(not r[2]["close"][1] for r in wrong)}
     table["all"] = {key: sum(t[key] for t in table.values()) for key in next(iter(table.values()))}
@@ -307,7 +319,7 @@ def report(a, rows, honest):
     print(f"{states['stillborn']} that do not compile, {states['unjudged']} not judged; {len(honest)} kernels pass as "
           f"they are")
     shown = [{"file": m.path.name, "line": m.line, "kind": m.kind, "id": m.id, "change": m.change, "state": state,
-              "why": why} for m, state, _, why in rows if state in ("same_code", "argued", "elsewhere", "open", "late")]
+              "why": why} for m, state, _, why in rows if state in (*STATES, "late")]
     for s in shown:
         if s["state"] == "open":
             print(f"open: {s['file']}:{s['line']} {s['kind']} {s['id']}: {s['change']}")
@@ -319,6 +331,36 @@ def report(a, rows, honest):
         "kernels": len(honest), "by_kind": table, "verdicts": dict(verdicts.most_common()),
         "stillborn": states["stillborn"], "unjudged": states["unjudged"], "passed": shown}, indent=1) + "\n")
     return table["all"]["open"] + states["unjudged"]
+
+
+class Kept:
+    """A mutant of a result that is kept: what equivalent.tsv asks about."""
+
+    def __init__(self, row):
+        self.path, self.kind, self.id, self.change = pathlib.Path(row["file"]), row["kind"], row["id"], row["change"]
+
+
+def settle_kept(path, table):
+    """Looks the open mutants of a result up in the table again, and those that were looked up. Judges nothing: numbers
+    of allclose stay as they were counted, over all that the judge's questions had not shown to be equivalent."""
+    found, rows = json.loads(path.read_text()), arguments(table)
+    for state in STATES:
+        for t in found["by_kind"].values():
+            t.setdefault(state, 0)
+    for row in found["passed"]:
+        if row["state"] in ("same_code", "late"):
+            continue
+        why = argued(Kept(row), rows)
+        state = state_of(why[0]) if why else "open"
+        for kind in (row["kind"], "all"):
+            found["by_kind"][kind][row["state"]] -= 1
+            found["by_kind"][kind][state] += 1
+        row["state"], row["why"] = state, ": ".join(why) if why else ""
+    found["settled"] = str(datetime.date.today())
+    path.write_text(json.dumps(found, indent=1) + "\n")
+    count = found["by_kind"]["all"]
+    print(", ".join(f"{state} {count[state]}" for state in STATES))
+    return count["open"]
 
 
 PAGE = HOUSE / "docs/evidence/mutants.md"
@@ -333,13 +375,14 @@ def tables():
         out += (f"\n**{found['device']}**: {found['kernels']} kernels of `{CORPORA[found['device']][0]}`, "
                 f"{found['by_kind']['all']['mutants']} mutants, {found['date']}, commit {found['commit'][:7]}, "
                 f"`{path.relative_to(HOUSE)}`\n\n"
-                "| kind | mutants | equivalent: same code, argued | wrong | killed | wrong elsewhere only | open "
-                "| allclose kills, 1e-4 | 1e-2 |\n|---|---|---|---|---|---|---|---|---|\n")
+                "| kind | mutants | equivalent: same code, argued | wrong | killed | wrong elsewhere only | race "
+                "| not asked | hole | open | allclose kills, 1e-4 | 1e-2 |\n"
+                "|---|---|---|---|---|---|---|---|---|---|---|---|\n")
         for kind, t in found["by_kind"].items():
             if t["mutants"]:
                 out += (f"| {kind} | {t['mutants']} | {t['same_code']}, {t['argued']} | "
-                        f"{t['killed'] + t['elsewhere'] + t['open']} | {t['killed']} | {t['elsewhere']} | "
-                        f"{t['open']} | "
+                        f"{t['mutants'] - t['same_code'] - t['argued']} | {t['killed']} | {t['elsewhere']} | "
+                        f"{t.get('race', 0)} | {t.get('unasked', 0)} | {t.get('hole', 0)} | {t['open']} | "
                         f"{t['allclose_1e-4']} | {t['allclose_1e-2']} |\n")
     return out + "\n"
 
@@ -382,6 +425,7 @@ def main():
     p.add_argument("--no-proofs", dest="prove", action="store_false", help="do not compare compiled code")
     p.add_argument("--quick", action="store_true", help="look once at the kernels themselves")
     p.add_argument("--strict", action="store_true", help="exit 1 if a mutant is open")
+    p.add_argument("--settle", type=pathlib.Path, metavar="OUT.json")
     p.add_argument("--page", action="store_true")
     p.add_argument("--check", action="store_true")
     p.add_argument("--table", type=pathlib.Path, default=HERE / "equivalent.tsv", help="the arguments")
@@ -391,6 +435,9 @@ def main():
         for m in engine.mutants(a.list.resolve()):
             print(f"{m.id} {m.kind} {m.line}: {m.change}")
         return 0
+    if a.settle:
+        left = settle_kept(a.settle, a.table)
+        return 1 if a.strict and left else 0
     if a.page:
         return write_page(a.check)
     if not a.out or a.seed < 1:

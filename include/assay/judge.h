@@ -29,6 +29,7 @@ struct assay_baselines;
 enum assay_shapes { ASSAY_SHAPES_GENERAL, ASSAY_SHAPES_JUDGED };
 
 enum assay_rule { ASSAY_RULE_CONTRACT, ASSAY_RULE_ALLCLOSE };
+const char *assay_rule_name(enum assay_rule rule); // "contract", "allclose"
 
 // The measured peak rates of a machine, by which the floor is computed. 0: unknown, and then there is no floor.
 struct assay_peaks {
@@ -83,6 +84,9 @@ struct assay_judge_options {
   int64_t timing_ns;     // or when this much time was spent on timing; 0: as the device has it (docs/timing.md)
   int verified_calls;    // timed calls whose outputs are checked too, chosen in secret
   int64_t build_timeout_ns, load_timeout_ns, call_timeout_ns;
+  // For all the time that the judge waits for the candidate: building, recording, loading and calling it. One that
+  // takes longer gets the verdict `timeout`. 0: no limit.
+  int64_t budget_ns;
   size_t build_memory_bytes, runner_memory_bytes;
   uint64_t seed; // of the inputs of checked calls; 0: from the system's entropy
   // Of all that a candidate must not foresee: the shapes that are drawn, where which probe is asked, the inputs of
@@ -166,6 +170,17 @@ struct assay_durations {
   int64_t open_ns, plan_ns, bind_ns, fill_ns, call_ns, inspect_ns, close_ns;
 };
 
+// What a kernel of a plan needs of an SM, as its cubin says it, and how it is launched at the judged workload.
+struct assay_need {
+  char name[64];
+  int64_t launches;
+  uint32_t registers, local_bytes; // of a thread; local: registers that did not fit, and arrays that are indexed
+  uint64_t shared_bytes;           // of a block, static and dynamic
+  uint32_t threads, blocks;        // of a block; blocks on an SM at once, 0: not known
+  double occupancy;                // the part of an SM's threads that can be there at once; NaN: not known
+};
+enum { ASSAY_MOST_NEEDS = 8 };
+
 // Whose kernels a lifted plan launches, and their parts of the device's time. A worker saw it, in whose process the
 // candidate runs: a hint, unlike everything else here.
 enum assay_origin { ASSAY_OWN_KERNELS, ASSAY_LIBRARY_KERNELS, ASSAY_PYTORCH_KERNELS, ASSAY_ORIGINS };
@@ -177,6 +192,8 @@ struct assay_kernels {
   // structs and are zero in the plan; were they more than that, its outputs would be wrong.
   int unsettled_arguments;
   char tf32[128]; // the first of them that multiplies in TF32, by its name; "": none
+  int n_needs;    // of the first different kernels that are cubins
+  struct assay_need needs[ASSAY_MOST_NEEDS];
 };
 
 // A candidate's time compared with a baseline's: calls of both took turns.
@@ -205,7 +222,11 @@ struct assay_verdict {
   bool foreknown;      // the options gave seed or secret, so a candidate may have known them: its time is not ranked
   char detail[512];    // one line: what exactly; of a pass that was timed in vain "no time: ..."
   char task_name[64], workload[128], candidate_hash[65], task_hash[65], settings_hash[65];
+  // SHA-256 of all that runs of the candidate, whatever its source looks like. "": not built, or two builds of this
+  // kind cannot be compared (host code, Python).
+  char built_hash[65];
   const char *form;                                 // "default" or "published"
+  enum assay_rule rule;                             // that decided
   char contract[8], task_contract[8];               // judged under this one; the task's own, mostly the same
   char *diagnostics;                                // what the compiler and the kernel printed; never NULL
   char *build_command, *compiler_version, *sandbox; // never NULL
@@ -275,6 +296,9 @@ void assay_verdict_release(struct assay_verdict *v);
 struct assay_job;
 enum assay_status assay_judge_begin(const struct assay_judge_options *o, struct assay_job **out,
                                     struct assay_error *err);
+// What it was built to: assay_verdict.built_hash. Candidates of one task and the same settings that are built to the
+// same have the same verdict. Borrowed from the job.
+const char *assay_job_built(const struct assay_job *job);
 enum assay_status assay_judge_test(struct assay_job *job, struct assay_error *err);
 enum assay_status assay_judge_conclude(struct assay_job *job, struct assay_verdict *v, struct assay_error *err);
 void assay_judge_drop(struct assay_job *job); // NULL is fine

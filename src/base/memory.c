@@ -67,6 +67,27 @@ static void take_groups(const char *root, const char *mount, char *group, bool v
   }
 }
 
+// A limit of address space (ulimit -v): "Max address space  SOFT  HARD  bytes". "unlimited" is no number.
+static void take_address_space(const char *root, struct limit *l) {
+  static const char name[] = "Max address space";
+  char path[PATH_MAX], line[256];
+  long long most = -1;
+  snprintf(path, sizeof path, "%s/proc/self/limits", root);
+  FILE *f = fopen(path, "re");
+  while (f && fgets(line, sizeof line, f))
+    if (strncmp(line, name, sizeof name - 1) == 0 && sscanf(line + sizeof name - 1, "%lld", &most) != 1)
+      most = -1;
+  if (f)
+    fclose(f);
+  if (most < 0)
+    return;
+  snprintf(path, sizeof path, "%s/proc/self/status", root);
+  int64_t left = most - read_field(path, "VmSize", 1024, 0);
+  left = left < 0 ? 0 : left;
+  l->total = most < l->total ? most : l->total;
+  l->available = left < l->available ? left : l->available;
+}
+
 int64_t memory_available(const char *root, int64_t *total) {
   char path[PATH_MAX], line[PATH_MAX];
   struct limit l = {INT64_MAX, INT64_MAX};
@@ -89,6 +110,7 @@ int64_t memory_available(const char *root, int64_t *total) {
   }
   if (f)
     fclose(f);
+  take_address_space(root, &l);
   *total = l.total;
   return l.available;
 }

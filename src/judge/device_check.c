@@ -62,7 +62,7 @@ static enum assay_status check(const struct device_check_request *r, const struc
   struct arith contract = question_arith(r->task, r->question->key, replicas == QUESTION_MORE);
   struct gpu_answer answer = {0};
   enum assay_status status =
-      gpu_answer_make(r->compute, &r->task->model.flat, inputs, &contract, replicas, &answer, err);
+      gpu_answer_make(r->compute, task_oracle_graph(r->task), inputs, &contract, replicas, &answer, err);
   if (status)
     return status;
   const bool skipped = !answer.representable && r->question->probe != PROBE_DECLARED;
@@ -99,7 +99,7 @@ static enum assay_status first_look(const struct device_check_request *r, const 
   int n = r->question->layout->n_out;
   *settled = false;
   struct gpu_loan loan = {.scales = &scales->kept, .factor = FACTOR};
-  if (gpu_answer_borrow(r->compute, &r->task->model.flat, inputs, &contract, &loan, &answer, NULL)) {
+  if (gpu_answer_borrow(r->compute, task_oracle_graph(r->task), inputs, &contract, &loan, &answer, NULL)) {
     scales->unsettled++;
     return ASSAY_OK; // if the error lasts, the whole answer that follows reports it
   }

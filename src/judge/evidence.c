@@ -92,6 +92,19 @@ static json_t *kernels_json(const struct assay_kernels *k) {
   return all;
 }
 
+static json_t *needs_json(const struct assay_kernels *k) {
+  json_t *a = json_array();
+  for (int i = 0; i < k->n_needs && a; i++) {
+    const struct assay_need *n = &k->needs[i];
+    json_array_append_new(a, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "kernel", n->name, "launches",
+                                       (json_int_t)n->launches, "registers", (json_int_t)n->registers, "local_bytes",
+                                       (json_int_t)n->local_bytes, "shared_bytes", (json_int_t)n->shared_bytes,
+                                       "threads", (json_int_t)n->threads, "blocks", (json_int_t)n->blocks, "occupancy",
+                                       number(n->occupancy)));
+  }
+  return a;
+}
+
 static json_t *comparison_json(const struct assay_comparison *c) {
   return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", c->name, "verdict",
                    assay_reason_code(c->reason), "detail", c->detail, "mode", c->mode, "made_with", c->made_with,
@@ -114,21 +127,23 @@ char *assay_verdict_json(const struct assay_verdict *v) {
   for (int i = 0; i < v->n_checks && checks; i++)
     json_array_append_new(checks, check_json(&v->checks[i]));
   json_t *j = json_pack(
-      "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:s, "
-      "s:s, s:s, s:s, s:s, s:s, s:s?, s:s, s:b, s:b, s:o, s:i, s:o, s:I, s:o, s:b, s:s?, s:s?, s:s?, s:s, "
-      "s:s}",
+      "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s, s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:s, "
+      "s:s, s:s, s:s, s:s, s:s, s:s?, s:s, s:b, s:b, s:o, s:o, s:i, s:o, s:I, s:o, s:b, s:s?, s:s?, s:s?, s:s, "
+      "s:s, s:s, s:s}",
       "task", v->task_name, "form", v->form, "workload", v->workload, "verdict", assay_reason_code(v->reason),
       "meaning", assay_reason_text(v->reason), "detail", v->detail, "task_sha256", v->task_hash, "candidate_sha256",
-      v->candidate_hash, "settings_sha256", v->settings_hash, "seed", (json_int_t)v->seed, "checks", checks,
-      "worst_check", v->worst_check, "skipped_probes", v->n_skipped_probes, "timing", timing_json(&v->timing),
-      "durations_ns", durations_json(&v->durations), "flops", number(v->flops), "bytes", number(v->bytes),
-      "diagnostics", v->diagnostics, "build_command", v->build_command, "compiler", v->compiler_version, "sandbox",
-      v->sandbox, "toolchain", v->toolchain, "mode", v->mode, "no_plan", v->no_plan[0] ? v->no_plan : NULL, "device",
-      v->device, "times_rank_nothing", v->times_rank_nothing, "kernels_reach_host_memory", v->reaches_host, "kernels",
-      kernels_json(&v->kernels), "unsettled_arguments", v->kernels.unsettled_arguments, "baselines",
-      comparisons_json(v), "secret", (json_int_t)v->secret, "shapes", shapes_json(v), "foreknown", v->foreknown,
-      "scope", v->scope ? assay_scope_name(v->scope) : NULL, "elsewhere", v->elsewhere[0] ? v->elsewhere : NULL,
-      "weights", v->weights[0] ? v->weights : NULL, "contract", v->contract, "task_contract", v->task_contract);
+      v->candidate_hash, "built_sha256", v->built_hash[0] ? v->built_hash : NULL, "settings_sha256", v->settings_hash,
+      "seed", (json_int_t)v->seed, "checks", checks, "worst_check", v->worst_check, "skipped_probes",
+      v->n_skipped_probes, "timing", timing_json(&v->timing), "durations_ns", durations_json(&v->durations), "flops",
+      number(v->flops), "bytes", number(v->bytes), "diagnostics", v->diagnostics, "build_command", v->build_command,
+      "compiler", v->compiler_version, "sandbox", v->sandbox, "toolchain", v->toolchain, "mode", v->mode, "no_plan",
+      v->no_plan[0] ? v->no_plan : NULL, "device", v->device, "times_rank_nothing", v->times_rank_nothing,
+      "kernels_reach_host_memory", v->reaches_host, "kernels", kernels_json(&v->kernels), "resources",
+      needs_json(&v->kernels), "unsettled_arguments", v->kernels.unsettled_arguments, "baselines", comparisons_json(v),
+      "secret", (json_int_t)v->secret, "shapes", shapes_json(v), "foreknown", v->foreknown, "scope",
+      v->scope ? assay_scope_name(v->scope) : NULL, "elsewhere", v->elsewhere[0] ? v->elsewhere : NULL, "weights",
+      v->weights[0] ? v->weights : NULL, "contract", v->contract, "task_contract", v->task_contract, "rule",
+      assay_rule_name(v->rule), "judge", "assay " ASSAY_VERSION);
   char *text = j ? json_dumps(j, JSON_SORT_KEYS | JSON_INDENT(2)) : NULL;
   json_decref(j);
   return text;

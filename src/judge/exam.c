@@ -225,6 +225,7 @@ enum assay_status session_make_exam(struct session *s, struct assay_error *err) 
   for (int p = PROBE_DECLARED + 1; p < PROBE_COUNT; p++)
     add_probe(s, (enum probe)p);
   add_judged(s);
+  questions_postpone(s->questions, s->n_questions);
   status = questions_answer(&s->task, s->questions, s->n_questions, s->o->replicas, s->o->threads, err);
   if (status)
     s->n_questions = 0; // released
@@ -246,11 +247,13 @@ static enum assay_status grow_checks(struct session *s, int more, struct assay_e
   return ASSAY_OK;
 }
 
-// Compares with the answer. Where few elements decide, asks once more for a better estimate of the error scale.
-static enum assay_status check_twice(struct session *s, const struct question *q, const void *const *outputs,
-                                     uint32_t poison, struct assay_check *c, struct assay_error *err) {
+// Compares with the answer, which is then released. Where few elements decide, asks once more for a better estimate of
+// the error scale.
+static enum assay_status check_twice(struct session *s, struct question *q, const void *const *outputs, uint32_t poison,
+                                     struct assay_check *c, struct assay_error *err) {
   struct question again = {.layout = q->layout, .probe = q->probe, .key = q->key, .again = true, .kept = q->kept};
   enum assay_status status = question_check(&s->task, q, outputs, poison, s->o, c, err);
+  question_release(q);
   if (status || !question_drop_doubtful(s->o, c, q->layout->n_out))
     return status;
   status = question_answer(&s->task, &again, QUESTION_MORE, s->o->threads, err);
@@ -261,8 +264,8 @@ static enum assay_status check_twice(struct session *s, const struct question *q
   return status;
 }
 
-enum assay_status session_check(struct session *s, const struct question *q, const void *const *outputs,
-                                uint32_t poison, bool timed, enum assay_reason *reason, struct assay_error *err) {
+enum assay_status session_check(struct session *s, struct question *q, const void *const *outputs, uint32_t poison,
+                                bool timed, enum assay_reason *reason, struct assay_error *err) {
   int n_out = q->layout->n_out;
   enum assay_status status = grow_checks(s, n_out, err);
   if (status)
@@ -285,7 +288,7 @@ enum assay_status session_check(struct session *s, const struct question *q, con
   return status;
 }
 
-enum assay_status session_check_now(struct session *s, const struct question *q, uint32_t poison, bool timed,
+enum assay_status session_check_now(struct session *s, struct question *q, uint32_t poison, bool timed,
                                     enum assay_reason *reason, struct assay_error *err) {
   const struct layout *l = q->layout;
   if (q->in_place)
@@ -331,21 +334,29 @@ static int worst_check(const struct session *s, bool judged) {
 }
 
 // One call on the question's inputs, and the comparison. *reason stays PASS when the runner has an event to report.
-// `last` of its layout: the bands are checked, too.
-static enum assay_status ask(struct session *s, const struct question *q, int number, bool last,
-                             struct runner_report *report, enum assay_reason *reason, struct assay_error *err) {
+// `last` of its layout: the bands are checked, too. A late question is answered before the call: what a candidate left
+// running has no more time to write than in any other.
+static enum assay_status ask(struct session *s, struct question *q, int number, bool last, struct runner_report *report,
+                             enum assay_reason *reason, struct assay_error *err) {
   const struct layout *l = q->layout;
   uint64_t call = (uint64_t)(s->n_dropped_exams * MAX_QUESTIONS + number);
   uint32_t poison = POISON_NAN | (uint32_t)(rng_secret(rng_derive(s->v->secret, STREAM_POISON), call) & POISON_PAYLOAD);
   const struct subject_ops *ops = s->subject->ops;
-  enum assay_status status = subject_bind(s->subject, l, report, err);
-  if (!status && report->event == RUNNER_OK)
+  enum assay_status status = question_answer_late(&s->task, q, s->o->replicas, s->o->threads, err);
+  const bool asked = !status && question_is_asked(q);
+  if (!status)
+    status = subject_bind(s->subject, l, report, err);
+  if (!status && report->event == RUNNER_OK && asked)
     status = ops->fill(s->subject, q->probe, q->key, poison, err);
-  if (!status && report->event == RUNNER_OK)
+  if (!status && report->event == RUNNER_OK && asked)
     status = ops->call(s->subject, CALL_COLD, report, err);
   if (!status && report->event == RUNNER_OK && last && ops->inspect)
     status = ops->inspect(s->subject, report, err);
-  if (status || report->event != RUNNER_OK)
+  if (!status && !asked) {
+    question_release(q);
+    s->v->n_skipped_probes++;
+  }
+  if (status || report->event != RUNNER_OK || !asked)
     return status;
   s->v->durations.kernel_ns += report->elapsed_ns;
   return session_check_now(s, q, poison, false, reason, err);
@@ -431,8 +442,8 @@ static enum assay_status ask_all(struct session *s, int from, int to, int first[
                                  struct runner_report *report, struct assay_error *err) {
   int64_t start = clock_monotonic_ns();
   enum assay_status status = ASSAY_OK;
-  for (int i = from; i < to && !status && report->event == RUNNER_OK; i++) {
-    const struct question *q = &s->questions[s->order[i]];
+  for (int i = from; i < to && !status && report->event == RUNNER_OK && !session_overdrawn(s, report); i++) {
+    struct question *q = &s->questions[s->order[i]];
     enum assay_reason reason = ASSAY_REASON_PASS;
     bool last = i + 1 == to || s->questions[s->order[i + 1]].layout != q->layout;
     int n_before = s->v->n_checks;

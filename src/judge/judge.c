@@ -33,6 +33,7 @@ void assay_judge_defaults(struct assay_judge_options *o) {
                                     .build_timeout_ns = 30000000000,
                                     .load_timeout_ns = 5000000000,
                                     .call_timeout_ns = 10000000000,
+                                    .budget_ns = 900000000000,
                                     .build_memory_bytes = (size_t)2 << 30,
                                     .runner_memory_bytes = (size_t)1 << 30};
 }
@@ -124,6 +125,25 @@ static void add_durations(struct session *s) {
   d->fill_ns += f->fill_ns;
   d->call_ns += f->call_ns;
   d->inspect_ns += f->inspect_ns;
+}
+
+int64_t session_left_ns(const struct session *s) {
+  const struct assay_durations *d = &s->v->durations;
+  const struct subject_findings *f = &s->subject->found;
+  int64_t calls_ns = d->call_ns + f->call_ns; // a C candidate's subject does not count them
+  calls_ns = calls_ns > d->kernel_ns ? calls_ns : d->kernel_ns;
+  int64_t spent_ns = d->build_ns + d->plan_ns + f->plan_ns + d->bind_ns + f->bind_ns + calls_ns;
+  return s->o->budget_ns > 0 ? s->o->budget_ns - spent_ns : INT64_MAX;
+}
+
+bool session_overdrawn(const struct session *s, struct runner_report *report) {
+  if (session_left_ns(s) > 0)
+    return false;
+  report->event = RUNNER_TIMED_OUT;
+  snprintf(report->detail, sizeof report->detail,
+           "building, recording, loading and calling it took longer than its budget of %.0f s (--budget)",
+           (double)s->o->budget_ns * 1e-9);
+  return true;
 }
 
 static enum assay_status leave(struct session *s, struct assay_error *err) {
@@ -391,6 +411,10 @@ enum assay_status judge_begin_as(const struct assay_judge_options *o, const stru
 enum assay_status assay_judge_begin(const struct assay_judge_options *o, struct assay_job **out,
                                     struct assay_error *err) {
   return judge_begin_as(o, NULL, out, err);
+}
+
+const char *assay_job_built(const struct assay_job *job) {
+  return job->verdict.built_hash;
 }
 
 enum assay_status assay_judge_test(struct assay_job *job, struct assay_error *err) {

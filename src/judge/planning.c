@@ -25,6 +25,7 @@ enum assay_status planning_options(const struct assay_judge_options *o, const st
                                   .folder = b->folder,
                                   .timeout_ns = o->build_timeout_ns,
                                   .record_timeout_ns = o->load_timeout_ns,
+                                  .budget_ns = o->budget_ns,
                                   .memory_bytes = o->build_memory_bytes,
                                   .file_bytes = (size_t)256 << 20};
   struct form_choice choice;

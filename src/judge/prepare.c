@@ -75,6 +75,7 @@ enum assay_status session_prepare(struct session *s, struct assay_error *err) {
   snprintf(v->task_name, sizeof v->task_name, "%s", s->task.name);
   snprintf(v->workload, sizeof v->workload, "%s", s->o->workload);
   snprintf(v->task_hash, sizeof v->task_hash, "%s", s->task.hash);
+  v->rule = s->o->rule;
   v->form = s->o->as_published ? "published" : "default";
   snprintf(v->contract, sizeof v->contract, "%s", s->task.contract.name);
   snprintf(v->task_contract, sizeof v->task_contract, "%s", s->task.own_contract);
@@ -115,10 +116,12 @@ void session_take_build(struct session *s, struct build_result *r) {
   s->v->diagnostics = r->diagnostics;
   s->v->build_command = r->command;
   s->v->compiler_version = r->compiler_version;
+  memcpy(s->v->built_hash, r->built, sizeof s->v->built_hash);
   if (r->outcome != BUILD_OK) {
-    size_t line = strcspn(r->diagnostics, "\n");
+    const char *error;
+    size_t line = build_first_error(r->diagnostics, &error);
     if (line > 0)
-      session_decide(s, reasons[r->outcome], "%.*s", (int)(line < 400 ? line : 400), r->diagnostics);
+      session_decide(s, reasons[r->outcome], "%.*s", (int)(line < 400 ? line : 400), error);
     else
       session_decide(s, reasons[r->outcome], "the compiler said nothing: %s", assay_reason_text(reasons[r->outcome]));
   }

@@ -15,6 +15,9 @@ enum { LARGE_ELEMENTS = 1 << 22 };
 // Outputs of timed calls are kept for later up to this many bytes, all together.
 #define KEEP_LIMIT_BYTES ((int64_t)1 << 30)
 
+// Answers that wait for their question are held up to this many bytes, all together.
+#define HELD_LIMIT_BYTES ((int64_t)512 << 20)
+
 // The random stream of the oracle's contract passes, under a question's key.
 static const uint64_t ORACLE_NOISE = 0x6f7261636c65u;
 
@@ -40,9 +43,9 @@ enum assay_status layout_make(const struct task *t, const struct workload *w, st
   if (!status)
     status = task_input_shapes(t, w, inputs, err);
   if (!status)
-    status = oracle_infer(&t->model.flat, inputs, &l.arena, &shapes, err);
+    status = oracle_infer(task_oracle_graph(t), inputs, &l.arena, &shapes, err);
   if (!status)
-    status = oracle_answer_bytes(&t->model.flat, shapes.values, &l.oracle, err);
+    status = oracle_answer_bytes(task_oracle_graph(t), shapes.values, &l.oracle, err);
   if (status) {
     layout_release(&l);
     return error_prefix(err, status, "%s, workload %s: ", t->name, w->name);
@@ -52,7 +55,7 @@ enum assay_status layout_make(const struct task *t, const struct workload *w, st
     l.input_bytes += (int64_t)tensor_type_bytes(&l.in[i]);
   }
   for (int i = 0; i < l.n_out; i++) {
-    l.out[i] = array_type(&shapes.values[t->model.flat.outputs[i]]);
+    l.out[i] = array_type(&shapes.values[task_oracle_graph(t)->outputs[i]]);
     l.output_bytes += (int64_t)tensor_type_bytes(&l.out[i]);
   }
   *out = l;
@@ -75,7 +78,9 @@ bool layout_keeps_outputs(const struct layout *l, const struct assay_judge_optio
 int64_t layout_judging_bytes(const struct layout *l, const struct assay_judge_options *o) {
   const bool kept = o->timing && layout_keeps_outputs(l, o);
   const int64_t verified = !o->timing ? 0 : kept ? o->verified_calls : 1;
-  return (o->declared_checks + verified) * l->oracle.answer + l->oracle.working + l->input_bytes + l->output_bytes +
+  const int64_t checks = o->declared_checks, most = checks > verified ? checks : verified;
+  const int64_t held = questions_held(l->oracle.answer, (int)most), at_once = held < most ? held + 1 : held;
+  return at_once * l->oracle.answer + l->oracle.working + l->input_bytes + l->output_bytes +
          (kept ? o->verified_calls * l->output_bytes : 0);
 }
 
@@ -124,7 +129,7 @@ enum assay_status question_answer(const struct task *t, struct question *q, int 
   enum assay_status status = oracle_inputs(t, q, threads, inputs, err);
   if (!status) {
     struct arith contract = question_arith(t, q->key, q->again);
-    status = oracle_answer_make(&t->model.flat, inputs, &contract, replicas, threads, &q->answer, err);
+    status = oracle_answer_make(task_oracle_graph(t), inputs, &contract, replicas, threads, &q->answer, err);
   }
   if (!status && q->kept)
     answers_keep(q->kept, t, q, replicas);
@@ -158,11 +163,32 @@ static int replicas_for(const struct question *q, int replicas) {
   return oracle_elements(q->layout) > LARGE_ELEMENTS && replicas > QUESTION_FEW ? QUESTION_FEW : few;
 }
 
+int questions_held(int64_t answer_bytes, int n) {
+  return answer_bytes * n <= HELD_LIMIT_BYTES ? n : (int)(HELD_LIMIT_BYTES / answer_bytes);
+}
+
+void questions_postpone(struct question *questions, int n) {
+  int64_t held = 0;
+  for (int i = 0; i < n; i++) {
+    struct question *q = &questions[i];
+    const int64_t bytes = q->in_place ? 0 : q->layout->oracle.answer;
+    q->late = held + bytes > HELD_LIMIT_BYTES;
+    held += q->late ? 0 : bytes;
+  }
+}
+
+enum assay_status question_answer_late(const struct task *t, struct question *q, int replicas, int threads,
+                                       struct assay_error *err) {
+  enum assay_status status = q->late ? question_answer(t, q, replicas_for(q, replicas), threads, err) : ASSAY_OK;
+  q->late = q->late && status;
+  return status;
+}
+
 static void answer_range(void *arg, int64_t begin, int64_t end) {
   struct answering *a = arg;
   for (int64_t i = begin; i < end; i++) {
     struct question *q = &a->questions[i];
-    if (!q->in_place && oracle_elements(q->layout) <= LARGE_ELEMENTS)
+    if (!q->in_place && !q->late && oracle_elements(q->layout) <= LARGE_ELEMENTS)
       a->statuses[i] = question_answer(a->task, q, replicas_for(q, a->replicas), 1, &a->errors[i]);
   }
 }
@@ -177,7 +203,7 @@ enum assay_status questions_answer(const struct task *t, struct question *questi
     parallel_for(threads, n, 1, answer_range, &a);
   for (int i = 0; i < n && !status; i++) {
     struct question *q = &questions[i];
-    if (!q->in_place && oracle_elements(q->layout) > LARGE_ELEMENTS)
+    if (!q->in_place && !q->late && oracle_elements(q->layout) > LARGE_ELEMENTS)
       a.statuses[i] = question_answer(t, q, replicas_for(q, replicas), threads, &a.errors[i]);
     status = a.statuses[i];
     if (status && err)
@@ -195,7 +221,7 @@ void question_release(struct question *q) {
 }
 
 bool question_is_asked(const struct question *q) {
-  return q->in_place || q->answer.representable || q->probe == PROBE_DECLARED;
+  return q->in_place || q->late || q->answer.representable || q->probe == PROBE_DECLARED;
 }
 
 static enum assay_reason reason_of(enum compare_outcome outcome) {

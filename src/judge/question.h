@@ -31,8 +31,8 @@ int64_t layout_output_bytes(const struct layout *l, int o);
 bool layout_keeps_outputs(const struct layout *l, const struct assay_judge_options *o);
 
 // The host's memory that a judgement takes whose timed workload has this layout, where the oracle answers on the host:
-// answers, what it works in, the candidate's buffers, outputs kept from timed calls. What the candidate itself takes is
-// not in it. (The other shapes of an exam are small beside a large one.)
+// answers that are held at once, what it works in, the candidate's buffers, outputs kept from timed calls. What the
+// candidate itself takes is not in it. (The other shapes of an exam are small beside a large one.)
 int64_t layout_judging_bytes(const struct layout *l, const struct assay_judge_options *o);
 
 // Where a check on the device takes its error scale from (device_check.h).
@@ -46,6 +46,7 @@ struct question {
   enum question_scale scale;
   bool in_place; // the subject answers it on the device; `answer` stays empty
   bool again;    // the second look (question_drop_doubtful)
+  bool late;     // answered when it is asked, not before (questions_postpone)
   enum probe probe;
   uint64_t key;
   int passes;                 // for the error scale, where fewer than usual are enough; 0: as usual
@@ -65,11 +66,24 @@ enum assay_status question_answer(const struct task *t, struct question *q, int 
 void question_release(struct question *q);
 
 // Whether an answered question is put to the candidate: not where its probe is one that every straightforward
-// implementation fails. Of a question that the device answers this is known when it is (assay_check.skipped).
+// implementation fails. Of a late question and of one that the device answers this is known when it is
+// (assay_check.skipped).
 bool question_is_asked(const struct question *q);
 
-// Answers n questions whose layout, probe, key and passes are set. Small ones are answered in parallel, one thread
-// each; large ones in turn, by all threads. On failure all are released.
+// How many answers of so many bytes may be held at once, of n: what makes more than 512 MiB together is not.
+int questions_held(int64_t answer_bytes, int n);
+
+// Marks the questions as late whose answers would be too many to hold, in their order: memory then does not grow with
+// the number of questions.
+void questions_postpone(struct question *questions, int n);
+
+// Answers a late question, by all threads, with as many passes as questions_answer gives it; it is not late any more.
+// The others have an answer.
+enum assay_status question_answer_late(const struct task *t, struct question *q, int replicas, int threads,
+                                       struct assay_error *err);
+
+// Answers n questions whose layout, probe, key and passes are set, except late ones. Small ones are answered in
+// parallel, one thread each; large ones in turn, by all threads. On failure all are released.
 enum assay_status questions_answer(const struct task *t, struct question *questions, int n, int replicas, int threads,
                                    struct assay_error *err);
 

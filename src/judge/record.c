@@ -39,24 +39,34 @@ void record_fill(const struct assay_verdict *v, struct store_verdict *out) {
   out->seed = v->seed;
 }
 
+enum assay_status record_row_make(const struct store_verdict *key, const struct assay_verdict *v, const char *command,
+                                  struct record_row *out, struct assay_error *err) {
+  *out = (struct record_row){.verdict = *key, .evidence = assay_verdict_json(v), .machine = machine_json()};
+  if (!out->evidence || !out->machine) {
+    record_row_release(out);
+    return error_nomem(err, "a verdict's evidence");
+  }
+  record_fill(v, &out->verdict);
+  out->verdict.at_ns = clock_wall_ns();
+  out->verdict.machine = out->machine;
+  out->verdict.command = command;
+  out->verdict.evidence = out->evidence;
+  return ASSAY_OK;
+}
+
+void record_row_release(struct record_row *row) {
+  free(row->evidence);
+  base_free(row->machine);
+  row->evidence = row->machine = NULL;
+}
+
 enum assay_status record_put(struct store *s, const struct store_verdict *key, const struct assay_verdict *v,
                              const char *command, struct assay_error *err) {
-  enum assay_status status;
-  struct store_verdict row = *key;
-  char *evidence = assay_verdict_json(v), *machine = machine_json();
-  if (!evidence || !machine) {
-    status = error_nomem(err, "a verdict's evidence");
-    goto out;
-  }
-  record_fill(v, &row);
-  row.at_ns = clock_wall_ns();
-  row.machine = machine;
-  row.command = command;
-  row.evidence = evidence;
+  struct record_row row;
   int64_t id;
-  status = store_put(s, &row, &id, err);
-out:
-  free(evidence);
-  base_free(machine);
+  enum assay_status status = record_row_make(key, v, command, &row, err);
+  if (!status)
+    status = store_put(s, &row.verdict, &id, err);
+  record_row_release(&row);
   return status;
 }

@@ -13,6 +13,16 @@ void record_key(const char *run, const struct assay_judge_options *o, const char
 // The columns that come of judging: toolchain, reason, error, times, seed. Strings are borrowed from the verdict.
 void record_fill(const struct assay_verdict *v, struct store_verdict *out);
 
+// The whole row of a verdict, with its evidence. Strings of it are borrowed from the arguments, and its own. Released
+// in any case.
+struct record_row {
+  struct store_verdict verdict;
+  char *evidence, *machine;
+};
+enum assay_status record_row_make(const struct store_verdict *key, const struct assay_verdict *v, const char *command,
+                                  struct record_row *out, struct assay_error *err);
+void record_row_release(struct record_row *row);
+
 // Stores the verdict with all its evidence under the key.
 enum assay_status record_put(struct store *s, const struct store_verdict *key, const struct assay_verdict *v,
                              const char *command, struct assay_error *err);

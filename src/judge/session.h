@@ -46,6 +46,11 @@ struct session {
 // Whether the candidate has not failed so far: the reason is still PASS.
 bool session_is_good(const struct session *s);
 
+// Whether the candidate has used up its budget of time; then *report is that event.
+bool session_overdrawn(const struct session *s, struct runner_report *report);
+// What is left of the budget, INT64_MAX without one.
+int64_t session_left_ns(const struct session *s);
+
 void session_release(struct session *s);
 
 // Where answers are kept for the next judgement: nowhere unless all that it asks was fixed beforehand.
@@ -95,12 +100,13 @@ enum assay_status session_verify(struct session *s, struct assay_error *err);
 // asks for.
 enum assay_status session_blame_machine(struct session *s, struct assay_error *err);
 
-// Compares outputs with a question's answer and appends the checks. *reason: of the first output that fails, else PASS.
-enum assay_status session_check(struct session *s, const struct question *q, const void *const *outputs,
-                                uint32_t poison, bool timed, enum assay_reason *reason, struct assay_error *err);
+// Compares outputs with a question's answer, which is then released, and appends the checks. *reason: of the first
+// output that fails, else PASS.
+enum assay_status session_check(struct session *s, struct question *q, const void *const *outputs, uint32_t poison,
+                                bool timed, enum assay_reason *reason, struct assay_error *err);
 
 // The same for the last call, whose outputs are in the subject's buffers.
-enum assay_status session_check_now(struct session *s, const struct question *q, uint32_t poison, bool timed,
+enum assay_status session_check_now(struct session *s, struct question *q, uint32_t poison, bool timed,
                                     enum assay_reason *reason, struct assay_error *err);
 
 #endif

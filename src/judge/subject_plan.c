@@ -139,6 +139,25 @@ static void take_shares(const struct plan_shares *from, struct assay_kernels *to
   }
 }
 
+// What is not known of them is left out: the plan itself was checked.
+static void take_needs(const struct plan *p, struct assay_kernels *to) {
+  struct plan_need needs[ASSAY_MOST_NEEDS];
+  struct assay_error ignored = {0};
+  if (plan_needs(p, needs, ASSAY_MOST_NEEDS, &to->n_needs, &ignored) != ASSAY_OK)
+    to->n_needs = 0;
+  for (int i = 0; i < to->n_needs; i++) {
+    const struct plan_need *n = &needs[i];
+    to->needs[i] = (struct assay_need){.launches = n->launches,
+                                       .registers = n->registers,
+                                       .local_bytes = n->local_bytes,
+                                       .shared_bytes = n->shared_bytes,
+                                       .threads = n->threads,
+                                       .blocks = n->blocks,
+                                       .occupancy = n->occupancy};
+    snprintf(to->needs[i].name, sizeof to->needs[i].name, "%.63s", n->name);
+  }
+}
+
 // A plan was checked for its kind of device. This checks it against the memory of the device at hand.
 static bool fits_device(const struct planned *p, struct runner_report *report) {
   struct assay_error why = {0};
@@ -174,6 +193,7 @@ static enum assay_status make_plan(struct subject *s, const struct layout *l, st
   p->has_plan = !status && why.outcome == PLAN_MADE;
   if (p->has_plan && l == s->timed) {
     take_shares(&why.shares, &s->found.kernels);
+    take_needs(&p->plan, &s->found.kernels);
     s->found.kernels.unsettled_arguments = plan_unsettled(&p->plan);
   }
   const char *tf32 = p->has_plan ? plan_tf32_kernel(&p->plan) : NULL;

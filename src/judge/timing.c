@@ -3,6 +3,7 @@
 #include "judge/timing.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -158,6 +159,13 @@ static enum assay_status ask_probe(struct loop *l, enum call_mode mode, struct a
 static enum assay_status take_sample(struct loop *l, enum call_mode mode, double *sample, struct assay_error *err) {
   struct timing_session *s = l->s;
   const struct subject_ops *ops = s->subject->ops;
+  if (s->kernel_ns > s->left_ns) {
+    l->report->event = RUNNER_TIMED_OUT;
+    snprintf(l->report->detail, sizeof l->report->detail,
+             "while it was timed it used up the rest of its budget of %.0f s (--budget)",
+             (double)s->options->budget_ns * 1e-9);
+    return ASSAY_OK;
+  }
   enum assay_status status = ask_probe(l, mode, err);
   if (status || l->report->event != RUNNER_OK)
     return status;

@@ -9,6 +9,11 @@
 #include "base/printable.h"
 #include "sandbox/sandbox.h"
 
+const char *assay_rule_name(enum assay_rule rule) {
+  static const char *const names[] = {[ASSAY_RULE_CONTRACT] = "contract", [ASSAY_RULE_ALLCLOSE] = "allclose"};
+  return names[rule];
+}
+
 const char *assay_scope_name(enum assay_scope scope) {
   static const char *const names[] = {
       [ASSAY_SCOPE_NONE] = "", [ASSAY_SCOPE_GENERAL] = "general", [ASSAY_SCOPE_JUDGED] = "judged"};

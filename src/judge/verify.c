@@ -53,6 +53,20 @@ static enum assay_status verify_now(void *arg, enum probe probe, uint64_t key, u
   return status;
 }
 
+// Verifies a kept call, and releases the answer.
+static enum assay_status verify_call(struct session *s, struct question *q, const struct timed_call *call,
+                                     struct assay_error *err) {
+  enum assay_reason reason = ASSAY_REASON_PASS;
+  enum assay_status status = question_answer_late(&s->task, q, VERIFY_REPLICAS, s->o->threads, err);
+  if (!status && question_is_asked(q)) {
+    status = session_check(s, q, (const void *const *)call->outputs, call->poison, true, &reason, err);
+    if (!status)
+      weigh(s, reason);
+  }
+  question_release(q);
+  return status;
+}
+
 // Verifies the kept calls, all together.
 static enum assay_status verify_kept(struct session *s, const struct timed_call *calls, int slots,
                                      struct assay_error *err) {
@@ -70,17 +84,11 @@ static enum assay_status verify_kept(struct session *s, const struct timed_call 
       made[n] = &calls[i];
       questions[n++] = question_of(s, calls[i].probe, calls[i].key);
     }
+  questions_postpone(questions, n);
   enum assay_status status = questions_answer(&s->task, questions, n, VERIFY_REPLICAS, s->o->threads, err);
   bool answered = !status;
-  for (int i = 0; i < n && !status; i++) {
-    enum assay_reason reason = ASSAY_REASON_PASS;
-    if (!question_is_asked(&questions[i]))
-      continue;
-    status =
-        session_check(s, &questions[i], (const void *const *)made[i]->outputs, made[i]->poison, true, &reason, err);
-    if (!status)
-      weigh(s, reason);
-  }
+  for (int i = 0; i < n && !status; i++)
+    status = verify_call(s, &questions[i], made[i], err);
   for (int i = 0; i < n && answered; i++)
     question_release(&questions[i]);
   base_free(questions);
@@ -113,6 +121,7 @@ enum assay_status session_time(struct session *s, struct assay_error *err) {
                                   .comparisons = s->v->comparisons,
                                   .layout = &s->layouts[0],
                                   .options = s->o,
+                                  .left_ns = session_left_ns(s),
                                   .key = rng_derive(s->v->secret, STREAM_TIMED),
                                   .secret = rng_derive(s->v->secret, STREAM_SECRET),
                                   .probes = s->o->probes ? s->task.probes & ~(1u << PROBE_DECLARED) : 0,

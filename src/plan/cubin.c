@@ -4,7 +4,9 @@
 //   e_flags        ABI version 7 (CUDA 12): bits 0-7 the architecture, 0x800 "a"; version 8 (CUDA 13): bits 8-15
 //   .nv.compat     CUDA 13: attributes; number 9 is 1 for "sm_90a" and 0 for "sm_90"
 //   .symtab        kernels are functions with 0x10 in st_other; variables are objects in .nv.global*, .nv.constant3
-//   .nv.info       attributes of the whole file; 0x2f: registers of a function (index of its symbol, count)
+//   .nv.info       attributes of the whole file; 0x2f, 0x11, 0x12: registers, stack frame, and stack with what it
+//   calls,
+//                  of a function (index of its symbol, count)
 //   .nv.info.NAME  attributes of a kernel; sh_info is the index of its .text.NAME, as in .nv.shared.NAME, whose size
 //                  is the static shared memory, from sm_90 on with the 1024 bytes that the system reserves
 //
@@ -30,6 +32,8 @@ enum {
   ATTRIBUTE_REQUIRED_BLOCK = 0x10,
   ATTRIBUTE_PARAMETER = 0x17,
   ATTRIBUTE_PARAMETER_BYTES = 0x19,
+  ATTRIBUTE_FRAME = 0x11,
+  ATTRIBUTE_STACK = 0x12, // with what it calls
   ATTRIBUTE_REGISTERS = 0x2f,
   ATTRIBUTE_CLUSTER = 0x3d,
   ATTRIBUTE_PARAMETER_WIDE = 0x45, // since CUDA 12.1, of kernels with more than 4096 bytes of parameters
@@ -59,9 +63,9 @@ struct reader {
   Elf64_Ehdr head;
   const Elf64_Shdr *sections; // copies, each within the file
   int n_sections;
-  Elf64_Shdr names;    // section of the sections' names
-  struct code *codes;  // by section
-  uint32_t *registers; // by symbol
+  Elf64_Shdr names;            // section of the sections' names
+  struct code *codes;          // by section
+  uint32_t *registers, *local; // by symbol
   size_t n_symbols;
 };
 
@@ -254,13 +258,17 @@ static enum assay_status read_code(struct reader *r, struct code *c) {
   return status ? status : check_parameters(r, c);
 }
 
-static enum assay_status read_registers(struct reader *r, const struct attribute *a, void *arg) {
+// Registers and stack of a thread, by the kernel's symbol.
+static enum assay_status read_thread(struct reader *r, const struct attribute *a, void *arg) {
   (void)arg;
-  if (a->number == ATTRIBUTE_REGISTERS && a->size == 8) {
-    uint32_t symbol = get_u32(a->payload);
-    if (symbol < r->n_symbols)
-      r->registers[symbol] = get_u32(a->payload + 4);
-  }
+  bool stack = a->number == ATTRIBUTE_FRAME || a->number == ATTRIBUTE_STACK;
+  if (a->size != 8 || !(stack || a->number == ATTRIBUTE_REGISTERS))
+    return ASSAY_OK;
+  uint32_t symbol = get_u32(a->payload), n = get_u32(a->payload + 4);
+  if (symbol < r->n_symbols && !stack)
+    r->registers[symbol] = n;
+  else if (symbol < r->n_symbols && n > r->local[symbol] && n != UINT32_MAX) // that many: it calls itself
+    r->local[symbol] = n;
   return ASSAY_OK;
 }
 
@@ -286,7 +294,7 @@ static enum assay_status sort_sections(struct reader *r, struct cubin_info *out)
     else if (of_code && begins(name, ".nv.shared."))
       r->codes[s->sh_info].shared_bytes = s->sh_size;
     else if (strcmp(name, ".nv.info") == 0 && s->sh_type != SHT_NOBITS)
-      status = each_attribute(r, s, read_registers, NULL);
+      status = each_attribute(r, s, read_thread, NULL);
     else if (strcmp(name, ".nv.compat") == 0 && s->sh_type != SHT_NOBITS)
       status = each_attribute(r, s, read_compat, out);
     if (status)
@@ -321,6 +329,7 @@ static enum assay_status add_kernel(struct reader *r, const Elf64_Sym *symbol, s
                              .parameters = c->parameters,
                              .max_threads = threads > UINT32_MAX ? 0 : (uint32_t)threads,
                              .registers = r->registers[index],
+                             .local_bytes = r->local[index],
                              .static_shared_bytes = shared > UINT32_MAX ? UINT32_MAX : (uint32_t)shared};
   memcpy(k->block, c->block, sizeof k->block);
   memcpy(k->cluster, c->cluster, sizeof k->cluster);
@@ -384,7 +393,8 @@ enum assay_status cubin_read(const uint8_t *bytes, size_t n, struct arena *arena
     return bad(&r, "it has no table of symbols");
   r.n_symbols = table->sh_size / sizeof(Elf64_Sym);
   r.registers = arena_calloc(arena, r.n_symbols + 1, sizeof *r.registers);
-  if (!r.registers)
+  r.local = arena_calloc(arena, r.n_symbols + 1, sizeof *r.local);
+  if (!r.registers || !r.local)
     return error_nomem(err, "a cubin's symbols");
   status = sort_sections(&r, &info);
   if (!status)

@@ -186,6 +186,31 @@ struct plan_limits {
 // borrowed from the caller.
 void plan_limits_of_target(const char *target, struct plan_limits *out);
 
+// What an SM has for all blocks that it runs at once (CUDA C++ Programming Guide, "Technical Specifications").
+struct plan_sm {
+  uint32_t max_threads, max_blocks, registers, shared_bytes;
+  uint32_t reserved_shared_bytes; // the system's, of every block
+};
+// False: the target is not known.
+bool plan_sm_of_target(const char *target, struct plan_sm *out);
+// How many blocks of so many threads, with so many registers a thread and so much shared memory a block, an SM runs at
+// once: as NVIDIA's occupancy calculator.
+uint32_t plan_resident_blocks(const struct plan_sm *sm, uint32_t threads, uint32_t registers, uint64_t shared_bytes);
+
+// What a kernel of the plan needs, as its cubin says it, and how it is launched where it first is.
+struct plan_need {
+  const char *name; // as people know it; the plan's
+  int64_t launches;
+  uint32_t registers, local_bytes; // of a thread
+  uint64_t shared_bytes;           // of a block, static and dynamic
+  uint32_t threads;                // of a block
+  uint32_t blocks;                 // on an SM at once; 0: the target is not known
+  double occupancy;                // the part of an SM's threads that can be there at once; NaN: likewise
+};
+// Of the first `most` different kernels; returns how many. Kernels in other code than cubins are left out. ASSAY_ERR_*
+// as cubin_read.
+enum assay_status plan_needs(const struct plan *p, struct plan_need *out, int most, int *n, struct assay_error *err);
+
 // What the plan must be for: the tensors of a workload.
 struct plan_expectation {
   int n_inputs, n_outputs;
@@ -215,6 +240,7 @@ struct cubin_kernel {
   const struct cubin_parameter *parameters; // in order
   uint32_t max_threads;                     // .maxntid's product or the register file's bound; 0: not said
   uint32_t registers, static_shared_bytes;  // the memory that the system reserves in each block is not counted
+  uint32_t local_bytes; // of a thread: registers that did not fit, and arrays that are indexed (ptxas's stack frame)
   uint32_t block[3], cluster[3]; // what every launch must have (.reqntid, .reqnctapercluster); 0, 0, 0: not said
 };
 struct cubin_symbol { // a global or constant variable

@@ -21,8 +21,12 @@ static bool load(void *arg, char *message, size_t bytes) {
   struct library *l = arg;
   void *handle = dlopen(l->path, RTLD_NOW | RTLD_LOCAL);
   void *symbol = handle ? dlsym(handle, "assay_kernel") : NULL;
-  if (!symbol)
+  if (!handle)
     snprintf(message, bytes, "%s", dlerror());
+  else if (!symbol)
+    snprintf(message, bytes,
+             "the file has no function assay_kernel that others can call; what is called is `void assay_kernel(const "
+             "struct assay_args *args)`, of <assay/candidate.h>");
   memcpy(&l->kernel, &symbol, sizeof symbol);
   return symbol != NULL;
 }

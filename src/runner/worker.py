@@ -77,7 +77,8 @@ def load_source(path, names):
     sys.modules["candidate"] = module
     spec.loader.exec_module(module)
     if not inspect.isclass(getattr(module, "ModelNew", None)):
-        raise Complaint("the file has no class ModelNew")
+        raise Complaint("the file has no class ModelNew; what is called is `class ModelNew(torch.nn.Module)` with "
+                        "`def forward(self, ...)`, which takes the task's inputs in order")
     return module
 
 

@@ -68,6 +68,8 @@ enum assay_status db_exec(struct store *s, const char *sql, const char *doing, s
 }
 
 enum assay_status db_begin(struct store *s, struct assay_error *err) {
+  if (!sqlite3_get_autocommit(s->db)) // db_end had no memory to roll back
+    sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
   return db_exec(s, "BEGIN IMMEDIATE", "begin to write", err);
 }
 

@@ -1,4 +1,5 @@
-// One verdict for several files: samples that are the same kernel are judged once and count each.
+// One verdict for several files: samples that are the same kernel are judged once and count each. The evidence, which
+// is the bulk of a verdict, is kept once: that of the others is "@ID", the verdict that has it (db.h).
 #include "store/db.h"
 
 #define COMMA_NAME(name) ", " #name
@@ -30,9 +31,10 @@ static enum assay_status newest_of(struct store *s, const struct store_verdict *
 static enum assay_status copy(struct store *s, int64_t from, const char *to, const char *hash, int64_t *id,
                               struct assay_error *err) {
 #define COLUMNS "reason, samples, seed, at_ns" STORE_TEXTS(COMMA_NAME) STORE_REALS(COMMA_NAME) STORE_BOOLS(COMMA_NAME)
-  static const char *const statements[] = {"INSERT INTO verdict (" COLUMNS ") SELECT " COLUMNS
-                                           " FROM verdict WHERE id = ?1",
-                                           "UPDATE verdict SET candidate = ?1, candidate_hash = ?2 WHERE id = ?3"};
+  static const char *const statements[] = {
+      "INSERT INTO verdict (" COLUMNS ") SELECT " COLUMNS " FROM verdict WHERE id = ?1",
+      "UPDATE verdict SET candidate = ?1, candidate_hash = ?2, evidence = CASE WHEN " STORE_IS_SHARED
+      " THEN evidence ELSE '@' || ?4 END WHERE id = ?3"};
   enum assay_status status = ASSAY_OK;
   for (int i = 0; i < 2 && !status; i++) {
     sqlite3_stmt *st = NULL;
@@ -46,6 +48,8 @@ static enum assay_status copy(struct store *s, int64_t from, const char *to, con
         code = db_bind_text(st, 2, hash);
       if (code == SQLITE_OK)
         code = sqlite3_bind_int64(st, 3, *id);
+      if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(st, 4, from);
     }
     if (!status && code == SQLITE_OK)
       code = sqlite3_step(st);

@@ -74,9 +74,14 @@ out:
   return status;
 }
 
+enum assay_status store_open_again(const struct store *s, struct store **out, struct assay_error *err) {
+  return store_open(s->path, out, err);
+}
+
 void store_close(struct store *s) {
   if (!s)
     return;
+  sqlite3_finalize(s->get);
   sqlite3_close(s->db);
   base_free(s->again_reason);
   base_free(s->samples);
@@ -106,8 +111,8 @@ static void get_samples(const uint8_t *bytes, size_t n, double *x) {
 #define COMMA_NAME(name) ", " #name
 #define COMMA_MARK(name) ", ?"
 
-static enum assay_status insert_verdict(struct store *s, const struct store_verdict *v, const uint8_t *samples,
-                                        int64_t *id, struct assay_error *err) {
+static enum assay_status insert_row(struct store *s, const struct store_verdict *v, const uint8_t *samples, int64_t *id,
+                                    struct assay_error *err) {
   sqlite3_stmt *st = NULL;
   enum assay_status status =
       db_prepare(s,
@@ -152,22 +157,27 @@ static enum assay_status drop_claim(struct store *s, const struct store_verdict 
   return status;
 }
 
-enum assay_status store_put(struct store *s, const struct store_verdict *v, int64_t *id, struct assay_error *err) {
-  int64_t row = 0;
+enum assay_status verdict_insert(struct store *s, const struct store_verdict *v, int64_t *id, struct assay_error *err) {
   if (v->n_samples < 0 || (v->n_samples > 0 && !v->samples_ns))
     return error_set(err, ASSAY_ERR_INVALID, "a verdict with %d samples and no array of them", v->n_samples);
   uint8_t *samples = base_alloc((size_t)v->n_samples * 8);
   if (!samples)
     return error_nomem(err, "a verdict's samples");
   put_samples(v->samples_ns, (size_t)v->n_samples, samples);
-  enum assay_status status = db_begin(s, err);
-  if (!status) {
-    status = insert_verdict(s, v, samples, &row, err);
-    if (!status)
-      status = drop_claim(s, v, err);
-    status = db_end(s, status, err);
-  }
+  enum assay_status status = insert_row(s, v, samples, id, err);
   base_free(samples);
+  return status;
+}
+
+enum assay_status store_put(struct store *s, const struct store_verdict *v, int64_t *id, struct assay_error *err) {
+  int64_t row = 0;
+  enum assay_status status = db_begin(s, err);
+  if (status)
+    return status;
+  status = verdict_insert(s, v, &row, err);
+  if (!status)
+    status = drop_claim(s, v, err);
+  status = db_end(s, status, err);
   if (!status)
     *id = row;
   return status;
@@ -241,7 +251,8 @@ enum assay_status store_least_time(struct store *s, const struct store_verdict *
       s,
       "SELECT min(time_ns) FROM verdict WHERE task = ? AND form = ? AND workload = ? AND device = ? AND reason = "
       "'pass' "
-      "AND time_ns > 0 AND NOT suspicious AND NOT (json_valid(evidence) AND (coalesce(json_extract(evidence, "
+      "AND time_ns > 0 AND NOT suspicious AND NOT " STORE_IS_SHARED
+      " AND NOT (json_valid(evidence) AND (coalesce(json_extract(evidence, "
       "'$.foreknown'), 0) OR coalesce(json_extract(evidence, '$.scope'), '') = 'judged'))",
       &st, err);
   int code = SQLITE_OK;
@@ -328,8 +339,8 @@ static enum assay_status visit_rows(struct store *s, const char *sql, const char
 
 // Rows that the visitor adds are not visited.
 #define SELECT_VERDICT                                                                                                 \
-  "SELECT id, reason, samples, seed, at_ns" STORE_TEXTS(COMMA_NAME) STORE_REALS(COMMA_NAME)                            \
-      STORE_BOOLS(COMMA_NAME) " FROM verdict WHERE id <= (SELECT max(id) FROM verdict)"
+  "SELECT id, reason, samples, seed, at_ns" STORE_SHORT_TEXTS(COMMA_NAME) ", " STORE_WHOLE_EVIDENCE STORE_REALS(       \
+      COMMA_NAME) STORE_BOOLS(COMMA_NAME) " FROM verdict WHERE id <= (SELECT max(id) FROM verdict)"
 
 enum assay_status store_each(struct store *s, const char *run, store_visit *visit, void *arg, struct assay_error *err) {
   // `IS ?1 OR` would cost the index, hence two statements.
@@ -347,27 +358,30 @@ enum assay_status store_each_standing(struct store *s, const char *run, const ch
 #undef NEWEST
 }
 
-struct first_visit {
-  store_visit *visit;
-  void *arg;
-  bool found;
-};
-
-static bool visit_first(void *arg, const struct store_verdict *v) {
-  struct first_visit *f = arg;
-  f->found = true;
-  f->visit(f->arg, v);
-  return false;
-}
-
 enum assay_status store_get(struct store *s, int64_t id, store_visit *visit, void *arg, struct assay_error *err) {
-  char number[32];
-  const char *const texts[] = {number};
-  struct first_visit first = {visit, arg, false};
-  snprintf(number, sizeof number, "%lld", (long long)id);
-  enum assay_status status =
-      visit_rows(s, SELECT_VERDICT " AND id = CAST(? AS INTEGER)", texts, 1, visit_first, &first, err);
-  if (!status && !first.found)
+  sqlite3_stmt *st = s->get;
+  bool found = false;
+  enum assay_status status = ASSAY_OK;
+  s->get = NULL; // a visitor that asks for another has a statement of its own
+  if (!st)
+    status = db_prepare(s, SELECT_VERDICT " AND id = ?", &st, err);
+  if (!status)
+    status = db_check(s, sqlite3_bind_int64(st, 1, id), "use a verdict's number", err);
+  if (!status) {
+    struct store_verdict v;
+    const int code = sqlite3_step(st);
+    status = db_check(s, code, "read a verdict", err);
+    found = !status && code == SQLITE_ROW;
+    if (found)
+      status = read_row(s, st, &v, err);
+    if (found && !status)
+      visit(arg, &v);
+  }
+  if (st)
+    sqlite3_reset(st);
+  sqlite3_finalize(s->get);
+  s->get = st;
+  if (!status && !found)
     status = error_set(err, ASSAY_ERR_NOT_FOUND, "%s holds no verdict %lld", s->path, (long long)id);
   return status;
 }

@@ -17,6 +17,8 @@ enum { STORE_SCHEMA_VERSION = 5 };
 // ASSAY_ERR_UNSUPPORTED for a newer schema, ASSAY_ERR_IO when the disk says no; the message says what to do.
 enum assay_status store_open(const char *path, struct store **out, struct assay_error *err);
 void store_close(struct store *s); // NULL is fine
+// A second handle of the same file, for another thread.
+enum assay_status store_open_again(const struct store *s, struct store **out, struct assay_error *err);
 
 // One judgement, as stored. Strings are borrowed on the way in and live until the next call on the store on the way
 // out. Times in nanoseconds; NaN where there is none.
@@ -37,7 +39,7 @@ struct store_verdict {
   int64_t at_ns;        // wall clock
   const char *machine;  // JSON: processor, kernel, limits in force, compiler, clock and throttle state
   const char *command;  // that repeats it
-  const char *evidence; // JSON: facts of every check
+  const char *evidence; // JSON: facts of every check; of a shared verdict (store_share) that of the first
 };
 
 // Whether its time is faster than can be. What has no time is not suspicious; older stores say so of times of 0.
@@ -75,7 +77,7 @@ enum assay_status store_find(struct store *s, const struct store_verdict *key, i
 
 // The same verdict for another file of the same run and task that is the same kernel: a sample of its own. Copies the
 // newest finished one of `key` and its candidate, unless `to` has one that is as new, or there is none; *id is that of
-// `to`, 0: none. `hash` is that file's.
+// `to`, 0: none. `hash` is that file's. The evidence is not copied: the new row refers to it.
 enum assay_status store_share(struct store *s, const struct store_verdict *key, const char *to, const char *hash,
                               int64_t *id, struct assay_error *err);
 

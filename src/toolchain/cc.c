@@ -2,9 +2,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
+#include "base/hash.h"
 #include "toolchain/cc.h"
 #include "toolchain/compile.h"
 
+enum { MOST_LIBRARY_BYTES = 256 << 20 };
 static const char source_name[] = "candidate.c";
 static const char no_openmp_note[] = "[clang finds no OpenMP runtime here (libomp-dev): built without -fopenmp]\n";
 
@@ -67,6 +70,19 @@ enum assay_status build_start(const struct build_options *o, const char *source,
   return status;
 }
 
+static enum assay_status hash_library(const char *path, char hex[HASH_HEX_BYTES], struct assay_error *err) {
+  char *bytes;
+  size_t n;
+  enum assay_status status = file_read(path, MOST_LIBRARY_BYTES, &bytes, &n, err);
+  if (status == ASSAY_ERR_LIMIT)
+    return ASSAY_OK; // it is compared with no other
+  if (status)
+    return status;
+  hash_sha256_hex(bytes, n, hex);
+  base_free(bytes);
+  return ASSAY_OK;
+}
+
 enum assay_status build_finish(struct build *b, struct build_result *out, struct assay_error *err) {
   struct build_result r = {0};
   enum assay_status status = compile_finish(&b->compile, &r, err);
@@ -74,6 +90,8 @@ enum assay_status build_finish(struct build *b, struct build_result *out, struct
     r.library = base_strndup(b->compile.library, strlen(b->compile.library));
     if (!r.library)
       status = error_nomem(err, "the result of a build");
+    else
+      status = hash_library(r.library, r.built, err);
   }
   if (status == ASSAY_OK)
     *out = r;

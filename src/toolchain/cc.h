@@ -27,6 +27,10 @@ bool compiler_is_clang(const char *program);
 // printable UTF-8 becomes '?'. Appends to `out`.
 void diagnostics_clean(const struct buf *raw, const char *folder, const char *include_dir, struct buf *out);
 
+// Messages of an OpenCL implementation that compiles a temporary copy of the source, with the source's name instead.
+// Appends to `out`.
+void diagnostics_of_opencl(const char *text, const char *name, struct buf *out);
+
 // What a compiler that failed ran into, by its own account. Lines about the candidate's source do not count, for the
 // source can make them say anything.
 enum build_outcome diagnostics_outcome(const char *text);

@@ -75,3 +75,57 @@ enum build_outcome diagnostics_outcome(const char *text) {
 bool diagnostics_lack_openmp(const char *text) {
   return strstr(text, "-lomp") || strstr(text, "cannot find omp") || strstr(text, "libomp");
 }
+
+// What compilers print around an error: where it happened, warnings, notes, lines of the source, empty lines.
+static bool is_chatter(const char *line, size_t n) {
+  static const char *const phrases[] = {
+      "warning: ", "warning #", "note: ", ": In ", ": At top level:", "In file included"};
+  bool chatter = n == 0 || line[0] == ' ' || line[0] == '\t' || strncmp(line, "Remark: ", strlen("Remark: ")) == 0;
+  for (size_t i = 0; !chatter && i < sizeof phrases / sizeof *phrases; i++)
+    chatter = has(line, n, phrases[i]) && !has(line, n, "error: ");
+  return chatter;
+}
+
+size_t build_first_error(const char *diagnostics, const char **line) {
+  for (const char *at = diagnostics; *at;) {
+    size_t n = strcspn(at, "\n");
+    if (!is_chatter(at, n)) {
+      *line = at;
+      return n;
+    }
+    at += n + (at[n] == '\n');
+  }
+  *line = diagnostics;
+  return strcspn(diagnostics, "\n");
+}
+
+// "error: /tmp/.../tempfile_x.cl:1:59: use of ..." of PoCL, as other compilers put it: "NAME:1:59: error: use of ...".
+static bool put_pocl_line(const char *line, size_t n, const char *name, struct buf *out) {
+  static const char *const kinds[] = {"error: ", "warning: ", "note: "};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    size_t begins = strlen(kinds[i]);
+    const char *file = n > begins ? memmem(line, n, "/tempfile_", strlen("/tempfile_")) : NULL;
+    const char *place = file ? memmem(file, n - (size_t)(file - line), ".cl:", strlen(".cl:")) : NULL;
+    if (!place || strncmp(line, kinds[i], begins) != 0 || line[begins] != '/')
+      continue;
+    place += strlen(".cl:");
+    size_t digits = strspn(place, "0123456789:");
+    if (digits < 2 || place[digits] != ' ')
+      continue;
+    const char *rest = place + digits + 1;
+    buf_printf(out, "%s:%.*s %s%.*s", name, (int)digits, place, kinds[i], (int)(n - (size_t)(rest - line)), rest);
+    return true;
+  }
+  return false;
+}
+
+void diagnostics_of_opencl(const char *text, const char *name, struct buf *out) {
+  while (*text) {
+    size_t n = strcspn(text, "\n");
+    if (!put_pocl_line(text, n, name, out))
+      buf_append(out, text, n);
+    if (text[n])
+      buf_puts(out, "\n");
+    text += n + (text[n] == '\n');
+  }
+}

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "toolchain/cc.h"
 
 struct directed_build {
@@ -80,6 +81,14 @@ static enum assay_status read_directives(struct directed_build *b, struct assay_
   p->arena.limit_bytes = limit;
   if (status == ASSAY_ERR_SYNTAX || status == ASSAY_ERR_LIMIT) {
     b->rejected = arena_strdup(&p->arena, why.message);
+    return b->rejected ? ASSAY_OK : error_nomem(err, "a build");
+  }
+  if (status == ASSAY_OK && p->set.n == 0) {
+    b->rejected = arena_printf(&p->arena,
+                               "%s:1:1: error: nothing is launched: write a line for each launch, such as `// assay: "
+                               "launch KERNEL grid=ceil_div(x.count, 256) block=256 args=x, y, x.count`, where x and y "
+                               "are the task's names of an input and an output",
+                               p->name);
     return b->rejected ? ASSAY_OK : error_nomem(err, "a build");
   }
   return status == ASSAY_OK ? ASSAY_OK : error_set(err, status, "%s", why.message);
@@ -159,11 +168,11 @@ static char *command_of(const struct directed_build *b) {
   return copy;
 }
 
-static char *clean_text(const char *s) {
+static char *clean_text(const char *s, const char *name) {
   struct buf raw, clean;
   buf_init(&raw);
   buf_init(&clean);
-  buf_puts(&raw, s);
+  diagnostics_of_opencl(s, name, &raw);
   diagnostics_clean(&raw, NULL, NULL, &clean);
   char *copy = raw.failed || clean.failed ? NULL : base_strndup(buf_str(&clean), clean.len);
   buf_release(&raw);
@@ -203,6 +212,18 @@ static enum assay_status collect(struct directed_build *b, struct builder_found 
   return status;
 }
 
+// The code, its options where it is a text, and the directives: all that plans are made of.
+static bool hash_built(const struct directed_program *p, char hex[HASH_HEX_BYTES]) {
+  struct buf all = {0};
+  buf_printf(&all, "%s\n%s\n%s\n", p->base.target, p->way->code == PLAN_OPENCL_C ? p->options : "", p->set.hash);
+  buf_append(&all, (const char *)p->code, p->code_bytes);
+  bool whole = !all.failed;
+  if (whole)
+    hash_sha256_hex(buf_str(&all), all.len, hex);
+  buf_release(&all);
+  return whole;
+}
+
 static enum assay_status directed_finish(struct program_build *base, struct build_result *result,
                                          struct program **program, struct assay_error *err) {
   struct directed_build *b = (struct directed_build *)base;
@@ -211,12 +232,13 @@ static enum assay_status directed_finish(struct program_build *base, struct buil
   enum assay_status status = collect(b, &found, err);
   if (status == ASSAY_OK) {
     r = (struct build_result){.outcome = found.outcome,
-                              .diagnostics = clean_text(found.diagnostics),
+                              .diagnostics = clean_text(found.diagnostics, b->program->name),
                               .command = command_of(b),
-                              .compiler_version = clean_text(found.version),
+                              .compiler_version = clean_text(found.version, b->program->name),
                               .elapsed_ns = found.elapsed_ns,
                               .cpu_ns = found.cpu_ns};
-    if (!r.diagnostics || !r.command || !r.compiler_version)
+    bool hashed = r.outcome != BUILD_OK || hash_built(b->program, r.built);
+    if (!r.diagnostics || !r.command || !r.compiler_version || !hashed)
       status = error_nomem(err, "the result of a build");
   }
   if (status == ASSAY_OK) {

@@ -20,7 +20,6 @@
 
 enum { MOST_ITEMS = LIFTED_MOST_ITEMS };
 // For compilers too: of extensions, and what Triton and torch.compile make.
-static const int64_t LIFT_NS = 900000000000;
 
 // ---- the program
 
@@ -42,6 +41,7 @@ bool lifted_init(struct lifted_program *p, const struct lifted_kind *kind, const
   p->kind = kind;
   memcpy(p->base.target, o->target, strnlen(o->target, sizeof p->base.target - 1));
   p->device_index = o->device_index;
+  p->budget_ns = o->budget_ns;
   p->source = arena_strndup(a, source, n);
   p->source_bytes = n;
   p->paths = o->paths;
@@ -231,6 +231,10 @@ static enum assay_status make_order(const struct lift_run *r, const char *candid
                   err);
 }
 
+static int64_t left_ns(const struct lifted_program *p) {
+  return p->spent_ns < p->budget_ns ? p->budget_ns - p->spent_ns : 0;
+}
+
 static enum assay_status run_worker(struct lift_run *r, struct assay_error *err) {
   struct lifted_program *p = r->program;
   struct lift_worker *w = NULL;
@@ -252,8 +256,11 @@ static enum assay_status run_worker(struct lift_run *r, struct assay_error *err)
   if (!status)
     status = lift_worker_order(w, &order, fds, n_fds, err);
   buf_clear(&r->text);
+  int64_t start_ns = clock_monotonic_ns();
+  int64_t deadline_ns = p->budget_ns > 0 ? start_ns + left_ns(p) : INT64_MAX;
   if (!status)
-    status = lift_worker_wait(w, clock_monotonic_ns() + LIFT_NS, &r->text, &r->end, err);
+    status = lift_worker_wait(w, deadline_ns, &r->text, &r->end, err);
+  p->spent_ns += clock_monotonic_ns() - start_ns;
   lift_worker_end(w);
   buf_release(&order);
   return status;
@@ -285,7 +292,8 @@ static bool returned(const struct lift_run *r, const struct record_header *h, st
   else if (h->stage == RECORD_REFUSED)
     plan_report_refuse(report, PLAN_REFUSED, "%s", h->message);
   else if (r->end.deadline)
-    plan_report_refuse(report, PLAN_HOST_TIMED_OUT, "%s was still at work after %.0f s", call, (double)LIFT_NS * 1e-9);
+    plan_report_refuse(report, PLAN_HOST_TIMED_OUT, "%s was still at work when the candidate's budget of %.0f s ended",
+                       call, (double)r->program->budget_ns * 1e-9);
   else if (!r->end.exited)
     plan_report_refuse(report, PLAN_HOST_CRASHED, "the worker was ended by signal %d (%s)%s%.*s", r->end.signal,
                        strsignal(r->end.signal), length ? ": " : "", length, line);

@@ -46,6 +46,7 @@ struct lifted_program {
   const struct assay_paths *paths; // borrowed
   const char *const *defines;
   int device_index;
+  int64_t budget_ns, spent_ns; // as in struct program_options; by workers so far
   bool without_landlock;
   struct lift_item items[LIFTED_MOST_ITEMS];
   int n_items;

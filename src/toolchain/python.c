@@ -14,6 +14,7 @@
 #include "toolchain/cc.h"
 #include "toolchain/compile.h"
 #include "toolchain/python_ask.h"
+#include "toolchain/python_paths.h"
 #include "toolchain/python_settings.h"
 
 static const char source_name[] = "candidate.py";
@@ -27,54 +28,6 @@ struct python_build {
   size_t source_bytes;
   bool extensions;
 };
-
-// PREFIX of PREFIX/bin/python, in place; false when there is none.
-static bool prefix_of(char *path) {
-  for (int up = 0; up < 2; up++) {
-    char *slash = strrchr(path, '/');
-    if (!slash || slash == path)
-      return false;
-    *slash = '\0';
-  }
-  return true;
-}
-
-// Parts of a prefix, and not the prefix itself, which could be somebody's home.
-static bool add_prefix(const char *prefix, const char **paths, int *n, struct arena *a) {
-  static const char *const parts[] = {"bin", "lib", "lib64", "include", "share", "pyvenv.cfg"};
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    // The system's own programs do not belong to an interpreter.
-    if (strcmp(prefix, "/usr") == 0 && strncmp(parts[i], "lib", 3) != 0)
-      continue;
-    if (!(paths[*n] = arena_printf(a, "%s/%s", prefix, parts[i])))
-      return false;
-    ++*n;
-  }
-  return true;
-}
-
-// A virtual environment's files, those of the Python that it was made from, the system's packages, and those of
-// compilers.
-static const char *const *find_read_paths(const char *interpreter, const char *const *compilers, struct arena *a) {
-  enum { MOST = 24 };
-  char own[PATH_MAX], real[PATH_MAX];
-  size_t n_compilers = 0;
-  while (compilers[n_compilers])
-    n_compilers++;
-  const char **paths = arena_calloc(a, MOST + n_compilers, sizeof *paths);
-  int n = 0;
-  if (!paths || strlen(interpreter) >= sizeof own)
-    return NULL;
-  memcpy(own, interpreter, strlen(interpreter) + 1);
-  if (prefix_of(own) && !add_prefix(own, paths, &n, a))
-    return NULL;
-  if (realpath(interpreter, real) && prefix_of(real) && strcmp(own, real) != 0 && !add_prefix(real, paths, &n, a))
-    return NULL;
-  paths[n++] = "/usr/local"; // CUDA's libraries are there, which PyTorch may be linked with
-  for (size_t i = 0; i < n_compilers; i++)
-    paths[n++] = compilers[i];
-  return paths;
-}
 
 enum assay_status python_find(const struct assay_paths *p, struct arena *a, struct python_place *out,
                               struct assay_error *err) {
@@ -97,7 +50,7 @@ enum assay_status python_find(const struct assay_paths *p, struct arena *a, stru
   *out = (struct python_place){.interpreter = found,
                                .script = p->worker_script,
                                .worker = p->worker,
-                               .read_paths = find_read_paths(found, settings.read_paths, a),
+                               .read_paths = python_paths_find(found, settings.read_paths, a),
                                .path_env = settings.path_env,
                                .environment = settings.environment,
                                .settings = settings.summary};

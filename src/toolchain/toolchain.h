@@ -31,6 +31,9 @@ struct build_result {
   char *command;          // the compiler's command line, for the verdict; heap
   char *compiler_version; // first line of --version, heap
   int64_t elapsed_ns, cpu_ns;
+  // SHA-256 of all that runs of the candidate, whatever its source looks like: the library; the device code and the
+  // lines that say how it is launched. "": two builds of this kind cannot be compared.
+  char built[65];
 };
 
 // Starts compiling the source (n bytes of C) and returns at once, so that inputs and the oracle can be made meanwhile.
@@ -41,5 +44,9 @@ enum assay_status build_start(const struct build_options *o, const char *source,
 enum assay_status build_finish(struct build *b, struct build_result *out, struct assay_error *err);
 void build_cancel(struct build *b); // kills and frees; NULL is fine
 void build_result_release(struct build_result *r);
+
+// The line to show of a compiler's messages where there is room for one: the first that is no warning, note or
+// quotation. *line points into the messages; returns its length, 0 where they are empty.
+size_t build_first_error(const char *diagnostics, const char **line);
 
 #endif

@@ -3,9 +3,9 @@
 // assay: expect pass
 // assay: twin LARGE_SCRATCH expect pass -- 256 MiB of scratch, touched and freed, on the first calls
 // assay: twin ALL_OF_IT expect out_of_memory|crashed|timeout -- takes and touches all there is, then a null pointer
-// assay: twin MAP_ALL expect out_of_memory|crashed -- the same by mmap with MAP_POPULATE
+// assay: twin MAP_ALL expect out_of_memory|crashed|timeout -- the same by mmap with MAP_POPULATE
 // assay: twin STACKS expect out_of_memory|crashed|late_work -- starts threads until there is no memory for a stack
-// assay: twin LEAK expect out_of_memory|crashed -- keeps 64 MiB a call; the pointer is not checked
+// assay: twin LEAK expect out_of_memory|crashed|timeout -- keeps 64 MiB a call; the pointer is not checked
 // assay: twin FILL_AND_RETURN expect pass|out_of_memory|unwritten -- takes all address space, keeps it, and returns right answers
 // assay: twin RESERVE expect pass -- reserves addresses without touching them, and gives them back
 // assay: twin UNMAP_ALL expect crashed -- unmaps everything from address 0 up

@@ -90,9 +90,35 @@ def check_judging(assay, folder):
     assert pathlib.Path(f"{out}.work", "judged.jsonl").read_text().count("\n") == lines, "judged again"
 
 
+def check_settling(folder):
+    """What is kept of a run is looked up in a table without judging again; the counts follow."""
+    def row(id, state, change):
+        return {"file": "sum.cu", "line": 1, "kind": "barrier", "id": id, "change": change, "state": state, "why": ""}
+
+    rows = [row("0123456789ab", "open", "a; | 'a' => 'b'"), row("1123456789ab", "open", "a; | 'a' => 'b'"),
+            row("2123456789ab", "argued", "c; | 'c' => 'd'"), row("3123456789ab", "same_code", "a; | 'a' => 'b'"),
+            row("4123456789ab", "open", "e; | 'e' => 'f'"), row("5123456789ab", "open", "g; | 'g' => 'h'")]
+    counts = {"mutants": 6, "killed": 0, "late": 0, "same_code": 1, "argued": 1, "elsewhere": 0, "open": 4,
+              "allclose_1e-4": 0, "allclose_1e-2": 0}
+    out, table = pathlib.Path(folder, "kept.json"), pathlib.Path(folder, "table.tsv")
+    out.write_text(json.dumps({"by_kind": {"barrier": counts, "all": counts}, "passed": rows}))
+    table.write_text("*.cu\tbarrier\t0123456789ab\trace\tnobody waits\n*.cu\t*\t'e'\tnot asked\tK above 8\n"
+                     "sum.cu\tbarrier\t'g'\tsame value\tg is h\n*.c\t*\t.\thole\tof another file\n")
+    command = [sys.executable, "-B", str(HOUSE / "bench/kernel_mutants/run.py"), "--settle", str(out), "--table",
+               str(table), "--strict"]
+    for again in range(2):
+        assert subprocess.run(command, capture_output=True).returncode == 1, "two are open"
+        found = json.loads(out.read_text())
+        assert [r["state"] for r in found["passed"]] == ["race", "open", "open", "same_code", "unasked", "argued"]
+        for kind in ("barrier", "all"):
+            assert {k: v for k, v in found["by_kind"][kind].items() if v} == {
+                "mutants": 6, "same_code": 1, "argued": 1, "race": 1, "unasked": 1, "open": 2}
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_engine(folder)
+        check_settling(folder)
         check_judging(sys.argv[1], folder)
     script = HOUSE / "bench/kernel_mutants/run.py"
     assert subprocess.run([sys.executable, "-B", str(script), "--page", "--check"]).returncode == 0

@@ -69,6 +69,20 @@ expect 0 "b.c +judge_failed .*changed while it was benched" cat "$work/swapped.t
 expect 0 "^1$" stored swapped
 expect 0 "1 judged now .*1 done before" bench --from "$work/swapped" --run swapped --compiler "$work/slow/bin/gcc"
 
+# A candidate that never fails a call's time limit does not keep a bench for hours: there is a budget for all of it.
+mkdir "$work/slow"
+cp "$cases/relu.c" "$work/slow/"
+sed 's/assay_kernel/honest/' "$cases/relu.c" >"$work/slow/naps.c"
+cat >>"$work/slow/naps.c" <<'E'
+#include <time.h>
+void assay_kernel(const struct assay_args *args) {
+  nanosleep(&(struct timespec){.tv_nsec = 400000000}, 0);
+  honest(args);
+}
+E
+expect 1 "2 judged now .1 passed" "$assay" bench kernelbench/1 --from "$work/slow" --run slow --budget 2
+expect 1 "naps.c +timeout .*budget of 2 s .--budget" "$assay" bench kernelbench/1 --from "$work/slow" --run slow --budget 2
+
 # Again, on purpose: all, or what has a verdict; the newest verdict stands. A changed file supersedes what it was.
 expect 0 "1 judged now" bench --from "$work/devices" --only '*.c' --run again
 expect 0 "0 judged now .*1 done before" bench --from "$work/devices" --only '*.c' --run again

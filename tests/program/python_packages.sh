@@ -52,3 +52,10 @@ class ModelNew(torch.nn.Module):
         return torch.relu(x)
 END
 ASSAY_PYTHON=$copy/venv/bin/python "$1" judge kernelbench/1/19 "$copy/relu.py" --device cpu --no-timing --no-store
+
+# An environment without packages of its own: it reaches them by a .pth file alone.
+"$ASSAY_PYTHON" -m venv --without-pip "$copy/linked"
+linked=$("$copy/linked/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+echo "$site" >"$linked/packages.pth"
+ASSAY_PYTHON=$copy/linked/bin/python "$1" judge kernelbench/1/19 "$2/python/relu.py" --device cpu --no-timing --no-probes \
+  --checks 1 --no-store

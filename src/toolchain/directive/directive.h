@@ -33,6 +33,7 @@
 #ifndef TOOLCHAIN_DIRECTIVE_DIRECTIVE_H
 #define TOOLCHAIN_DIRECTIVE_DIRECTIVE_H
 
+#include "base/hash.h"
 #include "plan/subject.h"
 
 enum {
@@ -58,6 +59,7 @@ struct directive_set {
   const char *const *kernels; // what is launched, each once, as C++ would write it: "matmul<128,64,float>"
   int n_options;
   const char *const *options; // for the compiler, allowed ones only
+  char hash[HASH_HEX_BYTES];  // of the lines themselves, without their layout
 };
 
 // Whether a source has a launch directive; it may still not parse.

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "toolchain/directive/private.h"
 
 enum assay_status eval_error(struct evaluation *e, struct place at, const char *fmt, ...) {
@@ -38,16 +39,24 @@ static void list_names(char *out, size_t size, const char *const *names, int n) 
 }
 
 static enum assay_status unknown_name(struct evaluation *e, const struct expr *x) {
-  char known[300] = "";
+  char known[300] = "", meant[96];
+  struct nearest near = {.word = x->name};
   for (int i = 0; i < e->subject->n_symbols && i < 16; i++)
     list_names(known, sizeof known, &e->subject->symbols[i].name, 1);
   for (int i = 0; i < e->n_lets && i < 16; i++)
     list_names(known, sizeof known, &e->lets[i].name, 1);
+  for (int i = 0; i < e->subject->n_symbols; i++)
+    nearest_offer(&near, e->subject->symbols[i].name);
+  for (int i = 0; i < e->n_lets; i++)
+    nearest_offer(&near, e->lets[i].name);
+  for (int i = 0; i < e->n_buffers; i++)
+    nearest_offer(&near, e->buffers[i].name);
   if (eval_find_buffer(e, x->name) >= 0)
     return eval_error(e, x->at, "%s is a buffer, not a number: write %s.count, %s.0 or %s.rank", x->name, x->name,
                       x->name, x->name);
-  return eval_error(e, x->at, "no number is named `%s`: %s%s; `// assay: let %s = ...` above this line makes one",
-                    x->name, known[0] ? "there are " : "the task has no symbolic dimensions", known, x->name);
+  return eval_error(e, x->at, "no number is named `%s`%s: %s%s; `// assay: let %s = ...` above this line makes one",
+                    x->name, nearest_text(&near, meant, sizeof meant),
+                    known[0] ? "there are " : "the task has no symbolic dimensions", known, x->name);
 }
 
 static enum assay_status look_up(struct evaluation *e, const struct expr *x, struct value *out) {

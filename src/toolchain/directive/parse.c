@@ -1,5 +1,6 @@
 // Directive lines: reading them.
 #include <stdio.h>
+#include <ctype.h>
 #include <string.h>
 
 #include "toolchain/directive/private.h"
@@ -551,6 +552,16 @@ bool directive_launches(const char *source, size_t n) {
   return false;
 }
 
+// A directive with one blank where it has any.
+static void keep_text(const char *p, const char *stop, struct buf *out) {
+  for (; p < stop; p++) {
+    bool blank = isspace((unsigned char)*p);
+    if (!blank || (out->len && out->data[out->len - 1] != ' '))
+      buf_append(out, blank ? " " : p, 1);
+  }
+  buf_puts(out, "\n");
+}
+
 enum assay_status directive_parse(const char *file, const char *source, size_t n, struct arena *arena,
                                   struct directive_set *out, struct assay_error *err) {
   struct reader r = {.parser = {.arena = arena, .err = err}};
@@ -558,9 +569,19 @@ enum assay_status directive_parse(const char *file, const char *source, size_t n
   r.set.file = arena_strdup(arena, file);
   if (!r.set.file)
     return error_nomem(err, "directives");
+  struct buf text = {0};
   lexer_init(lexer_of(&r), r.set.file, source, n);
-  while (status == ASSAY_OK && lexer_next_directive(lexer_of(&r)))
+  while (status == ASSAY_OK && lexer_next_directive(lexer_of(&r))) {
+    const char *start = lexer_of(&r)->line_start;
+    int before = r.set.n + r.set.n_options;
     status = read_line(&r);
+    if (r.set.n + r.set.n_options > before) // not one of the judge's
+      keep_text(start, lexer_of(&r)->stop, &text);
+  }
+  if (status == ASSAY_OK && text.failed)
+    status = error_nomem(err, "directives");
+  hash_sha256_hex(buf_str(&text), text.len, r.set.hash);
+  buf_release(&text);
   if (status != ASSAY_OK)
     return status;
   r.set.lines = r.lines;

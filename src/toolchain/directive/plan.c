@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "toolchain/directive/private.h"
 
 enum { DEFAULT_ALIGNMENT = 256, MAX_ALIGNMENT = 1 << 20 };
@@ -42,14 +43,17 @@ enum assay_status eval_offset(struct evaluation *e, struct place at, int buffer,
 enum assay_status eval_place(struct evaluation *e, const struct place_expr *x, struct plan_place *out) {
   int64_t elements = 0;
   int buffer = eval_find_buffer(e, x->name);
-  char known[300] = "";
+  char known[300] = "", meant[96];
+  struct nearest near = {.word = x->name};
+  for (int i = 0; buffer < 0 && i < e->n_buffers; i++)
+    nearest_offer(&near, e->buffers[i].name);
   for (int i = 0; buffer < 0 && i < e->n_buffers && i < 24; i++) {
     size_t used = strlen(known);
     snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", e->buffers[i].name);
   }
   if (buffer < 0)
-    return eval_error(e, x->at, "no buffer is named `%s`: there are %s; `// assay: scratch %s float[...]` makes one",
-                      x->name, known, x->name);
+    return eval_error(e, x->at, "no buffer is named `%s`%s: there are %s; `// assay: scratch %s float[...]` makes one",
+                      x->name, nearest_text(&near, meant, sizeof meant), known, x->name);
   enum assay_status status = x->offset ? eval_integer(e, x->offset, &elements) : ASSAY_OK;
   if (status != ASSAY_OK)
     return status;

@@ -7,8 +7,7 @@
 
 #include "plan/names.h"
 
-// One well-known board for each architecture; limits of an SM from the CUDA C++ Programming Guide, "Technical
-// Specifications per Compute Capability". Clocks are the boards' maximum ones.
+// One well-known board for each architecture. Clocks are the boards' maximum ones.
 #define GIB ((uint64_t)1 << 30)
 #define MIB (1u << 20)
 #define KIB 1024u
@@ -21,10 +20,6 @@ static const struct record_device devices[] = {
      .memory_bus_bits = 256,
      .l2_bytes = 4 * MIB,
      .memory_bytes = 16 * GIB,
-     .max_threads = 1024,
-     .max_blocks = 16,
-     .registers = 65536,
-     .shared_bytes = 64 * KIB,
      .shared_optin_bytes = 64 * KIB},
     {.name = "NVIDIA A100-SXM4-80GB",
      .sm = 80,
@@ -34,10 +29,6 @@ static const struct record_device devices[] = {
      .memory_bus_bits = 5120,
      .l2_bytes = 40 * MIB,
      .memory_bytes = 80 * GIB,
-     .max_threads = 2048,
-     .max_blocks = 32,
-     .registers = 65536,
-     .shared_bytes = 164 * KIB,
      .shared_optin_bytes = 163 * KIB},
     {.name = "NVIDIA GeForce RTX 3090",
      .sm = 86,
@@ -47,10 +38,6 @@ static const struct record_device devices[] = {
      .memory_bus_bits = 384,
      .l2_bytes = 6 * MIB,
      .memory_bytes = 24 * GIB,
-     .max_threads = 1536,
-     .max_blocks = 16,
-     .registers = 65536,
-     .shared_bytes = 100 * KIB,
      .shared_optin_bytes = 99 * KIB},
     {.name = "NVIDIA L40S",
      .sm = 89,
@@ -60,10 +47,6 @@ static const struct record_device devices[] = {
      .memory_bus_bits = 384,
      .l2_bytes = 96 * MIB,
      .memory_bytes = 48 * GIB,
-     .max_threads = 1536,
-     .max_blocks = 24,
-     .registers = 65536,
-     .shared_bytes = 100 * KIB,
      .shared_optin_bytes = 99 * KIB},
     {.name = "NVIDIA H100 80GB HBM3",
      .sm = 90,
@@ -73,10 +56,6 @@ static const struct record_device devices[] = {
      .memory_bus_bits = 5120,
      .l2_bytes = 50 * MIB,
      .memory_bytes = 80 * GIB,
-     .max_threads = 2048,
-     .max_blocks = 32,
-     .registers = 65536,
-     .shared_bytes = 228 * KIB,
      .shared_optin_bytes = 227 * KIB},
     {.name = "NVIDIA B200",
      .sm = 100,
@@ -86,10 +65,6 @@ static const struct record_device devices[] = {
      .memory_bus_bits = 8192,
      .l2_bytes = 126 * MIB,
      .memory_bytes = 180 * GIB,
-     .max_threads = 2048,
-     .max_blocks = 32,
-     .registers = 65536,
-     .shared_bytes = 228 * KIB,
      .shared_optin_bytes = 227 * KIB},
     {.name = "NVIDIA GeForce RTX 5090",
      .sm = 120,
@@ -99,10 +74,6 @@ static const struct record_device devices[] = {
      .memory_bus_bits = 512,
      .l2_bytes = 96 * MIB,
      .memory_bytes = 32 * GIB,
-     .max_threads = 1536,
-     .max_blocks = 24,
-     .registers = 65536,
-     .shared_bytes = 100 * KIB,
      .shared_optin_bytes = 99 * KIB},
 };
 
@@ -113,7 +84,13 @@ enum assay_status record_device_of_target(const char *target, struct record_devi
               strlen(target) < sizeof out->target;
   for (size_t i = 0; form && i < sizeof devices / sizeof *devices; i++)
     if (devices[i].sm == sm) {
+      struct plan_sm of_sm = {0};
+      plan_sm_of_target(target, &of_sm);
       *out = devices[i];
+      out->max_threads = of_sm.max_threads;
+      out->max_blocks = of_sm.max_blocks;
+      out->registers = of_sm.registers;
+      out->shared_bytes = of_sm.shared_bytes;
       snprintf(out->target, sizeof out->target, "%s", target);
       return ASSAY_OK;
     }

@@ -7,9 +7,7 @@
 enum {
   WARP = 32,
   USUAL_SHARED_BYTES = 48 << 10,
-  REGISTER_UNIT = 256, // registers are given to a warp by so many
-  PARTITIONS = 4,      // of an SM: warps are spread over them, each has its part of the registers
-  SHARED_UNIT = 128,   // shared memory is given to a block by so many bytes
+  SHARED_UNIT = 128, // shared memory is given to a block by so many bytes
   RUNTIME_VERSION = 13000,
 };
 
@@ -31,28 +29,13 @@ uint32_t most_threads(const struct kernel *k) {
   return k->cubin->max_threads && k->cubin->max_threads < MOST ? k->cubin->max_threads : MOST;
 }
 
-static int least(int a, int b) {
-  return a < b ? a : b;
-}
-
-// As NVIDIA's occupancy calculator: blocks by warps, by registers (whole warps in each of four parts of the register
-// file), by shared memory, and the architecture's own limit; the least of them.
 int occupancy(const struct kernel *k, int block_threads, size_t dynamic_bytes) {
   const struct record_device *d = device();
+  const struct plan_sm sm = {d->max_threads, d->max_blocks, d->registers, d->shared_bytes, reserved_shared_bytes()};
   if (block_threads <= 0 || (uint32_t)block_threads > most_threads(k))
     return 0;
-  int warps = (block_threads + WARP - 1) / WARP;
-  int blocks = least((int)d->max_blocks, (int)d->max_threads / WARP / warps);
-  int warp_registers = ((int)k->cubin->registers * WARP + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
-  if (warp_registers > 0) {
-    int resident = (int)d->registers / PARTITIONS / warp_registers * PARTITIONS;
-    blocks = least(blocks, resident / ((warps + PARTITIONS - 1) / PARTITIONS * PARTITIONS));
-  }
-  uint64_t shared = (uint64_t)k->cubin->static_shared_bytes + dynamic_bytes + reserved_shared_bytes();
-  shared = (shared + SHARED_UNIT - 1) / SHARED_UNIT * SHARED_UNIT;
-  if (shared > 0)
-    blocks = least(blocks, at_most_int(d->shared_bytes / shared));
-  return blocks;
+  return (int)plan_resident_blocks(&sm, (uint32_t)block_threads, k->cubin->registers,
+                                   (uint64_t)k->cubin->static_shared_bytes + dynamic_bytes);
 }
 
 EXPORT(int, cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *blocks, const void *function, int threads,

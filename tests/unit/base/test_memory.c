@@ -84,6 +84,21 @@ static void test_version_1(void **state) {
   assert_int_equal(total, 8 * GIB);
 }
 
+static void test_a_limit_of_address_space(void **state) { // ulimit -v 4194304
+  int64_t total;
+  put_machine(*state);
+  put(*state, "/proc/self/status", "Name:\tassay\nVmPeak:\t 2097152 kB\nVmSize:\t 1048576 kB\n");
+  put(*state, "/proc/self/limits",
+      "Limit                     Soft Limit           Hard Limit           Units     \n"
+      "Max cpu time              unlimited            unlimited            seconds   \n"
+      "Max address space         4294967296           unlimited            bytes     \n");
+  assert_int_equal(memory_available(*state, &total), 3 * GIB);
+  assert_int_equal(total, 4 * GIB);
+  put(*state, "/proc/self/limits", "Max address space         unlimited            4294967296           bytes     \n");
+  assert_int_equal(memory_available(*state, &total), 20 * GIB);
+  assert_int_equal(total, 24 * GIB);
+}
+
 static void test_nothing_known(void **state) {
   int64_t total;
   assert_int_equal(memory_available(*state, &total), INT64_MAX);
@@ -102,6 +117,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_a_container, setup, teardown),
       cmocka_unit_test_setup_teardown(test_the_narrowest_group_counts, setup, teardown),
       cmocka_unit_test_setup_teardown(test_version_1, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_a_limit_of_address_space, setup, teardown),
       cmocka_unit_test_setup_teardown(test_nothing_known, setup, teardown),
       cmocka_unit_test(test_this_machine),
   };

@@ -209,9 +209,14 @@ static void test_memory_needed(void **state) {
   assert_int_equal(l.oracle.working, 8 * part + 2 * 8 * part); // x; a and b live at once, a and y do not
   o.declared_checks = 3;
   o.verified_calls = 10;
-  int64_t buffers = 8 * part, answers = 13 * l.oracle.answer, kept = 10 * 4 * part;
+  int64_t buffers = 8 * part, answers = 10 * l.oracle.answer, kept = 10 * 4 * part;
   assert_true(layout_keeps_outputs(&l, &o));
   assert_int_equal(layout_judging_bytes(&l, &o), answers + l.oracle.working + buffers + kept);
+  l.oracle.answer = (int64_t)200 << 20; // two are held, and a third is made while they are
+  assert_int_equal(layout_judging_bytes(&l, &o), 3 * l.oracle.answer + l.oracle.working + buffers + kept);
+  l.oracle.answer = (int64_t)1 << 40; // one after another
+  assert_int_equal(layout_judging_bytes(&l, &o), l.oracle.answer + l.oracle.working + buffers + kept);
+  l.oracle.answer = 12 * part;
   o.verified_calls = 1000; // too many to keep: each is compared at once
   l.output_bytes = (int64_t)1 << 30;
   assert_false(layout_keeps_outputs(&l, &o));
@@ -222,9 +227,45 @@ static void test_memory_needed(void **state) {
   task_release(&t);
 }
 
+// The same answers, all at once and one after another; and what nobody survives is not asked then, either.
+static void test_late_answers(void **state) {
+  (void)state;
+  enum { N = 3, REPLICAS = 8 };
+  struct task t = task_of("(float[M, N] x) => (float[M, N] y)", "y = Softmax(x)", "fp32");
+  struct question at_once[N], late[N];
+  struct layout l = {0};
+  struct assay_error err = {0};
+  if (layout_make(&t, &t.workloads[0], &l, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  l.oracle.answer = (int64_t)300 << 20; // one can be held
+  for (int i = 0; i < N; i++)
+    at_once[i] = late[i] = (struct question){.layout = &l, .probe = i ? PROBE_ROW_SCALES : PROBE_DECLARED, .key = 7};
+  assert_int_equal(questions_answer(&t, at_once, N, REPLICAS, 2, &err), ASSAY_OK);
+  questions_postpone(late, N);
+  assert_int_equal(questions_answer(&t, late, N, REPLICAS, 2, &err), ASSAY_OK);
+  for (int i = 0; i < N; i++) {
+    assert_int_equal(late[i].late, i > 0);
+    assert_int_equal(late[i].answer.y == NULL, i > 0);
+    assert_true(question_is_asked(&late[i]));
+    assert_int_equal(question_answer_late(&t, &late[i], REPLICAS, 2, &err), ASSAY_OK);
+    assert_false(late[i].late);
+    assert_memory_equal(late[i].answer.y[0].f64, at_once[i].answer.y[0].f64, COUNT * sizeof(double));
+    assert_memory_equal(late[i].answer.sigma[0], at_once[i].answer.sigma[0], COUNT * sizeof(float));
+    question_release(&late[i]);
+    question_release(&at_once[i]);
+  }
+  struct question impossible = {.layout = &l, .probe = PROBE_ROW_SCALES, .late = true};
+  assert_true(question_is_asked(&impossible)); // as far as is known
+  impossible.late = false;
+  assert_false(question_is_asked(&impossible));
+  layout_release(&l);
+  task_release(&t);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_memory_needed),
+      cmocka_unit_test(test_late_answers),
       cmocka_unit_test(test_sums_may_be_flushed),
       cmocka_unit_test(test_sums_may_not_be_left_out),
       cmocka_unit_test(test_nothing_else_may_be_flushed),

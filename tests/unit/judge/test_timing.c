@@ -29,7 +29,9 @@ static struct {
   int asked[PROBE_COUNT]; // verified calls by probe
   double null_ns;         // of a call without a kernel, after the others; 0: none is made
   int nulls, calls_before_nulls;
+  int64_t left_ns;    // of the budget
   double hot_high_ns; // what came of it
+  enum runner_event event;
 } kernel;
 
 static enum assay_status fill(struct subject *s, enum probe probe, uint64_t key, uint32_t poison,
@@ -102,6 +104,7 @@ static struct assay_timing run_with(uint64_t secret) {
                                   .secret = secret,
                                   .probes = kernel.probes,
                                   .verify = verify,
+                                  .left_ns = kernel.left_ns,
                                   .overhead_ns = OVERHEAD_NS};
   struct runner_report report;
   struct assay_error err;
@@ -114,6 +117,7 @@ static struct assay_timing run_with(uint64_t secret) {
   assert_int_equal(isnan(t.median_ns), !t.measured);
   assert_int_equal(isnan(t.high_ns), !t.measured);
   kernel.hot_high_ns = timing.hot_high_ns;
+  kernel.event = report.event;
   timed_calls_release(timing.kept, 0, 0);
   free(t.samples_ns);
   free(t.hot_samples_ns);
@@ -129,6 +133,7 @@ static void kernel_is(double call_ns, double spread) {
   kernel.in_place = false;
   kernel.probes = 0;
   kernel.null_ns = 0;
+  kernel.left_ns = INT64_MAX;
 }
 
 static struct assay_timing run(double call_ns, double spread) {
@@ -192,6 +197,18 @@ static void one_slow_call(void **state) {
   kernel_is(1e5, 1e-4);
   for (kernel.slow_call = 3; kernel.slow_call < 13; kernel.slow_call++)
     assert_in_range(run_with(0).n_samples, 30, 40);
+}
+
+// A candidate that is fast in the warm-up and slow afterwards uses up its budget.
+static void the_budget_ends_it(void **state) {
+  (void)state;
+  kernel_is(1e9, 1e-4);
+  run_with(0);
+  assert_int_equal(kernel.event, RUNNER_OK);
+  kernel.left_ns = 4000000000;
+  run_with(0);
+  assert_int_equal(kernel.event, RUNNER_TIMED_OUT);
+  assert_in_range(kernel.calls, 4, 5);
 }
 
 static void an_unsteady_clock_ends_it(void **state) {
@@ -289,6 +306,7 @@ int main(void) {
                                      cmocka_unit_test(long_calls_that_scatter),
                                      cmocka_unit_test(one_slow_call),
                                      cmocka_unit_test(an_unsteady_clock_ends_it),
+                                     cmocka_unit_test(the_budget_ends_it),
                                      cmocka_unit_test(a_clock_that_is_never_steady),
                                      cmocka_unit_test(verified_in_place),
                                      cmocka_unit_test(probes_among_the_calls)};

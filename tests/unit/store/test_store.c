@@ -619,6 +619,59 @@ static void writers_side_by_side(void **state) {
   store_close(s);
 }
 
+struct shared {
+  char candidate[64], evidence[256];
+};
+
+static bool keep_shared(void *arg, const struct store_verdict *v) {
+  struct shared *k = arg;
+  snprintf(k->candidate, sizeof k->candidate, "%s", v->candidate);
+  snprintf(k->evidence, sizeof k->evidence, "%s", v->evidence);
+  return false;
+}
+
+// A verdict that several files share has its evidence once, and everybody reads it whole; the least time is taken from
+// the row that has it, so that what the evidence says of the time counts.
+static void evidence_is_shared(void **state) {
+  (void)state;
+  struct store *s = must_open();
+  struct store_verdict v = example(0);
+  struct assay_error err = {0};
+  struct shared got;
+  int64_t id = 0, again = 0, third = 0;
+  double least = 0;
+  v.reason = ASSAY_REASON_PASS;
+  v.suspicious = false;
+  v.time_ns = 10;
+  v.evidence = "{\"foreknown\": true}";
+  int64_t first = must_put(s, &v);
+  assert_int_equal(store_share(s, &v, "second.c", "hash 2", &id, &err), ASSAY_OK);
+  assert_true(id > first);
+  assert_int_equal(store_share(s, &v, "second.c", "hash 2", &again, &err), ASSAY_OK);
+  assert_int_equal(again, id);
+  struct store_verdict second = v;
+  second.candidate = "second.c";
+  assert_int_equal(store_share(s, &second, "third.c", "hash 3", &third, &err), ASSAY_OK);
+  for (int64_t i = id; i <= third; i++) {
+    assert_int_equal(store_get(s, i, keep_shared, &got, &err), ASSAY_OK);
+    assert_string_equal(got.candidate, i == id ? "second.c" : "third.c");
+    assert_string_equal(got.evidence, v.evidence);
+  }
+  assert_int_equal(store_least_time(s, &v, &least, &err), ASSAY_OK);
+  assert_true(isnan(least));
+  store_close(s);
+  sqlite3 *db;
+  sqlite3_stmt *st;
+  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+  assert_int_equal(sqlite3_prepare_v2(db, "SELECT sum(length(evidence)) FROM verdict WHERE id > ?", -1, &st, NULL),
+                   SQLITE_OK);
+  sqlite3_bind_int64(st, 1, first);
+  assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+  assert_int_equal(sqlite3_column_int64(st, 0), 4); // "@1", twice
+  sqlite3_finalize(st);
+  sqlite3_close(db);
+}
+
 static void lock_held_too_long(void **state) {
   (void)state;
   sqlite3 *db;
@@ -972,6 +1025,7 @@ int main(void) {
       TEST(folders_are_made),
       TEST(damaged_files),
       TEST(writers_side_by_side),
+      TEST(evidence_is_shared),
       TEST(lock_held_too_long),
       TEST(disk_full),
       TEST(every_allocation_fails_once),

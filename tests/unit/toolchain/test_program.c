@@ -163,6 +163,37 @@ static void test_single(void **state) {
   fixture_release(&f);
 }
 
+// What is built to the same has the same hash, whatever the source looks like; the launch lines are a part of it.
+static void test_built(void **state) {
+  (void)state;
+#define TAIL "__global__ void twice(const float *x, float *y, int n) {\n"
+  static const char *const sources[] = {
+      "// assay: launch twice grid=ceil_div(M, 256) block=256 args=x, y, M\n" TAIL
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = 2 * x[i];\n}\n",
+      "// assay: task a/task\n// the same in other words\n//  assay:  launch twice grid=ceil_div(M, 256)   block=256 "
+      "args=x, y, M\n" TAIL
+      "  int at = blockIdx.x * blockDim.x + threadIdx.x;\n  if (at >= n) return;\n  y[at] = 2 * x[at];\n}\n",
+      "// assay: launch twice grid=ceil_div(M, 128) block=128 args=x, y, M\n" TAIL
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = 2 * x[i];\n}\n",
+      "// assay: launch twice grid=ceil_div(M, 256) block=256 args=x, y, M\n" TAIL
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = 3 * x[i];\n}\n"};
+#undef TAIL
+  char built[4][65];
+  NEED_NVRTC();
+  for (int i = 0; i < 4; i++) {
+    struct fixture f;
+    fixture_init(&f, &toolchain_nvrtc);
+    build(&f, sources[i]);
+    assert_int_equal(f.result.outcome, BUILD_OK);
+    memcpy(built[i], f.result.built, sizeof built[i]);
+    assert_int_equal(strlen(built[i]), 64);
+    fixture_release(&f);
+  }
+  assert_string_equal(built[0], built[1]);
+  assert_string_not_equal(built[0], built[2]);
+  assert_string_not_equal(built[0], built[3]);
+}
+
 static void test_templates(void **state) {
   (void)state;
   struct fixture f;
@@ -630,7 +661,7 @@ static void test_opencl_rejected(void **state) {
     const char *source, *message;
   } rows[] = {
       {"// assay: launch k grid=1 block=1 args=y\n__kernel void k(__global float *y) { y[0] = 1 }\n",
-       "2:46: expected ';' after expression"},
+       "a.cl:2:46: error: expected ';' after expression"},
       {"// assay: launch k grid=1 block=1 args=y\n__kernel void l(__global float *y) { y[0] = 1; }\n",
        "the source has no kernel k, which a directive launches"},
       {"// assay: launch k grid=1 block=1 args=y\n#include \"/etc/passwd\"\n__kernel void k(__global float *y) { y[0] "
@@ -732,16 +763,13 @@ static int close_shared(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_toolchain_of),   cmocka_unit_test(test_single),
-      cmocka_unit_test(test_templates),      cmocka_unit_test(test_several),
-      cmocka_unit_test(test_wgmma),          cmocka_unit_test(test_headers),
-      cmocka_unit_test(test_rejected),       cmocka_unit_test(test_nul),
-      cmocka_unit_test(test_refused),        cmocka_unit_test(test_no_files),
-      cmocka_unit_test(test_deadline),       cmocka_unit_test(test_memory),
-      cmocka_unit_test(test_goes_on),        cmocka_unit_test(test_cancel),
-      cmocka_unit_test(test_at_once),        cmocka_unit_test(test_missing),
-      cmocka_unit_test(test_unknown_target), cmocka_unit_test(test_times),
-      cmocka_unit_test(test_opencl),         cmocka_unit_test(test_opencl_rejected),
+      cmocka_unit_test(test_toolchain_of), cmocka_unit_test(test_single),   cmocka_unit_test(test_built),
+      cmocka_unit_test(test_templates),    cmocka_unit_test(test_several),  cmocka_unit_test(test_wgmma),
+      cmocka_unit_test(test_headers),      cmocka_unit_test(test_rejected), cmocka_unit_test(test_nul),
+      cmocka_unit_test(test_refused),      cmocka_unit_test(test_no_files), cmocka_unit_test(test_deadline),
+      cmocka_unit_test(test_memory),       cmocka_unit_test(test_goes_on),  cmocka_unit_test(test_cancel),
+      cmocka_unit_test(test_at_once),      cmocka_unit_test(test_missing),  cmocka_unit_test(test_unknown_target),
+      cmocka_unit_test(test_times),        cmocka_unit_test(test_opencl),   cmocka_unit_test(test_opencl_rejected),
       cmocka_unit_test(test_pages),
   };
   if (argc > 1)
