@@ -204,7 +204,7 @@ static int print_all(struct bench *b) {
   if (b->judging.json)
     cli_json_begin();
   else
-    r.table = cli_verdict_table(b->judging.baselines.n > 0);
+    r.table = cli_verdict_table(b->judging.baselines.n > 0, b->judging.color);
   bool all = store_each_standing(b->store, b->run, b->judging.options.workload, add_row, &r, &ignored) == ASSAY_OK;
   for (size_t i = 0; i < b->n_unjudged; i++)
     add_unjudged(&r, &b->unjudged[i]);

@@ -42,7 +42,9 @@ struct line {
   int answer_threads; // for the oracle's answers to one candidate
   int64_t testing_ns;
   bool closed; // nothing more is begun or tested
+  bool leave;  // and the helpers may end
   pthread_t threads[MOST_AHEAD], tester;
+  struct cli_meter meter;
   int n_threads; // 0: there is no tester either, the caller does everything
 };
 
@@ -92,8 +94,8 @@ static void *helper(void *arg) {
   struct line *l = arg;
   setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), HELPER_NICENESS); // this thread, and those that it starts
   pthread_mutex_lock(&l->lock);
-  while (!l->closed)
-    if (!help(l))
+  while (!l->leave)
+    if (l->closed || !help(l))
       pthread_cond_wait(&l->changed, &l->lock);
   pthread_mutex_unlock(&l->lock);
   return NULL;
@@ -265,14 +267,20 @@ static enum assay_status record_first(struct bench *b, struct line *l, struct as
   return status;
 }
 
-// Begins and tests nothing more, and waits for what is being done.
-static void end_threads(struct line *l, bool tested_apart) {
+static void tell(struct line *l, bool *what) {
   pthread_mutex_lock(&l->lock);
-  l->closed = true;
+  *what = true;
   pthread_cond_broadcast(&l->changed);
   pthread_mutex_unlock(&l->lock);
+}
+
+// Begins and tests nothing more, and waits for what is being done. The tester first: the process that it tests may have
+// been started by a helper, and ends with the thread that started it (sandbox/child.c).
+static void end_threads(struct line *l, bool tested_apart) {
+  tell(l, &l->closed);
   if (tested_apart)
     pthread_join(l->tester, NULL);
+  tell(l, &l->leave);
   for (int i = 0; i < l->n_threads; i++)
     pthread_join(l->threads[i], NULL);
   l->n_threads = 0;
@@ -293,7 +301,7 @@ static void open_line(struct line *l, bool gpu) {
   if (l->n_threads > 0)
     return;
   end_threads(l, true);
-  l->closed = false;
+  l->closed = l->leave = false;
 }
 
 // Without threads there is one candidate at a time.
@@ -309,7 +317,7 @@ static void show_progress(struct line *l, size_t entered, size_t all) {
   int on_test = l->tested < l->n ? l->tested : l->n - 1;
   const char *path = at(l, on_test)->item->path;
   pthread_mutex_unlock(&l->lock);
-  cli_progress(path, (int)entered - l->n + on_test, (int)all);
+  cli_meter_show(&l->meter, path, (int)entered - l->n + on_test, (int)all);
 }
 
 static void close_line(struct line *l) {
@@ -335,6 +343,7 @@ enum assay_status bench_run(struct bench *b, struct assay_error *err) {
   for (size_t i = 0; i < b->n_items; i++)
     cli_use_candidate(&b->judging, b->items[i].path, true, &ignored);
   open_line(l, gpu);
+  l->meter.form = b->judging.progress;
   b->ahead = l->ahead > 0;
   int64_t start = clock_monotonic_ns();
   size_t next = 0;

@@ -17,7 +17,7 @@ enum { CLI_OWN_FILES = 8, CLI_COMPILER_SETTINGS = 4 };
 struct cli_paths {
   struct assay_paths judge; // what a judgement needs; points into this struct, which is therefore never copied
   char program[4096];       // this executable
-  char tasks[4096], prompts[4096], prices[4096], store[4096], temporary[4096], cache[4096];
+  char tasks[4096], prompts[4096], prices[4096], store[4096], temporary[4096], cache[4096], png[4096];
   char files[CLI_OWN_FILES][4096];
   const char *compiler_settings[CLI_COMPILER_SETTINGS + 1]; // of the environment, NULL-terminated
 };
@@ -44,7 +44,7 @@ int cli_in_front(int (*command)(int argc, char **argv), int argc, char **argv);
 // Whether to go on: as `yes` says it, else as somebody at a terminal answers "QUESTION [y/N]"; false without one.
 bool cli_confirm(bool yes, const char *question);
 
-// A progress bar on stderr; silent unless stderr is a terminal.
+// A progress bar on stderr; silent unless stderr is a terminal. For work of many parts: cli_meter_show (progress.h).
 void cli_progress(const char *what, int done, int total);
 void cli_progress_clear(void);
 

@@ -16,7 +16,9 @@
   X(score, false, "correctness and speed of the runs in the store")                                                    \
   X(runs, false, "the runs in the store: list, rename, delete, merge")                                                 \
   X(compare, false, "two runs, task by task, with intervals and a verdict")                                            \
+  X(report, false, "the leaderboard as a static site")                                                                 \
   X(export, false, "a run's verdicts in KernelBench's file format")                                                    \
+  X(serve, false, "the judge as a service: an HTTP interface, a queue, workers")                                       \
   X(plan, false, "launch plans: show, check, export as a C program, save, replay")                                     \
   X(operators, false, "the page of all operators, as Markdown")
 

@@ -1,17 +1,40 @@
 // What all commands share: the options for tasks, store and JSON, parsing, and opening the store.
 #include <argp.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "cli/argv.h"
 #include "cli/judging.h"
 
-enum { KEY_STORE = 500, KEY_TASKS, KEY_JSON };
+enum { KEY_STORE = 500, KEY_TASKS, KEY_JSON, KEY_COLOR, KEY_PROGRESS };
 
 static const struct argp_option options[] = {
     {"tasks", KEY_TASKS, "DIR", 0, "folder of the suites (default: found next to the program)", 0},
     {"store", KEY_STORE, "FILE", 0, "the store (default: $ASSAY_STORE or ~/.local/share/assay/assay.sqlite)", 0},
     {"json", KEY_JSON, 0, 0, "print JSON", 0},
+    {"color", KEY_COLOR, "WHEN", 0,
+     "colours in tables: auto (default: on a terminal, unless $NO_COLOR is set), always or never", 0},
+    {"progress", KEY_PROGRESS, "FORM", 0,
+     "on stderr: auto (default: a bar on a terminal, lines where $CI is set), bar, lines or none", 0},
     {0},
 };
+
+static const char *const colors[] = {
+    [CLI_COLOR_AUTO] = "auto", [CLI_COLOR_ALWAYS] = "always", [CLI_COLOR_NEVER] = "never", NULL};
+static const char *const forms[] = {[CLI_PROGRESS_AUTO] = "auto",
+                                    [CLI_PROGRESS_BAR] = "bar",
+                                    [CLI_PROGRESS_LINES] = "lines",
+                                    [CLI_PROGRESS_NONE] = "none",
+                                    NULL};
+
+// The index of one of `names`. `takes`: they in words.
+static int take_name(const struct argp_state *state, const char *const *names, const char *takes, const char *arg) {
+  for (int i = 0; names[i]; i++)
+    if (strcmp(names[i], arg) == 0)
+      return i;
+  argp_error(state, "%s, not '%s'", takes, arg);
+  return 0;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct cli_judging *j = state->input;
@@ -25,6 +48,12 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     return 0;
   case KEY_JSON:
     j->json = true;
+    return 0;
+  case KEY_COLOR:
+    j->color = (enum cli_color)take_name(state, colors, "--color takes auto, always or never", arg);
+    return 0;
+  case KEY_PROGRESS:
+    j->progress = (enum cli_progress)take_name(state, forms, "--progress takes auto, bar, lines or none", arg);
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -69,6 +98,7 @@ enum assay_status cli_begin(const struct argp *argp, int argc, char **argv, void
   enum assay_status status = cli_judging_init(j, err);
   if (status)
     return status;
+  cli_argv_check(argp, argc, argv);
   argp_parse(argp, argc, argv, 0, NULL, arguments);
   return ASSAY_OK;
 }

@@ -64,6 +64,7 @@ void cli_json_end(const struct cli_json_list *l) {
 // What the evidence has (judge/evidence.c). Verdicts of older versions lack some, and files without a verdict all.
 static const char *const evidence_keys[] = {
     "baselines",
+    "built_sha256",
     "build_command",
     "bytes",
     "candidate_sha256",
@@ -78,11 +79,14 @@ static const char *const evidence_keys[] = {
     "flops",
     "foreknown",
     "form",
+    "judge",
     "kernels",
     "kernels_reach_host_memory",
     "meaning",
     "mode",
     "no_plan",
+    "resources",
+    "rule",
     "sandbox",
     "scope",
     "secret",

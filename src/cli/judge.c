@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/printable.h"
+#include "cli/histogram.h"
 #include "cli/json.h"
 #include "cli/judging.h"
 #include "judge/record.h"
@@ -14,13 +16,19 @@ struct arguments {
   const char *task;
   char **candidates;
   int n_candidates;
+  bool histogram;
 };
+
+enum { KEY_HISTOGRAM = 4000 };
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct arguments *a = state->input;
   switch (key) {
   case ARGP_KEY_INIT:
     state->child_inputs[0] = &a->judging;
+    return 0;
+  case KEY_HISTOGRAM:
+    a->histogram = true;
     return 0;
   case ARGP_KEY_ARG:
     if (a->task)
@@ -39,7 +47,11 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   }
 }
 
+static const struct argp_option own_options[] = {
+    {"histogram", KEY_HISTOGRAM, 0, 0, "also show how each candidate's timed calls are distributed", 0}, {0}};
+
 static const struct argp argp = {
+    .options = own_options,
     .parser = parse,
     .children = cli_judge_child,
     .args_doc = "TASK CANDIDATE...",
@@ -56,11 +68,17 @@ static void show_progress(void *arg, const char *stage, int done, int total) {
   cli_progress(stage, done, total);
 }
 
-static void print_details(const struct verdict_view *v) {
-  printf("\n%s: %s\n", assay_reason_code(v->stored.reason), assay_reason_text(v->stored.reason));
-  printf("%s", v->worst);
-  if (v->diagnostics[0])
-    printf("%s%s", v->diagnostics, v->diagnostics[strlen(v->diagnostics) - 1] == '\n' ? "" : "\n");
+// `said`: the table has what it can have of it.
+static void print_details(const struct verdict_view *v, bool said) {
+  if (!said)
+    printf("\n%s: %s\n%s", assay_reason_code(v->stored.reason), assay_reason_text(v->stored.reason), v->worst);
+  else if (v->diagnostics[0])
+    printf("\n");
+  struct buf text = {0};
+  cli_own_paths(v->diagnostics, v->stored.candidate, &text);
+  if (text.len > 0 && !text.failed)
+    printf("%s%s", buf_str(&text), text.data[text.len - 1] == '\n' ? "" : "\n");
+  buf_release(&text);
 }
 
 // A candidate's file. That of a named baseline is written for the workload, and fits no other.
@@ -146,23 +164,33 @@ static void put_json(const struct arguments *a, struct cli_json_list *list, cons
 }
 
 // What has no place in the table: details of a single candidate that failed, and baselines that were not used.
-static void print_rest(const struct arguments *a, const struct assay_verdict *v, bool failed) {
+static void print_rest(const struct arguments *a, const struct assay_verdict *v, bool failed, bool said) {
   struct verdict_view view;
   struct assay_error ignored = {0};
-  if (view_from_verdict(v, "", &view, &ignored) != ASSAY_OK)
+  if (view_from_verdict(v, a->candidates[a->n_candidates - 1], &view, &ignored) != ASSAY_OK)
     return;
   if (a->n_candidates == 1 && failed)
-    print_details(&view);
+    print_details(&view, said);
   print_baselines(&view);
   view_release(&view);
+}
+
+// Of one candidate, for after the table.
+static void put_histogram(const struct assay_verdict *v, const char *candidate, struct buf *out) {
+  const struct assay_timing *t = &v->timing;
+  const char *slash = strrchr(candidate, '/');
+  char name[256];
+  buf_printf(out, "\n%s: ", printable_line(slash ? slash + 1 : candidate, name, sizeof name));
+  cli_histogram(t->samples_ns, t->measured ? t->n_samples : 0, t->overhead_ns, out);
 }
 
 static int judge_all(struct arguments *a, struct store *store, const char *task_path) {
   int code = CLI_PASS;
   struct assay_error err = {0};
-  struct table *table = cli_verdict_table(a->judging.baselines.n > 0);
+  struct table *table = cli_verdict_table(a->judging.baselines.n > 0, a->judging.color);
   struct assay_verdict last = {0};
   struct cli_json_list list = {0};
+  struct buf histograms = {0};
   bool any = false;
   if (a->judging.json)
     cli_json_begin();
@@ -181,6 +209,8 @@ static int judge_all(struct arguments *a, struct store *store, const char *task_
       put_json(a, &list, &v, a->candidates[i], NULL);
     else if (table)
       put_row(a, table, &v, a->candidates[i]);
+    if (a->histogram)
+      put_histogram(&v, a->candidates[i], &histograms);
     assay_verdict_release(&last);
     last = v;
     any = true;
@@ -188,12 +218,33 @@ static int judge_all(struct arguments *a, struct store *store, const char *task_
   if (a->judging.json)
     cli_json_end(&list);
   if (!a->judging.json && table && any) {
-    table_print(table, stdout);
-    print_rest(a, &last, code == CLI_FAIL);
+    bool folded = table_print(table, stdout);
+    print_rest(a, &last, code == CLI_FAIL, folded);
+    printf("%s", buf_str(&histograms));
   }
+  buf_release(&histograms);
   assay_verdict_release(&last);
   table_destroy(table);
   return code;
+}
+
+// One word only: a model, a candidate, a task, or nothing of these.
+static int no_candidate(const char *word) {
+  const struct form *form;
+  struct assay_error ignored = {0};
+  char shown[512];
+  size_t n = strlen(word);
+  printable_line(word, shown, sizeof shown);
+  if (n > 5 && strcmp(word + n - 5, ".onnx") == 0)
+    fprintf(stderr,
+            "assay: %s is a model; name a kernel for it: assay judge %s FILE. To make a task of it, with workloads and "
+            "distributions: assay-import %s -o TASK.onnxtxt (docs/importing.md)\n",
+            shown, shown, shown);
+  else if (form_of(word, NULL, false, &form, &ignored) == ASSAY_OK)
+    fprintf(stderr, "assay: %s is a candidate; name its task first: assay judge kernelbench/1/19 %s\n", shown, shown);
+  else
+    fprintf(stderr, "assay: name at least one candidate: assay judge %s FILE\n", shown);
+  return CLI_USAGE;
 }
 
 int cli_judge(int argc, char **argv) {
@@ -203,8 +254,7 @@ int cli_judge(int argc, char **argv) {
   if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
   if (a.n_candidates == 0) {
-    fprintf(stderr, "assay: name at least one candidate: assay judge %s FILE\n", a.task);
-    return CLI_USAGE;
+    return no_candidate(a.task);
   }
   if (task_find(a.judging.paths.tasks, a.task, &task_path, &err) != ASSAY_OK)
     return cli_fail(&err);

@@ -9,6 +9,7 @@
 #include "assay/judge.h"
 #include "base/buf.h"
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "cli/table.h"
 #include "judge/form.h"
 #include "plan/device.h"
@@ -40,6 +41,8 @@ struct cli_judging {
   char *baseline_folder; // for the files of baselines that have a name; NULL: not made yet
   struct buf baseline_path;
   bool json, no_store;
+  enum cli_color color;
+  enum cli_progress progress;
   const char *tasks;  // --tasks, or NULL: paths.tasks was found next to the program
   const char *device; // --device, or NULL: by the candidate's ending
   struct cli_device devices[CLI_DEVICES];
@@ -124,10 +127,16 @@ enum assay_status cli_baseline_folder(struct cli_judging *j, struct assay_error 
 enum assay_status cli_baselines_open(struct cli_judging *j, struct assay_error *err);  // those of --baseline
 void cli_baselines_close(struct cli_judging *j);
 
+// --- messages (own_path.c)
+
+// A compiler's messages with the path that the user gave in place of the judge's name for its copy, and with
+// "FILE:LINE:" as editors read it. Appends to `out`. Twins ("x.cu -DTAIL") are files too.
+void cli_own_paths(const char *text, const char *candidate, struct buf *out);
+
 // --- verdicts as a table (verdict_row.c)
 
 // `speedups`: with a column for the speedups over baselines. No cell is ever "nan" or "inf".
-struct table *cli_verdict_table(bool speedups);
+struct table *cli_verdict_table(bool speedups, enum cli_color color);
 void cli_verdict_row(struct table *t, bool speedups, const struct verdict_view *v);
 // Of a file that has no verdict: `said` stands in its place, `why` in the last column.
 void cli_unjudged_row(struct table *t, bool speedups, const char *task, const char *file, const char *said,

@@ -133,6 +133,9 @@ static void fit_samples(struct cli_judging *j) {
     OF_OPTIONS(verified_calls), FROM_TO(10, 1000))                                                                     \
   X(TIMEOUT, "timeout", "SECONDS", "for one call of the kernel (default 10)", .kind = OPTION_INT64,                    \
     OF_OPTIONS(call_timeout_ns), FROM_TO(1, 86400), .unit = 1000000000)                                                \
+  X(BUDGET, "budget", "SECONDS",                                                                                       \
+    "for all that a candidate takes: building, recording, loading and calling it (default 900)", .kind = OPTION_INT64, \
+    OF_OPTIONS(budget_ns), FROM_TO(1, 864000), .unit = 1000000000)                                                     \
   X(MEMORY, "memory", "MIB", "for the kernel in addition to its buffers (default 1024)", .kind = OPTION_SIZE,          \
     OF_OPTIONS(runner_memory_bytes), FROM_TO(16, 1 << 24), .unit = 1 << 20)                                            \
   X(DEFINE, "define", "MACRO[=VALUE]", "define a macro for the compiler; may be repeated", .kind = OPTION_LIST,        \

@@ -101,6 +101,7 @@ enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err) {
   static const char *const tasks[] = {"../tasks", "../share/assay/tasks", NULL};
   static const char *const prompts[] = {"../prompts", "../share/assay/prompts", NULL};
   static const char *const prices[] = {"../prices.txt", "../share/assay/prices.txt", NULL};
+  static const char *const png[] = {"assay-png", "../libexec/assay/assay-png", NULL};
   char folder[4096];
   ssize_t n = readlink("/proc/self/exe", p->program, sizeof p->program - 1);
   if (n <= 0)
@@ -109,6 +110,7 @@ enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err) {
   snprintf(folder, sizeof folder, "%s", p->program);
   *strrchr(folder, '/') = '\0';
   find_own_files(p, folder);
+  find_near(folder, png, p->png, sizeof p->png);
   find_near(folder, tasks, p->tasks, sizeof p->tasks);
   find_near(folder, prices, p->prices, sizeof p->prices);
   find_near(folder, prompts, p->prompts, sizeof p->prompts);

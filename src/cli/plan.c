@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "cli/argv.h"
 #include "cli/judging.h"
 #include "plan/plan.h"
 
@@ -159,6 +160,7 @@ static int run(const struct action *action, int argc, char **argv) {
   struct arguments a = {0};
   struct assay_error err = {0};
   struct plan p;
+  cli_argv_check(&argp, argc, argv);
   argp_parse(&argp, argc, argv, 0, NULL, &a);
   enum assay_status status = plan_read(a.file, &p, &err);
   if (!status) {

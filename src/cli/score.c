@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "cli/argv.h"
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/table.h"
@@ -21,12 +22,14 @@ enum {
   KEY_STABLE,
   KEY_AGAINST,
   KEY_DEVIANCE,
+  KEY_OF,
+  KEY_PLOT,
   MAX_RUNS = 64
 };
 
 struct arguments {
   struct cli_paths paths;
-  const char *baseline, *theirs, *against;
+  const char *baseline, *theirs, *against, *of, *plot, *plot_file;
   bool json, stable, deviance;
   int n_runs, level;
   char *runs[MAX_RUNS];
@@ -46,6 +49,13 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     return 0;
   case KEY_STABLE:
     a->stable = true;
+    return 0;
+  case KEY_PLOT:
+    a->plot = arg;
+    a->plot_file = state->next < state->argc ? state->argv[state->next++] : "";
+    return 0;
+  case KEY_OF:
+    a->of = arg;
     return 0;
   case KEY_DEVIANCE:
     a->deviance = true;
@@ -85,6 +95,12 @@ static const struct argp_option options[] = {
      "a baseline that was timed in turn with the run's candidates, torch.eager; gives fast_p and the geometric mean",
      0},
     {"stable", KEY_STABLE, 0, 0, "leave out times that are unstable; their tasks count as correct, without a time", 0},
+    {"of", KEY_OF, "SUITE[/LEVEL]", 0,
+     "all of its tasks count: those without a verdict as failed, and others not at all", 0},
+    {"plot", KEY_PLOT, "FORM FILE", 0,
+     "draw distribution (times in units of the floor, one run), fast_p (with --baseline, one curve a run) or roofline "
+     "(one run) into FILE, *.svg or *.png",
+     0},
     {"compare", KEY_COMPARE, "FILE", 0,
      "compare verdicts with KernelBench's results for the same samples, eval_results.json, and list the differences",
      0},
@@ -132,56 +148,6 @@ static bool note_run(void *arg, const struct store_run *r) {
   return !l->failed;
 }
 
-static json_t *score_json(const struct score *s) {
-  json_t *fast = json_object();
-  for (int p = 0; p < SCORE_THRESHOLDS; p++) {
-    char key[16];
-    snprintf(key, sizeof key, "%.1f", score_thresholds[p]);
-    json_object_set_new(fast, key, cli_json_real(s->fast_p[p]));
-  }
-  json_t *row = json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:[o,o,o], s:o, s:o, s:i}", "run", s->run,
-                          "group", s->group, "tasks", s->n_tasks, "correct", s->n_correct, "verdicts", s->n_verdicts,
-                          "correct_verdicts", s->n_verdicts_correct, "suspicious", s->n_suspicious, "unstable",
-                          s->n_unstable, "judged_shape_only", s->n_narrow, "pass_at_1", cli_json_real(s->pass_at_1),
-                          "part_of_floor_quartiles", cli_json_real(s->part_of_floor[0]),
-                          cli_json_real(s->part_of_floor[1]), cli_json_real(s->part_of_floor[2]), "geomean_speedup",
-                          cli_json_real(s->geomean_speedup), "fast_p", fast, "baseline_tasks", s->n_baseline);
-  return cli_json_of("score", row);
-}
-
-static const char *part_text(double x, char *text, size_t size) {
-  snprintf(text, size, isnan(x) ? "-" : "%.3g", x);
-  return text;
-}
-
-// "0.75 0.50 0.25 0.25 0.00 0.00", "0.75 - - - - -" where nothing is known of the speed; "-" without a baseline.
-static const char *fast_text(const struct score *s, char *text, size_t size) {
-  size_t used = 0;
-  snprintf(text, size, "-");
-  for (int p = 0; p < SCORE_THRESHOLDS && s->n_baseline > 0 && used < size; p++)
-    used +=
-        (size_t)snprintf(text + used, size - used, isnan(s->fast_p[p]) ? "%s-" : "%s%.2f", p ? " " : "", s->fast_p[p]);
-  return text;
-}
-
-static void score_row(struct table *t, const struct score *s, bool stable) {
-  char correct[96], pass[32], floor_text[96], speed[64], fast[128], a[3][24];
-  size_t used = (size_t)snprintf(correct, sizeof correct, "%d/%d", s->n_correct, s->n_tasks);
-  if (s->n_narrow > 0)
-    used += (size_t)snprintf(correct + used, sizeof correct - used, " +%d judged shape", s->n_narrow);
-  if (s->n_suspicious > 0 && used < sizeof correct)
-    used += (size_t)snprintf(correct + used, sizeof correct - used, " (%d suspicious)", s->n_suspicious);
-  snprintf(floor_text, sizeof floor_text, "%s %s %s", part_text(s->part_of_floor[0], a[0], sizeof a[0]),
-           part_text(s->part_of_floor[1], a[1], sizeof a[1]), part_text(s->part_of_floor[2], a[2], sizeof a[2]));
-  fast_text(s, fast, sizeof fast);
-  if (s->n_unstable > 0 && used < sizeof correct)
-    used += (size_t)snprintf(correct + used, sizeof correct - used, " (%d unstable%s)", s->n_unstable,
-                             stable ? ", left out" : "");
-  part_text(s->pass_at_1, pass, sizeof pass);
-  part_text(s->geomean_speedup, speed, sizeof speed);
-  table_row(t, (const char *const[]){s->run, s->group, correct, pass, floor_text, speed, fast});
-}
-
 struct printed {
   struct table *scores, *steps;
   bool any_steps;
@@ -192,7 +158,10 @@ static enum assay_status score_all(struct arguments *a, struct store *store, str
                                    struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   struct run_list list = {0};
-  if (a->n_runs == 0)
+  struct score_expected expected = {0};
+  if (a->of)
+    status = score_expect(a->paths.tasks, a->of, &expected, err);
+  if (!status && a->n_runs == 0)
     status = store_each_run(store, note_run, &list, err);
   if (!status && list.failed)
     status = error_nomem(err, "a list of runs");
@@ -201,7 +170,8 @@ static enum assay_status score_all(struct arguments *a, struct store *store, str
   for (int i = 0; i < n && !status; i++) {
     struct score *scores = NULL;
     int count = 0;
-    status = score_run(store, runs[i], a->baseline, a->stable, &scores, &count, err);
+    const struct score_options o = {a->baseline, a->stable, a->of ? &expected.names : NULL};
+    status = score_run(store, runs[i], &o, &scores, &count, err);
     for (int k = 0; k < count; k++) {
       score_row(out->scores, &scores[k], a->stable);
       json_array_append_new(out->array, score_json(&scores[k]));
@@ -220,6 +190,23 @@ static enum assay_status score_all(struct arguments *a, struct store *store, str
   for (int i = 0; i < list.n; i++)
     base_free(list.names[i]);
   base_free(list.names);
+  score_expected_release(&expected);
+  return status;
+}
+
+static enum assay_status plot(struct arguments *a, struct store *store, struct assay_error *err) {
+  struct score_expected expected = {0};
+  struct score_plot p = {.form = a->plot,
+                         .file = a->plot_file,
+                         .runs = a->runs,
+                         .n_runs = a->n_runs,
+                         .options = {a->baseline, a->stable, NULL},
+                         .png = a->paths.png};
+  enum assay_status status = a->of ? score_expect(a->paths.tasks, a->of, &expected, err) : ASSAY_OK;
+  p.options.expected = a->of ? &expected.names : NULL;
+  if (!status)
+    status = score_plot(store, &p, err);
+  score_expected_release(&expected);
   return status;
 }
 
@@ -231,11 +218,13 @@ int cli_score(int argc, char **argv) {
   struct store *store;
   if (cli_paths_find(&a.paths, &err) != ASSAY_OK)
     return cli_fail(&err);
+  cli_argv_check(&argp, argc, argv);
   argp_parse(&argp, argc, argv, 0, NULL, &a);
   if (store_open(a.paths.store, &store, &err) != ASSAY_OK)
     return cli_fail(&err);
-  if (a.theirs || a.against || a.deviance) {
-    enum assay_status compared = a.theirs     ? score_compare(store, a.runs[0], a.level, a.theirs, a.json, &err)
+  if (a.plot || a.theirs || a.against || a.deviance) {
+    enum assay_status compared = a.plot       ? plot(&a, store, &err)
+                                 : a.theirs   ? score_compare(store, a.runs[0], a.level, a.theirs, a.json, &err)
                                  : a.deviance ? score_deviance(store, a.runs, a.n_runs, a.json, &err)
                                               : score_against(store, a.runs[0], a.against, a.json, &err);
     store_close(store);

@@ -6,7 +6,32 @@
 #include <stdbool.h>
 
 #include "cli/table.h"
-#include "store/store.h"
+#include "report/report.h"
+
+// score_print.c: a level of a run as a row of the table, and as an element of the list.
+void score_row(struct table *t, const struct score *s, bool stable);
+json_t *score_json(const struct score *s);
+
+// score_expected.c: the names of a suite's tasks, or of a level's. ASSAY_ERR_NOT_FOUND.
+struct score_expected {
+  struct score_names names;
+  struct arena arena;
+};
+enum assay_status score_expect(const char *root, const char *suite, struct score_expected *out,
+                               struct assay_error *err);
+void score_expected_release(struct score_expected *e);
+
+// score_plot.c: draws the runs into a file, and says in a line what is in it. ASSAY_ERR_USAGE for a form, a file or a
+// number of runs that does not fit; ASSAY_ERR_UNSUPPORTED: this build writes no PNG.
+struct score_plot {
+  const char *form, *file; // "distribution", "fast_p", "roofline"; *.svg or *.png
+  char *const *runs;
+  int n_runs;
+  struct score_options options;
+  const char *png; // the program that makes a PNG
+};
+enum assay_status score_plot_check(const struct score_plot *p, struct assay_error *err);
+enum assay_status score_plot(struct store *store, const struct score_plot *p, struct assay_error *err);
 
 // Prints where the run's verdicts and KernelBench's results (an eval_results.json) differ; with `json` all of both.
 enum assay_status score_compare(struct store *store, const char *run, int level, const char *path, bool json,

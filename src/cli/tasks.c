@@ -146,10 +146,11 @@ static enum assay_status lint(struct arguments *a, const struct task *t, struct 
 static enum assay_status each_task(struct arguments *a, struct table *table, json_t *array, struct assay_error *err) {
   char **paths = NULL;
   int count = 0;
+  struct cli_meter meter = {.form = a->judging.progress};
   enum assay_status status = task_list(a->judging.paths.tasks, a->suite, &paths, &count, err);
   for (int i = 0; i < count && !status; i++) {
     struct task t;
-    cli_progress(paths[i], i, count);
+    cli_meter_show(&meter, paths[i], i, count);
     status = task_read(paths[i], a->published, &t, err);
     if (status)
       break;

@@ -4,28 +4,45 @@
 
 #include "cli/judging.h"
 
-enum { TASK, CANDIDATE, VERDICT, ERROR, ALLCLOSE, TIME, FLOOR, SPEEDUPS, WHAT, COLUMNS };
+enum { TASK, CANDIDATE, VERDICT, ERROR, ALLCLOSE, TIME, FLOOR, ROOFLINE, SPEEDUPS, WHAT, COLUMNS };
 
 static const struct {
   const char *header;
   char align;
 } columns[COLUMNS] = {
-    [TASK] = {"task", 'l'},           [CANDIDATE] = {"candidate", 'l'},   [VERDICT] = {"verdict", 'l'},
-    [ERROR] = {"error/allowed", 'r'}, [TIME] = {"time (cold)", 'r'},      [ALLCLOSE] = {"allclose 1e-4/1e-2", 'l'},
-    [FLOOR] = {"x floor", 'r'},       [SPEEDUPS] = {"speedup over", 'l'}, [WHAT] = {"what", 'l'},
+    [TASK] = {"task", 'l'},           [CANDIDATE] = {"candidate", 'l'}, [VERDICT] = {"verdict", 'l'},
+    [ERROR] = {"error/allowed", 'r'}, [TIME] = {"time (cold)", 'r'},    [ALLCLOSE] = {"allclose 1e-4/1e-2", 'l'},
+    [FLOOR] = {"x floor", 'r'},       [ROOFLINE] = {"% roofline", 'r'}, [SPEEDUPS] = {"speedup over", 'l'},
+    [WHAT] = {"what", 'l'},
 };
 
-struct table *cli_verdict_table(bool speedups) {
+// What leaves a row on a narrow terminal, in this order.
+static const struct {
+  int column;
+  const char *label, *usual;
+} folds[] = {{WHAT, "", ""},
+             {ALLCLOSE, "allclose 1e-4/1e-2", "pass/pass"},
+             {SPEEDUPS, "speedup over", ""},
+             {ROOFLINE, "% roofline", ""}};
+
+struct table *cli_verdict_table(bool speedups, enum cli_color color) {
   const char *headers[COLUMNS];
   char align[COLUMNS];
-  int n = 0;
+  int n = 0, place[COLUMNS];
   for (int i = 0; i < COLUMNS; i++) {
+    place[i] = n;
     if (i == SPEEDUPS && !speedups)
       continue;
     headers[n] = columns[i].header;
     align[n++] = columns[i].align;
   }
-  return table_create(headers, n, align);
+  struct table *t = table_create(headers, n, align);
+  for (size_t i = 0; t && i < sizeof folds / sizeof *folds; i++)
+    if (folds[i].column != SPEEDUPS || speedups)
+      table_fold(t, place[folds[i].column], folds[i].label, folds[i].usual);
+  if (t)
+    table_color(t, color);
+  return t;
 }
 
 static const char *file_part(const char *path) {
@@ -84,6 +101,12 @@ static void floor_text(const struct verdict_view *v, char *text, size_t size) {
     snprintf(text, size, "-");
 }
 
+// The part of the hardware's limit that it reaches: the floor over the time.
+static void roofline_text(const struct verdict_view *v, char *text, size_t size) {
+  double part = 100 * v->stored.floor_ns / view_time_ns(v);
+  snprintf(text, size, isfinite(part) && part > 0 ? "%.1f %%" : "-", part);
+}
+
 // "1.52 torch.eager, 0.98 torch.compile": how much faster than its baselines; "-" without any.
 static void speedups_text(const struct verdict_view *v, char *text, size_t size) {
   size_t used = 0;
@@ -121,9 +144,12 @@ static void kernels_text(const struct verdict_view *v, char *text, size_t size) 
 // The last column: why it failed, or what to know of a pass.
 static void what_text(const struct verdict_view *v, char *text, size_t size) {
   const char *no_time = view_no_time(v);
+  struct buf detail = {0};
   if (v->stored.reason != ASSAY_REASON_PASS)
-    snprintf(text, size, "%s%s", v->stored.detail,
-             strcmp(v->scope, "judged") == 0 ? " [right at the judged shape: --shapes judged]" : "");
+    cli_own_paths(v->stored.detail, v->stored.candidate, &detail);
+  if (v->stored.reason != ASSAY_REASON_PASS)
+    snprintf(text, size, "%s%s", buf_str(&detail),
+             strcmp(v->scope, "judged") == 0 ? "\n[right at the judged shape: --shapes judged]" : "");
   else if (view_is_narrow(v))
     snprintf(text, size, "judged shape only; elsewhere %s", v->elsewhere);
   else if (no_time)
@@ -141,6 +167,7 @@ static void what_text(const struct verdict_view *v, char *text, size_t size) {
     if (!text[0] && v->weights[0])
       snprintf(text, size, "weights: %s", v->weights);
   }
+  buf_release(&detail);
 }
 
 static void put_cells(struct table *t, bool speedups, const char *const *all) {
@@ -152,22 +179,44 @@ static void put_cells(struct table *t, bool speedups, const char *const *all) {
   table_row(t, cells);
 }
 
+// Below the row of a failure, on a narrow terminal: the worst element, hints, and what the reason means.
+static void put_note(struct table *t, const struct verdict_view *v) {
+  char text[1024];
+  if (v->stored.reason == ASSAY_REASON_PASS)
+    return;
+  const char *worst = strstr(v->worst, "worst: ");
+  size_t n = worst ? (size_t)(worst - v->worst) + strcspn(worst, "\n") : strlen(v->worst);
+  n -= n > 0 && v->worst[n - 1] == '\n';
+  snprintf(text, sizeof text, "%.*s%s(%s)", (int)n, v->worst, n > 0 ? "\n" : "", assay_reason_text(v->stored.reason));
+  table_note(t, text);
+}
+
 void cli_verdict_row(struct table *t, bool speedups, const struct verdict_view *v) {
-  char error[64], allclose[32], time[96], times_floor[32], faster[256], what[512], verdict[64];
-  const char *all[COLUMNS] = {
-      v->stored.task, file_part(v->stored.candidate), verdict, error, allclose, time, times_floor, faster, what};
+  char error[64], allclose[32], time[96], times_floor[32], roofline[32], faster[256], what[4096], verdict[64];
+  const char *all[COLUMNS] = {v->stored.task, file_part(v->stored.candidate),
+                              verdict,        error,
+                              allclose,       time,
+                              times_floor,    roofline,
+                              faster,         what};
   verdict_text(v, verdict, sizeof verdict);
   error_text(v, error, sizeof error);
   allclose_text(v, allclose, sizeof allclose);
   time_text(v, time, sizeof time);
   floor_text(v, times_floor, sizeof times_floor);
+  roofline_text(v, roofline, sizeof roofline);
   speedups_text(v, faster, sizeof faster);
   what_text(v, what, sizeof what);
   put_cells(t, speedups, all);
+  table_style(t, VERDICT,
+              v->stored.reason != ASSAY_REASON_PASS ? TABLE_BAD
+              : view_is_right(v)                    ? TABLE_GOOD
+                                                    : TABLE_DOUBTFUL);
+  put_note(t, v);
 }
 
 void cli_unjudged_row(struct table *t, bool speedups, const char *task, const char *file, const char *said,
                       const char *why) {
-  const char *all[COLUMNS] = {task, file_part(file), said, "-", "-", "-", "-", "-", why};
+  const char *all[COLUMNS] = {task, file_part(file), said, "-", "-", "-", "-", "-", "-", why};
   put_cells(t, speedups, all);
+  table_style(t, VERDICT, TABLE_DOUBTFUL);
 }

@@ -1,6 +1,5 @@
 #include "report/compare.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,15 +7,12 @@
 
 #include "base/alloc.h"
 #include "report/view.h"
+#include "score/row.h"
 
 enum { RESAMPLES = 2000, SEED = 20261123 };
 
 // A split of right and wrong answers, or a mean over tasks, is a difference when chance makes it in fewer cases.
 static const double CHANCE = 0.05;
-
-double compare_resolution(const char *device) {
-  return strcmp(device, "cuda") == 0 ? 0.01 : 0.1; // a CPU is shared with whatever else runs
-}
 
 // ---- reading the runs
 
@@ -115,25 +111,8 @@ static enum assay_status read_run(struct store *s, const char *run, bool second,
   return status;
 }
 
-// "kernelbench/1/9" before "kernelbench/1/19".
 static int by_name(const void *x, const void *y) {
-  const char *a = ((const struct compare_task *)x)->task, *b = ((const struct compare_task *)y)->task;
-  while (*a && *b) {
-    if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
-      char *after_a, *after_b;
-      unsigned long m = strtoul(a, &after_a, 10), n = strtoul(b, &after_b, 10);
-      if (m != n)
-        return m < n ? -1 : 1;
-      a = after_a;
-      b = after_b;
-    } else if (*a != *b) {
-      break;
-    } else {
-      a++;
-      b++;
-    }
-  }
-  return (unsigned char)*a - (unsigned char)*b;
+  return score_by_name(((const struct compare_task *)x)->task, ((const struct compare_task *)y)->task);
 }
 
 // ---- verdicts
@@ -174,10 +153,8 @@ static void compare_times(struct compare_task *t) {
     decide(t, COMPARE_UNKNOWN, "too few samples for an interval");
   } else {
     static const char *const words[] = {"no difference shown", "A is faster", "B is faster"};
-    char device[32];
-    snprintf(device, sizeof device, "%.*s", (int)strcspn(a->device, " "), a->device);
     t->ratio = a->time_ns / b->time_ns;
-    t->verdict = verdict_of(&t->ratio_interval, compare_resolution(device));
+    t->verdict = verdict_of(&t->ratio_interval, score_resolution(a->device));
     snprintf(t->why, sizeof t->why, "%s%s", words[t->verdict], a->unstable || b->unstable ? " (unstable)" : "");
   }
 }
@@ -211,7 +188,7 @@ static enum assay_status sum_up(struct comparison *c, struct assay_error *err) {
     if (isnan(t->ratio))
       continue;
     ratios[c->n_times++] = t->ratio;
-    resolution = fmax(resolution, compare_resolution(strncmp(t->a.device, "cuda ", 5) == 0 ? "cuda" : ""));
+    resolution = fmax(resolution, score_resolution(t->a.device));
   }
   c->right_p = stats_sign_test(c->only_a_right, c->only_b_right);
   c->right = c->right_p >= CHANCE ? COMPARE_NO_DIFFERENCE : c->only_a_right > c->only_b_right ? COMPARE_A : COMPARE_B;

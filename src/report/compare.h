@@ -48,9 +48,6 @@ struct comparison {
   enum compare_verdict faster;
 };
 
-// Ratios nearer to 1 than this are no difference: two judgements of one kernel differ by as much.
-double compare_resolution(const char *device);
-
 // Compares the verdicts that stand. *out: compare_release(). ASSAY_ERR_NOT_FOUND: the store has no such run, or the two
 // have no task in common.
 enum assay_status compare_runs(struct store *s, const char *a, const char *b, struct comparison *out,

@@ -3,33 +3,36 @@
 #define REPORT_REPORT_H
 
 #include "base/buf.h"
+#include "report/rows.h"
+#include "score/summary.h"
 #include "store/store.h"
 #include "task/task.h"
 
-enum { SCORE_THRESHOLDS = 6 };
-extern const double score_thresholds[SCORE_THRESHOLDS]; // KernelBench's p: 0, 0.5, 0.8, 1, 1.5, 2
-
-// One run, or one level of it: each task counts with its fastest correct candidate.
+// One level of a run, in one setting: what may be ranked together.
 struct score {
-  char run[256], group[64]; // group: "kernelbench/1"; under another contract than the tasks' own "kernelbench/1 (tf32)"
-  int n_tasks;              // with a verdict
-  int n_correct;
-  int n_suspicious; // with a pass whose time is suspicious; it is none of the correct ones
-  int n_unstable;   // whose best time is unstable; where such times are left out: that have no other
-  int n_narrow;     // tasks with candidates that are right at the judged shape alone; not among the correct ones
-  int n_verdicts, n_verdicts_correct;
-  double pass_at_1;                // unbiased estimate, mean over tasks
-  double part_of_floor[3];         // quartiles of floor / time over correct tasks; NaN when unknown
-  double geomean_speedup;          // over the baseline, correct tasks; NaN without one
-  double fast_p[SCORE_THRESHOLDS]; // [0]: the part of correct tasks; the others NaN where no speedup is known
-  int n_baseline;                  // tasks that have a baseline time
+  char run[256], level[128];
+  // "kernelbench/1"; under another contract than the tasks' own "kernelbench/1 (tf32)". Where the run has the level in
+  // several settings, what differs follows: "kernelbench/1 at small".
+  char group[320];
+  char device[176], workload[128], form[16], contract[16], rule[16], judge[32]; // struct score_setting; "": unknown
+  struct score_summary sum;
 };
 
-// Scores of a run by group, of its verdicts that stand (store_each_standing). *scores: heap array of *count. baseline:
-// the name of a run whose times are the baseline, the path of KernelBench's file of baseline times (it ends with
-// ".json"), the name of a baseline that was timed in turn with the run's candidates ("torch.eager"), or NULL. `stable`
-// leaves out times that are unstable. ASSAY_ERR_NOT_FOUND when there is no such run.
-enum assay_status score_run(struct store *s, const char *run, const char *baseline, bool stable, struct score **scores,
+// baseline: the name of a run whose times are the baseline, the path of KernelBench's file of baseline times (it ends
+// with ".json"), the name of a baseline that was timed in turn with the run's candidates ("torch.eager"), or NULL.
+struct score_options {
+  const char *baseline;
+  bool stable;                        // leaves out times that are unstable
+  const struct score_names *expected; // all tasks that count, by name; NULL: those with a verdict
+};
+
+// The run's verdicts that stand (store_each_standing), each with its baseline. `out`: zero or rows to add to.
+// ASSAY_ERR_NOT_FOUND when there is no such run, or no such baseline.
+enum assay_status score_read(struct store *s, const char *run, const struct score_options *o, struct report_rows *out,
+                             struct assay_error *err);
+
+// Scores of a run by level and setting. *scores: heap array of *count. The statuses of score_read().
+enum assay_status score_run(struct store *s, const char *run, const struct score_options *o, struct score **scores,
                             int *count, struct assay_error *err);
 
 // A PyTorch module that computes the task, for people and prompts: Model, get_inputs, get_init_inputs. `missing` gets

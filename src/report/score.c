@@ -1,256 +1,221 @@
+// Scores of a run of the store: its rows, their baselines, and the groups that may be ranked together.
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "report/kernelbench.h"
 #include "report/report.h"
-#include "report/view.h"
-#include "stats/stats.h"
-
-const double score_thresholds[SCORE_THRESHOLDS] = {0, 0.5, 0.8, 1, 1.5, 2};
-
-// One task of the run, with the best time of its correct candidates.
-struct entry {
-  char task[VIEW_LABEL];
-  int n, n_correct;
-  bool suspicious, unstable, any_unstable, narrow; // unstable: the best time; any_unstable: that of some candidate
-  double time_ns, floor_ns, baseline_ns;
-};
-
-struct entries {
-  struct entry *items;
-  int n, capacity;
-  bool failed;
-  bool stable;        // times that are unstable do not count
-  bool only_full;     // only times at `full` count, as the baseline's are of the published sizes
-  const char *paired; // a baseline that was timed in turn with the candidates; NULL: none
-};
-
-static struct entry *entry_of(struct entries *e, const char *task) {
-  for (int i = 0; i < e->n; i++)
-    if (strcmp(e->items[i].task, task) == 0)
-      return &e->items[i];
-  if (e->n == e->capacity) {
-    int capacity = e->capacity * 2 + 64;
-    struct entry *more = base_realloc(e->items, (size_t)capacity * sizeof *more);
-    if (!more) {
-      e->failed = true;
-      return NULL;
-    }
-    e->items = more;
-    e->capacity = capacity;
-  }
-  struct entry *new = &e->items[e->n++];
-  *new = (struct entry){.time_ns = NAN, .floor_ns = NAN, .baseline_ns = NAN};
-  snprintf(new->task, sizeof new->task, "%s", task);
-  return new;
-}
-
-// The speedup over the baseline of this name, whose calls took turns with the candidate's; NaN if there was none.
-static double paired_speedup(const struct verdict_view *view, const char *name) {
-  double speedup = NAN;
-  for (int i = 0; i < view->n_baselines; i++)
-    if (strcmp(view->baselines[i].name, name) == 0 && !isnan(view->baselines[i].speedup))
-      speedup = view->baselines[i].speedup;
-  return speedup;
-}
-
-// A time that ranks becomes the task's if it is the best so far.
-static void take_time(const struct entries *all, struct entry *e, const struct verdict_view *view) {
-  const struct store_verdict *v = &view->stored;
-  double ns = view_ranked_ns(view);
-  bool counts = !isnan(ns) && !(v->unstable && all->stable) && (!all->only_full || strcmp(v->workload, "full") == 0);
-  if (!counts || ns >= e->time_ns)
-    return;
-  e->time_ns = ns;
-  e->floor_ns = v->floor_ns;
-  e->unstable = v->unstable;
-  if (all->paired)
-    e->baseline_ns = ns * paired_speedup(view, all->paired);
-}
-
-static bool add_verdict(void *arg, const struct store_verdict *v) {
-  struct entries *all = arg;
-  struct verdict_view view;
-  struct assay_error ignored = {0};
-  char label[VIEW_LABEL];
-  if (view_from_store(v, &view, &ignored) != ASSAY_OK) {
-    all->failed = true;
-    return false;
-  }
-  struct entry *e = entry_of(all, view_task_label(&view, label, sizeof label));
-  if (!e) {
-    view_release(&view);
-    return false;
-  }
-  e->n++;
-  e->narrow = e->narrow || view_is_narrow(&view);
-  e->suspicious = e->suspicious || (v->reason == ASSAY_REASON_PASS && store_is_suspicious(v));
-  if (view_is_right(&view)) {
-    e->n_correct++;
-    e->any_unstable = e->any_unstable || v->unstable;
-    take_time(all, e, &view);
-  }
-  view_release(&view);
-  return true;
-}
-
-// "kernelbench/1" of "kernelbench/1/19", "kernelbench/1 (tf32)" of "kernelbench/1/19 (tf32)": names have no blanks.
-static void group_of(const char *task, char *out, size_t size) {
-  const char *slash = strrchr(task, '/'), *contract = strchr(task, ' ');
-  const int name = contract ? (int)(contract - task) : (int)strlen(task);
-  snprintf(out, size, "%.*s%s", slash ? (int)(slash - task) : name, task, contract ? contract : "");
-}
-
-struct columns {
-  bool *correct;
-  double *speedup, *part, *faster;
-};
-
-// fast_0 is the part of tasks that are right, timed or not: above nothing is every speed. Of speeds that nobody knows,
-// of no candidate that is right or of no baseline, there is no part.
-static void fill_fast_p(const struct columns *c, int n, int n_faster, struct score *out) {
-  bool known = out->n_baseline > 0 && (n_faster > 0 || out->n_correct == 0);
-  for (int p = 0; p < SCORE_THRESHOLDS; p++)
-    out->fast_p[p] = known ? stats_fast_p(c->correct, c->speedup, n, score_thresholds[p]) : NAN;
-  out->fast_p[0] = n ? (double)out->n_correct / n : NAN;
-}
-
-static void fill_score(const struct entries *all, const char *group, struct columns *c, struct score *out) {
-  int n = 0, n_part = 0, n_faster = 0;
-  double pass = 0;
-  for (int i = 0; i < all->n; i++) {
-    const struct entry *e = &all->items[i];
-    char own[64];
-    group_of(e->task, own, sizeof own);
-    if (strcmp(own, group) != 0)
-      continue;
-    out->n_verdicts += e->n;
-    out->n_verdicts_correct += e->n_correct;
-    out->n_correct += e->n_correct > 0;
-    out->n_suspicious += e->suspicious;
-    out->n_narrow += e->narrow && !e->n_correct;
-    out->n_unstable += all->stable ? e->any_unstable && isnan(e->time_ns) : e->unstable;
-    pass += stats_pass_at_k(e->n, e->n_correct, 1);
-    out->n_baseline += !isnan(e->baseline_ns);
-    if (e->n_correct && !isnan(e->floor_ns / e->time_ns))
-      c->part[n_part++] = e->floor_ns / e->time_ns;
-    c->correct[n] = e->n_correct > 0 && !isnan(e->baseline_ns / e->time_ns);
-    c->speedup[n] = c->correct[n] ? e->baseline_ns / e->time_ns : 0;
-    if (c->correct[n])
-      c->faster[n_faster++] = c->speedup[n];
-    n++;
-  }
-  out->n_tasks = n;
-  out->pass_at_1 = n ? pass / n : NAN;
-  for (int q = 0; q < 3; q++)
-    out->part_of_floor[q] = stats_quantile(c->part, n_part, 0.25 * (q + 1));
-  out->geomean_speedup = stats_geomean(c->faster, n_faster);
-  fill_fast_p(c, n, n_faster, out);
-}
-
-static enum assay_status make_scores(const struct entries *all, const char *run, struct score **scores, int *count,
-                                     struct assay_error *err) {
-  enum assay_status status = ASSAY_OK;
-  size_t n = (size_t)all->n + 1;
-  struct columns c = {base_calloc(n, sizeof *c.correct), base_calloc(n, sizeof(double)), base_calloc(n, sizeof(double)),
-                      base_calloc(n, sizeof(double))};
-  struct score *list = base_calloc(n, sizeof *list);
-  int groups = 0;
-  if (!c.correct || !c.speedup || !c.part || !c.faster || !list) {
-    status = error_nomem(err, "scores");
-    base_free(list);
-    goto out;
-  }
-  for (int i = 0; i < all->n; i++) {
-    char group[64];
-    bool known = false;
-    group_of(all->items[i].task, group, sizeof group);
-    for (int g = 0; g < groups; g++)
-      known = known || strcmp(list[g].group, group) == 0;
-    if (known)
-      continue;
-    snprintf(list[groups].group, sizeof list[groups].group, "%s", group);
-    snprintf(list[groups].run, sizeof list[groups].run, "%s", run);
-    fill_score(all, group, &c, &list[groups]);
-    groups++;
-  }
-  *scores = list;
-  *count = groups;
-out:
-  base_free(c.correct);
-  base_free(c.speedup);
-  base_free(c.part);
-  base_free(c.faster);
-  return status;
-}
+#include "score/group.h"
 
 static bool is_file_of_times(const char *baseline) {
   size_t n = strlen(baseline);
   return n > 5 && strcmp(baseline + n - 5, ".json") == 0;
 }
 
-static enum assay_status read_file(const char *path, struct entries *base, struct assay_error *err) {
+static enum assay_status add_file(struct report_rows *rows, const char *path, struct assay_error *err) {
   struct kernelbench_time *times = NULL;
+  struct rows_time *named = NULL;
   int count = 0;
   enum assay_status status = kernelbench_read_times(path, &times, &count, err);
+  if (!status && !(named = base_calloc((size_t)count + 1, sizeof *named)))
+    status = error_nomem(err, "a baseline");
   for (int i = 0; i < count && !status; i++) {
-    char task[64];
-    snprintf(task, sizeof task, "kernelbench/%d/%d", times[i].level, times[i].problem);
-    struct entry *e = entry_of(base, task);
-    if (e)
-      e->time_ns = times[i].ns;
+    const char *task = arena_printf(&rows->arena, "kernelbench/%d/%d", times[i].level, times[i].problem);
+    named[i] = (struct rows_time){task ? task : "", times[i].ns};
   }
+  if (!status)
+    status = rows_add_times(rows, path, named, count, err);
   base_free(times);
+  base_free(named);
   return status;
 }
 
-static bool any_baseline(const struct entries *all) {
+static bool any_has(const struct report_rows *rows, const char *baseline) {
   bool any = false;
-  for (int i = 0; i < all->n; i++)
-    any = any || !isnan(all->items[i].baseline_ns);
+  for (int i = 0; i < rows->n; i++)
+    any = any || score_baseline_of(&rows->items[i], baseline);
   return any;
 }
 
 // The baseline's times: from a file, from a run of that name, or those taken in turn with the candidates' times.
-static enum assay_status read_baseline(struct store *s, const char *name, struct entries *base, struct entries *all,
-                                       struct assay_error *err) {
+static enum assay_status add_baseline(struct store *s, const char *run, const struct score_options *o,
+                                      struct report_rows *rows, struct assay_error *err) {
+  const char *name = o->baseline;
   if (is_file_of_times(name))
-    return read_file(name, base, err);
-  enum assay_status status = store_each_standing(s, name, NULL, add_verdict, base, err);
-  if (!status && base->n == 0)
-    all->paired = name;
-  return status;
-}
-
-enum assay_status score_run(struct store *s, const char *run, const char *baseline, bool stable, struct score **scores,
-                            int *count, struct assay_error *err) {
-  struct entries all = {.only_full = baseline && is_file_of_times(baseline), .stable = stable},
-                 base = {.stable = stable};
-  enum assay_status status = baseline ? read_baseline(s, baseline, &base, &all, err) : ASSAY_OK;
-  if (!status)
-    status = store_each_standing(s, run, NULL, add_verdict, &all, err);
-  if (!status && (all.failed || base.failed))
-    status = error_nomem(err, "scores");
-  if (!status && all.n == 0)
-    status = error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no run named \"%s\"; `assay runs` lists them", run);
-  if (!status && all.paired && !any_baseline(&all))
+    return add_file(rows, name, err);
+  struct report_rows others = {0};
+  enum assay_status status = rows_read(s, name, &others, err);
+  if (!status && others.n > 0)
+    status = rows_add_baseline(rows, name, &others, o->stable, err);
+  else if (!status && !any_has(rows, name))
     status =
         error_set(err, ASSAY_ERR_NOT_FOUND,
                   "the store has no run named \"%s\" (`assay runs` lists them), and no candidate of \"%s\" was timed "
                   "in turn with a baseline of that name (assay bench --baseline %s)",
-                  baseline, run, baseline);
-  if (!status && baseline && !all.paired && base.n == 0)
-    status = error_set(err, ASSAY_ERR_NOT_FOUND, "%s has no times", baseline);
-  for (int i = 0; i < all.n && !status; i++)
-    for (int k = 0; k < base.n; k++)
-      if (strcmp(all.items[i].task, base.items[k].task) == 0)
-        all.items[i].baseline_ns = base.items[k].time_ns;
+                  name, run, name);
+  rows_release(&others);
+  return status;
+}
+
+enum assay_status score_read(struct store *s, const char *run, const struct score_options *o, struct report_rows *out,
+                             struct assay_error *err) {
+  struct report_rows rows = {0};
+  enum assay_status status = rows_read(s, run, &rows, err);
+  if (!status && rows.n == 0)
+    status = error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no run named \"%s\"; `assay runs` lists them", run);
+  if (!status && o->baseline)
+    status = add_baseline(s, run, o, &rows, err);
+  if (status)
+    rows_release(&rows);
+  else
+    *out = rows;
+  return status;
+}
+
+// --- groups
+
+// Whether another group of the level has another value of what `field` gives.
+static bool differs(const struct score *all, int n, int at, size_t field) {
+  const char *own = (const char *)&all[at] + field;
+  for (int i = 0; i < n; i++)
+    if (strcmp(all[i].group, all[at].group) == 0 && strcmp((const char *)&all[i] + field, own) != 0)
+      return true;
+  return false;
+}
+
+// What tells groups of one level apart, after its name.
+static void tell_apart(const struct score *all, int n, int at, char *text, size_t size) {
+  static const struct {
+    size_t field;
+    const char *before, *unknown;
+  } parts[] = {{offsetof(struct score, workload), " at ", ""},
+               {offsetof(struct score, form), ", form ", ""},
+               {offsetof(struct score, device), " on ", "an unknown device"},
+               {offsetof(struct score, rule), ", rule ", "unknown"},
+               {offsetof(struct score, judge), ", judge ", "unknown"}};
+  size_t used = (size_t)snprintf(text, size, "%s", all[at].group);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts && used < size; i++) {
+    const char *value = (const char *)&all[at] + parts[i].field;
+    if (differs(all, n, at, parts[i].field))
+      used += (size_t)snprintf(text + used, size - used, "%s%s", parts[i].before, value[0] ? value : parts[i].unknown);
+  }
+}
+
+static void name_group(struct score *out, const char *run, const struct score_group *g) {
+  // What is known of the setting: by the row that knows most of it.
+  const struct score_setting *at = &g->rows[0]->setting;
+  for (int i = 1; i < g->n; i++) {
+    const struct score_setting *s = &g->rows[i]->setting;
+    if (strlen(s->device) + strlen(s->rule) + strlen(s->judge) >
+        strlen(at->device) + strlen(at->rule) + strlen(at->judge))
+      at = s;
+  }
+  snprintf(out->run, sizeof out->run, "%s", run);
+  snprintf(out->level, sizeof out->level, "%s", g->key);
+  snprintf(out->group, sizeof out->group, "%s%s%s%s", g->key, at->contract[0] ? " (" : "", at->contract,
+           at->contract[0] ? ")" : "");
+#define COPY_SETTING(field) snprintf(out->field, sizeof out->field, "%s", at->field);
+  SCORE_SETTINGS(COPY_SETTING)
+#undef COPY_SETTING
+}
+
+// The names of the group's level among those that are expected. Returns how many.
+static int names_of(const struct score_names *all, const char *level, const char **out) {
+  int n = 0;
+  for (int i = 0; i < all->n; i++) {
+    int suite, length;
+    score_names(all->items[i], &suite, &length);
+    if (strlen(level) == (size_t)length && strncmp(all->items[i], level, (size_t)length) == 0)
+      out[n++] = all->items[i];
+  }
+  return n;
+}
+
+static enum assay_status score_group_rows(const struct score_group *g, const struct score_options *o,
+                                          struct score_summary *out, struct assay_error *err) {
+  const struct score_question q = {.baseline = o->baseline, .stable_only = o->stable};
+  const char **items = base_calloc((o->expected ? (size_t)o->expected->n : 0) + 1, sizeof *items);
+  struct score_task *tasks = NULL;
+  int n = 0;
+  if (!items)
+    return error_nomem(err, "scores");
+  const struct score_names names = {items, o->expected ? names_of(o->expected, g->key, items) : 0};
+  enum assay_status status = score_tasks(g->rows, g->n, &q, names.n > 0 ? &names : NULL, &tasks, &n, err);
   if (!status)
-    status = make_scores(&all, run, scores, count, err);
-  base_free(all.items);
-  base_free(base.items);
+    status = score_sum_up(tasks, n, &q, out, err);
+  base_free(tasks);
+  base_free(items);
+  return status;
+}
+
+// Levels that are expected and of which there is no verdict: all of their tasks are missing.
+static enum assay_status add_levels_without_rows(const char *run, const struct score_options *o, struct score *all,
+                                                 int *n, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < o->expected->n && !status; i++) {
+    int suite, length;
+    bool known = false;
+    char level[sizeof all->level];
+    score_names(o->expected->items[i], &suite, &length);
+    snprintf(level, sizeof level, "%.*s", length, o->expected->items[i]);
+    for (int k = 0; k < *n; k++)
+      known = known || strcmp(all[k].level, level) == 0;
+    if (known)
+      continue;
+    const struct score_group none = {.key = level};
+    struct score *new = &all[(*n)++];
+    snprintf(new->run, sizeof new->run, "%s", run);
+    snprintf(new->level, sizeof new->level, "%s", level);
+    snprintf(new->group, sizeof new->group, "%s", level);
+    status = score_group_rows(&none, o, &new->sum, err);
+  }
+  return status;
+}
+
+static enum assay_status score_rows(const char *run, const struct score_row **rows, int n,
+                                    const struct score_options *o, struct score **scores, int *count,
+                                    struct assay_error *err) {
+  struct score_group *groups = NULL;
+  int n_groups = 0;
+  enum assay_status status = score_group_settings(rows, n, &groups, &n_groups, err);
+  size_t most = (size_t)n_groups + (o->expected ? (size_t)o->expected->n : 0) + 1;
+  struct score *all = base_calloc(most, sizeof *all);
+  char(*names)[sizeof all->group] = base_calloc((size_t)n_groups + 1, sizeof *names);
+  if (!status && (!all || !names))
+    status = error_nomem(err, "scores");
+  for (int i = 0; i < n_groups && !status; i++) {
+    name_group(&all[i], run, &groups[i]);
+    status = score_group_rows(&groups[i], o, &all[i].sum, err);
+  }
+  for (int i = 0; i < n_groups && !status; i++)
+    tell_apart(all, n_groups, i, names[i], sizeof names[i]);
+  for (int i = 0; i < n_groups && !status; i++)
+    memcpy(all[i].group, names[i], sizeof names[i]);
+  if (!status && o->expected)
+    status = add_levels_without_rows(run, o, all, &n_groups, err);
+  base_free(groups);
+  base_free(names);
+  if (status) {
+    base_free(all);
+    return status;
+  }
+  *scores = all;
+  *count = n_groups;
+  return ASSAY_OK;
+}
+
+enum assay_status score_run(struct store *s, const char *run, const struct score_options *o, struct score **scores,
+                            int *count, struct assay_error *err) {
+  struct report_rows rows = {0};
+  enum assay_status status = score_read(s, run, o, &rows, err);
+  const struct score_row **all = status ? NULL : rows_pointers(&rows);
+  if (!status && !all)
+    status = error_nomem(err, "scores");
+  if (!status)
+    status = score_rows(run, all, rows.n, o, scores, count, err);
+  base_free(all);
+  rows_release(&rows);
   return status;
 }

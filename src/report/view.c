@@ -59,6 +59,10 @@ enum assay_status view_from_verdict(const struct assay_verdict *v, const char *c
                               .worst = "",
                               .diagnostics = v->diagnostics,
                               .not_a_gpu = v->times_rank_nothing,
+                              .rule = assay_rule_name(v->rule),
+                              .judge = "assay " ASSAY_VERSION,
+                              .flops = v->flops,
+                              .bytes = v->bytes,
                               .foreknown = v->foreknown,
                               .scope = assay_scope_name(v->scope),
                               .elsewhere = v->elsewhere,
@@ -78,7 +82,10 @@ enum assay_status view_from_verdict(const struct assay_verdict *v, const char *c
     view.baselines[view.n_baselines++] = (struct view_baseline){.name = c->name,
                                                                 .verdict = assay_reason_code(c->reason),
                                                                 .detail = c->detail,
-                                                                .speedup = isfinite(c->ratio) ? c->ratio : NAN};
+                                                                .speedup = isfinite(c->ratio) ? c->ratio : NAN,
+                                                                .speedup_interval = {c->ratio_low, c->ratio_high},
+                                                                .time_ns = c->median_ns,
+                                                                .time = {c->low_ns, c->high_ns}};
   }
   if (!status)
     *out = view;
@@ -96,6 +103,10 @@ static const char *text_of(const json_t *object, const char *key) {
 static double number_of(const json_t *object, const char *key, double otherwise) {
   const json_t *number = json_object_get(object, key);
   return json_is_number(number) ? json_number_value(number) : otherwise;
+}
+
+static struct interval interval_of(const json_t *object) {
+  return (struct interval){number_of(object, "speedup_low", NAN), number_of(object, "speedup_high", NAN)};
 }
 
 static void read_checks(const json_t *evidence, struct verdict_view *view) {
@@ -131,10 +142,14 @@ static enum assay_status read_baselines(const json_t *evidence, struct verdict_v
   enum assay_status status = make_baselines(view, (int)json_array_size(all), err);
   for (size_t i = 0; i < json_array_size(all) && !status; i++) {
     const json_t *b = json_array_get(all, i);
-    view->baselines[view->n_baselines++] = (struct view_baseline){.name = text_of(b, "name"),
-                                                                  .verdict = text_of(b, "verdict"),
-                                                                  .detail = text_of(b, "detail"),
-                                                                  .speedup = number_of(b, "speedup", NAN)};
+    view->baselines[view->n_baselines++] =
+        (struct view_baseline){.name = text_of(b, "name"),
+                               .verdict = text_of(b, "verdict"),
+                               .detail = text_of(b, "detail"),
+                               .speedup = number_of(b, "speedup", NAN),
+                               .speedup_interval = interval_of(b),
+                               .time_ns = number_of(b, "median_ns", NAN),
+                               .time = {number_of(b, "low_ns", NAN), number_of(b, "high_ns", NAN)}};
   }
   return status;
 }
@@ -152,6 +167,10 @@ enum assay_status view_from_store(const struct store_verdict *row, struct verdic
                               .worst = "",
                               .diagnostics = text_of(evidence, "diagnostics"),
                               .not_a_gpu = json_is_true(json_object_get(evidence, "times_rank_nothing")),
+                              .rule = text_of(evidence, "rule"),
+                              .judge = text_of(evidence, "judge"),
+                              .flops = number_of(evidence, "flops", NAN),
+                              .bytes = number_of(evidence, "bytes", NAN),
                               .foreknown = json_is_true(json_object_get(evidence, "foreknown")),
                               .scope = text_of(evidence, "scope"),
                               .elsewhere = text_of(evidence, "elsewhere"),

@@ -5,6 +5,7 @@
 
 #include "assay/judge.h"
 #include "base/error.h"
+#include "stats/stats.h"
 #include "store/store.h"
 
 // What the candidate's time was compared with.
@@ -13,6 +14,9 @@ struct view_baseline {
   const char *verdict; // the baseline's own, a reason's code; one that is not "pass" has no speedup
   const char *detail;
   double speedup; // its time over the candidate's; NaN: unknown
+  struct interval speedup_interval;
+  double time_ns; // its own; NaN: unknown
+  struct interval time;
 };
 
 // Strings are borrowed from what the view was filled from; never NULL.
@@ -27,10 +31,12 @@ struct verdict_view {
   const char *worst;           // the worst elements of the check that decided, several lines; ""
   const char *diagnostics;     // what the compiler and the kernel printed
   bool not_a_gpu;              // times of this device are not ranked
+  const char *rule, *judge;    // which rule decided, and which judge said it; "": unknown
   bool foreknown;              // seed or secret was given: the time is not ranked
   const char *scope;           // how far it holds: "general", "judged", or "": unknown
   const char *elsewhere;       // what happens at other shapes than the judged one; ""
   const char *contract;        // under which it was judged, where that is not the task's own; ""
+  double flops, bytes;         // least work of the workload; NaN: unknown
   double overhead_ns;          // in every sample, of the protocol; 0: unknown
   // Outputs of the declared draws at the judged sizes, and those outside the published tolerance and outside 1e-2.
   int n_declared, n_allclose_bad, n_allclose_loose_bad;

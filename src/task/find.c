@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/nearest.h"
 #include "task/task.h"
 
 enum { MAX_DEPTH = 8, MAX_TASKS = 1 << 16 };
@@ -135,19 +136,117 @@ static bool matches(const char *file, const char *wanted) {
   return (stem == n && memcmp(file, wanted, n) == 0) || (stem - skip == n && memcmp(file + skip, wanted, n) == 0);
 }
 
-// What a folder holds, for a message: "001_square_matmul.onnxtxt ... 100_hinge_loss.onnxtxt (100 tasks)".
+// "kernelbench/1/23 (softmax)" for the path of a task under `root`.
+static const char *name_of(const char *root, const char *path, char *text, size_t size) {
+  size_t n = strlen(root), used = 0;
+  const char *p = strncmp(path, root, n) == 0 ? path + n : path;
+  text[0] = '\0';
+  for (p += *p == '/'; *p && used < size;) {
+    size_t len = strcspn(p, "/"), level = strncmp(p, "level", 5) == 0 ? 5 : 0;
+    size_t digits = strspn(p + level, "0123456789");
+    if (p[len] == '/' && level && level + digits == len)
+      used += (size_t)snprintf(text + used, size - used, "%.*s/", (int)digits, p + level);
+    else if (p[len] == '/')
+      used += (size_t)snprintf(text + used, size - used, "%.*s/", (int)len, p);
+    else if (digits > 0 && p[digits] == '_')
+      used += (size_t)snprintf(text + used, size - used, "%ld (%.*s)", strtol(p, NULL, 10),
+                               (int)strcspn(p + digits + 1, "."), p + digits + 1);
+    else
+      used += (size_t)snprintf(text + used, size - used, "%.*s", (int)strcspn(p, "."), p);
+    p += len + (p[len] == '/');
+  }
+  return text;
+}
+
+// The name of a file without its number and ending: "softmax" of 023_softmax.onnxtxt.
+static void stem_of(const char *path, char *text, size_t size) {
+  const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+  size_t digits = strspn(file, "0123456789");
+  file += digits > 0 && file[digits] == '_' ? digits + 1 : 0;
+  snprintf(text, size, "%.*s", (int)strcspn(file, "."), file);
+}
+
+// The names of up to five tasks whose stem has `word` in it; else of those that are called what is nearest to it. "":
+// none.
+static void list_alike(const char *root, const struct listing *l, const char *word, char *text, size_t size) {
+  enum { MOST = 5, STEM = 128 };
+  char stem[STEM], name[256], best[STEM] = "";
+  struct nearest near = {.word = word};
+  size_t used = 0;
+  int n = 0;
+  text[0] = '\0';
+  for (int i = 0; i < l->count; i++) {
+    int before = near.name ? near.distance : STEM;
+    stem_of(l->paths[i], stem, sizeof stem);
+    nearest_offer(&near, stem);
+    if (near.name && near.distance < before)
+      snprintf(best, sizeof best, "%s", stem);
+  }
+  const char *wanted = strlen(word) >= 3 ? word : NULL;
+  for (int pass = 0; pass < 2 && n == 0; pass++, wanted = best[0] ? best : NULL)
+    for (int i = 0; wanted && i < l->count && n <= MOST && used < size; i++) {
+      stem_of(l->paths[i], stem, sizeof stem);
+      if (pass == 1 ? strcmp(stem, wanted) != 0 : !strstr(stem, wanted))
+        continue;
+      if (++n <= MOST)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", n > 1 ? ", " : "",
+                                 name_of(root, l->paths[i], name, sizeof name));
+      else
+        used += (size_t)snprintf(text + used, size - used, ", ...");
+    }
+}
+
+// Why a name is none of a task, and what there is.
 static enum assay_status describe_missing(const char *root, const char *name, struct assay_error *err) {
   struct listing l = {0};
   struct assay_error ignored = {0};
   enum assay_status status;
+  char alike[700], first[256], last[256];
+  const char *slash = strrchr(name, '/');
   if (walk(root, 0, &l, &ignored) != ASSAY_OK || l.count == 0) {
     status = error_set(err, ASSAY_ERR_NOT_FOUND, "no task '%.120s': there are no task files under %.200s", name, root);
   } else {
     qsort(l.paths, (size_t)l.count, sizeof *l.paths, by_number);
-    status = error_set(err, ASSAY_ERR_NOT_FOUND,
-                       "no task '%.120s': %d tasks are there, from %.150s to %.150s; `assay tasks` lists their names "
-                       "(kernelbench/1/19 is number 19 of level 1)",
-                       name, l.count, l.paths[0], l.paths[l.count - 1]);
+    const char *word = slash ? slash + 1 : name;
+    alike[0] = '\0';
+    if (!all_digits(word, strlen(word))) // a number is like no name: 101 is not resnet101
+      list_alike(root, &l, word, alike, sizeof alike);
+    if (alike[0])
+      status = error_set(err, ASSAY_ERR_NOT_FOUND, "no task '%.120s'; did you mean %s?", name, alike);
+    else
+      status = error_set(err, ASSAY_ERR_NOT_FOUND,
+                         "no task '%.120s': %d tasks are there, from %s to %s; `assay tasks` lists their names "
+                         "(kernelbench/1/19 is number 19 of level 1)",
+                         name, l.count, name_of(root, l.paths[0], first, sizeof first),
+                         name_of(root, l.paths[l.count - 1], last, sizeof last));
+  }
+  task_list_release(l.paths, l.count);
+  return status;
+}
+
+// A name without a suite, "softmax": the one task that is called so.
+static enum assay_status find_by_stem(const char *root, const char *word, char **path, struct assay_error *err) {
+  struct listing l = {0};
+  struct assay_error ignored = {0};
+  char alike[700];
+  const char *found = NULL;
+  int n = 0;
+  if (walk(root, 0, &l, &ignored) == ASSAY_OK && word[0] && l.count > 0) {
+    qsort(l.paths, (size_t)l.count, sizeof *l.paths, by_number);
+    for (int i = 0; i < l.count; i++)
+      if (!all_digits(word, strlen(word)) && matches(strrchr(l.paths[i], '/') + 1, word)) {
+        found = l.paths[i];
+        n++;
+      }
+  }
+  enum assay_status status = ASSAY_OK;
+  if (n == 1 && !(*path = base_strndup(found, strlen(found)))) {
+    status = error_nomem(err, "a task's path");
+  } else if (n > 1) {
+    list_alike(root, &l, word, alike, sizeof alike);
+    status = error_set(err, ASSAY_ERR_NOT_FOUND, "%d tasks are called '%.120s'; say which: %s", n, word, alike);
+  } else if (n == 0) {
+    status = describe_missing(root, word, err);
   }
   task_list_release(l.paths, l.count);
   return status;
@@ -173,7 +272,9 @@ enum assay_status task_find(const char *root, const char *name, char **path, str
     return *path ? ASSAY_OK : error_nomem(err, "a task's path");
   }
   const char *slash = strrchr(name, '/');
-  if (!slash || slash[1] == '\0')
+  if (!slash)
+    return find_by_stem(root, name, path, err);
+  if (slash[1] == '\0')
     return describe_missing(root, name, err);
   struct buf folder;
   buf_init(&folder);

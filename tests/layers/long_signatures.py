@@ -4,7 +4,8 @@
 usage: long_signatures.py ROOT [--most N]
 
 What belongs together goes into a struct. The number may only go down: lower --most in CMakeLists.txt with it.
-EXPORT(...) is not counted: it defines functions of CUDA, whose parameters are CUDA's.
+EXPORT(...) is not counted: it defines functions of CUDA, whose parameters are CUDA's. Neither is the handler of requests,
+whose parameters are libmicrohttpd's.
 """
 import argparse
 import pathlib
@@ -12,6 +13,7 @@ import re
 import sys
 
 LIMIT = 7
+FOREIGN = {"EXPORT", "on_request"}
 TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|\w+|\.\.\.|[^\s\w]|\n", re.S)
 
 
@@ -42,7 +44,7 @@ def definitions(text):
                 commas += t == "," and level == 1
                 j += 1
             inside = [t for t, _ in stream[i + 1 : j - 1]]
-            if j < len(stream) and stream[j][0] == "{" and previous != "EXPORT":
+            if j < len(stream) and stream[j][0] == "{" and previous not in FOREIGN:
                 yield previous, 0 if inside in ([], ["void"]) else commas + 1, line
             i = j
             previous = ")"

@@ -12,6 +12,13 @@ commands=$(sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$work/out")
 expect 0 "doctor.*judge.*score" echo $commands
 for c in $commands; do expect 0 Usage "$assay" "$c" --help; done
 expect 2 "no command" "$assay" frobnicate
+expect 2 "no command jugde; did you mean judge\?" "$assay" jugde
+expect 2 "no command jugde; did you mean judge\?" "$assay" help jugde
+for help in "help judge" "judge -h" "-h" "help"; do expect 0 "Usage: assay" "$assay" $help; done
+for version in "-V" "--version" "judge -V"; do expect 0 "^assay [0-9.]+$" "$assay" $version; done
+expect 2 "no option --devise; did you mean --device\?" "$assay" judge kernelbench/1/19 "$cases/relu.c" --devise cpu
+expect 2 "no option --acton; " "$assay" plan show x --acton
+expect 0 "Usage" "$assay" judge --hel # an abbreviation
 expect 2 Commands "$assay"
 expect 0 "calibrate|ok" "$assay" doctor
 expect 0 "reads .*computes" "$assay" doctor --calibrate
@@ -22,6 +29,15 @@ expect 0 "^memory +ok .*GB available" "$assay" doctor
 expect 0 "\"cpu_memory_bytes\": [0-9.]+" "$assay" tasks kernelbench/1/19 --json
 expect 3 "takes about .* GB of memory .* GB are available" \
   "$assay" judge kernelbench/1/19 "$cases/relu.c" --workload "M=1048576, N=262144"
+# What fits when answers are held one after another is judged (12 of 101 MB, in 1.1 GB of address space).
+if (ulimit -v 1100000 && "$assay" --help >"$work/out" 2>&1); then # not under a sanitizer
+  expect 0 "^memory +ok .* GB of 1.1 GB available" sh -c 'ulimit -v 1100000 && exec "$@"' sh "$assay" doctor
+  few=(kernelbench/1/9 "$cases/matmul_outer.c" --no-timing --no-probes --no-store --threads 2 --checks 12)
+  expect 0 "matmul_outer.c +pass" sh -c 'ulimit -v 1100000 && exec "$@"' sh "$assay" judge "${few[@]}" \
+    --workload "M=4096, K=1, N=2048"
+  expect 3 "takes about 1.2 GB of memory .* of 1.1 GB are available" sh -c 'ulimit -v 1100000 && exec "$@"' sh \
+    "$assay" judge "${few[@]}" --workload "M=4096, K=1, N=8192"
+fi
 for what in nvrtc nvcc libraries "device opencl" "device cuda"; do expect 0 "^$what +(ok|limited)" "$assay" doctor; done
 expect 0 "^nvrtc +limited .*ASSAY_NVRTC" env ASSAY_NVRTC=/nowhere "$assay" doctor
 expect 0 "kernelbench/1/19" "$assay" tasks kernelbench/1
@@ -30,6 +46,13 @@ expect 2 "nosuch" "$assay" tasks nosuch
 expect 0 "class Model" "$assay" show kernelbench/1/19
 json 0 "$assay" show kernelbench/1/19 --json
 expect 2 "999" "$assay" show kernelbench/1/999
+# A task by its name alone; names that are near, or that several have.
+expect 0 "^kernelbench/1/23  Softmax" "$assay" show softmax
+expect 2 "no task 'sofmax'; did you mean kernelbench/1/23 .softmax.\?" "$assay" show sofmax
+expect 2 "no task 'kernelbench/1/sofmax'; did you mean .*/23 .softmax." "$assay" show kernelbench/1/sofmax
+expect 2 "no task 'softm'; did you mean .*kernelbench/1/23 .softmax." "$assay" show softm
+expect 2 "is a model; name a kernel .*assay-import" "$assay" judge model.onnx
+expect 2 "is a candidate; name its task first: assay judge kernelbench/1/19 " "$assay" judge "$cases/relu.c"
 
 # Names and titles of strangers: they move no cursor, and are no code. The names are words of Python, too.
 hostile=$source/tests/program/hostile/names.onnxtxt
@@ -93,6 +116,34 @@ json 0 "$assay" judge kernelbench/1/19 "$cases/relu.c" --json
 json 0 "$assay" judge kernelbench/1/19 "$cases/relu.c" "$cases/relu.c" --json --no-timing
 expect 1 "wrong_value|unwritten|wrong_class" "$assay" judge kernelbench/1/19 "$cases/sigmoid.c" --no-timing
 expect 0 "pass" "$assay" judge kernelbench/1/19 "$cases/relu.c" --workload "M=3, N=5" --no-timing
+
+# A row in a log is one line without colours; on a terminal of 100 columns no line is longer, and why it failed, the worst
+# element and what the reason means have lines of their own. Nothing of the candidate's reaches the terminal as it is.
+two=("$cases/relu.c" "$cases/sigmoid.c" --no-timing --no-probes --no-store)
+terminal() { # terminal COLUMNS COMMAND...: what it writes there
+  python3 "$source/tests/program/terminal.py" "$@"
+}
+expect 1 "^kernelbench/1/19 +sigmoid.c +wrong_value .* declared inputs" "$assay" judge kernelbench/1/19 "${two[@]}"
+for line in "^    declared inputs, workload small, output 0" "^    worst: .* got .* want" "^    allclose 1e-4/1e-2: wrong/wrong"; do
+  expect 1 "$line" terminal 100 "$assay" judge kernelbench/1/19 "${two[@]}"
+done
+expect 0 "^(100|[1-9]?[0-9])$" sh -c 'tr -d "\r" <"$1" | sed "s/\x1b\[[0-9]*[mK]//g" | wc -L' sh "$work/out"
+coloured=$(printf '\033\\[31mwrong_value')
+expect 1 "$coloured" terminal 100 "$assay" judge kernelbench/1/19 "${two[@]}"
+expect 1 "sigmoid.c +wrong_value" env NO_COLOR=1 python3 "$source/tests/program/terminal.py" 100 \
+  "$assay" judge kernelbench/1/19 "${two[@]}"
+expect 1 "sigmoid.c +wrong_value" terminal 100 "$assay" judge kernelbench/1/19 "${two[@]}" --color never
+expect 1 "$coloured" "$assay" judge kernelbench/1/19 "${two[@]}" --color always
+expect 2 "auto, always or never, not 'sometimes'" "$assay" judge kernelbench/1/19 "${two[@]}" --color sometimes
+printf 'void assay_kernel(void) {\n#error "\033[31mred\007\n}\n' >"$work/$(printf 'esc\033[2J.c')"
+expect 1 "esc\?\[2J.c" "$assay" judge kernelbench/1/19 "$work"/esc*.c --no-store
+expect 1 "^0$" sh -c 'LC_ALL=C grep -c "[[:cntrl:]]" "$1"' sh "$work/out"
+# Progress: a bar on a terminal, lines in the logs of continuous integration, elsewhere nothing.
+of_two=(bench kernelbench/1 --from "$cases" --only "relu.c" --only "sigmoid.c" --no-timing --no-probes --again)
+expect 0 "^assay: 0 of 2 done; .*/relu.c" env CI=true "$assay" "${of_two[@]}"
+expect 0 "\[\.+\] 0/2 " terminal 100 "$assay" "${of_two[@]}"
+expect 0 "^nothing$" sh -c '"$@" 2>&1 >/dev/null | grep . || echo nothing' sh env -u CI "$assay" "${of_two[@]}"
+expect 0 "^nothing$" sh -c '"$@" 2>&1 >/dev/null | grep . || echo nothing' sh env CI=1 "$assay" "${of_two[@]}" --progress none
 
 # No file of a folder ends a bench: what cannot be judged has a row, is judged later, and is not stored.
 odd=$work/odd
@@ -160,7 +211,18 @@ printf 'int broken(' >"$work/broken.c"
 expect 1 "build_failed" "$assay" judge kernelbench/1/19 "$work/broken.c"
 expect 1 "error:" "$assay" judge kernelbench/1/19 "$work/broken.c"
 printf 'int x;\n' >"$work/empty.c"
-expect 1 "load_failed" "$assay" judge kernelbench/1/19 "$work/empty.c"
+expect 1 "load_failed .* no function assay_kernel .*void assay_kernel.const struct assay_args" "$assay" judge kernelbench/1/19 "$work/empty.c"
+# An editor finds the place: the user's own path, the first error and not the warning before it.
+printf '#include <assay/candidate.h>\nstatic int unused(void) { int a; }\nvoid assay_kernel(const struct assay_args *args) {\n  y = 1;\n}\n' >"$work/error.c"
+expect 1 "build_failed .* $work/error.c:4:3: error: .*y" "$assay" judge kernelbench/1/19 "$work/error.c"
+expect 1 "^$work/error.c:2:[0-9]*: warning" "$assay" judge kernelbench/1/19 "$work/error.c"
+expect 1 "^  +error.c:4:3: error: .*y|  error.c:4:3: error" sh -c 'cd "$1" && shift && exec "$@"' sh "$work" "$assay" judge kernelbench/1/19 error.c
+printf '// nothing is launched\n__kernel void f(__global float *x) {}\n' >"$work/none.cl"
+expect 1 "$work/none.cl:1:1: error: nothing is launched: write .*// assay: launch KERNEL" "$assay" judge kernelbench/1/19 "$work/none.cl"
+printf '__kernel void f(__global const float *x, __global float *y) { y[0] = z; }\n// assay: launch f grid=1 block=1 args=x,y\n' >"$work/error.cl"
+expect 1 "build_failed .* $work/error.cl:1:[0-9]+: error: .*z" "$assay" judge kernelbench/1/19 "$work/error.cl"
+printf '__kernel void f(__global const float *x, __global float *y) {}\n// assay: launch f grid=1 block=1 args=x,yy\n' >"$work/buffer.cl"
+expect 1 "$work/buffer.cl:2:[0-9]+: no number is named .yy.; did you mean y\?" "$assay" judge kernelbench/1/19 "$work/buffer.cl"
 printf '<ir_version: 10>\nnonsense' >"$work/bad.onnxtxt"
 expect 2 "bad.onnxtxt.*line 2" "$assay" judge "$work/bad.onnxtxt" "$cases/relu.c"
 expect 0 "judged now" "$assay" bench kernelbench/1 --from "$cases" --only 'relu.c' --run cli

@@ -100,6 +100,11 @@ for _ in 1 2; do
   as_schema 0 score score samples
   has 'j[0]["verdicts"] == '$((before + 2))
 done
+as_schema 0 report report --html "$work/site"
+has 'j["files"] == j["written"] > 100 and j["removed"] == 0'
+as_schema 0 report report --html "$work/site"
+has 'j["written"] == 0'
+
 # A pass that is faster than can be is not correct, in scores as in what is exported.
 sqlite3 "$ASSAY_STORE" "UPDATE verdict SET suspicious = 1, time_ns = 1 WHERE run = 'samples' AND candidate LIKE '%sample_6%'"
 as_schema 0 export export samples --to "$work/runs"

@@ -43,6 +43,31 @@ expect 0 "^right: A 2, B 2; only A 0, only B 0: no difference shown .p = 1.$" "$
 expect 0 "^times of 2 tasks: B/A 1.41: too few for a verdict" "$assay" compare old newer
 json 0 "$assay" compare old newer --json
 expect 2 "name two runs" "$assay" compare old
+
+# Scores and charts of the same: relu is twice as fast, sigmoid as fast; the other tasks of the level are missing.
+expect 0 "^newer +kernelbench/1 +2/2 +1 .* 1.41 +1.00 1.00 1.00 0.50 0.50 0.00$" "$assay" score newer --baseline old
+expect 0 "^newer +kernelbench/1 +2/100 .98 missing. +0.02 .* 0.02 0.02 0.02 0.01 0.01 0.00$" \
+  "$assay" score newer --baseline old --of kernelbench/1
+expect 2 "nosuch" "$assay" score newer --of nosuch
+svg() { python3 -c 'import sys, xml.etree.ElementTree as t; print(t.parse(sys.argv[1]).getroot().findtext("{http://www.w3.org/2000/svg}desc"))' "$1"; }
+expect 0 "plot.svg: fast_p of 2 tasks, small on cpu" "$assay" score newer --baseline old --plot fast_p "$work/plot.svg"
+expect 0 "^Share of all 2 tasks .* as fast as old. newer: 50 % faster" svg "$work/plot.svg"
+expect 0 "plot.svg: distribution of 2 tasks" "$assay" score newer --plot distribution "$work/plot.svg"
+expect 0 "^2 entries, 2 with a time, .* Fastest: kernelbench/1/19, 10" svg "$work/plot.svg"
+expect 0 "plot.svg: roofline of 2 tasks" "$assay" score newer --plot roofline "$work/plot.svg"
+expect 0 "not calibrated.*doctor --calibrate" svg "$work/plot.svg"
+if [ -x "$(dirname "$assay")/assay-png" ]; then
+  expect 0 "plot.png: roofline" "$assay" score newer --plot roofline "$work/plot.png"
+  expect 0 "^b'.x89PNG" python3 -c 'import sys; print(open(sys.argv[1], "rb").read(4))' "$work/plot.png"
+else
+  expect 2 "install librsvg2-dev" "$assay" score newer --plot roofline "$work/plot.png"
+fi
+expect 2 "distribution, fast_p or roofline, not .pie." "$assay" score newer --plot pie "$work/plot.svg"
+expect 2 "ends with .svg or .png, not .plot.gif." "$assay" score newer --plot roofline plot.gif
+expect 2 "name it with --baseline" "$assay" score newer --plot fast_p "$work/plot.svg"
+expect 2 "takes one run" "$assay" score newer old --plot roofline "$work/plot.svg"
+expect 0 "relu.c: no samples" "$assay" judge kernelbench/1/19 "$work/kernels/relu.c" --no-timing --no-probes --checks 1 \
+  --no-store --histogram
 expect 2 "no run named .none." "$assay" compare old none
 
 expect 0 "run .old.: 2 verdicts merged into it" runs merge old newer

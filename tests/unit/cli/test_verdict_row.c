@@ -87,7 +87,7 @@ static char *row_of(const struct verdict_view *view, bool speedups) {
   char *text = NULL;
   size_t n = 0;
   FILE *to = open_memstream(&text, &n);
-  struct table *t = cli_verdict_table(speedups);
+  struct table *t = cli_verdict_table(speedups, CLI_COLOR_NEVER);
   assert_true(to && t);
   cli_verdict_row(t, speedups, view);
   table_print(t, to);
@@ -164,7 +164,9 @@ static void test_failures(void **state) {
   check(&v, "sigmoid.c", "rms 6.7/5.4", NULL);
   assay_verdict_release(&v);
   judge(file_with("broken.c", "int broken("), true, &v);
-  check(&v, "a folder/broken.c", "broken.c   build_failed", "a folder");
+  check(&v, "a folder/broken.c", "broken.c   build_failed", NULL);
+  check(&v, "a folder/broken.c", "  a folder/broken.c:1:1: error: ", "candidate.c");
+  check(&v, "a folder/broken.c -DTWIN", "  a folder/broken.c:1:1: error: ", NULL);
   assay_verdict_release(&v);
 }
 
@@ -178,7 +180,7 @@ static void test_passes(void **state) {
   check(&v, "relu.c", "pass/pass", NULL);
   set_time(&v, 2e6);
   v.timing.floor_ns = 1e6;
-  check(&v, "relu.c", "2.000 ms +-5.0%      2.0  -", "unstable");
+  check(&v, "relu.c", "2.000 ms +-5.0%      2.0      50.0 %  -", "unstable");
   v.timing.suspicious = true;
   check(&v, "relu.c", "suspicious: faster", NULL);
   v.timing.suspicious = false;

@@ -157,10 +157,10 @@ static void test_what_stands(void **state) {
   evidence = usual_evidence;
   snprintf(to, sizeof to, "%s/runs/deep", folder);
   assert_int_equal(kernelbench_write_run(store, "changing", 0, to, "changing", &done, &err), ASSAY_OK);
-  assert_int_equal(score_run(store, "changing", NULL, false, &scores, &n, &err), ASSAY_OK);
+  assert_int_equal(score_run(store, "changing", &(struct score_options){0}, &scores, &n, &err), ASSAY_OK);
   assert_true(done.samples == 4 && done.correct == 3 && done.judged_shape_only == 1 && done.without_time == 1);
-  assert_true(n == 1 && scores[0].n_verdicts == done.samples && scores[0].n_narrow == done.judged_shape_only);
-  assert_int_equal(scores[0].n_verdicts_correct, done.correct - done.judged_shape_only);
+  assert_true(n == 1 && scores[0].sum.rows.asked == done.samples && scores[0].sum.n_narrow == done.judged_shape_only);
+  assert_int_equal(scores[0].sum.rows.right, done.correct - done.judged_shape_only);
   json_t *root = written("changing");
   check_sample(sample(root, "1", 0), 0, true, false, -1);
   check_sample(sample(root, "2", 0), 0, true, true, 0.003);
@@ -247,22 +247,50 @@ static void test_score(void **state) {
   put("scored", "kernelbench/1/19", "b.cu", "small", ASSAY_REASON_PASS, 1e3, false);
   put("scored", "kernelbench/1/20", "b.cu", "small", ASSAY_REASON_PASS, 1e3, false);
   times_file("{\"level1\": {\"19_ReLU.py\": {\"mean\": 3}, \"20_LeakyReLU.py\": {\"mean\": 3}}}", path);
-  if (score_run(store, "scored", path, false, &scores, &n, &err) != ASSAY_OK)
+  const struct score_options o = {.baseline = path};
+  if (score_run(store, "scored", &o, &scores, &n, &err) != ASSAY_OK)
     fail_msg("%s", err.message);
-  assert_int_equal(n, 1);
-  assert_true(scores[0].n_tasks == 2 && scores[0].n_correct == 2 && scores[0].n_baseline == 2);
-  assert_true(fabs(scores[0].geomean_speedup - 1.5) < 1e-12);
-  assert_true(scores[0].fast_p[3] == 0.5 && scores[0].fast_p[4] == 0);
+  assert_int_equal(n, 2);
+  assert_string_equal(scores[0].group, "kernelbench/1 at full");
+  assert_string_equal(scores[1].group, "kernelbench/1 at small");
+  const struct score_summary *full = &scores[0].sum, *small = &scores[1].sum;
+  assert_true(full->n_tasks == 1 && full->n_right == 1 && full->n_baseline == 1);
+  assert_true(small->n_tasks == 2 && small->n_right == 2 && small->n_baseline == 0 && isnan(small->fast_p[3]));
+  assert_true(fabs(full->geomean_speedup - 1.5) < 1e-12);
+  assert_true(full->fast_p[3] == 1 && full->fast_p[4] == 0);
   base_free(scores);
 }
 
-static struct score score_of(const char *run, const char *baseline, bool stable) {
-  struct score *scores, first;
+// All tasks of a list count, with a verdict or without.
+static void test_expected(void **state) {
+  (void)state;
+  static const char *const names[] = {"kernelbench/1/19", "kernelbench/1/20", "kernelbench/1/21", "kernelbench/2/1"};
+  const struct score_names expected = {names, 4};
+  const struct score_options o = {.expected = &expected};
+  struct score *scores;
+  struct assay_error err = {0};
+  int n;
+  put("part", "kernelbench/1/19", "a.cu", "full", ASSAY_REASON_PASS, 2e6, false);
+  put("part", "kernelbench/1/20", "a.cu", "full", ASSAY_REASON_CRASHED, NAN, false);
+  put("part", "kernelbench/1/99", "a.cu", "full", ASSAY_REASON_PASS, 2e6, false); // was not asked for
+  assert_int_equal(score_run(store, "part", &o, &scores, &n, &err), ASSAY_OK);
+  assert_int_equal(n, 2);
+  const struct score_summary *first = &scores[0].sum, *second = &scores[1].sum;
+  assert_true(first->n_tasks == 3 && first->n_right == 1 && first->n_missing == 1);
+  assert_true(fabs(first->fast_p[0] - 1 / 3.0) < 1e-15 && fabs(first->pass_at_1 - 1 / 3.0) < 1e-15);
+  assert_string_equal(scores[1].group, "kernelbench/2");
+  assert_true(second->n_tasks == 1 && second->n_missing == 1 && second->fast_p[0] == 0);
+  base_free(scores);
+}
+
+static struct score_summary score_of(const char *run, const char *baseline, bool stable) {
+  struct score *scores;
+  struct score_summary first;
   int n;
   struct assay_error err = {0};
-  if (score_run(store, run, baseline, stable, &scores, &n, &err) != ASSAY_OK)
+  if (score_run(store, run, &(struct score_options){baseline, stable, NULL}, &scores, &n, &err) != ASSAY_OK)
     fail_msg("%s", err.message);
-  first = scores[0];
+  first = scores[0].sum;
   base_free(scores);
   return first;
 }
@@ -279,7 +307,7 @@ static void test_fast_p(void **state) {
   put("mixed", "kernelbench/1/2", "b.cu", "full", ASSAY_REASON_PASS, 1000, false);
   put("mixed", "kernelbench/1/3", "c.cu", "full", ASSAY_REASON_JUDGE_FAILED, NAN, false); // is no verdict
   put("elsewhere", "kernelbench/1/3", "a.cu", "full", ASSAY_REASON_PASS, 1000, false);
-  struct score s = score_of("untimed", "usual", false);
+  struct score_summary s = score_of("untimed", "usual", false);
   assert_true(s.n_baseline == 2 && s.fast_p[0] == 0.5 && isnan(s.fast_p[1]) && isnan(s.fast_p[5]));
   s = score_of("untimed", NULL, false);
   assert_true(s.fast_p[0] == 0.5 && isnan(s.fast_p[3]));
@@ -301,10 +329,10 @@ static void test_unstable(void **state) {
   put("shaky", "kernelbench/1/1", "b.cu", "full", ASSAY_REASON_PASS, 500, false);
   put("shaky", "kernelbench/1/2", "c.cu", "full", ASSAY_REASON_PASS, 500, false);
   unstable = false;
-  struct score s = score_of("shaky", "calm", false);
-  assert_true(s.n_unstable == 2 && s.n_correct == 2 && s.geomean_speedup == 4);
+  struct score_summary s = score_of("shaky", "calm", false);
+  assert_true(s.n_unstable == 2 && s.n_right == 2 && s.geomean_speedup == 4);
   s = score_of("shaky", "calm", true);
-  assert_true(s.n_unstable == 1 && s.n_correct == 2 && s.geomean_speedup == 2);
+  assert_true(s.n_unstable == 1 && s.n_right == 2 && s.geomean_speedup == 2);
   assert_true(s.fast_p[0] == 1 && s.fast_p[4] == 0.5);
   s = score_of("calm", "shaky", true); // the baseline's times, too
   assert_true(s.n_baseline == 1);
@@ -357,9 +385,9 @@ static void test_beside(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_results),  cmocka_unit_test(test_what_stands),
-                                     cmocka_unit_test(test_levels),   cmocka_unit_test(test_times),
-                                     cmocka_unit_test(test_score),    cmocka_unit_test(test_fast_p),
-                                     cmocka_unit_test(test_unstable), cmocka_unit_test(test_beside)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_results), cmocka_unit_test(test_what_stands), cmocka_unit_test(test_levels),
+      cmocka_unit_test(test_times),   cmocka_unit_test(test_score),       cmocka_unit_test(test_expected),
+      cmocka_unit_test(test_fast_p),  cmocka_unit_test(test_unstable),    cmocka_unit_test(test_beside)};
   return cmocka_run_group_tests_name("kernelbench", tests, store_folder_open, store_folder_remove);
 }

@@ -456,6 +456,7 @@ static void test_find(void **state) {
               {"kernelbench/1/relu", "level1/019_relu.onnxtxt"},
               {"kernelbench/1/019_relu", "level1/019_relu.onnxtxt"},
               {"kernelbench/level1/1", "level1/001_square_matmul.onnxtxt"},
+              {"relu", "level1/019_relu.onnxtxt"},
               {ROOT "/kernelbench/level1/040_layer_norm.onnxtxt", "level1/040_layer_norm.onnxtxt"}};
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     char *path = NULL;
@@ -465,15 +466,26 @@ static void test_find(void **state) {
     assert_string_equal(path + strlen(path) - strlen(good[i].end), good[i].end);
     base_free(path);
   }
-  static const char *const bad[] = {
-      "kernelbench/1/101", "kernelbench/1/0", "kernelbench/9/1", "kernelbench", "", "relu",
-      "kernelbench/1/rel", "nothing/1/1",     "kernelbench/1/"};
+  static const struct {
+    const char *name, *why;
+  } bad[] = {{"kernelbench/1/101", " tasks are there"},
+             {"kernelbench/1/0", " tasks are there"},
+             {"kernelbench/9/1", " tasks are there"},
+             {"kernelbench", " tasks are there"},
+             {"", " tasks are there"},
+             {"nothing/1/1", " tasks are there"},
+             {"kernelbench/1/", " tasks are there"},
+             {"101", " tasks are there"},
+             {"kernelbench/1/rel", "did you mean kernelbench/1/19 (relu), kernelbench/1/20 (leaky_relu), "},
+             {"sofmax", "did you mean kernelbench/1/23 (softmax)"},
+             {"resnet", "did you mean "}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     char *path = NULL;
     struct assay_error err = {0};
-    assert_int_equal(task_find(ROOT, bad[i], &path, &err), ASSAY_ERR_NOT_FOUND);
+    assert_int_equal(task_find(ROOT, bad[i].name, &path, &err), ASSAY_ERR_NOT_FOUND);
     assert_null(path);
-    assert_non_null(strstr(err.message, " tasks are there"));
+    if (!strstr(err.message, bad[i].why))
+      fail_msg("'%s': \"%s\" does not say \"%s\"", bad[i].name, err.message, bad[i].why);
   }
 }
 

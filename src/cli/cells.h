@@ -1,0 +1,25 @@
+// Text as a terminal shows it: a character takes no cell, one or two.
+#ifndef CLI_CELLS_H
+#define CLI_CELLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+// The cells that printable UTF-8 takes.
+int cells_width(const char *text);
+// How many bytes of it fit into `room` cells; whole characters only. *used: the cells that they take; may be NULL.
+size_t cells_fit(const char *text, int room, int *used);
+// How many bytes the next line of `text` has when it is wrapped between words at `room` cells; at least one character
+// where there is one. *next: where the line after it begins.
+size_t cells_line(const char *text, int room, const char **next);
+
+// The columns of a terminal that `to` is; 0 where it is none. $COLUMNS counts more than what the terminal says.
+int cells_of_terminal(FILE *to);
+
+// When output has colours: --color.
+enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
+// AUTO: on a terminal that is not dumb, unless $NO_COLOR is set (no-color.org).
+bool cells_are_colored(enum cli_color when, FILE *to);
+
+#endif

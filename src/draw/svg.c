@@ -1,0 +1,204 @@
+#include "draw/svg.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "score/figure.h"
+
+// --- text
+
+// Direction marks (U+202A to 202E, U+2066 to 2069) and the C1 range would show something else than is there.
+static bool is_hidden(const unsigned char *s, size_t n) {
+  if (n == 2)
+    return s[0] == 0xC2 && s[1] < 0xA0;
+  return n == 3 && s[0] == 0xE2 &&
+         ((s[1] == 0x80 && s[2] >= 0xAA && s[2] <= 0xAE) || (s[1] == 0x81 && s[2] >= 0xA6 && s[2] <= 0xA9));
+}
+
+static void escape_part(struct buf *out, const char *text, size_t n) {
+  for (size_t i = 0; i < n;) {
+    size_t length = utf8_length(text + i, n - i);
+    unsigned char c = (unsigned char)text[i];
+    bool nonchar = length == 3 && c == 0xEF && (unsigned char)text[i + 1] == 0xBF && (unsigned char)text[i + 2] > 0xBD;
+    if (length == 0 || c < 0x20 || c == 0x7F || nonchar || is_hidden((const unsigned char *)text + i, length))
+      buf_puts(out, c == '\n' || c == '\t' ? " " : "\xEF\xBF\xBD");
+    else if (c == '&' || c == '<' || c == '>' || c == '"' || c == '\'')
+      buf_printf(out, "&#%d;", c);
+    else
+      buf_append(out, text + i, length);
+    i += length ? length : 1;
+  }
+}
+
+void svg_escape(struct buf *out, const char *text) {
+  escape_part(out, text, strlen(text));
+}
+
+static double char_px(void) {
+  return (double)SVG_CHAR / 10;
+}
+
+static int characters(const char *text) {
+  int n = 0;
+  for (; *text; text++)
+    n += ((unsigned char)*text & 0xC0) != 0x80;
+  return n;
+}
+
+double svg_text_width(const char *text) {
+  return char_px() * characters(text);
+}
+
+void svg_number(struct buf *out, double x) {
+  enum { FAR = 100000 };
+  char text[40];
+  x = isnan(x) ? 0 : fmin(fmax(x, -FAR), FAR);
+  score_number(x, 1, text, sizeof text);
+  size_t n = strlen(text);
+  if (n > 2 && strcmp(text + n - 2, ".0") == 0)
+    text[n - 2] = 0;
+  buf_puts(out, text);
+}
+
+static void attribute(struct buf *out, const char *name, double value) {
+  buf_printf(out, " %s=\"", name);
+  svg_number(out, value);
+  buf_puts(out, "\"");
+}
+
+// Cuts at a character, never within one.
+static void put_cut(struct buf *out, const char *text, double room) {
+  int fits = (int)(room / char_px());
+  size_t at = 0;
+  if (characters(text) <= fits) {
+    svg_escape(out, text);
+    return;
+  }
+  for (int i = 0; i < fits - 1 && text[at]; i++) {
+    at++;
+    while (((unsigned char)text[at] & 0xC0) == 0x80)
+      at++;
+  }
+  escape_part(out, text, at);
+  buf_puts(out, "\xE2\x80\xA6");
+}
+
+// --- elements
+
+void svg_begin(struct svg *s, const struct draw_page *page, int height, const char *title, const char *desc) {
+  struct buf *out = s->out;
+  s->width = page->width;
+  s->height = height;
+  buf_printf(out, "<svg class=\"c-chart\" id=\"%s\"%s width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" ",
+             page->id, page->standalone ? " xmlns=\"http://www.w3.org/2000/svg\"" : "", s->width, height, s->width,
+             height);
+  buf_printf(out, "aria-labelledby=\"%s-t %s-d\">\n<title id=\"%s-t\">", page->id, page->id, page->id);
+  svg_escape(out, title);
+  buf_printf(out, "</title>\n<desc id=\"%s-d\">", page->id);
+  svg_escape(out, desc);
+  buf_puts(out, "</desc>\n");
+  if (page->standalone) {
+    buf_puts(out, "<style>\n");
+    draw_style(out);
+    buf_puts(out, "</style>\n");
+    svg_rect(s, "c-page", (struct svg_point){0, 0}, (struct svg_point){s->width, height});
+  }
+  svg_text(s, "c-title", (struct svg_point){8, 18}, 's', (s->width - 16) * 12.0 / 14, title);
+}
+
+void svg_end(struct svg *s) {
+  buf_puts(s->out, "</svg>\n");
+}
+
+void svg_text(struct svg *s, const char *class, struct svg_point at, char anchor, double room, const char *text) {
+  buf_printf(s->out, "<text class=\"%s%s\"", class, anchor == 'm' ? " c-middle" : anchor == 'e' ? " c-end" : "");
+  attribute(s->out, "x", at.x);
+  attribute(s->out, "y", at.y);
+  buf_puts(s->out, ">");
+  put_cut(s->out, text, room);
+  buf_puts(s->out, "</text>\n");
+}
+
+void svg_line(struct svg *s, const char *class, struct svg_point from, struct svg_point to) {
+  buf_printf(s->out, "<line class=\"%s\"", class);
+  attribute(s->out, "x1", from.x);
+  attribute(s->out, "y1", from.y);
+  attribute(s->out, "x2", to.x);
+  attribute(s->out, "y2", to.y);
+  buf_puts(s->out, "/>\n");
+}
+
+void svg_rect(struct svg *s, const char *class, struct svg_point corner, struct svg_point size) {
+  buf_printf(s->out, "<rect class=\"%s\"", class);
+  attribute(s->out, "x", corner.x);
+  attribute(s->out, "y", corner.y);
+  attribute(s->out, "width", fmax(0, size.x));
+  attribute(s->out, "height", fmax(0, size.y));
+  buf_puts(s->out, "/>\n");
+}
+
+void svg_path(struct svg *s, const char *class) {
+  buf_printf(s->out, "<path class=\"%s\" d=\"", class);
+}
+
+void svg_to(struct svg *s, char command, struct svg_point at) {
+  buf_append(s->out, &command, 1);
+  svg_number(s->out, at.x);
+  buf_puts(s->out, " ");
+  svg_number(s->out, at.y);
+}
+
+void svg_along(struct svg *s, char command, double to) {
+  buf_append(s->out, &command, 1);
+  svg_number(s->out, to);
+}
+
+void svg_dot(struct svg *s, struct svg_point at) {
+  svg_to(s, 'M', at);
+  buf_puts(s->out, "h0");
+}
+
+void svg_path_end(struct svg *s) {
+  buf_puts(s->out, "\"/>\n");
+}
+
+void svg_mark(struct svg *s, const char *colour, struct svg_point at, enum draw_mark mark) {
+  enum { R = 4 };
+  static const char *const classes[] = {
+      [DRAW_RIGHT] = "c-dot", [DRAW_UNSTABLE] = "c-ring", [DRAW_WRONG] = "c-cross", [DRAW_CHEAT] = "c-triangle"};
+  char class[48];
+  snprintf(class, sizeof class, "%s %s", classes[mark], colour);
+  svg_path(s, class);
+  if (mark == DRAW_RIGHT) {
+    svg_dot(s, at);
+  } else if (mark == DRAW_UNSTABLE) {
+    svg_to(s, 'M', (struct svg_point){at.x - R, at.y});
+    buf_printf(s->out, "a%d %d 0 1 0 %d 0a%d %d 0 1 0 -%d 0", R, R, 2 * R, R, R, 2 * R);
+  } else if (mark == DRAW_WRONG) {
+    svg_to(s, 'M', (struct svg_point){at.x - R, at.y - R});
+    buf_printf(s->out, "l%d %dm0 -%dl-%d %d", 2 * R, 2 * R, 2 * R, 2 * R, 2 * R);
+  } else {
+    svg_to(s, 'M', (struct svg_point){at.x, at.y - R});
+    buf_printf(s->out, "l%d %dh-%dz", R, 2 * R, 2 * R);
+  }
+  svg_path_end(s);
+}
+
+void svg_empty(const struct draw_page *page, struct buf *out, const char *title, const char *sentence) {
+  struct svg s = {.out = out};
+  svg_begin(&s, page, SVG_TOP + 2 * SVG_LINE, title, sentence);
+  // Two lines where one does not hold it.
+  int fits = (int)((s.width - 16) / char_px());
+  size_t cut = strlen(sentence);
+  if (characters(sentence) > fits)
+    for (size_t i = 0; i < (size_t)fits && sentence[i]; i++)
+      cut = sentence[i] == ' ' ? i : cut;
+  char first[160];
+  snprintf(first, sizeof first, "%.*s", (int)cut, sentence);
+  svg_text(&s, "c-text", (struct svg_point){8, SVG_TOP + 8}, 's', s.width - 16, first);
+  if (sentence[cut])
+    svg_text(&s, "c-text", (struct svg_point){8, SVG_TOP + 8 + SVG_LINE}, 's', s.width - 16, sentence + cut + 1);
+  svg_end(&s);
+}

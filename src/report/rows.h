@@ -1,0 +1,45 @@
+// The store's verdicts as rows of scores (score/row.h).
+#ifndef REPORT_ROWS_H
+#define REPORT_ROWS_H
+
+#include "base/arena.h"
+#include "report/view.h"
+#include "score/row.h"
+
+// A row of one verdict. Strings and samples are borrowed from the view; what has to be made is in the arena. What only
+// the task file knows (category, operator_kind) and the run's method stay "". ASSAY_ERR_NOMEM.
+enum assay_status row_from_view(const struct verdict_view *view, struct arena *arena, struct score_row *out,
+                                struct assay_error *err);
+
+// The same of a verdict of a run, for keeping: everything is copied into the arena.
+enum assay_status row_keep(const struct score_row *row, struct arena *arena, struct score_row *out,
+                           struct assay_error *err);
+
+// Rows in memory of their own. Zero-initialise.
+struct report_rows {
+  struct score_row *items;
+  int n, capacity;
+  struct arena arena;
+};
+void rows_release(struct report_rows *rows);
+
+// Adds the verdicts of the run that stand (store_each_standing), with the method of a run of `assay make`.
+// ASSAY_ERR_NOMEM and the store's.
+enum assay_status rows_read(struct store *s, const char *run, struct report_rows *rows, struct assay_error *err);
+
+// The rows as pointers, as the functions of src/score take them. Heap (base_free); NULL: no memory.
+const struct score_row **rows_pointers(const struct report_rows *rows);
+
+// Gives every row one more baseline: `name`, with the times of other rows (a run) or of a file. The speedup is that of
+// the medians, its interval goes from the least to the largest ratio that both intervals allow. A row gets the fastest
+// of the task's times that rank in its own setting; `file` are times that hold at `full`, on the user's word.
+struct rows_time {
+  const char *task;
+  double ns;
+};
+enum assay_status rows_add_baseline(struct report_rows *rows, const char *name, const struct report_rows *others,
+                                    bool stable_only, struct assay_error *err);
+enum assay_status rows_add_times(struct report_rows *rows, const char *name, const struct rows_time *file, int n,
+                                 struct assay_error *err);
+
+#endif

@@ -1,0 +1,286 @@
+// The pages' rows as CSV and JSON. Listed fields only; what is missing is null, and an empty cell.
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+#include "site/data.h"
+#include "site/kernel.h"
+
+// --- values
+
+void data_json_text(struct buf *out, const char *s) {
+  buf_puts(out, "\"");
+  for (size_t n = strlen(s), i = 0; i < n;) {
+    unsigned char c = (unsigned char)s[i];
+    size_t len = utf8_length(s + i, n - i);
+    if (len == 0)
+      buf_puts(out, "\\ufffd");
+    else if (c < 0x20 || c == 0x7F || strchr("\"\\<>&'", c))
+      buf_printf(out, "\\u%04x", c);
+    else if (len == 3 && (memcmp(s + i, "\xE2\x80\xA8", 3) == 0 || memcmp(s + i, "\xE2\x80\xA9", 3) == 0))
+      buf_puts(out, s[i + 2] == '\xA8' ? "\\u2028" : "\\u2029"); // line ends of JavaScript's
+    else
+      buf_append(out, s + i, len);
+    i += len ? len : 1;
+  }
+  buf_puts(out, "\"");
+}
+
+void data_json_number(struct buf *out, double x) {
+  char text[48];
+  if (!isfinite(x))
+    buf_puts(out, "null");
+  else
+    buf_puts(out, score_number(x, fabs(x) >= 1000 ? 1 : 6, text, sizeof text));
+}
+
+// Cells that a spreadsheet would take for a formula get a quote in front.
+static void csv_text(struct buf *out, const char *s) {
+  bool formula = s[0] && strchr("=+-@\t\r", s[0]);
+  buf_puts(out, formula ? "\"'" : "\"");
+  for (size_t n = strlen(s), i = 0; i < n; i++) {
+    size_t len = utf8_length(s + i, n - i);
+    if (s[i] == '"')
+      buf_puts(out, "\"\"");
+    else if (len == 0 || ((unsigned char)s[i] < 0x20 && s[i] != '\n' && s[i] != '\t'))
+      buf_puts(out, "\xEF\xBF\xBD");
+    else {
+      buf_append(out, s + i, len);
+      i += len - 1;
+    }
+  }
+  buf_puts(out, "\"");
+}
+
+// --- rows
+
+struct table {
+  struct buf *out;
+  bool csv;
+  const char *const *names;
+  int n, at, rows;
+};
+
+static void begin(struct table *t) {
+  if (!t->csv) {
+    buf_puts(t->out, "{\"schema\": \"assay/site_rows/1\", \"rows\": [");
+    return;
+  }
+  for (int i = 0; i < t->n; i++)
+    buf_printf(t->out, "%s%s", i ? "," : "", t->names[i]);
+  buf_puts(t->out, "\r\n");
+}
+
+static void end(struct table *t) {
+  if (!t->csv)
+    buf_puts(t->out, "\n]}\n");
+}
+
+static void next_cell(struct table *t) {
+  if (t->csv) {
+    buf_puts(t->out, t->at ? "," : "");
+  } else {
+    buf_puts(t->out, t->at ? ", " : t->rows ? ",\n{" : "\n{");
+    buf_printf(t->out, "\"%s\": ", t->names[t->at]);
+  }
+  t->at++;
+}
+
+static void put_text(struct table *t, const char *text) {
+  next_cell(t);
+  if (t->csv)
+    csv_text(t->out, text ? text : "");
+  else if (text)
+    data_json_text(t->out, text);
+  else
+    buf_puts(t->out, "null");
+}
+
+static void put_number(struct table *t, double x) {
+  next_cell(t);
+  if (!t->csv || isfinite(x))
+    data_json_number(t->out, x);
+}
+
+static void end_row(struct table *t) {
+  buf_puts(t->out, t->csv ? "\r\n" : "}");
+  t->at = 0;
+  t->rows++;
+}
+
+static const char *const row_names[] = {"page",
+                                        "task",
+                                        "candidate",
+                                        "verdict",
+                                        "detail",
+                                        "counts",
+                                        "run",
+                                        "device",
+                                        "workload",
+                                        "form",
+                                        "contract",
+                                        "rule",
+                                        "judge",
+                                        "time_ns",
+                                        "time_low_ns",
+                                        "time_high_ns",
+                                        "floor_ns",
+                                        "unstable",
+                                        "suspicious",
+                                        "judged_shape_only",
+                                        "rank_first",
+                                        "rank_last",
+                                        "error",
+                                        "error_allowed",
+                                        "baseline",
+                                        "speedup",
+                                        "candidate_sha256"};
+
+static void put_row(struct table *t, const struct site *site, const struct site_row *row) {
+  const struct score_row *s = &row->score;
+  const struct score_baseline *b = s->n_baselines ? &s->baselines[0] : NULL;
+  const char *const texts[] = {row->key,
+                               s->task,
+                               row->candidate,
+                               assay_reason_code(s->reason),
+                               row->detail,
+                               score_reason_code(row->rank.why),
+                               site->runs[row->run].title,
+                               s->setting.device,
+                               s->setting.workload,
+                               s->setting.form,
+                               s->setting.contract,
+                               s->setting.rule,
+                               s->setting.judge};
+  const double numbers[] = {s->time_ns,
+                            s->time.low,
+                            s->time.high,
+                            s->floor_ns,
+                            s->unstable,
+                            s->suspicious,
+                            s->narrow,
+                            row->rank.why ? NAN : row->rank.first,
+                            row->rank.why ? NAN : row->rank.last,
+                            row->error_z,
+                            row->error_limit};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    put_text(t, texts[i]);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    put_number(t, numbers[i]);
+  put_text(t, b ? b->name : NULL);
+  put_number(t, b ? b->speedup : NAN);
+  put_text(t, s->candidate_hash);
+  end_row(t);
+}
+
+// Whether a row is on the page.
+static bool is_on(const struct site *site, const struct site_file *f, const struct site_row *row) {
+  const struct site_level *level;
+  switch (f->at.place) {
+  case ADDRESS_LEVEL:
+    level = &site->levels[f->item];
+    return row->task >= level->first && row->task < level->first + level->n;
+  case ADDRESS_TASK:
+    return row->task == f->item;
+  case ADDRESS_METHOD:
+    return row->run == f->item;
+  case ADDRESS_DEVICE:
+    return row->device == f->item;
+  case ADDRESS_CHEATS:
+    return row->score.cheat[0] != '\0';
+  default:
+    return false;
+  }
+}
+
+static void put_rows(struct table *t, const struct site *site, const struct site_file *f) {
+  t->names = row_names;
+  t->n = sizeof row_names / sizeof *row_names;
+  begin(t);
+  for (int i = 0; i < site->n_rows; i++)
+    if (is_on(site, f, &site->rows[i]))
+      put_row(t, site, &site->rows[i]);
+  end(t);
+}
+
+static const char *const level_names[] = {
+    "level",   "device", "workload", "form",   "contract", "rule",     "judge",   "tasks",           "right",
+    "missing", "built",  "baseline", "faster", "cheats",   "unstable", "process", "geomean_speedup", "part_of_floor"};
+
+static enum assay_status put_levels(struct table *t, const struct site *site, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  t->names = level_names;
+  t->n = sizeof level_names / sizeof *level_names;
+  begin(t);
+  for (int l = 0; l < site->n_levels && !status; l++) {
+    struct sections all = {0};
+    status = sections_make(site, &site->levels[l], &all, err);
+    for (int i = 0; i < all.n && !status; i++) {
+      const struct section *s = &all.items[i];
+      const char *const texts[] = {site->levels[l].title, s->at.device, s->at.workload, s->at.form,
+                                   s->at.contract,        s->at.rule,   s->at.judge};
+      for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+        put_text(t, texts[k]);
+      put_number(t, s->sum.n_tasks);
+      put_number(t, s->sum.n_right);
+      put_number(t, s->sum.n_missing);
+      put_number(t, s->sum.tasks.built);
+      put_text(t, s->baseline);
+      put_number(t, s->sum.tasks.baseline ? s->sum.tasks.faster : NAN);
+      put_number(t, s->sum.n_cheats);
+      put_number(t, s->sum.n_unstable);
+      put_number(t, s->sum.n_process);
+      put_number(t, s->sum.geomean_speedup);
+      put_number(t, s->sum.part_of_floor.q[1]);
+      end_row(t);
+    }
+    sections_release(&all);
+  }
+  end(t);
+  return status;
+}
+
+// --- a kernel: its samples in the order of the calls, or everything of its verdict that is published
+
+static void put_samples(struct table *t, const struct score_row *row) {
+  static const char *const names[] = {"call", "cold_ns"};
+  t->names = names;
+  t->n = 2;
+  begin(t);
+  for (int i = 0; i < row->n_samples; i++) {
+    put_number(t, i);
+    put_number(t, row->samples_ns[i]);
+    end_row(t);
+  }
+  end(t);
+}
+
+static enum assay_status put_verdict(struct kernel *k, void *arg, struct assay_error *err) {
+  struct buf *out = arg;
+  json_t *j = kernel_json(k);
+  char *text = j ? json_dumps(j, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+  json_decref(j);
+  if (!text)
+    return error_nomem(err, "a verdict's data");
+  buf_puts(out, text);
+  buf_puts(out, "\n");
+  free(text);
+  return buf_status(out, err);
+}
+
+enum assay_status data_make(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err) {
+  struct table t = {.out = out, .csv = f->at.format == ADDRESS_AS_CSV};
+  if (f->at.place == ADDRESS_KERNEL && !t.csv)
+    return kernel_with(site, &site->rows[f->item], put_verdict, out, err);
+  enum assay_status status = ASSAY_OK;
+  if (f->at.place == ADDRESS_KERNEL)
+    put_samples(&t, &site->rows[f->item].score);
+  else if (f->at.place == ADDRESS_INDEX)
+    status = put_levels(&t, site, err);
+  else
+    put_rows(&t, site, f);
+  return status ? status : buf_status(out, err);
+}

@@ -1,0 +1,137 @@
+// A verdict with its evidence, and where its source is.
+#include "site/kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "site/publish.h"
+
+enum { MOST_SOURCE_BYTES = 1 << 20 };
+
+// --- the source
+
+static bool is_it(const char *text, size_t len, const char *hash) {
+  char hex[HASH_HEX_BYTES];
+  hash_sha256_hex(text, len, hex);
+  return strcmp(hex, hash) == 0;
+}
+
+static bool read_if_it(const char *path, const char *hash, char **text, size_t *len) {
+  struct assay_error ignored = {0};
+  if (file_read(path, MOST_SOURCE_BYTES, text, len, &ignored) != ASSAY_OK)
+    return false;
+  if (is_it(*text, *len, hash))
+    return true;
+  base_free(*text);
+  *text = NULL;
+  return false;
+}
+
+// The candidate's file, if one of those that may be it has the hash that was judged: at its stored place, or below the
+// folder of sources. *text: heap (base_free); NULL: there is none.
+static enum assay_status find_source(const struct site *site, const struct site_row *row, char **text, size_t *len,
+                                     struct assay_error *err) {
+  const char *stored = row->score.candidate, *twin = strstr(stored, " -D");
+  struct buf path = {0};
+  *text = NULL;
+  *len = 0;
+  buf_append(&path, stored, twin ? (size_t)(twin - stored) : strlen(stored));
+  bool found = row->score.candidate_hash[0] && read_if_it(buf_str(&path), row->score.candidate_hash, text, len);
+  if (!found && site->sources && row->score.candidate_hash[0]) {
+    const char *name = row->candidate, *end = strstr(name, " -D");
+    buf_clear(&path);
+    buf_printf(&path, "%s/%.*s", site->sources, end ? (int)(end - name) : (int)strlen(name), name);
+    read_if_it(buf_str(&path), row->score.candidate_hash, text, len);
+  }
+  enum assay_status status = buf_status(&path, err);
+  buf_release(&path);
+  return status;
+}
+
+// --- the one that is held
+
+static void forget(struct kernel *k) {
+  json_decref(k->evidence);
+  json_decref(k->machine);
+  base_free(k->source);
+  arena_release(&k->arena);
+  *k = (struct kernel){0};
+}
+
+void kernel_let_go(struct site *site) {
+  if (site->held)
+    forget(site->held);
+  base_free(site->held);
+  site->held = NULL;
+}
+
+enum assay_status kernel_hold(struct site *site, const struct site_row *row, struct kernel **out,
+                              struct assay_error *err) {
+  struct kernel *k = site->held;
+  enum assay_status status = ASSAY_OK;
+  if (!k && !(k = site->held = base_calloc(1, sizeof *k)))
+    return error_nomem(err, "a verdict's page");
+  if (k->row != row) {
+    forget(k);
+    k->site = site;
+    status = find_source(site, row, &k->source, &k->source_bytes, err);
+    k->row = status ? NULL : row;
+  }
+  *out = k;
+  return status;
+}
+
+static bool keep_text(struct kernel *k, const char **text) {
+  if (*text)
+    *text = arena_strdup(&k->arena, *text);
+  return *text != NULL;
+}
+
+static bool read_verdict(void *arg, const struct store_verdict *v) {
+  struct kernel *k = arg;
+  const char **const texts[] = {&k->v.run,       &k->v.task,          &k->v.task_hash, &k->v.form,
+                                &k->v.workload,  &k->v.device,        &k->v.candidate, &k->v.candidate_hash,
+                                &k->v.toolchain, &k->v.settings_hash, &k->v.detail,    &k->v.machine,
+                                &k->v.command};
+  k->v = *v;
+  k->v.evidence = NULL;
+  k->v.samples_ns = NULL;
+  k->evidence = v->evidence ? json_loads(v->evidence, 0, NULL) : NULL;
+  k->machine = v->machine ? json_loads(v->machine, 0, NULL) : NULL;
+  k->is_read = true;
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    const bool had = *texts[i] != NULL;
+    k->is_read = (keep_text(k, texts[i]) || !had) && k->is_read;
+  }
+  return false;
+}
+
+enum assay_status kernel_with(struct site *site, const struct site_row *row, kernel_use *use, void *arg,
+                              struct assay_error *err) {
+  struct kernel *k = NULL;
+  enum assay_status status = kernel_hold(site, row, &k, err);
+  if (!status && !k->is_read) {
+    status = store_get(site->store, row->score.id, read_verdict, k, err);
+    if (!status && !k->is_read)
+      status = error_nomem(err, "a verdict's page");
+    if (status)
+      forget(k);
+  }
+  return status ? status : use(k, arg, err);
+}
+
+// --- values of the evidence
+
+const char *kernel_text(struct kernel *k, const char *key) {
+  const char *text = json_string_value(json_object_get(k->evidence, key));
+  const char *fit = text ? publish_text(&k->arena, text) : "";
+  return fit ? fit : "";
+}
+
+double kernel_number(const json_t *object, const char *key) {
+  const json_t *number = json_object_get(object, key);
+  return json_is_number(number) ? json_number_value(number) : NAN;
+}

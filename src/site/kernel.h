@@ -1,0 +1,47 @@
+// Within src/site: the parts of a kernel's page.
+#ifndef SITE_KERNEL_H
+#define SITE_KERNEL_H
+
+#include <jansson.h>
+
+#include "site/pages.h"
+
+// One verdict with its source and, once kernel_with() has read it, its evidence. A reader of the site holds the one
+// that it used last: a verdict's page and both files of its data are made of one reading.
+struct kernel {
+  struct site *site;
+  const struct site_row *row;
+  struct store_verdict v;     // as stored, without samples and evidence's text; strings are in the arena
+  bool is_read;               // v, evidence and machine are there
+  json_t *evidence, *machine; // NULL: none, or no JSON
+  struct arena arena;         // of texts that are published
+  char *source;               // NULL: not known
+  size_t source_bytes;
+};
+
+// The verdict of a row with its source; held by the site until it is asked for another. ASSAY_ERR_NOMEM.
+enum assay_status kernel_hold(struct site *site, const struct site_row *row, struct kernel **out,
+                              struct assay_error *err);
+void kernel_let_go(struct site *site);
+
+typedef enum assay_status kernel_use(struct kernel *k, void *arg, struct assay_error *err);
+// Calls `use` with the verdict of a row and its evidence.
+enum assay_status kernel_with(struct site *site, const struct site_row *row, kernel_use *use, void *arg,
+                              struct assay_error *err);
+
+// A text of the evidence, fit to be published; "" where there is none.
+const char *kernel_text(struct kernel *k, const char *key);
+double kernel_number(const json_t *object, const char *key); // NaN: none
+
+// Sections of the page; each writes a sentence where it has nothing.
+void kernel_put_checks(struct html *w, struct kernel *k);
+void kernel_put_samples(struct html *w, struct kernel *k);
+void kernel_put_source(struct html *w, struct kernel *k);
+void kernel_put_origins(struct html *w, struct kernel *k);
+void kernel_put_build(struct html *w, struct kernel *k);
+void kernel_put_evidence(struct html *w, struct kernel *k);
+
+// The verdict as published JSON: listed fields, seeds as texts, paths cut. New reference; NULL: no memory.
+json_t *kernel_json(struct kernel *k);
+
+#endif

@@ -1,0 +1,194 @@
+// Source, samples, builds and evidence on a kernel's page.
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "draw/draw.h"
+#include "site/highlight.h"
+#include "site/kernel.h"
+#include "site/publish.h"
+
+enum { MOST_SHOWN_SOURCE = 200 << 10, MOST_SHOWN_MESSAGES = 32 << 10 };
+
+void kernel_put_source(struct html *w, struct kernel *k) {
+  size_t shown = k->source_bytes < MOST_SHOWN_SOURCE ? k->source_bytes : MOST_SHOWN_SOURCE;
+  const char *twin = strstr(k->row->candidate, " -D");
+  char file[256];
+  frame_heading(w, "source", "Source");
+  if (!k->source) {
+    frame_empty(w, "The file that was judged is not where it was: its content is not in the store.");
+    return;
+  }
+  if (twin) {
+    html_open(w, EL_P);
+    html_attr(w, AT_CLASS, "note");
+    html_printf(w, "Judged with the macro %s: a twin that must fail.", twin + 3);
+    html_close(w, EL_P);
+  }
+  snprintf(file, sizeof file, "%.*s", twin ? (int)(twin - k->row->candidate) : 255, k->row->candidate);
+  highlight_write(w, highlight_language_of(file), k->source, shown);
+  if (shown < k->source_bytes)
+    frame_note(w, "Cut after 200 kB.");
+}
+
+struct strip {
+  struct draw_samples chart;
+  struct draw_page page;
+};
+
+static void draw_strip(const void *chart, struct buf *out) {
+  const struct strip *s = chart;
+  draw_samples(&s->chart, &s->page, out);
+}
+
+// Twice, for wide and narrow screens: the style shows one.
+static void put_strip(struct html *w, const struct score_row *s) {
+  static const struct {
+    const char *class, *id;
+    int width;
+  } forms[] = {{"broad", "samples-wide", DRAW_WIDE}, {"narrow", "samples-narrow", DRAW_NARROW}};
+  const struct score_unit unit = score_time_unit(&s->time_ns, 1);
+  double *values = base_calloc((size_t)s->n_samples, sizeof *values);
+  for (int i = 0; values && i < s->n_samples; i++)
+    values[i] = (s->samples_ns[i] - s->overhead_ns) / unit.ns;
+  for (size_t i = 0; values && i < sizeof forms / sizeof *forms; i++) {
+    const struct strip strip = {{.title = "cold samples",
+                                 .unit = unit.name,
+                                 .values = values,
+                                 .n = s->n_samples,
+                                 .median = s->time_ns / unit.ns,
+                                 .interval = {s->time.low / unit.ns, s->time.high / unit.ns}},
+                                {forms[i].width, forms[i].id, false}};
+    html_open(w, EL_FIGURE);
+    html_attr(w, AT_CLASS, forms[i].class);
+    html_drawing(w, draw_strip, &strip);
+    html_close(w, EL_FIGURE);
+  }
+  w->out->failed = w->out->failed || !values;
+  base_free(values);
+}
+
+void kernel_put_samples(struct html *w, struct kernel *k) {
+  const json_t *timing = json_object_get(k->evidence, "timing");
+  const char *stopped = json_string_value(json_object_get(timing, "stopped"));
+  const struct score_row *s = &k->row->score;
+  frame_heading(w, "samples", "Samples");
+  if (s->n_samples == 0) {
+    frame_empty(w, "It was not timed, or its timing gave no samples.");
+    return;
+  }
+  html_open(w, EL_P);
+  html_printf(w, "%d cold samples%s%s%s.", s->n_samples, stopped && stopped[0] ? " (stopped: " : "",
+              stopped ? stopped : "", stopped && stopped[0] ? ")" : "");
+  html_close(w, EL_P);
+  put_strip(w, s);
+}
+
+void kernel_put_origins(struct html *w, struct kernel *k) {
+  static const struct {
+    const char *key, *text;
+  } origins[] = {{"own", "its own"}, {"library", "of libraries"}, {"pytorch", "of PyTorch"}};
+  static const struct frame_column columns[] = {{"kernels", 'l'}, {"launches", 'r'}, {"part of the time", 'r'}};
+  const json_t *kernels = json_object_get(k->evidence, "kernels");
+  struct frame_table t = {.label = "whose kernels ran", .columns = columns, .n = 3};
+  frame_heading(w, "origins", "Whose kernels ran");
+  if (!json_is_object(kernels)) {
+    if (json_array_size(json_object_get(k->evidence, "checks")) == 0)
+      frame_empty(w, "None is known: no call of it was checked.");
+    else if (kernel_text(k, "no_plan")[0])
+      frame_empty(w, "Not seen: it ran in a process of its own, without a plan.");
+    else
+      frame_empty(w, "Only its own: everything that a candidate of this form starts is its own code.");
+    return;
+  }
+  table_begin(w, &t);
+  for (size_t i = 0; i < sizeof origins / sizeof *origins; i++) {
+    const json_t *o = json_object_get(kernels, origins[i].key);
+    table_row_begin(w, &t, NULL);
+    table_text(w, &t, origins[i].text);
+    table_int(w, &t, json_integer_value(json_object_get(o, "launches")));
+    table_number(w, &t, kernel_number(o, "part"), 3);
+    table_row_end(w, &t);
+  }
+  table_end(w, &t);
+}
+
+void kernel_put_build(struct html *w, struct kernel *k) {
+  const char *messages = kernel_text(k, "diagnostics"), *command = kernel_text(k, "build_command");
+  size_t n = strlen(messages), shown = n < MOST_SHOWN_MESSAGES ? n : MOST_SHOWN_MESSAGES;
+  frame_heading(w, "build", "Build");
+  facts_begin(w);
+  facts_text(w, "toolchain", kernel_text(k, "toolchain"));
+  facts_text(w, "compiler", kernel_text(k, "compiler"));
+  facts_text(w, "command", command);
+  facts_text(w, "mode", kernel_text(k, "mode"));
+  facts_text(w, "why there is no plan", kernel_text(k, "no_plan"));
+  facts_end(w);
+  if (n == 0) {
+    frame_empty(w, "Neither the compiler nor the kernel printed anything.");
+    return;
+  }
+  html_open(w, EL_PRE);
+  html_attr(w, AT_CLASS, "wrap");
+  html_attr(w, AT_TABINDEX, "0");
+  html_bytes(w, messages, shown);
+  html_close(w, EL_PRE);
+  if (shown < n)
+    frame_note(w, "Cut after 32 kB.");
+}
+
+// UTC, whatever the place.
+static const char *date_text(int64_t at_ns, char *text, size_t size) {
+  time_t seconds = (time_t)(at_ns / 1000000000);
+  struct tm tm;
+  if (!gmtime_r(&seconds, &tm) || strftime(text, size, "%Y-%m-%d %H:%M UTC", &tm) == 0)
+    snprintf(text, size, "-");
+  return text;
+}
+
+static void put_timing(struct html *w, const json_t *timing) {
+  const char *throttle = json_string_value(json_object_get(timing, "throttle"));
+  const struct {
+    const char *term, *key, *unit;
+  } numbers[] = {{"clock", "clock_mhz", "MHz"},
+                 {"temperature", "temperature_c",
+                  "\xC2\xB0"
+                  "C"},
+                 {"power", "power_w", "W"}};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    if (kernel_number(timing, numbers[i].key) > 0)
+      facts_printf(w, numbers[i].term, "%.4g %s", kernel_number(timing, numbers[i].key), numbers[i].unit);
+  facts_text(w, "throttled", throttle);
+  if (kernel_number(timing, "dropped") > 0)
+    facts_printf(w, "samples dropped", "%.0f", kernel_number(timing, "dropped"));
+}
+
+void kernel_put_evidence(struct html *w, struct kernel *k) {
+  const struct store_verdict *v = &k->v;
+  const json_t *secret = json_object_get(k->evidence, "secret");
+  char date[64], device[200];
+  frame_heading(w, "evidence", "Evidence");
+  facts_begin(w);
+  facts_text(w, "judged at", date_text(v->at_ns, date, sizeof date));
+  facts_text(w, "judge", kernel_text(k, "judge"));
+  snprintf(device, sizeof device, "%s", kernel_text(k, "device"));
+  facts_text(w, "device", device[0] ? device : v->device);
+  facts_text(w, "processor", json_string_value(json_object_get(k->machine, "processor")));
+  facts_text(w, "system", json_string_value(json_object_get(k->machine, "kernel")));
+  put_timing(w, json_object_get(k->evidence, "timing"));
+  facts_printf(w, "seed", "%" PRIu64, v->seed);
+  if (json_is_integer(secret))
+    facts_printf(w, "secret", "%" PRIu64, (uint64_t)json_integer_value(secret));
+  facts_text(w, "source, SHA-256", v->candidate_hash);
+  facts_text(w, "task, SHA-256", v->task_hash);
+  facts_text(w, "settings, SHA-256", v->settings_hash);
+  facts_text(w, "sandbox", kernel_text(k, "sandbox"));
+  facts_text(w, "holds", kernel_text(k, "scope"));
+  facts_text(w, "elsewhere", kernel_text(k, "elsewhere"));
+  facts_text(w, "contract", kernel_text(k, "contract"));
+  facts_text(w, "rule", kernel_text(k, "rule"));
+  facts_end(w);
+}

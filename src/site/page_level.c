@@ -1,0 +1,114 @@
+// One level of a suite: a row a task, one table for each setting.
+#include <math.h>
+#include <stdio.h>
+
+#include "site/pages.h"
+
+static const struct site_row *row_of(const struct score_row *score) {
+  return (const struct site_row *)(const void *)score; // its first member
+}
+
+static struct score_unit unit_of(const struct section *s) {
+  double least = NAN;
+  for (int i = 0; i < s->n_tasks; i++)
+    if (s->tasks[i].best && !(least <= s->tasks[i].best->time_ns))
+      least = s->tasks[i].best->time_ns;
+  return score_time_unit(&least, isnan(least) ? 0 : 1);
+}
+
+static void put_best(struct html *w, struct frame_table *t, const struct score_task *task,
+                     const struct score_unit *unit) {
+  static const struct interval unknown = {NAN, NAN};
+  if (task->best) {
+    const struct site_row *row = row_of(task->best);
+    const struct address kernel = frame_kernel(row);
+    table_link(w, t, &kernel, row->candidate);
+    table_time(w, t, task->best->time_ns, &task->best->time, unit);
+  } else {
+    table_text(w, t, task->n_judged == 0 ? "no verdict" : task->n_right ? "right, not timed" : "none is right");
+    table_time(w, t, NAN, &unknown, unit);
+  }
+}
+
+static void put_task(struct html *w, const struct site *site, const struct section *s, struct frame_table *t,
+                     const struct score_task *task, const struct score_unit *unit) {
+  const struct site_task *known = site_task_of(site, task->task);
+  const struct address at = {.place = ADDRESS_TASK, .name = task->task};
+  table_row_begin(w, t, task->n_right ? NULL : "failed");
+  table_link(w, t, &at, task->task);
+  table_text(w, t, known ? known->title : "");
+  put_best(w, t, task, unit);
+  table_number(w, t, 1 / task->part_of_floor, 2);
+  if (s->baseline)
+    table_number(w, t, task->speedup, 2);
+  table_int(w, t, task->n_right);
+  table_int(w, t, task->n_judged);
+  table_int(w, t, task->n_cheats);
+  table_row_end(w, t);
+}
+
+static void put_section(struct html *w, const struct site *site, const struct site_file *f, const struct section *s,
+                        int number) {
+  const struct score_unit unit = unit_of(s);
+  char time[32], speed[160], name[16], label[300];
+  int first, end;
+  snprintf(time, sizeof time, "time, %s", unit.name);
+  snprintf(speed, sizeof speed, "speedup over %s", s->baseline ? s->baseline : "");
+  snprintf(name, sizeof name, number ? "s%d" : "main", number);
+  snprintf(label, sizeof label, "tasks, %s", s->title);
+  const struct frame_column columns[] = {{"task", 'l'},
+                                         {"what", 'w'},
+                                         {"fastest right kernel", 'l'},
+                                         {time, 'r'},
+                                         {"x floor", 'r'},
+                                         {s->baseline ? speed : "right", 'r'},
+                                         {s->baseline ? "right" : "verdicts", 'r'},
+                                         {s->baseline ? "verdicts" : "cheats", 'r'},
+                                         {"cheats", 'r'}};
+  struct frame_table t = {.name = name, .label = label, .columns = columns, .n = s->baseline ? 9 : 8};
+  html_open(w, EL_H2);
+  html_attr_printf(w, AT_ID, "s%d", number);
+  html_text(w, s->title);
+  html_close(w, EL_H2);
+  html_open(w, EL_P);
+  html_printf(w, "%d of %d tasks have a right kernel", s->sum.n_right, s->sum.n_tasks);
+  if (s->sum.n_missing)
+    html_printf(w, "; %d have no verdict and count as failed", s->sum.n_missing);
+  if (isfinite(s->sum.geomean_speedup))
+    html_printf(w, ". Geometric mean speedup over %s: %.3g, of %d tasks", s->baseline, s->sum.geomean_speedup,
+                s->sum.n_speedups);
+  html_text(w, ".");
+  html_close(w, EL_P);
+  put_funnel(w, &s->sum.tasks, s->baseline);
+  pages_range(s->n_tasks, f->at.page, &first, &end);
+  table_begin(w, &t);
+  for (int i = first; i < end; i++)
+    put_task(w, site, s, &t, &s->tasks[i], &unit);
+  table_end(w, &t);
+}
+
+enum assay_status page_level(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err) {
+  const struct site_level *level = &site->levels[f->item];
+  const struct frame frame = {.at = &f->at,
+                              .title = level->title,
+                              .description = "Every task of the level with its fastest right kernel.",
+                              .csv = true,
+                              .json = true};
+  struct sections s = {0};
+  struct html w;
+  enum assay_status status = sections_make(site, level, &s, err);
+  if (status)
+    return status;
+  frame_begin(&w, out, site, &frame);
+  if (s.n == 0)
+    frame_empty(&w, "No verdict on this level stands in the store.");
+  if (s.n > 1)
+    frame_note(&w, "Times are compared within one device, workload, form of the task, contract and rule; each has a "
+                   "table of its own.");
+  for (int i = 0; i < s.n; i++)
+    put_section(&w, site, f, &s.items[i], i);
+  pages_links(&w, &f->at, level->n);
+  frame_end(&w, &frame);
+  sections_release(&s);
+  return buf_status(out, err);
+}

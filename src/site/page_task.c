@@ -1,0 +1,141 @@
+// One task: who ranks where, at each setting.
+#include <math.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "draw/draw.h"
+#include "site/pages.h"
+
+static void put_counts(struct html *w, const struct site_group *g) {
+  html_open(w, EL_P);
+  html_printf(w, "Ranked %d of %d. Failed %d, cheats %d, unstable %d.", g->n_ranked, g->n, g->n_failed, g->n_cheats,
+              g->n_unstable);
+  if (g->n_ranked == 0)
+    html_text(w, " No kernel has a time that ranks here.");
+  html_close(w, EL_P);
+}
+
+enum { MOST_DOTS = 40 };
+
+struct dots {
+  struct draw_intervals chart;
+  struct draw_page page;
+};
+
+static void draw_dots(const void *chart, struct buf *out) {
+  const struct dots *d = chart;
+  draw_intervals(&d->chart, &d->page, out);
+}
+
+// The fastest that rank, with the floor; twice, for wide and narrow screens: the style shows one.
+static void put_chart(struct html *w, const struct site_row *const *rows, const struct site_group *g, int number) {
+  static const struct {
+    const char *class;
+    int width;
+  } forms[] = {{"broad", DRAW_WIDE}, {"narrow", DRAW_NARROW}};
+  struct draw_dot dots[MOST_DOTS];
+  const int n = g->n_ranked < MOST_DOTS ? g->n_ranked : MOST_DOTS;
+  if (n == 0)
+    return;
+  const struct score_unit unit =
+      score_time_unit(&rows[0]->score.time_ns, 1); // ranked rows come first, the fastest first
+  const double floor_ns = rows[0]->score.floor_ns;
+  const struct draw_level level = {"floor", floor_ns / unit.ns, {NAN, NAN}};
+  for (int i = 0; i < n; i++) {
+    const struct score_row *s = &rows[i]->score;
+    dots[i] = (struct draw_dot){.label = rows[i]->candidate,
+                                .value = s->time_ns / unit.ns,
+                                .interval = {s->time.low / unit.ns, s->time.high / unit.ns},
+                                .mark = s->unstable ? DRAW_UNSTABLE : DRAW_RIGHT};
+  }
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    char id[32];
+    snprintf(id, sizeof id, "times-%d-%s", number, forms[i].class);
+    const struct dots chart = {{.title = "times, with 95 % intervals",
+                                .unit = unit.name,
+                                .dots = dots,
+                                .n = n,
+                                .levels = &level,
+                                .n_levels = isfinite(floor_ns) && floor_ns > 0},
+                               {forms[i].width, id, false}};
+    html_open(w, EL_FIGURE);
+    html_attr(w, AT_CLASS, forms[i].class);
+    html_drawing(w, draw_dots, &chart);
+    html_close(w, EL_FIGURE);
+  }
+  if (n < g->n_ranked) {
+    html_open(w, EL_P);
+    html_attr(w, AT_CLASS, "note");
+    html_printf(w, "The %d fastest of %d are drawn.", n, g->n_ranked);
+    html_close(w, EL_P);
+  }
+}
+
+static enum assay_status put_group(struct html *w, const struct site *site, const struct site_file *f, int group,
+                                   struct assay_error *err) {
+  const struct site_group *g = &site->groups[group];
+  const struct site_task *task = &site->tasks[f->item];
+  const struct site_row **rows = base_calloc((size_t)g->n + 1, sizeof *rows);
+  const struct score_row **scores = base_calloc((size_t)g->n + 1, sizeof *scores);
+  char title[256], name[16];
+  int first, end, number = group - task->first_group;
+  if (!rows || !scores) {
+    base_free(rows);
+    base_free(scores);
+    return error_nomem(err, "a task's page");
+  }
+  for (int i = 0; i < g->n; i++) {
+    rows[i] = &site->rows[g->first + i];
+    scores[i] = &rows[i]->score;
+  }
+  struct score_setting at = scores[0]->setting;
+  at.device = site->devices[rows[0]->device].name;
+  frame_setting_text(&at, title, sizeof title);
+  snprintf(name, sizeof name, number ? "g%d" : "main", number);
+  html_open(w, EL_H2);
+  html_attr_printf(w, AT_ID, "g%d", number);
+  html_text(w, title);
+  html_close(w, EL_H2);
+  put_counts(w, g);
+  put_chart(w, rows, g, number);
+  pages_range(g->n, f->at.page, &first, &end);
+  const struct rows_table t = {.name = name,
+                               .label = title,
+                               .columns = ROWS_RANK | ROWS_ERROR | ROWS_RUN,
+                               .baseline = rows_baseline(scores, g->n)};
+  if (first < end)
+    rows_table(w, site, &t, rows + first, end - first);
+  base_free(rows);
+  base_free(scores);
+  return ASSAY_OK;
+}
+
+enum assay_status page_task(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err) {
+  const struct site_task *task = &site->tasks[f->item];
+  const struct site_level *level = NULL;
+  struct frame frame = {.at = &f->at,
+                        .title = task->name,
+                        .description = "Every kernel judged for the task, ranked, with those that failed.",
+                        .csv = true,
+                        .json = true};
+  struct html w;
+  enum assay_status status = ASSAY_OK;
+  int most = 0;
+  for (int i = 0; i < site->n_levels; i++)
+    if (f->item >= site->levels[i].first && f->item < site->levels[i].first + site->levels[i].n)
+      level = &site->levels[i];
+  if (level)
+    frame.crumbs[frame.n_crumbs++] = (struct frame_crumb){level->title, frame_level(level)};
+  frame_begin(&w, out, site, &frame);
+  if (task->title[0])
+    html_element(&w, EL_P, "lead", task->title);
+  if (task->n == 0)
+    frame_empty(&w, "No kernel was judged for this task. In scores it counts as failed.");
+  for (int i = 0; i < task->n_groups && !status; i++) {
+    status = put_group(&w, site, f, task->first_group + i, err);
+    most = site->groups[task->first_group + i].n > most ? site->groups[task->first_group + i].n : most;
+  }
+  pages_links(&w, &f->at, most);
+  frame_end(&w, &frame);
+  return status ? status : buf_status(out, err);
+}

@@ -1,0 +1,98 @@
+#include <string.h>
+
+#include "base/alloc.h"
+#include "score/group.h"
+#include "site/pages.h"
+
+const char *rows_baseline(const struct score_row *const *rows, int n) {
+  const char *best = NULL;
+  int most = 0;
+  for (int i = 0; i < n; i++)
+    for (int b = 0; b < rows[i]->n_baselines; b++) {
+      const char *name = rows[i]->baselines[b].name;
+      int times = 0;
+      if (best && strcmp(best, name) == 0)
+        continue;
+      for (int k = 0; k < n; k++)
+        times += score_baseline_of(rows[k], name) != NULL;
+      if (times > most || (times == most && best && strcmp(name, best) < 0)) {
+        most = times;
+        best = name;
+      }
+    }
+  return best;
+}
+
+static enum assay_status sum_up(const struct site *site, const struct site_level *level, struct section *s,
+                                struct assay_error *err) {
+  const char **names = base_calloc((size_t)level->n + 1, sizeof *names);
+  if (!names)
+    return error_nomem(err, "a level's page");
+  for (int i = 0; i < level->n; i++)
+    names[i] = site->tasks[level->first + i].name;
+  const struct score_question q = {
+      .ask = s->baseline ? SCORE_ASK_SPEED : SCORE_ASK_TIME, .at = s->at, .baseline = s->baseline};
+  const struct score_names expected = {names, level->n};
+  enum assay_status status = score_tasks(s->rows, s->n, &q, &expected, &s->tasks, &s->n_tasks, err);
+  if (!status)
+    status = score_sum_up(s->tasks, s->n_tasks, &q, &s->sum, err);
+  base_free(names);
+  return status;
+}
+
+enum assay_status sections_make(const struct site *site, const struct site_level *level, struct sections *out,
+                                struct assay_error *err) {
+  struct sections made = {.rows = base_calloc((size_t)level->n_rows + 1, sizeof *made.rows)};
+  struct score_group *groups = NULL;
+  int n = 0, count = 0;
+  enum assay_status status = made.rows ? ASSAY_OK : error_nomem(err, "a level's page");
+  for (int t = 0; t < level->n && !status; t++)
+    for (int i = 0; i < site->tasks[level->first + t].n; i++)
+      made.rows[n++] = &site->rows[site->tasks[level->first + t].first + i].score;
+  if (!status)
+    status = score_group_settings(made.rows, n, &groups, &count, err);
+  if (!status && !(made.items = base_calloc((size_t)count + 1, sizeof *made.items)))
+    status = error_nomem(err, "a level's page");
+  for (int i = 0; i < count && !status; i++) {
+    struct section *s = &made.items[made.n++];
+    *s = (struct section){.rows = groups[i].rows, .n = groups[i].n, .at = groups[i].rows[0]->setting};
+    for (int k = 0; k < s->n; k++)
+      if (strchr(s->rows[k]->setting.device, ' '))
+        s->at = s->rows[k]->setting;
+    frame_setting_text(&s->at, s->title, sizeof s->title);
+    s->baseline = rows_baseline(s->rows, s->n);
+    status = sum_up(site, level, s, err);
+  }
+  base_free(groups);
+  if (status)
+    sections_release(&made);
+  else
+    *out = made;
+  return status;
+}
+
+void sections_release(struct sections *s) {
+  for (int i = 0; i < s->n; i++)
+    base_free(s->items[i].tasks);
+  base_free(s->items);
+  base_free(s->rows);
+  *s = (struct sections){0};
+}
+
+void put_funnel(struct html *w, const struct score_funnel *f, const char *baseline) {
+  const struct {
+    const char *word;
+    int n;
+  } steps[] = {{"asked", f->asked}, {"build", f->built}, {"right", f->right}, {"faster than", f->faster}};
+  html_open(w, EL_OL);
+  html_attr(w, AT_CLASS, "funnel");
+  for (int i = 0; i < (f->baseline ? 4 : 3); i++) {
+    html_open(w, EL_LI);
+    html_open(w, EL_STRONG);
+    html_printf(w, "%d", steps[i].n);
+    html_close(w, EL_STRONG);
+    html_printf(w, " %s%s%s", steps[i].word, i == 3 ? " " : "", i == 3 && baseline ? baseline : "");
+    html_close(w, EL_LI);
+  }
+  html_close(w, EL_OL);
+}

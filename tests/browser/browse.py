@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""browse.py ASSAY FOLDER: the site and the server in a real browser.
+
+Writes a site of a small store with hostile texts, opens its pages from files in headless Chromium and does what a reader
+does: sorts, filters, searches, opens a kernel, goes back; without a mouse, without JavaScript, on paper. No page may ask
+for anything but its own files, open a dialog or say anything to the console. axe-core (ASSAY_AXE: axe.min.js) finds
+nothing at two widths in both themes. Pictures go to FOLDER. Ends with 77 where there is no browser.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "serve")]
+import devtools  # noqa: E402
+import hostile_store  # noqa: E402
+from server import Server, relu  # noqa: E402
+
+MEASURE = (HERE / "page.js").read_text(encoding="utf-8")
+LOOKS = [(1280, False), (1280, True), (320, False), (320, True)]
+checked, wrong = 0, 0
+
+
+def check(good, what, seen=""):
+    global checked, wrong
+    checked += 1
+    wrong += not good
+    if not good:
+        print(f"WRONG: {what}: {str(seen)[:600]}", flush=True)
+
+
+def quiet(b, ours, what):
+    found = list(b.faults(ours))
+    check(not found, f"{what} does nothing of its own", found)
+
+
+def rows(b, table="table"):
+    return b.do(f"[...document.querySelector('{table}').tBodies[0].rows].filter(r => !r.hidden).map(r => r.innerText)")
+
+
+def click(b, selector):
+    b.do(f"document.querySelector({json.dumps(selector)}).click()")
+
+
+def write(b, selector, text):
+    b.do(f"{{const e = document.querySelector({json.dumps(selector)}); e.value = {json.dumps(text)};"
+         "e.dispatchEvent(new Event('input', {bubbles: true}));}")
+
+
+def look_at(b, ours, name, url, folder, axe):
+    """Every look of a page: measured, asked of axe, and a picture of it."""
+    b.look(1280)
+    b.open(url)
+    quiet(b, ours, name)
+    if axe:
+        b.call("Runtime.evaluate", expression=axe)
+    for width, dark in LOOKS:
+        b.look(width, dark)
+        where = f"{name} at {width}{' dark' if dark else ''}"
+        check(b.do(MEASURE) == [], where, b.do(MEASURE))
+        if axe:
+            found = b.do("axe.run().then(r => r.violations.map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html)))")
+            check(found == [], f"axe: {where}", found)
+        b.picture(folder / f"{name}-{width}{'-dark' if dark else ''}.png")
+
+
+def use_tables(b, ours, page):
+    b.look(1280)
+    b.open(ours + page)
+    head = "table[data-table=main] th:nth-child(2) button"
+    before = rows(b, "table[data-table=main]")
+    click(b, head)
+    check(b.do(f"document.querySelector({json.dumps(head)}).parentNode.getAttribute('aria-sort')") == "ascending", "sorted")
+    up = rows(b, "table[data-table=main]")
+    click(b, head)
+    down = rows(b, "table[data-table=main]")
+    check(sorted(up) == sorted(before) == sorted(down) and up != down, "sorting loses no row")
+    check("sort=-1" in b.do("location.search"), "the order is in the address", b.do("location.search"))
+    write(b, ".tools input", "wrong_value")
+    some = rows(b, "table[data-table=main]")
+    check(0 < len(some) < len(before) and all("wrong_value" in r for r in some), "a filter", some[:2])
+    address = b.do("location.href")
+    b.go(lambda: click(b, "table[data-table=main] tbody tr:not([hidden]) a[href*='k/']"))
+    check("/k/" in b.do("location.pathname") and "wrong_value" in b.do("document.body.innerText"), "a kernel's page")
+    b.go(lambda: b.do("history.back()"))
+    check(b.do("location.href") == address and rows(b, "table[data-table=main]") == some, "back to what was filtered",
+          b.do("location.href"))
+    write(b, ".tools input", "nothing has this")
+    check(not rows(b, "table[data-table=main]") and "nothing has all" in b.do("document.body.innerText"), "none: said so")
+    quiet(b, ours, "a run's page")
+
+
+def use_search(b, ours):
+    b.open(ours + "search.html")
+    write(b, "#search", "kernel_7.c")
+    found = b.do("[...document.querySelectorAll('#hits tr')].map(r => r.innerText)")
+    check(len(found) == 1 and "kernel_7.c" in found[0], "a search", found)
+    b.go(lambda: click(b, "#hits a"))
+    check("kernel_7.c" in b.do("document.querySelector('h1').innerText"), "what was found")
+    b.go(lambda: b.do("history.back()"))
+    check(b.do("document.querySelector('#search').value") == "kernel_7.c", "what was searched for is still there")
+    write(b, "#search", "onerror")
+    check(b.do("document.querySelectorAll('#hits tr').length") == 2 and not b.do("!!document.querySelector('#hits img')"),
+          "hostile names are found as text")
+    quiet(b, ours, "the search")
+
+
+def use_keys(b, url):
+    """Tab goes through the page in its order, and where it is can be seen."""
+    b.look(1280)
+    b.open(url)
+    seen = []
+    for i in range(40):
+        b.key("Tab", 9)
+        at = b.do("""(() => { const e = document.activeElement, s = getComputedStyle(e), r = e.getBoundingClientRect();
+          if (e === document.body) return null;
+          const before = window.assayLast; window.assayLast = e;
+          return {text: e.innerText || e.tagName, first: e.className, ring: s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) > 0,
+                  after: !before || !!(before.compareDocumentPosition(e) & 4), seen: r.width > 0 && r.right > 0}; })()""")
+        if at is None:
+            break
+        seen.append(at)
+    check(len(seen) > 5 and seen[0]["first"] == "skip", "the first stop skips to the content", seen[:1])
+    for at in seen:
+        check(at["after"] and at["ring"] and at["seen"], "a stop of Tab", at)
+
+
+def use_no_script(b, ours, pages):
+    b.call("Emulation.setScriptExecutionDisabled", value=True)
+    for page in pages:
+        b.open(ours + page)
+        root = b.call("DOM.getDocument")["root"]["nodeId"]
+        count = lambda s: len(b.call("DOM.querySelectorAll", nodeId=root, selector=s)["nodeIds"])  # noqa: E731
+        check(count("tbody tr, dl.facts dt, .cards li, h2, thead th") > 0 and count("thead button") == 0, f"{page} without JavaScript")
+    b.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def use_paper(b, url):
+    b.open(url)
+    b.look(800, dark=True, media="print")
+    white = b.do("getComputedStyle(document.body).backgroundColor")
+    check(white == "rgb(255, 255, 255)", "paper is white, whatever the theme", white)
+    check(b.do(MEASURE) == [], "paper", b.do(MEASURE))
+    check(b.do("[...document.querySelectorAll('.tools, button')].every(e => !e.getClientRects().length)"), "no controls")
+    check(b.do("getComputedStyle(document.querySelector('thead')).display") == "table-header-group", "headers repeat")
+    b.look(1280)
+
+
+def use_server(b, assay, folder, site):
+    server = Server(assay, folder, "--site", site)
+    ours = f"http://127.0.0.1:{server.port}/"
+    b.look(1280)
+    b.open(ours)
+    quiet(b, ours, "the overview from the server")
+    loaded = b.do("""(() => { const all = performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'));
+      return [all.length, all.reduce((n, r) => n + r.transferSize, 0)]; })()""")
+    print("the overview from the server: %d requests, %d bytes" % tuple(loaded))
+    check(loaded[0] == 3 and loaded[1] < 100000, "the overview is light", loaded)
+    b.go(lambda: click(b, ".cards a"))
+    b.go(lambda: click(b, "tbody a[href*='t/']"))
+    check("/t/" in b.do("location.pathname"), "a task from the server")
+    # A page of the server's own asks for the judgement, as a program in a browser would.
+    body = {"task": "kernelbench/1/19", "settings": {"timing": False, "probes": False, "checks": 1},
+            "candidates": [{"name": "relu.c",
+                            "source": relu("from a browser")}]}
+    b.open(ours + "queue")
+    sent = b.do("fetch('/v1/jobs', {method: 'POST', headers: {'Content-Type': 'application/json', "
+                f"Authorization: 'Bearer {server.tokens['me']}'}}, body: {json.dumps(json.dumps(body))}}})"
+                ".then(r => r.json().then(j => [r.status, j]))")
+    check(sent[0] == 202, "a kernel submitted", sent)
+    done = b.do(f"fetch('/v1/jobs/{sent[1]['jobs'][0]['id']}?wait=50').then(r => r.json())")
+    check(done["state"] == "done", "a kernel judged", done)
+    b.open(ours + "queue")
+    line = b.do("[...document.querySelectorAll('tbody tr')].map(r => r.innerText).join()")
+    check("done" in line and "relu.c" in line, "the job is on a page", line)
+    b.go(lambda: click(b, "tbody a"))
+    check(re.search(r'"verdict": ?"pass"', b.do("document.body.innerText")), "its verdict", b.do("document.body.innerText"))
+    server.end()
+
+
+def only(site, pattern):
+    """The page of that name, whatever its number."""
+    return sorted(site.glob(pattern))[0].relative_to(site).as_posix()
+
+
+def find_pages(site):
+    """One page of each kind, and those whose texts are hostile."""
+    pages = {"overview": "index.html", "level": only(site, "s/kernelbench-1*.html"),
+             "task": only(site, "t/kernelbench-1-19*.html"),
+             "run": only(site, "m/run-0*.html"), "cheats": "cheats.html", "read": "read.html", "search": "search.html"}
+    for path in sorted((site / "k").glob("*.html")):
+        text = path.read_text(encoding="utf-8")
+        kind = "hostile" if "onerror" in text and "<svg" in text else "hostile-failed" if "onerror" in text else \
+            "cheat" if "v-cheat" in text else "kernel" if "<svg" in text else "failed"
+        pages.setdefault(kind, f"k/{path.name}")
+    pages["device"] = f"d/{sorted((site / 'd').glob('*.html'))[0].name}"
+    for kind, place in (("hostile-task", "t"), ("hostile-run", "m")):
+        found = [p for p in sorted((site / place).glob("*.html")) if "onerror" in p.read_text(encoding="utf-8").split("</h1>")[0]]
+        check(found, f"there is a page {kind}")
+        pages.update({kind: f"{place}/{p.name}" for p in found[:1]})
+    return pages
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    assay, pictures = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).absolute()
+    program = devtools.find()
+    if not program:
+        print("skipped: there is no Chromium (Debian's package is chromium-headless-shell)")
+        sys.exit(77)
+    axe_path = os.environ.get("ASSAY_AXE")
+    axe = pathlib.Path(axe_path).read_text(encoding="utf-8") if axe_path else None
+    if not axe:
+        print("left out: axe-core is not there (tools/install/install-axe gets it)")
+    shutil.rmtree(pictures, ignore_errors=True)
+    pictures.mkdir(parents=True)
+    with tempfile.TemporaryDirectory(prefix="assay-site-") as name:
+        folder = pathlib.Path(name)
+        store, site = hostile_store.make(assay, folder, 60), folder / "site"
+        if os.system(f"'{assay}' report --html '{site}' --store '{store}' >/dev/null"):
+            sys.exit("the site cannot be written")
+        ours = site.as_uri() + "/"
+        b = devtools.Browser(program)
+        try:
+            pages = find_pages(site)
+            for kind, page in pages.items():
+                look_at(b, ours, kind, ours + page, pictures, axe)
+            use_tables(b, ours, pages["run"])
+            use_search(b, ours)
+            use_keys(b, ours + pages["task"])
+            use_keys(b, ours + pages["kernel"])
+            use_no_script(b, ours, pages.values())
+            use_paper(b, ours + pages["kernel"])
+            use_server(b, assay, tempfile.mkdtemp(dir=folder), site)
+        finally:
+            b.close()
+    print(f"{checked} checks, {wrong} wrong; pictures in {pictures}")
+    sys.exit(wrong != 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,389 @@
+// modules: site sandbox
+// The site of a store: every page reads as HTML, every link leads to a file, nothing of a stranger gets out of its
+// place and no path of the machine gets in; the folder is written once and brought up to date.
+#include <jansson.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "site/folder.h"
+#include "site/site.h"
+#include "store_folder.h"
+#include "support/html_read.h"
+
+enum { SAMPLES = 30 };
+
+static const char hostile[] = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\xE2\x80\xAE%00..%2f\xFF&amp;";
+
+// What a verdict has that differs from the usual one.
+struct put {
+  const char *run, *task, *candidate, *device, *detail;
+  enum assay_reason reason;
+  double time_ns;
+};
+
+static void put(const struct put *p) {
+  static int number;
+  double samples[SAMPLES];
+  char hash[65], id[32];
+  char evidence[2048];
+  int64_t stored;
+  struct assay_error err = {0};
+  snprintf(id, sizeof id, "%d", number++);
+  hash_sha256_hex(id, strlen(id), hash);
+  for (int i = 0; i < SAMPLES; i++)
+    samples[i] = p->time_ns * (1 + 0.001 * (i % 7));
+  json_t *j =
+      json_pack("{s:s, s:s, s:s, s:I, s:s, s:[{s:s, s:s, s:b, s:s, s:f, s:f, s:s}], s:i, s:{s:f, s:i}}", "device",
+                "NVIDIA H200, driver 580", "diagnostics", "/home/secret person/k.cu(3): error: <b>no</b>",
+                "build_command", "gcc -I /home/secret/include k.c", "secret", (json_int_t)3948322987743342666, "mode",
+                "plan", "checks", "workload", "small", "probe", "declared", "timed", 0, "reason", "pass", "gate_z", 1.5,
+                "gate_limit", 13.7, "worst", "none", "worst_check", 0, "timing", "overhead_ns", 0.0, "clock_mhz", 1980);
+  char *text = json_dumps(j, JSON_SORT_KEYS);
+  snprintf(evidence, sizeof evidence, "%s", text);
+  free(text);
+  json_decref(j);
+  const struct store_verdict v = {.run = p->run,
+                                  .task = p->task,
+                                  .form = "default",
+                                  .workload = "full",
+                                  .device = p->device ? p->device : "cuda",
+                                  .candidate = p->candidate,
+                                  .candidate_hash = hash,
+                                  .settings_hash = "s",
+                                  .reason = p->reason,
+                                  .detail = p->detail ? p->detail : "",
+                                  .error_z = 1.6,
+                                  .error_limit = 13.7,
+                                  .time_ns = p->time_ns,
+                                  .time_low_ns = p->time_ns * 0.99,
+                                  .time_high_ns = p->time_ns * 1.01,
+                                  .hot_ns = NAN,
+                                  .floor_ns = NAN,
+                                  .n_samples = isnan(p->time_ns) ? 0 : SAMPLES,
+                                  .samples_ns = samples,
+                                  .seed = 13948322987743342666u,
+                                  .machine = "{\"processor\": \"a CPU\"}",
+                                  .command = "assay judge 'kernelbench/1/19' '/home/secret person/k.cu' --seed 1",
+                                  .evidence = evidence};
+  if (store_put(store, &v, &stored, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+}
+
+static int fill(void **state) {
+  if (store_folder_open(state))
+    return -1;
+  put(&(struct put){"mine", "kernelbench/1/19", "/home/secret person/fast.cu", .time_ns = 20000});
+  put(&(struct put){"mine", "kernelbench/1/19", "/home/secret person/slow.cu", .time_ns = 40000});
+  put(&(struct put){"mine", "kernelbench/1/19", "wrong.cu", .reason = ASSAY_REASON_WRONG_VALUE, .time_ns = NAN});
+  put(&(struct put){"mine", "kernelbench/1/20", "cheat.cu", .reason = ASSAY_REASON_CHANGED_BEHAVIOUR, .time_ns = NAN});
+  put(&(struct put){hostile, hostile, hostile, .detail = hostile, .reason = ASSAY_REASON_CRASHED, .time_ns = NAN});
+  put(&(struct put){"/home/secret/run", "kernelbench/1/19", "fast.cu", .time_ns = 21000});
+  put(&(struct put){"/home/secret/too/run", "kernelbench/1/19", "fast.cu", .time_ns = 21000});
+  put(&(struct put){"", "/home/secret/my_task.onnxtxt", "single.c", .device = "cpu", .time_ns = 1e6});
+  return 0;
+}
+
+static struct site *read_site(void) {
+  struct site *site = NULL;
+  struct assay_error err = {0};
+  const struct site_options o = {.tasks = ASSAY_SOURCE_DIR "/tasks"};
+  if (site_collect(store, &o, &site, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  return site;
+}
+
+static void make(struct site *site, const struct site_file *f, struct buf *out) {
+  struct assay_error err = {0};
+  buf_clear(out);
+  if (site_make(site, f, out, &err) != ASSAY_OK)
+    fail_msg("%s: %s", f->name, err.message);
+}
+
+// --- links: relative to the page, to a file of the site, or to a part of the page that is there
+
+static void assert_link(const struct site *site, const struct site_file *page, const char *log, const char *link) {
+  char target[1024], wanted[ADDRESS_BYTES + 1024];
+  size_t file = strcspn(link, "?#");
+  int up = 0, folders = 0;
+  if (link[0] == '#') {
+    snprintf(wanted, sizeof wanted, "@id=%s\n", link + 1);
+    if (!strstr(log, wanted))
+      fail_msg("%s: no part %s", page->name, link);
+    return;
+  }
+  for (; strncmp(link, "../", 3) == 0; link += 3, file -= 3)
+    up++;
+  for (const char *c = page->name; *c; c++)
+    folders += *c == '/';
+  assert_int_equal(up, folders);
+  snprintf(target, sizeof target, "%.*s", (int)file, link);
+  if (!site_find(site, target))
+    fail_msg("%s: there is no file %s", page->name, target);
+}
+
+static void test_pages(void **state) {
+  (void)state;
+  struct site *site = read_site();
+  struct buf out = {0}, log = {0};
+  int n, pages = 0, links = 0;
+  const struct site_file *files = site_files(site, &n);
+  for (int i = 0; i < n; i++) {
+    make(site, &files[i], &out);
+    if (strstr(buf_str(&out), "/home"))
+      fail_msg("%s has a path: %.200s", files[i].name, strstr(buf_str(&out), "/home") - 60);
+    assert_true(out.len < 1000000);
+    if (files[i].at.format != ADDRESS_AS_HTML || files[i].at.place == ADDRESS_ASSET)
+      continue;
+    pages++;
+    buf_clear(&log);
+    html_read(buf_str(&out), &log);
+    char *line = log.data;
+    const char *h1 = strstr(log.data, "<h1\n");
+    assert_non_null(h1);
+    assert_null(strstr(h1 + 1, "<h1\n"));
+    for (char *next; (line = strstr(line, "\n@")) != NULL; line = next) {
+      bool is_link = strncmp(line, "\n@href=", 7) == 0 || strncmp(line, "\n@src=", 6) == 0;
+      char link[1024];
+      next = line + 1;
+      if (!is_link)
+        continue;
+      snprintf(link, sizeof link, "%.*s", (int)strcspn(strchr(line, '=') + 1, "\n"), strchr(line, '=') + 1);
+      assert_link(site, &files[i], log.data, link);
+      links++;
+    }
+  }
+  assert_true(pages > 100); // every task of the level has one
+  assert_true(links > 10 * pages);
+  buf_release(&out);
+  buf_release(&log);
+  site_release(site);
+}
+
+// What a hostile name became, on the pages where it stands.
+static void test_hostile(void **state) {
+  (void)state;
+  struct site *site = read_site();
+  struct buf out = {0}, log = {0}, wanted = {0};
+  int n, shown = 0;
+  const struct site_file *files = site_files(site, &n);
+  html_expected(hostile, strlen(hostile), &wanted);
+  for (int i = 0; i < n; i++) {
+    make(site, &files[i], &out);
+    bool script = files[i].at.format == ADDRESS_AS_JS;
+    if (files[i].at.place == ADDRESS_ASSET || (files[i].at.format != ADDRESS_AS_HTML && !script))
+      continue;
+    assert_null(strstr(buf_str(&out), "<img"));
+    assert_null(strstr(buf_str(&out), "<script>"));
+    assert_null(strstr(buf_str(&out), "<b>"));
+    assert_null(strstr(buf_str(&out), "\xE2\x80\xAE<"));
+    if (script)
+      continue;
+    buf_clear(&log);
+    html_read(buf_str(&out), &log);
+    shown += strstr(buf_str(&log), buf_str(&wanted)) != NULL;
+  }
+  assert_true(shown >= 3); // its task, its run, its kernel
+  buf_release(&out);
+  buf_release(&log);
+  buf_release(&wanted);
+  site_release(site);
+}
+
+// A browser may keep an asset for ever: its name follows from its bytes.
+static void test_assets(void **state) {
+  (void)state;
+  struct site *site = read_site();
+  struct buf out = {0};
+  int n, assets = 0;
+  const struct site_file *files = site_files(site, &n);
+  for (int i = 0; i < n; i++) {
+    char hex[HASH_HEX_BYTES];
+    if (files[i].at.place != ADDRESS_ASSET)
+      continue;
+    make(site, &files[i], &out);
+    hash_sha256_hex(out.data, out.len, hex);
+    assert_memory_equal(files[i].at.name, hex, 16);
+    assets++;
+  }
+  assert_int_equal(assets, 2);
+  buf_release(&out);
+  site_release(site);
+}
+
+static void test_data(void **state) {
+  (void)state;
+  struct site *site = read_site();
+  struct buf out = {0};
+  json_error_t error;
+  int n, parsed = 0;
+  const struct site_file *files = site_files(site, &n);
+  for (int i = 0; i < n; i++) {
+    if (files[i].at.format != ADDRESS_AS_JSON || files[i].at.place == ADDRESS_ASSET)
+      continue;
+    make(site, &files[i], &out);
+    json_t *j = json_loads(buf_str(&out), 0, &error);
+    if (!j)
+      fail_msg("%s: %s", files[i].name, error.text);
+    if (files[i].at.place == ADDRESS_KERNEL) { // a number that JavaScript would change is a text
+      assert_string_equal(json_string_value(json_object_get(j, "seed")), "13948322987743342666");
+      assert_string_equal(json_string_value(json_object_get(j, "secret")), "3948322987743342666");
+    }
+    json_decref(j);
+    parsed++;
+  }
+  assert_true(parsed > 100);
+  make(site, site_find(site, "data/t/kernelbench-1-19.csv"), &out);
+  int lines = 0;
+  for (const char *c = buf_str(&out); (c = strstr(c, "\r\n")); c++)
+    lines++;
+  assert_int_equal(lines, 1 + 5);
+  make(site, site_find(site, "data/search.js"), &out);
+  assert_memory_equal(buf_str(&out), "window.assayAll = {", 19);
+  assert_null(strchr(buf_str(&out), '<'));
+  buf_release(&out);
+  site_release(site);
+}
+
+// Ranks, and what keeps a kernel from having one.
+static void test_ranking(void **state) {
+  (void)state;
+  struct site *site = read_site();
+  struct buf out = {0};
+  make(site, site_find(site, "t/kernelbench-1-19.html"), &out);
+  assert_non_null(strstr(buf_str(&out), "Ranked 4 of 5. Failed 1, cheats 0, unstable 0."));
+  assert_non_null(strstr(buf_str(&out), "<bdi>wrong.cu</bdi>"));
+  make(site, site_find(site, "s/kernelbench-1.html"), &out);
+  assert_non_null(strstr(buf_str(&out), "1 of 100 tasks have a right kernel; 98 have no verdict and count as failed"));
+  make(site, site_find(site, "t/kernelbench-1-21.html"), &out);
+  assert_non_null(strstr(buf_str(&out), "No kernel was judged for this task."));
+  make(site, site_find(site, "cheats.html"), &out);
+  assert_non_null(strstr(buf_str(&out), "<bdi>cheat.cu</bdi>"));
+  assert_null(strstr(buf_str(&out), "wrong.cu"));
+  buf_release(&out);
+  site_release(site);
+}
+
+// --- the folder
+
+static struct folder_report write_with(struct site *site, const char *name, int threads) {
+  char path[4096];
+  struct assay_error err = {0};
+  struct folder_report r = {0};
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  if (folder_write(site, path, threads, NULL, NULL, &r, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  return r;
+}
+
+static struct folder_report write_to(struct site *site, const char *name) {
+  return write_with(site, name, 2);
+}
+
+static void read_file(const char *where, const char *name, struct buf *out) {
+  char path[4096], *text;
+  size_t len;
+  struct assay_error err = {0};
+  snprintf(path, sizeof path, "%s/%s/%s", folder, where, name);
+  if (file_read(path, 1 << 26, &text, &len, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  buf_clear(out);
+  buf_append(out, text, len);
+  base_free(text);
+}
+
+static void test_folder(void **state) {
+  (void)state;
+  struct site *site = read_site();
+  struct buf a = {0}, b = {0};
+  struct assay_error err = {0};
+  char path[4096];
+  const struct folder_report first = write_to(site, "a");
+  assert_int_equal(first.written, first.files);
+  assert_int_equal(write_to(site, "a").written, 0);
+  write_with(site, "b", 1);
+  write_with(site, "e", 7);
+  int n;
+  const struct site_file *files = site_files(site, &n);
+  for (int i = 0; i < n; i++) { // byte for byte, however many threads
+    read_file("a", files[i].name, &a);
+    read_file("b", files[i].name, &b);
+    assert_int_equal(a.len, b.len);
+    assert_memory_equal(buf_str(&a), buf_str(&b), a.len);
+    read_file("e", files[i].name, &b);
+    assert_int_equal(a.len, b.len);
+    assert_memory_equal(buf_str(&a), buf_str(&b), a.len);
+  }
+  // A page that is gone or cut is made again; what is not listed stays, and what is no more goes.
+  snprintf(path, sizeof path, "%s/a/index.html", folder);
+  assert_int_equal(unlink(path), 0);
+  snprintf(path, sizeof path, "%s/a/t/kernelbench-1-19.html", folder);
+  assert_int_equal(truncate(path, 10), 0);
+  snprintf(path, sizeof path, "%s/a/CNAME", folder);
+  assert_int_equal(file_write(path, "x", 1, &err), ASSAY_OK);
+  assert_int_equal(write_to(site, "a").written, 2);
+  site_release(site);
+  put(&(struct put){"mine", "kernelbench/1/22", "new.cu", .time_ns = 30000});
+  site = read_site();
+  const struct folder_report more = write_to(site, "a");
+  assert_true(more.written > 3 && more.written < more.files / 2); // not the pages of other tasks
+  assert_int_equal(access(path, F_OK), 0);
+  site_release(site);
+  int64_t deleted;
+  assert_int_equal(store_delete_run(store, hostile, &deleted, &err), ASSAY_OK);
+  site = read_site();
+  assert_true(write_to(site, "a").removed >= 9); // pages and data of a task, a run, a kernel
+  // A folder of somebody else's is left alone.
+  snprintf(path, sizeof path, "%s/c", folder);
+  assert_int_equal(mkdir(path, 0777), 0);
+  snprintf(path, sizeof path, "%s/c/thesis.tex", folder);
+  assert_int_equal(file_write(path, "x", 1, &err), ASSAY_OK);
+  snprintf(path, sizeof path, "%s/c", folder);
+  struct folder_report r;
+  assert_int_equal(folder_write(site, path, 2, NULL, NULL, &r, &err), ASSAY_ERR_INVALID);
+  assert_non_null(strstr(err.message, "name a new folder"));
+  site_release(site);
+  buf_release(&a);
+  buf_release(&b);
+}
+
+// A manifest that somebody changed makes nothing outside the site go.
+static void test_manifest(void **state) {
+  (void)state;
+  struct site *site = read_site();
+  struct buf text = {0};
+  struct assay_error err = {0};
+  char path[4096], outside[4096];
+  write_to(site, "m");
+  snprintf(outside, sizeof outside, "%s/outside", folder);
+  assert_int_equal(file_write(outside, "x", 1, &err), ASSAY_OK);
+  read_file("m", "manifest.txt", &text);
+  for (int i = 0; i < 64; i++)
+    buf_puts(&text, "0");
+  buf_puts(&text, " 1 ../outside\nnonsense\n");
+  snprintf(path, sizeof path, "%s/m/manifest.txt", folder);
+  assert_int_equal(file_write(path, buf_str(&text), text.len, &err), ASSAY_OK);
+  const struct folder_report r = write_to(site, "m");
+  assert_int_equal(r.removed, 0);
+  assert_int_equal(access(outside, F_OK), 0);
+  buf_release(&text);
+  site_release(site);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages),   cmocka_unit_test(test_hostile),
+                                     cmocka_unit_test(test_assets),  cmocka_unit_test(test_data),
+                                     cmocka_unit_test(test_ranking), cmocka_unit_test(test_folder),
+                                     cmocka_unit_test(test_manifest)};
+  return cmocka_run_group_tests(tests, fill, store_folder_remove);
+}
