@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "cli/argv.h"
 #include "cli/make.h"
 #include "method/feedback.h"
 #include "method/template.h"
@@ -252,7 +253,7 @@ static const struct argp_option options[] = {
     {"turns", KEY_TURNS, "N", 0, "kernels of a trajectory (default 10; evolve 20, swarm 5)", 0},
     {"feedback", KEY_FEEDBACK, "LEVEL", 0,
      "what later turns are told: code (nothing), execution, performance (default), or a list of compile, plan, fault, "
-     "values, probe, cheat, time, rates",
+     "values, probe, cheat, time, rates, resources",
      0},
     {"feed-best", KEY_FEED_BEST, 0, 0, "swarm: the turns that are left improve the best kernel of all", 0},
     {"method-seed", KEY_METHOD_SEED, "N", 0, "of a method's choices, and of the model where it takes one (default 0)",
@@ -565,7 +566,7 @@ static int run(struct make *m, struct assay_error *err) {
   if (status)
     return cli_fail(err);
   status = engine_run(&m->engine, &summary, err);
-  cli_progress_clear();
+  make_live_end(m);
   int code = make_print(m, &summary);
   if (m->interrupt.stop && code != CLI_ENVIRONMENT)
     code = CLI_INTERRUPTED;
@@ -600,6 +601,7 @@ int cli_make(int argc, char **argv) {
     return cli_fail(&err);
   snprintf(m.prompts, sizeof m.prompts, "%s", j->paths.prompts);
   snprintf(m.prices_path, sizeof m.prices_path, "%s", j->paths.prices);
+  cli_argv_check(&argp, argc, argv);
   argp_parse(&argp, argc, argv, 0, NULL, &m);
   if (store_open(j->paths.store, &m.store, &err) != ASSAY_OK)
     return cli_fail(&err);

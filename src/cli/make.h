@@ -9,13 +9,29 @@
 #include "cli/judging.h"
 #include "method/engine.h"
 
-enum { MAKE_MOST_TASKS = 64, MAKE_MOST_MODELS = 16 };
+enum { MAKE_MOST_TASKS = 1024, MAKE_MOST_MODELS = 16 };
 
 // Of an endpoint, in addition to what the client knows.
 struct make_endpoint {
   const char *key_variable, *key_file;
   char *secret, *refused, *fields; // heap
   json_t *given;                   // --field
+};
+
+// A task of the table on a terminal.
+struct make_row {
+  int64_t changed; // the how-many-eth report was the last of it; 0: none yet
+  int64_t step, calls;
+  char what[24], verdict[32];
+  double best_ns, usd; // NaN: not known
+};
+
+// The table on a terminal, which is drawn again in its place.
+struct make_live {
+  struct make_row *rows; // of all tasks
+  int64_t reports;
+  int drawn; // lines
+  bool stopped;
 };
 
 struct make {
@@ -40,6 +56,7 @@ struct make {
   struct model_client_options client;
   struct arena arena; // of tasks and names
   struct engine_task *tasks;
+  struct make_live live;
 };
 
 // make_models.c. Keys come from the environment or a file that only its owner reads; after this, no other process can
@@ -55,8 +72,10 @@ enum assay_status make_find_prices(struct make *m, struct assay_error *err);
 // For the engine: `arg` is the struct make.
 enum assay_status make_judge(void *arg, struct engine_candidate *c, struct assay_error *err);
 
-// A line of progress on a terminal; else a line for each finished step, on stderr.
+// make_live.c: on a terminal a table of the tasks that were worked on last; else a line for each finished step, on
+// stderr. make_live_end takes the table off.
 void make_show(void *arg, const struct engine_progress *p);
+void make_live_end(struct make *m);
 
 // What would be asked first, of every task; what all of it may cost: --dry-run.
 enum assay_status make_dry_run(struct make *m, struct assay_error *err);

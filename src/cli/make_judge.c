@@ -19,15 +19,34 @@ static int64_t cpu_ns(void) {
   return all;
 }
 
+// Builds, and goes on unless what was built is known.
+static enum assay_status judge_new(const struct assay_judge_options *o, struct engine_candidate *c,
+                                   struct assay_verdict *v, struct assay_error *err) {
+  struct assay_job *job;
+  enum assay_status status = assay_judge_begin(o, &job, err);
+  if (status)
+    return status;
+  c->same_as = c->known ? c->known(c->known_arg, assay_job_built(job)) : -1;
+  if (c->same_as < 0)
+    status = assay_judge_test(job, err);
+  if (!status && c->same_as < 0)
+    return assay_judge_conclude(job, v, err);
+  assay_judge_drop(job);
+  return status;
+}
+
 // Judges, and stores the verdict.
 static enum assay_status judge_now(struct make *m, struct engine_candidate *c, const struct store_verdict *key,
                                    struct assay_error *err) {
   struct cli_judging *j = &m->judging;
   struct assay_verdict v;
   int64_t start = clock_monotonic_ns(), cpu = cpu_ns();
-  enum assay_status status = assay_judge(&j->options, &v, err);
-  if (status)
+  enum assay_status status = judge_new(&j->options, c, &v, err);
+  if (status || c->same_as >= 0) {
+    c->judge_ns = c->build_ns = clock_monotonic_ns() - start;
+    c->cpu_ns = cpu_ns() - cpu;
     return status;
+  }
   char *command = cli_repeat_command(j, c->task->name, c->file, &v);
   status = record_put(m->store, key, &v, command ? command : "", err);
   base_free(command);

@@ -2,35 +2,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/printable.h"
 #include "cli/json.h"
 #include "cli/make.h"
 #include "store/step.h"
-
-// A line for each finished step, where there is no terminal to show a bar on.
-static void show_line(const struct engine_progress *p, const char *cost) {
-  char task[256], best[32];
-  fprintf(stderr, "%s step %lld: %s, best %s; %d of %d tasks right, %lld calls, %lld tokens%s\n",
-          printable_line(p->task, task, sizeof task), (long long)p->step - 1, p->verdict,
-          cli_time_text(p->best_ns, best), p->tasks_right, p->n_tasks, (long long)p->calls, (long long)p->tokens, cost);
-}
-
-void make_show(void *arg, const struct engine_progress *p) {
-  char what[256], best[32], cost[32] = "";
-  (void)arg;
-  if (isfinite(p->usd))
-    snprintf(cost, sizeof cost, ", %.2f USD", p->usd);
-  if (!isatty(STDERR_FILENO)) {
-    if (p->finished)
-      show_line(p, cost);
-    return;
-  }
-  snprintf(what, sizeof what, "%s step %lld (%s%s%s), best %s; %lld calls%s", p->task, (long long)p->step, p->what,
-           p->verdict[0] ? ", last: " : "", p->verdict, cli_time_text(p->best_ns, best), (long long)p->calls, cost);
-  cli_progress(what, p->tasks_right, p->n_tasks);
-}
 
 enum assay_status make_dry_run(struct make *m, struct assay_error *err) {
   const struct engine_options *e = &m->engine;

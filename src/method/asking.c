@@ -5,6 +5,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "method/making.h"
+#include "method/template.h"
+#include "model/join.h"
 
 static struct pending *pending_of(struct making *m, int64_t number) {
   return &m->round[number - m->first];
@@ -17,7 +19,10 @@ static void put_note(const struct making *m, const struct method_plan *plan, str
     return;
   switch (s->outcome) {
   case STORE_DUPLICATE:
-    buf_puts(out, "Your last answer was code that you had given before. Try something else.");
+    buf_puts(out, strcmp(m->steps[s->same_as].hash, s->hash) == 0
+                      ? "Your last answer was code that you had given before. Try something else."
+                      : "Your last answer is built to the same program as code that you had given before. Try "
+                        "something else.");
     break;
   case STORE_CUT_OFF:
     buf_puts(out, "Your last answer ended before its code did. Be brief, and give the code first.");
@@ -88,17 +93,18 @@ static int64_t cap_of(const struct engine *e, const struct pending *p) {
   return e->o->max_tokens << p->plan.cap_doublings;
 }
 
+static int64_t expected_input(const struct pending *p) {
+  return model_estimate_tokens(strlen(p->system) + strlen(p->prompt) + (size_t)p->partial_bytes);
+}
+
 static int64_t expected_tokens(const struct engine *e, const struct pending *p) {
-  return model_estimate_tokens(strlen(p->system) + strlen(p->prompt)) + cap_of(e, p);
+  return expected_input(p) + cap_of(e, p);
 }
 
 // What it may cost at most; 0 where the price is not known.
 static double expected_usd(const struct engine *e, const struct pending *p) {
-  const struct model_usage u = {.input = model_estimate_tokens(strlen(p->system) + strlen(p->prompt)),
-                                .cached = -1,
-                                .written = -1,
-                                .output = cap_of(e, p),
-                                .reasoning = -1};
+  const struct model_usage u = {
+      .input = expected_input(p), .cached = -1, .written = -1, .output = cap_of(e, p), .reasoning = -1};
   double usd = model_price(e->o->models[p->plan.model].price, &u);
   return isnan(usd) ? 0 : usd;
 }
@@ -130,12 +136,11 @@ static bool affordable(struct engine *e, const struct pending *p) {
   return false;
 }
 
-enum assay_status asking_send(struct engine *e, struct making *m, int64_t number, bool *sent, struct assay_error *err) {
+// The request, and with `more` the one for the rest of the reply that is there.
+static enum assay_status submit(struct engine *e, struct making *m, int64_t number, const char *more,
+                                struct assay_error *err) {
   struct pending *p = pending_of(m, number);
   char task[256], step[64], model[256];
-  *sent = false;
-  if (!affordable(e, p))
-    return ASSAY_OK;
   const struct engine_model *to = &e->o->models[p->plan.model];
   snprintf(task, sizeof task, "ASSAY_TASK=%s", m->task->name);
   snprintf(step, sizeof step, "ASSAY_STEP=%lld", (long long)number);
@@ -145,6 +150,8 @@ enum assay_status asking_send(struct engine *e, struct making *m, int64_t number
                                   .model = to->name,
                                   .system = p->system,
                                   .user = p->prompt,
+                                  .partial = more ? buf_str(&p->reply.text) : NULL,
+                                  .more = more,
                                   .environment = {task, step, model},
                                   .temperature = p->plan.temperature,
                                   .max_tokens = cap_of(e, p),
@@ -152,13 +159,64 @@ enum assay_status asking_send(struct engine *e, struct making *m, int64_t number
   enum assay_status status = model_client_submit(e->o->client, &r, err);
   if (status)
     return status;
-  p->sent = *sent = true;
   e->under_way++;
-  e->asked++;
   e->reserved_calls++;
   e->reserved_tokens += expected_tokens(e, p);
   e->reserved_usd += expected_usd(e, p);
   return ASSAY_OK;
+}
+
+enum assay_status asking_send(struct engine *e, struct making *m, int64_t number, bool *sent, struct assay_error *err) {
+  struct pending *p = pending_of(m, number);
+  *sent = false;
+  if (!affordable(e, p))
+    return ASSAY_OK;
+  enum assay_status status = submit(e, m, number, NULL, err);
+  if (status)
+    return status;
+  p->sent = *sent = true;
+  e->asked++;
+  return ASSAY_OK;
+}
+
+// Whether the code of a reply was cut off in its middle, and the rest can be asked for. Prose that was cut off is good
+// enough.
+static enum assay_status is_begun(const struct engine *e, const struct pending *p, bool *begun,
+                                  struct assay_error *err) {
+  struct model_extract x = {0};
+  *begun = false;
+  if (!template_exists(e->o->prompts, "continue") || p->plan.prose || p->reply.failure ||
+      p->reply.finish != MODEL_FINISH_LENGTH || strcmp(p->row.detail ? p->row.detail : "", ASKING_CONTINUED) == 0)
+    return ASSAY_OK;
+  enum assay_status status = model_extract(buf_str(&p->reply.text), p->reply.text.len, p->reply.finish,
+                                           &e->o->form->language, e->others, &x, err);
+  *begun = !status && x.what == MODEL_CUT_OFF && x.begun;
+  model_extract_release(&x);
+  return status;
+}
+
+enum assay_status asking_continue(struct engine *e, struct making *m, int64_t number, struct assay_error *err) {
+  struct pending *p = pending_of(m, number);
+  struct buf more = {0};
+  bool begun = false;
+  enum assay_status status = is_begun(e, p, &begun, err);
+  p->row.detail = "";
+  p->partial_bytes = begun ? (int64_t)p->reply.text.len : 0;
+  if (!status && begun && (e->closing || (e->o->stop && *e->o->stop)))
+    return ASSAY_OK; // the next process asks for it: the reply is stored as it is, and not used
+  if (!status && begun && affordable(e, p)) {
+    status = template_render(e->o->prompts, "continue", NULL, 0, &more, err);
+    if (!status)
+      status = submit(e, m, number, buf_str(&more), err);
+    p->continuing = !status;
+    buf_release(&more);
+  }
+  if (!p->continuing && !status) {
+    p->partial_bytes = 0;
+    p->replied = true;
+    e->waiting++;
+  }
+  return status;
 }
 
 // --- replies
@@ -179,37 +237,83 @@ void asking_row(const struct engine *e, const struct making *m, const struct pen
   out->lane = p->plan.lane;
 }
 
-enum assay_status asking_store(struct engine *e, struct making *m, int64_t number, struct assay_error *err) {
-  struct pending *p = pending_of(m, number);
-  struct model_usage *u = &p->reply.usage;
-  struct store_step *s = &p->row;
-  bool estimated = u->input < 0 || u->output < 0;
-  struct buf prompt = {0};
+static void settle(struct engine *e, const struct pending *p) {
   e->reserved_calls--;
   e->reserved_tokens -= expected_tokens(e, p);
   e->reserved_usd -= expected_usd(e, p);
+}
+
+// What a reply cost, added to the step's numbers and to the run's. prompt_bytes: all that was sent.
+static void add_cost(struct engine *e, struct pending *p, const struct model_reply *r, size_t prompt_bytes) {
+  const struct model_usage *u = &r->usage;
+  struct store_step *s = &p->row;
+  bool estimated = u->input < 0 || u->output < 0;
+  int64_t input = estimated ? model_estimate_tokens(prompt_bytes) : u->input;
+  int64_t output = estimated ? model_estimate_tokens(r->text.len) : u->output;
+  double usd = model_price(e->o->models[p->plan.model].price, u);
+  s->calls += r->calls;
+  s->input_tokens += input;
+  s->output_tokens += output;
+  s->estimated = s->estimated || estimated;
+  s->model_ns += r->wall_ns;
+  s->cpu_ns += r->cpu_ns;
+  p->usd = s->usd += usd;
+  e->usd += isnan(usd) ? 0 : usd;
+  e->without_price = e->without_price || isnan(usd);
+  e->calls += r->calls;
+  e->cpu_ns += r->cpu_ns;
+  e->tokens += input + output;
+}
+
+// Sums of what servers may leave out.
+static int64_t both(int64_t a, int64_t b) {
+  return a < 0 ? b : b < 0 ? a : a + b;
+}
+
+enum assay_status asking_store(struct engine *e, struct making *m, int64_t number, struct assay_error *err) {
+  struct pending *p = pending_of(m, number);
+  struct store_step *s = &p->row;
+  struct buf prompt = {0};
+  settle(e, p);
   asking_row(e, m, p, &prompt, s);
   s->outcome = p->reply.failure ? STORE_NO_REPLY : STORE_REPLIED;
   s->detail = p->reply.failure ? p->reply.error.message : "";
   s->number = number;
   s->same_as = -1;
-  s->calls = p->reply.calls;
-  s->input_tokens = estimated ? model_estimate_tokens(prompt.len) : u->input;
-  s->cached_tokens = u->cached;
-  s->output_tokens = estimated ? model_estimate_tokens(p->reply.text.len) : u->output;
-  s->reasoning_tokens = u->reasoning;
-  s->estimated = estimated;
-  s->model_ns = p->reply.wall_ns;
-  s->cpu_ns = p->reply.cpu_ns;
+  s->cached_tokens = p->reply.usage.cached;
+  s->reasoning_tokens = p->reply.usage.reasoning;
   s->own_ns = p->own_ns;
   s->at_ns = clock_wall_ns();
-  p->usd = s->usd = model_price(e->o->models[p->plan.model].price, u);
-  e->usd += isnan(s->usd) ? 0 : s->usd;
-  e->without_price = e->without_price || isnan(s->usd);
-  e->calls += s->calls;
-  e->cpu_ns += s->cpu_ns;
-  e->tokens += s->input_tokens + s->output_tokens;
+  add_cost(e, p, &p->reply, prompt.len);
   enum assay_status status = buf_status(&prompt, err);
+  if (!status)
+    status = store_put_step(e->o->store, s, err);
+  buf_release(&prompt);
+  return status ? status : asking_continue(e, m, number, err);
+}
+
+enum assay_status asking_join(struct engine *e, struct making *m, int64_t number, const struct model_reply *rest,
+                              struct assay_error *err) {
+  struct pending *p = pending_of(m, number);
+  struct store_step *s = &p->row;
+  struct buf prompt = {0};
+  enum assay_status status = ASSAY_OK;
+  settle(e, p);
+  s->cached_tokens = both(s->cached_tokens, rest->usage.cached);
+  s->reasoning_tokens = both(s->reasoning_tokens, rest->usage.reasoning);
+  add_cost(e, p, rest, strlen(p->system) + strlen(p->prompt) + p->reply.text.len);
+  if (!rest->failure) { // else it stays cut off
+    status = model_join(&p->reply.text, buf_str(&rest->text), rest->text.len, err);
+    p->reply.finish = rest->finish;
+  }
+  p->continuing = false;
+  p->partial_bytes = 0;
+  p->replied = true;
+  e->waiting++;
+  asking_row(e, m, p, &prompt, s);
+  s->detail = ASKING_CONTINUED;
+  if (!status)
+    status = buf_status(&prompt, err);
   if (!status)
     status = store_put_step(e->o->store, s, err);
   buf_release(&prompt);

@@ -116,6 +116,8 @@ static enum assay_status send_more(struct engine *e, struct assay_error *err) {
 
 static void show(const struct engine *e, const struct making *m, const char *what) {
   struct engine_progress p = {.task = m->task->name,
+                              .index = (int)(m - e->tasks),
+                              .task_calls = m->n,
                               .step = m->n,
                               .what = what,
                               .finished = strcmp(what, "asking") == 0,
@@ -135,6 +137,8 @@ static void show(const struct engine *e, const struct making *m, const char *wha
     if (m == &e->tasks[i] && best >= 0)
       p.best_ns = m->steps[best].time_ns;
   }
+  for (int64_t i = 0; i < m->n; i++)
+    p.task_usd += m->steps[i].usd;
   if (m->n > 0)
     p.verdict = step_has_verdict(&m->steps[m->n - 1]) ? assay_reason_code(m->steps[m->n - 1].reason)
                                                       : store_outcome_name(m->steps[m->n - 1].outcome);
@@ -145,12 +149,16 @@ static enum assay_status take_in(struct engine *e, struct model_reply *reply, st
   struct making *m = &e->tasks[reply->tag >> 32];
   int64_t number = reply->tag & 0xffffffff;
   struct pending *p = &m->round[number - m->first];
-  p->reply = *reply;
-  p->replied = true;
+  enum assay_status status;
   e->under_way--;
-  e->waiting++;
   e->failures = reply->failure ? e->failures + 1 : 0;
-  enum assay_status status = asking_store(e, m, number, err);
+  if (p->continuing) {
+    status = asking_join(e, m, number, reply, err);
+    buf_release(&reply->text);
+  } else {
+    p->reply = *reply;
+    status = asking_store(e, m, number, err);
+  }
   if (!status && (reply->failure == MODEL_ENDED || e->failures >= MOST_FAILURES)) {
     *err = reply->error;
     status = reply->error.status;
@@ -210,6 +218,7 @@ static enum assay_status loop(struct engine *e, struct assay_error *err) {
 static void keep_replies(struct engine *e) {
   struct model_reply reply;
   struct assay_error ignored = {0};
+  e->closing = true;
   while (e->under_way > 0 && model_client_next(e->o->client, -1, &reply))
     take_in(e, &reply, &ignored);
 }

@@ -26,7 +26,11 @@ struct engine_model {
 struct engine_candidate {
   const struct engine_task *task;
   const char *file;
-  bool final;      // a winner, to be judged and timed afresh: other questions, and a run of its own for the verdict
+  bool final; // a winner, to be judged and timed afresh: other questions, and a run of its own for the verdict
+  // Whether what was built is known: the number of the step whose verdict holds, -1 where none does. NULL: not asked.
+  int64_t (*known)(const void *arg, const char *built);
+  const void *known_arg;
+  int64_t same_as; // out: that step; nothing was judged, and there is no verdict. -1: it was judged
   int64_t verdict; // out
   int64_t build_ns, judge_ns, cpu_ns, gpu_ns; // out; judge includes build
 };
@@ -43,6 +47,9 @@ struct engine_budget {
 
 struct engine_progress {
   const char *task;
+  int index;           // of the task
+  double task_usd;     // its steps' cost; NaN: not known of all
+  int64_t task_calls;  // its steps
   int64_t step;        // of the task
   const char *what;    // "judging", "asking"
   bool finished;       // the step before this one was finished just now

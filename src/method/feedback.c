@@ -9,7 +9,7 @@
 #include "task/distribution.h"
 #include "task/shapes.h"
 
-enum { MOST_QUOTED_BYTES = 2500, MOST_QUOTED_LINES = 40, MOST_ELEMENTS = 4 };
+enum { MOST_QUOTED_BYTES = 2500, MOST_QUOTED_LINES = 40, MOST_ELEMENTS = 4, MOST_KERNELS = 4 };
 
 enum { EXECUTION_RUNGS = (1 << FEEDBACK_TIME) - 1, ALL_RUNGS = (1 << FEEDBACK_RUNG_COUNT) - 1 };
 
@@ -39,7 +39,7 @@ enum assay_status feedback_parse(const char *text, unsigned *rungs, struct assay
     if (!bit)
       return error_set(err, ASSAY_ERR_USAGE,
                        "feedback is code, execution or performance, or a list of: compile, plan, fault, values, probe, "
-                       "cheat, time, rates; not \"%s\"",
+                       "cheat, time, rates, resources; not \"%s\"",
                        text);
     found |= bit;
     at += n + (at[n] == ',');
@@ -223,6 +223,28 @@ static void write_origin(const struct verdict_view *v, struct buf *out) {
                100 * k->part[ASSAY_OWN_KERNELS]);
 }
 
+// What its kernels need of an SM, of those that are known.
+static void write_resources(const struct verdict_view *v, struct buf *out) {
+  const json_t *evidence = v->evidence, *all = json_object_get(evidence, "resources");
+  for (size_t i = 0; i < json_array_size(all) && i < MOST_KERNELS; i++) {
+    const json_t *k = json_array_get(all, i), *part = json_object_get(k, "occupancy");
+    int64_t local = json_integer_value(json_object_get(k, "local_bytes"));
+    char name[64];
+    buf_printf(out, "Kernel %s: %lld registers a thread, %lld bytes of shared memory and %lld threads a block",
+               printable_line(member(k, "kernel"), name, sizeof name),
+               (long long)json_integer_value(json_object_get(k, "registers")),
+               (long long)json_integer_value(json_object_get(k, "shared_bytes")),
+               (long long)json_integer_value(json_object_get(k, "threads")));
+    if (json_is_number(part))
+      buf_printf(out, "; %lld blocks fit an SM at once, %.0f %% of its threads",
+                 (long long)json_integer_value(json_object_get(k, "blocks")), 100 * json_number_value(part));
+    buf_puts(out, ".\n");
+    if (local > 0)
+      buf_printf(out, "It keeps %lld bytes a thread in local memory: registers that did not fit, or arrays.\n",
+                 (long long)local);
+  }
+}
+
 static void write_right(const struct verdict_view *v, unsigned rungs, struct buf *out) {
   if (rungs)
     buf_puts(out, view_is_narrow(v) ? "It is right at the timed shape, and not elsewhere.\n" : "It is right.\n");
@@ -232,6 +254,8 @@ static void write_right(const struct verdict_view *v, unsigned rungs, struct buf
     write_time(v, out);
   if (rungs & 1u << FEEDBACK_RATES)
     write_rates(v, out);
+  if (rungs & 1u << FEEDBACK_RESOURCES)
+    write_resources(v, out);
 }
 
 // Which rung speaks of a reason.

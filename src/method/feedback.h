@@ -15,7 +15,8 @@
   X(PROBE, "probe", "which inputs and which shape were asked")                                                         \
   X(CHEAT, "cheat", "what was not done honestly: late work, changed behaviour, whose kernels ran")                     \
   X(TIME, "time", "the time next to the least time and to baselines")                                                  \
-  X(RATES, "rates", "bytes and operations a second that it reaches")
+  X(RATES, "rates", "bytes and operations a second that it reaches")                                                   \
+  X(RESOURCES, "resources", "registers, local and shared memory of its kernels, and how many blocks fit an SM")
 
 enum feedback_rung {
 #define FEEDBACK_RUNG_ID(id, name, text) FEEDBACK_##id,

@@ -28,7 +28,7 @@ static enum assay_status judge_winner(struct engine *e, struct making *m, int64_
                                       struct assay_error *err) {
   char path[4096];
   const struct made_step *s = &m->steps[best];
-  struct engine_candidate c = {.task = m->task, .file = path, .final = true};
+  struct engine_candidate c = {.task = m->task, .file = path, .final = true, .same_as = -1};
   judging_path(e, m, s->number, path, sizeof path);
   enum assay_status status = file_write(path, s->code, strlen(s->code), err);
   if (!status)

@@ -19,6 +19,16 @@ struct look {
   struct assay_error *err;
 };
 
+// Of the evidence only this is wanted, which is a line of it.
+static void read_built(const struct store_verdict *v, char out[HASH_HEX_BYTES]) {
+  static const char key[] = "\"built_sha256\": \"";
+  const char *at = strstr(v->evidence, key);
+  size_t n = at ? strspn(at + strlen(key), "0123456789abcdef") : 0;
+  out[0] = '\0';
+  if (n == HASH_HEX_BYTES - 1)
+    snprintf(out, HASH_HEX_BYTES, "%.*s", (int)n, at + strlen(key));
+}
+
 static bool see_verdict(void *arg, const struct store_verdict *v) {
   struct look *l = arg;
   struct buf text = {0};
@@ -26,6 +36,7 @@ static bool see_verdict(void *arg, const struct store_verdict *v) {
   l->s->right = v->reason == ASSAY_REASON_PASS && !store_is_suspicious(v);
   l->s->time_ns = l->s->right && v->time_ns > 0 ? v->time_ns : NAN;
   l->s->floor_ns = v->floor_ns > 0 ? v->floor_ns : NAN;
+  read_built(v, l->s->built);
   l->status = feedback_write(v, l->e->o->rungs, &text, l->err);
   if (!l->status && !(l->s->feedback = base_strndup(buf_str(&text), text.len)))
     l->status = error_nomem(l->err, "what the judge found");
@@ -63,6 +74,19 @@ static const struct made_step *same_code(const struct making *m, const char *has
   return NULL;
 }
 
+// The first step that was built to the same, by another source; NULL: none.
+static const struct made_step *same_built(const struct making *m, const char *built) {
+  for (int64_t i = 0; i < m->n && built[0]; i++)
+    if (m->steps[i].outcome == STORE_JUDGED && strcmp(m->steps[i].built, built) == 0)
+      return &m->steps[i];
+  return NULL;
+}
+
+static int64_t known_number(const void *arg, const char *built) {
+  const struct made_step *s = same_built(arg, built);
+  return s ? s->number : -1;
+}
+
 // The strings by which a verdict is found.
 struct key {
   struct arena arena;
@@ -96,29 +120,52 @@ static enum assay_status share_verdict(struct engine *e, int64_t earlier, const 
   return status;
 }
 
+static void count_judgement(struct engine *e, const struct engine_candidate *c, struct store_step *stored) {
+  stored->build_ns = c->build_ns;
+  stored->judge_ns = c->judge_ns;
+  stored->cpu_ns += c->cpu_ns;
+  stored->gpu_ns = c->gpu_ns;
+  e->cpu_ns += c->cpu_ns;
+  e->gpu_ns += c->gpu_ns;
+  e->most_cpu_ns = c->cpu_ns > e->most_cpu_ns ? c->cpu_ns : e->most_cpu_ns;
+  e->most_gpu_ns = c->gpu_ns > e->most_gpu_ns ? c->gpu_ns : e->most_gpu_ns;
+}
+
+// Writes the kernel's file, and has it judged unless its source or what is built of it was before: *earlier.
+static enum assay_status find_verdict(struct engine *e, struct making *m, struct made_step *s,
+                                      struct store_step *stored, const struct made_step **earlier,
+                                      struct assay_error *err) {
+  char path[4096];
+  struct engine_candidate c = {.task = m->task, .file = path, .known = known_number, .known_arg = m, .same_as = -1};
+  judging_path(e, m, s->number, path, sizeof path);
+  enum assay_status status = file_write(path, stored->code.data, stored->code.len, err);
+  if (!status && !*earlier)
+    status = e->o->judge(e->o->judge_arg, &c, err);
+  if (!status && c.same_as >= 0)
+    *earlier = &m->steps[c.same_as];
+  if (!status && *earlier)
+    status = share_verdict(e, (*earlier)->verdict, path, &stored->code, &c.verdict, err);
+  s->verdict = c.verdict;
+  count_judgement(e, &c, stored);
+  e->judged += !*earlier && !status;
+  return status;
+}
+
 static enum assay_status judge_code(struct engine *e, struct making *m, struct made_step *s, struct store_step *stored,
                                     struct assay_error *err) {
-  char path[4096];
   const struct made_step *earlier = same_code(m, s->hash);
-  struct engine_candidate c = {.task = m->task, .file = path};
+  enum assay_status status = ASSAY_OK;
+  if (e->expected)
+    s->verdict = e->expected->verdict;
+  else
+    status = find_verdict(e, m, s, stored, &earlier, err);
+  if (!status)
+    status = judging_read(e, s->verdict, s, err);
+  if (!status && e->expected && !earlier)
+    earlier = same_built(m, s->built);
   s->outcome = earlier ? STORE_DUPLICATE : STORE_JUDGED;
   s->same_as = earlier ? earlier->number : -1;
-  judging_path(e, m, s->number, path, sizeof path);
-  enum assay_status status = e->expected ? ASSAY_OK : file_write(path, stored->code.data, stored->code.len, err);
-  if (!status && !e->expected)
-    status = earlier ? share_verdict(e, earlier->verdict, path, &stored->code, &c.verdict, err)
-                     : e->o->judge(e->o->judge_arg, &c, err);
-  s->verdict = e->expected ? e->expected->verdict : c.verdict;
-  stored->build_ns = c.build_ns;
-  stored->judge_ns = c.judge_ns;
-  stored->cpu_ns += c.cpu_ns;
-  stored->gpu_ns = c.gpu_ns;
-  e->cpu_ns += c.cpu_ns;
-  e->gpu_ns += c.gpu_ns;
-  e->most_cpu_ns = c.cpu_ns > e->most_cpu_ns ? c.cpu_ns : e->most_cpu_ns;
-  e->most_gpu_ns = c.gpu_ns > e->most_gpu_ns ? c.gpu_ns : e->most_gpu_ns;
-  e->judged += !earlier && !status;
-  return status ? status : judging_read(e, s->verdict, s, err);
+  return status;
 }
 
 // --- a reply

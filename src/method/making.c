@@ -156,13 +156,15 @@ static bool take_reply(void *arg, const struct store_step *s) {
                           s->run, s->task, (long long)s->number);
     return false;
   }
-  p->sent = p->replied = true;
+  p->sent = true;
   p->usd = s->usd;
   p->row = *s;
   buf_append(&p->reply.text, s->reply.data, s->reply.len);
   p->reply.finish = model_finish_by_name(s->finish);
-  r->e->waiting++;
-  return true;
+  r->status = buf_status(&p->reply.text, r->err);
+  if (!r->status) // what was cut off is asked for its rest, as then
+    r->status = asking_continue(r->e, m, s->number, r->err);
+  return r->status == ASSAY_OK;
 }
 
 // --- rounds

@@ -11,6 +11,8 @@
 struct pending {
   struct method_plan plan;
   bool sent, replied;
+  bool continuing;          // the rest of its reply, which was cut off, was asked for
+  int64_t partial_bytes;    // of what came, while that is under way
   char *prompt, *system;    // heap
   struct model_reply reply; // once replied
   struct store_step row;    // its numbers, once replied; strings are not valid
@@ -50,6 +52,7 @@ struct engine {
   int failures; // requests in a row without a reply
   struct assay_error last_failure;
   const struct store_step *expected; // a replay: the step as it is stored; else NULL
+  bool closing;                      // after an error: nothing more is asked
   const char *ended;                 // NULL: goes on
   char why[128];
 };
@@ -71,8 +74,14 @@ enum assay_status asking_send(struct engine *e, struct making *m, int64_t number
 // The step's strings as they are stored; `prompt` owns that one's bytes.
 void asking_row(const struct engine *e, const struct making *m, const struct pending *p, struct buf *prompt,
                 struct store_step *out);
-// Stores a reply that came.
+// Stores a reply that came. Where its code was cut off, asks for the rest, once: the reply is then not there yet.
 enum assay_status asking_store(struct engine *e, struct making *m, int64_t number, struct assay_error *err);
+// The rest of a reply came, or did not: joins it, and adds what it cost.
+enum assay_status asking_join(struct engine *e, struct making *m, int64_t number, const struct model_reply *rest,
+                              struct assay_error *err);
+// Asks for the rest of a stored reply where that is due. Sets p->continuing, or p->replied where it is not.
+enum assay_status asking_continue(struct engine *e, struct making *m, int64_t number, struct assay_error *err);
+#define ASKING_CONTINUED "the rest was asked for" // detail of a stored reply that is not to be continued again
 
 // judging.c
 // Turns the reply of the next step (number m->n) into a finished step.

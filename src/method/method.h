@@ -19,6 +19,7 @@ struct made_step {
   double floor_ns;                // the least time for the task, as its verdict has it; NaN: not known
   double usd;                     // what it cost; NaN: not known
   char hash[65];                  // of the code without its layout; "" without code
+  char built[65];                 // of what was built of it (assay_verdict.built_hash); "": not known
   char *code, *feedback, *detail; // heap; code: of a text, its reply
 };
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -158,6 +159,12 @@ enum assay_status template_render(const char *folder, const char *name, const st
   struct rendering r = {.folder = folder, .name = name, .values = values, .n_values = n_values, .out = out, .err = err};
   enum assay_status status = render_file(&r);
   return status ? status : buf_status(out, err);
+}
+
+bool template_exists(const char *folder, const char *name) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s.txt", folder, name);
+  return access(path, F_OK) == 0;
 }
 
 static int is_text(const struct dirent *e) {

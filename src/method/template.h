@@ -11,6 +11,8 @@
 #ifndef METHOD_TEMPLATE_H
 #define METHOD_TEMPLATE_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 #include "base/error.h"
 
@@ -22,6 +24,9 @@ struct template_value {
 // are listed), a section without an end.
 enum assay_status template_render(const char *folder, const char *name, const struct template_value *values,
                                   int n_values, struct buf *out, struct assay_error *err);
+
+// Whether there is a folder/name.txt.
+bool template_exists(const char *folder, const char *name);
 
 // All texts of the folder, one after the other by name: what a run's prompts depend on. ASSAY_ERR_NOT_FOUND.
 enum assay_status template_gather(const char *folder, struct buf *out, struct assay_error *err);

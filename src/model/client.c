@@ -2,6 +2,7 @@
 #include "model/client.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #include "model/exchange.h"
 #include "model/wire.h"
 
-enum { MOST_PARALLEL = 256 };
+enum { MOST_PARALLEL = 256, MOST_FDS = 1 + MOST_PARALLEL * CARRIER_MOST_FDS };
 #define SECOND_NS ((int64_t)1000000000)
 
 struct list {
@@ -34,9 +35,9 @@ struct model_client {
   int under_way;            // queued, sent and done ones that were not fetched; under the lock
   bool closing;             // under the lock
   struct list active;       // the thread's, as is all below
-  CURLM *multi;
-  unsigned *refused; // of each endpoint: bit i, enum wire_field i
-  int64_t *holds;    // of each endpoint: exchange.h
+  CURLM *multi;             // NULL: all endpoints are programs
+  unsigned *refused;        // of each endpoint: bit i, enum wire_field i
+  int64_t *holds;           // of each endpoint: exchange.h
 };
 
 static void list_init(struct list *l) {
@@ -147,15 +148,28 @@ static int64_t go_on_all(struct model_client *c) {
   return next;
 }
 
+// As curl_multi_poll() does, where there is no server to talk to.
+static void poll_descriptors(struct curl_waitfd *fds, unsigned n, int ms) {
+  struct pollfd polled[MOST_FDS];
+  for (unsigned i = 0; i < n; i++)
+    polled[i] = (struct pollfd){.fd = fds[i].fd, .events = fds[i].events & CURL_WAIT_POLLOUT ? POLLOUT : POLLIN};
+  int ready = poll(polled, n, ms);
+  for (unsigned i = 0; i < n; i++)
+    fds[i].revents = ready > 0 && polled[i].revents ? fds[i].events : 0;
+}
+
 static void wait_for_something(struct model_client *c, int64_t until_ns) {
-  struct curl_waitfd fds[1 + MOST_PARALLEL * CARRIER_MOST_FDS] = {{.fd = c->wake, .events = CURL_WAIT_POLLIN}};
+  struct curl_waitfd fds[MOST_FDS] = {{.fd = c->wake, .events = CURL_WAIT_POLLIN}};
   unsigned n = 1;
   int ignored_count;
   uint64_t ignored;
   for (struct exchange *x = c->active.first; x; x = x->next)
     n += (unsigned)carrier_of(x->endpoint->url)->fds(x, fds + n);
   int64_t ms = (until_ns - clock_monotonic_ns()) / 1000000 + 1;
-  curl_multi_poll(c->multi, fds, n, ms < 0 ? 0 : (int)ms, &ignored_count);
+  if (c->multi)
+    curl_multi_poll(c->multi, fds, n, ms < 0 ? 0 : (int)ms, &ignored_count);
+  else
+    poll_descriptors(fds, n, ms < 0 ? 0 : (int)ms);
   if (fds[0].revents && read(c->wake, &ignored, sizeof ignored) < 0 && errno != EAGAIN)
     return;
 }
@@ -164,6 +178,8 @@ static void wait_for_something(struct model_client *c, int64_t until_ns) {
 static void transfer(struct model_client *c) {
   int running, left;
   const CURLMsg *message;
+  if (!c->multi)
+    return;
   curl_multi_perform(c->multi, &running);
   while ((message = curl_multi_info_read(c->multi, &left)))
     if (message->msg == CURLMSG_DONE) {
@@ -205,6 +221,14 @@ void model_client_defaults(struct model_client_options *o) {
                                      .environment = NULL};
 }
 
+// Programs alone need no libcurl.
+static bool any_server(const struct model_client_options *o) {
+  for (int i = 0; i < o->n_endpoints; i++)
+    if (carrier_of(o->endpoints[i].url) == &carrier_http)
+      return true;
+  return false;
+}
+
 enum assay_status model_client_open(const struct model_client_options *o, struct model_client **out,
                                     struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
@@ -225,13 +249,15 @@ enum assay_status model_client_open(const struct model_client_options *o, struct
   pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
   pthread_cond_init(&c->answered, &attributes);
   pthread_condattr_destroy(&attributes);
-  curl_global_init(CURL_GLOBAL_DEFAULT);
-  c->multi = curl_multi_init();
+  if (any_server(o)) {
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    c->multi = curl_multi_init();
+  }
   c->refused = base_calloc((size_t)o->n_endpoints + 1, sizeof *c->refused);
   c->holds = base_calloc((size_t)o->n_endpoints + 1, sizeof *c->holds);
   for (int i = 0; i < o->n_endpoints && c->refused; i++)
     c->refused[i] = wire_fields_of(o->endpoints[i].refused);
-  if (!c->multi || !c->refused || !c->holds) {
+  if ((!c->multi && any_server(o)) || !c->refused || !c->holds) {
     model_client_close(c);
     return error_nomem(err, "a client of language models");
   }
@@ -276,6 +302,11 @@ static bool copy_request(struct exchange *x, const struct model_request *r) {
   x->request.system = arena_strdup(&x->arena, r->system ? r->system : "");
   x->request.user = arena_strdup(&x->arena, r->user ? r->user : "");
   bool whole = x->request.model && x->request.system && x->request.user;
+  if (r->partial) {
+    x->request.partial = arena_strdup(&x->arena, r->partial);
+    x->request.more = arena_strdup(&x->arena, r->more);
+    whole = whole && x->request.partial && x->request.more;
+  }
   for (int i = 0; i < 4 && r->environment[i]; i++) {
     x->request.environment[i] = arena_strdup(&x->arena, r->environment[i]);
     whole = whole && x->request.environment[i];

@@ -242,9 +242,10 @@ enum assay_status model_extract(const char *reply, size_t n, enum model_finish f
     snprintf(out->detail, sizeof out->detail, "the code is %.*s, which was not asked for",
              best.block.tag_len ? (int)(best.block.tag_len < 20 ? best.block.tag_len : 20) : 17,
              best.block.tag_len ? best.block.tag : "in another form");
-  else if (!best.whole)
+  else if (!best.whole) {
     say(out, MODEL_CUT_OFF, "the last code block has no end");
-  else
+    out->begun = true;
+  } else
     put_block(&best.block, &out->code);
   if (any && best.foreign)
     out->what = MODEL_WRONG_LANGUAGE;

@@ -30,6 +30,7 @@ struct model_extract {
   enum model_extraction what;
   struct buf code; // with CODE
   int n_blocks;    // fenced blocks outside of thoughts
+  bool begun;      // with CUT_OFF: the code had begun, and the rest of it can be asked for
   char detail[160];
 };
 

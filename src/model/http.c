@@ -186,6 +186,8 @@ static bool is_utf8(const char *text) {
 // jansson leaves out what is not UTF-8: a request without its prompt would be paid for.
 static bool make_body(struct exchange *x) {
   struct transfer *t = x->carrier;
+  if (x->request.partial && (!is_utf8(x->request.partial) || !is_utf8(x->request.more)))
+    return false;
   if (!is_utf8(x->request.model) || !is_utf8(x->request.system) || !is_utf8(x->request.user))
     return false;
   json_t *j = t->wire->request(&x->request, *x->refused, !x->endpoint->no_stream);

@@ -36,10 +36,12 @@ int64_t model_estimate_tokens(size_t bytes);
 
 // All strings are copied on submission.
 struct model_request {
-  int64_t tag;                // the caller's, handed back with the reply
-  int endpoint;               // index of the client's endpoints
-  const char *model;          // its name there; "" where the endpoint is a program
-  const char *system, *user;  // "" for no system message
+  int64_t tag;               // the caller's, handed back with the reply
+  int endpoint;              // index of the client's endpoints
+  const char *model;         // its name there; "" where the endpoint is a program
+  const char *system, *user; // "" for no system message
+  // What came of the answer before it was cut off, and what is said after it; NULL: nothing did. Not of a program.
+  const char *partial, *more;
   const char *environment[4]; // "NAME=value" for a program, in addition to its own; NULL-terminated
   double temperature;         // NaN: the server's default
   int64_t max_tokens;         // of the reply; 0: the endpoint's default

@@ -58,6 +58,18 @@ static void read_error(const json_t *error, char *kind, size_t kind_size, char *
   printable_line(said[0] ? said : "the server says no more", message, message_size);
 }
 
+static void put_message(json_t *messages, const char *role, const char *text) {
+  json_array_append_new(messages, json_pack("{s:s, s:s}", "role", role, "content", text));
+}
+
+void wire_put_messages(const struct model_request *r, json_t *messages) {
+  put_message(messages, "user", r->user);
+  if (!r->partial)
+    return;
+  put_message(messages, "assistant", r->partial);
+  put_message(messages, "user", r->more);
+}
+
 void wire_fail(struct wire_reply *r, const json_t *error) {
   r->failed = true;
   read_error(error, r->kind, sizeof r->kind, r->message, sizeof r->message);

@@ -61,6 +61,7 @@ void wire_read_error(const char *body, size_t n, struct wire_error *out);
 
 // For the protocols.
 void wire_fail(struct wire_reply *r, const json_t *error);
+void wire_put_messages(const struct model_request *r, json_t *messages); // the user's, and what came of an answer
 void wire_put_text(struct wire_reply *r, const json_t *string);
 int64_t wire_number(const json_t *j, const char *name);   // -1: not there
 const char *wire_text(const json_t *j, const char *name); // "" when it is not there

@@ -12,15 +12,11 @@ static void put(json_t *body, unsigned refused, enum wire_field f, json_t *value
     json_object_set_new(body, wire_field_name(f), value);
 }
 
-static json_t *message(const char *role, const char *text) {
-  return json_pack("{s:s, s:s}", "role", role, "content", text);
-}
-
 static json_t *chat_request(const struct model_request *r, unsigned refused, bool stream) {
   json_t *messages = json_array();
   if (r->system[0])
-    json_array_append_new(messages, message("system", r->system));
-  json_array_append_new(messages, message("user", r->user));
+    json_array_append_new(messages, json_pack("{s:s, s:s}", "role", "system", "content", r->system));
+  wire_put_messages(r, messages);
   json_t *body = json_pack("{s:s, s:o}", "model", r->model, "messages", messages);
   if (!body)
     return NULL;

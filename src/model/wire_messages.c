@@ -7,9 +7,10 @@
 enum { USUAL_MAX_TOKENS = 16384 }; // the field is required
 
 static json_t *messages_request(const struct model_request *r, unsigned refused, bool stream) {
-  json_t *body = json_pack("{s:s, s:I, s:[{s:s, s:s}]}", "model", r->model, "max_tokens",
-                           (json_int_t)(r->max_tokens > 0 ? r->max_tokens : USUAL_MAX_TOKENS), "messages", "role",
-                           "user", "content", r->user);
+  json_t *messages = json_array();
+  wire_put_messages(r, messages);
+  json_t *body = json_pack("{s:s, s:I, s:o}", "model", r->model, "max_tokens",
+                           (json_int_t)(r->max_tokens > 0 ? r->max_tokens : USUAL_MAX_TOKENS), "messages", messages);
   if (!body)
     return NULL;
   // The stable part is marked, so that it is paid for once.

@@ -8,6 +8,11 @@ static json_t *responses_request(const struct model_request *r, unsigned refused
   json_t *body = json_pack("{s:s, s:s}", "model", r->model, "input", r->user);
   if (!body)
     return NULL;
+  if (r->partial) {
+    json_t *messages = json_array();
+    wire_put_messages(r, messages);
+    json_object_set_new(body, "input", messages);
+  }
   if (r->system[0])
     json_object_set_new(body, "instructions", json_string(r->system));
   if (r->max_tokens > 0)

@@ -65,7 +65,7 @@ check "a line for each step" "9 kernelbench/1/19 step 3: pass, best -; 1 of 1 ta
 check "outcomes" "$expected" "$(sql "$rows")"
 check "verdicts of the run, a duplicate's own too" "5" "$(sql "SELECT count(*) FROM verdict WHERE run = 'sample'")"
 check "a duplicate is a sample: its file, its verdict" "wrong_value 1 1" "$(sql "SELECT reason || ' ' || (candidate LIKE '%sample_6_kernel.c') || ' ' ||
-  (evidence = (SELECT evidence FROM verdict v JOIN step s ON v.id = s.verdict WHERE s.run = 'sample' AND s.number = 2)) FROM verdict WHERE id =
+  (evidence = (SELECT '@' || s.verdict FROM step s WHERE s.run = 'sample' AND s.number = 2)) FROM verdict WHERE id =
   (SELECT verdict FROM step WHERE run = 'sample' AND number = 6)")"
 check "files of all kernels" "5" "$(find "$work/made" -name '*_kernel.c' | wc -l)"
 check "the reply is kept byte for byte" "$(od -c "$replies/7")" "$(sql "SELECT hex(reply) FROM step WHERE run = 'sample' AND number = 7" | python3 -c 'import sys; sys.stdout.buffer.write(bytes.fromhex(sys.stdin.read()))' | od -c)"
@@ -98,6 +98,34 @@ expect 0 "9 steps came out as they are stored" make --method refine --turns 9 --
 expect 0 "kernelbench/1/19 +4 +3" make --method refine --turns 4 --run blind --feedback code
 check "without feedback" "0" "$(grep -c "What the judge found" "$work/model/prompt.3")"
 
+# Another source that is built to the same program is a repetition too, which is known before anything is asked of it.
+names=$work/names
+mkdir "$names"
+kernel 'y[i] = x[i] < 0 ? 0 : x[i];' | fenced >"$names/0"
+kernel 'y[i] = (x[i] < 0) ? 0.0f : x[i];' | fenced >"$names/1"
+kernel 'y[i] = x[i];' | fenced >"$names/last"
+names_model="exec:$source/tests/program/make_model.sh $names $work/model"
+expect 0 "3 asked now, 2 judged now" ask --method refine --turns 3 --run names --endpoint "$names_model"
+check "built to the same" "0 judged pass -1 1 duplicate pass 0 2 judged wrong_value -1" "$(sql "SELECT group_concat(number || ' ' || outcome || ' ' ||
+  (SELECT reason FROM verdict WHERE id = step.verdict) || ' ' || same_as, ' ') FROM (SELECT * FROM step WHERE run = 'names' AND number >= 0 ORDER BY number) AS step")"
+check "it is said" "1" "$(grep -c "is built to the same program" "$work/model/prompt.2")"
+expect 0 "3 steps came out as they are stored" ask --method refine --turns 3 --run names --endpoint "$names_model" --replay
+
+# On a terminal: a table of the tasks, drawn in its place and taken off at the end. On a narrow and low one what fits.
+two=(kernelbench/1/19 kernelbench/1/20 --device cpu --no-timing --workload small --attempts 2 --no-final)
+on_terminal() { python3 "$source/tests/program/make_terminal.py" "$@" --endpoint "exec:cat '$source/tests/cases/relu.c'" >"$work/screen" 2>&1; }
+on_terminal 100 30 "$assay" make "${two[@]}" --run terminal
+check "exit code on a terminal" "1" "$?"
+screen() { sed -n "$1" "$work/screen" | grep -cE -- "$2"; }
+check "the head of the table" "1" "$(screen '1p' '^task +step +last verdict +best +cost so far$')"
+check "both tasks at once" "2" "$(screen '1,/^=====/p' '^kernelbench/1/(19 +[12]  pass|20 +[12]  wrong_value) +- +[12] calls')"
+check "the whole run" "1" "$(screen '1,/^=====/p' '^\[#{10}\.{10}\] 1/2 right; sample, [34] calls, [0-9]+ tokens, [01] under way$')"
+check "nothing of it stays" "0" "$(screen '/^=====/,$p' 'cost so far|right;')"
+check "the result is there" "1" "$(screen '/^=====/,$p' '^kernelbench/1/19 +2 +2 +2 +2 ')"
+on_terminal 40 4 "$assay" make "${two[@]}" --run narrow
+check "nothing wraps" "0" "$(grep -c '^wrong' "$work/screen")"
+check "one task is shown where one fits" "1" "$(screen '1,/^=====/p' '^kernelbench/1/')"
+
 # The other methods; each is done again byte for byte.
 for method in "reflect --turns 4" "evolve --attempts 2 --turns 3" "swarm --turns 5 --feed-best" greedy; do
   # shellcheck disable=SC2086
@@ -111,19 +139,34 @@ check "a reflection after each attempt" "first first reflect repair reflect impr
 expect 0 "kernelbench/1/20 +1 +1 +1 +1" "$assay" make kernelbench/1/19 kernelbench/1/20 --device cpu --no-timing --attempts 1 --run suite \
   --endpoint "exec:cat '$source'/tests/cases/\$(case \$ASSAY_TASK in */19) echo relu;; *) echo leaky_relu_vector;; esac).c"
 
-# Killed at any moment, the run goes on where it was: nothing is asked twice that had its reply, nothing judged twice.
+# Killed at ten random instants, the run goes on where it was, and ends as one that nobody disturbed: the same prompts,
+# outcomes, code and findings (with seeds given, as drawn inputs are quoted). At most the request that was under way is
+# asked again, and nothing is judged twice.
+seed=${ASSAY_KILL_SEED:-$RANDOM}
+RANDOM=$seed
+same=(--method refine --turns 9 --feedback execution --no-final --seed 7 --secret 8)
 rm -f "$work"/model/*
-echo 0.2 >"$work/model/slow"
-for pause in 0.1 0.3 0.5 0.2 0.4 0.35 0.15 0.45 0.25 0.6; do
-  start --attempts 9 --run killed
-  sleep $pause
+make "${same[@]}" --run calm >"$work/out" 2>&1
+rm -f "$work"/model/*
+echo 0.1 >"$work/model/slow"
+instants=
+for _ in $(seq 10); do
+  ms=$((RANDOM % 900 + 10))
+  start "${same[@]}" --run killed
+  sleep "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))"
   kill -9 $pid 2>/dev/null
   wait $pid 2>/dev/null
+  instants="$instants $ms ($(sql "SELECT count(*) FROM step WHERE run = 'killed' AND outcome <> 'replied'"))"
 done
+echo "make: killed after so many ms, with so many steps done:$instants; ASSAY_KILL_SEED=$seed"
 rm "$work/model/slow"
-expect 0 "kernelbench/1/19 +9 +5 +4 +2 +3" make --attempts 9 --run killed
-check "killed and resumed" "$expected" "$(sql "${rows/\'sample\'/\'killed\'}")"
-check "verdicts after kills" "5" "$(sql "SELECT count(*) FROM verdict WHERE run = 'killed'")"
+make "${same[@]}" --run killed >"$work/out" 2>&1
+everything() { sql "SELECT number, kind, outcome, parent, same_as, lane, calls, finish, detail, code_hash, hex(code), hex(prompt), feedback,
+  (SELECT reason FROM verdict WHERE id = step.verdict) FROM step WHERE run = '$1' ORDER BY number"; }
+check "nine steps" "9" "$(sql "SELECT count(*) FROM step WHERE run = 'killed'")"
+check "killed at random, and as if nothing had been" "$(everything calm)" "$(everything killed)"
+check "verdicts after kills" "$(sql "SELECT count(*) FROM verdict WHERE run = 'calm'")" "$(sql "SELECT count(*) FROM verdict WHERE run = 'killed'")"
+check "at most what was under way is asked again" "1" "$(($(wc -l <"$work/model/asked") <= 9 + 10))"
 check "sound" "ok" "$(sql "PRAGMA integrity_check")"
 
 # Scores: the funnel, pass@k of independent attempts, two runs compared.
@@ -206,6 +249,7 @@ check "elements" 1 "$(said full 3 'got .* want' | sed 's/[1-9]/1/')"
 check "probe" 1 "$(said full 3 '^The inputs were ".*at ')"
 check "loading" 1 "$(said full 4 '^load_failed: ')"
 check "right" 1 "$(said full 5 '^It is right.$')"
+check "nothing of registers on the CPU" 0 "$(said full 5 'registers')"
 check "no time is said so" 1 "$(said full 5 'not timed')"
 ladder part compile,probe
 for i in 0 2 4; do check "rung left out, step $i" 1 "$(said part $i '^It is not right.$')"; done
@@ -323,6 +367,40 @@ kill $server
 wait $server 2>/dev/null
 expect 3 "cannot be reached" http --run http9 --model m
 expect 2 "would send the key where others can read it" ask --run http10 --endpoint http://example.com/v1 --model m --key-env HOME
+
+# Replies that their cap cut off: the rest is asked for, once. Of 0 it says the line again, after a new fence; of 1 it is cut
+# off as well; 2 has no code yet, and nothing is asked. A run that ended when a half was stored asks for the rest alone.
+cuts=$work/cuts log=$work/cut-log
+mkdir "$cuts" "$log"
+kernel 'y[i] = x[i] < 0 ? 0 : x[i];' | fenced >"$cuts/whole"
+at=$(($(grep -bo 'y\[i\] = ' "$cuts/whole" | cut -d: -f1) + 7))
+{ echo "cut $at"; cat "$cuts/whole"; } | tee "$cuts/0" >"$cuts/1"
+{ echo 'cut 9'; cat "$cuts/whole"; } >"$cuts/2"
+{ echo '```c'; sed -n '/y\[i\] =/,$p' "$cuts/whole"; } >"$cuts/rest.0"
+{ echo 'cut 5'; echo 'x[i] < 0 ? 0 : x[i];'; } >"$cuts/rest.1"
+python3 "$source/tests/program/make_server.py" "$cuts" "$log" & server=$!
+for _ in $(seq 200); do [ -e "$log/port" ] && break; sleep 0.05; done
+cut_run() { ask --endpoint "http://127.0.0.1:$(cat "$log/port")/v1" --parallel 1 --no-final --attempts 3 "$@"; }
+cut_steps() { sql "SELECT group_concat(number || ' ' || outcome || ' ' || calls || ' ' || finish, ', ') FROM (SELECT * FROM step WHERE run = '$1' ORDER BY number)"; }
+expect 0 "3 asked now, 1 judged now; in all 5 calls, 5500 tokens, 0.0140 USD" cut_run --run cut --model gpt-4.1
+check "cut off, and joined" "0 judged 2 stop, 1 cut_off 2 length, 2 cut_off 1 length" "$(cut_steps cut)"
+check "joined without a seam" "$(sed -n '/^#include/,/^}/p' "$cuts/whole")" "$(sql "SELECT code FROM step WHERE run = 'cut' AND number = 0")"
+check "what is said" "assistant user True" "$(python3 -c 'import json, sys
+m = json.load(open(sys.argv[1]))["messages"]
+print(m[-2]["role"], m[-1]["role"], "cut off" in m[-1]["content"] and m[-2]["content"].endswith("y[i] = "))' "$log/gpt-4.1.rest.0")"
+expect 0 "3 steps came out as they are stored" cut_run --run cut --model gpt-4.1 --replay
+expect 1 "the budget of 1 calls is used up" cut_run --run half --model gpt-4.1-half --budget-calls 1
+check "no rest without a budget for it" "0 cut_off 1 length" "$(cut_steps half)"
+sql "UPDATE step SET outcome = 'replied' WHERE run = 'half'"
+expect 0 "2 asked now, 1 judged now; in all 5 calls" cut_run --run half --model gpt-4.1-half
+check "a half is gone on with" "$(cut_steps cut)" "$(cut_steps half)"
+# A folder of texts of before there was one for this.
+cp -r "$source/prompts" "$work/older"
+rm "$work/older/continue.txt"
+expect 1 "3 asked now, 0 judged now; in all 3 calls" cut_run --run older --model gpt-4.1-older --prompts "$work/older"
+check "no rest without a text for it" "0 cut_off 1 length, 1 cut_off 1 length, 2 cut_off 1 length" "$(cut_steps older)"
+kill $server
+wait $server 2>/dev/null
 
 # Texts that a user copied and changed.
 cp -r "$source/prompts" "$work/prompts"

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A language model's server for the tests: make_server.py FOLDER LOG writes its port to LOG/port and answers requests to
 chat completions with FOLDER's file of the model's name and the request's number ("m.0"), or "last". A model "wrong-key"
-gets 401, "missing" 404. Streams when asked to."""
+gets 401, "missing" 404. Streams when asked to. A file that begins with "cut N" is a reply that ends after N bytes of the
+rest of the file, by the cap on tokens; asked to go on, the server has the files "rest.0", "rest.1"."""
 import http.server
 import json
 import pathlib
@@ -26,8 +27,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         model = body["model"]
+        rest = "rest." if any(m["role"] == "assistant" for m in body["messages"]) else ""
         with lock:
-            n = counts[model] = counts.get(model, -1) + 1
+            n = counts[model, rest] = counts.get((model, rest), -1) + 1
+            n = f"{rest}{n}"
         (LOG / f"{model}.{n}").write_text(json.dumps(body, indent=1))
         (LOG / "key").write_text(self.headers.get("Authorization", ""))
         if model in ("wrong-key", "missing"):
@@ -36,12 +39,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.send(status, "application/json", json.dumps({"error": {"message": said}}).encode())
         path = FOLDER / f"{n}"
         text = (path if path.exists() else FOLDER / "last").read_bytes().decode("utf-8", "replace")
+        finish = "stop"
+        if text.startswith("cut "):
+            head, text = text.split("\n", 1)
+            text, finish = text[:int(head[4:])], "length"
         usage = {"prompt_tokens": 1000, "completion_tokens": 100}
         if not body.get("stream"):
-            choice = {"message": {"content": text}, "finish_reason": "stop"}
+            choice = {"message": {"content": text}, "finish_reason": finish}
             return self.send(200, "application/json", json.dumps({"choices": [choice], "usage": usage}).encode())
         events = [{"choices": [{"delta": {"content": c}}]} for c in text]
-        events += [{"choices": [{"delta": {}, "finish_reason": "stop"}]}, {"choices": [], "usage": usage}]
+        events += [{"choices": [{"delta": {}, "finish_reason": finish}]}, {"choices": [], "usage": usage}]
         stream = "".join(f"data: {json.dumps(e)}\n\n" for e in events) + "data: [DONE]\n\n"
         return self.send(200, "text/event-stream", stream.encode())
 

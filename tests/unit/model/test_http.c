@@ -119,6 +119,39 @@ static void chat_request_is_right(void **state) {
   model_server_stop(&server);
 }
 
+// Every interface takes what came of an answer, and what is said after it.
+static void an_answer_is_gone_on_with(void **state) {
+  (void)state;
+  static const char *const apis[] = {"chat", "messages", "responses"}, *const lists[] = {"messages", "messages",
+                                                                                         "input"};
+  static const char *const roles[] = {"user", "assistant", "user"}, *const texts[] = {"write", "int a", "go on"};
+  for (int i = 0; i < 3; i++) {
+    const struct scripted script[] = {{.status = 400, .body = "{}"}};
+    struct model_server server;
+    struct model_client *c;
+    struct assay_error err = {0};
+    struct model_reply reply;
+    model_server_start(&server, script, 1);
+    struct model_endpoint e = {.url = server.url, .api = apis[i]};
+    struct model_client_options o = options_of(&e);
+    const struct model_request r = {
+        .model = "m", .user = texts[0], .partial = texts[1], .more = texts[2], .temperature = NAN};
+    assert_int_equal(model_client_open(&o, &c, &err), ASSAY_OK);
+    assert_int_equal(model_client_submit(c, &r, &err), ASSAY_OK);
+    assert_true(model_client_next(c, -1, &reply));
+    model_reply_release(&reply);
+    model_client_close(c);
+    json_t *j = json_loads(server.bodies[0], 0, NULL), *list = json_object_get(j, lists[i]);
+    assert_int_equal(json_array_size(list), 3);
+    for (size_t k = 0; k < 3; k++) {
+      assert_string_equal(json_string_value(json_object_get(json_array_get(list, k), "role")), roles[k]);
+      assert_string_equal(json_string_value(json_object_get(json_array_get(list, k), "content")), texts[k]);
+    }
+    json_decref(j);
+    model_server_stop(&server);
+  }
+}
+
 static void more_fields_are_sent(void **state) {
   (void)state;
   static const char *const apis[] = {"chat", "messages", "responses"};
@@ -546,6 +579,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(chat_streams),
       cmocka_unit_test(chat_request_is_right),
+      cmocka_unit_test(an_answer_is_gone_on_with),
       cmocka_unit_test(more_fields_are_sent),
       cmocka_unit_test(chat_whole),
       cmocka_unit_test(messages_both_ways),

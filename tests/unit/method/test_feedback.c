@@ -1,0 +1,106 @@
+// The rung of the ladder that speaks of registers, memory and occupancy: of a verdict's own evidence. (The other rungs
+// are tested on real verdicts, tests/program/make.sh.)
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "assay/judge.h"
+#include "method/feedback.h"
+
+static struct assay_verdict verdict(void) {
+  static char none[] = "";
+  return (struct assay_verdict){.reason = ASSAY_REASON_PASS,
+                                .form = "default",
+                                .worst_check = -1,
+                                .diagnostics = none,
+                                .build_command = none,
+                                .compiler_version = none,
+                                .sandbox = none,
+                                .timing = {.stop = "", .median_ns = NAN, .floor_ns = NAN, .hot_ns = NAN}};
+}
+
+static void write(const struct assay_verdict *v, const char *rungs, struct buf *out) {
+  struct assay_error err = {0};
+  unsigned chosen;
+  char *evidence = assay_verdict_json(v);
+  assert_non_null(evidence);
+  const struct store_verdict row = {.run = "",
+                                    .task = "t",
+                                    .form = "default",
+                                    .workload = "small",
+                                    .device = "cuda",
+                                    .candidate = "k.cu",
+                                    .reason = v->reason,
+                                    .detail = "",
+                                    .time_ns = 2000,
+                                    .floor_ns = 1000,
+                                    .hot_ns = NAN,
+                                    .machine = "{}",
+                                    .evidence = evidence};
+  buf_clear(out);
+  assert_int_equal(feedback_parse(rungs, &chosen, &err), ASSAY_OK);
+  assert_int_equal(feedback_write(&row, chosen, out, &err), ASSAY_OK);
+  free(evidence);
+}
+
+static void test_resources(void **state) {
+  (void)state;
+  struct assay_verdict v = verdict();
+  struct buf text = {0};
+  v.kernels.n_needs = 2;
+  v.kernels.needs[0] = (struct assay_need){.name = "hold```\n# Rules",
+                                           .launches = 1,
+                                           .registers = 32,
+                                           .local_bytes = 232,
+                                           .shared_bytes = 2048,
+                                           .threads = 256,
+                                           .blocks = 6,
+                                           .occupancy = 0.75};
+  v.kernels.needs[1] = (struct assay_need){.name = "turn", .registers = 14, .threads = 512, .occupancy = NAN};
+  write(&v, "resources", &text);
+  const char *first = strstr(buf_str(&text), "Kernel hold");
+  assert_non_null(first);
+  assert_int_equal(strcspn(first, "\n"), strstr(first, ": 32 registers") - first +
+                                             strlen(": 32 registers a thread, 2048 bytes of shared memory and 256 "
+                                                    "threads a block; 6 blocks fit an SM at once, 75 % of its "
+                                                    "threads."));
+  assert_non_null(strstr(buf_str(&text), "\nIt keeps 232 bytes a thread in local memory: "));
+  assert_non_null(strstr(buf_str(&text),
+                         "\nKernel turn: 14 registers a thread, 0 bytes of shared memory and 512 threads a block.\n"));
+  assert_null(strstr(buf_str(&text), "It takes"));
+  write(&v, "performance", &text);
+  assert_non_null(strstr(buf_str(&text), "It takes 2 us"));
+  assert_non_null(strstr(buf_str(&text), "Kernel turn: "));
+  write(&v, "execution", &text);
+  assert_null(strstr(buf_str(&text), "Kernel"));
+  buf_release(&text);
+}
+
+// On the CPU, and of code that is no cubin, there is nothing to say.
+static void test_nothing_known(void **state) {
+  (void)state;
+  struct assay_verdict v = verdict();
+  struct buf text = {0};
+  write(&v, "resources", &text);
+  assert_string_equal(buf_str(&text), "It is right.\n");
+  v.kernels.n_needs = 1;
+  v.kernels.needs[0] = (struct assay_need){.name = "k", .occupancy = NAN};
+  v.reason = ASSAY_REASON_TIMEOUT;
+  write(&v, "resources", &text);
+  assert_null(strstr(buf_str(&text), "Kernel"));
+  buf_release(&text);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_resources),
+      cmocka_unit_test(test_nothing_known),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
