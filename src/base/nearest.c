@@ -46,6 +46,8 @@ void nearest_offer(struct nearest *n, const char *name) {
 }
 
 const char *nearest_text(const struct nearest *n, char *text, size_t size) {
-  snprintf(text, size, n->name ? "; did you mean %s?" : "", n->name);
+  text[0] = '\0';
+  if (n->name)
+    snprintf(text, size, "; did you mean %s?", n->name);
   return text;
 }
