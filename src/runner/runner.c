@@ -24,6 +24,7 @@
 #include "runner/buffers.h"
 #include "runner/classify.h"
 #include "runner/glance.h"
+#include "runner/patience.h"
 #include "runner/peer.h"
 #include "runner/python_start.h"
 #include "runner/rest.h"
@@ -87,10 +88,12 @@ const char *runner_event_name(enum runner_event e) {
 }
 
 // Waits until the step word answers this exchange with anything but `passing`. False: the process has ended, or the
-// time is up (*late).
+// time is up (*late), not counting what it waited for a processor.
 static bool await_step(struct runner *r, enum runner_step passing, int64_t deadline_ns, int64_t spin_ns, uint32_t *word,
                        bool *late) {
   int64_t start = clock_monotonic_ns();
+  struct patience patience;
+  patience_init(&patience, r->child.pid, start, deadline_ns - start);
   *late = false;
   for (uint64_t turn = 0;; turn++) {
     *word = atomic_load_explicit(&r->control->step, memory_order_acquire);
@@ -103,11 +106,11 @@ static bool await_step(struct runner *r, enum runner_step passing, int64_t deadl
       sched_yield(); // where the two share a processor, the runner must get on
       continue;
     }
-    if (now >= deadline_ns) {
+    if (!patience_lasts(&patience, now)) {
       *late = true;
       return false;
     }
-    int64_t left = deadline_ns - now;
+    int64_t left = patience.end_ns - now;
     peer_sleep(&r->control->step, *word, left < PATIENCE_NS ? left : PATIENCE_NS);
     runner_log(r); // a kernel that prints more than a pipe holds must not wait for us
     if (peer_ended(r->child.pid)) {

@@ -118,13 +118,39 @@ int64_t threads_process_ns(pid_t pid) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-int64_t threads_run_ns(pid_t pid) {
+// The first two numbers of a thread's schedstat: what it ran, and what it was ready to run and had no processor.
+static bool read_times(pid_t pid, pid_t id, long long *run_ns, long long *waited_ns) {
   char path[96];
-  long long first = 0;
-  snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)pid);
+  snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)id);
   FILE *f = fopen(path, "re");
-  int read = f ? fscanf(f, "%lld", &first) : 0;
+  int read = f ? fscanf(f, "%lld %lld", run_ns, waited_ns) : 0;
   if (f)
     fclose(f);
-  return read == 1 ? threads_process_ns(pid) - first : 0;
+  return read == 2;
+}
+
+int64_t threads_run_ns(pid_t pid) {
+  long long first = 0, waited = 0;
+  return read_times(pid, pid, &first, &waited) ? threads_process_ns(pid) - first : 0;
+}
+
+void threads_wait_times(pid_t pid, struct thread_waits *out) {
+  if (!threads_list(pid, &out->of))
+    out->of.n = 0;
+  for (int i = 0; i < out->of.n; i++) {
+    long long run = 0, waited = 0;
+    out->ns[i] = read_times(pid, out->of.ids[i], &run, &waited) ? waited : 0;
+  }
+}
+
+int64_t threads_waited_ns(const struct thread_waits *before, const struct thread_waits *after) {
+  int64_t most = 0;
+  for (int i = 0; i < after->of.n; i++) {
+    int64_t ns = after->ns[i];
+    for (int k = 0; k < before->of.n; k++)
+      if (before->of.ids[k] == after->of.ids[i])
+        ns -= before->ns[k];
+    most = ns > most ? ns : most;
+  }
+  return most;
 }

@@ -29,4 +29,14 @@ int64_t threads_process_ns(pid_t pid);
 // call that returns at once, over and over) shows here.
 int64_t threads_run_ns(pid_t pid);
 
+// For how long each thread has been ready to run so far and had no processor.
+struct thread_waits {
+  struct thread_set of;
+  int64_t ns[THREADS_MAX];
+};
+void threads_wait_times(pid_t pid, struct thread_waits *out); // of.n is 0 where that cannot be known
+
+// The longest time that one thread waited between two looks; one that is new has waited in all of its life.
+int64_t threads_waited_ns(const struct thread_waits *before, const struct thread_waits *after);
+
 #endif
