@@ -58,7 +58,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     if (!probe_by_name(arg, strlen(arg), &a->probe))
       argp_error(state,
                  "there is no probe %s; probes: declared, zero_mean, row_scales, heavy_mean, integers, "
-                 "near_overflow, subnormal, special",
+                 "near_overflow, subnormal, special, small_spread, tiny",
                  arg);
     return 0;
   case KEY_SEED:

@@ -31,7 +31,11 @@
 // log, cos, sin and exp (for softmax) are the polynomials of task/exact_math.h. The result is rounded once, to the
 // input's type. What a probe draws: zero_mean normal(0, 1); row_scales the same times the row's factor (a row: the last
 // dimension); heavy_mean normal(1000, 1); integers integers(-4, 5); near_overflow uniform(-m, m) with the task's m;
-// subnormal uniform(-1, 1) times the smallest normal number of the type; special normal(0, 1).
+// subnormal uniform(-1, 1) times the smallest normal number of the type; special normal(0, 1); small_spread and tiny
+// normal(0, s) with one s for the tensor, (1 + t - floor(t)) * 2^floor(t). For small_spread t = -11 + 5 u, where
+// u = unit(word(2, 0)): so the variance is around an epsilon of 10^-5. For tiny t = (0.8 + 0.08 u) e / n, with the
+// exponent e of the type's smallest normal number and the count n of inputs that are drawn so: their product is near
+// 2^(0.84 e), for floats 2^-111 to 2^-101, and hardly any of them is subnormal.
 #ifndef TASK_DISTRIBUTION_H
 #define TASK_DISTRIBUTION_H
 
@@ -51,7 +55,9 @@
   X(INTEGERS, "integers", "small integers: exact answers, indexing errors")                                            \
   X(NEAR_OVERFLOW, "near_overflow", "large magnitudes: missing max-subtraction, squares that overflow")                \
   X(SUBNORMAL, "subnormal", "subnormal magnitudes: flush to zero")                                                     \
-  X(SPECIAL, "special", "a few NaN and infinities among ordinary values")
+  X(SPECIAL, "special", "a few NaN and infinities among ordinary values")                                              \
+  X(SMALL_SPREAD, "small_spread", "spread of some thousandths: what an epsilon adds, and its value")                   \
+  X(TINY, "tiny", "products near the smallest normal number: other ways taken for small sums")
 
 enum probe {
 #define PROBE_ENUM(name, text, doc) PROBE_##name,
@@ -103,6 +109,7 @@ struct draw_request {
   struct tensor_type type;
   enum probe probe;
   double near_overflow; // the magnitude of that probe
+  int n_tiny;           // how many inputs PROBE_TINY makes small together; 0 counts as 1
   uint64_t key;
   int input; // j
   int threads;

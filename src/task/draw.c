@@ -77,11 +77,16 @@ static void base_blocks(const struct drawing *d, int64_t block, int n, double *o
   }
 }
 
+// Near 2^t, made without a power.
+static double power(double t) {
+  double k = floor(t);
+  return ldexp(1 + (t - k), (int)k);
+}
+
 static double row_factor(const struct drawing *d, int64_t row) {
   uint32_t w[4];
   words(d, STREAM_ROW, row >> 2, 1, w);
-  double t = -12 + 24 * unit(w[row & 3]), k = floor(t);
-  return ldexp(1 + (t - k), (int)k);
+  return power(-12 + 24 * unit(w[row & 3]));
 }
 
 // Elements [first, first + n), n <= CHUNK, of the draw before modifiers.
@@ -174,6 +179,13 @@ static void draw_softmax_rows(void *arg, int64_t begin, int64_t end) {
   }
 }
 
+// A number of the whole tensor.
+static double tensor_unit(const struct drawing *d) {
+  uint32_t w[4];
+  words(d, STREAM_SCALE, 0, 1, w);
+  return unit(w[0]);
+}
+
 // What the request's probe draws instead of the declared distribution.
 static void choose(struct drawing *d) {
   const struct draw_request *r = d->r;
@@ -213,6 +225,13 @@ static void choose(struct drawing *d) {
     d->b = ldexp(1, format.min_exponent);
     d->a = -d->b;
     break;
+  case PROBE_SMALL_SPREAD:
+    d->b = power(-11 + 5 * tensor_unit(d));
+    break;
+  case PROBE_TINY:
+    dtype_float_format(r->type.dtype, &format);
+    d->b = power((0.8 + 0.08 * tensor_unit(d)) * format.min_exponent / (r->n_tiny > 1 ? r->n_tiny : 1));
+    break;
   default:
     break;
   }
@@ -247,11 +266,8 @@ void drawing_resolve(const struct draw_request *r, struct drawing *out) {
   if (rank > 1)
     d.rows = r->type.shape.dims[rank - 2];
   choose(&d);
-  if (d.scaled) {
-    uint32_t w[4];
-    words(&d, STREAM_SCALE, 0, 1, w);
-    d.scale = r->distribution->scale_lo + (r->distribution->scale_hi - r->distribution->scale_lo) * unit(w[0]);
-  }
+  if (d.scaled)
+    d.scale = r->distribution->scale_lo + (r->distribution->scale_hi - r->distribution->scale_lo) * tensor_unit(&d);
   *out = d;
 }
 

@@ -66,6 +66,13 @@ static double parameter(const struct workload *w, const char *symbol, double num
   return symbol ? (double)workload_value(w, symbol) : number;
 }
 
+static int count_free(const struct task *t) {
+  int n = 0;
+  for (int i = 0; i < t->n_inputs; i++)
+    n += task_is_free(t, i, false);
+  return n;
+}
+
 struct draw_request task_draw_request(const struct task *t, const struct workload *w, const struct array *inputs, int i,
                                       enum probe probe, uint64_t key) {
   const struct distribution *d = &t->inputs[i].distribution;
@@ -75,6 +82,7 @@ struct draw_request task_draw_request(const struct task *t, const struct workloa
                                .type = array_type(&inputs[i]),
                                .probe = probe,
                                .near_overflow = t->near_overflow,
+                               .n_tiny = count_free(t),
                                .key = key,
                                .input = i,
                                .threads = 1};

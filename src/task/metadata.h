@@ -14,6 +14,13 @@ enum assay_status metadata_check_workload(const struct task *t, const struct wor
 // Checks that symbols in distributions are bound, and to values that make sense.
 enum assay_status metadata_check_symbols(const struct task *t, const struct workload *w, struct assay_error *err);
 
+// The probes of a task that names none, as bits; and those that its inputs can have at all.
+unsigned task_default_probes(const struct task *t);
+unsigned task_possible_probes(const struct task *t);
+
+// Whether probes replace the distribution of input i; without `weights`, of those that are no weights.
+bool task_is_free(const struct task *t, int i, bool weights);
+
 // Reads "special, near_overflow(1e4), -integers" into t->probes and t->near_overflow.
 enum assay_status metadata_probes(const char *text, struct task *t, struct assay_error *err);
 

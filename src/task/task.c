@@ -293,15 +293,6 @@ static enum assay_status read_contract(struct task *t, struct assay_error *err) 
   return ASSAY_OK;
 }
 
-// Probes replace free floating inputs; a task without any has only its declared distribution.
-static bool has_free_input(const struct task *t) {
-  const struct graph *g = &t->model.flat;
-  for (int i = 0; i < t->n_inputs; i++)
-    if (dtype_is_float(g->values[g->inputs[i]].dtype) && !t->inputs[i].distribution.fixed)
-      return true;
-  return false;
-}
-
 // "1/6": a fraction of two whole numbers, above 0 and at most 1.
 static bool read_part(const char *text, double *out) {
   int above, below, n = 0;
@@ -318,14 +309,12 @@ static enum assay_status read_rules(struct task *t, struct assay_error *err) {
   enum assay_status status = p ? metadata_tolerances(p->value, &t->rtol, &t->atol, err) : ASSAY_OK;
   if (status)
     return in_property(t, p, status, err);
-  t->probes = (1u << PROBE_COUNT) - 1;
-  t->probes &= ~(1u << PROBE_NEAR_OVERFLOW | 1u << PROBE_SPECIAL);
+  t->probes = task_default_probes(t);
   p = find(t, "assay.", "probes");
   status = p ? metadata_probes(p->value, t, err) : ASSAY_OK;
   if (status)
     return in_property(t, p, status, err);
-  if (!has_free_input(t))
-    t->probes = 1u << PROBE_DECLARED;
+  t->probes &= task_possible_probes(t);
   const char *const keys[] = {"contraction_part", "weight_part"};
   double *const parts[] = {&t->contraction_part, &t->weight_part};
   for (int i = 0; i < 2; i++) {

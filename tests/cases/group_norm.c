@@ -6,12 +6,15 @@
 // assay: twin UNBIASED expect wrong_value|wrong_class -- divides the sum of squares by n - 1
 // assay: twin NO_EPS expect wrong_value|wrong_class|low_precision -- epsilon forgotten
 // assay: twin INSTANCE expect wrong_value -- each channel has its own statistics
+// assay: twin EPS_1_PERCENT expect wrong_value|low_precision -- epsilon 1 % off: shows where a variance is about as small
 #include <assay/candidate.h>
 #include <math.h>
 
 #define GROUPS 8
 #ifdef NO_EPS
 #define EPSILON 0
+#elif defined(EPS_1_PERCENT)
+#define EPSILON 1.01e-5
 #else
 #define EPSILON 1e-5
 #endif

@@ -7,10 +7,15 @@
 // assay: twin EPS_OUTSIDE expect wrong_value|low_precision -- adds epsilon to the deviation, not to the variance
 // assay: twin NO_MEAN expect wrong_value -- does not subtract the mean
 // assay: twin PREVIOUS_PLANE expect wrong_value -- normalises each plane with the statistics of the one before
+// assay: twin EPS_1_PERCENT expect wrong_value|low_precision -- epsilon 1 % off: shows where a variance is about as small
 #include <assay/candidate.h>
 #include <math.h>
 
+#ifdef EPS_1_PERCENT
+#define EPSILON 1.01e-5f
+#else
 #define EPSILON 1e-5f
+#endif
 enum { LANES = 32 };
 
 // The sum of (x - centre)^power for power 1 and 2.

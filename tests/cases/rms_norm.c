@@ -7,6 +7,7 @@
 // assay: twin LAST_AXIS expect wrong_value -- normalises along the width
 // assay: twin STANDARDISE expect wrong_value -- subtracts the mean as layer normalisation does
 // assay: twin SCALE_STALE expect wrong_value -- images after the first use the first one's scale
+// assay: twin EPS_1_PERCENT expect wrong_value|low_precision -- epsilon 1 % off: shows where a variance is about as small
 #include <assay/candidate.h>
 #include <math.h>
 
@@ -14,6 +15,8 @@ enum { STRIP = 256 };
 
 #ifdef NO_EPS
 #define EPSILON 0
+#elif defined(EPS_1_PERCENT)
+#define EPSILON 1.01e-5f
 #else
 #define EPSILON 1e-5f
 #endif

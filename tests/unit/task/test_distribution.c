@@ -166,6 +166,10 @@ static void test_against_reference(void **state) {
        "353c951769b65f1020a12524f6e36474ad169da5c2e4d5fcb7c377f127dd4ee0"},
       {{"uniform(0, 1)", DTYPE_FLOAT, {2, {27, 37}}, PROBE_ROW_SCALES, KEY, 3, 1},
        "3ad9d6c8dd5729cac9213a761981bc332e72f6b19225e405260a22478c268f0c"},
+      {{"uniform(0, 1)", DTYPE_FLOAT, {1, {N}}, PROBE_SMALL_SPREAD, KEY, 2, 1},
+       "0873c13e37c67a1bfe2de832f7f2d1048c2be11e85e6af21627957282904429a"},
+      {{"uniform(0, 1)", DTYPE_FLOAT, {1, {N}}, PROBE_TINY, KEY, 2, 1},
+       "c0dd75b5bf8405bb3b4233f1f99468930a5e449541757c51297215318fd9a8d2"},
       {{"integers(-7, 13)", DTYPE_INT64, {1, {N}}, PROBE_DECLARED, KEY, 4, 1},
        "f52df8c19624e832f7b79c5c4c51517abe7a679b03ce62241a495fb2846a3b1c"},
   };
@@ -333,6 +337,8 @@ static void test_probes(void **state) {
     assert_true(s.probe != PROBE_NEAR_OVERFLOW || (size > 5e29 && size <= 1e30));
     assert_true(s.probe != PROBE_ROW_SCALES || size > 10);
     assert_true(s.probe != PROBE_SUBNORMAL || size > 1e-39);
+    assert_true(s.probe != PROBE_SMALL_SPREAD || (size > 0x1p-11 && size < 0x1p-3));
+    assert_true(s.probe != PROBE_TINY || (size > 0x1p-111 && size < 0x1p-97));
   }
   // Fixed inputs and weights keep their distribution; integers reach weights too.
   for (s.probe = PROBE_ZERO_MEAN; s.probe < PROBE_COUNT; s.probe++) {

@@ -254,7 +254,7 @@ static void test_good_text(void **state) {
   assert_string_equal(t.workloads[2].name, "ragged9");
   assert_string_equal(t.workloads[3].name, "ragged10");
   assert_true(t.rtol == 1e-3 && t.atol == 2e-4 && t.near_overflow == 1e17);
-  assert_int_equal(t.probes, ((1u << PROBE_COUNT) - 1) & ~(1u << PROBE_INTEGERS));
+  assert_int_equal(t.probes, ((1u << PROBE_COUNT) - 1) & ~(1u << PROBE_INTEGERS | 1u << PROBE_SMALL_SPREAD));
   assert_true(t.inputs[1].distribution.is_static && t.inputs[0].distribution.kind == DIST_NORMAL);
   struct arena a = {0};
   struct workload w;

@@ -1,0 +1,66 @@
+// Which probes a task is asked that says nothing of them.
+#include <string.h>
+
+#include "ops/op.h"
+#include "task/metadata.h"
+
+bool task_is_free(const struct task *t, int i, bool weights) {
+  const struct graph *g = &t->model.flat;
+  const struct distribution *d = &t->inputs[i].distribution;
+  return dtype_is_float(g->values[g->inputs[i]].dtype) && !d->fixed && (weights || !d->is_static);
+}
+
+// Probes replace free floating inputs; a task without any has only its declared distribution.
+static bool has_free_input(const struct task *t) {
+  for (int i = 0; i < t->n_inputs; i++)
+    if (task_is_free(t, i, true))
+      return true;
+  return false;
+}
+
+// Whether outputs are sums of products, and nothing rounds but these. Only then do tiny products make tiny results: a
+// function of them, or a bias that is added, tells no more than 0 would. (A function even less: where all its arguments
+// are as good as 0 it errs the same way everywhere.)
+static bool is_products_alone(const struct graph *g) {
+  bool any = false;
+  for (int i = 0; i < g->n_nodes; i++) {
+    const struct op_def *op = g->nodes[i].op;
+    if (op->class == OP_CONTRACTION)
+      any = true;
+    else if (op->errors.rounding != OP_EXACT)
+      return false;
+  }
+  return any;
+}
+
+static bool takes_epsilon(const struct op_def *op) {
+  for (const struct op_attr *a = op->attrs; a && a->name; a++)
+    if (strcmp(a->name, "epsilon") == 0)
+      return true;
+  return false;
+}
+
+// Whether something is divided by a deviation or a norm, maybe: an operator has an epsilon, or a reduction is written
+// out.
+static bool may_have_epsilon(const struct graph *g) {
+  for (int i = 0; i < g->n_nodes; i++) {
+    const struct op_def *op = g->nodes[i].op;
+    if (takes_epsilon(op) || (op->class == OP_REDUCTION && op->errors.sum == OP_SUM_OF_MANY))
+      return true;
+  }
+  return false;
+}
+
+unsigned task_default_probes(const struct task *t) {
+  unsigned probes = (1u << PROBE_COUNT) - 1;
+  probes &= ~(1u << PROBE_NEAR_OVERFLOW | 1u << PROBE_SPECIAL);
+  if (!is_products_alone(&t->model.flat))
+    probes &= ~(1u << PROBE_TINY);
+  if (!may_have_epsilon(&t->model.flat))
+    probes &= ~(1u << PROBE_SMALL_SPREAD);
+  return probes;
+}
+
+unsigned task_possible_probes(const struct task *t) {
+  return has_free_input(t) ? ~0u : 1u << PROBE_DECLARED;
+}
