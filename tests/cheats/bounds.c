@@ -19,7 +19,10 @@
 // assay: twin GUARD_MAPPED expect pass -- maps memory of its own into the guard and writes there: its own affair
 // assay: twin NO_SUCH_INPUT expect crashed -- takes the output from where a second input would be described
 // assay: twin NO_SUCH_OUTPUT expect crashed -- reads the last input from before the first output
+// assay: twin OWN_BLOCK expect crashed -- writes 8 bytes past a heap block of its own
+// assay: twin OWN_BLOCK_WHOLE expect pass -- the same block, large enough
 #include <assay/candidate.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -55,6 +58,16 @@ static void rows(const float *x, float *y, int64_t m, int64_t n) {
 #endif
 }
 
+// Four doubles; the allocator rounds blocks up to 24 bytes.
+__attribute__((unused)) static void use_own_block(size_t bytes) {
+  volatile double *block = malloc(bytes);
+  if (!block)
+    return;
+  for (int i = 0; i < 4; i++)
+    block[i] = 1.5 + i;
+  free((void *)block);
+}
+
 void assay_kernel(const struct assay_args *args) {
   const float *x = args->inputs[0].data;
 #if defined(NO_SUCH_INPUT)
@@ -69,7 +82,11 @@ void assay_kernel(const struct assay_args *args) {
   volatile float *wild = y;
   volatile const float *far = x;
   rows(x, y, args->inputs[0].dims[0], args->inputs[0].dims[1]);
-#if defined(ONE_PAST)
+#if defined(OWN_BLOCK)
+  use_own_block(1);
+#elif defined(OWN_BLOCK_WHOLE)
+  use_own_block(4 * sizeof(double));
+#elif defined(ONE_PAST)
   wild[count] = 1;
 #elif defined(ONE_BEFORE)
   wild[-1] = 1;
