@@ -8,12 +8,14 @@
 #include "base/clock.h"
 #include "base/printable.h"
 #include "base/rng.h"
+#include "model/address.h"
 #include "model/exchange.h"
 #include "model/limits.h"
 #include "model/sse.h"
 #include "model/wire.h"
 
 enum { RAW_PER_TEXT = 64, MOST_ERROR_BYTES = 65536, MOST_BACKOFF = 16, MOST_FIELD_RETRIES = WIRE_FIELD_COUNT };
+static const int64_t GRACE_NS = 1000000000; // after the end of an answer, for the connection to be of use again
 static const int64_t MOST_ASKED_WAIT_NS = 60000000000; // a longer retry-after is not waited for
 
 struct transfer {
@@ -30,47 +32,20 @@ struct transfer {
   bool ended; // with `code`
   CURLcode code;
   int retries, field_retries;
-  int64_t retry_ns; // when it is sent again; 0: it is under way
-  const char *key;  // to be left out of messages
+  bool may_be_billed; // an earlier try reached the server
+  unsigned sent;      // fields that this request had: others may have taught meanwhile what is refused
+  int64_t retry_ns;   // when it is sent again; 0: it is under way
+  const char *key;    // to be left out of messages
 };
 
 // --- endpoints
 
-static bool is_loopback(const char *host) {
-  return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 || strcmp(host, "[::1]") == 0;
-}
-
 enum assay_status http_check(const struct model_endpoint *e, struct assay_error *err) {
-  CURLU *u = curl_url();
-  char *scheme = NULL, *host = NULL, *user = NULL;
-  enum assay_status status = ASSAY_OK;
-  bool known = u && curl_url_set(u, CURLUPART_URL, e->url, 0) == CURLUE_OK &&
-               curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
-               curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK;
-  if (!known || (strcmp(scheme, "https") != 0 && strcmp(scheme, "http") != 0))
-    status = error_set(err, ASSAY_ERR_USAGE,
-                       "the endpoint %s is not one; write https://HOST/v1, http://localhost:8080/v1 or exec:COMMAND",
-                       e->url);
-  else if (curl_url_get(u, CURLUPART_USER, &user, 0) == CURLUE_OK)
-    status = error_set(err, ASSAY_ERR_USAGE,
-                       "the endpoint holds a user's name or password, which would be stored; give a "
-                       "key by --key-env or --key-file");
-  else if (strcmp(scheme, "http") == 0 && e->key && !is_loopback(host))
-    status = error_set(err, ASSAY_ERR_USAGE,
-                       "%s would send the key where others can read it; use https, or give no key", e->url);
-  else if (e->api && !wire_by_name(e->api))
+  enum assay_status status = address_check(e->url, e->key, err);
+  if (!status && e->api && !wire_by_name(e->api))
     status =
         error_set(err, ASSAY_ERR_USAGE, "there is no interface %s; there are chat, messages and responses", e->api);
-  curl_free(scheme);
-  curl_free(host);
-  curl_free(user);
-  curl_url_cleanup(u);
   return status;
-}
-
-static bool ends_with(const char *text, const char *end) {
-  size_t n = strlen(text), k = strlen(end);
-  return n >= k && strcmp(text + n - k, end) == 0;
 }
 
 static const struct wire *wire_of(const struct model_endpoint *e) {
@@ -78,21 +53,9 @@ static const struct wire *wire_of(const struct model_endpoint *e) {
   if (e->api)
     return wire_by_name(e->api);
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    if (ends_with(e->url, all[i]->path))
+    if (address_ends_with(e->url, all[i]->path))
       return all[i];
   return strstr(e->url, "://api.anthropic.com") ? &wire_messages : &wire_chat;
-}
-
-// "https://host" and "https://host/v1/" mean https://host/v1/chat/completions. In the arena.
-static char *url_of(struct exchange *x, const struct wire *w) {
-  const char *url = x->endpoint->url, *host = strstr(url, "://");
-  size_t n = strlen(url);
-  while (n > 0 && url[n - 1] == '/')
-    n--;
-  if (ends_with(url, w->path))
-    return arena_strdup(&x->arena, url);
-  bool bare = !memchr(host + 3, '/', n - (size_t)(host + 3 - url));
-  return arena_printf(&x->arena, "%.*s%s%s", (int)n, url, bare ? "/v1" : "", w->path);
 }
 
 // --- one transfer
@@ -100,16 +63,26 @@ static char *url_of(struct exchange *x, const struct wire *w) {
 static bool on_event(void *arg, const char *event, const char *data, size_t n) {
   struct exchange *x = arg;
   struct transfer *t = x->carrier;
+  if (t->got.ended) // what comes after the end is no part of the answer
+    return true;
   t->last_content_ns = clock_monotonic_ns();
   t->malformed = !wire_take_event(t->wire, &t->got, event, data, n);
   t->too_long = t->got.text.len > t->most_bytes;
   return !t->malformed && !t->too_long && !t->got.text.failed;
 }
 
-static bool is_stream(const struct transfer *t) {
+// By the type of the answer, or where that says nothing of the kind, by how it begins.
+static bool is_stream(const struct transfer *t, const char *bytes, size_t n) {
+  static const char *const types[] = {"text/event-stream", "application/json"}, *const words[] = {"data:", "event:"};
   const char *type = NULL;
   curl_easy_getinfo(t->easy, CURLINFO_CONTENT_TYPE, &type);
-  return type && strncasecmp(type, "text/event-stream", strlen("text/event-stream")) == 0;
+  for (size_t i = 0; type && i < 2; i++)
+    if (strncasecmp(type, types[i], strlen(types[i])) == 0)
+      return i == 0;
+  for (size_t i = 0; i < 2; i++)
+    if (n >= strlen(words[i]) && memcmp(bytes, words[i], strlen(words[i])) == 0)
+      return true;
+  return false;
 }
 
 static size_t on_bytes(char *bytes, size_t size, size_t count, void *arg) {
@@ -118,8 +91,9 @@ static size_t on_bytes(char *bytes, size_t size, size_t count, void *arg) {
   size_t n = size * count;
   long status = 0;
   curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+  if (t->raw_bytes == 0)
+    t->streams = status == 200 && is_stream(t, bytes, n);
   t->raw_bytes += n;
-  t->streams = status == 200 && is_stream(t);
   t->too_long = t->too_long || t->raw_bytes > RAW_PER_TEXT * t->most_bytes;
   if (t->too_long)
     return 0;
@@ -155,7 +129,11 @@ static void set_up(struct exchange *x, const struct model_client_options *o) {
   CURL *c = t->easy;
   curl_easy_setopt(c, CURLOPT_URL, t->url);
   curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, strncmp(t->url, "http:", 5) == 0 ? "http" : "https");
-  curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L); // a key goes to its host alone
+  curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);                   // a key goes to its host alone
+  curl_easy_setopt(c, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE); // nor to a proxy
+  if (address_is_loopback(t->url))
+    curl_easy_setopt(c, CURLOPT_NOPROXY, "*");              // what is for this machine does not leave it
+  curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "identity"); // libcurl unpacks what is packed all the same
   curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)(o->connect_ns / 1000000));
   curl_easy_setopt(c, CURLOPT_HTTPHEADER, t->headers);
@@ -190,6 +168,7 @@ static bool make_body(struct exchange *x) {
     return false;
   if (!is_utf8(x->request.model) || !is_utf8(x->request.system) || !is_utf8(x->request.user))
     return false;
+  t->sent = t->wire->fields & ~*x->refused;
   json_t *j = t->wire->request(&x->request, *x->refused, !x->endpoint->no_stream);
   json_t *more = x->endpoint->fields ? json_loads(x->endpoint->fields, 0, NULL) : NULL;
   if (j && more)
@@ -250,7 +229,7 @@ static void http_start(struct exchange *x, const struct model_client_options *o)
     t->most_bytes = o->most_reply_bytes;
     t->key = x->endpoint->key;
     t->easy = curl_easy_init();
-    t->url = url_of(x, t->wire);
+    t->url = address_of(&x->arena, x->endpoint->url, t->wire->path);
     put_headers(t, t->key);
   }
   if (!t || !t->easy || !t->url) {
@@ -338,26 +317,11 @@ static bool retry_later(struct exchange *x, const struct model_client_options *o
   return true;
 }
 
-// No amount of waiting helps: what is wrong is the money.
-static bool is_about_money(const struct wire_error *e) {
-  static const char *const words[] = {"insufficient_quota", "credit_balance", "spend_limit", "billing"};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strstr(e->kind, words[i]))
-      return true;
-  return false;
-}
-
-// A 400 about a field that can be left out: it is, and the endpoint is never sent it again.
+// An error about a field that can be left out: it is, and the endpoint is never sent it again.
 static bool leave_out_field(struct exchange *x, const struct wire_error *e) {
   struct transfer *t = x->carrier;
-  unsigned sent = t->wire->fields & ~*x->refused;
   for (int i = 0; i < WIRE_FIELD_COUNT && t->field_retries < MOST_FIELD_RETRIES; i++) {
-    const char *name = wire_field_name((enum wire_field)i);
-    char quoted[64];
-    snprintf(quoted, sizeof quoted, "'%s'", name);
-    bool meant = e->param[0] ? strcmp(e->param, name) == 0
-                             : strstr(e->message, quoted) || strncmp(e->message, name, strlen(name)) == 0;
-    if (!meant || !(sent & 1u << i))
+    if (!(t->sent & 1u << i) || !wire_error_is_field(e, wire_field_name((enum wire_field)i)))
       continue;
     *x->refused |= 1u << i;
     t->field_retries++;
@@ -366,9 +330,11 @@ static bool leave_out_field(struct exchange *x, const struct wire_error *e) {
   return false;
 }
 
-static bool is_too_long(const struct wire_error *e) {
-  return strstr(e->kind, "context_length") || strstr(e->kind, "context_size") || strstr(e->message, "context length") ||
-         strstr(e->message, "prompt is too long") || strstr(e->message, "context size");
+// What no server worked on costs nothing; what one may have begun has unknown costs.
+static void bill_nothing(struct exchange *x) {
+  const struct transfer *t = x->carrier;
+  if (!t->may_be_billed)
+    x->reply.usage = (struct model_usage){0};
 }
 
 // An answer that is an error. Returns whether the exchange is over.
@@ -379,16 +345,18 @@ static bool take_error(struct exchange *x, const struct model_client_options *o,
   const char *should = header_of(t, "x-should-retry");
   wire_read_error(buf_str(&t->plain), t->plain.len, &e);
   snprintf(what, sizeof what, "status %ld%s%s", status, e.kind[0] ? ", " : "", e.kind);
-  if (status == 400 && leave_out_field(x, &e)) {
+  bool cap = wire_error_is_cap(&e);
+  if ((status == 400 || status == 422) && !cap && leave_out_field(x, &e)) {
     send_now(x, o);
     return false;
   }
-  bool money = status == 402 || (status == 429 && is_about_money(&e));
+  bool money = status == 402 || (status == 429 && wire_error_is_money(&e));
   bool later = status == 408 || status == 409 || status == 429 || status >= 500;
   if (should)
     later = strcmp(should, "true") == 0;
   if (!money && later && retry_later(x, o))
     return false;
+  bill_nothing(x);
   if (money)
     fail(x, MODEL_ENDED, ASSAY_ERR_ENVIRONMENT, "there is no money or quota left; add some and go on", e.message);
   else if (status == 401 || status == 403)
@@ -398,7 +366,10 @@ static bool take_error(struct exchange *x, const struct model_client_options *o,
          e.message);
   else if (status >= 300 && status < 400)
     fail(x, MODEL_ENDED, ASSAY_ERR_USAGE, "it redirects, which is not followed; give the address where it leads", what);
-  else if (status == 413 || is_too_long(&e))
+  else if (cap)
+    fail(x, MODEL_FAILED, ASSAY_ERR_USAGE, "the model's replies cannot be so long; use a smaller --max-tokens",
+         e.message);
+  else if (status == 413 || wire_error_is_too_long(&e))
     fail(x, MODEL_FAILED, ASSAY_ERR_USAGE,
          "the prompt is too long for the model; use shorter --prompts, a smaller --max-tokens or another model",
          e.message);
@@ -429,21 +400,26 @@ static bool take_cut(struct exchange *x, const struct model_client_options *o) {
     fail(x, MODEL_FAILED, ASSAY_ERR_ENVIRONMENT, "the reply is not JSON", "");
   else if (t->code == CURLE_OUT_OF_MEMORY || t->got.text.failed || t->plain.failed)
     fail(x, MODEL_FAILED, ASSAY_ERR_NOMEM, "out of memory", "");
-  else if (nothing && retry_later(x, o)) // nothing of an answer came, so that none is paid for twice
+  else if (nothing && retry_later(x, o)) { // nothing of an answer came, so that none is paid for twice
+    t->may_be_billed = t->may_be_billed || reached;
     return false;
-  else if (!reached)
+  } else if (!reached)
     fail(x, MODEL_ENDED, ASSAY_ERR_ENVIRONMENT, "the server cannot be reached; check --endpoint, or start it",
          curl_easy_strerror(t->code));
   else
     fail(x, MODEL_FAILED, ASSAY_ERR_ENVIRONMENT, "the connection was cut", curl_easy_strerror(t->code));
   keep_text(x);
+  if (!reached)
+    bill_nothing(x);
   return true;
 }
 
 // The whole of a 200. Returns whether the exchange is over.
 static bool take_answer(struct exchange *x, const struct model_client_options *o) {
   struct transfer *t = x->carrier;
-  if (!t->streams)
+  if (t->streams)
+    t->got.ended = t->got.ended || sse_left(&t->sse, "[DONE]");
+  else
     t->malformed = !wire_take_whole(t->wire, &t->got, buf_str(&t->plain), t->plain.len);
   if (t->malformed)
     return take_cut(x, o);
@@ -468,7 +444,10 @@ static bool http_go_on(struct exchange *x, const struct model_client_options *o,
       return false;
     send_now(x, o);
   }
-  x->wake_ns = t->last_content_ns + o->silence_ns;
+  bool whole = t->streams && t->got.ended;
+  x->wake_ns = t->last_content_ns + (whole && GRACE_NS < o->silence_ns ? GRACE_NS : o->silence_ns);
+  if (!t->ended && whole && now_ns >= x->wake_ns)
+    t->ended = true; // all is there, and the server does not close
   if (!t->ended && now_ns >= x->deadline_ns)
     fail(x, MODEL_FAILED, ASSAY_ERR_ENVIRONMENT, "no whole answer in time; allow more with --reply-timeout", "");
   else if (!t->ended && now_ns >= x->wake_ns)
@@ -484,7 +463,7 @@ static bool http_go_on(struct exchange *x, const struct model_client_options *o,
   int64_t limited = limits_of(t->easy, clock_wall_ns());
   if (limited > 0)
     hold(x, limited);
-  if (t->code != CURLE_OK)
+  if (t->code != CURLE_OK && !whole)
     over = take_cut(x, o);
   else if (status == 200)
     over = take_answer(x, o);

@@ -72,6 +72,16 @@ bool sse_feed(struct sse *s, const char *bytes, size_t n, sse_event *on_event, v
   return true;
 }
 
+bool sse_left(const struct sse *s, const char *data) {
+  const char *line = buf_str(&s->line);
+  if (s->line.len == 0)
+    return s->has_data && strcmp(buf_str(&s->data), data) == 0;
+  if (s->has_data || strncmp(line, "data:", 5) != 0)
+    return false;
+  line += 5;
+  return strcmp(line + (*line == ' '), data) == 0;
+}
+
 void sse_release(struct sse *s) {
   buf_release(&s->line);
   buf_release(&s->data);

@@ -20,6 +20,8 @@ typedef bool sse_event(void *arg, const char *event, const char *data, size_t n)
 // False when the callback stopped it, an event is too long, or there is no memory. An event without its blank line at
 // the end of the stream is none.
 bool sse_feed(struct sse *s, const char *bytes, size_t n, sse_event *on_event, void *arg);
+// At the end of a stream: whether what is left is an event with this data whose blank line is missing.
+bool sse_left(const struct sse *s, const char *data);
 void sse_release(struct sse *s);
 
 #endif

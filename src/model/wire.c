@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/printable.h"
 #include "base/utf8.h"
 
 const char *wire_field_name(enum wire_field f) {
@@ -46,16 +45,16 @@ const char *wire_text(const json_t *j, const char *name) {
 }
 
 void wire_put_text(struct wire_reply *r, const json_t *string) {
+  const json_t *part;
+  size_t i;
   if (json_is_string(string))
     buf_append(&r->text, json_string_value(string), json_string_length(string));
-}
-
-// {"message", "type" or "code"}, or a text.
-static void read_error(const json_t *error, char *kind, size_t kind_size, char *message, size_t message_size) {
-  const char *code = wire_text(error, "code"), *type = wire_text(error, "type");
-  const char *said = json_is_string(error) ? json_string_value(error) : wire_text(error, "message");
-  snprintf(kind, kind_size, "%s", code[0] ? code : type);
-  printable_line(said[0] ? said : "the server says no more", message, message_size);
+  else if (json_is_array(string)) { // parts, of which thoughts are some
+    json_array_foreach(string, i, part) {
+      if (strcmp(wire_text(part, "type"), "text") == 0 && json_is_string(json_object_get(part, "text")))
+        wire_put_text(r, json_object_get(part, "text"));
+    }
+  }
 }
 
 static void put_message(json_t *messages, const char *role, const char *text) {
@@ -68,30 +67,6 @@ void wire_put_messages(const struct model_request *r, json_t *messages) {
     return;
   put_message(messages, "assistant", r->partial);
   put_message(messages, "user", r->more);
-}
-
-void wire_fail(struct wire_reply *r, const json_t *error) {
-  r->failed = true;
-  read_error(error, r->kind, sizeof r->kind, r->message, sizeof r->message);
-}
-
-void wire_read_error(const char *body, size_t n, struct wire_error *out) {
-  json_t *j = json_loadb(body, n, JSON_ALLOW_NUL, NULL);
-  const json_t *error = json_object_get(j, "error");
-  memset(out, 0, sizeof *out);
-  if (!error && json_is_array(j)) // some wrap it in a list
-    error = json_object_get(json_array_get(j, 0), "error");
-  if (!error)
-    error = json_object_get(j, "detail") ? json_object_get(j, "detail") : j;
-  if (json_is_object(error) || json_is_string(error)) {
-    read_error(error, out->kind, sizeof out->kind, out->message, sizeof out->message);
-    snprintf(out->param, sizeof out->param, "%s", wire_text(error, "param"));
-  } else {
-    char text[256];
-    snprintf(text, sizeof text, "%.*s", (int)(n < 200 ? n : 200), body ? body : "");
-    printable_line(text[0] ? text : "no explanation", out->message, sizeof out->message);
-  }
-  json_decref(j);
 }
 
 // --- JSON of strangers
@@ -146,7 +121,10 @@ static json_t *load(const char *data, size_t n) {
 }
 
 bool wire_take_event(const struct wire *w, struct wire_reply *r, const char *event, const char *data, size_t n) {
-  if (n == 6 && memcmp(data, "[DONE]", 6) == 0) {
+  size_t len = n;
+  while (len > 0 && (data[len - 1] == ' ' || data[len - 1] == '\t'))
+    len--;
+  if (len == 6 && memcmp(data, "[DONE]", 6) == 0) {
     r->ended = true;
     return true;
   }

@@ -58,12 +58,16 @@ struct wire_error {
   char kind[64], message[512], param[64];
 };
 void wire_read_error(const char *body, size_t n, struct wire_error *out);
+bool wire_error_is_money(const struct wire_error *e);    // no amount of waiting helps
+bool wire_error_is_too_long(const struct wire_error *e); // the prompt, for the model
+bool wire_error_is_cap(const struct wire_error *e);      // the cap on tokens is larger than the model allows
+bool wire_error_is_field(const struct wire_error *e, const char *name); // the server does not take it
 
 // For the protocols.
 void wire_fail(struct wire_reply *r, const json_t *error);
 void wire_put_messages(const struct model_request *r, json_t *messages); // the user's, and what came of an answer
-void wire_put_text(struct wire_reply *r, const json_t *string);
-int64_t wire_number(const json_t *j, const char *name);   // -1: not there
-const char *wire_text(const json_t *j, const char *name); // "" when it is not there
+void wire_put_text(struct wire_reply *r, const json_t *string);          // or a list of {"type": "text", "text"}
+int64_t wire_number(const json_t *j, const char *name);                  // -1: not there
+const char *wire_text(const json_t *j, const char *name);                // "" when it is not there
 
 #endif

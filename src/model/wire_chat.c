@@ -1,7 +1,9 @@
 // OpenAI's Chat Completions, as openai-python e43b4224 (2026-08) has it, and what compatible servers make of it: vLLM,
 // SGLang, llama.cpp, Ollama, LM Studio.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "model/wire.h"
 
@@ -45,14 +47,33 @@ static void take_usage(struct wire_reply *r, const json_t *usage) {
   r->usage.reasoning = wire_number(json_object_get(usage, "completion_tokens_details"), "reasoning_tokens");
 }
 
+// OpenAI's names, and those of others: Gemini and Mistral; SGLang, OpenRouter and DeepSeek for an answer that broke
+// off.
+static const struct {
+  const char *name;
+  enum model_finish finish;
+  bool broken;
+} finishes[] = {{"length", MODEL_FINISH_LENGTH, false},
+                {"max_tokens", MODEL_FINISH_LENGTH, false},
+                {"model_length", MODEL_FINISH_LENGTH, false},
+                {"content_filter", MODEL_FINISH_REFUSED, false},
+                {"safety", MODEL_FINISH_REFUSED, false},
+                {"refusal", MODEL_FINISH_REFUSED, false},
+                {"abort", MODEL_FINISH_UNKNOWN, true},
+                {"error", MODEL_FINISH_UNKNOWN, true},
+                {"insufficient_system_resource", MODEL_FINISH_UNKNOWN, true}};
+
 static void take_finish(struct wire_reply *r, const char *reason) {
-  if (strcmp(reason, "length") == 0)
-    r->finish = MODEL_FINISH_LENGTH;
-  else if (strcmp(reason, "content_filter") == 0)
-    r->finish = MODEL_FINISH_REFUSED;
-  else if (strcmp(reason, "abort") == 0) // SGLang
-    r->failed = true;
-  else if (reason[0] && r->finish != MODEL_FINISH_REFUSED)
+  for (size_t i = 0; i < sizeof finishes / sizeof *finishes; i++) {
+    if (strcasecmp(reason, finishes[i].name) != 0)
+      continue;
+    r->finish = finishes[i].finish;
+    r->failed = r->failed || finishes[i].broken;
+    if (finishes[i].broken && !r->message[0])
+      snprintf(r->message, sizeof r->message, "it stopped because of \"%s\"", finishes[i].name);
+    return;
+  }
+  if (reason[0] && r->finish != MODEL_FINISH_REFUSED)
     r->finish = MODEL_FINISH_STOP;
 }
 

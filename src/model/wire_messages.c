@@ -30,10 +30,11 @@ static void take_usage(struct wire_reply *r, const json_t *usage) {
   int64_t input = wire_number(usage, "input_tokens"), output = wire_number(usage, "output_tokens");
   int64_t cached = wire_number(usage, "cache_read_input_tokens"),
           written = wire_number(usage, "cache_creation_input_tokens");
-  if (input >= 0) {
-    r->usage.input = input + (cached > 0 ? cached : 0) + (written > 0 ? written : 0);
-    r->usage.cached = cached;
-    r->usage.written = written;
+  if (input >= 0) { // the counts at the end may leave the cache's out
+    r->usage.cached = cached >= 0 ? cached : r->usage.cached;
+    r->usage.written = written >= 0 ? written : r->usage.written;
+    r->usage.input =
+        input + (r->usage.cached > 0 ? r->usage.cached : 0) + (r->usage.written > 0 ? r->usage.written : 0);
   }
   if (output >= 0)
     r->usage.output = output;

@@ -53,22 +53,7 @@ static void take_end(struct wire_reply *r, const json_t *response) {
     r->finish = MODEL_FINISH_STOP;
 }
 
-static void responses_event(struct wire_reply *r, const char *event, const json_t *j) {
-  const char *type = wire_text(j, "type");
-  type = type[0] ? type : event;
-  if (strcmp(type, "response.output_text.delta") == 0)
-    wire_put_text(r, json_object_get(j, "delta"));
-  else if (strcmp(type, "response.refusal.delta") == 0) {
-    wire_put_text(r, json_object_get(j, "delta"));
-    r->finish = MODEL_FINISH_REFUSED;
-  } else if (strcmp(type, "response.completed") == 0 || strcmp(type, "response.incomplete") == 0 ||
-             strcmp(type, "response.failed") == 0)
-    take_end(r, json_object_get(j, "response"));
-  else if (strcmp(type, "error") == 0)
-    wire_fail(r, json_object_get(j, "error") ? json_object_get(j, "error") : j);
-}
-
-static void responses_whole(struct wire_reply *r, const json_t *j) {
+static void put_output(struct wire_reply *r, const json_t *j) {
   const json_t *item, *part;
   size_t i, k;
   json_array_foreach(json_object_get(j, "output"), i, item) {
@@ -83,6 +68,27 @@ static void responses_whole(struct wire_reply *r, const json_t *j) {
       }
     }
   }
+}
+
+static void responses_event(struct wire_reply *r, const char *event, const json_t *j) {
+  const char *type = wire_text(j, "type");
+  type = type[0] ? type : event;
+  if (strcmp(type, "response.output_text.delta") == 0)
+    wire_put_text(r, json_object_get(j, "delta"));
+  else if (strcmp(type, "response.refusal.delta") == 0) {
+    wire_put_text(r, json_object_get(j, "delta"));
+    r->finish = MODEL_FINISH_REFUSED;
+  } else if (strcmp(type, "response.completed") == 0 || strcmp(type, "response.incomplete") == 0 ||
+             strcmp(type, "response.failed") == 0) {
+    if (r->text.len == 0) // some servers send no pieces
+      put_output(r, json_object_get(j, "response"));
+    take_end(r, json_object_get(j, "response"));
+  } else if (strcmp(type, "error") == 0)
+    wire_fail(r, json_object_get(j, "error") ? json_object_get(j, "error") : j);
+}
+
+static void responses_whole(struct wire_reply *r, const json_t *j) {
+  put_output(r, j);
   if (json_is_array(json_object_get(j, "output")))
     take_end(r, j);
 }

@@ -62,6 +62,7 @@ static struct model_reply ask(struct model_server *server, const char *api, bool
 #define CHUNK(text)                                                                                                    \
   "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" text "\"},\"finish_reason\":null}]}\n\n"
 #define STOP "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
+#define FINISH(why) "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"" why "\"}]}\n\n"
 #define USAGE                                                                                                          \
   "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":32,\"completion_tokens\":6,\"prompt_tokens_details\":"           \
   "{\"cached_tokens\":8}}}\n\n"
@@ -197,14 +198,15 @@ static void chat_whole(void **state) {
 static void messages_both_ways(void **state) {
   (void)state;
   const struct scripted script[] = {
-      {.body =
-           "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":5,"
-           "\"cache_read_input_tokens\":7,\"cache_creation_input_tokens\":2,\"output_tokens\":1}}}\n\n"
-           "event: ping\ndata: {\"type\":\"ping\"}\n\n"
-           "data: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"thinking_delta\",\"thinking\":\"x\"}}\n\n"
-           "data: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"code\"}}\n\n"
-           "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"max_tokens\"},\"usage\":{\"output_tokens\":"
-           "9}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"},
+      {.body = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":5,"
+               "\"cache_read_input_tokens\":7,\"cache_creation_input_tokens\":2,\"output_tokens\":1}}}\n\n"
+               "event: ping\ndata: {\"type\":\"ping\"}\n\n"
+               "data: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"thinking_delta\",\"thinking\":\"x\"}}\n\n"
+               "data: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"code\"}}\n\n"
+               "data: "
+               "{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"max_tokens\"},\"usage\":{\"input_tokens\":5,"
+               "\"output_tokens\":"
+               "9}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"},
       {.body = "{\"content\":[{\"type\":\"thinking\",\"thinking\":\"x\"},{\"type\":\"text\",\"text\":\"code\"}],"
                "\"stop_reason\":\"end_turn\",\"usage\":{\"input_tokens\":5,\"output_tokens\":9}}"},
       {.body = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}"
@@ -246,9 +248,11 @@ static void responses_both_ways(void **state) {
       {.body = stream},
       {.body = end},
       {.body = "data: {\"type\":\"response.failed\","
-               "\"response\":{\"status\":\"failed\",\"error\":{\"message\":\"broke\"}}}\n\n"}};
+               "\"response\":{\"status\":\"failed\",\"error\":{\"message\":\"broke\"}}}\n\n"},
+      {.body = "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\",\"output\":[{\"type\":"
+               "\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"at once\"}]}]}}\n\n"}};
   struct model_server server;
-  model_server_start(&server, script, 3);
+  model_server_start(&server, script, 4);
   for (int i = 0; i < 2; i++) {
     struct model_reply r = ask(&server, "responses", i == 1);
     assert_int_equal(r.finish, MODEL_FINISH_LENGTH);
@@ -260,6 +264,8 @@ static void responses_both_ways(void **state) {
   struct model_reply r = ask(&server, "responses", false);
   assert_non_null(strstr(r.error.message, "broke"));
   model_reply_release(&r);
+  r = ask(&server, "responses", false);
+  expect_good(&r, "at once"); // no pieces came before the whole
   model_server_stop(&server);
 }
 
@@ -346,6 +352,74 @@ static const struct failure failures[] = {
      "redirects",
      ""},
     {{{.status = 400, .body = "not JSON \033[31m"}}, 1, MODEL_FAILED, 1, "not JSON", ""},
+    // The end in another dress: a space, no blank line, a connection that is cut after it, more after it.
+    {{{.body = CHUNK("a") "data:[DONE] \n\n"}}, 1, MODEL_ANSWERED, 1, "", "a"},
+    {{{.body = CHUNK("a") "data: [DONE]"}}, 1, MODEL_ANSWERED, 1, "", "a"},
+    {{{.body = CHUNK("a") "data: [DONE]\r\n"}}, 1, MODEL_ANSWERED, 1, "", "a"},
+    {{{.body = CHUNK("a") DONE, .drop = true}}, 1, MODEL_ANSWERED, 1, "", "a"},
+    {{{.body = CHUNK("a") DONE CHUNK("b") "data: {\n\n"}}, 1, MODEL_ANSWERED, 1, "", "a"},
+    // No end: half of it, and the same words in a reply.
+    {{{.body = CHUNK("a") "data: [DO"}}, 1, MODEL_FAILED, 1, "no end", "a"},
+    {{{.body = CHUNK("[DONE]")}}, 1, MODEL_FAILED, 1, "no end", "[DONE]"},
+    // A stream whose type says something else, or nothing.
+    {{{.body = GOOD, .type = "text/plain; charset=utf-8"}}, 1, MODEL_ANSWERED, 1, "", "a\nb"},
+    {{{.body = GOOD, .type = ""}}, 1, MODEL_ANSWERED, 1, "", "a\nb"},
+    // Content in parts, of which a thought is one.
+    {{{.body = "data: {\"choices\":[{\"delta\":{\"content\":[{\"type\":\"thinking\",\"thinking\":\"x\"},"
+               "{\"type\":\"text\",\"text\":\"a\"}]}}]}\n\n" STOP DONE}},
+     1,
+     MODEL_ANSWERED,
+     1,
+     "",
+     "a"},
+    // Answers that broke off, as SGLang, OpenRouter and DeepSeek say it.
+    {{{.body = CHUNK("a") FINISH("abort") DONE}}, 1, MODEL_FAILED, 1, "because of \"abort\"", "a"},
+    {{{.body = CHUNK("a") FINISH("error") DONE}}, 1, MODEL_FAILED, 1, "because of \"error\"", "a"},
+    {{{.body = CHUNK("a") FINISH("insufficient_system_resource") DONE}}, 1, MODEL_FAILED, 1, "resource", "a"},
+    // A cap that is too large for the model is not left out: a reply without one has no end that a budget knows of.
+    {{{.status = 400,
+       .body = "{\"error\":{\"message\":\"max_tokens is too large: 77. This model supports at most 10 completion "
+               "tokens\",\"param\":\"max_tokens\"}}"}},
+     1,
+     MODEL_FAILED,
+     1,
+     "smaller --max-tokens",
+     ""},
+    {{{.status = 400, .body = "{\"error\":{\"message\":\"max_tokens: 77 > 10, which is the maximum\"}}"}},
+     1,
+     MODEL_FAILED,
+     1,
+     "smaller --max-tokens",
+     ""},
+    // A field that was not sent cannot be left out.
+    {{{.status = 400, .body = "{\"error\":{\"message\":\"Unknown parameter: 'frob'\",\"param\":\"frob\"}}"}},
+     1,
+     MODEL_FAILED,
+     1,
+     "'frob'",
+     ""},
+    // FastAPI's errors.
+    {{{.status = 422,
+       .body = "{\"detail\":[{\"type\":\"extra_forbidden\",\"loc\":[\"body\",\"seed\"],\"msg\":\"Extra inputs "
+               "are not permitted\"}]}"},
+      {.body = GOOD}},
+     2,
+     MODEL_ANSWERED,
+     2,
+     "",
+     "a\nb"},
+    {{{.status = 422, .body = "{\"detail\":[{\"loc\":[\"body\",\"user\"],\"msg\":\"field required\"}]}"}},
+     1,
+     MODEL_FAILED,
+     1,
+     "user: field required",
+     ""},
+    {{{.status = 502, .body = "<html><h1>Bad Gateway</h1></html>", .type = "text/html"}, {.body = GOOD}},
+     2,
+     MODEL_ANSWERED,
+     2,
+     "",
+     "a\nb"},
     // A little of bad text does not lose a reply.
     {{{.body = CHUNK("a\xff") CHUNK("\\ud800\\u0000b") STOP DONE}},
      1,
@@ -399,6 +473,125 @@ static void refused_fields_are_learned(void **state) {
   assert_int_equal(r.calls, 1);
   assert_string_equal(server.bodies[3], server.bodies[2]);
   expect_good(&r, "a\nb");
+  model_server_stop(&server);
+}
+
+// Requests that were on their way when the first one was refused learn from their own refusals.
+static void requests_under_way_learn_too(void **state) {
+  (void)state;
+  enum { N = 4 };
+  static const char no[] = "{\"error\":{\"message\":\"no\",\"param\":\"temperature\"}}";
+  const struct scripted refusal = {.status = 400, .body = no, .piece = 60, .pause_ms = 200}, good = {.body = GOOD};
+  const struct scripted script[] = {refusal, refusal, refusal, refusal, good};
+  struct model_server server;
+  struct assay_error err = {0};
+  struct model_client *c;
+  model_server_start(&server, script, N + 1);
+  struct model_endpoint e = {.url = server.url};
+  struct model_client_options o = options_of(&e);
+  o.parallel = N;
+  assert_int_equal(model_client_open(&o, &c, &err), ASSAY_OK);
+  for (int i = 0; i < N; i++) {
+    const struct model_request r = {.tag = i, .model = "m", .user = "u", .temperature = 0.5};
+    assert_int_equal(model_client_submit(c, &r, &err), ASSAY_OK);
+  }
+  for (int i = 0; i < N; i++) {
+    struct model_reply r;
+    assert_true(model_client_next(c, -1, &r));
+    assert_int_equal(r.calls, 2);
+    expect_good(&r, "a\nb");
+  }
+  model_client_close(c);
+  model_server_stop(&server);
+}
+
+static void finishes_are_told_apart(void **state) {
+  (void)state;
+  static const struct {
+    const char *body;
+    enum model_finish finish;
+  } cases[] = {{CHUNK("a") FINISH("length") DONE, MODEL_FINISH_LENGTH},
+               {CHUNK("a") FINISH("MAX_TOKENS") DONE, MODEL_FINISH_LENGTH},
+               {CHUNK("a") FINISH("model_length") DONE, MODEL_FINISH_LENGTH},
+               {CHUNK("a") FINISH("content_filter") DONE, MODEL_FINISH_REFUSED},
+               {CHUNK("a") FINISH("tool_calls") DONE, MODEL_FINISH_STOP},
+               {CHUNK("a") DONE, MODEL_FINISH_UNKNOWN}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const struct scripted script[] = {{.body = cases[i].body}};
+    struct model_server server;
+    model_server_start(&server, script, 1);
+    struct model_reply r = ask(&server, NULL, false);
+    assert_int_equal(r.finish, cases[i].finish);
+    expect_good(&r, "a");
+    model_server_stop(&server);
+  }
+}
+
+// All is there, and the connection stays open: nobody waits for it to close.
+static void an_end_is_an_end(void **state) {
+  (void)state;
+  const struct scripted script[] = {{.body = GOOD, .hang = true}};
+  struct model_server server;
+  model_server_start(&server, script, 1);
+  struct model_endpoint e = {.url = server.url};
+  struct model_client_options o = options_of(&e);
+  o.silence_ns = 100 * MS;
+  struct model_reply r = ask_with(&o, NULL);
+  assert_int_equal(r.usage.output, 6);
+  expect_good(&r, "a\nb");
+  model_server_stop(&server);
+}
+
+static void packed_answers_are_unpacked(void **state) {
+  (void)state;
+  static const unsigned char packed[] = {
+      0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0x4b, 0x49, 0x2c, 0x49, 0xb4, 0x52, 0xa8,
+      0x56, 0x4a, 0xce, 0xc8, 0xcf, 0x4c, 0x4e, 0x2d, 0x56, 0xb2, 0x8a, 0xae, 0x56, 0x4a, 0x49, 0xcd, 0x29,
+      0x49, 0x54, 0xb2, 0x02, 0x0a, 0xe6, 0xe7, 0x95, 0xa4, 0xe6, 0x95, 0x28, 0x59, 0x29, 0x15, 0x24, 0x26,
+      0x67, 0xa7, 0xa6, 0x28, 0xd5, 0xd6, 0xc6, 0xd6, 0x72, 0x71, 0xa5, 0x80, 0xf5, 0x44, 0xbb, 0xf8, 0xfb,
+      0xb9, 0xc6, 0x72, 0x71, 0x01, 0x00, 0xa1, 0x9f, 0xe5, 0xa3, 0x42, 0x00, 0x00, 0x00};
+  const struct scripted script[] = {{.body = (const char *)packed,
+                                     .length = sizeof packed,
+                                     .type = "text/event-stream",
+                                     .header = "Content-Encoding",
+                                     .value = "gzip"}};
+  struct model_server server;
+  model_server_start(&server, script, 1);
+  struct model_reply r = ask(&server, NULL, false);
+  expect_good(&r, "packed");
+  model_server_stop(&server);
+}
+
+// What goes to this machine goes to no proxy, which would see the key.
+static void no_proxy_sees_the_key(void **state) {
+  (void)state;
+  const struct scripted script[] = {{.body = GOOD}};
+  struct model_server server, proxy;
+  model_server_start(&server, script, 1);
+  model_server_start(&proxy, script, 1);
+  setenv("http_proxy", proxy.url, 1);
+  struct model_reply r = ask(&server, NULL, false);
+  unsetenv("http_proxy");
+  expect_good(&r, "a\nb");
+  assert_int_equal(server.n_requests, 1);
+  assert_int_equal(proxy.n_requests, 0);
+  model_server_stop(&server);
+  model_server_stop(&proxy);
+}
+
+// What a server refused costs nothing; of an answer that was cut nobody knows.
+static void refusals_are_free(void **state) {
+  (void)state;
+  const struct scripted script[] = {{.status = 400, .body = "{}"}, {.body = CHUNK("a"), .drop = true}};
+  struct model_server server;
+  model_server_start(&server, script, 2);
+  struct model_reply r = ask(&server, NULL, false);
+  assert_int_equal(r.usage.input, 0);
+  assert_int_equal(r.usage.output, 0);
+  model_reply_release(&r);
+  r = ask(&server, NULL, false);
+  assert_int_equal(r.usage.input, -1);
+  model_reply_release(&r);
   model_server_stop(&server);
 }
 
@@ -562,6 +755,13 @@ static void endpoints_are_checked(void **state) {
     bool fine;
   } cases[] = {{{.url = "https://api.openai.com/v1", .key = "k"}, true},
                {{.url = "http://localhost:8080/v1", .key = "k"}, true},
+               {{.url = "http://LOCALHOST:8080/v1", .key = "k"}, true},
+               {{.url = "http://[::1]:8080/v1", .key = "k"}, true},
+               {{.url = "http://127.0.0.1.example.com/v1", .key = "k"}, false},
+               {{.url = "http://localhost.example.com/v1", .key = "k"}, false},
+               {{.url = "http://[fe80::1]:8080/v1", .key = "k"}, false},
+               {{.url = "https://host/openai/v1?api-version=3", .key = "k"}, true},
+               {{.url = "https://host/v1?key=word@"}, false},
                {{.url = "http://gpu-box:8000/v1"}, true},
                {{.url = "http://gpu-box:8000/v1", .key = "k"}, false},
                {{.url = "https://user:word@host/v1"}, false},
@@ -586,6 +786,12 @@ int main(void) {
       cmocka_unit_test(responses_both_ways),
       cmocka_unit_test(failures_are_told_apart),
       cmocka_unit_test(refused_fields_are_learned),
+      cmocka_unit_test(requests_under_way_learn_too),
+      cmocka_unit_test(finishes_are_told_apart),
+      cmocka_unit_test(an_end_is_an_end),
+      cmocka_unit_test(packed_answers_are_unpacked),
+      cmocka_unit_test(no_proxy_sees_the_key),
+      cmocka_unit_test(refusals_are_free),
       cmocka_unit_test(limits_hold),
       cmocka_unit_test(nobody_listens),
       cmocka_unit_test(many_streams_at_once),

@@ -15,8 +15,9 @@
 // One answer.
 struct scripted {
   unsigned status;  // 0: 200
-  const char *type; // NULL: application/json, or for a body that begins with "data:" or "event:" a stream
+  const char *type; // NULL: application/json, or for a body that begins with "data:" or "event:" a stream; "": none
   const char *body;
+  size_t length;   // of the body; 0: it is a text
   size_t repeat;   // the body so many times; 0: once
   size_t piece;    // sent in pieces of so many bytes; 0: whole
   int pause_ms;    // before each piece
@@ -83,10 +84,12 @@ static enum MHD_Result scripted_answer(void *cls, struct MHD_Connection *c, cons
   buf_release(body);
   const struct scripted *s = &server->script[i < server->n_script ? i : server->n_script - 1];
   struct scripted_body *reading = calloc(1, sizeof *reading);
-  *reading = (struct scripted_body){.s = s, .length = strlen(s->body)};
+  *reading = (struct scripted_body){.s = s, .length = s->length ? s->length : strlen(s->body)};
   struct MHD_Response *r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 65536, scripted_read, reading, free);
   bool stream = strncmp(s->body, "data:", 5) == 0 || strncmp(s->body, "event:", 6) == 0;
-  MHD_add_response_header(r, "Content-Type", s->type ? s->type : stream ? "text/event-stream" : "application/json");
+  const char *type = s->type ? s->type : stream ? "text/event-stream" : "application/json";
+  if (type[0])
+    MHD_add_response_header(r, "Content-Type", type);
   if (s->header)
     MHD_add_response_header(r, s->header, s->value);
   if (s->header2)

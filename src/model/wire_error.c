@@ -1,0 +1,93 @@
+// What servers say where a request failed.
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/printable.h"
+#include "model/wire.h"
+
+// {"message", "type" or "code"}, or a text.
+static void read_error(const json_t *error, char *kind, size_t kind_size, char *message, size_t message_size) {
+  const char *code = wire_text(error, "code"), *type = wire_text(error, "type");
+  const char *said = json_is_string(error) ? json_string_value(error) : wire_text(error, "message");
+  snprintf(kind, kind_size, "%s", code[0] ? code : type);
+  printable_line(said[0] ? said : "the server says no more", message, message_size);
+}
+
+void wire_fail(struct wire_reply *r, const json_t *error) {
+  r->failed = true;
+  read_error(error, r->kind, sizeof r->kind, r->message, sizeof r->message);
+}
+
+// FastAPI's list of what is wrong with a request: [{"loc": ["body", "seed"], "msg": "...", "type": "extra_forbidden"}].
+static bool read_details(const json_t *detail, struct wire_error *out) {
+  const json_t *first = json_array_get(detail, 0), *loc = json_object_get(first, "loc");
+  const char *field = json_string_value(json_array_get(loc, json_array_size(loc) - (json_array_size(loc) > 0)));
+  if (!json_is_object(first))
+    return false;
+  snprintf(out->kind, sizeof out->kind, "%s", wire_text(first, "type"));
+  snprintf(out->param, sizeof out->param, "%s", field ? field : "");
+  char said[400];
+  snprintf(said, sizeof said, "%s%s%s", out->param, field ? ": " : "", wire_text(first, "msg"));
+  printable_line(said, out->message, sizeof out->message);
+  return true;
+}
+
+void wire_read_error(const char *body, size_t n, struct wire_error *out) {
+  json_t *j = json_loadb(body, n, JSON_ALLOW_NUL, NULL);
+  const json_t *error = json_object_get(j, "error");
+  memset(out, 0, sizeof *out);
+  if (!error && json_is_array(j)) // some wrap it in a list
+    error = json_object_get(json_array_get(j, 0), "error");
+  if (!error)
+    error = json_object_get(j, "detail") ? json_object_get(j, "detail") : j;
+  if (json_is_array(error) && read_details(error, out)) {
+    json_decref(j);
+    return;
+  }
+  if (json_is_object(error) || json_is_string(error)) {
+    read_error(error, out->kind, sizeof out->kind, out->message, sizeof out->message);
+    snprintf(out->param, sizeof out->param, "%s", wire_text(error, "param"));
+  } else {
+    char text[256];
+    snprintf(text, sizeof text, "%.*s", (int)(n < 200 ? n : 200), body ? body : "");
+    printable_line(text[0] ? text : "no explanation", out->message, sizeof out->message);
+  }
+  json_decref(j);
+}
+
+// --- what it is about
+
+static bool has_any(const char *text, const char *const *words) {
+  for (; *words; words++)
+    if (strcasestr(text, *words))
+      return true;
+  return false;
+}
+
+bool wire_error_is_money(const struct wire_error *e) {
+  static const char *const words[] = {"insufficient_quota", "credit_balance", "spend_limit", "billing", NULL};
+  return has_any(e->kind, words);
+}
+
+bool wire_error_is_too_long(const struct wire_error *e) {
+  static const char *const kinds[] = {"context_length", "context_size", NULL};
+  static const char *const words[] = {"context length", "context size", "context window", "prompt is too long", NULL};
+  return has_any(e->kind, kinds) || has_any(e->message, words);
+}
+
+// Without a cap a reply is as long as it likes, whatever the budget says: it is only left out where the server does not
+// know it.
+bool wire_error_is_cap(const struct wire_error *e) {
+  static const char *const caps[] = {"max_tokens", "max_completion_tokens", "max_output_tokens", NULL};
+  static const char *const values[] = {"too large", "at most", "maximum", "less than", "exceed", "must be <=", NULL};
+  return (has_any(e->param, caps) || has_any(e->message, caps)) &&
+         (has_any(e->message, values) || strcmp(e->kind, "integer_above_max_value") == 0);
+}
+
+bool wire_error_is_field(const struct wire_error *e, const char *name) {
+  char quoted[64];
+  snprintf(quoted, sizeof quoted, "'%s'", name);
+  return e->param[0] ? strcmp(e->param, name) == 0
+                     : strstr(e->message, quoted) || strncmp(e->message, name, strlen(name)) == 0;
+}
