@@ -347,13 +347,18 @@ static enum assay_status pair_models(struct make *m, struct assay_error *err) {
   if (m->n_names && m->n_endpoints > 1 && m->n_endpoints != m->n_names)
     return error_set(err, ASSAY_ERR_USAGE, "%d --model and %d --endpoint: give one endpoint, or one for each model",
                      m->n_names, m->n_endpoints);
+  m->n_given = m->n_endpoints;
+  for (; m->n_endpoints < n; m->n_endpoints++) { // what a server refuses, and its limits, are of one model
+    m->endpoints[m->n_endpoints] = m->endpoints[0];
+    m->more[m->n_endpoints] = m->more[0];
+    json_incref(m->more[0].given);
+  }
   for (int i = 0; i < n; i++) {
-    int endpoint = m->n_endpoints > 1 ? i : 0;
     const char *name = m->n_names ? m->model_names[i] : n > 1 ? m->endpoints[i].url : "";
-    if (!m->n_names && strncmp(m->endpoints[endpoint].url, "exec:", 5) != 0)
+    if (!m->n_names && strncmp(m->endpoints[i].url, "exec:", 5) != 0)
       return error_set(err, ASSAY_ERR_USAGE, "%s serves models by name: say which one with --model",
-                       m->endpoints[endpoint].url);
-    m->models[i] = (struct engine_model){.name = name, .endpoint = endpoint};
+                       m->endpoints[i].url);
+    m->models[i] = (struct engine_model){.name = name, .endpoint = i};
   }
   m->engine.models = m->models;
   m->engine.settings.n_models = n;
@@ -431,7 +436,7 @@ static char *settings_text(const struct make *m, const char *prompts_hash) {
                         o->device, "published", o->as_published, "prices", m->prices.hash, "feed_best",
                         e->settings.feed_best, "method_seed", (json_int_t)e->settings.seed, "contract", o->contract);
   json_t *fields = json_array();
-  for (int i = 0; i < m->n_endpoints; i++)
+  for (int i = 0; i < m->n_given; i++)
     json_array_append_new(fields, m->more[i].given ? json_incref(m->more[i].given) : json_null());
   bool any = false;
   for (int i = 0; i < m->n_endpoints; i++)

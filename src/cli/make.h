@@ -46,7 +46,8 @@ struct make {
   struct engine_model models[MAKE_MOST_MODELS];
   char prices_path[4096];
   struct model_prices prices;
-  int n_names, n_endpoints;
+  int n_names, n_endpoints; // once models and endpoints are paired, an endpoint for each model
+  int n_given;              // endpoints, by the user
   int parallel; // 0: the usual number
   bool dry_run, replay;
   const char *final_run; // name of the winners' verdicts

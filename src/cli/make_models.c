@@ -106,14 +106,10 @@ void make_forget_keys(struct make *m) {
   }
 }
 
-// --- what endpoints refuse: facts in the store, by address and model
+// --- what endpoints refuse: facts in the store, by address and model (endpoint i is that of model i)
 
 static void fact_name(const struct make *m, int endpoint, char *text, size_t size) {
-  const char *model = "";
-  for (int i = 0; i < m->engine.settings.n_models; i++)
-    if (m->models[i].endpoint == endpoint)
-      model = m->models[i].name;
-  snprintf(text, size, "%s %s", m->endpoints[endpoint].url, model);
+  snprintf(text, size, "%s %s", m->endpoints[endpoint].url, m->models[endpoint].name);
 }
 
 void make_recall_refused(struct make *m) {

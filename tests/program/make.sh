@@ -354,6 +354,19 @@ print("core" if cores([sys.argv[1], "make", "kernelbench/1/19", "--device", "cpu
 http() { ask --endpoint "$url" "$@"; }
 expect 1 "0.0028 USD" http --attempts 1 --run http-whole --model gpt-4.1 --no-stream --method sample
 check "not streamed" "0" "$(grep -c '"stream"' "$work/log/gpt-4.1.0")"
+# What a model refuses is learned of it alone, and kept for the runs after.
+prose=$work/prose
+mkdir "$prose" "$work/prose-log"
+echo "A loop." >"$prose/last"
+python3 "$source/tests/program/make_server.py" "$prose" "$work/prose-log" & second=$!
+for _ in $(seq 200); do [ -e "$work/prose-log/port" ] && break; sleep 0.05; done
+profile() { ask --endpoint "http://127.0.0.1:$(cat "$work/prose-log/port")/v1" --temperature 0.5 --model picky --model gpt-4.1 --no-final "$@"; }
+expect 1 "4 asked now, 0 judged now; in all 5 calls" profile --attempts 4 --run picky --parallel 1
+check "the other model still has it" "2" "$(grep -l '"temperature": 0.5' "$work"/prose-log/gpt-4.1.* | wc -l)"
+expect 1 "4 asked now, 0 judged now; in all 4 calls" profile --attempts 4 --run picky2
+check "it is kept" "temperature" "$(sql "SELECT value FROM machine_fact WHERE machine = 'endpoint' AND key LIKE '% picky'")"
+kill $second
+wait $second 2>/dev/null
 expect 2 "the key is missing or wrong" http --run http2 --model wrong-key --key-file "$work/key"
 check "an echoed key is hidden" "0" "$(grep -c "$key" "$work/out")"
 expect 2 "no such model" http --run http3 --model missing
