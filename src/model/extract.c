@@ -9,27 +9,8 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/printable.h"
+#include "model/bare.h"
 #include "model/fence.h"
-
-// Where `word` is in the text, from `at` on, whatever its case; n when it is not.
-static size_t find(const char *text, size_t n, size_t at, const char *word) {
-  size_t k = strlen(word);
-  for (; at + k <= n; at++)
-    if (strncasecmp(text + at, word, k) == 0)
-      return at;
-  return n;
-}
-
-static bool has_word(const char *text, size_t n, const char *word) {
-  return memmem(text, n, word, strlen(word)) != NULL;
-}
-
-static bool has_entry(const struct model_language *l, const char *text, size_t n) {
-  for (int i = 0; l->entries[i]; i++)
-    if (has_word(text, n, l->entries[i]))
-      return true;
-  return false;
-}
 
 static bool has_tag(const struct model_language *l, const char *tag, size_t n) {
   for (int i = 0; l->tags[i]; i++)
@@ -37,6 +18,8 @@ static bool has_tag(const struct model_language *l, const char *tag, size_t n) {
       return true;
   return false;
 }
+
+static const char byte_order_mark[] = "\xef\xbb\xbf";
 
 // --- thoughts
 
@@ -50,15 +33,15 @@ static void leave_out_thoughts(const char *reply, size_t n, struct buf *out, boo
   size_t at = 0;
   *unfinished = false;
   for (int i = 0; i < N_THOUGHT_MARKS; i++) {
-    size_t close = find(reply, n, 0, thought_marks[i][1]);
-    if (close < n && find(reply, close, 0, thought_marks[i][0]) == close)
+    size_t close = bare_find(reply, n, 0, thought_marks[i][1]);
+    if (close < n && bare_find(reply, close, 0, thought_marks[i][0]) == close)
       at = close + strlen(thought_marks[i][1]);
   }
   while (at < n) {
     size_t open = n;
     int which = 0;
     for (int i = 0; i < N_THOUGHT_MARKS; i++) {
-      size_t here = find(reply, n, at, thought_marks[i][0]);
+      size_t here = bare_find(reply, n, at, thought_marks[i][0]);
       if (here < open) {
         open = here;
         which = i;
@@ -67,7 +50,7 @@ static void leave_out_thoughts(const char *reply, size_t n, struct buf *out, boo
     buf_append(out, reply + at, open - at);
     if (open == n)
       return;
-    size_t close = find(reply, n, open, thought_marks[which][1]);
+    size_t close = bare_find(reply, n, open, thought_marks[which][1]);
     *unfinished = close == n;
     at = close == n ? n : close + strlen(thought_marks[which][1]);
   }
@@ -75,35 +58,13 @@ static void leave_out_thoughts(const char *reply, size_t n, struct buf *out, boo
 
 // --- whether a block is whole
 
-// Brackets of C outside of strings and comments: 0 when they balance, more when some are open.
-static int open_brackets(const char *text, size_t n) {
-  int open = 0;
-  for (size_t i = 0; i < n; i++) {
-    char c = text[i];
-    if (c == '"' || c == '\'') {
-      for (i++; i < n && text[i] != c && text[i] != '\n'; i++)
-        i += text[i] == '\\';
-    } else if (c == '/' && i + 1 < n && text[i + 1] == '/') {
-      while (i + 1 < n && text[i + 1] != '\n')
-        i++;
-    } else if (c == '/' && i + 1 < n && text[i + 1] == '*') {
-      size_t end = find(text, n, i + 2, "*/");
-      i = end + 1;
-    } else {
-      open += c == '{' || c == '(' || c == '[';
-      open -= c == '}' || c == ')' || c == ']';
-    }
-  }
-  return open;
-}
-
 static bool is_whole(const struct model_language *l, const struct fence_block *b, enum model_finish finish) {
   if (b->closed)
     return true;
   if (finish == MODEL_FINISH_LENGTH)
     return false;
   // The last fence was forgotten, or what came was cut: brackets say which, where the language has them.
-  return l->braces ? open_brackets(b->text, b->len) == 0 : finish == MODEL_FINISH_STOP;
+  return l->braces ? bare_open_brackets(b->text, b->len) == 0 : finish == MODEL_FINISH_STOP;
 }
 
 // --- choosing
@@ -118,11 +79,11 @@ struct choice {
 
 static bool is_foreign(const struct model_language *l, const struct model_language *const *others,
                        const struct fence_block *b) {
-  if (has_entry(l, b->text, b->len))
+  if (bare_has_entry(l, b->text, b->len))
     return false;
   for (int i = 0; others && others[i]; i++) {
     bool tagged = b->tag_len > 0 && has_tag(others[i], b->tag, b->tag_len) && !has_tag(l, b->tag, b->tag_len);
-    if (tagged || has_entry(others[i], b->text, b->len))
+    if (tagged || bare_has_entry(others[i], b->text, b->len))
       return true;
   }
   return false;
@@ -130,18 +91,23 @@ static bool is_foreign(const struct model_language *l, const struct model_langua
 
 // Tags of blocks that are no program: shell commands, output, a plan's JSON.
 static bool is_no_program(const struct fence_block *b) {
-  static const char *const tags[] = {"bash", "sh", "shell", "console", "json", "text", "txt", "output", "diff", NULL};
+  static const char *const tags[] = {"bash", "sh", "shell", "console", "text", "txt", "output", NULL};
+  const struct model_language none = {.tags = tags};
+  return b->tag_len > 0 && has_tag(&none, b->tag, b->tag_len);
+}
+
+// Blocks that hold a program in another dress, whatever names are in them.
+static bool is_no_source(const struct fence_block *b) {
+  static const char *const tags[] = {"json", "diff", "patch", NULL};
   const struct model_language none = {.tags = tags};
   return b->tag_len > 0 && has_tag(&none, b->tag, b->tag_len);
 }
 
 static void consider(const struct model_language *l, const struct model_language *const *others,
                      const struct fence_block *b, enum model_finish finish, struct choice *best, bool *any) {
-  struct choice c = {.block = *b, .whole = is_whole(l, b, finish), .entry = has_entry(l, b->text, b->len)};
+  struct choice c = {.block = *b, .whole = is_whole(l, b, finish), .entry = bare_has_entry(l, b->text, b->len)};
   c.foreign = is_foreign(l, others, b);
-  if (is_no_program(b) && !c.entry)
-    return;
-  if (b->len == 0)
+  if ((is_no_program(b) && !c.entry) || is_no_source(b) || b->len == 0)
     return;
   c.score = (has_tag(l, b->tag, b->tag_len) ? SCORE_TAG : 0) + (c.entry ? SCORE_ENTRY : 0) +
             (c.whole ? SCORE_WHOLE : 0) - (c.foreign ? 8 : 0);
@@ -150,16 +116,39 @@ static void consider(const struct model_language *l, const struct model_language
   *any = true;
 }
 
-// A block in a list is indented as its fence is.
+// A page of Markdown as a block, with the code in a block of its own. Where the outer fence is as long as the inner
+// one, the inner one's end has ended both.
+static bool consider_inner(const struct model_language *l, const struct model_language *const *others,
+                           const struct fence_block *b, enum model_finish finish, struct choice *best, bool *any) {
+  struct fence_block inner;
+  size_t at = 0;
+  bool found = false;
+  while (!has_tag(l, b->tag, b->tag_len) && fence_next(b->text, b->len, &at, &inner)) {
+    if (!has_tag(l, inner.tag, inner.tag_len))
+      continue;
+    inner.closed = inner.closed || b->closed;
+    consider(l, others, &inner, finish, best, any);
+    found = true;
+  }
+  return found;
+}
+
+// A block in a list is indented as its fence is. Lines end as they do here.
 static void put_block(const struct fence_block *b, struct buf *out) {
-  for (size_t at = 0; at < b->len;) {
+  size_t mark = strlen(byte_order_mark);
+  for (size_t at = b->len >= mark && memcmp(b->text, byte_order_mark, mark) == 0 ? mark : 0; at < b->len;) {
     size_t skip = 0;
     while (skip < b->indent && at + skip < b->len && b->text[at + skip] == ' ')
       skip++;
     const char *end = memchr(b->text + at, '\n', b->len - at);
-    size_t stop = end ? (size_t)(end - b->text) + 1 : b->len;
-    if (skip < stop - at)
-      buf_append(out, b->text + at + skip, stop - at - skip);
+    size_t stop = end ? (size_t)(end - b->text) + 1 : b->len, last = stop;
+    bool windows = end && end > b->text + at && end[-1] == '\r';
+    if (windows)
+      last = stop - 2;
+    if (at + skip < last)
+      buf_append(out, b->text + at + skip, last - at - skip);
+    if (windows)
+      buf_puts(out, "\n");
     at = stop;
   }
 }
@@ -175,7 +164,7 @@ static bool take_json(const char *text, size_t n, const struct model_language *l
   for (size_t i = 0; i < sizeof members / sizeof *members && j && !taken; i++) {
     const json_t *code = json_object_get(j, members[i]);
     size_t len = json_string_length(code);
-    taken = json_is_string(code) && has_entry(l, json_string_value(code), len);
+    taken = json_is_string(code) && bare_has_entry(l, json_string_value(code), len);
     if (!taken)
       continue;
     struct fence_block inner;
@@ -194,7 +183,7 @@ static bool sounds_like_refusal(const char *text, size_t n) {
                                       "i am sorry", "i won't help", "i'm unable"};
   size_t first = n < 400 ? n : 400;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (find(text, first, 0, words[i]) < first)
+    if (bare_find(text, first, 0, words[i]) < first)
       return true;
   return false;
 }
@@ -208,34 +197,51 @@ static void say(struct model_extract *out, enum model_extraction what, const cha
 static void without_block(const struct buf *text, enum model_finish finish, const struct model_language *l,
                           bool unfinished, struct model_extract *out) {
   const char *t = buf_str(text);
+  size_t begin, len;
   if (take_json(t, text->len, l, &out->code))
     say(out, MODEL_CODE, "from JSON");
-  else if (has_entry(l, t, text->len) && l->braces && open_brackets(t, text->len) == 0 && strpbrk(t, ";{")) {
-    buf_append(&out->code, t, text->len);
-    say(out, MODEL_CODE, "the whole reply: it has no fence");
+  else if (finish != MODEL_FINISH_LENGTH && bare_code(l, t, text->len, &begin, &len)) {
+    const struct fence_block b = {.text = t + begin, .len = len};
+    put_block(&b, &out->code);
+    say(out, MODEL_CODE, "without a fence");
   } else if (finish == MODEL_FINISH_REFUSED || sounds_like_refusal(t, text->len))
     say(out, MODEL_REFUSED, "the model refused");
   else if (finish == MODEL_FINISH_LENGTH || unfinished)
     say(out, MODEL_CUT_OFF,
         unfinished ? "it was still thinking when its tokens ended" : "its tokens ended before code");
   else
-    say(out, MODEL_NO_CODE, text->len ? "there is no code block in the reply" : "the reply is empty");
+    say(out, MODEL_NO_CODE, text->len ? "there is no code in the reply" : "the reply is empty");
+}
+
+// The best of all blocks; false: there is none.
+static bool find_block(const struct buf *text, enum model_finish finish, const struct model_language *language,
+                       const struct model_language *const *others, int *n_blocks, struct choice *best) {
+  struct fence_block b;
+  size_t at = 0;
+  bool any = false;
+  while (!text->failed && text->data && fence_next(text->data, text->len, &at, &b)) {
+    ++*n_blocks;
+    if (!consider_inner(language, others, &b, finish, best, &any))
+      consider(language, others, &b, finish, best, &any);
+  }
+  return any;
 }
 
 enum assay_status model_extract(const char *reply, size_t n, enum model_finish finish,
                                 const struct model_language *language, const struct model_language *const *others,
                                 struct model_extract *out, struct assay_error *err) {
-  struct buf text = {0};
+  struct buf text = {0}, unquoted = {0};
   struct choice best = {0};
-  struct fence_block b;
-  bool any = false, unfinished;
-  size_t at = 0;
+  bool unfinished;
   memset(out, 0, sizeof *out);
-  leave_out_thoughts(reply, n, &text, &unfinished);
-  while (!text.failed && text.data && fence_next(text.data, text.len, &at, &b)) {
-    out->n_blocks++;
-    consider(language, others, &b, finish, &best, &any);
+  if (n >= strlen(byte_order_mark) && memcmp(reply, byte_order_mark, strlen(byte_order_mark)) == 0) {
+    reply += strlen(byte_order_mark);
+    n -= strlen(byte_order_mark);
   }
+  leave_out_thoughts(reply, n, &text, &unfinished);
+  bool any = find_block(&text, finish, language, others, &out->n_blocks, &best);
+  if (!any && text.data && bare_unquote(text.data, text.len, &unquoted))
+    any = find_block(&unquoted, finish, language, others, &out->n_blocks, &best);
   if (!any)
     without_block(&text, finish, language, unfinished, out);
   else if (best.foreign)
@@ -255,8 +261,10 @@ enum assay_status model_extract(const char *reply, size_t n, enum model_finish f
     buf_clear(&out->code);
     say(out, MODEL_NO_CODE, "the code is longer than 4 MiB");
   }
-  enum assay_status status = text.failed ? error_nomem(err, "a model's reply") : buf_status(&out->code, err);
+  enum assay_status status =
+      text.failed || unquoted.failed ? error_nomem(err, "a model's reply") : buf_status(&out->code, err);
   buf_release(&text);
+  buf_release(&unquoted);
   if (status)
     model_extract_release(out);
   return status;
@@ -305,11 +313,11 @@ static void normalise_c(const char *code, size_t n, struct buf *out) {
   for (size_t i = 0; i < n;) {
     char c = code[i];
     bool line_comment = c == '/' && i + 1 < n && code[i + 1] == '/';
-    if (line_comment && find(code, n, i, "// assay:") != i) {
+    if (line_comment && bare_find(code, n, i, "// assay:") != i) {
       while (i < n && code[i] != '\n')
         i++;
     } else if (c == '/' && i + 1 < n && code[i + 1] == '*') {
-      i = find(code, n, i + 2, "*/") + 2;
+      i = bare_find(code, n, i + 2, "*/") + 2;
       space = true;
     } else if (isspace((unsigned char)c)) {
       if (c == '\n' && directive) {

@@ -96,6 +96,50 @@ static void other_wrappings(void **state) {
          K);
 }
 
+// Code without a fence: tags, sentences and quotations around it are no part of it.
+static void without_a_fence(void **state) {
+  (void)state;
+  expect("<answer>\n" K "</answer>\n", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("\\begin{code}\n" K "\\end{code}\n", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("The file:\n\n#include <x.h>\n" K "\nIt loops; that is all.\n", MODEL_FINISH_STOP, MODEL_CODE,
+         "#include <x.h>\n" K);
+  expect("> ```c\n> " K ">\n>   x\n> ```\n", MODEL_FINISH_STOP, MODEL_CODE, K "\n  x\n");
+  expect("I would write assay_kernel so that it loops; the rest (all of it) is easy.", MODEL_FINISH_STOP, MODEL_NO_CODE,
+         "");
+  expect("void assay_kernel is what I write; no more.\n", MODEL_FINISH_STOP, MODEL_NO_CODE, "");
+  expect("// So:\n" K, MODEL_FINISH_LENGTH, MODEL_CUT_OFF, "");
+  static const char module[] = "import torch\n\nclass ModelNew:\n    pass\n";
+  static const struct {
+    const char *before, *after;
+    enum model_extraction what;
+  } cases[] = {
+      {"", "", MODEL_CODE}, {"<answer>\n", "</answer>\n", MODEL_CODE}, {"ModelNew it is.\n", "", MODEL_NO_CODE}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char reply[256];
+    snprintf(reply, sizeof reply, "%s%s%s", cases[i].before, module, cases[i].after);
+    struct model_extract x = extract_n(reply, strlen(reply), MODEL_FINISH_STOP, false);
+    assert_int_equal(x.what, cases[i].what);
+    assert_string_equal(buf_str(&x.code), x.what == MODEL_CODE ? module : "");
+    model_extract_release(&x);
+  }
+}
+
+static void pages_and_parts(void **state) {
+  (void)state;
+  // A page of Markdown: its fence is longer, or ends with the inner one.
+  expect("````markdown\nThe file:\n```c\n" K "```\nDone.\n````\n", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("```markdown\nThe file:\n```c\n" K "```\n```\n", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("```md\n~~~c\nvoid assay_kernel() {\n", MODEL_FINISH_LENGTH, MODEL_CUT_OFF, "");
+  // What is no file: a patch, JSON. The code in JSON is taken out of it.
+  expect("```diff\n-void assay_kernel() {\n+void assay_kernel() {}\n```\n", MODEL_FINISH_STOP, MODEL_NO_CODE, "");
+  expect("```json\n{\"code\": \"void assay_kernel() {}\\n\"}\n```\n", MODEL_FINISH_STOP, MODEL_CODE, K);
+  // Lines and marks of other systems.
+  expect("```c\r\nint a;\r\n" K "```\r\n", MODEL_FINISH_STOP, MODEL_CODE, "int a;\n" K);
+  expect("\xef\xbb\xbf```c\n\xef\xbb\xbf" K "```\n", MODEL_FINISH_STOP, MODEL_CODE, K);
+  // Several files: the one with the entry point.
+  expect("a.c:\n```c\n" K "```\nmain.c:\n```c\nint main(void) {}\n```\n", MODEL_FINISH_STOP, MODEL_CODE, K);
+}
+
 static void bytes_of_any_kind(void **state) {
   (void)state;
   static const char nul[] = "```c\nvoid assay_kernel() {}\0\n```";
@@ -140,6 +184,7 @@ int main(void) {
       cmocka_unit_test(one_block),         cmocka_unit_test(the_best_block),
       cmocka_unit_test(no_code),           cmocka_unit_test(cut_off),
       cmocka_unit_test(thoughts),          cmocka_unit_test(other_wrappings),
+      cmocka_unit_test(without_a_fence),   cmocka_unit_test(pages_and_parts),
       cmocka_unit_test(bytes_of_any_kind), cmocka_unit_test(layout_does_not_count),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

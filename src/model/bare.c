@@ -1,0 +1,101 @@
+#include "model/bare.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+size_t bare_find(const char *text, size_t n, size_t at, const char *word) {
+  size_t k = strlen(word);
+  for (; at + k <= n; at++)
+    if (strncasecmp(text + at, word, k) == 0)
+      return at;
+  return n;
+}
+
+bool bare_has_entry(const struct model_language *l, const char *text, size_t n) {
+  for (int i = 0; l->entries[i]; i++)
+    if (memmem(text, n, l->entries[i], strlen(l->entries[i])))
+      return true;
+  return false;
+}
+
+int bare_open_brackets(const char *text, size_t n) {
+  int open = 0;
+  for (size_t i = 0; i < n; i++) {
+    char c = text[i];
+    if (c == '"' || c == '\'') {
+      for (i++; i < n && text[i] != c && text[i] != '\n'; i++)
+        i += text[i] == '\\';
+    } else if (c == '/' && i + 1 < n && text[i + 1] == '/') {
+      while (i + 1 < n && text[i + 1] != '\n')
+        i++;
+    } else if (c == '/' && i + 1 < n && text[i + 1] == '*') {
+      size_t end = bare_find(text, n, i + 2, "*/");
+      i = end + 1;
+    } else {
+      open += c == '{' || c == '(' || c == '[';
+      open -= c == '}' || c == ')' || c == ']';
+    }
+  }
+  return open;
+}
+
+// --- without a fence
+
+static size_t line_of(const char *text, size_t n, size_t at) {
+  const char *end = memchr(text + at, '\n', n - at);
+  return end ? (size_t)(end - text) : n;
+}
+
+static bool begins_with(const char *line, size_t n, const char *const *words) {
+  for (; *words; words++)
+    if (n >= strlen(*words) && memcmp(line, *words, strlen(*words)) == 0)
+      return true;
+  return false;
+}
+
+static bool is_tag(const char *line, size_t n) {
+  return n > 2 && (line[0] == '<' || (line[0] == '\\' && isalpha((unsigned char)line[1])));
+}
+
+// C: from the first line that can begin a file to the last bracket that is closed. Python has no brackets that say
+// where it ends: only what has no prose before it.
+bool bare_code(const struct model_language *l, const char *text, size_t n, size_t *begin, size_t *len) {
+  static const char *const c_words[] = {"#",        "//",       "/*",      "void ",      "static ",
+                                        "typedef ", "struct ",  "extern ", "__global__", "__kernel",
+                                        "kernel",   "template", "inline ", "const ",     NULL};
+  static const char *const python_words[] = {"import ", "from ", "class ", "def ", "@", "#", "\"\"\"", NULL};
+  size_t from = n, to = 0;
+  for (size_t at = 0, end; at < n; at = end + 1) {
+    end = line_of(text, n, at);
+    size_t i = at;
+    while (i < end && isspace((unsigned char)text[i]))
+      i++;
+    if (i == end || is_tag(text + i, end - i))
+      continue;
+    if (from == n && begins_with(text + i, end - i, l->braces ? c_words : python_words))
+      from = at;
+    else if (from == n && !l->braces)
+      return false;
+    bool closes = memchr(text + at, '}', end - at) || bare_find(text, end, at, "// assay:") < end;
+    to = !l->braces || closes ? (end < n ? end + 1 : n) : to;
+  }
+  if (from >= to || !bare_has_entry(l, text + from, to - from))
+    return false;
+  *begin = from;
+  *len = to - from;
+  return !l->braces || (bare_open_brackets(text + from, *len) == 0 && memchr(text + from, '{', *len) &&
+                        memchr(text + from, '}', *len));
+}
+
+bool bare_unquote(const char *text, size_t n, struct buf *out) {
+  size_t fence = bare_find(text, n, 0, "> ```");
+  if (fence == n || (fence > 0 && text[fence - 1] != '\n'))
+    return false;
+  for (size_t at = 0, end; at < n; at = end + 1) {
+    end = line_of(text, n, at);
+    size_t skip = text[at] != '>' ? 0 : at + 1 < end && text[at + 1] == ' ' ? 2 : 1;
+    buf_append(out, text + at + skip, (end < n ? end + 1 : n) - at - skip);
+  }
+  return !out->failed;
+}
