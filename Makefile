@@ -9,7 +9,7 @@ CTEST = ctest -j"$$(nproc)" --output-on-failure --no-tests=error --output-junit 
 # Lines of src/ that stand in more than one place. Lower it when they become fewer.
 MOST_DUPLICATES = 318
 
-.PHONY: all deps configure demo check install clang asan fuzz format format-check layers duplicates commits clean
+.PHONY: all deps configure demo site check install clang asan fuzz format format-check layers duplicates commits clean
 
 all: configure
 	@ninja -C $(BUILD)
@@ -48,6 +48,12 @@ asan: clang
 # All fuzz targets, together for a minute (FUZZ_SECONDS), from their corpora.
 fuzz: clang
 	@FUZZ_SEED=$(FUZZ_SEED) tools/fuzz $(BUILD)-clang
+
+# The leaderboard of the results that lie in the repository: build/site/index.html.
+site: all
+	@rm -f $(BUILD)/site.sqlite*
+	@$(ASSAY) runs import bench/results/nvidia-h200/leaderboard.jsonl --store $(BUILD)/site.sqlite
+	@$(ASSAY) report --html $(BUILD)/site --store $(BUILD)/site.sqlite
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

@@ -14,7 +14,7 @@
   X(bench, false, "judge a folder of candidates over a suite; resumes where it stopped")                               \
   X(make, false, "have language models write kernels, with the judge in the loop")                                     \
   X(score, false, "correctness and speed of the runs in the store")                                                    \
-  X(runs, false, "the runs in the store: list, rename, delete, merge")                                                 \
+  X(runs, false, "the runs in the store: list, rename, delete, merge, export, import")                                 \
   X(compare, false, "two runs, task by task, with intervals and a verdict")                                            \
   X(report, false, "the leaderboard as a static site")                                                                 \
   X(export, false, "a run's verdicts in KernelBench's file format")                                                    \

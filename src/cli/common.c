@@ -74,6 +74,8 @@ error_t cli_parse_words(int key, char *arg, struct argp_state *state) {
   struct cli_words *w = state->input;
   if (key == ARGP_KEY_INIT)
     state->child_inputs[0] = &w->judging;
+  else if (key == CLI_KEY_COMPACT)
+    w->compact = true;
   else if (key == CLI_KEY_YES)
     w->yes = true;
   else if (key == ARGP_KEY_ARG && w->n == CLI_MOST_WORDS)

@@ -60,12 +60,12 @@ enum assay_status cli_begin(const struct argp *argp, int argc, char **argv, void
 // For a command that takes one argument: a second one is wrong usage.
 void cli_take_argument(const struct argp_state *state, const char *what, const char *arg, const char **out);
 
-// For a command whose arguments are names alone, with the common options and at most one of its own: CLI_KEY_YES. Its
-// argp has cli_parse_words as parser and cli_common_child as children; the input is a struct cli_words.
-enum { CLI_MOST_WORDS = 64, CLI_KEY_YES = 9000 };
+// For a command whose arguments are names alone, with the common options and some of CLI_KEY_YES and CLI_KEY_COMPACT.
+// Its argp has cli_parse_words as parser and cli_common_child as children; the input is a struct cli_words.
+enum { CLI_MOST_WORDS = 64, CLI_KEY_YES = 9000, CLI_KEY_COMPACT };
 struct cli_words {
   struct cli_judging judging;
-  bool yes;
+  bool yes, compact;
   const char *items[CLI_MOST_WORDS + 1]; // NULL after the last
   int n;
 };

@@ -1,14 +1,19 @@
-// assay runs: the runs of the store: listed, renamed, deleted, merged.
+// assay runs: the runs of the store: listed, renamed, deleted, merged, carried to another store.
 #include <argp.h>
 #include <jansson.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/alloc.h"
+#include "base/file.h"
 #include "base/printable.h"
 #include "cli/json.h"
 #include "cli/judging.h"
+#include "report/lines.h"
 
 static const struct argp_option options[] = {
+    {"compact", CLI_KEY_COMPACT, 0, 0,
+     "export the verdicts that stand, without samples and without paths of this machine", 0},
     {"yes", CLI_KEY_YES, 0, 0, "delete without asking", 0},
     {0},
 };
@@ -16,11 +21,13 @@ static const struct argp argp = {
     .options = options,
     .parser = cli_parse_words,
     .children = cli_common_child,
-    .args_doc = "\nrename RUN NAME\ndelete RUN...\nmerge NAME RUN...",
+    .args_doc = "\nrename RUN NAME\ndelete RUN...\nmerge NAME RUN...\nexport RUN FILE\nimport FILE",
     .doc =
         "Lists the runs of the store: their verdicts, tasks, workloads and devices. rename gives one another name, "
         "delete removes runs with all their verdicts, and merge puts the verdicts of several into one: of a task and "
-        "candidate that several have, the newest verdict counts."};
+        "candidate that several have, the newest verdict counts. export writes a run's verdicts as JSON Lines, and "
+        "import "
+        "reads such a file into the store, whole or not at all."};
 
 // --- list
 
@@ -79,6 +86,14 @@ static void report(const struct cli_words *a, struct cli_json_list *list, const 
     printf("run \"%s\": %lld verdicts %s\n", printable_line(run, name, sizeof name), (long long)n, what);
 }
 
+static void report_file(const struct cli_words *a, struct cli_json_list *list, const char *file, int64_t n) {
+  if (a->judging.json)
+    cli_json_next(list, cli_json_of("run_change", json_pack("{s:s, s:I, s:s}", "file", file, "verdicts", (json_int_t)n,
+                                                            "done", "imported")));
+  else
+    printf("%s: %lld verdicts imported\n", file, (long long)n);
+}
+
 static enum assay_status rename_run(const struct cli_words *a, struct store *store, struct cli_json_list *list,
                                     struct assay_error *err) {
   int64_t n = 0;
@@ -118,6 +133,37 @@ static enum assay_status delete_runs(const struct cli_words *a, struct store *st
   return status;
 }
 
+// --- files
+
+static enum assay_status export_run(const struct cli_words *a, struct store *store, struct cli_json_list *list,
+                                    struct assay_error *err) {
+  struct buf text = {0};
+  int64_t n = 0;
+  enum assay_status status = lines_write(store, a->items[1], a->compact, &text, &n, err);
+  if (!status)
+    status = file_write(a->items[2], buf_str(&text), text.len, err);
+  if (!status)
+    report(a, list, "exported", a->items[1], n);
+  buf_release(&text);
+  return status;
+}
+
+static enum assay_status import_runs(const struct cli_words *a, struct store *store, struct cli_json_list *list,
+                                     struct assay_error *err) {
+  char *text = NULL;
+  size_t len = 0;
+  int64_t n = 0;
+  enum assay_status status = file_read(a->items[1], LINES_MOST_BYTES, &text, &len, err);
+  if (!status) {
+    status = lines_read(store, text, len, &n, err);
+    status = status ? error_prefix(err, status, "%s: ", a->items[1]) : ASSAY_OK;
+  }
+  if (!status)
+    report_file(a, list, a->items[1], n);
+  base_free(text);
+  return status;
+}
+
 static const struct action {
   const char *name;
   int least, most; // names, its own included
@@ -128,6 +174,8 @@ static const struct action {
     {"rename", 3, 3, rename_run, "assay runs rename RUN NAME"},
     {"delete", 2, CLI_MOST_WORDS, delete_runs, "assay runs delete RUN..."},
     {"merge", 3, CLI_MOST_WORDS, merge_runs, "assay runs merge NAME RUN..."},
+    {"export", 3, 3, export_run, "assay runs export RUN FILE"},
+    {"import", 2, 2, import_runs, "assay runs import FILE"},
 };
 
 static enum assay_status choose(const struct cli_words *a, const struct action **out, struct assay_error *err) {
@@ -136,7 +184,8 @@ static enum assay_status choose(const struct cli_words *a, const struct action *
     if (strcmp(actions[i].name, a->items[0]) == 0)
       *out = &actions[i];
   if (a->items[0] && !*out)
-    return error_set(err, ASSAY_ERR_USAGE, "there is no action %s: assay runs [rename|delete|merge]", a->items[0]);
+    return error_set(err, ASSAY_ERR_USAGE, "there is no action %s: assay runs [rename|delete|merge|export|import]",
+                     a->items[0]);
   if (*out && (a->n < (*out)->least || a->n > (*out)->most))
     return error_set(err, ASSAY_ERR_USAGE, "say %s", (*out)->usage);
   return ASSAY_OK;

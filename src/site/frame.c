@@ -184,10 +184,10 @@ const char *frame_device_text(const char *device, char *text, size_t size) {
 }
 
 const char *frame_setting_text(const struct score_setting *s, char *text, size_t size) {
-  char device[160];
+  const char *name = strchr(s->device, ' '),
+             *device = name ? name + 1 : s->device; // with its driver: it separates, too
   bool published = strcmp(s->form, "published") == 0, other_rule = s->rule[0] && strcmp(s->rule, "contract") != 0;
-  snprintf(text, size, "%s, workload %s%s%s%s%s%s", frame_device_text(s->device, device, sizeof device), s->workload,
-           published ? ", as published" : "", s->contract[0] ? ", contract " : "", s->contract,
-           other_rule ? ", rule " : "", other_rule ? s->rule : "");
+  snprintf(text, size, "%s, workload %s%s%s%s%s%s", device, s->workload, published ? ", as published" : "",
+           s->contract[0] ? ", contract " : "", s->contract, other_rule ? ", rule " : "", other_rule ? s->rule : "");
   return text;
 }

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "site/publish.h"
+#include "report/publish.h"
 
 enum { MOST_SOURCE_BYTES = 1 << 20 };
 
@@ -129,6 +129,10 @@ const char *kernel_text(struct kernel *k, const char *key) {
   const char *text = json_string_value(json_object_get(k->evidence, key));
   const char *fit = text ? publish_text(&k->arena, text) : "";
   return fit ? fit : "";
+}
+
+bool kernel_has_seed(const struct kernel *k) {
+  return json_object_get(k->evidence, "seed") || k->v.seed != 0;
 }
 
 double kernel_number(const json_t *object, const char *key) {

@@ -31,6 +31,8 @@ enum assay_status kernel_with(struct site *site, const struct site_row *row, ker
 
 // A text of the evidence, fit to be published; "" where there is none.
 const char *kernel_text(struct kernel *k, const char *key);
+// A seed of 0 that the evidence does not name was not kept.
+bool kernel_has_seed(const struct kernel *k);
 double kernel_number(const json_t *object, const char *key); // NaN: none
 
 // Sections of the page; each writes a sentence where it has nothing.

@@ -135,7 +135,8 @@ void kernel_put_checks(struct html *w, struct kernel *k) {
       g.cut = true;
   }
   if (json_array_size(checks) == 0) {
-    frame_empty(w, "No output was compared: it never came that far.");
+    frame_empty(w, checks ? "No output was compared: it never came that far."
+                          : "They were not kept with this verdict; what decided is above.");
     base_free(g.cells);
     return;
   }

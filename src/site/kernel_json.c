@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "site/kernel.h"
-#include "site/publish.h"
+#include "report/publish.h"
 
 // Those of the evidence that hold nothing but numbers and words of ours are taken as they are.
 static const char *const as_they_are[] = {"bytes",
@@ -86,7 +86,7 @@ json_t *kernel_json(struct kernel *k) {
   json_object_set_new(j, "page", json_string(k->row->key));
   json_object_set_new(j, "candidate", json_string(k->row->candidate));
   json_object_set_new(j, "run", json_string(k->site->runs[k->row->run].title));
-  json_object_set_new(j, "seed", json_string(seed));
+  json_object_set_new(j, "seed", kernel_has_seed(k) ? json_string(seed) : json_null());
   json_object_set_new(j, "secret", secret_value ? json_string(secret) : json_null());
   json_object_set_new(j, "command", command ? json_string(command) : json_null());
   return j;

@@ -9,7 +9,7 @@
 #include "draw/draw.h"
 #include "site/highlight.h"
 #include "site/kernel.h"
-#include "site/publish.h"
+#include "report/publish.h"
 
 enum { MOST_SHOWN_SOURCE = 200 << 10, MOST_SHOWN_MESSAGES = 32 << 10 };
 
@@ -77,7 +77,8 @@ void kernel_put_samples(struct html *w, struct kernel *k) {
   const struct score_row *s = &k->row->score;
   frame_heading(w, "samples", "Samples");
   if (s->n_samples == 0) {
-    frame_empty(w, "It was not timed, or its timing gave no samples.");
+    frame_empty(w, s->time_ns > 0 ? "They were not kept: the median above is all there is."
+                                  : "It was not timed, or its timing gave no samples.");
     return;
   }
   html_open(w, EL_P);
@@ -96,7 +97,9 @@ void kernel_put_origins(struct html *w, struct kernel *k) {
   struct frame_table t = {.label = "whose kernels ran", .columns = columns, .n = 3};
   frame_heading(w, "origins", "Whose kernels ran");
   if (!json_is_object(kernels)) {
-    if (json_array_size(json_object_get(k->evidence, "checks")) == 0)
+    if (!json_object_get(k->evidence, "checks"))
+      frame_empty(w, "That was not kept with this verdict.");
+    else if (json_array_size(json_object_get(k->evidence, "checks")) == 0)
       frame_empty(w, "None is known: no call of it was checked.");
     else if (kernel_text(k, "no_plan")[0])
       frame_empty(w, "Not seen: it ran in a process of its own, without a plan.");
@@ -127,6 +130,10 @@ void kernel_put_build(struct html *w, struct kernel *k) {
   facts_text(w, "mode", kernel_text(k, "mode"));
   facts_text(w, "why there is no plan", kernel_text(k, "no_plan"));
   facts_end(w);
+  if (!json_object_get(k->evidence, "diagnostics")) {
+    frame_empty(w, "What the compiler and the kernel printed was not kept with this verdict.");
+    return;
+  }
   if (n == 0) {
     frame_empty(w, "Neither the compiler nor the kernel printed anything.");
     return;
@@ -140,11 +147,13 @@ void kernel_put_build(struct html *w, struct kernel *k) {
     frame_note(w, "Cut after 32 kB.");
 }
 
-// UTC, whatever the place.
+// UTC, whatever the place. Midnight to the nanosecond is a date whose hour nobody noted.
 static const char *date_text(int64_t at_ns, char *text, size_t size) {
-  time_t seconds = (time_t)(at_ns / 1000000000);
+  static const int64_t second = 1000000000, day = 86400 * second;
+  time_t seconds = (time_t)(at_ns / second);
+  const char *format = at_ns % day ? "%Y-%m-%d %H:%M UTC" : "%Y-%m-%d";
   struct tm tm;
-  if (!gmtime_r(&seconds, &tm) || strftime(text, size, "%Y-%m-%d %H:%M UTC", &tm) == 0)
+  if (!gmtime_r(&seconds, &tm) || strftime(text, size, format, &tm) == 0)
     snprintf(text, size, "-");
   return text;
 }
@@ -179,7 +188,11 @@ void kernel_put_evidence(struct html *w, struct kernel *k) {
   facts_text(w, "processor", json_string_value(json_object_get(k->machine, "processor")));
   facts_text(w, "system", json_string_value(json_object_get(k->machine, "kernel")));
   put_timing(w, json_object_get(k->evidence, "timing"));
-  facts_printf(w, "seed", "%" PRIu64, v->seed);
+  facts_text(w, "commit of the judge", kernel_text(k, "commit"));
+  if (kernel_has_seed(k))
+    facts_printf(w, "seed", "%" PRIu64, v->seed);
+  else
+    facts_text(w, "seed", "not kept");
   if (json_is_integer(secret))
     facts_printf(w, "secret", "%" PRIu64, (uint64_t)json_integer_value(secret));
   facts_text(w, "source, SHA-256", v->candidate_hash);

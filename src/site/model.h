@@ -9,7 +9,7 @@
 
 enum { SITE_KEY_BYTES = 17, SITE_ROWS_A_PAGE = 1000, SITE_LANES = 16 };
 
-// One verdict that stands. Strings are the model's; texts are fit to be published (publish.h).
+// One verdict that stands. Strings are the model's; texts are fit to be published (report/publish.h).
 struct site_row {
   struct score_row score;   // as stored: its candidate and run are not for pages
   char key[SITE_KEY_BYTES]; // names its page

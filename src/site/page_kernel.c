@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "site/kernel.h"
-#include "site/publish.h"
+#include "report/publish.h"
 
 // The verdict in a word, and one sentence why.
 static void put_answer(struct html *w, struct kernel *k) {
@@ -64,6 +64,18 @@ static void put_figures(struct html *w, struct kernel *k) {
   facts_end(w);
 }
 
+// What is to be known of a baseline, or of several in turn.
+static void put_remarks(struct html *w, struct kernel *k, const json_t *baselines) {
+  const char *last = "";
+  for (size_t i = 0; i < json_array_size(baselines); i++) {
+    const char *text = json_string_value(json_object_get(json_array_get(baselines, i), "detail"));
+    const char *fit = text && text[0] && strcmp(text, last) != 0 ? publish_text(&k->arena, text) : NULL;
+    if (fit)
+      frame_note(w, fit);
+    last = text ? text : last;
+  }
+}
+
 static void put_baselines(struct html *w, struct kernel *k) {
   static const struct frame_column columns[] = {
       {"baseline", 'l'}, {"verdict", 'l'}, {"time", 'r'}, {"speedup", 'r'}, {"95 % interval", 'r'}};
@@ -84,7 +96,7 @@ static void put_baselines(struct html *w, struct kernel *k) {
     char interval[64];
     table_row_begin(w, &t, NULL);
     table_text(w, &t, publish_candidate(fit ? fit : ""));
-    table_text(w, &t, verdict ? verdict : "-");
+    table_text(w, &t, verdict && verdict[0] ? verdict : "-");
     table_cell_begin(w, &t, NULL);
     frame_time(w, kernel_number(b, "median_ns"), &time);
     table_cell_end(w, &t);
@@ -95,6 +107,7 @@ static void put_baselines(struct html *w, struct kernel *k) {
     table_row_end(w, &t);
   }
   table_end(w, &t);
+  put_remarks(w, k, all);
 }
 
 static void put_command(struct html *w, struct kernel *k) {
@@ -110,8 +123,11 @@ static void put_command(struct html *w, struct kernel *k) {
   html_attr(w, AT_TABINDEX, "0");
   html_element(w, EL_CODE, NULL, command);
   html_close(w, EL_PRE);
-  frame_note(w, "The same seed gives the same inputs: the checks repeat bit for bit, times as far as the machine "
-                "does. `.../` stands for a folder of the machine that judged.");
+  if (kernel_has_seed(k))
+    frame_note(w, "The same seed gives the same inputs: the checks repeat bit for bit, times as far as the machine "
+                  "does. `.../` stands for a folder of the machine that judged.");
+  else
+    frame_note(w, "The seed was not kept with this verdict: the command draws other inputs.");
 }
 
 // The same source, judged otherwise or again.

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "site/model.h"
-#include "site/publish.h"
+#include "report/publish.h"
 
 enum { BATCH = 256 };
 

@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "site/pages.h"
-#include "site/publish.h"
+#include "report/publish.h"
 
 int pages_of(int n) {
   return n <= SITE_ROWS_A_PAGE ? 1 : (n + SITE_ROWS_A_PAGE - 1) / SITE_ROWS_A_PAGE;

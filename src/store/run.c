@@ -136,3 +136,47 @@ enum assay_status store_delete_run(struct store *s, const char *run, int64_t *n,
     *n = gone;
   return status;
 }
+
+// Whether the run had verdicts up to that one.
+static enum assay_status check_new(struct store *s, const char *run, int64_t last, struct assay_error *err) {
+  sqlite3_stmt *st = NULL;
+  int code = SQLITE_DONE;
+  enum assay_status status = db_prepare(s, "SELECT 1 FROM verdict WHERE run = ? AND id <= ? LIMIT 1", &st, err);
+  if (!status)
+    status = db_check(s, db_bind_text(st, 1, run), "use a run's name", err);
+  if (!status) {
+    sqlite3_bind_int64(st, 2, last);
+    code = sqlite3_step(st);
+    status = db_check(s, code, "look for a run", err);
+  }
+  if (!status && code == SQLITE_ROW)
+    status = error_set(err, ASSAY_ERR_USAGE,
+                       "the store has a run named \"%s\" already: delete or rename that one (`assay runs`), or name "
+                       "another store",
+                       run);
+  sqlite3_finalize(st);
+  return status;
+}
+
+enum assay_status store_put_all(struct store *s, store_supply *next, void *arg, int64_t *n, struct assay_error *err) {
+  int64_t last = 0, id = 0, count = 0;
+  enum assay_status status = db_begin(s, err);
+  if (status)
+    return status;
+  status = db_number(s, "SELECT coalesce(max(id), 0) FROM verdict", &last, err);
+  while (!status) {
+    struct store_verdict v;
+    bool more = false;
+    status = next(arg, &v, &more, err);
+    if (status || !more)
+      break;
+    status = check_new(s, v.run, last, err);
+    if (!status)
+      status = verdict_insert(s, &v, &id, err);
+    count++;
+  }
+  status = db_end(s, status, err);
+  if (!status)
+    *n = count;
+  return status;
+}

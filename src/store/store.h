@@ -48,6 +48,11 @@ bool store_is_suspicious(const struct store_verdict *v);
 // Inserts in one transaction and sets *id. Retries while another process holds the lock.
 enum assay_status store_put(struct store *s, const struct store_verdict *v, int64_t *id, struct assay_error *err);
 
+// Inserts what `next` gives until it sets *more to false, in one transaction, all or none; *n: how many. Its verdict is
+// borrowed until its next call. ASSAY_ERR_USAGE: the store had a run of that name before. A failure of `next` ends it.
+typedef enum assay_status store_supply(void *arg, struct store_verdict *v, bool *more, struct assay_error *err);
+enum assay_status store_put_all(struct store *s, store_supply *next, void *arg, int64_t *n, struct assay_error *err);
+
 // Is there a finished verdict of this run for (task, form, workload, device, candidate_hash, settings_hash)? One whose
 // reason is JUDGE_FAILED does not count: the machine failed, and the work is still to be done.
 enum assay_status store_has(struct store *s, const struct store_verdict *key, bool *found, struct assay_error *err);

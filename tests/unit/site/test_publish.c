@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "site/highlight.h"
-#include "site/publish.h"
+#include "report/publish.h"
 
 static void assert_published(const char *text, const char *wanted) {
   struct arena arena = {0};

@@ -1,4 +1,4 @@
-#include "site/publish.h"
+#include "report/publish.h"
 
 #include <ctype.h>
 #include <stdbool.h>

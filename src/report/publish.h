@@ -1,6 +1,6 @@
 // What of a verdict may be published: texts of the judging machine, without its paths.
-#ifndef SITE_PUBLISH_H
-#define SITE_PUBLISH_H
+#ifndef REPORT_PUBLISH_H
+#define REPORT_PUBLISH_H
 
 #include "base/arena.h"
 

@@ -1,0 +1,55 @@
+#!/bin/bash
+# Runs carried from store to store, and the leaderboard that ships: whole or not at all, the same bytes each time.
+set -uo pipefail
+assay=$1 source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export TMPDIR=$work
+. "$source/tests/support/expect.sh"
+cd "$source" || exit 1 # candidates of the lines are paths of the repository
+lines=bench/results/nvidia-h200/leaderboard.jsonl
+ship=$work/ship.sqlite
+runs() { "$assay" runs "$@" </dev/null; }
+
+expect 0 "verdicts imported" runs import "$lines" --store "$ship"
+expect 0 "^shipped kernels +144/144 +117 +full +cuda +2026-11-21 " env TZ=UTC "$assay" runs --store "$ship"
+expect 0 "^KernelBench.s originals +246/250 +250 +full +cuda " runs --store "$ship"
+expect 2 "has a run named .* already" runs import "$lines" --store "$ship"
+json 0 runs --store "$ship" --json
+
+# The site: every page below 1 MB, twice the same bytes, and the second time into the same folder nothing to do.
+expect 0 "index.html: [0-9]+ files" "$assay" report --html "$work/a" --store "$ship"
+expect 0 "0 written, 0 removed" "$assay" report --html "$work/a" --store "$ship"
+expect 0 "index.html: [0-9]+ files" "$assay" report --html "$work/b" --store "$ship" --threads 1
+expect 0 "^same$" sh -c 'diff -r "$1/a" "$1/b" && echo same' sh "$work"
+expect 0 "^0 large$" sh -c 'echo "$(find "$1/a" -size +976k | wc -l) large"' sh "$work"
+expect 0 "shipped kernels" cat "$work/a/index.html"
+expect 0 "They were not kept" sh -c 'cat "$1"/k/*.html | grep -m 1 "They were not kept"' sh "$work/a"
+# Sources of kernels that are as they were judged are on their pages.
+expect 0 "[1-9]" sh -c 'cat "$1"/k/*.html | grep -c __global__' sh "$work/a"
+
+# There and back: the same lines, but for the paths and samples that a compact file leaves out.
+mkdir "$work/kernels"
+cp tests/cases/relu.c tests/cases/sigmoid.c "$work/kernels/"
+mine=$work/mine.sqlite
+expect 0 "2 judged now" "$assay" bench kernelbench/1 --from "$work/kernels" --run mine --no-probes --checks 1 --no-timing \
+  --store "$mine"
+expect 0 "run .mine.: 2 verdicts exported" runs export mine "$work/mine.jsonl" --store "$mine"
+expect 0 "2 verdicts imported" runs import "$work/mine.jsonl" --store "$work/other.sqlite"
+expect 0 "2 verdicts exported" runs export mine "$work/back.jsonl" --store "$work/other.sqlite"
+expect 0 "^same$" sh -c 'cmp "$1/mine.jsonl" "$1/back.jsonl" && echo same' sh "$work"
+expect 0 "2 verdicts exported" runs export mine "$work/small.jsonl" --compact --store "$mine"
+expect 1 "none" sh -c 'grep -F "$1" "$2" || { echo none; exit 1; }' sh "$work" "$work/small.jsonl"
+expect 0 "2 verdicts imported" runs import "$work/small.jsonl" --store "$work/third.sqlite"
+
+# What is no such file, and what is half of one: nothing is stored.
+expect 2 "there is no run|no run named" runs export none "$work/none.jsonl" --store "$mine"
+head -c 3000 "$work/mine.jsonl" >"$work/cut.jsonl"
+expect 2 "cut.jsonl: line [23]: it is not a JSON object" runs import "$work/cut.jsonl" --store "$work/empty.sqlite"
+expect 2 "relu.c: it does not begin|relu.c: line 1" runs import tests/cases/relu.c --store "$work/empty.sqlite"
+sed '3s/"reason":"pass","run"/"reason":"great","run"/' "$work/mine.jsonl" >"$work/odd.jsonl"
+expect 2 "odd.jsonl: line 3: reason is to be one of" runs import "$work/odd.jsonl" --store "$work/empty.sqlite"
+sed '2s/"unstable"/"instable"/' "$work/mine.jsonl" >"$work/name.jsonl"
+expect 2 "line 2: instable: no verdict has" runs import "$work/name.jsonl" --store "$work/empty.sqlite"
+expect 0 "^run +passed +tasks" runs --store "$work/empty.sqlite"
+report
