@@ -1,4 +1,5 @@
 // The model of the rows: tasks, what ranks together, levels, devices.
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,12 +152,18 @@ static char *title_of(struct arena *arena, const char *path) {
   return title;
 }
 
+// "kernelbench/1/19" of 019_relu.onnxtxt, "kernelbenchx/Reduce/sum" of sum.onnxtxt
+static char *name_of(struct arena *arena, const char *level, const char *file) {
+  if (isdigit((unsigned char)file[0]))
+    return arena_printf(arena, "%s/%ld", level, strtol(file, NULL, 10));
+  return arena_printf(arena, "%s/%.*s", level, (int)strcspn(file, "."), file);
+}
+
 static enum assay_status add_known(struct site *site, struct known *k, const char *level, const char *path,
                                    struct assay_error *err) {
-  long number = strtol(file_part(path), NULL, 10);
   struct site_task t = {
       .level = level, .path = arena_strdup(&site->arena, path), .title = title_of(&site->arena, path)};
-  t.name = arena_printf(&site->arena, "%s/%ld", level, number);
+  t.name = name_of(&site->arena, level, file_part(path));
   if (k->n == k->capacity) {
     struct site_task *more = arena_grow(&site->arena, k->items, k->n, &k->capacity, sizeof *more);
     if (!more)

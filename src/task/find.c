@@ -1,10 +1,12 @@
-// Names of tasks and the files they stand for: "kernelbench/1/19" is kernelbench/level1/019_*.onnxtxt under the root.
+// Names of tasks and the files they stand for: "kernelbench/1/19" is kernelbench/level1/019_*.onnxtxt under the root,
+// "kernelbenchx/Reduce/sum" is kernelbenchx/Reduce/sum.onnxtxt. Letters' case makes no difference.
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
@@ -107,16 +109,33 @@ static bool all_digits(const char *s, size_t n) {
   return n > 0;
 }
 
+// Adds "/part" to a folder, or what is there of the same letters in another case.
+static void add_folder(struct buf *folder, const char *part, int n) {
+  char found[256] = "";
+  DIR *dir = opendir(buf_str(folder));
+  for (struct dirent *e; dir && (e = readdir(dir));) {
+    bool alike = strncasecmp(e->d_name, part, (size_t)n) == 0 && e->d_name[n] == '\0';
+    if (alike && (!found[0] || memcmp(e->d_name, part, (size_t)n) == 0))
+      snprintf(found, sizeof found, "%s", e->d_name);
+  }
+  if (dir)
+    closedir(dir);
+  buf_printf(folder, "/%.*s", n, found[0] ? found : part);
+}
+
 // The folder for the first `n` components of a name: a component of digits after the suite is a level.
 static enum assay_status name_folder(const char *root, const char *name, size_t n, struct buf *out,
                                      struct assay_error *err) {
+  char level[256];
   buf_puts(out, root);
   for (size_t at = 0, part = 0; at < n; part++) {
     size_t len = strcspn(name + at, "/");
     if (len > n - at)
       len = n - at;
-    if (len > 0)
-      buf_printf(out, part > 0 && all_digits(name + at, len) ? "/level%.*s" : "/%.*s", (int)len, name + at);
+    if (part > 0 && all_digits(name + at, len) && len < sizeof level - 6)
+      add_folder(out, level, snprintf(level, sizeof level, "level%.*s", (int)len, name + at));
+    else if (len > 0)
+      add_folder(out, name + at, (int)len);
     at += len + 1;
   }
   return buf_status(out, err);
@@ -133,7 +152,8 @@ static bool matches(const char *file, const char *wanted) {
   if (all_digits(wanted, n))
     return numbered && strtol(file, NULL, 10) == strtol(wanted, NULL, 10);
   size_t skip = numbered ? digits + 1 : 0;
-  return (stem == n && memcmp(file, wanted, n) == 0) || (stem - skip == n && memcmp(file + skip, wanted, n) == 0);
+  return (stem == n && strncasecmp(file, wanted, n) == 0) ||
+         (stem - skip == n && strncasecmp(file + skip, wanted, n) == 0);
 }
 
 // "kernelbench/1/23 (softmax)" for the path of a task under `root`.
@@ -182,7 +202,7 @@ static void list_alike(const char *root, const struct listing *l, const char *wo
     if (near.name && near.distance < before)
       snprintf(best, sizeof best, "%s", stem);
   }
-  const char *wanted = strlen(word) >= 3 ? word : NULL;
+  const char *wanted = strlen(word) >= 3 && strcmp(best, word) != 0 ? word : NULL; // its very name: no others
   for (int pass = 0; pass < 2 && n == 0; pass++, wanted = best[0] ? best : NULL)
     for (int i = 0; wanted && i < l->count && n <= MOST && used < size; i++) {
       stem_of(l->paths[i], stem, sizeof stem);

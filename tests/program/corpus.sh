@@ -1,6 +1,7 @@
 #!/bin/sh
 # corpus.sh ASSAY FOLDER STORE [OPTION...]: judges a corpus with all its twins and compares every verdict with the
-# expected one. Afterwards nothing may be left: no process, no temporary folder.
+# expected one. Its tasks are KernelBench's, or those of the suite that ASSAY_SUITE names. Afterwards nothing may be
+# left: no process, no temporary folder.
 #
 # Two benches judge the corpus where there are two CPUs. They share it out by their claims in the store, as any
 # two benches of one run do; no verdict here is about a time, and most of the time goes into compilers of one thread and
@@ -21,7 +22,7 @@ trap 'exit 130' INT TERM
 rm -f "$store" "$store-wal" "$store-shm"
 status=0
 bench() {
-  TMPDIR=$temporary exec "$assay" bench kernelbench --from "$corpus" --twins --workload small --samples 60 \
+  TMPDIR=$temporary exec "$assay" bench "${ASSAY_SUITE:-kernelbench}" --from "$corpus" --twins --workload small --samples 60 \
     --timeout 6 --seed "$seed" --secret "$secret" --store "$store" --run corpus "$@"
 }
 for number in $(seq "$(nproc)" | head -n 2); do

@@ -79,6 +79,52 @@ def changes_of(inputs):
     return rows
 
 
+def task_text(name, props, inputs, outputs, body, constants=(), opset=23, functions=(), domains=()):
+    """A task's file. props: (key, value); outputs: (name, type, dims); domains: further ones that its operators are of."""
+    imports = f'"" : {opset}' + "".join(f', "{domain}" : 1' for domain in domains)
+    imports += f', "{LOCAL}" : 1' if functions else ""
+    lines = ["<", "  ir_version: 10,", f"  opset_import: [{imports}],", "  metadata_props: ["]
+    lines += [f'    "{k}" : "{v}"' + ("," if n + 1 < len(props) else "") for n, (k, v) in enumerate(props)]
+    lines += ["  ]", ">"]
+    declared = [i.declare() for i in inputs]
+    results = ", ".join(f"{typed(dtype, dims)} {output}" for output, dtype, dims in outputs)
+    if len(inputs) > LISTED:
+        lines += [f"{name} ("] + ["  " + d + "," for d in declared[:-1]] + [f"  {declared[-1]}"]
+        lines.append(f") => ({results})")
+    else:
+        lines.append(f"{name} ({', '.join(declared)}) => ({results})")
+    if constants:
+        lines.append("<" + ", ".join(constants) + ">")
+    lines += ["{"] + ["  " + line for line in body] + ["}"]
+    for function in functions:
+        lines += function.lines(opset)
+    return "\n".join(lines) + "\n"
+
+
+def check_limits(task, workloads, tensors, ragged_limit=RAGGED_LIMIT):
+    """Holds the tensors (lists of dims) of the small and ragged workloads against their limits."""
+    for workload, bindings in workloads.items():
+        limit = SMALL_LIMIT if workload == "small" else ragged_limit if workload.startswith("ragged") else None
+        for tensor in tensors:
+            fixed = all(isinstance(d, int) for d in tensor)  # the same in every workload
+            if limit and not fixed and all(isinstance(d, int) or d in bindings for d in tensor):
+                count = math.prod(d if isinstance(d, int) else bindings[d] for d in tensor)
+                assert count <= limit, (task, workload, tensor, count)
+
+
+def write_files(files, script, check):
+    """Writes files (path -> text); with `check` nothing: ends the program if one differs."""
+    stale = []
+    for path, text in files.items():
+        if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            stale.append(path.name)
+    if stale:
+        sys.exit(f"differ from what {script} writes (run it): " + ", ".join(sorted(stale)))
+
+
 class Level:
     """One level of KernelBench: its tasks, numbered from 1 to `count`, and the rows of the page's tables that they
     give. ragged_limit: elements of any tensor of a ragged workload."""
@@ -129,29 +175,9 @@ class Level:
             self.repairs[number] = f"| {number} | {name} | {'<br>'.join(changes)} | {repair} |"
         if allow:
             self.allowed[number] = f"| {number} | {name} | {allow} |"
-        imports = f'"" : {opset}' + (f', "{LOCAL}" : 1' if functions else "")
-        lines = ["<", "  ir_version: 10,", f"  opset_import: [{imports}],", "  metadata_props: ["]
-        lines += [f'    "{k}" : "{v}"' + ("," if n + 1 < len(props) else "") for n, (k, v) in enumerate(props)]
-        lines += ["  ]", ">"]
-        declared = [i.declare() for i in inputs]
-        if len(inputs) > LISTED:
-            lines += [f"{name} ("] + ["  " + d + "," for d in declared[:-1]] + [f"  {declared[-1]}"]
-            lines.append(f") => ({typed(dtype, output)} y)")
-        else:
-            lines.append(f"{name} ({', '.join(declared)}) => ({typed(dtype, output)} y)")
-        if constants:
-            lines.append("<" + ", ".join(constants) + ">")
-        lines += ["{"] + ["  " + line for line in body] + ["}"]
-        for function in functions:
-            lines += function.lines(opset)
-        self.tasks[number] = (f"{number:03d}_{name}.onnxtxt", "\n".join(lines) + "\n")
-        for workload, bindings in workloads.items():
-            limit = SMALL_LIMIT if workload == "small" else self.ragged_limit if workload != "full" else None
-            for tensor in [i.dims for i in inputs] + [output]:
-                fixed = all(isinstance(d, int) for d in tensor)  # the same in every workload
-                if limit and not fixed and all(isinstance(d, int) or d in bindings for d in tensor):
-                    count = math.prod(d if isinstance(d, int) else bindings[d] for d in tensor)
-                    assert count <= limit, (number, workload, tensor, count)
+        text = task_text(name, props, inputs, [("y", dtype, output)], body, constants, opset, functions)
+        self.tasks[number] = (f"{number:03d}_{name}.onnxtxt", text)
+        check_limits(number, workloads, [i.dims for i in inputs] + [output], self.ragged_limit)
 
     def page(self):
         """The documentation with this level's tables brought up to date."""
@@ -171,12 +197,5 @@ class Level:
             sys.exit(f"usage: {self.script} [--check]")
         missing = set(range(1, self.count + 1)) - set(self.tasks)
         assert not missing, sorted(missing)
-        stale = []
-        self.root.mkdir(parents=True, exist_ok=True)
-        for path, text in [(self.root / name, text) for name, text in self.tasks.values()] + [(PAGE, self.page())]:
-            if not check:
-                path.write_text(text)
-            elif not path.exists() or path.read_text() != text:
-                stale.append(path.name)
-        if stale:
-            sys.exit(f"differ from what {self.script} writes (run it): " + ", ".join(sorted(stale)))
+        files = {self.root / name: text for name, text in self.tasks.values()}
+        write_files({**files, PAGE: self.page()}, self.script, check)

@@ -456,7 +456,10 @@ static void test_find(void **state) {
               {"kernelbench/1/relu", "level1/019_relu.onnxtxt"},
               {"kernelbench/1/019_relu", "level1/019_relu.onnxtxt"},
               {"kernelbench/level1/1", "level1/001_square_matmul.onnxtxt"},
-              {"relu", "level1/019_relu.onnxtxt"},
+              {"KernelBench/1/ReLU", "level1/019_relu.onnxtxt"},
+              {"square_matmul", "level1/001_square_matmul.onnxtxt"},
+              {"kernelbenchx/Reduce/sum", "kernelbenchx/Reduce/sum.onnxtxt"},
+              {"kernelbenchx/activation/GELU_fp16", "kernelbenchx/Activation/gelu_fp16.onnxtxt"},
               {ROOT "/kernelbench/level1/040_layer_norm.onnxtxt", "level1/040_layer_norm.onnxtxt"}};
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     char *path = NULL;
@@ -477,6 +480,9 @@ static void test_find(void **state) {
              {"kernelbench/1/", " tasks are there"},
              {"101", " tasks are there"},
              {"kernelbench/1/rel", "did you mean kernelbench/1/19 (relu), kernelbench/1/20 (leaky_relu), "},
+             {"relu", "say which: kernelbench/1/19 (relu), kernelbenchx/Activation/relu"},
+             {"kernelbenchx/Activation/gelus", "did you mean kernelbench/1/26 (gelu), kernelbenchx/Activation/gelu"},
+             {"kernelbenchx/Nothing/gelu", "did you mean kernelbench/1/26 (gelu), kernelbenchx/Activation/gelu"},
              {"sofmax", "did you mean kernelbench/1/23 (softmax)"},
              {"resnet", "did you mean "}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -506,6 +512,9 @@ static void test_list(void **state) {
   }
   assert_int_equal(task_list(ROOT, NULL, &paths, &count, &err), ASSAY_OK);
   assert_true(count > 200); // and the other suites
+  task_list_release(paths, count);
+  assert_int_equal(task_list(ROOT, "kernelbenchx/reduce", &paths, &count, &err), ASSAY_OK);
+  assert_int_equal(count, 6);
   task_list_release(paths, count);
   assert_int_equal(task_list(ROOT, "kernelbench/1/7", &paths, &count, &err), ASSAY_OK);
   assert_int_equal(count, 1);

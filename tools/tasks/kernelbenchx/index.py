@@ -1,0 +1,27 @@
+"""Index: movement by masks and indices."""
+from kernelbenchx.suite import NORMAL, SUITE, Input, loads, powers
+
+SUITE.task("Index", "expand_where", "A row or another matrix, row by row as a mask says",
+           [Input("input", [1, "N"], NORMAL), Input("cond", ["B", 1], "bernoulli(0.5) fixed", dtype="bool"),
+            Input("other", ["B", "N"], NORMAL)], ["B", "N"], ["y = Where(cond, input, other)"],
+           loads("B N", [(256, n) for n in powers(10, 14)], (128, 512), (1, 1), (3, 7), (7, 1021), (61, 33), (2, 4093)),
+           "expand_where(input, (B, N), cond, other)", probes="near_overflow(3e38), special")
+SUITE.task("Index", "index_fill_", "A vector with the number 1 at given places",
+           [Input("x", ["N"], NORMAL), Input("index", ["K"], "labels(N) fixed", dtype="int64")], ["N"],
+           ["places = Shape(index)", "ones = ConstantOfShape<value = float[1] {1.0}>(places)",
+            "y = ScatterElements<axis = 0>(x, index, ones)"],
+           loads("N K", [(n, n // 2) for n in powers(12, 23)], (65536, 32768), (1, 1), (3, 2), (257, 128), (1021, 7),
+                 (4099, 2049)), "index_fill_(0, x.clone(), index, 1.0)", probes="near_overflow(3e38), special",
+           note="the result is an output of its own, not x overwritten")
+SUITE.task("Index", "index_select", "Rows of a matrix at given places",
+           [Input("input", ["N", "D"], NORMAL), Input("index", ["K"], "labels(N) fixed", dtype="int64")], ["K", "D"],
+           ["y = Gather<axis = 0>(input, index)"],
+           loads("N D K", [(n, 256, n // 8) for n in powers(12, 17)], (1024, 128, 512), (1, 1, 1), (3, 5, 2),
+                 (257, 31, 32), (61, 127, 31), (1021, 7, 13)), "index_select(input, 0, index)",
+           probes="near_overflow(3e38), special")
+SUITE.task("Index", "permute_copy", "Axes of a tensor in reverse order", [Input("input", ["A", "B", "C", "D"], NORMAL)],
+           ["D", "C", "B", "A"], ["y = Transpose<perm = [3, 2, 1, 0]>(input)"],
+           loads("A B C D", powers(3, 7), (8, 16, 32, 64), (1, 1, 1, 2), (2, 3, 4, 5), (7, 11, 3, 13), (1, 67, 1, 61),
+                 (31, 2, 17, 5)), "permute_copy(input, [3, 2, 1, 0])", probes="near_overflow(3e38), special")
+SUITE.missing("Index", "the output's extent depends on data", "masked_select")
+SUITE.missing("Index", "needs indices that do not repeat: no distribution draws them yet", "scatter")

@@ -1,0 +1,12 @@
+#!/usr/bin/env python3
+"""Writes tasks/kernelbenchx/CATEGORY/*.onnxtxt from the tables in kernelbenchx/, and the table in docs/kernelbenchx.md.
+
+`tools/tasks/make_kernelbenchx.py` rewrites the files, `tools/tasks/make_kernelbenchx.py --check` fails when one differs.
+Signatures, sizes and constants are those of KernelBench-X; every graph is written anew in ONNX's textual syntax.
+"""
+from kernelbenchx import (activation, convolution, fusion, index, loss, mathematics, matrix, missing, normalization,
+                          optimizer, pooling, reduce, spatial)  # each adds its tasks to SUITE
+from kernelbenchx.suite import SUITE
+
+if __name__ == "__main__":
+    SUITE.main()
