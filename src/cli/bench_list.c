@@ -220,9 +220,14 @@ static enum assay_status list_baselines(struct bench *b, struct assay_error *err
 enum assay_status bench_list(struct bench *b, struct assay_error *err) {
   if (cli_is_baseline(b->from))
     return list_baselines(b, err);
-  char **paths = NULL;
+  char **paths = NULL, **tasks = NULL;
   size_t count = 0;
-  enum assay_status status = list_files(b, &paths, &count, err);
+  int n_tasks = 0;
+  enum assay_status status = task_list(b->judging.paths.tasks, b->suite, &tasks, &n_tasks, err);
+  if (tasks) // a name that no suite has would leave out every candidate
+    task_list_release(tasks, n_tasks);
+  if (!status)
+    status = list_files(b, &paths, &count, err);
   if (!status && count == 0)
     status = error_set(err, ASSAY_ERR_NOT_FOUND, "there is no candidate (.c, .cu, .cl, .py, .library) in %s", b->from);
   for (size_t i = 0; i < count && !status; i++)

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/nearest.h"
+#include "base/printable.h"
 #include "cli/argv.h"
 #include "cli/judging.h"
 #include "plan/plan.h"
@@ -171,21 +173,25 @@ static int run(const struct action *action, int argc, char **argv) {
 }
 
 int cli_plan(int argc, char **argv) {
-  char name[64];
+  char name[64], shown[80], meant[64];
   if (argc < 2) {
     usage(stderr);
     return CLI_USAGE;
   }
-  if (strcmp(argv[1], "--help") == 0) {
+  struct nearest near = {.word = argv[1]};
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
     usage(stdout);
     return CLI_PASS;
   }
-  for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
-    if (strcmp(argv[1], actions[i].name) == 0) {
-      snprintf(name, sizeof name, "assay plan %s", actions[i].name);
-      argv[1] = name;
-      return actions[i].main ? actions[i].main(argc - 1, argv + 1) : run(&actions[i], argc - 1, argv + 1);
-    }
-  fprintf(stderr, "assay: there is no action %s; `assay plan --help` lists them\n", argv[1]);
+  for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+    nearest_offer(&near, actions[i].name);
+    if (strcmp(argv[1], actions[i].name) != 0)
+      continue;
+    snprintf(name, sizeof name, "assay plan %s", actions[i].name);
+    argv[1] = name;
+    return actions[i].main ? actions[i].main(argc - 1, argv + 1) : run(&actions[i], argc - 1, argv + 1);
+  }
+  fprintf(stderr, "assay: there is no action %s%s; `assay plan --help` lists them\n",
+          printable_line(argv[1], shown, sizeof shown), nearest_text(&near, meant, sizeof meant));
   return CLI_USAGE;
 }

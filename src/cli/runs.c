@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "base/printable.h"
 #include "cli/json.h"
 #include "cli/judging.h"
@@ -180,12 +181,16 @@ static const struct action {
 
 static enum assay_status choose(const struct cli_words *a, const struct action **out, struct assay_error *err) {
   *out = NULL;
-  for (size_t i = 0; i < sizeof actions / sizeof *actions && a->items[0]; i++)
+  char meant[64];
+  struct nearest near = {.word = a->items[0]};
+  for (size_t i = 0; i < sizeof actions / sizeof *actions && a->items[0]; i++) {
     if (strcmp(actions[i].name, a->items[0]) == 0)
       *out = &actions[i];
+    nearest_offer(&near, actions[i].name);
+  }
   if (a->items[0] && !*out)
-    return error_set(err, ASSAY_ERR_USAGE, "there is no action %s: assay runs [rename|delete|merge|export|import]",
-                     a->items[0]);
+    return error_set(err, ASSAY_ERR_USAGE, "there is no action %s%s: assay runs [rename|delete|merge|export|import]",
+                     a->items[0], nearest_text(&near, meant, sizeof meant));
   if (*out && (a->n < (*out)->least || a->n > (*out)->most))
     return error_set(err, ASSAY_ERR_USAGE, "say %s", (*out)->usage);
   return ASSAY_OK;

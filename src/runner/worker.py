@@ -1157,7 +1157,8 @@ def check(path, out, names, extensions):
     try:
         compile(source, os.path.basename(path), "exec")
     except (SyntaxError, ValueError) as error:
-        print(f"{os.path.basename(path)}:{getattr(error, 'lineno', 0)}: error: {error}", file=sys.stderr)
+        line, column = getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1
+        print(f"{os.path.basename(path)}:{line}:{column}: error: {getattr(error, 'msg', error)}", file=sys.stderr)
         return 1
     if extensions and has_extensions(source):
         patch_extensions(os.path.dirname(out), True)

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/nearest.h"
 #include "base/printable.h"
 #include "onnx/onnx.h"
 #include "task/lint.h"
@@ -464,11 +465,16 @@ enum assay_status task_parse_workload(const struct task *t, const char *text, st
     *out = *known;
     return ASSAY_OK;
   }
+  char meant[64];
+  struct nearest near = {.word = text};
+  for (int i = 0; i < t->n_workloads; i++)
+    if (t->workloads[i].name)
+      nearest_offer(&near, t->workloads[i].name);
   if (*text == '\0' || !strchr(text, '='))
     return error_set(err, ASSAY_ERR_NOT_FOUND,
-                     "%s has no workload '%.80s': use small, full, another name that `assay show` lists, or bind "
+                     "%s has no workload '%.80s'%s: use small, full, another name that `assay show` lists, or bind "
                      "every dimension (\"M=3, N=4\")",
-                     t->name, text);
+                     t->name, text, nearest_text(&near, meant, sizeof meant));
   struct workload w = {.name = arena_strdup(arena, text)};
   enum assay_status status = w.name ? metadata_bindings(text, arena, &w, err) : error_nomem(err, "a workload");
   if (!status)

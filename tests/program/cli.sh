@@ -52,6 +52,11 @@ expect 0 "^kernelbench/1/23  Softmax" "$assay" show softmax
 expect 2 "no task 'sofmax'; did you mean kernelbench/1/23 .softmax.\?" "$assay" show sofmax
 expect 2 "no task 'kernelbench/1/sofmax'; did you mean .*/23 .softmax." "$assay" show kernelbench/1/sofmax
 expect 2 "no task 'softm'; did you mean .*kernelbench/1/23 .softmax." "$assay" show softm
+expect 2 "no task 'kernelbnch': .* lists their names" "$assay" bench kernelbnch --from "$cases"
+expect 2 "no action shw; did you mean show\?" "$assay" plan shw x
+expect 2 "no action renam; did you mean rename\?" "$assay" runs renam a b
+expect 2 "no workload 'smal'; did you mean small\?" "$assay" judge kernelbench/1/19 "$cases/relu.c" --workload smal
+expect 2 "no device cdua; did you mean cuda\?" "$assay" judge kernelbench/1/19 "$cases/relu.c" --device cdua
 expect 2 "is a model; name a kernel .*assay-import" "$assay" judge model.onnx
 expect 2 "is a candidate; name its task first: assay judge kernelbench/1/19 " "$assay" judge "$cases/relu.c"
 
@@ -218,6 +223,9 @@ printf '#include <assay/candidate.h>\nstatic int unused(void) { int a; }\nvoid a
 expect 1 "build_failed .* $work/error.c:4:3: error: .*y" "$assay" judge kernelbench/1/19 "$work/error.c"
 expect 1 "^$work/error.c:2:[0-9]*: warning" "$assay" judge kernelbench/1/19 "$work/error.c"
 expect 1 "^  +error.c:4:3: error: .*y|  error.c:4:3: error" sh -c 'cd "$1" && shift && exec "$@"' sh "$work" "$assay" judge kernelbench/1/19 error.c
+# worker.py alone: no PyTorch is needed to find that it is no Python.
+printf 'x = 1\ndef f(:\n    pass\n' >"$work/error.py"
+expect 1 "^error.py:2:[7-9]: error: [a-z]" python3 "$source/src/runner/worker.py" syntax "$work/error.py" "$work/none.so"
 printf '// nothing is launched\n__kernel void f(__global float *x) {}\n' >"$work/none.cl"
 expect 1 "$work/none.cl:1:1: error: nothing is launched: write .*// assay: launch KERNEL" "$assay" judge kernelbench/1/19 "$work/none.cl"
 printf '__kernel void f(__global const float *x, __global float *y) { y[0] = z; }\n// assay: launch f grid=1 block=1 args=x,y\n' >"$work/error.cl"
