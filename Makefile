@@ -1,6 +1,8 @@
 # A thin front for CMake and Ninja. `make demo` and `make check` install what is missing on Debian (apt).
 BUILD ?= build
 ASSAY = $(BUILD)/assay
+PREFIX ?= /usr/local
+DESTDIR ?=
 DEMO_STORE ?= $(BUILD)/demo.sqlite
 CUDA = settings=$$(tools/install/install-cuda $(BUILD)/cuda); eval "$$settings"
 CTEST = ctest -j"$$(nproc)" --output-on-failure --no-tests=error --output-junit junit.xml --test-output-size-passed 100000 \
@@ -9,7 +11,7 @@ CTEST = ctest -j"$$(nproc)" --output-on-failure --no-tests=error --output-junit 
 # Lines of src/ that stand in more than one place. Lower it when they become fewer.
 MOST_DUPLICATES = 318
 
-.PHONY: all deps configure demo site check install clang asan fuzz format format-check layers duplicates commits clean
+.PHONY: all programs deps configure demo site check install uninstall clang asan fuzz format format-check layers duplicates commits clean
 
 all: configure
 	@ninja -C $(BUILD)
@@ -20,7 +22,11 @@ deps:
 configure: deps
 	@test -f $(BUILD)/build.ninja || cmake -S . -B $(BUILD) -G Ninja
 
-demo: all
+# What is installed, without tests.
+programs: configure
+	@ninja -C $(BUILD) programs
+
+demo: programs
 	@settings=$$(tools/install/install-cuda --present $(BUILD)/cuda); eval "$$settings"; tools/demo $(ASSAY) $(DEMO_STORE)
 
 # Where there is no CUDA compiler, pip puts one into the build folder; where that fails, its tests are skipped. At the end:
@@ -29,8 +35,11 @@ check: all
 	@$(CUDA); code=0; $(CTEST) --test-dir $(BUILD) || code=$$?; \
 	  tools/gates/skipped.py $(BUILD)/junit.xml || code=1; exit $$code
 
-install: all
-	cmake --install $(BUILD)
+install: programs
+	DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
+
+uninstall:
+	@tools/install/uninstall "$(DESTDIR)" "$(PREFIX)"
 
 # Everything by clang, with AddressSanitizer, UndefinedBehaviorSanitizer and what libFuzzer needs: one build for `make asan`
 # and `make fuzz`.

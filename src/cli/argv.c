@@ -56,6 +56,10 @@ static bool check(const struct argp *argp, const char *program, const char *text
 
 void cli_argv_check(const struct argp *argp, int argc, char **argv) {
   static char help[] = "--help";
+  if (argc == 2 && strcmp(argv[1], CLI_DESCRIBE) == 0) {
+    cli_describe(argv[0], argp);
+    exit(CLI_PASS);
+  }
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--") == 0)
       return;

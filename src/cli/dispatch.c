@@ -5,6 +5,7 @@
 
 #include "base/nearest.h"
 #include "base/printable.h"
+#include "cli/argv.h"
 #include "cli/cli.h"
 
 static const struct command {
@@ -18,14 +19,22 @@ static const struct command {
 #undef COMMAND_ROW
 };
 
+static const char purpose[] =
+    "Judges compute kernels: is it right, how fast is it, how far is it from the limit of the hardware?";
+
 static void usage(FILE *to) {
-  fprintf(to, "Usage: assay COMMAND [OPTION...]\n\n"
-              "Judges compute kernels: is it right, how fast is it, how far is it from the limit of the "
-              "hardware?\n\nCommands:\n");
+  fprintf(to, "Usage: assay COMMAND [OPTION...]\n\n%s\n\nCommands:\n", purpose);
   for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
     fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].text);
   fprintf(to, "\n`assay help COMMAND` explains a command, as `assay COMMAND -h` does. Exit codes:\n0 pass, "
               "1 a candidate failed, 2 wrong usage, 3 something is wrong with the machine or a file.\n");
+}
+
+static void describe(void) {
+  struct cli_word words[sizeof commands / sizeof *commands];
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    words[i] = (struct cli_word){commands[i].name, commands[i].text};
+  cli_describe_words("assay", "COMMAND [OPTION...]", purpose, "commands", words, sizeof words / sizeof *words);
 }
 
 static const struct command *find(const char *name) {
@@ -73,6 +82,10 @@ int cli_main(int argc, char **argv) {
   }
   if (is_one_of(argv[1], "--version", "-V", "version")) {
     puts("assay " ASSAY_VERSION);
+    return CLI_PASS;
+  }
+  if (strcmp(argv[1], CLI_DESCRIBE) == 0) {
+    describe();
     return CLI_PASS;
   }
   const struct command *c = find(argv[1]);

@@ -157,6 +157,14 @@ static void usage(FILE *to) {
           "3 something is wrong with the machine or a file.\n");
 }
 
+static void describe(const char *program) {
+  struct cli_word words[sizeof actions / sizeof *actions];
+  for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+    words[i] = (struct cli_word){actions[i].name, actions[i].text};
+  cli_describe_words(program, "ACTION FILE [OPTION...]", "Launch plans: the device work of a candidate, as data.",
+                     "actions", words, sizeof words / sizeof *words);
+}
+
 static int run(const struct action *action, int argc, char **argv) {
   const struct argp argp = {.options = action->options, .parser = parse, .args_doc = "FILE", .doc = action->text};
   struct arguments a = {0};
@@ -179,6 +187,10 @@ int cli_plan(int argc, char **argv) {
     return CLI_USAGE;
   }
   struct nearest near = {.word = argv[1]};
+  if (strcmp(argv[1], CLI_DESCRIBE) == 0) {
+    describe(argv[0]);
+    return CLI_PASS;
+  }
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
     usage(stdout);
     return CLI_PASS;

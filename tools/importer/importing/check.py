@@ -19,9 +19,9 @@ HOUSE = pathlib.Path(__file__).resolve().parents[3]
 
 class Assay:
     def __init__(self, program=None):
-        places = (
-            [program] if program else [os.environ.get("ASSAY"), str(HOUSE / "build" / "assay"), shutil.which("assay")]
-        )
+        # HOUSE is the repository; of an installed importer it is PREFIX/libexec.
+        near = [str(HOUSE / "build" / "assay"), str(HOUSE.parent / "bin" / "assay")]
+        places = [program] if program else [os.environ.get("ASSAY"), *near, shutil.which("assay")]
         self.program = next((p for p in places if p and os.access(p, os.X_OK)), None)
         if not self.program:
             raise Refused("the program assay is not found: build it (make) or say where it is (--assay FILE)")

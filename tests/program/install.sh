@@ -1,0 +1,70 @@
+#!/bin/bash
+# make install and make uninstall: a program that finds its own files where it is, manual pages and completions of every
+# command, and nothing left at the end.
+set -uo pipefail
+source=$1 build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+. "$source/tests/support/expect.sh"
+unset ASSAY_TASKS ASSAY_PROMPTS ASSAY_PRICES ASSAY_INCLUDE ASSAY
+export TMPDIR=$work ASSAY_STORE=$work/store.sqlite ASSAY_PROC=$source/tests/support/quiet HOME=$work
+prefix="/opt/some where" # with a blank in it
+root="$work/dest dir" bin="$work/dest dir$prefix/bin"
+mkdir -p "$root$prefix/share/others"
+touch "$root$prefix/share/others/file"
+expect 0 "Installing: .*/bin/assay$" env DESTDIR="$root" cmake --install "$build" --prefix "$prefix"
+
+# Away from the sources, and without them in the environment.
+cd "$work" || exit 1
+cp "$source/tests/cases/relu.c" relu.c
+assay=$bin/assay
+for part in runner "device runner" builder recorder; do expect 0 "^$part +ok" "$assay" doctor; done
+expect 0 "relu.c +pass" "$assay" judge kernelbench/1/19 relu.c --no-timing
+expect 0 "kernelbench/1/19" "$assay" tasks kernelbench/1
+expect 0 "usage: assay-import" "$bin/assay-import" --help
+# What is named in a message is there.
+[ -f "$root$prefix/share/doc/assay/docs/importing.md" ] || { failures=$((failures + 1)); echo "FAILED: no docs"; }
+
+# A page for every command, with every option that its help has; none that man complains of.
+man=$root$prefix/share/man/man1
+for c in $("$assay" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+  "$assay" "$c" --help | grep -oE '^ +(-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+' | grep -vxE -- '--(usage|version)' |
+    sed 's/-/\\\\-/g' >"$work/options"
+  while IFS= read -r option; do expect 0 "$option" cat "$man/assay-$c.1"; done <"$work/options"
+done
+expect 0 "^.fBassay judge" cat "$man/assay-judge.1"
+if command -v man >/dev/null; then
+  expect 0 "^nothing$" sh -c 'for f in "$1"/*.1; do man --warnings -E UTF-8 -l -Tutf8 -Z "$f" 2>&1 >/dev/null; done | grep . || echo nothing' sh "$man"
+fi
+# Completions, asked as a shell asks: words of the line, and which of them is completed.
+completion=$root$prefix/share/bash-completion/completions/assay
+complete_it() { # complete_it WORD...: what may stand in place of the last
+  bash -c 'shopt -s progcomp; compopt() { :; }; . "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _assay
+    printf "%s\n" "${COMPREPLY[@]}"' bash "$completion" "$@"
+}
+expect 0 "^judge$" complete_it assay ju
+expect 0 "^--baseline$" complete_it assay judge kernelbench/1/19 relu.c --bas
+expect 0 "^export$" complete_it assay plan ex
+expect 0 "^--target$" complete_it assay plan check x.json --t
+expect 0 "^doctor$" complete_it assay help doc
+for shell in zsh fish; do
+  file=$root$prefix/share/zsh/site-functions/_assay
+  [ $shell = fish ] && file=$root$prefix/share/fish/vendor_completions.d/assay.fish
+  expect 0 "baseline" cat "$file"
+  if command -v $shell >/dev/null; then expect 0 "^fine$" sh -c '"$1" -n "$2" && echo fine' sh $shell "$file"; fi
+done
+
+expect 2 "nothing to uninstall: there is no .*nowhere" make -s -C "$source" uninstall DESTDIR="$root" PREFIX=/nowhere
+expect 0 "^$" sh -c '"$@"; echo' sh make -s -C "$source" uninstall DESTDIR="$root" PREFIX="$prefix"
+expect 0 "^share/others/file$" sh -c 'cd "$1$2" && find . -type f -o -type l | sed "s,^./,,"' sh "$root" "$prefix"
+expect 0 "^2$" sh -c 'find "$1$2" -mindepth 1 -type d | wc -l' sh "$root" "$prefix"
+
+# The programs are built without tests, and ONNX's schema is looked for.
+expect 1 "^$" sh -c 'ninja -C "$1" -t inputs programs | grep -E "^(tests|bench)/" || { echo; exit 1; }' sh "$build"
+mkdir -p "$work/headers/onnx"
+expect 1 "onnx/onnx.proto is missing" cmake -S "$source" -B "$work/built" -G Ninja -DONNX_PROTO=/nowhere/onnx.proto
+proto=$(sed -n 's/^ONNX_PROTO:[A-Z]*=//p' "$build/CMakeCache.txt")
+cp "$proto" "$work/headers/onnx/onnx.proto" && rm -rf "$work/built"
+expect 0 "Configuring done" cmake -S "$source" -B "$work/built" -G Ninja -DCMAKE_INCLUDE_PATH="$work/headers"
+expect 0 "^ONNX_PROTO:[A-Z]*=$work/headers/onnx/onnx.proto$" cat "$work/built/CMakeCache.txt"
+report
