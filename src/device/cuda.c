@@ -188,11 +188,8 @@ static enum assay_status load_utility(struct device *d, const void *cubin, size_
   const struct {
     CUfunction *to;
     const char *name;
-  } kernels[] = {{&d->read, "utility_read"},
-                 {&d->empty, "utility_empty"},
-                 {&d->hold, "utility_hold"},
-                 {&d->stamp, "utility_stamp"},
-                 {&d->confirm, "utility_confirm"}};
+  } kernels[] = {{&d->read, "utility_read"},   {&d->empty, "utility_empty"},     {&d->hold, "utility_hold"},
+                 {&d->stamp, "utility_stamp"}, {&d->confirm, "utility_confirm"}, {&d->leave, "utility_leave"}};
   if (!cubin || n == 0)
     return error_set(err, ASSAY_ERR_INVALID, "the CUDA device needs its helper code");
   enum assay_status status =
@@ -200,6 +197,11 @@ static enum assay_status load_utility(struct device *d, const void *cubin, size_
   for (size_t i = 0; !status && i < sizeof kernels / sizeof *kernels; i++)
     status = cuda_check(cu, cu->cuModuleGetFunction(kernels[i].to, d->utility, kernels[i].name), "find a helper kernel",
                         err);
+  if (!status)
+    status = cuda_check(cu,
+                        cu->cuFuncSetAttribute(d->leave, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                               (int)d->facts.limits.max_shared_bytes),
+                        "give a helper kernel all shared memory", err);
   return status;
 }
 

@@ -29,7 +29,8 @@ struct cuda_plan {
   const struct plan *plan;
   uint64_t *addresses; // of the plan's buffers
   struct cuda_mapping *mappings;
-  int n_mappings; // at most one for each buffer
+  int n_mappings;   // at most one for each buffer
+  uint32_t garbage; // in scratch
   CUmodule *modules;
   struct cuda_step *steps;
 };
@@ -61,13 +62,14 @@ struct device {
   struct device_facts facts;
   size_t granule; // of mappings
   CUmodule utility;
-  CUfunction read, empty, hold, stamp, confirm;
+  CUfunction read, empty, hold, stamp, confirm, leave;
   uint64_t flush, flush_bytes; // more than the last-level cache holds; after it a place where nothing is read
   volatile struct cuda_gate *gate;
   uint64_t gate_address;    // as kernels see it
   uint32_t ticket;          // of the last call that was held
   uint64_t opened_at;       // device's clock: when its timed part could begin; 0: not known for certain
-  uint64_t secret;          // of the numbers that confirm
+  uint64_t secret;          // of the numbers that confirm, and of the first garbage
+  uint64_t loads;           // so far
   struct cuda_plan *loaded; // NULL: none
   struct cuda_kept kept[KEPT_MAPPINGS];
 };

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "device/cuda_device.h"
+#include "device/garbage.h"
 
 enum { LOG_BYTES = 4096 };
 
@@ -54,6 +55,16 @@ static void make_room(struct device *d, const struct cuda_plan *l, struct device
     cuda_report(d, report, DEVICE_OUT_OF_MEMORY, r, "local memory for the plan's kernels");
 }
 
+// Shared memory is 0 in a fresh context, and later holds what the launch before left: a kernel that does not write what
+// it reads may be right with that. So something else is left there before the plan's first call. (Not before each call:
+// the next kernel may wait until the SM has divided its memory anew.)
+static enum cu_result leave_in_shared(struct device *d) {
+  uint32_t number = GARBAGE_ORDINARY, bytes = d->facts.limits.max_shared_bytes, count = bytes / sizeof number;
+  void *params[] = {&number, &count};
+  return d->cu->cuLaunchKernel(d->leave, (unsigned int)d->facts.processors, 1, 1, 1024, 1, 1, bytes, d->stream, params,
+                               NULL);
+}
+
 static enum assay_status tables(struct cuda_plan *l, struct assay_error *err) {
   const struct plan *p = l->plan;
   l->addresses = arena_calloc(&l->arena, (size_t)p->n_buffers + 1, sizeof *l->addresses);
@@ -83,9 +94,11 @@ enum assay_status cuda_load(struct device *d, const struct device_work *work, st
   if (!status && report->event == DEVICE_OK)
     make_room(d, l, report);
   if (!status && report->event == DEVICE_OK) {
-    enum cu_result r = d->cu->cuStreamSynchronize(d->stream);
+    enum cu_result r = leave_in_shared(d);
+    if (r == CUDA_SUCCESS)
+      r = d->cu->cuStreamSynchronize(d->stream);
     if (r != CUDA_SUCCESS)
-      cuda_report(d, report, cuda_event_of(r, false), r, "filling scratch");
+      cuda_report(d, report, cuda_event_of(r, false), r, "filling scratch and shared memory");
   }
   if (status || report->event != DEVICE_OK)
     cuda_unload(d);

@@ -3,15 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "device/cuda_device.h"
+#include "device/garbage.h"
 
 // Up to so many scratch buffers (and as many constants) get a mapping each, of at least a granule (2 MiB). Where there
 // are more they lie one after the other in one mapping: between them are bands of garbage only, which a kernel can
 // overrun without a fault - into its own scratch. The judge's buffers always have their own.
 enum { OWN_MAPPINGS = 64, BAND_BYTES = 256 };
 
-// NaN as float, double, half and bfloat16, and no plausible index.
-static const uint32_t garbage = 0xffc1ffc1u;
+// The stream of numbers that choose what scratch holds, apart from those that confirm.
+static const uint64_t GARBAGE_STREAM = (uint64_t)1 << 32;
 
 static uint64_t round_up(uint64_t n, uint64_t to) {
   return (n + to - 1) / to * to;
@@ -96,7 +98,8 @@ static struct role survey(const struct plan *p, enum plan_role role) {
 }
 
 static enum cu_result fill(struct device *d, const struct cuda_mapping *m) {
-  return d->cu->cuMemsetD32Async(m->address, garbage, m->bytes / sizeof garbage, d->stream);
+  const uint32_t word = d->loaded->garbage;
+  return d->cu->cuMemsetD32Async(m->address, word, m->bytes / sizeof word, d->stream);
 }
 
 static enum cu_result one_mapping_each(struct device *d, struct cuda_plan *l, enum plan_role role) {
@@ -161,6 +164,7 @@ enum assay_status cuda_map_buffers(struct device *d, struct cuda_plan *l, const 
                                    struct device_report *report, struct assay_error *err) {
   const struct plan *p = l->plan;
   enum assay_status status = ASSAY_OK;
+  l->garbage = garbage_word(rng_secret(d->secret, GARBAGE_STREAM) + d->loads++);
   drop_kept(d, work);
   for (int i = 0; i < p->n_buffers && !status && report->event == DEVICE_OK; i++) {
     const struct plan_buffer *b = &p->buffers[i];

@@ -55,6 +55,7 @@ struct device {
   cl_kernel empty;
   struct device_facts facts;
   uint64_t garbage; // a stream of numbers
+  uint64_t garbage_calls;
   struct opencl_plan *loaded;
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/cache_flush.h"
 #include "base/rng.h"
+#include "device/garbage.h"
 #include "device/opencl_device.h"
 
 // OpenCL's guarantee to kernels: a buffer begins where its largest vector (long16) may.
@@ -130,15 +131,19 @@ void opencl_memory_drop(struct device *d, struct opencl_plan *l) {
   l->memory = NULL;
 }
 
-// Other numbers every time, so that nothing can be kept in scratch from one call to the next.
+// Other numbers every time, so that nothing can be kept in scratch from one call to the next. In turn any bits, and
+// numbers of one kind (garbage.h): any bits have about every magnitude, and a sum with them is not like one.
 void opencl_memory_garbage(struct device *d, struct opencl_plan *l) {
+  const uint64_t call = d->garbage_calls++;
+  const uint64_t kind = garbage_word(call) * UINT64_C(0x100000001);
+  const uint64_t free_bits = garbage_word(call) == GARBAGE_NAN ? UINT64_MAX : UINT64_C(0x007f007f007f007f);
   for (int i = 0; i < l->plan->n_buffers; i++) {
     const struct opencl_memory *m = &l->memory[i];
     if (l->plan->buffers[i].role != PLAN_SCRATCH)
       continue;
     unsigned char *p = at(m, 0);
     for (uint64_t k = 0; k < m->place.map_bytes; k += sizeof d->garbage) {
-      uint64_t word = rng_mix64(d->garbage++);
+      uint64_t word = (rng_mix64(d->garbage++) & free_bits) | (kind & ~free_bits);
       memcpy(p + k, &word, sizeof word);
     }
   }

@@ -23,6 +23,13 @@ extern "C" __global__ void __launch_bounds__(512) utility_read(const uint4 *from
 
 extern "C" __global__ void utility_empty() {}
 
+// Leaves a number in all the shared memory that a block can have: a block on each SM.
+extern "C" __global__ void utility_leave(unsigned int number, unsigned int count) {
+  extern __shared__ unsigned int left[];
+  for (unsigned int i = threadIdx.x; i < count; i += blockDim.x)
+    ((volatile unsigned int *)left)[i] = number;
+}
+
 static __device__ unsigned long long clock_ns() {
   unsigned long long now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));

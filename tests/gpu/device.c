@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "compute/cuda.h"
+#include "device/garbage.h"
 #include "device/monitor.h"
 #include "device/utility.h"
 #include "device_scenarios.h"

@@ -33,6 +33,13 @@ extern "C" __global__ void reverse(const float *x, float *y, int n) {
     y[i] = row[n - 1 - i];
 }
 
+// What it has never written.
+extern "C" __global__ void read_shared(unsigned int *to) {
+  extern __shared__ unsigned int left[];
+  for (int i = threadIdx.x; i < 1024; i += blockDim.x)
+    to[i] = ((volatile unsigned int *)left)[i];
+}
+
 // Needs local memory, far more than the device has made room for.
 extern "C" __global__ void local_memory(const float *x, float *y, int n) {
   float mine[4096];

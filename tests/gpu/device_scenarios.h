@@ -288,6 +288,7 @@ static const struct scenario scenarios[] = {
     {"refusals", {65536, 65536}, {65536}, refusals, is_sum, 0},
     {"steps of all kinds", {4096}, {4096}, all_kinds, is_combined, 0},
     {"garbage in scratch", {4096}, {4096, 4096}, garbage, is_garbage, 0},
+    {"garbage in shared memory", {4096}, {4096}, left_in_shared, is_left, 0},
     {"many scratch buffers", {4096}, {4096}, many_scratch, is_doubled, 0},
     {"large dynamic shared memory", {200000}, {200000}, dynamic_shared, is_reversed, 0},
     {"local memory under a held stream", {4096}, {4096}, local_memory, NULL, 0},

@@ -66,7 +66,25 @@ static int garbage(struct runner *r) {
 static bool is_garbage(int output, size_t i, float value) {
   uint32_t word;
   memcpy(&word, &value, sizeof word);
-  return word == (output == 0 ? 0xffc1ffc1u : i < 512 ? 0x42424242u : 0x42434243u);
+  if (output == 0)
+    return word == GARBAGE_NAN || word == GARBAGE_ORDINARY || word == GARBAGE_LARGE;
+  return word == (i < 512 ? 0x42424242u : 0x42434243u);
+}
+
+// Shared memory as it is at first, on a block's whole SM.
+static int left_in_shared(struct runner *r) {
+  begin(r);
+  struct plan_step *s = made_launch(&made, "read_shared", 1, 256);
+  made_pointer(&made, s, 1, 0);
+  s->shared_bytes = N * sizeof(float);
+  return load_and_call(r, "shared memory", DEVICE_OK);
+}
+
+static bool is_left(int output, size_t i, float value) {
+  uint32_t word;
+  (void)output, (void)i;
+  memcpy(&word, &value, sizeof word);
+  return word == GARBAGE_ORDINARY;
 }
 
 // A value handed through 100 scratch buffers that lie in one mapping, then through 10 that have their own.

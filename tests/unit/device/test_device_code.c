@@ -57,7 +57,7 @@ static void has(const char *source, const char *target, const char *const *kerne
 
 static void helpers(void **state) {
   (void)state;
-  static const char *const kernels[] = {"utility_read", "utility_empty", "utility_hold", NULL};
+  static const char *const kernels[] = {"utility_read", "utility_empty", "utility_hold", "utility_leave", NULL};
   static const char *const targets[] = {"sm_80", "sm_90a"};
   if (!nvrtc)
     SKIP_BECAUSE("no NVRTC here");

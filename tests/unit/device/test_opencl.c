@@ -162,6 +162,27 @@ static void test_garbage(void **state) {
   assert_true(same < 3 && zero < 20);
 }
 
+// Of three calls one finds numbers from 1 to 2 there, and one large ones: what could be taken for a sum, and what not.
+static void test_garbage_kinds(void **state) {
+  struct desk *k = *state;
+  int ordinary = 0, large = 0;
+  int s = draft_buffer(&k->d, PLAN_SCRATCH, "s", N, NULL);
+  draft_copy(&k->d, 1, 0, s, 0, N * F32);
+  load(k);
+  for (int i = 0; i < 3; i++) {
+    int n_ordinary = 0, n_large = 0;
+    call(k, DEVICE_COLD);
+    for (int j = 0; j < N; j++) {
+      n_ordinary += k->z[j] >= 1 && k->z[j] < 2;
+      n_large += k->z[j] <= -1e29f && k->z[j] >= -2e30f;
+    }
+    ordinary += n_ordinary == N;
+    large += n_large == N;
+  }
+  assert_int_equal(ordinary, 1);
+  assert_int_equal(large, 1);
+}
+
 // One process may load one plan after the other.
 static void test_loads_again(void **state) {
   struct desk *k = *state;
@@ -271,6 +292,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_steps, setup, teardown),
       cmocka_unit_test_setup_teardown(test_three_dimensions, setup, teardown),
       cmocka_unit_test_setup_teardown(test_garbage, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_garbage_kinds, setup, teardown),
       cmocka_unit_test_setup_teardown(test_loads_again, setup, teardown),
       cmocka_unit_test_setup_teardown(test_null_pointer, setup, teardown),
       cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
