@@ -76,7 +76,8 @@ struct assay_judge_options {
   int threads;              // for the kernel and for the oracle; 0: all processors
   int declared_checks;      // draws of the declared distribution at the timed workload
   bool probes;              // also judge at the task's ragged shapes under every probe that applies
-  int replicas;             // contract passes for the error scale of a check
+  uint64_t hold_out; // leaves one probe and one kind of drawn shape to a later judgement, by this number; 0: none
+  int replicas;      // contract passes for the error scale of a check
   bool timing;
   int min_samples, max_samples; // timed calls, cold
   int hot_samples;

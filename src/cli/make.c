@@ -435,6 +435,8 @@ static char *settings_text(const struct make *m, const char *prompts_hash) {
                         (json_int_t)e->max_tokens, "prompts", prompts_hash, "workload", o->workload, "device",
                         o->device, "published", o->as_published, "prices", m->prices.hash, "feed_best",
                         e->settings.feed_best, "method_seed", (json_int_t)e->settings.seed, "contract", o->contract);
+  if (j && m->hold_out)
+    json_object_set_new(j, "hold_out", json_true());
   json_t *fields = json_array();
   for (int i = 0; i < m->n_given; i++)
     json_array_append_new(fields, m->more[i].given ? json_incref(m->more[i].given) : json_null());
@@ -475,6 +477,14 @@ static enum assay_status compare_settings(const struct make *m, const char *then
   return status;
 }
 
+// A run keeps what it was begun with: verdicts with hold-outs and without are not alike. Without a last judgement of
+// the winners nothing is held out, for nobody would ask it.
+static void decide_hold_out(struct make *m, const char *before) {
+  json_t *j = before ? json_loads(before, 0, NULL) : NULL;
+  m->hold_out = before ? json_is_true(json_object_get(j, "hold_out")) : m->engine.finals && m->judging.options.probes;
+  json_decref(j);
+}
+
 static enum assay_status keep_settings(struct make *m, struct assay_error *err) {
   char hash[HASH_HEX_BYTES], *before = NULL;
   struct buf all = {0};
@@ -483,8 +493,11 @@ static enum assay_status keep_settings(struct make *m, struct assay_error *err) 
     return status;
   hash_sha256_hex(buf_str(&all), all.len, hash);
   buf_release(&all);
+  status = store_get_making(m->store, m->engine.run, &before, err);
+  decide_hold_out(m, before);
   char *text = settings_text(m, hash);
-  status = text ? store_get_making(m->store, m->engine.run, &before, err) : error_nomem(err, "a run's settings");
+  if (!status && !text)
+    status = error_nomem(err, "a run's settings");
   if (!status)
     status = before ? compare_settings(m, before, text, err) : store_set_making(m->store, m->engine.run, text, err);
   base_free(before);

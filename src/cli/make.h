@@ -48,8 +48,9 @@ struct make {
   struct model_prices prices;
   int n_names, n_endpoints; // once models and endpoints are paired, an endpoint for each model
   int n_given;              // endpoints, by the user
-  int parallel; // 0: the usual number
+  int parallel;             // 0: the usual number
   bool dry_run, replay;
+  bool hold_out;         // some of the exam is for the winners alone
   const char *final_run; // name of the winners' verdicts
   struct cli_interrupt interrupt;
   struct store *store;

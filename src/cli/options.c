@@ -123,6 +123,9 @@ static void fit_samples(struct cli_judging *j) {
     "says what happens elsewhere, and scores keep it apart)",                                                          \
     .kind = OPTION_INDEX, OF_OPTIONS(shapes), .choices = shapes)                                                       \
   X(NO_PROBES, "no-probes", NULL, "no ragged shapes and no probes", .kind = OPTION_OFF, OF_OPTIONS(probes))            \
+  X(HOLD_OUT, "hold-out", "N",                                                                                         \
+    "leave one probe and one kind of drawn shape to a later judgement; which ones follows from N",                     \
+    .kind = OPTION_UINT64, OF_OPTIONS(hold_out), FROM_TO(1, INT64_MAX))                                                \
   X(NO_TIMING, "no-timing", NULL, "only check, take no times", .kind = OPTION_OFF, OF_OPTIONS(timing))                 \
   X(CHECKS, "checks", "N", "checked draws at the judged sizes (default 3): one as the task declares, then probes",     \
     .kind = OPTION_INT, OF_OPTIONS(declared_checks), FROM_TO(1, 30))                                                   \

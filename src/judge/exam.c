@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "judge/hold_out.h"
 #include "judge/session.h"
 
 // The size of a shape, for choosing among several.
@@ -117,6 +118,8 @@ static enum assay_status add_drawn(struct session *s, struct assay_error *err) {
   for (int kind = 0; kind < SHAPE_KIND_COUNT && !status; kind++) {
     bool found;
     struct workload *w = &s->shapes[s->n_shapes];
+    if (hold_out_shape(s->o->hold_out, (enum shape_kind)kind))
+      continue;
     r.most_work = most_work((enum shape_kind)kind, judged);
     status = shape_draw(&r, (enum shape_kind)kind, w, &found, err);
     if (status || !found)

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "judge/hold_out.h"
 #include "judge/session.h"
 #include "sandbox/sandbox.h"
 #include "stats/stats.h"
@@ -60,6 +61,8 @@ static struct assay_peaks hot_peaks(const struct assay_peaks *memory) {
 
 enum assay_status session_prepare(struct session *s, struct assay_error *err) {
   enum assay_status status = task_read(s->o->task, s->o->as_published, &s->task, err);
+  if (!status)
+    s->task.probes = hold_out_probes(s->o->hold_out, s->task.probes);
   if (!status)
     status = task_take_contract(&s->task, s->o->contract, err);
   if (!status)

@@ -84,6 +84,25 @@ expect 0 "^Write C for the CPU.*" make --attempts 4 --run dry --dry-run
 expect 0 "1 tasks, up to 4 requests each: .*cost not known" make --attempts 4 --run dry --dry-run
 check "a dry run asks nothing" "0" "$(sql "SELECT count(*) FROM step WHERE run = 'dry'")"
 
+# Hold-outs: a kernel that is wrong at a probe that no verdict of the run asked, with this seed, is found out at the end.
+# Both numbers are in the result. A run that was begun without a last judgement has none of it held out, also later.
+mkdir "$work/blind"
+kernel 'y[i] = x[i] > 1e7f ? 1e7f : x[i] < 0 ? 0 : x[i];' | fenced >"$work/blind/reply"
+held() { ask --method greedy --method-seed 1 --endpoint "exec:cat '$work/blind/reply'" "$@"; }
+probes() { sql "SELECT count(*) FROM verdict, json_each(evidence, '\$.checks') AS c WHERE run = '$1' AND json_extract(c.value, '\$.probe') = 'near_overflow'"; }
+expect 1 "kernelbench/1/19 +1 +1 +1 +1 +0 .* wrong" held --run held
+check "right, but for what was held out" "pass wrong_value" "$(sql "SELECT group_concat(reason, ' ') FROM (SELECT reason FROM verdict WHERE run LIKE 'held%' ORDER BY run)")"
+check "the probe was held out" "0" "$(probes held)"
+check "it was asked at the end" "1" "$(($(probes 'held, final') > 0))"
+check "no feedback speaks of it" "0" "$(sql "SELECT count(*) FROM step WHERE feedback LIKE '%near_overflow%' AND run = 'held'")"
+expect 1 "kernelbench/1/19 +1 +1 +1 +0 " held --run whole --no-final
+check "nothing is held out" "1" "$(($(probes whole) > 0))"
+expect 1 "0 asked now" held --run whole
+for run in held whole; do
+  command=$(sql "SELECT command FROM verdict WHERE run = '$run'")
+  check "the repeat command says so, $run" "$([ $run = held ] && echo 1 || echo 0)" "$(grep -c -- "--hold-out" <<<"$command")"
+done
+
 # Refining: the errors go back, and what is correct stays.
 rm -f "$work"/model/*
 expect 0 "kernelbench/1/19 +9 +5 +4 +2 +3" make --method refine --turns 9 --run refine --feedback execution
