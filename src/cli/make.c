@@ -296,12 +296,24 @@ static const struct argp argp = {
 
 // --- tasks
 
+static bool has_task(const struct make *m, size_t n, const char *name) {
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(m->tasks[i].name, name) == 0)
+      return true;
+  return false;
+}
+
+// One that a suite and a name have both given is made once.
 static enum assay_status add_task(struct make *m, const char *path, size_t *n, size_t *capacity,
                                   struct assay_error *err) {
   struct task t;
   enum assay_status status = task_read(path, m->judging.options.as_published, &t, err);
   if (status)
     return status;
+  if (has_task(m, *n, t.name)) {
+    task_release(&t);
+    return ASSAY_OK;
+  }
   if (*n == *capacity) {
     struct engine_task *more = arena_grow(&m->arena, m->tasks, *n, capacity, sizeof *more);
     m->tasks = more ? more : m->tasks;
@@ -498,8 +510,12 @@ static enum assay_status keep_settings(struct make *m, struct assay_error *err) 
   char *text = settings_text(m, hash);
   if (!status && !text)
     status = error_nomem(err, "a run's settings");
+  struct store_cost spent = {0};
   if (!status)
-    status = before ? compare_settings(m, before, text, err) : store_set_making(m->store, m->engine.run, text, err);
+    status = store_sum_steps(m->store, m->engine.run, &spent, err);
+  if (!status) // nothing was asked with other settings
+    status = before && spent.calls > 0 ? compare_settings(m, before, text, err)
+                                       : store_set_making(m->store, m->engine.run, text, err);
   base_free(before);
   free(text);
   return status;
@@ -573,7 +589,9 @@ static int run(struct make *m, struct assay_error *err) {
   m->client.endpoints = m->endpoints;
   m->client.n_endpoints = m->n_endpoints;
   m->client.environment = environ;
-  enum assay_status status = make_folder(m, err);
+  enum assay_status status = make_check_device(m, err);
+  if (!status)
+    status = make_folder(m, err);
   if (!status)
     status = keep_settings(m, err);
   if (!status)

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/make.h"
+#include "compute/cuda_driver.h"
 #include "judge/record.h"
 
 static int64_t cpu_ns(void) {
@@ -90,6 +91,16 @@ static void ask_harder(struct assay_judge_options *o) {
   int checks = o->declared_checks * MORE_CHECKS;
   o->declared_checks = checks < MOST_CHECKS ? checks : MOST_CHECKS;
   o->seed = o->secret = 0;
+}
+
+enum assay_status make_check_device(const struct make *m, struct assay_error *err) {
+  const struct cuda_driver *driver;
+  if (strcmp(m->judging.options.device, "cuda") != 0)
+    return ASSAY_OK;
+  enum assay_status status = cuda_driver_open(&driver, err);
+  if (!status)
+    cuda_driver_close(driver);
+  return status;
 }
 
 // What no verdict of the run's kernels, and so no feedback, ever speaks of. It is not the same for all tasks, so that
