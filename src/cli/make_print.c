@@ -103,6 +103,8 @@ static void print_table(const struct make *m, const struct engine_summary *s, co
   else
     printf("%.4f USD\n", cost->usd);
   printf("kernels: %s\n", m->engine.folder);
+  if (s->unanswered > 0)
+    printf("%lld requests got no whole reply; the last: %s\n", (long long)s->unanswered, s->failure);
   if (s->ended[0])
     printf("ended: %s; a larger budget goes on from here\n", s->ended);
 }

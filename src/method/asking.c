@@ -109,31 +109,51 @@ static double expected_usd(const struct engine *e, const struct pending *p) {
   return isnan(usd) ? 0 : usd;
 }
 
-// Whether so much time was used up, with what is under way and the next step reserved.
-static bool is_used_up(const struct engine *e, int64_t budget_ns, int64_t used_ns, int64_t most_ns) {
-  int64_t steps = 1 + e->under_way + e->waiting;
+// Whether so much time was used up, with `steps` more reserved.
+static bool is_used_up(int64_t budget_ns, int64_t used_ns, int64_t most_ns, int64_t steps) {
   return budget_ns > 0 && (used_ns >= budget_ns || used_ns + steps * most_ns > budget_ns);
 }
 
-// Whether one more request is within the budget; else says which part is used up.
-static bool affordable(struct engine *e, const struct pending *p) {
+// Whether one more request is within the budget, with what others under way may cost at most (reserved 1) or without
+// (0); else e->why says which part is used up.
+static bool is_within(struct engine *e, const struct pending *p, int reserved) {
   const struct engine_budget *b = &e->o->budget;
-  if (b->calls && e->calls + e->reserved_calls + 1 > b->calls)
+  int64_t steps = 1 + reserved * (e->under_way + e->waiting);
+  if (b->calls && e->calls + reserved * e->reserved_calls + 1 > b->calls)
     snprintf(e->why, sizeof e->why, "the budget of %lld calls is used up", (long long)b->calls);
-  else if (b->tokens && e->tokens + e->reserved_tokens + expected_tokens(e, p) > b->tokens)
+  else if (b->tokens && e->tokens + reserved * e->reserved_tokens + expected_tokens(e, p) > b->tokens)
     snprintf(e->why, sizeof e->why, "the budget of %lld tokens is used up", (long long)b->tokens);
-  else if (b->usd > 0 && e->usd + e->reserved_usd + expected_usd(e, p) > b->usd)
+  else if (b->usd > 0 && e->usd + reserved * e->reserved_usd + expected_usd(e, p) > b->usd)
     snprintf(e->why, sizeof e->why, "the budget of %g USD is used up", b->usd);
   else if (b->wall_ns && clock_monotonic_ns() - e->start_ns > b->wall_ns)
     snprintf(e->why, sizeof e->why, "the budget of %lld s is used up", (long long)(b->wall_ns / 1000000000));
-  else if (is_used_up(e, b->cpu_ns, e->cpu_ns, e->most_cpu_ns))
+  else if (is_used_up(b->cpu_ns, e->cpu_ns, e->most_cpu_ns, steps))
     snprintf(e->why, sizeof e->why, "the budget of %g s of processors is used up", (double)b->cpu_ns / 1e9);
-  else if (is_used_up(e, b->gpu_ns, e->gpu_ns, e->most_gpu_ns))
+  else if (is_used_up(b->gpu_ns, e->gpu_ns, e->most_gpu_ns, steps))
     snprintf(e->why, sizeof e->why, "the budget of %g s of the GPU is used up", (double)b->gpu_ns / 1e9);
   else
     return true;
-  e->ended = e->why;
   return false;
+}
+
+// Whether one more request may be sent now. Where only what is under way may be too much, it may cost less than it may
+// at most: that is waited for. Else the run ends.
+static bool affordable(struct engine *e, const struct pending *p) {
+  if (is_within(e, p, 1))
+    return true;
+  bool goes_on = e->under_way > 0;
+  for (int i = 0; i < e->o->n_tasks && !goes_on; i++)
+    goes_on = making_is_ready(&e->tasks[i]);
+  if (!goes_on || !is_within(e, p, 0))
+    e->ended = e->why;
+  return false;
+}
+
+// How often a request may be sent: each time counts.
+static int64_t most_calls(const struct engine *e) {
+  enum { MOST_CALLS = 3 };
+  int64_t left = e->o->budget.calls - e->calls - e->reserved_calls;
+  return e->o->budget.calls == 0 ? 1 : left < MOST_CALLS ? left : MOST_CALLS;
 }
 
 // The request, and with `more` the one for the rest of the reply that is there.
@@ -142,6 +162,7 @@ static enum assay_status submit(struct engine *e, struct making *m, int64_t numb
   struct pending *p = pending_of(m, number);
   char task[256], step[64], model[256];
   const struct engine_model *to = &e->o->models[p->plan.model];
+  p->reserved_calls = most_calls(e);
   snprintf(task, sizeof task, "ASSAY_TASK=%s", m->task->name);
   snprintf(step, sizeof step, "ASSAY_STEP=%lld", (long long)number);
   snprintf(model, sizeof model, "ASSAY_MODEL=%s", to->name);
@@ -155,12 +176,13 @@ static enum assay_status submit(struct engine *e, struct making *m, int64_t numb
                                   .environment = {task, step, model},
                                   .temperature = p->plan.temperature,
                                   .max_tokens = cap_of(e, p),
-                                  .seed = e->o->settings.seed + (uint64_t)number};
+                                  .seed = e->o->settings.seed + (uint64_t)number,
+                                  .most_calls = e->o->budget.calls ? (int)p->reserved_calls : 0};
   enum assay_status status = model_client_submit(e->o->client, &r, err);
   if (status)
     return status;
   e->under_way++;
-  e->reserved_calls++;
+  e->reserved_calls += p->reserved_calls;
   e->reserved_tokens += expected_tokens(e, p);
   e->reserved_usd += expected_usd(e, p);
   return ASSAY_OK;
@@ -238,7 +260,7 @@ void asking_row(const struct engine *e, const struct making *m, const struct pen
 }
 
 static void settle(struct engine *e, const struct pending *p) {
-  e->reserved_calls--;
+  e->reserved_calls -= p->reserved_calls;
   e->reserved_tokens -= expected_tokens(e, p);
   e->reserved_usd -= expected_usd(e, p);
 }

@@ -102,9 +102,9 @@ static bool any_open(const struct engine *e) {
 
 static enum assay_status send_more(struct engine *e, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
-  while (!status && !stopped(e) && e->under_way + e->waiting < e->o->ahead && any_open(e)) {
+  bool sent = true; // else it waits for what is under way
+  while (!status && sent && !stopped(e) && e->under_way + e->waiting < e->o->ahead && any_open(e)) {
     struct making *m;
-    bool sent;
     status = pick(e, &m, err);
     if (!status && m)
       status = asking_send(e, m, next_unsent(m), &sent, err);
@@ -152,6 +152,10 @@ static enum assay_status take_in(struct engine *e, struct model_reply *reply, st
   enum assay_status status;
   e->under_way--;
   e->failures = reply->failure ? e->failures + 1 : 0;
+  e->answered += !reply->failure;
+  e->unanswered += reply->failure != MODEL_ANSWERED;
+  if (reply->failure)
+    e->last_failure = reply->error;
   if (p->continuing) {
     status = asking_join(e, m, number, reply, err);
     buf_release(&reply->text);
@@ -172,7 +176,7 @@ static enum assay_status commit_one(struct engine *e, bool *any, struct assay_er
   for (int i = 0; i < e->o->n_tasks; i++) {
     struct making *m = &e->tasks[i];
     int64_t at = m->n - m->first;
-    if (m->blocked.status || at >= m->n_round || !m->round[at].replied)
+    if (!making_is_ready(m))
       continue;
     *any = true;
     show(e, m, "judging");
@@ -234,6 +238,8 @@ static void count_step(const struct made_step *s, struct engine_result *r) {
 static void fill_summary(struct engine *e, struct engine_summary *out) {
   out->asked = e->asked;
   out->judged = e->judged;
+  out->unanswered = e->unanswered;
+  snprintf(out->failure, sizeof out->failure, "%s", e->last_failure.message);
   out->ended = "";
   if (e->ended) {
     snprintf(out->why, sizeof out->why, "%s", e->why);
@@ -296,6 +302,10 @@ enum assay_status engine_run(const struct engine_options *o, struct engine_summa
   e.without_price = spent.without_price > 0;
   if (!status)
     status = loop(&e, err);
+  if (!status && e.unanswered > 0 && e.answered == 0) { // no run at all, however few requests it has
+    *err = e.last_failure;
+    status = err->status;
+  }
   if (status)
     keep_replies(&e);
   fill_summary(&e, out);

@@ -103,13 +103,15 @@ struct engine_result {
 struct engine_summary {
   struct engine_result *results; // of all tasks, in their order; the engine's until engine_summary_release
   int n;
-  int64_t asked, judged; // in this process
-  const char *ended;     // why nothing more was asked, where the tasks are not complete: "budget: 10 calls"; ""
+  int64_t asked, judged;                   // in this process
+  int64_t unanswered;                      // requests of this process without a whole reply
+  char failure[ASSAY_ERROR_MESSAGE_BYTES]; // what was wrong with the last of them
+  const char *ended; // why nothing more was asked, where the tasks are not complete: "budget: 10 calls"; ""
   char why[128];
 };
 
 // ASSAY_OK also where the budget ended the run or it was stopped; the summary says so. A status: the endpoint, the
-// store or a prompt failed. The summary is filled in any case.
+// store or a prompt failed, or no request at all was answered. The summary is filled in any case.
 enum assay_status engine_run(const struct engine_options *o, struct engine_summary *out, struct assay_error *err);
 // The run again from what is stored of it, without a model and a judge; store, run, prompts, settings, form, rungs,
 // models, tasks and judging are used. *steps: how many were compared. ASSAY_ERR_CORRUPT with the first difference.

@@ -10,6 +10,11 @@ struct method_view making_view(const struct engine *e, const struct making *m, i
   return (struct method_view){.settings = &e->o->settings, .steps = m->steps, .n = n};
 }
 
+bool making_is_ready(const struct making *m) {
+  int64_t at = m->n - m->first;
+  return !m->blocked.status && at < m->n_round && m->round[at].replied;
+}
+
 enum assay_status making_add(struct making *m, const struct made_step *s, struct assay_error *err) {
   if ((size_t)m->n == m->capacity) {
     size_t capacity = 2 * m->capacity + 16;

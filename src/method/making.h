@@ -17,6 +17,7 @@ struct pending {
   struct model_reply reply; // once replied
   struct store_step row;    // its numbers, once replied; strings are not valid
   double usd;               // NaN: unknown
+  int64_t reserved_calls;   // while a request is under way: with its retries
   int64_t own_ns;           // to make the prompts
 };
 
@@ -49,8 +50,9 @@ struct engine {
   double usd, reserved_usd; // of those whose price is known
   bool without_price;       // some were not
   int64_t start_ns, asked, judged;
-  int failures; // requests in a row without a reply
-  struct assay_error last_failure;
+  int failures;                      // requests in a row without a reply
+  int64_t answered, unanswered;      // requests of this process
+  struct assay_error last_failure;   // of an unanswered one
   const struct store_step *expected; // a replay: the step as it is stored; else NULL
   bool closing;                      // after an error: nothing more is asked
   const char *ended;                 // NULL: goes on
@@ -63,13 +65,16 @@ void making_release(struct making *m);
 struct method_view making_view(const struct engine *e, const struct making *m, int64_t n);
 // Plans the next round where the last one is finished; done is set where there is none.
 enum assay_status making_plan(struct engine *e, struct making *m, struct assay_error *err);
+// Whether the reply of its next step is there, to be worked on.
+bool making_is_ready(const struct making *m);
 // Appends a finished step; takes over code, feedback and detail.
 enum assay_status making_add(struct making *m, const struct made_step *s, struct assay_error *err);
 
 // asking.c
 // Renders the prompts of a pending step.
 enum assay_status asking_render(struct engine *e, struct making *m, int64_t number, struct assay_error *err);
-// Sends it, and reserves what it may cost. *sent is false where the budget is used up: e->ended says which.
+// Sends it, and reserves what it may cost. *sent is false where the budget is used up (e->ended
+// says which), or would be by what is under way.
 enum assay_status asking_send(struct engine *e, struct making *m, int64_t number, bool *sent, struct assay_error *err);
 // The step's strings as they are stored; `prompt` owns that one's bytes.
 void asking_row(const struct engine *e, const struct making *m, const struct pending *p, struct buf *prompt,

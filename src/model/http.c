@@ -300,10 +300,14 @@ static void hold(struct exchange *x, int64_t ns) {
   *x->hold_ns = until > *x->hold_ns ? until : *x->hold_ns;
 }
 
+static bool may_send_again(const struct exchange *x) {
+  return x->request.most_calls <= 0 || x->reply.calls < x->request.most_calls;
+}
+
 // Whether it will be sent again; then it waits.
 static bool retry_later(struct exchange *x, const struct model_client_options *o) {
   struct transfer *t = x->carrier;
-  if (t->retries >= o->retries)
+  if (t->retries >= o->retries || !may_send_again(x))
     return false;
   int64_t backoff = o->backoff_ns << t->retries, asked = asked_wait(t);
   backoff = backoff > MOST_BACKOFF * o->backoff_ns ? MOST_BACKOFF * o->backoff_ns : backoff;
@@ -346,7 +350,7 @@ static bool take_error(struct exchange *x, const struct model_client_options *o,
   wire_read_error(buf_str(&t->plain), t->plain.len, &e);
   snprintf(what, sizeof what, "status %ld%s%s", status, e.kind[0] ? ", " : "", e.kind);
   bool cap = wire_error_is_cap(&e);
-  if ((status == 400 || status == 422) && !cap && leave_out_field(x, &e)) {
+  if ((status == 400 || status == 422) && !cap && leave_out_field(x, &e) && may_send_again(x)) {
     send_now(x, o);
     return false;
   }

@@ -46,6 +46,7 @@ struct model_request {
   double temperature;         // NaN: the server's default
   int64_t max_tokens;         // of the reply; 0: the endpoint's default
   uint64_t seed;              // 0: none
+  int most_calls;             // retries included; 0: as many as the client's options say
 };
 
 // What went wrong with a request, by what the caller does about it.
