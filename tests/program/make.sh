@@ -188,6 +188,16 @@ check "verdicts after kills" "$(sql "SELECT count(*) FROM verdict WHERE run = 'c
 check "at most what was under way is asked again" "1" "$(($(wc -l <"$work/model/asked") <= 9 + 10))"
 check "sound" "ok" "$(sql "PRAGMA integrity_check")"
 
+# The order in which replies come does not matter: the first asked answers last.
+order=(--method evolve --attempts 3 --turns 2 --feedback execution --no-final --seed 7 --secret 8)
+echo 'sleep 0.$(((8 - ASSAY_STEP % 3 * 3)))
+exec "$@"' >"$work/late.sh"
+for parallel in 1 8; do
+  ask "${order[@]}" --run "order $parallel" --parallel $parallel --endpoint "exec:sh $work/late.sh $source/tests/program/make_model.sh $replies $work/model" >"$work/out" 2>&1
+done
+check "six kernels, and ideas" "1" "$(($(sql "SELECT count(*) FROM step WHERE run = 'order 1'") >= 6))"
+check "arrival does not matter" "$(everything "order 1")" "$(everything "order 8")"
+
 # Scores: the funnel, pass@k of independent attempts, two runs compared.
 expect 0 "^sample +9 > 5 > 4 > 2 +0.222 0.833 - +- - - +0 1 1 +9 " "$assay" score sample
 expect 0 "^refine +9 > 5 > 4 > 2 +- - - +- - - +0 1 1 +9 " "$assay" score refine
@@ -306,6 +316,11 @@ expect 0 "in all 9 calls" make --attempts 9 --run budget --budget-calls 9
 expect 1 "the budget of 0.001 s of processors is used up" make --attempts 9 --run processors --budget-cpu-seconds 0.001
 check "one step is more than that" "1" "$(sql "SELECT count(*) FROM step WHERE run = 'processors'")"
 expect 0 "in all 9 calls" make --attempts 9 --run processors --budget-cpu-seconds 1000 --budget-gpu-seconds 1
+# Over a suite it goes where no kernel is right: after a request for each task, all of it.
+kernel 'y[i] = x[i] < 0 ? 0 : x[i];' | fenced >"$work/same"
+expect 1 "the budget of 6 calls is used up" "$assay" make kernelbench/1/19 kernelbench/1/20 --device cpu --no-timing --workload small --no-final --method refine \
+  --turns 9 --run where --budget-calls 6 --endpoint "exec:cat $work/same"
+check "where it is needed" "kernelbench/1/19 1 kernelbench/1/20 5" "$(sql "SELECT group_concat(task || ' ' || n, ' ') FROM (SELECT task, count(*) AS n FROM step WHERE run = 'where' GROUP BY task ORDER BY task)")"
 # A task without progress is given up, and goes on with more patience.
 expect 1 "kernelbench/1/19 +3 .*no progress in 3 requests" make --attempts 9 --run patient --patience 3 --no-final
 check "no more is asked" "3" "$(sql "SELECT count(*) FROM step WHERE run = 'patient'")"
@@ -313,8 +328,23 @@ expect 1 "0 asked now" make --attempts 9 --run patient --patience 3 --no-final
 expect 0 "kernelbench/1/19 +8 .*no progress in 4 requests" make --attempts 9 --run patient --patience 4 --no-final
 expect 0 "kernelbench/1/19 +9 " make --attempts 9 --run patient --patience 9 --no-final
 
+# A task that is named twice is made once; settings count from the first request on.
+expect 1 "1 asked now, 0 judged now; in all 1 calls" "$assay" make kernelbench/1/19 "$source"/tasks/kernelbench/level1/019_relu.onnxtxt --device cpu --no-timing \
+  --attempts 1 --run twice --endpoint 'exec:echo A loop.'
+expect 1 "1 asked now" ask --attempts 1 --run settled --endpoint 'exec:echo A loop.'
+expect 2 "begun with other settings" ask --attempts 2 --run settled --endpoint 'exec:echo A loop.'
+sql "DELETE FROM step WHERE run = 'settled'"
+expect 1 "2 asked now" ask --attempts 2 --run settled --endpoint 'exec:echo A loop.'
+# Nothing is asked, and paid for, where no reply could be judged.
+if ! ldconfig -p | grep -q 'libcuda\.so\.1'; then
+  expect 3 "no NVIDIA driver" "$assay" make kernelbench/1/19 --device cuda --attempts 1 --run elsewhere --endpoint "exec:touch '$work/was-asked'"
+  check "nothing was asked" "no" "$([ -e "$work/was-asked" ] && echo yes || echo no)"
+fi
+
 # A model that fails: what was paid for is kept, and is asked again where there was no reply.
 expect 3 "exit code 5: no credit" ask --attempts 9 --run failing --endpoint 'exec:echo no credit >&2; exit 5'
+expect 3 "exit code 5: no credit" ask --method greedy --run failing-once --endpoint 'exec:echo no credit >&2; exit 5'
+expect 1 "1 requests got no whole reply; the last: .*exit code 5" ask --attempts 2 --run failing-half --no-final --endpoint 'exec:[ $ASSAY_STEP = 0 ] && exit 5; echo A loop.'
 expect 2 "exit code 127" ask --attempts 9 --run missing --endpoint exec:/no/such/program
 for use in "--enough 1.5" "--enough 0" "--patience 0" "--budget-gpu-seconds 0" "--field top_k=4" "--field top_k" "--field stream=true" "--endpoint nowhere" "--endpoint exec:" "--method magic" "--form cobol" "--feedback praise" "--device opencl --form c" \
   "--temperature 3" "--attempts 0" "--prompts /no/such/folder" "--method refine --attempts 65" "--budget-calls 0"; do
@@ -347,6 +377,7 @@ check "no prompt and no code is in what others see" "0" "$(grep -cE "candidate.h
 check "the key is nowhere else" "" "$(grep -rl "$key" "$work" --exclude-dir=log --exclude=key)"
 check "outcomes over HTTP" "$(sql "${rows/\'sample\'/\'refine\'}")" "$(sql "${rows/\'sample\'/\'http\'}" | sed 's/^\(.*\)$/\1/')"
 check "tokens as the server counts" "1000 100 0" "$(sql "SELECT DISTINCT input_tokens || ' ' || output_tokens || ' ' || estimated FROM step WHERE run = 'http' AND number >= 0")"
+check "the table of prices is known by its hash" "$(sha256sum "$source/prices.txt" | cut -d' ' -f1)" "$(sql "SELECT json_extract(settings, '\$.prices') FROM making WHERE run = 'http'")"
 check "cost" "0.0252" "$(sql "SELECT round(sum(usd), 6) FROM step WHERE run = 'http'")"
 # A process with a key leaves no core: aborted while it waits for a server that says nothing. Another process does, here.
 check "no core with a key in it" "no core" "$(cd "$work" && python3 -c '
@@ -389,6 +420,12 @@ wait $second 2>/dev/null
 expect 2 "the key is missing or wrong" http --run http2 --model wrong-key --key-file "$work/key"
 check "an echoed key is hidden" "0" "$(grep -c "$key" "$work/out")"
 expect 2 "no such model" http --run http3 --model missing
+# A retry is a call. What a request may cost at most is reserved until it is known: nine of 1,100 tokens and a cap of 16,384
+# fit into 50,000 though two of them are all that may be under way.
+expect 3 "status 500" http --attempts 9 --run busy --model busy --budget-calls 2
+check "retries are calls" "2" "$(sql "SELECT sum(calls) FROM step WHERE run = 'busy'")"
+expect 0 "in all 9 calls, 9900 tokens" http --attempts 9 --run reserved --model gpt-4.1-r --budget-tokens 50000 --parallel 8 --no-final
+expect 2 "the prompt is too long for the model; use shorter --prompts" http --run short --model narrow --method greedy
 expect 2 "say which one with --model" http --run http4
 chmod 644 "$work/key"
 expect 2 "others can read the key.*chmod 600" http --run http5 --model m --key-file "$work/key"

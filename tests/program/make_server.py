@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A language model's server for the tests: make_server.py FOLDER LOG writes its port to LOG/port and answers requests to
 chat completions with FOLDER's file of the model's name and the request's number ("m.0"), or "last". A model "wrong-key"
-gets 401, "missing" 404, "picky" 400 when it is sent a temperature. Streams when asked to. A file that begins with "cut N" is a reply that ends after N bytes of the
+gets 401, "missing" 404, "picky" 400 when it is sent a temperature,
+"narrow" 400 for any prompt, "busy" 500. Streams when asked to. A file that begins with "cut N" is a reply that ends after N bytes of the
 rest of the file, by the cap on tokens; asked to go on, the server has the files "rest.0", "rest.1"."""
 import http.server
 import json
@@ -39,6 +40,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.send(status, "application/json", json.dumps({"error": {"message": said}}).encode())
         if model == "picky" and "temperature" in body:
             error = {"message": "Unsupported value", "param": "temperature", "code": "unsupported_value"}
+            return self.send(400, "application/json", json.dumps({"error": error}).encode())
+        if model == "busy":
+            return self.send(500, "application/json", b"{}")
+        if model == "narrow":
+            error = {"message": "This model's maximum context length is 100 tokens", "code": "context_length_exceeded"}
             return self.send(400, "application/json", json.dumps({"error": error}).encode())
         path = FOLDER / f"{n}"
         text = (path if path.exists() else FOLDER / "last").read_bytes().decode("utf-8", "replace")
