@@ -132,6 +132,25 @@ struct draw_roofline {
 };
 void draw_roofline(const struct draw_roofline *chart, const struct draw_page *page, struct buf *out);
 
+// --- a graph without cycles, from top to bottom: boxes in layers, each below all that it needs
+
+enum { DRAW_MOST_BOXES = 96 };
+struct draw_box {
+  const char *label;
+  bool is_end; // an input or an output of the whole: without a frame
+};
+struct draw_edge {
+  int from, to; // boxes; from < to, others are left out
+};
+struct draw_graph {
+  const char *title;
+  const struct draw_box *boxes;
+  int n;
+  const struct draw_edge *edges;
+  int n_edges;
+};
+void draw_graph(const struct draw_graph *chart, const struct draw_page *page, struct buf *out);
+
 // --- from asked to faster, with counts
 
 struct draw_stage {

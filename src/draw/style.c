@@ -16,7 +16,8 @@ static const struct {
     {"f5", "fill", "#816983", "#C2C7F1"},        {"f0", "fill", "#8A929C", "#6B7684"},
     {"ok", "stroke", "#00704F", "#4CC9A0"},      {"bad", "stroke", "#A3195B", "#F08FC0"},
     {"caution", "stroke", "#8F4700", "#F5A742"}, {"level", "stroke", "#59616B", "#A3ADB9"},
-    {"band", "fill", "#59616B", "#A3ADB9"},
+    {"band", "fill", "#59616B", "#A3ADB9"},      {"edge", "stroke", "#8A929C", "#6B7684"},
+    {"box", "stroke", "#8A929C", "#6B7684"},
 };
 
 static const char shapes[] =
@@ -26,6 +27,7 @@ static const char shapes[] =
     ".c-axis,.c-grid,.c-level,.c-s0,.c-s1,.c-s2,.c-s3,.c-s4,.c-s5{fill:none}\n"
     ".c-band{fill-opacity:.18}\n"
     ".c-area{fill-opacity:.18}\n"
+    ".c-edge,.c-box{fill:none}\n"
     ".c-level{stroke-dasharray:4 3;stroke-width:1.5}\n"
     ".c-bar{stroke-width:2}\n.c-curve{stroke-width:2}\n"
     ".c-dash2{stroke-dasharray:8 3}\n.c-dash3{stroke-dasharray:2 3}\n.c-dash4{stroke-dasharray:8 3 2 3}\n"

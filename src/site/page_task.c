@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "draw/draw.h"
 #include "site/pages.h"
+#include "site/task_parts.h"
 
 static void put_counts(struct html *w, const struct site_group *g) {
   html_open(w, EL_P);
@@ -136,6 +137,8 @@ enum assay_status page_task(struct site *site, const struct site_file *f, struct
     most = site->groups[task->first_group + i].n > most ? site->groups[task->first_group + i].n : most;
   }
   pages_links(&w, &f->at, most);
+  if (f->at.page <= 1)
+    task_put_parts(&w, task);
   frame_end(&w, &frame);
   return status ? status : buf_status(out, err);
 }

@@ -95,11 +95,52 @@ static void funnel(enum data d, const struct draw_page *page, struct buf *out) {
   draw_funnel(&(struct draw_funnel){"Funnel", stages, 4}, page, out);
 }
 
+// A chain, a fan, and long edges; edges against the order, to nowhere and to themselves are left out.
+static void graph(enum data d, const struct draw_page *page, struct buf *out) {
+  struct draw_box boxes[N];
+  struct draw_edge edges[3 * N];
+  for (int i = 0; i < N; i++) {
+    boxes[i] = (struct draw_box){i % 7 ? "MatMul" : hostile, i % 9 == 0};
+    edges[3 * i] = (struct draw_edge){i, d == EQUAL ? i : i + 1};
+    edges[3 * i + 1] = (struct draw_edge){i / 2, d == LARGE ? -1 : i};
+    edges[3 * i + 2] = (struct draw_edge){i % 3, N - 1 - i % 5};
+  }
+  draw_graph(
+      &(struct draw_graph){"Graph", boxes, d == NOT_NUMBERS ? DRAW_MOST_BOXES + 1 : count(d), edges, 3 * count(d)},
+      page, out);
+}
+
+// What stands below what it needs, and in one layer what needs the same.
+static double top_of(const char *svg, const char *label) {
+  char wanted[32];
+  snprintf(wanted, sizeof wanted, ">%s</text>", label);
+  const char *at = strstr(svg, wanted);
+  assert_non_null(at);
+  while (strncmp(at, " y=\"", 4) != 0)
+    at--;
+  return strtod(at + 4, NULL);
+}
+
+static void layers(void **state) {
+  (void)state;
+  static const struct draw_box boxes[] = {{"x", true}, {"Conv", false}, {"Relu", false}, {"Add", false}, {"y", true}};
+  static const struct draw_edge edges[] = {{0, 1}, {1, 2}, {1, 3}, {2, 3}, {3, 4}};
+  struct buf out = {0};
+  draw_graph(&(struct draw_graph){"Graph", boxes, 5, edges, 5}, &(struct draw_page){DRAW_WIDE, "g", true}, &out);
+  const char *svg = buf_str(&out);
+  assert_true(top_of(svg, "x") < top_of(svg, "Conv"));
+  assert_true(top_of(svg, "Conv") < top_of(svg, "Relu"));
+  assert_true(top_of(svg, "Relu") < top_of(svg, "Add"));
+  assert_true(top_of(svg, "Add") < top_of(svg, "y"));
+  assert_non_null(strstr(svg, "3 boxes from inputs to outputs: Conv, Relu, Add."));
+  buf_release(&out);
+}
+
 static const struct form {
   const char *name;
   void (*draw)(enum data d, const struct draw_page *page, struct buf *out);
 } forms[] = {{"intervals", intervals}, {"samples", samples},   {"fast-p", fast_p}, {"ratios", ratios},
-             {"slopes", slopes},       {"roofline", roofline}, {"funnel", funnel}};
+             {"slopes", slopes},       {"roofline", roofline}, {"funnel", funnel}, {"graph", graph}};
 enum { FORMS = sizeof forms / sizeof *forms };
 
 static void keep(const char *name, const struct buf *out) {
@@ -192,7 +233,8 @@ static void compact(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(all), cmocka_unit_test(words), cmocka_unit_test(compact)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(all), cmocka_unit_test(words), cmocka_unit_test(compact),
+                                     cmocka_unit_test(layers)};
   setlocale(LC_ALL, "de_DE.UTF-8"); // where it is installed: a comma would be seen
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
