@@ -37,7 +37,7 @@ int64_t patience_end_ns(int64_t start_ns, int64_t limit_ns, int64_t starved_ns, 
 
 bool patience_lasts(struct patience *p, int64_t now_ns) {
   struct thread_waits waits;
-  if (!p->noted && now_ns - p->start_ns > p->limit_ns / NOTED_AFTER)
+  if (!p->noted && now_ns - p->start_ns >= p->limit_ns / NOTED_AFTER)
     note(p, now_ns);
   if (now_ns < p->end_ns)
     return true;

@@ -51,6 +51,17 @@ static void own_threads_do_not_count(void **state) {
   assert_int_equal(given_ns(10 * S, 20, 1000, 100, 2), 10 * S);
 }
 
+// A limit that is over before anybody looks.
+static void late_looks_end(void **state) {
+  (void)state;
+  struct patience p;
+  patience_init(&p, getpid(), 5 * S, 0);
+  assert_false(patience_lasts(&p, 5 * S));
+  patience_init(&p, getpid(), 5 * S, S);
+  assert_true(patience_lasts(&p, 5 * S));
+  assert_false(patience_lasts(&p, 6 * S));
+}
+
 static pid_t spin_on(int cpu) {
   pid_t pid = fork();
   if (pid != 0)
@@ -95,7 +106,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(own_time_has_the_limit), cmocka_unit_test(waiting_is_given_back),
       cmocka_unit_test(it_has_an_end),          cmocka_unit_test(own_threads_do_not_count),
-      cmocka_unit_test(waits_are_seen),
+      cmocka_unit_test(late_looks_end),         cmocka_unit_test(waits_are_seen),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
