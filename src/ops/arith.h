@@ -24,6 +24,9 @@ enum arith_store {
 };
 
 struct arith {
+  // In any pass: a cast to an integer type that cannot hold the value gives another number than usual. What depends on
+  // it has no answer that everybody agrees on.
+  bool other_casts;
   bool exact;       // double, no noise: all fields below are ignored
   int bits;         // significand bits of intermediate results (24 for fp32)
   int min_exponent; // of the smallest normal number (-126 for fp32)

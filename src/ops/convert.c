@@ -28,9 +28,16 @@ struct cast {
   const struct array *in;
   struct array *out;
   bool narrows; // the target cannot hold every value of the source
+  bool other;   // arith.other_casts
   struct narrowing narrowing;
   uint64_t key;
 };
+
+static int64_t truncated(const struct cast *k, double x) {
+  enum dtype to = k->out->dtype;
+  int64_t v = pointwise_truncate(to, x);
+  return k->other && !pointwise_holds(to, x) ? pointwise_wrap(to, ~v) : v;
+}
 
 // A cast is the one operator that says "lose precision here", so the exact pass rounds too. A cast to the contract's
 // storage type says less: every value of that type is one that may be rounded where it goes to another operator.
@@ -39,7 +46,7 @@ static void cast_block(const struct cast *k, int64_t begin, int64_t end, struct 
   enum dtype from = k->in->dtype, to = k->out->dtype;
   for (int64_t i = begin; i < end; i++) {
     if (!dtype_is_float(to)) {
-      k->out->i64[i] = dtype_is_float(from) ? pointwise_truncate(to, k->in->f64[i]) : pointwise_wrap(to, k->in->i64[i]);
+      k->out->i64[i] = dtype_is_float(from) ? truncated(k, k->in->f64[i]) : pointwise_wrap(to, k->in->i64[i]);
       continue;
     }
     double x = dtype_is_float(from)   ? k->in->f64[i]
@@ -60,7 +67,7 @@ static void cast_blocks(void *arg, int64_t first, int64_t last) {
 }
 
 static enum assay_status eval_cast(struct op_eval *c, struct assay_error *err) {
-  struct cast k = {.in = c->in[0], .out = &c->out[0], .key = c->arith.key};
+  struct cast k = {.in = c->in[0], .out = &c->out[0], .other = c->arith.other_casts, .key = c->arith.key};
   enum dtype to = k.out->dtype;
   enum assay_status status = narrowing_read(c->node, to, &c->arith, &k.narrowing, err);
   k.narrows = narrowing_needed(k.in->dtype, to) && k.narrowing.format.bits != c->arith.stored.bits;
@@ -137,8 +144,8 @@ static const struct op_attr seed_attrs[] = {{"seed", ATTR_INT, false, NULL}, {0}
 #define CAST(SINCE, ATTRS, EXAMPLE)                                                                                    \
   {                                                                                                                    \
     OP_ROW("Cast", SINCE, 1, 1, 1, 1, OP_ELEMENTWISE),                                                                 \
-        .attrs = (ATTRS), .infer = infer_cast, .eval = eval_cast, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM},      \
-        .pytorch = {.write = pytorch_cast},                                                                            \
+        .attrs = (ATTRS), .infer = infer_cast, .eval = eval_cast, .casts = true,                                       \
+        .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.write = pytorch_cast},                            \
         .doc =                                                                                                         \
             "The input as another type, given by its number in ONNX's TensorProto.DataType. Floating types round to "  \
             "nearest (float8 to its largest value beyond its range unless saturate = 0; float8e8m0 as round_mode "     \
@@ -148,9 +155,9 @@ static const struct op_attr seed_attrs[] = {{"seed", ATTR_INT, false, NULL}, {0}
 #define CAST_LIKE(SINCE, ATTRS, EXAMPLE)                                                                               \
   {                                                                                                                    \
     OP_ROW("CastLike", SINCE, 2, 2, 1, 1, OP_ELEMENTWISE),                                                             \
-        .attrs = (ATTRS), .infer = infer_cast_like, .eval = eval_cast, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, \
-        .pytorch = {.text = "$0.to($1.dtype)"}, .doc = "The first input as the type of the second; see Cast.",         \
-        .example = (EXAMPLE)                                                                                           \
+        .attrs = (ATTRS), .infer = infer_cast_like, .eval = eval_cast, .casts = true,                                  \
+        .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.text = "$0.to($1.dtype)"},                        \
+        .doc = "The first input as the type of the second; see Cast.", .example = (EXAMPLE)                            \
   }
 #define DROPOUT(SINCE, MAX_IN, ATTRS, EXAMPLE)                                                                         \
   {                                                                                                                    \

@@ -162,6 +162,7 @@ struct op_def {
   struct op_errors errors;
   bool steps; // its values jump (Floor, Less, ArgMax): rounding what goes in is not rounding what comes out
   struct op_pytorch pytorch;
+  bool casts;             // it passes values on as another type
   const char *doc;        // one or two sentences; for ai.assay the whole specification
   bool reads_shapes_only; // eval looks at its inputs' dtype and shape, never at their elements (Shape, Size)
   // A complete graph in ONNX's textual syntax that uses the operator once, for tests and the operator page:

@@ -60,6 +60,14 @@ int64_t pointwise_truncate(enum dtype t, double v) {
   return pointwise_wrap(t, (int64_t)v);
 }
 
+bool pointwise_holds(enum dtype t, double v) {
+  if (t == DTYPE_BOOL)
+    return true;
+  int bits = dtype_bits(t);
+  double least = dtype_is_signed(t) ? -ldexp(1, bits - 1) : 0, end = ldexp(1, dtype_is_signed(t) ? bits - 1 : bits);
+  return trunc(v) >= least && v < end;
+}
+
 // ---- reading a broadcast input in the order of the output
 
 struct reader {

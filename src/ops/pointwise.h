@@ -43,4 +43,8 @@ int64_t pointwise_wrap(enum dtype t, int64_t v);
 // bool is v != 0.
 int64_t pointwise_truncate(enum dtype t, double v);
 
+// Whether the integer type holds v, rounded towards zero. Elsewhere languages and processors differ in what a cast
+// makes: CPUs wrap or give the smallest number, GPUs the nearest.
+bool pointwise_holds(enum dtype t, double v);
+
 #endif

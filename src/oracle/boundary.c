@@ -17,6 +17,21 @@ static const uint64_t STORE_VALUES = 0x73746f7265u, STORE_PLACES = 0x706c6163657
 
 enum { GRAIN = 1 << 14 };
 
+// Of a value that declares no type its node says it (Cast); where not, it may be an integer.
+static bool casts_to_integers(const struct graph *g, const struct node *n) {
+  enum dtype t = n->outputs[0] >= 0 ? g->values[n->outputs[0]].dtype : DTYPE_UNDEFINED;
+  if (t == DTYPE_UNDEFINED && !dtype_by_number(node_int(n, "to", 0), &t))
+    return true;
+  return !dtype_is_float(t) && t != DTYPE_BOOL;
+}
+
+bool run_casts_to_integers(const struct graph *g) {
+  bool any = false;
+  for (int i = 0; i < g->n_nodes && !any; i++)
+    any = g->nodes[i].op && g->nodes[i].op->casts && casts_to_integers(g, &g->nodes[i]);
+  return any;
+}
+
 void run_find_steady(const struct graph *g, bool *steady) {
   for (int v = 0; v < g->n_values; v++)
     steady[v] = g->values[v].constant != NULL;

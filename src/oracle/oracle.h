@@ -38,13 +38,15 @@ enum assay_status oracle_eval(const struct oracle_request *r, struct array *outp
 // `replicas` contract passes (scale.c), or in closed form where the graph is one contraction; NULL for integer outputs.
 // `representable` is false when a contract pass overflowed or made a NaN where the truth is finite: inputs that no
 // straightforward implementation survives do not test a candidate. So is it where rounding to the contract's storage
-// type between operators leaves nothing of the answer (RUN_LOST in run.h). Where only implementations that round to the
-// contract's storage type between operators overflow, sigma is negative: a candidate may do either (compare.h).
+// type between operators leaves nothing of the answer (RUN_LOST in run.h), and where the answer depends on open casts.
+// Where only implementations that round to the contract's storage type between operators overflow, sigma is negative: a
+// candidate may do either (compare.h).
 struct oracle_answer {
   int n_outputs;
   struct array *y;
   float **sigma;
   bool representable;
+  bool open_casts; // of what an integer type cannot hold
 };
 enum assay_status oracle_answer_make(const struct graph *g, const struct array *inputs, const struct arith *contract,
                                      int replicas, int threads, struct oracle_answer *out, struct assay_error *err);

@@ -91,6 +91,9 @@ struct arith run_least_pass(const struct arith *contract, int k);
 // wide, an honest kernel failed at 4 of 2e9 elements of KernelBench's 2/2. The same on every machine.
 int run_wide_replicas(const struct graph *g, int replicas);
 
+// Whether a node casts floating values to integers.
+bool run_casts_to_integers(const struct graph *g);
+
 // The contraction whose error, in closed form, is the error of the whole graph: all other nodes round nothing, and its
 // output is the graph's only one. -1: there is none.
 int run_closed_form_node(const struct graph *g);

@@ -386,6 +386,35 @@ static enum assay_status answer_sampled(const struct graph *g, const struct arra
   return status;
 }
 
+// Whether the answer is another one where casts of what an integer type cannot hold give something else. (An index that
+// is out of its table then is no failure of ours.)
+static enum assay_status find_open_casts(const struct graph *g, const struct array *inputs, int threads,
+                                         struct oracle_answer *a, struct assay_error *err) {
+  struct oracle_request r = {.graph = g, .inputs = inputs, .arith = arith_exact(), .threads = threads};
+  struct array *usual = base_calloc(2 * (size_t)g->n_outputs, sizeof *usual), *other = usual + g->n_outputs;
+  if (!usual)
+    return error_nomem(err, "the oracle's answer");
+  enum assay_status status = oracle_eval(&r, usual, err);
+  r.arith.other_casts = true;
+  if (!status)
+    status = oracle_eval(&r, other, err);
+  for (int i = 0; i < g->n_outputs; i++) {
+    size_t bytes = (size_t)shape_count(&usual[i].shape) * sizeof *usual[i].bits;
+    if (!status && memcmp(usual[i].bits, other[i].bits, bytes) != 0)
+      a->open_casts = true;
+    array_release(&usual[i]);
+    array_release(&other[i]);
+  }
+  base_free(usual);
+  if (status == ASSAY_ERR_INVALID) {
+    a->open_casts = true;
+    status = ASSAY_OK;
+    memset(err, 0, sizeof *err);
+  }
+  a->representable = a->representable && !a->open_casts;
+  return status;
+}
+
 enum assay_status oracle_answer_make(const struct graph *g, const struct array *inputs, const struct arith *contract,
                                      int replicas, int threads, struct oracle_answer *out, struct assay_error *err) {
   struct oracle_answer a = {.n_outputs = g->n_outputs, .representable = true};
@@ -399,6 +428,8 @@ enum assay_status oracle_answer_make(const struct graph *g, const struct array *
     status = answer_closed(g, inputs, contract, threads, &a, &done, err);
   if (!status && !done)
     status = answer_sampled(g, inputs, *contract, replicas, threads, &a, err);
+  if (!status && a.representable && run_casts_to_integers(g))
+    status = find_open_casts(g, inputs, threads, &a, err);
   if (!status) {
     *out = a;
     memset(&a, 0, sizeof a);

@@ -296,6 +296,14 @@ static void check_constant_output(struct linter *l, int output) {
   add(l, LINT_CONSTANT_OUTPUT, 0, output, -1, 0);
 }
 
+static void check_casts(struct linter *l) {
+  bool open = false;
+  for (int d = 0; d < DRAWS; d++)
+    open = open || l->draws[d].answer.open_casts;
+  if (open)
+    add(l, LINT_OPEN_CASTS, 0, 0, -1, 0);
+}
+
 static bool all_elementwise(const struct graph *g) {
   for (int i = 0; i < g->n_nodes; i++)
     if (g->nodes[i].op->class != OP_ELEMENTWISE && g->nodes[i].op->class != OP_CONSTANT)
@@ -441,6 +449,8 @@ enum assay_status lint_task(const struct task *t, const struct workload *w, uint
     status = check_output(&l, o);
   if (!status)
     check_one_sided(&l);
+  if (!status)
+    check_casts(&l);
   if (!status)
     status = check_shapes(&l);
   for (int i = 0; i < t->n_inputs && !status; i++)

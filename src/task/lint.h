@@ -25,6 +25,8 @@
     "check the graph: an operator may cancel another")                                                                 \
   X(ONE_SIDED, "one_sided", "an elementwise task whose inputs never change sign",                                      \
     "draw signed inputs, so that both branches are seen")                                                              \
+  X(OPEN_CASTS, "open_casts", "the answer depends on casts of what an integer type cannot hold",                       \
+    "draw values that the type holds: kernels may wrap, or take the nearest")                                          \
   X(FEW_SHAPES, "few_shapes", "fewer than three shapes can be drawn that stand in no workload",                        \
     "say in assay.shapes which extents may change")
 

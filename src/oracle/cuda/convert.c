@@ -79,6 +79,7 @@ enum assay_status gpu_cast_eval(struct gpu_eval *c, struct assay_error *err) {
                            .from = convert_type_of(from),
                            .to = convert_type_of(to),
                            .narrows = narrowing_needed(from, to) && narrowing.format.bits != c->arith.stored.bits,
+                           .other = c->arith.other_casts,
                            .narrowing = gpu_narrowing_of(&narrowing)};
   return compute_launch(c->compute, &program, "cast", n, &args, sizeof args, err);
 }

@@ -13,6 +13,8 @@ KERNEL(cast, struct cast_args) {
   if (!a->to.is_float) {
     int64_t v = a->from.is_float ? truncate_to_integer(a->to.bits, a->to.is_unsigned, read_f64(&a->in, i))
                                  : wrap_integer(a->to.bits, a->to.is_unsigned, read_i64(&a->in, i));
+    if (a->other && a->from.is_float && !integer_holds(a->to.bits, a->to.is_unsigned, read_f64(&a->in, i)))
+      v = wrap_integer(a->to.bits, a->to.is_unsigned, ~v);
     ((int64_t *)a->out)[i] = v;
     return;
   }

@@ -30,7 +30,8 @@ struct cast_args {
   uint64_t out;
   int64_t n;
   struct convert_type from, to;
-  int32_t narrows, pad; // the target cannot hold every value of the source
+  int32_t narrows; // the target cannot hold every value of the source
+  int32_t other;   // arith.other_casts
   struct gpu_narrowing narrowing;
 };
 

@@ -25,6 +25,14 @@ DEVICE_FN int64_t truncate_to_integer(int32_t bits, int32_t is_unsigned, double 
   return wrap_integer(bits, is_unsigned, (int64_t)v);
 }
 
+// Whether the type holds v, rounded towards zero; as pointwise_holds.
+DEVICE_FN bool integer_holds(int32_t bits, int32_t is_unsigned, double v) {
+  if (bits == 1)
+    return true;
+  double least = is_unsigned ? 0 : -ldexp(1.0, bits - 1), end = ldexp(1.0, is_unsigned ? bits : bits - 1);
+  return trunc(v) >= least && v < end;
+}
+
 DEVICE_FN double integer_to_f64(int32_t bits, int32_t is_unsigned, int64_t v) {
   return bits == 64 && is_unsigned ? (double)(uint64_t)v : (double)v;
 }

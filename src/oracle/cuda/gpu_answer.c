@@ -346,6 +346,8 @@ static enum assay_status make_answer(const struct gpu_request *r, const struct a
     status = answer_fused(r, contract, replicas, &a, &done, err);
   if (!status && !done)
     status = answer_sampled(r, *contract, replicas, &a, err);
+  if (!status && a.representable && run_casts_to_integers(r->graph))
+    status = gpu_find_open_casts(r, &a.representable, err);
   if (!status)
     status = compute_sync(r->compute, err); // a failed launch is this answer's, not a later one's
   if (!status) {

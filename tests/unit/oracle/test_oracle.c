@@ -238,6 +238,53 @@ static void test_failing_memory(void **state) {
   model_release(&m);
 }
 
+static double two_hundreds(int64_t i) {
+  return 200 * sin((double)i);
+}
+
+static bool is_representable(const char *text, double (*value)(int64_t i)) {
+  struct model m;
+  struct assay_error err = {0};
+  struct oracle_answer a;
+  struct arith contract = fp32(5);
+  parse(text, &m);
+  struct array x = make(1, (int64_t[]){8}, value);
+  if (oracle_answer_make(&m.flat, &x, &contract, 4, 2, &a, &err) != ASSAY_OK)
+    fail_msg("%s: %s", text, err.message);
+  assert_string_equal(err.message, "");
+  bool representable = a.representable;
+  oracle_answer_release(&a);
+  array_release(&x);
+  model_release(&m);
+  return representable;
+}
+
+// What a cast makes of 200 as an int8, or of a NaN, is 127 or -56, the smallest number or 0: no kernel is asked for it.
+static void test_open_casts(void **state) {
+  (void)state;
+  static const char *const cast = "(float[8] x) => (int8[8] y) { y = Cast<to = 3>(x) }";
+  assert_true(is_representable(cast, wave));
+  assert_false(is_representable(cast, two_hundreds));
+  assert_false(is_representable("(float[8] x) => (uint8[8] y) { y = Cast<to = 2>(x) }", two_hundreds)); // below zero
+  assert_true(is_representable("(float[8] x) => (int16[8] y) { y = Cast<to = 5>(x) }", two_hundreds));
+  assert_false(is_representable("(float[8] x) => (int64[8] y) { y = Cast<to = 7>(x) }", huge));
+  assert_false(
+      is_representable("(float[8] x) => (float[8] y) { i = Cast<to = 3>(x) y = Cast<to = 1>(i) }", two_hundreds));
+  assert_false(
+      is_representable("(float[8] x) => (int32[8] y) { l = Log(x) y = Cast<to = 6>(l) }", two_hundreds)); // NaN
+  assert_true(is_representable("(float[8] x) => (bool[8] y) { y = Cast<to = 9>(x) }", huge));
+  // Where nothing depends on it.
+  assert_true(
+      is_representable("(float[8] x) => (float[8] y) <float low = {-127}, float high = {127}> "
+                       "{ i = Cast<to = 3>(x) f = Cast<to = 1>(i) a = Less(x, high) b = Less(low, x) c = And(a, b) "
+                       "y = Where(c, f, x) }",
+                       two_hundreds));
+  // The NaNs' index is in the table, or not.
+  assert_false(is_representable("(float[8] x) => (float[8] y) { z = Sub(x, x) n = Div(z, z) u = Cast<to = 2>(n) "
+                                "i = Cast<to = 7>(u) y = Gather(x, i) }",
+                                two_hundreds));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_values),
@@ -247,6 +294,7 @@ int main(void) {
       cmocka_unit_test(test_closed_form),
       cmocka_unit_test(test_scale_fits_float),
       cmocka_unit_test(test_not_representable),
+      cmocka_unit_test(test_open_casts),
       cmocka_unit_test(test_failing_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,6 +65,8 @@ static void test_each_code(void **state) {
        "g (float[M, N] x, float[M, N] z) => (float[M, N] y) { y = Add(z, x) }"},
       {LINT_CONSTANT_OUTPUT, 0, "uniform(-1, 1)", "uniform(-1, 9)", "",
        "g (float[M, N] x) => (float[M, N] y) <float one = {1.0}, float nine = {9.0}> { y = Clip(x, one, nine) }"},
+      {LINT_OPEN_CASTS, 0, "normal(0, 100)", "normal(0, 10)", "",
+       "g (float[M, N] x) => (int8[M, N] y) { y = Cast<to = 3>(x) }"},
       {LINT_ONE_SIDED, 0, "uniform(0, 2)", "uniform(-2, 2)", "",
        "g (float[M, N] x) => (float[M, N] y) { y = Tanh(x) }"},
   };
