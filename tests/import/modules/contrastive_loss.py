@@ -13,9 +13,9 @@ class Model(nn.Module):
         self.text = nn.Linear(text, width, bias=False)
         self.log_scale = nn.Parameter(torch.tensor(math.log(1 / 0.07)))
 
-    def forward(self, image, text):
+    def forward(self, image, y):  # an input with the name that one output has
         a = F.normalize(self.image(image), dim=-1)
-        b = F.normalize(self.text(text), dim=-1)
+        b = F.normalize(self.text(y), dim=-1)
         logits = self.log_scale.exp() * a @ b.t()
         labels = torch.arange(logits.shape[0], device=logits.device)
         return (F.cross_entropy(logits, labels) + F.cross_entropy(logits.t(), labels)) / 2
