@@ -5,6 +5,7 @@
                                 [--work DIR] [--chunk N] [--strict] [--no-proofs]
     bench/kernel_mutants/run.py ASSAY OUT.json --device cuda --count 2000       on a machine with a GPU
     bench/kernel_mutants/run.py ASSAY OUT.json --device cuda --proofs           afterwards, anywhere with nvcc
+    bench/kernel_mutants/run.py ASSAY OUT.json --device D --again [--state S]... what passed, by a judge that asks more
     bench/kernel_mutants/run.py --settle OUT.json        what became of open ones by the arguments, without judging
     bench/kernel_mutants/run.py --list FILE                                     all mutants of one file
     bench/kernel_mutants/run.py --page [--check]       the tables of docs/evidence/mutants.md, from bench/results
@@ -24,6 +25,8 @@ A mutant is
     unasked      wrong by reading, at a shape that was not asked; nobody has judged it there
     hole         wrong by reading, for values or memory that the judge does not ask about and should
     open         none of these
+--again judges mutants of a result that passed once more, and counts those that do not pass now as killed (`late`); of
+kernels that were changed since, the same change at the nearest line. --state hole: only those in that state.
 Those that no compiler takes are no mutants. `allclose` is what the published rule would have said of the first
 judgement's draw of the task's own inputs at the judged shape, at 1e-4 and at 1e-2. --strict: exit 1 if one is open.
 """
@@ -363,8 +366,66 @@ def settle_kept(path, table):
     return count["open"]
 
 
+def mutant_of(row, folder, made={}):
+    """The mutant of a row of a result, in the kernel as it is now; None: there is none."""
+    path = HOUSE / folder / row["file"]
+    if path not in made:
+        made[path] = engine.mutants(path) if path.exists() else []
+    like = [m for m in made[path] if m.kind == row["kind"] and m.change == row["change"]]
+    return min(like, key=lambda m: (m.id != row["id"], abs(m.line - row["line"])), default=None)
+
+
+def judge_again(a, work):
+    """Judges what passed by today's judge; by its answer alone something becomes killed."""
+    path = pathlib.Path(a.out)
+    found = json.loads(path.read_text())
+    rows = [r for r in found["passed"] if r["state"] not in ("same_code", "late") and r["state"] in a.state]
+    rows = [r for r in rows if not a.only or any(fnmatch.fnmatch(pathlib.Path(r["file"]).stem, o) for o in a.only)]
+    pairs = [(r, mutant_of(r, CORPORA[a.device][0])) for r in rows]
+    for r, _ in (pair for pair in pairs if not pair[1]):
+        print(f"{r['file']}:{r['line']}: no longer a mutant: {r['change']}", file=sys.stderr)
+    pairs = [(r, m) for r, m in pairs if m]
+    honest = set(check_honest(a, work, sorted({m.path for _, m in pairs})))
+    pairs = [(r, m) for r, m in pairs if m.path in honest]
+    rest = list({m.id: m for _, m in pairs}.values())
+    for look in range(1 if a.quick else LOOKS):
+        look_at(a, work, rest, look)
+        rest = [m for m in rest if work.rows.get((m.id, look), {"verdict": "pass"})["verdict"] == "pass"]
+    killed = collections.Counter()
+    for r, m in pairs:
+        verdicts = [work.rows[m.id, look] for look in range(LOOKS) if (m.id, look) in work.rows]
+        wrong = next((v for v in verdicts if v["verdict"] not in {"pass"} | NOT_MUTANTS), None)
+        if not wrong:
+            continue
+        killed[r["state"]] += 1
+        print(f"{r['file']}:{r['line']} was {r['state']}, now {wrong['verdict']} ({wrong['detail']}): {r['change']}")
+        for kind in (r["kind"], "all"):
+            t = found["by_kind"][kind]
+            if r["state"] == "argued" and "settled" not in found:  # it was not counted among the wrong ones
+                t["allclose_1e-4"] += not verdicts[0]["close"][0]
+                t["allclose_1e-2"] += not verdicts[0]["close"][1]
+            t[r["state"]] -= 1
+            t["late"] += 1
+            t["killed"] += 1
+        r["state"], r["why"] = "late", f"{wrong['verdict']}; {r['state']} before"
+    found["again"] = {"date": str(datetime.date.today()), "commit": said("git", "rev-parse", "HEAD"),
+                      "looks": 1 if a.quick else LOOKS, "judged": len(pairs), "killed": dict(killed)}
+    path.write_text(json.dumps(found, indent=1) + "\n")
+    print(f"{len(pairs)} judged again, {sum(killed.values())} of them killed: "
+          + ", ".join(f"{n} that were {state}" for state, n in killed.items()))
+    return 0
+
+
 PAGE = HOUSE / "docs/evidence/mutants.md"
 BEGIN, END = "<!-- mutants -->\n", "<!-- end of mutants -->\n"
+
+
+def of_again(found):
+    again = found.get("again")
+    if not again:
+        return ""
+    return (f"; what passed was judged again {again['date']}, commit {again['commit'][:7]}: {again['judged']} mutants, "
+            f"{sum(again['killed'].values())} killed")
 
 
 def tables():
@@ -374,7 +435,7 @@ def tables():
         found = json.loads(path.read_text())
         out += (f"\n**{found['device']}**: {found['kernels']} kernels of `{CORPORA[found['device']][0]}`, "
                 f"{found['by_kind']['all']['mutants']} mutants, {found['date']}, commit {found['commit'][:7]}, "
-                f"`{path.relative_to(HOUSE)}`\n\n"
+                f"`{path.relative_to(HOUSE)}`{of_again(found)}\n\n"
                 "| kind | mutants | equivalent: same code, argued | wrong | killed | wrong elsewhere only | race "
                 "| not asked | hole | open | allclose kills, 1e-4 | 1e-2 |\n"
                 "|---|---|---|---|---|---|---|---|---|---|---|---|\n")
@@ -425,6 +486,8 @@ def main():
     p.add_argument("--no-proofs", dest="prove", action="store_false", help="do not compare compiled code")
     p.add_argument("--quick", action="store_true", help="look once at the kernels themselves")
     p.add_argument("--strict", action="store_true", help="exit 1 if a mutant is open")
+    p.add_argument("--again", action="store_true", help="only what passed, as OUT.json has it")
+    p.add_argument("--state", action="append", choices=STATES, help="--again: those of this state; may be repeated")
     p.add_argument("--settle", type=pathlib.Path, metavar="OUT.json")
     p.add_argument("--page", action="store_true")
     p.add_argument("--check", action="store_true")
@@ -443,7 +506,10 @@ def main():
     if not a.out or a.seed < 1:
         p.error("ASSAY and OUT.json are needed, and a seed above 0")
     a.assay = str(pathlib.Path(a.assay).resolve())
-    work = Work(a.work or pathlib.Path(a.out + ".work"))
+    a.state = a.state or list(STATES)
+    work = Work(a.work or pathlib.Path(a.out + (".again" if a.again else ".work")))
+    if a.again:
+        return judge_again(a, work)
     paths = corpus(a.device, a.only)
     if not paths:
         sys.exit(f"no kernel in {CORPORA[a.device][0]} has such a name")

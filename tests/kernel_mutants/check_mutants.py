@@ -74,6 +74,29 @@ def run(assay, out, *more):
     return done.returncode, json.loads(out.read_text())
 
 
+def check_again(assay, out):
+    """A judge that asks more kills what passed, and the counts follow: here a killed one that is called argued."""
+    kept = json.loads(out.read_text())
+    mutants = engine.mutants(HOUSE / "tests/cases/layer_norm_two_pass.c")
+    wrong = next(m for m in mutants if m.kind == "term" and "mean) * scale" in m.change.split(" | ")[0])
+    kept["passed"] = [{"file": wrong.path.name, "line": wrong.line + 1, "kind": "term", "id": "0123456789ab",
+                       "change": wrong.change, "state": "argued", "why": "nobody looked"}]
+    before = kept["by_kind"]["all"].copy()
+    path = out.with_name("again.json")
+    path.write_text(json.dumps(kept))
+    command = [sys.executable, "-B", str(HOUSE / "bench/kernel_mutants/run.py"), assay, str(path), "--again", "--quick"]
+    done = subprocess.run(command + ["--state", "hole"], capture_output=True, text=True)
+    assert done.returncode == 0 and "0 judged again, 0 of them killed" in done.stdout, done.stdout + done.stderr
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0 and "1 judged again, 1 of them killed" in done.stdout, done.stdout + done.stderr
+    found = json.loads(path.read_text())
+    after = found["by_kind"]["all"]
+    assert found["passed"][0]["state"] == "late" and found["again"]["killed"] == {"argued": 1}
+    assert (after["killed"], after["late"], after["argued"]) == (before["killed"] + 1, before["late"] + 1,
+                                                                 before["argued"] - 1)
+    assert after["allclose_1e-2"] == before["allclose_1e-2"] + 1, "it is far off and is counted among the wrong ones now"
+
+
 def check_judging(assay, folder):
     out = pathlib.Path(folder, "out.json")
     code, found = run(assay, out)
@@ -82,6 +105,7 @@ def check_judging(assay, folder):
     assert all_of["mutants"] >= 12 and all_of["killed"] >= 8, "hardly anything is killed"
     assert all_of["killed"] + all_of["same_code"] + all_of["argued"] == all_of["mutants"], "the counts do not add up"
     assert all_of["argued"] > 0, "none needs an argument; the next check needs one that does"
+    check_again(assay, out)
     empty = pathlib.Path(folder, "empty.tsv")
     empty.write_text("# nothing\n")
     lines = pathlib.Path(f"{out}.work", "judged.jsonl").read_text().count("\n")
