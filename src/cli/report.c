@@ -85,8 +85,12 @@ int cli_report(int argc, char **argv) {
   struct folder_report done;
   if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
-  const struct site_options o = {.tasks = a.judging.paths.tasks, .sources = a.sources};
+  struct assay_peaks peaks[CLI_DEVICES];
+  struct site_options o = {.tasks = a.judging.paths.tasks, .sources = a.sources, .peaks = peaks};
   enum assay_status status = store_open(a.judging.paths.store, &store, &err);
+  for (int i = 0; i < CLI_DEVICES && !status; i++)
+    if (plan_device_at(i)->peaks)
+      cli_read_peaks(store, plan_device_at(i)->peaks, &peaks[o.n_peaks++]);
   if (!status)
     status = site_collect(store, &o, &site, &err);
   if (!status)

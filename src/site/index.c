@@ -255,6 +255,16 @@ static void make_digests(struct site *site) {
     buf_puts(&all, task->name);
     buf_append(&all, "", 1);
   }
+  for (int r = 0; r < site->n_runs; r++) {
+    const struct store_cost *c = &site->runs[r].cost;
+    buf_printf(&all, "%lld %lld %.17g %lld %lld %lld ", (long long)c->calls, (long long)c->tokens, c->usd,
+               (long long)c->without_price, (long long)c->cpu_ns, (long long)c->gpu_ns);
+  }
+  for (int i = 0; i < site->n_peaks; i++) {
+    const struct assay_peaks *p = &site->peaks[i];
+    buf_printf(&all, "%s %.17g %.17g %.17g %.17g %.17g ", p->device, p->bytes_per_s, p->flops_per_s,
+               p->contraction_flops_per_s, p->tf32_flops_per_s, p->half_flops_per_s);
+  }
   hash_sha256_hex(buf_str(&all), all.len, site->digest);
   buf_release(&all);
   buf_release(&one);

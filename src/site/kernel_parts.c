@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "draw/draw.h"
+#include "site/charts.h"
 #include "site/highlight.h"
 #include "site/kernel.h"
 #include "report/publish.h"
@@ -34,39 +34,23 @@ void kernel_put_source(struct html *w, struct kernel *k) {
     frame_note(w, "Cut after 200 kB.");
 }
 
-struct strip {
-  struct draw_samples chart;
-  struct draw_page page;
-};
-
-static void draw_strip(const void *chart, struct buf *out) {
-  const struct strip *s = chart;
-  draw_samples(&s->chart, &s->page, out);
+static void draw_strip(const void *chart, const struct draw_page *page, struct buf *out) {
+  draw_samples(chart, page, out);
 }
 
-// Twice, for wide and narrow screens: the style shows one.
 static void put_strip(struct html *w, const struct score_row *s) {
-  static const struct {
-    const char *class, *id;
-    int width;
-  } forms[] = {{"broad", "samples-wide", DRAW_WIDE}, {"narrow", "samples-narrow", DRAW_NARROW}};
   const struct score_unit unit = score_time_unit(&s->time_ns, 1);
   double *values = base_calloc((size_t)s->n_samples, sizeof *values);
   for (int i = 0; values && i < s->n_samples; i++)
     values[i] = (s->samples_ns[i] - s->overhead_ns) / unit.ns;
-  for (size_t i = 0; values && i < sizeof forms / sizeof *forms; i++) {
-    const struct strip strip = {{.title = "cold samples",
-                                 .unit = unit.name,
-                                 .values = values,
-                                 .n = s->n_samples,
-                                 .median = s->time_ns / unit.ns,
-                                 .interval = {s->time.low / unit.ns, s->time.high / unit.ns}},
-                                {forms[i].width, forms[i].id, false}};
-    html_open(w, EL_FIGURE);
-    html_attr(w, AT_CLASS, forms[i].class);
-    html_drawing(w, draw_strip, &strip);
-    html_close(w, EL_FIGURE);
-  }
+  const struct draw_samples chart = {.title = "cold samples",
+                                     .unit = unit.name,
+                                     .values = values,
+                                     .n = s->n_samples,
+                                     .median = s->time_ns / unit.ns,
+                                     .interval = {s->time.low / unit.ns, s->time.high / unit.ns}};
+  if (values)
+    chart_put(w, "samples", draw_strip, &chart);
   w->out->failed = w->out->failed || !values;
   base_free(values);
 }

@@ -6,6 +6,7 @@
 #include "report/rows.h"
 #include "score/rank.h"
 #include "site/site.h"
+#include "store/step.h"
 
 enum { SITE_KEY_BYTES = 17, SITE_ROWS_A_PAGE = 1000, SITE_LANES = 16 };
 
@@ -43,9 +44,10 @@ struct site_level {
 };
 
 struct site_run {
-  const char *name;   // as stored; "" for single judgements
-  const char *title;  // fit to be published, and another run's is different
-  const char *method; // ""
+  const char *name;       // as stored; "" for single judgements
+  const char *title;      // fit to be published, and another run's is different
+  const char *method;     // ""
+  struct store_cost cost; // of making its kernels
   int n;
 };
 
@@ -65,6 +67,8 @@ struct site {
   struct site_run *runs;
   struct site_device *devices;
   int n_rows, n_tasks, n_groups, n_levels, n_runs, n_devices;
+  struct assay_peaks peaks[SITE_MOST_PEAKS];
+  int n_peaks;
   size_t rows_capacity;
   char digest[65];            // of all rows
   char style[32], script[32]; // names of the assets

@@ -2,6 +2,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/alloc.h"
+#include "site/charts.h"
 #include "site/pages.h"
 
 static const struct site_row *row_of(const struct score_row *score) {
@@ -47,8 +49,25 @@ static void put_task(struct html *w, const struct site *site, const struct secti
   table_row_end(w, t);
 }
 
-static void put_section(struct html *w, const struct site *site, const struct site_file *f, const struct section *s,
-                        int number) {
+// How fast the runs are that were next to the baseline, over all tasks of the level.
+static enum assay_status put_curves(struct html *w, const struct site *site, const struct site_level *level,
+                                    const struct section *s, int number, struct assay_error *err) {
+  const char **names = base_calloc((size_t)level->n + 1, sizeof *names);
+  char id[32];
+  if (!names)
+    return error_nomem(err, "a level's page");
+  for (int i = 0; i < level->n; i++)
+    names[i] = site->tasks[level->first + i].name;
+  snprintf(id, sizeof id, "fast-p-%d", number);
+  const struct score_names expected = {names, level->n};
+  const struct chart_fast_p c = {s->rows, s->n, s->baseline, &expected, id};
+  enum assay_status status = chart_put_fast_p(w, site, &c, err);
+  base_free(names);
+  return status;
+}
+
+static enum assay_status put_section(struct html *w, const struct site *site, const struct site_file *f,
+                                     const struct section *s, int number, struct assay_error *err) {
   const struct score_unit unit = unit_of(s);
   char time[32], speed[160], name[16], label[300];
   int first, end;
@@ -80,11 +99,13 @@ static void put_section(struct html *w, const struct site *site, const struct si
   html_text(w, ".");
   html_close(w, EL_P);
   put_funnel(w, &s->sum.tasks, s->baseline);
+  enum assay_status status = f->at.page > 1 ? ASSAY_OK : put_curves(w, site, &site->levels[f->item], s, number, err);
   pages_range(s->n_tasks, f->at.page, &first, &end);
   table_begin(w, &t);
   for (int i = first; i < end; i++)
     put_task(w, site, s, &t, &s->tasks[i], &unit);
   table_end(w, &t);
+  return status;
 }
 
 enum assay_status page_level(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err) {
@@ -105,10 +126,10 @@ enum assay_status page_level(struct site *site, const struct site_file *f, struc
   if (s.n > 1)
     frame_note(&w, "Times are compared within one device, workload, form of the task, contract and rule; each has a "
                    "table of its own.");
-  for (int i = 0; i < s.n; i++)
-    put_section(&w, site, f, &s.items[i], i);
+  for (int i = 0; i < s.n && !status; i++)
+    status = put_section(&w, site, f, &s.items[i], i, err);
   pages_links(&w, &f->at, level->n);
   frame_end(&w, &frame);
   sections_release(&s);
-  return buf_status(out, err);
+  return status ? status : buf_status(out, err);
 }

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "score/group.h"
+#include "site/charts.h"
 #include "site/pages.h"
 
 // The rows of a list page: those of a run or a device, or the cheats. Heap; NULL: no memory.
@@ -55,6 +56,25 @@ static void put_group_row(struct html *w, struct frame_table *t, const struct si
   table_row_end(w, t);
 }
 
+// A funnel of each level's tasks in the table's order, and fast_p where there is a baseline.
+static enum assay_status put_group_charts(struct html *w, const struct site *site, const struct score_group *groups,
+                                          int n, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < n && !status; i++) {
+    char id[32], setting[256];
+    const struct chart_fast_p c = {groups[i].rows, groups[i].n, rows_baseline(groups[i].rows, groups[i].n), NULL, id};
+    if (!c.baseline)
+      continue;
+    snprintf(id, sizeof id, "fast-p-%d", i);
+    html_open(w, EL_H3);
+    html_printf(w, "%s, %s", groups[i].rows[0]->level[0] ? groups[i].rows[0]->level : "tasks of no suite",
+                frame_setting_text(&groups[i].rows[0]->setting, setting, sizeof setting));
+    html_close(w, EL_H3);
+    status = chart_put_fast_p(w, site, &c, err);
+  }
+  return status;
+}
+
 static enum assay_status put_groups(struct html *w, const struct site *site, const struct score_row **rows, int n,
                                     struct assay_error *err) {
   static const struct frame_column columns[] = {
@@ -82,8 +102,30 @@ static enum assay_status put_groups(struct html *w, const struct site *site, con
     base_free(tasks);
   }
   table_end(w, &t);
+  if (!status)
+    status = put_group_charts(w, site, groups, count, err);
   base_free(groups);
   return status;
+}
+
+// What its kernels cost, where they were made by `assay make`.
+static void put_cost(struct html *w, const struct site_run *run) {
+  const struct store_cost *c = &run->cost;
+  frame_heading(w, "cost", "Cost");
+  if (c->calls == 0) {
+    frame_empty(w, "Its kernels were not made by `assay make`: what they cost is not known.");
+    return;
+  }
+  facts_begin(w);
+  facts_printf(w, "requests", "%lld", (long long)c->calls);
+  facts_printf(w, "tokens", "%lld", (long long)c->tokens);
+  if (c->calls > c->without_price)
+    facts_printf(w, "price", "%.4g USD", c->usd);
+  if (c->without_price)
+    facts_printf(w, "requests without a known price", "%lld", (long long)c->without_price);
+  facts_printf(w, "time of processors", "%.3g s", (double)c->cpu_ns / 1e9);
+  facts_printf(w, "time of a GPU", "%.3g s", (double)c->gpu_ns / 1e9);
+  facts_end(w);
 }
 
 enum assay_status page_run(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err) {
@@ -109,7 +151,10 @@ enum assay_status page_run(struct site *site, const struct site_file *f, struct 
                 "them.",
                 n);
     html_close(&w, EL_P);
-    status = put_groups(&w, site, scores, n, err);
+    if (f->at.page <= 1)
+      status = put_groups(&w, site, scores, n, err);
+    if (f->at.page <= 1)
+      put_cost(&w, run);
     put_list(&w, site, f, rows, n, ROWS_TASK | ROWS_RANK | ROWS_ERROR);
     frame_end(&w, &frame);
   }
@@ -138,10 +183,20 @@ enum assay_status page_device(struct site *site, const struct site_file *f, stru
   facts_text(&w, "device", device->name);
   facts_printf(&w, "verdicts", "%d", n);
   facts_end(&w);
+  const struct score_row **scores = base_calloc((size_t)n + 1, sizeof *scores);
+  enum assay_status status = scores ? ASSAY_OK : error_nomem(err, "a device's page");
+  for (int i = 0; i < n && scores; i++)
+    scores[i] = &rows[i]->score;
+  frame_heading(&w, "roofline", "Roofline");
+  frame_note(
+      &w, "The fastest right kernel of each task, by the work that the task needs, not by traffic that was counted.");
+  if (!status)
+    status = chart_put_roofline(&w, site, scores, n, err);
   put_list(&w, site, f, rows, n, ROWS_TASK | ROWS_RANK | ROWS_RUN);
   frame_end(&w, &frame);
   base_free(rows);
-  return buf_status(out, err);
+  base_free(scores);
+  return status ? status : buf_status(out, err);
 }
 
 // --- cheats

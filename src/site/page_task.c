@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "draw/draw.h"
+#include "site/charts.h"
 #include "site/pages.h"
 #include "site/task_parts.h"
 
@@ -18,30 +18,42 @@ static void put_counts(struct html *w, const struct site_group *g) {
 
 enum { MOST_DOTS = 40 };
 
-struct dots {
-  struct draw_intervals chart;
-  struct draw_page page;
-};
+enum { MOST_LEVELS = 4 };
 
-static void draw_dots(const void *chart, struct buf *out) {
-  const struct dots *d = chart;
-  draw_intervals(&d->chart, &d->page, out);
+static void draw_dots(const void *chart, const struct draw_page *page, struct buf *out) {
+  draw_intervals(chart, page, out);
 }
 
-// The fastest that rank, with the floor; twice, for wide and narrow screens: the style shows one.
+// The floor, and the baselines of the fastest row that has any: they took turns with it.
+static int put_levels(const struct site_row *const *rows, int n, double unit_ns, struct draw_level *out) {
+  int n_levels = 0;
+  if (rows[0]->score.floor_ns > 0)
+    out[n_levels++] = (struct draw_level){"floor", rows[0]->score.floor_ns / unit_ns, {NAN, NAN}};
+  for (int i = 0; i < n; i++) {
+    const struct score_row *s = &rows[i]->score;
+    for (int b = 0; b < s->n_baselines && n_levels < MOST_LEVELS; b++)
+      if (s->baselines[b].time_ns > 0)
+        out[n_levels++] =
+            (struct draw_level){s->baselines[b].name,
+                                s->baselines[b].time_ns / unit_ns,
+                                {s->baselines[b].time.low / unit_ns, s->baselines[b].time.high / unit_ns}};
+    if (s->n_baselines)
+      break;
+  }
+  return n_levels;
+}
+
+// The fastest that rank, with the floor and what they were compared with.
 static void put_chart(struct html *w, const struct site_row *const *rows, const struct site_group *g, int number) {
-  static const struct {
-    const char *class;
-    int width;
-  } forms[] = {{"broad", DRAW_WIDE}, {"narrow", DRAW_NARROW}};
   struct draw_dot dots[MOST_DOTS];
   const int n = g->n_ranked < MOST_DOTS ? g->n_ranked : MOST_DOTS;
   if (n == 0)
     return;
   const struct score_unit unit =
       score_time_unit(&rows[0]->score.time_ns, 1); // ranked rows come first, the fastest first
-  const double floor_ns = rows[0]->score.floor_ns;
-  const struct draw_level level = {"floor", floor_ns / unit.ns, {NAN, NAN}};
+  struct draw_level levels[MOST_LEVELS];
+  const int n_levels = put_levels(rows, n, unit.ns, levels);
+  char id[32];
   for (int i = 0; i < n; i++) {
     const struct score_row *s = &rows[i]->score;
     dots[i] = (struct draw_dot){.label = rows[i]->candidate,
@@ -49,21 +61,9 @@ static void put_chart(struct html *w, const struct site_row *const *rows, const 
                                 .interval = {s->time.low / unit.ns, s->time.high / unit.ns},
                                 .mark = s->unstable ? DRAW_UNSTABLE : DRAW_RIGHT};
   }
-  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-    char id[32];
-    snprintf(id, sizeof id, "times-%d-%s", number, forms[i].class);
-    const struct dots chart = {{.title = "times, with 95 % intervals",
-                                .unit = unit.name,
-                                .dots = dots,
-                                .n = n,
-                                .levels = &level,
-                                .n_levels = isfinite(floor_ns) && floor_ns > 0},
-                               {forms[i].width, id, false}};
-    html_open(w, EL_FIGURE);
-    html_attr(w, AT_CLASS, forms[i].class);
-    html_drawing(w, draw_dots, &chart);
-    html_close(w, EL_FIGURE);
-  }
+  snprintf(id, sizeof id, "times-%d", number);
+  chart_put(w, id, draw_dots,
+            &(struct draw_intervals){"times, with 95 % intervals", unit.name, dots, n, levels, n_levels});
   if (n < g->n_ranked) {
     html_open(w, EL_P);
     html_attr(w, AT_CLASS, "note");

@@ -227,6 +227,9 @@ enum assay_status site_read_rows(struct site *site, struct assay_error *err) {
   if (!status && !r)
     status = error_nomem(err, "the site");
   for (int i = 0; i < site->n_runs && !status; i++) {
+    status = store_sum_steps(site->store, site->runs[i].name, &site->runs[i].cost, err);
+    if (status)
+      break;
     *r = (struct reading){.site = site, .run = i, .threads = parallel_cpus(), .err = err};
     status = store_each_standing(site->store, site->runs[i].name, NULL, add_row, r, err);
     if (!status && (r->n > 0 || failed(r)))

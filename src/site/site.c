@@ -146,6 +146,8 @@ enum assay_status site_collect(struct store *s, const struct site_options *o, st
   site->store = s;
   site->tasks_root = o->tasks;
   site->sources = o->sources;
+  for (int i = 0; i < o->n_peaks && i < SITE_MOST_PEAKS; i++)
+    site->peaks[site->n_peaks++] = o->peaks[i];
   enum assay_status status = name_assets(site, err);
   if (!status)
     status = site_read_rows(site, err);

@@ -4,14 +4,19 @@
 #ifndef SITE_SITE_H
 #define SITE_SITE_H
 
+#include "assay/judge.h"
 #include "base/buf.h"
 #include "report/address.h"
 #include "store/store.h"
 
 struct site;
 
+enum { SITE_MOST_PEAKS = 8 };
+
 struct site_options {
-  const char *tasks;   // the folder of suites: titles, graphs, what is missing; NULL: without them
+  const char *tasks;               // the folder of suites: titles, graphs, what is missing; NULL: without them
+  const struct assay_peaks *peaks; // measured, of devices of this machine (SITE_MOST_PEAKS at most); NULL: none
+  int n_peaks;
   const char *sources; // a folder with candidates' files, where those at their stored places are gone; NULL: none
 };
 

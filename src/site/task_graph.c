@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "draw/draw.h"
 #include "ops/op.h"
+#include "site/charts.h"
 #include "site/task_parts.h"
 
 enum { LABEL = 64, MOST_LABEL = 27, MOST_UNFOLDED = 24 };
@@ -124,30 +124,8 @@ static void add_outputs(struct folding *f) {
   }
 }
 
-struct picture {
-  struct draw_graph chart;
-  struct draw_page page;
-};
-
-static void draw_picture(const void *chart, struct buf *out) {
-  const struct picture *p = chart;
-  draw_graph(&p->chart, &p->page, out);
-}
-
-static void put_pictures(struct html *w, const struct folding *f) {
-  static const struct {
-    const char *class, *id;
-    int width;
-  } forms[] = {{"broad", "graph-wide", DRAW_WIDE}, {"narrow", "graph-narrow", DRAW_NARROW}};
-  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-    const struct picture p = {
-        {.title = "the task's graph", .boxes = f->boxes, .n = f->n, .edges = f->edges, .n_edges = f->n_edges},
-        {forms[i].width, forms[i].id, false}};
-    html_open(w, EL_FIGURE);
-    html_attr(w, AT_CLASS, forms[i].class);
-    html_drawing(w, draw_picture, &p);
-    html_close(w, EL_FIGURE);
-  }
+static void draw_picture(const void *chart, const struct draw_page *page, struct buf *out) {
+  draw_graph(chart, page, out);
 }
 
 // "5 nodes: 2 Conv, 2 Relu, Add."
@@ -197,7 +175,7 @@ void task_put_graph(struct html *w, const struct task *t) {
       add_node(&f, i, g->n_nodes > MOST_UNFOLDED);
     add_outputs(&f);
     if (f.n <= DRAW_MOST_BOXES)
-      put_pictures(w, &f);
+      chart_put(w, "graph", draw_picture, &(struct draw_graph){"the task's graph", f.boxes, f.n, f.edges, f.n_edges});
     else
       frame_empty(w, "The graph has more boxes than a picture can show, even folded; `assay show` prints it.");
   }
