@@ -57,14 +57,7 @@ static void csv_text(struct buf *out, const char *s) {
 
 // --- rows
 
-struct table {
-  struct buf *out;
-  bool csv;
-  const char *const *names;
-  int n, at, rows;
-};
-
-static void begin(struct table *t) {
+void data_begin(struct data_table *t) {
   if (!t->csv) {
     buf_puts(t->out, "{\"schema\": \"assay/site_rows/1\", \"rows\": [");
     return;
@@ -74,12 +67,12 @@ static void begin(struct table *t) {
   buf_puts(t->out, "\r\n");
 }
 
-static void end(struct table *t) {
+void data_end(struct data_table *t) {
   if (!t->csv)
     buf_puts(t->out, "\n]}\n");
 }
 
-static void next_cell(struct table *t) {
+static void next_cell(struct data_table *t) {
   if (t->csv) {
     buf_puts(t->out, t->at ? "," : "");
   } else {
@@ -89,7 +82,7 @@ static void next_cell(struct table *t) {
   t->at++;
 }
 
-static void put_text(struct table *t, const char *text) {
+void data_text(struct data_table *t, const char *text) {
   next_cell(t);
   if (t->csv)
     csv_text(t->out, text ? text : "");
@@ -99,13 +92,13 @@ static void put_text(struct table *t, const char *text) {
     buf_puts(t->out, "null");
 }
 
-static void put_number(struct table *t, double x) {
+void data_number(struct data_table *t, double x) {
   next_cell(t);
   if (!t->csv || isfinite(x))
     data_json_number(t->out, x);
 }
 
-static void end_row(struct table *t) {
+void data_end_row(struct data_table *t) {
   buf_puts(t->out, t->csv ? "\r\n" : "}");
   t->at = 0;
   t->rows++;
@@ -139,7 +132,7 @@ static const char *const row_names[] = {"page",
                                         "speedup",
                                         "candidate_sha256"};
 
-static void put_row(struct table *t, const struct site *site, const struct site_row *row) {
+static void put_row(struct data_table *t, const struct site *site, const struct site_row *row) {
   const struct score_row *s = &row->score;
   const struct score_baseline *b = s->n_baselines ? &s->baselines[0] : NULL;
   const char *const texts[] = {row->key,
@@ -167,13 +160,13 @@ static void put_row(struct table *t, const struct site *site, const struct site_
                             row->error_z,
                             row->error_limit};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-    put_text(t, texts[i]);
+    data_text(t, texts[i]);
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-    put_number(t, numbers[i]);
-  put_text(t, b ? b->name : NULL);
-  put_number(t, b ? b->speedup : NAN);
-  put_text(t, s->candidate_hash);
-  end_row(t);
+    data_number(t, numbers[i]);
+  data_text(t, b ? b->name : NULL);
+  data_number(t, b ? b->speedup : NAN);
+  data_text(t, s->candidate_hash);
+  data_end_row(t);
 }
 
 // Whether a row is on the page.
@@ -196,25 +189,25 @@ static bool is_on(const struct site *site, const struct site_file *f, const stru
   }
 }
 
-static void put_rows(struct table *t, const struct site *site, const struct site_file *f) {
+static void put_rows(struct data_table *t, const struct site *site, const struct site_file *f) {
   t->names = row_names;
   t->n = sizeof row_names / sizeof *row_names;
-  begin(t);
+  data_begin(t);
   for (int i = 0; i < site->n_rows; i++)
     if (is_on(site, f, &site->rows[i]))
       put_row(t, site, &site->rows[i]);
-  end(t);
+  data_end(t);
 }
 
 static const char *const level_names[] = {
     "level",   "device", "workload", "form",   "contract", "rule",     "judge",   "tasks",           "right",
     "missing", "built",  "baseline", "faster", "cheats",   "unstable", "process", "geomean_speedup", "part_of_floor"};
 
-static enum assay_status put_levels(struct table *t, const struct site *site, struct assay_error *err) {
+static enum assay_status put_levels(struct data_table *t, const struct site *site, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   t->names = level_names;
   t->n = sizeof level_names / sizeof *level_names;
-  begin(t);
+  data_begin(t);
   for (int l = 0; l < site->n_levels && !status; l++) {
     struct sections all = {0};
     status = sections_make(site, &site->levels[l], &all, err);
@@ -223,39 +216,39 @@ static enum assay_status put_levels(struct table *t, const struct site *site, st
       const char *const texts[] = {site->levels[l].title, s->at.device, s->at.workload, s->at.form,
                                    s->at.contract,        s->at.rule,   s->at.judge};
       for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
-        put_text(t, texts[k]);
-      put_number(t, s->sum.n_tasks);
-      put_number(t, s->sum.n_right);
-      put_number(t, s->sum.n_missing);
-      put_number(t, s->sum.tasks.built);
-      put_text(t, s->baseline);
-      put_number(t, s->sum.tasks.baseline ? s->sum.tasks.faster : NAN);
-      put_number(t, s->sum.n_cheats);
-      put_number(t, s->sum.n_unstable);
-      put_number(t, s->sum.n_process);
-      put_number(t, s->sum.geomean_speedup);
-      put_number(t, s->sum.part_of_floor.q[1]);
-      end_row(t);
+        data_text(t, texts[k]);
+      data_number(t, s->sum.n_tasks);
+      data_number(t, s->sum.n_right);
+      data_number(t, s->sum.n_missing);
+      data_number(t, s->sum.tasks.built);
+      data_text(t, s->baseline);
+      data_number(t, s->sum.tasks.baseline ? s->sum.tasks.faster : NAN);
+      data_number(t, s->sum.n_cheats);
+      data_number(t, s->sum.n_unstable);
+      data_number(t, s->sum.n_process);
+      data_number(t, s->sum.geomean_speedup);
+      data_number(t, s->sum.part_of_floor.q[1]);
+      data_end_row(t);
     }
     sections_release(&all);
   }
-  end(t);
+  data_end(t);
   return status;
 }
 
 // --- a kernel: its samples in the order of the calls, or everything of its verdict that is published
 
-static void put_samples(struct table *t, const struct score_row *row) {
+static void put_samples(struct data_table *t, const struct score_row *row) {
   static const char *const names[] = {"call", "cold_ns"};
   t->names = names;
   t->n = 2;
-  begin(t);
+  data_begin(t);
   for (int i = 0; i < row->n_samples; i++) {
-    put_number(t, i);
-    put_number(t, row->samples_ns[i]);
-    end_row(t);
+    data_number(t, i);
+    data_number(t, row->samples_ns[i]);
+    data_end_row(t);
   }
-  end(t);
+  data_end(t);
 }
 
 static enum assay_status put_verdict(struct kernel *k, void *arg, struct assay_error *err) {
@@ -272,7 +265,7 @@ static enum assay_status put_verdict(struct kernel *k, void *arg, struct assay_e
 }
 
 enum assay_status data_make(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err) {
-  struct table t = {.out = out, .csv = f->at.format == ADDRESS_AS_CSV};
+  struct data_table t = {.out = out, .csv = f->at.format == ADDRESS_AS_CSV};
   if (f->at.place == ADDRESS_KERNEL && !t.csv)
     return kernel_with(site, &site->rows[f->item], put_verdict, out, err);
   enum assay_status status = ASSAY_OK;
@@ -280,6 +273,8 @@ enum assay_status data_make(struct site *site, const struct site_file *f, struct
     put_samples(&t, &site->rows[f->item].score);
   else if (f->at.place == ADDRESS_INDEX)
     status = put_levels(&t, site, err);
+  else if (f->at.place == ADDRESS_PAIR)
+    status = pair_data(site, f, &t, err);
   else
     put_rows(&t, site, f);
   return status ? status : buf_status(out, err);

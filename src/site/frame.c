@@ -22,6 +22,10 @@ struct address frame_run(const struct site_run *run) {
   return (struct address){.place = ADDRESS_METHOD, .name = run->title};
 }
 
+struct address frame_pair(const struct site *site, const struct site_pair *pair) {
+  return (struct address){.place = ADDRESS_PAIR, .name = site->runs[pair->a].title, .other = site->runs[pair->b].title};
+}
+
 struct address frame_device(const struct site_device *device) {
   return (struct address){.place = ADDRESS_DEVICE, .name = device->name};
 }

@@ -300,6 +300,37 @@ static enum assay_status tell_apart(struct site *site, struct assay_error *err) 
   return ASSAY_OK;
 }
 
+// Which runs have a row of each task: one after the other in `rows`, which stand by task.
+static bool share_a_task(const struct site *site, int a, int b) {
+  for (int t = 0; t < site->n_tasks; t++) {
+    bool in_a = false, in_b = false;
+    for (int i = 0; i < site->tasks[t].n; i++) {
+      in_a = in_a || site->rows[site->tasks[t].first + i].run == a;
+      in_b = in_b || site->rows[site->tasks[t].first + i].run == b;
+    }
+    if (in_a && in_b)
+      return true;
+  }
+  return false;
+}
+
+// A few runs: each with each. Many: each would be a page of its own with thousands of bootstraps, so the newest with
+// the one before. Single judgements are no run.
+static enum assay_status make_pairs(struct site *site, struct assay_error *err) {
+  enum { MOST_RUNS = 5 };
+  int n = 0;
+  while (n < site->n_runs && site->runs[n].name[0])
+    n++;
+  site->pairs = arena_calloc(&site->arena, (size_t)MOST_RUNS * MOST_RUNS + 1, sizeof *site->pairs);
+  if (!site->pairs)
+    return error_nomem(err, "the site");
+  for (int b = n > MOST_RUNS ? n - 1 : 1; b < n; b++)
+    for (int a = n > MOST_RUNS ? b - 1 : 0; a < b; a++)
+      if (share_a_task(site, a, b))
+        site->pairs[site->n_pairs++] = (struct site_pair){a, b};
+  return ASSAY_OK;
+}
+
 enum assay_status site_index(struct site *site, struct assay_error *err) {
   enum assay_status status = place_rows(site, err);
   if (!status)
@@ -308,6 +339,8 @@ enum assay_status site_index(struct site *site, struct assay_error *err) {
     status = take_suites(site, err);
   if (!status)
     status = make_levels(site, err);
+  if (!status)
+    status = make_pairs(site, err);
   if (!status)
     make_digests(site);
   return status;

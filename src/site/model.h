@@ -51,6 +51,11 @@ struct site_run {
   int n;
 };
 
+// Two runs that have a task in common, the older one first.
+struct site_pair {
+  int a, b; // runs
+};
+
 struct site_device {
   const char *name; // as score_setting has it, "cuda NVIDIA H200, driver 580.95"
   int n;
@@ -66,7 +71,8 @@ struct site {
   struct site_level *levels;
   struct site_run *runs;
   struct site_device *devices;
-  int n_rows, n_tasks, n_groups, n_levels, n_runs, n_devices;
+  struct site_pair *pairs;
+  int n_rows, n_tasks, n_groups, n_levels, n_runs, n_devices, n_pairs;
   struct assay_peaks peaks[SITE_MOST_PEAKS];
   int n_peaks;
   size_t rows_capacity;

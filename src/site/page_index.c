@@ -1,5 +1,6 @@
 // The overview: levels, runs, devices.
 #include <math.h>
+#include <stdio.h>
 
 #include "site/pages.h"
 
@@ -83,6 +84,25 @@ static void put_runs(struct html *w, const struct site *site) {
   table_end(w, &t);
 }
 
+static void put_pairs(struct html *w, const struct site *site) {
+  frame_heading(w, "pairs", "Two runs compared");
+  if (site->n_pairs == 0) {
+    frame_empty(w, "No two of the newest runs have a task in common.");
+    return;
+  }
+  html_open(w, EL_UL);
+  html_attr(w, AT_CLASS, "plain");
+  for (int i = 0; i < site->n_pairs; i++) {
+    const struct address at = frame_pair(site, &site->pairs[i]);
+    char text[512];
+    snprintf(text, sizeof text, "%s and %s", site->runs[site->pairs[i].a].title, site->runs[site->pairs[i].b].title);
+    html_open(w, EL_LI);
+    html_link(w, &at, text);
+    html_close(w, EL_LI);
+  }
+  html_close(w, EL_UL);
+}
+
 static void put_devices(struct html *w, const struct site *site) {
   frame_heading(w, "devices", "Devices");
   html_open(w, EL_UL);
@@ -117,6 +137,7 @@ enum assay_status page_index(struct site *site, const struct site_file *f, struc
   enum assay_status status = put_levels(&w, site, err);
   if (site->n_rows) {
     put_runs(&w, site);
+    put_pairs(&w, site);
     put_devices(&w, site);
   }
   frame_end(&w, &frame);

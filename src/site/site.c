@@ -32,7 +32,7 @@ static make_page *const makers[ADDRESS_N_PLACES] = {
     [ADDRESS_INDEX] = page_index,   [ADDRESS_LEVEL] = page_level,   [ADDRESS_TASK] = page_task,
     [ADDRESS_KERNEL] = page_kernel, [ADDRESS_ASSET] = make_asset,   [ADDRESS_METHOD] = page_run,
     [ADDRESS_DEVICE] = page_device, [ADDRESS_CHEATS] = page_cheats, [ADDRESS_SEARCH] = page_search,
-    [ADDRESS_READ] = page_read,
+    [ADDRESS_READ] = page_read,     [ADDRESS_PAIR] = page_pair,
 };
 
 // --- the list of files
@@ -87,6 +87,8 @@ static void add_lists(struct files *all) {
       add_page(all, frame_run(&site->runs[i]), i, site->runs[i].n);
   for (int i = 0; i < site->n_devices; i++)
     add_page(all, frame_device(&site->devices[i]), i, site->devices[i].n);
+  for (int i = 0; i < site->n_pairs; i++)
+    add_page(all, frame_pair(site, &site->pairs[i]), i, 1);
   int cheats = 0;
   for (int i = 0; i < site->n_rows; i++)
     cheats += site->rows[i].score.cheat[0] != '\0';

@@ -1,0 +1,204 @@
+// Two runs, task by task: which is better, and what no difference is shown of.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "report/compare.h"
+#include "report/publish.h"
+#include "site/charts.h"
+#include "site/data.h"
+#include "site/pages.h"
+
+static const char *const verdicts[] = {[COMPARE_NO_DIFFERENCE] = "no difference shown",
+                                       [COMPARE_A] = "A",
+                                       [COMPARE_B] = "B",
+                                       [COMPARE_UNKNOWN] = "unknown"};
+
+static enum assay_status compare(struct site *site, const struct site_file *f, struct comparison *out,
+                                 struct assay_error *err) {
+  const struct site_pair *pair = &site->pairs[f->item];
+  enum assay_status status = compare_runs(site->store, site->runs[pair->a].name, site->runs[pair->b].name, out, err);
+  return status == ASSAY_ERR_NOT_FOUND ? ASSAY_OK : status; // then it has no task, and the page says so
+}
+
+// --- the chart: tasks with a ratio, the greatest gain of B first
+
+enum { MOST_RATIOS = 60 };
+
+static int by_ratio(const void *x, const void *y) {
+  const struct draw_ratio *a = x, *b = y;
+  if (a->ratio != b->ratio)
+    return a->ratio > b->ratio ? -1 : 1;
+  return strcmp(a->label, b->label);
+}
+
+struct ratios {
+  struct draw_ratio *items;
+  int n;
+};
+
+static void draw_chart(const void *chart, const struct draw_page *page, struct buf *out) {
+  const struct ratios *r = chart;
+  draw_ratios(&(struct draw_ratios){"times, A over B", "A", "B", r->items, r->n}, page, out);
+}
+
+// The tasks whose ratios are furthest from 1, where there are too many for one picture.
+static int keep_furthest(struct draw_ratio *items, int n) {
+  const int low = MOST_RATIOS / 2;
+  if (n <= MOST_RATIOS)
+    return n;
+  memmove(items + low, items + n - low, (size_t)low * sizeof *items);
+  return 2 * low;
+}
+
+static void put_chart(struct html *w, const struct comparison *c) {
+  struct ratios r = {.items = base_calloc((size_t)c->n + 1, sizeof *r.items)};
+  w->out->failed = w->out->failed || !r.items;
+  for (int i = 0; i < c->n && r.items; i++)
+    if (isfinite(c->tasks[i].ratio))
+      r.items[r.n++] = (struct draw_ratio){c->tasks[i].task, c->tasks[i].ratio, c->tasks[i].ratio_interval};
+  if (r.n == 0) {
+    frame_empty(w, "No task has comparable times in both: nothing is drawn.");
+  } else {
+    const int all = r.n;
+    qsort(r.items, (size_t)r.n, sizeof *r.items, by_ratio);
+    r.n = keep_furthest(r.items, r.n);
+    chart_put(w, "ratios", draw_chart, &r);
+    if (r.n < all)
+      frame_note(w, "The thirty tasks at either end are drawn; the table has all.");
+  }
+  base_free(r.items);
+}
+
+// --- words and table
+
+static const char *conclusion(enum compare_verdict v, const char *a, const char *b) {
+  return v == COMPARE_A ? a : v == COMPARE_B ? b : v == COMPARE_NO_DIFFERENCE ? "no difference shown" : "unknown";
+}
+
+static void put_names(struct html *w, const struct site *site, const struct site_pair *pair) {
+  const struct address a = frame_run(&site->runs[pair->a]), b = frame_run(&site->runs[pair->b]);
+  html_open(w, EL_P);
+  html_text(w, "A: ");
+  html_link(w, &a, site->runs[pair->a].title);
+  html_text(w, ". B: ");
+  html_link(w, &b, site->runs[pair->b].title);
+  html_text(w, ".");
+  html_close(w, EL_P);
+}
+
+static void put_answer(struct html *w, const struct comparison *c) {
+  int a = 0, b = 0, none = 0;
+  for (int i = 0; i < c->n; i++) {
+    a += c->tasks[i].verdict == COMPARE_A;
+    b += c->tasks[i].verdict == COMPARE_B;
+    none += c->tasks[i].verdict == COMPARE_NO_DIFFERENCE;
+  }
+  html_open(w, EL_P);
+  html_attr(w, AT_CLASS, "lead");
+  html_printf(w, "B better %d, A better %d, no difference shown %d; only in A %d, only in B %d.", b, a, none,
+              c->only_in_a, c->only_in_b);
+  html_close(w, EL_P);
+  facts_begin(w);
+  facts_printf(w, "right, of tasks in both", "A %d, B %d of %d: %s (p = %.2g)", c->right_a, c->right_b, c->n_both,
+               conclusion(c->right, "A is right more often", "B is right more often"), c->right_p);
+  if (isfinite(c->ratio_interval.low))
+    facts_printf(w, "times, A over B", "%.3g (%.3g to %.3g) over %d tasks: %s", c->ratio, c->ratio_interval.low,
+                 c->ratio_interval.high, c->n_times, conclusion(c->faster, "A is faster", "B is faster"));
+  else
+    facts_printf(w, "times, A over B", "too few tasks with comparable times (%d)", c->n_times);
+  facts_end(w);
+}
+
+static const char *side_text(const struct compare_side *s) {
+  return !s->there ? "-" : assay_reason_code(s->reason);
+}
+
+static void put_task(struct html *w, struct frame_table *t, const struct compare_task *task, struct arena *arena) {
+  static const struct score_unit us = {"us", 1e3};
+  const struct address at = {.place = ADDRESS_TASK, .name = task->task};
+  const char *why = publish_text(arena, task->why);
+  char ratio[96] = "-";
+  table_row_begin(w, t, NULL);
+  table_link(w, t, &at, task->task);
+  table_text(w, t, side_text(&task->a));
+  table_time(w, t, task->a.time_ns, &task->a.time, &us);
+  table_text(w, t, side_text(&task->b));
+  table_time(w, t, task->b.time_ns, &task->b.time, &us);
+  if (isfinite(task->ratio))
+    snprintf(ratio, sizeof ratio, "%.3g (%.3g to %.3g)", task->ratio, task->ratio_interval.low,
+             task->ratio_interval.high);
+  table_cell_begin(w, t, NULL);
+  html_text(w, ratio);
+  table_cell_end(w, t);
+  table_text(w, t, why ? why : "");
+  table_row_end(w, t);
+}
+
+static void put_table(struct html *w, const struct comparison *c) {
+  static const struct frame_column columns[] = {{"task", 'l'},  {"A", 'l'},        {"A, us", 'r'}, {"B", 'l'},
+                                                {"B, us", 'r'}, {"A over B", 'r'}, {"what", 'w'}};
+  struct frame_table t = {.name = "main", .label = "tasks of both runs", .columns = columns, .n = 7};
+  struct arena arena = {0};
+  table_begin(w, &t);
+  for (int i = 0; i < c->n && i < SITE_ROWS_A_PAGE; i++)
+    put_task(w, &t, &c->tasks[i], &arena);
+  table_end(w, &t);
+  if (c->n > SITE_ROWS_A_PAGE)
+    frame_note(w, "The first 1,000 tasks are listed; the data of this page have all.");
+  arena_release(&arena);
+}
+
+enum assay_status page_pair(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err) {
+  const struct site_pair *pair = &site->pairs[f->item];
+  char title[512];
+  struct comparison c = {0};
+  enum assay_status status = compare(site, f, &c, err);
+  if (status)
+    return status;
+  snprintf(title, sizeof title, "%s and %s", site->runs[pair->a].title, site->runs[pair->b].title);
+  const struct frame frame = {
+      .at = &f->at, .title = title, .description = "Two runs compared, task by task.", .csv = true, .json = true};
+  struct html w;
+  frame_begin(&w, out, site, &frame);
+  put_names(&w, site, pair);
+  if (c.n == 0) {
+    frame_empty(&w, "The two have no task in common: there is nothing to compare.");
+  } else {
+    put_answer(&w, &c);
+    put_chart(&w, &c);
+    put_table(&w, &c);
+  }
+  frame_end(&w, &frame);
+  compare_release(&c);
+  return buf_status(out, err);
+}
+
+enum assay_status pair_data(struct site *site, const struct site_file *f, struct data_table *t,
+                            struct assay_error *err) {
+  static const char *const names[] = {"task",     "a_verdict", "a_time_ns", "b_verdict", "b_time_ns",
+                                      "a_over_b", "low",       "high",      "better"};
+  struct comparison c = {0};
+  enum assay_status status = compare(site, f, &c, err);
+  t->names = names;
+  t->n = sizeof names / sizeof *names;
+  data_begin(t);
+  for (int i = 0; i < c.n && !status; i++) {
+    const struct compare_task *task = &c.tasks[i];
+    data_text(t, task->task);
+    data_text(t, task->a.there ? assay_reason_code(task->a.reason) : NULL);
+    data_number(t, task->a.time_ns);
+    data_text(t, task->b.there ? assay_reason_code(task->b.reason) : NULL);
+    data_number(t, task->b.time_ns);
+    data_number(t, task->ratio);
+    data_number(t, task->ratio_interval.low);
+    data_number(t, task->ratio_interval.high);
+    data_text(t, verdicts[task->verdict]);
+    data_end_row(t);
+  }
+  data_end(t);
+  compare_release(&c);
+  return status;
+}
