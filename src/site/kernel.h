@@ -40,6 +40,7 @@ void kernel_put_checks(struct html *w, struct kernel *k);
 void kernel_put_samples(struct html *w, struct kernel *k);
 void kernel_put_source(struct html *w, struct kernel *k);
 void kernel_put_origins(struct html *w, struct kernel *k);
+void kernel_put_plan(struct html *w, struct kernel *k);
 void kernel_put_build(struct html *w, struct kernel *k);
 void kernel_put_evidence(struct html *w, struct kernel *k);
 

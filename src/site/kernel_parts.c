@@ -103,6 +103,41 @@ void kernel_put_origins(struct html *w, struct kernel *k) {
   table_end(w, &t);
 }
 
+// What it launches, kernel by kernel, as far as the device said it.
+void kernel_put_plan(struct html *w, struct kernel *k) {
+  static const struct frame_column columns[] = {{"kernel", 'l'},
+                                                {"launches", 'r'},
+                                                {"threads a block", 'r'},
+                                                {"registers a thread", 'r'},
+                                                {"shared, bytes a block", 'r'},
+                                                {"blocks an SM", 'r'},
+                                                {"occupancy", 'r'}};
+  static const char *const keys[] = {"launches", "threads", "registers", "shared_bytes", "blocks"};
+  const json_t *all = json_object_get(k->evidence, "resources");
+  struct frame_table t = {.label = "launches", .columns = columns, .n = 7};
+  frame_heading(w, "plan", "Launch plan");
+  if (json_array_size(all) == 0) {
+    frame_empty(w, strcmp(kernel_text(k, "mode"), "plan") != 0 ? "There is none: it ran as a process of its own."
+                                                               : "Its launches were not kept with this verdict.");
+  } else {
+    table_begin(w, &t);
+    for (size_t i = 0; i < json_array_size(all); i++) {
+      const json_t *need = json_array_get(all, i);
+      table_row_begin(w, &t, NULL);
+      const char *name = json_string_value(json_object_get(need, "kernel"));
+      table_text(w, &t, name ? name : "?");
+      for (size_t c = 0; c < sizeof keys / sizeof *keys; c++)
+        table_int(w, &t, json_integer_value(json_object_get(need, keys[c])));
+      table_number(w, &t, kernel_number(need, "occupancy"), 2);
+      table_row_end(w, &t);
+    }
+    table_end(w, &t);
+  }
+  if (strcmp(kernel_text(k, "mode"), "plan") == 0)
+    frame_note(w, "`assay plan save TASK FILE --out PLAN` makes the plan, `assay plan show PLAN` prints every launch; "
+                  "neither needs a GPU.");
+}
+
 void kernel_put_build(struct html *w, struct kernel *k) {
   const char *messages = kernel_text(k, "diagnostics"), *command = kernel_text(k, "build_command");
   size_t n = strlen(messages), shown = n < MOST_SHOWN_MESSAGES ? n : MOST_SHOWN_MESSAGES;

@@ -193,6 +193,7 @@ static enum assay_status make_page(struct kernel *k, void *arg, struct assay_err
   kernel_put_checks(&w, k);
   kernel_put_source(&w, k);
   kernel_put_origins(&w, k);
+  kernel_put_plan(&w, k);
   kernel_put_build(&w, k);
   put_command(&w, k);
   kernel_put_evidence(&w, k);
