@@ -16,6 +16,13 @@
         .example = "(float[2,3] a) => (float[2,3] b) { p = " HOW "(a) b = " NAME "(p) }",                              \
         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, __VA_ARGS__                                                    \
   }
+// One that ONNX lacks.
+#define FUNCTION_OWN(NAME, EXPR, HOW, DOC, ...)                                                                        \
+  {                                                                                                                    \
+    POINTWISE_UNARY_OF("ai.assay", NAME, 1, pointwise_infer_float, EXPR, DOC),                                         \
+        .example = "(float[2,3] a) => (float[2,3] b) { p = " HOW "(a) b = ai.assay." NAME "(p) }",                     \
+        .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, __VA_ARGS__                                                    \
+  }
 
 static const struct op_def rows[] = {
     FUNCTION_WITHIN("Sqrt", 6, "sqrt(x)", "Abs", "The square root; NaN below zero.",
@@ -42,6 +49,12 @@ static const struct op_def rows[] = {
                     .pytorch = {.text = "torch.acosh($0)"}),
     FUNCTION_WITHIN("Atanh", 9, "atanh(x)", "Tanh", "The inverse hyperbolic tangent; NaN outside [-1, 1].",
                     .pytorch = {.text = "torch.atanh($0)"}),
+    FUNCTION_OWN("Erfc", "erfc(x)", "Identity",
+                 "One minus the error function of the input, also where that difference would cancel.",
+                 .pytorch = {.text = "torch.erfc($0)"}),
+    FUNCTION_OWN("Log1p", "log1p(x)", "Abs",
+                 "The natural logarithm of one plus the input, also where that sum would lose it; NaN below -1.",
+                 .pytorch = {.text = "torch.log1p($0)"}),
 };
 
 const struct op_family ops_function_family = {"Functions", rows, sizeof rows / sizeof rows[0]};

@@ -173,7 +173,9 @@ struct op_def {
 
 // The first fields of a row, in a line.
 #define OP_ROW(NAME, SINCE, MIN_IN, MAX_IN, MIN_OUT, MAX_OUT, CLASS)                                                   \
-  .name = NAME, .domain = "", .since = SINCE, .min_in = MIN_IN, .max_in = MAX_IN, .min_out = MIN_OUT,                  \
+  OP_ROW_OF("", NAME, SINCE, MIN_IN, MAX_IN, MIN_OUT, MAX_OUT, CLASS)
+#define OP_ROW_OF(DOMAIN, NAME, SINCE, MIN_IN, MAX_IN, MIN_OUT, MAX_OUT, CLASS)                                        \
+  .name = NAME, .domain = DOMAIN, .since = SINCE, .min_in = MIN_IN, .max_in = MAX_IN, .min_out = MIN_OUT,              \
   .max_out = MAX_OUT, .class = CLASS
 
 struct op_family {

@@ -29,8 +29,9 @@ enum assay_status pointwise_eval_int(struct op_eval *c, pointwise_int_fn *fn, st
 void pointwise_cost(const struct op_infer *c, struct op_cost *cost);
 
 // The part of a row that all operators of one or two inputs have in common here.
-#define POINTWISE_UNARY(NAME, SINCE, INFER, EXPR, DOC)                                                                 \
-  OP_ROW(NAME, SINCE, 1, 1, 1, 1, OP_ELEMENTWISE)                                                                      \
+#define POINTWISE_UNARY(NAME, SINCE, INFER, EXPR, DOC) POINTWISE_UNARY_OF("", NAME, SINCE, INFER, EXPR, DOC)
+#define POINTWISE_UNARY_OF(DOMAIN, NAME, SINCE, INFER, EXPR, DOC)                                                      \
+  OP_ROW_OF(DOMAIN, NAME, SINCE, 1, 1, 1, 1, OP_ELEMENTWISE)                                                           \
   , .infer = INFER, .eval = pointwise_eval, .cost = pointwise_cost, .expr = EXPR, .doc = DOC
 #define POINTWISE_BINARY(NAME, SINCE, INFER, EXPR, DOC)                                                                \
   OP_ROW(NAME, SINCE, 2, 2, 1, 1, OP_ELEMENTWISE)                                                                      \

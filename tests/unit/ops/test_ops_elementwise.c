@@ -123,6 +123,35 @@ static void test_functions(void **state) {
   }
 }
 
+// Functions that ONNX lacks, where the sums that they stand for would lose everything; and what the judge allows there.
+static void test_own_functions(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    double x, want;
+  } rows[] = {{"Erfc", 10, 2.0884875837625446e-45},
+              {"Erfc", -1, 1.8427007929497148},
+              {"Log1p", 1e-20, 1e-20},
+              {"Log1p", -0.5, -0.69314718055994531},
+              {"Log1p", -2, NAN},
+              {"Erfc", NAN, NAN}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    struct call c;
+    call_begin(&c, "Erf", OP_NEWEST_OPSET);
+    c.node.op_type = rows[i].name;
+    c.node.domain = "ai.assay";
+    c.node.op = op_find("ai.assay", rows[i].name, 1);
+    assert_non_null(c.node.op);
+    assert_null(op_find("", rows[i].name, OP_NEWEST_OPSET));
+    call_f(&c, "1", &rows[i].x);
+    call_run(&c, 1);
+    double got = c.out[0].f64[0], want = rows[i].want;
+    if (!((isnan(got) && isnan(want)) || fabs(got - want) <= 1e-14 * fabs(want)))
+      fail_msg("%s(%g) is %.17g, want %.17g", rows[i].name, rows[i].x, got, want);
+    call_end(&c);
+  }
+}
+
 static void test_attributes(void **state) {
   (void)state;
   struct call c;
@@ -721,6 +750,7 @@ static void test_cost(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_functions),
+      cmocka_unit_test(test_own_functions),
       cmocka_unit_test(test_attributes),
       cmocka_unit_test(test_broadcast),
       cmocka_unit_test(test_integers),
