@@ -51,7 +51,7 @@ enum assay_status task_cost(const struct task *t, const struct workload *w, stru
   }
   for (int i = 0; i < t->n_outputs; i++)
     add_tensor(&shapes.values[g->outputs[i]], &cost.output_bytes, &cost);
-  cost.least_input_bytes = cost.input_bytes - cost.weight_bytes * (1 - t->weight_part);
+  cost.least_input_bytes = (cost.input_bytes - cost.weight_bytes) * t->input_part + cost.weight_bytes * t->weight_part;
   cost.flops = shapes.cost.flops;
   cost.contraction_flops = shapes.cost.contraction_flops;
   cost.least_contraction_flops = cost.contraction_flops * t->contraction_part;

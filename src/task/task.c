@@ -103,9 +103,9 @@ static struct value *constant_by_name(const struct graph *g, const char *name) {
 }
 
 // The keys that may stand alone; the others are prefixes followed by a name.
-static const char *const plain_keys[] = {"task",    "title",      "origin",   "contract",         "probes",
-                                         "repair",  "lint.allow", "allclose", "contraction_part", "weight_part",
-                                         "pytorch", "shapes",     NULL};
+static const char *const plain_keys[] = {"task",       "title",       "origin",   "contract", "probes",
+                                         "repair",     "lint.allow",  "allclose", "pytorch",  "contraction_part",
+                                         "input_part", "weight_part", "shapes",   NULL};
 
 static enum assay_status check_key(const struct task *t, const char *key, struct assay_error *err) {
   const char *name = after(key, "assay.input.");
@@ -316,9 +316,9 @@ static enum assay_status read_rules(struct task *t, struct assay_error *err) {
   if (status)
     return in_property(t, p, status, err);
   t->probes &= task_possible_probes(t);
-  const char *const keys[] = {"contraction_part", "weight_part"};
-  double *const parts[] = {&t->contraction_part, &t->weight_part};
-  for (int i = 0; i < 2; i++) {
+  const char *const keys[] = {"contraction_part", "input_part", "weight_part"};
+  double *const parts[] = {&t->contraction_part, &t->input_part, &t->weight_part};
+  for (int i = 0; i < 3; i++) {
     *parts[i] = 1;
     p = find(t, "assay.", keys[i]);
     if (p && !read_part(p->value, parts[i]))

@@ -25,6 +25,8 @@
 //   assay.contraction_part      the part of the graph's multiply-adds that any implementation must do, where the graph
 //                               asks for more ("1/6": a product of two triangular matrices); the floor counts only
 //                               these
+//   assay.input_part            the part of the other inputs' bytes that must be read, where a graph only looks some up
+//                               ("1/8": one row in eight)
 //   assay.weight_part           the part of the static inputs' bytes that every timed call must read, where they can be
 //                               prepared to less ("1/8192": only the sums of a matrix' columns count)
 #ifndef TASK_TASK_H
@@ -67,6 +69,7 @@ struct task {
   const char *own_contract; // the name of the file's; contract.name unless another one is in its place
   double rtol, atol;
   double contraction_part; // part of the multiply-adds that is always needed; 1 unless the file has less
+  double input_part;       // of the bytes of the inputs that are not static, likewise
   double weight_part;      // of the static inputs' bytes, likewise
   int n_inputs, n_outputs, n_workloads;
   struct task_input *inputs;  // in the order of the graph's inputs
@@ -112,7 +115,7 @@ enum assay_status task_input_shapes(const struct task *t, const struct workload 
 // Least work of a workload: what any implementation must read, write and compute.
 struct task_cost {
   double input_bytes, output_bytes, weight_bytes; // weights: the static inputs, counted in input_bytes too
-  double least_input_bytes;                       // the part of input_bytes that must be read (assay.weight_part)
+  double least_input_bytes;        // the part of input_bytes that must be read (assay.input_part, .weight_part)
   double flops, contraction_flops; // outside contractions, and in them (see struct op_cost): their sum is all
   double least_contraction_flops;  // the part of contraction_flops that is always needed (assay.contraction_part)
   int64_t largest_elements;        // of any input or output

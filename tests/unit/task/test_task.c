@@ -228,7 +228,7 @@ static void test_least_work(void **state) {
   (void)state;
   for (int parts = 0; parts < 2; parts++) {
     char *text = edited("\"assay.contract\"", parts ? "\"assay.contraction_part\" : \"1/6\", \"assay.weight_part\" : "
-                                                      "\"2/5\", \"assay.contract\""
+                                                      "\"2/5\", \"assay.input_part\" : \"1/4\", \"assay.contract\""
                                                     : "\"assay.contract\"");
     struct task t;
     struct task_cost c;
@@ -237,7 +237,7 @@ static void test_least_work(void **state) {
       fail_msg("%s", err.message);
     assert_int_equal(task_cost(&t, task_workload(&t, "full"), &c, &err), ASSAY_OK);
     assert_true(c.input_bytes == 4 * (10 * 20 + 20 * 30) && c.weight_bytes == 4 * 20 * 30);
-    assert_true(fabs(c.least_input_bytes - 4 * (10 * 20 + 20 * 30 * (parts ? 0.4 : 1))) < 1e-9);
+    assert_true(fabs(c.least_input_bytes - 4 * (parts ? 10 * 20 / 4. + 20 * 30 * 0.4 : 10 * 20 + 20 * 30)) < 1e-9);
     assert_true(fabs(c.least_contraction_flops - c.contraction_flops / (parts ? 6 : 1)) < 1e-9);
     task_release(&t);
     free(text);
