@@ -17,7 +17,7 @@ SUITE.task("Index", "index_select", "Rows of a matrix at given places",
            [Input("input", ["N", "D"], NORMAL), Input("index", ["K"], "labels(N) fixed", dtype="int64")], ["K", "D"],
            ["y = Gather<axis = 0>(input, index)"],
            loads("N D K", [(n, 256, n // 8) for n in powers(12, 17)], (1024, 128, 512), (1, 1, 1), (3, 5, 2),
-                 (257, 31, 32), (61, 127, 31), (1021, 7, 13)), "index_select(input, 0, index)",
+                 (257, 31, 32), (61, 127, 31), (1021, 7, 13)), "index_select(input, 0, index)", input_part="1/8",
            probes="near_overflow(3e38), special")
 SUITE.task("Index", "permute_copy", "Axes of a tensor in reverse order", [Input("input", ["A", "B", "C", "D"], NORMAL)],
            ["D", "C", "B", "A"], ["y = Transpose<perm = [3, 2, 1, 0]>(input)"],

@@ -1,4 +1,93 @@
-from kernelbenchx.suite import SUITE
+"""Math: functions of one and two tensors, element by element, and softmax."""
+from kernelbenchx.suite import DIGITS, NORMAL, SIGNED, SUITE, UNIT, Input, loads, powers
 
-SUITE.missing("Math", "not written yet",
-              "abs", "add", "airy_ai", "asin", "bessel_j1", "bitwise_and", "bitwise_and_binomial", "chebyshev_polynomial_t", "cos", "digamma", "div", "erf", "erfc_sqrt", "exp_sqrt", "fftn", "floor", "gammaln", "i0", "ifftshift", "log", "log1p", "logit", "mul", "polygamma", "pow", "rad2deg_sqrt", "reciprocal", "rsqrt", "signbit", "signbit_bitwise_and", "softmax", "sqrt_exp", "sqrt_tanh", "sub", "trunc", "zeta", "mul_bf16", "mul_fp16")
+VECTOR = loads("N", powers(12, 27), 65536, 1, 3, 257, 1021, 4099)
+ABOVE = "uniform(0, 1) * uniform_scalar(0.5, 100) fixed"  # for roots and logarithms: zero and more
+ONE_SIDED = "one_sided: defined above zero only"
+LEVEL = "the ladder draws from [0, 1) only; numbers above zero of a scale drawn anew"
+
+
+def function(name, title, body, dist=NORMAL, published=UNIT, repair=SIGNED, outputs=("N",), inputs=("input",), **more):
+    SUITE.task("Math", name, title, [Input(i, ["N"], dist, published if repair else None) for i in inputs],
+               list(outputs), body, VECTOR, more.pop("call", f"{name}({', '.join(inputs)})"), repair=repair, **more)
+
+
+PAIR = ("input", "other")
+OUR = ("ai.assay",)
+function("abs", "Absolute value", ["y = Abs(input)"], probes="near_overflow(3e38), special")
+function("add", "Sum", ["y = Add(input, other)"], inputs=PAIR, probes="near_overflow(1e38), special")
+function("asin", "Arc sine", ["y = Asin(input)"], dist="uniform(-1, 1) fixed", repair=None)
+function("cos", "Cosine", ["y = Cos(input)"], dist="uniform(-10, 10)",
+         repair="the ladder draws from [0, 1) only; angles of several turns", probes="near_overflow(1e5)")
+function("div", "Quotient", ["y = Div(input, other)"], inputs=PAIR, probes="special")
+function("erf", "Error function", ["y = Erf(input)"], probes="near_overflow(1e4), special")
+function("erfc_sqrt", "Complementary error function, and square root",
+         ["erfc = ai.assay.Erfc(input)", "root = Sqrt(input)"], dist="uniform(0, 1) * uniform_scalar(0.5, 9) fixed",
+         outputs=[("erfc", "float", ["N"]), ("root", "float", ["N"])], repair=LEVEL, domains=OUR, allow=ONE_SIDED)
+function("exp_sqrt", "Square root of the exponential", ["e = Exp(input)", "y = Sqrt(e)"], probes="near_overflow(80)")
+function("floor", "Greatest whole number not above", ["y = Floor(input)"], dist="normal(0, 10)",
+         repair="published numbers lie in [0, 1), where every answer is 0; numbers of several units and both signs")
+function("log", "Natural logarithm", ["y = Log(input)"], dist="uniform(0.001, 1) * uniform_scalar(0.5, 100) fixed",
+         repair=LEVEL, allow=ONE_SIDED)
+function("log1p", "Natural logarithm of one plus the input", ["y = ai.assay.Log1p(input)"],
+         dist="uniform(-0.02, 1) * uniform_scalar(0.01, 40) fixed", domains=OUR,
+         repair="the ladder draws from [0, 1) only; also numbers near and below zero, where log(1 + x) loses digits")
+function("logit", "Logarithm of the odds", ["q = Sub(one, input)", "odds = Div(input, q)", "y = Log(odds)"],
+         dist="uniform(0.001, 0.999) fixed", published="uniform(0, 1) fixed", constants=["float one = {1.0}"],
+         allow="one_sided: defined between 0 and 1 only",
+         repair="the ladder draws 0 now and then, whose answer is minus infinity; probabilities from 0.001")
+function("mul", "Product", ["y = Mul(input, other)"], inputs=PAIR, probes="near_overflow(1e18), special",
+         note="the ladder's tensors are fp16; the half-precision products are tasks of their own")
+function("pow", "Square, by a power with exponent 2", ["y = Pow(input_tensor, two)"], inputs=("input_tensor",),
+         constants=["float two = {2.0}"], call="pow(input_tensor, 2)", probes="near_overflow(1e18), special")
+function("rad2deg_sqrt", "Degrees of angles, and square root", ["degrees = Mul(input, factor)", "root = Sqrt(input)"],
+         dist=ABOVE, outputs=[("degrees", "float", ["N"]), ("root", "float", ["N"])], repair=LEVEL, digits=DIGITS,
+         constants=["float factor = {57.29578}"], allow="affine: the first output is a scaling of the input")
+function("reciprocal", "One over the input", ["y = Reciprocal(input)"], probes="special")
+function("rsqrt", "One over the square root", ["s = Sqrt(input)", "y = Reciprocal(s)"],
+         dist="uniform(0.001, 1) * uniform_scalar(0.5, 100) fixed", repair=LEVEL, allow=ONE_SIDED)
+function("signbit", "Whether the sign bit is set", ["bits = BitCast<to = 6>(input)", "y = Less(bits, zero)"],
+         outputs=[("y", "bool", ["N"])], repair=None, constants=["int32 zero = {0}"], opset=26)
+function("sqrt_exp", "Exponential of the square root", ["s = Sqrt(input)", "y = Exp(s)"], dist=ABOVE, repair=LEVEL,
+         allow=ONE_SIDED)
+function("sqrt_tanh", "Hyperbolic tangent of the square root", ["s = Sqrt(input)", "y = Tanh(s)"],
+         dist="uniform(0, 1) * uniform_scalar(0.1, 4) fixed", repair=LEVEL, allow=ONE_SIDED)
+function("sub", "Difference", ["y = Sub(input, other)"], inputs=PAIR, probes="near_overflow(1e38), special")
+function("trunc", "Whole number towards zero",
+         ["s = Sign(input)", "a = Abs(input)", "f = Floor(a)", "y = Mul(s, f)"], dist="normal(0, 10)",
+         repair="published numbers lie in [0, 1), where every answer is 0; numbers of several units and both signs")
+function("chebyshev_polynomial_t", "Chebyshev polynomial of the first kind, degree 3",
+         ["twice = Add(input, input)", "a = Mul(twice, input)", "t2 = Sub(a, one)", "b = Mul(twice, t2)",
+          "y = Sub(b, input)"], dist="uniform(-1, 1)", constants=["float one = {1.0}"],
+         call="chebyshev_polynomial_t(input, 3)", repair="the ladder draws from [0, 1) only; the whole of [-1, 1)")
+function("ifftshift", "The second half of a vector before the first",
+         ["n = Shape(input)", "half = Div(n, two)", "back = Slice(input, half, n)", "front = Slice(input, start, half)",
+          "y = Concat<axis = 0>(back, front)"], constants=["int64[1] two = {2}", "int64[1] start = {0}"],
+         probes="near_overflow(3e38), special")
+for name, left, right in (("bitwise_and", "integers(-128, 128)", "integers(-128, 128)"),):
+    SUITE.task("Math", name, "Bits that both have", [Input("input", ["N"], left, "integers(0, 2)", "int32"),
+                                                     Input("other", ["N"], right, "integers(0, 2)", "int32")],
+               [("y", "int32", ["N"])], ["y = BitwiseAnd(input, other)"], VECTOR, "bitwise_and(input, other)",
+               repair="the ladder draws 0 and 1 only, where the product and the minimum pass")
+SUITE.task("Math", "signbit_bitwise_and", "Sign bits of numbers, and the bits that their whole parts share with others",
+           [Input("input", ["N"], "uniform(-128, 127) fixed", "uniform(0, 1) fixed"),
+            Input("other", ["N"], "integers(-128, 128)", "integers(0, 2)", "int8")],
+           [("sign", "bool", ["N"]), ("both", "int8", ["N"])],
+           ["bits = BitCast<to = 6>(input)", "sign = Less(bits, zero)", "whole = Cast<to = 3>(input)",
+            "both = BitwiseAnd(whole, other)"], VECTOR, "signbit_bitwise_and(input, other)", opset=26,
+           constants=["int32 zero = {0}"],
+           repair="the ladder draws from [0, 1), where both outputs are zero; numbers within int8 of both signs")
+for suffix, kind in (("fp16", "float16"), ("bf16", "bfloat16")):
+    SUITE.task("Math", f"mul_{suffix}", f"Product in {suffix}",
+               [Input(i, ["M", "N"], NORMAL, UNIT, kind) for i in PAIR], ["M", "N"], ["y = Mul(input, other)"],
+               loads("M N", powers(8, 13), (256, 256), (1, 1), (3, 5), (7, 1021), (13, 31), (1, 4099)),
+               f"mul_{suffix}(input, other)", repair=SIGNED, kind=kind)
+SUITE.task("Math", "softmax", "Softmax over rows", [Input("input", ["M", "N"], "normal(0, 1) * uniform_scalar(0.5, 4)",
+                                                          NORMAL)], ["M", "N"], ["y = Softmax<axis = 1>(input)"],
+           loads("M N", [(1024, n) for n in powers(4, 19)], (128, 512), (1, 1), (3, 7), (7, 1021), (13, 33), (1, 4099)),
+           "softmax(input, 1)", probes="near_overflow(1e4)",
+           repair="published outputs fall below the tolerance where rows are long; logits of a scale drawn anew")
+SPECIAL = "a special function: no operator yet"
+SUITE.missing("Math", SPECIAL, "airy_ai", "bessel_j1", "digamma", "gammaln", "i0", "polygamma", "zeta")
+SUITE.missing("Math", "numbers of chance, to be judged as a distribution", "bitwise_and_binomial")
+SUITE.missing("Math", "complex numbers: no operator yet", "fftn")

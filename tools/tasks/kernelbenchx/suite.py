@@ -1,4 +1,5 @@
 """KernelBench-X: its tasks as text, and the page's table of all of them, also of those that are not made yet."""
+import math
 import sys
 
 from task_files import HOUSE, RAGGED_LIMIT, Input, check_limits, task_text, write_files
@@ -57,7 +58,8 @@ class Task:
         """The shapes of the tensors that the published timing makes, for each size of the ladder."""
         tensors = self.ladder or [i.dims for i in self.inputs if i.dims]
         sizes = [row for name, row in self.workloads.items() if name.startswith("size")]
-        return [[[row.get(d, d) for d in dims] for dims in tensors] for row in sizes]
+        extent = lambda d, row: math.prod(int(row.get(part, part)) for part in str(d).split("*"))
+        return [[[extent(d, row) for d in dims] for dims in tensors] for row in sizes]
 
 
 class Suite:
@@ -68,7 +70,7 @@ class Suite:
 
     def task(self, category, name, title, inputs, outputs, body, workloads, call, constants=(), repair=None,
              probes=None, allow=None, domains=(), published_constants=None, mathematics=None, digits="", ladder=None,
-             kind="float", opset=23, note="", contraction_part=None):
+             kind="float", opset=23, note="", contraction_part=None, input_part=None):
         """inputs: in the order of the published signature. outputs: dims of the one output "y", or rows (name, type,
         dims). published_constants: name -> (published, default). kind: the tensors' type, which says contract and
         published tolerances.
@@ -76,14 +78,14 @@ class Suite:
         call: the published reference as a Python expression: its function, inputs by their names, sizes by their
         symbols, torch and F. mathematics: what the default form is instead, where the reference is not what its
         description says. digits: why it has other numbers in the 8th digit. ladder: shapes of the tensors that the
-        published timing makes, where they are not those of the inputs."""
+        published timing makes, where they are not those of the inputs; "N*K" is an extent too."""
         key, changed = f"{category}/{name}", published_constants or {}
         assert key not in self.rows and (repair is not None) == (any(i.published for i in inputs) or bool(changed)), key
         outputs = outputs if outputs and isinstance(outputs[0], tuple) else [("y", kind, outputs)]
         contract, tolerances = CONTRACTS[kind]
         props = [("assay.task", f"kernelbenchx/{key}"), ("assay.title", title), ("assay.origin", f"{ORIGIN} {key}"),
                  ("assay.contract", contract)]
-        props += [("assay.contraction_part", contraction_part)] if contraction_part else []
+        props += [(k, v) for k, v in (("assay.contraction_part", contraction_part), ("assay.input_part", input_part)) if v]
         props += [("assay.allclose", tolerances)]
         props += [(f"assay.workload.{w}", ", ".join(f"{k}={v}" for k, v in sizes.items()))
                   for w, sizes in workloads.items()]
