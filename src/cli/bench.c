@@ -38,6 +38,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   switch (key) {
   case ARGP_KEY_INIT:
     state->child_inputs[0] = &b->judging;
+    state->child_inputs[1] = &b->format;
     return 0;
   case KEY_FROM:
     b->from = arg;
@@ -63,6 +64,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     cli_take_argument(state, "SUITE", arg, &b->suite);
     return 0;
   case ARGP_KEY_END:
+    if (b->judging.json && b->format)
+      argp_error(state, "--json is a format, too: one of them");
     if (!b->suite || !b->from)
       argp_error(state, "name a suite and a folder: assay bench kernelbench/1 --from DIR");
     return 0;
@@ -86,10 +89,11 @@ static const struct argp_option options[] = {
      0},
     {0},
 };
+static const struct argp_child children[] = {{&cli_judge_argp, 0, NULL, 0}, {&cli_format_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .children = cli_judge_child,
+    .children = children,
     .args_doc = "SUITE",
     .doc =
         "Judges every kernel of a folder whose task belongs to SUITE (kernelbench, kernelbench/1, "
@@ -115,6 +119,7 @@ struct results {
   enum assay_status status;
   struct assay_error *err;
   struct cli_json_list list;
+  struct cli_junit junit;
   int n_failed, n_expected, n_unexpected;
   struct buf unexpected;
 };
@@ -133,6 +138,23 @@ static void compare_with_corpus(struct results *r, const struct store_verdict *v
   }
 }
 
+// Of those who read objects; takes it.
+static void put_object(struct results *r, json_t *taken) {
+  if (r->b->judging.json) {
+    cli_json_next(&r->list, taken);
+    return;
+  }
+  if (r->b->format == CLI_FORMAT_CSV)
+    cli_csv_row(cli_verdict_columns, taken, stdout);
+  else
+    cli_junit_case(&r->junit, taken);
+  json_decref(taken);
+}
+
+static bool wants_objects(const struct bench *b) {
+  return b->judging.json || b->format == CLI_FORMAT_CSV || b->format == CLI_FORMAT_JUNIT;
+}
+
 static bool add_row(void *arg, const struct store_verdict *v) {
   struct results *r = arg;
   struct verdict_view view;
@@ -144,8 +166,8 @@ static bool add_row(void *arg, const struct store_verdict *v) {
   view_release(&view);
   const struct cli_verdict_about about = {
       .run = v->run, .task = v->task, .candidate = v->candidate, .workload = v->workload, .command = v->command};
-  if (r->b->judging.json)
-    cli_json_next(&r->list, cli_json_verdict(&about, v->evidence, assay_reason_code(v->reason), v->detail));
+  if (wants_objects(r->b))
+    put_object(r, cli_json_verdict(&about, v->evidence, assay_reason_code(v->reason), v->detail));
   r->n_failed += v->reason != ASSAY_REASON_PASS;
   if (r->b->twins)
     compare_with_corpus(r, v);
@@ -156,8 +178,8 @@ static bool add_row(void *arg, const struct store_verdict *v) {
 static void add_unjudged(struct results *r, const struct bench_unjudged *u) {
   if (r->table)
     bench_unjudged_row(r->b, u, r->table);
-  if (r->b->judging.json)
-    cli_json_next(&r->list, bench_unjudged_json(r->b, u));
+  if (wants_objects(r->b))
+    put_object(r, bench_unjudged_json(r->b, u));
   if (!r->b->twins || u->other_device)
     return;
   r->n_expected++;
@@ -203,17 +225,23 @@ static int print_all(struct bench *b) {
   struct results r = {.b = b, .err = &ignored};
   if (b->judging.json)
     cli_json_begin();
-  else
+  else if (b->format == CLI_FORMAT_CSV)
+    cli_csv_head(cli_verdict_columns, stdout);
+  else if (b->format != CLI_FORMAT_JUNIT)
     r.table = cli_verdict_table(b->judging.baselines.n > 0, b->judging.color);
   bool all = store_each_standing(b->store, b->run, b->judging.options.workload, add_row, &r, &ignored) == ASSAY_OK;
   for (size_t i = 0; i < b->n_unjudged; i++)
     add_unjudged(&r, &b->unjudged[i]);
   if (b->judging.json)
     cli_json_end(&r.list);
-  if (r.table && all && !r.status)
+  if (b->format == CLI_FORMAT_JUNIT)
+    cli_junit_end(&r.junit, b->run, stdout);
+  if (r.table && all && !r.status && b->format == CLI_FORMAT_MARKDOWN)
+    table_markdown(r.table, stdout);
+  else if (r.table && all && !r.status)
     table_print(r.table, stdout);
   table_destroy(r.table);
-  if (!b->judging.json)
+  if (!b->judging.json && !b->format)
     print_summary(b, &r);
   buf_release(&r.unexpected);
   return (b->twins ? r.n_unexpected : r.n_failed) > 0 ? CLI_FAIL : CLI_PASS;

@@ -7,6 +7,7 @@
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/judging.h"
+#include "cli/sheet.h"
 
 enum { BENCH_MAX_ONLY = 32 };
 
@@ -35,6 +36,7 @@ struct bench {
   const char *suite, *from, *run;
   const char *again_reason; // --again: of which verdicts; NULL: of all
   bool twins, again;
+  enum cli_format format;
   const char *only[BENCH_MAX_ONLY];
   int n_only;
   struct store *store;

@@ -6,8 +6,10 @@
 #include "base/alloc.h"
 #include "base/printable.h"
 #include "cli/histogram.h"
+#include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/judging.h"
+#include "cli/watch.h"
 #include "judge/record.h"
 #include "task/task.h"
 
@@ -16,10 +18,11 @@ struct arguments {
   const char *task;
   char **candidates;
   int n_candidates;
-  bool histogram;
+  bool histogram, watch;
+  struct cli_interrupt interrupt; // with --watch
 };
 
-enum { KEY_HISTOGRAM = 4000 };
+enum { KEY_HISTOGRAM = 4000, KEY_WATCH };
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct arguments *a = state->input;
@@ -29,6 +32,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     return 0;
   case KEY_HISTOGRAM:
     a->histogram = true;
+    return 0;
+  case KEY_WATCH:
+    a->watch = true;
     return 0;
   case ARGP_KEY_ARG:
     if (a->task)
@@ -48,7 +54,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_option own_options[] = {
-    {"histogram", KEY_HISTOGRAM, 0, 0, "also show how each candidate's timed calls are distributed", 0}, {0}};
+    {"histogram", KEY_HISTOGRAM, 0, 0, "also show how each candidate's timed calls are distributed", 0},
+    {"watch", KEY_WATCH, 0, 0, "judge a candidate again whenever its file is saved, until Ctrl-C", 0},
+    {0}};
 
 static const struct argp argp = {
     .options = own_options,
@@ -107,7 +115,7 @@ static enum assay_status judge_one(struct arguments *a, struct store *store, con
   bool probes = o->probes;
   enum assay_status status = file_of(&a->judging, candidate, &file, err);
   if (!status)
-    status = cli_use_candidate(&a->judging, buf_str(&file), a->n_candidates > 1, err);
+    status = cli_use_candidate(&a->judging, buf_str(&file), a->n_candidates > 1 || a->watch, err);
   o->probes = probes && !cli_is_baseline(candidate);
   if (!status)
     status = assay_judge(o, v, err);
@@ -228,6 +236,38 @@ static int judge_all(struct arguments *a, struct store *store, const char *task_
   return code;
 }
 
+// Judges all of them, and then those that change. The exit code is that of the last judgement.
+static int judge_and_watch(struct arguments *a, struct store *store, const char *task_path) {
+  struct cli_watch watch = {0};
+  struct assay_error err = {0};
+  int n = a->n_candidates;
+  char **all = a->candidates, **now = base_calloc((size_t)n + 1, sizeof *now);
+  bool *changed = base_calloc((size_t)n + 1, sizeof *changed);
+  a->interrupt.finishing = "the current kernel";
+  enum assay_status status =
+      now && changed ? cli_watch_open(all, n, &watch, &err) : error_nomem(&err, "a list of files");
+  if (!status)
+    status = cli_interrupt_watch(&a->interrupt, &err);
+  int code = status ? cli_fail(&err) : judge_all(a, store, task_path);
+  while (!status) {
+    cli_flush(CLI_PASS);
+    fprintf(stderr, "assay: watching %d file%s; Ctrl-C ends\n", n, n == 1 ? "" : "s");
+    if (!cli_watch_wait(&watch, changed, &a->interrupt.stop))
+      break;
+    a->candidates = now;
+    a->n_candidates = 0;
+    for (int i = 0; i < n; i++)
+      if (changed[i])
+        now[a->n_candidates++] = all[i];
+    printf("\n");
+    code = judge_all(a, store, task_path);
+  }
+  cli_watch_close(&watch);
+  base_free(now);
+  base_free(changed);
+  return code;
+}
+
 // One word only: a model, a candidate, a task, or nothing of these.
 static int no_candidate(const char *word) {
   const struct form *form;
@@ -253,14 +293,13 @@ int cli_judge(int argc, char **argv) {
   char *task_path = NULL;
   if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
-  if (a.n_candidates == 0) {
+  if (a.n_candidates == 0)
     return no_candidate(a.task);
-  }
   if (task_find(a.judging.paths.tasks, a.task, &task_path, &err) != ASSAY_OK)
     return cli_fail(&err);
   struct store *store = cli_store_open(&a.judging);
   cli_judging_finish(&a.judging, store);
-  int code = judge_all(&a, store, task_path);
+  int code = a.watch ? judge_and_watch(&a, store, task_path) : judge_all(&a, store, task_path);
   cli_judging_close(&a.judging);
   store_close(store);
   base_free(task_path);

@@ -9,8 +9,9 @@
 #include "cli/argv.h"
 #include "cli/cli.h"
 #include "cli/json.h"
-#include "cli/table.h"
 #include "cli/score.h"
+#include "cli/sheet.h"
+#include "cli/table.h"
 #include "report/report.h"
 
 enum {
@@ -31,6 +32,7 @@ struct arguments {
   struct cli_paths paths;
   const char *baseline, *theirs, *against, *of, *plot, *plot_file;
   bool json, stable, deviance;
+  enum cli_format format;
   int n_runs, level;
   char *runs[MAX_RUNS];
 };
@@ -38,6 +40,9 @@ struct arguments {
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct arguments *a = state->input;
   switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = &a->format;
+    return 0;
   case KEY_BASELINE:
     a->baseline = arg;
     return 0;
@@ -72,6 +77,11 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
       argp_error(state, "--level takes 1, 2, 3 or 4, not '%s'", arg);
     return 0;
   case ARGP_KEY_END:
+    if (a->format == CLI_FORMAT_JUNIT && a->n_runs != 1)
+      argp_error(state, "--junit takes one run: assay score RUN --junit");
+    if (a->format && (a->json || a->plot || a->theirs || a->against || a->deviance))
+      argp_error(state, "--csv, --markdown and --junit are for scores alone, without --json, --plot, --compare, "
+                        "--against and --deviance");
     if (a->deviance && a->n_runs == 0)
       argp_error(state, "--deviance takes the runs to explain: assay score RUN RUN --deviance");
     if (a->against && a->n_runs != 1)
@@ -115,9 +125,11 @@ static const struct argp_option options[] = {
     {"json", KEY_JSON, 0, 0, "print JSON", 0},
     {0},
 };
+static const struct argp_child children[] = {{&cli_format_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = options,
     .parser = parse,
+    .children = children,
     .args_doc = "[RUN...]",
     .doc =
         "Sums up the verdicts of a run by level: correct tasks, pass@1, quartiles of floor / time, and with --baseline "
@@ -210,6 +222,50 @@ static enum assay_status plot(struct arguments *a, struct store *store, struct a
   return status;
 }
 
+static bool add_case(void *arg, const struct store_verdict *v) {
+  const struct cli_verdict_about about = {
+      .run = v->run, .task = v->task, .candidate = v->candidate, .workload = v->workload, .command = v->command};
+  json_t *j = cli_json_verdict(&about, v->evidence, assay_reason_code(v->reason), v->detail);
+  cli_junit_case(arg, j);
+  json_decref(j);
+  return true;
+}
+
+// The run's verdicts that stand.
+static enum assay_status print_junit(struct store *store, const char *run, struct assay_error *err) {
+  struct cli_junit junit = {0};
+  enum assay_status status = store_each_standing(store, run, NULL, add_case, &junit, err);
+  cli_junit_end(&junit, run, stdout);
+  return status;
+}
+
+static void print_table(const struct table *t, FILE *to) {
+  table_print(t, to);
+}
+
+// Scores in the form that was asked for.
+static void print_scores(const struct arguments *a, const struct printed *out) {
+  size_t i;
+  json_t *row;
+  if (a->json) {
+    cli_json_print(json_incref(out->array));
+    return;
+  }
+  if (a->format == CLI_FORMAT_CSV) {
+    cli_csv_head(cli_score_columns, stdout);
+    json_array_foreach(out->array, i,
+                       row) if (strcmp(json_string_value(json_object_get(row, "schema")), "assay/score/1") == 0)
+        cli_csv_row(cli_score_columns, row, stdout);
+    return;
+  }
+  void (*print)(const struct table *t, FILE *to) = a->format == CLI_FORMAT_MARKDOWN ? table_markdown : print_table;
+  print(out->scores, stdout);
+  if (out->any_steps) {
+    printf("\n");
+    print(out->steps, stdout);
+  }
+}
+
 int cli_score(int argc, char **argv) {
   static const char *const headers[] = {
       "run", "level", "correct", "pass@1", "floor/time q1 q2 q3", "speed", "fast_p at 0 .5 .8 1 1.5 2"};
@@ -233,14 +289,10 @@ int cli_score(int argc, char **argv) {
   struct printed out = {table_create(headers, 7, "lllllll"), score_steps_table(), false, json_array()};
   enum assay_status status =
       out.scores && out.steps && out.array ? score_all(&a, store, &out, &err) : error_nomem(&err, "a table");
-  if (!status && a.json)
-    cli_json_print(json_incref(out.array));
+  if (!status && a.format == CLI_FORMAT_JUNIT)
+    status = print_junit(store, a.runs[0], &err);
   else if (!status)
-    table_print(out.scores, stdout);
-  if (!status && !a.json && out.any_steps) {
-    printf("\n");
-    table_print(out.steps, stdout);
-  }
+    print_scores(&a, &out);
   json_decref(out.array);
   table_destroy(out.scores);
   table_destroy(out.steps);

@@ -226,6 +226,30 @@ bool table_print(const struct table *t, FILE *to) {
   return table_render(t, cells_of_terminal(to), cells_are_colored(t->color, to), to);
 }
 
+// Markdown has no lines in a cell, and "|" ends one.
+static void put_markdown(const char *cell, FILE *to) {
+  for (const char *c = cell; *c; c++)
+    if (*c == '|' || *c == '\\' || *c == '<' || *c == '`' || *c == '*' || *c == '_')
+      fprintf(to, "\\%c", *c);
+    else
+      fputc(*c == '\n' ? ' ' : *c, to);
+}
+
+void table_markdown(const struct table *t, FILE *to) {
+  for (int row = 0; row < t->rows; row++) {
+    for (int c = 0; c < t->columns; c++) {
+      fputs("| ", to);
+      put_markdown(cell_of(t, row, c), to);
+      fputs(" ", to);
+    }
+    fputs("|\n", to);
+    for (int c = 0; row == 0 && c < t->columns; c++)
+      fputs(t->align[c] == 'r' ? "|---:" : "|---", to);
+    if (row == 0)
+      fputs("|\n", to);
+  }
+}
+
 void table_destroy(struct table *t) {
   if (!t)
     return;

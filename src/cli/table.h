@@ -27,8 +27,9 @@ void table_color(struct table *t, enum cli_color when);                // AUTO b
 
 bool table_print(const struct table *t, FILE *to); // whether something was folded
 bool table_render(const struct table *t, int room, bool color,
-                  FILE *to);         // room: cells of a line; 0: as many as it takes
-void table_destroy(struct table *t); // NULL is fine
+                  FILE *to);                          // room: cells of a line; 0: as many as it takes
+void table_markdown(const struct table *t, FILE *to); // all columns, as a table of Markdown
+void table_destroy(struct table *t);                  // NULL is fine
 
 // "12.3 us", or "-" for NaN and infinity. `text` has room for 32 bytes and is returned.
 const char *cli_time_text(double ns, char *text);

@@ -1,0 +1,76 @@
+#!/bin/bash
+# What other programs read of bench and score (CSV, Markdown, JUnit), and judge --watch.
+set -uo pipefail
+assay=$1 source=$2 build=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export TMPDIR=$work ASSAY_STORE=$work/store.sqlite ASSAY_PROC=$source/tests/support/quiet
+. "$source/tests/support/expect.sh"
+# A pass, a failure with hostile letters in its name and messages, a file that cannot be judged, one of another device.
+mkdir "$work/kernels"
+cp "$source/tests/cases/relu.c" "$source/tests/opencl/relu.cl" "$work/kernels/"
+odd=$'=a,"b" <&>|\001.c'
+printf '// assay: task kernelbench/1/19\n#error "<&> \001, \\"quoted\\" ]]>"\n' >"$work/kernels/$odd"
+ln -s nowhere.c "$work/kernels/level_1_problem_19_sample_0_kernel.c"
+bench() {
+  "$assay" bench kernelbench/1/19 --from "$work/kernels" --run one --no-timing --no-probes --device cpu "$@"
+}
+bench --csv >"$work/csv" 2>/dev/null
+bench --junit >"$work/junit.xml" 2>/dev/null
+bench --markdown >"$work/markdown" 2>/dev/null
+"$assay" score one --junit >"$work/score.xml"
+"$assay" score one --csv >"$work/score.csv"
+expect 0 "^run,level,device,.*pass_at_1" cat "$work/score.csv"
+expect 0 "^one,kernelbench/1,cpu" cat "$work/score.csv"
+expect 0 "^\| run \| level \| correct" "$assay" score one --markdown
+expect 0 "^fine$" python3 - "$work" <<'P'
+import csv, sys, xml.etree.ElementTree as tree
+work = sys.argv[1]
+rows = list(csv.DictReader(open(work + "/csv", newline="")))
+by = {row["verdict"]: row for row in rows}
+assert len(rows) == 4 and set(by) == {"pass", "build_failed", "judge_failed", "not_judged"}, by
+assert by["pass"]["candidate"] == work + "/kernels/relu.c" and float(by["pass"]["error_allowed"]) > 1
+assert by["build_failed"]["candidate"].endswith(',"b" <&>|\x01.c') or "?" in by["build_failed"]["candidate"], by
+assert by["pass"]["command"].startswith("assay judge") and by["pass"]["time_ns"] == ""
+suite = tree.parse(work + "/junit.xml").getroot().find("testsuite")
+counts = [suite.get(k) for k in ("name", "tests", "failures", "errors", "skipped")]
+assert counts == ["one", "4", "1", "1", "1"], counts
+failure = suite.find(".//failure")
+assert failure.get("type") == "build_failed" and "<&>" in failure.text and "\x01" not in failure.text, failure.text
+stored = tree.parse(work + "/score.xml").getroot().find("testsuite")
+assert [stored.get(k) for k in ("tests", "failures", "errors")] == ["2", "1", "0"]
+lines = open(work + "/markdown").read().splitlines()
+bars = {line.replace("\\|", "").count("|") for line in lines}
+assert len(lines) == 6 and bars == {10}, (lines, bars)
+print("fine")
+P
+expect 2 "one of --csv, --markdown and --junit" bench --csv --junit
+expect 2 "one of them" "$assay" bench kernelbench --from . --csv --json
+expect 2 "takes one run" "$assay" score --junit
+expect 2 "for scores alone" "$assay" score one --csv --json
+
+# Saved in place and by renaming, as editors do; the exit code is the last verdict's, and Ctrl-C leaves nothing behind.
+cp "$source/tests/cases/relu.c" "$work/live.c"
+mkdir "$work/tmp"
+TMPDIR=$work/tmp "$assay" judge kernelbench/1/19 "$work/live.c" --watch --no-timing --no-probes >"$work/watch" 2>"$work/told" &
+watcher=$!
+reached() { # reached COUNT: so many judgements are printed and it waits again
+  for ((i = 0; i < 600; i++)); do
+    [ "$(grep -c watching "$work/told")" = "$1" ] && return
+    kill -0 $watcher 2>/dev/null || return
+    sleep 0.1
+  done
+}
+reached 1
+echo 'int broken(' >"$work/live.c"
+reached 2
+sed 's/< 0/> 0/' "$source/tests/cases/relu.c" >"$work/new.c" && touch "$work/other.c" && mv "$work/new.c" "$work/live.c"
+reached 3
+kill -TERM $watcher # a shell without job control has its children ignore Ctrl-C
+wait $watcher
+ended=$?
+expect 0 "^[01]$" echo $ended
+expect 0 "^pass build_failed (pass|wrong_value)$" sh -c 'sed -nE "s/^kernelbench.1.19 +live.c +([a-z_]+) .*/\1/p" "$1" | xargs' sh "$work/watch"
+expect 0 "^0$" sh -c 'ls "$1" | wc -l' sh "$work/tmp"
+expect 2 "cannot watch the folder" "$assay" judge kernelbench/1/19 "$work/nowhere/x.c" --watch
+report
