@@ -28,7 +28,9 @@ install(TARGETS ${programs} DESTINATION ${own})
 install(FILES src/runner/worker.py src/runner/worker_weights.py DESTINATION ${own})
 install(DIRECTORY tasks prompts DESTINATION share/assay)
 install(FILES prices.txt docs/assay.schema.json DESTINATION share/assay)
-install(DIRECTORY include/assay DESTINATION include)
+# Headers of libassay and of kernels; judge.h and paths.h are of this house, and change.
+install(FILES include/assay/assay.h include/assay/export.h include/assay/status.h include/assay/verdict.h
+  include/assay/candidate.h include/assay/cuda.h DESTINATION include/assay)
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

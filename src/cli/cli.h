@@ -8,17 +8,18 @@
 #include "assay/paths.h"
 #include "base/error.h"
 #include "cli/commands.h"
+#include "api/api.h"
 
 // Exit codes.
 enum { CLI_PASS = 0, CLI_FAIL = 1, CLI_USAGE = 2, CLI_ENVIRONMENT = 3, CLI_INTERRUPTED = 130 };
 
 // Where Assay's own files are, found from the program's place or the environment.
-enum { CLI_OWN_FILES = 8, CLI_COMPILER_SETTINGS = 4 };
+enum { CLI_COMPILER_SETTINGS = 4 };
 struct cli_paths {
   struct assay_paths judge; // what a judgement needs; points into this struct, which is therefore never copied
   char program[4096];       // this executable
   char tasks[4096], prompts[4096], prices[4096], store[4096], temporary[4096], cache[4096], png[4096];
-  char files[CLI_OWN_FILES][4096];
+  struct api_files files;
   const char *compiler_settings[CLI_COMPILER_SETTINGS + 1]; // of the environment, NULL-terminated
 };
 enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err);

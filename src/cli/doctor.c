@@ -301,7 +301,7 @@ static void check_cuda(struct arguments *a, struct store *store) {
   struct assay_peaks p;
   struct buf text = {0};
   char bytes[32], flops[32], contraction[32], low[32];
-  cli_read_peaks(store, plan_device_cuda.peaks, &p);
+  api_peaks(store, plan_device_cuda.peaks, &p);
   bool known = p.bytes_per_s > 0 && strcmp(p.device, d.name) == 0;
   if (known)
     buf_printf(&text, "moves %s/s, computes %s/s in fp32, contracts %s/s in fp32 and %s/s in bf16",

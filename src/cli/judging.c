@@ -20,7 +20,7 @@ void cli_judging_finish(struct cli_judging *j, struct store *store) {
     o->threads = parallel_cpus();
   for (int i = 0; i < CLI_DEVICES; i++)
     if (j->devices[i].device->peaks)
-      cli_read_peaks(store, j->devices[i].device->peaks, &j->devices[i].peaks);
+      api_peaks(store, j->devices[i].device->peaks, &j->devices[i].peaks);
   if (j->device)
     o->device = j->device;
   for (int i = 0; i < CLI_DEVICES; i++)

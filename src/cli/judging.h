@@ -80,9 +80,6 @@ void cli_judging_close(struct cli_judging *j);
 // The store. With --no-store NULL; NULL and a warning on stderr when it cannot be opened.
 struct store *cli_store_open(const struct cli_judging *j);
 
-// What `assay doctor --calibrate` stored under `key`; all 0 where the machine was never measured.
-void cli_read_peaks(struct store *store, const char *key, struct assay_peaks *out);
-
 // --- options (options.c)
 
 // The name of the first option whose value differs; NULL: none.

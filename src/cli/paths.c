@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <limits.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,21 +7,8 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "cli/cli.h"
+#include "api/api.h"
 #include "sandbox/gpu_visible.h"
-
-// The first of `patterns`, paths relative to the program's folder, that exists; the first one when none does.
-static void find_near(const char *folder, const char *const *patterns, char *out, size_t size) {
-  for (int i = 0; patterns[i]; i++) {
-    snprintf(out, size, "%s/%s", folder, patterns[i]);
-    char *real = realpath(out, NULL);
-    if (real) {
-      snprintf(out, size, "%s", real);
-      free(real);
-      return;
-    }
-  }
-  snprintf(out, size, "%s/%s", folder, patterns[0]);
-}
 
 static void from_environment(const char *name, char *out, size_t size) {
   const char *value = getenv(name);
@@ -66,39 +52,8 @@ static void default_cache(char *out, size_t size) {
     snprintf(out, size, "%s/.cache/assay", home);
 }
 
-// Assay's own files: the member of assay_paths, and places relative to the program's folder (built, installed).
-#define OWN(member, ...)                                                                                               \
-  {                                                                                                                    \
-    offsetof(struct assay_paths, member), {                                                                            \
-      __VA_ARGS__                                                                                                      \
-    }                                                                                                                  \
-  }
-static const struct {
-  size_t member;
-  const char *places[3]; // NULL-terminated
-} own_files[] = {
-    OWN(runner, "assay-runner", "../libexec/assay/assay-runner"),
-    OWN(device_runner, "assay-device-runner", "../libexec/assay/assay-device-runner"),
-    OWN(builder, "assay-builder", "../libexec/assay/assay-builder"),
-    OWN(recorder, "assay-recorder", "../libexec/assay/assay-recorder"),
-    OWN(library, "assay-library", "../libexec/assay/assay-library"),
-    OWN(worker_script, "worker.py", "../libexec/assay/worker.py"),
-    OWN(worker, "assay-worker.so", "../libexec/assay/assay-worker.so"),
-    OWN(include, "../include"),
-};
-_Static_assert(sizeof own_files / sizeof *own_files == CLI_OWN_FILES, "each has a place in cli_paths.files");
-
-static void find_own_files(struct cli_paths *p, const char *folder) {
-  for (int i = 0; i < CLI_OWN_FILES; i++) {
-    find_near(folder, own_files[i].places, p->files[i], sizeof p->files[i]);
-    const char *found = p->files[i];
-    memcpy((char *)&p->judge + own_files[i].member, &found, sizeof found);
-  }
-}
-
 enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err) {
   gpu_visible_from(getenv("CUDA_VISIBLE_DEVICES"), getenv("CUDA_DEVICE_ORDER"));
-  static const char *const tasks[] = {"../tasks", "../share/assay/tasks", NULL};
   static const char *const prompts[] = {"../prompts", "../share/assay/prompts", NULL};
   static const char *const prices[] = {"../prices.txt", "../share/assay/prices.txt", NULL};
   static const char *const png[] = {"assay-png", "../libexec/assay/assay-png", NULL};
@@ -109,11 +64,11 @@ enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err) {
   p->program[n] = '\0';
   snprintf(folder, sizeof folder, "%s", p->program);
   *strrchr(folder, '/') = '\0';
-  find_own_files(p, folder);
-  find_near(folder, png, p->png, sizeof p->png);
-  find_near(folder, tasks, p->tasks, sizeof p->tasks);
-  find_near(folder, prices, p->prices, sizeof p->prices);
-  find_near(folder, prompts, p->prompts, sizeof p->prompts);
+  api_find_files(folder, &p->files, &p->judge);
+  api_find_near(folder, png, p->png, sizeof p->png);
+  api_find_near(folder, api_task_places, p->tasks, sizeof p->tasks);
+  api_find_near(folder, prices, p->prices, sizeof p->prices);
+  api_find_near(folder, prompts, p->prompts, sizeof p->prompts);
   default_store(p->store, sizeof p->store);
   default_cache(p->cache, sizeof p->cache);
   snprintf(p->temporary, sizeof p->temporary, "/tmp");

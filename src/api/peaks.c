@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "cli/judging.h"
 #include "judge/machine.h"
+#include "api/api.h"
 
-void cli_read_peaks(struct store *store, const char *key, struct assay_peaks *out) {
+void api_peaks(struct store *store, const char *key, struct assay_peaks *out) {
   char *machine = machine_identity(), *value = NULL;
   struct assay_error ignored = {0};
   memset(out, 0, sizeof *out);

@@ -1,0 +1,23 @@
+// Private to src/api, and what the command line shares with it: what a judgement needs around it.
+#ifndef API_API_H
+#define API_API_H
+
+#include "assay/judge.h"
+#include "base/error.h"
+#include "store/store.h"
+
+// What `assay doctor --calibrate` measured on this machine and stored under `key`; all 0 where it was never measured.
+void api_peaks(struct store *store, const char *key, struct assay_peaks *out);
+
+// Assay's own programs and folders, near a folder of programs (PREFIX/bin, or a build folder).
+enum { API_OWN_FILES = 8 };
+struct api_files {
+  char files[API_OWN_FILES][4096];
+};
+// Writes the paths of what is there, or would have to be, and points `paths` at them: *files is not copied afterwards.
+void api_find_files(const char *folder, struct api_files *files, struct assay_paths *paths);
+// The first of `places`, paths relative to the folder, that exists; the first one when none does. NULL ends the list.
+void api_find_near(const char *folder, const char *const *places, char *out, size_t size);
+extern const char *const api_task_places[]; // of the suites
+
+#endif

@@ -1,0 +1,95 @@
+#!/bin/bash
+# libassay as others use it: headers that compile alone, the examples against an installed prefix by pkg-config and by CMake,
+# shared and static, no symbol but those promised.
+set -uo pipefail
+source=$1 build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+. "$source/tests/support/expect.sh"
+unset ASSAY_TASKS ASSAY_PROMPTS ASSAY_PRICES ASSAY_INCLUDE ASSAY_STORE
+export TMPDIR=$work HOME=$work
+prefix=$work/prefix
+cmake --install "$build" --prefix "$prefix" >"$work/installed" 2>&1 || cat "$work/installed"
+pc=$(find "$prefix" -name assay.pc)
+lib=$(dirname "$(dirname "$pc")")
+export PKG_CONFIG_PATH=${pc%/*} LD_LIBRARY_PATH=$lib
+cd "$work" || exit 1
+for header in "$prefix"/include/assay/*.h; do
+  name=assay/$(basename "$header")
+  [ "$name" = assay/cuda.h ] && continue # for nvcc
+  printf "#include <%s>\ntypedef int not_empty;\n" "$name" >alone.c
+  expect 0 "^$" sh -c 'cc -std=c17 -Wall -Wextra -Wpedantic -Werror -fsyntax-only "$@" && echo' sh -I"$prefix/include" alone.c
+  [ "$name" = assay/candidate.h ] || expect 0 "^$" sh -c 'c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only -x c++ "$@" && echo' \
+    sh -I"$prefix/include" alone.c
+done
+expect 0 "^none$" sh -c 'test ! -e "$1" && echo none' sh "$prefix/include/assay/judge.h"
+# Exactly the promised symbols, of the version that is promised.
+nm -D --defined-only "$lib/libassay.so" | awk '$2 != "A" {print $3}' | sort >shared
+sed 's/$/@@ASSAY_0/' "$source/src/api/symbols.txt" | sort >promised
+expect 0 "^same$" sh -c 'diff promised shared && echo same'
+nm -g --defined-only "$lib/libassay.a" | awk 'NF == 3 {print $3}' | sort >static
+expect 0 "^same$" sh -c 'sort "$1" | diff - static && echo same' sh "$source/src/api/symbols.txt"
+sed -nE 's/^ASSAY_API .*\b(assay_[a-z_]+)\(.*/\1/p' "$prefix/include/assay/assay.h" | sort >declared
+expect 0 "^declared$" sh -c 'comm -23 declared "$1" | grep . || echo declared' sh <(sort "$source/src/api/symbols.txt")
+
+for example in judge plan ask; do
+  expect 0 "^$" sh -c 'cc -std=c17 -Wall -Wextra -Wpedantic -Werror -o "$1" "$2" $(pkg-config --cflags --libs assay) && echo' \
+    sh $example "$source/examples/library/$example.c"
+done
+expect 0 "^pass: .* ns$" ./judge kernelbench/1/19 "$source/tests/cases/relu.c"
+echo 'int broken(' >broken.c
+expect 1 "^build_failed: broken.c|^build_failed: .*error" ./judge kernelbench/1/19 broken.c
+expect 3 "no task 'kernelbench/1/999'" ./judge kernelbench/1/999 broken.c
+expect 3 "Assay is not installed under /nowhere" ./judge kernelbench/1/19 broken.c /nowhere
+expect 0 '"steps"|"launches"|"modules"' ./plan kernelbench/1/23 "$source/tests/opencl/softmax.cl"
+printf '__kernel void f(' >broken.cl
+expect 1 "^no plan: " ./plan kernelbench/1/19 broken.cl
+expect 3 "do not become launch plans" ./plan kernelbench/1/19 "$source/tests/cases/relu.c"
+expect 0 "^x: float, 65536 elements, -?[0-9.]+" ./ask kernelbench/1/19
+expect 0 "^y: float, 65536 elements, [0-9.]+" ./ask kernelbench/1/19
+# By CMake, shared and static; the static program is elsewhere, so it is told the prefix.
+mkdir project
+cat >project/CMakeLists.txt <<P
+cmake_minimum_required(VERSION 3.20)
+project(user C)
+find_package(assay 0.1 REQUIRED)
+add_executable(shared $source/examples/library/ask.c)
+target_link_libraries(shared PRIVATE assay::assay)
+add_executable(static $source/examples/library/ask.c)
+target_link_libraries(static PRIVATE assay::static)
+P
+expect 0 "Configuring done" cmake -S project -B cmake-build -DCMAKE_PREFIX_PATH="$prefix"
+expect 0 "Built target static" cmake --build cmake-build
+expect 0 "^y: float" cmake-build/shared kernelbench/1/19
+mv "$lib/libassay.so.0" "$lib/away"
+expect 0 "^y: float" cmake-build/static kernelbench/1/19 "$prefix"
+mv "$lib/away" "$lib/libassay.so.0"
+# A caller of another version: a struct that knows more, a struct without its size.
+cat >sized.c <<'C'
+#include <assay/assay.h>
+#include <stdio.h>
+#include <string.h>
+int main(void) {
+  struct { struct assay_request r; long later; } newer = {.r = {.size = sizeof newer, .task = "kernelbench/1/19", .seed = 7}};
+  struct assay_request none = {.task = "kernelbench/1/19"};
+  struct assay_request older = {.size = offsetof(struct assay_request, threads), .task = "kernelbench/1/19", .seed = 7, .threads = -9};
+  struct assay_session *s = NULL;
+  struct assay_answered *a = NULL;
+  struct assay_error err = {0};
+  if (assay_session_open(NULL, &s, &err)) return puts(err.message), 3;
+  printf("newer %d ", assay_session_ask(s, &newer.r, &a, &err));
+  printf("%d ", a && assay_answered_seed(a) == 7 && !assay_answered_output(a, 1) && !assay_answered_input(a, -1));
+  assay_answered_free(a);
+  newer.later = 1;
+  printf("unknown %d ", assay_session_ask(s, &newer.r, &a, &err));
+  printf("none %d ", assay_session_ask(s, &none, &a, &err));
+  printf("older %d\n", assay_session_ask(s, &older, &a, &err));
+  assay_answered_free(a);
+  assay_session_close(s);
+  assay_session_close(NULL);
+  return 0;
+}
+C
+expect 0 "^$" sh -c 'cc -o sized sized.c $(pkg-config --cflags --libs assay) && echo'
+expect 0 "^newer 0 1 unknown -6 none -3 older 0$" ./sized
+report
