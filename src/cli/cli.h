@@ -8,6 +8,7 @@
 #include "assay/paths.h"
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/config.h"
 #include "api/api.h"
 
 // Exit codes.
@@ -20,6 +21,7 @@ struct cli_paths {
   char program[4096];       // this executable
   char tasks[4096], prompts[4096], prices[4096], store[4096], temporary[4096], cache[4096], png[4096];
   struct api_files files;
+  struct cli_config config;
   const char *compiler_settings[CLI_COMPILER_SETTINGS + 1]; // of the environment, NULL-terminated
 };
 enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err);

@@ -10,16 +10,19 @@
 #include "api/api.h"
 #include "sandbox/gpu_visible.h"
 
-static void from_environment(const char *name, char *out, size_t size) {
+// The environment counts more than what is configured.
+static void take_path(const char *name, const char *configured, char *out, size_t size) {
   const char *value = getenv(name);
   if (value && value[0])
     snprintf(out, size, "%s", value);
+  else if (configured[0])
+    snprintf(out, size, "%s", configured);
 }
 
-// NULL when it is not set, or empty.
-static const char *path_from(const char *name) {
+// NULL when it is neither set nor configured, or empty.
+static const char *path_from(const char *name, const char *configured) {
   const char *value = getenv(name);
-  return value && value[0] ? value : NULL;
+  return value && value[0] ? value : configured[0] ? configured : NULL;
 }
 
 // What a user tells PyTorch's extensions about compilers, always in one order.
@@ -58,6 +61,10 @@ enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err) {
   static const char *const prices[] = {"../prices.txt", "../share/assay/prices.txt", NULL};
   static const char *const png[] = {"assay-png", "../libexec/assay/assay-png", NULL};
   char folder[4096];
+  const struct cli_config *c = &p->config;
+  enum assay_status status = cli_config_read(&p->config, err);
+  if (status)
+    return status;
   ssize_t n = readlink("/proc/self/exe", p->program, sizeof p->program - 1);
   if (n <= 0)
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "cannot read /proc/self/exe (%s); mount /proc", strerror(errno));
@@ -72,24 +79,24 @@ enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err) {
   default_store(p->store, sizeof p->store);
   default_cache(p->cache, sizeof p->cache);
   snprintf(p->temporary, sizeof p->temporary, "/tmp");
-  from_environment("TMPDIR", p->temporary, sizeof p->temporary);
-  from_environment("ASSAY_TASKS", p->tasks, sizeof p->tasks);
-  from_environment("ASSAY_PRICES", p->prices, sizeof p->prices);
-  from_environment("ASSAY_PROMPTS", p->prompts, sizeof p->prompts);
-  from_environment("ASSAY_STORE", p->store, sizeof p->store);
-  const char *include = path_from("ASSAY_INCLUDE"), *path = getenv("PATH");
+  take_path("TMPDIR", "", p->temporary, sizeof p->temporary);
+  take_path("ASSAY_TASKS", c->tasks, p->tasks, sizeof p->tasks);
+  take_path("ASSAY_PRICES", c->prices, p->prices, sizeof p->prices);
+  take_path("ASSAY_PROMPTS", c->prompts, p->prompts, sizeof p->prompts);
+  take_path("ASSAY_STORE", c->store, p->store, sizeof p->store);
+  const char *include = path_from("ASSAY_INCLUDE", ""), *path = getenv("PATH");
   if (include)
     p->judge.include = include;
   p->judge.temporary = p->temporary;
   p->judge.cache = p->cache[0] ? p->cache : NULL;
   p->judge.path_env = path ? path : "/usr/local/bin:/usr/bin:/bin";
   find_compiler_settings(p);
-  p->judge.proc = path_from("ASSAY_PROC");
-  p->judge.python = path_from("ASSAY_PYTHON");
-  p->judge.nvrtc = path_from("ASSAY_NVRTC");
-  p->judge.cublaslt = path_from("ASSAY_CUBLASLT");
-  p->judge.cudnn = path_from("ASSAY_CUDNN");
-  p->judge.cupti = path_from("ASSAY_CUPTI");
+  p->judge.proc = path_from("ASSAY_PROC", "");
+  p->judge.python = path_from("ASSAY_PYTHON", c->python);
+  p->judge.nvrtc = path_from("ASSAY_NVRTC", c->nvrtc);
+  p->judge.cublaslt = path_from("ASSAY_CUBLASLT", c->cublaslt);
+  p->judge.cudnn = path_from("ASSAY_CUDNN", c->cudnn);
+  p->judge.cupti = path_from("ASSAY_CUPTI", c->cupti);
   return ASSAY_OK;
 }
 

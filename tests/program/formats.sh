@@ -73,4 +73,25 @@ expect 0 "^[01]$" echo $ended
 expect 0 "^pass build_failed (pass|wrong_value)$" sh -c 'sed -nE "s/^kernelbench.1.19 +live.c +([a-z_]+) .*/\1/p" "$1" | xargs' sh "$work/watch"
 expect 0 "^0$" sh -c 'ls "$1" | wc -l' sh "$work/tmp"
 expect 2 "cannot watch the folder" "$assay" judge kernelbench/1/19 "$work/nowhere/x.c" --watch
+
+# Settings that stay: the environment before a project's file, that before one's own; a project names no program.
+mkdir -p "$work/config/assay" "$work/project/deep" "$work/project/mine/1"
+cd "$work/project/deep" || exit 1
+settings() { env -u ASSAY_STORE -u ASSAY_PYTHON XDG_CONFIG_HOME="$work/config" "$@"; }
+echo 'store = own.sqlite' >"$work/config/assay/assay.conf"
+settings "$assay" judge kernelbench/1/19 "$source/tests/cases/relu.c" --no-timing --no-probes >/dev/null
+expect 0 "own.sqlite" ls "$work/config/assay"
+printf '# ours\n\n  store = data/here.sqlite\n' >"$work/project/assay.conf"
+settings "$assay" judge kernelbench/1/19 "$source/tests/cases/relu.c" --no-timing --no-probes >/dev/null
+expect 0 "here.sqlite" ls "$work/project/data"
+expect 0 "^one " settings env ASSAY_STORE="$work/store.sqlite" "$assay" score one
+expect 0 "^one " settings "$assay" score one --store "$work/store.sqlite"
+echo 'pyton = x' >"$work/config/assay/assay.conf"
+expect 2 "config/assay/assay.conf:1: there is no setting pyton; did you mean python\?" settings "$assay" score
+echo 'python = /opt/python' >"$work/config/assay/assay.conf"
+expect 0 "/opt/python" settings "$assay" doctor
+echo 'python = ./evil' >>"$work/project/assay.conf"
+expect 2 "project/assay.conf:4: a project's file may not set python" settings "$assay" score
+echo 'nonsense' >"$work/project/assay.conf"
+expect 2 "project/assay.conf:1: write .key = path" settings "$assay" score
 report
