@@ -31,7 +31,7 @@ install(FILES prices.txt docs/assay.schema.json DESTINATION share/assay)
 # Headers of libassay and of kernels; judge.h and paths.h are of this house, and change.
 install(FILES include/assay/assay.h include/assay/export.h include/assay/status.h include/assay/verdict.h
   include/assay/candidate.h include/assay/cuda.h DESTINATION include/assay)
-install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The importer is Python; bin/assay-import leads to it.
