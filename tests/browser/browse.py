@@ -158,7 +158,9 @@ def use_server(b, assay, folder, site):
     quiet(b, ours, "the overview from the server")
     loaded = b.do("""(() => { const all = performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'));
       return [all.length, all.reduce((n, r) => n + r.transferSize, 0)]; })()""")
-    print("the overview from the server: %d requests, %d bytes" % tuple(loaded))
+    b.call("Page.captureScreenshot")  # without one, nothing is painted
+    paint = b.do("(performance.getEntriesByName('first-contentful-paint')[0] || {}).startTime")
+    print("the overview from the server: %d requests, %d bytes, first paint after %.0f ms" % (*loaded, paint or -1))
     check(loaded[0] == 3 and loaded[1] < 100000, "the overview is light", loaded)
     b.go(lambda: click(b, ".cards a"))
     b.go(lambda: click(b, "tbody a[href*='t/']"))
@@ -197,6 +199,8 @@ def find_pages(site):
         kind = "hostile" if "onerror" in text and "<svg" in text else "hostile-failed" if "onerror" in text else \
             "cheat" if "v-cheat" in text else "kernel" if "<svg" in text else "failed"
         pages.setdefault(kind, f"k/{path.name}")
+    pages.update({"pair": f"r/{p.name}" for p in sorted((site / "r").glob("*.html"))[:1]})
+    check("pair" in pages, "there is a page of two runs")
     pages["device"] = f"d/{sorted((site / 'd').glob('*.html'))[0].name}"
     for kind, place in (("hostile-task", "t"), ("hostile-run", "m")):
         found = [p for p in sorted((site / place).glob("*.html")) if "onerror" in p.read_text(encoding="utf-8").split("</h1>")[0]]

@@ -45,7 +45,7 @@ def make(assay, folder, count):
     rows = []
     for number in range(count):
         rows.append(site_store.make_row(rng, pattern, source, folder, number))
-        rows[-1].update(task=f"kernelbench/1/{19 + number % 12}", run=f"run {number % 2}")
+        rows[-1].update(task=f"kernelbench/1/{19 + number % 12}", run=f"run {number // 12 % 2}")
     rows[0]["reason"] = "changed_behaviour"
     rows += [hostile_row(rng, pattern, folder, count + k, k == 0) for k in range(2)]
     with sqlite3.connect(store) as db:

@@ -274,6 +274,31 @@ static void test_ranking(void **state) {
   site_release(site);
 }
 
+// What a page says of the task itself, and two runs compared.
+static void test_task_and_pair(void **state) {
+  (void)state;
+  struct site *site = read_site();
+  struct buf out = {0};
+  make(site, site_find(site, "t/kernelbench-1-19.html"), &out);
+  assert_non_null(strstr(buf_str(&out), "1 box from inputs to outputs: Relu."));
+  assert_non_null(strstr(buf_str(&out), "1 node: Relu."));
+  assert_non_null(strstr(buf_str(&out), "ragged0"));
+  assert_non_null(strstr(buf_str(&out), "assay tasks kernelbench/1/19 --lint"));
+  assert_non_null(strstr(buf_str(&out), "</span>.relu("));
+  int n, pairs = 0;
+  const struct site_file *files = site_files(site, &n);
+  for (int i = 0; i < n; i++)
+    if (files[i].at.place == ADDRESS_PAIR && files[i].at.format == ADDRESS_AS_HTML) {
+      pairs++;
+      make(site, &files[i], &out);
+      assert_non_null(strstr(buf_str(&out), "B better "));
+      assert_non_null(strstr(buf_str(&out), "right, of tasks in both"));
+    }
+  assert_int_equal(pairs, 3); // of four runs, one of which has no task in common with another
+  buf_release(&out);
+  site_release(site);
+}
+
 // --- the folder
 
 static struct folder_report write_with(struct site *site, const char *name, int threads) {
@@ -383,7 +408,7 @@ static void test_manifest(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages),   cmocka_unit_test(test_hostile),
                                      cmocka_unit_test(test_assets),  cmocka_unit_test(test_data),
-                                     cmocka_unit_test(test_ranking), cmocka_unit_test(test_folder),
-                                     cmocka_unit_test(test_manifest)};
+                                     cmocka_unit_test(test_ranking), cmocka_unit_test(test_task_and_pair),
+                                     cmocka_unit_test(test_folder),  cmocka_unit_test(test_manifest)};
   return cmocka_run_group_tests(tests, fill, store_folder_remove);
 }
