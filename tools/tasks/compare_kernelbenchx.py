@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 """Holds the tasks of KernelBench-X against the published references, run in PyTorch on what Assay draws.
 
-usage: compare_kernelbenchx.py ANSWERS [CHECKOUT] [--workloads=A,B] [--csv=FILE] [CATEGORY | CATEGORY/NAME...]
+usage: compare_kernelbenchx.py ANSWERS [CHECKOUT] [--workloads=A,B] [--csv=FILE] [--probes]
+                                [CATEGORY | CATEGORY/NAME...]
 
 ANSWERS is the program of that name that the tests build, CHECKOUT one of KernelBench-X ($KERNELBENCHX without it; with
 neither nothing is compared); needs the package torch. For every task and each small and ragged workload the reference is
 run on the CPU on the default form's inputs: in double precision, whose result is compared with the oracle's exact answer,
 and in the task's own, whose result is shown to the judge. Where the reference is not what its description says, the
 published graph is compared with the reference, and the default one with the mathematics written out in PyTorch. A
-dropout keeps what the task's input says. The sizes of the ladder are compared with the tensors that the published timing makes, without data.
+dropout keeps what the task's input says. The sizes of the ladder are compared with the tensors that the published
+timing makes, without data.
+
+--probes: instead of all this, the reference (or the mathematics) in the task's own precision under every probe, at the
+ragged workloads.
 
 One line a task; --csv: a row for each workload; rows of other tasks stay. Errors are over the largest output, z and its
 limit in units of the judge's scale. Exit code 1 when a double result is beyond 1e-12 (1e-7 where constants have other
@@ -114,20 +119,31 @@ class Comparison:
             (folder / name).write_bytes(y.double().contiguous().numpy().tobytes())
         return [list(y.shape) for y in outputs]
 
-    def row(self, sizes, form):
-        """(cells after the workload's, what is wrong): the worst of all outputs."""
-        expression, graph, remark = form
+    def answered(self, sizes, form, probe, precisions):
+        """What `answers` says of the reference's outputs on one draw, in each precision."""
+        expression, graph, _ = form
         bindings, said = ", ".join(f"{k}={v}" for k, v in sizes.items()), []
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
-            self.ask("draw", self.task.path(), bindings, "declared", 7, folder)
-            for double in (True, False):
+            self.ask("draw", self.task.path(), bindings, probe, 7, folder)
+            for double in precisions:
                 shapes = self.run(expression, sizes, folder, double)
                 lines = self.ask(*graph, "check", self.task.path(), bindings, folder, *([] if double else [PASSES]))
                 for shape, line in zip(shapes, lines, strict=True):
                     if not line.endswith(f" shape {shape}"):
                         raise ValueError(f"shape {shape} there, here: {line}")
                 said.append(lines)
+        return said
+
+    def fails_under(self, sizes, form):
+        """What its own precision fails under the probes."""
+        said = {probe: self.answered(sizes, form, probe, [False])[0] for probe in self.task.probed()}
+        return [f"{probe}: {line}" for probe, lines in said.items() for line in lines if "PASS" not in line and
+                "not representable" not in line]
+
+    def row(self, sizes, form):
+        """(cells after the workload's, what is wrong): the worst of all outputs."""
+        remark, said = form[2], self.answered(sizes, form, "declared", (True, False))
         error, single = (max(float(line.split()[2]) for line in lines) for lines in said)
         found = [re.search(r"(PASS|FAIL) z (\S+) of (\S+) rms (\S+)", line).groups() for line in said[1]]
         z = max((f[1:] for f in found), key=lambda f: float(f[0]) / (float(f[1]) or 1))
@@ -143,12 +159,15 @@ class Comparison:
             return {"reason": f"{len(here)} sizes"}, []
         return {"reason": f"other sizes: {there[:2]} ... {there[-1:]}, here {here[:2]} ... {here[-1:]}"}, ["other sizes"]
 
-    def rows(self, only):
+    def rows(self, only, probes):
         """(rows, what is wrong)."""
         asked = [(w, lambda w=w, form=form: self.row(self.task.workloads[w], form)) for form in self.forms()
                  for w in self.task.compared()]
+        if probes:
+            form, ragged = self.forms()[-1], [w for w in self.task.compared() if w != "small"]
+            asked = [(w, lambda w=w: ({"reason": "probes"}, self.fails_under(self.task.workloads[w], form))) for w in ragged]
         rows, wrong = [], []
-        for workload, ask in asked + [("ladder", self.ladder)]:
+        for workload, ask in asked + ([] if probes else [("ladder", self.ladder)]):
             if only and workload not in only:
                 continue
             try:
@@ -193,7 +212,7 @@ def summary(rows, bad):
 
 
 def main():
-    options = dict(a[2:].split("=", 1) for a in sys.argv[1:] if a.startswith("--"))
+    options = dict((a[2:] + "=").split("=")[:2] for a in sys.argv[1:] if a.startswith("--"))
     rest = [a for a in sys.argv[1:] if not a.startswith("--")]
     if not rest:
         sys.exit(__doc__)
@@ -205,7 +224,7 @@ def main():
     for key, task in SUITE.tasks.items():
         if rest[1:] and key not in rest[1:] and task.category not in rest[1:]:
             continue
-        own, wrong = Comparison(rest[0], pathlib.Path(folder), task).rows(only)
+        own, wrong = Comparison(rest[0], pathlib.Path(folder), task).rows(only, "probes" in options)
         rows, bad = rows + own, bad + bool(wrong)
         print(f"{task.name}: {line(own)}", *wrong[:12], sep="\n  " if wrong else " ", flush=True)
         if "csv" in options:

@@ -40,7 +40,8 @@ loss("mse_loss", "Mean squared error", [Input(x, ["N"], SCALED, NORMAL) for x in
      ["d = Sub(input, target)", "s = Mul(d, d)", MEAN + "(s)"], vector(23), repair=MOVES, probes="near_overflow(1e15)")
 loss("nll_loss", "Mean negative logarithm of the labels' likelihoods",
      [Input("input", ["B", "C"], "uniform(-12, 0) * uniform_scalar(0.25, 2)"), LABELS],
-     ['y = NegativeLogLikelihoodLoss<reduction = "mean">(input, target)'], CLASSES, probes="near_overflow(1e30)", input_part="1/500",
+     ['y = NegativeLogLikelihoodLoss<reduction = "mean">(input, target)'], CLASSES, probes="near_overflow(1e30)",
+     input_part="1/500",
      note="logarithms are drawn free, where the ladder's are of normalised rows; the formula is the same")
 loss("smooth_l1_loss", "Mean of the smooth absolute error with threshold 1",
      [Input(x, ["N"], "normal(0, 1) * uniform_scalar(0.5, 4)", NORMAL) for x in ("input", "target")],

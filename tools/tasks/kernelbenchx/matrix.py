@@ -10,7 +10,8 @@ HALF = "the ladder's tensors are fp16; the half-precision products are tasks of 
 def matrix(name, title, inputs, outputs, body, workloads, call, dist=NORMAL, repair=SIGNED, **more):
     """inputs: (name, dims); dists: of inputs that are drawn otherwise."""
     others = more.pop("dists", {})
-    SUITE.task("MatrixMultiply", name, title, [Input(n, dims, others.get(n, dist), UNIT if repair else None, more.get("kind", "float"))
+    published, kind = UNIT if repair else None, more.get("kind", "float")
+    SUITE.task("MatrixMultiply", name, title, [Input(n, dims, others.get(n, dist), published, kind)
                                                for n, dims in inputs], outputs, body, workloads, call, repair=repair,
                **more)
 

@@ -13,7 +13,8 @@ def optimizer(name, title, states, body, call, constants, first=10, last=28, **m
     outputs = [("new_param", "float", ["N"])] + [(f"new_{state}", "float", ["N"]) for state, _ in states]
     SUITE.task("Optimizer", name, title, inputs, outputs, body,
                loads("N", powers(first, last), 65536, 1, 3, 257, 1021, 4099), call,
-               constants=[f"float {n} = {{{v}}}" for n, v in constants.items()], digits=DIGITS, allow=SMALL_STEP if name not in ("SGD", "RMSProp") else None, **more)
+               constants=[f"float {n} = {{{v}}}" for n, v in constants.items()], digits=DIGITS,
+               allow=SMALL_STEP if name not in ("SGD", "RMSProp") else None, **more)
 
 
 ADAM = ["m1 = Mul(exp_avg, b1)", "g1 = Mul(gradient, c1)", "new_exp_avg = Add(m1, g1)", "m2 = Mul(exp_avg_sq, b2)",

@@ -42,9 +42,10 @@ def loads(symbols, ladder, small, *ragged, full=None):
 class Task:
     """What the comparison with the published references needs of a task."""
 
-    def __init__(self, key, inputs, outputs, workloads, reference):
+    def __init__(self, key, inputs, outputs, workloads, probes, reference):
         self.category, self.stem = key.split("/")
         self.name, self.inputs, self.outputs, self.workloads = f"kernelbenchx/{key}", inputs, outputs, workloads
+        self.probes = probes
         self.call, self.mathematics, self.digits, self.ladder = reference
 
     def path(self):
@@ -53,6 +54,14 @@ class Task:
     def compared(self):
         """The workloads at which the reference is run."""
         return [w for w in self.workloads if w == "small" or w.startswith("ragged")]
+
+    def probed(self):
+        """The probes that the judge asks under, beside the declared distribution."""
+        if all("fixed" in i.dist for i in self.inputs):
+            return []
+        named = {p.strip().split("(")[0] for p in (self.probes or "").split(",") if p.strip()}
+        usual = {"zero_mean", "row_scales", "heavy_mean", "integers", "subnormal"}
+        return sorted((usual | named) - {p for n in named if n[0] == "-" for p in (n, n[1:])})
 
     def timed(self):
         """The shapes of the tensors that the published timing makes, for each size of the ladder."""
@@ -95,7 +104,7 @@ class Suite:
         props += [(k, v) for k, v in (("assay.repair", repair), ("assay.probes", probes), ("assay.lint.allow", allow))
                   if v]
         check_limits(key, workloads, [i.dims for i in inputs] + [dims for _, _, dims in outputs], RAGGED_LIMIT)
-        self.tasks[key] = Task(key, inputs, [output for output, _, _ in outputs], workloads,
+        self.tasks[key] = Task(key, inputs, [output for output, _, _ in outputs], workloads, probes,
                                (call, mathematics, digits, ladder))
         self.files[ROOT / category / f"{name}.onnxtxt"] = task_text(name.lower(), props, inputs, outputs, body,
                                                                     constants, opset, domains=domains)
