@@ -48,8 +48,11 @@ expect 0 "class Model" "$assay" show kernelbench/1/19
 json 0 "$assay" show kernelbench/1/19 --json
 expect 2 "999" "$assay" show kernelbench/1/999
 # A task by its name alone; names that are near, or that several have.
-expect 0 "^kernelbench/1/23  Softmax" "$assay" show softmax
-expect 2 "no task 'sofmax'; did you mean kernelbench/1/23 .softmax.\?" "$assay" show sofmax
+expect 0 "^kernelbench/1/100  Mean hinge loss" "$assay" show hinge_loss
+expect 2 "2 tasks are called 'softmax'; say which: kernelbench/1/23 .softmax., kernelbenchx/Math/softmax$" "$assay" show softmax
+expect 0 "^kernelbenchx/Math/softmax  Softmax over rows" "$assay" show KernelBenchX/math/SoftMax
+expect 0 "kernelbenchx/Reduce/sum" "$assay" tasks kernelbenchx/reduce
+expect 2 "no task 'sofmax'; did you mean kernelbench/1/23 .softmax., kernelbenchx/Math/softmax\?" "$assay" show sofmax
 expect 2 "no task 'kernelbench/1/sofmax'; did you mean .*/23 .softmax." "$assay" show kernelbench/1/sofmax
 expect 2 "no task 'softm'; did you mean .*kernelbench/1/23 .softmax." "$assay" show softm
 expect 2 "no task 'kernelbnch': .* lists their names" "$assay" bench kernelbnch --from "$cases"
