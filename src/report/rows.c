@@ -157,8 +157,8 @@ static bool add_row(void *arg, const struct store_verdict *v) {
 }
 
 // "sample, gpt-x" of a run of `assay make`: the controller and its models. "" of other runs.
-static enum assay_status method_of(struct store *s, const char *run, struct arena *arena, const char **out,
-                                   struct assay_error *err) {
+enum assay_status rows_method(struct store *s, const char *run, struct arena *arena, const char **out,
+                              struct assay_error *err) {
   char *settings = NULL;
   enum assay_status status = store_get_making(s, run, &settings, err);
   json_t *j = settings ? json_loads(settings, 0, NULL) : NULL;
@@ -178,7 +178,7 @@ static enum assay_status method_of(struct store *s, const char *run, struct aren
 
 enum assay_status rows_read(struct store *s, const char *run, struct report_rows *rows, struct assay_error *err) {
   struct reading r = {.rows = rows, .err = err};
-  enum assay_status status = method_of(s, run, &rows->arena, &r.method, err);
+  enum assay_status status = rows_method(s, run, &rows->arena, &r.method, err);
   if (!status)
     status = store_each_standing(s, run, NULL, add_row, &r, err);
   return r.status ? r.status : status;

@@ -23,6 +23,11 @@ struct report_rows {
 };
 void rows_release(struct report_rows *rows);
 
+// The method and the models of a run of `assay make`, "refine, NAME"; "" of another. In the arena. ASSAY_ERR_NOMEM and
+// the store's.
+enum assay_status rows_method(struct store *s, const char *run, struct arena *arena, const char **out,
+                              struct assay_error *err);
+
 // Adds the verdicts of the run that stand (store_each_standing), with the method of a run of `assay make`.
 // ASSAY_ERR_NOMEM and the store's.
 enum assay_status rows_read(struct store *s, const char *run, struct report_rows *rows, struct assay_error *err);

@@ -257,8 +257,8 @@ static void make_digests(struct site *site) {
   }
   for (int r = 0; r < site->n_runs; r++) {
     const struct store_cost *c = &site->runs[r].cost;
-    buf_printf(&all, "%lld %lld %.17g %lld %lld %lld ", (long long)c->calls, (long long)c->tokens, c->usd,
-               (long long)c->without_price, (long long)c->cpu_ns, (long long)c->gpu_ns);
+    buf_printf(&all, "%s %lld %lld %.17g %lld %lld %lld ", site->runs[r].method, (long long)c->calls,
+               (long long)c->tokens, c->usd, (long long)c->without_price, (long long)c->cpu_ns, (long long)c->gpu_ns);
   }
   for (int i = 0; i < site->n_peaks; i++) {
     const struct assay_peaks *p = &site->peaks[i];

@@ -117,6 +117,7 @@ static void put_cost(struct html *w, const struct site_run *run) {
     return;
   }
   facts_begin(w);
+  facts_text(w, "method and models", run->method);
   facts_printf(w, "requests", "%lld", (long long)c->calls);
   facts_printf(w, "tokens", "%lld", (long long)c->tokens);
   if (c->calls > c->without_price)

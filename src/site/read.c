@@ -228,6 +228,12 @@ enum assay_status site_read_rows(struct site *site, struct assay_error *err) {
     status = error_nomem(err, "the site");
   for (int i = 0; i < site->n_runs && !status; i++) {
     status = store_sum_steps(site->store, site->runs[i].name, &site->runs[i].cost, err);
+    const char *method = "";
+    if (!status)
+      status = rows_method(site->store, site->runs[i].name, &site->arena, &method, err);
+    site->runs[i].method = publish_text(&site->arena, method);
+    if (!status && !site->runs[i].method)
+      status = error_nomem(err, "the site");
     if (status)
       break;
     *r = (struct reading){.site = site, .run = i, .threads = parallel_cpus(), .err = err};
