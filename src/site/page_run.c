@@ -166,6 +166,14 @@ enum assay_status page_run(struct site *site, const struct site_file *f, struct 
 
 // --- a device
 
+static enum assay_status put_roofline(struct html *w, const struct site *site, const struct score_row *const *rows,
+                                      int n, struct assay_error *err) {
+  frame_heading(w, "roofline", "Roofline");
+  frame_note(w, "The fastest right kernel of each task, by the work that the task needs, not by traffic that was "
+                "counted.");
+  return chart_put_roofline(w, site, rows, n, err);
+}
+
 enum assay_status page_device(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err) {
   char title[160];
   const struct site_device *device = &site->devices[f->item];
@@ -188,11 +196,8 @@ enum assay_status page_device(struct site *site, const struct site_file *f, stru
   enum assay_status status = scores ? ASSAY_OK : error_nomem(err, "a device's page");
   for (int i = 0; i < n && scores; i++)
     scores[i] = &rows[i]->score;
-  frame_heading(&w, "roofline", "Roofline");
-  frame_note(
-      &w, "The fastest right kernel of each task, by the work that the task needs, not by traffic that was counted.");
-  if (!status)
-    status = chart_put_roofline(&w, site, scores, n, err);
+  if (!status && f->at.page <= 1)
+    status = put_roofline(&w, site, scores, n, err);
   put_list(&w, site, f, rows, n, ROWS_TASK | ROWS_RANK | ROWS_RUN);
   frame_end(&w, &frame);
   base_free(rows);
