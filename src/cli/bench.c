@@ -270,8 +270,8 @@ static int run_bench(struct bench *b) {
   if (!status)
     status = bench_run(b, &err);
   int code = status ? cli_fail(&err) : b->interrupt.stop ? CLI_INTERRUPTED : bench_unjudged_code(b);
-  if (status && b->n_items + b->n_unjudged == 0)
-    return code; // there was nothing to judge, so there is nothing to show
+  if (status && b->n_items + b->n_unjudged == 0 && !wants_objects(b))
+    return code; // there was nothing to judge, so there is nothing to show; programs get an empty list
   while (atomic_flag_test_and_set(&b->printed))
     pause(); // the watcher is printing, and then ends the process
   int verdicts = print_all(b);
