@@ -23,7 +23,7 @@ void wire_fail(struct wire_reply *r, const json_t *error) {
 static bool read_details(const json_t *detail, struct wire_error *out) {
   const json_t *first = json_array_get(detail, 0), *loc = json_object_get(first, "loc");
   const char *field = json_string_value(json_array_get(loc, json_array_size(loc) - (json_array_size(loc) > 0)));
-  if (!json_is_object(first))
+  if (!wire_text(first, "msg")[0])
     return false;
   snprintf(out->kind, sizeof out->kind, "%s", wire_text(first, "type"));
   snprintf(out->param, sizeof out->param, "%s", field ? field : "");
