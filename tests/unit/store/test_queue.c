@@ -16,33 +16,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "store/queue.h"
-
-// ---- allocations that fail, Assay's and SQLite's together
-
-static int64_t allocations_left = -1; // -1: no limit
-static sqlite3_mem_methods real_memory;
-
-static bool may_allocate(void) {
-  if (allocations_left > 0)
-    allocations_left--;
-  else
-    return allocations_left < 0;
-  return true;
-}
-
-void *__real_base_realloc(void *p, size_t n);
-void *__wrap_base_realloc(void *p, size_t n);
-void *__wrap_base_realloc(void *p, size_t n) {
-  return may_allocate() ? __real_base_realloc(p, n) : NULL;
-}
-
-static void *meagre_malloc(int n) {
-  return may_allocate() ? real_memory.xMalloc(n) : NULL;
-}
-
-static void *meagre_realloc(void *p, int n) {
-  return may_allocate() ? real_memory.xRealloc(p, n) : NULL;
-}
+#include "meagre_memory.h"
 
 // ---- a queue a test
 
@@ -467,11 +441,6 @@ int main(void) {
       QUEUE_TEST(test_tables),
       QUEUE_TEST(test_no_memory),
   };
-  sqlite3_mem_methods meagre;
-  sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real_memory);
-  meagre = real_memory;
-  meagre.xMalloc = meagre_malloc;
-  meagre.xRealloc = meagre_realloc;
-  sqlite3_config(SQLITE_CONFIG_MALLOC, &meagre);
+  make_memory_meagre();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

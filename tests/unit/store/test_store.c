@@ -23,33 +23,7 @@
 #include "base/hash.h"
 #include "store/step.h"
 #include "store/store.h"
-
-// ---- allocations that fail: Assay's own through --wrap, SQLite's through its configuration
-
-static int64_t allocations_left = -1; // -1: no limit
-static sqlite3_mem_methods real_memory;
-
-static bool may_allocate(void) {
-  if (allocations_left == 0)
-    return false;
-  if (allocations_left > 0)
-    allocations_left--;
-  return true;
-}
-
-void *__real_base_realloc(void *p, size_t n);
-void *__wrap_base_realloc(void *p, size_t n);
-void *__wrap_base_realloc(void *p, size_t n) {
-  return may_allocate() ? __real_base_realloc(p, n) : NULL;
-}
-
-static void *meagre_malloc(int n) {
-  return may_allocate() ? real_memory.xMalloc(n) : NULL;
-}
-
-static void *meagre_realloc(void *p, int n) {
-  return may_allocate() ? real_memory.xRealloc(p, n) : NULL;
-}
+#include "meagre_memory.h"
 
 // Waiting for a lock that is never released should not take the product's seconds here.
 int __real_sqlite3_busy_timeout(sqlite3 *db, int ms);
@@ -1005,12 +979,7 @@ static void schema_is_pinned(void **state) {
 }
 
 int main(void) {
-  sqlite3_mem_methods meagre;
-  sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real_memory);
-  meagre = real_memory;
-  meagre.xMalloc = meagre_malloc;
-  meagre.xRealloc = meagre_realloc;
-  sqlite3_config(SQLITE_CONFIG_MALLOC, &meagre);
+  make_memory_meagre();
   sqlite3_initialize(); // its own few allocations are not on trial
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, drop_folder)
   const struct CMUnitTest tests[] = {
