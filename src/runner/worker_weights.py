@@ -10,6 +10,7 @@ Not everything can be found so: numbers that were read back to the host, what Nu
 Nothing here is trusted, and nothing has to be: a value that is out of date makes outputs wrong.
 """
 import contextlib
+import sys
 
 # What these give depends on the shape of what they are given, or on chance, and on no value of it.
 OF_SHAPE = {"empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like",
@@ -23,6 +24,25 @@ class CannotPrepare(Exception):
 
 def operator_name(function):
     return function._schema.name.rpartition("::")[2]
+
+
+def without_compiler(guarded):
+    """The mode's dispatch without a look at PyTorch's compiler, which `guarded` loads at its first call, for seconds, to
+    keep it off. Where the candidate has loaded it, `guarded` keeps it off."""
+    if not hasattr(guarded, "__wrapped__"):  # a PyTorch that keeps nothing off
+        return guarded
+    plain = guarded.__wrapped__
+
+    def dispatch(self, function, types, args=(), kwargs=None):
+        of = guarded if "torch._dynamo" in sys.modules else plain
+        return of(self, function, types, args, kwargs)
+
+    try:
+        from torch._C._dynamo.eval_frame import skip_code
+        skip_code(dispatch.__code__)
+    except ImportError:
+        pass
+    return dispatch
 
 
 class Seen:
@@ -135,6 +155,7 @@ class Tape:
             def __torch_dispatch__(self, function, types, args=(), kwargs=None):
                 return tape.run(function, args, kwargs or {})
 
+        Mode.__torch_dispatch__ = without_compiler(Mode.__torch_dispatch__)
         def noted(module, name, parameter):
             register(module, name, parameter)
             if parameter is not None:

@@ -254,4 +254,21 @@ for kind in Random, Number:
     worker.said_kept.clear()
     model = server_of(kind, {"lin_weight": torch.ones(ROWS, COLUMNS)})
     assert not model.prepared and any("what __init__ makes of the weights" in name for _, name in worker.said_kept), kind
+
+# To look at operators loads no compiler, which takes seconds; where a candidate uses one, it is looked at all the same.
+assert "torch._dynamo" not in sys.modules, "PyTorch's compiler is loaded by what looks at its operators"
+
+
+class Compiled(Transposed):
+    def __init__(self):
+        super().__init__()
+        self.forward = torch.compile(self.forward, backend="eager")
+
+
+weights = {"lin_weight": torch.randn(ROWS, COLUMNS)}
+model, x = server_of(Compiled, weights), torch.randn(2, COLUMNS)
+for tensor in weights.values():
+    tensor.normal_()
+assert torch.allclose(model.serve(weights, [x]), want(weights, x), rtol=1e-4, atol=1e-5)
+assert "torch._dynamo" in sys.modules
 print("ok")
