@@ -19,7 +19,10 @@
 //     root mean square of all draws. Where that is small, as in most honest kernels, 3 remains. Elements without any
 //     error are no draws: where a softmax has one large term, its weights are exactly 1 and 0, and whole rows of
 //     attention are exact, next to rows in which the one error of one score moves every element. So the root mean
-//     square is that of the elements that err (erring_rms).
+//     square is that of the elements that err (erring_rms). Where only some of the rows do so, their share is still
+//     diluted by those that err by next to nothing, and a row that is three of its standard deviations off would be
+//     wrong. In a second look at such a graph (in->single_draws) no limit is below what the worst of G single draws
+//     reaches once in a million times, Z(G) without its slack.
 #include "compare/compare.h"
 
 #include <float.h>
@@ -314,6 +317,7 @@ void facts_finish(const struct scorer *s, const struct partial *t, struct compar
   double n = (double)(t->n > 0 ? t->n : 1), rows = (double)(t->n_rows > 0 ? t->n_rows : 1);
   int64_t groups = t->n_groups > 0 ? t->n_groups : 1;
   *f = (struct compare_facts){.n = t->n,
+                              .rows = t->n_rows,
                               .n_nan_mismatch = t->n_nan,
                               .n_inf_mismatch = t->n_inf,
                               .n_poisoned = t->n_poison,
@@ -335,7 +339,8 @@ void facts_finish(const struct scorer *s, const struct partial *t, struct compar
                               .first_over = t->first_over,
                               .last_over = t->last_over};
   limits_of_output(s, n, rows, f);
-  f->z_group_limit = isinf(f->z_rms) ? GROUP_LIMIT : fmax(GROUP_LIMIT, erring_rms(t, n) * compare_z_limit(groups));
+  double least = s->in->single_draws ? fmax(GROUP_LIMIT, compare_z_limit(groups) / SLACK) : GROUP_LIMIT;
+  f->z_group_limit = isinf(f->z_rms) ? least : fmax(least, erring_rms(t, n) * compare_z_limit(groups));
   // One- and two-byte elements meet the pattern by chance where values are wrong at random.
   if (s->bytes < 4 && 2 * f->n_poisoned < f->n_over)
     f->n_poisoned = 0;

@@ -23,6 +23,7 @@ struct compare_input {
   uint32_t poison; // if has_poison: the 32-bit pattern every 4 bytes of the output were filled with before the call
   bool has_poison;
   double rtol, atol; // of the published rule, for `allclose`
+  bool single_draws; // a row may err by a single draw where most do not err at all: compare.c, gate C's limits
   double loose;      // a second tolerance, rtol = atol = loose, only counted: what a laxer judge would have said
   int threads;
 };
@@ -53,6 +54,7 @@ enum compare_hint {
 // What was measured, without a judgement. Counts are of elements. z is over elements whose classes agree.
 struct compare_facts {
   int64_t n, n_nan_mismatch, n_inf_mismatch, n_poisoned;
+  int64_t rows;                    // all dimensions but the last
   int64_t n_exact;                 // as near to the oracle as the output's format can be
   int64_t n_over;                  // wrong: beyond gate B, of another class, or unwritten
   double max_abs, max_rel;         // over elements whose classes agree; max_rel where want is not 0

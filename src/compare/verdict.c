@@ -59,14 +59,21 @@ bool compare_gates_fail(const struct compare_facts *f) {
   return f->n_poisoned > 0 || f->n_nan_mismatch > 0 || f->n_inf_mismatch > 0 || !values_pass(f);
 }
 
-// "Few" is more than one because a running product passes one error on to hundreds of elements. Integers that differ
-// are infinitely far off.
+// "Few" is more than one because a running product passes one error on to hundreds of elements, and an error of an
+// attention's score moves whole rows: four of them, where those are one in 64 at most. Integers that differ are
+// infinitely far off.
+static int64_t few_elements(const struct compare_facts *f) {
+  enum { FEW = 64, PART = 1 << 12, ROWS = 4, PART_OF_ROWS = 64 };
+  int64_t rows = f->rows / PART_OF_ROWS < ROWS ? f->rows / PART_OF_ROWS : ROWS;
+  int64_t few = f->n / PART > FEW ? f->n / PART : FEW, in_rows = rows > 0 ? rows * (f->n / f->rows) : 0;
+  return few > in_rows ? few : in_rows;
+}
+
 bool compare_doubtful(const struct compare_facts *f) {
-  enum { FEW = 64, PART = 1 << 12, FAR = 64 };
+  enum { FAR = 64 };
   if (f->n_poisoned > 0 || f->n_nan_mismatch > 0 || f->n_inf_mismatch > 0 || values_pass(f))
     return false;
-  int64_t few = f->n / PART > FEW ? f->n / PART : FEW;
-  if (f->n_over > 0 && f->n_over <= few)
+  if (f->n_over > 0 && f->n_over <= few_elements(f))
     return fmin(f->z_max, f->z_near) <= FAR * f->z_limit;
   bool one_error = f->z_common > 0 && independent_part(f) <= f->z_rms_limit;
   return (f->few_draws || one_error) && f->z_max <= FAR * f->z_limit && (f->n_over == 0 || one_error);

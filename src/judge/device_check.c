@@ -38,7 +38,8 @@ bool device_check_worth(const struct task *t, const struct layout *l) {
          cost.flops + cost.contraction_flops >= WORTH_FLOPS * processors;
 }
 
-static enum assay_status compare_all(const struct device_check_request *r, const struct gpu_answer *a,
+// Again: the second look.
+static enum assay_status compare_all(const struct device_check_request *r, const struct gpu_answer *a, bool again,
                                      struct assay_check *checks, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   for (int i = 0; i < r->question->layout->n_out && !status; i++) {
@@ -48,6 +49,7 @@ static enum assay_status compare_all(const struct device_check_request *r, const
                                       .got = r->out[i],
                                       .want = a->y[i].data,
                                       .sigma = a->sigma[i]};
+    in.terms.single_draws = again && oracle_has_steep_sums(task_oracle_graph(r->task));
     status = compare_on_device(r->compute, &in, &facts, err);
     if (!status)
       status = question_record(r->question, i, &facts, &type.shape, r->options, &checks[i], err);
@@ -59,7 +61,8 @@ static enum assay_status compare_all(const struct device_check_request *r, const
 // only costs time later.
 static enum assay_status check(const struct device_check_request *r, const struct gpu_array *inputs, int replicas,
                                struct assay_check *checks, struct assay_error *err) {
-  struct arith contract = question_arith(r->task, r->question->key, replicas == QUESTION_MORE);
+  const bool again = replicas == QUESTION_MORE;
+  struct arith contract = question_arith(r->task, r->question->key, again);
   struct gpu_answer answer = {0};
   enum assay_status status =
       gpu_answer_make(r->compute, task_oracle_graph(r->task), inputs, &contract, replicas, &answer, err);
@@ -69,7 +72,7 @@ static enum assay_status check(const struct device_check_request *r, const struc
   for (int i = 0; i < r->question->layout->n_out && skipped; i++)
     checks[i].skipped = true;
   if (!skipped)
-    status = compare_all(r, &answer, checks, err);
+    status = compare_all(r, &answer, again, checks, err);
   if (!status && r->question->scale == SCALE_KEEP)
     (void)gpu_scales_add(r->compute, &r->scales->kept, &answer, NULL);
   gpu_answer_release(r->compute, &answer);
@@ -103,7 +106,7 @@ static enum assay_status first_look(const struct device_check_request *r, const 
     scales->unsettled++;
     return ASSAY_OK; // if the error lasts, the whole answer that follows reports it
   }
-  enum assay_status status = compare_all(r, &answer, checks, err);
+  enum assay_status status = compare_all(r, &answer, false, checks, err);
   gpu_answer_release(r->compute, &answer);
   *settled = !status && all_pass(checks, n);
   if (!status && !*settled)

@@ -323,6 +323,7 @@ enum assay_status question_check(const struct task *t, const struct question *q,
     in.want_int = floating ? NULL : y->i64;
     in.sigma = q->answer.sigma[i];
     in.threads = o->threads;
+    in.single_draws = q->again && oracle_has_steep_sums(task_oracle_graph(t));
     status = compare_outputs(&in, &facts, err);
     if (!status)
       status = question_record(q, i, &facts, &in.type.shape, o, &checks[i], err);

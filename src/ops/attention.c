@@ -359,7 +359,7 @@ static const struct op_attr attention_attrs_25[] = {
 #define ATTENTION(version, inputs, attributes)                                                                         \
   .name = "Attention", .domain = "", .since = version, .min_in = 3, .max_in = inputs, .min_out = 1, .max_out = 4,      \
   .class = OP_CONTRACTION, .attrs = attributes, .infer = attention_infer, .eval = attention_eval,                      \
-  .cost = attention_cost, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .pytorch = {.write = pytorch_attention}
+  .cost = attention_cost, .errors = {OP_MAY_ROUND, OP_STEEP, OP_SUM_OF_MANY}, .pytorch = {.write = pytorch_attention}
 
 static const struct op_def attention_rows[] = {
     {ATTENTION(23, 6, attention_attrs),

@@ -95,7 +95,8 @@ enum op_rounding {
 };
 enum op_kink {
   OP_SMOOTH = 1,
-  OP_KINK, // there is a place with an error on one side, and none or almost none on the other (Relu at 0)
+  OP_KINK,  // there is a place with an error on one side, and none or almost none on the other (Relu at 0)
+  OP_STEEP, // an error of 1 in an input multiplies the result, or parts of it (Exp, Softmax)
 };
 enum op_sum {
   OP_NO_SUM = 1,

@@ -18,6 +18,8 @@ static void put_errors(struct buf *b, const struct op_errors *e) {
     buf_puts(b, "; exact");
   if (e->kink == OP_KINK)
     buf_puts(b, "; has a kink");
+  if (e->kink == OP_STEEP)
+    buf_puts(b, "; steep");
   if (e->sum == OP_SUM_OF_MANY)
     buf_puts(b, "; adds many terms");
 }
@@ -93,9 +95,10 @@ enum assay_status op_page(struct buf *out, struct assay_error *err) {
       "the operator's next row. An expression says what one output element is, in terms of the inputs x, y, z "
       "(broadcast) and the attributes. The oracle computes it in this form, so the form decides how much error is "
       "allowed. Examples are complete graphs in ONNX's textual syntax.\n\n"
-      "Three properties of an operator also decide how much error is allowed. An *exact* operator rounds nothing. An "
-      "operator that *has a kink*, such as Relu, may hide the errors before it on one side of the kink. One that "
-      "*adds many terms* may do so in any order.\n\n"
+      "Four properties of an operator also decide how much error is allowed. An *exact* operator rounds nothing. An "
+      "operator that *has a kink*, such as Relu, may hide the errors before it on one side of the kink. A *steep* "
+      "one, such as Exp, turns an error of one before it into a factor. One that *adds many terms* may do so in any "
+      "order.\n\n"
       "In PyTorch's form, $0 is the first input and {name} is an attribute. Operators without this line either need "
       "code for it (Conv) or have no translation.\n\n",
       count_operators(families, n, ""), OP_NEWEST_OPSET, count_operators(families, n, "ai.assay"));

@@ -205,7 +205,7 @@ static const struct op_attr axis_attrs[] = {{"axis", ATTR_INT, false, "-1"}, {NU
 
 static const struct op_def softmax_rows[] = {
     ROWS("Softmax", softmax_eval, softmax_cost, "exp(x - max) over its sum.",
-         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .pytorch = {.text = "torch.softmax($0, dim={axis})"}),
+         .errors = {OP_MAY_ROUND, OP_STEEP, OP_SUM_OF_MANY}, .pytorch = {.text = "torch.softmax($0, dim={axis})"}),
     ROWS("LogSoftmax", log_softmax_eval, softmax_cost, "x - max - log(sum(exp(x - max))).",
          .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .pytorch = {.text = "torch.log_softmax($0, dim={axis})"}),
     ROWS("Hardmax", hardmax_eval, hardmax_cost, "1 at the first maximum of the row, 0 elsewhere.",

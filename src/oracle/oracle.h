@@ -52,6 +52,10 @@ enum assay_status oracle_answer_make(const struct graph *g, const struct array *
                                      int replicas, int threads, struct oracle_answer *out, struct assay_error *err);
 void oracle_answer_release(struct oracle_answer *a);
 
+// Whether exponentials of sums are in the graph. Then rows may err by one draw each, most of them by next to nothing
+// (attention whose softmax has one large term), and a second look minds long tails (run.h).
+bool oracle_has_steep_sums(const struct graph *g);
+
 // The memory that oracle_answer_make takes on the host: `answer` stays until it is released, `working` is needed
 // besides while it works (inputs and the intermediates that live at once; what single operators take for themselves
 // comes on top). `values`: all shapes, as of oracle_infer.

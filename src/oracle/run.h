@@ -52,22 +52,41 @@ struct arith run_storing(const struct arith *a, int v);
 enum assay_status run_store(const struct array *from, const struct arith *a, int v, int threads, struct array *to,
                             struct assay_error *err);
 
-// Contract pass `k`. The first half of `replicas` passes computes as the contract says. The others are wide: their
-// errors are 128 times as large (32 times where factors are rounded), and their deviations count that much less. They
+// The contract passes that a scale is made of.
+//
+// The first `normal` of them compute as the contract says. The others are wide: their errors are 2^wider times as
+// large, and their deviations count that much less, so that where a function is straight they say the same. Wide passes
+// come in pairs with opposite errors. There are some for two reasons:
+//
+// Kinks, in any look. Errors are 128 times as large (32 times where factors are rounded), in half of the passes. They
 // show what a kink hides from the first half: where the exact value before a ReLU is -1 and errors are about 2, some
-// honest kernel ends above zero, though all normal passes may have ended below. Wide passes come in pairs with opposite
-// errors, so that one of the two crosses a kink that lies within a few errors. There are none where `replicas` is below
-// 4.
+// honest kernel ends above zero, though all normal passes may have ended below. One of a pair crosses a kink that lies
+// within a few errors. There are more passes than asked for, for two reasons. Two passes with opposite errors say less
+// about the size of errors than two with different ones. And an element that a clamp left alone among zeros has no
+// neighbours to estimate its scale from: with 8 passes, half of them wide, an honest kernel failed at 4 of 2e9 elements
+// of KernelBench's 2/2.
+//
+// Exponentials, in a second look (arith.one_lane). A score of eight million is off by one in single precision, and a
+// softmax's small weights are e to the power of that: their errors have a tail that passes of the usual size show as
+// seldom as kernels meet it. Errors four times as large meet it all the time. Where scores err by less than a tenth,
+// nothing changes.
 //
 // With a storage type every other pass that is not wide rounds to it at all boundaries, and the others at some. Wide
 // passes never do: a value near zero, where kinks are, has a rounding error as small as it is. Those that do count as
 // if there were no others.
+struct run_passes {
+  int n, normal, wider;
+};
+
+// For a graph and `replicas` passes that were asked for. The same on every machine.
+struct run_passes run_passes_of(const struct graph *g, const struct arith *contract, int replicas);
+
 struct run_pass {
   struct arith arith;
   bool wide;
   double part; // what its deviations count
 };
-struct run_pass run_pass(const struct arith *contract, int k, int replicas);
+struct run_pass run_pass(const struct arith *contract, int k, const struct run_passes *passes);
 
 // With a storage type there are more passes, after those that the scale is made of; it is at least what each of them
 // shows. The first rounds to nearest at all boundaries, as PyTorch does; some round to nearest at some; one in four
@@ -84,12 +103,13 @@ struct run_pass run_pass(const struct arith *contract, int k, int replicas);
 int run_least_passes(int replicas);
 struct arith run_least_pass(const struct arith *contract, int k);
 
-// The number of passes for a graph in which a node with a kink comes after one that adds; the caller hands it to
-// run_pass as `replicas`. 0: there is no such node, and `replicas` passes are enough. It is more than `replicas`, for
-// two reasons. Two passes with opposite errors say less about the size of errors than two with different ones. And an
-// element that a clamp left alone among zeros has no neighbours to estimate its scale from: with 8 passes, half of them
-// wide, an honest kernel failed at 4 of 2e9 elements of KernelBench's 2/2. The same on every machine.
-int run_wide_replicas(const struct graph *g, int replicas);
+// In a second look at exponentials of sums there are as many again as were asked for, where there is no storage type,
+// and the scale is at least a third of what each of them shows. An error that is normal is three times its standard
+// deviation once in 400 passes, so that this changes few scales and those by little. One with a long tail is given a
+// scale that covers what one pass in 64 shows.
+#define RUN_TAIL_PART (1.0 / 3)
+int run_tail_passes(const struct graph *g, const struct arith *contract, int replicas);
+struct arith run_tail_pass(const struct arith *contract, int k);
 
 // Whether a node casts floating values to integers.
 bool run_casts_to_integers(const struct graph *g);

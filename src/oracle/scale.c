@@ -144,32 +144,29 @@ static enum assay_status finish_scale(const struct array *y, float **sum, const 
 }
 
 // By how many bits a wide pass errs more. Rounded factors err much already.
-enum { WIDER_BITS = 7, WIDER_BITS_OF_FACTORS = 5 };
+enum { WIDER_BITS = 7, WIDER_BITS_OF_FACTORS = 5, STEEP_BITS = 2 };
 
 // Rounding at random has twice the variance of rounding to nearest, which is what kernels do.
 static const double RANDOM_TO_NEAREST = 0.70710678118654752;
 
-struct run_pass run_pass(const struct arith *contract, int k, int replicas) {
-  struct run_pass p = {.arith = *contract, .part = 1};
-  int normal = replicas < 4 ? k + 1 : (replicas + 1) / 2;
-  p.wide = k >= normal;
+struct run_pass run_pass(const struct arith *contract, int k, const struct run_passes *passes) {
+  struct run_pass p = {.arith = *contract, .part = 1, .wide = k >= passes->normal};
   // Two wide passes share a key.
-  int own = p.wide ? normal + (k - normal) / 2 : k;
+  int normal = passes->normal, own = p.wide ? normal + (k - normal) / 2 : k;
   p.arith.key = noise_derive(contract->key & ~NOISE_MIRRORED, (uint64_t)own);
   if (!p.wide && contract->stored.bits > 0) {
     p.arith.store = STORE_RANDOM;
     p.arith.store_some = k % 2 != 0;
-    p.part = RANDOM_TO_NEAREST * (replicas < 4 ? 1 : (double)replicas / normal);
+    p.part = RANDOM_TO_NEAREST * passes->n / normal;
   }
   if (!p.wide)
     return p;
   if ((k - normal) % 2)
     p.arith.key |= NOISE_MIRRORED;
-  int wider = contract->product_bits < 53 ? WIDER_BITS_OF_FACTORS : WIDER_BITS;
-  p.arith.bits = (contract->bits < 52 ? contract->bits : 52) - wider;
-  p.arith.product_bits -= contract->product_bits < 53 ? wider : 0;
-  p.arith.cut_bits -= contract->cut_bits > 0 ? wider : 0;
-  p.part = arith_pow2(-wider);
+  p.arith.bits = (contract->bits < 52 ? contract->bits : 52) - passes->wider;
+  p.arith.product_bits -= contract->product_bits < 53 ? passes->wider : 0;
+  p.arith.cut_bits -= contract->cut_bits > 0 ? passes->wider : 0;
+  p.part = arith_pow2(-passes->wider);
   return p;
 }
 
@@ -187,16 +184,47 @@ struct arith run_least_pass(const struct arith *contract, int k) {
   return a;
 }
 
-int run_wide_replicas(const struct graph *g, int replicas) {
-  enum { LEAST = 4, AS_MANY = 8 }; // pairs at least
+// Whether a node that bends so comes after one that adds, or is an attention, which does both.
+static bool bends_sums(const struct graph *g, enum op_kink kink) {
   bool adds = false;
   for (int i = 0; i < g->n_nodes; i++) {
     const struct op_errors *errors = &g->nodes[i].op->errors;
-    if (adds && errors->kink == OP_KINK)
-      return replicas < LEAST ? 0 : replicas + (replicas / 2 < AS_MANY ? AS_MANY : replicas / 2);
+    if ((adds || g->nodes[i].op->class == OP_CONTRACTION) && errors->kink == kink)
+      return true;
     adds = adds || errors->sum == OP_SUM_OF_MANY;
   }
-  return 0;
+  return false;
+}
+
+bool oracle_has_steep_sums(const struct graph *g) {
+  return bends_sums(g, OP_STEEP);
+}
+
+struct run_passes run_passes_of(const struct graph *g, const struct arith *contract, int replicas) {
+  enum { LEAST = 4, AS_MANY = 8 }; // pairs at least
+  struct run_passes p = {.n = replicas, .normal = replicas};
+  if (replicas < LEAST)
+    return p;
+  if (bends_sums(g, OP_KINK)) {
+    p.n = replicas + (replicas / 2 < AS_MANY ? AS_MANY : replicas / 2);
+    p.normal = (p.n + 1) / 2;
+    p.wider = contract->product_bits < 53 ? WIDER_BITS_OF_FACTORS : WIDER_BITS;
+  } else if (contract->one_lane && oracle_has_steep_sums(g)) {
+    p.n = replicas + replicas / 2;
+    p.wider = STEEP_BITS;
+  }
+  return p;
+}
+
+int run_tail_passes(const struct graph *g, const struct arith *contract, int replicas) {
+  return contract->one_lane && contract->stored.bits == 0 && oracle_has_steep_sums(g) ? replicas : 0;
+}
+
+struct arith run_tail_pass(const struct arith *contract, int k) {
+  static const uint64_t TAIL_PASSES = 0x7461696cu; // no number of another pass
+  struct arith a = *contract;
+  a.key = noise_derive(contract->key & ~NOISE_MIRRORED, TAIL_PASSES + (uint64_t)k);
+  return a;
 }
 
 // One contract pass, its deviations added to a->sigma. *overflows: a pass that rounds at boundaries is of another class
@@ -264,6 +292,34 @@ static enum assay_status widen_scale(struct oracle_request *r, const struct arit
         parallel_for(r->threads, shape_count(&a->y[i].shape), GRAIN, widen_range, &w);
         if (is_lost(w.y, w.pass, shape_count(&a->y[i].shape)))
           a->representable = false;
+      }
+      array_release(&pass[i]);
+    }
+  }
+  return status;
+}
+
+static void cover_range(void *arg, int64_t begin, int64_t end) {
+  const struct deviation *d = arg;
+  for (int64_t i = begin; i < end; i++) {
+    int class = value_class(d->y[i], d->format.max);
+    if (class == 0 && class == value_class(d->pass[i], d->format.max))
+      d->sum[i] = fmaxf(d->sum[i], counted(d->part, fabs(d->pass[i] - d->y[i])));
+  }
+}
+
+// The scale covers long tails, after finish_scale.
+static enum assay_status cover_tails(struct oracle_request *r, const struct arith *contract, int replicas,
+                                     struct oracle_answer *a, struct array *pass, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int k = 0; k < run_tail_passes(r->graph, contract, replicas) && !status; k++) {
+    r->arith = run_tail_pass(contract, k);
+    status = oracle_eval(r, pass, err);
+    for (int i = 0; i < a->n_outputs && !status; i++) {
+      if (a->sigma[i]) {
+        struct deviation d = {.y = a->y[i].f64, .pass = pass[i].f64, .sum = a->sigma[i], .part = RUN_TAIL_PART};
+        dtype_float_format(a->y[i].dtype, &d.format);
+        parallel_for(r->threads, shape_count(&a->y[i].shape), GRAIN, cover_range, &d);
       }
       array_release(&pass[i]);
     }
@@ -357,7 +413,8 @@ static enum assay_status add_fused_scale(const struct oracle_request *r, struct 
 static enum assay_status answer_sampled(const struct graph *g, const struct array *inputs, struct arith contract,
                                         int replicas, int threads, struct oracle_answer *a, struct assay_error *err) {
   struct oracle_request r = {.graph = g, .inputs = inputs, .threads = threads};
-  int wide = run_wide_replicas(g, replicas), n = wide ? wide : replicas;
+  const struct run_passes passes = run_passes_of(g, &contract, replicas);
+  const int n = passes.n;
   bool overflows = false;
   struct array *pass = base_calloc((size_t)g->n_outputs, sizeof *pass);
   enum assay_status status = pass ? run_find_contract(g, &contract, err) : error_nomem(err, "the oracle's answer");
@@ -371,7 +428,7 @@ static enum assay_status answer_sampled(const struct graph *g, const struct arra
         status = error_nomem(err, "an error scale");
     }
   for (int k = 0; k < n && !status; k++) {
-    struct run_pass kind = run_pass(&contract, k, wide);
+    struct run_pass kind = run_pass(&contract, k, &passes);
     r.arith = kind.arith;
     status = add_pass(&r, &kind, a, pass, &overflows, err);
   }
@@ -380,6 +437,8 @@ static enum assay_status answer_sampled(const struct graph *g, const struct arra
       status = finish_scale(&a->y[i], &a->sigma[i], &contract, n, threads, err);
   if (!status && contract.stored.bits > 0 && n > 0)
     status = widen_scale(&r, &contract, n, a, pass, err);
+  if (!status)
+    status = cover_tails(&r, &contract, replicas, a, pass, err);
   if (!status && overflows)
     status = add_fused_scale(&r, contract, replicas, a, err);
   base_free(pass);

@@ -407,9 +407,10 @@ void gpu_fused_release(struct gpu_fused *f) {
 // ---- running
 
 static void set_keys(const struct gpu_fused *f, int first, struct fused_args *a) {
+  const struct run_passes passes = {.n = first + FUSED_PASSES, .normal = first + FUSED_PASSES};
   for (int k = 0; k < f->n_keys; k++)
     for (int p = 0; p < FUSED_PASSES; p++) {
-      uint64_t key = run_pass(&f->contract, first + p, 0).arith.key;
+      uint64_t key = run_pass(&f->contract, first + p, &passes).arith.key;
       key = noise_derive(key, (uint64_t)f->sources[k].node);
       a->keys[k][p] = f->sources[k].step < 0 ? key : noise_derive(key, (uint64_t)f->sources[k].step);
     }

@@ -129,6 +129,28 @@ static enum assay_status widen_scale(struct gpu_request *r, const struct arith *
   return status;
 }
 
+// The passes whose long tails the scale must cover, after finish_scale.
+static enum assay_status cover_tails(struct gpu_request *r, const struct arith *contract, int replicas,
+                                     struct gpu_answer *a, struct gpu_array *pass, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int k = 0; k < run_tail_passes(r->graph, contract, replicas) && !status; k++) {
+    r->arith = run_tail_pass(contract, k);
+    status = gpu_oracle_eval(r, pass, err);
+    for (int i = 0; i < a->n_outputs && !status; i++) {
+      struct float_format format;
+      struct deviation_args args = {
+          .y = a->y[i].data, .pass = pass[i].data, .sum = a->sigma[i], .part = RUN_TAIL_PART, .n = count_of(&a->y[i])};
+      if (!args.sum || !dtype_float_format(a->y[i].dtype, &format))
+        continue;
+      args.max = format.max;
+      status = compute_launch(r->compute, &program, "cover_tail", args.n, &args, sizeof args, err);
+    }
+    for (int i = 0; i < a->n_outputs; i++)
+      gpu_array_release(r->compute, &pass[i]);
+  }
+  return status;
+}
+
 // Shapes, and the values that they depend on; ASSAY_ERR_UNSUPPORTED where one of those is on the device alone.
 static enum assay_status infer_shapes(const struct gpu_request *r, struct arena *arena, struct graph_shapes *out,
                                       struct assay_error *err) {
@@ -229,7 +251,8 @@ static enum assay_status answer_sampled(const struct gpu_request *base, struct a
   uint32_t marked[2] = {0};
   struct gpu_array *pass = base_calloc((size_t)a->n_outputs + 1, sizeof *pass);
   struct gpu_cache cache;
-  int wide = run_wide_replicas(r.graph, replicas), n = wide ? wide : replicas;
+  const struct run_passes passes = run_passes_of(r.graph, &contract, replicas);
+  const int n = passes.n;
   enum assay_status status = gpu_cache_init(&cache, r.compute, r.graph, &contract, err);
   if (!status && !pass)
     status = error_nomem(err, "the oracle's answer");
@@ -245,7 +268,7 @@ static enum assay_status answer_sampled(const struct gpu_request *base, struct a
   if (!status)
     status = start_sums(r.compute, a, &marks, err);
   for (int k = 0; k < n && !status && !cache.steady; k++) {
-    struct run_pass kind = run_pass(&contract, k, wide);
+    struct run_pass kind = run_pass(&contract, k, &passes);
     r.arith = kind.arith;
     status = add_pass(&r, &kind, a, pass, &marks, err);
   }
@@ -254,6 +277,8 @@ static enum assay_status answer_sampled(const struct gpu_request *base, struct a
       status = finish_scale(r.compute, &a->y[i], &a->sigma[i], &contract, n, err);
   if (!status && contract.stored.bits > 0 && n > 0)
     status = widen_scale(&r, &contract, n, a, pass, err);
+  if (!status && !cache.steady)
+    status = cover_tails(&r, &contract, replicas, a, pass, err);
   gpu_cache_release(&cache);
   if (!status)
     status = compute_download(r.compute, marked, marks.broken, sizeof marked, err);

@@ -57,6 +57,17 @@ KERNEL(widen_scale, struct widen_scale_args) {
   sigma[i] = may_overflow(after, overflows || is_negative(before) ? -1.0f : 1.0f);
 }
 
+// As cover_range of oracle/scale.c.
+KERNEL(cover_tail, struct deviation_args) {
+  int64_t i = THREAD;
+  if (i >= a->n)
+    return;
+  float *sigma = (float *)a->sum;
+  double y = ((const double *)a->y)[i], pass = ((const double *)a->pass)[i];
+  if (value_class(y, a->max) == 0 && value_class(pass, a->max) == 0)
+    sigma[i] = fmaxf(sigma[i], counted(a->part, fabs(pass - y)));
+}
+
 // As is_lost of oracle/scale.c.
 KERNEL(lost, struct lost_args) {
   double off = 0, size = 0;

@@ -223,6 +223,28 @@ static void exact_rows_are_no_draws(void **state) {
   }
 }
 
+// Where a row may be a single draw, five of its standard deviations are no evidence, and eight are.
+static void a_row_may_be_a_single_draw(void **state) {
+  (void)state;
+  enum { ROWS = 400, COLUMNS = 64, FAR_ROW = 35 };
+  static const struct {
+    double far;
+    bool single, passes;
+  } cases[] = {{5, false, false}, {5, true, true}, {8, true, false}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    struct trial t;
+    trial_init(&t, 2, (const int64_t[]){ROWS, COLUMNS});
+    t.in.single_draws = cases[k].single;
+    for (int64_t i = FAR_ROW * COLUMNS; i < (FAR_ROW + 1) * COLUMNS; i++)
+      t.got[i] = (float)(t.want[i] + cases[k].far * 1e-6);
+    struct compare_facts f = facts_of(&t);
+    assert_int_equal(f.n_over, 0);
+    assert_int_equal(f.rows, ROWS);
+    assert_int_equal(contract(&f) == COMPARE_PASS, cases[k].passes);
+    trial_release(&t);
+  }
+}
+
 // A norm that feeds every element is off by 3 sigma: one draw, not a thousand.
 static void common_errors_are_one_draw(void **state) {
   (void)state;
@@ -841,6 +863,7 @@ int main(void) {
       cmocka_unit_test(moderate_errors_fail_by_root_mean_square),
       cmocka_unit_test(confined_errors_fail_by_group),
       cmocka_unit_test(exact_rows_are_no_draws),
+      cmocka_unit_test(a_row_may_be_a_single_draw),
       cmocka_unit_test(common_errors_are_one_draw),
       cmocka_unit_test(the_gate_that_decides),
       cmocka_unit_test(few_elements),

@@ -30,7 +30,7 @@ static void check_errors(const struct op_def *d) {
   const struct op_errors *e = &d->errors;
   if (e->rounding != OP_MAY_ROUND && e->rounding != OP_EXACT)
     fail_msg("%s %d does not say whether it rounds (op_def.errors.rounding)", d->name, d->since);
-  if (e->kink != OP_SMOOTH && e->kink != OP_KINK)
+  if (e->kink != OP_SMOOTH && e->kink != OP_KINK && e->kink != OP_STEEP)
     fail_msg("%s %d does not say whether it has a kink (op_def.errors.kink)", d->name, d->since);
   if (e->sum < OP_NO_SUM || e->sum > OP_DIFFERENCE)
     fail_msg("%s %d does not say what it adds up (op_def.errors.sum)", d->name, d->since);
@@ -149,6 +149,8 @@ static bool chooses(const struct op_def *d) {
 
 static void check_kink(const struct op_def *d) {
   bool kink = d->errors.kink == OP_KINK;
+  if (in_list(d, "Attention Exp Softmax") != (d->errors.kink == OP_STEEP))
+    fail_msg("%s %d is steep, or is not", d->name, d->since);
   if (in_list(d, "QuantizeLinear DynamicQuantizeLinear")) { // what is out of range, and all between two steps
     if (!kink || !d->steps)
       fail_msg("%s %d has kinks and steps", d->name, d->since);

@@ -127,9 +127,10 @@ static void test_passes(void **state) {
                              .cut_bits = 26,
                              .block = 1,
                              .key = ~0ull};
+  const struct run_passes half = {.n = PASSES, .normal = 4, .wider = 5}, none = {.n = PASSES, .normal = PASSES};
   uint64_t keys[PASSES];
   for (int k = 0; k < PASSES; k++) {
-    struct run_pass p = run_pass(&tf32, k, PASSES);
+    struct run_pass p = run_pass(&tf32, k, &half);
     keys[k] = p.arith.key;
     assert_true(p.wide == (k >= 4) && p.part == (p.wide ? 1.0 / 32 : 1));
     // Sums err 32 times as much, whatever they err by.
@@ -138,7 +139,7 @@ static void test_passes(void **state) {
     for (int j = 0; j < k; j++)
       assert_true((keys[j] ^ keys[k]) != 0 &&
                   ((keys[j] ^ keys[k]) == NOISE_MIRRORED) == (k == 5 && j == 4) + (k == 7 && j == 6));
-    assert_false(run_pass(&tf32, k, 0).wide);
+    assert_false(run_pass(&tf32, k, &none).wide);
     struct noise one = noise_at(noise_derive(keys[k], 7), 3),
                  other = noise_at(noise_derive(keys[k] ^ NOISE_MIRRORED, 7), 3);
     for (int i = 0; i < 5; i++)

@@ -1,0 +1,113 @@
+// modules: compare onnx oracle/cuda
+// The error scale of exponentials whose argument errs by about one: in a second look it covers their long tail, on the
+// CPU and on a device alike. Where arguments err little it stays what it was.
+#include "gpu_graph.h"
+
+#include "oracle/run.h"
+
+enum { M = 16, K = 64, N = 32, PASSES = 64 };
+#define TEXT                                                                                                           \
+  "(float[16,64] x, float[64,32] w, float[16,32] z) => (float[16,32] y) { m = MatMul(x, w) d = Sub(m, z) y = Exp(d) }"
+static const struct graph_draw large = {.low = 200, .high = 201}, small = {.low = 1, .high = 2};
+
+// Arguments of about -3: the sums of the large factors are 2.6e6, and err by about one.
+static void place(struct graph_case *c) {
+  const double *x = c->in[0].f64, *w = c->in[1].f64;
+  for (int i = 0; i < M * N; i++) {
+    double y = 3;
+    for (int k = 0; k < K; k++)
+      y += x[i / N * K + k] * w[k * N + i % N];
+    c->in[2].f64[i] = y;
+  }
+  gpu_array_release(graph_device, &c->gpu_in[2]);
+  c->gpu_in[2] = graph_upload(&c->in[2]);
+}
+
+static struct arith fp32(bool again) {
+  return (struct arith){.bits = 24,
+                        .min_exponent = -126,
+                        .max = 0x1.fffffep127,
+                        .product_bits = 53,
+                        .block = 1,
+                        .key = 9,
+                        .one_lane = again};
+}
+
+static double mean_log(const float *sigma) {
+  double sum = 0;
+  for (int i = 0; i < M * N; i++)
+    sum += log((double)sigma[i]);
+  return sum / (M * N);
+}
+
+static double on_the_cpu(const struct graph_case *c, bool again) {
+  struct oracle_answer a;
+  struct assay_error err = {0};
+  struct arith arith = fp32(again);
+  if (oracle_answer_make(&c->model.flat, c->in, &arith, PASSES, 2, &a, &err) != ASSAY_OK)
+    fail_msg("%s: %s", c->text, err.message);
+  double mean = mean_log(a.sigma[0]);
+  oracle_answer_release(&a);
+  return mean;
+}
+
+static double on_the_device(const struct graph_case *c, bool again) {
+  struct gpu_answer a;
+  struct assay_error err = {0};
+  struct arith arith = fp32(again);
+  float sigma[M * N];
+  if (gpu_answer_make(graph_device, &c->model.flat, c->gpu_in, &arith, PASSES, &a, &err) != ASSAY_OK)
+    fail_msg("%s: %s", c->text, err.message);
+  assert_int_equal(compute_download(graph_device, sigma, a.sigma[0], sizeof sigma, &err), ASSAY_OK);
+  gpu_answer_release(graph_device, &a);
+  return mean_log(sigma);
+}
+
+static void test_tails_are_covered(void **state) {
+  (void)state;
+  for (int long_tails = 0; long_tails < 2; long_tails++) {
+    struct graph_case c;
+    graph_check(TEXT, small, 0);
+    graph_begin(&c, TEXT, long_tails ? &large : &small);
+    place(&c);
+    double cpu[2] = {on_the_cpu(&c, false), on_the_cpu(&c, true)};
+    double device[2] = {on_the_device(&c, false), on_the_device(&c, true)};
+    print_message("mean of log scale: %.3f and %.3f, on the device %.3f and %.3f\n", cpu[0], cpu[1], device[0],
+                  device[1]);
+    assert_true(fabs(cpu[0] - device[0]) < 0.15 && fabs(cpu[1] - device[1]) < 0.15);
+    assert_true(long_tails ? cpu[1] > cpu[0] + 0.3 : fabs(cpu[1] - cpu[0]) < 0.1);
+    graph_end(&c);
+  }
+}
+
+static void test_whom_it_concerns(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    bool steep;
+  } cases[] = {{TEXT, true},
+               {"(float[4,4] x) => (float[4,4] y) { m = MatMul(x, x) y = Softmax(m) }", true},
+               {"(float[1,2,4,4] q) => (float[1,2,4,4] y) { y = Attention(q, q, q) }", true},
+               {"(float[4,4] x) => (float[4,4] y) { y = Softmax(x) }", false},
+               {"(float[4,4] x) => (float[4,4] y) { y = Exp(x) }", false},
+               {"(float[4,4] x) => (float[4,4] y) { m = MatMul(x, x) y = Sigmoid(m) }", false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct graph_case c;
+    struct arith half = fp32(true), first = fp32(false), again = fp32(true);
+    half.stored.bits = 8;
+    graph_begin(&c, cases[i].text, &small);
+    const struct graph *g = &c.model.flat;
+    assert_int_equal(oracle_has_steep_sums(g), cases[i].steep);
+    assert_int_equal(run_passes_of(g, &again, PASSES).n, cases[i].steep ? PASSES * 3 / 2 : PASSES);
+    assert_int_equal(run_passes_of(g, &first, PASSES).n, PASSES);
+    assert_int_equal(run_tail_passes(g, &again, PASSES), cases[i].steep ? PASSES : 0);
+    assert_int_equal(run_tail_passes(g, &first, PASSES), 0);
+    assert_int_equal(run_tail_passes(g, &half, PASSES), 0);
+    graph_end(&c);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_tails_are_covered), cmocka_unit_test(test_whom_it_concerns)};
+  return cmocka_run_group_tests_name("steep", tests, graph_open, graph_close);
+}
