@@ -127,6 +127,13 @@ static void forget_nan(json_t *j) {
   }
 }
 
+// Parts of the evidence, of which older versions left out what was not known.
+static const char *const timing_keys[] = {
+    "called_ns",        "clock_mhz",     "high_ns",  "hot_ns",     "hot_samples_ns", "load",         "low_ns",
+    "median_ns",        "overhead_ns",   "power_w",  "prepare_ns", "samples_ns",     "stamps_apart", "stamps_compared",
+    "stamps_excess_ns", "temperature_c", "throttle", "unstable",   "wall_ns",
+};
+
 static void set_known(json_t *j, const char *key, json_t *taken) {
   if (json_is_null(taken) && json_object_get(j, key))
     json_decref(taken);
@@ -153,5 +160,10 @@ json_t *cli_json_verdict(const struct cli_verdict_about *about, const char *evid
   set_known(j, "detail", cli_json_text(why));
   for (size_t i = 0; i < sizeof evidence_keys / sizeof *evidence_keys; i++)
     set_known(j, evidence_keys[i], json_null());
+  json_t *timing = json_object_get(j, "timing"), *checks = json_object_get(j, "checks");
+  for (size_t i = 0; json_is_object(timing) && i < sizeof timing_keys / sizeof *timing_keys; i++)
+    set_known(timing, timing_keys[i], json_null());
+  for (size_t i = 0; i < json_array_size(checks); i++)
+    set_known(json_array_get(checks, i), "worst", json_null());
   return cli_json_of("verdict", j);
 }

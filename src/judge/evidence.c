@@ -30,7 +30,7 @@ static json_t *numbers(const double *x, int n) {
 
 static json_t *check_json(const struct assay_check *c) {
   return json_pack("{s:s, s:s, s:i, s:b, s:s, s:I, s:I, s:b, s:b, s:o, s:o, s:o,"
-                   " s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:s, s:s*}",
+                   " s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:s, s:s?}",
                    "workload", c->workload, "probe", c->probe, "output", c->output, "timed", c->timed, "reason",
                    assay_reason_code(c->reason), "elements", (json_int_t)c->n, "wrong", (json_int_t)c->wrong,
                    "looked_again", c->looked_again, "borrowed_scale", c->borrowed_scale, "z_max", number(c->z_max),
@@ -54,21 +54,30 @@ static json_t *load_json(const struct assay_load *l) {
                    number(l->others), "stolen_cpus", number(l->stolen));
 }
 
+static json_t *number_if(bool known, double x) {
+  return known ? number(x) : json_null();
+}
+
+static json_t *integer_if(bool known, int x) {
+  return known ? json_integer(x) : json_null();
+}
+
+// What nobody measured is null.
 static json_t *timing_json(const struct assay_timing *t) {
-  if (!t->measured)
-    return json_pack("{s:b, s:b, s:s, s:i, s:o, s:o}", "measured", 0, "suspicious", t->suspicious, "stopped", t->stop,
-                     "dropped", t->n_dropped, "floor_ns", number(t->floor_ns), "load", load_json(&t->load));
-  return json_pack("{s:b, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:i, s:i, s:o, s:o, "
-                   "s:i, s:i, s:i, s:s, s:o}",
-                   "measured", 1, "unstable", t->unstable, "suspicious", t->suspicious, "median_ns",
-                   number(t->median_ns), "low_ns", number(t->low_ns), "high_ns", number(t->high_ns), "hot_ns",
-                   number(t->hot_ns), "overhead_ns", number(t->overhead_ns), "floor_ns", number(t->floor_ns), "stopped",
-                   t->stop, "dropped", t->n_dropped, "samples_ns", numbers(t->samples_ns, t->n_samples),
-                   "hot_samples_ns", numbers(t->hot_samples_ns, t->n_hot), "called_ns", number(t->called_ns), "wall_ns",
-                   number(t->wall_ns), "stamps_apart", t->stamps_apart, "stamps_compared", t->stamps_compared,
-                   "stamps_excess_ns", number(t->stamps_excess_ns), "prepare_ns", number(t->prepare_ns), "clock_mhz",
-                   t->clock_mhz, "temperature_c", t->temperature_c, "power_w", t->power_w, "throttle", t->throttle,
-                   "load", load_json(&t->load));
+  const bool m = t->measured;
+  return json_pack("{s:b, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+                   "s:o, s:o, s:o, s:s?, s:o}",
+                   "measured", m, "unstable", m ? json_boolean(t->unstable) : json_null(), "suspicious", t->suspicious,
+                   "median_ns", number_if(m, t->median_ns), "low_ns", number_if(m, t->low_ns), "high_ns",
+                   number_if(m, t->high_ns), "hot_ns", number_if(m, t->hot_ns), "overhead_ns",
+                   number_if(m, t->overhead_ns), "floor_ns", number(t->floor_ns), "stopped", t->stop, "dropped",
+                   t->n_dropped, "samples_ns", m ? numbers(t->samples_ns, t->n_samples) : json_null(), "hot_samples_ns",
+                   m ? numbers(t->hot_samples_ns, t->n_hot) : json_null(), "called_ns", number_if(m, t->called_ns),
+                   "wall_ns", number_if(m, t->wall_ns), "stamps_apart", integer_if(m, t->stamps_apart),
+                   "stamps_compared", integer_if(m, t->stamps_compared), "stamps_excess_ns",
+                   number_if(m, t->stamps_excess_ns), "prepare_ns", number_if(m, t->prepare_ns), "clock_mhz",
+                   integer_if(m, t->clock_mhz), "temperature_c", integer_if(m, t->temperature_c), "power_w",
+                   integer_if(m, t->power_w), "throttle", m ? t->throttle : NULL, "load", load_json(&t->load));
 }
 
 static json_t *durations_json(const struct assay_durations *d) {

@@ -49,7 +49,7 @@ expect 2 "cut.jsonl: line [23]: it is not a JSON object" runs import "$work/cut.
 expect 2 "relu.c: it does not begin|relu.c: line 1" runs import tests/cases/relu.c --store "$work/empty.sqlite"
 sed '3s/"reason":"pass","run"/"reason":"great","run"/' "$work/mine.jsonl" >"$work/odd.jsonl"
 expect 2 "odd.jsonl: line 3: reason is to be one of" runs import "$work/odd.jsonl" --store "$work/empty.sqlite"
-sed '2s/"unstable"/"instable"/' "$work/mine.jsonl" >"$work/name.jsonl"
+sed '2s/\(.*\)"unstable"/\1"instable"/' "$work/mine.jsonl" >"$work/name.jsonl" # the verdict's own, after the evidence's
 expect 2 "line 2: instable: no verdict has" runs import "$work/name.jsonl" --store "$work/empty.sqlite"
 expect 0 "^run +passed +tasks" runs --store "$work/empty.sqlite"
 report
