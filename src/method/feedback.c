@@ -302,7 +302,7 @@ static void write_failed(const struct verdict_view *v, unsigned rungs, struct bu
 enum assay_status feedback_write(const struct store_verdict *row, unsigned rungs, struct buf *out,
                                  struct assay_error *err) {
   struct verdict_view v;
-  enum assay_status status = view_from_store(row, &v, err);
+  enum assay_status status = view_whole_from_store(row, &v, err);
   if (status)
     return status;
   if (row->reason == ASSAY_REASON_PASS)

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "judge/record.h"
+#include "report/skim.h"
 
 // Whether a check counts for the published rule: a draw of the task's own distribution at the judged sizes. Timed calls
 // do not count: the judge chose them.
@@ -154,8 +155,27 @@ static enum assay_status read_baselines(const json_t *evidence, struct verdict_v
   return status;
 }
 
-enum assay_status view_from_store(const struct store_verdict *row, struct verdict_view *out, struct assay_error *err) {
-  json_t *evidence = row->evidence ? json_loads(row->evidence, 0, NULL) : NULL;
+// All that a view reads of the evidence; the rest, samples above all, is left out before a tree is made of it.
+#define COUNT(list) (int)(sizeof(list) / sizeof *(list))
+static const char *const check_keys[] = {"probe",        "workload",          "timed", "gate",
+                                         "allclose_bad", "allclose_1e-2_bad", "worst"};
+static const struct skim_rules of_a_check = {check_keys, COUNT(check_keys), false, NULL, 0};
+static const char *const timing_keys[] = {"overhead_ns"};
+static const struct skim_rules of_timing = {timing_keys, COUNT(timing_keys), false, NULL, 0};
+static const char *const not_of_a_baseline[] = {"samples_ns"};
+static const struct skim_rules of_a_baseline = {not_of_a_baseline, COUNT(not_of_a_baseline), true, NULL, 0};
+static const char *const evidence_keys[] = {
+    "device",    "mode",     "no_plan",       "weights", "diagnostics",         "times_rank_nothing",
+    "rule",      "judge",    "flops",         "bytes",   "foreknown",           "scope",
+    "elsewhere", "contract", "task_contract", "kernels", "unsettled_arguments", "worst_check"};
+static const struct skim_inside evidence_parts[] = {
+    {"checks", &of_a_check}, {"timing", &of_timing}, {"baselines", &of_a_baseline}};
+static const struct skim_rules of_evidence = {evidence_keys, COUNT(evidence_keys), false, evidence_parts,
+                                              COUNT(evidence_parts)};
+
+// `evidence` becomes the view's.
+static enum assay_status from_store(const struct store_verdict *row, json_t *evidence, struct verdict_view *out,
+                                    struct assay_error *err) {
   json_t *machine = row->machine ? json_loads(row->machine, 0, NULL) : NULL;
   struct verdict_view view = {.stored = *row,
                               .device_name = text_of(evidence, "device"),
@@ -187,6 +207,15 @@ enum assay_status view_from_store(const struct store_verdict *row, struct verdic
   else
     *out = view;
   return status;
+}
+
+enum assay_status view_from_store(const struct store_verdict *row, struct verdict_view *out, struct assay_error *err) {
+  return from_store(row, row->evidence ? skim_load(row->evidence, &of_evidence) : NULL, out, err);
+}
+
+enum assay_status view_whole_from_store(const struct store_verdict *row, struct verdict_view *out,
+                                        struct assay_error *err) {
+  return from_store(row, row->evidence ? json_loads(row->evidence, 0, NULL) : NULL, out, err);
 }
 
 void view_release(struct verdict_view *view) {

@@ -43,7 +43,7 @@ struct verdict_view {
   struct assay_kernels kernels;
   int n_baselines;
   struct view_baseline *baselines;
-  void *evidence, *machine; // the view's own
+  void *evidence, *machine; // the view's own; the evidence is whole after view_whole_from_store() alone
 };
 
 // The verdict or the row must stay where it is until view_release(). Evidence that is missing, or is not JSON, leaves
@@ -51,6 +51,9 @@ struct verdict_view {
 enum assay_status view_from_verdict(const struct assay_verdict *v, const char *candidate, struct verdict_view *out,
                                     struct assay_error *err);
 enum assay_status view_from_store(const struct store_verdict *row, struct verdict_view *out, struct assay_error *err);
+// The same with all of the evidence, for who asks it for more than a view has.
+enum assay_status view_whole_from_store(const struct store_verdict *row, struct verdict_view *out,
+                                        struct assay_error *err);
 void view_release(struct verdict_view *view);
 
 // A pass that holds for the judged shape alone.

@@ -253,14 +253,7 @@ static void put_samples(struct data_table *t, const struct score_row *row) {
 
 static enum assay_status put_verdict(struct kernel *k, void *arg, struct assay_error *err) {
   struct buf *out = arg;
-  json_t *j = kernel_json(k);
-  char *text = j ? json_dumps(j, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
-  json_decref(j);
-  if (!text)
-    return error_nomem(err, "a verdict's data");
-  buf_puts(out, text);
-  buf_puts(out, "\n");
-  free(text);
+  kernel_json(k, out);
   return buf_status(out, err);
 }
 

@@ -178,10 +178,12 @@ struct done {
 
 // Where a file stands in the order of work.
 struct place {
-  int item, file; // item: -1 of what is no verdict's
+  int item, file; // item: NO_ITEM of what is neither a verdict's nor a pair's
 };
+enum { NO_ITEM = -1 };
 
-// What threads share. A verdict's files stand together in `order`: one thread makes them of one reading.
+// What threads share. The files of a verdict, and of two runs, stand together in `order`: one thread makes them of one
+// reading.
 struct work {
   const struct folder *folder;
   struct site *site;
@@ -214,7 +216,7 @@ static enum assay_status put_one(struct work *w, struct site *site, int worker, 
 }
 
 static bool stand_together(const struct place *a, const struct place *b) {
-  return a->item >= 0 && a->item == b->item;
+  return a->item != NO_ITEM && a->item == b->item;
 }
 
 // Takes files, or a verdict's files at once, until there are no more. Only the first thread shows progress.
@@ -262,10 +264,14 @@ static int by_item(const void *x, const void *y) {
   return a->item != b->item ? (a->item > b->item) - (a->item < b->item) : (a->file > b->file) - (a->file < b->file);
 }
 
-// Lists first, since they take longest, then verdict by verdict.
+static int item_of(const struct site_file *file) {
+  return file->at.place == ADDRESS_KERNEL ? file->item : file->at.place == ADDRESS_PAIR ? -2 - file->item : NO_ITEM;
+}
+
+// Pairs and lists first, since they take longest, then verdict by verdict.
 static void make_order(struct work *w) {
   for (int i = 0; i < w->n; i++)
-    w->order[i] = (struct place){w->files[i].at.place == ADDRESS_KERNEL ? w->files[i].item : -1, i};
+    w->order[i] = (struct place){item_of(&w->files[i]), i};
   qsort(w->order, (size_t)w->n, sizeof *w->order, by_item);
 }
 

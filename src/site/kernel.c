@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "report/publish.h"
+#include "report/skim.h"
 
 enum { MOST_SOURCE_BYTES = 1 << 20 };
 
@@ -90,16 +91,24 @@ static bool keep_text(struct kernel *k, const char **text) {
   return *text != NULL;
 }
 
+// What no page shows: samples, which the row has, and most of what is known of a check. (kernel_json() publishes it.)
+static const char *const samples[] = {"samples_ns", "hot_samples_ns"};
+static const struct skim_rules without_samples = {samples, 2, true, NULL, 0};
+static const char *const check_keys[] = {"workload", "probe", "timed", "reason", "gate_z", "gate_limit", "worst"};
+static const struct skim_rules of_a_check = {check_keys, 7, false, NULL, 0};
+static const struct skim_inside evidence_parts[] = {
+    {"timing", &without_samples}, {"baselines", &without_samples}, {"checks", &of_a_check}};
+static const struct skim_rules of_evidence = {NULL, 0, true, evidence_parts, 3};
+
 static bool read_verdict(void *arg, const struct store_verdict *v) {
   struct kernel *k = arg;
   const char **const texts[] = {&k->v.run,       &k->v.task,          &k->v.task_hash, &k->v.form,
                                 &k->v.workload,  &k->v.device,        &k->v.candidate, &k->v.candidate_hash,
                                 &k->v.toolchain, &k->v.settings_hash, &k->v.detail,    &k->v.machine,
-                                &k->v.command};
+                                &k->v.command,   &k->v.evidence};
   k->v = *v;
-  k->v.evidence = NULL;
   k->v.samples_ns = NULL;
-  k->evidence = v->evidence ? json_loads(v->evidence, 0, NULL) : NULL;
+  k->evidence = v->evidence ? skim_load(v->evidence, &of_evidence) : NULL;
   k->machine = v->machine ? json_loads(v->machine, 0, NULL) : NULL;
   k->is_read = true;
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

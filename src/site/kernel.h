@@ -11,9 +11,9 @@
 struct kernel {
   struct site *site;
   const struct site_row *row;
-  struct store_verdict v;     // as stored, without samples and evidence's text; strings are in the arena
+  struct store_verdict v;     // as stored, without samples; strings are in the arena
   bool is_read;               // v, evidence and machine are there
-  json_t *evidence, *machine; // NULL: none, or no JSON
+  json_t *evidence, *machine; // as far as pages show it; NULL: none, or no JSON
   struct arena arena;         // of texts that are published
   char *source;               // NULL: not known
   size_t source_bytes;
@@ -44,7 +44,7 @@ void kernel_put_plan(struct html *w, struct kernel *k);
 void kernel_put_build(struct html *w, struct kernel *k);
 void kernel_put_evidence(struct html *w, struct kernel *k);
 
-// The verdict as published JSON: listed fields, seeds as texts, paths cut. New reference; NULL: no memory.
-json_t *kernel_json(struct kernel *k);
+// The verdict as published JSON: listed fields, seeds as texts, paths cut, null for what is missing.
+void kernel_json(struct kernel *k, struct buf *out);
 
 #endif

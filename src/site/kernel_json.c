@@ -1,94 +1,129 @@
 // A verdict as it is published: listed fields of its evidence, texts without the machine's paths, seeds as texts
-// (JavaScript's numbers hold 53 bits).
+// (JavaScript's numbers hold 53 bits). Numbers are copied as the evidence has them, as text.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "site/kernel.h"
 #include "report/publish.h"
+#include "report/skim.h"
+#include "site/data.h"
+#include "site/kernel.h"
 
-// Those of the evidence that hold nothing but numbers and words of ours are taken as they are.
-static const char *const as_they_are[] = {"bytes",
-                                          "flops",
-                                          "form",
-                                          "foreknown",
-                                          "kernels",
-                                          "kernels_reach_host_memory",
-                                          "mode",
-                                          "resources",
-                                          "shapes",
-                                          "skipped_probes",
-                                          "task",
-                                          "timing",
-                                          "times_rank_nothing",
-                                          "unsettled_arguments",
-                                          "workload",
-                                          "worst_check",
-                                          "contract",
-                                          "task_contract",
-                                          "rule",
-                                          "judge",
-                                          "scope",
-                                          "toolchain",
-                                          "task_sha256",
-                                          "candidate_sha256",
-                                          "settings_sha256"};
-// Texts that may name files.
-static const char *const texts[] = {"build_command", "compiler", "detail",  "device",  "diagnostics", "elsewhere",
-                                    "meaning",       "no_plan",  "sandbox", "verdict", "weights"};
-static const char *const of_a_check[] = {
+#define COUNT(list) (int)(sizeof(list) / sizeof *(list))
+static const char *const check_keys[] = {
     "workload",          "probe", "output", "timed",  "reason",     "elements",      "wrong",         "z_max",
     "z_limit",           "z_rms", "gate",   "gate_z", "gate_limit", "max_abs_error", "max_rel_error", "allclose_bad",
     "allclose_1e-2_bad", "hint",  "worst"};
-static const char *const of_a_baseline[] = {"name",    "verdict", "mode",        "pairs",        "median_ns", "low_ns",
+static const struct skim_rules of_a_check = {check_keys, COUNT(check_keys), false, NULL, 0};
+static const char *const baseline_keys[] = {"name",    "verdict", "mode",        "pairs",        "median_ns", "low_ns",
                                             "high_ns", "speedup", "speedup_low", "speedup_high", "samples_ns"};
+static const struct skim_rules of_a_baseline = {baseline_keys, COUNT(baseline_keys), false, NULL, 0};
+static const char *const keys[] = {"bytes",
+                                   "flops",
+                                   "form",
+                                   "foreknown",
+                                   "kernels",
+                                   "kernels_reach_host_memory",
+                                   "mode",
+                                   "resources",
+                                   "shapes",
+                                   "skipped_probes",
+                                   "task",
+                                   "timing",
+                                   "times_rank_nothing",
+                                   "unsettled_arguments",
+                                   "workload",
+                                   "worst_check",
+                                   "contract",
+                                   "task_contract",
+                                   "rule",
+                                   "judge",
+                                   "scope",
+                                   "toolchain",
+                                   "task_sha256",
+                                   "candidate_sha256",
+                                   "settings_sha256",
+                                   "build_command",
+                                   "compiler",
+                                   "detail",
+                                   "device",
+                                   "diagnostics",
+                                   "elsewhere",
+                                   "meaning",
+                                   "no_plan",
+                                   "sandbox",
+                                   "verdict",
+                                   "weights"};
+static const struct skim_inside parts[] = {{"checks", &of_a_check}, {"baselines", &of_a_baseline}};
+static const struct skim_rules of_a_verdict = {keys, COUNT(keys), false, parts, COUNT(parts)};
 
-static json_t *published(struct kernel *k, const json_t *value) {
-  const char *text = json_string_value(value);
-  const char *fit = text ? publish_text(&k->arena, text) : NULL;
-  return fit ? json_string(fit) : json_null();
+// Without an escape, a path, or a sign that means something in HTML: such a text is published as it is.
+static bool is_plain(const char *raw, size_t n) {
+  for (size_t i = 1; i + 1 < n; i++)
+    if (raw[i] < ' ' || raw[i] > '~' || strchr("\\/~<>&'", raw[i]))
+      return false;
+  return true;
 }
 
-// Objects with the listed keys; their texts are published.
-static json_t *listed(struct kernel *k, const json_t *all, const char *const *keys, size_t n) {
-  json_t *out = json_array();
-  for (size_t i = 0; i < json_array_size(all); i++) {
-    json_t *item = json_object();
-    for (size_t key = 0; key < n; key++) {
-      json_t *value = json_object_get(json_array_get(all, i), keys[key]);
-      if (value)
-        json_object_set_new(item, keys[key], json_is_string(value) ? published(k, value) : json_incref(value));
-    }
-    json_array_append_new(out, item);
+static void publish_string(void *arg, const char *raw, size_t n, struct buf *out) {
+  struct kernel *k = arg;
+  if (is_plain(raw, n)) {
+    buf_append(out, raw, n);
+    return;
   }
-  return out;
+  json_t *value = json_loadb(raw, n, JSON_DECODE_ANY, NULL);
+  const char *text = json_string_value(value), *fit = text ? publish_text(&k->arena, text) : NULL;
+  if (fit)
+    data_json_text(out, fit);
+  else
+    buf_puts(out, "null");
+  out->failed = out->failed || (text && !fit);
+  json_decref(value);
 }
 
-json_t *kernel_json(struct kernel *k) {
+static void put_text(struct buf *out, const char *name, const char *text) {
+  buf_puts(out, name);
+  if (text)
+    data_json_text(out, text);
+  else
+    buf_puts(out, "null");
+}
+
+// What the evidence has not, so that every verdict has the same members.
+static void put_missing(struct buf *out, uint64_t seen) {
+  for (int i = 0; i < COUNT(keys) + COUNT(parts); i++)
+    if (!(seen >> i & 1))
+      buf_printf(out, i < COUNT(keys) ? ",\"%s\":null" : ",\"%s\":[]",
+                 i < COUNT(keys) ? keys[i] : parts[i - COUNT(keys)].key);
+}
+
+static void put_evidence(struct kernel *k, struct buf *out) {
+  struct skim s = {.rules = &of_a_verdict, .string = publish_string, .arg = k};
+  struct buf evidence = {0};
+  // Between the brackets of the object that comes out.
+  if (k->v.evidence && skim_write(&s, k->v.evidence, &evidence) && evidence.len > 2) {
+    buf_puts(out, ",");
+    buf_append(out, buf_str(&evidence) + 1, evidence.len - 2);
+  } else {
+    s.seen = 0;
+  }
+  put_missing(out, s.seen);
+  out->failed = out->failed || evidence.failed;
+  buf_release(&evidence);
+}
+
+void kernel_json(struct kernel *k, struct buf *out) {
   char seed[32], secret[32];
   const json_t *secret_value = json_object_get(k->evidence, "secret");
-  json_t *j = json_object();
-  for (size_t i = 0; i < sizeof as_they_are / sizeof *as_they_are; i++) {
-    json_t *value = json_object_get(k->evidence, as_they_are[i]);
-    json_object_set_new(j, as_they_are[i], value ? json_incref(value) : json_null());
-  }
-  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-    json_object_set_new(j, texts[i], published(k, json_object_get(k->evidence, texts[i])));
-  json_object_set_new(
-      j, "checks",
-      listed(k, json_object_get(k->evidence, "checks"), of_a_check, sizeof of_a_check / sizeof *of_a_check));
-  json_object_set_new(j, "baselines",
-                      listed(k, json_object_get(k->evidence, "baselines"), of_a_baseline,
-                             sizeof of_a_baseline / sizeof *of_a_baseline));
   snprintf(seed, sizeof seed, "%" PRIu64, k->v.seed);
   snprintf(secret, sizeof secret, "%" PRIu64, (uint64_t)json_integer_value(secret_value));
-  const char *command = publish_text(&k->arena, k->v.command);
-  json_object_set_new(j, "schema", json_string("assay/site_verdict/1"));
-  json_object_set_new(j, "page", json_string(k->row->key));
-  json_object_set_new(j, "candidate", json_string(k->row->candidate));
-  json_object_set_new(j, "run", json_string(k->site->runs[k->row->run].title));
-  json_object_set_new(j, "seed", kernel_has_seed(k) ? json_string(seed) : json_null());
-  json_object_set_new(j, "secret", secret_value ? json_string(secret) : json_null());
-  json_object_set_new(j, "command", command ? json_string(command) : json_null());
-  return j;
+  put_text(out, "{\"schema\":", "assay/site_verdict/1");
+  put_text(out, ",\"page\":", k->row->key);
+  put_text(out, ",\"candidate\":", k->row->candidate);
+  put_text(out, ",\"run\":", k->site->runs[k->row->run].title);
+  put_text(out, ",\"seed\":", kernel_has_seed(k) ? seed : NULL);
+  put_text(out, ",\"secret\":", secret_value ? secret : NULL);
+  put_text(out, ",\"command\":", publish_text(&k->arena, k->v.command));
+  put_evidence(k, out);
+  buf_puts(out, "}\n");
 }

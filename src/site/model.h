@@ -80,8 +80,9 @@ struct site {
   char style[32], script[32]; // names of the assets
   struct site_file *files;
   int n_files;
-  bool is_shared;      // all but `store` and `held` are another's
-  struct kernel *held; // the verdict that was read last (kernel.h); NULL: none
+  bool is_shared;             // all but `store` and what is held are another's
+  struct kernel *held;        // the verdict that was read last (kernel.h); NULL: none
+  struct compared *held_pair; // the runs that were compared last (page_pair.c); NULL: none
 };
 
 // read.c: rows from the store. index.c: the rest of the model, of the rows. files.c: the list of files.

@@ -16,11 +16,38 @@ static const char *const verdicts[] = {[COMPARE_NO_DIFFERENCE] = "no difference 
                                        [COMPARE_B] = "B",
                                        [COMPARE_UNKNOWN] = "unknown"};
 
-static enum assay_status compare(struct site *site, const struct site_file *f, struct comparison *out,
+// A page and both files of its data are made of one comparison: that of the pair that was asked for last.
+struct compared {
+  int pair;
+  bool is_there; // of that pair
+  struct comparison c;
+};
+
+static enum assay_status compare(struct site *site, const struct site_file *f, const struct comparison **out,
                                  struct assay_error *err) {
   const struct site_pair *pair = &site->pairs[f->item];
-  enum assay_status status = compare_runs(site->store, site->runs[pair->a].name, site->runs[pair->b].name, out, err);
-  return status == ASSAY_ERR_NOT_FOUND ? ASSAY_OK : status; // then it has no task, and the page says so
+  struct compared *held = site->held_pair;
+  if (!held && !(held = site->held_pair = base_calloc(1, sizeof *held)))
+    return error_nomem(err, "a comparison");
+  if (!held->is_there || held->pair != f->item) {
+    compare_release(&held->c);
+    held->is_there = false;
+    enum assay_status status =
+        compare_runs(site->store, site->runs[pair->a].name, site->runs[pair->b].name, &held->c, err);
+    if (status && status != ASSAY_ERR_NOT_FOUND) // that one has no task, and the page says so
+      return status;
+    held->pair = f->item;
+    held->is_there = true;
+  }
+  *out = &held->c;
+  return ASSAY_OK;
+}
+
+void pair_let_go(struct site *site) {
+  if (site->held_pair)
+    compare_release(&site->held_pair->c);
+  base_free(site->held_pair);
+  site->held_pair = NULL;
 }
 
 // --- the chart: tasks with a ratio, the greatest gain of B first
@@ -154,7 +181,7 @@ static void put_table(struct html *w, const struct comparison *c) {
 enum assay_status page_pair(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err) {
   const struct site_pair *pair = &site->pairs[f->item];
   char title[512];
-  struct comparison c = {0};
+  const struct comparison *c = NULL;
   enum assay_status status = compare(site, f, &c, err);
   if (status)
     return status;
@@ -164,15 +191,14 @@ enum assay_status page_pair(struct site *site, const struct site_file *f, struct
   struct html w;
   frame_begin(&w, out, site, &frame);
   put_names(&w, site, pair);
-  if (c.n == 0) {
+  if (c->n == 0) {
     frame_empty(&w, "The two have no task in common: there is nothing to compare.");
   } else {
-    put_answer(&w, &c);
-    put_chart(&w, &c);
-    put_table(&w, &c);
+    put_answer(&w, c);
+    put_chart(&w, c);
+    put_table(&w, c);
   }
   frame_end(&w, &frame);
-  compare_release(&c);
   return buf_status(out, err);
 }
 
@@ -180,13 +206,13 @@ enum assay_status pair_data(struct site *site, const struct site_file *f, struct
                             struct assay_error *err) {
   static const char *const names[] = {"task",     "a_verdict", "a_time_ns", "b_verdict", "b_time_ns",
                                       "a_over_b", "low",       "high",      "better"};
-  struct comparison c = {0};
+  const struct comparison *c = NULL;
   enum assay_status status = compare(site, f, &c, err);
   t->names = names;
   t->n = sizeof names / sizeof *names;
   data_begin(t);
-  for (int i = 0; i < c.n && !status; i++) {
-    const struct compare_task *task = &c.tasks[i];
+  for (int i = 0; !status && i < c->n; i++) {
+    const struct compare_task *task = &c->tasks[i];
     data_text(t, task->task);
     data_text(t, task->a.there ? assay_reason_code(task->a.reason) : NULL);
     data_number(t, task->a.time_ns);
@@ -199,6 +225,5 @@ enum assay_status pair_data(struct site *site, const struct site_file *f, struct
     data_end_row(t);
   }
   data_end(t);
-  compare_release(&c);
   return status;
 }

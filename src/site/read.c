@@ -1,5 +1,6 @@
 // The rows of the model, from the store.
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,17 +10,17 @@
 #include "site/model.h"
 #include "report/publish.h"
 
-enum { BATCH = 256 };
-
-// Verdicts are read one after the other and understood by several threads at once, a batch at a time.
+// The verdicts of a run, read by several threads: each takes one lane after the other, a part of the verdicts with an
+// arena of its own, and has a reader of the store that it keeps for the next run.
 struct reading {
   struct site *site;
   int run, threads;
-  struct arena batch; // what the store lent
-  struct store_verdict verdicts[BATCH];
+  int64_t *ids;
   int n;
+  struct store *readers[SITE_LANES]; // one a thread
+  atomic_int next_lane, next_reader;
   enum assay_status lanes[SITE_LANES];
-  struct assay_error *err;
+  struct assay_error errors[SITE_LANES];
 };
 
 // What identifies a verdict wherever it was made: no path, no place in the store.
@@ -88,83 +89,82 @@ static enum assay_status fill_row(struct arena *arena, const struct verdict_view
 }
 
 // A row to be filled, in place.
-static enum assay_status understand(struct reading *r, int i, struct arena *arena) {
-  struct site *site = r->site;
+struct filling {
+  struct arena *arena;
+  int run;
+  struct site_row *row;
+  enum assay_status status;
+  struct assay_error *err;
+};
+
+static bool understand(void *arg, const struct store_verdict *v) {
+  struct filling *f = arg;
   struct verdict_view view;
-  struct assay_error ignored = {0}; // no memory is all that can be said
-  enum assay_status status = view_from_store(&r->verdicts[i], &view, &ignored);
-  if (status)
-    return status;
-  status = fill_row(arena, &view, r->run, &site->rows[site->n_rows + i], &ignored);
+  f->status = view_from_store(v, &view, f->err);
+  if (f->status)
+    return false;
+  f->status = fill_row(f->arena, &view, f->run, f->row, f->err);
   view_release(&view);
-  return status;
-}
-
-// A lane has an arena of its own, and its verdicts do not depend on how many threads there are.
-static void fill_lanes(void *arg, int64_t begin, int64_t end) {
-  struct reading *r = arg;
-  for (int64_t lane = begin; lane < end; lane++)
-    for (int i = (int)lane; i < r->n && !r->lanes[lane]; i += SITE_LANES)
-      r->lanes[lane] = understand(r, i, &r->site->lanes[lane]);
-}
-
-static enum assay_status end_batch(struct reading *r) {
-  struct site *site = r->site;
-  enum assay_status status = ASSAY_OK;
-  if ((size_t)(site->n_rows + r->n) > site->rows_capacity) {
-    size_t capacity = 2 * site->rows_capacity + BATCH;
-    struct site_row *more = base_realloc(site->rows, capacity * sizeof *more);
-    if (!more)
-      return r->lanes[0] = error_nomem(r->err, "the site");
-    site->rows = more;
-    site->rows_capacity = capacity;
-  }
-  parallel_for(r->threads, SITE_LANES, 1, fill_lanes, r);
-  for (int l = 0; l < SITE_LANES; l++)
-    status = r->lanes[l] ? error_nomem(r->err, "the site") : status;
-  site->n_rows += status ? 0 : r->n;
-  site->runs[r->run].n += status ? 0 : r->n;
-  r->n = 0;
-  arena_release(&r->batch);
-  return status;
-}
-
-static bool keep_text(struct arena *arena, const char **text) {
-  const bool had = *text != NULL;
-  if (had)
-    *text = arena_strdup(arena, *text);
-  return *text || !had;
-}
-
-// What the store lends lives until its next row.
-static bool keep_verdict(struct arena *arena, struct store_verdict *v) {
-  double *samples = arena_calloc(arena, (size_t)v->n_samples + 1, sizeof *samples);
-  if (samples && v->n_samples)
-    memcpy(samples, v->samples_ns, (size_t)v->n_samples * sizeof *samples);
-  v->samples_ns = samples;
-  return samples && keep_text(arena, &v->run) && keep_text(arena, &v->task) && keep_text(arena, &v->task_hash) &&
-         keep_text(arena, &v->form) && keep_text(arena, &v->workload) && keep_text(arena, &v->device) &&
-         keep_text(arena, &v->candidate) && keep_text(arena, &v->candidate_hash) && keep_text(arena, &v->toolchain) &&
-         keep_text(arena, &v->settings_hash) && keep_text(arena, &v->detail) && keep_text(arena, &v->machine) &&
-         keep_text(arena, &v->command) && keep_text(arena, &v->evidence);
-}
-
-static bool failed(const struct reading *r) {
-  for (int l = 0; l < SITE_LANES; l++)
-    if (r->lanes[l])
-      return true;
   return false;
 }
 
-static bool add_row(void *arg, const struct store_verdict *v) {
-  struct reading *r = arg;
-  struct store_verdict *kept = &r->verdicts[r->n];
-  *kept = *v;
-  if (!keep_verdict(&r->batch, kept)) {
-    r->lanes[0] = error_nomem(r->err, "the site");
-    return false;
+// What a lane makes does not depend on which thread takes it.
+static enum assay_status fill_lane(struct reading *r, int lane, struct store *reader, struct assay_error *err) {
+  struct site *site = r->site;
+  enum assay_status status = ASSAY_OK;
+  const int end = (int)((int64_t)r->n * (lane + 1) / SITE_LANES);
+  for (int i = (int)((int64_t)r->n * lane / SITE_LANES); i < end && !status; i++) {
+    struct filling f = {.arena = &site->lanes[lane], .run = r->run, .row = &site->rows[site->n_rows + i], .err = err};
+    status = store_get(reader, r->ids[i], understand, &f, err);
+    status = status ? status : f.status;
   }
-  return ++r->n < BATCH || end_batch(r) == ASSAY_OK;
+  return status;
+}
+
+static void take_lanes(void *arg, int64_t begin, int64_t end) {
+  struct reading *r = arg;
+  for (int64_t i = begin; i < end; i++) {
+    struct store **reader = &r->readers[atomic_fetch_add(&r->next_reader, 1)];
+    for (int lane; (lane = atomic_fetch_add(&r->next_lane, 1)) < SITE_LANES;) {
+      if (!*reader)
+        r->lanes[lane] = store_open_again(r->site->store, reader, &r->errors[lane]);
+      if (!r->lanes[lane])
+        r->lanes[lane] = fill_lane(r, lane, *reader, &r->errors[lane]);
+    }
+  }
+}
+
+static enum assay_status make_room(struct site *site, int n, struct assay_error *err) {
+  if ((size_t)(site->n_rows + n) <= site->rows_capacity)
+    return ASSAY_OK;
+  size_t capacity = 2 * site->rows_capacity + (size_t)n;
+  struct site_row *more = base_realloc(site->rows, capacity * sizeof *more);
+  if (!more)
+    return error_nomem(err, "the site");
+  site->rows = more;
+  site->rows_capacity = capacity;
+  return ASSAY_OK;
+}
+
+static enum assay_status read_run(struct reading *r, int run, struct assay_error *err) {
+  struct site *site = r->site;
+  r->run = run;
+  enum assay_status status = store_list_standing(site->store, site->runs[run].name, &r->ids, &r->n, err);
+  if (status)
+    return status;
+  status = make_room(site, r->n, err);
+  if (!status && r->n > 0) {
+    atomic_store(&r->next_lane, 0);
+    atomic_store(&r->next_reader, 0);
+    parallel_for(r->threads, r->threads, 1, take_lanes, r);
+  }
+  for (int l = 0; l < SITE_LANES && !status; l++)
+    if ((status = r->lanes[l]))
+      *err = r->errors[l];
+  site->n_rows += status ? 0 : r->n;
+  site->runs[run].n += status ? 0 : r->n;
+  base_free(r->ids);
+  return status;
 }
 
 struct run_list {
@@ -214,6 +214,34 @@ static enum assay_status name_runs(struct site *site, struct assay_error *err) {
   return ASSAY_OK;
 }
 
+// What the store knows of a run but its verdicts.
+static enum assay_status describe_run(struct site *site, struct site_run *run, struct assay_error *err) {
+  const char *method = "";
+  enum assay_status status = store_sum_steps(site->store, run->name, &run->cost, err);
+  if (!status)
+    status = rows_method(site->store, run->name, &site->arena, &method, err);
+  run->method = publish_text(&site->arena, method);
+  return status || run->method ? status : error_nomem(err, "the site");
+}
+
+static enum assay_status read_runs(struct site *site, struct assay_error *err) {
+  struct reading *r = base_calloc(1, sizeof *r);
+  if (!r)
+    return error_nomem(err, "the site");
+  enum assay_status status = ASSAY_OK;
+  r->site = site;
+  r->threads = parallel_cpus() < SITE_LANES ? parallel_cpus() : SITE_LANES;
+  for (int i = 0; i < site->n_runs && !status; i++) {
+    status = describe_run(site, &site->runs[i], err);
+    if (!status)
+      status = read_run(r, i, err);
+  }
+  for (int i = 0; i < SITE_LANES; i++)
+    store_close(r->readers[i]);
+  base_free(r);
+  return status;
+}
+
 enum assay_status site_read_rows(struct site *site, struct assay_error *err) {
   struct run_list list = {.site = site};
   enum assay_status status = store_each_run(site->store, note_run, &list, err);
@@ -223,25 +251,5 @@ enum assay_status site_read_rows(struct site *site, struct assay_error *err) {
     status = error_nomem(err, "the site");
   if (!status)
     status = name_runs(site, err);
-  struct reading *r = status ? NULL : base_calloc(1, sizeof *r);
-  if (!status && !r)
-    status = error_nomem(err, "the site");
-  for (int i = 0; i < site->n_runs && !status; i++) {
-    status = store_sum_steps(site->store, site->runs[i].name, &site->runs[i].cost, err);
-    const char *method = "";
-    if (!status)
-      status = rows_method(site->store, site->runs[i].name, &site->arena, &method, err);
-    site->runs[i].method = publish_text(&site->arena, method);
-    if (!status && !site->runs[i].method)
-      status = error_nomem(err, "the site");
-    if (status)
-      break;
-    *r = (struct reading){.site = site, .run = i, .threads = parallel_cpus(), .err = err};
-    status = store_each_standing(site->store, site->runs[i].name, NULL, add_row, r, err);
-    if (!status && (r->n > 0 || failed(r)))
-      status = failed(r) ? ASSAY_ERR_NOMEM : end_batch(r);
-    arena_release(&r->batch);
-  }
-  base_free(r);
-  return status;
+  return status ? status : read_runs(site, err);
 }

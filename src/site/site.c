@@ -171,6 +171,7 @@ enum assay_status site_share(const struct site *site, struct site **out, struct 
   *reader = *site;
   reader->is_shared = true;
   reader->held = NULL;
+  reader->held_pair = NULL;
   enum assay_status status = store_open_again(site->store, &reader->store, err);
   if (status)
     base_free(reader);
@@ -183,6 +184,7 @@ void site_release(struct site *site) {
   if (!site)
     return;
   kernel_let_go(site);
+  pair_let_go(site);
   if (site->is_shared) {
     store_close(site->store);
     base_free(site);

@@ -43,7 +43,7 @@ const struct site_file *site_files(const struct site *site, int *n);
 const struct site_file *site_find(const struct site *site, const char *name);
 
 // Makes one file: HTML, CSV, JSON or JavaScript in UTF-8, a style, a script. Threads have readers of their own
-// (site_share). The three files of a verdict cost least one after the other.
+// (site_share). The three files of a verdict, or of two runs compared, cost least one after the other.
 enum assay_status site_make(struct site *site, const struct site_file *file, struct buf *out, struct assay_error *err);
 
 // What a file is made of, as a hash: equal hashes mean equal files. 64 digits and a NUL.

@@ -348,15 +348,49 @@ enum assay_status store_each(struct store *s, const char *run, store_visit *visi
   return visit_rows(s, sql, &run, run ? 1 : 0, visit, arg, err);
 }
 
+#define STANDING(condition)                                                                                            \
+  "SELECT max(id) FROM verdict WHERE run = ? AND reason <> 'judge_failed'" condition " GROUP BY task, candidate"
+
 enum assay_status store_each_standing(struct store *s, const char *run, const char *workload, store_visit *visit,
                                       void *arg, struct assay_error *err) {
-#define NEWEST(condition)                                                                                              \
-  SELECT_VERDICT " AND id IN (SELECT max(id) FROM verdict WHERE run = ? AND reason <> 'judge_failed'" condition        \
-                 " GROUP BY task, candidate) ORDER BY id"
+#define NEWEST(condition) SELECT_VERDICT " AND id IN (" STANDING(condition) ") ORDER BY id"
   const char *const texts[] = {run, workload};
   return visit_rows(s, workload ? NEWEST(" AND workload = ?") : NEWEST(""), texts, workload ? 2 : 1, visit, arg, err);
 #undef NEWEST
 }
+
+enum assay_status store_list_standing(struct store *s, const char *run, int64_t **ids, int *n,
+                                      struct assay_error *err) {
+  sqlite3_stmt *st = NULL;
+  int64_t *all = NULL;
+  int count = 0, capacity = 0;
+  enum assay_status status = db_prepare(s, STANDING("") " ORDER BY 1", &st, err);
+  if (!status)
+    status = db_check(s, db_bind_text(st, 1, run), "use a run's name", err);
+  while (!status) {
+    const int code = sqlite3_step(st);
+    status = db_check(s, code, "read verdicts", err);
+    if (status || code != SQLITE_ROW)
+      break;
+    if (count == capacity) {
+      capacity = 2 * capacity + 256;
+      int64_t *more = base_realloc(all, (size_t)capacity * sizeof *more);
+      status = more ? ASSAY_OK : error_nomem(err, "a run's verdicts");
+      all = more ? more : all;
+    }
+    if (!status)
+      all[count++] = sqlite3_column_int64(st, 0);
+  }
+  sqlite3_finalize(st);
+  if (status) {
+    base_free(all);
+    return status;
+  }
+  *ids = all;
+  *n = count;
+  return ASSAY_OK;
+}
+#undef STANDING
 
 enum assay_status store_get(struct store *s, int64_t id, store_visit *visit, void *arg, struct assay_error *err) {
   sqlite3_stmt *st = s->get;

@@ -77,6 +77,9 @@ enum assay_status store_each(struct store *s, const char *run, store_visit *visi
 enum assay_status store_each_standing(struct store *s, const char *run, const char *workload, store_visit *visit,
                                       void *arg, struct assay_error *err);
 
+// Their ids, ascending; heap (base_free). For who reads them with several handles at once.
+enum assay_status store_list_standing(struct store *s, const char *run, int64_t **ids, int *n, struct assay_error *err);
+
 // The newest finished verdict with this key (as store_has has it); 0: there is none.
 enum assay_status store_find(struct store *s, const struct store_verdict *key, int64_t *id, struct assay_error *err);
 
