@@ -25,13 +25,15 @@ enum {
   KEY_DEVIANCE,
   KEY_OF,
   KEY_PLOT,
+  KEY_BY,
   MAX_RUNS = 64
 };
 
 struct arguments {
   struct cli_paths paths;
   const char *baseline, *theirs, *against, *of, *plot, *plot_file;
-  bool json, stable, deviance;
+  bool json, stable, deviance, by_kind;
+  enum score_by by;
   enum cli_format format;
   int n_runs, level;
   char *runs[MAX_RUNS];
@@ -61,6 +63,12 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     return 0;
   case KEY_OF:
     a->of = arg;
+    return 0;
+  case KEY_BY:
+    a->by = strcmp(arg, "category") == 0 ? SCORE_BY_CATEGORY : SCORE_BY_OPERATOR_KIND;
+    a->by_kind = strcmp(arg, "level") != 0;
+    if (a->by_kind && strcmp(arg, score_by_code(a->by)) != 0)
+      argp_error(state, "--by takes level, category or operator_kind, not '%s'", arg);
     return 0;
   case KEY_DEVIANCE:
     a->deviance = true;
@@ -107,6 +115,10 @@ static const struct argp_option options[] = {
     {"stable", KEY_STABLE, 0, 0, "leave out times that are unstable; their tasks count as correct, without a time", 0},
     {"of", KEY_OF, "SUITE[/LEVEL]", 0,
      "all of its tasks count: those without a verdict as failed, and others not at all", 0},
+    {"by", KEY_BY, "WHAT", 0,
+     "a line for each level (the default), category (the suite's own) or operator_kind (matmul, convolution, "
+     "reduction, ...: the greatest operator of the task's graph) of a level",
+     0},
     {"plot", KEY_PLOT, "FORM FILE", 0,
      "draw distribution (times in units of the floor, one run), fast_p (with --baseline, one curve a run) or roofline "
      "(one run) into FILE, *.svg or *.png",
@@ -182,7 +194,11 @@ static enum assay_status score_all(struct arguments *a, struct store *store, str
   for (int i = 0; i < n && !status; i++) {
     struct score *scores = NULL;
     int count = 0;
-    const struct score_options o = {a->baseline, a->stable, a->of ? &expected.names : NULL};
+    const struct score_options o = {.baseline = a->baseline,
+                                    .stable = a->stable,
+                                    .expected = a->of ? &expected.names : NULL,
+                                    .by = a->by_kind ? &a->by : NULL,
+                                    .tasks = a->paths.tasks};
     status = score_run(store, runs[i], &o, &scores, &count, err);
     for (int k = 0; k < count; k++) {
       score_row(out->scores, &scores[k], a->stable);
@@ -212,7 +228,7 @@ static enum assay_status plot(struct arguments *a, struct store *store, struct a
                          .file = a->plot_file,
                          .runs = a->runs,
                          .n_runs = a->n_runs,
-                         .options = {a->baseline, a->stable, NULL},
+                         .options = {.baseline = a->baseline, .stable = a->stable},
                          .png = a->paths.png};
   enum assay_status status = a->of ? score_expect(a->paths.tasks, a->of, &expected, err) : ASSAY_OK;
   p.options.expected = a->of ? &expected.names : NULL;

@@ -42,6 +42,8 @@ json_t *score_json(const struct score *all) {
       funnel_json(&s->rows), "geomean_speedup_interval", interval_json(&s->geomean_interval), "part_of_floor_tasks",
       s->part_of_floor.n, "speedup_tasks", s->n_speedups);
   put_fast_p(row, s);
+  json_object_set_new(row, "level", json_string(all->level));
+  json_object_set_new(row, "kind", all->kind[0] ? json_string(all->kind) : json_null());
 #define SETTING_JSON(field) json_object_set_new(row, #field, cli_json_text(all->field));
   SCORE_SETTINGS(SETTING_JSON)
 #undef SETTING_JSON

@@ -4,15 +4,17 @@
 
 #include "base/buf.h"
 #include "report/rows.h"
+#include "score/group.h"
 #include "score/summary.h"
 #include "store/store.h"
 #include "task/task.h"
 
-// One level of a run, in one setting: what may be ranked together.
+// One level of a run, in one setting: what may be ranked together; with score_options.by one kind of its tasks.
 struct score {
   char run[256], level[128];
+  char kind[64]; // "matmul"; "" without score_options.by, or unknown
   // "kernelbench/1"; under another contract than the tasks' own "kernelbench/1 (tf32)". Where the run has the level in
-  // several settings, what differs follows: "kernelbench/1 at small".
+  // several settings, what differs follows: "kernelbench/1 at small". Of one kind: "kernelbench/1, matmul".
   char group[320];
   char device[176], workload[128], form[16], contract[16], rule[16], judge[32]; // struct score_setting; "": unknown
   struct score_summary sum;
@@ -24,6 +26,10 @@ struct score_options {
   const char *baseline;
   bool stable;                        // leaves out times that are unstable
   const struct score_names *expected; // all tasks that count, by name; NULL: those with a verdict
+  // Splits each level by SCORE_BY_CATEGORY or SCORE_BY_OPERATOR_KIND, which the tasks' files below `tasks` say. NULL:
+  // no
+  const enum score_by *by;
+  const char *tasks;
 };
 
 // The run's verdicts that stand (store_each_standing), each with its baseline. `out`: zero or rows to add to.

@@ -67,6 +67,8 @@ enum assay_status score_read(struct store *s, const char *run, const struct scor
     status = error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no run named \"%s\"; `assay runs` lists them", run);
   if (!status && o->baseline)
     status = add_baseline(s, run, o, &rows, err);
+  if (!status && o->by)
+    status = rows_add_kinds(&rows, o->tasks, err);
   if (status)
     rows_release(&rows);
   else
@@ -103,7 +105,14 @@ static void tell_apart(const struct score *all, int n, int at, char *text, size_
   }
 }
 
-static void name_group(struct score *out, const char *run, const struct score_group *g) {
+// A level in one setting, or one kind of its tasks.
+struct part {
+  struct score_group of; // its key is the level
+  const char *kind;      // "": of no kind
+};
+
+static void name_group(struct score *out, const char *run, const struct part *p) {
+  const struct score_group *g = &p->of;
   // What is known of the setting: by the row that knows most of it.
   const struct score_setting *at = &g->rows[0]->setting;
   for (int i = 1; i < g->n; i++) {
@@ -114,35 +123,57 @@ static void name_group(struct score *out, const char *run, const struct score_gr
   }
   snprintf(out->run, sizeof out->run, "%s", run);
   snprintf(out->level, sizeof out->level, "%s", g->key);
-  snprintf(out->group, sizeof out->group, "%s%s%s%s", g->key, at->contract[0] ? " (" : "", at->contract,
-           at->contract[0] ? ")" : "");
+  snprintf(out->kind, sizeof out->kind, "%s", p->kind);
+  snprintf(out->group, sizeof out->group, "%s%s%s%s%s%s", g->key, at->contract[0] ? " (" : "", at->contract,
+           at->contract[0] ? ")" : "", p->kind[0] ? ", " : "", p->kind);
 #define COPY_SETTING(field) snprintf(out->field, sizeof out->field, "%s", at->field);
   SCORE_SETTINGS(COPY_SETTING)
 #undef COPY_SETTING
 }
 
-// The names of the group's level among those that are expected. Returns how many.
-static int names_of(const struct score_names *all, const char *level, const char **out) {
-  int n = 0;
-  for (int i = 0; i < all->n; i++) {
-    int suite, length;
-    score_names(all->items[i], &suite, &length);
-    if (strlen(level) == (size_t)length && strncmp(all->items[i], level, (size_t)length) == 0)
-      out[n++] = all->items[i];
-  }
-  return n;
+// What is expected of a level, or of one kind of it. `kinds`: of all names; NULL: without kinds.
+struct expected {
+  const struct score_names *names;
+  const char **kinds;
+};
+
+static bool is_expected_of(const struct expected *e, int i, const char *level, const char *kind) {
+  int suite, length;
+  score_names(e->names->items[i], &suite, &length);
+  return strlen(level) == (size_t)length && strncmp(e->names->items[i], level, (size_t)length) == 0 &&
+         (!e->kinds || strcmp(e->kinds[i], kind) == 0);
 }
 
-static enum assay_status score_group_rows(const struct score_group *g, const struct score_options *o,
-                                          struct score_summary *out, struct assay_error *err) {
+static enum assay_status read_kinds(const struct score_options *o, struct arena *arena, struct expected *e,
+                                    struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  e->names = o->expected;
+  if (!o->by || !o->expected)
+    return ASSAY_OK;
+  e->kinds = arena_calloc(arena, (size_t)o->expected->n + 1, sizeof *e->kinds);
+  if (!e->kinds)
+    return error_nomem(err, "scores");
+  for (int i = 0; i < o->expected->n && !status; i++) {
+    struct rows_kind kind = {"", ""};
+    status = rows_kind_by_name(o->tasks, o->expected->items[i], arena, &kind, err);
+    e->kinds[i] = *o->by == SCORE_BY_CATEGORY ? kind.category : kind.operator_kind;
+  }
+  return status;
+}
+
+static enum assay_status score_part(const struct part *p, const struct score_options *o, const struct expected *e,
+                                    struct score_summary *out, struct assay_error *err) {
   const struct score_question q = {.baseline = o->baseline, .stable_only = o->stable};
-  const char **items = base_calloc((o->expected ? (size_t)o->expected->n : 0) + 1, sizeof *items);
+  const char **items = base_calloc((e->names ? (size_t)e->names->n : 0) + 1, sizeof *items);
+  struct score_names names = {items, 0};
   struct score_task *tasks = NULL;
   int n = 0;
   if (!items)
     return error_nomem(err, "scores");
-  const struct score_names names = {items, o->expected ? names_of(o->expected, g->key, items) : 0};
-  enum assay_status status = score_tasks(g->rows, g->n, &q, names.n > 0 ? &names : NULL, &tasks, &n, err);
+  for (int i = 0; e->names && i < e->names->n; i++)
+    if (is_expected_of(e, i, p->of.key, p->kind))
+      items[names.n++] = e->names->items[i];
+  enum assay_status status = score_tasks(p->of.rows, p->of.n, &q, names.n > 0 ? &names : NULL, &tasks, &n, err);
   if (!status)
     status = score_sum_up(tasks, n, &q, out, err);
   base_free(tasks);
@@ -150,59 +181,102 @@ static enum assay_status score_group_rows(const struct score_group *g, const str
   return status;
 }
 
-// Levels that are expected and of which there is no verdict: all of their tasks are missing.
-static enum assay_status add_levels_without_rows(const char *run, const struct score_options *o, struct score *all,
-                                                 int *n, struct assay_error *err) {
+// What is expected and of which there is no verdict: all of its tasks are missing.
+static enum assay_status add_parts_without_rows(const char *run, const struct score_options *o,
+                                                const struct expected *e, struct score *all, int *n,
+                                                struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
-  for (int i = 0; i < o->expected->n && !status; i++) {
+  for (int i = 0; e->names && i < e->names->n && !status; i++) {
     int suite, length;
     bool known = false;
     char level[sizeof all->level];
-    score_names(o->expected->items[i], &suite, &length);
-    snprintf(level, sizeof level, "%.*s", length, o->expected->items[i]);
+    const char *kind = e->kinds ? e->kinds[i] : "";
+    score_names(e->names->items[i], &suite, &length);
+    snprintf(level, sizeof level, "%.*s", length, e->names->items[i]);
     for (int k = 0; k < *n; k++)
-      known = known || strcmp(all[k].level, level) == 0;
+      known = known || (strcmp(all[k].level, level) == 0 && strcmp(all[k].kind, kind) == 0);
     if (known)
       continue;
-    const struct score_group none = {.key = level};
+    const struct part none = {{.key = level}, kind};
     struct score *new = &all[(*n)++];
     snprintf(new->run, sizeof new->run, "%s", run);
     snprintf(new->level, sizeof new->level, "%s", level);
-    snprintf(new->group, sizeof new->group, "%s", level);
-    status = score_group_rows(&none, o, &new->sum, err);
+    snprintf(new->kind, sizeof new->kind, "%s", kind);
+    snprintf(new->group, sizeof new->group, "%s%s%s", level, kind[0] ? ", " : "", kind);
+    status = score_part(&none, o, e, &new->sum, err);
   }
+  return status;
+}
+
+// Levels and settings, and with `by` the kinds of tasks in each. *out: heap array.
+static enum assay_status make_parts(const struct score_row **rows, int n, const enum score_by *by, struct part **out,
+                                    int *count, struct assay_error *err) {
+  struct score_group *levels = NULL;
+  int n_levels = 0, made = 0;
+  enum assay_status status = score_group_settings(rows, n, &levels, &n_levels, err);
+  struct part *all = base_calloc((size_t)n + 1, sizeof *all);
+  if (!status && !all)
+    status = error_nomem(err, "scores");
+  for (int l = 0; l < n_levels && !status; l++) {
+    struct score_group *kinds = NULL;
+    int n_kinds = 0;
+    if (by)
+      status = score_group(levels[l].rows, levels[l].n, *by, &kinds, &n_kinds, err);
+    else
+      all[made++] = (struct part){levels[l], ""};
+    for (int k = 0; k < n_kinds && !status; k++)
+      all[made++] = (struct part){{levels[l].key, kinds[k].rows, kinds[k].n}, kinds[k].key};
+    base_free(kinds);
+  }
+  base_free(levels);
+  if (status)
+    base_free(all);
+  else
+    *out = all;
+  *count = status ? 0 : made;
+  return status;
+}
+
+static enum assay_status score_parts(const char *run, const struct part *parts, int n, const struct score_options *o,
+                                     struct score *all, int *count, struct assay_error *err) {
+  char(*names)[sizeof all->group] = base_calloc((size_t)n + 1, sizeof *names);
+  struct arena arena = {0};
+  struct expected e = {0};
+  enum assay_status status = names ? read_kinds(o, &arena, &e, err) : error_nomem(err, "scores");
+  *count = n;
+  for (int i = 0; i < n && !status; i++) {
+    name_group(&all[i], run, &parts[i]);
+    status = score_part(&parts[i], o, &e, &all[i].sum, err);
+  }
+  for (int i = 0; i < n && !status; i++)
+    tell_apart(all, n, i, names[i], sizeof names[i]);
+  for (int i = 0; i < n && !status; i++)
+    memcpy(all[i].group, names[i], sizeof names[i]);
+  if (!status)
+    status = add_parts_without_rows(run, o, &e, all, count, err);
+  arena_release(&arena);
+  base_free(names);
   return status;
 }
 
 static enum assay_status score_rows(const char *run, const struct score_row **rows, int n,
                                     const struct score_options *o, struct score **scores, int *count,
                                     struct assay_error *err) {
-  struct score_group *groups = NULL;
-  int n_groups = 0;
-  enum assay_status status = score_group_settings(rows, n, &groups, &n_groups, err);
-  size_t most = (size_t)n_groups + (o->expected ? (size_t)o->expected->n : 0) + 1;
-  struct score *all = base_calloc(most, sizeof *all);
-  char(*names)[sizeof all->group] = base_calloc((size_t)n_groups + 1, sizeof *names);
-  if (!status && (!all || !names))
+  struct part *parts = NULL;
+  int n_parts = 0;
+  enum assay_status status = make_parts(rows, n, o->by, &parts, &n_parts, err);
+  size_t most = (size_t)n_parts + (o->expected ? (size_t)o->expected->n : 0) + 1;
+  struct score *all = status ? NULL : base_calloc(most, sizeof *all);
+  if (!status && !all)
     status = error_nomem(err, "scores");
-  for (int i = 0; i < n_groups && !status; i++) {
-    name_group(&all[i], run, &groups[i]);
-    status = score_group_rows(&groups[i], o, &all[i].sum, err);
-  }
-  for (int i = 0; i < n_groups && !status; i++)
-    tell_apart(all, n_groups, i, names[i], sizeof names[i]);
-  for (int i = 0; i < n_groups && !status; i++)
-    memcpy(all[i].group, names[i], sizeof names[i]);
-  if (!status && o->expected)
-    status = add_levels_without_rows(run, o, all, &n_groups, err);
-  base_free(groups);
-  base_free(names);
+  if (!status)
+    status = score_parts(run, parts, n_parts, o, all, count, err);
+  base_free(parts);
   if (status) {
     base_free(all);
     return status;
   }
   *scores = all;
-  *count = n_groups;
   return ASSAY_OK;
 }
 

@@ -106,6 +106,8 @@ void data_end_row(struct data_table *t) {
 
 static const char *const row_names[] = {"page",
                                         "task",
+                                        "category",
+                                        "operator_kind",
                                         "candidate",
                                         "verdict",
                                         "detail",
@@ -137,6 +139,8 @@ static void put_row(struct data_table *t, const struct site *site, const struct 
   const struct score_baseline *b = s->n_baselines ? &s->baselines[0] : NULL;
   const char *const texts[] = {row->key,
                                s->task,
+                               s->category,
+                               s->operator_kind,
                                row->candidate,
                                assay_reason_code(s->reason),
                                row->detail,

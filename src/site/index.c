@@ -90,8 +90,14 @@ static enum assay_status place_task(struct site *site, const struct score_row **
   int count = 0;
   enum assay_status status = score_group_settings(rows, n, &groups, &count, err);
   struct site_task *t = &site->tasks[site->n_tasks];
-  *t = (struct site_task){
-      .name = rows[0]->task, .level = rows[0]->level, .title = "", .first = *at, .n = n, .first_group = site->n_groups};
+  *t = (struct site_task){.name = rows[0]->task,
+                          .level = rows[0]->level,
+                          .title = "",
+                          .category = "",
+                          .kind = "",
+                          .first = *at,
+                          .n = n,
+                          .first_group = site->n_groups};
   for (int i = 0; i < count && !status; i++)
     status = place_group(site, &groups[i], out, at, err);
   t->n_groups = site->n_groups - t->first_group;
@@ -215,13 +221,33 @@ static enum assay_status add_missing(struct site *site, const struct known *k, s
   return ASSAY_OK;
 }
 
+// What the tasks' files say of their kinds, for the tasks and their rows.
+static enum assay_status take_kinds(struct site *site, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int t = 0; t < site->n_tasks && !status; t++) {
+    struct site_task *task = &site->tasks[t];
+    struct rows_kind kind = {"", ""};
+    if (task->path)
+      status = rows_kind_of(task->path, task->name, &site->arena, &kind, err);
+    task->category = kind.category;
+    task->kind = kind.operator_kind;
+    for (int i = 0; i < task->n; i++) {
+      site->rows[task->first + i].score.category = task->category;
+      site->rows[task->first + i].score.operator_kind = task->kind;
+    }
+  }
+  return status;
+}
+
 static enum assay_status take_suites(struct site *site, struct assay_error *err) {
   struct known k = {0};
   enum assay_status status = ASSAY_OK;
   for (int i = 0; i < site->n_tasks && site->tasks_root && !status; i++)
     if (i == 0 || strcmp(site->tasks[i].level, site->tasks[i - 1].level) != 0)
       status = list_level(site, &k, site->tasks[i].level, err);
-  return status ? status : add_missing(site, &k, err);
+  if (!status)
+    status = add_missing(site, &k, err);
+  return status ? status : take_kinds(site, err);
 }
 
 // --- levels and digests
@@ -252,7 +278,7 @@ static void make_digests(struct site *site) {
       buf_append(&one, site->rows[task->first + i].digest, sizeof task->digest);
     hash_sha256_hex(buf_str(&one), one.len, task->digest);
     buf_append(&all, task->digest, sizeof task->digest);
-    buf_puts(&all, task->name);
+    buf_printf(&all, "%s %s %s", task->name, task->category, task->kind);
     buf_append(&all, "", 1);
   }
   for (int r = 0; r < site->n_runs; r++) {

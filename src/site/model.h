@@ -32,6 +32,7 @@ struct site_group {
 struct site_task {
   const char *name, *level, *title; // title: "" unknown
   const char *path;                 // its file; NULL: unknown
+  const char *category, *kind;      // the suite's category, the kind of its greatest operator (task/kind.h); "" unknown
   int first, n, first_group, n_groups;
   char digest[65];
 };

@@ -39,6 +39,7 @@ static void put_task(struct html *w, const struct site *site, const struct secti
   table_row_begin(w, t, task->n_right ? NULL : "failed");
   table_link(w, t, &at, task->task);
   table_text(w, t, known ? known->title : "");
+  table_text(w, t, known && known->kind[0] ? known->kind : "-");
   put_best(w, t, task, unit);
   table_number(w, t, 1 / task->part_of_floor, 2);
   if (s->baseline)
@@ -66,6 +67,30 @@ static enum assay_status put_curves(struct html *w, const struct site *site, con
   return status;
 }
 
+static enum assay_status put_kinds(struct html *w, const struct site *site, const struct site_level *level,
+                                   const struct section *s, int number, struct assay_error *err) {
+  const struct site_task **tasks = base_calloc((size_t)level->n + 1, sizeof *tasks);
+  char name[16], label[300];
+  if (!tasks)
+    return error_nomem(err, "a level's page");
+  for (int i = 0; i < level->n; i++)
+    tasks[i] = &site->tasks[level->first + i];
+  snprintf(name, sizeof name, "k%d", number);
+  snprintf(label, sizeof label, "kinds of operators, %s", s->title);
+  const struct kinds k = {
+      .name = name,
+      .label = label,
+      .rows = s->rows,
+      .n = s->n,
+      .question = {.ask = s->baseline ? SCORE_ASK_SPEED : SCORE_ASK_TIME, .at = s->at, .baseline = s->baseline},
+      .tasks = tasks,
+      .n_tasks = level->n};
+  html_element(w, EL_H3, NULL, "By kind of operator");
+  enum assay_status status = kinds_table(w, &k, err);
+  base_free(tasks);
+  return status;
+}
+
 static enum assay_status put_section(struct html *w, const struct site *site, const struct site_file *f,
                                      const struct section *s, int number, struct assay_error *err) {
   const struct score_unit unit = unit_of(s);
@@ -77,6 +102,7 @@ static enum assay_status put_section(struct html *w, const struct site *site, co
   snprintf(label, sizeof label, "tasks, %s", s->title);
   const struct frame_column columns[] = {{"task", 'l'},
                                          {"what", 'w'},
+                                         {"kind", 'l'},
                                          {"fastest right kernel", 'l'},
                                          {time, 'r'},
                                          {"x floor", 'r'},
@@ -84,7 +110,7 @@ static enum assay_status put_section(struct html *w, const struct site *site, co
                                          {s->baseline ? "right" : "verdicts", 'r'},
                                          {s->baseline ? "verdicts" : "cheats", 'r'},
                                          {"cheats", 'r'}};
-  struct frame_table t = {.name = name, .label = label, .columns = columns, .n = s->baseline ? 9 : 8};
+  struct frame_table t = {.name = name, .label = label, .columns = columns, .n = s->baseline ? 10 : 9};
   html_open(w, EL_H2);
   html_attr_printf(w, AT_ID, "s%d", number);
   html_text(w, s->title);
@@ -100,6 +126,8 @@ static enum assay_status put_section(struct html *w, const struct site *site, co
   html_close(w, EL_P);
   put_funnel(w, &s->sum.tasks, s->baseline);
   enum assay_status status = f->at.page > 1 ? ASSAY_OK : put_curves(w, site, &site->levels[f->item], s, number, err);
+  if (!status && f->at.page <= 1)
+    status = put_kinds(w, site, &site->levels[f->item], s, number, err);
   pages_range(s->n_tasks, f->at.page, &first, &end);
   table_begin(w, &t);
   for (int i = first; i < end; i++)

@@ -1,6 +1,7 @@
 // One run: how far its kernels came, level by level, and every verdict.
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "score/group.h"
@@ -75,6 +76,29 @@ static enum assay_status put_group_charts(struct html *w, const struct site *sit
   return status;
 }
 
+// The kinds of a level's tasks that the run has, in one setting.
+static enum assay_status put_kinds(struct html *w, const struct site *site, const struct score_group *g, int number,
+                                   struct assay_error *err) {
+  const char *baseline = rows_baseline(g->rows, g->n);
+  const struct site_task **tasks = base_calloc((size_t)g->n + 1, sizeof *tasks);
+  char name[32], label[300], setting[256];
+  struct kinds k = {.name = name, .label = label, .category = true, .rows = g->rows, .n = g->n, .tasks = tasks};
+  if (!tasks)
+    return error_nomem(err, "a run's page");
+  for (int i = 0; i < g->n; i++) // rows of a task stand together
+    if (i == 0 || strcmp(g->rows[i]->task, g->rows[i - 1]->task) != 0)
+      tasks[k.n_tasks++] = site_task_of(site, g->rows[i]->task);
+  const char *level = g->rows[0]->level[0] ? g->rows[0]->level : "tasks of no suite";
+  snprintf(name, sizeof name, "kinds%d", number);
+  snprintf(label, sizeof label, "%s, %s", level, frame_setting_text(&g->rows[0]->setting, setting, sizeof setting));
+  k.question = (struct score_question){
+      .ask = baseline ? SCORE_ASK_SPEED : SCORE_ASK_TIME, .at = g->rows[0]->setting, .baseline = baseline};
+  html_element(w, EL_H3, NULL, label);
+  enum assay_status status = kinds_table(w, &k, err);
+  base_free(tasks);
+  return status;
+}
+
 static enum assay_status put_groups(struct html *w, const struct site *site, const struct score_row **rows, int n,
                                     struct assay_error *err) {
   static const struct frame_column columns[] = {
@@ -104,6 +128,10 @@ static enum assay_status put_groups(struct html *w, const struct site *site, con
   table_end(w, &t);
   if (!status)
     status = put_group_charts(w, site, groups, count, err);
+  if (!status && count > 0)
+    frame_heading(w, "kinds", "By category and kind of operator");
+  for (int i = 0; i < count && !status; i++)
+    status = put_kinds(w, site, &groups[i], i, err);
   base_free(groups);
   return status;
 }

@@ -130,6 +130,12 @@ enum assay_status page_task(struct site *site, const struct site_file *f, struct
   frame_begin(&w, out, site, &frame);
   if (task->title[0])
     html_element(&w, EL_P, "lead", task->title);
+  if (task->kind[0]) {
+    facts_begin(&w);
+    facts_text(&w, "kind of operator", task->kind);
+    facts_text(&w, "category", task->category);
+    facts_end(&w);
+  }
   if (task->n == 0)
     frame_empty(&w, "No kernel was judged for this task. In scores it counts as failed.");
   for (int i = 0; i < task->n_groups && !status; i++) {

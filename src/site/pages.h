@@ -64,6 +64,19 @@ enum assay_status sections_make(const struct site *site, const struct site_level
                                 struct assay_error *err);
 void sections_release(struct sections *s);
 
+// --- tasks by the kind of their greatest operator (kinds.c)
+
+struct kinds {
+  const char *name, *label; // of the table
+  bool category;            // with the suite's category
+  const struct score_row *const *rows;
+  int n;
+  struct score_question question;
+  const struct site_task *const *tasks; // all that count; those without rows as failed
+  int n_tasks;
+};
+enum assay_status kinds_table(struct html *w, const struct kinds *k, struct assay_error *err);
+
 // "asked 100 > builds 90 > right 80 > faster than torch.eager 20"
 void put_funnel(struct html *w, const struct score_funnel *f, const char *baseline);
 

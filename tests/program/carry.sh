@@ -16,6 +16,14 @@ expect 0 "^shipped kernels +144/144 +117 +full +cuda +2026-11-21 " env TZ=UTC "$
 expect 0 "^KernelBench.s originals +246/250 +250 +full +cuda " runs --store "$ship"
 expect 2 "has a run named .* already" runs import "$lines" --store "$ship"
 json 0 runs --store "$ship" --json
+# By kind of operator, where every task of the level is in one kind: 35 of 100 are convolutions.
+expect 0 "^shipped kernels +kernelbench/1, convolution +34/35 \(1 missing\) " "$assay" score "shipped kernels" \
+  --by operator_kind --of kernelbench/1 --store "$ship"
+expect 0 "^100 of 11$" sh -c '"$1" score "shipped kernels" --by operator_kind --of kernelbench/1 --json --store "$2" |
+  jq -r "map(select(.level == \"kernelbench/1\")) | \"\(map(.tasks) | add) of \(length)\""' sh "$assay" "$ship"
+expect 0 "^shipped kernels +kernelbench/2, fusion +15/100 " "$assay" score "shipped kernels" --by category \
+  --of kernelbench/2 --store "$ship"
+expect 2 "level, category or operator_kind, not 'colour'" "$assay" score --by colour --store "$ship"
 
 # The site: every page below 1 MB, twice the same bytes, and the second time into the same folder nothing to do.
 expect 0 "index.html: [0-9]+ files" "$assay" report --html "$work/a" --store "$ship"
@@ -24,6 +32,8 @@ expect 0 "index.html: [0-9]+ files" "$assay" report --html "$work/b" --store "$s
 expect 0 "^same$" sh -c 'diff -r "$1/a" "$1/b" && echo same' sh "$work"
 expect 0 "^0 large$" sh -c 'echo "$(find "$1/a" -size +976k | wc -l) large"' sh "$work"
 expect 0 "shipped kernels" cat "$work/a/index.html"
+expect 0 "By kind of operator" cat "$work/a/s/kernelbench-1.html"
+expect 0 '"kernelbench/1/63","single operator","convolution"' cat "$work/a/data/s/kernelbench-1.csv"
 expect 0 "They were not kept" sh -c 'cat "$1"/k/*.html | grep -m 1 "They were not kept"' sh "$work/a"
 # Sources of kernels that are as they were judged are on their pages.
 expect 0 "[1-9]" sh -c 'cat "$1"/k/*.html | grep -c __global__' sh "$work/a"

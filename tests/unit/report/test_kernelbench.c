@@ -288,7 +288,8 @@ static struct score_summary score_of(const char *run, const char *baseline, bool
   struct score_summary first;
   int n;
   struct assay_error err = {0};
-  if (score_run(store, run, &(struct score_options){baseline, stable, NULL}, &scores, &n, &err) != ASSAY_OK)
+  if (score_run(store, run, &(struct score_options){.baseline = baseline, .stable = stable}, &scores, &n, &err) !=
+      ASSAY_OK)
     fail_msg("%s", err.message);
   first = scores[0].sum;
   base_free(scores);
