@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ops/expr_program.h"
+#include "ops/special.h"
 
 int expr_arity(enum expr_operation op) {
   static const uint8_t arity[] = {

@@ -6,6 +6,7 @@
 
 extern const struct op_family ops_elementwise_family; // elementwise.c: arithmetic
 extern const struct op_family ops_function_family;    // function.c: functions of one argument
+extern const struct op_family ops_special_family;     // special.c: gamma, zeta, Bessel's and Airy's functions
 extern const struct op_family ops_activation_family;
 extern const struct op_family ops_logic_family;   // comparisons, logic, bits, selection
 extern const struct op_family ops_convert_family; // convert.c: identity, casts, inference-time dropout

@@ -33,8 +33,9 @@ void pointwise_cost(const struct op_infer *c, struct op_cost *cost);
 #define POINTWISE_UNARY_OF(DOMAIN, NAME, SINCE, INFER, EXPR, DOC)                                                      \
   OP_ROW_OF(DOMAIN, NAME, SINCE, 1, 1, 1, 1, OP_ELEMENTWISE)                                                           \
   , .infer = INFER, .eval = pointwise_eval, .cost = pointwise_cost, .expr = EXPR, .doc = DOC
-#define POINTWISE_BINARY(NAME, SINCE, INFER, EXPR, DOC)                                                                \
-  OP_ROW(NAME, SINCE, 2, 2, 1, 1, OP_ELEMENTWISE)                                                                      \
+#define POINTWISE_BINARY(NAME, SINCE, INFER, EXPR, DOC) POINTWISE_BINARY_OF("", NAME, SINCE, INFER, EXPR, DOC)
+#define POINTWISE_BINARY_OF(DOMAIN, NAME, SINCE, INFER, EXPR, DOC)                                                     \
+  OP_ROW_OF(DOMAIN, NAME, SINCE, 2, 2, 1, 1, OP_ELEMENTWISE)                                                           \
   , .infer = INFER, .eval = pointwise_eval, .cost = pointwise_cost, .expr = EXPR, .doc = DOC
 
 // v as an element of an integer type: cut to its width, sign or zero extended; bool is v != 0.

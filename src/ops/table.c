@@ -10,6 +10,7 @@
 static const struct op_family *const families[] = {
     &ops_elementwise_family,
     &ops_function_family,
+    &ops_special_family,
     &ops_activation_family,
     &ops_logic_family,
     &ops_convert_family,

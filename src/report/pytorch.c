@@ -1,4 +1,5 @@
 // A task as a PyTorch module: for people who read PyTorch, and for the prompts of models that write kernels.
+#include <math.h>
 #include <string.h>
 
 #include "oracle/oracle.h"
@@ -59,6 +60,10 @@ static void put_draw(struct pytorch_writer *w, const struct distribution *d, con
   case DIST_SIGNS:
     buf_printf(w->out, "torch.randint(0, 2, %s) * 2.0 - 1.0", buf_str(&shape));
     break;
+  case DIST_PERMUTATION: // distinct along the first dimension
+    buf_printf(w->out, "torch.rand((%.0f, *%s[1:])).argsort(0)[:%lld]", hi, buf_str(&shape),
+               (long long)a->shape.dims[0]);
+    break;
   }
   buf_release(&shape);
   if (d->scaled)
@@ -67,6 +72,31 @@ static void put_draw(struct pytorch_writer *w, const struct distribution *d, con
   buf_printf(w->out, "%s%s%s", d->triu ? ".triu()" : "", d->tril ? ".tril()" : "", d->softmax ? ".softmax(-1)" : "");
   if (cast)
     buf_printf(w->out, ".to(torch.%s)", pytorch_dtype(a->dtype));
+}
+
+// After the draw of input i, whose modifiers name it: what makes it symmetric, or far from singular.
+static void put_matrix(struct pytorch_writer *w, const struct distribution *d, int v, const struct shape *s) {
+  if (!d->symmetric && !d->regular && !d->definite)
+    return;
+  struct buf name = {0}, *out = w->out;
+  w->out = &name;
+  pytorch_put_value(w, v);
+  w->out = out;
+  const char *x = buf_str(&name);
+  long long m = s->dims[s->rank - 2], n = s->dims[s->rank - 1];
+  bool mirrored = d->symmetric || d->definite;
+  if (mirrored)
+    buf_printf(out, "    %s = (%s + %s.mT) / 2\n", x, x, x);
+  if (d->regular || d->definite)
+    buf_printf(out, "    %s = %s / %.9g + torch.eye(%lld)", x, x,
+               (d->definite ? 1 : 1.5) * sqrt((mirrored ? 2 : 1) * (double)m), m);
+  if (d->regular && d->symmetric)
+    buf_puts(out, ".flip(0)");
+  else if (d->regular && !d->triu && !d->tril)
+    buf_printf(out, "[torch.randperm(%lld)]", m);
+  if (d->regular || d->definite)
+    buf_printf(out, n == m ? "\n" : "[:, :%lld]\n", n);
+  buf_release(&name);
 }
 
 // Draws of all weights, or of all other inputs, a line each.
@@ -81,15 +111,7 @@ static void put_draws(struct pytorch_module *m, const struct workload *load, con
     buf_puts(w->out, " = ");
     put_draw(w, d, load, &inputs[i]);
     buf_puts(w->out, "\n");
-    if (d->symmetric) {
-      buf_puts(w->out, "    ");
-      pytorch_put_value(w, w->g->inputs[i]);
-      buf_puts(w->out, " = (");
-      pytorch_put_value(w, w->g->inputs[i]);
-      buf_puts(w->out, " + ");
-      pytorch_put_value(w, w->g->inputs[i]);
-      buf_puts(w->out, ".mT) / 2\n");
-    }
+    put_matrix(w, d, w->g->inputs[i], &inputs[i].shape);
   }
 }
 

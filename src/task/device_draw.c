@@ -56,7 +56,11 @@ enum assay_status device_draw(struct compute *c, const struct draw_request *r, d
                         .input = r->input,
                         .scaled = d.scaled,
                         .row_scales = d.row_scales,
+                        .inner = d.inner,
+                        .matrices = d.matrices,
                         .symmetric = r->distribution->symmetric,
+                        .regular = r->distribution->regular,
+                        .definite = r->distribution->definite,
                         .triu = r->distribution->triu,
                         .tril = r->distribution->tril};
   describe_storage(r->type.dtype, &a);

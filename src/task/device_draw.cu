@@ -9,10 +9,12 @@
 #define KIND_INTEGERS 4
 #define KIND_BERNOULLI 5
 #define KIND_SIGNS 6
+#define KIND_PERMUTATION 7
 
 #define WORDS_VALUE 0u
 #define WORDS_SECOND 1u
 #define WORDS_ROW 3u
+#define WORDS_PERMUTED 8u
 
 DEVICE_FN void draw_words(const struct draw_args *a, uint32_t stream, int64_t block, uint32_t *out) {
   uint32_t c0 = (uint32_t)block, c1 = (uint32_t)((uint64_t)block >> 32), c2 = stream, c3 = (uint32_t)a->input;
@@ -44,6 +46,25 @@ DEVICE_FN void draw_normal_pair(const uint32_t *w, double *out) {
   out[1] = r * s;
 }
 
+DEVICE_FN double draw_permuted(const struct draw_args *a, int64_t which, int64_t i, int64_t n) {
+  int half = 0;
+  while ((1LL << (2 * half)) < n)
+    half++;
+  uint64_t mask = (1ULL << half) - 1, x = (uint64_t)(i % n);
+  do {
+    uint64_t upper = x >> half, lower = x & mask;
+    for (int k = 0; k < 4; k++) {
+      uint32_t w[4];
+      draw_words(a, WORDS_PERMUTED + (uint32_t)k, (int64_t)((uint64_t)which << 16 | lower), w);
+      uint64_t next = (upper ^ w[0]) & mask;
+      upper = lower;
+      lower = next;
+    }
+    x = upper << half | lower;
+  } while (x >= (uint64_t)n);
+  return (double)x;
+}
+
 // The four elements of a block, before modifiers but scaled.
 DEVICE_FN void draw_block(const struct draw_args *a, int64_t block, double *out) {
   uint32_t w[4], v[4];
@@ -67,8 +88,10 @@ DEVICE_FN void draw_block(const struct draw_args *a, int64_t block, double *out)
       out[i] = a->a + (double)(w[i] * (uint64_t)(a->b - a->a) >> 32);
     else if (a->kind == KIND_BERNOULLI)
       out[i] = (double)w[i] * 0x1p-32 < a->a ? 1.0 : 0.0;
-    else
+    else if (a->kind == KIND_SIGNS)
       out[i] = w[i] >> 31 ? -1.0 : 1.0;
+    else
+      out[i] = draw_permuted(a, (4 * block + i) % a->inner, (4 * block + i) / a->inner, (int64_t)a->b);
     if (a->scaled)
       out[i] *= a->scale;
   }
@@ -91,9 +114,18 @@ DEVICE_FN double draw_modified(const struct draw_args *a, int64_t at, double x) 
   int64_t row = (at - base) / a->columns, column = (at - base) % a->columns;
   if ((a->triu && row > column) || (a->tril && row < column))
     return 0;
-  if (a->symmetric && row != column && a->rows == a->columns)
-    return (x + draw_plain(a, base + column * a->columns + row)) / 2;
-  return x;
+  if ((a->symmetric || a->definite) && row != column && a->rows == a->columns)
+    x = (x + draw_plain(a, base + column * a->columns + row)) / 2;
+  if (!a->regular && !a->definite)
+    return x;
+  int mirrored = a->symmetric || a->definite, in_place = a->definite || a->triu || a->tril;
+  double y = x / ((a->definite ? 1 : 1.5) * sqrt((mirrored ? 2.0 : 1.0) * (double)a->rows));
+  int64_t one = in_place       ? column
+                : a->symmetric ? a->rows - 1 - column
+                               : (int64_t)draw_permuted(a, at / matrix, column, a->rows);
+  if (!in_place && row == 0 && column == 0 && one != 0)
+    return 0;
+  return row == one && column < a->rows ? y + 1 : y;
 }
 
 DEVICE_FN float draw_rounded(double x) {
@@ -133,7 +165,7 @@ KERNEL(draw_elements, struct draw_args) {
   if (first >= a->count)
     return;
   draw_block(a, block, out);
-  int modified = a->symmetric || a->triu || a->tril;
+  int modified = a->matrices;
   if (a->storage == DRAW_F32 && !modified && first + 4 <= a->count && a->dst % 16 == 0) {
     struct draw_four four;
     for (int i = 0; i < 4; i++)

@@ -11,10 +11,10 @@
 
 struct draw_args {
   uint64_t dst, key, scales; // scales: factors of the rows (double), with row_scales
-  int64_t count, columns, rows;
+  int64_t count, columns, rows, inner; // as in struct drawing
   double a, b, scale;
   int32_t kind, input; // enum distribution_kind
-  int32_t scaled, row_scales, symmetric, triu, tril;
+  int32_t scaled, row_scales, symmetric, triu, tril, regular, definite, matrices;
   int32_t storage, bytes, exponent_bits, mantissa_bits, finite_only;
 };
 

@@ -34,7 +34,7 @@ static const struct base {
 } bases[] = {
     {"uniform", DIST_UNIFORM, 2},     {"normal", DIST_NORMAL, 2},     {"slash", DIST_SLASH, 1},
     {"constant", DIST_CONSTANT, 1},   {"integers", DIST_INTEGERS, 2}, {"labels", DIST_INTEGERS, 1},
-    {"bernoulli", DIST_BERNOULLI, 1}, {"signs", DIST_SIGNS, 0},
+    {"bernoulli", DIST_BERNOULLI, 1}, {"signs", DIST_SIGNS, 0},       {"permutation", DIST_PERMUTATION, 1},
 };
 
 struct scanner {
@@ -107,12 +107,13 @@ static enum assay_status parse_base(struct scanner *s, struct distribution *d) {
   if (!base) {
     s->at = start;
     return bad(s,
-               "a distribution is expected here: uniform, normal, slash, constant, integers, labels, bernoulli, signs");
+               "a distribution is expected here: uniform, normal, slash, constant, integers, labels, bernoulli, signs, "
+               "permutation");
   }
   d->kind = base->kind;
   if (!accept(s, '('))
     return bad(s, "'(' is expected here");
-  bool labels = is(start, len, "labels");
+  bool labels = base->kind == DIST_PERMUTATION || is(start, len, "labels");
   enum assay_status status = ASSAY_OK;
   if (base->n_arguments > 0)
     status = labels ? argument(s, &d->b, &d->b_symbol) : argument(s, &d->a, &d->a_symbol);
@@ -148,7 +149,8 @@ static enum assay_status parse_modifier(struct scanner *s, struct distribution *
     const char *name;
     bool *flag;
   } flags[] = {{"static", &d->is_static}, {"symmetric", &d->symmetric}, {"triu", &d->triu},
-               {"tril", &d->tril},        {"softmax", &d->softmax},     {"fixed", &d->fixed}};
+               {"tril", &d->tril},        {"softmax", &d->softmax},     {"fixed", &d->fixed},
+               {"regular", &d->regular},  {"definite", &d->definite}};
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
     if (is(start, len, flags[i].name)) {
       if (*flags[i].flag)
@@ -157,7 +159,7 @@ static enum assay_status parse_modifier(struct scanner *s, struct distribution *
       return ASSAY_OK;
     }
   s->at = start;
-  return bad(s, "a modifier is expected here: static, symmetric, triu, tril, softmax, fixed");
+  return bad(s, "a modifier is expected here: static, symmetric, triu, tril, regular, definite, softmax, fixed");
 }
 
 const char *distribution_kind_name(enum distribution_kind kind) {
@@ -178,6 +180,8 @@ enum assay_status distribution_check_values(const struct distribution *d, double
   else if (d->kind == DIST_INTEGERS &&
            !(a < b && b - a <= 0x1p32 && floor(a) == a && floor(b) == b && fabs(a) <= 0x1p52))
     wrong = "integers(lo, hi) needs whole numbers with lo < hi and at most 2^32 values";
+  else if (d->kind == DIST_PERMUTATION && !(b >= 1 && b <= 0x1p32 && floor(b) == b))
+    wrong = "permutation(count) needs a whole number from 1 to 2^32";
   return wrong ? error_set(err, ASSAY_ERR_INVALID, "'%.200s': %s", d->text, wrong) : ASSAY_OK;
 }
 
@@ -187,6 +191,9 @@ static enum assay_status check_parsed(const struct scanner *s, const struct dist
     return bad(s, "uniform_scalar(lo, hi) needs lo <= hi");
   if (d->symmetric + d->triu + d->tril + d->softmax > 1)
     return bad(s, "symmetric, triu, tril and softmax exclude each other");
+  if ((d->regular && (d->softmax || d->definite)) ||
+      (d->definite && (d->symmetric || d->triu || d->tril || d->softmax)))
+    return bad(s, "definite stands alone; regular goes with symmetric, triu or tril only");
   return d->a_symbol || d->b_symbol ? ASSAY_OK : distribution_check_values(d, d->a, d->b, s->err);
 }
 
@@ -216,14 +223,17 @@ enum assay_status distribution_check(const struct distribution *d, enum dtype dt
   if (dtype_bytes(dtype) == 0)
     return error_set(err, ASSAY_ERR_UNSUPPORTED, "inputs of type %s cannot be drawn", dtype_name(dtype));
   bool whole = d->kind == DIST_INTEGERS || d->kind == DIST_BERNOULLI || d->kind == DIST_SIGNS ||
-               (d->kind == DIST_CONSTANT && floor(d->a) == d->a && fabs(d->a) <= 0x1p53);
-  if (!dtype_is_float(dtype) && (!whole || d->scaled || d->softmax || d->symmetric))
-    return error_set(err, ASSAY_ERR_INVALID,
-                     "'%.200s' draws fractions, but the input's type is %s: use integers, labels, bernoulli or signs",
-                     d->text, dtype_name(dtype));
-  if ((d->symmetric || d->triu || d->tril) && rank < 2)
+               d->kind == DIST_PERMUTATION || (d->kind == DIST_CONSTANT && floor(d->a) == d->a && fabs(d->a) <= 0x1p53);
+  if (!dtype_is_float(dtype) && (!whole || d->scaled || d->softmax || d->symmetric || d->regular || d->definite))
+    return error_set(
+        err, ASSAY_ERR_INVALID,
+        "'%.200s' draws fractions, but the input's type is %s: use integers, labels, bernoulli, signs or permutation",
+        d->text, dtype_name(dtype));
+  if ((d->symmetric || d->triu || d->tril || d->regular || d->definite) && rank < 2)
     return error_set(err, ASSAY_ERR_INVALID, "'%.200s' needs an input of at least two dimensions", d->text);
   if (d->softmax && rank < 1)
+    return error_set(err, ASSAY_ERR_INVALID, "'%.200s' needs an input of at least one dimension", d->text);
+  if (d->kind == DIST_PERMUTATION && rank < 1)
     return error_set(err, ASSAY_ERR_INVALID, "'%.200s' needs an input of at least one dimension", d->text);
   return ASSAY_OK;
 }

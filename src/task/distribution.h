@@ -2,13 +2,16 @@
 //
 //   spec      := base ("*" "uniform_scalar(" number "," number ")")? modifier*
 //   base      := uniform(a, b) | normal(mean, std) | slash(scale) | constant(c) | integers(lo, hi) | labels(count)
-//              | bernoulli(p) | signs()
+//              | bernoulli(p) | signs() | permutation(count)
 //                (integers and labels: lo <= v < hi; arguments are numbers or symbols of the workload; slash is a
 //                uniform number in [-scale, scale) over one in (0, 1]: so heavy-tailed that a few elements carry any
-//                norm)
+//                norm; permutation: whole numbers from 0 to below count, no two alike along the first dimension, as
+//                long as that is not longer than count)
 //   modifier  := static        a weight: a plan may prepare it once
 //              | symmetric     (a + a^T) / 2 over the last two dimensions
 //              | triu | tril   the other triangle is zero
+//              | regular       matrices that are far from singular and want a pivot: see below
+//              | definite      symmetric, and positive definite where the draw is uniform(-1, 1): see below
 //              | softmax       softmax over the last dimension of the draw
 //              | fixed         probes keep the declared distribution (labels, masks, probabilities)
 //
@@ -24,9 +27,19 @@
 //   slash          scale * (2 unit(word(0, i)) - 1) / ((word(1, i) >> 8) + 1) * 2^24
 //   integers       lo + (word(0, i) * (hi - lo) >> 32)
 //   bernoulli      word(0, i) * 2^-32 < p; signs: -1 where word(0, i) has its top bit, else 1
+//   permutation    of count = n with 4^(h-1) < n <= 4^h: element i along the first dimension, r the row-major index of
+//                  the others; x = i mod n; then, until x < n: four times (k = 0, 1, 2, 3) the upper half a and the
+//                  lower half b of x's 2h bits become b and a xor (the low h bits of philox4x32(key, r << 16 | b, j <<
+//                  32 | 8 + k)[0])
 //   uniform_scalar lo + (hi - lo) * unit(word(2, 0)), times each element
 //   row_scales     t = -12 + 24 * unit(word(3, row)); the element times (1 + t - floor(t)) * 2^floor(t)
 //   special        word(4, k) * count >> 32 is the element that becomes NaN (k = 0), +Inf (1), -Inf (2), in this order
+//
+// regular, of m rows and n columns, x being what was drawn before: x / (1.5 sqrt(m)), and one more where a permutation
+// of the rows puts column c, p(c) = the permutation above of count m at i = c, with r the number of the matrix; the
+// first element is zero unless p(0) = 0. So its singular values lie around 1 (0.2 to 2 for normal draws). With triu or
+// tril, p is the identity. With symmetric: (x + its mirror image) / (3 sqrt(2 m)), and p(c) = m - 1 - c. definite: (x +
+// its mirror image) / (2 sqrt(2 m)), and one more on the diagonal.
 //
 // log, cos, sin and exp (for softmax) are the polynomials of task/exact_math.h. The result is rounded once, to the
 // input's type. What a probe draws: zero_mean normal(0, 1); row_scales the same times the row's factor (a row: the last
@@ -76,6 +89,7 @@ enum distribution_kind {
   DIST_INTEGERS,
   DIST_BERNOULLI,
   DIST_SIGNS,
+  DIST_PERMUTATION,
 };
 
 // As a specification names it: "uniform", "normal", ...
@@ -87,7 +101,7 @@ struct distribution {
   const char *a_symbol, *b_symbol; // NULL or the workload's symbol that gives the number
   bool scaled;                     // times one uniform draw in [scale_lo, scale_hi) for the whole tensor
   double scale_lo, scale_hi;
-  bool is_static, symmetric, triu, tril, softmax, fixed;
+  bool is_static, symmetric, triu, tril, softmax, fixed, regular, definite;
   const char *text; // as written
 };
 

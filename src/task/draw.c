@@ -35,6 +35,27 @@ static void slash(const struct drawing *d, int64_t block, int n, const uint32_t 
     out[i] = d->a * (2 * unit(w[i]) - 1) / (((double)(v[i] >> 8) + 1) * 0x1p-24);
 }
 
+// Where 0 <= i < n goes in the permutation number `which` of n numbers: four rounds of a Feistel network on the bits
+// that hold n - 1, again until the result is one of the n.
+static int64_t permuted(const struct drawing *d, int64_t which, int64_t i, int64_t n) {
+  int half = 0;
+  while ((INT64_C(1) << (2 * half)) < n)
+    half++;
+  uint64_t mask = (UINT64_C(1) << half) - 1, x = (uint64_t)(i % n);
+  do {
+    uint64_t a = x >> half, b = x & mask;
+    for (int k = 0; k < 4; k++) {
+      uint32_t w[4];
+      words(d, STREAM_PERMUTED + k, (int64_t)((uint64_t)which << 16 | b), 1, w);
+      uint64_t next = (a ^ w[0]) & mask;
+      a = b;
+      b = next;
+    }
+    x = a << half | b;
+  } while (x >= (uint64_t)n);
+  return (int64_t)x;
+}
+
 // n <= CHUNK_BLOCKS blocks of four elements of the base distribution.
 static void base_blocks(const struct drawing *d, int64_t block, int n, double *out) {
   uint32_t w[4 * CHUNK_BLOCKS];
@@ -74,6 +95,10 @@ static void base_blocks(const struct drawing *d, int64_t block, int n, double *o
     for (int i = 0; i < count; i++)
       out[i] = w[i] >> 31 ? -1 : 1;
     break;
+  case DIST_PERMUTATION:
+    for (int i = 0; i < count; i++)
+      out[i] = (double)permuted(d, (4 * block + i) % d->inner, (4 * block + i) / d->inner, (int64_t)b);
+    break;
   }
 }
 
@@ -109,7 +134,18 @@ static void plain(const struct drawing *d, int64_t first, int64_t n, double *out
   }
 }
 
-// symmetric, triu and tril look at the element's place in its matrix.
+// Element (row, column) of matrix `which`, regular or definite; x: the draw, with symmetry made.
+static double well_placed(const struct drawing *d, int64_t which, int64_t row, int64_t column, double x) {
+  const struct distribution *spec = d->r->distribution;
+  bool mirrored = spec->symmetric || spec->definite;
+  double y = x / ((spec->definite ? 1 : 1.5) * sqrt((mirrored ? 2.0 : 1.0) * (double)d->rows));
+  bool in_place = spec->definite || spec->triu || spec->tril;
+  int64_t one = in_place ? column : spec->symmetric ? d->rows - 1 - column : permuted(d, which, column, d->rows);
+  bool no_pivot = !in_place && row == 0 && column == 0 && one != 0;
+  return no_pivot ? 0 : row == one && column < d->rows ? y + 1 : y;
+}
+
+// Some modifiers look at the element's place in its matrix.
 static void matrix_modifiers(const struct drawing *d, int64_t first, int64_t n, double *out) {
   const struct distribution *spec = d->r->distribution;
   int64_t matrix = d->rows * d->columns;
@@ -118,12 +154,16 @@ static void matrix_modifiers(const struct drawing *d, int64_t first, int64_t n, 
             column = (at - base) % d->columns;
     if ((spec->triu && row > column) || (spec->tril && row < column)) {
       out[i] = 0;
-    } else if (spec->symmetric && row != column && d->rows == d->columns) {
+      continue;
+    }
+    if ((spec->symmetric || spec->definite) && row != column && d->rows == d->columns) {
       double mirrored;
       plain(d, base + column * d->columns + row, 1, &mirrored);
       // Addition commutes, so both elements of a pair get the same bits.
       out[i] = (out[i] + mirrored) / 2;
     }
+    if (spec->regular || spec->definite)
+      out[i] = well_placed(d, at / matrix, row, column, out[i]);
   }
 }
 
@@ -143,12 +183,11 @@ static void store(const struct drawing *d, int64_t first, int64_t n, const doubl
 static void draw_chunks(void *arg, int64_t begin, int64_t end) {
   const struct drawing *d = arg;
   int64_t count = shape_count(&d->r->type.shape);
-  const struct distribution *spec = d->r->distribution;
   for (int64_t chunk = begin; chunk < end; chunk++) {
     double values[CHUNK];
     int64_t first = chunk * CHUNK, n = count - first < CHUNK ? count - first : CHUNK;
     plain(d, first, n, values);
-    if (spec->symmetric || spec->triu || spec->tril)
+    if (d->matrices)
       matrix_modifiers(d, first, n, values);
     store(d, first, n, values);
   }
@@ -259,15 +298,19 @@ bool drawing_special(const struct drawing *d, int64_t at[N_SPECIAL], double valu
 }
 
 void drawing_resolve(const struct draw_request *r, struct drawing *out) {
-  struct drawing d = {.r = r, .rows = 1, .columns = 1};
+  const struct distribution *spec = r->distribution;
+  struct drawing d = {.r = r, .rows = 1, .columns = 1, .inner = 1};
   int rank = r->type.shape.rank;
   if (rank > 0)
     d.columns = r->type.shape.dims[rank - 1];
   if (rank > 1)
     d.rows = r->type.shape.dims[rank - 2];
+  for (int i = 1; i < rank; i++)
+    d.inner *= r->type.shape.dims[i];
+  d.matrices = spec->symmetric || spec->triu || spec->tril || spec->regular || spec->definite;
   choose(&d);
   if (d.scaled)
-    d.scale = r->distribution->scale_lo + (r->distribution->scale_hi - r->distribution->scale_lo) * tensor_unit(&d);
+    d.scale = spec->scale_lo + (spec->scale_hi - spec->scale_lo) * tensor_unit(&d);
   *out = d;
 }
 

@@ -5,15 +5,16 @@
 #include "task/distribution.h"
 
 // The streams of one input: which kind of Philox words.
-enum { STREAM_VALUE = 0, STREAM_SECOND = 1, STREAM_SCALE = 2, STREAM_ROW = 3, STREAM_SPECIAL = 4 };
+enum { STREAM_VALUE = 0, STREAM_SECOND = 1, STREAM_SCALE = 2, STREAM_ROW = 3, STREAM_SPECIAL = 4, STREAM_PERMUTED = 8 };
 
 // A request resolved: which base distribution, with which parameters, times what.
 struct drawing {
   const struct draw_request *r;
   enum distribution_kind kind;
   double a, b, scale;
-  bool scaled, row_scales;
-  int64_t columns, rows; // the last two extents (1 where the tensor has fewer dimensions)
+  bool scaled, row_scales, matrices; // matrices: a modifier looks at an element's place in its matrix
+  int64_t columns, rows;             // the last two extents (1 where the tensor has fewer dimensions)
+  int64_t inner;                     // elements for each step along the first dimension
   void *dst;
 };
 void drawing_resolve(const struct draw_request *r, struct drawing *out);

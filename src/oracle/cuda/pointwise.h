@@ -9,11 +9,11 @@
 
 // Texts of a program, after those of convert_type: the list of operations as a macro for the device's compiler, and
 // what they mean. Each line is a text of its own, because C promises strings of 4095 characters only.
-extern const char code_expression[];
+extern const char code_special[], code_expression[];
 #define GPU_OPERATION_TEXT(name, spelling, arity, error, value, integer)                                               \
   "  X(" #name ", " #arity ", " #error ", (" #value "), (" #integer ")) \\\n",
 #define GPU_EXPRESSION_TEXTS                                                                                           \
-  "#define EXPR_OPERATIONS(X) \\\n", EXPR_OPERATIONS(GPU_OPERATION_TEXT) "\n", code_expression
+  code_special, "#define EXPR_OPERATIONS(X) \\\n", EXPR_OPERATIONS(GPU_OPERATION_TEXT) "\n", code_expression
 
 // Whether the operator runs on the device as its row's expression.
 bool gpu_pointwise_covers(const struct op_def *op);

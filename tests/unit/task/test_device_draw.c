@@ -130,6 +130,11 @@ static void every_distribution(void **state) {
                                        "integers(-7, 9)",
                                        "normal(0, 1) * uniform_scalar(0.5, 2)",
                                        "normal(0, 1) symmetric",
+                                       "normal(0, 1) regular",
+                                       "normal(0, 1) symmetric regular",
+                                       "normal(0, 1) tril regular fixed",
+                                       "uniform(-1, 1) definite fixed",
+                                       "permutation(23)",
                                        "uniform(0, 1) triu",
                                        "uniform(0, 1) tril",
                                        "normal(0, 3) softmax",
@@ -148,6 +153,7 @@ static void every_distribution(void **state) {
       }
   for (size_t t = 0; t < sizeof integer_types / sizeof *integer_types; t++)
     draw_one("integers(-7, 9)", integer_types[t], 3, ragged, PROBE_DECLARED);
+  draw_one("permutation(5)", DTYPE_INT64, 3, ragged, PROBE_DECLARED);
   draw_one("bernoulli(0.5)", DTYPE_BOOL, 3, ragged, PROBE_DECLARED);
 }
 

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,6 +210,33 @@ static void test_threads_do_not_matter(void **state) {
   free(many);
 }
 
+// Along the first dimension no number twice, each about as often as the others.
+static void test_permutations(void **state) {
+  (void)state;
+  static const int64_t counts[] = {1, 2, 3, 4, 5, 16, 17, 64, 1021};
+  enum { ROWS = 1021, COLUMNS = 50 };
+  static int64_t x[ROWS][COLUMNS];
+  int sum = 0;
+  for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+    char text[32];
+    int64_t n = counts[k];
+    snprintf(text, sizeof text, "permutation(%lld)", (long long)n);
+    draw(&(struct setup){text, DTYPE_INT64, matrix(n, COLUMNS), PROBE_DECLARED, KEY, 0, 2}, x);
+    for (int j = 0; j < COLUMNS; j++) {
+      bool seen[ROWS] = {false};
+      for (int64_t i = 0; i < n; i++) {
+        int64_t v = (&x[0][0])[i * COLUMNS + j];
+        assert_true(v >= 0 && v < n && !seen[v]);
+        seen[v] = true;
+        sum += n == 17 && v == i;
+      }
+    }
+  }
+  assert_in_range(sum, 20, 85); // fixed points: 50 of 50 permutations, five deviations
+  draw(&(struct setup){"permutation(3)", DTYPE_INT64, vector(5), PROBE_DECLARED, KEY, 0, 1}, x);
+  assert_true(x[0][3] == x[0][0] && x[0][4] == x[0][1]); // longer than it can be: from the start again
+}
+
 // ---- statistics -----------------------------------------------------------------------------------------------------
 
 struct moments {
@@ -269,6 +297,62 @@ static void test_statistics(void **state) {
   }
   assert_true(greatest / sqrt(squares) > 0.05);
   free(x);
+}
+
+// The one element of each row and column that is near one; the rest is small. -1: there is none.
+static int one_of_row(const float *row, int n) {
+  int at = -1;
+  for (int j = 0; j < n; j++)
+    if (row[j] > 0.6F)
+      at = at < 0 ? j : n;
+  return at;
+}
+
+static void test_matrices(void **state) {
+  (void)state;
+  enum { N = 64 };
+  static float x[2][N][N];
+  struct setup s = {"uniform(-1, 1) regular", DTYPE_FLOAT, {3, {2, N, N}}, PROBE_DECLARED, KEY, 0, 1};
+  draw(&s, x);
+  bool other = false;
+  for (int b = 0; b < 2; b++) {
+    bool seen[N] = {false};
+    for (int i = 0; i < N; i++) {
+      int at = one_of_row(x[b][i], N);
+      assert_in_range(at, 0, N - 1);
+      assert_false(seen[at]);
+      seen[at] = true;
+      other = other || at != one_of_row(x[0][i], N);
+    }
+    assert_true(x[b][0][0] == 0 || x[b][0][0] > 0.6F);
+  }
+  assert_true(other);
+  s.text = "uniform(-1, 1) symmetric regular";
+  draw(&s, x);
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++)
+      assert_true(x[1][i][j] == x[1][j][i] && (x[1][i][j] > 0.6F) == (i + j == N - 1));
+  assert_true(x[1][0][0] == 0);
+  s.text = "uniform(-1, 1) triu regular";
+  draw(&s, x);
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++)
+      assert_true((i != j || x[1][i][j] > 0.6F) && (i <= j || x[1][i][j] == 0));
+  s.text = "uniform(-1, 1) definite";
+  draw(&s, x);
+  for (int k = 0; k < N; k++) // Cholesky's factor exists
+    for (int i = k; i < N; i++)
+      for (int j = k; j <= i; j++) {
+        if (i == k && j == k) {
+          assert_true(x[0][k][k] > 0.05F);
+          x[0][k][k] = sqrtf(x[0][k][k]);
+        } else if (j == k) {
+          x[0][i][k] /= x[0][k][k];
+        } else {
+          assert_true(x[0][i][j] == x[0][j][i] || k > 0);
+          x[0][i][j] -= x[0][i][k] * x[0][j][k];
+        }
+      }
 }
 
 // ---- modifiers and probes -------------------------------------------------------------------------------------------
@@ -384,6 +468,8 @@ int main(void) {
       cmocka_unit_test(test_against_reference),
       cmocka_unit_test(test_threads_do_not_matter),
       cmocka_unit_test(test_statistics),
+      cmocka_unit_test(test_permutations),
+      cmocka_unit_test(test_matrices),
       cmocka_unit_test(test_modifiers),
       cmocka_unit_test(test_probes),
       cmocka_unit_test(test_other_types),
