@@ -3,8 +3,9 @@
 // Grammar, loosest first: `c ? a : b`; `a || b`; `a && b`; comparisons < <= > >= == != (1 or 0); + -; * /; unary - !;
 // primary: number, x y z, an attribute's name, `exact`, a function call, parentheses. Functions of one argument: abs
 // neg sign sqrt exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc floor ceil
-// round (to even) recip isnan isinf, and of ops/special.h gammaln digamma bessel_j1 bessel_i0 airy_ai airy_parts; of
-// two: min max (NaN wins) pow fmod polygamma zeta; of three: fma. An expression is a
+// round (to even) recip isnan isinf, and of ops/special.h gammaln digamma bessel_j1 bessel_i0 airy_ai airy_parts,
+// and moved (the argument, with the error of a function of the library); of two: min max (NaN wins) pow fmod polygamma
+// zeta; of three: fma. An expression is a
 // *straightforward* implementation: in a contract pass each operation rounds once, so its structure sets the error
 // scale. Where that structure loses the answer even in double, `exact ? a : b` gives the exact pass another one.
 #ifndef OPS_EXPR_H

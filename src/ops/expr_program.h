@@ -66,6 +66,7 @@ enum expr_error {
   X(ATANH, "atanh", 1, LIBRARY, atanh(a), NONE)                                                                        \
   X(ERF, "erf", 1, BOUNDED, erf(a), NONE)                                                                              \
   X(ERFC, "erfc", 1, LIBRARY, erfc(a), NONE)                                                                           \
+  X(MOVED, "moved", 1, LIBRARY, a, NONE)                                                                               \
   X(GAMMALN, "gammaln", 1, LIBRARY, special_gammaln(a), NONE)                                                          \
   X(DIGAMMA, "digamma", 1, LIBRARY, special_digamma(a), NONE)                                                          \
   X(POLYGAMMA, "polygamma", 2, LIBRARY, special_polygamma(a, b), NONE)                                                 \
@@ -73,7 +74,7 @@ enum expr_error {
   X(BESSEL_J1, "bessel_j1", 1, LIBRARY, special_j1(a), NONE)                                                           \
   X(BESSEL_I0, "bessel_i0", 1, LIBRARY, special_i0(a), NONE)                                                           \
   X(AIRY_AI, "airy_ai", 1, LIBRARY, special_airy(a), NONE)                                                             \
-  X(AIRY_PARTS, "airy_parts", 1, LIBRARY, special_airy_parts(a), NONE)                                                 \
+  X(AIRY_PARTS, "airy_parts", 1, EXACT, special_airy_parts(a), NONE)                                                   \
   X(POW, "pow", 2, LIBRARY, pow(a, b), power(a, b))
 
 enum expr_operation {

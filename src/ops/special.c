@@ -2,13 +2,13 @@
 //
 // A straightforward kernel finds such a function within a few units of what a small change of its argument does: the
 // argument is reduced, shifted or reflected in the contract's arithmetic before anything is summed. So a contract pass
-// takes the function at an argument that was rounded twice, by `* 1.1 / 1.1`, and rounds the result like any function
-// of a library. Near a zero of the function that is what counts.
+// takes the function at an argument that is off by up to two units in the last place, and rounds the result like any
+// function of a library. Near a zero of the function that is what counts.
 #include "ops/families.h"
 #include "ops/pointwise.h"
 #include "ops/pytorch.h"
 
-#define MOVED "x * 1.1 / 1.1"
+#define MOVED "moved(x)"
 
 #define SPECIAL(NAME, EXPR, EXAMPLE, DOC, ...) SPECIAL_OF(NAME, pointwise_infer_float, EXPR, EXAMPLE, DOC, __VA_ARGS__)
 #define SPECIAL_OF(NAME, INFER, EXPR, EXAMPLE, DOC, ...)                                                               \
@@ -44,7 +44,7 @@ static const struct op_def rows[] = {
                "The n-th derivative of Digamma, n from 0 to 10. With n above 0: infinite at zero, NaN below.",
                .attrs = order_attrs, .pytorch = {.text = "torch.special.polygamma({n}, $0)"}),
     {POINTWISE_BINARY_OF(
-         "ai.assay", "Zeta", 1, pointwise_infer_float, "exact ? zeta(x, y) : zeta(" MOVED ", y * 1.1 / 1.1)",
+         "ai.assay", "Zeta", 1, pointwise_infer_float, "exact ? zeta(x, y) : zeta(" MOVED ", moved(y))",
          "Hurwitz's zeta function of x (input 0) and q (input 1), broadcast: the sum of (q + k) to the "
          "power -x over k = 0, 1, ... For x > 1 and q > 0; infinity where x is 1 or q is 0, NaN elsewhere."),
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.text = "torch.special.zeta($0, $1)"},
@@ -56,7 +56,7 @@ static const struct op_def rows[] = {
     SPECIAL("BesselI0", "exact ? bessel_i0(x) : bessel_i0(" MOVED ")", OF_ANY("BesselI0"),
             "The modified Bessel function of the first kind and order 0.", .pytorch = {.text = "torch.special.i0($0)"}),
     // Up to 2.1 kernels sum two series whose difference the function is: both are rounded.
-    SPECIAL("AiryAi", "exact ? airy_ai(x) : airy_ai(" MOVED ") + (airy_parts(x) * 1.1 / 1.1 - airy_parts(x))",
+    SPECIAL("AiryAi", "exact ? airy_ai(x) : airy_ai(" MOVED ") + (moved(airy_parts(x)) - airy_parts(x))",
             OF_ANY("AiryAi"), "Airy's function Ai.", .pytorch = {.text = "torch.special.airy_ai($0)"}),
 };
 

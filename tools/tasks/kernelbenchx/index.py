@@ -24,4 +24,12 @@ SUITE.task("Index", "permute_copy", "Axes of a tensor in reverse order", [Input(
            loads("A B C D", powers(3, 7), (8, 16, 32, 64), (1, 1, 1, 2), (2, 3, 4, 5), (7, 11, 3, 13), (1, 67, 1, 61),
                  (31, 2, 17, 5)), "permute_copy(input, [3, 2, 1, 0])", probes="near_overflow(3e38), special")
 SUITE.missing("Index", "the output's extent depends on data", "masked_select")
-SUITE.missing("Index", "needs indices that do not repeat: no distribution draws them yet", "scatter")
+SUITE.task("Index", "scatter", "A matrix with numbers put where indices say, column by column",
+           [Input("input", ["N", "D"], NORMAL, "constant(0)"),
+            Input("index", ["K", "D"], "permutation(N) fixed", dtype="int64"), Input("src", ["K", "D"], NORMAL)],
+           ["N", "D"], ["y = ScatterElements<axis = 0>(input, index, src)"],
+           loads("N D K", [(n, 128, n // 2) for n in powers(8, 13)], (1024, 128, 512), (1, 1, 1), (3, 5, 2),
+                 (257, 31, 32), (61, 127, 61), (1021, 7, 13)), "scatter(input, 0, index, src)",
+           probes="near_overflow(3e38), special",
+           repair="the published input is zero everywhere; random numbers",
+           note="indices do not repeat within a column, as in the suite's own timing")

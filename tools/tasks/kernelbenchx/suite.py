@@ -46,7 +46,7 @@ class Task:
         self.category, self.stem = key.split("/")
         self.name, self.inputs, self.outputs, self.workloads = f"kernelbenchx/{key}", inputs, outputs, workloads
         self.probes = probes
-        self.call, self.mathematics, self.digits, self.ladder = reference
+        self.call, self.mathematics, self.digits, self.ladder, self.inaccurate = reference
 
     def path(self):
         return ROOT / self.category / f"{self.stem}.onnxtxt"
@@ -65,7 +65,7 @@ class Task:
 
     def timed(self):
         """The shapes of the tensors that the published timing makes, for each size of the ladder."""
-        tensors = self.ladder or [i.dims for i in self.inputs if i.dims]
+        tensors = self.ladder if self.ladder is not None else [i.dims for i in self.inputs if i.dims]
         sizes = [row for name, row in self.workloads.items() if name.startswith("size")]
         extent = lambda d, row: math.prod(int(row.get(part, part)) for part in str(d).split("*"))
         return [[[extent(d, row) for d in dims] for dims in tensors] for row in sizes]
@@ -79,15 +79,17 @@ class Suite:
 
     def task(self, category, name, title, inputs, outputs, body, workloads, call, constants=(), repair=None,
              probes=None, allow=None, domains=(), published_constants=None, mathematics=None, digits="", ladder=None,
-             kind="float", opset=23, note="", contraction_part=None, input_part=None):
+             kind="float", opset=23, note="", contraction_part=None, input_part=None,
+             inaccurate=(0, "")):
         """inputs: in the order of the published signature. outputs: dims of the one output "y", or rows (name, type,
         dims). published_constants: name -> (published, default). kind: the tensors' type, which says contract and
         published tolerances.
 
         call: the published reference as a Python expression: its function, inputs by their names, sizes by their
         symbols, torch and F. mathematics: what the default form is instead, where the reference is not what its
-        description says. digits: why it has other numbers in the 8th digit. ladder: shapes of the tensors that the
-        published timing makes, where they are not those of the inputs; "N*K" is an extent too."""
+        description says, or is too inaccurate. digits: why it has other numbers in the 8th digit. ladder: shapes of the tensors that the
+        published timing makes, where they are not those of the inputs; "N*K" is an extent too. inaccurate: (how far the published
+        reference is off in double precision, a remark)."""
         key, changed = f"{category}/{name}", published_constants or {}
         assert key not in self.rows and (repair is not None) == (any(i.published for i in inputs) or bool(changed)), key
         outputs = outputs if outputs and isinstance(outputs[0], tuple) else [("y", kind, outputs)]
@@ -105,7 +107,7 @@ class Suite:
                   if v]
         check_limits(key, workloads, [i.dims for i in inputs] + [dims for _, _, dims in outputs], RAGGED_LIMIT)
         self.tasks[key] = Task(key, inputs, [output for output, _, _ in outputs], workloads, probes,
-                               (call, mathematics, digits, ladder))
+                               (call, mathematics, digits, ladder, inaccurate))
         self.files[ROOT / category / f"{name}.onnxtxt"] = task_text(name.lower(), props, inputs, outputs, body,
                                                                     constants, opset, domains=domains)
         changes = [f"`{i.name}`: {i.published} → {i.dist}" for i in inputs if i.published]
