@@ -292,6 +292,13 @@ static enum assay_status matmul_integer_eval(struct op_eval *c, struct assay_err
   return ASSAY_OK;
 }
 
+// PyTorch has no such product; in double precision it is exact.
+static void pytorch_matmul_integer(struct pytorch_writer *w, const struct node *n) {
+  if (n->n_inputs > 2)
+    pytorch_miss(w, "MatMulInteger with zero points");
+  pytorch_put_template(w, n, "torch.matmul($0.double(), $1.double()).to(torch.int32)");
+}
+
 static const struct op_attr gemm_attrs[] = {
     {"alpha", ATTR_FLOAT, false, "1.0"},
     {"beta", ATTR_FLOAT, false, "1.0"},
@@ -333,7 +340,7 @@ static const struct op_def contraction_rows[] = {
      .eval = matmul_integer_eval,
      .cost = matmul_cost,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
-     .pytorch = {.none = "PyTorch has no product of eight-bit integers with a sum of 32 bits"},
+     .pytorch = {.write = pytorch_matmul_integer},
      .doc = "Matrix product of eight-bit integers, each minus its zero point (a scalar, or one for each row of A and "
             "column of B), in int32.",
      .example = "(uint8[4,3] a, uint8[3,2] b) => (int32[4,2] y) { y = MatMulInteger(a, b) }"},

@@ -21,6 +21,7 @@ extern const struct op_family ops_grid_family; // grid.c: images sampled where a
 extern const struct op_family ops_constant_family;
 extern const struct op_family ops_contraction_family;
 extern const struct op_family ops_conv_family;
+extern const struct op_family ops_conv_integer_family;
 extern const struct op_family ops_causal_conv_family;
 extern const struct op_family ops_linalg_family; // linalg.c: inverses, systems, determinants
 extern const struct op_family ops_pool_family;

@@ -25,6 +25,7 @@ static const struct op_family *const families[] = {
     &ops_constant_family,
     &ops_contraction_family,
     &ops_conv_family,
+    &ops_conv_integer_family,
     &ops_causal_conv_family,
     &ops_linalg_family,
     &ops_reduce_family,

@@ -40,7 +40,7 @@ LIMIT, DIGITS_LIMIT, SINGLE_PART = 1e-12, 1e-7, 1e-7
 PASSES = 16
 COLUMNS = ("task", "workload", "double_error", "single_error", "z", "z_limit", "z_rms", "reason")
 DTYPES = {"float": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "int64": torch.int64,
-          "int32": torch.int32, "int8": torch.int8, "bool": torch.bool}
+          "int32": torch.int32, "int8": torch.int8, "uint8": torch.uint8, "bool": torch.bool}
 SEPARATOR = "#" * 146  # between a reference and its tests
 warnings.filterwarnings("ignore")
 

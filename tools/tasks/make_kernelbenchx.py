@@ -5,7 +5,7 @@
 Signatures, sizes and constants are those of KernelBench-X; every graph is written anew in ONNX's textual syntax.
 """
 from kernelbenchx import (activation, convolution, fusion, index, loss, mathematics, matrix, missing, normalization,
-                          optimizer, pooling, reduce, spatial)  # each adds its tasks to SUITE
+                          optimizer, pooling, quantization, reduce, spatial)  # each adds its tasks to SUITE
 from kernelbenchx.suite import SUITE
 
 if __name__ == "__main__":

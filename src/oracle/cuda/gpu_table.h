@@ -23,6 +23,7 @@
   X("Gemm", gpu_gemm_eval) \
   X("Einsum", gpu_einsum_eval) \
   X("Conv", gpu_conv_eval) \
+  X("ConvInteger", gpu_host_eval) \
   X("ConvTranspose", gpu_conv_transpose_eval) \
   X("CausalConvWithState", gpu_causal_conv_eval) \
   X("Attention", gpu_attention_eval) \

@@ -303,6 +303,31 @@ static void test_output_shape(void **state) {
   case_end(&c);
 }
 
+// A 3x3 image less 1 under 2x2 ones, with a border: onnx's test_convinteger_with_padding, and weights less a zero point
+// of each channel.
+static void test_integers(void **state) {
+  (void)state;
+  static const int64_t image[] = {2, 3, 4, 5, 6, 7, 8, 9, 10};
+  static const int64_t want[] = {1, 3, 5, 3, 5, 12, 16, 9, 11, 24, 28, 15, 7, 15, 17, 9};
+  struct op_case c;
+  case_begin(&c, "", "ConvInteger", 10);
+  memcpy(case_input(&c, DTYPE_UINT8, DIMS(1, 1, 3, 3))->i64, image, sizeof image);
+  struct array *w = case_input(&c, DTYPE_INT8, DIMS(2, 1, 2, 2));
+  for (int i = 0; i < 8; i++)
+    w->i64[i] = i < 4 ? 1 : -1;
+  case_input(&c, DTYPE_UINT8, DIMS(1))->i64[0] = 1;
+  struct array *zero = case_input(&c, DTYPE_INT8, DIMS(2));
+  zero->i64[0] = 0;
+  zero->i64[1] = -3;
+  case_ints(&c, "pads", (const int64_t[]){1, 1, 1, 1}, 4);
+  case_run(&c, case_exact(), 2);
+  for (int i = 0; i < 16; i++) {
+    assert_int_equal(c.out[0].i64[i], want[i]);
+    assert_int_equal(c.out[0].i64[16 + i], 2 * want[i]);
+  }
+  case_end(&c);
+}
+
 static void test_errors(void **state) {
   (void)state;
   static const struct {
@@ -363,9 +388,10 @@ static void test_honest_fp32(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_conv),        cmocka_unit_test(test_conv_transpose), cmocka_unit_test(test_ways_agree),
-      cmocka_unit_test(test_auto_pad),    cmocka_unit_test(test_output_shape),   cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_honest_fp32), cmocka_unit_test(test_taps_range),     cmocka_unit_test(test_tiles),
+      cmocka_unit_test(test_integers),   cmocka_unit_test(test_conv),        cmocka_unit_test(test_conv_transpose),
+      cmocka_unit_test(test_ways_agree), cmocka_unit_test(test_auto_pad),    cmocka_unit_test(test_output_shape),
+      cmocka_unit_test(test_errors),     cmocka_unit_test(test_honest_fp32), cmocka_unit_test(test_taps_range),
+      cmocka_unit_test(test_tiles),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

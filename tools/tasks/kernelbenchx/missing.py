@@ -7,8 +7,6 @@ SUITE.missing("LinearAlgebra", RESIDUALS, "eig", "ldl_factor", "low_rank_svd_app
 SUITE.missing("LinearAlgebra", "the operator is there; its inputs need a distribution of well-conditioned matrices",
               "cholesky", "cholesky_solve", "det", "determinant_lu", "determinant_via_qr", "invert_matrix_lu", "solve",
               "solve_and_add_scaled_vector")
-SUITE.missing("Quantization", "integers and scales as inputs, and a contract for them, come first", "attention_w8a8",
-              "bmm_w8a8", "conv2d_w8a8", "layernorm_w8a8", "linear_w4a16", "matmul_w8a8")
 SUITE.task("Random", "logspace", "A base to the power of numbers with equal steps between two ends, both included",
            [Input("start", [1], "uniform(-3, 3) fixed", "constant(0)"), Input("end", [1], "uniform(-3, 3) fixed", "constant(10)"),
             Input("like", [0, "N"], "constant(0) fixed")], ["N"],
