@@ -319,7 +319,7 @@ static void test_integers(void **state) {
   struct array *zero = case_input(&c, DTYPE_INT8, DIMS(2));
   zero->i64[0] = 0;
   zero->i64[1] = -3;
-  case_ints(&c, "pads", (const int64_t[]){1, 1, 1, 1}, 4);
+  case_ints(&c, "pads", 4, (const int64_t[]){1, 1, 1, 1});
   case_run(&c, case_exact(), 2);
   for (int i = 0; i < 16; i++) {
     assert_int_equal(c.out[0].i64[i], want[i]);
