@@ -20,6 +20,33 @@ double arith_round_ulps(const struct arith *a, struct noise *n, double x, double
   return magnitude >= r.limit && magnitude <= r.max ? y : rounder_apply(&r, noise_next(n), y);
 }
 
+bool arith_stores_within(const struct arith *a, enum dtype t, struct arith *storing) {
+  static const uint64_t WITHIN = 0x77697468696eu; // no stream of another noise of the node
+  struct float_format format;
+  if (a->exact || a->store == STORE_NEVER || !dtype_float_format(t, &format) || format.bits != a->stored.bits)
+    return false;
+  *storing = arith_storing(a, noise_derive(a->key, WITHIN));
+  struct noise n = noise_at(storing->key & ~NOISE_MIRRORED, 0);
+  return !a->store_some || noise_next(&n) >> 63;
+}
+
+// To nearest, ties to even, as hardware rounds (sums of odd numbers are nothing but ties). What overflows becomes a
+// NaN, which all that depends on it shows: what kernels make of an infinity is their own affair (gelu(-Inf) is 0, or
+// -Inf times 0).
+static double store_nearest(const struct arith *a, double x) {
+  int exponent;
+  if (x == 0 || !isfinite(x))
+    return x;
+  frexp(x, &exponent);
+  exponent = exponent - 1 < a->min_exponent ? a->min_exponent : exponent - 1;
+  double unit = arith_pow2(exponent - a->bits + 1), r = rint(x / unit) * unit;
+  return fabs(r) > a->max ? NAN : r;
+}
+
+double arith_stored(const struct arith *storing, struct noise *n, double x) {
+  return storing->exact ? store_nearest(storing, x) : arith_round(storing, n, x);
+}
+
 // Box and Muller (1958): exact in the tails as far as 53-bit uniforms reach (8.6 standard deviations), which sums of
 // uniforms are not; the gates of the comparison live in those tails.
 double noise_normal(struct noise *n) {

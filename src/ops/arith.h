@@ -132,6 +132,20 @@ static inline double arith_round(const struct arith *a, struct noise *n, double 
   return rounder_apply(&r, noise_next(n), x);
 }
 
+// How a pass rounds what it stores in the contract's storage type: `exact` to nearest, else at random (arith_stored).
+static inline struct arith arith_storing(const struct arith *a, uint64_t key) {
+  return (struct arith){.exact = a->store == STORE_NEAREST,
+                        .bits = a->stored.bits,
+                        .min_exponent = a->stored.min_exponent,
+                        .max = a->stored.max,
+                        .key = key};
+}
+
+// Whether this pass stores a value within an operator (op_def.stores) that honest implementations may store in type t
+// on their way. a: with the node's own key.
+bool arith_stores_within(const struct arith *a, enum dtype t, struct arith *storing);
+double arith_stored(const struct arith *storing, struct noise *n, double x);
+
 // x with the error of a library function that is off by up to about `ulps` units in the last place; not on the format's
 // grid (arith.c says why).
 double arith_round_ulps(const struct arith *a, struct noise *n, double x, double ulps);

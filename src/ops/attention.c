@@ -34,6 +34,8 @@ struct attention {
   const struct array *mask;
   int64_t mask_strides[4], mask_length;
   const int64_t *lengths; // valid keys of each batch, or NULL
+  bool stores;            // weights are rounded to the tensors' type: tensor cores take them so
+  struct arith storing;   // how
   double *scores;         // output 3, or NULL
   int64_t scores_mode;
   atomic_bool failed;
@@ -256,6 +258,16 @@ static void row_softmax(struct block *b, double *row, const double *bias) {
     row[i] = arith_round(a, &b->noise, row[i] / sum);
 }
 
+// Weights in the tensors' type, as tensor cores take them. PyTorch stores them as they are; kernels that go through the
+// keys once store them before they are divided by their sum, which they do not know yet, so that other ones lie near
+// the type's numbers: hence a factor for the row.
+static void row_store(struct block *b, double *row) {
+  const struct arith *storing = &b->a->storing;
+  double factor = storing->exact ? 1 : 0.5 + 0.5 * rng_unit(noise_next(&b->noise));
+  for (int64_t i = 0; i < b->a->k.length; i++)
+    row[i] = arith_stored(storing, &b->noise, row[i] * factor) / factor;
+}
+
 static enum assay_status block_run(struct block *b) {
   const struct attention *a = b->a;
   int64_t keys = a->k.length, kv = b->head / (a->q.count / a->k.count);
@@ -270,6 +282,8 @@ static enum assay_status block_run(struct block *b) {
   scores_finish(b);
   for (int64_t i = 0; i < b->n; i++)
     row_softmax(b, b->scores + i * keys, b->bias + i * keys);
+  for (int64_t i = 0; i < b->n && a->stores; i++)
+    row_store(b, b->scores + i * keys);
   expose(b, SCORES_SOFTMAX);
   struct gemm pv = {
       .m = b->n, .n = a->v.size, .k = keys, .a = b->scores, .a_row = keys, .a_col = 1, .b_row = a->v.step, .b_col = 1};
@@ -333,6 +347,7 @@ static enum assay_status attention_eval(struct op_eval *c, struct assay_error *e
   a.y.head_step = split ? a.v.size : a.q.length * a.v.size;
   a.y.batch_step = a.q.length * a.q.count * a.v.size;
   a.arith = &c->arith;
+  a.stores = arith_stores_within(a.arith, c->in[IN_Q]->dtype, &a.storing);
   a.lengths = op_has(&as_infer, IN_LENGTHS) ? c->in[IN_LENGTHS]->i64 : NULL;
   a.scores = c->n_out > OUT_SCORES ? c->out[OUT_SCORES].f64 : NULL;
   openblas_set_num_threads(1);
@@ -359,7 +374,8 @@ static const struct op_attr attention_attrs_25[] = {
 #define ATTENTION(version, inputs, attributes)                                                                         \
   .name = "Attention", .domain = "", .since = version, .min_in = 3, .max_in = inputs, .min_out = 1, .max_out = 4,      \
   .class = OP_CONTRACTION, .attrs = attributes, .infer = attention_infer, .eval = attention_eval,                      \
-  .cost = attention_cost, .errors = {OP_MAY_ROUND, OP_STEEP, OP_SUM_OF_MANY}, .pytorch = {.write = pytorch_attention}
+  .cost = attention_cost, .errors = {OP_MAY_ROUND, OP_STEEP, OP_SUM_OF_MANY}, .stores = true,                         \
+  .pytorch = {.write = pytorch_attention}
 
 static const struct op_def attention_rows[] = {
     {ATTENTION(23, 6, attention_attrs),

@@ -7,8 +7,6 @@
 //
 // Rounding before an operator that only picks or moves values is rounding after it, so there is no boundary before
 // those. And there is none where values are on the type's grid anyway: inputs, constants, and what is moved from them.
-#include <math.h>
-
 #include "base/parallel.h"
 #include "oracle/run.h"
 
@@ -54,10 +52,13 @@ bool run_is_boundary(const struct graph *g, const bool *steady, int node, int v)
 }
 
 bool run_has_boundary(const struct graph *g, const bool *steady) {
-  for (int i = 0; i < g->n_nodes; i++)
+  for (int i = 0; i < g->n_nodes; i++) {
+    if (g->nodes[i].op->stores)
+      return true;
     for (int k = 0; k < g->nodes[i].n_inputs; k++)
       if (run_is_boundary(g, steady, i, g->nodes[i].inputs[k]))
         return true;
+  }
   return false;
 }
 
@@ -73,24 +74,7 @@ bool run_rounds_at(const struct arith *a, int node, int v, enum dtype dtype) {
 }
 
 struct arith run_storing(const struct arith *a, int v) {
-  return (struct arith){.exact = a->store == STORE_NEAREST,
-                        .bits = a->stored.bits,
-                        .min_exponent = a->stored.min_exponent,
-                        .max = a->stored.max,
-                        .key = noise_derive(noise_derive(a->key, STORE_VALUES), (uint64_t)v)};
-}
-
-// To nearest, ties to even, as hardware rounds (sums of odd numbers are nothing but ties). What overflows becomes a
-// NaN, which all that depends on it shows: what kernels make of an infinity is their own affair (gelu(-Inf) is 0, or
-// -Inf times 0).
-static double store_nearest(const struct arith *a, double x) {
-  int exponent;
-  if (x == 0 || !isfinite(x))
-    return x;
-  frexp(x, &exponent);
-  exponent = exponent - 1 < a->min_exponent ? a->min_exponent : exponent - 1;
-  double unit = arith_pow2(exponent - a->bits + 1), r = rint(x / unit) * unit;
-  return fabs(r) > a->max ? NAN : r;
+  return arith_storing(a, noise_derive(noise_derive(a->key, STORE_VALUES), (uint64_t)v));
 }
 
 struct storing {
@@ -103,7 +87,7 @@ static void store_range(void *arg, int64_t begin, int64_t end) {
   const struct storing *s = arg;
   for (int64_t i = begin; i < end; i++) {
     struct noise n = noise_at(s->arith.key, (uint64_t)i);
-    s->to[i] = s->arith.exact ? store_nearest(&s->arith, s->from[i]) : arith_round(&s->arith, &n, s->from[i]);
+    s->to[i] = arith_stored(&s->arith, &n, s->from[i]);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "oracle/cuda/attention_args.h"
 #include "oracle/cuda/contraction.h"
+#include "oracle/cuda/convert.h"
 #include "oracle/cuda/gpu_table.h"
 
 extern const char code_attention_args[], code_attention[];
@@ -195,6 +196,26 @@ static struct attention_args slab_args(const struct gpu_eval *c, const struct at
   return g;
 }
 
+// Weights in the tensors' type, as row_store of ops/attention.c: times a factor for the row, rounded, divided by it.
+static enum assay_status store_weights(struct gpu_eval *c, const struct slab *s, const struct attention_args *like,
+                                       struct assay_error *err) {
+  struct arith storing;
+  struct attention_args g = *like;
+  int64_t n = g.batches * g.heads * g.queries * g.keys;
+  if (!arith_stores_within(&c->arith, c->in[IN_Q]->dtype, &storing))
+    return ASSAY_OK;
+  storing.key = noise_derive(storing.key, (uint64_t)s->number);
+  g.arith.key = noise_derive(storing.key, 1);
+  enum assay_status status = ASSAY_OK;
+  if (!storing.exact)
+    status = compute_launch(c->compute, &program, "attention_stretch", n, &g, sizeof g, err);
+  if (!status)
+    status = gpu_store_in_place(c->compute, g.scores, n, c->in[IN_Q]->dtype, &storing, err);
+  if (!status && !storing.exact)
+    status = compute_launch(c->compute, &program, "attention_shrink", n, &g, sizeof g, err);
+  return status;
+}
+
 // From products to weights, in place: cap, mask, softmax; a row whose positions are all masked becomes zero.
 static enum assay_status weigh(struct gpu_eval *c, const struct attention *a, const struct slab *s, device_ptr to,
                                struct assay_error *err) {
@@ -211,6 +232,8 @@ static enum assay_status weigh(struct gpu_eval *c, const struct attention *a, co
     status = compute_launch(c->compute, &program, "attention_scores", n, &g, sizeof g, err);
   if (!status && n > 0)
     status = gpu_softmax(c, &m, err);
+  if (!status && n > 0)
+    status = store_weights(c, s, &g, err);
   if (!status && hides)
     status = compute_launch(c->compute, &program, "attention_hidden", rows, &g, sizeof g, err);
   if (!status && g.exposed && g.exposed_mode == SCORES_SOFTMAX)

@@ -75,6 +75,23 @@ KERNEL(attention_hidden, struct attention_args) {
     ((double *)a->scores)[row * a->keys + k] = 0;
 }
 
+DEVICE_FN double attention_factor(const struct attention_args *a, int64_t i) {
+  struct noise n = noise_at(a->arith.key, (uint64_t)(i / a->keys));
+  return 0.5 + 0.5 * rng_unit(noise_next(&n));
+}
+
+KERNEL(attention_stretch, struct attention_args) {
+  int64_t i = THREAD;
+  if (i < a->batches * a->heads * a->queries * a->keys)
+    ((double *)a->scores)[i] *= attention_factor(a, i);
+}
+
+KERNEL(attention_shrink, struct attention_args) {
+  int64_t i = THREAD;
+  if (i < a->batches * a->heads * a->queries * a->keys)
+    ((double *)a->scores)[i] /= attention_factor(a, i);
+}
+
 KERNEL(attention_weights, struct attention_args) {
   int64_t i = THREAD;
   if (i >= a->batches * a->heads * a->queries * a->keys)

@@ -5,6 +5,7 @@
 #include "ops/bitcast.h"
 #include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/gpu_run.h"
+#include "oracle/cuda/rows.h"
 
 extern const char code_convert_args[], code_convert_device[], code_narrow[], code_convert[];
 
@@ -57,13 +58,26 @@ enum assay_status gpu_array_round(struct compute *c, const struct gpu_array *fro
                            .narrows = 1,
                            .narrowing = {.arith = gpu_arith_of(storing),
                                          .to = type,
-                                         .no_infinity = storing->exact}}; // as store_nearest of oracle/boundary.c
+                                         .no_infinity = storing->exact}}; // as store_nearest of ops/arith.c
   status = compute_launch(c, &program, "cast", args.n, &args, sizeof args, err);
   if (status)
     gpu_array_release(c, &to);
   else
     *out = to;
   return status;
+}
+
+enum assay_status gpu_store_in_place(struct compute *c, device_ptr values, int64_t n, enum dtype t,
+                                     const struct arith *storing, struct assay_error *err) {
+  struct cast_args args = {
+      .in = gpu_ref_f64(values),
+      .out = values,
+      .n = n,
+      .from = convert_type_of(DTYPE_DOUBLE),
+      .to = convert_type_of(t),
+      .narrows = 1,
+      .narrowing = {.arith = gpu_arith_of(storing), .to = convert_type_of(t), .no_infinity = storing->exact}};
+  return compute_launch(c, &program, "cast", n, &args, sizeof args, err);
 }
 
 enum assay_status gpu_cast_eval(struct gpu_eval *c, struct assay_error *err) {
