@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Reads every task of KernelBench-X with ONNX's own Python package, and the table of the comparison with the references.
 
-usage: check_kernelbenchx.py TOOLS TABLE
+usage: check_kernelbenchx.py TOOLS TABLE [SCRIPT]
+
+SCRIPT: the module that has the suite, make_kernelbenchx unless said otherwise; make_fusedops has another one.
 
 The files are what the generator's table says (tasks_authored_x holds that); here each is parsed, checked and, at every
 workload, run through ONNX's shape inference, with the limits of the small and ragged ones. TABLE, which
@@ -10,6 +12,7 @@ is not what its description says, and one for the sizes of the ladder; every row
 """
 import collections
 import csv
+import importlib
 import math
 import sys
 
@@ -33,13 +36,13 @@ def check(task):
 
 def main():
     sys.path.insert(0, sys.argv[1])
-    from make_kernelbenchx import SUITE
+    suite = importlib.import_module(sys.argv[3] if len(sys.argv) > 3 else "make_kernelbenchx").SUITE
     with open(sys.argv[2], newline="") as file:
         rows = list(csv.DictReader(file))
     found, wrong = collections.Counter((row["task"], row["workload"]) for row in rows), []
-    wanted = {(t.name, w): 1 + bool(t.mathematics) for t in SUITE.tasks.values() for w in t.compared()}
-    wanted |= {(t.name, "ladder"): 1 for t in SUITE.tasks.values()}
-    for task in SUITE.tasks.values():
+    wanted = {(t.name, w): 1 + bool(t.mathematics) for t in suite.tasks.values() for w in t.compared()}
+    wanted |= {(t.name, "ladder"): 1 for t in suite.tasks.values()}
+    for task in suite.tasks.values():
         try:
             check(task)
         except Exception as error:  # onnx raises its own kinds; each is a failure of this file
@@ -51,7 +54,7 @@ def main():
               if not (row["double_error"] and row["z"]) and not row["reason"]]
     if wrong:
         sys.exit("\n".join(wrong))
-    print(f"{len(SUITE.tasks)} tasks, {len(rows)} rows")
+    print(f"{len(suite.tasks)} tasks, {len(rows)} rows")
 
 
 if __name__ == "__main__":
