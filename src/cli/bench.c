@@ -127,7 +127,7 @@ struct results {
 static void compare_with_corpus(struct results *r, const struct store_verdict *v) {
   for (size_t i = 0; i < r->b->n_items; i++) {
     const struct bench_item *e = &r->b->items[i];
-    if (!e->expect || strcmp(e->label, v->candidate) != 0)
+    if (!e->expect || strcmp(e->label, v->candidate) != 0 || strcmp(e->workload, v->workload) != 0)
       continue;
     r->n_expected++;
     if (one_of(e->expect, assay_reason_code(v->reason)))
@@ -161,6 +161,11 @@ static bool add_row(void *arg, const struct store_verdict *v) {
   r->status = view_from_store(v, &view, r->err);
   if (r->status)
     return false;
+  char place[256];
+  if (cli_is_workload_pattern(r->b->judging.options.workload)) {
+    snprintf(place, sizeof place, "%s %s", v->task, v->workload);
+    view.stored.task = place;
+  }
   if (r->table)
     cli_verdict_row(r->table, r->b->judging.baselines.n > 0, &view);
   view_release(&view);
@@ -218,6 +223,19 @@ static void print_summary(const struct bench *b, struct results *r) {
            r->n_expected - r->n_unexpected, r->n_unexpected, buf_str(&r->unexpected));
 }
 
+// The standing verdicts at each workload that occurs, in the items' order. Without any item, those of the run.
+static bool add_rows(struct bench *b, struct results *r) {
+  bool all = b->n_items > 0 ||
+             store_each_standing(b->store, b->run, b->judging.options.workload, add_row, r, r->err) == ASSAY_OK;
+  for (size_t i = 0; i < b->n_items && all; i++) {
+    bool before = false;
+    for (size_t k = 0; k < i && !before; k++)
+      before = strcmp(b->items[k].workload, b->items[i].workload) == 0;
+    all = before || store_each_standing(b->store, b->run, b->items[i].workload, add_row, r, r->err) == ASSAY_OK;
+  }
+  return all;
+}
+
 // Returns the exit code that the verdicts ask for: of candidates that failed, or with --twins of verdicts that are not
 // as the corpus expects.
 static int print_all(struct bench *b) {
@@ -229,7 +247,7 @@ static int print_all(struct bench *b) {
     cli_csv_head(cli_verdict_columns, stdout);
   else if (b->format != CLI_FORMAT_JUNIT)
     r.table = cli_verdict_table(b->judging.baselines.n > 0, b->judging.color);
-  bool all = store_each_standing(b->store, b->run, b->judging.options.workload, add_row, &r, &ignored) == ASSAY_OK;
+  bool all = add_rows(b, &r);
   for (size_t i = 0; i < b->n_unjudged; i++)
     add_unjudged(&r, &b->unjudged[i]);
   if (b->judging.json)

@@ -16,7 +16,7 @@ struct bench_item {
   const char *path, *label; // label: as stored, "relu.cu -DTAIL"
   const char *define;       // the twin's macro or NULL
   const char *expect;       // reason codes separated by |, or NULL
-  const char *task, *task_path;
+  const char *task, *task_path, *workload;
   const struct form *form;
   char hash[65];
 };
@@ -26,6 +26,7 @@ struct bench_item {
 // is shown, and nothing of it is stored.
 struct bench_unjudged {
   const char *task, *label, *expect; // task: "" where nothing says it
+  const char *workload;              // or the pattern that was asked for
   const char *why;
   enum assay_status status;
   bool other_device;

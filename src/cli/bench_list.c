@@ -87,8 +87,25 @@ static enum assay_status add_item(struct bench *b, const struct bench_item *like
 }
 
 // A twin may be wrong at one workload only, and is then judged only there.
-static bool shows(const struct bench *b, const struct twin *twin) {
-  return !twin->workload || strcmp(twin->workload, b->judging.options.workload) == 0;
+static bool shows(const char *workload, const struct twin *twin) {
+  return !twin->workload || strcmp(twin->workload, workload) == 0;
+}
+
+// An item for every workload that --workload stands for, and every twin that shows there.
+static enum assay_status add_items(struct bench *b, struct bench_item *like, const struct directives *d,
+                                   struct assay_error *err) {
+  const char *const *workloads;
+  struct assay_error why = {0};
+  enum assay_status status = ASSAY_OK;
+  if (cli_workloads_of(like->task_path, b->judging.options.workload, &b->arena, &workloads, &why) != ASSAY_OK)
+    return bench_leave_unjudged(b, like, &why, err);
+  for (int w = 0; !status && workloads[w]; w++) {
+    like->workload = workloads[w];
+    for (int i = 0; i < (b->twins ? d->n_twins : 1) && !status; i++)
+      if (!b->twins || shows(workloads[w], &d->twins[i]))
+        status = add_item(b, like, &d->twins[i], err);
+  }
+  return status;
 }
 
 // A candidate is a file of the folder. A link that leads out of it would show the judge's eyes to whoever made it.
@@ -167,10 +184,7 @@ static enum assay_status add_file(struct bench *b, const char *path, const char 
   }
   if (b->judging.device && strcmp(b->judging.device, item.form->device->name) != 0)
     return bench_leave_to_device(b, &item, item.form->device->name, err);
-  for (int i = 0; i < (b->twins ? d.n_twins : 1) && !status; i++)
-    if (!b->twins || shows(b, &d.twins[i]))
-      status = add_item(b, &item, &d.twins[i], err);
-  return status;
+  return add_items(b, &item, &d, err);
 }
 
 // All files come before all twins, so that a run that is cut short has seen every file. Otherwise the order stays.
@@ -203,14 +217,30 @@ static enum assay_status add_baseline(struct bench *b, const char *task_path, in
   return bench_leave_unjudged(b, &item, &why, err);
 }
 
+// At each workload that --workload stands for: a baseline fits one only.
+static enum assay_status add_baselines(struct bench *b, const char *task_path, int *number, struct assay_error *err) {
+  const char *asked = b->judging.options.workload, *const * workloads;
+  struct assay_error why = {0};
+  const struct bench_item item = {.path = task_path, .label = b->from};
+  enum assay_status status = ASSAY_OK;
+  if (cli_workloads_of(task_path, asked, &b->arena, &workloads, &why) != ASSAY_OK)
+    return bench_leave_unjudged(b, &item, &why, err);
+  for (int w = 0; workloads[w] && !status; w++) {
+    b->judging.options.workload = workloads[w];
+    status = add_baseline(b, task_path, (*number)++, err);
+  }
+  b->judging.options.workload = asked;
+  return status;
+}
+
 static enum assay_status list_baselines(struct bench *b, struct assay_error *err) {
   char **tasks = NULL;
   int count = 0;
   enum assay_status status = cli_baseline_folder(&b->judging, err);
   if (!status)
     status = task_list(b->judging.paths.tasks, b->suite, &tasks, &count, err);
-  for (int i = 0; i < count && !status; i++)
-    status = add_baseline(b, tasks[i], i, err);
+  for (int i = 0, number = 0; i < count && !status; i++)
+    status = add_baselines(b, tasks[i], &number, err);
   if (tasks)
     task_list_release(tasks, count);
   b->judging.options.probes = false; // a baseline fits its workload only

@@ -139,6 +139,7 @@ static enum assay_status prepare(struct bench *b, const struct bench_item *item,
     w->defines.items[w->defines.n++] = item->define;
   w->options.defines = w->defines.items;
   w->options.task = item->task_path;
+  w->options.workload = item->workload;
   return assay_settings_hash(&w->options, w->settings, err);
 }
 
@@ -149,7 +150,8 @@ static void key_of(const struct bench *b, const struct work *w, struct store_ver
 // An item before this one whose text is the same: its verdict is this one's too. NULL: there is none.
 static const struct bench_item *same_before(const struct bench *b, const struct bench_item *item) {
   for (const struct bench_item *i = b->items; i < item; i++)
-    if (strcmp(i->hash, item->hash) == 0 && strcmp(i->task, item->task) == 0 && strcmp(i->label, item->label) != 0 &&
+    if (strcmp(i->hash, item->hash) == 0 && strcmp(i->task, item->task) == 0 &&
+        strcmp(i->workload, item->workload) == 0 && strcmp(i->label, item->label) != 0 &&
         strcmp(i->define ? i->define : "", item->define ? item->define : "") == 0)
       return i;
   return NULL;

@@ -18,6 +18,7 @@ static enum assay_status add(struct bench *b, const struct bench_item *item, con
   u.task = arena_strdup(&b->arena, item->task ? item->task : "");
   u.label = arena_strdup(&b->arena, item->label ? item->label : item->path);
   u.expect = item->expect;
+  u.workload = item->workload ? item->workload : b->judging.options.workload;
   char *text = arena_strdup(&b->arena, why);
   if (!u.task || !u.label || !text)
     return error_nomem(err, "a list of candidates");
@@ -49,12 +50,15 @@ static const char *said(const struct bench_unjudged *u) {
 }
 
 void bench_unjudged_row(const struct bench *b, const struct bench_unjudged *u, struct table *table) {
-  cli_unjudged_row(table, b->judging.baselines.n > 0, u->task, u->label, said(u), u->why);
+  char place[256];
+  bool sweep = u->task[0] && cli_is_workload_pattern(b->judging.options.workload);
+  snprintf(place, sizeof place, "%s%s%s", u->task, sweep ? " " : "", sweep ? u->workload : "");
+  cli_unjudged_row(table, b->judging.baselines.n > 0, place, u->label, said(u), u->why);
 }
 
 json_t *bench_unjudged_json(const struct bench *b, const struct bench_unjudged *u) {
   const struct cli_verdict_about about = {
-      .run = b->run, .task = u->task, .candidate = u->label, .workload = b->judging.options.workload};
+      .run = b->run, .task = u->task, .candidate = u->label, .workload = u->workload};
   return cli_json_verdict(&about, NULL, said(u), u->why);
 }
 

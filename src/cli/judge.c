@@ -18,7 +18,7 @@ struct arguments {
   const char *task;
   char **candidates;
   int n_candidates;
-  bool histogram, watch;
+  bool histogram, watch, sweep;   // sweep: at several workloads
   struct cli_interrupt interrupt; // with --watch
 };
 
@@ -148,8 +148,13 @@ static void put_row(const struct arguments *a, struct table *table, const struct
                     const char *candidate) {
   struct verdict_view view;
   struct assay_error ignored = {0};
+  char place[256];
   if (view_from_verdict(v, candidate, &view, &ignored) != ASSAY_OK)
     return;
+  if (a->sweep) {
+    snprintf(place, sizeof place, "%s %s", view.stored.task, a->judging.options.workload);
+    view.stored.task = place;
+  }
   cli_verdict_row(table, a->judging.baselines.n > 0, &view);
   view_release(&view);
 }
@@ -192,48 +197,71 @@ static void put_histogram(const struct assay_verdict *v, const char *candidate, 
   cli_histogram(t->samples_ns, t->measured ? t->n_samples : 0, t->overhead_ns, out);
 }
 
-static int judge_all(struct arguments *a, struct store *store, const char *task_path) {
-  int code = CLI_PASS;
+// What a command has judged so far.
+struct results {
+  int code;
+  struct table *table;
+  struct cli_json_list list;
+  struct buf histograms;
+  struct assay_verdict last;
+  bool any;
+};
+
+static void judge_next(struct arguments *a, struct store *store, const char *task_path, const char *candidate,
+                       struct results *r) {
+  struct assay_verdict v;
   struct assay_error err = {0};
-  struct table *table = cli_verdict_table(a->judging.baselines.n > 0, a->judging.color);
-  struct assay_verdict last = {0};
-  struct cli_json_list list = {0};
-  struct buf histograms = {0};
-  bool any = false;
+  if (judge_one(a, store, task_path, candidate, &v, &err) != ASSAY_OK) {
+    r->code = cli_fail(&err); // of this one; the others are judged
+    if (a->judging.json)
+      put_json(a, &r->list, NULL, candidate, &err);
+    return;
+  }
+  if (v.reason != ASSAY_REASON_PASS && r->code == CLI_PASS)
+    r->code = CLI_FAIL;
+  if (a->judging.json)
+    put_json(a, &r->list, &v, candidate, NULL);
+  else if (r->table)
+    put_row(a, r->table, &v, candidate);
+  if (a->histogram)
+    put_histogram(&v, candidate, &r->histograms);
+  assay_verdict_release(&r->last);
+  r->last = v;
+  r->any = true;
+}
+
+// Every candidate at every workload that --workload stands for.
+static int judge_all(struct arguments *a, struct store *store, const char *task_path) {
+  struct assay_error err = {0};
+  struct arena arena = {0};
+  const char *asked = a->judging.options.workload, *const * workloads;
+  if (cli_workloads_of(task_path, asked, &arena, &workloads, &err) != ASSAY_OK) {
+    arena_release(&arena);
+    return cli_fail(&err);
+  }
+  struct results r = {.table = cli_verdict_table(a->judging.baselines.n > 0, a->judging.color)};
+  a->sweep = workloads[1] != NULL;
   if (a->judging.json)
     cli_json_begin();
-  for (int i = 0; i < a->n_candidates; i++) {
-    struct assay_verdict v;
-    if (judge_one(a, store, task_path, a->candidates[i], &v, &err) != ASSAY_OK) {
-      code = cli_fail(&err); // of this one; the others are judged
-      if (a->judging.json)
-        put_json(a, &list, NULL, a->candidates[i], &err);
-      err = (struct assay_error){0};
-      continue;
-    }
-    if (v.reason != ASSAY_REASON_PASS && code == CLI_PASS)
-      code = CLI_FAIL;
-    if (a->judging.json)
-      put_json(a, &list, &v, a->candidates[i], NULL);
-    else if (table)
-      put_row(a, table, &v, a->candidates[i]);
-    if (a->histogram)
-      put_histogram(&v, a->candidates[i], &histograms);
-    assay_verdict_release(&last);
-    last = v;
-    any = true;
+  for (int w = 0; workloads[w]; w++) {
+    a->judging.options.workload = workloads[w];
+    for (int i = 0; i < a->n_candidates; i++)
+      judge_next(a, store, task_path, a->candidates[i], &r);
   }
+  a->judging.options.workload = asked;
   if (a->judging.json)
-    cli_json_end(&list);
-  if (!a->judging.json && table && any) {
-    bool folded = table_print(table, stdout);
-    print_rest(a, &last, code == CLI_FAIL, folded);
-    printf("%s", buf_str(&histograms));
+    cli_json_end(&r.list);
+  if (!a->judging.json && r.table && r.any) {
+    bool folded = table_print(r.table, stdout);
+    if (!a->sweep)
+      print_rest(a, &r.last, r.code == CLI_FAIL, folded);
+    printf("%s", buf_str(&r.histograms));
   }
-  buf_release(&histograms);
-  assay_verdict_release(&last);
-  table_destroy(table);
-  return code;
+  buf_release(&r.histograms);
+  assay_verdict_release(&r.last);
+  table_destroy(r.table);
+  arena_release(&arena);
+  return r.code;
 }
 
 // Judges all of them, and then those that change. The exit code is that of the last judgement.

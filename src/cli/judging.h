@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "assay/judge.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
@@ -88,6 +89,17 @@ const char *cli_judging_differ(const struct cli_judging *a, const struct cli_jud
 // The shell command that repeats a judgement, with the seed and the secret of its verdict; heap string or NULL.
 char *cli_repeat_command(const struct cli_judging *j, const char *task, const char *candidate,
                          const struct assay_verdict *v);
+
+// --- workloads (workloads.c)
+
+// "each": a task's sweep, all but small, full and the ragged ones.
+#define CLI_EACH_WORKLOAD "each"
+// Whether --workload stands for several: "each" or a shell pattern, "size*".
+bool cli_is_workload_pattern(const char *text);
+// The task's workloads that it stands for, in the task's order; else the text itself. NULL-terminated, in the arena.
+// ASSAY_ERR_USAGE: none.
+enum assay_status cli_workloads_of(const char *task_path, const char *pattern, struct arena *arena,
+                                   const char *const **names, struct assay_error *err);
 
 // --- candidates (candidate.c)
 

@@ -86,8 +86,10 @@ static void fit_samples(struct cli_judging *j) {
 
 // X(key, name, argument, help, the rest of its row), in the order of the repeat command.
 #define OPTIONS(X)                                                                                                     \
-  X(WORKLOAD, "workload", "NAME|DIMS", "small (default), full, or sizes such as \"M=64, N=3\"", .kind = OPTION_TEXT,   \
-    .repeat = REPEAT_ALWAYS, OF_OPTIONS(workload))                                                                     \
+  X(WORKLOAD, "workload", "NAME|DIMS",                                                                                 \
+    "small (default), full, or sizes such as \"M=64, N=3\"; judge and bench also take several: each (the task's "      \
+    "sweep), or a pattern such as 'size*'",                                                                            \
+    .kind = OPTION_TEXT, .repeat = REPEAT_ALWAYS, OF_OPTIONS(workload))                                                \
   X(SEED, "seed", "N", "draw the checked calls' inputs with this seed (default: a fresh one)", .kind = OPTION_UINT64,  \
     .repeat = REPEAT_ALWAYS, OF_OPTIONS(seed), FROM_TO(1, INT64_MAX))                                                  \
   X(SECRET, "secret", "N",                                                                                             \
