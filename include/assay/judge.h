@@ -83,6 +83,7 @@ struct assay_judge_options {
   int hot_samples;
   double relative_width; // stop when the median's interval is this narrow, relative to the median
   int64_t timing_ns;     // or when this much time was spent on timing; 0: as the device has it (docs/timing.md)
+  double give_up_ns;     // stop as well once every one of a few samples took longer; 0: never
   int verified_calls;    // timed calls whose outputs are checked too, chosen in secret
   int64_t build_timeout_ns, load_timeout_ns, call_timeout_ns;
   // For all the time that the judge waits for the candidate: building, recording, loading and calling it. One that

@@ -13,6 +13,8 @@
   X(judge, true, "judge candidates for one task")                                                                      \
   X(bench, false, "judge a folder of candidates over a suite; resumes where it stopped")                               \
   X(make, false, "have language models write kernels, with the judge in the loop")                                     \
+  X(tune, false, "try the configurations that a kernel declares, and judge the fastest")                               \
+  X(trials, false, "what tuning cost: best-so-far curves of the tuners in the store")                                  \
   X(score, false, "correctness and speed of the runs in the store")                                                    \
   X(runs, false, "the runs in the store: list, rename, delete, merge, export, import")                                 \
   X(compare, false, "two runs, task by task, with intervals and a verdict")                                            \

@@ -188,12 +188,21 @@ static bool failed(const struct loop *l) {
   return l->report->event != RUNNER_OK;
 }
 
+static bool is_slower(const struct assay_timing *t, double ns) {
+  for (int i = 0; i < t->n_samples; i++)
+    if (t->samples_ns[i] <= ns)
+      return false;
+  return true;
+}
+
 // After the i-th cold call. The bootstrap of the stopping rule costs more than a short sample, so it is asked only
 // now and then; too many dropped samples end the run as well.
 static enum stop should_stop(const struct loop *l, int i, int64_t spent_ns) {
   const struct assay_judge_options *o = l->s->options;
   const struct assay_timing *t = l->s->timing;
   int64_t most_ns = o->timing_ns > 0 ? o->timing_ns : l->s->subject->ops->timing_ns;
+  if (o->give_up_ns > 0 && t->n_samples >= FEW_OTHERS && is_slower(t, o->give_up_ns + l->s->overhead_ns))
+    return STOP_SLOW;
   const struct stopping_rule few = {.min_samples = l->cold,
                                     .max_samples = o->max_samples,
                                     .relative_width = fmin(o->relative_width, FEW_WIDTH),

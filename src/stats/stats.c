@@ -226,6 +226,8 @@ const char *stop_name(enum stop s) {
     return "samples";
   case STOP_TIME:
     return "time";
+  case STOP_SLOW:
+    return "slow";
   }
   return "unknown";
 }

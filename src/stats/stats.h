@@ -48,7 +48,7 @@ struct stopping_rule {
   double width;          // or below this: the clock's resolution
   int64_t max_ns;        // total time spent
 };
-enum stop { STOP_CONTINUE, STOP_PRECISE, STOP_SAMPLES, STOP_TIME };
+enum stop { STOP_CONTINUE, STOP_PRECISE, STOP_SAMPLES, STOP_TIME, STOP_SLOW };
 const char *stop_name(enum stop s);
 enum stop stats_stop(const struct stopping_rule *r, const double *x, int n, int64_t spent_ns, uint64_t seed);
 

@@ -4,6 +4,7 @@
 
 #include "store/db.h"
 #include "store/step.h"
+#include "store/trial.h"
 
 enum { APPLICATION_ID = 0x41737361 };             // "Assa"
 static const int64_t CHECK_WHOLE_BYTES = 4 << 20; // files up to this size are checked whole when opened
@@ -15,6 +16,7 @@ static const int64_t CHECK_WHOLE_BYTES = 4 << 20; // files up to this size are c
 #define NUMBER_COLUMN(name) ", " #name " INTEGER NOT NULL"
 #define REASON_TERM(name, code, text) " OR reason = '" code "'"
 #define OUTCOME_TERM(id, name) " OR outcome = '" name "'"
+#define STATUS_TERM(id, name) " OR status = '" name "'"
 #define KEY_COLUMN(name) ", " #name
 
 // A change here, a new reason included, needs a new STORE_SCHEMA_VERSION and a migration (a test holds this text).
@@ -45,6 +47,11 @@ static const struct table {
          OUTCOME_TERM) ")" STEP_TEXTS(TEXT_COLUMN) STEP_BLOBS(BLOB_COLUMN) STEP_NUMBERS(NUMBER_COLUMN)
          STEP_REALS(REAL_COLUMN) ", UNIQUE (run, task, number)) STRICT",
      5},
+    {"trial",
+     "CREATE TABLE trial (id INTEGER PRIMARY KEY, status TEXT NOT NULL CHECK (0" STORE_TRIAL_STATUSES(
+         STATUS_TERM) ")" TRIAL_TEXTS(TEXT_COLUMN) TRIAL_NUMBERS(NUMBER_COLUMN)
+         TRIAL_REALS(REAL_COLUMN) ", UNIQUE (run, task, workload, device, maker, number)) STRICT",
+     6},
     {"machine_fact",
      "CREATE TABLE machine_fact (machine TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, "
      "PRIMARY KEY (machine, key)) STRICT",
@@ -101,7 +108,8 @@ static enum assay_status make_if_empty(struct store *s, struct assay_error *err)
 }
 
 // Versions 1 and 2 knew fewer reasons. Up to version 3, the column `toolchain` held the device's name; what built the
-// candidate is in the evidence. The table is made anew and takes all rows over, or none. Version 5 has more tables.
+// candidate is in the evidence. The table is made anew and takes all rows over, or none. Versions 5 and 6 have more
+// tables.
 static enum assay_status migrate(struct store *s, struct assay_error *err) {
   static const char take_toolchain[] = "UPDATE verdict SET toolchain = CASE WHEN json_valid(evidence) THEN "
                                        "coalesce(nullif(json_extract(evidence, '$.toolchain'), ''), toolchain) "
@@ -112,8 +120,8 @@ static enum assay_status migrate(struct store *s, struct assay_error *err) {
       "INSERT INTO verdict (id, reason, samples, seed, at_ns" STORE_TEXTS(KEY_COLUMN) STORE_REALS(KEY_COLUMN)
           STORE_BOOLS(KEY_COLUMN) ") SELECT id, reason, samples, seed, at_ns" STORE_TEXTS(KEY_COLUMN)
               STORE_REALS(KEY_COLUMN) STORE_BOOLS(KEY_COLUMN) " FROM verdict_before",
-      "DROP TABLE verdict_before", take_toolchain, "PRAGMA user_version = 5"};
-  _Static_assert(STORE_SCHEMA_VERSION == 5, "the version above, and what it takes to come to it");
+      "DROP TABLE verdict_before", take_toolchain, "PRAGMA user_version = 6"};
+  _Static_assert(STORE_SCHEMA_VERSION == 6, "the version above, and what it takes to come to it");
   int64_t version = 0;
   enum assay_status status = db_begin(s, err);
   if (status)

@@ -11,7 +11,7 @@
 
 struct store;
 
-enum { STORE_SCHEMA_VERSION = 5 };
+enum { STORE_SCHEMA_VERSION = 6 };
 
 // Opens or makes the file (and its folder). ASSAY_ERR_CORRUPT for a file that is no store or fails its check,
 // ASSAY_ERR_UNSUPPORTED for a newer schema, ASSAY_ERR_IO when the disk says no; the message says what to do.

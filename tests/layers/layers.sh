@@ -56,9 +56,10 @@ allow draw base stats score
 allow report base stats score draw graph ops onnx oracle task store judge assay
 allow model base
 allow method base graph ops onnx oracle task store judge report model assay
+allow tune base stats graph ops onnx oracle task plan toolchain store judge score assay
 allow serve base store assay
 allow site base stats score draw task report store assay graph ops onnx oracle
-allow cli base stats graph ops onnx oracle compare task plan compute device sandbox toolchain runner store judge report model method score draw serve site api assay
+allow cli base stats graph ops onnx oracle compare task plan compute device sandbox toolchain runner store judge report model method tune score draw serve site api assay
 # Within the judge: subjects, and what they are made of, know their environment (judge/subject.h) and return what they
 # find. Only the steps of the road (judge.c) know the session and the verdict.
 if grep -lE '#include "judge/session.h"|struct (session|assay_verdict|assay_job)\b' judge/subject*.[ch] judge/device_*.[ch] \

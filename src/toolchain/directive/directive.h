@@ -13,6 +13,8 @@
 //   // assay: prepare
 //   // assay: option FLAG...
 //   // assay: require EXPR -- sentence
+//   // assay: tune NAME E,E,...          as `let NAME =` the first; `assay tune` tries all (tune/space.h)
+//   // assay: constraint EXPR            the tuner's, skipped here
 //
 // A line that begins with `// assay:` (blanks before and after the slashes are fine) is one directive; one that ends in
 // a backslash goes on in the next line, which must be a `//` comment too. `task`, `expect` and `twin` are the judge's

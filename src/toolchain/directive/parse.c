@@ -322,6 +322,20 @@ static enum assay_status read_let(struct reader *r, struct directive *d) {
   return status == ASSAY_OK ? expr_read(&r->parser, &d->value) : status;
 }
 
+// tune NAME E,E,...: what a tuner may choose among (src/tune). Where nothing chose, it is a `let` of the first.
+static enum assay_status read_tune(struct reader *r, struct directive *d) {
+  if (++r->n_lets > DIRECTIVE_MAX_LETS)
+    return directive_error(r->parser.err, ASSAY_ERR_LIMIT, r->set.file, d->at, "more than %d names",
+                           DIRECTIVE_MAX_LETS);
+  const struct expr *other;
+  enum assay_status status = read_name(r, "a name", &d->name);
+  if (status == ASSAY_OK)
+    status = expr_read(&r->parser, &d->value);
+  while (status == ASSAY_OK && lexer_take(lexer_of(r), ","))
+    status = expr_read(&r->parser, &other);
+  return status;
+}
+
 static enum assay_status read_scratch(struct reader *r, struct directive *d) {
   struct lexer *l = lexer_of(r);
   enum assay_status status = read_name(r, "a name", &d->name);
@@ -402,6 +416,7 @@ static const struct {
     {"tensor_map", VERB_TENSOR_MAP, read_map},
     {"prepare", VERB_PREPARE, read_prepare},
     {"require", VERB_REQUIRE, read_require},
+    {"tune", VERB_LET, read_tune},
 };
 
 static enum assay_status add_line(struct reader *r, const struct directive *d) {
@@ -423,7 +438,7 @@ static enum assay_status read_options(struct reader *r);
 
 static enum assay_status read_line(struct reader *r) {
   struct lexer *l = lexer_of(r);
-  static const char *const judges[] = {"task", "expect", "twin"};
+  static const char *const judges[] = {"task", "expect", "twin", "constraint"};
   for (size_t i = 0; i < sizeof judges / sizeof *judges; i++)
     if (lexer_at(l, judges[i]))
       return ASSAY_OK;

@@ -782,6 +782,8 @@ static void make_version(int version) {
             "INSERT INTO verdict SELECT * FROM newer; DROP TABLE newer;"
             "CREATE INDEX verdict_key ON verdict (run, task, form, workload, device, candidate_hash, settings_hash, "
             "reason); CREATE INDEX verdict_run ON verdict (run)");
+  if (version < 6)
+    must_exec(db, "DROP TABLE trial");
   if (version < 5)
     must_exec(db, "DROP TABLE making; DROP TABLE step");
   char *pragma = sqlite3_mprintf("PRAGMA user_version = %d", version);
@@ -972,8 +974,8 @@ static void schema_is_pinned(void **state) {
   assert_int_equal(sqlite3_step(st), SQLITE_ROW);
   const char *sql = (const char *)sqlite3_column_text(st, 0);
   hash_sha256_hex(sql, strlen(sql), hex);
-  assert_int_equal(STORE_SCHEMA_VERSION, 5);
-  assert_string_equal(hex, "8a98efe312923e0cd6480f34d889ca4449b2a73798ffd908e59011fd64c9781e");
+  assert_int_equal(STORE_SCHEMA_VERSION, 6);
+  assert_string_equal(hex, "e95e9fccfe0d412ee1c954bc57660d0b2146e0b355e23a091760b25b32ed9056");
   sqlite3_finalize(st);
   sqlite3_close(db);
 }

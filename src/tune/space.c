@@ -1,0 +1,281 @@
+#include "tune/space.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "toolchain/directive/directive.h"
+
+static const char *const PREFIXES[] = {"// assay:", "# assay:"};
+
+// A directive's line: its verb and what follows.
+struct line {
+  const char *start, *stop; // the whole line
+  const char *rest;         // after the verb
+  bool python;
+};
+
+static const char *skip_blanks(const char *p, const char *stop) {
+  while (p < stop && (*p == ' ' || *p == '\t'))
+    p++;
+  return p;
+}
+
+static bool is_line_of(const char *start, const char *stop, const char *verb, struct line *out) {
+  const char *p = skip_blanks(start, stop);
+  for (int i = 0; i < 2; i++) {
+    size_t n = strlen(PREFIXES[i]), m = strlen(verb);
+    if ((size_t)(stop - p) <= n || memcmp(p, PREFIXES[i], n) != 0)
+      continue;
+    const char *v = skip_blanks(p + n, stop);
+    if ((size_t)(stop - v) <= m || memcmp(v, verb, m) != 0 || (v[m] != ' ' && v[m] != '\t'))
+      continue;
+    *out = (struct line){.start = start, .stop = stop, .rest = skip_blanks(v + m, stop), .python = i == 1};
+    return true;
+  }
+  return false;
+}
+
+static size_t word_length(const char *p, const char *stop) {
+  size_t n = 0;
+  while (p + n < stop && (isalnum((unsigned char)p[n]) || p[n] == '_' || p[n] == '.' || p[n] == '-'))
+    n++;
+  return n;
+}
+
+static bool is_name(const char *p, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (!isalnum((unsigned char)p[i]) && p[i] != '_')
+      return false;
+  return n > 0 && !isdigit((unsigned char)p[0]);
+}
+
+static enum assay_status bad_line(struct assay_error *err, const char *file, int line, const char *what) {
+  return error_set(err, ASSAY_ERR_SYNTAX, "%s:%d: %s: write `// assay: tune NAME 64,128,256`", file, line, what);
+}
+
+static enum assay_status read_values(const struct line *l, const char *p, const char *file, struct arena *arena,
+                                     struct tune_parameter *out, struct assay_error *err) {
+  for (;;) {
+    p = skip_blanks(p, l->stop);
+    size_t n = word_length(p, l->stop);
+    if (n == 0)
+      return bad_line(err, file, out->line, "a value is missing");
+    if (out->n == TUNE_MOST_VALUES)
+      return error_set(err, ASSAY_ERR_LIMIT, "%s:%d: %s has more than %d values", file, out->line, out->name,
+                       TUNE_MOST_VALUES);
+    char *value = arena_strndup(arena, p, n);
+    if (!value)
+      return error_nomem(err, "a tuner's parameters");
+    for (int i = 0; i < out->n; i++)
+      if (strcmp(out->values[i], value) == 0)
+        return bad_line(err, file, out->line, "a value is there twice");
+    out->values[out->n++] = value;
+    p = skip_blanks(p + n, l->stop);
+    if (p < l->stop && *p == '\r')
+      p++;
+    if (p == l->stop)
+      return ASSAY_OK;
+    if (*p++ != ',')
+      return bad_line(err, file, out->line, "values are integers or words, with commas between them");
+  }
+}
+
+static enum assay_status read_parameter(const struct line *l, int number, const char *file, struct arena *arena,
+                                        struct tune_space *s, struct assay_error *err) {
+  size_t n = word_length(l->rest, l->stop);
+  if (!is_name(l->rest, n))
+    return bad_line(err, file, number, "the name is missing");
+  if (s->n == TUNE_MOST_PARAMETERS)
+    return error_set(err, ASSAY_ERR_LIMIT, "%s:%d: more than %d parameters", file, number, TUNE_MOST_PARAMETERS);
+  struct tune_parameter *p = &s->parameters[s->n];
+  *p = (struct tune_parameter){.name = arena_strndup(arena, l->rest, n), .line = number};
+  if (!p->name)
+    return error_nomem(err, "a tuner's parameters");
+  for (int i = 0; i < s->n; i++)
+    if (strcmp(s->parameters[i].name, p->name) == 0)
+      return error_set(err, ASSAY_ERR_SYNTAX, "%s:%d: %s is declared in line %d already", file, number, p->name,
+                       s->parameters[i].line);
+  enum assay_status status = read_values(l, l->rest + n, file, arena, p, err);
+  if (status)
+    return status;
+  s->n++;
+  s->size *= p->n;
+  return s->size <= TUNE_MOST_CONFIGURATIONS ? ASSAY_OK
+                                             : error_set(err, ASSAY_ERR_LIMIT, "%s:%d: more than %d configurations",
+                                                         file, number, TUNE_MOST_CONFIGURATIONS);
+}
+
+static enum assay_status read_constraint(const struct line *l, int number, const char *file, struct arena *arena,
+                                         struct tune_space *s, struct assay_error *err) {
+  const char *stop = l->stop;
+  while (stop > l->rest && isspace((unsigned char)stop[-1]))
+    stop--;
+  if (s->n_constraints == TUNE_MOST_CONSTRAINTS)
+    return error_set(err, ASSAY_ERR_LIMIT, "%s:%d: more than %d constraints", file, number, TUNE_MOST_CONSTRAINTS);
+  char *text = arena_strndup(arena, l->rest, (size_t)(stop - l->rest));
+  if (!text)
+    return error_nomem(err, "a tuner's constraints");
+  s->constraint_lines[s->n_constraints] = number;
+  s->constraints[s->n_constraints++] = text;
+  return ASSAY_OK;
+}
+
+enum assay_status tune_space_read(const char *file, const char *source, size_t n, struct arena *arena,
+                                  struct tune_space *out, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  const char *end = source + n;
+  struct line l;
+  int number = 1;
+  *out = (struct tune_space){.size = 1};
+  for (const char *p = source; p < end && !status; number++) {
+    const char *stop = memchr(p, '\n', (size_t)(end - p));
+    stop = stop ? stop : end;
+    if (is_line_of(p, stop, "tune", &l))
+      status = read_parameter(&l, number, file, arena, out, err);
+    else if (is_line_of(p, stop, "constraint", &l))
+      status = read_constraint(&l, number, file, arena, out, err);
+    p = stop + 1;
+  }
+  if (!status && out->n == 0)
+    status = error_set(err, ASSAY_ERR_USAGE,
+                       "%s declares nothing to tune: add lines such as `// assay: tune TILE 16,32,64` (docs/tuning.md)",
+                       file);
+  return status;
+}
+
+void tune_space_pick(const struct tune_space *s, int64_t number, const char *values[TUNE_MOST_PARAMETERS]) {
+  for (int i = s->n - 1; i >= 0; i--) {
+    values[i] = s->parameters[i].values[number % s->parameters[i].n];
+    number /= s->parameters[i].n;
+  }
+}
+
+void tune_space_name(const struct tune_space *s, const char *const *values, struct buf *out) {
+  for (int i = 0; i < s->n; i++)
+    buf_printf(out, "%s%s=%s", i ? "," : "", s->parameters[i].name, values[i]);
+}
+
+static bool is_integer(const char *text) {
+  char *end;
+  strtoll(text, &end, 10);
+  return *text && *end == '\0';
+}
+
+// The values as names, then `line` for each constraint.
+static void put_lines(const struct tune_space *s, const char *const *values, const char *line, struct buf *out) {
+  for (int i = 0; i < s->n; i++)
+    if (is_integer(values[i]))
+      buf_printf(out, "// assay: let %s = %s\n", s->parameters[i].name, values[i]);
+  for (int i = 0; i < s->n_constraints; i++) {
+    buf_printf(out, line, s->constraints[i]);
+    buf_puts(out, "\n");
+  }
+}
+
+// Evaluates such lines by the directive language itself.
+static enum assay_status evaluate(const struct buf *lines, const struct plan_symbol *symbols, int n_symbols,
+                                  struct assay_error *err) {
+  struct plan plan = {.device = &plan_device_cpu};
+  struct directive_set set;
+  const struct plan_subject subject = {.task = "", .workload = "", .n_symbols = n_symbols, .symbols = symbols};
+  arena_init(&plan.arena, DIRECTIVE_ARENA_BYTES);
+  enum assay_status status = directive_parse("constraints", buf_str(lines), lines->len, &plan.arena, &set, err);
+  if (!status)
+    status = directive_plan(&set, NULL, &subject, &plan, err);
+  arena_release(&plan.arena);
+  return status;
+}
+
+// Whether the constraints mean something at all: with the first values.
+static enum assay_status check_constraints(const struct tune_space *s, const char *file,
+                                           const struct plan_symbol *symbols, int n_symbols, struct assay_error *err) {
+  const char *values[TUNE_MOST_PARAMETERS];
+  tune_space_pick(s, 0, values);
+  for (int i = 0; i < s->n_constraints; i++) {
+    struct tune_space one = *s;
+    struct buf lines = {0};
+    struct assay_error why = {0};
+    one.n_constraints = 1;
+    one.constraints[0] = s->constraints[i];
+    put_lines(&one, values, "// assay: let constraint_ = %s", &lines);
+    enum assay_status status = buf_status(&lines, err);
+    if (!status && evaluate(&lines, symbols, n_symbols, &why) != ASSAY_OK)
+      status = error_set(err, why.status, "%s:%d: the constraint `%.80s`: %.200s", file, s->constraint_lines[i],
+                         s->constraints[i], why.message);
+    buf_release(&lines);
+    if (status)
+      return status;
+  }
+  return ASSAY_OK;
+}
+
+static bool is_allowed(const struct tune_space *s, int64_t number, const struct plan_symbol *symbols, int n_symbols) {
+  const char *values[TUNE_MOST_PARAMETERS];
+  struct buf lines = {0};
+  struct assay_error ignored = {0};
+  if (s->n_constraints == 0)
+    return true;
+  tune_space_pick(s, number, values);
+  put_lines(s, values, "// assay: require %s -- not here", &lines);
+  bool allowed = !lines.failed && evaluate(&lines, symbols, n_symbols, &ignored) == ASSAY_OK;
+  buf_release(&lines);
+  return allowed;
+}
+
+enum assay_status tune_space_order(const struct tune_space *s, const char *file, const struct plan_symbol *symbols,
+                                   int n_symbols, uint64_t seed, struct arena *arena, int64_t **numbers, int64_t *count,
+                                   struct assay_error *err) {
+  enum assay_status status = check_constraints(s, file, symbols, n_symbols, err);
+  int64_t n = 0, *list = status ? NULL : arena_calloc(arena, (size_t)s->size, sizeof *list);
+  if (status)
+    return status;
+  if (!list)
+    return error_nomem(err, "a tuner's configurations");
+  for (int64_t i = 0; i < s->size; i++)
+    if (is_allowed(s, i, symbols, n_symbols))
+      list[n++] = i;
+  if (n == 0)
+    return error_set(err, ASSAY_ERR_USAGE, "%s: the constraints allow none of the %lld configurations", file,
+                     (long long)s->size);
+  // Fisher and Yates, in Durstenfeld's form; the author's own choice stays first.
+  int64_t first = list[0] == 0;
+  for (int64_t i = n - 1; i > first; i--) {
+    int64_t k = first + (int64_t)(rng_derive(seed, (uint64_t)i) % (uint64_t)(i - first + 1)), kept = list[i];
+    list[i] = list[k];
+    list[k] = kept;
+  }
+  *numbers = list;
+  *count = n;
+  return ASSAY_OK;
+}
+
+void tune_space_source(const struct tune_space *s, const char *source, size_t n, const char *const *values,
+                       struct buf *out) {
+  const char *end = source + n;
+  struct line l;
+  int at = 0;
+  for (const char *p = source; p < end;) {
+    const char *stop = memchr(p, '\n', (size_t)(end - p));
+    stop = stop ? stop : end;
+    bool constraint = is_line_of(p, stop, "constraint", &l);
+    if (constraint) { // stays a comment, but none that is read again
+      buf_printf(out, "%s held: %.*s", l.python ? "#" : "//", (int)(stop - l.rest), l.rest);
+    } else if (at < s->n && is_line_of(p, stop, "tune", &l)) {
+      const char *name = s->parameters[at].name, *value = values[at];
+      if (l.python)
+        buf_printf(out, "%s = %s", name, value);
+      else if (is_integer(value))
+        buf_printf(out, "// assay: let %s = %s\n#define %s %s", name, value, name, value);
+      else
+        buf_printf(out, "#define %s %s", name, value);
+      at++;
+    } else {
+      buf_append(out, p, (size_t)(stop - p));
+    }
+    if (stop < end)
+      buf_puts(out, "\n");
+    p = stop + 1;
+  }
+}

@@ -1,0 +1,453 @@
+#include "tune/tuner.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "judge/form.h"
+#include "judge/record.h"
+#include "task/task.h"
+
+// What a trial asks: enough to tell a wrong configuration, and to rank times. The finalists are asked everything.
+enum {
+  TRIAL_CHECKS = 1,
+  TRIAL_VERIFIED = 2,
+  TRIAL_SAMPLES = 10,
+  TRIAL_MOST_SAMPLES = 40,
+  TRIAL_HOT = 1,
+  MOST_PARALLEL = 64
+};
+static const double TRIAL_WIDTH = 0.02;
+
+// A configuration on its way: begun in a thread of its own, then tested and concluded by the caller.
+struct work {
+  const struct tuner_options *o;
+  int64_t trial; // its place in the order
+  char file[4096], name[512];
+  struct assay_judge_options options;
+  struct assay_job *job;
+  int64_t begin_ns; // wall clock that beginning took
+  int64_t cpu_ns;   // of this thread; children apart
+  pthread_t thread;
+  bool threaded;
+  enum assay_status status;
+  struct assay_error error;
+};
+
+struct tuner {
+  const struct tuner_options *o;
+  struct tuner_result *result;
+  struct arena arena;
+  struct task task;
+  struct tune_space space;
+  struct assay_answers *answers;
+  char *source;
+  size_t n_source;
+  int64_t *order, count;
+  struct store_trial *trials; // by number; id 0: not tried. Strings: configuration alone, the arena's
+  int64_t spent_ns;           // of processes before this one, and of this one
+  double best_ns;
+};
+
+static int64_t cpu_now_ns(void) {
+  int64_t ns = 0;
+  for (int children = 0; children < 2; children++) {
+    struct rusage u = {0};
+    getrusage(children ? RUSAGE_CHILDREN : RUSAGE_SELF, &u);
+    ns += (int64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000 +
+          (int64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
+  }
+  return ns;
+}
+
+// ---- the space
+
+static enum assay_status read_space(struct tuner *t, struct assay_error *err) {
+  const struct assay_judge_options *j = t->o->judging;
+  struct workload w;
+  enum assay_status status = file_read(j->candidate, FORM_MOST_BYTES, &t->source, &t->n_source, err);
+  if (!status)
+    status = tune_space_read(j->candidate, t->source, t->n_source, &t->arena, &t->space, err);
+  if (!status)
+    status = task_read(j->task, j->as_published, &t->task, err);
+  if (!status)
+    status = task_parse_workload(&t->task, j->workload, &t->arena, &w, err);
+  if (status)
+    return status;
+  struct plan_symbol *symbols = arena_calloc(&t->arena, (size_t)w.n + 1, sizeof *symbols);
+  if (!symbols)
+    return error_nomem(err, "a tuner's symbols");
+  for (int i = 0; i < w.n; i++)
+    symbols[i] = (struct plan_symbol){w.bindings[i].symbol, w.bindings[i].value};
+  status = tune_space_order(&t->space, j->candidate, symbols, w.n, t->o->seed, &t->arena, &t->order, &t->count, err);
+  if (status)
+    return status;
+  if (t->o->most_trials > 0 && t->count > t->o->most_trials)
+    t->count = t->o->most_trials;
+  t->trials = arena_calloc(&t->arena, (size_t)t->count, sizeof *t->trials);
+  return t->trials ? ASSAY_OK : error_nomem(err, "a tuner's trials");
+}
+
+static enum assay_status name_of(const struct tuner *t, int64_t trial, char *name, size_t size,
+                                 struct assay_error *err) {
+  const char *values[TUNE_MOST_PARAMETERS];
+  struct buf text = {0};
+  tune_space_pick(&t->space, t->order[trial], values);
+  tune_space_name(&t->space, values, &text);
+  enum assay_status status = buf_status(&text, err);
+  if (!status && text.len >= size)
+    status = error_set(err, ASSAY_ERR_LIMIT, "a configuration's values are longer than %zu bytes", size - 1);
+  if (!status)
+    snprintf(name, size, "%s", buf_str(&text));
+  buf_release(&text);
+  return status;
+}
+
+// Writes the source of a configuration: NAME.values.ENDING.
+static enum assay_status write_source(const struct tuner *t, int64_t trial, char *file, size_t size,
+                                      struct assay_error *err) {
+  const char *values[TUNE_MOST_PARAMETERS], *candidate = t->o->judging->candidate;
+  const char *slash = strrchr(candidate, '/'), *base = slash ? slash + 1 : candidate, *dot = strrchr(base, '.');
+  int stem = dot ? (int)(dot - base) : (int)strlen(base);
+  struct buf text = {0};
+  tune_space_pick(&t->space, t->order[trial], values);
+  tune_space_source(&t->space, t->source, t->n_source, values, &text);
+  enum assay_status status = buf_status(&text, err);
+  if (!status && (size_t)snprintf(file, size, "%s/%.*s.%lld%s", t->o->folder, stem, base, (long long)t->order[trial],
+                                  dot ? dot : "") >= size)
+    status = error_set(err, ASSAY_ERR_LIMIT, "the path of a configuration is too long: %s", t->o->folder);
+  if (!status)
+    status = file_write(file, text.data, text.len, err);
+  buf_release(&text);
+  return status;
+}
+
+// ---- trials that are there
+
+struct reading {
+  struct tuner *t;
+  enum assay_status status;
+  struct assay_error *err;
+};
+
+static bool is_better(const struct store_trial *t, double best_ns) {
+  return t->status == STORE_TRIAL_OK && !isnan(t->time_ns) && !(t->time_ns >= best_ns);
+}
+
+static void keep(struct tuner *t, const struct store_trial *trial) {
+  int64_t end = trial->start_ns + trial->compile_ns + trial->bench_ns;
+  t->trials[trial->number] = *trial;
+  t->trials[trial->number].configuration = arena_strdup(&t->arena, trial->configuration);
+  t->spent_ns = end > t->spent_ns ? end : t->spent_ns;
+  if (is_better(trial, t->best_ns))
+    t->best_ns = trial->time_ns;
+}
+
+static bool take_trial(void *arg, const struct store_trial *trial) {
+  struct reading *r = arg;
+  struct tuner *t = r->t;
+  const struct assay_judge_options *j = t->o->judging;
+  char name[512];
+  if (strcmp(trial->maker, TUNE_MAKER) != 0 || strcmp(trial->task, t->o->task_name) != 0 ||
+      strcmp(trial->workload, j->workload) != 0 || strcmp(trial->device, j->device) != 0 || trial->number < 0 ||
+      trial->number >= t->count)
+    return true;
+  r->status = name_of(t, trial->number, name, sizeof name, r->err);
+  if (!r->status && strcmp(name, trial->configuration) != 0)
+    r->status = error_set(r->err, ASSAY_ERR_CORRUPT,
+                          "the run \"%s\" has tried %s where this file and seed come to %s: give another --run",
+                          t->o->run, trial->configuration, name);
+  if (r->status)
+    return false;
+  if (trial->status == STORE_TRIAL_FAILED) // right, and no time: the machine was not steady, so it is tried again
+    return true;
+  keep(t, trial);
+  t->result->tried_before++;
+  return true;
+}
+
+static enum assay_status read_trials(struct tuner *t, struct assay_error *err) {
+  struct reading r = {.t = t, .err = err};
+  enum assay_status status = store_each_trial(t->o->store, t->o->run, take_trial, &r, err);
+  return status ? status : r.status;
+}
+
+// ---- a batch
+
+static void *begin(void *arg) {
+  struct work *w = arg;
+  int64_t start = clock_monotonic_ns();
+  w->status = assay_judge_begin(&w->options, &w->job, &w->error);
+  w->begin_ns = clock_monotonic_ns() - start;
+  return NULL;
+}
+
+// The children that a thread starts end with it, and compilers have ended when a job has begun: so the thread may, too.
+static void begin_all(struct work *batch, int n) {
+  for (int i = 0; i < n; i++)
+    if (!batch[i].status)
+      batch[i].threaded = pthread_create(&batch[i].thread, NULL, begin, &batch[i]) == 0;
+  for (int i = 0; i < n; i++)
+    if (batch[i].threaded)
+      pthread_join(batch[i].thread, NULL);
+    else if (!batch[i].status)
+      begin(&batch[i]);
+}
+
+static enum assay_status prepare_work(struct tuner *t, int64_t trial, struct work *w, struct assay_error *err) {
+  *w = (struct work){.o = t->o, .trial = trial, .options = *t->o->judging};
+  struct assay_judge_options *j = &w->options;
+  enum assay_status status = name_of(t, trial, w->name, sizeof w->name, err);
+  if (!status)
+    status = write_source(t, trial, w->file, sizeof w->file, err);
+  j->candidate = w->file;
+  j->baselines = NULL;
+  j->answers = t->answers; // the same questions for all: the oracle answers once
+  j->seed = rng_derive(t->o->seed, 1) >> 1 | 1;
+  j->secret = rng_derive(t->o->seed, 2) >> 1 | 1;
+  j->probes = false;
+  j->declared_checks = TRIAL_CHECKS;
+  j->verified_calls = TRIAL_VERIFIED;
+  j->min_samples = j->min_samples < TRIAL_SAMPLES ? j->min_samples : TRIAL_SAMPLES;
+  j->max_samples = j->max_samples < TRIAL_MOST_SAMPLES ? j->max_samples : TRIAL_MOST_SAMPLES;
+  j->hot_samples = TRIAL_HOT;
+  j->relative_width = TRIAL_WIDTH;
+  j->give_up_ns = t->o->give_up > 1 && !isnan(t->best_ns) ? t->o->give_up * t->best_ns : 0;
+  return status;
+}
+
+static enum store_trial_status status_of(const struct assay_verdict *v, double give_up_ns) {
+  switch (v->reason) {
+  case ASSAY_REASON_PASS:
+    if (!v->timing.measured)
+      return STORE_TRIAL_FAILED;
+    return give_up_ns > 0 && v->timing.median_ns > give_up_ns ? STORE_TRIAL_SLOW : STORE_TRIAL_OK;
+  case ASSAY_REASON_BUILD_FAILED:
+  case ASSAY_REASON_BUILD_LIMIT:
+    return STORE_TRIAL_COMPILE_ERROR;
+  case ASSAY_REASON_BUILD_TIMEOUT:
+  case ASSAY_REASON_TIMEOUT:
+    return STORE_TRIAL_TIMEOUT;
+  case ASSAY_REASON_UNWRITTEN:
+  case ASSAY_REASON_WRONG_CLASS:
+  case ASSAY_REASON_WRONG_VALUE:
+  case ASSAY_REASON_LOW_PRECISION:
+  case ASSAY_REASON_CHANGED_BEHAVIOUR:
+  case ASSAY_REASON_WROTE_INPUT:
+  case ASSAY_REASON_OUT_OF_BOUNDS:
+    return STORE_TRIAL_WRONG;
+  default:
+    return STORE_TRIAL_LAUNCH_ERROR;
+  }
+}
+
+// Tests a configuration that has begun, and stores its trial. `compile_ns`: its share of the batch's compiling.
+static enum assay_status finish_work(struct tuner *t, struct work *w, int64_t compile_ns, int64_t compile_cpu_ns,
+                                     struct assay_error *err) {
+  struct assay_verdict v;
+  int64_t start = clock_monotonic_ns(), cpu = cpu_now_ns();
+  enum assay_status status =
+      w->status ? error_set(err, w->status, "%s: %s", w->name, w->error.message) : assay_judge_test(w->job, err);
+  if (status) {
+    assay_judge_drop(w->job);
+    w->job = NULL;
+    return status;
+  }
+  status = assay_judge_conclude(w->job, &v, err);
+  w->job = NULL;
+  if (status)
+    return status;
+  struct store_trial trial = {.status = status_of(&v, w->options.give_up_ns),
+                              .run = t->o->run,
+                              .task = t->o->task_name,
+                              .workload = w->options.workload,
+                              .device = w->options.device,
+                              .maker = TUNE_MAKER,
+                              .candidate = t->o->judging->candidate,
+                              .configuration = w->name,
+                              .detail = v.detail,
+                              .number = w->trial,
+                              .start_ns = t->spent_ns,
+                              .compile_ns = compile_ns,
+                              .bench_ns = clock_monotonic_ns() - start,
+                              .cpu_ns = compile_cpu_ns + cpu_now_ns() - cpu,
+                              .gpu_ns = strcmp(w->options.device, "cpu") == 0 ? 0 : v.durations.kernel_ns,
+                              .at_ns = clock_wall_ns(),
+                              .time_ns = v.timing.measured ? v.timing.median_ns : NAN,
+                              .tuner_ns = NAN};
+  if (v.reason == ASSAY_REASON_JUDGE_FAILED)
+    status = error_set(err, ASSAY_ERR_ENVIRONMENT, "%s cannot be judged here: %s", w->name, v.detail);
+  if (trial.status != STORE_TRIAL_OK && trial.status != STORE_TRIAL_SLOW)
+    trial.time_ns = NAN;
+  if (!status)
+    status = store_put_trial(t->o->store, &trial, err);
+  if (!status) {
+    keep(t, &trial);
+    if (t->o->progress)
+      t->o->progress(t->o->progress_arg, &trial, t->best_ns, t->count);
+  }
+  assay_verdict_release(&v);
+  return status;
+}
+
+// Compiles the batch side by side, then times one after the other: nothing else runs while a kernel is timed.
+static enum assay_status run_batch(struct tuner *t, struct work *batch, int n, struct assay_error *err) {
+  int64_t start = clock_monotonic_ns(), cpu = cpu_now_ns();
+  begin_all(batch, n);
+  int64_t compiling = (clock_monotonic_ns() - start) / n, cpu_compiling = (cpu_now_ns() - cpu) / n;
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < n; i++) {
+    if (!status)
+      status = finish_work(t, &batch[i], compiling, cpu_compiling, err);
+    else
+      assay_judge_drop(batch[i].job);
+  }
+  return status;
+}
+
+static bool is_over(const struct tuner *t) {
+  return (t->o->stop && atomic_load(t->o->stop)) || (t->o->budget_ns > 0 && t->spent_ns >= t->o->budget_ns);
+}
+
+static enum assay_status search(struct tuner *t, struct assay_error *err) {
+  int most = t->o->parallel < 1 ? 1 : t->o->parallel > MOST_PARALLEL ? MOST_PARALLEL : t->o->parallel;
+  struct work *batch = base_calloc((size_t)most, sizeof *batch);
+  enum assay_status status = batch ? ASSAY_OK : error_nomem(err, "a tuner's batch");
+  for (int64_t next = 0; !status && next < t->count && !is_over(t);) {
+    int n = 0;
+    for (; n < most && next < t->count && !status; next++)
+      if (t->trials[next].at_ns == 0)
+        status = prepare_work(t, next, &batch[n++], err);
+    if (!status && n > 0)
+      status = run_batch(t, batch, n, err);
+    for (int i = 0; i < n; i++)
+      remove(batch[i].file);
+  }
+  base_free(batch);
+  return status;
+}
+
+// ---- the finalists
+
+static const struct store_trial *fastest(const struct tuner *t, const bool *taken) {
+  const struct store_trial *best = NULL;
+  for (int64_t i = 0; i < t->count; i++)
+    if (t->trials[i].at_ns && !taken[i] && is_better(&t->trials[i], best ? best->time_ns : INFINITY))
+      best = &t->trials[i];
+  return best;
+}
+
+// Judges a configuration in full, with fresh entropy; the verdict goes to the store under the run's name.
+static enum assay_status judge_finalist(struct tuner *t, int64_t number, char *file, size_t size, bool *right,
+                                        double *ns, int64_t *id, struct assay_error *err) {
+  struct assay_judge_options o = *t->o->judging;
+  struct assay_verdict v;
+  struct store_verdict key;
+  enum assay_status status = write_source(t, number, file, size, err);
+  o.candidate = file;
+  o.seed = o.secret = 0;
+  if (!status)
+    status = assay_judge(&o, &v, err);
+  if (status)
+    return status;
+  record_key(t->o->run, &o, t->o->task_name, file, v.candidate_hash, v.settings_hash, &key);
+  char *command = t->o->command ? t->o->command(t->o->command_arg, &o, &v) : NULL;
+  status = record_put(t->o->store, &key, &v, command ? command : "", err);
+  if (!status)
+    status = store_find(t->o->store, &key, id, err);
+  base_free(command);
+  *right = v.reason == ASSAY_REASON_PASS;
+  *ns = v.timing.measured ? v.timing.median_ns : NAN;
+  if (!status && v.reason == ASSAY_REASON_JUDGE_FAILED)
+    status = error_set(err, ASSAY_ERR_ENVIRONMENT, "%s cannot be judged here: %s", file, v.detail);
+  assay_verdict_release(&v);
+  return status;
+}
+
+// A trial that was taken for right, and is wrong when it is asked everything, is no longer one of the curve.
+static enum assay_status mark_wrong(struct tuner *t, int64_t number, struct assay_error *err) {
+  struct store_trial *trial = &t->trials[number];
+  struct store_trial fixed = *trial;
+  fixed.run = t->o->run;
+  fixed.task = t->o->task_name;
+  fixed.workload = t->o->judging->workload;
+  fixed.device = t->o->judging->device;
+  fixed.maker = TUNE_MAKER;
+  fixed.candidate = t->o->judging->candidate;
+  fixed.detail = "wrong when it was asked everything";
+  fixed.status = STORE_TRIAL_WRONG;
+  fixed.time_ns = NAN;
+  trial->status = fixed.status;
+  return store_put_trial(t->o->store, &fixed, err);
+}
+
+static void take_best(struct tuner *t, int64_t number, const char *file, double ns, int64_t id) {
+  struct tuner_result *r = t->result;
+  if (r->best >= 0 && !(ns < r->best_ns))
+    return;
+  if (r->best >= 0)
+    remove(r->file);
+  r->best = number;
+  r->best_ns = ns;
+  r->verdict = id;
+  snprintf(r->configuration, sizeof r->configuration, "%s", t->trials[number].configuration);
+  snprintf(r->file, sizeof r->file, "%s", file);
+}
+
+// The fastest few, judged in full; more of them while none is right. The best of these times, not the luckiest of many.
+static enum assay_status judge_finalists(struct tuner *t, struct assay_error *err) {
+  bool *taken = arena_calloc(&t->arena, (size_t)t->count + 1, sizeof *taken);
+  enum assay_status status = taken ? ASSAY_OK : error_nomem(err, "a tuner's finalists");
+  const struct store_trial *next;
+  for (int judged = 0; !status && (judged < t->o->finalists || t->result->best < 0); judged++) {
+    bool right = false;
+    double ns = NAN;
+    int64_t id = 0;
+    char file[4096];
+    if ((t->o->stop && atomic_load(t->o->stop)) || !(next = fastest(t, taken)))
+      break;
+    int64_t number = next->number;
+    taken[number] = true;
+    status = judge_finalist(t, number, file, sizeof file, &right, &ns, &id, err);
+    if (status)
+      break;
+    if (right && !isnan(ns))
+      take_best(t, number, file, ns, id);
+    else if (!right)
+      status = mark_wrong(t, number, err);
+    if (t->result->best != number)
+      remove(file);
+  }
+  return status;
+}
+
+enum assay_status tuner_run(const struct tuner_options *o, struct tuner_result *out, struct assay_error *err) {
+  struct tuner t = {.o = o, .result = out, .best_ns = NAN};
+  enum { ANSWER_BYTES = 256 << 20 };
+  *out = (struct tuner_result){.best = -1, .best_ns = NAN};
+  enum assay_status status = read_space(&t, err);
+  if (!status)
+    status = assay_answers_open(ANSWER_BYTES, &t.answers, err);
+  if (!status)
+    status = read_trials(&t, err);
+  if (!status)
+    status = search(&t, err);
+  out->count = t.count;
+  for (int64_t i = 0; t.trials && i < t.count; i++)
+    out->tried += t.trials[i].at_ns != 0;
+  out->complete = out->tried == out->count;
+  if (!status)
+    status = judge_finalists(&t, err);
+  assay_answers_close(t.answers);
+  if (t.task.name)
+    task_release(&t.task);
+  base_free(t.source);
+  arena_release(&t.arena);
+  return status;
+}

@@ -1,0 +1,60 @@
+#!/bin/bash
+# assay tune: every configuration is tried once, wrong and broken ones cost and do not win, the winner is a whole file that
+# passes by itself; a killed run goes on; assay trials shows what it came to.
+set -uo pipefail
+assay=$1 source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export TMPDIR=$work ASSAY_STORE=$work/store.sqlite ASSAY_PROC=$source/tests/support/quiet
+. "$source/tests/support/expect.sh"
+task=fusedops/matmul/fp32_matmul
+tune=("$assay" tune $task "$source/tests/tuning/matmul.c" --workload ragged1 --threads 2 --give-up 1 --finalists 1)
+field() { # field FILE EXPRESSION: of an object `o`
+  python3 -c "import json, sys; o = json.load(open(sys.argv[1])); print($2)" "$1"
+}
+expect 2 "declares nothing to tune" "$assay" tune $task "$source/tests/fusedops/softmax.c"
+sed 's/constraint BROKEN == 0/constraint BROKNE == 0/' "$source/tests/tuning/matmul.c" >"$work/wrong.c"
+expect 2 "wrong.c:7: the constraint .BROKNE == 0.*no number is named" "$assay" tune $task "$work/wrong.c"
+expect 2 "takes a number from 1" "${tune[@]}" --trials 0
+# Killed in the middle: what was finished stays, and is not done again.
+"${tune[@]}" --run killed --parallel 1 >"$work/killed" 2>"$work/progress" &
+tuner=$!
+for _ in $(seq 600); do
+  [ "$(grep -c '^[0-9]*/13' "$work/progress")" -ge 3 ] && break
+  sleep 0.05
+done
+kill -9 $tuner
+wait $tuner 2>/dev/null
+json 0 "$assay" trials killed --json
+cp "$work/out" "$work/before.json"
+expect 0 "as the schema says" python3 "$source/tests/support/check_json.py" "$source/docs/assay.schema.json" trials "$work/before.json"
+expect 0 "^True$" field "$work/before.json" "3 <= o['curves'][0]['tried'] <= 12"
+json 0 "${tune[@]}" --run killed --json
+cp "$work/out" "$work/after.json"
+expect 0 "as the schema says" python3 "$source/tests/support/check_json.py" "$source/docs/assay.schema.json" tune "$work/after.json"
+expect 0 "^13 13 True$" field "$work/after.json" "o['configurations'], o['tried'], o['complete']"
+expect 0 "^True$" field "$work/after.json" "o['tried_before'] >= $(field "$work/before.json" "o['curves'][0]['tried']")"
+# The winner is right, and a file of its own.
+expect 0 "BROKEN=0" field "$work/after.json" "o['configuration']"
+expect 0 "pass" "$assay" judge $task "$(field "$work/after.json" "o['file']")" --workload ragged1 --threads 2 --no-timing --no-store
+# Statuses of the others; the order follows from the seed.
+expect 0 "^compile_error 2 wrong 2 $" python3 - "$ASSAY_STORE" <<'END'
+import sqlite3, sys
+rows = sqlite3.connect(sys.argv[1]).execute("SELECT status, count(*) FROM trial WHERE run = 'killed' AND status IN ('wrong', 'compile_error') GROUP BY status ORDER BY status")
+print(*(f"{status} {count} " for status, count in rows), sep="")
+END
+order() { grep -o '^[0-9]*/[0-9]* *[^ ]*' "$1"; }
+for run in one two; do "${tune[@]}" --trials 4 --run $run --parallel 2 >/dev/null 2>"$work/$run"; done
+"${tune[@]}" --trials 4 --run three --seed 5 >/dev/null 2>"$work/three"
+for run in one two three; do order "$work/$run" >"$work/$run.order"; done
+expect 0 "are identical" diff -sq "$work/one.order" "$work/two.order"
+expect 1 "differ" diff -sq "$work/one.order" "$work/three.order"
+expect 3 "has tried .* where this file and seed come to" "${tune[@]}" --trials 4 --run one --seed 5
+expect 0 "4 of 13|within 10 %" "$assay" trials one
+# OpenCL, where there is an implementation: launch lines follow the parameters.
+if "$assay" doctor | grep -q '^device opencl *ok'; then
+  json 0 "$assay" tune fusedops/swiglu/fp32_swiglu "$source/tests/tuning/swiglu.cl" --threads 2 --finalists 1 --run cl --json
+  cp "$work/out" "$work/cl.json"
+  expect 0 "^5 5$" field "$work/cl.json" "o['configurations'], o['tried']"
+fi
+report

@@ -1,0 +1,140 @@
+// modules: tune
+// Parameters, constraints, the order of configurations and their sources.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tune/curve.h"
+#include "tune/space.h"
+
+static const char source[] = "// a kernel\n"
+                             "// assay: tune TILE 64,16,32\n"
+                             "  // assay:  tune  KIND  fast, slow\r\n"
+                             "# assay: tune WIDTH 1,2\n"
+                             "// assay: constraint TILE * WIDTH <= M\n"
+                             "int x = TILE;\n";
+
+static struct tune_space space_of(const char *text, struct arena *a) {
+  struct tune_space s;
+  struct assay_error err = {0};
+  if (tune_space_read("k.c", text, strlen(text), a, &s, &err) != ASSAY_OK)
+    fail_msg("%s", err.message);
+  return s;
+}
+
+static void refused(const char *text, enum assay_status status, const char *why) {
+  struct arena a = {0};
+  struct tune_space s;
+  struct assay_error err = {0};
+  assert_int_equal(tune_space_read("k.c", text, strlen(text), &a, &s, &err), status);
+  if (!strstr(err.message, why))
+    fail_msg("%s: no '%s'", err.message, why);
+  arena_release(&a);
+}
+
+static void reads(void **state) {
+  (void)state;
+  struct arena a = {0};
+  struct tune_space s = space_of(source, &a);
+  const char *values[TUNE_MOST_PARAMETERS];
+  struct buf name = {0};
+  assert_int_equal(s.n, 3);
+  assert_int_equal(s.size, 12);
+  assert_int_equal(s.parameters[1].line, 3);
+  assert_string_equal(s.parameters[1].values[1], "slow");
+  assert_string_equal(s.constraints[0], "TILE * WIDTH <= M");
+  tune_space_pick(&s, 0, values);
+  tune_space_name(&s, values, &name);
+  assert_string_equal(buf_str(&name), "TILE=64,KIND=fast,WIDTH=1");
+  buf_clear(&name);
+  tune_space_pick(&s, 7, values);
+  tune_space_name(&s, values, &name);
+  assert_string_equal(buf_str(&name), "TILE=16,KIND=slow,WIDTH=2");
+  buf_release(&name);
+  arena_release(&a);
+}
+
+static void refuses(void **state) {
+  (void)state;
+  refused("int x;\n", ASSAY_ERR_USAGE, "declares nothing to tune");
+  refused("// assay: tune\n", ASSAY_ERR_USAGE, "declares nothing to tune");
+  refused("// assay: tune 3 4\n", ASSAY_ERR_SYNTAX, "k.c:1: the name is missing");
+  refused("\n// assay: tune A 1,\n", ASSAY_ERR_SYNTAX, "k.c:2: a value is missing");
+  refused("// assay: tune A 1 2\n", ASSAY_ERR_SYNTAX, "with commas between them");
+  refused("// assay: tune A 1,2,1\n", ASSAY_ERR_SYNTAX, "there twice");
+  refused("// assay: tune A 1\n// assay: tune A 2\n", ASSAY_ERR_SYNTAX, "k.c:2: A is declared in line 1 already");
+  refused("// assay: tune A 1\n// assay: tune B 1;2\n", ASSAY_ERR_SYNTAX, "k.c:2");
+}
+
+static void orders(void **state) {
+  (void)state;
+  struct arena a = {0};
+  struct tune_space s = space_of(source, &a);
+  struct assay_error err = {0};
+  const struct plan_symbol m64 = {"M", 64}, m8 = {"M", 8};
+  int64_t *one, *two, *other, n, n2;
+  assert_int_equal(tune_space_order(&s, "k.c", &m64, 1, 1, &a, &one, &n, &err), ASSAY_OK);
+  assert_int_equal(tune_space_order(&s, "k.c", &m64, 1, 1, &a, &two, &n2, &err), ASSAY_OK);
+  assert_int_equal(n, 10); // not TILE 64 with WIDTH 2
+  assert_int_equal(n2, n);
+  assert_memory_equal(one, two, (size_t)n * sizeof *one);
+  assert_int_equal(one[0], 0);
+  assert_int_equal(tune_space_order(&s, "k.c", &m64, 1, 2, &a, &other, &n2, &err), ASSAY_OK);
+  assert_memory_not_equal(one, other, (size_t)n * sizeof *one);
+  int64_t seen = 0;
+  for (int64_t i = 0; i < n; i++)
+    seen |= (int64_t)1 << one[i];
+  assert_int_equal(seen, 0xFFF & ~(1 << 1) & ~(1 << 3)); // each once
+  assert_int_equal(tune_space_order(&s, "k.c", &m8, 1, 1, &a, &one, &n, &err), ASSAY_ERR_USAGE);
+  assert_non_null(strstr(err.message, "allow none of the 12"));
+  assert_int_equal(tune_space_order(&s, "k.c", NULL, 0, 1, &a, &one, &n, &err), ASSAY_ERR_INVALID);
+  assert_non_null(strstr(err.message, "k.c:5: the constraint"));
+  arena_release(&a);
+}
+
+static void writes(void **state) {
+  (void)state;
+  struct arena a = {0};
+  struct tune_space s = space_of(source, &a);
+  struct buf text = {0};
+  const char *values[TUNE_MOST_PARAMETERS];
+  tune_space_pick(&s, 7, values);
+  tune_space_source(&s, source, strlen(source), values, &text);
+  assert_string_equal(buf_str(&text), "// a kernel\n"
+                                      "// assay: let TILE = 16\n#define TILE 16\n"
+                                      "#define KIND slow\n"
+                                      "WIDTH = 2\n"
+                                      "// held: TILE * WIDTH <= M\n"
+                                      "int x = TILE;\n");
+  buf_release(&text);
+  arena_release(&a);
+}
+
+static void curve(void **state) {
+  (void)state;
+  const struct tune_trial trials[] = {
+      {1, 2, 0, NAN}, {2, 2, 0.5, 130}, {4, 2, 0.5, 105}, {5, 2, 0, 108}, {7, 2, 0, 100}};
+  struct tune_cost c = tune_cost_of(trials, 5);
+  assert_int_equal(c.tried, 5);
+  assert_int_equal(c.timed, 4);
+  assert_true(c.wall_s == 7 && c.cpu_s == 10 && c.gpu_s == 1 && c.best_ns == 100);
+  assert_int_equal(tune_first_within(trials, 5, 100, 0.10), 2);
+  assert_int_equal(tune_first_within(trials, 5, 100, 0.02), 4);
+  assert_int_equal(tune_first_within(trials, 5, 90, 0.05), -1); // not reached is an answer
+  assert_int_equal(tune_first_within(trials, 5, NAN, 0.05), -1);
+  assert_true(isnan(tune_cost_of(trials, 1).best_ns));
+  assert_true(tune_break_even(10, 200, 100) == 1e8);
+  assert_true(isinf(tune_break_even(10, 100, 100)) && isinf(tune_break_even(10, 90, 100)));
+  assert_true(isnan(tune_break_even(10, NAN, 100)));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(reads), cmocka_unit_test(refuses), cmocka_unit_test(orders),
+                                     cmocka_unit_test(writes), cmocka_unit_test(curve)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
