@@ -48,6 +48,9 @@ static double real(struct argp_state *state, const char *what, const char *arg, 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct arguments *a = state->input;
   switch (key) {
+  case KEY_TRIALS:
+    a->trials = whole(state, "trials", arg, 1, TUNE_MOST_CONFIGURATIONS);
+    return 0;
   case ARGP_KEY_INIT:
     state->child_inputs[0] = &a->judging;
     return 0;
@@ -56,9 +59,6 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     return 0;
   case KEY_OUT:
     a->out = arg;
-    return 0;
-  case KEY_TRIALS:
-    a->trials = whole(state, "trials", arg, 1, TUNE_MOST_CONFIGURATIONS);
     return 0;
   case KEY_PARALLEL:
     a->parallel = whole(state, "parallel", arg, 1, 64);
@@ -98,10 +98,10 @@ static const struct argp_option options[] = {
     {0},
 };
 static const struct argp argp = {
-    .options = options,
-    .parser = parse,
-    .children = cli_judge_child,
     .args_doc = "TASK FILE",
+    .options = options,
+    .children = cli_judge_child,
+    .parser = parse,
     .doc =
         "Tunes a candidate (.c, .cl, .cu, .py) that declares parameters, `// assay: tune TILE 16,32,64`.\vEvery "
         "configuration is compiled, checked and timed briefly; the fastest are judged in full, with fresh inputs, "
