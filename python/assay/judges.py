@@ -1,0 +1,191 @@
+"""Judges: threads with a session each, so that a program may ask from anywhere, wait, or go on."""
+from __future__ import annotations
+
+import asyncio
+import atexit
+import concurrent.futures
+import contextlib
+import ctypes
+import os
+import pathlib
+import queue
+import tempfile
+import threading
+import typing
+
+from .errors import Error, JudgeFailed, UsageError
+from .library import Request, Session, encoded
+from .tasks import AnyTask, as_task
+from .verdict import Reason, Verdict
+
+Source = typing.Union[str, "os.PathLike[str]"]
+ENDINGS = {"c": ".c", "cuda": ".cu", "opencl": ".cl", "python": ".py"}
+_Work = typing.Callable[[Session], Verdict]
+
+
+@contextlib.contextmanager
+def _as_file(source: Source, language: str | None) -> typing.Iterator[pathlib.Path]:
+    """A path is a file, a text is a kernel."""
+    if not isinstance(source, str):
+        yield pathlib.Path(source)
+        return
+    if "\n" not in source and os.path.exists(source):
+        raise UsageError(f"a source that is a text is the kernel itself; for a file write pathlib.Path({source!r})")
+    if language not in ENDINGS:
+        raise UsageError("say what the source is written in: language= one of " + ", ".join(map(repr, ENDINGS)))
+    with tempfile.TemporaryDirectory(prefix="assay-source-") as folder:
+        path = pathlib.Path(folder) / ("kernel" + ENDINGS[language])
+        path.write_text(source, encoding="utf-8", errors="surrogateescape")
+        yield path
+
+
+def _judge(session: Session, task: str, source: Source, language: str | None, asked: dict[str, typing.Any]) -> Verdict:
+    defines = asked.pop("defines")
+    macros = (ctypes.c_char_p * (len(defines) + 1))(*[encoded(d, "defines") for d in defines], None)
+    with _as_file(source, language) as file:
+        request = Request(task=encoded(task, "task"), candidate=encoded(file, "source"),
+                          defines=ctypes.cast(macros, ctypes.POINTER(ctypes.c_char_p)), **asked)
+        verdict = Verdict.of(session.judge(request))
+    if verdict.reason is Reason.JUDGE_FAILED:
+        raise JudgeFailed(verdict)
+    return verdict
+
+
+class Judge:
+    """`workers` judge at once, each a thread with a session of its own. Times want one worker and a quiet machine.
+
+    prefix, tasks, temporary, cache, path, python, nvrtc, store: `struct assay_settings` in assay/assay.h. The defaults of
+    `path` and `python` are $PATH and this interpreter.
+    """
+
+    def __init__(self, workers: int = 1, *, prefix: str | os.PathLike[str] | None = None,
+                 **places: str | os.PathLike[str] | None) -> None:
+        unknown = sorted(set(places) - {"tasks", "temporary", "cache", "path", "python", "nvrtc", "store"})
+        if unknown:
+            raise UsageError(f"a judge has no {unknown[0]}")
+        if workers < 1:
+            raise UsageError("a judge has at least one worker")
+        self._prefix = prefix
+        self._places = places
+        self._workers = workers
+        self._jobs: queue.SimpleQueue[tuple[concurrent.futures.Future[Verdict], _Work] | None] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+        self._closed = False
+
+    # -- asking
+
+    def submit(self, task: AnyTask, source: Source, *, language: str | None = None, inputs: typing.Any = None,
+               workload: str | None = None, device: str | None = None, defines: typing.Sequence[str] = (),
+               seed: int = 0, secret: int = 0, threads: int = 0, timing: bool = True, probes: bool = True,
+               budget_s: float = 0) -> concurrent.futures.Future[Verdict]:
+        """A judgement to come; `result()` waits for its verdict, or raises what `judge` raises."""
+        asked = {"workload": encoded(workload, "workload"), "device": encoded(device, "device"),
+                 "defines": tuple(defines), "seed": seed, "secret": secret, "threads": threads,
+                 "no_timing": not timing, "no_probes": not probes, "budget_ns": int(budget_s * 1e9)}
+        future: concurrent.futures.Future[Verdict] = concurrent.futures.Future()
+        if "ASSAY_CARRIED" in os.environ:
+            raise UsageError('the importer reads this file, too: put what it does under if __name__ == "__main__"')
+        with self._lock:
+            if self._closed:
+                raise UsageError("this judge is closed")
+            self._jobs.put((future, lambda session: _judge(session, as_task(task, inputs, self._prefix),
+                                                                      source, language, asked)))
+            if len(self._threads) < self._workers:
+                thread = threading.Thread(target=self._work, name="assay-judge", daemon=True)
+                self._threads.append(thread)
+                thread.start()
+        return future
+
+    def judge(self, task: AnyTask, source: Source, **asked: typing.Any) -> Verdict:
+        """The verdict on one kernel: a text (with `language`) or a path."""
+        return self.submit(task, source, **asked).result()
+
+    def judge_many(self, task: AnyTask, sources: typing.Iterable[Source], *, return_errors: bool = False,
+                   **asked: typing.Any) -> list[typing.Any]:
+        """Verdicts in the order of the sources. An error is raised, or stands in the list (`return_errors`)."""
+        futures = [self.submit(task, source, **asked) for source in sources]
+        try:
+            done: list[typing.Any] = []
+            for future in futures:
+                try:
+                    done.append(future.result())
+                except Error as e:
+                    if not return_errors:
+                        raise
+                    done.append(e)
+            return done
+        finally:
+            for future in futures:
+                future.cancel()
+
+    async def judge_async(self, task: AnyTask, source: Source, **asked: typing.Any) -> Verdict:
+        """As `judge`, while other coroutines run."""
+        return await asyncio.wrap_future(self.submit(task, source, **asked))
+
+    # -- the end
+
+    def close(self, wait: bool = True) -> None:
+        """What has not begun is cancelled; what has is finished."""
+        with self._lock:
+            self._closed = True
+            while not self._jobs.empty():
+                job = self._jobs.get()
+                if job:
+                    job[0].cancel()
+            for _ in self._threads:
+                self._jobs.put(None)
+        for thread in self._threads:
+            thread.join(None if wait else 5)
+
+    def __enter__(self) -> Judge:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- a worker
+
+    def _work(self) -> None:
+        session: Session | None = None
+        while True:
+            job = self._jobs.get()
+            if job is None:
+                break
+            future, work = job
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                session = session or Session(self._prefix, **self._places)
+                future.set_result(work(session))
+            except BaseException as e:  # whoever waits gets it
+                future.set_exception(e)
+            del future, work, job
+        if session:
+            session.close()
+
+
+_default_lock = threading.Lock()
+_default: Judge | None = None
+
+
+def _default_judge() -> Judge:
+    global _default
+    with _default_lock:
+        if _default is None:
+            _default = Judge()
+            atexit.register(_default.close, wait=False)
+        return _default
+
+
+def judge(task: AnyTask, source: Source, **asked: typing.Any) -> Verdict:
+    """The verdict on one kernel, by a judge that lasts as long as the program. `Judge.submit` has the arguments."""
+    return _default_judge().judge(task, source, **asked)
+
+
+def judge_many(task: AnyTask, sources: typing.Iterable[Source], **asked: typing.Any) -> list[typing.Any]:
+    return _default_judge().judge_many(task, sources, **asked)
+
+
+async def judge_async(task: AnyTask, source: Source, **asked: typing.Any) -> Verdict:
+    return await _default_judge().judge_async(task, source, **asked)

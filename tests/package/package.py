@@ -1,0 +1,225 @@
+"""package.py SOURCE BUILD: the wheel of the package `assay`, installed by pip, over the libassay that was built."""
+import asyncio
+import ctypes
+import importlib.util
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import zipfile
+
+SOURCE, BUILD = map(pathlib.Path, sys.argv[1:3])
+for variable in [v for v in os.environ if v.startswith("ASSAY_") and v != "ASSAY_TORCH_PYTHON"]:
+    del os.environ[variable]
+WORK = tempfile.TemporaryDirectory()
+PLACE = pathlib.Path(WORK.name) / "installed"
+RELU = SOURCE / "tests/cases/relu.c"
+TASK = "kernelbench/1/19"
+QUICK = {"timing": False, "probes": False}
+
+
+def interpreter_with_pip():
+    for python in (sys.executable, "/usr/bin/python3", os.environ.get("ASSAY_TORCH_PYTHON")):
+        if python and not subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode:
+            return python
+    subprocess.run([sys.executable, "-m", "venv", WORK.name + "/venv"], check=True)
+    return WORK.name + "/venv/bin/python"
+
+
+def install():
+    """As a user does, without the network."""
+    done = subprocess.run([interpreter_with_pip(), "-m", "pip", "install", "--quiet", "--no-index", "--no-deps",
+                           "--disable-pip-version-check", "--target", str(PLACE), str(SOURCE / "python")],
+                          capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"pip install ./python failed:\n{done.stdout}{done.stderr}")
+    sys.path.insert(0, str(PLACE))
+
+
+install()
+os.environ["ASSAY_PREFIX"] = str(BUILD)
+import assay  # noqa: E402
+import assay.library  # noqa: E402
+
+
+class Wheel(unittest.TestCase):
+    def test_same_wheel_from_same_files(self):
+        sys.path.insert(0, str(SOURCE / "python"))
+        import wheel_of_assay
+        made = []
+        for name in "ab":
+            folder = pathlib.Path(WORK.name) / name
+            folder.mkdir()
+            made.append((folder / wheel_of_assay.build_wheel(folder)).read_bytes())
+        self.assertEqual(*made)
+        with zipfile.ZipFile(folder / f"assay-{assay.__version__}-py3-none-any.whl") as wheel:
+            self.assertIn("assay/py.typed", wheel.namelist())
+            self.assertIn("Provides-Extra: torch", wheel.read(f"assay-{assay.__version__}.dist-info/METADATA").decode())
+
+    def test_version_is_assays(self):
+        version = re.search(r"project\(assay VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text())[1]
+        self.assertEqual((version, version), (assay.__version__, assay.version()))
+        self.assertTrue((PLACE / f"assay-{version}.dist-info").is_dir())
+
+    def test_reasons_are_the_headers(self):
+        told = re.findall(r'^  X\((\w+), "(\w+)",', (SOURCE / "include/assay/verdict.h").read_text(), re.MULTILINE)
+        self.assertEqual(told, [(r.name, r.value) for r in assay.Reason])
+
+    def test_structs_are_the_headers(self):
+        program = pathlib.Path(WORK.name) / "offsets"
+        lines, expected = [], []
+        for name, struct in (("settings", assay.library.Settings), ("request", assay.library.Request)):
+            lines.append(f"printf(\"%zu\\n\", sizeof(struct assay_{name}));")
+            expected.append(ctypes.sizeof(struct))
+            for field, _ in struct._fields_:
+                lines.append(f"printf(\"%zu\\n\", offsetof(struct assay_{name}, {field}));")
+                expected.append(getattr(struct, field).offset)
+        program.with_suffix(".c").write_text("#include <assay/assay.h>\n#include <stdio.h>\nint main(void) {"
+                                             + "\n".join(lines) + "}\n")
+        subprocess.run(["cc", "-I", str(SOURCE / "include"), "-o", str(program), f"{program}.c"], check=True)
+        printed = subprocess.run([program], capture_output=True, text=True).stdout.split()
+        self.assertEqual(expected, [int(n) for n in printed])
+
+
+class Verdicts(unittest.TestCase):
+    def test_pass_with_its_time(self):
+        v = assay.judge("kernelbench/1/19", RELU, probes=False, seed=7, secret=9)
+        self.assertIs(v.reason, assay.Reason.PASS)
+        self.assertTrue(v.passed and v.error <= v.allowed and v.worst in v.checks)
+        self.assertTrue(v.timing.low_ns <= v.time_ns <= v.timing.high_ns and len(v.timing.samples_ns) > 2)
+        self.assertEqual((7, 9, "kernelbench/1/19", "small"), (v.seed, v.secret, v.task, v.workload))
+        self.assertEqual(("contract", 7), (v.evidence["rule"], v.evidence["seed"]))
+        with self.assertRaises(AttributeError):
+            v.reason = assay.Reason.CRASHED
+
+    def test_texts_and_wrong_kernels(self):
+        text = RELU.read_text()
+        v = assay.judge(TASK, text, language="c", **QUICK)
+        self.assertTrue(v.passed and v.time_ns is None and v.timing is None)
+        v = assay.judge(TASK, "int broken(\n", language="c", **QUICK)
+        self.assertIs(v.reason, assay.Reason.BUILD_FAILED)
+        self.assertIn("candidate.c:1:", v.detail + v.diagnostics)
+        nothing = "#include <assay/candidate.h>\nvoid assay_kernel(const struct assay_args *args) { (void)args; }\n"
+        v = assay.judge(TASK, nothing, language="c", **QUICK)
+        self.assertIs(v.reason, assay.Reason.UNWRITTEN)
+        self.assertTrue(v.worst.wrong > 0 and v.worst.worst)
+
+    def test_macros_reach_the_compiler(self):
+        guarded = "#ifndef GIVEN\n#error not given\n#endif\n" + RELU.read_text()
+        self.assertFalse(assay.judge(TASK, guarded, language="c", **QUICK).passed)
+        self.assertTrue(assay.judge(TASK, guarded, language="c", defines=["GIVEN"], **QUICK).passed)
+
+    def test_wrong_requests_are_errors_with_a_sentence(self):
+        for kind, words, task, source, asked in (
+                (assay.NotFoundError, "no task 'kernelbench/1/999'", "kernelbench/1/999", RELU, {}),
+                (assay.UsageError, "language=", TASK, "x = 1\n", {}),
+                (assay.UsageError, "pathlib.Path", TASK, str(RELU), {}),
+                (assay.UsageError, "zero byte", TASK + "\0", RELU, {}),
+                (assay.UsageError, "torch.nn.Module", 3, RELU, {}),
+                (assay.Error, "metal", TASK, RELU, {"device": "metal"}),
+                (assay.Error, "M=3", TASK, RELU, {"workload": "nosuch"}),
+                (assay.Error, "nosuch.c", TASK, pathlib.Path("nosuch.c"), {})):
+            with self.subTest(words), self.assertRaises(kind) as raised:
+                assay.judge(task, source, **asked)
+            if words != "M=3":
+                self.assertIn(words, str(raised.exception))
+        with self.assertRaisesRegex(assay.NotFoundError, "make install PREFIX=/nowhere"):
+            assay.Judge(prefix="/nowhere").judge(TASK, RELU)
+        with self.assertRaisesRegex(assay.UsageError, "no colour"):
+            assay.Judge(colour="red")
+
+
+class Machines(unittest.TestCase):
+    """What the machine did wrong is never a verdict on the kernel."""
+
+    def test_no_compiler(self):
+        with assay.Judge(path="/nowhere") as judge, self.assertRaisesRegex(assay.EnvironmentFault, "no compiler"):
+            judge.judge(TASK, RELU)
+
+    def broken_compiler(self):
+        folder = pathlib.Path(tempfile.mkdtemp(dir=WORK.name))
+        (folder / "gcc").write_text('#!/bin/sh\necho "cc1: No space left on device"\nexit 1\n')
+        (folder / "gcc").chmod(0o755)
+        return f"{folder}:{os.environ['PATH']}"
+
+    def test_broken_compiler(self):
+        with assay.Judge(path=self.broken_compiler()) as judge:
+            with self.assertRaises(assay.EnvironmentFault) as raised:
+                judge.judge(TASK, RELU)
+        self.assertIn("No space left", str(raised.exception))
+
+    def test_rewards(self):
+        spec = importlib.util.spec_from_file_location("reward", SOURCE / "examples/python/reward.py")
+        reward = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(reward)
+        samples = [RELU.read_text(), "int broken(\n"]
+        with assay.Judge() as judge:
+            found = reward.rewards(judge, TASK, samples, language="c", **QUICK)
+        self.assertEqual([1.0, 0.0], found)
+        with assay.Judge(path=self.broken_compiler()) as judge, open(os.devnull, "w") as nothing:
+            told, sys.stderr = sys.stderr, nothing
+            try:
+                found = reward.rewards(judge, TASK, samples, language="c", **QUICK)
+            finally:
+                sys.stderr = told
+        self.assertTrue(all(map(math.isnan, found)), found)
+        with assay.Judge() as judge, self.assertRaises(assay.NotFoundError):
+            reward.rewards(judge, "kernelbench/1/999", samples, language="c", **QUICK)
+
+
+class Many(unittest.TestCase):
+    def test_batch_keeps_its_order(self):
+        with assay.Judge(workers=2) as judge:
+            found = judge.judge_many(TASK, [RELU, "int broken(\n", RELU, pathlib.Path("nosuch.c")], language="c",
+                                     return_errors=True, **QUICK)
+            self.assertEqual(["pass", "build_failed", "pass"], [str(v.reason) for v in found[:3]])
+            self.assertIsInstance(found[3], assay.Error)
+            with self.assertRaises(assay.Error):
+                judge.judge_many(TASK, [pathlib.Path("nosuch.c"), RELU], **QUICK)
+
+    def test_coroutines_run_meanwhile(self):
+        async def ticks(stop):
+            n = 0
+            while not stop.is_set():
+                await asyncio.sleep(0.001)
+                n += 1
+            return n
+
+        async def both():
+            stop = asyncio.Event()
+            counted = asyncio.ensure_future(ticks(stop))
+            verdict = await assay.judge_async(TASK, RELU, **QUICK)
+            stop.set()
+            return verdict, await counted
+
+        verdict, n = asyncio.run(both())
+        self.assertTrue(verdict.passed and n > 2, n)
+
+    def test_closing_cancels_what_has_not_begun(self):
+        judge = assay.Judge()
+        futures = [judge.submit(TASK, RELU, **QUICK) for _ in range(4)]
+        while not (futures[0].running() or futures[0].done()):
+            time.sleep(0.001)
+        judge.close()
+        self.assertTrue(futures[0].result().passed)
+        self.assertTrue(futures[3].cancelled())
+        with self.assertRaisesRegex(assay.UsageError, "closed"):
+            judge.submit(TASK, RELU)
+
+    def test_a_program_that_ends_leaves_no_process(self):
+        program = ("import assay, pathlib, sys\n"
+                   "assay.judge('kernelbench/1/19', pathlib.Path(sys.argv[1]), timing=False, probes=False)\n"
+                   "assay.judges._default.submit('kernelbench/1/19', pathlib.Path(sys.argv[1]))\n")
+        environment = {**os.environ, "PYTHONPATH": str(PLACE), "TMPDIR": WORK.name}
+        done = subprocess.run([sys.executable, "-c", program, str(RELU)], env=environment, capture_output=True,
+                              text=True, timeout=60)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
