@@ -1,0 +1,62 @@
+#!/bin/bash
+# files.sh SOURCE BUILD: the GitHub Action, the pre-commit hook and the Containerfile do what they say, as far as a machine
+# without GitHub and without a container engine can show.
+set -uo pipefail
+source=$1 build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+. "$source/tests/support/expect.sh"
+export TMPDIR=$work HOME=$work ASSAY=$build/assay
+cd "$work" || exit 1
+mkdir kernels
+cp "$source/tests/cases/relu.c" kernels/
+cat >wrong.c <<'C'
+// assay: task kernelbench/1/19
+#include <assay/candidate.h>
+void assay_kernel(const struct assay_args *args) {
+  const float *x = args->inputs[0].data;
+  float *y = args->outputs[0].data;
+  for (int64_t i = 0, n = assay_count(&args->inputs[0]); i < n; i++)
+    y[i] = x[i] < 1 ? 0 : x[i];
+}
+C
+
+# The action: what action.yml hands over is what tools/action reads, and nothing else.
+sed -nE 's/^ +(ASSAY_[A-Z]+): \$\{\{ inputs.*/\1/p' "$source/action.yml" | sort >handed
+grep -oE 'ASSAY_[A-Z]+' "$source/tools/action" | sort -u >read
+expect 0 "^same$" sh -c 'diff handed read && echo same'
+expect 0 "^2$" grep -c 'tools/action" ' "$source/action.yml"
+expect 0 "^assay [0-9.]+" "$source/tools/action" build
+act() { env ASSAY_SUITE=kernelbench/1 ASSAY_FROM=kernels "ASSAY_OPTIONS=--no-timing --no-probes" GITHUB_STEP_SUMMARY=summary \
+  GITHUB_OUTPUT=output "$source/tools/action" judge; }
+acted() { act; local code=$?; echo ended; return $code; }
+expect 0 "^ended$" acted
+expect 0 "^junit=assay.xml$" cat output
+expect 0 '\| relu.c \| pass \|' cat summary
+expect 0 '<testsuites?[^>]* tests="1"' cat assay.xml
+cp wrong.c kernels/
+expect 1 "^ended$" acted
+expect 0 "<failure .*wrong_value|wrong_value" cat assay.xml
+expect 1 "say which tasks: suite:" env -u ASSAY_SUITE ASSAY_FROM=kernels "$source/tools/action" judge
+expect 2 "usage: action build.judge" "$source/tools/action" other
+
+# The hook.
+expect 0 "^tools/hook$" sh -c 'sed -n "s/^  entry: //p" "$1"' sh "$source/.pre-commit-hooks.yaml"
+echo 'int unrelated;' >unrelated.c
+expect 0 "^quiet$" sh -c 'said=$("$@") && test -z "$said" && echo quiet' sh "$source/tools/hook" kernels/relu.c unrelated.c
+expect 1 "wrong_value" "$source/tools/hook" kernels/relu.c wrong.c
+expect 3 "nosuch is not on the PATH|is not on the PATH" env ASSAY=nosuch "$source/tools/hook" wrong.c
+sed 's,kernelbench/1/19,kernelbench/1/999,' wrong.c >lost.c
+expect 2 "no task 'kernelbench/1/999'" "$source/tools/hook" lost.c
+
+# The Containerfile builds with what the Debian package builds with, and runs with libraries of these.
+expect 0 "^container: " python3 -B "$source/tests/packages/containerfile.py" "$source" "$build/assay"
+
+# onnx.proto is found, in the Python package onnx, too, or it is said what to do.
+printf '#!/bin/sh\necho "%s/onnx.proto"\n' "$work" >python_with_onnx
+chmod +x python_with_onnx
+touch onnx.proto
+expect 0 "Configuring done" cmake -S "$source" -B found -G Ninja -DCMAKE_IGNORE_PATH=/usr/include "-DASSAY_PYTHON3=$work/python_with_onnx"
+expect 0 "^ONNX_PROTO:FILEPATH=$work/onnx.proto$" cat found/CMakeCache.txt
+expect 1 "pip install onnx" cmake -S "$source" -B missing -G Ninja -DCMAKE_IGNORE_PATH=/usr/include -DASSAY_PYTHON3=/bin/false
+report
