@@ -83,7 +83,8 @@ def row(verdict):
     worst = verdict["checks"][index] if index is not None and index >= 0 else {}
     return {"task": verdict["task"], "verdict": verdict["verdict"], "detail": verdict["detail"],
             "seconds": round(verdicts.seconds(verdict), 3), "recording_s": round(verdicts.seconds(verdict, "plan"), 3),
-            "mode": verdict.get("mode"), "checks": len(verdict["checks"]), "max_abs_error": worst.get("max_abs_error"),
+            "mode": verdict.get("mode"), "no_plan": verdict.get("no_plan"), "checks": len(verdict["checks"]),
+            "max_abs_error": worst.get("max_abs_error"),
             "z": worst.get("z_max"), "z_limit": worst.get("z_limit"),
             "kernels": {name: part["part"] for name, part in found.items()},
             "launches": {name: part["launches"] for name, part in found.items()},
