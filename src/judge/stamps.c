@@ -86,8 +86,15 @@ struct stamps_facts stamps_judge(const struct stamps *s, const struct stamps_nul
   return f;
 }
 
+bool stamps_say_elsewhere(const struct stamps_facts *f, double median_ns) {
+  return f->wall_ns > SUSPICIOUS_EXCESS * median_ns + SUSPICIOUS_NS + f->queueing_ns;
+}
+
+void stamps_time_again(struct stamps *s) {
+  s->n_walls = s->n_excess = 0;
+}
+
 bool stamps_are_suspicious(const struct stamps_facts *f, double median_ns) {
-  bool elsewhere = f->wall_ns > SUSPICIOUS_EXCESS * median_ns + SUSPICIOUS_NS + f->queueing_ns;
   bool forged = f->n_apart > SUSPICIOUS_PART * f->n_compared;
-  return elsewhere || forged;
+  return forged || stamps_say_elsewhere(f, median_ns);
 }

@@ -75,6 +75,12 @@ struct stamps_facts {
 struct stamps_facts stamps_judge(const struct stamps *s, const struct stamps_null *null, const double *samples, int n,
                                  int n_queued);
 
+// Whether the judge's clock says that work ran outside the events.
+bool stamps_say_elsewhere(const struct stamps_facts *f, double median_ns);
+
+// Forgets how long the calls took. What was found forged stays.
+void stamps_time_again(struct stamps *s);
+
 // Whether work ran outside the events, or their stamps were forged by more than what is added to the time anyway.
 bool stamps_are_suspicious(const struct stamps_facts *f, double median_ns);
 

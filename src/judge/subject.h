@@ -98,6 +98,8 @@ struct subject_ops {
   // What the other clocks show about the calls so far; `samples` are the times of the cold ones. NULL: it has one
   // clock.
   struct stamps_facts (*stamps)(const struct subject *s, const double *samples, int n);
+  // Forgets the times of the calls so far by the other clocks. NULL where `stamps` is.
+  void (*time_again)(struct subject *s);
   // Copies output o's bytes to `to`.
   enum assay_status (*read_output)(struct subject *s, int o, void *to, struct assay_error *err);
   // keep_outputs starts a copy of the last call's outputs into a slot (below options.verified_calls), over what is

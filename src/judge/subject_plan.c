@@ -382,6 +382,10 @@ static struct stamps_facts stamps(const struct subject *s, const double *samples
   return stamps_judge(&p->stamps, &null, samples, n, queued < DEVICE_HELD_STEPS ? queued : DEVICE_HELD_STEPS);
 }
 
+static void time_again(struct subject *s) {
+  stamps_time_again(&of(s)->stamps);
+}
+
 // The protocol's own cost: a call with nothing between its two events (docs/timing.md), and its time by the judge's
 // clock.
 static enum assay_status measure_null(struct planned *p, struct stamps_nulls *all, struct runner_report *report,
@@ -485,6 +489,7 @@ const struct subject_ops subject_plan = {.mode = "plan",
                                          .inspect = inspect,
                                          .null_call = null_call,
                                          .stamps = stamps,
+                                         .time_again = time_again,
                                          .read_output = device_buffers_read,
                                          .keep_outputs = device_buffers_keep,
                                          .read_kept = device_buffers_read_kept,
