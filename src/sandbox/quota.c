@@ -1,6 +1,5 @@
 #include "sandbox/quota.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "sandbox/group.h"
 
 // Deeper folders and more files than any build makes count as too many bytes: nobody is kept busy counting.
 enum { MAX_DEPTH = 32, MAX_FILES = 100000 };
@@ -64,40 +65,31 @@ static void add_removed(int proc, const char *pid, struct counter *c) {
   closedir(dir);
 }
 
-// The process group of a process; 0 when it is gone. Its name stands in brackets and may hold anything.
-static pid_t group_of(int proc, const char *pid) {
-  char path[64], text[512];
-  snprintf(path, sizeof path, "%.20s/stat", pid);
-  int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-  ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-  if (fd >= 0)
-    close(fd);
-  text[n > 0 ? n : 0] = '\0';
-  const char *end = strrchr(text, ')');
-  int group = 0;
-  return end && sscanf(end + 1, " %*c %*d %d", &group) == 1 ? group : 0;
+struct members {
+  const struct sandbox_quota *quota;
+  struct counter *counter;
+  int n;
+};
+
+static void add_member(void *arg, int proc, const char *pid) {
+  struct members *m = arg;
+  m->n++;
+  if (m->quota->folder_bytes)
+    add_removed(proc, pid, m->counter);
 }
 
 bool quota_exceeded(const struct sandbox_quota *q, const char *folder, pid_t group, char *text) {
   struct counter c = {0};
-  int processes = 0, fd = q->folder_bytes ? open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+  struct members members = {.quota = q, .counter = &c};
+  int fd = q->folder_bytes ? open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
   if (fd >= 0)
     add_folder(fd, 0, &c);
-  DIR *proc = opendir("/proc");
-  for (struct dirent *e; proc && (e = readdir(proc));) {
-    if (!isdigit((unsigned char)e->d_name[0]) || group_of(dirfd(proc), e->d_name) != group)
-      continue;
-    processes++;
-    if (q->folder_bytes)
-      add_removed(dirfd(proc), e->d_name, &c);
-  }
-  if (proc)
-    closedir(proc);
+  group_each(group, add_member, &members);
   text[0] = '\0';
   if (q->folder_bytes && c.bytes > q->folder_bytes)
     snprintf(text, QUOTA_TEXT_BYTES, "it wrote more than the %lld MiB that are allowed in all",
              (long long)(q->folder_bytes >> 20));
-  else if (q->processes && processes > q->processes)
+  else if (q->processes && members.n > q->processes)
     snprintf(text, QUOTA_TEXT_BYTES, "it had more than the %d processes that are allowed at a time", q->processes);
   return text[0] != '\0';
 }

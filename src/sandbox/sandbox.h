@@ -57,6 +57,7 @@ struct sandbox_end {
   int code;
   int signal;                   // ended by this signal otherwise
   bool deadline;                // we ended it because its time was up
+  int64_t starved_ns;           // of its time: its processes were ready and had no processor (0 in short lives)
   char quota[QUOTA_TEXT_BYTES]; // it exceeded its quota by this, and we ended it if it had not ended; "": it did not
   int64_t cpu_ns, peak_bytes;   // user + system time, largest resident size
 };
@@ -70,7 +71,9 @@ enum assay_status sandbox_spawn(const struct sandbox_policy *p, char *const argv
                                 int n_fds, struct sandbox_child *out, struct assay_error *err);
 
 // Waits until the child has ended or the deadline (clock_monotonic_ns) has passed, then kills everything that is left
-// of it and reaps it. Output is appended to `log` up to log_bytes (the rest is dropped and said so). log may be NULL.
+// of it and reaps it. The time from now to the deadline is the child's: what it waits for processors that others have
+// is given back, up to LIMIT_MOST times as much in all (base/limit.h). Output is appended to `log` up to log_bytes (the
+// rest is dropped and said so). log may be NULL.
 struct buf;
 enum assay_status sandbox_wait(struct sandbox_child *c, int64_t deadline_ns, struct buf *log, size_t log_bytes,
                                struct sandbox_end *end, struct assay_error *err);

@@ -11,11 +11,15 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/limit.h"
+#include "sandbox/starved.h"
 
 enum {
   CHUNK_BYTES = 16 << 10,
-  POLL_MS = 5,   // how often to look where there is no pidfd (before Linux 5.3)
-  QUOTA_MS = 50, // how often to look what the child has taken
+  POLL_MS = 5,       // how often to look where there is no pidfd (before Linux 5.3)
+  QUOTA_MS = 50,     // how often to look what the child has taken
+  STARVED_MS = 100,  // and whether it has processors, once the first part of its time is over
+  STARVED_AFTER = 8, // of its time, one part in so many: few children take as long
 };
 
 // The child's output so far, as much of it as is wanted.
@@ -94,9 +98,41 @@ static bool has_quota(const struct sandbox_child *c) {
   return c->quota.folder_bytes || c->quota.processes;
 }
 
+// A child's time.
+struct stay {
+  int64_t start_ns, limit_ns, end_ns; // clock_monotonic_ns; until end_ns for now
+  struct starved starved;
+};
+
+static void stay_init(struct stay *s, const struct sandbox_child *c, int64_t deadline_ns) {
+  s->start_ns = clock_monotonic_ns();
+  s->limit_ns = deadline_ns > s->start_ns ? deadline_ns - s->start_ns : 0;
+  s->end_ns = deadline_ns;
+  starved_init(&s->starved, c->pid, s->start_ns);
+}
+
+// What is left of it, 0 when it is up.
+static int64_t stay_left_ns(struct stay *s) {
+  int64_t now_ns = clock_monotonic_ns();
+  const bool late = now_ns >= s->end_ns;
+  if (s->limit_ns > 0 && now_ns - s->start_ns >= s->limit_ns / STARVED_AFTER &&
+      (late || now_ns - s->starved.looked_ns >= STARVED_MS * INT64_C(1000000)))
+    starved_note(&s->starved, now_ns);
+  if (late)
+    s->end_ns = limit_end_ns(s->start_ns, s->limit_ns, s->starved.total_ns, now_ns);
+  return s->end_ns > now_ns ? s->end_ns - now_ns : 0;
+}
+
+// When to look again at the latest.
+static int64_t stay_sleep_ns(const struct stay *s, int64_t left_ns) {
+  int64_t first_ns = s->start_ns + s->limit_ns / STARVED_AFTER, now_ns = clock_monotonic_ns();
+  int64_t look_ns = first_ns > now_ns ? first_ns - now_ns : STARVED_MS * INT64_C(1000000);
+  return left_ns < look_ns ? left_ns : look_ns;
+}
+
 // Until the child has ended, time is up or it has taken too much (`quota`, QUOTA_TEXT_BYTES). The zombie is left
 // uncollected: see kill_all.
-static bool wait_for_end(const struct sandbox_child *c, int64_t deadline_ns, struct tap *t, char *quota) {
+static bool wait_for_end(const struct sandbox_child *c, struct stay *stay, struct tap *t, char *quota) {
   const bool limited = has_quota(c);
   int64_t looked_ns = clock_monotonic_ns();
   for (;;) {
@@ -105,10 +141,10 @@ static bool wait_for_end(const struct sandbox_child *c, int64_t deadline_ns, str
       return true;
     if (info.si_pid == c->pid)
       return true;
-    int64_t left_ns = deadline_ns - clock_monotonic_ns();
+    int64_t left_ns = stay_left_ns(stay);
     if (left_ns <= 0)
       return false;
-    int64_t ms = (left_ns + 999999) / 1000000;
+    int64_t ms = (stay_sleep_ns(stay, left_ns) + 999999) / 1000000;
     if (c->pidfd < 0 && ms > POLL_MS)
       ms = POLL_MS;
     if (limited && ms > QUOTA_MS)
@@ -131,13 +167,16 @@ enum assay_status sandbox_wait(struct sandbox_child *c, int64_t deadline_ns, str
     return error_set(err, ASSAY_ERR_USAGE, "waiting for a child that was not started or is gone");
   struct tap t = {.log = log, .room = log_bytes};
   char quota[QUOTA_TEXT_BYTES] = "";
-  bool in_time = wait_for_end(c, deadline_ns, &t, quota);
+  struct stay stay;
+  stay_init(&stay, c, deadline_ns);
+  bool in_time = wait_for_end(c, &stay, &t, quota);
   struct sandbox_end e;
   if (has_quota(c) && !quota[0]) // what it took since, and what others of its group still do
     (void)quota_exceeded(&c->quota, c->folder, c->pid, quota);
   kill_all(c);
   (void)reap(c, 0, &e);
   e.deadline = !in_time;
+  e.starved_ns = stay.starved.total_ns;
   memcpy(e.quota, quota, sizeof e.quota);
   drain(c->output, &t);
   forget(c);

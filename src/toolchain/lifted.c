@@ -260,7 +260,7 @@ static enum assay_status run_worker(struct lift_run *r, struct assay_error *err)
   int64_t deadline_ns = p->budget_ns > 0 ? start_ns + left_ns(p) : INT64_MAX;
   if (!status)
     status = lift_worker_wait(w, deadline_ns, &r->text, &r->end, err);
-  p->spent_ns += clock_monotonic_ns() - start_ns;
+  p->spent_ns += clock_monotonic_ns() - start_ns - (status ? 0 : r->end.starved_ns);
   lift_worker_end(w);
   buf_release(&order);
   return status;

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/build_id.h"
 #include "base/clock.h"
+#include "base/limit.h"
 #include "sandbox/sandbox.h"
 
 enum {
@@ -199,16 +200,17 @@ enum assay_status builder_submit(struct builder *b, const struct builder_request
                                  struct builder_job **out, struct assay_error *err) {
   struct buf request;
   int request_fd = -1, ends[2] = {-1, -1};
+  const int64_t start_ns = clock_monotonic_ns();
   struct builder_order order = {.magic = BUILDER_MAGIC,
                                 .memory_bytes = l->memory_bytes,
                                 .file_bytes = l->file_bytes,
-                                .deadline_ns = l->deadline_ns,
+                                .limit_ns = l->deadline_ns - start_ns,
                                 .cpu_seconds = l->cpu_seconds};
   struct builder_job *j = base_calloc(1, sizeof *j);
   if (!j)
     return error_nomem(err, "a build");
   *j = (struct builder_job){.reply_fd = -1, .end_fd = -1, .n_kernels = r->n_kernels, .deadline_ns = l->deadline_ns};
-  j->start_ns = clock_monotonic_ns();
+  j->start_ns = start_ns;
   buf_init(&request);
   builder_request_write(r, &request);
   enum assay_status status = buf_status(&request, err);
@@ -242,7 +244,7 @@ void builder_job_cancel(struct builder_job *j) {
 // ---- what came of it
 
 static enum assay_status wait_for_end(const struct builder_job *j, struct builder_end *end, struct assay_error *err) {
-  const int64_t patience = j->deadline_ns + END_MS * INT64_C(1000000);
+  const int64_t patience = limit_last_ns(j->start_ns, j->deadline_ns - j->start_ns) + END_MS * INT64_C(1000000);
   struct pollfd p = {.fd = j->end_fd, .events = POLLIN};
   for (int64_t left; (left = patience - clock_monotonic_ns()) > 0;) {
     int64_t ms = left / 1000000 + 1;

@@ -15,9 +15,11 @@
 #include <sys/wait.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/limit.h"
 #include "compute/nvrtc.h"
 #include "sandbox/sandbox.h"
 #include "toolchain/builder/builder.h"
@@ -27,7 +29,7 @@ enum { MAX_CHILDREN = 64, POLL_MS = 5, CHILD_FILES = 64 };
 struct child {
   pid_t pid;
   int pidfd, end_fd;
-  int64_t start_ns, deadline_ns;
+  int64_t start_ns, limit_ns, look_ns; // look_ns: its time is not up before
 };
 
 struct server {
@@ -177,8 +179,9 @@ static int receive(struct received *r) {
 
 static void begin(struct server *s, const struct received *r) {
   struct child *c = &s->children[s->n];
-  *c = (struct child){.pidfd = -1, .end_fd = r->fds[2], .deadline_ns = r->order.deadline_ns};
+  *c = (struct child){.pidfd = -1, .end_fd = r->fds[2], .limit_ns = r->order.limit_ns};
   c->start_ns = clock_monotonic_ns();
+  c->look_ns = c->start_ns + c->limit_ns;
   c->pid = fork();
   if (c->pid == 0)
     _exit(compile(s, &r->order, r->fds[0], r->fds[1]));
@@ -200,12 +203,26 @@ static int64_t timeval_ns(struct timeval t) {
   return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_usec * 1000;
 }
 
+// Whether a child's time is up. A compiler computes: what counts, once the limit is over, is its processor time, so
+// that a busy machine does not end it; but LIMIT_MOST limits are the most.
+static bool is_late(struct child *c) {
+  struct timespec used = {0};
+  clockid_t id;
+  int64_t now = clock_monotonic_ns(), last = limit_last_ns(c->start_ns, c->limit_ns), left = c->limit_ns;
+  if (now < c->look_ns)
+    return false;
+  if (clock_getcpuclockid(c->pid, &id) == 0 && clock_gettime(id, &used) == 0)
+    left -= (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+  c->look_ns = now + (left > POLL_MS * INT64_C(1000000) ? left : POLL_MS * INT64_C(1000000));
+  c->look_ns = c->look_ns < last ? c->look_ns : last;
+  return left <= 0 || now >= last;
+}
+
 // Collects a child that has ended, or ends one that has to; false while it is at work.
 static bool settle(struct child *c, bool abandoned) {
   int status = 0;
   struct rusage use = {0};
-  int64_t now = clock_monotonic_ns();
-  bool late = now >= c->deadline_ns;
+  bool late = is_late(c);
   pid_t got = wait4(c->pid, &status, WNOHANG, &use);
   if (got == 0 && !late && !abandoned)
     return false;
@@ -234,7 +251,7 @@ static int timeout_ms(const struct server *s) {
   int64_t least = INT64_MAX, now = clock_monotonic_ns();
   bool blind = false;
   for (int i = 0; i < s->n; i++) {
-    least = s->children[i].deadline_ns < least ? s->children[i].deadline_ns : least;
+    least = s->children[i].look_ns < least ? s->children[i].look_ns : least;
     blind |= s->children[i].pidfd < 0;
   }
   if (s->n == 0)

@@ -25,7 +25,7 @@ struct builder_hello {
 struct builder_order {
   uint32_t magic;
   uint64_t memory_bytes, file_bytes; // limits of the child
-  int64_t deadline_ns;               // by CLOCK_MONOTONIC
+  int64_t limit_ns;                  // of its time, as server.c counts it
   int64_t cpu_seconds;
 };
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/limit.h"
 #include "runner/patience.h"
 
 static const int64_t S = 1000000000;
@@ -20,7 +21,7 @@ static int64_t given_ns(int64_t limit_ns, int mine, int ready, int n_threads, in
   int64_t end = limit_ns;
   for (int64_t now = end;; now = end) {
     int64_t waited = (now - now / 1000 * mine) / 1000 * ready;
-    end = patience_end_ns(0, limit_ns, patience_starved_ns(waited, now, n_threads * (now / 1000 * mine), n_cpus), now);
+    end = limit_end_ns(0, limit_ns, limit_starved_ns(waited, now, n_threads * (now / 1000 * mine), n_cpus), now);
     if (end <= now)
       return now;
   }
@@ -42,7 +43,7 @@ static void waiting_is_given_back(void **state) {
 
 static void it_has_an_end(void **state) {
   (void)state;
-  assert_int_equal(given_ns(10 * S, 1, 1000, 1, 2), PATIENCE_LIMITS * 10 * S);
+  assert_int_equal(given_ns(10 * S, 1, 1000, 1, 2), LIMIT_MOST * 10 * S);
 }
 
 // A hundred threads on two processors, which they have to themselves.

@@ -70,6 +70,17 @@ static void do_number(void) {
       break;
 }
 
+static void do_work(int ms) {
+  pid_t pid = fork();
+  if (pid == 0) {
+    while (clock() < (clock_t)ms * (CLOCKS_PER_SEC / 1000))
+      ;
+    _exit(0);
+  }
+  int status = 0;
+  say("work", waitpid(pid, &status, 0) == pid && status == 0 ? 0 : -1);
+}
+
 static void do_allocate(void) {
   size_t total = 0;
   for (;;) {
@@ -195,6 +206,8 @@ static int do_role(const char *what, const char *arg) {
   else if (!strcmp(what, "spin"))
     for (volatile int i = 0;; i++)
       ;
+  else if (!strcmp(what, "work")) // so many milliseconds of a processor, in a child of its own as a compiler's pass
+    do_work(atoi(arg));
   else if (!strcmp(what, "sleep"))
     for (;;)
       sleep(100);

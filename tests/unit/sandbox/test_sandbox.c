@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -447,6 +448,43 @@ static void test_deadline(void **state) {
     }
 }
 
+// Others on the processor that the child has, and a limit that is enough for a child of its own processor alone.
+static void test_waiting_is_no_time_of_its_own(void **state) {
+  const struct fixture *f = *state;
+  enum { OTHERS = 4 };
+  cpu_set_t all, one;
+  pid_t others[OTHERS];
+  struct run r;
+  assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+  int cpu = 0;
+  while (!CPU_ISSET(cpu, &all))
+    cpu++;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+  for (int i = 0; i < OTHERS; i++)
+    if ((others[i] = fork()) == 0) {
+      setsid(); // the kernel shares processors out by session first
+      for (volatile unsigned k = 0;; k++)
+        ;
+    }
+  run_init(&r, SANDBOX_BUILDER);
+  int64_t start = clock_monotonic_ns();
+  run_probe(f, &r, "work", "500", 1000 * MS);
+  int64_t took = clock_monotonic_ns() - start;
+  for (int i = 0; i < OTHERS; i++) {
+    kill(others[i], SIGKILL);
+    waitpid(others[i], NULL, 0);
+  }
+  sched_setaffinity(0, sizeof all, &all);
+  print_message("0.5 s of work took %.1f s, %.1f s of them without a processor\n", (double)took * 1e-9,
+                (double)r.end.starved_ns * 1e-9);
+  assert_false(r.end.deadline);
+  assert_says(&r, "work ok");
+  assert_true(took > 1100 * MS && r.end.starved_ns > 300 * MS && r.end.starved_ns < took);
+  run_release(&r);
+}
+
 static void test_limits(void **state) {
   const struct fixture *f = *state;
   for (int i = 0; i < 2; i++) {
@@ -827,6 +865,7 @@ int main(void) {
       cmocka_unit_test(test_oom_score_under_a_hidden_judge),
       cmocka_unit_test(test_exit_codes_and_signals),
       cmocka_unit_test(test_deadline),
+      cmocka_unit_test(test_waiting_is_no_time_of_its_own),
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_log_is_capped),
       cmocka_unit_test(test_daemon_dies),
