@@ -13,28 +13,6 @@ struct assay_answered {
   struct assay_array *shown; // the same, for the caller
 };
 
-static enum assay_status draw(struct assay_answered *a, const struct workload *w, int threads,
-                              struct assay_error *err) {
-  const struct task *t = &a->task;
-  void **raw = base_calloc((size_t)t->n_inputs + 1, sizeof *raw);
-  struct array *shapes = base_calloc((size_t)t->n_inputs + 1, sizeof *shapes);
-  enum assay_status status = raw && shapes ? task_input_shapes(t, w, shapes, err) : error_nomem(err, "a task's inputs");
-  for (int i = 0; i < t->n_inputs && !status; i++)
-    if (!(raw[i] = base_alloc((size_t)shape_count(&shapes[i].shape) * dtype_bytes(shapes[i].dtype))))
-      status = error_nomem(err, "a task's inputs");
-  if (!status)
-    status = task_make_inputs(t, w, PROBE_DECLARED, a->seed, threads, raw, err);
-  for (int i = 0; i < t->n_inputs && !status; i++) {
-    struct tensor tensor = {.type = array_type(&shapes[i]), .data = raw[i]};
-    status = array_from_tensor(&tensor, &a->arrays[i], err);
-  }
-  for (int i = 0; raw && i < t->n_inputs; i++)
-    base_free(raw[i]);
-  base_free(raw);
-  base_free(shapes);
-  return status;
-}
-
 static void show(struct assay_answered *a) {
   const struct graph *g = &a->task.model.flat;
   for (int i = 0; i < a->task.n_inputs + a->task.n_outputs; i++) {
@@ -64,7 +42,7 @@ static enum assay_status answer(struct assay_answered *a, const struct assay_req
   if (!status)
     status = task_parse_workload(&a->task, r->workload ? r->workload : "small", &arena, &w, err);
   if (!status)
-    status = draw(a, &w, threads, err);
+    status = task_draw_inputs(&a->task, &w, PROBE_DECLARED, a->seed, threads, a->arrays, err);
   struct oracle_request o = {.graph = &a->task.model.flat,
                              .inputs = a->arrays,
                              .arith = arith_truth(&a->task.contract.arith),

@@ -170,28 +170,11 @@ static enum assay_status draw_inputs(const struct arguments *a, const struct tas
                                      struct assay_error *err) {
   struct arena arena = {0};
   struct workload w;
-  void **raw = base_calloc((size_t)t->n_inputs + 1, sizeof *raw);
-  struct array *shapes = base_calloc((size_t)t->n_inputs + 1, sizeof *shapes);
-  enum assay_status status = raw && shapes ? ASSAY_OK : error_nomem(err, "a task's inputs");
+  enum assay_status status = task_parse_workload(t, a->workload ? a->workload : "small", &arena, &w, err);
   if (!status)
-    status = task_parse_workload(t, a->workload ? a->workload : "small", &arena, &w, err);
-  if (!status)
-    status = task_input_shapes(t, &w, shapes, err);
+    status = task_draw_inputs(t, &w, a->probe, a->seed, threads, in, err);
   for (int i = 0; i < t->n_inputs && !status; i++)
-    if (!(raw[i] = base_alloc((size_t)shape_count(&shapes[i].shape) * dtype_bytes(shapes[i].dtype))))
-      status = error_nomem(err, "a task's inputs");
-  if (!status)
-    status = task_make_inputs(t, &w, a->probe, a->seed, threads, raw, err);
-  for (int i = 0; i < t->n_inputs && !status; i++) {
-    struct tensor tensor = {.type = array_type(&shapes[i]), .data = raw[i]};
-    status = array_from_tensor(&tensor, &in[i], err);
-    if (!status)
-      status = write_array(a, "input", i, &in[i], npy_dtype(in[i].dtype), err);
-  }
-  for (int i = 0; raw && i < t->n_inputs; i++)
-    base_free(raw[i]);
-  base_free(raw);
-  base_free(shapes);
+    status = write_array(a, "input", i, &in[i], npy_dtype(in[i].dtype), err);
   arena_release(&arena);
   return status;
 }

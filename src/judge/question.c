@@ -84,33 +84,6 @@ int64_t layout_judging_bytes(const struct layout *l, const struct assay_judge_op
          (kept ? o->verified_calls * l->output_bytes : 0);
 }
 
-// Converts the candidate's input bytes to the arrays that the oracle takes.
-static enum assay_status oracle_inputs(const struct task *t, const struct question *q, int threads,
-                                       struct array *inputs, struct assay_error *err) {
-  const struct layout *l = q->layout;
-  enum assay_status status = ASSAY_OK;
-  void **bytes = base_calloc((size_t)l->n_in + 1, sizeof *bytes);
-  if (!bytes)
-    return error_nomem(err, "a question's inputs");
-  for (int i = 0; i < l->n_in && !status; i++) {
-    bytes[i] = base_alloc(tensor_type_bytes(&l->in[i]));
-    if (!bytes[i])
-      status = error_nomem(err, "a question's inputs");
-  }
-  if (!status)
-    status = task_make_inputs(t, l->workload, q->probe, q->key, threads, bytes, err);
-  for (int i = 0; i < l->n_in && !status; i++) {
-    struct tensor view = {.type = l->in[i], .data = bytes[i]};
-    status = array_from_tensor(&view, &inputs[i], err);
-    base_free(bytes[i]);
-    bytes[i] = NULL;
-  }
-  for (int i = 0; i < l->n_in; i++)
-    base_free(bytes[i]);
-  base_free(bytes);
-  return status;
-}
-
 struct arith question_arith(const struct task *t, uint64_t key, bool again) {
   struct arith contract = t->contract.arith;
   contract.key = rng_derive(key, ORACLE_NOISE); // noise apart from the inputs' streams
@@ -126,7 +99,7 @@ enum assay_status question_answer(const struct task *t, struct question *q, int 
   struct array *inputs = base_calloc((size_t)l->n_in + 1, sizeof *inputs);
   if (!inputs)
     return error_nomem(err, "a question");
-  enum assay_status status = oracle_inputs(t, q, threads, inputs, err);
+  enum assay_status status = task_draw_inputs(t, l->workload, q->probe, q->key, threads, inputs, err);
   if (!status) {
     struct arith contract = question_arith(t, q->key, q->again);
     status = oracle_answer_make(task_oracle_graph(t), inputs, &contract, replicas, threads, &q->answer, err);

@@ -1,6 +1,7 @@
 // What a workload makes of a task: shapes, cost, and the inputs themselves.
 #include <string.h>
 
+#include "base/alloc.h"
 #include "oracle/oracle.h"
 #include "task/metadata.h"
 #include "task/drawing.h"
@@ -97,6 +98,28 @@ enum assay_status task_make_inputs(const struct task *t, const struct workload *
     struct draw_request r = task_draw_request(t, w, inputs, i, probe, key);
     r.threads = threads;
     distribution_draw(&r, buffers[i]);
+  }
+  arena_release(&arena);
+  return status;
+}
+
+enum assay_status task_draw_inputs(const struct task *t, const struct workload *w, enum probe probe, uint64_t key,
+                                   int threads, struct array *arrays, struct assay_error *err) {
+  struct arena arena = {0};
+  struct array *inputs = arena_calloc(&arena, (size_t)t->n_inputs + 1, sizeof *inputs);
+  enum assay_status status = inputs ? task_input_shapes(t, w, inputs, err) : error_nomem(err, "a task's inputs");
+  for (int i = 0; i < t->n_inputs && !status; i++) {
+    struct draw_request r = task_draw_request(t, w, inputs, i, probe, key);
+    const struct tensor_type type = array_type(&inputs[i]);
+    void *bytes = base_alloc(tensor_type_bytes(&type));
+    r.threads = threads;
+    if (!bytes) {
+      status = error_nomem(err, "a task's inputs");
+    } else {
+      distribution_draw(&r, bytes);
+      status = array_from_tensor(&(struct tensor){.type = type, .data = bytes}, &arrays[i], err);
+    }
+    base_free(bytes);
   }
   arena_release(&arena);
   return status;

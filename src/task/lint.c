@@ -31,31 +31,11 @@ struct linter {
 
 // ---- draws and answers ----------------------------------------------------------------------------------------------
 
-static enum assay_status make_inputs(struct linter *l, uint64_t key, struct array *inputs) {
-  int n = l->t->n_inputs;
-  void **bytes = base_calloc((size_t)n + 1, sizeof *bytes);
-  enum assay_status status = bytes ? ASSAY_OK : error_nomem(l->err, "the linter's inputs");
-  for (int i = 0; i < n && !status; i++) {
-    bytes[i] = base_alloc((size_t)shape_count(&l->shapes[i].shape) * dtype_bytes(l->shapes[i].dtype));
-    status = bytes[i] ? ASSAY_OK : error_nomem(l->err, "the linter's inputs");
-  }
-  if (!status)
-    status = task_make_inputs(l->t, l->w, PROBE_DECLARED, key, l->threads, bytes, l->err);
-  for (int i = 0; i < n && !status; i++) {
-    struct tensor view = {.type = array_type(&l->shapes[i]), .data = bytes[i]};
-    status = array_from_tensor(&view, &inputs[i], l->err);
-  }
-  for (int i = 0; i < n && bytes; i++)
-    base_free(bytes[i]);
-  base_free(bytes);
-  return status;
-}
-
 static enum assay_status make_draw(struct linter *l, uint64_t key, struct draw *d) {
   d->inputs = arena_calloc(&l->arena, (size_t)l->t->n_inputs + 1, sizeof *d->inputs);
   if (!d->inputs)
     return error_nomem(l->err, "the linter's inputs");
-  enum assay_status status = make_inputs(l, key, d->inputs);
+  enum assay_status status = task_draw_inputs(l->t, l->w, PROBE_DECLARED, key, l->threads, d->inputs, l->err);
   struct arith contract = l->t->contract.arith;
   contract.key = rng_derive(key, 1);
   if (!status)

@@ -128,6 +128,11 @@ enum assay_status task_cost(const struct task *t, const struct workload *w, stru
 enum assay_status task_make_inputs(const struct task *t, const struct workload *w, enum probe probe, uint64_t key,
                                    int threads, void *const *buffers, struct assay_error *err);
 
+// The same as arrays for the oracle: arrays[n_inputs], empty before, are the caller's to release, also after a failure.
+// At any time the bytes of one input are there besides.
+enum assay_status task_draw_inputs(const struct task *t, const struct workload *w, enum probe probe, uint64_t key,
+                                   int threads, struct array *arrays, struct assay_error *err);
+
 bool contract_by_name(const char *name, struct contract *out);
 
 // Puts another contract in the place of the task's own; NULL and its own change nothing. A contract may stand in for

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "oracle/oracle.h"
 #include "task/task.h"
 
 #define ROOT ASSAY_SOURCE_DIR "/tasks"
@@ -542,6 +543,13 @@ static void test_make_inputs(void **state) {
     high = labels[0][i] > high ? labels[0][i] : high;
   }
   assert_true(high > 400);
+  struct array arrays[2] = {{0}}; // the same for the oracle
+  assert_int_equal(task_draw_inputs(&t, w, PROBE_DECLARED, 9, 2, arrays, &err), ASSAY_OK);
+  for (int i = 0; i < 128 * 512; i++)
+    assert_true(arrays[0].f64[i] == (double)logits[0][i]);
+  assert_memory_equal(arrays[1].i64, labels[0], sizeof labels[0]);
+  array_release(&arrays[0]);
+  array_release(&arrays[1]);
   void *buffers[2] = {logits[1], labels[1]};
   assert_int_equal(task_make_inputs(&t, w, PROBE_NEAR_OVERFLOW, 9, 2, buffers, &err), ASSAY_OK);
   assert_memory_equal(labels[0], labels[1], sizeof labels[0]);
