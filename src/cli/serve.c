@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/build_id.h"
+#include "base/file.h"
 #include "cli/interrupt.h"
 #include "cli/serving.h"
 #include "serve/token.h"
@@ -29,6 +30,7 @@ enum {
   KEY_LIMIT,
   KEY_DRAIN,
   KEY_WORKER,
+  KEY_LIVE,
 };
 static const int64_t SECOND = 1000000000;
 
@@ -41,6 +43,10 @@ static const struct argp_option options[] = {
      0},
     {"run", KEY_RUN, "NAME", 0, "the run that verdicts go to (default: serve)", 0},
     {"site", KEY_SITE, "DIR", 0, "also serve the pages that `assay report --html DIR` made", 0},
+    {"live", KEY_LIVE, 0, 0,
+     "make the pages of --site DIR, and make them again as verdicts come: when nothing is being judged, or half a "
+     "minute later",
+     0},
     {"devices", KEY_DEVICES, "LIST", 0,
      "what to judge on, separated by commas: cpu, cuda:0, cuda:1, opencl:0 (default cpu, with an NVIDIA driver cuda:0 "
      "too)",
@@ -148,8 +154,15 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_DEVICES:
     a->devices = arg;
     return 0;
+  case KEY_LIVE:
+    a->live = true;
+    return 0;
   case KEY_WORKER:
     a->worker = "";
+    return 0;
+  case ARGP_KEY_END:
+    if (a->live && !o->site)
+      argp_error(state, "--live makes the pages of a folder: --site DIR --live");
     return 0;
   case ARGP_KEY_ARG:
     if (!a->worker)
@@ -265,7 +278,22 @@ static int start(struct serving *a, struct store *store) {
     worker[9] = "--tasks";
     worker[10] = a->judging.tasks;
   }
+  const char *renew[13] = {a->judging.paths.program,
+                           "report",
+                           "--store",
+                           a->judging.paths.store,
+                           "--html",
+                           a->options.site,
+                           "--progress",
+                           "none",
+                           "--threads",
+                           "1"};
+  if (a->judging.tasks) {
+    renew[10] = "--tasks";
+    renew[11] = a->judging.tasks;
+  }
   struct serve_options *o = &a->options;
+  o->renew = a->live ? renew : NULL;
   o->worker = worker;
   o->version = build_id;
   o->store = a->judging.paths.store;
@@ -275,7 +303,10 @@ static int start(struct serving *a, struct store *store) {
   cli_judging_finish(&a->judging, store);
   store_close(store);
   struct assay_error err = {0};
-  return serving_find_machine(a, &err) == ASSAY_OK ? serve(a) : cli_fail(&err);
+  enum assay_status status = a->live ? file_make_folders(o->site, &err) : ASSAY_OK;
+  if (!status)
+    status = serving_find_machine(a, &err);
+  return status ? cli_fail(&err) : serve(a);
 }
 
 int cli_serve(int argc, char **argv) {

@@ -16,6 +16,7 @@ struct serving {
   struct serve_unit units[SERVE_MOST_UNITS];
   const char *devices, *add_token, *run;
   int cpu_slots;
+  bool live; // the site is made as verdicts come
   int64_t drain_ns;
   char machine[120], compilers[SERVE_VERSIONS]; // parts of what a verdict is identified by
   pthread_mutex_t lock;                         // of `judging` in admissions

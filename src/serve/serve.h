@@ -57,9 +57,11 @@ struct serve_options {
   const char *store;      // its file
   const char *token_file; // NULL: read only
   const char *site;       // a folder of pages (site.h) to serve; NULL: none
-  const char *version;    // of the judge: part of what a verdict is identified by
-  int64_t most_waiting;   // jobs
-  int rate;               // submissions a minute and token
+  // The program that makes these pages again whenever there are new verdicts, with its arguments; NULL: nobody does.
+  const char *const *renew;
+  const char *version;  // of the judge: part of what a verdict is identified by
+  int64_t most_waiting; // jobs
+  int rate;             // submissions a minute and token
   int connections, connections_per_address;
   int timeout_s;    // of an idle connection, and of a request that does not come to its end
   int64_t limit_ns; // of one judgement

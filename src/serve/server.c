@@ -50,6 +50,7 @@ static void release(struct server *s) {
     close(s->lock_fd);
   hub_release(&s->hub);
   metrics_release(&s->metrics);
+  renew_release(&s->renewal);
   pthread_mutex_destroy(&s->workers.lock);
   pthread_mutex_destroy(&s->submissions.lock);
   pthread_cond_destroy(&s->submissions.changed);
@@ -67,6 +68,7 @@ enum assay_status serve_start(const struct serve_options *o, struct server **out
   s->lock_fd = -1;
   hub_init(&s->hub);
   metrics_init(&s->metrics);
+  renew_init(&s->renewal);
   pthread_mutex_init(&s->workers.lock, NULL);
   pthread_mutex_init(&s->submissions.lock, NULL);
   pthread_cond_init(&s->submissions.changed, NULL);
@@ -83,9 +85,12 @@ enum assay_status serve_start(const struct serve_options *o, struct server **out
   if (!status)
     status = writer_start(s, err);
   if (!status)
+    status = renew_start(s, err);
+  if (!status)
     status = http_start(s, err);
   if (status) {
     hub_close(&s->hub);
+    renew_stop(s);
     writer_stop(s);
     workers_stop(s, 0);
     release(s);
@@ -103,7 +108,8 @@ void serve_stop(struct server *s, int64_t limit_ns) {
   s->draining = true;     // no more submissions; /readyz says so to who asks on a connection that is there
   workers_stop(s, until); // finished jobs still wake their followers
   writer_stop(s);         // what came before is committed
-  hub_close(&s->hub);     // the rest hears of the end
+  renew_stop(s);
+  hub_close(&s->hub); // the rest hears of the end
   MHD_socket listening = MHD_quiesce_daemon(s->daemon);
   usleep(LISTEN_GRACE_MS * 1000); // for the last answers to leave
   MHD_stop_daemon(s->daemon);

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "serve/hub.h"
 #include "serve/metrics.h"
+#include "serve/renew.h"
 #include "serve/route.h"
 #include "serve/serve.h"
 #include "serve/site.h"
@@ -29,6 +30,7 @@ struct server {
   struct metrics metrics;
   struct workers workers;
   struct writer submissions;
+  struct renewal renewal;
   atomic_bool draining;
   atomic_ullong next_request; // its number, for logs
   pthread_mutex_t connections_lock;

@@ -14,11 +14,15 @@
 enum { MOST_PATH = 4096 };
 static const int64_t LOOK_NS = 1000000000;
 
-struct site {
-  pthread_mutex_t lock;
-  char *folder;
-  char **names; // below the folder, sorted
+struct names {
+  char **items; // below the folder, sorted
   size_t n, capacity;
+};
+
+struct site {
+  char *folder;
+  pthread_mutex_t lock; // of what follows; never held while the disk is read
+  struct names names;
   int64_t looked_ns;
 };
 
@@ -48,51 +52,53 @@ static bool is_plain(const char *name) {
   return name[0] != '.' && name[strspn(name, plain)] == '\0';
 }
 
-static void forget(struct site *s) {
-  for (size_t i = 0; i < s->n; i++)
-    base_free(s->names[i]);
-  s->n = 0;
+static void forget(struct names *names) {
+  for (size_t i = 0; i < names->n; i++)
+    base_free(names->items[i]);
+  base_free(names->items);
+  *names = (struct names){0};
 }
 
-static enum assay_status add(struct site *s, const char *name, struct assay_error *err) {
-  if (s->n == SITE_MOST_FILES)
-    return error_set(err, ASSAY_ERR_LIMIT, "%s has more than %d files", s->folder, SITE_MOST_FILES);
-  if (s->n == s->capacity) {
-    size_t more = s->capacity ? 2 * s->capacity : 64;
-    char **names = base_realloc(s->names, more * sizeof *names);
-    if (!names)
+static enum assay_status add(struct names *out, const char *folder, const char *name, struct assay_error *err) {
+  if (out->n == SITE_MOST_FILES)
+    return error_set(err, ASSAY_ERR_LIMIT, "%s has more than %d files", folder, SITE_MOST_FILES);
+  if (out->n == out->capacity) {
+    size_t more = out->capacity ? 2 * out->capacity : 64;
+    char **items = base_realloc(out->items, more * sizeof *items);
+    if (!items)
       return error_nomem(err, "a list of pages");
-    s->names = names;
-    s->capacity = more;
+    out->items = items;
+    out->capacity = more;
   }
-  s->names[s->n] = base_strndup(name, strlen(name));
-  if (!s->names[s->n])
+  out->items[out->n] = base_strndup(name, strlen(name));
+  if (!out->items[out->n])
     return error_nomem(err, "a list of pages");
-  s->n++;
+  out->n++;
   return ASSAY_OK;
 }
 
 // Adds the files of a folder of the site, "" or "t/".
-static enum assay_status walk(struct site *s, const char *below, int depth, struct assay_error *err) {
+static enum assay_status walk(const char *folder, const char *below, int depth, struct names *out,
+                              struct assay_error *err) {
   char path[MOST_PATH], name[MOST_PATH];
   struct stat st;
-  snprintf(path, sizeof path, "%s/%s", s->folder, below);
+  snprintf(path, sizeof path, "%s/%s", folder, below);
   DIR *dir = depth > SITE_MOST_DEPTH ? NULL : opendir(path);
   if (!dir)
     return depth > 0 ? ASSAY_OK
-                     : error_set(err, ASSAY_ERR_NOT_FOUND, "%s: %s; `assay report --html` makes such a folder",
-                                 s->folder, strerror(errno));
+                     : error_set(err, ASSAY_ERR_NOT_FOUND, "%s: %s; `assay report --html` makes such a folder", folder,
+                                 strerror(errno));
   enum assay_status status = ASSAY_OK;
   for (struct dirent *e; !status && (e = readdir(dir));) {
     bool fits = snprintf(name, sizeof name, "%s%s", below, e->d_name) < (int)sizeof name - 1;
-    if (!fits || !is_plain(e->d_name) || snprintf(path, sizeof path, "%s/%s", s->folder, name) >= (int)sizeof path ||
+    if (!fits || !is_plain(e->d_name) || snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path ||
         lstat(path, &st) != 0)
       continue;
     if (S_ISREG(st.st_mode) && type_of(name)) {
-      status = add(s, name, err);
+      status = add(out, folder, name, err);
     } else if (S_ISDIR(st.st_mode)) {
       strcat(name, "/"); // there is room: fits
-      status = walk(s, name, depth + 1, err);
+      status = walk(folder, name, depth + 1, out, err);
     }
   }
   closedir(dir);
@@ -103,12 +109,22 @@ static int by_name(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static enum assay_status list(struct site *s, struct assay_error *err) {
-  forget(s);
-  enum assay_status status = walk(s, "", 0, err);
-  if (s->n > 0)
-    qsort(s->names, s->n, sizeof *s->names, by_name);
+static enum assay_status list(const char *folder, struct names *out, struct assay_error *err) {
+  enum assay_status status = walk(folder, "", 0, out, err);
+  if (out->n > 0)
+    qsort(out->items, out->n, sizeof *out->items, by_name);
   return status;
+}
+
+void site_look(struct site *s) {
+  struct names now = {0}, before;
+  struct assay_error ignored = {0};
+  list(s->folder, &now, &ignored); // what could not be listed is not there
+  pthread_mutex_lock(&s->lock);
+  before = s->names;
+  s->names = now;
+  pthread_mutex_unlock(&s->lock);
+  forget(&before);
 }
 
 enum assay_status site_open(const char *folder, struct site **out, struct assay_error *err) {
@@ -117,7 +133,7 @@ enum assay_status site_open(const char *folder, struct site **out, struct assay_
     return error_nomem(err, "a site");
   pthread_mutex_init(&s->lock, NULL);
   s->folder = base_strndup(folder, strlen(folder));
-  enum assay_status status = s->folder ? list(s, err) : error_nomem(err, "a site");
+  enum assay_status status = s->folder ? list(s->folder, &s->names, err) : error_nomem(err, "a site");
   if (status)
     site_close(s);
   else
@@ -128,8 +144,7 @@ enum assay_status site_open(const char *folder, struct site **out, struct assay_
 void site_close(struct site *s) {
   if (!s)
     return;
-  forget(s);
-  base_free(s->names);
+  forget(&s->names);
   base_free(s->folder);
   pthread_mutex_destroy(&s->lock);
   base_free(s);
@@ -142,23 +157,31 @@ static const char *find(const struct site *s, const char *target, char name[MOST
     return NULL;
   snprintf(name, MOST_PATH, "%.*s%s", (int)n - 1, target + 1, target[n - 1] == '/' ? "index.html" : "");
   const char *key = name;
-  char *const *found = s->n ? bsearch(&key, s->names, s->n, sizeof *s->names, by_name) : NULL;
+  const struct names *all = &s->names;
+  char *const *found = all->n ? bsearch(&key, all->items, all->n, sizeof *all->items, by_name) : NULL;
   return found ? *found : NULL;
 }
 
-const char *site_type(struct site *s, const char *target, int64_t now_ns) {
+static const char *type_there(struct site *s, const char *target) {
   char name[MOST_PATH];
-  struct assay_error ignored = {0};
   pthread_mutex_lock(&s->lock);
-  const char *found = find(s, target, name);
-  if (!found && now_ns - s->looked_ns > LOOK_NS) {
-    s->looked_ns = now_ns;
-    list(s, &ignored); // what could not be listed is not there
-    found = find(s, target, name);
-  }
-  const char *type = found ? type_of(found) : NULL;
+  const char *found = find(s, target, name), *type = found ? type_of(found) : NULL;
   pthread_mutex_unlock(&s->lock);
   return type;
+}
+
+const char *site_type(struct site *s, const char *target, int64_t now_ns) {
+  const char *type = type_there(s, target);
+  if (type)
+    return type;
+  pthread_mutex_lock(&s->lock);
+  const bool look = now_ns - s->looked_ns > LOOK_NS;
+  s->looked_ns = look ? now_ns : s->looked_ns;
+  pthread_mutex_unlock(&s->lock);
+  if (!look)
+    return NULL;
+  site_look(s);
+  return type_there(s, target);
 }
 
 enum assay_status site_read(struct site *s, const char *target, char **data, size_t *len, struct assay_error *err) {

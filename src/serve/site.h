@@ -21,6 +21,8 @@ void site_close(struct site *s); // NULL is fine
 // The type of the file that a target means ("/t/x.html?q=1"; "/" and "/x/" mean their index.html); NULL: none. A folder
 // that was changed is listed again at most once a second. Any thread.
 const char *site_type(struct site *s, const char *target, int64_t now_ns);
+// Lists the folder again now. Requests go on with the old list meanwhile. Any thread.
+void site_look(struct site *s);
 // Its bytes (base_free). ASSAY_ERR_NOT_FOUND also where it is gone since.
 enum assay_status site_read(struct site *s, const char *target, char **data, size_t *len, struct assay_error *err);
 

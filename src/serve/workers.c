@@ -139,6 +139,7 @@ static void take_done(struct server *s, int i, const char *line) {
              json_pack("{s:I, s:s, s:s, s:f}", "job", (json_int_t)job, "reason", reason, "unit", s->o->units[i].name,
                        "seconds", (double)stages[STAGE_TOTAL] / 1e9));
   w->failures = 0;
+  renew_want(s);
 }
 
 static void take_line(struct server *s, int i, const char *line) {

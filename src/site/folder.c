@@ -176,14 +176,13 @@ struct done {
   int64_t bytes;
 };
 
-// Where a file stands in the order of work.
+// Where a file stands in the order of work: files of one item stand together.
 struct place {
-  int item, file; // item: NO_ITEM of what is neither a verdict's nor a pair's
+  int item, file;
 };
-enum { NO_ITEM = -1 };
 
-// What threads share. The files of a verdict, and of two runs, stand together in `order`: one thread makes them of one
-// reading.
+// What threads share. The files of a verdict, of two runs, and of the overview are an item: one thread makes them of
+// one reading. Other files are each an item of their own.
 struct work {
   const struct folder *folder;
   struct site *site;
@@ -216,7 +215,7 @@ static enum assay_status put_one(struct work *w, struct site *site, int worker, 
 }
 
 static bool stand_together(const struct place *a, const struct place *b) {
-  return a->item != NO_ITEM && a->item == b->item;
+  return a->item == b->item;
 }
 
 // Takes files, or a verdict's files at once, until there are no more. Only the first thread shows progress.
@@ -264,14 +263,25 @@ static int by_item(const void *x, const void *y) {
   return a->item != b->item ? (a->item > b->item) - (a->item < b->item) : (a->file > b->file) - (a->file < b->file);
 }
 
-static int item_of(const struct site_file *file) {
-  return file->at.place == ADDRESS_KERNEL ? file->item : file->at.place == ADDRESS_PAIR ? -2 - file->item : NO_ITEM;
+// Verdicts, then pairs, then lists, and the overview at the end: who reads meanwhile finds no link to what is not
+// there.
+static int item_of(const struct work *w, const struct site_file *file) {
+  const int pairs = w->n, lists = 2 * w->n;
+  switch (file->at.place) {
+  case ADDRESS_KERNEL:
+    return file->item;
+  case ADDRESS_PAIR:
+    return pairs + file->item;
+  case ADDRESS_INDEX:
+    return lists + w->n;
+  default:
+    return lists + (int)(file - w->files);
+  }
 }
 
-// Pairs and lists first, since they take longest, then verdict by verdict.
 static void make_order(struct work *w) {
   for (int i = 0; i < w->n; i++)
-    w->order[i] = (struct place){item_of(&w->files[i]), i};
+    w->order[i] = (struct place){item_of(w, &w->files[i]), i};
   qsort(w->order, (size_t)w->n, sizeof *w->order, by_item);
 }
 

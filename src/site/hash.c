@@ -49,7 +49,7 @@ enum assay_status site_hash(struct site *site, const struct site_file *file, cha
     status = add_kernel(&all, site, &site->rows[file->item], err);
   else if (file->at.place == ADDRESS_TASK)
     status = add_task(&all, &site->tasks[file->item], err);
-  else if (file->at.place != ADDRESS_ASSET)
+  else if (file->at.place != ADDRESS_ASSET && file->at.place != ADDRESS_READ) // whose text is always the same
     add(&all, site->digest);
   if (!status)
     status = buf_status(&all, err);

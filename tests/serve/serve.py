@@ -405,10 +405,49 @@ def check_read_only(assay, folder):
     check(done.returncode == 2 and "chmod 600" in done.stderr, "a token file that others can read", done)
 
 
+def live_page(server, text, seconds=40):
+    """The first page, once it has the text; how long the slowest request took."""
+    slowest, until, page = 0, time.monotonic() + seconds, ""
+    while text not in page and time.monotonic() < until:
+        began = time.monotonic()
+        page = server.ask("GET", "/")[2]
+        slowest = max(slowest, time.monotonic() - began)
+        time.sleep(0.05)
+    return page, slowest
+
+
+def judge_named(server, name):
+    """A verdict of a file of that name."""
+    body = submission(name)
+    body["candidates"][0]["name"] = name
+    check(server.wait(server.ask("POST", "/v1/jobs", body, "me")[2]["jobs"][0])["state"] == "done", f"{name} is judged")
+
+
+def check_live(assay, folder):
+    site = pathlib.Path(folder) / "site"
+    server = Server(assay, folder, "--site", site, "--live")
+    check("The store has no verdict yet" in live_page(server, "The store has no verdict yet")[0], "pages at the start")
+    judge_named(server, "one.c")
+    page, slowest = live_page(server, "1 verdicts on 1 tasks")
+    check("1 verdicts on 1 tasks" in page, "a verdict comes to the site by itself", page[:300])
+    check(slowest < 5, "requests do not wait for the pages", slowest)
+    kernels = list((site / "k").glob("*.html"))
+    check(len(kernels) == 1 and "one.c" in server.ask("GET", f"/k/{kernels[0].name}")[2], "its page is served", kernels)
+    before = (site / "read.html").stat().st_mtime_ns
+    for name in ("two.c", "three.c", "four.c"):
+        judge_named(server, name)
+    check("4 verdicts on 1 tasks" in live_page(server, "4 verdicts on 1 tasks")[0], "and so do more")
+    check((site / "read.html").stat().st_mtime_ns == before, "pages that are current are left alone")
+    server.end()
+    check('"site_made"' in server.log() and "site_not_made" not in server.log(), "no making failed", server.log()[-500:])
+    done = subprocess.run([assay, "serve", "--live", "--store", pathlib.Path(folder) / "s"], capture_output=True, text=True)
+    check(done.returncode == 2 and "--site DIR --live" in done.stderr, "--live without a folder", done)
+
+
 def main():
     assay = str(pathlib.Path(sys.argv[1]).resolve())
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("main", "rate", "drain", "read_only"):
+        for name in ("main", "rate", "drain", "read_only", "live"):
             os.mkdir(f"{folder}/{name}")
         server = Server(assay, f"{folder}/main", "--host", "judge.example", "--timeout", "2", "--queue", "6",
                         "--connections-per-address", "24", "--rate", "1000", tokens=("me", "you"))
@@ -429,6 +468,7 @@ def main():
         check_rate(assay, f"{folder}/rate")
         check_drain(assay, f"{folder}/drain")
         check_read_only(assay, f"{folder}/read_only")
+        check_live(assay, f"{folder}/live")
     print(f"serve: {CHECKED} checks, {len(FAULTS)} wrong")
     return 1 if FAULTS else 0
 
