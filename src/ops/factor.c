@@ -87,7 +87,7 @@ static void decompose(struct factor *f) {
   f->singular = info != 0;
 }
 
-static void pivot_rows(struct factor *f) {
+void factor_rows(struct factor *f) {
   int *rows = f->rows;
   for (int i = 0; i < f->n; i++)
     rows[i] = i;
@@ -150,7 +150,7 @@ void factor_make(struct factor *f, const double *a, int64_t row, int64_t column,
     return;
   bool singular = f->singular;
   square_products(f);
-  pivot_rows(f);
+  factor_rows(f);
   draw_errors(f, a, row, column, arith, noise);
   load(f->lu, f->n, a, row, column);
   for (size_t i = 0; i < all; i++)

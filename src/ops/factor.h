@@ -36,6 +36,9 @@ void factor_release(struct factor *f);
 void factor_make(struct factor *f, const double *a, int64_t row, int64_t column, const struct arith *arith,
                  struct noise *noise);
 
+// Sets `rows` to what the pivots come to.
+void factor_rows(struct factor *f);
+
 // The determinant as mantissa * 2^*exponent. A contract pass rounds it after every product, to zero or infinity where
 // that leaves the format; *exponent is 0 then.
 double factor_determinant(const struct factor *f, const struct arith *arith, struct noise *noise, int64_t *exponent);

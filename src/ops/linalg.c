@@ -1,5 +1,5 @@
-// Linear algebra: inverses, systems of equations, determinants and Cholesky's factor, of one matrix or a batch of them.
-// What errs, and by how much: ops/factor.h.
+// Linear algebra: inverses, systems of equations, determinants, factors by elimination and Cholesky's factor, of one
+// matrix or a batch of them. What errs, and by how much: ops/factor.h.
 #include <cblas.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -21,6 +21,8 @@
 // Kernels for matrices up to this size divide cofactors by the determinant: its error is in all elements, also in those
 // that elimination finds more exactly.
 enum { COFACTORS = 4 };
+
+enum { MOST = 1 << 15 }; // rows
 
 // One thread's part of a batch: the matrix at hand.
 struct place {
@@ -188,8 +190,33 @@ static void log_determinant_each(struct place *p, int64_t at) {
     p->c->out[1].f64[at] = log_size;
 }
 
+// P, L and U with A = P L U, of which any may be left out.
+static void factors_each(struct place *p, int64_t at) {
+  const struct op_eval *c = p->c;
+  const struct arith *arith = &c->arith;
+  size_t n = (size_t)p->n, all = n * n;
+  double *y[3];
+  for (int k = 0; k < 3; k++)
+    y[k] = k < c->n_out && c->out[k].f64 ? c->out[k].f64 + (size_t)at * all : NULL;
+  decompose(p, at, false);
+  factor_rows(&p->factor);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++) {
+      double v = p->factor.singular ? (double)NAN : p->factor.lu[j * n + i];
+      if (y[0])
+        y[0][(size_t)p->factor.rows[i] * n + j] = i == j;
+      if (y[1])
+        y[1][i * n + j] = i > j ? arith_round(arith, &p->noise, v) : i == j;
+      if (y[2])
+        y[2][i * n + j] = i <= j ? arith_round(arith, &p->noise, v) : 0;
+    }
+}
+
 static enum assay_status inverse_eval(struct op_eval *c, struct assay_error *err) {
   return batch_run(c, inverse_each, true, err);
+}
+static enum assay_status factors_eval(struct op_eval *c, struct assay_error *err) {
+  return batch_run(c, factors_each, true, err);
 }
 static enum assay_status solve_eval(struct op_eval *c, struct assay_error *err) {
   return batch_run(c, solve_each, true, err);
@@ -214,9 +241,9 @@ static enum assay_status need_square(const struct op_infer *c, struct assay_erro
   enum assay_status status = loops_need_float(c, 0, err);
   if (!status && (s->rank < 2 || s->dims[s->rank - 1] != s->dims[s->rank - 2]))
     return op_invalid(c->node, err, "input 0 must be square matrices: [..., n, n]");
-  if (!status && s->dims[s->rank - 1] > INT16_MAX)
+  if (!status && s->dims[s->rank - 1] > MOST)
     return op_unsupported(c->node, err, "a matrix of %lld rows; at most %d are factorized",
-                          (long long)s->dims[s->rank - 1], INT16_MAX);
+                          (long long)s->dims[s->rank - 1], MOST);
   return status;
 }
 
@@ -236,6 +263,14 @@ static enum assay_status system_infer(struct op_infer *c, struct assay_error *er
   if (!status && !fits)
     return op_invalid(c->node, err, "input 1 must be [..., n, k], with the batch of input 0, [..., n, n]");
   return status ? status : op_output(c, 0, c->in[0]->dtype, b->rank, b->dims, err);
+}
+
+static enum assay_status factors_infer(struct op_infer *c, struct assay_error *err) {
+  const struct shape *s = &c->in[0]->shape;
+  enum assay_status status = need_square(c, err);
+  for (int i = 0; i < 3 && !status; i++)
+    status = op_output(c, i, c->in[0]->dtype, s->rank, s->dims, err);
+  return status;
 }
 
 static enum assay_status determinant_infer(struct op_infer *c, struct assay_error *err) {
@@ -300,6 +335,14 @@ static const struct op_def rows[] = {
      .doc = "The inverses of square matrices, the last two dimensions. Those of singular ones are NaN, and of no use: "
             "questions with a matrix that the contract's precision cannot tell from a singular one are not asked.",
      .example = "(float[3,4,4] x) => (float[3,4,4] y) { y = ai.assay.Inverse(x) }"},
+    {LINALG_ROW("LU", "ai.assay", 1, 1, 3), .infer = factors_infer, .eval = factors_eval, .cost = determinant_cost,
+     .pytorch = {.text = "torch.linalg.lu($0)", .results = OP_PYTORCH_ALL},
+     .doc =
+         "A permutation matrix P, a lower triangle L with ones on its diagonal and an upper triangle U whose product "
+         "P L U is the matrix, for square matrices, the last two dimensions: by partial pivoting, so that no element "
+         "of "
+         "L is above 1. NaN below and above the diagonal of a matrix for which elimination ends early.",
+     .example = "(float[3,4,4] x) => (float[3,4,4] p, float[3,4,4] l, float[3,4,4] u) { p, l, u = ai.assay.LU(x) }"},
     {LINALG_ROW("Solve", "ai.assay", 1, 2, 1), .infer = system_infer, .eval = solve_eval, .cost = solve_cost,
      .pytorch = {.text = "torch.linalg.solve($0, $1)"},
      .doc = "X with A X = B for square matrices A (input 0, [..., n, n]) and B (input 1, [..., n, k]) of the same "

@@ -28,6 +28,7 @@ static const struct op_family *const families[] = {
     &ops_conv_integer_family,
     &ops_causal_conv_family,
     &ops_linalg_family,
+    &ops_spectral_family,
     &ops_reduce_family,
     &ops_softmax_family,
     &ops_pool_family,

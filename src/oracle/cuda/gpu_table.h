@@ -37,6 +37,11 @@
   X("ai.assay.SolveTriangular", gpu_host_eval) \
   X("ai.assay.Cholesky", gpu_host_eval) \
   X("ai.assay.SlogDet", gpu_host_eval) \
+  X("ai.assay.LU", gpu_host_eval) \
+  X("ai.assay.SymmetricPower", gpu_host_eval) \
+  X("ai.assay.SpectralRadius", gpu_host_eval) \
+  X("ai.assay.LowRank", gpu_host_eval) \
+  X("ai.assay.PseudoInverse", gpu_host_eval) \
   /* Recurrent networks */ \
   X("RNN", gpu_rnn_eval) \
   X("LSTM", gpu_lstm_eval) \

@@ -6,7 +6,7 @@
 #include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/rows.h"
 
-enum { OUTPUTS = 2 };
+enum { OUTPUTS = 3 };
 
 static enum assay_status outputs_make(const struct gpu_eval *c, struct array *out, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;

@@ -1,12 +1,6 @@
 """Categories of which nothing is made yet, and why."""
 from kernelbenchx.suite import SUITE, Input, loads, powers
 
-RESIDUALS = "a factorisation, to be judged by residuals and invariants: no operator yet"
-SUITE.missing("LinearAlgebra", RESIDUALS, "eig", "ldl_factor", "low_rank_svd_approximation", "lu", "matrix_power_eig",
-              "pseudoinverse_svd", "qr", "solve_symmetric_ldl", "svd")
-SUITE.missing("LinearAlgebra", "the operator is there; its inputs need a distribution of well-conditioned matrices",
-              "cholesky", "cholesky_solve", "det", "determinant_lu", "determinant_via_qr", "invert_matrix_lu", "solve",
-              "solve_and_add_scaled_vector")
 SUITE.task("Random", "logspace", "A base to the power of numbers with equal steps between two ends, both included",
            [Input("start", [1], "uniform(-3, 3) fixed", "constant(0)"), Input("end", [1], "uniform(-3, 3) fixed", "constant(10)"),
             Input("like", [0, "N"], "constant(0) fixed")], ["N"],
