@@ -1,0 +1,179 @@
+// Many tuning runs as a few rows: medians over the shapes of one maker, device and task.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/printable.h"
+#include "cli/json.h"
+#include "cli/table.h"
+#include "cli/trials.h"
+#include "stats/stats.h"
+
+enum { N_PARTS = 3 };
+static const double PARTS[N_PARTS] = {0.10, 0.05, 0.02};
+
+// What a row is of: a task on a device, all tasks on a device, or all that a maker did.
+enum level { OF_TASK, OF_DEVICE, OF_MAKER, LEVELS };
+
+// The numbers of one row; each array has room for all groups.
+struct row {
+  const struct trials_group *first;
+  enum level level;
+  int runs, n_within[N_PARTS], n_even, n_pairs; // pairs: with times of both the maker and the baseline
+  double *seconds, *tried, *within[N_PARTS], *even;
+  double total_s, total_tried, cpu_s, gpu_s;
+};
+
+static bool alike(const struct trials_group *a, const struct trials_group *b, enum level level) {
+  return strcmp(a->maker, b->maker) == 0 && (level >= OF_MAKER || strcmp(a->device, b->device) == 0) &&
+         (level >= OF_DEVICE || strcmp(a->task, b->task) == 0);
+}
+
+// A maker's time for the group's shape: one that another harness than the tuner's took (it cost no seconds), else the
+// tuner's own best.
+static double time_of(const struct trials *all, const struct trials_group *g, const char *maker) {
+  double outside = NAN, own = NAN;
+  for (size_t i = 0; i < all->n; i++) {
+    const struct trials_group *o = &all->groups[i];
+    if (strcmp(o->maker, maker) != 0 || strcmp(o->task, g->task) != 0 || strcmp(o->workload, g->workload) != 0 ||
+        strcmp(o->device, g->device) != 0)
+      continue;
+    struct tune_cost c = tune_cost_of(o->trials, o->n);
+    if (c.wall_s > 0)
+      own = fmin(own, c.best_ns);
+    else
+      outside = fmin(outside, c.best_ns);
+  }
+  return isnan(outside) ? own : outside;
+}
+
+// What took no time is no tuning: a time that was read from a table.
+static void add(struct row *r, const struct trials *all, const struct trials_group *g, const char *baseline) {
+  struct tune_cost c = tune_cost_of(g->trials, g->n);
+  r->seconds[r->runs] = c.wall_s;
+  r->tried[r->runs++] = (double)g->tried;
+  r->total_s += c.wall_s;
+  r->total_tried += (double)g->tried;
+  r->cpu_s += c.cpu_s;
+  r->gpu_s += c.gpu_s;
+  for (int p = 0; p < N_PARTS && !isnan(c.best_ns); p++) {
+    int64_t at = tune_first_within(g->trials, g->n, c.best_ns, PARTS[p] + 1e-9);
+    if (at >= 0)
+      r->within[p][r->n_within[p]++] = g->trials[at].end_s / c.wall_s;
+  }
+  if (!baseline || strcmp(baseline, g->maker) == 0)
+    return;
+  double even = tune_break_even(c.wall_s, time_of(all, g, baseline), time_of(all, g, g->maker));
+  r->n_pairs += !isnan(even);
+  if (isfinite(even))
+    r->even[r->n_even++] = even;
+}
+
+static bool wanted(const struct trials *all, size_t i, const char *run) {
+  const struct trials_group *g = &all->groups[i];
+  size_t n = run ? strlen(run) : 0;
+  // "RUN 2" is a repetition of what a table has twice.
+  bool named = !run || strcmp(run, g->run) == 0 || (strncmp(run, g->run, n) == 0 && g->run[n] == ' ');
+  return named && tune_cost_of(g->trials, g->n).wall_s > 0;
+}
+
+static bool seen_before(const struct trials *all, size_t i, const char *run, enum level level) {
+  for (size_t k = 0; k < i; k++)
+    if (wanted(all, k, run) && alike(&all->groups[k], &all->groups[i], level))
+      return true;
+  return false;
+}
+
+typedef void row_visit(void *arg, const struct row *r);
+struct visit {
+  const struct trials *all;
+  const char *run, *baseline;
+  row_visit *each;
+  void *arg;
+  double *numbers; // of all arrays of a row
+};
+
+static void visit_level(const struct visit *v, enum level level) {
+  const struct trials *all = v->all;
+  for (size_t i = 0; i < all->n; i++) {
+    if (!wanted(all, i, v->run) || seen_before(all, i, v->run, level))
+      continue;
+    struct row r = {.first = &all->groups[i],
+                    .level = level,
+                    .seconds = v->numbers,
+                    .tried = v->numbers + all->n,
+                    .even = v->numbers + 2 * all->n};
+    for (int p = 0; p < N_PARTS; p++)
+      r.within[p] = v->numbers + (size_t)(3 + p) * all->n;
+    for (size_t k = i; k < all->n; k++)
+      if (wanted(all, k, v->run) && alike(r.first, &all->groups[k], level))
+        add(&r, all, &all->groups[k], v->baseline);
+    v->each(v->arg, &r);
+  }
+}
+
+static void each_row(const struct trials *all, const char *run, const char *baseline, row_visit *each, void *arg) {
+  struct visit v = {all, run, baseline, each, arg, base_calloc((3 + N_PARTS) * (all->n + 1), sizeof(double))};
+  for (int level = 0; level < LEVELS && v.numbers; level++)
+    visit_level(&v, (enum level)level);
+  base_free(v.numbers);
+}
+
+static void put_row(void *arg, const struct row *r) {
+  char runs[32], seconds[32], tried[32], hours[32], rate[32], within[64], even[64], device[128];
+  snprintf(runs, sizeof runs, "%d", r->runs);
+  snprintf(seconds, sizeof seconds, "%.4g", stats_median(r->seconds, r->runs));
+  snprintf(tried, sizeof tried, "%.5g", stats_median(r->tried, r->runs));
+  snprintf(hours, sizeof hours, "%.3g", r->total_s / 3600);
+  snprintf(rate, sizeof rate, "%.3g", r->total_s / r->total_tried);
+  snprintf(within, sizeof within, "-");
+  if (r->n_within[0] > 0 && r->n_within[1] > 0 && r->n_within[2] > 0)
+    snprintf(within, sizeof within, "%.0f %.0f %.0f %%", 100 * stats_median(r->within[0], r->n_within[0]),
+             100 * stats_median(r->within[1], r->n_within[1]), 100 * stats_median(r->within[2], r->n_within[2]));
+  snprintf(even, sizeof even, "-");
+  if (r->n_even > 0)
+    snprintf(even, sizeof even, "%.2g (%d of %d)", stats_median(r->even, r->n_even), r->n_even, r->n_pairs);
+  else if (r->n_pairs > 0)
+    snprintf(even, sizeof even, "never (0 of %d)", r->n_pairs);
+  printable_line(r->first->device, device, sizeof device);
+  table_row(arg, (const char *const[]){r->first->maker, r->level == OF_MAKER ? "all" : device,
+                                       r->level == OF_TASK ? r->first->task : "all", runs, seconds, tried, hours, rate,
+                                       within, even});
+}
+
+void trials_summary_print(const struct trials *all, const char *run, const char *baseline, FILE *to) {
+  static const char *const headers[] = {"maker",   "device", "task",       "runs",         "median s",
+                                        "configs", "hours",  "s a config", "own 10 5 2 %", "break-even launches"};
+  struct table *t = table_create(headers, 10, "lllrrrrrrr");
+  if (!t)
+    return;
+  each_row(all, run, baseline, put_row, t);
+  table_print(t, to);
+  table_destroy(t);
+  fprintf(to, "\nown: at which part of its seconds a run came within so much of its own best, median over runs\n");
+  if (baseline)
+    fprintf(to, "break-even: launches that pay for the seconds next to %s, median over the shapes where it is faster\n",
+            baseline);
+}
+
+static void put_json(void *arg, const struct row *r) {
+  json_t *within = json_array();
+  for (int p = 0; p < N_PARTS; p++)
+    json_array_append_new(within, cli_json_real(stats_median(r->within[p], r->n_within[p])));
+  json_array_append_new(
+      arg, json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:i, s:i}", "maker",
+                     cli_json_text(r->first->maker), "device",
+                     r->level == OF_MAKER ? json_null() : cli_json_text(r->first->device), "task",
+                     r->level == OF_TASK ? cli_json_text(r->first->task) : json_null(), "runs", r->runs,
+                     "median_seconds", cli_json_real(stats_median(r->seconds, r->runs)), "median_tried",
+                     cli_json_real(stats_median(r->tried, r->runs)), "seconds", r->total_s, "tried", r->total_tried,
+                     "cpu_seconds", r->cpu_s, "gpu_seconds", r->gpu_s, "own_within", within, "break_even_launches",
+                     cli_json_real(stats_median(r->even, r->n_even)), "faster", r->n_even, "pairs", r->n_pairs));
+}
+
+json_t *trials_summary_json(const struct trials *all, const char *run, const char *baseline) {
+  json_t *rows = json_array();
+  each_row(all, run, baseline, put_json, rows);
+  return rows;
+}

@@ -1,0 +1,62 @@
+// Helion's CSV: a row for each configuration that it timed, and one or more for each that it started.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tune/log.h"
+
+enum { RUN_ID, TIMESTAMP, CONFIG_ID, GENERATION, STATUS, PERF, COMPILE_TIME, CONFIG, COLUMNS };
+static const char HEAD[] = "run_id,timestamp_s,config_id,generation,status,perf_ms,compile_time_s,config";
+
+static bool is(const char *text, size_t n) {
+  return tune_log_starts(text, n, HEAD);
+}
+
+static enum store_trial_status status_of(const char *text) {
+  static const struct {
+    const char *text;
+    enum store_trial_status status;
+  } known[] = {{"ok", STORE_TRIAL_OK},           {"success", STORE_TRIAL_OK},
+               {"timeout", STORE_TRIAL_TIMEOUT}, {"compile_error", STORE_TRIAL_COMPILE_ERROR},
+               {"error", STORE_TRIAL_FAILED},    {"accuracy", STORE_TRIAL_WRONG},
+               {"wrong", STORE_TRIAL_WRONG},     {"duplicate", STORE_TRIAL_DUPLICATE},
+               {"dedup", STORE_TRIAL_DUPLICATE}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcmp(known[i].text, text) == 0)
+      return known[i].status;
+  return STORE_TRIAL_FAILED;
+}
+
+static enum assay_status read_log(struct tune_log_reader *r, const char *text, size_t n, struct assay_error *err) {
+  enum { LINE_BYTES = 1 << 14 };
+  char line[LINE_BYTES], *cells[COLUMNS];
+  const char *p = text, *end = text + n;
+  double first_s = NAN;
+  enum assay_status status = ASSAY_OK;
+  tune_log_line(&p, end, line, sizeof line);
+  while (!status && tune_log_line(&p, end, line, sizeof line)) {
+    if (tune_log_cells(line, cells, COLUMNS) < COLUMNS || strcmp(cells[STATUS], "started") == 0)
+      continue;
+    struct store_trial t = tune_log_trial(r, "helion");
+    double at_s = strtod(cells[TIMESTAMP], NULL), ms = strtod(cells[PERF], NULL);
+    double compile_s = strtod(cells[COMPILE_TIME], NULL);
+    if (isnan(first_s)) // its clock may count from anywhere: the first row ends one compilation after the start
+      first_s = at_s > 1e6 ? at_s - compile_s : 0;
+    t.status = status_of(cells[STATUS]);
+    t.configuration = cells[CONFIG];
+    t.detail = cells[STATUS];
+    t.compile_ns = compile_s > 0 && compile_s < 1e6 ? (int64_t)(compile_s * 1e9) : 0;
+    // The row is written when the configuration is done: it began so much earlier.
+    double since_s = fmin(fmax(at_s - first_s, 0), 1e8);
+    int64_t since_ns = (int64_t)(since_s * 1e9);
+    t.start_ns = since_ns > t.compile_ns ? since_ns - t.compile_ns : 0;
+    if (t.status == STORE_TRIAL_OK && ms > 0 && isfinite(ms))
+      t.tuner_ns = ms * 1e6;
+    else if (t.status == STORE_TRIAL_OK)
+      t.status = STORE_TRIAL_FAILED;
+    status = tune_log_emit(r, &t, err);
+  }
+  return status;
+}
+
+const struct tune_log_format tune_log_helion = {.name = "helion", .is = is, .read = read_log};

@@ -1,0 +1,57 @@
+#!/bin/bash
+# assay trials: the logs of other tuners, and the figures that come of the published tuning runs.
+set -uo pipefail
+assay=$1 source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export TMPDIR=$work ASSAY_STORE=$work/store.sqlite
+. "$source/tests/support/expect.sh"
+logs=$source/tests/tuning/logs
+about=(--task fusedops/matmul/bf16_matmul --workload size01)
+curve() { # curve RUN EXPRESSION: of its first curve `c`
+  "$assay" trials "$1" --json | python3 -c "import json, sys; c = json.load(sys.stdin)['curves'][0]; print($2)"
+}
+expect 0 "6 trials read" "$assay" trials --read "$logs/helion.csv" --run helion "${about[@]}" helion
+expect 0 "^6 3 38.0 100000.0$" curve helion "c['tried'], c['timed'], c['seconds'], c['best_ns']"
+expect 0 "^\[\[4.0, 2\], \[4.0, 2\], \[38.0, 6\]\]$" curve helion "[[w['seconds'], w['tried']] for w in c['within']]"
+expect 0 "38 trials read" "$assay" trials --read "$logs/inductor.log" --run inductor --task a --workload b inductor
+expect 0 "^38 3.007 7200.0 2.007$" curve inductor "c['tried'], round(c['seconds'], 3), c['best_ns'], round(c['within'][2]['seconds'], 3)"
+expect 0 "3 trials read" "$assay" trials --read "$logs/triton.json" --run triton "${about[@]}" triton
+expect 0 "^3 2 BLOCK_M=128,BLOCK_N=256,num_warps=8,num_stages=3,num_ctas=1$" curve triton "c['tried'], c['timed'], c['curve'][0]['configuration']"
+expect 0 "2 trials read" "$assay" trials --read "$logs/triton.log" --run text "${about[@]}" text
+expect 0 "^14.34 None$" curve text "round(c['seconds'], 2), c['best_ns']"
+# Helion's best is slower than what Triton's autotuner found: another's time is not reached.
+expect 0 "within 2 %: not reached" "$assay" trials helion
+expect 2 "is no log of a tuner" "$assay" trials --read "$source/README.md"
+printf 'run_id,timestamp_s,config_id,generation,status,perf_ms,compile_time_s,config\n' >"$work/empty.csv"
+expect 2 "nothing in it is a trial of helion" "$assay" trials --read "$work/empty.csv"
+# The 112 published runs.
+expect 0 "1038 trials read" "$assay" trials --read "$logs/published_results.csv" --run results --summary results
+expect 0 "352 trials read" "$assay" trials --read "$logs/published_tuning.csv" --run published --summary published
+"$assay" trials published --baseline inductor_max --json >"$work/published.json"
+figures() { # figures MAKER DEVICE TASK EXPRESSION: of that row `r`
+  python3 - "$work/published.json" "$@" <<'END'
+import json, sys
+path, maker, device, task, expression = sys.argv[1:]
+rows = json.load(open(path))["summary"]
+r, = [r for r in rows if r["maker"] == maker and device in (r["device"] or "all") and task in (r["task"] or "all")
+      and (device == "all") == (r["device"] is None) and (task == "all") == (r["task"] is None)]
+print(eval(expression))
+END
+}
+bill="'{} {:.0f} {:.0f} {:.1f}'.format(r['runs'], r['median_seconds'], r['median_tried'], r['seconds'] / 3600)"
+expect 0 "^30 810 2845 7.6$" figures helion MI300X bf16_matmul "$bill"
+expect 0 "^6 409 2162 0.6$" figures helion MI300X bf16_layernorm "$bill"
+expect 0 "^6 576 2620 1.0$" figures helion MI300X bf16_gemm_gelu "$bill"
+expect 0 "^10 3875 1922 9.8$" figures helion gfx1200 bf16_matmul "$bill"
+expect 0 "^3 2144 2217 1.7$" figures helion gfx1200 bf16_layernorm "$bill"
+expect 0 "^5 2531 2752 3.5$" figures helion gfx1200 bf16_gemm_gelu "$bill"
+expect 0 "^1.7 36$" figures inductor_max MI300X bf16_matmul "'{:.1f} {:.0f}'.format(r['median_seconds'], r['median_tried'])"
+expect 0 "^3.3 36$" figures inductor_max gfx1200 bf16_matmul "'{:.1f} {:.0f}'.format(r['median_seconds'], r['median_tried'])"
+expect 0 "^0.29$" figures helion MI300X all "'{:.2f}'.format(r['seconds'] / r['tried'])"
+expect 0 "^1.30$" figures helion gfx1200 all "'{:.2f}'.format(r['seconds'] / r['tried'])"
+expect 0 "^60 33 51 63$" figures helion all all "'{} {:.0f} {:.0f} {:.0f}'.format(r['runs'], *[100 * w for w in r['own_within']])"
+expect 0 "^14 30 4.2e.07$" figures helion MI300X bf16_matmul "'{} {} {:.1e}'.format(r['faster'], r['pairs'], r['break_even_launches'])"
+expect 0 "^10 10 1.1e.07$" figures helion gfx1200 bf16_matmul "'{} {} {:.1e}'.format(r['faster'], r['pairs'], r['break_even_launches'])"
+expect 0 "as the schema says" python3 "$source/tests/support/check_json.py" "$source/docs/assay.schema.json" trials "$work/published.json"
+report
