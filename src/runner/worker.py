@@ -4,6 +4,7 @@
                                                                      one workload after another, on the CPU or a GPU
   worker.py lift   LIFT_LIBRARY BUILD                                workloads on a GPU, recorded (docs/python-candidates.md)
   worker.py check  CANDIDATE OUT DEFINE...                           the build: syntax, and extensions in C++
+  worker.py kept   CANDIDATE OUT DEFINE...                           the same; extensions of an earlier build are there
   worker.py syntax CANDIDATE OUT DEFINE...                           the build where extensions come later
   worker.py facts                                                    what this Python has, as JSON
   worker.py missing CANDIDATE DEVICE                                 what a source needs that is not here; it is not run
@@ -24,6 +25,7 @@ import inspect
 import io
 import json
 import os
+import shutil
 import sys
 import tempfile
 import traceback
@@ -449,12 +451,46 @@ def what_is_built(function, given):
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
+def program_identity(name):
+    """A program's file and when it was changed; "": there is none."""
+    path = shutil.which(name)
+    if not path:
+        return ""
+    path = os.path.realpath(path)
+    status = os.stat(path)
+    return f"{path} {status.st_size} {status.st_mtime_ns}"
+
+
+def made_with():
+    """What extensions are compiled with on this machine: they may be kept as long as it is the same."""
+    torch = importlib.util.find_spec("torch")
+    cuda = os.environ.get("CUDA_HOME")
+    programs = [os.environ.get("CXX") or "c++", os.path.join(cuda, "bin", "nvcc") if cuda else "nvcc"]
+    return "\n".join([versions(), program_identity(sys.executable), *map(program_identity, programs),
+                      str(torch and (torch.origin, os.stat(torch.origin).st_mtime_ns))]) + "\n"
+
+
+def kept_extensions(folder):
+    """Whether an earlier build's extensions lie in the folder and are good here; if not, they are removed."""
+    place = os.path.join(os.path.realpath(folder), "extensions")
+    try:
+        with open(os.path.join(place, "made_with"), encoding="utf-8") as file:
+            if file.read() == made_with():
+                return True
+    except (OSError, ValueError):
+        pass
+    shutil.rmtree(place, ignore_errors=True)
+    return False
+
+
 def patch_extensions(folder, build):
-    """torch.utils.cpp_extension.load_inline and load put what they compile into the folder, or take it from there."""
+    """torch.utils.cpp_extension.load_inline and load put what they compile into the folder, or take it from there.
+    Returns the calls so far that read files."""
     import torch.utils.cpp_extension as extension
     compile_ = extension._jit_compile
     folder = os.path.join(os.path.realpath(folder), "extensions")
     place = [None]  # of the extension that is being compiled
+    of_files = []
 
     def compiled(name, *arguments, **options):
         # PyTorch would number a second extension of this name, for it would put both into one folder.
@@ -472,6 +508,8 @@ def patch_extensions(folder, build):
             bound.apply_defaults()
             given = bound.arguments
             where = os.path.join(folder, what_is_built(function.__name__, given))
+            if function.__name__ != "load_inline" or given.get("extra_include_paths") or given.get("extra_ldflags"):
+                of_files.append(given["name"])
             if build:
                 place[0] = where
                 return function(*arguments, **options)
@@ -484,6 +522,7 @@ def patch_extensions(folder, build):
     if build:
         extension._jit_compile = compiled
     extension.load, extension.load_inline = made(extension.load), made(extension.load_inline)
+    return of_files
 
 
 def has_extensions(source):
@@ -1151,7 +1190,7 @@ def versions():
     return ", ".join(found)
 
 
-def check(path, out, names, extensions):
+def check(path, out, names, extensions, kept):
     with open(path, encoding="utf-8") as file:
         source = file.read()
     try:
@@ -1160,15 +1199,23 @@ def check(path, out, names, extensions):
         line, column = getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1
         print(f"{os.path.basename(path)}:{line}:{column}: error: {getattr(error, 'msg', error)}", file=sys.stderr)
         return 1
+    line, folder = versions(), os.path.dirname(out)
     if extensions and has_extensions(source):
-        patch_extensions(os.path.dirname(out), True)
-        try:
-            load_source(path, names)
-        except BaseException as error:
-            print(f"error: {said(error, path)}\n{error}", file=sys.stderr)
-            return 1
+        if kept and kept_extensions(folder):
+            line += ", extensions as they were compiled before"
+        else:
+            of_files = patch_extensions(folder, True)
+            with_what = made_with()
+            try:
+                load_source(path, names)
+            except BaseException as error:
+                print(f"error: {said(error, path)}\n{error}", file=sys.stderr)
+                return 1
+            if not of_files and os.path.isdir(os.path.join(folder, "extensions")):
+                with open(os.path.join(folder, "extensions", "made_with"), "w", encoding="utf-8") as file:
+                    file.write(with_what)
     with open(out, "w", encoding="utf-8") as file:
-        file.write(versions() + "\n")
+        file.write(line + "\n")
     return 0
 
 
@@ -1266,8 +1313,8 @@ def main(arguments):
         return serve(rest[0], rest[1], int(rest[2]), rest[3], rest[4], rest[5:])
     if mode == "lift" and len(rest) >= 2:
         return lift(rest[0], rest[1])
-    if mode in ("check", "syntax") and len(rest) >= 2:
-        return check(rest[0], rest[1], rest[2:], mode == "check")
+    if mode in ("check", "kept", "syntax") and len(rest) >= 2:
+        return check(rest[0], rest[1], rest[2:], mode != "syntax", mode == "kept")
     if mode == "missing" and len(rest) == 2:
         return missing(*rest)
     if mode == "facts":

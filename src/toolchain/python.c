@@ -14,6 +14,7 @@
 #include "toolchain/cc.h"
 #include "toolchain/compile.h"
 #include "toolchain/python_ask.h"
+#include "toolchain/python_keep.h"
 #include "toolchain/python_paths.h"
 #include "toolchain/python_settings.h"
 
@@ -27,6 +28,9 @@ struct python_build {
   const char *script, *settings, *source;
   size_t source_bytes;
   bool extensions;
+  const char *cache; // NULL: extensions are not kept
+  char key[HASH_HEX_BYTES];
+  bool restored; // from an earlier build
 };
 
 enum assay_status python_find(const struct assay_paths *p, struct arena *a, struct python_place *out,
@@ -51,6 +55,7 @@ enum assay_status python_find(const struct assay_paths *p, struct arena *a, stru
                                .script = p->worker_script,
                                .worker = p->worker,
                                .read_paths = python_paths_find(found, settings.read_paths, a),
+                               .cache = p->cache,
                                .path_env = settings.path_env,
                                .environment = settings.environment,
                                .settings = settings.summary};
@@ -61,14 +66,18 @@ enum assay_status python_find(const struct assay_paths *p, struct arena *a, stru
 
 // ---- the build
 
+// worker.py itself finds out whether what was restored is good for the machine as it is now.
+static const char *mode_of(const struct python_build *b) {
+  return !b->extensions ? "syntax" : b->restored ? "kept" : "check";
+}
+
 // Not compile_command: a macro's -D means nothing to Python.
 static char **command(struct compile *c) {
   const struct python_build *b = c->owner;
   size_t n = 0, n_defines = 0;
   while (c->defines[n_defines])
     n_defines++;
-  const char *const front[] = {c->program,  "-I",           "-B", b->script, b->extensions ? "check" : "syntax",
-                               source_name, COMPILE_LIBRARY};
+  const char *const front[] = {c->program, "-I", "-B", b->script, mode_of(b), source_name, COMPILE_LIBRARY};
   char **argv = arena_calloc(&c->arena, sizeof front / sizeof *front + n_defines + 1, sizeof *argv);
   for (size_t i = 0; argv && i < sizeof front / sizeof *front; i++)
     argv[n++] = (char *)front[i];
@@ -117,6 +126,11 @@ enum assay_status python_build_start(const struct python_place *p, const struct 
     status = compile_prepare(&b->compile, &options, program, err);
   if (!status && !(b->compile.policy.read_paths = python_builder_paths(p, a)))
     status = error_nomem(err, "a build");
+  if (!status && extensions && p->cache) {
+    b->cache = arena_strdup(a, p->cache);
+    status = b->cache ? python_keep_key(p, o->defines, source, n, b->key, err) : error_nomem(err, "a build");
+  }
+  b->restored = !status && b->cache && python_keep_restore(b->cache, b->key, o->folder);
   if (!status)
     status = compile_start(&b->compile, source, n, err);
   if (status)
@@ -187,6 +201,8 @@ enum assay_status python_build_finish(struct python_build *b, struct build_resul
     const char *path = arena_printf(&b->compile.arena, "%s/%s", b->compile.policy.folder, source_name);
     const char *change = path ? find_change(b, path) : NULL;
     r.library = path && !change ? base_strndup(path, strlen(path)) : NULL;
+    if (!change && b->cache)
+      python_keep_store(b->cache, b->key, b->compile.policy.folder);
     if (change)
       status = reject(&r, change, err);
     else

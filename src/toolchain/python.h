@@ -12,6 +12,7 @@ struct python_place {
   const char *interpreter;            // absolute; links in it stay, for a virtual environment is found from its name
   const char *script, *worker, *lift; // worker.py, assay-worker.so, and assay-lift.so next to it
   const char *const *read_paths;      // NULL-terminated
+  const char *cache;                  // where compiled extensions are kept; NULL: nowhere
   const char *path_env;               // the PATH of its compilers (python_settings.h)
   const char *const *environment;     // NAME=VALUE: compilers as the user wants them; NULL-terminated
   const char *settings;               // the same for a reader, with what could not be kept; "": nothing was set
