@@ -31,6 +31,7 @@ enum {
   KEY_DRAIN,
   KEY_WORKER,
   KEY_LIVE,
+  KEY_BUILDERS,
 };
 static const int64_t SECOND = 1000000000;
 
@@ -53,6 +54,11 @@ static const struct argp_option options[] = {
      0},
     {"cpu-slots", KEY_SLOTS, "N", 0,
      "how many jobs without times may be judged on the CPU at once (default 1); one with times is alone there", 0},
+    {"builders", KEY_BUILDERS, "N", 0,
+     "how many candidates a device other than the CPU has at once: one is tested there, alone, and the others are "
+     "built "
+     "meanwhile (default 2 on a GPU, 1 elsewhere)",
+     0},
     {"queue", KEY_QUEUE, "N", 0, "at most so many jobs wait (default 1000)", 0},
     {"rate", KEY_RATE, "N", 0, "at most so many submissions a minute of one token (default 120)", 0},
     {"connections", KEY_CONNECTIONS, "N", 0, "at most so many at once (default 512)", 0},
@@ -81,6 +87,9 @@ static void take_number(const struct argp_state *state, struct serving *a, int k
   case KEY_SLOTS:
     a->cpu_slots = (int)number(state, "cpu-slots", arg, 1, SERVE_MOST_UNITS);
     break;
+  case KEY_BUILDERS:
+    a->builders = (int)number(state, "builders", arg, 1, 8);
+    break;
   case KEY_QUEUE:
     o->most_waiting = number(state, "queue", arg, 1, 1000000);
     break;
@@ -106,21 +115,23 @@ static void take_number(const struct argp_state *state, struct serving *a, int k
 
 // After --worker: the unit, its device, its index.
 static error_t take_word(const struct argp_state *state, struct serving *a, const char *arg, int n) {
-  if (!a->worker_device && n > 2)
+  if (n > 3)
     return ARGP_ERR_UNKNOWN;
   if (n == 0)
     a->worker = arg;
   else if (n == 1)
     a->worker_device = arg;
-  else
+  else if (n == 2)
     a->worker_index = (int)number(state, "worker", arg, 0, 63);
+  else
+    a->worker_ahead = true;
   return 0;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct serving *a = state->input;
   struct serve_options *o = &a->options;
-  if (key >= KEY_SLOTS && key <= KEY_DRAIN) {
+  if ((key >= KEY_SLOTS && key <= KEY_DRAIN) || key == KEY_BUILDERS) {
     take_number(state, a, key, arg);
     return 0;
   }
@@ -198,7 +209,11 @@ static enum assay_status add_unit(struct serving *a, const char *text, size_t n,
     return error_set(err, ASSAY_ERR_USAGE, "--devices: '%s' is no device; write cuda:1 for the second GPU", name);
   name[colon] = '\0';
   enum assay_status status = plan_device_parse(name, &device, err);
-  int copies = device == &plan_device_cpu && !status ? a->cpu_slots : 1;
+  int copies = 1;
+  if (!status && device == &plan_device_cpu)
+    copies = a->cpu_slots;
+  else if (!status)
+    copies = a->builders ? a->builders : device->gpu ? 2 : 1;
   for (int i = 0; i < copies && !status; i++) {
     struct serve_unit *u = &a->units[a->options.n_units];
     if (a->options.n_units == SERVE_MOST_UNITS)
@@ -206,6 +221,7 @@ static enum assay_status add_unit(struct serving *a, const char *text, size_t n,
     snprintf(u->device, sizeof u->device, "%s", device->name);
     snprintf(u->name, sizeof u->name, "%.20s:%d", device->name, index);
     u->index = index;
+    u->ahead = device != &plan_device_cpu && copies > 1;
     a->options.n_units++;
   }
   return status;

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -38,7 +39,7 @@ static enum assay_status put_source(struct work *w, struct assay_error *err) {
   return status ? status : file_write(w->job.job.name, w->job.source, w->job.source_bytes, err);
 }
 
-static enum assay_status judge(struct work *w, struct assay_error *err) {
+static enum assay_status prepare(struct work *w, struct assay_error *err) {
   struct cli_judging *j = &w->a->judging;
   struct assay_judge_options *o = &j->options;
   enum assay_status status = task_find(j->paths.tasks, w->job.job.task, &w->task_path, err);
@@ -52,8 +53,7 @@ static enum assay_status judge(struct work *w, struct assay_error *err) {
   o->task = w->task_path;
   o->workload = w->job.job.workload;
   serving_take_settings(j, w->settings);
-  status = cli_use_candidate(j, w->job.job.name, true, err);
-  return status ? status : assay_judge(o, &w->verdict, err);
+  return cli_use_candidate(j, w->job.job.name, true, err);
 }
 
 static void say(const struct work *w, const char *fmt, ...) ASSAY_PRINTF(2, 3);
@@ -62,6 +62,40 @@ static void say(const struct work *w, const char *fmt, ...) {
   va_start(ap, fmt);
   vdprintf(w->to, fmt, ap);
   va_end(ap);
+}
+
+// Waits until nobody else of this server is on the device. The lock goes with the process, however it ends.
+static enum assay_status take_turn(const struct work *w, struct assay_error *err) {
+  say(w, "ready %lld\n", (long long)w->job.job.id);
+  while (w->a->worker_turn >= 0 && flock(w->a->worker_turn, LOCK_EX) != 0)
+    if (errno != EINTR)
+      return error_set(err, ASSAY_ERR_IO, "cannot wait for the device: %s", strerror(errno));
+  say(w, "test %lld %lld\n", (long long)w->job.job.id, (long long)clock_monotonic_ns());
+  return ASSAY_OK;
+}
+
+static void end_turn(const struct work *w) {
+  say(w, "left %lld %lld\n", (long long)w->job.job.id, (long long)clock_monotonic_ns());
+  if (w->a->worker_turn >= 0)
+    flock(w->a->worker_turn, LOCK_UN);
+}
+
+// Builds, and tests what was built when it is this worker's turn on the device.
+static enum assay_status judge(struct work *w, struct assay_error *err) {
+  struct assay_job *job = NULL;
+  enum assay_status status = prepare(w, err);
+  if (!status)
+    status = assay_judge_begin(&w->a->judging.options, &job, err);
+  if (!status)
+    status = take_turn(w, err);
+  if (!status) {
+    status = assay_judge_test(job, err);
+    end_turn(w);
+  }
+  if (!status)
+    return assay_judge_conclude(job, &w->verdict, err);
+  assay_judge_drop(job);
+  return status;
 }
 
 static void say_done(const struct work *w, bool published) {
@@ -144,7 +178,8 @@ static int run(struct serving *a, struct store *store, int to) {
   for (bool open = await(0); open;) {
     struct work w = {.a = a, .store = store, .to = to};
     bool found = false;
-    const struct queue_claimant who = {.device = a->worker_device, .unit = a->worker, .owner = getpid()};
+    const struct queue_claimant who = {
+        .device = a->worker_device, .unit = a->worker, .owner = getpid(), .ahead = a->worker_ahead};
     if (queue_claim(store, &who, &w.job, &found, &err) != ASSAY_OK)
       return cli_fail(&err);
     if (found)
@@ -152,6 +187,17 @@ static int run(struct serving *a, struct store *store, int to) {
     open = await(found ? 0 : LOOK_MS);
   }
   return CLI_PASS;
+}
+
+// The device of workers that share it: a file next to the store.
+static enum assay_status open_turn(struct serving *a, struct assay_error *err) {
+  char path[4200];
+  a->worker_turn = -1;
+  if (!a->worker_ahead)
+    return ASSAY_OK;
+  snprintf(path, sizeof path, "%s.serve.%s", a->judging.paths.store, a->worker);
+  a->worker_turn = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  return a->worker_turn < 0 ? error_set(err, ASSAY_ERR_IO, "cannot open %s: %s", path, strerror(errno)) : ASSAY_OK;
 }
 
 int serving_work(struct serving *a) {
@@ -162,6 +208,8 @@ int serving_work(struct serving *a) {
   if (to < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
     return CLI_ENVIRONMENT;
   if (store_open(a->judging.paths.store, &store, &err) != ASSAY_OK)
+    return cli_fail(&err);
+  if (open_turn(a, &err) != ASSAY_OK)
     return cli_fail(&err);
   cli_judging_finish(&a->judging, store);
   a->judging.device = a->worker_device;

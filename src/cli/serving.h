@@ -15,14 +15,16 @@ struct serving {
   struct serve_options options;
   struct serve_unit units[SERVE_MOST_UNITS];
   const char *devices, *add_token, *run;
-  int cpu_slots;
-  bool live; // the site is made as verdicts come
+  int cpu_slots, builders; // builders: 0: as many as the device is best served with
+  bool live;               // the site is made as verdicts come
   int64_t drain_ns;
   char machine[120], compilers[SERVE_VERSIONS]; // parts of what a verdict is identified by
   pthread_mutex_t lock;                         // of `judging` in admissions
   // Of a worker, which is started by the server: its unit.
   const char *worker, *worker_device;
   int worker_index;
+  bool worker_ahead;
+  int worker_turn; // a file whose lock is the device; -1: nobody else is there
 };
 
 // Takes the settings of a submission (serve/request.h), which were checked there, into the options of a judgement.

@@ -128,7 +128,7 @@ void metrics_print(struct metrics *m, const struct serve_options *o, const struc
       buf_printf(out, "assay_jobs_finished_total{reason=\"%s\"} %lld\n", reason_codes[i], (long long)m->finished[i]);
   head(out, "assay_jobs_put_back_total", "counter", "Judgements that a fault of the machine ended.");
   buf_printf(out, "assay_jobs_put_back_total %lld\n", (long long)m->put_back);
-  head(out, "assay_device_busy_seconds_total", "counter", "Time that workers have judged.");
+  head(out, "assay_device_busy_seconds_total", "counter", "Time that candidates were on the device.");
   for (int i = 0; i < o->n_units; i++)
     buf_printf(out, "assay_device_busy_seconds_total{device=\"%s\",worker=\"%d\"} %.3f\n", o->units[i].name, i,
                m->busy_seconds[i]);

@@ -24,6 +24,9 @@ struct serve_unit {
   char device[32]; // "cuda"
   char name[32];   // "cuda:1"; CPU slots share one name, and with it the processor
   int index;
+  // It shares the device with workers of the same name: each builds while another's candidate is tested, and they take
+  // turns on the device.
+  bool ahead;
 };
 
 // One candidate as submitted. Strings are borrowed.

@@ -39,7 +39,7 @@ static void start(struct server *s, int i) {
   char index[16];
   int n = 0, in[2], out[2];
   pid_t parent = getpid();
-  while (s->o->worker[n] && n < WORKER_ARGUMENTS - 4) {
+  while (s->o->worker[n] && n < WORKER_ARGUMENTS - 5) {
     argv[n] = s->o->worker[n];
     n++;
   }
@@ -47,6 +47,8 @@ static void start(struct server *s, int i) {
   argv[n++] = unit->name;
   argv[n++] = unit->device;
   argv[n++] = index;
+  if (unit->ahead)
+    argv[n++] = "ahead";
   argv[n] = NULL;
   if (pipe2(in, O_CLOEXEC) != 0)
     return;
@@ -90,6 +92,13 @@ static int64_t put_back(struct server *s, pid_t owner, const char *why, int most
   return found ? job.id : 0;
 }
 
+static void leave_device(struct server *s, int i, int64_t at_ns) {
+  struct worker *w = &s->workers.items[i];
+  if (w->busy_ns)
+    metrics_busy(&s->metrics, i, at_ns - w->busy_ns);
+  w->busy_ns = 0;
+}
+
 // The process has ended, however: what it had waits again.
 static void bury(struct server *s, int i) {
   struct worker *w = &s->workers.items[i];
@@ -105,8 +114,7 @@ static void bury(struct server *s, int i) {
     snprintf(why, sizeof why, "the judging process was ended by signal %d", WTERMSIG(status));
   else
     snprintf(why, sizeof why, "the judging process ended with code %d", WEXITSTATUS(status));
-  if (w->job)
-    metrics_busy(&s->metrics, i, clock_monotonic_ns() - w->since_ns);
+  leave_device(s, i, clock_monotonic_ns());
   int64_t job = put_back(s, w->pid, why, s->workers.closing ? 0 : s->o->most_faults);
   server_log(s, "worker_ended",
              json_pack("{s:s, s:i, s:s}", "unit", s->o->units[i].name, "pid", (int)w->pid, "why", why));
@@ -142,15 +150,42 @@ static void take_done(struct server *s, int i, const char *line) {
   renew_want(s);
 }
 
+// Lines about the device. Waiting for a turn is not part of a judgement's time.
+static bool take_turn(struct server *s, int i, const char *line) {
+  struct worker *w = &s->workers.items[i];
+  const char *unit = s->o->units[i].name;
+  long long job = 0, at_ns = 0;
+  if (sscanf(line, "test %lld %lld", &job, &at_ns) == 2) {
+    w->waits = false;
+    w->since_ns = w->busy_ns = at_ns;
+    server_log(s, "testing",
+               json_pack("{s:I, s:s, s:I}", "job", (json_int_t)job, "unit", unit, "ns", (json_int_t)at_ns));
+  } else if (sscanf(line, "left %lld %lld", &job, &at_ns) == 2) {
+    leave_device(s, i, at_ns);
+    server_log(s, "tested",
+               json_pack("{s:I, s:s, s:I}", "job", (json_int_t)job, "unit", unit, "ns", (json_int_t)at_ns));
+  } else if (strncmp(line, "ready ", 6) == 0) {
+    w->waits = true;
+  } else {
+    return false;
+  }
+  return true;
+}
+
 static void take_line(struct server *s, int i, const char *line) {
   struct worker *w = &s->workers.items[i];
   long long job = 0, attempt = 0;
   if (sscanf(line, "claim %lld %lld", &job, &attempt) == 2) {
     w->job = job;
     w->since_ns = clock_monotonic_ns();
+    server_log(s, "claimed",
+               json_pack("{s:I, s:s, s:I}", "job", (json_int_t)job, "unit", s->o->units[i].name, "ns",
+                         (json_int_t)w->since_ns));
     hub_wake(&s->hub, job);
     return;
   }
+  if (take_turn(s, i, line))
+    return;
   if (strncmp(line, "done ", 5) == 0)
     take_done(s, i, line);
   else if (strncmp(line, "back ", 5) == 0)
@@ -158,7 +193,8 @@ static void take_line(struct server *s, int i, const char *line) {
   else if (strncmp(line, "lost ", 5) != 0)
     return;
   job = w->job;
-  metrics_busy(&s->metrics, i, clock_monotonic_ns() - w->since_ns);
+  leave_device(s, i, clock_monotonic_ns());
+  w->waits = false;
   w->job = 0;
   hub_wake(&s->hub, job);
   workers_poke(s); // the unit may be what another job waited for
@@ -205,7 +241,7 @@ static void look_after(struct server *s, int64_t now) {
     struct worker *w = &s->workers.items[i];
     if (w->pid == 0 && !s->workers.closing && now >= w->restart_ns)
       start(s, i);
-    if (w->pid && w->job && now - w->since_ns > s->o->limit_ns)
+    if (w->pid && w->job && !w->waits && now - w->since_ns > s->o->limit_ns)
       kill(-w->pid, SIGKILL); // hear() finds the end of its output
   }
 }

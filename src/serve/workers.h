@@ -1,5 +1,8 @@
 // The processes that judge. A worker claims jobs from the queue by itself and says on its standard output, a line each,
 //   claim JOB ATTEMPT
+//   ready JOB                (it is built, and waits for its turn on the device)
+//   test JOB NS              (from then on, of the monotonic clock, it is tested; nobody else is on the device)
+//   left JOB NS              (until then: the device is free)
 //   done JOB REASON NS...    (one for each of SERVE_STAGES)
 //   back JOB                 (a fault of the machine: it waits again, or was given up)
 //   lost JOB                 (cancelled or taken away meanwhile: its verdict is not published)
@@ -23,6 +26,8 @@ struct worker {
   char line[WORKER_LINE];
   size_t used;
   int64_t job, since_ns; // since: monotonic; job 0: it has none, as far as it has said
+  int64_t busy_ns;       // since when it is on the device; 0: it is not
+  bool waits;            // for its turn there
   int64_t restart_ns;    // not before
   int failures;          // ends in a row without a verdict between them
 };

@@ -106,6 +106,7 @@ void queue_work_release(struct queue_work *w);
 struct queue_claimant {
   const char *device, *unit;
   int64_t owner; // the process
+  bool ahead;    // it may have a job while another is tested on the unit: its claimants take turns there by themselves
 };
 enum assay_status queue_claim(struct store *s, const struct queue_claimant *who, struct queue_work *out, bool *found,
                               struct assay_error *err);

@@ -27,16 +27,16 @@ static enum assay_status load_of(struct store *s, const char *unit, int64_t *out
 }
 
 // The job that a unit would take now. One that waits after a fault lets others pass.
-static enum assay_status head_of(struct store *s, const char *device, const char *unit, struct queue_job *job,
-                                 bool *found, struct assay_error *err) {
-  const struct queue_parameters p = {.texts = {device}, .numbers = {clock_wall_ns()}, .n_numbers = 1};
+static enum assay_status head_of(struct store *s, const struct queue_claimant *who, struct queue_job *job, bool *found,
+                                 struct assay_error *err) {
+  const struct queue_parameters p = {.texts = {who->device}, .numbers = {clock_wall_ns()}, .n_numbers = 1};
   int64_t load = 0;
   enum assay_status status = queue_one(s,
                                        "SELECT " QUEUE_COLUMNS " FROM job WHERE state = 'waiting' AND device = ? AND "
                                        "not_before_ns <= ? ORDER BY id LIMIT 1",
                                        &p, job, found, err);
-  if (!status && *found)
-    status = load_of(s, unit, &load, err);
+  if (!status && *found && !who->ahead)
+    status = load_of(s, who->unit, &load, err);
   if (!status && *found && (load == 2 || (load == 1 && job->timed)))
     *found = false;
   return status;
@@ -75,7 +75,7 @@ enum assay_status queue_claim(struct store *s, const struct queue_claimant *who,
   enum assay_status status = db_begin(s, err);
   if (status)
     return status;
-  status = head_of(s, who->device, who->unit, &w.job, &any, err);
+  status = head_of(s, who, &w.job, &any, err);
   const struct queue_parameters p = {.texts = {who->unit}, .numbers = {who->owner, w.job.id}, .n_numbers = 2};
   if (!status && any)
     status = queue_run(s, "UPDATE job SET attempt = attempt + 1, unit = ?, owner = ? WHERE id = ?", &p, NULL, err);

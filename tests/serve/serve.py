@@ -405,6 +405,31 @@ def check_read_only(assay, folder):
     check(done.returncode == 2 and "chmod 600" in done.stderr, "a token file that others can read", done)
 
 
+def check_ahead(assay, folder):
+    """Two workers of one device: one builds while the other's candidate is tested, and never are two tested at once."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    source = (root / "tests" / "opencl" / "gelu.cl").read_text(encoding="utf-8")
+    server = Server(assay, folder, "--devices", "opencl:0", "--builders", "2")
+    body = {"task": "kernelbench/1/26",
+            "candidates": [{"name": f"gelu_{i}.cl", "source": f"{source}// {i}\n"} for i in range(4)],
+            "settings": {"probes": False, "checks": 2}}
+    status, _, answer = server.ask("POST", "/v1/jobs", body, "me")
+    if status == 422 and "OpenCL" in str(answer):
+        print("skipped: no OpenCL device, so nothing was built ahead")
+        server.end()
+        return
+    check(status == 202, "four candidates for one device", status, answer)
+    states = [server.wait(job) for job in answer["jobs"]]
+    check(all(s["state"] == "done" for s in states), "all are judged", states)
+    server.end()
+    events = [json.loads(line) for line in server.log().splitlines() if '"unit":"opencl:0"' in line]
+    times = {kind: {e["job"]: e["ns"] for e in events if e["event"] == kind} for kind in ("claimed", "testing", "tested")}
+    turns = sorted((times["testing"][job], times["tested"][job], job) for job in times["testing"])
+    check(len(turns) == 4 and all(a[1] <= b[0] for a, b in zip(turns, turns[1:])), "one after the other on the device", turns)
+    ahead = [job for _, end, _ in turns for job, ns in times["claimed"].items() if ns < end < times["testing"][job]]
+    check(len(ahead) >= 2, "the next is taken and built while one is tested", times)
+
+
 def live_page(server, text, seconds=40):
     """The first page, once it has the text; how long the slowest request took."""
     slowest, until, page = 0, time.monotonic() + seconds, ""
@@ -447,7 +472,7 @@ def check_live(assay, folder):
 def main():
     assay = str(pathlib.Path(sys.argv[1]).resolve())
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("main", "rate", "drain", "read_only", "live"):
+        for name in ("main", "rate", "drain", "read_only", "live", "ahead"):
             os.mkdir(f"{folder}/{name}")
         server = Server(assay, f"{folder}/main", "--host", "judge.example", "--timeout", "2", "--queue", "6",
                         "--connections-per-address", "24", "--rate", "1000", tokens=("me", "you"))
@@ -469,6 +494,7 @@ def main():
         check_drain(assay, f"{folder}/drain")
         check_read_only(assay, f"{folder}/read_only")
         check_live(assay, f"{folder}/live")
+        check_ahead(assay, f"{folder}/ahead")
     print(f"serve: {CHECKED} checks, {len(FAULTS)} wrong")
     return 1 if FAULTS else 0
 

@@ -81,7 +81,8 @@ static int64_t claim(const char *unit, struct queue_job *out) {
   struct queue_work w;
   bool found = false;
   struct assay_error err = {0};
-  if (queue_claim(store, &(struct queue_claimant){"cpu", unit, 77}, &w, &found, &err) != ASSAY_OK)
+  if (queue_claim(store, &(struct queue_claimant){.device = "cpu", .unit = unit, .owner = 77}, &w, &found, &err) !=
+      ASSAY_OK)
     fail_msg("%s", err.message);
   if (!found)
     return 0;
@@ -379,7 +380,8 @@ static int step_of(int step, struct queue_job *job, struct assay_error *err) {
   case 0:
     return queue_submit(store, "ann", &r, 1, 10, job, err);
   case 1:
-    status = queue_claim(store, &(struct queue_claimant){"cpu", "cpu:0", 77}, &w, &flag, err);
+    status =
+        queue_claim(store, &(struct queue_claimant){.device = "cpu", .unit = "cpu:0", .owner = 77}, &w, &flag, err);
     if (!status)
       *job = w.job;
     queue_work_release(&w);
@@ -425,9 +427,28 @@ static void test_no_memory(void **state) {
   assert_int_equal(n_verdicts(), 1);
 }
 
+// A claimant that takes turns on the device by itself gets a job while a timed one runs there.
+static void test_ahead(void **state) {
+  (void)state;
+  struct queue_claimant who = {.device = "cpu", .unit = "cpu:0", .owner = 77, .ahead = true};
+  struct assay_error err = {0};
+  must_submit(1, true, "ann");
+  must_submit(2, true, "ann");
+  for (int i = 0; i < 3; i++) {
+    struct queue_work w;
+    bool found = false;
+    assert_int_equal(queue_claim(store, &who, &w, &found, &err), ASSAY_OK);
+    assert_int_equal(found, i == 0 || i == 2);
+    if (found)
+      queue_work_release(&w);
+    who.ahead = i == 1; // in between one that does not take turns: it gets none
+  }
+}
+
 int main(void) {
   static const struct CMUnitTest tests[] = {
 #define QUEUE_TEST(f) cmocka_unit_test_setup_teardown(f, open_queue, remove_queue)
+      QUEUE_TEST(test_ahead),
       QUEUE_TEST(test_one_job_for_one_identity),
       QUEUE_TEST(test_an_old_attempt_publishes_nothing),
       QUEUE_TEST(test_faults_of_the_machine),
