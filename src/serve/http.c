@@ -135,7 +135,7 @@ static bool may_not_change(struct call *c, struct problem *p) {
     *p = (struct problem){.code = 403, .detail = "this server is read only: it was started without --token-file"};
     return true;
   }
-  c->submitter = given && strncmp(given, "Bearer ", 7) == 0 ? tokens_find(s->tokens, given + 7) : NULL;
+  c->submitter = given && strncasecmp(given, "Bearer ", 7) == 0 ? tokens_find(s->tokens, given + 7) : NULL;
   if (!c->submitter)
     *p = (struct problem){.code = 401,
                           .detail = "this needs a token that the server knows: Authorization: Bearer TOKEN",

@@ -294,11 +294,17 @@ void workers_poke(struct server *s) {
   eventfd_write(s->workers.wake, 1);
 }
 
+// A worker says that it has lost a job before it claims the next: once its last words were heard, no other job can be
+// ended in place of this one.
 void workers_end_job(struct server *s, int64_t job) {
   pthread_mutex_lock(&s->workers.lock);
-  for (int i = 0; i < s->o->n_units; i++)
-    if (s->workers.items[i].pid && s->workers.items[i].job == job)
-      kill(-s->workers.items[i].pid, SIGKILL);
+  for (int i = 0; i < s->o->n_units; i++) {
+    struct worker *w = &s->workers.items[i];
+    if (w->pid && w->job == job)
+      hear(s, i);
+    if (w->pid && w->job == job)
+      kill(-w->pid, SIGKILL);
+  }
   pthread_mutex_unlock(&s->workers.lock);
 }
 

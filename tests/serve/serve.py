@@ -160,6 +160,8 @@ def check_refusals(server):
     is_problem(server.ask("POST", "/healthz", {}, "me"), 405, ["Allow"], "POST where there is none")
     is_problem(post(submission("x"), token=None), 401, ["WWW-Authenticate"], "no token")
     is_problem(post(submission("x"), token="f" * 64), 401, ["WWW-Authenticate"], "another token")
+    bearer = {"Authorization": f"bearer {server.tokens['me']}"}  # the scheme's name has no case
+    is_problem(server.ask("POST", "/v1/jobs", {"task": "a/1"}, headers=bearer), 422, [], "a token as another client writes it")
     is_problem(post(submission("x"), headers={"Content-Type": "text/plain"}), 415, [], "another type")
     is_problem(post("{", headers={"Content-Type": "application/json; charset=utf-8"}), 400, [], "no JSON")
     is_problem(post("[" * 5000, headers={"Content-Type": "application/json"}), 413, [], "deep JSON", "nested")
