@@ -1,8 +1,9 @@
-// Private to src/cli: the parts of `assay make`. make.c has the command line, make_judge.c judges kernels for the
-// engine, make_print.c prints progress and results.
+// Private to src/cli: the parts of `assay make`. make.c has the run and what options mean together, make_judge.c judges
+// kernels for the engine, make_print.c prints progress and results.
 #ifndef CLI_MAKE_H
 #define CLI_MAKE_H
 
+#include <argp.h>
 #include <jansson.h>
 
 #include "cli/interrupt.h"
@@ -60,6 +61,17 @@ struct make {
   struct engine_task *tasks;
   struct make_live live;
 };
+
+// make_options.c: the command line; its input is the struct make.
+extern const struct argp make_argp;
+
+// make_settings.c. The run's name and that of its winners, where the user gave none. ASSAY_ERR_NOMEM.
+enum assay_status make_name_run(struct make *m, struct assay_error *err);
+// --out, or a folder next to the store that is named after the run. ASSAY_ERR_IO, ASSAY_ERR_NOMEM.
+enum assay_status make_folder(struct make *m, struct assay_error *err);
+// Stores what the run is begun with, and decides whether something is held out. ASSAY_ERR_USAGE: it was begun, and paid
+// for, with other settings.
+enum assay_status make_keep_settings(struct make *m, struct assay_error *err);
 
 // make_models.c. Keys come from the environment or a file that only its owner reads; after this, no other process can
 // look at this one. ASSAY_ERR_USAGE.
