@@ -62,6 +62,7 @@ fuzz: clang
 site: all
 	@rm -f $(BUILD)/site.sqlite*
 	@$(ASSAY) runs import bench/results/nvidia-h200/leaderboard.jsonl --store $(BUILD)/site.sqlite
+	@$(ASSAY) runs import bench/results/cpu-epyc-2c/leaderboard.jsonl --store $(BUILD)/site.sqlite
 	@$(ASSAY) report --html $(BUILD)/site --store $(BUILD)/site.sqlite
 
 format:

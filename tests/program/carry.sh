@@ -12,6 +12,8 @@ ship=$work/ship.sqlite
 runs() { "$assay" runs "$@" </dev/null; }
 
 expect 0 "verdicts imported" runs import "$lines" --store "$ship"
+expect 0 "120 verdicts imported" runs import bench/results/cpu-epyc-2c/leaderboard.jsonl --store "$ship"
+expect 0 "^honest C kernels +120/120 +[0-9]+ +small +cpu " runs --store "$ship"
 expect 0 "^shipped kernels +144/144 +117 +full +cuda +2026-11-21 " env TZ=UTC "$assay" runs --store "$ship"
 expect 0 "^KernelBench.s originals +246/250 +250 +full +cuda " runs --store "$ship"
 expect 2 "has a run named .* already" runs import "$lines" --store "$ship"
@@ -32,6 +34,9 @@ expect 0 "index.html: [0-9]+ files" "$assay" report --html "$work/b" --store "$s
 expect 0 "^same$" sh -c 'diff -r "$1/a" "$1/b" && echo same' sh "$work"
 expect 0 "^0 large$" sh -c 'echo "$(find "$1/a" -size +976k | wc -l) large"' sh "$work"
 expect 0 "shipped kernels" cat "$work/a/index.html"
+expect 0 "honest C kernels" cat "$work/a/index.html"
+# A CPU has no times here, and its kernels have every check of theirs.
+expect 0 "outputs compared, 0 wrong" sh -c 'grep -l "tests/cases/matmul_blocked.c" "$1"/k/*.html | xargs cat' sh "$work/a"
 expect 0 "By kind of operator" cat "$work/a/s/kernelbench-1.html"
 expect 0 '"kernelbench/1/63","single operator","convolution"' cat "$work/a/data/s/kernelbench-1.csv"
 expect 0 "They were not kept" sh -c 'cat "$1"/k/*.html | grep -m 1 "They were not kept"' sh "$work/a"
