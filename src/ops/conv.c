@@ -121,7 +121,7 @@ static void conv_transpose_cost(const struct op_infer *c, struct op_cost *cost) 
   cost_of(c, &c->in[0]->shape, cost);
 }
 
-static const struct op_attr conv_attrs[] = {
+const struct op_attr conv_attrs[] = {
     {"auto_pad", ATTR_STRING, false, "NOTSET"},
     {"dilations", ATTR_INTS, false, "1 everywhere"},
     {"group", ATTR_INT, false, "1"},

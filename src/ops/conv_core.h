@@ -28,6 +28,8 @@ struct conv {
 // Everything but pointers to data, from a node's attributes and shapes (conv.c); also what the shape rules need.
 enum assay_status conv_setup(const struct op_infer *c, bool transposed, struct conv *out, struct assay_error *err);
 
+extern const struct op_attr conv_attrs[]; // of Conv and ConvInteger
+
 enum conv_way { CONV_BEST, CONV_LOOPS, CONV_PRODUCT };
 
 enum assay_status conv_run(const struct conv *c, enum conv_way way, struct assay_error *err);

@@ -76,19 +76,9 @@ static void cost(const struct op_infer *c, struct op_cost *cost) {
   cost->contraction_flops = 2 * (double)shape_count(&c->out[0].shape) * (double)shape_span(w, 1, w->rank);
 }
 
-static const struct op_attr attrs[] = {
-    {"auto_pad", ATTR_STRING, false, "NOTSET"},
-    {"dilations", ATTR_INTS, false, "1 everywhere"},
-    {"group", ATTR_INT, false, "1"},
-    {"kernel_shape", ATTR_INTS, false, "from the weights"},
-    {"pads", ATTR_INTS, false, "0 everywhere"},
-    {"strides", ATTR_INTS, false, "1 everywhere"},
-    {NULL, 0, false, NULL},
-};
-
 static const struct op_def rows[] = {
-    {OP_ROW("ConvInteger", 10, 2, 4, 1, 1, OP_CONTRACTION), .attrs = attrs, .infer = infer, .eval = eval, .cost = cost,
-     .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM},
+    {OP_ROW("ConvInteger", 10, 2, 4, 1, 1, OP_CONTRACTION), .attrs = conv_attrs, .infer = infer, .eval = eval,
+     .cost = cost, .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM},
      .pytorch = {.none = "PyTorch has no convolution of eight-bit integers with a sum of 32 bits"},
      .doc = "Conv of eight-bit integers, each minus its zero point (input 2 of the images, a scalar; input 3 of the "
             "weights, a scalar or one for each channel that is written), with sums in int32. Borders are zero points.",

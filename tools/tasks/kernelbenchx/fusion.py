@@ -410,7 +410,3 @@ dropout("transformer_block", "Layer normalisation of softmax(X W), a tenth dropp
         "fused_transformer_block(input, weight1, weight2, residual)", digits=DIGITS, probes="near_overflow(1e8)")
 SUITE.missing("Fusion", "windows of chance: no operator yet", "fused_fractional_max_pool2d_with_relu")
 SUITE.missing("Fusion", "the output's extent depends on data", "fused_masked_select_add_gelu")
-SUITE.missing("Fusion", "the operator is there; its inputs need a distribution of well-conditioned matrices",
-              "fused_cholesky_solve", "fused_lu_solve")
-SUITE.missing("Fusion", "a factorisation, to be judged by residuals and invariants: no operator yet", "fused_qr_solve",
-              "fused_svd_reconstruct")

@@ -45,4 +45,3 @@ SUITE.task("Normalization", "symmetric_matrix_vector_norm", "Norm of a symmetric
            constants=["float alpha = {1.0}", "float beta = {1.0}"], probes="near_overflow(1e8)",
            repair="the published norm is N to the power 3/2 over 2, within a percent, at the ladder's larger sizes; "
                   "signed inputs of a scale drawn anew")
-SUITE.missing("Normalization", "eigenvalues of a general matrix: no operator yet", "spectral_norm_eig")
