@@ -3,6 +3,8 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
+#include <stdbool.h>
+
 // X(name, fast, what it does). fast: somebody waits for the end of its process, so it must not wait for a GPU's driver
 // (front.c).
 #define CLI_COMMANDS(X)                                                                                                \
@@ -17,7 +19,7 @@
   X(trials, false, "what tuning cost: best-so-far curves of the tuners in the store")                                  \
   X(score, false, "correctness and speed of the runs in the store")                                                    \
   X(runs, false, "the runs in the store: list, rename, delete, merge, export, import")                                 \
-  X(compare, false, "two runs, task by task, with intervals and a verdict")                                            \
+  X(compare, false, "two runs, task by task, with intervals; or makers of kernels, shape by shape")                    \
   X(report, false, "the leaderboard as a static site")                                                                 \
   X(export, false, "a run's verdicts in KernelBench's file format")                                                    \
   X(serve, false, "the judge as a service: an HTTP interface, a queue, workers")                                       \
@@ -28,6 +30,10 @@
 #define CLI_COMMAND_DECLARATION(name, fast, text) int cli_##name(int argc, char **argv);
 CLI_COMMANDS(CLI_COMMAND_DECLARATION)
 #undef CLI_COMMAND_DECLARATION
+
+// `assay compare SUITE --with MAKER,...`; whether the arguments ask for it.
+int cli_side(int argc, char **argv);
+bool cli_is_side_by_side(int argc, char **argv);
 
 // Actions of `assay plan` that have a file of their own.
 int cli_plan_save(int argc, char **argv);

@@ -12,13 +12,14 @@
 static const struct argp argp = {
     .parser = cli_parse_words,
     .children = cli_common_child,
-    .args_doc = "A B",
+    .args_doc = "A B\nSUITE --with MAKER,...",
     .doc =
         "Compares two runs of the store, task by task. Of each it takes the fastest right candidate.\v"
         "B/A is how much faster B is, with a 95 % interval of both runs' samples. A task shows a difference when the "
         "whole interval is more than 1 % from 1 (10 % on a CPU): two judgements of one kernel differ by as much. Last "
         "come the right answers (an exact sign test over the tasks that only one has right) and the geometric mean of "
-        "the times (Student's t over tasks)."};
+        "the times (Student's t over tasks). With --with, makers of kernels side by side: `assay compare --with= "
+        "--help`."};
 
 static const char *verdict_name(enum compare_verdict v) {
   static const char *const names[] = {
@@ -126,6 +127,8 @@ static enum assay_status print_json(const struct cli_words *args, const struct c
 }
 
 int cli_compare(int argc, char **argv) {
+  if (cli_is_side_by_side(argc, argv))
+    return cli_side(argc, argv);
   struct cli_words a = {0};
   struct assay_error err = {0};
   struct store *store = NULL;

@@ -241,7 +241,7 @@ SUITE.task("attention", "bf16_attention", "Attention in bf16", HEADS, [("y", "bf
                        for b, s in ((16, 512), (8, 1024), (4, 2048), (2, 4096))],
                  odd=[(2, 16, 1023, 1025, 128), (3, 5, 777, 999, 80)], decode=[(16, 32, 1, 8192, 128)],
                  long=[(1, 16, 16384, 16384, 128)]),
-           "F.scaled_dot_product_attention(q, k, v)")
+           "F.scaled_dot_product_attention(q, k, v)", shapes="B=1..16, H=1..32, S=1..16384, T=1..16384, D=1..256")
 CAUSAL = [Input(i.name, ["B", "H", "S", "D"], NORMAL, None, "bfloat16") for i in HEADS]
 SUITE.task("attention", "bf16_attention_causal", "Attention that looks back only, in bf16", CAUSAL,
            [("y", "bfloat16", ["B", "H", "S", "D"])], ["y = Attention<is_causal = 1>(q, k, v)"],
@@ -249,7 +249,7 @@ SUITE.task("attention", "bf16_attention_causal", "Attention that looks back only
                  size=[(b, h, s, d) for d, h in ((64, 32), (128, 16))
                        for b, s in ((16, 512), (8, 1024), (4, 2048), (2, 4096))],
                  odd=[(2, 16, 1023, 128), (3, 5, 777, 80)], long=[(1, 16, 16384, 128)]),
-           "F.scaled_dot_product_attention(q, k, v, is_causal=True)")
+           "F.scaled_dot_product_attention(q, k, v, is_causal=True)", shapes="B=1..16, H=1..32, S=1..16384, D=1..256")
 GROUPED = [Input("q", ["B", "H", "S", "D"], NORMAL, None, "bfloat16"),
            Input("k", ["B", "G", "S", "D"], NORMAL, None, "bfloat16"),
            Input("v", ["B", "G", "S", "D"], NORMAL, None, "bfloat16")]

@@ -1,0 +1,32 @@
+#!/bin/sh
+# The suite fusedops on one GPU: PyTorch and the kernels of kernels/fusedops side by side, published shapes first.
+#
+#   bench/gpu/fusedops.sh PROGRAMS OUT [SECONDS]
+#
+# PROGRAMS: the folder with assay and its helpers. OUT: a folder for the store, texts and JSON. SECONDS (540) limits the
+# whole; the same OUT goes on where it stopped. ASSAY_PYTHON names a Python with PyTorch; without it only kernels are
+# judged.
+set -u
+programs=$(cd "$1" && pwd)
+mkdir -p "$2"
+out=$(cd "$2" && pwd)
+end=$(($(date +%s) + ${3:-540}))
+cd "$(dirname "$0")/../.."
+export ASSAY_TASKS="$PWD/tasks" ASSAY_INCLUDE="$PWD/include" ASSAY_STORE="$out/store.sqlite"
+with=kernels/fusedops
+if "${ASSAY_PYTHON:-python3}" -c 'import torch' 2>/dev/null; then with=eager,inductor,kernels/fusedops; fi
+"$programs/assay" doctor --calibrate >"$out/doctor.txt" 2>&1
+side() { # side NAME TASK WORKLOADS
+  left=$((end - $(date +%s)))
+  [ $left -gt 10 ] || { echo "no time left for $1"; return; }
+  timeout -s INT $left "$programs/assay" compare "$2" --with $with --workload "$3" --device cuda --run fusedops --scorecard \
+    >"$out/$1.txt" 2>"$out/$1.err"
+  tail -n 40 "$out/$1.txt"
+}
+timeout -s INT 120 "$programs/assay" bench fusedops --from kernels/fusedops --twins --workload small --device cuda --no-timing \
+  >"$out/twins.txt" 2>"$out/twins.err"
+tail -n 12 "$out/twins.txt"
+side layernorm fusedops/layernorm/bf16_layernorm 'size*'
+side gemm_gelu fusedops/gemm_gelu/bf16_gemm_gelu 'size*'
+side matmul fusedops/matmul/bf16_matmul 'size*'
+for family in softmax rms_norm swiglu rotary cross_entropy moe_gate attention grouped_gemm; do side $family fusedops/$family 'size0[1-3]'; done

@@ -1,0 +1,102 @@
+#include "cli/maker.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "judge/directives.h"
+
+static const struct maker *const makers[] = {
+#define ROW(name) &maker_##name,
+    MAKERS(ROW)
+#undef ROW
+};
+enum { N_MAKERS = sizeof makers / sizeof *makers };
+
+static enum assay_status unknown(const char *text, struct assay_error *err) {
+  struct buf all = {0};
+  for (int i = 0; i < N_MAKERS; i++)
+    buf_printf(&all, "%s%s%s%s", i ? ", " : "", makers[i]->name, makers[i]->argument ? ":" : "",
+               makers[i]->argument ? makers[i]->argument : "");
+  enum assay_status status = error_set(
+      err, ASSAY_ERR_USAGE, "there is no maker '%.60s'; makers: %s, or a folder or file", text, buf_str(&all));
+  buf_release(&all);
+  return status;
+}
+
+enum assay_status maker_find(const char *text, const struct maker **out, const char **argument,
+                             struct assay_error *err) {
+  struct stat st;
+  const char *colon = strchr(text, ':');
+  size_t n = colon ? (size_t)(colon - text) : strlen(text);
+  *out = NULL;
+  for (int i = 0; i < N_MAKERS; i++)
+    if (strlen(makers[i]->name) == n && memcmp(makers[i]->name, text, n) == 0 &&
+        (colon != NULL) == (makers[i]->argument != NULL))
+      *out = makers[i];
+  *argument = *out && colon ? colon + 1 : "";
+  if (!*out && stat(text, &st) == 0) {
+    *out = &maker_files;
+    *argument = text;
+  }
+  return *out ? ASSAY_OK : unknown(text, err);
+}
+
+enum assay_status maker_baseline(const struct maker_request *r, const char *name, struct maker_candidate *out) {
+  struct assay_error why = {0};
+  const struct cli_baseline_request b = cli_baseline_of(name, r->task_path, &r->judging->options);
+  snprintf(out->file, sizeof out->file, "%s/%s%s", r->folder, name, cli_baseline_ending(name));
+  snprintf(out->label, sizeof out->label, "%s", name);
+  out->one_shape = true;
+  if (cli_baseline_write(&b, out->file, &why) != ASSAY_OK)
+    snprintf(out->refusal, sizeof out->refusal, "%.200s", why.message);
+  return ASSAY_OK;
+}
+
+// ---- files
+
+// Whether the file is a candidate for the request's task and device.
+static bool is_for(const struct maker_request *r, const char *file, bool (*takes)(const char *source, size_t n)) {
+  const struct form *form;
+  struct assay_error ignored = {0};
+  struct arena arena = {0};
+  struct directives d;
+  char *source = NULL;
+  size_t n = 0;
+  int64_t size;
+  if (cli_form_of(file, r->judging->device, &form, &ignored) != ASSAY_OK ||
+      (r->judging->device && strcmp(r->judging->device, form->device->name) != 0) ||
+      file_read_start(file, FORM_MOST_BYTES, &source, &n, &size, &ignored) != ASSAY_OK)
+    return false;
+  bool fits = directives_read(source, n, &arena, &d, &ignored) == ASSAY_OK && d.task &&
+              strcasecmp(d.task, r->task_name) == 0 && (!takes || takes(source, n));
+  base_free(source);
+  arena_release(&arena);
+  return fits;
+}
+
+bool maker_file_of(const struct maker_request *r, bool (*takes)(const char *source, size_t n), char *file,
+                   size_t size) {
+  char path[4096];
+  struct stat st;
+  bool found = false;
+  DIR *dir = stat(r->argument, &st) == 0 && S_ISDIR(st.st_mode) ? opendir(r->argument) : NULL;
+  if (!dir) {
+    snprintf(file, size, "%s", r->argument);
+    return is_for(r, file, takes);
+  }
+  for (struct dirent *e; (e = readdir(dir));) {
+    if (e->d_name[0] == '.' || (size_t)snprintf(path, sizeof path, "%s/%s", r->argument, e->d_name) >= sizeof path)
+      continue;
+    if ((found && strcmp(path, file) > 0) || !is_for(r, path, takes))
+      continue;
+    snprintf(file, size, "%s", path);
+    found = true;
+  }
+  closedir(dir);
+  return found;
+}

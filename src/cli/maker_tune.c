@@ -1,0 +1,76 @@
+// Files whose parameters our tuner chooses, for every shape anew.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/parallel.h"
+#include "cli/maker.h"
+#include "tune/tuner.h"
+
+// Whether it declares something to tune.
+static bool takes(const char *source, size_t n) {
+  struct arena arena = {0};
+  struct tune_space space;
+  struct assay_error ignored = {0};
+  bool any = tune_space_read("", source, n, &arena, &space, &ignored) == ASSAY_OK;
+  arena_release(&arena);
+  return any;
+}
+
+// A folder of its own for every shape: names of configurations are the same for all.
+static enum assay_status make_folder(const struct maker_request *r, char *folder, size_t size,
+                                     struct assay_error *err) {
+  char text[512], hash[HASH_HEX_BYTES];
+  snprintf(text, sizeof text, "%.200s %.200s", r->task_name, r->workload);
+  hash_sha256_hex(text, strlen(text), hash);
+  snprintf(folder, size, "%s/%.12s", r->folder, hash);
+  return file_make_folders(folder, err);
+}
+
+static enum assay_status run_tuner(const struct maker_request *r, const char *file, struct maker_candidate *out,
+                                   struct assay_error *err) {
+  struct tuner_result result;
+  char folder[4096];
+  const struct tuner_options o = {.store = r->store,
+                                  .run = out->tuning_run,
+                                  .task_name = r->task_name,
+                                  .folder = folder,
+                                  .judging = &r->judging->options,
+                                  .parallel = parallel_cpus(),
+                                  .give_up = 1.5,
+                                  .finalists = 1,
+                                  .seed = 1,
+                                  .stop = r->stop};
+  enum assay_status status = make_folder(r, folder, sizeof folder, err);
+  if (!status)
+    status = cli_use_candidate(r->judging, file, true, err);
+  if (!status)
+    status = tuner_run(&o, &result, err);
+  if (status)
+    return status;
+  if (result.best < 0)
+    snprintf(out->refusal, sizeof out->refusal, "no configuration is right");
+  snprintf(out->file, sizeof out->file, "%s", result.file);
+  snprintf(out->label, sizeof out->label, "%.3000s (%.1000s)", file, result.configuration);
+  return ASSAY_OK;
+}
+
+static enum assay_status yield(const struct maker_request *r, struct maker_candidate *out, struct assay_error *err) {
+  char file[4096];
+  if (!maker_file_of(r, takes, file, sizeof file)) {
+    snprintf(out->refusal, sizeof out->refusal, "no file of it for this task declares something to tune");
+    return ASSAY_OK;
+  }
+  int64_t start = clock_monotonic_ns();
+  snprintf(out->tuning_run, sizeof out->tuning_run, "%.400s, tuning", r->suite_run);
+  enum assay_status status = run_tuner(r, file, out, err);
+  out->making_s = (double)(clock_monotonic_ns() - start) / 1e9;
+  return status;
+}
+
+const struct maker maker_tune = {.name = "tune",
+                                 .argument = "DIR|FILE",
+                                 .what = "files that declare parameters, tuned for each shape",
+                                 .yield = yield};

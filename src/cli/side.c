@@ -1,0 +1,309 @@
+// assay compare SUITE --with MAKER,...: each maker yields a candidate for every shape; all are judged and timed.
+#include "cli/side.h"
+
+#include <argp.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "cli/json.h"
+#include "judge/record.h"
+#include "sandbox/sandbox.h"
+#include "stats/stats.h"
+#include "task/task.h"
+
+enum { KEY_WITH = 9300, KEY_RUN, KEY_SCORECARD };
+
+static error_t parse(int key, char *arg, struct argp_state *state) {
+  struct side *s = state->input;
+  switch (key) {
+  case KEY_WITH:
+    s->with = arg;
+    return 0;
+  case KEY_SCORECARD:
+    s->scorecard = true;
+    return 0;
+  case KEY_RUN:
+    s->run = arg;
+    return 0;
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = &s->judging;
+    return 0;
+  case ARGP_KEY_ARG:
+    cli_take_argument(state, "suite", arg, &s->suite);
+    return 0;
+  case ARGP_KEY_END:
+    if (!s->suite)
+      argp_error(state, "name a suite or a task: assay compare fusedops/matmul --with eager,files:DIR");
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp_option options[] = {
+    {"with", KEY_WITH, "MAKER,...", 0,
+     "makers, with commas between them: eager, inductor, max-autotune, library, files:DIR, tune:DIR, run:RUN; a folder "
+     "or a "
+     "file is files",
+     0},
+    {"run", KEY_RUN, "NAME", 0,
+     "name of the runs in the store, with each maker's name after it (default: compare SUITE)", 0},
+    {"scorecard", KEY_SCORECARD, 0, 0, "print letters, each from a stated number and rule", 0},
+    {0}};
+static const struct argp argp = {
+    .args_doc = "SUITE",
+    .doc = "Makers of kernels side by side over a suite's shapes: each yields a candidate, all are judged and timed.\v"
+           "--workload takes several (each, 'size*'). What was judged before is not judged again; the same command "
+           "goes on.",
+    .options = options,
+    .children = cli_judge_child,
+    .parser = parse,
+};
+
+static enum assay_status find_makers(struct side *s, struct assay_error *err) {
+  char *list = arena_strdup(&s->arena, s->with ? s->with : "");
+  enum assay_status status = list ? ASSAY_OK : error_nomem(err, "a list of makers");
+  char *rest = NULL;
+  for (char *word = list ? strtok_r(list, ",", &rest) : NULL; word && !status; word = strtok_r(NULL, ",", &rest)) {
+    if (s->n_makers == SIDE_MOST_MAKERS)
+      return error_set(err, ASSAY_ERR_USAGE, "at most %d makers", SIDE_MOST_MAKERS);
+    struct side_maker *m = &s->makers[s->n_makers++];
+    m->name = word;
+    status = maker_find(word, &m->maker, &m->argument, err);
+  }
+  if (!status && s->n_makers == 0)
+    status = error_set(err, ASSAY_ERR_USAGE, "name makers: --with eager,files:DIR");
+  return status;
+}
+
+// ---- one candidate
+
+struct reading {
+  struct side *s;
+  struct side_result *r;
+};
+
+static bool take_verdict(void *arg, const struct store_verdict *v) {
+  const struct reading *reading = arg;
+  struct side_result *r = reading->r;
+  struct verdict_view view;
+  struct assay_error ignored = {0};
+  r->reason = v->reason;
+  r->detail = arena_strdup(&reading->s->arena, v->detail);
+  r->time_ns = v->reason == ASSAY_REASON_PASS && !store_is_suspicious(v) ? v->time_ns : NAN;
+  r->floor_ns = v->floor_ns;
+  r->unstable = v->unstable;
+  if (view_from_store(v, &view, &ignored) == ASSAY_OK) {
+    r->not_ranked = view.not_a_gpu;
+    view_release(&view);
+  }
+  return false;
+}
+
+static enum assay_status judge_now(struct side *s, const struct maker_candidate *c, const struct store_verdict *key,
+                                   int64_t *id, struct assay_error *err) {
+  struct assay_judge_options *o = &s->judging.options;
+  struct assay_verdict v;
+  enum assay_status status = assay_judge(o, &v, err);
+  if (status)
+    return status;
+  struct cli_judging *j = &s->judging;
+  char *command = cli_repeat_command(j, key->task, c->one_shape ? c->label : c->file, &v);
+  status = record_put(s->store, key, &v, command ? command : "", err);
+  base_free(command);
+  assay_verdict_release(&v);
+  return status ? status : store_find(s->store, key, id, err);
+}
+
+// Judges the candidate, unless the store has its verdict, and reads that.
+static enum assay_status judge(struct side *s, const struct side_maker *m, const struct side_shape *shape,
+                               const struct maker_candidate *c, struct side_result *r, struct assay_error *err) {
+  struct assay_judge_options *o = &s->judging.options;
+  struct store_verdict key;
+  char settings[65], hash[HASH_HEX_BYTES], run[1024], *source = NULL;
+  size_t n = 0;
+  int64_t id = 0;
+  bool probes = o->probes;
+  o->probes = probes && !c->one_shape;
+  snprintf(run, sizeof run, "%.400s, %.400s", s->run, m->name);
+  enum assay_status status = cli_use_candidate(&s->judging, c->file, true, err);
+  if (!status)
+    status = assay_settings_hash(o, settings, err);
+  if (!status)
+    status = file_read(c->file, FORM_MOST_BYTES, &source, &n, err);
+  if (!status) {
+    hash_sha256_hex(source, n, hash);
+    record_key(run, o, shape->task, c->label, hash, settings, &key);
+    status = store_find(s->store, &key, &id, err);
+  }
+  if (!status && id == 0)
+    status = judge_now(s, c, &key, &id, err);
+  base_free(source);
+  o->probes = probes;
+  struct reading reading = {s, r};
+  if (!status && id == 0) // the machine failed, and says why
+    status = error_set(err, ASSAY_ERR_ENVIRONMENT, "%s cannot be judged here", c->label);
+  return status ? status : store_get(s->store, id, take_verdict, &reading, err);
+}
+
+// What fails for one candidate is its answer; the comparison goes on.
+static void ask(struct side *s, int m, const char *task_path, struct side_shape *shape) {
+  struct side_result *r = &shape->results[m];
+  struct maker_candidate c = {0};
+  struct assay_error why = {0};
+  const struct maker_request request = {.judging = &s->judging,
+                                        .store = s->store,
+                                        .suite_run = s->run,
+                                        .task_name = shape->task,
+                                        .task_path = task_path,
+                                        .workload = shape->workload,
+                                        .argument = s->makers[m].argument,
+                                        .folder = s->folder,
+                                        .stop = &s->interrupt.stop};
+  *r =
+      (struct side_result){.asked = true, .time_ns = NAN, .floor_ns = NAN, .called_ns = NAN, .label = "", .detail = ""};
+  enum assay_status status = s->makers[m].maker->yield(&request, &c, &why);
+  if (!status && c.refusal[0])
+    r->refusal = arena_strdup(&s->arena, c.refusal);
+  else if (!status)
+    status = judge(s, &s->makers[m], shape, &c, r, &why);
+  if (status)
+    r->refusal = arena_strdup(&s->arena, why.message);
+  r->label = arena_strdup(&s->arena, c.label);
+  r->file = arena_strdup(&s->arena, c.file);
+  r->making_s = c.making_s;
+  shape->device = s->judging.options.device;
+}
+
+static int winner_of(const struct side *s, const struct side_shape *shape) {
+  int best = -1;
+  for (int m = 0; m < s->n_makers; m++)
+    if (shape->results[m].time_ns > 0 && (best < 0 || shape->results[m].time_ns < shape->results[best].time_ns))
+      best = m;
+  return best;
+}
+
+// ---- all shapes
+
+static enum assay_status add_shape(struct side *s, const struct task *t, const char *workload, struct side_shape **out,
+                                   struct assay_error *err) {
+  struct workload w;
+  struct task_cost cost;
+  if (s->n == s->capacity) {
+    struct side_shape *more = arena_grow(&s->arena, s->shapes, s->n, &s->capacity, sizeof *more);
+    if (!more)
+      return error_nomem(err, "a list of shapes");
+    s->shapes = more;
+  }
+  enum assay_status status = task_parse_workload(t, workload, &s->arena, &w, err);
+  if (!status)
+    status = task_cost(t, &w, &cost, err);
+  if (status)
+    return status;
+  *out = &s->shapes[s->n++];
+  **out = (struct side_shape){.task = arena_strdup(&s->arena, t->name),
+                              .workload = workload,
+                              .device = "",
+                              .flops = cost.flops + cost.contraction_flops,
+                              .bytes = cost.input_bytes + cost.output_bytes,
+                              .winner = -1};
+  return ASSAY_OK;
+}
+
+static enum assay_status compare_task(struct side *s, const char *path, struct assay_error *err) {
+  struct task t;
+  const char *asked = s->judging.options.workload, *const * workloads;
+  enum assay_status status = task_read(path, s->judging.options.as_published, &t, err);
+  if (status)
+    return status;
+  status = cli_workloads_of(path, asked, &s->arena, &workloads, err);
+  for (int w = 0; !status && workloads[w] && !s->interrupt.stop; w++) {
+    struct side_shape *shape = NULL;
+    status = add_shape(s, &t, workloads[w], &shape, err);
+    s->judging.options.task = path;
+    s->judging.options.workload = workloads[w];
+    for (int m = 0; m < s->n_makers && !status && !s->interrupt.stop; m++) {
+      fprintf(stderr, "assay: %s %s: %s\n", t.name, workloads[w], s->makers[m].name);
+      ask(s, m, path, shape);
+    }
+    if (!status)
+      shape->winner = winner_of(s, shape);
+  }
+  s->judging.options.workload = asked;
+  task_release(&t);
+  return status;
+}
+
+static enum assay_status compare_all(struct side *s, struct assay_error *err) {
+  char **paths = NULL;
+  int count = 0;
+  enum assay_status status = find_makers(s, err);
+  if (!status)
+    status = task_list(s->judging.paths.tasks, s->suite, &paths, &count, err);
+  if (!status)
+    status = sandbox_folder_make(s->judging.paths.temporary, &s->folder, err);
+  if (!status)
+    status = cli_interrupt_watch(&s->interrupt, err);
+  for (int i = 0; i < count && !status && !s->interrupt.stop; i++)
+    status = compare_task(s, paths[i], err);
+  if (paths)
+    task_list_release(paths, count);
+  return status;
+}
+
+int side_wins(const struct side *s, int maker) {
+  int n = 0;
+  for (size_t i = 0; i < s->n; i++)
+    n += s->shapes[i].winner == maker;
+  return n;
+}
+
+double side_geomean(const struct side *s, int maker, int *n) {
+  double *ratios = base_calloc(s->n + 1, sizeof *ratios), mean = NAN;
+  *n = 0;
+  for (size_t i = 0; i < s->n && ratios; i++) {
+    double ratio = s->shapes[i].results[0].time_ns / s->shapes[i].results[maker].time_ns;
+    if (ratio > 0 && isfinite(ratio))
+      ratios[(*n)++] = ratio;
+  }
+  if (*n > 0)
+    mean = stats_geomean(ratios, *n);
+  base_free(ratios);
+  return mean;
+}
+
+bool cli_is_side_by_side(int argc, char **argv) {
+  for (int i = 1; i < argc; i++)
+    if (strcmp(argv[i], "--with") == 0 || strncmp(argv[i], "--with=", strlen("--with=")) == 0)
+      return true;
+  return false;
+}
+
+int cli_side(int argc, char **argv) {
+  struct side s = {.interrupt = {.finishing = "the current candidate"}};
+  struct assay_error err = {0};
+  if (cli_begin(&argp, argc, argv, &s, &s.judging, &err) != ASSAY_OK)
+    return cli_fail(&err);
+  if (!s.run)
+    s.run = arena_printf(&s.arena, "compare %.300s", s.suite);
+  enum assay_status status = store_open(s.judging.paths.store, &s.store, &err);
+  if (!status) {
+    cli_judging_finish(&s.judging, s.store);
+    status = compare_all(&s, &err);
+  }
+  if (!status && s.judging.json)
+    cli_json_print(cli_json_of("compare_makers", side_json(&s)));
+  else if (!status)
+    side_print(&s);
+  if (s.folder)
+    sandbox_folder_remove(s.folder);
+  int code = status ? cli_fail(&err) : s.interrupt.stop ? CLI_INTERRUPTED : CLI_PASS;
+  cli_judging_close(&s.judging);
+  store_close(s.store);
+  arena_release(&s.arena);
+  return code;
+}

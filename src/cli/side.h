@@ -1,0 +1,63 @@
+// Private to src/cli: `assay compare SUITE --with MAKER,...`. side.c judges, side_print.c prints.
+#ifndef CLI_SIDE_H
+#define CLI_SIDE_H
+
+#include <jansson.h>
+
+#include "cli/interrupt.h"
+#include "cli/maker.h"
+
+enum { SIDE_MOST_MAKERS = 16 };
+
+// What a maker came to at one shape.
+struct side_result {
+  bool asked;
+  const char *refusal;      // why it has no candidate; NULL: it has one
+  const char *label, *file; // of the candidate
+  enum assay_reason reason;
+  const char *detail;
+  double time_ns, floor_ns; // NaN: none
+  double called_ns;         // with the host's part of launching; NaN: not known
+  double making_s;
+  bool unstable, not_ranked; // not_ranked: no GPU's time
+};
+
+// One shape, all makers.
+struct side_shape {
+  const char *task, *workload, *device;
+  double flops, bytes; // all that must be computed and moved
+  struct side_result results[SIDE_MOST_MAKERS];
+  int winner; // index of the fastest right one; -1: none
+};
+
+struct side_maker {
+  const struct maker *maker;
+  const char *argument, *name; // name: as it was given
+};
+
+struct side {
+  struct cli_judging judging;
+  const char *suite, *with, *run;
+  bool scorecard;
+  struct store *store;
+  struct arena arena;
+  struct cli_interrupt interrupt;
+  int n_makers;
+  struct side_maker makers[SIDE_MOST_MAKERS];
+  size_t n, capacity;
+  struct side_shape *shapes;
+  char *folder;
+};
+
+// How fast next to the first maker, over the shapes where both are right; NaN: none.
+double side_geomean(const struct side *s, int maker, int *n);
+int side_wins(const struct side *s, int maker);
+
+void side_print(const struct side *s);
+json_t *side_json(const struct side *s);
+
+// The scorecard (scorecard.c).
+void scorecard_print(const struct side *s, FILE *to);
+json_t *scorecard_json(const struct side *s);
+
+#endif

@@ -1,0 +1,46 @@
+#!/bin/bash
+# assay compare SUITE --with MAKER,...: makers side by side, on the CPU; what is done is not done again.
+set -uo pipefail
+assay=$1 source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export TMPDIR=$work ASSAY_STORE=$work/store.sqlite ASSAY_PROC=$source/tests/support/quiet
+. "$source/tests/support/expect.sh"
+value() { python3 -c "import json, sys; o = json.load(open(sys.argv[1])); print($2)" "$1" "${@:3}"; }
+expect 2 "there is no maker 'nobody'; makers: eager, inductor, max-autotune, library, files:DIR.FILE, tune:DIR.FILE, run:RUN" \
+  "$assay" compare fusedops/matmul --with nobody
+expect 2 "no task" "$assay" compare fusedops/matmull --with "$source/tests/tuning"
+expect 2 "name two runs" "$assay" compare fusedops/matmul
+# Two files' folders and the tuner, at two shapes.
+sed '/^\/\/ assay: tune/d; /^\/\/ assay: constraint/d; s/#define BROKEN 0/#define BROKEN 1/' "$source/tests/tuning/matmul.c" >"$work/wrong.c"
+side=("$assay" compare fusedops/matmul/fp32_matmul --workload 'ragged[01]' --samples 12 --threads 2 --device cpu
+  --with "$source/tests/tuning,tune:$source/tests/tuning,files:$work/wrong.c,$source/tests/fusedops" --run side)
+json 0 "${side[@]}" --json --scorecard
+cp "$work/out" "$work/one.json"
+expect 0 "^2 \['ragged0', 'ragged1'\]$" value "$work/one.json" "len(o['shapes']), [s['workload'] for s in o['shapes']]"
+expect 0 "^\[2, 2, 0, 0\]$" value "$work/one.json" "[m['right'] for m in o['makers']]"
+expect 0 "^\['pass', 'pass', 'wrong_value', None\]$" value "$work/one.json" "[r['verdict'] for r in o['shapes'][1]['results']]"
+expect 0 "no file of it is for this task" value "$work/one.json" "o['shapes'][0]['results'][3]['refusal']"
+expect 0 "^True$" value "$work/one.json" "o['shapes'][1]['results'][1]['making_seconds'] > 0"
+expect 0 "ROWS=.*LANES=" value "$work/one.json" "o['shapes'][1]['results'][1]['candidate']"
+expect 0 "^True$" value "$work/one.json" "all(s['winner'] is None or s['winner'].endswith('tests/tuning') for s in o['shapes'])"
+expect 0 "as the schema says" python3 "$source/tests/support/check_json.py" "$source/docs/assay.schema.json" "compare --with" "$work/one.json"
+# Letters follow from numbers and rules.
+expect 0 "^A 1.0 E 0.0$" value "$work/one.json" \
+  "*[x for c in o['scorecard'] if c['criterion'] == 'correctness' and (c['maker'].endswith('wrong.c') or c['maker'].startswith('tune')) for x in (c['letter'], c['number'])]"
+# Again: the verdicts are there; what the tuner tried is there. As text.
+verdicts() { python3 -c "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(\"SELECT count(*) FROM verdict WHERE run LIKE 'side%' AND run NOT LIKE '%tuning'\").fetchone()[0])" "$ASSAY_STORE"; }
+before=$(verdicts)
+expect 0 "^side, tune.*fusedops.matmul.fp32_matmul" python3 -c "import sqlite3, sys; [print(*r) for r in sqlite3.connect(sys.argv[1]).execute('SELECT run, task FROM verdict')]" "$ASSAY_STORE"
+expect 0 "correctness: part of the shapes that are right" "${side[@]/,tune:$source\/tests\/tuning/}" --scorecard
+expect 0 "^$before$" verdicts
+expect 0 "tune: fusedops/matmul/fp32_matmul ragged1" "$assay" trials "side, tuning"
+# A run of the store as a maker.
+expect 0 "pass" "$assay" bench fusedops/softmax/fp32_softmax --from "$source/tests/fusedops" --run mine --no-timing --no-probes --threads 2 --workload ragged1
+expect 0 "run:mine +1 of 1" "$assay" compare fusedops/softmax/fp32_softmax --with run:mine --workload ragged1 --samples 12 --threads 2
+# PyTorch, where there is one.
+if [ -n "${ASSAY_TORCH_PYTHON:-}" ]; then
+  export ASSAY_PYTHON=$ASSAY_TORCH_PYTHON
+  expect 0 "^eager +1 of 1" "$assay" compare fusedops/softmax/fp32_softmax --with eager --workload ragged1 --samples 12 --device cpu
+fi
+report
