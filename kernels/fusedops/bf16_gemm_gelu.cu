@@ -1,7 +1,6 @@
 // Matrix product with bias and GELU in bf16, one launch: sums stay in single precision until GELU is done.
 // assay: task fusedops/gemm_gelu/bf16_gemm_gelu
 // assay: twin NO_GELU expect wrong_value|low_precision|wrong_class -- the sum as it is
-// assay: twin TANH expect wrong_value|low_precision -- GELU by its usual approximation
 // assay: twin NO_BIAS expect wrong_value|low_precision|wrong_class -- forgets b
 // assay: twin DROP_LAST expect wrong_value|low_precision|wrong_class -- sums without the last term
 // assay: launch gemm_gelu grid=ceil_div(N, 64),ceil_div(M, 64) block=256 args=x, w, b, y, M, N, K
@@ -45,8 +44,6 @@ static __device__ void product(const bf16 *a, const bf16 *b, int m, int n, int k
 static __device__ float gelu(float x) {
 #if defined(NO_GELU)
   return x;
-#elif defined(TANH)
-  return 0.5f * x * (1 + tanhf(0.7978845608f * (x + 0.044715f * x * x * x)));
 #else
   return 0.5f * x * erfcf(-0.7071067811865476f * x); // erfc: 1 + erf cancels where x is far below zero
 #endif

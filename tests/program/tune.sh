@@ -57,4 +57,12 @@ if "$assay" doctor | grep -q '^device opencl *ok'; then
   cp "$work/out" "$work/cl.json"
   expect 0 "^5 5$" field "$work/cl.json" "o['configurations'], o['tried']"
 fi
+# Python: parameters are global variables.
+if [ -n "${ASSAY_TORCH_PYTHON:-}" ]; then
+  export ASSAY_PYTHON=$ASSAY_TORCH_PYTHON
+  json 0 "$assay" tune fusedops/softmax/fp32_softmax "$source/tests/tuning/softmax.py" --workload ragged1 --device cpu --trials 2 \
+    --finalists 1 --run py --json
+  cp "$work/out" "$work/py.json"
+  expect 0 "^2 .*/softmax.[0-9]*.py$" field "$work/py.json" "o['tried'], o['file']"
+fi
 report
