@@ -11,7 +11,7 @@ CTEST = ctest -j"$$(nproc)" --output-on-failure --no-tests=error --output-junit 
 # Lines of src/ that stand in more than one place. Lower it when they become fewer.
 MOST_DUPLICATES = 318
 
-.PHONY: all programs deps configure demo site check install uninstall clang asan fuzz format format-check layers duplicates commits clean
+.PHONY: all programs deps configure demo site check install uninstall clang asan fuzz format format-check layers duplicates licences commits clean
 
 all: configure
 	@ninja -C $(BUILD)
@@ -76,6 +76,10 @@ layers:
 
 duplicates:
 	@tools/gates/duplicates.py --most $(MOST_DUPLICATES) src
+
+# A line of SPDX in every source file; tools/gates/spdx.py --write adds it.
+licences:
+	@tools/gates/spdx.py
 
 commits:
 	@tools/gates/commits.sh
