@@ -112,12 +112,25 @@ struct assay_answered;
 // Draws inputs as the task declares them, with r->seed (0: fresh), and computes the outputs.
 ASSAY_API enum assay_status assay_session_ask(struct assay_session *s, const struct assay_request *r,
                                               struct assay_answered **out, struct assay_error *err);
+// One input of the caller's, row-major: elements of floating types in f64 (not rounded to the input's type), of others
+// in i64. The other one is NULL.
+struct assay_given {
+  size_t size; // sizeof(struct assay_given)
+  int rank;
+  const int64_t *dims;
+  const double *f64;
+  const int64_t *i64;
+};
+// The same for given inputs, all of the task's, in its order; r->workload and r->seed stay zero. Borrowed for the call.
+ASSAY_API enum assay_status assay_session_answer(struct assay_session *s, const struct assay_request *r,
+                                                 const struct assay_given *inputs, int n_inputs,
+                                                 struct assay_answered **out, struct assay_error *err);
 ASSAY_API int assay_answered_inputs(const struct assay_answered *a); // how many
 ASSAY_API int assay_answered_outputs(const struct assay_answered *a);
 // The i-th; NULL: there is none. It lasts as long as the answer.
 ASSAY_API const struct assay_array *assay_answered_input(const struct assay_answered *a, int i);
 ASSAY_API const struct assay_array *assay_answered_output(const struct assay_answered *a, int i);
-ASSAY_API uint64_t assay_answered_seed(const struct assay_answered *a); // with which they were drawn
+ASSAY_API uint64_t assay_answered_seed(const struct assay_answered *a); // with which they were drawn; 0: given
 ASSAY_API void assay_answered_free(struct assay_answered *a);           // NULL is fine
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "base/parallel.h"
 #include "base/printable.h"
 #include "base/rng.h"
@@ -38,6 +39,17 @@ static uint64_t seed_arg(struct argp_state *state, const char *text) {
   return (uint64_t)n;
 }
 
+static void no_probe(struct argp_state *state, const char *name) {
+  struct nearest nearest = {.word = name};
+  char near[64], known[256] = "";
+  for (int p = 0; p < PROBE_COUNT; p++) {
+    size_t used = strlen(known);
+    nearest_offer(&nearest, probe_name((enum probe)p));
+    snprintf(known + used, sizeof known - used, "%s%s", p ? ", " : "", probe_name((enum probe)p));
+  }
+  argp_error(state, "there is no probe %s%s; probes: %s", name, nearest_text(&nearest, near, sizeof near), known);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct arguments *a = state->input;
   a->drawing = a->drawing || key == KEY_WORKLOAD || key == KEY_PROBE || key == KEY_SEED;
@@ -56,10 +68,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     return 0;
   case KEY_PROBE:
     if (!probe_by_name(arg, strlen(arg), &a->probe))
-      argp_error(state,
-                 "there is no probe %s; probes: declared, zero_mean, row_scales, heavy_mean, integers, "
-                 "near_overflow, subnormal, special, small_spread, tiny",
-                 arg);
+      no_probe(state, arg);
     return 0;
   case KEY_SEED:
     a->seed = seed_arg(state, arg);

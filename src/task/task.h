@@ -127,7 +127,6 @@ enum assay_status task_cost(const struct task *t, const struct workload *w, stru
 // makes the same bytes on every machine and for every number of threads.
 enum assay_status task_make_inputs(const struct task *t, const struct workload *w, enum probe probe, uint64_t key,
                                    int threads, void *const *buffers, struct assay_error *err);
-
 // The same as arrays for the oracle: arrays[n_inputs], empty before, are the caller's to release, also after a failure.
 // At any time the bytes of one input are there besides.
 enum assay_status task_draw_inputs(const struct task *t, const struct workload *w, enum probe probe, uint64_t key,

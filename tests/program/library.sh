@@ -92,4 +92,56 @@ int main(void) {
 C
 expect 0 "^$" sh -c 'cc -o sized sized.c $(pkg-config --cflags --libs assay) && echo'
 expect 0 "^newer 0 1 unknown -6 none -3 older 0$" ./sized
+# The answer to given inputs, and what is said of inputs that are wrong.
+cat >given.c <<'C'
+#include <assay/assay.h>
+#include <stdio.h>
+static struct assay_session *s;
+static struct assay_request r = {.size = sizeof r, .task = "kernelbench/1/1"};
+static void ask(const struct assay_given *in, int n) {
+  struct assay_answered *a = NULL;
+  struct assay_error err = {0};
+  if (assay_session_answer(s, &r, in, n, &a, &err))
+    printf("%d %s\n", err.status, err.message);
+  else
+    for (int i = 0; i < 4; i++)
+      printf("%.17g%c", assay_answered_output(a, 0)->f64[i], i < 3 ? ' ' : '\n');
+  assay_answered_free(a);
+}
+int main(void) {
+  struct assay_error err = {0};
+  const int64_t dims[] = {2, 2}, wide[] = {2, 3}, huge[] = {INT64_MAX, 2};
+  const double x[] = {1, 2, 3, 4}, y[] = {1e-20, 1, 1, 0.1, 0, 0};
+  struct assay_given in[] = {{sizeof *in, 2, dims, x, NULL}, {sizeof *in, 2, dims, y, NULL}};
+  if (assay_session_open(NULL, &s, &err)) return puts(err.message), 3;
+  ask(in, 2);
+  ask(in, 1);
+  ask(NULL, 2);
+  in[1].dims = wide; ask(in, 2);
+  in[1].dims = huge; ask(in, 2);
+  in[1].dims = NULL; ask(in, 2);
+  in[1].dims = dims; in[1].f64 = NULL; ask(in, 2);
+  in[1].f64 = y; in[1].i64 = dims; ask(in, 2);
+  in[1].i64 = NULL; in[1].rank = 99; ask(in, 2);
+  in[1].rank = 2; in[1].size = 8; ask(in, 2);
+  in[1].size = sizeof *in; r.seed = 1; ask(in, 2);
+  assay_session_close(s);
+  return 0;
+}
+C
+expect 0 "^$" sh -c 'cc -o given given.c $(pkg-config --cflags --libs assay) && echo'
+./given >answers
+cat answers
+row() { sed -n "$1p" answers; }
+expect 0 "^2 1\\.2 4 3\\.39999" row 1
+expect 0 "has 2 inputs, and 1 were given" row 2
+expect 0 "assay_session_ask draws them" row 3
+expect 0 "^-[0-9]+ .*(B|N|K)" row 4
+expect 0 "^-[0-9]+ " row 5
+expect 0 "2 dimensions; tensors have 0 to .*, in dims" row 6
+expect 0 "give its elements as f64" row 7
+expect 0 "give its elements as f64, and nothing else" row 8
+expect 0 "99 dimensions" row 9
+expect 0 "same size" row 10
+expect 0 "workload and seed are for drawn ones" row 11
 report
