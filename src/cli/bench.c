@@ -118,8 +118,7 @@ struct results {
   struct table *table; // NULL: none is printed
   enum assay_status status;
   struct assay_error *err;
-  struct cli_json_list list;
-  struct cli_junit junit;
+  struct cli_objects objects;
   int n_failed, n_expected, n_unexpected;
   struct buf unexpected;
 };
@@ -138,23 +137,6 @@ static void compare_with_corpus(struct results *r, const struct store_verdict *v
   }
 }
 
-// Of those who read objects; takes it.
-static void put_object(struct results *r, json_t *taken) {
-  if (r->b->judging.json) {
-    cli_json_next(&r->list, taken);
-    return;
-  }
-  if (r->b->format == CLI_FORMAT_CSV)
-    cli_csv_row(cli_verdict_columns, taken, stdout);
-  else
-    cli_junit_case(&r->junit, taken);
-  json_decref(taken);
-}
-
-static bool wants_objects(const struct bench *b) {
-  return b->judging.json || b->format == CLI_FORMAT_CSV || b->format == CLI_FORMAT_JUNIT;
-}
-
 static bool add_row(void *arg, const struct store_verdict *v) {
   struct results *r = arg;
   struct verdict_view view;
@@ -171,8 +153,8 @@ static bool add_row(void *arg, const struct store_verdict *v) {
   view_release(&view);
   const struct cli_verdict_about about = {
       .run = v->run, .task = v->task, .candidate = v->candidate, .workload = v->workload, .command = v->command};
-  if (wants_objects(r->b))
-    put_object(r, cli_json_verdict(&about, v->evidence, assay_reason_code(v->reason), v->detail));
+  if (cli_objects_wanted(&r->objects))
+    cli_objects_put(&r->objects, cli_json_verdict(&about, v->evidence, assay_reason_code(v->reason), v->detail));
   r->n_failed += v->reason != ASSAY_REASON_PASS;
   if (r->b->twins)
     compare_with_corpus(r, v);
@@ -183,8 +165,8 @@ static bool add_row(void *arg, const struct store_verdict *v) {
 static void add_unjudged(struct results *r, const struct bench_unjudged *u) {
   if (r->table)
     bench_unjudged_row(r->b, u, r->table);
-  if (wants_objects(r->b))
-    put_object(r, bench_unjudged_json(r->b, u));
+  if (cli_objects_wanted(&r->objects))
+    cli_objects_put(&r->objects, bench_unjudged_json(r->b, u));
   if (!r->b->twins || u->other_device)
     return;
   r->n_expected++;
@@ -236,28 +218,24 @@ static bool add_rows(struct bench *b, struct results *r) {
   return all;
 }
 
+static struct cli_objects objects_of(const struct bench *b) {
+  return (struct cli_objects){.json = b->judging.json, .format = b->format};
+}
+
 // Returns the exit code that the verdicts ask for: of candidates that failed, or with --twins of verdicts that are not
 // as the corpus expects.
 static int print_all(struct bench *b) {
   struct assay_error ignored = {0};
-  struct results r = {.b = b, .err = &ignored};
-  if (b->judging.json)
-    cli_json_begin();
-  else if (b->format == CLI_FORMAT_CSV)
-    cli_csv_head(cli_verdict_columns, stdout);
-  else if (b->format != CLI_FORMAT_JUNIT)
+  struct results r = {.b = b, .err = &ignored, .objects = objects_of(b)};
+  cli_objects_begin(&r.objects);
+  if (!cli_objects_wanted(&r.objects))
     r.table = cli_verdict_table(b->judging.baselines.n > 0, b->judging.color);
   bool all = add_rows(b, &r);
   for (size_t i = 0; i < b->n_unjudged; i++)
     add_unjudged(&r, &b->unjudged[i]);
-  if (b->judging.json)
-    cli_json_end(&r.list);
-  if (b->format == CLI_FORMAT_JUNIT)
-    cli_junit_end(&r.junit, b->run, stdout);
-  if (r.table && all && !r.status && b->format == CLI_FORMAT_MARKDOWN)
-    table_markdown(r.table, stdout);
-  else if (r.table && all && !r.status)
-    table_print(r.table, stdout);
+  cli_objects_end(&r.objects, b->run);
+  if (r.table && all && !r.status)
+    cli_table_print(&r.objects, r.table);
   table_destroy(r.table);
   if (!b->judging.json && !b->format)
     print_summary(b, &r);
@@ -288,7 +266,8 @@ static int run_bench(struct bench *b) {
   if (!status)
     status = bench_run(b, &err);
   int code = status ? cli_fail(&err) : b->interrupt.stop ? CLI_INTERRUPTED : bench_unjudged_code(b);
-  if (status && b->n_items + b->n_unjudged == 0 && !wants_objects(b))
+  const struct cli_objects objects = objects_of(b);
+  if (status && b->n_items + b->n_unjudged == 0 && !cli_objects_wanted(&objects))
     return code; // there was nothing to judge, so there is nothing to show; programs get an empty list
   while (atomic_flag_test_and_set(&b->printed))
     pause(); // the watcher is printing, and then ends the process

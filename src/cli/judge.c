@@ -9,6 +9,7 @@
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/judging.h"
+#include "cli/sheet.h"
 #include "cli/watch.h"
 #include "judge/record.h"
 #include "task/task.h"
@@ -18,6 +19,7 @@ struct arguments {
   const char *task;
   char **candidates;
   int n_candidates;
+  enum cli_format format;
   bool histogram, watch, sweep;   // sweep: at several workloads
   struct cli_interrupt interrupt; // with --watch
 };
@@ -29,6 +31,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   switch (key) {
   case ARGP_KEY_INIT:
     state->child_inputs[0] = &a->judging;
+    state->child_inputs[1] = &a->format;
     return 0;
   case KEY_HISTOGRAM:
     a->histogram = true;
@@ -48,6 +51,11 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case ARGP_KEY_NO_ARGS:
     argp_usage(state);
     return 0;
+  case ARGP_KEY_END:
+    if (a->format && (a->judging.json || a->histogram || a->watch))
+      argp_error(state,
+                 "--csv, --markdown and --junit are for verdicts alone, without --json, --histogram and --watch");
+    return 0;
   default:
     return ARGP_ERR_UNKNOWN;
   }
@@ -58,10 +66,12 @@ static const struct argp_option own_options[] = {
     {"watch", KEY_WATCH, 0, 0, "judge a candidate again whenever its file is saved, until Ctrl-C", 0},
     {0}};
 
+static const struct argp_child children[] = {{&cli_judge_argp, 0, NULL, 0}, {&cli_format_argp, 0, NULL, 0}, {0}};
+
 static const struct argp argp = {
     .options = own_options,
     .parser = parse,
-    .children = cli_judge_child,
+    .children = children,
     .args_doc = "TASK CANDIDATE...",
     .doc =
         "Judges kernels for one task and prints a table of verdicts.\v"
@@ -159,9 +169,9 @@ static void put_row(const struct arguments *a, struct table *table, const struct
   view_release(&view);
 }
 
-// The next element of the list: a verdict, or why there is none (`v` is NULL).
-static void put_json(const struct arguments *a, struct cli_json_list *list, const struct assay_verdict *v,
-                     const char *candidate, const struct assay_error *why) {
+// The next verdict for programs, or why there is none (`v` is NULL).
+static void put_object(const struct arguments *a, struct cli_objects *objects, const struct assay_verdict *v,
+                       const char *candidate, const struct assay_error *why) {
   char *path = cli_is_baseline(candidate) ? NULL : realpath(candidate, NULL);
   char *evidence = v ? assay_verdict_json(v) : NULL;
   char *command = v ? cli_repeat_command(&a->judging, a->task, candidate, v) : NULL;
@@ -169,8 +179,8 @@ static void put_json(const struct arguments *a, struct cli_json_list *list, cons
                                           .candidate = path ? path : candidate,
                                           .workload = a->judging.options.workload,
                                           .command = command};
-  cli_json_next(list, cli_json_verdict(&about, evidence, v ? NULL : assay_reason_code(ASSAY_REASON_JUDGE_FAILED),
-                                       v ? NULL : why->message));
+  cli_objects_put(objects, cli_json_verdict(&about, evidence, v ? NULL : assay_reason_code(ASSAY_REASON_JUDGE_FAILED),
+                                            v ? NULL : why->message));
   base_free(command);
   free(evidence);
   free(path);
@@ -201,7 +211,7 @@ static void put_histogram(const struct assay_verdict *v, const char *candidate, 
 struct results {
   int code;
   struct table *table;
-  struct cli_json_list list;
+  struct cli_objects objects;
   struct buf histograms;
   struct assay_verdict last;
   bool any;
@@ -213,14 +223,14 @@ static void judge_next(struct arguments *a, struct store *store, const char *tas
   struct assay_error err = {0};
   if (judge_one(a, store, task_path, candidate, &v, &err) != ASSAY_OK) {
     r->code = cli_fail(&err); // of this one; the others are judged
-    if (a->judging.json)
-      put_json(a, &r->list, NULL, candidate, &err);
+    if (cli_objects_wanted(&r->objects))
+      put_object(a, &r->objects, NULL, candidate, &err);
     return;
   }
   if (v.reason != ASSAY_REASON_PASS && r->code == CLI_PASS)
     r->code = CLI_FAIL;
-  if (a->judging.json)
-    put_json(a, &r->list, &v, candidate, NULL);
+  if (cli_objects_wanted(&r->objects))
+    put_object(a, &r->objects, &v, candidate, NULL);
   else if (r->table)
     put_row(a, r->table, &v, candidate);
   if (a->histogram)
@@ -239,21 +249,21 @@ static int judge_all(struct arguments *a, struct store *store, const char *task_
     arena_release(&arena);
     return cli_fail(&err);
   }
-  struct results r = {.table = cli_verdict_table(a->judging.baselines.n > 0, a->judging.color)};
+  struct results r = {.objects = {.json = a->judging.json, .format = a->format}};
+  if (!cli_objects_wanted(&r.objects))
+    r.table = cli_verdict_table(a->judging.baselines.n > 0, a->judging.color);
   a->sweep = workloads[1] != NULL;
-  if (a->judging.json)
-    cli_json_begin();
+  cli_objects_begin(&r.objects);
   for (int w = 0; workloads[w]; w++) {
     a->judging.options.workload = workloads[w];
     for (int i = 0; i < a->n_candidates; i++)
       judge_next(a, store, task_path, a->candidates[i], &r);
   }
   a->judging.options.workload = asked;
-  if (a->judging.json)
-    cli_json_end(&r.list);
-  if (!a->judging.json && r.table && r.any) {
-    bool folded = table_print(r.table, stdout);
-    if (!a->sweep)
+  cli_objects_end(&r.objects, a->task);
+  if (r.table && r.any) {
+    bool folded = cli_table_print(&r.objects, r.table);
+    if (!a->sweep && !a->format)
       print_rest(a, &r.last, r.code == CLI_FAIL, folded);
     printf("%s", buf_str(&r.histograms));
   }

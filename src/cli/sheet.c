@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "assay/verdict.h"
+#include "cli/table.h"
 
 enum { KEY_CSV = 9100, KEY_MARKDOWN, KEY_JUNIT };
 
@@ -223,4 +224,43 @@ void cli_junit_end(struct cli_junit *j, const char *suite, FILE *to) {
   fprintf(to, "%s%s  </testsuite>\n</testsuites>\n", buf_str(&head), buf_str(&j->cases));
   buf_release(&head);
   buf_release(&j->cases);
+}
+
+// --- one of them
+
+bool cli_objects_wanted(const struct cli_objects *o) {
+  return o->json || o->format == CLI_FORMAT_CSV || o->format == CLI_FORMAT_JUNIT;
+}
+
+void cli_objects_begin(const struct cli_objects *o) {
+  if (o->json)
+    cli_json_begin();
+  else if (o->format == CLI_FORMAT_CSV)
+    cli_csv_head(cli_verdict_columns, stdout);
+}
+
+void cli_objects_put(struct cli_objects *o, json_t *taken) {
+  if (o->json) {
+    cli_json_next(&o->list, taken);
+    return;
+  }
+  if (o->format == CLI_FORMAT_CSV)
+    cli_csv_row(cli_verdict_columns, taken, stdout);
+  else
+    cli_junit_case(&o->junit, taken);
+  json_decref(taken);
+}
+
+void cli_objects_end(struct cli_objects *o, const char *suite) {
+  if (o->json)
+    cli_json_end(&o->list);
+  else if (o->format == CLI_FORMAT_JUNIT)
+    cli_junit_end(&o->junit, suite, stdout);
+}
+
+bool cli_table_print(const struct cli_objects *o, struct table *table) {
+  if (o->format != CLI_FORMAT_MARKDOWN)
+    return table_print(table, stdout);
+  table_markdown(table, stdout);
+  return false;
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "cli/json.h"
 
 enum cli_format { CLI_FORMAT_TABLE, CLI_FORMAT_CSV, CLI_FORMAT_MARKDOWN, CLI_FORMAT_JUNIT };
 extern const struct argp cli_format_argp; // --csv, --markdown, --junit; input: an enum cli_format
@@ -31,5 +32,20 @@ struct cli_junit {
 };
 void cli_junit_case(struct cli_junit *j, const json_t *verdict);
 void cli_junit_end(struct cli_junit *j, const char *suite, FILE *to); // prints all, and releases it
+
+// Verdicts for programs, one after the other: as JSON, CSV or JUnit. Set json and format; the rest begins with 0.
+struct cli_objects {
+  bool json;
+  enum cli_format format;
+  struct cli_json_list list;
+  struct cli_junit junit;
+};
+bool cli_objects_wanted(const struct cli_objects *o); // else there is a table
+void cli_objects_begin(const struct cli_objects *o);
+void cli_objects_put(struct cli_objects *o, json_t *taken);
+void cli_objects_end(struct cli_objects *o, const char *suite);
+// Where no objects are wanted: as a terminal has it, or Markdown. Whether table_print() folded it.
+struct table;
+bool cli_table_print(const struct cli_objects *o, struct table *table);
 
 #endif

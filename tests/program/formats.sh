@@ -44,6 +44,16 @@ bars = {line.replace("\\|", "").count("|") for line in lines}
 assert len(lines) == 6 and bars == {10}, (lines, bars)
 print("fine")
 P
+# `judge` has them, too; what cannot be judged here is a row, an error.
+judge() { "$assay" judge kernelbench/1/19 "$source/tests/cases/relu.c" "$work/nosuch.c" --no-timing --no-probes --no-store "$@"; }
+expect 2 "^,kernelbench/1/19,.*/relu.c,small,pass,|,kernelbench/1/19,.*relu.c,small,pass," judge --csv
+expect 2 "nosuch.c,small,judge_failed," judge --csv
+expect 2 "^run,task,candidate,workload,verdict" judge --csv
+expect 2 '<testsuite name="kernelbench/1/19" tests="2" failures="0" errors="1"' judge --junit
+expect 2 "^\| kernelbench/1/19 \| relu.c \| pass" judge --markdown
+expect 2 "for verdicts alone" judge --csv --json
+expect 2 "for verdicts alone" judge --junit --watch
+expect 2 "one of --csv, --markdown and --junit" judge --csv --junit
 expect 2 "one of --csv, --markdown and --junit" bench --csv --junit
 expect 2 "one of them" "$assay" bench kernelbench --from . --csv --json
 expect 2 "takes one run" "$assay" score --junit
