@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "cli/judging.h"
 #include "judge/form.h"
 #include "report/report.h"
@@ -40,13 +41,17 @@ bool cli_is_baseline(const char *name) {
 }
 
 enum assay_status cli_baseline_check(const char *name, bool or_file, struct assay_error *err) {
-  char forms[256];
+  char forms[256], near[64];
   const struct form *form;
   struct assay_error ignored = {0};
+  struct nearest nearest = {.word = name};
   if (cli_is_baseline(name) || (or_file && cli_form_of(name, NULL, &form, &ignored) == ASSAY_OK))
     return ASSAY_OK;
-  return error_set(err, ASSAY_ERR_USAGE, "there is no baseline '%s'; baselines: %s%s%s", name, names,
-                   or_file ? ", or a candidate's file: " : "", or_file ? form_names(NULL, forms, sizeof forms) : "");
+  for (int i = 0; i < N_BASELINES; i++)
+    nearest_offer(&nearest, baselines[i].name);
+  return error_set(err, ASSAY_ERR_USAGE, "there is no baseline '%s'%s; baselines: %s%s%s", name,
+                   nearest_text(&nearest, near, sizeof near), names, or_file ? ", or a candidate's file: " : "",
+                   or_file ? form_names(NULL, forms, sizeof forms) : "");
 }
 
 const char *cli_baseline_ending(const char *name) {

@@ -107,7 +107,7 @@ static enum assay_status read_run(struct store *s, const char *run, bool second,
   if (!status && r.failed)
     status = error_nomem(err, "a comparison");
   if (!status && r.n_seen == 0)
-    status = error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no run named \"%s\"; `assay runs` lists them", run);
+    status = store_no_run(s, run, err);
   return status;
 }
 

@@ -279,7 +279,7 @@ enum assay_status kernelbench_write_run(struct store *s, const char *run, int le
   if (!status && all.failed)
     status = error_nomem(err, "the results");
   if (!status && !all.any)
-    status = error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no run named \"%s\"; `assay runs` lists them", run);
+    status = store_no_run(s, run, err);
   if (!status && all.n == 0)
     status = error_set(err, ASSAY_ERR_NOT_FOUND, "run \"%s\" has no verdicts on kernelbench%s%.0d", run,
                        level ? "/" : "", level);

@@ -141,7 +141,7 @@ enum assay_status lines_write(struct store *s, const char *run, bool is_compact,
   if (!status)
     status = buf_status(out, err);
   if (!status && w.n == 0)
-    status = error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no run named \"%s\"; `assay runs` lists them", run);
+    status = store_no_run(s, run, err);
   if (!status)
     *n = w.n;
   return status;

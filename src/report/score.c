@@ -49,12 +49,13 @@ static enum assay_status add_baseline(struct store *s, const char *run, const st
   enum assay_status status = rows_read(s, name, &others, err);
   if (!status && others.n > 0)
     status = rows_add_baseline(rows, name, &others, o->stable, err);
-  else if (!status && !any_has(rows, name))
-    status =
-        error_set(err, ASSAY_ERR_NOT_FOUND,
-                  "the store has no run named \"%s\" (`assay runs` lists them), and no candidate of \"%s\" was timed "
-                  "in turn with a baseline of that name (assay bench --baseline %s)",
-                  name, run, name);
+  else if (!status && !any_has(rows, name)) {
+    char near[256];
+    status = error_set(err, ASSAY_ERR_NOT_FOUND,
+                       "the store has no run named \"%s\"%s (`assay runs` lists them), and no candidate of \"%s\" was "
+                       "timed in turn with a baseline of that name (assay bench --baseline %s)",
+                       name, store_near_run(s, name, near, sizeof near), run, name);
+  }
   rows_release(&others);
   return status;
 }
@@ -64,7 +65,7 @@ enum assay_status score_read(struct store *s, const char *run, const struct scor
   struct report_rows rows = {0};
   enum assay_status status = rows_read(s, run, &rows, err);
   if (!status && rows.n == 0)
-    status = error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no run named \"%s\"; `assay runs` lists them", run);
+    status = store_no_run(s, run, err);
   if (!status && o->baseline)
     status = add_baseline(s, run, o, &rows, err);
   if (!status && o->by)

@@ -1,6 +1,8 @@
 // Runs as a whole: what there is, other names, and their end.
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/nearest.h"
 #include "store/db.h"
 
 enum assay_status store_each_run(struct store *s, store_run_visit *visit, void *arg, struct assay_error *err) {
@@ -70,12 +72,43 @@ static const char count_all[] = "SELECT (SELECT count(*) FROM verdict WHERE run 
 static const char count_made[] = "SELECT (SELECT count(*) FROM step WHERE run = ?1) + "
                                  "(SELECT count(*) FROM making WHERE run = ?1)";
 
+struct near_run {
+  struct nearest nearest;
+  char *name; // of the nearest
+};
+
+static bool offer_run(void *arg, const struct store_run *r) {
+  struct near_run *n = arg;
+  nearest_offer(&n->nearest, r->name);
+  if (n->nearest.name != r->name)
+    return true;
+  base_free(n->name); // the store's own string is gone with its next row
+  n->nearest.name = n->name = base_strndup(r->name, strlen(r->name));
+  return n->name != NULL;
+}
+
+const char *store_near_run(struct store *s, const char *run, char *text, size_t size) {
+  struct near_run n = {.nearest = {.word = run}};
+  struct assay_error ignored = {0};
+  if (store_each_run(s, offer_run, &n, &ignored) != ASSAY_OK)
+    n.nearest.name = NULL;
+  nearest_text(&n.nearest, text, size);
+  base_free(n.name);
+  return text;
+}
+
+enum assay_status store_no_run(struct store *s, const char *run, struct assay_error *err) {
+  char near[256];
+  return error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no run named \"%s\"%s; `assay runs` lists them", run,
+                   store_near_run(s, run, near, sizeof near));
+}
+
 // Within a transaction: the run is there, and nobody works on it. Claims that processes left behind go.
 static enum assay_status take_run(struct store *s, const char *run, struct assay_error *err) {
   int64_t n = 0, pid = 0;
   enum assay_status status = run[0] ? count_rows(s, count_all, run, &n, err) : ASSAY_OK;
   if (!status && n == 0)
-    status = error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no run named \"%s\"; `assay runs` lists them", run);
+    status = store_no_run(s, run, err);
   if (!status)
     status = claim_of_run(s, run, &pid, err);
   if (!status && pid)

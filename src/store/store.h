@@ -4,6 +4,7 @@
 #define STORE_STORE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "assay/verdict.h"
@@ -110,6 +111,11 @@ struct store_run {
 // name "") are no run.
 typedef bool store_run_visit(void *arg, const struct store_run *r);
 enum assay_status store_each_run(struct store *s, store_run_visit *visit, void *arg, struct assay_error *err);
+
+// ASSAY_ERR_NOT_FOUND: there is no run of that name; which one may be meant.
+enum assay_status store_no_run(struct store *s, const char *run, struct assay_error *err);
+// What may be meant, as nearest_text() has it ("; did you mean NAME?"). Returns `text`.
+const char *store_near_run(struct store *s, const char *run, char *text, size_t size);
 
 // Gives the run's verdicts another name, and its steps (step.h); *n: how many verdicts. ASSAY_ERR_NOT_FOUND: there is
 // no such run; ASSAY_ERR_INVALID: the name is empty or, without `merge`, another run's, or a run with steps is to go

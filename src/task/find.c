@@ -216,6 +216,27 @@ static void list_alike(const char *root, const struct listing *l, const char *wo
     }
 }
 
+// A suite like the one that the name begins with, and the rest of the name after it.
+static void suite_alike(const char *root, const struct listing *l, const char *name, char *text, size_t size) {
+  size_t n = strcspn(name, "/"), own = strlen(root) + 1;
+  char word[64], suite[64], best[64] = "";
+  snprintf(word, sizeof word, "%.*s", (int)n, name);
+  struct nearest near = {.word = word};
+  for (int i = 0; i < l->count; i++) {
+    const char *path = l->paths[i] + own;
+    snprintf(suite, sizeof suite, "%.*s", (int)strcspn(path, "/"), path);
+    const char *before = near.name;
+    nearest_offer(&near, suite);
+    if (near.name == before)
+      continue;
+    snprintf(best, sizeof best, "%s", suite);
+    near.name = best;
+  }
+  text[0] = '\0';
+  if (best[0] && strcmp(best, word) != 0)
+    snprintf(text, size, "%s%s", best, name + n);
+}
+
 // Why a name is none of a task, and what there is.
 static enum assay_status describe_missing(const char *root, const char *name, struct assay_error *err) {
   struct listing l = {0};
@@ -231,6 +252,8 @@ static enum assay_status describe_missing(const char *root, const char *name, st
     alike[0] = '\0';
     if (!all_digits(word, strlen(word))) // a number is like no name: 101 is not resnet101
       list_alike(root, &l, word, alike, sizeof alike);
+    if (!alike[0])
+      suite_alike(root, &l, name, alike, sizeof alike);
     if (alike[0])
       status = error_set(err, ASSAY_ERR_NOT_FOUND, "no task '%.120s'; did you mean %s?", name, alike);
     else

@@ -55,11 +55,14 @@ expect 0 "kernelbenchx/Reduce/sum" "$assay" tasks kernelbenchx/reduce
 expect 2 "no task 'sofmax'; did you mean kernelbench/1/23 .softmax., kernelbenchx/Math/softmax\?" "$assay" show sofmax
 expect 2 "no task 'kernelbench/1/sofmax'; did you mean .*/23 .softmax." "$assay" show kernelbench/1/sofmax
 expect 2 "no task 'softm'; did you mean .*kernelbench/1/23 .softmax." "$assay" show softm
-expect 2 "no task 'kernelbnch': .* lists their names" "$assay" bench kernelbnch --from "$cases"
+expect 2 "no task 'kernelbnch'; did you mean kernelbench\?" "$assay" bench kernelbnch --from "$cases"
 expect 2 "no action shw; did you mean show\?" "$assay" plan shw x
 expect 2 "no action renam; did you mean rename\?" "$assay" runs renam a b
 expect 2 "no workload 'smal'; did you mean small\?" "$assay" judge kernelbench/1/19 "$cases/relu.c" --workload smal
 expect 2 "no device cdua; did you mean cuda\?" "$assay" judge kernelbench/1/19 "$cases/relu.c" --device cdua
+expect 2 "no baseline 'torch.eagr'; did you mean torch.eager\?" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline torch.eagr
+expect 2 "no probe zero_maen; did you mean zero_mean\?; probes: declared, " "$assay" oracle kernelbench/1/19 --outputs o --probe zero_maen
+expect 2 "no task 'kernelbnech/1'; did you mean kernelbench/1\?" "$assay" tasks kernelbnech/1
 expect 2 "is a model; name a kernel .*assay-import" "$assay" judge model.onnx
 expect 2 "is a candidate; name its task first: assay judge kernelbench/1/19 " "$assay" judge "$cases/relu.c"
 

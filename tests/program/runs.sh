@@ -69,6 +69,7 @@ expect 2 "takes one run" "$assay" score newer old --plot roofline "$work/plot.sv
 expect 0 "relu.c: no samples" "$assay" judge kernelbench/1/19 "$work/kernels/relu.c" --no-timing --no-probes --checks 1 \
   --no-store --histogram
 expect 2 "no run named .none." "$assay" compare old none
+expect 2 "no run named .odl.; did you mean old\?" "$assay" compare odl none
 
 expect 0 "run .old.: 2 verdicts merged into it" runs merge old newer
 expect 0 "^old +2/2 +2 " runs
