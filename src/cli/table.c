@@ -15,6 +15,7 @@ struct fold {
 
 struct table {
   int columns, rows, capacity, n_folds;
+  bool chosen; // the folds are table_fold's
   char align[MAX_COLUMNS];
   struct fold folds[MAX_COLUMNS];
   char **cells;          // rows * columns; row 0 holds the headers
@@ -72,6 +73,13 @@ void table_row(struct table *t, const char *const *cells) {
   t->notes[t->rows++] = NULL;
 }
 
+static void add_fold(struct table *t, int column, const char *label, const char *usual) {
+  struct fold *f = &t->folds[t->n_folds++];
+  f->column = column;
+  snprintf(f->label, sizeof f->label, "%s", label);
+  snprintf(f->usual, sizeof f->usual, "%s", usual);
+}
+
 struct table *table_create(const char *const *headers, int columns, const char *align) {
   struct table *t = base_calloc(1, sizeof *t);
   if (!t)
@@ -79,14 +87,16 @@ struct table *table_create(const char *const *headers, int columns, const char *
   t->columns = columns < MAX_COLUMNS ? columns : MAX_COLUMNS;
   memcpy(t->align, align, (size_t)t->columns);
   table_row(t, headers);
+  for (int c = t->columns - 1; c > 0; c--)
+    add_fold(t, c, headers[c], "");
   return t;
 }
 
 void table_fold(struct table *t, int column, const char *label, const char *usual) {
-  struct fold *f = &t->folds[t->n_folds++];
-  f->column = column;
-  snprintf(f->label, sizeof f->label, "%s", label);
-  snprintf(f->usual, sizeof f->usual, "%s", usual);
+  if (!t->chosen)
+    t->n_folds = 0;
+  t->chosen = true;
+  add_fold(t, column, label, usual);
 }
 
 void table_note(struct table *t, const char *text) {
@@ -157,15 +167,16 @@ static void put_colored(const struct layout *l, int style, const char *text, siz
   fputs(color ? "\033[0m" : "", to);
 }
 
-static int last_shown(const struct table *t, const struct layout *l) {
+// The last column of the row that prints anything: no blanks at the end of lines.
+static int last_shown(const struct table *t, const struct layout *l, int row) {
   int c = t->columns - 1;
-  while (c > 0 && l->folded[c])
+  while (c > 0 && (l->folded[c] || !cell_of(t, row, c)[0]))
     c--;
   return c;
 }
 
 static void put_row(const struct table *t, const struct layout *l, int row, FILE *to) {
-  int used = 0, last = last_shown(t, l);
+  int used = 0, last = last_shown(t, l, row);
   for (int c = 0; c <= last; c++) {
     if (l->folded[c])
       continue;

@@ -50,14 +50,42 @@ static void test_wide(void **state) {
   struct table *t = sample();
   check(t, 0, false,
         "task  verdict      tolerance  what\n"
-        "a/1   pass         pass/pass  \n"
+        "a/1   pass         pass/pass\n"
         "a/2   wrong_value  -          output 0 is far from what it should be\n"
-        "a/3   pass         usual      \n");
+        "a/3   pass         usual\n");
   check(t, 72, true,
         "task  verdict      tolerance  what\n"
-        "a/1   \033[32mpass\033[0m         pass/pass  \n"
+        "a/1   \033[32mpass\033[0m         pass/pass\n"
         "a/2   \033[31mwrong_value\033[0m  -          output 0 is far from what it should be\n"
-        "a/3   pass         usual      \n");
+        "a/3   pass         usual\n");
+  table_destroy(t);
+}
+
+// A table that names nothing to fold: from the last column on, each after its header.
+static void test_unnamed(void **state) {
+  (void)state;
+  static const char *const headers[] = {"what", "state", "found", "how to fix it"};
+  static const char *const row[] = {"gcc", "ok", "/usr/bin/gcc", ""};
+  static const char *const other[] = {"peaks", "limited", "not measured, so there is no floor",
+                                      "assay doctor --calibrate"};
+  struct table *t = table_create(headers, 4, "llll");
+  table_row(t, row);
+  table_row(t, other);
+  check(t, 60, false,
+        "what   state    found\n"
+        "gcc    ok       /usr/bin/gcc\n"
+        "peaks  limited  not measured, so there is no floor\n"
+        "    how to fix it: assay doctor --calibrate\n");
+  check(t, 30, false,
+        "what   state\n"
+        "gcc    ok\n"
+        "    found: /usr/bin/gcc\n"
+        "peaks  limited\n"
+        "    how to fix it: assay\n"
+        "                   doctor\n"
+        "                   --calibrate\n"
+        "    found: not measured, so\n"
+        "           there is no floor\n");
   table_destroy(t);
 }
 
@@ -126,7 +154,8 @@ static void test_time_left(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_wide), cmocka_unit_test(test_folded),
-                                     cmocka_unit_test(test_cells), cmocka_unit_test(test_time_left)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_wide), cmocka_unit_test(test_unnamed),
+                                     cmocka_unit_test(test_folded), cmocka_unit_test(test_cells),
+                                     cmocka_unit_test(test_time_left)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
