@@ -29,10 +29,25 @@ void data_json_text(struct buf *out, const char *s) {
   buf_puts(out, "\"");
 }
 
+// Most numbers are counts and flags: whole ones are written as such, without a format.
+static void put_whole(struct buf *out, int64_t n) {
+  char room[24], *end = room + sizeof room, *at = end;
+  uint64_t left = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+  do
+    *--at = (char)('0' + left % 10);
+  while (left /= 10);
+  if (n < 0)
+    *--at = '-';
+  buf_append(out, at, (size_t)(end - at));
+}
+
 void data_json_number(struct buf *out, double x) {
+  static const double most = 1e15;
   char text[48];
   if (!isfinite(x))
     buf_puts(out, "null");
+  else if (fabs(x) < most && x == (double)(int64_t)x)
+    put_whole(out, (int64_t)x);
   else
     buf_puts(out, score_number(x, fabs(x) >= 1000 ? 1 : 6, text, sizeof text));
 }
