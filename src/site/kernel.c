@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "report/publish.h"
 #include "report/skim.h"
+#include "store/queue.h"
 
 enum { MOST_SOURCE_BYTES = 1 << 20 };
 
@@ -31,23 +32,38 @@ static bool read_if_it(const char *path, const char *hash, char **text, size_t *
   return false;
 }
 
-// The candidate's file, if one of those that may be it has the hash that was judged: at its stored place, or below the
-// folder of sources. *text: heap (base_free); NULL: there is none.
+// Of a kernel that was submitted to `assay serve`: the queue keeps it.
+static enum assay_status find_submitted(const struct site *site, const struct site_row *row, char **text, size_t *len,
+                                        struct assay_error *err) {
+  enum assay_status status = queue_source(site->store, row->score.id, text, len, err);
+  if (!status && *text && !is_it(*text, *len, row->score.candidate_hash)) {
+    base_free(*text);
+    *text = NULL;
+  }
+  return status;
+}
+
+// The candidate's text, if one of those that may be it has the hash that was judged: at its stored place, below the
+// folder of sources, or as it was submitted. *text: heap (base_free); NULL: there is none.
 static enum assay_status find_source(const struct site *site, const struct site_row *row, char **text, size_t *len,
                                      struct assay_error *err) {
-  const char *stored = row->score.candidate, *twin = strstr(stored, " -D");
+  const char *stored = row->score.candidate, *twin = strstr(stored, " -D"), *hash = row->score.candidate_hash;
   struct buf path = {0};
   *text = NULL;
   *len = 0;
+  if (!hash[0])
+    return ASSAY_OK;
   buf_append(&path, stored, twin ? (size_t)(twin - stored) : strlen(stored));
-  bool found = row->score.candidate_hash[0] && read_if_it(buf_str(&path), row->score.candidate_hash, text, len);
-  if (!found && site->sources && row->score.candidate_hash[0]) {
+  bool found = read_if_it(buf_str(&path), hash, text, len);
+  if (!found && site->sources) {
     const char *name = row->candidate, *end = strstr(name, " -D");
     buf_clear(&path);
     buf_printf(&path, "%s/%.*s", site->sources, end ? (int)(end - name) : (int)strlen(name), name);
-    read_if_it(buf_str(&path), row->score.candidate_hash, text, len);
+    found = read_if_it(buf_str(&path), hash, text, len);
   }
   enum assay_status status = buf_status(&path, err);
+  if (!status && !found)
+    status = find_submitted(site, row, text, len, err);
   buf_release(&path);
   return status;
 }

@@ -137,6 +137,9 @@ enum assay_status queue_cancel(struct store *s, const char *identity, const char
 enum assay_status queue_verdict(struct store *s, const char *identity, store_visit *visit, void *arg,
                                 struct assay_error *err);
 
+// The source that a published verdict is of, heap (base_free); NULL: none, or the store never had a queue.
+enum assay_status queue_source(struct store *s, int64_t verdict, char **source, size_t *n, struct assay_error *err);
+
 // What happened to a job, in order; numbers go up over all jobs.
 struct queue_event {
   int64_t number, at_ns, attempt;

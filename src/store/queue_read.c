@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
+
 static enum assay_status set_ahead(struct store *s, struct queue_job *job, struct assay_error *err) {
   sqlite3_stmt *st = NULL;
   const struct queue_parameters p = {.texts = {job->device}, .numbers = {job->id}, .n_numbers = 1};
@@ -36,6 +38,31 @@ enum assay_status queue_each(struct store *s, int64_t most, queue_visit *visit, 
       status = queue_row(s, st, &job, err);
     if (status || code != SQLITE_ROW || !visit(arg, &job))
       break;
+  }
+  sqlite3_finalize(st);
+  return status;
+}
+
+enum assay_status queue_source(struct store *s, int64_t verdict, char **source, size_t *n, struct assay_error *err) {
+  sqlite3_stmt *st = NULL;
+  int64_t tables = 0;
+  *source = NULL;
+  *n = 0;
+  enum assay_status status =
+      db_number(s, "SELECT count(*) FROM sqlite_schema WHERE name IN ('job', 'publication')", &tables, err);
+  if (status || tables != 2)
+    return status;
+  const struct queue_parameters p = {.numbers = {verdict}, .n_numbers = 1};
+  status = queue_start(s, "SELECT job.source FROM publication JOIN job USING (identity) WHERE publication.verdict = ?",
+                       &p, &st, err);
+  const int code = status ? SQLITE_DONE : sqlite3_step(st);
+  if (!status)
+    status = db_check(s, code, "read a source", err);
+  if (!status && code == SQLITE_ROW) {
+    const void *bytes = sqlite3_column_blob(st, 0);
+    *n = (size_t)sqlite3_column_bytes(st, 0);
+    *source = base_strndup(bytes ? bytes : "", *n);
+    status = *source ? ASSAY_OK : error_nomem(err, "a source");
   }
   sqlite3_finalize(st);
   return status;

@@ -460,6 +460,7 @@ def check_live(assay, folder):
     check(slowest < 5, "requests do not wait for the pages", slowest)
     kernels = list((site / "k").glob("*.html"))
     check(len(kernels) == 1 and "one.c" in server.ask("GET", f"/k/{kernels[0].name}")[2], "its page is served", kernels)
+    check("assay_kernel" in kernels[0].read_text(encoding="utf-8"), "with the source that was submitted")
     before = (site / "read.html").stat().st_mtime_ns
     for name in ("two.c", "three.c", "four.c"):
         judge_named(server, name)
