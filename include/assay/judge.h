@@ -227,8 +227,10 @@ struct assay_verdict {
   // SHA-256 of all that runs of the candidate, whatever its source looks like. "": not built, or two builds of this
   // kind cannot be compared (host code, Python).
   char built_hash[65];
-  const char *form;                                 // "default" or "published"
-  enum assay_rule rule;                             // that decided
+  const char *form;          // "default" or "published"
+  enum assay_rule rule;      // that decided
+  char category[64];         // the suite's own word for tasks like this one (task/kind.h); "": it has none
+  const char *operator_kind; // of the greatest operator of the task's graph: "matmul"; NULL: the task was not read
   char contract[8], task_contract[8];               // judged under this one; the task's own, mostly the same
   char *diagnostics;                                // what the compiler and the kernel printed; never NULL
   char *build_command, *compiler_version, *sandbox; // never NULL

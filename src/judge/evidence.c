@@ -138,7 +138,7 @@ char *assay_verdict_json(const struct assay_verdict *v) {
   json_t *j = json_pack(
       "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s, s:I, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:s, "
       "s:s, s:s, s:s, s:s, s:s, s:s?, s:s, s:b, s:b, s:o, s:o, s:i, s:o, s:I, s:o, s:b, s:s?, s:s?, s:s?, s:s, "
-      "s:s, s:s, s:s}",
+      "s:s, s:s, s:s, s:s?, s:s?}",
       "task", v->task_name, "form", v->form, "workload", v->workload, "verdict", assay_reason_code(v->reason),
       "meaning", assay_reason_text(v->reason), "detail", v->detail, "task_sha256", v->task_hash, "candidate_sha256",
       v->candidate_hash, "built_sha256", v->built_hash[0] ? v->built_hash : NULL, "settings_sha256", v->settings_hash,
@@ -152,7 +152,8 @@ char *assay_verdict_json(const struct assay_verdict *v) {
       "secret", (json_int_t)v->secret, "shapes", shapes_json(v), "foreknown", v->foreknown, "scope",
       v->scope ? assay_scope_name(v->scope) : NULL, "elsewhere", v->elsewhere[0] ? v->elsewhere : NULL, "weights",
       v->weights[0] ? v->weights : NULL, "contract", v->contract, "task_contract", v->task_contract, "rule",
-      assay_rule_name(v->rule), "judge", "assay " ASSAY_VERSION);
+      assay_rule_name(v->rule), "judge", "assay " ASSAY_VERSION, "category", v->category[0] ? v->category : NULL,
+      "operator_kind", v->operator_kind);
   char *text = j ? json_dumps(j, JSON_SORT_KEYS | JSON_INDENT(2)) : NULL;
   json_decref(j);
   return text;

@@ -12,6 +12,7 @@
 #include "judge/session.h"
 #include "sandbox/sandbox.h"
 #include "stats/stats.h"
+#include "task/kind.h"
 
 bool session_is_good(const struct session *s) {
   return s->v->reason == ASSAY_REASON_PASS;
@@ -76,6 +77,8 @@ enum assay_status session_prepare(struct session *s, struct assay_error *err) {
     return status;
   struct assay_verdict *v = s->v;
   snprintf(v->task_name, sizeof v->task_name, "%s", s->task.name);
+  task_category(s->task.name, v->category);
+  v->operator_kind = task_kind(&s->task);
   snprintf(v->workload, sizeof v->workload, "%s", s->o->workload);
   snprintf(v->task_hash, sizeof v->task_hash, "%s", s->task.hash);
   v->rule = s->o->rule;

@@ -6,12 +6,21 @@
 #include "serve/server.h"
 
 // Of the evidence; numbers of 64 bits, which JSON readers round, go as text.
-static const char *const fields[] = {
-    "baselines",      "bytes",         "checks",      "compiler", "contract",     "elsewhere",
-    "flops",          "foreknown",     "judge",       "rule",     "form",         "kernels",
-    "meaning",        "mode",          "no_plan",     "sandbox",  "scope",        "shapes",
-    "skipped_probes", "task_contract", "task_sha256", "timing",   "durations_ns", "times_rank_nothing",
-    "toolchain",      "weights",       "worst_check"};
+static const char *const fields[] = {"baselines",      "bytes",
+                                     "checks",         "compiler",
+                                     "contract",       "elsewhere",
+                                     "flops",          "foreknown",
+                                     "judge",          "rule",
+                                     "form",           "kernels",
+                                     "meaning",        "mode",
+                                     "no_plan",        "sandbox",
+                                     "scope",          "shapes",
+                                     "category",       "operator_kind",
+                                     "skipped_probes", "task_contract",
+                                     "task_sha256",    "timing",
+                                     "durations_ns",   "times_rank_nothing",
+                                     "toolchain",      "weights",
+                                     "worst_check"};
 static const char *const wide[] = {"seed", "secret"};
 
 // "/tmp/assay-x1/relu.c:3: error" becomes "relu.c:3: error": of an absolute path the last part stays.

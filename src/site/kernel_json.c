@@ -18,7 +18,9 @@ static const struct skim_rules of_a_check = {check_keys, COUNT(check_keys), fals
 static const char *const baseline_keys[] = {"name",    "verdict", "mode",        "pairs",        "median_ns", "low_ns",
                                             "high_ns", "speedup", "speedup_low", "speedup_high", "samples_ns"};
 static const struct skim_rules of_a_baseline = {baseline_keys, COUNT(baseline_keys), false, NULL, 0};
-static const char *const keys[] = {"bytes",
+static const char *const keys[] = {"category",
+                                   "operator_kind",
+                                   "bytes",
                                    "flops",
                                    "form",
                                    "foreknown",

@@ -116,6 +116,7 @@ def check_description(server):
     wrong = fits(verdict, api["components"]["schemas"]["Verdict"], api)
     check(status == 200 and verdict["verdict"] == "pass" and not wrong, "a verdict is as described", wrong, verdict)
     check(isinstance(verdict["seed"], str) and verdict["floor_ns"] is None, "seeds are text, what is missing is null")
+    check((verdict["category"], verdict["operator_kind"]) == ("single operator", "activation"), "what kind of task it is", verdict)
     check(str(server.folder) not in json.dumps(verdict) and "/tmp" not in json.dumps(verdict), "no paths are published",
           verdict)
     documented = {(m.upper(), p.replace("{id}", "?")) for p, v in api["paths"].items() for m in v if m != "parameters"}
