@@ -30,13 +30,14 @@
   X("LinearAttention", gpu_linear_attention_eval) \
   X("RotaryEmbedding", gpu_rotary_eval) \
   X("NonMaxSuppression", gpu_suppression_eval) \
-  /* Linear algebra, on the host */ \
+  /* Linear algebra and Fourier transforms, on the host */ \
   X("Det", gpu_host_eval) \
   X("ai.assay.Inverse", gpu_host_eval) \
   X("ai.assay.Solve", gpu_host_eval) \
   X("ai.assay.SolveTriangular", gpu_host_eval) \
   X("ai.assay.Cholesky", gpu_host_eval) \
   X("ai.assay.SlogDet", gpu_host_eval) \
+  X("DFT", gpu_host_eval) \
   X("ai.assay.LU", gpu_host_eval) \
   X("ai.assay.SymmetricPower", gpu_host_eval) \
   X("ai.assay.SpectralRadius", gpu_host_eval) \

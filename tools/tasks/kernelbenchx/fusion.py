@@ -1,4 +1,5 @@
 """Fusion: several operators in a row."""
+from kernelbenchx.index import COMPACTED, COMPACTION, COUNTED, EXTENT
 from kernelbenchx.suite import DIGITS, NORMAL, SIGNED, SUITE, UNIT, WEIGHT, Input, loads, powers
 
 VECTOR = loads("N", powers(12, 27), 65536, 1, 3, 257, 1021, 4099)
@@ -408,5 +409,20 @@ dropout("transformer_block", "Layer normalisation of softmax(X W), a tenth dropp
         loads("B S I K O", [(8, 128, 2 ** e, 4 * 2 ** e, 2 ** e) for e in range(8, 13)], (2, 48, 64, 96, 80),
               (1, 1, 1, 1, 2), (2, 3, 5, 7, 11), (1, 17, 13, 31, 5), (3, 2, 1, 61, 67)),
         "fused_transformer_block(input, weight1, weight2, residual)", digits=DIGITS, probes="near_overflow(1e8)")
-SUITE.missing("Fusion", "windows of chance: no operator yet", "fused_fractional_max_pool2d_with_relu")
-SUITE.missing("Fusion", "the output's extent depends on data", "fused_masked_select_add_gelu")
+SUITE.task("Fusion", "fused_fractional_max_pool2d_with_relu", "Rectified images of half their size, by maxima of windows",
+           [Input("input", ["N", "C", "H", "W"], NORMAL, UNIT)], ["N", "C", "OH", "OW"],
+           ["r = Relu(input)", "y = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(r)"],
+           loads("N C H W", [(16, 3, n, n) for n in powers(4, 12)], (2, 3, 96, 64), (1, 1, 2, 2), (2, 3, 6, 10), (1, 5, 34, 22),
+                 (3, 1, 2, 62), (1, 1, 66, 74)),
+           "fused_fractional_max_pool2d_with_relu(input, (2, 2), output_ratio=(0.5, 0.5))", repair=SIGNED,
+           probes="near_overflow(3e38)",
+           note="windows of two at a ratio of one half lie side by side whatever chance says; extents are even")
+SUITE.task("Fusion", "fused_masked_select_add_gelu", "Exact Gelu of a number and those that a mask names, one after another, "
+           "zeros after them, and their count",
+           [Input("input", ["N"], NORMAL, UNIT), Input("mask", ["N"], "bernoulli(0.5) fixed", dtype="bool"),
+            Input("other", [1], NORMAL, "constant(0.5)")], [("y", "float", ["N"]), ("count", "int64", [])],
+           ["moved = Add(input, other)", "g = Gelu(moved)"] + COMPACTION.format("g").splitlines(),
+           loads("N", powers(12, 27), 65536, 1, 3, 257, 1021, 4099),
+           "(lambda z: (F.pad(z, (0, N - z.numel())), torch.tensor(z.numel())))"
+           "(fused_masked_select_add_gelu(input, mask, other))",
+           constants=COMPACTED, repair=SIGNED, probes="near_overflow(1e12)", note=EXTENT, allow=COUNTED, ladder=[["N"], ["N"]])

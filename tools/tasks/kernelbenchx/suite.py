@@ -80,7 +80,7 @@ class Suite:
     def task(self, category, name, title, inputs, outputs, body, workloads, call, constants=(), repair=None,
              probes=None, allow=None, domains=(), published_constants=None, mathematics=None, digits="", ladder=None,
              kind="float", opset=23, note="", contraction_part=None, input_part=None,
-             inaccurate=(0, "")):
+             inaccurate=(0, ""), shapes=None):
         """inputs: in the order of the published signature. outputs: dims of the one output "y", or rows (name, type,
         dims). published_constants: name -> (published, default). kind: the tensors' type, which says contract and
         published tolerances.
@@ -103,7 +103,7 @@ class Suite:
         props += [(f"assay.input.{i.name}", i.dist) for i in inputs]
         props += [(f"assay.published.input.{i.name}", i.published) for i in inputs if i.published]
         props += [(f"assay.published.constant.{k}", v[0]) for k, v in changed.items()]
-        props += [(k, v) for k, v in (("assay.repair", repair), ("assay.probes", probes), ("assay.lint.allow", allow))
+        props += [(k, v) for k, v in (("assay.shapes", shapes), ("assay.repair", repair), ("assay.probes", probes), ("assay.lint.allow", allow))
                   if v]
         check_limits(key, workloads, [i.dims for i in inputs] + [dims for _, _, dims in outputs], RAGGED_LIMIT)
         self.tasks[key] = Task(key, inputs, [output for output, _, _ in outputs], workloads, probes,
