@@ -23,7 +23,7 @@ extern const struct op_family ops_contraction_family;
 extern const struct op_family ops_conv_family;
 extern const struct op_family ops_conv_integer_family;
 extern const struct op_family ops_causal_conv_family;
-extern const struct op_family ops_linalg_family; // linalg.c: inverses, systems, determinants
+extern const struct op_family ops_linalg_family;   // linalg.c: inverses, systems, determinants
 extern const struct op_family ops_spectral_family; // spectral.c: eigenvalues and singular values
 extern const struct op_family ops_fourier_family;
 extern const struct op_family ops_pool_family;

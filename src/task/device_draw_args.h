@@ -10,7 +10,7 @@
 #define DRAW_BOOL 4
 
 struct draw_args {
-  uint64_t dst, key, scales; // scales: factors of the rows (double), with row_scales
+  uint64_t dst, key, scales;           // scales: factors of the rows (double), with row_scales
   int64_t count, columns, rows, inner; // as in struct drawing
   double a, b, scale;
   int32_t kind, input; // enum distribution_kind
