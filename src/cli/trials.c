@@ -273,12 +273,16 @@ static bool is_many(const struct trials *all, const char *run) {
   return n > MANY_GROUPS;
 }
 
-static void show(const struct arguments *a, struct store *store, const char *run, json_t *curves, json_t *rows) {
+static void show(const struct arguments *a, struct store *store, const char *run, json_t *curves, json_t *rows,
+                 json_t *speeds) {
   struct trials all;
   if (trials_gather(store, &all) && curves) {
     json_t *more = cli_trials_json(store, run, NAN), *summary = trials_summary_json(&all, run, a->baseline);
     json_array_extend(curves, more);
+    json_t *fast = trials_speeds_json(&all, run, a->baseline);
     json_array_extend(rows, summary);
+    json_array_extend(speeds, fast);
+    json_decref(fast);
     json_decref(more);
     json_decref(summary);
   } else if (a->summary || a->baseline || is_many(&all, run)) {
@@ -298,13 +302,15 @@ int cli_trials(int argc, char **argv) {
   enum assay_status status = store_open(a.judging.paths.store, &store, &err);
   if (!status && a.read)
     status = read_log(&a, store, &err);
-  json_t *curves = a.judging.json ? json_array() : NULL, *rows = json_array();
+  json_t *curves = a.judging.json ? json_array() : NULL, *rows = json_array(), *speeds = json_array();
   for (int i = 0; !status && (i < a.n_runs || i == 0); i++)
-    show(&a, store, a.runs[i], curves, rows);
+    show(&a, store, a.runs[i], curves, rows, speeds);
   if (!status && curves)
-    cli_json_print(cli_json_of("trials", json_pack("{s:O, s:O}", "curves", curves, "summary", rows)));
+    cli_json_print(
+        cli_json_of("trials", json_pack("{s:O, s:O, s:O}", "curves", curves, "summary", rows, "speeds", speeds)));
   json_decref(curves);
   json_decref(rows);
+  json_decref(speeds);
   store_close(store);
   return status ? cli_fail(&err) : CLI_PASS;
 }

@@ -35,6 +35,8 @@ double trials_known(struct store *s, const struct trials *all, const struct tria
 // What many runs of a maker come to: a row for each maker, device and task, of the groups of a run (NULL: of all), with
 // how many launches pay for the tuning next to `baseline`, a maker (NULL: none). trials_summary.c
 void trials_summary_print(const struct trials *all, const char *run, const char *baseline, FILE *to);
+// Of tables of times, which cost no seconds: how fast each maker is next to the baseline.
+json_t *trials_speeds_json(const struct trials *all, const char *run, const char *baseline);
 json_t *trials_summary_json(const struct trials *all, const char *run, const char *baseline);
 
 // The curves of a run (NULL: of all): for each task, workload, device and maker the best so far, and what it cost.

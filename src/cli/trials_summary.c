@@ -142,9 +142,104 @@ static void put_row(void *arg, const struct row *r) {
                                        within, even});
 }
 
+// ---- times from tables, which cost no seconds: how fast a maker is next to the baseline
+
+struct speed {
+  int n, wins, slower; // shapes with both times; where it is the fastest of all makers; where it loses to the baseline
+  double *ratios;
+};
+
+static bool is_table(const struct trials_group *g, const char *run) {
+  return (!run || strcmp(run, g->run) == 0) && tune_cost_of(g->trials, g->n).wall_s <= 0;
+}
+
+static bool is_fastest(const struct trials *all, const struct trials_group *g, double own_ns) {
+  for (size_t i = 0; i < all->n; i++) {
+    const struct trials_group *o = &all->groups[i];
+    if (strcmp(o->run, g->run) == 0 && strcmp(o->task, g->task) == 0 && strcmp(o->workload, g->workload) == 0 &&
+        strcmp(o->device, g->device) == 0 && tune_cost_of(o->trials, o->n).best_ns < own_ns)
+      return false;
+  }
+  return true;
+}
+
+static void add_speed(struct speed *s, const struct trials *all, const struct trials_group *g, const char *baseline) {
+  double own = tune_cost_of(g->trials, g->n).best_ns, other = time_of(all, g, baseline);
+  if (!(own > 0) || !(other > 0))
+    return;
+  s->ratios[s->n++] = other / own;
+  s->wins += is_fastest(all, g, own);
+  s->slower += other < own;
+}
+
+// Calls `each` for every maker, device and task of the run's tables.
+static void each_speed(const struct trials *all, const char *run, const char *baseline,
+                       void (*each)(void *arg, const struct trials_group *g, const struct speed *s), void *arg) {
+  struct speed s = {.ratios = base_calloc(all->n + 1, sizeof(double))};
+  for (size_t i = 0; i < all->n && s.ratios && baseline; i++) {
+    const struct trials_group *g = &all->groups[i];
+    bool before = !is_table(g, run);
+    for (size_t k = 0; k < i && !before; k++)
+      before = is_table(&all->groups[k], run) && alike(&all->groups[k], g, OF_TASK);
+    s.n = s.wins = s.slower = 0;
+    for (size_t k = i; k < all->n && !before; k++)
+      if (is_table(&all->groups[k], run) && alike(&all->groups[k], g, OF_TASK))
+        add_speed(&s, all, &all->groups[k], baseline);
+    if (s.n > 0)
+      each(arg, g, &s);
+  }
+  base_free(s.ratios);
+}
+
+static void put_speed(void *arg, const struct trials_group *g, const struct speed *s) {
+  char shapes[32], ratio[32], wins[32], device[128];
+  snprintf(shapes, sizeof shapes, "%d", s->n);
+  snprintf(ratio, sizeof ratio, "%.3g", stats_geomean(s->ratios, s->n));
+  snprintf(wins, sizeof wins, "%d", s->wins);
+  table_row(arg, (const char *const[]){g->maker, printable_line(g->device, device, sizeof device), g->task, shapes,
+                                       ratio, wins});
+}
+
+static void print_speeds(const struct trials *all, const char *run, const char *baseline, FILE *to) {
+  static const char *const headers[] = {"maker", "device", "task", "shapes", "speed", "fastest at"};
+  struct table *t = table_create(headers, 6, "lllrrr");
+  if (!t)
+    return;
+  each_speed(all, run, baseline, put_speed, t);
+  table_print(t, to);
+  table_destroy(t);
+  fprintf(to, "\nspeed: next to %s, geometric mean over the shapes that both have\n", baseline);
+}
+
+static void put_speed_json(void *arg, const struct trials_group *g, const struct speed *s) {
+  json_array_append_new(arg, json_pack("{s:o, s:o, s:o, s:i, s:o, s:i, s:i}", "maker", cli_json_text(g->maker),
+                                       "device", cli_json_text(g->device), "task", cli_json_text(g->task), "shapes",
+                                       s->n, "speed", cli_json_real(stats_geomean(s->ratios, s->n)), "fastest_at",
+                                       s->wins, "slower", s->slower));
+}
+
+json_t *trials_speeds_json(const struct trials *all, const char *run, const char *baseline) {
+  json_t *rows = json_array();
+  each_speed(all, run, baseline, put_speed_json, rows);
+  return rows;
+}
+
+static bool has_tables_alone(const struct trials *all, const char *run) {
+  bool tables = false, tuning = false;
+  for (size_t i = 0; i < all->n; i++) {
+    tables = tables || is_table(&all->groups[i], run);
+    tuning = tuning || wanted(all, i, run);
+  }
+  return tables && !tuning;
+}
+
 void trials_summary_print(const struct trials *all, const char *run, const char *baseline, FILE *to) {
   static const char *const headers[] = {"maker",   "device", "task",       "runs",         "median s",
                                         "configs", "hours",  "s a config", "own 10 5 2 %", "break-even launches"};
+  if (baseline && has_tables_alone(all, run)) {
+    print_speeds(all, run, baseline, to);
+    return;
+  }
   struct table *t = table_create(headers, 10, "lllrrrrrrr");
   if (!t)
     return;

@@ -53,5 +53,21 @@ expect 0 "^1.30$" figures helion gfx1200 all "'{:.2f}'.format(r['seconds'] / r['
 expect 0 "^60 33 51 63$" figures helion all all "'{} {:.0f} {:.0f} {:.0f}'.format(r['runs'], *[100 * w for w in r['own_within']])"
 expect 0 "^14 30 4.2e.07$" figures helion MI300X bf16_matmul "'{} {} {:.1e}'.format(r['faster'], r['pairs'], r['break_even_launches'])"
 expect 0 "^10 10 1.1e.07$" figures helion gfx1200 bf16_matmul "'{} {} {:.1e}'.format(r['faster'], r['pairs'], r['break_even_launches'])"
+# Speeds of the published results next to eager PyTorch.
+"$assay" trials results --baseline torch_eager --json >"$work/results.json"
+speeds() { # speeds DEVICE MAKER...: of the product
+  python3 - "$work/results.json" "$@" <<'END'
+import json, sys
+path, device, *makers = sys.argv[1:]
+rows = {r["maker"]: r for r in json.load(open(path))["speeds"] if device in r["device"] and "matmul" in r["task"]}
+print(*["{:.2f}".format(rows[m]["speed"]) for m in makers])
+END
+}
+makers="inductor_default inductor_max helion triton mako kernelllm"
+expect 0 "^1.00 0.88 0.93 0.85 0.33 0.37$" speeds H100 $makers
+expect 0 "^0.51 0.56 0.56 0.59 0.44 0.36$" speeds MI300X $makers
+expect 0 "^1.00 1.03 1.01 1.02 0.64 0.70$" speeds 5090 $makers
+expect 0 "^0.96 1.43 2.24 1.65 1.71 0.84$" speeds gfx1200 $makers
+expect 0 "^helion +AMD_Radeon_Graphics_gfx1200 +fusedops/matmul/bf16_matmul +30 +2.24 +30$" "$assay" trials results --baseline torch_eager
 expect 0 "as the schema says" python3 "$source/tests/support/check_json.py" "$source/docs/assay.schema.json" trials "$work/published.json"
 report

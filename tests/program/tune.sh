@@ -51,6 +51,8 @@ expect 0 "are identical" diff -sq "$work/one.order" "$work/two.order"
 expect 1 "differ" diff -sq "$work/one.order" "$work/three.order"
 expect 3 "has tried .* where this file and seed come to" "${tune[@]}" --trials 4 --run one --seed 5
 expect 0 "4 of 13|within 10 %" "$assay" trials one
+# A budget ends the search; the finalists are judged all the same.
+expect 0 "of 13 configurations were tried; the same command goes on" "${tune[@]}" --run short --budget-seconds 0.001 --parallel 2
 # OpenCL, where there is an implementation: launch lines follow the parameters.
 if "$assay" doctor | grep -q '^device opencl *ok'; then
   json 0 "$assay" tune fusedops/swiglu/fp32_swiglu "$source/tests/tuning/swiglu.cl" --threads 2 --finalists 1 --run cl --json
