@@ -65,10 +65,12 @@ static enum assay_status count_rows(struct store *s, const char *sql, const char
   return status;
 }
 
-// Verdicts, and the steps and settings of a run that makes kernels: any of them makes a run.
+// Verdicts, trials, and the steps and settings of a run that makes kernels: any of them makes a run.
 static const char count_all[] = "SELECT (SELECT count(*) FROM verdict WHERE run = ?1) + "
                                 "(SELECT count(*) FROM step WHERE run = ?1) + "
+                                "(SELECT count(*) FROM trial WHERE run = ?1) + "
                                 "(SELECT count(*) FROM making WHERE run = ?1)";
+static const char count_tuned[] = "SELECT count(*) FROM trial WHERE run = ?1";
 static const char count_made[] = "SELECT (SELECT count(*) FROM step WHERE run = ?1) + "
                                  "(SELECT count(*) FROM making WHERE run = ?1)";
 
@@ -119,7 +121,7 @@ static enum assay_status take_run(struct store *s, const char *run, struct assay
 
 enum assay_status store_move_run(struct store *s, const char *run, const char *to, bool merge, int64_t *n,
                                  struct assay_error *err) {
-  int64_t there = 0, steps = 0, moved = 0;
+  int64_t there = 0, steps = 0, trials = 0, moved = 0;
   if (!to[0] || strcmp(run, to) == 0)
     return error_set(err, ASSAY_ERR_INVALID, to[0] ? "run \"%s\" has this name already" : "a run's name is not empty",
                      to);
@@ -131,6 +133,8 @@ enum assay_status store_move_run(struct store *s, const char *run, const char *t
     status = count_rows(s, count_all, to, &there, err);
   if (!status && there)
     status = count_rows(s, count_made, run, &steps, err);
+  if (!status && there)
+    status = count_rows(s, count_tuned, run, &trials, err);
   if (!status && there && !merge)
     status = error_set(err, ASSAY_ERR_INVALID,
                        "there is a run named \"%s\" already; `assay runs merge` puts two together", to);
@@ -140,6 +144,10 @@ enum assay_status store_move_run(struct store *s, const char *run, const char *t
                   "run \"%s\" was made by `assay make`: its prompts and replies are those of one run, and cannot be "
                   "put into another",
                   run);
+  if (!status && trials)
+    status = error_set(
+        err, ASSAY_ERR_INVALID,
+        "run \"%s\" has a tuner's trials: their order is that of one run, and cannot be put into another", run);
   if (!status)
     status = change(s, "UPDATE verdict SET run = ?2 WHERE run = ?1", run, to, &moved, err);
   if (!status)

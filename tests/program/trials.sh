@@ -25,6 +25,11 @@ expect 0 "within 2 %: not reached" "$assay" trials helion
 expect 2 "is no log of a tuner" "$assay" trials --read "$source/README.md"
 printf 'run_id,timestamp_s,config_id,generation,status,perf_ms,compile_time_s,config\n' >"$work/empty.csv"
 expect 2 "nothing in it is a trial of helion" "$assay" trials --read "$work/empty.csv"
+# What has trials alone is a run, too.
+expect 0 "" "$assay" runs rename text other
+expect 2 "cannot be put into another" "$assay" runs merge other inductor --yes
+expect 0 "" "$assay" runs delete other --yes
+expect 2 "no run named" "$assay" runs delete other --yes
 # The 112 published runs.
 expect 0 "1038 trials read" "$assay" trials --read "$logs/published_results.csv" --run results --summary results
 expect 0 "352 trials read" "$assay" trials --read "$logs/published_tuning.csv" --run published --summary published

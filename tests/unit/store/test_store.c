@@ -22,6 +22,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "store/step.h"
+#include "store/trial.h"
 #include "store/store.h"
 #include "meagre_memory.h"
 
@@ -936,6 +937,58 @@ static void steps_come_back(void **state) {
   store_close(s);
 }
 
+static struct store_trial example_trial(int64_t number, double time_ns) {
+  return (struct store_trial){.status = STORE_TRIAL_OK,
+                              .run = "run",
+                              .task = "kernelbench/1/1",
+                              .workload = "small",
+                              .device = "cpu",
+                              .maker = "tune",
+                              .candidate = "k.c",
+                              .configuration = "A=1",
+                              .detail = "",
+                              .number = number,
+                              .start_ns = 7,
+                              .at_ns = 1,
+                              .time_ns = time_ns,
+                              .tuner_ns = NAN};
+}
+
+static bool see_trial(void *arg, const struct store_trial *t) {
+  char *seen = arg;
+  snprintf(seen + strlen(seen), 200 - strlen(seen), "%s/%s/%lld/%s/%g/%d ", t->run, t->maker, (long long)t->number,
+           store_trial_status_name(t->status), t->time_ns, isnan(t->tuner_ns));
+  return true;
+}
+
+static void trials_come_back(void **state) {
+  (void)state;
+  struct assay_error err = {0};
+  struct store *s = must_open();
+  struct store_trial t = example_trial(1, 50);
+  enum store_trial_status status;
+  char seen[200] = "";
+  int64_t n;
+  assert_int_equal(store_put_trial(s, &t, &err), ASSAY_OK);
+  t = example_trial(0, 60);
+  assert_int_equal(store_put_trial(s, &t, &err), ASSAY_OK);
+  t = example_trial(1, NAN); // takes the place of the first
+  t.status = STORE_TRIAL_WRONG;
+  assert_int_equal(store_put_trial(s, &t, &err), ASSAY_OK);
+  t.run = "another";
+  t.maker = "helion";
+  assert_int_equal(store_put_trial(s, &t, &err), ASSAY_OK);
+  assert_int_equal(store_each_trial(s, "run", see_trial, seen, &err), ASSAY_OK);
+  assert_string_equal(seen, "run/tune/0/ok/60/1 run/tune/1/wrong/nan/1 ");
+  seen[0] = '\0';
+  assert_int_equal(store_delete_run(s, "run", &n, &err), ASSAY_OK); // it has no verdicts, and is there all the same
+  assert_int_equal(store_each_trial(s, NULL, see_trial, seen, &err), ASSAY_OK);
+  assert_string_equal(seen, "another/helion/1/wrong/nan/1 ");
+  assert_true(store_trial_status_by_name("compile_error", &status) && status == STORE_TRIAL_COMPILE_ERROR);
+  assert_false(store_trial_status_by_name("fine", &status));
+  store_close(s);
+}
+
 static void verdicts_are_found(void **state) {
   (void)state;
   struct assay_error err = {0};
@@ -1005,6 +1058,7 @@ int main(void) {
       TEST(version_3_is_taken_over),
       TEST(version_4_is_taken_over),
       TEST(steps_come_back),
+      TEST(trials_come_back),
       TEST(verdicts_are_found),
       TEST(schema_is_pinned),
   };
