@@ -313,13 +313,23 @@ static void check_cuda(struct arguments *a, struct store *store) {
   buf_release(&text);
 }
 
+static void check_machine(struct arguments *a) {
+  char *known = machine_json(), text[256] = "?";
+  json_t *m = known ? json_loads(known, 0, NULL) : NULL;
+  const char *processor, *system, *kernel, *architecture;
+  if (json_unpack(m, "{s:s, s:s, s:s, s:s}", "processor", &processor, "system", &system, "kernel", &kernel,
+                  "architecture", &architecture) == 0)
+    snprintf(text, sizeof text, "%s; %s %s, %s", processor, system, kernel, architecture);
+  line(a, "machine", "ok", text, "");
+  json_decref(m);
+  base_free(known);
+}
+
 static int diagnose(struct arguments *a) {
   struct assay_error err = {0};
   struct store *store = NULL;
   char text[64];
-  char *machine = machine_json();
-  line(a, "machine", "ok", machine ? machine : "?", "");
-  base_free(machine);
+  check_machine(a);
   snprintf(text, sizeof text, "%d CPUs", parallel_cpus());
   line(a, "device cpu", "ok", text, "");
   check_memory(a);

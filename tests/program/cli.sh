@@ -12,6 +12,7 @@ commands=$(sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$work/out")
 expect 0 "doctor.*judge.*score" echo $commands
 for c in $commands; do expect 0 Usage "$assay" "$c" --help; done
 expect 2 "no command" "$assay" frobnicate
+expect 0 "^machine +ok +[^{]*; Linux [0-9.]+" "$assay" doctor
 expect 2 "no command jugde; did you mean judge\?" "$assay" jugde
 expect 2 "no command jugde; did you mean judge\?" "$assay" help jugde
 for help in "help judge" "judge -h" "-h" "help"; do expect 0 "Usage: assay" "$assay" $help; done
