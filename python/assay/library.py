@@ -118,6 +118,8 @@ class Session:
         places.setdefault("path", os.environ.get("PATH"))
         places.setdefault("python", sys.executable)
         places.setdefault("temporary", os.environ.get("TMPDIR"))
+        if places["temporary"]:  # children run in folders of their own
+            places["temporary"] = os.path.abspath(places["temporary"])
         settings = Settings(size=ctypes.sizeof(Settings), prefix=os.fsencode(found),
                             **{name: encoded(value, name) for name, value in places.items()})
         self._session = _SESSION()

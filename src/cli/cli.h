@@ -19,7 +19,7 @@ enum { CLI_COMPILER_SETTINGS = 4 };
 struct cli_paths {
   struct assay_paths judge; // what a judgement needs; points into this struct, which is therefore never copied
   char program[4096];       // this executable
-  char tasks[4096], prompts[4096], prices[4096], store[4096], temporary[4096], cache[4096], png[4096];
+  char tasks[4096], prompts[4096], prices[4096], store[4096], temporary[4096], cache[4096], png[4096], include[4096];
   struct api_files files;
   struct cli_config config;
   const char *compiler_settings[CLI_COMPILER_SETTINGS + 1]; // of the environment, NULL-terminated

@@ -19,6 +19,14 @@ static void take_path(const char *name, const char *configured, char *out, size_
     snprintf(out, size, "%s", configured);
 }
 
+// What children are told: they run in folders of their own. A path that leads nowhere stays, for the message.
+static void make_absolute(char *path, size_t size) {
+  char *real = path[0] && path[0] != '/' ? realpath(path, NULL) : NULL;
+  if (real && strlen(real) < size)
+    memcpy(path, real, strlen(real) + 1);
+  free(real);
+}
+
 // NULL when it is neither set nor configured, or empty.
 static const char *path_from(const char *name, const char *configured) {
   const char *value = getenv(name);
@@ -80,13 +88,16 @@ enum assay_status cli_paths_find(struct cli_paths *p, struct assay_error *err) {
   default_cache(p->cache, sizeof p->cache);
   snprintf(p->temporary, sizeof p->temporary, "/tmp");
   take_path("TMPDIR", "", p->temporary, sizeof p->temporary);
+  make_absolute(p->temporary, sizeof p->temporary);
   take_path("ASSAY_TASKS", c->tasks, p->tasks, sizeof p->tasks);
   take_path("ASSAY_PRICES", c->prices, p->prices, sizeof p->prices);
   take_path("ASSAY_PROMPTS", c->prompts, p->prompts, sizeof p->prompts);
   take_path("ASSAY_STORE", c->store, p->store, sizeof p->store);
-  const char *include = path_from("ASSAY_INCLUDE", ""), *path = getenv("PATH");
-  if (include)
-    p->judge.include = include;
+  const char *path = getenv("PATH");
+  take_path("ASSAY_INCLUDE", "", p->include, sizeof p->include);
+  make_absolute(p->include, sizeof p->include);
+  if (p->include[0])
+    p->judge.include = p->include;
   p->judge.temporary = p->temporary;
   p->judge.cache = p->cache[0] ? p->cache : NULL;
   p->judge.path_env = path ? path : "/usr/local/bin:/usr/bin:/bin";

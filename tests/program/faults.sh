@@ -31,6 +31,10 @@ expect 1 "nonsense.c +build_failed" bench --from "$work/two" --run two
 expect 3 "relu.c +judge_failed .*no compiler .gcc. on the PATH" env PATH=/nowhere "$assay" bench kernelbench/1 --from "$work/two" --run none
 expect 3 "no compiler .gcc. on the PATH" env PATH=/nowhere "$assay" judge kernelbench/1/19 "$cases/relu.c"
 expect 3 "no compiler .nosuch." "$assay" judge kernelbench/1/19 "$cases/relu.c" --compiler nosuch
+mkdir "$work/near"
+ln -s "$source/include" "$work/include"
+expect 0 "relu.c +pass" sh -c 'cd "$1" && TMPDIR=near ASSAY_INCLUDE=include "$2" judge kernelbench/1/19 "$3" --no-timing --no-probes' \
+  sh "$work" "$assay" "$cases/relu.c"
 expect 3 "cannot make a temporary folder here" env TMPDIR="$work/none" "$assay" judge kernelbench/1/19 "$cases/relu.c"
 
 # A file system that is nearly full, where the candidate alone does not fit: mounted where users may do so.
