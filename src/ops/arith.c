@@ -2,6 +2,49 @@
 // sources: ops/arith.h.
 #include "ops/arith.h"
 
+// Streams of a node's key, apart from those of its elements.
+static const uint64_t STORE_INSIDE = 0x696e73696465u, STORE_INSIDE_PLACES = 0x706c61636573u;
+
+bool arith_stores_inside(const struct arith *a, int place, enum dtype dtype) {
+  struct float_format format;
+  if (a->exact || a->store == STORE_NEVER || !dtype_float_format(dtype, &format) || format.bits != a->stored.bits)
+    return false;
+  if (!a->store_some)
+    return true;
+  struct noise n = noise_at(noise_derive(a->key, STORE_INSIDE_PLACES) & ~NOISE_MIRRORED, (uint64_t)place);
+  return noise_next(&n) >> 63;
+}
+
+static struct arith storing_of(const struct arith *a, uint64_t key) {
+  return (struct arith){.exact = a->store == STORE_NEAREST,
+                        .bits = a->stored.bits,
+                        .min_exponent = a->stored.min_exponent,
+                        .max = a->stored.max,
+                        .key = key};
+}
+
+struct arith arith_storing_inside(const struct arith *a, int place) {
+  return storing_of(a, noise_derive(noise_derive(a->key, STORE_INSIDE), (uint64_t)place));
+}
+
+// To nearest, ties to even, as hardware rounds (sums of odd numbers are nothing but ties). What overflows becomes a
+// NaN, which all that depends on it shows: what kernels make of an infinity is their own affair (gelu(-Inf) is 0, or
+// -Inf times 0).
+static double store_nearest(const struct arith *a, double x) {
+  int exponent;
+  if (x == 0 || !isfinite(x))
+    return x;
+  frexp(x, &exponent);
+  exponent = exponent - 1 < a->min_exponent ? a->min_exponent : exponent - 1;
+  double unit = arith_pow2(exponent - a->bits + 1), r = rint(x / unit) * unit;
+  return fabs(r) > a->max ? NAN : r;
+}
+
+double arith_store(const struct arith *storing, uint64_t i, double x) {
+  struct noise n = noise_at(storing->key, i);
+  return storing->exact ? store_nearest(storing, x) : arith_round(storing, &n, x);
+}
+
 // The error is left between the format's numbers: on its grid all passes could agree by chance on one neighbour, some
 // element in a thousand million, and show no error where an honest library function has one.
 double arith_round_ulps(const struct arith *a, struct noise *n, double x, double ulps) {
@@ -18,33 +61,6 @@ double arith_round_ulps(const struct arith *a, struct noise *n, double x, double
   double off = (2 * rng_unit(noise_next(n)) - 1) * ulps * ulp;
   double y = x + off, magnitude = fabs(y);
   return magnitude >= r.limit && magnitude <= r.max ? y : rounder_apply(&r, noise_next(n), y);
-}
-
-bool arith_stores_within(const struct arith *a, enum dtype t, struct arith *storing) {
-  static const uint64_t WITHIN = 0x77697468696eu; // no stream of another noise of the node
-  struct float_format format;
-  if (a->exact || a->store == STORE_NEVER || !dtype_float_format(t, &format) || format.bits != a->stored.bits)
-    return false;
-  *storing = arith_storing(a, noise_derive(a->key, WITHIN));
-  struct noise n = noise_at(storing->key & ~NOISE_MIRRORED, 0);
-  return !a->store_some || noise_next(&n) >> 63;
-}
-
-// To nearest, ties to even, as hardware rounds (sums of odd numbers are nothing but ties). What overflows becomes a
-// NaN, which all that depends on it shows: what kernels make of an infinity is their own affair (gelu(-Inf) is 0, or
-// -Inf times 0).
-static double store_nearest(const struct arith *a, double x) {
-  int exponent;
-  if (x == 0 || !isfinite(x))
-    return x;
-  frexp(x, &exponent);
-  exponent = exponent - 1 < a->min_exponent ? a->min_exponent : exponent - 1;
-  double unit = arith_pow2(exponent - a->bits + 1), r = rint(x / unit) * unit;
-  return fabs(r) > a->max ? NAN : r;
-}
-
-double arith_stored(const struct arith *storing, struct noise *n, double x) {
-  return storing->exact ? store_nearest(storing, x) : arith_round(storing, n, x);
 }
 
 // Box and Muller (1958): exact in the tails as far as 53-bit uniforms reach (8.6 standard deviations), which sums of

@@ -44,6 +44,16 @@ struct arith {
   uint64_t key;    // of this pass: same key, same noise; NOISE_MIRRORED: the opposite noise
 };
 
+// For an operator that PyTorch makes of several (op_def.stores_inside): whether this pass rounds what goes from one of
+// its steps to the next, there at `place` of the node, to the storage type. dtype: of the operator's result.
+bool arith_stores_inside(const struct arith *a, int place, enum dtype dtype);
+
+// How: for stored_value and for a device, with a key of its own; `exact` stands for rounding to nearest.
+struct arith arith_storing_inside(const struct arith *a, int place);
+
+// x so rounded: at random by element i, or to nearest with ties to even, and what overflows to NaN.
+double arith_store(const struct arith *storing, uint64_t i, double x);
+
 // Set in a key: every random number is what is left of it to the largest, so that errors have the opposite sign.
 #define NOISE_MIRRORED ((uint64_t)1 << 63)
 
@@ -131,20 +141,6 @@ static inline double arith_round(const struct arith *a, struct noise *n, double 
   struct rounder r = arith_rounder(a);
   return rounder_apply(&r, noise_next(n), x);
 }
-
-// How a pass rounds what it stores in the contract's storage type: `exact` to nearest, else at random (arith_stored).
-static inline struct arith arith_storing(const struct arith *a, uint64_t key) {
-  return (struct arith){.exact = a->store == STORE_NEAREST,
-                        .bits = a->stored.bits,
-                        .min_exponent = a->stored.min_exponent,
-                        .max = a->stored.max,
-                        .key = key};
-}
-
-// Whether this pass stores a value within an operator (op_def.stores) that honest implementations may store in type t
-// on their way. a: with the node's own key.
-bool arith_stores_within(const struct arith *a, enum dtype t, struct arith *storing);
-double arith_stored(const struct arith *storing, struct noise *n, double x);
 
 // x with the error of a library function that is off by up to about `ulps` units in the last place; not on the format's
 // grid (arith.c says why).

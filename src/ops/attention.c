@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/parallel.h"
+#include "ops/attention.h"
 #include "ops/families.h"
 #include "ops/gemm.h"
 #include "ops/loops.h"
@@ -26,6 +27,7 @@ struct heads {
 
 struct attention {
   const struct arith *arith;
+  enum dtype dtype; // of the result
   int64_t batch, past;
   struct heads q, k, v, y; // y.values is written
   double scale, softcap;
@@ -34,8 +36,6 @@ struct attention {
   const struct array *mask;
   int64_t mask_strides[4], mask_length;
   const int64_t *lengths; // valid keys of each batch, or NULL
-  bool stores;            // weights are rounded to the tensors' type: tensor cores take them so
-  struct arith storing;   // how
   double *scores;         // output 3, or NULL
   int64_t scores_mode;
   atomic_bool failed;
@@ -215,6 +215,32 @@ static void expose(const struct block *b, int64_t mode) {
            (size_t)(b->n * keys) * sizeof(double));
 }
 
+// PyTorch's own stores products, scaled and masked scores, and weights.
+static void store(struct block *b, int place) {
+  const struct attention *a = b->a;
+  if (!arith_stores_inside(a->arith, place, a->dtype))
+    return;
+  const struct arith storing = arith_storing_inside(a->arith, place);
+  int64_t first = ((b->batch * a->q.count + b->head) * a->q.length + b->first) * a->k.length;
+  for (int64_t i = 0; i < b->n * a->k.length; i++)
+    b->scores[i] = arith_store(&storing, (uint64_t)(first + i), b->scores[i]);
+}
+
+// Kernels that go through the keys once store weights before they are divided by their sum, which they do not know yet,
+// so that other ones lie near the type's numbers: hence a factor for the row.
+static void store_weights(struct block *b) {
+  const struct attention *a = b->a;
+  int64_t keys = a->k.length, first = ((b->batch * a->q.count + b->head) * a->q.length + b->first) * keys;
+  if (!arith_stores_inside(a->arith, ATTENTION_WEIGHTS, a->dtype))
+    return;
+  const struct arith storing = arith_storing_inside(a->arith, ATTENTION_WEIGHTS);
+  for (int64_t r = 0; r < b->n; r++) {
+    double factor = storing.exact ? 1 : 0.5 + 0.5 * rng_unit(noise_next(&b->noise));
+    for (int64_t i = r * keys; i < (r + 1) * keys; i++)
+      b->scores[i] = arith_store(&storing, (uint64_t)(first + i), b->scores[i] * factor) / factor;
+  }
+}
+
 static void scores_finish(struct block *b) {
   const struct attention *a = b->a;
   int64_t n = b->n * a->k.length;
@@ -222,8 +248,12 @@ static void scores_finish(struct block *b) {
     double y = b->scores[i];
     if (!a->arith->exact)
       y = arith_sum(a->arith, &b->noise, y, b->t2[i], (double)a->q.size, true);
-    b->scores[i] = arith_round(a->arith, &b->noise, y * a->scale);
+    b->scores[i] = y;
   }
+  store(b, ATTENTION_PRODUCT);
+  for (int64_t i = 0; i < n; i++)
+    b->scores[i] = arith_round(a->arith, &b->noise, b->scores[i] * a->scale);
+  store(b, ATTENTION_SCORES);
   expose(b, SCORES_RAW);
   for (int64_t i = 0; i < n && a->softcap > 0; i++) {
     double y = tanh(arith_round(a->arith, &b->noise, b->scores[i] / a->softcap));
@@ -236,6 +266,8 @@ static void scores_finish(struct block *b) {
     if (b->bias[i] != 0)
       b->scores[i] = arith_round(a->arith, &b->noise, b->scores[i] + b->bias[i]);
   }
+  if (a->softcap > 0 || a->mask)
+    store(b, ATTENTION_MASKED);
   expose(b, SCORES_MASKED);
 }
 
@@ -258,16 +290,6 @@ static void row_softmax(struct block *b, double *row, const double *bias) {
     row[i] = arith_round(a, &b->noise, row[i] / sum);
 }
 
-// Weights in the tensors' type, as tensor cores take them. PyTorch stores them as they are; kernels that go through the
-// keys once store them before they are divided by their sum, which they do not know yet, so that other ones lie near
-// the type's numbers: hence a factor for the row.
-static void row_store(struct block *b, double *row) {
-  const struct arith *storing = &b->a->storing;
-  double factor = storing->exact ? 1 : 0.5 + 0.5 * rng_unit(noise_next(&b->noise));
-  for (int64_t i = 0; i < b->a->k.length; i++)
-    row[i] = arith_stored(storing, &b->noise, row[i] * factor) / factor;
-}
-
 static enum assay_status block_run(struct block *b) {
   const struct attention *a = b->a;
   int64_t keys = a->k.length, kv = b->head / (a->q.count / a->k.count);
@@ -282,8 +304,7 @@ static enum assay_status block_run(struct block *b) {
   scores_finish(b);
   for (int64_t i = 0; i < b->n; i++)
     row_softmax(b, b->scores + i * keys, b->bias + i * keys);
-  for (int64_t i = 0; i < b->n && a->stores; i++)
-    row_store(b, b->scores + i * keys);
+  store_weights(b);
   expose(b, SCORES_SOFTMAX);
   struct gemm pv = {
       .m = b->n, .n = a->v.size, .k = keys, .a = b->scores, .a_row = keys, .a_col = 1, .b_row = a->v.step, .b_col = 1};
@@ -347,7 +368,7 @@ static enum assay_status attention_eval(struct op_eval *c, struct assay_error *e
   a.y.head_step = split ? a.v.size : a.q.length * a.v.size;
   a.y.batch_step = a.q.length * a.q.count * a.v.size;
   a.arith = &c->arith;
-  a.stores = arith_stores_within(a.arith, c->in[IN_Q]->dtype, &a.storing);
+  a.dtype = c->out[OUT_Y].dtype;
   a.lengths = op_has(&as_infer, IN_LENGTHS) ? c->in[IN_LENGTHS]->i64 : NULL;
   a.scores = c->n_out > OUT_SCORES ? c->out[OUT_SCORES].f64 : NULL;
   openblas_set_num_threads(1);
@@ -374,7 +395,7 @@ static const struct op_attr attention_attrs_25[] = {
 #define ATTENTION(version, inputs, attributes)                                                                         \
   .name = "Attention", .domain = "", .since = version, .min_in = 3, .max_in = inputs, .min_out = 1, .max_out = 4,      \
   .class = OP_CONTRACTION, .attrs = attributes, .infer = attention_infer, .eval = attention_eval,                      \
-  .cost = attention_cost, .errors = {OP_MAY_ROUND, OP_STEEP, OP_SUM_OF_MANY}, .stores = true,                         \
+  .cost = attention_cost, .errors = {OP_MAY_ROUND, OP_STEEP, OP_SUM_OF_MANY}, .stores_inside = true,                   \
   .pytorch = {.write = pytorch_attention}
 
 static const struct op_def attention_rows[] = {

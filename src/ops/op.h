@@ -161,10 +161,9 @@ struct op_def {
   // last: an expression of that result (x) and of `count`, the number of inputs. NULL: nothing comes last.
   const char *expr_finish;
   struct op_errors errors;
-  // In half precision an honest implementation may store a value between two of its steps in the tensors' type, as one
-  // of several operators would (arith_stores_within): Attention its weights, for the tensor cores.
-  bool stores;
   bool steps; // its values jump (Floor, Less, ArgMax): rounding what goes in is not rounding what comes out
+  // PyTorch makes it of several operators, and stores what goes from one to the next in the tensors' type (attention).
+  bool stores_inside;
   struct op_pytorch pytorch;
   bool casts;             // it passes values on as another type
   const char *doc;        // one or two sentences; for ai.assay the whole specification

@@ -43,6 +43,8 @@ static void put_row(struct buf *b, const struct op_def *d) {
   buf_puts(b, ", ");
   put_arity(b, d->min_out, d->max_out, "output");
   put_errors(b, &d->errors);
+  if (d->stores_inside)
+    buf_puts(b, "; several operators to PyTorch");
   buf_puts(b, ".*\n\n");
   buf_printf(b, "%s\n\n", d->doc);
   if (d->expr)

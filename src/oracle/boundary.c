@@ -7,6 +7,10 @@
 //
 // Rounding before an operator that only picks or moves values is rounding after it, so there is no boundary before
 // those. And there is none where values are on the type's grid anyway: inputs, constants, and what is moved from them.
+//
+// Some operators are several for PyTorch, and have boundaries inside (op_def.stores_inside): arith_stores_inside.
+#include <math.h>
+
 #include "base/parallel.h"
 #include "oracle/run.h"
 
@@ -53,7 +57,7 @@ bool run_is_boundary(const struct graph *g, const bool *steady, int node, int v)
 
 bool run_has_boundary(const struct graph *g, const bool *steady) {
   for (int i = 0; i < g->n_nodes; i++) {
-    if (g->nodes[i].op->stores)
+    if (g->nodes[i].op->stores_inside)
       return true;
     for (int k = 0; k < g->nodes[i].n_inputs; k++)
       if (run_is_boundary(g, steady, i, g->nodes[i].inputs[k]))
@@ -74,7 +78,11 @@ bool run_rounds_at(const struct arith *a, int node, int v, enum dtype dtype) {
 }
 
 struct arith run_storing(const struct arith *a, int v) {
-  return arith_storing(a, noise_derive(noise_derive(a->key, STORE_VALUES), (uint64_t)v));
+  return (struct arith){.exact = a->store == STORE_NEAREST,
+                        .bits = a->stored.bits,
+                        .min_exponent = a->stored.min_exponent,
+                        .max = a->stored.max,
+                        .key = noise_derive(noise_derive(a->key, STORE_VALUES), (uint64_t)v)};
 }
 
 struct storing {
@@ -85,10 +93,8 @@ struct storing {
 
 static void store_range(void *arg, int64_t begin, int64_t end) {
   const struct storing *s = arg;
-  for (int64_t i = begin; i < end; i++) {
-    struct noise n = noise_at(s->arith.key, (uint64_t)i);
-    s->to[i] = arith_stored(&s->arith, &n, s->from[i]);
-  }
+  for (int64_t i = begin; i < end; i++)
+    s->to[i] = arith_store(&s->arith, (uint64_t)i, s->from[i]);
 }
 
 enum assay_status run_store(const struct array *from, const struct arith *a, int v, int threads, struct array *to,

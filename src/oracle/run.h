@@ -36,7 +36,7 @@ void run_find_steady(const struct graph *g, bool *steady);
 
 // Whether `node` may read value v, one of its inputs, rounded to the contract's storage type; whether any node may.
 bool run_is_boundary(const struct graph *g, const bool *steady, int node, int v);
-bool run_has_boundary(const struct graph *g, const bool *steady);
+bool run_has_boundary(const struct graph *g, const bool *steady); // inside a node, too
 
 // Takes the storage type out of the contract where there is no boundary.
 enum assay_status run_find_contract(const struct graph *g, struct arith *contract, struct assay_error *err);

@@ -2,13 +2,14 @@
 // their scores fit into a part of the memory.
 #include "oracle/cuda/move.h"
 #include "oracle/cuda/norm.h"
+#include "ops/attention.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "oracle/cuda/attention_args.h"
 #include "oracle/cuda/contraction.h"
-#include "oracle/cuda/convert.h"
+#include "oracle/cuda/gpu_run.h"
 #include "oracle/cuda/gpu_table.h"
 
 extern const char code_attention_args[], code_attention[];
@@ -116,6 +117,10 @@ static struct product_group slab_batches(const struct slab *s, const struct head
       .n = 3, .extent = {s->batches, n_heads, times}, .stride = {h->batch_step, h->head_step, 0}};
 }
 
+static bool stores(const struct gpu_eval *c, int place) {
+  return arith_stores_inside(&c->arith, place, c->out[OUT_Y].dtype);
+}
+
 static enum assay_status scores(struct gpu_eval *c, const struct attention *a, const struct slab *s, device_ptr to,
                                 struct assay_error *err) {
   int64_t times = a->q.count / a->k.count, heads = s->n_kv * times;
@@ -135,7 +140,7 @@ static enum assay_status scores(struct gpu_eval *c, const struct attention *a, c
                       .out = to,
                       .products = true,
                       .sums = true,
-                      .alpha = a->scale,
+                      .alpha = stores(c, ATTENTION_PRODUCT) ? 1 : a->scale,
                       .beta = 1};
   return product_run(c, &p, err);
 }
@@ -183,6 +188,7 @@ static struct attention_args slab_args(const struct gpu_eval *c, const struct at
                              .left = node_int(c->node, "left_window_size", -1),
                              .right = node_int(c->node, "right_window_size", -1),
                              .softcap = node_float(c->node, "softcap", 0),
+                             .scale = a->scale,
                              .causal = node_int(c->node, "is_causal", 0) != 0,
                              .exposed_mode = (int32_t)node_int(c->node, "qk_matmul_output_mode", 0)};
   if (mask) {
@@ -196,22 +202,29 @@ static struct attention_args slab_args(const struct gpu_eval *c, const struct at
   return g;
 }
 
-// Weights in the tensors' type, as row_store of ops/attention.c: times a factor for the row, rounded, divided by it.
-static enum assay_status store_weights(struct gpu_eval *c, const struct slab *s, const struct attention_args *like,
-                                       struct assay_error *err) {
-  struct arith storing;
-  struct attention_args g = *like;
-  int64_t n = g.batches * g.heads * g.queries * g.keys;
-  if (!arith_stores_within(&c->arith, c->in[IN_Q]->dtype, &storing))
+// As store() of ops/attention.c; each slab has random numbers of its own.
+static enum assay_status store(struct gpu_eval *c, const struct slab *s, int place, device_ptr values, int64_t n,
+                               struct assay_error *err) {
+  if (!stores(c, place))
     return ASSAY_OK;
+  struct arith storing = arith_storing_inside(&c->arith, place);
   storing.key = noise_derive(storing.key, (uint64_t)s->number);
-  g.arith.key = noise_derive(storing.key, 1);
+  return gpu_round(c->compute, c->out[OUT_Y].dtype, values, n, &storing, err);
+}
+
+// As store_weights() there: times a factor for the row, rounded, divided by it.
+static enum assay_status store_weights(struct gpu_eval *c, const struct slab *s, const struct attention_args *like,
+                                       int64_t n, struct assay_error *err) {
+  const struct arith storing = arith_storing_inside(&c->arith, ATTENTION_WEIGHTS);
+  bool stretched = stores(c, ATTENTION_WEIGHTS) && !storing.exact;
+  struct attention_args g = *like;
+  g.arith.key = noise_derive(noise_derive(storing.key, (uint64_t)s->number), 1);
   enum assay_status status = ASSAY_OK;
-  if (!storing.exact)
+  if (stretched)
     status = compute_launch(c->compute, &program, "attention_stretch", n, &g, sizeof g, err);
   if (!status)
-    status = gpu_store_in_place(c->compute, g.scores, n, c->in[IN_Q]->dtype, &storing, err);
-  if (!status && !storing.exact)
+    status = store(c, s, ATTENTION_WEIGHTS, g.scores, n, err);
+  if (!status && stretched)
     status = compute_launch(c->compute, &program, "attention_shrink", n, &g, sizeof g, err);
   return status;
 }
@@ -227,13 +240,19 @@ static enum assay_status weigh(struct gpu_eval *c, const struct attention *a, co
                           .x = gpu_ref_f64(to),
                           .y = to,
                           .phase = (uint64_t)(s->number * PHASES)};
-  enum assay_status status = ASSAY_OK;
-  if (hides || g.softcap > 0 || (g.exposed && g.exposed_mode != SCORES_SOFTMAX))
+  enum assay_status status = store(c, s, ATTENTION_PRODUCT, to, n, err);
+  if (!status && stores(c, ATTENTION_PRODUCT))
+    status = compute_launch(c->compute, &program, "attention_scale", n, &g, sizeof g, err);
+  if (!status)
+    status = store(c, s, ATTENTION_SCORES, to, n, err);
+  if (!status && (hides || g.softcap > 0 || (g.exposed && g.exposed_mode != SCORES_SOFTMAX)))
     status = compute_launch(c->compute, &program, "attention_scores", n, &g, sizeof g, err);
+  if (!status && (g.softcap > 0 || g.mask.data))
+    status = store(c, s, ATTENTION_MASKED, to, n, err);
   if (!status && n > 0)
     status = gpu_softmax(c, &m, err);
   if (!status && n > 0)
-    status = store_weights(c, s, &g, err);
+    status = store_weights(c, s, &g, n, err);
   if (!status && hides)
     status = compute_launch(c->compute, &program, "attention_hidden", rows, &g, sizeof g, err);
   if (!status && g.exposed && g.exposed_mode == SCORES_SOFTMAX)

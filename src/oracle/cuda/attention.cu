@@ -39,6 +39,16 @@ DEVICE_FN void attention_expose(const struct attention_args *a, const struct att
     ((double *)a->exposed)[((p->batch * a->all_heads + p->head) * a->queries + p->query) * a->keys + p->key] = y;
 }
 
+// Products that were stored become scaled scores; others are scaled where they are made.
+KERNEL(attention_scale, struct attention_args) {
+  int64_t i = THREAD;
+  if (i >= a->batches * a->heads * a->queries * a->keys)
+    return;
+  struct noise n = noise_at(a->arith.key, (uint64_t)~i);
+  double *y = (double *)a->scores;
+  y[i] = arith_round(&a->arith, &n, y[i] * a->scale);
+}
+
 // Scaled scores become capped and masked ones.
 KERNEL(attention_scores, struct attention_args) {
   int64_t i = THREAD;

@@ -10,9 +10,9 @@ struct attention_args {
   int64_t batches, heads, queries, keys;
   int64_t first_batch, first_head, all_heads;
   int64_t mask_strides[4], mask_length;
-  int64_t past;        // -1: none
-  int64_t left, right; // window; -1: open
-  double softcap;
+  int64_t past;          // -1: none
+  int64_t left, right;   // window; -1: open
+  double softcap, scale; // scale: of attention_scale alone
   int32_t causal, exposed_mode;
 };
 

@@ -43,41 +43,39 @@ struct gpu_narrowing gpu_narrowing_of(const struct narrowing *n) {
                                 .power = (int32_t)n->power};
 }
 
+// From n doubles, held as they are or as floats of fewer bits, to doubles.
+static enum assay_status round_to(struct compute *c, struct gpu_ref from, enum dtype dtype, device_ptr to, int64_t n,
+                                  const struct arith *storing, struct assay_error *err) {
+  struct convert_type type = convert_type_of(dtype);
+  struct cast_args args = {.in = from,
+                           .out = to,
+                           .n = n,
+                           .from = convert_type_of(DTYPE_DOUBLE),
+                           .to = type,
+                           .narrows = 1,
+                           .narrowing = {.arith = gpu_arith_of(storing),
+                                         .to = type,
+                                         .no_overflow = storing->exact}}; // as store_nearest of ops/arith.c
+  return compute_launch(c, &program, "cast", n, &args, sizeof args, err);
+}
+
+enum assay_status gpu_round(struct compute *c, enum dtype dtype, device_ptr values, int64_t n,
+                            const struct arith *storing, struct assay_error *err) {
+  return round_to(c, gpu_ref_f64(values), dtype, values, n, storing, err);
+}
+
 enum assay_status gpu_array_round(struct compute *c, const struct gpu_array *from, const struct arith *storing,
                                   struct gpu_array *out, struct assay_error *err) {
   struct gpu_array to;
   enum assay_status status = gpu_array_create(c, from->dtype, &from->shape, &to, err);
   if (status)
     return status;
-  struct convert_type type = convert_type_of(from->dtype);
-  struct cast_args args = {.in = gpu_ref_of(from),
-                           .out = to.data,
-                           .n = shape_count(&from->shape),
-                           .from = convert_type_of(DTYPE_DOUBLE),
-                           .to = type,
-                           .narrows = 1,
-                           .narrowing = {.arith = gpu_arith_of(storing),
-                                         .to = type,
-                                         .no_infinity = storing->exact}}; // as store_nearest of ops/arith.c
-  status = compute_launch(c, &program, "cast", args.n, &args, sizeof args, err);
+  status = round_to(c, gpu_ref_of(from), from->dtype, to.data, shape_count(&from->shape), storing, err);
   if (status)
     gpu_array_release(c, &to);
   else
     *out = to;
   return status;
-}
-
-enum assay_status gpu_store_in_place(struct compute *c, device_ptr values, int64_t n, enum dtype t,
-                                     const struct arith *storing, struct assay_error *err) {
-  struct cast_args args = {
-      .in = gpu_ref_f64(values),
-      .out = values,
-      .n = n,
-      .from = convert_type_of(DTYPE_DOUBLE),
-      .to = convert_type_of(t),
-      .narrows = 1,
-      .narrowing = {.arith = gpu_arith_of(storing), .to = convert_type_of(t), .no_infinity = storing->exact}};
-  return compute_launch(c, &program, "cast", n, &args, sizeof args, err);
 }
 
 enum assay_status gpu_cast_eval(struct gpu_eval *c, struct assay_error *err) {

@@ -23,6 +23,7 @@ struct gpu_narrowing {
   struct gpu_arith arith; // of the format
   struct convert_type to;
   int32_t saturate, no_infinity, no_nan, no_minus_zero, powers_alone, power;
+  int32_t no_overflow; // what is finite and becomes infinite is a NaN; an infinity stays
 };
 
 struct cast_args {

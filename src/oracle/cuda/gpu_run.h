@@ -16,6 +16,10 @@ enum assay_status gpu_array_upload(struct compute *c, const struct tensor *t, st
 enum assay_status gpu_array_download(struct compute *c, const struct gpu_array *a, uint64_t **out,
                                      struct assay_error *err);
 
+// Rounds n doubles in place, as arith_store does to elements from 0 on. dtype: the storage type.
+enum assay_status gpu_round(struct compute *c, enum dtype dtype, device_ptr values, int64_t n,
+                            const struct arith *storing, struct assay_error *err);
+
 // A rounded copy, owned, as run_store of oracle/run.h (convert.c).
 enum assay_status gpu_array_round(struct compute *c, const struct gpu_array *from, const struct arith *storing,
                                   struct gpu_array *out, struct assay_error *err);

@@ -44,7 +44,7 @@ DEVICE_FN double narrow(const struct gpu_narrowing *n, struct noise *noise, doub
   double r = n->arith.exact ? narrow_nearest(&n->to, x) : arith_round(&n->arith, noise, x);
   if (fabs(r) == F64_INFINITY && n->saturate)
     return copysign(n->to.max, x);
-  if (fabs(r) == F64_INFINITY && n->no_infinity)
+  if (fabs(r) == F64_INFINITY && (n->no_infinity || (n->no_overflow && IS_FINITE(x))))
     return F64_NAN;
   return r == 0 && n->no_minus_zero ? 0 : r;
 }

@@ -265,6 +265,13 @@ static void test_device(void **state) {
                      "c = Constant<value_float = 3000.0>() h = CastLike(c, b) m = MatMul(x, w) f = Mul(m, h)"
                      " g = Div(f, f) y = Add(g, b)",
                      POSITIVE);
+  // Inside an operator: the products, what the mask makes of them, and the weights; the rest moves values.
+  same_on_the_device("bfloat16", true,
+                     "a = Constant<value_ints = [0]>() t = Transpose(w) q = Unsqueeze(x, a) k = Unsqueeze(t, a)"
+                     " o = Attention<q_num_heads = 2, kv_num_heads = 2, is_causal = 1, softcap = 4.0>(q, k, k)"
+                     " z = Constant<value_ints = [0, 0]>() e = Constant<value_ints = [24, 40]>()"
+                     " n = Constant<value_ints = [0, 1]>() s = Squeeze(o, a) y = Slice(s, z, e, n)",
+                     SIGNED);
 }
 
 static const char attention[] =
