@@ -19,8 +19,8 @@ enum assay_status builder_spawn(const struct assay_paths *p, const struct builde
                                 struct assay_error *err);
 
 struct builder_limits {
-  int64_t
-      deadline_ns; // CLOCK_MONOTONIC; on a busy machine later, as the child has not had the processor time till then
+  // CLOCK_MONOTONIC; later on a busy machine, where the child has not had the processor time till then.
+  int64_t deadline_ns;
   int64_t cpu_seconds;
   size_t memory_bytes, file_bytes;
 };
