@@ -71,10 +71,10 @@ int cli_main(int argc, char **argv) {
     usage(stderr);
     return CLI_USAGE;
   }
-  if (argc == 3 && strcmp(argv[1], "help") == 0) {
-    char *words[] = {argv[1], help, NULL};
+  if (argc >= 3 && strcmp(argv[1], "help") == 0) { // `help plan show` is `plan show --help`
+    char *words[] = {argv[1], argc > 3 ? argv[3] : help, argc > 3 ? help : NULL, NULL};
     const struct command *c = find(argv[2]);
-    return c ? run(c, 2, words) : no_command(argv[2]);
+    return c ? run(c, argc > 3 ? 3 : 2, words) : no_command(argv[2]);
   }
   if (is_one_of(argv[1], "--help", "-h", "help")) {
     usage(stdout);

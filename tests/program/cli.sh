@@ -15,6 +15,8 @@ expect 2 "no command" "$assay" frobnicate
 expect 0 "^machine +ok +[^{]*; Linux [0-9.]+" "$assay" doctor
 expect 2 "no command jugde; did you mean judge\?" "$assay" jugde
 expect 2 "no command jugde; did you mean judge\?" "$assay" help jugde
+expect 0 "^Usage: assay plan show " "$assay" help plan show
+expect 2 "no action shwo; did you mean show" "$assay" help plan shwo
 for help in "help judge" "judge -h" "-h" "help"; do expect 0 "Usage: assay" "$assay" $help; done
 for version in "-V" "--version" "judge -V"; do expect 0 "^assay [0-9.]+$" "$assay" $version; done
 expect 2 "no option --devise; did you mean --device\?" "$assay" judge kernelbench/1/19 "$cases/relu.c" --devise cpu
