@@ -123,7 +123,7 @@ static void test_scale_covers_honest_ways(void **state) {
       rms = spread(&c, &a, way, &largest);
       print_message("%s: way %d: rms %.2f, largest %.2f\n", bf16 ? "bf16" : "fp16", k, rms, largest);
       assert_true(k == 0 ? rms < 0.3 : rms > 0.1 && rms < 1.1);
-      assert_true(largest < compare_z_limit(M * N) / 2);
+      assert_true(largest < 0.75 * compare_z_limit(M * N)); // scores are stored, too, and exponentials have long tails
     }
     oracle_answer_release(&a);
     graph_end(&c);
@@ -295,7 +295,7 @@ static void test_attention_stores_its_weights(void **state) {
     way.store = k == 0 ? STORE_NEVER : k == 1 ? STORE_NEAREST : STORE_RANDOM;
     double rms = spread(&c, &a, way, &largest);
     assert_true(k == 0 ? rms < 0.01 : rms > 0.1 && rms < 1.6);
-    assert_true(largest < compare_z_limit(M * N) / 2);
+    assert_true(largest < 0.75 * compare_z_limit(M * N)); // scores are stored, too, and exponentials have long tails
   }
   oracle_answer_release(&a);
   oracle_answer_release(&b);
