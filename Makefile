@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A thin front for CMake and Ninja. `make demo` and `make check` install what is missing on Debian (apt).
 BUILD ?= build
 ASSAY = $(BUILD)/assay

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The figures of judging on the CPU, measured in one run: bench/cpu_figures.py BUILD_DIR OUTPUT.json
 
 judge       one cold `assay judge` of a small elementwise kernel, ten times: wall time and where it went

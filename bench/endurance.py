@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Thousands of judgements in one bench, honest, wrong, crashing and hanging ones mixed; and faults of the machine.
 
     bench/endurance.py ASSAY [--count N] [--faults N] [--out OUT.json] [--seed N] [--work DIR] [--timed]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Judges honest kernels again and again, each time with other seeds and secrets: how often is a right kernel refused?
 
     bench/honest.py ASSAY OUT.json [--verdicts N] [--seconds N] [--benches N] [--only GLOB] [FILE...]

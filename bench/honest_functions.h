@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of other libraries, in the place of the C library's, for bench/honest.py. A macro FUNCTIONS_... says whose:
 //
 //   CEPHES   Cephes: polynomials after a reduction by ln 2 in two parts

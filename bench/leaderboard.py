@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """leaderboard.py [--check]: the verdicts of bench/results/nvidia-h200 as JSON Lines for `assay runs import`.
 
 Writes bench/results/nvidia-h200/leaderboard.jsonl; --check compares instead. What a result does not hold (samples, seeds,

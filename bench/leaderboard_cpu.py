@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """leaderboard_cpu.py ASSAY OUT [EXPORT]: the honest C kernels of tests/cases as lines for `assay runs import`.
 
 Judges them at `small` without times (or takes what `assay runs export --compact` wrote of such a run) and writes OUT,

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Memory and open files of one `assay make` over many steps: make_memory.sh ASSAY [STEPS] [STORE]. The model is a program
 # that has no kernel to give. Prints steps, KiB of memory and descriptors, and what Assay itself took for a step.
 set -u

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Processor time that `assay make` takes for many streams at once: bench/make_streams.py ASSAY [--streams 64] [--rate 50]
 [--seconds 10] [--json FILE]
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Every method of `assay make` over level 1 at `small` on the CPU, with a scripted model of stated skill.
 
     bench/making_methods.py ASSAY OUT.json [--store FILE] [--seconds N] [--tasks N] [--only METHOD,...]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the judge would say of wrong graphs: bench_mutants TASK_FILE MUTANT_FILE...
 //
 // A mutant is the task's file with its graph changed: another epsilon, a value rounded to bfloat16 on its way. It is

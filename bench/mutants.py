@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes wrong variants of tasks and asks bench_mutants whether the judge's questions catch them.
 
     bench/mutants.py BENCH_MUTANTS [--all] [TASK_FILE...]      default: tasks/kernelbench/level1 and level2

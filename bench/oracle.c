@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Time and memory of the oracle on a task: bench_oracle TASK_FILE WORKLOAD [REPLICAS]
 //
 // Prints one JSON line: seconds for drawing the inputs, for the truth alone and for the truth with its error scale,

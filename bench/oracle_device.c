@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Time and memory of the oracle on a device: bench_oracle_device [OPTIONS] [TASK...]
 //
 // For every task named (default kernelbench/1), inputs are drawn on the device and the answer is made, truth and error

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Measures in what units of the error scale honest forms of a computation err, on the processor.
 
     bench/orders.py ASSAY OUT.json       judges tests/cases/orders_*.c with all their twins, three seeds each

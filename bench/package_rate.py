@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """package_rate.py ASSAY [N]: verdicts a second through the Python package, next to the command line's.
 
 N different kernels (40) of kernelbench/1/19 in C, judged right or wrong (no times, no probes), so that most of the time

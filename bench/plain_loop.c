@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The usual way to time a kernel, to compare with: bench_plain_loop LIBRARY ROWS COLUMNS [CALLS]
 //
 // Loads a candidate for an elementwise task with one input and one output, calls it in a loop on the same data and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Readers and submitters on a running `assay serve`, all in this process, on one thread.
 //   bench_serve_load PORT TOKEN [--readers N] [--submitters N] [--seconds N] [--pause MS]
 // A reader asks for a job, a verdict, the list of jobs, the first page and the numbers in turn, over one connection

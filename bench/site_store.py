@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """site_store.py ASSAY FOLDER COUNT: a store of COUNT verdicts to build a site of, in FOLDER/store.sqlite.
 
 One kernel is judged in earnest; its verdict, with all evidence, is the pattern of the others: tasks of KernelBench's

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What `make install` installs. The program finds its own files from its place, PREFIX/bin (src/cli/paths.c), so that PREFIX
 # may be moved.
 include(GNUInstallDirs)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # libassay: all that judging needs, in one library each. src/api/symbols.txt is what it exports; everything else of it is
 # hidden, also in the static one, which is therefore a single object.
 set(ASSAY_SOVERSION 0)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds the wheel of the package `assay`: PEP 517 in a page, so that `pip install ./python` downloads nothing."""
 import base64
 import hashlib

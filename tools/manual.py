@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """manual.py ASSAY IMPORTER OUT: manual pages and completions for bash, zsh and fish, from what --help is made of.
 
 Each command prints its options as JSON with --describe; so nothing stands in two places. Writes OUT/man/*.1,

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The candidates of bench/beside, judged by KernelBench's own harness and by Assay, in one call: who says what.
 
 usage: beside.py ASSAY KERNELBENCH_CHECKOUT OUT.json [--seconds S] [--each S] [--only TEXT] [--workload full] [--jobs N]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the scripts of this folder share: running programs, describing the machine, JSON. Python's own library only."""
 import datetime
 import json

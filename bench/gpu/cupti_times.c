@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long every kernel of a program took, by CUPTI's activity records: a line "CUPTI nanoseconds name" each on stderr,
 // when the program ends. CUDA_INJECTION64_PATH=./cupti_times.so PROGRAM; built by bench/gpu/timing.py.
 // ("CUPTI User's Guide", activity API and injection.)

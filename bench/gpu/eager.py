@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Times PyTorch's eager execution of tasks: bench/gpu/eager.py [--seconds N] < tasks.json, one JSON line for each.
 
 The input is a list of {"task": NAME, "pytorch": the module that `assay show TASK --json` prints}. Every sample flushes the

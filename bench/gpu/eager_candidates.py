@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """PyTorch's eager execution of whole levels, judged as candidates in one run.
 
 usage: eager_candidates.py ASSAY CHECKOUT|BASELINE OUT.json [--level N] [--workload NAME] [--device D] [--only GLOB]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Figures of judging on a GPU: bench/gpu/figures.py ASSAY OUT.json [--only b,c,d] [--seconds N] [--store FILE]
                                                   [--baselines CSV] [--kernels FOLDER]
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes the tables of docs/evidence/figures.md from the measurements: bench/gpu/figures_page.py [--check]
 
 The measurements are bench/results/*/figures.json and figures_full.json, kernelbench_beside.json, oracle_device.json and

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The suite fusedops on one GPU: PyTorch and the kernels of kernels/fusedops side by side, published shapes first.
 #
 #   bench/gpu/fusedops.sh PROGRAMS OUT [SECONDS]

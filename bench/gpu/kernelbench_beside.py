@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The example of KernelBench's prompts (a + b of 1 x 128), judged by its own harness and by Assay, in the same call.
 
 usage: kernelbench_beside.py ASSAY KERNELBENCH_CHECKOUT OUT.json

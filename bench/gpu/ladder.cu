@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A ReLU that lasts for NANOSECONDS, for bench/gpu/timing.py. With NANOSECONDS=0 it moves memory only.
 // assay: task kernelbench/1/19
 // assay: launch relu grid=min(ceil_div(x.count, 1024), 1056) block=256 args=x, y, x.count

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Kernels a minute of `assay make`: bench/gpu/making.py ASSAY OUT.json [--device cuda] [--workload W] [--tasks 20]
                                                        [--seconds 480] [--store FILE] [--commit HASH]
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The half-precision products compared with cuBLAS: bench/gpu/matmul_beside.py ASSAY OUT.json [--seconds N] [--also FILE]...
 
 a  kernels/cuda/matmul_bf16.cu and matmul_fp16.cu, judged at the full sizes of their tasks (normal and positive numbers)

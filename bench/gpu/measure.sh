@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Everything that is measured on a GPU, one after the other, each part with a limit of its own: what was done when time
 # ran out is kept.
 #

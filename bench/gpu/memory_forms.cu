@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One elementwise operation in many launch forms, timed, for bench/gpu/memory_forms.py, which draws up the table.
 //
 //   memory_forms FLOATS SECONDS > lines of JSON

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Which launch form moves memory fastest: bench/gpu/memory_forms.py OUT.json [--seconds N]
 
 Builds memory_forms.cu with nvcc and times y = f(x) for 1.6 G floats (a ReLU, and an exponential linear unit) in some 160

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Error units of many arithmetics under every contract: bench/gpu/numerics.py ASSAY OUT.json [--only TEXT]
 
 Judges the kernels of kernels/cuda/precision, and the fast products next to them, for every task of the suite `contracts`

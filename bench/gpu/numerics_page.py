@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes the tables of docs/evidence/numerics.md from the measurements: bench/gpu/numerics_page.py [--check]
 
 The measurements are bench/results/*/numerics.json and tensor_core_bits.json (bench/gpu/numerics.py and

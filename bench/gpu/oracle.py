@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Time and memory of the oracle at full, and a sample of it against the CPU: bench/gpu/oracle.py BENCH_ORACLE_DEVICE OUT.json
                                                                               [--cache DIR] [--seconds N] [TASK...]
 """

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Ten of KernelBench's own modules as candidates for their own tasks: what its harness and Assay take for them.
 
 usage: originals_beside.py ASSAY KERNELBENCH_CHECKOUT OUT.json [--seconds S] [--only 1/1,2/40,...]

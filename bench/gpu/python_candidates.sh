@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # python_candidates.sh BUILD [OUT]: Python candidates on a GPU. Judges the honest ones of tests/gpu/python and then their
 # twins, and compares the verdicts with what is expected (PROBES=1: the honest ones at ragged shapes too); then saves,
 # shows, exports, compiles and runs the plans of the honest ones. Needs a GPU, and in $ASSAY_PYTHON a Python with PyTorch

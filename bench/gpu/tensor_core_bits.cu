@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of products as the tensor cores make them, for bench/gpu/tensor_core_bits.py, which makes up the inputs and
 // draws the conclusions.
 //

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """How tensor cores round: bench/gpu/tensor_core_bits.py OUT.json
 
 Builds tensor_core_bits.cu with nvcc and asks each kind of instruction (mma.sync and wgmma; TF32, fp16 and bf16 factors;

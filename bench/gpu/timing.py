@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Assay's device times compared with a profiler's: bench/gpu/timing.py ASSAY OUT.json [--seconds N]
 
 A ladder of kernels, some that wait for a given time and some that move a given amount of memory, each judged by Assay and

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The verdicts of `assay bench --json`, one line each: seconds, verdict, whose kernels took the time, what it says.
 
 usage: verdicts.py FILE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ask TASK [PREFIX]: the first number of each input and of the right answer, in double precision.
 #include <assay/assay.h>
 #include <stdio.h>

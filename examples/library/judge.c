@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // judge TASK FILE [PREFIX]: is this kernel right, and how fast?
 #include <assay/assay.h>
 #include <stdio.h>

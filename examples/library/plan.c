@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plan TASK FILE [PREFIX]: what a .cu or .cl kernel launches, as JSON; needs no GPU.
 #include <assay/assay.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """reward.py TASK FILE...: the reward of each kernel, as a training loop would take it.
 
 A kernel that is wrong earns nothing, one that is right earns something, one that is nearer to the floor more. What the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libassay: judge a kernel, make its launch plan, ask the oracle (docs/library.md).
 //
 //   struct assay_session *s = NULL;

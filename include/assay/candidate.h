@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The contract between Assay and a C kernel for the CPU. This is the only header a candidate includes.
 //
 //   // assay: task kernelbench/1/19

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The contract between Assay and a CUDA kernel with host code. A candidate in this form is an ordinary .cu file:
 //
 //   // assay: task kernelbench/1/19

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What libassay exports. Everything else of it is hidden.
 #ifndef ASSAY_EXPORT_H
 #define ASSAY_EXPORT_H

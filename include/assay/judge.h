@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Judging one candidate: build it, run it on secret inputs, compare with the oracle, time it, say what was found.
 //
 //   struct assay_judge_options o;

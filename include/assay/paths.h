@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the files are that a judgement needs: Assay's own programs, and what of the machine it may be pointed to.
 // Everybody takes the struct by pointer. It and its strings are borrowed: they outlive whatever was started with them.
 #ifndef ASSAY_PATHS_H

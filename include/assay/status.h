@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Status codes and the error record: how every function of Assay reports that something did not work.
 //
 // Three kinds of bad are never mixed. A bug in Assay is an assertion. A failure of the environment or of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the judge says of a candidate.
 #ifndef ASSAY_VERDICT_H
 #define ASSAY_VERDICT_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Judge compute kernels: right or wrong, how fast, how far from the hardware's limit.
 
     import assay

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """In the importer's process: a module that a program had in memory, in the form of a module's file."""
 import copy
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What says nothing about a kernel: the request is wrong, or the machine failed. The sentence is the library's own."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Judges: threads with a session each, so that a program may ask from anywhere, wait, or go on."""
 from __future__ import annotations
 

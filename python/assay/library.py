@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """libassay by ctypes: where it is, its structs (assay/assay.h), and sessions."""
 from __future__ import annotations
 

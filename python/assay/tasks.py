@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tasks made of PyTorch modules, by the importer that comes with Assay, in a process of its own: it exchanges functions of
 PyTorch, which a program that trains must not see."""
 from __future__ import annotations

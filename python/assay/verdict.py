@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the judge found, as values with types. All evidence is in `Verdict.evidence`."""
 from __future__ import annotations
 

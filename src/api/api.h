@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/api, and what the command line shares with it: what a judgement needs around it.
 #ifndef API_API_H
 #define API_API_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where Assay's own files are, built or installed.
 #include <stddef.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `assay doctor --calibrate` measured on this machine.
 #include <jansson.h>
 #include <string.h>

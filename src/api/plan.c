@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launch plans of a session.
 #include "base/alloc.h"
 #include "base/buf.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/api: a session, and what its functions share.
 #ifndef API_SESSION_H
 #define API_SESSION_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All memory that Assay allocates comes from base_realloc. Tests link with `-Wl,--wrap=base_realloc` to count and to
 // fail the N-th allocation; the product itself has no hook variable and therefore no mutable global.
 #ifndef BASE_ALLOC_H

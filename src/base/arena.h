@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that is dropped all at once: one arena per evaluation, per parsed file, per verdict.
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A growing byte string for output. Failure to grow is sticky: append as much as you like, check once at the end.
 #ifndef BASE_BUF_H
 #define BASE_BUF_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which build a program belongs to. The layout of messages between assay and the programs that it starts is in the
 // headers of their build. A program of another build would misread them.
 #ifndef BASE_BUILD_ID_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flushing memory from the CPU's caches, for measurements that start with cold caches.
 #ifndef BASE_CACHE_FLUSH_H
 #define BASE_CACHE_FLUSH_H

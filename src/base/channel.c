@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages with descriptors.
 #include "base/channel.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages with descriptors over a socket between two processes of ours.
 #ifndef BASE_CHANNEL_H
 #define BASE_CHANNEL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element types, with ONNX's names and numbers (TensorProto.DataType, onnx.proto).
 #ifndef BASE_DTYPE_H
 #define BASE_DTYPE_H

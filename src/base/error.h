@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Making and extending error records (the record itself is public: assay/status.h).
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole files.
 #ifndef BASE_FILE_H
 #define BASE_FILE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SHA-256 (libmd) as hexadecimal text: the identity of sources, tasks and settings in the store.
 #ifndef BASE_HASH_H
 #define BASE_HASH_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Noting what is known when a signal kills the process.
 #include "base/last_words.h"
 

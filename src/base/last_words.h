@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Signal handlers for processes that run foreign code. On a fatal signal they note what is known, then let the process
 // die of that signal.
 #ifndef BASE_LAST_WORDS_H

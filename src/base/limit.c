@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/limit.h"
 
 enum { LEAST_PART = 64 }; // less than this part of the limit is not worth another wait

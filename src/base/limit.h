@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits of time on a busy machine. A limit is meant for what a process does. It may be ready for most of that time and
 // have no processor: that time is not its own, and is given back.
 #ifndef BASE_LIMIT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much memory this process may still take.
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H

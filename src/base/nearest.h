@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What somebody who mistyped a name may have meant.
 #ifndef BASE_NEAREST_H
 #define BASE_NEAREST_H

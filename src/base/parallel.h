@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Splitting a loop over threads. No pool and no globals: threads live as long as one call.
 #ifndef BASE_PARALLEL_H
 #define BASE_PARALLEL_H

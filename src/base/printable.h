@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text that a stranger has had a hand in, a candidate, a task's author, who named a file, before it goes to a terminal
 // or into JSON.
 #ifndef BASE_PRINTABLE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random numbers that are pure functions of (key, counter): any element can be made alone, on any machine, bit for bit.
 #ifndef BASE_RNG_H
 #define BASE_RNG_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Concrete shapes: at most SHAPE_MAX_RANK extents, row-major, no strides (oracle tensors are dense).
 #ifndef BASE_SHAPE_H
 #define BASE_SHAPE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The type of a dense tensor: its element type and its shape. All interfaces that pass tensors use this struct. Formats
 // between processes have fields of a fixed width (runner/protocol.h, toolchain/record/format.h).
 #ifndef BASE_TENSOR_TYPE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/utf8.h"
 
 size_t utf8_length(const char *s, size_t n) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // UTF-8 in bytes of strangers.
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H

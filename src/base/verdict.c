@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "assay/verdict.h"
 
 const char *assay_reason_code(enum assay_reason reason) {

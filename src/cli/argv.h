@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is done to the words of a command before argp sees them; help for other programs.
 #ifndef CLI_ARGV_H
 #define CLI_ARGV_H

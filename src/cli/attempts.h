@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/cli: the attempts of a run of `assay make`, task by task, as `assay score` counts them.
 #ifndef CLI_ATTEMPTS_H
 #define CLI_ATTEMPTS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Baselines by name: candidates that Assay writes itself (docs/baselines.md).
 #include <argp.h>
 #include <stdio.h>

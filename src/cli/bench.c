@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay bench SUITE --from DIR: judges every candidate of a folder once a run, also when the run is interrupted.
 #include <argp.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/cli: the parts of `assay bench`. bench_list.c lists the candidates, bench_run.c judges them,
 // bench_unjudged.c keeps those that could not be judged, bench.c has the command line and prints the results.
 #ifndef CLI_BENCH_H

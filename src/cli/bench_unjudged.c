@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of a bench that have no verdict: they could not be judged here, or are not for the device that was asked for.
 // Each has a row; none of them ends the run.
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay doctor --calibrate: a machine's peaks, measured when it is quiet, and kept when they are believable.
 #include "cli/calibrate.h"
 

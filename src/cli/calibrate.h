@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/cli: measuring a machine's peaks and keeping them in the store.
 #ifndef CLI_CALIBRATE_H
 #define CLI_CALIBRATE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes a file the candidate: sets its device, that device's peaks, and the workbench that all candidates on it share.
 #include <string.h>
 

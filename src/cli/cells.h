@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text as a terminal shows it: a character takes no cell, one or two.
 #ifndef CLI_CELLS_H
 #define CLI_CELLS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command line. Only this folder prints, exits and reads the environment.
 #ifndef CLI_CLI_H
 #define CLI_CLI_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The commands. To add one: a row here, its function cli_NAME in src/cli/NAME.c, a test in tests/program/cli.sh, a line
 // in the README.
 #ifndef CLI_COMMANDS_H

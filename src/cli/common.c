@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all commands share: the options for tasks, store and JSON, parsing, and opening the store.
 #include <argp.h>
 #include <string.h>

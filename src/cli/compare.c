@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay compare A B: two runs, task by task, and what they show together.
 #include <argp.h>
 #include <jansson.h>

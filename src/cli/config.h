@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Settings that stay: ~/.config/assay/assay.conf, and assay.conf of a project. docs/environment.md has the rules.
 #ifndef CLI_CONFIG_H
 #define CLI_CONFIG_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a command's help is made of, as JSON: manual pages and completions are written from it (tools/manual.py), so
 // that they cannot differ from --help.
 #include <jansson.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From `assay NAME` to the function of the command.
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay doctor: what this machine can do, and for each line how to fix it.
 #include <argp.h>
 #include <jansson.h>

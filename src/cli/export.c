@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay export RUN: a run's verdicts as KernelBench's files.
 #include <argp.h>
 #include <jansson.h>

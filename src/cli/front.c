@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A command that returns before a GPU's driver has released its context.
 //
 // When a process with a context ends, the driver works for 0.1 to 0.2 s more (H200, driver 580), and whoever started

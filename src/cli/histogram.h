@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Samples as a few lines of text, for a terminal or a pipe.
 #ifndef CLI_HISTOGRAM_H
 #define CLI_HISTOGRAM_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ctrl-C for commands that run long: the first asks them to end in good order, the second ends them at once.
 #ifndef CLI_INTERRUPT_H
 #define CLI_INTERRUPT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What commands print as JSON. docs/json.md says what is in it, docs/assay.schema.json is its schema, and
 // tests/program/json.sh holds what is printed against that.
 #ifndef CLI_JSON_H

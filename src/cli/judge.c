@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay judge TASK CANDIDATE...: a table of verdicts.
 #include <argp.h>
 #include <stdlib.h>

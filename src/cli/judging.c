@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The settings of a judgement, from the start of a command to its end.
 #include <string.h>
 

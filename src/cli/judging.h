@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What commands that judge, or need the judge's options, share: options, candidates, baselines, the store, rows of
 // verdicts.
 #ifndef CLI_JUDGING_H

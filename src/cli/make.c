@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay make TASK|SUITE --method M --endpoint E: kernels from language models, with the judge in the loop. What the
 // options mean together, and the run.
 #include <jansson.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/cli: the parts of `assay make`. make.c has the run and what options mean together, make_judge.c judges
 // kernels for the engine, make_print.c prints progress and results.
 #ifndef CLI_MAKE_H

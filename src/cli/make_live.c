@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `assay make` shows while it works.
 #include <math.h>
 #include <stdlib.h>

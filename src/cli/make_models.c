@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The models of a run: keys, what endpoints are known to refuse, prices.
 #include <errno.h>
 #include <fcntl.h>

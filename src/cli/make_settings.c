@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The names of a run of assay make, and the settings that it is begun with and keeps.
 #include <math.h>
 #include <stdlib.h>

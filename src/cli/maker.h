@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makers of kernels, as `assay compare SUITE --with` puts them side by side. Each is a small file, maker_NAME.c, with
 // one row here. It yields a candidate for a shape, and leaves the record of what tuning it cost in the store (trials).
 #ifndef CLI_MAKER_H

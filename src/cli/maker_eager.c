@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PyTorch, operator by operator (docs/baselines.md).
 #include "cli/maker.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files from anybody: the first of a folder that names the task.
 #include <stdlib.h>
 

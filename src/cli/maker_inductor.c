@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // torch.compile in its default mode (docs/baselines.md).
 #include "cli/maker.h"
 

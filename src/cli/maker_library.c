@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // the fastest kernel of cuBLASLt or cuDNN (docs/baselines.md).
 #include "cli/maker.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // torch.compile, mode max-autotune (docs/baselines.md).
 #include "cli/maker.h"
 

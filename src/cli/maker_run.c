@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run in the store has made: its fastest right kernel of the task, whatever workload it was judged at. This is
 // how `assay make`, and every other method, takes part.
 #include <math.h>

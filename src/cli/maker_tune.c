@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files whose parameters our tuner chooses, for every shape anew.
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay operators: prints docs/operators.md.
 #include <argp.h>
 #include <stdio.h>

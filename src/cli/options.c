@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options of a judgement. One row an option: how it is parsed and how the command that repeats the judgement prints
 // it both come from the row, so an option cannot be missing from that command.
 #include <argp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay oracle TASK: the trusted answer to given or drawn inputs, as files.
 #include <argp.h>
 #include <errno.h>

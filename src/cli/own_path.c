@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages about a candidate with the user's own path, so that an editor finds the place.
 #include <ctype.h>
 #include <string.h>

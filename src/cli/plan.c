@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay plan ACTION: launch plans as files. show, check and export are here; save and replay have files of their own.
 #include <argp.h>
 #include <string.h>

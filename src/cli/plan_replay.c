@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay plan replay FILE: runs a plan and prints how long it takes.
 #include <argp.h>
 #include <stdlib.h>

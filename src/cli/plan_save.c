@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay plan save TASK FILE: the plan of a candidate for a workload, made without a device.
 #include <argp.h>
 #include <stdlib.h>

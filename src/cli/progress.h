@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far a command that takes long has come, on stderr.
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay report --html DIR: the leaderboard as a static site.
 #include <argp.h>
 #include <jansson.h>

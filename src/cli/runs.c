@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay runs: the runs of the store: listed, renamed, deleted, merged, carried to another store.
 #include <argp.h>
 #include <jansson.h>

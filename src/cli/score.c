@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay score [RUN...]: correctness and speed of runs, by level.
 #include <argp.h>
 #include <jansson.h>

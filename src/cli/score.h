@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/cli: the parts of `assay score`.
 #ifndef CLI_SCORE_H
 #define CLI_SCORE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay score RUN --against OTHER: two runs of `assay make`, with as many requests.
 #include <jansson.h>
 #include <math.h>

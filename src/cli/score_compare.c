@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay score RUN --compare eval_results.json: where KernelBench's harness and the judge disagree.
 #include <jansson.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay score RUN RUN... --deviance: how much of success and failure the kind of task explains, and how much the run.
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tasks that a score is of, whether a run has them or not.
 #include "cli/score.h"
 #include "task/task.h"

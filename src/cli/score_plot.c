@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay score --plot: a chart of runs, as a file.
 #include <math.h>
 #include <spawn.h>

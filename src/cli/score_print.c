@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scores of a run as a row of the table and as JSON.
 #include <jansson.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay score of runs that `assay make` made: what came of the attempts and what they cost, and two runs compared.
 #include <jansson.h>
 #include <math.h>

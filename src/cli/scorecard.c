@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Letters for makers, each from one number and one rule that stand next to it. All of it follows from the verdicts and
 // trials in the store.
 #include <math.h>

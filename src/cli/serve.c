@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay serve: the judge as a service.
 #include <argp.h>
 #include <signal.h>

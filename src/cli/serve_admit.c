@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a submission means: its task, its device, the hash of its settings. Everything that would make the judgement
 // fail for reasons of the submission is found here, before it is queued.
 #include <stdio.h>

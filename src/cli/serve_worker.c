@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A worker of `assay serve`: a process that judges one job after the other, on one unit. What it says, and what is said
 // to it, is in serve/workers.h.
 #include <errno.h>

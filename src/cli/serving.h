@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/cli: the parts of `assay serve`. serve.c has the command line, serve_admit.c says what a submission
 // means, serve_worker.c judges what is queued.
 #ifndef CLI_SERVING_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results in the formats of other programs: --csv for spreadsheets, --markdown for pages, --junit for continuous
 // integration. CSV and JUnit are made of what --json prints, so that a value means the same everywhere; Markdown is the
 // table that a terminal shows.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay show TASK: what it computes, its sizes, and an equivalent PyTorch module.
 #include <argp.h>
 #include <jansson.h>

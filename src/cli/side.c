@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay compare SUITE --with MAKER,...: each maker yields a candidate for every shape; all are judged and timed.
 #include "cli/side.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/cli: `assay compare SUITE --with MAKER,...`. side.c judges, side_print.c prints.
 #ifndef CLI_SIDE_H
 #define CLI_SIDE_H

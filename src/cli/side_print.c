@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `assay compare SUITE --with` prints: a table for each task, then what each maker came to.
 #include <math.h>
 #include <string.h>

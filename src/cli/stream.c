@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Standard output as a place that can be full: a result that could not be printed is not a success.
 #include <errno.h>
 #include <fcntl.h>

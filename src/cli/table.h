@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text tables, and numbers as people read them.
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H

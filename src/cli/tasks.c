@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay tasks [SUITE[/LEVEL]]: lists tasks, or lints them.
 #include <argp.h>
 #include <jansson.h>

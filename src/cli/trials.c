@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay trials [RUN...]: best-so-far curves and what tuning cost.
 #include "cli/trials.h"
 

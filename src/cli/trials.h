@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/cli: what the trials of tuners come to, as text and as JSON.
 #ifndef CLI_TRIALS_H
 #define CLI_TRIALS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many tuning runs as a few rows: medians over the shapes of one maker, device and task.
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay tune TASK FILE: every configuration that the file declares, timed by the judge; the fastest judged in full.
 #include <argp.h>
 #include <jansson.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Verdicts as the rows of a table.
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waiting until somebody saves a file: assay judge --watch.
 #ifndef CLI_WATCH_H
 #define CLI_WATCH_H

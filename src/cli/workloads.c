@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --workload with a pattern: several workloads of a task, of equal rank. A candidate has a verdict and a time at each.
 #include <fnmatch.h>
 #include <string.h>

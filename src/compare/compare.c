@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Facts about a whole output, in one pass over it.
 //
 // The tensor is seen as a matrix, last dimension across, all others down. It is cut into panels by its shape alone, the

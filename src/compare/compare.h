@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Facts about an output, compared with the one that it should be; and the verdict that facts and rule give.
 // Knows nothing of candidates, devices or files.
 #ifndef COMPARE_COMPARE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scoring an output on a device: compare/score.c and compare/compare.c once more, where the tensors are. Every element
 // gets its z in a first pass, which also counts; the groups' mean squares come of further passes over z.
 

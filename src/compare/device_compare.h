@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compare_outputs on a device: the same facts from the same formulas, with the tensors where they are.
 #ifndef COMPARE_DEVICE_COMPARE_H
 #define COMPARE_DEVICE_COMPARE_H

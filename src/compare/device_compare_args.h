@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arguments and results of the comparing kernels. Read by the C compiler (after <stdint.h>) and by the
 // device's compiler.
 #ifndef COMPARE_DEVICE_COMPARE_ARGS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a wrong output looks like, for the author of the kernel. Only failed comparisons come here.
 //
 // Relations between the whole output and the oracle (transposed, scaled, shifted) are tried on a bounded sample; where

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/compare: how an output is cut into panels, and its groups (compare.c says why).
 #ifndef COMPARE_LAYOUT_H
 #define COMPARE_LAYOUT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two closer looks that hints are made from: a bounded sample of elements, and the set of wrong elements as its
 // extent and stride in every dimension.
 #ifndef COMPARE_SAMPLE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule for one element (facts: "contract-scaled error"):
 //   out = u_out |want| + eta_out       the final rounding, which nobody can avoid
 //   e   = max(0, |got - want| - out)   what is left to explain

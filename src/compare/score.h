@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One element compared with the oracle's: class, excess error, z. Shared by the facts and the hints, which look at
 // different elements in the same way.
 #ifndef COMPARE_SCORE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From facts and rule to a verdict, and facts as text.
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The set of wrong elements as its extent and stride in every dimension, and as text.
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inside of compute/compute.h: what a backend provides. compute.c adds what both share: memory kept for the next
 // allocation, programs and kernels found by name, checks of arguments.
 #ifndef COMPUTE_BACKEND_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An entry is one file, FOLDER/KEY: a line with the hash of the rest, then the rest.
 #include "compute/code_cache.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled device code on disk, found by what it was made from. Shared by processes; damage is noticed and looks like a
 // missing entry, so that the code is made again.
 #ifndef COMPUTE_CODE_CACHE_H

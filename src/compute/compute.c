@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the backends share: memory kept for the next allocation, programs and kernels by name.
 #include "compute/backend.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trusted computing on a device, in the judge's own context: the oracle, the inputs and the comparison run on it.
 //
 // Device code is written once, in the common subset of C17 and CUDA C++ (compute/dialect.h), as kernels in which every

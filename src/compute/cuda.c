@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA backend: a context of its own (not the primary one, which libraries share), one stream, programs compiled by
 // NVRTC for the GPU at hand and kept on disk.
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inside of the cuda backend of compute/compute.h, for the files of this folder that work with it on the same
 // context: shared memory, the runner's helper code, the peaks.
 #ifndef COMPUTE_CUDA_H

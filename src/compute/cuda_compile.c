@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiles our own CUDA C++ for the GPU at hand (compute/cuda.h): code with instructions that the dialect lacks.
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA driver, reached by dlopen: the part of its interface that Assay uses, declared here (names, values and
 // meaning as in NVIDIA's "CUDA Driver API" reference), so that building needs no CUDA.
 #ifndef COMPUTE_CUDA_DRIVER_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The dialect of Assay's trusted device code: what NVRTC (CUDA C++) and a C compiler both understand. Every program
 // begins with this text (compute/compute.h).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small floating formats (float16, bfloat16, float8) as device code: reading and writing their bits. Follows
 // compute/dialect.h in the programs that need it.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host backend: device code compiled by a C compiler and run by the processor's threads. Compiled code is an
 // ordinary shared library, loaded from memory, so that a damaged cache entry can never be mapped.
 #include <assert.h>

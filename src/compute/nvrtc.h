@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NVRTC, NVIDIA's compiler as a library, reached by dlopen: CUDA C++ source to a cubin. Needs no GPU and no driver.
 #ifndef COMPUTE_NVRTC_H
 #define COMPUTE_NVRTC_H

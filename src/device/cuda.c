@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA device: a context of its own with one stream, and the device's facts.
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One execution of a loaded plan.
 //
 // A timed part is held back on the device until all of it is queued (up to a bound: the queue is finite, and waiting

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the files of the CUDA device share: the device, a loaded plan, and how the driver's errors are classified.
 #ifndef DEVICE_CUDA_DEVICE_H
 #define DEVICE_CUDA_DEVICE_H

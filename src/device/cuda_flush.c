@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of caches and stream before a timed part: nothing in the cache, and the stream held until all is queued.
 // And stamps around it that a kernel under test cannot forge.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loading a plan (memory, modules, steps), and unloading it.
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mappings of the CUDA device: memory put into address space with nothing before and after it. It uses only the driver,
 // the number and the granule of the device, so that runner/serve_cuda.c, which has these, can map in the same way.
 #include "device/cuda_device.h"

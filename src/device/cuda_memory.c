@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of the CUDA device: every buffer in a mapping of its own, with address space before and after it where there
 // is nothing, so that one element too far is a fault and not somebody else's data.
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps made ready: kernels and symbols looked up, parameters laid out with every pointer in its place, attributes set.
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a compute's GPU is called and how large its last-level cache is.
 #ifndef DEVICE_DESCRIBE_H
 #define DEVICE_DESCRIBE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device/device.h"
 
 const char *device_event_name(enum device_event e) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The contract of a device that carries out launch plans: what the runner's process uses. One file per device
 // (cuda.c, opencl.c), reached by dlopen; nothing here knows tasks, oracles or verdicts.
 //

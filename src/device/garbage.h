@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What memory holds that a plan has not written: on each load, or call, other words of this list. A kernel that reads
 // them may be right by chance with one (NaN is where some compute an element once more; 0 is where sums begin), and
 // with another one not. As float, double, half and bfloat16 they are the same kind of number; none is a plausible

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clock, temperature, power and throttle state of a GPU, through NVML by dlopen; and the peaks of a machine.
 #ifndef DEVICE_MONITOR_H
 #define DEVICE_MONITOR_H

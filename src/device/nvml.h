@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NVIDIA's management library, reached by dlopen: the part of its interface that the monitor uses, declared here
 // (names, values and meaning as in the "NVML API Reference").
 #ifndef DEVICE_NVML_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenCL devices that are the processor (PoCL): how OpenCL kernels are tried where there is no GPU. Their times are not
 // ranked. Kernels run in this process, as threads of the driver's.
 #include <errno.h>

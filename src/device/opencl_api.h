@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenCL, reached by dlopen: the part of its interface that Assay uses, declared here (names, values and meaning as in
 // the Khronos Group's "The OpenCL Specification"; nothing newer than version 1.2), so that building needs no OpenCL.
 #ifndef DEVICE_OPENCL_API_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One execution of a loaded plan. The steps wait for an event of ours until all of them are queued, so that the
 // host's work between two launches is not in the time.
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From OpenCL C to machine code.
 //
 // PoCL compiles in two stages: a program when it is built, and each kernel when it is first launched, for which it runs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the files of the OpenCL device share.
 #ifndef DEVICE_OPENCL_DEVICE_H
 #define DEVICE_OPENCL_DEVICE_H

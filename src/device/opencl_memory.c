@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory of a plan on a device that is the processor: buffers are pages of this process, with nothing mapped in
 // front of and after them, and inputs and constants are mapped without the right to write.
 #include <errno.h>

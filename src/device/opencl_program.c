@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Modules and kernels of a plan for OpenCL.
 #include <stdio.h>
 #include <stdlib.h>

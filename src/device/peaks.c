@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The machine's floor, measured: the best of many short rounds, since what a kernel of a candidate may reach is what
 // the machine does at its best, before heat and power slow it down.
 #include <stdio.h>

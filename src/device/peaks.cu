@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What limits a kernel at best: memory, and the arithmetic of single threads (device/monitor.h).
 
 // Each block moves one tile of consecutive 16-byte pieces, several by each thread before the first is used.

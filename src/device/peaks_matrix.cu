@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix products at the tensor cores' own speed: all data lies in shared memory or registers, so that nothing but the
 // units themselves (and their power) limits them. The data is random and signed: zeros would draw less power and clock
 // higher. A block has 128 threads and does the same operations in an iteration on every architecture:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that judge and runner both hold: the judge makes and fills it, the runner maps it by the descriptor.
 #ifndef DEVICE_SHARED_H
 #define DEVICE_SHARED_H

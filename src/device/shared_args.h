@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arguments of the kernel that checks bands. Read by the C compiler (after <stdint.h>) and by the device's compiler.
 #ifndef DEVICE_SHARED_ARGS_H
 #define DEVICE_SHARED_ARGS_H

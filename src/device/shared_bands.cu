@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether the bands around a buffer still hold their pattern.
 KERNEL(count_damage, struct bands_args) {
   int64_t i = THREAD;

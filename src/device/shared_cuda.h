@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared memory on a GPU: the allocation that is exported (shared.c maps it with compute_map).
 #ifndef DEVICE_SHARED_CUDA_H
 #define DEVICE_SHARED_CUDA_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trusted helper kernels in the runner's process (device/utility.h).
 
 struct gate { // struct cuda_gate of cuda_device.h

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trusted helper code for a device in the runner's process: reading through more memory than the last-level cache
 // holds (clean lines, so that no write-back falls into the timed part), an empty kernel, garbage in shared memory. CUDA
 // C, compiled by NVRTC in the judge and handed to the runner as a cubin.

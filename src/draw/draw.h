@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Charts as SVG text: named forms that take plain numbers. Colours are classes of one style sheet, light and dark, and
 // never the only sign of anything; no number is written by a locale; the same numbers give the same bytes. Every form
 // draws something for no data, one datum and numbers that are none: an empty chart says in a sentence what is missing.

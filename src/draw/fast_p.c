@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fast_p as a step curve with its band.
 #include <math.h>
 #include <stdio.h>

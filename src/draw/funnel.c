@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From asked to faster: a bar each, all on the scale of the first.
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A graph in layers, after Sugiyama: the layer of a box is the longest way to it, an edge over several layers gets a
 // point in each, points of a layer are put into an order with few crossings by averages over their neighbours, and then
 // moved towards them as far as their widths allow.

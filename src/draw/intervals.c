@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times with intervals: a row each, the floor and baselines as lines through all.
 #include <math.h>
 #include <stdio.h>

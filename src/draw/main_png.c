@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay-png: an SVG from standard input, as a PNG of twice its size on standard output. A program of its own, so that
 // the judge does not carry the libraries that draw.
 #include <librsvg/rsvg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The roofline of a device, and what kernels reach of it. The work is what the task needs, so all kernels of a task
 // stand in one column.
 #include <math.h>

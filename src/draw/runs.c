@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two runs: ratios around a zero line, and slopes from one to the other.
 #include <math.h>
 #include <stdio.h>

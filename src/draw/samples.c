@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Raw samples as a strip in call order, where a drift shows, and their empirical distribution.
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The colours of charts and what carries them. Contrast with the page and the separation of the series, also for
 // readers who see fewer colours, were measured for these values: text above 4.5, lines above 3 to 1.
 #include "draw/draw.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/draw: SVG as text. Whatever text a stranger had a hand in, what comes out is well-formed.
 #ifndef DRAW_SVG_H
 #define DRAW_SVG_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The graph: values, nodes and attributes of one computation, as read from ONNX, before and after names are resolved
 // to operators. Everything a model points at lives in the model's arena and is dropped with it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers are found by a text that names all they depend on: the task's file and form, the shapes, the probe, the key
 // of the draw and the number of passes. The oldest go first; a bench judges a task's candidates one after another, so
 // that what is needed is young.

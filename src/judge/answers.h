@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The oracle's answers, kept from one judgement to the next (assay/judge.h: struct assay_answers).
 #ifndef JUDGE_ANSWERS_H
 #define JUDGE_ANSWERS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Baselines: candidates that were judged and stay. Each has a process of its own next to the candidate's, so that
 // neither can reach the other, and is called in turn with it: what disturbs the machine disturbs both.
 #include "judge/baseline.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Baselines while candidates are judged (assay/judge.h: struct assay_baselines).
 #ifndef JUDGE_BASELINE_H
 #define JUDGE_BASELINE_H

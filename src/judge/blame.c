@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whose fault a failure is: a Python candidate that did not come to run may lack what this machine does not have.
 #include <string.h>
 

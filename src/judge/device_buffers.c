@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "judge/device_buffers.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A candidate's inputs and outputs in memory that judge and candidate share: memory of the GPU, or ordinary memory
 // where the device has none of its own. The judge draws inputs, poisons outputs, checks the bands and compares here.
 // The process that runs the candidate maps the same memory by its descriptors (device/shared.h).

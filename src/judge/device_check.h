@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers a question and compares on the device, where inputs and outputs already are. For tensors that would take the
 // CPU too long.
 #ifndef JUDGE_DEVICE_CHECK_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The comment lines by which a candidate's file says what it is:
 //
 //   // assay: task kernelbench/1/23

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A verdict as JSON, and the hash of what it depends on.
 #include <jansson.h>
 #include <math.h>

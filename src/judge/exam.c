@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exam: chooses the questions, and calls the candidate on each.
 #include <math.h>
 #include <stdio.h>

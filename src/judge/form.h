@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The forms of candidates: a file's ending and the device that it runs on, one row each. What judges a candidate,
 // where, and what its time is held against follow from the row; nothing else looks at endings and names of devices.
 #ifndef JUDGE_FORM_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds out whether a candidate's process still has work on a GPU, by running work of the judge's own there.
 //
 // Contexts of different processes take turns on a GPU: while one has work, the others wait for their time slice. So if

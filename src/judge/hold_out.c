@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "judge/hold_out.h"
 
 #include "base/rng.h"

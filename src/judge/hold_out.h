@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a judgement leaves for a later one, so that what is learned from its verdict is not all that counts: one probe
 // and one kind of drawn shape, which follow from a number. What every exam rests on is always asked: zero means and
 // scaled rows, and the shape at which probes are asked.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A judgement from files to a verdict. The table `road` below lists all steps in order.
 #include "assay/judge.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A task as one call of a vendor's library: a product of matrices as cuBLASLt computes it, or a convolution as cuDNN
 // does. The call follows from the graph and the workload's shapes alone. The worker, which has the GPU, measures which
 // algorithm is best (toolchain/library.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of matrices: MatMul, Gemm and Einsum of two operands, as the one call that cuBLASLt has for them.
 //
 // Every dimension that occurs is an axis: it belongs to the rows of the result (m), to its columns (n), is summed over

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/judge: the graph around a product or convolution, read as views of the task's own tensors.
 #ifndef JUDGE_LIBRARY_TRACE_H
 #define JUDGE_LIBRARY_TRACE_H

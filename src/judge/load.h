@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What else a machine does while it is measured. Times of a busy one say nothing of a kernel.
 #ifndef JUDGE_LOAD_H
 #define JUDGE_LOAD_H

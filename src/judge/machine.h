@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known about the machine a verdict was made on.
 #ifndef JUDGE_MACHINE_H
 #define JUDGE_MACHINE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the protocol of a call costs: calls without a kernel, as the judge's own clock sees them. Pure functions.
 //
 // It is taken off a candidate's times, so a cost that is measured too high is a gift: a machine that was disturbed

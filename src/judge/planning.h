@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a candidate's source to its launch plan for a workload: what judging and `assay plan save` share.
 #ifndef JUDGE_PLANNING_H
 #define JUDGE_PLANNING_H

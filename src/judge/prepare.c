@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The first steps: reading the task and the source, and taking in the result of the build.
 #include <math.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What judging a Python candidate needs in addition to what all candidates do.
 #ifndef JUDGE_PYTHON_H
 #define JUDGE_PYTHON_H

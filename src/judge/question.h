@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One question put to a candidate: a workload, a way of drawing inputs, a key, and the oracle's answer.
 #ifndef JUDGE_QUESTION_H
 #define JUDGE_QUESTION_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A verdict on its way into the store.
 #ifndef JUDGE_RECORD_H
 #define JUDGE_RECORD_H

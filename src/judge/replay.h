@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Carrying out a launch plan from a file, without a task: inputs are drawn from a normal distribution (integers from 0
 // to 7), outputs are what they are. For looking at a plan's time, not for judging it.
 #ifndef JUDGE_REPLAY_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of one judgement, shared by the files that carry it out.
 #ifndef JUDGE_SESSION_H
 #define JUDGE_SESSION_H

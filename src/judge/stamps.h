@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks the device's clock against two others. Pure functions of the times of calls.
 //
 // The time of a plan is measured between two events. The driver keeps their stamps in memory that a kernel can write,

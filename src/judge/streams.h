@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams of random numbers that are derived from a judgement's seed (only STREAM_CHECKS) or from its secret (all
 // others). Each number names one, for ever: stored judgements are repeated.
 #ifndef JUDGE_STREAMS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The candidate under examination, whatever it is written in and wherever it runs: a process on the CPU
 // (subject_cpu.c), a launch plan on a device (subject_plan.c), or a process that has a GPU (subject_process.c).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C and Python on the CPU: a shared library or a module in a sandboxed process, timed by the judge's own clock.
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A launch plan on a device. The source becomes a program once; for every layout the program makes a plan, which the
 // child executes on buffers that judge and child share. The judge draws the inputs, poisons the outputs and compares in
 // its own context. The device's events are the clock; the judge's own clock bounds the times that they may report.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Python candidate in a process that has a GPU: for those whose launches cannot be recorded, so that there is no
 // plan. The process is that of runner.c (frozen between calls, released at a start line, timed by the judge's clock);
 // its buffers are memory of the GPU, which the judge draws, poisons and compares in a context of its own. No trusted

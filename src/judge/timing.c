@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sampling loop. Every sample is one call on fresh inputs with poisoned outputs; which samples are verified is
 // decided by a secret that the candidate's process never holds.
 #include "judge/timing.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timing a candidate that answered every question right.
 #ifndef JUDGE_TIMING_H
 #define JUDGE_TIMING_H

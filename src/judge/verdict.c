@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The strings that a verdict owns.
 #include "judge/verdict.h"
 

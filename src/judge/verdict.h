@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The strings that a verdict owns.
 #ifndef JUDGE_VERDICT_H
 #define JUDGE_VERDICT_H

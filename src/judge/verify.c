@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timing, and the verification of the secretly chosen calls against the oracle's answers.
 #include <math.h>
 #include <stdio.h>

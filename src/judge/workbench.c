@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opening takes some hundred milliseconds on a GPU: the driver, two contexts, the compiler. The judge's context comes
 // up in a thread while candidate and oracle are at work; the child is started by the caller's thread, with which it
 // dies.

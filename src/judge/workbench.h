@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What judgements on a device share (assay/judge.h: struct assay_workbench).
 #ifndef JUDGE_WORKBENCH_H
 #define JUDGE_WORKBENCH_H

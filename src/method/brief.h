@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A task as prompts describe it: values for the templates.
 #ifndef METHOD_BRIEF_H
 #define METHOD_BRIEF_H

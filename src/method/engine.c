@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loop: requests go out as long as there is room, replies are stored as they come, and become steps in the order of
 // their numbers.
 #include "method/engine.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a method over tasks: asks, extracts, builds, judges and remembers. Everything is in the store as soon as it is
 // paid for; a run that ended at any moment goes on where it was.
 #ifndef METHOD_ENGINE_H

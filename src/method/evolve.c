@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // evolve: islands of kernels that learn from each other. A round of an island is an idea in prose, then a kernel by it
 // that goes on from a parent. Parents are drawn by how fast they are, less often the more children they have
 // (ShinkaEvolve's weights); every few rounds an island's parent is the best of another island.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the judge found, in words that a model can use: one issue, the first error first, short. What a candidate had a
 // hand in (compiler messages, exceptions) is bounded and cannot end a quoted block.
 #ifndef METHOD_FEEDBACK_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Winners, judged once more. What a method was told is no longer hidden from it, and the fastest of many times is
 // lucky: the verdict that counts comes of fresh entropy, more questions and a time of its own, once for each winner.
 #include <math.h>

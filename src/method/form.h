@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The forms of kernels that a model can be asked for: one row each. What is asked for, where code is found in a reply,
 // and which file it becomes follow from the row. The text of the prompt is prompts/form_NAME.txt.
 #ifndef METHOD_FORM_H

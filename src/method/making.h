@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/method: the engine's state. making.c has a task's steps, in memory and in the store; asking.c makes
 // prompts and requests; judging.c turns replies into steps; engine.c is the loop.
 #ifndef METHOD_MAKING_H

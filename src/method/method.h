@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Methods: small controllers that say what a model is asked next, from what came of the steps before. They are pure
 // functions of the steps: the same steps give the same requests, on any machine, in any order of arrival. The engine
 // (engine.h) asks, extracts, builds, judges and remembers.

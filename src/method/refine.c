@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // refine: trajectories of several turns. A turn goes on from the last attempt with what the judge found (repair), or,
 // once there is a correct kernel, from the fastest correct one (improve): a later turn cannot lose it. After two
 // failures in a row to improve it, the next turn starts again from it.

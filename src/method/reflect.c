@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // reflect: the cycle of GEAK v1 (AMD-AGI's OptimAgent): a kernel, what the judge found, a reflection on it in prose,
 // and the next kernel. With a pool of the fastest correct kernels the next one is to be faster: while the last was
 // correct, or after several failures in a row. GEAK's second version lets its pool lose the best kernel; this one does

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run once more, without a model and without a judge: replies and verdicts are those of the store, and everything
 // that was made of them (which step comes next, its prompt, its code, what is said of it) must come out byte for byte
 // as it is stored.

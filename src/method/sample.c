@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // greedy: one request, at temperature 0. sample: k independent requests; with several models, in turn.
 #include "method/method.h"
 

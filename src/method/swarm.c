@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // swarm: several models at once; the fastest correct kernel of all wins. As Gimlet Labs' post of 2025-08 has it, each
 // model repairs its own kernel until it is correct, five tries at most, and nothing is fed on. With --feed-best the
 // turns that are left go on: the best kernel of all is what every model is asked to improve, and a bandit says which

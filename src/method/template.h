@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prompts are text files with places to fill in, so that a user can copy and change them.
 //
 //   {{name}}                 the value

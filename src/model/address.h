@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/model: the addresses of servers.
 #ifndef MODEL_ADDRESS_H
 #define MODEL_ADDRESS_H

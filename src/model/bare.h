@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/model: code that stands in a reply without a fence.
 #ifndef MODEL_BARE_H
 #define MODEL_BARE_H

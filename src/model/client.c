@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The queue, and the thread that works on it.
 #include "model/client.h"
 

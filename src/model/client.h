@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asks language models: many requests at once, in a thread of the client's own, so that replies flow while kernels are
 // built and judged.
 //

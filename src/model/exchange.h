@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/model: one request on its way, and what carries it.
 #ifndef MODEL_EXCHANGE_H
 #define MODEL_EXCHANGE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program as a model: the prompt on its standard input, the reply from its standard output. It is the user's own and
 // runs as such, with the user's environment; it is no candidate.
 #include <errno.h>

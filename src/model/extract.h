@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The code in a model's reply. A reply is a stranger's text: it may hold no code, ten blocks, half a block, another
 // language, JSON, thoughts, anything.
 #ifndef MODEL_EXTRACT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests over HTTP, with retries as OpenAI's and Anthropic's own SDKs do them.
 #include <math.h>
 #include <stdlib.h>

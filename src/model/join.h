@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A reply that was cut off, and the rest of it that was asked for.
 #ifndef MODEL_JOIN_H
 #define MODEL_JOIN_H

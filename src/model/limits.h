@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/model: what servers say of their limits, in headers.
 #ifndef MODEL_LIMITS_H
 #define MODEL_LIMITS_H

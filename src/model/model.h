@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Language models: what is asked and what comes back, whatever the endpoint speaks. This layer knows nothing of tasks,
 // kernels and verdicts.
 #ifndef MODEL_MODEL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tokens cost: a table that is dated and a user's to change (prices.txt says how it is written). A model that is
 // not in it costs an unknown amount, never nothing.
 #ifndef MODEL_PRICES_H

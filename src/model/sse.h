@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Server-sent events (WHATWG HTML, section 9.2): bytes in, in pieces of any size; events out.
 #ifndef MODEL_SSE_H
 #define MODEL_SSE_H

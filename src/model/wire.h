@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/model: what servers speak. One struct a protocol: how a request is written, how a reply is read,
 // streamed or whole.
 #ifndef MODEL_WIRE_H

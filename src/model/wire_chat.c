@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenAI's Chat Completions, as openai-python e43b4224 (2026-08) has it, and what compatible servers make of it: vLLM,
 // SGLang, llama.cpp, Ollama, LM Studio.
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What servers say where a request failed.
 #include <stdio.h>
 #include <string.h>

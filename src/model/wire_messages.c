@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Anthropic's Messages, as anthropic-sdk-python 009b0353 (2026-08) has it.
 #include <math.h>
 #include <string.h>

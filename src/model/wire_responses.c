@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenAI's Responses.
 #include <math.h>
 #include <string.h>

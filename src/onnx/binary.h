@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary ONNX, shared between its files. Internal to src/onnx.
 #ifndef ONNX_BINARY_H
 #define ONNX_BINARY_H

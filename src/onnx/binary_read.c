@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ModelProto: graphs, functions and the model's own fields. protobuf-c has unpacked the bytes (binary_scan.c); here
 // they become a graph, with the path of every part ("graph.node[3]") for messages.
 #include <stdio.h>

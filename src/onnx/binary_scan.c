@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checking wire bytes, and unpacking those that passed. Wire format:
 // developers.google.com/protocol-buffers/docs/encoding.
 #include <stdarg.h>

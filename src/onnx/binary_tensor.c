@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TensorProto: constants with their elements, from raw bytes or from one of the typed lists.
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models as binary files, through protobuf-c. The message structs are made in an arena of their own and borrow names
 // and elements from the model, so large tensors are not copied before they are packed.
 #include <stdio.h>

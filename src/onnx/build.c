@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Putting graphs together: memory, names, definitions.
 #include "onnx/build.h"
 

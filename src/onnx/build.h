@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the text parser, the binary reader and the inliner share: putting a graph together in the model's arena, with
 // the checks that do not depend on where it came from. Internal to src/onnx.
 #ifndef ONNX_BUILD_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Putting models together: versions, known names, the beginning and the end.
 #include <string.h>
 

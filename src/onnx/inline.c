@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the model as written to the flat graph: calls of model-local functions are replaced by their bodies (ONNX IR
 // specification, "Functions"), and every node is given its operator's row.
 #include <stdio.h>

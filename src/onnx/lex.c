@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lexer of ONNX's textual syntax. The same characters as onnx.parser: identifiers are ASCII letters, digits and
 // underscores; a backslash in a string makes the next character literal, whatever it is; comments run from # to the
 // end of the line.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tokens of ONNX's textual syntax. Internal to src/onnx.
 #ifndef ONNX_LEX_H
 #define ONNX_LEX_H

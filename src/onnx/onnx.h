@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading and writing ONNX models: the textual syntax of onnx.parser ("ONNX Textual Syntax", docs/Syntax.md of the ONNX
 // project) and binary ModelProto files, into and out of graph.h's model. The only files that know about protobuf are
 // onnx/binary*.c.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models as text that onnx.parser and onnx/text.c read. Numbers are printed with as many digits as it takes to read
 // the same bits again, and no more.
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The grammar of ONNX's textual syntax (docs/Syntax.md of the ONNX project; onnx/defs/parser.h for the cases that page
 // leaves out), by recursive descent with one token to look at:
 //

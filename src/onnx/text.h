@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parser of ONNX's textual syntax, shared between its files. Internal to src/onnx.
 #ifndef ONNX_TEXT_H
 #define ONNX_TEXT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs of ONNX's textual syntax: declarations, constants and nodes.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Types, tensor literals and attributes of ONNX's textual syntax.
 #include <stdio.h>
 #include <string.h>

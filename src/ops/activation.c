@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activations. Their expressions are the textbook formulas, because the error scale is that of an ordinary
 // implementation; only where the textbook overflows (softplus) the form that everybody uses stands instead.
 #include "ops/families.h"

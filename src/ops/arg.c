@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the extremes are: ArgMax, ArgMin, TopK. Order is that of NumPy: NaN counts as beyond every number.
 #include <stdatomic.h>
 #include <string.h>

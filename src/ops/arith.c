@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Monte Carlo arithmetic beyond a single rounding: library functions and long accumulations. Formulas and their
 // sources: ops/arith.h.
 #include "ops/arith.h"

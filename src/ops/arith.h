@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic an oracle pass computes in.
 //
 // An exact pass computes in double and these functions do nothing. A contract pass imitates what a straightforward

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention: softmax(Q K' scale + bias) V for every head, in blocks of queries, so that the scores of a whole
 // sequence never exist at once.
 #include <cblas.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the evaluators of attention, here and on a device, have in common.
 #ifndef OPS_ATTENTION_H
 #define OPS_ATTENTION_H

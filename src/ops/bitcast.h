@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements read as another type of the same width.
 #ifndef OPS_BITCAST_H
 #define OPS_BITCAST_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Boxes in images: the best ones that do not lie on each other.
 #include "ops/boxes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Non-maximum suppression on the host, where both forms of it run: how many boxes there are depends on their values.
 #ifndef OPS_BOXES_H
 #define OPS_BOXES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A convolution of every channel with its own taps, over what came before: of a call, and of the calls before it.
 #include "ops/causal_conv.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CausalConvWithState's parameters, for both forms of it.
 #ifndef OPS_CAUSAL_CONV_H
 #define OPS_CAUSAL_CONV_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors out of nothing but attributes and shapes.
 #include <math.h>
 #include <string.h>

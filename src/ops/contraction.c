@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix products: MatMul, Gemm, MatMulInteger; Einsum's row (einsum.c).
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conv and ConvTranspose: what their attributes and shapes mean. The work is in conv_core.c.
 #include "ops/conv_core.h"
 #include "ops/families.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sums of products under a sliding window that Conv and ConvTranspose come down to.
 //
 // Outputs fall into sets that see the same taps (window.h). For each set the work is a matrix product of weights

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ConvInteger: eight-bit images and weights minus their zero points, sums in int32. In double precision such sums are
 // exact, so the work is Conv's.
 #include "base/alloc.h"

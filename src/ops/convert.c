@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators that pass values on: unchanged, or as another type.
 #include <string.h>
 

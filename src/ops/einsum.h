@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Einsum: parsing, shape rule and evaluation. Its row stands with the other contractions (contraction.c). What an
 // equation means, as a plan of products, is for every device's evaluator.
 #ifndef OPS_EINSUM_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic: operators that combine two or more tensors with broadcasting, and the simplest functions of one.
 #include "ops/families.h"
 #include "ops/pointwise.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs expressions a block at a time: each instruction is one tight loop; in a contract pass a second loop over the
 // block, still in the first-level cache, adds the operation's error.
 #include "ops/expr.h"

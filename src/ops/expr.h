@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scalar language of elementwise operators: what one output element is, in terms of x, y, z and attributes.
 //
 // Grammar, loosest first: `c ? a : b`; `a || b`; `a && b`; comparisons < <= > >= == != (1 or 0); + -; * /; unary - !;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expressions over integer tensors. Signed overflow is undefined in C and wraps in ONNX's reference, so the arithmetic
 // goes through unsigned numbers.
 #include "ops/expr.h"

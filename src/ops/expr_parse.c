@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recursive descent from text to block instructions. Temporaries are handed out as a stack, so that a program needs as
 // many as the expression is deep.
 #include <ctype.h>

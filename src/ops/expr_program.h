@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inside of ops/expr.h: the program that the parser makes and the evaluators run. Each instruction works on a whole
 // block, so that the interpreter's own cost is paid once in EXPR_BLOCK elements.
 #ifndef OPS_EXPR_PROGRAM_H

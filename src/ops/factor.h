@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One matrix factorized, and systems solved with its factors: in double by LAPACK, or with the errors that a
 // straightforward implementation in the contract's arithmetic makes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The families of operators. Each is one file that ends in its rows; table.c lists those that exist.
 #ifndef OPS_FAMILIES_H
 #define OPS_FAMILIES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The discrete Fourier transform, by Cooley and Tukey's decomposition into the extent's prime factors.
 //
 // What a contract pass errs: a transform of n = p1 p2 ... takes a sum of p terms at every stage, whose rounding errors

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of one variable that every mathematics library has.
 #include "ops/families.h"
 #include "ops/pointwise.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements picked by index.
 #include <math.h>
 #include <string.h>

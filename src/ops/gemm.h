@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of matrices, with what the error of a rounded product needs: for every element the sum of its terms'
 // squares.
 //

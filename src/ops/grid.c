@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images sampled where a grid says.
 #include "ops/grid.h"
 

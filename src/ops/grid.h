@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GridSample's parameters, for both forms of it.
 #ifndef OPS_GRID_H
 #define OPS_GRID_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Indices as data: what gathering and scattering share.
 #ifndef OPS_INDICES_H
 #define OPS_INDICES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Linear algebra: inverses, systems of equations, determinants, factors by elimination and Cholesky's factor, of one
 // matrix or a batch of them. What errs, and by how much: ops/factor.h.
 #include <cblas.h>

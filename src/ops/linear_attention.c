@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention without a softmax: a matrix for each head takes in one key and value after the other, and every query reads
 // it. (Katharopoulos et al. 2020; with decay and the delta rule: Yang et al. 2024.)
 #include "ops/linear_attention.h"

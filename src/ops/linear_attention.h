@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LinearAttention's parameters, for both forms of it.
 #ifndef OPS_LINEAR_ATTENTION_H
 #define OPS_LINEAR_ATTENTION_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by the families that walk over whole tensors: sums in a fixed order, and arrays seen as rows.
 //
 // Nothing here depends on the number of threads: work is cut by shape alone, and every sum has one order.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses over class labels: NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the shapes and attributes of matrix products mean; the oracle's evaluators on every device start from it.
 #ifndef OPS_MATMUL_H
 #define OPS_MATMUL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements in another order, or several times: transposition, repetition, joining and splitting.
 #include <string.h>
 

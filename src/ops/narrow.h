@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rounding a value to an element type, where a graph says so: casts and quantization.
 #ifndef OPS_NARROW_H
 #define OPS_NARROW_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalizations: what each operator's rows, factors and outputs are. The moments are taken in normalize.c.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LpNormalization and LRN: division by a norm, not by a deviation. Their rows stand with the others (norm.c).
 #ifndef OPS_NORM_POWER_H
 #define OPS_NORM_POWER_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // (x - mean) / sqrt(variance + epsilon) over rows of any shape: what all normalizations by moments come down to.
 #ifndef OPS_NORMALIZE_H
 #define OPS_NORMALIZE_H

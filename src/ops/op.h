@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operator table. One row declares an operator; nodes point at the row; there is no list of operators anywhere
 // else. A family's file holds the implementations and ends with its rows; table.c lists the families.
 #ifndef OPS_OP_H

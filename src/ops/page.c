@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operator page: Markdown made from the rows and nothing else, so that it cannot disagree with the program.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise evaluation. Output elements are numbered row-major and worked on in blocks of EXPR_BLOCK that begin at
 // multiples of it; a block's noise depends on its number alone, so results do not depend on the number of threads.
 #include "ops/pointwise.h"

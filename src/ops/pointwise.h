@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Evaluation element by element over broadcast inputs, in blocks and in parallel: what the elementwise families share.
 #ifndef OPS_POINTWISE_H
 #define OPS_POINTWISE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling: a window slides over the spatial dimensions of [N, C, D1, ...] and each of its places becomes one element.
 #include <string.h>
 

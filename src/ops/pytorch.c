@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the text of a PyTorch module is written with: numbers, names and templates.
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writing one node of a graph as Python that calls PyTorch: what the rows' translations (op_def.pytorch) are made with.
 // pytorch.c writes numbers, names and templates; pytorch_forms.c has the translations that need code. Which task it is
 // for and what stands around a node's line is report/pytorch.h's business.

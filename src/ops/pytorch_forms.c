@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Translations into PyTorch that need code: they depend on attributes, shapes or constants. A row points at one of
 // these (op_def.pytorch.write); op_def.pytorch.text is the name of what they call, where several operators share one.
 #include <math.h>

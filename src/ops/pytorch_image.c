@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Translations into PyTorch of what changes an image's extents: borders and resampling. PyTorch has some of ONNX's ways
 // only; the others have no translation.
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantization: numbers as small integers or floats, times a scale.
 #include "ops/quantize.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What quantization shares with its form on a device: which scale an element has, and the range of its type.
 #ifndef OPS_QUANTIZE_H
 #define OPS_QUANTIZE_H

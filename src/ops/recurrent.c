@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RNN, LSTM and GRU: a state that goes through a sequence step by step, in one direction or both.
 //
 // What all steps need of the input is one product, X W', made before the first. Each step then multiplies the state by

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a recurrent node's attributes and shapes come to: shared by shape inference, cost, and the evaluators on the
 // processor and on a device.
 #ifndef OPS_RECURRENT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shapes, attributes and cost of the recurrent operators.
 #include "ops/recurrent.h"
 

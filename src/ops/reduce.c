@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions over any set of dimensions. One driver walks the tensor; an operator is how it takes in values, how it
 // joins two partial results and what it makes of the last one.
 #include <string.h>

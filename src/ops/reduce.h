@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions for other families' use: input 0 over chosen dimensions into output 0, whatever its shape says.
 #ifndef OPS_REDUCE_H
 #define OPS_REDUCE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resampling of images. Every axis is a small table: for each output index the source indices and their weights. The
 // axes are resampled one after another, which is what interpolation in several dimensions means in ONNX.
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a Resize node means, as tables for each axis: for each output index the source indices and their weights. The
 // oracle's evaluators on every device start from them.
 #ifndef OPS_RESIZE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rotary position embedding (Su et al. 2021): pairs of elements turned by an angle that grows with the position.
 #include "ops/rotary.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RotaryEmbedding's parameters, for both forms of it.
 #ifndef OPS_ROTARY_H
 #define OPS_ROTARY_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running sums and products along an axis.
 #include "base/parallel.h"
 #include "ops/families.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements placed by index, alone or combined with what is there. Updates are applied in their own order: ONNX leaves
 // duplicates undefined without a reduction, and here the last one wins.
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parts of a tensor, and borders around it.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax, LogSoftmax and Hardmax. Up to version 11 an axis splits the shape in two and everything after it is one
 // row; from 13 on the axis alone is the row. Either way it is a set of rows.
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The special functions that PyTorch has and ONNX lacks.
 //
 // A straightforward kernel finds such a function within a few units of what a small change of its argument does: the

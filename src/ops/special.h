@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Special functions in double precision, in plain C: the host's evaluators and the device's code share this text, so
 // that an operation means the same on both. They err by less than 1e-11 of their size and of what a change of the
 // argument by its own size would do: far less than contracts of single precision ask for. tests/unit/ops/test_special.c

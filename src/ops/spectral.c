@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of matrices that kernels find through eigenvalues or singular values, of one matrix or a batch.
 //
 // What a straightforward implementation gives is the exact function of a matrix that lies near (backward stability:

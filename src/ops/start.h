@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a contraction's sums may begin with.
 //
 // A bias, and whatever else is added to a sum after it, may be added last or be what the sum begins with: many kernels

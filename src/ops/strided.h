@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copying between dense arrays through strides: what most movement operators come down to.
 #ifndef OPS_STRIDED_H
 #define OPS_STRIDED_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The list of families, the search for a row, and what rows share.
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The verifier: a flat graph against the rows of the operator table.
 #include "ops/op.h"
 

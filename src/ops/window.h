@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sliding windows over the spatial dimensions of [N, C, D1, ...]: the geometry that convolution and pooling share.
 #ifndef OPS_WINDOW_H
 #define OPS_WINDOW_H

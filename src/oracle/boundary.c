@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Boundaries: where a value goes from one operator to the next, and may be rounded to the storage type on its way.
 //
 // PyTorch rounds the result of every operator to the tensors' type, fused kernels keep it in single precision, and some

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One pass over a graph: node by node, freeing every intermediate after its last use.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shape inference over a whole graph, with the few values that shapes depend on computed along the way.
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The oracle: what the answer is, and how far from it an honest answer may be.
 #ifndef ORACLE_ORACLE_H
 #define ORACLE_ORACLE_H

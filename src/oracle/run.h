@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by the oracle's own files, those on a device included: one node at a time.
 #ifndef ORACLE_RUN_H
 #define ORACLE_RUN_H

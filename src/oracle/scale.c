@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The error scale: how far a straightforward implementation in the contract's precision lands from the truth, per
 // element, measured by doing it several times with random rounding and order (ops/arith.h).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is added to a contraction's result right after it: where an honest kernel's sums may begin.
 #include "oracle/run.h"
 

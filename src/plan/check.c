@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What can be known of a plan without the device. Nothing of a plan is believed: one that was parsed is well formed,
 // one that a toolchain made in memory may not even be that.
 #include "plan/check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Between the files of plan_check: what is known of a plan while it is checked.
 #ifndef PLAN_CHECK_H
 #define PLAN_CHECK_H

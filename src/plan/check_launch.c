@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches: the grid against the device, the arguments against the kernel.
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor maps: the rules that cuTensorMapEncodeTiled's documentation gives (cuda.h, CUDA 13.0), and that the memory
 // which the map describes lies inside its buffer.
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads what a cubin says of its kernels. A cubin is an ELF file for the machine 190 (EM_CUDA); what is written here
 // beyond ELF was found by comparing what ptxas 12.4 and 13.0 write for known kernels:
 //

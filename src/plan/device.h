@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The devices that candidates run on: one row each. Names are parsed where they come in (options, plans, the first
 // message to a child) to a pointer to the row; all other code asks the row. Devices are compared by pointer.
 #ifndef PLAN_DEVICE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels in PTX and SPIR-V: names, and where PTX is as compilers write it, the sizes of parameters.
 #include <string.h>
 

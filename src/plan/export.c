@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plan as a C program. What is the same in every program is one text (export_driver.h); after it come the plan's
 // buffers, and one function a step, which people can read and change.
 #include <ctype.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --- what every exported program needs -------------------------------------------------------------------------------
 // The driver's functions as cuda.h declares them (CUDA 12 and later), so that no CUDA header is needed.
 #include <stdint.h>

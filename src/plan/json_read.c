@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plan from JSON. Strict: what is not understood is an error that names its place, because a plan that means
 // something else to its writer than to its reader would be judged as something else.
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plan as JSON. Written by hand rather than through a JSON library: the text is the same for the same plan on every
 // machine, has one module, buffer or step a line (people compare plans with diff), and big modules are not copied.
 // Members at their defaults are left out.

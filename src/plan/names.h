@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of the enumerators of a plan, and text that plans bring along.
 #ifndef PLAN_NAMES_H
 #define PLAN_NAMES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a plan's kernels need of an SM.
 #include <math.h>
 #include <string.h>

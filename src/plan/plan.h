@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The launch plan: a candidate's device work for one workload, as data. No code of the candidate's host side is left in
 // it: modules of device code, buffers, and a list of steps that a trusted runner carries out in order, in one stream.
 //

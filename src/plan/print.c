@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plan for people: modules, buffers, and every step as one line that reads like CUDA.
 #include <inttypes.h>
 #include <math.h>

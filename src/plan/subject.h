@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a plan is made for, and what came of making it: what everybody who makes plans is given and gives back.
 #ifndef PLAN_SUBJECT_H
 #define PLAN_SUBJECT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Architectures of GPUs and what they allow (CUDA C++ Programming Guide, tables of compute capabilities).
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the pages of the site are: the only way to write an address. Names of strangers (tasks, runs, devices) become
 // names of files here, and nowhere else.
 #ifndef REPORT_ADDRESS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two runs, task by task.
 #ifndef REPORT_COMPARE_H
 #define REPORT_COMPARE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one writer of HTML and SVG. Nothing that a stranger wrote reaches a page but through it: elements and attributes
 // are enumerators, all text is escaped, attributes that hold addresses take an address (report/address.h) and never a
 // string, and there is no call that writes bytes as they are. Scripts and styles are fixed files of their own.

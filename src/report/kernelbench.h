@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KernelBench's files of results and of baseline times. Their format is what its scripts eval_from_generations,
 // generate_baseline_time and benchmark_eval_analysis write and read.
 #ifndef REPORT_KERNELBENCH_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Verdicts compared with the results of KernelBench's own harness for the same samples.
 #include <jansson.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Verdicts as JSON Lines, to be carried from one store to another or kept with a repository: a first line that says
 // what the file is, then one verdict a line. The members are the store's columns; times in nanoseconds, null for what
 // is not known, the seed and the date as texts because 64 bits do not fit into JavaScript's numbers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A .npy file: six bytes "\x93NUMPY", two of version, the length of the header (2 bytes, from version 2.0 on 4), the
 // header (a Python dictionary as text, padded with spaces and closed by a newline), and the elements.
 #include "report/npy.h"

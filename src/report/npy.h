@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NumPy's .npy files (numpy.lib.format, versions 1.0 to 3.0), which `assay oracle` reads and writes.
 #ifndef REPORT_NPY_H
 #define REPORT_NPY_H

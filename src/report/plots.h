@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Charts of scores: what src/draw draws, made of tasks of src/score. All tasks of a chart are of one setting.
 #ifndef REPORT_PLOTS_H
 #define REPORT_PLOTS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What of a verdict may be published: texts of the judging machine, without its paths.
 #ifndef REPORT_PUBLISH_H
 #define REPORT_PUBLISH_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A task as a PyTorch module: for people who read PyTorch, and for the prompts of models that write kernels.
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inside report_pytorch (report.h): a task's graph as Python text. pytorch.c writes the module for people,
 // pytorch_candidate.c the one that is judged, pytorch_calls.c finds groups of nodes that PyTorch has one call for, and
 // pytorch_node.c writes a node's line with the translation that its operator's row has (ops/pytorch.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups of nodes that PyTorch has one call for: a programmer writes F.linear where a graph has a transposition, a
 // product and an addition.
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A task as a Python candidate of one workload: what PyTorch does with it, as a baseline. Sizes are numbers; what does
 // not depend on inputs is made once and not in every call, as in modules that people write.
 #include <string.h>

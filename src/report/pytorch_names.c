@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of values in Python. ONNX's may hold any character, and may be words that Python or the module has a use for.
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A node's line in a PyTorch module: its results' names and the expression that its operator's row has for it.
 #include "report/pytorch.h"
 

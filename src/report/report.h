@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scores of runs, and tasks as PyTorch modules.
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The store's verdicts as rows of scores (score/row.h).
 #ifndef REPORT_ROWS_H
 #define REPORT_ROWS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What kinds of tasks rows are of.
 #include <string.h>
 

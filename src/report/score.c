@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scores of a run of the store: its rows, their baselines, and the groups that may be ranked together.
 #include <math.h>
 #include <stdio.h>

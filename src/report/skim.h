@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON text with less in it. A verdict's evidence has tens of thousands of bytes, of which a table's row needs a few: a
 // tree of all of it costs ten times as much as leaving out, as text, what nobody asks for.
 #ifndef REPORT_SKIM_H

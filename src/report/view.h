@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A verdict as everything that prints it sees it: a row of a table, a score, an export. It is filled from the judge's
 // own structure or from a row of the store, whose evidence is parsed once; both give the same.
 #ifndef REPORT_VIEW_H

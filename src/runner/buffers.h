@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The judge's side of a candidate's buffers.
 #ifndef RUNNER_BUFFERS_H
 #define RUNNER_BUFFERS_H

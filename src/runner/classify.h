@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the end of a runner means.
 #ifndef RUNNER_CLASSIFY_H
 #define RUNNER_CLASSIFY_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the end of a device's runner means, and what its answers do.
 #ifndef RUNNER_DEVICE_CLASSIFY_H
 #define RUNNER_DEVICE_CLASSIFY_H

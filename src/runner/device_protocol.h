@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the judge and assay-device-runner say to each other: messages over a socket (descriptor 3 in the runner), and
 // answers in shared memory.
 //

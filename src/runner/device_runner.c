@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The judge's side of assay-device-runner: starts it, passes it plans and buffers, and finds out how it ended.
 #include "runner/device_runner.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The child that executes launch plans on a device, seen from the judge.
 //
 // The process (assay-device-runner) is our code and holds one device context with the current call's inputs

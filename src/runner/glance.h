@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Detects a kernel that reports "done" too early.
 //
 // A candidate that finds the control page can set the done flag early and then work on until its process is frozen: for

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay-device-runner: the process that carries out launch plans on a device. Our code, with the device's driver; it
 // holds the current call's inputs, the outputs and the plan, and nothing from which an answer follows.
 //

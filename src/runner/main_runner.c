@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay-runner: the process in which a candidate runs. Small on purpose: nothing but the current call's buffers and
 // this code is in its address space when the candidate is loaded.
 //

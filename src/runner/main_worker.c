@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay-worker.so: the runner's side of the protocol for a Python candidate. worker.py loads it, hands over three
 // functions and gets its process back when the judge hangs up. The lock-down, the buffers between their guards, the
 // start line and the report of a dying process are those of assay-runner.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long an answer is waited for. What the candidate's threads wait for processors that others have is given back
 // (base/limit.h).
 #ifndef RUNNER_PATIENCE_H

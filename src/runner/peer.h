@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the judge does with every runner's process: waiting for its messages, noticing its end, reading what it
 // prints. Private to src/runner.
 #ifndef RUNNER_PEER_H

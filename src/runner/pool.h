@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The threads of assay_args.parallel, made before the candidate is loaded. Between loops they wait in a futex.
 #ifndef RUNNER_POOL_H
 #define RUNNER_POOL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What judge and runner say to each other: messages over a socket (descriptor 3 in the runner) and one shared page.
 //
 // The judge believes nothing it reads here beyond "look now": a forged word makes a call fail, or end before its

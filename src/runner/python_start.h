@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/runner: how the worker of a Python candidate is started.
 #ifndef RUNNER_PYTHON_START_H
 #define RUNNER_PYTHON_START_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides whether the threads that a kernel leaves behind are at rest.
 //
 // After a call that returned, the judge lets the frozen process run for a moment, freezes it again and looks. Being

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The judge's side of the runner: starting it, handing it buffers, calling it under the judge's clock, and finding out
 // what became of it.
 #include "runner/runner.h"

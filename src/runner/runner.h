@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The child that runs a CPU candidate, seen from the judge.
 //
 // The runner is a small program of its own (assay-runner). It shares with the judge, through memfds, only the current

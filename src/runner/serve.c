@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The runner's side of the protocol: attaching, locking down, mapping buffers, and calls.
 #include "runner/serve.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The runner's side of the protocol, for any kind of candidate: a shared library in assay-runner, a Python module in
 // the worker. Runs in the process of the candidate.
 #ifndef RUNNER_SERVE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GPU's memory for serve(): the judge's buffers, mapped into the context that the process already has (PyTorch's).
 #ifndef RUNNER_SERVE_CUDA_H
 #define RUNNER_SERVE_CUDA_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looking at the threads of a frozen runner from outside.
 #ifndef RUNNER_THREADS_H
 #define RUNNER_THREADS_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The process of a Python candidate: the interpreter, PyTorch, and a ModelNew that is not trusted.
 
   worker.py serve  WORKER_LIBRARY CANDIDATE THREADS BUILD DEVICE DEFINE...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a candidate makes of its weights ahead of its calls: in its __init__, and in its first call. Part of worker.py.
 
 Every call has other weights, so what was made of earlier ones (transposed, folded, summed, in another order in memory)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The child between clone and exec. It shares the judge's memory (see child_clone), so here are system calls and
 // nothing else: no allocation, no locks, no stdio, no writes to anything but its own stack.
 #include "sandbox/isolate.h"

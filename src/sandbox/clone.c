@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Making the child process itself, with as much isolation as the machine grants.
 #include "sandbox/isolate.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Temporary folders. What is in them was written by untrusted programs, so removal works through directory
 // descriptors and never follows a link: a path that is swapped for a symbolic link meanwhile leads nowhere.
 #include "sandbox/sandbox.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A process with NVIDIA's driver: what it may read, and which devices are its.
 #ifndef SANDBOX_GPU_PROCESS_H
 #define SANDBOX_GPU_PROCESS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The process of a Python candidate on a GPU: PyTorch, NVIDIA's driver, and the compilers that Triton, torch.compile
 // and extensions run. How it is started, for every purpose.
 #ifndef SANDBOX_GPU_PYTHON_H

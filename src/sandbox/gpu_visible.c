@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sandbox/gpu_visible.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which GPU a child process sees: the one that this process knows by a number, whatever that number counts.
 #ifndef SANDBOX_GPU_VISIBLE_H
 #define SANDBOX_GPU_VISIBLE_H

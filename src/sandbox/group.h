@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/sandbox: a child's processes, seen from outside.
 #ifndef SANDBOX_GROUP_H
 #define SANDBOX_GROUP_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/sandbox: what happens to a child between its birth and exec.
 #ifndef SANDBOX_ISOLATE_H
 #define SANDBOX_ISOLATE_H

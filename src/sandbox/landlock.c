@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Landlock (Linux 5.13 and later): which files a child may touch, enforced by the kernel without any privilege.
 // By raw system calls: the C library has no wrappers, and Debian 12's header stops at version 2 of the interface.
 #include "sandbox/isolate.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The runner's system call filter: memory, threads, time, reading of files that Landlock allows, and nothing else.
 //
 // Installed before the candidate is loaded, so that its constructors run under it. Calls that an honest program (the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What isolation this machine grants, found by trying.
 #include "sandbox/sandbox.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a child may take in all, where limits of the kernel hold for one file or one process only: looked at from
 // outside while it runs.
 #ifndef SANDBOX_QUOTA_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Starting, limiting and ending children that are not trusted.
 //
 // A child gets an empty environment but for what the policy names, its own session, process group and temporary

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The builder's system call filter: a short list of what no compiler needs and a hostile source could want.
 #include "sandbox/isolate.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Starting a child.
 #include "sandbox/sandbox.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/sandbox: for how long a child's processes were ready and had no processor. They come and go (a
 // compiler's passes), so they are looked at now and then: what one of them waited after the last look is lost with it.
 #ifndef SANDBOX_STARVED_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waiting for a child, and ending it.
 #include "sandbox/sandbox.h"
 

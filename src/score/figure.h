@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers as people should read them: no more digits than the interval allows. No locale has a say.
 #ifndef SCORE_FIGURE_H
 #define SCORE_FIGURE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows by what they have in common.
 #ifndef SCORE_GROUP_H
 #define SCORE_GROUP_H

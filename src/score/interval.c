@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Intervals over tasks, and quartiles.
 #include <math.h>
 #include <string.h>

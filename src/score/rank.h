@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks as ranges: times whose intervals overlap have no order.
 #ifndef SCORE_RANK_H
 #define SCORE_RANK_H

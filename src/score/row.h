@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What scores are made of: one verdict as a plain row, the question that is asked of it, and the one function that
 // says whether the row answers it. Pure functions of rows: no store, no judge. Command line, site and service all ask
 // score_eligible(), so that there is one meaning of "counts".

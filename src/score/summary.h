@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scores of a set of rows: a run, a level of it, all of a device. Each task counts once, with its fastest row that
 // counts; a task without a right row counts as failed, whether it has rows or not.
 #ifndef SCORE_SUMMARY_H

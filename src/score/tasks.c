@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From rows to tasks.
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // /v1/jobs/ID/events: what happens to a job, as server-sent events. Ids are the numbers of the queue's events, so that
 // a client that comes back with Last-Event-ID misses none, also over a restart of the server.
 #include <stdlib.h>

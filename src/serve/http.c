@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The connections: what libmicrohttpd is told, what every request is asked before its resource sees it, and deadlines.
 #include <errno.h>
 #include <netdb.h>

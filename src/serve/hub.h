@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Connections that wait for something to happen to a job: long polls and streams of events.
 //
 // libmicrohttpd never times a suspended connection out, and does not notice that its client has left: every wait has a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // /v1/jobs: submitting, following, cancelling.
 #include <stdio.h>
 #include <stdlib.h>

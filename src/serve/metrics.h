@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers for Prometheus (text format 0.0.4). Labels come from closed lists, never from a client's text.
 #ifndef SERVE_METRICS_H
 #define SERVE_METRICS_H

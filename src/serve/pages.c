@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is neither a job nor a verdict: the first page, health, metrics, the description of the interface.
 #include <stdio.h>
 #include <string.h>

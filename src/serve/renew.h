@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The site as verdicts come: a thread that has a child process make its pages again. Requests never wait for it: they
 // read whole files, and the list of files is exchanged when the child has ended.
 #ifndef SERVE_RENEW_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers.
 #include <stdio.h>
 #include <stdlib.h>

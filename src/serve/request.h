@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The body of POST /v1/jobs.
 #ifndef SERVE_REQUEST_H
 #define SERVE_REQUEST_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which resource a request means. Paths of files are never made of URLs.
 #ifndef SERVE_ROUTE_H
 #define SERVE_ROUTE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The judge as a service: an HTTP interface (docs/serving.md) to the queue in the store (store/queue.h), and the
 // processes that judge what is queued.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A server from its start to its end.
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/serve: the server, and a request on its way through it.
 #ifndef SERVE_SERVER_H
 #define SERVE_SERVER_H

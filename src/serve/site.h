@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A folder of pages that `assay report --html` made, served as it is. Its files are a table that is made by listing the
 // folder: a request's path is compared with the table's names, and never becomes a file's name itself.
 #ifndef SERVE_SITE_H

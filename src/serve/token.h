@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who may submit. A token is known by its hash alone; its file has one a line, "NAME SHA256".
 #ifndef SERVE_TOKEN_H
 #define SERVE_TOKEN_H

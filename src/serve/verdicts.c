@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // /v1/verdicts/ID: what is published of a verdict. Listed fields only: paths of the judging machine stay here.
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The processes that judge. A worker claims jobs from the queue by itself and says on its standard output, a line each,
 //   claim JOB ATTEMPT
 //   ready JOB                (it is built, and waits for its turn on the device)

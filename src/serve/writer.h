@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The thread that commits submissions. Those that come while one commit is under way share the next, and no thread of
 // the connections waits for a disk.
 #ifndef SERVE_WRITER_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Within src/site: charts on pages. Each is drawn twice, for wide and narrow screens; the style shows one.
 #ifndef SITE_CHARTS_H
 #define SITE_CHARTS_H

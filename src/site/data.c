@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pages' rows as CSV and JSON. Listed fields only; what is missing is null, and an empty cell.
 #include <inttypes.h>
 #include <math.h>

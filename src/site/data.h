@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Within src/site: values in the pages' data.
 #ifndef SITE_DATA_H
 #define SITE_DATA_H

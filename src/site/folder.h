@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The site in a folder. What is there and current is left alone; pages that are no more go.
 #ifndef SITE_FOLDER_H
 #define SITE_FOLDER_H

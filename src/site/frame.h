@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all pages share: head, bars, breadcrumbs, foot; tables; cells.
 #ifndef SITE_FRAME_H
 #define SITE_FRAME_H

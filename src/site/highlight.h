@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Source code with its words marked, for reading. One pass, linear in the text; whatever the text is, the tokens joined
 // are the text.
 #ifndef SITE_HIGHLIGHT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model of the rows: tasks, what ranks together, levels, devices.
 #include <ctype.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A verdict with its evidence, and where its source is.
 #include "site/kernel.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Within src/site: the parts of a kernel's page.
 #ifndef SITE_KERNEL_H
 #define SITE_KERNEL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What was asked of a kernel and what came of it, as a grid: a row a shape, a column a probe.
 #include <math.h>
 #include <stdio.h>

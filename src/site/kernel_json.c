@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A verdict as it is published: listed fields of its evidence, texts without the machine's paths, seeds as texts
 // (JavaScript's numbers hold 53 bits). Numbers are copied as the evidence has them, as text.
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Source, samples, builds and evidence on a kernel's page.
 #include <inttypes.h>
 #include <math.h>

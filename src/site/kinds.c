@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tasks by the kind of their greatest operator.
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Within src/site: what pages are made of.
 #ifndef SITE_MODEL_H
 #define SITE_MODEL_H

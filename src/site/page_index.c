@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The overview: levels, runs, devices.
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One verdict: what came out, how fast it is, how to repeat it, and all that was seen.
 #include <math.h>
 #include <stdio.h>

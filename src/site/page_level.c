@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One level of a suite: a row a task, one table for each setting.
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two runs, task by task: which is better, and what no difference is shown of.
 #include <math.h>
 #include <stdio.h>

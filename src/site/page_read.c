@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How to read the pages.
 #include "site/pages.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One run: how far its kernels came, level by level, and every verdict.
 #include <math.h>
 #include <stdio.h>

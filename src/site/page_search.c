@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One page that finds any verdict: its data are columns in a script, since pages opened from a file fetch nothing.
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One task: who ranks where, at each setting.
 #include <math.h>
 #include <stdio.h>

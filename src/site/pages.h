@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Within src/site: the pages, one file each, and what several of them are made of.
 #ifndef SITE_PAGES_H
 #define SITE_PAGES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of the model, from the store.
 #include <math.h>
 #include <stdatomic.h>

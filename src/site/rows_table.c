@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Verdicts as rows of a table: on the pages of tasks, runs, devices and cheats.
 #include <math.h>
 #include <stdio.h>

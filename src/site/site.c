@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The site: reading it, its files, and which function makes each.
 #include "site/site.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The leaderboard as pages: a model made once of the store, and functions that make one page of it into a buffer. What
 // writes them to a folder (folder.h) and what serves them call the same. Pages depend on nothing but the store, the
 // tasks' files and the candidates' files: no time, no locale, no order of hashing.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What pages do beyond being read: sorting, filtering, searching, copying, the theme. Works from file://; without it
 // every table is there, ranked. State is in the address.
 "use strict";

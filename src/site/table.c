@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables and what stands in their cells.
 #include <math.h>
 #include <stdarg.h>

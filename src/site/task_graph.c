@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The graph of a task, folded until it fits into a picture: a chain of nodes, each the only reader of the one before,
 // becomes one box. Weights, constants and what is made of them alone are no boxes.
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "site/task_parts.h"
 
 #include <math.h>

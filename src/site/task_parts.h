@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Within src/site: what a task's page says of the task itself.
 #ifndef SITE_TASK_PARTS_H
 #define SITE_TASK_PARTS_H

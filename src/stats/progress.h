@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What attempts cost until they were good enough. Pure functions of numbers, as stats.h.
 #ifndef STATS_PROGRESS_H
 #define STATS_PROGRESS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statistics as pure functions of numbers. They refuse (NaN, false) rather than answer from too few samples.
 #ifndef STATS_STATS_H
 #define STATS_STATS_H

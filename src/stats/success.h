@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statistics of attempts: what k of n would have brought, how two methods differ on the same tasks, and what explains
 // success. Pure functions of numbers, as stats.h.
 #ifndef STATS_SUCCESS_H

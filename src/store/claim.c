@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Claims: who is judging what. A claim names a process by boot id, pid and start time, so that one left behind by a
 // process that was killed, or from before the machine was started again, no longer holds.
 #include <errno.h>

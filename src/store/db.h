@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by the store's own files: the columns, the connection, and SQLite's results as statuses.
 #ifndef STORE_DB_H
 #define STORE_DB_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The queue's tables, and what clients do: submit and cancel.
 #include "store/queue_db.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The queue of the judge as a service (src/serve): jobs, who asked for them, their verdicts, and what happened when.
 // Its tables are in the store's file, so that a verdict and the end of its job are one transaction.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "store/queue_db.h"
 
 #include <stdio.h>

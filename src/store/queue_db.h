@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by the queue's own files.
 #ifndef STORE_QUEUE_DB_H
 #define STORE_QUEUE_DB_H

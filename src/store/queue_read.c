@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the queue shows: jobs, events, verdicts, numbers.
 #include "store/queue_db.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What workers do with jobs: claim them, finish them, put them back.
 #include "store/queue_db.h"
 

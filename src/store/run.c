@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs as a whole: what there is, other names, and their end.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables, and whether a file has them. A file is a store when SQLite's application id says so and every table is
 // letter for letter what this version makes; anything else is refused before a row is read.
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One verdict for several files: samples that are the same kernel are judged once and count each. The evidence, which
 // is the bulk of a verdict, is kept once: that of the others is "@ID", the verdict that has it (db.h).
 #include "store/db.h"

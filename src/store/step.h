@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of a run that makes kernels: every prompt, every reply, what came of it and what it cost.
 #ifndef STORE_STEP_H
 #define STORE_STEP_H

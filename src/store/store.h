@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The store: every verdict with its evidence, in one SQLite file (WAL). Several processes may write at once; a process
 // killed at any moment leaves either a whole verdict or none.
 #ifndef STORE_STORE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trials of tuners: every configuration that was tried, what came of it and what it cost. Our own tuner writes them one
 // by one; those of others are read from their logs (tune/log.h).
 #ifndef STORE_TRIAL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "task/device_draw.h"
 
 #include "task/device_draw_args.h"

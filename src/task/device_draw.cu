@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drawing on a device: task/draw.c once more, one thread for the four elements of a Philox block. The order of
 // operations is that of distribution.h; the program is compiled without contraction.
 

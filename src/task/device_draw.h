@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs made on a device, bit for bit those of task_make_inputs.
 #ifndef TASK_DEVICE_DRAW_H
 #define TASK_DEVICE_DRAW_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The drawing kernels' arguments. Read by the C compiler (after <stdint.h>) and by the device's compiler.
 #ifndef TASK_DEVICE_DRAW_ARGS_H
 #define TASK_DEVICE_DRAW_ARGS_H

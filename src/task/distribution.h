@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a task's inputs are drawn, and the probes that replace the declared draw.
 //
 //   spec      := base ("*" "uniform_scalar(" number "," number ")")? modifier*

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drawing the elements of a tensor. distribution.h documents which Philox words make which element; this file is that
 // definition in code. Nothing here allocates, so a draw cannot fail.
 #include <math.h>

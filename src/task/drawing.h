@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/task: a draw with all its parameters known, used by the CPU's code and the device's.
 #ifndef TASK_DRAWING_H
 #define TASK_DRAWING_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementary functions from IEEE double operations alone, so that a draw has the same bits on every machine and every
 // device, whatever its mathematical library does. Good to about 1e-15, which is more than a draw needs; the order of
 // operations below is the definition (no contraction into fused multiply-adds).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of tasks and the files they stand for: "kernelbench/1/19" is kernelbench/level1/019_*.onnxtxt under the root,
 // "kernelbenchx/Reduce/sum" is kernelbenchx/Reduce/sum.onnxtxt. Letters' case makes no difference.
 #include <ctype.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a workload makes of a task: shapes, cost, and the inputs themselves.
 #include <string.h>
 

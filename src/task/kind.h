@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What kind of computation a task is, for views of many tasks.
 #ifndef TASK_KIND_H
 #define TASK_KIND_H

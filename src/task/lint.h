@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The linter: would a shortcut pass this task? It asks the oracle for the answers to a few draws of a workload and
 // offers wrong answers in their place: zeros, a constant, a straight line through one of the inputs, the right answer
 // in the wrong order, the answer to another draw, and answers made with one input replaced. A wrong answer that a rule

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inside the linter: would this answer be taken?
 #ifndef TASK_LINT_RULES_H
 #define TASK_LINT_RULES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading the values of metadata keys.
 #include "task/metadata.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/task: the parts of reading a task file.
 #ifndef TASK_METADATA_H
 #define TASK_METADATA_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which probes a task is asked that says nothing of them.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drawing shapes from their ranges.
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which extents of a task may change, and how far: read from the file, or found out by trying.
 #include <ctype.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shapes that stand in no file. A kernel that knows the shapes it will be asked about needs to be right only there, so
 // a judgement also asks about shapes that it draws from a key that nobody knows before.
 //

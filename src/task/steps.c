@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // torch.logsumexp is one function for its caller and six operators inside (ATen's ReduceOps.cpp): amax, sub, exp, sum,
 // log and add, each of which stores its result in the tensors' type. A kernel of one's own does all in single
 // precision. Both are right, so the oracle may round between these steps as it may between nodes.

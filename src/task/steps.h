@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators that honest implementations in half precision carry out in several steps, each of which rounds.
 #ifndef TASK_STEPS_H
 #define TASK_STEPS_H

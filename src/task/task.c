@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading a task file: a model, and what its metadata says about shapes, inputs and precision.
 #include "task/task.h"
 

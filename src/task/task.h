@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tasks: a graph with workloads, input distributions and a contract. One file is one task.
 //
 // metadata_props keys:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // C for the CPU to a shared library, by gcc or clang in a sandboxed builder.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain.
 #ifndef TOOLCHAIN_CC_H
 #define TOOLCHAIN_CC_H

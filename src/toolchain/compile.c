@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Starting a compiler, waiting for it, and what its end means.
 #include "toolchain/compile.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain: a compiler that is a program of its own, at work on one source in a sandboxed builder.
 //
 // A thread of its own waits for the compiler: the judge makes inputs and computes the oracle meanwhile, and the

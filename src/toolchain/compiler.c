@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finding the compiler.
 #include <limits.h>
 #include <stdlib.h>

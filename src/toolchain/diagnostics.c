@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A compiler's messages: cleaning and reading them.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Building sources with directive lines, and their plans.
 #include "toolchain/directed.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds of sources with directive lines: what nvrtc and opencl have in common. Private to src/toolchain.
 #ifndef TOOLCHAIN_DIRECTED_H
 #define TOOLCHAIN_DIRECTED_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a .library file says, and where the libraries are.
 #include "toolchain/library.h"
 

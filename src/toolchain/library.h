@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The libraries' baseline: a candidate that is not code, but the name of a library that computes the task.
 //
 //   # assay: task kernelbench/1/1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans of the libraries' baseline (lifted.h): nothing is built, and the worker is assay-library.
 #include <jansson.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "toolchain/lift_worker.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain: a process with a GPU, in which assay-lift.so records what is launched (lift/lift.h):
 // worker.py for Python candidates, assay-library for the libraries' baseline. It waits for its order, serves one
 // candidate and ends.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain: plans of programs that run on the device while they are recorded: Python candidates
 // (python_lift.c) and the libraries' baseline (library_lift.c). A worker carries the workload out twice, with other
 // tensors at other addresses, and assay-lift.so records what is launched (lift/lift.h). Two recordings that are the

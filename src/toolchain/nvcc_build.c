@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ordinary CUDA files, with host code: nvcc in a sandboxed builder makes a shared library whose undefined symbols are
 // the CUDA runtime; assay-recorder, which has them, runs its entry once for each workload (record_run.h).
 //

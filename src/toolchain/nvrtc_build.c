@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA C++ with directive lines: NVRTC compiles to a cubin, whose own tables say what the kernels' parameters are.
 #include <string.h>
 

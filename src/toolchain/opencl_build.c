@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenCL C with directive lines: compiled once to be checked; the plan carries the text.
 #include <string.h>
 

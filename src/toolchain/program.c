@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all toolchains of device programs share.
 #include "toolchain/program.h"
 

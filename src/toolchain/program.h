@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Candidate source to launch plans. The source is compiled once, in a sandboxed builder without device and data; the
 // program that comes of it makes a plan for any workload.
 #ifndef TOOLCHAIN_PROGRAM_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain: what a toolchain provides, and what all of them share.
 #ifndef TOOLCHAIN_PROGRAM_PRIVATE_H
 #define TOOLCHAIN_PROGRAM_PRIVATE_H

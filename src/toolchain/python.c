@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The build of a Python candidate: worker.py looks at its syntax in a sandboxed builder, and compiles what it wants to
 // load as an extension in C++.
 #include "toolchain/python.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Python candidates: the interpreter they need, and their build (a look at the syntax, and extensions in C++).
 #ifndef TOOLCHAIN_PYTHON_H
 #define TOOLCHAIN_PYTHON_H

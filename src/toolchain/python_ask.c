@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Questions to an interpreter, answered by worker.py in a sandboxed builder that runs no candidate.
 #include "toolchain/python_ask.h"
 

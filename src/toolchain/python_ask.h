@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain: what a sandboxed interpreter may read.
 #ifndef TOOLCHAIN_PYTHON_ASK_H
 #define TOOLCHAIN_PYTHON_ASK_H

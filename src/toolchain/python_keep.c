@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An entry is a list of files: "NAME BYTES\n", then the bytes; NAME is "made_with" or HASH/LIBRARY.so.
 #include "toolchain/python_keep.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain: what a Python candidate compiled as extensions, kept from one build of the file to the
 // next.
 //

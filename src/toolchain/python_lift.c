@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans of Python candidates (lifted.h): the source is looked at by the interpreter, and a worker that has imported
 // PyTorch by then runs it.
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What Python's module site does with its folders of packages, as far as it says which files must be readable.
 #include "toolchain/python_paths.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain: where an interpreter's own files are.
 #ifndef TOOLCHAIN_PYTHON_PATHS_H
 #define TOOLCHAIN_PYTHON_PATHS_H

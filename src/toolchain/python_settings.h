@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain: which compilers a Python candidate's extensions, Triton and torch.compile get.
 //
 // The user's PATH is not theirs: what lies on it differs from shell to shell, and verdicts with it. They get the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain: the process that hosts PyTorch on a GPU (worker.py lift). It imports PyTorch, which takes
 // seconds and no device, before it has its order.
 #ifndef TOOLCHAIN_PYTHON_WORKER_H

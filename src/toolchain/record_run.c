@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running the recorder, and what its end means.
 #include "toolchain/record_run.h"
 

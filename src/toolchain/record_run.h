@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain: one run of assay-recorder.
 #ifndef TOOLCHAIN_RECORD_RUN_H
 #define TOOLCHAIN_RECORD_RUN_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a candidate's source to a built library: options, one build at work, and its result. `build_start` compiles C
 // for the CPU (cc.c); the builds of other toolchains (program.h) have results of the same form.
 #ifndef TOOLCHAIN_TOOLCHAIN_H

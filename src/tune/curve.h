@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a tuner's trials come to: the best time so far against seconds and configurations, and what that costs. Pure
 // functions of plain numbers.
 #ifndef TUNE_CURVE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trials that other tuners leave in their logs. Each format is a file of its own, log_NAME.c, with one row here.
 //
 //   helion      HELION_AUTOTUNE_LOG's CSV: run_id,timestamp_s,config_id,generation,status,perf_ms,compile_time_s,config

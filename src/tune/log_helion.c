@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Helion's CSV: a row for each configuration that it timed, and one or more for each that it started.
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What Inductor's max-autotune logs of each operator:
 //
 //   AUTOTUNE mm(256x384, 384x512)

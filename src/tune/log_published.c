@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables made of KernelGeneration's logs and results (4c6e8f0). A tuning run is a few points of its curve, "t10=18
 // t5=18 t2=92 t0=92": the second at which its best so far was within 10, 5, 2 and 0 % of its own last best; and the
 // whole, with its seconds and its number of configurations. A run that is there twice is one of "RUN 2". A result is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The JSON that Triton's autotuner keeps: {"key": ..., "configs_timings": [[{"kwargs": {...}, "num_warps": 4, ...},
 // [median, low, high]], ...]}; times are in ms, and infinite where a configuration failed. It has no seconds.
 #include <jansson.h>

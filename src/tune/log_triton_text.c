@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What TRITON_PRINT_AUTOTUNING prints: of each tuning its function, how long it took and what it chose.
 //
 //   Triton autotuning for function matmul_kernel,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a candidate lets a tuner choose. Comment lines declare parameters and what must hold between them:
 //
 //   // assay: tune TILE_M 64,128,256

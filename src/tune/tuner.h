@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The autotuner: every configuration of a candidate is compiled, checked and timed by the judge; the fastest are judged
 // in full. Each trial is in the store as soon as it ended, so that a run goes on where it was, whatever ended it.
 #ifndef TUNE_TUNER_H

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """bench/gpu/beside.py and the candidates of bench/beside, without a GPU, PyTorch or KernelBench.
 
 usage: check_beside.py

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # cpu.sh ASSAY ROOT STORE: the plain PyTorch candidates of bench/beside on the CPU. Where the CPU's verdict differs from
 # a GPU's, a line `# beside: expect-cpu` has it. Exit code 77: PyTorch is not installed (tests/support/torch.sh).
 set -eu

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """browse.py ASSAY FOLDER: the site and the server in a real browser.
 
 Writes a site of a small store with hostile texts, opens its pages from files in headless Chromium and does what a reader

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A headless Chromium under a test, by the DevTools protocol over a pipe: no package, no port."""
 import base64
 import json

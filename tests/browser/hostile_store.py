@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A store for the browser's test: kernels that pass, fail and cheat, and one whose every text is hostile."""
 import hashlib
 import json

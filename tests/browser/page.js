@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the browser's test measures on a page: contrast of what SVG draws, and what does not fit. Gives a list of faults.
 (() => {
   const faults = [];

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One model of ONNX's backend tests against the oracle.
 #ifndef CONFORMANCE_CHECK_H
 #define CONFORMANCE_CHECK_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ONNX's own operator tests (Debian package libonnx-testdata: models, inputs and expected outputs that nobody here
 // made) against the reader, the operator table and the oracle.
 //

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # newest.sh CONFORMANCE ROOT: the operator tests of the package onnx that Python has. 77: there is none (tests/support/torch.sh), or it
 # is an old one. How many models must be covered depends on the release: others have other models.
 set -eu

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counting by name: which operators are not covered, and by how many models.
 #ifndef CONFORMANCE_TALLY_H
 #define CONFORMANCE_TALLY_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the fake libraries ask of the fake GPU.
 #ifndef TESTS_FAKE_VENDOR_FAKE_H
 #define TESTS_FAKE_VENDOR_FAKE_H

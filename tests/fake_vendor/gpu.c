@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GPU that is not there, for tests of assay-library: the driver (libcuda.so.1) and CUPTI (libcupti.so) in one file.
 // Device memory is the host's, kernels do not run, and a subscriber gets the same callbacks as from CUPTI. REST: all
 // entries that nobody calls.

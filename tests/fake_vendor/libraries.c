@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cuBLASLt and cuDNN that say on standard error what they are asked, and launch kernels of
 // tests/fuzz/corpus/cubin/small.cu, whose cubin lies next to them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax over rows, in three sweeps. Sums have sixteen lanes: one would lose three bits over a row of 50000.
 // assay: task fusedops/softmax/fp32_softmax
 // assay: expect pass

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: plan
 // Cubins: any bytes give an error, or a list of kernels, each of which can be read and found by its name.
 #include <stddef.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: toolchain/directive
 // Directive lines: any bytes give a consistent plan, or an error with a place; never a crash, never an endless
 // loop.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: judge
 // The comment lines of candidates: any bytes give directives or an error with a line, never a crash.
 #include <stddef.h>

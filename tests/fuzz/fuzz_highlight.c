@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: site
 // The highlighter: whatever the source and its language, the tokens joined are the text, and the page shows the text.
 #include <stddef.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: report
 // The writer of HTML: whatever a stranger's texts are, a parser reads the elements, attributes and texts that were
 // asked for and no others.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: model
 // A reply that was cut off and its rest: whatever both are, what was there stays, and an end of the rest follows.
 // The input is the two, with the first zero byte between them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: report
 // Fuzz target: verdicts as JSON Lines. What is refused leaves the store as it was; what is read can be written and read
 // again, and is the same then.

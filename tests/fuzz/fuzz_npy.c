@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: report
 // Fuzz target: NumPy's .npy files. Whatever can be read must be the same when it is written and read again.
 #include <stdint.h>

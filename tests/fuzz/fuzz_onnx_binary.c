@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: onnx
 // Fuzz target: binary ONNX models and tensors. Whatever can be read must survive being written and read again, in
 // both formats.

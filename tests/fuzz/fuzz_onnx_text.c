@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: onnx
 // Fuzz target: models in ONNX's textual syntax. Whatever can be read must survive printing and reading again.
 #include <stdint.h>

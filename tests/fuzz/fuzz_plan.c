@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: plan
 // Plans as JSON: whatever the bytes, parsing gives a plan or an error with a message. A plan that was parsed can be
 // checked, shown and written, and what was written reads as the same plan.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: toolchain/record
 // Recordings of host code: whatever is in the log, the reader makes a plan or refuses it. Inputs are the entries of
 // a log, without its header.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: model
 // A model's reply: any bytes give code or a reason why there is none, and the code came from the reply.
 #include <stddef.h>

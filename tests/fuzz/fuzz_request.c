@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: serve
 // The body of a submission: whatever the bytes, parsing gives candidates that are within all limits, or an error with a
 // message. No name leads out of a folder.

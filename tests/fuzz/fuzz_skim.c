@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: report
 // Leaving members out of JSON text: what jansson reads of it is jansson's tree of the whole text without them.
 #include <stdint.h>

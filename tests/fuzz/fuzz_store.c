@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: store
 // A store file of any content: it opens or is refused, and what opens can be read to its end; nothing crashes.
 #include <stddef.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: task
 // Task files: whatever the bytes, reading ends in a task or in an error that names the file. Of a task that was read,
 // the workloads are costed, and one set of inputs is drawn where it is small.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: tune
 // Logs of other tuners: any bytes give trials with sane numbers, or an error, never a crash.
 #include <math.h>

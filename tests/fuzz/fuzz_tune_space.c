@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: tune
 // Parameters of candidates: any bytes give a space whose sources can be written, or an error with a line.
 #include <stddef.h>

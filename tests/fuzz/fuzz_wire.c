@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: model
 // What a server answers, streamed in pieces and whole: any bytes are a reply, a failure or an error with a message.
 #include <stddef.h>

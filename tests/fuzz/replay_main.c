@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Feeds files to a fuzz target without a fuzzer: every file of the folder named on the command line, so that what a
 // fuzzer once found stays found. The files are handed over in memory of their exact size, which lets a sanitizer see
 // a read after the end.

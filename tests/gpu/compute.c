@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gpu_compute [GPU [LIBNVRTC]]: what a machine with a GPU can say about compute/compute.h. Runs the checks that every
 // backend must pass, shares memory with another process, and times the first and the further calls. Exit 0: no
 // fault.

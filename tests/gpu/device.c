@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA device, on a machine that has one: this process is the judge (its own context, buffers that it shares), and
 // each scenario is a process that carries plans out, as the runner does. Prints what it saw; exit code 0 when all was
 // as it must be. Not part of ctest: `gpu_device [scenario]`.

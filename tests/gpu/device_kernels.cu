@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels of tests/gpu/device.c: good ones, bad ones, and ones whose time is known.
 
 extern "C" __global__ void vector_add(const float *a, const float *b, float *c, int n) {

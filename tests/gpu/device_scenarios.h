@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tests/gpu/device.c carries out: each scenario is a process with buffers of these sizes, in elements of inputs
 // that the judge filled.
 #ifndef TESTS_GPU_DEVICE_SCENARIOS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scenarios of tests/gpu/device.c: every kind of step, of memory and of launch. Part of device_scenarios.h.
 #ifndef TESTS_GPU_DEVICE_STEPS_H
 #define TESTS_GPU_DEVICE_STEPS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scenarios of tests/gpu/device.c: what the clock says of kernels whose time is known. Part of device_scenarios.h.
 #ifndef TESTS_GPU_DEVICE_TIMES_H
 #define TESTS_GPU_DEVICE_TIMES_H

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # A kernel that forges the stamp of its own start must get the time of one that takes as long and does not.
 # usage: forged_stamps.sh ASSAY [MACRO]    MACRO: STAMPS=ADDRESS, where the driver keeps stamps
 set -eu

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans made in C, for tests of devices. One made_plan is about 200 KiB: static, or on the heap.
 #ifndef TESTS_GPU_MADE_PLAN_H
 #define TESTS_GPU_MADE_PLAN_H

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Python candidates in a process that has the GPU, and what has been tried there: the verdicts, one line each.
 # usage: process_mode.sh ASSAY    with ASSAY_PYTHON naming a Python with PyTorch for CUDA
 set -eu

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gpu_product: wide products on tensor cores against those of threads that work alone, on ragged sizes, and how fast
 // both are. Exit 0: they agree.
 #include <math.h>

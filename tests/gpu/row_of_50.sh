@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Fifty candidates in a row on a GPU, every other one broken in another way: each must get its own verdict, and the
 # candidate after a fault must be judged as if nothing had happened. usage: row_of_50.sh ASSAY
 set -eu

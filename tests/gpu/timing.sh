@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What only a GPU shows of times: honest kernels are not suspicious, also with two baselines next to them and with many
 # small launches; TF32 in convolutions passes under the contract that allows it; work of another process is not blamed on
 # the candidate. usage: timing.sh ASSAY [ROUNDS]    with ASSAY_PYTHON naming a Python with PyTorch for CUDA

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Imports the models of ONNX's backend test data that came out of PyTorch and compares the tasks with their test data.
 
     check_models.py ASSAY DATA

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Imports every module of a folder and compares the tasks with the modules. What cannot be imported must be refused
 with the right message.
 

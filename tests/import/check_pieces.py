@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The importer's parts: what it makes of draws and of values, and what its options do.
 
     check_pieces.py ASSAY MODULES REFUSED

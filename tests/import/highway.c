@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A candidate for the task that modules/highway.py becomes; with NO_GATE a wrong one, which passes nothing through.
 #include <assay/candidate.h>
 #include <math.h>

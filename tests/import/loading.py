@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tools/importer/assay-import as a module, so that PyTorch is loaded once for all that is imported."""
 import importlib.machinery
 import importlib.util

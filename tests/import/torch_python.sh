@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # torch_python.sh SCRIPT ARGUMENTS...: runs a Python script with an interpreter that has PyTorch and its exporter's
 # packages: $ASSAY_TORCH_PYTHON or the system's python3. Exit code 77, for a skipped test, where there is none.
 want='import torch, onnxscript, onnx; assert tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 8)'

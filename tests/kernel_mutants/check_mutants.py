@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks bench/kernel_mutants: which mutants it makes of a text, and what becomes of some of a kernel's."""
 import json
 import pathlib

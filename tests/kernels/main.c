@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernels_cuda [--only NAME] FOLDER...: the kernels of these folders become plans, without a GPU.
 //   by NVRTC  the file and each of its twins: a plan for every workload of its task (small, full, ragged), checked
 //             against the task's tensors and the target's limits, and the same after it was written and read

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether two plans do the same work.
 #ifndef KERNELS_SAME_PLAN_H
 #define KERNELS_SAME_PLAN_H

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Checks that no module includes a module it must not know: the wing of truth (graph ... task) and the wing of
 # execution (sandbox ... runner) meet in the judge and nowhere below it.
 set -eu

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Lists the function definitions in src/ that have more than seven parameters; fails when they are more than --most.
 
 usage: long_signatures.py ROOT [--most N]

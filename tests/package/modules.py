@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """modules.py SOURCE BUILD: PyTorch modules as tasks of the package `assay`."""
 import os
 import pathlib

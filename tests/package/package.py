@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """package.py SOURCE BUILD: the wheel of the package `assay`, installed by pip, over the libassay that was built."""
 import asyncio
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """containerfile.py SOURCE [ASSAY]: faults of the Containerfile that show without an engine.
 
 * Instructions that are known; every stage begins with FROM; what is copied is there.

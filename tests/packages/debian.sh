@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # debian.sh SOURCE: dpkg-buildpackage from the files of the repository; lintian has nothing to say; what is in the packages
 # works. Compiled without optimisation and debug information, which takes half as long. Skipped without debhelper and lintian.
 set -uo pipefail

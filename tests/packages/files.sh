@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # files.sh SOURCE BUILD: the GitHub Action, the pre-commit hook and the Containerfile do what they say, as far as a machine
 # without GitHub and without a container engine can show.
 set -uo pipefail

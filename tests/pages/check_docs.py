@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks the documentation of the repository: check_docs.py ROOT
 
 * Every relative link leads to a file, and to a heading where it names one.

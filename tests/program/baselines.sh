@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # baselines.sh ASSAY TESTS STORE: PyTorch as a baseline of a C kernel, and as a candidate for tasks of all levels, on the
 # CPU. 77: PyTorch is not there (tests/support/torch.sh).
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs carried from store to store, and the leaderboard that ships: whole or not at all, the same bytes each time.
 set -uo pipefail
 assay=$1 source=$2

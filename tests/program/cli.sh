@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Exit codes, help, JSON and messages of the command line.
 set -uo pipefail
 assay=$1 source=$2 build=$3

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # --contract tf32: what it lets pass and what not, in the table, in JSON, in scores, in the store; and where it is refused.
 set -uo pipefail
 assay=$1 source=$2

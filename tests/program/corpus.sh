@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # corpus.sh ASSAY FOLDER STORE [OPTION...]: judges a corpus with all its twins and compares every verdict with the
 # expected one. Its tasks are KernelBench's, or those of the suite that ASSAY_SUITE names. Afterwards nothing may be
 # left: no process, no temporary folder.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Work before the clock gains nothing: a kernel that has its answer when a call begins, cold or hot, still gets the time of
 # the work. It says itself what that takes of a processor, which does not depend on what else the machine does.
 set -uo pipefail

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What is wrong with the machine, or with one file, is never the candidate's failure: it has a row, is not stored, and the
 # same command judges the file later. And what is judged again on purpose.
 set -uo pipefail

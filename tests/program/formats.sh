@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What other programs read of bench and score (CSV, Markdown, JUnit), and judge --watch.
 set -uo pipefail
 assay=$1 source=$2 build=$3

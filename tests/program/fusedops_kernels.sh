@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The CUDA kernels of kernels/fusedops and their twins compile, and give a plan at the small and ragged workloads, without a
 # GPU. Left out where there is no NVRTC.
 set -uo pipefail

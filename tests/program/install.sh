@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # make install and make uninstall: a program that finds its own files where it is, manual pages and completions of every
 # command, and nothing left at the end.
 set -uo pipefail

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What every command prints with --json is as docs/assay.schema.json says, whatever happened to the candidates.
 set -uo pipefail
 assay=$1 source=$2

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # kernelbench_analysis.sh ASSAY SOURCE: KernelBench's own analysis script reads what `assay export` writes, and counts what
 # we did. 77: KERNELBENCH names no checkout, or python3 ($KERNELBENCH_PYTHON) has not what the script imports.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # libassay as others use it: headers that compile alone, the examples against an installed prefix by pkg-config and by CMake,
 # shared and static, no symbol but those promised.
 set -uo pipefail

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # linalg.sh ASSAY ROOT: systems of equations and determinants. Honest elimination passes; with factors of 8 bits,
 # without pivots, with a wrong sign or a term left out it does not. About 4 s.
 set -eu

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """llama.cpp's server with a model made on the spot, for tests: llama_server.py FOLDER writes its port to FOLDER/port.
 
 The model is a llama of two layers whose weights are random and whose output layer is zero: every token is equally

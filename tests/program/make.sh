@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # `assay make` with a scripted model: outcomes, resuming after kills, wrong use. Kernels are judged for real; none of it
 # depends on how long anything takes.
 set -uo pipefail

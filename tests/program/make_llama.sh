@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # `assay make` with a server that nobody here wrote: llama.cpp's, over HTTP and streaming. The model is made on the spot; a
 # grammar has it say one of three kernels (one does not build, one is wrong, one is right), by the request's seed. Nothing
 # depends on how long anything takes.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # A model for the tests: replies by the number of the step, from the files of a folder. It counts how often it was asked.
 # usage: make_model.sh FOLDER COUNT
 cat >"$2/prompt.$ASSAY_STEP"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A language model's server for the tests: make_server.py FOLDER LOG writes its port to LOG/port and answers requests to
 chat completions with FOLDER's file of the model's name and the request's number ("m.0"), or "last". A model "wrong-key"
 gets 401, "missing" 404, "picky" 400 when it is sent a temperature,

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What a person sees of `assay make`: make_terminal.py COLUMNS ROWS COMMAND... runs the command on a terminal of that size
 and plays what it writes on a screen of its own. Prints the last of the fullest tables that were on the screen, "=====", and
 what is left on the screen at the end. Exit code 1: a line was wrapped, or something was written that the screen does not

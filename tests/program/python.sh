@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # python.sh ASSAY TESTS STORE: the corpus of Python candidates, on the CPU. 77: PyTorch is not there (tests/support/torch.sh).
 set -eu
 . "$2/support/torch.sh"

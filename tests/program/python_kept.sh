@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # python_kept.sh ASSAY TESTS: extensions that a Python candidate compiles are compiled once. 77: PyTorch is not there.
 set -eu
 . "$2/support/torch.sh"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # python_packages.sh ASSAY TESTS BUILD: a worker whose Python imports what KernelBench's environment has (dill, datasets,
 # transformers) before it is locked. A copy of the virtual environment does at its start what those do as they are
 # imported; where they are installed, they are imported too. 77: PyTorch is not there, or in no virtual environment.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Graphs as PyTorch modules, next to the oracle's answers: those below, and every example of the operator table, which
 either is such a module or is refused by the operator's name. And the modules of tasks whose inputs are of several types."""
 import os

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # pytorch_text.sh ASSAY SOURCE: the PyTorch modules that `show --pytorch` prints run, and compute what the oracle does.
 # 77: PyTorch is not there (tests/support/torch.sh).
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # A bench that is killed at random moments, two benches at once, and Ctrl-C: every candidate gets exactly one verdict.
 set -euo pipefail
 assay=$1 source=$2 build=$3

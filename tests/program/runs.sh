@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs: listed, renamed, merged, deleted, compared. Verdicts are made once; what is compared is written into the store.
 set -uo pipefail
 assay=$1 source=$2

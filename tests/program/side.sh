@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # assay compare SUITE --with MAKER,...: makers side by side, on the CPU; what is done is not done again.
 set -uo pipefail
 assay=$1 source=$2

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Several workloads of one task: --workload each, and patterns.
 set -uo pipefail
 assay=$1 source=$2

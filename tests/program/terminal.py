@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """terminal.py COLUMNS COMMAND...: runs it on a terminal of that width, prints all that it writes, with its exit code."""
 import fcntl
 import os

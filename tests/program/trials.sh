@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # assay trials: the logs of other tuners, and the figures that come of the published tuning runs.
 set -uo pipefail
 assay=$1 source=$2

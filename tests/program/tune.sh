@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # assay tune: every configuration is tried once, wrong and broken ones cost and do not win, the winner is a whole file that
 # passes by itself; a killed run goes on; assay trials shows what it came to.
 set -uo pipefail

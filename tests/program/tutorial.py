@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tutorial.py ASSAY PAGE: does what the tutorial's part for a laptop says, in a folder of its own.
 
 A block of C is saved under the name that the text before it gives. Blocks marked `sh` are run, all in one folder and with

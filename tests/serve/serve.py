@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`assay serve` as its clients see it, friendly and hostile.
 
 usage: serve.py ASSAY

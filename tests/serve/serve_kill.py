@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Kills a server at random moments while clients submit, and looks for what was lost or published twice.
 
 usage: serve_kill.py ASSAY [--kills N] [--seed N]

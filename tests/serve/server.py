@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A server under test, and a client for it: what the tests of `assay serve` share."""
 import atexit
 import http.client

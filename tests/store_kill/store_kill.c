@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kills a process that writes to the store, at random moments, again and again. After each kill the file is whole,
 // every verdict that was acknowledged is there with all its parts, and at most one more is (stored, but killed before
 // it could say so).

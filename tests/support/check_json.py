@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Holds what a command printed with --json against docs/assay.schema.json.
 
 check_json.py SCHEMA COMMAND FILE          COMMAND as under "commands" there: judge, "runs ACTION"

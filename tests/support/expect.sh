@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # To be read by tests of the command line, which have made the folder $work.
 failures=0
 passes=0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests: reads what the writer of HTML (src/report/html.h) wrote, as a parser of HTML does, but strictly: abort()
 // at anything that the writer has no business to write. Out comes a log, one line an event, which a test compares with
 // the log of what it asked for:

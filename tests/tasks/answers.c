@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // answers: compares another program with the oracle, on the very inputs that the judge would draw.
 //
 //   answers draw TASK.onnxtxt WORKLOAD PROBE KEY FOLDER            writes FOLDER/INPUT for every input (dtype's bytes)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Reads every task of KernelBench-X with ONNX's own Python package, and the table of the comparison with the references.
 
 usage: check_kernelbenchx.py TOOLS TABLE [SCRIPT]

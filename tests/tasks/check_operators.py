@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares the graphs of KernelBench's level 2, operator by operator, with a trace of the published modules.
 
     check_operators.py TASK_FOLDER OPERATORS.csv

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks that the table of the comparison with KernelBench's originals has all that is there to compare.
 
 usage: check_originals.py TOOLS TABLE

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Reads every task of a level with ONNX's own Python package and compares it with the census of KernelBench v0.2.
 
     check_tasks.py LEVEL TASK_FOLDER CENSUS.csv

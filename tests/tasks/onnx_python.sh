@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # onnx_python.sh FOLDER SCRIPT ARGUMENTS...: runs a Python script with an interpreter that has the package `onnx`:
 # $ASSAY_ONNX_PYTHON, the system's python3, or a virtual environment in FOLDER, which is made at the first use.
 folder=$1

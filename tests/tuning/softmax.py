@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Softmax over rows, by slices of rows whose number a tuner chooses.
 # assay: task fusedops/softmax/fp32_softmax
 # assay: tune ROWS 16,1,64

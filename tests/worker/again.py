@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """again.py WORKER: what worker.py does when a recording fails with cuDNN's search on: it starts itself again, from the
 current workload on and with the search off. The recorder and the GPU are stand-ins that print what they are asked."""
 import array

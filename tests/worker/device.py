@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """device.py WORKER: what worker.py does with a GPU's buffers, on ordinary memory: where it says "cuda", this test
 has PyTorch take the CPU. Two workloads of a module with weights and an index, and calls for nothing."""
 import ctypes

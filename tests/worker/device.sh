@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # device.sh TESTS WORKER: device.py, again.py, keeps.py, left_overs.py, prepared.py and weights.py. 77: PyTorch is not there
 # (tests/support/torch.sh).
 set -eu

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """keeps.py WORKER: what a model keeps from one call to the next, in recordings: made again from the weights, or else by
 a new model in every call. And which errors may be the recording's own. The recorder and the GPU are stand-ins."""
 import os

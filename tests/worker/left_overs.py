@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """left_overs.py WORKER: results that depend on what an earlier call left in memory, and results that do not."""
 import os
 import sys

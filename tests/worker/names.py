@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """names.py WORKER: the functions that worker.py calls are in the libraries next to it."""
 import ctypes
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """prepared.py WORKER: what modules make of their weights ahead of their calls, in __init__ and in the first call, is made
 again for every call's weights; and what cannot be found out is made by a new module. Each is compared with what the same
 module, made by itself, gives once those weights are in it from the beginning."""

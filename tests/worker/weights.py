@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """weights.py WORKER: which parameter of a module is which weight of a task."""
 import contextlib
 import io

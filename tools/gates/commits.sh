@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # commits.sh: every commit since the rule was made has a subject of at most 72 characters, and a body that says why.
 # Merges are skipped. Without history nothing is checked.
 set -eu

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Reports lines of C and CUDA that stand in more than one place.
 
 usage: duplicates.py [--most N] FOLDER...

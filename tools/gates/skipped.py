@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What a run of ctest left out and why, one line a test, and how many tests passed and failed.
 
 usage: skipped.py [--summary] JUNIT...

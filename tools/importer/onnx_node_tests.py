@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes the operator tests of the installed package onnx as files, for the conformance test.
 
 usage: onnx_node_tests.py DIR        (needs the package onnx, and what its tests compute with: numpy, Pillow for some)

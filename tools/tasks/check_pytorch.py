@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Holds the PyTorch modules that `assay show` prints against the task files.
 
 usage: check_pytorch.py ASSAY [SUITE...]      (needs the packages torch and onnx >= 1.22)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Holds the tasks of the suite fusedops against PyTorch on the CPU, on what Assay draws.
 
 usage: compare_fusedops.py ANSWERS [--csv=FILE] [--probes] [FAMILY | FAMILY/NAME...]

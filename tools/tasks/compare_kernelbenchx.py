@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Holds the tasks of KernelBench-X against the published references, run in PyTorch on what Assay draws.
 
 usage: compare_kernelbenchx.py ANSWERS [CHECKOUT] [--workloads=A,B] [--csv=FILE] [--probes]

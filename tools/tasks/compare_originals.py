@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Holds the tasks of KernelBench against the original modules, run in PyTorch on what Assay draws.
 
 usage: compare_originals.py ANSWERS CHECKOUT [--as-published] [--probes] [--workloads=A,B] [--csv=FILE]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds the fused tasks of KernelBench's level 2: a chain of operators after a convolution or a matrix product.
 
 A chain is written once, with symbols for extents, and run once for every workload with numbers in their place, so that

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes tasks/kernelbench/levelN/init_arguments.txt: what modules of KernelBench are made with, by tasks' dimensions.
 
   tools/tasks/init_arguments.py KERNELBENCH LEVEL [--check]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """KernelBench level 3, problems 1 to 32 and 45 to 47: networks of layers, for images mostly."""
 from networks import Function, Louder, Networks, Scaled, in_order, normal
 

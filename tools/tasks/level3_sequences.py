@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """KernelBench level 3, problems 33 to 44 and 48 to 50: recurrent networks, causal attention, state space models.
 
 Gates of PyTorch stand in another order than ONNX's (LSTM: i, f, g, o and i, o, f, c; GRU: r, z, n and z, r, n). Weights

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """KernelBench level 3, problems 28 to 32 and 45 to 47: attention, windows, a U-Net and NetVLAD."""
 import math
 import struct

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes tasks/fusedops/FAMILY/*.onnxtxt from the tables below, and the table in docs/fusedops.md.
 
 `tools/tasks/make_fusedops.py` rewrites the files, `tools/tasks/make_fusedops.py --check` fails when one differs.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes tasks/kernelbenchx/CATEGORY/*.onnxtxt from the tables in kernelbenchx/, and the table in docs/kernelbenchx.md.
 
 `tools/tasks/make_kernelbenchx.py` rewrites the files, `tools/tasks/make_kernelbenchx.py --check` fails when one differs.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes tasks/kernelbench/level2/*.onnxtxt from the tables below, and their tables in docs/evidence/kernelbench.md.
 
 The task files are what counts and are committed; this script only keeps a hundred of them consistent. Run it from

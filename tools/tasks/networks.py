@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds the networks of KernelBench's level 3 as task files: layers with their weights, and functions for the blocks.
 
 A network is written once, as a Python function of a Net, and run once for every workload: widths are symbols in the

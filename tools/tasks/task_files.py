@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the scripts that write a suite's task files share: one task as text, its limits, the files, the page's tables."""
 import math
 import pathlib

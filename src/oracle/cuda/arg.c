@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ArgMax, ArgMin and TopK on a device.
 #include "oracle/cuda/reduce.h"
 

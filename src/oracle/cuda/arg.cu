@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the extremes are, as ops/arg.c.
 
 // A double's bits in the order of its value, both zeros alike.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention on a device: the two products of contraction.c with a softmax between them, for as many heads at once as
 // their scores fit into a part of the memory.
 #include "oracle/cuda/move.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What stands between the two products of attention, as ops/attention.c.
 
 struct attention_place {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arguments of attention.cu. Read by both sides.
 #ifndef ORACLE_CUDA_ATTENTION_ARGS_H
 #define ORACLE_CUDA_ATTENTION_ARGS_H

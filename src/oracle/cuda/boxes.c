@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NonMaxSuppression beside a device: its inputs are constants, and known on the host.
 #include "ops/boxes.h"
 

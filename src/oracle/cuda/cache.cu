@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A contraction in a contract pass, from its exact sum and the standard deviation of its error: what arith_sum makes.
 KERNEL(cache_draw, struct cache_draw_args) {
   int64_t i = THREAD;

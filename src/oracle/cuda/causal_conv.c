@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CausalConvWithState on a device.
 #include "ops/causal_conv.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A causal convolution of every channel, as ops/causal_conv.c; a thread for each element.
 
 DEVICE_FN double causal_input(const struct causal_conv_args *a, int64_t channel, int64_t at) {

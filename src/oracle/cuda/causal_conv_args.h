@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arguments of causal_conv.cu. Read by both sides.
 #ifndef ORACLE_CUDA_CAUSAL_CONV_ARGS_H
 #define ORACLE_CUDA_CAUSAL_CONV_ARGS_H

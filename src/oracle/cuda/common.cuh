@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device code that every family of the oracle shares: typed reads, noise and stochastic rounding (as ops/arith.h).
 // In the program's text it comes after compute/dialect.h and common_args.h and before everything else.
 

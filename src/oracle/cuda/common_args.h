@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a kernel of the oracle is given about its inputs and about the arithmetic of the pass. Read by both sides: by
 // the C compiler as a header (after <stdint.h>) and by the device's compiler as the first text of a program, so there
 // is nothing here but structs of scalars.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of matrices in double. Stands after common.cuh and contraction_args.h.
 //
 // Wide products: both operands are first copied into panels of double, [panel][l][line], which makes every read of the

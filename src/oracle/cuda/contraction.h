@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of products on the device: what MatMul, Gemm and Einsum come down to, and the parts that convolutions share.
 #ifndef ORACLE_CUDA_CONTRACTION_H
 #define ORACLE_CUDA_CONTRACTION_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of products on the device: which kernel takes them, and in which pieces.
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conv and ConvTranspose on the device. What attributes and shapes mean is ops/conv.c's, the geometry ops/window.h's.
 #include "ops/conv_core.h"
 

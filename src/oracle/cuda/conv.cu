@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions. Comes after common.cuh and conv_args.h.
 //
 // With more than a few channels a convolution is the product of its weights with the windows' contents, which are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions on the device, as Conv and ConvTranspose call them.
 #ifndef ORACLE_CUDA_CONV_H
 #define ORACLE_CUDA_CONV_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Casts, and copies from any storage to the one that the oracle computes with.
 #include "oracle/cuda/convert.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements passed on as another type; see ops/convert.c.
 
 KERNEL(widen, struct widen_args) {

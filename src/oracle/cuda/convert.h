@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What casts and elementwise operators share on the host side.
 #ifndef ORACLE_CUDA_CONVERT_H
 #define ORACLE_CUDA_CONVERT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integers of a type's width, as pointwise_wrap and pointwise_truncate (ops/pointwise.h). Shared with pointwise.cu.
 
 // v cut to its width, sign or zero extended; bool is v != 0.

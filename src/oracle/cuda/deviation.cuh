@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far a contract pass lands from the truth, as oracle/scale.c counts it. Shared by scale.cu and fused.cu.
 
 #define LARGEST_F32 3.4028234663852886e38

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Einsum on the device: its operands two by two, each pair a product (contraction.c).
 #include <string.h>
 

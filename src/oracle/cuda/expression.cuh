@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the operations of elementwise expressions mean. Comes after EXPR_OPERATIONS(X), the list of ops/expr_program.h
 // as text (pointwise.h), so that an operation means the same here as on the host. Shared by pointwise.cu and fused.cu.
 

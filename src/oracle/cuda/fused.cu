@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise nodes in one launch: the truth of an element and all its contract passes, from inputs to the sum of
 // deviations, with nothing written to memory in between. A thread takes FUSED_ELEMENTS elements: first what is the same
 // in every pass, for all of them at once; then, element by element, what has noise in it, for all passes at once. The

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A graph's output whose whole making is elementwise, in one launch for the truth and another for every FUSED_PASSES
 // contract passes (or for both, where these are all), instead of one a node and pass. The noise is the same, and so is
 // every bit of what comes out.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arguments of fused.cu, for both sides: elementwise nodes as one program (fused_program.h).
 #ifndef ORACLE_CUDA_FUSED_ARGS_H
 #define ORACLE_CUDA_FUSED_ARGS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program for fused.cu, made term by term: what is the same in every pass is computed once, be it for the truth or
 // for the passes, and once only where both ask for it.
 #ifndef ORACLE_CUDA_FUSED_PROGRAM_H

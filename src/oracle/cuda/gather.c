@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements picked by index, on a device.
 #include "oracle/cuda/gather.h"
 #include "oracle/cuda/gpu_table.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements picked and placed by index, as ops/gather.c and ops/scatter.c.
 
 // The index at `at`, negative from the end of a dimension; outside of it -1, and its place is noted.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Indices as data on a device: what gathering and scattering share.
 #ifndef ORACLE_CUDA_GATHER_H
 #define ORACLE_CUDA_GATHER_H

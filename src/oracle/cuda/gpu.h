@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The oracle on a device: the same graph, the same truth, the same error scale as oracle/oracle.h, computed through
 // compute/compute.h in the judge's own context.
 //

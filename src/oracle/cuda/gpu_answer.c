@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The truth and its error scale on a device: what oracle/scale.c does. Everything stays on the device but one
 // word: whether an element of a contract pass was of another class than the truth (finite, infinite, NaN).
 #include <math.h>

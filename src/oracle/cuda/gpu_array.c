@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arrays on a device: storage, references for kernels, values brought to the host.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the passes of one answer share. Values are steady that are the same in every pass: inputs, constants, and what
 // is made of them without rounding. A contraction of steady values has one exact sum and one variance of its error:
 // contract passes then differ only by a deviate for each element. The exact pass finds both; the others draw, and leave

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One pass over a graph on a device: as oracle/eval.c, node by node, freeing every value after its last use.
 //
 // Shapes are inferred on the host, and for that some values must be known there: constants, and what is computed from

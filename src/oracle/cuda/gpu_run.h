@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by the files of the oracle on a device: arrays, and the kernels that pass over a whole tensor.
 #ifndef ORACLE_CUDA_GPU_RUN_H
 #define ORACLE_CUDA_GPU_RUN_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The oracle's operators on a device: which function runs the rows of which operator. Rows with a scalar
 // expression (op_def.expr) need no entry: gpu_pointwise_eval runs them all. The functions stand with their kernels
 // (NAME.c, NAME.cu, NAME_args.h), and this is the one list of them. A test holds it against the operator table: every

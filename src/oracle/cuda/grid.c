@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GridSample on a device.
 #include "ops/grid.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images sampled where a grid says, as ops/grid.c; a thread for each element.
 
 DEVICE_FN double grid_position(const struct grid_args *a, struct noise *noise, double at, double n) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Linear algebra next to a device: factorizations are long chains of small steps that a host does well, so the host
 // does them, and matrices travel. So are convolutions of integers, which few tasks have. The same function as on the
 // CPU, with the same noise.

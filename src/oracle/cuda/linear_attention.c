@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LinearAttention on a device.
 #include "ops/linear_attention.h"
 

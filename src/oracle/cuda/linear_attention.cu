@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention without a softmax, as ops/linear_attention.c; a thread for each column of a state.
 
 // Of the column with the elements of `x` from `at` on.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss on a device.
 #include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/norm.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses over class labels, as ops/loss.c.
 
 DEVICE_FN double log_probability(const struct loss_args *a, struct noise *n, double x, int64_t row) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Movement on a device: the same elements under another shape, in another order, or several times. Operators of one
 // kind stand together here; parts, constants and indices have files of their own.
 #include "oracle/cuda/move.h"

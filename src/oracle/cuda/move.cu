@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements in other places, as ops/movement.c, slice.c and constant.c; and the bits of integers, as ops/logic.c.
 
 KERNEL(move_strided, struct move_args) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Movement on a device: strided copies.
 #ifndef ORACLE_CUDA_MOVE_H
 #define ORACLE_CUDA_MOVE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors out of nothing but attributes and shapes, on a device.
 #include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/move.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parts of a tensor, and borders around it, on a device.
 #include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/move.h"

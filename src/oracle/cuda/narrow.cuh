@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rounding to an element type, as ops/narrow.c. Comes after common.cuh and convert_args.h.
 
 // To nearest, ties to even, in a format of `bits` significand bits; infinite beyond its range.

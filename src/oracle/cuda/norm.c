@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalizations on a device: what each operator's rows, factors and outputs are, as in ops/norm.c.
 #include "oracle/cuda/norm.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What remains of a softmax or a normalization when its rows are reduced, as ops/softmax.c, normalize.c, norm_power.c.
 
 // x are the terms, or x - max for a logarithm.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What normalizations, softmax, losses and attention share on a device.
 #ifndef ORACLE_CUDA_NORM_H
 #define ORACLE_CUDA_NORM_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether an answer depends on casts that have no result which everybody agrees on; find_open_casts of oracle/scale.c.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise operators: the row's expression becomes a program in a kernel's argument. What ops/pointwise.c does, with
 // one thread for each element.
 #include <math.h>

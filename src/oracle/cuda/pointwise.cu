@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interpreter of elementwise expressions: a thread decodes an instruction once for four elements.
 
 #define OPERAND_INPUT 0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise operators: what those who evaluate a row's expression on a device share, be it node by node (pointwise.c)
 // or many nodes at once (fused.c).
 #ifndef ORACLE_CUDA_POINTWISE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arguments of pointwise.cu, for both sides: an expression's program as data (ops/expr_program.h).
 #ifndef ORACLE_CUDA_POINTWISE_ARGS_H
 #define ORACLE_CUDA_POINTWISE_ARGS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling. Comes after common.cuh and pool_args.h.
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define UNROLL_ALL _Pragma("unroll")

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wide products on tensor cores, as product_tile and product_tile_squares (contraction.cu): the same panels, only wider,
 // and the same parts. CUDA alone: a block of four warps shares its panels' terms through shared memory, which is filled
 // ahead of use, and a warp takes 32 rows by half of the block's columns.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantization on a device.
 #include "ops/quantize.h"
 

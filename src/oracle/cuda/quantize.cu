@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantization, as ops/quantize.c.
 
 DEVICE_FN int64_t quantize_scale_index(const struct quantize_scales *g, int64_t i) {

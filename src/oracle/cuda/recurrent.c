@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RNN, LSTM and GRU on a device. What every step needs of the input is one product (contraction.c). A step is then two
 // launches, for all directions at once: the states' product with the recurrent weights, its terms spread over as many
 // threads as keep the device busy, and the cells. Nothing waits for the host between steps.

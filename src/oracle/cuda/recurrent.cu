@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of RNN, LSTM and GRU, as ops/recurrent.c: products of the states with the recurrent weights, then the
 // cells, one thread a hidden unit.
 

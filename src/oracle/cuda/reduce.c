@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions, arg and scans on a device. A long row is cut into parts that are joined in a fixed order.
 #include "oracle/cuda/reduce.h"
 

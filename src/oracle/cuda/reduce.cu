@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions of rows to one number each, as ops/reduce.c: the same terms, the same error of their sum.
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)

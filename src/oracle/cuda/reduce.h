@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows reduced to one number each, for all operators that begin with that.
 #ifndef ORACLE_CUDA_REDUCE_H
 #define ORACLE_CUDA_REDUCE_H

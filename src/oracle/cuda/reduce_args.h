@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arguments of the reductions' kernels (reduce.cu). Read by both sides.
 #ifndef ORACLE_CUDA_REDUCE_ARGS_H
 #define ORACLE_CUDA_REDUCE_ARGS_H

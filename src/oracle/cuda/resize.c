@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resize and Upsample on the device, through the tables of ops/resize.h: they are small, and made on the host.
 #include "ops/resize.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resampling through tables made on the host. Comes after common.cuh and resize_args.h.
 
 KERNEL(resize_nearest, struct resize_nearest_args) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the kernels of resize.cu are given. Read by both sides, as common_args.h.
 #ifndef ORACLE_CUDA_RESIZE_ARGS_H
 #define ORACLE_CUDA_RESIZE_ARGS_H

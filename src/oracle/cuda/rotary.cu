@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rotary position embedding, as ops/rotary.c; a thread for each element.
 
 KERNEL(rotary, struct rotary_args) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Offsets of rows and of positions in them. Comes after common.cuh and rows_args.h.
 
 // Index `index` of the row-major dims, in strides. The first dimension needs no division: nothing is in front of it.

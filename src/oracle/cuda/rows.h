@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the families of reductions, norms and movement share on the host: rows and walks as kernels take them, and a
 // node's small inputs as shape rules read them.
 #ifndef ORACLE_CUDA_ROWS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors seen as rows, and walks over the elements of one, in a kernel's argument. Read by both sides.
 #ifndef ORACLE_CUDA_ROWS_ARGS_H
 #define ORACLE_CUDA_ROWS_ARGS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The error scale from contract passes; what and why: oracle/scale.c, whose formulas these are.
 
 #define WINDOW 8

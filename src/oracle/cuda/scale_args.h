@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arguments of scale.cu, for both sides.
 #ifndef ORACLE_CUDA_SCALE_ARGS_H
 #define ORACLE_CUDA_SCALE_ARGS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CumSum and CumProd on a device. Where there are few long rows each is cut into chunks; the chunks' totals are scanned
 // by the same means, level above level, before the elements are.
 #include "oracle/cuda/gpu_table.h"

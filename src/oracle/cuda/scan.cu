@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running sums and products, as ops/scan.c: the totals of chunks, what lies before each chunk, then every element from
 // there on. Sums are kept exact, with their squares, and get their error at each element; products round at each step.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements placed by index, on a device. Updates are sorted by where they go, those to one place in their own order,
 // and put there one after the other: as on the CPU the last one stays, and every run gives the same.
 #include "oracle/cuda/gather.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax, LogSoftmax and Hardmax on a device: rows are reduced twice, to their maxima and to the sums of exponentials,
 // which wait in the output itself until they are divided.
 #include "oracle/cuda/gpu_table.h"

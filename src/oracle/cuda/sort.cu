@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sorting pairs by key, and by value where keys are equal: Batcher's bitonic network (1968), a launch for each of its
 // steps. All values of a row are different, so the order is one only.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sorting on a device, for TopK and for scattering.
 #ifndef ORACLE_CUDA_SORT_H
 #define ORACLE_CUDA_SORT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Starting a builder, and asking it to compile.
 #include "toolchain/builder/builder.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The builder as the judge sees it: a child process (main_builder.c) that compiles. Private to src/toolchain.
 #ifndef TOOLCHAIN_BUILDER_BUILDER_H
 #define TOOLCHAIN_BUILDER_BUILDER_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In the builder's child: CUDA C++ by NVRTC.
 #include <limits.h>
 #include <stdio.h>

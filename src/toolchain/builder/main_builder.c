@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay-builder: compiles for the judge, who starts it (toolchain/builder/builder.c) with a socket as descriptor 3.
 //
 //   assay-builder warm|cold|opencl [path of libnvrtc]

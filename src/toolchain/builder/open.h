@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A builder, for callers that only open and close one.
 #ifndef TOOLCHAIN_BUILDER_OPEN_H
 #define TOOLCHAIN_BUILDER_OPEN_H

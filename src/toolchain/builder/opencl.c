@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In the builder's child: OpenCL C by whatever implementation the machine has for it. Nothing of the result is kept:
 // the device's own compiler makes the code later. Here it is only found out whether the source compiles, and which
 // parameters its kernels have.

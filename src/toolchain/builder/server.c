@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The builder's own process: it takes orders, forks a child for each, and reports how the child ended. It never looks
 // at a source itself, so that the next child starts clean.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests and replies of builders as bytes: numbers and byte strings one after the other, strings with a NUL after
 // them.
 #include <string.h>

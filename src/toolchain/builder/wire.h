@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What goes between a judge and its builder (main_builder.c), and back. Private to src/toolchain.
 //
 // The builder's descriptor 3 is a socket of packets. It first sends one `struct builder_hello`; then each packet to it

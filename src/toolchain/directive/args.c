@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Directive lines: the arguments of a launch as bytes and pointers.
 #include <inttypes.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Directive lines: what a source of device code says about how it is to be launched. They are comments, so that any
 // compiler takes the file, and a small language of their own, so that no code of the candidate runs on the host.
 // docs/writing-cuda-kernels.md is the page for users.

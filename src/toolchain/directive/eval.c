@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expressions of directive lines: their values for one workload.
 #include <inttypes.h>
 #include <math.h>

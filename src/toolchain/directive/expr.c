@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expressions of directive lines: reading them.
 #include <errno.h>
 #include <stdarg.h>

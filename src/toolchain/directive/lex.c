@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Directive lines in a source, and the words in them.
 #include <ctype.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Directive lines: tensor maps, descriptors of the copy engine of sm_90 and later.
 //
 // The rules are those of cuTensorMapEncodeTiled in the driver's manual; here they are said with the line that breaks

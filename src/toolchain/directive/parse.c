@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Directive lines: reading them.
 #include <stdio.h>
 #include <ctype.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Directive lines: the plan that they make of a workload.
 #include <inttypes.h>
 #include <stdio.h>

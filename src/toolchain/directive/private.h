@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain/directive*.c: tokens, trees, and what evaluates them.
 #ifndef TOOLCHAIN_DIRECTIVE_PRIVATE_H
 #define TOOLCHAIN_DIRECTIVE_PRIVATE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Types of directive lines, and numbers as their bits.
 #include <inttypes.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "toolchain/lift/address_map.h"
 
 #include "base/alloc.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which memory a recorded program has, and where: at its own address in the program, at another in the log.
 //
 // The log has addresses of record/format.h's range, which are easily distinguished from numbers. Memory that this

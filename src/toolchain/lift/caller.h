@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whose call it is: the first file on the stack that is not a part of CUDA's own launching.
 #ifndef TOOLCHAIN_LIFT_CALLER_H
 #define TOOLCHAIN_LIFT_CALLER_H

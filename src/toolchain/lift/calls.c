@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's calls, one by one: work becomes an entry of the log, and what a plan cannot hold ends the recording.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What memory held before a recording and after it: whether it is a constant, a state that changes, or workspace.
 #include <string.h>
 

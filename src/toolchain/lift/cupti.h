@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of CUPTI's callback interface that lifting uses, declared here so that building needs no CUDA (names, values
 // and meaning as in NVIDIA's "CUPTI" reference, cupti_callbacks.h). It has been the same since CUDA 11.
 #ifndef TOOLCHAIN_LIFT_CUPTI_H

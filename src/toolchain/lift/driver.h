@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's functions that recording calls: the common table, and those beyond it.
 #ifndef TOOLCHAIN_LIFT_DRIVER_H
 #define TOOLCHAIN_LIFT_DRIVER_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times every launch with a pair of events around it, and adds up whose kernels took how long.
 #ifndef TOOLCHAIN_LIFT_KERNEL_TIMER_H
 #define TOOLCHAIN_LIFT_KERNEL_TIMER_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches: configurations, attributes, and parameters as the kernel gets them.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain/lift: recording what a Python program, or assay-library, does with a GPU while it runs.
 //
 // assay-lift.so is loaded into the worker's process (worker.py lift). CUPTI reports every call of the driver and hands

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the log of a recording (record/format.h): its entries while the program runs, the whole log at the end.
 //
 // The log's order is not the order of writing. Outputs and the memory from before come first in the log, and are known

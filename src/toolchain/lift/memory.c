@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of the device: mapped for PyTorch and for the task's tensors, allocated by others, or only known to the
 // driver.
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device code that the program loaded, and the kernels that it launched, by handle and name.
 //
 // CUPTI hands over every module as a cubin when it is loaded. A launch has a handle and a name; the driver knows the

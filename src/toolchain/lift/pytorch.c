@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What PyTorch calls: the memory allocator (torch.cuda.CUDAPluggableAllocator), and what that class lacks.
 //
 // Where torch.backends.cudnn.benchmark is on, PyTorch asks its allocator how large a block it could hand out, before it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The session: the one mutable global, its lock, and what worker.py, assay-library and CUPTI call.
 #include <dlfcn.h>
 #include <stdio.h>

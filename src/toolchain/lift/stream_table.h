@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams and events of a recording, by their numbers in the log, and which streams libraries made for themselves.
 #ifndef TOOLCHAIN_LIFT_STREAM_TABLE_H
 #define TOOLCHAIN_LIFT_STREAM_TABLE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "toolchain/lift/tensor_map_table.h"
 
 #include <string.h>

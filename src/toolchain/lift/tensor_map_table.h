@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor maps that the program encoded. In the log a token stands for each (record/format.h), and its arguments, with
 // which the runner encodes it anew.
 #ifndef TOOLCHAIN_LIFT_TENSOR_MAP_TABLE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain: whether two recordings of one program are one plan, and which.
 #ifndef TOOLCHAIN_RECORD_DIFFERENCE_H
 #define TOOLCHAIN_RECORD_DIFFERENCE_H

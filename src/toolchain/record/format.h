@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain: what the judge and assay-recorder send each other.
 //
 // The judge hands over two descriptors. RECORD_REQUEST_FD is a sealed file with a struct record_request, the tensors

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches of a recording: configurations, and what stands in the parameters.
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names in the Itanium C++ ABI begin with _Z, then a length and a name, or N and several of them.
 #include "toolchain/record/name.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain: kernels' names for people. Part of assay-recorder too.
 #ifndef TOOLCHAIN_RECORD_NAME_H
 #define TOOLCHAIN_RECORD_NAME_H

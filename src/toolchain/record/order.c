@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vector clocks over streams and events.
 #include "toolchain/record/order.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain: which recorded work is ordered before which, by streams and events.
 //
 // Vector clocks. Every piece of work has a stamp, its stream and its number in it. A stream's clock says, for every

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocations of a recording, and which buffer of the plan each is.
 #include "toolchain/record/places.h"
 

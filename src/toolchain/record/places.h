@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain: the memory of a recording, from addresses to buffers of the plan.
 #ifndef TOOLCHAIN_RECORD_PLACES_H
 #define TOOLCHAIN_RECORD_PLACES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to record/read.c and record/launch.c: a recording while it is read.
 #ifndef TOOLCHAIN_RECORD_PRIVATE_H
 #define TOOLCHAIN_RECORD_PRIVATE_H

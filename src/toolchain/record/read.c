@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The recorder's log, read with distrust, and the plan that comes of it.
 #include "toolchain/record/read.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain: from the recorder's log to a plan.
 #ifndef TOOLCHAIN_RECORD_READ_H
 #define TOOLCHAIN_RECORD_READ_H

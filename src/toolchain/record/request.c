@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the recorder is asked: the device to pretend, and the tensors with their addresses.
 #include "toolchain/record/read.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What host code may ask about the device, kernels and errors. The device is the one that the request describes.
 #include <stdio.h>
 #include <string.h>

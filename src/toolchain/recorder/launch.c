@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches: configurations, attributes, arguments.
 #include <link.h>
 #include <stdio.h>

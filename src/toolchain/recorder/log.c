@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writing the log, and giving up.
 #include <errno.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay-recorder: the process in which a candidate's CUDA host code runs, once, for one workload. It has no device and
 // no data; its own symbols are the CUDA runtime that the candidate finds, and what is asked of them goes into the log.
 //

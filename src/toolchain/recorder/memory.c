@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocations, memsets and copies. Addresses of the device are numbers: there is no memory at them here.
 #include <stdlib.h>
 #include <string.h>

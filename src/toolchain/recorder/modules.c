@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fat binaries, kernels and global variables, as nvcc's generated host code registers them.
 //
 // The container, as fatbinary writes it and cuobjdump shows it: a header (magic, version, its own size, the size of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to assay-recorder: a CUDA runtime that owns no device. What host code asks for goes into the log.
 //
 // All of this runs in the candidate's process and may be tampered with by it; that harms nobody but the candidate, for

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What cannot be recorded, each refused under its own name, instead of with a loader's error.
 #include <string.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams and events: numbers in the log, where the reader finds out what waits for what.
 #include "toolchain/recorder/recorder.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor maps: what the driver would encode is noted, and a token takes its place until the plan runs.
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A call as the judge writes it.
 #include <limits.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of matrices by cuBLASLt: its heuristic proposes algorithms, and the fastest of those is taken.
 #include <dlfcn.h>
 #include <stdio.h>

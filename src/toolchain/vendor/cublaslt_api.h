@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of cuBLASLt's interface that the library baseline uses, declared here so that building needs no CUDA (names,
 // values and meaning as in NVIDIA's "cuBLAS" manual, chapter "Using the cuBLASLt API"). It is the same in CUDA 12
 // and 13.

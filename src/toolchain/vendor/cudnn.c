@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions by cuDNN: its own search measures its algorithms, and the fastest is taken. A transposed convolution is
 // the gradient of a convolution with regard to its data.
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of cuDNN's interface that the library baseline uses, declared here so that building needs no CUDA (names,
 // values and meaning as in NVIDIA's "cuDNN" API reference, the legacy API of cudnn_cnn and cudnn_ops). cuDNN 9 calls
 // these functions deprecated and has them all.

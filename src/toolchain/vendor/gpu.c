@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opening the GPU with the recorder listening; loading what is needed; memory and time.
 #include <dlfcn.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // assay-library: the process that carries tasks out with cuBLASLt or cuDNN, so that assay-lift.so can record what they
 // launch. It has a GPU and arbitrary data, and no code of a candidate.
 //

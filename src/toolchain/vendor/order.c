@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order, as the judge sends it (lift_worker.h): one byte, a file with the text, and the descriptors of all
 // workloads.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Private to src/toolchain/vendor: assay-library, the process that carries a task out with a vendor's library while
 // assay-lift.so records it (lift/lift.h). It gets its order as worker.py does and leaves the same logs; that it is our
 // own program changes nothing in how they are read. No candidate's code is in it.

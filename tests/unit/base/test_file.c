@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writing files: a regular file is replaced whole; what is something else stays what it is.
 #include <setjmp.h>
 #include <stdarg.h>

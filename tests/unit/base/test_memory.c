@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What memory there is, from files as Linux writes them: a machine alone, cgroup v2 in a container and nested, cgroup
 // v1.
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names for mistyped ones.
 #include <setjmp.h>
 #include <stdarg.h>

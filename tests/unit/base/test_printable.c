@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text from candidates, made harmless.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys that candidates may see what is drawn with.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor types: sizes, comparison, text; and sizes of types that nobody checked.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Samples as text: by hand, and at the edges.
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options of a judgement: what is parsed and printed into the repeat command parses to the same again.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables on narrow terminals: what leaves a row, what is cut, cells of wide characters, colours.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A verdict makes the same row from the judge's structure and from the evidence in the store, and no row says nan or
 // inf.
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=base_realloc
 // The comparison against facts that are known because the test planted them.
 #include <float.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The facts that the device's code finds are those of the CPU's, for outputs that are right, nearly right and
 // wrong in all the ways that have names.
 #include <setjmp.h>

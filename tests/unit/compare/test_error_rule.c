@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: compare ops
 // The error rule as a whole, on simulated kernels: dot products of K terms, M x N of them, in single precision under a
 // strict fp32 contract. Honest ways to add must pass; every cheaper precision and every skipped term must not. The

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: compute sandbox
 // The CUDA backend over a driver that only counts (fake_driver.c): what it allocates and gives back, what it keeps on
 // disk, how it launches, and what it says when the driver refuses. Whether kernels compute is for tests/gpu/compute.c.

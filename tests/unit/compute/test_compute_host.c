@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=base_realloc
 // modules: compute sandbox
 // The host backend of compute/compute.h: everything that a backend must do, its cache, and what it says when it fails.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NVRTC: what it says of right and wrong sources, of options and of names. Where no NVRTC can be found, only that is
 // tested.
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA device against a driver that only remembers: memory with nothing around it, the order of what is queued, and
 // what happens after refusals. What only a GPU can say is in tests/gpu/device.c.
 #include <setjmp.h>

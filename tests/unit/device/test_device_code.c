@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device code that is not written in the dialect (the runner's helpers, the peaks) compiles for the architectures
 // that it has forms for, and has the kernels that are asked of it. Needs NVRTC, and no GPU.
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What can be said of a GPU's state without one.
 #include <setjmp.h>
 #include <stdarg.h>

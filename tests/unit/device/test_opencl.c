@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The OpenCL device itself, without a process around it: steps of every kind, places, modes, and refusals.
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that judge and runner both hold, in ordinary memory: layout, seals, bands.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Holds charts against what charts promise.
 
 usage: check_svg.py COUNT FILE...

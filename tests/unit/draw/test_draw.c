@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every chart at both widths, of nothing, one datum, equal data, numbers that are none, and numbers up to 1e9; names
 // that try to be markup. What comes out is well-formed (tests/unit/draw/check_svg.py), states what it shows, and is the
 // same again.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: onnx
 // Element types, shapes, and the verifier of flat graphs.
 #include <math.h>

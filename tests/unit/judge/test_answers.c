@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=oracle_answer_make -Wl,--wrap=base_alloc
 // Answers that are kept: what is asked again is not computed again, and nothing else is taken for it.
 #include <setjmp.h>

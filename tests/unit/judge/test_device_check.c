@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks on a device that borrow the error scale of checks before them: what they let pass, what they do not, and when
 // they are not used.
 #include <setjmp.h>

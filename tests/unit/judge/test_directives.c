@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a candidate's file says of itself.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The least time for a task's work: which limit counts, and at what rate memory goes.
 #include <math.h>
 #include <setjmp.h>

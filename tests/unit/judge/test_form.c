@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of candidate forms, and what strings of options mean by it.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What probes say about a GPU that another program uses, with made-up times; and what an exception of PyTorch's
 // says about it.
 #include <setjmp.h>

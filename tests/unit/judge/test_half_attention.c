@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention in half precision, as one operator. PyTorch's own is several: it stores scores, scaled scores and weights
 // in the tensors' type; its mathematical form also rounds the scaled queries and keys; a flash kernel stores weights
 // before they are divided by their sum; a fused one stores nothing. All of these are right. What sums in the storage

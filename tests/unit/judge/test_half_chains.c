@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chains of 2 to 8 operators in half precision. A kernel of plain C computes inside operators in single precision and
 // rounds what goes from one to the next to the storage type: everywhere as PyTorch does, nowhere as a fused kernel
 // does, or here and there. All of these are right. What sums in the storage type, leaves terms out or rounds to the

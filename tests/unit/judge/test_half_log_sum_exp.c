@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // logsumexp in half precision, alone and in a chain. PyTorch's own rounds after each of its six steps, a fused kernel
 // nowhere: both are right. What sums in the storage type, leaves terms out or rounds to fewer bits is not. Each is
 // judged as the exam judges it, second look included.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is left for a later judgement.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The libraries' baseline from a .library file to a plan, without a GPU: assay-library and assay-lift.so are the real
 // ones, the driver, CUPTI, cuBLASLt and cuDNN are tests/fake_vendor, which print what they are asked.
 #include <stdarg.h>

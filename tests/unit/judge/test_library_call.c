@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tasks as calls of libraries: which tasks of level 1 are one, that the call computes what the oracle says (by plain
 // loops that read the call as BLAS and cuDNN do), and what happens to the others.
 #include <stdarg.h>

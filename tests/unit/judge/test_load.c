@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When a machine is too busy to be measured: from figures that are given, and from files as the kernel writes them.
 #include <math.h>
 #include <setjmp.h>

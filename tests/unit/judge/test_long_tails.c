@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention whose scores err by about one, because the inputs' mean is far above their spread: a small weight is e to
 // the power of such an error, and a row in which it shows is off by many times its standard deviation. Honest kernels
 // in single precision are judged as the exam judges them, second look included, and so are kernels that are wrong.

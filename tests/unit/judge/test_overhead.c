@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the protocol costs, by calls without a kernel.
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Python candidate in a process that has a device, from end to end, with ordinary memory in the device's place: what
 // the judge finds out about it, what a call's time is, and how a candidate without a plan comes to it. What CUDA does
 // in all this is nowhere here (tests/gpu/process_mode.sh).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an answer is compared with among subnormal numbers: sums may lose what a GPU's atomics flush, nothing else may.
 #include <math.h>
 #include <setjmp.h>

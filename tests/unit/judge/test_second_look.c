@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Few elements that fail because their error scale was estimated too small. Here the answer is 2 c^2 + (b + 1) c near
 // its least value: what c's error does to it vanishes, what is left are roundings to a grid that is coarse compared
 // with the answer, and now and then all of eight passes hit the grid's point that the truth is nearest to. An honest

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outputs of 1 to 64 elements, where few numbers decide: honest kernels in single precision are judged as the exam
 // judges them, second look included, and so are kernels that compute with less. Without arguments some thousand
 // verdicts; `test_small_outputs N [FIRST]` makes N of each honest form from seed FIRST on and prints the table of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device's clock compared with others, with numbers that one can follow by hand. All in ns.
 #include <stdarg.h>
 #include <stddef.h>

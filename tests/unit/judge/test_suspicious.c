@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What makes a time suspicious (docs/timing.md).
 #include <stdarg.h>
 #include <stddef.h>

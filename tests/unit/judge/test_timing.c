@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many calls the sampling loop takes, by how long they take and how well they agree.
 #include <stdarg.h>
 #include <stddef.h>

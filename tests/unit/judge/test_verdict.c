@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a verdict says of its own accord: kernels that multiply in TF32 where the contract is fp32.
 #include <setjmp.h>
 #include <stdarg.h>

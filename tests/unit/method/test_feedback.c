@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rung of the ladder that speaks of registers, memory and occupancy: of a verdict's own evidence. (The other rungs
 // are tested on real verdicts, tests/program/make.sh.)
 #include <math.h>

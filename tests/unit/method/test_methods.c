@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the methods ask next, as a function of the steps before.
 #include <math.h>
 #include <setjmp.h>

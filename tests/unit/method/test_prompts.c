@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The prompts that ship are short: what a form is described with, and its example, is at most 800 tokens.
 #include <ctype.h>
 #include <dirent.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs as models: prompts go in, replies come out, and nothing they do hangs or ends the caller.
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Code in replies of every kind that models give.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models behind HTTP: a scripted server plays good replies and every failure that real ones have.
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A reply and its rest: what models do when they are asked to go on.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of prices: which row counts, and what a reply costs.
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=base_realloc
 // Every allocation of the ONNX module fails once: the answer is always "out of memory", and nothing leaks (the
 // sanitizer build sees to that).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary models: honest ones from a second implementation of the wire format (a few lines below), and hostile ones.
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What was read is written, in both formats, such that reading it again gives the same model.
 #include <stdarg.h>
 #include <stddef.h>

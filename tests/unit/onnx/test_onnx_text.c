@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ONNX's textual syntax: what is read, what is refused and where, and what is printed.
 #include <stdarg.h>
 #include <stddef.h>

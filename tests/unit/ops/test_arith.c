@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Monte Carlo arithmetic against arithmetic that is really performed in float.
 #include <setjmp.h>
 #include <stdarg.h>

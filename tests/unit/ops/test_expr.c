@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=base_realloc
 // The expression language: parsing, evaluation in double, in a contract, and over integers.
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every row of the operator table says all of its facts, and says what it should: what an operator does to errors
 // decides how much error a kernel is allowed, and a row that says nothing would get a wrong tolerance in silence.
 #include <setjmp.h>

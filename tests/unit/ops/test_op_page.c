@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // docs/operators.md is what the operator table says. When it is not, the test leaves the right page in the build folder
 // and names the command that puts it in place.
 #include <setjmp.h>

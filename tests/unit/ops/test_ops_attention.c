@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention against loops over every query and key, and against fp32 done as people write it.
 #include "op_case.h"
 

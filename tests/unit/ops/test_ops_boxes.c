@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NonMaxSuppression: order, thresholds, both formats of boxes, several classes and batches, and what cannot be done.
 #include "op_call.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CausalConvWithState: sequences in one call and in several, states longer than the input, activations, errors.
 #include "op_call.h"
 

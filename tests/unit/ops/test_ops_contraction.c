@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MatMul, Gemm and their kin against plain loops in long double, and against arithmetic really done in fp32.
 #include "op_case.h"
 

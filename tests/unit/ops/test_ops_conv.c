@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conv, ConvTranspose and pooling against loops that scatter or gather one product at a time.
 #include "op_case.h"
 

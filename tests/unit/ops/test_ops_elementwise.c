@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementwise operators: against the C library, ONNX's rules for integers, and results known by hand.
 #include "op_call.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: onnx oracle
 // Every example of the operator table is a graph: it parses, its declared shapes are what inference finds, its exact
 // pass is finite, and sixteen passes in fp32 stay close to it, though not all on it.

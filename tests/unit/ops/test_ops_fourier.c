@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fourier transforms against their definition, and there and back.
 #include "op_case.h"
 

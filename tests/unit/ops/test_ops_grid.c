@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GridSample: every mode and padding against a plain formula, coordinates far away or not there, and errors.
 #include "op_call.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LinearAttention: every rule against the recurrence written out with matrices, shared heads, states handed on from one
 // call to the next, and what does not fit.
 #include "op_call.h"

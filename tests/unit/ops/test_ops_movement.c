@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Movement, gathering, scattering and constants: results known by hand (most from ONNX's operator documentation), index
 // arithmetic, and inverses.
 #include "op_call.h"

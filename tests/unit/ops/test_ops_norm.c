@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalizations and softmax against textbook formulas in long double, and against fp32 kernels as people write them.
 #include "op_case.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling against loops over every window, in two spatial dimensions (one: an extent of 1), plus ONNX's own examples.
 #include "op_case.h"
 

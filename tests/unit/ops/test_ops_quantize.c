@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantization: the examples of ONNX's documentation, scales of all kinds, ranges and errors.
 #include "op_call.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RNN, LSTM and GRU against one number at a time, as their definitions are written, and against fp32 done so.
 #include "op_case.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions, scans, extremes and losses against plain loops.
 #include "op_case.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RotaryEmbedding: angles that turn by quarters, both layouts and pairings, positions, partial rotation, errors.
 #include "op_call.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenBLAS against the loops in a fixed order: sums, sums of squares, every layout, extreme magnitudes; and that
 // results do not depend on the number of threads.
 #include "op_case.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Special functions next to mpmath 1.3 with 40 digits: besseli, digamma and so on at numbers of six digits.
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of matrices and factors by elimination, by what defines them.
 #include "op_case.h"
 

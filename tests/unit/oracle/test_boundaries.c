@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: compare onnx oracle/cuda
 // Where values may be rounded to the storage type between operators, and what the error scale makes of it, on the CPU
 // and on a device. What passes and fails by it: judge/test_half_chains.c.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: oracle/cuda
 // Matrix products, convolutions, pooling and resizing on a device, against the oracle on the CPU: the exact pass to
 // rounding, the closed form of the error as exactly, and contract passes by the spread that they show. Runs on the host

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: onnx oracle/cuda
 // Elementwise graphs in one launch on a device: that they take it, and that the truth, the error scale and whether the
 // contract can represent it all are, bit for bit, those of one launch a node and pass.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: onnx oracle/cuda
 // Movement, parts and borders, constants, bits, gathering and scattering on a device, against the oracle on the CPU.
 #include "gpu_graph.h"

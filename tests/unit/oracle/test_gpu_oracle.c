@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=base_realloc -Wl,--wrap=compute_alloc
 // modules: onnx oracle/cuda sandbox
 // The oracle on a device, run by the host backend: every operator's examples, every element type and kind of

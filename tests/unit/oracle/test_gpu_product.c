@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: oracle/cuda
 // Products on tensor cores, as far as a machine without a GPU can say: they compile for every architecture that NVRTC
 // knows, the host backend refuses them and takes the others, and panels and splits fit the product. What they compute

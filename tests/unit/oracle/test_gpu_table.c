@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: oracle/cuda
 // The operator table and the list of what runs on a device: every row has an implementation, every entry has a row.
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: compare onnx oracle/cuda
 // The error scale near kinks. Every element here lies within two errors of the place where a function bends: an
 // honest kernel lands on either side of it, and the passes that the scale is made of may all have landed on one.

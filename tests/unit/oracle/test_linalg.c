@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: compare onnx oracle
 // Linear algebra. The truth lies next to what long double finds; an honest single-precision kernel of any of the usual
 // algorithms is within the scale for well and for badly conditioned matrices; one whose products have 11 bits, or that

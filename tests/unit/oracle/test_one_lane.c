@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: compare onnx oracle/cuda
 // What a loop with one accumulator loses counts where a pass asks for it: on the CPU and on a device alike, at most
 // eight times the error of a sum in random order, and for nothing but reductions.

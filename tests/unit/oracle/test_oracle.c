@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=base_realloc
 // modules: onnx oracle
 // The oracle as a whole: evaluation, shape inference with symbols, the error scale, failing memory.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: compare onnx oracle/cuda
 // A contraction of a resampled image. Resampling rounds the coordinates of the image, so the contraction's inputs are
 // not the same in every pass: its error has no closed form, and the truth and the scale come from passes of the whole

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: onnx oracle/cuda
 // Where a contraction's sums may begin: its own bias, and what the graph adds after it. The scale on the CPU is what
 // the formula of ops/arith.h foresees; the device, run by the host backend, shows the same spread.

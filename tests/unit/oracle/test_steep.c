@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: compare onnx oracle/cuda
 // The error scale of exponentials whose argument errs by about one: in a second look it covers their long tail, on the
 // CPU and on a device alike. Where arguments err little it stays what it was.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the reader of cubins says of files whose kernels are known (tests/fuzz/corpus/cubin/small.cu), and that it
 // survives files that lie.
 #include <stdarg.h>

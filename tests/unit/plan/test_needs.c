@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What kernels need of an SM: of a cubin whose facts ptxas printed (tests/fuzz/corpus/cubin/needs.cu).
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans: written as JSON and read back, printed for people, and a long list of broken plans, each of which must be
 // refused with a helpful error message.
 #include <stdarg.h>

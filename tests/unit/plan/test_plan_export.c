@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An exported plan compiles on its own without a warning, and does what the plan says: it is linked with a driver that
 // is written here, has no GPU, and notes what it is asked to do. Where the toolkit's stub of libcuda is there, it links
 // with that too.

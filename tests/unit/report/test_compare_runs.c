@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two runs compared: a difference is one where the intervals say so, and only where the times can be compared.
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=base_realloc
 // The writer of HTML and the names of pages: what is escaped, what is shown in place of what, nesting, addresses.
 #include <stdarg.h>

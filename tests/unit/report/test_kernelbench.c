@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KernelBench's files of results and baseline times: its scripts can read what Assay writes, and the other way round.
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=base_realloc
 // NumPy's files: one written by numpy.save, every type written and read back, and every kind of wrong file.
 #include <stdarg.h>

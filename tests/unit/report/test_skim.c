@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON text with less in it: what is left is what a tree of all of it has, and nothing else.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The runner of plans, with OpenCL on the CPU: what plans compute, and what happens to those that do wrong.
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The look at the outputs when a kernel says that it is done.
 #include <setjmp.h>
 #include <stdarg.h>

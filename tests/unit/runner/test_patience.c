@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long a candidate is waited for on a busy machine.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When the threads that a kernel leaves behind are at rest.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The worker's mapping of the judge's memory of a GPU, against a driver that only remembers.
 #include <setjmp.h>
 #include <stdarg.h>

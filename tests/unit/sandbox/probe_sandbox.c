@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What test_sandbox.c runs inside the sandbox: one small misdeed or question per name, answers on standard output.
 // A program of its own, for the test under AddressSanitizer could not start without /proc.
 #include <arpa/inet.h>

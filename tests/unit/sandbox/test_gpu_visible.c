@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which GPU a child sees, under what may stand in the environment of who started us.
 #include <setjmp.h>
 #include <stdarg.h>

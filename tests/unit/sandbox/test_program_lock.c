@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A builder's child after it has narrowed its files: it reads what it was given, and writes and runs nothing.
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sandbox around a child: what it cannot reach, what ends it, and that nothing is left of it.
 #include <arpa/inet.h>
 #include <dirent.h>

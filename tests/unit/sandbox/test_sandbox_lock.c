@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The runner's system call filter: what ends a candidate, what is refused, and that honest programs work under it.
 #include <dirent.h>
 #include <dlfcn.h>

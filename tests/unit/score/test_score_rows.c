@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What counts and why not, digits of figures, and ranks.
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scores of sets, against examples worked by hand and against the neighbours' definitions, written here in another
 // way: KernelBench's fast_p by a count over problems, HumanEval's pass@k by looking at every choice of k samples, the
 // bootstrap of a share by drawing.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When the live site's pages are made again.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=base_realloc
 // Bodies of submissions: what is taken, and what each mistake is told.
 #include <setjmp.h>

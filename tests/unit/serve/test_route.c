@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Targets of requests: what is found, and that nothing else is.
 #include <setjmp.h>
 #include <stdarg.h>

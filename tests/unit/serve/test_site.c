@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=base_realloc
 // The pages of a site: which are found, and that nothing outside of the folder is.
 #include <setjmp.h>

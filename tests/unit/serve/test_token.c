@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=base_realloc
 // Tokens: files, whose they are, and how fast they may be used.
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: site sandbox
 // The site of a store: every page reads as HTML, every link leads to a file, nothing of a stranger gets out of its
 // place and no path of the machine gets in; the folder is written once and brought up to date.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts of the judging machine without its paths; sources with their words marked.
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cost next to quality, against figures worked by hand.
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Known answers (numpy's defaults where a library is the truth), and coverage of the interval by simulation.
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statistics of attempts, against enumeration and against simulated models whose answers are known exactly.
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=base_realloc
 // The queue: one job for one identity, one verdict for one job, whatever happens to workers, memory and submitters.
 #include <math.h>

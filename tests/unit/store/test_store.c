@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=base_realloc,--wrap=sqlite3_busy_timeout
 // The store: what goes in comes out, whatever happens to the file, the disk, memory or the neighbours.
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every backend of compute/compute.h must do, for the host (test_compute_host.c) and for a GPU
 // (tests/gpu/compute.c). Each check returns NULL, or what is wrong.
 #ifndef TESTS_COMPUTE_SELFTEST_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every allocation of an action fails once. The test that includes it links with --wrap=base_realloc, and cmocka.h
 // stands before it.
 #ifndef SUPPORT_FAIL_EACH_H

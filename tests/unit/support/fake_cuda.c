@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A CUDA driver without a GPU, for the test of exported programs: memory is the host's, kernels are notes on stderr
 // (scale copies x to its second argument), an event takes 7 us. Not part of the test programs; the test compiles it.
 #include <stdint.h>

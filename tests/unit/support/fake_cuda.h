@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A CUDA driver that does nothing but remember: what test_cuda_device.c holds the CUDA device against on machines
 // without a GPU.
 #ifndef TESTS_UNIT_FAKE_CUDA_H

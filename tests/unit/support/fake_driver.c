@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A CUDA driver that counts instead of computing, for test_compute_cuda.c, which compiles it: once as it is, once with
 // -DREST for all entries that nobody calls there. Memory is the host's; kernels do not run.
 #include <stdbool.h>

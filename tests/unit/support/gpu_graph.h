@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A graph in ONNX's text on a device and on the CPU: the exact passes are the same to the rounding of sums,
 // not-a-numbers and infinities included, and contract passes show the same spread. For tests of the oracle's families
 // on the host backend, which runs the very text that a GPU runs.

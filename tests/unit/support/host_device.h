@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host as a device, for tests of device code: options of compute_open_host.
 #ifndef HOST_DEVICE_H
 #define HOST_DEVICE_H

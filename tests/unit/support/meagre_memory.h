@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that ends, Assay's and SQLite's together. The test that includes it links with --wrap=base_realloc.
 #ifndef SUPPORT_MEAGRE_MEMORY_H
 #define SUPPORT_MEAGRE_MEMORY_H

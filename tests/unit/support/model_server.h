@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A language model's server for tests: it answers requests by a script, and remembers what it was asked.
 #ifndef SUPPORT_MODEL_SERVER_H
 #define SUPPORT_MODEL_SERVER_H

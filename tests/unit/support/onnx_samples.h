@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models that use much of the syntax, for the tests of the ONNX module.
 #ifndef TESTS_ONNX_SAMPLES_H
 #define TESTS_ONNX_SAMPLES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One operator called alone, without a graph: for tests of the operator table.
 #ifndef TESTS_OP_CALL_H
 #define TESTS_OP_CALL_H

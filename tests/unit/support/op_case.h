@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One operator alone: a node made by hand, its inference and its evaluation. For tests of operator families that must
 // not depend on the parsers.
 #ifndef TEST_OP_CASE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans of a few steps, written down in a test.
 #ifndef TEST_PLAN_DRAFT_H
 #define TEST_PLAN_DRAFT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plan that is right in every respect and has one of everything, for tests that spoil it: the kernels of
 // tests/fuzz/corpus/cubin/small.cu.
 #ifndef PLAN_SAMPLE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether this build has sanitizers, which make a test some ten times as long. A test of many tasks then takes part of
 // them: each operator's code still runs, and the other build has them all.
 #ifndef TESTS_SANITIZED_H

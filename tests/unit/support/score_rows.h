@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows for tests of scores: right, with a time, in one setting, unless a test says otherwise.
 #ifndef TESTS_SCORE_ROWS_H
 #define TESTS_SCORE_ROWS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A store in a folder of its own, for the tests of one program.
 #ifndef SUPPORT_STORE_FOLDER_H
 #define SUPPORT_STORE_FOLDER_H

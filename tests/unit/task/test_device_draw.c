@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs drawn by the device's code are the CPU's, bit for bit: every input of every task of level 1, at
 // its small and ragged workloads, under every probe.
 #include <setjmp.h>

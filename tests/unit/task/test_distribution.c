@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Distributions: their text, the elements they draw (against a reference written in Python from the documentation in
 // distribution.h, whose digests stand below), their statistics, the probes.
 #include <float.h>

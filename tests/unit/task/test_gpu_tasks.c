@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: oracle/cuda task
 // The oracle on a device on whole tasks: every task of KernelBench at its small and its ragged workloads, run by the
 // host backend, compared with the oracle on the CPU. The truth agrees to the rounding of sums, the error scale as far

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tasks' kinds and categories, as a person who knows them would name them.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The linter: every code is provoked by a task made for it and absent from a sound twin; all default forms of level 1
 // are clean; published forms that are known to be degenerate are found.
 #include <setjmp.h>

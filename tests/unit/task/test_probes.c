@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which probes tasks are asked that say nothing of them, and how small PROBE_TINY makes what goes into products.
 #include <math.h>
 #include <setjmp.h>

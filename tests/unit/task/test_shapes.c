@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shapes that a judgement draws: every shipped task has them, they are what their kind says, and assay.shapes is read
 // as it is written.
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=base_realloc
 // Reading task files: all of levels 1 and 2 against the census of the published suite, and what is said of files that
 // are wrong.

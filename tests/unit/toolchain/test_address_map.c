@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=base_realloc
 // modules: toolchain/lift
 // The address map of a recording, alone: no driver, no recording, addresses as numbers.

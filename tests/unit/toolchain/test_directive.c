@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=base_realloc
 // modules: toolchain/directive
 // Directive lines: what they mean for a workload, and what is said of every kind of mistake.

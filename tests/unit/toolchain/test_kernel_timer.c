@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: toolchain/lift
 // The kernel timer over a driver that counts events: pairs around launches, sums by origin, all events given back.
 #include <stdarg.h>

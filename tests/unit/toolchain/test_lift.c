@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: toolchain toolchain/lift
 // Lifting without a GPU: what CUPTI would report of a program is reported by hand, over a driver whose device memory is
 // this process's, and the recording goes through the reader of recordings. The device code is

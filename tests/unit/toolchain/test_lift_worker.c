@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A worker that waits for its order: roused, settled, ordered, ended. worker.py's receive_order is at the other end.
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: toolchain/lift
 // The log of a recording, written by hand and read with the reader of recordings.
 #include <stdarg.h>

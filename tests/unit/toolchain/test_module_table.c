@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: toolchain/lift
 // Which module's kernel a launch means, by handle and name, and what goes into the log of it. The device code is
 // tests/fuzz/corpus/cubin/small.cu: scale, turn and tile.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sources with directive lines to checked plans, through a sandboxed builder: no GPU is needed. What hostile sources
 // try in the compiler reaches nothing.
 #include <limits.h>

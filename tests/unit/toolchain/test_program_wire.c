@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=base_realloc
 // modules: toolchain/builder
 // The messages between a judge and a builder. The judge trusts nothing in a reply: whatever the bytes are, it gets a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Extensions that are kept from one build to the next: what is taken from a folder that a candidate could write to, and
 // what of the cache is believed.
 #include <setjmp.h>

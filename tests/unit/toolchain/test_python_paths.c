@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a sandboxed interpreter may read: its own files, and packages that it reaches by a .pth file alone.
 #include <stdarg.h>
 #include <stdbool.h>

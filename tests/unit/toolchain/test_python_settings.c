@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The compilers of Python candidates: what a user says on purpose is kept, and named if it cannot be.
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA files with host code, from source to plan: every tests/record/*.cu is built with nvcc and recorded, and its
 // first lines say what must come of it:
 //   // made: 2 steps           and then any number of   // plan: TEXT   which the plan's page must contain

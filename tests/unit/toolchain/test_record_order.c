@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: toolchain/record
 // Which recorded work is ordered before which: streams, events, host waits and the default stream, as CUDA has them.
 #include <stdarg.h>

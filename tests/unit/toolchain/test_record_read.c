@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=base_realloc
 // modules: toolchain/record
 // The reader of recordings: logs made by hand become the plans they mean, or are refused for the right reason, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // link: -Wl,--wrap=base_realloc
 // The cc toolchain: honest sources become libraries; hostile ones reach nothing, end in time and leave nothing.
 #include <dirent.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // modules: tune
 // Parameters, constraints, the order of configurations and their sources.
 #include <math.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What tools/importer/assay-import is made of.
 
     source.py         a user's module file: loading it, its parameters, its inputs, running it in double precision

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Assay's own commands on a task file, and its answers compared with the original's."""
 import json
 import os

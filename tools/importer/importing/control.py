@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An ONNX model without If, Loop and Scan, which tasks do not have.
 
 What a condition or a number of turns depends on decides what becomes of the operator:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operators of PyTorch in terms of others, where its exporter has no ONNX form or one that computes something else.
 
 Numbers that are no float32 (a third, pi) are computed in the graph, so that the task means them as PyTorch does and not

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A task's distributions (grammar: src/task/distribution.h): known forms, and those that fit drawn values."""
 import math
 

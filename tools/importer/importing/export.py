@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A module as an ONNX graph with symbolic dimensions: torch.export finds out which dimensions may vary, torch.onnx
 writes the graph."""
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Functions of PyTorch that torch.export cannot follow, in terms of others. They stand in for PyTorch's own only while
 a module is exported; what it is compared with is PyTorch's."""
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An ONNX graph made plain: functions expanded, constants named, shape arithmetic folded where it can be, no-ops and
 what is unused dropped. Floating arithmetic is never folded: the task says what is computed, not a rounding of it."""
 import numpy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PyTorch's linear algebra in terms of Assay's operators: ai.assay.Inverse and others, as ONNX has only Det."""
 import torch
 

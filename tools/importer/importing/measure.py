@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a module costs at other sizes, or whether it takes them at all."""
 import multiprocessing
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A module file to a task: exported with as many open dimensions as agree with the original, and checked."""
 import itertools
 import re

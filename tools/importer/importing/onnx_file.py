@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An .onnx file to a task. Symbolic dimensions stay symbolic; floating constants become weights."""
 import itertools
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows that data choose (a mixture of experts, masked losses), while a module is exported.
 
 How many rows torch.where, nonzero or x[mask] give depends on data, and a task's graph has no such shapes. Here they

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The workloads of a task: full is the original's sizes; small and ragged ones are tried out on the original."""
 from . import Refused, note
 

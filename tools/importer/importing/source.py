@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A user's module file in KernelBench's form: Model, get_inputs, get_init_inputs."""
 import copy
 import importlib.util

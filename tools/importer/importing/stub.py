@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A candidate to begin with: the task, operator by operator, in PyTorch. It is kept only if it passes."""
 import pathlib
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Functions of PyTorch that mean something else while a module is imported.
 
 They are exchanged once, before the user's file is run, and ask the phase what to do:

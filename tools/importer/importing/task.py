@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a module or a model to a task file that answers as the original does."""
 import pathlib
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The task file: ONNX's textual syntax as the suites' files are written."""
 import re
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How get_inputs draws its tensors."""
 import torch
 from torch.overrides import TorchFunctionMode

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Activation: functions of one tensor, in single and half precision, and in int8."""
 from kernelbenchx.suite import DIGITS, NORMAL, SIGNED, SUITE, UNIT, WEIGHT, Input, loads, powers
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Convolution."""
 from kernelbenchx.suite import NORMAL, SUITE, WEIGHT, Input, loads
 

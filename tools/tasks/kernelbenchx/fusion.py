@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fusion: several operators in a row."""
 from kernelbenchx.index import COMPACTED, COMPACTION, COUNTED, EXTENT
 from kernelbenchx.suite import DIGITS, NORMAL, SIGNED, SUITE, UNIT, WEIGHT, Input, loads, powers

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Index: movement by masks and indices."""
 from kernelbenchx.suite import NORMAL, SUITE, Input, loads, powers
 

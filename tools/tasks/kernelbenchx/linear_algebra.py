@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """LinearAlgebra, and what Fusion and Normalization have of it. Matrices are far from singular, and want a pivot."""
 from kernelbenchx.suite import SUITE, Input, loads, powers
 

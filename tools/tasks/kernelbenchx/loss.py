@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Loss: means over all elements or rows."""
 from kernelbenchx.suite import NORMAL, SUITE, Input, loads, powers
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Math: functions of one and two tensors, element by element, and softmax."""
 from kernelbenchx.suite import DIGITS, NORMAL, SIGNED, SUITE, UNIT, Input, loads, powers
 

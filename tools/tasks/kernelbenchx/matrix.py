@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MatrixMultiply: products, and what is done with them."""
 from kernelbenchx.suite import NORMAL, SIGNED, SUITE, UNIT, Input, loads, powers
 

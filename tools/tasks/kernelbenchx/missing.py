@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Categories of which nothing is made yet, and why."""
 from kernelbenchx.suite import SUITE, Input, loads, powers
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Normalization: norms of rows and batches."""
 from kernelbenchx.suite import DIGITS, NORMAL, SUITE, UNIT, Input, loads, powers
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Optimizer: one step. All states come out; where the published function overwrites them, they are outputs here."""
 from kernelbenchx.suite import DIGITS, NORMAL, SUITE, Input, loads, powers
 

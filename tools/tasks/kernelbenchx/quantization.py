@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Quantization: integers and their scales go in, so that a kernel has nothing else to compute with."""
 from kernelbenchx.suite import DIGITS, NORMAL, SUITE, Input, loads
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reduce: one number of each row. The ladder times a single row, which is M = 1 here."""
 from kernelbenchx.suite import DIGITS, NORMAL, SIGNED, SUITE, UNIT, Input, loads, powers
 

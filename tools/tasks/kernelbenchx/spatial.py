@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SpatialOps: sampling."""
 from kernelbenchx.suite import NORMAL, SUITE, Input, loads, powers
 

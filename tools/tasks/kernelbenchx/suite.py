@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """KernelBench-X: its tasks as text, and the page's table of all of them, also of those that are not made yet."""
 import math
 import sys

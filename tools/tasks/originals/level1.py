@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Originals of level 1. Parameters are the task's weights in their order."""
 from originals import module
 

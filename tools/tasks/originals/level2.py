@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Originals of level 2."""
 from originals import module
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Originals of level 3: the layers' constructors are given the widths that the task's symbols stand for."""
 import contextlib
 import re

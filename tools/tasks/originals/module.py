@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An original module: its text, run with other constants than it has, and itself, run on what Assay drew."""
 import ast
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names, shapes and initial distributions of an original's parameters at the published sizes, without data."""
 import math
 

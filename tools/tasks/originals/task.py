@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A task file, as far as its original needs it."""
 import pathlib
 import re
