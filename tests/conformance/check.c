@@ -35,6 +35,9 @@ static void tolerance(enum dtype t, const char *folder, double *rtol, double *at
   // Its reference has four decimals.
   if (strstr(folder, "/test_gridsample_bicubic/"))
     *rtol = 1e-3;
+  // Its reference was made in single precision: it has 1.9e-7 where the result is 0.
+  if (strstr(folder, "/test_dft_inverse"))
+    *atol = 1e-6;
   // Its references round scores and weights to half precision, too: two units of it.
   if (t == DTYPE_FLOAT16 && strstr(folder, "attention_4d_gqa_with_past"))
     *rtol = 0x1p-9;

@@ -28,7 +28,7 @@ ASKED = {"aspp": ([], 8), "blur_pool": ([], 3), "cbam": ([], 3), "contrastive_lo
          "patch_merging": ([], 3), "pixel_shuffle": ([], 3), "recurrent": (["--fixed-sizes"], 0),
          "rescaled": ([], 1), "rescaled_1d": ([], 1), "scattered": (["--fixed-sizes"], 0),
          "residual_bottleneck": ([], 3), "rope_attention": ([], 2), "routed_experts": ([], 2), "separable_1d": ([], 1),
-         "soft_experts": ([], 3), "squeeze_excite": ([], 3), "swiglu": ([], 3), "temporal_block": ([], 2)}
+         "soft_experts": ([], 3), "spectrum": ([], 1), "squeeze_excite": ([], 3), "swiglu": ([], 3), "temporal_block": ([], 2)}
 LIMIT = 1e-9
 
 

@@ -1,4 +1,3 @@
-# refused: DFT|complex
 import torch
 
 
