@@ -260,7 +260,7 @@ static enum assay_status read_log(const struct arguments *a, struct store *store
   int64_t trials = 0;
   enum assay_status status = file_read(a->read, TUNE_LOG_MOST_BYTES, &text, &n, err);
   if (!status)
-    status = tune_log_read(a->format, text, n, &about, put_trial, store, &trials, err);
+    status = tune_log_read(&(struct tune_log){a->format, text, n}, &about, put_trial, store, &trials, err);
   base_free(text);
   if (!status)
     fprintf(stderr, "assay: %lld trials read from %s\n", (long long)trials, a->read);

@@ -76,17 +76,17 @@ bool tune_log_starts(const char *text, size_t n, const char *with) {
   return n >= m && memcmp(text, with, m) == 0;
 }
 
-enum assay_status tune_log_read(const char *format, const char *text, size_t n, const struct tune_log_about *about,
-                                tune_log_put *put, void *arg, int64_t *trials, struct assay_error *err) {
+enum assay_status tune_log_read(const struct tune_log *log, const struct tune_log_about *about, tune_log_put *put,
+                                void *arg, int64_t *trials, struct assay_error *err) {
   const struct tune_log_format *f = NULL;
   for (int i = 0; i < N_FORMATS && !f; i++)
-    if (format ? strcmp(format, formats[i]->name) == 0 : formats[i]->is(text, n))
+    if (log->format ? strcmp(log->format, formats[i]->name) == 0 : formats[i]->is(log->text, log->n))
       f = formats[i];
   if (!f)
     return error_set(err, ASSAY_ERR_USAGE, "%s is no log of a tuner that is known (%s)", about->file,
                      "helion, inductor, triton, triton_text, published");
   struct tune_log_reader r = {.about = about, .put = put, .arg = arg};
-  enum assay_status status = f->read(&r, text, n, err);
+  enum assay_status status = f->read(&r, log->text, log->n, err);
   if (!status && r.n == 0)
     status = error_set(err, ASSAY_ERR_SYNTAX, "%s: nothing in it is a trial of %s", about->file, f->name);
   *trials = r.n;

@@ -46,10 +46,15 @@ struct tune_log_format {
 TUNE_LOG_FORMATS(TUNE_LOG_DECLARE)
 #undef TUNE_LOG_DECLARE
 
-// Reads a log; format NULL: by what is in it. text[n] is NUL. ASSAY_ERR_USAGE: no format that is known;
-// ASSAY_ERR_SYNTAX: nothing in it is a trial.
-enum assay_status tune_log_read(const char *format, const char *text, size_t n, const struct tune_log_about *about,
-                                tune_log_put *put, void *arg, int64_t *trials, struct assay_error *err);
+struct tune_log {
+  const char *format; // NULL: by what is in it
+  const char *text;   // text[n] is NUL
+  size_t n;
+};
+
+// Reads a log. ASSAY_ERR_USAGE: no format that is known; ASSAY_ERR_SYNTAX: nothing in it is a trial.
+enum assay_status tune_log_read(const struct tune_log *log, const struct tune_log_about *about, tune_log_put *put,
+                                void *arg, int64_t *trials, struct assay_error *err);
 
 // ---- for the formats
 

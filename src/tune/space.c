@@ -225,25 +225,24 @@ static bool is_allowed(const struct tune_space *s, int64_t number, const struct 
   return allowed;
 }
 
-enum assay_status tune_space_order(const struct tune_space *s, const char *file, const struct plan_symbol *symbols,
-                                   int n_symbols, uint64_t seed, struct arena *arena, int64_t **numbers, int64_t *count,
-                                   struct assay_error *err) {
-  enum assay_status status = check_constraints(s, file, symbols, n_symbols, err);
+enum assay_status tune_space_order(const struct tune_space *s, const struct tune_order *o, struct arena *arena,
+                                   int64_t **numbers, int64_t *count, struct assay_error *err) {
+  enum assay_status status = check_constraints(s, o->file, o->symbols, o->n_symbols, err);
   int64_t n = 0, *list = status ? NULL : arena_calloc(arena, (size_t)s->size, sizeof *list);
   if (status)
     return status;
   if (!list)
     return error_nomem(err, "a tuner's configurations");
   for (int64_t i = 0; i < s->size; i++)
-    if (is_allowed(s, i, symbols, n_symbols))
+    if (is_allowed(s, i, o->symbols, o->n_symbols))
       list[n++] = i;
   if (n == 0)
-    return error_set(err, ASSAY_ERR_USAGE, "%s: the constraints allow none of the %lld configurations", file,
+    return error_set(err, ASSAY_ERR_USAGE, "%s: the constraints allow none of the %lld configurations", o->file,
                      (long long)s->size);
   // Fisher and Yates, in Durstenfeld's form; the author's own choice stays first.
   int64_t first = list[0] == 0;
   for (int64_t i = n - 1; i > first; i--) {
-    int64_t k = first + (int64_t)(rng_derive(seed, (uint64_t)i) % (uint64_t)(i - first + 1)), kept = list[i];
+    int64_t k = first + (int64_t)(rng_derive(o->seed, (uint64_t)i) % (uint64_t)(i - first + 1)), kept = list[i];
     list[i] = list[k];
     list[k] = kept;
   }

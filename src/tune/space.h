@@ -52,12 +52,18 @@ void tune_space_pick(const struct tune_space *s, int64_t number, const char *val
 // "TILE_M=64,UNROLL=2".
 void tune_space_name(const struct tune_space *s, const char *const *values, struct buf *out);
 
+struct tune_order {
+  const char *file; // for messages
+  const struct plan_symbol *symbols;
+  int n_symbols;
+  uint64_t seed;
+};
+
 // Numbers of the configurations that the constraints allow for these dimensions, in the arena: number 0 first, if it is
 // allowed, then a random order that follows from the seed alone. ASSAY_ERR_SYNTAX, _INVALID: a constraint that means
 // nothing; ASSAY_ERR_USAGE: they allow none.
-enum assay_status tune_space_order(const struct tune_space *s, const char *file, const struct plan_symbol *symbols,
-                                   int n_symbols, uint64_t seed, struct arena *arena, int64_t **numbers, int64_t *count,
-                                   struct assay_error *err);
+enum assay_status tune_space_order(const struct tune_space *s, const struct tune_order *o, struct arena *arena,
+                                   int64_t **numbers, int64_t *count, struct assay_error *err);
 
 // The source of a configuration: complete, to be judged as it is.
 void tune_space_source(const struct tune_space *s, const char *source, size_t n, const char *const *values,

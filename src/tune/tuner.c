@@ -86,7 +86,8 @@ static enum assay_status read_space(struct tuner *t, struct assay_error *err) {
     return error_nomem(err, "a tuner's symbols");
   for (int i = 0; i < w.n; i++)
     symbols[i] = (struct plan_symbol){w.bindings[i].symbol, w.bindings[i].value};
-  status = tune_space_order(&t->space, j->candidate, symbols, w.n, t->o->seed, &t->arena, &t->order, &t->count, err);
+  const struct tune_order order = {.file = j->candidate, .symbols = symbols, .n_symbols = w.n, .seed = t->o->seed};
+  status = tune_space_order(&t->space, &order, &t->arena, &t->order, &t->count, err);
   if (status)
     return status;
   if (t->o->most_trials > 0 && t->count > t->o->most_trials)
@@ -344,29 +345,35 @@ static const struct store_trial *fastest(const struct tuner *t, const bool *take
   return best;
 }
 
+struct finalist {
+  char file[4096];
+  bool right;
+  double ns; // NaN: it has no time
+  int64_t id;
+};
+
 // Judges a configuration in full, with fresh entropy; the verdict goes to the store under the run's name.
-static enum assay_status judge_finalist(struct tuner *t, int64_t number, char *file, size_t size, bool *right,
-                                        double *ns, int64_t *id, struct assay_error *err) {
+static enum assay_status judge_finalist(struct tuner *t, int64_t number, struct finalist *f, struct assay_error *err) {
   struct assay_judge_options o = *t->o->judging;
   struct assay_verdict v;
   struct store_verdict key;
-  enum assay_status status = write_source(t, number, file, size, err);
-  o.candidate = file;
+  enum assay_status status = write_source(t, number, f->file, sizeof f->file, err);
+  o.candidate = f->file;
   o.seed = o.secret = 0;
   if (!status)
     status = assay_judge(&o, &v, err);
   if (status)
     return status;
-  record_key(t->o->run, &o, t->o->task_name, file, v.candidate_hash, v.settings_hash, &key);
+  record_key(t->o->run, &o, t->o->task_name, f->file, v.candidate_hash, v.settings_hash, &key);
   char *command = t->o->command ? t->o->command(t->o->command_arg, &o, &v) : NULL;
   status = record_put(t->o->store, &key, &v, command ? command : "", err);
   if (!status)
-    status = store_find(t->o->store, &key, id, err);
+    status = store_find(t->o->store, &key, &f->id, err);
   base_free(command);
-  *right = v.reason == ASSAY_REASON_PASS;
-  *ns = v.timing.measured ? v.timing.median_ns : NAN;
+  f->right = v.reason == ASSAY_REASON_PASS;
+  f->ns = v.timing.measured ? v.timing.median_ns : NAN;
   if (!status && v.reason == ASSAY_REASON_JUDGE_FAILED)
-    status = error_set(err, ASSAY_ERR_ENVIRONMENT, "%s cannot be judged here: %s", file, v.detail);
+    status = error_set(err, ASSAY_ERR_ENVIRONMENT, "%s cannot be judged here: %s", f->file, v.detail);
   assay_verdict_release(&v);
   return status;
 }
@@ -407,23 +414,20 @@ static enum assay_status judge_finalists(struct tuner *t, struct assay_error *er
   enum assay_status status = taken ? ASSAY_OK : error_nomem(err, "a tuner's finalists");
   const struct store_trial *next;
   for (int judged = 0; !status && (judged < t->o->finalists || t->result->best < 0); judged++) {
-    bool right = false;
-    double ns = NAN;
-    int64_t id = 0;
-    char file[4096];
+    struct finalist f = {.ns = NAN};
     if ((t->o->stop && atomic_load(t->o->stop)) || !(next = fastest(t, taken)))
       break;
     int64_t number = next->number;
     taken[number] = true;
-    status = judge_finalist(t, number, file, sizeof file, &right, &ns, &id, err);
+    status = judge_finalist(t, number, &f, err);
     if (status)
       break;
-    if (right && !isnan(ns))
-      take_best(t, number, file, ns, id);
-    else if (!right)
+    if (f.right && !isnan(f.ns))
+      take_best(t, number, f.file, f.ns, f.id);
+    else if (!f.right)
       status = mark_wrong(t, number, err);
     if (t->result->best != number)
-      remove(file);
+      remove(f.file);
   }
   return status;
 }

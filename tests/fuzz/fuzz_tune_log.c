@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   memcpy(text, data, size);
   text[size] = '\0';
-  if (tune_log_read(NULL, text, size, &about, put, NULL, &n, &err) == ASSAY_OK && n < 1)
+  if (tune_log_read(&(struct tune_log){NULL, text, size}, &about, put, NULL, &n, &err) == ASSAY_OK && n < 1)
     __builtin_trap();
   free(text);
   return 0;

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const char *text = (const char *)data;
   arena_init(&arena, (size_t)16 << 20);
   if (tune_space_read("k.c", text, size, &arena, &s, &err) == ASSAY_OK && s.size <= 256 &&
-      tune_space_order(&s, "k.c", symbols, 1, 1, &arena, &order, &n, &err) == ASSAY_OK) {
+      tune_space_order(&s, &(struct tune_order){"k.c", symbols, 1, 1}, &arena, &order, &n, &err) == ASSAY_OK) {
     const char *values[TUNE_MOST_PARAMETERS];
     struct buf out = {0};
     tune_space_pick(&s, order[n - 1], values);

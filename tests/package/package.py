@@ -92,6 +92,8 @@ class Verdicts(unittest.TestCase):
         v = assay.judge("kernelbench/1/19", RELU, probes=False, seed=7, secret=9)
         self.assertIs(v.reason, assay.Reason.PASS)
         self.assertTrue(v.passed and v.error <= v.allowed and v.worst in v.checks)
+        if v.timing is None and "busy" in v.evidence["timing"]["stopped"]:
+            self.skipTest(v.evidence["timing"]["stopped"])
         self.assertTrue(v.timing.low_ns <= v.time_ns <= v.timing.high_ns and len(v.timing.samples_ns) > 2)
         self.assertEqual((7, 9, "kernelbench/1/19", "small"), (v.seed, v.secret, v.task, v.workload))
         self.assertEqual(("contract", 7), (v.evidence["rule"], v.evidence["seed"]))

@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Matrix product in blocks of rows and terms, whose sizes a tuner chooses.
 // assay: task fusedops/matmul/fp32_matmul
 // assay: tune ROWS 4,1,8

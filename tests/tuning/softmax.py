@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: Apache-2.0
 # Softmax over rows, by slices of rows whose number a tuner chooses.
 # assay: task fusedops/softmax/fp32_softmax
 # assay: tune ROWS 16,1,64

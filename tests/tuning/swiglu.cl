@@ -1,4 +1,3 @@
-// SPDX-License-Identifier: Apache-2.0
 // Gated linear unit; a tuner chooses the group's size and how many elements a work item does.
 // assay: task fusedops/swiglu/fp32_swiglu
 // assay: tune GROUP 64,16,128

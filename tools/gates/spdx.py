@@ -18,7 +18,7 @@ NAMES = {"CMakeLists.txt", "Makefile", "Containerfile"}
 # REUSE.toml states their licence.
 DATA = ("bench/beside/", "bench/results/", "bench/kernel_mutants/", "kernels/", "tasks/", "tests/cases/", "tests/cheats/",
         "tests/kernelbenchx/", "tests/opencl/", "tests/python/", "tests/import/modules/", "tests/import/refused/",
-        "tests/record/", "tests/gpu/python/", "tests/kernels/disagree/",
+        "tests/record/", "tests/tuning/", "tests/gpu/python/", "tests/kernels/disagree/",
         "tests/program/hostile/", "tests/program/contract/", "tests/program/linalg/", "tests/fuzz/corpus")
 
 

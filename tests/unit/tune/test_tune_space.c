@@ -79,21 +79,22 @@ static void orders(void **state) {
   struct assay_error err = {0};
   const struct plan_symbol m64 = {"M", 64}, m8 = {"M", 8};
   int64_t *one, *two, *other, n, n2;
-  assert_int_equal(tune_space_order(&s, "k.c", &m64, 1, 1, &a, &one, &n, &err), ASSAY_OK);
-  assert_int_equal(tune_space_order(&s, "k.c", &m64, 1, 1, &a, &two, &n2, &err), ASSAY_OK);
+  assert_int_equal(tune_space_order(&s, &(struct tune_order){"k.c", &m64, 1, 1}, &a, &one, &n, &err), ASSAY_OK);
+  assert_int_equal(tune_space_order(&s, &(struct tune_order){"k.c", &m64, 1, 1}, &a, &two, &n2, &err), ASSAY_OK);
   assert_int_equal(n, 10); // not TILE 64 with WIDTH 2
   assert_int_equal(n2, n);
   assert_memory_equal(one, two, (size_t)n * sizeof *one);
   assert_int_equal(one[0], 0);
-  assert_int_equal(tune_space_order(&s, "k.c", &m64, 1, 2, &a, &other, &n2, &err), ASSAY_OK);
+  assert_int_equal(tune_space_order(&s, &(struct tune_order){"k.c", &m64, 1, 2}, &a, &other, &n2, &err), ASSAY_OK);
   assert_memory_not_equal(one, other, (size_t)n * sizeof *one);
   int64_t seen = 0;
   for (int64_t i = 0; i < n; i++)
     seen |= (int64_t)1 << one[i];
   assert_int_equal(seen, 0xFFF & ~(1 << 1) & ~(1 << 3)); // each once
-  assert_int_equal(tune_space_order(&s, "k.c", &m8, 1, 1, &a, &one, &n, &err), ASSAY_ERR_USAGE);
+  assert_int_equal(tune_space_order(&s, &(struct tune_order){"k.c", &m8, 1, 1}, &a, &one, &n, &err), ASSAY_ERR_USAGE);
   assert_non_null(strstr(err.message, "allow none of the 12"));
-  assert_int_equal(tune_space_order(&s, "k.c", NULL, 0, 1, &a, &one, &n, &err), ASSAY_ERR_INVALID);
+  assert_int_equal(tune_space_order(&s, &(struct tune_order){"k.c", NULL, 0, 1}, &a, &one, &n, &err),
+                   ASSAY_ERR_INVALID);
   assert_non_null(strstr(err.message, "k.c:5: the constraint"));
   arena_release(&a);
 }
