@@ -222,8 +222,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 
 static const struct argp_option options[] = {
     {"read", KEY_READ, "FILE", 0, "first read another tuner's log into the store", 0},
-    {"format", KEY_FORMAT, "NAME", 0,
-     "of that log: helion, inductor, triton, triton_text, published (default: by its text)", 0},
+    {"format", KEY_FORMAT, "NAME", 0, "of that log:" TUNE_LOG_NAMES " (default: by its text)", 0},
     {"run", KEY_RUN, "NAME", 0, "name for what is read (default: the file's name)", 0},
     {"task", KEY_TASK, "TASK", 0, "the task that was tuned, where the log does not say it", 0},
     {"workload", KEY_WORKLOAD, "NAME", 0, "its workload, likewise", 0},

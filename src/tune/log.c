@@ -83,8 +83,7 @@ enum assay_status tune_log_read(const struct tune_log *log, const struct tune_lo
     if (log->format ? strcmp(log->format, formats[i]->name) == 0 : formats[i]->is(log->text, log->n))
       f = formats[i];
   if (!f)
-    return error_set(err, ASSAY_ERR_USAGE, "%s is no log of a tuner that is known (%s)", about->file,
-                     "helion, inductor, triton, triton_text, published");
+    return error_set(err, ASSAY_ERR_USAGE, "%s is no log of a tuner that is known:" TUNE_LOG_NAMES, about->file);
   struct tune_log_reader r = {.about = about, .put = put, .arg = arg};
   enum assay_status status = f->read(&r, log->text, log->n, err);
   if (!status && r.n == 0)

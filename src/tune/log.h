@@ -5,9 +5,8 @@
 //   inductor    what max-autotune logs: "AUTOTUNE mm(...)", a line for each choice, "benchmarking takes X seconds and Y
 //               seconds precompiling for N choices"
 //   triton      the JSON that Triton's autotuner caches (TRITON_CACHE_AUTOTUNING): "configs_timings"
-//   triton_text what TRITON_PRINT_AUTOTUNING prints: "Triton autotuning for function F", "finished after Xs", "best
-//   config
-//               selected: ...": a run as a whole
+//   triton_text what TRITON_PRINT_AUTOTUNING prints: "Triton autotuning for function F", "finished after Xs",
+//               "best config selected: ...": a run as a whole
 //   published   gpu,operator,shape,tuner,seconds,configs,notes: the tuning runs of KernelGeneration's logs, as a whole;
 //               and gpu,operator,backend,shape,latency_ms,...: its results
 //
@@ -45,6 +44,8 @@ struct tune_log_format {
 #define TUNE_LOG_DECLARE(name) extern const struct tune_log_format tune_log_##name;
 TUNE_LOG_FORMATS(TUNE_LOG_DECLARE)
 #undef TUNE_LOG_DECLARE
+#define TUNE_LOG_NAMED(name) " " #name
+#define TUNE_LOG_NAMES TUNE_LOG_FORMATS(TUNE_LOG_NAMED) // " helion inductor ..."
 
 struct tune_log {
   const char *format; // NULL: by what is in it

@@ -12,7 +12,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$ASSAY_PYTHON" -B "$2/tools/importer/onnx_node_tests.py" "$folder"
 case $("$ASSAY_PYTHON" -c 'import onnx; print(onnx.__version__)') in
-1.23.*) least=1684 ;;
+1.23.*) least=1694 ;;
 *) least=1200 ;;
 esac
 "$1" "$folder" $least
