@@ -89,11 +89,11 @@ static bool count_device(void *arg, const struct store_verdict *v) {
 
 // On the worst of the devices that the maker's run has verdicts of, of two at least.
 static double portable_part(const struct side *s, int maker) {
-  char run[1024];
+  char run[SIDE_RUN_BYTES];
   struct devices d = {0};
   struct assay_error ignored = {0};
   double worst = 1;
-  snprintf(run, sizeof run, "%.400s, %.400s", s->run, s->makers[maker].name);
+  side_run_of(s, maker, run);
   if (store_each(s->store, run, count_device, &d, &ignored) != ASSAY_OK || d.n < 2)
     return NAN;
   for (int i = 0; i < d.n; i++)

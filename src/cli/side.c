@@ -48,8 +48,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 static const struct argp_option options[] = {
     {"with", KEY_WITH, "MAKER,...", 0,
      "makers, with commas between them: eager, inductor, max-autotune, library, files:DIR, tune:DIR, run:RUN; a folder "
-     "or a "
-     "file is files",
+     "or a file is files",
      0},
     {"run", KEY_RUN, "NAME", 0,
      "name of the runs in the store, with each maker's name after it (default: compare SUITE)", 0},
@@ -120,17 +119,21 @@ static enum assay_status judge_now(struct side *s, const struct maker_candidate 
   return status ? status : store_find(s->store, key, id, err);
 }
 
+void side_run_of(const struct side *s, int maker, char run[SIDE_RUN_BYTES]) {
+  snprintf(run, SIDE_RUN_BYTES, "%.400s, %.400s", s->run, s->makers[maker].name);
+}
+
 // Judges the candidate, unless the store has its verdict, and reads that.
-static enum assay_status judge(struct side *s, const struct side_maker *m, const struct side_shape *shape,
-                               const struct maker_candidate *c, struct side_result *r, struct assay_error *err) {
+static enum assay_status judge(struct side *s, int m, const struct side_shape *shape, const struct maker_candidate *c,
+                               struct side_result *r, struct assay_error *err) {
   struct assay_judge_options *o = &s->judging.options;
   struct store_verdict key;
-  char settings[65], hash[HASH_HEX_BYTES], run[1024], *source = NULL;
+  char settings[65], hash[HASH_HEX_BYTES], run[SIDE_RUN_BYTES], *source = NULL;
   size_t n = 0;
   int64_t id = 0;
   bool probes = o->probes;
   o->probes = probes && !c->one_shape;
-  snprintf(run, sizeof run, "%.400s, %.400s", s->run, m->name);
+  side_run_of(s, m, run);
   enum assay_status status = cli_use_candidate(&s->judging, c->file, true, err);
   if (!status)
     status = assay_settings_hash(o, settings, err);
@@ -171,7 +174,7 @@ static void ask(struct side *s, int m, const char *task_path, struct side_shape 
   if (!status && c.refusal[0])
     r->refusal = arena_strdup(&s->arena, c.refusal);
   else if (!status)
-    status = judge(s, &s->makers[m], shape, &c, r, &why);
+    status = judge(s, m, shape, &c, r, &why);
   if (status)
     r->refusal = arena_strdup(&s->arena, why.message);
   r->label = arena_strdup(&s->arena, c.label);

@@ -50,6 +50,10 @@ struct side {
   char *folder;
 };
 
+// The run of a maker's verdicts.
+enum { SIDE_RUN_BYTES = 1024 };
+void side_run_of(const struct side *s, int maker, char run[SIDE_RUN_BYTES]);
+
 // How fast next to the first maker, over the shapes where both are right; NaN: none.
 double side_geomean(const struct side *s, int maker, int *n);
 int side_wins(const struct side *s, int maker);

@@ -62,7 +62,7 @@ static bool gather(void *arg, const struct store_trial *t) {
 }
 
 // The best that the store has of the group's task, workload and device: of all runs' trials and verdicts.
-double trials_known(struct store *s, const struct trials *all, const struct trials_group *g) {
+static double known_best(struct store *s, const struct trials *all, const struct trials_group *g) {
   struct assay_error ignored = {0};
   const struct store_verdict key = {.task = g->task, .form = "default", .workload = g->workload, .device = g->device};
   double best = NAN;
@@ -76,8 +76,7 @@ double trials_known(struct store *s, const struct trials *all, const struct tria
   return best;
 }
 
-static const double PARTS[] = {0.10, 0.05, 0.02};
-enum { N_PARTS = sizeof PARTS / sizeof *PARTS };
+const double trials_parts[TRIALS_PARTS] = {0.10, 0.05, 0.02};
 
 // C, or -1: not reached, or not known.
 static int64_t count_at(const struct trials_group *g, int64_t at) {
@@ -110,14 +109,14 @@ static void print_group(const struct trials_group *g, double known_ns, FILE *to)
   fprintf(to, "%lld tried, %lld right and timed; %.2f s, processors %.2f s, GPU %.2f s; best %s, best known %s\n",
           (long long)g->tried, (long long)c.timed, c.wall_s, c.cpu_s, c.gpu_s, cli_time_text(c.best_ns, best),
           cli_time_text(known_ns, known));
-  for (int p = 0; p < N_PARTS; p++) {
-    int64_t at = tune_first_within(g->trials, g->n, known_ns, PARTS[p]);
+  for (int p = 0; p < TRIALS_PARTS; p++) {
+    int64_t at = tune_first_within(g->trials, g->n, known_ns, trials_parts[p]);
     if (at < 0)
-      fprintf(to, "within %.0f %%: not reached\n", 100 * PARTS[p]);
+      fprintf(to, "within %.0f %%: not reached\n", 100 * trials_parts[p]);
     else if (g->whole)
-      fprintf(to, "within %.0f %%: T %.2f s\n", 100 * PARTS[p], g->trials[at].end_s);
+      fprintf(to, "within %.0f %%: T %.2f s\n", 100 * trials_parts[p], g->trials[at].end_s);
     else
-      fprintf(to, "within %.0f %%: T %.2f s, C %lld\n", 100 * PARTS[p], g->trials[at].end_s,
+      fprintf(to, "within %.0f %%: T %.2f s, C %lld\n", 100 * trials_parts[p], g->trials[at].end_s,
               (long long)count_at(g, at));
   }
 }
@@ -133,9 +132,9 @@ static json_t *group_json(const struct trials_group *g, double known_ns) {
                             json_pack("{s:f, s:I, s:f, s:o}", "seconds", g->trials[i].end_s, "tried", (json_int_t)i + 1,
                                       "time_ns", best, "configuration", cli_json_text(g->names[i])));
     }
-  for (int p = 0; p < N_PARTS; p++) {
-    int64_t at = tune_first_within(g->trials, g->n, known_ns, PARTS[p]);
-    json_array_append_new(within, json_pack("{s:f, s:o, s:o}", "part", PARTS[p], "seconds",
+  for (int p = 0; p < TRIALS_PARTS; p++) {
+    int64_t at = tune_first_within(g->trials, g->n, known_ns, trials_parts[p]);
+    json_array_append_new(within, json_pack("{s:f, s:o, s:o}", "part", trials_parts[p], "seconds",
                                             cli_json_real(at < 0 ? NAN : g->trials[at].end_s), "tried",
                                             count_at(g, at) < 0 ? json_null() : json_integer((json_int_t)at + 1)));
   }
@@ -148,40 +147,31 @@ static json_t *group_json(const struct trials_group *g, double known_ns) {
 }
 
 // All of the store, because the best known may be another run's.
-bool trials_gather(struct store *s, struct trials *all) {
-  struct assay_error err = {0};
+enum assay_status trials_gather(struct store *s, struct trials *all, struct assay_error *err) {
   *all = (struct trials){0};
-  if (store_each_trial(s, NULL, gather, all, &err) == ASSAY_OK && !all->failed)
-    return true;
-  fprintf(stderr, "assay: %s\n", err.status ? err.message : "no memory for the trials");
-  return false;
+  enum assay_status status = store_each_trial(s, NULL, gather, all, err);
+  return !status && all->failed ? error_nomem(err, "the trials") : status;
 }
 
-void cli_trials_print(struct store *s, const char *run, double known_ns, FILE *to) {
-  struct trials all;
+void cli_trials_print(struct store *s, const struct trials *all, const char *run, FILE *to) {
   bool any = false;
-  if (trials_gather(s, &all))
-    for (size_t i = 0; i < all.n; i++) {
-      const struct trials_group *g = &all.groups[i];
-      if (run && strcmp(run, g->run) != 0)
-        continue;
-      fprintf(to, "%s", any ? "\n" : "");
-      any = true;
-      print_group(g, isnan(known_ns) ? trials_known(s, &all, g) : known_ns, to);
-    }
-  arena_release(&all.arena);
+  for (size_t i = 0; i < all->n; i++) {
+    const struct trials_group *g = &all->groups[i];
+    if (run && strcmp(run, g->run) != 0)
+      continue;
+    fprintf(to, "%s", any ? "\n" : "");
+    any = true;
+    print_group(g, known_best(s, all, g), to);
+  }
 }
 
-json_t *cli_trials_json(struct store *s, const char *run, double known_ns) {
-  struct trials all;
+json_t *cli_trials_json(struct store *s, const struct trials *all, const char *run) {
   json_t *list = json_array();
-  if (trials_gather(s, &all))
-    for (size_t i = 0; i < all.n; i++) {
-      const struct trials_group *g = &all.groups[i];
-      if (!run || strcmp(run, g->run) == 0)
-        json_array_append_new(list, group_json(g, isnan(known_ns) ? trials_known(s, &all, g) : known_ns));
-    }
-  arena_release(&all.arena);
+  for (size_t i = 0; i < all->n; i++) {
+    const struct trials_group *g = &all->groups[i];
+    if (!run || strcmp(run, g->run) == 0)
+      json_array_append_new(list, group_json(g, known_best(s, all, g)));
+  }
   return list;
 }
 
@@ -273,44 +263,50 @@ static bool is_many(const struct trials *all, const char *run) {
   return n > MANY_GROUPS;
 }
 
-static void show(const struct arguments *a, struct store *store, const char *run, json_t *curves, json_t *rows,
-                 json_t *speeds) {
-  struct trials all;
-  if (trials_gather(store, &all) && curves) {
-    json_t *more = cli_trials_json(store, run, NAN), *summary = trials_summary_json(&all, run, a->baseline);
-    json_array_extend(curves, more);
-    json_t *fast = trials_speeds_json(&all, run, a->baseline);
-    json_array_extend(rows, summary);
-    json_array_extend(speeds, fast);
-    json_decref(fast);
-    json_decref(more);
-    json_decref(summary);
-  } else if (a->summary || a->baseline || is_many(&all, run)) {
-    trials_summary_print(&all, run, a->baseline, stdout);
+static void take(json_t *list, json_t *taken) {
+  json_array_extend(list, taken);
+  json_decref(taken);
+}
+
+// Everything that --json prints.
+struct shown {
+  json_t *curves, *rows, *speeds;
+};
+
+static void show(const struct arguments *a, struct store *store, const struct trials *all, const char *run,
+                 struct shown *json) {
+  if (a->judging.json) {
+    take(json->curves, cli_trials_json(store, all, run));
+    take(json->rows, trials_summary_json(all, run, a->baseline));
+    take(json->speeds, trials_speeds_json(all, run, a->baseline));
+  } else if (a->summary || a->baseline || is_many(all, run)) {
+    trials_summary_print(all, run, a->baseline, stdout);
   } else {
-    cli_trials_print(store, run, NAN, stdout);
+    cli_trials_print(store, all, run, stdout);
   }
-  arena_release(&all.arena);
 }
 
 int cli_trials(int argc, char **argv) {
   struct arguments a = {0};
   struct assay_error err = {0};
   struct store *store = NULL;
+  struct trials all = {0};
   if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
   enum assay_status status = store_open(a.judging.paths.store, &store, &err);
   if (!status && a.read)
     status = read_log(&a, store, &err);
-  json_t *curves = a.judging.json ? json_array() : NULL, *rows = json_array(), *speeds = json_array();
+  if (!status)
+    status = trials_gather(store, &all, &err);
+  struct shown json = {json_array(), json_array(), json_array()};
   for (int i = 0; !status && (i < a.n_runs || i == 0); i++)
-    show(&a, store, a.runs[i], curves, rows, speeds);
-  if (!status && curves)
-    cli_json_print(
-        cli_json_of("trials", json_pack("{s:O, s:O, s:O}", "curves", curves, "summary", rows, "speeds", speeds)));
-  json_decref(curves);
-  json_decref(rows);
-  json_decref(speeds);
+    show(&a, store, &all, a.runs[i], &json);
+  json_t *object = json_pack("{s:o, s:o, s:o}", "curves", json.curves, "summary", json.rows, "speeds", json.speeds);
+  if (!status && a.judging.json)
+    cli_json_print(cli_json_of("trials", object));
+  else
+    json_decref(object);
+  arena_release(&all.arena);
   store_close(store);
   return status ? cli_fail(&err) : CLI_PASS;
 }

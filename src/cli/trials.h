@@ -20,6 +20,10 @@ struct trials_group {
   const char **names; // of the configurations
 };
 
+// How near to the best: 10, 5 and 2 per cent.
+enum { TRIALS_PARTS = 3 };
+extern const double trials_parts[TRIALS_PARTS];
+
 struct trials {
   struct arena arena;
   size_t n, capacity;
@@ -27,11 +31,8 @@ struct trials {
   bool failed;
 };
 
-// Everything that the store has. False and a message on stderr: it could not be read. arena_release(&all->arena) in any
-// case.
-bool trials_gather(struct store *s, struct trials *all);
-// The best that the store has of the group's task, workload and device: of all runs' trials and verdicts. NaN: none.
-double trials_known(struct store *s, const struct trials *all, const struct trials_group *g);
+// Everything that the store has. arena_release(&all->arena) in any case.
+enum assay_status trials_gather(struct store *s, struct trials *all, struct assay_error *err);
 
 // What many runs of a maker come to: a row for each maker, device and task, of the groups of a run (NULL: of all), with
 // how many launches pay for the tuning next to `baseline`, a maker (NULL: none). trials_summary.c
@@ -40,10 +41,9 @@ void trials_summary_print(const struct trials *all, const char *run, const char 
 json_t *trials_speeds_json(const struct trials *all, const char *run, const char *baseline);
 json_t *trials_summary_json(const struct trials *all, const char *run, const char *baseline);
 
-// The curves of a run (NULL: of all): for each task, workload, device and maker the best so far, and what it cost.
-// known_ns: the best that anybody has, for T10, T5 and T2; NaN: the least time of the same task, workload and device in
-// the store, trials and judgements.
-void cli_trials_print(struct store *s, const char *run, double known_ns, FILE *to);
-json_t *cli_trials_json(struct store *s, const char *run, double known_ns);
+// The curves of a run (NULL: of all): for each task, workload, device and maker the best so far, and what it cost; T10,
+// T5 and T2 next to the least time of the same task, workload and device in the store, trials and judgements.
+void cli_trials_print(struct store *s, const struct trials *all, const char *run, FILE *to);
+json_t *cli_trials_json(struct store *s, const struct trials *all, const char *run);
 
 #endif

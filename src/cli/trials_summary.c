@@ -11,9 +11,6 @@
 #include "cli/trials.h"
 #include "stats/stats.h"
 
-enum { N_PARTS = 3 };
-static const double PARTS[N_PARTS] = {0.10, 0.05, 0.02};
-
 // What a row is of: a task on a device, all tasks on a device, or all that a maker did.
 enum level { OF_TASK, OF_DEVICE, OF_MAKER, LEVELS };
 
@@ -21,8 +18,8 @@ enum level { OF_TASK, OF_DEVICE, OF_MAKER, LEVELS };
 struct row {
   const struct trials_group *first;
   enum level level;
-  int runs, n_within[N_PARTS], n_even, n_pairs; // pairs: with times of both the maker and the baseline
-  double *seconds, *tried, *within[N_PARTS], *even;
+  int runs, n_within[TRIALS_PARTS], n_even, n_pairs; // pairs: with times of both the maker and the baseline
+  double *seconds, *tried, *within[TRIALS_PARTS], *even;
   double total_s, total_tried, cpu_s, gpu_s;
 };
 
@@ -58,8 +55,8 @@ static void add(struct row *r, const struct trials *all, const struct trials_gro
   r->total_tried += (double)g->tried;
   r->cpu_s += c.cpu_s;
   r->gpu_s += c.gpu_s;
-  for (int p = 0; p < N_PARTS && !isnan(c.best_ns); p++) {
-    int64_t at = tune_first_within(g->trials, g->n, c.best_ns, PARTS[p] + 1e-9);
+  for (int p = 0; p < TRIALS_PARTS && !isnan(c.best_ns); p++) {
+    int64_t at = tune_first_within(g->trials, g->n, c.best_ns, trials_parts[p] + 1e-9);
     if (at >= 0)
       r->within[p][r->n_within[p]++] = g->trials[at].end_s / c.wall_s;
   }
@@ -105,7 +102,7 @@ static void visit_level(const struct visit *v, enum level level) {
                     .seconds = v->numbers,
                     .tried = v->numbers + all->n,
                     .even = v->numbers + 2 * all->n};
-    for (int p = 0; p < N_PARTS; p++)
+    for (int p = 0; p < TRIALS_PARTS; p++)
       r.within[p] = v->numbers + (size_t)(3 + p) * all->n;
     for (size_t k = i; k < all->n; k++)
       if (wanted(all, k, v->run) && alike(r.first, &all->groups[k], level))
@@ -115,7 +112,7 @@ static void visit_level(const struct visit *v, enum level level) {
 }
 
 static void each_row(const struct trials *all, const char *run, const char *baseline, row_visit *each, void *arg) {
-  struct visit v = {all, run, baseline, each, arg, base_calloc((3 + N_PARTS) * (all->n + 1), sizeof(double))};
+  struct visit v = {all, run, baseline, each, arg, base_calloc((3 + TRIALS_PARTS) * (all->n + 1), sizeof(double))};
   for (int level = 0; level < LEVELS && v.numbers; level++)
     visit_level(&v, (enum level)level);
   base_free(v.numbers);
@@ -255,7 +252,7 @@ void trials_summary_print(const struct trials *all, const char *run, const char 
 
 static void put_json(void *arg, const struct row *r) {
   json_t *within = json_array();
-  for (int p = 0; p < N_PARTS; p++)
+  for (int p = 0; p < TRIALS_PARTS; p++)
     json_array_append_new(within, cli_json_real(stats_median(r->within[p], r->n_within[p])));
   json_array_append_new(
       arg, json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:i, s:i}", "maker",

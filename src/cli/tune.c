@@ -156,9 +156,10 @@ static enum assay_status make_folder(const struct arguments *a, struct buf *fold
   return status ? status : file_make_folders(buf_str(folder), err);
 }
 
-static void print_text(const struct arguments *a, const struct tuner_result *r, struct store *store) {
+static void print_text(const struct arguments *a, const struct tuner_result *r, struct store *store,
+                       const struct trials *all) {
   char time[32], name[512];
-  cli_trials_print(store, a->tuner.run, NAN, stdout);
+  cli_trials_print(store, all, a->tuner.run, stdout);
   if (r->best < 0)
     printf("\nno configuration is right at every question\n");
   else
@@ -169,14 +170,27 @@ static void print_text(const struct arguments *a, const struct tuner_result *r, 
            (long long)r->count);
 }
 
-static void print_json(const struct arguments *a, const struct tuner_result *r, struct store *store) {
+static void print_json(const struct arguments *a, const struct tuner_result *r, struct store *store,
+                       const struct trials *all) {
   json_t *object =
       json_pack("{s:o, s:I, s:I, s:I, s:b, s:o, s:o, s:o, s:o}", "run", cli_json_text(a->tuner.run), "configurations",
                 (json_int_t)r->count, "tried", (json_int_t)r->tried, "tried_before", (json_int_t)r->tried_before,
                 "complete", r->complete, "configuration", cli_json_text(r->best < 0 ? NULL : r->configuration), "file",
                 cli_json_text(r->best < 0 ? NULL : r->file), "time_ns", cli_json_real(r->best_ns), "curves",
-                cli_trials_json(store, a->tuner.run, NAN));
+                cli_trials_json(store, all, a->tuner.run));
   cli_json_print(cli_json_of("tune", object));
+}
+
+static enum assay_status print(const struct arguments *a, const struct tuner_result *r, struct store *store,
+                               struct assay_error *err) {
+  struct trials all;
+  enum assay_status status = trials_gather(store, &all, err);
+  if (!status && a->judging.json)
+    print_json(a, r, store, &all);
+  else if (!status)
+    print_text(a, r, store, &all);
+  arena_release(&all.arena);
+  return status;
 }
 
 static enum assay_status tune(struct arguments *a, struct store *store, const char *task_path,
@@ -201,10 +215,8 @@ static enum assay_status tune(struct arguments *a, struct store *store, const ch
   a->tuner.judging = o;
   if (!status)
     status = tuner_run(&a->tuner, result, err);
-  if (!status && a->judging.json)
-    print_json(a, result, store);
-  else if (!status)
-    print_text(a, result, store);
+  if (!status)
+    status = print(a, result, store, err);
   buf_release(&run);
   buf_release(&folder);
   task_release(&task);

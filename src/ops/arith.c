@@ -6,17 +6,17 @@
 // Streams of a node's key, apart from those of its elements.
 static const uint64_t STORE_INSIDE = 0x696e73696465u, STORE_INSIDE_PLACES = 0x706c61636573u;
 
-bool arith_stores_inside(const struct arith *a, int place, enum dtype dtype) {
+bool arith_stores_at(const struct arith *a, uint64_t stream, uint64_t place, enum dtype dtype) {
   struct float_format format;
   if (a->exact || a->store == STORE_NEVER || !dtype_float_format(dtype, &format) || format.bits != a->stored.bits)
     return false;
   if (!a->store_some)
     return true;
-  struct noise n = noise_at(noise_derive(a->key, STORE_INSIDE_PLACES) & ~NOISE_MIRRORED, (uint64_t)place);
+  struct noise n = noise_at(stream & ~NOISE_MIRRORED, place);
   return noise_next(&n) >> 63;
 }
 
-static struct arith storing_of(const struct arith *a, uint64_t key) {
+struct arith arith_storing(const struct arith *a, uint64_t key) {
   return (struct arith){.exact = a->store == STORE_NEAREST,
                         .bits = a->stored.bits,
                         .min_exponent = a->stored.min_exponent,
@@ -24,8 +24,12 @@ static struct arith storing_of(const struct arith *a, uint64_t key) {
                         .key = key};
 }
 
+bool arith_stores_inside(const struct arith *a, int place, enum dtype dtype) {
+  return arith_stores_at(a, noise_derive(a->key, STORE_INSIDE_PLACES), (uint64_t)place, dtype);
+}
+
 struct arith arith_storing_inside(const struct arith *a, int place) {
-  return storing_of(a, noise_derive(noise_derive(a->key, STORE_INSIDE), (uint64_t)place));
+  return arith_storing(a, noise_derive(noise_derive(a->key, STORE_INSIDE), (uint64_t)place));
 }
 
 // To nearest, ties to even, as hardware rounds (sums of odd numbers are nothing but ties). What overflows becomes a

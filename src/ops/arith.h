@@ -45,11 +45,18 @@ struct arith {
   uint64_t key;    // of this pass: same key, same noise; NOISE_MIRRORED: the opposite noise
 };
 
+// Whether this pass rounds a value of the type to the storage type at a place; stream: a key of such places, from the
+// pass's key.
+bool arith_stores_at(const struct arith *a, uint64_t stream, uint64_t place, enum dtype dtype);
+
+// How, for arith_store and for a device; `exact` stands for rounding to nearest.
+struct arith arith_storing(const struct arith *a, uint64_t key);
+
 // For an operator that PyTorch makes of several (op_def.stores_inside): whether this pass rounds what goes from one of
 // its steps to the next, there at `place` of the node, to the storage type. dtype: of the operator's result.
 bool arith_stores_inside(const struct arith *a, int place, enum dtype dtype);
 
-// How: for stored_value and for a device, with a key of its own; `exact` stands for rounding to nearest.
+// How, with a key of its own.
 struct arith arith_storing_inside(const struct arith *a, int place);
 
 // x so rounded: at random by element i, or to nearest with ties to even, and what overflows to NaN.

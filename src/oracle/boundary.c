@@ -10,8 +10,6 @@
 // those. And there is none where values are on the type's grid anyway: inputs, constants, and what is moved from them.
 //
 // Some operators are several for PyTorch, and have boundaries inside (op_def.stores_inside): arith_stores_inside.
-#include <math.h>
-
 #include "base/parallel.h"
 #include "oracle/run.h"
 
@@ -68,22 +66,12 @@ bool run_has_boundary(const struct graph *g, const bool *steady) {
 }
 
 bool run_rounds_at(const struct arith *a, int node, int v, enum dtype dtype) {
-  struct float_format format;
-  if (a->exact || a->store == STORE_NEVER || !dtype_float_format(dtype, &format) || format.bits != a->stored.bits)
-    return false;
-  if (!a->store_some)
-    return true;
-  uint64_t place = noise_derive(noise_derive(a->key, STORE_PLACES), (uint64_t)node);
-  struct noise n = noise_at(place & ~NOISE_MIRRORED, (uint64_t)v);
-  return noise_next(&n) >> 63;
+  uint64_t stream = noise_derive(noise_derive(a->key, STORE_PLACES), (uint64_t)node);
+  return arith_stores_at(a, stream, (uint64_t)v, dtype);
 }
 
 struct arith run_storing(const struct arith *a, int v) {
-  return (struct arith){.exact = a->store == STORE_NEAREST,
-                        .bits = a->stored.bits,
-                        .min_exponent = a->stored.min_exponent,
-                        .max = a->stored.max,
-                        .key = noise_derive(noise_derive(a->key, STORE_VALUES), (uint64_t)v)};
+  return arith_storing(a, noise_derive(noise_derive(a->key, STORE_VALUES), (uint64_t)v));
 }
 
 struct storing {
