@@ -1,67 +1,180 @@
-// Layer normalisation of rows in bf16, a block a row. Mean and variance in two passes, in single precision: rows may
-// lie far from zero.
+// Layer normalisation of rows in bf16. A row is read once, and stays in registers: 8 to 512 threads have it, with
+// VECTORS times eight numbers each; all loads are under way before the first number is used. Mean and variance in two
+// passes over the registers, in single precision: rows may lie far from zero. A group of threads within a warp adds by
+// shuffles only, so that rows of up to 2048 numbers know no barrier.
 // assay: task fusedops/layernorm/bf16_layernorm
 // assay: twin ONE_PASS expect wrong_value|low_precision|wrong_class -- variance as E[x^2] - E[x]^2
 // assay: twin NO_AFFINE expect wrong_value|low_precision -- neither scale nor shift
 // assay: twin UNBIASED expect wrong_value|low_precision|wrong_class -- divides by one less
-// assay: launch layernorm grid=R block=256 args=x, w, b, y, D
+// assay: let vectors = D % 8 == 0
+// assay: launch layernorm<8, 1, 128> grid=ceil_div(R, 16) block=128 if=vectors && D <= 64 \
+//   args=x, w, b, y, R, D
+// assay: launch layernorm<16, 1, 128> grid=ceil_div(R, 8) block=128 if=vectors && D > 64 && D <= 128 \
+//   args=x, w, b, y, R, D
+// assay: launch layernorm<32, 1, 128> grid=ceil_div(R, 4) block=128 if=vectors && D > 128 && D <= 256 \
+//   args=x, w, b, y, R, D
+// assay: launch layernorm<32, 2, 128> grid=ceil_div(R, 4) block=128 if=vectors && D > 256 && D <= 512 \
+//   args=x, w, b, y, R, D
+// assay: launch layernorm<32, 4, 128> grid=ceil_div(R, 4) block=128 if=vectors && D > 512 && D <= 1024 \
+//   args=x, w, b, y, R, D
+// assay: launch layernorm<32, 8, 128> grid=ceil_div(R, 4) block=128 if=vectors && D > 1024 && D <= 2048 \
+//   args=x, w, b, y, R, D
+// assay: launch layernorm<128, 4, 128> grid=R block=128 if=vectors && D > 2048 && D <= 4096 \
+//   args=x, w, b, y, R, D
+// assay: launch layernorm<256, 4, 256> grid=R block=256 if=vectors && D > 4096 && D <= 8192 \
+//   args=x, w, b, y, R, D
+// assay: launch layernorm<512, 4, 512> grid=R block=512 if=vectors && D > 8192 && D <= 16384 \
+//   args=x, w, b, y, R, D
+// assay: launch layernorm_any grid=R block=256 if=!vectors || D > 16384 args=x, w, b, y, D
 typedef unsigned short bf16;
 
 static __device__ float wide(bf16 x) {
   return __uint_as_float((unsigned)x << 16);
 }
 
-// To nearest, ties to even. NaN stays NaN.
-static __device__ bf16 narrow(float x) {
-  unsigned u = __float_as_uint(x);
-  if ((u & 0x7fffffffu) > 0x7f800000u)
-    return (bf16)(u >> 16 | 0x40);
-  return (bf16)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+// Two numbers to nearest, ties to even; the first one in the lower half.
+static __device__ unsigned narrow_two(float low, float high) {
+  unsigned word;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  return word;
 }
 
-// Over a block of 256 threads; all have the result.
-static __device__ float sum_of_block(float x) {
-  __shared__ float warps[8];
-  for (int step = 16; step > 0; step /= 2)
-    x += __shfl_xor_sync(0xffffffffu, x, step);
-  __syncthreads(); // what was read of the last sum
+static __device__ bf16 narrow(float x) {
+  return (bf16)narrow_two(x, 0);
+}
+
+// Eight numbers that lie side by side.
+struct eight {
+  float v[8];
+};
+
+static __device__ eight widen(uint4 words) {
+  unsigned w[4] = {words.x, words.y, words.z, words.w};
+  eight e;
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    e.v[2 * i] = __uint_as_float(w[i] << 16);
+    e.v[2 * i + 1] = __uint_as_float(w[i] & 0xffff0000u);
+  }
+  return e;
+}
+
+static __device__ uint4 narrowed(const eight &e) {
+  return make_uint4(narrow_two(e.v[0], e.v[1]), narrow_two(e.v[2], e.v[3]), narrow_two(e.v[4], e.v[5]),
+                    narrow_two(e.v[6], e.v[7]));
+}
+
+// Over the THREADS threads of a row; all have the result.
+template <int THREADS> static __device__ float sum_of_row(float x) {
+#pragma unroll
+  for (int step = (THREADS < 32 ? THREADS : 32) / 2; step > 0; step /= 2)
+    x = x + __shfl_xor_sync(0xffffffffu, x, step);
+  if (THREADS <= 32)
+    return x;
+  __shared__ float warps[THREADS / 32 > 0 ? THREADS / 32 : 1];
   if (threadIdx.x % 32 == 0)
     warps[threadIdx.x / 32] = x;
   __syncthreads();
-  x = 0;
-  for (int w = 0; w < 8; w++)
-    x += warps[w];
+  x = warps[0];
+#pragma unroll
+  for (int w = 1; w < THREADS / 32; w++)
+    x = x + warps[w];
+  __syncthreads(); // the next result takes the same place
   return x;
 }
 
-__global__ void layernorm(const bf16 *x, const bf16 *w, const bf16 *b, bf16 *y, int d) {
+// 1 / deviation, of the sum of squares.
+static __device__ float scale_of(float squares, float mean, int d) {
+#if defined(ONE_PASS)
+  float variance = squares / d - mean * mean;
+#elif defined(UNBIASED)
+  float variance = squares / (d - 1);
+#else
+  float variance = squares / d;
+#endif
+  return rsqrtf(variance + 1e-5f);
+}
+
+// What is squared.
+static __device__ float distance(float x, float mean) {
+#ifdef ONE_PASS
+  return x;
+#else
+  return x - mean;
+#endif
+}
+
+static __device__ float placed(float x, float mean, float scale, float w, float b) {
+#ifdef NO_AFFINE
+  return (x - mean) * scale;
+#else
+  return (x - mean) * scale * w + b;
+#endif
+}
+
+template <int THREADS, int VECTORS, int BLOCK>
+__global__ void __launch_bounds__(BLOCK, BLOCK == 512 ? 2 : 1)
+    layernorm(const uint4 *__restrict__ x, const uint4 *__restrict__ w, const uint4 *__restrict__ b,
+              uint4 *__restrict__ y, int rows, int d) {
+  int row = blockIdx.x * (BLOCK / THREADS) + threadIdx.x / THREADS, lane = threadIdx.x % THREADS, length = d / 8;
+  bool mine = row < rows;
+  x += (long long)row * length;
+  y += (long long)row * length;
+  enum { EARLY = THREADS < 512 }; // more threads have not the registers for scale and shift
+  uint4 read[VECTORS], scales[VECTORS], shifts[VECTORS];
+#pragma unroll
+  for (int i = 0; i < VECTORS; i++)
+    read[i] = mine && lane + i * THREADS < length ? __ldcs(x + lane + i * THREADS) : make_uint4(0, 0, 0, 0);
+#pragma unroll
+  for (int i = 0; i < VECTORS; i++) {
+    bool inside = EARLY && lane + i * THREADS < length;
+    scales[i] = inside ? __ldg(w + lane + i * THREADS) : make_uint4(0, 0, 0, 0);
+    shifts[i] = inside ? __ldg(b + lane + i * THREADS) : make_uint4(0, 0, 0, 0);
+  }
+  float sum = 0, squares = 0;
+#pragma unroll
+  for (int i = 0; i < VECTORS; i++) {
+    eight e = widen(read[i]);
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+      sum += e.v[j];
+  }
+  float mean = sum_of_row<THREADS>(sum) / d;
+#pragma unroll
+  for (int i = 0; i < VECTORS; i++) {
+    eight e = widen(read[i]);
+    if (lane + i * THREADS < length)
+#pragma unroll
+      for (int j = 0; j < 8; j++)
+        squares += distance(e.v[j], mean) * distance(e.v[j], mean);
+  }
+  float scale = scale_of(sum_of_row<THREADS>(squares), mean, d);
+#pragma unroll
+  for (int i = 0; i < VECTORS; i++) {
+    if (!EARLY && lane + i * THREADS < length) {
+      scales[i] = __ldg(w + lane + i * THREADS);
+      shifts[i] = __ldg(b + lane + i * THREADS);
+    }
+    eight e = widen(read[i]), s = widen(scales[i]), t = widen(shifts[i]);
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+      e.v[j] = placed(e.v[j], mean, scale, s.v[j], t.v[j]);
+    if (mine && lane + i * THREADS < length)
+      __stcs(y + lane + i * THREADS, narrowed(e));
+  }
+}
+
+// Any row, in three sweeps, a block a row.
+__global__ void layernorm_any(const bf16 *x, const bf16 *w, const bf16 *b, bf16 *y, int d) {
   x += (long long)blockIdx.x * d;
   y += (long long)blockIdx.x * d;
   float sum = 0, squares = 0;
   for (int i = threadIdx.x; i < d; i += 256)
     sum += wide(x[i]);
-  float mean = sum_of_block(sum) / d;
-  for (int i = threadIdx.x; i < d; i += 256) {
-#ifdef ONE_PASS
-    float v = wide(x[i]);
-#else
-    float v = wide(x[i]) - mean;
-#endif
-    squares += v * v;
-  }
-#if defined(ONE_PASS)
-  float variance = sum_of_block(squares) / d - mean * mean;
-#elif defined(UNBIASED)
-  float variance = sum_of_block(squares) / (d - 1);
-#else
-  float variance = sum_of_block(squares) / d;
-#endif
-  float scale = 1 / sqrtf(variance + 1e-5f);
-  for (int i = threadIdx.x; i < d; i += 256) {
-    float v = (wide(x[i]) - mean) * scale;
-#ifndef NO_AFFINE
-    v = v * wide(w[i]) + wide(b[i]);
-#endif
-    y[i] = narrow(v);
-  }
+  float mean = sum_of_row<256>(sum) / d;
+  for (int i = threadIdx.x; i < d; i += 256)
+    squares += distance(wide(x[i]), mean) * distance(wide(x[i]), mean);
+  float scale = scale_of(sum_of_row<256>(squares), mean, d);
+  for (int i = threadIdx.x; i < d; i += 256)
+    y[i] = narrow(placed(wide(x[i]), mean, scale, wide(w[i]), wide(b[i])));
 }

@@ -1,11 +1,15 @@
-// Gated linear unit in bf16; a tuner may choose how many elements a thread does.
+// Gated linear unit in bf16. A thread has EACH times eight numbers of both inputs under way at once.
 // assay: task fusedops/swiglu/bf16_swiglu
-// assay: tune EACH 4,1,2,8
+// assay: tune EACH 2,1,4
 // assay: twin NO_SIGMOID expect wrong_value|low_precision|wrong_class -- the gate as it is
 // assay: twin SWAPPED expect wrong_value|low_precision|wrong_class -- the other input is the gate
-// assay: launch swiglu grid=ceil_div(y.count, 256 * EACH) block=256 args=g, u, y, y.count
+// assay: let words = y.count / 8
+// assay: let few = words < 132 * 2048
+// assay: launch swiglu<1> grid=ceil_div(words, 256) block=256 if=words > 0 && few args=g, u, y, words
+// assay: launch swiglu<EACH> grid=ceil_div(words, 256 * EACH) block=256 if=!few args=g, u, y, words
+// assay: launch swiglu_rest grid=1 block=32 if=y.count % 8 > 0 args=g, u, y, words * 8, y.count
 #ifndef EACH
-#define EACH 4
+#define EACH 2
 #endif
 typedef unsigned short bf16;
 
@@ -13,30 +17,76 @@ static __device__ float wide(bf16 x) {
   return __uint_as_float((unsigned)x << 16);
 }
 
-// To nearest, ties to even. NaN stays NaN.
-static __device__ bf16 narrow(float x) {
-  unsigned u = __float_as_uint(x);
-  if ((u & 0x7fffffffu) > 0x7f800000u)
-    return (bf16)(u >> 16 | 0x40);
-  return (bf16)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+// Two numbers to nearest, ties to even; the first one in the lower half.
+static __device__ unsigned narrow_two(float low, float high) {
+  unsigned word;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  return word;
 }
 
-__global__ void swiglu(const bf16 *g, const bf16 *u, bf16 *y, long long count) {
+static __device__ bf16 narrow(float x) {
+  return (bf16)narrow_two(x, 0);
+}
+
+// Eight numbers that lie side by side.
+struct eight {
+  float v[8];
+};
+
+static __device__ eight widen(uint4 words) {
+  unsigned w[4] = {words.x, words.y, words.z, words.w};
+  eight e;
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    e.v[2 * i] = __uint_as_float(w[i] << 16);
+    e.v[2 * i + 1] = __uint_as_float(w[i] & 0xffff0000u);
+  }
+  return e;
+}
+
+static __device__ uint4 narrowed(const eight &e) {
+  return make_uint4(narrow_two(e.v[0], e.v[1]), narrow_two(e.v[2], e.v[3]), narrow_two(e.v[4], e.v[5]),
+                    narrow_two(e.v[6], e.v[7]));
+}
+
+static __device__ float gated(float g, float u) {
 #ifdef SWAPPED
-  const bf16 *kept = g;
+  float kept = g;
   g = u;
   u = kept;
 #endif
-  long long first = blockIdx.x * 256ll * EACH + threadIdx.x;
-  for (int e = 0; e < EACH; e++) {
-    long long i = first + e * 256;
-    if (i >= count)
-      return;
-    float gate = wide(g[i]);
 #ifdef NO_SIGMOID
-    y[i] = narrow(gate * wide(u[i]));
+  return g * u;
 #else
-    y[i] = narrow(gate / (1 + expf(-gate)) * wide(u[i]));
+  return g / (1 + __expf(-g)) * u;
 #endif
-  }
+}
+
+template <int COUNT>
+__global__ void __launch_bounds__(256)
+    swiglu(const uint4 *__restrict__ g, const uint4 *__restrict__ u, uint4 *__restrict__ y, long long words) {
+  long long first = blockIdx.x * 256ll * COUNT + threadIdx.x;
+  uint4 gates[COUNT], values[COUNT];
+#pragma unroll
+  for (int i = 0; i < COUNT; i++)
+    if (first + i * 256 < words) {
+      gates[i] = __ldcs(g + first + i * 256);
+      values[i] = __ldcs(u + first + i * 256);
+    }
+#pragma unroll
+  for (int i = 0; i < COUNT; i++)
+    if (first + i * 256 < words) {
+      eight a = widen(gates[i]), b = widen(values[i]);
+#pragma unroll
+      for (int j = 0; j < 8; j++)
+        a.v[j] = gated(a.v[j], b.v[j]);
+      __stcs(y + first + i * 256, narrowed(a));
+    }
+}
+
+// What is left of the last eight.
+__global__ void swiglu_rest(const bf16 *g, const bf16 *u, bf16 *y, long long first, long long count) {
+  long long i = first + threadIdx.x;
+  if (i < count)
+    y[i] = narrow(gated(wide(g[i]), wide(u[i])));
 }
