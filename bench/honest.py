@@ -2,24 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judges honest kernels again and again, each time with other seeds and secrets: how often is a right kernel refused?
 
-    bench/honest.py ASSAY OUT.json [--verdicts N] [--seconds N] [--benches N] [--only GLOB] [FILE...]
+    bench/honest.py ASSAY OUT.json [--verdicts N] [--seconds N] [--jobs N] [--only GLOB] [FILE...]
 
-The kernels are those of tests/cases that must pass, in every form that must pass, and FILEs; and each of them that
-calls exp, log, tanh, erf or the like once more with the functions of other libraries (bench/honest_functions.h). Each
-is judged at `small`, with all questions and without times. OUT.json has the counts and every
-false alarm with its seed, secret and command. Runs go on where the last one ended (its counts are added to) until there
-are N verdicts, 10000 if not said, or the seconds have passed: then the round is finished. Exit code 1: false alarms.
+The kernels are those of tests/cases, tests/kernelbenchx and tests/fusedops that must pass, in every form that must
+pass, and FILEs; and each of them that calls exp, log, tanh, erf or the like once more with the functions of other
+libraries (bench/honest_functions.h). Each is judged at `small`, with all questions and without times, N benches at once
+(as many as there are CPUs, if not said). OUT.json has the counts and every false alarm with its seed and secret. It is
+written after every few kernels, so that a run that is ended loses little. Runs go on where the last one ended (its
+counts are added to, and what was judged least often is first) until there are N verdicts, 10000 if not said, or the
+seconds have passed: then each bench finishes its kernel. Exit code 1: false alarms.
 """
 import argparse
-import collections
+import concurrent.futures
 import datetime
 import fnmatch
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HOUSE = pathlib.Path(__file__).resolve().parent.parent
@@ -27,6 +31,8 @@ DIRECTIVE = re.compile(r"^// assay: (?:(expect) (\S+)|twin (\w+)( at \S+)? expec
 LIBRARIES = {"CEPHES": "exp log tanh", "XLA": "tanh erf expm1 log1p", "FAST": "exp",
              "STATED": "exp exp2 log log2 tanh erf erfc expm1 log1p"}
 MACHINE = ("judge_failed",)
+FOLDERS = ("cases", "kernelbenchx", "fusedops")
+CHUNK = 4  # kernels that one bench judges: few, since a bench that is ended loses them
 
 
 def honest_forms(text):
@@ -38,7 +44,7 @@ def honest_forms(text):
 
 
 def sources(paths):
-    """{name: source}: every form of every file, with every library whose functions it calls."""
+    """{name: (suite, source)}: every form of every file, with every library whose functions it calls."""
     functions = (HOUSE / "bench" / "honest_functions.h").read_text()
     found = {}
     for path in paths:
@@ -46,33 +52,47 @@ def sources(paths):
         task = re.search(r"^// assay: task (\S+)", text, re.M)
         if not task:
             continue
+        suite = task.group(1).split("/")[0]
         body = "\n".join("//" if line.startswith("// assay:") else line for line in text.splitlines()) + "\n"
         for form in honest_forms(text):
             head = f"// assay: task {task.group(1)}\n" + (f"#define {form}\n" if form else "")
-            name = path.stem + (f".{form}" if form else "")
-            found[f"{name}.c"] = head + body
+            name = ("" if suite == "kernelbench" else f"{suite}.") + path.stem + (f".{form}" if form else "")
+            found[f"{name}.c"] = suite, head + body
             for library, names in LIBRARIES.items():
                 if any(re.search(rf"\b{f}f\(", text) for f in names.split()):
-                    found[f"{name}.{library}.c"] = head + f"#define FUNCTIONS_{library}\n" + functions + body
+                    found[f"{name}.{library}.c"] = suite, head + f"#define FUNCTIONS_{library}\n" + functions + body
     return found
 
 
-def judge_all(assay, folder, benches, seen):
-    """One round: the files of each subfolder by a bench of its own. Returns the verdicts."""
-    running = [subprocess.Popen([assay, "bench", "kernelbench", "--from", str(folder / str(i)), "--json", "--no-store",
-                                 "--threads", "1", "--no-timing", "--again", "--store", str(folder / "store")],
-                                stdout=subprocess.PIPE, text=True)
-               for i in range(benches)]
-    verdicts = []
-    for bench in running:
-        text = bench.communicate()[0]
+def judge_chunk(assay, suite, chunk, end, enough):
+    """What a bench of {name: source} printed, verdicts, and "" or why it is none; nothing where the time is over."""
+    left = None if end == float("inf") else end - time.monotonic()
+    if enough.is_set() or (left is not None and left <= 0):
+        return [], ""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in chunk.items():
+            (pathlib.Path(folder) / name).write_text(text)
+        bench = subprocess.Popen([assay, "bench", suite, "--from", folder, "--json", "--no-store", "--threads", "1",
+                                  "--no-timing", "--again", "--store", f"{folder}/store"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            text, words = bench.communicate(timeout=left)
+        except subprocess.TimeoutExpired:
+            bench.terminate()  # it finishes the kernel that it judges, and prints what it has
+            text = bench.communicate()[0]
+            return json.loads(text or "[]"), ""
         if bench.returncode not in (0, 1):
-            sys.exit(f"a bench ended with {bench.returncode}")
-        verdicts += json.loads(text)
-    if seen & (new := {(v["seed"], v["secret"]) for v in verdicts}):
-        sys.exit("a verdict was not judged anew")
-    seen |= new
-    return verdicts
+            return [], f"a bench of {', '.join(chunk)} ended with {bench.returncode}: {words[-500:]}"
+        return json.loads(text), ""
+
+
+def chunks(kernels, judged):
+    """One round: (suite, {name: source}), the kernels that were judged least often first."""
+    names = sorted(kernels, key=lambda name: judged.get(name, 0))
+    for suite in sorted({suite for suite, _ in kernels.values()}):
+        mine = [name for name in names if kernels[name][0] == suite]
+        for i in range(0, len(mine), CHUNK):
+            yield suite, {name: kernels[name][1] for name in mine[i:i + CHUNK]}
 
 
 def library_of(name):
@@ -82,6 +102,7 @@ def library_of(name):
 def count(result, verdicts):
     for v in verdicts:
         name = pathlib.Path(v["candidate"]).name
+        result["judged"][name] = result["judged"].get(name, 0) + 1
         if v["verdict"] in MACHINE:
             result["not_judged"] += 1
             continue
@@ -101,7 +122,40 @@ def count(result, verdicts):
 
 def empty_result():
     return {"verdicts": 0, "questions": 0, "not_judged": 0, "kernels": 0, "seconds": 0, "by_library": {}, "largest": {},
-            "false_alarms": []}
+            "judged": {}, "failures": [], "false_alarms": []}
+
+
+def save(out, result, seconds):
+    """Whole or not at all: a run may be ended here."""
+    result["date"] = datetime.date.today().isoformat()
+    beside = out.with_suffix(".part")
+    beside.write_text(json.dumps(result | {"seconds": round(result["seconds"] + seconds)}, indent=1) + "\n")
+    beside.replace(out)
+
+
+def judge_round(o, kernels, result, begin, seen):
+    """All kernels once, unless there are verdicts enough or the time is over before."""
+    before, enough = result["verdicts"] + result["not_judged"], threading.Event()
+    with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
+        running = [pool.submit(judge_chunk, o.assay, suite, chunk, begin + o.seconds, enough)
+                   for suite, chunk in chunks(kernels, result["judged"])]
+        for i, done in enumerate(concurrent.futures.as_completed(running)):
+            verdicts, failure = done.result()
+            keys = [(v["seed"], v["secret"]) for v in verdicts]
+            if seen & set(keys) or len(set(keys)) < len(keys):
+                failure, verdicts = "a verdict was not judged anew", []
+            if failure:
+                result["failures"].append(failure)
+                print(failure, flush=True)
+            seen |= set(keys)
+            count(result, verdicts)
+            save(o.out, result, time.monotonic() - begin)
+            if result["verdicts"] >= o.verdicts:
+                enough.set()
+            if verdicts and (i % 16 == 0 or i + 1 == len(running)):
+                print(f"{result['verdicts']} verdicts of {len(kernels)} kernels, {len(result['false_alarms'])} false "
+                      f"alarms, {round(time.monotonic() - begin)} s", flush=True)
+    return result["verdicts"] + result["not_judged"] > before
 
 
 def main():
@@ -111,29 +165,17 @@ def main():
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     parser.add_argument("--verdicts", type=int, default=10000)
     parser.add_argument("--seconds", type=float, default=float("inf"))
-    parser.add_argument("--benches", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--only", default="*")
     o = parser.parse_intermixed_args()
-    kernels = {name: text for name, text in sources(sorted((HOUSE / "tests" / "cases").glob("*.c")) + o.files).items()
-               if fnmatch.fnmatch(name, o.only)}
-    result = json.loads(o.out.read_text()) if o.out.exists() else empty_result()
-    begin, seen = time.monotonic(), set()
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        for i, (name, text) in enumerate(kernels.items()):
-            part = folder / str(i % o.benches)
-            part.mkdir(exist_ok=True)
-            (part / name).write_text(text)
-        while result["verdicts"] < o.verdicts and time.monotonic() - begin < o.seconds:
-            started = time.monotonic()
-            count(result, judge_all(o.assay, folder, min(o.benches, len(kernels)), seen))
-            result["kernels"] = len(kernels)
-            result["seconds"] = round(result["seconds"] + time.monotonic() - started)
-            result["date"] = datetime.date.today().isoformat()
-            o.out.write_text(json.dumps(result, indent=1) + "\n")
-            print(f"{result['verdicts']} verdicts of {len(kernels)} kernels, {len(result['false_alarms'])} false alarms, "
-                  f"{result['seconds']} s", flush=True)
-    return 1 if result["false_alarms"] else 0
+    files = [path for folder in FOLDERS for path in sorted((HOUSE / "tests" / folder).glob("*.c"))] + o.files
+    kernels = {name: source for name, source in sources(files).items() if fnmatch.fnmatch(name, o.only)}
+    result = json.loads(o.out.read_text()) if o.out.exists() else {}
+    result = empty_result() | result | {"kernels": len(kernels)}
+    begin, seen, going = time.monotonic(), set(), True
+    while going and result["verdicts"] < o.verdicts and time.monotonic() - begin < o.seconds:
+        going = judge_round(o, kernels, result, begin, seen)
+    return 1 if result["false_alarms"] or result["failures"] or not going else 0
 
 
 if __name__ == "__main__":
