@@ -83,6 +83,7 @@ struct graph {
   struct node *nodes;
   int *inputs; // value indices: inputs without initializers, in declared order
   int *outputs;
+  int n_exact; // the last nodes, which judge what the others make: they round nothing in any pass (task/check.h)
 };
 
 struct property {

@@ -272,7 +272,7 @@ static enum assay_status check_twice(struct session *s, struct question *q, cons
   struct question again = {.layout = q->layout, .probe = q->probe, .key = q->key, .again = true, .kept = q->kept};
   enum assay_status status = question_check(&s->task, q, outputs, poison, s->o, c, err);
   question_release(q);
-  if (status || !question_drop_doubtful(s->o, c, q->layout->n_out))
+  if (status || !question_drop_doubtful(s->o, c, q->layout->n_judged))
     return status;
   status = question_answer(&s->task, &again, QUESTION_MORE, s->o->threads, err);
   if (status)
@@ -284,12 +284,12 @@ static enum assay_status check_twice(struct session *s, struct question *q, cons
 
 enum assay_status session_check(struct session *s, struct question *q, const void *const *outputs, uint32_t poison,
                                 bool timed, enum assay_reason *reason, struct assay_error *err) {
-  int n_out = q->layout->n_out;
-  enum assay_status status = grow_checks(s, n_out, err);
+  int n_judged = q->layout->n_judged;
+  enum assay_status status = grow_checks(s, n_judged, err);
   if (status)
     return status;
   struct assay_check *c = &s->v->checks[s->v->n_checks];
-  memset(c, 0, (size_t)n_out * sizeof *c);
+  memset(c, 0, (size_t)n_judged * sizeof *c);
   status =
       q->in_place ? s->subject->ops->check(s->subject, q, poison, c, err) : check_twice(s, q, outputs, poison, c, err);
   *reason = ASSAY_REASON_PASS;
@@ -297,8 +297,8 @@ enum assay_status session_check(struct session *s, struct question *q, const voi
     s->v->n_skipped_probes++;
     return ASSAY_OK;
   }
-  s->v->n_checks += n_out;
-  for (int i = 0; i < n_out && !status; i++) {
+  s->v->n_checks += n_judged;
+  for (int i = 0; i < n_judged && !status; i++) {
     c[i].timed = timed;
     if (*reason == ASSAY_REASON_PASS)
       *reason = c[i].reason;
@@ -423,9 +423,9 @@ static enum assay_status sort_checks(struct session *s, const int first[MAX_QUES
     return error_nomem(err, "the list of checks");
   for (int q = 0; q < s->n_questions; q++)
     if (first[q] >= 0) {
-      int n_out = s->questions[q].layout->n_out;
-      memcpy(sorted + n, v->checks + first[q], (size_t)n_out * sizeof *sorted);
-      n += n_out;
+      int n_judged = s->questions[q].layout->n_judged;
+      memcpy(sorted + n, v->checks + first[q], (size_t)n_judged * sizeof *sorted);
+      n += n_judged;
     }
   base_free(v->checks);
   v->checks = sorted;

@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "compare/compare.h"
 #include "judge/answers.h"
+#include "judge/judged.h"
 
 // A question with more elements than this is large: it is answered alone, by all threads, with fewer passes.
 enum { LARGE_ELEMENTS = 1 << 22 };
@@ -55,8 +56,9 @@ enum assay_status layout_make(const struct task *t, const struct workload *w, st
     l.in[i] = array_type(&inputs[i]);
     l.input_bytes += (int64_t)tensor_type_bytes(&l.in[i]);
   }
-  for (int i = 0; i < l.n_out; i++) {
-    l.out[i] = array_type(&shapes.values[task_oracle_graph(t)->outputs[i]]);
+  l.n_judged = task_oracle_graph(t)->n_outputs;
+  for (int i = 0; i < l.n_out; i++) { // the oracle's graph begins with the values of the task's
+    l.out[i] = array_type(&shapes.values[t->model.flat.outputs[i]]);
     l.output_bytes += (int64_t)tensor_type_bytes(&l.out[i]);
   }
   *out = l;
@@ -282,25 +284,46 @@ bool question_drop_doubtful(const struct assay_judge_options *o, struct assay_ch
   return doubtful;
 }
 
+// Of a task with a check: which of the values that it judges this is.
+static enum assay_status name_judged(const struct task *t, int i, struct assay_check *c, struct assay_error *err) {
+  const struct graph *g = task_oracle_graph(t);
+  struct buf text = {0};
+  if (!c->description)
+    return ASSAY_OK;
+  buf_printf(&text, "%s: %s", g->values[g->outputs[i]].name, c->description);
+  if (text.failed)
+    return error_nomem(err, "a check's description");
+  base_free(c->description);
+  c->description = text.data;
+  return ASSAY_OK;
+}
+
 enum assay_status question_check(const struct task *t, const struct question *q, const void *const *outputs,
                                  uint32_t poison, const struct assay_judge_options *o, struct assay_check *checks,
                                  struct assay_error *err) {
-  enum assay_status status = ASSAY_OK;
-  for (int i = 0; i < q->layout->n_out && !status; i++) {
+  struct judged judged;
+  enum assay_status status = judged_make(t, q, outputs, poison, o->threads, &judged, err);
+  for (int i = 0; i < q->layout->n_judged && !status; i++) {
     const struct array *y = &q->answer.y[i];
     bool floating = dtype_is_float(y->dtype);
     struct tensor_type type = array_type(y);
     struct compare_input in = question_terms(t, i, &type, poison);
     struct compare_facts facts;
-    in.got = outputs[i];
+    in.got = judged.got[i];
     in.want = floating ? y->f64 : NULL;
     in.want_int = floating ? NULL : y->i64;
     in.sigma = q->answer.sigma[i];
     in.threads = o->threads;
     in.single_draws = q->again && oracle_has_steep_sums(task_oracle_graph(t));
+    in.has_poison = !judged.own;
     status = compare_outputs(&in, &facts, err);
+    if (!status && judged.unwritten > 0 && compare_verdict(&facts, COMPARE_CONTRACT) != COMPARE_PASS)
+      facts.n_poisoned = judged.unwritten;
     if (!status)
       status = question_record(q, i, &facts, &in.type.shape, o, &checks[i], err);
+    if (!status && judged.own)
+      status = name_judged(t, i, &checks[i], err);
   }
+  judged_release(&judged);
   return status;
 }

@@ -18,6 +18,7 @@ struct layout {
   const struct workload *workload;
   struct arena arena;
   int n_in, n_out;
+  int n_judged; // values that are compared: the outputs, or what the task's check makes of them (task/check.h)
   struct tensor_type *in, *out;
   int64_t input_bytes, output_bytes;
   struct oracle_bytes oracle; // what an answer takes on the host
@@ -104,8 +105,8 @@ enum assay_status question_record(const struct question *q, int output, const st
 enum { QUESTION_MORE = 64 };
 bool question_drop_doubtful(const struct assay_judge_options *o, struct assay_check *checks, int n);
 
-// Compares outputs[i] (the bytes of output i) with the answer and fills checks[i]. `poison`: what the outputs held
-// before the call.
+// Compares outputs[i] (the bytes of output i), or what the task's check makes of them, with the answer and fills
+// checks[i] for each of the n_judged values. `poison`: what the outputs held before the call.
 enum assay_status question_check(const struct task *t, const struct question *q, const void *const *outputs,
                                  uint32_t poison, const struct assay_judge_options *o, struct assay_check *checks,
                                  struct assay_error *err);

@@ -17,6 +17,7 @@
 #include "ops/families.h"
 #include "ops/loops.h"
 #include "ops/pytorch.h"
+#include "ops/spectral.h"
 
 // LAPACK's, which OpenBLAS has; Debian's headers for it are a package of their own.
 void dsyevr_(const char *jobz, const char *range, const char *uplo, const int *n, double *a, const int *lda,
@@ -28,34 +29,34 @@ void dgeev_(const char *jobvl, const char *jobvr, const int *n, double *a, const
 void dgesdd_(const char *jobz, const int *m, const int *n, double *a, const int *lda, double *s, double *u,
              const int *ldu, double *vt, const int *ldvt, double *work, const int *lwork, int *iwork, int *info);
 
-// One matrix of m rows and n columns at work, row-major: LAPACK sees it transposed.
-struct matrix {
-  const struct op_eval *c;
-  int m, n, least; // least: min(m, n)
-  double *a;       // the matrix, moved in a contract pass
-  double *y;       // the result
-  struct arena arena;
-};
-typedef bool matrix_fn(struct matrix *x); // false: no memory, or no convergence
-
-static double *doubles(struct matrix *x, int64_t rows, int64_t columns) {
+double *matrix_doubles(struct matrix *x, int64_t rows, int64_t columns) {
   return arena_calloc(&x->arena, (size_t)(rows * columns + 1), sizeof(double));
 }
 
-static void move(struct matrix *x, struct noise *noise, bool symmetric) {
-  const struct arith *arith = &x->c->arith;
+int *matrix_ints(struct matrix *x, int64_t n) {
+  return arena_calloc(&x->arena, (size_t)n + 1, sizeof(int));
+}
+
+double matrix_unit(const struct matrix *x) {
+  return x->c->arith.exact ? 0 : 3 * (2 + sqrt(x->least)) * ldexp(1, -x->c->arith.bits);
+}
+
+static void move(struct matrix *x, bool symmetric) {
   size_t all = (size_t)x->m * (size_t)x->n;
-  double squares = 0, unit = 3 * (2 + sqrt(x->least)) * ldexp(1, -arith->bits);
+  double squares = 0, unit = matrix_unit(x);
   for (size_t i = 0; i < all; i++)
     squares += x->a[i] * x->a[i];
-  double each = arith->exact ? 0 : unit * sqrt(squares / (double)all);
-  double common = arith->exact ? 1 : 1 + unit * noise_normal(noise);
-  for (int i = 0; i < x->m && !arith->exact; i++)
+  double each = unit * sqrt(squares / (double)all), common = 1 + unit * noise_normal(x->noise);
+  for (int i = 0; i < x->m; i++)
     for (int j = 0; j < x->n; j++) {
       double *at = &x->a[(size_t)i * (size_t)x->n + (size_t)j];
-      *at = symmetric && j > i ? *at : common * *at + each * noise_normal(noise);
+      *at = symmetric && j > i ? *at : common * *at + each * noise_normal(x->noise);
     }
-  for (int i = 0; i < x->m && symmetric; i++) // the upper triangle is not read
+}
+
+// The upper triangle is not read.
+static void mirror(struct matrix *x) {
+  for (int i = 0; i < x->m; i++)
     for (int j = 0; j < i; j++)
       x->a[(size_t)j * (size_t)x->n + (size_t)i] = x->a[(size_t)i * (size_t)x->n + (size_t)j];
 }
@@ -64,9 +65,9 @@ static void move(struct matrix *x, struct noise *noise, bool symmetric) {
 // ascend.
 static bool symmetric_eigen(struct matrix *x, int n, double *a, int count, double *w, double *v) {
   int first = n - count + 1, found, info, work_n = 26 * n + 64 * n, iwork_n = 10 * n;
-  double none = 0, *work = doubles(x, 1, work_n);
-  int *iwork = arena_calloc(&x->arena, (size_t)iwork_n + 1, sizeof *iwork);
-  int *support = arena_calloc(&x->arena, 2 * (size_t)n + 1, sizeof *support);
+  double none = 0, *work = matrix_doubles(x, 1, work_n);
+  int *iwork = matrix_ints(x, iwork_n);
+  int *support = matrix_ints(x, 2 * (int64_t)n);
   if (!work || !iwork || !support)
     return false;
   dsyevr_("V", "I", "L", &n, a, &n, &none, &none, &first, &n, &none, &found, w, v, &n, support, work, &work_n, iwork,
@@ -75,26 +76,26 @@ static bool symmetric_eigen(struct matrix *x, int n, double *a, int count, doubl
 }
 
 static bool symmetric_power(struct matrix *x) {
-  double k = node_float(x->c->node, "k", 2), *w = doubles(x, 1, x->n), *v = doubles(x, x->n, x->n),
-         *scaled = doubles(x, x->n, x->n);
+  double k = node_float(x->c->node, "k", 2), *w = matrix_doubles(x, 1, x->n), *v = matrix_doubles(x, x->n, x->n),
+         *scaled = matrix_doubles(x, x->n, x->n);
   if (!w || !v || !scaled || !symmetric_eigen(x, x->n, x->a, x->n, w, v))
     return false;
   for (int i = 0; i < x->n; i++)
     for (int j = 0; j < x->n; j++)
       scaled[(size_t)i * (size_t)x->n + (size_t)j] = pow(w[i], k) * v[(size_t)i * (size_t)x->n + (size_t)j];
-  cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, x->n, x->n, x->n, 1, v, x->n, scaled, x->n, 0, x->y, x->n);
+  cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, x->n, x->n, x->n, 1, v, x->n, scaled, x->n, 0, x->y[0], x->n);
   return true;
 }
 
 static bool spectral_radius(struct matrix *x) {
   int n = x->n, one = 1, info, work_n = 16 * n;
-  double *re = doubles(x, 1, n), *im = doubles(x, 1, n), *work = doubles(x, 1, work_n), none;
+  double *re = matrix_doubles(x, 1, n), *im = matrix_doubles(x, 1, n), *work = matrix_doubles(x, 1, work_n), none;
   if (!re || !im || !work)
     return false;
   dgeev_("N", "N", &n, x->a, &n, re, im, &none, &one, &none, &one, work, &work_n, &info);
-  *x->y = 0;
+  *x->y[0] = 0;
   for (int i = 0; i < n; i++)
-    *x->y = fmax(*x->y, hypot(re[i], im[i]));
+    *x->y[0] = fmax(*x->y[0], hypot(re[i], im[i]));
   return info == 0;
 }
 
@@ -103,12 +104,12 @@ static bool spectral_radius(struct matrix *x) {
 static bool low_rank(struct matrix *x) {
   int m = x->m, n = x->n, k = (int)node_int(x->c->node, "rank", 1), least = x->least;
   if (k >= least) {
-    memcpy(x->y, x->a, (size_t)m * (size_t)n * sizeof *x->y);
+    memcpy(x->y[0], x->a, (size_t)m * (size_t)n * sizeof *x->y[0]);
     return true;
   }
   bool wide = m < n;
-  double *square = doubles(x, least, least), *w = doubles(x, 1, least), *v = doubles(x, k, least);
-  double *part = doubles(x, wide ? n : m, k);
+  double *square = matrix_doubles(x, least, least), *w = matrix_doubles(x, 1, least), *v = matrix_doubles(x, k, least);
+  double *part = matrix_doubles(x, wide ? n : m, k);
   if (!square || !w || !v || !part)
     return false;
   cblas_dgemm(CblasRowMajor, wide ? CblasNoTrans : CblasTrans, wide ? CblasTrans : CblasNoTrans, least, least,
@@ -117,10 +118,10 @@ static bool low_rank(struct matrix *x) {
     return false;
   if (wide) { // v' (v a)
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, k, n, m, 1, v, m, x->a, n, 0, part, n);
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, n, k, 1, v, m, part, n, 0, x->y, n);
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, n, k, 1, v, m, part, n, 0, x->y[0], n);
   } else { // (a v') v
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, k, n, 1, x->a, n, v, n, 0, part, k);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, part, k, v, n, 0, x->y, n);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, part, k, v, n, 0, x->y[0], n);
   }
   return true;
 }
@@ -128,9 +129,9 @@ static bool low_rank(struct matrix *x) {
 // LAPACK's u and vt of the transposed matrix: a = vt' s u' in its columns, so vt' has the rows' vectors here.
 static bool pseudo_inverse(struct matrix *x) {
   int m = x->m, n = x->n, least = x->least, info, work_n = 8 * least * least + 64 * (m + n) + 64;
-  double *s = doubles(x, 1, least), *u = doubles(x, n, least), *vt = doubles(x, least, m);
-  double *work = doubles(x, 1, work_n);
-  int *iwork = arena_calloc(&x->arena, 8 * (size_t)least + 1, sizeof *iwork);
+  double *s = matrix_doubles(x, 1, least), *u = matrix_doubles(x, n, least), *vt = matrix_doubles(x, least, m);
+  double *work = matrix_doubles(x, 1, work_n);
+  int *iwork = matrix_ints(x, 8 * (int64_t)least);
   if (!s || !u || !vt || !work || !iwork)
     return false;
   dgesdd_("S", &n, &m, x->a, &n, s, u, &n, vt, &least, work, &work_n, iwork, &info);
@@ -138,7 +139,7 @@ static bool pseudo_inverse(struct matrix *x) {
   for (int i = 0; i < least; i++)
     for (int j = 0; j < n; j++)
       u[(size_t)i * (size_t)n + (size_t)j] *= s[i] > cut ? 1 / s[i] : 0;
-  cblas_dgemm(CblasRowMajor, CblasTrans, CblasTrans, n, m, least, 1, u, n, vt, least, 0, x->y, m);
+  cblas_dgemm(CblasRowMajor, CblasTrans, CblasTrans, n, m, least, 1, u, n, vt, least, 0, x->y[0], m);
   return info == 0;
 }
 
@@ -147,100 +148,115 @@ static bool pseudo_inverse(struct matrix *x) {
 struct batch {
   const struct op_eval *c;
   matrix_fn *each;
-  bool symmetric;
+  enum matrix_move move;
   int m, n;
-  int64_t result; // elements of each
+  int64_t result[MATRIX_OUTPUTS]; // elements of each
   atomic_bool failed;
 };
 
+static bool run_one(const struct batch *b, struct matrix *x) {
+  const struct op_eval *c = b->c;
+  const size_t all = (size_t)b->m * (size_t)b->n;
+  for (int o = 0; o < c->n_out; o++) {
+    const bool floating = dtype_is_float(c->out[o].dtype);
+    x->y[o] = floating && c->out[o].f64 ? c->out[o].f64 + x->at * b->result[o] : NULL;
+    x->whole[o] = !floating && c->out[o].i64 ? c->out[o].i64 + x->at * b->result[o] : NULL;
+  }
+  x->a = matrix_doubles(x, b->m, b->n);
+  if (!x->a)
+    return false;
+  memcpy(x->a, c->in[0]->f64 + (size_t)x->at * all, all * sizeof *x->a);
+  if (!c->arith.exact && b->move != MATRIX_STAYS)
+    move(x, b->move == MATRIX_SYMMETRIC);
+  if (b->move == MATRIX_SYMMETRIC)
+    mirror(x);
+  if (!b->each(x))
+    return false;
+  for (int o = 0; o < c->n_out; o++)
+    for (int64_t k = 0; k < b->result[o] && x->y[o]; k++)
+      x->y[o][k] = arith_round(&c->arith, x->noise, x->y[o][k]);
+  return true;
+}
+
 static void batch_range(void *arg, int64_t begin, int64_t end) {
   struct batch *b = arg;
-  size_t all = (size_t)b->m * (size_t)b->n;
   for (int64_t i = begin; i < end; i++) {
     struct noise noise = noise_at(b->c->arith.key, (uint64_t)i);
-    struct matrix x = {
-        .c = b->c, .m = b->m, .n = b->n, .least = b->m < b->n ? b->m : b->n, .y = b->c->out[0].f64 + i * b->result};
-    x.a = doubles(&x, b->m, b->n);
-    if (x.a) {
-      memcpy(x.a, b->c->in[0]->f64 + (size_t)i * all, all * sizeof *x.a);
-      move(&x, &noise, b->symmetric);
-    }
-    if (!x.a || !b->each(&x))
+    struct matrix x = {.c = b->c, .m = b->m, .n = b->n, .least = b->m < b->n ? b->m : b->n, .at = i, .noise = &noise};
+    if (!run_one(b, &x))
       b->failed = true;
-    for (int64_t k = 0; k < b->result; k++)
-      x.y[k] = arith_round(&b->c->arith, &noise, x.y[k]);
     arena_release(&x.arena);
   }
 }
 
-static enum assay_status batch_run(struct op_eval *c, matrix_fn *each, bool symmetric, struct assay_error *err) {
+enum assay_status matrix_batch_run(struct op_eval *c, matrix_fn *each, enum matrix_move move, struct assay_error *err) {
   const struct shape *a = &c->in[0]->shape;
   struct batch b = {.c = c,
                     .each = each,
-                    .symmetric = symmetric,
+                    .move = move,
                     .m = (int)a->dims[a->rank - 2],
                     .n = (int)a->dims[a->rank - 1],
                     .failed = false};
   int64_t count = shape_span(a, 0, a->rank - 2);
   if (shape_count(a) == 0)
     return ASSAY_OK;
-  b.result = shape_count(&c->out[0].shape) / count;
+  for (int o = 0; o < c->n_out; o++)
+    b.result[o] = shape_count(&c->out[o].shape) / count;
   openblas_set_num_threads(1); // see ops/gemm.h
   parallel_for(c->threads, count, 1, batch_range, &b);
-  return b.failed ? error_nomem(err, "the eigenvalues of matrices") : ASSAY_OK;
+  return b.failed ? error_nomem(err, "the decomposition of matrices") : ASSAY_OK;
 }
 
 static enum assay_status power_eval(struct op_eval *c, struct assay_error *err) {
-  return batch_run(c, symmetric_power, true, err);
+  return matrix_batch_run(c, symmetric_power, MATRIX_SYMMETRIC, err);
 }
 static enum assay_status radius_eval(struct op_eval *c, struct assay_error *err) {
-  return batch_run(c, spectral_radius, false, err);
+  return matrix_batch_run(c, spectral_radius, MATRIX_MOVES, err);
 }
 static enum assay_status low_rank_eval(struct op_eval *c, struct assay_error *err) {
-  return batch_run(c, low_rank, false, err);
+  return matrix_batch_run(c, low_rank, MATRIX_MOVES, err);
 }
 static enum assay_status pseudo_inverse_eval(struct op_eval *c, struct assay_error *err) {
-  return batch_run(c, pseudo_inverse, false, err);
+  return matrix_batch_run(c, pseudo_inverse, MATRIX_MOVES, err);
 }
 
 // ---- shapes and cost
 
-enum { MOST = 8192 }; // rows and columns: beyond it a pass takes minutes
-
-static enum assay_status need_matrices(const struct op_infer *c, bool square, struct assay_error *err) {
+enum assay_status matrix_infer(const struct op_infer *c, bool square, struct assay_error *err) {
   const struct shape *s = &c->in[0]->shape;
   enum assay_status status = loops_need_float(c, 0, err);
   if (!status && s->rank < 2)
     return op_invalid(c->node, err, "input 0 must be matrices: [..., m, n]");
   for (int d = s->rank - 2; d < s->rank && !status; d++)
-    if (s->dims[d] > MOST)
-      return op_unsupported(c->node, err, "a matrix with an extent of %lld; at most %d", (long long)s->dims[d], MOST);
+    if (s->dims[d] > MATRIX_MOST)
+      return op_unsupported(c->node, err, "a matrix with an extent of %lld; at most %d", (long long)s->dims[d],
+                            MATRIX_MOST);
   if (!status && square && s->dims[s->rank - 1] != s->dims[s->rank - 2])
     return op_invalid(c->node, err, "input 0 must be square matrices: [..., n, n]");
   return status;
 }
 
 static enum assay_status power_infer(struct op_infer *c, struct assay_error *err) {
-  enum assay_status status = need_matrices(c, true, err);
+  enum assay_status status = matrix_infer(c, true, err);
   return status ? status : op_infer_same(c, err);
 }
 
 static enum assay_status radius_infer(struct op_infer *c, struct assay_error *err) {
   const struct shape *s = &c->in[0]->shape;
-  enum assay_status status = need_matrices(c, true, err);
+  enum assay_status status = matrix_infer(c, true, err);
   return status ? status : op_output(c, 0, c->in[0]->dtype, s->rank - 2, s->dims, err);
 }
 
 static enum assay_status low_rank_infer(struct op_infer *c, struct assay_error *err) {
-  if (node_int(c->node, "rank", 1) < 1 || node_int(c->node, "rank", 1) > MOST)
-    return op_invalid(c->node, err, "rank must be between 1 and %d", MOST);
-  enum assay_status status = need_matrices(c, false, err);
+  if (node_int(c->node, "rank", 1) < 1 || node_int(c->node, "rank", 1) > MATRIX_MOST)
+    return op_invalid(c->node, err, "rank must be between 1 and %d", MATRIX_MOST);
+  enum assay_status status = matrix_infer(c, false, err);
   return status ? status : op_infer_same(c, err);
 }
 
 static enum assay_status pseudo_inverse_infer(struct op_infer *c, struct assay_error *err) {
   struct shape s = c->in[0]->shape;
-  enum assay_status status = need_matrices(c, false, err);
+  enum assay_status status = matrix_infer(c, false, err);
   if (status)
     return status;
   s.dims[s.rank - 1] = c->in[0]->shape.dims[s.rank - 2];

@@ -30,6 +30,7 @@ static const struct op_family *const families[] = {
     &ops_causal_conv_family,
     &ops_linalg_family,
     &ops_spectral_family,
+    &ops_decompose_family,
     &ops_fourier_family,
     &ops_reduce_family,
     &ops_softmax_family,

@@ -28,7 +28,7 @@ static bool casts_to_integers(const struct graph *g, const struct node *n) {
 
 bool run_casts_to_integers(const struct graph *g) {
   bool any = false;
-  for (int i = 0; i < g->n_nodes && !any; i++)
+  for (int i = 0; i < g->n_nodes - g->n_exact && !any; i++)
     any = g->nodes[i].op && g->nodes[i].op->casts && casts_to_integers(g, &g->nodes[i]);
   return any;
 }

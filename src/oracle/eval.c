@@ -161,7 +161,7 @@ static enum assay_status run_node(struct pass *p, int index, struct assay_error 
                       .n_out = n->n_outputs,
                       .in = p->io.in,
                       .out = p->io.out,
-                      .arith = p->r->arith,
+                      .arith = index < g->n_nodes - g->n_exact ? p->r->arith : arith_exact(),
                       .threads = p->r->threads,
                       .scratch = &scratch};
   c.arith.key = noise_derive(p->r->arith.key, (uint64_t)index);

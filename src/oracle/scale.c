@@ -188,7 +188,7 @@ struct arith run_least_pass(const struct arith *contract, int k) {
 // Whether a node that bends so comes after one that adds, or is an attention, which does both.
 static bool bends_sums(const struct graph *g, enum op_kink kink) {
   bool adds = false;
-  for (int i = 0; i < g->n_nodes; i++) {
+  for (int i = 0; i < g->n_nodes - g->n_exact; i++) {
     const struct op_errors *errors = &g->nodes[i].op->errors;
     if ((adds || g->nodes[i].op->class == OP_CONTRACTION) && errors->kink == kink)
       return true;
@@ -330,7 +330,7 @@ static enum assay_status cover_tails(struct oracle_request *r, const struct arit
 
 int run_closed_form_node(const struct graph *g) {
   int node = g->n_outputs == 1 ? g->values[g->outputs[0]].producer : -1;
-  if (node < 0 || g->nodes[node].op->class != OP_CONTRACTION || g->nodes[node].n_outputs != 1)
+  if (node < 0 || g->n_exact > 0 || g->nodes[node].op->class != OP_CONTRACTION || g->nodes[node].n_outputs != 1)
     return -1;
   for (int i = 0; i < g->n_nodes; i++)
     if (i != node && g->nodes[i].op->errors.rounding != OP_EXACT)

@@ -7,32 +7,15 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "oracle/oracle.h"
-#include "task/lint_rules.h"
+#include "task/check.h"
+#include "task/linter.h"
 #include "task/shapes.h"
 
-enum { DRAWS = 3, MAJORITY = 2, REPLICAS = 4 };
-
-// One draw of the inputs and its answer.
-struct draw {
-  struct array *inputs;
-  struct oracle_answer answer;
-};
-
-struct linter {
-  const struct task *t;
-  const struct workload *w;
-  int threads;
-  struct arena arena;   // shapes and the lists below
-  struct array *shapes; // of the inputs
-  struct draw draws[DRAWS];
-  struct lint_report *report;
-  struct assay_error *err;
-};
+enum { REPLICAS = 4 };
 
 // ---- draws and answers ----------------------------------------------------------------------------------------------
 
-static enum assay_status make_draw(struct linter *l, uint64_t key, struct draw *d) {
+static enum assay_status make_draw(struct linter *l, uint64_t key, struct lint_draw *d) {
   d->inputs = arena_calloc(&l->arena, (size_t)l->t->n_inputs + 1, sizeof *d->inputs);
   if (!d->inputs)
     return error_nomem(l->err, "the linter's inputs");
@@ -45,7 +28,7 @@ static enum assay_status make_draw(struct linter *l, uint64_t key, struct draw *
   return status;
 }
 
-static struct lint_truth truth_of(const struct linter *l, int draw, int output) {
+struct lint_truth linter_truth(const struct linter *l, int draw, int output) {
   const struct oracle_answer *a = &l->draws[draw].answer;
   return (struct lint_truth){.y = &a->y[output],
                              .sigma = a->sigma[output],
@@ -148,14 +131,14 @@ static void describe(const struct linter *l, struct lint_finding *f) {
            f->worst);
 }
 
-static void add(struct linter *l, enum lint_code code, unsigned rules, int output, int input, double worst) {
+void linter_add(struct linter *l, enum lint_code code, unsigned rules, int output, int input, double worst) {
   bool allowed = is_allowed(l->t, code, rules);
   l->report->n_open += !allowed;
   if (l->report->n_findings == LINT_MAX_FINDINGS)
     return;
   struct lint_finding *f = &l->report->findings[l->report->n_findings++];
   *f = (struct lint_finding){.code = code, .rules = rules, .output = output, .input = input, .worst = worst};
-  range_of(&l->draws[0].answer.y[output], &f->y_low, &f->y_high);
+  range_of(&l->draws[0].answer.y[task_has_check(l->t) ? 0 : output], &f->y_low, &f->y_high);
   f->allowed = allowed;
   describe(l, f);
 }
@@ -200,7 +183,7 @@ static bool make_shuffled(const struct linter *l, const struct shortcut *s, int 
 }
 
 static bool make_other_draw(const struct linter *l, const struct shortcut *s, int draw, struct array *wrong) {
-  const struct array *other = answer_to(l, s, (draw + 1) % DRAWS);
+  const struct array *other = answer_to(l, s, (draw + 1) % LINT_DRAWS);
   memcpy(wrong->bits, other->bits, (size_t)shape_count(&wrong->shape) * sizeof *wrong->bits);
   return true;
 }
@@ -208,11 +191,11 @@ static bool make_other_draw(const struct linter *l, const struct shortcut *s, in
 static void offer(struct linter *l, const struct shortcut *s, struct array *wrong) {
   int taken[LINT_RULE_COUNT] = {0};
   double nearest = INFINITY;
-  for (int d = 0; d < DRAWS; d++) {
+  for (int d = 0; d < LINT_DRAWS; d++) {
     double worst;
     if (!s->make(l, s, d, wrong))
       return;
-    struct lint_truth truth = truth_of(l, d, s->output);
+    struct lint_truth truth = linter_truth(l, d, s->output);
     unsigned rules = lint_accepts(&truth, wrong, &worst);
     for (int r = 0; r < LINT_RULE_COUNT; r++)
       taken[r] += rules >> r & 1;
@@ -220,15 +203,15 @@ static void offer(struct linter *l, const struct shortcut *s, struct array *wron
   }
   unsigned rules = 0;
   for (int r = 0; r < LINT_RULE_COUNT; r++)
-    rules |= (unsigned)(taken[r] >= MAJORITY) << r;
+    rules |= (unsigned)(taken[r] >= LINT_MAJORITY) << r;
   if (rules)
-    add(l, s->code, rules, s->output, s->input, nearest);
+    linter_add(l, s->code, rules, s->output, s->input, nearest);
 }
 
 // The best line from an input (or, with none, the mean) to the output over all draws, by least squares.
 static void fit_line(const struct linter *l, struct shortcut *s) {
   double n = 0, x_sum = 0, y_sum = 0, xx = 0, xy = 0;
-  for (int d = 0; d < DRAWS; d++) {
+  for (int d = 0; d < LINT_DRAWS; d++) {
     const struct array *y = answer_to(l, s, d), *x = s->input >= 0 ? &l->draws[d].inputs[s->input] : NULL;
     for (int64_t k = 0; k < shape_count(&y->shape); k++) {
       double u = x ? lint_number(x, k) : 0, v = lint_number(y, k);
@@ -267,22 +250,22 @@ static void try_lines(struct linter *l, int output, struct array *wrong) {
 // ---- checks of the right answers alone ------------------------------------------------------------------------------
 
 static void check_constant_output(struct linter *l, int output) {
-  for (int d = 0; d < DRAWS; d++) {
+  for (int d = 0; d < LINT_DRAWS; d++) {
     const struct array *y = &l->draws[d].answer.y[output];
     double low, high;
     range_of(y, &low, &high);
     if (shape_count(&y->shape) < 2 || low != high)
       return;
   }
-  add(l, LINT_CONSTANT_OUTPUT, 0, output, -1, 0);
+  linter_add(l, LINT_CONSTANT_OUTPUT, 0, output, -1, 0);
 }
 
 static void check_casts(struct linter *l) {
   bool open = false;
-  for (int d = 0; d < DRAWS; d++)
+  for (int d = 0; d < LINT_DRAWS; d++)
     open = open || l->draws[d].answer.open_casts;
   if (open)
-    add(l, LINT_OPEN_CASTS, 0, 0, -1, 0);
+    linter_add(l, LINT_OPEN_CASTS, 0, 0, -1, 0);
 }
 
 static bool all_elementwise(const struct graph *g) {
@@ -304,14 +287,14 @@ static void check_one_sided(struct linter *l) {
   if (!all_elementwise(&l->t->model.flat) || l->t->n_inputs != 1 || straight(l->report))
     return;
   double low = INFINITY, high = -INFINITY;
-  for (int d = 0; d < DRAWS; d++) {
+  for (int d = 0; d < LINT_DRAWS; d++) {
     double a, b;
     range_of(&l->draws[d].inputs[0], &a, &b);
     low = fmin(low, a);
     high = fmax(high, b);
   }
   if (low >= 0 || high <= 0)
-    add(l, LINT_ONE_SIDED, 0, 0, 0, 0);
+    linter_add(l, LINT_ONE_SIDED, 0, 0, 0, 0);
 }
 
 // A judgement asks at shapes that nobody knew before: a neighbour, multiples and mixed extents at least.
@@ -332,7 +315,7 @@ static enum assay_status check_shapes(struct linter *l) {
     all = all && found;
   }
   if (!status && !all)
-    add(l, LINT_FEW_SHAPES, 0, 0, -1, 0);
+    linter_add(l, LINT_FEW_SHAPES, 0, 0, -1, 0);
   return status;
 }
 
@@ -346,13 +329,13 @@ struct replacement {
 static enum assay_status replace_input(struct linter *l, int draw, struct replacement *p, struct array *mixed,
                                        struct array *y) {
   memcpy(mixed, l->draws[draw].inputs, (size_t)l->t->n_inputs * sizeof *mixed);
-  mixed[p->input] = l->draws[(draw + 1) % DRAWS].inputs[p->input];
+  mixed[p->input] = l->draws[(draw + 1) % LINT_DRAWS].inputs[p->input];
   struct oracle_request r = {
       .graph = &l->t->model.flat, .inputs = mixed, .arith = arith_truth(&l->t->contract.arith), .threads = l->threads};
   enum assay_status status = oracle_eval(&r, y, l->err);
   for (int o = 0; o < l->t->n_outputs && !status; o++) {
     double worst;
-    struct lint_truth truth = truth_of(l, draw, o);
+    struct lint_truth truth = linter_truth(l, draw, o);
     unsigned rules = lint_accepts(&truth, &y[o], &worst);
     for (int k = 0; k < LINT_RULE_COUNT; k++)
       p->taken[o][k] += rules >> k & 1;
@@ -368,7 +351,7 @@ static unsigned insensitive_rules(const struct linter *l, const struct replaceme
   unsigned all = (1u << LINT_RULE_COUNT) - 1;
   for (int o = 0; o < l->t->n_outputs; o++)
     for (int k = 0; k < LINT_RULE_COUNT; k++)
-      if (p->taken[o][k] + left < MAJORITY)
+      if (p->taken[o][k] + left < LINT_MAJORITY)
         all &= ~(1u << k);
   return all;
 }
@@ -382,12 +365,12 @@ static enum assay_status check_input(struct linter *l, int input, struct array *
   p.taken = arena_calloc(&arena, (size_t)l->t->n_outputs + 1, sizeof *p.taken);
   enum assay_status status = mixed && p.taken ? ASSAY_OK : error_nomem(l->err, "the linter");
   unsigned rules = 1;
-  for (int d = 0; d < DRAWS && rules && !status; d++) {
+  for (int d = 0; d < LINT_DRAWS && rules && !status; d++) {
     status = replace_input(l, d, &p, mixed, y);
-    rules = insensitive_rules(l, &p, DRAWS - 1 - d);
+    rules = insensitive_rules(l, &p, LINT_DRAWS - 1 - d);
   }
   if (!status && rules)
-    add(l, LINT_INSENSITIVE, rules, 0, input, p.nearest);
+    linter_add(l, LINT_INSENSITIVE, rules, 0, input, p.nearest);
   arena_release(&arena);
   return status;
 }
@@ -409,7 +392,7 @@ static enum assay_status check_output(struct linter *l, int output) {
 }
 
 static void release(struct linter *l) {
-  for (int d = 0; d < DRAWS; d++) {
+  for (int d = 0; d < LINT_DRAWS; d++) {
     for (int i = 0; i < l->t->n_inputs && l->draws[d].inputs; i++)
       array_release(&l->draws[d].inputs[i]);
     oracle_answer_release(&l->draws[d].answer);
@@ -420,23 +403,25 @@ static void release(struct linter *l) {
 enum assay_status lint_task(const struct task *t, const struct workload *w, uint64_t key, int threads,
                             struct lint_report *out, struct assay_error *err) {
   struct linter l = {.t = t, .w = w ? w : task_workload(t, "small"), .threads = threads, .report = out, .err = err};
-  *out = (struct lint_report){.workload = l.w->name, .draws = DRAWS};
+  *out = (struct lint_report){.workload = l.w->name, .draws = LINT_DRAWS};
   l.shapes = arena_calloc(&l.arena, (size_t)t->n_inputs + 1, sizeof *l.shapes);
   struct array *y = arena_calloc(&l.arena, (size_t)t->n_outputs + 1, sizeof *y);
   enum assay_status status = l.shapes && y ? ASSAY_OK : error_nomem(err, "the linter");
   if (!status)
     status = task_input_shapes(t, l.w, l.shapes, err);
-  for (int d = 0; d < DRAWS && !status; d++)
+  for (int d = 0; d < LINT_DRAWS && !status; d++)
     status = make_draw(&l, rng_derive(key, (uint64_t)d), &l.draws[d]);
-  for (int o = 0; o < t->n_outputs && !status; o++)
+  for (int o = 0; o < t->n_outputs && !status && !task_has_check(t); o++)
     status = check_output(&l, o);
+  if (!status && task_has_check(t))
+    status = lint_checked(&l);
   if (!status)
     check_one_sided(&l);
   if (!status)
     check_casts(&l);
   if (!status)
     status = check_shapes(&l);
-  for (int i = 0; i < t->n_inputs && !status; i++)
+  for (int i = 0; i < t->n_inputs && !status && !task_has_check(t); i++)
     status = check_input(&l, i, y);
   if (status)
     status = error_prefix(err, status, "%s, workload %s: ", t->path, l.w->name);

@@ -14,6 +14,7 @@
 #include "base/nearest.h"
 #include "base/printable.h"
 #include "onnx/onnx.h"
+#include "task/check.h"
 #include "task/lint.h"
 #include "task/metadata.h"
 #include "task/shapes.h"
@@ -106,7 +107,7 @@ static struct value *constant_by_name(const struct graph *g, const char *name) {
 // The keys that may stand alone; the others are prefixes followed by a name.
 static const char *const plain_keys[] = {"task",       "title",       "origin",   "contract", "probes",
                                          "repair",     "lint.allow",  "allclose", "pytorch",  "contraction_part",
-                                         "input_part", "weight_part", "shapes",   NULL};
+                                         "input_part", "weight_part", "shapes",   "check",    NULL};
 
 static enum assay_status check_key(const struct task *t, const char *key, struct assay_error *err) {
   const char *name = after(key, "assay.input.");
@@ -369,7 +370,7 @@ static enum assay_status read_texts(struct task *t, struct assay_error *err) {
 }
 
 static enum assay_status find_sums(struct task *t, struct assay_error *err) {
-  const struct graph *g = &t->model.flat;
+  const struct graph *g = task_has_check(t) ? &t->judged.flat : &t->model.flat;
   bool *values = base_calloc((size_t)g->n_values + 1, sizeof *values);
   bool *outputs = arena_calloc(&t->model.arena, (size_t)g->n_outputs + 1, sizeof *outputs);
   if (values && outputs) {
@@ -382,6 +383,19 @@ static enum assay_status find_sums(struct task *t, struct assay_error *err) {
   return t->adds ? ASSAY_OK : error_nomem(err, "what a task's outputs are made from");
 }
 
+static enum assay_status read_check(struct task *t, struct assay_error *err) {
+  const struct property *p = find(t, "assay.", "check");
+  if (!p)
+    return ASSAY_OK;
+  enum assay_status status = ASSAY_OK;
+  if (t->contract.arith.stored.bits > 0)
+    status = error_set(err, ASSAY_ERR_UNSUPPORTED, "a check is for the contracts fp32 and tf32, not for %s",
+                       t->contract.name);
+  if (!status)
+    status = check_make(&t->model, p->value, &t->judged, &t->check, err);
+  return status ? in_property(t, p, status, err) : ASSAY_OK;
+}
+
 // The metadata of a model that has been read.
 static enum assay_status interpret(struct task *t, struct assay_error *err) {
   const struct graph *g = &t->model.flat;
@@ -392,9 +406,7 @@ static enum assay_status interpret(struct task *t, struct assay_error *err) {
     return error_nomem(err, "a task's inputs");
   for (int i = 0; i < t->n_inputs; i++)
     t->inputs[i].name = g->values[g->inputs[i]].name;
-  enum assay_status status = find_sums(t, err);
-  if (!status)
-    status = check_keys(t, err);
+  enum assay_status status = check_keys(t, err);
   if (!status)
     status = read_inputs(t, err);
   if (!status)
@@ -405,6 +417,10 @@ static enum assay_status interpret(struct task *t, struct assay_error *err) {
     status = read_contract(t, err);
   if (!status)
     status = read_rules(t, err);
+  if (!status)
+    status = read_check(t, err);
+  if (!status)
+    status = find_sums(t, err);
   if (!status && t->contract.arith.stored.bits > 0)
     status = steps_make(&t->model, &t->steps, err);
   return status ? status : read_texts(t, err);
@@ -444,12 +460,14 @@ void task_release(struct task *t) {
   if (!t)
     return;
   model_release(&t->steps);
+  model_release(&t->judged);
+  model_release(&t->check);
   model_release(&t->model);
   *t = (struct task){0};
 }
 
 const struct graph *task_oracle_graph(const struct task *t) {
-  return t->steps.flat.n_nodes > 0 ? &t->steps.flat : &t->model.flat;
+  return task_has_check(t) ? &t->judged.flat : t->steps.flat.n_nodes > 0 ? &t->steps.flat : &t->model.flat;
 }
 
 const struct workload *task_workload(const struct task *t, const char *name) {

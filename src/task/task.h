@@ -21,6 +21,7 @@
 //   assay.shapes                which extents a judgement may choose: "M=1..4096, K=4..512/4, L=2*K" (shapes.h);
 //                               without the key it finds out
 //   assay.allclose              "rtol, atol" of the published suite
+//   assay.check                 the file's function that judges outputs which are not unique (check.h)
 //   assay.pytorch               what a PyTorch programmer returns from forward, where that is one call and the graph
 //                               has many nodes: "F.smooth_l1_loss(predictions, targets)"
 //   assay.contraction_part      the part of the graph's multiply-adds that any implementation must do, where the graph
@@ -62,6 +63,9 @@ struct task_input {
 struct task {
   struct model model; // owns all strings below
   struct model steps; // the same computation with some operators written out (steps.h); without nodes: there are none
+  // Where answers are not unique (check.h); without nodes: the outputs themselves are judged.
+  struct model judged; // the graph, and after it what the check makes of its outputs
+  struct model check;  // the check alone, of the task's inputs and outputs
   const char *name, *title, *path;
   bool as_published;  // the form in force
   bool repaired;      // the two forms differ
@@ -74,15 +78,16 @@ struct task {
   double weight_part;      // of the static inputs' bytes, likewise
   int n_inputs, n_outputs, n_workloads;
   struct task_input *inputs;  // in the order of the graph's inputs
-  const bool *adds;           // output i is made from sums of several terms (op_find_sums)
+  const bool *adds;           // of task_oracle_graph, output i is made from sums of several terms (op_find_sums)
   struct workload *workloads; // small first, full second, then ragged ones
   unsigned probes;            // bit i: enum probe i applies; PROBE_DECLARED always does
   double near_overflow;       // magnitude of PROBE_NEAR_OVERFLOW's inputs, 0 when it does not apply
   char hash[65];              // SHA-256 of the file
 };
 
-// The graph that the oracle evaluates, with the inputs and outputs of model.flat: in half precision an operator that
-// PyTorch carries out in several steps is those steps.
+// The graph that the oracle evaluates, with the inputs of model.flat. Its outputs are what is judged: those of
+// model.flat, or what the task's check makes of them. In half precision an operator that PyTorch carries out in several
+// steps is those steps.
 const struct graph *task_oracle_graph(const struct task *t);
 
 // Reads and checks a task file. ASSAY_ERR_SYNTAX/_INVALID name the file and the key or line.

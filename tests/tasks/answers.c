@@ -4,6 +4,8 @@
 //   answers draw TASK.onnxtxt WORKLOAD PROBE KEY FOLDER            writes FOLDER/INPUT for every input (dtype's bytes)
 //   answers check TASK.onnxtxt WORKLOAD FOLDER [PASSES]            reads them, and FOLDER/OUTPUT (double)
 //
+// Of a task with a check, the lines are of the values that it judges.
+//
 // WORKLOAD is a name or "M=3, N=4"; --as-published in front of the verb takes that form. `check` prints one line for
 // each output: the largest difference from the exact answer over its largest element, and with PASSES what the judge
 // thinks of the output rounded to the task's type: verdict, largest and rms error in units of the allowed scale (of
@@ -17,6 +19,7 @@
 #include "base/alloc.h"
 #include "compare/compare.h"
 #include "oracle/oracle.h"
+#include "task/check.h"
 #include "task/task.h"
 
 struct subject {
@@ -156,29 +159,80 @@ static enum assay_status judge(const struct subject *s, const struct oracle_answ
   return status;
 }
 
-static enum assay_status check_output(const struct subject *s, const struct oracle_answer *a, int o, int passes,
-                                      const char *folder, struct assay_error *err) {
-  const char *name = s->task.model.flat.values[s->task.model.flat.outputs[o]].name;
-  int64_t n = shape_count(&a->y[o].shape);
-  double *got = base_alloc((size_t)n * sizeof *got), error = 0, size = 0;
-  if (!got)
-    return error_nomem(err, "an output");
-  enum assay_status status = read_exactly(folder, name, got, (size_t)n * sizeof *got, err);
-  for (int64_t i = 0; i < n && !status; i++) {
-    double want = dtype_is_float(a->y[o].dtype) ? a->y[o].f64[i] : (double)a->y[o].i64[i], e = fabs(got[i] - want);
+// One line: of an output, or of a value that the task's check makes of them.
+static enum assay_status print_line(const struct subject *s, const struct oracle_answer *a, int o, const double *got,
+                                    int passes, struct assay_error *err) {
+  const struct graph *g = task_oracle_graph(&s->task);
+  const struct array *y = &a->y[o];
+  enum assay_status status = ASSAY_OK;
+  double error = 0, size = 0;
+  for (int64_t i = 0; i < shape_count(&y->shape); i++) {
+    double want = dtype_is_float(y->dtype) ? y->f64[i] : (double)y->i64[i], e = fabs(got[i] - want);
     error = e <= error ? error : e; // a NaN stays
     size = fmax(size, fabs(want));
   }
-  if (!status) {
-    printf("%s error %.3g size %.3g", name, error / (size > 0 ? size : 1), size);
-    if (passes)
-      status = judge(s, a, o, got, err);
-    printf(" shape [");
-    for (int i = 0; i < a->y[o].shape.rank; i++)
-      printf("%s%lld", i ? ", " : "", (long long)a->y[o].shape.dims[i]);
-    printf("]\n");
+  printf("%s error %.3g size %.3g", g->values[g->outputs[o]].name,
+         error / (size > 0 && !task_has_check(&s->task) ? size : fmax(size, 1)), size);
+  if (passes)
+    status = judge(s, a, o, got, err);
+  printf(" shape [");
+  for (int i = 0; i < y->shape.rank; i++)
+    printf("%s%lld", i ? ", " : "", (long long)y->shape.dims[i]);
+  printf("]\n");
+  return status;
+}
+
+static double *doubles_of(const struct array *y) {
+  const int64_t n = shape_count(&y->shape);
+  double *to = base_alloc((size_t)n * sizeof *to + 1);
+  for (int64_t i = 0; i < n && to; i++)
+    to[i] = dtype_is_float(y->dtype) ? y->f64[i] : (double)y->i64[i];
+  return to;
+}
+
+// The other program's outputs; in a single pass rounded to their types, as a candidate's are.
+static enum assay_status read_outputs(const struct subject *s, const struct array *shapes, bool round,
+                                      const char *folder, struct array *outputs, struct assay_error *err) {
+  const struct graph *g = &s->task.model.flat;
+  enum assay_status status = ASSAY_OK;
+  for (int o = 0; o < g->n_outputs && !status; o++) {
+    const struct array *y = &shapes[g->outputs[o]];
+    const int64_t n = shape_count(&y->shape);
+    double *got = base_alloc((size_t)n * sizeof *got + 1);
+    status = got ? array_create(y->dtype, &y->shape, &outputs[o], err) : error_nomem(err, "an output");
+    if (!status)
+      status = read_exactly(folder, g->values[g->outputs[o]].name, got, (size_t)n * sizeof *got, err);
+    for (int64_t i = 0; i < n && !status; i++)
+      if (dtype_is_float(y->dtype))
+        outputs[o].f64[i] = round ? (float)got[i] : got[i];
+      else
+        outputs[o].i64[i] = (int64_t)got[i];
+    base_free(got);
   }
-  base_free(got);
+  return status;
+}
+
+static enum assay_status check_values(struct subject *s, const struct oracle_answer *a, int passes, const char *folder,
+                                      struct assay_error *err) {
+  struct graph_shapes shapes;
+  struct array *outputs = arena_calloc(&s->arena, (size_t)s->task.n_outputs + 1, sizeof *outputs);
+  struct array *values = arena_calloc(&s->arena, (size_t)a->n_outputs + 1, sizeof *values);
+  enum assay_status status = outputs && values ? ASSAY_OK : error_nomem(err, "a check");
+  if (!status)
+    status = oracle_infer(&s->task.model.flat, s->inputs, &s->arena, &shapes, err);
+  if (!status)
+    status = read_outputs(s, shapes.values, passes > 0 && task_has_check(&s->task), folder, outputs, err);
+  if (!status && task_has_check(&s->task))
+    status = check_eval(&s->task, s->inputs, outputs, 2, values, err);
+  for (int o = 0; o < a->n_outputs && !status; o++) {
+    double *got = doubles_of(task_has_check(&s->task) ? &values[o] : &outputs[o]);
+    status = got ? print_line(s, a, o, got, passes, err) : error_nomem(err, "an output");
+    base_free(got);
+  }
+  for (int o = 0; o < s->task.n_outputs && outputs; o++)
+    array_release(&outputs[o]);
+  for (int o = 0; o < a->n_outputs && values; o++)
+    array_release(&values[o]);
   return status;
 }
 
@@ -188,9 +242,10 @@ static enum assay_status check(struct subject *s, const char *folder, int passes
   contract.key = 1;
   enum assay_status status = read_inputs(s, folder, err);
   if (!status)
-    status = oracle_answer_make(&s->task.model.flat, s->inputs, &contract, passes, 2, &a, err);
-  for (int o = 0; o < a.n_outputs && !status; o++)
-    status = check_output(s, &a, o, passes, folder, err);
+    status = oracle_answer_make(task_has_check(&s->task) ? task_oracle_graph(&s->task) : &s->task.model.flat, s->inputs,
+                                &contract, passes, 2, &a, err);
+  if (!status)
+    status = check_values(s, &a, passes, folder, err);
   oracle_answer_release(&a);
   return status;
 }

@@ -55,15 +55,17 @@ def workloads(symbols, full, small, *ragged):
 
 class Function:
     """A part of a graph that is written once and called by name, `local.NAME(...)`: a network's repeated block.
-    attributes: what a call may set, "name" or, with a default, "name: int = 1"; the body says `attr: int = @name`."""
+    attributes: what a call may set, "name" or, with a default, "name: int = 1"; the body says `attr: int = @name`.
+    domains: further ones that its operators are of."""
 
-    def __init__(self, name, inputs, outputs, body, attributes=()):
+    def __init__(self, name, inputs, outputs, body, attributes=(), domains=()):
         self.name, self.inputs, self.outputs, self.body = name, list(inputs), list(outputs), list(body)
-        self.attributes = list(attributes)
+        self.attributes, self.domains = list(attributes), list(domains)
 
     def lines(self, opset):
         attributes = f" <{', '.join(self.attributes)}>" if self.attributes else ""
-        return (["", "<", f'  domain: "{LOCAL}",', f'  opset_import: ["" : {opset}, "{LOCAL}" : 1]', ">",
+        more = "".join(f'"{domain}" : 1, ' for domain in self.domains)
+        return (["", "<", f'  domain: "{LOCAL}",', f'  opset_import: ["" : {opset}, {more}"{LOCAL}" : 1]', ">",
                  f"{self.name}{attributes} ({', '.join(self.inputs)}) => ({', '.join(self.outputs)})", "{"] +
                 ["  " + line for line in self.body] + ["}"])
 

@@ -38,6 +38,11 @@
   X("ai.assay.SolveTriangular", gpu_host_eval) \
   X("ai.assay.Cholesky", gpu_host_eval) \
   X("ai.assay.SlogDet", gpu_host_eval) \
+  X("ai.assay.QR", gpu_host_eval) \
+  X("ai.assay.SVD", gpu_host_eval) \
+  X("ai.assay.Eig", gpu_host_eval) \
+  X("ai.assay.LDL", gpu_host_eval) \
+  X("ai.assay.LDLProduct", gpu_host_eval) \
   X("DFT", gpu_host_eval) \
   X("ai.assay.LU", gpu_host_eval) \
   X("ai.assay.SymmetricPower", gpu_host_eval) \

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """LinearAlgebra, and what Fusion and Normalization have of it. Matrices are far from singular, and want a pivot."""
 from kernelbenchx.suite import SUITE, Input, loads, powers
+from task_files import Function
 
 OUR = ("ai.assay",)
 REGULAR, DEFINITE = "normal(0, 1) regular fixed", "uniform(-1, 1) definite fixed"
@@ -96,5 +97,57 @@ SUITE.task("Normalization", "spectral_norm_eig", "The largest magnitude of an ei
            loads("B N", [(1, n) for n in powers(2, 7)], (7, 64), (1, 1), (5, 2), (3, 3), (2, 17), (1, 31), (2, 61)),
            "spectral_norm_eig(A)", domains=OUR, ladder=[["N", "N"]],
            note="what the function is named after is the largest singular value; its reference and its text say eigenvalue")
-UNFREE = "a factorisation that is not unique, to be judged by residuals and invariants: not yet"
-SUITE.missing("LinearAlgebra", UNFREE, "eig", "ldl_factor", "qr", "svd")
+
+# Factors that are not unique. The check computes what does not depend on the choice: what they multiply to, products that
+# are the identity, triangles that are zero.
+SUITE.task("LinearAlgebra", "qr", "An orthonormal factor and an upper triangle", [Input("A", ["M", "N"], "normal(0, 1)")],
+           [("Q", "float", ["M", "N"]), ("R", "float", ["N", "N"])], ["Q, R = ai.assay.QR(A)"],
+           loads("M N", [(n, n) for n in powers(4, 12)], (160, 96), (1, 1), (3, 2), (17, 17), (61, 31), (127, 5), (40, 39),
+                 full=(1024, 1024)), "qr(A)", domains=OUR, probes="-subnormal", shapes="N=1..512, M=N+37",
+           check=Function("factors", ["Q", "R"], ["product", "square", "below"],
+                          ["product = MatMul(Q, R)", "turned = Transpose<perm = [1, 0]>(Q)", "square = MatMul(turned, Q)",
+                           "upper = Trilu<upper = 1>(R)", "below = Sub(R, upper)"]),
+           note="judged by Q R, Q' Q and what is below R's diagonal. `full` is the third largest size: a pass of the oracle "
+                "takes a minute at the largest")
+SUITE.task("LinearAlgebra", "svd", "Singular values and their vectors", [Input("A", ["M", "N"], "normal(0, 1)")],
+           [("U", "float", ["M", "M"]), ("S", "float", ["N"]), ("V", "float", ["N", "N"])], ["U, S, V = ai.assay.SVD(A)"],
+           loads("M N", [(n, n) for n in powers(4, 8)], (128, 96), (1, 1), (3, 2), (17, 17), (61, 31), (67, 5), (40, 39)),
+           "svd(A)", domains=OUR, probes="-subnormal", shapes="N=1..256, M=N+37",
+           check=Function("factors", ["U", "S", "V"], ["product", "values", "square_u", "square_v", "disorder"],
+                          ["k = Shape(S)", "from = Constant<value_ints = [0]>()", "axis = Constant<value_ints = [1]>()",
+                           "next = Constant<value_ints = [1]>()", "first = Constant<value_ints = [-1]>()",
+                           "left = Slice(U, from, k, axis)", "column = Unsqueeze(S, axis)", "scaled = Mul(column, V)",
+                           "product = MatMul(left, scaled)", "values = Identity(S)",
+                           "turned_u = Transpose<perm = [1, 0]>(U)", "square_u = MatMul(turned_u, U)",
+                           "turned_v = Transpose<perm = [1, 0]>(V)", "square_v = MatMul(V, turned_v)",
+                           "larger = Slice(S, from, first, from)", "smaller = Slice(S, next, k, from)",
+                           "rises = Less(larger, smaller)", "zero = CastLike(from, S)", "negative = Less(S, zero)",
+                           "wrong = Concat<axis = 0>(rises, negative)", "disorder = Cast<to = 7>(wrong)"]),
+           note="judged by U S V', U' U, V V' and the values, which descend")
+SUITE.task("LinearAlgebra", "eig", "Eigenvalues and eigenvectors, which may be complex",
+           [Input("A", ["N", "N"], "normal(0, 1) * uniform_scalar(0.25, 4) fixed")],
+           [("w", "float", ["N", 2]), ("V", "float", ["N", "N", 2])], ["w, V = ai.assay.Eig(A)"],
+           square(powers(6, 10), small=64, full=128), "tuple(torch.view_as_real(t) for t in eig(A))", domains=OUR,
+           shapes="N=1..128",
+           check=Function("pairs", ["A", "w", "V"], ["real", "imaginary", "lengths", "volume"],
+                          ["re, im = Split<axis = 2, num_outputs = 2>(V)", "last = Constant<value_ints = [2]>()",
+                           "x = Squeeze(re, last)", "y = Squeeze(im, last)",
+                           "turned = Transpose<perm = [1, 0]>(w)", "a, b = Split<axis = 0, num_outputs = 2>(turned)",
+                           "ax = MatMul(A, x)", "xa = Mul(x, a)", "yb = Mul(y, b)", "re_less = Sub(ax, xa)",
+                           "real = Add(re_less, yb)",
+                           "ay = MatMul(A, y)", "xb = Mul(x, b)", "ya = Mul(y, a)", "im_less = Sub(ay, xb)",
+                           "imaginary = Sub(im_less, ya)",
+                           "parts = Constant<value_ints = [0, 2]>()", "lengths = ReduceSumSquare<keepdims = 0>(V, parts)",
+                           "minus = Neg(y)", "above = Concat<axis = 1>(x, minus)", "under = Concat<axis = 1>(y, x)",
+                           "both = Concat<axis = 0>(above, under)", "sign, volume = ai.assay.SlogDet(both)"],
+                          domains=OUR),
+           note="judged by A V - V w, the vectors' lengths, and the logarithm of the determinant of V, which a vector that is "
+                "there twice makes minus infinity. The ladder's matrices are of numbers from [0, 1), and have one eigenvalue "
+                "far larger than all others. `full` is the second smallest size: a pass of the oracle takes half a minute at the "
+                "largest")
+matrices("LinearAlgebra", "ldl_factor", "Factors of symmetric matrices, with pivots on the diagonal",
+         ["LD, pivots = ai.assay.LDL(A)"], square(powers(5, 10), full=512), "ldl_factor(A)",
+         outputs=[("LD", "float", ["N", "N"]), ("pivots", "int32", ["N"])], dist="normal(0, 1) symmetric fixed",
+         check=Function("product", ["LD", "pivots"], ["product"], ["product = ai.assay.LDLProduct(LD, pivots)"], domains=OUR),
+         note="packed as LAPACK's sytrf does; judged by the matrix that the factors and pivots multiply to, so that the choice "
+              "of pivots is free. Matrices are indefinite and want pivots, where the ladder's want none")

@@ -43,10 +43,10 @@ def loads(symbols, ladder, small, *ragged, full=None):
 class Task:
     """What the comparison with the published references needs of a task."""
 
-    def __init__(self, key, inputs, outputs, workloads, probes, reference):
+    def __init__(self, key, inputs, outputs, workloads, probes, reference, check=None):
         self.category, self.stem = key.split("/")
         self.name, self.inputs, self.outputs, self.workloads = f"kernelbenchx/{key}", inputs, outputs, workloads
-        self.probes = probes
+        self.probes, self.check = probes, check
         self.call, self.mathematics, self.digits, self.ladder, self.inaccurate = reference
 
     def path(self):
@@ -81,7 +81,7 @@ class Suite:
     def task(self, category, name, title, inputs, outputs, body, workloads, call, constants=(), repair=None,
              probes=None, allow=None, domains=(), published_constants=None, mathematics=None, digits="", ladder=None,
              kind="float", opset=23, note="", contraction_part=None, input_part=None,
-             inaccurate=(0, ""), shapes=None):
+             inaccurate=(0, ""), shapes=None, check=None):
         """inputs: in the order of the published signature. outputs: dims of the one output "y", or rows (name, type,
         dims). published_constants: name -> (published, default). kind: the tensors' type, which says contract and
         published tolerances.
@@ -90,7 +90,7 @@ class Suite:
         symbols, torch and F. mathematics: what the default form is instead, where the reference is not what its
         description says, or is too inaccurate. digits: why it has other numbers in the 8th digit. ladder: shapes of the tensors that the
         published timing makes, where they are not those of the inputs; "N*K" is an extent too. inaccurate: (how far the published
-        reference is off in double precision, a remark)."""
+        reference is off in double precision, a remark). check: the Function that judges outputs which are not unique."""
         key, changed = f"{category}/{name}", published_constants or {}
         assert key not in self.rows and (repair is not None) == (any(i.published for i in inputs) or bool(changed)), key
         outputs = outputs if outputs and isinstance(outputs[0], tuple) else [("y", kind, outputs)]
@@ -104,13 +104,14 @@ class Suite:
         props += [(f"assay.input.{i.name}", i.dist) for i in inputs]
         props += [(f"assay.published.input.{i.name}", i.published) for i in inputs if i.published]
         props += [(f"assay.published.constant.{k}", v[0]) for k, v in changed.items()]
-        props += [(k, v) for k, v in (("assay.shapes", shapes), ("assay.repair", repair), ("assay.probes", probes), ("assay.lint.allow", allow))
+        props += [(k, v) for k, v in (("assay.shapes", shapes), ("assay.check", check and check.name),
+                                    ("assay.repair", repair), ("assay.probes", probes), ("assay.lint.allow", allow))
                   if v]
         check_limits(key, workloads, [i.dims for i in inputs] + [dims for _, _, dims in outputs], RAGGED_LIMIT)
         self.tasks[key] = Task(key, inputs, [output for output, _, _ in outputs], workloads, probes,
-                               (call, mathematics, digits, ladder, inaccurate))
+                               (call, mathematics, digits, ladder, inaccurate), check)
         self.files[ROOT / category / f"{name}.onnxtxt"] = task_text(name.lower(), props, inputs, outputs, body,
-                                                                    constants, opset, domains=domains)
+                                                                    constants, opset, [check] if check else [], domains)
         changes = [f"`{i.name}`: {i.published} → {i.dist}" for i in inputs if i.published]
         changes += [f"`{k}`: {v[0]} → {v[1]}" for k, v in changed.items()]
         self.rows[key] = ("made", "<br>".join(changes), "; ".join(t for t in (repair, note, allow and f"lint: {allow}")
