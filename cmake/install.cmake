@@ -26,7 +26,7 @@ set(own libexec/assay)
 list(REMOVE_ITEM programs assay)
 install(TARGETS assay DESTINATION bin)
 install(TARGETS ${programs} DESTINATION ${own})
-install(FILES src/runner/worker.py src/runner/worker_weights.py DESTINATION ${own})
+install(FILES src/runner/worker.py src/runner/worker_weights.py src/runner/worker_call.py DESTINATION ${own})
 install(DIRECTORY tasks prompts DESTINATION share/assay)
 install(FILES prices.txt docs/assay.schema.json DESTINATION share/assay)
 # Headers of libassay and of kernels; judge.h and paths.h are of this house, and change.

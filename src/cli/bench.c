@@ -76,8 +76,10 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_option options[] = {
-    {"from", KEY_FROM, "DIR|BASELINE", 0,
-     "folder of candidates, or a baseline for every task: torch.eager, torch.compile, ...", 0},
+    {"from", KEY_FROM, "DIR|FILE|BASELINE", 0,
+     "folder of candidates, a candidate, a file of predictions (.jsonl), or a baseline for every task: torch.eager, "
+     "torch.compile, ...",
+     0},
     {"run", KEY_RUN, "NAME", 0, "name of the run in the store (default: SUITE from DIR, with the whole path)", 0},
     {"only", KEY_ONLY, "GLOB", 0, "only files whose name matches; may be repeated", 0},
     {"again", KEY_AGAIN, "REASON", OPTION_ARG_OPTIONAL,

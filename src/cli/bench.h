@@ -43,6 +43,8 @@ struct bench {
   int n_only;
   struct store *store;
   struct arena arena; // of the items
+  char **tasks;       // of the suite, while the candidates are listed
+  int n_tasks;
   struct bench_item *items;
   size_t n_items, capacity_items;
   struct bench_unjudged *unjudged;
@@ -55,7 +57,8 @@ struct bench {
   bool ahead;                                  // candidates were built while others were judged
 };
 
-// Fills items: every candidate of the folder that belongs to the suite, sorted by file, twins after all files.
+// Fills items: every candidate of the folder or the file that belongs to the suite, sorted by file, twins after all
+// files.
 enum assay_status bench_list(struct bench *b, struct assay_error *err);
 
 // Notes that an item was not judged, and why; clears *why. ASSAY_ERR_NOMEM only.

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/bench.h"
+#include "cli/bench_predictions.h"
 #include "judge/directives.h"
 #include "task/task.h"
 
@@ -20,7 +21,7 @@ static int by_name(const void *a, const void *b) {
 static bool wanted(const struct bench *b, const char *name) {
   const struct form *form;
   struct assay_error ignored = {0};
-  if (cli_form_of(name, b->judging.device, &form, &ignored) != ASSAY_OK)
+  if (!bench_is_predictions(name) && cli_form_of(name, b->judging.device, &form, &ignored) != ASSAY_OK)
     return false;
   for (int i = 0; i < b->n_only; i++)
     if (fnmatch(b->only[i], name, 0) == 0)
@@ -28,33 +29,76 @@ static bool wanted(const struct bench *b, const char *name) {
   return b->n_only == 0;
 }
 
-// The folder's candidates, sorted so that every run has the same order. In the arena.
-static enum assay_status list_files(struct bench *b, char ***names, size_t *count, struct assay_error *err) {
-  DIR *dir = opendir(b->from);
+struct files {
+  char **names;
+  size_t n, capacity;
+};
+
+static bool is_folder(const char *path) {
+  struct stat st;
+  return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static enum assay_status list_folder(struct bench *b, const char *folder, int depth, struct files *found,
+                                     struct assay_error *err);
+
+static enum assay_status list_entry(struct bench *b, const char *folder, const char *name, int depth,
+                                    struct files *found, struct assay_error *err) {
+  const char *path = arena_printf(&b->arena, "%s/%s", folder, name);
+  if (!path)
+    return error_nomem(err, "a list of files");
+  if (depth > 0 && name[0] != '.' && is_folder(path))
+    return list_folder(b, path, depth - 1, found, err);
+  if (!wanted(b, name))
+    return ASSAY_OK;
+  if (found->n == found->capacity &&
+      !(found->names = arena_grow(&b->arena, found->names, found->n, &found->capacity, sizeof *found->names)))
+    return error_nomem(err, "a list of files");
+  found->names[found->n++] = (char *)path;
+  return ASSAY_OK;
+}
+
+static enum assay_status list_folder(struct bench *b, const char *folder, int depth, struct files *found,
+                                     struct assay_error *err) {
+  DIR *dir = opendir(folder);
   if (!dir)
-    return error_set(err, ASSAY_ERR_NOT_FOUND, "cannot read the folder %s: %s", b->from, strerror(errno));
-  struct dirent *e;
-  char **list = NULL;
-  size_t n = 0, capacity = 0;
+    return error_set(err, ASSAY_ERR_NOT_FOUND, "cannot read the folder %s: %s", folder, strerror(errno));
   enum assay_status status = ASSAY_OK;
-  while (!status && (e = readdir(dir))) {
-    if (!wanted(b, e->d_name))
-      continue;
-    if (n == capacity && !(list = arena_grow(&b->arena, list, n, &capacity, sizeof *list)))
-      status = error_nomem(err, "a list of files");
-    else if (!(list[n++] = arena_printf(&b->arena, "%s/%s", b->from, e->d_name)))
-      status = error_nomem(err, "a list of files");
-  }
+  for (struct dirent *e; !status && (e = readdir(dir));)
+    status = list_entry(b, folder, e->d_name, depth, found, err);
   closedir(dir);
-  if (!status && n)
-    qsort(list, n, sizeof *list, by_name);
-  *names = list;
-  *count = n;
   return status;
 }
 
-// The task a candidate is for, by its directive or by its name in KernelBench's form; "" when neither says.
-static void task_of(const char *path, const char *directive, char *name, size_t size) {
+// KernelBench-X's files are called like their tasks, and lie in a folder of their category or side by side.
+static bool goes_by_stems(const struct bench *b) {
+  return strncmp(b->suite, "kernelbenchx", 12) == 0;
+}
+
+// The candidates of the folder, sorted so that every run has the same order; or the one file. In the arena.
+static enum assay_status list_files(struct bench *b, char ***names, size_t *count, struct assay_error *err) {
+  struct stat st;
+  struct files found = {0};
+  enum assay_status status;
+  if (stat(b->from, &st) == 0 && S_ISREG(st.st_mode)) {
+    found.names = arena_calloc(&b->arena, 1, sizeof *found.names);
+    found.n = 1;
+    if (found.names)
+      found.names[0] = arena_strdup(&b->arena, b->from);
+    status = found.names && found.names[0] ? ASSAY_OK : error_nomem(err, "a list of files");
+  } else {
+    status = list_folder(b, b->from, goes_by_stems(b) ? 3 : 0, &found, err);
+  }
+  if (!status && found.n)
+    qsort(found.names, found.n, sizeof *found.names, by_name);
+  *names = found.names;
+  *count = found.n;
+  return status;
+}
+
+// The task a candidate is for, by its directive or by its name in KernelBench's form or in KernelBench-X's; "" when
+// nothing says.
+static void task_of(const struct bench *b, const char *path, const char *directive, char *name, size_t size) {
   const char *slash = strrchr(path, '/');
   int level, problem, sample;
   name[0] = '\0';
@@ -62,6 +106,8 @@ static void task_of(const char *path, const char *directive, char *name, size_t 
     snprintf(name, size, "%s", directive);
   else if (sscanf(slash ? slash + 1 : path, "level_%d_problem_%d_sample_%d_kernel", &level, &problem, &sample) == 3)
     snprintf(name, size, "kernelbench/%d/%d", level, problem);
+  else if (goes_by_stems(b))
+    bench_task_of_stem(b->judging.paths.tasks, b->tasks, b->n_tasks, path, name, size);
 }
 
 static bool in_suite(const char *suite, const char *task) {
@@ -143,7 +189,10 @@ static enum assay_status read_item(struct bench *b, struct bench_item *item, cha
     status = directives_read(source, n, &b->arena, d, err);
   if (status)
     goto out;
-  task_of(item->path, d->task, name, size);
+  if (item->task) // a prediction's: what its code says of another task counts for nothing
+    snprintf(name, size, "%s", item->task);
+  else
+    task_of(b, item->path, d->task, name, size);
   if (!in_suite(b->suite, name) && !(d->malformed && !name[0]))
     goto out;
   if (d->malformed && (b->twins || !name[0])) {
@@ -167,13 +216,13 @@ out:
   return status;
 }
 
-// `label`: NULL for the file's path.
-static enum assay_status add_file(struct bench *b, const char *path, const char *label, struct assay_error *err) {
+// `like`: its path, label (NULL: the path) and task (NULL: what the file and its name say).
+static enum assay_status add_file(struct bench *b, const struct bench_item *like, struct assay_error *err) {
   struct directives d = {0};
-  struct bench_item item = {.path = path, .label = label};
+  struct bench_item item = *like;
   struct assay_error why = {0};
   char name[128];
-  task_of(path, NULL, name, sizeof name);
+  task_of(b, item.path, NULL, name, sizeof name);
   enum assay_status status = read_item(b, &item, name, sizeof name, &d, &why);
   if (status && (!name[0] || in_suite(b->suite, name))) {
     item.task = name;
@@ -213,7 +262,7 @@ static enum assay_status add_baseline(struct bench *b, const char *task_path, in
   const struct cli_baseline_request r = cli_baseline_of(b->from, task_path, o);
   struct assay_error why = {0};
   if (cli_baseline_write(&r, path, &why) == ASSAY_OK)
-    return add_file(b, path, b->from, err);
+    return add_file(b, &(struct bench_item){.path = path, .label = b->from}, err);
   const struct bench_item item = {.path = task_path, .label = b->from};
   return bench_leave_unjudged(b, &item, &why, err);
 }
@@ -248,20 +297,27 @@ static enum assay_status list_baselines(struct bench *b, struct assay_error *err
   return status;
 }
 
+static enum assay_status add_prediction(struct bench *b, const struct bench_prediction *p, struct assay_error *err) {
+  return add_file(b, &(struct bench_item){.path = p->path, .label = p->label, .task = p->task}, err);
+}
+
 enum assay_status bench_list(struct bench *b, struct assay_error *err) {
   if (cli_is_baseline(b->from))
     return list_baselines(b, err);
-  char **paths = NULL, **tasks = NULL;
+  char **paths = NULL;
   size_t count = 0;
-  int n_tasks = 0;
-  enum assay_status status = task_list(b->judging.paths.tasks, b->suite, &tasks, &n_tasks, err);
-  if (tasks) // a name that no suite has would leave out every candidate
-    task_list_release(tasks, n_tasks);
+  // A name that no suite has would leave out every candidate.
+  enum assay_status status = task_list(b->judging.paths.tasks, b->suite, &b->tasks, &b->n_tasks, err);
   if (!status)
     status = list_files(b, &paths, &count, err);
   if (!status && count == 0)
-    status = error_set(err, ASSAY_ERR_NOT_FOUND, "there is no candidate (.c, .cu, .cl, .py, .library) in %s", b->from);
+    status = error_set(err, ASSAY_ERR_NOT_FOUND, "there is no candidate (.c, .cu, .cl, .py, .library, .jsonl) in %s",
+                       b->from);
   for (size_t i = 0; i < count && !status; i++)
-    status = add_file(b, paths[i], NULL, err);
+    status = bench_is_predictions(paths[i]) ? bench_each_prediction(b, paths[i], add_prediction, err)
+                                            : add_file(b, &(struct bench_item){.path = paths[i]}, err);
+  if (b->tasks)
+    task_list_release(b->tasks, b->n_tasks);
+  b->tasks = NULL;
   return status ? status : put_twins_last(b, err);
 }

@@ -51,8 +51,10 @@ static void add_detail(struct assay_verdict *v, const char *fmt, const char *wha
 }
 
 void verdict_take_weights(struct assay_verdict *v) {
-  if (take_line(v, "assay: weights: ", v->weights, sizeof v->weights) && v->reason == ASSAY_REASON_WRONG_VALUE)
-    add_detail(v, "; weights were paired: %s", v->weights);
+  if ((take_line(v, "assay: weights: ", v->weights, sizeof v->weights) ||
+       take_line(v, "assay: arguments: ", v->weights, sizeof v->weights)) &&
+      v->reason == ASSAY_REASON_WRONG_VALUE)
+    add_detail(v, "; paired: %s", v->weights);
 }
 
 void verdict_take_kept(struct assay_verdict *v) {

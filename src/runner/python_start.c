@@ -68,7 +68,8 @@ static const char *const *make_own_paths(const struct runner_options *o, struct 
   const char *source = arena_printf(a, "%.*s", slash ? (int)(slash - o->library) : 1, slash ? o->library : ".");
   const char *const own[] = {p->interpreter,
                              p->script,
-                             python_other_part(p->script, a),
+                             python_other_part(p->script, 0, a),
+                             python_other_part(p->script, 1, a),
                              p->library,
                              source,
                              "/dev/urandom",

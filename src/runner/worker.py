@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process of a Python candidate: the interpreter, PyTorch, and a ModelNew that is not trusted.
+"""The process of a Python candidate: the interpreter, PyTorch, and a ModelNew or a function that is not trusted.
 
   worker.py serve  WORKER_LIBRARY CANDIDATE THREADS BUILD DEVICE DEFINE...
                                                                      one workload after another, on the CPU or a GPU
@@ -42,6 +42,7 @@ def other_part(name):
 
 
 worker_weights = other_part("worker_weights")
+worker_call = other_part("worker_call")
 
 # ONNX's numbers (include/assay/candidate.h).
 DTYPES = {1: "float32", 2: "uint8", 3: "int8", 6: "int32", 7: "int64", 9: "bool", 10: "float16", 11: "float64",
@@ -56,7 +57,7 @@ class Complaint(Exception):
 
 def said(error, path):
     """One line: the exception, and the line of the candidate's file that raised it."""
-    if isinstance(error, Complaint):
+    if isinstance(error, (Complaint, worker_call.Misfit)):
         return str(error)
     where = ""
     for frame in traceback.extract_tb(error.__traceback__):
@@ -79,9 +80,6 @@ def load_source(path, names):
     vars(module).update(defined(names))
     sys.modules["candidate"] = module
     spec.loader.exec_module(module)
-    if not inspect.isclass(getattr(module, "ModelNew", None)):
-        raise Complaint("the file has no class ModelNew; what is called is `class ModelNew(torch.nn.Module)` with "
-                        "`def forward(self, ...)`, which takes the task's inputs in order")
     return module
 
 
@@ -116,6 +114,8 @@ def init_arguments(module, symbols, usual):
 
 def make_model(module, workload):
     import torch
+    if worker_call.is_function_file(module):
+        return worker_call.model_of(module, workload)
     symbols = workload["symbols"]
     arguments = init_arguments(module, symbols, workload["init"])
     required = [p for p in list(inspect.signature(module.ModelNew.__init__).parameters.values())[1:]
@@ -133,7 +133,7 @@ def make_model(module, workload):
 def caller(model, workload, inputs):
     """A function that calls the model with the task's inputs, and with the numbers that the suite passes to its own
     module if this model takes them (such as a factor, which is a constant in the task)."""
-    numbers = eval(f"[{(workload['init'] or '').partition(';')[2]}]", {"__builtins__": {}})
+    numbers = eval(f"[{[*(workload['init'] or '').split(';'), ''][1]}]", {"__builtins__": {}})
     if numbers and not takes(model.forward, inputs) and takes(model.forward, [*inputs, *numbers]):
         return lambda *given: model(*given, *numbers)
     return model
@@ -418,16 +418,16 @@ class Model:
 
 
 def results_of(value, expected):
-    """What forward returned, as a list of tensors of the right types and shapes."""
+    """What forward or the function returned, as a list of tensors of the right types and shapes."""
     import torch
     results = list(value) if isinstance(value, (tuple, list)) else [value]
     if len(results) != len(expected):
-        raise Complaint(f"forward returned {len(results)} values, the task has {len(expected)} outputs")
+        raise Complaint(f"it returned {len(results)} values, the task has {len(expected)} outputs")
     for i, (result, out) in enumerate(zip(results, expected)):
         if not isinstance(result, torch.Tensor):
-            raise Complaint(f"forward returned a {type(result).__name__}, not a tensor")
+            raise Complaint(f"it returned a {type(result).__name__}, not a tensor")
         if result.shape != out.shape or result.dtype != out.dtype:
-            raise Complaint(f"forward returned {result.dtype} of shape {tuple(result.shape)}, output {i} is {out.dtype} of "
+            raise Complaint(f"it returned {result.dtype} of shape {tuple(result.shape)}, output {i} is {out.dtype} of "
                             f"shape {tuple(out.shape)}")
     return results
 
@@ -670,12 +670,13 @@ class Server:
         self.workload = json.loads(workload)
         self.tensors = [args.inputs[i].to_torch(self.device) for i in range(args.n_inputs)]
         self.outputs = [args.outputs[i].to_torch(self.device) for i in range(args.n_outputs)]
-        self.weights, self.inputs = bound(self.workload, self.tensors)
         if self.module:
             self.make()
 
     def make(self):
         self.model = None
+        worker_call.settle(self.module, self.workload, self.outputs)
+        self.weights, self.inputs = bound(self.workload, self.tensors)
         model = Model(self.module, self.workload, self.device)
         model.make(self.weights)
         if self.device == "cuda":
@@ -974,8 +975,9 @@ def reads_left_overs(lift, call, outputs):
 class Recording:
     """The model of one workload, and how it is called."""
 
-    def __init__(self, module, workload):
+    def __init__(self, module, workload, outputs):
         self.workload = workload
+        worker_call.settle(module, workload, outputs)
         self.model = Model(module, workload, "cuda", recorded=True)
         self.tensors = self.weights = self.arguments = None
 
@@ -1026,7 +1028,7 @@ def lift_workload(lift, module, workload, timed):
     import torch
     inputs, outputs = lift.tensors(0)
     fill_tensors(inputs, workload["inputs"], 0.01, 1)
-    recording = Recording(module, workload)
+    recording = Recording(module, workload, outputs)
     recording.take(inputs)
     with torch.no_grad():
         recording.warm_up(lift, outputs)

@@ -49,9 +49,10 @@ const char *const *gpu_python_read_paths(const struct gpu_python *p, struct aren
   return paths;
 }
 
-const char *python_other_part(const char *script, struct arena *a) {
+const char *python_other_part(const char *script, int i, struct arena *a) {
+  static const char *const names[PYTHON_OTHER_PARTS] = {"worker_weights.py", "worker_call.py"};
   const char *slash = strrchr(script, '/');
-  return arena_printf(a, "%.*sworker_weights.py", slash ? (int)(slash + 1 - script) : 0, script);
+  return arena_printf(a, "%.*s%s", slash ? (int)(slash + 1 - script) : 0, script, names[i]);
 }
 
 enum assay_status gpu_python_spawn(const struct gpu_python *p, char *const argv[], int socket,

@@ -21,8 +21,9 @@ struct gpu_python {
 char *const *gpu_python_environment(const struct gpu_python *p, struct arena *a);
 const char *const *gpu_python_read_paths(const struct gpu_python *p, struct arena *a);
 
-// worker_weights.py, the other part of worker.py, which lies next to it; in the arena, NULL when memory fails.
-const char *python_other_part(const char *script, struct arena *a);
+// The i-th of the other parts of worker.py, which lie next to it; in the arena, NULL when memory fails.
+enum { PYTHON_OTHER_PARTS = 2 };
+const char *python_other_part(const char *script, int i, struct arena *a);
 
 // gpu_process_spawn with both.
 enum assay_status gpu_python_spawn(const struct gpu_python *p, char *const argv[], int socket,

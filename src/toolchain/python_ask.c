@@ -14,12 +14,15 @@ const char *const *python_builder_paths(const struct python_place *p, struct are
   size_t n = 0;
   while (p->read_paths[n])
     n++;
-  const char **paths = arena_calloc(a, n + 3, sizeof *paths);
+  const char **paths = arena_calloc(a, n + PYTHON_OTHER_PARTS + 2, sizeof *paths);
   for (size_t i = 0; paths && i < n; i++)
     if (!(paths[i] = arena_strdup(a, p->read_paths[i])))
       return NULL;
-  if (paths && (!(paths[n] = arena_strdup(a, p->script)) || !(paths[n + 1] = python_other_part(p->script, a))))
+  if (paths && !(paths[n++] = arena_strdup(a, p->script)))
     return NULL;
+  for (int i = 0; paths && i < PYTHON_OTHER_PARTS; i++)
+    if (!(paths[n++] = python_other_part(p->script, i, a)))
+      return NULL;
   return paths;
 }
 

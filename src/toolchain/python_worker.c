@@ -44,7 +44,9 @@ static enum assay_status create(const struct python_worker_options *o, struct wa
   if (status)
     return status;
   struct arena *a = lift_worker_arena(w);
-  const char *const own[] = {o->python->script, o->python->lift, python_other_part(o->python->script, a), NULL};
+  const char *script = o->python->script;
+  const char *const own[] = {script, o->python->lift, python_other_part(script, 0, a), python_other_part(script, 1, a),
+                             NULL};
   const struct gpu_python process = {.path_env = o->python->path_env,
                                      .folder = lift_worker_folder(w),
                                      .read_paths = o->python->read_paths,

@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# predictions.sh ASSAY SOURCE BUILD: candidates of KernelBench-X's form, functions in a folder and in a file of
+# predictions, on the CPU. 77: PyTorch is not there (tests/support/torch.sh).
+set -eu
+. "$2/tests/support/torch.sh"
+assay=$1 folder=$2/tests/predictions
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME="$work/cache" ASSAY_STORE="$work/store"
+fail() {
+  echo "FAILED: $*"
+  cat "$work/text"
+  exit 1
+}
+bench() { # bench SUITE FROM OPTION...
+  suite=$1 from=$2
+  shift 2
+  "$assay" bench "$suite" --from "$from" --device cpu --workload small --no-timing --no-probes "$@" >"$work/text" 2>&1
+}
+row() { # row CANDIDATE WORDS: the table's row of this candidate has them
+  grep -F "$1 " "$work/text" | grep -q "$2" || fail "the row of $1 says $2"
+}
+
+code=0
+bench kernelbenchx "$folder" --run all || code=$?
+[ $code -eq 3 ] || fail "lines that are no candidates are the code of what could not be judged: $code"
+row fused_hstack_div.py " pass .*parts = tensors (by place), by = divisor (by place)"
+row matmul_w8a8.py " pass "
+row predictions.jsonl:1 " pass "
+row predictions.jsonl:2 "Activation/gelu .*wrong_value.*zero"
+row predictions.jsonl:3 "judge_failed"
+row predictions.jsonl:4 "judge_failed .*has no task of the name Math/sqrt.py"
+row predictions.jsonl:5 "Math/abs .*raised.*no function abs or kernel_function"
+row predictions.jsonl:6 'judge_failed .*has no code: "predict" must be a text'
+row predictions.jsonl:7 "judge_failed .*no JSON object"
+row predictions.jsonl:8 "Activation/sigmoid .* pass "
+row predictions.jsonl:9 " pass "
+row predictions.jsonl:10 "judge_failed .*names no task"
+row "predictions.jsonl:11 before" "Math/abs .*wrong_value"
+row "predictions.jsonl:11 after" "Math/abs .* pass "
+grep -q "8 judged now (5 passed), 0 done before, 1 the same as others, 5 could not be judged" "$work/text" || fail "the summary"
+
+# The same again, as the one file: labels are those of the file, and the cache has the code that commands name.
+bench kernelbenchx/Activation "$folder/predictions.jsonl" --run all || true
+grep -q "0 judged now (0 passed), 3 done before, 1 the same as others" "$work/text" || fail "what is done is not judged again"
+"$assay" runs export all "$work/out.jsonl" >/dev/null
+grep -q "$work/cache/assay/predictions/[0-9a-f]*_gelu.py" "$work/out.jsonl" || fail "commands name the code's file"

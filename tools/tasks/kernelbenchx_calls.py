@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes tasks/kernelbenchx/CATEGORY/init_arguments.txt: how the published functions are called on the tasks' inputs.
+
+  tools/tasks/kernelbenchx_calls.py KERNELBENCHX [--check]
+
+KERNELBENCHX is a checkout of KernelBench-X; its references are read for the names of their parameters, and not run. What
+is called is what compare_kernelbenchx.py runs as well. With --check nothing is written; what would change is printed.
+"""
+import ast
+import pathlib
+import sys
+
+from make_kernelbenchx import SUITE
+from task_files import write_files
+
+SCRIPT = "tools/tasks/kernelbenchx_calls.py"
+ROOT = pathlib.Path(__file__).resolve().parents[2] / "tasks" / "kernelbenchx"
+HEADER = f"""# How the published functions of these tasks are called, in the task's inputs and dimensions; after the semicolon the
+# function and its parameters. Written by {SCRIPT}
+"""
+SEPARATOR = "#" * 146  # between a reference and its tests
+# Where the comparison runs PyTorch in place of a reference that is wrong, and what candidates are called with.
+INSTEAD = {"LinearAlgebra/invert_matrix_lu": "invert_matrix_lu(A)", "LinearAlgebra/solve_symmetric_ldl": "solve_symmetric_ldl(A, b)",
+           "Fusion/fused_cholesky_solve": "fused_cholesky_solve(A, b)", "Fusion/fused_lu_solve": "fused_lu_solve(A, b)"}
+
+
+def called(expression, stem):
+    """The function of the file that the expression calls."""
+    names = [n.func.id for n in ast.walk(ast.parse(expression)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+    wanted = [n for n in names if n == stem or n == f"{stem.lower()}_step"]
+    assert len(wanted) == 1, (stem, names)
+    return wanted[0]
+
+
+def parameters(checkout, task, function):
+    text = (checkout / "data" / "kernelbenchx" / task.category / f"{task.stem}.py").read_text().split(SEPARATOR)[0]
+    for node in ast.parse(text).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == function:
+            if isinstance(node, ast.ClassDef):
+                node = next(n for n in node.body if getattr(n, "name", "") == "__init__")
+                node.args.args.pop(0)
+            a = node.args
+            return [p.arg for p in a.posonlyargs + a.args + a.kwonlyargs]
+    if function == task.stem and f"import {function}" in text or f"{function} =" in text:
+        return [i.name for i in task.inputs]
+    raise SystemExit(f"{task.name}: no function {function}")
+
+
+def line(checkout, key, task):
+    """Quantization's published functions get numbers that they quantize themselves: nothing says how they are called."""
+    if task.category == "Quantization":
+        return None
+    expression = INSTEAD.get(key, task.call).replace("torch.tensor(z.numel())", "torch.tensor(z.numel(), device=z.device)")
+    function = called(expression, task.stem)
+    assert ";" not in expression
+    return f"{task.name}: ; ; {expression} ; {function}({', '.join(parameters(checkout, task, function))})\n"
+
+
+def main():
+    rest = [a for a in sys.argv[1:] if a != "--check"]
+    if len(rest) != 1 or not pathlib.Path(rest[0]).is_dir():
+        sys.exit(__doc__)
+    files = {}
+    for key, task in sorted(SUITE.tasks.items()):
+        text = line(pathlib.Path(rest[0]), key, task)
+        if text:
+            path = ROOT / task.category / "init_arguments.txt"
+            files[path] = files.get(path, HEADER) + text
+    write_files(files, SCRIPT, "--check" in sys.argv)
+
+
+if __name__ == "__main__":
+    main()
