@@ -3,17 +3,20 @@
 #include <argp.h>
 #include <jansson.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "cli/json.h"
 #include "cli/judging.h"
 #include "report/kernelbench.h"
+#include "report/kernelbenchx.h"
 
-enum { KEY_TO = 8000, KEY_LEVEL, KEY_NAME };
+enum { KEY_TO = 8000, KEY_LEVEL, KEY_NAME, KEY_SUITE, KEY_BASELINE };
 
 struct arguments {
   struct cli_judging judging;
-  const char *run, *to, *name;
+  const char *run, *to, *name, *baseline;
+  bool kernelbenchx;
   int level;
 };
 
@@ -34,6 +37,14 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     if (!a->level)
       argp_error(state, "--level takes 1, 2, 3 or 4, not '%s'", arg);
     return 0;
+  case KEY_SUITE:
+    a->kernelbenchx = strcmp(arg, "kernelbenchx") == 0;
+    if (!a->kernelbenchx && strcmp(arg, "kernelbench") != 0)
+      argp_error(state, "--format takes kernelbench or kernelbenchx, not '%s'", arg);
+    return 0;
+  case KEY_BASELINE:
+    a->baseline = arg;
+    return 0;
   case ARGP_KEY_ARG:
     cli_take_argument(state, "RUN", arg, &a->run);
     return 0;
@@ -42,6 +53,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
       argp_error(state, "name a run: `assay runs` lists them");
     if (!a->to)
       argp_error(state, "say where to: --to FOLDER, KernelBench's folder `runs`");
+    if (a->baseline && !a->kernelbenchx)
+      argp_error(state, "--baseline is for --format kernelbenchx, whose files have speedups");
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -53,6 +66,13 @@ static const struct argp_option options[] = {
     {"name", KEY_NAME, "NAME", 0,
      "the run's name there (default: RUN, with _ for everything but letters, digits, '.' and '-')", 0},
     {"level", KEY_LEVEL, "N", 0, "KernelBench's level, if the run has verdicts on several", 0},
+    {"format", KEY_SUITE, "FORMAT", 0,
+     "kernelbench (the default): eval_results.json; or kernelbenchx: metrics.json and summary.json", 0},
+    {"baseline", KEY_BASELINE, "RUN|FOLDER", 0,
+     "for kernelbenchx: what speedups are over, a run of the store at the same sizes, or a folder of reference "
+     "timings, "
+     "metrics/golden_results/MACHINE",
+     0},
     {0},
 };
 static const struct argp argp = {
@@ -61,9 +81,10 @@ static const struct argp argp = {
     .children = cli_common_child,
     .args_doc = "RUN",
     .doc =
-        "Writes the verdicts of a run in KernelBench's format, FOLDER/NAME/eval_results.json, for its scripts and "
-        "other "
-        "tools: one sample per candidate, times in milliseconds. `metadata` has what KernelBench has no field for: the "
+        "Writes the verdicts of a run in KernelBench's format, FOLDER/NAME/eval_results.json, or in KernelBench-X's, "
+        "for "
+        "their scripts and other tools: one sample per candidate, times in milliseconds. `metadata` has what "
+        "KernelBench has no field for: the "
         "reason, the error in units of honest error, the floor. A sample whose time is suspicious counts as incorrect.",
 };
 
@@ -98,6 +119,45 @@ static void print_done(const struct arguments *a, const char *name, const struct
            done->not_full);
 }
 
+static void print_done_x(const struct arguments *a, const char *name, const struct kernelbenchx_export *e) {
+  if (a->judging.json) {
+    cli_json_print(
+        cli_json_of("export_stages", json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i}", "folder", a->to, "name",
+                                               name, "files", e->files, "call", e->call, "exe", e->exe, "perf", e->perf,
+                                               "with_speedup", e->with_speedup, "incomplete", e->incomplete)));
+    return;
+  }
+  printf("%s/%s/metrics.json: %d files, call %d, exe %d, perf %d\n", a->to, name, e->files, e->call, e->exe, e->perf);
+  if (e->incomplete > 0)
+    printf("%d files are right and not timed at every size, so that their perf is false: judge with --workload "
+           "'size*'\n",
+           e->incomplete);
+  if (e->perf > e->with_speedup)
+    printf("%d timed files have no speedup: %s\n", e->perf - e->with_speedup,
+           a->baseline ? "the baseline has none of their sizes" : "name what to compare with, --baseline RUN|FOLDER");
+}
+
+static enum assay_status export_x(const struct arguments *a, struct store *store, const char *name,
+                                  struct assay_error *err) {
+  struct kernelbenchx_results results = {0}, reference = {0};
+  struct kernelbenchx_baseline baseline = {0};
+  struct kernelbenchx_export done;
+  const char *tasks = a->judging.paths.tasks;
+  bool folder = a->baseline && access(a->baseline, X_OK) == 0;
+  enum assay_status status = kernelbenchx_collect(store, a->run, tasks, &results, err);
+  if (!status && a->baseline && !folder)
+    status = kernelbenchx_collect(store, a->baseline, tasks, &reference, err);
+  baseline.folder = folder ? a->baseline : NULL;
+  baseline.run = folder ? NULL : &reference;
+  if (!status)
+    status = kernelbenchx_write(&results, a->baseline ? &baseline : NULL, a->to, name, &done, err);
+  if (!status)
+    print_done_x(a, name, &done);
+  kernelbenchx_results_release(&results);
+  kernelbenchx_results_release(&reference);
+  return status;
+}
+
 int cli_export(int argc, char **argv) {
   struct arguments a = {0};
   struct assay_error err = {0};
@@ -107,9 +167,9 @@ int cli_export(int argc, char **argv) {
     return cli_fail(&err);
   char *name = plain_name(a.name ? a.name : a.run);
   enum assay_status status = name ? store_open(a.judging.paths.store, &store, &err) : error_nomem(&err, "a name");
-  if (!status)
-    status = kernelbench_write_run(store, a.run, a.level, a.to, name, &done, &err);
-  if (!status)
+  if (!status && a.kernelbenchx)
+    status = export_x(&a, store, name, &err);
+  else if (!status && !(status = kernelbench_write_run(store, a.run, a.level, a.to, name, &done, &err)))
     print_done(&a, name, &done);
   store_close(store);
   base_free(name);

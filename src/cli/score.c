@@ -13,6 +13,7 @@
 #include "cli/score.h"
 #include "cli/sheet.h"
 #include "cli/table.h"
+#include "report/kernelbenchx.h"
 #include "report/report.h"
 
 enum {
@@ -125,7 +126,9 @@ static const struct argp_option options[] = {
      "(one run) into FILE, *.svg or *.png",
      0},
     {"compare", KEY_COMPARE, "FILE", 0,
-     "compare verdicts with KernelBench's results for the same samples, eval_results.json, and list the differences",
+     "compare verdicts with KernelBench's results for the same samples, eval_results.json, or with KernelBench-X's for "
+     "the "
+     "same files, metrics.json or summary.json, and list the differences",
      0},
     {"against", KEY_AGAINST, "RUN", 0,
      "compare two runs of assay make on the tasks that both have, with as many requests; says so when there is no "
@@ -283,6 +286,19 @@ static void print_scores(const struct arguments *a, const struct printed *out) {
   }
 }
 
+// What is asked in place of scores.
+static enum assay_status analyse(struct arguments *a, struct store *store, struct assay_error *err) {
+  if (a->plot)
+    return plot(a, store, err);
+  if (a->theirs && (kernelbenchx_is_metrics(a->theirs) || kernelbenchx_is_summary(a->theirs)))
+    return score_compare_x(store, a->runs[0], a->paths.tasks, a->theirs, a->json, err);
+  if (a->theirs)
+    return score_compare(store, a->runs[0], a->level, a->theirs, a->json, err);
+  if (a->deviance)
+    return score_deviance(store, a->runs, a->n_runs, a->json, err);
+  return score_against(store, a->runs[0], a->against, a->json, err);
+}
+
 int cli_score(int argc, char **argv) {
   static const char *const headers[] = {
       "run", "level", "correct", "pass@1", "floor/time q1 q2 q3", "speed", "fast_p at 0 .5 .8 1 1.5 2"};
@@ -296,10 +312,7 @@ int cli_score(int argc, char **argv) {
   if (store_open(a.paths.store, &store, &err) != ASSAY_OK)
     return cli_fail(&err);
   if (a.plot || a.theirs || a.against || a.deviance) {
-    enum assay_status compared = a.plot       ? plot(&a, store, &err)
-                                 : a.theirs   ? score_compare(store, a.runs[0], a.level, a.theirs, a.json, &err)
-                                 : a.deviance ? score_deviance(store, a.runs, a.n_runs, a.json, &err)
-                                              : score_against(store, a.runs[0], a.against, a.json, &err);
+    enum assay_status compared = analyse(&a, store, &err);
     store_close(store);
     return compared ? cli_fail(&err) : CLI_PASS;
   }

@@ -38,6 +38,10 @@ enum assay_status score_plot(struct store *store, const struct score_plot *p, st
 enum assay_status score_compare(struct store *store, const char *run, int level, const char *path, bool json,
                                 struct assay_error *err);
 
+// score_compare_x.c: the same with a metrics.json or summary.json of KernelBench-X's harness. tasks: the folder.
+enum assay_status score_compare_x(struct store *store, const char *run, const char *tasks, const char *path, bool json,
+                                  struct assay_error *err);
+
 // score_steps.c: the attempts of a run of `assay make`: its funnel, pass@k, cost. A row and an element of the array,
 // and *any is set, unless the run has none. baseline: NULL, or the name of one that was timed in turn with the
 // candidates.

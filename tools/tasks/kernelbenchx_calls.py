@@ -16,8 +16,8 @@ from task_files import write_files
 
 SCRIPT = "tools/tasks/kernelbenchx_calls.py"
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "tasks" / "kernelbenchx"
-HEADER = f"""# How the published functions of these tasks are called, in the task's inputs and dimensions; after the semicolon the
-# function and its parameters. Written by {SCRIPT}
+HEADER = f"""# How the published functions of these tasks are called, in the task's inputs and dimensions; then the function and its
+# parameters, and the shapes of the tensors that the suite times it with. Written by {SCRIPT}
 """
 SEPARATOR = "#" * 146  # between a reference and its tests
 # Where the comparison runs PyTorch in place of a reference that is wrong, and what candidates are called with.
@@ -47,14 +47,20 @@ def parameters(checkout, task, function):
     raise SystemExit(f"{task.name}: no function {function}")
 
 
+def shapes(task):
+    tensors = task.ladder if task.ladder is not None else [i.dims for i in task.inputs if i.dims]
+    return " ".join(f"[{', '.join(map(str, dims))}]" for dims in tensors)
+
+
 def line(checkout, key, task):
     """Quantization's published functions get numbers that they quantize themselves: nothing says how they are called."""
-    if task.category == "Quantization":
-        return None
-    expression = INSTEAD.get(key, task.call).replace("torch.tensor(z.numel())", "torch.tensor(z.numel(), device=z.device)")
-    function = called(expression, task.stem)
-    assert ";" not in expression
-    return f"{task.name}: ; ; {expression} ; {function}({', '.join(parameters(checkout, task, function))})\n"
+    call = " ; "
+    if task.category != "Quantization":
+        expression = INSTEAD.get(key, task.call).replace("torch.tensor(z.numel())", "torch.tensor(z.numel(), device=z.device)")
+        function = called(expression, task.stem)
+        call = f"{expression} ; {function}({', '.join(parameters(checkout, task, function))})"
+    assert call.count(";") == 1
+    return f"{task.name}: ; ; {call} ; {shapes(task)}\n"
 
 
 def main():
@@ -63,10 +69,8 @@ def main():
         sys.exit(__doc__)
     files = {}
     for key, task in sorted(SUITE.tasks.items()):
-        text = line(pathlib.Path(rest[0]), key, task)
-        if text:
-            path = ROOT / task.category / "init_arguments.txt"
-            files[path] = files.get(path, HEADER) + text
+        path = ROOT / task.category / "init_arguments.txt"
+        files[path] = files.get(path, HEADER) + line(pathlib.Path(rest[0]), key, task)
     write_files(files, SCRIPT, "--check" in sys.argv)
 
 

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// KernelBench-X's files of results: metrics.json (an entry a file, with the stages call, exe and perf) and
+// summary.json, as its unified_results.py writes them; and its files of reference timings.
+#ifndef REPORT_KERNELBENCHX_H
+#define REPORT_KERNELBENCHX_H
+
+#include "report/kernelbenchx_sizes.h"
+#include "store/store.h"
+
+// How far a candidate came, as the suite has it. PERF here: right and timed at every size of the ladder.
+enum kernelbenchx_stage { KERNELBENCHX_NONE, KERNELBENCHX_CALL, KERNELBENCHX_EXE, KERNELBENCHX_PERF };
+const char *kernelbenchx_stage_name(enum kernelbenchx_stage stage); // "call", "exe", "perf"; "fails"
+
+// A verdict at one size.
+struct kernelbenchx_row {
+  bool there;
+  enum assay_reason reason;
+  bool right;
+  double ms, flops, bytes; // NaN: none
+  char why[160];           // where it is not right
+};
+
+// The newest verdict at a workload that is none of the sizes (small, a shape of one's own): it can only fail.
+enum { KERNELBENCHX_MOST_OTHERS = 8 };
+struct kernelbenchx_other {
+  char workload[64], why[256];
+  bool called, right;
+};
+
+// One candidate for one task, with the newest verdict at each size.
+struct kernelbenchx_result {
+  struct kernelbenchx_ladder ladder;
+  char candidate[256];
+  struct kernelbenchx_row *rows; // ladder.n
+  struct kernelbenchx_other others[KERNELBENCHX_MOST_OTHERS];
+  int n_others;
+  bool called, right, timed; // at every workload that was judged; timed: at every size
+  int n_right, n_timed;      // sizes
+  double total_ms;           // of the timed sizes
+  char error[320];           // of the first that failed
+};
+
+struct kernelbenchx_results {
+  struct kernelbenchx_result *items;
+  int n, capacity;
+  const char *tasks; // the folder
+  enum assay_status status;
+  struct assay_error *err;
+};
+
+// The run's candidates for tasks of the suite. Of several for one task, the one that came furthest, then the fastest.
+// Sorted by file. ASSAY_ERR_NOT_FOUND: there is none.
+enum assay_status kernelbenchx_collect(struct store *s, const char *run, const char *tasks,
+                                       struct kernelbenchx_results *out, struct assay_error *err);
+void kernelbenchx_results_release(struct kernelbenchx_results *r);
+enum kernelbenchx_stage kernelbenchx_stage(const struct kernelbenchx_result *r);
+
+// What times are compared with: a folder of reference timings (golden_results/MACHINE, a file STEM.json for each task),
+// or a run of the store.
+struct kernelbenchx_baseline {
+  const char *folder;
+  const struct kernelbenchx_results *run; // or this
+};
+
+// The reference's milliseconds at each size; NaN: none.
+void kernelbenchx_baseline_rows(const struct kernelbenchx_baseline *b, const struct kernelbenchx_ladder *l, double *ms);
+
+struct kernelbenchx_export {
+  int files, call, exe, perf, with_speedup, incomplete; // incomplete: right, and not timed at every size
+};
+
+// Writes FOLDER/NAME/metrics.json and summary.json. b: NULL for no speedups.
+enum assay_status kernelbenchx_write(const struct kernelbenchx_results *r, const struct kernelbenchx_baseline *b,
+                                     const char *folder, const char *name, struct kernelbenchx_export *out,
+                                     struct assay_error *err);
+
+// A file as their harness judged it (metrics.json) and as the run did.
+struct kernelbenchx_pair {
+  char file[128];
+  bool there, here;
+  enum kernelbenchx_stage said;  // there
+  int rows, rows_matched, sizes; // there: rows of timings, and those that are sizes of the ladder; sizes: 0 unknown
+  double runtime_ms, speedup;    // there; NaN: none
+  char error[200];               // there
+  const struct kernelbenchx_result *ours;
+};
+
+// Whether both judged it and disagree on exe. Theirs counts as right where exe_ok is.
+bool kernelbenchx_differ(const struct kernelbenchx_pair *p);
+
+// Reads a metrics.json, and pairs its files with the results (which must stay). Heap array. ASSAY_ERR_SYNTAX, _INVALID.
+enum assay_status kernelbenchx_compare(const struct kernelbenchx_results *r, const char *path,
+                                       struct kernelbenchx_pair **pairs, int *n, struct assay_error *err);
+
+// Whether the file is a metrics.json or a summary.json of the suite's, and not KernelBench's results.
+bool kernelbenchx_is_metrics(const char *path);
+bool kernelbenchx_is_summary(const char *path);
+
+#endif

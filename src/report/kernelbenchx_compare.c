@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// What KernelBench-X's harness said (metrics.json) next to the verdicts of a run.
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "report/kernelbenchx.h"
+
+static const json_t *first_value(const json_t *root) {
+  return json_is_object(root) ? json_object_iter_value(json_object_iter((json_t *)root)) : NULL;
+}
+
+bool kernelbenchx_is_metrics(const char *path) {
+  json_t *root = json_load_file(path, 0, NULL);
+  bool is = json_object_get(first_value(root), "call_ok") != NULL;
+  json_decref(root);
+  return is;
+}
+
+bool kernelbenchx_is_summary(const char *path) {
+  json_t *root = json_load_file(path, 0, NULL);
+  bool is = json_object_get(root, "call_pass") && json_object_get(root, "total");
+  json_decref(root);
+  return is;
+}
+
+static double number(const json_t *entry, const char *name) {
+  const json_t *v = json_object_get(entry, name);
+  return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+// A key may lack its category.
+static const char *last_part(const char *file) {
+  const char *slash = strrchr(file, '/');
+  return slash ? slash + 1 : file;
+}
+
+static const struct kernelbenchx_result *ours_of(const struct kernelbenchx_results *r, const char *file) {
+  for (int i = 0; i < r->n; i++)
+    if (strcmp(last_part(r->items[i].ladder.file), last_part(file)) == 0)
+      return &r->items[i];
+  return NULL;
+}
+
+static void match_rows(const struct kernelbenchx_results *r, const json_t *rows, struct kernelbenchx_pair *p) {
+  struct kernelbenchx_ladder own = {0};
+  struct assay_error ignored = {0};
+  char task[160];
+  snprintf(task, sizeof task, "kernelbenchx/%.*s", (int)strlen(p->file) - 3, p->file);
+  p->rows = (int)json_array_size(rows);
+  if (!p->ours && (!r->tasks || kernelbenchx_ladder(r->tasks, task, &own, &ignored) != ASSAY_OK))
+    return;
+  const struct kernelbenchx_ladder *l = p->ours ? &p->ours->ladder : &own;
+  double *ms = base_calloc((size_t)l->n + 1, sizeof *ms);
+  if (ms) {
+    kernelbenchx_read_rows(l, rows, ms);
+    p->sizes = l->n;
+    for (int s = 0; s < l->n; s++)
+      p->rows_matched += !isnan(ms[s]);
+  }
+  base_free(ms);
+  kernelbenchx_ladder_release(&own);
+}
+
+static enum assay_status take_entry(const struct kernelbenchx_results *r, const char *path, const char *file,
+                                    const json_t *entry, struct kernelbenchx_pair *p, struct assay_error *err) {
+  const json_t *call = json_object_get(entry, "call_ok"), *exe = json_object_get(entry, "exe_ok");
+  const json_t *perf = json_object_get(entry, "perf_ok"), *error = json_object_get(entry, "error");
+  if (!json_is_boolean(call) || !json_is_boolean(exe) || !json_is_boolean(perf) || strlen(file) < 4)
+    return error_set(err, ASSAY_ERR_INVALID,
+                     "%s: \"%.80s\": want {\"call_ok\": ..., \"exe_ok\": ..., \"perf_ok\": ..., ...}", path, file);
+  *p = (struct kernelbenchx_pair){.there = true, .ours = ours_of(r, file)};
+  snprintf(p->file, sizeof p->file, "%s", p->ours ? p->ours->ladder.file : file);
+  p->here = p->ours != NULL;
+  p->said = !json_is_true(call)   ? KERNELBENCHX_NONE
+            : !json_is_true(exe)  ? KERNELBENCHX_CALL
+            : !json_is_true(perf) ? KERNELBENCHX_EXE
+                                  : KERNELBENCHX_PERF;
+  p->runtime_ms = number(entry, "runtime_ms");
+  p->speedup = number(entry, "speedup");
+  snprintf(p->error, sizeof p->error, "%s", json_is_string(error) ? json_string_value(error) : "");
+  match_rows(r, json_object_get(entry, "performance"), p);
+  return ASSAY_OK;
+}
+
+static int by_file(const void *a, const void *b) {
+  return strcmp(((const struct kernelbenchx_pair *)a)->file, ((const struct kernelbenchx_pair *)b)->file);
+}
+
+static bool has(const struct kernelbenchx_pair *pairs, int n, const struct kernelbenchx_result *r) {
+  for (int i = 0; i < n; i++)
+    if (pairs[i].ours == r)
+      return true;
+  return false;
+}
+
+bool kernelbenchx_differ(const struct kernelbenchx_pair *p) {
+  return p->here && p->there && (p->said >= KERNELBENCHX_EXE) != p->ours->right;
+}
+
+enum assay_status kernelbenchx_compare(const struct kernelbenchx_results *r, const char *path,
+                                       struct kernelbenchx_pair **pairs, int *n, struct assay_error *err) {
+  json_error_t where;
+  json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &where), *entry;
+  const char *file;
+  if (!root)
+    return error_set(err, where.line < 0 ? ASSAY_ERR_IO : ASSAY_ERR_SYNTAX, "%s:%d: %s", path, where.line, where.text);
+  struct kernelbenchx_pair *all = base_calloc(json_object_size(root) + (size_t)r->n + 1, sizeof *all);
+  enum assay_status status = all ? ASSAY_OK : error_nomem(err, "results");
+  int count = 0;
+  json_object_foreach(root, file, entry) {
+    if (!status)
+      status = take_entry(r, path, file, entry, &all[count], err);
+    count += !status;
+  }
+  for (int i = 0, there = count; i < r->n && !status; i++)
+    if (!has(all, there, &r->items[i])) {
+      all[count] = (struct kernelbenchx_pair){.here = true, .ours = &r->items[i], .runtime_ms = NAN, .speedup = NAN};
+      snprintf(all[count++].file, sizeof all->file, "%s", r->items[i].ladder.file);
+    }
+  json_decref(root);
+  if (status) {
+    base_free(all);
+    return status;
+  }
+  qsort(all, (size_t)count, sizeof *all, by_file);
+  *pairs = all;
+  *n = count;
+  return ASSAY_OK;
+}

@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# kernelbenchx_files.sh ASSAY SOURCE BUILD: KernelBench-X's metrics.json, summary.json and reference timings, written and read.
+set -eu
+assay=$1 source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export ASSAY_STORE="$work/store" ASSAY_PROC="$source/tests/support/quiet"
+fail() {
+  echo "FAILED: $*"
+  exit 1
+}
+mkdir "$work/kernels" "$work/slower" "$work/golden"
+cp "$source/tests/kernelbenchx/layernorm_w8a8.c" "$work/kernels"
+cat >"$work/kernels/interpolate.c" <<'END'
+// assay: task kernelbenchx/SpatialOps/interpolate
+#include <assay/candidate.h>
+void assay_kernel(const struct assay_args *args) {
+  float *y = args->outputs[0].data;
+  int64_t n = 1;
+  for (int i = 0; i < args->outputs[0].rank; i++)
+    n *= args->outputs[0].dims[i];
+  for (int64_t i = 0; i < n; i++)
+    y[i] = 0;
+}
+END
+printf '// assay: task kernelbenchx/Reduce/sum\nthis is no C\n' >"$work/kernels/sum.c"
+bench() { # bench RUN FOLDER WORKLOAD
+  "$assay" bench kernelbenchx --from "$2" --workload "$3" --samples 10 --no-probes --run "$1" >"$work/bench" || true
+}
+bench mine "$work/kernels" 'size0[1-3]'
+bench short "$work/kernels" size01
+# Reference timings as the suite has them: the shapes of what is timed, with more than ours has, not in our order, and
+# without the largest size, which had no memory.
+cat >"$work/golden/layernorm_w8a8.json" <<'END'
+[{"input_size": [[64, 4096], [4096], [4096], 1e-5], "ms": 4000.0, "GB/s": 1.0, "TFLOPS": 1.0},
+ {"input_size": [[[32, 2048], [2048], [2048]], "eps"], "ms": 2000.0, "GB/s": 1.0, "TFLOPS": 1.0}]
+END
+"$assay" export mine --to "$work/out" --format kernelbenchx --baseline "$work/golden" >"$work/text" || fail "export"
+grep -q "3 files, call 2, exe 1, perf 1" "$work/text" || fail "the stages: $(cat "$work/text")"
+"$assay" export short --to "$work/out" --format kernelbenchx --baseline mine >"$work/text" || fail "export of one size"
+grep -q "perf 0" "$work/text" && grep -q "1 files are right and not timed at every size" "$work/text" || fail "a missing row fails"
+"$assay" export mine --to "$work/out" --format kernelbenchx --baseline mine --name self >"$work/text" || fail "export"
+python3 - "$work/out" <<'END' || fail "what is in the files"
+import json, sys
+read = lambda name: json.load(open(f"{sys.argv[1]}/{name}"))
+metrics, summary, short, own = read("mine/metrics.json"), read("mine/summary.json"), read("short/metrics.json"), read("self/metrics.json")
+norm = metrics["Quantization/layernorm_w8a8.py"]
+assert (norm["call_ok"], norm["exe_ok"], norm["perf_ok"], norm["dtype"]) == (True, True, True, "float32"), norm
+rows = norm["performance"]
+assert [r["input_size"] for r in rows] == [[[32, 2048], [2048], [2048]], [[64, 4096], [4096], [4096]], [[32, 8192], [8192], [8192]]], rows
+assert all(r["ms"] > 0 and r["GB/s"] > 0 for r in rows)
+assert abs(norm["runtime_ms"] - sum(r["ms"] for r in rows)) < 1e-3
+matched = sum(r["ms"] for r in rows[:2])
+assert abs(norm["speedup"] / (6000 / matched) - 1) < 1e-3, "over the sizes that both have"
+assert abs(summary["avg_speedup_per_task"] / norm["speedup"] - 1) < 1e-3
+assert (summary["total"], summary["call_pass"], summary["exe_pass"], summary["perf_pass"]) == (3, 2, 1, 1), summary
+assert summary["method"] == "mine" and summary["exe_rate"] == 33.3, summary
+wrong, text = metrics["SpatialOps/interpolate.py"], metrics["Reduce/sum.py"]
+assert wrong["call_ok"] and not wrong["exe_ok"] and wrong["runtime_ms"] == "N/A" and "wrong_value at size01" in wrong["error"], wrong
+assert not text["call_ok"] and "build_failed" in text["error"], text
+one = short["Quantization/layernorm_w8a8.py"]
+assert one["exe_ok"] and not one["perf_ok"] and one["error"] == "timed at 1 of 3 sizes, and not at size02", one
+assert own["Quantization/layernorm_w8a8.py"]["speedup"] == 1.0, "a run over itself"
+# Another harness's word on the same files: it passes what is wrong, without the largest size, under a name without category.
+wrong.update(exe_ok=True, perf_ok=True, runtime_ms=1.5, speedup=2.0, error="", performance=[
+    {"input_size": [[2, 3, 32, 32], [64, 64]], "ms": 1.5, "GB/s": 1, "TFLOPS": 1}, {"input_size": [[9]], "ms": 1}])
+theirs = {"interpolate.py": wrong, "Quantization/layernorm_w8a8.py": norm, "Math/sqrt.py": {**text, "file": "Math/sqrt.py"}}
+json.dump(theirs, open(f"{sys.argv[1]}/theirs.json", "w"))
+END
+"$assay" score mine --compare "$work/out/theirs.json" >"$work/text" || fail "compare: $(cat "$work/text")"
+grep -q "SpatialOps/interpolate *perf *1/4 .* call .*wrong_value" "$work/text" || fail "a difference: $(cat "$work/text")"
+grep -q "2 files judged by both: 1 agree, 1 right only for KernelBench-X, 0 right only for Assay" "$work/text" || fail "counts"
+grep -q "1 of its 2 timed files lack rows" "$work/text" || fail "missing rows: $(cat "$work/text")"
+"$assay" score mine --compare "$work/out/theirs.json" --json | python3 -c '
+import json, sys
+pairs = {p["file"]: p for p in json.load(sys.stdin)}
+assert len(pairs) == 4 and pairs["Reduce/sum.py"]["kernelbenchx"] is None and pairs["Math/sqrt.py"]["assay"] is None
+assert pairs["SpatialOps/interpolate.py"]["differ"] and pairs["SpatialOps/interpolate.py"]["kernelbenchx"]["rows_of_sizes"] == 1
+' || fail "the pairs as JSON"
+"$assay" score mine --compare "$work/out/self/summary.json" | grep -q "^exe *1 *3 *1 *3" || fail "a summary"
+printf '{"Math/abs.py": {"call_ok": 1, "exe_ok": true, "perf_ok": true}}' >"$work/odd.json"
+"$assay" score mine --compare "$work/odd.json" 2>"$work/text" && fail "a file that is none"
+grep -q 'Math/abs.py.*want' "$work/text" || fail "what it wants: $(cat "$work/text")"
