@@ -28,18 +28,26 @@ enum {
   KEY_OF,
   KEY_PLOT,
   KEY_BY,
-  MAX_RUNS = 64
+  KEY_ROUNDS,
+  KEY_DEVICES,
+  KEY_CORPUS,
+  MAX_RUNS = SCORE_MOST_RUNS
 };
 
 struct arguments {
   struct cli_paths paths;
-  const char *baseline, *theirs, *against, *of, *plot, *plot_file;
-  bool json, stable, deviance, by_kind;
+  const char *baseline, *theirs, *against, *of, *plot, *plot_file, *corpus;
+  bool json, stable, deviance, rounds, devices, by_kind;
   enum score_by by;
   enum cli_format format;
   int n_runs, level;
   char *runs[MAX_RUNS];
 };
+
+// Whether something else than scores is asked for.
+static bool is_analysis(const struct arguments *a) {
+  return a->plot || a->theirs || a->against || a->deviance || a->rounds || a->devices || a->corpus;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct arguments *a = state->input;
@@ -75,6 +83,15 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_DEVIANCE:
     a->deviance = true;
     return 0;
+  case KEY_ROUNDS:
+    a->rounds = true;
+    return 0;
+  case KEY_DEVICES:
+    a->devices = true;
+    return 0;
+  case KEY_CORPUS:
+    a->corpus = arg;
+    return 0;
   case KEY_AGAINST:
     a->against = arg;
     return 0;
@@ -89,9 +106,15 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case ARGP_KEY_END:
     if (a->format == CLI_FORMAT_JUNIT && a->n_runs != 1)
       argp_error(state, "--junit takes one run: assay score RUN --junit");
-    if (a->format && (a->json || a->plot || a->theirs || a->against || a->deviance))
+    if (a->format && (a->json || is_analysis(a)))
       argp_error(state, "--csv, --markdown and --junit are for scores alone, without --json, --plot, --compare, "
-                        "--against and --deviance");
+                        "--against, --deviance, --rounds, --devices and --corpus");
+    if (a->rounds && a->n_runs < 2)
+      argp_error(state, "--rounds takes runs in their order: assay score FIRST SECOND --rounds");
+    if (a->devices && a->n_runs == 0)
+      argp_error(state, "--devices takes runs: assay score RUN RUN --devices");
+    if (a->corpus && a->n_runs > 0)
+      argp_error(state, "--corpus takes no runs: assay score --corpus CHECKOUT");
     if (a->deviance && a->n_runs == 0)
       argp_error(state, "--deviance takes the runs to explain: assay score RUN RUN --deviance");
     if (a->against && a->n_runs != 1)
@@ -136,6 +159,19 @@ static const struct argp_option options[] = {
      0},
     {"deviance", KEY_DEVIANCE, 0, 0,
      "how much of success and failure the kind of task explains, and how much the run (binomial deviance)", 0},
+    {"rounds", KEY_ROUNDS, 0, 0,
+     "runs are rounds of one method, in their order: how many tasks are rescued, persistent, lost and failing from one "
+     "to "
+     "the next; with --baseline their speeds",
+     0},
+    {"devices", KEY_DEVICES, 0, 0,
+     "for each kernel that the runs have on several devices, its largest speed (--baseline; else time) over its least",
+     0},
+    {"corpus", KEY_CORPUS, "CHECKOUT", 0,
+     "a checkout of KernelBench-X: its published records and reference timings, analysed and checked, next to the "
+     "figures "
+     "of its paper",
+     0},
     {"level", KEY_LEVEL, "N", 0, "the level of that file, if the run has several", 0},
     {"store", KEY_STORE, "FILE", 0, "the store", 0},
     {"json", KEY_JSON, 0, 0, "print JSON", 0},
@@ -288,8 +324,15 @@ static void print_scores(const struct arguments *a, const struct printed *out) {
 
 // What is asked in place of scores.
 static enum assay_status analyse(struct arguments *a, struct store *store, struct assay_error *err) {
+  const struct score_options how = {.baseline = a->baseline, .stable = a->stable};
   if (a->plot)
     return plot(a, store, err);
+  if (a->corpus)
+    return score_corpus(a->corpus, a->json, err);
+  if (a->rounds)
+    return score_rounds(store, a->runs, a->n_runs, &how, a->json, err);
+  if (a->devices)
+    return score_devices(store, a->runs, a->n_runs, &how, a->json, err);
   if (a->theirs && (kernelbenchx_is_metrics(a->theirs) || kernelbenchx_is_summary(a->theirs)))
     return score_compare_x(store, a->runs[0], a->paths.tasks, a->theirs, a->json, err);
   if (a->theirs)
@@ -311,7 +354,7 @@ int cli_score(int argc, char **argv) {
   argp_parse(&argp, argc, argv, 0, NULL, &a);
   if (store_open(a.paths.store, &store, &err) != ASSAY_OK)
     return cli_fail(&err);
-  if (a.plot || a.theirs || a.against || a.deviance) {
+  if (is_analysis(&a)) {
     enum assay_status compared = analyse(&a, store, &err);
     store_close(store);
     return compared ? cli_fail(&err) : CLI_PASS;

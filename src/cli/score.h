@@ -8,6 +8,9 @@
 
 #include "cli/table.h"
 #include "report/report.h"
+#include "score/spread.h"
+
+enum { SCORE_MOST_RUNS = 64 };
 
 // score_print.c: a level of a run as a row of the table, and as an element of the list.
 void score_row(struct table *t, const struct score *s, bool stable);
@@ -57,5 +60,22 @@ enum assay_status score_against(struct store *store, const char *run, const char
 // Prints how much of the binomial deviance of "a kernel of the task is right" the kind of task and the run explain
 // (stats/success.h). ASSAY_ERR_USAGE where all outcomes are alike.
 enum assay_status score_deviance(struct store *store, char *const *runs, int n, bool as_json, struct assay_error *err);
+
+// score_rounds.c: a spread on one line ("15: mean 1.158 [0.9, 1.5], median ..."), and as an object.
+const char *score_spread_text(const struct score_spread *s, char *text, size_t size);
+json_t *score_spread_json(const struct score_spread *s);
+
+// Prints what became of each task from a run to the next: rescued, persistent, lost, failing; with a baseline their
+// speeds. The statuses of score_read().
+enum assay_status score_rounds(struct store *store, char *const *runs, int n, const struct score_options *o,
+                               bool as_json, struct assay_error *err);
+// Prints for each kernel that the runs have on several devices its largest speed over its least (without a baseline:
+// its times).
+enum assay_status score_devices(struct store *store, char *const *runs, int n, const struct score_options *o,
+                                bool as_json, struct assay_error *err);
+
+// score_corpus.c: prints the figures of KernelBench-X's published corpus and timings, in a checkout of it, next to
+// those that its paper states. ASSAY_ERR_NOT_FOUND, _SYNTAX, _INVALID.
+enum assay_status score_corpus(const char *checkout, bool as_json, struct assay_error *err);
 
 #endif

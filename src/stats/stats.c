@@ -196,25 +196,45 @@ double stats_sign_test(int a, int b) {
   return fmin(1, 2 * p);
 }
 
-bool stats_median_interval(const double *x, int n, double confidence, int resamples, uint64_t seed,
-                           struct interval *out) {
+static double resampled_mean(const double *x, int n, uint64_t *state) {
+  double sum = 0;
+  for (int i = 0; i < n; i++) {
+    int at = (int)(next_unit(state) * n);
+    sum += x[at < n ? at : n - 1];
+  }
+  return sum / n;
+}
+
+// `draw`: the statistic of one resample of x, which is sorted.
+static bool bootstrap(const double *x, int n, double confidence, int resamples, uint64_t seed,
+                      double (*draw)(const double *x, int n, uint64_t *state), struct interval *out) {
   bool ok = false;
-  double *s = NULL, *medians = NULL;
+  double *s = NULL, *drawn = NULL;
   if (n < MIN_FOR_INTERVAL || resamples < 1 || !(confidence > 0 && confidence < 1))
     return false;
   s = sorted_copy(x, n);
-  medians = base_alloc((size_t)resamples * sizeof *medians);
-  if (!s || !medians)
+  drawn = base_alloc((size_t)resamples * sizeof *drawn);
+  if (!s || !drawn)
     goto out;
   uint64_t state = rng_mix64(seed);
   for (int i = 0; i < resamples; i++)
-    medians[i] = resampled_median(s, n, &state);
-  *out = middle_of(medians, resamples, confidence);
+    drawn[i] = draw(s, n, &state);
+  *out = middle_of(drawn, resamples, confidence);
   ok = true;
 out:
   base_free(s);
-  base_free(medians);
+  base_free(drawn);
   return ok;
+}
+
+bool stats_median_interval(const double *x, int n, double confidence, int resamples, uint64_t seed,
+                           struct interval *out) {
+  return bootstrap(x, n, confidence, resamples, seed, resampled_median, out);
+}
+
+bool stats_mean_interval(const double *x, int n, double confidence, int resamples, uint64_t seed,
+                         struct interval *out) {
+  return bootstrap(x, n, confidence, resamples, seed, resampled_mean, out);
 }
 
 const char *stop_name(enum stop s) {

@@ -24,6 +24,9 @@ struct interval {
 bool stats_median_interval(const double *x, int n, double confidence, int resamples, uint64_t seed,
                            struct interval *out);
 
+// The same for the mean, which few large values may carry.
+bool stats_mean_interval(const double *x, int n, double confidence, int resamples, uint64_t seed, struct interval *out);
+
 // Samples of two things that were not taken in turn; `less` is taken off each.
 struct stats_samples {
   const double *x;
