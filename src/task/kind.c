@@ -109,8 +109,10 @@ const char *task_kind(const struct task *t) {
 const char *task_category(const char *name, char text[TASK_CATEGORY_BYTES]) {
   static const struct {
     const char *level, *category;
-  } levels[] = {
-      {"kernelbench/1/", "single operator"}, {"kernelbench/2/", "fusion"}, {"kernelbench/3/", "architecture"}};
+  } levels[] = {{"kernelbench/1/", "single operator"},
+                {"kernelbench/2/", "fusion"},
+                {"kernelbench/3/", "architecture"},
+                {"kernelbench/4/", "language model"}};
   static const char other[] = "kernelbenchx/";
   text[0] = '\0';
   for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)

@@ -19,6 +19,7 @@ import sys
 try:
     import onnx
     import onnx.checker
+    import onnx.inliner
     import numpy
     import onnx.parser
     import onnx.reference
@@ -28,7 +29,7 @@ except ImportError as error:
              "`python3 -m venv V && V/bin/pip install onnx`, then set ASSAY_ONNX_PYTHON=V/bin/python")
 
 DTYPES = {"float32": onnx.TensorProto.FLOAT, "int64": onnx.TensorProto.INT64, "bool": onnx.TensorProto.BOOL}
-SMALL_LIMIT, RAGGED_LIMIT = 1 << 18, {1: 1 << 13, 2: 1 << 13, 3: 1 << 18}
+SMALL_LIMIT, RAGGED_LIMIT = 1 << 18, {1: 1 << 13, 2: 1 << 13, 3: 1 << 18, 4: 1 << 18}
 WORKLOAD = "assay.workload."
 
 
@@ -119,6 +120,7 @@ def check(path, level, row):
     require({"full", "small"} <= set(loads), "workloads full and small are missing")
     require(sum(name.startswith("ragged") for name in loads) >= 3, "fewer than three ragged workloads")
     fixed = {v.name for v in model.graph.input if all(d.dim_value for d in v.type.tensor_type.shape.dim)}
+    model = onnx.inliner.inline_local_functions(model)  # inference then knows the shapes within functions
     static = {v.name: "static" in props["assay.input." + v.name].split() for v in model.graph.input}
     for name, bindings in loads.items():
         inferred = onnx.shape_inference.infer_shapes(bound_copy(model, bindings), check_type=True, strict_mode=True,

@@ -211,11 +211,14 @@ static void check_workload(const struct task *t, const struct workload *w) {
 }
 
 // A convolutional network takes the host backend up to a minute at every workload: of level 3 it has the sequences (33
-// to 44, 48 to 50), at their first workload. A GPU has them all. With sanitizers all tasks are asked at that one.
+// to 44, 48 to 50), at their first workload, of level 4 three models, likewise. A GPU has them all. With sanitizers all
+// tasks are asked at that one.
 static bool wanted(const struct task *t, const struct workload *w) {
 #ifndef GPU_TASKS_ON_CUDA
-  int number = strncmp(t->name, "kernelbench/3/", 14) == 0 ? atoi(t->name + 14) : 0;
-  bool sequence = (number >= 33 && number <= 44) || number >= 48;
+  bool models = strncmp(t->name, "kernelbench/4/", 14) == 0;
+  int number = models || strncmp(t->name, "kernelbench/3/", 14) == 0 ? atoi(t->name + 14) : 0;
+  bool sequence = models ? number == 7 || number == 11 || number == 13 // GPT-2, ELECTRA, Reformer
+                         : (number >= 33 && number <= 44) || number >= 48;
   if (number > 0 && !(sequence && strcmp(w->name, "ragged0") == 0))
     return false;
   if (SANITIZED && number == 0 && strcmp(w->name, "ragged0") != 0)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names, shapes and initial distributions of an original's parameters at the published sizes, without data."""
+import contextlib
 import math
 
 import torch
@@ -29,10 +30,11 @@ def initial(key, prefix, layer, own):
 
 
 def parameters_differ(task, path, level):
-    """level: the module of it. Returns what differs, as texts."""
+    """level: the module of it, with `around` a context if its files need one. Returns what differs, as texts."""
     key, sizes, wrong = (task.level, task.number), task.sizes("full"), []
-    names = module.executed(path.read_text(), path, {})
-    with torch.device("cpu" if key in READ else "meta"):
+    around = getattr(level, "around", lambda sizes: contextlib.nullcontext())
+    with around(sizes), torch.device("cpu" if key in READ else "meta"):
+        names = module.executed(path.read_text(), path, {})
         inputs = [x for x in names["get_inputs"]() if isinstance(x, torch.Tensor)]
         model = names["Model"](*names["get_init_inputs"]())
     data = [name for name in task.data() if name != module.KEEP and name not in DRAWN.get(key, ())]
@@ -47,7 +49,7 @@ def parameters_differ(task, path, level):
             if name not in task.dims or tuple(parameter.shape) != task.shape(name, sizes):
                 wrong.append(f"{name} {tuple(parameter.shape)}")
                 continue
-            wanted = initial(key, prefix, layer, own)
+            wanted = getattr(level, "initial", initial)(key, prefix, layer, own)
             if wanted and task.published(name).removesuffix(" fixed") != wanted:
                 wrong.append(f"{name}: {task.published(name)}, not {wanted}")
     return wrong + [f"{name} is not the original's" for name in task.weights() if name not in inputs_of.values()]
