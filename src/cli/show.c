@@ -14,11 +14,11 @@
 #include "report/report.h"
 #include "task/shapes.h"
 
-enum { KEY_PUBLISHED = 5000, KEY_PYTORCH, KEY_WORKLOAD, KEY_BASELINE };
+enum { KEY_PUBLISHED = 5000, KEY_PYTORCH, KEY_WORKLOAD, KEY_BASELINE, KEY_CONTRACT };
 
 struct arguments {
   struct cli_judging judging;
-  const char *task, *workload, *baseline;
+  const char *task, *workload, *baseline, *contract;
   bool published, only_pytorch;
 };
 
@@ -43,6 +43,13 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
       argp_error(state, "%s", err.message);
     a->baseline = arg;
     return 0;
+  case KEY_CONTRACT:
+    a->contract = arg;
+    return 0;
+  case ARGP_KEY_END:
+    if (a->contract && !a->baseline)
+      argp_error(state, "--contract is for --baseline, whose module depends on it");
+    return 0;
   case ARGP_KEY_ARG:
     cli_take_argument(state, "TASK", arg, &a->task);
     return 0;
@@ -59,6 +66,7 @@ static const struct argp_option options[] = {
     {"workload", KEY_WORKLOAD, "NAME|DIMS", 0, "sizes of the PyTorch module's inputs (default full)", 0},
     {"pytorch", KEY_PYTORCH, 0, 0, "print only the PyTorch module", 0},
     {"baseline", KEY_BASELINE, "NAME", 0, "print only this baseline as a candidate, for the workload", 0},
+    {"contract", KEY_CONTRACT, "NAME", 0, "the baseline under this contract, as judge has it: tf32", 0},
     {0},
 };
 static const struct argp argp = {
@@ -193,7 +201,8 @@ static enum assay_status print_baseline(const struct arguments *a, const char *p
   const struct cli_baseline_request r = {.name = a->baseline,
                                          .task_path = path,
                                          .workload = a->workload ? a->workload : "full",
-                                         .as_published = a->published};
+                                         .as_published = a->published,
+                                         .contract = a->contract};
   enum assay_status status = cli_baseline_text(&r, &text, err);
   if (!status)
     fputs(buf_str(&text), stdout);

@@ -29,6 +29,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 import traceback
 
 
@@ -972,6 +973,20 @@ def reads_left_overs(lift, call, outputs):
     return b"its results depend on what earlier calls left in memory"
 
 
+def compiling_seconds():
+    """What torch.compile has taken in this process so far, by its own clock: tracing, Inductor, Triton, autotuning."""
+    try:
+        return sys.modules["torch._dynamo.utils"].calculate_time_spent()["total_wall_time"]
+    except Exception:  # it is not loaded, or another version
+        return 0
+
+
+def say_compiled(seconds, compiling):
+    """For who compares makers: what the first call cost, which compiles."""
+    if compiling > 0:
+        print(f"assay: torch.compile: {compiling:.3f} s, in a first call of {seconds:.3f} s", file=sys.stderr, flush=True)
+
+
 class Recording:
     """The model of one workload, and how it is called."""
 
@@ -1010,7 +1025,10 @@ class Recording:
             self.ready()
             lift.library.assay_lift_look(i == WARM_UPS - 1)
             self.prepare()
+            start, compiling = time.perf_counter(), compiling_seconds()
             results = results_of(self.call(), outputs)
+            if i == 0:
+                say_compiled(time.perf_counter() - start, compiling_seconds() - compiling)
             if i > 0:  # as in the recording, so that kernels which copy are loaded and then inspected
                 for result, out in zip(results, outputs):
                     out.copy_(result)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """keeps.py WORKER: what a model keeps from one call to the next, in recordings: made again from the weights, or else by
 a new model in every call. And which errors may be the recording's own. The recorder and the GPU are stand-ins."""
+import contextlib
+import io
 import os
 import sys
 import types
@@ -108,3 +110,13 @@ for text, ours in (("CUDA error: operation failed due to a previous error during
     wrapped.__cause__ = RuntimeError(text)
     assert worker.is_maybe_ours(wrapped) == ours, text
 assert not worker.is_maybe_ours(TypeError("CUDA error")) and not worker.is_maybe_ours(SystemExit(3))
+
+# What torch.compile says of its own time, as `bench/gpu/denominators.py` reads it.
+sys.modules["torch._dynamo.utils"] = types.SimpleNamespace(calculate_time_spent=lambda: {"total_wall_time": 2.5})
+assert worker.compiling_seconds() == 2.5
+with contextlib.redirect_stderr(io.StringIO()) as said:
+    worker.say_compiled(4, 2.5)
+    worker.say_compiled(1, 0)
+assert said.getvalue() == "assay: torch.compile: 2.500 s, in a first call of 4.000 s\n", said.getvalue()
+sys.modules["torch._dynamo.utils"] = None
+assert worker.compiling_seconds() == 0
