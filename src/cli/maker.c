@@ -18,11 +18,30 @@ static const struct maker *const makers[] = {
 };
 enum { N_MAKERS = sizeof makers / sizeof *makers };
 
+// "eager", "files:DIR", "triton[:DIR]".
+static void put_form(const struct maker *m, struct buf *out) {
+  const char *a = m->argument;
+  buf_printf(out, "%s%s%s", m->name, !a ? "" : a[0] == '[' ? "[:" : ":", !a ? "" : a[0] == '[' ? a + 1 : a);
+}
+
+void maker_list(struct buf *out) {
+  for (int i = 0; i < N_MAKERS; i++) {
+    buf_puts(out, i ? "; " : "");
+    put_form(makers[i], out);
+    buf_printf(out, ", %s", makers[i]->what);
+  }
+}
+
+static bool may_lack_argument(const struct maker *m) {
+  return !m->argument || m->argument[0] == '[';
+}
+
 static enum assay_status unknown(const char *text, struct assay_error *err) {
   struct buf all = {0};
-  for (int i = 0; i < N_MAKERS; i++)
-    buf_printf(&all, "%s%s%s%s", i ? ", " : "", makers[i]->name, makers[i]->argument ? ":" : "",
-               makers[i]->argument ? makers[i]->argument : "");
+  for (int i = 0; i < N_MAKERS; i++) {
+    buf_puts(&all, i ? ", " : "");
+    put_form(makers[i], &all);
+  }
   enum assay_status status = error_set(
       err, ASSAY_ERR_USAGE, "there is no maker '%.60s'; makers: %s, or a folder or file", text, buf_str(&all));
   buf_release(&all);
@@ -37,7 +56,7 @@ enum assay_status maker_find(const char *text, const struct maker **out, const c
   *out = NULL;
   for (int i = 0; i < N_MAKERS; i++)
     if (strlen(makers[i]->name) == n && memcmp(makers[i]->name, text, n) == 0 &&
-        (colon != NULL) == (makers[i]->argument != NULL))
+        (colon ? makers[i]->argument != NULL : may_lack_argument(makers[i])))
       *out = makers[i];
   *argument = *out && colon ? colon + 1 : "";
   if (!*out && stat(text, &st) == 0) {
@@ -100,4 +119,29 @@ bool maker_file_of(const struct maker_request *r, bool (*takes)(const char *sour
   }
   closedir(dir);
   return found;
+}
+
+void maker_take_file(const struct maker_request *r, bool (*takes)(const char *source, size_t n), const char *what,
+                     struct maker_candidate *out) {
+  if (!maker_file_of(r, takes, out->file, sizeof out->file)) {
+    snprintf(out->refusal, sizeof out->refusal, "no file of it %s", what);
+    return;
+  }
+  char *whole = realpath(out->file, NULL);
+  snprintf(out->label, sizeof out->label, "%s", whole ? whole : out->file);
+  free(whole);
+}
+
+void maker_own_folder(const struct maker_request *r, const char *name, char *folder, size_t size) {
+  snprintf(folder, size, "%s/../kernels/fusedops/%s", r->judging->paths.tasks, name);
+}
+
+enum assay_status maker_library_of(const struct maker_request *r, const char *word, struct maker_candidate *out,
+                                   struct assay_error *err) {
+  char text[512];
+  snprintf(out->file, sizeof out->file, "%s/%s.library", r->folder, word);
+  snprintf(out->label, sizeof out->label, "%s", word);
+  snprintf(text, sizeof text, "# assay: task %.300s\n%s\n", r->task_name, word);
+  out->one_shape = true;
+  return file_write(out->file, text, strlen(text), err);
 }

@@ -8,4 +8,4 @@ static enum assay_status yield(const struct maker_request *r, struct maker_candi
 }
 
 const struct maker maker_max_autotune = {
-    .name = "max-autotune", .what = "torch.compile, mode max-autotune", .yield = yield};
+    .name = "max-autotune", .what = "torch.compile, mode max-autotune", .log = "inductor", .yield = yield};

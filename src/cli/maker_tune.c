@@ -30,26 +30,31 @@ static enum assay_status make_folder(const struct maker_request *r, char *folder
   return file_make_folders(folder, err);
 }
 
-static enum assay_status run_tuner(const struct maker_request *r, const char *file, struct maker_candidate *out,
-                                   struct assay_error *err) {
+// Tunes in the order of a seed. The candidate is that of the first: further ones show how much a search depends on it.
+static enum assay_status run_tuner(const struct maker_request *r, const char *file, int seed,
+                                   struct maker_candidate *out, struct assay_error *err) {
   struct tuner_result result;
-  char folder[4096];
+  char folder[4096], run[1024];
+  snprintf(run, sizeof run, "%.800s, tuning", r->maker_run);
+  if (seed > 1)
+    snprintf(run + strlen(run), sizeof run - strlen(run), " %d", seed);
   const struct tuner_options o = {.store = r->store,
-                                  .run = out->tuning_run,
+                                  .run = run,
                                   .task_name = r->task_name,
                                   .folder = folder,
                                   .judging = &r->judging->options,
                                   .parallel = parallel_cpus(),
                                   .give_up = 1.5,
                                   .finalists = 1,
-                                  .seed = 1,
+                                  .seed = (uint64_t)seed,
+                                  .retime = r->retime,
                                   .stop = r->stop};
   enum assay_status status = make_folder(r, folder, sizeof folder, err);
   if (!status)
     status = cli_use_candidate(r->judging, file, true, err);
   if (!status)
     status = tuner_run(&o, &result, err);
-  if (status)
+  if (status || seed > 1)
     return status;
   if (result.best < 0)
     snprintf(out->refusal, sizeof out->refusal, "no configuration is right");
@@ -65,9 +70,10 @@ static enum assay_status yield(const struct maker_request *r, struct maker_candi
     return ASSAY_OK;
   }
   int64_t start = clock_monotonic_ns();
-  snprintf(out->tuning_run, sizeof out->tuning_run, "%.400s, tuning", r->suite_run);
-  enum assay_status status = run_tuner(r, file, out, err);
+  enum assay_status status = run_tuner(r, file, 1, out, err);
   out->making_s = (double)(clock_monotonic_ns() - start) / 1e9;
+  for (int seed = 2; seed <= r->seeds && !status && !atomic_load(r->stop); seed++)
+    status = run_tuner(r, file, seed, out, err);
   return status;
 }
 

@@ -16,7 +16,7 @@
 #include "stats/stats.h"
 #include "task/task.h"
 
-enum { KEY_WITH = 9300, KEY_RUN, KEY_SCORECARD };
+enum { KEY_WITH = 9300, KEY_RUN, KEY_SCORECARD, KEY_SEEDS, KEY_RETIME };
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct side *s = state->input;
@@ -29,6 +29,14 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     return 0;
   case KEY_RUN:
     s->run = arg;
+    return 0;
+  case KEY_RETIME:
+    s->retime = true;
+    return 0;
+  case KEY_SEEDS:
+    s->seeds = atoi(arg);
+    if (s->seeds < 1 || s->seeds > SIDE_MOST_SEEDS)
+      argp_error(state, "--tuning-seeds takes a number from 1 to %d, not '%s'", SIDE_MOST_SEEDS, arg);
     return 0;
   case ARGP_KEY_INIT:
     state->child_inputs[0] = &s->judging;
@@ -46,14 +54,29 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_option options[] = {
-    {"with", KEY_WITH, "MAKER,...", 0,
-     "makers, with commas between them: eager, inductor, max-autotune, library, files:DIR, tune:DIR, run:RUN; a folder "
-     "or a file is files",
-     0},
+    {"with", KEY_WITH, "MAKER,...", 0, "makers, with commas between them; a folder or a file is files. ",
+     0}, // and the list: help_text
     {"run", KEY_RUN, "NAME", 0,
      "name of the runs in the store, with each maker's name after it (default: compare SUITE)", 0},
     {"scorecard", KEY_SCORECARD, 0, 0, "print letters, each from a stated number and rule", 0},
+    {"tuning-seeds", KEY_SEEDS, "N", 0, "the maker tune searches in N orders (default 1): as many curves", 0},
+    {"retime", KEY_RETIME, 0, 0, "judge every point of the maker tune's curve in full, and take its time from there",
+     0},
     {0}};
+
+// The makers' help comes from their own files.
+static char *help_text(int key, const char *text, void *input) {
+  struct buf all = {0};
+  (void)input;
+  if (key != KEY_WITH)
+    return (char *)text;
+  buf_puts(&all, text);
+  maker_list(&all);
+  char *copy = buf_status(&all, NULL) == ASSAY_OK ? strdup(buf_str(&all)) : NULL; // argp frees it
+  buf_release(&all);
+  return copy ? copy : (char *)text;
+}
+
 static const struct argp argp = {
     .args_doc = "SUITE",
     .doc = "Makers of kernels side by side over a suite's shapes: each yields a candidate, all are judged and timed.\v"
@@ -62,6 +85,7 @@ static const struct argp argp = {
     .options = options,
     .children = cli_judge_child,
     .parser = parse,
+    .help_filter = help_text,
 };
 
 static enum assay_status find_makers(struct side *s, struct assay_error *err) {
@@ -82,28 +106,6 @@ static enum assay_status find_makers(struct side *s, struct assay_error *err) {
 
 // ---- one candidate
 
-struct reading {
-  struct side *s;
-  struct side_result *r;
-};
-
-static bool take_verdict(void *arg, const struct store_verdict *v) {
-  const struct reading *reading = arg;
-  struct side_result *r = reading->r;
-  struct verdict_view view;
-  struct assay_error ignored = {0};
-  r->reason = v->reason;
-  r->detail = arena_strdup(&reading->s->arena, v->detail);
-  r->time_ns = v->reason == ASSAY_REASON_PASS && !store_is_suspicious(v) ? v->time_ns : NAN;
-  r->floor_ns = v->floor_ns;
-  r->unstable = v->unstable;
-  if (view_from_store(v, &view, &ignored) == ASSAY_OK) {
-    r->not_ranked = view.not_a_gpu;
-    view_release(&view);
-  }
-  return false;
-}
-
 static enum assay_status judge_now(struct side *s, const struct maker_candidate *c, const struct store_verdict *key,
                                    int64_t *id, struct assay_error *err) {
   struct assay_judge_options *o = &s->judging.options;
@@ -123,9 +125,13 @@ void side_run_of(const struct side *s, int maker, char run[SIDE_RUN_BYTES]) {
   snprintf(run, SIDE_RUN_BYTES, "%.400s, %.400s", s->run, s->makers[maker].name);
 }
 
+void side_tuning_run_of(const struct side *s, int maker, char run[SIDE_RUN_BYTES]) {
+  snprintf(run, SIDE_RUN_BYTES, "%.400s, %.400s, tuning", s->run, s->makers[maker].name);
+}
+
 // Judges the candidate, unless the store has its verdict, and reads that.
-static enum assay_status judge(struct side *s, int m, const struct side_shape *shape, const struct maker_candidate *c,
-                               struct side_result *r, struct assay_error *err) {
+static enum assay_status judge(struct side *s, int m, struct side_shape *shape, const struct maker_candidate *c,
+                               struct assay_error *err) {
   struct assay_judge_options *o = &s->judging.options;
   struct store_verdict key;
   char settings[65], hash[HASH_HEX_BYTES], run[SIDE_RUN_BYTES], *source = NULL;
@@ -148,10 +154,9 @@ static enum assay_status judge(struct side *s, int m, const struct side_shape *s
     status = judge_now(s, c, &key, &id, err);
   base_free(source);
   o->probes = probes;
-  struct reading reading = {s, r};
   if (!status && id == 0) // the machine failed, and says why
     status = error_set(err, ASSAY_ERR_ENVIRONMENT, "%s cannot be judged here", c->label);
-  return status ? status : store_get(s->store, id, take_verdict, &reading, err);
+  return status ? status : side_read(s, m, shape, id, err);
 }
 
 // What fails for one candidate is its answer; the comparison goes on.
@@ -159,27 +164,37 @@ static void ask(struct side *s, int m, const char *task_path, struct side_shape 
   struct side_result *r = &shape->results[m];
   struct maker_candidate c = {0};
   struct assay_error why = {0};
+  char run[SIDE_RUN_BYTES];
+  side_run_of(s, m, run);
   const struct maker_request request = {.judging = &s->judging,
                                         .store = s->store,
-                                        .suite_run = s->run,
+                                        .maker_run = run,
                                         .task_name = shape->task,
                                         .task_path = task_path,
                                         .workload = shape->workload,
                                         .argument = s->makers[m].argument,
                                         .folder = s->folder,
+                                        .seeds = s->seeds,
+                                        .retime = s->retime,
                                         .stop = &s->interrupt.stop};
-  *r =
-      (struct side_result){.asked = true, .time_ns = NAN, .floor_ns = NAN, .called_ns = NAN, .label = "", .detail = ""};
+  *r = (struct side_result){.asked = true,
+                            .time_ns = NAN,
+                            .floor_ns = NAN,
+                            .called_ns = NAN,
+                            .low_ns = NAN,
+                            .high_ns = NAN,
+                            .label = "",
+                            .detail = ""};
   enum assay_status status = s->makers[m].maker->yield(&request, &c, &why);
+  r->making_s = c.making_s;
   if (!status && c.refusal[0])
     r->refusal = arena_strdup(&s->arena, c.refusal);
   else if (!status)
-    status = judge(s, m, shape, &c, r, &why);
+    status = judge(s, m, shape, &c, &why);
   if (status)
     r->refusal = arena_strdup(&s->arena, why.message);
   r->label = arena_strdup(&s->arena, c.label);
   r->file = arena_strdup(&s->arena, c.file);
-  r->making_s = c.making_s;
   shape->device = s->judging.options.device;
 }
 
@@ -288,7 +303,7 @@ bool cli_is_side_by_side(int argc, char **argv) {
 }
 
 int cli_side(int argc, char **argv) {
-  struct side s = {.interrupt = {.finishing = "the current candidate"}};
+  struct side s = {.seeds = 1, .interrupt = {.finishing = "the current candidate"}};
   struct assay_error err = {0};
   if (cli_begin(&argp, argc, argv, &s, &s.judging, &err) != ASSAY_OK)
     return cli_fail(&err);

@@ -8,7 +8,7 @@
 #include "cli/interrupt.h"
 #include "cli/maker.h"
 
-enum { SIDE_MOST_MAKERS = 16 };
+enum { SIDE_MOST_MAKERS = 16, SIDE_MOST_SEEDS = 16 };
 
 // What a maker came to at one shape.
 struct side_result {
@@ -18,8 +18,10 @@ struct side_result {
   enum assay_reason reason;
   const char *detail;
   double time_ns, floor_ns; // NaN: none
+  double low_ns, high_ns;   // the time's interval
   double called_ns;         // with the host's part of launching; NaN: not known
   double making_s;
+  const char *device_name;   // "NVIDIA H200, driver 580.95"; NULL or "": not known
   bool unstable, not_ranked; // not_ranked: no GPU's time
 };
 
@@ -39,7 +41,8 @@ struct side_maker {
 struct side {
   struct cli_judging judging;
   const char *suite, *with, *run;
-  bool scorecard;
+  bool scorecard, retime;
+  int seeds;
   struct store *store;
   struct arena arena;
   struct cli_interrupt interrupt;
@@ -53,6 +56,12 @@ struct side {
 // The run of a maker's verdicts.
 enum { SIDE_RUN_BYTES = 1024 };
 void side_run_of(const struct side *s, int maker, char run[SIDE_RUN_BYTES]);
+// The run of what its tuning tried.
+void side_tuning_run_of(const struct side *s, int maker, char run[SIDE_RUN_BYTES]);
+
+// Fills the maker's result of the shape from a verdict of the store; what its tuner printed becomes trials
+// (side_read.c).
+enum assay_status side_read(struct side *s, int m, struct side_shape *shape, int64_t id, struct assay_error *err);
 
 // How fast next to the first maker, over the shapes where both are right; NaN: none.
 double side_geomean(const struct side *s, int maker, int *n);

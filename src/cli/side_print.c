@@ -110,16 +110,31 @@ static void print_makers(const struct side *s) {
   table_destroy(t);
 }
 
-// Why there is no time, each reason once.
+// Why there is no time; NULL: there is one.
+static const char *reason_of(const struct side *s, int m, size_t i) {
+  const struct side_result *r = &s->shapes[i].results[m];
+  const char *why = r->refusal ? r->refusal : r->asked && r->reason != ASSAY_REASON_PASS ? r->detail : NULL;
+  return why && why[0] ? why : NULL;
+}
+
+// Each reason of a maker once, with the first shape that it is of, and how many more there are.
 static void print_reasons(const struct side *s) {
-  char text[512];
+  char text[512], more[48];
   for (int m = 0; m < s->n_makers; m++)
     for (size_t i = 0; i < s->n; i++) {
-      const struct side_result *r = &s->shapes[i].results[m];
-      const char *why = r->refusal ? r->refusal : r->reason != ASSAY_REASON_PASS ? r->detail : NULL;
-      if (why && why[0])
-        printf("%s, %s %s: %s\n", s->makers[m].name, s->shapes[i].task, s->shapes[i].workload,
-               printable_line(why, text, sizeof text));
+      const char *why = reason_of(s, m, i), *other;
+      bool before = !why;
+      int others = 0;
+      for (size_t k = 0; k < s->n && !before; k++)
+        if (k != i && (other = reason_of(s, m, k)) && strcmp(other, why) == 0) {
+          before = k < i;
+          others++;
+        }
+      if (before)
+        continue;
+      snprintf(more, sizeof more, " and %d more", others);
+      printf("%s, %s %s%s: %s\n", s->makers[m].name, s->shapes[i].task, s->shapes[i].workload, others ? more : "",
+             printable_line(why, text, sizeof text));
     }
 }
 
@@ -146,11 +161,14 @@ void side_print(const struct side *s) {
 
 static json_t *result_json(const struct side *s, const struct side_shape *shape, int m) {
   const struct side_result *r = &shape->results[m];
-  return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:b}", "maker", s->makers[m].name, "candidate",
-                   cli_json_text(r->label), "verdict",
+  return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:b}", "maker", s->makers[m].name,
+                   "candidate", cli_json_text(r->label), "verdict",
                    cli_json_text(r->asked && !r->refusal ? assay_reason_code(r->reason) : NULL), "refusal",
-                   cli_json_text(r->refusal), "time_ns", cli_json_real(r->time_ns), "floor_ns",
-                   cli_json_real(r->floor_ns), "making_seconds", r->making_s, "unstable", r->unstable);
+                   cli_json_text(r->refusal), "time_ns", cli_json_real(r->time_ns), "low_ns", cli_json_real(r->low_ns),
+                   "high_ns", cli_json_real(r->high_ns), "called_ns", cli_json_real(r->called_ns), "floor_ns",
+                   cli_json_real(r->floor_ns), "device_name",
+                   cli_json_text(r->device_name && r->device_name[0] ? r->device_name : NULL), "making_seconds",
+                   r->making_s, "unstable", r->unstable);
 }
 
 json_t *side_json(const struct side *s) {

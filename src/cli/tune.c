@@ -24,11 +24,12 @@ struct arguments {
   const char *task, *file, *run, *out;
   long trials, parallel, finalists;
   double seconds, give_up;
+  bool retime;
   struct tuner_options tuner;
   struct cli_interrupt interrupt;
 };
 
-enum { KEY_RUN = 9100, KEY_OUT, KEY_TRIALS, KEY_PARALLEL, KEY_SECONDS, KEY_GIVE_UP, KEY_FINALISTS };
+enum { KEY_RUN = 9100, KEY_OUT, KEY_TRIALS, KEY_PARALLEL, KEY_SECONDS, KEY_GIVE_UP, KEY_FINALISTS, KEY_RETIME };
 
 static long whole(struct argp_state *state, const char *what, const char *arg, long low, long high) {
   char *end;
@@ -70,6 +71,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_SECONDS:
     a->seconds = real(state, "budget-seconds", arg, 0.001);
     return 0;
+  case KEY_RETIME:
+    a->retime = true;
+    return 0;
   case KEY_GIVE_UP:
     a->give_up = real(state, "give-up", arg, 1);
     return 0;
@@ -96,6 +100,8 @@ static const struct argp_option options[] = {
     {"parallel", KEY_PARALLEL, "N", 0, "compile so many configurations at once (default: one for each CPU)", 0},
     {"give-up", KEY_GIVE_UP, "X", 0, "stop timing what is X times slower than the best (default 1.5; 1: never)", 0},
     {"finalists", KEY_FINALISTS, "N", 0, "judge so many of the fastest in full (default 3)", 0},
+    {"retime", KEY_RETIME, 0, 0,
+     "judge in full whatever was the best so far when it was tried, and take the curve's times from there", 0},
     {0},
 };
 static const struct argp argp = {
@@ -231,7 +237,8 @@ int cli_tune(int argc, char **argv) {
   a.interrupt.finishing = "the current configurations";
   if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
-  a.tuner = (struct tuner_options){.parallel = (int)a.parallel,
+  a.tuner = (struct tuner_options){.retime = a.retime,
+                                   .parallel = (int)a.parallel,
                                    .most_trials = a.trials,
                                    .budget_ns = (int64_t)(a.seconds * 1e9),
                                    .give_up = a.give_up,

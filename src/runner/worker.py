@@ -1246,13 +1246,15 @@ def is_call_of(node, name):
 
 
 def asked_for(source):
-    """What a source needs of the machine: "extension", "CUDA" in an extension, "Triton", "GPU". It is read, not run."""
+    """What a source needs of the machine: "extension", "CUDA" in an extension, "Triton", "Helion", "GPU". It is read."""
     import ast
     found = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
-            found.update({"Triton", "GPU"} if any(name.partition(".")[0] == "triton" for name in names) else ())
+            roots = {name.partition(".")[0] for name in names}
+            found.update({"Triton", "GPU"} if roots & {"triton", "helion"} else ())
+            found.update({"Helion"} if "helion" in roots else ())
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             found.update({"GPU"} if node.value.partition(":")[0] == "cuda" else ())
             found.update({"CUDA"} if node.value.endswith(".cu") else ())
@@ -1309,6 +1311,8 @@ def missing(path, device):
         lacking += missing_for_extensions("CUDA" in needs)
     if "Triton" in needs and not importlib.util.find_spec("triton"):
         lacking.append("Triton")
+    if "Helion" in needs and not importlib.util.find_spec("helion"):
+        lacking.append("Helion (pip install helion; 1.2.0 is for PyTorch 2.11)")
     if "GPU" in needs and device == "cpu":
         lacking.append("a GPU")
     print("missing: " + ", ".join(lacking))

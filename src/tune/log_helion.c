@@ -7,10 +7,9 @@
 #include "tune/log.h"
 
 enum { RUN_ID, TIMESTAMP, CONFIG_ID, GENERATION, STATUS, PERF, COMPILE_TIME, CONFIG, COLUMNS };
-static const char HEAD[] = "run_id,timestamp_s,config_id,generation,status,perf_ms,compile_time_s,config";
 
 static bool is(const char *text, size_t n) {
-  return tune_log_starts(text, n, HEAD);
+  return tune_log_starts(text, n, TUNE_LOG_HELION_HEAD);
 }
 
 static enum store_trial_status status_of(const char *text) {

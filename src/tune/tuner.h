@@ -25,6 +25,7 @@ struct tuner_options {
   double give_up;                            // timing ends when a configuration is so many times slower than the best
   int finalists;                             // so many of the fastest are judged in full
   uint64_t seed;                             // of the order
+  bool retime;                               // judge every point of the curve of best times in full
   const atomic_bool *stop;                   // set from outside: what is under way is finished
   // After each trial; best_ns: so far, NaN. May be NULL.
   void (*progress)(void *arg, const struct store_trial *t, double best_ns, int64_t count);

@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 export TMPDIR=$work ASSAY_STORE=$work/store.sqlite ASSAY_PROC=$source/tests/support/quiet
 . "$source/tests/support/expect.sh"
 value() { python3 -c "import json, sys; o = json.load(open(sys.argv[1])); print($2)" "$1" "${@:3}"; }
-expect 2 "there is no maker 'nobody'; makers: eager, inductor, max-autotune, library, files:DIR.FILE, tune:DIR.FILE, run:RUN" \
+expect 2 "there is no maker 'nobody'; makers: cublaslt, cudnn, eager, files:DIR.FILE, helion.:none.*, inductor, library, max-autotune, run:RUN, triton.:DIR., tune:DIR.FILE, or a folder or file" \
   "$assay" compare fusedops/matmul --with nobody
 expect 2 "no task" "$assay" compare fusedops/matmull --with "$source/tests/tuning"
 expect 2 "name two runs" "$assay" compare fusedops/matmul
@@ -35,7 +35,7 @@ before=$(verdicts)
 expect 0 "^side, tune.*fusedops.matmul.fp32_matmul" python3 -c "import sqlite3, sys; [print(*r) for r in sqlite3.connect(sys.argv[1]).execute('SELECT run, task FROM verdict')]" "$ASSAY_STORE"
 expect 0 "correctness: part of the shapes that are right" "${side[@]/,tune:$source\/tests\/tuning/}" --scorecard
 expect 0 "^$before$" verdicts
-expect 0 "tune: fusedops/matmul/fp32_matmul ragged1" "$assay" trials "side, tuning"
+expect 0 "tune: fusedops/matmul/fp32_matmul ragged1" "$assay" trials "side, tune:$source/tests/tuning, tuning"
 # A run of the store as a maker.
 expect 0 "pass" "$assay" bench fusedops/softmax/fp32_softmax --from "$source/tests/fusedops" --run mine --no-timing --no-probes --threads 2 --workload ragged1
 expect 0 "run:mine +1 of 1" "$assay" compare fusedops/softmax/fp32_softmax --with run:mine --workload ragged1 --samples 12 --threads 2

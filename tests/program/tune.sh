@@ -52,6 +52,24 @@ expect 0 "are identical" diff -sq "$work/one.order" "$work/two.order"
 expect 1 "differ" diff -sq "$work/one.order" "$work/three.order"
 expect 3 "has tried .* where this file and seed come to" "${tune[@]}" --trials 4 --run one --seed 5
 expect 0 "4 of 13|within 10 %" "$assay" trials one
+# The points of the curve judged in full: each has both times, the new one is that of a stored verdict, and a second call
+# judges nothing anew.
+points() { # of the run: how many are timed anew, whether each is right and its verdict's, and whether the best is one
+  python3 - "$ASSAY_STORE" "$1" <<'END'
+import sqlite3, sys
+store = sqlite3.connect(sys.argv[1])
+rows = store.execute("SELECT status, time_ns, tuner_ns, verdict FROM trial WHERE run = ? ORDER BY number", sys.argv[2:]).fetchall()
+anew = [r for r in rows if r[2] is not None and r[2] == r[2]]
+times = dict(store.execute("SELECT id, time_ns FROM verdict"))
+best = min((r for r in rows if r[0] == "ok" and r[1] is not None), key=lambda r: r[1])
+print(len(anew), all(r[0] == "ok" and times[r[3]] == r[1] for r in anew), best in anew, [r[3] for r in anew])
+END
+}
+expect 0 "4 of 13|within 10 %" "${tune[@]}" --trials 4 --run one --parallel 2 --retime
+expect 0 "^[1-4] True True" points one
+points one >"$work/points.one"
+expect 0 "4 of 13|within 10 %" "${tune[@]}" --trials 4 --run one --parallel 2 --retime
+expect 0 "^$(sed 's/[][]/./g' "$work/points.one")$" points one
 # A budget ends the search; the finalists are judged all the same.
 expect 0 "of 13 configurations were tried; the same command goes on" "${tune[@]}" --run short --budget-seconds 0.001 --parallel 2
 # OpenCL, where there is an implementation: launch lines follow the parameters.
