@@ -22,5 +22,6 @@ def importer():
     def run(words):
         importing.NOTES.clear()
         options = program.arguments(words)
-        task.make(options, pathlib.Path(options.model))
+        act = task.make_candidate if options.task else task.make
+        act(options, pathlib.Path(options.model))
     return types.SimpleNamespace(run=run, Refused=importing.Refused)

@@ -11,6 +11,12 @@
     module_task.py    all of this in its order
     export.py         a module to an ONNX graph with symbolic dimensions, by torch.export and torch.onnx
 
+    flashinfer.py     the files of flashinfer-bench and SOL-ExecBench: Definition, Workload, Solution
+    flashinfer_task.py  a Definition with its workloads to a task
+    gpu_mode.py       a problem of GPU MODE: task.yml and its files
+    called.py         somebody else's function as the module that is imported
+    candidates.py     solutions and submissions as candidates
+
     onnx_file.py      an .onnx file to a task
     control.py        If, Loop and Scan taken out of a model
 

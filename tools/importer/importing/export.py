@@ -39,12 +39,14 @@ class Flat(torch.nn.Module):
             return tuple(source.call(source.model, flat[:n], flat[n + self.masks:]))
 
 
-def open_dims(tensor, role, openness):
+def open_dims(tensor, role, openness, axes=None):
+    """axes: the names of those that may be open, None for the others; "": open, without a name."""
     count = {"all": tensor.dim() if role != "state" else min(2, tensor.dim()),
              "inputs": tensor.dim() if role != "state" else 0,
              "batch": min(1, tensor.dim()) if role != "state" else 0,
              "none": 0}[openness]
-    return {k: torch.export.Dim.AUTO for k in range(count) if tensor.shape[k] > 1} or None
+    return {k: torch.export.Dim.AUTO for k in range(count)
+            if tensor.shape[k] > 1 and (axes is None or axes[k] is not None)} or None
 
 
 class Exported:
@@ -95,7 +97,8 @@ def export(source, openness):
     masks = [torch.ones(shape, dtype=torch.bool) for shape, _ in wanted]
     tensors = [t.value for t in source.inputs] + masks + [t.value for t in source.state]
     roles = ["input"] * len(source.inputs) + ["mask"] * len(masks) + ["state"] * len(source.state)
-    shapes = ([open_dims(t, role, openness) for t, role in zip(tensors, roles)],)
+    axes = [t.axes for t in source.inputs] + [None] * (len(tensors) - len(source.inputs))
+    shapes = ([open_dims(t, role, openness, row) for t, role, row in zip(tensors, roles, axes)],)
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     quiet = io.StringIO()
     try:

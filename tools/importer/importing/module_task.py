@@ -4,11 +4,13 @@ import itertools
 import re
 import sys
 
+import sympy
 import torch
 
 from . import NOTES, Refused, note
 from .check import difference
 from .export import OPENNESS, export
+from .flashinfer import arithmetic
 from .graph import Graph
 from .measure import module_runner
 from .sizes import Sizes, extent
@@ -21,19 +23,20 @@ TOLERANCE = 1e-9
 ROLES = {1: "L", 2: "BD", 3: "BLD", 4: "BCHW", 5: "BCDHW"}
 
 
-def symbol_names(rows, roles):
-    """Names for sympy symbols and expressions, in the order of their first use: by place in data, F1... in weights."""
+def symbol_names(rows, roles, axes):
+    """Names for sympy symbols and expressions, in the order of their first use: those that the source gives (axes), or by
+    place in data, F1... in weights."""
     names, taken = {}, set()
-    for row, role in zip(rows, roles):
+    for row, role, given in zip(rows, roles, axes):
         for k, d in enumerate(row):
             if isinstance(d, int) or d in names:
                 continue
-            wanted = ROLES[len(row)][k] if role == "input" and len(row) in ROLES and d.is_Symbol else \
+            wanted = given[k] if given and given[k] else ROLES[len(row)][k] if role == "input" and len(row) in ROLES and d.is_Symbol else \
                 ("F" if d.is_Symbol else "E") + "1"
             name, n = wanted, 1
             while name in taken:
                 n += 1
-                name = wanted.rstrip("1") + str(n)
+                name = (wanted + "_" if given and given[k] else wanted.rstrip("1")) + str(n)
             taken.add(name)
             names[d] = name
     return names
@@ -63,6 +66,45 @@ class Attempt:
         distributions = [t.distribution for t in source.inputs]
         distributions += [f"bernoulli({p:.6g}) fixed" for _, p in self.wanted]
         self.distributions = distributions + [t.distribution for t in source.state]
+        self.tie_axes()
+        self.theirs = self.bindings_of(source.workloads)
+        self.exported.full = dict(self.theirs.get("full", self.exported.full))
+
+    def tie_axes(self):
+        """Dimensions that the source gives one axis are one symbol, or the expression that it has for that axis."""
+        first, tied = {}, {}
+        for row, t in zip(self.exported.dims, self.source.inputs):
+            for d, axis in zip(row, t.axes or []):
+                if axis and not isinstance(d, int) and d.is_Symbol and first.setdefault(axis, d) is not d:
+                    tied[d] = first[axis]
+        self.tie(tied)
+        known = {**self.source.constants, **first}
+        for axis, text in self.source.expressions.items():
+            if axis in first and all(n in known for n in re.findall(r"[A-Za-z_]\w*", text)):
+                self.tie({first[axis]: sympy.simplify(arithmetic(text, known, axis))})
+
+    def bindings_of(self, workloads):
+        """The symbols' numbers of the workloads that the source brings: extents of the inputs. One that does not fit the
+        exported dimensions is left out."""
+        found, left = {}, []
+        for name, shapes in workloads.items():
+            binding = {d: n for row, shape in zip(self.exported.dims, shapes) for d, n in zip(row, shape)
+                       if not isinstance(d, int) and d.is_Symbol}
+            try:
+                fits = set(binding) == set(self.exported.full) and all(
+                    extent(d, binding) == n for row, shape in zip(self.exported.dims, shapes)
+                    for d, n in zip(row, shape))
+            except ValueError:
+                fits = False
+            if fits:
+                found[name] = binding
+            elif name == "full":
+                raise Refused("a dimension that varies between its workloads cannot stay open")
+            else:
+                left.append(name)
+        if left:
+            note(f"{len(left)} workloads are left out: a dimension that is another in them cannot stay open")
+        return found
 
     def apart(self):
         """The labels, each once: a weight of the same name as an input is called weight_..., others are numbered."""
@@ -130,7 +172,8 @@ class Attempt:
         rows = [self.row(k) for k in range(len(self.roles))]
         live_rows = [rows[k] for k in self.live]
         live_roles = [self.roles[k] for k in self.live]
-        self.names = symbol_names(live_rows, live_roles)
+        axes = [t.axes for t in source.inputs] + [None] * (len(rows) - len(source.inputs))
+        self.names = symbol_names(live_rows, live_roles, [axes[k] for k in self.live])
         used = {s for row in live_rows for d in row if not isinstance(d, int) for s in d.free_symbols}
         symbols = [s for s in dict.fromkeys(s for row in rows for d in row if not isinstance(d, int)
                                             for s in sorted(d.free_symbols, key=str)) if s in used]
@@ -144,6 +187,7 @@ class Attempt:
             small = self.given_small(sizes) or sizes.small()
             bound = {"small": small, "full": sizes.full}
             bound.update({f"ragged{k}": b for k, b in enumerate(sizes.ragged(small))})
+            bound.update(self.taken(symbols))
             still = {s for s in symbols if len({b[s] for b in bound.values()}) == 1}
             if still and not self.options.small:  # what never varies is a number
                 self.pinned |= still
@@ -163,8 +207,19 @@ class Attempt:
             for k in self.live
         ]
         workloads = {name: self.written(b) for name, b in self.bound.items()}
-        origin = f"the PyTorch module {self.path.name}, in {'evaluation' if self.options.eval else 'training'} mode"
-        return Draft(self.options, self.path, graph, overridden(given_distributions(self.options), inputs), workloads, origin)
+        draft = Draft(self.options, self.path, graph, overridden(given_distributions(self.options), inputs), workloads,
+                      source.origin)
+        draft.more = source.properties(self) if source.properties else []
+        return draft
+
+    def taken(self, symbols):
+        """The source's own workloads next to full, as far as what is fixed by now allows."""
+        full, found = self.exported.full, {}
+        for name, binding in self.theirs.items():
+            fits = all(binding[s] == full[s] for s in self.pinned if s in full)
+            if name != "full" and fits and self.sizes.cost({s: binding[s] for s in symbols}):
+                found[name] = {s: binding[s] for s in symbols}
+        return found
 
     def tied(self, symbols, bound):
         """Symbols that are never different from an earlier one and cannot be, to that: PyTorch does not find all."""
@@ -181,7 +236,7 @@ class Attempt:
         exported = self.exported
         exported.dims = [[d if isinstance(d, int) else d.subs(tied) for d in row] for row in exported.dims]
         for s in tied:
-            del exported.full[s]
+            exported.full.pop(s, None)
         self.ties.update({str(s): first for s, first in tied.items()})
 
     def rows_of_table(self, graph, k, rows):
@@ -254,7 +309,8 @@ class Attempt:
         good, bad = [], {}
         for workload, binding in self.bound.items():
             elements, flops = self.sizes.cost(binding)
-            if workload == "full" and (elements > FULL_CHECK_ELEMENTS or flops > FULL_CHECK_FLOPS):
+            part = 1 if workload == "full" else 16 if workload in self.theirs else 0  # theirs may be many
+            if part and (elements > FULL_CHECK_ELEMENTS // part or flops > FULL_CHECK_FLOPS // part):
                 good.append((workload, None))
                 continue
             try:
@@ -322,6 +378,12 @@ def try_openness(options, path, source, assay, openness):
 def make(options, path, assay):
     install()
     source = Source(path, options.eval)
+    source.origin = f"the PyTorch module {path.name}, in {'evaluation' if options.eval else 'training'} mode"
+    return make_of(options, path, assay, source)
+
+
+def make_of(options, path, assay, source):
+    """(text, report) of a source."""
     first, before = None, list(NOTES)
     for openness in OPENNESS if not options.fixed_sizes else OPENNESS[-1:]:
         try:

@@ -4,7 +4,6 @@ import copy
 import importlib.util
 import inspect
 import math
-import re
 import sys
 
 import numpy
@@ -13,8 +12,8 @@ import torch
 from . import Refused, note
 from .distributions import fit
 from .selection import Guards, Observe
+from .source_names import plain_name
 from .substitutes import Rounded, Wide, narrow_limits, phase
-from .text import RESERVED
 from .watch import Watch
 
 SEEDS = (42, 43, 44, 45)  # a model is made once with each: what all agree on is not drawn
@@ -24,13 +23,10 @@ UNWRITTEN = "normal(0, 0.02)"  # how parameters are drawn that no initialisation
 SAMPLE = 1 << 22  # elements of one draw that a fit looks at
 
 
-def plain_name(text):
-    name = re.sub(r"\W", "_", text, flags=re.ASCII)
-    return name if name and not name[0].isdigit() and name not in RESERVED else "v_" + name
-
-
 class Tensor:
-    """One tensor that a module's computation takes: an input, a parameter, a buffer."""
+    """One tensor that a module's computation takes: an input, a parameter, a buffer. axes: of an input, the names of its
+    dimensions where the source has some: None for one that never varies, "" for one without a name."""
+    axes = None
 
     def __init__(self, name, value, role):
         self.name, self.value, self.role = name, value, role
@@ -56,6 +52,11 @@ def is_blank(value):
 
 
 class Source:
+    origin = ""  # where it comes from, for a reader of the task
+    expressions, constants = {}, {}  # of axes that follow from others
+    workloads = {}  # those that the source brings, full among them: name to the extents of every input
+    properties = None  # what the task keeps of it: a function of the attempt that gives (key, value)
+
     def __init__(self, path, evaluation=False):
         self.path, self.guards = path, Guards()
         spec = importlib.util.spec_from_file_location("assay_import_source", path)

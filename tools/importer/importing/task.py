@@ -13,7 +13,8 @@ FULL_CHECK_FLOPS, FULL_CHECK_ELEMENTS = 1 << 32, 1 << 25  # beyond: the full wor
 
 
 class Draft:
-    """A task before it is text. inputs: (name, dtype number, extents, distribution)."""
+    """A task before it is text. inputs: (name, dtype number, extents, distribution); more: further (key, value)."""
+    more = ()
 
     def __init__(self, options, path, graph, inputs, workloads, origin):
         stem = path.stem if path.stem != "model" else path.resolve().parent.name  # ONNX's own tests are folders
@@ -37,6 +38,7 @@ class Draft:
         for name, bindings in self.workloads.items():
             properties.append((f"assay.workload.{name}", ", ".join(f"{k}={v}" for k, v in bindings.items())))
         properties += [(f"assay.input.{name}", distribution) for name, _, _, distribution in self.inputs]
+        properties += self.more
         outputs = [(o, self.graph.dtype(o), dims) for o, dims in zip(self.graph.outputs, output_dims)]
         head = re.sub(r"\W", "_", self.name.rsplit("/", 1)[-1], flags=re.ASCII)
         head = head if head[0].isalpha() and head not in text.RESERVED else "task_" + head
@@ -82,16 +84,35 @@ def bindings(words, option):
     return found
 
 
+def make_candidate(options, path):
+    """A solution or a submission to one file."""
+    from . import candidates, gpu_mode
+    name = path.stem + ".candidate"
+    if path.suffix == ".json":
+        name, text = candidates.of_solution(path, options.task, options.definition)
+    elif path.suffix == ".py":
+        folder = pathlib.Path(options.problem or path.resolve().parent)
+        text = candidates.of_submission(path, options.task, gpu_mode.modules(folder, path))
+    else:
+        raise Refused("it is neither a solution's .json nor a submission's .py")
+    output = pathlib.Path(options.output or re.sub(r"[^A-Za-z0-9_.+-]", "_", name) + ".py")
+    candidates.write(text, output)
+    print(f"{output}: assay judge {options.task} {output}")
+
+
 def make(options, path):
     if not path.is_file():
         raise Refused("there is no such file")
-    if path.suffix not in (".py", ".onnx"):
-        raise Refused("it is neither a .py nor an .onnx file")
+    if path.suffix not in (".py", ".onnx", ".json"):
+        raise Refused("it is neither a .py, an .onnx nor a .json file")
     assay = check.Assay(options.assay)
     output = pathlib.Path(options.output or path.with_suffix(".onnxtxt").name)
     if path.suffix == ".py":
         from . import module_task
         words, report = module_task.make(options, path, assay)
+    elif path.suffix == ".json":
+        from . import flashinfer_task
+        words, report = flashinfer_task.make(options, path, assay)
     else:
         from . import onnx_file
         words, report = onnx_file.make(options, path, assay)

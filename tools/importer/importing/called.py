@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A function of somebody else's file as the module that is imported: what a Definition or a problem of GPU MODE calls its
+reference. Its text is run as it is; what it does on a GPU happens on the CPU."""
+import contextlib
+import linecache
+import pathlib
+import sys
+import types
+
+import numpy
+import torch
+from torch.overrides import TorchFunctionMode
+
+from . import Refused, note
+from .distributions import fit
+from .selection import Guards
+from .source import SEEDS, Source, Tensor, as_numpy, plain_name
+from .watch import Watch
+
+
+class Called(torch.nn.Module):
+    """forward(*arguments) is function(*arguments); outputs given by name come in the order of `outputs`."""
+
+    def __init__(self, function, outputs=()):
+        super().__init__()
+        self.function, self.outputs = function, list(outputs)
+
+    def forward(self, *arguments):
+        made = self.function(*arguments)
+        if not isinstance(made, dict):
+            return made
+        missing = [name for name in self.outputs if name not in made]
+        if missing:
+            raise Refused(f"run returns a dictionary without {missing[0]}, which is one of the outputs")
+        return [made[name] for name in self.outputs] if self.outputs else made
+
+
+class CalledSource(Source):
+    """What Source knows of a user's file, of a function and its arguments. names: of the tensors among the arguments'
+    leaves; draws: a distribution for each, None: fitted to what `again` draws; axes: see Tensor."""
+
+    def __init__(self, path, function, arguments, names, draws, axes, outputs=(), again=None):
+        self.path, self.guards, self.module = path, Guards(), None
+        self.models, self.state = None, []
+        self.model = Called(function, outputs).eval()
+        self.leaves, self.tree = torch.utils._pytree.tree_flatten(list(arguments))
+        self.expressions, self.constants, self.workloads = {}, {}, {}
+        self.inputs = []
+        values = [v for v in self.leaves if isinstance(v, torch.Tensor)]
+        for k, (value, name, draw, row) in enumerate(zip(values, names, draws, axes)):
+            t = Tensor(plain_name(name), value.detach(), "input")
+            t.axes = row
+            t.distribution = draw or self.fitted(t, [value, *(again(k) if again else [])])
+            if not value.is_floating_point() and not t.distribution.endswith(" fixed"):
+                t.distribution += " fixed"
+            self.inputs.append(t)
+        if not self.inputs:
+            raise Refused("there is no tensor among the arguments")
+
+    @staticmethod
+    def fitted(t, values):
+        text, _ = fit(numpy.concatenate([as_numpy(v).ravel()[:1 << 22] for v in values]))
+        note(f"{t.name}: it is drawn in a way that is not followed; {text} fits its values")
+        return text
+
+
+class Here(TorchFunctionMode):
+    """Devices that this machine lacks are its CPU."""
+
+    def __torch_function__(self, func, types_, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        name = getattr(func, "__name__", "")
+        if name == "cuda" and args and isinstance(args[0], torch.Tensor):
+            return args[0]
+        if "device" in kwargs:
+            kwargs["device"] = here(kwargs["device"])
+        if name == "to":
+            args = (args[0], *(here(a) for a in args[1:]))
+        if name == "pin_memory":
+            return args[0]
+        return func(*args, **kwargs)
+
+
+def here(device):
+    wanted = isinstance(device, torch.device) or (isinstance(device, str) and device.partition(":")[0] in
+                                                  ("cuda", "hip", "xpu", "mps", "cpu"))
+    return torch.device("cpu") if wanted else device
+
+
+class Generator(torch.Generator):
+    def __new__(cls, device=None):
+        return super().__new__(cls, "cpu")
+
+
+@contextlib.contextmanager
+def on_this_machine():
+    """While somebody else's text runs: no GPU is wanted."""
+    before = torch.Generator, torch.cuda.synchronize, torch.cuda.is_available
+    nothing = lambda *args, **kwargs: None  # noqa: E731
+    torch.Generator, torch.cuda.synchronize = Generator, nothing
+    try:
+        with Here():
+            yield
+    finally:
+        torch.Generator, torch.cuda.synchronize, torch.cuda.is_available = before
+
+
+def run_text(text, path, name, others=()):
+    """The module that the text makes, with the lines of `path` in what goes wrong. others: modules by their names, that
+    it may import."""
+    path = pathlib.Path(path)
+    module = types.ModuleType(name)
+    module.__file__ = str(path)
+    linecache.cache[str(path)] = (len(text), None, text.splitlines(True), str(path))
+    before = {n: sys.modules.get(n) for n, _ in others}
+    sys.modules.update(dict(others))
+    sys.modules[name] = module
+    try:
+        with on_this_machine():
+            exec(compile(text, str(path), "exec"), vars(module))
+    except Exception as e:
+        lines = [f.lineno for f in frames_of(e) if f.filename == str(path)]
+        raise Refused(f"{path} cannot be run: {type(e).__name__}: {e}" + (f" (line {lines[-1]})" if lines else "")) from e
+    finally:
+        for n, old in before.items():
+            if old is None:
+                sys.modules.pop(n, None)
+            else:
+                sys.modules[n] = old
+    return module
+
+
+def frames_of(error):
+    import traceback
+    return traceback.extract_tb(error.__traceback__)
+
+
+def drawn(make, seed=SEEDS[0]):
+    """What make() draws, and the watch that saw how."""
+    torch.manual_seed(seed)
+    with Watch() as watch, on_this_machine():
+        made = make()
+    return made, watch
