@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay export RUN: a run's verdicts as KernelBench's files.
+// assay export RUN: a run's verdicts as files of KernelBench, KernelBench-X or flashinfer-bench; tasks as definitions
+// of the last.
 #include <argp.h>
 #include <jansson.h>
 #include <string.h>
@@ -8,17 +9,49 @@
 #include "base/alloc.h"
 #include "cli/json.h"
 #include "cli/judging.h"
+#include "report/flashinfer.h"
 #include "report/kernelbench.h"
 #include "report/kernelbenchx.h"
 
-enum { KEY_TO = 8000, KEY_LEVEL, KEY_NAME, KEY_SUITE, KEY_BASELINE };
+enum { KEY_TO = 8000, KEY_LEVEL, KEY_NAME, KEY_FORMAT, KEY_TASK, KEY_BASELINE, MOST_TASKS = 256 };
+
+enum format { FORMAT_KERNELBENCH, FORMAT_KERNELBENCHX, FORMAT_FLASHINFER, FORMAT_SOL };
+static const char *const format_names[] = {"kernelbench", "kernelbenchx", "flashinfer-bench", "sol-execbench"};
+enum { N_FORMATS = sizeof format_names / sizeof *format_names };
 
 struct arguments {
   struct cli_judging judging;
   const char *run, *to, *name, *baseline;
-  bool kernelbenchx;
-  int level;
+  const char *tasks[MOST_TASKS];
+  int level, n_tasks;
+  enum format format;
 };
+
+static void take_format(struct argp_state *state, const char *arg, struct arguments *a) {
+  int found = 0;
+  while (found < N_FORMATS && strcmp(format_names[found], arg) != 0)
+    found++;
+  if (found == N_FORMATS)
+    argp_error(state, "--format takes kernelbench, kernelbenchx, flashinfer-bench or sol-execbench, not '%s'", arg);
+  a->format = (enum format)found;
+}
+
+static void check(struct argp_state *state, const struct arguments *a) {
+  const bool data_set = a->format == FORMAT_FLASHINFER || a->format == FORMAT_SOL;
+  if (!a->run && (!data_set || a->n_tasks == 0))
+    argp_error(state, "name a run: `assay runs` lists them");
+  if (!a->to)
+    argp_error(state, "say where to: --to FOLDER%s",
+               data_set ? ", that of a data set" : ", KernelBench's folder `runs`");
+  if (!data_set && a->n_tasks > 0)
+    argp_error(state, "--task is for --format flashinfer-bench");
+  if (data_set && a->name)
+    argp_error(state, "--name is for KernelBench's formats");
+  if (a->format != FORMAT_KERNELBENCH && a->level)
+    argp_error(state, "--level is for KernelBench's format");
+  if (a->format != FORMAT_KERNELBENCHX && a->baseline)
+    argp_error(state, "--baseline is for --format kernelbenchx, whose files have speedups");
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct arguments *a = state->input;
@@ -32,29 +65,27 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_NAME:
     a->name = arg;
     return 0;
+  case KEY_FORMAT:
+    take_format(state, arg, a);
+    return 0;
+  case KEY_TASK:
+    if (a->n_tasks == MOST_TASKS)
+      argp_error(state, "--task is given more than %d times", MOST_TASKS);
+    a->tasks[a->n_tasks++] = arg;
+    return 0;
+  case KEY_BASELINE:
+    a->baseline = arg;
+    return 0;
   case KEY_LEVEL:
     a->level = strlen(arg) == 1 && arg[0] >= '1' && arg[0] <= '4' ? arg[0] - '0' : 0;
     if (!a->level)
       argp_error(state, "--level takes 1, 2, 3 or 4, not '%s'", arg);
     return 0;
-  case KEY_SUITE:
-    a->kernelbenchx = strcmp(arg, "kernelbenchx") == 0;
-    if (!a->kernelbenchx && strcmp(arg, "kernelbench") != 0)
-      argp_error(state, "--format takes kernelbench or kernelbenchx, not '%s'", arg);
-    return 0;
-  case KEY_BASELINE:
-    a->baseline = arg;
-    return 0;
   case ARGP_KEY_ARG:
     cli_take_argument(state, "RUN", arg, &a->run);
     return 0;
   case ARGP_KEY_END:
-    if (!a->run)
-      argp_error(state, "name a run: `assay runs` lists them");
-    if (!a->to)
-      argp_error(state, "say where to: --to FOLDER, KernelBench's folder `runs`");
-    if (a->baseline && !a->kernelbenchx)
-      argp_error(state, "--baseline is for --format kernelbenchx, whose files have speedups");
+    check(state, a);
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -62,16 +93,20 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 }
 
 static const struct argp_option options[] = {
-    {"to", KEY_TO, "FOLDER", 0, "KernelBench's folder `runs`, or another; made if missing", 0},
+    {"to", KEY_TO, "FOLDER", 0, "KernelBench's folder `runs`, that of a data set, or another; made if missing", 0},
+    {"format", KEY_FORMAT, "FORMAT", 0,
+     "kernelbench (default): eval_results.json; kernelbenchx: metrics.json and summary.json; flashinfer-bench or "
+     "sol-execbench: traces",
+     0},
+    {"task", KEY_TASK, "TASK", 0,
+     "flashinfer-bench: where a task of the run is, if not among the suites; without RUN, what to write as definitions",
+     0},
     {"name", KEY_NAME, "NAME", 0,
      "the run's name there (default: RUN, with _ for everything but letters, digits, '.' and '-')", 0},
     {"level", KEY_LEVEL, "N", 0, "KernelBench's level, if the run has verdicts on several", 0},
-    {"format", KEY_SUITE, "FORMAT", 0,
-     "kernelbench (the default): eval_results.json; or kernelbenchx: metrics.json and summary.json", 0},
     {"baseline", KEY_BASELINE, "RUN|FOLDER", 0,
      "for kernelbenchx: what speedups are over, a run of the store at the same sizes, or a folder of reference "
-     "timings, "
-     "metrics/golden_results/MACHINE",
+     "timings, metrics/golden_results/MACHINE",
      0},
     {0},
 };
@@ -79,13 +114,14 @@ static const struct argp argp = {
     .options = options,
     .parser = parse,
     .children = cli_common_child,
-    .args_doc = "RUN",
+    .args_doc = "RUN\n--format flashinfer-bench --task TASK",
     .doc =
         "Writes the verdicts of a run in KernelBench's format, FOLDER/NAME/eval_results.json, or in KernelBench-X's, "
-        "for "
-        "their scripts and other tools: one sample per candidate, times in milliseconds. `metadata` has what "
-        "KernelBench has no field for: the "
-        "reason, the error in units of honest error, the floor. A sample whose time is suspicious counts as incorrect.",
+        "for their scripts and other tools: one sample per candidate, times in milliseconds. `metadata` has what "
+        "KernelBench has no field for: the reason, the error in units of honest error, the floor. A sample whose time "
+        "is suspicious counts as incorrect. In flashinfer-bench's format: traces, "
+        "FOLDER/traces/assay/OP/DEFINITION.jsonl; and without RUN the tasks themselves, FOLDER/definitions and "
+        "FOLDER/workloads.",
 };
 
 static char *plain_name(const char *run) {
@@ -158,20 +194,94 @@ static enum assay_status export_x(const struct arguments *a, struct store *store
   return status;
 }
 
+static enum assay_status write_kernelbench(struct arguments *a, struct store *store, struct assay_error *err) {
+  struct kernelbench_export done;
+  char *name = plain_name(a->name ? a->name : a->run);
+  enum assay_status status = name ? ASSAY_OK : error_nomem(err, "a name");
+  if (!status && a->format == FORMAT_KERNELBENCHX)
+    status = export_x(a, store, name, err);
+  else if (!status && !(status = kernelbench_write_run(store, a->run, a->level, a->to, name, &done, err)))
+    print_done(a, name, &done);
+  base_free(name);
+  return status;
+}
+
+static void print_traces(const struct arguments *a, const struct flashinfer_export *done) {
+  if (a->judging.json) {
+    json_t *j =
+        json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i}", "folder", a->to, "format", format_names[a->format],
+                  "definitions", done->definitions, "traces", done->traces, "passed", done->passed, "failed",
+                  done->failed, "without_time", done->without_time, "without_task", done->without_place);
+    cli_json_print(cli_json_of("export_traces", j));
+    return;
+  }
+  printf("%s/traces: %d definitions, %d traces, %d passed\n", a->to, done->definitions, done->traces, done->passed);
+  if (done->without_time > 0)
+    printf("%d passes have no time and are left out: a trace that passed has one; judge them without --no-timing\n",
+           done->without_time);
+  if (done->without_place > 0)
+    printf(
+        "%d verdicts are left out: their task's file was not found, or has no definition; name it with --task FILE\n",
+        done->without_place);
+}
+
+// Paths of the tasks that were named; *paths: heap array of heap strings.
+static enum assay_status find_tasks(const struct arguments *a, char **paths, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < a->n_tasks && !status; i++)
+    status = task_find(a->judging.paths.tasks, a->tasks[i], &paths[i], err);
+  return status;
+}
+
+static enum assay_status write_traces(const struct arguments *a, struct store *store, char *const *paths,
+                                      struct assay_error *err) {
+  struct flashinfer_export done;
+  const struct flashinfer_places places = {a->judging.paths.tasks, (const char *const *)paths, a->n_tasks};
+  const enum flashinfer_dialect dialect = a->format == FORMAT_SOL ? FLASHINFER_SOL : FLASHINFER_BENCH;
+  enum assay_status status = flashinfer_write_run(store, a->run, dialect, &places, a->to, &done, err);
+  if (!status)
+    print_traces(a, &done);
+  return status;
+}
+
+static enum assay_status write_definitions(const struct arguments *a, char *const *paths, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  int workloads = 0, all = 0;
+  for (int i = 0; i < a->n_tasks && !status; i++) {
+    struct task t;
+    status = task_read(paths[i], false, &t, err);
+    if (status)
+      break;
+    status = flashinfer_write_task(&t, a->to, &workloads, err);
+    all += workloads;
+    task_release(&t);
+  }
+  if (!status && a->judging.json)
+    cli_json_print(cli_json_of("export_definitions",
+                               json_pack("{s:s, s:s, s:i, s:i}", "folder", a->to, "format", format_names[a->format],
+                                         "definitions", a->n_tasks, "workloads", all)));
+  else if (!status)
+    printf("%s/definitions: %d, with %d workloads\n", a->to, a->n_tasks, all);
+  return status;
+}
+
 int cli_export(int argc, char **argv) {
   struct arguments a = {0};
   struct assay_error err = {0};
   struct store *store = NULL;
-  struct kernelbench_export done;
+  char *paths[MOST_TASKS] = {0};
   if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
-  char *name = plain_name(a.name ? a.name : a.run);
-  enum assay_status status = name ? store_open(a.judging.paths.store, &store, &err) : error_nomem(&err, "a name");
-  if (!status && a.kernelbenchx)
-    status = export_x(&a, store, name, &err);
-  else if (!status && !(status = kernelbench_write_run(store, a.run, a.level, a.to, name, &done, &err)))
-    print_done(&a, name, &done);
+  enum assay_status status = find_tasks(&a, paths, &err);
+  if (!status && a.run)
+    status = store_open(a.judging.paths.store, &store, &err);
+  if (!status && !a.run)
+    status = write_definitions(&a, paths, &err);
+  else if (!status)
+    status = a.format == FORMAT_FLASHINFER || a.format == FORMAT_SOL ? write_traces(&a, store, paths, &err)
+                                                                     : write_kernelbench(&a, store, &err);
   store_close(store);
-  base_free(name);
+  for (int i = 0; i < a.n_tasks; i++)
+    base_free(paths[i]);
   return status ? cli_fail(&err) : CLI_PASS;
 }

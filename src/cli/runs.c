@@ -11,6 +11,7 @@
 #include "base/printable.h"
 #include "cli/json.h"
 #include "cli/judging.h"
+#include "report/flashinfer.h"
 #include "report/lines.h"
 
 static const struct argp_option options[] = {
@@ -23,13 +24,15 @@ static const struct argp argp = {
     .options = options,
     .parser = cli_parse_words,
     .children = cli_common_child,
-    .args_doc = "\nrename RUN NAME\ndelete RUN...\nmerge NAME RUN...\nexport RUN FILE\nimport FILE",
+    .args_doc = "\nrename RUN NAME\ndelete RUN...\nmerge NAME RUN...\nexport RUN FILE\nimport FILE [RUN]",
     .doc =
         "Lists the runs of the store: their verdicts, tasks, workloads and devices. rename gives one another name, "
         "delete removes runs with all their verdicts, and merge puts the verdicts of several into one: of a task and "
         "candidate that several have, the newest verdict counts. export writes a run's verdicts as JSON Lines, and "
         "import "
-        "reads such a file into the store, whole or not at all."};
+        "reads such a file into the store, whole or not at all; traces of flashinfer-bench become the run RUN "
+        "(default: "
+        "the file's name)."};
 
 // --- list
 
@@ -150,14 +153,28 @@ static enum assay_status export_run(const struct cli_words *a, struct store *sto
   return status;
 }
 
+// Traces of flashinfer-bench have no run: it is the one that is named, or called like the file.
+static enum assay_status import_traces(const struct cli_words *a, struct store *store, const char *text, size_t len,
+                                       int64_t *n, struct assay_error *err) {
+  const char *slash = strrchr(a->items[1], '/'), *name = slash ? slash + 1 : a->items[1], *dot = strrchr(name, '.');
+  char *run = a->n > 2 ? base_strndup(a->items[2], strlen(a->items[2]))
+                       : base_strndup(name, dot > name ? (size_t)(dot - name) : strlen(name));
+  enum assay_status status = run ? flashinfer_read(store, run, text, len, n, err) : error_nomem(err, "a name");
+  base_free(run);
+  return status;
+}
+
 static enum assay_status import_runs(const struct cli_words *a, struct store *store, struct cli_json_list *list,
                                      struct assay_error *err) {
   char *text = NULL;
   size_t len = 0;
   int64_t n = 0;
   enum assay_status status = file_read(a->items[1], LINES_MOST_BYTES, &text, &len, err);
-  if (!status) {
-    status = lines_read(store, text, len, &n, err);
+  const bool traces = !status && flashinfer_is_traces(text, len);
+  if (!status && a->n > 2 && !traces)
+    status = error_set(err, ASSAY_ERR_USAGE, "%s brings its runs' names along: assay runs import FILE", a->items[1]);
+  else if (!status) {
+    status = traces ? import_traces(a, store, text, len, &n, err) : lines_read(store, text, len, &n, err);
     status = status ? error_prefix(err, status, "%s: ", a->items[1]) : ASSAY_OK;
   }
   if (!status)
@@ -177,7 +194,7 @@ static const struct action {
     {"delete", 2, CLI_MOST_WORDS, delete_runs, "assay runs delete RUN..."},
     {"merge", 3, CLI_MOST_WORDS, merge_runs, "assay runs merge NAME RUN..."},
     {"export", 3, 3, export_run, "assay runs export RUN FILE"},
-    {"import", 2, 2, import_runs, "assay runs import FILE"},
+    {"import", 2, 3, import_runs, "assay runs import FILE [RUN]"},
 };
 
 static enum assay_status choose(const struct cli_words *a, const struct action **out, struct assay_error *err) {

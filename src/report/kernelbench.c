@@ -100,20 +100,6 @@ int kernelbench_sample(const char *candidate) {
   return at && sscanf(at, "_sample_%d_", &id) == 1 && id >= 0 ? id : -1;
 }
 
-static bool compiled(enum assay_reason reason) {
-  switch (reason) {
-  case ASSAY_REASON_BUILD_FAILED:
-  case ASSAY_REASON_BUILD_TIMEOUT:
-  case ASSAY_REASON_BUILD_LIMIT:
-  case ASSAY_REASON_LOAD_FAILED:
-  case ASSAY_REASON_UNRECORDABLE:
-  case ASSAY_REASON_INVALID_PLAN:
-    return false;
-  default:
-    return true;
-  }
-}
-
 // In milliseconds, as in KernelBench: mean, standard deviation (of the population) and range of the cold times, without
 // the protocol's own cost.
 static json_t *runtime_stats(const struct verdict_view *view, const char *hardware) {
@@ -155,7 +141,7 @@ static json_t *entry_of(const struct store_verdict *v) {
     json_object_set_new(metadata, "error_over_scale", json_real(v->error_z));
   if (timed && !isnan(v->floor_ns))
     json_object_set_new(metadata, "floor_ms", json_real(v->floor_ns / 1e6));
-  json_t *entry = json_pack("{s:b, s:b, s:o, s:f, s:o}", "compiled", compiled(v->reason), "correctness", right,
+  json_t *entry = json_pack("{s:b, s:b, s:o, s:f, s:o}", "compiled", view_is_loadable(v->reason), "correctness", right,
                             "metadata", metadata, "runtime", timed ? v->time_ns / 1e6 : -1.0, "runtime_stats",
                             timed ? runtime_stats(&view, hardware) : json_object());
   view_release(&view);

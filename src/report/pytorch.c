@@ -259,17 +259,45 @@ enum assay_status pytorch_open(struct pytorch_module *m, const struct workload *
   return status ? status : pytorch_find_calls(m, arena, err);
 }
 
-enum assay_status report_pytorch(const struct task *t, const struct workload *w, struct buf *out, struct buf *missing,
-                                 struct assay_error *err) {
+// def run(inputs in the graph's order): the module, called.
+static void put_run(struct pytorch_module *m) {
+  struct pytorch_writer *w = &m->w;
+  buf_puts(w->out, "\n\n@torch.no_grad()\ndef run(");
+  for (int i = 0; i < m->task->n_inputs; i++) {
+    buf_puts(w->out, i ? ", " : "");
+    pytorch_put_value(w, w->g->inputs[i]);
+  }
+  buf_puts(w->out, "):\n    return Model(");
+  put_names(m, true, "");
+  buf_puts(w->out, ")(");
+  put_names(m, false, "");
+  buf_puts(w->out, ")\n");
+}
+
+static enum assay_status write_module(const struct task *t, const struct workload *w, bool is_reference,
+                                      struct buf *out, struct buf *missing, struct assay_error *err) {
   struct pytorch_module m = {.w = {.g = &t->model.flat, .out = out, .complete = true, .missing = missing}, .task = t};
   struct array *inputs;
   struct arena arena = {0};
   enum assay_status status = pytorch_open(&m, w, &arena, &inputs, err);
   if (!status) {
     put_module(&m);
-    put_functions(&m, w, inputs);
+    if (is_reference)
+      put_run(&m);
+    else
+      put_functions(&m, w, inputs);
     status = missing->failed ? error_nomem(err, "a module") : buf_status(out, err);
   }
   arena_release(&arena);
   return status;
+}
+
+enum assay_status report_pytorch(const struct task *t, const struct workload *w, struct buf *out, struct buf *missing,
+                                 struct assay_error *err) {
+  return write_module(t, w, false, out, missing, err);
+}
+
+enum assay_status report_pytorch_reference(const struct task *t, const struct workload *w, struct buf *out,
+                                           struct buf *missing, struct assay_error *err) {
+  return write_module(t, w, true, out, missing, err);
 }

@@ -47,6 +47,11 @@ enum assay_status score_run(struct store *s, const char *run, const struct score
 enum assay_status report_pytorch(const struct task *t, const struct workload *w, struct buf *out, struct buf *missing,
                                  struct assay_error *err);
 
+// The module, and a function run() that takes all inputs in the graph's order, weights included, and returns what the
+// module returns. It may hold sizes of the workload: compare the texts of several.
+enum assay_status report_pytorch_reference(const struct task *t, const struct workload *w, struct buf *out,
+                                           struct buf *missing, struct assay_error *err);
+
 // The same as a Python candidate of this workload (docs/baselines.md): ModelNew in the precision of the task's
 // contract.
 struct report_pytorch_mode {

@@ -230,6 +230,11 @@ void view_release(struct verdict_view *view) {
 
 // --- what follows
 
+bool view_is_loadable(enum assay_reason reason) {
+  return !assay_reason_is_of_build(reason) && reason != ASSAY_REASON_LOAD_FAILED &&
+         reason != ASSAY_REASON_UNRECORDABLE && reason != ASSAY_REASON_INVALID_PLAN;
+}
+
 bool view_is_narrow(const struct verdict_view *view) {
   return view->stored.reason == ASSAY_REASON_PASS && strcmp(view->scope, "judged") == 0;
 }

@@ -57,6 +57,9 @@ enum assay_status view_whole_from_store(const struct store_verdict *row, struct 
                                         struct assay_error *err);
 void view_release(struct verdict_view *view);
 
+// Whether a verdict of that reason is of a candidate that was built and loaded, and whose plan was valid.
+bool view_is_loadable(enum assay_reason reason);
+
 // A pass that holds for the judged shape alone.
 bool view_is_narrow(const struct verdict_view *view);
 

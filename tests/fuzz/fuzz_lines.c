@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // modules: report
-// Fuzz target: verdicts as JSON Lines. What is refused leaves the store as it was; what is read can be written and read
-// again, and is the same then.
+// Fuzz target: verdicts as JSON Lines, and traces of flashinfer-bench. What is refused leaves the store as it was; what
+// is read can be written and read again, and is the same then.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "report/flashinfer.h"
 #include "report/lines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -55,6 +56,19 @@ static void use(struct store *s, const uint8_t *data, size_t size) {
     again(s, runs.names[i]);
 }
 
+// Traces become verdicts like any others.
+static void use_traces(struct store *s, const uint8_t *data, size_t size) {
+  struct assay_error err = {0};
+  struct runs before = {0}, after = {0};
+  int64_t n = 0;
+  must(store_each_run(s, note_run, &before, &err) == ASSAY_OK);
+  const enum assay_status status = flashinfer_read(s, "traces of a fuzzer", (const char *)data, size, &n, &err);
+  must(store_each_run(s, note_run, &after, &err) == ASSAY_OK);
+  must(status == ASSAY_OK || (after.n == before.n && err.message[0]));
+  if (!status && n > 0)
+    again(s, "traces of a fuzzer");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
   char path[64], other[80];
@@ -62,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct assay_error err = {0};
   snprintf(path, sizeof path, "/tmp/fuzz_lines.%ld", (long)getpid());
   if (store_open(path, &s, &err) == ASSAY_OK)
-    use(s, data, size);
+    flashinfer_is_traces((const char *)data, size) ? use_traces(s, data, size) : use(s, data, size);
   store_close(s);
   for (int i = 0; i < 4; i++) {
     snprintf(other, sizeof other, "%s%s", path, endings[i]);

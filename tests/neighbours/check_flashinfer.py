@@ -56,25 +56,29 @@ def properties(path):
     return {p.key: p.value for p in onnx.parser.parse_model(path.read_text()).metadata_props}
 
 
+def place(out, name):
+    return out / "tasks/flashinfer_bench" / f"{name}.onnxtxt"
+
+
 # ---- definitions
 
 def definitions(root, out):
-    report = run([root / "definitions/rmsnorm/rmsnorm_d96.json", "-o", out / "norm.onnxtxt"])
+    report = run([root / "definitions/rmsnorm/rmsnorm_d96.json", "-o", place(out, "rmsnorm_d96")])
     has("open dimensions: batch_size", report)
     has("contract bf16", report)
-    kept = properties(out / "norm.onnxtxt")
+    kept = properties(place(out, "rmsnorm_d96"))
     assert kept["assay.workload.full"] == "batch_size=64" and kept["assay.workload.w0"] == "batch_size=5", kept
     assert json.loads(kept["flashinfer_bench.workload.w1"])["uuid"] == "0000-2", kept
     assert kept["assay.task"] == "flashinfer_bench/rmsnorm_d96" and "assay.workload.ragged0" in kept
-    report = run([root / "definitions/mix/mix_and_sum.json", "-o", out / "mix.onnxtxt"])
-    kept = properties(out / "mix.onnxtxt")
+    report = run([root / "definitions/mix/mix_and_sum.json", "-o", place(out, "mix_and_sum")])
+    kept = properties(place(out, "mix_and_sum"))
     assert json.loads(kept["flashinfer_bench.scalars"]) == {"alpha": 0.125} and "assay.workload.w1" not in kept, kept
     assert kept["assay.workload.full"] == "M=40, N=24" and "assay.input.spare" not in kept, kept
-    run([root / "turn/definition.json", "-o", out / "turn.onnxtxt"])
-    kept = properties(out / "turn.onnxtxt")
+    run([root / "turn/definition.json", "-o", place(out, "turn")])
+    kept = properties(place(out, "turn"))
     assert kept["assay.allclose"] == "0.002, 0.001" and kept["assay.input.angle"] == "uniform(0, 3)", kept
-    run([root / "stretch.json", "-o", out / "stretch.onnxtxt"])
-    kept = properties(out / "stretch.onnxtxt")
+    run([root / "stretch.json", "-o", place(out, "stretch")])
+    kept = properties(place(out, "stretch"))
     assert kept["assay.workload.full"] == "n=30, twice=61" and kept["assay.workload.w0"] == "n=5, twice=11", kept
 
 
@@ -108,42 +112,148 @@ def refused(root, out):
     lines.unlink()
 
 
-# ---- solutions
+# ---- solutions and traces
 
-def judged(root, out):
-    """Every solution as a candidate on the CPU; what is wrong is found wrong."""
-    tasks = {"rmsnorm_d96": out / "norm.onnxtxt", "mix_and_sum": out / "mix.onnxtxt"}
+def candidates(root, out):
+    """Every solution as a candidate; what cannot be one is refused."""
+    kernels = out / "kernels"
+    kernels.mkdir()
     for raw, wanted, _ in data_set.SOLUTIONS:
-        task, candidate = tasks[raw["definition"]], out / f"{raw['name']}.py"
-        words = [root / f"solutions/{raw['name']}.json", "--task", task, "-o", candidate]
+        words = [root / f"solutions/{raw['name']}.json", "--task", place(out, raw["definition"]), "-o",
+                 kernels / f"{raw['name']}.py"]
         if wanted == "refused":
             has("is not Python", refusal(words))
-            continue
-        run(words)
-    found = {}
-    for task in tasks.values():
-        of = [str(out / f"{r['name']}.py") for r, w, _ in data_set.SOLUTIONS
-              if tasks[r["definition"]] == task and w != "refused"]
-        for v in json.loads(assay("judge", task, *of, "--device", "cpu", "--no-timing", "--json")):
-            found[v["name"].removesuffix(".py")] = v["verdict"]
-    assert found == {r["name"]: w for r, w, _ in data_set.SOLUTIONS if w != "refused"}, found
-    has("it solves mix_and_sum", refusal([root / "solutions/named.json", "--task", tasks["rmsnorm_d96"]]))
+        else:
+            run(words)
+    norm, spec = place(out, "rmsnorm_d96"), data_set.SOLUTIONS[0][0]["spec"]
+    has("it solves mix_and_sum", refusal([root / "solutions/named.json", "--task", norm]))
     path = out / "s.json"
-    for change, why in (({"spec": {**data_set.SOLUTIONS[0][0]["spec"], "entry_point": "main.py"}}, "FILE::FUNCTION"),
+    for change, why in (({"spec": {**spec, "entry_point": "main.py"}}, "FILE::FUNCTION"),
                         ({"sources": [{"path": "../main.py", "content": "x"}]}, "without .."),
-                        ({"spec": {**data_set.SOLUTIONS[0][0]["spec"], "language": "fortran"}}, "its language is fortran")):
+                        ({"spec": {**spec, "language": "fortran"}}, "its language is fortran"),
+                        ({"spec": {**spec, "language": "cuda", "binding": "tvm-ffi"}}, "its binding is tvm-ffi")):
         path.write_text(json.dumps({**data_set.SOLUTIONS[0][0], **change}))
-        has(why, refusal([path, "--task", tasks["rmsnorm_d96"]]))
+        has(why, refusal([path, "--task", norm]))
+    cpp = data_set.solution("cpp", "rmsnorm_d96", {
+        "main.cpp": '#include "deep/numbers.h"\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("run", &run); }\n',
+        "deep/numbers.h": "#pragma once\nconst int NUMBER = 1;\n"}, "main.cpp::run", "cpp", binding="torch")
+    path.write_text(json.dumps(cpp))
+    run([path, "--task", norm, "-o", out / "cpp.py"])
+    has("const int NUMBER = 1;", (out / "cpp.py").read_text())
+    assert "#include" not in (out / "cpp.py").read_text()
+
+
+def judged(root, out):
+    """The verdicts on the CPU, and the traces that they are written as."""
+    found = {}
+    for v in json.loads(assay("bench", "flashinfer_bench", "--from", out / "kernels", "--device", "cpu", "--run", "ours",
+                              "--samples", "10", "--json")):
+        found[v["name"].removesuffix(".py")] = v["verdict"]
+    assert found == {r["name"]: w for r, w, _ in data_set.SOLUTIONS if w != "refused"}, found
+    said = assay("export", "ours", "--format", "flashinfer-bench", "--to", out / "set")
+    traces = [json.loads(line) for p in sorted((out / "set/traces").rglob("*.jsonl")) for line in p.read_text().splitlines()]
+    assert {t["solution"]: t["evaluation"]["status"] for t in traces} == \
+        {r["name"]: s for r, w, s in data_set.SOLUTIONS if w != "refused"}, said
+    assert (out / "set/traces/assay/rmsnorm/rmsnorm_d96.jsonl").is_file()
+    for t in traces:
+        check_trace(t)
+    back(out, traces)
+    assay("export", "ours", "--format", "sol-execbench", "--to", out / "sol")
+    for p in (out / "sol/traces").rglob("*.jsonl"):
+        for line in p.read_text().splitlines():
+            correctness = json.loads(line)["evaluation"]["correctness"] or {}
+            assert not correctness or correctness["has_nan"] is False and correctness["max_absolute_error"] >= 0
+
+
+def check_trace(trace):
+    """What their own classes demand of one."""
+    assert set(trace) == {"definition", "workload", "solution", "evaluation"}, trace
+    assert trace["workload"]["uuid"] and all(n > 0 for n in trace["workload"]["axes"].values()), trace
+    e = trace["evaluation"]
+    assert (e["correctness"] is not None) == (e["status"] in ("PASSED", "INCORRECT_NUMERICAL")), trace
+    assert (e["performance"] is not None) == (e["status"] == "PASSED"), trace
+    assert e["environment"]["hardware"] and e["environment"]["libs"]["assay"] and e["timestamp"], trace
+    if e["performance"]:
+        assert e["performance"]["latency_ms"] > 0, trace
+
+
+def back(out, traces):
+    """Traces are verdicts of a run, and the same traces again."""
+    file = out / "theirs.jsonl"
+    odd = [{**traces[0], "solution": "odd", "evaluation": {**traces[0]["evaluation"], "status": s, "correctness": c,
+                                                           "performance": None}}
+           for s, c in (("INCORRECT_NUMERICAL", {"max_relative_error": "NaN", "max_absolute_error": "Infinity"}),
+                        ("TIMEOUT", None), ("REWARD_HACK", None), ("INVALID_REFERENCE", None))]
+    plain = {"definition": "d", "workload": {"axes": {}, "inputs": {}, "uuid": "u"}, "solution": None, "evaluation": None}
+    file.write_text("".join(json.dumps(t) + "\n" for t in [plain, *traces, *odd]))
+    has(f"{len(traces) + 4} verdicts imported", assay("runs", "import", file))
+    assay("export", "theirs", "--format", "flashinfer-bench", "--to", out / "again")
+    again = [json.loads(line) for p in (out / "again/traces").rglob("*.jsonl") for line in p.read_text().splitlines()]
+    key = lambda t: json.dumps(t, sort_keys=True)  # noqa: E731
+    assert sorted(map(key, again)) == sorted(map(key, traces + odd))
+    has("theirs", assay("score", "theirs"))
+    file.write_text(json.dumps({**traces[0], "evaluation": {"status": "FINE"}}) + "\n")
+    done = subprocess.run([ASSAY, "runs", "import", file, "other"], capture_output=True, text=True)
+    assert done.returncode == 2 and "line 1: evaluation.status" in done.stderr, done
+    assert "other" not in assay("runs")
+
+
+# ---- tasks of ours as definitions
+
+TASK = """<ir_version: 10, opset_import: ["" : 23], metadata_props: ["assay.task" : "mine/gelu_sum", "assay.title" : "t",
+ "assay.contract" : "fp32", "assay.workload.small" : "M=4, K=9", "assay.workload.full" : "M=30, K=20",
+ "assay.input.x" : "normal(0, 1)", "assay.input.lambda" : "uniform(-0.5, 0.5) static"]>
+g (float[M, K] x, float[8, K] lambda) => (float[M, 8] y, float[M] total) {
+  xw = Gemm<transB = 1>(x, lambda)
+  y = Gelu(xw)
+  axis = Constant<value = int64[1] {1}>()
+  total = ReduceSum<keepdims = 0>(y, axis)
+}
+"""
+
+
+def definitions_of_ours(root, out):
+    """A task as a Definition, and that as a task: both give the same answers."""
+    import numpy
+    task = out / "gelu_sum.onnxtxt"
+    task.write_text(TASK)
+    has("1, with 2 workloads", assay("export", "--format", "flashinfer-bench", "--task", task, "--to", out / "made"))
+    path = next((out / "made/definitions").rglob("*.json"))
+    made = json.loads(path.read_text())
+    assert made["name"] == "mine_gelu_sum" and made["axes"]["c8"] == {"type": "const", "value": 8}, made
+    assert made["axes"]["M"] == {"type": "var"} and list(made["outputs"]) == ["y", "total"], made
+    run([path, "-o", out / "again.onnxtxt"])
+    kept = properties(out / "again.onnxtxt")
+    assert kept["assay.workload.full"] == "M=30, K=20" and kept["assay.workload.w0"] == "M=4, K=9", kept
+    answers = []
+    draw = numpy.random.default_rng(7)
+    feeds = out / "feeds"
+    feeds.mkdir()
+    for k, shape in enumerate([(5, 11), (8, 11)]):
+        numpy.save(feeds / f"input_{k}.npy", draw.standard_normal(shape))
+    for file in (task, out / "again.onnxtxt"):
+        assay("oracle", file, "--inputs", feeds, "--outputs", out / "answers")
+        answers.append([numpy.load(out / f"answers/output_{k}.npy") for k in range(2)])
+    for a, b in zip(*answers):
+        assert a.shape == b.shape and abs(a - b).max() < 1e-13, abs(a - b).max()
+    # A definition that was imported comes back as it was.
+    assay("export", "--format", "flashinfer-bench", "--task", place(out, "rmsnorm_d96"), "--to", out / "made")
+    kept = json.loads((out / "made/definitions/rmsnorm/rmsnorm_d96.json").read_text())
+    assert kept == data_set.RMSNORM, kept
+    lines = [json.loads(line) for line in (out / "made/workloads/rmsnorm/rmsnorm_d96.jsonl").read_text().splitlines()]
+    theirs = [json.loads(line) for line in (root / "workloads/rmsnorm/rmsnorm_d96.jsonl").read_text().splitlines()]
+    assert all(t in lines for t in theirs), lines
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
         root, out = pathlib.Path(folder) / "set", pathlib.Path(folder) / "out"
-        out.mkdir()
+        (out / "tasks/flashinfer_bench").mkdir(parents=True)
+        os.environ["ASSAY_TASKS"] = str(out / "tasks")
         os.environ["ASSAY_STORE"] = str(out / "store.sqlite")
         os.environ.setdefault("ASSAY_PYTHON", sys.executable)
         data_set.write(root)
-        for step in (definitions, refused, judged):
+        for step in (definitions, refused, candidates, judged, definitions_of_ours):
             step(root, out)
             print(f"{step.__name__}: fine", flush=True)
 

@@ -93,6 +93,8 @@ echo '{"19": [{"sample_id": 0, "compiled": true, "correctness": false}, {"sample
 as_schema 0 bench bench kernelbench/1 --from "$work/folder" --device cpu --run samples --no-probes --checks 1 --no-timing
 as_schema 0 "score --compare" score samples --compare "$work/eval_results.json"
 has 'len(j) == 2 and j[1]["assay"] is None'
+as_schema 0 "export --format" export --format flashinfer-bench --task kernelbench/1/19 --to "$work/set"
+as_schema 0 "export --format" export samples --format flashinfer-bench --to "$work/set"
 as_schema 0 export export samples --to "$work/runs"
 before=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["samples"])' "$work/json")
 # Identical files are samples of their own, judged once; also when the folder is benched again.

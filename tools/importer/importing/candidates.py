@@ -16,7 +16,7 @@ COMPILED = {"cpp", "cuda", "cuda_cpp", "cutlass", "cudnn", "cublas"}
 UNITS = (".cu", ".cpp", ".cc", ".cxx", ".c")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTILINE)
 
-HEAD = "# {what}, as tools/importer/assay-import writes it: {how}.\n"
+HEAD = "# assay: task {task}\n# {what}, as tools/importer/assay-import writes it: {how}.\n"
 
 FINDER = '''
 import importlib.abc as _assay_abc
@@ -79,7 +79,7 @@ class Interface:
         if not kept:
             raise Refused(f"{path} keeps no definition: it is not made of one (assay-import DEFINITION.json); name the "
                           "definition's file with --definition")
-        return flashinfer.Definition({**json.loads(kept), "reference": "def run():\n    pass\n"}, path)
+        return flashinfer.Definition(json.loads(kept), path)
 
 
 def bound(interface, text):
@@ -215,7 +215,7 @@ def of_solution(path, task, definition_file):
             arguments.append(made(tensor, interface, definition, "zeros"))
     outputs = [(f"out_{plain_name(t.name)}", made(t, interface, definition, "empty"))
                for t in definition.outputs.values()] if solution.in_place else []
-    head = HEAD.format(what=f"The solution {plain_text(solution.name)} of {plain_text(definition.name)}",
+    head = HEAD.format(task=interface.properties.get("assay.task", ""), what=f"The solution {plain_text(solution.name)} of {plain_text(definition.name)}",
                        how="its sources, and a module that calls them")
     return solution.name, head + text + model(interface, arguments, outputs, list(definition.outputs))
 
@@ -244,7 +244,7 @@ def of_submission(path, task, problem):
             re.search(rf"^\s*(from|import)\s+{re.escape(n)}\b", o, re.MULTILINE) for o in others.values())}
         others.update(more)
         grown = bool(more)
-    head = HEAD.format(what="A submission to GPU MODE", how="its text, files of its problem, and a module that calls it")
+    head = HEAD.format(task=interface.properties.get("assay.task", ""), what="A submission to GPU MODE", how="its text, files of its problem, and a module that calls it")
     if others:  # Triton reads the kernel's text on disk: it stays the file's own
         named = pprint.pformat(others, width=110, sort_dicts=False)
         future, text = futures(text)

@@ -81,6 +81,9 @@ def whole_draw(tensor, workload, root):
 
 
 def draw_of(definition, tensor, shape, workload, root):
+    own = definition.raw.get("x_assay")  # what `assay export` writes next to it
+    if isinstance(own, dict) and isinstance(own.get("inputs"), dict) and isinstance(own["inputs"].get(tensor.name), str):
+        return " ".join(w for w in own["inputs"][tensor.name].split() if w != "static")
     if not getattr(torch, tensor.dtype).is_floating_point:
         return whole_draw(tensor, workload, root)
     if definition.op_type == "sampling" and tensor.name == "probs":
@@ -100,7 +103,8 @@ def sample(draw, shape, dtype):
     elif draw.startswith("bernoulli"):
         made = torch.rand(shape) < 0.5
     else:
-        made.normal_(0, float(re.match(r"normal\(0, ([^)]+)\)", draw)[1]))
+        match = re.match(r"normal\(([^,]+), ([^)]+)\)", draw)
+        made.normal_(*((float(match[1]), float(match[2])) if match else (0, 1)))
         made = made.softmax(-1) if "softmax" in draw else made
     return made.to(dtype)
 
@@ -162,8 +166,14 @@ class Arguments:
 
 
 def chosen(definition, workloads):
-    """The workload that is exported: the largest of those that are not too large, else the smallest."""
-    rows = sorted(workloads, key=lambda w: w.elements(definition))
+    """The workload that is exported: the largest of those that are not too large, else the smallest. An axis that varies
+    may not be 1 there, as it would be taken for a constant."""
+    others = {a: sorted({w.axes[a] for w in workloads if w.axes.get(a, 1) > 1}) for a in definition.variables}
+    rows = []
+    for w in workloads:
+        axes = {a: others[a][0] if n == 1 and others.get(a) else n for a, n in w.axes.items()}
+        rows.append(w if axes == w.axes else flashinfer.Workload({**w.raw, "axes": axes}, definition, w.where))
+    rows.sort(key=lambda w: w.elements(definition))
     fitting = [w for w in rows if w.elements(definition) <= EXPORT_ELEMENTS]
     return fitting[-1] if fitting else rows[0]
 
@@ -208,9 +218,8 @@ def source_of(definition, workloads, folder, root):
 
 def properties(definition, named):
     """What the task keeps of the definition, for candidates and for what is written back."""
-    interface = {k: v for k, v in definition.raw.items() if k in ("name", "op_type", "axes", "inputs", "outputs")}
     scalars = next(iter(named.values())).scalars
-    rows = [("flashinfer_bench.definition", json.dumps(interface))]
+    rows = [("flashinfer_bench.definition", json.dumps(definition.raw))]
     if scalars:
         rows.append(("flashinfer_bench.scalars", json.dumps(scalars)))
     return rows + [(f"flashinfer_bench.workload.{name}", json.dumps(w.raw)) for name, w in named.items()

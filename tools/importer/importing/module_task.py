@@ -209,6 +209,7 @@ class Attempt:
         workloads = {name: self.written(b) for name, b in self.bound.items()}
         draft = Draft(self.options, self.path, graph, overridden(given_distributions(self.options), inputs), workloads,
                       source.origin)
+        source.stored = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(draft.contract())
         draft.more = source.properties(self) if source.properties else []
         return draft
 

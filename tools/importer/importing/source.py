@@ -52,6 +52,7 @@ def is_blank(value):
 
 
 class Source:
+    stored = None  # the task's type, where that is half precision
     origin = ""  # where it comes from, for a reader of the task
     expressions, constants = {}, {}  # of axes that follow from others
     workloads = {}  # those that the source brings, full among them: name to the extents of every input
@@ -265,7 +266,7 @@ class Source:
         before = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
-            with phase("double", masks), torch.no_grad(), narrow_limits(), Rounded(), Wide(), \
+            with phase("double", masks), torch.no_grad(), narrow_limits(), Rounded(), Wide(self.stored), \
                     Observe(self.guards):
                 return self.call(self.wide_model(), inputs, state)
         finally:

@@ -245,11 +245,20 @@ def in_training(original, substitute, name):
 
 
 class Wide(TorchFunctionMode):
-    """Whatever asks for float32 by name gets float64 while a module runs in double precision."""
+    """Whatever asks for float32 by name gets float64 while a module runs in double precision; so does what asks for
+    `stored`, the type of a task in half precision, which the oracle does not round to on the way."""
+
+    def __init__(self, stored=None):
+        super().__init__()
+        self.narrow = {torch.float32, stored}
+
+    def wide(self, a):
+        return torch.float64 if isinstance(a, torch.dtype) and a in self.narrow else a
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = dict(kwargs or {})
-        if func is torch.Tensor.float:
+        if func is torch.Tensor.float or (func is torch.Tensor.half and torch.float16 in self.narrow) or \
+                (func is torch.Tensor.bfloat16 and torch.bfloat16 in self.narrow):
             return args[0].double()
         if func in (torch.tensor, torch.as_tensor, torch.scalar_tensor) and kwargs.get("dtype") in (
             None,
@@ -257,8 +266,8 @@ class Wide(TorchFunctionMode):
         ):
             made = func(*args, **{k: v for k, v in kwargs.items() if k != "dtype"})
             return made.float().double() if made.is_floating_point() or kwargs.get("dtype") else made
-        args = tuple(torch.float64 if a is torch.float32 else a for a in args)
-        kwargs = {k: torch.float64 if v is torch.float32 else v for k, v in kwargs.items()}
+        args = tuple(self.wide(a) for a in args)
+        kwargs = {k: self.wide(v) for k, v in kwargs.items()}
         return func(*args, **kwargs)
 
 
