@@ -63,15 +63,20 @@ class Given:
     """What is to be given: {the reference's name for it: value}, in the order of its signature, with places."""
 
     def __init__(self, parameters, places, names):
-        self.values, self.places = {}, {}
+        self.values, self.places, self.nones = {}, {}, []
         for i, value in enumerate(places):
             self.add(parameters[i] if i < len(parameters) else f"argument {i + 1}", i, value)
         for name, value in names.items():
             self.add(name, parameters.index(name) if name in parameters else None, value)
 
     def add(self, name, place, value):
-        if value is not None:
+        if value is None:
+            self.nones.append((name, place))
+        else:
             self.values[name], self.places[name] = value, place
+
+    def has_none_for(self, name, place):
+        return any(name == own or (place is not None and place == where) for own, where in self.nones)
 
 
 class Binding:
@@ -91,10 +96,6 @@ class Binding:
 
     def takes_rest(self, kind):
         return any(p.kind == kind for p in self.parameters)
-
-    def takes_all_inputs(self):
-        names = {p.name for p in self.parameters}
-        return all(name in names for name, tensor in self.inputs.items() if tensor.numel())
 
     def pair(self, given):
         """Returns {parameter: value} and what goes to *rest."""
@@ -120,9 +121,15 @@ class Binding:
             elif p.name in self.symbols and p.name not in values:
                 take(p, p.name, self.symbols[p.name], "name")
         for p in self.free(BY_PLACE, True):
+            if given.has_none_for(p.name, None):
+                continue
             fitting = [name for name, value in left.items() if self.same_kind(p, value)]
             if p.name not in OUT and fitting:
                 take(p, fitting[0], left[fitting[0]], "order")
+        for p in self.free(NAMED + BY_PLACE[:1], True):  # where the suite says None, and there is no default for it
+            if given.has_none_for(p.name, by_place.index(p) if p in by_place else None):
+                values[p.name] = None
+                self.taken[p.name] = ("None", "name")
         if self.takes_rest(inspect.Parameter.VAR_KEYWORD) and not self.takes_rest(inspect.Parameter.VAR_POSITIONAL):
             values.update(left)
             left = {}
@@ -228,8 +235,6 @@ class Call:
     def bound(self, inputs, places, names):
         binding = Binding(self.function, self.workload, inputs, self.outputs)
         given = Given(self.parameters or [], places, names)
-        if self.expression and binding.takes_all_inputs():
-            given.values.update({name: inputs[name] for name in inputs if name in given.values})
         try:
             values, rest = binding.pair(given)
         except Misfit as error:

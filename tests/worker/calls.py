@@ -84,11 +84,12 @@ assert "input [2, 3]" in refused("input, weight") and "dimensions M, N" in refus
 # Without a call of the suite's, the task's inputs and the numbers of KernelBench's modules.
 assert given("A, s", "; 3.0", name="kernel_function", inputs={"A": WEIGHT})[0] == {"A": 1, "s": 3.0}
 assert given("x, y, z", None, name="kernel_function")[0] == {"x": 0, "y": 1, "z": 2}
-# Integers and their scales under the task's own names, though the published function has numbers under one of them.
-scaled = "; ; matmul(input * weight) ; matmul(input)"
-two = {"input": OTHER, "weight": OTHER}
-assert given("input", scaled, name="matmul", inputs=two, task="kernelbenchx/Q/matmul")[0] == {"input": 4}
-assert given("input, weight", scaled, name="matmul", inputs=two, task="kernelbenchx/Q/matmul")[0] == {"input": 2, "weight": 2}
+# What the suite leaves out by None goes to a parameter that has to have something.
+assert given("input, weight, bias, other, padding")[0] == {"input": 0, "weight": 1, "bias": None, "other": 2, "padding": 1}
+# The suite's expression may change what a function is given: a view, a copy, each row.
+rows = "; ; torch.stack([det(a) for a in A]) ; det(A)"
+stacked, _ = called("def det(A):\n    return A.sum()", rows, "kernelbenchx/L/det", {"A": OTHER})
+assert stacked.tolist() == [6.0, 6.0]
 
 # A dropout's choices: PyTorch's takes the task's, a parameter gets them, and numbers of the function's own are refused.
 DROP = "; ; drop(input) ; drop(input, p, training)"

@@ -22,7 +22,13 @@ HEADER = f"""# How the published functions of these tasks are called, in the tas
 SEPARATOR = "#" * 146  # between a reference and its tests
 # Where the comparison runs PyTorch in place of a reference that is wrong, and what candidates are called with.
 INSTEAD = {"LinearAlgebra/invert_matrix_lu": "invert_matrix_lu(A)", "LinearAlgebra/solve_symmetric_ldl": "solve_symmetric_ldl(A, b)",
-           "Fusion/fused_cholesky_solve": "fused_cholesky_solve(A, b)", "Fusion/fused_lu_solve": "fused_lu_solve(A, b)"}
+           "Fusion/fused_cholesky_solve": "fused_cholesky_solve(A, b)", "Fusion/fused_lu_solve": "fused_lu_solve(A, b)",
+           # Functions that write over what they get: inputs cannot be written to.
+           "Optimizer/AdamW": "adamw_step(param.clone(), grad, exp_avg.clone(), exp_avg_sq.clone(), 3)",
+           "Optimizer/Lion": "lion_step(param.clone(), grad, exp_avg.clone())",
+           "Optimizer/RMSProp": "rmsprop_step(param.clone(), grad, square_avg.clone())",
+           "Optimizer/SGD": "sgd_step(param.clone(), grad, momentum_buffer.clone())",
+           "MatrixMultiply/matrix_vector_dot": "(lambda v: (lambda dot: (v, dot))(matrix_vector_dot(A, x, v, 1.0, 1.0)))(y.clone())"}
 
 
 def called(expression, stem):
