@@ -31,13 +31,14 @@ enum {
   KEY_ROUNDS,
   KEY_DEVICES,
   KEY_CORPUS,
+  KEY_PUBLISHED,
   MAX_RUNS = SCORE_MOST_RUNS
 };
 
 struct arguments {
   struct cli_paths paths;
   const char *baseline, *theirs, *against, *of, *plot, *plot_file, *corpus;
-  bool json, stable, deviance, rounds, devices, by_kind;
+  bool json, stable, deviance, rounds, devices, published, by_kind;
   enum score_by by;
   enum cli_format format;
   int n_runs, level;
@@ -46,7 +47,7 @@ struct arguments {
 
 // Whether something else than scores is asked for.
 static bool is_analysis(const struct arguments *a) {
-  return a->plot || a->theirs || a->against || a->deviance || a->rounds || a->devices || a->corpus;
+  return a->plot || a->theirs || a->against || a->deviance || a->rounds || a->devices || a->corpus || a->published;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
@@ -89,6 +90,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_DEVICES:
     a->devices = true;
     return 0;
+  case KEY_PUBLISHED:
+    a->published = true;
+    return 0;
   case KEY_CORPUS:
     a->corpus = arg;
     return 0;
@@ -108,11 +112,11 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
       argp_error(state, "--junit takes one run: assay score RUN --junit");
     if (a->format && (a->json || is_analysis(a)))
       argp_error(state, "--csv, --markdown and --junit are for scores alone, without --json, --plot, --compare, "
-                        "--against, --deviance, --rounds, --devices and --corpus");
+                        "--against, --deviance, --rounds, --devices, --published and --corpus");
     if (a->rounds && a->n_runs < 2)
       argp_error(state, "--rounds takes runs in their order: assay score FIRST SECOND --rounds");
-    if (a->devices && a->n_runs == 0)
-      argp_error(state, "--devices takes runs: assay score RUN RUN --devices");
+    if ((a->devices || a->published) && a->n_runs == 0)
+      argp_error(state, "--devices and --published take runs: assay score RUN RUN --devices");
     if (a->corpus && a->n_runs > 0)
       argp_error(state, "--corpus takes no runs: assay score --corpus CHECKOUT");
     if (a->deviance && a->n_runs == 0)
@@ -167,6 +171,8 @@ static const struct argp_option options[] = {
     {"devices", KEY_DEVICES, 0, 0,
      "for each kernel that the runs have on several devices, its largest speed (--baseline; else time) over its least",
      0},
+    {"published", KEY_PUBLISHED, 0, 0,
+     "what the suite's own rule (the task's published tolerance) says of the same outputs, and where it differs", 0},
     {"corpus", KEY_CORPUS, "CHECKOUT", 0,
      "a checkout of KernelBench-X: its published records and reference timings, analysed and checked, next to the "
      "figures "
@@ -331,6 +337,8 @@ static enum assay_status analyse(struct arguments *a, struct store *store, struc
     return score_corpus(a->corpus, a->json, err);
   if (a->rounds)
     return score_rounds(store, a->runs, a->n_runs, &how, a->json, err);
+  if (a->published)
+    return score_published(store, a->runs, a->n_runs, a->json, err);
   if (a->devices)
     return score_devices(store, a->runs, a->n_runs, &how, a->json, err);
   if (a->theirs && (kernelbenchx_is_metrics(a->theirs) || kernelbenchx_is_summary(a->theirs)))

@@ -74,6 +74,9 @@ enum assay_status score_rounds(struct store *store, char *const *runs, int n, co
 enum assay_status score_devices(struct store *store, char *const *runs, int n, const struct score_options *o,
                                 bool as_json, struct assay_error *err);
 
+// score_published.c: prints what the suite's own tolerance would have said of the same outputs, next to the verdicts.
+enum assay_status score_published(struct store *store, char *const *runs, int n, bool as_json, struct assay_error *err);
+
 // score_corpus.c: prints the figures of KernelBench-X's published corpus and timings, in a checkout of it, next to
 // those that its paper states. ASSAY_ERR_NOT_FOUND, _SYNTAX, _INVALID.
 enum assay_status score_corpus(const char *checkout, bool as_json, struct assay_error *err);

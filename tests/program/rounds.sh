@@ -53,6 +53,12 @@ assert two["speed"]["rescued"]["n"] == two["speed"]["lost"]["n"] == 1 and two["s
 assert two["speed"]["after"]["geomean"] > 0 and two["speed"]["after"]["mean_interval"] is None, "two values have no interval"
 END
 
+# The suite's own tolerance next to the verdicts: fp32 kernels that are right within 1e-5, and a wrong one.
+"$assay" score second --published >"$work/text" || fail "the published rule"
+says "^all  *4  *2  *2  *0  *0  *0$"
+"$assay" score second --published --json >"$work/json" && python3 "$source/tests/support/check_json.py" \
+  "$source/docs/assay.schema.json" "score --published" "$work/json" >"$work/text" || fail "schema of the published rule"
+
 # The same kernels on another device, twice as fast there.
 "$assay" runs export base "$work/out.jsonl" >/dev/null
 python3 - "$work/out.jsonl" <<'END'
