@@ -5,8 +5,8 @@
 usage: compare_originals.py ANSWERS CHECKOUT [--as-published] [--probes] [--workloads=A,B] [--csv=FILE]
                             [LEVEL | LEVEL/NUMBER...]
 
-ANSWERS is the program of that name that the tests build, CHECKOUT one of KernelBench; needs the package torch. For
-every task and each small and ragged workload, the original is made at the workload's sizes and run in training mode
+ANSWERS is the program of that name that the tests build, CHECKOUT one of KernelBench; needs the package torch, for level
+4 also transformers. Without a checkout ("-") the models of level 4 are made as its files make them. For every task and each small and ragged workload, the original is made at the workload's sizes and run in training mode
 with the weights and data that Assay draws: in double precision, whose result is compared with the oracle's exact answer
 for the published graph, and in single precision, whose result is shown to the judge. Where the default form has another
 graph, the original with the repair in its text is compared with that one too. Inputs are the default form's, of which
@@ -49,8 +49,10 @@ def message(e):
 class Comparison:
     """One task and its original."""
 
-    def __init__(self, answers, task, path, as_published):
+    def __init__(self, answers, task, path, as_published, known):
+        """known: what `row` said before, by what it depends on."""
         self.answers, self.task, self.path, self.level = answers, task, path, LEVELS[task.level]
+        self.known = known
         self.drawn = ["--as-published"] if as_published else []
 
     def ask(self, *arguments):
@@ -87,7 +89,15 @@ class Comparison:
         return said
 
     def row(self, sizes, form):
-        """(cells after the workload's, what is wrong)."""
+        """(cells after the workload's, what is wrong). Problems of one model at several lengths share workloads: each
+        is run once."""
+        same = getattr(self.level, "same", lambda task, path: path.name)(self.task, self.path)
+        key = (same, tuple(sizes.items()), str(form))
+        if key not in self.known:
+            self.known[key] = self.fresh_row(sizes, form)
+        return self.known[key][0], list(self.known[key][1])
+
+    def fresh_row(self, sizes, form):
         exact, judged = self.answered(sizes, form, "declared", 7, torch.float64, torch.float32)
         error, single = float(exact.split()[2]), float(judged.split()[2])
         verdict, *z = re.search(r"(PASS|FAIL) z (\S+) of (\S+) rms (\S+)", judged).groups()
@@ -171,10 +181,13 @@ def main():
     only, table = (value("workloads") or "").split(",") if value("workloads") else [], value("csv")
     chosen = [t for level in LEVELS for t in tasks_of(level) if not rest[2:] or str(level) in rest[2:] or
               f"{level}/{t.number}" in [r.removeprefix("kernelbench/") for r in rest[2:]]]
-    checkout, rows, bad = pathlib.Path(rest[1]) / "KernelBench", [], 0
+    checkout, rows, bad, known = pathlib.Path(rest[1]) / "KernelBench", [], 0, {}
     for task in chosen:
-        path = next((checkout / f"level{task.level}").glob(f"{task.number}_*.py"))
-        own, wrong = Comparison(rest[0], task, path, "--as-published" in options).rows(only, "--probes" in options)
+        path = next((checkout / f"level{task.level}").glob(f"{task.number}_*.py"), None)
+        if path is None and task.level != 4:
+            sys.exit(f"{checkout} has no file for {task.name}")
+        comparison = Comparison(rest[0], task, path, "--as-published" in options, known)
+        own, wrong = comparison.rows(only, "--probes" in options)
         rows, bad = rows + own, bad + bool(wrong)
         print(f"{task.name}: {line(own)}", *wrong[:12], sep="\n  " if wrong else " ", flush=True)
         if table:

@@ -29,12 +29,17 @@ def initial(key, prefix, layer, own):
     return None
 
 
+def executed_whole(level, task, path):
+    """The names of an original's file at its own sizes."""
+    return module.executed(path.read_text(), path, {}) if path else level.without_file(task, task.sizes("full"))
+
+
 def parameters_differ(task, path, level):
     """level: the module of it, with `around` a context if its files need one. Returns what differs, as texts."""
     key, sizes, wrong = (task.level, task.number), task.sizes("full"), []
     around = getattr(level, "around", lambda sizes: contextlib.nullcontext())
     with around(sizes), torch.device("cpu" if key in READ else "meta"):
-        names = module.executed(path.read_text(), path, {})
+        names = executed_whole(level, task, path)
         inputs = [x for x in names["get_inputs"]() if isinstance(x, torch.Tensor)]
         model = names["Model"](*names["get_init_inputs"]())
     data = [name for name in task.data() if name != module.KEEP and name not in DRAWN.get(key, ())]
