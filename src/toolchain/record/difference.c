@@ -6,6 +6,7 @@
 
 #include "plan/names.h"
 #include "toolchain/record/format.h"
+#include "toolchain/record/functor.h"
 
 static bool same_place(struct plan_place a, struct plan_place b) {
   return a.buffer == b.buffer && a.offset == b.offset;
@@ -72,14 +73,15 @@ static bool same_pointers(const struct plan_argument *a, const struct plan_argum
   return true;
 }
 
-// Whether bytes are a pointer into one place here and into another there: that is meant, and no leftover.
-static bool pointers_contradict(const struct plan_argument *a, const struct plan_argument *b) {
+// A pointer into one place here and into another there: that is meant, and no leftover, but in gaps. NULL: none.
+static const struct plan_pointer *contradiction(const struct plan_argument *a, const struct plan_argument *b,
+                                                const struct functor_gaps *gaps) {
   for (int i = 0; i < a->n_pointers; i++) {
     const struct plan_pointer *p = &a->pointers[i], *q = pointer_at(b, p->at);
-    if (q && !p->doubt && !q->doubt && !points_to(p, q))
-      return true;
+    if (q && !p->doubt && !q->doubt && !points_to(p, q) && !functor_in_gap(gaps, p->at))
+      return p;
   }
-  return false;
+  return NULL;
 }
 
 // Whether the word is of the range from which a recording's own memory has its addresses. Others' memory is where it
@@ -139,16 +141,7 @@ static void settle_bytes(struct plan_argument *a, const struct plan_argument *b)
   a->n_pointers = kept;
 }
 
-// PyTorch's elementwise kernels take a functor after the number of elements. That of x^2, x^3 and x^-2 is 8 bytes that
-// nobody sets: whatever the stack held. (One that holds an exponent has 16, or is of complex numbers: those are of
-// pow_tensor_scalar_kernel itself.)
-static bool is_functor(const char *kernel, int index) {
-  static const char pytorch[] = "_ZN2at6native";
-  return index == 1 && strncmp(kernel, pytorch, strlen(pytorch)) == 0 && strstr(kernel, "elementwise_kernel") &&
-         strstr(kernel, "pow_tensor_scalar_kernel_impl");
-}
-
-static bool settle_argument(struct plan_argument *a, struct plan_argument *b, bool functor) {
+static bool settle_argument(struct plan_argument *a, struct plan_argument *b, const char *kernel, int index) {
   if (a->kind != b->kind || a->size != b->size)
     return false;
   if (a->kind == PLAN_TENSOR_MAP)
@@ -159,8 +152,9 @@ static bool settle_argument(struct plan_argument *a, struct plan_argument *b, bo
   restore_numbers(b, a); // what is a number there by now, is one here
   if (same_pointers(a, b) && memcmp(a->bytes, b->bytes, a->size) == 0)
     return true;
-  bool leftover = functor && a->size == 8; // nothing else is in it
-  if (!leftover && (is_number(a, b) || pointers_contradict(a, b)))
+  bool functor = functor_is_argument(kernel, index);
+  struct functor_gaps gaps = functor ? functor_gaps(kernel, a, b) : (struct functor_gaps){{0}, {0}};
+  if (!(functor && functor_is_leftover(kernel, a, b)) && (is_number(a, b) || contradiction(a, b, &gaps)))
     return false;
   settle_bytes(a, b);
   return true;
@@ -175,6 +169,29 @@ static bool same_code(const struct plan *a, const struct plan_step *s, const str
 static const char *kind_text(const struct plan_step *s, char shown[PLAN_SHOWN_BYTES]) {
   static const char *const kinds[] = {[PLAN_FILL] = "a fill", [PLAN_COPY] = "a copy", [PLAN_SET_SYMBOL] = "a symbol"};
   return s->kind == PLAN_LAUNCH ? plan_shown(s->label ? s->label : s->kernel, shown) : kinds[s->kind];
+}
+
+// What it computes, where its name says so, and in what its argument differs.
+static void say_argument(const struct plan *a, const struct plan *b, const struct plan_step *s,
+                         const struct plan_step *t, int index, char *text, size_t size) {
+  const struct plan_argument *x = &s->arguments[index], *y = &t->arguments[index];
+  char name[80], shown[2][PLAN_SHOWN_BYTES];
+  const struct functor_gaps none = {{0}, {0}};
+  const struct plan_pointer *p = contradiction(x, y, &none), *q = p ? pointer_at(y, p->at) : NULL;
+  if (*functor_name(s->kernel, name, sizeof name)) {
+    int n = snprintf(text, size, " of %s", name);
+    text += n > 0 && (size_t)n < size ? n : 0;
+    size -= n > 0 && (size_t)n < size ? (size_t)n : 0;
+  }
+  if (x->kind != PLAN_BYTES || y->kind != PLAN_BYTES)
+    return;
+  if (x->size == 8 && y->size == 8)
+    snprintf(text, size, " (0x%016llx, 0x%016llx)", (unsigned long long)word_at(x, 0),
+             (unsigned long long)word_at(y, 0));
+  else if (q)
+    snprintf(text, size, " (byte %u of %u points to %.60s%+lld, and to %.60s%+lld)", p->at, x->size,
+             plan_shown(a->buffers[p->buffer].name, shown[0]), (long long)p->offset,
+             plan_shown(b->buffers[q->buffer].name, shown[1]), (long long)q->offset);
 }
 
 static bool launches_differ(struct plan *a, const struct plan_step *s, const struct plan *b, const struct plan_step *t,
@@ -193,12 +210,10 @@ static bool launches_differ(struct plan *a, const struct plan_step *s, const str
   else {
     for (int i = 0; i < s->n_arguments; i++)
       if (!settle_argument((struct plan_argument *)&s->arguments[i], (struct plan_argument *)&t->arguments[i],
-                           is_functor(s->kernel, i))) {
-        const struct plan_argument *x = &s->arguments[i], *y = &t->arguments[i];
+                           s->kernel, i)) {
         int n = snprintf(text, size, "argument %d of step %d, launch of %.80s, is another", i, index, shown);
-        if (x->kind == PLAN_BYTES && y->kind == PLAN_BYTES && x->size == 8 && y->size == 8 && n > 0 && (size_t)n < size)
-          snprintf(text + n, size - (size_t)n, " (0x%016llx, 0x%016llx)", (unsigned long long)word_at(x, 0),
-                   (unsigned long long)word_at(y, 0));
+        if (n > 0 && (size_t)n < size)
+          say_argument(a, b, s, t, i, text + n, size - (size_t)n);
         return true;
       }
     return false;
@@ -264,9 +279,11 @@ static bool is_beside(const struct plan *p, const struct plan_pointer *q) {
 
 // A pointer of `one` that is meant in both recordings and that no plan can hold.
 static const struct plan_pointer *outside_of_both(const struct plan *plan, const struct plan_argument *one,
-                                                  const struct plan_argument *other) {
+                                                  const struct plan_argument *other, const struct functor_gaps *gaps) {
   for (int i = 0; i < one->n_pointers; i++) {
     const struct plan_pointer *p = &one->pointers[i], *q = pointer_at(other, p->at);
+    if (functor_in_gap(gaps, p->at))
+      continue;
     bool same_word = p->word == word_at(other, p->at);
     if (p->doubt == PLAN_UNSEEN && same_word)
       return p;
@@ -298,8 +315,11 @@ bool plan_points_outside(const struct plan *a, const struct plan *b, char *text,
       const struct plan_argument *one = &s->arguments[k], *other = &t->arguments[k];
       if (one->kind != PLAN_BYTES || other->kind != PLAN_BYTES || one->size != other->size)
         continue;
-      const struct plan_pointer *p = outside_of_both(a, one, other);
-      const struct plan_pointer *q = p ? NULL : outside_of_both(b, other, one);
+      struct functor_gaps gaps = {{0}, {0}};
+      if (s->kind == PLAN_LAUNCH && functor_is_argument(s->kernel, k))
+        gaps = functor_gaps(s->kernel, one, other);
+      const struct plan_pointer *p = outside_of_both(a, one, other, &gaps);
+      const struct plan_pointer *q = p ? NULL : outside_of_both(b, other, one, &gaps);
       if (!p && !q)
         continue;
       say_outside(p ? a : b, s, k, p ? p : q, text, size);
