@@ -22,7 +22,8 @@
 #include "sanitized.h"
 
 // Few elements need more passes: the scale of one element from 8 is off by a quarter on average. Of networks, where a
-// pass takes long, and where the outputs are several, a quarter of them does.
+// pass takes long, and where the outputs are several, a quarter of them does. Many elements can share one error, too
+// (the sum of a softmax of one row): scales from few passes that are apart are looked at again, with many.
 enum { REPLICAS = 8, REPLICAS_FEW = 96, REPLICAS_NETWORK = 24, NETWORK_NODES = 50, FEW_ELEMENTS = 256, KEY = 17 };
 
 // A deep network magnifies the roundings of double precision as it does those of single precision, which are 2^29 times
@@ -116,9 +117,9 @@ static void trial_release(struct trial *c) {
   gpu_answer_release(compute, &c->got);
 }
 
-static void trial_answers(struct trial *c) {
+// How many passes an answer needs.
+static int passes_of(const struct trial *c) {
   const struct graph *g = &c->t->model.flat;
-  struct arith contract = c->t->contract.arith;
   struct assay_error err = {0};
   struct array y[8];
   int64_t n = INT64_MAX;
@@ -133,7 +134,13 @@ static void trial_answers(struct trial *c) {
   }
   arena_release(&arena);
   int few = g->n_nodes < NETWORK_NODES ? REPLICAS_FEW : REPLICAS_NETWORK;
-  int replicas = n < FEW_ELEMENTS ? few : REPLICAS;
+  return n < FEW_ELEMENTS ? few : REPLICAS;
+}
+
+static void trial_answers(struct trial *c, int replicas) {
+  const struct graph *g = &c->t->model.flat;
+  struct arith contract = c->t->contract.arith;
+  struct assay_error err = {0};
   contract.key = KEY + 1;
   need(oracle_answer_make(g, c->in, &contract, replicas, 2, &c->want, &err), c->t, c->workload, &err);
   need(gpu_answer_make(compute, g, c->gpu_in, &contract, replicas, &c->got, &err), c->t, c->workload, &err);
@@ -175,13 +182,13 @@ static void check_exact(const struct trial *c, int o) {
   base_free(bits);
 }
 
-// Pooled over all elements, the scales agree to a factor of two.
-static void check_scale(const struct trial *c, int o) {
+// Pooled over all elements, the scales agree to a factor of two. False: they do not. `last`: that is a failure.
+static bool check_scale(const struct trial *c, int o, bool last) {
   int64_t n = shape_count(&c->want.y[o].shape);
   double mine = 0, theirs = 0;
   assert_true((c->want.sigma[o] != NULL) == (c->got.sigma[o] != 0));
   if (!c->want.sigma[o] || n == 0)
-    return;
+    return true;
   float *sigma = from_device(c, c->got.sigma[o], n, sizeof *sigma);
   for (int64_t i = 0; i < n; i++) {
     if (!(sigma[i] >= 0 && isfinite(sigma[i])))
@@ -190,24 +197,36 @@ static void check_scale(const struct trial *c, int o) {
     theirs += (double)c->want.sigma[o][i] * (double)c->want.sigma[o][i];
   }
   double ratio = mine == theirs ? 1 : sqrt(mine / theirs);
-  if (!(ratio >= 0.5 && ratio <= 2))
+  bool alike = ratio >= 0.5 && ratio <= 2;
+  if (!alike && last)
     fail_msg("%s, %s: output %d: the pooled scale is %g times the CPU's (%g, not %g)", c->t->name, c->workload, o,
              ratio, sqrt(mine / (double)n), sqrt(theirs / (double)n));
   base_free(sigma);
+  return alike;
+}
+
+// Whether both sides agree, with so many passes.
+static bool check_answers(struct trial *c, int replicas) {
+  bool alike = true;
+  trial_answers(c, replicas);
+  assert_int_equal(c->want.n_outputs, c->got.n_outputs);
+  if (c->want.representable != c->got.representable)
+    fail_msg("%s, %s: the device says representable: %d", c->t->name, c->workload, c->got.representable);
+  for (int o = 0; o < c->got.n_outputs; o++) {
+    check_exact(c, o);
+    alike = check_scale(c, o, replicas > REPLICAS) && alike;
+  }
+  return alike;
 }
 
 static void check_workload(const struct task *t, const struct workload *w) {
-  struct trial c = {.t = t, .workload = w->name};
-  trial_inputs(&c, w);
-  trial_answers(&c);
-  assert_int_equal(c.want.n_outputs, c.got.n_outputs);
-  if (c.want.representable != c.got.representable)
-    fail_msg("%s, %s: the device says representable: %d", t->name, w->name, c.got.representable);
-  for (int o = 0; o < c.got.n_outputs; o++) {
-    check_exact(&c, o);
-    check_scale(&c, o);
+  for (int replicas = 0; replicas >= 0;) {
+    struct trial c = {.t = t, .workload = w->name};
+    trial_inputs(&c, w);
+    replicas = replicas ? replicas : passes_of(&c);
+    replicas = check_answers(&c, replicas) ? -1 : REPLICAS_FEW;
+    trial_release(&c);
   }
-  trial_release(&c);
 }
 
 // A convolutional network takes the host backend up to a minute at every workload: of level 3 it has the sequences (33
@@ -226,7 +245,8 @@ static bool wanted(const struct task *t, const struct workload *w) {
 #else
   (void)t;
 #endif
-  return strcmp(w->name, "full") != 0;
+  // The sizes of published figures are out of the CPU's reach.
+  return strcmp(w->name, "small") == 0 || strncmp(w->name, "ragged", 6) == 0;
 }
 
 static void test_tasks(void **state) {
