@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forms of kernels/fusedops/bf16_matmul.cu, bf16_gemm_gelu.cu and bf16_attention.cu, those that ship and others, as a
+// library for forms.py: KIND is MATMUL, GELU or ATTENTION.
+#include <cuda_runtime.h>
+#include <math.h>
+#include <stdio.h>
+#if defined(MATMUL)
+#include "../../kernels/fusedops/bf16_matmul.cu"
+#define KERNEL matmul
+#elif defined(GELU)
+#include "../../kernels/fusedops/bf16_gemm_gelu.cu"
+#define KERNEL gemm_gelu
+#else
+#include "../../kernels/fusedops/bf16_attention.cu"
+#endif
+
+// cuTensorMapEncodeTiled: bf16 is 9, swizzle of 128 bytes 3, promotion to 256 bytes 3. The kernels have a CUtensorMap
+// of their own, so that cuda.h cannot be here.
+typedef int encode_function(void *map, int type, unsigned rank, void *data, const unsigned long long *dims,
+                            const unsigned long long *strides, const unsigned *box, const unsigned *steps,
+                            int interleave, int swizzle, int promotion, int fill);
+
+// A map of `heads` matrices of dense rows, in boxes of 64 columns.
+static CUtensorMap encode(void *data, int heads, int rows, int columns, int box_rows) {
+  static encode_function *function;
+  cudaDriverEntryPointQueryResult found;
+  if (!function)
+    cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", (void **)&function, 12000, cudaEnableDefault, &found);
+  unsigned long long row = 2ull * columns,
+                     dims[] = {(unsigned long long)columns, (unsigned long long)rows, (unsigned long long)heads};
+  unsigned long long strides[] = {row, row * rows};
+  unsigned box[] = {64, (unsigned)box_rows, 1}, steps[] = {1, 1, 1};
+  CUtensorMap map;
+  int error = function(&map, 9, heads > 0 ? 3 : 2, data, dims, strides, box, steps, 0, 3, 3, 0);
+  if (error)
+    printf("cuTensorMapEncodeTiled: %d\n", error);
+  return map;
+}
+
+struct request {
+  void *in[3], *out;
+  int dims[6]; // M, K, N; or batch, heads, heads of keys, queries, keys, width
+  cudaStream_t stream;
+  int prepare; // make maps for these buffers, and launch nothing
+};
+
+static int launch(cudaLaunchConfig_t *config, int blocks, int threads, int shared, int cluster, const void *kernel,
+                  void **args) {
+  cudaLaunchAttribute attribute;
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {(unsigned)cluster, 1, 1};
+  config->gridDim = dim3(blocks);
+  config->blockDim = dim3(threads);
+  config->dynamicSmemBytes = shared;
+  config->attrs = &attribute;
+  config->numAttrs = cluster > 1;
+  return cudaLaunchKernelExC(config, kernel, args);
+}
+
+#ifdef ATTENTION
+template <int WIDTH, int GROUPS, int KEYS, int STAGES, int CAUSAL> static int go(const request *r) {
+  typedef form<WIDTH, GROUPS, KEYS, STAGES, CAUSAL> F;
+  static CUtensorMap maps[4];
+  int batch = r->dims[0], heads = r->dims[1], shared = r->dims[2], queries = r->dims[3], keys = r->dims[4],
+      width = r->dims[5];
+  if (width > WIDTH || width <= WIDTH - 64)
+    return -1;
+  const void *kernel = (const void *)attention<WIDTH, GROUPS, KEYS, STAGES, CAUSAL>;
+  if (r->prepare) {
+    maps[0] = encode(r->in[0], batch * heads, queries, width, 64);
+    maps[1] = encode(r->in[1], batch * shared, keys, width, KEYS);
+    maps[2] = encode(r->in[2], batch * shared, keys, width, KEYS);
+    maps[3] = encode(r->out, batch * heads, queries, width, 64);
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, F::SHARED);
+  }
+  int all = batch * heads, parts = (queries + 64 * GROUPS - 1) / (64 * GROUPS) * all;
+  float scale = 1 / sqrtf((float)width);
+  void *args[] = {maps, maps + 1, maps + 2, maps + 3, &heads, &shared, &queries, &keys, &all, &scale};
+  cudaLaunchConfig_t config = {};
+  config.stream = r->stream;
+  return launch(&config, parts < 132 ? parts : 132, 128 + 128 * GROUPS, F::SHARED, 1, kernel, args);
+}
+#define FORMS(X) X(128, 2, 128, 2, 0) X(128, 2, 128, 2, 1) X(64, 3, 128, 3, 0) X(64, 3, 128, 3, 1) X(64, 2, 128, 4, 1)
+#else
+template <int BM, int GROUPS, int SHARE, int SPLIT, int STAGES> static int go(const request *r) {
+  typedef form<BM, GROUPS, SHARE, SPLIT, STAGES> F;
+  static CUtensorMap maps[3];
+  int M = r->dims[0], K = r->dims[1], N = r->dims[2];
+  const void *kernel = (const void *)KERNEL<BM, GROUPS, SHARE, SPLIT, STAGES>;
+  if (r->prepare) {
+    maps[0] = encode(r->in[0], 0, M, K, BM / SHARE);
+    maps[1] = encode(r->in[1], 0, K, N, 64);
+    maps[2] = encode(r->out, 0, M, N, F::BOX);
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, F::SHARED);
+  }
+  int tiles = (M + BM - 1) / BM * ((N + F::ACROSS - 1) / F::ACROSS), most = 132 / F::CLUSTER;
+  int clusters = SPLIT > 1 || tiles < most ? tiles : most;
+  const void *bias = r->in[2];
+  cudaLaunchConfig_t config = {};
+  config.stream = r->stream;
+#ifdef GELU
+  void *args[] = {maps, maps + 1, maps + 2, &bias, &M, &K, &N};
+#else
+  void *args[] = {maps, maps + 1, maps + 2, &M, &K, &N};
+  (void)bias;
+#endif
+  return launch(&config, clusters * F::CLUSTER, F::THREADS, F::SHARED, F::CLUSTER, kernel, args);
+}
+#ifdef GELU
+#define FORMS(X)                                                                                                       \
+  X(64, 1, 1, 1, 8)                                                                                                    \
+  X(64, 1, 1, 2, 8) X(96, 2, 1, 1, 6) X(128, 2, 1, 1, 6) X(192, 2, 1, 1, 4) X(256, 2, 1, 1, 4) X(128, 1, 1, 2, 8)      \
+      X(128, 1, 1, 4, 8)
+#else
+#define FORMS(X)                                                                                                       \
+  X(64, 1, 1, 1, 8)                                                                                                    \
+  X(64, 2, 1, 1, 8) X(96, 2, 1, 1, 6) X(128, 2, 1, 1, 6) X(144, 2, 1, 1, 5) X(160, 2, 1, 1, 5) X(176, 2, 1, 1, 5)      \
+      X(192, 2, 1, 1, 4) X(208, 2, 1, 1, 4) X(224, 2, 1, 1, 4) X(240, 2, 2, 1, 4) X(256, 2, 1, 1, 4)                   \
+          X(192, 2, 2, 1, 4) X(224, 2, 2, 1, 4) X(256, 2, 2, 1, 4) X(192, 3, 1, 1, 3)
+#endif
+#endif
+
+static const struct {
+  const char *name;
+  int (*go)(const request *);
+} all_forms[] = {
+#define X(a, b, c, d, e) {#a ", " #b ", " #c ", " #d ", " #e, go<a, b, c, d, e>},
+    FORMS(X)};
+
+extern "C" int count_forms() {
+  return (int)(sizeof all_forms / sizeof *all_forms);
+}
+
+extern "C" const char *name_of_form(int i) {
+  return all_forms[i].name;
+}
+
+// 0, or -1 where the form does not do this shape, or an error of CUDA's.
+extern "C" int run_form(int i, const request *r) {
+  return all_forms[i].go(r);
+}
