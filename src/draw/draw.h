@@ -86,6 +86,24 @@ struct draw_fast_p {
 };
 void draw_fast_p(const struct draw_fast_p *chart, const struct draw_page *page, struct buf *out);
 
+// --- lines on logarithmic axes: rates over sizes of the work, or the best time so far over seconds
+
+struct draw_sweep_point {
+  double x, y; // what is not above 0 is left out
+};
+struct draw_sweep_line {
+  const char *label;
+  const struct draw_sweep_point *points; // x ascends
+  int n;
+};
+struct draw_sweep {
+  const char *title, *x_name, *y_name; // "GFLOP of the shape", "TFLOP/s"
+  bool steps;                          // y holds from x to the next point's; less is better
+  const struct draw_sweep_line *lines; // the first DRAW_MOST_CURVES have a colour
+  int n;
+};
+void draw_sweep(const struct draw_sweep *chart, const struct draw_page *page, struct buf *out);
+
 // --- two runs: log ratios with intervals around a zero line, sorted as given
 
 struct draw_ratio {

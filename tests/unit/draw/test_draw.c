@@ -73,6 +73,16 @@ static void ratios(enum data d, const struct draw_page *page, struct buf *out) {
   draw_ratios(&(struct draw_ratios){"Two runs", "monday", hostile, items, count(d)}, page, out);
 }
 
+static void sweep(enum data d, const struct draw_page *page, struct buf *out) {
+  struct draw_sweep_point points[N];
+  struct draw_sweep_line lines[7];
+  for (int i = 0; i < N; i++)
+    points[i] = (struct draw_sweep_point){value(d, i) * (d == NOT_NUMBERS ? 1 : i + 1), value(d, i + 3)};
+  for (int i = 0; i < 7; i++)
+    lines[i] = (struct draw_sweep_line){i ? "inductor" : hostile, points, count(d)};
+  draw_sweep(&(struct draw_sweep){"Sweep", "GFLOP", hostile, d == LARGE, lines, d == USUAL ? 7 : 1}, page, out);
+}
+
 static void slopes(enum data d, const struct draw_page *page, struct buf *out) {
   struct draw_slope items[N];
   for (int i = 0; i < N; i++)
@@ -140,8 +150,9 @@ static void layers(void **state) {
 static const struct form {
   const char *name;
   void (*draw)(enum data d, const struct draw_page *page, struct buf *out);
-} forms[] = {{"intervals", intervals}, {"samples", samples},   {"fast-p", fast_p}, {"ratios", ratios},
-             {"slopes", slopes},       {"roofline", roofline}, {"funnel", funnel}, {"graph", graph}};
+} forms[] = {{"intervals", intervals}, {"samples", samples}, {"fast-p", fast_p},
+             {"ratios", ratios},       {"slopes", slopes},   {"sweep", sweep},
+             {"roofline", roofline},   {"funnel", funnel},   {"graph", graph}};
 enum { FORMS = sizeof forms / sizeof *forms };
 
 static void keep(const char *name, const struct buf *out) {
@@ -214,6 +225,16 @@ static void words(void **state) {
       {"t1", 2, {1.9, 2.1}}, {"t2", 1, {0.9, 1.1}}, {"t3", 0.5, {0.4, 0.6}}, {"t4", NAN, {NAN, NAN}}};
   draw_ratios(&(struct draw_ratios){"t", "A", "B", items, 4}, &page, &out);
   assert_non_null(strstr(buf_str(&out), "1 tasks faster in the second, 1 in the first, 1 with no difference shown."));
+  buf_clear(&out);
+  const struct draw_sweep_point rates[] = {{1, 20}, {8, NAN}, {64, 700.4}}, times[] = {{0.5, 9}, {4, 3}, {40, 2.25}};
+  const struct draw_sweep_line lines[] = {{"eager", rates, 3}, {"nobody", rates + 1, 1}}, curve = {"tune", times, 3};
+  draw_sweep(&(struct draw_sweep){"t", "GFLOP", "TFLOP/s", false, lines, 2}, &page, &out);
+  assert_non_null(
+      strstr(buf_str(&out), "2 lines: TFLOP/s against GFLOP, on logarithmic axes. eager: at most 700 at 64."));
+  assert_null(strstr(buf_str(&out), "nobody: "));
+  buf_clear(&out);
+  draw_sweep(&(struct draw_sweep){"t", "seconds", "us", true, &curve, 1}, &page, &out);
+  assert_non_null(strstr(buf_str(&out), "tune: best 2.250 at 40."));
   buf_release(&out);
 }
 
