@@ -20,11 +20,11 @@ static bool takes(const char *source, size_t n) {
   return any;
 }
 
-// A folder of its own for every shape: names of configurations are the same for all.
-static enum assay_status make_folder(const struct maker_request *r, char *folder, size_t size,
+// A folder of its own for every shape and seed: names of configurations are the same for all.
+static enum assay_status make_folder(const struct maker_request *r, int seed, char *folder, size_t size,
                                      struct assay_error *err) {
   char text[512], hash[HASH_HEX_BYTES];
-  snprintf(text, sizeof text, "%.200s %.200s", r->task_name, r->workload);
+  snprintf(text, sizeof text, "%.200s %.200s %d", r->task_name, r->workload, seed);
   hash_sha256_hex(text, strlen(text), hash);
   snprintf(folder, size, "%s/%.12s", r->folder, hash);
   return file_make_folders(folder, err);
@@ -49,7 +49,7 @@ static enum assay_status run_tuner(const struct maker_request *r, const char *fi
                                   .seed = (uint64_t)seed,
                                   .retime = r->retime,
                                   .stop = r->stop};
-  enum assay_status status = make_folder(r, folder, sizeof folder, err);
+  enum assay_status status = make_folder(r, seed, folder, sizeof folder, err);
   if (!status)
     status = cli_use_candidate(r->judging, file, true, err);
   if (!status)

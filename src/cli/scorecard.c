@@ -9,17 +9,8 @@
 #include "cli/json.h"
 #include "cli/side.h"
 #include "judge/form.h"
+#include "score/letters.h"
 #include "stats/stats.h"
-
-enum { LETTERS = 4 }; // A to D have a bound; E is what is left
-
-// A criterion: a maker's number (NaN: not measured) and the bounds of its letters.
-struct criterion {
-  const char *name, *rule;
-  bool less; // smaller is better
-  double bounds[LETTERS];
-  double (*number)(const struct side *s, int maker);
-};
 
 // Lines of the candidates that somebody wrote: none where the maker wrote them for one shape (baselines).
 static double lines_of(const struct side *s, int maker) {
@@ -112,53 +103,26 @@ static double making_s(const struct side *s, int maker) {
   return n > 0 ? sum / n : NAN;
 }
 
-static const struct criterion criteria[] = {
-    {"ease",
-     "lines that somebody wrote, median over shapes: A none, B to 50, C to 200, D to 800",
-     true,
-     {0, 50, 200, 800},
-     lines_of},
-    {"correctness",
-     "part of the shapes that are right: A all, B 95 %, C 90 %, D 75 %",
-     false,
-     {1, 0.95, 0.90, 0.75},
-     right_part},
-    {"performance",
-     "the fastest maker's time over its own, geometric mean: A 95 %, B 80 %, C 60 %, D 40 %",
-     false,
-     {0.95, 0.80, 0.60, 0.40},
-     speed_part},
-    {"portability",
-     "part that is right on the worst of its devices, two at least: A all, B 95 %, C 90 %, D 75 %",
-     false,
-     {1, 0.95, 0.90, 0.75},
-     portable_part},
-    {"cost", "seconds of making or tuning a shape: A below 1, B 10, C 100, D 1000", true, {1, 10, 100, 1000}, making_s},
+// A maker's number of each criterion; NaN: not measured.
+static double (*const numbers[LETTER_CRITERIA])(const struct side *s, int maker) = {
+    [LETTER_EASE] = lines_of,          [LETTER_CORRECTNESS] = right_part,
+    [LETTER_PERFORMANCE] = speed_part, [LETTER_PORTABILITY] = portable_part,
+    [LETTER_COST] = making_s,
 };
-enum { N_CRITERIA = sizeof criteria / sizeof *criteria };
-
-static char letter_of(const struct criterion *c, double x) {
-  if (isnan(x))
-    return '-';
-  for (int i = 0; i < LETTERS; i++)
-    if (c->less ? x <= c->bounds[i] : x >= c->bounds[i])
-      return (char)('A' + i);
-  return 'E';
-}
 
 void scorecard_print(const struct side *s, FILE *to) {
-  const char *headers[N_CRITERIA + 1] = {"maker"};
-  for (int c = 0; c < N_CRITERIA; c++)
-    headers[c + 1] = criteria[c].name;
-  struct table *t = table_create(headers, N_CRITERIA + 1, "llllll");
+  const char *headers[LETTER_CRITERIA + 1] = {"maker"};
+  for (int c = 0; c < LETTER_CRITERIA; c++)
+    headers[c + 1] = letter_rules[c].name;
+  struct table *t = table_create(headers, LETTER_CRITERIA + 1, "llllll");
   for (int m = 0; m < s->n_makers && t; m++) {
-    const char *row[N_CRITERIA + 1] = {s->makers[m].name};
-    char cells[N_CRITERIA][48];
-    for (int c = 0; c < N_CRITERIA; c++) {
-      double x = criteria[c].number(s, m);
+    const char *row[LETTER_CRITERIA + 1] = {s->makers[m].name};
+    char cells[LETTER_CRITERIA][48];
+    for (int c = 0; c < LETTER_CRITERIA; c++) {
+      double x = numbers[c](s, m);
       snprintf(cells[c], sizeof cells[c], "-");
       if (!isnan(x))
-        snprintf(cells[c], sizeof cells[c], "%c (%.3g)", letter_of(&criteria[c], x), x);
+        snprintf(cells[c], sizeof cells[c], "%c (%.3g)", letter_of((enum letter_criterion)c, x), x);
       row[c + 1] = cells[c];
     }
     table_row(t, row);
@@ -167,19 +131,19 @@ void scorecard_print(const struct side *s, FILE *to) {
   if (t)
     table_print(t, to);
   table_destroy(t);
-  for (int c = 0; c < N_CRITERIA; c++)
-    fprintf(to, "%s%s: %s\n", c ? "" : "\n", criteria[c].name, criteria[c].rule);
+  for (int c = 0; c < LETTER_CRITERIA; c++)
+    fprintf(to, "%s%s: %s\n", c ? "" : "\n", letter_rules[c].name, letter_rules[c].rule);
 }
 
 json_t *scorecard_json(const struct side *s) {
   json_t *rows = json_array();
   for (int m = 0; m < s->n_makers; m++)
-    for (int c = 0; c < N_CRITERIA; c++) {
-      double x = criteria[c].number(s, m);
-      char letter[2] = {letter_of(&criteria[c], x), '\0'};
+    for (int c = 0; c < LETTER_CRITERIA; c++) {
+      double x = numbers[c](s, m);
+      char letter[2] = {letter_of((enum letter_criterion)c, x), '\0'};
       json_array_append_new(rows, json_pack("{s:s, s:s, s:o, s:o, s:s}", "maker", s->makers[m].name, "criterion",
-                                            criteria[c].name, "letter", cli_json_text(isnan(x) ? NULL : letter),
-                                            "number", cli_json_real(x), "rule", criteria[c].rule));
+                                            letter_rules[c].name, "letter", cli_json_text(isnan(x) ? NULL : letter),
+                                            "number", cli_json_real(x), "rule", letter_rules[c].rule));
     }
   return rows;
 }

@@ -18,6 +18,7 @@
   X(KERNEL, "k", 1) /* 16 hexadecimal digits: what was judged, and how */                                              \
   X(METHOD, "m", 1) /* a run */                                                                                        \
   X(DEVICE, "d", 1)                                                                                                    \
+  X(SWEEP, "c", 1)      /* makers side by side: the name that their runs begin with */                                 \
   X(PAIR, "r", 2)       /* two runs */                                                                                 \
   X(ASSET, "assets", 1) /* a file of ours, its name as it is */                                                        \
   X(SELF, "", 0)        /* the page itself: a fragment of it */

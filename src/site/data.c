@@ -288,6 +288,8 @@ enum assay_status data_make(struct site *site, const struct site_file *f, struct
     status = put_levels(&t, site, err);
   else if (f->at.place == ADDRESS_PAIR)
     status = pair_data(site, f, &t, err);
+  else if (f->at.place == ADDRESS_SWEEP)
+    status = sweep_data(site, f, &t, err);
   else
     put_rows(&t, site, f);
   return status ? status : buf_status(out, err);

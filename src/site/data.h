@@ -30,4 +30,8 @@ struct site_file;
 enum assay_status pair_data(struct site *site, const struct site_file *f, struct data_table *t,
                             struct assay_error *err);
 
+// Of makers side by side, every verdict (page_sweep.c).
+enum assay_status sweep_data(struct site *site, const struct site_file *f, struct data_table *t,
+                             struct assay_error *err);
+
 #endif

@@ -23,6 +23,10 @@ struct address frame_run(const struct site_run *run) {
   return (struct address){.place = ADDRESS_METHOD, .name = run->title};
 }
 
+struct address frame_sweep(const struct site_sweep *sweep) {
+  return (struct address){.place = ADDRESS_SWEEP, .name = sweep->title};
+}
+
 struct address frame_pair(const struct site *site, const struct site_pair *pair) {
   return (struct address){.place = ADDRESS_PAIR, .name = site->runs[pair->a].title, .other = site->runs[pair->b].title};
 }

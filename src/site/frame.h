@@ -32,6 +32,7 @@ struct address frame_kernel(const struct site_row *row);
 struct address frame_task(const struct site_task *task);
 struct address frame_level(const struct site_level *level);
 struct address frame_run(const struct site_run *run);
+struct address frame_sweep(const struct site_sweep *sweep);
 struct address frame_pair(const struct site *site, const struct site_pair *pair);
 struct address frame_device(const struct site_device *device);
 struct address frame_data(const struct address *page, enum address_format format);

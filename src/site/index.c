@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "score/group.h"
-#include "site/model.h"
+#include "site/sweep.h"
 #include "task/task.h"
 
 static const struct site_row *row_of(const struct score_row *score) {
@@ -270,7 +270,7 @@ static enum assay_status make_levels(struct site *site, struct assay_error *err)
   return ASSAY_OK;
 }
 
-static void make_digests(struct site *site) {
+static enum assay_status make_digests(struct site *site, struct assay_error *err) {
   struct buf all = {0}, one = {0};
   for (int t = 0; t < site->n_tasks; t++) {
     struct site_task *task = &site->tasks[t];
@@ -292,9 +292,11 @@ static void make_digests(struct site *site) {
     buf_printf(&all, "%s %.17g %.17g %.17g %.17g %.17g ", p->device, p->bytes_per_s, p->flops_per_s,
                p->contraction_flops_per_s, p->tf32_flops_per_s, p->half_flops_per_s);
   }
+  enum assay_status status = sweeps_digest(site, &all, err);
   hash_sha256_hex(buf_str(&all), all.len, site->digest);
   buf_release(&all);
   buf_release(&one);
+  return status;
 }
 
 static int by_key(const void *x, const void *y) {
@@ -369,8 +371,8 @@ enum assay_status site_index(struct site *site, struct assay_error *err) {
   if (!status)
     status = make_pairs(site, err);
   if (!status)
-    make_digests(site);
-  return status;
+    status = sweeps_make(site, err);
+  return status ? status : make_digests(site, err);
 }
 
 const struct site_task *site_task_of(const struct site *site, const char *name) {

@@ -58,6 +58,14 @@ struct site_pair {
   int a, b; // runs
 };
 
+// Makers side by side: runs "NAME, MAKER" (sweep.h).
+enum { SITE_SWEEP_MAKERS = 16 };
+struct site_sweep {
+  const char *name, *title; // title: fit to be published
+  int n, runs[SITE_SWEEP_MAKERS];
+  const char *makers[SITE_SWEEP_MAKERS]; // likewise
+};
+
 struct site_device {
   const char *name; // as score_setting has it, "cuda NVIDIA H200, driver 580.95"
   int n;
@@ -74,7 +82,8 @@ struct site {
   struct site_run *runs;
   struct site_device *devices;
   struct site_pair *pairs;
-  int n_rows, n_tasks, n_groups, n_levels, n_runs, n_devices, n_pairs;
+  struct site_sweep *sweeps;
+  int n_rows, n_tasks, n_groups, n_levels, n_runs, n_devices, n_pairs, n_sweeps;
   struct assay_peaks peaks[SITE_MOST_PEAKS];
   int n_peaks;
   size_t rows_capacity;

@@ -104,6 +104,22 @@ static void put_pairs(struct html *w, const struct site *site) {
   html_close(w, EL_UL);
 }
 
+static void put_sweeps(struct html *w, const struct site *site) {
+  if (site->n_sweeps == 0)
+    return;
+  frame_heading(w, "makers", "Makers side by side");
+  html_open(w, EL_UL);
+  html_attr(w, AT_CLASS, "plain");
+  for (int i = 0; i < site->n_sweeps; i++) {
+    const struct address at = frame_sweep(&site->sweeps[i]);
+    html_open(w, EL_LI);
+    html_link(w, &at, site->sweeps[i].title);
+    html_printf(w, ": %d makers", site->sweeps[i].n);
+    html_close(w, EL_LI);
+  }
+  html_close(w, EL_UL);
+}
+
 static void put_devices(struct html *w, const struct site *site) {
   frame_heading(w, "devices", "Devices");
   html_open(w, EL_UL);
@@ -138,6 +154,7 @@ enum assay_status page_index(struct site *site, const struct site_file *f, struc
   enum assay_status status = put_levels(&w, site, err);
   if (site->n_rows) {
     put_runs(&w, site);
+    put_sweeps(&w, site);
     put_pairs(&w, site);
     put_devices(&w, site);
   }

@@ -11,6 +11,7 @@ enum assay_status page_index(struct site *site, const struct site_file *f, struc
 enum assay_status page_level(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err);
 enum assay_status page_task(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err);
 enum assay_status page_run(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err);
+enum assay_status page_sweep(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err);
 enum assay_status page_pair(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err);
 void pair_let_go(struct site *site); // forgets the comparison that is held
 enum assay_status page_device(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err);

@@ -33,7 +33,7 @@ static make_page *const makers[ADDRESS_N_PLACES] = {
     [ADDRESS_INDEX] = page_index,   [ADDRESS_LEVEL] = page_level,   [ADDRESS_TASK] = page_task,
     [ADDRESS_KERNEL] = page_kernel, [ADDRESS_ASSET] = make_asset,   [ADDRESS_METHOD] = page_run,
     [ADDRESS_DEVICE] = page_device, [ADDRESS_CHEATS] = page_cheats, [ADDRESS_SEARCH] = page_search,
-    [ADDRESS_READ] = page_read,     [ADDRESS_PAIR] = page_pair,
+    [ADDRESS_READ] = page_read,     [ADDRESS_PAIR] = page_pair,     [ADDRESS_SWEEP] = page_sweep,
 };
 
 // --- the list of files
@@ -88,6 +88,8 @@ static void add_lists(struct files *all) {
       add_page(all, frame_run(&site->runs[i]), i, site->runs[i].n);
   for (int i = 0; i < site->n_devices; i++)
     add_page(all, frame_device(&site->devices[i]), i, site->devices[i].n);
+  for (int i = 0; i < site->n_sweeps; i++)
+    add_page(all, frame_sweep(&site->sweeps[i]), i, 1);
   for (int i = 0; i < site->n_pairs; i++)
     add_page(all, frame_pair(site, &site->pairs[i]), i, 1);
   int cheats = 0;

@@ -36,6 +36,24 @@ expect 0 "^side, tune.*fusedops.matmul.fp32_matmul" python3 -c "import sqlite3, 
 expect 0 "correctness: part of the shapes that are right" "${side[@]/,tune:$source\/tests\/tuning/}" --scorecard
 expect 0 "^$before$" verdicts
 expect 0 "tune: fusedops/matmul/fp32_matmul ragged1" "$assay" trials "side, tune:$source/tests/tuning, tuning"
+# Published times of a task that is compared stand on its page; those of others do not.
+sed -n '1p; /bf16_matmul,helion,256x384x512/p' "$source/tests/tuning/logs/published_results.csv" | sed 's/bf16_matmul/fp32_matmul/' >"$work/published.csv"
+expect 0 "" "$assay" trials --read "$work/published.csv" --run results
+# The page of the comparison: both shapes, each maker's verdict at each, the curve, and the data; made again when trials come.
+expect 0 "written" "$assay" report --html "$work/site"
+expect 0 "0 written, 0 removed" "$assay" report --html "$work/site"
+expect 0 "c/side.html" cat "$work/site/index.html"
+page=$work/site/c/side.html
+expect 0 "4 makers of kernels at 2 shapes|3 makers of kernels at 2 shapes" cat "$page"
+expect 0 "Best time so far" cat "$page"
+expect 0 "wrong_value" cat "$page"
+expect 0 "correctness: part of the shapes that are right: A all" cat "$page"
+expect 0 "MI300X" cat "$page"
+expect 0 "No file was right and timed at one workload on two devices" cat "$page"
+expect 0 "^2 2$" python3 -c "import csv, sys; rows = [r for r in csv.DictReader(open(sys.argv[1])) if r['verdict'] == 'pass' and r['maker'] == '.../tuning']; print(len(rows), len({r['workload'] for r in rows}))" \
+  "$work/site/data/c/side.csv"
+expect 0 "" "$assay" trials --read "$source/tests/tuning/logs/published_results.csv" --run more
+expect 0 "[1-9][0-9]* written, 0 removed" "$assay" report --html "$work/site"
 # A run of the store as a maker.
 expect 0 "pass" "$assay" bench fusedops/softmax/fp32_softmax --from "$source/tests/fusedops" --run mine --no-timing --no-probes --threads 2 --workload ragged1
 expect 0 "run:mine +1 of 1" "$assay" compare fusedops/softmax/fp32_softmax --with run:mine --workload ragged1 --samples 12 --threads 2
