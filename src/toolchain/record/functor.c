@@ -8,7 +8,8 @@
 
 #include "plan/plan.h"
 
-// The legacy kernel's functor begins with an OffsetCalculator: the number of dimensions, for each of at most 25 a
+// nvcc wraps a lambda for host and device into a struct whose first word is the address of the host's copy; the fields
+// follow. Those of the legacy kernel begin with an OffsetCalculator: the number of dimensions, for each of at most 25 a
 // divider of three words, then for each a stride of every operand. The operands' addresses follow, and then what is
 // computed.
 enum { MOST_DIMENSIONS = 25, DIVIDER_BYTES = 12, STRIDES_AT = 4 + MOST_DIMENSIONS * DIVIDER_BYTES, MOST_OPERANDS = 8 };
@@ -26,14 +27,15 @@ static uint64_t bytes_of(const struct plan_argument *a, uint32_t at, uint32_t si
   return word;
 }
 
-// Where malloc takes memory in a program at a fixed address, which Python is. Its blocks begin at multiples of 16.
+// Where malloc takes memory in a program at a fixed address, which Python is: the host's copy of a lambda. Blocks begin
+// at multiples of 16.
 static bool is_heap(const struct plan_argument *a) {
   uint64_t word = bytes_of(a, 0, 8);
   return a->n_pointers == 0 && word >= UINT64_C(0x400000) && word < UINT64_C(0x80000000) && word % 16 == 0;
 }
 
-// That of x^2, x^3 and x^-2 is 8 bytes that nobody sets: whatever the stack held. (One that holds an exponent has 16,
-// or is of complex numbers: those are of pow_tensor_scalar_kernel itself.)
+// A lambda without fields is such an address and nothing else. That of x^2, x^3 and x^-2 may hold anything. (One that
+// holds an exponent has 16 bytes, or is of complex numbers: those are of pow_tensor_scalar_kernel itself.)
 bool functor_is_leftover(const char *kernel, const struct plan_argument *a, const struct plan_argument *b) {
   return a->size == 8 && (strstr(kernel, "pow_tensor_scalar_kernel_impl") || (is_heap(a) && is_heap(b)));
 }
@@ -45,14 +47,12 @@ static const struct plan_pointer *meant_at(const struct plan_argument *a, uint32
   return NULL;
 }
 
-static uint32_t operands_at(uint32_t operands) {
-  return (STRIDES_AT + 4 * MOST_DIMENSIONS * operands + 7) / 8 * 8;
-}
-
-// Whether so many operands' addresses stand where they do if there are so many.
-static bool has_operands(const struct plan_argument *a, const struct plan_argument *b, uint32_t operands) {
+// Whether so many operands' addresses stand where they do if there are so many and the fields begin at `base`.
+static bool has_operands(const struct plan_argument *a, const struct plan_argument *b, uint32_t base,
+                         uint32_t operands) {
+  uint32_t first = (base + STRIDES_AT + 4 * MOST_DIMENSIONS * operands + 7) / 8 * 8;
   for (uint32_t i = 0; i < operands; i++) {
-    uint32_t at = operands_at(operands) + 8 * i;
+    uint32_t at = first + 8 * i;
     const struct plan_pointer *p = meant_at(a, at), *q = meant_at(b, at);
     if (!p || !q || p->buffer != q->buffer || p->offset != q->offset)
       return false;
@@ -60,20 +60,27 @@ static bool has_operands(const struct plan_argument *a, const struct plan_argume
   return true;
 }
 
-struct functor_gaps functor_gaps(const char *kernel, const struct plan_argument *a, const struct plan_argument *b) {
+static struct functor_gaps gaps_of(const struct plan_argument *a, const struct plan_argument *b, uint32_t base) {
   struct functor_gaps none = {{0}, {0}};
-  uint32_t dims = (uint32_t)bytes_of(a, 0, 4), operands = 1;
-  bool legacy = functor_is_argument(kernel, 1) && !strstr(kernel, "vectorized_") && !strstr(kernel, "unrolled_");
-  if (!legacy || a->size != b->size || dims > MOST_DIMENSIONS || dims != (uint32_t)bytes_of(b, 0, 4))
+  uint32_t dims = (uint32_t)bytes_of(a, base, 4), operands = 1;
+  if (dims > MOST_DIMENSIONS || dims != (uint32_t)bytes_of(b, base, 4))
     return none;
-  while (operands <= MOST_OPERANDS && !has_operands(a, b, operands))
+  while (operands <= MOST_OPERANDS && !has_operands(a, b, base, operands))
     operands++;
   if (operands > MOST_OPERANDS)
     return none;
   return (struct functor_gaps){
-      .first = {4 + dims * DIVIDER_BYTES, STRIDES_AT + 4 * operands * dims},
-      .end = {STRIDES_AT, STRIDES_AT + 4 * operands * MOST_DIMENSIONS},
+      .first = {base + 4 + dims * DIVIDER_BYTES, base + STRIDES_AT + 4 * operands * dims},
+      .end = {base + STRIDES_AT, base + STRIDES_AT + 4 * operands * MOST_DIMENSIONS},
   };
+}
+
+struct functor_gaps functor_gaps(const char *kernel, const struct plan_argument *a, const struct plan_argument *b) {
+  struct functor_gaps gaps = {{0}, {0}};
+  bool legacy = functor_is_argument(kernel, 1) && !strstr(kernel, "vectorized_") && !strstr(kernel, "unrolled_");
+  for (uint32_t base = 0; base <= 8 && legacy && a->size == b->size && !gaps.end[1]; base += 8)
+    gaps = gaps_of(a, b, base);
+  return gaps;
 }
 
 bool functor_in_gap(const struct functor_gaps *g, uint32_t at) {
@@ -95,7 +102,7 @@ static const char *past(const char *s) {
 // A mangled name has identifiers with their lengths before them. The kernel's own comes first; what is given to it is
 // the next one that ends like a function or class of PyTorch's.
 const char *functor_name(const char *kernel, char *text, int size) {
-  static const char *const ends[] = {"_kernel_impl", "_kernel_cuda", "_kernel", "Functor", "_cuda"};
+  static const char *const ends[] = {"_kernel_impl", "_kernel_cuda", "_kernel", "KernelImpl", "Functor", "_cuda"};
   *text = '\0';
   if (!functor_is_argument(kernel, 1))
     return text;
