@@ -6,6 +6,7 @@
     bench/kernel_mutants/run.py ASSAY OUT.json --device cuda --count 2000       on a machine with a GPU
     bench/kernel_mutants/run.py ASSAY OUT.json --device cuda --proofs           afterwards, anywhere with nvcc
     bench/kernel_mutants/run.py ASSAY OUT.json --device D --again [--state S]... what passed, by a judge that asks more
+    bench/kernel_mutants/run.py ASSAY OUT.json --device D --again --workload full --quick   and at another workload
     bench/kernel_mutants/run.py --settle OUT.json        what became of open ones by the arguments, without judging
     bench/kernel_mutants/run.py --list FILE                                     all mutants of one file
     bench/kernel_mutants/run.py --page [--check]       the tables of docs/evidence/mutants.md, from bench/results
@@ -103,6 +104,7 @@ def judge(a, files, suite, look):
             pathlib.Path(folder, name).write_text(text)
             by_hash.setdefault(hashlib.sha256(text.encode()).hexdigest(), []).append(name)
         command = [a.assay, "bench", suite, "--from", folder, "--device", a.device, "--no-timing", "--json",
+                   "--workload", a.workload,
                    "--no-store", "--store", str(pathlib.Path(folder, "none.sqlite")), "--timeout", "3",
                    "--seed", str(1000 + look), "--secret", str(a.seed + 7919 * look)]
         done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
@@ -407,9 +409,11 @@ def judge_again(a, work):
             t[r["state"]] -= 1
             t["late"] += 1
             t["killed"] += 1
-        r["state"], r["why"] = "late", f"{wrong['verdict']}; {r['state']} before"
-    found["again"] = {"date": str(datetime.date.today()), "commit": said("git", "rev-parse", "HEAD"),
-                      "looks": 1 if a.quick else LOOKS, "judged": len(pairs), "killed": dict(killed)}
+        at = "" if a.workload == "small" else f" at {a.workload}"
+        r["state"], r["why"] = "late", f"{wrong['verdict']}{at}; {r['state']} before"
+    found["again"] = agains(found) + [{
+        "date": str(datetime.date.today()), "commit": said("git", "rev-parse", "HEAD"), "workload": a.workload,
+        "looks": 1 if a.quick else LOOKS, "judged": len(pairs), "killed": dict(killed)}]
     path.write_text(json.dumps(found, indent=1) + "\n")
     print(f"{len(pairs)} judged again, {sum(killed.values())} of them killed: "
           + ", ".join(f"{n} that were {state}" for state, n in killed.items()))
@@ -420,12 +424,16 @@ PAGE = HOUSE / "docs/evidence/mutants.md"
 BEGIN, END = "<!-- mutants -->\n", "<!-- end of mutants -->\n"
 
 
+def agains(found):
+    """How what passed was judged again, each time."""
+    again = found.get("again", [])
+    return [again] if isinstance(again, dict) else again
+
+
 def of_again(found):
-    again = found.get("again")
-    if not again:
-        return ""
-    return (f"; what passed was judged again {again['date']}, commit {again['commit'][:7]}: {again['judged']} mutants, "
-            f"{sum(again['killed'].values())} killed")
+    return "".join(f"; what passed was judged again {a['date']}, commit {a['commit'][:7]}"
+                   f"{'' if a.get('workload', 'small') == 'small' else ', at `' + a['workload'] + '`'}: {a['judged']} "
+                   f"mutants, {sum(a['killed'].values())} killed" for a in agains(found))
 
 
 def tables():
@@ -486,6 +494,7 @@ def main():
     p.add_argument("--no-proofs", dest="prove", action="store_false", help="do not compare compiled code")
     p.add_argument("--quick", action="store_true", help="look once at the kernels themselves")
     p.add_argument("--strict", action="store_true", help="exit 1 if a mutant is open")
+    p.add_argument("--workload", default="small", help="of each kernel's task")
     p.add_argument("--again", action="store_true", help="only what passed, as OUT.json has it")
     p.add_argument("--state", action="append", choices=STATES, help="--again: those of this state; may be repeated")
     p.add_argument("--settle", type=pathlib.Path, metavar="OUT.json")
