@@ -168,11 +168,13 @@ static int probed_layout(const struct session *s) {
 
 // A secret one of the shapes. (Not the neighbour: it is as large as the judged one.) Numbers that are 0 or nearly so
 // make kernels on tensor cores take another way, and those begin where extents are multiples of some number, which few
-// shapes' are: three times of four these probes go there.
+// shapes' are: three times of four these probes go there. A mean far above the spread always does, where extents are
+// short but not 1: roundings of squares average over a long row, and a row of one has no spread.
 static int other_layout(const struct session *s, enum probe probe) {
   const uint64_t secret = secret_number(s, STREAM_PROBE_SHAPES, (uint64_t)probe);
   int other = 1 + (int)(secret % (uint64_t)(s->n_layouts - 1));
-  const bool round = (probe == PROBE_TINY || probe == PROBE_SUBNORMAL) && secret >> 62;
+  const bool zeros = probe == PROBE_TINY || probe == PROBE_SUBNORMAL;
+  const bool round = probe == PROBE_HEAVY_MEAN || (zeros && secret >> 62);
   for (int i = 1; i < s->n_layouts && round; i++)
     if (is_kind(s, i, SHAPE_MULTIPLES))
       other = i;
