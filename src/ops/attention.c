@@ -321,6 +321,22 @@ static enum assay_status block_run(struct block *b) {
   return status;
 }
 
+// Queries or keys as they are where they were scaled and stored before their product: all of them, in their layout.
+static enum assay_status store_scaled(struct op_eval *c, const struct attention *a, struct heads *h, int place,
+                                      struct assay_error *err) {
+  if (!arith_stores_inside(a->arith, place, a->dtype))
+    return ASSAY_OK;
+  const struct arith storing = arith_storing_inside(a->arith, place);
+  double factor = attention_half_scale(a->scale), *to;
+  int64_t n = a->batch * h->count * h->length * h->size;
+  if (!(to = arena_calloc(c->scratch, (size_t)n + 1, sizeof *to)))
+    return error_nomem(err, "scaled queries and keys");
+  for (int64_t i = 0; i < n; i++)
+    to[i] = arith_store(&storing, (uint64_t)i, h->values[i] * factor) / factor;
+  h->values = to;
+  return ASSAY_OK;
+}
+
 // Items: [batch][head][block of queries].
 static void attention_range(void *arg, int64_t begin, int64_t end) {
   struct attention *a = arg;
@@ -372,6 +388,11 @@ static enum assay_status attention_eval(struct op_eval *c, struct assay_error *e
   a.dtype = c->out[OUT_Y].dtype;
   a.lengths = op_has(&as_infer, IN_LENGTHS) ? c->in[IN_LENGTHS]->i64 : NULL;
   a.scores = c->n_out > OUT_SCORES ? c->out[OUT_SCORES].f64 : NULL;
+  status = store_scaled(c, &a, &a.q, ATTENTION_QUERIES, err);
+  if (!status)
+    status = store_scaled(c, &a, &a.k, ATTENTION_KEYS, err);
+  if (status)
+    return status;
   openblas_set_num_threads(1);
   parallel_for(c->threads, a.batch * a.q.count * ((a.q.length + QUERIES - 1) / QUERIES), 1, attention_range, &a);
   return a.failed ? error_nomem(err, "attention scores") : ASSAY_OK;

@@ -122,6 +122,32 @@ static bool stores(const struct gpu_eval *c, int place) {
   return arith_stores_inside(&c->arith, place, c->out[OUT_Y].dtype);
 }
 
+// As store_scaled() of ops/attention.c: queries or keys, dense, as they are where they were scaled and stored.
+static enum assay_status store_scaled(struct gpu_eval *c, const struct attention *a, struct heads *h, int place,
+                                      struct assay_error *err) {
+  if (!stores(c, place))
+    return ASSAY_OK;
+  const struct arith storing = arith_storing_inside(&c->arith, place);
+  int64_t n = a->batch * h->count * h->length * h->size;
+  struct gpu_array from = {
+      .dtype = DTYPE_DOUBLE, .storage = (enum gpu_storage)h->values.storage, .data = h->values.data};
+  struct gpu_strided s = {.rank = 1, .dims = {n}, .from = {1}, .to = {1}};
+  struct attention_args g = {.arith = gpu_arith_phase(c, 0), .batches = 1, .heads = 1, .queries = n, .keys = 1};
+  enum assay_status status = gpu_scratch(c, n, &g.scores, err);
+  if (!status)
+    status = gpu_strided_copy(c, &s, &from, g.scores, err);
+  g.arith.exact = true; // this scale is no step of the operator's
+  for (int back = 0; back < 2 && !status; back++) {
+    double factor = attention_half_scale(a->scale);
+    g.scale = back ? 1 / factor : factor;
+    status = compute_launch(c->compute, &program, "attention_scale", n, &g, sizeof g, err);
+    if (!status && !back)
+      status = gpu_round(c->compute, c->out[OUT_Y].dtype, g.scores, n, &storing, err);
+  }
+  h->values = gpu_ref_f64(g.scores);
+  return status;
+}
+
 static enum assay_status scores(struct gpu_eval *c, const struct attention *a, const struct slab *s, device_ptr to,
                                 struct assay_error *err) {
   int64_t times = a->q.count / a->k.count, heads = s->n_kv * times;
@@ -308,6 +334,11 @@ enum assay_status gpu_attention_eval(struct gpu_eval *c, struct assay_error *err
   device_ptr to = 0, result = 0;
   enum assay_status status = setup(c, &a, err);
   if (status || a.batch == 0)
+    return status;
+  status = store_scaled(c, &a, &a.q, ATTENTION_QUERIES, err);
+  if (!status)
+    status = store_scaled(c, &a, &a.k, ATTENTION_KEYS, err);
+  if (status)
     return status;
   struct slab size = slab_size(c, &a), s = {0};
   int64_t queries = size.batches * size.n_kv * (a.q.count / a.k.count) * a.q.length;

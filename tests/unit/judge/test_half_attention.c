@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention in half precision, as one operator. PyTorch's own is several: it stores scores, scaled scores and weights
-// in the tensors' type; its mathematical form also rounds the scaled queries and keys; a flash kernel stores weights
+// in the tensors' type; its mathematical form scales queries and keys and stores those; a flash kernel stores weights
 // before they are divided by their sum; a fused one stores nothing. All of these are right. What sums in the storage
 // type, leaves keys out or rounds to the next lower precision is not. Each is judged as the exam judges it, second look
 // included.
@@ -23,8 +23,9 @@
 
 enum { REPLICAS = 16, HEADS = 2, KEYS_MOST = 512 };
 
-enum way { EAGER, FLASH, FUSED, HONEST, SUMS_ROUNDED = HONEST, LAST_EIGHTH_LEFT_OUT, LOWER, WAYS };
+enum way { EAGER, SCALED, FLASH, FUSED, HONEST, SUMS_ROUNDED = HONEST, LAST_EIGHTH_LEFT_OUT, LOWER, WAYS };
 static const char *const way_names[WAYS] = {"scores, scaled scores and weights stored",
+                                            "scaled queries and keys, scores and weights stored",
                                             "weights stored before they are divided",
                                             "nothing stored inside",
                                             "sums in the storage type",
@@ -52,7 +53,7 @@ static float stored(const struct kernel *k, float x) {
     return isfinite(x) && k->type == DTYPE_FLOAT16
                ? as(DTYPE_BFLOAT16, x)
                : ldexpf(rintf(ldexpf(x, 4 - ilogbf(x + 0x1p-100f))), ilogbf(x + 0x1p-100f) - 4);
-  return k->way == EAGER ? as(k->type, x) : x;
+  return k->way == EAGER || k->way == SCALED ? as(k->type, x) : x;
 }
 
 static float added(const struct kernel *k, float sum, float term) {
@@ -60,10 +61,10 @@ static float added(const struct kernel *k, float sum, float term) {
 }
 
 static float score(const struct kernel *k, const float *q, const float *key) {
-  float sum = 0;
+  float sum = 0, half = sqrtf(1 / sqrtf((float)k->e));
   for (int64_t c = 0; c < k->e; c++)
-    sum = added(k, sum, q[c] * key[c]);
-  return stored(k, stored(k, sum) / sqrtf((float)k->e));
+    sum = added(k, sum, k->way == SCALED ? as(k->type, q[c] * half) * as(k->type, key[c] * half) : q[c] * key[c]);
+  return k->way == SCALED ? stored(k, sum) : stored(k, stored(k, sum) / sqrtf((float)k->e));
 }
 
 static void attend(const struct kernel *k, const float *q, const float *keys, const float *v, int64_t n, uint16_t *y) {
