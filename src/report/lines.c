@@ -137,8 +137,8 @@ enum assay_status lines_write(struct store *s, const char *run, bool is_compact,
                               struct assay_error *err) {
   struct writing w = {.out = out, .is_compact = is_compact};
   buf_printf(out, "{\"format\":\"%s\",\"version\":%d}\n", FORMAT, LINES_VERSION);
-  enum assay_status status =
-      is_compact ? store_each_standing(s, run, NULL, write_line, &w, err) : store_each(s, run, write_line, &w, err);
+  enum assay_status status = is_compact ? store_each_standing(s, run, STORE_EACH_WORKLOAD, write_line, &w, err)
+                                        : store_each(s, run, write_line, &w, err);
   if (!status)
     status = buf_status(out, err);
   if (!status && w.n == 0)

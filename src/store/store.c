@@ -354,9 +354,13 @@ enum assay_status store_each(struct store *s, const char *run, store_visit *visi
 
 enum assay_status store_each_standing(struct store *s, const char *run, const char *workload, store_visit *visit,
                                       void *arg, struct assay_error *err) {
-#define NEWEST(condition) SELECT_VERDICT " AND id IN (" STANDING(condition) ") ORDER BY id"
+#define NEWEST(standing) SELECT_VERDICT " AND id IN (" standing ") ORDER BY id"
   const char *const texts[] = {run, workload};
-  return visit_rows(s, workload ? NEWEST(" AND workload = ?") : NEWEST(""), texts, workload ? 2 : 1, visit, arg, err);
+  if (!workload)
+    return visit_rows(s, NEWEST(STANDING("")), texts, 1, visit, arg, err);
+  if (strcmp(workload, STORE_EACH_WORKLOAD) == 0)
+    return visit_rows(s, NEWEST(STANDING("") ", workload"), texts, 1, visit, arg, err);
+  return visit_rows(s, NEWEST(STANDING(" AND workload = ?")), texts, 2, visit, arg, err);
 #undef NEWEST
 }
 

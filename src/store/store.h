@@ -75,7 +75,9 @@ enum assay_status store_each(struct store *s, const char *run, store_visit *visi
 
 // The same for the verdicts that stand: of each task and candidate (its path as stored) of the run the newest, which
 // supersedes those before, whatever has changed. JUDGE_FAILED says nothing of a candidate and supersedes nothing. Of
-// one workload, or of all (NULL): then a verdict at one workload supersedes one at another.
+// one workload, or of all (NULL): then a verdict at one workload supersedes one at another. STORE_EACH_WORKLOAD: those
+// that stand at each workload, as the sizes of a sweep do.
+#define STORE_EACH_WORKLOAD "*"
 enum assay_status store_each_standing(struct store *s, const char *run, const char *workload, store_visit *visit,
                                       void *arg, struct assay_error *err);
 

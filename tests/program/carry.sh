@@ -58,6 +58,11 @@ expect 0 "2 verdicts exported" runs export mine "$work/small.jsonl" --compact --
 expect 1 "none" sh -c 'grep -F "$1" "$2" || { echo none; exit 1; }' sh "$work" "$work/small.jsonl"
 expect 0 "2 verdicts imported" runs import "$work/small.jsonl" --store "$work/third.sqlite"
 
+# Sizes of equal rank all stand: a compact file has the verdicts at each of them.
+expect 0 "2 judged now" "$assay" bench kernelbench/1 --from "$work/kernels" --run mine --no-probes --checks 1 --no-timing \
+  --workload ragged0 --store "$mine"
+expect 0 "4 verdicts exported" runs export mine "$work/sweep.jsonl" --compact --store "$mine"
+
 # What is no such file, and what is half of one: nothing is stored.
 expect 2 "there is no run|no run named" runs export none "$work/none.jsonl" --store "$mine"
 head -c 3000 "$work/mine.jsonl" >"$work/cut.jsonl"
