@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "cli/json.h"
 #include "cli/judging.h"
-#include "judge/question.h"
+#include "judge/slabs.h"
 #include "task/lint.h"
 #include "task/task.h"
 
@@ -84,27 +84,33 @@ static enum assay_status describe(struct arguments *a, const struct task *t, str
   struct task_cost c;
   struct buf names = {0};
   struct layout layout = {0};
-  char bytes[32], flops[32], memory[32], least[32];
+  char bytes[32], flops[32], memory[32], slabs[32] = "", least[32];
+  int64_t in_slabs = 0;
   enum assay_status status = task_parse_workload(t, a->workload ? a->workload : "full", &arena, &w, err);
   if (!status)
     status = task_cost(t, &w, &c, err);
   if (!status)
     status = layout_make(t, &w, &layout, err);
+  if (!status)
+    status = slabs_least_bytes(t, &layout, &a->judging.options, &in_slabs, err);
   if (!status) {
-    double need = (double)layout_judging_bytes(&layout, &a->judging.options);
+    const double need = (double)layout_judging_bytes(&layout, &a->judging.options);
     operator_names(&t->model.flat, &names);
     cli_count_text(c.input_bytes + c.output_bytes, "B", bytes);
     cli_count_text(c.flops + c.contraction_flops, "FLOP", flops);
     cli_time_text(floor_ns(a, t, &c), least);
     cli_count_text(need, "B", memory);
-    table_row(table, (const char *const[]){t->name, bytes, flops, memory, least, t->repaired ? "repaired" : "",
+    if (in_slabs > 0 && (double)in_slabs < need)
+      cli_count_text((double)in_slabs, "B", slabs);
+    table_row(table, (const char *const[]){t->name, bytes, flops, memory, slabs, least, t->repaired ? "repaired" : "",
                                            t->title, buf_str(&names)});
     double ns = floor_ns(a, t, &c);
-    json_t *row = json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:o, s:b, s:s?, s:s, s:s, s:s}", "task", t->name,
-                            "title", t->title, "workload", w.name, "input_bytes", c.input_bytes, "output_bytes",
-                            c.output_bytes, "weight_bytes", c.weight_bytes, "flops", c.flops + c.contraction_flops,
-                            "cpu_memory_bytes", need, "floor_ns", cli_json_real(ns), "repaired", t->repaired, "repair",
-                            t->repair, "contract", t->contract.name, "operators", buf_str(&names), "sha256", t->hash);
+    json_t *row = json_pack(
+        "{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:b, s:s?, s:s, s:s, s:s}", "task", t->name, "title",
+        t->title, "workload", w.name, "input_bytes", c.input_bytes, "output_bytes", c.output_bytes, "weight_bytes",
+        c.weight_bytes, "flops", c.flops + c.contraction_flops, "cpu_memory_bytes", need, "cpu_memory_in_slabs_bytes",
+        slabs[0] ? json_real((double)in_slabs) : json_null(), "floor_ns", cli_json_real(ns), "repaired", t->repaired,
+        "repair", t->repair, "contract", t->contract.name, "operators", buf_str(&names), "sha256", t->hash);
     json_array_append_new(array, cli_json_of("task", row));
   }
   buf_release(&names);
@@ -164,7 +170,8 @@ static enum assay_status each_task(struct arguments *a, struct table *table, jso
 }
 
 int cli_tasks(int argc, char **argv) {
-  static const char *const headers[] = {"task", "bytes", "work", "memory", "floor", "form", "title", "operators"};
+  static const char *const headers[] = {"task",  "bytes", "work",  "memory",   "slabs",
+                                        "floor", "form",  "title", "operators"};
   static const char *const lint_headers[] = {"task", "form", "finding", "passes rule", "", "measured"};
   struct arguments a = {0};
   struct assay_error err = {0};
@@ -172,7 +179,7 @@ int cli_tasks(int argc, char **argv) {
     return cli_fail(&err);
   struct store *store = cli_store_open(&a.judging);
   cli_judging_finish(&a.judging, store);
-  struct table *table = a.lint ? table_create(lint_headers, 6, "llllll") : table_create(headers, 8, "lrrrrlll");
+  struct table *table = a.lint ? table_create(lint_headers, 6, "llllll") : table_create(headers, 9, "lrrrrrlll");
   json_t *array = json_array();
   enum assay_status status = table && array ? each_task(&a, table, array, &err) : error_nomem(&err, "a table");
   if (!status && a.judging.json) {

@@ -28,6 +28,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -40,10 +41,12 @@ static const double RMS_LIMIT = 1.5, COMMON_LIMIT = 5.4, GROUP_LIMIT = 3;
 static const double SLACK = 2; // as in compare_z_limit
 enum { FEW_ELEMENTS = 64 };
 
-struct work {
-  const struct scorer *scorer;
+struct compare_steps {
+  struct compare_input in; // with what there is of the answer
+  struct scorer scorer;
   struct panels layout;
   struct partial *partials;
+  int64_t n, done; // elements; chunks that are compared
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) {
@@ -220,7 +223,7 @@ static void close_rows(const struct panels *l, struct partial *p, struct sums *s
     close_columns(p, &p->tile2, sums->tiles, width, l->tile_columns, (done - 1) % l->tile_rows + 1);
 }
 
-static void take_panel(const struct work *w, int64_t panel, struct partial *p) {
+static void take_panel(const struct compare_steps *w, int64_t panel, struct partial *p) {
   const struct panels *l = &w->layout;
   int64_t down = panel / l->across, across = panel % l->across;
   int64_t top = part_begin(l->rows, l->down, down);
@@ -233,8 +236,8 @@ static void take_panel(const struct work *w, int64_t panel, struct partial *p) {
   struct sums sums = {0};
   for (int64_t row = 0; row < rows; row += together) {
     int64_t n = min64(together, rows - row);
-    score(w->scorer, (top + row) * l->columns + left, (int)(n * width), &g);
-    take(w->scorer, p, &g, squares);
+    score(&w->scorer, (top + row) * l->columns + left, (int)(n * width), &g);
+    take(&w->scorer, p, &g, squares);
     for (int64_t k = 0; k < n; k++) {
       add_row(&sums, squares + k * width, width);
       close_rows(l, p, &sums, row + k + 1, width, row + k + 1 == rows);
@@ -245,14 +248,28 @@ static void take_panel(const struct work *w, int64_t panel, struct partial *p) {
   close_columns(p, &p->column2, sums.columns, width, l->pooled_columns, rows);
 }
 
+// The scales near the worst elements: the rest of the answer may be gone when facts are made.
+static void look_near(const struct compare_steps *w, struct partial *p) {
+  for (int i = 0; i < p->n_worst && w->scorer.floating; i++) {
+    struct near_range near = near_of(p->worst[i].index, w->n);
+    for (int k = 0; k < near.n; k++)
+      p->worst[i].near = fmax(p->worst[i].near, fabs((double)w->in.sigma[near.begin + k - w->in.first]));
+  }
+}
+
+// Of all panels, the first of a chunk.
+static int64_t chunk_panel(const struct panels *l, int64_t chunk) {
+  return chunk * (l->down * l->across) / l->chunks;
+}
+
 static void take_chunks(void *arg, int64_t begin, int64_t end) {
-  const struct work *w = arg;
-  int64_t panels = w->layout.down * w->layout.across;
-  for (int64_t c = begin; c < end; c++) {
+  const struct compare_steps *w = arg;
+  for (int64_t c = w->done + begin; c < w->done + end; c++) {
     struct partial *p = &w->partials[c];
     p->first_over = p->last_over = -1;
-    for (int64_t i = c * panels / w->layout.chunks; i < (c + 1) * panels / w->layout.chunks; i++)
+    for (int64_t i = chunk_panel(&w->layout, c); i < chunk_panel(&w->layout, c + 1); i++)
       take_panel(w, i, p);
+    look_near(w, p);
   }
 }
 
@@ -354,38 +371,119 @@ struct near_range near_of(int64_t index, int64_t n) {
   return (struct near_range){begin, (int)(end - begin)};
 }
 
+static void note_scale_near(struct compare_facts *f, const struct compare_element *e, double largest) {
+  f->z_near = fmax(f->z_near, largest > 0 ? fabs(e->got - e->want) / largest : INFINITY);
+}
+
 void note_near(struct compare_facts *f, int worst, const float *sigma, int n) {
   double largest = 0;
   for (int i = 0; i < n && sigma; i++)
     largest = fmax(largest, fabs((double)sigma[i]));
-  const struct compare_element *e = &f->worst[worst];
-  f->z_near = fmax(f->z_near, largest > 0 ? fabs(e->got - e->want) / largest : INFINITY);
+  note_scale_near(f, &f->worst[worst], largest);
+}
+
+void take_hint(struct compare_facts *f, const struct compare_facts *part, int64_t begin, int64_t n) {
+  f->hint = part->hint;
+  if (n == f->n)
+    snprintf(f->hint_text, sizeof f->hint_text, "%s", part->hint_text);
+  else if (part->hint != HINT_NONE)
+    snprintf(f->hint_text, sizeof f->hint_text, "elements %lld to %lld: %.110s", (long long)begin,
+             (long long)(begin + n - 1), part->hint_text);
+}
+
+enum assay_status compare_begin(const struct compare_input *in, struct compare_steps **out, struct assay_error *err) {
+  struct compare_steps *c = base_calloc(1, sizeof *c);
+  if (!c)
+    return error_nomem(err, "the facts of a comparison");
+  c->in = *in;
+  c->n = shape_count(&in->type.shape);
+  scorer_init(&c->scorer, &c->in);
+  if (c->n > 0)
+    panels_init(&c->layout, &in->type.shape);
+  c->partials = base_calloc((size_t)c->layout.chunks + 1, sizeof *c->partials);
+  if (!c->partials) {
+    base_free(c);
+    return error_nomem(err, "the facts of a comparison");
+  }
+  *out = c;
+  return ASSAY_OK;
+}
+
+void compare_end(struct compare_steps *c) {
+  if (c)
+    base_free(c->partials);
+  base_free(c);
+}
+
+// The elements that a chunk needs, neighbours included.
+static void chunk_range(const struct compare_steps *c, int64_t chunk, int64_t *begin, int64_t *end) {
+  const struct panels *l = &c->layout;
+  int64_t last = chunk_panel(l, chunk + 1) - 1;
+  *begin = max64(0, part_begin(l->rows, l->down, chunk_panel(l, chunk) / l->across) * l->columns - NEAR);
+  *end = min64(c->n, part_begin(l->rows, l->down, last / l->across + 1) * l->columns + NEAR);
+}
+
+bool compare_needs(const struct compare_steps *c, int64_t *begin, int64_t *end) {
+  if (c->done == c->layout.chunks)
+    return false;
+  chunk_range(c, c->done, begin, end);
+  return true;
+}
+
+void compare_some(struct compare_steps *c, const struct compare_answer *a) {
+  int64_t begin, end, chunks = 0;
+  while (c->done + chunks < c->layout.chunks) {
+    chunk_range(c, c->done + chunks, &begin, &end);
+    if (begin < a->first || end > a->end)
+      break;
+    chunks++;
+  }
+  c->in.want = a->want;
+  c->in.want_int = a->want_int;
+  c->in.sigma = a->sigma;
+  c->in.first = a->first;
+  parallel_for(c->in.threads, chunks, 1, take_chunks, c);
+  c->done += chunks;
+}
+
+void compare_facts_of(const struct compare_steps *c, struct compare_facts *facts) {
+  struct partial total = {.first_over = -1, .last_over = -1};
+  for (int64_t i = 0; i < c->done; i++)
+    merge_partial(&total, &c->partials[i]);
+  facts_finish(&c->scorer, &total, facts);
+  for (int i = 0; i < facts->n_worst && compare_gates_fail(facts); i++)
+    note_scale_near(facts, &facts->worst[i], facts->worst[i].near);
+}
+
+enum assay_status compare_hint(const struct compare_steps *c, const struct compare_answer *a, int64_t first,
+                               int64_t count, struct compare_facts *facts, struct assay_error *err) {
+  struct compare_input in = c->in;
+  struct compare_facts part;
+  int64_t inner = shape_span(&in.type.shape, 1, in.type.shape.rank), begin = first * inner, at = begin - a->first;
+  in.type.shape.dims[0] = count;
+  in.got = (const uint8_t *)in.got + (size_t)begin * c->scorer.bytes;
+  in.want = a->want ? a->want + at : NULL;
+  in.want_int = a->want_int ? a->want_int + at : NULL;
+  in.sigma = a->sigma ? a->sigma + at : NULL;
+  in.first = 0;
+  in.has_poison = in.has_poison && (size_t)begin * c->scorer.bytes % 4 == 0;
+  enum assay_status status = compare_outputs(&in, &part, err);
+  if (!status)
+    take_hint(facts, &part, begin, count * inner);
+  return status;
 }
 
 enum assay_status compare_outputs(const struct compare_input *in, struct compare_facts *facts,
                                   struct assay_error *err) {
-  struct scorer scorer;
-  struct partial total = {.first_over = -1, .last_over = -1};
-  struct work w = {.scorer = &scorer};
-  scorer_init(&scorer, in);
-  if (shape_count(&in->type.shape) > 0) {
-    panels_init(&w.layout, &in->type.shape);
-    w.partials = base_calloc((size_t)w.layout.chunks, sizeof *w.partials);
-    if (!w.partials)
-      return error_nomem(err, "the facts of a comparison");
-    parallel_for(in->threads, w.layout.chunks, 1, take_chunks, &w);
-    for (int64_t c = 0; c < w.layout.chunks; c++)
-      merge_partial(&total, &w.partials[c]);
-  }
-  facts_finish(&scorer, &total, facts);
-  if (compare_gates_fail(facts)) {
-    hint_find(&scorer, facts);
-    for (int i = 0; i < facts->n_worst; i++) {
-      struct near_range near = near_of(facts->worst[i].index, facts->n);
-      note_near(facts, i, scorer.floating ? in->sigma + near.begin : NULL, near.n);
-    }
-  }
-  base_free(w.partials);
+  struct compare_steps *c;
+  enum assay_status status = compare_begin(in, &c, err);
+  if (status)
+    return status;
+  compare_some(c, &(struct compare_answer){in->want, in->want_int, in->sigma, 0, c->n});
+  compare_facts_of(c, facts);
+  if (compare_gates_fail(facts))
+    hint_find(&c->scorer, facts);
+  compare_end(c);
   return ASSAY_OK;
 }
 

@@ -19,6 +19,7 @@ struct compare_input {
   const double *want;      // the oracle's values when dtype is floating, else NULL
   const int64_t *want_int; // when it is not
   const float *sigma;      // error scale per element; negative: what is not finite is right, too; NULL for integers
+  int64_t first;           // the element that want, want_int and sigma begin with
   double u_out;            // unit roundoff of the output's format: 2^-24 for fp32
   double eta_out;  // smallest positive value that must be distinguished: subnormal, or normal where flushing is allowed
   uint32_t poison; // if has_poison: the 32-bit pattern every 4 bytes of the output were filled with before the call
@@ -33,6 +34,7 @@ struct compare_element {
   int64_t index;             // flat
   double got, want, allowed; // allowed: largest |got - want| that would have passed gate B
   double z;                  // excess error over sigma; INFINITY where integers differ
+  double near;               // the largest scale among the neighbours
 };
 
 enum compare_hint {
@@ -89,6 +91,36 @@ enum compare_outcome {
 
 // ASSAY_ERR_NOMEM only.
 enum assay_status compare_outputs(const struct compare_input *in, struct compare_facts *facts, struct assay_error *err);
+
+// A comparison in steps, for answers that come a part at a time. The facts are bit for bit those of compare_outputs,
+// but for the hint, which is made from one part.
+struct compare_steps;
+
+// `in`: of the whole output, without the oracle's arrays; what it points at must live as long.
+enum assay_status compare_begin(const struct compare_input *in, struct compare_steps **out, struct assay_error *err);
+void compare_end(struct compare_steps *c);
+
+// Where the comparison has come to: it needs the oracle's elements from *begin to *end next, at least; false: no more.
+bool compare_needs(const struct compare_steps *c, int64_t *begin, int64_t *end);
+
+// Of the oracle's answer, elements [first, end); arrays as in compare_input.
+struct compare_answer {
+  const double *want;
+  const int64_t *want_int;
+  const float *sigma;
+  int64_t first, end;
+};
+
+// Compares as far as the answer goes, which has what compare_needs says.
+void compare_some(struct compare_steps *c, const struct compare_answer *a);
+
+// The facts so far, without a hint.
+void compare_facts_of(const struct compare_steps *c, struct compare_facts *facts);
+
+// A hint for facts that fail, from this part of the output alone: members [first, first + count) of its first
+// dimension, for which a part of the answer has all elements. ASSAY_ERR_NOMEM only.
+enum assay_status compare_hint(const struct compare_steps *c, const struct compare_answer *a, int64_t first,
+                               int64_t count, struct compare_facts *facts, struct assay_error *err);
 
 // The verdict function: pure.
 enum compare_outcome compare_verdict(const struct compare_facts *facts, enum compare_rule rule);

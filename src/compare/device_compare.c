@@ -310,15 +310,8 @@ static enum assay_status hint(struct comparison *k, struct compare_facts *facts,
   in.has_poison = in.has_poison && begin * bytes % 4 == 0;
   if (!status)
     status = compare_outputs(&in, &part, err);
-  if (!status && part.hint != HINT_NONE) {
-    bool whole = n == k->args.n;
-    facts->hint = part.hint;
-    if (whole)
-      snprintf(facts->hint_text, sizeof facts->hint_text, "%s", part.hint_text);
-    else
-      snprintf(facts->hint_text, sizeof facts->hint_text, "elements %lld to %lld: %.110s", (long long)begin,
-               (long long)(begin + n - 1), part.hint_text);
-  }
+  if (!status)
+    take_hint(facts, &part, begin, n);
   base_free(got);
   base_free(want);
   base_free(sigma);

@@ -125,9 +125,10 @@ static bool find_offset(const struct sample *s, struct compare_facts *f) {
 }
 
 static double want_at(const struct scorer *s, int64_t i) {
-  return s->floating                         ? s->in->want[i]
-         : s->in->type.dtype == DTYPE_UINT64 ? (double)(uint64_t)s->in->want_int[i]
-                                             : (double)s->in->want_int[i];
+  int64_t at = i - s->in->first;
+  return s->floating                         ? s->in->want[at]
+         : s->in->type.dtype == DTYPE_UINT64 ? (double)(uint64_t)s->in->want_int[at]
+                                             : (double)s->in->want_int[at];
 }
 
 // The output was written as if dimensions d and d + 1 were exchanged.

@@ -48,6 +48,9 @@ struct near_range near_of(int64_t index, int64_t n);
 // sigma: the n scales there; NULL: integers have none, and are infinitely far off.
 void note_near(struct compare_facts *f, int worst, const float *sigma, int n);
 
+// A hint that was made from elements [begin, begin + n) alone.
+void take_hint(struct compare_facts *f, const struct compare_facts *part, int64_t begin, int64_t n);
+
 // Facts from the sums over all elements; hint and hint_text are left empty.
 void facts_finish(const struct scorer *s, const struct partial *t, struct compare_facts *f);
 

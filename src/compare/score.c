@@ -27,7 +27,7 @@ void scorer_init(struct scorer *s, const struct compare_input *in) {
 // A scale that is not a number excuses nothing; one that overflowed its float excuses no more than the float held, and
 // one that a float stored as 0 may have been half of the float's last step, which matters among subnormals.
 static double sigma_at(const struct scorer *s, int64_t i) {
-  double sigma = fabs((double)s->in->sigma[i]);
+  double sigma = fabs((double)s->in->sigma[i - s->in->first]);
   return !(sigma >= s->sigma_floor) ? s->sigma_floor : sigma <= (double)FLT_MAX ? sigma : (double)FLT_MAX;
 }
 
@@ -36,7 +36,7 @@ static double out_at(const struct scorer *s, double want) {
 }
 
 double score_allowed(const struct scorer *s, int64_t i) {
-  return s->floating ? out_at(s, s->in->want[i]) + s->z_limit * sigma_at(s, i) : 0;
+  return s->floating ? out_at(s, s->in->want[i - s->in->first]) + s->z_limit * sigma_at(s, i) : 0;
 }
 
 // Marks the elements that still hold the pattern, which repeats through memory whatever the element size.
@@ -70,7 +70,7 @@ static uint8_t score_special(const struct scorer *s, int64_t i, double got, doub
   *z = 0;
   if (class_got == class_want && class_got != 0)
     return SCORE_EXACT;
-  if (class_got != 0 && s->in->sigma[i] < 0)
+  if (class_got != 0 && s->in->sigma[i - s->in->first] < 0)
     return 0;
   double toward = isinf(got) ? got : copysign(INFINITY, want);
   if (class_want == 0 && class_got == class_of(s, toward) &&
@@ -104,7 +104,7 @@ static uint8_t closeness(const struct scorer *s, double got, double want, double
 }
 
 static void score_floats(const struct scorer *s, struct segment *g) {
-  const double *want = s->in->want + g->begin;
+  const double *want = s->in->want + (g->begin - s->in->first);
   dtype_to_f64(s->in->type.dtype, (const uint8_t *)s->in->got + (size_t)g->begin * s->bytes, g->n, g->got);
   memcpy(g->want, want, (size_t)g->n * sizeof *want);
   for (int i = 0; i < g->n; i++) {
@@ -143,7 +143,7 @@ static void score_integers(const struct scorer *s, struct segment *g) {
   // A bool is one byte, 0 or 1; other bytes are wrong, not true.
   dtype_to_i64(s->in->type.dtype == DTYPE_BOOL ? DTYPE_UINT8 : s->in->type.dtype, bytes, g->n, got);
   for (int i = 0; i < g->n; i++) {
-    int64_t want = s->in->want_int[g->begin + i];
+    int64_t want = s->in->want_int[g->begin + i - s->in->first];
     bool poisoned = g->flags[i] & SCORE_POISON, unsigned64 = s->in->type.dtype == DTYPE_UINT64;
     g->got[i] = unsigned64 ? (double)(uint64_t)got[i] : (double)got[i];
     g->want[i] = unsigned64 ? (double)(uint64_t)want : (double)want;

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "judge/hold_out.h"
 #include "judge/session.h"
+#include "judge/slabs.h"
 
 // The size of a shape, for choosing among several.
 static int64_t input_elements(const struct layout *l) {
@@ -215,17 +216,24 @@ static void add_judged(struct session *s) {
     add_question(s, &s->layouts[0], i - 1 < n ? list[i - 1] : PROBE_DECLARED);
 }
 
-// Refuses before any work what the machine has no memory for: otherwise the kernel ends some process, maybe another
-// one's, when memory is gone.
-static enum assay_status check_memory(const struct session *s, struct assay_error *err) {
-  int64_t total, available = memory_available("", &total), need = layout_judging_bytes(&s->layouts[0], s->o);
-  if (subject_answers(s->subject, &s->layouts[0]) || need <= available)
+// What the machine has no memory for is answered in slabs, or refused before any work: otherwise the kernel ends some
+// process, maybe another one's, when memory is gone.
+static enum assay_status check_memory(struct session *s, struct assay_error *err) {
+  struct layout *l = &s->layouts[0];
+  int64_t total, available = memory_available("", &total), need = layout_judging_bytes(l, s->o), least;
+  if (subject_answers(s->subject, l) || need <= available)
     return ASSAY_OK;
+  enum assay_status status = slabs_least_bytes(&s->task, l, s->o, &least, err);
+  if (!status && least > 0 && least <= available)
+    status = slabs_choose(&s->task, l, s->o, available, err);
+  if (status || l->slab > 0)
+    return status;
   return error_set(err, ASSAY_ERR_ENVIRONMENT,
-                   "%s at workload %s takes about %.1f GB of memory to judge on the CPU, and %.1f GB of %.1f GB are "
+                   "%s at workload %s takes about %.1f GB of memory to judge on the CPU%s, and %.1f GB of %.1f GB are "
                    "available: use a smaller workload (--workload small, or extents as in N=64), a machine with more "
                    "memory, or a GPU",
-                   s->task.name, s->workload.name, (double)need / 1e9, (double)available / 1e9, (double)total / 1e9);
+                   s->task.name, s->workload.name, (double)(least > 0 ? least : need) / 1e9,
+                   least > 0 ? ", its batch in parts" : "", (double)available / 1e9, (double)total / 1e9);
 }
 
 // The exam: the declared distribution at the timed workload first, then at shapes that were drawn and every ragged
@@ -267,6 +275,19 @@ static enum assay_status grow_checks(struct session *s, int more, struct assay_e
   return ASSAY_OK;
 }
 
+// The same with an answer that is made in slabs.
+static enum assay_status check_slabs(struct session *s, const struct question *q, const void *const *outputs,
+                                     uint32_t poison, struct assay_check *c, struct assay_error *err) {
+  struct question again = *q;
+  struct slabs_call call = {outputs, poison, s->o, question_passes(q, s->o->replicas)};
+  enum assay_status status = slabs_check(&s->task, q, &call, c, err);
+  if (status || c[0].skipped || !question_drop_doubtful(s->o, c, q->layout->n_out))
+    return status;
+  again.again = true;
+  call.replicas = QUESTION_MORE;
+  return slabs_check(&s->task, &again, &call, c, err);
+}
+
 // Compares with the answer, which is then released. Where few elements decide, asks once more for a better estimate of
 // the error scale.
 static enum assay_status check_twice(struct session *s, struct question *q, const void *const *outputs, uint32_t poison,
@@ -292,8 +313,9 @@ enum assay_status session_check(struct session *s, struct question *q, const voi
     return status;
   struct assay_check *c = &s->v->checks[s->v->n_checks];
   memset(c, 0, (size_t)n_judged * sizeof *c);
-  status =
-      q->in_place ? s->subject->ops->check(s->subject, q, poison, c, err) : check_twice(s, q, outputs, poison, c, err);
+  status = q->in_place           ? s->subject->ops->check(s->subject, q, poison, c, err)
+           : q->layout->slab > 0 ? check_slabs(s, q, outputs, poison, c, err)
+                                 : check_twice(s, q, outputs, poison, c, err);
   *reason = ASSAY_REASON_PASS;
   if (!status && c[0].skipped) {
     s->v->n_skipped_probes++;

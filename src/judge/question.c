@@ -48,6 +48,8 @@ enum assay_status layout_make(const struct task *t, const struct workload *w, st
     status = oracle_infer(task_oracle_graph(t), inputs, &l.arena, &shapes, err);
   if (!status)
     status = oracle_answer_bytes(task_oracle_graph(t), shapes.values, &l.oracle, err);
+  if (!status)
+    status = oracle_find_apart(task_oracle_graph(t), shapes.values, &t->contract.arith, &l.arena, &l.apart, err);
   if (status) {
     layout_release(&l);
     return error_prefix(err, status, "%s, workload %s: ", t->name, w->name);
@@ -81,10 +83,12 @@ bool layout_keeps_outputs(const struct layout *l, const struct assay_judge_optio
 int64_t layout_judging_bytes(const struct layout *l, const struct assay_judge_options *o) {
   const bool kept = o->timing && layout_keeps_outputs(l, o);
   const int64_t verified = !o->timing ? 0 : kept ? o->verified_calls : 1;
+  const int64_t buffers = l->input_bytes + l->output_bytes + (kept ? o->verified_calls * l->output_bytes : 0);
+  if (l->slab > 0)
+    return l->slab_bytes + buffers;
   const int64_t checks = o->declared_checks, most = checks > verified ? checks : verified;
   const int64_t held = questions_held(l->oracle.answer, (int)most), at_once = held < most ? held + 1 : held;
-  return at_once * l->oracle.answer + l->oracle.working + l->input_bytes + l->output_bytes +
-         (kept ? o->verified_calls * l->output_bytes : 0);
+  return at_once * l->oracle.answer + l->oracle.working + buffers;
 }
 
 struct arith question_arith(const struct task *t, uint64_t key, bool again) {
@@ -134,7 +138,7 @@ static int64_t oracle_elements(const struct layout *l) {
 // Passes for the error scale. With large tensors every pass costs as much as the truth itself. But eight is the least:
 // where a whole row shares one error (the sum of a softmax), pooling neighbours does not help, and four passes would
 // all be small by chance once in some ten thousand rows.
-static int replicas_for(const struct question *q, int replicas) {
+int question_passes(const struct question *q, int replicas) {
   int few = q->passes > 0 && q->passes < replicas ? q->passes : replicas;
   return oracle_elements(q->layout) > LARGE_ELEMENTS && replicas > QUESTION_FEW ? QUESTION_FEW : few;
 }
@@ -147,7 +151,7 @@ void questions_postpone(struct question *questions, int n) {
   int64_t held = 0;
   for (int i = 0; i < n; i++) {
     struct question *q = &questions[i];
-    const int64_t bytes = q->in_place ? 0 : q->layout->oracle.answer;
+    const int64_t bytes = question_is_open(q) ? 0 : q->layout->oracle.answer;
     q->late = held + bytes > HELD_LIMIT_BYTES;
     held += q->late ? 0 : bytes;
   }
@@ -155,7 +159,7 @@ void questions_postpone(struct question *questions, int n) {
 
 enum assay_status question_answer_late(const struct task *t, struct question *q, int replicas, int threads,
                                        struct assay_error *err) {
-  enum assay_status status = q->late ? question_answer(t, q, replicas_for(q, replicas), threads, err) : ASSAY_OK;
+  enum assay_status status = q->late ? question_answer(t, q, question_passes(q, replicas), threads, err) : ASSAY_OK;
   q->late = q->late && status;
   return status;
 }
@@ -164,8 +168,8 @@ static void answer_range(void *arg, int64_t begin, int64_t end) {
   struct answering *a = arg;
   for (int64_t i = begin; i < end; i++) {
     struct question *q = &a->questions[i];
-    if (!q->in_place && !q->late && oracle_elements(q->layout) <= LARGE_ELEMENTS)
-      a->statuses[i] = question_answer(a->task, q, replicas_for(q, a->replicas), 1, &a->errors[i]);
+    if (!question_is_open(q) && !q->late && oracle_elements(q->layout) <= LARGE_ELEMENTS)
+      a->statuses[i] = question_answer(a->task, q, question_passes(q, a->replicas), 1, &a->errors[i]);
   }
 }
 
@@ -179,8 +183,8 @@ enum assay_status questions_answer(const struct task *t, struct question *questi
     parallel_for(threads, n, 1, answer_range, &a);
   for (int i = 0; i < n && !status; i++) {
     struct question *q = &questions[i];
-    if (!q->in_place && !q->late && oracle_elements(q->layout) > LARGE_ELEMENTS)
-      a.statuses[i] = question_answer(t, q, replicas_for(q, replicas), threads, &a.errors[i]);
+    if (!question_is_open(q) && !q->late && oracle_elements(q->layout) > LARGE_ELEMENTS)
+      a.statuses[i] = question_answer(t, q, question_passes(q, replicas), threads, &a.errors[i]);
     status = a.statuses[i];
     if (status && err)
       *err = a.errors[i];
@@ -196,8 +200,12 @@ void question_release(struct question *q) {
   oracle_answer_release(&q->answer);
 }
 
+bool question_is_open(const struct question *q) {
+  return q->in_place || q->layout->slab > 0;
+}
+
 bool question_is_asked(const struct question *q) {
-  return q->in_place || q->late || q->answer.representable || q->probe == PROBE_DECLARED;
+  return question_is_open(q) || q->late || q->answer.representable || q->probe == PROBE_DECLARED;
 }
 
 static enum assay_reason reason_of(enum compare_outcome outcome) {

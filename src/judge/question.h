@@ -5,7 +5,7 @@
 
 #include "assay/judge.h"
 #include "compare/compare.h"
-#include "oracle/oracle.h"
+#include "oracle/apart.h"
 #include "runner/runner.h"
 #include "task/task.h"
 
@@ -22,6 +22,9 @@ struct layout {
   struct tensor_type *in, *out;
   int64_t input_bytes, output_bytes;
   struct oracle_bytes oracle; // what an answer takes on the host
+  struct oracle_apart apart;
+  int64_t slab;       // so many members of the batch are answered and compared at a time (slabs.h); 0: all
+  int64_t slab_bytes; // what the oracle then takes
 };
 
 enum assay_status layout_make(const struct task *t, const struct workload *w, struct layout *out,
@@ -61,14 +64,21 @@ struct question {
 // first look allows, which is no reason to refuse it; but most answers need no scale that is as wide.
 struct arith question_arith(const struct task *t, uint64_t key, bool again);
 
+// Passes for the error scale of a question, where a usual one is given so many.
+int question_passes(const struct question *q, int replicas);
+
 // Draws the inputs of a question whose layout, probe and key are set, and asks the oracle. Only the answer is kept: the
 // inputs can be drawn again from (layout, probe, key). `replicas`: passes for the error scale.
 enum assay_status question_answer(const struct task *t, struct question *q, int replicas, int threads,
                                   struct assay_error *err);
 void question_release(struct question *q);
 
+// Whether the answer is made when outputs are there to compare it with: on the device, or in slabs. `answer` stays
+// empty.
+bool question_is_open(const struct question *q);
+
 // Whether an answered question is put to the candidate: not where its probe is one that every straightforward
-// implementation fails. Of a late question and of one that the device answers this is known when it is
+// implementation fails. Of a late question and of one that is open this is known when it is
 // (assay_check.skipped).
 bool question_is_asked(const struct question *q);
 

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/parallel.h"
+#include "ops/apart.h"
 #include "ops/families.h"
 #include "ops/loops.h"
 #include "ops/pytorch.h"
@@ -85,6 +86,13 @@ static enum assay_status arg_infer(struct op_infer *c, struct assay_error *err) 
   c->out[0].dtype = DTYPE_INT64;
   c->out[0].shape = y;
   return ASSAY_OK;
+}
+
+static bool arg_apart(const struct op_infer *c, const bool *apart, int64_t *halo) {
+  int axis;
+  (void)halo;
+  return op_axis(c->node, node_int(c->node, "axis", 0), c->in[0]->shape.rank, &axis, NULL) == ASSAY_OK &&
+         op_apart_along(c, apart, 1u << axis);
 }
 
 static void arg_cost(const struct op_infer *c, struct op_cost *cost) {
@@ -262,7 +270,7 @@ static const struct op_attr top_k_attrs_11[] = {
 
 #define ARG(op, version, attributes, fn)                                                                               \
   .name = op, .domain = "", .since = version, .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,                    \
-  .class = OP_REDUCTION, .attrs = attributes, .infer = arg_infer, .eval = fn, .cost = arg_cost
+  .class = OP_REDUCTION, .attrs = attributes, .infer = arg_infer, .eval = fn, .cost = arg_cost, .apart = arg_apart
 #define TOP_K(version, inputs, attributes)                                                                             \
   .name = "TopK", .domain = "", .since = version, .min_in = inputs, .max_in = inputs, .min_out = 2, .max_out = 2,      \
   .class = OP_REDUCTION, .attrs = attributes, .infer = top_k_infer, .eval = top_k_eval, .cost = arg_cost,              \

@@ -24,6 +24,12 @@ enum arith_store {
   STORE_NEAREST, // rounded as the hardware does it
 };
 
+// Some members of a batch, evaluated alone: what is random for them is what it is among all (oracle/apart.h).
+struct arith_part {
+  int64_t first, whole; // how many members are before them, and of the batch
+  const bool *apart;    // for each value of the graph whether its first dimension is the batch
+};
+
 struct arith {
   // In any pass: a cast to an integer type that cannot hold the value gives another number than usual. What depends on
   // it has no answer that everybody agrees on.
@@ -41,9 +47,20 @@ struct arith {
   // (oracle/boundary.c). Contracts of half precision have it; bits 0: none.
   struct float_format stored;
   enum arith_store store;
-  bool store_some; // rounds at a half of the places, drawn from the key, instead of at all
-  uint64_t key;    // of this pass: same key, same noise; NOISE_MIRRORED: the opposite noise
+  bool store_some;               // rounds at a half of the places, drawn from the key, instead of at all
+  uint64_t key;                  // of this pass: same key, same noise; NOISE_MIRRORED: the opposite noise
+  const struct arith_part *part; // of the node's batch; NULL: all of it
 };
+
+// A node evaluates `items` items for `members` members of a batch: the number of the first of them among all.
+static inline int64_t arith_first(const struct arith *a, int64_t items, int64_t members) {
+  return a->part && members > 0 ? items / members * a->part->first : 0;
+}
+
+// All members of a batch of which these are some.
+static inline int64_t arith_members(const struct arith *a, int64_t members) {
+  return a->part ? a->part->whole : members;
+}
 
 // Whether this pass rounds a value of the type to the storage type at a place; stream: a key of such places, from the
 // pass's key.

@@ -4,6 +4,7 @@
 
 #include "base/parallel.h"
 #include "ops/einsum.h"
+#include "ops/apart.h"
 #include "ops/families.h"
 #include "ops/loops.h"
 #include "ops/matmul.h"
@@ -103,6 +104,19 @@ static void integer_rows(void *arg, int64_t begin, int64_t end) {
   }
 }
 
+// Rows of the left operand, or a batch of pairs of matrices. Rows go in blocks, and a part of one may be added in
+// another order.
+static bool matmul_apart(const struct op_infer *c, const bool *apart, int64_t *halo) {
+  const struct shape *a = &c->in[0]->shape, *b = &c->in[1]->shape, *y = &c->out[0].shape;
+  if (!apart[0] || a->rank < 2 || a->rank != y->rank || a->dims[0] != y->dims[0])
+    return false;
+  if (apart[1])
+    return y->rank > 2 && b->rank == y->rank && b->dims[0] == y->dims[0];
+  int64_t rows = shape_span(y, 1, y->rank - 1);
+  *halo = rows > 0 ? GEMM_BLOCK / rows + 1 : 0;
+  return b->rank <= 2;
+}
+
 static enum assay_status matmul_eval(struct op_eval *c, struct assay_error *err) {
   const struct array *a = c->in[0], *b = c->in[1];
   struct matmul s;
@@ -134,11 +148,14 @@ static enum assay_status matmul_eval(struct op_eval *c, struct assay_error *err)
       .c = c->out[0].f64,
       .arith = &c->arith,
       .start = &start,
+      .members = c->out[0].shape.rank ? c->out[0].shape.dims[0] : 0,
       .sigma = c->sigma,
       .threads = c->threads};
   c->has_sigma = c->sigma != NULL;
-  if (shape_count(&s.b_batch) == 1 && shape_equal(&s.a_batch, &s.batch)) {
+  const bool pairs = c->arith.part && b->shape.rank > 2; // also where the part is a single one
+  if (!pairs && shape_count(&s.b_batch) == 1 && shape_equal(&s.a_batch, &s.batch)) {
     // One right-hand side for all: the batch is only more rows.
+    batch.in_rows = true;
     batch.g.m *= batch.count;
     batch.count = 1;
   }
@@ -208,6 +225,12 @@ static enum assay_status gemm_infer(struct op_infer *c, struct assay_error *err)
   return op_output(c, 0, c->in[0]->dtype, 2, y.dims, err);
 }
 
+static bool gemm_apart(const struct op_infer *c, const bool *apart, int64_t *halo) {
+  const bool plain = !node_int(c->node, "transA", 0) && (!op_has(c, 2) || !apart[2]);
+  *halo = GEMM_BLOCK;
+  return plain && apart[0] && !apart[1] && (!op_has(c, 2) || c->in[2]->shape.rank < 2 || c->in[2]->shape.dims[0] == 1);
+}
+
 static void gemm_cost(const struct op_infer *c, struct op_cost *cost) {
   struct gemm g;
   int64_t k_b;
@@ -236,6 +259,8 @@ static enum assay_status gemm_eval(struct op_eval *c, struct assay_error *err) {
     start_add(&start, tail.c, &c->in[2]->shape, part * tail.beta);
   }
   struct gemm_batch batch = {.count = 1,
+                             .members = c->out[0].shape.dims[0],
+                             .in_rows = true,
                              .c = c->out[0].f64,
                              .arith = &c->arith,
                              .start = &start,
@@ -322,6 +347,7 @@ static const struct op_def contraction_rows[] = {
      .infer = matmul_infer,
      .eval = matmul_eval,
      .cost = matmul_cost,
+     .apart = matmul_apart,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.text = "torch.matmul($0, $1)"},
      .doc = "Matrix product over the last two dimensions, the others broadcast, as numpy.matmul.",
@@ -357,6 +383,7 @@ static const struct op_def contraction_rows[] = {
      .infer = gemm_infer,
      .eval = gemm_eval,
      .cost = gemm_cost,
+     .apart = gemm_apart,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.write = pytorch_gemm},
      .doc = "alpha * A' * B' + beta * C for matrices, where A' and B' are optionally transposed and C broadcasts.",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conv and ConvTranspose: what their attributes and shapes mean. The work is in conv_core.c.
 #include "ops/conv_core.h"
+#include "ops/apart.h"
 #include "ops/families.h"
 #include "ops/loops.h"
 #include "ops/pytorch.h"
@@ -157,6 +158,7 @@ static const struct op_def conv_rows[] = {
      .infer = conv_infer,
      .eval = conv_eval,
      .cost = conv_cost,
+     .apart = op_apart_first,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.text = "conv", .write = pytorch_conv},
      .doc = "Convolution (without flipping the kernel) of [N, C, D1, ...] with weights [M, C / group, K1, ...], plus a "
@@ -178,6 +180,7 @@ static const struct op_def conv_rows[] = {
      .infer = conv_transpose_infer,
      .eval = conv_transpose_eval,
      .cost = conv_transpose_cost,
+     .apart = op_apart_first,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.text = "conv_transpose", .write = pytorch_conv},
      .doc = "Transposed convolution of [N, C, D1, ...] with weights [C, M / group, K1, ...], plus a bias [M]: every "

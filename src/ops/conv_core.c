@@ -32,6 +32,7 @@ struct set {
   double *weights;                        // packed [groups][m][c][taps]
   int64_t tile;                           // positions in one tile
   double *inside; // per position of the last dimension: taps of that dimension that read inside the input
+  int64_t first;  // the number of item 0 among those of a whole batch
   atomic_bool failed;
 };
 
@@ -174,7 +175,7 @@ static void loops_range(void *arg, int64_t begin, int64_t end) {
     s->failed = true;
   for (int64_t item = begin; item < end && base; item++) {
     int64_t image = item / s->outer / channels, channel = item / s->outer % channels;
-    struct noise noise = noise_at(c->arith->key + (uint64_t)s->index, (uint64_t)item);
+    struct noise noise = noise_at(c->arith->key + (uint64_t)s->index, (uint64_t)(s->first + item));
     outer_index(s, item % s->outer, q);
     struct piece p = {.channel = channel, .sum = sum, .t2 = c->arith->exact ? NULL : t2};
     p.terms = (double)(outer_rows(s, q, base) * c->c);
@@ -241,7 +242,7 @@ static void tile_finish(const struct tile *t, int64_t item) {
   const struct set *s = t->s;
   const struct conv *c = s->c;
   int64_t count = s->t[s->n - 1].count, q[WINDOW_MAX_DIMS];
-  struct noise noise = noise_at(c->arith->key + (uint64_t)s->index, (uint64_t)item);
+  struct noise noise = noise_at(c->arith->key + (uint64_t)s->index, (uint64_t)(s->first + item));
   for (int64_t at = t->at, n; at < t->at + t->n; at += n) {
     int64_t j = at % count;
     n = count - j < t->at + t->n - at ? count - j : t->at + t->n - at;
@@ -375,15 +376,21 @@ static enum assay_status set_run(struct set *s, enum conv_way way, struct assay_
   if (s->positions == 0 || c->batch == 0)
     return ASSAY_OK;
   double line_work = (double)c->c * (double)s->taps;
-  double work = (double)c->batch * (double)(c->groups * c->m) * (double)s->positions * line_work;
+  // As of the whole batch, so that a part of it goes the same way.
+  double work =
+      (double)arith_members(c->arith, c->batch) * (double)(c->groups * c->m) * (double)s->positions * line_work;
   bool product = way == CONV_PRODUCT || (way == CONV_BEST && c->m >= PRODUCT_CHANNELS && work >= PRODUCT_WORTH);
   if (product && s->taps > 0) {
     s->tile = tile_positions(s);
+    int64_t items = c->batch * c->groups * ((s->positions + s->tile - 1) / s->tile);
+    s->first = arith_first(c->arith, items, c->batch);
     openblas_set_num_threads(1);
-    parallel_for(c->threads, c->batch * c->groups * ((s->positions + s->tile - 1) / s->tile), 1, product_range, s);
+    parallel_for(c->threads, items, 1, product_range, s);
   } else {
     int64_t grain = 1 + (int64_t)(100000 / ((line_work + 1) * (double)s->t[s->n - 1].count));
-    parallel_for(c->threads, c->batch * c->groups * c->m * s->outer, grain, loops_range, s);
+    int64_t items = c->batch * c->groups * c->m * s->outer;
+    s->first = arith_first(c->arith, items, c->batch);
+    parallel_for(c->threads, items, grain, loops_range, s);
   }
   return s->failed ? error_nomem(err, "a convolution's windows") : ASSAY_OK;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "ops/apart.h"
 #include "ops/bitcast.h"
 #include "ops/families.h"
 #include "ops/narrow.h"
@@ -32,6 +33,7 @@ struct cast {
   bool other;   // arith.other_casts
   struct narrowing narrowing;
   uint64_t key;
+  int64_t first; // elements of a whole batch before these
 };
 
 static int64_t truncated(const struct cast *k, double x) {
@@ -61,9 +63,9 @@ static void cast_blocks(void *arg, int64_t first, int64_t last) {
   const struct cast *k = arg;
   int64_t n = shape_count(&k->in->shape);
   for (int64_t b = first; b < last; b++) {
-    struct noise noise = noise_at(k->key, (uint64_t)b);
-    int64_t end = (b + 1) * BLOCK;
-    cast_block(k, b * BLOCK, end < n ? end : n, &noise);
+    struct noise noise = noise_at(k->key, (uint64_t)(k->first / BLOCK + b));
+    int64_t begin = b * BLOCK - k->first % BLOCK, end = begin + BLOCK;
+    cast_block(k, begin < 0 ? 0 : begin, end < n ? end : n, &noise);
   }
 }
 
@@ -73,8 +75,9 @@ static enum assay_status eval_cast(struct op_eval *c, struct assay_error *err) {
   enum assay_status status = narrowing_read(c->node, to, &c->arith, &k.narrowing, err);
   k.narrows = narrowing_needed(k.in->dtype, to) && k.narrowing.format.bits != c->arith.stored.bits;
   int64_t n = shape_count(&k.in->shape);
+  k.first = arith_first(&c->arith, n, k.in->shape.dims[0]);
   if (!status)
-    parallel_for(c->threads, (n + BLOCK - 1) / BLOCK, GRAIN_BLOCKS, cast_blocks, &k);
+    parallel_for(c->threads, (k.first % BLOCK + n + BLOCK - 1) / BLOCK, GRAIN_BLOCKS, cast_blocks, &k);
   return status;
 }
 
@@ -145,7 +148,7 @@ static const struct op_attr seed_attrs[] = {{"seed", ATTR_INT, false, NULL}, {0}
 #define CAST(SINCE, ATTRS, EXAMPLE)                                                                                    \
   {                                                                                                                    \
     OP_ROW("Cast", SINCE, 1, 1, 1, 1, OP_ELEMENTWISE),                                                                 \
-        .attrs = (ATTRS), .infer = infer_cast, .eval = eval_cast, .casts = true,                                       \
+        .attrs = (ATTRS), .infer = infer_cast, .eval = eval_cast, .casts = true, .apart = op_apart_each,               \
         .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM}, .pytorch = {.write = pytorch_cast},                            \
         .doc =                                                                                                         \
             "The input as another type, given by its number in ONNX's TensorProto.DataType. Floating types round to "  \

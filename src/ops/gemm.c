@@ -9,7 +9,6 @@
 #include "base/parallel.h"
 
 enum {
-  BLOCK_EXTENT = 512, // rows and columns of C in one block
   BLOCK_LEAST = 64,
   BLOCKS_WANTED = 16,   // smaller products are cut into about as many blocks, so that threads have something to share
   SQUARES_DEPTH = 1024, // terms squared at a time
@@ -214,19 +213,29 @@ enum assay_status gemm_block(const struct gemm *g, double *c, double *t2, int64_
 struct cut {
   int64_t m, n;         // extents of a block
   int64_t down, across; // blocks in a column, in a row
+  int64_t first;        // the number of row 0 among the rows of a whole batch; blocks begin at multiples of m there
 };
 
+static int64_t whole(const struct gemm_batch *b, int64_t extent) {
+  return b->arith->part && b->members > 0 ? extent / b->members * arith_members(b->arith, b->members) : extent;
+}
+
+// A part of a batch is cut as the whole of it.
 static struct cut cut_of(const struct gemm_batch *b) {
-  struct cut c = {.m = b->g.m < BLOCK_EXTENT ? b->g.m : BLOCK_EXTENT,
-                  .n = b->g.n < BLOCK_EXTENT ? b->g.n : BLOCK_EXTENT};
+  int64_t m = b->in_rows ? whole(b, b->g.m) : b->g.m, count = b->in_rows ? b->count : whole(b, b->count);
+  struct cut c = {.m = m < GEMM_BLOCK ? m : GEMM_BLOCK, .n = b->g.n < GEMM_BLOCK ? b->g.n : GEMM_BLOCK};
   for (;;) {
-    c.down = (b->g.m + c.m - 1) / c.m;
+    c.down = (m + c.m - 1) / c.m;
     c.across = (b->g.n + c.n - 1) / c.n;
-    if (c.down * c.across * b->count >= BLOCKS_WANTED || (c.m <= BLOCK_LEAST && c.n <= BLOCK_LEAST))
-      return c;
+    if (c.down * c.across * count >= BLOCKS_WANTED || (c.m <= BLOCK_LEAST && c.n <= BLOCK_LEAST))
+      break;
     int64_t *larger = c.m >= c.n ? &c.m : &c.n;
     *larger = (*larger + 1) / 2;
   }
+  c.first = arith_first(b->arith, b->count * b->g.m, b->members);
+  if (b->in_rows)
+    c.down = (c.first % c.m + b->g.m + c.m - 1) / c.m;
+  return c;
 }
 
 struct gemm_work {
@@ -235,11 +244,12 @@ struct gemm_work {
   atomic_bool failed;
 };
 
-static void finish_row(const struct gemm_batch *b, int64_t batch, int64_t i, int64_t j, int64_t n, double *c,
-                       const double *t2) {
-  int64_t row = batch * b->g.m + i, at = row * b->g.n + j;
-  struct noise noise = noise_at(b->arith->key, (uint64_t)at);
-  double start[BLOCK_EXTENT];
+// Row: of all products.
+static void finish_row(const struct gemm_work *w, int64_t row, int64_t j, int64_t n, double *c, const double *t2) {
+  const struct gemm_batch *b = w->batch;
+  int64_t at = row * b->g.n + j;
+  struct noise noise = noise_at(b->arith->key, (uint64_t)(w->cut.first * b->g.n + at));
+  double start[GEMM_BLOCK];
   if (t2 && b->start)
     start_fill(b->start, at, 1, n, start);
   else if (t2)
@@ -259,7 +269,10 @@ static enum assay_status run_block(const struct gemm_work *w, int64_t index) {
   int64_t per = w->cut.down * w->cut.across, batch = index / per;
   int64_t i = index % per / w->cut.across * w->cut.m, j = index % per % w->cut.across * w->cut.n;
   struct gemm g = b->g;
+  i -= b->in_rows ? w->cut.first % w->cut.m : 0;
   g.m = g.m - i < w->cut.m ? g.m - i : w->cut.m;
+  g.m += i < 0 ? i : 0;
+  i = i < 0 ? 0 : i;
   g.n = g.n - j < w->cut.n ? g.n - j : w->cut.n;
   g.a += (b->a_offset ? b->a_offset[batch] : 0) + i * g.a_row;
   g.b += (b->b_offset ? b->b_offset[batch] : 0) + j * g.b_col;
@@ -275,7 +288,7 @@ static enum assay_status run_block(const struct gemm_work *w, int64_t index) {
     double *row = c + r * b->g.n;
     if (t2)
       memcpy(row, block + r * ld, (size_t)g.n * sizeof *row);
-    finish_row(b, batch, i + r, j, g.n, row, t2 ? t2 + r * ld : NULL);
+    finish_row(w, batch * b->g.m + i + r, j, g.n, row, t2 ? t2 + r * ld : NULL);
   }
   base_free(t2);
   return status;

@@ -11,6 +11,8 @@
 
 #include "ops/start.h"
 
+enum { GEMM_BLOCK = 512 }; // rows and columns of a product that go together, at most
+
 // C[i,j] = sum over l of A[i,l] B[l,j]; strides in elements.
 struct gemm {
   int64_t m, n, k;
@@ -39,6 +41,8 @@ struct gemm_batch {
   double *c;
   const struct arith *arith;
   const struct start *start; // what the sums may begin with, or NULL; not added
+  int64_t members; // of a batch: so many times some products, or some rows where in_rows; 0: there is no batch
+  bool in_rows;
   float *sigma; // where not NULL: c stays exact, and this gets the standard deviation of every element's error
   int threads;
   // Called for elements [at, at + n) of c, all of one row; j is their first column.

@@ -2,6 +2,7 @@
 // Elements in another order, or several times: transposition, repetition, joining and splitting.
 #include <string.h>
 
+#include "ops/apart.h"
 #include "ops/families.h"
 #include "ops/pytorch.h"
 #include "ops/strided.h"
@@ -37,6 +38,11 @@ static enum assay_status infer_transpose(struct op_infer *c, struct assay_error 
   for (int d = 0; d < c->in[0]->shape.rank; d++)
     dims[d] = c->in[0]->shape.dims[perm[d]];
   return op_output(c, 0, c->in[0]->dtype, c->in[0]->shape.rank, dims, err);
+}
+
+static bool transpose_apart(const struct op_infer *c, const bool *apart, int64_t *halo) {
+  int perm[SHAPE_MAX_RANK];
+  return read_perm(c, perm, NULL) == ASSAY_OK && perm[0] == 0 && op_apart_first(c, apart, halo);
 }
 
 static enum assay_status eval_transpose(struct op_eval *c, struct assay_error *err) {
@@ -151,6 +157,15 @@ static void copy_part(const struct shape *part, uint64_t *to, const struct shape
   shape_strides(to_shape, s.to);
   shape_strides(from_shape, s.from);
   strided_copy(&s, to, from, threads);
+}
+
+static bool concat_apart(const struct op_infer *c, const bool *apart, int64_t *halo) {
+  int axis;
+  bool all = op_axis(c->node, node_int(c->node, "axis", 0), c->out[0].shape.rank, &axis, NULL) == ASSAY_OK && axis != 0;
+  (void)halo;
+  for (int i = 0; i < c->n_in; i++)
+    all = all && apart[i];
+  return all;
 }
 
 static enum assay_status eval_concat(struct op_eval *c, struct assay_error *err) {
@@ -297,7 +312,7 @@ static const struct op_def rows[] = {
     MOVEMENT("Transpose", 1, 1, 1, 1, perm_attrs, infer_transpose, eval_transpose,
              "The input with its dimensions in another order: dimension i of the output is dimension perm[i] of the "
              "input.",
-             "(float[2,3,4] a) => (float[4,2,3] b) { b = Transpose<perm = [2, 0, 1]>(a) }",
+             "(float[2,3,4] a) => (float[4,2,3] b) { b = Transpose<perm = [2, 0, 1]>(a) }", .apart = transpose_apart,
              .pytorch = {.text = "$0.permute({perm})"}),
     MOVEMENT("Expand", 8, 2, 2, 1, NULL, infer_expand, eval_expand,
              "The input broadcast together with a shape, which the second input gives.",
@@ -309,7 +324,7 @@ static const struct op_def rows[] = {
              .pytorch = {.text = "$0.repeat(tuple($1.tolist()))"}),
     MOVEMENT("Concat", 4, 1, OP_VARIADIC, 1, concat_attrs, infer_concat, eval_concat,
              "The inputs joined along an axis.",
-             "(float[2,3] a, float[2,1] b) => (float[2,4] c) { c = Concat<axis = 1>(a, b) }",
+             "(float[2,3] a, float[2,1] b) => (float[2,4] c) { c = Concat<axis = 1>(a, b) }", .apart = concat_apart,
              .pytorch = {.text = "torch.cat(($*), dim={axis})"}),
     MOVEMENT("Split", 2, 1, 1, OP_VARIADIC, split2_attrs, infer_split, eval_split, SPLIT_DOC, NULL,
              .pytorch = {.write = pytorch_split, .results = OP_PYTORCH_OUTPUTS}),

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "ops/apart.h"
 #include "ops/families.h"
 #include "ops/loops.h"
 #include "ops/norm_power.h"
@@ -247,6 +248,15 @@ static enum assay_status trailing_norm(struct op_eval *c, bool center, struct as
   return ASSAY_OK;
 }
 
+static bool trailing_apart(const struct op_infer *c, const bool *apart, int64_t *halo) {
+  unsigned axes;
+  (void)halo;
+  for (int i = 1; i < c->n_in; i++) // as long as the input itself, a factor would have a batch, too
+    if (op_has(c, i) && c->in[i]->shape.rank == c->in[0]->shape.rank && c->in[i]->shape.dims[0] != 1)
+      return false;
+  return trailing_axes(c, &axes, NULL) == ASSAY_OK && op_apart_along(c, apart, axes);
+}
+
 static enum assay_status layer_norm_eval(struct op_eval *c, struct assay_error *err) {
   return trailing_norm(c, true, err);
 }
@@ -369,21 +379,21 @@ static const struct op_def norm_rows[] = {
                 "(float[2,3,4,5] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[2,3,4,5] y, float[3] rm, "
                 "float[3] rv) { y, rm, rv = BatchNormalization<training_mode = 1>(x, s, b, m, v) }"},
     {NORM("InstanceNormalization", 6, 3, 3, 1, instance_norm_infer, instance_norm_eval), .attrs = instance_norm_attrs,
-     .pytorch = {.text = "F.instance_norm($0, weight=$1, bias=$2, eps={epsilon})"},
+     .apart = op_apart_first, .pytorch = {.text = "F.instance_norm($0, weight=$1, bias=$2, eps={epsilon})"},
      .doc = "(x - mean) / sqrt(var + epsilon) * scale + bias with the moments of every channel of every image.",
      .example = "(float[2,3,4,5] x, float[3] s, float[3] b) => (float[2,3,4,5] y) "
                 "{ y = InstanceNormalization<epsilon = 0.01>(x, s, b) }"},
     {NORM("GroupNormalization", 18, 3, 3, 1, group_norm_infer, group_norm_eval), .attrs = group_norm_attrs_18,
-     .pytorch = {.text = "F.group_norm($0, {num_groups}, $1, $2, eps={epsilon})"},
+     .apart = op_apart_first, .pytorch = {.text = "F.group_norm($0, {num_groups}, $1, $2, eps={epsilon})"},
      .doc = "As in version 21, but scale and bias hold one value a group."},
     {NORM("GroupNormalization", 21, 3, 3, 1, group_norm_infer, group_norm_eval), .attrs = group_norm_attrs_21,
-     .pytorch = {.text = "F.group_norm($0, {num_groups}, $1, $2, eps={epsilon})"},
+     .apart = op_apart_first, .pytorch = {.text = "F.group_norm($0, {num_groups}, $1, $2, eps={epsilon})"},
      .doc = "(x - mean) / sqrt(var + epsilon) * scale + bias with the moments of num_groups groups of neighbouring "
             "channels of every image; scale and bias hold one value a channel.",
      .example = "(float[2,6,4,5] x, float[6] s, float[6] b) => (float[2,6,4,5] y) "
                 "{ y = GroupNormalization<num_groups = 3>(x, s, b) }"},
     {NORM("LayerNormalization", 17, 2, 3, 3, trailing_norm_infer, layer_norm_eval), .attrs = trailing_norm_attrs,
-     .pytorch = {.text = "F.layer_norm", .write = pytorch_layer_norm},
+     .apart = trailing_apart, .pytorch = {.text = "F.layer_norm", .write = pytorch_layer_norm},
      .doc =
          "(x - mean) / sqrt(var + epsilon) * scale + bias with moments over the dimensions from `axis` on. Outputs 1 "
          "and 2 are the means and 1 / sqrt(var + epsilon).",
@@ -391,7 +401,7 @@ static const struct op_def norm_rows[] = {
                 "(float[2,3,4] x, float[3,4] s) => (float[2,3,4] y, float[2,1,1] m, float[2,1,1] i) "
                 "{ y, m, i = LayerNormalization<axis = 1>(x, s) }"},
     {NORM("RMSNormalization", 23, 2, 2, 1, trailing_norm_infer, rms_norm_eval), .attrs = trailing_norm_attrs,
-     .pytorch = {.text = "F.rms_norm", .write = pytorch_layer_norm},
+     .apart = trailing_apart, .pytorch = {.text = "F.rms_norm", .write = pytorch_layer_norm},
      .doc = "x / sqrt(mean(x^2) + epsilon) * scale over the dimensions from `axis` on.",
      .example = "(float[2,3,4] x, float[4] s) => (float[2,3,4] y) { y = RMSNormalization(x, s) }"},
     {NORM("MeanVarianceNormalization", 9, 1, 1, 1, mvn_infer, mvn_eval), .attrs = mvn_attrs,
@@ -410,6 +420,7 @@ static const struct op_def norm_rows[] = {
      .infer = lp_normalization_infer,
      .eval = lp_normalization_eval,
      .cost = lp_normalization_cost,
+     .apart = lp_normalization_apart,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.none = PYTORCH_NOT_WRITTEN},
      .doc = "x over its 1-norm or 2-norm along an axis; zeros stay zeros.",

@@ -2,6 +2,7 @@
 #include "ops/norm_power.h"
 
 #include "base/parallel.h"
+#include "ops/apart.h"
 #include "ops/loops.h"
 
 // LpNormalization: x over its 1-norm or 2-norm along an axis.
@@ -12,6 +13,7 @@ struct lp_work {
   const double *x;
   double *y;
   bool squares;
+  int64_t first; // the number of row 0 among those of a whole batch
 };
 
 struct lp_tile {
@@ -61,7 +63,7 @@ static void lp_range(void *arg, int64_t begin, int64_t end) {
     int64_t n;
     rows_tile(&t.w->rows, i, &t.row, &t.width);
     for (int r = 0; r < t.width; r++)
-      t.noise[r] = noise_at(t.w->arith->key, (uint64_t)(t.row + r));
+      t.noise[r] = noise_at(t.w->arith->key, (uint64_t)(t.w->first + t.row + r));
     lp_norms(&t);
     for (int64_t at = 0; at < t.w->rows.length; at += n) {
       n = lp_read(&t, at);
@@ -93,8 +95,16 @@ enum assay_status lp_normalization_eval(struct op_eval *c, struct assay_error *e
   struct lp_work w = {
       .arith = &c->arith, .x = c->in[0]->f64, .y = c->out[0].f64, .squares = node_int(c->node, "p", 2) == 2};
   rows_init(&w.rows, &c->in[0]->shape, 1u << axis, NULL);
+  w.first = arith_first(w.arith, w.rows.count, c->in[0]->shape.dims[0]);
   parallel_for(c->threads, rows_tiles(&w.rows), 1 + 5000 / (w.rows.length + 1), lp_range, &w);
   return ASSAY_OK;
+}
+
+bool lp_normalization_apart(const struct op_infer *c, const bool *apart, int64_t *halo) {
+  int axis;
+  (void)halo;
+  return op_axis(c->node, node_int(c->node, "axis", -1), c->in[0]->shape.rank, &axis, NULL) == ASSAY_OK &&
+         op_apart_along(c, apart, 1u << axis);
 }
 
 void lp_normalization_cost(const struct op_infer *c, struct op_cost *cost) {

@@ -8,5 +8,6 @@
 op_infer_fn lp_normalization_infer, lrn_infer;
 op_eval_fn lp_normalization_eval, lrn_eval;
 op_cost_fn lp_normalization_cost, lrn_cost;
+op_apart_fn lp_normalization_apart;
 
 #endif

@@ -7,6 +7,7 @@
 struct work {
   const struct normalize *n;
   struct rows x, scale, bias;
+  int64_t first; // the number of row 0 among those of a whole batch
 };
 
 // One tile of rows. Each line's noise, moments and divisor.
@@ -146,7 +147,7 @@ static void unsettle_means(struct tile *t) {
 static void run_tile(struct tile *t) {
   const struct normalize *job = t->w->n;
   for (int r = 0; r < t->width; r++) {
-    t->noise[r] = noise_at(job->arith->key, (uint64_t)(t->row + r));
+    t->noise[r] = noise_at(job->arith->key, (uint64_t)(t->w->first + t->row + r));
     t->mean[r] = job->given_mean ? job->given_mean[t->row + r] : 0;
     t->variance[r] = job->given_variance ? job->given_variance[t->row + r] : 0;
   }
@@ -175,5 +176,6 @@ void normalize_run(const struct normalize *n) {
   rows_init(&w.x, &n->view, n->axes, NULL);
   rows_init(&w.scale, &n->view, n->axes, n->scale.strides);
   rows_init(&w.bias, &n->view, n->axes, n->bias.strides);
+  w.first = arith_first(n->arith, w.x.count, n->view.dims[0]);
   parallel_for(n->threads, rows_tiles(&w.x), 1 + 5000 / (w.x.length + 1), run_range, &w);
 }

@@ -139,6 +139,11 @@ typedef enum assay_status op_infer_fn(struct op_infer *c, struct assay_error *er
 typedef enum assay_status op_eval_fn(struct op_eval *c, struct assay_error *err);
 typedef void op_cost_fn(const struct op_infer *c, struct op_cost *cost);
 
+// Whether the first dimension of output 0 is a batch whose members this node keeps apart (ops/apart.h), where those of
+// the inputs with `apart` are. Shapes are known, and outputs', too. *halo, 0 before: so many members at either end of a
+// part of the batch have other noise than among all.
+typedef bool op_apart_fn(const struct op_infer *c, const bool *apart, int64_t *halo);
+
 enum { OP_VARIADIC = 1 << 20 };
 
 struct op_def {
@@ -165,6 +170,7 @@ struct op_def {
   bool steps; // its values jump (Floor, Less, ArgMax): rounding what goes in is not rounding what comes out
   // PyTorch makes it of several operators, and stores what goes from one to the next in the tensors' type (attention).
   bool stores_inside;
+  op_apart_fn *apart; // NULL: it mixes, unless it is an expression
   struct op_pytorch pytorch;
   bool casts;             // it passes values on as another type
   const char *doc;        // one or two sentences; for ai.assay the whole specification

@@ -158,7 +158,7 @@ struct job {
   bool fold;
   pointwise_int_fn *int_fn; // instead of expr
   double params[EXPR_MAX_PARAMS], count;
-  int64_t n;
+  int64_t n, first; // elements; those of a whole batch before them
 };
 
 static void store_block(const struct job *j, const double *values, int64_t begin, int n) {
@@ -226,9 +226,11 @@ static void int_block(const struct job *j, int64_t begin, int n) {
 static void run_blocks(void *arg, int64_t first, int64_t end) {
   const struct job *j = arg;
   for (int64_t block = first; block < end; block++) {
-    int64_t begin = block * EXPR_BLOCK;
-    int n = (int)(j->n - begin < EXPR_BLOCK ? j->n - begin : EXPR_BLOCK);
-    struct noise noise = noise_at(j->c->arith.key, (uint64_t)block);
+    int64_t begin = block * EXPR_BLOCK - j->first % EXPR_BLOCK, left = j->n - begin;
+    int n = (int)(left < EXPR_BLOCK ? left : EXPR_BLOCK);
+    n += begin < 0 ? (int)begin : 0;
+    begin = begin < 0 ? 0 : begin;
+    struct noise noise = noise_at(j->c->arith.key, (uint64_t)(j->first / EXPR_BLOCK + block));
     if (j->as_double)
       double_block(j, begin, n, &noise);
     else
@@ -239,6 +241,7 @@ static void run_blocks(void *arg, int64_t first, int64_t end) {
 static enum assay_status run(struct job *j, struct op_eval *c, struct assay_error *err) {
   j->c = c;
   j->n = shape_count(&c->out[0].shape);
+  j->first = arith_first(&c->arith, j->n, c->out[0].shape.dims[0]);
   j->readers = arena_calloc(c->scratch, (size_t)c->n_in + 1, sizeof *j->readers);
   if (!j->readers)
     return error_nomem(err, "an elementwise evaluation");
@@ -251,7 +254,7 @@ static enum assay_status run(struct job *j, struct op_eval *c, struct assay_erro
     }
   if (!j->as_double && j->expr && !expr_has_integers(j->expr))
     return op_unsupported(c->node, err, "not defined for integers");
-  parallel_for(c->threads, (j->n + EXPR_BLOCK - 1) / EXPR_BLOCK, GRAIN_BLOCKS, run_blocks, j);
+  parallel_for(c->threads, (j->first % EXPR_BLOCK + j->n + EXPR_BLOCK - 1) / EXPR_BLOCK, GRAIN_BLOCKS, run_blocks, j);
   return ASSAY_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "ops/apart.h"
 #include "ops/families.h"
 #include "ops/loops.h"
 #include "ops/pytorch.h"
@@ -32,6 +33,7 @@ struct pool {
   double *y;
   bool count_padding;
   double power;
+  int64_t first; // the number of item 0 among those of a whole batch
 };
 
 // q[0..n-1): position in the outer dimensions of a plane's row.
@@ -97,7 +99,7 @@ static void pool_range(void *arg, int64_t begin, int64_t end) {
   const struct pool *p = arg;
   int64_t count = p->t[p->window.n - 1].count, q[WINDOW_MAX_DIMS];
   for (int64_t item = begin; item < end; item++) {
-    struct noise noise = noise_at(p->arith->key, (uint64_t)item);
+    struct noise noise = noise_at(p->arith->key, (uint64_t)(p->first + item));
     outer_index(p, item % p->rows, q);
     for (int64_t j = 0; j < count; j += LINE) {
       struct pool_piece piece = {.plane = item / p->rows, .q = q, .j = j, .y = p->y + item * count + j};
@@ -119,6 +121,7 @@ static enum assay_status pool_setup(struct pool *p, const struct op_eval *c, str
     p->out_size *= p->window.d[i].out;
   }
   p->rows = p->out_size / p->t[p->window.n - 1].count;
+  p->first = arith_first(p->arith, p->planes * p->rows, x->dims[0]);
   return ASSAY_OK;
 }
 
@@ -443,6 +446,7 @@ static const struct op_def pool_rows[] = {
      .infer = pool_infer,
      .eval = max_eval,
      .cost = pool_cost,
+     .apart = op_apart_first,
      .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM},
      .pytorch = {.text = "max_pool", .write = pytorch_pool},
      .doc =
@@ -466,6 +470,7 @@ static const struct op_def pool_rows[] = {
      .infer = pool_infer_float,
      .eval = average_eval,
      .cost = pool_cost,
+     .apart = op_apart_first,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.text = "avg_pool", .write = pytorch_pool},
      .doc = "Mean over a sliding window: of the elements inside the input, or of those inside input and padding with "
@@ -487,6 +492,7 @@ static const struct op_def pool_rows[] = {
      .infer = pool_infer_float,
      .eval = power_eval,
      .cost = pool_cost,
+     .apart = op_apart_first,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.none = PYTORCH_NOT_WRITTEN},
      .doc = "The p-norm over a sliding window.",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "ops/apart.h"
 #include "ops/families.h"
 #include "ops/loops.h"
 #include "ops/pytorch.h"
@@ -180,6 +181,7 @@ struct reduce_work {
   struct rows rows;
   const double *x;
   double *y;
+  int64_t first;            // the number of row 0 among those of a whole batch
   int64_t parts;            // of a row
   struct partial *partials; // row-major [row][part]; NULL when a row has one part
   const double *shift;
@@ -191,7 +193,7 @@ static void reduce_part(const struct reduce_work *w, int64_t row, int width, int
   struct partial p[ROWS_WIDTH];
   for (int t = 0; t < width; t++) {
     p[t] = w->r->start;
-    p[t].noise = noise_at(w->arith->key, (uint64_t)((row + t) * w->parts + part));
+    p[t].noise = noise_at(w->arith->key, (uint64_t)((w->first + row + t) * w->parts + part));
     p[t].shift = w->shift && isfinite(w->shift[row + t]) ? w->shift[row + t] : 0;
   }
   int64_t end = w->parts == 1 || (part + 1) * PART > w->rows.length ? w->rows.length : (part + 1) * PART, n;
@@ -339,6 +341,7 @@ enum assay_status reduce_over(struct op_eval *c, const struct reduction *r, unsi
   }
   struct reduce_work w = {.r = r, .arith = &c->arith, .x = x->f64, .y = c->out[0].f64};
   rows_init(&w.rows, &x->shape, axes, NULL);
+  w.first = arith_first(w.arith, w.rows.count, x->shape.dims[0]);
   if (r->max_first) {
     struct reduce_work first = w;
     first.r = &reduce_max;
@@ -350,6 +353,12 @@ enum assay_status reduce_over(struct op_eval *c, const struct reduction *r, unsi
     status = reduce_f64(&first, c->threads, c->scratch, err);
   }
   return status ? status : reduce_f64(&w, c->threads, c->scratch, err);
+}
+
+static bool reduce_apart(const struct op_infer *c, const bool *apart, int64_t *halo) {
+  unsigned axes;
+  (void)halo;
+  return reduce_axes(c, &axes, NULL) == ASSAY_OK && op_apart_along(c, apart, axes);
 }
 
 static enum assay_status reduce_eval(struct op_eval *c, const struct reduction *r, struct assay_error *err) {
@@ -414,11 +423,13 @@ static const struct op_attr attrs_with_noop[] = {
    .infer = infer_fn,                                                                                                  \
    .eval = fn##_eval,                                                                                                  \
    .cost = fn##_cost,                                                                                                  \
+   .apart = reduce_apart,                                                                                              \
    .doc = text " Axes are an attribute; without it, all.",                                                             \
    __VA_ARGS__},                                                                                                       \
   {                                                                                                                    \
     .name = op, .domain = "", .since = input_since, .min_in = 1, .max_in = 2, .min_out = 1, .max_out = 1,              \
     .class = OP_REDUCTION, .attrs = attrs_with_noop, .infer = infer_fn, .eval = fn##_eval, .cost = fn##_cost,          \
+    .apart = reduce_apart,                                                                                             \
     .doc = text " Axes are an input, which must be constant; without it, all (none with noop_with_empty_axes).",       \
     .example = "(float[2,3,4] x) => (float[2,1,4] y) <int64[1] axes = {1}> { y = " op "(x, axes) }\n"                  \
                "(float[2,3,4] x) => (float[3] y) <int64[2] axes = {0, -1}> { y = " op "<keepdims = 0>(x, axes) }",     \

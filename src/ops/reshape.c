@@ -2,6 +2,7 @@
 // The same elements in the same order under another shape.
 #include <string.h>
 
+#include "ops/apart.h"
 #include "ops/families.h"
 #include "ops/pytorch.h"
 
@@ -124,9 +125,9 @@ static const struct op_attr axes_attrs[] = {{"axes", ATTR_INTS, false, NULL}, {0
 
 #define RESHAPE(NAME, SINCE, MIN_IN, MAX_IN, ATTRS, INFER, DOC, EXAMPLE, ...)                                          \
   {                                                                                                                    \
-    OP_ROW(NAME, SINCE, MIN_IN, MAX_IN, 1, 1, OP_MOVEMENT), .attrs = (ATTRS), .infer = INFER, .eval = eval_copy,       \
-                                                            .cost = op_cost_none, .doc = DOC, .example = (EXAMPLE),    \
-                                                            .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, __VA_ARGS__    \
+    OP_ROW(NAME, SINCE, MIN_IN, MAX_IN, 1, 1, OP_MOVEMENT),                                                            \
+        .attrs = (ATTRS), .infer = INFER, .eval = eval_copy, .cost = op_cost_none, .doc = DOC, .example = (EXAMPLE),   \
+        .apart = op_apart_first, .errors = {OP_EXACT, OP_SMOOTH, OP_NO_SUM}, __VA_ARGS__                               \
   }
 
 static const struct op_def rows[] = {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Running sums and products along an axis.
 #include "base/parallel.h"
+#include "ops/apart.h"
 #include "ops/families.h"
 #include "ops/loops.h"
 #include "ops/pytorch.h"
@@ -8,6 +9,7 @@
 struct scan {
   const struct arith *arith;
   struct rows rows;
+  int64_t first; // the number of row 0 among those of a whole batch
   enum dtype dtype;
   const struct array *x;
   struct array *y;
@@ -58,7 +60,7 @@ static void scan_range(void *arg, int64_t begin, int64_t end) {
     rows_tile(&s->rows, i, &row, &width);
     for (int r = 0; r < width; r++) {
       total[r] = (struct running){.value = s->product};
-      noise[r] = noise_at(s->arith->key, (uint64_t)(row + r));
+      noise[r] = noise_at(s->arith->key, (uint64_t)(s->first + row + r));
     }
     for (int64_t done = 0, n; done < length; done += n) {
       n = length - done < ROWS_CHUNK ? length - done : ROWS_CHUNK;
@@ -110,6 +112,7 @@ static enum assay_status scan_run(struct op_eval *c, bool product, struct assay_
                    .exclusive = node_int(c->node, "exclusive", 0) != 0,
                    .reverse = node_int(c->node, "reverse", 0) != 0};
   rows_init(&s.rows, &c->in[0]->shape, 1u << axis, NULL);
+  s.first = arith_first(s.arith, s.rows.count, c->in[0]->shape.dims[0]);
   bool integers = dtype_is_integer(s.dtype);
   parallel_for(c->threads, integers ? s.rows.count : rows_tiles(&s.rows), 1 + 10000 / (s.rows.length + 1),
                integers ? scan_integers : scan_range, &s);
@@ -121,6 +124,13 @@ static enum assay_status cum_sum_eval(struct op_eval *c, struct assay_error *err
 }
 static enum assay_status cum_prod_eval(struct op_eval *c, struct assay_error *err) {
   return scan_run(c, true, err);
+}
+
+static bool scan_apart(const struct op_infer *c, const bool *apart, int64_t *halo) {
+  int axis;
+  (void)halo;
+  return c->in[1]->bits && op_axis(c->node, c->in[1]->i64[0], c->in[0]->shape.rank, &axis, NULL) == ASSAY_OK &&
+         op_apart_along(c, apart, 1u << axis);
 }
 
 static void scan_cost(const struct op_infer *c, struct op_cost *cost) {
@@ -146,6 +156,7 @@ static const struct op_def scan_rows[] = {
      .infer = scan_infer,
      .eval = cum_sum_eval,
      .cost = scan_cost,
+     .apart = scan_apart,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.text = "torch.cumsum", .write = pytorch_cumulative},
      .doc =
@@ -166,6 +177,7 @@ static const struct op_def scan_rows[] = {
      .infer = scan_infer,
      .eval = cum_prod_eval,
      .cost = scan_cost,
+     .apart = scan_apart,
      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_NO_SUM},
      .pytorch = {.text = "torch.cumprod", .write = pytorch_cumulative},
      .doc =

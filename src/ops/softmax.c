@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "ops/apart.h"
 #include "ops/families.h"
 #include "ops/loops.h"
 #include "ops/pytorch.h"
@@ -14,6 +15,7 @@ struct softmax_work {
   const double *x;
   double *y;
   bool log;
+  int64_t first; // the number of row 0 among those of a whole batch
 };
 
 // One tile of rows at work. `lines` and `buffer` are for reading, `made` for what is written.
@@ -96,7 +98,7 @@ static void softmax_range(void *arg, int64_t begin, int64_t end) {
     t.w = w;
     rows_tile(&w->rows, i, &t.row, &t.width);
     for (int r = 0; r < t.width; r++) {
-      t.noise[r] = noise_at(w->arith->key, (uint64_t)(t.row + r));
+      t.noise[r] = noise_at(w->arith->key, (uint64_t)(w->first + t.row + r));
       t.sum[r] = (struct total){0};
     }
     tile_maxima(&t);
@@ -142,6 +144,12 @@ static enum assay_status softmax_infer(struct op_infer *c, struct assay_error *e
   return status ? status : op_infer_same(c, err);
 }
 
+static bool softmax_apart(const struct op_infer *c, const bool *apart, int64_t *halo) {
+  unsigned axes;
+  (void)halo;
+  return softmax_axes(c, &axes, NULL) == ASSAY_OK && op_apart_along(c, apart, axes);
+}
+
 static void softmax_cost(const struct op_infer *c, struct op_cost *cost) {
   cost->flops = 5 * (double)shape_count(&c->in[0]->shape); // maximum, subtraction, exp, sum, division
 }
@@ -160,6 +168,7 @@ static enum assay_status run(struct op_eval *c, bool log, parallel_body *body, s
   rows_init(&w.rows, &c->in[0]->shape, axes, NULL);
   if (w.rows.length == 0)
     return ASSAY_OK;
+  w.first = arith_first(w.arith, w.rows.count, c->in[0]->shape.dims[0]);
   int64_t items = body == hardmax_range ? w.rows.count : rows_tiles(&w.rows);
   parallel_for(c->threads, items, 1 + 2000 / w.rows.length, body, &w);
   return ASSAY_OK;
@@ -193,12 +202,13 @@ static const struct op_attr axis_attrs[] = {{"axis", ATTR_INT, false, "-1"}, {NU
    .infer = softmax_infer,                                                                                             \
    .eval = eval_fn,                                                                                                    \
    .cost = cost_fn,                                                                                                    \
+   .apart = softmax_apart,                                                                                             \
    .doc = text " A row is everything from the axis on.",                                                               \
    __VA_ARGS__},                                                                                                       \
   {                                                                                                                    \
     .name = op, .domain = "", .since = 13, .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 1,                       \
     .class = OP_NORMALIZATION, .attrs = axis_attrs, .infer = softmax_infer, .eval = eval_fn, .cost = cost_fn,          \
-    .doc = text " A row runs along the axis.",                                                                         \
+    .apart = softmax_apart, .doc = text " A row runs along the axis.",                                                 \
     .example = "(float[2,3,4] x) => (float[2,3,4] y) { y = " op "(x) }\n"                                              \
                "(float[2,3,4] x) => (float[2,3,4] y) { y = " op "<axis = 1>(x) }",                                     \
     __VA_ARGS__                                                                                                        \

@@ -165,6 +165,8 @@ static enum assay_status run_node(struct pass *p, int index, struct assay_error 
                       .threads = p->r->threads,
                       .scratch = &scratch};
   c.arith.key = noise_derive(p->r->arith.key, (uint64_t)index);
+  if (c.arith.part && (n->outputs[0] < 0 || !c.arith.part->apart[n->outputs[0]]))
+    c.arith.part = NULL;
   if (!c.arith.exact)
     status = find_starts(p, index, &c, err);
   if (!status)

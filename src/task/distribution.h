@@ -132,5 +132,7 @@ struct draw_request {
 
 // Fills dst (tensor_type_bytes). Cannot fail: needs no memory.
 void distribution_draw(const struct draw_request *r, void *dst);
+// Elements [first, first + count) of the same draw; whole rows where it is a softmax.
+void distribution_draw_part(const struct draw_request *r, int64_t first, int64_t count, void *dst);
 
 #endif

@@ -169,7 +169,7 @@ static void matrix_modifiers(const struct drawing *d, int64_t first, int64_t n, 
 }
 
 static void store(const struct drawing *d, int64_t first, int64_t n, const double *values) {
-  char *dst = (char *)d->dst + (size_t)first * dtype_bytes(d->r->type.dtype);
+  char *dst = (char *)d->dst + (size_t)(first - d->first) * dtype_bytes(d->r->type.dtype);
   if (dtype_is_float(d->r->type.dtype)) {
     dtype_from_f64(d->r->type.dtype, values, n, dst);
     return;
@@ -183,10 +183,9 @@ static void store(const struct drawing *d, int64_t first, int64_t n, const doubl
 // Body over chunks of CHUNK elements.
 static void draw_chunks(void *arg, int64_t begin, int64_t end) {
   const struct drawing *d = arg;
-  int64_t count = shape_count(&d->r->type.shape);
   for (int64_t chunk = begin; chunk < end; chunk++) {
     double values[CHUNK];
-    int64_t first = chunk * CHUNK, n = count - first < CHUNK ? count - first : CHUNK;
+    int64_t at = chunk * CHUNK, first = d->first + at, n = d->count - at < CHUNK ? d->count - at : CHUNK;
     plain(d, first, n, values);
     if (d->matrices)
       matrix_modifiers(d, first, n, values);
@@ -199,7 +198,7 @@ static void draw_softmax_rows(void *arg, int64_t begin, int64_t end) {
   const struct drawing *d = arg;
   double values[CHUNK];
   for (int64_t row = begin; row < end; row++) {
-    int64_t start = row * d->columns;
+    int64_t start = d->first + row * d->columns;
     double greatest = -INFINITY, sum = 0;
     for (int pass = 0; pass < 3; pass++)
       for (int64_t i = 0; i < d->columns; i += CHUNK) {
@@ -316,18 +315,25 @@ void drawing_resolve(const struct draw_request *r, struct drawing *out) {
 }
 
 void distribution_draw(const struct draw_request *r, void *dst) {
+  distribution_draw_part(r, 0, shape_count(&r->type.shape), dst);
+}
+
+void distribution_draw_part(const struct draw_request *r, int64_t first, int64_t count, void *dst) {
   struct drawing d;
-  int64_t count = shape_count(&r->type.shape), at[N_SPECIAL];
+  int64_t at[N_SPECIAL];
   double values[N_SPECIAL];
   if (count == 0)
     return;
   drawing_resolve(r, &d);
   d.dst = dst;
+  d.first = first;
+  d.count = count;
   if (r->distribution->softmax)
     parallel_for(r->threads, count / d.columns, 1, draw_softmax_rows, &d);
   else
     parallel_for(r->threads, (count + CHUNK - 1) / CHUNK, CHUNKS_PER_PIECE, draw_chunks, &d);
   if (drawing_special(&d, at, values))
     for (int k = 0; k < N_SPECIAL; k++)
-      store(&d, at[k], 1, &values[k]);
+      if (at[k] >= first && at[k] < first + count)
+        store(&d, at[k], 1, &values[k]);
 }

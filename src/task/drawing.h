@@ -16,7 +16,8 @@ struct drawing {
   bool scaled, row_scales, matrices; // matrices: a modifier looks at an element's place in its matrix
   int64_t columns, rows;             // the last two extents (1 where the tensor has fewer dimensions)
   int64_t inner;                     // elements for each step along the first dimension
-  void *dst;
+  int64_t first, count;              // the elements wanted
+  void *dst;                         // where `first` goes
 };
 void drawing_resolve(const struct draw_request *r, struct drawing *out);
 

@@ -104,24 +104,39 @@ enum assay_status task_make_inputs(const struct task *t, const struct workload *
   return status;
 }
 
-enum assay_status task_draw_inputs(const struct task *t, const struct workload *w, enum probe probe, uint64_t key,
-                                   int threads, struct array *arrays, struct assay_error *err) {
+// One input as an array: the bytes that are drawn are the bytes of the whole draw.
+static enum assay_status draw_array(const struct draw_request *r, const struct task_members *m, bool apart,
+                                    struct array *out, struct assay_error *err) {
+  struct tensor_type type = r->type;
+  const int64_t inner = apart ? shape_span(&type.shape, 1, type.shape.rank) : 0;
+  if (apart)
+    type.shape.dims[0] = m->count;
+  void *bytes = base_alloc(tensor_type_bytes(&type));
+  if (!bytes)
+    return error_nomem(err, "a task's inputs");
+  distribution_draw_part(r, apart ? m->first * inner : 0, shape_count(&type.shape), bytes);
+  enum assay_status status = array_from_tensor(&(struct tensor){.type = type, .data = bytes}, out, err);
+  base_free(bytes);
+  return status;
+}
+
+enum assay_status task_draw_members(const struct task *t, const struct task_draw *d, struct array *arrays,
+                                    struct assay_error *err) {
   struct arena arena = {0};
   struct array *inputs = arena_calloc(&arena, (size_t)t->n_inputs + 1, sizeof *inputs);
-  enum assay_status status = inputs ? task_input_shapes(t, w, inputs, err) : error_nomem(err, "a task's inputs");
+  enum assay_status status =
+      inputs ? task_input_shapes(t, d->workload, inputs, err) : error_nomem(err, "a task's inputs");
   for (int i = 0; i < t->n_inputs && !status; i++) {
-    struct draw_request r = task_draw_request(t, w, inputs, i, probe, key);
-    const struct tensor_type type = array_type(&inputs[i]);
-    void *bytes = base_alloc(tensor_type_bytes(&type));
-    r.threads = threads;
-    if (!bytes) {
-      status = error_nomem(err, "a task's inputs");
-    } else {
-      distribution_draw(&r, bytes);
-      status = array_from_tensor(&(struct tensor){.type = type, .data = bytes}, &arrays[i], err);
-    }
-    base_free(bytes);
+    struct draw_request r = task_draw_request(t, d->workload, inputs, i, d->probe, d->key);
+    r.threads = d->threads;
+    status = draw_array(&r, d->members, d->members && d->members->apart[i], &arrays[i], err);
   }
   arena_release(&arena);
   return status;
+}
+
+enum assay_status task_draw_inputs(const struct task *t, const struct workload *w, enum probe probe, uint64_t key,
+                                   int threads, struct array *arrays, struct assay_error *err) {
+  const struct task_draw d = {.workload = w, .probe = probe, .key = key, .threads = threads};
+  return task_draw_members(t, &d, arrays, err);
 }

@@ -138,6 +138,22 @@ enum assay_status task_make_inputs(const struct task *t, const struct workload *
 enum assay_status task_draw_inputs(const struct task *t, const struct workload *w, enum probe probe, uint64_t key,
                                    int threads, struct array *arrays, struct assay_error *err);
 
+// Of a batch, members [first, first + count), as they are among all: the first dimension of inputs with `apart` is the
+// batch (oracle/apart.h), the others are drawn whole.
+struct task_members {
+  const bool *apart;
+  int64_t first, count;
+};
+struct task_draw {
+  const struct workload *workload;
+  enum probe probe;
+  uint64_t key;
+  int threads;
+  const struct task_members *members; // NULL: all
+};
+enum assay_status task_draw_members(const struct task *t, const struct task_draw *d, struct array *arrays,
+                                    struct assay_error *err);
+
 bool contract_by_name(const char *name, struct contract *out);
 
 // Puts another contract in the place of the task's own; NULL and its own change nothing. A contract may stand in for
