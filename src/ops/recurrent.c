@@ -3,7 +3,8 @@
 //
 // What all steps need of the input is one product, X W', made before the first. Each step then multiplies the state by
 // the recurrent weights and goes through the cell, batch by batch. In a contract pass every sum and every operation of
-// the cell errs as in any other operator, and the state carries its error along.
+// the cell errs as in any other operator, and the state carries its error along. In half precision a pass may also
+// store what goes from one of these to the next (recurrent.h).
 #include "ops/recurrent.h"
 
 #include <string.h>
@@ -106,6 +107,19 @@ static void one_minus(struct row *w, const double *x, double *to) {
     to[i] = arith_round(a, &w->noise, 1 - x[i]);
 }
 
+// Rounded to the storage type, where the pass does that. g: a gate, where there is one at this place for each.
+static void store(const struct row *w, int place, int g, double *x) {
+  const struct run *u = w->run;
+  const struct recurrent *r = u->r;
+  const struct arith *a = &u->c->arith;
+  if (!arith_stores_inside(a, place, u->c->in[RECURRENT_X]->dtype))
+    return;
+  const struct arith storing = arith_storing_inside(a, place);
+  int64_t first = (((u->direction * r->steps + u->step) * r->batch + w->batch) * r->cell->gates + g) * r->hidden;
+  for (int64_t i = 0; i < r->hidden; i++)
+    x[i] = arith_store(&storing, (uint64_t)(first + i), x[i]);
+}
+
 // Clipped and put through the direction's function, in place.
 static void activate(struct row *w, int function, double *x) {
   const struct run *u = w->run;
@@ -132,8 +146,10 @@ static const double *bias_of(const struct row *w, int g, bool recurrent) {
 static const double *part(struct row *w, int g, bool recurrent, const double *sum, double *to) {
   const double *bias = bias_of(w, g, recurrent);
   if (!bias)
-    return sum;
-  add(w, sum, bias, to);
+    memcpy(to, sum, (size_t)w->run->r->hidden * sizeof *to);
+  else
+    add(w, sum, bias, to);
+  store(w, recurrent ? RECURRENT_STORE_STATE : RECURRENT_STORE_INPUT, g, to);
   return to;
 }
 
@@ -149,6 +165,7 @@ static const double *input_part(struct row *w, int g, double *to) {
 static void gate_sum(struct row *w, int g, const double *sum) {
   const double *x = input_part(w, g, gate(w, g));
   add(w, x, part(w, g, true, sum, of_batch(w, w->run->spare)), gate(w, g));
+  store(w, RECURRENT_STORE_SUM, g, gate(w, g));
 }
 
 static const double *state_sum(const struct row *w, int g) {
@@ -162,6 +179,7 @@ static void rnn_step(struct row *w) {
   gate_sum(w, 0, state_sum(w, 0));
   activate(w, 0, gate(w, 0));
   memcpy(h, gate(w, 0), (size_t)w->run->r->hidden * sizeof *h);
+  store(w, RECURRENT_STORE_HIDDEN, 0, h);
 }
 
 enum { LSTM_I, LSTM_O, LSTM_F, LSTM_C }; // gates; peepholes have the order of the first three
@@ -182,6 +200,7 @@ static void lstm_gate(struct row *w, int g) {
   if (g != LSTM_C)
     peep(w, g);
   activate(w, g == LSTM_C ? 1 : 0, gate(w, g));
+  store(w, RECURRENT_STORE_GATE, g, gate(w, g));
 }
 
 static void lstm_step(struct row *w) {
@@ -193,12 +212,17 @@ static void lstm_step(struct row *w) {
     lstm_gate(w, LSTM_F);
   lstm_gate(w, LSTM_C);
   multiply(w, gate(w, LSTM_F), state, gate(w, LSTM_F));
+  store(w, RECURRENT_STORE_PRODUCT, LSTM_F, gate(w, LSTM_F));
   multiply(w, gate(w, LSTM_I), gate(w, LSTM_C), gate(w, LSTM_C));
+  store(w, RECURRENT_STORE_PRODUCT, LSTM_C, gate(w, LSTM_C));
   add(w, gate(w, LSTM_F), gate(w, LSTM_C), state);
+  store(w, RECURRENT_STORE_CELL, 0, state);
   lstm_gate(w, LSTM_O);
   memcpy(seen, state, (size_t)w->run->r->hidden * sizeof *seen);
   activate(w, 2, seen);
+  store(w, RECURRENT_STORE_SEEN, 0, seen);
   multiply(w, gate(w, LSTM_O), seen, of_batch(w, w->run->h));
+  store(w, RECURRENT_STORE_HIDDEN, 0, of_batch(w, w->run->h));
 }
 
 enum { GRU_Z, GRU_R, GRU_H }; // gates
@@ -208,15 +232,20 @@ enum { GRU_Z, GRU_R, GRU_H }; // gates
 static void gru_finish(struct row *w) {
   double *h = of_batch(w, w->run->h), *z = gate(w, GRU_Z), *candidate = gate(w, GRU_H), *way = gate(w, GRU_R);
   activate(w, 1, candidate);
+  store(w, RECURRENT_STORE_GATE, GRU_H, candidate);
   subtract(w, h, candidate, way);
+  store(w, RECURRENT_STORE_SEEN, 0, way);
   multiply(w, z, way, way);
+  store(w, RECURRENT_STORE_PRODUCT, GRU_Z, way);
   add(w, candidate, way, h);
+  store(w, RECURRENT_STORE_HIDDEN, 0, h);
 }
 
 static void gru_gates(struct row *w) {
   for (int g = GRU_Z; g <= GRU_R; g++) {
     gate_sum(w, g, state_sum(w, g));
     activate(w, 0, gate(w, g));
+    store(w, RECURRENT_STORE_GATE, g, gate(w, g));
   }
 }
 
@@ -224,13 +253,16 @@ static void gru_linear_step(struct row *w) {
   double *seen = of_batch(w, w->run->spare);
   gru_gates(w);
   multiply(w, gate(w, GRU_R), part(w, GRU_H, true, state_sum(w, GRU_H), seen), seen);
+  store(w, RECURRENT_STORE_PRODUCT, GRU_H, seen);
   add(w, input_part(w, GRU_H, gate(w, GRU_H)), seen, gate(w, GRU_H));
+  store(w, RECURRENT_STORE_SUM, GRU_H, gate(w, GRU_H));
   gru_finish(w);
 }
 
 static void gru_reset(struct row *w) {
   gru_gates(w);
   multiply(w, gate(w, GRU_R), of_batch(w, w->run->h), of_batch(w, w->run->reset));
+  store(w, RECURRENT_STORE_PRODUCT, GRU_R, of_batch(w, w->run->reset));
 }
 
 static void gru_reset_step(struct row *w) {
@@ -467,9 +499,9 @@ static const struct op_attr lstm_attrs_7[] = {LSTM_ATTRS, {0}}, lstm_attrs[] = {
 static const struct op_attr gru_attrs_7[] = {GRU_ATTRS, {0}}, gru_attrs[] = {GRU_ATTRS, LAYOUT, {0}};
 
 #define RECURRENT(NAME, SINCE, INPUTS, OUTPUTS, ATTRS, PREFIX)                                                         \
-  OP_ROW(NAME, SINCE, 3, INPUTS, 0, OUTPUTS, OP_SCAN), .attrs = (ATTRS), .infer = PREFIX##_infer,                      \
-                                                       .eval = PREFIX##_eval, .cost = PREFIX##_cost,                   \
-                                                       .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}
+  OP_ROW(NAME, SINCE, 3, INPUTS, 0, OUTPUTS, OP_SCAN),                                                                 \
+      .attrs = (ATTRS), .infer = PREFIX##_infer, .eval = PREFIX##_eval, .cost = PREFIX##_cost,                         \
+      .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}, .stores_inside = true
 
 static const struct op_def recurrent_rows[] = {
     {RECURRENT("RNN", 7, 6, 2, rnn_attrs_7, rnn),

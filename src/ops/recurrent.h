@@ -9,6 +9,22 @@
 enum { RECURRENT_X, RECURRENT_W, RECURRENT_R, RECURRENT_B, RECURRENT_LENGTHS, RECURRENT_H, RECURRENT_C, RECURRENT_P };
 enum { RECURRENT_OUT_Y, RECURRENT_OUT_H, RECURRENT_OUT_C };
 
+// Where a pass may round to the storage type inside the operator (arith_stores_inside), at every step: what input and
+// state say to a gate, with its bias; their sum; a gate; the product of a gate and something else; the new cell state,
+// and its function; the new state. PyTorch's cells on a processor store all of it, its fused ones on a GPU both parts
+// and both states, cuDNN's the state.
+enum {
+  RECURRENT_STORE_INPUT,
+  RECURRENT_STORE_STATE,
+  RECURRENT_STORE_SUM,
+  RECURRENT_STORE_GATE,
+  RECURRENT_STORE_PRODUCT,
+  RECURRENT_STORE_CELL,
+  RECURRENT_STORE_SEEN,
+  RECURRENT_STORE_HIDDEN,
+  RECURRENT_STORES,
+};
+
 // X(enumerator, ONNX's name, how many of alpha and beta it has, their defaults, its expression). NULL: that of the
 // operator of this name. Defaults of NAN: there are none.
 #define RECURRENT_FUNCTIONS(X)                                                                                         \

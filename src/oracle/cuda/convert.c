@@ -44,19 +44,22 @@ struct gpu_narrowing gpu_narrowing_of(const struct narrowing *n) {
                                 .power = (int32_t)n->power};
 }
 
+struct gpu_narrowing gpu_storing_of(const struct arith *storing, enum dtype dtype) {
+  return (struct gpu_narrowing){.arith = gpu_arith_of(storing),
+                                .to = convert_type_of(dtype),
+                                .no_overflow = storing->exact}; // as store_nearest of ops/arith.c
+}
+
 // From n doubles, held as they are or as floats of fewer bits, to doubles.
 static enum assay_status round_to(struct compute *c, struct gpu_ref from, enum dtype dtype, device_ptr to, int64_t n,
                                   const struct arith *storing, struct assay_error *err) {
-  struct convert_type type = convert_type_of(dtype);
   struct cast_args args = {.in = from,
                            .out = to,
                            .n = n,
                            .from = convert_type_of(DTYPE_DOUBLE),
-                           .to = type,
+                           .to = convert_type_of(dtype),
                            .narrows = 1,
-                           .narrowing = {.arith = gpu_arith_of(storing),
-                                         .to = type,
-                                         .no_overflow = storing->exact}}; // as store_nearest of ops/arith.c
+                           .narrowing = gpu_storing_of(storing, dtype)};
   return compute_launch(c, &program, "cast", n, &args, sizeof args, err);
 }
 

@@ -9,5 +9,7 @@
 
 struct convert_type convert_type_of(enum dtype t);
 struct gpu_narrowing gpu_narrowing_of(const struct narrowing *n);
+// Rounding to a contract's storage type, as arith_storing and arith_store of ops/arith.h.
+struct gpu_narrowing gpu_storing_of(const struct arith *storing, enum dtype dtype);
 
 #endif

@@ -4,14 +4,17 @@
 // threads as keep the device busy, and the cells. Nothing waits for the host between steps.
 #include "ops/recurrent.h"
 #include "oracle/cuda/contraction.h"
+#include "oracle/cuda/convert.h"
 #include "oracle/cuda/gpu_table.h"
 #include "oracle/cuda/move.h"
 #include "oracle/cuda/recurrent_args.h"
 #include "oracle/cuda/reduce.h"
 
-extern const char code_recurrent_args[], code_recurrent[];
+extern const char code_convert_args[], code_narrow[], code_recurrent_args[], code_recurrent[];
 static const struct device_code program = {
-    "recurrent", (const char *const[]){GPU_COMMON_TEXTS, code_recurrent_args, code_recurrent, NULL}, false};
+    "recurrent",
+    (const char *const[]){GPU_COMMON_TEXTS, code_convert_args, code_narrow, code_recurrent_args, code_recurrent, NULL},
+    false};
 
 #define SAME(name) _Static_assert((int)FUNCTION_##name == (int)RECURRENT_##name, "as in ops/recurrent.h")
 SAME(RELU);
@@ -25,6 +28,16 @@ SAME(HARD_SIGMOID);
 SAME(ELU);
 SAME(SOFTSIGN);
 SAME(SOFTPLUS);
+#define SAME_PLACE(name) _Static_assert(AT_##name == (int)RECURRENT_STORE_##name, "as in ops/recurrent.h")
+SAME_PLACE(INPUT);
+SAME_PLACE(STATE);
+SAME_PLACE(SUM);
+SAME_PLACE(GATE);
+SAME_PLACE(PRODUCT);
+SAME_PLACE(CELL);
+SAME_PLACE(SEEN);
+SAME_PLACE(HIDDEN);
+_Static_assert((int)PLACES == (int)RECURRENT_STORES, "as in ops/recurrent.h");
 _Static_assert(sizeof(struct recurrent_args) <= 4096, "a kernel's argument");
 
 enum { BUSY = 1 << 15, LEAST_DEPTH = 16 }; // threads that keep a large GPU busy; terms worth a thread
@@ -175,6 +188,17 @@ static void set_functions(struct run *u) {
     }
 }
 
+static void set_stores(struct run *u) {
+  const enum dtype dtype = u->c->in[RECURRENT_X]->dtype;
+  for (int place = 0; place < PLACES; place++) {
+    if (!arith_stores_inside(&u->c->arith, place, dtype))
+      continue;
+    const struct arith storing = arith_storing_inside(&u->c->arith, place);
+    u->args.stores |= 1u << place;
+    u->args.storing[place] = gpu_storing_of(&storing, dtype);
+  }
+}
+
 static void set_args(struct run *u) {
   const struct recurrent *r = &u->r;
   u->args = (struct recurrent_args){.bias = input(u->c, RECURRENT_B),
@@ -196,6 +220,7 @@ static void set_args(struct run *u) {
   u->product = (struct recurrent_sum_args){
       .directions = r->directions, .batch = r->batch, .hidden = r->hidden, .width = u->args.width};
   set_functions(u);
+  set_stores(u);
 }
 
 static enum assay_status make_sums(struct run *u, struct assay_error *err) {

@@ -110,13 +110,23 @@ DEVICE_FN_LARGE double activate(const struct recurrent_args *a, struct unit *u, 
   }
 }
 
+// x rounded to the storage type, where the pass does that.
+DEVICE_FN_LARGE double stored(const struct recurrent_args *a, const struct unit *u, int place, int64_t gate, double x) {
+  if (!(a->stores >> place & 1))
+    return x;
+  int64_t row = (u->direction * a->steps + a->step) * a->batch + u->batch;
+  const struct gpu_narrowing *s = &a->storing[place];
+  struct noise noise = noise_at(s->arith.key, (uint64_t)(row * a->width + gate * a->hidden + u->j));
+  return narrow(s, &noise, x);
+}
+
 // ---- gates
 
 DEVICE_FN double with_bias(const struct recurrent_args *a, struct unit *u, int64_t gate, int recurrent, double sum) {
-  if (!a->bias.data)
-    return sum;
   int64_t at = (2 * u->direction + recurrent) * a->width + gate * a->hidden + u->j;
-  return rounded(a, u, sum + read_f64(&a->bias, at));
+  if (a->bias.data)
+    sum = rounded(a, u, sum + read_f64(&a->bias, at));
+  return stored(a, u, recurrent ? AT_STATE : AT_INPUT, gate, sum);
 }
 
 // The part of a gate that comes from the input.
@@ -140,7 +150,7 @@ DEVICE_FN_LARGE double state_part(const struct recurrent_args *a, struct unit *u
 
 DEVICE_FN double gate_sum(const struct recurrent_args *a, struct unit *u, int64_t gate) {
   double x = input_part(a, u, gate);
-  return rounded(a, u, x + state_part(a, u, gate, gate * a->hidden));
+  return stored(a, u, AT_SUM, gate, rounded(a, u, x + state_part(a, u, gate, gate * a->hidden)));
 }
 
 DEVICE_FN void give(const struct recurrent_args *a, const struct unit *u, double y) {
@@ -154,7 +164,7 @@ KERNEL(recurrent_rnn, struct recurrent_args) {
   struct unit u;
   if (!unit_find(a, THREAD, &u))
     return;
-  double h = u.ended ? 0 : activate(a, &u, 0, gate_sum(a, &u, 0));
+  double h = u.ended ? 0 : stored(a, &u, AT_HIDDEN, 0, activate(a, &u, 0, gate_sum(a, &u, 0)));
   give(a, &u, h);
   if (!u.ended)
     ((double *)a->h)[u.at] = h;
@@ -170,7 +180,7 @@ DEVICE_FN double lstm_gate(const struct recurrent_args *a, struct unit *u, int64
   if (a->peepholes.data)
     sum = rounded(
         a, u, sum + rounded(a, u, cell * read_f64(&a->peepholes, (3 * u->direction + gate) * a->hidden + u->j)));
-  return activate(a, u, 0, sum);
+  return stored(a, u, AT_GATE, gate, activate(a, u, 0, sum));
 }
 
 KERNEL(recurrent_lstm, struct recurrent_args) {
@@ -184,10 +194,13 @@ KERNEL(recurrent_lstm, struct recurrent_args) {
   double *state = (double *)a->state + u.at;
   double i = lstm_gate(a, &u, LSTM_I, *state);
   double forget = a->coupled ? rounded(a, &u, 1 - i) : lstm_gate(a, &u, LSTM_F, *state);
-  double candidate = activate(a, &u, 1, gate_sum(a, &u, LSTM_C));
-  double kept = rounded(a, &u, forget * *state), cell = rounded(a, &u, kept + rounded(a, &u, i * candidate));
+  double candidate = stored(a, &u, AT_GATE, LSTM_C, activate(a, &u, 1, gate_sum(a, &u, LSTM_C)));
+  double kept = stored(a, &u, AT_PRODUCT, LSTM_F, rounded(a, &u, forget * *state));
+  double more = stored(a, &u, AT_PRODUCT, LSTM_C, rounded(a, &u, i * candidate));
+  double cell = stored(a, &u, AT_CELL, 0, rounded(a, &u, kept + more));
   double o = lstm_gate(a, &u, LSTM_O, cell);
-  double h = rounded(a, &u, o * activate(a, &u, 2, cell));
+  double seen = stored(a, &u, AT_SEEN, 0, activate(a, &u, 2, cell));
+  double h = stored(a, &u, AT_HIDDEN, 0, rounded(a, &u, o * seen));
   *state = cell;
   ((double *)a->h)[u.at] = h;
   give(a, &u, h);
@@ -199,10 +212,15 @@ KERNEL(recurrent_lstm, struct recurrent_args) {
 
 DEVICE_FN void gru_finish(const struct recurrent_args *a, struct unit *u, double z, double candidate) {
   double *h = (double *)a->h + u->at;
-  candidate = activate(a, u, 1, candidate);
-  double way = rounded(a, u, *h - candidate);
-  *h = rounded(a, u, candidate + rounded(a, u, z * way));
+  candidate = stored(a, u, AT_GATE, GRU_H, activate(a, u, 1, candidate));
+  double way = stored(a, u, AT_SEEN, 0, rounded(a, u, *h - candidate));
+  way = stored(a, u, AT_PRODUCT, GRU_Z, rounded(a, u, z * way));
+  *h = stored(a, u, AT_HIDDEN, 0, rounded(a, u, candidate + way));
   give(a, u, *h);
+}
+
+DEVICE_FN double gru_gate(const struct recurrent_args *a, struct unit *u, int64_t gate) {
+  return stored(a, u, AT_GATE, gate, activate(a, u, 0, gate_sum(a, u, gate)));
 }
 
 KERNEL(recurrent_gru_linear, struct recurrent_args) {
@@ -213,9 +231,9 @@ KERNEL(recurrent_gru_linear, struct recurrent_args) {
     give(a, &u, 0);
     return;
   }
-  double z = activate(a, &u, 0, gate_sum(a, &u, GRU_Z)), r = activate(a, &u, 0, gate_sum(a, &u, GRU_R));
-  double seen = rounded(a, &u, r * state_part(a, &u, GRU_H, GRU_H * a->hidden));
-  gru_finish(a, &u, z, rounded(a, &u, input_part(a, &u, GRU_H) + seen));
+  double z = gru_gate(a, &u, GRU_Z), r = gru_gate(a, &u, GRU_R);
+  double seen = stored(a, &u, AT_PRODUCT, GRU_H, rounded(a, &u, r * state_part(a, &u, GRU_H, GRU_H * a->hidden)));
+  gru_finish(a, &u, z, stored(a, &u, AT_SUM, GRU_H, rounded(a, &u, input_part(a, &u, GRU_H) + seen)));
 }
 
 // Both gates and the state after the reset, which then goes through a product of its own.
@@ -224,9 +242,9 @@ KERNEL(recurrent_gru_reset, struct recurrent_args) {
   if (!unit_find(a, THREAD, &u) || u.ended)
     return;
   double *gates = (double *)a->gates;
-  double r = activate(a, &u, 0, gate_sum(a, &u, GRU_R));
-  gates[u.at] = rounded(a, &u, r * ((const double *)a->h)[u.at]);
-  gates[a->directions * a->batch * a->hidden + u.at] = activate(a, &u, 0, gate_sum(a, &u, GRU_Z));
+  double r = gru_gate(a, &u, GRU_R);
+  gates[u.at] = stored(a, &u, AT_PRODUCT, GRU_R, rounded(a, &u, r * ((const double *)a->h)[u.at]));
+  gates[a->directions * a->batch * a->hidden + u.at] = gru_gate(a, &u, GRU_Z);
 }
 
 KERNEL(recurrent_gru, struct recurrent_args) {
@@ -239,5 +257,5 @@ KERNEL(recurrent_gru, struct recurrent_args) {
   }
   double z = ((const double *)a->gates)[a->directions * a->batch * a->hidden + u.at];
   double x = input_part(a, &u, GRU_H);
-  gru_finish(a, &u, z, rounded(a, &u, x + state_part(a, &u, GRU_H, 0)));
+  gru_finish(a, &u, z, stored(a, &u, AT_SUM, GRU_H, rounded(a, &u, x + state_part(a, &u, GRU_H, 0))));
 }

@@ -16,6 +16,17 @@
 #define FUNCTION_SOFTSIGN 9
 #define FUNCTION_SOFTPLUS 10
 
+// Places where values may be stored, as in ops/recurrent.h.
+#define AT_INPUT 0
+#define AT_STATE 1
+#define AT_SUM 2
+#define AT_GATE 3
+#define AT_PRODUCT 4
+#define AT_CELL 5
+#define AT_SEEN 6
+#define AT_HIDDEN 7
+#define PLACES 8
+
 #define RECURRENT_LANES 4 // batches that one thread multiplies by the weights it reads
 
 // Products of states [direction][batch][hidden] with columns [first_column, +columns) of weights
@@ -42,7 +53,9 @@ struct recurrent_args {
   double clip;
   double alpha[2][3], beta[2][3];
   int32_t functions[2][3];
-  int32_t reverse, batch_first, coupled, pad;
+  int32_t reverse, batch_first, coupled;
+  uint32_t stores; // bit i: the pass stores at place i, as storing[i] says
+  struct gpu_narrowing storing[PLACES];
 };
 
 #endif

@@ -304,6 +304,26 @@ static void test_attention_stores_its_weights(void **state) {
   same_scale(attention, true, SIGNED);
 }
 
+// What goes from one step of a cell to the next.
+static void test_recurrent_stores(void **state) {
+  (void)state;
+  static const char head[] = "<ir_version: 10, opset_import: [\"\" : 23]>\n";
+  static const struct {
+    int gates;
+    bool bf16;
+    const char *cell;
+  } cells[] = {{4, true, ", h = LSTM"}, {3, false, ", h = GRU"}, {3, true, ", h = GRU<linear_before_reset = 1>"}};
+  for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+    char text[1024];
+    const char *type = cells[i].bf16 ? "bfloat16" : "float16";
+    int width = cells[i].gates * N;
+    snprintf(text, sizeof text,
+             "%sg (%s[3,%d,16] x, %s[1,%d,16] w, %s[1,%d,%d] r, %s[1,%d] b) => (%s[1,%d,%d] h) { %s(x, w, r, b) }",
+             head, type, M, type, width, type, width, N, type, 2 * width, type, M, N, cells[i].cell);
+    same_scale(text, cells[i].bf16, SIGNED);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_places),
@@ -313,6 +333,7 @@ int main(void) {
       cmocka_unit_test(test_overflow_between_operators),
       cmocka_unit_test(test_device),
       cmocka_unit_test(test_attention_stores_its_weights),
+      cmocka_unit_test(test_recurrent_stores),
   };
   return cmocka_run_group_tests(tests, graph_open, graph_close);
 }
