@@ -253,6 +253,8 @@ enum assay_status session_make_exam(struct session *s, struct assay_error *err) 
   for (int p = PROBE_DECLARED + 1; p < PROBE_COUNT; p++)
     add_probe(s, (enum probe)p);
   add_judged(s);
+  if (draws_in(&s->task)) // the same seeds once more, after others
+    s->questions[s->n_questions < MAX_QUESTIONS ? s->n_questions++ : MAX_QUESTIONS - 1] = s->questions[0];
   questions_postpone(s->questions, s->n_questions);
   status = questions_answer(&s->task, s->questions, s->n_questions, s->o->replicas, s->o->threads, err);
   if (status)
@@ -305,6 +307,19 @@ static enum assay_status check_twice(struct session *s, struct question *q, cons
   return status;
 }
 
+// Of numbers of chance: whether they go with those of other calls. The first value stands for all.
+static enum assay_status check_draws(struct session *s, const struct question *q, const void *const *outputs,
+                                     struct assay_check *c, struct assay_error *err) {
+  const char *fault = NULL;
+  enum assay_status status = draws_in(&s->task) ? draws_note(&s->draws, q, outputs, &fault, err) : ASSAY_OK;
+  if (status || !fault || c->reason != ASSAY_REASON_PASS)
+    return status;
+  c->reason = ASSAY_REASON_WRONG_VALUE;
+  snprintf(c->hint, sizeof c->hint, "%s", fault);
+  c->description = base_strndup(fault, strlen(fault));
+  return c->description ? ASSAY_OK : error_nomem(err, "a check's description");
+}
+
 enum assay_status session_check(struct session *s, struct question *q, const void *const *outputs, uint32_t poison,
                                 bool timed, enum assay_reason *reason, struct assay_error *err) {
   int n_judged = q->layout->n_judged;
@@ -316,6 +331,8 @@ enum assay_status session_check(struct session *s, struct question *q, const voi
   status = q->in_place           ? s->subject->ops->check(s->subject, q, poison, c, err)
            : q->layout->slab > 0 ? check_slabs(s, q, outputs, poison, c, err)
                                  : check_twice(s, q, outputs, poison, c, err);
+  if (!status && !q->in_place && !c[0].skipped)
+    status = check_draws(s, q, outputs, c, err);
   *reason = ASSAY_REASON_PASS;
   if (!status && c[0].skipped) {
     s->v->n_skipped_probes++;

@@ -55,6 +55,7 @@ void session_release(struct session *s) {
       base_free(folders[i]);
     }
   base_free(s->source);
+  draws_release(&s->draws);
   task_release(&s->task);
   arena_release(&s->arena);
 }

@@ -31,6 +31,7 @@ static const struct op_family *const families[] = {
     &ops_linalg_family,
     &ops_spectral_family,
     &ops_decompose_family,
+    &ops_chance_family,
     &ops_fourier_family,
     &ops_reduce_family,
     &ops_softmax_family,

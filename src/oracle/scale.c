@@ -415,7 +415,7 @@ static enum assay_status answer_sampled(const struct graph *g, const struct arra
                                         int replicas, int threads, struct oracle_answer *a, struct assay_error *err) {
   struct oracle_request r = {.graph = g, .inputs = inputs, .threads = threads};
   const struct run_passes passes = run_passes_of(g, &contract, replicas);
-  const int n = passes.n;
+  int n = passes.n, floating = 0;
   bool overflows = false;
   struct array *pass = base_calloc((size_t)g->n_outputs, sizeof *pass);
   enum assay_status status = pass ? run_find_contract(g, &contract, err) : error_nomem(err, "the oracle's answer");
@@ -424,10 +424,12 @@ static enum assay_status answer_sampled(const struct graph *g, const struct arra
     status = oracle_eval(&r, a->y, err);
   for (int i = 0; i < g->n_outputs && !status; i++)
     if (dtype_is_float(a->y[i].dtype)) {
+      floating++;
       a->sigma[i] = base_calloc((size_t)shape_count(&a->y[i].shape), sizeof *a->sigma[i]);
       if (!a->sigma[i])
         status = error_nomem(err, "an error scale");
     }
+  n = floating > 0 ? n : 0; // whole numbers are right or wrong
   for (int k = 0; k < n && !status; k++) {
     struct run_pass kind = run_pass(&contract, k, &passes);
     r.arith = kind.arith;
@@ -438,7 +440,7 @@ static enum assay_status answer_sampled(const struct graph *g, const struct arra
       status = finish_scale(&a->y[i], &a->sigma[i], &contract, n, threads, err);
   if (!status && contract.stored.bits > 0 && n > 0)
     status = widen_scale(&r, &contract, n, a, pass, err);
-  if (!status)
+  if (!status && floating > 0)
     status = cover_tails(&r, &contract, replicas, a, pass, err);
   if (!status && overflows)
     status = add_fused_scale(&r, contract, replicas, a, err);

@@ -61,6 +61,10 @@ static void put_draw(struct pytorch_writer *w, const struct distribution *d, con
   case DIST_SIGNS:
     buf_printf(w->out, "torch.randint(0, 2, %s) * 2.0 - 1.0", buf_str(&shape));
     break;
+  case DIST_SEEDS: // two pairs of neighbours
+    buf_printf(w->out, "torch.randint(0, 2**52, (2,))[torch.randint(0, 2, %s)] + torch.randint(0, 2, %s)",
+               buf_str(&shape), buf_str(&shape));
+    break;
   case DIST_PERMUTATION: // distinct along the first dimension
     buf_printf(w->out, "torch.rand((%.0f, *%s[1:])).argsort(0)[:%lld]", hi, buf_str(&shape),
                (long long)a->shape.dims[0]);

@@ -11,9 +11,11 @@
 #define KIND_BERNOULLI 5
 #define KIND_SIGNS 6
 #define KIND_PERMUTATION 7
+#define KIND_SEEDS 8
 
 #define WORDS_VALUE 0u
 #define WORDS_SECOND 1u
+#define WORDS_SCALE 2u
 #define WORDS_ROW 3u
 #define WORDS_PERMUTED 8u
 
@@ -75,6 +77,8 @@ DEVICE_FN void draw_block(const struct draw_args *a, int64_t block, double *out)
     draw_normal_pair(w + 2, out + 2);
   } else if (a->kind == KIND_SLASH) {
     draw_words(a, WORDS_SECOND, block, v);
+  } else if (a->kind == KIND_SEEDS) {
+    draw_words(a, WORDS_SCALE, 0, v);
   }
   for (int i = 0; i < 4; i++) {
     if (a->kind == KIND_UNIFORM)
@@ -91,6 +95,8 @@ DEVICE_FN void draw_block(const struct draw_args *a, int64_t block, double *out)
       out[i] = (double)w[i] * 0x1p-32 < a->a ? 1.0 : 0.0;
     else if (a->kind == KIND_SIGNS)
       out[i] = w[i] >> 31 ? -1.0 : 1.0;
+    else if (a->kind == KIND_SEEDS)
+      out[i] = (double)v[2 * (w[i] & 1)] * 0x1p20 + (double)(v[2 * (w[i] & 1) + 1] >> 12) + (double)(w[i] >> 1 & 1);
     else
       out[i] = draw_permuted(a, (4 * block + i) % a->inner, (4 * block + i) / a->inner, (int64_t)a->b);
     if (a->scaled)

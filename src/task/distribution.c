@@ -36,6 +36,7 @@ static const struct base {
     {"uniform", DIST_UNIFORM, 2},     {"normal", DIST_NORMAL, 2},     {"slash", DIST_SLASH, 1},
     {"constant", DIST_CONSTANT, 1},   {"integers", DIST_INTEGERS, 2}, {"labels", DIST_INTEGERS, 1},
     {"bernoulli", DIST_BERNOULLI, 1}, {"signs", DIST_SIGNS, 0},       {"permutation", DIST_PERMUTATION, 1},
+    {"seeds", DIST_SEEDS, 0},
 };
 
 struct scanner {
@@ -109,7 +110,7 @@ static enum assay_status parse_base(struct scanner *s, struct distribution *d) {
     s->at = start;
     return bad(s,
                "a distribution is expected here: uniform, normal, slash, constant, integers, labels, bernoulli, signs, "
-               "permutation");
+               "permutation, seeds");
   }
   d->kind = base->kind;
   if (!accept(s, '('))
@@ -224,16 +225,19 @@ enum assay_status distribution_check(const struct distribution *d, enum dtype dt
   if (dtype_bytes(dtype) == 0)
     return error_set(err, ASSAY_ERR_UNSUPPORTED, "inputs of type %s cannot be drawn", dtype_name(dtype));
   bool whole = d->kind == DIST_INTEGERS || d->kind == DIST_BERNOULLI || d->kind == DIST_SIGNS ||
-               d->kind == DIST_PERMUTATION || (d->kind == DIST_CONSTANT && floor(d->a) == d->a && fabs(d->a) <= 0x1p53);
+               d->kind == DIST_PERMUTATION || d->kind == DIST_SEEDS ||
+               (d->kind == DIST_CONSTANT && floor(d->a) == d->a && fabs(d->a) <= 0x1p53);
   if (!dtype_is_float(dtype) && (!whole || d->scaled || d->softmax || d->symmetric || d->regular || d->definite))
-    return error_set(
-        err, ASSAY_ERR_INVALID,
-        "'%.200s' draws fractions, but the input's type is %s: use integers, labels, bernoulli, signs or permutation",
-        d->text, dtype_name(dtype));
+    return error_set(err, ASSAY_ERR_INVALID,
+                     "'%.200s' draws fractions, but the input's type is %s: use integers, labels, bernoulli, signs, "
+                     "permutation or seeds",
+                     d->text, dtype_name(dtype));
   if ((d->symmetric || d->triu || d->tril || d->regular || d->definite) && rank < 2)
     return error_set(err, ASSAY_ERR_INVALID, "'%.200s' needs an input of at least two dimensions", d->text);
   if (d->softmax && rank < 1)
     return error_set(err, ASSAY_ERR_INVALID, "'%.200s' needs an input of at least one dimension", d->text);
+  if (d->kind == DIST_SEEDS && dtype_is_integer(dtype) && dtype_bytes(dtype) < 8)
+    return error_set(err, ASSAY_ERR_INVALID, "'%.200s' has numbers of 52 bits: it needs an input of int64", d->text);
   if (d->kind == DIST_PERMUTATION && rank < 1)
     return error_set(err, ASSAY_ERR_INVALID, "'%.200s' needs an input of at least one dimension", d->text);
   return ASSAY_OK;

@@ -3,11 +3,12 @@
 //
 //   spec      := base ("*" "uniform_scalar(" number "," number ")")? modifier*
 //   base      := uniform(a, b) | normal(mean, std) | slash(scale) | constant(c) | integers(lo, hi) | labels(count)
-//              | bernoulli(p) | signs() | permutation(count)
+//              | bernoulli(p) | signs() | permutation(count) | seeds()
 //                (integers and labels: lo <= v < hi; arguments are numbers or symbols of the workload; slash is a
 //                uniform number in [-scale, scale) over one in (0, 1]: so heavy-tailed that a few elements carry any
 //                norm; permutation: whole numbers from 0 to below count, no two alike along the first dimension, as
-//                long as that is not longer than count)
+//                long as that is not longer than count; seeds: whole numbers below 2^52, of which there are four in a
+//                tensor, two far apart and the next after each: of five elements two are alike)
 //   modifier  := static        a weight: a plan may prepare it once
 //              | symmetric     (a + a^T) / 2 over the last two dimensions
 //              | triu | tril   the other triangle is zero
@@ -32,6 +33,7 @@
 //                  the others; x = i mod n; then, until x < n: four times (k = 0, 1, 2, 3) the upper half a and the
 //                  lower half b of x's 2h bits become b and a xor (the low h bits of philox4x32(key, r << 16 | b, j <<
 //                  32 | 8 + k)[0])
+//   seeds          w = word(0, i), k = 2 (w & 1): word(2, k) * 2^20 + floor(word(2, k + 1) / 2^12) + (w >> 1 & 1)
 //   uniform_scalar lo + (hi - lo) * unit(word(2, 0)), times each element
 //   row_scales     t = -12 + 24 * unit(word(3, row)); the element times (1 + t - floor(t)) * 2^floor(t)
 //   special        word(4, k) * count >> 32 is the element that becomes NaN (k = 0), +Inf (1), -Inf (2), in this order
@@ -91,6 +93,7 @@ enum distribution_kind {
   DIST_BERNOULLI,
   DIST_SIGNS,
   DIST_PERMUTATION,
+  DIST_SEEDS,
 };
 
 // As a specification names it: "uniform", "normal", ...

@@ -96,6 +96,15 @@ static void base_blocks(const struct drawing *d, int64_t block, int n, double *o
     for (int i = 0; i < count; i++)
       out[i] = w[i] >> 31 ? -1 : 1;
     break;
+  case DIST_SEEDS: {
+    uint32_t s[4];
+    words(d, STREAM_SCALE, 0, 1, s);
+    for (int i = 0; i < count; i++) {
+      const uint32_t *two = s + 2 * (w[i] & 1);
+      out[i] = (double)two[0] * 0x1p20 + (double)(two[1] >> 12) + (double)(w[i] >> 1 & 1);
+    }
+    break;
+  }
   case DIST_PERMUTATION:
     for (int i = 0; i < count; i++)
       out[i] = (double)permuted(d, (4 * block + i) % d->inner, (4 * block + i) / d->inner, (int64_t)b);

@@ -43,6 +43,10 @@
   X("ai.assay.Eig", gpu_host_eval) \
   X("ai.assay.LDL", gpu_host_eval) \
   X("ai.assay.LDLProduct", gpu_host_eval) \
+  X("ai.assay.SeededUniform", gpu_host_eval) \
+  X("ai.assay.SeededBinomial", gpu_host_eval) \
+  X("ai.assay.BinomialPlace", gpu_host_eval) \
+  X("ai.assay.ChanceTests", gpu_host_eval) \
   X("DFT", gpu_host_eval) \
   X("ai.assay.LU", gpu_host_eval) \
   X("ai.assay.SymmetricPower", gpu_host_eval) \

@@ -211,6 +211,30 @@ static void test_threads_do_not_matter(void **state) {
   free(many);
 }
 
+// Four numbers of 52 bits, two pairs of neighbours; other ones under another key.
+static void test_seeds(void **state) {
+  (void)state;
+  int64_t x[64], other[64], low = INT64_MAX, high = 0;
+  int near_low = 0, near_high = 0;
+  struct setup s = {"seeds()", DTYPE_INT64, vector(64), PROBE_DECLARED, KEY, 0, 1};
+  draw(&s, x);
+  s.key++;
+  draw(&s, other);
+  for (int i = 0; i < 64; i++) {
+    assert_true(x[i] >= 0 && x[i] < INT64_C(1) << 52);
+    low = x[i] < low ? x[i] : low;
+    high = x[i] > high ? x[i] : high;
+    assert_int_not_equal(x[i], other[i]);
+  }
+  for (int i = 0; i < 64; i++) {
+    near_low += x[i] == low || x[i] == low + 1;
+    near_high += x[i] == high || x[i] == high - 1;
+  }
+  assert_true(high - low > 1 << 20);
+  assert_int_equal(near_low + near_high, 64);
+  assert_in_range(near_low, 12, 52);
+}
+
 // Along the first dimension no number twice, each about as often as the others.
 static void test_permutations(void **state) {
   (void)state;
@@ -470,6 +494,7 @@ int main(void) {
       cmocka_unit_test(test_threads_do_not_matter),
       cmocka_unit_test(test_statistics),
       cmocka_unit_test(test_permutations),
+      cmocka_unit_test(test_seeds),
       cmocka_unit_test(test_matrices),
       cmocka_unit_test(test_modifiers),
       cmocka_unit_test(test_probes),

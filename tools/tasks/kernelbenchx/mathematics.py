@@ -116,7 +116,6 @@ SUITE.task("Math", "zeta", "Hurwitz's zeta function",
             Input("other", ["N"], "uniform(0.1, 10) fixed", "uniform(1, 2)")], ["N"],
            ["y = ai.assay.Zeta(input, other)"], VECTOR, "zeta(input, other)", domains=OUR,
            repair="the ladder draws from [2, 3) and [1, 2) only; more of the function's domain")
-SUITE.missing("Math", "numbers of chance, to be judged as a distribution", "bitwise_and_binomial")
 SUITE.task("Math", "fftn", "Fourier transform of a complex vector, whose two parts are the last dimension",
            [Input("input", ["N", 2], NORMAL)], ["N", 2], ["row = Unsqueeze(input, first)", "t = DFT(row)", "y = Squeeze(t, first)"],
            loads("N", powers(12, 23), 16384, 1, 2, 3, 60, 257, 4096),
