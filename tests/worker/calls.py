@@ -91,6 +91,13 @@ rows = "; ; torch.stack([det(a) for a in A]) ; det(A)"
 stacked, _ = called("def det(A):\n    return A.sum()", rows, "kernelbenchx/L/det", {"A": OTHER})
 assert stacked.tolist() == [6.0, 6.0]
 
+# Integers and their scales under the task's own names, where the published function has numbers under one of them.
+scaled = "; ; matmul(input * input_scale) ; matmul(input)"
+two = {"input": OTHER, "input_scale": OTHER}
+matmul = {"name": "matmul", "inputs": two, "task": "kernelbenchx/Q/matmul"}
+assert given("input", scaled, **matmul)[0] == {"input": 4}
+assert given("input, input_scale, eps=0", scaled, **matmul)[0] == {"input": 2, "input_scale": 2, "eps": 0}
+
 # A dropout's choices: PyTorch's takes the task's, a parameter gets them, and numbers of the function's own are refused.
 DROP = "; ; drop(input) ; drop(input, p, training)"
 keep = {"input": OTHER, "keep": torch.tensor([[True, False, True]] * 2)}

@@ -20,6 +20,20 @@ HEADER = f"""# How the published functions of these tasks are called, in the tas
 # parameters, and the shapes of the tensors that the suite times it with. Written by {SCRIPT}
 """
 SEPARATOR = "#" * 146  # between a reference and its tests
+# Functions that quantize numbers themselves: numbers whose largest magnitude in a row is 127 of its scale, so that the rows'
+# scales and integers come out again. What is added meets zeros, and adds nothing.
+QUANTIZED = {
+    "matmul_w8a8": "matmul_w8a8(torch.cat([input * input_scale, 127 * input_scale, 0 * input_scale], 1), "
+                   "torch.cat([weight * weight_scale, 0 * weight_scale, 127 * weight_scale], 0))",
+    "bmm_w8a8": "bmm_w8a8(torch.cat([input * input_scale, 127 * input_scale, 0 * input_scale], 2), "
+                "torch.cat([mat2 * mat2_scale, 0 * mat2_scale, 127 * mat2_scale], 1))",
+    "conv2d_w8a8": "conv2d_w8a8(torch.cat([input * input_scale, torch.ones_like(input[:, :1]) * 127 * input_scale, "
+                   "torch.zeros_like(input[:, :1]) * input_scale], 1), torch.cat([weight * weight_scale[:, None], "
+                   "torch.zeros_like(weight[:, :1]) * weight_scale[:, None], torch.ones_like(weight[:, :1]) * 127 * "
+                   "weight_scale[:, None]], 1), None, 1, 1)",
+    "attention_w8a8": "attention_w8a8(torch.cat([query * query_scale, 127 * query_scale, 0 * query_scale], 2) * "
+                      "(D + 2) ** 0.5, torch.cat([key * key_scale, 0 * key_scale, 127 * key_scale], 2), "
+                      "torch.cat([value * value_scale, 127 * value_scale, 0 * value_scale], 2))[:, :, :D].contiguous()"}
 # Where the comparison runs PyTorch in place of a reference that is wrong, and what candidates are called with.
 INSTEAD = {"LinearAlgebra/invert_matrix_lu": "invert_matrix_lu(A)", "LinearAlgebra/solve_symmetric_ldl": "solve_symmetric_ldl(A, b)",
            "Fusion/fused_cholesky_solve": "fused_cholesky_solve(A, b)", "Fusion/fused_lu_solve": "fused_lu_solve(A, b)",
@@ -59,10 +73,11 @@ def shapes(task):
 
 
 def line(checkout, key, task):
-    """Quantization's published functions get numbers that they quantize themselves: nothing says how they are called."""
+    """Two of Quantization's functions quantize what cannot come out again: nothing says how they are called."""
     call = " ; "
-    if task.category != "Quantization":
-        expression = INSTEAD.get(key, task.call).replace("torch.tensor(z.numel())", "torch.tensor(z.numel(), device=z.device)")
+    if task.category != "Quantization" or task.stem in QUANTIZED:
+        expression = {**INSTEAD, **{f"Quantization/{stem}": text for stem, text in QUANTIZED.items()}}.get(key, task.call)
+        expression = expression.replace("torch.tensor(z.numel())", "torch.tensor(z.numel(), device=z.device)")
         function = called(expression, task.stem)
         call = f"{expression} ; {function}({', '.join(parameters(checkout, task, function))})"
     assert call.count(";") == 1
