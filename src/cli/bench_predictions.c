@@ -112,6 +112,16 @@ static const char *asked_task(const json_t *record, char *text, size_t size) {
   return said;
 }
 
+// The task's name: of the stem, or as Assay has it ("kernelbench/1/19").
+static bool find_task(const struct reading *r, const char *said, char *name, size_t size) {
+  const char *suite = r->b->suite;
+  size_t n = strcspn(suite, "/");
+  if (bench_task_of_stem(r->b->judging.paths.tasks, r->b->tasks, r->b->n_tasks, said, name, size))
+    return true;
+  snprintf(name, size, "%s", said);
+  return strlen(said) < size && strncmp(said, suite, n) == 0 && said[n] == '/';
+}
+
 // The code as a file, named by what it is, so that a command that repeats a verdict finds it later.
 static enum assay_status keep_code(struct reading *r, const char *task, const char *code, const char **path,
                                    struct assay_error *err) {
@@ -151,7 +161,7 @@ static enum assay_status take_record(struct reading *r, struct assay_error *err)
   bool corpus = json_is_string(json_object_get(r->record, "after_code"));
   if (!said)
     return leave(r, "", "the record names no task: give it \"file\", as \"Activation/gelu.py\"", err);
-  if (!bench_task_of_stem(r->b->judging.paths.tasks, r->b->tasks, r->b->n_tasks, said, task, sizeof task)) {
+  if (!find_task(r, said, task, sizeof task)) {
     snprintf(why, sizeof why, "%.60s has no task of the name %.120s", r->b->suite, said);
     return leave(r, said, why, err);
   }

@@ -80,7 +80,11 @@ def load_source(path, names):
     module = importlib.util.module_from_spec(spec)
     vars(module).update(defined(names))
     sys.modules["candidate"] = module
-    spec.loader.exec_module(module)
+    above = worker_call.above_tests(path)
+    if above is None:
+        spec.loader.exec_module(module)
+    else:
+        exec(compile(above, path, "exec"), vars(module))
     return module
 
 

@@ -16,10 +16,19 @@ BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_K
 NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 OUT = ("out", "output", "outputs")
 ENTRY = "kernel_function"
+SEPARATOR = "#" * 146  # KernelBench-X's files have a line of so many, and their tests below it
 
 
 class Misfit(Exception):
     """The function cannot be called for this task; the text is for its author."""
+
+
+def above_tests(path):
+    """The file's text above the suite's tests, which want a GPU and a folder of the suite's; None: it has none."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    at = ("\n" + text).find("\n" + SEPARATOR)
+    return text[:at] if at >= 0 else None
 
 
 def is_function_file(module):
