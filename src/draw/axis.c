@@ -122,3 +122,15 @@ void axis_draw(struct svg *s, const struct axis *a, double y, double top, const 
   svg_line(s, "c-axis", (struct svg_point){a->from, y}, (struct svg_point){a->to, y});
   svg_text(s, "c-muted", (struct svg_point){a->to, y + 2 * SVG_LINE}, 'e', a->to - 8, name);
 }
+
+void axis_draw_up(struct svg *s, const struct axis *y, const struct axis *x, const struct axis_labels *l) {
+  double ticks[AXIS_TICKS];
+  int n = axis_ticks(y, 6, ticks);
+  for (int i = 0; i < n; i++) {
+    char text[48];
+    double at = axis_at(y, ticks[i]);
+    svg_line(s, "c-grid", (struct svg_point){x->from, at}, (struct svg_point){x->to, at});
+    svg_text(s, "c-muted", (struct svg_point){x->from - l->gap, at + 4}, 'e', x->from - l->gap - 2,
+             axis_text(ticks[i] / l->unit, text, sizeof text));
+  }
+}

@@ -101,15 +101,7 @@ static void describe(const struct draw_roofline *c, struct buf *desc) {
 }
 
 static void put_rates(struct svg *s, const struct axis *y, const struct axis *x) {
-  double ticks[AXIS_TICKS];
-  int n = axis_ticks(y, 6, ticks);
-  for (int i = 0; i < n; i++) {
-    char text[48];
-    double at = axis_at(y, ticks[i]);
-    svg_line(s, "c-grid", (struct svg_point){x->from, at}, (struct svg_point){x->to, at});
-    svg_text(s, "c-muted", (struct svg_point){x->from - 14, at + 4}, 'e', x->from - 16,
-             axis_text(ticks[i] / 1e9, text, sizeof text));
-  }
+  axis_draw_up(s, y, x, &(struct axis_labels){.unit = 1e9, .gap = 14});
   svg_text(s, "c-muted", (struct svg_point){8, SVG_TOP + 4}, 's', s->width - 16, "GFLOP/s");
 }
 

@@ -64,4 +64,10 @@ const char *axis_text(double tick, char *text, size_t size); // "0.5", "200", "1
 // A horizontal axis below what was drawn: line, ticks, grid up to `top`, and its name.
 void axis_draw(struct svg *s, const struct axis *a, double y, double top, const char *name);
 
+// A vertical axis `y` to the left of `x`: labels, and a line across the plot at each tick.
+struct axis_labels {
+  double unit, gap; // labels are values over the unit, so many px from the plot
+};
+void axis_draw_up(struct svg *s, const struct axis *y, const struct axis *x, const struct axis_labels *l);
+
 #endif

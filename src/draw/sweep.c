@@ -41,19 +41,6 @@ static void describe(const struct draw_sweep *c, struct buf *desc) {
   }
 }
 
-// Ticks of the vertical axis, with lines across the plot.
-static void put_heights(struct svg *s, const struct axis *x, const struct axis *y) {
-  double ticks[AXIS_TICKS];
-  int n = axis_ticks(y, 6, ticks);
-  for (int i = 0; i < n; i++) {
-    char text[48];
-    double at = axis_at(y, ticks[i]);
-    svg_line(s, "c-grid", (struct svg_point){x->from, at}, (struct svg_point){x->to, at});
-    svg_text(s, "c-muted", (struct svg_point){x->from - 6, at + 4}, 'e', x->from - 8,
-             axis_text(ticks[i], text, sizeof text));
-  }
-}
-
 // Lines differ in colour and dash, as in fast_p; the sixth and later are grey.
 static void class_of(int number, char class[64]) {
   bool grey = number >= DRAW_MOST_CURVES;
@@ -112,7 +99,7 @@ void draw_sweep(const struct draw_sweep *c, const struct draw_page *page, struct
   describe(c, &desc);
   svg_begin(&s, page, (int)(key + KEY * c->n), c->title, buf_str(&desc));
   svg_text(&s, "c-muted", (struct svg_point){8, SVG_TOP + 8}, 's', s.width - 16, c->y_name);
-  put_heights(&s, &x, &y);
+  axis_draw_up(&s, &y, &x, &(struct axis_labels){.unit = 1, .gap = 6});
   axis_draw(&s, &x, bottom, SVG_TOP + SVG_LINE, c->x_name);
   for (int i = c->n - 1; i >= 0; i--)
     put_line(&s, c, i, &x, &y);
