@@ -73,5 +73,8 @@ json_t *side_json(const struct side *s);
 // The scorecard (scorecard.c).
 void scorecard_print(const struct side *s, FILE *to);
 json_t *scorecard_json(const struct side *s);
+// What the published comparison says of the tasks that are compared (scorecard_published.c).
+void scorecard_published_print(const struct side *s, FILE *to);
+json_t *scorecard_published_json(const struct side *s);
 
 #endif

@@ -155,8 +155,10 @@ void side_print(const struct side *s) {
     printf("\ntimes on a device that is no GPU are not ranked\n");
   printf("\n");
   print_reasons(s);
-  if (s->scorecard)
+  if (s->scorecard) {
     scorecard_print(s, stdout);
+    scorecard_published_print(s, stdout);
+  }
 }
 
 static json_t *result_json(const struct side *s, const struct side_shape *shape, int m) {
@@ -192,6 +194,6 @@ json_t *side_json(const struct side *s) {
                                             c.asked, "right", c.right, "fastest_at", side_wins(s, m), "speed",
                                             cli_json_real(mean), "speed_shapes", n, "making_seconds", c.making_s));
   }
-  return json_pack("{s:s, s:s, s:o, s:o, s:o}", "suite", s->suite, "run", s->run, "makers", makers, "shapes", shapes,
-                   "scorecard", scorecard_json(s));
+  return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "suite", s->suite, "run", s->run, "makers", makers, "shapes",
+                   shapes, "scorecard", scorecard_json(s), "published", scorecard_published_json(s));
 }

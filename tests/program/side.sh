@@ -54,6 +54,12 @@ expect 0 "^2 2$" python3 -c "import csv, sys; rows = [r for r in csv.DictReader(
   "$work/site/data/c/side.csv"
 expect 0 "" "$assay" trials --read "$source/tests/tuning/logs/published_results.csv" --run more
 expect 0 "[1-9][0-9]* written, 0 removed" "$assay" report --html "$work/site"
+# What the published comparison says of a task that is compared, from its own tables.
+json 0 "$assay" compare fusedops/layernorm/bf16_layernorm --with "files:$source/tests/fusedops" --workload ragged1 --device cpu --run said --json
+cp "$work/out" "$work/said.json"
+expect 0 "as the schema says" python3 "$source/tests/support/check_json.py" "$source/docs/assay.schema.json" "compare --with" "$work/said.json"
+expect 0 "^\[1949, 1216, 982\] \[None, None, None\]$" value "$work/said.json" "[round(c['tables']) for c in o['published']], [c['here'] for c in o['published']]"
+expect 0 "^\[\]$" value "$work/one.json" "o['published']"
 # A run of the store as a maker.
 expect 0 "pass" "$assay" bench fusedops/softmax/fp32_softmax --from "$source/tests/fusedops" --run mine --no-timing --no-probes --threads 2 --workload ragged1
 expect 0 "run:mine +1 of 1" "$assay" compare fusedops/softmax/fp32_softmax --with run:mine --workload ragged1 --samples 12 --threads 2
