@@ -14,6 +14,8 @@
     flashinfer.py     the files of flashinfer-bench and SOL-ExecBench: Definition, Workload, Solution
     flashinfer_task.py  a Definition with its workloads to a task
     gpu_mode.py       a problem of GPU MODE: task.yml and its files
+    gpu_mode_task.py  its reference, on what it generates, to a task
+    source_names.py   names that stand in a task and in Python
     called.py         somebody else's function as the module that is imported
     candidates.py     solutions and submissions as candidates
 

@@ -11,6 +11,7 @@ import torch
 
 from . import Refused, flashinfer, module_task, note
 from .called import CalledSource, drawn, on_this_machine, run_text
+from .source_names import plain_name
 from .substitutes import install
 
 EXPORT_ELEMENTS = 1 << 24  # of all tensors together: the workload that is exported has no more, if there is one
@@ -165,6 +166,34 @@ class Arguments:
         self.again = lambda k: [drawn(make, seed)[0][tensors[k]] for seed in (43, 44)]
 
 
+def indices(definition, a, run):
+    """Whole numbers that turn out to be places in a tensor are drawn as such: up to the shortest of the other tensors'
+    first dimensions with which the reference runs."""
+    def fails():
+        try:
+            with torch.no_grad():
+                run(*a.values)
+            return False
+        except (IndexError, RuntimeError) as e:
+            return "index" in str(e) or "out of" in str(e)
+    tensors = [t for t in definition.inputs.values() if t.name in a.names]
+    places = [k for k, d in enumerate(a.draws) if d and d.startswith("integers(-")]
+    if not places or not fails():
+        return
+    sizes = {v.shape[0]: t.shape[0] for t, v in zip(tensors, (v for v in a.values if isinstance(v, torch.Tensor)))
+             if v.is_floating_point() and v.dim() > 1}
+    tensor_places = [i for i, v in enumerate(a.values) if isinstance(v, torch.Tensor)]
+    for size in sorted(sizes):
+        axis = sizes[size]
+        for k in places:
+            value = a.values[tensor_places[k]]
+            a.values[tensor_places[k]] = torch.randint(0, size, value.shape).to(value.dtype)
+            a.draws[k] = f"integers(0, {plain_name(axis) if axis in definition.variables else size})"
+        if not fails():
+            note(f"{', '.join(a.names[k] for k in places)}: places in a tensor; drawn below {axis}")
+            return
+
+
 def chosen(definition, workloads):
     """The workload that is exported: the largest of those that are not too large, else the smallest. An axis that varies
     may not be 1 there, as it would be taken for a constant."""
@@ -178,19 +207,33 @@ def chosen(definition, workloads):
     return fitting[-1] if fitting else rows[0]
 
 
-def invented(definition, given):
-    """A workload for a definition that comes without: what --dim says, 64 for other axes."""
+def invented(definition, given, numbers):
+    """A workload for a definition that comes without: what --dim and --number say, 64 for other axes."""
     for name in given:
         if name not in definition.variables:
             raise Refused(f"--dim {name}: the definition's variable axes are {', '.join(definition.variables) or 'none'}")
     axes = {name: given.get(name, 64) for name in definition.variables}
-    scalars = [t.name for t in definition.inputs.values() if t.shape is None]
-    if scalars:
-        raise Refused(f"{', '.join(scalars)}: numbers that a workload gives; name a file of workloads (--workloads FILE)")
+    missing = [t.name for t in definition.inputs.values() if t.shape is None and t.name not in numbers]
+    if missing:
+        raise Refused(f"{', '.join(missing)}: numbers that a workload gives; name a file of workloads (--workloads FILE), or "
+                      f"say --number {missing[0]}=VALUE")
     if not given:
         note("no workloads are given: variable axes are 64 at full (--dim NAME=N, --workloads FILE)")
-    raw = {"axes": axes, "inputs": {n: {"type": "random"} for n in definition.inputs}, "uuid": "full"}
+    inputs = {n: {"type": "scalar", "value": numbers[n]} if n in numbers else {"type": "random"}
+              for n in definition.inputs}
+    raw = {"axes": axes, "inputs": inputs, "uuid": "full"}
     return flashinfer.Workload(raw, definition, definition.where)
+
+
+def numbers_of(options):
+    found = {}
+    for item in options.number:
+        name, _, value = item.partition("=")
+        try:
+            found[name.strip()] = int(value) if re.fullmatch(r"\s*-?\d+\s*", value) else float(value)
+        except ValueError as e:
+            raise Refused(f"--number {item}: write NAME=VALUE, such as sm_scale=0.125") from e
+    return found
 
 
 def source_of(definition, workloads, folder, root):
@@ -203,6 +246,7 @@ def source_of(definition, workloads, folder, root):
     def run(*arguments):
         with on_this_machine():
             return module.run(*arguments)
+    indices(definition, a, run)
     source = CalledSource(path, run, a.values, a.names, a.draws, a.axes, definition.outputs, a.again)
     source.expressions, source.constants = definition.expressions, definition.constants
     tensors = [t for t in definition.inputs.values() if t.shape is not None and t.name in a.names]
@@ -236,7 +280,7 @@ def make(options, path, assay):
     place = options.workloads or flashinfer.workloads_file(path, definition)
     workloads = flashinfer.usable(flashinfer.read_workloads(place, definition), definition) if place else []
     if not workloads:
-        workloads = [invented(definition, bindings(", ".join(options.dim), "--dim"))]
+        workloads = [invented(definition, bindings(", ".join(options.dim), "--dim"), numbers_of(options))]
     options.name = options.name or "flashinfer_bench/" + re.sub(r"[^A-Za-z0-9_.+-]", "_", definition.name)
     options.title = options.title or " ".join((definition.raw.get("description") or definition.name).split())[:120]
     options.fixed_sizes = options.fixed_sizes or not definition.variables

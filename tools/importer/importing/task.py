@@ -101,13 +101,18 @@ def make_candidate(options, path):
 
 
 def make(options, path):
-    if not path.is_file():
-        raise Refused("there is no such file")
-    if path.suffix not in (".py", ".onnx", ".json"):
-        raise Refused("it is neither a .py, an .onnx nor a .json file")
+    problem = path.name == "task.yml" or (path / "task.yml").is_file()
+    if not path.is_file() and not problem:
+        raise Refused("there is no such file, nor a folder with task.yml")
+    if not problem and path.suffix not in (".py", ".onnx", ".json"):
+        raise Refused("it is neither a .py, an .onnx nor a .json file, nor a folder with task.yml")
     assay = check.Assay(options.assay)
-    output = pathlib.Path(options.output or path.with_suffix(".onnxtxt").name)
-    if path.suffix == ".py":
+    place = path.resolve().parent if path.name == "task.yml" else path
+    output = pathlib.Path(options.output or place.with_suffix(".onnxtxt").name)
+    if problem:
+        from . import gpu_mode_task
+        words, report = gpu_mode_task.make(options, path, assay)
+    elif path.suffix == ".py":
         from . import module_task
         words, report = module_task.make(options, path, assay)
     elif path.suffix == ".json":

@@ -8,13 +8,19 @@ from .distributions import Draw
 SAME = {"to", "float", "double", "half", "bfloat16", "contiguous", "clone", "detach", "view", "reshape", "unsqueeze",
         "squeeze", "permute", "transpose", "flatten", "cpu", "cuda", "requires_grad_", "t", "swapaxes", "long", "int"}
 
+EMPTY = {"empty", "empty_like", "empty_strided", "new_empty"}
+
 
 class Watch(TorchFunctionMode):
     """While get_inputs runs: how each tensor came to be."""
 
     def __init__(self):
         super().__init__()
-        self.known, self.kept = {}, []
+        self.known, self.kept, self.blank = {}, [], set()
+
+    def is_blank(self, tensor):
+        """Memory that nobody has written."""
+        return id(tensor) in self.blank
 
     def of(self, tensor):
         return self.known.get(id(tensor))
@@ -28,6 +34,11 @@ class Watch(TorchFunctionMode):
             draw = None
         if isinstance(made, torch.Tensor):
             self.kept.append(made)  # so that no other tensor gets its id
+            name = getattr(func, "__name__", "")
+            if name in EMPTY or (name in SAME and args and id(args[0]) in self.blank):
+                self.blank.add(id(made))
+            elif name != "__get__":
+                self.blank.discard(id(made))
             self.known.pop(id(made), None)
             if draw:
                 self.known[id(made)] = draw

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Problems of GPU MODE to tasks, submissions to verdicts: problems.py.
+
+    check_gpu_mode.py ASSAY
+"""
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+try:
+    import yaml  # noqa: F401
+except ImportError:
+    print("skipped: this Python has no PyYAML, with which task.yml is read")
+    sys.exit(77)
+
+from check_flashinfer import TOOL, assay, has, properties, refusal, run  # noqa: F401
+import problems
+
+
+def tasks(root, out):
+    run([root / "window", "-o", out / "window.onnxtxt"])
+    kept = properties(out / "window.onnxtxt")
+    assert kept["assay.workload.full"] == "rows=16, length=64, width=8", kept
+    assert kept["assay.workload.test1"] == "rows=5, length=31, width=4", kept
+    assert kept["assay.allclose"] == "0.002, 0.001" and kept["assay.input.taps"] == "uniform(-1, 1)", kept
+    assert json.loads(kept["gpu_mode.benchmarks"])[1] == {
+        "workload": "benchmark1", "case": {"length": 40, "width": 5, "rows": 8, "seed": 4}}, kept
+    report = run([root / "scaled/task.yml", "-o", out / "scaled.onnxtxt"])
+    kept = properties(out / "scaled.onnxtxt")
+    has("contract fp16", report)
+    assert kept["gpu_mode.data"] == "{'scores': scores, 'scale': 0.5}" and kept["gpu_mode.ranking_by"] == "geom", kept
+    assert kept["assay.input.scores"].startswith("normal("), kept
+    has("several GPUs", refusal([root / "several", "-o", out / "never"]))
+    has("line 6: for k in range(int(data[0, 0].abs() * 3)):", refusal([root / "loop", "-o", out / "never"]))
+    (root / "loop/task.yml").write_text("files: [{name: a, source: nowhere.py}]\n")
+    has("nowhere.py cannot be read", refusal([root / "loop"]))
+    (root / "loop/task.yml").write_text("files: [\n")
+    has("task.yml cannot be read", refusal([root / "loop"]))
+
+
+def submissions(root, out):
+    kernels = out / "kernels"
+    kernels.mkdir()
+    for problem, name in problems.SUBMISSIONS:
+        run([root / problem / f"{name}.py", "--task", out / f"{problem}.onnxtxt", "-o", kernels / f"{name}.py"])
+    found = {}
+    for v in json.loads(assay("bench", "gpu_mode", "--from", kernels, "--device", "cpu", "--run", "ours", "--no-timing",
+                              "--json")):
+        found[v["name"].removesuffix(".py")] = v["verdict"]
+    assert found == {name: verdict for (_, name), (_, verdict) in problems.SUBMISSIONS.items()}, found
+    lone = out / "lone.py"
+    lone.write_text((root / "window/unfolded.py").read_text())
+    has("with --problem", refusal([lone, "--task", out / "window.onnxtxt"]))
+    lone.write_text("def kernel(data):\n    pass\n")
+    has("has no custom_kernel", refusal([lone, "--task", out / "window.onnxtxt"]))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        root, out = pathlib.Path(folder) / "problems", pathlib.Path(folder) / "tasks/gpu_mode"
+        out.mkdir(parents=True)
+        os.environ["ASSAY_STORE"], os.environ["ASSAY_TASKS"] = str(out / "store.sqlite"), str(out.parent)
+        os.environ.setdefault("ASSAY_PYTHON", sys.executable)
+        problems.write(root)
+        for step in (tasks, submissions):
+            step(root, out)
+            print(f"{step.__name__}: fine", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Problems in GPU MODE's form, with submissions: the shape of the public ones and nothing of their text."""
+import pathlib
+
+from data_set import text
+
+UTILS = text("""
+    import torch
+
+
+    class Quiet:
+        def __enter__(self):
+            torch.backends.cudnn.allow_tf32 = False
+
+        def __exit__(self, *_):
+            torch.backends.cudnn.allow_tf32 = True
+
+
+    def make_match_reference(reference, rtol=1e-05, atol=1e-08):
+        return lambda data, output: (bool(torch.allclose(output, reference(data), rtol, atol)), "")
+""")
+TASK = text("""
+    from typing import TypeVar
+    import torch
+
+    input_t = TypeVar("input_t", bound=tuple[torch.Tensor, ...])
+    output_t = TypeVar("output_t", bound=torch.Tensor)
+""")
+
+
+def yml(description, tests, benchmarks, extra=""):
+    rows = "".join(f"  - {case}\n" for case in tests)
+    more = "".join(f"  - {case}\n" for case in benchmarks)
+    return text("""
+        files:
+          - {"name": "submission.py", "source": "@SUBMISSION@"}
+          - {"name": "task.py", "source": "task.py"}
+          - {"name": "utils.py", "source": "../utils.py"}
+          - {"name": "reference.py", "source": "reference.py"}
+        lang: "py"
+        config:
+          main: "eval.py"
+    """) + f"description: |\n  {description}\ntests:\n{rows}benchmarks:\n{more}ranking_by: geom\n{extra}"
+
+
+# A buffer for the answer, whose extents follow from the others'; a dimension that never varies; tensors on a GPU.
+WINDOW = {"reference.py": text("""
+    import torch
+    from task import input_t, output_t
+    from utils import Quiet, make_match_reference
+
+
+    def ref_kernel(data: input_t) -> output_t:
+        with Quiet():
+            signal, taps, out = data
+            out[...] = torch.nn.functional.conv1d(signal, taps)[:, 0]
+            return out
+
+
+    def generate_input(length: int, width: int, rows: int, seed: int) -> input_t:
+        gen = torch.Generator(device="cuda")
+        gen.manual_seed(seed)
+        signal = torch.randn(rows, 3, length, device="cuda", generator=gen).contiguous()
+        taps = torch.empty(1, 3, width, device="cuda")
+        taps.uniform_(-1, 1, generator=gen)
+        return signal, taps, torch.empty(rows, length - width + 1, device="cuda")
+
+
+    check_implementation = make_match_reference(ref_kernel, rtol=2e-3, atol=1e-3)
+"""), "task.yml": yml("Slides a window over three channels.", [
+    '{"length": 20, "width": 3, "rows": 2, "seed": 1}', '{"length": 31, "width": 4, "rows": 5, "seed": 2}'], [
+    '{"length": 64, "width": 8, "rows": 16, "seed": 3}', '{"length": 40, "width": 5, "rows": 8, "seed": 4}'])}
+# A dictionary with a number, half precision, values that are drawn in a way of their own.
+SCALED = {"reference.py": text("""
+    import torch
+
+
+    def ref_kernel(data):
+        return (torch.softmax(data["scores"].float() * data["scale"], dim=-1)).to(torch.float16)
+
+
+    def generate_input(rows, cols, seed):
+        torch.manual_seed(seed)
+        steps = torch.arange(rows, device="cuda").float()[:, None]
+        return {"scores": (torch.randn(rows, cols, device="cuda") + steps / rows).half(), "scale": 0.5}
+
+
+    def check_implementation(data, output):
+        return True, ""
+"""), "task.yml": yml("A softmax.", ['{"rows": 4, "cols": 10, "seed": 1}'], ['{"rows": 32, "cols": 48, "seed": 1}'])}
+SEVERAL = {"reference.py": WINDOW["reference.py"], "task.yml": WINDOW["task.yml"] + "multi_gpu: true\n"}
+LOOP = {"reference.py": text("""
+    import torch
+
+
+    def ref_kernel(data):
+        total = data * 0
+        for k in range(int(data[0, 0].abs() * 3)):
+            total = total + data
+        return total
+
+
+    def generate_input(rows, seed):
+        return torch.randn(rows, rows, device="cuda")
+
+
+    check_implementation = None
+"""), "task.yml": yml("A loop.", ['{"rows": 4, "seed": 1}'], ['{"rows": 9, "seed": 1}'])}
+PROBLEMS = {"window": WINDOW, "scaled": SCALED, "several": SEVERAL, "loop": LOOP}
+SUBMISSIONS = {
+    ("window", "unfolded"): (text("""
+        from __future__ import annotations
+        import torch
+        from task import input_t, output_t
+        from utils import Quiet
+
+
+        def custom_kernel(data: input_t) -> output_t:
+            signal, taps, out = data
+            with Quiet():
+                windows = signal.unfold(2, taps.shape[2], 1)
+                out.copy_((windows * taps[0][None, :, None, :]).sum((1, 3)))
+            return out
+    """), "pass"),
+    ("window", "short"): ("def custom_kernel(data):\n    return data[2].fill_(0.25)\n", "wrong_value"),
+    ("scaled", "stable"): (text("""
+        def custom_kernel(data):
+            x = data["scores"].float() * data["scale"]
+            e = (x - x.amax(-1, keepdim=True)).exp()
+            return (e / e.sum(-1, keepdim=True)).half()
+    """), "pass"),
+}
+
+
+def write(folder):
+    folder = pathlib.Path(folder)
+    for name, files in PROBLEMS.items():
+        (folder / name).mkdir(parents=True)
+        for file, content in {"task.py": TASK, **files}.items():
+            (folder / name / file).write_text(content)
+    (folder / "utils.py").write_text(UTILS)
+    for (problem, name), (content, _) in SUBMISSIONS.items():
+        (folder / problem / f"{name}.py").write_text(content)
