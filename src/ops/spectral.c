@@ -6,8 +6,8 @@
 // deviate, and all by a common factor, and takes the function in double precision; what that does, the conditioning,
 // comes out by itself. (The factor is for eigenvalues: rotation after rotation errs in their direction, where
 // independent deviates cancel.) How far: in units of the Frobenius norm, errors of single precision's algorithms are 1
-// to 12 times the unit roundoff for matrices of 4 rows, and grow to 60 times with the root of the extent; factors
-// rounded to 11 bits err by 3400 times.
+// to 12 times the unit roundoff for matrices of 4 rows, and grow to 60 times with the root of the extent, or half as
+// far again where rotations go on when there is nothing left to turn; factors rounded to 11 bits err by 3400 times.
 #include <cblas.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -43,7 +43,7 @@ double matrix_unit(const struct matrix *x) {
 
 static void move(struct matrix *x, bool symmetric) {
   size_t all = (size_t)x->m * (size_t)x->n;
-  double squares = 0, unit = matrix_unit(x);
+  double squares = 0, unit = 1.5 * matrix_unit(x); // the sweeps that come after the last turn
   for (size_t i = 0; i < all; i++)
     squares += x->a[i] * x->a[i];
   double each = unit * sqrt(squares / (double)all), common = 1 + unit * noise_normal(x->noise);
