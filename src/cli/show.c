@@ -12,6 +12,7 @@
 #include "cli/judging.h"
 #include "onnx/onnx.h"
 #include "report/report.h"
+#include "task/check.h"
 #include "task/shapes.h"
 
 enum { KEY_PUBLISHED = 5000, KEY_PYTORCH, KEY_WORKLOAD, KEY_BASELINE, KEY_CONTRACT };
@@ -138,6 +139,13 @@ static void print_head(const struct task *t) {
     printf("input %d  %-12s %s\n", i, printable_line(t->inputs[i].name, line, sizeof line),
            t->inputs[i].distribution.text);
   printf("\n");
+  if (task_has_check(t)) {
+    const struct graph *g = task_oracle_graph(t);
+    printf("judged by function %s:", model_property(&t->model, "assay.check"));
+    for (int i = 0; i < g->n_outputs; i++)
+      printf("%s %s", i ? "," : "", printable_line(g->values[g->outputs[i]].name, line, sizeof line));
+    printf("\n\n");
+  }
 }
 
 static enum assay_status show(struct arguments *a, const struct task *t, struct assay_error *err) {

@@ -7,6 +7,8 @@
 #include "onnx/onnx.h"
 #include "oracle/oracle.h"
 
+enum { MOST = 64 }; // parameters, outputs: lists that are searched one by one
+
 static const struct function *function_by_name(const struct model *m, const char *name) {
   for (int i = 0; i < m->n_functions; i++)
     if (strcmp(m->functions[i].name, name) == 0)
@@ -43,46 +45,67 @@ static enum assay_status find_arguments(const struct graph *g, const struct func
   return ASSAY_OK;
 }
 
-// The graph from->values, without nodes, and at the end a call of the function with these arguments. In the arena of
-// `to`, which takes the model's functions and opsets.
+// What is judged is named as the function's outputs are; no other value of the graph may have such a name.
+static enum assay_status check_names(const struct graph *g, const struct function *f, struct assay_error *err) {
+  const struct graph *body = &f->body;
+  if (body->n_inputs > MOST || body->n_outputs > MOST)
+    return error_set(err, ASSAY_ERR_LIMIT, "function '%.80s' has more than %d parameters or outputs", f->name, MOST);
+  for (int i = 0; i < body->n_outputs; i++) {
+    const char *name = body->values[body->outputs[i]].name;
+    bool taken = value_by_name(body, body->outputs, i, name) >= 0;
+    for (int v = 0; v < g->n_values && !taken; v++)
+      taken = strcmp(g->values[v].name, name) == 0;
+    if (taken)
+      return error_set(err, ASSAY_ERR_INVALID, "function '%.80s': there is another value '%.80s'; rename the output",
+                       f->name, name);
+  }
+  return ASSAY_OK;
+}
+
+// Room for what `from` has, the function's outputs and a node that calls it.
+static enum assay_status make_room(const struct graph *from, const struct function *f, struct arena *arena,
+                                   struct graph *g, struct assay_error *err) {
+  *g = *from;
+  g->n_values = from->n_values + f->body.n_outputs;
+  g->n_nodes = from->n_nodes + 1;
+  g->n_outputs = f->body.n_outputs;
+  g->values = arena_calloc(arena, (size_t)g->n_values + 1, sizeof *g->values);
+  g->nodes = arena_calloc(arena, (size_t)g->n_nodes, sizeof *g->nodes);
+  g->outputs = arena_calloc(arena, (size_t)g->n_outputs + 1, sizeof *g->outputs);
+  if (!g->values || !g->nodes || !g->outputs)
+    return error_nomem(err, "a task's check");
+  memcpy(g->values, from->values, (size_t)from->n_values * sizeof *g->values);
+  if (from->n_nodes)
+    memcpy(g->nodes, from->nodes, (size_t)from->n_nodes * sizeof *g->nodes);
+  return ASSAY_OK;
+}
+
+// The graph `from`, and at its end a call of the function with these arguments: to->graph, which borrows the model's
+// functions and opsets.
 static enum assay_status add_call(const struct model *m, const struct graph *from, const struct function *f,
-                                  const int *arguments, struct model *to, struct assay_error *err) {
+                                  int *arguments, struct model *to, struct assay_error *err) {
   struct graph *g = &to->graph;
-  const int n_out = f->body.n_outputs;
   to->source_name = m->source_name;
   to->functions = m->functions;
   to->n_functions = m->n_functions;
   to->opsets = m->opsets;
   to->n_opsets = m->n_opsets;
-  *g = *from;
-  g->n_values = from->n_values + n_out;
-  g->n_nodes = from->n_nodes + 1;
-  g->n_outputs = n_out;
-  g->values = arena_calloc(&to->arena, (size_t)g->n_values + 1, sizeof *g->values);
-  g->nodes = arena_calloc(&to->arena, (size_t)g->n_nodes, sizeof *g->nodes);
-  g->outputs = arena_calloc(&to->arena, (size_t)n_out + 1, sizeof *g->outputs);
-  int *inputs = arena_calloc(&to->arena, (size_t)f->body.n_inputs + 1, sizeof *inputs);
-  if (!g->values || !g->nodes || !g->outputs || !inputs)
-    return error_nomem(err, "a task's check");
-  memcpy(g->values, from->values, (size_t)from->n_values * sizeof *g->values);
-  if (from->n_nodes)
-    memcpy(g->nodes, from->nodes, (size_t)from->n_nodes * sizeof *g->nodes);
-  memcpy(inputs, arguments, (size_t)f->body.n_inputs * sizeof *inputs);
-  for (int i = 0; i < n_out; i++) {
-    const char *name = f->body.values[f->body.outputs[i]].name;
-    for (int v = 0; v < from->n_values; v++)
-      if (strcmp(from->values[v].name, name) == 0)
-        return error_set(err, ASSAY_ERR_INVALID,
-                         "function '%.80s': the graph has a value '%.80s', too; rename the output", f->name, name);
+  enum assay_status status = check_names(from, f, err);
+  if (!status)
+    status = make_room(from, f, &to->arena, g, err);
+  if (status)
+    return status;
+  for (int i = 0; i < g->n_outputs; i++) {
     g->outputs[i] = from->n_values + i;
-    g->values[g->outputs[i]] = (struct value){.name = name, .rank = -1, .producer = from->n_nodes};
+    g->values[g->outputs[i]] =
+        (struct value){.name = f->body.values[f->body.outputs[i]].name, .rank = -1, .producer = from->n_nodes};
   }
   g->nodes[from->n_nodes] = (struct node){.name = "",
                                           .op_type = f->name,
                                           .domain = f->domain,
                                           .n_inputs = f->body.n_inputs,
-                                          .n_outputs = n_out,
-                                          .inputs = inputs,
+                                          .n_outputs = g->n_outputs,
+                                          .inputs = arguments,
                                           .outputs = g->outputs};
   return graph_inline(to, err);
 }
