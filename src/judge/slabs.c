@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "task/check.h"
 
 // A slab takes so much, if a longer one is not needed: larger ones are no faster.
 static const int64_t GOAL_BYTES = (int64_t)1 << 30;
@@ -32,9 +33,9 @@ static enum assay_status bytes_for(const struct task *t, const struct layout *l,
   return status;
 }
 
-// A softmax over the batch itself can only be drawn whole.
+// A softmax over the batch itself can only be drawn whole, and a check takes outputs as they are whole.
 static bool is_sliceable(const struct task *t, const struct layout *l) {
-  bool can = l->apart.members > 1;
+  bool can = l->apart.members > 1 && !task_has_check(t);
   for (int i = 0; i < l->n_in && can; i++)
     can = !l->apart.inputs[i] || !t->inputs[i].distribution.softmax || l->in[i].shape.rank > 1;
   return can;
