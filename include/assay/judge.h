@@ -99,6 +99,7 @@ struct assay_judge_options {
   struct assay_peaks peaks;       // of the device
   assay_judge_progress *progress; // may be NULL
   void *progress_arg;
+  const char *weights; // path of a safetensors file with the task's static inputs; NULL: they are drawn
 };
 
 // Sensible values for everything; of the paths, only a usual PATH and /tmp.

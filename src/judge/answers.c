@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "task/given.h"
 
 struct kept {
   struct kept *next; // younger
@@ -55,7 +56,7 @@ void assay_answers_close(struct assay_answers *a) {
 static char *name_of(const struct task *t, const struct question *q, int replicas) {
   struct buf text;
   buf_init(&text);
-  buf_printf(&text, "%s %s %d %d %llu %d %d", t->hash, t->contract.name, t->as_published, (int)q->probe,
+  buf_printf(&text, "%s%s %s %d %d %llu %d %d", t->hash, task_weights_hash(t), t->contract.name, t->as_published, (int)q->probe,
              (unsigned long long)q->key, replicas, q->again);
   for (int i = 0; i < q->layout->n_in; i++) {
     const struct tensor_type *type = &q->layout->in[i];

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "judge/baseline.h"
 #include "judge/form.h"
+#include "task/given.h"
 
 // JSON has no such numbers: NaN, which is no number, is null, and infinity a string.
 static json_t *number(double x) {
@@ -173,7 +174,10 @@ enum assay_status assay_settings_hash(const struct assay_judge_options *o, char 
   char *task = NULL, *text = NULL;
   size_t len = 0;
   struct form_choice choice;
+  char weights[HASH_HEX_BYTES] = "";
   enum assay_status status = form_choose(o, &choice, err);
+  if (!status && o->weights)
+    status = given_hash(o->weights, weights, err);
   if (!status)
     status = file_read(o->task, MAX_TASK_BYTES, &task, &len, err);
   if (status)
@@ -194,15 +198,16 @@ enum assay_status assay_settings_hash(const struct assay_judge_options *o, char 
   // Those of a plan are only the oracle's, and the same work may go on where there are more processors.
   bool host = choice.form->device->dialect == PLAN_NO_LAUNCHES || (choice.form->python && choice.mode != FORM_PLAN);
   int threads = host ? o->threads : 0;
-  json_t *j = json_pack("{s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:b, s:s*, s:i, s:b, s:i, s:i, s:i, s:i, "
-                        "s:s*, s:o*, s:s*, s:o*}",
-                        "task", task_hex, "published", o->as_published, "workload", o->workload, "compiler",
-                        o->compiler ? o->compiler : "", "device", device, "defines", defines, "baselines", baselines,
-                        "rule", (int)o->rule, "threads", threads, "checks", o->declared_checks, "probes", o->probes,
-                        "shapes", o->shapes == ASSAY_SHAPES_JUDGED ? "judged" : NULL, "replicas", o->replicas, "timing",
-                        o->timing, "min_samples", o->min_samples, "max_samples", o->max_samples, "hot_samples",
-                        o->hot_samples, "verified", o->verified_calls, "mode", mode, "compilers", compilers, "contract",
-                        o->contract, "hold_out", o->hold_out ? json_integer((json_int_t)o->hold_out) : NULL);
+  json_t *j =
+      json_pack("{s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:b, s:s*, s:i, s:b, s:i, s:i, s:i, s:i, "
+                "s:s*, s:o*, s:s*, s:o*, s:s*}",
+                "task", task_hex, "published", o->as_published, "workload", o->workload, "compiler",
+                o->compiler ? o->compiler : "", "device", device, "defines", defines, "baselines", baselines, "rule",
+                (int)o->rule, "threads", threads, "checks", o->declared_checks, "probes", o->probes, "shapes",
+                o->shapes == ASSAY_SHAPES_JUDGED ? "judged" : NULL, "replicas", o->replicas, "timing", o->timing,
+                "min_samples", o->min_samples, "max_samples", o->max_samples, "hot_samples", o->hot_samples, "verified",
+                o->verified_calls, "mode", mode, "compilers", compilers, "contract", o->contract, "hold_out",
+                o->hold_out ? json_integer((json_int_t)o->hold_out) : NULL, "weights", weights[0] ? weights : NULL);
   text = j ? json_dumps(j, JSON_SORT_KEYS) : NULL;
   json_decref(j);
   if (text)

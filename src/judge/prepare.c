@@ -13,6 +13,7 @@
 #include "judge/session.h"
 #include "sandbox/sandbox.h"
 #include "stats/stats.h"
+#include "task/given.h"
 #include "task/kind.h"
 
 bool session_is_good(const struct session *s) {
@@ -69,6 +70,8 @@ enum assay_status session_prepare(struct session *s, struct assay_error *err) {
     status = task_take_contract(&s->task, s->o->contract, err);
   if (!status)
     status = task_parse_workload(&s->task, s->o->workload, &s->arena, &s->workload, err);
+  if (!status && s->o->weights)
+    status = task_take_weights(&s->task, s->o->weights, &s->workload, err);
   if (!status)
     status = assay_settings_hash(s->o, s->v->settings_hash, err);
   struct task_cost cost;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "task/device_draw.h"
 
+#include "base/alloc.h"
 #include "task/device_draw_args.h"
 #include "task/drawing.h"
+#include "task/given.h"
 
 extern const char code_formats[], code_exact_math[], code_device_draw_args[], code_device_draw[];
 static const char *const texts[] = {code_formats, code_exact_math, code_device_draw_args, code_device_draw, NULL};
@@ -82,6 +84,22 @@ enum assay_status device_draw(struct compute *c, const struct draw_request *r, d
   return status;
 }
 
+// Input i as it was given, in pieces.
+static enum assay_status upload_given(const struct task *t, int i, const struct array *input, struct compute *c,
+                                      device_ptr to, struct assay_error *err) {
+  const int64_t piece = 1 << 22, count = shape_count(&input->shape);
+  const size_t size = dtype_bytes(input->dtype);
+  void *room = base_alloc((size_t)(count < piece ? count : piece) * size);
+  enum assay_status status = room ? ASSAY_OK : error_nomem(err, "weights on their way to a device");
+  for (int64_t first = 0; first < count && !status; first += piece) {
+    int64_t n = count - first < piece ? count - first : piece;
+    task_give(t, i, first, n, room);
+    status = compute_upload(c, to + (uint64_t)first * size, room, (size_t)n * size, err);
+  }
+  base_free(room);
+  return status;
+}
+
 enum assay_status task_make_inputs_on_device(const struct task *t, const struct workload *w, enum probe probe,
                                              uint64_t key, struct compute *c, const device_ptr *buffers,
                                              struct assay_error *err) {
@@ -90,7 +108,8 @@ enum assay_status task_make_inputs_on_device(const struct task *t, const struct 
   enum assay_status status = inputs ? task_input_shapes(t, w, inputs, err) : error_nomem(err, "a task's inputs");
   for (int i = 0; i < t->n_inputs && !status; i++) {
     struct draw_request r = task_draw_request(t, w, inputs, i, probe, key);
-    status = device_draw(c, &r, buffers[i], err);
+    status = task_is_given(t, i, &inputs[i].shape, probe) ? upload_given(t, i, &inputs[i], c, buffers[i], err)
+                                                          : device_draw(c, &r, buffers[i], err);
   }
   arena_release(&arena);
   return status;

@@ -6,6 +6,7 @@
 #include "oracle/oracle.h"
 #include "task/metadata.h"
 #include "task/drawing.h"
+#include "task/given.h"
 #include "task/task.h"
 
 static const struct value *input_value(const struct task *t, int i) {
@@ -90,6 +91,14 @@ struct draw_request task_draw_request(const struct task *t, const struct workloa
                                .threads = 1};
 }
 
+// `count` elements of an input of a draw from `first` on, to their place.
+static void make_input(const struct task *t, const struct draw_request *r, int64_t first, int64_t count, void *to) {
+  if (task_is_given(t, r->input, &r->type.shape, r->probe))
+    task_give(t, r->input, first, count, to);
+  else
+    distribution_draw_part(r, first, count, to);
+}
+
 enum assay_status task_make_inputs(const struct task *t, const struct workload *w, enum probe probe, uint64_t key,
                                    int threads, void *const *buffers, struct assay_error *err) {
   struct arena arena = {0};
@@ -98,15 +107,15 @@ enum assay_status task_make_inputs(const struct task *t, const struct workload *
   for (int i = 0; i < t->n_inputs && !status; i++) {
     struct draw_request r = task_draw_request(t, w, inputs, i, probe, key);
     r.threads = threads;
-    distribution_draw(&r, buffers[i]);
+    make_input(t, &r, 0, shape_count(&r.type.shape), buffers[i]);
   }
   arena_release(&arena);
   return status;
 }
 
 // One input as an array: the bytes that are drawn are the bytes of the whole draw.
-static enum assay_status draw_array(const struct draw_request *r, const struct task_members *m, bool apart,
-                                    struct array *out, struct assay_error *err) {
+static enum assay_status draw_array(const struct task *t, const struct draw_request *r, const struct task_members *m,
+                                    bool apart, struct array *out, struct assay_error *err) {
   struct tensor_type type = r->type;
   const int64_t inner = apart ? shape_span(&type.shape, 1, type.shape.rank) : 0;
   if (apart)
@@ -114,7 +123,7 @@ static enum assay_status draw_array(const struct draw_request *r, const struct t
   void *bytes = base_alloc(tensor_type_bytes(&type));
   if (!bytes)
     return error_nomem(err, "a task's inputs");
-  distribution_draw_part(r, apart ? m->first * inner : 0, shape_count(&type.shape), bytes);
+  make_input(t, r, apart ? m->first * inner : 0, shape_count(&type.shape), bytes);
   enum assay_status status = array_from_tensor(&(struct tensor){.type = type, .data = bytes}, out, err);
   base_free(bytes);
   return status;
@@ -129,7 +138,7 @@ enum assay_status task_draw_members(const struct task *t, const struct task_draw
   for (int i = 0; i < t->n_inputs && !status; i++) {
     struct draw_request r = task_draw_request(t, d->workload, inputs, i, d->probe, d->key);
     r.threads = d->threads;
-    status = draw_array(&r, d->members, d->members && d->members->apart[i], &arrays[i], err);
+    status = draw_array(t, &r, d->members, d->members && d->members->apart[i], &arrays[i], err);
   }
   arena_release(&arena);
   return status;

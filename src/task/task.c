@@ -15,6 +15,7 @@
 #include "base/printable.h"
 #include "onnx/onnx.h"
 #include "task/check.h"
+#include "task/given.h"
 #include "task/lint.h"
 #include "task/metadata.h"
 #include "task/shapes.h"
@@ -459,6 +460,7 @@ enum assay_status task_read(const char *path, bool as_published, struct task *ou
 void task_release(struct task *t) {
   if (!t)
     return;
+  given_release(t->given);
   model_release(&t->steps);
   model_release(&t->judged);
   model_release(&t->check);

@@ -60,6 +60,8 @@ struct task_input {
   struct distribution distribution; // of the form in force (default or as published)
 };
 
+struct given;
+
 struct task {
   struct model model; // owns all strings below
   struct model steps; // the same computation with some operators written out (steps.h); without nodes: there are none
@@ -83,6 +85,7 @@ struct task {
   unsigned probes;            // bit i: enum probe i applies; PROBE_DECLARED always does
   double near_overflow;       // magnitude of PROBE_NEAR_OVERFLOW's inputs, 0 when it does not apply
   char hash[65];              // SHA-256 of the file
+  struct given *given;        // weights from another file, NULL: drawn (given.h)
 };
 
 // The graph that the oracle evaluates, with the inputs of model.flat. Its outputs are what is judged: those of

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of named tensors in the format safetensors: eight bytes with the length of a header (little-endian), the
+// header, a JSON object from names to {"dtype", "shape", "data_offsets"}, and the tensors' bytes, row-major.
+#ifndef TASK_SAFETENSORS_H
+#define TASK_SAFETENSORS_H
+
+#include "base/dtype.h"
+#include "base/error.h"
+#include "base/shape.h"
+
+// The format's own limit is 100 MB of header.
+enum { SAFETENSORS_MAX_HEADER = 100000000, SAFETENSORS_MAX_TENSORS = 1 << 20 };
+
+struct safetensor {
+  char *name;
+  enum dtype dtype; // DTYPE_UNDEFINED: one that Assay does not compute with
+  struct shape shape;
+  const unsigned char *data; // in the file's bytes; elements need not be aligned
+  size_t bytes;
+};
+
+struct safetensors {
+  struct safetensor *tensors;
+  int n;
+};
+
+// The tensors point into `bytes`, which must outlive them; each lies within them, and has as many bytes as its shape
+// and type say. `name` is for messages. ASSAY_ERR_SYNTAX (no such file, or cut short), _LIMIT, _NOMEM.
+enum assay_status safetensors_read(const void *bytes, size_t len, const char *name, struct safetensors *out,
+                                   struct assay_error *err);
+void safetensors_release(struct safetensors *s);
+
+#endif
