@@ -200,7 +200,8 @@ static const struct op_def rows[] = {
          "as "
          "the last extent of input 1, whose elements are not read. Which numbers a seed gives is free, so that a task "
          "with it needs a check.",
-     .example = "(int64[3] seeds, float[0,5] like) => (float[3,5] y) { y = ai.assay.SeededUniform(seeds, like) }"},
+     .example = "(int64[3] seeds, float[0,5] like) => (bool[3,5] y) { u = ai.assay.SeededUniform(seeds, like) "
+                "one = Constant<value_float = 1.0>() y = Less(u, one) }"},
     {CHANCE_ROW("SeededBinomial", 3), .infer = binomial_infer, .eval = binomial_eval,
      .pytorch = {.none = "torch.distributions.Binomial takes no generator"},
      .doc =

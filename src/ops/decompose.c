@@ -427,16 +427,17 @@ static const struct op_def rows[] = {
      .doc =
          "Orthogonal U [..., m, m], singular values S [..., k] that descend, and orthogonal V' [..., n, n], with U S "
          "V' = A, for matrices [..., m, n] and k the smaller extent." FREE,
-     .example = "(float[3,5,4] x) => (float[3,5,5] u, float[3,4] s, float[3,4,4] v) { u, s, v = ai.assay.SVD(x) }"},
+     .example = "(float[3,5,4] x) => (float[3,5,5] u, float[3,4] s, float[3,4,4] v) { a, s, b = ai.assay.SVD(x) "
+                "u = Mul(a, a) v = Mul(b, b) }"},
     {DECOMPOSE_ROW("Eig", 1, 2), .infer = eig_infer, .eval = eig_eval, .cost = eig_cost,
      .pytorch = {.text = "tuple(torch.view_as_real(t) for t in torch.linalg.eig($0))", .results = OP_PYTORCH_ALL},
      .doc =
          "Eigenvalues [..., n, 2] and eigenvectors [..., n, n, 2], the columns, of length 1, of square matrices. The "
          "last dimension has real and imaginary part. Their order is free, and so is each vector's phase." FREE,
      .example =
-         "(float[3,4,4] x) => (float[3] all, float[3] lengths) { w, v = ai.assay.Eig(x) parts = Constant<value_ints "
-         "= [-1, -2]>() all = ReduceSumSquare<keepdims = 0>(w, parts) each = Constant<value_ints = [1, 2, 3]>() "
-         "lengths = ReduceSumSquare<keepdims = 0>(v, each) }"},
+         "(float[3,4,4] x) => (float[3] all, float[3] lengths) { w, v = ai.assay.Eig(x) ww = Mul(w, w) vv = Mul(v, "
+         "v) parts = Constant<value_ints = [1, 2]>() all = ReduceSum<keepdims = 0>(ww, parts) "
+         "each = Constant<value_ints = [1, 2, 3]>() lengths = ReduceSum<keepdims = 0>(vv, each) }"},
     {DECOMPOSE_ROW("LDL", 1, 2), .infer = ldl_infer, .eval = ldl_eval, .cost = ldl_cost,
      .pytorch = {.text = "torch.linalg.ldl_factor($0)", .results = OP_PYTORCH_ALL},
      .doc =
