@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/lines_trial.h"
 #include "report/publish.h"
 
 static const char FORMAT[] = "assay verdicts";
@@ -120,14 +121,7 @@ static bool write_line(void *arg, const struct store_verdict *stored) {
   json_object_set_new(line, "at_ns", number_text("%llu", (unsigned long long)v.at_ns));
   if (!w->is_compact)
     json_object_set_new(line, "samples_ns", samples_value(&v));
-  // A member that could not be made is missing: then there was no memory.
-  const bool whole = json_object_size(line) == (size_t)(N_TEXTS + N_REALS + N_BOOLS + 3 + !w->is_compact);
-  char *text = whole ? json_dumps(line, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
-  json_decref(line);
-  w->out->failed = w->out->failed || !text;
-  if (text)
-    buf_printf(w->out, "%s\n", text);
-  free(text);
+  lines_put(line, N_TEXTS + N_REALS + N_BOOLS + 3 + !w->is_compact, w->out);
   arena_release(&w->arena);
   w->n++;
   return !w->out->failed;
@@ -141,7 +135,10 @@ enum assay_status lines_write(struct store *s, const char *run, bool is_compact,
                                         : store_each(s, run, write_line, &w, err);
   if (!status)
     status = buf_status(out, err);
-  if (!status && w.n == 0)
+  int64_t trials = 0;
+  if (!status)
+    status = lines_write_trials(s, run, is_compact, out, &trials, err);
+  if (!status && w.n == 0 && trials == 0)
     status = store_no_run(s, run, err);
   if (!status)
     *n = w.n;
@@ -154,6 +151,7 @@ struct parsing {
   struct store *store;
   const char *text, *end;
   int64_t line;
+  char trial_run[LINES_RUN_BYTES]; // of the trial that was read last; ""
   // Of the verdict that was read last.
   json_t *object;
   char *dumps[N_TEXTS]; // texts of JSON
@@ -314,9 +312,17 @@ static enum assay_status take_line(struct parsing *r, struct store_verdict *v, s
 
 static enum assay_status supply(void *arg, struct store_verdict *v, bool *more, struct assay_error *err) {
   struct parsing *r = arg;
-  drop_line(r);
-  enum assay_status status = next_line(r, more, err);
-  return status || !*more ? status : take_line(r, v, err);
+  struct assay_error why = {0};
+  enum assay_status status;
+  for (;;) {
+    drop_line(r);
+    status = next_line(r, more, err);
+    if (status || !*more || !lines_is_trial(r->object))
+      return status || !*more ? status : take_line(r, v, err);
+    status = lines_take_trial(r->store, r->object, r->trial_run, &why);
+    if (status)
+      return error_set(err, status, "line %lld: %s", (long long)r->line, why.message);
+  }
 }
 
 enum assay_status lines_read(struct store *s, const char *text, size_t len, int64_t *n, struct assay_error *err) {

@@ -70,6 +70,28 @@ expect 0 "^[1-4] True True" points one
 points one >"$work/points.one"
 expect 0 "4 of 13|within 10 %" "${tune[@]}" --trials 4 --run one --parallel 2 --retime
 expect 0 "^$(sed 's/[][]/./g' "$work/points.one")$" points one
+# Trials travel with their run, whole or not at all.
+trials() { # STORE RUN: all but the verdict's number, which is a store's own
+  python3 - "$1" "$2" <<'END'
+import sqlite3, sys
+store = sqlite3.connect(sys.argv[1])
+names = [r[1] for r in store.execute("PRAGMA table_info(trial)") if r[1] not in ("id", "verdict")]
+for row in store.execute(f"SELECT {', '.join(names)} FROM trial WHERE run = ? ORDER BY number", sys.argv[2:]):
+    print(*row)
+END
+}
+trials "$ASSAY_STORE" one >"$work/trials.one"
+expect 0 "exported" "$assay" runs export one "$work/one.jsonl"
+expect 0 "^4$" grep -c '"trial":"' "$work/one.jsonl"
+expect 0 "imported" "$assay" runs import "$work/one.jsonl" --store "$work/other.sqlite"
+trials "$work/other.sqlite" one >"$work/trials.other"
+expect 0 "are identical" diff -sq "$work/trials.one" "$work/trials.other"
+grep -v '"reason":' "$work/one.jsonl" | sed '$s/"trial":"[a-z_]*"/"trial":"lucky"/' >"$work/lucky.jsonl"
+expect 2 "line 5: trial is to be one of a trial's statuses" "$assay" runs import "$work/lucky.jsonl" --store "$work/third.sqlite"
+trials "$work/third.sqlite" one >"$work/none"
+expect 0 "^0 " wc -c "$work/none"
+grep -v '"reason":' "$work/one.jsonl" >"$work/bare.jsonl"
+expect 2 "the store has trials of a run named .one." "$assay" runs import "$work/bare.jsonl" --store "$work/other.sqlite"
 # A budget ends the search; the finalists are judged all the same.
 expect 0 "of 13 configurations were tried; the same command goes on" "${tune[@]}" --run short --budget-seconds 0.001 --parallel 2
 # OpenCL, where there is an implementation: launch lines follow the parameters.
