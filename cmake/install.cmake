@@ -28,6 +28,9 @@ install(TARGETS assay DESTINATION bin)
 install(TARGETS ${programs} DESTINATION ${own})
 install(FILES src/runner/worker.py src/runner/worker_weights.py src/runner/worker_call.py DESTINATION ${own})
 install(DIRECTORY tasks prompts DESTINATION share/assay)
+# What the makers triton and helion of `assay compare --with` take.
+install(DIRECTORY kernels/fusedops/triton kernels/fusedops/helion DESTINATION share/assay/kernels/fusedops
+  FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
 install(FILES prices.txt docs/assay.schema.json DESTINATION share/assay)
 # Headers of libassay and of kernels; judge.h and paths.h are of this house, and change.
 install(FILES include/assay/assay.h include/assay/export.h include/assay/status.h include/assay/verdict.h

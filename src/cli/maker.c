@@ -123,6 +123,11 @@ bool maker_file_of(const struct maker_request *r, bool (*takes)(const char *sour
 
 void maker_take_file(const struct maker_request *r, bool (*takes)(const char *source, size_t n), const char *what,
                      struct maker_candidate *out) {
+  struct stat st;
+  if (stat(r->argument, &st) != 0) {
+    snprintf(out->refusal, sizeof out->refusal, "there is no folder or file %.200s", r->argument);
+    return;
+  }
   if (!maker_file_of(r, takes, out->file, sizeof out->file)) {
     snprintf(out->refusal, sizeof out->refusal, "no file of it %s", what);
     return;

@@ -66,7 +66,7 @@ static void put_line(struct svg *s, const struct draw_sweep *c, int number, cons
     last = at_y;
   }
   svg_path_end(s);
-  if (!isnan(last) && !c->steps) { // a point by itself has no line
+  if (!isnan(last)) { // a point by itself has no line
     snprintf(class, sizeof class, "c-dot c-s%d", number < DRAW_MOST_CURVES ? number + 1 : 0);
     svg_path(s, class);
     for (int k = 0; k < l->n; k++)

@@ -60,6 +60,8 @@ cp "$work/out" "$work/said.json"
 expect 0 "as the schema says" python3 "$source/tests/support/check_json.py" "$source/docs/assay.schema.json" "compare --with" "$work/said.json"
 expect 0 "^\[1949, 1216, 982\] \[None, None, None\]$" value "$work/said.json" "[round(c['tables']) for c in o['published']], [c['here'] for c in o['published']]"
 expect 0 "^\[\]$" value "$work/one.json" "o['published']"
+expect 0 "there is no folder or file .*/nowhere/../kernels/fusedops/triton" env ASSAY_TASKS= "$assay" compare fusedops/layernorm/bf16_layernorm \
+  --with triton:$work/nowhere/../kernels/fusedops/triton --workload ragged1 --device cpu --run nowhere
 # A run of the store as a maker.
 expect 0 "pass" "$assay" bench fusedops/softmax/fp32_softmax --from "$source/tests/fusedops" --run mine --no-timing --no-probes --threads 2 --workload ragged1
 expect 0 "run:mine +1 of 1" "$assay" compare fusedops/softmax/fp32_softmax --with run:mine --workload ragged1 --samples 12 --threads 2
