@@ -12,7 +12,7 @@ import glob
 import os
 import sys
 
-HEAD = '''# -- what stands above the line of dashes is tests/fusedops/interpreted.py's
+HEAD = '''# -- what stands above the line of dashes is tests/makers/interpreted.py's
 import os
 os.environ["TRITON_INTERPRET"] = "1"
 import numpy
@@ -49,7 +49,7 @@ autotuner.Autotuner.do_bench = staticmethod(lambda call, quantiles: [1.0, 1.0, 1
 '''
 
 
-HELION_HEAD = '''# -- what stands above the line of dashes is tests/fusedops/interpreted.py's
+HELION_HEAD = '''# -- what stands above the line of dashes is tests/makers/interpreted.py's
 import os
 os.environ["HELION_INTERPRET"] = "1"
 import functools
