@@ -36,10 +36,5 @@ void cli_own_paths(const char *text, const char *candidate, struct buf *out) {
     }
     buf_puts(out, path);
     at += n;
-    size_t digits = *at == '(' ? strspn(at + 1, "0123456789") : 0; // "x.cu(12): error", of CUDA's compilers
-    if (digits > 0 && at[1 + digits] == ')') {
-      buf_printf(out, ":%.*s", (int)digits, at + 1);
-      at += digits + 2;
-    }
   }
 }

@@ -69,6 +69,14 @@ static enum assay_status write_plan(const struct arguments *a, const struct plan
   return status;
 }
 
+static void print_diagnostics(const char *diagnostics, const char *candidate) {
+  struct buf text = {0};
+  cli_own_paths(diagnostics ? diagnostics : "", candidate, &text);
+  if (text.len > 0 && !text.failed)
+    fprintf(stderr, "%s%s", text.data, text.data[text.len - 1] == '\n' ? "" : "\n");
+  buf_release(&text);
+}
+
 int cli_plan_save(int argc, char **argv) {
   struct arguments a = {.target = "sm_90a"};
   struct assay_error err = {0};
@@ -100,8 +108,7 @@ int cli_plan_save(int argc, char **argv) {
   int code = status ? cli_fail(&err) : made ? CLI_PASS : CLI_FAIL;
   if (!status && !made)
     fprintf(stderr, "assay: no plan: %s\n", why);
-  if (diagnostics && diagnostics[0])
-    fprintf(stderr, "%s", diagnostics);
+  print_diagnostics(diagnostics, a.candidate);
   base_free(diagnostics);
   base_free(task_path);
   return code;

@@ -81,7 +81,8 @@ bool diagnostics_lack_openmp(const char *text) {
 static bool is_chatter(const char *line, size_t n) {
   static const char *const phrases[] = {
       "warning: ", "warning #", "note: ", ": In ", ": At top level:", "In file included"};
-  bool chatter = n == 0 || line[0] == ' ' || line[0] == '\t' || strncmp(line, "Remark: ", strlen("Remark: ")) == 0;
+  bool chatter = n == 0 || line[0] == ' ' || line[0] == '\t' || strncmp(line, "Remark: ", strlen("Remark: ")) == 0 ||
+                 strncmp(line, "__nv_name_map(", strlen("__nv_name_map(")) == 0; // no file of anybody's
   for (size_t i = 0; !chatter && i < sizeof phrases / sizeof *phrases; i++)
     chatter = has(line, n, phrases[i]) && !has(line, n, "error: ");
   return chatter;

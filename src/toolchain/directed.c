@@ -169,11 +169,54 @@ static char *command_of(const struct directed_build *b) {
   return copy;
 }
 
-static char *clean_text(const char *s, const char *name) {
+// Whether NVRTC complains of a kernel's name: it quotes a line of its own, and after it the name with blanks.
+static bool complains_of(const char *log, const char *kernel) {
+  struct buf quoted = {0}, said = {0};
+  buf_printf(&quoted, "#pragma nv_mangled_name %s\n", kernel);
+  buf_printf(&said, "Input name expression was: \" %s\"", kernel);
+  bool found = !quoted.failed && !said.failed && (strstr(log, buf_str(&quoted)) || strstr(log, buf_str(&said)));
+  buf_release(&quoted);
+  buf_release(&said);
+  return found;
+}
+
+// Whether an error in the source itself is among the messages.
+static bool blames_source(const struct directed_program *p, const char *log) {
+  static const char error[] = "): error";
+  const size_t length = strlen(p->name);
+  for (const char *line = log; *line;) {
+    size_t n = strcspn(line, "\n");
+    if (n > length && strncmp(line, p->name, length) == 0 && line[length] == '(' &&
+        memmem(line, n, error, strlen(error)))
+      return true;
+    line += n + (line[n] == '\n');
+  }
+  return false;
+}
+
+// What NVRTC says of a kernel that is launched and not there is about a file that nobody wrote. The line that launches
+// it comes first, unless an error in the source is why.
+static void name_missing_kernels(const struct directed_program *p, const char *log, struct buf *out) {
+  for (int k = 0; k < p->set.n_kernels && !blames_source(p, log); k++) {
+    int line, column;
+    if (complains_of(log, p->set.kernels[k]) && directive_launch_place(&p->set, k, &line, &column))
+      buf_printf(out, "%s:%d:%d: error: there is no __global__ function %s%s, which this line launches\n", p->name,
+                 line, column, p->set.kernels[k],
+                 strchr(p->set.kernels[k], '<') ? " with these template arguments" : "");
+  }
+}
+
+static char *clean_text(const struct directed_build *b, const char *s) {
+  const struct directed_program *p = b->program;
   struct buf raw, clean;
   buf_init(&raw);
   buf_init(&clean);
-  diagnostics_of_opencl(s, name, &raw);
+  if (p->way->language == BUILDER_CUDA)
+    name_missing_kernels(p, s, &raw);
+  if (p->way->language == BUILDER_CUDA)
+    diagnostics_of_cuda(s, p->name, b->source, &raw);
+  else
+    diagnostics_of_opencl(s, p->name, &raw);
   diagnostics_clean(&raw, NULL, NULL, &clean);
   char *copy = raw.failed || clean.failed ? NULL : base_strndup(buf_str(&clean), clean.len);
   buf_release(&raw);
@@ -233,9 +276,9 @@ static enum assay_status directed_finish(struct program_build *base, struct buil
   enum assay_status status = collect(b, &found, err);
   if (status == ASSAY_OK) {
     r = (struct build_result){.outcome = found.outcome,
-                              .diagnostics = clean_text(found.diagnostics, b->program->name),
+                              .diagnostics = clean_text(b, found.diagnostics),
                               .command = command_of(b),
-                              .compiler_version = clean_text(found.version, b->program->name),
+                              .compiler_version = clean_text(b, found.version),
                               .elapsed_ns = found.elapsed_ns,
                               .cpu_ns = found.cpu_ns};
     bool hashed = r.outcome != BUILD_OK || hash_built(b->program, r.built);

@@ -23,6 +23,7 @@ struct nvcc_build {
   struct program_build base;
   struct compile compile;
   const char *host_compiler;
+  const char *source; // for messages: the folder has another one by then, of the compiler's control
   bool hasty;
   struct record_options record; // the program's, in the making
 };
@@ -176,6 +177,8 @@ static enum assay_status nvcc_start(const struct program_options *o, const char 
   b->hasty = o->hasty;
   compile_init(&b->compile, &way, b, o->timeout_ns);
   enum assay_status status = prepare(b, o, err);
+  if (status == ASSAY_OK && !(b->source = arena_strndup(&b->compile.arena, source, n)))
+    status = error_nomem(err, "a build");
   if (status == ASSAY_OK)
     status = compile_start(&b->compile, source, n, err);
   if (status == ASSAY_OK)
@@ -242,11 +245,26 @@ static enum assay_status make_program(struct nvcc_build *b, struct program **out
   return ASSAY_OK;
 }
 
+// The messages with places as editors read them.
+static enum assay_status name_places(const struct nvcc_build *b, struct build_result *r, struct assay_error *err) {
+  struct buf text = {0};
+  diagnostics_of_cuda(r->diagnostics, source_name, b->source, &text);
+  char *copy = text.failed ? NULL : base_strndup(buf_str(&text), text.len);
+  buf_release(&text);
+  if (!copy)
+    return error_nomem(err, "the result of a build");
+  base_free(r->diagnostics);
+  r->diagnostics = copy;
+  return ASSAY_OK;
+}
+
 static enum assay_status nvcc_finish(struct program_build *base, struct build_result *result, struct program **program,
                                      struct assay_error *err) {
   struct nvcc_build *b = build_of(base);
   struct build_result r = {0};
   enum assay_status status = compile_finish(&b->compile, &r, err);
+  if (status == ASSAY_OK)
+    status = name_places(b, &r, err);
   if (status == ASSAY_OK && r.outcome == BUILD_OK)
     status = make_program(b, program, err);
   if (status == ASSAY_OK)

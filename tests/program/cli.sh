@@ -447,11 +447,21 @@ if "$assay" plan save kernelbench/1/19 "$relu" --out "$work/nvrtc.json" 2>"$work
     sh "$assay" "$relu" "$work/ampere.json"
   expect 0 "nvrtc.cu|nvrtc.c" "$assay" plan export "$work/nvrtc.json" --to "$work/exported" --name nvrtc
   printf '// assay: launch f grid=1 block=1 args=x\n__global__ void f(' >"$work/broken.cu"
-  expect 1 "error" "$assay" plan save kernelbench/1/19 "$work/broken.cu"
+  expect 1 "^$work/broken.cu:2:1: error: " "$assay" plan save kernelbench/1/19 "$work/broken.cu"
+  expect 1 "^yes$" sh -c 'grep -q "no __global__ function" "$1" || echo yes; exit 1' sh "$work/out"
+  printf '// assay: launch g grid=1 block=1 args=x\n__global__ void f(const float *x) {}\n' >"$work/lacking.cu"
+  expect 1 "^$work/lacking.cu:1:11: error: there is no __global__ function g, which this line launches" "$assay" plan save kernelbench/1/19 "$work/lacking.cu"
   printf '// assay: launch f grid=1 block=2048 args=x\n__global__ void f(const float *x) {}' >"$work/much.cu"
   expect 1 "no plan: .*2048" "$assay" plan save kernelbench/1/19 "$work/much.cu"
 else
   echo "left out, as there is no NVRTC: $(cat "$work/err")"
+fi
+# The same of nvcc, for a file with host code; and one sentence for a file that nothing launches.
+if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
+  printf '#include <assay/cuda.h>\n__global__ void f(float *y) { y[0] = q; }\n' >"$work/host.cu"
+  expect 1 "^$work/host.cu:2:38: error: .*q" "$assay" plan save kernelbench/1/19 "$work/host.cu"
+  printf '__global__ void f(float *y) {}\n' >"$work/entry.cu"
+  expect 1 "there is no extern .C. void assay_cuda_kernel.*: write it, or a line for each launch" "$assay" plan save kernelbench/1/19 "$work/entry.cu"
 fi
 if "$assay" plan save kernelbench/1/19 "$relu" --toolchain nvcc --out "$work/nvcc.json" 2>"$work/err"; then
   expect 0 "relu<<<128, 128>>>\(x, y, 65536\)" "$assay" plan show "$work/nvcc.json"

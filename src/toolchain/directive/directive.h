@@ -73,6 +73,9 @@ bool directive_launches(const char *source, size_t n);
 enum assay_status directive_parse(const char *file, const char *source, size_t n, struct arena *arena,
                                   struct directive_set *out, struct assay_error *err);
 
+// Where set->kernels[kernel] is launched first, from 1; false where nothing launches it.
+bool directive_launch_place(const struct directive_set *set, int kernel, int *line, int *column);
+
 // What the compiler knows of a kernel that was launched by the name of directive_set.kernels.
 enum { DIRECTIVE_SIZE_LOCAL = 0 };            // a parameter that is local memory (OpenCL)
 #define DIRECTIVE_SIZE_UNKNOWN (~UINT32_C(0)) // nothing is checked; a bare integer needs a type

@@ -568,6 +568,18 @@ bool directive_launches(const char *source, size_t n) {
   return false;
 }
 
+bool directive_launch_place(const struct directive_set *set, int kernel, int *line, int *column) {
+  for (int i = 0; i < set->n; i++) {
+    const struct directive *d = set->lines[i];
+    if (d->verb != VERB_LAUNCH || d->kernel != kernel)
+      continue;
+    *line = d->at.line;
+    *column = d->at.column;
+    return true;
+  }
+  return false;
+}
+
 // A directive with one blank where it has any.
 static void keep_text(const char *p, const char *stop, struct buf *out) {
   for (; p < stop; p++) {

@@ -98,7 +98,9 @@ static entry_fn *load(const char *library) {
     stop(RECORD_NOT_LOADED, dlerror());
   entry.pointer = dlsym(handle, "assay_cuda_kernel");
   if (!entry.pointer)
-    stop(RECORD_NOT_LOADED, "there is no extern \"C\" void assay_cuda_kernel(const struct assay_args *, cudaStream_t)");
+    stop(RECORD_NOT_LOADED,
+         "there is no extern \"C\" void assay_cuda_kernel(const struct assay_args *, cudaStream_t): "
+         "write it, or a line for each launch, `// assay: launch KERNEL grid=... block=... args=...`");
   return entry.function;
 }
 
