@@ -10,13 +10,15 @@
 #include "cli/json.h"
 #include "cli/judging.h"
 #include "report/flashinfer.h"
+#include "report/gpu_mode.h"
 #include "report/kernelbench.h"
 #include "report/kernelbenchx.h"
 
 enum { KEY_TO = 8000, KEY_LEVEL, KEY_NAME, KEY_FORMAT, KEY_TASK, KEY_BASELINE, MOST_TASKS = 256 };
 
-enum format { FORMAT_KERNELBENCH, FORMAT_KERNELBENCHX, FORMAT_FLASHINFER, FORMAT_SOL };
-static const char *const format_names[] = {"kernelbench", "kernelbenchx", "flashinfer-bench", "sol-execbench"};
+enum format { FORMAT_KERNELBENCH, FORMAT_KERNELBENCHX, FORMAT_FLASHINFER, FORMAT_SOL, FORMAT_GPU_MODE };
+static const char *const format_names[] = {"kernelbench", "kernelbenchx", "flashinfer-bench", "sol-execbench",
+                                           "gpu-mode"};
 enum { N_FORMATS = sizeof format_names / sizeof *format_names };
 
 struct arguments {
@@ -32,20 +34,24 @@ static void take_format(struct argp_state *state, const char *arg, struct argume
   while (found < N_FORMATS && strcmp(format_names[found], arg) != 0)
     found++;
   if (found == N_FORMATS)
-    argp_error(state, "--format takes kernelbench, kernelbenchx, flashinfer-bench or sol-execbench, not '%s'", arg);
+    argp_error(state, "--format takes kernelbench, kernelbenchx, flashinfer-bench, sol-execbench or gpu-mode, not '%s'",
+               arg);
   a->format = (enum format)found;
 }
 
 static void check(struct argp_state *state, const struct arguments *a) {
-  const bool data_set = a->format == FORMAT_FLASHINFER || a->format == FORMAT_SOL;
-  if (!a->run && (!data_set || a->n_tasks == 0))
+  const bool definitions = a->format == FORMAT_FLASHINFER || a->format == FORMAT_SOL;
+  const bool kernelbench = a->format == FORMAT_KERNELBENCH || a->format == FORMAT_KERNELBENCHX;
+  if (!a->run && (!definitions || a->n_tasks == 0))
     argp_error(state, "name a run: `assay runs` lists them");
   if (!a->to)
     argp_error(state, "say where to: --to FOLDER%s",
-               data_set ? ", that of a data set" : ", KernelBench's folder `runs`");
-  if (!data_set && a->n_tasks > 0)
-    argp_error(state, "--task is for --format flashinfer-bench");
-  if (data_set && a->name)
+               kernelbench   ? ", KernelBench's folder `runs`"
+               : definitions ? ", that of a data set"
+                             : "");
+  if (kernelbench && a->n_tasks > 0)
+    argp_error(state, "--task is for other formats than KernelBench's");
+  if (!kernelbench && a->name)
     argp_error(state, "--name is for KernelBench's formats");
   if (a->format != FORMAT_KERNELBENCH && a->level)
     argp_error(state, "--level is for KernelBench's format");
@@ -96,11 +102,10 @@ static const struct argp_option options[] = {
     {"to", KEY_TO, "FOLDER", 0, "KernelBench's folder `runs`, that of a data set, or another; made if missing", 0},
     {"format", KEY_FORMAT, "FORMAT", 0,
      "kernelbench (default): eval_results.json; kernelbenchx: metrics.json and summary.json; flashinfer-bench or "
-     "sol-execbench: traces",
+     "sol-execbench: traces; gpu-mode: results",
      0},
     {"task", KEY_TASK, "TASK", 0,
-     "flashinfer-bench: where a task of the run is, if not among the suites; without RUN, what to write as definitions",
-     0},
+     "where a task of the run is, if not among the suites; without RUN, what to write as definitions", 0},
     {"name", KEY_NAME, "NAME", 0,
      "the run's name there (default: RUN, with _ for everything but letters, digits, '.' and '-')", 0},
     {"level", KEY_LEVEL, "N", 0, "KernelBench's level, if the run has verdicts on several", 0},
@@ -121,7 +126,7 @@ static const struct argp argp = {
         "KernelBench has no field for: the reason, the error in units of honest error, the floor. A sample whose time "
         "is suspicious counts as incorrect. In flashinfer-bench's format: traces, "
         "FOLDER/traces/assay/OP/DEFINITION.jsonl; and without RUN the tasks themselves, FOLDER/definitions and "
-        "FOLDER/workloads.",
+        "FOLDER/workloads. In GPU MODE's: FOLDER/PROBLEM/SUBMISSION.json.",
 };
 
 static char *plain_name(const char *run) {
@@ -225,6 +230,31 @@ static void print_traces(const struct arguments *a, const struct flashinfer_expo
         done->without_place);
 }
 
+static enum assay_status write_submissions(const struct arguments *a, struct store *store, char *const *paths,
+                                           struct assay_error *err) {
+  struct gpu_mode_export done;
+  const struct task_files_where places = {a->judging.paths.tasks, (const char *const *)paths, a->n_tasks};
+  enum assay_status status = gpu_mode_write_run(store, a->run, &places, a->to, &done, err);
+  if (status)
+    return status;
+  if (a->judging.json) {
+    cli_json_print(cli_json_of("export_submissions",
+                               json_pack("{s:s, s:s, s:i, s:i, s:i, s:i}", "folder", a->to, "format",
+                                         format_names[a->format], "submissions", done.submissions, "cases", done.cases,
+                                         "unjudged", done.unjudged, "without_task", done.without_place)));
+    return ASSAY_OK;
+  }
+  printf("%s: %d submissions, %d cases\n", a->to, done.submissions, done.cases);
+  if (done.unjudged > 0)
+    printf("%d cases are left out: not judged at their sizes, or without a time (assay bench --workload each)\n",
+           done.unjudged);
+  if (done.without_place > 0)
+    printf("%d verdicts are left out: their task's file was not found, or is not made of a problem; name it with "
+           "--task FILE\n",
+           done.without_place);
+  return ASSAY_OK;
+}
+
 // Paths of the tasks that were named; *paths: heap array of heap strings.
 static enum assay_status find_tasks(const struct arguments *a, char **paths, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
@@ -236,7 +266,7 @@ static enum assay_status find_tasks(const struct arguments *a, char **paths, str
 static enum assay_status write_traces(const struct arguments *a, struct store *store, char *const *paths,
                                       struct assay_error *err) {
   struct flashinfer_export done;
-  const struct flashinfer_places places = {a->judging.paths.tasks, (const char *const *)paths, a->n_tasks};
+  const struct task_files_where places = {a->judging.paths.tasks, (const char *const *)paths, a->n_tasks};
   const enum flashinfer_dialect dialect = a->format == FORMAT_SOL ? FLASHINFER_SOL : FLASHINFER_BENCH;
   enum assay_status status = flashinfer_write_run(store, a->run, dialect, &places, a->to, &done, err);
   if (!status)
@@ -277,6 +307,8 @@ int cli_export(int argc, char **argv) {
     status = store_open(a.judging.paths.store, &store, &err);
   if (!status && !a.run)
     status = write_definitions(&a, paths, &err);
+  else if (!status && a.format == FORMAT_GPU_MODE)
+    status = write_submissions(&a, store, paths, &err);
   else if (!status)
     status = a.format == FORMAT_FLASHINFER || a.format == FORMAT_SOL ? write_traces(&a, store, paths, &err)
                                                                      : write_kernelbench(&a, store, &err);

@@ -9,13 +9,6 @@
 #include "base/alloc.h"
 #include "base/file.h"
 
-struct place {
-  char name[128];
-  bool found;
-  struct task task;
-  json_t *definition;
-};
-
 struct line {
   char task[128], candidate[256], workload[128];
   char *op, *definition, *text; // text: NULL where the verdict is not written
@@ -25,10 +18,8 @@ struct line {
 
 struct writing {
   enum flashinfer_dialect dialect;
-  const struct flashinfer_places *places;
+  struct task_files *places;
   struct flashinfer_export *out;
-  struct place **known;
-  size_t n_known, most_known;
   struct line *lines;
   size_t n, capacity;
   bool any;
@@ -36,56 +27,24 @@ struct writing {
   struct assay_error *err;
 };
 
-// A row more of a growing array. NULL: no memory.
-static void *grown(void *old, size_t count, size_t *capacity, size_t size) {
-  if (count < *capacity)
-    return old;
-  const size_t more = *capacity ? 2 * *capacity : 16;
-  void *made = base_realloc(old, more * size);
-  *capacity = made ? more : *capacity;
-  return made;
-}
-
-static bool read_place(struct writing *w, const char *path, const char *name, struct place *p) {
+// The definition of the verdict's task, with *task. NULL: its file is not found, or has none.
+static const json_t *definition_of(struct writing *w, const char *name, const struct task **task) {
   struct assay_error ignored = {0};
-  if (task_read(path, false, &p->task, &ignored) != ASSAY_OK)
-    return false;
-  if (strcmp(p->task.name, name) == 0 && flashinfer_definition(&p->task, &p->definition, w->err) == ASSAY_OK)
-    return true;
-  task_release(&p->task);
-  return false;
-}
-
-// The task of that name with its definition; one that is not found is remembered as such. NULL: no memory.
-static struct place *place_of(struct writing *w, const char *name) {
-  for (size_t i = 0; i < w->n_known; i++)
-    if (strcmp(w->known[i]->name, name) == 0)
-      return w->known[i];
-  void *more = grown(w->known, w->n_known, &w->most_known, sizeof *w->known);
-  struct place *p = more ? base_calloc(1, sizeof *p) : NULL;
-  w->known = more ? more : w->known;
-  if (!p)
-    return NULL;
-  w->known[w->n_known++] = p;
-  snprintf(p->name, sizeof p->name, "%s", name);
-  for (int i = 0; i < w->places->n_files && !p->found; i++)
-    p->found = read_place(w, w->places->files[i], name, p);
-  char *path = NULL;
-  struct assay_error ignored = {0};
-  if (!p->found && task_find(w->places->root, name, &path, &ignored) == ASSAY_OK)
-    p->found = read_place(w, path, name, p);
-  base_free(path);
-  return p;
+  struct task_file *p = task_files_find(w->places, name);
+  if (p && p->task && !p->kept && flashinfer_definition(p->task, &p->kept, &ignored) != ASSAY_OK)
+    p->kept = NULL;
+  *task = p ? p->task : NULL;
+  return p ? p->kept : NULL;
 }
 
 // The verdict's workload as their Workload; one that the task does not list, such as "B=3", as it is written.
-static json_t *workload_of(const struct place *p, const char *name) {
+static json_t *workload_of(const struct task *t, const char *name) {
   struct arena arena = {0};
   struct workload w;
   struct assay_error ignored = {0};
   json_t *out = NULL;
-  if (task_parse_workload(&p->task, name, &arena, &w, &ignored) == ASSAY_OK &&
-      flashinfer_workload(&p->task, &w, &out, &ignored) != ASSAY_OK)
+  if (task_parse_workload(t, name, &arena, &w, &ignored) == ASSAY_OK &&
+      flashinfer_workload(t, &w, &out, &ignored) != ASSAY_OK)
     out = NULL;
   arena_release(&arena);
   return out;
@@ -106,12 +65,13 @@ static json_t *own_trace(const struct verdict_view *view) {
 // The Trace of a verdict; NULL, and counted why, where it has none.
 static json_t *trace_of(struct writing *w, const struct verdict_view *view, char **op) {
   json_t *own = own_trace(view);
-  struct place *p = own ? NULL : place_of(w, view->stored.task);
+  const struct task *task = NULL;
   if (own) {
     *op = base_strndup("imported", 8);
     return json_incref(own);
   }
-  json_t *workload = p && p->found ? workload_of(p, view->stored.workload) : NULL;
+  const json_t *definition = definition_of(w, view->stored.task, &task);
+  json_t *workload = definition ? workload_of(task, view->stored.workload) : NULL;
   if (!workload) {
     w->out->without_place++;
     return NULL;
@@ -122,9 +82,9 @@ static json_t *trace_of(struct writing *w, const struct verdict_view *view, char
     w->out->without_time++;
     return NULL;
   }
-  const char *kind = json_string_value(json_object_get(p->definition, "op_type"));
+  const char *kind = json_string_value(json_object_get(definition, "op_type"));
   *op = base_strndup(kind ? kind : "other", strlen(kind ? kind : "other"));
-  return json_pack("{s:O, s:o, s:o, s:o}", "definition", json_object_get(p->definition, "name"), "workload", workload,
+  return json_pack("{s:O, s:o, s:o, s:o}", "definition", json_object_get(definition, "name"), "workload", workload,
                    "solution", solution_of(view->stored.candidate), "evaluation",
                    flashinfer_evaluation(view, w->dialect));
 }
@@ -135,7 +95,7 @@ static struct line *line_for(struct writing *w, const struct store_verdict *v, b
     if (strcmp(w->lines[i].task, v->task) == 0 && strcmp(w->lines[i].candidate, v->candidate) == 0 &&
         strcmp(w->lines[i].workload, v->workload) == 0)
       return &w->lines[i];
-  void *more = grown(w->lines, w->n, &w->capacity, sizeof *w->lines);
+  void *more = task_files_grow(w->lines, w->n, &w->capacity, sizeof *w->lines);
   if (!more)
     return NULL;
   w->lines = more;
@@ -237,22 +197,16 @@ static enum assay_status write_files(struct writing *w, const char *folder, stru
 static void release(struct writing *w) {
   for (size_t i = 0; i < w->n; i++)
     drop_text(&w->lines[i]);
-  for (size_t i = 0; i < w->n_known; i++) {
-    json_decref(w->known[i]->definition);
-    if (w->known[i]->found)
-      task_release(&w->known[i]->task);
-    base_free(w->known[i]);
-  }
   base_free(w->lines);
-  base_free(w->known);
+  task_files_destroy(w->places);
 }
 
 enum assay_status flashinfer_write_run(struct store *s, const char *run, enum flashinfer_dialect dialect,
-                                       const struct flashinfer_places *places, const char *folder,
+                                       const struct task_files_where *where, const char *folder,
                                        struct flashinfer_export *out, struct assay_error *err) {
-  struct writing w = {.dialect = dialect, .places = places, .out = out, .err = err};
+  struct writing w = {.dialect = dialect, .places = task_files_create(where), .out = out, .err = err};
   *out = (struct flashinfer_export){0};
-  enum assay_status status = store_each(s, run, add_verdict, &w, err);
+  enum assay_status status = w.places ? store_each(s, run, add_verdict, &w, err) : error_nomem(err, "the traces");
   if (!status)
     status = w.status;
   if (!status && !w.any)

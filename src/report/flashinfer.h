@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "base/buf.h"
+#include "report/task_files.h"
 #include "report/view.h"
 #include "store/store.h"
 #include "task/task.h"
@@ -37,13 +38,6 @@ json_t *flashinfer_evaluation(const struct verdict_view *view, enum flashinfer_d
 // A part of a path: everything but letters, digits, '.', '-' and '_' becomes '_'.
 void flashinfer_file_name(const char *text, struct buf *out);
 
-// Where tasks are found: those files first, by the name that stands in them, then under the root.
-struct flashinfer_places {
-  const char *root;
-  const char *const *files;
-  int n_files;
-};
-
 // What was written, for a message.
 struct flashinfer_export {
   int definitions, traces, passed, failed;
@@ -55,7 +49,7 @@ struct flashinfer_export {
 // FOLDER/traces/assay/OP/NAME.jsonl, a file a definition, replaced if there. A verdict that came from a Trace
 // (flashinfer_read) is that Trace again. ASSAY_ERR_NOT_FOUND: no such run.
 enum assay_status flashinfer_write_run(struct store *s, const char *run, enum flashinfer_dialect dialect,
-                                       const struct flashinfer_places *places, const char *folder,
+                                       const struct task_files_where *where, const char *folder,
                                        struct flashinfer_export *out, struct assay_error *err);
 
 // Whether the text's first line is a Trace.

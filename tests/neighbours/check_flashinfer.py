@@ -68,11 +68,11 @@ def definitions(root, out):
     has("contract bf16", report)
     kept = properties(place(out, "rmsnorm_d96"))
     assert kept["assay.workload.full"] == "batch_size=64" and kept["assay.workload.w0"] == "batch_size=5", kept
-    assert json.loads(kept["flashinfer_bench.workload.w1"])["uuid"] == "0000-2", kept
+    assert json.loads(kept["flashinfer_bench.workload.w2"])["uuid"] == "0000-2", kept
     assert kept["assay.task"] == "flashinfer_bench/rmsnorm_d96" and "assay.workload.ragged0" in kept
     report = run([root / "definitions/mix/mix_and_sum.json", "-o", place(out, "mix_and_sum")])
     kept = properties(place(out, "mix_and_sum"))
-    assert json.loads(kept["flashinfer_bench.scalars"]) == {"alpha": 0.125} and "assay.workload.w1" not in kept, kept
+    assert json.loads(kept["flashinfer_bench.scalars"]) == {"alpha": 0.125} and "assay.workload.w2" not in kept, kept
     assert kept["assay.workload.full"] == "M=40, N=24" and "assay.input.spare" not in kept, kept
     run([root / "turn/definition.json", "-o", place(out, "turn")])
     kept = properties(place(out, "turn"))

@@ -251,11 +251,7 @@ def source_of(definition, workloads, folder, root):
     source.expressions, source.constants = definition.expressions, definition.constants
     tensors = [t for t in definition.inputs.values() if t.shape is not None and t.name in a.names]
     largest = max(workloads, key=lambda w: w.elements(definition))
-    named, count = {"full": largest}, 0
-    for w in workloads:
-        if w is not largest:
-            named[f"w{count}"] = w
-            count += 1
+    named = {"full": largest, **{f"w{k}": w for k, w in enumerate(workloads) if w.uuid != "full"}}
     source.workloads = {name: [definition.extents(t, w.values, w.where) for t in tensors] for name, w in named.items()}
     return source, named
 

@@ -226,17 +226,15 @@ def source_of(problem, module, cases, folder):
 
 
 def workloads_of(cases):
-    """({name: shapes}, {kind: [{workload, case}]}): cases of the same shapes are one workload."""
+    """({name: shapes}, {kind: [{workload, case}]}): cases of the same shapes are one workload; the largest benchmark is
+    full as well."""
     named, of, lists = {}, {}, {"tests": [], "benchmarks": []}
     benchmarks = [c for c in cases if c.kind == "benchmarks"] or cases
-    full = max(benchmarks, key=lambda c: c.elements)
-    for c in [full, *cases]:
-        key = json.dumps(c.shapes)
-        if key not in of:
-            of[key] = "full" if c is full else f"{c.kind[:-1]}{c.index}"
-            named[of[key]] = c.shapes
+    named["full"] = max(benchmarks, key=lambda c: c.elements).shapes
     for c in cases:
-        lists[c.kind].append({"workload": of[json.dumps(c.shapes)], "case": c.arguments})
+        name = of.setdefault(json.dumps(c.shapes), f"{c.kind[:-1]}{c.index}")
+        named[name] = c.shapes
+        lists[c.kind].append({"workload": name, "case": c.arguments})
     return named, lists
 
 

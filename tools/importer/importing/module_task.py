@@ -310,7 +310,7 @@ class Attempt:
         good, bad = [], {}
         for workload, binding in self.bound.items():
             elements, flops = self.sizes.cost(binding)
-            part = 1 if workload == "full" else 16 if workload in self.theirs else 0  # theirs may be many
+            part = 1 if workload == "full" else 32 if workload in self.theirs else 0  # theirs may be many
             if part and (elements > FULL_CHECK_ELEMENTS // part or flops > FULL_CHECK_FLOPS // part):
                 good.append((workload, None))
                 continue

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results in GPU MODE's form: for each submission a file as its runners write it (result.json), with the runs "test"
+// and "benchmark". What a case is stands in the task, as tools/importer made it of a problem: gpu_mode.tests and
+// gpu_mode.benchmarks, JSON lists of {workload, case}.
+#ifndef REPORT_GPU_MODE_H
+#define REPORT_GPU_MODE_H
+
+#include "report/task_files.h"
+#include "store/store.h"
+
+struct gpu_mode_export {
+  int submissions, cases;
+  int unjudged;      // cases at whose workload the submission was not judged: left out
+  int without_place; // verdicts whose task's file is not found, or is not made of a problem
+};
+
+// FOLDER/PROBLEM/SUBMISSION.json of the run's verdicts, of each task, candidate and workload the newest.
+// ASSAY_ERR_NOT_FOUND: no such run.
+enum assay_status gpu_mode_write_run(struct store *s, const char *run, const struct task_files_where *where,
+                                     const char *folder, struct gpu_mode_export *out, struct assay_error *err);
+
+#endif
