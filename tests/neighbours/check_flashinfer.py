@@ -96,6 +96,8 @@ def refused(root, out):
             return total
     """)
     has("line 3: for k in range(int(hidden_states[0, 0])):", tried({"reference": loop}))
+    fails = "def run(hidden_states, weight):\n    assert int(hidden_states.sum()) == 5 * 10**6\n    return hidden_states\n"
+    has("AssertionError:  (line 2: assert int(", tried({"reference": fails}))
     has("no function run", tried({"reference": "def go(): pass"}))
     has("not Python", tried({"reference": "def run(:"}))
     has("'depth', which is none of the axes", tried({"inputs": {"x": data_set.tensor(["depth"])}}))

@@ -38,6 +38,7 @@ class Called(torch.nn.Module):
 class CalledSource(Source):
     """What Source knows of a user's file, of a function and its arguments. names: of the tensors among the arguments'
     leaves; draws: a distribution for each, None: fitted to what `again` draws; axes: see Tensor."""
+    what, given = "the reference", "a workload"
 
     def __init__(self, path, function, arguments, names, draws, axes, outputs=(), again=None):
         self.path, self.guards, self.module = path, Guards(), None

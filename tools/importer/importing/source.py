@@ -5,6 +5,7 @@ import importlib.util
 import inspect
 import math
 import sys
+import traceback
 
 import numpy
 import torch
@@ -52,6 +53,7 @@ def is_blank(value):
 
 
 class Source:
+    what, given = "the module", "get_inputs()"  # for messages
     stored = None  # the task's type, where that is half precision
     origin = ""  # where it comes from, for a reader of the task
     expressions, constants = {}, {}  # of axes that follow from others
@@ -251,7 +253,9 @@ class Source:
                 raise
             except Exception as e:
                 error = e
-        raise Refused(f"the module does not run on what get_inputs() gives: {type(error).__name__}: {error}")
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(self.path)]
+        where = f" (line {frames[-1].lineno}: {frames[-1].line})" if frames else ""
+        raise Refused(f"{self.what} does not run on what {self.given} gives: {type(error).__name__}: {error}{where}")
 
     def wide_model(self):
         model = copy.deepcopy(self.model).double()
