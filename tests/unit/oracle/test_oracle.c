@@ -132,6 +132,31 @@ static void test_threads_do_not_matter(void **state) {
   model_release(&m);
 }
 
+// Where nothing is rounded, no pass is run: the scale is the rounding of the result, exactly. One node that rounds, and
+// it is more.
+static void test_nothing_is_rounded(void **state) {
+  (void)state;
+  const char *texts[] = {"(float[64,96] x) => (float[96,64] y) { s = Relu(x)\n y = Transpose<perm = [1, 0]>(s) }",
+                         "(float[64,96] x) => (float[64,96] y) { s = Relu(x)\n y = Mul(s, s) }"};
+  struct array x = make(2, (int64_t[]){64, 96}, wave);
+  for (int rounds = 0; rounds < 2; rounds++) {
+    struct model m;
+    struct assay_error err = {0};
+    struct oracle_answer a;
+    struct arith contract = fp32(5);
+    int more = 0;
+    parse(texts[rounds], &m);
+    assert_int_equal(oracle_answer_make(&m.flat, &x, &contract, 8, 2, &a, &err), ASSAY_OK);
+    assert_true(a.representable);
+    for (int i = 0; i < 64 * 96; i++)
+      more += a.sigma[0][i] != (float)ldexp(fabs(a.y[0].f64[i]), -24);
+    assert_true(rounds ? more > 0 : more == 0);
+    oracle_answer_release(&a);
+    model_release(&m);
+  }
+  array_release(&x);
+}
+
 // The scale that passes sample is the closed form's, within what 64 passes can say.
 static void test_closed_form(void **state) {
   (void)state;
@@ -292,6 +317,7 @@ int main(void) {
       cmocka_unit_test(test_symbols),
       cmocka_unit_test(test_outputs_shared),
       cmocka_unit_test(test_threads_do_not_matter),
+      cmocka_unit_test(test_nothing_is_rounded),
       cmocka_unit_test(test_closed_form),
       cmocka_unit_test(test_scale_fits_float),
       cmocka_unit_test(test_not_representable),
