@@ -3,7 +3,7 @@
 // assay: task kernelbench/1/40
 // assay: expect pass
 // assay: twin NO_DELTA expect wrong_value -- merges the lanes without the term for their different means
-// assay: twin LOST_TAIL expect wrong_class -- statistics forget what is left after the last whole group
+// assay: twin LOST_TAIL expect wrong_class|wrong_value|low_precision -- statistics forget what is left after the last whole group
 // assay: twin BETA_FIRST expect wrong_value -- adds beta before scaling
 #include <assay/candidate.h>
 #include <math.h>
