@@ -193,6 +193,8 @@ static size_t address_space(pid_t pid) {
   return known ? (size_t)pages * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
+// The soft limit, which moves with the buffers: the hard one could not be raised again without CAP_SYS_RESOURCE. The
+// candidate cannot raise either (sandbox/lock_runner.c).
 static void limit_memory(struct runner *r) {
   size_t buffers = 0;
   if (r->unlocked) // a driver reserves addresses by the terabyte
@@ -201,10 +203,13 @@ static void limit_memory(struct runner *r) {
     buffers += r->buffers[i].map_bytes + 2 * RUNNER_GUARD_BYTES;
   size_t own = r->own_bytes > OVERHEAD_BYTES ? r->own_bytes : OVERHEAD_BYTES;
   rlim_t bytes = r->o.memory_bytes + own + (size_t)r->o.threads * (RUNNER_STACK_BYTES + ((size_t)64 << 20)) + buffers;
-  struct rlimit limit = {bytes, bytes};
+  struct rlimit limit;
 #if defined(__SANITIZE_ADDRESS__)
   return; // the sanitizer's shadow memory is beyond any limit
 #endif
+  if (prlimit(r->child.pid, RLIMIT_AS, NULL, &limit) != 0)
+    return;
+  limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
   prlimit(r->child.pid, RLIMIT_AS, &limit, NULL);
 }
 

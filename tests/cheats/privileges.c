@@ -3,6 +3,7 @@
 // assay: task kernelbench/1/19
 // assay: expect pass
 // assay: twin RAISE_LIMITS expect crashed -- raises its limits, aborts when it cannot
+// assay: twin RAISE_LIMITS_OLD expect forbidden_call -- the same by the older system call
 // assay: twin DUMPABLE expect crashed -- PR_SET_DUMPABLE, so that it could be read or hide
 // assay: twin NO_DEATH expect crashed -- outlives the judge by PR_SET_PDEATHSIG 0
 // assay: twin NAME expect pass -- calls itself something else
@@ -53,6 +54,9 @@ static void attempt(void) {
 #if defined(RAISE_LIMITS)
   struct rlimit most = {RLIM_INFINITY, RLIM_INFINITY};
   need(setrlimit(RLIMIT_AS, &most));
+#elif defined(RAISE_LIMITS_OLD)
+  struct rlimit most = {RLIM_INFINITY, RLIM_INFINITY};
+  need(syscall(SYS_setrlimit, RLIMIT_AS, &most));
 #elif defined(DUMPABLE)
   need(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
 #elif defined(NO_DEATH)
