@@ -12,7 +12,8 @@
 #include "ops/loops.h"
 #include "ops/pytorch.h"
 
-enum { GRAIN = 4096, MOST_TRIALS = 1 << 20 };
+// More trials are not drawn: a candidate may claim any number of them, and each costs the judge a step.
+enum { GRAIN = 4096, MOST_TRIALS = 256 };
 static const uint64_t PLACE_STREAM = 1; // of what BinomialPlace adds, apart from the samples
 
 static double unit_of(int64_t seed, uint64_t stream, int64_t column) {
@@ -206,7 +207,9 @@ static const struct op_def rows[] = {
      .pytorch = {.none = "torch.distributions.Binomial takes no generator"},
      .doc =
          "How many of input 1's trials [n] succeed, each with the chance of input 2 [n]: a row [s, n] for each seed of "
-         "input 0. Which numbers a seed gives is free, so that a task with it needs a check.",
+         "input 0; NaN where there are more than 256 trials. Which numbers a seed gives is free, so that a task with "
+         "it needs "
+         "a check.",
      .example = "(int64[2] seeds, float[4] x) => (float[2,4] y) { a = Abs(x) ten = Constant<value_float = 10.0>() "
                 "m = Mul(a, ten) n = Cast<to = 7>(m) p = Sigmoid(x) y = ai.assay.SeededBinomial(seeds, n, p) }"},
     {CHANCE_ROW("BinomialPlace", 4), .attrs = place_attrs, .infer = place_infer, .eval = place_eval,
