@@ -32,8 +32,9 @@ void diagnostics_clean(const struct buf *raw, const char *folder, const char *in
 // Appends to `out`.
 void diagnostics_of_opencl(const char *text, const char *name, struct buf *out);
 
-// Messages of CUDA's compilers about the file `name`, with its lines and, where the source (NUL-terminated; may be NULL)
-// shows them, columns, as other compilers write them: "NAME:12:7: error: ...". Appends to `out`. (diagnostics_cuda.c)
+// Messages of CUDA's compilers about the file `name`, with its lines and, where the source (NUL-terminated; may be
+// NULL) shows them, columns, as other compilers write them: "NAME:12:7: error: ...". Appends to `out`.
+// (diagnostics_cuda.c)
 void diagnostics_of_cuda(const char *text, const char *name, const char *source, struct buf *out);
 
 // What a compiler that failed ran into, by its own account. Lines about the candidate's source do not count, for the
