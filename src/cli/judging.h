@@ -139,7 +139,8 @@ void cli_baselines_close(struct cli_judging *j);
 
 // --- messages (own_path.c)
 
-// A compiler's messages with the path that the user gave in place of the judge's name for its copy. Appends to `out`. Twins ("x.cu -DTAIL") are files too.
+// A compiler's messages with the path that the user gave in place of the judge's name for its copy. Appends to `out`.
+// Twins ("x.cu -DTAIL") are files too.
 void cli_own_paths(const char *text, const char *candidate, struct buf *out);
 
 // --- verdicts as a table (verdict_row.c)
