@@ -83,9 +83,9 @@ class Here(TorchFunctionMode):
 
 
 def here(device):
-    wanted = isinstance(device, torch.device) or (isinstance(device, str) and device.partition(":")[0] in
-                                                  ("cuda", "hip", "xpu", "mps", "cpu"))
-    return torch.device("cpu") if wanted else device
+    """The CPU for a device that is a GPU, by its name or as such; tensors without data stay what they are."""
+    kind = device.type if isinstance(device, torch.device) else device.partition(":")[0] if isinstance(device, str) else ""
+    return torch.device("cpu") if kind in ("cuda", "hip", "xpu", "mps") else device
 
 
 class Generator(torch.Generator):
