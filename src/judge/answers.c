@@ -56,8 +56,8 @@ void assay_answers_close(struct assay_answers *a) {
 static char *name_of(const struct task *t, const struct question *q, int replicas) {
   struct buf text;
   buf_init(&text);
-  buf_printf(&text, "%s%s %s %d %d %llu %d %d", t->hash, task_weights_hash(t), t->contract.name, t->as_published, (int)q->probe,
-             (unsigned long long)q->key, replicas, q->again);
+  buf_printf(&text, "%s%s %s %d %d %llu %d %d", t->hash, task_weights_hash(t), t->contract.name, t->as_published,
+             (int)q->probe, (unsigned long long)q->key, replicas, q->again);
   for (int i = 0; i < q->layout->n_in; i++) {
     const struct tensor_type *type = &q->layout->in[i];
     buf_printf(&text, " %d", (int)type->dtype);

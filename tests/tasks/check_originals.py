@@ -18,7 +18,7 @@ def main():
     with open(sys.argv[2], newline="") as file:
         rows = list(csv.DictReader(file))
     found = collections.Counter((row["task"], row["workload"]) for row in rows)
-    wanted = {(t.name, w): 1 + t.other_graph() for level in (1, 2, 3) for t in tasks_of(level) for w in t.workloads()}
+    wanted = {(t.name, w): 1 + t.other_graph() for level in (1, 2, 3, 4) for t in tasks_of(level) for w in t.workloads()}
     wrong = [f"{task} {workload}: {found[task, workload]} rows, not {n}"
              for (task, workload), n in wanted.items() if found[task, workload] != n]
     wrong += [f"{task} {workload}: no such workload" for task, workload in found
