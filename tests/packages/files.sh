@@ -60,4 +60,11 @@ touch onnx.proto
 expect 0 "Configuring done" cmake -S "$source" -B found -G Ninja -DASSAY_TESTS=OFF -DCMAKE_IGNORE_PATH=/usr/include "-DASSAY_PYTHON3=$work/python_with_onnx"
 expect 0 "^ONNX_PROTO:FILEPATH=$work/onnx.proto$" cat found/CMakeCache.txt
 expect 1 "pip install onnx" cmake -S "$source" -B missing -G Ninja -DASSAY_TESTS=OFF -DCMAKE_IGNORE_PATH=/usr/include -DASSAY_PYTHON3=/bin/false
+# One version everywhere: that which a release's tag will name.
+version=$(sed -nE 's/^project\(assay VERSION ([0-9.]+).*/\1/p' "$source/CMakeLists.txt")
+expect 0 "^[0-9]+\.[0-9]+\.[0-9]+$" echo "$version"
+expect 0 "^version: $version$" cat "$source/CITATION.cff"
+expect 0 "^assay \($version\) " head -n 1 "$source/debian/changelog"
+expect 0 "^__version__ = .$version.$" cat "$source/python/assay/__init__.py"
+expect 0 "^## $version$" cat "$source/CHANGELOG.md"
 report
