@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "model/curl_door.h"
+
 // The length without slashes, query and fragment at the end.
 static size_t path_end(const char *url) {
   size_t n = strcspn(url, "?#");
@@ -62,9 +64,11 @@ static bool has_secret(const char *query) {
 }
 
 enum assay_status address_check(const char *url, bool with_key, struct assay_error *err) {
+  enum assay_status status = curl_load(err);
+  if (status)
+    return status;
   CURLU *u = curl_url();
   char *scheme = NULL, *host = NULL, *user = NULL, *query = NULL;
-  enum assay_status status = ASSAY_OK;
   bool known = u && curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
                curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
                curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK;

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "serve/microhttpd_door.h"
 #include "serve/server.h"
 
 // A client that is answered while it still sends may lose the answer: what is a little too large is read to its end.
@@ -309,7 +310,9 @@ static enum assay_status find_address(const struct serve_options *o, struct sock
 enum assay_status http_start(struct server *s, struct assay_error *err) {
   const struct serve_options *o = s->o;
   struct sockaddr_storage address = {0};
-  enum assay_status status = find_address(o, &address, err);
+  enum assay_status status = microhttpd_load(err);
+  if (!status)
+    status = find_address(o, &address, err);
   if (status)
     return status;
   unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC;

@@ -76,7 +76,8 @@ static void reduce(number *h, number *z, int64_t n) {
 
 // The eigenvalue of the last two rows up to `last` that is nearer to the corner.
 static number shift_of(const number *h, int64_t n, int64_t last) {
-  number a = h[(last - 1) * n + last - 1], b = h[(last - 1) * n + last], c = h[last * n + last - 1], d = h[last * n + last];
+  number a = h[(last - 1) * n + last - 1], b = h[(last - 1) * n + last], c = h[last * n + last - 1],
+         d = h[last * n + last];
   number half = (a + d) / 2, root = csqrt((a - d) * (a - d) / 4 + b * c);
   return cabs(half + root - d) < cabs(half - root - d) ? half + root : half - root;
 }
@@ -104,8 +105,8 @@ static void triangulate(number *h, number *z, int64_t n) {
   int tries = 0;
   for (int64_t last = n - 1; last > 0;) {
     int64_t first = last;
-    while (first > 0 && cabs(h[first * n + first - 1]) >
-                            1e-16 * (cabs(h[first * n + first]) + cabs(h[(first - 1) * n + first - 1])))
+    while (first > 0 &&
+           cabs(h[first * n + first - 1]) > 1e-16 * (cabs(h[first * n + first]) + cabs(h[(first - 1) * n + first - 1])))
       first--;
     if (first > 0)
       h[first * n + first - 1] = 0;
