@@ -7,11 +7,11 @@
 
 #include "report/flashinfer.h"
 
-// The worker says "forward returned torch.float32 of shape (2, 3), output 0 is torch.float32 of shape (2, 4)".
+// The worker says "it returned torch.float32 of shape (2, 3), output 0 is torch.float32 of shape (2, 4)".
 static const char *status_of_exception(const char *detail) {
   char got[64], got_shape[128], want[64], want_shape[128];
-  const char *said = strstr(detail, "forward returned torch.");
-  if (!said || sscanf(said, "forward returned %63s of shape (%127[^)]), output %*d is %63s of shape (%127[^)])", got,
+  const char *said = strstr(detail, "it returned torch.");
+  if (!said || sscanf(said, "it returned %63s of shape (%127[^)]), output %*d is %63s of shape (%127[^)])", got,
                       got_shape, want, want_shape) != 4)
     return "RUNTIME_ERROR";
   return strcmp(got_shape, want_shape) != 0 ? "INCORRECT_SHAPE" : "INCORRECT_DTYPE";

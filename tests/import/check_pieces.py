@@ -124,7 +124,7 @@ def options():
         refused("write NAME=DISTRIBUTION with one of the inputs x,", module, "-o", output, "--input", "y=uniform(0, 1)")
         refused("a distribution is expected", module, "-o", output, "--input", "x=triangle(0, 1)")
         refused("there is no such file", str(modules / "none.py"))
-        refused("neither a .py nor an .onnx", output)
+        refused("neither a .py, an .onnx nor a .json file", output)
         # Dropouts: inputs in training, nothing in evaluation.
         _, said = run(str(modules / "temporal_block.py"), "-o", output, "--no-lint")
         if "bernoulli(0.8) fixed" not in pathlib.Path(output).read_text() or "2 dropout(s)" not in said:
