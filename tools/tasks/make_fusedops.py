@@ -41,7 +41,7 @@ def loads(symbols, small, full, ragged, **sweeps):
 class Task:
     """What compare_fusedops.py needs of a task; the same names as in the suite of KernelBench-X."""
 
-    mathematics, digits, ladder, inaccurate = None, "", None, (0, "")
+    mathematics, digits, ladder, inaccurate, check = None, "", None, (0, ""), None
 
     def __init__(self, key, inputs, outputs, workloads, call, probes):
         self.category, self.stem = key.split("/")
