@@ -45,8 +45,14 @@ static void put_axis(json_t *axes, const struct dim *d, bool fixed, int64_t size
                                                       (json_int_t)(d->symbol ? size : d->value)));
 }
 
-static enum assay_status put_tensor(const struct task *t, int v, const struct array *a, bool fixed, const char *name,
-                                    json_t *axes, json_t *side, struct assay_error *err) {
+// Where axes go, and whether all are constants.
+struct axes {
+  json_t *json;
+  bool fixed;
+};
+
+static enum assay_status put_tensor(const struct task *t, int v, const struct array *a, const char *name,
+                                    const struct axes *to, json_t *side, struct assay_error *err) {
   const struct value *value = &t->model.flat.values[v];
   struct buf axis = {0};
   json_t *shape = json_array();
@@ -55,7 +61,7 @@ static enum assay_status put_tensor(const struct task *t, int v, const struct ar
       dtype_is_exchanged(dtype) && dtype != DTYPE_UINT16 && dtype != DTYPE_UINT32 && dtype != DTYPE_UINT64;
   for (int i = 0; i < a->shape.rank; i++) {
     const struct dim known = {.value = a->shape.dims[i]};
-    put_axis(axes, value->rank > i ? &value->dims[i] : &known, fixed, a->shape.dims[i], &axis);
+    put_axis(to->json, value->rank > i ? &value->dims[i] : &known, to->fixed, a->shape.dims[i], &axis);
     json_array_append_new(shape, json_string(buf_str(&axis)));
   }
   enum assay_status status = buf_status(&axis, err);
@@ -99,14 +105,14 @@ static enum assay_status interface_of(const struct task *t, bool fixed, json_t *
   for (int i = 0; i < g->n_inputs && !status; i++) {
     const char *name = m.w.names[g->inputs[i]];
     json_object_set_new(draws, name, json_string(t->inputs[i].distribution.text));
-    status = put_tensor(t, g->inputs[i], &inputs[i], fixed, name, axes, in, err);
+    status = put_tensor(t, g->inputs[i], &inputs[i], name, &(struct axes){axes, fixed}, in, err);
   }
   for (int i = 0; i < g->n_outputs && !status; i++) {
     const int v = g->outputs[i];
     const bool input = json_object_get(in, m.w.names[v]) != NULL;
     status = input
                  ? error_set(err, ASSAY_ERR_UNSUPPORTED, "%s: %s is both an input and an output", t->name, m.w.names[v])
-                 : put_tensor(t, v, &m.w.values[v], fixed, m.w.names[v], axes, out, err);
+                 : put_tensor(t, v, &m.w.values[v], m.w.names[v], &(struct axes){axes, fixed}, out, err);
   }
   json_object_set_new(root, "axes", axes);
   json_object_set_new(root, "inputs", in);
