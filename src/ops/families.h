@@ -24,8 +24,8 @@ extern const struct op_family ops_contraction_family;
 extern const struct op_family ops_conv_family;
 extern const struct op_family ops_conv_integer_family;
 extern const struct op_family ops_causal_conv_family;
-extern const struct op_family ops_linalg_family;   // linalg.c: inverses, systems, determinants
-extern const struct op_family ops_spectral_family; // spectral.c: eigenvalues and singular values
+extern const struct op_family ops_linalg_family;    // linalg.c: inverses, systems, determinants
+extern const struct op_family ops_spectral_family;  // spectral.c: eigenvalues and singular values
 extern const struct op_family ops_decompose_family; // decompose.c: QR, SVD and their kind
 extern const struct op_family ops_chance_family;    // chance.c: numbers of chance, and what is tested of them
 extern const struct op_family ops_fourier_family;
