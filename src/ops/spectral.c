@@ -24,10 +24,6 @@ void dsyevr_(const char *jobz, const char *range, const char *uplo, const int *n
              const double *vl, const double *vu, const int *il, const int *iu, const double *abstol, int *m, double *w,
              double *z, const int *ldz, int *isuppz, double *work, const int *lwork, int *iwork, const int *liwork,
              int *info);
-void dgeev_(const char *jobvl, const char *jobvr, const int *n, double *a, const int *lda, double *wr, double *wi,
-            double *vl, const int *ldvl, double *vr, const int *ldvr, double *work, const int *lwork, int *info);
-void dgesdd_(const char *jobz, const int *m, const int *n, double *a, const int *lda, double *s, double *u,
-             const int *ldu, double *vt, const int *ldvt, double *work, const int *lwork, int *iwork, int *info);
 
 double *matrix_doubles(struct matrix *x, int64_t rows, int64_t columns) {
   return arena_calloc(&x->arena, (size_t)(rows * columns + 1), sizeof(double));

@@ -5,6 +5,12 @@
 
 #include "ops/op.h"
 
+// LAPACK's, which OpenBLAS has; Debian's headers for it are a package of their own.
+void dgeev_(const char *jobvl, const char *jobvr, const int *n, double *a, const int *lda, double *wr, double *wi,
+            double *vl, const int *ldvl, double *vr, const int *ldvr, double *work, const int *lwork, int *info);
+void dgesdd_(const char *jobz, const int *m, const int *n, double *a, const int *lda, double *s, double *u,
+             const int *ldu, double *vt, const int *ldvt, double *work, const int *lwork, int *iwork, int *info);
+
 enum { MATRIX_OUTPUTS = 3, MATRIX_MOST = 8192 }; // rows and columns: beyond it a pass takes minutes
 
 // One matrix of m rows and n columns at work, row-major: LAPACK sees it transposed.
