@@ -161,11 +161,12 @@ static enum assay_status take_record(struct reading *r, struct assay_error *err)
   bool corpus = json_is_string(json_object_get(r->record, "after_code"));
   if (!said)
     return leave(r, "", "the record names no task: give it \"file\", as \"Activation/gelu.py\"", err);
-  if (!find_task(r, said, task, sizeof task) && strchr(r->b->suite, '/')) { // another level's, most likely
+  bool known = find_task(r, said, task, sizeof task);
+  if (!known && strchr(r->b->suite, '/')) { // another level's, most likely
     r->b->n_left_out++;
     return ASSAY_OK;
   }
-  if (!find_task(r, said, task, sizeof task)) {
+  if (!known) {
     snprintf(why, sizeof why, "%.60s has no task of the name %.120s", r->b->suite, said);
     return leave(r, said, why, err);
   }
