@@ -6,7 +6,7 @@
 
 #include "site/frame.h"
 
-// The makers' runs of a name; false where there are none.
+// Finds the site's comparisons: names that runs of two makers or more have. ASSAY_ERR_NOMEM.
 enum assay_status sweeps_make(struct site *site, struct assay_error *err);
 // Adds what the comparisons' pages show to a digest: verdicts at all workloads, and trials.
 enum assay_status sweeps_digest(struct site *site, struct buf *all, struct assay_error *err);

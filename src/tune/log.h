@@ -10,8 +10,6 @@
 //   published   gpu,operator,shape,tuner,seconds,configs,notes: the tuning runs of KernelGeneration's logs, as a whole;
 //               and gpu,operator,backend,shape,latency_ms,...: its results
 //
-#define TUNE_LOG_HELION_HEAD "run_id,timestamp_s,config_id,generation,status,perf_ms,compile_time_s,config"
-
 // A log is a stranger's: lines that are not understood are left out, and limits hold.
 #ifndef TUNE_LOG_H
 #define TUNE_LOG_H
@@ -19,6 +17,9 @@
 #include <stddef.h>
 
 #include "store/trial.h"
+
+// A Helion log's first line.
+#define TUNE_LOG_HELION_HEAD "run_id,timestamp_s,config_id,generation,status,perf_ms,compile_time_s,config"
 
 enum { TUNE_LOG_MOST_BYTES = 64 << 20, TUNE_LOG_MOST_TRIALS = 1 << 20 };
 
