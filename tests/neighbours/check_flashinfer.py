@@ -104,6 +104,10 @@ def refused(root, out):
     has("no dtype 'float31'", tried({"inputs": {"x": data_set.tensor(["batch_size"], "float31")}}))
     has("8 or 4 bits", tried({"outputs": {"q": data_set.tensor(["batch_size"], "float8_e4m3fn")}}))
     has("cannot be run: ModuleNotFoundError", tried({"reference": "import nowhere\n" + loop}))
+    axes = data_set.RMSNORM["axes"]
+    for expression, why in (("(9.0 ** 64) ** 5 * 9.0 ** 64", "is inf, which is no extent"),
+                            ("((9 ** 64) ** 64) ** 64", "more than 256 bits"), ("9.0 ** 64 ** 2", "exponent")):
+        has(why, tried({"axes": {**axes, "wide": {"type": "expr", "expression": expression}}}))
     path.write_text("{")
     has("not JSON", refusal([path]))
     lines = out / "d.jsonl"
@@ -111,6 +115,10 @@ def refused(root, out):
     has("d.jsonl:1: axes: batch_size: -4 is no extent", tried({}))
     lines.write_text('{"axes": {}, "inputs": {}, "uuid": "x"}\n')
     has("no extent of the axis batch_size", tried({}))
+    row = {"type": "safetensors", "tensor_key": "x"}
+    lines.write_text(json.dumps({"axes": {"batch_size": 4}, "inputs": {"hidden_states": row}, "uuid": "x"}) + "\n")
+    whole = {"hidden_states": data_set.tensor(["batch_size"], "int32"), "weight": data_set.tensor(["batch_size"])}
+    has("hidden_states: path: a text is wanted", tried({"inputs": whole}))
     lines.unlink()
 
 

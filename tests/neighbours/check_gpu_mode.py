@@ -37,6 +37,8 @@ def tasks(root, out):
     has("line 6: for k in range(int(data[0, 0].abs() * 3)):", refusal([root / "loop", "-o", out / "never"]))
     (root / "loop/task.yml").write_text("files: [{name: a, source: nowhere.py}]\n")
     has("nowhere.py cannot be read", refusal([root / "loop"]))
+    (root / "loop/task.yml").write_text("files: [{name: ../over.py, source: reference.py}]\n")
+    has("leads out of the problem's folder", refusal([root / "loop"]))
     (root / "loop/task.yml").write_text("files: [\n")
     has("task.yml cannot be read", refusal([root / "loop"]))
 

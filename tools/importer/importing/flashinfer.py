@@ -3,6 +3,7 @@
 read here, and checked as far as the rest relies on them. Nothing here needs PyTorch."""
 import ast
 import json
+import math
 import operator
 import pathlib
 import re
@@ -16,6 +17,7 @@ LARGEST_FILE = 64 << 20
 OPERATIONS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
               ast.Div: operator.truediv, ast.Mod: operator.mod, ast.Pow: operator.pow}
 LARGEST_EXTENT = 1 << 40
+MOST_BITS = 256  # of a whole number on the way to an extent
 
 
 def load(path):
@@ -65,7 +67,10 @@ def arithmetic(text, values, where):
             left, right = value(node.left), value(node.right)
             if isinstance(node.op, ast.Pow) and not (isinstance(right, int) and abs(right) <= 64):
                 raise Refused(f"{where}: {text}: an exponent is a number of at most 64")
-            return OPERATIONS[type(node.op)](left, right)
+            found = OPERATIONS[type(node.op)](left, right)
+            if isinstance(found, int) and found.bit_length() > MOST_BITS:
+                raise Refused(f"{where}: {text}: a number in it has more than {MOST_BITS} bits")
+            return found
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.UAdd, ast.USub)):
             return value(node.operand) if isinstance(node.op, ast.UAdd) else -value(node.operand)
         raise Refused(f"{where}: {text}: numbers, axes, + - * / // % ** and parentheses are known")
@@ -78,7 +83,7 @@ def arithmetic(text, values, where):
 def evaluate(text, values, where):
     """The same as an extent."""
     found = arithmetic(text, values, where)
-    if found != int(found) or not 0 <= found < LARGEST_EXTENT:
+    if isinstance(found, float) and not math.isfinite(found) or found != int(found) or not 0 <= found < LARGEST_EXTENT:
         raise Refused(f"{where}: {text} is {found}, which is no extent")
     return int(found)
 

@@ -50,6 +50,8 @@ def by_name(tensor, shape):
 
 def from_file(row, root, name):
     """The elements of a tensor in a file of safetensors, flat; None: the file is not there."""
+    for key in ("path", "tensor_key"):
+        flashinfer.want(row.get(key), str, f"{name}: {key}")
     path = next((p for p in (pathlib.Path(root) / row["path"], *(q / row["path"] for q in pathlib.Path(root).parents))
                  if p.is_file()), None)
     if path is None:

@@ -37,6 +37,9 @@ class Problem:
         for row in raw.get("files") or []:
             if not isinstance(row, dict) or not isinstance(row.get("name"), str) or not isinstance(row.get("source"), str):
                 raise Refused(f"{self.path}: files: each has a name and a source")
+            name = pathlib.PurePosixPath(row["name"])
+            if name.is_absolute() or ".." in name.parts:
+                raise Refused(f"{self.path}: files: the name {row['name']} leads out of the problem's folder")
             if row["source"] == SUBMISSION:
                 continue
             try:
