@@ -163,15 +163,17 @@ static void work_on(struct work *w) {
   queue_work_release(&w->job);
 }
 
-// Waits for a byte, or for some time: jobs that were put back become due by themselves. False: the input has ended.
+// Waits for a byte, or for some time: jobs that were put back become due by themselves. False: the input has ended. The
+// bytes that came before its end say nothing any more: all are read, or one more job would begin while the server ends.
 static bool await(int timeout_ms) {
   struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
   char bytes[256];
-  int n = poll(&in, 1, timeout_ms);
-  if (n <= 0)
-    return n == 0 || errno == EINTR;
-  ssize_t got = read(STDIN_FILENO, bytes, sizeof bytes);
-  return got > 0 || (got < 0 && errno == EINTR);
+  for (int n; (n = poll(&in, 1, timeout_ms)) > 0; timeout_ms = 0) {
+    ssize_t got = read(STDIN_FILENO, bytes, sizeof bytes);
+    if (got == 0 || (got < 0 && errno != EINTR))
+      return false;
+  }
+  return true;
 }
 
 static int run(struct serving *a, struct store *store, int to) {
