@@ -170,6 +170,8 @@ struct op_def {
   bool steps; // its values jump (Floor, Less, ArgMax): rounding what goes in is not rounding what comes out
   // PyTorch makes it of several operators, and stores what goes from one to the next in the tensors' type (attention).
   bool stores_inside;
+  // What it makes goes into its next step through functions that bend: errors may grow from step to step (RNN).
+  bool feeds_back;
   op_apart_fn *apart; // NULL: it mixes, unless it is an expression
   struct op_pytorch pytorch;
   bool casts;             // it passes values on as another type

@@ -101,6 +101,15 @@ struct run_pass run_pass(const struct arith *contract, int k, const struct run_p
 // Where one of them leaves nothing of the answer, a question does not test a candidate: its error is above this part of
 // the output, both as root mean squares.
 #define RUN_LOST 0.5
+
+// A network that feeds its state back may be chaotic on inputs that no use of it has: a GRU whose state begins at
+// thousands makes errors of 10^-3 grow by a factor of hundreds at each step. An answer is then one of several, and
+// passes need not have met that of an honest kernel. So where the contract is single precision's, a question does not
+// test a candidate either if the scale is above this part of the value at more than one element in 256, four at least.
+// (It is some 10^-6 of it elsewhere. Formats of fewer bits have many values that are near their scale by themselves.)
+#define RUN_UNTOLD (1.0 / 64)
+bool run_may_be_chaotic(const struct graph *g, const struct arith *contract);
+bool run_is_untold(int64_t elements, int64_t n);
 int run_least_passes(int replicas);
 struct arith run_least_pass(const struct arith *contract, int k);
 

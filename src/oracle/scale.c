@@ -418,6 +418,26 @@ static bool rounds_nothing(const struct graph *g, const struct arith *contract) 
   return nothing;
 }
 
+bool run_may_be_chaotic(const struct graph *g, const struct arith *contract) {
+  for (int i = 0; i < g->n_nodes - g->n_exact; i++)
+    if (g->nodes[i].op->feeds_back)
+      return contract->stored.bits == 0 && contract->product_bits >= 53;
+  return false;
+}
+
+bool run_is_untold(int64_t elements, int64_t n) {
+  enum { LEAST = 4, PART = 256 };
+  return elements > LEAST && elements > n / PART;
+}
+
+// Whether the scale is so large at so many elements that the answer is not told, after cover_tails.
+static bool is_untold(const struct oracle_answer *a, int output) {
+  int64_t n = shape_count(&a->y[output].shape), elements = 0;
+  for (int64_t i = 0; a->sigma[output] && i < n; i++)
+    elements += fabsf(a->sigma[output][i]) > RUN_UNTOLD * fabs(a->y[output].f64[i]);
+  return run_is_untold(elements, n);
+}
+
 // The truth, then as many contract passes as asked for.
 static enum assay_status answer_sampled(const struct graph *g, const struct array *inputs, struct arith contract,
                                         int replicas, int threads, struct oracle_answer *a, struct assay_error *err) {
@@ -450,6 +470,8 @@ static enum assay_status answer_sampled(const struct graph *g, const struct arra
     status = widen_scale(&r, &contract, n, a, pass, err);
   if (!status && floating > 0)
     status = cover_tails(&r, &contract, replicas, a, pass, err);
+  for (int i = 0; i < g->n_outputs && !status && run_may_be_chaotic(g, &contract); i++)
+    a->representable = a->representable && !is_untold(a, i);
   if (!status && overflows)
     status = add_fused_scale(&r, contract, replicas, a, err);
   base_free(pass);

@@ -244,6 +244,27 @@ static enum assay_status add_fused_scale(const struct gpu_request *base, struct 
   return status;
 }
 
+// As is_untold of oracle/scale.c; afterwards *told is false where it is so.
+static enum assay_status find_untold(struct compute *c, const struct gpu_answer *a, int output, bool *told,
+                                     struct assay_error *err) {
+  struct untold_args args = {
+      .y = a->y[output].data, .sigma = a->sigma[output], .n = count_of(&a->y[output]), .part = RUN_UNTOLD};
+  size_t bytes = LOST_PARTS * sizeof(double);
+  double *parts = base_alloc(bytes), elements = 0;
+  enum assay_status status = parts ? compute_alloc(c, bytes, &args.parts, err) : error_nomem(err, "an error scale");
+  if (!status)
+    status = compute_launch(c, &program, "untold", LOST_PARTS, &args, sizeof args, err);
+  if (!status)
+    status = compute_download(c, parts, args.parts, bytes, err);
+  for (int t = 0; t < LOST_PARTS && !status; t++)
+    elements += parts[t];
+  if (run_is_untold((int64_t)elements, args.n))
+    *told = false;
+  compute_free(c, args.parts);
+  base_free(parts);
+  return status;
+}
+
 // The truth, then as many contract passes as asked for.
 static enum assay_status answer_sampled(const struct gpu_request *base, struct arith contract, int replicas,
                                         struct gpu_answer *a, struct assay_error *err) {
@@ -280,6 +301,9 @@ static enum assay_status answer_sampled(const struct gpu_request *base, struct a
     status = widen_scale(&r, &contract, n, a, pass, err);
   if (!status && !cache.steady)
     status = cover_tails(&r, &contract, replicas, a, pass, err);
+  for (int i = 0; i < a->n_outputs && !status && run_may_be_chaotic(r.graph, &contract); i++)
+    if (a->sigma[i])
+      status = find_untold(r.compute, a, i, &a->representable, err);
   gpu_cache_release(&cache);
   if (!status)
     status = compute_download(r.compute, marked, marks.broken, sizeof marked, err);

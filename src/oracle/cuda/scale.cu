@@ -86,6 +86,17 @@ KERNEL(lost, struct lost_args) {
   ((double *)a->parts)[LOST_PARTS + t] = size;
 }
 
+// As is_untold of oracle/scale.c.
+KERNEL(untold, struct untold_args) {
+  double elements = 0;
+  int64_t t = THREAD;
+  if (t >= LOST_PARTS)
+    return;
+  for (int64_t i = t; i < a->n; i += LOST_PARTS)
+    elements += fabs((double)((const float *)a->sigma)[i]) > a->part * fabs(((const double *)a->y)[i]);
+  ((double *)a->parts)[t] = elements;
+}
+
 // The variance that a normal error with this mean absolute deviation has.
 DEVICE_FN double own_variance(const struct shrink_args *a, int64_t i) {
   double sum = (double)((const float *)a->sum)[i];

@@ -23,6 +23,12 @@ struct lost_args {
   int64_t n;
 };
 
+struct untold_args {
+  uint64_t y, sigma, parts; // double, float; [LOST_PARTS] doubles: how many elements
+  int64_t n;
+  double part; // RUN_UNTOLD
+};
+
 #define SHRINK_EACH 8 // elements of a thread
 
 struct shrink_args {

@@ -86,12 +86,42 @@ static void test_lengths(void **state) {
                 SIGNED, "sequence length 8 (element 1");
 }
 
+// Whether both sides take the answer for one that tests a candidate, with recurrent weights of 0.3 times `size`.
+static bool is_told(double size, int product_bits) {
+  struct graph_case c;
+  struct assay_error err = {0};
+  struct oracle_answer cpu;
+  struct gpu_answer gpu;
+  char text[512];
+  const struct arith contract = {
+      .bits = 24, .min_exponent = -126, .max = 0x1.fffffep127, .product_bits = product_bits, .block = 1, .key = 5};
+  snprintf(text, sizeof text,
+           "(float[40,3,5] x, float[1,37,5] w, float[1,37,37] r) => (float[40,1,3,37] y) "
+           "<float[1] size = {%g}> { s = Mul(r, size) y = RNN(x, w, s) }",
+           size);
+  graph_begin(&c, text, &(struct graph_draw){.low = -0.3, .high = 0.3});
+  assert_int_equal(oracle_answer_make(&c.model.flat, c.in, &contract, 16, 2, &cpu, &err), ASSAY_OK);
+  assert_int_equal(gpu_answer_make(graph_device, &c.model.flat, c.gpu_in, &contract, 16, &gpu, &err), ASSAY_OK);
+  bool told = cpu.representable;
+  assert_int_equal(told, gpu.representable);
+  oracle_answer_release(&cpu);
+  gpu_answer_release(graph_device, &gpu);
+  graph_end(&c);
+  return told;
+}
+
+// Where weights are large, errors of single precision grow to any size within some dozen steps.
+static void test_chaos(void **state) {
+  (void)state;
+  assert_true(is_told(1, 53));
+  assert_false(is_told(10, 53));
+  assert_true(is_told(10, 11)); // of TF32, where near zero every scale is large, nothing is said
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_networks),
-      cmocka_unit_test(test_activations),
-      cmocka_unit_test(test_wide),
-      cmocka_unit_test(test_lengths),
+      cmocka_unit_test(test_networks), cmocka_unit_test(test_activations), cmocka_unit_test(test_wide),
+      cmocka_unit_test(test_lengths),  cmocka_unit_test(test_chaos),
   };
   return cmocka_run_group_tests(tests, graph_open, graph_close);
 }
