@@ -39,6 +39,7 @@ struct model_client {
   CURLM *multi;             // NULL: all endpoints are programs
   unsigned *refused;        // of each endpoint: bit i, enum wire_field i
   int64_t *holds;           // of each endpoint: exchange.h
+  int64_t *most_tokens;     // likewise
 };
 
 static void list_init(struct list *l) {
@@ -124,6 +125,7 @@ static bool start_queued(struct model_client *c) {
     x->multi = c->multi;
     x->refused = &c->refused[x->request.endpoint];
     x->hold_ns = &c->holds[x->request.endpoint];
+    x->most_tokens = &c->most_tokens[x->request.endpoint];
     carrier_of(x->endpoint->url)->start(x, &c->options);
     put(&c->active, x);
   }
@@ -256,9 +258,10 @@ enum assay_status model_client_open(const struct model_client_options *o, struct
   }
   c->refused = base_calloc((size_t)o->n_endpoints + 1, sizeof *c->refused);
   c->holds = base_calloc((size_t)o->n_endpoints + 1, sizeof *c->holds);
+  c->most_tokens = base_calloc((size_t)o->n_endpoints + 1, sizeof *c->most_tokens);
   for (int i = 0; i < o->n_endpoints && c->refused; i++)
     c->refused[i] = wire_fields_of(o->endpoints[i].refused);
-  if ((!c->multi && any_server(o)) || !c->refused || !c->holds) {
+  if ((!c->multi && any_server(o)) || !c->refused || !c->holds || !c->most_tokens) {
     model_client_close(c);
     return error_nomem(err, "a client of language models");
   }
@@ -291,6 +294,7 @@ void model_client_close(struct model_client *c) {
   curl_multi_cleanup(c->multi);
   base_free(c->refused);
   base_free(c->holds);
+  base_free(c->most_tokens);
   pthread_cond_destroy(&c->answered);
   pthread_mutex_destroy(&c->lock);
   base_free(c);

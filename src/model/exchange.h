@@ -14,9 +14,10 @@ struct exchange {
   struct model_request request;
   const struct model_endpoint *endpoint;
   struct model_reply reply;
-  CURLM *multi;      // the client's
-  unsigned *refused; // fields that the endpoint does not take; the client's
-  int64_t *hold_ns;  // until then nothing is sent to the endpoint: its limits are used up; the client's
+  CURLM *multi;         // the client's
+  unsigned *refused;    // fields that the endpoint does not take; the client's
+  int64_t *most_tokens; // a larger cap than this was refused; 0: none was; the client's
+  int64_t *hold_ns;     // until then nothing is sent to the endpoint: its limits are used up; the client's
   int64_t start_ns, deadline_ns;
   int64_t wake_ns; // when it wants to go on without anything happening; INT64_MAX: never
   void *carrier;   // what is under way; NULL: not started

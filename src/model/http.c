@@ -15,6 +15,7 @@
 #include "model/sse.h"
 #include "model/wire.h"
 
+enum { LEAST_REAL_KEY = 16 }; // a shorter one ("none", "ollama") keeps nobody out, and may be a word of any reply
 enum { RAW_PER_TEXT = 64, MOST_ERROR_BYTES = 65536, MOST_BACKOFF = 16, MOST_FIELD_RETRIES = WIRE_FIELD_COUNT };
 static const int64_t GRACE_NS = 1000000000; // after the end of an answer, for the connection to be of use again
 static const int64_t MOST_ASKED_WAIT_NS = 60000000000; // a longer retry-after is not waited for
@@ -162,6 +163,12 @@ static bool is_utf8(const char *text) {
   return j != NULL;
 }
 
+// A cap is not lowered below the usual one, which the user gave.
+static int64_t least_cap(const struct exchange *x, int64_t cap) {
+  int64_t usual = x->request.usual_max_tokens > 0 ? x->request.usual_max_tokens : x->request.max_tokens;
+  return cap > usual ? cap : usual;
+}
+
 // jansson leaves out what is not UTF-8: a request without its prompt would be paid for.
 static bool make_body(struct exchange *x) {
   struct transfer *t = x->carrier;
@@ -170,6 +177,8 @@ static bool make_body(struct exchange *x) {
   if (!is_utf8(x->request.model) || !is_utf8(x->request.system) || !is_utf8(x->request.user))
     return false;
   t->sent = t->wire->fields & ~*x->refused;
+  if (*x->most_tokens > 0 && x->request.max_tokens > *x->most_tokens)
+    x->request.max_tokens = least_cap(x, *x->most_tokens);
   json_t *j = t->wire->request(&x->request, *x->refused, !x->endpoint->no_stream);
   json_t *more = x->endpoint->fields ? json_loads(x->endpoint->fields, 0, NULL) : NULL;
   if (j && more)
@@ -259,11 +268,15 @@ void http_ended(struct exchange *x, CURLcode code) {
 
 // --- what came of it
 
-// The key in a text of the server's, which may echo it, becomes stars.
-static void hide_key(const struct transfer *t, char *text) {
+// The key in a text of the server's, which may echo it, becomes stars; a part of it that the text ends with, too.
+static void hide_key(const struct transfer *t, char *text, size_t len) {
+  enum { LEAST = 4 };
   size_t n = t->key ? strlen(t->key) : 0;
-  for (char *at = text; n >= 4 && (at = strstr(at, t->key));)
+  for (char *at = text; n >= LEAST && at && (at = memmem(at, len - (size_t)(at - text), t->key, n));)
     memset(at, '*', n);
+  for (size_t k = n ? n - 1 : 0; k >= LEAST; k--)
+    if (k <= len && memcmp(text + len - k, t->key, k) == 0)
+      memset(text + len - k, '*', k);
 }
 
 static void fail(struct exchange *x, enum model_failure failure, enum assay_status status, const char *what,
@@ -272,7 +285,7 @@ static void fail(struct exchange *x, enum model_failure failure, enum assay_stat
   char line[512];
   printable_line(said, line, sizeof line);
   exchange_fail(x, failure, status, "%s: %s%s%s", x->endpoint->url, what, line[0] ? ": " : "", line);
-  hide_key(t, x->reply.error.message);
+  hide_key(t, x->reply.error.message, strlen(x->reply.error.message));
 }
 
 static const char *header_of(const struct transfer *t, const char *name) {
@@ -335,6 +348,16 @@ static bool leave_out_field(struct exchange *x, const struct wire_error *e) {
   return false;
 }
 
+// A cap that was raised above the usual one, and is more than the model allows: a lower one is tried. The endpoint is
+// not sent so large a one again.
+static bool lower_cap(struct exchange *x) {
+  int64_t lower = least_cap(x, x->request.max_tokens / 2);
+  if (lower >= x->request.max_tokens || !may_send_again(x))
+    return false;
+  *x->most_tokens = lower;
+  return true;
+}
+
 // What no server worked on costs nothing; what one may have begun has unknown costs.
 static void bill_nothing(struct exchange *x) {
   const struct transfer *t = x->carrier;
@@ -351,11 +374,12 @@ static bool take_error(struct exchange *x, const struct model_client_options *o,
   wire_read_error(buf_str(&t->plain), t->plain.len, &e);
   snprintf(what, sizeof what, "status %ld%s%s", status, e.kind[0] ? ", " : "", e.kind);
   bool cap = wire_error_is_cap(&e);
-  if ((status == 400 || status == 422) && !cap && leave_out_field(x, &e) && may_send_again(x)) {
+  bool request = status == 400 || status == 422; // it is what the server does not like
+  if (request && (cap ? lower_cap(x) : leave_out_field(x, &e) && may_send_again(x))) {
     send_now(x, o);
     return false;
   }
-  bool money = status == 402 || (status == 429 && wire_error_is_money(&e));
+  bool money = status == 402 || (status == 429 && wire_error_is_money(&e, buf_str(&t->plain)));
   bool later = status == 408 || status == 409 || status == 429 || status >= 500;
   if (should)
     later = strcmp(should, "true") == 0;
@@ -387,6 +411,8 @@ static void keep_text(struct exchange *x) {
   struct transfer *t = x->carrier;
   x->reply.text = t->got.text;
   t->got.text = (struct buf){0};
+  if (t->key && strlen(t->key) >= LEAST_REAL_KEY && x->reply.text.data)
+    hide_key(t, x->reply.text.data, x->reply.text.len);
   x->reply.finish = t->got.finish;
   x->reply.usage = t->got.usage;
 }

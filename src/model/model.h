@@ -46,8 +46,9 @@ struct model_request {
   const char *environment[4]; // "NAME=value" for a program, in addition to its own; NULL-terminated
   double temperature;         // NaN: the server's default
   int64_t max_tokens;         // of the reply; 0: the endpoint's default
-  uint64_t seed;              // 0: none
-  int most_calls;             // retries included; 0: as many as the client's options say
+  int64_t usual_max_tokens; // where max_tokens is more than the model allows, half of it, down to this; 0: all or none
+  uint64_t seed;            // 0: none
+  int most_calls;           // retries included; 0: as many as the client's options say
 };
 
 // What went wrong with a request, by what the caller does about it.

@@ -59,9 +59,9 @@ struct wire_error {
   char kind[64], message[512], param[64];
 };
 void wire_read_error(const char *body, size_t n, struct wire_error *out);
-bool wire_error_is_money(const struct wire_error *e);    // no amount of waiting helps
-bool wire_error_is_too_long(const struct wire_error *e); // the prompt, for the model
-bool wire_error_is_cap(const struct wire_error *e);      // the cap on tokens is larger than the model allows
+bool wire_error_is_money(const struct wire_error *e, const char *body); // no amount of waiting helps
+bool wire_error_is_too_long(const struct wire_error *e);                // the prompt, for the model
+bool wire_error_is_cap(const struct wire_error *e); // the cap on tokens is larger than the model allows
 bool wire_error_is_field(const struct wire_error *e, const char *name); // the server does not take it
 
 // For the protocols.

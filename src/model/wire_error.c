@@ -66,9 +66,11 @@ static bool has_any(const char *text, const char *const *words) {
   return false;
 }
 
-bool wire_error_is_money(const struct wire_error *e) {
-  static const char *const words[] = {"insufficient_quota", "credit_balance", "spend_limit", "billing", NULL};
-  return has_any(e->kind, words);
+// Codes count wherever they stand: Anthropic's is in the error's details.
+bool wire_error_is_money(const struct wire_error *e, const char *body) {
+  static const char *const kinds[] = {"billing", NULL};
+  static const char *const codes[] = {"insufficient_quota", "credit_balance", "spend_limit", NULL};
+  return has_any(e->kind, kinds) || has_any(body, codes);
 }
 
 bool wire_error_is_too_long(const struct wire_error *e) {

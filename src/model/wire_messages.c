@@ -55,9 +55,10 @@ static void messages_event(struct wire_reply *r, const char *event, const json_t
   const json_t *delta = json_object_get(j, "delta");
   if (strcmp(type, "error") == 0 || strcmp(event, "error") == 0)
     wire_fail(r, json_object_get(j, "error"));
-  else if (strcmp(type, "message_start") == 0)
+  else if (strcmp(type, "message_start") == 0) {
     take_usage(r, json_object_get(json_object_get(j, "message"), "usage"));
-  else if (strcmp(type, "content_block_delta") == 0 && strcmp(wire_text(delta, "type"), "text_delta") == 0)
+    r->usage.output = -1; // how many there are is known at the end
+  } else if (strcmp(type, "content_block_delta") == 0 && strcmp(wire_text(delta, "type"), "text_delta") == 0)
     wire_put_text(r, json_object_get(delta, "text"));
   else if (strcmp(type, "message_delta") == 0) {
     take_finish(r, wire_text(delta, "stop_reason"));

@@ -326,6 +326,14 @@ static const struct failure failures[] = {
      1,
      "no money",
      ""},
+    {{{.status = 429,
+       .body = "{\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"x\",\"details\":{"
+               "\"error_code\":\"enforced_spend_limit_reached\"}}}"}},
+     1,
+     MODEL_ENDED,
+     1,
+     "no money",
+     ""},
     {{{.status = 402, .body = "{\"error\":{\"type\":\"billing_error\",\"message\":\"pay\"}}"}},
      1,
      MODEL_ENDED,
@@ -596,6 +604,93 @@ static void refusals_are_free(void **state) {
   model_server_stop(&server);
 }
 
+// Anthropic's first event counts a token of output; how many there were is only known at the end.
+static void what_was_cut_off_has_no_known_cost(void **state) {
+  (void)state;
+  const struct scripted script[] = {
+      {.body = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":5,"
+               "\"output_tokens\":1}}}\n\n"
+               "data: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"code\"}}\n\n"}};
+  struct model_server server;
+  model_server_start(&server, script, 1);
+  struct model_reply r = ask(&server, "messages", false);
+  assert_int_equal(r.failure, MODEL_FAILED);
+  assert_int_equal(r.usage.output, -1);
+  model_reply_release(&r);
+  model_server_stop(&server);
+}
+
+// A raised cap is lowered where the model does not allow it, and remembered; the usual one is the user's.
+static void a_raised_cap_is_lowered(void **state) {
+  (void)state;
+#define NO_MORE(n)                                                                                                     \
+  "{\"error\":{\"message\":\"max_tokens is too large: " n                                                              \
+  ". This model supports at most 200\",\"param\":\"max_tokens\"}}"
+  const struct scripted script[] = {{.status = 400, .body = NO_MORE("800")},
+                                    {.status = 400, .body = NO_MORE("400")},
+                                    {.body = GOOD},
+                                    {.body = GOOD},
+                                    {.status = 400, .body = NO_MORE("250")}};
+  const struct model_request requests[] = {{.max_tokens = 800, .usual_max_tokens = 100},
+                                           {.max_tokens = 400, .usual_max_tokens = 100},
+                                           {.max_tokens = 300, .usual_max_tokens = 250}};
+  static const int calls[] = {3, 1, 1};
+  struct model_server server;
+  struct assay_error err = {0};
+  struct model_client *c;
+  model_server_start(&server, script, 5);
+  struct model_endpoint e = {.url = server.url};
+  struct model_client_options o = options_of(&e);
+  assert_int_equal(model_client_open(&o, &c, &err), ASSAY_OK);
+  for (int i = 0; i < 3; i++) {
+    struct model_request r = requests[i];
+    struct model_reply reply;
+    r.model = "m";
+    r.user = "u";
+    r.temperature = NAN;
+    assert_int_equal(model_client_submit(c, &r, &err), ASSAY_OK);
+    assert_true(model_client_next(c, -1, &reply));
+    assert_int_equal(reply.calls, calls[i]);
+    assert_int_equal(reply.failure, i < 2 ? MODEL_ANSWERED : MODEL_FAILED);
+    model_reply_release(&reply);
+  }
+  assert_non_null(strstr(server.bodies[2], "\"max_tokens\":200"));
+  assert_non_null(strstr(server.bodies[3], "\"max_tokens\":200"));
+  assert_non_null(strstr(server.bodies[4], "\"max_tokens\":250"));
+  model_client_close(c);
+  model_server_stop(&server);
+#undef NO_MORE
+}
+
+// A server may echo the key: in an error of any length, where it may be cut off in its middle, and in a reply.
+static void an_echoed_key_is_hidden(void **state) {
+  (void)state;
+  static const char key[] = "sk-0123456789abcdefghij";
+  char body[2048], before[512];
+  for (int n = 400; n < 512; n++) {
+    const struct scripted script[] = {{.status = 400, .body = body}};
+    struct model_server server;
+    memset(before, 'A', sizeof before);
+    snprintf(body, sizeof body, "{\"error\":{\"message\":\"%.*s%s\"}}", n, before, key);
+    model_server_start(&server, script, 1);
+    struct model_endpoint e = {.url = server.url, .key = key};
+    struct model_client_options o = options_of(&e);
+    struct model_reply r = ask_with(&o, NULL);
+    if (strstr(r.error.message, "sk-0"))
+      fail_msg("%d: %s", n, r.error.message);
+    model_reply_release(&r);
+    model_server_stop(&server);
+  }
+  const struct scripted script[] = {{.body = CHUNK("You sent sk-01234") CHUNK("56789abcdefghij.") STOP DONE}};
+  struct model_server server;
+  model_server_start(&server, script, 1);
+  struct model_endpoint e = {.url = server.url, .key = key};
+  struct model_client_options o = options_of(&e);
+  struct model_reply r = ask_with(&o, NULL);
+  expect_good(&r, "You sent ***********************.");
+  model_server_stop(&server);
+}
+
 static void limits_hold(void **state) {
   (void)state;
   const struct scripted script[] = {
@@ -793,6 +888,9 @@ int main(void) {
       cmocka_unit_test(packed_answers_are_unpacked),
       cmocka_unit_test(no_proxy_sees_the_key),
       cmocka_unit_test(refusals_are_free),
+      cmocka_unit_test(what_was_cut_off_has_no_known_cost),
+      cmocka_unit_test(a_raised_cap_is_lowered),
+      cmocka_unit_test(an_echoed_key_is_hidden),
       cmocka_unit_test(limits_hold),
       cmocka_unit_test(nobody_listens),
       cmocka_unit_test(many_streams_at_once),
