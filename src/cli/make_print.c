@@ -12,7 +12,7 @@
 enum assay_status make_dry_run(struct make *m, struct assay_error *err) {
   const struct engine_options *e = &m->engine;
   enum assay_status status = ASSAY_OK;
-  double input = 0, usd = 0, requests = (double)e->settings.samples * e->settings.turns;
+  double input = 0, usd = 0, requests = (double)e->settings.method->most(&e->settings);
   for (int i = 0; i < e->n_tasks && !status; i++) {
     struct buf prompt = {0};
     status = engine_first_prompt(e, &e->tasks[i], &prompt, err);
@@ -37,7 +37,8 @@ enum assay_status make_dry_run(struct make *m, struct assay_error *err) {
   if (isnan(usd))
     printf("cost not known: there is no price of the model\n");
   else
-    printf("at most about %.2f USD if later prompts are as long as the first\n", usd * requests);
+    printf("at most about %.2f USD if later prompts are as long as the first and no reply is cut off\n",
+           usd * requests);
   return ASSAY_OK;
 }
 

@@ -110,6 +110,40 @@ static double expected_usd(const struct engine *e, const struct pending *p) {
   return isnan(usd) ? 0 : usd;
 }
 
+// What a request of unknown cost may have cost at most, to a budget; 0 where the price is not known either.
+static double at_most_usd(const struct engine_model *to, int64_t input, int64_t output, int64_t calls) {
+  const struct model_usage u = {.input = input, .cached = -1, .written = -1, .output = output, .reasoning = -1};
+  double usd = model_price(to->price, &u);
+  return isnan(usd) ? 0 : usd * (double)(calls > 1 ? calls : 1);
+}
+
+static bool add_unknown(void *arg, const struct store_step *s) {
+  struct engine *e = arg;
+  const struct engine_options *o = e->o;
+  for (int i = 0; i < o->settings.n_models && isnan(s->usd); i++)
+    if (strcmp(o->models[i].name, s->model) == 0) {
+      int64_t calls = s->calls > 1 ? s->calls : 1, said = s->output_tokens / calls;
+      int64_t output = said > o->max_tokens ? said : o->max_tokens;
+      e->at_most_usd += at_most_usd(&o->models[i], s->input_tokens / calls, output, calls);
+      break;
+    }
+  return true;
+}
+
+enum assay_status asking_recall(struct engine *e, struct assay_error *err) {
+  struct store_cost spent = {0};
+  enum assay_status status = store_sum_steps(e->o->store, e->o->run, &spent, err);
+  e->calls = spent.calls;
+  e->tokens = spent.tokens;
+  e->usd = spent.usd;
+  e->cpu_ns = spent.cpu_ns;
+  e->gpu_ns = spent.gpu_ns;
+  e->without_price = spent.without_price > 0;
+  if (!status && e->o->budget.usd > 0 && e->without_price)
+    status = store_each_step(e->o->store, e->o->run, NULL, add_unknown, e, err);
+  return status;
+}
+
 // Whether so much time was used up, with `steps` more reserved.
 static bool is_used_up(int64_t budget_ns, int64_t used_ns, int64_t most_ns, int64_t steps) {
   return budget_ns > 0 && (used_ns >= budget_ns || used_ns + steps * most_ns > budget_ns);
@@ -124,8 +158,9 @@ static bool is_within(struct engine *e, const struct pending *p, int reserved) {
     snprintf(e->why, sizeof e->why, "the budget of %lld calls is used up", (long long)b->calls);
   else if (b->tokens && e->tokens + reserved * e->reserved_tokens + expected_tokens(e, p) > b->tokens)
     snprintf(e->why, sizeof e->why, "the budget of %lld tokens is used up", (long long)b->tokens);
-  else if (b->usd > 0 && e->usd + reserved * e->reserved_usd + expected_usd(e, p) > b->usd)
-    snprintf(e->why, sizeof e->why, "the budget of %g USD is used up", b->usd);
+  else if (b->usd > 0 && e->usd + e->at_most_usd + reserved * e->reserved_usd + expected_usd(e, p) > b->usd)
+    snprintf(e->why, sizeof e->why, "the budget of %g USD %s", b->usd,
+             e->at_most_usd > 0 ? "may be used up: of some replies the cost is not known" : "is used up");
   else if (b->wall_ns && clock_monotonic_ns() - e->start_ns > b->wall_ns)
     snprintf(e->why, sizeof e->why, "the budget of %lld s is used up", (long long)(b->wall_ns / 1000000000));
   else if (is_used_up(b->cpu_ns, e->cpu_ns, e->most_cpu_ns, steps))
@@ -177,6 +212,7 @@ static enum assay_status submit(struct engine *e, struct making *m, int64_t numb
                                   .environment = {task, step, model},
                                   .temperature = p->plan.temperature,
                                   .max_tokens = cap_of(e, p),
+                                  .usual_max_tokens = e->o->max_tokens,
                                   .seed = e->o->settings.seed + (uint64_t)number,
                                   .most_calls = e->o->budget.calls ? (int)p->reserved_calls : 0};
   enum assay_status status = model_client_submit(e->o->client, &r, err);
@@ -282,6 +318,8 @@ static void add_cost(struct engine *e, struct pending *p, const struct model_rep
   s->cpu_ns += r->cpu_ns;
   p->usd = s->usd += usd;
   e->usd += isnan(usd) ? 0 : usd;
+  if (isnan(usd))
+    e->at_most_usd += at_most_usd(&e->o->models[p->plan.model], input, u->output < 0 ? cap_of(e, p) : output, r->calls);
   e->without_price = e->without_price || isnan(usd);
   e->calls += r->calls;
   e->cpu_ns += r->cpu_ns;

@@ -293,14 +293,7 @@ enum assay_status engine_run(const struct engine_options *o, struct engine_summa
   for (int i = 0; i < o->n_tasks; i++)
     e.tasks[i].task = &o->tasks[i];
   answer_form_others(o->form, e.others);
-  struct store_cost spent = {0};
-  enum assay_status status = store_sum_steps(o->store, o->run, &spent, err);
-  e.calls = spent.calls;
-  e.tokens = spent.tokens;
-  e.usd = spent.usd;
-  e.cpu_ns = spent.cpu_ns;
-  e.gpu_ns = spent.gpu_ns;
-  e.without_price = spent.without_price > 0;
+  enum assay_status status = asking_recall(&e, err);
   if (!status)
     status = loop(&e, err);
   if (!status && e.unanswered > 0 && e.answered == 0) { // no run at all, however few requests it has

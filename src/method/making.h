@@ -38,6 +38,8 @@ struct making {
   bool resumes;     // replies of an earlier process may be in the store
   struct assay_error blocked;
   int64_t judged;
+  struct store_step *owed; // requests of earlier processes that got no reply and are made again: what they have cost
+  int64_t n_owed;
 };
 
 struct engine {
@@ -49,6 +51,7 @@ struct engine {
   int64_t cpu_ns, gpu_ns, most_cpu_ns, most_gpu_ns; // of the whole run; of the dearest judgement of this process
   int64_t reserved_calls, reserved_tokens;
   double usd, reserved_usd; // of those whose price is known
+  double at_most_usd;       // what those whose cost is not known may have cost at most, where the price is
   bool without_price;       // some were not
   int64_t start_ns, asked, judged;
   int failures;                      // requests in a row without a reply
@@ -72,6 +75,8 @@ bool making_is_ready(const struct making *m);
 enum assay_status making_add(struct making *m, const struct made_step *s, struct assay_error *err);
 
 // asking.c
+// What the run's earlier processes have used up.
+enum assay_status asking_recall(struct engine *e, struct assay_error *err);
 // Renders the prompts of a pending step.
 enum assay_status asking_render(struct engine *e, struct making *m, int64_t number, struct assay_error *err);
 // Sends it, and reserves what it may cost. *sent is false where the budget is used up (e->ended

@@ -63,6 +63,8 @@ struct method {
   int samples, turns; // the usual numbers
   // The next round: up to `most` requests that need nothing of each other. 0: the task is done.
   int (*next)(const struct method_view *v, struct method_plan *plans, int most);
+  // How many requests of a task there are at most, prose included.
+  int64_t (*most)(const struct method_settings *s);
 };
 enum { METHOD_MOST_ROUND = 64 };
 

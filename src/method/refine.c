@@ -67,5 +67,10 @@ static int refine_next(const struct method_view *v, struct method_plan *plans, i
   return lanes;
 }
 
+static int64_t refine_most(const struct method_settings *s) {
+  return (int64_t)s->samples * s->turns;
+}
+
 const struct method method_refine = {
-    "refine", "trajectories (--samples) of several turns (--turns) with the judge's findings", 1, 10, refine_next};
+    "refine",   "trajectories (--samples) of several turns (--turns) with the judge's findings", 1, 10, refine_next,
+    refine_most};

@@ -86,5 +86,11 @@ static int reflect_next(const struct method_view *v, struct method_plan *plans, 
   return n;
 }
 
+// A reflection between any two kernels.
+static int64_t reflect_most(const struct method_settings *s) {
+  return s->samples * (2 * (int64_t)s->turns - 1);
+}
+
 const struct method method_reflect = {
-    "reflect", "turns with a reflection between them, and a pool of the fastest kernels", 1, 10, reflect_next};
+    "reflect",   "turns with a reflection between them, and a pool of the fastest kernels", 1, 10, reflect_next,
+    reflect_most};

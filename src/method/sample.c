@@ -20,5 +20,14 @@ static int greedy_next(const struct method_view *v, struct method_plan *plans, i
   return 1;
 }
 
-const struct method method_greedy = {"greedy", "one request, at temperature 0", 1, 1, greedy_next};
-const struct method method_sample = {"sample", "independent requests (--samples)", 10, 1, sample_next};
+static int64_t greedy_most(const struct method_settings *s) {
+  (void)s;
+  return 1;
+}
+
+static int64_t sample_most(const struct method_settings *s) {
+  return s->samples;
+}
+
+const struct method method_greedy = {"greedy", "one request, at temperature 0", 1, 1, greedy_next, greedy_most};
+const struct method method_sample = {"sample", "independent requests (--samples)", 10, 1, sample_next, sample_most};

@@ -90,5 +90,10 @@ static int swarm_next(const struct method_view *v, struct method_plan *plans, in
   return 1;
 }
 
-const struct method method_swarm = {"swarm", "several models at once, the fastest correct kernel of all", 1, 5,
-                                    swarm_next};
+static int64_t swarm_most(const struct method_settings *s) {
+  int turns = s->feed_best || s->turns < MOST_TRIES ? s->turns : MOST_TRIES;
+  return (int64_t)s->n_models * s->samples * turns;
+}
+
+const struct method method_swarm = {
+    "swarm", "several models at once, the fastest correct kernel of all", 1, 5, swarm_next, swarm_most};

@@ -103,23 +103,6 @@ enum assay_status store_each_step(struct store *s, const char *run, const char *
   return status;
 }
 
-enum assay_status store_drop_step(struct store *s, const char *run, const char *task, int64_t number,
-                                  struct assay_error *err) {
-  sqlite3_stmt *st = NULL;
-  enum assay_status status = db_prepare(s, "DELETE FROM step WHERE run = ? AND task = ? AND number = ?", &st, err);
-  int code = status ? SQLITE_OK : db_bind_text(st, 1, run);
-  if (!status && code == SQLITE_OK)
-    code = db_bind_text(st, 2, task);
-  if (!status && code == SQLITE_OK)
-    code = sqlite3_bind_int64(st, 3, number);
-  if (!status && code == SQLITE_OK)
-    code = sqlite3_step(st);
-  if (!status)
-    status = db_check(s, code, "forget a step", err);
-  sqlite3_finalize(st);
-  return status;
-}
-
 enum assay_status store_sum_steps(struct store *s, const char *run, struct store_cost *out, struct assay_error *err) {
   sqlite3_stmt *st = NULL;
   enum assay_status status =

@@ -83,6 +83,8 @@ sql "UPDATE step SET feedback = 'Well done.' WHERE run = 'sample' AND number = 3
 expect 3 "step 3: the feedback is not the one that is stored" make --attempts 9 --run sample --replay
 expect 0 "^Write C for the CPU.*" make --attempts 4 --run dry --dry-run
 expect 0 "1 tasks, up to 4 requests each: .*cost not known" make --attempts 4 --run dry --dry-run
+expect 0 "1 tasks, up to 7 requests each" make --method reflect --turns 4 --run dry --dry-run
+expect 0 "1 tasks, up to 8 requests each: .* at most about 0.11 USD" make --method swarm --turns 4 --model gpt-4.1 --model gpt-4.1-mini --max-tokens 1500 --run dry --dry-run
 check "a dry run asks nothing" "0" "$(sql "SELECT count(*) FROM step WHERE run = 'dry'")"
 
 # Hold-outs: a kernel that is wrong at a probe that no verdict of the run asked, with this seed, is found out at the end.
@@ -432,6 +434,19 @@ chmod 644 "$work/key"
 expect 2 "others can read the key.*chmod 600" http --run http5 --model m --key-file "$work/key"
 expect 2 "the environment has no NO_SUCH_KEY" http --run http6 --model m --key-env NO_SUCH_KEY
 expect 2 "no price is known of the model" http --run http7 --model m --budget-usd 5
+# What is paid for counts when it is asked again, and a cost that is not known as much as it may be.
+broken() { http --attempts 9 --run broken --model gpt-4.1-broken --parallel 1 --max-tokens 3000 --budget-usd 0.04; }
+expect 3 "in all 3 calls, 3300 tokens, 0.0084 USD" broken
+expect 3 "in all 6 calls, 6600 tokens, 0.0168 USD" broken
+expect 1 "0 asked now.*in all 6 calls, 6600 tokens, 0.0168 USD" broken
+check "all that was sent is in the books" "6" "$(find "$work/log" -name 'gpt-4.1-broken.*' | wc -l)"
+uncounted() { http --attempts 9 --run uncounted --model gpt-4.1-uncounted --parallel 1 --no-final --max-tokens 3000 --budget-usd 0.08; }
+expect 1 "3 asked now.*cost not known" uncounted
+expect 1 "the budget of 0.08 USD may be used up: of some replies the cost is not known" uncounted
+expect 1 "0 asked now.*cost not known" uncounted
+# refine asks with twice the tokens after a reply that was cut off, but not with more than the model allows.
+expect 1 "4 asked now, 0 judged now; in all 5 calls" http --method refine --turns 4 --run capped --model capped --max-tokens 2000
+check "no turn is lost" "cut_off" "$(sql "SELECT DISTINCT outcome FROM step WHERE run = 'capped'")"
 expect 1 "the budget of 0.03 USD is used up" http --attempts 9 --run http8 --model gpt-4.1 --max-tokens 3000 --budget-usd 0.03
 kill $server
 wait $server 2>/dev/null

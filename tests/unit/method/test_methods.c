@@ -424,6 +424,42 @@ static void patience_costs_what_it_must(void **state) {
   }
 }
 
+// Where every kernel is right, and where none is: no method asks more often than it says, and one of the two is all.
+static int64_t requests_of(const struct method_settings *s, bool right) {
+  struct method_plan plans[METHOD_MOST_ROUND];
+  begin();
+  for (;;) {
+    const struct method_view v = {s, steps, n_steps};
+    int n = s->method->next(&v, plans, METHOD_MOST_ROUND);
+    for (int i = 0; i < n; i++) {
+      assert_true(n_steps < MOST);
+      add(plans[i].lane, plans[i].prose ? STORE_TEXT : STORE_JUDGED, right && !plans[i].prose ? 100.0 : 0);
+      steps[n_steps - 1].parent = plans[i].parent;
+    }
+    if (n == 0)
+      return n_steps;
+  }
+}
+
+static void the_most_requests_are_known(void **state) {
+  (void)state;
+  const struct method *m;
+  for (int i = 0; (m = method_at(i)); i++)
+    for (int turns = 1; turns <= 8; turns++)
+      for (int samples = 1; samples <= 3; samples++)
+        for (int feed_best = 0; feed_best < 2; feed_best++) {
+          const struct method_settings s = {.method = m,
+                                            .samples = samples,
+                                            .turns = turns,
+                                            .n_models = 2,
+                                            .temperature = NAN,
+                                            .feed_best = feed_best};
+          int64_t right = requests_of(&s, true), wrong = requests_of(&s, false), most = right > wrong ? right : wrong;
+          if (m->most(&s) != most)
+            fail_msg("%s, %d, %d: %d and not %d", m->name, samples, turns, (int)most, (int)m->most(&s));
+        }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sample_asks_so_often),
@@ -438,6 +474,7 @@ int main(void) {
       cmocka_unit_test(refine_is_an_absorbing_chain),
       cmocka_unit_test(swarm_is_the_union_of_its_models),
       cmocka_unit_test(patience_costs_what_it_must),
+      cmocka_unit_test(the_most_requests_are_known),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
