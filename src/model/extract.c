@@ -154,15 +154,12 @@ static void put_block(const struct fence_block *b, struct buf *out) {
   }
 }
 
-// {"code": "..."}: what models that are fond of tools say. False: it is nothing of the kind.
-static bool take_json(const char *text, size_t n, const struct model_language *l, struct buf *out) {
+// Of an object, or of the arguments in it.
+static bool take_member(const json_t *j, const struct model_language *l, struct buf *out) {
   static const char *const members[] = {"code", "kernel", "source", "solution"};
-  const char *open = memchr(text, '{', n);
+  static const char *const inner_objects[] = {"arguments", "parameters", "input", "args"};
   bool taken = false;
-  if (!open)
-    return false;
-  json_t *j = json_loadb(open, n - (size_t)(open - text), JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, NULL);
-  for (size_t i = 0; i < sizeof members / sizeof *members && j && !taken; i++) {
+  for (size_t i = 0; i < sizeof members / sizeof *members && !taken; i++) {
     const json_t *code = json_object_get(j, members[i]);
     size_t len = json_string_length(code);
     taken = json_is_string(code) && bare_has_entry(l, json_string_value(code), len);
@@ -175,6 +172,21 @@ static bool take_json(const char *text, size_t n, const struct model_language *l
     else
       buf_append(out, json_string_value(code), len);
   }
+  for (size_t i = 0; i < sizeof inner_objects / sizeof *inner_objects && !taken; i++) {
+    const json_t *inner = json_object_get(j, inner_objects[i]);
+    taken = inner && take_member(inner, l, out);
+  }
+  return taken;
+}
+
+// {"code": "..."}, {"name": "...", "arguments": {"code": "..."}}: what models that are fond of tools say. False: it is
+// nothing of the kind.
+static bool take_json(const char *text, size_t n, const struct model_language *l, struct buf *out) {
+  const char *open = memchr(text, '{', n);
+  if (!open)
+    return false;
+  json_t *j = json_loadb(open, n - (size_t)(open - text), JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, NULL);
+  bool taken = j && take_member(j, l, out);
   json_decref(j);
   return taken;
 }

@@ -43,16 +43,23 @@ static bool opens(const char *line, size_t n, struct fence_block *b, size_t *len
   return true;
 }
 
+// What may stand after the fence that ends a block: nothing, by CommonMark. Models go on with a sentence on the same
+// line, and servers leave a token there that ends the reply ("<|im_end|>", "</s>"). A single word is the tag of a block
+// within.
+static bool ends_the_line(const char *rest, size_t n) {
+  int words = 0;
+  for (size_t i = 0; i < n; i++)
+    words += !is_space(rest[i]) && (i == 0 || is_space(rest[i - 1]));
+  return words == 0 || rest[0] == '<' || (is_space(rest[0]) && words > 1);
+}
+
 static bool closes(const char *line, size_t n, char mark, size_t length) {
   size_t indent;
   char its;
   size_t run = fence_of(line, n, &indent, &its);
   if (run < length || its != mark)
     return false;
-  for (size_t i = indent + run; i < n; i++)
-    if (!is_space(line[i]))
-      return false;
-  return true;
+  return ends_the_line(line + indent + run, n - indent - run);
 }
 
 bool fence_next(const char *text, size_t n, size_t *at, struct fence_block *out) {

@@ -95,6 +95,12 @@ static void other_wrappings(void **state) {
   expect("{\"code\": \"void assay_kernel() {}\\n\"}", MODEL_FINISH_STOP, MODEL_CODE, K);
   expect("Sure: {\"plan\": 1, \"code\": \"```c\\nvoid assay_kernel() {}\\n```\"} done", MODEL_FINISH_STOP, MODEL_CODE,
          K);
+  expect("<tool_call>{\"name\": \"submit\", \"arguments\": {\"code\": \"void assay_kernel() {}\\n\"}}</tool_call>",
+         MODEL_FINISH_STOP, MODEL_CODE, K);
+  // What models and servers leave after the last fence, on its line.
+  expect("```c\n" K "```<|im_end|>", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("```c\n" K "```</s>\n", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("```c\n" K "``` That is it.\n\nIt loops:\n```\nx\n```\n", MODEL_FINISH_STOP, MODEL_CODE, K);
 }
 
 // Code without a fence: tags, sentences and quotations around it are no part of it.
