@@ -181,7 +181,7 @@ static int run(struct make *m, struct assay_error *err) {
   m->client.endpoints = m->endpoints;
   m->client.n_endpoints = m->n_endpoints;
   m->client.environment = environ;
-  enum assay_status status = make_check_device(m, err);
+  enum assay_status status = make_check_machine(m, err);
   if (!status)
     status = make_folder(m, err);
   if (!status)

@@ -84,8 +84,9 @@ void make_keep_refused(struct make *m);
 // The models' prices. ASSAY_ERR_USAGE where a budget in dollars needs one that is not known.
 enum assay_status make_find_prices(struct make *m, struct assay_error *err);
 
-// Before anything is asked and paid for: whether replies can be judged here. ASSAY_ERR_ENVIRONMENT.
-enum assay_status make_check_device(const struct make *m, struct assay_error *err);
+// Before anything is asked and paid for: whether replies can be judged here, by the device's driver and a build of the
+// prompt's example. ASSAY_ERR_ENVIRONMENT.
+enum assay_status make_check_machine(struct make *m, struct assay_error *err);
 
 // For the engine: `arg` is the struct make.
 enum assay_status make_judge(void *arg, struct engine_candidate *c, struct assay_error *err);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -11,6 +12,7 @@
 #include "cli/make.h"
 #include "compute/cuda_driver.h"
 #include "judge/record.h"
+#include "model/extract.h"
 
 static int64_t cpu_ns(void) {
   int64_t all = 0;
@@ -94,14 +96,85 @@ static void ask_harder(struct assay_judge_options *o) {
   o->seed = o->secret = 0;
 }
 
-enum assay_status make_check_device(const struct make *m, struct assay_error *err) {
-  const struct cuda_driver *driver;
-  if (strcmp(m->judging.options.device, "cuda") != 0)
-    return ASSAY_OK;
-  enum assay_status status = cuda_driver_open(&driver, err);
+// The prompt's own example of the form, in a file. *whole: there is one, which the caller removes.
+static enum assay_status write_example(const struct make *m, char *path, size_t size, bool *whole,
+                                       struct assay_error *err) {
+  const struct answer_form *f = m->engine.form;
+  struct model_extract x = {0};
+  char from[4200], *text = NULL;
+  size_t n = 0;
+  *whole = false;
+  snprintf(from, sizeof from, "%s/%s.txt", m->engine.prompts, f->prompt);
+  snprintf(path, size, "%s/assay-make-XXXXXX%s", m->judging.paths.temporary, f->ending);
+  enum assay_status status = file_read(from, FORM_MOST_BYTES, &text, &n, err);
   if (!status)
-    cuda_driver_close(driver);
+    status = model_extract(text, n, MODEL_FINISH_STOP, &f->language, NULL, &x, err);
+  int fd = !status && x.what == MODEL_CODE ? mkstemps(path, (int)strlen(f->ending)) : -1;
+  if (fd >= 0) {
+    close(fd);
+    *whole = true;
+    status = file_write(path, x.code.data, x.code.len, err);
+  }
+  model_extract_release(&x);
+  base_free(text);
   return status;
+}
+
+// Builds it. What Python lacks shows when it runs.
+static enum assay_status try_example(const struct make *m, struct assay_error *err) {
+  struct assay_job *job;
+  struct assay_verdict v;
+  bool python = m->engine.form->hash_comments;
+  enum assay_status status = assay_judge_begin(&m->judging.options, &job, err);
+  if (status)
+    return status;
+  if (python)
+    status = assay_judge_test(job, err);
+  if (status || !python) {
+    assay_judge_drop(job);
+    return status;
+  }
+  status = assay_judge_conclude(job, &v, err);
+  if (status)
+    return status;
+  if (v.reason == ASSAY_REASON_JUDGE_FAILED)
+    status = error_set(err, ASSAY_ERR_ENVIRONMENT, "%s", v.detail);
+  assay_verdict_release(&v);
+  return status;
+}
+
+// Whether a kernel of the form can be judged here: what comes of the example does not matter. Texts without an example
+// are not asked for one.
+static enum assay_status check_form(struct make *m, struct assay_error *err) {
+  char path[4200];
+  bool whole;
+  struct assay_judge_options *o = &m->judging.options;
+  struct assay_error why = {0};
+  enum assay_status status = write_example(m, path, sizeof path, &whole, &why);
+  o->task = m->engine.tasks[0].path;
+  if (!status && whole)
+    status = cli_use_candidate(&m->judging, path, true, &why);
+  if (!status && whole)
+    status = try_example(m, &why);
+  if (whole)
+    unlink(path);
+  o->task = o->candidate = NULL;
+  // Anything else is of the task or of the texts: it is said where they are used.
+  return status == ASSAY_ERR_ENVIRONMENT ? error_set(err, status, "nothing was asked: %s", why.message) : ASSAY_OK;
+}
+
+enum assay_status make_check_machine(struct make *m, struct assay_error *err) {
+  const struct cuda_driver *driver;
+  struct store_cost spent = {0};
+  enum assay_status status = ASSAY_OK;
+  if (strcmp(m->judging.options.device, "cuda") == 0) {
+    status = cuda_driver_open(&driver, err);
+    if (!status)
+      cuda_driver_close(driver);
+  }
+  if (!status)
+    status = store_sum_steps(m->store, m->engine.run, &spent, err);
+  return status || spent.calls > 0 || m->engine.n_tasks == 0 ? status : check_form(m, err);
 }
 
 // What no verdict of the run's kernels, and so no feedback, ever speaks of. It is not the same for all tasks, so that

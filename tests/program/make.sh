@@ -343,6 +343,14 @@ if ! ldconfig -p | grep -q 'libcuda\.so\.1'; then
   expect 3 "no NVIDIA driver" "$assay" make kernelbench/1/19 --device cuda --attempts 1 --run elsewhere --endpoint "exec:touch '$work/was-asked'"
   check "nothing was asked" "no" "$([ -e "$work/was-asked" ] && echo yes || echo no)"
 fi
+mkdir "$work/broken"
+printf '#!/bin/sh\necho no such module >&2; exit 1\n' >"$work/broken/python3"
+chmod +x "$work/broken/python3"
+for form in pytorch triton; do
+  PATH=$work/broken:$PATH expect 3 "^assay: nothing was asked: .*python3" ask --form $form --attempts 2 --run "no python" --endpoint "exec:touch '$work/was-asked'"
+done
+check "nothing was asked without Python" "no" "$([ -e "$work/was-asked" ] && echo yes || echo no)"
+check "no example is left" "" "$(find "$work" -maxdepth 1 -name 'assay-make-*')"
 
 # A model that fails: what was paid for is kept, and is asked again where there was no reply.
 expect 3 "exit code 5: no credit" ask --attempts 9 --run failing --endpoint 'exec:echo no credit >&2; exit 5'
