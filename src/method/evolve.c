@@ -43,7 +43,7 @@ static void gather(const struct method_view *v, int64_t island, struct pool *p) 
   double scratch[MOST_POOL], median, spread;
   p->n = 0;
   for (int64_t i = 0; i < v->n && p->n < MOST_POOL; i++)
-    if (v->steps[i].lane == island && v->steps[i].right && v->steps[i].same_as < 0)
+    if (v->steps[i].lane == island && v->steps[i].right && !step_repeats_itself(v, i))
       p->members[p->n++] = i;
   if (p->n == 0)
     return;

@@ -77,6 +77,8 @@ enum assay_status method_by_name(const char *name, const struct method **out, st
 // A plan for a lane: nothing but the question, of the first model.
 struct method_plan method_plan_first(const struct method_view *v, int64_t lane);
 
+// Whether the step has code that its own lane had before. What another lane had is new to this one.
+bool step_repeats_itself(const struct method_view *v, int64_t number);
 // The fastest right step (of a lane; -1: of all), the first of equals and where no time is known; -1: none.
 int64_t steps_best(const struct method_view *v, int64_t lane);
 // The last step of a lane that is no prose; -1: none. And how many there are.

@@ -44,7 +44,7 @@ static struct method_plan plan_turn(const struct method_view *v, int64_t lane) {
   int64_t last = steps_last(v, lane), judged = last_judged(v, lane), best = steps_best(v, lane);
   plan.model = (int)(lane % v->settings->n_models);
   plan.cap_doublings = cut_off_in_a_row(v, lane);
-  if (last >= 0 && !(step_has_verdict(&v->steps[last]) && v->steps[last].same_as < 0))
+  if (last >= 0 && (!step_has_verdict(&v->steps[last]) || step_repeats_itself(v, last)))
     plan.note = last; // no code, or the same again: the prompt says so
   if (best >= 0 && (v->steps[judged].right || failures_in_a_row(v, lane) > MOST_FAILURES)) {
     plan.kind = "improve";

@@ -14,7 +14,7 @@ static int fill_pool(const struct method_view *v, int64_t lane, int64_t pool[POO
   int n = 0;
   for (int64_t i = 0; i < v->n; i++) {
     const struct made_step *s = &v->steps[i];
-    if (s->lane != lane || !s->right || s->same_as >= 0)
+    if (s->lane != lane || !s->right || step_repeats_itself(v, i))
       continue;
     int at = 0;
     while (at < n && !(s->time_ns > v->steps[pool[at]].time_ns))

@@ -40,11 +40,19 @@ bool step_has_verdict(const struct made_step *s) {
   return s->outcome == STORE_JUDGED || s->outcome == STORE_DUPLICATE;
 }
 
+bool step_repeats_itself(const struct method_view *v, int64_t number) {
+  const struct made_step *s = &v->steps[number];
+  for (int64_t i = 0; s->same_as >= 0 && i < number; i++)
+    if (v->steps[i].lane == s->lane && (i == s->same_as || v->steps[i].same_as == s->same_as))
+      return true;
+  return false;
+}
+
 int64_t steps_best(const struct method_view *v, int64_t lane) {
   int64_t best = -1;
   for (int64_t i = 0; i < v->n; i++) {
     const struct made_step *s = &v->steps[i];
-    if (!in_lane(s, lane) || !s->right || s->same_as >= 0)
+    if (!in_lane(s, lane) || !s->right || (lane < 0 ? s->same_as >= 0 : step_repeats_itself(v, i)))
       continue;
     if (best < 0 || s->time_ns < v->steps[best].time_ns || (isnan(v->steps[best].time_ns) && !isnan(s->time_ns)))
       best = i;

@@ -264,6 +264,38 @@ static void swarm_takes_the_best_of_all(void **state) {
   assert_int_equal(turn(&method_swarm, 1, 10, true, plans), 0);
 }
 
+// A kernel that another lane had first is this lane's all the same: it is right, and nothing is to be fixed. Only what
+// the lane had itself is said to be a repetition.
+static void what_another_lane_had_is_right_too(void **state) {
+  (void)state;
+  struct method_plan plans[METHOD_MOST_ROUND];
+  begin();
+  add(0, STORE_JUDGED, 50);
+  add(1, STORE_DUPLICATE, 50);
+  assert_int_equal(turn(&method_swarm, 1, 10, false, plans), 0);
+  assert_int_equal(turn(&method_refine, 2, 10, false, plans), 2);
+  assert_string_equal(plans[1].kind, "improve");
+  assert_int_equal(plans[1].parent, 1);
+  assert_int_equal(plans[1].note, -1);
+  assert_int_equal(turn(&method_evolve, 2, 10, false, plans), 2);
+  assert_string_equal(plans[1].kind, "idea");
+  assert_int_equal(plans[1].parent, 1);
+  add(0, STORE_JUDGED, 60);
+  add(1, STORE_DUPLICATE, 50);
+  turn(&method_refine, 2, 10, false, plans);
+  assert_string_equal(plans[1].kind, "improve");
+  assert_int_equal(plans[1].parent, 1);
+  assert_int_equal(plans[1].note, 3);
+  begin();
+  add(0, STORE_JUDGED, 50);
+  add(1, STORE_DUPLICATE, 50);
+  add(0, STORE_TEXT, 0);
+  add(1, STORE_TEXT, 0);
+  turn(&method_reflect, 2, 10, false, plans);
+  assert_string_equal(plans[1].kind, "improve");
+  assert_int_equal(plans[1].parent, 1);
+}
+
 static const char *stops(double part, int64_t patience) {
   static char why[64];
   const struct method_view v = {.steps = steps, .n = n_steps};
@@ -470,6 +502,7 @@ int main(void) {
       cmocka_unit_test(reflect_thinks_between),
       cmocka_unit_test(evolve_draws_fast_parents),
       cmocka_unit_test(swarm_takes_the_best_of_all),
+      cmocka_unit_test(what_another_lane_had_is_right_too),
       cmocka_unit_test(tasks_end_early),
       cmocka_unit_test(refine_is_an_absorbing_chain),
       cmocka_unit_test(swarm_is_the_union_of_its_models),
