@@ -87,6 +87,29 @@ void model_prices_release(struct model_prices *p) {
   *p = (struct model_prices){0};
 }
 
+// "gpt-5.5-2026-04-23", "claude-opus-5@20260801", "gemini-3.1-pro-preview" are the model of the name before;
+// "gpt-5.4-mini" is another one, whose price is another. "mine*" are all that begin so.
+static bool is_of(const struct price *row, const char *model) {
+  enum { DATE_DIGITS = 4 };
+  static const char *const versions[] = {"-latest", "-preview"};
+  size_t n = strlen(row->model);
+  if (row->model[n - 1] == '*')
+    return strncmp(row->model, model, n - 1) == 0;
+  if (strncmp(row->model, model, n) != 0)
+    return false;
+  const char *rest = model + n;
+  for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+    if (strncmp(rest, versions[i], strlen(versions[i])) == 0)
+      rest += strlen(versions[i]);
+  return !rest[0] || rest[0] == '@' || (rest[0] == '-' && strspn(rest + 1, "0123456789") >= DATE_DIGITS);
+}
+
+// Of two rows that fit, the one with the longer name is meant; of "m" and "m*" the first.
+static size_t closeness(const struct price *row) {
+  size_t n = strlen(row->model);
+  return row->model[n - 1] == '*' ? 2 * (n - 1) : 2 * n + 1;
+}
+
 const struct price *model_price_of(const struct model_prices *p, const char *model, int64_t wall_ns) {
   time_t now = (time_t)(wall_ns / 1000000000);
   struct tm day;
@@ -95,10 +118,9 @@ const struct price *model_price_of(const struct model_prices *p, const char *mod
   int today = (day.tm_year + 1900) * 10000 + (day.tm_mon + 1) * 100 + day.tm_mday;
   for (size_t i = 0; i < p->n; i++) {
     const struct price *row = &p->rows[i];
-    size_t n = strlen(row->model);
-    if (strncmp(row->model, model, n) != 0 || row->from > today)
+    if (!is_of(row, model) || row->from > today)
       continue;
-    size_t best_n = best ? strlen(best->model) : 0;
+    size_t n = closeness(row), best_n = best ? closeness(best) : 0;
     if (!best || n > best_n || (n == best_n && row->from > best->from))
       best = row;
   }

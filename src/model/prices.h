@@ -8,7 +8,7 @@
 #include "model/model.h"
 
 struct price {
-  const char *model;
+  const char *model;                           // "m", of which "m-2026-04-23" is a version; "m*": all that begin so
   int from;                                    // a day, 20260821
   double input, cached, output, written;       // US dollars a million tokens
   double long_tokens, long_input, long_output; // from so many tokens of input on, times these; 0 tokens: never

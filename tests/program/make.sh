@@ -84,7 +84,7 @@ expect 3 "step 3: the feedback is not the one that is stored" make --attempts 9 
 expect 0 "^Write C for the CPU.*" make --attempts 4 --run dry --dry-run
 expect 0 "1 tasks, up to 4 requests each: .*cost not known" make --attempts 4 --run dry --dry-run
 expect 0 "1 tasks, up to 7 requests each" make --method reflect --turns 4 --run dry --dry-run
-expect 0 "1 tasks, up to 8 requests each: .* at most about 0.11 USD" make --method swarm --turns 4 --model gpt-4.1 --model gpt-4.1-mini --max-tokens 1500 --run dry --dry-run
+expect 0 "1 tasks, up to 8 requests each: .* at most about 0.11 USD" make --method swarm --turns 4 --model gpt-4.1 --model gpt-4.1@mini --max-tokens 1500 --run dry --dry-run
 check "a dry run asks nothing" "0" "$(sql "SELECT count(*) FROM step WHERE run = 'dry'")"
 
 # Hold-outs: a kernel that is wrong at a probe that no verdict of the run asked, with this seed, is found out at the end.
@@ -374,7 +374,7 @@ url=http://127.0.0.1:$(cat "$work/log/port")/v1
 key=sk-test-$RANDOM-never-to-be-seen
 echo "$key" >"$work/key"
 chmod 600 "$work/key"
-"$assay" make kernelbench/1/19 --device cpu --no-timing --workload "M=16, N=32" --endpoint "$url" --key-file "$work/key" --model gpt-4.1-mini --method refine \
+"$assay" make kernelbench/1/19 --device cpu --no-timing --workload "M=16, N=32" --endpoint "$url" --key-file "$work/key" --model gpt-4.1@mini --method refine \
   --turns 9 --run http --feedback execution >"$work/out" 2>&1 & pid=$!
 while kill -0 $pid 2>/dev/null; do # what the processes of the run let see
   for p in $pid $(pgrep -P $pid); do tr '\0' '\n' <"/proc/$p/environ" >>"$work/seen"; tr '\0' '\n' <"/proc/$p/cmdline" >>"$work/seen"; done 2>/dev/null
@@ -413,6 +413,19 @@ url = "http://127.0.0.1:%d/v1" % silent.getsockname()[1]
 print("core" if cores([sys.argv[1], "make", "kernelbench/1/19", "--device", "cpu", "--no-timing", "--attempts", "1", "--run", "core",
   "--model", "m", "--endpoint", url, "--key-file", sys.argv[2]]) else "no core")' "$assay" "$work/key"; rm -f "$work"/core*)"
 http() { ask --endpoint "$url" "$@"; }
+# A key in the environment is neither in the compiler's nor in the kernel's.
+curious=$work/curious
+mkdir "$curious" "$work/curious-log"
+{ echo '#include "/proc/self/environ"'; kernel 'y[i] = x[i] < 0 ? 0 : x[i];'; } | fenced >"$curious/0"
+{ echo '#include <stdlib.h>'; kernel 'y[i] = getenv("KEY_OF_TEST") ? 1 : x[i] < 0 ? 0 : x[i];'; } | fenced >"$curious/last"
+python3 "$source/tests/program/make_server.py" "$curious" "$work/curious-log" & second=$!
+for _ in $(seq 200); do [ -e "$work/curious-log/port" ] && break; sleep 0.05; done
+KEY_OF_TEST=$key expect 0 "kernelbench/1/19 +2 +2 +1 +1 " ask --endpoint "http://127.0.0.1:$(cat "$work/curious-log/port")/v1" --model m --key-env KEY_OF_TEST \
+  --attempts 2 --run curious --no-final
+check "the key arrives from the environment" "Bearer $key" "$(cat "$work/curious-log/key")"
+check "no candidate sees it" "" "$(grep -rl "$key" "$work" --exclude-dir=log --exclude-dir=curious-log --exclude=key)"
+kill $second
+wait $second 2>/dev/null
 expect 1 "0.0028 USD" http --attempts 1 --run http-whole --model gpt-4.1 --no-stream --method sample
 check "not streamed" "0" "$(grep -c '"stream"' "$work/log/gpt-4.1.0")"
 # What a model refuses is learned of it alone, and kept for the runs after.
@@ -435,7 +448,7 @@ expect 2 "no such model" http --run http3 --model missing
 # fit into 50,000 though two of them are all that may be under way.
 expect 3 "status 500" http --attempts 9 --run busy --model busy --budget-calls 2
 check "retries are calls" "2" "$(sql "SELECT sum(calls) FROM step WHERE run = 'busy'")"
-expect 0 "in all 9 calls, 9900 tokens" http --attempts 9 --run reserved --model gpt-4.1-r --budget-tokens 50000 --parallel 8 --no-final
+expect 0 "in all 9 calls, 9900 tokens" http --attempts 9 --run reserved --model gpt-4.1@r --budget-tokens 50000 --parallel 8 --no-final
 expect 2 "the prompt is too long for the model; use shorter --prompts" http --run short --model narrow --method greedy
 expect 2 "say which one with --model" http --run http4
 chmod 644 "$work/key"
@@ -443,12 +456,12 @@ expect 2 "others can read the key.*chmod 600" http --run http5 --model m --key-f
 expect 2 "the environment has no NO_SUCH_KEY" http --run http6 --model m --key-env NO_SUCH_KEY
 expect 2 "no price is known of the model" http --run http7 --model m --budget-usd 5
 # What is paid for counts when it is asked again, and a cost that is not known as much as it may be.
-broken() { http --attempts 9 --run broken --model gpt-4.1-broken --parallel 1 --max-tokens 3000 --budget-usd 0.04; }
+broken() { http --attempts 9 --run broken --model gpt-4.1@broken --parallel 1 --max-tokens 3000 --budget-usd 0.04; }
 expect 3 "in all 3 calls, 3300 tokens, 0.0084 USD" broken
 expect 3 "in all 6 calls, 6600 tokens, 0.0168 USD" broken
 expect 1 "0 asked now.*in all 6 calls, 6600 tokens, 0.0168 USD" broken
-check "all that was sent is in the books" "6" "$(find "$work/log" -name 'gpt-4.1-broken.*' | wc -l)"
-uncounted() { http --attempts 9 --run uncounted --model gpt-4.1-uncounted --parallel 1 --no-final --max-tokens 3000 --budget-usd 0.08; }
+check "all that was sent is in the books" "6" "$(find "$work/log" -name 'gpt-4.1@broken.*' | wc -l)"
+uncounted() { http --attempts 9 --run uncounted --model gpt-4.1@uncounted --parallel 1 --no-final --max-tokens 3000 --budget-usd 0.08; }
 expect 1 "3 asked now.*cost not known" uncounted
 expect 1 "the budget of 0.08 USD may be used up: of some replies the cost is not known" uncounted
 expect 1 "0 asked now.*cost not known" uncounted
@@ -482,15 +495,15 @@ check "what is said" "assistant user True" "$(python3 -c 'import json, sys
 m = json.load(open(sys.argv[1]))["messages"]
 print(m[-2]["role"], m[-1]["role"], "cut off" in m[-1]["content"] and m[-2]["content"].endswith("y[i] = "))' "$log/gpt-4.1.rest.0")"
 expect 0 "3 steps came out as they are stored" cut_run --run cut --model gpt-4.1 --replay
-expect 1 "the budget of 1 calls is used up" cut_run --run half --model gpt-4.1-half --budget-calls 1
+expect 1 "the budget of 1 calls is used up" cut_run --run half --model gpt-4.1@half --budget-calls 1
 check "no rest without a budget for it" "0 cut_off 1 length" "$(cut_steps half)"
 sql "UPDATE step SET outcome = 'replied' WHERE run = 'half'"
-expect 0 "2 asked now, 1 judged now; in all 5 calls" cut_run --run half --model gpt-4.1-half
+expect 0 "2 asked now, 1 judged now; in all 5 calls" cut_run --run half --model gpt-4.1@half
 check "a half is gone on with" "$(cut_steps cut)" "$(cut_steps half)"
 # A folder of texts of before there was one for this.
 cp -r "$source/prompts" "$work/older"
 rm "$work/older/continue.txt"
-expect 1 "3 asked now, 0 judged now; in all 3 calls" cut_run --run older --model gpt-4.1-older --prompts "$work/older"
+expect 1 "3 asked now, 0 judged now; in all 3 calls" cut_run --run older --model gpt-4.1@older --prompts "$work/older"
 check "no rest without a text for it" "0 cut_off 1 length, 1 cut_off 1 length, 2 cut_off 1 length" "$(cut_steps older)"
 kill $server
 wait $server 2>/dev/null

@@ -3,8 +3,8 @@
 """A language model's server for the tests: make_server.py FOLDER LOG writes its port to LOG/port and answers requests to
 chat completions with FOLDER's file of the model's name and the request's number ("m.0"), or "last". A model "wrong-key"
 gets 401, "missing" 404, "picky" 400 when it is sent a temperature,
-"narrow" 400 for any prompt, "busy" 500; "capped" is refused more than 3,000 tokens and never gets to its code; "gpt-4.1-uncounted"
-counts no tokens, "gpt-4.1-broken" leaves out the end of its streams. Streams when asked to. A file that begins with "cut N" is a reply that ends after N bytes of the
+"narrow" 400 for any prompt, "busy" 500; "capped" is refused more than 3,000 tokens and never gets to its code; "gpt-4.1@uncounted"
+counts no tokens, "gpt-4.1@broken" leaves out the end of its streams. Streams when asked to. A file that begins with "cut N" is a reply that ends after N bytes of the
 rest of the file, by the cap on tokens; asked to go on, the server has the files "rest.0", "rest.1"."""
 import http.server
 import json
@@ -59,13 +59,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if text.startswith("cut "):
             head, text = text.split("\n", 1)
             text, finish = text[:int(head[4:])], "length"
-        usage = {"prompt_tokens": 1000, "completion_tokens": 100} if model != "gpt-4.1-uncounted" else None
+        usage = {"prompt_tokens": 1000, "completion_tokens": 100} if model != "gpt-4.1@uncounted" else None
         if not body.get("stream"):
             choice = {"message": {"content": text}, "finish_reason": finish}
             return self.send(200, "application/json", json.dumps({"choices": [choice], "usage": usage}).encode())
         events = [{"choices": [{"delta": {"content": c}}]} for c in text]
         events += [{"choices": [{"delta": {}, "finish_reason": finish}]}, {"choices": [], "usage": usage}]
-        stream = "".join(f"data: {json.dumps(e)}\n\n" for e in events) + ("" if model == "gpt-4.1-broken" else "data: [DONE]\n\n")
+        stream = "".join(f"data: {json.dumps(e)}\n\n" for e in events) + ("" if model == "gpt-4.1@broken" else "data: [DONE]\n\n")
         return self.send(200, "text/event-stream", stream.encode())
 
 

@@ -34,6 +34,16 @@ static void shipped_table(void **state) {
   assert_true(fabs(model_price_of(&p, "claude-sonnet-5", on(243))->input - 3) < 1e-9); // 1 September
   assert_null(model_price_of(&p, "claude-sonnet-5", on(0)));
   assert_null(model_price_of(&p, "qwen3-coder", november));
+  // A version is the model; a smaller or larger one is not.
+  static const char *const versions[] = {"gpt-5.4-2026-03-05",          "claude-opus-5@20260801",
+                                         "claude-opus-5-20260801",      "gemini-3.1-pro-preview",
+                                         "gemini-3.1-pro-preview-0514", "claude-opus-5-latest"};
+  static const char *const others[] = {"gpt-5.4-mini", "gpt-5.4-pro-2026-03-05", "gpt-4.1-nano",  "gpt-4.15",
+                                       "gpt-5.5-",     "claude-opus-5-5",        "claude-opus-50"};
+  for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+    assert_non_null(model_price_of(&p, versions[i], november));
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    assert_null(model_price_of(&p, others[i], november));
   assert_true(isnan(model_price(NULL, &u)));
   const struct model_usage unknown = MODEL_USAGE_UNKNOWN;
   assert_true(isnan(model_price(model_price_of(&p, "gpt-5.5", november), &unknown)));
@@ -47,11 +57,13 @@ static void tables_of_users(void **state) {
   struct assay_error err = {0};
   int fd = mkstemp(path);
   close(fd);
-  static const char good[] = "# mine\nmine 2026-01-01 1 - 2 - -\r\n\nmine-large 2026-01-01 10 - 20 - 100:2:3 # note\n";
+  static const char good[] = "# mine\nmine* 2026-01-01 1 - 2 - -\r\n\nmine-large* 2026-01-01 10 - 20 - 100:2:3 # "
+                             "note\nmine 2026-01-01 3 - 4 - -\n";
   assert_int_equal(file_write(path, good, sizeof good - 1, &err), ASSAY_OK);
   assert_int_equal(model_prices_read(path, &p, &err), ASSAY_OK);
   assert_true(fabs(model_price_of(&p, "mine-large-2", on(100))->output - 20) < 1e-9);
   assert_true(fabs(model_price_of(&p, "mine-lar", on(100))->cached - 1) < 1e-9);
+  assert_true(fabs(model_price_of(&p, "mine-20260101", on(100))->output - 4) < 1e-9);
   model_prices_release(&p);
   static const char *const bad[] = {"m 2026-01-01 1 1 1 1",    "m 2026-01 1 1 1 1 -",    "m 2026-01-01 - 1 1 1 -",
                                     "m 2026-01-01 1 1 -1 1 -", "m 2026-01-01 1 1 1 1 5", "m 2026-01-01 1 1 1 1 - x"};
