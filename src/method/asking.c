@@ -154,13 +154,19 @@ static bool is_used_up(int64_t budget_ns, int64_t used_ns, int64_t most_ns, int6
 static bool is_within(struct engine *e, const struct pending *p, int reserved) {
   const struct engine_budget *b = &e->o->budget;
   int64_t steps = 1 + reserved * (e->under_way + e->waiting);
+  double used_usd = e->usd + e->at_most_usd;
   if (b->calls && e->calls + reserved * e->reserved_calls + 1 > b->calls)
     snprintf(e->why, sizeof e->why, "the budget of %lld calls is used up", (long long)b->calls);
   else if (b->tokens && e->tokens + reserved * e->reserved_tokens + expected_tokens(e, p) > b->tokens)
-    snprintf(e->why, sizeof e->why, "the budget of %lld tokens is used up", (long long)b->tokens);
-  else if (b->usd > 0 && e->usd + e->at_most_usd + reserved * e->reserved_usd + expected_usd(e, p) > b->usd)
-    snprintf(e->why, sizeof e->why, "the budget of %g USD %s", b->usd,
-             e->at_most_usd > 0 ? "may be used up: of some replies the cost is not known" : "is used up");
+    snprintf(e->why, sizeof e->why,
+             "the budget of %lld tokens is used up: %lld are left, and a request may take %lld with this --max-tokens",
+             (long long)b->tokens, (long long)(b->tokens > e->tokens ? b->tokens - e->tokens : 0),
+             (long long)expected_tokens(e, p));
+  else if (b->usd > 0 && used_usd + reserved * e->reserved_usd + expected_usd(e, p) > b->usd)
+    snprintf(e->why, sizeof e->why,
+             "the budget of %g USD %s: %.3g are left, and a request may cost %.3g with this --max-tokens", b->usd,
+             e->at_most_usd > 0 ? "may be used up, as some replies' cost is not known" : "is used up",
+             b->usd > used_usd ? b->usd - used_usd : 0, expected_usd(e, p));
   else if (b->wall_ns && clock_monotonic_ns() - e->start_ns > b->wall_ns)
     snprintf(e->why, sizeof e->why, "the budget of %lld s is used up", (long long)(b->wall_ns / 1000000000));
   else if (is_used_up(b->cpu_ns, e->cpu_ns, e->most_cpu_ns, steps))

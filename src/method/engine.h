@@ -108,7 +108,7 @@ struct engine_summary {
   int64_t unanswered;                      // requests of this process without a whole reply
   char failure[ASSAY_ERROR_MESSAGE_BYTES]; // what was wrong with the last of them
   const char *ended; // why nothing more was asked, where the tasks are not complete: "budget: 10 calls"; ""
-  char why[128];
+  char why[256];
 };
 
 // ASSAY_OK also where the budget ended the run or it was stopped; the summary says so. A status: the endpoint, the

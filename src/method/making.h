@@ -60,7 +60,7 @@ struct engine {
   const struct store_step *expected; // a replay: the step as it is stored; else NULL
   bool closing;                      // after an error: nothing more is asked
   const char *ended;                 // NULL: goes on
-  char why[128];
+  char why[256];
 };
 
 // making.c
