@@ -87,16 +87,28 @@ static void put_row(struct table *t, const struct engine_result *r) {
                                      final, what});
 }
 
+// A run over a suite may end, for its budget or its endpoint, long before its last tasks.
+static bool is_untouched(const struct engine_result *r) {
+  return r->steps == 0 && !r->blocked.status && !r->stopped[0] && !r->complete;
+}
+
 static void print_table(const struct make *m, const struct engine_summary *s, const struct store_cost *cost) {
   static const char *const headers[] = {"task",      "asked",       "code",    "builds", "right",
                                         "best step", "time (cold)", "x floor", "final",  "what"};
   struct table *t = table_create(headers, 10, "lrrrrrrrrl");
   char run[512];
+  int untouched = 0;
   for (int i = 0; i < s->n && t; i++)
-    put_row(t, &s->results[i]);
-  if (t)
+    if (is_untouched(&s->results[i]))
+      untouched++;
+    else
+      put_row(t, &s->results[i]);
+  if (t && untouched < s->n)
     table_print(t, stdout);
   table_destroy(t);
+  if (untouched > 0)
+    printf("%s%d task%s no finished step yet\n", untouched < s->n ? "\n" : "", untouched,
+           untouched == 1 ? " has" : "s have");
   printf("\nrun \"%s\": %lld asked now, %lld judged now; in all %lld calls, %lld tokens, ",
          printable_line(m->engine.run, run, sizeof run), (long long)s->asked, (long long)s->judged,
          (long long)cost->calls, (long long)cost->tokens);

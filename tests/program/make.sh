@@ -344,6 +344,7 @@ if ! ldconfig -p | grep -q 'libcuda\.so\.1'; then
   check "nothing was asked" "no" "$([ -e "$work/was-asked" ] && echo yes || echo no)"
 fi
 mkdir "$work/broken"
+rm -f "$work"/assay-make-* # of the processes that were killed above
 printf '#!/bin/sh\necho no such module >&2; exit 1\n' >"$work/broken/python3"
 chmod +x "$work/broken/python3"
 for form in pytorch triton; do
@@ -356,6 +357,9 @@ check "no example is left" "" "$(find "$work" -maxdepth 1 -name 'assay-make-*')"
 expect 3 "exit code 5: no credit" ask --attempts 9 --run failing --endpoint 'exec:echo no credit >&2; exit 5'
 expect 3 "exit code 5: no credit" ask --method greedy --run failing-once --endpoint 'exec:echo no credit >&2; exit 5'
 expect 1 "1 requests got no whole reply; the last: .*exit code 5" ask --attempts 2 --run failing-half --no-final --endpoint 'exec:[ $ASSAY_STEP = 0 ] && exit 5; echo A loop.'
+expect 3 "^2 tasks have no finished step yet$" "$assay" make kernelbench/1/19 kernelbench/1/20 --device cpu --no-timing --workload small --attempts 1 --run unreached \
+  --endpoint http://127.0.0.1:1/v1 --model m
+check "no table of nothing" "0" "$(grep -c '^kernelbench/1/' "$work/out")"
 expect 2 "exit code 127" ask --attempts 9 --run missing --endpoint exec:/no/such/program
 for use in "--enough 1.5" "--enough 0" "--patience 0" "--budget-gpu-seconds 0" "--field top_k=4" "--field top_k" "--field stream=true" "--endpoint nowhere" "--endpoint exec:" "--method magic" "--form cobol" "--feedback praise" "--device opencl --form c" \
   "--temperature 3" "--attempts 0" "--prompts /no/such/folder" "--method refine --attempts 65" "--budget-calls 0"; do
