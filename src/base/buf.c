@@ -52,19 +52,23 @@ void buf_append(struct buf *b, const void *bytes, size_t n) {
   b->data[b->len] = '\0';
 }
 
-void buf_puts(struct buf *b, const char *s) {
-  buf_append(b, s, strlen(s));
-}
-
+// Into the room that there is, and once more where that was too little.
 void buf_printf(struct buf *b, const char *fmt, ...) {
+  const size_t room = b->data && !b->failed ? b->capacity - b->len : 0;
   va_list ap, again;
   va_start(ap, fmt);
   va_copy(again, ap);
-  int n = vsnprintf(NULL, 0, fmt, ap);
+  int n = vsnprintf(room ? b->data + b->len : NULL, room, fmt, ap);
   va_end(ap);
-  if (n >= 0 && buf_reserve(b, (size_t)n)) {
-    vsnprintf(b->data + b->len, (size_t)n + 1, fmt, again);
+  if (n >= 0 && (size_t)n < room) {
     b->len += (size_t)n;
+  } else {
+    if (room)
+      b->data[b->len] = '\0';
+    if (n >= 0 && buf_reserve(b, (size_t)n)) {
+      vsnprintf(b->data + b->len, (size_t)n + 1, fmt, again);
+      b->len += (size_t)n;
+    }
   }
   va_end(again);
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/error.h"
 
@@ -19,8 +20,12 @@ void buf_init(struct buf *b);
 void buf_release(struct buf *b);
 void buf_clear(struct buf *b); // forgets the content, keeps the memory
 void buf_append(struct buf *b, const void *bytes, size_t n);
-void buf_puts(struct buf *b, const char *s);
 void buf_printf(struct buf *b, const char *fmt, ...) ASSAY_PRINTF(2, 3);
+
+// Here, so that compilers know the lengths of literals.
+static inline void buf_puts(struct buf *b, const char *s) {
+  buf_append(b, s, strlen(s));
+}
 
 // ASSAY_OK, or ASSAY_ERR_NOMEM if any append failed.
 enum assay_status buf_status(const struct buf *b, struct assay_error *err);
