@@ -144,7 +144,7 @@ static bool add_row(void *arg, const struct store_verdict *v) {
     rows->items = more;
     rows->capacity = capacity;
   }
-  r->status = view_from_store(v, &view, r->err);
+  r->status = view_scores_from_store(v, &view, r->err);
   if (r->status)
     return false;
   r->status = row_from_view(&view, &scratch, &row, r->err);

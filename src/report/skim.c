@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/skim.h"
 
+#include <assert.h>
 #include <string.h>
 
 // Deeper nesting is refused: evidence has five levels.
@@ -14,12 +15,21 @@ struct cursor {
 
 // --- the text's parts. Each returns false where the text is no JSON.
 
-static bool is_blank(char c) {
-  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+// What a byte outside of strings may be. 0: nothing that JSON has.
+enum { BLANK = 1, WORD = 2, SIGN = 4, BRACKET = 8, QUOTE = 16 };
+static const unsigned char classes[256] = {
+    [' '] = BLANK, ['\n'] = BLANK,  ['\r'] = BLANK,  ['\t'] = BLANK,  ['0'] = WORD,    ['1'] = WORD, ['2'] = WORD,
+    ['3'] = WORD,  ['4'] = WORD,    ['5'] = WORD,    ['6'] = WORD,    ['7'] = WORD,    ['8'] = WORD, ['9'] = WORD,
+    ['-'] = WORD,  ['+'] = WORD,    ['.'] = WORD,    ['E'] = WORD,    ['a'] = WORD,    ['e'] = WORD, ['f'] = WORD,
+    ['l'] = WORD,  ['n'] = WORD,    ['r'] = WORD,    ['s'] = WORD,    ['t'] = WORD,    ['u'] = WORD, [','] = SIGN,
+    [':'] = SIGN,  ['['] = BRACKET, [']'] = BRACKET, ['{'] = BRACKET, ['}'] = BRACKET, ['"'] = QUOTE};
+
+static unsigned class_of(char c) {
+  return classes[(unsigned char)c];
 }
 
 static void skip_blanks(struct cursor *c) {
-  while (c->at < c->end && is_blank(*c->at))
+  while (c->at < c->end && class_of(*c->at) == BLANK)
     c->at++;
 }
 
@@ -49,18 +59,6 @@ static bool skip_string(struct cursor *c) {
   return false;
 }
 
-static bool is_of_word(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '+' || c == '.';
-}
-
-// A number, true, false or null; whoever reads the result checks which.
-static bool skip_word(struct cursor *c) {
-  const char *begin = c->at;
-  while (c->at < c->end && is_of_word(*c->at))
-    c->at++;
-  return c->at > begin;
-}
-
 // --- values
 
 static void put_string(struct cursor *c, const char *raw) {
@@ -71,58 +69,95 @@ static void put_string(struct cursor *c, const char *raw) {
     buf_append(c->out, raw, n);
 }
 
-// One token of a value that is kept or not: a bracket, a sign, a string, a word. `depth` goes with brackets.
-static bool pass_token(struct cursor *c, char *open, int *depth, bool keep, bool as_key) {
-  const char *begin = c->at;
-  const char ch = *begin;
-  if (ch == '"') {
-    const bool ok = skip_string(c);
-    if (ok && keep && !as_key)
-      put_string(c, begin);
-    else if (ok && keep)
-      buf_append(c->out, begin, (size_t)(c->at - begin));
-    return ok;
-  }
-  if (ch == '{' || ch == '[') {
-    if (*depth == MOST_DEPTH)
-      return false;
-    open[(*depth)++] = ch == '{' ? '}' : ']';
-    c->at++;
-  } else if (ch == '}' || ch == ']') {
-    if (*depth == 0 || open[--*depth] != ch)
-      return false;
-    c->at++;
-  } else if (ch == ',' || ch == ':') {
-    c->at++;
-  } else if (!skip_word(c) || (keep && c->out->len > 0 && is_of_word(c->out->data[c->out->len - 1]))) {
-    return false; // two words with a blank between them would become one
-  }
-  if (keep)
-    buf_append(c->out, begin, (size_t)(c->at - begin));
+// The brackets that are open, as what closes them.
+struct open {
+  int depth;
+  char close[MOST_DEPTH];
+};
+
+static bool pass_bracket(struct cursor *c, struct open *o) {
+  const char ch = *c->at++;
+  if (ch == '}' || ch == ']')
+    return o->depth > 0 && o->close[--o->depth] == ch;
+  if (o->depth == MOST_DEPTH)
+    return false;
+  o->close[o->depth++] = ch == '{' ? '}' : ']';
   return true;
 }
 
-static bool precedes_colon(const struct cursor *c) {
-  struct cursor after = *c;
-  return skip_string(&after) && next_is(&after, ':');
+// A value that is left out: most of the text, so that only its brackets are looked at.
+static bool skip_value(struct cursor *c) {
+  struct open o = {0};
+  do {
+    const char *at = c->at;
+    while (at < c->end && class_of(*at) & (BLANK | WORD | SIGN))
+      at++;
+    c->at = at;
+    if (at == c->end || !(class_of(*at) == QUOTE ? skip_string(c) : class_of(*at) == BRACKET && pass_bracket(c, &o)))
+      return false;
+  } while (o.depth > 0);
+  return true;
 }
 
-static bool pass_value(struct cursor *c, bool keep) {
-  char open[MOST_DEPTH];
-  int depth = 0;
-  skip_blanks(c);
-  if (c->at == c->end || *c->at == ',' || *c->at == ':')
+static char last_of(const struct buf *out) {
+  return out->len > 0 ? out->data[out->len - 1] : '\0';
+}
+
+// A string that is kept. Keys are told from others by where they stand.
+static bool pass_string(struct cursor *c, const struct open *o) {
+  const char *begin = c->at, last = last_of(c->out);
+  const bool as_key = o->depth > 0 && o->close[o->depth - 1] == '}' && (last == '{' || last == ',');
+  if (!skip_string(c))
     return false;
+  if (!as_key)
+    put_string(c, begin);
+  else
+    buf_append(c->out, begin, (size_t)(c->at - begin));
+  return !as_key || next_is(c, ':');
+}
+
+// Words (numbers, true, false, null: whoever reads the result checks which) and signs up to the next blank.
+static bool pass_words(struct cursor *c, bool only_one) {
+  const char *begin = c->at;
+  const unsigned wanted = only_one ? WORD : WORD | SIGN;
+  if (class_of(*begin) == WORD && class_of(last_of(c->out)) == WORD)
+    return false; // two words with a blank between them would become one
+  while (c->at < c->end && class_of(*c->at) & wanted)
+    c->at++;
+  buf_append(c->out, begin, (size_t)(c->at - begin));
+  return c->at > begin;
+}
+
+static bool keep_value(struct cursor *c) {
+  struct open o = {0};
   do {
     skip_blanks(c);
     if (c->at == c->end)
       return false;
-    // Keys are told from strings only where it matters: where strings are rewritten.
-    const bool as_key = keep && c->how->string && *c->at == '"' && depth > 0 && precedes_colon(c);
-    if (!pass_token(c, open, &depth, keep, as_key))
+    const char *begin = c->at;
+    const unsigned class = class_of(*begin);
+    if (class == BRACKET) {
+      if (!pass_bracket(c, &o))
+        return false;
+      buf_append(c->out, begin, 1);
+    } else if (!(class == QUOTE ? pass_string(c, &o) : pass_words(c, o.depth == 0))) {
       return false;
-  } while (depth > 0);
+    }
+  } while (o.depth > 0);
   return true;
+}
+
+static bool pass_value(struct cursor *c, bool keep) {
+  skip_blanks(c);
+  if (c->at == c->end)
+    return false;
+  const unsigned class = class_of(*c->at);
+  if (class == WORD && !keep) {
+    while (c->at < c->end && class_of(*c->at) == WORD)
+      c->at++;
+    return true;
+  }
+  return class & (WORD | BRACKET | QUOTE) && (keep ? keep_value(c) : skip_value(c));
 }
 
 static bool is_key(const char *key, const char *found, size_t n) {
@@ -207,6 +242,66 @@ bool skim_write(struct skim *s, const char *text, struct buf *out) {
     out->data[before] = '\0';
   }
   return ok;
+}
+
+static bool take_key(struct cursor *c, const char **key, size_t *n) {
+  if (!next_is(c, '"') || (*key = c->at + 1, !skip_string(c)))
+    return false;
+  *n = (size_t)(c->at - 1 - *key);
+  return take(c, ':');
+}
+
+static bool visit_element(struct cursor *c, const struct skim_array *what) {
+  struct skim_raw members[SKIM_MOST_KEYS] = {{0}};
+  if (next_is(c, '{')) {
+    c->at++;
+    for (bool begun = false; !take(c, '}'); begun = true) {
+      const char *key;
+      size_t n;
+      int place = 0;
+      if ((begun && !take(c, ',')) || !take_key(c, &key, &n))
+        return false;
+      while (place < what->n && !is_key(what->keys[place], key, n))
+        place++;
+      skip_blanks(c);
+      const char *value = c->at;
+      if (!pass_value(c, false))
+        return false;
+      if (place < what->n)
+        members[place] = (struct skim_raw){value, (size_t)(c->at - value)};
+    }
+  } else if (!pass_value(c, false)) {
+    return false;
+  }
+  what->visit(what->arg, members);
+  return true;
+}
+
+static bool visit_elements(struct cursor *c, const struct skim_array *what) {
+  c->at++;
+  for (bool begun = false; !take(c, ']'); begun = true)
+    if ((begun && !take(c, ',')) || !visit_element(c, what))
+      return false;
+  return true;
+}
+
+bool skim_each(const char *text, const struct skim_array *what) {
+  static const struct skim nothing;
+  struct cursor c = {.how = &nothing, .at = text, .end = text + strlen(text)};
+  assert(what->n <= SKIM_MOST_KEYS);
+  if (!take(&c, '{'))
+    return false;
+  for (bool begun = false; !take(&c, '}'); begun = true) {
+    const char *key;
+    size_t n;
+    if ((begun && !take(&c, ',')) || !take_key(&c, &key, &n))
+      return false;
+    if (is_key(what->array, key, n) && next_is(&c, '['))
+      return visit_elements(&c, what);
+    if (!pass_value(&c, false))
+      return false;
+  }
+  return false;
 }
 
 json_t *skim_load(const char *text, const struct skim_rules *rules) {

@@ -38,6 +38,24 @@ struct skim {
 // no JSON object, as far as was looked, and `out` is as it was. What is dropped is checked for brackets alone.
 bool skim_write(struct skim *s, const char *text, struct buf *out);
 
+// For each element of the array that is the member `array` of the object, in order: the text of those of its members
+// that `keys` names, in their order. NULL: it has none.
+struct skim_raw {
+  const char *at;
+  size_t n;
+};
+enum { SKIM_MOST_KEYS = 16 };
+typedef void skim_visit(void *arg, const struct skim_raw *members);
+struct skim_array {
+  const char *array;
+  const char *const *keys;
+  int n;
+  skim_visit *visit;
+  void *arg;
+};
+// False: it is no JSON object, as far as was looked, or has no such array.
+bool skim_each(const char *text, const struct skim_array *what);
+
 // The object as a tree without what the rules drop; a new reference. Text that skim_write() refuses is read whole.
 // NULL: no JSON, or no memory.
 json_t *skim_load(const char *text, const struct skim_rules *rules);

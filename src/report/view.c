@@ -174,10 +174,23 @@ static const struct skim_inside evidence_parts[] = {
 static const struct skim_rules of_evidence = {evidence_keys, COUNT(evidence_keys), false, evidence_parts,
                                               COUNT(evidence_parts)};
 
+// The part of it that scores ask for.
+static const char *const gate_keys[] = {"gate"};
+static const struct skim_rules gate_of_a_check = {gate_keys, COUNT(gate_keys), false, NULL, 0};
+static const char *const score_keys[] = {"device",        "mode",       "times_rank_nothing", "rule",  "judge",
+                                         "flops",         "bytes",      "foreknown",          "scope", "contract",
+                                         "task_contract", "worst_check"};
+static const struct skim_inside score_parts[] = {
+    {"checks", &gate_of_a_check}, {"timing", &of_timing}, {"baselines", &of_a_baseline}};
+static const struct skim_rules of_scores = {score_keys, COUNT(score_keys), false, score_parts, COUNT(score_parts)};
+
+static const char *const machine_keys[] = {"processor"};
+static const struct skim_rules of_machine = {machine_keys, COUNT(machine_keys), false, NULL, 0};
+
 // `evidence` becomes the view's.
 static enum assay_status from_store(const struct store_verdict *row, json_t *evidence, struct verdict_view *out,
                                     struct assay_error *err) {
-  json_t *machine = row->machine ? json_loads(row->machine, 0, NULL) : NULL;
+  json_t *machine = row->machine ? skim_load(row->machine, &of_machine) : NULL;
   struct verdict_view view = {.stored = *row,
                               .device_name = text_of(evidence, "device"),
                               .processor = text_of(machine, "processor"),
@@ -212,6 +225,11 @@ static enum assay_status from_store(const struct store_verdict *row, json_t *evi
 
 enum assay_status view_from_store(const struct store_verdict *row, struct verdict_view *out, struct assay_error *err) {
   return from_store(row, row->evidence ? skim_load(row->evidence, &of_evidence) : NULL, out, err);
+}
+
+enum assay_status view_scores_from_store(const struct store_verdict *row, struct verdict_view *out,
+                                         struct assay_error *err) {
+  return from_store(row, row->evidence ? skim_load(row->evidence, &of_scores) : NULL, out, err);
 }
 
 enum assay_status view_whole_from_store(const struct store_verdict *row, struct verdict_view *out,

@@ -52,6 +52,10 @@ struct verdict_view {
 enum assay_status view_from_verdict(const struct assay_verdict *v, const char *candidate, struct verdict_view *out,
                                     struct assay_error *err);
 enum assay_status view_from_store(const struct store_verdict *row, struct verdict_view *out, struct assay_error *err);
+// The same but for what tables of verdicts print and scores never ask: single checks (of which the gate is there),
+// messages, kernels. A third of the work.
+enum assay_status view_scores_from_store(const struct store_verdict *row, struct verdict_view *out,
+                                         struct assay_error *err);
 // The same with all of the evidence, for who asks it for more than a view has.
 enum assay_status view_whole_from_store(const struct store_verdict *row, struct verdict_view *out,
                                         struct assay_error *err);

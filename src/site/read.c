@@ -47,17 +47,19 @@ static void make_digest(const struct store_verdict *v, char hex[65]) {
                                v->detail, v->machine,   v->command,        v->evidence};
   const double numbers[] = {v->error_z,      v->error_limit, v->time_ns, v->time_low_ns,
                             v->time_high_ns, v->hot_ns,      v->floor_ns};
-  struct buf all = {0};
-  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-    buf_puts(&all, texts[i] ? texts[i] : "");
-    buf_append(&all, "", 1);
+  enum { TEXTS = sizeof texts / sizeof *texts };
+  struct hash_part parts[TEXTS + 3];
+  char rest[128];
+  const int n = snprintf(rest, sizeof rest, " %d %d %d %llu %lld", (int)v->reason, v->unstable, v->suspicious,
+                         (unsigned long long)v->seed, (long long)v->at_ns);
+  for (int i = 0; i < TEXTS; i++) {
+    const char *text = texts[i] ? texts[i] : "";
+    parts[i] = (struct hash_part){text, strlen(text) + 1}; // each with its end
   }
-  buf_append(&all, numbers, sizeof numbers);
-  buf_append(&all, v->samples_ns, (size_t)v->n_samples * sizeof *v->samples_ns);
-  buf_printf(&all, " %d %d %d %llu %lld", (int)v->reason, v->unstable, v->suspicious, (unsigned long long)v->seed,
-             (long long)v->at_ns);
-  hash_sha256_hex(buf_str(&all), all.len, hex);
-  buf_release(&all);
+  parts[TEXTS] = (struct hash_part){numbers, sizeof numbers};
+  parts[TEXTS + 1] = (struct hash_part){v->samples_ns, (size_t)v->n_samples * sizeof *v->samples_ns};
+  parts[TEXTS + 2] = (struct hash_part){rest, (size_t)n};
+  hash_sha256_parts_hex(parts, TEXTS + 3, hex);
 }
 
 // A task that is somebody's file and of no suite.
@@ -101,7 +103,7 @@ struct filling {
 static bool understand(void *arg, const struct store_verdict *v) {
   struct filling *f = arg;
   struct verdict_view view;
-  f->status = view_from_store(v, &view, f->err);
+  f->status = view_scores_from_store(v, &view, f->err);
   if (f->status)
     return false;
   f->status = fill_row(f->arena, &view, f->run, f->row, f->err);

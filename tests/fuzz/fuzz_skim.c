@@ -9,6 +9,12 @@
 
 enum { MAX_BYTES = 1 << 16 };
 
+static void look(void *arg, const struct skim_raw *members) {
+  (void)arg;
+  if (members[0].at && members[0].n == 0)
+    abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const inner_keys[] = {"a", "b"};
@@ -47,6 +53,12 @@ static int is_simple(const char *text) {
   return once != NULL;
 }
 
+static void look(void *arg, const struct skim_raw *members) {
+  (void)arg;
+  if (members[0].at && members[0].n == 0)
+    abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char *text = size <= MAX_BYTES ? malloc(size + 1) : NULL;
   if (!text)
@@ -63,6 +75,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (taken && !json_equal(whole, part))
       abort();
   }
+  static const char *const keys[] = {"d"};
+  const struct skim_array each = {"c", keys, 1, look, NULL};
+  (void)skim_each(text, &each);
   json_decref(whole);
   json_decref(part);
   buf_release(&out);

@@ -120,10 +120,47 @@ static void test_load(void **state) {
   assert_null(skim_load("{\"seed\": 1 2}", &some));
 }
 
+static void note(void *arg, const struct skim_raw *members) {
+  struct buf *out = arg;
+  for (int i = 0; i < 2; i++)
+    if (members[i].at)
+      buf_append(out, members[i].at, members[i].n);
+    else
+      buf_puts(out, "-");
+  buf_puts(out, ";");
+}
+
+// The elements of one array, whatever stands before it and between them.
+static void test_each(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *seen;
+    bool ok;
+  } cases[] = {
+      {"{\"a\": {\"checks\": [1]}, \"checks\" : [ {\"worst\": [1, \"]\"], \"x\": 2, \"probe\" : \"a\\\"b\"}, 3, {} ], "
+       "\"b\": 0}",
+       "\"a\\\"b\"[1, \"]\"];--;--;", true},
+      {"{\"checks\": []}", "", true},
+      {"{\"checks\": null}", "", false},
+      {"{\"other\": [{\"probe\": 1}]}", "", false},
+      {"[]", "", false},
+      {"{\"checks\": [{\"probe\": 1}", "1-;", false},
+      {"{\"checks\": [{\"probe\" 1}]}", "", false},
+      {"{\"checks\": [{\"probe\": 1} 2]}", "1-;", false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct buf out = {0};
+    const struct skim_array what = {"checks", check_keys, 2, note, &out};
+    assert_int_equal(skim_each(cases[i].text, &what), cases[i].ok);
+    assert_string_equal(buf_str(&out), cases[i].seen);
+    buf_release(&out);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_leaves_out), cmocka_unit_test(test_refuses), cmocka_unit_test(test_depth),
-      cmocka_unit_test(test_strings),    cmocka_unit_test(test_load),
+      cmocka_unit_test(test_strings),    cmocka_unit_test(test_load),    cmocka_unit_test(test_each),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
