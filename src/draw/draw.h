@@ -64,7 +64,10 @@ struct draw_samples {
   int n;
   double median; // with its interval, as a line and a band
   struct interval interval;
+  const double *sorted; // those that are known, ascending, for who draws them twice (draw_sort); NULL: sorted here
+  int n_sorted;
 };
+int draw_sort(const double *values, int n, double *sorted); // how many are known; room for n
 void draw_samples(const struct draw_samples *chart, const struct draw_page *page, struct buf *out);
 
 // --- fast_p as a step curve: the share of tasks faster than p, p from 0.1 to 10 on a logarithmic axis

@@ -16,7 +16,7 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static int sort_known(const double *x, int n, double *out) {
+int draw_sort(const double *x, int n, double *out) {
   int known = 0;
   for (int i = 0; i < n; i++)
     if (isfinite(x[i]))
@@ -65,12 +65,13 @@ static void put_cdf(struct svg *s, const double *sorted, int n, const struct axi
 
 void draw_samples(const struct draw_samples *c, const struct draw_page *page, struct buf *out) {
   struct axis a = {.from = 64, .to = page->width - 16};
-  double *sorted = base_calloc((size_t)c->n + 1, sizeof *sorted);
-  int known = sorted ? sort_known(c->values, c->n, sorted) : 0;
+  double *own = c->sorted ? NULL : base_calloc((size_t)c->n + 1, sizeof *own);
+  const double *sorted = c->sorted ? c->sorted : own;
+  int known = c->sorted ? c->n_sorted : own ? draw_sort(c->values, c->n, own) : 0;
   out->failed = out->failed || !sorted;
   if (!axis_fit(&a, false, sorted, known)) {
     svg_empty(page, out, c->title, "There are no samples to draw.");
-    base_free(sorted);
+    base_free(own);
     return;
   }
   double second = SVG_TOP + STRIP + GAP, bottom = second + CDF;
@@ -89,5 +90,5 @@ void draw_samples(const struct draw_samples *c, const struct draw_page *page, st
   put_strip(&s, c, &a);
   put_cdf(&s, sorted, known, &a, second);
   svg_end(&s);
-  base_free(sorted);
+  base_free(own);
 }

@@ -64,7 +64,9 @@ void svg_number(struct buf *out, double x) {
 }
 
 static void attribute(struct buf *out, const char *name, double value) {
-  buf_printf(out, " %s=\"", name);
+  buf_puts(out, " ");
+  buf_puts(out, name);
+  buf_puts(out, "=\"");
   svg_number(out, value);
   buf_puts(out, "\"");
 }

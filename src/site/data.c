@@ -93,7 +93,9 @@ static void next_cell(struct data_table *t) {
     buf_puts(t->out, t->at ? "," : "");
   } else {
     buf_puts(t->out, t->at ? ", " : t->rows ? ",\n{" : "\n{");
-    buf_printf(t->out, "\"%s\": ", t->names[t->at]);
+    buf_puts(t->out, "\"");
+    buf_puts(t->out, t->names[t->at]);
+    buf_puts(t->out, "\": ");
   }
   t->at++;
 }

@@ -150,22 +150,31 @@ static bool write_all(int fd, const char *data, size_t n) {
   return true;
 }
 
-// Under a name of its own first: nobody ever sees half a page. `worker`: threads have names of their own.
+// The name that a thread writes under first. It is in the file's own folder: a file system renames within a folder
+// without waiting for what others rename, and keeps what is in a folder together on the disk.
+static void temporary_name(const char *name, int worker, char temporary[ADDRESS_BYTES + 16]) {
+  const char *slash = strrchr(name, '/');
+  snprintf(temporary, ADDRESS_BYTES + 16, "%.*s.new%d", slash ? (int)(slash + 1 - name) : 0, name, worker);
+}
+
+// Nobody ever sees half a page. `worker`: threads have names of their own.
 static enum assay_status put_file(const struct folder *f, int worker, const char *name, const struct buf *text,
                                   struct assay_error *err) {
-  char temporary[32];
-  snprintf(temporary, sizeof temporary, ".new%d", worker);
-  int fd = openat(f->at, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+  enum { HOW = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC };
+  char temporary[ADDRESS_BYTES + 16];
+  temporary_name(name, worker, temporary);
+  int fd = openat(f->at, temporary, HOW, 0666);
+  if (fd < 0 && errno == ENOENT) {
+    make_folders(f, name);
+    fd = openat(f->at, temporary, HOW, 0666);
+  }
   if (fd < 0)
     return failed(f, temporary, "write", err);
   bool ok = write_all(fd, buf_str(text), text->len);
   ok = close(fd) == 0 && ok;
-  if (!ok)
+  if (!ok || renameat(f->at, temporary, f->at, name))
     return failed(f, name, "write", err);
-  if (renameat(f->at, temporary, f->at, name) == 0)
-    return ASSAY_OK;
-  make_folders(f, name);
-  return renameat(f->at, temporary, f->at, name) ? failed(f, name, "write", err) : ASSAY_OK;
+  return ASSAY_OK;
 }
 
 // --- several threads over the files
@@ -329,6 +338,24 @@ static void remove_old(struct folder *f, const struct site *site) {
       f->report.removed++;
 }
 
+// What a build that was killed had begun. Files stand by name, so that those of a folder follow each other.
+static void remove_begun(const struct folder *f, const struct site *site, int threads) {
+  enum { MOST = 64 };
+  char temporary[ADDRESS_BYTES + 16];
+  int n;
+  const struct site_file *files = site_files(site, &n);
+  for (int i = 0; i < n; i++) {
+    const char *name = files[i].name, *slash = strrchr(name, '/');
+    const size_t length = slash ? (size_t)(slash + 1 - name) : 0;
+    if (i > 0 && strncmp(files[i - 1].name, name, length) == 0 && length > 0)
+      continue;
+    for (int worker = 0; worker < (threads > MOST ? threads : MOST); worker++) {
+      temporary_name(name, worker, temporary);
+      unlinkat(f->at, temporary, 0);
+    }
+  }
+}
+
 // --- the whole
 
 static enum assay_status open_folder(struct folder *f, struct assay_error *err) {
@@ -359,6 +386,7 @@ enum assay_status folder_write(struct site *site, const char *folder, int thread
     status = put_file(&f, 0, manifest_name, &f.manifest, err);
   if (!status) {
     remove_old(&f, site);
+    remove_begun(&f, site, threads);
     *out = f.report;
   }
   if (f.lock >= 0)

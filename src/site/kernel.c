@@ -108,14 +108,12 @@ static bool keep_text(struct kernel *k, const char **text) {
   return *text != NULL;
 }
 
-// What no page shows: samples, which the row has, and most of what is known of a check. (kernel_json() publishes it.)
-static const char *const samples[] = {"samples_ns", "hot_samples_ns"};
+// What is no part of the tree: samples, which the row has, and checks, which are read as text
+// (kernel_read_checks()). kernel_json() publishes both.
+static const char *const samples[] = {"samples_ns", "hot_samples_ns"}, *const checks[] = {"checks"};
 static const struct skim_rules without_samples = {samples, 2, true, NULL, 0};
-static const char *const check_keys[] = {"workload", "probe", "timed", "reason", "gate_z", "gate_limit", "worst"};
-static const struct skim_rules of_a_check = {check_keys, 7, false, NULL, 0};
-static const struct skim_inside evidence_parts[] = {
-    {"timing", &without_samples}, {"baselines", &without_samples}, {"checks", &of_a_check}};
-static const struct skim_rules of_evidence = {NULL, 0, true, evidence_parts, 3};
+static const struct skim_inside evidence_parts[] = {{"timing", &without_samples}, {"baselines", &without_samples}};
+static const struct skim_rules of_evidence = {checks, 1, true, evidence_parts, 2};
 
 static bool read_verdict(void *arg, const struct store_verdict *v) {
   struct kernel *k = arg;
@@ -143,6 +141,8 @@ enum assay_status kernel_with(struct site *site, const struct site_row *row, ker
     status = store_get(site->store, row->score.id, read_verdict, k, err);
     if (!status && !k->is_read)
       status = error_nomem(err, "a verdict's page");
+    if (!status)
+      status = kernel_read_checks(k, err);
     if (status)
       forget(k);
   }

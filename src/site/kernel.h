@@ -7,6 +7,14 @@
 
 #include "site/pages.h"
 
+// A check as the page shows it: one output of one call.
+struct kernel_check {
+  const char *shape, *probe; // probe: "timed calls" of those
+  const char *reason;        // why it failed; NULL: it did not
+  const char *worst;         // the worst elements, several lines; ""
+  double z, limit;           // the largest error and what is allowed; NaN: none
+};
+
 // One verdict with its source and, once kernel_with() has read it, its evidence. A reader of the site holds the one
 // that it used last: a verdict's page and both files of its data are made of one reading.
 struct kernel {
@@ -15,8 +23,10 @@ struct kernel {
   struct store_verdict v;     // as stored, without samples; strings are in the arena
   bool is_read;               // v, evidence and machine are there
   json_t *evidence, *machine; // as far as pages show it; NULL: none, or no JSON
-  struct arena arena;         // of texts that are published
-  char *source;               // NULL: not known
+  struct kernel_check *checks;
+  int n_checks;       // -1: they were not kept
+  struct arena arena; // of texts that are published
+  char *source;       // NULL: not known
   size_t source_bytes;
 };
 
@@ -29,6 +39,9 @@ typedef enum assay_status kernel_use(struct kernel *k, void *arg, struct assay_e
 // Calls `use` with the verdict of a row and its evidence.
 enum assay_status kernel_with(struct site *site, const struct site_row *row, kernel_use *use, void *arg,
                               struct assay_error *err);
+
+// Reads the checks of the evidence. ASSAY_ERR_NOMEM.
+enum assay_status kernel_read_checks(struct kernel *k, struct assay_error *err);
 
 // A text of the evidence, fit to be published; "" where there is none.
 const char *kernel_text(struct kernel *k, const char *key);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "report/skim.h"
 #include "site/kernel.h"
 
 enum { MOST_PROBES = 24, MOST_SHAPES = 64 };
@@ -19,16 +20,79 @@ static int place_of(const char **names, int *n, int most, const char *name) {
   return (*n)++;
 }
 
-// Timed calls are a probe of their own.
-static const char *probe_of(const json_t *check) {
-  const char *probe = json_string_value(json_object_get(check, "probe"));
-  return json_is_true(json_object_get(check, "timed")) ? "timed calls" : probe ? probe : "?";
+// --- reading: as text, because a tree of all checks costs more than the rest of the page
+
+enum member { PROBE, SHAPE, TIMED, REASON, Z, LIMIT, WORST, MEMBERS };
+static const char *const members[MEMBERS] = {"probe", "workload", "timed", "reason", "gate_z", "gate_limit", "worst"};
+
+struct reading {
+  struct kernel *k;
+  size_t capacity;
+  bool failed;
+};
+
+static bool is_raw(const struct skim_raw *raw, const char *text) {
+  return raw->at && strlen(text) == raw->n && memcmp(raw->at, text, raw->n) == 0;
 }
 
-static const char *shape_of(const json_t *check) {
-  const char *shape = json_string_value(json_object_get(check, "workload"));
-  return shape ? shape : "?";
+// A string, without its escapes; `otherwise` where there is none.
+static const char *text_of(struct reading *r, const struct skim_raw *raw, const char *otherwise) {
+  if (!raw->at || raw->at[0] != '"')
+    return otherwise;
+  if (!memchr(raw->at, '\\', raw->n)) {
+    const char *text = arena_strndup(&r->k->arena, raw->at + 1, raw->n - 2);
+    r->failed = r->failed || !text;
+    return text ? text : otherwise;
+  }
+  json_t *value = json_loadb(raw->at, raw->n, JSON_DECODE_ANY, NULL);
+  const char *text = json_is_string(value) ? arena_strdup(&r->k->arena, json_string_value(value)) : otherwise;
+  json_decref(value);
+  r->failed = r->failed || !text;
+  return text ? text : otherwise;
 }
+
+static double number_of(const struct skim_raw *raw) {
+  if (!raw->at || raw->at[0] == '"')
+    return NAN;
+  if (is_raw(raw, "0.0"))
+    return 0;
+  json_t *value = json_loadb(raw->at, raw->n, JSON_DECODE_ANY, NULL);
+  const double x = json_is_number(value) ? json_number_value(value) : NAN;
+  json_decref(value);
+  return x;
+}
+
+static void read_check(void *arg, const struct skim_raw *raw) {
+  struct reading *r = arg;
+  struct kernel *k = r->k;
+  if ((size_t)k->n_checks == r->capacity) {
+    struct kernel_check *more = arena_grow(&k->arena, k->checks, (size_t)k->n_checks, &r->capacity, sizeof *more);
+    if (!more) {
+      r->failed = true;
+      return;
+    }
+    k->checks = more;
+  }
+  k->checks[k->n_checks++] = (struct kernel_check){
+      .shape = text_of(r, &raw[SHAPE], "?"),
+      .probe = is_raw(&raw[TIMED], "true") ? "timed calls" : text_of(r, &raw[PROBE], "?"),
+      .reason = is_raw(&raw[REASON], "\"pass\"") ? NULL : text_of(r, &raw[REASON], "?"),
+      .worst = text_of(r, &raw[WORST], ""),
+      .z = number_of(&raw[Z]),
+      .limit = number_of(&raw[LIMIT]),
+  };
+}
+
+enum assay_status kernel_read_checks(struct kernel *k, struct assay_error *err) {
+  struct reading r = {.k = k};
+  const struct skim_array checks = {"checks", members, MEMBERS, read_check, &r};
+  k->n_checks = 0;
+  if (!k->v.evidence || !skim_each(k->v.evidence, &checks))
+    k->n_checks = -1;
+  return r.failed ? error_nomem(err, "a verdict's checks") : ASSAY_OK;
+}
+
+// --- the grid
 
 // How close it came: the worst of the checks of a cell.
 struct cell {
@@ -44,15 +108,12 @@ struct grid {
   struct cell *cells; // MOST_PROBES a shape
 };
 
-static void add_check(struct cell *c, const json_t *check) {
-  const char *reason = json_string_value(json_object_get(check, "reason"));
-  double z = kernel_number(check, "gate_z"), limit = kernel_number(check, "gate_limit");
-  bool failed = !reason || strcmp(reason, "pass") != 0;
-  if (failed && c->n_failed++ == 0)
-    c->reason = reason ? reason : "?";
-  if (c->n++ == 0 || !(z / limit <= c->z / c->limit)) {
-    c->z = z;
-    c->limit = limit;
+static void add_check(struct cell *c, const struct kernel_check *check) {
+  if (check->reason && c->n_failed++ == 0)
+    c->reason = check->reason;
+  if (c->n++ == 0 || !(check->z / check->limit <= c->z / c->limit)) {
+    c->z = check->z;
+    c->limit = check->limit;
   }
 }
 
@@ -104,11 +165,10 @@ static void put_grid(struct html *w, struct kernel *k, const struct grid *g) {
   table_end(w, &t);
 }
 
-static void put_worst(struct html *w, struct kernel *k, const json_t *checks) {
-  json_int_t worst = json_integer_value(json_object_get(k->evidence, "worst_check"));
-  const json_t *check = worst >= 0 ? json_array_get(checks, (size_t)worst) : NULL;
-  const char *text = json_string_value(json_object_get(check, "worst"));
-  if (!text || !text[0])
+static void put_worst(struct html *w, const struct kernel *k) {
+  const json_int_t worst = json_integer_value(json_object_get(k->evidence, "worst_check"));
+  const char *text = worst >= 0 && worst < k->n_checks ? k->checks[worst].worst : "";
+  if (!text[0])
     return;
   html_element(w, EL_H3, NULL, "The check that decided, or came closest");
   html_open(w, EL_PRE);
@@ -119,38 +179,36 @@ static void put_worst(struct html *w, struct kernel *k, const json_t *checks) {
 }
 
 void kernel_put_checks(struct html *w, struct kernel *k) {
-  const json_t *checks = json_object_get(k->evidence, "checks");
   struct grid g = {.cells = base_calloc((size_t)MOST_SHAPES * MOST_PROBES, sizeof *g.cells)};
   int wrong = 0;
   w->out->failed = w->out->failed || !g.cells;
   frame_heading(w, "checks", "Checks");
-  for (size_t i = 0; i < json_array_size(checks) && g.cells; i++) {
-    const json_t *check = json_array_get(checks, i);
-    const char *reason = json_string_value(json_object_get(check, "reason"));
-    const int probe = place_of(g.probes, &g.n_probes, MOST_PROBES, probe_of(check));
-    const int shape = place_of(g.shapes, &g.n_shapes, MOST_SHAPES, shape_of(check));
-    wrong += !reason || strcmp(reason, "pass") != 0;
+  for (int i = 0; i < k->n_checks && g.cells; i++) {
+    const struct kernel_check *check = &k->checks[i];
+    const int probe = place_of(g.probes, &g.n_probes, MOST_PROBES, check->probe);
+    const int shape = place_of(g.shapes, &g.n_shapes, MOST_SHAPES, check->shape);
+    wrong += check->reason != NULL;
     if (probe >= 0 && shape >= 0)
       add_check(&g.cells[shape * MOST_PROBES + probe], check);
     else
       g.cut = true;
   }
-  if (json_array_size(checks) == 0) {
-    frame_empty(w, checks ? "No output was compared: it never came that far."
-                          : "They were not kept with this verdict; what decided is above.");
+  if (k->n_checks <= 0) {
+    frame_empty(w, k->n_checks == 0 ? "No output was compared: it never came that far."
+                                    : "They were not kept with this verdict; what decided is above.");
     base_free(g.cells);
     return;
   }
   html_open(w, EL_P);
   html_printf(w,
-              "%zu outputs compared, %d wrong. Each cell: the largest error in units of honest error, and what is "
+              "%d outputs compared, %d wrong. Each cell: the largest error in units of honest error, and what is "
               "allowed; in brackets how many were compared.",
-              json_array_size(checks), wrong);
+              k->n_checks, wrong);
   html_close(w, EL_P);
   if (g.cells)
     put_grid(w, k, &g);
   if (g.cut)
     frame_note(w, "More shapes and probes were asked than fit; the data of this page have all.");
-  put_worst(w, k, checks);
+  put_worst(w, k);
   base_free(g.cells);
 }

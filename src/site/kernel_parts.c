@@ -41,12 +41,16 @@ static void draw_strip(const void *chart, const struct draw_page *page, struct b
 
 static void put_strip(struct html *w, const struct score_row *s) {
   const struct score_unit unit = score_time_unit(&s->time_ns, 1);
-  double *values = base_calloc((size_t)s->n_samples, sizeof *values);
+  double *values = base_calloc(2 * (size_t)s->n_samples, sizeof *values);
+  double *sorted = values ? values + s->n_samples : NULL;
   for (int i = 0; values && i < s->n_samples; i++)
     values[i] = (s->samples_ns[i] - s->overhead_ns) / unit.ns;
+  const int known = values ? draw_sort(values, s->n_samples, sorted) : 0;
   const struct draw_samples chart = {.title = "cold samples",
                                      .unit = unit.name,
                                      .values = values,
+                                     .sorted = sorted,
+                                     .n_sorted = known,
                                      .n = s->n_samples,
                                      .median = s->time_ns / unit.ns,
                                      .interval = {s->time.low / unit.ns, s->time.high / unit.ns}};
@@ -82,9 +86,9 @@ void kernel_put_origins(struct html *w, struct kernel *k) {
   struct frame_table t = {.label = "whose kernels ran", .columns = columns, .n = 3};
   frame_heading(w, "origins", "Whose kernels ran");
   if (!json_is_object(kernels)) {
-    if (!json_object_get(k->evidence, "checks"))
+    if (k->n_checks < 0)
       frame_empty(w, "That was not kept with this verdict.");
-    else if (json_array_size(json_object_get(k->evidence, "checks")) == 0)
+    else if (k->n_checks == 0)
       frame_empty(w, "None is known: no call of it was checked.");
     else if (kernel_text(k, "no_plan")[0])
       frame_empty(w, "Not seen: it ran in a process of its own, without a plan.");

@@ -53,7 +53,8 @@ static void samples(enum data d, const struct draw_page *page, struct buf *out) 
   double x[N];
   for (int i = 0; i < N; i++)
     x[i] = value(d, i);
-  draw_samples(&(struct draw_samples){"Samples", "us", x, count(d), value(d, 2), around(value(d, 2))}, page, out);
+  draw_samples(&(struct draw_samples){"Samples", "us", x, count(d), value(d, 2), around(value(d, 2)), NULL, 0}, page,
+               out);
 }
 
 static void fast_p(enum data d, const struct draw_page *page, struct buf *out) {
@@ -246,7 +247,7 @@ static void compact(void **state) {
   for (int i = 0; i < 200; i++)
     x[i] = 100 + sin(i);
   const struct draw_page page = {DRAW_WIDE, "x", false};
-  draw_samples(&(struct draw_samples){"t", "us", x, 200, 100, {99.9, 100.1}}, &page, &out);
+  draw_samples(&(struct draw_samples){"t", "us", x, 200, 100, {99.9, 100.1}, NULL, 0}, &page, &out);
   const char *strip = strstr(buf_str(&out), "c-speck");
   assert_non_null(strip);
   assert_null(strstr(strip + 1, "c-speck"));
