@@ -9,12 +9,6 @@
 
 enum { MAX_BYTES = 1 << 16 };
 
-static void look(void *arg, const struct skim_raw *members) {
-  (void)arg;
-  if (members[0].at && members[0].n == 0)
-    abort();
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const inner_keys[] = {"a", "b"};
