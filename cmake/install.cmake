@@ -26,7 +26,8 @@ set(own libexec/assay)
 list(REMOVE_ITEM programs assay)
 install(TARGETS assay DESTINATION bin)
 install(TARGETS ${programs} DESTINATION ${own})
-install(FILES src/runner/worker.py src/runner/worker_weights.py src/runner/worker_call.py DESTINATION ${own})
+install(FILES src/runner/worker.py src/runner/worker_weights.py src/runner/worker_call.py src/runner/worker_error.py
+  DESTINATION ${own})
 install(DIRECTORY tasks prompts DESTINATION share/assay)
 # What the makers triton and helion of `assay compare --with` take.
 install(DIRECTORY kernels/fusedops/triton kernels/fusedops/helion DESTINATION share/assay/kernels/fusedops

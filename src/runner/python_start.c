@@ -70,12 +70,14 @@ static const char *const *make_own_paths(const struct runner_options *o, struct 
                              p->script,
                              python_other_part(p->script, 0, a),
                              python_other_part(p->script, 1, a),
+                             python_other_part(p->script, 2, a),
                              p->library,
                              source,
                              "/dev/urandom",
                              "/proc/cpuinfo",
                              "/sys/devices/system"};
   enum { N_OWN = sizeof own / sizeof *own };
+  _Static_assert(PYTHON_OTHER_PARTS == 3, "each is in the list");
   const char **paths = arena_calloc(a, N_OWN + 1, sizeof *paths);
   for (size_t i = 0; paths && i < N_OWN; i++)
     if (!(paths[i] = own[i]))

@@ -31,6 +31,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 
 
 def other_part(name):
@@ -44,28 +45,14 @@ def other_part(name):
 
 worker_weights = other_part("worker_weights")
 worker_call = other_part("worker_call")
+worker_error = other_part("worker_error")
+Complaint = worker_error.Complaint
 
 # ONNX's numbers (include/assay/candidate.h).
 DTYPES = {1: "float32", 2: "uint8", 3: "int8", 6: "int32", 7: "int64", 9: "bool", 10: "float16", 11: "float64",
           16: "bfloat16"}
 # What a parameter is called in formulas, where a task does not use the module's names.
 SHORT = {"w": "weight", "b": "bias", "gamma": "weight", "beta": "bias"}
-
-
-class Complaint(Exception):
-    """The candidate does not fit the task; the text is for its author."""
-
-
-def said(error, path):
-    """One line: the exception, and the line of the candidate's file that raised it."""
-    if isinstance(error, (Complaint, worker_call.Misfit)):
-        return str(error)
-    where = ""
-    for frame in traceback.extract_tb(error.__traceback__):
-        if frame.filename == path:
-            where = f" (line {frame.lineno})"
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}{': ' if text else ''}{text}{where}"
 
 
 def defined(names):
@@ -113,7 +100,8 @@ def init_arguments(module, symbols, usual):
         return []
     unknown = [name for name in wanted if name not in symbols and wanted[name].default is inspect.Parameter.empty]
     if unknown:
-        raise Complaint(f"get_init_inputs wants {', '.join(unknown)}; this task's dimensions are {', '.join(symbols)}")
+        raise Complaint(f"get_init_inputs wants {', '.join(unknown)}; this task's dimensions are {', '.join(symbols)}",
+                        "get_init_inputs")
     return function(**{name: symbols[name] for name in wanted if name in symbols})
 
 
@@ -425,15 +413,16 @@ class Model:
 def results_of(value, expected):
     """What forward or the function returned, as a list of tensors of the right types and shapes."""
     import torch
+    about = worker_call.Call.latest or "ModelNew.forward"
     results = list(value) if isinstance(value, (tuple, list)) else [value]
     if len(results) != len(expected):
-        raise Complaint(f"it returned {len(results)} values, the task has {len(expected)} outputs")
+        raise Complaint(f"it returned {len(results)} values, the task has {len(expected)} outputs", about)
     for i, (result, out) in enumerate(zip(results, expected)):
         if not isinstance(result, torch.Tensor):
-            raise Complaint(f"it returned a {type(result).__name__}, not a tensor")
+            raise Complaint(f"it returned a {type(result).__name__}, not a tensor", about)
         if result.shape != out.shape or result.dtype != out.dtype:
             raise Complaint(f"it returned {result.dtype} of shape {tuple(result.shape)}, output {i} is {out.dtype} of "
-                            f"shape {tuple(out.shape)}")
+                            f"shape {tuple(out.shape)}", about)
     return results
 
 
@@ -726,7 +715,7 @@ def guarded(function, path):
             function(*rest)
             return 0
         except BaseException as error:  # SystemExit too: it comes from the candidate
-            text = said(error, path).encode(errors="replace")[:size - 1]
+            text = worker_error.told(error, path).encode(errors="replace")[:size - 1]
             ctypes.memmove(message, text + b"\0", len(text) + 1)
             return 1
     return call
@@ -1187,9 +1176,9 @@ def lift(library, build):
             traceback.print_exc()
             if not again and torch.backends.cudnn.benchmark and isinstance(error, RuntimeError):
                 start_again(first + i, own, [spare, *descriptors[i + 1:]])
-            stage, text = NOT_LOADED, said(error, path)
+            stage, text = NOT_LOADED, worker_error.told(error, path)
             if is_maybe_ours(error):
-                stage, text = REFUSED, f"while it was recorded it raised {text}"
+                stage, text = REFUSED, worker_error.told(error, path, "while it was recorded it raised ")
             lift.library.assay_lift_failed(stage, text.encode(errors="replace"))
             break
         for fd in spare:
@@ -1215,14 +1204,32 @@ def versions():
     return ", ".join(found)
 
 
-def check(path, out, names, extensions, kept):
-    with open(path, encoding="utf-8") as file:
-        source = file.read()
+def read_source(path):
+    """The text of a file whose syntax is right; None, and what is wrong on stderr."""
+    with open(path, "rb") as file:
+        data = file.read()
     try:
-        compile(source, os.path.basename(path), "exec")
+        source = data.decode("utf-8")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the first thing that is said is the error
+            compile(source, path, "exec")
+        return source
+    except UnicodeDecodeError as error:
+        before = data[:error.start]
+        line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
+        why = f"the file is not UTF-8: byte 0x{data[error.start]:02x}"
     except (SyntaxError, ValueError) as error:
         line, column = getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1
-        print(f"{os.path.basename(path)}:{line}:{column}: error: {getattr(error, 'msg', error)}", file=sys.stderr)
+        why = getattr(error, "msg", error)
+    except (RecursionError, MemoryError) as error:
+        line, column, why = 1, 1, f"{type(error).__name__}: the source is nested too deeply"
+    print(f"{os.path.basename(path)}:{line}:{column}: error: {why}", file=sys.stderr)
+    return None
+
+
+def check(path, out, names, extensions, kept):
+    source = read_source(path)
+    if source is None:
         return 1
     line, folder = versions(), os.path.dirname(out)
     if extensions and has_extensions(source):
@@ -1234,7 +1241,7 @@ def check(path, out, names, extensions, kept):
             try:
                 load_source(path, names)
             except BaseException as error:
-                print(f"error: {said(error, path)}\n{error}", file=sys.stderr)
+                print(f"{worker_error.told(error, path)}\n{error}", file=sys.stderr)
                 return 1
             if not of_files and os.path.isdir(os.path.join(folder, "extensions")):
                 with open(os.path.join(folder, "extensions", "made_with"), "w", encoding="utf-8") as file:
@@ -1311,7 +1318,9 @@ def missing(path, device):
             needs = asked_for(file.read())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         needs = set()
-    if "extension" in needs:
+    if "extension" in needs and not importlib.util.find_spec("torch"):
+        lacking.append("PyTorch")
+    elif "extension" in needs:
         lacking += missing_for_extensions("CUDA" in needs)
     if "Triton" in needs and not importlib.util.find_spec("triton"):
         lacking.append("Triton")
@@ -1331,7 +1340,7 @@ def facts():
         found["cuda"] = torch.version.cuda
         found["folder"] = os.path.dirname(os.path.dirname(torch.__file__))
     except Exception as error:
-        found["error"] = said(error, __file__)
+        found["error"] = worker_error.said(error)
     print(json.dumps(found))
     return 0
 

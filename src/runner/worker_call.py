@@ -20,7 +20,11 @@ SEPARATOR = "#" * 146  # KernelBench-X's files have a line of so many, and their
 
 
 class Misfit(Exception):
-    """The function cannot be called for this task; the text is for its author."""
+    """The function `about` cannot be called for this task; the text is for its author."""
+
+    def __init__(self, text, about=None):
+        super().__init__(text)
+        self.about = about
 
 
 def above_tests(path):
@@ -228,10 +232,12 @@ class Asked:
 
 class Call:
     """The function of one workload, called as the suite calls its reference."""
+    latest = None  # its name
 
     def __init__(self, module, workload):
         self.workload, self.outputs = workload, workload.get("outputs_like")
         self.name, self.function = entry_of(module, workload)
+        Call.latest = self.name
         self.expression, self.reference, self.parameters = told(workload["init"])
         self.code = compile(self.expression, "init_arguments", "eval") if self.expression else None
         self.names = [i["name"] for i in workload["inputs"]]
@@ -248,7 +254,7 @@ class Call:
         try:
             values, rest = binding.pair(given)
         except Misfit as error:
-            raise Misfit(f"{self.name}: {error}") from None
+            raise Misfit(f"{self.name}: {error}", self.name) from None
         new = [pair for pair in binding.said() if pair not in said_pairs]
         said_pairs.update(new)
         if new:
@@ -286,7 +292,7 @@ class Call:
             result = self.as_told(inputs)
         if not asked.count:
             raise Misfit(f"{self.name} drops by numbers of its own; in this task the choices are an input: take a "
-                         f"parameter keep, {list(keep.shape)} of bool, or call torch.nn.functional.dropout")
+                         f"parameter keep, {list(keep.shape)} of bool, or call torch.nn.functional.dropout", self.name)
         return result
 
     def takes(self, name):

@@ -50,7 +50,7 @@ const char *const *gpu_python_read_paths(const struct gpu_python *p, struct aren
 }
 
 const char *python_other_part(const char *script, int i, struct arena *a) {
-  static const char *const names[PYTHON_OTHER_PARTS] = {"worker_weights.py", "worker_call.py"};
+  static const char *const names[PYTHON_OTHER_PARTS] = {"worker_weights.py", "worker_call.py", "worker_error.py"};
   const char *slash = strrchr(script, '/');
   return arena_printf(a, "%.*s%s", slash ? (int)(slash + 1 - script) : 0, script, names[i]);
 }

@@ -22,7 +22,7 @@ char *const *gpu_python_environment(const struct gpu_python *p, struct arena *a)
 const char *const *gpu_python_read_paths(const struct gpu_python *p, struct arena *a);
 
 // The i-th of the other parts of worker.py, which lie next to it; in the arena, NULL when memory fails.
-enum { PYTHON_OTHER_PARTS = 2 };
+enum { PYTHON_OTHER_PARTS = 3 };
 const char *python_other_part(const char *script, int i, struct arena *a);
 
 // gpu_process_spawn with both.

@@ -17,6 +17,7 @@
 #include "toolchain/python_ask.h"
 #include "toolchain/python_keep.h"
 #include "toolchain/python_paths.h"
+#include "toolchain/python_script.h"
 #include "toolchain/python_settings.h"
 
 static const char source_name[] = "candidate.py";
@@ -46,16 +47,19 @@ enum assay_status python_find(const struct assay_paths *p, struct arena *a, stru
                      name);
   if (status)
     return error_set(err, status, "%s", why.message);
+  const char *interpreter;
+  if ((status = python_behind_script(found, a, &interpreter, err)) != ASSAY_OK)
+    return status;
   if (!p->worker_script || access(p->worker_script, R_OK) != 0 || !p->worker || access(p->worker, R_OK) != 0)
     return error_set(err, ASSAY_ERR_ENVIRONMENT, "%s and %s must be there: build or install Assay whole",
                      p->worker_script ? p->worker_script : "worker.py", p->worker ? p->worker : "assay-worker.so");
   struct python_settings settings;
-  if ((status = python_settings_make(p, found, a, &settings, err)) != ASSAY_OK)
+  if ((status = python_settings_make(p, interpreter, a, &settings, err)) != ASSAY_OK)
     return status;
-  *out = (struct python_place){.interpreter = found,
+  *out = (struct python_place){.interpreter = interpreter,
                                .script = p->worker_script,
                                .worker = p->worker,
-                               .read_paths = python_paths_find(found, settings.read_paths, a),
+                               .read_paths = python_paths_find(interpreter, settings.read_paths, a),
                                .cache = p->cache,
                                .path_env = settings.path_env,
                                .environment = settings.environment,

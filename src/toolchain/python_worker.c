@@ -45,8 +45,9 @@ static enum assay_status create(const struct python_worker_options *o, struct wa
     return status;
   struct arena *a = lift_worker_arena(w);
   const char *script = o->python->script;
-  const char *const own[] = {script, o->python->lift, python_other_part(script, 0, a), python_other_part(script, 1, a),
-                             NULL};
+  const char *own[PYTHON_OTHER_PARTS + 3] = {script, o->python->lift};
+  for (int i = 0; i < PYTHON_OTHER_PARTS; i++)
+    own[2 + i] = python_other_part(script, i, a);
   const struct gpu_python process = {.path_env = o->python->path_env,
                                      .folder = lift_worker_folder(w),
                                      .read_paths = o->python->read_paths,

@@ -75,7 +75,7 @@ def main():
                               capture_output=True, text=True, env=dict(os.environ, TMPDIR="/tmp"), check=False)
     wanted = ["open 0 1 2 3", "workload first timed", "open 4 5 6 7", "workload second ",
               "open 4 5 6 7", "workload second ", "open 8 9 10 11", "workload third ",
-              "failed RuntimeError: it will not"]
+              f"failed {os.path.basename(candidate.name)}:1:1: error: RuntimeError: it will not"]
     got = done.stdout.splitlines()
     if done.returncode != 0 or got != wanted or "recorded again" not in done.stderr:
         sys.exit(f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}\nwanted\n" + "\n".join(wanted))

@@ -37,8 +37,12 @@ static struct lift_worker *start(void) {
   assert_int_equal(file_write(script, program, strlen(program), &err), ASSAY_OK);
   char *argv[] = {(char *)"/usr/bin/python3", (char *)"-I", (char *)"-B", script, (char *)WORKER, NULL};
   char *envp[] = {(char *)"LC_ALL=C.UTF-8", NULL};
-  const char *const paths[] = {WORKER, ASSAY_SOURCE_DIR "/src/runner/worker_weights.py",
-                               ASSAY_SOURCE_DIR "/src/runner/worker_call.py", "/usr", NULL};
+  const char *const paths[] = {WORKER,
+                               ASSAY_SOURCE_DIR "/src/runner/worker_weights.py",
+                               ASSAY_SOURCE_DIR "/src/runner/worker_call.py",
+                               ASSAY_SOURCE_DIR "/src/runner/worker_error.py",
+                               "/usr",
+                               NULL};
   const struct lift_command c = {.argv = argv, .envp = envp, .read_paths = paths};
   if (lift_worker_spawn(w, &c, &err))
     fail_msg("%s", err.message);

@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# python_errors.sh ASSAY TESTS: errors of Python candidates stand as compilers put theirs, with the user's own path, so
+# that an editor finds the place; and an interpreter behind a script, as pyenv has them. 77: PyTorch is not there.
+set -uo pipefail
+. "$2/support/torch.sh"
+assay=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+. "$2/support/expect.sh"
+mkdir "$work/sub"
+cd "$work" || exit 1
+
+# said NAME REASON TEXT: what is printed of the file sub/NAME.py, which is read from standard input
+said() {
+  cat >"sub/$1.py"
+  expect 1 "^kernelbench/1/19 +$1.py +$2 .* sub/$1.py:$3" "$assay" judge kernelbench/1/19 "sub/$1.py" --device cpu \
+    --workload "M=3, N=5" --no-timing --no-store --no-probes --checks 1
+}
+said syntax build_failed "3:32: error: expected ':'" <<'E2'
+import torch
+x = "\d"  # a warning, which is not the error
+class ModelNew(torch.nn.Module)
+    pass
+E2
+expect 1 "^sub/syntax.py:3:32: error: " "$assay" judge kernelbench/1/19 sub/syntax.py --device cpu --no-store
+said bytes build_failed "2:3: error: the file is not UTF-8: byte 0xff" < <(printf 'import torch\n# \377\n')
+said zero build_failed "1:1: error: .*null byte" < <(printf 'x\0\n')
+said lacks load_failed "2:[0-9]+: error: ModuleNotFoundError: No module named 'no_such_module'" <<'E2'
+import torch
+import no_such_module
+E2
+said init raised "4:[0-9]+: error: ValueError: not today" <<'E2'
+import torch
+class ModelNew(torch.nn.Module):
+    def __init__(self):
+        raise ValueError("not\ntoday")
+E2
+said forward raised "3:[0-9]+: error: NameError: name 'undefined' is not defined" <<'E2'
+import torch
+def helper(x):
+    return torch.relu(x + undefined)
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return helper(x)
+E2
+said other raised "1:1: error: the file has no class ModelNew and no function kernel_function.* it has Model" <<'E2'
+import torch
+class Model(torch.nn.Module): pass
+E2
+said returns raised "3:5: error: it returned 2 values" <<'E2'
+import torch
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return [x, x]
+E2
+said function raised "2:1: error: it returned a NoneType, not a tensor" <<'E2'
+import torch
+def kernel_function(x):
+    pass
+E2
+said arguments raised "2:1: error: TypeError: .*missing 1 required positional argument: 'y'" <<'E2'
+import torch
+class ModelNew(torch.nn.Module):
+    def forward(self, x, y):
+        return x
+E2
+said dimension load_failed "4:1: error: get_init_inputs wants Q; this task's dimensions are M, N|raised .*4:1: error: get_init_inputs wants Q" <<'E2'
+import torch
+class ModelNew(torch.nn.Module):
+    def forward(self, x): return x
+def get_init_inputs(Q):
+    return [Q]
+E2
+
+# A script in front of the interpreter, in a folder that a sandbox does not read.
+mkdir "$work/shims"
+printf '#!/bin/sh\n. %s/shims/settings && exec "$python" "$@"\n' "$work" >"$work/shims/python3"
+chmod +x "$work/shims/python3"
+echo "python=$(command -v "$ASSAY_PYTHON")" >"$work/shims/settings"
+printf 'import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x): return torch.relu(x)\n' >right.py
+judge=("$assay" judge kernelbench/1/19 right.py --device cpu --workload "M=3, N=5" --no-timing --no-store --no-probes --checks 1)
+expect 0 "right.py +pass" env ASSAY_PYTHON="$work/shims/python3" "${judge[@]}"
+expect 0 "right.py +pass" env -u ASSAY_PYTHON PATH="$work/shims:$PATH" "${judge[@]}"
+expect 0 "^python +ok +PyTorch [^ ]*.*, $(command -v "$ASSAY_PYTHON")" env ASSAY_PYTHON="$work/shims/python3" "$assay" doctor
+echo 'echo "no version is set" >&2; exit 127' >"$work/shims/settings"
+expect 3 "shims/python3 does not work here: it is a script, .*no version is set.*; name that Python in ASSAY_PYTHON" \
+  env ASSAY_PYTHON="$work/shims/python3" "${judge[@]}"
+report
