@@ -53,13 +53,11 @@ void buf_append(struct buf *b, const void *bytes, size_t n) {
 }
 
 // Into the room that there is, and once more where that was too little.
-void buf_printf(struct buf *b, const char *fmt, ...) {
+void buf_vprintf(struct buf *b, const char *fmt, va_list arguments) {
   const size_t room = b->data && !b->failed ? b->capacity - b->len : 0;
-  va_list ap, again;
-  va_start(ap, fmt);
-  va_copy(again, ap);
-  int n = vsnprintf(room ? b->data + b->len : NULL, room, fmt, ap);
-  va_end(ap);
+  va_list again;
+  va_copy(again, arguments);
+  int n = vsnprintf(room ? b->data + b->len : NULL, room, fmt, arguments);
   if (n >= 0 && (size_t)n < room) {
     b->len += (size_t)n;
   } else {
@@ -71,6 +69,13 @@ void buf_printf(struct buf *b, const char *fmt, ...) {
     }
   }
   va_end(again);
+}
+
+void buf_printf(struct buf *b, const char *fmt, ...) {
+  va_list arguments;
+  va_start(arguments, fmt);
+  buf_vprintf(b, fmt, arguments);
+  va_end(arguments);
 }
 
 enum assay_status buf_status(const struct buf *b, struct assay_error *err) {

@@ -3,6 +3,7 @@
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -21,6 +22,7 @@ void buf_release(struct buf *b);
 void buf_clear(struct buf *b); // forgets the content, keeps the memory
 void buf_append(struct buf *b, const void *bytes, size_t n);
 void buf_printf(struct buf *b, const char *fmt, ...) ASSAY_PRINTF(2, 3);
+void buf_vprintf(struct buf *b, const char *fmt, va_list arguments) ASSAY_PRINTF(2, 0);
 
 // Here, so that compilers know the lengths of literals.
 static inline void buf_puts(struct buf *b, const char *s) {

@@ -181,31 +181,36 @@ static void add_unjudged(struct results *r, const struct bench_unjudged *u) {
 // The lines after the table.
 static void print_summary(const struct bench *b, struct results *r) {
   char name[512];
-  printf("\nrun \"%s\": %d judged now (%d passed), %d done before", printable_line(b->run, name, sizeof name),
-         b->n_judged, b->n_passed, b->n_done_before);
+  struct buf text;
+  buf_init(&text);
+  buf_printf(&text, "\nrun \"%s\": %d judged now (%d passed), %d done before",
+             printable_line(b->run, name, sizeof name), b->n_judged, b->n_passed, b->n_done_before);
   if (b->n_same)
-    printf(", %d the same as others", b->n_same);
+    buf_printf(&text, ", %d the same as others", b->n_same);
   if (b->n_elsewhere)
-    printf(", %d claimed by other processes", b->n_elsewhere);
+    buf_printf(&text, ", %d claimed by other processes", b->n_elsewhere);
   if (b->n_failed_here)
-    printf(", %zu could not be judged here and will be by the same command", b->n_failed_here);
+    buf_printf(&text, ", %zu could not be judged here and will be by the same command", b->n_failed_here);
   if (b->n_unjudged > b->n_failed_here)
-    printf(", %zu for other devices", b->n_unjudged - b->n_failed_here);
+    buf_printf(&text, ", %zu for other devices", b->n_unjudged - b->n_failed_here);
   if (b->n_left_out)
-    printf(", %d of other suites or without a task", b->n_left_out);
+    buf_printf(&text, ", %d of other suites or without a task", b->n_left_out);
   double seconds = (double)b->elapsed_ns / 1e9, building = (double)b->building_ns / 1e9;
   if (b->n_judged)
-    printf("; %.2f s (%.2f s of it compiling): %.1f kernels/s", seconds, building, b->n_judged / seconds);
+    buf_printf(&text, "; %.2f s (%.2f s of it compiling): %.1f kernels/s", seconds, building, b->n_judged / seconds);
   if (b->n_judged && !b->ahead)
-    printf(", %.1f/s apart from compiling", b->n_judged / (seconds > building ? seconds - building : seconds));
+    buf_printf(&text, ", %.1f/s apart from compiling",
+               b->n_judged / (seconds > building ? seconds - building : seconds));
   if (b->n_judged && b->ahead)
-    printf("; on the device for %.2f s", (double)b->testing_ns / 1e9);
-  printf("\n");
+    buf_printf(&text, "; on the device for %.2f s", (double)b->testing_ns / 1e9);
+  buf_printf(&text, "\n");
   if (r->unexpected.data)
     printable(r->unexpected.data);
   if (r->n_expected)
-    printf("%d verdicts compared with the corpus: %d as expected, %d not\n%s", r->n_expected,
-           r->n_expected - r->n_unexpected, r->n_unexpected, buf_str(&r->unexpected));
+    buf_printf(&text, "%d verdicts compared with the corpus: %d as expected, %d not\n%s", r->n_expected,
+               r->n_expected - r->n_unexpected, r->n_unexpected, buf_str(&r->unexpected));
+  cells_put(stdout, buf_str(&text));
+  buf_release(&text);
 }
 
 // The standing verdicts at each workload that occurs, in the items' order. Without any item, those of the run.

@@ -2,11 +2,14 @@
 #include "cli/cells.h"
 
 #include <locale.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <wchar.h>
+
+#include "base/buf.h"
 
 // The length of the character at p in bytes, and its width. Bytes that are not UTF-8 are one cell each.
 static size_t character(const char *p, int *width) {
@@ -83,6 +86,35 @@ int cells_of_terminal(FILE *to) {
   if (columns && atoi(columns) > 20)
     return atoi(columns);
   return ioctl(fileno(to), TIOCGWINSZ, &w) == 0 && w.ws_col > 20 ? w.ws_col : 100;
+}
+
+void cells_put(FILE *to, const char *text) {
+  enum { INDENT = 4 };
+  const int room = cells_of_terminal(to);
+  if (room <= 0) {
+    fputs(text, to);
+    return;
+  }
+  for (int indent = 0; *text;) {
+    const char *next;
+    size_t n = cells_line(text, room - indent, &next);
+    fprintf(to, "%*s%.*s", indent, "", (int)n, text);
+    if (*next || next[-1] == '\n')
+      putc('\n', to);
+    indent = next > text && next[-1] == '\n' ? 0 : INDENT;
+    text = next;
+  }
+}
+
+void cells_printf(FILE *to, const char *format, ...) {
+  va_list arguments;
+  struct buf text;
+  buf_init(&text);
+  va_start(arguments, format);
+  buf_vprintf(&text, format, arguments);
+  va_end(arguments);
+  cells_put(to, buf_str(&text));
+  buf_release(&text);
 }
 
 bool cells_are_colored(enum cli_color when, FILE *to) {

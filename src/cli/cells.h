@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/error.h"
+
 // The cells that printable UTF-8 takes.
 int cells_width(const char *text);
 // How many bytes of it fit into `room` cells; whole characters only. *used: the cells that they take; may be NULL.
@@ -17,6 +19,10 @@ size_t cells_line(const char *text, int room, const char **next);
 
 // The columns of a terminal that `to` is; 0 where it is none. $COLUMNS counts more than what the terminal says.
 int cells_of_terminal(FILE *to);
+// Writes text, and on a terminal wraps its lines between words, so that no number is broken in two. What continues a
+// line is indented.
+void cells_put(FILE *to, const char *text);
+void cells_printf(FILE *to, const char *format, ...) ASSAY_PRINTF(2, 3);
 
 // When output has colours: --color.
 enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };

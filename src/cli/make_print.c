@@ -98,6 +98,8 @@ static void print_table(const struct make *m, const struct engine_summary *s, co
   struct table *t = table_create(headers, 10, "lrrrrrrrrl");
   char run[512];
   int untouched = 0;
+  struct buf text;
+  buf_init(&text);
   for (int i = 0; i < s->n && t; i++)
     if (is_untouched(&s->results[i]))
       untouched++;
@@ -107,20 +109,22 @@ static void print_table(const struct make *m, const struct engine_summary *s, co
     table_print(t, stdout);
   table_destroy(t);
   if (untouched > 0)
-    printf("%s%d task%s no finished step yet\n", untouched < s->n ? "\n" : "", untouched,
-           untouched == 1 ? " has" : "s have");
-  printf("\nrun \"%s\": %lld asked now, %lld judged now; in all %lld calls, %lld tokens, ",
-         printable_line(m->engine.run, run, sizeof run), (long long)s->asked, (long long)s->judged,
-         (long long)cost->calls, (long long)cost->tokens);
+    buf_printf(&text, "%s%d task%s no finished step yet\n", untouched < s->n ? "\n" : "", untouched,
+               untouched == 1 ? " has" : "s have");
+  buf_printf(&text, "\nrun \"%s\": %lld asked now, %lld judged now; in all %lld calls, %lld tokens, ",
+             printable_line(m->engine.run, run, sizeof run), (long long)s->asked, (long long)s->judged,
+             (long long)cost->calls, (long long)cost->tokens);
   if (cost->without_price)
-    printf("cost not known\n");
+    buf_printf(&text, "cost not known\n");
   else
-    printf("%.4f USD\n", cost->usd);
-  printf("kernels: %s\n", m->engine.folder);
+    buf_printf(&text, "%.4f USD\n", cost->usd);
+  buf_printf(&text, "kernels: %s\n", m->engine.folder);
   if (s->unanswered > 0)
-    printf("%lld requests got no whole reply; the last: %s\n", (long long)s->unanswered, s->failure);
+    buf_printf(&text, "%lld requests got no whole reply; the last: %s\n", (long long)s->unanswered, s->failure);
   if (s->ended[0])
-    printf("ended: %s; a larger budget goes on from here\n", s->ended);
+    buf_printf(&text, "ended: %s; a larger budget goes on from here\n", s->ended);
+  cells_put(stdout, buf_str(&text));
+  buf_release(&text);
 }
 
 int make_print(const struct make *m, const struct engine_summary *s) {

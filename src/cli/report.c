@@ -74,8 +74,9 @@ static void print_done(const struct arguments *a, const struct folder_report *r)
     cli_json_print(cli_json_of("report", j));
     return;
   }
-  printf("%s/index.html: %d files, %.1f MB (%d written, %d removed); the largest page is %s, %.0f kB\n", a->folder,
-         r->files, (double)r->bytes / 1e6, r->written, r->removed, r->largest, (double)r->largest_bytes / 1e3);
+  cells_printf(stdout, "%s/index.html: %d files, %.1f MB (%d written, %d removed); the largest page is %s, %.0f kB\n",
+               a->folder, r->files, (double)r->bytes / 1e6, r->written, r->removed, r->largest,
+               (double)r->largest_bytes / 1e3);
 }
 
 int cli_report(int argc, char **argv) {

@@ -102,6 +102,8 @@ void score_row(struct table *t, const struct score *all, bool stable) {
   const double *part = s->part_of_floor.q;
   snprintf(floor_text, sizeof floor_text, "%s %s %s", part_text(part[0], a[0], sizeof a[0]),
            part_text(part[1], a[1], sizeof a[1]), part_text(part[2], a[2], sizeof a[2]));
+  if (isnan(part[0]) && isnan(part[1]) && isnan(part[2]))
+    snprintf(floor_text, sizeof floor_text, "-");
   table_row(t, (const char *const[]){all->run, all->group, correct_text(all, stable, correct, sizeof correct),
                                      part_text(s->pass_at_1, pass, sizeof pass), floor_text,
                                      speed_text(s, speed, sizeof speed), fast_text(s, fast, sizeof fast)});

@@ -132,7 +132,7 @@ void scorecard_print(const struct side *s, FILE *to) {
     table_print(t, to);
   table_destroy(t);
   for (int c = 0; c < LETTER_CRITERIA; c++)
-    fprintf(to, "%s%s: %s\n", c ? "" : "\n", letter_rules[c].name, letter_rules[c].rule);
+    cells_printf(to, "%s%s: %s\n", c ? "" : "\n", letter_rules[c].name, letter_rules[c].rule);
 }
 
 json_t *scorecard_json(const struct side *s) {

@@ -133,8 +133,8 @@ static void print_reasons(const struct side *s) {
       if (before)
         continue;
       snprintf(more, sizeof more, " and %d more", others);
-      printf("%s, %s %s%s: %s\n", s->makers[m].name, s->shapes[i].task, s->shapes[i].workload, others ? more : "",
-             printable_line(why, text, sizeof text));
+      cells_printf(stdout, "%s, %s %s%s: %s\n", s->makers[m].name, s->shapes[i].task, s->shapes[i].workload,
+                   others ? more : "", printable_line(why, text, sizeof text));
     }
 }
 

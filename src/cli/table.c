@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/printable.h"
 
 enum { MAX_COLUMNS = 16, INDENT = 4, LEAST_CELLS = 8 };
@@ -176,16 +177,20 @@ static int last_shown(const struct table *t, const struct layout *l, int row) {
   return c;
 }
 
+// The cells that column c of a row may take, after `used` of the line.
+static int room_of(const struct layout *l, int c, int last, int used) {
+  int left = l->room - used > LEAST_CELLS ? l->room - used : LEAST_CELLS;
+  return c < last ? l->width[c] : l->room > 0 ? left : 1 << 20;
+}
+
 static void put_row(const struct table *t, const struct layout *l, int row, FILE *to) {
   int used = 0, last = last_shown(t, l, row);
   for (int c = 0; c <= last; c++) {
     if (l->folded[c])
       continue;
     const char *cell = cell_of(t, row, c);
-    int style = t->styles[row * t->columns + c], left = l->room - used > LEAST_CELLS ? l->room - used : LEAST_CELLS;
-    int most = c < last ? l->width[c] : l->room > 0 ? left : 1 << 20;
-    int shown;
-    size_t n = cells_fit(cell, most, &shown);
+    int style = t->styles[row * t->columns + c], shown;
+    size_t n = cells_fit(cell, room_of(l, c, last, used), &shown);
     int padding = l->width[c] > shown ? l->width[c] - shown : 0;
     if (t->align[c] == 'r')
       fprintf(to, "%*s", padding, "");
@@ -214,12 +219,53 @@ static void put_lines(const struct layout *l, const char *label, const char *tex
   }
 }
 
-static void put_below(const struct table *t, const struct layout *l, int row, FILE *to) {
-  for (int i = 0; i < l->n_folded; i++) {
-    const char *cell = cell_of(t, row, t->folds[i].column);
-    if (cell[0] && strcmp(cell, "-") != 0 && strcmp(cell, t->folds[i].usual) != 0)
-      put_lines(l, t->folds[i].label, cell, to);
+// What was cut in the row, whole.
+static void put_cut(const struct table *t, const struct layout *l, int row, FILE *to) {
+  int used = 0, last = last_shown(t, l, row);
+  for (int c = 0; c <= last; c++) {
+    const char *cell = cell_of(t, row, c);
+    if (l->folded[c])
+      continue;
+    if (cells_fit(cell, room_of(l, c, last, used), NULL) < strlen(cell))
+      put_lines(l, cell_of(t, 0, c), cell, to);
+    used += l->width[c] + 2;
   }
+}
+
+static const struct fold *fold_at(const struct table *t, const struct layout *l, int i) {
+  return &t->folds[t->chosen ? i : l->n_folded - 1 - i]; // those that nobody has chosen: from left to right
+}
+
+static void put_numbers(const struct layout *l, struct buf *numbers, FILE *to) {
+  if (numbers->len)
+    put_lines(l, "", buf_str(numbers), to);
+  buf_clear(numbers);
+}
+
+static void put_folded(const struct table *t, const struct layout *l, int row, FILE *to) {
+  struct buf numbers;
+  buf_init(&numbers);
+  for (int i = 0; i < l->n_folded; i++) {
+    const struct fold *f = fold_at(t, l, i);
+    const char *cell = cell_of(t, row, f->column);
+    if (!cell[0] || strcmp(cell, "-") == 0 || strcmp(cell, f->usual) == 0)
+      continue;
+    int more = cells_width(f->label) + cells_width(cell) + 4;
+    bool number = t->align[f->column] == 'r' && f->label[0];
+    if (!number || cells_width(buf_str(&numbers)) + more > l->room - INDENT)
+      put_numbers(l, &numbers, to);
+    if (number)
+      buf_printf(&numbers, "%s%s: %s", numbers.len ? "; " : "", f->label, cell);
+    else
+      put_lines(l, f->label, cell, to);
+  }
+  put_numbers(l, &numbers, to);
+  buf_release(&numbers);
+}
+
+static void put_below(const struct table *t, const struct layout *l, int row, FILE *to) {
+  put_cut(t, l, row, to);
+  put_folded(t, l, row, to);
   if (t->notes[row])
     put_lines(l, "", t->notes[row], to);
 }

@@ -11,9 +11,9 @@
 // Cells are copied. A column is as wide as its widest cell.
 //
 // On a terminal that is too narrow, columns leave the table one after the other until the rest fits: their cells then
-// stand on lines of their own below the row, after the column's header. The last column goes first and the first one
-// stays, unless table_fold() names others, in their order. What still does not fit is cut. Where there is no terminal,
-// a row is one line, however long.
+// stand on lines of their own below the row, after the column's header; numbers that follow one another share a line.
+// The last column goes first and the first one stays, unless table_fold() names others, in their order. What still does
+// not fit is cut, and stands whole below the row. Where there is no terminal, a row is one line, however long.
 struct table;
 struct table *table_create(const char *const *headers, int columns, const char *align); // align: 'l' or 'r' a column
 void table_row(struct table *t, const char *const *cells);

@@ -106,9 +106,9 @@ static void print_group(const struct trials_group *g, double known_ns, FILE *to)
   char name[512], best[32], known[32];
   fprintf(to, "%s: %s %s on %s\n", printable_line(g->maker, name, sizeof name), g->task, g->workload, g->device);
   print_curve(g, to);
-  fprintf(to, "%lld tried, %lld right and timed; %.2f s, processors %.2f s, GPU %.2f s; best %s, best known %s\n",
-          (long long)g->tried, (long long)c.timed, c.wall_s, c.cpu_s, c.gpu_s, cli_time_text(c.best_ns, best),
-          cli_time_text(known_ns, known));
+  cells_printf(to, "%lld tried, %lld right and timed; %.2f s, processors %.2f s, GPU %.2f s; best %s, best known %s\n",
+               (long long)g->tried, (long long)c.timed, c.wall_s, c.cpu_s, c.gpu_s, cli_time_text(c.best_ns, best),
+               cli_time_text(known_ns, known));
   for (int p = 0; p < TRIALS_PARTS; p++) {
     int64_t at = tune_first_within(g->trials, g->n, known_ns, trials_parts[p]);
     if (at < 0)

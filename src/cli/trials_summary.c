@@ -244,10 +244,11 @@ void trials_summary_print(const struct trials *all, const char *run, const char 
   each_row(all, run, baseline, put_row, t);
   table_print(t, to);
   table_destroy(t);
-  fprintf(to, "\nown: at which part of its seconds a run came within so much of its own best, median over runs\n");
+  cells_printf(to, "\nown: at which part of its seconds a run came within so much of its own best, median over runs\n");
   if (baseline)
-    fprintf(to, "break-even: launches that pay for the seconds next to %s, median over the shapes where it is faster\n",
-            baseline);
+    cells_printf(
+        to, "break-even: launches that pay for the seconds next to %s, median over the shapes where it is faster\n",
+        baseline);
 }
 
 static void put_json(void *arg, const struct row *r) {

@@ -24,6 +24,7 @@ static const struct {
 } folds[] = {{WHAT, "", ""},
              {ALLCLOSE, "allclose 1e-4/1e-2", "pass/pass"},
              {SPEEDUPS, "speedup over", ""},
+             {FLOOR, "x floor", ""},
              {ROOFLINE, "% roofline", ""}};
 
 struct table *cli_verdict_table(bool speedups, enum cli_color color) {

@@ -144,6 +144,10 @@ for line in "^    declared inputs, workload small, output 0" "^    worst: .* got
   expect 1 "$line" terminal 100 "$assay" judge kernelbench/1/19 "${two[@]}"
 done
 expect 0 "^(100|[1-9]?[0-9])$" sh -c 'tr -d "\r" <"$1" | sed "s/\x1b\[[0-9]*[mK]//g" | wc -L' sh "$work/out"
+# No line of a bench is longer, the summary included, and names that differ at their end alone stay whole.
+bench100=(bench kernelbench/1 --from "$cases" --only relu.c --only 'softmax_t*' --twins --no-timing --run columns)
+expect 0 "^kernelbench/1/19 +relu.c -DIDENTITY +[^ ]*wrong_value" terminal 100 "$assay" "${bench100[@]}"
+expect 0 "^(100|[1-9]?[0-9])$" sh -c 'sed "s/\x1b\[[0-9]*[mK]//g; s/.*\r//" <"$1" | wc -L' sh "$work/out"
 coloured=$(printf '\033\\[31mwrong_value')
 expect 1 "$coloured" terminal 100 "$assay" judge kernelbench/1/19 "${two[@]}"
 expect 1 "sigmoid.c +wrong_value" env NO_COLOR=1 python3 "$source/tests/program/terminal.py" 100 \

@@ -82,11 +82,38 @@ static void test_unnamed(void **state) {
         "gcc    ok\n"
         "    found: /usr/bin/gcc\n"
         "peaks  limited\n"
+        "    found: not measured, so\n"
+        "           there is no floor\n"
         "    how to fix it: assay\n"
         "                   doctor\n"
-        "                   --calibrate\n"
-        "    found: not measured, so\n"
-        "           there is no floor\n");
+        "                   --calibrate\n");
+  table_destroy(t);
+}
+
+// Numbers that leave the table share a line; a name that was cut stands whole below its row.
+static void test_numbers_and_cut_names(void **state) {
+  (void)state;
+  static const char *const headers[] = {"maker", "file", "runs", "hours", "configs"};
+  static const char *const row[] = {"tune", "softmax_three_sweeps.c", "3", "0.25", "13"};
+  static const char *const other[] = {"helion", "relu.c", "42", "-", "2617.5"};
+  struct table *t = table_create(headers, 5, "llrrr");
+  table_fold(t, 3, "hours", "");
+  table_fold(t, 4, "configs", "");
+  table_row(t, row);
+  table_row(t, other);
+  check(t, 38, false,
+        "maker   file                    runs\n"
+        "tune    softmax_three_sweeps.c     3\n"
+        "    hours: 0.25; configs: 13\n"
+        "helion  relu.c                    42\n"
+        "    configs: 2617.5\n");
+  check(t, 32, false,
+        "maker   file                runs\n"
+        "tune    softmax_three_swee     3\n"
+        "    file: softmax_three_sweeps.c\n"
+        "    hours: 0.25; configs: 13\n"
+        "helion  relu.c                42\n"
+        "    configs: 2617.5\n");
   table_destroy(t);
 }
 
@@ -155,8 +182,8 @@ static void test_time_left(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_wide), cmocka_unit_test(test_unnamed),
-                                     cmocka_unit_test(test_folded), cmocka_unit_test(test_cells),
-                                     cmocka_unit_test(test_time_left)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_wide),   cmocka_unit_test(test_unnamed), cmocka_unit_test(test_numbers_and_cut_names),
+      cmocka_unit_test(test_folded), cmocka_unit_test(test_cells),   cmocka_unit_test(test_time_left)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
