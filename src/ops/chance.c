@@ -192,24 +192,21 @@ static const struct op_attr tests_attrs[] = {{"grid", ATTR_INT, false, "1"}, {0}
 #define CHANCE_LIST(name, text) " " text ";"
 
 static const struct op_def rows[] = {
-    {CHANCE_ROW("SeededUniform", 2), .infer = uniform_infer, .eval = uniform_eval,
+    {CHANCE_ROW("SeededUniform", 2), .infer = uniform_infer, .eval = uniform_eval, .free = 1 << 0,
      .pytorch = {.text =
                      "torch.stack([torch.rand($1.shape[-1], generator=torch.Generator($1.device).manual_seed(int(s)), "
                      "device=$1.device) for s in $0])"},
      .doc =
          "Numbers of the uniform distribution over [0, 1), [s, n]: a row for each of the s seeds of input 0, as long "
          "as "
-         "the last extent of input 1, whose elements are not read. Which numbers a seed gives is free, so that a task "
-         "with it needs a check.",
+         "the last extent of input 1, whose elements are not read. Which numbers a seed gives is free.",
      .example = "(int64[3] seeds, float[0,5] like) => (bool[3,5] y) { u = ai.assay.SeededUniform(seeds, like) "
                 "one = Constant<value_float = 1.0>() y = Less(u, one) }"},
-    {CHANCE_ROW("SeededBinomial", 3), .infer = binomial_infer, .eval = binomial_eval,
+    {CHANCE_ROW("SeededBinomial", 3), .infer = binomial_infer, .eval = binomial_eval, .free = 1 << 0,
      .pytorch = {.none = "torch.distributions.Binomial takes no generator"},
      .doc =
          "How many of input 1's trials [n] succeed, each with the chance of input 2 [n]: a row [s, n] for each seed of "
-         "input 0; NaN where there are more than 256 trials. Which numbers a seed gives is free, so that a task with "
-         "it needs "
-         "a check.",
+         "input 0; NaN where there are more than 256 trials. Which numbers a seed gives is free.",
      .example = "(int64[2] seeds, float[4] x) => (float[2,4] y) { a = Abs(x) ten = Constant<value_float = 10.0>() "
                 "m = Mul(a, ten) n = Cast<to = 7>(m) p = Sigmoid(x) y = ai.assay.SeededBinomial(seeds, n, p) }"},
     {CHANCE_ROW("BinomialPlace", 4), .attrs = place_attrs, .infer = place_infer, .eval = place_eval,

@@ -410,36 +410,35 @@ static void ldl_cost(const struct op_infer *c, struct op_cost *cost) {
 #define DECOMPOSE_ROW(NAME, INPUTS, OUTPUTS)                                                                           \
   OP_ROW_OF("ai.assay", NAME, 1, INPUTS, INPUTS, 1, OUTPUTS, OP_FACTORIZATION),                                        \
       .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY}
-#define FREE " Not unique, so that a task with it needs a check."
 
 static const struct op_def rows[] = {
-    {DECOMPOSE_ROW("QR", 1, 2), .infer = qr_infer, .eval = qr_eval, .cost = qr_cost,
+    {DECOMPOSE_ROW("QR", 1, 2), .infer = qr_infer, .eval = qr_eval, .cost = qr_cost, .free = 1 << 0 | 1 << 1,
      .pytorch = {.text = "torch.linalg.qr($0)", .results = OP_PYTORCH_ALL},
      .doc = "Q [..., m, k] with orthonormal columns and an upper triangle R [..., k, n] with Q R = A, for matrices "
-            "[..., m, n] and k the smaller extent. Signs of columns of Q and rows of R are free." FREE,
+            "[..., m, n] and k the smaller extent. Signs of columns of Q and rows of R are free.",
      .example = "(float[3,5,4] x) => (float[3,5,4] q, float[3,4,4] r) { q, r = ai.assay.QR(x) }"},
-    {DECOMPOSE_ROW("SVD", 1, 3), .infer = svd_infer, .eval = svd_eval, .cost = svd_cost,
+    {DECOMPOSE_ROW("SVD", 1, 3), .infer = svd_infer, .eval = svd_eval, .cost = svd_cost, .free = 1 << 0 | 1 << 2,
      .pytorch = {.text = "torch.linalg.svd($0)", .results = OP_PYTORCH_ALL},
      .doc =
          "Orthogonal U [..., m, m], singular values S [..., k] that descend, and orthogonal V' [..., n, n], with U S "
-         "V' = A, for matrices [..., m, n] and k the smaller extent." FREE,
+         "V' = A, for matrices [..., m, n] and k the smaller extent.",
      .example = "(float[3,5,4] x) => (float[3,5,5] u, float[3,4] s, float[3,4,4] v) { a, s, b = ai.assay.SVD(x) "
                 "u = Mul(a, a) v = Mul(b, b) }"},
-    {DECOMPOSE_ROW("Eig", 1, 2), .infer = eig_infer, .eval = eig_eval, .cost = eig_cost,
+    {DECOMPOSE_ROW("Eig", 1, 2), .infer = eig_infer, .eval = eig_eval, .cost = eig_cost, .free = 1 << 0 | 1 << 1,
      .pytorch = {.text = "tuple(torch.view_as_real(t) for t in torch.linalg.eig($0))", .results = OP_PYTORCH_ALL},
      .doc =
          "Eigenvalues [..., n, 2] and eigenvectors [..., n, n, 2], the columns, of length 1, of square matrices. The "
-         "last dimension has real and imaginary part. Their order is free, and so is each vector's phase." FREE,
+         "last dimension has real and imaginary part. Their order is free, and so is each vector's phase.",
      .example =
          "(float[3,4,4] x) => (float[3] all, float[3] lengths) { w, v = ai.assay.Eig(x) ww = Mul(w, w) vv = Mul(v, "
          "v) parts = Constant<value_ints = [1, 2]>() all = ReduceSum<keepdims = 0>(ww, parts) "
          "each = Constant<value_ints = [1, 2, 3]>() lengths = ReduceSum<keepdims = 0>(vv, each) }"},
-    {DECOMPOSE_ROW("LDL", 1, 2), .infer = ldl_infer, .eval = ldl_eval, .cost = ldl_cost,
+    {DECOMPOSE_ROW("LDL", 1, 2), .infer = ldl_infer, .eval = ldl_eval, .cost = ldl_cost, .free = 1 << 0 | 1 << 1,
      .pytorch = {.text = "torch.linalg.ldl_factor($0)", .results = OP_PYTORCH_ALL},
      .doc =
          "Factors of symmetric matrices by elimination with diagonal pivots (Bunch and Kaufman), packed as LAPACK's "
          "sytrf does for the lower triangle, and the pivots, int32 [..., n]. The upper triangle of the matrices is not "
-         "read." FREE,
+         "read.",
      .example = "(float[3,4,4] x) => (float[3,4,4] f, int32[3,4] p) { t = Transpose<perm = [0, 2, 1]>(x) s = Add(x, t) "
                 "f, p = ai.assay.LDL(s) }"},
     {DECOMPOSE_ROW("LDLProduct", 2, 1), .infer = ldl_product_infer, .eval = ldl_product_eval, .cost = ldl_cost,

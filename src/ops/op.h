@@ -177,6 +177,7 @@ struct op_def {
   bool casts;             // it passes values on as another type
   const char *doc;        // one or two sentences; for ai.assay the whole specification
   bool reads_shapes_only; // eval looks at its inputs' dtype and shape, never at their elements (Shape, Size)
+  unsigned free;          // a bit for each output that is not unique: signs and order of factors, numbers of chance
   // A complete graph in ONNX's textual syntax that uses the operator once, for tests and the operator page:
   // "(float[2,3] x) => (float[2,3] y) { y = LeakyRelu<alpha = 0.1>(x) }". May hold several, separated by newlines.
   // NULL for a row that a later one supersedes.
@@ -214,6 +215,11 @@ enum assay_status op_page(struct buf *out, struct assay_error *err);
 // For each value of a flat graph whether sums go into it: whether a node that it depends on is an OP_SUM_OF_MANY.
 // adds[n_values] is the caller's.
 void op_find_sums(const struct graph *g, bool *adds);
+
+// For each value of a flat graph the first node whose answer is not unique (op_def.free) and that the value depends on,
+// or -1. What an operator makes of such an answer may be unique again (absolute values); this does not see it.
+// free_by[n_values] is the caller's.
+void op_find_free(const struct graph *g, int *free_by);
 
 // The expression of an elementwise node, which depends on the inputs that it has; NULL: its row has none.
 const char *op_expr(const struct node *n);

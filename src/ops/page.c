@@ -38,6 +38,20 @@ static void put_attrs(struct buf *b, const struct op_attr *attrs) {
     buf_puts(b, "\n");
 }
 
+static void put_free(struct buf *b, unsigned free) {
+  if (free)
+    buf_printf(b, "Not unique: output");
+  const char *before = (free & (free - 1)) ? "s " : " ";
+  for (int i = 0; free >> i; i++)
+    if (free >> i & 1) {
+      buf_printf(b, "%s%d", before, i);
+      before = ", ";
+    }
+  if (free)
+    buf_puts(b, ". A task whose outputs depend on that needs a "
+                "[check](writing-tasks.md#answers-that-are-not-unique).\n\n");
+}
+
 static void put_row(struct buf *b, const struct op_def *d) {
   buf_printf(b, "*Since version %d; %s; ", d->since, op_class_name(d->class));
   put_arity(b, d->min_in, d->max_in, "input");
@@ -48,6 +62,7 @@ static void put_row(struct buf *b, const struct op_def *d) {
     buf_puts(b, "; several operators to PyTorch");
   buf_puts(b, ".*\n\n");
   buf_printf(b, "%s\n\n", d->doc);
+  put_free(b, d->free);
   if (d->expr)
     buf_printf(b, "Expression: `%s`\n\n", d->expr);
   if (d->pytorch.text && !d->pytorch.write)

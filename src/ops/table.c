@@ -76,6 +76,20 @@ void op_find_sums(const struct graph *g, bool *adds) {
   }
 }
 
+void op_find_free(const struct graph *g, int *free_by) {
+  for (int i = 0; i < g->n_values; i++)
+    free_by[i] = -1;
+  for (int i = 0; i < g->n_nodes; i++) { // in an order in which they can be evaluated
+    const struct node *n = &g->nodes[i];
+    int from = -1;
+    for (int k = 0; k < n->n_inputs && from < 0 && !n->op->reads_shapes_only; k++)
+      from = n->inputs[k] >= 0 ? free_by[n->inputs[k]] : -1;
+    for (int k = 0; k < n->n_outputs; k++)
+      if (n->outputs[k] >= 0)
+        free_by[n->outputs[k]] = from < 0 && n->op->free >> k & 1 ? i : from;
+  }
+}
+
 const struct op_def *op_find(const char *domain, const char *name, int version) {
   if (strcmp(domain, "ai.onnx") == 0)
     domain = "";

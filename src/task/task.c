@@ -384,10 +384,32 @@ static enum assay_status find_sums(struct task *t, struct assay_error *err) {
   return t->adds ? ASSAY_OK : error_nomem(err, "what a task's outputs are made from");
 }
 
+// Without a check every output has one right answer.
+static enum assay_status expect_unique(const struct task *t, struct assay_error *err) {
+  const struct graph *g = &t->model.flat;
+  int *free_by = base_calloc((size_t)g->n_values + 1, sizeof *free_by);
+  if (!free_by)
+    return error_nomem(err, "answers that are not unique");
+  op_find_free(g, free_by);
+  enum assay_status status = ASSAY_OK;
+  char place[256];
+  for (int i = 0; i < g->n_outputs && !status; i++) {
+    const struct node *by = free_by[g->outputs[i]] >= 0 ? &g->nodes[free_by[g->outputs[i]]] : NULL;
+    if (by)
+      status = error_set(err, ASSAY_ERR_INVALID,
+                         "%s: %s: output '%.80s' depends on %s, whose answer is not unique, and nothing says what is "
+                         "right: add a function whose results are the same for every right answer, and name it with "
+                         "the key assay.check (docs/writing-tasks.md, \"Answers that are not unique\")",
+                         t->path, source_location_text(&by->at, place), g->values[g->outputs[i]].name, by->op_type);
+  }
+  base_free(free_by);
+  return status;
+}
+
 static enum assay_status read_check(struct task *t, struct assay_error *err) {
   const struct property *p = find(t, "assay.", "check");
   if (!p)
-    return ASSAY_OK;
+    return expect_unique(t, err);
   enum assay_status status = ASSAY_OK;
   if (t->contract.arith.stored.bits > 0)
     status = error_set(err, ASSAY_ERR_UNSUPPORTED, "a check is for the contracts fp32 and tf32, not for %s",

@@ -58,6 +58,51 @@ static void test_mistakes(void **state) {
   }
 }
 
+// Without a check: what depends on an answer that is not unique is refused, what does not is read.
+static void test_without(void **state) {
+  (void)state;
+  static const struct {
+    const char *graph, *refused; // part of the message; NULL: read
+  } rows[] = {
+      {QR, "output 'Q' depends on QR"},
+      {"(float[M, N] A) => (float[M, N] s, float[N, N] a) { Q, R = ai.assay.QR(A) a = Abs(R) s = Neg(A) }",
+       "output 'a' depends on QR"},
+      {"(float[M, N] A) => (float[M, N] y) { y = local.product(A) }", "output 'y' depends on QR"},
+      {"(float[M, N] A) => (float[M, M] U) { U, S, V = ai.assay.SVD(A) }", "output 'U' depends on SVD"},
+      {"(float[M, N] A) => (float[N] S) { U, S, V = ai.assay.SVD(A) }", NULL},
+      {"(float[M, M] A) => (float[M, 2] w) { w = ai.assay.Eig(A) }", "output 'w' depends on Eig"},
+      {"(float[M, M] A) => (int64[M, M] q) { l, p = ai.assay.LDL(A) ll = MatMul(l, l) q = Cast<to = 7>(ll) }",
+       "output 'q' depends on LDL"},
+      {"(float[M, N] A) => (float[2, N] y) { s = Constant<value_ints = [3, 4]>() y = ai.assay.SeededUniform(s, A) }",
+       "output 'y' depends on SeededUniform"},
+      {"(float[M, N] A) => (float[2, N] y) { s = Constant<value_ints = [3, 4]>() a = Abs(A) "
+       "n = ReduceMax<keepdims = 0>(a, s) k = Cast<to = 7>(n) y = ai.assay.SeededBinomial(s, k, n) }",
+       "output 'y' depends on SeededBinomial"},
+      {"(float[M, N] A) => (int64[2] y, float[M, N] z) { s = Constant<value_ints = [3, 4]>() "
+       "u = ai.assay.SeededUniform(s, A) y = Shape(u) z = Neg(A) }",
+       NULL},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[4096];
+    snprintf(text, sizeof text,
+             "<ir_version: 10, opset_import: [\"\" : 23, \"ai.assay\" : 1, \"local\" : 1], metadata_props: ["
+             "\"assay.task\" : \"t\", \"assay.contract\" : \"fp32\", \"assay.workload.small\" : \"%s\", "
+             "\"assay.workload.full\" : \"%s\", \"assay.input.A\" : \"normal(0, 1)\"]>\n"
+             "g %s\n<domain: \"local\", opset_import: [\"\" : 23, \"ai.assay\" : 1]>\n"
+             "product (A) => (y) { Q, R = ai.assay.QR(A) y = MatMul(Q, R) }\n",
+             strstr(rows[i].graph, "N") ? SIZES : "M=9", strstr(rows[i].graph, "N") ? SIZES : "M=9", rows[i].graph);
+    struct task t = {0};
+    struct assay_error err = {0};
+    enum assay_status status = task_parse(text, strlen(text), "t.onnxtxt", false, &t, &err);
+    if ((status == ASSAY_OK) != (rows[i].refused == NULL))
+      fail_msg("row %zu: %s", i, status ? err.message : "was read");
+    if (status && (!strstr(err.message, rows[i].refused) || !strstr(err.message, "assay.check") ||
+                   !strstr(err.message, "t.onnxtxt")))
+      fail_msg("row %zu: %s", i, err.message);
+    task_release(&t);
+  }
+}
+
 struct answered {
   struct task task;
   struct array inputs[2], outputs[3];
@@ -174,7 +219,8 @@ static void test_lint(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_mistakes), cmocka_unit_test(test_signs),
-                                     cmocka_unit_test(test_pivots), cmocka_unit_test(test_lint)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_mistakes), cmocka_unit_test(test_without),
+                                     cmocka_unit_test(test_signs), cmocka_unit_test(test_pivots),
+                                     cmocka_unit_test(test_lint)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
