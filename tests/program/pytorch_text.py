@@ -103,13 +103,26 @@ def write_task(path, inputs, graph):
 
 
 EXAMPLE = """<
-  ir_version: 10, opset_import: ["" : 28, "ai.assay" : 1],
+  ir_version: 10, opset_import: ["" : 28, "ai.assay" : 1, "local" : 1],
   metadata_props: ["assay.task" : "text/1", "assay.contract" : "%s", "assay.workload.small" : "",
                    "assay.workload.full" : ""%s]
 >
 g %s
 """
 DRAWN = {"float": "uniform(0.2, 0.9)", "float16": "uniform(0.2, 0.9)", "bool": "bernoulli(0.5) fixed"}
+
+
+FREE = re.compile(r"ai\.assay\.(QR|SVD|Eig|LDL|SeededUniform|SeededBinomial)\(")
+
+
+def with_check(graph):
+    """(key, function): outputs that are not unique need a check, if only one that takes them as they are."""
+    if not FREE.search(graph):
+        return "", ""
+    names = re.findall(r"(\w+)[,)]", re.sub(r"\[[^\]]*\]", "", graph.split(" => ", 1)[1].split("{")[0]))
+    body = " ".join(f"{n}_ = Identity({n})" for n in names)
+    return ', "assay.check" : "plain"', (f'<domain: "local", opset_import: ["" : 28]>\nplain ({", ".join(names)}) => '
+                                         f'({", ".join(n + "_" for n in names)}) {{ {body} }}\n')
 
 
 def examples(assay):
@@ -129,8 +142,9 @@ def check_example(assay, name, graph, path, folder):
     head, tail = graph.split(" => ", 1)
     inputs = re.findall(r"(\w+)(?:\[[^\]]*\])? (\w+)", head)
     keys = "".join(f', "assay.input.{x}" : "{DRAWN.get(t, "integers(0, 2) fixed")}"' for t, x in inputs)
+    key, check = with_check(graph)
     with open(path, "w") as f:
-        f.write(EXAMPLE % ("fp16" if "float16" in tail.split(")")[0] else "fp32", keys, graph))
+        f.write(EXAMPLE % ("fp16" if "float16" in tail.split(")")[0] else "fp32", keys + key, graph) + check)
     shown = run(assay, "show", path, "--pytorch", "--workload", "small")
     refused = re.search(rf"no translation of .*\b({name}|Constant)\b", shown.stderr, re.M)
     if shown.returncode == 1 and not shown.stdout and refused:
