@@ -24,13 +24,8 @@ static bool needs_cast(const struct distribution *d, enum dtype t) {
 // A draw of an input in PyTorch, close to the task's distribution; Assay's own inputs come from its own generator.
 static void put_draw(struct pytorch_writer *w, const struct distribution *d, const struct workload *load,
                      const struct array *a) {
-  double lo = d->a, hi = d->b;
-  for (int i = 0; i < load->n; i++) {
-    if (d->a_symbol && strcmp(d->a_symbol, load->bindings[i].symbol) == 0)
-      lo = (double)load->bindings[i].value;
-    if (d->b_symbol && strcmp(d->b_symbol, load->bindings[i].symbol) == 0)
-      hi = (double)load->bindings[i].value;
-  }
+  double lo, hi;
+  task_distribution_numbers(d, load, &lo, &hi);
   struct buf shape = {0};
   buf_puts(&shape, "(");
   for (int i = 0; i < a->shape.rank; i++)

@@ -89,14 +89,32 @@ static enum assay_status number(struct scanner *s, double *out) {
   return ASSAY_OK;
 }
 
-// A number, or the name of a symbol of the workload.
-static enum assay_status argument(struct scanner *s, double *value, const char **symbol) {
-  const char *start;
-  size_t len = word(s, &start);
-  if (len == 0)
-    return number(s, value);
+static enum assay_status symbol_of(struct scanner *s, const char *start, size_t len, const char **symbol) {
   *symbol = arena_strndup(s->arena, start, len);
   return *symbol ? ASSAY_OK : error_nomem(s->err, "an input's distribution");
+}
+
+// "sqrt(E)", after a number and '/'.
+static enum assay_status root(struct scanner *s, const char **symbol) {
+  const char *start;
+  size_t len = word(s, &start);
+  if (!is(start, len, "sqrt") || !accept(s, '(') || (len = word(s, &start)) == 0)
+    return bad(s, "sqrt(SYMBOL) is expected after '/'");
+  enum assay_status status = symbol_of(s, start, len, symbol);
+  return status || accept(s, ')') ? status : bad(s, "')' is expected here");
+}
+
+// A number, the name of a symbol of the workload, or a number over the root of one.
+static enum assay_status argument(struct scanner *s, double *value, const char **symbol, bool *over_root) {
+  const char *start;
+  size_t len = word(s, &start);
+  if (len > 0)
+    return symbol_of(s, start, len, symbol);
+  enum assay_status status = number(s, value);
+  if (status || !accept(s, '/'))
+    return status;
+  *over_root = true;
+  return root(s, symbol);
 }
 
 static enum assay_status parse_base(struct scanner *s, struct distribution *d) {
@@ -118,9 +136,9 @@ static enum assay_status parse_base(struct scanner *s, struct distribution *d) {
   bool labels = base->kind == DIST_PERMUTATION || is(start, len, "labels");
   enum assay_status status = ASSAY_OK;
   if (base->n_arguments > 0)
-    status = labels ? argument(s, &d->b, &d->b_symbol) : argument(s, &d->a, &d->a_symbol);
+    status = labels ? argument(s, &d->b, &d->b_symbol, &d->b_root) : argument(s, &d->a, &d->a_symbol, &d->a_root);
   if (!status && base->n_arguments > 1)
-    status = accept(s, ',') ? argument(s, &d->b, &d->b_symbol) : bad(s, "',' is expected here");
+    status = accept(s, ',') ? argument(s, &d->b, &d->b_symbol, &d->b_root) : bad(s, "',' is expected here");
   if (!status && !accept(s, ')'))
     status = bad(s, "')' is expected here");
   return status;

@@ -4,7 +4,8 @@
 //   spec      := base ("*" "uniform_scalar(" number "," number ")")? modifier*
 //   base      := uniform(a, b) | normal(mean, std) | slash(scale) | constant(c) | integers(lo, hi) | labels(count)
 //              | bernoulli(p) | signs() | permutation(count) | seeds()
-//                (integers and labels: lo <= v < hi; arguments are numbers or symbols of the workload; slash is a
+//                (integers and labels: lo <= v < hi; arguments are numbers, symbols of the workload, or a number over
+//                the root of one, "1.6/sqrt(E)": as large a sum of E terms for any E; slash is a
 //                uniform number in [-scale, scale) over one in (0, 1]: so heavy-tailed that a few elements carry any
 //                norm; permutation: whole numbers from 0 to below count, no two alike along the first dimension, as
 //                long as that is not longer than count; seeds: whole numbers below 2^52, of which there are four in a
@@ -103,6 +104,7 @@ struct distribution {
   enum distribution_kind kind;
   double a, b;                     // parameters; of DIST_INTEGERS: lo, hi unless symbolic
   const char *a_symbol, *b_symbol; // NULL or the workload's symbol that gives the number
+  bool a_root, b_root;             // the number is a, or b, over the symbol's root
   bool scaled;                     // times one uniform draw in [scale_lo, scale_hi) for the whole tensor
   double scale_lo, scale_hi;
   bool is_static, symmetric, triu, tril, softmax, fixed, regular, definite;

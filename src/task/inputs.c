@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a workload makes of a task: shapes, cost, and the inputs themselves.
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -64,9 +65,19 @@ out:
   return status;
 }
 
-// A symbolic parameter's number. Reading the task made sure that every workload binds it.
-static double parameter(const struct workload *w, const char *symbol, double number) {
-  return symbol ? (double)workload_value(w, symbol) : number;
+static bool resolve(const struct workload *w, const char *symbol, bool root, double *number) {
+  const int64_t value = symbol ? workload_value(w, symbol) : 0;
+  if (symbol && value >= 0)
+    *number = root ? *number / sqrt((double)value) : (double)value;
+  return value >= 0;
+}
+
+const char *task_distribution_numbers(const struct distribution *d, const struct workload *w, double *a, double *b) {
+  *a = d->a;
+  *b = d->b;
+  if (!resolve(w, d->a_symbol, d->a_root, a))
+    return d->a_symbol;
+  return resolve(w, d->b_symbol, d->b_root, b) ? NULL : d->b_symbol;
 }
 
 static int count_free(const struct task *t) {
@@ -79,9 +90,11 @@ static int count_free(const struct task *t) {
 struct draw_request task_draw_request(const struct task *t, const struct workload *w, const struct array *inputs, int i,
                                       enum probe probe, uint64_t key) {
   const struct distribution *d = &t->inputs[i].distribution;
+  double a, b;
+  task_distribution_numbers(d, w, &a, &b); // reading the task made sure that every workload binds them
   return (struct draw_request){.distribution = d,
-                               .a = parameter(w, d->a_symbol, d->a),
-                               .b = parameter(w, d->b_symbol, d->b),
+                               .a = a,
+                               .b = b,
                                .type = array_type(&inputs[i]),
                                .probe = probe,
                                .near_overflow = t->near_overflow,

@@ -116,13 +116,12 @@ enum assay_status metadata_check_symbols(const struct task *t, const struct work
   enum assay_status status = ASSAY_OK;
   for (int i = 0; i < t->n_inputs && !status; i++) {
     const struct distribution *d = &t->inputs[i].distribution;
-    const char *names[2] = {d->a_symbol, d->b_symbol};
-    double values[2] = {d->a, d->b};
-    for (int k = 0; k < 2 && !status; k++)
-      if (names[k] && (values[k] = (double)workload_value(w, names[k])) < 0)
-        status = error_set(err, ASSAY_ERR_INVALID, "'%.200s' needs a value for %s", d->text, names[k]);
-    if (!status)
-      status = distribution_check_values(d, values[0], values[1], err);
+    double a, b;
+    const char *missing = task_distribution_numbers(d, w, &a, &b);
+    if (missing)
+      status = error_set(err, ASSAY_ERR_INVALID, "'%.200s' needs a value for %s", d->text, missing);
+    else
+      status = distribution_check_values(d, a, b, err);
     if (status)
       error_prefix(err, status, "input %s: ", t->inputs[i].name);
   }

@@ -117,6 +117,9 @@ const struct workload *task_workload(const struct task *t, const char *name); //
 enum assay_status task_parse_workload(const struct task *t, const char *text, struct arena *arena, struct workload *out,
                                       struct assay_error *err);
 
+// The parameters of a distribution with a workload's symbols in place: NULL, or the symbol that it does not bind.
+const char *task_distribution_numbers(const struct distribution *d, const struct workload *w, double *a, double *b);
+
 // dtype and shape of the graph's inputs under a workload: n_inputs arrays without data.
 enum assay_status task_input_shapes(const struct task *t, const struct workload *w, struct array *inputs,
                                     struct assay_error *err);

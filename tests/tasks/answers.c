@@ -3,13 +3,15 @@
 //
 //   answers draw TASK.onnxtxt WORKLOAD PROBE KEY FOLDER            writes FOLDER/INPUT for every input (dtype's bytes)
 //   answers check TASK.onnxtxt WORKLOAD FOLDER [PASSES]            reads them, and FOLDER/OUTPUT (double)
+//   answers others TASK.onnxtxt WORKLOAD PROBE KEY PASSES < LIST   the exact answers of other graphs, whose files LIST
+//                                                                  names, on what the task draws, shown to its judge
 //
 // Of a task with a check, the lines are of the values that it judges.
 //
-// WORKLOAD is a name or "M=3, N=4"; --as-published in front of the verb takes that form. `check` prints one line for
-// each output: the largest difference from the exact answer over its largest element, and with PASSES what the judge
-// thinks of the output rounded to the task's type: verdict, largest and rms error in units of the allowed scale (of
-// integers, which are right or wrong, 0 or infinity); the output's shape comes last.
+// WORKLOAD is a name or "M=3, N=4"; --as-published in front of the verb takes that form. `check` and `others` print one
+// line for each output: the largest difference from the exact answer over its largest element, and with PASSES what the
+// judge thinks of the output rounded to the task's type: verdict, largest and rms error in units of the allowed scale
+// (of integers, which are right or wrong, 0 or infinity); the output's shape comes last.
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -250,22 +252,76 @@ static enum assay_status check(struct subject *s, const char *folder, int passes
   return status;
 }
 
+static enum assay_status draw_inputs(struct subject *s, const char *probe, const char *key, struct assay_error *err) {
+  enum probe p;
+  if (!probe_by_name(probe, strlen(probe), &p))
+    return error_set(err, ASSAY_ERR_INVALID, "'%s' is no probe", probe);
+  return task_draw_inputs(&s->task, &s->workload, p, strtoull(key, NULL, 0), 2, s->inputs, err);
+}
+
+// Another graph with the same inputs and outputs, as a candidate that makes no error of its own.
+static enum assay_status show_other(struct subject *s, const struct oracle_answer *a, const char *path, int passes,
+                                    struct assay_error *err) {
+  struct task other;
+  struct array *y = arena_calloc(&s->arena, (size_t)s->task.n_outputs + 1, sizeof *y);
+  enum assay_status status = y ? task_read(path, false, &other, err) : error_nomem(err, "another graph");
+  if (status)
+    return status;
+  if (other.n_inputs != s->task.n_inputs || other.n_outputs != s->task.n_outputs)
+    status = error_set(err, ASSAY_ERR_INVALID, "%s has other inputs or outputs", path);
+  const struct oracle_request r = {
+      .graph = &other.model.flat, .inputs = s->inputs, .arith = arith_exact(), .threads = 2};
+  if (!status)
+    status = oracle_eval(&r, y, err);
+  for (int o = 0; o < s->task.n_outputs && !status; o++) {
+    double *got = shape_count(&y[o].shape) == shape_count(&a->y[o].shape) ? doubles_of(&y[o]) : NULL;
+    printf("%s ", path);
+    status = got ? print_line(s, a, o, got, passes, err)
+                 : error_set(err, ASSAY_ERR_INVALID, "%s: another shape, or no memory", path);
+    base_free(got);
+  }
+  for (int o = 0; o < s->task.n_outputs; o++)
+    array_release(&y[o]);
+  task_release(&other);
+  return status;
+}
+
+static enum assay_status others(struct subject *s, const char *probe, const char *key, int passes,
+                                struct assay_error *err) {
+  struct oracle_answer a = {0};
+  struct arith contract = s->task.contract.arith;
+  contract.key = 1;
+  char path[4096];
+  enum assay_status status = draw_inputs(s, probe, key, err);
+  if (!status)
+    status = oracle_answer_make(task_oracle_graph(&s->task), s->inputs, &contract, passes, 2, &a, err);
+  while (!status && fgets(path, sizeof path, stdin)) {
+    path[strcspn(path, "\n")] = '\0';
+    status = show_other(s, &a, path, passes, err);
+    fflush(stdout);
+  }
+  oracle_answer_release(&a);
+  return status;
+}
+
 int main(int argc, char **argv) {
   struct assay_error err = {0};
   struct subject s = {0};
   bool as_published = argc > 1 && strcmp(argv[1], "--as-published") == 0;
   argv += as_published;
   argc -= as_published;
-  bool drawing = argc == 7 && strcmp(argv[1], "draw") == 0;
-  if (!drawing && !((argc == 5 || argc == 6) && strcmp(argv[1], "check") == 0)) {
+  bool drawing = argc == 7 && strcmp(argv[1], "draw") == 0, showing = argc == 7 && strcmp(argv[1], "others") == 0;
+  if (!drawing && !showing && !((argc == 5 || argc == 6) && strcmp(argv[1], "check") == 0)) {
     fprintf(stderr, "usage: answers [--as-published] draw TASK.onnxtxt WORKLOAD PROBE KEY FOLDER\n"
-                    "       answers [--as-published] check TASK.onnxtxt WORKLOAD FOLDER [PASSES]\n");
+                    "       answers [--as-published] check TASK.onnxtxt WORKLOAD FOLDER [PASSES]\n"
+                    "       answers [--as-published] others TASK.onnxtxt WORKLOAD PROBE KEY PASSES < LIST\n");
     return 2;
   }
   enum assay_status status = subject_open(&s, argv[2], as_published, argv[3], &err);
   if (!status)
-    status =
-        drawing ? draw(&s, argv[4], argv[5], argv[6], &err) : check(&s, argv[4], argc > 5 ? atoi(argv[5]) : 0, &err);
+    status = drawing   ? draw(&s, argv[4], argv[5], argv[6], &err)
+             : showing ? others(&s, argv[4], argv[5], atoi(argv[6]), &err)
+                       : check(&s, argv[4], argc > 5 ? atoi(argv[5]) : 0, &err);
   for (int i = 0; i < s.task.n_inputs && s.inputs; i++)
     array_release(&s.inputs[i]);
   arena_release(&s.arena);

@@ -75,6 +75,9 @@ static void test_text(void **state) {
   assert_int_equal(d.kind, DIST_INTEGERS);
   assert_true(d.a == 0 && !d.a_symbol && d.fixed);
   assert_string_equal(d.b_symbol, "C");
+  d = parse(&a, "normal(0, 1.5 / sqrt( E )) static");
+  assert_true(d.kind == DIST_NORMAL && !d.a_symbol && d.b == 1.5 && d.b_root && !d.a_root);
+  assert_string_equal(d.b_symbol, "E");
   d = parse(&a, "signs()");
   assert_int_equal(d.kind, DIST_SIGNS);
   d = parse(&a, "slash(1) tril");
@@ -107,6 +110,11 @@ static void test_bad_text(void **state) {
                                     "uniform(0, 1) * 3",
                                     "integers(0, 1e18)",
                                     "uniform(0,, 1)",
+                                    "normal(0, 1/2)",
+                                    "normal(0, 1/E)",
+                                    "normal(0, 1/sqrt(4))",
+                                    "normal(0, 1/sqrt(E)",
+                                    "normal(0, 1/cbrt(E))",
                                     "uniform(0x, 1)"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     struct arena a = {0};
