@@ -23,7 +23,7 @@ trap 'exit 130' INT TERM
 rm -f "$store" "$store-wal" "$store-shm"
 status=0
 bench() {
-  TMPDIR=$temporary exec "$assay" bench "${ASSAY_SUITE:-kernelbench}" --from "$corpus" --twins --workload small --samples 20 \
+  TMPDIR=$temporary exec "$assay" bench "${ASSAY_SUITE:-kernelbench}" --from "$corpus" --twins --workload small --samples 60 \
     --timeout 6 --seed "$seed" --secret "$secret" --store "$store" --run corpus "$@"
 }
 for number in $(seq "$(nproc)" | head -n 2); do
