@@ -14,7 +14,7 @@ foreach(part api judge store stats runner toolchain toolchain_builder toolchain_
 endforeach()
 list(APPEND library_parts $<TARGET_OBJECTS:onnx_schema>)
 set(library_needs PkgConfig::JANSSON PkgConfig::SQLITE PkgConfig::PROTOBUFC PkgConfig::OPENBLAS PkgConfig::SECCOMP
-  PkgConfig::LIBMD Threads::Threads m ${CMAKE_DL_LIBS})
+  PkgConfig::NETTLE Threads::Threads m ${CMAKE_DL_LIBS})
 add_library(libassay SHARED ${library_parts})
 set_target_properties(libassay PROPERTIES OUTPUT_NAME assay VERSION ${PROJECT_VERSION} SOVERSION ${ASSAY_SOVERSION}
   LINKER_LANGUAGE C LINK_DEPENDS "${CMAKE_SOURCE_DIR}/src/api/symbols.txt" EXPORT_NAME assay)
@@ -32,7 +32,7 @@ add_custom_target(libassay_static ALL DEPENDS ${CMAKE_BINARY_DIR}/libassay.a)
 include(GNUInstallDirs)
 install(TARGETS libassay DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES ${CMAKE_BINARY_DIR}/libassay.a DESTINATION ${CMAKE_INSTALL_LIBDIR})
-set(ASSAY_PRIVATE_LIBRARIES "-ljansson -lsqlite3 -lprotobuf-c -lopenblas -lseccomp -lmd -lpthread -lm -ldl")
+set(ASSAY_PRIVATE_LIBRARIES "-ljansson -lsqlite3 -lprotobuf-c -lopenblas -lseccomp -lnettle -lpthread -lm -ldl")
 file(RELATIVE_PATH ASSAY_UP "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" ASSAY_UP "${ASSAY_UP}")
 configure_file(cmake/assay.pc.in ${CMAKE_BINARY_DIR}/generated/assay.pc @ONLY)

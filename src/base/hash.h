@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-256 as hexadecimal text: the identity of sources, tasks and settings in the store. libmd's, and where the
-// processor has instructions for it, those: five times as fast (a site hashes all of its store).
+// SHA-256 as hexadecimal text: the identity of sources, tasks and settings in the store. Nettle's, which uses the
+// processor's instructions where there are any: a site hashes all of its store.
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 enum { HASH_HEX_BYTES = 65 };
@@ -14,15 +13,9 @@ void hash_sha256_hex(const void *bytes, size_t n, char hex[HASH_HEX_BYTES]);
 
 // The same of several parts, one after the other.
 struct hash_part {
-  const void *bytes;
+  const void *bytes; // may be NULL where n is 0
   size_t n;
 };
 void hash_sha256_parts_hex(const struct hash_part *parts, int n, char hex[HASH_HEX_BYTES]);
-
-// The same by libmd alone: what the instructions are tested against.
-void hash_sha256_plain_hex(const struct hash_part *parts, int n, char hex[HASH_HEX_BYTES]);
-
-// Whether this processor has the instructions.
-bool hash_is_fast(void);
 
 #endif
