@@ -60,6 +60,10 @@ static void put_draw(struct pytorch_writer *w, const struct distribution *d, con
     buf_printf(w->out, "torch.randint(0, 2**52, (2,))[torch.randint(0, 2, %s)] + torch.randint(0, 2, %s)",
                buf_str(&shape), buf_str(&shape));
     break;
+  case DIST_PARTITION: // rises to the total along the last dimension
+    buf_printf(w->out, "(lambda s: (s / s[..., -1:] * %.0f).round())(torch.empty(%s).exponential_().cumsum(-1))", hi,
+               buf_str(&shape));
+    break;
   case DIST_PERMUTATION: // distinct along the first dimension
     buf_printf(w->out, "torch.rand((%.0f, *%s[1:])).argsort(0)[:%lld]", hi, buf_str(&shape),
                (long long)a->shape.dims[0]);

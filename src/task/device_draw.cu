@@ -12,6 +12,7 @@
 #define KIND_SIGNS 6
 #define KIND_PERMUTATION 7
 #define KIND_SEEDS 8
+#define KIND_PARTITION 9
 
 #define WORDS_VALUE 0u
 #define WORDS_SECOND 1u
@@ -68,6 +69,20 @@ DEVICE_FN double draw_permuted(const struct draw_args *a, int64_t which, int64_t
   return (double)x;
 }
 
+DEVICE_FN double draw_parted(const struct draw_args *a, int64_t at, double total) {
+  int64_t row = at / a->columns * a->columns;
+  double sum = 0, part = 0;
+  uint32_t w[4];
+  for (int64_t i = row; i < row + a->columns; i++) {
+    if (i == row || (i & 3) == 0)
+      draw_words(a, WORDS_VALUE, i >> 2, w);
+    uint32_t word = (i & 2) ? ((i & 1) ? w[3] : w[2]) : ((i & 1) ? w[1] : w[0]);
+    sum -= exact_log(((double)word + 1) * 0x1p-32);
+    part = i <= at ? sum : part;
+  }
+  return sum > 0 ? floor(part / sum * total + 0.5) : total;
+}
+
 // The four elements of a block, before modifiers but scaled.
 DEVICE_FN void draw_block(const struct draw_args *a, int64_t block, double *out) {
   uint32_t w[4], v[4];
@@ -97,6 +112,8 @@ DEVICE_FN void draw_block(const struct draw_args *a, int64_t block, double *out)
       out[i] = w[i] >> 31 ? -1.0 : 1.0;
     else if (a->kind == KIND_SEEDS)
       out[i] = (double)v[2 * (w[i] & 1)] * 0x1p20 + (double)(v[2 * (w[i] & 1) + 1] >> 12) + (double)(w[i] >> 1 & 1);
+    else if (a->kind == KIND_PARTITION)
+      out[i] = draw_parted(a, 4 * block + i, a->b);
     else
       out[i] = draw_permuted(a, (4 * block + i) % a->inner, (4 * block + i) / a->inner, (int64_t)a->b);
     if (a->scaled)

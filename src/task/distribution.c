@@ -33,10 +33,10 @@ static const struct base {
   enum distribution_kind kind;
   int n_arguments;
 } bases[] = {
-    {"uniform", DIST_UNIFORM, 2},     {"normal", DIST_NORMAL, 2},     {"slash", DIST_SLASH, 1},
-    {"constant", DIST_CONSTANT, 1},   {"integers", DIST_INTEGERS, 2}, {"labels", DIST_INTEGERS, 1},
-    {"bernoulli", DIST_BERNOULLI, 1}, {"signs", DIST_SIGNS, 0},       {"permutation", DIST_PERMUTATION, 1},
-    {"seeds", DIST_SEEDS, 0},
+    {"uniform", DIST_UNIFORM, 2},     {"normal", DIST_NORMAL, 2},       {"slash", DIST_SLASH, 1},
+    {"constant", DIST_CONSTANT, 1},   {"integers", DIST_INTEGERS, 2},   {"labels", DIST_INTEGERS, 1},
+    {"bernoulli", DIST_BERNOULLI, 1}, {"signs", DIST_SIGNS, 0},         {"permutation", DIST_PERMUTATION, 1},
+    {"seeds", DIST_SEEDS, 0},         {"partition", DIST_PARTITION, 1},
 };
 
 struct scanner {
@@ -133,7 +133,7 @@ static enum assay_status parse_base(struct scanner *s, struct distribution *d) {
   d->kind = base->kind;
   if (!accept(s, '('))
     return bad(s, "'(' is expected here");
-  bool labels = base->kind == DIST_PERMUTATION || is(start, len, "labels");
+  bool labels = base->kind == DIST_PERMUTATION || base->kind == DIST_PARTITION || is(start, len, "labels");
   enum assay_status status = ASSAY_OK;
   if (base->n_arguments > 0)
     status = labels ? argument(s, &d->b, &d->b_symbol, &d->b_root) : argument(s, &d->a, &d->a_symbol, &d->a_root);
@@ -202,6 +202,8 @@ enum assay_status distribution_check_values(const struct distribution *d, double
     wrong = "integers(lo, hi) needs whole numbers with lo < hi and at most 2^32 values";
   else if (d->kind == DIST_PERMUTATION && !(b >= 1 && b <= 0x1p32 && floor(b) == b))
     wrong = "permutation(count) needs a whole number from 1 to 2^32";
+  else if (d->kind == DIST_PARTITION && !(b >= 0 && b <= 0x1p32 && floor(b) == b))
+    wrong = "partition(total) needs a whole number from 0 to 2^32";
   return wrong ? error_set(err, ASSAY_ERR_INVALID, "'%.200s': %s", d->text, wrong) : ASSAY_OK;
 }
 
@@ -243,12 +245,12 @@ enum assay_status distribution_check(const struct distribution *d, enum dtype dt
   if (dtype_bytes(dtype) == 0)
     return error_set(err, ASSAY_ERR_UNSUPPORTED, "inputs of type %s cannot be drawn", dtype_name(dtype));
   bool whole = d->kind == DIST_INTEGERS || d->kind == DIST_BERNOULLI || d->kind == DIST_SIGNS ||
-               d->kind == DIST_PERMUTATION || d->kind == DIST_SEEDS ||
+               d->kind == DIST_PERMUTATION || d->kind == DIST_SEEDS || d->kind == DIST_PARTITION ||
                (d->kind == DIST_CONSTANT && floor(d->a) == d->a && fabs(d->a) <= 0x1p53);
   if (!dtype_is_float(dtype) && (!whole || d->scaled || d->softmax || d->symmetric || d->regular || d->definite))
     return error_set(err, ASSAY_ERR_INVALID,
                      "'%.200s' draws fractions, but the input's type is %s: use integers, labels, bernoulli, signs, "
-                     "permutation or seeds",
+                     "permutation, partition or seeds",
                      d->text, dtype_name(dtype));
   if ((d->symmetric || d->triu || d->tril || d->regular || d->definite) && rank < 2)
     return error_set(err, ASSAY_ERR_INVALID, "'%.200s' needs an input of at least two dimensions", d->text);
@@ -256,7 +258,7 @@ enum assay_status distribution_check(const struct distribution *d, enum dtype dt
     return error_set(err, ASSAY_ERR_INVALID, "'%.200s' needs an input of at least one dimension", d->text);
   if (d->kind == DIST_SEEDS && dtype_is_integer(dtype) && dtype_bytes(dtype) < 8)
     return error_set(err, ASSAY_ERR_INVALID, "'%.200s' has numbers of 52 bits: it needs an input of int64", d->text);
-  if (d->kind == DIST_PERMUTATION && rank < 1)
+  if ((d->kind == DIST_PERMUTATION || d->kind == DIST_PARTITION) && rank < 1)
     return error_set(err, ASSAY_ERR_INVALID, "'%.200s' needs an input of at least one dimension", d->text);
   return ASSAY_OK;
 }

@@ -3,13 +3,14 @@
 //
 //   spec      := base ("*" "uniform_scalar(" number "," number ")")? modifier*
 //   base      := uniform(a, b) | normal(mean, std) | slash(scale) | constant(c) | integers(lo, hi) | labels(count)
-//              | bernoulli(p) | signs() | permutation(count) | seeds()
+//              | bernoulli(p) | signs() | permutation(count) | seeds() | partition(total)
 //                (integers and labels: lo <= v < hi; arguments are numbers, symbols of the workload, or a number over
 //                the root of one, "1.6/sqrt(E)": as large a sum of E terms for any E; slash is a
 //                uniform number in [-scale, scale) over one in (0, 1]: so heavy-tailed that a few elements carry any
 //                norm; permutation: whole numbers from 0 to below count, no two alike along the first dimension, as
 //                long as that is not longer than count; seeds: whole numbers below 2^52, of which there are four in a
-//                tensor, two far apart and the next after each: of five elements two are alike)
+//                tensor, two far apart and the next after each: of five elements two are alike; partition: rising whole
+//                numbers along the last dimension, the last of them the total: where groups end whose sizes are random)
 //   modifier  := static        a weight: a plan may prepare it once
 //              | symmetric     (a + a^T) / 2 over the last two dimensions
 //              | triu | tril   the other triangle is zero
@@ -35,6 +36,8 @@
 //                  lower half b of x's 2h bits become b and a xor (the low h bits of philox4x32(key, r << 16 | b, j <<
 //                  32 | 8 + k)[0])
 //   seeds          w = word(0, i), k = 2 (w & 1): word(2, k) * 2^20 + floor(word(2, k + 1) / 2^12) + (w >> 1 & 1)
+//   partition      floor(S(i) / S(last) * total + 1/2), S(i) the sum of -log((word(0, l) + 1) * 2^-32) over l from the
+//                  first element of i's row to i, in this order; the total where S(last) is 0
 //   uniform_scalar lo + (hi - lo) * unit(word(2, 0)), times each element
 //   row_scales     t = -12 + 24 * unit(word(3, row)); the element times (1 + t - floor(t)) * 2^floor(t)
 //   special        word(4, k) * count >> 32 is the element that becomes NaN (k = 0), +Inf (1), -Inf (2), in this order
@@ -95,6 +98,7 @@ enum distribution_kind {
   DIST_SIGNS,
   DIST_PERMUTATION,
   DIST_SEEDS,
+  DIST_PARTITION,
 };
 
 // As a specification names it: "uniform", "normal", ...

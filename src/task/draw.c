@@ -57,6 +57,20 @@ static int64_t permuted(const struct drawing *d, int64_t which, int64_t i, int64
   return (int64_t)x;
 }
 
+// Element `at` of rows that rise to `total`: sums of exponential numbers, which cut it as uniform numbers would.
+static double parted(const struct drawing *d, int64_t at, double total) {
+  const int64_t row = at / d->columns * d->columns;
+  double sum = 0, part = 0;
+  for (int64_t i = row; i < row + d->columns; i++) {
+    uint32_t w[4];
+    if (i == row || (i & 3) == 0)
+      words(d, STREAM_VALUE, i >> 2, 1, w);
+    sum -= exact_log(((double)w[i & 3] + 1) * 0x1p-32);
+    part = i <= at ? sum : part;
+  }
+  return sum > 0 ? floor(part / sum * total + 0.5) : total;
+}
+
 // n <= CHUNK_BLOCKS blocks of four elements of the base distribution.
 static void base_blocks(const struct drawing *d, int64_t block, int n, double *out) {
   uint32_t w[4 * CHUNK_BLOCKS];
@@ -105,6 +119,10 @@ static void base_blocks(const struct drawing *d, int64_t block, int n, double *o
     }
     break;
   }
+  case DIST_PARTITION:
+    for (int i = 0; i < count; i++)
+      out[i] = parted(d, 4 * block + i, b);
+    break;
   case DIST_PERMUTATION:
     for (int i = 0; i < count; i++)
       out[i] = (double)permuted(d, (4 * block + i) % d->inner, (4 * block + i) / d->inner, (int64_t)b);

@@ -139,6 +139,7 @@ static void every_distribution(void **state) {
                                        "normal(0, 1) tril regular fixed",
                                        "uniform(-1, 1) definite fixed",
                                        "permutation(23)",
+                                       "partition(1000)",
                                        "seeds()",
                                        "uniform(0, 1) triu",
                                        "uniform(0, 1) tril",
@@ -159,6 +160,7 @@ static void every_distribution(void **state) {
   for (size_t t = 0; t < sizeof integer_types / sizeof *integer_types; t++)
     draw_one("integers(-7, 9)", integer_types[t], 3, ragged, PROBE_DECLARED);
   draw_one("permutation(5)", DTYPE_INT64, 3, ragged, PROBE_DECLARED);
+  draw_one("partition(77)", DTYPE_INT32, 3, ragged, PROBE_DECLARED);
   draw_one("seeds()", DTYPE_INT64, 3, ragged, PROBE_DECLARED);
   draw_one("bernoulli(0.5)", DTYPE_BOOL, 3, ragged, PROBE_DECLARED);
 }

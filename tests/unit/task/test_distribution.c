@@ -115,6 +115,9 @@ static void test_bad_text(void **state) {
                                     "normal(0, 1/sqrt(4))",
                                     "normal(0, 1/sqrt(E)",
                                     "normal(0, 1/cbrt(E))",
+                                    "partition(1.5)",
+                                    "partition(-1)",
+                                    "partition(3, 4)",
                                     "uniform(0x, 1)"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     struct arena a = {0};
@@ -268,6 +271,32 @@ static void test_permutations(void **state) {
   assert_in_range(sum, 20, 85); // fixed points: 50 of 50 permutations, five deviations
   draw(&(struct setup){"permutation(3)", DTYPE_INT64, vector(5), PROBE_DECLARED, KEY, 0, 1}, x);
   assert_true(x[0][3] == x[0][0] && x[0][4] == x[0][1]); // longer than it can be: from the start again
+}
+
+// Rows rise to the total; sizes of groups are as often large as small, and some groups are empty.
+static void test_partitions(void **state) {
+  (void)state;
+  enum { ROWS = 2000, GROUPS = 5 };
+  static int32_t x[ROWS][GROUPS];
+  double sum[GROUPS] = {0};
+  int empty = 0, large = 0;
+  draw(&(struct setup){"partition(40)", DTYPE_INT32, matrix(ROWS, GROUPS), PROBE_ZERO_MEAN, KEY, 0, 2}, x);
+  for (int r = 0; r < ROWS; r++)
+    for (int g = 0; g < GROUPS; g++) {
+      const int32_t size = x[r][g] - (g ? x[r][g - 1] : 0);
+      assert_true(size >= 0);
+      sum[g] += size;
+      empty += size == 0;
+      large += size > 20;
+    }
+  for (int r = 0; r < ROWS; r++)
+    assert_int_equal(x[r][GROUPS - 1], 40);
+  for (int g = 0; g < GROUPS; g++)
+    assert_in_range((int)sum[g], 8 * ROWS - 1500, 8 * ROWS + 1500); // a fifth of 40 each, five deviations of 290
+  assert_in_range(empty, 300, 800);                                 // the chance is 1 - (1 - 1/80)^4 of each: 490
+  assert_in_range(large, 400, 850);                                 // about (1 - 20.5/40)^4 of each: 564
+  draw(&(struct setup){"partition(0)", DTYPE_INT32, vector(3), PROBE_DECLARED, KEY, 0, 1}, x);
+  assert_true(x[0][0] == 0 && x[0][2] == 0);
 }
 
 // ---- statistics -----------------------------------------------------------------------------------------------------
@@ -503,6 +532,7 @@ int main(void) {
       cmocka_unit_test(test_statistics),
       cmocka_unit_test(test_permutations),
       cmocka_unit_test(test_seeds),
+      cmocka_unit_test(test_partitions),
       cmocka_unit_test(test_matrices),
       cmocka_unit_test(test_modifiers),
       cmocka_unit_test(test_probes),
