@@ -21,6 +21,7 @@ extern const struct op_family ops_resize_family;
 extern const struct op_family ops_grid_family; // grid.c: images sampled where a grid says
 extern const struct op_family ops_constant_family;
 extern const struct op_family ops_contraction_family;
+extern const struct op_family ops_grouped_family; // grouped.c: products of groups whose sizes are data
 extern const struct op_family ops_conv_family;
 extern const struct op_family ops_conv_integer_family;
 extern const struct op_family ops_causal_conv_family;

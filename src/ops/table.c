@@ -25,6 +25,7 @@ static const struct op_family *const families[] = {
     &ops_grid_family,
     &ops_constant_family,
     &ops_contraction_family,
+    &ops_grouped_family,
     &ops_conv_family,
     &ops_conv_integer_family,
     &ops_causal_conv_family,

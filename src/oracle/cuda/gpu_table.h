@@ -23,6 +23,7 @@
   X("MatMulInteger", gpu_matmul_integer_eval) \
   X("Gemm", gpu_gemm_eval) \
   X("Einsum", gpu_einsum_eval) \
+  X("ai.assay.GroupedMatMul", gpu_grouped_eval) \
   X("Conv", gpu_conv_eval) \
   X("ConvInteger", gpu_host_eval) \
   X("ConvTranspose", gpu_conv_transpose_eval) \
