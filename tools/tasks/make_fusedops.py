@@ -65,7 +65,7 @@ class Suite:
         self.tasks, self.files, self.rows = {}, {}, []
 
     def task(self, family, name, title, inputs, outputs, body, workloads, call, kind="bfloat16", repair=None,
-             origin=OURS, shapes=None, probes=None, allow=None, constants=(), contract=None, pytorch=None):
+             origin=OURS, shapes=None, probes=None, allow=None, constants=(), contract=None, pytorch=None, domains=(), weight_part=None):
         """outputs: rows (name, type, dims). call: the same in PyTorch, of the inputs by their names and the sizes."""
         key = f"{family}/{name}"
         assert (repair is not None) == any(i.published for i in inputs), key
@@ -78,10 +78,11 @@ class Suite:
         props += [(f"assay.input.{i.name}", i.dist) for i in inputs]
         props += [(f"assay.published.input.{i.name}", i.published) for i in inputs if i.published]
         props += [(k, v) for k, v in (("assay.repair", repair), ("assay.probes", probes), ("assay.lint.allow", allow),
-                                      ("assay.pytorch", pytorch)) if v]
+                                      ("assay.pytorch", pytorch), ("assay.weight_part", weight_part)) if v]
         check_limits(key, workloads, [i.dims for i in inputs] + [dims for _, _, dims in outputs])
         self.tasks[key] = Task(key, inputs, [output for output, _, _ in outputs], workloads, call, probes)
-        self.files[ROOT / family / f"{name}.onnxtxt"] = task_text(name, props, inputs, outputs, body, constants)
+        self.files[ROOT / family / f"{name}.onnxtxt"] = task_text(name, props, inputs, outputs, body, constants,
+                                                                    domains=domains)
         timed = [w for w in workloads if w not in ("small", "full") and not w.startswith("ragged")]
         counts = {}
         for w in timed:
@@ -295,6 +296,15 @@ SUITE.task("grouped_gemm", "bf16_batched_gemm", "A product for every expert, all
                  size=[(8, 64, 4096, 4096), (8, 1024, 4096, 4096), (64, 128, 2048, 1408), (4, 8192, 7168, 4096)],
                  odd=[(5, 1001, 1003, 333)]),
            "x @ w")
+SUITE.task("grouped_gemm", "bf16_routed_gemm", "A product for every expert, whose rows data count, in bf16",
+           [Input("x", ["T", "K"], NORMAL, None, "bfloat16"),
+            Input("w", ["E", "K", "N"], "normal(0, 1) static", None, "bfloat16"), Input("ends", ["E"], "partition(T)", None, "int32")],
+           [("y", "bfloat16", ["T", "N"])], ["y = ai.assay.GroupedMatMul(x, w, ends)"],
+           loads("T E K N", (200, 4, 96, 80), (16384, 8, 4096, 4096), [(1, 1, 1, 1), (37, 5, 33, 17), (113, 3, 67, 31)],
+                 size=[(512, 8, 4096, 4096), (8192, 8, 4096, 4096), (8192, 64, 2048, 1408), (32768, 4, 7168, 4096)],
+                 decode=[(64, 64, 2048, 1408)], odd=[(5005, 5, 1003, 333)]),
+           "torch.cat([x[b:e] @ w[g] for g, (b, e) in enumerate(zip([0] + ends.tolist()[:-1], ends.tolist()))])",
+           domains=("ai.assay",), weight_part="1/4")  # experts without rows: some 40 of 64 have any of 64 rows
 
 if __name__ == "__main__":
     SUITE.main()
