@@ -35,11 +35,20 @@ int nearest_distance(const char *a, const char *b, int most) {
   return least(row[n % 3][m], most);
 }
 
-// A third of the letters may be wrong, and one of short names; of a single letter none.
+static bool begins(const char *name, const char *word) {
+  while (*word && same(*name, *word))
+    name++, word++;
+  return !*word;
+}
+
+// A third of the letters may be wrong, and one of short names; of a single letter none. Three letters or more may be the
+// beginning of a name: that is as far from it as may be.
 void nearest_offer(struct nearest *n, const char *name) {
   size_t length = strlen(n->word);
   int most = (int)(length < 2 ? 0 : length < 6 ? 1 : length / 3);
   int distance = nearest_distance(n->word, name, most + 1);
+  if (length >= 3 && distance > most && begins(name, n->word))
+    distance = most;
   if (distance > most || (n->name && distance >= n->distance))
     return;
   n->name = name;

@@ -10,7 +10,8 @@ struct nearest {
   const char *word, *name; // name: the nearest so far, borrowed; NULL: none is near
   int distance;
 };
-void nearest_offer(struct nearest *n, const char *name); // the first of equally near names stays
+// The first of equally near names stays.
+void nearest_offer(struct nearest *n, const char *name);
 
 // The letters to change, insert, leave out or swap with their neighbour to get from a to b, whatever their case
 // (optimal string alignment). `most` or more: `most`.

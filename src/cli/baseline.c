@@ -50,7 +50,7 @@ enum assay_status cli_baseline_check(const char *name, bool or_file, struct assa
     return ASSAY_OK;
   for (int i = 0; i < N_BASELINES; i++)
     nearest_offer(&nearest, baselines[i].name);
-  return error_set(err, ASSAY_ERR_USAGE, "there is no baseline '%s'%s; baselines: %s%s%s", name,
+  return error_set(err, ASSAY_ERR_USAGE, "there is no baseline '%.60s'%s (baselines: %s%s%s)", name,
                    nearest_text(&nearest, near, sizeof near), names, or_file ? ", or a candidate's file: " : "",
                    or_file ? form_names(NULL, forms, sizeof forms) : "");
 }

@@ -6,18 +6,33 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/nearest.h"
 #include "base/printable.h"
 #include "cli/bench.h"
 
 enum { KEY_FROM = 2000, KEY_RUN, KEY_TWINS, KEY_ONLY, KEY_AGAIN };
 
+static const char *const again_reasons[] = {
+#define CODE(name, code, meaning) code,
+    ASSAY_REASONS(CODE)
+#undef CODE
+    STORE_UNTIMED, NULL};
+
 static bool is_again_reason(const char *text) {
-#define IS_CODE(name, code, meaning)                                                                                   \
-  if (strcmp(text, code) == 0)                                                                                         \
-    return true;
-  ASSAY_REASONS(IS_CODE)
-#undef IS_CODE
-  return strcmp(text, STORE_UNTIMED) == 0;
+  for (int i = 0; again_reasons[i]; i++)
+    if (strcmp(text, again_reasons[i]) == 0)
+      return true;
+  return false;
+}
+
+static void take_again(const struct argp_state *state, const char *arg) {
+  char meant[80];
+  struct nearest near = {.word = arg};
+  for (int i = 0; again_reasons[i]; i++)
+    nearest_offer(&near, again_reasons[i]);
+  if (!is_again_reason(arg))
+    argp_error(state, "--again takes a reason's code (docs/judging.md) or %s, not '%s'%s", STORE_UNTIMED, arg,
+               nearest_text(&near, meant, sizeof meant));
 }
 
 // `--again REASON` in two words: argp knows an argument that may be missing only as `--again=REASON`.
@@ -58,8 +73,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_AGAIN:
     b->again = true;
     b->again_reason = arg;
-    if (arg && !is_again_reason(arg))
-      argp_error(state, "--again takes a reason's code (docs/judging.md) or %s, not '%s'", STORE_UNTIMED, arg);
+    if (arg)
+      take_again(state, arg);
     return 0;
   case ARGP_KEY_ARG:
     cli_take_argument(state, "SUITE", arg, &b->suite);

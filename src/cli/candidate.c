@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes a file the candidate: sets its device, that device's peaks, and the workbench that all candidates on it share.
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "cli/judging.h"
@@ -18,7 +19,14 @@ struct cli_device *cli_device(struct cli_judging *j, const struct plan_device *d
 enum assay_status cli_form_of(const char *path, const char *wanted, const struct form **out, struct assay_error *err) {
   const struct plan_device *device = NULL;
   enum assay_status status = wanted ? plan_device_parse(wanted, &device, err) : ASSAY_OK;
-  return status ? status : form_of(path, device, cli_has_nvidia(), out, err);
+  if (!status)
+    status = form_of(path, device, cli_has_nvidia(), out, err);
+  struct stat st;
+  if (status && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    status = error_set(err, ASSAY_ERR_USAGE,
+                       "%.500s is a folder: name files of it, or judge all of it with assay bench SUITE --from %.500s",
+                       path, path);
+  return status;
 }
 
 enum assay_status cli_use_candidate(struct cli_judging *j, const char *path, bool several, struct assay_error *err) {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/choice.h"
 #include "cli/argv.h"
 #include "cli/judging.h"
 
@@ -28,13 +29,12 @@ static const char *const forms[] = {[CLI_PROGRESS_AUTO] = "auto",
                                     [CLI_PROGRESS_NONE] = "none",
                                     NULL};
 
-// The index of one of `names`. `takes`: they in words.
-static int take_name(const struct argp_state *state, const char *const *names, const char *takes, const char *arg) {
-  for (int i = 0; names[i]; i++)
-    if (strcmp(names[i], arg) == 0)
-      return i;
-  argp_error(state, "%s, not '%s'", takes, arg);
-  return 0;
+int cli_take_choice(const struct argp_state *state, const char *what, const char *const *names, const char *arg) {
+  struct assay_error err = {0};
+  int i = choice_of(what, names, arg, &err);
+  if (i < 0)
+    argp_error(state, "%s", err.message);
+  return i < 0 ? 0 : i;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
@@ -51,10 +51,10 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     j->json = true;
     return 0;
   case KEY_COLOR:
-    j->color = (enum cli_color)take_name(state, colors, "--color takes auto, always or never", arg);
+    j->color = (enum cli_color)cli_take_choice(state, "--color takes", colors, arg);
     return 0;
   case KEY_PROGRESS:
-    j->progress = (enum cli_progress)take_name(state, forms, "--progress takes auto, bar, lines or none", arg);
+    j->progress = (enum cli_progress)cli_take_choice(state, "--progress takes", forms, arg);
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -67,7 +67,7 @@ const struct argp_child cli_judge_child[] = {{&cli_judge_argp, 0, NULL, 0}, {0}}
 
 void cli_take_argument(const struct argp_state *state, const char *what, const char *arg, const char **out) {
   if (*out)
-    argp_error(state, "one %s only", what);
+    argp_error(state, "one %s only, not '%s' and '%s'", what, *out, arg);
   *out = arg;
 }
 

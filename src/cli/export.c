@@ -18,8 +18,7 @@ enum { KEY_TO = 8000, KEY_LEVEL, KEY_NAME, KEY_FORMAT, KEY_TASK, KEY_BASELINE, M
 
 enum format { FORMAT_KERNELBENCH, FORMAT_KERNELBENCHX, FORMAT_FLASHINFER, FORMAT_SOL, FORMAT_GPU_MODE };
 static const char *const format_names[] = {"kernelbench", "kernelbenchx", "flashinfer-bench", "sol-execbench",
-                                           "gpu-mode"};
-enum { N_FORMATS = sizeof format_names / sizeof *format_names };
+                                           "gpu-mode",    NULL};
 
 struct arguments {
   struct cli_judging judging;
@@ -28,16 +27,6 @@ struct arguments {
   int level, n_tasks;
   enum format format;
 };
-
-static void take_format(struct argp_state *state, const char *arg, struct arguments *a) {
-  int found = 0;
-  while (found < N_FORMATS && strcmp(format_names[found], arg) != 0)
-    found++;
-  if (found == N_FORMATS)
-    argp_error(state, "--format takes kernelbench, kernelbenchx, flashinfer-bench, sol-execbench or gpu-mode, not '%s'",
-               arg);
-  a->format = (enum format)found;
-}
 
 static void check(struct argp_state *state, const struct arguments *a) {
   const bool definitions = a->format == FORMAT_FLASHINFER || a->format == FORMAT_SOL;
@@ -72,7 +61,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     a->name = arg;
     return 0;
   case KEY_FORMAT:
-    take_format(state, arg, a);
+    a->format = (enum format)cli_take_choice(state, "--format takes", format_names, arg);
     return 0;
   case KEY_TASK:
     if (a->n_tasks == MOST_TASKS)

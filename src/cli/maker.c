@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "judge/directives.h"
 
 static const struct maker *const makers[] = {
@@ -38,12 +39,26 @@ static bool may_lack_argument(const struct maker *m) {
 
 static enum assay_status unknown(const char *text, struct assay_error *err) {
   struct buf all = {0};
+  char word[64], meant[80];
+  snprintf(word, sizeof word, "%.*s", (int)strcspn(text, ":"), text);
+  struct nearest near = {.word = word};
+  for (int i = 0; i < N_MAKERS; i++) {
+    if (strcmp(makers[i]->name, word) == 0)
+      put_form(makers[i], &all);
+    if (all.len) {
+      error_set(err, ASSAY_ERR_USAGE, "the maker %s is written %s, not '%.60s'", word, buf_str(&all), text);
+      buf_release(&all);
+      return ASSAY_ERR_USAGE;
+    }
+  }
   for (int i = 0; i < N_MAKERS; i++) {
     buf_puts(&all, i ? ", " : "");
     put_form(makers[i], &all);
+    nearest_offer(&near, makers[i]->name);
   }
-  enum assay_status status = error_set(
-      err, ASSAY_ERR_USAGE, "there is no maker '%.60s'; makers: %s, or a folder or file", text, buf_str(&all));
+  enum assay_status status =
+      error_set(err, ASSAY_ERR_USAGE, "there is no maker '%.60s'%s (makers: %s, or a folder or file)", text,
+                nearest_text(&near, meant, sizeof meant), buf_str(&all));
   buf_release(&all);
   return status;
 }

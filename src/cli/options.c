@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/choice.h"
 #include "cli/judging.h"
 #include "judge/form.h"
 #include "task/task.h"
@@ -61,12 +62,9 @@ static enum assay_status known_mode(const char *name, struct assay_error *err) {
   return form_mode_parse(name, &ignored, err);
 }
 
-static enum assay_status known_contract(const char *name, struct assay_error *err) {
-  for (int i = 0; task_other_contracts[i]; i++)
-    if (strcmp(task_other_contracts[i], name) == 0)
-      return ASSAY_OK;
-  return error_set(err, ASSAY_ERR_USAGE,
-                   "no task is judged under a contract '%.40s' that is not its own; there is tf32", name);
+enum assay_status cli_contract_check(const char *name, struct assay_error *err) {
+  int i = choice_of("a contract that is not a task's own is", task_other_contracts, name, err);
+  return i < 0 ? err->status : ASSAY_OK;
 }
 
 static enum assay_status known_baseline(const char *name, struct assay_error *err) {
@@ -121,7 +119,7 @@ static void fit_samples(struct cli_judging *j) {
     "judge tasks of fp32 under the contract tf32, in which factors of products may be rounded to TF32 (as PyTorch "    \
     "does "                                                                                                            \
     "in convolutions); tables and scores keep such verdicts apart",                                                    \
-    .kind = OPTION_NAME, OF_OPTIONS(contract), .known = known_contract)                                                \
+    .kind = OPTION_NAME, OF_OPTIONS(contract), .known = cli_contract_check)                                                \
   X(RULE, "rule", "NAME", "the rule that decides: contract (default) or allclose; both are always computed",           \
     .kind = OPTION_INDEX, OF_OPTIONS(rule), .choices = rules)                                                          \
   X(SHAPES, "shapes", "NAME",                                                                                          \
@@ -199,24 +197,11 @@ static error_t take_number(const struct argp_state *state, const struct option_r
   return 0;
 }
 
-// "plan or process", "cpu, cuda or opencl".
-static void choices_text(const char *const *choices, char *text, size_t size) {
-  size_t used = 0;
-  for (int i = 0; choices[i] && used < size; i++)
-    used += (size_t)snprintf(text + used, size - used, "%s%s", !i ? "" : choices[i + 1] ? ", " : " or ", choices[i]);
-}
-
 static error_t take_choice(const struct argp_state *state, const struct option_row *row, const char *arg, void *field) {
-  char text[128];
-  for (int i = 0; row->choices[i]; i++) {
-    if (strcmp(row->choices[i], arg) != 0)
-      continue;
-    *(int *)field = i;
-    return 0;
-  }
-  choices_text(row->choices, text, sizeof text);
-  argp_error(state, "--%s takes %s, not '%s'", row->name, text, arg);
-  return EINVAL;
+  char what[64];
+  snprintf(what, sizeof what, "--%s takes", row->name);
+  *(int *)field = cli_take_choice(state, what, row->choices, arg);
+  return 0;
 }
 
 static error_t take_item(const struct argp_state *state, const struct option_row *row, const char *arg, void *field) {

@@ -10,7 +10,6 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/file.h"
-#include "base/nearest.h"
 #include "base/parallel.h"
 #include "base/printable.h"
 #include "base/rng.h"
@@ -41,14 +40,10 @@ static uint64_t seed_arg(struct argp_state *state, const char *text) {
 }
 
 static void no_probe(struct argp_state *state, const char *name) {
-  struct nearest nearest = {.word = name};
-  char near[64], known[256] = "";
-  for (int p = 0; p < PROBE_COUNT; p++) {
-    size_t used = strlen(known);
-    nearest_offer(&nearest, probe_name((enum probe)p));
-    snprintf(known + used, sizeof known - used, "%s%s", p ? ", " : "", probe_name((enum probe)p));
-  }
-  argp_error(state, "there is no probe %s%s; probes: %s", name, nearest_text(&nearest, near, sizeof near), known);
+  const char *names[PROBE_COUNT + 1] = {NULL};
+  for (int p = 0; p < PROBE_COUNT; p++)
+    names[p] = probe_name((enum probe)p);
+  cli_take_choice(state, "--probe takes", names, name);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state) {

@@ -10,6 +10,7 @@
 #include "cli/argv.h"
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/judging.h"
 #include "cli/score.h"
 #include "cli/sheet.h"
 #include "cli/table.h"
@@ -50,6 +51,12 @@ static bool is_analysis(const struct arguments *a) {
   return a->plot || a->theirs || a->against || a->deviance || a->rounds || a->devices || a->corpus || a->published;
 }
 
+static void take_by(const struct argp_state *state, const char *arg, struct arguments *a) {
+  static const char *const names[] = {"level", "category", "operator_kind", NULL};
+  a->by_kind = cli_take_choice(state, "--by takes", names, arg) > 0;
+  a->by = strcmp(arg, "category") == 0 ? SCORE_BY_CATEGORY : SCORE_BY_OPERATOR_KIND;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct arguments *a = state->input;
   switch (key) {
@@ -76,10 +83,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     a->of = arg;
     return 0;
   case KEY_BY:
-    a->by = strcmp(arg, "category") == 0 ? SCORE_BY_CATEGORY : SCORE_BY_OPERATOR_KIND;
-    a->by_kind = strcmp(arg, "level") != 0;
-    if (a->by_kind && strcmp(arg, score_by_code(a->by)) != 0)
-      argp_error(state, "--by takes level, category or operator_kind, not '%s'", arg);
+    take_by(state, arg, a);
     return 0;
   case KEY_DEVIANCE:
     a->deviance = true;
@@ -331,6 +335,13 @@ static void print_scores(const struct arguments *a, const struct printed *out) {
 // What is asked in place of scores.
 static enum assay_status analyse(struct arguments *a, struct store *store, struct assay_error *err) {
   const struct score_options how = {.baseline = a->baseline, .stable = a->stable};
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < a->n_runs && !status; i++)
+    status = store_check_run(store, a->runs[i], err);
+  if (!status && a->against)
+    status = store_check_run(store, a->against, err);
+  if (status)
+    return status;
   if (a->plot)
     return plot(a, store, err);
   if (a->corpus)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/choice.h"
 #include "base/file.h"
 #include "cli/judging.h"
 #include "cli/score.h"
@@ -17,22 +18,15 @@
 static const char *const forms[] = {"distribution", "fast_p", "roofline", NULL};
 enum { DISTRIBUTION, FAST_P, ROOFLINE };
 
-static int chart_of(const char *name) {
-  for (int i = 0; forms[i]; i++)
-    if (strcmp(forms[i], name) == 0)
-      return i;
-  return -1;
-}
-
 static bool ends_with(const char *path, const char *ending) {
   size_t n = strlen(path), m = strlen(ending);
   return n > m && strcmp(path + n - m, ending) == 0;
 }
 
 enum assay_status score_plot_check(const struct score_plot *p, struct assay_error *err) {
-  int form = chart_of(p->form);
+  int form = choice_of("--plot draws", forms, p->form, err);
   if (form < 0)
-    return error_set(err, ASSAY_ERR_USAGE, "--plot draws distribution, fast_p or roofline, not '%s'", p->form);
+    return ASSAY_ERR_USAGE;
   if (!ends_with(p->file, ".svg") && !ends_with(p->file, ".png"))
     return error_set(err, ASSAY_ERR_USAGE, "--plot %s takes a file that ends with .svg or .png, not '%s'", p->form,
                      p->file);
@@ -98,7 +92,7 @@ static enum assay_status draw_runs(struct store *store, const struct score_plot 
   const struct draw_page page = {DRAW_WIDE, "plot", true};
   char title[256];
   snprintf(title, sizeof title, "%s: %s on %s", p->form, at->workload, at->device);
-  switch (chart_of(p->form)) {
+  switch (choice_of("--plot draws", forms, p->form, NULL)) {
   case FAST_P:
     return plot_fast_p(runs, p->n_runs, p->options.baseline, title, &page, svg, err);
   case DISTRIBUTION:

@@ -45,6 +45,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     a->baseline = arg;
     return 0;
   case KEY_CONTRACT:
+    if (cli_contract_check(arg, &err) != ASSAY_OK)
+      argp_error(state, "--contract: %s", err.message);
     a->contract = arg;
     return 0;
   case ARGP_KEY_END:

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "base/printable.h"
 #include "cli/json.h"
 #include "cli/judging.h"
@@ -247,7 +248,10 @@ static enum assay_status read_log(const struct arguments *a, struct store *store
   char *text = NULL;
   size_t n = 0;
   int64_t trials = 0;
-  enum assay_status status = file_read(a->read, TUNE_LOG_MOST_BYTES, &text, &n, err);
+  const struct plan_device *device;
+  enum assay_status status = plan_device_parse(about.device, &device, err);
+  if (!status)
+    status = file_read(a->read, TUNE_LOG_MOST_BYTES, &text, &n, err);
   if (!status)
     status = tune_log_read(&(struct tune_log){a->format, text, n}, &about, put_trial, store, &trials, err);
   base_free(text);
@@ -286,6 +290,19 @@ static void show(const struct arguments *a, struct store *store, const struct tr
   }
 }
 
+// Whether the store has trials of a maker.
+static enum assay_status check_maker(const struct trials *all, const char *maker, struct assay_error *err) {
+  char meant[80];
+  struct nearest near = {.word = maker};
+  for (size_t i = 0; i < all->n; i++) {
+    if (strcmp(all->groups[i].maker, maker) == 0)
+      return ASSAY_OK;
+    nearest_offer(&near, all->groups[i].maker);
+  }
+  return error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no trials of a maker '%.60s'%s", maker,
+                   nearest_text(&near, meant, sizeof meant));
+}
+
 int cli_trials(int argc, char **argv) {
   struct arguments a = {0};
   struct assay_error err = {0};
@@ -298,6 +315,8 @@ int cli_trials(int argc, char **argv) {
     status = read_log(&a, store, &err);
   if (!status)
     status = trials_gather(store, &all, &err);
+  if (!status && a.baseline)
+    status = check_maker(&all, a.baseline, &err);
   struct shown json = {json_array(), json_array(), json_array()};
   for (int i = 0; !status && (i < a.n_runs || i == 0); i++)
     show(&a, store, &all, a.runs[i], &json);

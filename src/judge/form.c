@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/choice.h"
 #include "judge/subject.h"
 
 // What toolchains make plans of is judged by its plan. Of rows with the same ending, the usual one comes first.
@@ -90,25 +91,15 @@ enum assay_status form_of(const char *path, const struct plan_device *device, bo
 }
 
 enum assay_status form_mode_parse(const char *name, enum form_mode *out, struct assay_error *err) {
-#define MODE(id, its_name) {FORM_##id, its_name},
-  static const struct {
-    enum form_mode mode;
-    const char *name;
-  } modes[] = {FORM_MODES(MODE)};
+#define MODE(id, its_name) FORM_##id,
+  static const enum form_mode modes[] = {FORM_MODES(MODE)};
 #undef MODE
-  char known[64] = "";
-  size_t used = 0;
-  *out = FORM_ANY_MODE;
-  if (!name)
-    return ASSAY_OK;
-  for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-    if (strcmp(modes[i].name, name) == 0) {
-      *out = modes[i].mode;
-      return ASSAY_OK;
-    }
-    used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", modes[i].name);
-  }
-  return error_set(err, ASSAY_ERR_USAGE, "there is no mode %.60s; modes: %s", name, known);
+#define NAME(id, its_name) its_name,
+  static const char *const names[] = {FORM_MODES(NAME) NULL};
+#undef NAME
+  int found = name ? choice_of("a mode is", names, name, err) : -1;
+  *out = found < 0 ? FORM_ANY_MODE : modes[found];
+  return name && found < 0 ? ASSAY_ERR_USAGE : ASSAY_OK;
 }
 
 const struct subject_ops *form_subject(const struct form_choice *c) {

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/choice.h"
 #include "base/printable.h"
 #include "report/view.h"
 #include "task/distribution.h"
@@ -19,6 +20,17 @@ static const char *const rung_names[] = {
     FEEDBACK_RUNGS(NAME)
 #undef NAME
 };
+
+// A level's name is one of its own, the others may be in a list.
+static enum assay_status no_rung(const char *text, size_t n, struct assay_error *err) {
+#define NAME(id, name, text) name,
+  static const char *const names[] = {"code", "execution", "performance", FEEDBACK_RUNGS(NAME) NULL};
+#undef NAME
+  char word[64];
+  snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), text);
+  choice_of("feedback is a level (the first three) or a list of the others:", names, word, err);
+  return ASSAY_ERR_USAGE;
+}
 
 enum assay_status feedback_parse(const char *text, unsigned *rungs, struct assay_error *err) {
   static const struct {
@@ -38,10 +50,7 @@ enum assay_status feedback_parse(const char *text, unsigned *rungs, struct assay
       if (strlen(rung_names[i]) == n && strncmp(rung_names[i], at, n) == 0)
         bit = 1u << i;
     if (!bit)
-      return error_set(err, ASSAY_ERR_USAGE,
-                       "feedback is code, execution or performance, or a list of: compile, plan, fault, values, probe, "
-                       "cheat, time, rates, resources; not \"%s\"",
-                       text);
+      return no_rung(at, n, err);
     found |= bit;
     at += n + (at[n] == ',');
   }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "method/form.h"
 
-#include <stdio.h>
 #include <string.h>
+
+#include "base/choice.h"
 
 #define NAMES(...)                                                                                                     \
   (const char *const[]) {                                                                                              \
@@ -63,16 +64,14 @@ const struct answer_form *answer_form_at(int i) {
 }
 
 enum assay_status answer_form_by_name(const char *name, const struct answer_form **out, struct assay_error *err) {
-  char known[256];
-  size_t used = 0;
-  for (int i = 0; i < N_FORMS; i++) {
-    if (strcmp(forms[i].name, name) == 0) {
-      *out = &forms[i];
-      return ASSAY_OK;
-    }
-    used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", forms[i].name);
-  }
-  return error_set(err, ASSAY_ERR_USAGE, "there is no form %s; kernels can be asked for as: %s", name, known);
+  const char *names[N_FORMS + 1] = {NULL};
+  for (int i = 0; i < N_FORMS; i++)
+    names[i] = forms[i].name;
+  int found = choice_of("kernels can be asked for as", names, name, err);
+  if (found < 0)
+    return ASSAY_ERR_USAGE;
+  *out = &forms[found];
+  return ASSAY_OK;
 }
 
 enum assay_status answer_form_of_device(const char *device, const struct answer_form **out, struct assay_error *err) {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
+#include "base/choice.h"
 #include "method/method.h"
 
 static const struct method *const methods[] = {&method_greedy,  &method_sample, &method_refine,
@@ -15,16 +15,14 @@ const struct method *method_at(int i) {
 }
 
 enum assay_status method_by_name(const char *name, const struct method **out, struct assay_error *err) {
-  char known[256];
-  size_t used = 0;
-  for (int i = 0; i < N_METHODS; i++) {
-    if (strcmp(methods[i]->name, name) == 0) {
-      *out = methods[i];
-      return ASSAY_OK;
-    }
-    used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", methods[i]->name);
-  }
-  return error_set(err, ASSAY_ERR_USAGE, "there is no method %s; there are: %s", name, known);
+  const char *names[N_METHODS + 1] = {NULL};
+  for (int i = 0; i < N_METHODS; i++)
+    names[i] = methods[i]->name;
+  int found = choice_of("a method is", names, name, err);
+  if (found < 0)
+    return ASSAY_ERR_USAGE;
+  *out = methods[found];
+  return ASSAY_OK;
 }
 
 struct method_plan method_plan_first(const struct method_view *v, int64_t lane) {

@@ -86,6 +86,8 @@ static const struct carrier_ops *carrier_of(const char *url) {
 }
 
 enum assay_status model_endpoint_check(const struct model_endpoint *e, struct assay_error *err) {
+  if (e->api && wire_check(e->api, err) != ASSAY_OK)
+    return err->status;
   if (carrier_of(e->url) == &carrier_http)
     return http_check(e, err);
   if (strspn(e->url + 5, " \t") == strlen(e->url + 5))

@@ -43,11 +43,7 @@ struct transfer {
 // --- endpoints
 
 enum assay_status http_check(const struct model_endpoint *e, struct assay_error *err) {
-  enum assay_status status = address_check(e->url, e->key, err);
-  if (!status && e->api && !wire_by_name(e->api))
-    status =
-        error_set(err, ASSAY_ERR_USAGE, "there is no interface %s; there are chat, messages and responses", e->api);
-  return status;
+  return address_check(e->url, e->key, err);
 }
 
 static const struct wire *wire_of(const struct model_endpoint *e) {

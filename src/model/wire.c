@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/choice.h"
 #include "base/utf8.h"
 
 const char *wire_field_name(enum wire_field f) {
@@ -27,12 +28,21 @@ unsigned wire_fields_of(const char *names) {
   return bits;
 }
 
+static const struct wire *const all[] = {&wire_chat, &wire_messages, &wire_responses};
+enum { N_WIRES = sizeof all / sizeof *all };
+
 const struct wire *wire_by_name(const char *name) {
-  static const struct wire *const all[] = {&wire_chat, &wire_messages, &wire_responses};
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+  for (int i = 0; i < N_WIRES; i++)
     if (strcmp(all[i]->name, name) == 0)
       return all[i];
   return NULL;
+}
+
+enum assay_status wire_check(const char *name, struct assay_error *err) {
+  const char *names[N_WIRES + 1] = {NULL};
+  for (int i = 0; i < N_WIRES; i++)
+    names[i] = all[i]->name;
+  return choice_of("an interface is", names, name, err) < 0 ? ASSAY_ERR_USAGE : ASSAY_OK;
 }
 
 int64_t wire_number(const json_t *j, const char *name) {

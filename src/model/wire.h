@@ -47,6 +47,8 @@ extern const struct wire wire_chat, wire_messages, wire_responses;
 
 // By name, NULL: none.
 const struct wire *wire_by_name(const char *name);
+// Whether there is one of that name. ASSAY_ERR_USAGE: none, with those that there are.
+enum assay_status wire_check(const char *name, struct assay_error *err);
 
 // One event's data, or a whole body. Bad UTF-8 and lone surrogates are replaced, not refused. The end marker "[DONE]"
 // is understood. False: it is not JSON.

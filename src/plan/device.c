@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/nearest.h"
+#include "base/choice.h"
 
 #define DEFINE(id, ...) const struct plan_device plan_device_##id = {.name = #id, __VA_ARGS__};
 PLAN_DEVICES(DEFINE)
@@ -27,15 +27,12 @@ const char *plan_device_names(bool plans, char *text, size_t size) {
 }
 
 enum assay_status plan_device_parse(const char *name, const struct plan_device **out, struct assay_error *err) {
-  char known[128], meant[64];
-  struct nearest near = {.word = name};
-  for (int i = 0; i < N_DEVICES; i++) {
-    if (strcmp(devices[i]->name, name) == 0) {
-      *out = devices[i];
-      return ASSAY_OK;
-    }
-    nearest_offer(&near, devices[i]->name);
-  }
-  return error_set(err, ASSAY_ERR_USAGE, "there is no device %.60s%s; devices: %s", name,
-                   nearest_text(&near, meant, sizeof meant), plan_device_names(false, known, sizeof known));
+  const char *names[N_DEVICES + 1] = {NULL};
+  for (int i = 0; i < N_DEVICES; i++)
+    names[i] = devices[i]->name;
+  int found = choice_of("a device is", names, name, err);
+  if (found < 0)
+    return ASSAY_ERR_USAGE;
+  *out = devices[found];
+  return ASSAY_OK;
 }

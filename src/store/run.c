@@ -106,6 +106,12 @@ enum assay_status store_no_run(struct store *s, const char *run, struct assay_er
                    store_near_run(s, run, near, sizeof near));
 }
 
+enum assay_status store_check_run(struct store *s, const char *run, struct assay_error *err) {
+  int64_t n = 0;
+  enum assay_status status = count_rows(s, count_all, run, &n, err);
+  return !status && n == 0 ? store_no_run(s, run, err) : status;
+}
+
 // Within a transaction: the run is there, and nobody works on it. Claims that processes left behind go.
 static enum assay_status take_run(struct store *s, const char *run, struct assay_error *err) {
   int64_t n = 0, pid = 0;

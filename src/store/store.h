@@ -115,6 +115,8 @@ struct store_run {
 typedef bool store_run_visit(void *arg, const struct store_run *r);
 enum assay_status store_each_run(struct store *s, store_run_visit *visit, void *arg, struct assay_error *err);
 
+// Whether there is a run of that name; else as store_no_run says it.
+enum assay_status store_check_run(struct store *s, const char *run, struct assay_error *err);
 // ASSAY_ERR_NOT_FOUND: there is no run of that name; which one may be meant.
 enum assay_status store_no_run(struct store *s, const char *run, struct assay_error *err);
 // What may be meant, as nearest_text() has it ("; did you mean NAME?"). Returns `text`.

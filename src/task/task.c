@@ -515,8 +515,8 @@ enum assay_status task_parse_workload(const struct task *t, const char *text, st
       nearest_offer(&near, t->workloads[i].name);
   if (*text == '\0' || !strchr(text, '='))
     return error_set(err, ASSAY_ERR_NOT_FOUND,
-                     "%s has no workload '%.80s'%s: use small, full, another name that `assay show` lists, or bind "
-                     "every dimension (\"M=3, N=4\")",
+                     "%s has no workload '%.80s'%s (use small, full, another name that `assay show` lists, or bind "
+                     "every dimension: \"M=3, N=4\")",
                      t->name, text, nearest_text(&near, meant, sizeof meant));
   struct workload w = {.name = arena_strdup(arena, text)};
   enum assay_status status = w.name ? metadata_bindings(text, arena, &w, err) : error_nomem(err, "a workload");

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/choice.h"
 #include "toolchain/directive/directive.h"
 #include "toolchain/program_private.h"
 
@@ -59,18 +60,19 @@ static bool is_choice(const struct toolchain *t) {
 }
 
 enum assay_status toolchain_parse(const char *name, const struct toolchain **out, struct assay_error *err) {
-  char known[256] = "";
-  size_t used = 0;
-  for (int i = 0; i < N_TOOLCHAINS && used < sizeof known; i++) {
-    const struct toolchain *t = toolchains[i];
-    if (is_choice(t) && strcmp(t->name, name) == 0) {
-      *out = t;
-      return ASSAY_OK;
+  const struct toolchain *choices[N_TOOLCHAINS];
+  const char *names[N_TOOLCHAINS + 1] = {NULL};
+  int n = 0;
+  for (int i = 0; i < N_TOOLCHAINS; i++)
+    if (is_choice(toolchains[i])) {
+      choices[n] = toolchains[i];
+      names[n++] = toolchains[i]->name;
     }
-    if (is_choice(t))
-      used += (size_t)snprintf(known + used, sizeof known - used, "%s%s (%s)", used ? ", " : "", t->name, t->ending);
-  }
-  return error_set(err, ASSAY_ERR_USAGE, "there is no toolchain %.60s to choose; toolchains: %s", name, known);
+  int found = choice_of("a toolchain to choose is", names, name, err);
+  if (found < 0)
+    return ASSAY_ERR_USAGE;
+  *out = choices[found];
+  return ASSAY_OK;
 }
 
 enum assay_status program_start(const struct program_options *o, const char *source, size_t n,

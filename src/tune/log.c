@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/choice.h"
+
 static const struct tune_log_format *const formats[] = {
 #define ROW(name) &tune_log_##name,
     TUNE_LOG_FORMATS(ROW)
@@ -78,9 +80,17 @@ bool tune_log_starts(const char *text, size_t n, const char *with) {
 
 enum assay_status tune_log_read(const struct tune_log *log, const struct tune_log_about *about, tune_log_put *put,
                                 void *arg, int64_t *trials, struct assay_error *err) {
+  static const char *const names[] = {
+#define NAME(name) #name,
+      TUNE_LOG_FORMATS(NAME) NULL
+#undef NAME
+  };
   const struct tune_log_format *f = NULL;
+  int named = log->format ? choice_of("a tuner's log is of the format", names, log->format, err) : -1;
+  if (log->format && named < 0)
+    return ASSAY_ERR_USAGE;
   for (int i = 0; i < N_FORMATS && !f; i++)
-    if (log->format ? strcmp(log->format, formats[i]->name) == 0 : formats[i]->is(log->text, log->n))
+    if (log->format ? i == named : formats[i]->is(log->text, log->n))
       f = formats[i];
   if (!f)
     return error_set(err, ASSAY_ERR_USAGE, "%s is no log of a tuner that is known:" TUNE_LOG_NAMES, about->file);

@@ -63,9 +63,43 @@ expect 2 "no task 'kernelbnch'; did you mean kernelbench\?" "$assay" bench kerne
 expect 2 "no action shw; did you mean show\?" "$assay" plan shw x
 expect 2 "no action renam; did you mean rename\?" "$assay" runs renam a b
 expect 2 "no workload 'smal'; did you mean small\?" "$assay" judge kernelbench/1/19 "$cases/relu.c" --workload smal
-expect 2 "no device cdua; did you mean cuda\?" "$assay" judge kernelbench/1/19 "$cases/relu.c" --device cdua
+expect 2 "a device is cpu, cuda or opencl, not 'cdua'; did you mean cuda\?" "$assay" judge kernelbench/1/19 "$cases/relu.c" --device cdua
 expect 2 "no baseline 'torch.eagr'; did you mean torch.eager\?" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline torch.eagr
-expect 2 "no probe zero_maen; did you mean zero_mean\?; probes: declared, " "$assay" oracle kernelbench/1/19 --outputs o --probe zero_maen
+expect 2 "probe takes declared, .*, not 'zero_maen'; did you mean zero_mean\?" "$assay" oracle kernelbench/1/19 --outputs o --probe zero_maen
+# Whatever takes a name from a list says what may be meant.
+while IFS='|' read -r meant words; do
+  expect 2 "did you mean $meant\?" "$assay" $words
+done <<EOF
+contract|judge kernelbench/1/19 x.c --rule contrat
+judged|judge kernelbench/1/19 x.c --shapes judge
+nvrtc|judge kernelbench/1/19 x.cu --toolchain nvrt
+process|judge kernelbench/1/19 x.py --mode proces
+tf32|judge kernelbench/1/19 x.c --contract tf23
+tf32|show kernelbench/1/19 --baseline torch.eager --contract tf23
+always|doctor --color alwas
+lines|bench kernelbench/1 --from $cases --progress lnes
+kernelbenchx|export x --format kernelbench-x --to $work
+category|score --by categry
+fast_p|score --plot fas_p $work/x.svg
+kernelbench|score --of kernelbnch
+sample|make kernelbench/1/19 --endpoint exec:true --method sampel
+cuda-host|make kernelbench/1/19 --endpoint exec:true --form cudahost
+performance|make kernelbench/1/19 --endpoint exec:true --feedback perf
+values|make kernelbench/1/19 --endpoint exec:true --feedback compile,valeus
+chat|make kernelbench/1/19 --endpoint exec:true --api chatt
+triton|trials --format tritn --read $source/README.md
+cuda|trials --device cuad --read $source/README.md
+cpu|serve --devices cpuu
+eager|compare fusedops/matmul --with eagr
+wrong_value|bench kernelbench/1 --from $cases --again=wrong_vale
+EOF
+expect 2 "the maker files is written files:DIR.FILE, not 'files'" "$assay" compare fusedops/matmul --with files
+expect 2 "no trials of a maker 'inductr'" "$assay" trials --baseline inductr
+expect 2 "cases is a folder: name files of it, or .* assay bench SUITE --from" "$assay" judge kernelbench/1/19 "$cases"
+expect 2 "one SUITE only, not 'kernelbench/1' and 'kernelbench/2'" "$assay" bench kernelbench/1 kernelbench/2 --from "$cases"
+for other in "--against other" "--compare $work/x.json" --rounds\ other --published --devices --deviance; do
+  expect 2 'no run named "none"' "$assay" score none $other
+done
 expect 2 "no task 'kernelbnech/1'; did you mean kernelbench/1\?" "$assay" tasks kernelbnech/1
 expect 2 "is a model; name a kernel .*assay-import" "$assay" judge model.onnx
 expect 2 "is a candidate; name its task first: assay judge kernelbench/1/19 " "$assay" judge "$cases/relu.c"
@@ -102,7 +136,7 @@ expect 0 "^same$" sh -c 'cmp "$1/drawn/output_0.npy" "$1/given/output_0.npy" && 
 expect 0 "drawn with --seed [0-9]+" "$assay" oracle kernelbench/1/19 --outputs "$work/fresh" --probe row_scales
 expect 2 "say where to" "$assay" oracle kernelbench/1/19
 expect 2 "name a task" "$assay" oracle --outputs "$work/fresh"
-expect 2 "no probe sideways" "$assay" oracle kernelbench/1/19 --outputs "$work/fresh" --probe sideways
+expect 2 "probe takes declared, .*, not 'sideways'" "$assay" oracle kernelbench/1/19 --outputs "$work/fresh" --probe sideways
 expect 2 "are for drawn inputs" "$assay" oracle kernelbench/1/19 --inputs "$work/drawn" --outputs "$work/fresh" --seed 3
 expect 2 "neither input_1.npy nor input_1.pb.*2 inputs, and this is b" "$assay" oracle kernelbench/1/1 --inputs "$work/drawn" \
   --outputs "$work/fresh"
@@ -386,7 +420,7 @@ expect 0 "softmax.c" "$assay" plan export "$plan" --to "$work/exported" --name s
 expect 0 "^$" sh -c 'cc -std=c17 -Wall -Wextra -Werror -c -o "$1/softmax.o" "$1/softmax.c"; echo' sh "$work/exported"
 
 # --mode is for Python candidates on a GPU and is ignored elsewhere.
-expect 2 "there is no mode fast; modes: plan, process" "$assay" judge kernelbench/1/19 "$cases/relu.c" --mode fast
+expect 2 "a mode is plan or process, not 'fast'" "$assay" judge kernelbench/1/19 "$cases/relu.c" --mode fast
 expect 0 "pass" "$assay" judge kernelbench/1/19 "$cases/relu.c" --mode plan --no-probes --no-timing
 
 # A Fourier transform has the same error at the border as in the middle, where more terms are added.
@@ -406,7 +440,7 @@ json 0 "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline "$cases/relu.c
 expect 0 "1 judged now .1 passed" "$assay" bench kernelbench/1 --from "$work" --only slow.c --run paired --baseline "$work/slow.c" $quick
 expect 0 "paired .* 1/1 .* [0-9.]+ [0-9.]+ [0-9.]+$" "$assay" score paired --baseline "$work/slow.c"
 expect 2 "no candidate of .paired. was timed in turn" "$assay" score paired --baseline torch.eager
-expect 2 "there is no baseline 'torch.lazy'; baselines: torch.eager, .*, or a candidate's file" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline torch.lazy
+expect 2 "there is no baseline 'torch.lazy' .baselines: torch.eager, .*, or a candidate's file" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline torch.lazy
 expect 2 "none.c" "$assay" judge kernelbench/1/19 "$cases/relu.c" --baseline none.c --no-probes
 expect 2 "does not run on device opencl" "$assay" judge kernelbench/1/19 "$source/tests/opencl/relu.cl" --baseline "$cases/relu.c"
 expect 2 "torch.eager does not run on device opencl" "$assay" judge kernelbench/1/19 "$source/tests/opencl/relu.cl" --baseline torch.eager

@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 export TMPDIR=$work ASSAY_STORE=$work/store.sqlite ASSAY_PROC=$source/tests/support/quiet
 . "$source/tests/support/expect.sh"
 value() { python3 -c "import json, sys; o = json.load(open(sys.argv[1])); print($2)" "$1" "${@:3}"; }
-expect 2 "there is no maker 'nobody'; makers: cublaslt, cudnn, eager, files:DIR.FILE, helion.:none.*, inductor, library, max-autotune, run:RUN, triton.:DIR., tune:DIR.FILE, or a folder or file" \
+expect 2 "there is no maker 'nobody' .makers: cublaslt, cudnn, eager, files:DIR.FILE, helion.:none.*, inductor, library, max-autotune, run:RUN, triton.:DIR., tune:DIR.FILE, or a folder or file" \
   "$assay" compare fusedops/matmul --with nobody
 expect 2 "no task" "$assay" compare fusedops/matmull --with "$source/tests/tuning"
 expect 2 "name two runs" "$assay" compare fusedops/matmul

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/choice.h"
 #include "base/nearest.h"
 
 static void test_distance(void **state) {
@@ -25,8 +26,25 @@ static void test_distance(void **state) {
   assert_int_equal(nearest_distance(longest, "x", 7), 7);
 }
 
+// "WHAT a, b or c, not 'word'" with what may be meant.
+static void test_choice(void **state) {
+  (void)state;
+  static const char *const names[] = {"cpu", "cuda", "opencl", NULL}, *const one[] = {"tf32", NULL};
+  struct assay_error err = {0};
+  assert_int_equal(choice_of("--device takes", names, "cuda", &err), 1);
+  assert_int_equal(err.status, ASSAY_OK);
+  assert_int_equal(choice_of("--device takes", names, "cdua", &err), -1);
+  assert_int_equal(err.status, ASSAY_ERR_USAGE);
+  assert_string_equal(err.message, "--device takes cpu, cuda or opencl, not 'cdua'; did you mean cuda?");
+  assert_int_equal(choice_of("a device is", names, "metal", &err), -1);
+  assert_string_equal(err.message, "a device is cpu, cuda or opencl, not 'metal'");
+  assert_int_equal(choice_of("a contract is", one, "tf23", &err), -1);
+  assert_string_equal(err.message, "a contract is tf32, not 'tf23'; did you mean tf32?");
+  assert_int_equal(choice_of("a device is", names, "", &err), -1);
+}
+
 static const char *nearest_of(const char *word) {
-  static const char *const names[] = {"judge", "bench", "runs", "x", "y", "device", "device-index"};
+  static const char *const names[] = {"judge", "bench", "runs", "x", "y", "device", "device-index", "performance"};
   struct nearest n = {.word = word};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     nearest_offer(&n, names[i]);
@@ -41,6 +59,9 @@ static void test_nearest(void **state) {
   assert_string_equal(nearest_of("devise"), "device");
   assert_string_equal(nearest_of("device-indx"), "device-index");
   assert_string_equal(nearest_of("yy"), "y");
+  assert_string_equal(nearest_of("perf"), "performance"); // a beginning
+  assert_string_equal(nearest_of("dev"), "device");
+  assert_null(nearest_of("pe"));
   assert_null(nearest_of("frobnicate"));
   assert_null(nearest_of("z"));
   assert_null(nearest_of(""));
@@ -51,6 +72,6 @@ static void test_nearest(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_distance), cmocka_unit_test(test_nearest)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_distance), cmocka_unit_test(test_nearest), cmocka_unit_test(test_choice)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

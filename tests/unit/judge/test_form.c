@@ -34,7 +34,7 @@ static void test_devices(void **state) {
   assert_string_equal(plan_device_names(false, text, sizeof text), "cpu, cuda, opencl");
   assert_string_equal(plan_device_names(true, text, sizeof text), "cuda, opencl");
   assert_int_equal(plan_device_parse("metal", &device, &err), ASSAY_ERR_USAGE);
-  assert_string_equal(err.message, "there is no device metal; devices: cpu, cuda, opencl");
+  assert_string_equal(err.message, "a device is cpu, cuda or opencl, not 'metal'");
 }
 
 static void test_forms(void **state) {
@@ -86,12 +86,10 @@ static void test_choice(void **state) {
       {"a.cu", "cuda", NULL, "process", NULL, &subject_plan},      // which only Python modules can be
       {"a.py", "cuda", "nvcc", "process", NULL, &subject_process}, // the toolchain is for .cu files
       {"a.py", "cpu", NULL, "plan", NULL, &subject_cpu},
-      {"a.cu", "metal", NULL, NULL, "there is no device metal; devices: cpu, cuda, opencl", NULL},
-      {"a.cu", "cuda", "clang", NULL, "there is no toolchain clang to choose; toolchains: nvrtc (.cu), nvcc (.cu)",
-       NULL},
-      {"a.cl", "opencl", "opencl", NULL, "there is no toolchain opencl to choose; toolchains: nvrtc (.cu), nvcc (.cu)",
-       NULL},
-      {"a.py", "cuda", NULL, "graph", "there is no mode graph; modes: plan, process", NULL},
+      {"a.cu", "metal", NULL, NULL, "a device is cpu, cuda or opencl, not 'metal'", NULL},
+      {"a.cu", "cuda", "clang", NULL, "a toolchain to choose is nvrtc or nvcc, not 'clang'", NULL},
+      {"a.cl", "opencl", "opencl", NULL, "a toolchain to choose is nvrtc or nvcc, not 'opencl'", NULL},
+      {"a.py", "cuda", NULL, "graph", "a mode is plan or process, not 'graph'", NULL},
       {"a.cl", "cuda", NULL, NULL, "a.cl does not run on device cuda, which takes .cu, .py, .library files", NULL},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -125,7 +123,7 @@ static void test_judge_refuses(void **state) {
   o.candidate = "a.cu";
   o.device = "metal";
   assert_int_equal(assay_judge(&o, &v, &err), ASSAY_ERR_USAGE);
-  assert_non_null(strstr(err.message, "there is no device metal"));
+  assert_non_null(strstr(err.message, "not 'metal'"));
   assert_int_equal(assay_workbench_open(&o, false, &bench, &err), ASSAY_ERR_USAGE);
   assert_null(bench);
 }

@@ -457,7 +457,7 @@ static void an_unknown_device_is_an_error(void **state) {
   struct assay_judge_options o = options_of(ASSAY_SOURCE_DIR "/tests/cases/relu.c", NULL);
   o.device = "metal";
   assert_int_equal(assay_judge(&o, &v, &err), ASSAY_ERR_USAGE);
-  assert_string_equal(err.message, "there is no device metal; devices: cpu, cuda, opencl");
+  assert_string_equal(err.message, "a device is cpu, cuda or opencl, not 'metal'");
   assert_int_equal(assay_workbench_open(&o, true, &bench, &err), ASSAY_ERR_USAGE);
   assert_non_null(strstr(err.message, "devices: cpu, cuda, opencl"));
   // The subject itself says so, too.
