@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "toolchain/directive/private.h"
 
 enum assay_status parser_nomem(struct parser *p) {
@@ -143,13 +144,18 @@ static const struct function functions[] = {
 // Behind the name. min and max of many are nested ones of two.
 static enum assay_status read_call(struct parser *p, struct token name, const struct expr **out) {
   const struct function *f = NULL;
-  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+  char word[64], meant[64];
+  snprintf(word, sizeof word, "%.*s", (int)(name.length < sizeof word ? name.length : sizeof word - 1), name.text);
+  struct nearest near = {.word = word};
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
     if (strlen(functions[i].name) == name.length && !memcmp(functions[i].name, name.text, name.length))
       f = &functions[i];
+    nearest_offer(&near, functions[i].name);
+  }
   if (!f)
     return directive_error(p->err, ASSAY_ERR_SYNTAX, p->lexer.file, name.at,
-                           "no function `%.*s`: there are ceil_div, round_up, min, max and sqrt",
-                           (int)(name.length < 64 ? name.length : 64), name.text);
+                           "no function `%s`%s (there are ceil_div, round_up, min, max and sqrt)", word,
+                           nearest_text(&near, meant, sizeof meant));
   const struct expr *first = NULL, *next = NULL;
   enum assay_status status;
   int n = 0;

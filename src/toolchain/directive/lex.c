@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "toolchain/directive/private.h"
 
 static bool blank(char c) {
@@ -206,6 +207,18 @@ bool lexer_next_directive(struct lexer *l) {
     return true;
   }
   return false;
+}
+
+struct quote lexer_quote_near(const struct lexer *l, const char *const *names) {
+  struct quote q = lexer_quote(l);
+  char word[48], meant[64];
+  size_t used = strlen(q.text), n = l->next.length < sizeof word ? l->next.length : 0;
+  snprintf(word, sizeof word, "%.*s", (int)n, l->next.text);
+  struct nearest near = {.word = word};
+  for (int i = 0; names[i]; i++)
+    nearest_offer(&near, names[i]);
+  snprintf(q.text + used, sizeof q.text - used, "%s", nearest_text(&near, meant, sizeof meant));
+  return q;
 }
 
 enum assay_status directive_error(struct assay_error *err, enum assay_status status, const char *file, struct place at,

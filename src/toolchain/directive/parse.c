@@ -6,6 +6,8 @@
 
 #include "toolchain/directive/private.h"
 
+enum { MOST_KEYS = 16 }; // of one line
+
 struct reader {
   struct parser parser;
   struct directive_set set;
@@ -243,6 +245,8 @@ static const struct key map_keys[] = {{"of", KEY_PLACE, AT(from), NULL, true},
 static enum assay_status read_choice_word(struct reader *r, const struct key *k, uint32_t *out) {
   struct lexer *l = lexer_of(r);
   char known[160] = "";
+  const char *names[MOST_KEYS + 1] = {NULL};
+  int count = 0;
   for (const struct choice *c = k->choices; c->word; c++) {
     size_t n = strlen(c->word), used = strlen(known);
     if (l->next.length == n && !memcmp(l->next.text, c->word, n)) {
@@ -251,8 +255,10 @@ static enum assay_status read_choice_word(struct reader *r, const struct key *k,
       return ASSAY_OK;
     }
     snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", c->word);
+    if (count < MOST_KEYS)
+      names[count++] = c->word;
   }
-  return parser_error(&r->parser, "%s is one of %s, not %s", k->name, known, lexer_quote(l).text);
+  return parser_error(&r->parser, "%s is one of %s, not %s", k->name, known, lexer_quote_near(l, names).text);
 }
 
 static enum assay_status read_key_value(struct reader *r, const struct key *k, struct directive *d) {
@@ -278,11 +284,15 @@ static enum assay_status read_key_value(struct reader *r, const struct key *k, s
 
 static enum assay_status unknown_key(struct reader *r, const struct key *keys) {
   char known[200] = "";
+  const char *names[MOST_KEYS + 1] = {NULL};
+  int n = 0;
   for (const struct key *k = keys; k->name; k++) {
     size_t used = strlen(known);
+    if (n < MOST_KEYS)
+      names[n++] = k->name;
     snprintf(known + used, sizeof known - used, "%s%s%s", used ? ", " : "", k->name, k->kind == KEY_FLAG ? "" : "=");
   }
-  return parser_error(&r->parser, "expected one of %s, not %s", known, lexer_quote(lexer_of(r)).text);
+  return parser_error(&r->parser, "expected one of %s, not %s", known, lexer_quote_near(lexer_of(r), names).text);
 }
 
 // All that is left of the line: each key once, in any order.
@@ -437,6 +447,16 @@ static enum assay_status add_line(struct reader *r, const struct directive *d) {
 
 static enum assay_status read_options(struct reader *r);
 
+static enum assay_status unknown_verb(struct reader *r) {
+  static const char *const names[] = {"let",        "scratch",    "launch", "fill",    "copy",
+                                      "tensor_map", "prepare",    "option", "require", "task",
+                                      "tune",       "constraint", "twin",   "expect",  NULL};
+  return parser_error(
+      &r->parser,
+      "expected one of let, scratch, launch, fill, copy, tensor_map, prepare, option, require, task, not %s",
+      lexer_quote_near(lexer_of(r), names).text);
+}
+
 static enum assay_status read_line(struct reader *r) {
   struct lexer *l = lexer_of(r);
   static const char *const judges[] = {"task", "expect", "twin", "constraint"};
@@ -450,7 +470,7 @@ static enum assay_status read_line(struct reader *r) {
   while (v < sizeof verbs / sizeof *verbs && !lexer_at(l, verbs[v].name))
     v++;
   if (v == sizeof verbs / sizeof *verbs)
-    return unexpected(r, "one of let, scratch, launch, fill, copy, tensor_map, prepare, option, require, task");
+    return unknown_verb(r);
   lexer_advance(l);
   struct directive *d = arena_calloc(r->parser.arena, 1, sizeof *d);
   if (!d)

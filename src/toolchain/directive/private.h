@@ -44,9 +44,11 @@ enum assay_status directive_error(struct assay_error *err, enum assay_status sta
                                   const char *fmt, ...) ASSAY_PRINTF(5, 6);
 // As error message: what stands at l->next ("`;`", "the end of the line").
 struct quote {
-  char text[48];
+  char text[112];
 };
 struct quote lexer_quote(const struct lexer *l);
+// The same, with which of `names` (NULL-terminated) may be meant.
+struct quote lexer_quote_near(const struct lexer *l, const char *const *names);
 
 // ---- expr.c: expressions
 
