@@ -41,8 +41,8 @@ static bool begins(const char *name, const char *word) {
   return !*word;
 }
 
-// A third of the letters may be wrong, and one of short names; of a single letter none. Three letters or more may be the
-// beginning of a name: that is as far from it as may be.
+// A third of the letters may be wrong, and one of short names; of a single letter none. Three letters or more may be
+// the beginning of a name: that is as far from it as may be.
 void nearest_offer(struct nearest *n, const char *name) {
   size_t length = strlen(n->word);
   int most = (int)(length < 2 ? 0 : length < 6 ? 1 : length / 3);

@@ -2,9 +2,11 @@
 #include "cli/argv.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/nearest.h"
 #include "base/printable.h"
 #include "cli/cli.h"
@@ -53,6 +55,27 @@ static bool check(const struct argp *argp, const char *program, const char *text
           printable_line(name, shown, sizeof shown), w.near.name ? "; did you mean --" : "",
           w.near.name ? w.near.name : "", w.near.name ? "?" : "", program);
   exit(CLI_USAGE);
+}
+
+static ssize_t write_printable(void *cookie, const char *text, size_t n) {
+  char *copy = base_strndup(text, n);
+  (void)cookie;
+  if (copy) {
+    printable(copy);
+    fputs(copy, stderr);
+  }
+  base_free(copy);
+  return (ssize_t)n;
+}
+
+void cli_argv_errors(struct argp_state *state) {
+  if (state->err_stream != stderr)
+    return;
+  FILE *to = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_printable});
+  if (!to)
+    return;
+  setvbuf(to, NULL, _IOLBF, BUFSIZ);
+  state->err_stream = to; // until the process ends, which is when argp has written to it
 }
 
 void cli_argv_check(const struct argp *argp, int argc, char **argv) {

@@ -9,6 +9,10 @@
 // name that was perhaps meant, where there is one.
 void cli_argv_check(const struct argp *argp, int argc, char **argv);
 
+// At ARGP_KEY_INIT: what argp says of wrong usage quotes words that others may have written, and no terminal obeys
+// them.
+void cli_argv_errors(struct argp_state *state);
+
 // What help is made of, as JSON, for the programs that write manual pages and completions. `assay COMMAND --describe`
 // prints it: an option that help does not list.
 #define CLI_DESCRIBE "--describe"

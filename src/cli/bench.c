@@ -16,7 +16,8 @@ static const char *const again_reasons[] = {
 #define CODE(name, code, meaning) code,
     ASSAY_REASONS(CODE)
 #undef CODE
-    STORE_UNTIMED, NULL};
+        STORE_UNTIMED,
+    NULL};
 
 static bool is_again_reason(const char *text) {
   for (int i = 0; again_reasons[i]; i++)

@@ -40,6 +40,9 @@ int cli_take_choice(const struct argp_state *state, const char *what, const char
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct cli_judging *j = state->input;
   switch (key) {
+  case ARGP_KEY_INIT:
+    cli_argv_errors(state);
+    return 0;
   case KEY_STORE:
     snprintf(j->paths.store, sizeof j->paths.store, "%s", arg);
     return 0;

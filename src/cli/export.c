@@ -17,8 +17,8 @@
 enum { KEY_TO = 8000, KEY_LEVEL, KEY_NAME, KEY_FORMAT, KEY_TASK, KEY_BASELINE, MOST_TASKS = 256 };
 
 enum format { FORMAT_KERNELBENCH, FORMAT_KERNELBENCHX, FORMAT_FLASHINFER, FORMAT_SOL, FORMAT_GPU_MODE };
-static const char *const format_names[] = {"kernelbench", "kernelbenchx", "flashinfer-bench", "sol-execbench",
-                                           "gpu-mode",    NULL};
+static const char *const format_names[] = {"kernelbench",   "kernelbenchx", "flashinfer-bench",
+                                           "sol-execbench", "gpu-mode",     NULL};
 
 struct arguments {
   struct cli_judging judging;

@@ -119,7 +119,7 @@ static void fit_samples(struct cli_judging *j) {
     "judge tasks of fp32 under the contract tf32, in which factors of products may be rounded to TF32 (as PyTorch "    \
     "does "                                                                                                            \
     "in convolutions); tables and scores keep such verdicts apart",                                                    \
-    .kind = OPTION_NAME, OF_OPTIONS(contract), .known = cli_contract_check)                                                \
+    .kind = OPTION_NAME, OF_OPTIONS(contract), .known = cli_contract_check)                                            \
   X(RULE, "rule", "NAME", "the rule that decides: contract (default) or allclose; both are always computed",           \
     .kind = OPTION_INDEX, OF_OPTIONS(rule), .choices = rules)                                                          \
   X(SHAPES, "shapes", "NAME",                                                                                          \

@@ -20,6 +20,9 @@ struct arguments {
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct arguments *a = state->input;
   switch (key) {
+  case ARGP_KEY_INIT:
+    cli_argv_errors(state);
+    return 0;
   case KEY_JSON:
     a->json = true;
     return 0;

@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "assay/verdict.h"
+#include "base/alloc.h"
+#include "base/printable.h"
+#include "cli/argv.h"
 #include "cli/table.h"
 
 enum { KEY_CSV = 9100, KEY_MARKDOWN, KEY_JUNIT };
@@ -21,6 +24,8 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *arg, struct argp_state *state) {
   enum cli_format *format = state->input;
   (void)arg;
+  if (key == ARGP_KEY_INIT)
+    cli_argv_errors(state);
   if (key < KEY_CSV || key > KEY_JUNIT)
     return ARGP_ERR_UNKNOWN;
   if (*format != CLI_FORMAT_TABLE)
@@ -108,7 +113,7 @@ static const json_t *at(const json_t *object, const char *path) {
 }
 
 // A cell that begins as a formula is text to a reader, and a formula to a spreadsheet: a quote in front stops that.
-static void put_text(const char *text, FILE *to) {
+static void put_cell(const char *text, FILE *to) {
   bool quote = text[0] && (strpbrk(text, ",\"\r\n") || strchr("=+-@\t", text[0]));
   if (!quote) {
     fputs(text, to);
@@ -121,6 +126,16 @@ static void put_text(const char *text, FILE *to) {
     fputc(*c, to);
   }
   fputc('"', to);
+}
+
+// What a terminal would obey is left out.
+static void put_text(const char *given, FILE *to) {
+  char *text = base_strndup(given, strlen(given));
+  if (!text)
+    return;
+  printable(text);
+  put_cell(text, to);
+  base_free(text);
 }
 
 void cli_csv_head(const struct cli_column *columns, FILE *to) {

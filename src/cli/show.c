@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/printable.h"
+#include "cli/cells.h"
 #include "cli/json.h"
 #include "cli/judging.h"
 #include "onnx/onnx.h"
@@ -130,16 +131,17 @@ static enum assay_status ranges_text(const struct task *t, struct arena *arena, 
 static void print_head(const struct task *t) {
   const char *origin = model_property(&t->model, "assay.origin");
   char line[1024];
-  printf("%s  %s%s\n", t->name, t->title, t->as_published ? " (as published)" : "");
+  cells_printf(stdout, "%s  %s%s\n", t->name, t->title, t->as_published ? " (as published)" : "");
   if (origin)
-    printf("from: %s\n", printable_line(origin, line, sizeof line));
-  printf("contract: %s; published tolerance: |error| <= %g + %g |answer|\n", t->contract.name, t->atol, t->rtol);
+    cells_printf(stdout, "from: %s\n", printable_line(origin, line, sizeof line));
+  cells_printf(stdout, "contract: %s; published tolerance: |error| <= %g + %g |answer|\n", t->contract.name, t->atol,
+               t->rtol);
   if (t->repaired)
-    printf("repaired: %s\n", t->repair ? t->repair : "see docs/kernelbench.md");
+    cells_printf(stdout, "repaired: %s\n", t->repair ? t->repair : "see docs/kernelbench.md");
   printf("\n");
   for (int i = 0; i < t->n_inputs; i++)
-    printf("input %d  %-12s %s\n", i, printable_line(t->inputs[i].name, line, sizeof line),
-           t->inputs[i].distribution.text);
+    cells_printf(stdout, "input %d  %-12s %s\n", i, printable_line(t->inputs[i].name, line, sizeof line),
+                 t->inputs[i].distribution.text);
   printf("\n");
   if (task_has_check(t)) {
     const struct graph *g = task_oracle_graph(t);
@@ -189,7 +191,7 @@ static enum assay_status show(struct arguments *a, const struct task *t, struct 
   } else {
     print_head(t);
     table_print(table, stdout);
-    printf("\ndrawn shapes: %s\n", *drawn ? drawn : "none: no extent may change");
+    cells_printf(stdout, "\ndrawn shapes: %s\n", *drawn ? drawn : "none: no extent may change");
     printf("\n--- ONNX ---\n%s\n--- PyTorch ---\n", buf_str(&graph));
     if (missing.len)
       printf("none: there is no translation of %s\n", buf_str(&missing));

@@ -287,7 +287,7 @@ bool table_print(const struct table *t, FILE *to) {
 // Markdown has no lines in a cell, and "|" ends one.
 static void put_markdown(const char *cell, FILE *to) {
   for (const char *c = cell; *c; c++)
-    if (*c == '|' || *c == '\\' || *c == '<' || *c == '`' || *c == '*' || *c == '_')
+    if (strchr("|\\<>`*_[]&~", *c))
       fprintf(to, "\\%c", *c);
     else
       fputc(*c == '\n' ? ' ' : *c, to);

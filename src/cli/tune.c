@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "base/printable.h"
+#include "cli/cells.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/judging.h"
@@ -116,13 +117,19 @@ static const struct argp argp = {
         "it was. The order follows from --seed. `assay trials` shows the curve again.",
 };
 
+static bool is_timed(const struct store_trial *t) {
+  return t->status == STORE_TRIAL_OK || t->status == STORE_TRIAL_SLOW;
+}
+
 static void show_trial(void *arg, const struct store_trial *t, double best_ns, int64_t count) {
   const struct arguments *a = arg;
-  char time[32], best[32];
+  char time[32], best[32], detail[400];
   if (a->judging.progress == CLI_PROGRESS_NONE)
     return;
-  fprintf(stderr, "%lld/%lld  %s  %s %s  best %s\n", (long long)t->number + 1, (long long)count, t->configuration,
-          store_trial_status_name(t->status), cli_time_text(t->time_ns, time), cli_time_text(best_ns, best));
+  cells_printf(stderr, "%lld/%lld  %s  %s %s  best %s\n", (long long)t->number + 1, (long long)count, t->configuration,
+               store_trial_status_name(t->status), cli_time_text(t->time_ns, time), cli_time_text(best_ns, best));
+  if (!is_timed(t) && t->detail && t->detail[0])
+    cells_printf(stderr, "    %s\n", printable_line(t->detail, detail, sizeof detail));
 }
 
 static char *command_of(void *arg, const struct assay_judge_options *o, const struct assay_verdict *v) {
@@ -162,12 +169,32 @@ static enum assay_status make_folder(const struct arguments *a, struct buf *fold
   return status ? status : file_make_folders(buf_str(folder), err);
 }
 
+// The first configuration without a time, and why.
+static bool note_failure(void *arg, const struct store_trial *t) {
+  struct buf *why = arg;
+  char detail[400];
+  if (is_timed(t))
+    return true;
+  printable_line(t->detail ? t->detail : "", detail, sizeof detail);
+  buf_printf(why, "; the first without: %.100s, %s%s%s", t->configuration, store_trial_status_name(t->status),
+             detail[0] ? ": " : "", detail);
+  return false;
+}
+
+static void print_none(const struct arguments *a, struct store *store) {
+  struct buf why = {0};
+  struct assay_error ignored = {0};
+  store_each_trial(store, a->tuner.run, note_failure, &why, &ignored);
+  cells_printf(stdout, "\nno configuration is right at every question and has a time%s\n", buf_str(&why));
+  buf_release(&why);
+}
+
 static void print_text(const struct arguments *a, const struct tuner_result *r, struct store *store,
                        const struct trials *all) {
   char time[32], name[512];
   cli_trials_print(store, all, a->tuner.run, stdout);
   if (r->best < 0)
-    printf("\nno configuration is right at every question\n");
+    print_none(a, store);
   else
     printf("\nbest: %s  %s, judged in full\n%s\n", printable_line(r->configuration, name, sizeof name),
            cli_time_text(r->best_ns, time), r->file);

@@ -182,6 +182,8 @@ expect 0 "^(100|[1-9]?[0-9])$" sh -c 'tr -d "\r" <"$1" | sed "s/\x1b\[[0-9]*[mK]
 bench100=(bench kernelbench/1 --from "$cases" --only relu.c --only 'softmax_t*' --twins --no-timing --run columns)
 expect 0 "^kernelbench/1/19 +relu.c -DIDENTITY +[^ ]*wrong_value" terminal 100 "$assay" "${bench100[@]}"
 expect 0 "^(100|[1-9]?[0-9])$" sh -c 'sed "s/\x1b\[[0-9]*[mK]//g; s/.*\r//" <"$1" | wc -L' sh "$work/out"
+expect 0 "^    the package transformers begins with" terminal 100 "$assay" show kernelbench/4/1
+expect 0 "^(100|[1-9]?[0-9])$" sh -c 'sed "/^--- ONNX/,\$d" <"$1" | wc -L' sh "$work/out"
 coloured=$(printf '\033\\[31mwrong_value')
 expect 1 "$coloured" terminal 100 "$assay" judge kernelbench/1/19 "${two[@]}"
 expect 1 "sigmoid.c +wrong_value" env NO_COLOR=1 python3 "$source/tests/program/terminal.py" 100 \
@@ -192,6 +194,26 @@ expect 2 "auto, always or never, not 'sometimes'" "$assay" judge kernelbench/1/1
 printf 'void assay_kernel(void) {\n#error "\033[31mred\007\n}\n' >"$work/$(printf 'esc\033[2J.c')"
 expect 1 "esc\?\[2J.c" "$assay" judge kernelbench/1/19 "$work"/esc*.c --no-store
 expect 1 "^0$" sh -c 'LC_ALL=C grep -c "[[:cntrl:]]" "$1"' sh "$work/out"
+# Nor of a name that somebody gave to a run, a file or an option, whatever reads it.
+hostile_run=$(printf 'e\033[31m\007 |"')
+expect 0 "1 passed" "$assay" bench kernelbench/1 --from "$cases" --only relu.c --no-timing --no-probes --run "$hostile_run"
+{ for c in $commands "plan show" "plan save"; do
+  for words in "" --csv --json "--workload=$hostile_run" "--rule=$hostile_run" "--seed=$hostile_run" "--$hostile_run"; do
+    "$assay" $c ${words:+"$words"} none "$hostile_run"
+    "$assay" $c ${words:+"$words"} "$hostile_run" none
+  done
+done
+"$assay" runs
+"$assay" score
+"$assay" score --csv
+"$assay" trials
+} >"$work/words" 2>&1 </dev/null
+expect 1 "^0$" sh -c 'tr -d "\n\t" <"$1" | LC_ALL=C grep -c "[[:cntrl:]]"' sh "$work/words"
+# Without colours, where nobody wants them, every command that has a table.
+for words in "doctor" "tasks kernelbench/1/19" "runs" "trials" "score" "compare $hostile_run $hostile_run" "show kernelbench/1/19"; do
+  NO_COLOR=1 terminal 100 "$assay" $words
+done >"$work/words" 2>&1
+expect 1 "^0$" sh -c 'grep -cE "$(printf "\033")\[[0-9;]+m" "$1"' sh "$work/words"
 # Progress: a bar on a terminal, lines in the logs of continuous integration, elsewhere nothing.
 of_two=(bench kernelbench/1 --from "$cases" --only "relu.c" --only "sigmoid.c" --no-timing --no-probes --again)
 expect 0 "^assay: 0 of 2 done; .*/relu.c" env CI=true "$assay" "${of_two[@]}"

@@ -17,6 +17,13 @@ expect 2 "declares nothing to tune" "$assay" tune $task "$source/tests/fusedops/
 sed 's/constraint BROKEN == 0/constraint BROKNE == 0/' "$source/tests/tuning/matmul.c" >"$work/wrong.c"
 expect 2 "wrong.c:7: the constraint .BROKNE == 0.*no number is named" "$assay" tune $task "$work/wrong.c"
 expect 2 "takes a number from 1" "${tune[@]}" --trials 0
+# Why a configuration has no time is said where it is tried, within the width of a terminal, and at the end.
+sed 's/assay_kernel/assay_krnel/' "$source/tests/tuning/matmul.c" >"$work/nameless.c"
+nameless=(python3 "$source/tests/program/terminal.py" 100 "$assay" tune $task "$work/nameless.c" --workload ragged1 --trials 1)
+for line in "^    the file has no function assay_kernel" "^    ROWS=4,LANES=8,BROKEN=0, launch_error: the file has no"; do
+  expect 1 "$line" "${nameless[@]}"
+done
+expect 0 "^(100|[1-9]?[0-9])$" sh -c 'sed "s/\x1b\[[0-9]*[mK]//g; s/.*\r//" <"$1" | wc -L' sh "$work/out"
 # Killed in the middle: what was finished stays, and is not done again.
 "${tune[@]}" --run killed --parallel 1 >"$work/killed" 2>"$work/progress" &
 tuner=$!
