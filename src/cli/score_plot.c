@@ -89,7 +89,7 @@ static enum assay_status read_run(struct store *store, const struct score_plot *
 
 static enum assay_status draw_runs(struct store *store, const struct score_plot *p, const struct score_setting *at,
                                    const struct plot_run *runs, struct buf *svg, struct assay_error *err) {
-  const struct draw_page page = {DRAW_WIDE, "plot", true};
+  const struct draw_page page = {.width = DRAW_WIDE, .id = "plot", .standalone = true};
   char title[256];
   snprintf(title, sizeof title, "%s: %s on %s", p->form, at->workload, at->device);
   switch (choice_of("--plot draws", forms, p->form, NULL)) {

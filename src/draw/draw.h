@@ -2,7 +2,7 @@
 // Charts as SVG text: named forms that take plain numbers. Colours are classes of one style sheet, light and dark, and
 // never the only sign of anything; no number is written by a locale; the same numbers give the same bytes. Every form
 // draws something for no data, one datum and numbers that are none: an empty chart says in a sentence what is missing.
-// A chart has role="img", a <title>, and a <desc> that states what it shows in words.
+// A chart has role="img", a <title>, and a <desc> or a caption of the page that states what it shows in words.
 #ifndef DRAW_DRAW_H
 #define DRAW_DRAW_H
 
@@ -18,6 +18,11 @@ struct draw_page {
   int width;       // DRAW_WIDE or DRAW_NARROW; from 240
   const char *id;  // unique on its page, [a-z0-9-]; the renditions of one chart need two
   bool standalone; // a file of its own: with a style sheet and a namespace
+  // Gets the words that state what the chart shows, unless it has some: the page shows them next to the chart, in the
+  // element of the id `caption_id`. NULL: they go into <desc>, as those of a chart that has nothing to show always do.
+  struct buf *caption;
+  const char *caption_id;
+  const char *wide; // the id of the rendition of DRAW_WIDE that stands on the same page; NULL: none. Long paths use it
 };
 
 // The rules that a page with charts needs once. All classes begin with "c-". A page with a switch sets

@@ -74,8 +74,8 @@ void draw_ratios(const struct draw_ratios *c, const struct draw_page *page, stru
   struct svg s = {.out = out};
   snprintf(desc, sizeof desc,
            "Times of %.200s over times of %.200s, task by task, on a logarithmic axis: above 1 the second is faster. "
-           "%d tasks faster in the second, %d in the first, %d with no difference shown.",
-           c->a, c->b, n.b, n.a, n.none);
+           "%d %s faster in the second, %d in the first, %d with no difference shown.",
+           c->a, c->b, n.b, n.b == 1 ? "task" : "tasks", n.a, n.none);
   svg_begin(&s, page, (int)bottom + 40, c->title, desc);
   snprintf(name, sizeof name, wide ? "A's time over B's: right of 1, B is faster" : "A's time over B's");
   axis_draw(&s, &a, bottom, SVG_TOP, name);

@@ -9,7 +9,7 @@
 #include "draw/svg.h"
 #include "score/figure.h"
 
-enum { STRIP = 96, GAP = 12, CDF = 96 };
+enum { STRIP = 96, GAP = 12, CDF = 96, LEFT = 64, RIGHT = 16 };
 
 static int by_value(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
@@ -37,34 +37,62 @@ static void put_interval(struct svg *s, const struct draw_samples *c, const stru
   svg_line(s, "c-level", (struct svg_point){x, SVG_TOP}, (struct svg_point){x, bottom});
 }
 
+// What both renditions have in common: the narrow one shows the paths of the wide one, of which a page has 10 kB.
+static void again(struct svg *s, const struct draw_page *page, const char *part, const struct axis *a) {
+  const struct svg_range here = {a->from, a->to}, wide = {LEFT, DRAW_WIDE - RIGHT};
+  svg_again(s, page, part, &here, &wide);
+}
+
 // All samples are one path: 200 elements would be five times as long.
-static void put_strip(struct svg *s, const struct draw_samples *c, const struct axis *a) {
-  svg_path(s, "c-speck c-s1");
+static void put_specks(struct svg *s, const struct draw_samples *c, const struct draw_page *page,
+                       const struct axis *a) {
+  svg_named_path(s, page, "c-speck c-s1", "strip");
   for (int i = 0; i < c->n; i++)
-    if (isfinite(c->values[i]))
-      svg_dot(s, (struct svg_point){axis_at(a, c->values[i]),
-                                    SVG_TOP + 4 + (STRIP - 8) * (c->n > 1 ? (double)i / (c->n - 1) : 0.5)});
+    if (isfinite(c->values[i])) {
+      svg_pen(s, 'm',
+              (struct svg_point){axis_at(a, c->values[i]),
+                                 SVG_TOP + 4 + (STRIP - 8) * (c->n > 1 ? (double)i / (c->n - 1) : 0.5)});
+      buf_puts(s->out, "h0");
+    }
   svg_path_end(s);
+}
+
+static void put_strip(struct svg *s, const struct draw_samples *c, const struct draw_page *page, const struct axis *a) {
+  if (page->wide)
+    again(s, page, "strip", a);
+  else
+    put_specks(s, c, page, a);
   svg_text(s, "c-muted", (struct svg_point){8, SVG_TOP + 12}, 's', a->from - 12, "first");
   svg_text(s, "c-muted", (struct svg_point){8, SVG_TOP + STRIP - 4}, 's', a->from - 12, "last");
 }
 
-static void put_cdf(struct svg *s, const double *sorted, int n, const struct axis *a, double top) {
+static void put_steps(struct svg *s, const struct draw_page *page, const double *sorted, int n, const struct axis *a,
+                      double top) {
   double bottom = top + CDF;
-  svg_path(s, "c-curve c-axis c-s1");
-  svg_to(s, 'M', (struct svg_point){a->from, bottom});
+  svg_named_path(s, page, "c-curve c-axis c-s1", "share");
+  svg_pen(s, 'm', (struct svg_point){a->from, bottom});
   for (int i = 0; i < n; i++) {
-    svg_along(s, 'H', axis_at(a, sorted[i]));
-    svg_along(s, 'V', bottom - CDF * (double)(i + 1) / n);
+    const struct svg_point at = {axis_at(a, sorted[i]), bottom - CDF * (double)(i + 1) / n};
+    svg_pen(s, 'h', at);
+    svg_pen(s, 'v', at);
   }
-  svg_to(s, 'L', (struct svg_point){a->to, top});
+  svg_pen(s, 'h', (struct svg_point){a->to, top});
   svg_path_end(s);
+}
+
+static void put_cdf(struct svg *s, const struct draw_page *page, const double *sorted, int n, const struct axis *a,
+                    double top) {
+  double bottom = top + CDF;
+  if (page->wide)
+    again(s, page, "share", a);
+  else
+    put_steps(s, page, sorted, n, a, top);
   svg_text(s, "c-muted", (struct svg_point){8, top + 12}, 's', a->from - 12, "100 %");
   svg_text(s, "c-muted", (struct svg_point){8, bottom}, 's', a->from - 12, "0 %");
 }
 
 void draw_samples(const struct draw_samples *c, const struct draw_page *page, struct buf *out) {
-  struct axis a = {.from = 64, .to = page->width - 16};
+  struct axis a = {.from = LEFT, .to = page->width - RIGHT};
   double *own = c->sorted ? NULL : base_calloc((size_t)c->n + 1, sizeof *own);
   const double *sorted = c->sorted ? c->sorted : own;
   int known = c->sorted ? c->n_sorted : own ? draw_sort(c->values, c->n, own) : 0;
@@ -87,8 +115,8 @@ void draw_samples(const struct draw_samples *c, const struct draw_page *page, st
   svg_begin(&s, page, (int)bottom + 40, c->title, desc);
   axis_draw(&s, &a, bottom, SVG_TOP, c->unit);
   put_interval(&s, c, &a, bottom);
-  put_strip(&s, c, &a);
-  put_cdf(&s, sorted, known, &a, second);
+  put_strip(&s, c, page, &a);
+  put_cdf(&s, page, sorted, known, &a, second);
   svg_end(&s);
   base_free(own);
 }

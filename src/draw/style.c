@@ -35,6 +35,7 @@ static const char shapes[] =
     ".c-dash5{stroke-dasharray:1 4}\n"
     ".c-dot{stroke-width:8;stroke-linecap:round}\n"
     ".c-speck{stroke-width:3;stroke-linecap:round;stroke-opacity:.7}\n"
+    ".c-speck,.c-curve{vector-effect:non-scaling-stroke}\n" // also where a path is used again, narrower
     ".c-ring,.c-cross,.c-triangle{fill:none;stroke-width:2}\n";
 
 static void put_colours(struct buf *out, const char *before, bool dark) {

@@ -52,15 +52,31 @@ double svg_text_width(const char *text) {
   return char_px() * characters(text);
 }
 
-void svg_number(struct buf *out, double x) {
+static long tenths_of(double x) {
   enum { FAR = 100000 };
-  char text[40];
-  x = isnan(x) ? 0 : fmin(fmax(x, -FAR), FAR);
-  score_number(x, 1, text, sizeof text);
-  size_t n = strlen(text);
-  if (n > 2 && strcmp(text + n - 2, ".0") == 0)
-    text[n - 2] = 0;
-  buf_puts(out, text);
+  return lround(10 * (isnan(x) ? 0 : fmin(fmax(x, -FAR), FAR)));
+}
+
+// A page has hundreds of coordinates: no format. `bare`: ".4" for 0.4.
+static void put_tenths(struct buf *out, long tenths, bool bare) {
+  char room[24], *end = room + sizeof room, *at = end;
+  unsigned long n = tenths < 0 ? 0 - (unsigned long)tenths : (unsigned long)tenths;
+  if (n % 10 != 0) {
+    *--at = (char)('0' + n % 10);
+    *--at = '.';
+  }
+  n /= 10;
+  if (n > 0 || !bare || at == end)
+    do
+      *--at = (char)('0' + n % 10);
+    while (n /= 10);
+  if (tenths < 0)
+    *--at = '-';
+  buf_append(out, at, (size_t)(end - at));
+}
+
+void svg_number(struct buf *out, double x) {
+  put_tenths(out, tenths_of(x), false);
 }
 
 static void attribute(struct buf *out, const char *name, double value) {
@@ -97,11 +113,18 @@ void svg_begin(struct svg *s, const struct draw_page *page, int height, const ch
   buf_printf(out, "<svg class=\"c-chart\" id=\"%s\"%s width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" ",
              page->id, page->standalone ? " xmlns=\"http://www.w3.org/2000/svg\"" : "", s->width, height, s->width,
              height);
-  buf_printf(out, "aria-labelledby=\"%s-t %s-d\">\n<title id=\"%s-t\">", page->id, page->id, page->id);
+  buf_printf(out, "aria-labelledby=\"%s-t %s%s\">\n<title id=\"%s-t\">", page->id,
+             page->caption ? page->caption_id : page->id, page->caption ? "" : "-d", page->id);
   svg_escape(out, title);
-  buf_printf(out, "</title>\n<desc id=\"%s-d\">", page->id);
-  svg_escape(out, desc);
-  buf_puts(out, "</desc>\n");
+  buf_puts(out, "</title>\n");
+  if (page->caption) {
+    if (page->caption->len == 0)
+      buf_puts(page->caption, desc);
+  } else {
+    buf_printf(out, "<desc id=\"%s-d\">", page->id);
+    svg_escape(out, desc);
+    buf_puts(out, "</desc>\n");
+  }
   if (page->standalone) {
     buf_puts(out, "<style>\n");
     draw_style(out);
@@ -142,8 +165,47 @@ void svg_rect(struct svg *s, const char *class, struct svg_point corner, struct 
   buf_puts(s->out, "/>\n");
 }
 
+static void begin_path(struct svg *s, const char *class) {
+  buf_puts(s->out, "<path class=\"");
+  buf_puts(s->out, class);
+  s->pen = false;
+}
+
 void svg_path(struct svg *s, const char *class) {
-  buf_printf(s->out, "<path class=\"%s\" d=\"", class);
+  begin_path(s, class);
+  buf_puts(s->out, "\" d=\"");
+}
+
+void svg_named_path(struct svg *s, const struct draw_page *page, const char *class, const char *part) {
+  begin_path(s, class);
+  buf_printf(s->out, "\" id=\"%s-%s\" d=\"", page->id, part);
+}
+
+void svg_pen(struct svg *s, char command, struct svg_point at) {
+  const bool first = !s->pen, down = command == 'v';
+  const long x = down && !first ? s->pen_x : tenths_of(at.x);
+  const long y = command == 'h' && !first ? s->pen_y : tenths_of(at.y);
+  const long dx = first ? x : x - s->pen_x, dy = first ? y : y - s->pen_y;
+  buf_append(s->out, first ? "M" : &command, 1);
+  if (first || !down)
+    put_tenths(s->out, dx, true);
+  if (first || command != 'h') {
+    if (dy >= 0 && (first || !down))
+      buf_puts(s->out, " ");
+    put_tenths(s->out, dy, true);
+  }
+  s->pen_x = x;
+  s->pen_y = y;
+  s->pen = true;
+}
+
+void svg_again(struct svg *s, const struct draw_page *page, const char *part, const struct svg_range *here,
+               const struct svg_range *wide) {
+  const double by = (here->to - here->from) / (wide->to - wide->from);
+  char scale[32];
+  buf_printf(s->out, "<use href=\"#%s-%s\" transform=\"translate(", page->wide, part);
+  svg_number(s->out, here->from - by * wide->from);
+  buf_printf(s->out, " 0) scale(%s 1)\"/>\n", score_number(by, 6, scale, sizeof scale));
 }
 
 void svg_to(struct svg *s, char command, struct svg_point at) {
@@ -191,7 +253,8 @@ void svg_mark(struct svg *s, const char *colour, struct svg_point at, enum draw_
 
 void svg_empty(const struct draw_page *page, struct buf *out, const char *title, const char *sentence) {
   struct svg s = {.out = out};
-  svg_begin(&s, page, SVG_TOP + 2 * SVG_LINE, title, sentence);
+  const struct draw_page bare = {.width = page->width, .id = page->id, .standalone = page->standalone}; // it is drawn
+  svg_begin(&s, &bare, SVG_TOP + 2 * SVG_LINE, title, sentence);
   // Two lines where one does not hold it.
   int fits = (int)((s.width - 16) / char_px());
   size_t cut = strlen(sentence);

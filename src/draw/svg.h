@@ -10,6 +10,8 @@ enum { SVG_LINE = 16, SVG_CHAR = 75 }; // px of a line of text; tenths of a px t
 struct svg {
   struct buf *out;
   int width, height;
+  long pen_x, pen_y; // of svg_pen(), in tenths of a px
+  bool pen;          // it has begun
 };
 struct svg_point {
   double x, y;
@@ -33,8 +35,18 @@ void svg_rect(struct svg *s, const char *class, struct svg_point corner, struct 
 void svg_mark(struct svg *s, const char *colour, struct svg_point at, enum draw_mark mark);
 
 // A path in pieces: svg_path(), svg_to() ..., svg_path_end(). command: 'M' or 'L'; `dot` at the pen is a stroke of no
-// length, round by its class.
+// length, round by its class. `part`: names the path within its chart, for svg_again(); NULL: it has no name.
 void svg_path(struct svg *s, const char *class);
+void svg_named_path(struct svg *s, const struct draw_page *page, const char *class, const char *part);
+// To where `at` is from where the path is, both rounded to tenths of a px, so that errors do not add up: "m1.5 -2",
+// "h3", "v-.4". command: 'm', 'l', 'h' or 'v'; the first is taken as 'M'. A third shorter than places from the corner.
+void svg_pen(struct svg *s, char command, struct svg_point at);
+// In place of a path: the one of that name in page->wide, with its x from `wide` stretched to those of `here`.
+struct svg_range {
+  double from, to;
+};
+void svg_again(struct svg *s, const struct draw_page *page, const char *part, const struct svg_range *here,
+               const struct svg_range *wide);
 void svg_to(struct svg *s, char command, struct svg_point at);
 void svg_along(struct svg *s, char command, double to); // 'H' or 'V': to that x or y
 void svg_dot(struct svg *s, struct svg_point at);

@@ -113,7 +113,7 @@ const char *score_figure(double value, double half_width, char *text, size_t siz
   int decimals = is_known(half_width) ? decimals_of(half_width, &rounded) : score_decimals(value, NAN);
   score_number(value, decimals, of, sizeof of);
   if (isfinite(value) && is_known(half_width))
-    snprintf(text, size, "%s +-%s", of, score_number(rounded, decimals, width, sizeof width));
+    snprintf(text, size, "%s \xC2\xB1%s", of, score_number(rounded, decimals, width, sizeof width));
   else
     snprintf(text, size, "%s", of);
   return text;

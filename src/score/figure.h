@@ -19,7 +19,7 @@ int score_decimals(double value, double half_width);
 // NaN and infinity. Returns text. (40 bytes are enough for |x| < 1e20.)
 const char *score_number(double x, int decimals, char *text, size_t size);
 
-// "11.59 +-0.27", or the value alone where the half-width is no number above 0.
+// "11.59 ±0.27", or the value alone where the half-width is no number above 0.
 const char *score_figure(double value, double half_width, char *text, size_t size);
 
 // The unit for times in nanoseconds, one for all of a column: the largest in which the least time is at least 1.

@@ -24,15 +24,28 @@ void chart_put(struct html *w, const char *id, chart_draw *draw, const void *cha
     const char *class;
     int width;
   } forms[] = {{"broad", DRAW_WIDE}, {"narrow", DRAW_NARROW}};
+  struct buf words = {0};
+  char caption[64], names[2][64];
+  snprintf(caption, sizeof caption, "%s-caption", id);
+  html_open(w, EL_FIGURE);
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-    char name[64];
-    snprintf(name, sizeof name, "%s-%s", id, forms[i].class);
-    const struct rendition r = {draw, chart, {forms[i].width, name, false}};
-    html_open(w, EL_FIGURE);
+    snprintf(names[i], sizeof names[i], "%s-%s", id, forms[i].class);
+    const struct rendition r = {
+        draw, chart, {forms[i].width, names[i], false, &words, caption, i > 0 ? names[0] : NULL}};
+    html_open(w, EL_DIV);
     html_attr(w, AT_CLASS, forms[i].class);
     html_drawing(w, draw_rendition, &r);
-    html_close(w, EL_FIGURE);
+    html_close(w, EL_DIV);
   }
+  if (words.len > 0) {
+    html_open(w, EL_FIGCAPTION);
+    html_attr(w, AT_ID, caption);
+    html_text(w, buf_str(&words));
+    html_close(w, EL_FIGCAPTION);
+  }
+  html_close(w, EL_FIGURE);
+  w->out->failed = w->out->failed || words.failed;
+  buf_release(&words);
 }
 
 // --- fast_p

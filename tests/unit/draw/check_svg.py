@@ -37,7 +37,7 @@ def faults(root):
         for key, value in e.attrib.items():
             if key in NUMBERS and not math.isfinite(float(value)):
                 yield f"{key}={value}"
-        if tag == "path" and not re.fullmatch(r"(?:[MLHVhalmz]|-?\d+(?:\.\d)?|[ ])+", e.get("d")):
+        if tag == "path" and not re.fullmatch(r"(?:[MLHVhvalmz]|-?\d+(?:\.\d)?|-?\.\d|[ ])+", e.get("d")):
             yield f"path {e.get('d'):.60}"
         if tag == "text":
             kind, text = e.get("class"), e.text or ""

@@ -138,7 +138,8 @@ static void layers(void **state) {
   static const struct draw_box boxes[] = {{"x", true}, {"Conv", false}, {"Relu", false}, {"Add", false}, {"y", true}};
   static const struct draw_edge edges[] = {{0, 1}, {1, 2}, {1, 3}, {2, 3}, {3, 4}};
   struct buf out = {0};
-  draw_graph(&(struct draw_graph){"Graph", boxes, 5, edges, 5}, &(struct draw_page){DRAW_WIDE, "g", true}, &out);
+  draw_graph(&(struct draw_graph){"Graph", boxes, 5, edges, 5},
+             &(struct draw_page){.width = DRAW_WIDE, .id = "g", .standalone = true}, &out);
   const char *svg = buf_str(&out);
   assert_true(top_of(svg, "x") < top_of(svg, "Conv"));
   assert_true(top_of(svg, "Conv") < top_of(svg, "Relu"));
@@ -170,7 +171,7 @@ static void draw_one(const struct form *form, enum data d, int width) {
   char id[64];
   struct buf first = {0}, again = {0};
   snprintf(id, sizeof id, "%s-%s-%d", form->name, case_names[d], width);
-  const struct draw_page page = {width, id, true};
+  const struct draw_page page = {.width = width, .id = id, .standalone = true};
   form->draw(d, &page, &first);
   form->draw(d, &page, &again);
   assert_false(first.failed);
@@ -205,15 +206,15 @@ static void all(void **state) {
 static void words(void **state) {
   (void)state;
   struct buf out = {0};
-  const struct draw_page page = {DRAW_WIDE, "x", false};
+  const struct draw_page page = {.width = DRAW_WIDE, .id = "x"};
   const struct draw_dot dots[] = {{"b.cu", 700, {690, 710}, DRAW_RIGHT, NULL},
                                   {"a.cu", 611.23, {610.81, 611.6}, DRAW_RIGHT, NULL},
                                   {"c.cu", NAN, {NAN, NAN}, DRAW_WRONG, "wrong_value"}};
   const struct draw_level floor[] = {{"floor", 518, {NAN, NAN}}};
   draw_intervals(&(struct draw_intervals){"t", "us", dots, 3, floor, 1}, &page, &out);
-  assert_non_null(strstr(buf_str(&out),
-                         "3 entries, 2 with a time, on a logarithmic axis. Fastest: a.cu, 611.2 +-0.4 us. "
-                         "floor: 518 us."));
+  assert_non_null(strstr(buf_str(&out), "3 entries, 2 with a time, on a logarithmic axis. Fastest: a.cu, 611.2 \xC2\xB1"
+                                        "0.4 us. "
+                                        "floor: 518 us."));
   assert_non_null(strstr(buf_str(&out), ">wrong_value</text>"));
   assert_null(strstr(buf_str(&out), "<style>"));
   assert_null(strstr(buf_str(&out), "xmlns"));
@@ -225,7 +226,7 @@ static void words(void **state) {
   const struct draw_ratio items[] = {
       {"t1", 2, {1.9, 2.1}}, {"t2", 1, {0.9, 1.1}}, {"t3", 0.5, {0.4, 0.6}}, {"t4", NAN, {NAN, NAN}}};
   draw_ratios(&(struct draw_ratios){"t", "A", "B", items, 4}, &page, &out);
-  assert_non_null(strstr(buf_str(&out), "1 tasks faster in the second, 1 in the first, 1 with no difference shown."));
+  assert_non_null(strstr(buf_str(&out), "1 task faster in the second, 1 in the first, 1 with no difference shown."));
   buf_clear(&out);
   const struct draw_sweep_point rates[] = {{1, 20}, {8, NAN}, {64, 700.4}}, times[] = {{0.5, 9}, {4, 3}, {40, 2.25}};
   const struct draw_sweep_line lines[] = {{"eager", rates, 3}, {"nobody", rates + 1, 1}}, curve = {"tune", times, 3};
@@ -246,7 +247,7 @@ static void compact(void **state) {
   struct buf out = {0};
   for (int i = 0; i < 200; i++)
     x[i] = 100 + sin(i);
-  const struct draw_page page = {DRAW_WIDE, "x", false};
+  const struct draw_page page = {.width = DRAW_WIDE, .id = "x"};
   draw_samples(&(struct draw_samples){"t", "us", x, 200, 100, {99.9, 100.1}, NULL, 0}, &page, &out);
   const char *strip = strstr(buf_str(&out), "c-speck");
   assert_non_null(strip);
