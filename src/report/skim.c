@@ -164,11 +164,27 @@ static bool is_key(const char *key, const char *found, size_t n) {
   return key[0] == found[0] && strncmp(key, found, n) == 0 && key[n] == '\0';
 }
 
-// Where the rules name a key: among the keys, or after them of what is kept in part; -1: they do not.
-static int place_of(const struct skim_rules *rules, const char *found, size_t n) {
-  for (int i = 0; i < rules->n; i++)
-    if (is_key(rules->keys[i], found, n))
+// Where a list has a key, looked for from `*next` on: members mostly come in the order of the list. n: it does not.
+static int place_in(const char *const *keys, int n, const struct skim_raw *found, int *next) {
+  for (int i = *next; i < n; i++)
+    if (is_key(keys[i], found->at, found->n)) {
+      *next = i + 1;
       return i;
+    }
+  for (int i = 0; i < *next; i++)
+    if (is_key(keys[i], found->at, found->n)) {
+      *next = i + 1;
+      return i;
+    }
+  return n;
+}
+
+// Where the rules name a key: among the keys, or after them of what is kept in part; -1: they do not.
+static int place_of(const struct skim_rules *rules, const char *found, size_t n, int *next) {
+  const struct skim_raw key = {found, n};
+  const int place = place_in(rules->keys, rules->n, &key, next);
+  if (place < rules->n)
+    return place;
   for (int i = 0; i < rules->n_inside; i++)
     if (is_key(rules->inside[i].key, found, n))
       return rules->n + i;
@@ -196,33 +212,41 @@ static bool pass_inside(struct cursor *c, const struct skim_rules *rules) {
   return true;
 }
 
-static bool pass_member(struct cursor *c, const struct skim_rules *rules, uint64_t *seen, bool *first) {
+// What is known of an object while its members pass.
+struct passing {
+  uint64_t *seen;
+  bool first; // nothing of it was kept yet
+  int next;   // where the rules' next key is looked for
+};
+
+static bool pass_member(struct cursor *c, const struct skim_rules *rules, struct passing *p) {
   const char *key = c->at;
   if (!next_is(c, '"') || (key = c->at, !skip_string(c)))
     return false;
   const size_t n = (size_t)(c->at - key);
-  const int place = place_of(rules, key + 1, n - 2);
+  const int place = place_of(rules, key + 1, n - 2, &p->next);
   const bool in_part = place >= rules->n;
-  if (place >= 0 && seen)
-    *seen |= (uint64_t)1 << place;
+  if (place >= 0 && p->seen)
+    *p->seen |= (uint64_t)1 << place;
   if (!take(c, ':'))
     return false;
   if (!in_part && (place >= 0) == rules->drop)
     return pass_value(c, false);
-  buf_puts(c->out, *first ? "" : ",");
-  *first = false;
+  if (!p->first)
+    buf_puts(c->out, ",");
+  p->first = false;
   buf_append(c->out, key, n);
   buf_puts(c->out, ":");
   return in_part ? pass_inside(c, rules->inside[place - rules->n].rules) : pass_value(c, true);
 }
 
 static bool pass_object(struct cursor *c, const struct skim_rules *rules, uint64_t *seen) {
-  bool first = true;
+  struct passing p = {seen, true, 0};
   if (!take(c, '{'))
     return false;
   buf_puts(c->out, "{");
   for (bool begun = false; !take(c, '}'); begun = true)
-    if ((begun && !take(c, ',')) || !pass_member(c, rules, seen, &first))
+    if ((begun && !take(c, ',')) || !pass_member(c, rules, &p))
       return false;
   buf_puts(c->out, "}");
   return true;
@@ -253,16 +277,16 @@ static bool take_key(struct cursor *c, const char **key, size_t *n) {
 
 static bool visit_element(struct cursor *c, const struct skim_array *what) {
   struct skim_raw members[SKIM_MOST_KEYS] = {{0}};
+  int next = 0;
   if (next_is(c, '{')) {
     c->at++;
     for (bool begun = false; !take(c, '}'); begun = true) {
       const char *key;
       size_t n;
-      int place = 0;
       if ((begun && !take(c, ',')) || !take_key(c, &key, &n))
         return false;
-      while (place < what->n && !is_key(what->keys[place], key, n))
-        place++;
+      const struct skim_raw found = {key, n};
+      const int place = place_in(what->keys, what->n, &found, &next);
       skip_blanks(c);
       const char *value = c->at;
       if (!pass_value(c, false))

@@ -44,7 +44,7 @@ struct skim_raw {
   const char *at;
   size_t n;
 };
-enum { SKIM_MOST_KEYS = 16 };
+enum { SKIM_MOST_KEYS = 24 };
 typedef void skim_visit(void *arg, const struct skim_raw *members);
 struct skim_array {
   const char *array;

@@ -14,8 +14,15 @@ double score_half_width(double value, const struct interval *in) {
   return inside ? fmax(value - in->low, in->high - value) : NAN;
 }
 
-// The exponent of the first digit, 2 for 271; exact also next to powers of ten, where log10 may be off by one.
+// The exponent of the first digit, 2 for 271; exact also next to powers of ten, where log10 may be off by one. Printing
+// is needed only for what is outside of the table or is one of its entries, which need not be powers of ten exactly.
 static int exponent_of(double x) {
+  static const double powers[] = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1,   10,  100,
+                                  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9, 1e10};
+  enum { FIRST = -6, N = sizeof powers / sizeof *powers };
+  for (int i = 0; i + 1 < N; i++)
+    if (x > powers[i] && x < powers[i + 1])
+      return FIRST + i;
   char text[32];
   snprintf(text, sizeof text, "%.17e", x);
   return atoi(strchr(text, 'e') + 1);

@@ -12,15 +12,35 @@
 
 // --- values
 
+// How many bytes from the beginning on are ASCII that means itself in JSON within HTML, and in CSV.
+static size_t plain_length(const char *s, size_t n) {
+  size_t i = 0;
+  while (i < n && s[i] >= ' ' && s[i] < 0x7F && s[i] != '"' && s[i] != '\\' && s[i] != '<' && s[i] != '>' &&
+         s[i] != '&' && s[i] != '\'')
+    i++;
+  return i;
+}
+
+static void put_unicode(struct buf *out, unsigned char c) {
+  static const char digits[] = "0123456789abcdef";
+  const char text[] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
+  buf_append(out, text, sizeof text);
+}
+
 void data_json_text(struct buf *out, const char *s) {
   buf_puts(out, "\"");
   for (size_t n = strlen(s), i = 0; i < n;) {
+    const size_t plain = plain_length(s + i, n - i);
+    buf_append(out, s + i, plain);
+    i += plain;
+    if (i == n)
+      break;
     unsigned char c = (unsigned char)s[i];
     size_t len = utf8_length(s + i, n - i);
     if (len == 0)
       buf_puts(out, "\\ufffd");
-    else if (c < 0x20 || c == 0x7F || strchr("\"\\<>&'", c))
-      buf_printf(out, "\\u%04x", c);
+    else if (c <= 0x7F)
+      put_unicode(out, c);
     else if (len == 3 && (memcmp(s + i, "\xE2\x80\xA8", 3) == 0 || memcmp(s + i, "\xE2\x80\xA9", 3) == 0))
       buf_puts(out, s[i + 2] == '\xA8' ? "\\u2028" : "\\u2029"); // line ends of JavaScript's
     else
@@ -58,6 +78,11 @@ static void csv_text(struct buf *out, const char *s) {
   bool formula = s[0] && strchr("=+-@\t\r", s[0]);
   buf_puts(out, formula ? "\"'" : "\"");
   for (size_t n = strlen(s), i = 0; i < n; i++) {
+    const size_t plain = plain_length(s + i, n - i);
+    buf_append(out, s + i, plain);
+    i += plain;
+    if (i == n)
+      break;
     size_t len = utf8_length(s + i, n - i);
     if (s[i] == '"')
       buf_puts(out, "\"\"");

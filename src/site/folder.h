@@ -17,8 +17,8 @@ typedef void folder_progress(void *arg, int done, int total);
 
 // Writes the site into `folder`, made if missing. manifest.txt there says which files are Assay's and what they were
 // made of; a folder with other files and no manifest is refused (ASSAY_ERR_INVALID), and of one with a manifest nothing
-// is removed but what it lists. Every file is whole or not there; what is in them does not depend on the number of
-// threads. ASSAY_ERR_IO, _BUSY (another process writes there).
+// is removed but what it lists. No page leads to a file that is not whole, whatever ends the process; what is in them
+// does not depend on the number of threads. ASSAY_ERR_IO, _BUSY (another process writes there).
 enum assay_status folder_write(struct site *site, const char *folder, int threads, folder_progress *progress, void *arg,
                                struct folder_report *out, struct assay_error *err);
 

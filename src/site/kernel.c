@@ -76,12 +76,15 @@ static void forget(struct kernel *k) {
   json_decref(k->machine);
   base_free(k->source);
   arena_release(&k->arena);
-  *k = (struct kernel){0};
+  buf_clear(&k->rows); // the memory is kept for the next
+  *k = (struct kernel){.rows = k->rows};
 }
 
 void kernel_let_go(struct site *site) {
-  if (site->held)
+  if (site->held) {
     forget(site->held);
+    buf_release(&site->held->rows);
+  }
   base_free(site->held);
   site->held = NULL;
 }
@@ -108,27 +111,37 @@ static bool keep_text(struct kernel *k, const char **text) {
   return *text != NULL;
 }
 
-// What is no part of the tree: samples, which the row has, and checks, which are read as text
-// (kernel_read_checks()). kernel_json() publishes both.
-static const char *const samples[] = {"samples_ns", "hot_samples_ns"}, *const checks[] = {"checks"};
-static const struct skim_rules without_samples = {samples, 2, true, NULL, 0};
-static const struct skim_inside evidence_parts[] = {{"timing", &without_samples}, {"baselines", &without_samples}};
-static const struct skim_rules of_evidence = {checks, 1, true, evidence_parts, 2};
+// What pages show of the evidence; samples, which the row has, and checks, which are read as text
+// (kernel_read_checks()), are no part of the tree. kernel_json() publishes both, and more.
+#define COUNT(list) (int)(sizeof(list) / sizeof *(list))
+static const char *const samples[] = {"samples_ns", "hot_samples_ns"};
+static const char *const timing[] = {"called_ns", "prepare_ns",    "stopped", "throttle",
+                                     "clock_mhz", "temperature_c", "power_w", "dropped"};
+static const char *const of_the_machine[] = {"kernel", "processor"};
+static const struct skim_rules machine_rules = {of_the_machine, COUNT(of_the_machine), false, NULL, 0};
+static const char *const texts[] = {"build_command", "commit",    "compiler", "contract",  "device",
+                                    "diagnostics",   "elsewhere", "judge",    "kernels",   "mode",
+                                    "no_plan",       "resources", "rule",     "sandbox",   "scope",
+                                    "secret",        "seed",      "shapes",   "toolchain", "worst_check"};
+static const struct skim_rules of_timing = {timing, COUNT(timing), false, NULL, 0};
+static const struct skim_rules without_samples = {samples, COUNT(samples), true, NULL, 0};
+static const struct skim_inside evidence_parts[] = {{"timing", &of_timing}, {"baselines", &without_samples}};
+static const struct skim_rules of_evidence = {texts, COUNT(texts), false, evidence_parts, COUNT(evidence_parts)};
 
 static bool read_verdict(void *arg, const struct store_verdict *v) {
   struct kernel *k = arg;
-  const char **const texts[] = {&k->v.run,       &k->v.task,          &k->v.task_hash, &k->v.form,
-                                &k->v.workload,  &k->v.device,        &k->v.candidate, &k->v.candidate_hash,
-                                &k->v.toolchain, &k->v.settings_hash, &k->v.detail,    &k->v.machine,
-                                &k->v.command,   &k->v.evidence};
+  const char **const strings[] = {&k->v.run,       &k->v.task,          &k->v.task_hash, &k->v.form,
+                                  &k->v.workload,  &k->v.device,        &k->v.candidate, &k->v.candidate_hash,
+                                  &k->v.toolchain, &k->v.settings_hash, &k->v.detail,    &k->v.machine,
+                                  &k->v.command,   &k->v.evidence};
   k->v = *v;
   k->v.samples_ns = NULL;
   k->evidence = v->evidence ? skim_load(v->evidence, &of_evidence) : NULL;
-  k->machine = v->machine ? json_loads(v->machine, 0, NULL) : NULL;
+  k->machine = v->machine ? skim_load(v->machine, &machine_rules) : NULL;
   k->is_read = true;
-  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-    const bool had = *texts[i] != NULL;
-    k->is_read = (keep_text(k, texts[i]) || !had) && k->is_read;
+  for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
+    const bool had = *strings[i] != NULL;
+    k->is_read = (keep_text(k, strings[i]) || !had) && k->is_read;
   }
   return false;
 }
@@ -151,10 +164,14 @@ enum assay_status kernel_with(struct site *site, const struct site_row *row, ker
 
 // --- values of the evidence
 
-const char *kernel_text(struct kernel *k, const char *key) {
-  const char *text = json_string_value(json_object_get(k->evidence, key));
+const char *kernel_text_in(struct kernel *k, const json_t *object, const char *key) {
+  const char *text = json_string_value(json_object_get(object, key));
   const char *fit = text ? publish_text(&k->arena, text) : "";
   return fit ? fit : "";
+}
+
+const char *kernel_text(struct kernel *k, const char *key) {
+  return kernel_text_in(k, k->evidence, key);
 }
 
 bool kernel_has_seed(const struct kernel *k) {

@@ -5,9 +5,38 @@
 
 #include <jansson.h>
 
+#include "report/skim.h"
 #include "site/pages.h"
 
-// A check as the page shows it: one output of one call.
+// What is published of a check: X(ID, its name). In the order in which evidence has them.
+#define KERNEL_CHECK_MEMBERS(X)                                                                                        \
+  X(ALLCLOSE_LOOSE, "allclose_1e-2_bad")                                                                               \
+  X(ALLCLOSE, "allclose_bad")                                                                                          \
+  X(ELEMENTS, "elements")                                                                                              \
+  X(GATE, "gate")                                                                                                      \
+  X(GATE_LIMIT, "gate_limit")                                                                                          \
+  X(GATE_Z, "gate_z")                                                                                                  \
+  X(HINT, "hint")                                                                                                      \
+  X(MAX_ABS, "max_abs_error")                                                                                          \
+  X(MAX_REL, "max_rel_error")                                                                                          \
+  X(OUTPUT, "output")                                                                                                  \
+  X(PROBE, "probe")                                                                                                    \
+  X(REASON, "reason")                                                                                                  \
+  X(TIMED, "timed")                                                                                                    \
+  X(SHAPE, "workload")                                                                                                 \
+  X(WORST, "worst")                                                                                                    \
+  X(WRONG, "wrong")                                                                                                    \
+  X(LIMIT, "z_limit")                                                                                                  \
+  X(MAX_Z, "z_max")                                                                                                    \
+  X(RMS_Z, "z_rms")
+enum kernel_check_member {
+#define KERNEL_CHECK_ID(id, name) CHECK_##id,
+  KERNEL_CHECK_MEMBERS(KERNEL_CHECK_ID)
+#undef KERNEL_CHECK_ID
+      CHECK_N_MEMBERS
+};
+
+// A check as the page shows it: one output of one call. Texts are fit to be published.
 struct kernel_check {
   const char *shape, *probe; // probe: "timed calls" of those
   const char *reason;        // why it failed; NULL: it did not
@@ -25,6 +54,7 @@ struct kernel {
   json_t *evidence, *machine; // as far as pages show it; NULL: none, or no JSON
   struct kernel_check *checks;
   int n_checks;       // -1: they were not kept
+  struct buf rows;    // the checks as published JSON, "[...],[...]"
   struct arena arena; // of texts that are published
   char *source;       // NULL: not known
   size_t source_bytes;
@@ -45,6 +75,7 @@ enum assay_status kernel_read_checks(struct kernel *k, struct assay_error *err);
 
 // A text of the evidence, fit to be published; "" where there is none.
 const char *kernel_text(struct kernel *k, const char *key);
+const char *kernel_text_in(struct kernel *k, const json_t *object, const char *key); // of a part of it
 // A seed of 0 that the evidence does not name was not kept.
 bool kernel_has_seed(const struct kernel *k);
 double kernel_number(const json_t *object, const char *key); // NaN: none
@@ -60,5 +91,7 @@ void kernel_put_evidence(struct html *w, struct kernel *k);
 
 // The verdict as published JSON: listed fields, seeds as texts, paths cut, null for what is missing.
 void kernel_json(struct kernel *k, struct buf *out);
+// Adds a check to its rows. `raw`: CHECK_N_MEMBERS members as the evidence has them.
+void kernel_json_check(struct kernel *k, const struct skim_raw *raw);
 
 #endif

@@ -2,10 +2,11 @@
 // What was asked of a kernel and what came of it, as a grid: a row a shape, a column a probe.
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "report/skim.h"
+#include "report/publish.h"
 #include "site/kernel.h"
 
 enum { MOST_PROBES = 24, MOST_SHAPES = 64 };
@@ -22,8 +23,11 @@ static int place_of(const char **names, int *n, int most, const char *name) {
 
 // --- reading: as text, because a tree of all checks costs more than the rest of the page
 
-enum member { PROBE, SHAPE, TIMED, REASON, Z, LIMIT, WORST, MEMBERS };
-static const char *const members[MEMBERS] = {"probe", "workload", "timed", "reason", "gate_z", "gate_limit", "worst"};
+static const char *const members[CHECK_N_MEMBERS] = {
+#define KERNEL_CHECK_NAME(id, name) name,
+    KERNEL_CHECK_MEMBERS(KERNEL_CHECK_NAME)
+#undef KERNEL_CHECK_NAME
+};
 
 struct reading {
   struct kernel *k;
@@ -35,18 +39,18 @@ static bool is_raw(const struct skim_raw *raw, const char *text) {
   return raw->at && strlen(text) == raw->n && memcmp(raw->at, text, raw->n) == 0;
 }
 
-// A string, without its escapes; `otherwise` where there is none.
+// A string, without its escapes and the machine's paths; `otherwise` where there is none. Most need neither done.
 static const char *text_of(struct reading *r, const struct skim_raw *raw, const char *otherwise) {
   if (!raw->at || raw->at[0] != '"')
     return otherwise;
-  if (!memchr(raw->at, '\\', raw->n)) {
-    const char *text = arena_strndup(&r->k->arena, raw->at + 1, raw->n - 2);
-    r->failed = r->failed || !text;
-    return text ? text : otherwise;
+  const char *text;
+  if (!memchr(raw->at, '\\', raw->n) && !memchr(raw->at, '/', raw->n)) {
+    text = raw->n == 2 ? "" : arena_strndup(&r->k->arena, raw->at + 1, raw->n - 2);
+  } else {
+    json_t *value = json_loadb(raw->at, raw->n, JSON_DECODE_ANY, NULL);
+    text = json_is_string(value) ? publish_text(&r->k->arena, json_string_value(value)) : otherwise;
+    json_decref(value);
   }
-  json_t *value = json_loadb(raw->at, raw->n, JSON_DECODE_ANY, NULL);
-  const char *text = json_is_string(value) ? arena_strdup(&r->k->arena, json_string_value(value)) : otherwise;
-  json_decref(value);
   r->failed = r->failed || !text;
   return text ? text : otherwise;
 }
@@ -56,8 +60,12 @@ static double number_of(const struct skim_raw *raw) {
     return NAN;
   if (is_raw(raw, "0.0"))
     return 0;
+  char *end = NULL;
+  double x = strtod(raw->at, &end); // a locale with a comma stops it at the point
+  if (end == raw->at + raw->n && isfinite(x))
+    return x;
   json_t *value = json_loadb(raw->at, raw->n, JSON_DECODE_ANY, NULL);
-  const double x = json_is_number(value) ? json_number_value(value) : NAN;
+  x = json_is_number(value) ? json_number_value(value) : NAN;
   json_decref(value);
   return x;
 }
@@ -73,19 +81,20 @@ static void read_check(void *arg, const struct skim_raw *raw) {
     }
     k->checks = more;
   }
+  kernel_json_check(k, raw);
   k->checks[k->n_checks++] = (struct kernel_check){
-      .shape = text_of(r, &raw[SHAPE], "?"),
-      .probe = is_raw(&raw[TIMED], "true") ? "timed calls" : text_of(r, &raw[PROBE], "?"),
-      .reason = is_raw(&raw[REASON], "\"pass\"") ? NULL : text_of(r, &raw[REASON], "?"),
-      .worst = text_of(r, &raw[WORST], ""),
-      .z = number_of(&raw[Z]),
-      .limit = number_of(&raw[LIMIT]),
+      .shape = text_of(r, &raw[CHECK_SHAPE], "?"),
+      .probe = is_raw(&raw[CHECK_TIMED], "true") ? "timed calls" : text_of(r, &raw[CHECK_PROBE], "?"),
+      .reason = is_raw(&raw[CHECK_REASON], "\"pass\"") ? NULL : text_of(r, &raw[CHECK_REASON], "?"),
+      .worst = text_of(r, &raw[CHECK_WORST], ""),
+      .z = number_of(&raw[CHECK_GATE_Z]),
+      .limit = number_of(&raw[CHECK_GATE_LIMIT]),
   };
 }
 
 enum assay_status kernel_read_checks(struct kernel *k, struct assay_error *err) {
   struct reading r = {.k = k};
-  const struct skim_array checks = {"checks", members, MEMBERS, read_check, &r};
+  const struct skim_array checks = {"checks", members, CHECK_N_MEMBERS, read_check, &r};
   k->n_checks = 0;
   if (!k->v.evidence || !skim_each(k->v.evidence, &checks))
     k->n_checks = -1;
@@ -136,14 +145,13 @@ static void put_cell(struct html *w, struct frame_table *t, const struct cell *c
   table_cell_end(w, t);
 }
 
-static const char *extents_of(const struct kernel *k, const char *shape) {
+static const char *extents_of(struct kernel *k, const char *shape) {
   const json_t *shapes = json_object_get(k->evidence, "shapes");
   for (size_t i = 0; i < json_array_size(shapes); i++) {
     const json_t *s = json_array_get(shapes, i);
     const char *name = json_string_value(json_object_get(s, "name"));
-    const char *extents = json_string_value(json_object_get(s, "extents"));
-    if (name && extents && strcmp(name, shape) == 0)
-      return extents;
+    if (name && strcmp(name, shape) == 0)
+      return kernel_text_in(k, s, "extents");
   }
   return "";
 }

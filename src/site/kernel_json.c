@@ -11,53 +11,48 @@
 #include "site/kernel.h"
 
 #define COUNT(list) (int)(sizeof(list) / sizeof *(list))
-static const char *const check_keys[] = {
-    "workload",          "probe", "output", "timed",  "reason",     "elements",      "wrong",         "z_max",
-    "z_limit",           "z_rms", "gate",   "gate_z", "gate_limit", "max_abs_error", "max_rel_error", "allclose_bad",
-    "allclose_1e-2_bad", "hint",  "worst"};
-static const struct skim_rules of_a_check = {check_keys, COUNT(check_keys), false, NULL, 0};
 static const char *const baseline_keys[] = {"name",    "verdict", "mode",        "pairs",        "median_ns", "low_ns",
                                             "high_ns", "speedup", "speedup_low", "speedup_high", "samples_ns"};
 static const struct skim_rules of_a_baseline = {baseline_keys, COUNT(baseline_keys), false, NULL, 0};
-static const char *const keys[] = {"category",
-                                   "operator_kind",
+static const char *const keys[] = {"build_command",
                                    "bytes",
-                                   "flops",
-                                   "form",
-                                   "foreknown",
-                                   "kernels",
-                                   "kernels_reach_host_memory",
-                                   "mode",
-                                   "resources",
-                                   "shapes",
-                                   "skipped_probes",
-                                   "task",
-                                   "timing",
-                                   "times_rank_nothing",
-                                   "unsettled_arguments",
-                                   "workload",
-                                   "worst_check",
-                                   "contract",
-                                   "task_contract",
-                                   "rule",
-                                   "judge",
-                                   "scope",
-                                   "toolchain",
-                                   "task_sha256",
                                    "candidate_sha256",
-                                   "settings_sha256",
-                                   "build_command",
+                                   "category",
                                    "compiler",
+                                   "contract",
                                    "detail",
                                    "device",
                                    "diagnostics",
                                    "elsewhere",
+                                   "flops",
+                                   "foreknown",
+                                   "form",
+                                   "judge",
+                                   "kernels",
+                                   "kernels_reach_host_memory",
                                    "meaning",
+                                   "mode",
                                    "no_plan",
+                                   "operator_kind",
+                                   "resources",
+                                   "rule",
                                    "sandbox",
+                                   "scope",
+                                   "settings_sha256",
+                                   "shapes",
+                                   "skipped_probes",
+                                   "task",
+                                   "task_contract",
+                                   "task_sha256",
+                                   "times_rank_nothing",
+                                   "timing",
+                                   "toolchain",
+                                   "unsettled_arguments",
                                    "verdict",
-                                   "weights"};
-static const struct skim_inside parts[] = {{"checks", &of_a_check}, {"baselines", &of_a_baseline}};
+                                   "weights",
+                                   "workload",
+                                   "worst_check"};
+static const struct skim_inside parts[] = {{"baselines", &of_a_baseline}};
 static const struct skim_rules of_a_verdict = {keys, COUNT(keys), false, parts, COUNT(parts)};
 
 // Without an escape, a path, or a sign that means something in HTML: such a text is published as it is.
@@ -82,6 +77,40 @@ static void publish_string(void *arg, const char *raw, size_t n, struct buf *out
     buf_puts(out, "null");
   out->failed = out->failed || (text && !fit);
   json_decref(value);
+}
+
+static void put_raw(struct kernel *k, const struct skim_raw *raw) {
+  if (!raw->at || raw->at[0] == '{' || raw->at[0] == '[')
+    buf_puts(&k->rows, "null");
+  else if (raw->at[0] == '"')
+    publish_string(k, raw->at, raw->n, &k->rows);
+  else
+    buf_append(&k->rows, raw->at, raw->n);
+}
+
+void kernel_json_check(struct kernel *k, const struct skim_raw *raw) {
+  buf_puts(&k->rows, k->rows.len > 0 ? ",[" : "[");
+  for (int i = 0; i < CHECK_N_MEMBERS; i++) {
+    if (i > 0)
+      buf_puts(&k->rows, ",");
+    put_raw(k, &raw[i]);
+  }
+  buf_puts(&k->rows, "]");
+}
+
+// As columns and rows: names of members, thirty times over, would be half of the file.
+static void put_checks(const struct kernel *k, struct buf *out) {
+  static const char columns[] = ""
+#define KERNEL_CHECK_NAME(id, name) ",\"" name "\""
+      KERNEL_CHECK_MEMBERS(KERNEL_CHECK_NAME)
+#undef KERNEL_CHECK_NAME
+      ;
+  buf_puts(out, ",\"checks\":{\"columns\":[");
+  buf_puts(out, columns + 1);
+  buf_puts(out, "],\"rows\":[");
+  buf_append(out, buf_str(&k->rows), k->rows.len);
+  buf_puts(out, "]}");
+  out->failed = out->failed || k->rows.failed;
 }
 
 static void put_text(struct buf *out, const char *name, const char *text) {
@@ -120,13 +149,14 @@ void kernel_json(struct kernel *k, struct buf *out) {
   const json_t *secret_value = json_object_get(k->evidence, "secret");
   snprintf(seed, sizeof seed, "%" PRIu64, k->v.seed);
   snprintf(secret, sizeof secret, "%" PRIu64, (uint64_t)json_integer_value(secret_value));
-  put_text(out, "{\"schema\":", "assay/site_verdict/1");
+  put_text(out, "{\"schema\":", "assay/site_verdict/2");
   put_text(out, ",\"page\":", k->row->key);
   put_text(out, ",\"candidate\":", k->row->candidate);
   put_text(out, ",\"run\":", k->site->runs[k->row->run].title);
   put_text(out, ",\"seed\":", kernel_has_seed(k) ? seed : NULL);
   put_text(out, ",\"secret\":", secret_value ? secret : NULL);
   put_text(out, ",\"command\":", publish_text(&k->arena, k->v.command));
+  put_checks(k, out);
   put_evidence(k, out);
   buf_puts(out, "}\n");
 }

@@ -62,7 +62,7 @@ static void put_strip(struct html *w, const struct score_row *s) {
 
 void kernel_put_samples(struct html *w, struct kernel *k) {
   const json_t *timing = json_object_get(k->evidence, "timing");
-  const char *stopped = json_string_value(json_object_get(timing, "stopped"));
+  const char *stopped = kernel_text_in(k, timing, "stopped");
   const struct score_row *s = &k->row->score;
   frame_heading(w, "samples", "Samples");
   if (s->n_samples == 0) {
@@ -71,8 +71,8 @@ void kernel_put_samples(struct html *w, struct kernel *k) {
     return;
   }
   html_open(w, EL_P);
-  html_printf(w, "%d cold samples%s%s%s.", s->n_samples, stopped && stopped[0] ? " (stopped: " : "",
-              stopped ? stopped : "", stopped && stopped[0] ? ")" : "");
+  html_printf(w, "%d cold samples%s%s%s.", s->n_samples, stopped[0] ? " (stopped: " : "", stopped,
+              stopped[0] ? ")" : "");
   html_close(w, EL_P);
   put_strip(w, s);
 }
@@ -129,8 +129,8 @@ void kernel_put_plan(struct html *w, struct kernel *k) {
     for (size_t i = 0; i < json_array_size(all); i++) {
       const json_t *need = json_array_get(all, i);
       table_row_begin(w, &t, NULL);
-      const char *name = json_string_value(json_object_get(need, "kernel"));
-      table_text(w, &t, name ? name : "?");
+      const char *name = kernel_text_in(k, need, "kernel");
+      table_text(w, &t, name[0] ? name : "?");
       for (size_t c = 0; c < sizeof keys / sizeof *keys; c++)
         table_int(w, &t, json_integer_value(json_object_get(need, keys[c])));
       table_number(w, &t, kernel_number(need, "occupancy"), 2);
@@ -182,8 +182,8 @@ static const char *date_text(int64_t at_ns, char *text, size_t size) {
   return text;
 }
 
-static void put_timing(struct html *w, const json_t *timing) {
-  const char *throttle = json_string_value(json_object_get(timing, "throttle"));
+static void put_timing(struct html *w, struct kernel *k) {
+  const json_t *timing = json_object_get(k->evidence, "timing");
   const struct {
     const char *term, *key, *unit;
   } numbers[] = {{"clock", "clock_mhz", "MHz"},
@@ -194,7 +194,7 @@ static void put_timing(struct html *w, const json_t *timing) {
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (kernel_number(timing, numbers[i].key) > 0)
       facts_printf(w, numbers[i].term, "%.4g %s", kernel_number(timing, numbers[i].key), numbers[i].unit);
-  facts_text(w, "throttled", throttle);
+  facts_text(w, "throttled", kernel_text_in(k, timing, "throttle"));
   if (kernel_number(timing, "dropped") > 0)
     facts_printf(w, "samples dropped", "%.0f", kernel_number(timing, "dropped"));
 }
@@ -208,10 +208,10 @@ void kernel_put_evidence(struct html *w, struct kernel *k) {
   facts_text(w, "judged at", date_text(v->at_ns, date, sizeof date));
   facts_text(w, "judge", kernel_text(k, "judge"));
   snprintf(device, sizeof device, "%s", kernel_text(k, "device"));
-  facts_text(w, "device", device[0] ? device : v->device);
-  facts_text(w, "processor", json_string_value(json_object_get(k->machine, "processor")));
-  facts_text(w, "system", json_string_value(json_object_get(k->machine, "kernel")));
-  put_timing(w, json_object_get(k->evidence, "timing"));
+  facts_text(w, "device", device[0] ? device : publish_text(&k->arena, v->device));
+  facts_text(w, "processor", kernel_text_in(k, k->machine, "processor"));
+  facts_text(w, "system", kernel_text_in(k, k->machine, "kernel"));
+  put_timing(w, k);
   facts_text(w, "commit of the judge", kernel_text(k, "commit"));
   if (kernel_has_seed(k))
     facts_printf(w, "seed", "%" PRIu64, v->seed);

@@ -91,13 +91,13 @@ static void put_baselines(struct html *w, struct kernel *k) {
   for (size_t i = 0; i < json_array_size(all); i++) {
     const json_t *b = json_array_get(all, i);
     const char *name = json_string_value(json_object_get(b, "name"));
-    const char *verdict = json_string_value(json_object_get(b, "verdict"));
+    const char *verdict = kernel_text_in(k, b, "verdict");
     const struct interval time = {kernel_number(b, "low_ns"), kernel_number(b, "high_ns")};
     const char *fit = publish_text(&k->arena, name);
     char interval[64];
     table_row_begin(w, &t, NULL);
     table_text(w, &t, publish_candidate(fit ? fit : ""));
-    table_text(w, &t, verdict && verdict[0] ? verdict : "-");
+    table_text(w, &t, verdict[0] ? verdict : "-");
     table_cell_begin(w, &t, NULL);
     frame_time(w, kernel_number(b, "median_ns"), &time);
     table_cell_end(w, &t);

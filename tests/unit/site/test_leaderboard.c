@@ -5,12 +5,14 @@
 #include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -44,12 +46,16 @@ static void put(const struct put *p) {
   hash_sha256_hex(id, strlen(id), hash);
   for (int i = 0; i < SAMPLES; i++)
     samples[i] = p->time_ns * (1 + 0.001 * (i % 7));
-  json_t *j =
-      json_pack("{s:s, s:s, s:s, s:I, s:s, s:[{s:s, s:s, s:b, s:s, s:f, s:f, s:s}], s:i, s:{s:f, s:i}}", "device",
-                "NVIDIA H200, driver 580", "diagnostics", "/home/secret person/k.cu(3): error: <b>no</b>",
-                "build_command", "gcc -I /home/secret/include k.c", "secret", (json_int_t)3948322987743342666, "mode",
-                "plan", "checks", "workload", "small", "probe", "declared", "timed", 0, "reason", "pass", "gate_z", 1.5,
-                "gate_limit", 13.7, "worst", "none", "worst_check", 0, "timing", "overhead_ns", 0.0, "clock_mhz", 1980);
+  json_t *j = json_pack(
+      "{s:s, s:s, s:s, s:I, s:s, s:[{s:s, s:s, s:b, s:s, s:f, s:f, s:s}, {s:s, s:s, s:s}], s:i, "
+      "s:{s:f, s:i, s:s, s:s}, s:[{s:s}], s:[{s:s, s:s}]}",
+      "device", "NVIDIA H200, driver 580", "diagnostics", "/home/secret person/k.cu(3): error: <b>no</b>",
+      "build_command", "gcc -I /home/secret/include k.c", "secret", (json_int_t)3948322987743342666, "mode", "plan",
+      "checks", "workload", "small", "probe", "declared", "timed", 0, "reason", "pass", "gate_z", 1.5, "gate_limit",
+      13.7, "worst", "seen in /home/secret/worst.c:3", "workload", "/home/secret/shape", "probe", "/home/secret/probe",
+      "reason", "/home/secret/reason", "worst_check", 0, "timing", "overhead_ns", 0.0, "clock_mhz", 1980, "stopped",
+      "/home/secret/stop", "throttle", "/home/secret/throttle", "resources", "kernel", "/home/secret/kernel", "shapes",
+      "name", "small", "extents", "/home/secret/extents");
   char *text = json_dumps(j, JSON_SORT_KEYS);
   snprintf(evidence, sizeof evidence, "%s", text);
   free(text);
@@ -74,7 +80,7 @@ static void put(const struct put *p) {
                                   .n_samples = isnan(p->time_ns) ? 0 : SAMPLES,
                                   .samples_ns = samples,
                                   .seed = 13948322987743342666u,
-                                  .machine = "{\"processor\": \"a CPU\"}",
+                                  .machine = "{\"processor\": \"/home/secret/CPU\", \"kernel\": \"/home/secret/6\"}",
                                   .command = "assay judge 'kernelbench/1/19' '/home/secret person/k.cu' --seed 1",
                                   .evidence = evidence};
   if (store_put(store, &v, &stored, &err) != ASSAY_OK)
@@ -222,6 +228,28 @@ static void test_assets(void **state) {
   site_release(site);
 }
 
+// Of both checks, the second of which has three members.
+static void assert_checks(const json_t *checks) {
+  const json_t *columns = json_object_get(checks, "columns"), *rows = json_object_get(checks, "rows");
+  static const char *const names[] = {"probe", "reason", "timed", "workload", "worst", "gate_z"};
+  static const char *const shown[2][6] = {{"declared", "pass", NULL, "small", "seen in .../worst.c:3", NULL},
+                                          {".../probe", ".../reason", NULL, ".../shape", NULL, NULL}};
+  assert_int_equal(json_array_size(rows), 2);
+  for (size_t c = 0; c < json_array_size(columns); c++)
+    for (size_t i = 0; i < 6; i++)
+      if (strcmp(json_string_value(json_array_get(columns, c)), names[i]) == 0)
+        for (size_t r = 0; r < 2; r++) {
+          const json_t *row = json_array_get(rows, r), *value = json_array_get(row, c);
+          assert_int_equal(json_array_size(row), json_array_size(columns));
+          if (shown[r][i])
+            assert_string_equal(json_string_value(value), shown[r][i]);
+          else if (r == 1)
+            assert_true(json_is_null(value));
+          else
+            assert_true(json_is_boolean(value) || json_number_value(value) == 1.5);
+        }
+}
+
 static void test_data(void **state) {
   (void)state;
   struct site *site = read_site();
@@ -239,6 +267,7 @@ static void test_data(void **state) {
     if (files[i].at.place == ADDRESS_KERNEL) { // a number that JavaScript would change is a text
       assert_string_equal(json_string_value(json_object_get(j, "seed")), "13948322987743342666");
       assert_string_equal(json_string_value(json_object_get(j, "secret")), "3948322987743342666");
+      assert_checks(json_object_get(j, "checks"));
     }
     json_decref(j);
     parsed++;
@@ -383,6 +412,71 @@ static void test_folder(void **state) {
   buf_release(&b);
 }
 
+// --- a build that is killed
+
+static void kill_itself(void *arg, int done, int total) {
+  (void)arg;
+  (void)done;
+  (void)total;
+  raise(SIGKILL);
+}
+
+// In a process of its own, killed once the first verdict's files are written.
+static void write_killed(const char *name) {
+  int status = 0;
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    struct site *site = read_site();
+    struct folder_report r;
+    struct assay_error err;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    folder_write(site, path, 1, kill_itself, NULL, &r, &err);
+    _exit(0);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+// The folders have the same files, with the same bytes.
+static void assert_same(const char *a, const char *b) {
+  char command[9000];
+  snprintf(command, sizeof command, "exec diff -r '%s/%s' '%s/%s'", folder, a, folder, b);
+  assert_int_equal(system(command), 0);
+}
+
+static void test_killed(void **state) {
+  (void)state;
+  struct assay_error err = {0};
+  struct buf text = {0};
+  int64_t deleted;
+  // The first build: the folder is known as a site's, and pages that were cut are made again.
+  write_killed("k");
+  read_file("k", "manifest.txt", &text);
+  assert_non_null(strstr(buf_str(&text), "index.html"));
+  struct site *site = read_site();
+  char path[4096];
+  snprintf(path, sizeof path, "%s/k/k", folder);
+  assert_int_equal(access(path, F_OK), 0);
+  snprintf(path, sizeof path, "%s/k/index.html", folder);
+  assert_int_not_equal(access(path, F_OK), 0);
+  write_to(site, "k");
+  write_to(site, "whole");
+  assert_same("k", "whole");
+  site_release(site);
+  // A later one, of a store that then is as it was before: its pages go, and none of them is taken for the old one.
+  put(&(struct put){"late", "kernelbench/1/19", "late.cu", .time_ns = 10000});
+  write_killed("k");
+  assert_int_equal(store_delete_run(store, "late", &deleted, &err), ASSAY_OK);
+  site = read_site();
+  assert_true(write_to(site, "k").written > 0);
+  assert_same("k", "whole");
+  assert_int_equal(write_to(site, "k").written, 0);
+  site_release(site);
+  buf_release(&text);
+}
+
 // A manifest that somebody changed makes nothing outside the site go.
 static void test_manifest(void **state) {
   (void)state;
@@ -407,9 +501,9 @@ static void test_manifest(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages),   cmocka_unit_test(test_hostile),
-                                     cmocka_unit_test(test_assets),  cmocka_unit_test(test_data),
-                                     cmocka_unit_test(test_ranking), cmocka_unit_test(test_task_and_pair),
-                                     cmocka_unit_test(test_folder),  cmocka_unit_test(test_manifest)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_pages),  cmocka_unit_test(test_hostile), cmocka_unit_test(test_assets),
+      cmocka_unit_test(test_data),   cmocka_unit_test(test_ranking), cmocka_unit_test(test_task_and_pair),
+      cmocka_unit_test(test_folder), cmocka_unit_test(test_killed),  cmocka_unit_test(test_manifest)};
   return cmocka_run_group_tests(tests, fill, store_folder_remove);
 }
