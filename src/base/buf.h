@@ -24,9 +24,15 @@ void buf_append(struct buf *b, const void *bytes, size_t n);
 void buf_printf(struct buf *b, const char *fmt, ...) ASSAY_PRINTF(2, 3);
 void buf_vprintf(struct buf *b, const char *fmt, va_list arguments) ASSAY_PRINTF(2, 0);
 
-// Here, so that compilers know the lengths of literals.
+// Here, so that compilers know the lengths of literals, and mostly need no call.
 static inline void buf_puts(struct buf *b, const char *s) {
-  buf_append(b, s, strlen(s));
+  const size_t n = strlen(s);
+  if (n >= b->capacity - b->len || b->failed) {
+    buf_append(b, s, n);
+    return;
+  }
+  memcpy(b->data + b->len, s, n + 1);
+  b->len += n;
 }
 
 // ASSAY_OK, or ASSAY_ERR_NOMEM if any append failed.

@@ -105,15 +105,28 @@ const char *axis_text(double tick, char *text, size_t size) {
   return score_number(tick, decimals, text, size);
 }
 
+// A line at each tick, from y.x down to y.y, in one path.
+static void put_uprights(struct svg *s, const char *class, const struct axis *a, const double *ticks, int n,
+                         struct svg_point y) {
+  if (n == 0)
+    return;
+  svg_path(s, class);
+  for (int i = 0; i < n; i++) {
+    svg_to(s, 'M', (struct svg_point){axis_at(a, ticks[i]), y.x});
+    svg_along(s, 'V', y.y);
+  }
+  svg_path_end(s);
+}
+
 void axis_draw(struct svg *s, const struct axis *a, double y, double top, const char *name) {
   enum { PX_A_TICK = 60 };
   double ticks[AXIS_TICKS], ended = -1e9;
   int n = axis_ticks(a, (int)fmax(2, (a->to - a->from) / PX_A_TICK), ticks);
+  put_uprights(s, "c-grid", a, ticks, n, (struct svg_point){top, y});
+  put_uprights(s, "c-axis", a, ticks, n, (struct svg_point){y, y + 4});
   for (int i = 0; i < n; i++) {
     char text[48];
     double x = axis_at(a, ticks[i]), half = svg_text_width(axis_text(ticks[i], text, sizeof text)) / 2;
-    svg_line(s, "c-grid", (struct svg_point){x, top}, (struct svg_point){x, y});
-    svg_line(s, "c-axis", (struct svg_point){x, y}, (struct svg_point){x, y + 4});
     if (x - half < ended + 4 || x - half < 0 || x + half > s->width) // labels never touch, and never leave the picture
       continue;
     svg_text(s, "c-muted", (struct svg_point){x, y + SVG_LINE}, 'm', s->width, text);

@@ -6,7 +6,7 @@
 
 #include "draw/svg.h"
 
-enum { PLOT = 220, KEY = 18 };
+enum { PLOT = 220, KEY = 18, LEFT = 56, RIGHT = 16 };
 static const double LEAST_P = 0.1, MOST_P = 10;
 
 // The step that holds at p; -1: the curve begins later.
@@ -21,22 +21,30 @@ static double y_of(double share) {
   return SVG_TOP + PLOT * (1 - (isnan(share) ? 0 : fmin(fmax(share, 0), 1)));
 }
 
-static void put_line(struct svg *s, const struct draw_curve *c, const struct axis *a, int number) {
-  char class[64];
+// The narrow rendition shows the curve of the wide one, stretched.
+static void put_line(struct svg *s, const struct draw_page *page, const struct draw_curve *c, const struct axis *a,
+                     int number) {
+  char class[64], part[24];
+  snprintf(part, sizeof part, "line%d", number);
+  if (page->wide) {
+    const struct svg_range here = {a->from, a->to}, wide = {LEFT, DRAW_WIDE - RIGHT};
+    svg_again(s, page, part, &here, &wide);
+    return;
+  }
   bool grey = number >= DRAW_MOST_CURVES;
   snprintf(class, sizeof class, "c-curve c-s%d%s%c", grey ? 0 : number + 1, number && !grey ? " c-dash" : "",
            number && !grey ? '1' + number : ' ');
   int at = step_at(c, LEAST_P);
   double share = at >= 0 ? c->steps[at].share : 1;
-  svg_path(s, class);
-  svg_to(s, 'M', (struct svg_point){a->from, y_of(share)});
+  svg_named_path(s, page, class, part);
+  svg_pen(s, 'm', (struct svg_point){a->from, y_of(share)});
   for (int i = at + 1; i < c->n && c->steps[i].p <= MOST_P; i++) {
-    double x = axis_at(a, c->steps[i].p);
-    svg_to(s, 'L', (struct svg_point){x, y_of(share)});
+    const struct svg_point to = {axis_at(a, c->steps[i].p), y_of(c->steps[i].share)};
+    svg_pen(s, 'h', to);
+    svg_pen(s, 'v', to);
     share = c->steps[i].share;
-    svg_to(s, 'L', (struct svg_point){x, y_of(share)});
   }
-  svg_to(s, 'L', (struct svg_point){a->to, y_of(share)});
+  svg_pen(s, 'h', (struct svg_point){a->to, y_of(share)});
   svg_path_end(s);
 }
 
@@ -61,8 +69,8 @@ static void put_band(struct svg *s, const struct draw_curve *c, const struct axi
 }
 
 static void describe(const struct draw_fast_p *c, struct buf *desc) {
-  buf_printf(desc, "Share of all %d tasks that are right and more than p times as fast as %s.", c->n_tasks,
-             c->baseline);
+  buf_printf(desc, "Share of all %d %s right and more than p times as fast as %s.", c->n_tasks,
+             c->n_tasks == 1 ? "task that is" : "tasks that are", c->baseline);
   for (int i = 0; i < c->n; i++) {
     int at = step_at(&c->curves[i], 1);
     if (at < 0)
@@ -105,7 +113,7 @@ void draw_fast_p(const struct draw_fast_p *c, const struct draw_page *page, stru
     svg_empty(page, out, c->title, "No task has a verdict and a baseline, so there is no curve.");
     return;
   }
-  struct axis a = {LEAST_P, MOST_P, true, 56, page->width - 16};
+  struct axis a = {LEAST_P, MOST_P, true, LEFT, page->width - RIGHT};
   double bottom = SVG_TOP + PLOT, key = bottom + 56;
   struct buf desc = {0};
   struct svg s = {.out = out};
@@ -121,7 +129,7 @@ void draw_fast_p(const struct draw_fast_p *c, const struct draw_page *page, stru
   if (c->n == 1)
     put_band(&s, &c->curves[0], &a);
   for (int i = c->n - 1; i >= 0; i--)
-    put_line(&s, &c->curves[i], &a, i);
+    put_line(&s, page, &c->curves[i], &a, i);
   put_key(&s, c, key);
   svg_end(&s);
   out->failed = out->failed || desc.failed;

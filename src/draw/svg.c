@@ -186,6 +186,8 @@ void svg_pen(struct svg *s, char command, struct svg_point at) {
   const long x = down && !first ? s->pen_x : tenths_of(at.x);
   const long y = command == 'h' && !first ? s->pen_y : tenths_of(at.y);
   const long dx = first ? x : x - s->pen_x, dy = first ? y : y - s->pen_y;
+  if (!first && ((command == 'h' && dx == 0) || (down && dy == 0)))
+    return;
   buf_append(s->out, first ? "M" : &command, 1);
   if (first || !down)
     put_tenths(s->out, dx, true);

@@ -78,8 +78,23 @@ const char *address_file(const struct address *r, char text[ADDRESS_BYTES]) {
   }
   if (r->page > 1)
     snprintf(page, sizeof page, ".%d", r->page);
-  snprintf(text, ADDRESS_BYTES, "%s%s%s%s%s%s.%s", r->format == ADDRESS_AS_HTML ? "" : "data/", folder,
-           name[0] ? "/" : "", name, other, page, endings[r->format]);
+  // A site has half a million links: no format.
+  const char *const parts[] = {r->format == ADDRESS_AS_HTML ? "" : "data/",
+                               folder,
+                               name[0] ? "/" : "",
+                               name,
+                               other,
+                               page,
+                               ".",
+                               endings[r->format]};
+  size_t used = 0;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    size_t n = strlen(parts[i]);
+    n = n < ADDRESS_BYTES - 1 - used ? n : ADDRESS_BYTES - 1 - used;
+    memcpy(text + used, parts[i], n);
+    used += n;
+  }
+  text[used] = '\0';
   return text;
 }
 

@@ -275,7 +275,8 @@ static bool take_key(struct cursor *c, const char **key, size_t *n) {
   return take(c, ':');
 }
 
-static bool visit_element(struct cursor *c, const struct skim_array *what) {
+// *go_on: whether the visitor wants more.
+static bool visit_element(struct cursor *c, const struct skim_array *what, bool *go_on) {
   struct skim_raw members[SKIM_MOST_KEYS] = {{0}};
   int next = 0;
   if (next_is(c, '{')) {
@@ -297,14 +298,15 @@ static bool visit_element(struct cursor *c, const struct skim_array *what) {
   } else if (!pass_value(c, false)) {
     return false;
   }
-  what->visit(what->arg, members);
+  *go_on = what->visit(what->arg, members);
   return true;
 }
 
 static bool visit_elements(struct cursor *c, const struct skim_array *what) {
   c->at++;
-  for (bool begun = false; !take(c, ']'); begun = true)
-    if ((begun && !take(c, ',')) || !visit_element(c, what))
+  bool go_on = true;
+  for (bool begun = false; go_on && !take(c, ']'); begun = true)
+    if ((begun && !take(c, ',')) || !visit_element(c, what, &go_on))
       return false;
   return true;
 }

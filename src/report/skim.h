@@ -45,7 +45,7 @@ struct skim_raw {
   size_t n;
 };
 enum { SKIM_MOST_KEYS = 24 };
-typedef void skim_visit(void *arg, const struct skim_raw *members);
+typedef bool skim_visit(void *arg, const struct skim_raw *members); // false: that is enough
 struct skim_array {
   const char *array;
   const char *const *keys;

@@ -175,13 +175,10 @@ static const struct skim_rules of_evidence = {evidence_keys, COUNT(evidence_keys
                                               COUNT(evidence_parts)};
 
 // The part of it that scores ask for.
-static const char *const gate_keys[] = {"gate"};
-static const struct skim_rules gate_of_a_check = {gate_keys, COUNT(gate_keys), false, NULL, 0};
 static const char *const score_keys[] = {"device",        "mode",       "times_rank_nothing", "rule",  "judge",
                                          "flops",         "bytes",      "foreknown",          "scope", "contract",
                                          "task_contract", "worst_check"};
-static const struct skim_inside score_parts[] = {
-    {"checks", &gate_of_a_check}, {"timing", &of_timing}, {"baselines", &of_a_baseline}};
+static const struct skim_inside score_parts[] = {{"timing", &of_timing}, {"baselines", &of_a_baseline}};
 static const struct skim_rules of_scores = {score_keys, COUNT(score_keys), false, score_parts, COUNT(score_parts)};
 
 static const char *const machine_keys[] = {"processor"};
@@ -227,9 +224,36 @@ enum assay_status view_from_store(const struct store_verdict *row, struct verdic
   return from_store(row, row->evidence ? skim_load(row->evidence, &of_evidence) : NULL, out, err);
 }
 
+// Of all checks scores ask for one gate: that of the worst. It becomes a member of what is read.
+struct gate {
+  json_t *evidence;
+  json_int_t left; // checks before it
+};
+
+static bool find_gate(void *arg, const struct skim_raw *members) {
+  struct gate *g = arg;
+  if (g->left-- > 0)
+    return true;
+  json_t *gate = members[0].at ? json_loadb(members[0].at, members[0].n, JSON_DECODE_ANY, NULL) : NULL;
+  if (json_is_string(gate) && json_string_length(gate) > 0)
+    json_object_set(g->evidence, "worst_gate", gate);
+  json_decref(gate);
+  return false;
+}
+
 enum assay_status view_scores_from_store(const struct store_verdict *row, struct verdict_view *out,
                                          struct assay_error *err) {
-  return from_store(row, row->evidence ? skim_load(row->evidence, &of_scores) : NULL, out, err);
+  static const char *const gate_key[] = {"gate"};
+  json_t *evidence = row->evidence ? skim_load(row->evidence, &of_scores) : NULL;
+  const json_t *worst = json_object_get(evidence, "worst_check");
+  struct gate g = {evidence, json_integer_value(worst)};
+  const struct skim_array checks = {"checks", gate_key, 1, find_gate, &g};
+  if (json_is_integer(worst) && g.left >= 0)
+    (void)skim_each(row->evidence, &checks);
+  enum assay_status status = from_store(row, evidence, out, err);
+  if (!status)
+    out->gate = text_of(evidence, "worst_gate");
+  return status;
 }
 
 enum assay_status view_whole_from_store(const struct store_verdict *row, struct verdict_view *out,

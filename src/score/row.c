@@ -118,6 +118,16 @@ void score_names(const char *task, int *suite, int *level) {
 }
 
 int score_by_name(const char *a, const char *b) {
+  // Names that are sorted begin alike: where they differ, or the number in which they do, is what is looked at.
+  size_t same = 0;
+  while (a[same] && a[same] == b[same])
+    same++;
+  if (!a[same] && !b[same])
+    return 0;
+  while (same > 0 && isdigit((unsigned char)a[same - 1]))
+    same--;
+  a += same;
+  b += same;
   while (*a && *b) {
     if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
       char *after_a, *after_b;

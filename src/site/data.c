@@ -117,10 +117,10 @@ static void next_cell(struct data_table *t) {
   if (t->csv) {
     buf_puts(t->out, t->at ? "," : "");
   } else {
-    buf_puts(t->out, t->at ? ", " : t->rows ? ",\n{" : "\n{");
+    buf_puts(t->out, t->at ? "," : t->rows ? ",\n{" : "\n{");
     buf_puts(t->out, "\"");
     buf_puts(t->out, t->names[t->at]);
-    buf_puts(t->out, "\": ");
+    buf_puts(t->out, "\":");
   }
   t->at++;
 }

@@ -200,3 +200,8 @@ const char *frame_setting_text(const struct score_setting *s, char *text, size_t
            s->contract[0] ? ", contract " : "", s->contract, other_rule ? ", rule " : "", other_rule ? s->rule : "");
   return text;
 }
+
+const char *frame_count(int n, const char *one, char text[FRAME_COUNT]) {
+  snprintf(text, FRAME_COUNT, "%d %s%s", n, one, n == 1 ? "" : "s");
+  return text;
+}

@@ -84,4 +84,8 @@ const char *frame_device_text(const char *device, char *text, size_t size);
 // "NVIDIA H200, full, as published", what rows of a group have in common.
 const char *frame_setting_text(const struct score_setting *s, char *text, size_t size);
 
+// "1 task", "12 tasks".
+enum { FRAME_COUNT = 48 };
+const char *frame_count(int n, const char *one, char text[FRAME_COUNT]);
+
 #endif

@@ -70,14 +70,14 @@ static double number_of(const struct skim_raw *raw) {
   return x;
 }
 
-static void read_check(void *arg, const struct skim_raw *raw) {
+static bool read_check(void *arg, const struct skim_raw *raw) {
   struct reading *r = arg;
   struct kernel *k = r->k;
   if ((size_t)k->n_checks == r->capacity) {
     struct kernel_check *more = arena_grow(&k->arena, k->checks, (size_t)k->n_checks, &r->capacity, sizeof *more);
     if (!more) {
       r->failed = true;
-      return;
+      return false;
     }
     k->checks = more;
   }
@@ -90,6 +90,7 @@ static void read_check(void *arg, const struct skim_raw *raw) {
       .z = number_of(&raw[CHECK_GATE_Z]),
       .limit = number_of(&raw[CHECK_GATE_LIMIT]),
   };
+  return true;
 }
 
 enum assay_status kernel_read_checks(struct kernel *k, struct assay_error *err) {
@@ -126,7 +127,25 @@ static void add_check(struct cell *c, const struct kernel_check *check) {
   }
 }
 
-static void put_cell(struct html *w, struct frame_table *t, const struct cell *c) {
+// "0.3 / 13.7". Most kernels' largest error is none, and the cells of a row have one limit.
+struct figures {
+  double limit;
+  char text[32];
+};
+
+static void put_error(struct html *w, const struct cell *c, struct figures *last) {
+  if (c->limit != last->limit) {
+    last->limit = c->limit;
+    snprintf(last->text, sizeof last->text, " / %.3g", c->limit);
+  }
+  if (c->z == 0)
+    html_text(w, "0");
+  else
+    html_printf(w, "%.2g", c->z);
+  html_text(w, last->text);
+}
+
+static void put_cell(struct html *w, struct frame_table *t, const struct cell *c, struct figures *last) {
   table_cell_begin(w, t, NULL);
   if (c->n == 0)
     html_text(w, "\xC2\xB7");
@@ -136,7 +155,7 @@ static void put_cell(struct html *w, struct frame_table *t, const struct cell *c
     snprintf(failed.text, sizeof failed.text, "%s", c->reason);
     frame_word(w, &failed);
   } else if (isfinite(c->z) && isfinite(c->limit)) {
-    html_printf(w, "%.2g / %.3g", c->z, c->limit);
+    put_error(w, c, last);
   } else {
     html_text(w, "right");
   }
@@ -161,13 +180,14 @@ static void put_grid(struct html *w, struct kernel *k, const struct grid *g) {
   struct frame_table t = {.label = "checks: shapes and probes", .columns = columns, .n = g->n_probes + 2};
   for (int p = 0; p < g->n_probes; p++)
     columns[p + 2] = (struct frame_column){g->probes[p], 'r'};
+  struct figures last = {.limit = NAN};
   table_begin(w, &t);
   for (int s = 0; s < g->n_shapes; s++) {
     table_row_begin(w, &t, NULL);
     table_text(w, &t, g->shapes[s]);
     table_text(w, &t, extents_of(k, g->shapes[s]));
     for (int p = 0; p < g->n_probes; p++)
-      put_cell(w, &t, &g->cells[s * MOST_PROBES + p]);
+      put_cell(w, &t, &g->cells[s * MOST_PROBES + p], &last);
     table_row_end(w, &t);
   }
   table_end(w, &t);

@@ -3,7 +3,21 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/alloc.h"
+#include "score/group.h"
 #include "site/pages.h"
+
+// "fast_1 18 % (12 to 25 %)": the share of all tasks that are right and faster than the baseline.
+static void put_fast(struct html *w, const struct section *s) {
+  enum { ONE = 3 }; // of score_thresholds
+  const double share = s->sum.fast_p[ONE];
+  const struct interval *in = &s->sum.fast_p_interval[ONE];
+  if (!isfinite(share))
+    return;
+  html_printf(w, "; fast_1 over %s: %.0f %%", s->baseline, 100 * share);
+  if (isfinite(in->low))
+    html_printf(w, " (95 %%: %.0f to %.0f %%)", 100 * in->low, 100 * in->high);
+}
 
 static void put_section(struct html *w, const struct site_level *level, const struct section *s, int number) {
   struct address at = frame_level(level);
@@ -20,7 +34,17 @@ static void put_section(struct html *w, const struct site_level *level, const st
   html_attr(w, AT_CLASS, "big");
   html_printf(w, "%d", s->sum.n_right);
   html_close(w, EL_SPAN);
-  html_printf(w, " of %d tasks have a right kernel", s->sum.n_tasks);
+  html_printf(w, " of %s %s a right kernel", frame_count(s->sum.n_tasks, "task", (char[FRAME_COUNT]){0}),
+              s->sum.n_right == 1 ? "has" : "have");
+  html_close(w, EL_P);
+  put_funnel(w, &s->sum.tasks, s->baseline);
+  html_open(w, EL_P);
+  html_printf(w, "%d failed", s->sum.n_tasks - s->sum.n_right);
+  if (s->sum.n_missing)
+    html_printf(w, ", of which %d without a verdict", s->sum.n_missing);
+  if (s->baseline)
+    put_fast(w, s);
+  html_text(w, ".");
   html_close(w, EL_P);
   if (s->sum.part_of_floor.n > 0) {
     html_open(w, EL_P);
@@ -35,6 +59,33 @@ static void put_section(struct html *w, const struct site_level *level, const st
     html_close(w, EL_P);
   }
   html_close(w, EL_LI);
+}
+
+// fast_p of each level, in the setting that has most rows of those with a baseline.
+static enum assay_status put_speeds(struct html *w, const struct site *site, struct assay_error *err) {
+  enum { MOST = 6 };
+  enum assay_status status = ASSAY_OK;
+  int put = 0;
+  for (int l = 0; l < site->n_levels && !status && put < MOST; l++) {
+    struct sections all = {0};
+    const struct section *most = NULL;
+    char id[32];
+    status = sections_make(site, &site->levels[l], &all, err);
+    for (int i = 0; i < all.n && !status; i++)
+      if (all.items[i].baseline && (!most || all.items[i].n > most->n))
+        most = &all.items[i];
+    if (!status && most) {
+      if (put++ == 0)
+        frame_heading(w, "speed", "How fast");
+      snprintf(id, sizeof id, "fast-p-%d", l);
+      html_open(w, EL_H3);
+      html_printf(w, "%s, %s", site->levels[l].title, most->title);
+      html_close(w, EL_H3);
+      status = put_curves(w, site, &site->levels[l], most, id, err);
+    }
+    sections_release(&all);
+  }
+  return status;
 }
 
 static enum assay_status put_levels(struct html *w, const struct site *site, struct assay_error *err) {
@@ -54,35 +105,102 @@ static enum assay_status put_levels(struct html *w, const struct site *site, str
     sections_release(&s);
   }
   html_close(w, EL_UL);
+  return status ? status : put_speeds(w, site, err);
+}
+
+// --- runs
+
+// A run over its tasks, in every setting that it has them in: how far they came, and what is to be known of them.
+struct run_sum {
+  struct score_funnel tasks;
+  int with_baseline; // tasks of settings that have one
+  int cheats, unstable;
+};
+
+static enum assay_status add_group(const struct score_group *g, struct run_sum *sum, struct assay_error *err) {
+  struct score_summary s;
+  struct score_task *tasks = NULL;
+  int n = 0;
+  struct score_question q = {.at = g->rows[0]->setting, .baseline = rows_baseline(g->rows, g->n)};
+  q.ask = q.baseline ? SCORE_ASK_SPEED : SCORE_ASK_TIME;
+  enum assay_status status = score_tasks(g->rows, g->n, &q, NULL, &tasks, &n, err);
+  if (!status)
+    status = score_sum_up(tasks, n, &q, &s, err);
+  if (!status) {
+    sum->tasks.asked += s.tasks.asked;
+    sum->tasks.built += s.tasks.built;
+    sum->tasks.right += s.tasks.right;
+    if (s.tasks.baseline) {
+      sum->tasks.baseline = true;
+      sum->tasks.faster += s.tasks.faster;
+      sum->with_baseline += s.tasks.asked;
+    }
+  }
+  base_free(tasks);
   return status;
 }
 
-static void put_runs(struct html *w, const struct site *site) {
+static enum assay_status sum_run(const struct site *site, int run, struct run_sum *sum, struct assay_error *err) {
+  const struct score_row **rows = base_calloc((size_t)site->runs[run].n + 1, sizeof *rows);
+  struct score_group *groups = NULL;
+  int n = 0, count = 0;
+  *sum = (struct run_sum){.cheats = 0};
+  if (!rows)
+    return error_nomem(err, "the overview");
+  for (int i = 0; i < site->n_rows; i++) {
+    const struct score_row *row = &site->rows[i].score;
+    if (site->rows[i].run != run)
+      continue;
+    rows[n++] = row;
+    sum->cheats += row->cheat[0] != '\0';
+    sum->unstable += score_is_right(row) && row->unstable;
+  }
+  enum assay_status status = score_group_settings(rows, n, &groups, &count, err);
+  for (int i = 0; i < count && !status; i++)
+    status = add_group(&groups[i], sum, err);
+  base_free(groups);
+  base_free(rows);
+  return status;
+}
+
+static void put_run(struct html *w, struct frame_table *t, const struct site_run *run, const struct run_sum *sum) {
+  const struct address at = frame_run(run);
+  table_row_begin(w, t, NULL);
+  table_link(w, t, &at, run->title);
+  table_text(w, t, run->method[0] ? run->method : "-");
+  table_int(w, t, run->n);
+  table_int(w, t, sum->tasks.asked);
+  table_int(w, t, sum->tasks.built);
+  table_int(w, t, sum->tasks.right);
+  table_int(w, t, sum->tasks.asked - sum->tasks.right);
+  table_number(w, t, sum->tasks.baseline ? sum->tasks.faster : NAN, 0);
+  table_number(w, t, sum->with_baseline ? (double)sum->tasks.faster / sum->with_baseline : NAN, 2);
+  table_int(w, t, sum->cheats);
+  table_int(w, t, sum->unstable);
+  table_row_end(w, t);
+}
+
+static enum assay_status put_runs(struct html *w, const struct site *site, struct assay_error *err) {
   static const struct frame_column columns[] = {
-      {"run", 'w'}, {"verdicts", 'r'}, {"right", 'r'}, {"cheats", 'r'}, {"unstable", 'r'}};
-  struct frame_table t = {.name = "main", .label = "runs", .columns = columns, .n = 5};
+      {"run", 'w'},    {"method", 'l'}, {"verdicts", 'r'}, {"tasks asked", 'r'}, {"build", 'r'},   {"right", 'r'},
+      {"failed", 'r'}, {"faster", 'r'}, {"fast_1", 'r'},   {"cheats", 'r'},      {"unstable", 'r'}};
+  struct frame_table t = {.name = "main", .label = "runs", .columns = columns, .n = sizeof columns / sizeof *columns};
+  enum assay_status status = ASSAY_OK;
   frame_heading(w, "runs", "Runs");
+  frame_note(w,
+             "Tasks that a run was asked for, once in each setting. Faster: than the baseline that most kernels of the "
+             "setting took turns with; fast_1 is their share of all tasks that were asked for where there is one.");
   table_begin(w, &t);
-  for (int r = 0; r < site->n_runs; r++) {
-    const struct address at = frame_run(&site->runs[r]);
-    int right = 0, cheats = 0, unstable = 0;
+  for (int r = 0; r < site->n_runs && !status; r++) {
+    struct run_sum sum;
     if (site->runs[r].n == 0)
       continue;
-    for (int i = 0; i < site->n_rows; i++)
-      if (site->rows[i].run == r) {
-        right += score_is_right(&site->rows[i].score);
-        cheats += site->rows[i].score.cheat[0] != '\0';
-        unstable += score_is_right(&site->rows[i].score) && site->rows[i].score.unstable;
-      }
-    table_row_begin(w, &t, NULL);
-    table_link(w, &t, &at, site->runs[r].title);
-    table_int(w, &t, site->runs[r].n);
-    table_int(w, &t, right);
-    table_int(w, &t, cheats);
-    table_int(w, &t, unstable);
-    table_row_end(w, &t);
+    status = sum_run(site, r, &sum, err);
+    if (!status)
+      put_run(w, &t, &site->runs[r], &sum);
   }
   table_end(w, &t);
+  return status;
 }
 
 static void put_pairs(struct html *w, const struct site *site) {
@@ -128,7 +246,7 @@ static void put_devices(struct html *w, const struct site *site) {
     const struct address at = frame_device(&site->devices[i]);
     html_open(w, EL_LI);
     html_link(w, &at, site->devices[i].name);
-    html_printf(w, ": %d verdicts", site->devices[i].n);
+    html_printf(w, ": %s", frame_count(site->devices[i].n, "verdict", (char[FRAME_COUNT]){0}));
     html_close(w, EL_LI);
   }
   html_close(w, EL_UL);
@@ -146,14 +264,17 @@ enum assay_status page_index(struct site *site, const struct site_file *f, struc
   frame_begin(&w, out, site, &frame);
   html_open(&w, EL_P);
   html_attr(&w, AT_CLASS, "lead");
+  char verdicts[FRAME_COUNT], tasks[FRAME_COUNT], runs[FRAME_COUNT], devices[FRAME_COUNT];
   html_printf(&w,
-              "%d verdicts on %d tasks, of %d runs on %d devices. Each says whether the kernel is right, how fast it "
-              "is, how far that is from the limit of the hardware, and shows its evidence.",
-              size.verdicts, size.tasks, size.runs, size.devices);
+              "%s on %s, of %s on %s. Each says whether the kernel is right, how fast it is, how far that is from the "
+              "limit of the hardware, and shows its evidence.",
+              frame_count(size.verdicts, "verdict", verdicts), frame_count(size.tasks, "task", tasks),
+              frame_count(size.runs, "run", runs), frame_count(size.devices, "device", devices));
   html_close(&w, EL_P);
   enum assay_status status = put_levels(&w, site, err);
-  if (site->n_rows) {
-    put_runs(&w, site);
+  if (!status && site->n_rows)
+    status = put_runs(&w, site, err);
+  if (!status && site->n_rows) {
     put_sweeps(&w, site);
     put_pairs(&w, site);
     put_devices(&w, site);

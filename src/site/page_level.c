@@ -51,23 +51,6 @@ static void put_task(struct html *w, const struct site *site, const struct secti
   table_row_end(w, t);
 }
 
-// How fast the runs are that were next to the baseline, over all tasks of the level.
-static enum assay_status put_curves(struct html *w, const struct site *site, const struct site_level *level,
-                                    const struct section *s, int number, struct assay_error *err) {
-  const char **names = base_calloc((size_t)level->n + 1, sizeof *names);
-  char id[32];
-  if (!names)
-    return error_nomem(err, "a level's page");
-  for (int i = 0; i < level->n; i++)
-    names[i] = site->tasks[level->first + i].name;
-  snprintf(id, sizeof id, "fast-p-%d", number);
-  const struct score_names expected = {names, level->n};
-  const struct chart_fast_p c = {s->rows, s->n, s->baseline, &expected, id};
-  enum assay_status status = chart_put_fast_p(w, site, &c, err);
-  base_free(names);
-  return status;
-}
-
 static enum assay_status put_kinds(struct html *w, const struct site *site, const struct site_level *level,
                                    const struct section *s, int number, struct assay_error *err) {
   const struct site_task **tasks = base_calloc((size_t)level->n + 1, sizeof *tasks);
@@ -117,16 +100,20 @@ static enum assay_status put_section(struct html *w, const struct site *site, co
   html_text(w, s->title);
   html_close(w, EL_H2);
   html_open(w, EL_P);
-  html_printf(w, "%d of %d tasks have a right kernel", s->sum.n_right, s->sum.n_tasks);
+  html_printf(w, "%d of %s", s->sum.n_right, frame_count(s->sum.n_tasks, "task", (char[FRAME_COUNT]){0}));
+  html_text(w, s->sum.n_right == 1 ? " has a right kernel" : " have a right kernel");
   if (s->sum.n_missing)
-    html_printf(w, "; %d have no verdict and count as failed", s->sum.n_missing);
+    html_printf(w, "; %d %s no verdict and %s as failed", s->sum.n_missing, s->sum.n_missing == 1 ? "has" : "have",
+                s->sum.n_missing == 1 ? "counts" : "count");
   if (isfinite(s->sum.geomean_speedup))
-    html_printf(w, ". Geometric mean speedup over %s: %.3g, of %d tasks", s->baseline, s->sum.geomean_speedup,
-                s->sum.n_speedups);
+    html_printf(w, ". Geometric mean speedup over %s: %.3g, of %s", s->baseline, s->sum.geomean_speedup,
+                frame_count(s->sum.n_speedups, "task", (char[FRAME_COUNT]){0}));
   html_text(w, ".");
   html_close(w, EL_P);
   put_funnel(w, &s->sum.tasks, s->baseline);
-  enum assay_status status = f->at.page > 1 ? ASSAY_OK : put_curves(w, site, &site->levels[f->item], s, number, err);
+  char id[32];
+  snprintf(id, sizeof id, "fast-p-%d", number);
+  enum assay_status status = f->at.page > 1 ? ASSAY_OK : put_curves(w, site, &site->levels[f->item], s, id, err);
   if (!status && f->at.page <= 1)
     status = put_kinds(w, site, &site->levels[f->item], s, number, err);
   pages_range(s->n_tasks, f->at.page, &first, &end);

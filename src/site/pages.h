@@ -66,6 +66,9 @@ enum assay_status sections_make(const struct site *site, const struct site_level
                                 struct assay_error *err);
 void sections_release(struct sections *s);
 
+enum assay_status put_curves(struct html *w, const struct site *site, const struct site_level *level,
+                             const struct section *s, const char *id, struct assay_error *err);
+
 // --- tasks by the kind of their greatest operator (kinds.c)
 
 struct kinds {

@@ -3,25 +3,32 @@
 
 #include "base/alloc.h"
 #include "score/group.h"
+#include "site/charts.h"
 #include "site/pages.h"
 
 const char *rows_baseline(const struct score_row *const *rows, int n) {
-  const char *best = NULL;
-  int most = 0;
+  enum { MOST_NAMES = 64 }; // of baselines, the first that rows have
+  const char *names[MOST_NAMES];
+  int times[MOST_NAMES], known = 0, best = -1;
   for (int i = 0; i < n; i++)
     for (int b = 0; b < rows[i]->n_baselines; b++) {
       const char *name = rows[i]->baselines[b].name;
-      int times = 0;
-      if (best && strcmp(best, name) == 0)
+      int at = 0;
+      while (at < known && strcmp(names[at], name) != 0)
+        at++;
+      if (at == MOST_NAMES)
         continue;
-      for (int k = 0; k < n; k++)
-        times += score_baseline_of(rows[k], name) != NULL;
-      if (times > most || (times == most && best && strcmp(name, best) < 0)) {
-        most = times;
-        best = name;
+      if (at == known) {
+        names[at] = name;
+        times[known++] = 0;
       }
+      times[at] += score_baseline_of(rows[i], name) == &rows[i]->baselines[b]; // once a row
     }
-  return best;
+  for (int i = 0; i < known; i++)
+    if (times[i] > 0 &&
+        (best < 0 || times[i] > times[best] || (times[i] == times[best] && strcmp(names[i], names[best]) < 0)))
+      best = i;
+  return best < 0 ? NULL : names[best];
 }
 
 static enum assay_status sum_up(const struct site *site, const struct site_level *level, struct section *s,
@@ -78,6 +85,21 @@ void sections_release(struct sections *s) {
   base_free(s->items);
   base_free(s->rows);
   *s = (struct sections){0};
+}
+
+// How fast the runs are that were next to the baseline, over all tasks of the level.
+enum assay_status put_curves(struct html *w, const struct site *site, const struct site_level *level,
+                             const struct section *s, const char *id, struct assay_error *err) {
+  const char **names = base_calloc((size_t)level->n + 1, sizeof *names);
+  if (!names)
+    return error_nomem(err, "a level's page");
+  for (int i = 0; i < level->n; i++)
+    names[i] = site->tasks[level->first + i].name;
+  const struct score_names expected = {names, level->n};
+  const struct chart_fast_p c = {s->rows, s->n, s->baseline, &expected, id};
+  enum assay_status status = chart_put_fast_p(w, site, &c, err);
+  base_free(names);
+  return status;
 }
 
 void put_funnel(struct html *w, const struct score_funnel *f, const char *baseline) {

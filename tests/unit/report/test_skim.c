@@ -120,7 +120,7 @@ static void test_load(void **state) {
   assert_null(skim_load("{\"seed\": 1 2}", &some));
 }
 
-static void note(void *arg, const struct skim_raw *members) {
+static bool note(void *arg, const struct skim_raw *members) {
   struct buf *out = arg;
   for (int i = 0; i < 2; i++)
     if (members[i].at)
@@ -128,6 +128,7 @@ static void note(void *arg, const struct skim_raw *members) {
     else
       buf_puts(out, "-");
   buf_puts(out, ";");
+  return true;
 }
 
 // The elements of one array, whatever stands before it and between them.
