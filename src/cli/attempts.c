@@ -13,6 +13,10 @@ struct reading {
   struct attempts_run *run;
   struct assay_error *err;
   enum assay_status status;
+  struct {
+    char task[256];
+    double calls, tokens, usd, wall_s, cpu_s;
+  } unserved; // of requests that were made again, before the next attempt of the task
 };
 
 // What a step's verdict says.
@@ -85,9 +89,38 @@ static double tokens_of(const struct store_step *s) {
   return (double)((s->input_tokens > 0 ? s->input_tokens : 0) + (s->output_tokens > 0 ? s->output_tokens : 0));
 }
 
+// A request that the endpoint did not serve is no attempt of the model's, but was paid for: it belongs to the next one.
+// What was under way when a process ended is known to nobody.
+static bool is_no_attempt(struct reading *r, const struct store_step *s) {
+  bool unserved = s->outcome == STORE_NO_REPLY && strcmp(s->finish, STORE_UNSERVED) == 0;
+  if (unserved && s->calls > 0) {
+    if (strcmp(r->unserved.task, s->task) != 0)
+      r->unserved.calls = r->unserved.tokens = r->unserved.usd = r->unserved.wall_s = r->unserved.cpu_s = 0;
+    snprintf(r->unserved.task, sizeof r->unserved.task, "%s", s->task);
+    r->unserved.calls += (double)s->calls;
+    r->unserved.tokens += tokens_of(s);
+    r->unserved.usd += s->usd;
+    r->unserved.wall_s += (double)s->model_ns / 1e9;
+    r->unserved.cpu_s += (double)s->cpu_ns / 1e9;
+  }
+  return unserved || s->outcome == STORE_FINAL || s->outcome == STORE_REPLIED ||
+         strcmp(s->finish, STORE_UNDER_WAY) == 0;
+}
+
+static void add_unserved(struct reading *r, const char *task, struct progress_step *step) {
+  if (strcmp(r->unserved.task, task) != 0)
+    return;
+  step->cost[PROGRESS_CALLS] += r->unserved.calls;
+  step->cost[PROGRESS_TOKENS] += r->unserved.tokens;
+  step->cost[PROGRESS_USD] += r->unserved.usd;
+  step->cost[PROGRESS_WALL] += r->unserved.wall_s;
+  step->cost[PROGRESS_CPU] += r->unserved.cpu_s;
+  r->unserved.task[0] = '\0';
+}
+
 static bool count_step(void *arg, const struct store_step *s) {
   struct reading *r = arg;
-  if (s->outcome == STORE_FINAL || s->outcome == STORE_REPLIED)
+  if (is_no_attempt(r, s))
     return true;
   struct attempts_task *t = task_of(r->run, s->task);
   struct found f = {.reading = r, .task = t, .time_ns = NAN, .speed = r->run->baseline ? 1 : 0};
@@ -109,6 +142,7 @@ static bool count_step(void *arg, const struct store_step *s) {
   step->cost[PROGRESS_WALL] = (double)(s->model_ns + s->judge_ns + s->own_ns) / 1e9;
   step->cost[PROGRESS_CPU] = (double)s->cpu_ns / 1e9;
   step->cost[PROGRESS_GPU] = (double)s->gpu_ns / 1e9;
+  add_unserved(r, s->task, step);
   if (s->outcome == STORE_TEXT)
     return !r->status;
   t->speeds[t->asked++] = f.speed;

@@ -21,6 +21,7 @@ enum {
   KEY_OUT,
   KEY_PARALLEL,
   KEY_REPLY_TIMEOUT,
+  KEY_SERVER_WAIT,
   KEY_CALLS,
   KEY_TOKENS,
   KEY_SECONDS,
@@ -146,6 +147,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_REPLY_TIMEOUT:
     m->client.whole_ns = take_number(state, "reply-timeout", arg, 1, 86400) * 1000000000;
     return 0;
+  case KEY_SERVER_WAIT:
+    m->client.wait_ns = take_number(state, "server-wait", arg, 0, 86400) * 1000000000;
+    return 0;
   case KEY_CALLS:
     e->budget.calls = take_number(state, "budget-calls", arg, 1, INT64_MAX);
     return 0;
@@ -261,11 +265,13 @@ static const struct argp_option options[] = {
     {"out", KEY_OUT, "DIR", 0, "folder for the kernels (default: made/RUN next to the store)", 0},
     {"parallel", KEY_PARALLEL, "N", 0, "requests at once (default 1 for programs, 4 else)", 0},
     {"reply-timeout", KEY_REPLY_TIMEOUT, "SECONDS", 0, "for one reply (default 600)", 0},
+    {"server-wait", KEY_SERVER_WAIT, "SECONDS", 0,
+     "how long a request waits in all for a server that is busy or still loads its model (default 300)", 0},
     {"budget-calls", KEY_CALLS, "N", 0, "ask no more than this, over the whole run", 0},
     {"budget-tokens", KEY_TOKENS, "N", 0, "likewise, of prompts and replies", 0},
     {"budget-usd", KEY_USD, "X", 0, "likewise, in dollars by the table of prices", 0},
     {"prices", KEY_PRICES, "FILE", 0, "the table of prices (default: found next to the program)", 0},
-    {"budget-seconds", KEY_SECONDS, "N", 0, "ask nothing more after so long", 0},
+    {"budget-seconds", KEY_SECONDS, "N", 0, "ask nothing more where it would not be judged after so long", 0},
     {"budget-cpu-seconds", KEY_CPU, "X", 0, "likewise, of processor time for building and judging, over the whole run",
      0},
     {"budget-gpu-seconds", KEY_GPU, "X", 0, "likewise, of time on the GPU", 0},

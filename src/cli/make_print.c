@@ -43,23 +43,35 @@ enum assay_status make_dry_run(struct make *m, struct assay_error *err) {
 }
 
 static json_t *result_json(const struct engine_result *r) {
-  return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:b, s:s?, s:s?}", "task", r->task, "steps",
-                   (json_int_t)r->steps, "asked", (json_int_t)r->asked, "code", (json_int_t)r->code, "builds",
+  return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:b, s:s?, s:s?, s:s?}", "task", r->task,
+                   "steps", (json_int_t)r->steps, "asked", (json_int_t)r->asked, "code", (json_int_t)r->code, "builds",
                    (json_int_t)r->built, "right", (json_int_t)r->right, "best_step",
                    r->best >= 0 ? json_integer(r->best) : json_null(), "time_ns", cli_json_real(r->best_ns), "floor_ns",
                    cli_json_real(r->floor_ns), "final_right", r->final ? json_boolean(r->final_right) : json_null(),
                    "final_ns", cli_json_real(r->final_ns), "complete", r->complete, "blocked",
-                   r->blocked.status ? r->blocked.message : NULL, "stopped", r->stopped[0] ? r->stopped : NULL);
+                   r->blocked.status ? r->blocked.message : NULL, "stopped", r->stopped[0] ? r->stopped : NULL,
+                   "unserved", r->unserved.status ? r->unserved.message : NULL);
+}
+
+// A model as the user named it.
+static const char *name_of(const struct make *m, int i) {
+  return m->engine.models[i].name[0] ? m->engine.models[i].name : m->endpoints[i].url;
 }
 
 static void print_json(const struct make *m, const struct engine_summary *s, const struct store_cost *cost) {
   json_t *all = json_array();
   for (int i = 0; i < s->n; i++)
     json_array_append_new(all, result_json(&s->results[i]));
-  json_t *j =
-      json_pack("{s:s, s:s, s:o, s:I, s:I, s:o, s:s}", "run", m->engine.run, "method", m->engine.settings.method->name,
-                "tasks", all, "calls", (json_int_t)cost->calls, "tokens", (json_int_t)cost->tokens, "usd",
-                cost->without_price ? json_null() : json_real(cost->usd), "ended", s->ended);
+  json_t *absent = json_array(), *lost;
+  for (int i = 0; i < s->n_models; i++)
+    if (s->absences[i].why.status)
+      json_array_append_new(absent, json_pack("{s:s, s:s}", "model", name_of(m, i), "why", s->absences[i].why.message));
+  lost = json_pack("{s:I, s:I, s:o}", "calls", (json_int_t)cost->lost_calls, "tokens_at_most",
+                   (json_int_t)cost->lost_tokens, "usd_at_most", cli_json_real(s->lost_usd));
+  json_t *j = json_pack(
+      "{s:s, s:s, s:o, s:I, s:I, s:o, s:s, s:o, s:o}", "run", m->engine.run, "method", m->engine.settings.method->name,
+      "tasks", all, "calls", (json_int_t)cost->calls, "tokens", (json_int_t)(cost->tokens - cost->lost_tokens), "usd",
+      cost->without_price ? json_null() : json_real(cost->usd), "ended", s->ended, "lost", lost, "absent", absent);
   cli_json_print(cli_json_of("make", j));
 }
 
@@ -79,6 +91,8 @@ static void put_row(struct table *t, const struct engine_result *r) {
              r->final_right && !isnan(r->final_ns) ? cli_time_text(r->final_ns, again) : "");
   if (r->blocked.status)
     printable_line(r->blocked.message, what, sizeof what);
+  else if (r->unserved.status)
+    snprintf(what, sizeof what, "step %lld waits for its model", (long long)r->steps);
   else if (r->stopped[0])
     snprintf(what, sizeof what, "%s", r->stopped);
   else if (!r->complete)
@@ -113,14 +127,26 @@ static void print_table(const struct make *m, const struct engine_summary *s, co
                untouched == 1 ? " has" : "s have");
   buf_printf(&text, "\nrun \"%s\": %lld asked now, %lld judged now; in all %lld calls, %lld tokens, ",
              printable_line(m->engine.run, run, sizeof run), (long long)s->asked, (long long)s->judged,
-             (long long)cost->calls, (long long)cost->tokens);
+             (long long)cost->calls, (long long)(cost->tokens - cost->lost_tokens));
   if (cost->without_price)
     buf_printf(&text, "cost not known\n");
   else
     buf_printf(&text, "%.4f USD\n", cost->usd);
+  if (cost->lost_calls > 0) {
+    buf_printf(&text,
+               "%lld of these calls %s under way when the run was ended; what came of %s is not known: at most %lld "
+               "tokens more",
+               (long long)cost->lost_calls, cost->lost_calls == 1 ? "was" : "were",
+               cost->lost_calls == 1 ? "it" : "them", (long long)cost->lost_tokens);
+    buf_printf(&text, isnan(s->lost_usd) ? "\n" : ", %.4f USD\n", s->lost_usd);
+  }
   buf_printf(&text, "kernels: %s\n", m->engine.folder);
   if (s->unanswered > 0)
     buf_printf(&text, "%lld requests got no whole reply; the last: %s\n", (long long)s->unanswered, s->failure);
+  for (int i = 0; i < s->n_models; i++)
+    if (s->absences[i].why.status)
+      buf_printf(&text, "%s was not asked any more: %s; the same command asks it again\n", name_of(m, i),
+                 s->absences[i].why.message);
   if (s->ended[0])
     buf_printf(&text, "ended: %s; a larger budget goes on from here\n", s->ended);
   cells_put(stdout, buf_str(&text));
@@ -137,8 +163,10 @@ int make_print(const struct make *m, const struct engine_summary *s) {
   else
     print_table(m, s, &cost);
   for (int i = 0; i < s->n && code != CLI_ENVIRONMENT; i++)
-    code = s->results[i].blocked.status                                                    ? CLI_ENVIRONMENT
+    code = s->results[i].blocked.status || s->results[i].unserved.status                   ? CLI_ENVIRONMENT
            : s->results[i].best < 0 || (s->results[i].final && !s->results[i].final_right) ? CLI_FAIL
                                                                                            : code;
+  for (int i = 0; i < s->n_models; i++)
+    code = s->absences[i].why.status ? CLI_ENVIRONMENT : code;
   return code;
 }

@@ -120,11 +120,18 @@ static double at_most_usd(const struct engine_model *to, int64_t input, int64_t 
 static bool add_unknown(void *arg, const struct store_step *s) {
   struct engine *e = arg;
   const struct engine_options *o = e->o;
+  bool lost = strcmp(s->finish, STORE_UNDER_WAY) == 0;
+  if (lost) {
+    e->lost_calls += s->calls;
+    e->lost_tokens += s->input_tokens + s->output_tokens;
+  }
   for (int i = 0; i < o->settings.n_models && isnan(s->usd); i++)
     if (strcmp(o->models[i].name, s->model) == 0) {
       int64_t calls = s->calls > 1 ? s->calls : 1, said = s->output_tokens / calls;
       int64_t output = said > o->max_tokens ? said : o->max_tokens;
-      e->at_most_usd += at_most_usd(&o->models[i], s->input_tokens / calls, output, calls);
+      double usd = at_most_usd(&o->models[i], s->input_tokens / calls, lost ? s->output_tokens : output, calls);
+      e->at_most_usd += usd;
+      e->lost_usd += lost ? (o->models[i].price ? usd : NAN) : 0;
       break;
     }
   return true;
@@ -139,14 +146,24 @@ enum assay_status asking_recall(struct engine *e, struct assay_error *err) {
   e->cpu_ns = spent.cpu_ns;
   e->gpu_ns = spent.gpu_ns;
   e->without_price = spent.without_price > 0;
-  if (!status && e->o->budget.usd > 0 && e->without_price)
+  atomic_store(&e->spare_calls, e->o->budget.calls - e->calls);
+  if (!status && (spent.lost_calls > 0 || (e->o->budget.usd > 0 && e->without_price)))
     status = store_each_step(e->o->store, e->o->run, NULL, add_unknown, e, err);
   return status;
+}
+
+// How long it takes at most until all is done: the longest request, and then one judgement after the other.
+static int64_t expected_wall_ns(const struct engine *e, int64_t steps) {
+  return e->most_model_ns + steps * e->most_judge_ns;
 }
 
 // Whether so much time was used up, with `steps` more reserved.
 static bool is_used_up(int64_t budget_ns, int64_t used_ns, int64_t most_ns, int64_t steps) {
   return budget_ns > 0 && (used_ns >= budget_ns || used_ns + steps * most_ns > budget_ns);
+}
+
+static void say_no_calls(struct engine *e) {
+  snprintf(e->why, sizeof e->why, "the budget of %lld calls is used up", (long long)e->o->budget.calls);
 }
 
 // Whether one more request is within the budget, with what others under way may cost at most (reserved 1) or without
@@ -155,8 +172,9 @@ static bool is_within(struct engine *e, const struct pending *p, int reserved) {
   const struct engine_budget *b = &e->o->budget;
   int64_t steps = 1 + reserved * (e->under_way + e->waiting);
   double used_usd = e->usd + e->at_most_usd;
-  if (b->calls && e->calls + reserved * e->reserved_calls + 1 > b->calls)
-    snprintf(e->why, sizeof e->why, "the budget of %lld calls is used up", (long long)b->calls);
+  int64_t wall_ns = clock_monotonic_ns() - e->start_ns;
+  if (b->calls && atomic_load(&e->spare_calls) < 1)
+    say_no_calls(e);
   else if (b->tokens && e->tokens + reserved * e->reserved_tokens + expected_tokens(e, p) > b->tokens)
     snprintf(e->why, sizeof e->why,
              "the budget of %lld tokens is used up: %lld are left, and a request may take %lld with this --max-tokens",
@@ -167,8 +185,9 @@ static bool is_within(struct engine *e, const struct pending *p, int reserved) {
              "the budget of %g USD %s: %.3g are left, and a request may cost %.3g with this --max-tokens", b->usd,
              e->at_most_usd > 0 ? "may be used up, as some replies' cost is not known" : "is used up",
              b->usd > used_usd ? b->usd - used_usd : 0, expected_usd(e, p));
-  else if (b->wall_ns && clock_monotonic_ns() - e->start_ns > b->wall_ns)
-    snprintf(e->why, sizeof e->why, "the budget of %lld s is used up", (long long)(b->wall_ns / 1000000000));
+  else if (b->wall_ns && wall_ns + expected_wall_ns(e, steps) > b->wall_ns)
+    snprintf(e->why, sizeof e->why, "the budget of %lld s %s", (long long)(b->wall_ns / 1000000000),
+             wall_ns > b->wall_ns ? "is used up" : "has no room for one more request and its judgement");
   else if (is_used_up(b->cpu_ns, e->cpu_ns, e->most_cpu_ns, steps))
     snprintf(e->why, sizeof e->why, "the budget of %g s of processors is used up", (double)b->cpu_ns / 1e9);
   else if (is_used_up(b->gpu_ns, e->gpu_ns, e->most_gpu_ns, steps))
@@ -178,10 +197,19 @@ static bool is_within(struct engine *e, const struct pending *p, int reserved) {
   return false;
 }
 
-// Whether one more request may be sent now. Where only what is under way may be too much, it may cost less than it may
-// at most: that is waited for. Else the run ends.
+// Others' retries, in the client's thread, may have taken the last one.
+static bool take_call(struct engine *e) {
+  if (e->o->budget.calls == 0 || atomic_fetch_sub(&e->spare_calls, 1) > 0)
+    return true;
+  atomic_fetch_add(&e->spare_calls, 1);
+  say_no_calls(e);
+  return false;
+}
+
+// Takes a call of the budget where one more request may be sent now. Where only what is under way may be too much, it
+// may cost less than it may at most: that is waited for. Else the run ends.
 static bool affordable(struct engine *e, const struct pending *p) {
-  if (is_within(e, p, 1))
+  if (is_within(e, p, 1) && take_call(e))
     return true;
   bool goes_on = e->under_way > 0;
   for (int i = 0; i < e->o->n_tasks && !goes_on; i++)
@@ -191,11 +219,38 @@ static bool affordable(struct engine *e, const struct pending *p) {
   return false;
 }
 
-// How often a request may be sent: each time counts.
-static int64_t most_calls(const struct engine *e) {
-  enum { MOST_CALLS = 3 };
-  int64_t left = e->o->budget.calls - e->calls - e->reserved_calls;
-  return e->o->budget.calls == 0 ? 1 : left < MOST_CALLS ? left : MOST_CALLS;
+// Where the row of a request for the rest of a reply stands while it is under way.
+static int64_t row_number(int64_t number, bool rest) {
+  return rest ? STORE_ASIDE_NUMBER - 1 - number : number;
+}
+
+// Before it is sent: a process that is killed leaves in the books what it may have cost at most. What an earlier try
+// has cost stays there.
+static enum assay_status reserve(struct engine *e, const struct making *m, const struct pending *p, int64_t number,
+                                 bool rest, struct assay_error *err) {
+  const struct store_step row = {.outcome = STORE_NO_REPLY,
+                                 .run = e->o->run,
+                                 .task = m->task->name,
+                                 .kind = p->plan.kind,
+                                 .model = e->o->models[p->plan.model].name,
+                                 .finish = STORE_UNDER_WAY,
+                                 .detail = "it was under way when the process ended",
+                                 .code_hash = "",
+                                 .feedback = "",
+                                 .number = row_number(number, rest),
+                                 .parent = p->plan.parent,
+                                 .lane = p->plan.lane,
+                                 .same_as = -1,
+                                 .calls = 1,
+                                 .input_tokens = expected_input(p),
+                                 .output_tokens = cap_of(e, p),
+                                 .cached_tokens = -1,
+                                 .reasoning_tokens = -1,
+                                 .estimated = 1,
+                                 .at_ns = clock_wall_ns(),
+                                 .usd = NAN};
+  enum assay_status status = store_put_aside(e->o->store, e->o->run, m->task->name, row.number, err);
+  return status ? status : store_put_step(e->o->store, &row, err);
 }
 
 // The request, and with `more` the one for the rest of the reply that is there.
@@ -204,7 +259,6 @@ static enum assay_status submit(struct engine *e, struct making *m, int64_t numb
   struct pending *p = pending_of(m, number);
   char task[256], step[64], model[256];
   const struct engine_model *to = &e->o->models[p->plan.model];
-  p->reserved_calls = most_calls(e);
   snprintf(task, sizeof task, "ASSAY_TASK=%s", m->task->name);
   snprintf(step, sizeof step, "ASSAY_STEP=%lld", (long long)number);
   snprintf(model, sizeof model, "ASSAY_MODEL=%s", to->name);
@@ -220,12 +274,13 @@ static enum assay_status submit(struct engine *e, struct making *m, int64_t numb
                                   .max_tokens = cap_of(e, p),
                                   .usual_max_tokens = e->o->max_tokens,
                                   .seed = e->o->settings.seed + (uint64_t)number,
-                                  .most_calls = e->o->budget.calls ? (int)p->reserved_calls : 0};
-  enum assay_status status = model_client_submit(e->o->client, &r, err);
+                                  .spare_calls = e->o->budget.calls ? &e->spare_calls : NULL};
+  enum assay_status status = reserve(e, m, p, number, more != NULL, err);
+  if (!status)
+    status = model_client_submit(e->o->client, &r, err);
   if (status)
     return status;
   e->under_way++;
-  e->reserved_calls += p->reserved_calls;
   e->reserved_tokens += expected_tokens(e, p);
   e->reserved_usd += expected_usd(e, p);
   return ASSAY_OK;
@@ -267,9 +322,10 @@ enum assay_status asking_continue(struct engine *e, struct making *m, int64_t nu
   enum assay_status status = is_begun(e, p, &begun, err);
   p->row.detail = "";
   p->partial_bytes = begun ? (int64_t)p->reply.text.len : 0;
-  if (!status && begun && (e->closing || (e->o->stop && *e->o->stop)))
+  bool later = e->closing || (e->o->stop && *e->o->stop) || !asking_can_serve(e, p);
+  if (!status && begun && later)
     return ASSAY_OK; // the next process asks for it: the reply is stored as it is, and not used
-  if (!status && begun && affordable(e, p)) {
+  if (!status && begun && asking_can_serve(e, p) && affordable(e, p)) {
     status = template_render(e->o->prompts, "continue", NULL, 0, &more, err);
     if (!status)
       status = submit(e, m, number, buf_str(&more), err);
@@ -302,8 +358,10 @@ void asking_row(const struct engine *e, const struct making *m, const struct pen
   out->lane = p->plan.lane;
 }
 
-static void settle(struct engine *e, const struct pending *p) {
-  e->reserved_calls -= p->reserved_calls;
+static void settle(struct engine *e, const struct pending *p, const struct model_reply *r) {
+  e->most_model_ns = r->wall_ns > e->most_model_ns ? r->wall_ns : e->most_model_ns;
+  if (r->calls == 0)
+    atomic_fetch_add(&e->spare_calls, 1);
   e->reserved_tokens -= expected_tokens(e, p);
   e->reserved_usd -= expected_usd(e, p);
 }
@@ -337,11 +395,12 @@ static int64_t both(int64_t a, int64_t b) {
   return a < 0 ? b : b < 0 ? a : a + b;
 }
 
-enum assay_status asking_store(struct engine *e, struct making *m, int64_t number, struct assay_error *err) {
+// Makes and stores the row of a request that has ended.
+static enum assay_status put_row(struct engine *e, struct making *m, int64_t number, struct assay_error *err) {
   struct pending *p = pending_of(m, number);
   struct store_step *s = &p->row;
   struct buf prompt = {0};
-  settle(e, p);
+  *s = (struct store_step){0};
   asking_row(e, m, p, &prompt, s);
   s->outcome = p->reply.failure ? STORE_NO_REPLY : STORE_REPLIED;
   s->detail = p->reply.failure ? p->reply.error.message : "";
@@ -356,8 +415,55 @@ enum assay_status asking_store(struct engine *e, struct making *m, int64_t numbe
   if (!status)
     status = store_put_step(e->o->store, s, err);
   buf_release(&prompt);
+  return status;
+}
+
+enum assay_status asking_store(struct engine *e, struct making *m, int64_t number, struct assay_error *err) {
+  struct pending *p = pending_of(m, number);
+  settle(e, p, &p->reply);
+  enum assay_status status = put_row(e, m, number, err);
   return status ? status : asking_continue(e, m, number, err);
 }
+
+// --- endpoints that fail
+
+enum { MOST_TRIES = 3 }; // of a step, each with the client's own retries
+
+bool asking_can_serve(const struct engine *e, const struct pending *p) {
+  return !e->models || (!e->models[p->plan.model].out && p->tries < MOST_TRIES);
+}
+
+enum assay_status asking_return(struct engine *e, struct making *m, int64_t number, struct model_reply *reply,
+                                struct assay_error *err) {
+  struct pending *p = pending_of(m, number);
+  settle(e, p, reply);
+  p->reply = *reply;
+  p->reply.finish = MODEL_FINISH_UNSERVED;
+  m->unserved = reply->error;
+  enum assay_status status = put_row(e, m, number, err);
+  model_reply_release(&p->reply);
+  p->reply = (struct model_reply){0};
+  p->row = (struct store_step){0};
+  p->usd = NAN;
+  p->sent = false;
+  p->tries++;
+  return status;
+}
+
+enum assay_status asking_leave_out(struct engine *e, struct making *m, int64_t number, struct assay_error *err) {
+  struct pending *p = pending_of(m, number);
+  const struct model_state *to = &e->models[p->plan.model];
+  p->reply = (struct model_reply){.finish = MODEL_FINISH_UNSERVED, .failure = MODEL_UNSERVED, .error = to->why};
+  p->reply.error.status = ASSAY_ERR_ENVIRONMENT;
+  enum assay_status status = store_put_aside(e->o->store, e->o->run, m->task->name, number, err);
+  if (!status)
+    status = put_row(e, m, number, err);
+  p->sent = p->replied = true;
+  e->waiting++;
+  return status;
+}
+
+// --- the rest of a reply
 
 enum assay_status asking_join(struct engine *e, struct making *m, int64_t number, const struct model_reply *rest,
                               struct assay_error *err) {
@@ -365,7 +471,8 @@ enum assay_status asking_join(struct engine *e, struct making *m, int64_t number
   struct store_step *s = &p->row;
   struct buf prompt = {0};
   enum assay_status status = ASSAY_OK;
-  settle(e, p);
+  bool unserved = model_is_unserved(rest->failure);
+  settle(e, p, rest);
   s->cached_tokens = both(s->cached_tokens, rest->usage.cached);
   s->reasoning_tokens = both(s->reasoning_tokens, rest->usage.reasoning);
   add_cost(e, p, rest, strlen(p->system) + strlen(p->prompt) + p->reply.text.len);
@@ -375,14 +482,20 @@ enum assay_status asking_join(struct engine *e, struct making *m, int64_t number
   }
   p->continuing = false;
   p->partial_bytes = 0;
-  p->replied = true;
-  e->waiting++;
+  p->replied = !unserved;
+  e->waiting += !unserved;
   asking_row(e, m, p, &prompt, s);
-  s->detail = ASKING_CONTINUED;
+  s->detail = unserved ? "" : ASKING_CONTINUED;
   if (!status)
     status = buf_status(&prompt, err);
   if (!status)
     status = store_put_step(e->o->store, s, err);
+  if (!status)
+    status = store_drop_step(e->o->store, e->o->run, m->task->name, row_number(number, true), err);
   buf_release(&prompt);
-  return status;
+  if (status || !unserved)
+    return status;
+  p->tries++;
+  m->unserved = rest->error;
+  return asking_continue(e, m, number, err);
 }

@@ -28,14 +28,37 @@ static int64_t before_last_sent(const struct making *m) {
   return n;
 }
 
-// The first step of the round that is to be sent and was not; -1: none. Of a task that needs no more, only what an
-// earlier process left out before a reply that is paid for.
-static int64_t next_unsent(const struct making *m) {
+// The first step of the round that is to be sent, can be, and was not; -1: none. Of a task that needs no more, only
+// what an earlier process left out before a reply that is paid for.
+static int64_t next_unsent(const struct engine *e, const struct making *m) {
   int64_t end = m->stopped[0] ? before_last_sent(m) : m->n_round;
   for (int64_t i = m->n - m->first; i < end; i++)
-    if (!m->round[i].sent)
+    if (!m->round[i].sent && asking_can_serve(e, &m->round[i]))
       return m->first + i;
   return -1;
+}
+
+// Whether any other step of the round was or can be served.
+static bool round_goes_on(const struct engine *e, const struct making *m) {
+  for (int64_t i = 0; i < m->n_round; i++) {
+    const struct pending *p = &m->round[i];
+    if (m->first + i < m->n ? !m->steps[m->first + i].unserved : p->sent || asking_can_serve(e, p))
+      return true;
+  }
+  return false;
+}
+
+// The next step of a task waits for a model that is not asked any more. It is left out where others go on: those of
+// its round, or, once, whatever the method wants then.
+static enum assay_status leave_out(struct engine *e, struct making *m, bool *any, struct assay_error *err) {
+  int64_t at = m->n - m->first;
+  if (!m->opened || m->done || m->blocked.status || m->stopped[0] || at >= m->n_round || m->round[at].sent ||
+      !e->models[m->round[at].plan.model].out)
+    return ASSAY_OK;
+  if (!round_goes_on(e, m) && (m->n == 0 || m->steps[m->n - 1].unserved))
+    return ASSAY_OK;
+  *any = true;
+  return asking_leave_out(e, m, m->n, err);
 }
 
 // Whether the task needs more, by what came of it. What was sent is finished.
@@ -75,18 +98,18 @@ static enum assay_status pick(struct engine *e, struct making **out, struct assa
       continue;
     if (!m->opened && making_open(e, m, &m->blocked) != ASSAY_OK)
       continue;
-    if (next_unsent(m) < 0 && m->n < m->first + m->n_round)
+    if (next_unsent(e, m) < 0 && m->n < m->first + m->n_round)
       continue; // it waits for replies
     if (!best || need(e, m) > need(e, best))
       best = m;
     if (m->rounds == 0)
       break; // nothing needs it more, and the tasks behind it need not be opened yet
   }
-  if (best && next_unsent(best) < 0)
+  if (best && next_unsent(e, best) < 0)
     status = making_plan(e, best, err);
   if (best && !status)
     look_for_stop(e, best);
-  if (best && (best->done || next_unsent(best) < 0))
+  if (best && (best->done || next_unsent(e, best) < 0))
     best = NULL;
   *out = best;
   return status;
@@ -95,7 +118,7 @@ static enum assay_status pick(struct engine *e, struct making **out, struct assa
 static bool any_open(const struct engine *e) {
   for (int i = 0; i < e->o->n_tasks; i++) {
     const struct making *m = &e->tasks[i];
-    if (!m->done && !m->blocked.status && (next_unsent(m) >= 0 || m->n == m->first + m->n_round))
+    if (!m->done && !m->blocked.status && (next_unsent(e, m) >= 0 || m->n == m->first + m->n_round))
       return true;
   }
   return false;
@@ -108,7 +131,7 @@ static enum assay_status send_more(struct engine *e, struct assay_error *err) {
     struct making *m;
     status = pick(e, &m, err);
     if (!status && m)
-      status = asking_send(e, m, next_unsent(m), &sent, err);
+      status = asking_send(e, m, next_unsent(e, m), &sent, err);
   }
   return status;
 }
@@ -127,7 +150,7 @@ static void show(const struct engine *e, const struct making *m, const char *wha
                               .n_tasks = e->o->n_tasks,
                               .under_way = e->under_way,
                               .calls = e->calls,
-                              .tokens = e->tokens,
+                              .tokens = e->tokens - e->lost_tokens,
                               .usd = e->without_price ? NAN : e->usd};
   if (!e->o->progress)
     return;
@@ -146,13 +169,24 @@ static void show(const struct engine *e, const struct making *m, const char *wha
   e->o->progress(e->o->progress_arg, &p);
 }
 
+static bool all_are_out(const struct engine *e) {
+  for (int i = 0; i < e->o->settings.n_models; i++)
+    if (!e->models[i].out)
+      return false;
+  return true;
+}
+
 static enum assay_status take_in(struct engine *e, struct model_reply *reply, struct assay_error *err) {
   struct making *m = &e->tasks[reply->tag >> 32];
   int64_t number = reply->tag & 0xffffffff;
   struct pending *p = &m->round[number - m->first];
+  struct model_state *to = &e->models[p->plan.model];
   enum assay_status status;
   e->under_way--;
-  e->failures = reply->failure ? e->failures + 1 : 0;
+  to->failures = reply->failure ? to->failures + 1 : 0;
+  if (reply->failure)
+    to->why = reply->error;
+  to->out = to->out || reply->failure == MODEL_ENDED || to->failures >= MOST_FAILURES;
   e->answered += !reply->failure;
   e->unanswered += reply->failure != MODEL_ANSWERED;
   if (reply->failure)
@@ -160,11 +194,13 @@ static enum assay_status take_in(struct engine *e, struct model_reply *reply, st
   if (p->continuing) {
     status = asking_join(e, m, number, reply, err);
     buf_release(&reply->text);
+  } else if (model_is_unserved(reply->failure)) {
+    status = asking_return(e, m, number, reply, err);
   } else {
     p->reply = *reply;
     status = asking_store(e, m, number, err);
   }
-  if (!status && (reply->failure == MODEL_ENDED || e->failures >= MOST_FAILURES)) {
+  if (!status && reply->failure && all_are_out(e)) {
     *err = reply->error;
     status = reply->error.status;
   }
@@ -205,7 +241,10 @@ static enum assay_status loop(struct engine *e, struct assay_error *err) {
   struct model_reply reply;
   for (;;) {
     bool any = false;
-    status = send_more(e, err);
+    for (int i = 0; i < e->o->n_tasks && !status && !stopped(e); i++)
+      status = leave_out(e, &e->tasks[i], &any, err);
+    if (!status)
+      status = send_more(e, err);
     while (!status && model_client_next(e->o->client, 0, &reply))
       status = take_in(e, &reply, err);
     if (!status)
@@ -230,7 +269,7 @@ static void keep_replies(struct engine *e) {
 
 static void count_step(const struct made_step *s, struct engine_result *r) {
   bool judged = step_has_verdict(s);
-  r->asked += s->outcome != STORE_TEXT;
+  r->asked += s->outcome != STORE_TEXT && !s->unserved;
   r->code += judged;
   r->built += judged && !assay_reason_is_of_build(s->reason);
   r->right += judged && s->right;
@@ -241,6 +280,12 @@ static void fill_summary(struct engine *e, struct engine_summary *out) {
   out->judged = e->judged;
   out->unanswered = e->unanswered;
   snprintf(out->failure, sizeof out->failure, "%s", e->last_failure.message);
+  out->lost_calls = e->lost_calls;
+  out->lost_tokens = e->lost_tokens;
+  out->lost_usd = e->lost_usd;
+  for (int i = 0; i < out->n_models; i++)
+    out->absences[i] =
+        (struct engine_absence){e->o->models[i].name, e->models[i].out ? e->models[i].why : (struct assay_error){0}};
   out->ended = "";
   if (e->ended) {
     snprintf(out->why, sizeof out->why, "%s", e->why);
@@ -258,6 +303,8 @@ static void fill_summary(struct engine *e, struct engine_summary *out) {
                                 .floor_ns = m->opened ? m->brief.floor_ns : NAN,
                                 .complete = m->done,
                                 .blocked = m->blocked};
+    if (!m->done && !m->stopped[0] && m->n < m->first + m->n_round && !asking_can_serve(e, &m->round[m->n - m->first]))
+      r->unserved = m->unserved.status ? m->unserved : e->models[m->round[m->n - m->first].plan.model].why;
     snprintf(r->stopped, sizeof r->stopped, "%s", m->stopped);
     for (int64_t k = 0; k < m->n; k++)
       count_step(&m->steps[k], r);
@@ -282,12 +329,16 @@ static void judge_finals(struct engine *e, struct engine_summary *out) {
 
 enum assay_status engine_run(const struct engine_options *o, struct engine_summary *out, struct assay_error *err) {
   struct engine e = {.o = o, .start_ns = clock_monotonic_ns()};
-  *out = (struct engine_summary){.n = o->n_tasks, .ended = ""};
+  size_t n_models = (size_t)o->settings.n_models;
+  *out = (struct engine_summary){.n = o->n_tasks, .n_models = o->settings.n_models, .ended = ""};
   e.tasks = base_calloc((size_t)o->n_tasks + 1, sizeof *e.tasks);
+  e.models = base_calloc(n_models + 1, sizeof *e.models);
   out->results = base_calloc((size_t)o->n_tasks + 1, sizeof *out->results);
-  if (!e.tasks || !out->results) {
+  out->absences = base_calloc(n_models + 1, sizeof *out->absences);
+  if (!e.tasks || !e.models || !out->results || !out->absences) {
     base_free(e.tasks);
-    out->n = 0;
+    base_free(e.models);
+    out->n = out->n_models = 0;
     return error_nomem(err, "a run");
   }
   for (int i = 0; i < o->n_tasks; i++)
@@ -308,10 +359,13 @@ enum assay_status engine_run(const struct engine_options *o, struct engine_summa
   for (int i = 0; i < o->n_tasks; i++)
     making_release(&e.tasks[i]);
   base_free(e.tasks);
+  base_free(e.models);
   return status;
 }
 
 void engine_summary_release(struct engine_summary *s) {
   base_free(s->results);
+  base_free(s->absences);
   s->results = NULL;
+  s->absences = NULL;
 }

@@ -41,9 +41,15 @@ typedef enum assay_status engine_judge(void *arg, struct engine_candidate *c, st
 // sent.
 struct engine_budget {
   int64_t calls, tokens;
-  int64_t wall_ns;        // of this process
+  int64_t wall_ns;        // of this process; what the longest request and judgement so far took is reserved
   int64_t cpu_ns, gpu_ns; // of judging (and of programs that reply); the dearest step so far is reserved for each
   double usd;
+};
+
+// A model that was not asked any more, and why; status is ASSAY_OK for the others.
+struct engine_absence {
+  const char *model; // "" for a program
+  struct assay_error why;
 };
 
 struct engine_progress {
@@ -96,9 +102,10 @@ struct engine_result {
   int64_t final;                     // of the best once more, by questions that no feedback mentioned; 0: not judged
   bool final_right;
   double final_ns;
-  bool complete;              // the method has nothing more to ask, or `stopped`
-  char stopped[64];           // why it needed no more, before the method had ended; ""
-  struct assay_error blocked; // status is not OK: the task could not be described or judged here, and why
+  bool complete;               // the method has nothing more to ask, or `stopped`
+  char stopped[64];            // why it needed no more, before the method had ended; ""
+  struct assay_error blocked;  // status is not OK: the task could not be described or judged here, and why
+  struct assay_error unserved; // status is not OK: its next request was not served in this process, and why
 };
 
 struct engine_summary {
@@ -109,10 +116,16 @@ struct engine_summary {
   char failure[ASSAY_ERROR_MESSAGE_BYTES]; // what was wrong with the last of them
   const char *ended; // why nothing more was asked, where the tasks are not complete: "budget: 10 calls"; ""
   char why[256];
+  struct engine_absence *absences; // of all models, in their order; the engine's, as the results are
+  int n_models;
+  // What was under way when a process of the run ended: at most so much. usd: NaN where no price is known.
+  int64_t lost_calls, lost_tokens;
+  double lost_usd;
 };
 
-// ASSAY_OK also where the budget ended the run or it was stopped; the summary says so. A status: the endpoint, the
-// store or a prompt failed, or no request at all was answered. The summary is filled in any case.
+// ASSAY_OK also where the budget ended the run or it was stopped, and where some of the models failed; the summary says
+// so. A status: all endpoints, the store or a prompt failed, or no request at all was answered. The summary is filled
+// in any case.
 enum assay_status engine_run(const struct engine_options *o, struct engine_summary *out, struct assay_error *err);
 // The run again from what is stored of it, without a model and a judge; store, run, prompts, settings, form, rungs,
 // models, tasks and judging are used. *steps: how many were compared. ASSAY_ERR_CORRUPT with the first difference.

@@ -124,6 +124,7 @@ static enum assay_status share_verdict(struct engine *e, int64_t earlier, const 
 static void count_judgement(struct engine *e, const struct engine_candidate *c, struct store_step *stored) {
   stored->build_ns = c->build_ns;
   stored->judge_ns = c->judge_ns;
+  e->most_judge_ns = c->judge_ns > e->most_judge_ns ? c->judge_ns : e->most_judge_ns;
   stored->cpu_ns += c->cpu_ns;
   stored->gpu_ns = c->gpu_ns;
   e->cpu_ns += c->cpu_ns;
@@ -247,6 +248,8 @@ enum assay_status judging_commit(struct engine *e, struct making *m, struct assa
                         .time_ns = NAN,
                         .floor_ns = NAN,
                         .usd = p->usd};
+  s.unserved = p->reply.failure && p->reply.finish == MODEL_FINISH_UNSERVED;
+  s.lane = s.unserved ? STEP_NO_LANE : s.lane;
   struct store_step stored = p->row; // the numbers
   struct buf prompt = {0};
   snprintf(s.kind, sizeof s.kind, "%s", p->plan.kind);

@@ -50,7 +50,6 @@ void making_release(struct making *m) {
     base_free(m->steps[i].detail);
   }
   base_free(m->steps);
-  base_free(m->owed);
   round_release(m);
   arena_release(&m->arena);
 }
@@ -71,23 +70,6 @@ static int model_index(const struct engine *e, const char *name) {
   return 0;
 }
 
-// What a request without a reply has cost is paid for, also when it is made again.
-static enum assay_status owe(struct making *m, const struct store_step *s, struct assay_error *err) {
-  struct store_step *more = base_realloc(m->owed, ((size_t)m->n_owed + 1) * sizeof *more);
-  if (!more)
-    return error_nomem(err, "a task's steps");
-  m->owed = more;
-  m->owed[m->n_owed++] = (struct store_step){.number = s->number,
-                                             .calls = s->calls,
-                                             .input_tokens = s->input_tokens,
-                                             .output_tokens = s->output_tokens,
-                                             .estimated = s->estimated,
-                                             .model_ns = s->model_ns,
-                                             .cpu_ns = s->cpu_ns,
-                                             .usd = s->usd};
-  return ASSAY_OK;
-}
-
 static bool read_step(void *arg, const struct store_step *s) {
   struct reading *r = arg;
   struct made_step made = {.number = s->number,
@@ -100,15 +82,12 @@ static bool read_step(void *arg, const struct store_step *s) {
                            .time_ns = NAN,
                            .floor_ns = NAN,
                            .usd = s->usd};
-  if (s->outcome == STORE_FINAL)
+  made.unserved = s->outcome == STORE_NO_REPLY && strcmp(s->finish, STORE_UNSERVED) == 0;
+  made.lane = made.unserved ? STEP_NO_LANE : made.lane;
+  if (s->outcome == STORE_FINAL || strcmp(s->finish, STORE_UNDER_WAY) == 0)
     return true;
   if (s->outcome == STORE_REPLIED || s->number != r->m->n)
     return true; // the round takes it up
-  r->status = s->outcome == STORE_NO_REPLY ? owe(r->m, s, r->err) : ASSAY_OK;
-  if (s->outcome != STORE_NO_REPLY)
-    r->m->n_owed = 0; // only those at the end are asked again
-  if (r->status)
-    return false;
   snprintf(made.kind, sizeof made.kind, "%s", s->kind);
   snprintf(made.hash, sizeof made.hash, "%s", s->code_hash);
   if (s->verdict > 0)
@@ -125,8 +104,8 @@ static bool read_step(void *arg, const struct store_step *s) {
   return r->status == ASSAY_OK;
 }
 
-// Steps at the end that got no reply are asked again: the endpoint failed, not the model. They stay in the store until
-// then.
+// Steps at the end that got no reply are asked again. They stay in the store until then, and what they have cost after
+// that.
 static void forget_unanswered(struct making *m) {
   while (m->n > 0 && m->steps[m->n - 1].outcome == STORE_NO_REPLY) {
     struct made_step *s = &m->steps[--m->n];
@@ -134,12 +113,6 @@ static void forget_unanswered(struct making *m) {
     base_free(s->feedback);
     base_free(s->detail);
   }
-}
-
-static void add_owed(const struct making *m, int64_t number, struct store_step *row) {
-  for (int64_t i = 0; i < m->n_owed; i++)
-    if (m->owed[i].number == number)
-      *row = m->owed[i];
 }
 
 // Two processes on one task would do the same work twice. The claim ends with the process.
@@ -221,10 +194,8 @@ enum assay_status making_plan(struct engine *e, struct making *m, struct assay_e
       m->n_round = 0;
       return error_nomem(err, "a round of requests");
     }
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
       m->round[i] = (struct pending){.plan = plans[i], .usd = NAN};
-      add_owed(m, first + i, &m->round[i].row);
-    }
     m->rounds++;
   } while (n > 0 && m->first + n <= m->n);
   m->done = n == 0;

@@ -18,8 +18,8 @@ struct pending {
   struct model_reply reply; // once replied
   struct store_step row;    // its numbers, once replied; strings are not valid
   double usd;               // NaN: unknown
-  int64_t reserved_calls;   // while a request is under way: with its retries
   int64_t own_ns;           // to make the prompts
+  int tries;                // that its endpoint did not serve, in this process
 };
 
 // A task of the run.
@@ -34,12 +34,18 @@ struct making {
   int64_t first, n_round;
   int rounds;
   bool opened, done;
-  char stopped[64]; // why it needs no more requests; "": it goes on
-  bool resumes;     // replies of an earlier process may be in the store
+  char stopped[64];            // why it needs no more requests; "": it goes on
+  bool resumes;                // replies of an earlier process may be in the store
+  struct assay_error unserved; // why the endpoint did not serve its last request
   struct assay_error blocked;
   int64_t judged;
-  struct store_step *owed; // requests of earlier processes that got no reply and are made again: what they have cost
-  int64_t n_owed;
+};
+
+// A model as this process finds it.
+struct model_state {
+  int failures;           // in a row
+  bool out;               // it is not asked any more, by this process
+  struct assay_error why; // its last failure
 };
 
 struct engine {
@@ -49,12 +55,16 @@ struct engine {
   int under_way, waiting;                           // requests sent; replies that wait to be judged
   int64_t calls, tokens;                            // of the whole run
   int64_t cpu_ns, gpu_ns, most_cpu_ns, most_gpu_ns; // of the whole run; of the dearest judgement of this process
-  int64_t reserved_calls, reserved_tokens;
-  double usd, reserved_usd; // of those whose price is known
-  double at_most_usd;       // what those whose cost is not known may have cost at most, where the price is
-  bool without_price;       // some were not
+  int64_t most_model_ns, most_judge_ns;             // wall clock of the longest request and judgement of this process
+  atomic_llong spare_calls;                         // of the budget: neither made nor reserved
+  int64_t reserved_tokens;
+  double usd, reserved_usd;        // of those whose price is known
+  int64_t lost_calls, lost_tokens; // what was under way when a process of the run ended, at most
+  double lost_usd;
+  double at_most_usd; // what those whose cost is not known may have cost at most, where the price is
+  bool without_price; // some were not
   int64_t start_ns, asked, judged;
-  int failures;                      // requests in a row without a reply
+  struct model_state *models;        // settings.n_models; NULL in a replay
   int64_t answered, unanswered;      // requests of this process
   struct assay_error last_failure;   // of an unanswered one
   const struct store_step *expected; // a replay: the step as it is stored; else NULL
@@ -85,9 +95,17 @@ enum assay_status asking_send(struct engine *e, struct making *m, int64_t number
 // The step's strings as they are stored; `prompt` owns that one's bytes.
 void asking_row(const struct engine *e, const struct making *m, const struct pending *p, struct buf *prompt,
                 struct store_step *out);
+// Whether the step's request can be sent now, as far as its model is concerned.
+bool asking_can_serve(const struct engine *e, const struct pending *p);
+// The endpoint failed, not the model: what it has cost is stored, and the request is to be sent again.
+enum assay_status asking_return(struct engine *e, struct making *m, int64_t number, struct model_reply *reply,
+                                struct assay_error *err);
+// A step whose model is not asked any more becomes one that was not served, so that the steps after it go on.
+enum assay_status asking_leave_out(struct engine *e, struct making *m, int64_t number, struct assay_error *err);
 // Stores a reply that came. Where its code was cut off, asks for the rest, once: the reply is then not there yet.
 enum assay_status asking_store(struct engine *e, struct making *m, int64_t number, struct assay_error *err);
-// The rest of a reply came, or did not: joins it, and adds what it cost.
+// The rest of a reply came, or did not: joins it, and adds what it cost. Where the endpoint failed, it stays to be
+// asked for by the next process.
 enum assay_status asking_join(struct engine *e, struct making *m, int64_t number, const struct model_reply *rest,
                               struct assay_error *err);
 // Asks for the rest of a stored reply where that is due. Sets p->continuing, or p->replied where it is not.

@@ -14,15 +14,18 @@ struct made_step {
   int model;     // index of the run's models
   char kind[16]; // what was asked for: the name of the prompt
   enum store_outcome outcome;
-  enum assay_reason reason;       // of its verdict, where it has one
-  bool right;                     // its verdict is a pass, and its time is not suspicious
-  double time_ns;                 // of a right one; NaN: not known
-  double floor_ns;                // the least time for the task, as its verdict has it; NaN: not known
-  double usd;                     // what it cost; NaN: not known
-  char hash[65];                  // of the code without its layout; "" without code
-  char built[65];                 // of what was built of it (assay_verdict.built_hash); "": not known
+  enum assay_reason reason; // of its verdict, where it has one
+  bool right;               // its verdict is a pass, and its time is not suspicious
+  bool unserved;   // the endpoint failed: it is of no lane (STEP_NO_LANE), and methods ask again what it was to ask
+  double time_ns;  // of a right one; NaN: not known
+  double floor_ns; // the least time for the task, as its verdict has it; NaN: not known
+  double usd;      // what it cost; NaN: not known
+  char hash[65];   // of the code without its layout; "" without code
+  char built[65];  // of what was built of it (assay_verdict.built_hash); "": not known
   char *code, *feedback, *detail; // heap; code: of a text, its reply
 };
+
+enum { STEP_NO_LANE = -2 };
 
 struct method;
 struct method_settings {
@@ -95,6 +98,8 @@ struct method_stop {
 bool steps_stop(const struct method_view *v, const struct method_stop *stop, char *why, size_t size);
 // Whether the step has code that was judged.
 bool step_has_verdict(const struct made_step *s);
+// How many steps of the task were served.
+int64_t steps_served(const struct method_view *v);
 
 extern const struct method method_greedy, method_sample, method_refine, method_reflect, method_evolve, method_swarm;
 

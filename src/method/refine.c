@@ -59,12 +59,11 @@ static struct method_plan plan_turn(const struct method_view *v, int64_t lane) {
 }
 
 static int refine_next(const struct method_view *v, struct method_plan *plans, int most) {
-  int lanes = v->settings->samples < most ? v->settings->samples : most;
-  if (v->n >= (int64_t)lanes * v->settings->turns)
-    return 0;
-  for (int i = 0; i < lanes; i++)
-    plans[i] = plan_turn(v, i);
-  return lanes;
+  int lanes = v->settings->samples < most ? v->settings->samples : most, n = 0;
+  for (int i = 0; i < lanes; i++) // in step, but for those whose endpoint failed
+    if (steps_count(v, i) < v->settings->turns)
+      plans[n++] = plan_turn(v, i);
+  return n;
 }
 
 static int64_t refine_most(const struct method_settings *s) {

@@ -80,7 +80,8 @@ static enum assay_status replay_one(struct engine *e, struct making *m, const st
 
 static bool visit(void *arg, const struct store_step *s) {
   struct replaying *r = arg;
-  if (s->outcome == STORE_FINAL || s->outcome == STORE_REPLIED)
+  if (s->outcome == STORE_FINAL || s->outcome == STORE_REPLIED || s->number < 0 ||
+      strcmp(s->finish, STORE_UNDER_WAY) == 0)
     return true;
   r->status = replay_one(r->e, r->m, s, r->err);
   r->n++;

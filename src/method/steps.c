@@ -31,7 +31,14 @@ struct method_plan method_plan_first(const struct method_view *v, int64_t lane) 
 }
 
 static bool in_lane(const struct made_step *s, int64_t lane) {
-  return (lane < 0 || s->lane == lane) && s->outcome != STORE_FINAL;
+  return (lane < 0 || s->lane == lane) && s->outcome != STORE_FINAL && !s->unserved;
+}
+
+int64_t steps_served(const struct method_view *v) {
+  int64_t n = 0;
+  for (int64_t i = 0; i < v->n; i++)
+    n += !v->steps[i].unserved;
+  return n;
 }
 
 bool step_has_verdict(const struct made_step *s) {
@@ -64,7 +71,7 @@ bool steps_stop(const struct method_view *v, const struct method_stop *stop, cha
   bool right = false;
   for (int64_t i = 0; i < v->n; i++) {
     const struct made_step *s = &v->steps[i];
-    if (s->outcome == STORE_FINAL)
+    if (s->outcome == STORE_FINAL || s->unserved)
       continue;
     in_vain++;
     if (s->right && (!right || s->time_ns <= least * (1 - STOP_GAIN)))

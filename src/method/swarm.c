@@ -7,7 +7,7 @@
 
 #include "method/method.h"
 
-enum { MOST_TRIES = 5 };
+enum { MOST_TRIES = 5, ABSENT_STEPS = 6 };
 
 static int64_t lanes_of(const struct method_view *v) {
   return (int64_t)v->settings->n_models * v->settings->samples;
@@ -54,6 +54,21 @@ static double worth_of(const struct method_view *v, int model, double mean_usd) 
   return gain / (double)n / cost + sqrt(2 * log((double)all) / (double)n);
 }
 
+// Whether a model's endpoint failed a short while ago: the others go on without it, and now and then it is asked again.
+static bool is_absent(const struct method_view *v, int model) {
+  for (int64_t i = v->n - 1; i >= 0 && i >= v->n - ABSENT_STEPS; i--)
+    if (v->steps[i].model == model)
+      return v->steps[i].unserved;
+  return false;
+}
+
+static bool all_are_absent(const struct method_view *v) {
+  for (int i = 0; i < v->settings->n_models; i++)
+    if (!is_absent(v, i))
+      return false;
+  return true;
+}
+
 static int choose_model(const struct method_view *v) {
   double usd = 0, best_worth = -1;
   int best = 0;
@@ -63,7 +78,10 @@ static int choose_model(const struct method_view *v) {
       usd += v->steps[i].usd;
       n++;
     }
+  bool nobody = all_are_absent(v);
   for (int i = 0; i < v->settings->n_models; i++) {
+    if (!nobody && is_absent(v, i))
+      continue;
     double worth = worth_of(v, i, n ? usd / (double)n : 0);
     if (worth > best_worth) {
       best_worth = worth;
@@ -73,13 +91,22 @@ static int choose_model(const struct method_view *v) {
   return best;
 }
 
-static int swarm_next(const struct method_view *v, struct method_plan *plans, int most) {
+// The models' own tries: of those that answer, or of the others.
+static int plan_tries(const struct method_view *v, bool absent, struct method_plan *plans, int most) {
   int n = 0;
+  for (int64_t i = 0; i < lanes_of(v) && n < most; i++)
+    if (is_absent(v, (int)(i % v->settings->n_models)) == absent)
+      n += try_again(v, i, &plans[n]);
+  return n;
+}
+
+static int swarm_next(const struct method_view *v, struct method_plan *plans, int most) {
   int64_t lanes = lanes_of(v), best = steps_best(v, -1);
-  for (int64_t i = 0; i < lanes && n < most; i++)
-    n += try_again(v, i, &plans[n]);
-  if (n > 0 || !v->settings->feed_best || best < 0 || v->n >= lanes * v->settings->turns)
+  int n = plan_tries(v, false, plans, most);
+  if (n > 0)
     return n;
+  if (!v->settings->feed_best || best < 0 || steps_served(v) >= lanes * v->settings->turns)
+    return plan_tries(v, true, plans, most);
   int64_t last = steps_last(v, lanes);
   plans[0] = method_plan_first(v, lanes); // the lane after the models' own
   plans[0].kind = "improve";

@@ -222,6 +222,7 @@ void model_client_defaults(struct model_client_options *o) {
                                      .silence_ns = 300 * SECOND_NS,
                                      .backoff_ns = SECOND_NS / 2,
                                      .retries = 2,
+                                     .wait_ns = 300 * SECOND_NS,
                                      .most_reply_bytes = (size_t)16 << 20,
                                      .environment = NULL};
 }

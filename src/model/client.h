@@ -41,6 +41,7 @@ struct model_client_options {
   int64_t silence_ns;       // without a byte of content; models think for minutes
   int64_t backoff_ns;       // before the first retry; doubled each time, at most 16 times as long
   int retries;              // of requests that were not answered, where the server may do so later
+  int64_t wait_ns;          // in all, for a server that says "not now" (429, 503, 529), beyond these retries
   size_t most_reply_bytes;  // a longer reply has failed
   char *const *environment; // of programs; NULL-terminated, borrowed
 };

@@ -16,9 +16,10 @@
 #include "model/wire.h"
 
 enum { LEAST_REAL_KEY = 16 }; // a shorter one ("none", "ollama") keeps nobody out, and may be a word of any reply
-enum { RAW_PER_TEXT = 64, MOST_ERROR_BYTES = 65536, MOST_BACKOFF = 16, MOST_FIELD_RETRIES = WIRE_FIELD_COUNT };
+enum { RAW_PER_TEXT = 64, MOST_ERROR_BYTES = 65536, MOST_FIELD_RETRIES = WIRE_FIELD_COUNT };
+enum { MOST_DOUBLINGS = 4, MOST_BUSY_DOUBLINGS = 6 }; // of the time between retries; where a server is busy
 static const int64_t GRACE_NS = 1000000000; // after the end of an answer, for the connection to be of use again
-static const int64_t MOST_ASKED_WAIT_NS = 60000000000; // a longer retry-after is not waited for
+static const int64_t MOST_ASKED_WAIT_NS = 60000000000; // a longer retry-after is not waited for, unless the user does
 
 struct transfer {
   CURL *easy;
@@ -34,6 +35,7 @@ struct transfer {
   bool ended; // with `code`
   CURLcode code;
   int retries, field_retries;
+  int64_t busy_ns;    // since when the server says "not now"; 0: it did not
   bool may_be_billed; // an earlier try reached the server
   unsigned sent;      // fields that this request had: others may have taught meanwhile what is refused
   int64_t retry_ns;   // when it is sent again; 0: it is under way
@@ -289,7 +291,7 @@ static const char *header_of(const struct transfer *t, const char *name) {
   return curl_easy_header(t->easy, name, 0, CURLH_HEADER, -1, &h) == CURLHE_OK ? h->value : NULL;
 }
 
-// What the server asks to wait; 0: nothing, or more than is sensible.
+// What the server asks to wait; 0: nothing.
 static int64_t asked_wait(const struct transfer *t) {
   const char *ms = header_of(t, "retry-after-ms");
   curl_off_t seconds = 0;
@@ -301,31 +303,43 @@ static int64_t asked_wait(const struct transfer *t) {
     curl_easy_getinfo(t->easy, CURLINFO_RETRY_AFTER, &seconds);
     wait = (double)seconds * 1e9;
   }
-  return wait > 0 && wait <= (double)MOST_ASKED_WAIT_NS ? (int64_t)wait : 0;
+  return wait > 0 && wait < 1e18 ? (int64_t)wait : 0;
 }
 
-// Nothing more is sent to the endpoint for so long, but for a minute at most.
+// Nothing more is sent to the endpoint for so long.
 static void hold(struct exchange *x, int64_t ns) {
-  int64_t until = clock_monotonic_ns() + (ns < MOST_ASKED_WAIT_NS ? ns : MOST_ASKED_WAIT_NS);
+  int64_t until = clock_monotonic_ns() + ns;
   *x->hold_ns = until > *x->hold_ns ? until : *x->hold_ns;
 }
 
+// Takes one of the calls that are left. Ask last: it is then sent.
 static bool may_send_again(const struct exchange *x) {
-  return x->request.most_calls <= 0 || x->reply.calls < x->request.most_calls;
+  if (!x->request.spare_calls || atomic_fetch_sub(x->request.spare_calls, 1) > 0)
+    return true;
+  atomic_fetch_add(x->request.spare_calls, 1);
+  return false;
 }
 
-// Whether it will be sent again; then it waits.
-static bool retry_later(struct exchange *x, const struct model_client_options *o) {
+// Whether it will be sent again; then it waits. `busy`: the server said "not now", and worked on nothing: that is
+// waited for as long as the user allows. Else as often as the vendors' own libraries do it.
+static bool retry_later(struct exchange *x, const struct model_client_options *o, bool busy) {
   struct transfer *t = x->carrier;
-  if (t->retries >= o->retries || !may_send_again(x))
-    return false;
-  int64_t backoff = o->backoff_ns << t->retries, asked = asked_wait(t);
-  backoff = backoff > MOST_BACKOFF * o->backoff_ns ? MOST_BACKOFF * o->backoff_ns : backoff;
+  int64_t now = clock_monotonic_ns(), asked = asked_wait(t);
+  int most = busy ? MOST_BUSY_DOUBLINGS : MOST_DOUBLINGS;
+  int64_t backoff = o->backoff_ns << (t->retries < most ? t->retries : most);
   // Those that failed together do not come again together.
   uint64_t noise = rng_mix64((uint64_t)x->start_ns ^ (uint64_t)x->request.tag << 20 ^ (uint64_t)t->retries);
   int64_t wait = asked ? asked : (int64_t)((double)backoff * (1 - 0.25 * rng_unit(noise)));
+  t->busy_ns = t->busy_ns ? t->busy_ns : now;
+  bool in_time = busy && now - t->busy_ns + wait <= o->wait_ns;
+  if (!in_time && asked > MOST_ASKED_WAIT_NS && !busy)
+    wait = asked = backoff;
+  if (!in_time && (t->retries >= o->retries || wait > MOST_ASKED_WAIT_NS))
+    return false;
+  if (!may_send_again(x))
+    return false;
   t->retries++;
-  wait_until(x, clock_monotonic_ns() + wait);
+  wait_until(x, now + wait);
   if (asked) // by the server, of everybody
     hold(x, asked);
   return true;
@@ -361,6 +375,20 @@ static void bill_nothing(struct exchange *x) {
     x->reply.usage = (struct model_usage){0};
 }
 
+// It said "not now" for longer than it is waited for.
+static void fail_busy(struct exchange *x, const struct model_client_options *o, const char *what, const char *said) {
+  const struct transfer *t = x->carrier;
+  int64_t asked = asked_wait(t);
+  char text[256];
+  if (asked > 0 && asked > o->wait_ns)
+    snprintf(text, sizeof text, "%s; it asks to wait %lld s: allow more with --server-wait, or run the command later",
+             what, (long long)(asked / 1000000000));
+  else
+    snprintf(text, sizeof text, "%s, %d times in %lld s; allow more with --server-wait, ask less with --parallel", what,
+             x->reply.calls, (long long)((clock_monotonic_ns() - t->busy_ns) / 1000000000));
+  fail(x, MODEL_UNSERVED, ASSAY_ERR_ENVIRONMENT, text, said);
+}
+
 // An answer that is an error. Returns whether the exchange is over.
 static bool take_error(struct exchange *x, const struct model_client_options *o, long status) {
   struct transfer *t = x->carrier;
@@ -376,10 +404,10 @@ static bool take_error(struct exchange *x, const struct model_client_options *o,
     return false;
   }
   bool money = status == 402 || (status == 429 && wire_error_is_money(&e, buf_str(&t->plain)));
-  bool later = status == 408 || status == 409 || status == 429 || status >= 500;
-  if (should)
-    later = strcmp(should, "true") == 0;
-  if (!money && later && retry_later(x, o))
+  bool servers = status == 408 || status == 409 || status == 429 || status >= 500; // not the request's own fault
+  bool later = should ? strcmp(should, "true") == 0 : servers;
+  bool busy = status == 429 || status == 503 || status == 529;
+  if (!money && later && retry_later(x, o, busy))
     return false;
   bill_nothing(x);
   if (money)
@@ -398,8 +426,11 @@ static bool take_error(struct exchange *x, const struct model_client_options *o,
     fail(x, MODEL_FAILED, ASSAY_ERR_USAGE,
          "the prompt is too long for the model; use shorter --prompts, a smaller --max-tokens or another model",
          e.message);
+  else if (later && busy)
+    fail_busy(x, o, what, e.message);
   else
-    fail(x, MODEL_FAILED, later ? ASSAY_ERR_ENVIRONMENT : ASSAY_ERR_USAGE, what, e.message);
+    fail(x, servers ? MODEL_UNSERVED : MODEL_FAILED, servers ? ASSAY_ERR_ENVIRONMENT : ASSAY_ERR_USAGE, what,
+         e.message);
   return true;
 }
 
@@ -424,17 +455,17 @@ static bool take_cut(struct exchange *x, const struct model_client_options *o) {
   if (t->too_long)
     fail(x, MODEL_FAILED, ASSAY_ERR_LIMIT, "the reply is longer than it may be", "");
   else if (t->malformed)
-    fail(x, MODEL_FAILED, ASSAY_ERR_ENVIRONMENT, "the reply is not JSON", "");
+    fail(x, MODEL_UNSERVED, ASSAY_ERR_ENVIRONMENT, "the reply is not JSON", "");
   else if (t->code == CURLE_OUT_OF_MEMORY || t->got.text.failed || t->plain.failed)
-    fail(x, MODEL_FAILED, ASSAY_ERR_NOMEM, "out of memory", "");
-  else if (nothing && retry_later(x, o)) { // nothing of an answer came, so that none is paid for twice
+    fail(x, MODEL_UNSERVED, ASSAY_ERR_NOMEM, "out of memory", "");
+  else if (nothing && retry_later(x, o, false)) { // nothing of an answer came, so that none is paid for twice
     t->may_be_billed = t->may_be_billed || reached;
     return false;
   } else if (!reached)
     fail(x, MODEL_ENDED, ASSAY_ERR_ENVIRONMENT, "the server cannot be reached; check --endpoint, or start it",
          curl_easy_strerror(t->code));
   else
-    fail(x, MODEL_FAILED, ASSAY_ERR_ENVIRONMENT, "the connection was cut", curl_easy_strerror(t->code));
+    fail(x, MODEL_UNSERVED, ASSAY_ERR_ENVIRONMENT, "the connection was cut", curl_easy_strerror(t->code));
   keep_text(x);
   if (!reached)
     bill_nothing(x);
@@ -450,12 +481,14 @@ static bool take_answer(struct exchange *x, const struct model_client_options *o
     t->malformed = !wire_take_whole(t->wire, &t->got, buf_str(&t->plain), t->plain.len);
   if (t->malformed)
     return take_cut(x, o);
-  if (t->got.failed && t->got.text.len == 0 && strstr(t->got.kind, "overloaded") && retry_later(x, o))
+  bool busy = strstr(t->got.kind, "overloaded") || strstr(t->got.kind, "rate_limit");
+  if (t->got.failed && t->got.text.len == 0 && busy && retry_later(x, o, true))
     return false;
   if (t->got.failed)
-    fail(x, MODEL_FAILED, ASSAY_ERR_ENVIRONMENT, "the server ended its answer with an error", t->got.message);
+    fail(x, wire_is_own_fault(&t->got) ? MODEL_FAILED : MODEL_UNSERVED, ASSAY_ERR_ENVIRONMENT,
+         "the server ended its answer with an error", t->got.message);
   else if (!t->got.ended)
-    fail(x, MODEL_FAILED, ASSAY_ERR_ENVIRONMENT, "the answer has no end: the connection was cut", "");
+    fail(x, MODEL_UNSERVED, ASSAY_ERR_ENVIRONMENT, "the answer has no end: the connection was cut", "");
   keep_text(x);
   return true;
 }
@@ -478,7 +511,7 @@ static bool http_go_on(struct exchange *x, const struct model_client_options *o,
   if (!t->ended && now_ns >= x->deadline_ns)
     fail(x, MODEL_FAILED, ASSAY_ERR_ENVIRONMENT, "no whole answer in time; allow more with --reply-timeout", "");
   else if (!t->ended && now_ns >= x->wake_ns)
-    fail(x, MODEL_FAILED, ASSAY_ERR_ENVIRONMENT, "the server fell silent", "");
+    fail(x, MODEL_UNSERVED, ASSAY_ERR_ENVIRONMENT, "the server fell silent", "");
   else if (!t->ended)
     return false;
   if (x->reply.failure) { // out of time: what came is kept
@@ -489,7 +522,7 @@ static bool http_go_on(struct exchange *x, const struct model_client_options *o,
   curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
   int64_t limited = limits_of(t->easy, clock_wall_ns());
   if (limited > 0)
-    hold(x, limited);
+    hold(x, limited < MOST_ASKED_WAIT_NS ? limited : MOST_ASKED_WAIT_NS);
   if (t->code != CURLE_OK && !whole)
     over = take_cut(x, o);
   else if (status == 200)

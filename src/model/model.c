@@ -13,7 +13,7 @@ const char *model_finish_name(enum model_finish f) {
 }
 
 enum model_finish model_finish_by_name(const char *name) {
-  for (int f = 0; f <= MODEL_FINISH_REFUSED; f++)
+  for (int f = 0; f < MODEL_FINISH_COUNT; f++)
     if (strcmp(model_finish_name((enum model_finish)f), name) == 0)
       return (enum model_finish)f;
   return MODEL_FINISH_UNKNOWN;
@@ -21,6 +21,10 @@ enum model_finish model_finish_by_name(const char *name) {
 
 int64_t model_estimate_tokens(size_t bytes) {
   return (int64_t)((bytes + 2) / 3);
+}
+
+bool model_is_unserved(enum model_failure f) {
+  return f == MODEL_UNSERVED || f == MODEL_ENDED;
 }
 
 void model_reply_release(struct model_reply *r) {

@@ -4,6 +4,7 @@
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,12 +16,15 @@
   X(UNKNOWN, "unknown") /* a program's output says nothing of it */                                                    \
   X(STOP, "stop")                                                                                                      \
   X(LENGTH, "length") /* the cap on tokens, or the model's context */                                                  \
-  X(REFUSED, "refused")
+  X(REFUSED, "refused")                                                                                                \
+  X(UNSERVED, "unserved")   /* the endpoint's failure, not the model's: to be asked again */                           \
+  X(UNDER_WAY, "under_way") /* it was sent, and nobody knows what came of it */
 
 enum model_finish {
 #define MODEL_FINISH_ID(id, name) MODEL_FINISH_##id,
   MODEL_FINISHES(MODEL_FINISH_ID)
 #undef MODEL_FINISH_ID
+      MODEL_FINISH_COUNT
 };
 const char *model_finish_name(enum model_finish f);
 enum model_finish model_finish_by_name(const char *name); // unknown where there is none
@@ -48,14 +52,17 @@ struct model_request {
   int64_t max_tokens;         // of the reply; 0: the endpoint's default
   int64_t usual_max_tokens; // where max_tokens is more than the model allows, half of it, down to this; 0: all or none
   uint64_t seed;            // 0: none
-  int most_calls;           // retries included; 0: as many as the client's options say
+  // How many requests may be sent in addition to those that were submitted, by all together: each retry takes one, and
+  // there is none where none is left. NULL: any number. Borrowed until the reply is there.
+  atomic_llong *spare_calls;
 };
 
 // What went wrong with a request, by what the caller does about it.
 enum model_failure {
   MODEL_ANSWERED,
-  MODEL_FAILED, // this request got no whole reply, after retries; others may
-  MODEL_ENDED,  // no request can: wrong key, no such model, no money, nothing listens there
+  MODEL_FAILED,   // this request gets no whole reply: the prompt or the reply is too long, the program failed
+  MODEL_UNSERVED, // the endpoint failed, after retries: it is busy, broke off or fell silent. Later it may answer
+  MODEL_ENDED,    // no request can be answered: wrong key, no such model, no money, nothing listens there
 };
 
 struct model_reply {
@@ -69,6 +76,8 @@ struct model_reply {
   int64_t wall_ns;          // from the first to the end of the last
   int64_t cpu_ns;           // of a program; 0: a server's is not known
 };
+// Whether the endpoint is to blame: the request is to be made again.
+bool model_is_unserved(enum model_failure f);
 void model_reply_release(struct model_reply *r);
 
 #endif

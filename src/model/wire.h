@@ -66,6 +66,9 @@ bool wire_error_is_too_long(const struct wire_error *e);                // the p
 bool wire_error_is_cap(const struct wire_error *e); // the cap on tokens is larger than the model allows
 bool wire_error_is_field(const struct wire_error *e, const char *name); // the server does not take it
 
+// Whether an error that a server sent inside a reply is about the request itself: it would be the same again.
+bool wire_is_own_fault(const struct wire_reply *r);
+
 // For the protocols.
 void wire_fail(struct wire_reply *r, const json_t *error);
 void wire_put_messages(const struct model_request *r, json_t *messages); // the user's, and what came of an answer

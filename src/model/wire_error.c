@@ -79,6 +79,12 @@ bool wire_error_is_too_long(const struct wire_error *e) {
   return has_any(e->kind, kinds) || has_any(e->message, words);
 }
 
+bool wire_is_own_fault(const struct wire_reply *r) {
+  static const char *const kinds[] = {
+      "invalid_request", "invalid_prompt", "context_length", "context_size", "content_policy", "content_filter", NULL};
+  return has_any(r->kind, kinds);
+}
+
 // Without a cap a reply is as long as it likes, whatever the budget says: it is only left out where the server does not
 // know it.
 bool wire_error_is_cap(const struct wire_error *e) {

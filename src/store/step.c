@@ -52,6 +52,39 @@ enum assay_status store_put_step(struct store *s, const struct store_step *step,
   return status;
 }
 
+// Carries out a statement about one step: run, task and number are its parameters.
+static enum assay_status change_step(struct store *s, const char *sql, const char *run, const char *task,
+                                     int64_t number, struct assay_error *err) {
+  sqlite3_stmt *st = NULL;
+  enum assay_status status = db_prepare(s, sql, &st, err);
+  if (status)
+    return status;
+  int code = db_bind_text(st, 1, run);
+  if (code == SQLITE_OK)
+    code = db_bind_text(st, 2, task);
+  if (code == SQLITE_OK)
+    code = sqlite3_bind_int64(st, 3, number);
+  if (code == SQLITE_OK)
+    code = sqlite3_step(st);
+  status = db_check(s, code, "change a step", err);
+  sqlite3_finalize(st);
+  return status;
+}
+
+enum assay_status store_put_aside(struct store *s, const char *run, const char *task, int64_t number,
+                                  struct assay_error *err) {
+  // By its id, which no other row has; far below the requests for the rest of a reply, too.
+  return change_step(s,
+                     "UPDATE step SET number = -4611686018427387904 + id WHERE run = ? AND task = ? AND number = ? "
+                     "AND outcome = 'no_reply' AND calls > 0",
+                     run, task, number, err);
+}
+
+enum assay_status store_drop_step(struct store *s, const char *run, const char *task, int64_t number,
+                                  struct assay_error *err) {
+  return change_step(s, "DELETE FROM step WHERE run = ? AND task = ? AND number = ?", run, task, number, err);
+}
+
 static void read_step(sqlite3_stmt *st, struct store_step *out) {
   int at = 0;
   memset(out, 0, sizeof *out);
@@ -108,8 +141,11 @@ enum assay_status store_sum_steps(struct store *s, const char *run, struct store
   enum assay_status status =
       db_prepare(s,
                  "SELECT coalesce(sum(calls), 0), coalesce(sum(max(input_tokens, 0) + max(output_tokens, 0)), 0), "
-                 "coalesce(sum(usd), 0.0), coalesce(sum(CASE WHEN usd IS NULL THEN calls ELSE 0 END), 0), "
-                 "coalesce(sum(cpu_ns), 0), coalesce(sum(gpu_ns), 0) FROM step "
+                 "coalesce(sum(usd), 0.0), "
+                 "coalesce(sum(CASE WHEN usd IS NULL AND finish <> '" STORE_UNDER_WAY "' THEN calls ELSE 0 END), 0), "
+                 "coalesce(sum(cpu_ns), 0), coalesce(sum(gpu_ns), 0), "
+                 "coalesce(sum(iif(finish = '" STORE_UNDER_WAY "', calls, 0)), 0), "
+                 "coalesce(sum(iif(finish = '" STORE_UNDER_WAY "', input_tokens + output_tokens, 0)), 0) FROM step "
                  "WHERE run = ?",
                  &st, err);
   int code = status ? SQLITE_OK : db_bind_text(st, 1, run);
@@ -123,7 +159,9 @@ enum assay_status store_sum_steps(struct store *s, const char *run, struct store
                                .usd = sqlite3_column_double(st, 2),
                                .without_price = sqlite3_column_int64(st, 3),
                                .cpu_ns = sqlite3_column_int64(st, 4),
-                               .gpu_ns = sqlite3_column_int64(st, 5)};
+                               .gpu_ns = sqlite3_column_int64(st, 5),
+                               .lost_calls = sqlite3_column_int64(st, 6),
+                               .lost_tokens = sqlite3_column_int64(st, 7)};
   sqlite3_finalize(st);
   return status;
 }

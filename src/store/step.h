@@ -27,6 +27,11 @@ enum store_outcome {
 };
 const char *store_outcome_name(enum store_outcome o);
 
+// `finish` of a step without a reply: the endpoint failed, and the model is asked again (it counts in no rate); the
+// request was sent, and what it cost is not known, but not more than its row says.
+#define STORE_UNSERVED "unserved"
+#define STORE_UNDER_WAY "under_way"
+
 // The columns of a step in addition to id and outcome, by type; each is a field of struct store_step.
 #define STEP_TEXTS(X) X(run) X(task) X(kind) X(model) X(finish) X(detail) X(code_hash) X(feedback)
 #define STEP_BLOBS(X) X(prompt) X(reply) X(code)
@@ -48,7 +53,7 @@ struct store_step {
   const char *run, *task;
   const char *kind;      // what was asked for: "first", "refine", "idea", ...
   const char *model;     // "" for a program
-  const char *finish;    // why the reply ended
+  const char *finish;    // why the reply ended; STORE_UNSERVED, STORE_UNDER_WAY
   const char *detail;    // one line: why there is no code, what failed
   const char *code_hash; // of the code without its layout; ""
   const char *feedback;  // what later prompts say of it
@@ -70,6 +75,15 @@ struct store_step {
 // Stores a step, in the place of one with the same run, task and number.
 enum assay_status store_put_step(struct store *s, const struct store_step *step, struct assay_error *err);
 
+// Rows below this number are no steps of the method: what was paid for requests that were made again.
+#define STORE_ASIDE_NUMBER (-((int64_t)1 << 40))
+// A request that got no reply (STORE_NO_REPLY) and is made again: its row, if it was sent at all, gets a number below
+// STORE_ASIDE_NUMBER, so that what it has cost stays in the books.
+enum assay_status store_put_aside(struct store *s, const char *run, const char *task, int64_t number,
+                                  struct assay_error *err);
+enum assay_status store_drop_step(struct store *s, const char *run, const char *task, int64_t number,
+                                  struct assay_error *err);
+
 // Calls visit for the steps of a run (and task, unless NULL), by task and number; stops when it returns false. Rows
 // that the visitor adds or changes may or may not be visited.
 typedef bool store_visit_step(void *arg, const struct store_step *step);
@@ -78,10 +92,12 @@ enum assay_status store_each_step(struct store *s, const char *run, const char *
 
 // What all steps of a run have cost together.
 struct store_cost {
-  int64_t calls, tokens;
+  int64_t calls, tokens; // lost ones included
   double usd;            // of those whose cost is known
-  int64_t without_price; // requests whose cost is not
+  int64_t without_price; // requests whose cost is not; without lost ones
   int64_t cpu_ns, gpu_ns;
+  // Requests that were under way when their process ended, as much as they may have been at most.
+  int64_t lost_calls, lost_tokens;
 };
 enum assay_status store_sum_steps(struct store *s, const char *run, struct store_cost *out, struct assay_error *err);
 

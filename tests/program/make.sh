@@ -183,13 +183,35 @@ done
 echo "make: killed after so many ms, with so many steps done:$instants; ASSAY_KILL_SEED=$seed"
 rm "$work/model/slow"
 make "${same[@]}" --run killed >"$work/out" 2>&1
-everything() { sql "SELECT number, kind, outcome, parent, same_as, lane, calls, finish, detail, code_hash, hex(code), hex(prompt), feedback,
-  (SELECT reason FROM verdict WHERE id = step.verdict) FROM step WHERE run = '$1' ORDER BY number"; }
-check "nine steps" "9" "$(sql "SELECT count(*) FROM step WHERE run = 'killed'")"
-check "killed at random, and as if nothing had been" "$(everything calm)" "$(everything killed)"
+everything() { sql "SELECT number, kind, outcome, parent, same_as, lane, finish, detail, code_hash, hex(code), hex(prompt), feedback,
+  (SELECT reason FROM verdict WHERE id = step.verdict) FROM step WHERE run = '$1' AND number >= 0 ORDER BY number"; }
+same_steps() { everything "$1" >"$work/all.1"; everything "$2" >"$work/all.2"; cmp -s "$work/all.1" "$work/all.2" && echo "the same" || diff "$work/all.1" "$work/all.2" | cut -c -200; }
+check "nine steps" "9" "$(sql "SELECT count(*) FROM step WHERE run = 'killed' AND number >= 0")"
+check "killed at random, and as if nothing had been" "the same" "$(same_steps calm killed)"
+# What was under way then is in the books, at most as much as it may have been: no request is missing there.
+asked=$(wc -l <"$work/model/asked") lost=$(sql "SELECT count(*) FROM step WHERE run = 'killed' AND finish = 'under_way'")
+calls=$(sql "SELECT sum(calls) FROM step WHERE run = 'killed'")
+check "calls are 9 and what was lost, all that were made among them" "1 1" "$((calls == 9 + lost)) $((asked <= calls && lost <= 10))"
+expect 0 "9 steps came out as they are stored" make "${same[@]}" --run killed --replay
+expect 0 "^killed +9 > 5 > 4 > 2 " "$assay" score killed
 check "verdicts after kills" "$(sql "SELECT count(*) FROM verdict WHERE run = 'calm'")" "$(sql "SELECT count(*) FROM verdict WHERE run = 'killed'")"
 check "at most what was under way is asked again" "1" "$(($(wc -l <"$work/model/asked") <= 9 + 10))"
 check "sound" "ok" "$(sql "PRAGMA integrity_check")"
+
+# A request that was under way when its process was killed may have been paid for: it stays in the books, as large as it
+# may be, and a budget holds.
+echo 30 >"$work/model/slow"
+rm -f "$work/model/asked"
+start --attempts 9 --run lost --no-final
+for _ in $(seq 300); do [ -e "$work/model/asked" ] && break; sleep 0.1; done
+kill -9 $pid
+wait $pid 2>/dev/null
+rm "$work/model/slow" "$work/model/asked"
+expect 1 "the budget of 16000 tokens is used up: 0 are left" make --attempts 9 --run lost --no-final --budget-tokens 16000
+expect 1 "the budget of 1 calls is used up" make --attempts 9 --run lost --no-final --budget-calls 1
+expect 0 "in all 10 calls, [0-9]{4} tokens, .*1 of these calls was under way when the run was ended; what came of it is not known: at most 17[0-9]{3} *tokens more" \
+  eval 'make --attempts 9 --run lost --no-final | tr "\n" " "'
+check "the lost one is no attempt" "9 1" "$(sql "SELECT sum(number >= 0) || ' ' || sum(finish = 'under_way' AND output_tokens = 16384) FROM step WHERE run = 'lost'")"
 
 # The order in which replies come does not matter: the first asked answers last.
 order=(--method evolve --attempts 3 --turns 2 --feedback execution --no-final --seed 7 --secret 8)
@@ -199,7 +221,7 @@ for parallel in 1 8; do
   ask "${order[@]}" --run "order $parallel" --parallel $parallel --endpoint "exec:sh $work/late.sh $source/tests/program/make_model.sh $replies $work/model" >"$work/out" 2>&1
 done
 check "six kernels, and ideas" "1" "$(($(sql "SELECT count(*) FROM step WHERE run = 'order 1'") >= 6))"
-check "arrival does not matter" "$(everything "order 1")" "$(everything "order 8")"
+check "arrival does not matter" "the same" "$(same_steps "order 1" "order 8")"
 
 # Scores: the funnel, pass@k of independent attempts, two runs compared.
 expect 0 "^sample +9 > 5 > 4 > 2 +0.222 0.833 - +- - - +0 1 1 +9 " "$assay" score sample
@@ -473,6 +495,26 @@ expect 1 "0 asked now.*cost not known" uncounted
 expect 1 "4 asked now, 0 judged now; in all 5 calls" http --method refine --turns 4 --run capped --model capped --max-tokens 2000
 check "no turn is lost" "cut_off" "$(sql "SELECT DISTINCT outcome FROM step WHERE run = 'capped'")"
 expect 1 "the budget of 0.03 USD is used up" http --attempts 9 --run http8 --model gpt-4.1 --max-tokens 3000 --budget-usd 0.03
+# An endpoint without money does not end what others do; the same command asks it again, and the run is done again byte for byte.
+parted() { http --method swarm --turns 3 --run parted --model gpt-4.1@parted --model gone --no-final "$@"; }
+parts() { sql "SELECT group_concat(model || ' ' || n, ' ') FROM (SELECT model, count(*) AS n FROM step WHERE run = 'parted' AND finish NOT IN ('unserved', 'under_way') GROUP BY model ORDER BY model)"; }
+expect 3 "gone was not asked any more: .*there is no money or quota left.*the same command asks it again" parted
+check "the other one goes on" "gpt-4.1@parted 3" "$(parts)"
+expect 3 "kernelbench/1/19 +3 +2 +1 +0 .*waits for its model" parted
+expect 0 "steps came out as they are stored" parted --replay
+touch "$work/log/paid"
+expect 1 "3 asked now" parted
+check "both have had their tries" "gone 3 gpt-4.1@parted 3" "$(parts)"
+expect 0 "steps came out as they are stored" parted --replay
+expect 0 "^parted +6 > " "$assay" score parted
+# What a busy server did not do is no failure of the model's: the same attempts are made by the same command.
+rm "$work/log/paid"
+storm() { http --attempts 3 --run storm2 --model busy-until-paid --server-wait 0 --no-final "$@"; }
+expect 3 "status 503, .*--server-wait" storm --parallel 1
+check "nothing was counted against it" "0" "$(sql "SELECT count(*) FROM step WHERE run = 'storm2' AND NOT (finish = 'unserved' AND usd = 0)")"
+touch "$work/log/paid"
+expect 1 "3 asked now" storm
+check "the attempts are there" "0 no_code 1 judged 2 judged" "$(sql "SELECT group_concat(number || ' ' || outcome, ' ') FROM (SELECT * FROM step WHERE run = 'storm2' AND number >= 0 ORDER BY number)")"
 kill $server
 wait $server 2>/dev/null
 expect 3 "cannot be reached" http --run http9 --model m

@@ -55,8 +55,67 @@ static void sample_asks_so_often(void **state) {
   assert_int_equal(next(&method_sample, 100, 1, plans), 36);
   assert_int_equal(plans[0].lane, 64);
   for (int i = 0; i < 36; i++)
-    add(i, STORE_JUDGED, 1);
+    add(64 + i, STORE_JUDGED, 1);
   assert_int_equal(next(&method_sample, 100, 1, plans), 0);
+}
+
+// A step whose endpoint failed: of the model, as stored.
+static void add_unserved(int model) {
+  add(STEP_NO_LANE, STORE_NO_REPLY, 0);
+  steps[n_steps - 1].unserved = true;
+  steps[n_steps - 1].model = model;
+}
+
+// What an endpoint did not serve is no attempt: it is asked again, and counts in nothing.
+static void what_was_not_served_is_asked_again(void **state) {
+  (void)state;
+  struct method_plan plans[METHOD_MOST_ROUND];
+  char why[64];
+  static const struct method_stop patient = {.patience = 3};
+  begin();
+  add(0, STORE_NO_CODE, 0); // sample: attempts 1 and 3 of four are missing
+  add_unserved(1);
+  add(2, STORE_NO_CODE, 0);
+  add_unserved(1);
+  assert_int_equal(next(&method_sample, 4, 1, plans), 2);
+  assert_int_equal(plans[0].lane, 1);
+  assert_int_equal(plans[0].model, 1);
+  assert_int_equal(plans[1].lane, 3);
+  const struct method_view v = {NULL, steps, n_steps};
+  assert_false(steps_stop(&v, &patient, why, sizeof why));
+  begin();
+  add_unserved(0);
+  assert_int_equal(next(&method_greedy, 1, 1, plans), 1);
+  begin(); // refine: the second trajectory is a turn behind, and the first one does not wait
+  add(0, STORE_JUDGED, 0);
+  add_unserved(1);
+  assert_int_equal(next(&method_refine, 2, 2, plans), 2);
+  assert_string_equal(plans[0].kind, "repair");
+  assert_string_equal(plans[1].kind, "first");
+  add(0, STORE_JUDGED, 0);
+  add(1, STORE_JUDGED, 0);
+  assert_int_equal(next(&method_refine, 2, 2, plans), 1);
+  assert_int_equal(plans[0].lane, 1);
+}
+
+// Of a swarm the models that answer go on; the other one is asked again later, and at last in any case.
+static void swarm_goes_on_without_a_model(void **state) {
+  (void)state;
+  struct method_plan plans[METHOD_MOST_ROUND];
+  begin();
+  add(0, STORE_JUDGED, 0);
+  add_unserved(1);
+  for (int i = 0; i < 4; i++) {
+    assert_int_equal(next(&method_swarm, 1, 5, plans), 1);
+    assert_int_equal(plans[0].model, 0);
+    assert_string_equal(plans[0].kind, "repair");
+    add(0, STORE_JUDGED, 0);
+  }
+  assert_int_equal(next(&method_swarm, 1, 5, plans), 1); // the first one's tries are used up
+  assert_int_equal(plans[0].model, 1);
+  add_unserved(1);
+  assert_int_equal(next(&method_swarm, 1, 5, plans), 1);
+  assert_string_equal(plans[0].kind, "first");
 }
 
 static void greedy_asks_once(void **state) {
@@ -495,6 +554,8 @@ static void the_most_requests_are_known(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sample_asks_so_often),
+      cmocka_unit_test(what_was_not_served_is_asked_again),
+      cmocka_unit_test(swarm_goes_on_without_a_model),
       cmocka_unit_test(greedy_asks_once),
       cmocka_unit_test(refine_repairs_then_improves),
       cmocka_unit_test(refine_never_loses_a_correct_kernel),

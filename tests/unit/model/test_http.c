@@ -25,6 +25,7 @@ static struct model_client_options options_of(struct model_endpoint *e) {
   o.endpoints = e;
   o.n_endpoints = 1;
   o.backoff_ns = 5 * MS;
+  o.wait_ns = 0;
   return o;
 }
 
@@ -227,7 +228,7 @@ static void messages_both_ways(void **state) {
   assert_int_equal(r.finish, MODEL_FINISH_STOP);
   expect_good(&r, "code");
   r = ask(&server, "messages", false);
-  assert_int_equal(r.failure, MODEL_FAILED);
+  assert_int_equal(r.failure, MODEL_UNSERVED);
   assert_int_equal(r.calls, 3); // nothing had come, so it was tried again
   assert_non_null(strstr(r.error.message, "busy"));
   model_reply_release(&r);
@@ -280,18 +281,18 @@ struct failure {
 
 static const struct failure failures[] = {
     // A stream without its end, also where the connection ends in good order.
-    {{{.body = CHUNK("a") STOP}}, 1, MODEL_FAILED, 1, "no end", "a"},
-    {{{.body = CHUNK("a"), .drop = true}}, 1, MODEL_FAILED, 1, "cut", "a"},
+    {{{.body = CHUNK("a") STOP}}, 1, MODEL_UNSERVED, 1, "no end", "a"},
+    {{{.body = CHUNK("a"), .drop = true}}, 1, MODEL_UNSERVED, 1, "cut", "a"},
     {{{.body = CHUNK("a") "data: {\"error\":{\"message\":\"overheated\",\"code\":500}}\n\n"}},
      1,
-     MODEL_FAILED,
+     MODEL_UNSERVED,
      1,
      "overheated",
      "a"},
-    {{{.body = "data: {\"choices\":\n\n"}}, 1, MODEL_FAILED, 1, "not JSON", ""},
-    {{{.body = "<html>hello</html>", .type = "text/html"}}, 1, MODEL_FAILED, 1, "not JSON", ""},
-    {{{.body = "{\"error\":{\"message\":\"inside a 200\"}}"}}, 1, MODEL_FAILED, 1, "inside a 200", ""},
-    {{{.body = "{}"}}, 1, MODEL_FAILED, 1, "no end", ""},
+    {{{.body = "data: {\"choices\":\n\n"}}, 1, MODEL_UNSERVED, 1, "not JSON", ""},
+    {{{.body = "<html>hello</html>", .type = "text/html"}}, 1, MODEL_UNSERVED, 1, "not JSON", ""},
+    {{{.body = "{\"error\":{\"message\":\"inside a 200\"}}"}}, 1, MODEL_UNSERVED, 1, "inside a 200", ""},
+    {{{.body = "{}"}}, 1, MODEL_UNSERVED, 1, "no end", ""},
     // Retries: storms end, or not; what the server asks for counts; money is never tried again.
     {{{.status = 429, .body = "{\"error\":{\"message\":\"slow down\"}}"},
       {.status = 529, .body = "{}"},
@@ -313,10 +314,15 @@ static const struct failure failures[] = {
      2,
      "",
      "a\nb"},
-    {{{.status = 503, .body = "{\"error\":{\"message\":\"Loading model\"}}"}}, 1, MODEL_FAILED, 3, "Loading model", ""},
+    {{{.status = 503, .body = "{\"error\":{\"message\":\"Loading model\"}}"}},
+     1,
+     MODEL_UNSERVED,
+     3,
+     "Loading model",
+     ""},
     {{{.status = 500, .body = "{}", .header = "x-should-retry", .value = "false"}},
      1,
-     MODEL_FAILED,
+     MODEL_UNSERVED,
      1,
      "status 500",
      ""},
@@ -368,8 +374,8 @@ static const struct failure failures[] = {
     {{{.body = CHUNK("a") DONE, .drop = true}}, 1, MODEL_ANSWERED, 1, "", "a"},
     {{{.body = CHUNK("a") DONE CHUNK("b") "data: {\n\n"}}, 1, MODEL_ANSWERED, 1, "", "a"},
     // No end: half of it, and the same words in a reply.
-    {{{.body = CHUNK("a") "data: [DO"}}, 1, MODEL_FAILED, 1, "no end", "a"},
-    {{{.body = CHUNK("[DONE]")}}, 1, MODEL_FAILED, 1, "no end", "[DONE]"},
+    {{{.body = CHUNK("a") "data: [DO"}}, 1, MODEL_UNSERVED, 1, "no end", "a"},
+    {{{.body = CHUNK("[DONE]")}}, 1, MODEL_UNSERVED, 1, "no end", "[DONE]"},
     // A stream whose type says something else, or nothing.
     {{{.body = GOOD, .type = "text/plain; charset=utf-8"}}, 1, MODEL_ANSWERED, 1, "", "a\nb"},
     {{{.body = GOOD, .type = ""}}, 1, MODEL_ANSWERED, 1, "", "a\nb"},
@@ -382,9 +388,9 @@ static const struct failure failures[] = {
      "",
      "a"},
     // Answers that broke off, as SGLang, OpenRouter and DeepSeek say it.
-    {{{.body = CHUNK("a") FINISH("abort") DONE}}, 1, MODEL_FAILED, 1, "because of \"abort\"", "a"},
-    {{{.body = CHUNK("a") FINISH("error") DONE}}, 1, MODEL_FAILED, 1, "because of \"error\"", "a"},
-    {{{.body = CHUNK("a") FINISH("insufficient_system_resource") DONE}}, 1, MODEL_FAILED, 1, "resource", "a"},
+    {{{.body = CHUNK("a") FINISH("abort") DONE}}, 1, MODEL_UNSERVED, 1, "because of \"abort\"", "a"},
+    {{{.body = CHUNK("a") FINISH("error") DONE}}, 1, MODEL_UNSERVED, 1, "because of \"error\"", "a"},
+    {{{.body = CHUNK("a") FINISH("insufficient_system_resource") DONE}}, 1, MODEL_UNSERVED, 1, "resource", "a"},
     // A cap that is too large for the model is not left out: a reply without one has no end that a budget knows of.
     {{{.status = 400,
        .body = "{\"error\":{\"message\":\"max_tokens is too large: 77. This model supports at most 10 completion "
@@ -614,7 +620,7 @@ static void what_was_cut_off_has_no_known_cost(void **state) {
   struct model_server server;
   model_server_start(&server, script, 1);
   struct model_reply r = ask(&server, "messages", false);
-  assert_int_equal(r.failure, MODEL_FAILED);
+  assert_int_equal(r.failure, MODEL_UNSERVED);
   assert_int_equal(r.usage.output, -1);
   model_reply_release(&r);
   model_server_stop(&server);
@@ -708,11 +714,70 @@ static void limits_hold(void **state) {
     o.silence_ns = 300 * MS;
     o.whole_ns = i == 2 ? 600 * MS : o.whole_ns;
     struct model_reply r = ask_with(&o, NULL);
-    if (r.failure != MODEL_FAILED || !strstr(r.error.message, messages[i]))
+    if (r.failure != (i % 2 ? MODEL_UNSERVED : MODEL_FAILED) || !strstr(r.error.message, messages[i]))
       fail_msg("%d: %s", i, r.error.message);
     model_reply_release(&r);
   }
   model_server_stop(&server);
+}
+
+// A server that says "not now" worked on nothing: it is waited for beyond the usual retries, as long as is allowed, and
+// what it asks for counts. Retries take of what is left to all.
+static void a_busy_server_is_waited_for(void **state) {
+  (void)state;
+  static const struct {
+    struct scripted busy;
+    int64_t wait_ms;
+    long long spare;
+    enum model_failure failure;
+    int calls;
+    const char *message;
+  } cases[] = {
+      {{.status = 503, .body = "{\"error\":{\"message\":\"Loading model\"}}"}, 60000, 100, MODEL_ANSWERED, 7, ""},
+      {{.status = 429, .body = "{}"}, 60000, 100, MODEL_ANSWERED, 7, ""},
+      {{.body = "data: {\"error\":{\"message\":\"x\",\"type\":\"overloaded_error\"}}\n\n"},
+       60000,
+       100,
+       MODEL_ANSWERED,
+       7,
+       ""},
+      {{.status = 503, .body = "{}", .header = "Retry-After", .value = "0.01"}, 60000, 100, MODEL_ANSWERED, 7, ""},
+      {{.status = 429, .body = "{}", .header = "Retry-After", .value = "3600"},
+       60000,
+       100,
+       MODEL_UNSERVED,
+       1,
+       "asks to wait 3600 s"},
+      {{.status = 503, .body = "{}"}, 20, 100, MODEL_UNSERVED, 3, "--server-wait"},
+      {{.status = 503, .body = "{}"}, 60000, 4, MODEL_UNSERVED, 5, "status 503"},
+      {{.status = 500, .body = "{}"}, 60000, 100, MODEL_UNSERVED, 3, "status 500"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct scripted script[7] = {[6] = {.body = GOOD}};
+    atomic_llong spare = cases[i].spare;
+    struct model_server server;
+    struct model_client *c;
+    struct model_reply r;
+    struct assay_error err = {0};
+    for (int k = 0; k < 6; k++)
+      script[k] = cases[i].busy;
+    model_server_start(&server, script, 7);
+    struct model_endpoint e = {.url = server.url};
+    struct model_client_options o = options_of(&e);
+    o.backoff_ns = 4 * MS;
+    o.wait_ns = cases[i].wait_ms * MS;
+    const struct model_request request = {.model = "m", .user = "u", .temperature = NAN, .spare_calls = &spare};
+    assert_int_equal(model_client_open(&o, &c, &err), ASSAY_OK);
+    assert_int_equal(model_client_submit(c, &request, &err), ASSAY_OK);
+    assert_true(model_client_next(c, -1, &r));
+    if (r.failure != cases[i].failure || (r.calls != cases[i].calls && !(i == 5 && r.calls > 3)) ||
+        !strstr(r.error.message, cases[i].message))
+      fail_msg("%zu: failure %d, %d calls, \"%s\"", i, (int)r.failure, r.calls, r.error.message);
+    assert_int_equal(spare, cases[i].spare - (r.calls - 1));
+    model_reply_release(&r);
+    model_client_close(c);
+    model_server_stop(&server);
+  }
 }
 
 static void nobody_listens(void **state) {
@@ -881,6 +946,7 @@ int main(void) {
       cmocka_unit_test(messages_both_ways),
       cmocka_unit_test(responses_both_ways),
       cmocka_unit_test(failures_are_told_apart),
+      cmocka_unit_test(a_busy_server_is_waited_for),
       cmocka_unit_test(refused_fields_are_learned),
       cmocka_unit_test(requests_under_way_learn_too),
       cmocka_unit_test(finishes_are_told_apart),

@@ -898,8 +898,17 @@ static bool see_step(void *arg, const struct store_step *s) {
   return true;
 }
 
+static bool see_number(void *arg, const struct store_step *s) {
+  char number[32] = "aside";
+  if (s->number >= STORE_ASIDE_NUMBER)
+    snprintf(number, sizeof number, "%lld", (long long)s->number);
+  snprintf((char *)arg + strlen(arg), 200 - strlen(arg), "%s ", number);
+  return true;
+}
+
 static void steps_come_back(void **state) {
   (void)state;
+  int64_t n_deleted = 0;
   struct assay_error err = {0};
   struct store *s = must_open();
   struct store_step step = example_step(1);
@@ -925,6 +934,37 @@ static void steps_come_back(void **state) {
   assert_int_equal(cost.tokens, 330);
   assert_int_equal(cost.without_price, 2);
   assert_true(cost.usd == 1.0);
+  // What is made again leaves its cost: a request that failed, one that nobody knows the end of. Not one that was never
+  // sent, nor one with a reply.
+  step = example_step(7);
+  step.outcome = STORE_NO_REPLY;
+  step.finish = STORE_UNDER_WAY;
+  step.usd = NAN;
+  assert_int_equal(store_put_step(s, &step, &err), ASSAY_OK);
+  step.number = 8;
+  step.finish = STORE_UNSERVED;
+  step.calls = 0;
+  step.usd = 0;
+  assert_int_equal(store_put_step(s, &step, &err), ASSAY_OK);
+  for (int64_t number = 0; number < 9; number++)
+    assert_int_equal(store_put_aside(s, "run", "kernelbench/1/19", number, &err), ASSAY_OK);
+  assert_int_equal(store_drop_step(s, "run", "kernelbench/1/19", 8, &err), ASSAY_OK);
+  assert_int_equal(store_sum_steps(s, "run", &cost, &err), ASSAY_OK);
+  assert_int_equal(cost.calls, 8);
+  assert_int_equal(cost.without_price, 2);
+  assert_int_equal(cost.lost_calls, 2);
+  assert_int_equal(cost.lost_tokens, 110);
+  seen[0] = '\0';
+  assert_int_equal(store_each_step(s, "run", "kernelbench/1/19", see_number, seen, &err), ASSAY_OK);
+  assert_string_equal(seen, "aside 0 1 ");
+  assert_int_equal(store_delete_run(s, "run", &n_deleted, &err), ASSAY_OK);
+  step = example_step(1);
+  step.outcome = STORE_JUDGED;
+  step.code = (struct store_bytes){"code", 4};
+  assert_int_equal(store_put_step(s, &step, &err), ASSAY_OK);
+  step = example_step(0);
+  step.usd = NAN;
+  assert_int_equal(store_put_step(s, &step, &err), ASSAY_OK);
   seen[0] = '\0';
   assert_int_equal(store_each_step(s, "run", "kernelbench/1/19", see_step, seen, &err), ASSAY_OK);
   assert_string_equal(seen, "kernelbench/1/19/0/replied/3/0/-1/nan kernelbench/1/19/1/judged/3/4/-1/0.5 ");
