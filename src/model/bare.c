@@ -7,8 +7,9 @@
 
 size_t bare_find(const char *text, size_t n, size_t at, const char *word) {
   size_t k = strlen(word);
+  char low = (char)tolower((unsigned char)word[0]), high = (char)toupper((unsigned char)word[0]);
   for (; at + k <= n; at++)
-    if (strncasecmp(text + at, word, k) == 0)
+    if ((text[at] == low || text[at] == high) && strncasecmp(text + at, word, k) == 0)
       return at;
   return n;
 }

@@ -8,53 +8,17 @@
 #include <strings.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
 #include "base/printable.h"
 #include "model/bare.h"
 #include "model/fence.h"
+#include "model/thoughts.h"
+#include "model/tidy.h"
 
 static bool has_tag(const struct model_language *l, const char *tag, size_t n) {
   for (int i = 0; l->tags[i]; i++)
     if (strlen(l->tags[i]) == n && strncasecmp(l->tags[i], tag, n) == 0)
       return true;
   return false;
-}
-
-static const char byte_order_mark[] = "\xef\xbb\xbf";
-
-// --- thoughts
-
-static const char *const thought_marks[][2] = {
-    {"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<reasoning>", "</reasoning>"}, {"[THINK]", "[/THINK]"}};
-enum { N_THOUGHT_MARKS = sizeof thought_marks / sizeof *thought_marks };
-
-// The reply without its thoughts. A thought without an end goes to the end of the text; an end without a beginning (the
-// prompt's template had it) begins with the text. *unfinished: the former.
-static void leave_out_thoughts(const char *reply, size_t n, struct buf *out, bool *unfinished) {
-  size_t at = 0;
-  *unfinished = false;
-  for (int i = 0; i < N_THOUGHT_MARKS; i++) {
-    size_t close = bare_find(reply, n, 0, thought_marks[i][1]);
-    if (close < n && bare_find(reply, close, 0, thought_marks[i][0]) == close)
-      at = close + strlen(thought_marks[i][1]);
-  }
-  while (at < n) {
-    size_t open = n;
-    int which = 0;
-    for (int i = 0; i < N_THOUGHT_MARKS; i++) {
-      size_t here = bare_find(reply, n, at, thought_marks[i][0]);
-      if (here < open) {
-        open = here;
-        which = i;
-      }
-    }
-    buf_append(out, reply + at, open - at);
-    if (open == n)
-      return;
-    size_t close = bare_find(reply, n, open, thought_marks[which][1]);
-    *unfinished = close == n;
-    at = close == n ? n : close + strlen(thought_marks[which][1]);
-  }
 }
 
 // --- whether a block is whole
@@ -76,6 +40,7 @@ struct choice {
   struct fence_block block;
   int score;
   bool whole, entry, foreign; // foreign: clearly of another language
+  bool patch;                 // a block before was one
 };
 
 static bool is_foreign(const struct model_language *l, const struct model_language *const *others,
@@ -97,10 +62,25 @@ static bool is_no_program(const struct fence_block *b) {
   return b->tag_len > 0 && has_tag(&none, b->tag, b->tag_len);
 }
 
-// Blocks that hold a program in another dress, whatever names are in them.
+// JSON holds a program in another dress, whatever names are in it.
 static bool is_no_source(const struct fence_block *b) {
-  static const char *const tags[] = {"json", "diff", "patch", NULL};
+  static const char *const tags[] = {"json", NULL};
   const struct model_language none = {.tags = tags};
+  return b->tag_len > 0 && has_tag(&none, b->tag, b->tag_len);
+}
+
+// Changes to a file are no file.
+static bool is_patch(const struct fence_block *b) {
+  static const char *const tags[] = {"diff", "patch", NULL};
+  static const char *const begins[] = {"diff --git ",     "--- a/",         "--- /dev/null",
+                                       "*** Begin Patch", "<<<<<<< SEARCH", "@@ -"};
+  const struct model_language none = {.tags = tags};
+  size_t at = 0;
+  while (at < b->len && isspace((unsigned char)b->text[at]))
+    at++;
+  for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+    if (b->len - at >= strlen(begins[i]) && memcmp(b->text + at, begins[i], strlen(begins[i])) == 0)
+      return true;
   return b->tag_len > 0 && has_tag(&none, b->tag, b->tag_len);
 }
 
@@ -108,7 +88,8 @@ static void consider(const struct model_language *l, const struct model_language
                      const struct fence_block *b, enum model_finish finish, struct choice *best, bool *any) {
   struct choice c = {.block = *b, .whole = is_whole(l, b, finish), .entry = bare_has_entry(l, b->text, b->len)};
   c.foreign = is_foreign(l, others, b);
-  if ((is_no_program(b) && !c.entry) || is_no_source(b) || b->len == 0)
+  c.patch = best->patch = best->patch || is_patch(b);
+  if ((is_no_program(b) && !c.entry) || is_no_source(b) || is_patch(b) || b->len == 0)
     return;
   c.score = (has_tag(l, b->tag, b->tag_len) ? SCORE_TAG : 0) + (c.entry ? SCORE_ENTRY : 0) +
             (c.whole ? SCORE_WHOLE : 0) - (c.foreign ? 8 : 0);
@@ -136,10 +117,9 @@ static bool consider_inner(const struct model_language *l, const struct model_la
 
 // A block in a list is indented as its fence is. Lines end as they do here.
 static void put_block(const struct fence_block *b, struct buf *out) {
-  size_t mark = strlen(byte_order_mark);
-  for (size_t at = b->len >= mark && memcmp(b->text, byte_order_mark, mark) == 0 ? mark : 0; at < b->len;) {
+  for (size_t at = 0; at < b->len;) {
     size_t skip = 0;
-    while (skip < b->indent && at + skip < b->len && b->text[at + skip] == ' ')
+    while (skip < b->indent && at + skip < b->len && (b->text[at + skip] == ' ' || b->text[at + skip] == '\t'))
       skip++;
     const char *end = memchr(b->text + at, '\n', b->len - at);
     size_t stop = end ? (size_t)(end - b->text) + 1 : b->len, last = stop;
@@ -152,13 +132,20 @@ static void put_block(const struct fence_block *b, struct buf *out) {
       buf_puts(out, "\n");
     at = stop;
   }
+  if (!out->failed && tidy_is_escaped(buf_str(out), out->len))
+    tidy_unescape(out);
 }
 
 // Of an object, or of the arguments in it.
 static bool take_member(const json_t *j, const struct model_language *l, struct buf *out) {
-  static const char *const members[] = {"code", "kernel", "source", "solution"};
-  static const char *const inner_objects[] = {"arguments", "parameters", "input", "args"};
+  static const char *const members[] = {"code", "kernel", "source", "solution", "content"};
+  static const char *const inner_objects[] = {"arguments", "parameters", "input", "args", "files"};
+  const json_t *element;
   bool taken = false;
+  size_t at_element;
+  json_array_foreach(j, at_element, element) {
+    taken = taken || take_member(element, l, out);
+  }
   for (size_t i = 0; i < sizeof members / sizeof *members && !taken; i++) {
     const json_t *code = json_object_get(j, members[i]);
     size_t len = json_string_length(code);
@@ -182,12 +169,16 @@ static bool take_member(const json_t *j, const struct model_language *l, struct 
 // {"code": "..."}, {"name": "...", "arguments": {"code": "..."}}: what models that are fond of tools say. False: it is
 // nothing of the kind.
 static bool take_json(const char *text, size_t n, const struct model_language *l, struct buf *out) {
-  const char *open = memchr(text, '{', n);
-  if (!open)
-    return false;
-  json_t *j = json_loadb(open, n - (size_t)(open - text), JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, NULL);
-  bool taken = j && take_member(j, l, out);
-  json_decref(j);
+  enum { MOST_TRIES = 16 }; // braces in the words before it
+  bool taken = false;
+  const char *open = n > 0 ? memchr(text, '{', n) : NULL;
+  for (int i = 0; open && !taken && i < MOST_TRIES; i++) {
+    size_t left = n - (size_t)(open - text);
+    json_t *j = json_loadb(open, left, JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, NULL);
+    taken = j && take_member(j, l, out);
+    json_decref(j);
+    open = memchr(open + 1, '{', left - 1);
+  }
   return taken;
 }
 
@@ -206,13 +197,15 @@ static void say(struct model_extract *out, enum model_extraction what, const cha
   snprintf(out->detail, sizeof out->detail, "%s", detail);
 }
 
-// Without any block of code.
+// Without any block of code; patch: but for changes to one.
 static void without_block(const struct buf *text, enum model_finish finish, const struct model_language *l,
-                          bool unfinished, struct model_extract *out) {
+                          bool unfinished, bool patch, struct model_extract *out) {
   const char *t = buf_str(text);
   size_t begin, len;
   if (take_json(t, text->len, l, &out->code))
     say(out, MODEL_CODE, "from JSON");
+  else if (patch)
+    say(out, MODEL_NO_CODE, "the reply is a patch, and no whole file");
   else if (finish != MODEL_FINISH_LENGTH && bare_code(l, t, text->len, &begin, &len)) {
     const struct fence_block b = {.text = t + begin, .len = len};
     put_block(&b, &out->code);
@@ -240,23 +233,62 @@ static bool find_block(const struct buf *text, enum model_finish finish, const s
   return any;
 }
 
+// <code class="language-c">...</code>, <pre>...</pre>: what web pages and some chats have in the place of fences.
+static bool find_element(const struct buf *text, enum model_finish finish, const struct model_language *l,
+                         const struct model_language *const *others, int *n_blocks, struct choice *best) {
+  const char *t = buf_str(text), *name = bare_find(t, text->len, 0, "<code") < text->len ? "<code" : "<pre";
+  const char *end_name = name[1] == 'c' ? "</code>" : "</pre>";
+  bool any = false;
+  for (size_t at = 0; (at = bare_find(t, text->len, at, name)) < text->len;) {
+    const char *close = memchr(t + at, '>', text->len - at);
+    size_t begin = close ? (size_t)(close + 1 - t) : text->len, end = bare_find(t, text->len, begin, end_name);
+    size_t tag = bare_find(t, begin, at, "language-") + strlen("language-");
+    struct fence_block b = {.text = t + begin, .len = end - begin, .closed = end < text->len};
+    if (tag < begin) {
+      b.tag = t + tag;
+      b.tag_len = strcspn(b.tag, "\"' >");
+    }
+    if (bare_has_entry(l, b.text, b.len)) {
+      ++*n_blocks;
+      consider(l, others, &b, finish, best, &any);
+    }
+    at = end;
+  }
+  return any;
+}
+
+// A thought that was never ended, by a model that had come to its end: its last whole block is the answer.
+static bool find_in_thought(const struct buf *clean, size_t from, enum model_finish finish,
+                            const struct model_language *l, const struct model_language *const *others, int *n_blocks,
+                            struct choice *best) {
+  const struct buf thought = {.data = clean->data + from, .len = clean->len - from};
+  struct choice c = {0};
+  int n = 0;
+  if (finish == MODEL_FINISH_LENGTH || !find_block(&thought, finish, l, others, &n, &c) || !c.whole || !c.entry)
+    return false;
+  *best = c;
+  *n_blocks += n;
+  return true;
+}
+
 enum assay_status model_extract(const char *reply, size_t n, enum model_finish finish,
                                 const struct model_language *language, const struct model_language *const *others,
                                 struct model_extract *out, struct assay_error *err) {
-  struct buf text = {0}, unquoted = {0};
+  struct buf clean = {0}, text = {0}, unquoted = {0};
   struct choice best = {0};
-  bool unfinished;
+  size_t unfinished;
   memset(out, 0, sizeof *out);
-  if (n >= strlen(byte_order_mark) && memcmp(reply, byte_order_mark, strlen(byte_order_mark)) == 0) {
-    reply += strlen(byte_order_mark);
-    n -= strlen(byte_order_mark);
-  }
-  leave_out_thoughts(reply, n, &text, &unfinished);
+  tidy_text(reply, n, &clean);
+  thoughts_leave_out(buf_str(&clean), clean.len, &text, &unfinished);
   bool any = find_block(&text, finish, language, others, &out->n_blocks, &best);
   if (!any && text.data && bare_unquote(text.data, text.len, &unquoted))
     any = find_block(&unquoted, finish, language, others, &out->n_blocks, &best);
+  if (!any && text.data)
+    any = find_element(&text, finish, language, others, &out->n_blocks, &best);
+  if (!any && unfinished < clean.len)
+    any = find_in_thought(&clean, unfinished, finish, language, others, &out->n_blocks, &best);
   if (!any)
-    without_block(&text, finish, language, unfinished, out);
+    without_block(&text, finish, language, unfinished < clean.len, best.patch, out);
   else if (best.foreign)
     snprintf(out->detail, sizeof out->detail, "the code is %.*s, which was not asked for",
              best.block.tag_len ? (int)(best.block.tag_len < 20 ? best.block.tag_len : 20) : 17,
@@ -274,8 +306,9 @@ enum assay_status model_extract(const char *reply, size_t n, enum model_finish f
     buf_clear(&out->code);
     say(out, MODEL_NO_CODE, "the code is longer than 4 MiB");
   }
-  enum assay_status status =
-      text.failed || unquoted.failed ? error_nomem(err, "a model's reply") : buf_status(&out->code, err);
+  enum assay_status status = clean.failed || text.failed || unquoted.failed ? error_nomem(err, "a model's reply")
+                                                                            : buf_status(&out->code, err);
+  buf_release(&clean);
   buf_release(&text);
   buf_release(&unquoted);
   if (status)
@@ -288,9 +321,10 @@ void model_extract_release(struct model_extract *x) {
 }
 
 enum assay_status model_prose(const char *reply, size_t n, struct buf *out, struct assay_error *err) {
-  struct buf text = {0};
-  bool unfinished;
-  leave_out_thoughts(reply, n, &text, &unfinished);
+  struct buf clean = {0}, text = {0};
+  size_t unfinished;
+  tidy_text(reply, n, &clean);
+  thoughts_leave_out(buf_str(&clean), clean.len, &text, &unfinished);
   size_t from = 0, len = text.len;
   while (from < len && isspace((unsigned char)text.data[from]))
     from++;
@@ -304,81 +338,8 @@ enum assay_status model_prose(const char *reply, size_t n, struct buf *out, stru
     printable(text.data + from);
   for (const char *at = text.data ? text.data + from : ""; *at; at++)
     buf_append(out, strncmp(at, "```", 3) == 0 || strncmp(at, "~~~", 3) == 0 ? "'" : at, 1);
-  enum assay_status status = text.failed ? error_nomem(err, "a model's reply") : buf_status(out, err);
+  enum assay_status status = clean.failed || text.failed ? error_nomem(err, "a model's reply") : buf_status(out, err);
+  buf_release(&clean);
   buf_release(&text);
-  return status;
-}
-
-// --- the same code in another layout
-
-static void put_string(const char *code, size_t n, size_t *i, struct buf *out) {
-  char quote = code[*i];
-  size_t from = *i;
-  for (++*i; *i < n && code[*i] != quote && code[*i] != '\n'; ++*i)
-    *i += code[*i] == '\\' && *i + 1 < n;
-  *i += *i < n;
-  buf_append(out, code + from, *i - from);
-}
-
-// C: any white space is one space, but a preprocessor line keeps its end. Directive comments are code.
-static void normalise_c(const char *code, size_t n, struct buf *out) {
-  bool directive = false, space = false;
-  for (size_t i = 0; i < n;) {
-    char c = code[i];
-    bool line_comment = c == '/' && i + 1 < n && code[i + 1] == '/';
-    if (line_comment && bare_find(code, n, i, "// assay:") != i) {
-      while (i < n && code[i] != '\n')
-        i++;
-    } else if (c == '/' && i + 1 < n && code[i + 1] == '*') {
-      i = bare_find(code, n, i + 2, "*/") + 2;
-      space = true;
-    } else if (isspace((unsigned char)c)) {
-      if (c == '\n' && directive) {
-        buf_puts(out, "\n");
-        directive = false;
-      }
-      space = true;
-      i++;
-    } else {
-      directive = directive || c == '#' || line_comment;
-      if (space)
-        buf_puts(out, " ");
-      space = false;
-      if (c == '"' || c == '\'')
-        put_string(code, n, &i, out);
-      else
-        buf_append(out, &code[i++], 1);
-    }
-  }
-}
-
-// Python: lines without comments, white space at their ends, and empty ones. Strings of several lines are lines.
-static void normalise_python(const char *code, size_t n, struct buf *out) {
-  for (size_t at = 0; at < n;) {
-    const char *end = memchr(code + at, '\n', n - at);
-    size_t stop = end ? (size_t)(end - code) : n, next = end ? stop + 1 : n, first = at;
-    while (first < stop && isspace((unsigned char)code[first]))
-      first++;
-    while (stop > first && isspace((unsigned char)code[stop - 1]))
-      stop--;
-    if (first < stop && code[first] != '#') {
-      buf_append(out, code + at, stop - at);
-      buf_puts(out, "\n");
-    }
-    at = next;
-  }
-}
-
-enum assay_status model_code_hash(const char *code, size_t n, bool hash_comments, char hex[65],
-                                  struct assay_error *err) {
-  struct buf b = {0};
-  if (hash_comments)
-    normalise_python(code, n, &b);
-  else
-    normalise_c(code, n, &b);
-  enum assay_status status = buf_status(&b, err);
-  if (!status)
-    hash_sha256_hex(buf_str(&b), b.len, hex);
-  buf_release(&b);
   return status;
 }

@@ -37,9 +37,10 @@ struct model_extract {
 
 enum { MODEL_MOST_CODE_BYTES = 4 << 20 };
 
-// Thoughts (<think>...</think>) are left out. Blocks are fenced as in CommonMark. Of the blocks, those with the right
-// tag, the entry point and an end count most; of equals the last, as models correct themselves. Without a fence, the
-// whole text counts where it has the entry point; JSON with a member "code" is looked into. `others`: of the languages
+// Thoughts (thoughts.h) are left out, and what is not seen (tidy.h). Blocks are fenced as in CommonMark (fence.h). Of
+// the blocks, those with the right tag, the entry point and an end count most; of equals the last, as models correct
+// themselves. Without a fence, elements of HTML count, then a thought that was never ended, then the whole text where
+// it has the entry point; JSON with a member "code" is looked into. A patch is no code. `others`: of the languages
 // that were not asked for, ends with NULL; a block that is clearly one of theirs is WRONG_LANGUAGE. ASSAY_ERR_NOMEM.
 enum assay_status model_extract(const char *reply, size_t n, enum model_finish finish,
                                 const struct model_language *language, const struct model_language *const *others,

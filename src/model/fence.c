@@ -27,19 +27,60 @@ static bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\r';
 }
 
+// Whether a line of code begins here, and not a tag or a title.
+static bool begins_code(const char *text, size_t n) {
+  static const char *const words[] = {"#include", "#define", "#pragma",    "//",      "/*",     "void ", "static ",
+                                      "extern ",  "typedef", "__global__", "import ", "class ", "def "};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (n > strlen(words[i]) && memcmp(text, words[i], strlen(words[i])) == 0)
+      return true;
+  return false;
+}
+
+// A block within a line, "```c code```": false where it is none.
+static bool is_one_line(const char *line, size_t n, size_t from, char mark, size_t length, struct fence_block *b) {
+  size_t end = n, begin = from;
+  while (end > from && is_space(line[end - 1]))
+    end--;
+  size_t run = 0;
+  while (end > from + run && line[end - run - 1] == mark)
+    run++;
+  if (run != length || memchr(line + from, mark, end - run - from))
+    return false;
+  while (begin < end - run && !is_space(line[begin]) && !begins_code(line + begin, end - run - begin))
+    begin++;
+  b->tag = line + from;
+  b->tag_len = begin - from;
+  while (begin < end - run && is_space(line[begin]))
+    begin++;
+  b->text = line + begin;
+  b->len = end - run - begin;
+  b->closed = true;
+  return begins_code(b->text, b->len);
+}
+
 static bool opens(const char *line, size_t n, struct fence_block *b, size_t *length, char *mark) {
   *length = fence_of(line, n, &b->indent, mark);
   if (*length == 0)
     return false;
   size_t i = b->indent + *length;
+  b->text = NULL;
   if (*mark == '`' && memchr(line + i, '`', n - i)) // a span of code within a line
-    return false;
+    return is_one_line(line, n, i, *mark, *length, b);
   while (i < n && (is_space(line[i]) || line[i] == '{' || line[i] == '.'))
     i++;
   b->tag = line + i;
   while (i < n && !is_space(line[i]) && line[i] != '}' && line[i] != ',')
     i++;
   b->tag_len = (size_t)(line + i - b->tag);
+  if (begins_code(b->tag, (size_t)(line + n - b->tag))) {
+    b->text = b->tag;
+    b->tag_len = 0;
+  }
+  while (i < n && is_space(line[i]))
+    i++;
+  if (!b->text && begins_code(line + i, n - i))
+    b->text = line + i;
   return true;
 }
 
@@ -66,12 +107,15 @@ bool fence_next(const char *text, size_t n, size_t *at, struct fence_block *out)
   while (*at < n) {
     size_t end = line_end(text, n, *at), length;
     char mark;
+    out->closed = false;
     bool opened = opens(text + *at, end - *at, out, &length, &mark);
     *at = end < n ? end + 1 : n;
     if (!opened)
       continue;
-    out->text = text + *at;
-    out->closed = false;
+    if (out->text && out->closed) // in that line
+      return true;
+    out->text = out->text ? out->text : text + *at; // code may begin in the fence's line
+    out->len = 0;
     while (*at < n && !out->closed) {
       size_t begin = *at;
       end = line_end(text, n, begin);

@@ -147,6 +147,112 @@ static void pages_and_parts(void **state) {
   expect("a.c:\n```c\n" K "```\nmain.c:\n```c\nint main(void) {}\n```\n", MODEL_FINISH_STOP, MODEL_CODE, K);
 }
 
+// Marks of templates, web pages, terminals and editors around and in the code.
+static void marks_of_others(void **state) {
+  (void)state;
+  // gpt-oss' channels, whole, cut off while it thinks, and with the marks left out.
+  expect("<|channel|>analysis<|message|>Maybe ```c\nint t;\n" K
+         "```<|end|><|start|>assistant<|channel|>final<|message|>```c\n" K "```<|return|>",
+         MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("<|channel|>final<|message|>```c\n" K "```", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("<|channel|>analysis<|message|>Maybe ```c\nint t;\n" K "```", MODEL_FINISH_LENGTH, MODEL_CUT_OFF, "");
+  expect("<|channel|>analysis<|message|>hm<|channel|>commentary<|message|>```c\nint t;\n" K
+         "```<|channel|>final<|message|>```c\n" K "```",
+         MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("analysisI would ```c\nint t;\n" K "```\nassistantfinal```c\n" K "```", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("\xe2\x97\x81think\xe2\x96\xb7```c\nint t;\n" K "```\xe2\x97\x81/think\xe2\x96\xb7\n```c\n" K "```",
+         MODEL_FINISH_STOP, MODEL_CODE, K);
+  // A thought without an end, of a model that came to its own: its answer is in it. Not where it was still thinking.
+  expect("<think>I write\n```c\nint t;\n```\nno:\n```c\n" K "```\n", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("<think>I write\n```c\nint t;\n```\n", MODEL_FINISH_STOP, MODEL_CUT_OFF, "");
+  expect("<think>I write\n```c\n" K "```\n", MODEL_FINISH_LENGTH, MODEL_CUT_OFF, "");
+  // HTML.
+  expect("```c\n#include &lt;x.h&gt;\nvoid assay_kernel() { if (a &amp;&amp; b-&gt;c) puts(&quot;&#39;&quot;); }\n```",
+         MODEL_FINISH_STOP, MODEL_CODE, "#include <x.h>\nvoid assay_kernel() { if (a && b->c) puts(\"'\"); }\n");
+  expect("```c\n#include <x.h>\n" K "char *s = \"&lt;\";\n```", MODEL_FINISH_STOP, MODEL_CODE,
+         "#include <x.h>\n" K "char *s = \"&lt;\";\n");
+  expect("<p>So:</p><pre><code class=\"language-c\">#include &lt;x.h&gt;\n" K "</code></pre>", MODEL_FINISH_STOP,
+         MODEL_CODE, "#include <x.h>\n" K);
+  expect("<pre>" K "</pre>", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("<pre>\nvoid assay_kernel() {\n", MODEL_FINISH_LENGTH, MODEL_CUT_OFF, "");
+  // What is not seen: byte order marks, characters without width, other spaces, a terminal's escapes, CR alone.
+  expect("\xe2\x80\x8b```c\nvoid\xc2\xa0"
+         "assay_kernel()\xe2\x80\x8b {}\n```",
+         MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("\033[1;32m```c\033[0m\n" K "\033[0m```", MODEL_FINISH_UNKNOWN, MODEL_CODE, K);
+  expect("So:\r```c\r"
+         "void assay_kernel() {}\r```\r",
+         MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("\t```c\n\tvoid assay_kernel() {}\n\t```\n", MODEL_FINISH_STOP, MODEL_CODE, K);
+  // Words in other languages.
+  expect("\xe4\xbb\xa5\xe4\xb8\x8b\xe6\x98\xaf\xe4\xbb\xa3\xe7\xa0\x81\xef\xbc\x9a\n```C\n// "
+         "\xd1\x8f\xd0\xb4\xd1\x80\xd0\xbe\n" K "```\n\xd0\x93\xd0\xbe\xd1\x82\xd0\xbe\xd0\xb2\xd0\xbe.",
+         MODEL_FINISH_STOP, MODEL_CODE, "// \xd1\x8f\xd0\xb4\xd1\x80\xd0\xbe\n" K);
+}
+
+static void fences_of_other_kinds(void **state) {
+  (void)state;
+  // Code on the fence's line; titles and attributes are none.
+  expect("```c #include <x.h>\n" K "```", MODEL_FINISH_STOP, MODEL_CODE, "#include <x.h>\n" K);
+  expect("```#include <x.h>\n" K "```", MODEL_FINISH_STOP, MODEL_CODE, "#include <x.h>\n" K);
+  expect("```void assay_kernel() {\n}\n```", MODEL_FINISH_STOP, MODEL_CODE, "void assay_kernel() {\n}\n");
+  expect("```c void assay_kernel() {}```", MODEL_FINISH_STOP, MODEL_CODE, "void assay_kernel() {}");
+  expect("Use ```assay_kernel``` so.", MODEL_FINISH_STOP, MODEL_NO_CODE, "");
+  expect("```{.c .numberLines title=\"void.c\"}\n" K "```", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("```kernel.c\n" K "```", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("~~~\n" K "~~~", MODEL_FINISH_STOP, MODEL_CODE, K);
+  expect("`````c\n/*\n```\n*/\n" K "`````", MODEL_FINISH_STOP, MODEL_CODE, "/*\n```\n*/\n" K);
+  // Changes to a file are no file, whatever their tag.
+  static const char *const patches[] = {
+      "```\n--- a/k.c\n+++ b/k.c\n@@ -1 +1 @@\n-x\n+void assay_kernel() {}\n```",
+      "```c\n@@ -1,2 +1,2 @@\n-x\n+void assay_kernel() {}\n```",
+      "```c\n<<<<<<< SEARCH\nx\n=======\nvoid assay_kernel() {}\n>>>>>>> REPLACE\n```",
+      "```patch\n+void assay_kernel() {}\n```",
+      "```\n*** Begin Patch\n*** Update File: k.c\n+void assay_kernel() {}\n*** End Patch\n```"};
+  for (size_t i = 0; i < sizeof patches / sizeof *patches; i++) {
+    struct model_extract x = extract_n(patches[i], strlen(patches[i]), MODEL_FINISH_STOP, true);
+    assert_int_equal(x.what, MODEL_NO_CODE);
+    assert_non_null(strstr(x.detail, "patch"));
+    model_extract_release(&x);
+  }
+  expect("```diff\n-x\n+y\n```\nThe whole:\n```c\n" K "```", MODEL_FINISH_STOP, MODEL_CODE, K);
+  // Files in JSON, after words with braces.
+  expect("In {braces}: {\"files\": [{\"path\": \"a.h\", \"content\": \"int a;\"}, {\"path\": \"k.c\", \"content\": "
+         "\"void assay_kernel() {}\\n\"}]}",
+         MODEL_FINISH_STOP, MODEL_CODE, K);
+}
+
+// Long replies that repeat one thing take as long as their length says: none hangs.
+static void long_replies_are_quick(void **state) {
+  (void)state;
+  static const char *const parts[] = {"<think></think>",
+                                      "<|channel|>analysis<|channel|>final<|message|>",
+                                      "```c\n",
+                                      "// a\n",
+                                      "{\"code\": ",
+                                      "<code>",
+                                      "\033[",
+                                      "> ```\n",
+                                      "/*",
+                                      "'",
+                                      "&lt;"};
+  enum { BYTES = 512 << 10 };
+  char *text = malloc(BYTES + 64);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    size_t n = 0;
+    for (; n < BYTES; n += strlen(parts[i]))
+      memcpy(text + n, parts[i], strlen(parts[i]));
+    for (int c = 0; c < 2; c++) {
+      char hash[65];
+      struct assay_error err = {0};
+      struct model_extract x = extract_n(text, n, MODEL_FINISH_STOP, c == 1);
+      model_extract_release(&x);
+      assert_int_equal(model_code_hash(text, n, c == 0, hash, &err), ASSAY_OK);
+    }
+  }
+  free(text);
+}
+
 static void bytes_of_any_kind(void **state) {
   (void)state;
   static const char nul[] = "```c\nvoid assay_kernel() {}\0\n```";
@@ -188,11 +294,19 @@ static void layout_does_not_count(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(one_block),         cmocka_unit_test(the_best_block),
-      cmocka_unit_test(no_code),           cmocka_unit_test(cut_off),
-      cmocka_unit_test(thoughts),          cmocka_unit_test(other_wrappings),
-      cmocka_unit_test(without_a_fence),   cmocka_unit_test(pages_and_parts),
-      cmocka_unit_test(bytes_of_any_kind), cmocka_unit_test(layout_does_not_count),
+      cmocka_unit_test(one_block),
+      cmocka_unit_test(the_best_block),
+      cmocka_unit_test(no_code),
+      cmocka_unit_test(cut_off),
+      cmocka_unit_test(thoughts),
+      cmocka_unit_test(other_wrappings),
+      cmocka_unit_test(without_a_fence),
+      cmocka_unit_test(pages_and_parts),
+      cmocka_unit_test(marks_of_others),
+      cmocka_unit_test(fences_of_other_kinds),
+      cmocka_unit_test(long_replies_are_quick),
+      cmocka_unit_test(bytes_of_any_kind),
+      cmocka_unit_test(layout_does_not_count),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
