@@ -29,7 +29,7 @@ struct transfer {
   struct sse sse;
   struct wire_reply got;
   struct buf plain; // a body that is no stream
-  size_t raw_bytes, most_bytes;
+  size_t raw_bytes, most_bytes, n_events;
   int64_t last_content_ns; // a comment that keeps the connection open is no content
   bool streams, malformed, too_long;
   bool ended; // with `code`
@@ -66,6 +66,7 @@ static bool on_event(void *arg, const char *event, const char *data, size_t n) {
   if (t->got.ended) // what comes after the end is no part of the answer
     return true;
   t->last_content_ns = clock_monotonic_ns();
+  t->n_events++;
   t->malformed = !wire_take_event(t->wire, &t->got, event, data, n);
   t->too_long = t->got.text.len > t->most_bytes;
   return !t->malformed && !t->too_long && !t->got.text.failed;
@@ -73,16 +74,22 @@ static bool on_event(void *arg, const char *event, const char *data, size_t n) {
 
 // By the type of the answer, or where that says nothing of the kind, by how it begins.
 static bool is_stream(const struct transfer *t, const char *bytes, size_t n) {
-  static const char *const types[] = {"text/event-stream", "application/json"}, *const words[] = {"data:", "event:"};
+  static const char *const types[] = {"text/event-stream", "application/json"};
+  static const char *const words[] = {"data:", "event:", "id:", "retry:", ": "};
   const char *type = NULL;
   curl_easy_getinfo(t->easy, CURLINFO_CONTENT_TYPE, &type);
   for (size_t i = 0; type && i < 2; i++)
     if (strncasecmp(type, types[i], strlen(types[i])) == 0)
       return i == 0;
-  for (size_t i = 0; i < 2; i++)
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (n >= strlen(words[i]) && memcmp(bytes, words[i], strlen(words[i])) == 0)
       return true;
   return false;
+}
+
+// Some gateways answer with 201.
+static bool is_success(long status) {
+  return status >= 200 && status < 300;
 }
 
 static size_t on_bytes(char *bytes, size_t size, size_t count, void *arg) {
@@ -92,15 +99,17 @@ static size_t on_bytes(char *bytes, size_t size, size_t count, void *arg) {
   long status = 0;
   curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
   if (t->raw_bytes == 0)
-    t->streams = status == 200 && is_stream(t, bytes, n);
+    t->streams = is_success(status) && is_stream(t, bytes, n);
   t->raw_bytes += n;
   t->too_long = t->too_long || t->raw_bytes > RAW_PER_TEXT * t->most_bytes;
   if (t->too_long)
     return 0;
+  if (t->streams && t->n_events == 0 && t->plain.len < MOST_ERROR_BYTES) // it may be no stream after all
+    buf_append(&t->plain, bytes, n);
   if (t->streams)
     return sse_feed(&t->sse, bytes, n, on_event, x) ? n : 0;
   t->last_content_ns = clock_monotonic_ns();
-  t->too_long = t->plain.len + n > (status == 200 ? 4 * t->most_bytes : (size_t)MOST_ERROR_BYTES);
+  t->too_long = t->plain.len + n > (is_success(status) ? 4 * t->most_bytes : (size_t)MOST_ERROR_BYTES);
   if (!t->too_long)
     buf_append(&t->plain, bytes, n);
   return t->too_long || t->plain.failed ? 0 : n;
@@ -151,7 +160,7 @@ static void forget_reply(struct transfer *t) {
   buf_clear(&t->plain);
   memset(&t->sse, 0, sizeof t->sse);
   t->got = (struct wire_reply){.usage = MODEL_USAGE_UNKNOWN};
-  t->raw_bytes = 0;
+  t->raw_bytes = t->n_events = 0;
   t->ended = t->malformed = t->too_long = t->streams = false;
 }
 
@@ -444,6 +453,14 @@ static void keep_text(struct exchange *x) {
   x->reply.usage = t->got.usage;
 }
 
+// How an answer begins that nobody understands.
+static const char *beginning_of(const struct transfer *t, char text[200]) {
+  enum { SHOWN = 80 };
+  int n = t->plain.len < SHOWN ? (int)t->plain.len : SHOWN;
+  snprintf(text, 200, n > 0 ? "it begins with \"%.*s\"" : "%.*s", n, buf_str(&t->plain));
+  return text;
+}
+
 // A transfer that brought no whole answer. Returns whether the exchange is over.
 static bool take_cut(struct exchange *x, const struct model_client_options *o) {
   struct transfer *t = x->carrier;
@@ -451,11 +468,14 @@ static bool take_cut(struct exchange *x, const struct model_client_options *o) {
   bool reached = t->code != CURLE_COULDNT_CONNECT && t->code != CURLE_COULDNT_RESOLVE_HOST &&
                  t->code != CURLE_OPERATION_TIMEDOUT && t->code != CURLE_SSL_CONNECT_ERROR &&
                  t->code != CURLE_PEER_FAILED_VERIFICATION;
-  bool nothing = t->got.text.len == 0 && t->plain.len == 0;
+  bool nothing = t->got.text.len == 0 && (t->streams ? t->n_events == 0 : t->plain.len == 0);
+  char begin[200];
   if (t->too_long)
     fail(x, MODEL_FAILED, ASSAY_ERR_LIMIT, "the reply is longer than it may be", "");
+  else if (t->malformed && t->raw_bytes == 0)
+    fail(x, MODEL_UNSERVED, ASSAY_ERR_ENVIRONMENT, "the answer is empty", "");
   else if (t->malformed)
-    fail(x, MODEL_UNSERVED, ASSAY_ERR_ENVIRONMENT, "the reply is not JSON", "");
+    fail(x, MODEL_UNSERVED, ASSAY_ERR_ENVIRONMENT, "the reply is not JSON; check --endpoint", beginning_of(t, begin));
   else if (t->code == CURLE_OUT_OF_MEMORY || t->got.text.failed || t->plain.failed)
     fail(x, MODEL_UNSERVED, ASSAY_ERR_NOMEM, "out of memory", "");
   else if (nothing && retry_later(x, o, false)) { // nothing of an answer came, so that none is paid for twice
@@ -475,7 +495,10 @@ static bool take_cut(struct exchange *x, const struct model_client_options *o) {
 // The whole of a 200. Returns whether the exchange is over.
 static bool take_answer(struct exchange *x, const struct model_client_options *o) {
   struct transfer *t = x->carrier;
-  if (t->streams)
+  char begin[200];
+  if (t->streams && t->n_events == 0 && wire_take_whole(t->wire, &t->got, buf_str(&t->plain), t->plain.len))
+    t->streams = false; // JSON, whatever its type says
+  else if (t->streams)
     t->got.ended = t->got.ended || sse_left(&t->sse, "[DONE]");
   else
     t->malformed = !wire_take_whole(t->wire, &t->got, buf_str(&t->plain), t->plain.len);
@@ -488,7 +511,8 @@ static bool take_answer(struct exchange *x, const struct model_client_options *o
     fail(x, wire_is_own_fault(&t->got) ? MODEL_FAILED : MODEL_UNSERVED, ASSAY_ERR_ENVIRONMENT,
          "the server ended its answer with an error", t->got.message);
   else if (!t->got.ended)
-    fail(x, MODEL_UNSERVED, ASSAY_ERR_ENVIRONMENT, "the answer has no end: the connection was cut", "");
+    fail(x, MODEL_UNSERVED, ASSAY_ERR_ENVIRONMENT, "the answer has no end: the connection was cut",
+         t->streams ? "" : beginning_of(t, begin));
   keep_text(x);
   return true;
 }
@@ -525,7 +549,7 @@ static bool http_go_on(struct exchange *x, const struct model_client_options *o,
     hold(x, limited < MOST_ASKED_WAIT_NS ? limited : MOST_ASKED_WAIT_NS);
   if (t->code != CURLE_OK && !whole)
     over = take_cut(x, o);
-  else if (status == 200)
+  else if (is_success(status))
     over = take_answer(x, o);
   else
     over = take_error(x, o, status);

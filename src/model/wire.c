@@ -148,7 +148,9 @@ bool wire_take_event(const struct wire *w, struct wire_reply *r, const char *eve
 }
 
 bool wire_take_whole(const struct wire *w, struct wire_reply *r, const char *data, size_t n) {
-  json_t *j = load(data, n);
+  static const char mark[] = "\xef\xbb\xbf";
+  size_t skip = n >= strlen(mark) && memcmp(data, mark, strlen(mark)) == 0 ? strlen(mark) : 0;
+  json_t *j = load(data + skip, n - skip);
   bool fine = json_is_object(j);
   if (fine && json_object_get(j, "error") && !json_is_null(json_object_get(j, "error")))
     wire_fail(r, json_object_get(j, "error"));

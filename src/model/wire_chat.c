@@ -45,6 +45,8 @@ static void take_usage(struct wire_reply *r, const json_t *usage) {
   r->usage.input = wire_number(usage, "prompt_tokens");
   r->usage.output = wire_number(usage, "completion_tokens");
   r->usage.cached = wire_number(json_object_get(usage, "prompt_tokens_details"), "cached_tokens");
+  if (r->usage.cached < 0) // DeepSeek
+    r->usage.cached = wire_number(usage, "prompt_cache_hit_tokens");
   r->usage.reasoning = wire_number(json_object_get(usage, "completion_tokens_details"), "reasoning_tokens");
 }
 

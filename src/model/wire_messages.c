@@ -42,7 +42,9 @@ static void take_usage(struct wire_reply *r, const json_t *usage) {
 }
 
 static void take_finish(struct wire_reply *r, const char *reason) {
-  if (strcmp(reason, "max_tokens") == 0 || strcmp(reason, "model_context_window_exceeded") == 0)
+  // A turn that was paused goes on as one that was cut off does: by the text that there is.
+  if (strcmp(reason, "max_tokens") == 0 || strcmp(reason, "model_context_window_exceeded") == 0 ||
+      strcmp(reason, "pause_turn") == 0)
     r->finish = MODEL_FINISH_LENGTH;
   else if (strcmp(reason, "refusal") == 0)
     r->finish = MODEL_FINISH_REFUSED;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenAI's Responses.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "model/wire.h"
@@ -45,7 +46,13 @@ static void take_end(struct wire_reply *r, const json_t *response) {
     wire_fail(r, json_object_get(response, "error"));
     return;
   }
-  r->ended = true;
+  if (strcmp(status, "cancelled") == 0) {
+    r->failed = true;
+    snprintf(r->message, sizeof r->message, "the response was cancelled");
+    return;
+  }
+  // "queued", "in_progress": of a response that is made in the background, there is nothing yet.
+  r->ended = !status[0] || strcmp(status, "completed") == 0 || strcmp(status, "incomplete") == 0;
   if (strcmp(reason, "max_output_tokens") == 0)
     r->finish = MODEL_FINISH_LENGTH;
   else if (strcmp(reason, "content_filter") == 0)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models behind HTTP: a scripted server plays good replies and every failure that real ones have.
+#include <arpa/inet.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <jansson.h>
@@ -268,6 +271,82 @@ static void responses_both_ways(void **state) {
   model_reply_release(&r);
   r = ask(&server, "responses", false);
   expect_good(&r, "at once"); // no pieces came before the whole
+  model_server_stop(&server);
+}
+
+#define PART(text)                                                                                                     \
+  "data: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"" text "\"}}\n\n"
+#define END(why)                                                                                                       \
+  "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"" why "\"},\"usage\":{\"output_tokens\":3}}\n\n"     \
+  "data: {\"type\":\"message_stop\"}\n\n"
+#define OUTPUT(status, more)                                                                                           \
+  "{\"status\":\"" status "\"," more                                                                                   \
+  "\"output\":[{\"type\":\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"a\"}]}]}"
+
+// How an answer may end, in each vendor's words.
+static void ends_are_told_apart(void **state) {
+  (void)state;
+  static const struct {
+    const char *api, *body;
+    enum model_failure failure;
+    enum model_finish finish;
+    const char *text, *message;
+  } cases[] = {
+      {"messages", PART("a") END("end_turn"), MODEL_ANSWERED, MODEL_FINISH_STOP, "a", ""},
+      {"messages", PART("a") END("stop_sequence"), MODEL_ANSWERED, MODEL_FINISH_STOP, "a", ""},
+      {"messages", PART("a") END("refusal"), MODEL_ANSWERED, MODEL_FINISH_REFUSED, "a", ""},
+      {"messages", PART("a") END("pause_turn"), MODEL_ANSWERED, MODEL_FINISH_LENGTH, "a", ""},
+      {"messages", PART("a") END("model_context_window_exceeded"), MODEL_ANSWERED, MODEL_FINISH_LENGTH, "a", ""},
+      {"messages", "{\"type\":\"message\",\"content\":[],\"stop_reason\":\"refusal\"}", MODEL_ANSWERED,
+       MODEL_FINISH_REFUSED, "", ""},
+      {"messages",
+       PART(
+           "a") "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"broke\"}}\n\n",
+       MODEL_UNSERVED, MODEL_FINISH_UNKNOWN, "a", "broke"},
+      {"messages", "data: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"long\"}}\n\n",
+       MODEL_FAILED, MODEL_FINISH_UNKNOWN, "", "long"},
+      {"messages", PART("a"), MODEL_UNSERVED, MODEL_FINISH_UNKNOWN, "a", "no end"},
+      {"responses", OUTPUT("completed", ""), MODEL_ANSWERED, MODEL_FINISH_STOP, "a", ""},
+      {"responses", OUTPUT("incomplete", "\"incomplete_details\":{\"reason\":\"content_filter\"},"), MODEL_ANSWERED,
+       MODEL_FINISH_REFUSED, "a", ""},
+      {"responses", OUTPUT("cancelled", ""), MODEL_UNSERVED, MODEL_FINISH_UNKNOWN, "a", "cancelled"},
+      {"responses", OUTPUT("in_progress", ""), MODEL_UNSERVED, MODEL_FINISH_UNKNOWN, "a", "no end"},
+      {"responses", OUTPUT("failed", "\"error\":{\"code\":\"server_error\",\"message\":\"broke\"},"), MODEL_UNSERVED,
+       MODEL_FINISH_UNKNOWN, "", "broke"},
+      {"responses", "data: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"broke\",\"param\":null}\n\n",
+       MODEL_UNSERVED, MODEL_FINISH_UNKNOWN, "", "broke"},
+      {"responses",
+       "data: {\"type\":\"response.refusal.delta\",\"delta\":\"no\"}\n\ndata: "
+       "{\"type\":\"response.completed\",\"response\":"
+       "{\"status\":\"completed\"}}\n\n",
+       MODEL_ANSWERED, MODEL_FINISH_REFUSED, "no", ""},
+      {"responses",
+       "data: {\"type\":\"response.reasoning_summary_text.delta\",\"delta\":\"hm\"}\n\n"
+       "data: {\"type\":\"response.output_text.delta\",\"delta\":\"a\"}\n\n",
+       MODEL_UNSERVED, MODEL_FINISH_UNKNOWN, "a", "no end"},
+      {"chat", CHUNK("a") FINISH("content_filter") DONE, MODEL_ANSWERED, MODEL_FINISH_REFUSED, "a", ""},
+      {"chat", CHUNK("a") FINISH("tool_calls") DONE, MODEL_ANSWERED, MODEL_FINISH_STOP, "a", ""},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const struct scripted script[] = {{.body = cases[i].body}};
+    struct model_server server;
+    model_server_start(&server, script, 1);
+    struct model_reply r = ask(&server, cases[i].api, false);
+    if (r.failure != cases[i].failure || (!r.failure && r.finish != cases[i].finish) ||
+        strcmp(buf_str(&r.text), cases[i].text) != 0 || !strstr(r.error.message, cases[i].message))
+      fail_msg("%zu: failure %d, %s, \"%s\", \"%s\"", i, (int)r.failure, model_finish_name(r.finish), r.error.message,
+               buf_str(&r.text));
+    model_reply_release(&r);
+    model_server_stop(&server);
+  }
+  const struct scripted deepseek[] = {
+      {.body = "{\"choices\":[{\"message\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}],\"usage\":{"
+               "\"prompt_tokens\":9,\"completion_tokens\":1,\"prompt_cache_hit_tokens\":8}}"}};
+  struct model_server server;
+  model_server_start(&server, deepseek, 1);
+  struct model_reply r = ask(&server, NULL, false);
+  assert_int_equal(r.usage.cached, 8);
+  expect_good(&r, "a");
   model_server_stop(&server);
 }
 
@@ -780,6 +859,127 @@ static void a_busy_server_is_waited_for(void **state) {
   }
 }
 
+// --- what no library of servers sends: bytes as they are
+
+struct raw_server {
+  int fd;
+  pthread_t thread;
+  const char *answer;
+  size_t length;
+  char url[64];
+};
+
+static void *raw_serve(void *arg) {
+  const struct raw_server *s = arg;
+  char request[65536];
+  int c;
+  while ((c = accept(s->fd, NULL, NULL)) >= 0) {
+    size_t n = 0, all = 0;
+    while (n < sizeof request - 1) { // the head, and the body that it announces
+      ssize_t got = read(c, request + n, sizeof request - 1 - n);
+      if (got <= 0)
+        break;
+      n += (size_t)got;
+      request[n] = '\0';
+      const char *end = strstr(request, "\r\n\r\n"), *length = strcasestr(request, "content-length:");
+      all = end && length ? (size_t)(end + 4 - request) + strtoul(length + 15, NULL, 10) : SIZE_MAX;
+      if (n >= all)
+        break;
+    }
+    for (size_t at = 0; at < s->length;) {
+      ssize_t sent = send(c, s->answer + at, s->length - at < 7 ? s->length - at : 7, MSG_NOSIGNAL);
+      if (sent <= 0)
+        break;
+      at += (size_t)sent;
+    }
+    close(c);
+  }
+  return NULL;
+}
+
+static void raw_start(struct raw_server *s, const char *answer, size_t length) {
+  struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t n = sizeof a;
+  *s = (struct raw_server){.fd = socket(AF_INET, SOCK_STREAM, 0), .answer = answer, .length = length};
+  assert_int_equal(bind(s->fd, (struct sockaddr *)&a, sizeof a), 0);
+  assert_int_equal(listen(s->fd, 8), 0);
+  assert_int_equal(getsockname(s->fd, (struct sockaddr *)&a, &n), 0);
+  snprintf(s->url, sizeof s->url, "http://127.0.0.1:%d/v1", ntohs(a.sin_port));
+  assert_int_equal(pthread_create(&s->thread, NULL, raw_serve, s), 0);
+}
+
+static void raw_stop(struct raw_server *s) {
+  shutdown(s->fd, SHUT_RDWR);
+  pthread_join(s->thread, NULL);
+  close(s->fd);
+}
+
+#define STREAM_1_0 "HTTP/1.0 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+#define STREAM_1_1 "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+#define WHOLE(status) "HTTP/1.1 " status "\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
+#define MESSAGE(text) "{\"choices\":[{\"message\":{\"content\":\"" text "\"},\"finish_reason\":\"stop\"}]}"
+
+static void servers_of_all_kinds(void **state) {
+  (void)state;
+  static const struct {
+    const char *answer;
+    enum model_failure failure;
+    const char *text, *message;
+  } cases[] = {
+      // HTTP/1.0 ends with the connection; chunks may have extensions and trailers; an interim answer may come first.
+      {STREAM_1_0 GOOD, MODEL_ANSWERED, "a\nb", ""},
+      {STREAM_1_0 CHUNK("a"), MODEL_UNSERVED, "a", "no end"},
+      {"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n"
+       "Connection: close\r\n\r\n"
+       "5;x=y\r\ndata:\r\n9\r\n [DONE]\n\n\r\n0\r\nX-Sum: 1\r\n\r\n",
+       MODEL_ANSWERED, "", ""},
+      {"HTTP/1.1 100 Continue\r\n\r\n" STREAM_1_1 GOOD, MODEL_ANSWERED, "a\nb", ""},
+      // Chunks that are cut in their middle.
+      {"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n" CHUNK("a"),
+       MODEL_UNSERVED, "a", "cut"},
+      {"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n{\"choices\"", MODEL_UNSERVED,
+       "", "cut"},
+      // Events: comments, ids, CR, several data lines, which are one JSON, an event without data.
+      {STREAM_1_1 ": ping\rid: 4\rretry: 10\rdata: {\"choices\":[{\"delta\":\rdata: {\"content\":\"a\"}}]}\r\r: "
+                  "ping\r\revent: x\r\rdata: [DONE]\r\r",
+       MODEL_ANSWERED, "a", ""},
+      {"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n: OPENROUTER PROCESSING\n\n" GOOD, MODEL_ANSWERED, "a\nb", ""},
+      // Whole answers: 201, a byte order mark, white space while the model works, the type of a stream.
+      {WHOLE("201 Created") MESSAGE("a"), MODEL_ANSWERED, "a", ""},
+      {WHOLE("200 OK") "\xef\xbb\xbf" MESSAGE("a"), MODEL_ANSWERED, "a", ""},
+      {WHOLE("200 OK") "\n\n   \n" MESSAGE("a") "\n", MODEL_ANSWERED, "a", ""},
+      {STREAM_1_1 MESSAGE("a"), MODEL_ANSWERED, "a", ""},
+      {STREAM_1_1 "{\"error\":{\"message\":\"overheated\"}}", MODEL_UNSERVED, "", "overheated"},
+      // No answer at all: nothing, a page, another server's JSON, another protocol.
+      {STREAM_1_1, MODEL_UNSERVED, "", "is empty"},
+      {"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n", MODEL_UNSERVED, "", "is empty"},
+      {"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<!DOCTYPE html>\n<title>Log in</title>",
+       MODEL_UNSERVED, "", "it begins with \"<!DOCTYPE html>"},
+      {WHOLE("200 OK") "{\"status\":\"pong\"}", MODEL_UNSERVED, "", "it begins with \"{\"status\":\"pong\"}"},
+      {"SSH-2.0-OpenSSH_9.2\r\n", MODEL_UNSERVED, "", "cut"},
+      {"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://127.0.0.1:1/\r\nConnection: close\r\n\r\n", MODEL_ENDED, "",
+       "it redirects"},
+      {"", MODEL_UNSERVED, "", "cut"},
+      // An error in a stream that is the request's own fault is not made again.
+      {STREAM_1_1 "data: {\"error\":{\"message\":\"too much\",\"type\":\"invalid_request_error\"}}\n\n", MODEL_FAILED,
+       "", "too much"},
+      // Pieces of a character in events of their own.
+      {STREAM_1_1 CHUNK("\xc3") CHUNK("\xa9") STOP DONE, MODEL_ANSWERED, "\xef\xbf\xbd\xef\xbf\xbd", ""},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct raw_server server;
+    raw_start(&server, cases[i].answer, strlen(cases[i].answer));
+    struct model_endpoint e = {.url = server.url};
+    struct model_client_options o = options_of(&e);
+    struct model_reply r = ask_with(&o, NULL);
+    if (r.failure != cases[i].failure || strcmp(buf_str(&r.text), cases[i].text) != 0 ||
+        !strstr(r.error.message, cases[i].message))
+      fail_msg("%zu: failure %d, \"%s\", \"%s\"", i, (int)r.failure, r.error.message, buf_str(&r.text));
+    model_reply_release(&r);
+    raw_stop(&server);
+  }
+}
+
 static void nobody_listens(void **state) {
   (void)state;
   struct model_server server;
@@ -946,7 +1146,9 @@ int main(void) {
       cmocka_unit_test(messages_both_ways),
       cmocka_unit_test(responses_both_ways),
       cmocka_unit_test(failures_are_told_apart),
+      cmocka_unit_test(ends_are_told_apart),
       cmocka_unit_test(a_busy_server_is_waited_for),
+      cmocka_unit_test(servers_of_all_kinds),
       cmocka_unit_test(refused_fields_are_learned),
       cmocka_unit_test(requests_under_way_learn_too),
       cmocka_unit_test(finishes_are_told_apart),
