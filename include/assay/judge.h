@@ -142,6 +142,13 @@ struct assay_load {
   double others, stolen; // how many were kept busy by others, and by other guests of the same host; NaN: unknown
 };
 
+// A first series of cold calls, in which the judge's clock and the device's disagreed: it was taken again, and does not
+// count.
+struct assay_left_out {
+  int n_samples;             // 0: there is none
+  double median_ns, wall_ns; // of its calls, as those of assay_timing
+};
+
 struct assay_timing {
   bool measured, unstable, suspicious; // suspicious: docs/timing.md says when
   double median_ns, low_ns, high_ns;   // cold, the protocol's own cost taken off, with a 95 % interval
@@ -150,6 +157,7 @@ struct assay_timing {
   // Where a device's own clock times the calls: the least that the judge's clock saw of a cold call, beyond its least
   // for a call without a kernel. What is much more than the median was not all between the device's events. NaN: none.
   double wall_ns;
+  struct assay_left_out left_out;
   // Calls whose events reported a shorter time than stamps that no kernel can reach. Their time is that of these
   // stamps.
   int stamps_apart, stamps_compared; // and of how many calls both are known

@@ -132,9 +132,9 @@ static void forget_nan(json_t *j) {
 
 // Parts of the evidence, of which older versions left out what was not known.
 static const char *const timing_keys[] = {
-    "called_ns",        "clock_mhz",     "high_ns",  "hot_ns",     "hot_samples_ns", "load",         "low_ns",
-    "median_ns",        "overhead_ns",   "power_w",  "prepare_ns", "samples_ns",     "stamps_apart", "stamps_compared",
-    "stamps_excess_ns", "temperature_c", "throttle", "unstable",   "wall_ns",
+    "called_ns",       "clock_mhz",        "high_ns",       "hot_ns",   "hot_samples_ns", "left_out",   "load",
+    "low_ns",          "median_ns",        "overhead_ns",   "power_w",  "prepare_ns",     "samples_ns", "stamps_apart",
+    "stamps_compared", "stamps_excess_ns", "temperature_c", "throttle", "unstable",       "wall_ns",
 };
 
 static void set_known(json_t *j, const char *key, json_t *taken) {

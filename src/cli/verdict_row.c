@@ -166,6 +166,8 @@ static void what_text(const struct verdict_view *v, char *text, size_t size) {
     mode_text(v, text, size);
     if (!text[0])
       kernels_text(v, text, size);
+    if (!text[0] && v->timed_again)
+      snprintf(text, size, "timed again: at first the judge's clock saw more than the device's");
     if (!text[0] && v->weights[0])
       snprintf(text, size, "weights: %s", v->weights);
   }

@@ -64,22 +64,29 @@ static json_t *integer_if(bool known, int x) {
   return known ? json_integer(x) : json_null();
 }
 
+static json_t *left_out_json(const struct assay_left_out *l) {
+  if (l->n_samples == 0)
+    return json_null();
+  return json_pack("{s:i, s:o, s:o}", "samples", l->n_samples, "median_ns", number(l->median_ns), "wall_ns",
+                   number(l->wall_ns));
+}
+
 // What nobody measured is null.
 static json_t *timing_json(const struct assay_timing *t) {
   const bool m = t->measured;
-  return json_pack("{s:b, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-                   "s:o, s:o, s:o, s:s?, s:o}",
-                   "measured", m, "unstable", m ? json_boolean(t->unstable) : json_null(), "suspicious", t->suspicious,
-                   "median_ns", number_if(m, t->median_ns), "low_ns", number_if(m, t->low_ns), "high_ns",
-                   number_if(m, t->high_ns), "hot_ns", number_if(m, t->hot_ns), "overhead_ns",
-                   number_if(m, t->overhead_ns), "floor_ns", number(t->floor_ns), "stopped", t->stop, "dropped",
-                   t->n_dropped, "samples_ns", m ? numbers(t->samples_ns, t->n_samples) : json_null(), "hot_samples_ns",
-                   m ? numbers(t->hot_samples_ns, t->n_hot) : json_null(), "called_ns", number_if(m, t->called_ns),
-                   "wall_ns", number_if(m, t->wall_ns), "stamps_apart", integer_if(m, t->stamps_apart),
-                   "stamps_compared", integer_if(m, t->stamps_compared), "stamps_excess_ns",
-                   number_if(m, t->stamps_excess_ns), "prepare_ns", number_if(m, t->prepare_ns), "clock_mhz",
-                   integer_if(m, t->clock_mhz), "temperature_c", integer_if(m, t->temperature_c), "power_w",
-                   integer_if(m, t->power_w), "throttle", m ? t->throttle : NULL, "load", load_json(&t->load));
+  return json_pack(
+      "{s:b, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+      "s:o, s:o, s:o, s:s?, s:o, s:o}",
+      "measured", m, "unstable", m ? json_boolean(t->unstable) : json_null(), "suspicious", t->suspicious, "median_ns",
+      number_if(m, t->median_ns), "low_ns", number_if(m, t->low_ns), "high_ns", number_if(m, t->high_ns), "hot_ns",
+      number_if(m, t->hot_ns), "overhead_ns", number_if(m, t->overhead_ns), "floor_ns", number(t->floor_ns), "stopped",
+      t->stop, "dropped", t->n_dropped, "samples_ns", m ? numbers(t->samples_ns, t->n_samples) : json_null(),
+      "hot_samples_ns", m ? numbers(t->hot_samples_ns, t->n_hot) : json_null(), "called_ns", number_if(m, t->called_ns),
+      "wall_ns", number_if(m, t->wall_ns), "stamps_apart", integer_if(m, t->stamps_apart), "stamps_compared",
+      integer_if(m, t->stamps_compared), "stamps_excess_ns", number_if(m, t->stamps_excess_ns), "prepare_ns",
+      number_if(m, t->prepare_ns), "clock_mhz", integer_if(m, t->clock_mhz), "temperature_c",
+      integer_if(m, t->temperature_c), "power_w", integer_if(m, t->power_w), "throttle", m ? t->throttle : NULL, "load",
+      load_json(&t->load), "left_out", left_out_json(&t->left_out));
 }
 
 static json_t *durations_json(const struct assay_durations *d) {

@@ -284,14 +284,17 @@ static enum assay_status sample_series(struct loop *l, struct assay_error *err) 
 }
 
 // Whether calls took longer by the judge's clock than by the device's. Work that runs outside the events does so, and a
-// machine that is busy with something else.
-static bool took_longer(const struct loop *l) {
+// machine that is busy with something else. *seen: what the series was.
+static bool took_longer(const struct loop *l, struct assay_left_out *seen) {
   const struct timing_session *s = l->s;
   const struct assay_timing *t = s->timing;
   if (!s->subject->ops->stamps || t->n_samples == 0)
     return false;
   const struct stamps_facts facts = s->subject->ops->stamps(s->subject, t->samples_ns, t->n_samples);
-  return stamps_say_elsewhere(&facts, fmax(stats_median(t->samples_ns, t->n_samples) - s->overhead_ns, 0));
+  seen->n_samples = t->n_samples;
+  seen->median_ns = fmax(stats_median(t->samples_ns, t->n_samples) - s->overhead_ns, 0);
+  seen->wall_ns = facts.wall_ns;
+  return stamps_say_elsewhere(&facts, seen->median_ns);
 }
 
 static void forget_series(struct timing_session *s) {
@@ -302,10 +305,12 @@ static void forget_series(struct timing_session *s) {
 }
 
 // What a machine was busy with is over, most often; what a kernel does outside the events is there again. So a series
-// in which the clocks disagree is taken once more, and the second one counts. Calls of both are verified.
+// in which the clocks disagree is taken once more, and the second one counts; the verdict says so. Calls of both are
+// verified.
 static enum assay_status sample_cold(struct loop *l, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   double sample, beside[MOST_BASELINES], shortest = INFINITY;
+  struct assay_left_out first;
   plan_calls(l, NAN);
   for (int i = 0; i < WARM_UP_CALLS && !status && !failed(l); i++) {
     status = take_pair(l, i, &sample, beside, err);
@@ -315,7 +320,8 @@ static enum assay_status sample_cold(struct loop *l, struct assay_error *err) {
     plan_calls(l, shortest);
   if (!status && !failed(l))
     status = sample_series(l, err);
-  if (!status && !failed(l) && took_longer(l)) {
+  if (!status && !failed(l) && took_longer(l, &first)) {
+    l->s->timing->left_out = first;
     forget_series(l->s);
     status = sample_series(l, err);
   }

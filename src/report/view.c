@@ -66,6 +66,7 @@ enum assay_status view_from_verdict(const struct assay_verdict *v, const char *c
                               .flops = v->flops,
                               .bytes = v->bytes,
                               .foreknown = v->foreknown,
+                              .timed_again = v->timing.left_out.n_samples > 0,
                               .scope = assay_scope_name(v->scope),
                               .elsewhere = v->elsewhere,
                               .contract = other_contract(v->contract, v->task_contract),
@@ -161,7 +162,7 @@ static enum assay_status read_baselines(const json_t *evidence, struct verdict_v
 static const char *const check_keys[] = {"probe",        "workload",          "timed", "gate",
                                          "allclose_bad", "allclose_1e-2_bad", "worst"};
 static const struct skim_rules of_a_check = {check_keys, COUNT(check_keys), false, NULL, 0};
-static const char *const timing_keys[] = {"overhead_ns"};
+static const char *const timing_keys[] = {"overhead_ns", "left_out"};
 static const struct skim_rules of_timing = {timing_keys, COUNT(timing_keys), false, NULL, 0};
 static const char *const not_of_a_baseline[] = {"samples_ns"};
 static const struct skim_rules of_a_baseline = {not_of_a_baseline, COUNT(not_of_a_baseline), true, NULL, 0};
@@ -209,7 +210,9 @@ static enum assay_status from_store(const struct store_verdict *row, json_t *evi
                                   other_contract(text_of(evidence, "contract"), text_of(evidence, "task_contract")),
                               .evidence = evidence,
                               .machine = machine};
-  view.overhead_ns = number_of(json_object_get(evidence, "timing"), "overhead_ns", 0);
+  const json_t *timing = json_object_get(evidence, "timing");
+  view.overhead_ns = number_of(timing, "overhead_ns", 0);
+  view.timed_again = json_is_object(json_object_get(timing, "left_out"));
   read_checks(evidence, &view);
   read_kernels(evidence, &view.kernels);
   enum assay_status status = read_baselines(evidence, &view, err);

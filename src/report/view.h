@@ -34,6 +34,7 @@ struct verdict_view {
   bool not_a_gpu;              // times of this device are not ranked
   const char *rule, *judge;    // which rule decided, and which judge said it; "": unknown
   bool foreknown;              // seed or secret was given: the time is not ranked
+  bool timed_again;            // the clocks disagreed in a first series of calls, which does not count
   const char *scope;           // how far it holds: "general", "judged", or "": unknown
   const char *elsewhere;       // what happens at other shapes than the judged one; ""
   const char *contract;        // under which it was judged, where that is not the task's own; ""

@@ -197,6 +197,12 @@ static void put_timing(struct html *w, struct kernel *k) {
   facts_text(w, "throttled", kernel_text_in(k, timing, "throttle"));
   if (kernel_number(timing, "dropped") > 0)
     facts_printf(w, "samples dropped", "%.0f", kernel_number(timing, "dropped"));
+  const json_t *first = json_object_get(timing, "left_out");
+  if (json_is_object(first))
+    facts_printf(w, "timed again",
+                 "a first series of %.0f calls does not count: the judge's clock saw %.6g us, the device's %.6g us",
+                 kernel_number(first, "samples"), 1e-3 * kernel_number(first, "wall_ns"),
+                 1e-3 * kernel_number(first, "median_ns"));
 }
 
 void kernel_put_evidence(struct html *w, struct kernel *k) {

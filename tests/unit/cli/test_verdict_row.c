@@ -188,6 +188,10 @@ static void test_passes(void **state) {
   v.times_rank_nothing = true;
   check(&v, "relu.c", "not ranked", NULL);
   v.times_rank_nothing = false;
+  check(&v, "relu.c", NULL, "timed again");
+  v.timing.left_out = (struct assay_left_out){.n_samples = 30, .median_ns = 2e6, .wall_ns = 9e6};
+  check(&v, "relu.c", "timed again: at first the judge's clock saw more", NULL);
+  v.timing.left_out.n_samples = 0;
   v.timing.unstable = true;
   check(&v, "relu.c", "2.000 ms +-5.0% unstable", NULL);
   v.timing.low_ns = v.timing.high_ns = NAN;

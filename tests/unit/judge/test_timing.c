@@ -190,6 +190,8 @@ static void a_second_series(void **state) {
     kernel.in_place = true;
     struct assay_timing t = run_with(9);
     assert_int_equal(kernel.series, disturbed > 0);
+    assert_int_equal(t.left_out.n_samples > 0, disturbed > 0);
+    assert_true(disturbed == 0 || (t.left_out.wall_ns == 2e6 && t.left_out.median_ns == 1e6 - OVERHEAD_NS));
     assert_true(t.median_ns == 1e6 - OVERHEAD_NS);
     assert_true(t.wall_ns == (disturbed == 2 ? 2e6 : 1e6));
     assert_in_range(t.n_samples, 30, 40);
