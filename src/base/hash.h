@@ -4,6 +4,7 @@
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { HASH_HEX_BYTES = 65 };
@@ -17,5 +18,9 @@ struct hash_part {
   size_t n;
 };
 void hash_sha256_parts_hex(const struct hash_part *parts, int n, char hex[HASH_HEX_BYTES]);
+
+// The same of parts that `next` hands out until it returns false: a file that is read piece by piece.
+typedef bool hash_next_fn(void *arg, struct hash_part *part);
+void hash_sha256_pull_hex(hash_next_fn *next, void *arg, char hex[HASH_HEX_BYTES]);
 
 #endif

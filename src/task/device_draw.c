@@ -93,8 +93,9 @@ static enum assay_status upload_given(const struct task *t, int i, const struct 
   enum assay_status status = room ? ASSAY_OK : error_nomem(err, "weights on their way to a device");
   for (int64_t first = 0; first < count && !status; first += piece) {
     int64_t n = count - first < piece ? count - first : piece;
-    task_give(t, i, first, n, room);
-    status = compute_upload(c, to + (uint64_t)first * size, room, (size_t)n * size, err);
+    status = task_give(t, i, first, n, room, err);
+    if (!status)
+      status = compute_upload(c, to + (uint64_t)first * size, room, (size_t)n * size, err);
   }
   base_free(room);
   return status;

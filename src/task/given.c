@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,45 +12,117 @@
 #include "base/hash.h"
 #include "task/safetensors.h"
 
-enum { CHUNK = 2048 }; // elements that are converted at once
+// Elements that are converted at once, and bytes that are hashed at once.
+enum { CHUNK = 2048, PIECE = 1 << 16 };
+
+// The file is read and not mapped: where it becomes shorter meanwhile, that is an error and no signal.
+struct source {
+  char *path; // of messages
+  int fd;
+  uint64_t bytes;
+};
 
 struct given {
-  void *bytes; // the file, mapped
-  size_t len;
+  struct source source;
   struct safetensors file;
   const struct safetensor **of_input; // NULL: drawn
   char hash[HASH_HEX_BYTES];
 };
 
-static enum assay_status map_file(const char *path, void **bytes, size_t *len, struct assay_error *err) {
+static void source_close(struct source *s) {
+  if (s->path)
+    close(s->fd);
+  base_free(s->path);
+  *s = (struct source){0};
+}
+
+static enum assay_status source_open(const char *path, struct source *out, struct assay_error *err) {
   struct stat st;
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return error_set(err, errno == ENOENT ? ASSAY_ERR_NOT_FOUND : ASSAY_ERR_IO, "%s: %s", path, strerror(errno));
   enum assay_status status = ASSAY_OK;
-  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+  char *name = base_strndup(path, strlen(path));
+  if (!name)
+    status = error_nomem(err, "a file's name");
+  else if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
     status =
         error_set(err, ASSAY_ERR_SYNTAX, "%s: this is no file of weights: it is empty or not a regular file", path);
-  void *at = status ? MAP_FAILED : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-  if (!status && at == MAP_FAILED)
-    status = error_set(err, ASSAY_ERR_IO, "%s: cannot be mapped: %s", path, strerror(errno));
-  close(fd);
-  if (status)
+  if (status) {
+    close(fd);
+    base_free(name);
     return status;
-  *bytes = at;
-  *len = (size_t)st.st_size;
+  }
+  *out = (struct source){.path = name, .fd = fd, .bytes = (uint64_t)st.st_size};
   return ASSAY_OK;
 }
 
+static enum assay_status source_read(const struct source *s, uint64_t at, void *to, size_t n, struct assay_error *err) {
+  for (size_t done = 0; done < n;) {
+    ssize_t got = pread(s->fd, (char *)to + done, n - done, (off_t)(at + done));
+    if (got < 0 && errno != EINTR)
+      return error_set(err, ASSAY_ERR_IO, "%s: %s", s->path, strerror(errno));
+    if (got == 0)
+      return error_set(err, ASSAY_ERR_IO,
+                       "%s: the file of weights had %llu bytes and was cut short while it was in use: judge again when "
+                       "nobody writes to it",
+                       s->path, (unsigned long long)s->bytes);
+    done += got > 0 ? (size_t)got : 0;
+  }
+  return ASSAY_OK;
+}
+
+struct hashing {
+  const struct source *source;
+  uint64_t done;
+  enum assay_status status;
+  struct assay_error *err;
+  unsigned char piece[PIECE];
+};
+
+static bool next_piece(void *arg, struct hash_part *part) {
+  struct hashing *h = arg;
+  const uint64_t left = h->source->bytes - h->done;
+  const size_t n = left < PIECE ? (size_t)left : PIECE;
+  if (n == 0 || h->status)
+    return false;
+  h->status = source_read(h->source, h->done, h->piece, n, h->err);
+  h->done += n;
+  *part = (struct hash_part){h->piece, n};
+  return !h->status;
+}
+
+static enum assay_status source_hash(const struct source *s, char hex[HASH_HEX_BYTES], struct assay_error *err) {
+  struct hashing h = {.source = s, .err = err};
+  hash_sha256_pull_hex(next_piece, &h, hex);
+  return h.status;
+}
+
 enum assay_status given_hash(const char *path, char hex[65], struct assay_error *err) {
-  void *bytes;
-  size_t len;
-  enum assay_status status = map_file(path, &bytes, &len, err);
+  struct source s;
+  enum assay_status status = source_open(path, &s, err);
   if (status)
     return status;
-  hash_sha256_hex(bytes, len, hex);
-  munmap(bytes, len);
-  return ASSAY_OK;
+  status = source_hash(&s, hex, err);
+  source_close(&s);
+  return status;
+}
+
+static enum assay_status read_head(struct given *g, struct assay_error *err) {
+  unsigned char length[SAFETENSORS_LENGTH_BYTES] = {0};
+  const struct source *s = &g->source;
+  size_t head, first = s->bytes < sizeof length ? (size_t)s->bytes : sizeof length;
+  enum assay_status status = source_read(s, 0, length, first, err);
+  if (!status)
+    status = safetensors_head_bytes(length, s->bytes, s->path, &head, err);
+  if (status)
+    return status;
+  void *bytes = base_alloc(head);
+  status = bytes ? source_read(s, 0, bytes, head, err) : error_nomem(err, "a file's header");
+  if (!status)
+    status = safetensors_read(bytes, head, s->bytes, s->path, &g->file, err);
+  base_free(bytes);
+  return status;
 }
 
 // A name's character as inputs are called.
@@ -148,27 +219,27 @@ void given_release(struct given *g) {
     return;
   safetensors_release(&g->file);
   base_free(g->of_input);
-  if (g->bytes)
-    munmap(g->bytes, g->len);
+  source_close(&g->source);
   base_free(g);
 }
 
 enum assay_status task_take_weights(struct task *t, const char *path, const struct workload *w,
                                     struct assay_error *err) {
   struct given *g = base_calloc(1, sizeof *g);
-  enum assay_status status = g ? map_file(path, &g->bytes, &g->len, err) : error_nomem(err, "weights");
+  enum assay_status status = g ? source_open(path, &g->source, err) : error_nomem(err, "weights");
   if (!status)
-    status = safetensors_read(g->bytes, g->len, path, &g->file, err);
+    status = read_head(g, err);
   if (!status) {
     status = pair(t, w, g, err);
     if (status)
       error_prefix(err, status, "%s: ", path);
   }
+  if (!status)
+    status = source_hash(&g->source, g->hash, err);
   if (status) {
     given_release(g);
     return status;
   }
-  hash_sha256_hex(g->bytes, g->len, g->hash);
   given_release(t->given);
   t->given = g;
   return ASSAY_OK;
@@ -187,25 +258,28 @@ static enum dtype input_type(const struct task *t, int i) {
   return t->model.flat.values[t->model.flat.inputs[i]].dtype;
 }
 
-void task_give(const struct task *t, int i, int64_t first, int64_t count, void *to) {
+enum assay_status task_give(const struct task *t, int i, int64_t first, int64_t count, void *to,
+                            struct assay_error *err) {
   const struct safetensor *tensor = t->given->of_input[i];
+  const struct source *source = &t->given->source;
   const enum dtype from = tensor->dtype, type = input_type(t, i);
   const size_t size = dtype_bytes(from);
-  const unsigned char *at = tensor->data + (size_t)first * size;
-  if (from == type) {
-    memcpy(to, at, (size_t)count * size);
-    return;
-  }
-  for (int64_t done = 0; done < count; done += CHUNK) {
+  const uint64_t at = tensor->at + (uint64_t)first * size;
+  if (from == type)
+    return source_read(source, at, to, (size_t)count * size, err);
+  enum assay_status status = ASSAY_OK;
+  for (int64_t done = 0; done < count && !status; done += CHUNK) {
     int64_t n = count - done < CHUNK ? count - done : CHUNK;
     unsigned char *dst = (unsigned char *)to + (size_t)done * dtype_bytes(type);
     union {
       double f64;
-      unsigned char bytes[CHUNK * sizeof(double)]; // elements in the file need not be aligned
+      unsigned char bytes[CHUNK * sizeof(double)];
     } raw;
     double values[CHUNK];
     int64_t whole[CHUNK];
-    memcpy(raw.bytes, at + (size_t)done * size, (size_t)n * size);
+    status = source_read(source, at + (uint64_t)done * size, raw.bytes, (size_t)n * size, err);
+    if (status)
+      break;
     if (dtype_is_float(type)) {
       dtype_to_f64(from, raw.bytes, n, values);
       dtype_from_f64(type, values, n, dst);
@@ -214,4 +288,5 @@ void task_give(const struct task *t, int i, int64_t first, int64_t count, void *
       dtype_from_i64(type, whole, n, dst);
     }
   }
+  return status;
 }

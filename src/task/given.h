@@ -24,7 +24,9 @@ enum assay_status given_hash(const char *path, char hex[65], struct assay_error 
 // Whether input i is the file's where it has this shape.
 bool task_is_given(const struct task *t, int i, const struct shape *shape, enum probe probe);
 
-// `count` elements of such an input from `first` on, in the input's type.
-void task_give(const struct task *t, int i, int64_t first, int64_t count, void *to);
+// `count` elements of such an input from `first` on, in the input's type. ASSAY_ERR_IO: the file cannot be read any
+// more, or was cut short.
+enum assay_status task_give(const struct task *t, int i, int64_t first, int64_t count, void *to,
+                            struct assay_error *err);
 
 #endif

@@ -105,11 +105,12 @@ struct draw_request task_draw_request(const struct task *t, const struct workloa
 }
 
 // `count` elements of an input of a draw from `first` on, to their place.
-static void make_input(const struct task *t, const struct draw_request *r, int64_t first, int64_t count, void *to) {
+static enum assay_status make_input(const struct task *t, const struct draw_request *r, int64_t first, int64_t count,
+                                    void *to, struct assay_error *err) {
   if (task_is_given(t, r->input, &r->type.shape, r->probe))
-    task_give(t, r->input, first, count, to);
-  else
-    distribution_draw_part(r, first, count, to);
+    return task_give(t, r->input, first, count, to, err);
+  distribution_draw_part(r, first, count, to);
+  return ASSAY_OK;
 }
 
 enum assay_status task_make_inputs(const struct task *t, const struct workload *w, enum probe probe, uint64_t key,
@@ -120,7 +121,7 @@ enum assay_status task_make_inputs(const struct task *t, const struct workload *
   for (int i = 0; i < t->n_inputs && !status; i++) {
     struct draw_request r = task_draw_request(t, w, inputs, i, probe, key);
     r.threads = threads;
-    make_input(t, &r, 0, shape_count(&r.type.shape), buffers[i]);
+    status = make_input(t, &r, 0, shape_count(&r.type.shape), buffers[i], err);
   }
   arena_release(&arena);
   return status;
@@ -136,8 +137,9 @@ static enum assay_status draw_array(const struct task *t, const struct draw_requ
   void *bytes = base_alloc(tensor_type_bytes(&type));
   if (!bytes)
     return error_nomem(err, "a task's inputs");
-  make_input(t, r, apart ? m->first * inner : 0, shape_count(&type.shape), bytes);
-  enum assay_status status = array_from_tensor(&(struct tensor){.type = type, .data = bytes}, out, err);
+  enum assay_status status = make_input(t, r, apart ? m->first * inner : 0, shape_count(&type.shape), bytes, err);
+  if (!status)
+    status = array_from_tensor(&(struct tensor){.type = type, .data = bytes}, out, err);
   base_free(bytes);
   return status;
 }

@@ -6,8 +6,6 @@
 
 #include "base/alloc.h"
 
-enum { LENGTH_BYTES = 8 };
-
 static const struct {
   const char *name;
   enum dtype dtype;
@@ -45,8 +43,13 @@ static enum assay_status read_shape(const json_t *dims, struct shape *out, struc
   return shape_check(out, err);
 }
 
-// The header's entry of one tensor; data: what follows after the header.
-static enum assay_status read_entry(const json_t *entry, const unsigned char *data, size_t len, struct safetensor *out,
+// Where the tensors' bytes are in the file: after the header.
+struct data {
+  uint64_t at, bytes;
+};
+
+// The header's entry of one tensor.
+static enum assay_status read_entry(const json_t *entry, const struct data *data, struct safetensor *out,
                                     struct assay_error *err) {
   const json_t *offsets = json_object_get(entry, "data_offsets");
   const json_t *from = json_array_get(offsets, 0), *to = json_array_get(offsets, 1);
@@ -54,14 +57,14 @@ static enum assay_status read_entry(const json_t *entry, const unsigned char *da
   if (!dtype || json_array_size(offsets) != 2 || !json_is_integer(from) || !json_is_integer(to))
     return error_set(err, ASSAY_ERR_SYNTAX, "it lacks a dtype or two data_offsets");
   json_int_t begin = json_integer_value(from), end = json_integer_value(to);
-  if (begin < 0 || end < begin || (uint64_t)end > len)
-    return error_set(err, ASSAY_ERR_SYNTAX, "its data_offsets %lld and %lld do not lie within %zu bytes of data",
-                     (long long)begin, (long long)end, len);
+  if (begin < 0 || end < begin || (uint64_t)end > data->bytes)
+    return error_set(err, ASSAY_ERR_SYNTAX, "its data_offsets %lld and %lld do not lie within %llu bytes of data",
+                     (long long)begin, (long long)end, (unsigned long long)data->bytes);
   enum assay_status status = read_shape(json_object_get(entry, "shape"), &out->shape, err);
   if (status)
     return status;
   out->dtype = type_named(dtype);
-  out->data = data + begin;
+  out->at = data->at + (uint64_t)begin;
   out->bytes = (size_t)(end - begin);
   if (out->dtype != DTYPE_UNDEFINED && out->bytes != (uint64_t)shape_count(&out->shape) * dtype_bytes(out->dtype))
     return error_set(err, ASSAY_ERR_SYNTAX, "its shape and dtype %s need another number of bytes than its %zu", dtype,
@@ -69,7 +72,7 @@ static enum assay_status read_entry(const json_t *entry, const unsigned char *da
   return ASSAY_OK;
 }
 
-static enum assay_status read_all(json_t *header, const unsigned char *data, size_t len, struct safetensors *s,
+static enum assay_status read_all(json_t *header, const struct data *data, struct safetensors *s,
                                   struct assay_error *err) {
   const char *name;
   json_t *entry;
@@ -83,7 +86,7 @@ static enum assay_status read_all(json_t *header, const unsigned char *data, siz
     if (strcmp(name, "__metadata__") == 0)
       continue;
     struct safetensor *t = &s->tensors[s->n];
-    enum assay_status status = read_entry(entry, data, len, t, err);
+    enum assay_status status = read_entry(entry, data, t, err);
     if (status)
       return error_prefix(err, status, "tensor '%.100s': ", name);
     t->name = base_strndup(name, strlen(name));
@@ -94,19 +97,27 @@ static enum assay_status read_all(json_t *header, const unsigned char *data, siz
   return ASSAY_OK;
 }
 
-enum assay_status safetensors_read(const void *bytes, size_t len, const char *name, struct safetensors *out,
-                                   struct assay_error *err) {
+enum assay_status safetensors_head_bytes(const void *bytes, uint64_t file_bytes, const char *name, size_t *head,
+                                         struct assay_error *err) {
   const unsigned char *at = bytes;
   uint64_t length = 0;
-  struct safetensors s = {0};
-  for (int i = LENGTH_BYTES - 1; i >= 0 && len >= LENGTH_BYTES; i--)
+  for (int i = SAFETENSORS_LENGTH_BYTES - 1; i >= 0 && file_bytes >= SAFETENSORS_LENGTH_BYTES; i--)
     length = length << 8 | at[i];
-  if (len < LENGTH_BYTES || length > len - LENGTH_BYTES)
+  if (file_bytes < SAFETENSORS_LENGTH_BYTES || length > file_bytes - SAFETENSORS_LENGTH_BYTES)
     return error_set(err, ASSAY_ERR_SYNTAX, "%s: this is no safetensors file, or it is cut short", name);
   if (length > SAFETENSORS_MAX_HEADER)
     return error_set(err, ASSAY_ERR_LIMIT, "%s: its header has more than %d bytes", name, SAFETENSORS_MAX_HEADER);
+  *head = SAFETENSORS_LENGTH_BYTES + (size_t)length;
+  return ASSAY_OK;
+}
+
+enum assay_status safetensors_read(const void *head, size_t head_bytes, uint64_t file_bytes, const char *name,
+                                   struct safetensors *out, struct assay_error *err) {
+  const struct data data = {head_bytes, file_bytes - head_bytes};
+  struct safetensors s = {0};
   json_error_t problem;
-  json_t *header = json_loadb((const char *)at + LENGTH_BYTES, (size_t)length, JSON_REJECT_DUPLICATES, &problem);
+  json_t *header = json_loadb((const char *)head + SAFETENSORS_LENGTH_BYTES, head_bytes - SAFETENSORS_LENGTH_BYTES,
+                              JSON_REJECT_DUPLICATES, &problem);
   enum assay_status status = ASSAY_OK;
   if (!header && json_error_code(&problem) == json_error_out_of_memory)
     status = error_nomem(err, "a file's header");
@@ -114,7 +125,7 @@ enum assay_status safetensors_read(const void *bytes, size_t len, const char *na
     status = error_set(err, ASSAY_ERR_SYNTAX, "its header is no JSON object%s%s", header ? "" : ": ",
                        header ? "" : problem.text);
   if (!status)
-    status = read_all(header, at + LENGTH_BYTES + length, len - LENGTH_BYTES - (size_t)length, &s, err);
+    status = read_all(header, &data, &s, err);
   json_decref(header);
   if (status) {
     safetensors_release(&s);

@@ -9,13 +9,13 @@
 #include "base/shape.h"
 
 // The format's own limit is 100 MB of header.
-enum { SAFETENSORS_MAX_HEADER = 100000000, SAFETENSORS_MAX_TENSORS = 1 << 20 };
+enum { SAFETENSORS_MAX_HEADER = 100000000, SAFETENSORS_MAX_TENSORS = 1 << 20, SAFETENSORS_LENGTH_BYTES = 8 };
 
 struct safetensor {
   char *name;
   enum dtype dtype; // DTYPE_UNDEFINED: one that Assay does not compute with
   struct shape shape;
-  const unsigned char *data; // in the file's bytes; elements need not be aligned
+  uint64_t at; // where its bytes are in the file; elements need not be aligned
   size_t bytes;
 };
 
@@ -24,10 +24,14 @@ struct safetensors {
   int n;
 };
 
-// The tensors point into `bytes`, which must outlive them; each lies within them, and has as many bytes as its shape
-// and type say. `name` is for messages. ASSAY_ERR_SYNTAX (no such file, or cut short), _LIMIT, _NOMEM.
-enum assay_status safetensors_read(const void *bytes, size_t len, const char *name, struct safetensors *out,
-                                   struct assay_error *err);
+// What the file's first SAFETENSORS_LENGTH_BYTES say of its header: how many bytes these and the header are together.
+// ASSAY_ERR_SYNTAX (no such file, or cut short), _LIMIT.
+enum assay_status safetensors_head_bytes(const void *bytes, uint64_t file_bytes, const char *name, size_t *head,
+                                         struct assay_error *err);
+// Reads that head of a file of `file_bytes`. Each tensor lies within the file, and has as many bytes as its shape and
+// type say. `name` is for messages. ASSAY_ERR_SYNTAX, _LIMIT, _NOMEM.
+enum assay_status safetensors_read(const void *head, size_t head_bytes, uint64_t file_bytes, const char *name,
+                                   struct safetensors *out, struct assay_error *err);
 void safetensors_release(struct safetensors *s);
 
 #endif

@@ -18,17 +18,18 @@ static void must(int holds) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct assay_error err = {0};
   struct safetensors s;
-  if (safetensors_read(data, size, "fuzz", &s, &err)) {
+  size_t head;
+  if (safetensors_head_bytes(data, size, "fuzz", &head, &err) || safetensors_read(data, head, size, "fuzz", &s, &err)) {
     must(strncmp(err.message, "fuzz: ", 6) == 0);
     return 0;
   }
   unsigned sum = 0;
   for (int i = 0; i < s.n; i++) {
     const struct safetensor *t = &s.tensors[i];
-    must(t->data >= data && t->data + t->bytes <= data + size && t->name);
+    must(t->at <= size && t->bytes <= size - t->at && t->name);
     must(t->dtype == DTYPE_UNDEFINED || t->bytes == (size_t)shape_count(&t->shape) * dtype_bytes(t->dtype));
     for (size_t b = 0; b < t->bytes; b++)
-      sum += t->data[b]; // a sanitizer sees what is outside
+      sum += data[t->at + b]; // a sanitizer sees what is outside
   }
   must(sum < UINT32_MAX || size > 0);
   safetensors_release(&s);

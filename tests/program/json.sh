@@ -43,7 +43,7 @@ cd "$cases" || exit 1
 as_schema 0 judge judge kernelbench/1/19 relu.c --no-timing
 has 'j[0]["candidate"] == "'"$cases/relu.c"'"'
 # What was not measured is null, not left out.
-has 'len(j[0]["timing"]) == 24'
+has 'len(j[0]["timing"]) == 25'
 has 'all((j[0]["timing"][key] is None) == (key not in "measured suspicious stopped dropped".split()) for key in j[0]["timing"])'
 has 'all(c["worst"] is None for c in j[0]["checks"])'
 printf 'int nonsense(\n' >"$work/nonsense.c"

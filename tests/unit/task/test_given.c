@@ -162,6 +162,31 @@ static void test_refused(void **state) {
   task_release(&t);
 }
 
+// A file that becomes shorter while it is in use is an error: as it is, and where values are converted.
+static void test_cut_short(void **state) {
+  (void)state;
+  static const char *const headers[] = {"{\"layer.0.w\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[0,24]},"
+                                        "\"layer.0.b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[24,32]}}",
+                                        "{\"layer.0.w\":{\"dtype\":\"BF16\",\"shape\":[3,2],\"data_offsets\":[0,12]},"
+                                        "\"layer.0.b\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[12,28]}}"};
+  const char data[32] = {0};
+  float x[12], w[6], b[2];
+  void *buffers[] = {x, w, b};
+  for (int i = 0; i < 2; i++) {
+    struct task t;
+    struct assay_error err = {0};
+    write_file(headers[i], data, i ? 28 : 32);
+    assert_int_equal(take(&t, &err), ASSAY_OK);
+    draw(&t, PROBE_DECLARED, w, b);
+    assert_int_equal(truncate(path, 8), 0);
+    assert_int_equal(task_make_inputs(&t, task_workload(&t, "small"), PROBE_DECLARED, 7, 1, buffers, &err),
+                     ASSAY_ERR_IO);
+    assert_non_null(strstr(err.message, "was cut short while it was in use"));
+    assert_non_null(strstr(err.message, path));
+    task_release(&t);
+  }
+}
+
 // Of what is allocated here; the task is read before.
 static enum assay_status take_again(void *arg, struct assay_error *err) {
   struct task *t = arg;
@@ -185,6 +210,7 @@ static void test_no_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_taken), cmocka_unit_test(test_converted),
-                                     cmocka_unit_test(test_refused), cmocka_unit_test(test_no_memory)};
+                                     cmocka_unit_test(test_refused), cmocka_unit_test(test_cut_short),
+                                     cmocka_unit_test(test_no_memory)};
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
