@@ -33,19 +33,27 @@ static bool is_drawn(const struct session *s, const struct layout *l) {
   return l > &s->layouts[0] && l <= &s->layouts[s->n_shapes];
 }
 
+// One more; NULL where there is no room. session_make_exam then refuses the exam.
+static struct question *next_question(struct session *s) {
+  if (s->n_questions < MAX_QUESTIONS)
+    return &s->questions[s->n_questions++];
+  s->n_without_room++;
+  return NULL;
+}
+
 static void add_question(struct session *s, const struct layout *l, enum probe probe) {
-  if (s->n_questions == MAX_QUESTIONS)
-    return;
   uint64_t number = (uint64_t)(s->n_dropped_exams * MAX_QUESTIONS + s->n_questions);
   uint64_t key = rng_secret(rng_derive(s->v->seed, STREAM_CHECKS), number);
   bool timed = l == &s->layouts[0] && probe == PROBE_DECLARED && s->o->timing && s->o->verified_calls > 0;
-  s->questions[s->n_questions++] = (struct question){.layout = l,
-                                                     .probe = probe,
-                                                     .key = key,
-                                                     .passes = is_drawn(s, l) ? QUESTION_FEW : 0,
-                                                     .scale = timed ? SCALE_KEEP : SCALE_OWN,
-                                                     .in_place = subject_answers(s->subject, l),
-                                                     .kept = session_answers(s)};
+  struct question *q = next_question(s);
+  if (q)
+    *q = (struct question){.layout = l,
+                           .probe = probe,
+                           .key = key,
+                           .passes = is_drawn(s, l) ? QUESTION_FEW : 0,
+                           .scale = timed ? SCALE_KEEP : SCALE_OWN,
+                           .in_place = subject_answers(s->subject, l),
+                           .kept = session_answers(s)};
 }
 
 void session_drop_exam(struct session *s) {
@@ -55,7 +63,8 @@ void session_drop_exam(struct session *s) {
     layout_release(&s->layouts[i]);
   for (int i = 0; i < s->v->n_checks; i++)
     base_free(s->v->checks[i].description);
-  s->n_questions = s->n_layouts = s->n_shapes = s->v->n_shapes = s->v->n_checks = s->v->n_skipped_probes = 0;
+  s->n_questions = s->n_without_room = s->n_layouts = s->n_shapes = s->v->n_shapes = s->v->n_checks =
+      s->v->n_skipped_probes = 0;
   s->v->worst_check = -1;
   s->n_dropped_exams++;
 }
@@ -137,9 +146,12 @@ static enum assay_status add_drawn(struct session *s, struct assay_error *err) {
 
 static enum assay_status add_ragged(struct session *s, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
-  for (int i = 0; i < s->task.n_workloads && s->n_layouts < MAX_LAYOUTS && !status; i++) {
+  for (int i = 0; i < s->task.n_workloads && !status; i++) {
     if (strncmp(s->task.workloads[i].name, "ragged", 6) != 0)
       continue;
+    if (s->n_layouts == MAX_LAYOUTS)
+      return error_set(err, ASSAY_ERR_LIMIT, "%s: workload %s: a task has at most %d ragged workloads", s->task.name,
+                       s->task.workloads[i].name, MAX_LAYOUTS - 1 - (int)SHAPE_KIND_COUNT);
     status = add_layout(s, &s->task.workloads[i], err);
     if (!status)
       add_question(s, &s->layouts[s->n_layouts - 1], PROBE_DECLARED);
@@ -253,8 +265,17 @@ enum assay_status session_make_exam(struct session *s, struct assay_error *err) 
   for (int p = PROBE_DECLARED + 1; p < PROBE_COUNT; p++)
     add_probe(s, (enum probe)p);
   add_judged(s);
-  if (draws_in(&s->task)) // the same seeds once more, after others
-    s->questions[s->n_questions < MAX_QUESTIONS ? s->n_questions++ : MAX_QUESTIONS - 1] = s->questions[0];
+  struct question *again = draws_in(&s->task) ? next_question(s) : NULL;
+  if (again) // the same seeds once more, after others
+    *again = s->questions[0];
+  if (s->n_without_room > 0) {
+    int n = s->n_questions + s->n_without_room;
+    s->n_questions = 0; // nothing is answered yet
+    return error_set(err, ASSAY_ERR_LIMIT,
+                     "%s: %d questions would be asked, and %d are the most: fewer --checks (now %d), or a task with "
+                     "fewer ragged workloads",
+                     s->task.name, n, MAX_QUESTIONS, s->o->declared_checks);
+  }
   questions_postpone(s->questions, s->n_questions);
   status = questions_answer(&s->task, s->questions, s->n_questions, s->o->replicas, s->o->threads, err);
   if (status)

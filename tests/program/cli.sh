@@ -395,6 +395,11 @@ enough = all(len(x) >= checked + 10 for x in calls)
 sys.exit(not (enough and checked == 3 and 1 <= len(a & b) <= checked and (c <= d or d <= c)))
 P
 then passes=$((passes + 1)); else failures=$((failures + 1)); echo "FAILED: timed calls must not follow from the seed"; fi
+# Ragged shapes for which there is no room are refused, not left out.
+sed '/workload.ragged1"/{p;'"$(for i in 6 7 8 9 10 11 12 13; do printf 's/ragged[0-9]*/ragged%s/p;' "$i"; done)"'s/ragged13/ragged14/}' \
+  "$source/tasks/kernelbench/level1/019_relu.onnxtxt" >"$work/ragged.onnxtxt"
+expect 3 "kernelbench/1/19: workload ragged[0-9]+: a task has at most 11 ragged workloads" \
+  "$assay" judge "$work/ragged.onnxtxt" "$source/tests/cases/relu.c" --no-timing --no-store
 # How far a verdict holds: a kernel for one shape fails, is told so, and passes where that is asked.
 table=$source/tests/cheats/shape_table.c
 expect 1 "wrong_value .*right at the judged shape: --shapes judged" "$assay" judge kernelbench/1/23 "$table" --no-timing

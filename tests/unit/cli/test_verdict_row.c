@@ -201,6 +201,22 @@ static void test_passes(void **state) {
   assay_verdict_release(&v);
 }
 
+// A question for which there is no room is an error, and never left out.
+static void test_too_many_questions(void **state) {
+  (void)state;
+  struct assay_verdict v;
+  struct assay_error err = {0};
+  const int checks = judging.options.declared_checks;
+  judging.options.declared_checks = 65;
+  assert_int_equal(try_judge(CASES "relu.c", false, &v, &err), ASSAY_ERR_LIMIT);
+  assert_non_null(strstr(err.message, "65 questions would be asked, and 64 are the most: fewer --checks"));
+  judging.options.declared_checks = 64;
+  judge(CASES "relu.c", false, &v);
+  assert_int_equal(v.n_checks, 64);
+  assay_verdict_release(&v);
+  judging.options.declared_checks = checks;
+}
+
 static void test_no_time(void **state) {
   (void)state;
   struct assay_verdict v;
@@ -274,8 +290,9 @@ static void test_plan(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_failures),  cmocka_unit_test(test_passes),    cmocka_unit_test(test_no_time),
-      cmocka_unit_test(test_processes), cmocka_unit_test(test_baselines), cmocka_unit_test(test_plan),
+      cmocka_unit_test(test_failures), cmocka_unit_test(test_passes),    cmocka_unit_test(test_too_many_questions),
+      cmocka_unit_test(test_no_time),  cmocka_unit_test(test_processes), cmocka_unit_test(test_baselines),
+      cmocka_unit_test(test_plan),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }
