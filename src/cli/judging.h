@@ -59,9 +59,9 @@ extern const struct argp_child cli_common_child[], cli_judge_child[]; // for a c
 // Finds the paths, initialises `j`, which is part of *arguments, and parses. Help and wrong usage end the process.
 enum assay_status cli_begin(const struct argp *argp, int argc, char **argv, void *arguments, struct cli_judging *j,
                             struct assay_error *err);
-// For a command that takes one argument: a second one is wrong usage.
 // The index of `arg` in `names` (NULL-terminated). Else the usage error "WHAT a or b, not 'arg'; did you mean a?".
 int cli_take_choice(const struct argp_state *state, const char *what, const char *const *names, const char *arg);
+// For a command that takes one argument: a second one is wrong usage.
 void cli_take_argument(const struct argp_state *state, const char *what, const char *arg, const char **out);
 
 // For a command whose arguments are names alone, with the common options and some of CLI_KEY_YES and CLI_KEY_COMPACT.
@@ -121,9 +121,9 @@ void cli_workbenches_leave(struct cli_judging *j); // at the end of the process
 // --- baselines that have a name, "torch.eager" (baseline.c, docs/baselines.md)
 
 bool cli_is_baseline(const char *name);
-// ASSAY_ERR_USAGE for any other name; with `or_file` a candidate's file is fine too.
-// Whether --contract takes a name.
+// ASSAY_ERR_USAGE for a name that --contract does not take.
 enum assay_status cli_contract_check(const char *name, struct assay_error *err);
+// ASSAY_ERR_USAGE for any other name; with `or_file` a candidate's file is fine too.
 enum assay_status cli_baseline_check(const char *name, bool or_file, struct assay_error *err);
 const char *cli_baseline_ending(const char *name); // of its file, ".py"; the name must be a baseline's
 
