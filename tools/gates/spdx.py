@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every source file names its licence in its first lines: `SPDX-License-Identifier: Apache-2.0` (reuse.software).
+"""Every source file names its licence in its first lines, as reuse.software has it (LINE), and LICENSES/ has the licence.
 
 usage: spdx.py [--write] [ROOT]
 
@@ -10,7 +10,7 @@ import pathlib
 import subprocess
 import sys
 
-LINE = "SPDX-License-Identifier: Apache-2.0"
+LINE = "SPDX-License-" "Identifier: Apache-2.0"  # in two parts: `reuse lint` reads this file, too
 SLASHES = {".c", ".h", ".cu", ".cuh", ".cl", ".js", ".def"}
 HASHES = {".py", ".sh", ".cmake"}
 NAMES = {"CMakeLists.txt", "Makefile", "Containerfile"}
@@ -59,6 +59,9 @@ def main():
         first, rest = content.split(b"\n", 1) if content.startswith(b"#!") else (None, content)
         line = (begin + LINE + (" */" if begin == "/* " else "") + "\n").encode()
         path.write_bytes((first + b"\n" if first else b"") + line + rest)
+    if (root / "LICENSES/Apache-2.0.txt").read_bytes() != (root / "LICENSE").read_bytes():
+        missing += 1
+        print("LICENSES/Apache-2.0.txt is not what LICENSE is: `reuse lint` reads the one, people the other")
     if write:
         print(f"{missing} of {looked_at} files now have the line")
     else:
