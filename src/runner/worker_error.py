@@ -37,8 +37,34 @@ def definition(path, name):
     return found
 
 
+GNU = re.compile(r"^.*?([^/\s:]+):(\d+):(\d+): (fatal )?error: .*\n *\2 \| (.*)$", re.MULTILINE)
+NVIDIA = re.compile(r"^.*?([^/\s(]+)\((\d+)\)(): error: (.*)\n(?:[ \t]*\n)*([^\n]+)$", re.MULTILINE)
+
+
+def place_in_text(error, path):
+    """(line, column) where an extension's source, a text of the candidate's file, has the first error: compilers print
+    that line, and it stands in the file once. None: it is not known."""
+    text = str(error)
+    found = "Error building extension" in text and (GNU.search(text) or NVIDIA.search(text))
+    wrong = found[5].strip() if found else ""
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = [(i, line) for i, line in enumerate(file, 1) if wrong and line.strip().endswith(wrong)]
+    except (OSError, ValueError):
+        return None
+    if len(lines) != 1:
+        return None
+    line, text = lines[0]
+    indent = len(found[5]) - len(found[5].lstrip())
+    within = max(int(found[3] or 0) - 1 - indent, 0)  # columns of the line without what it is indented by
+    return line, text.rindex(wrong) + min(within, len(wrong) - 1) + 1
+
+
 def place(error, path):
     """(line, column) of the candidate's file: the innermost line that was running, or what a complaint is about."""
+    of_text = place_in_text(error, path)
+    if of_text:
+        return of_text
     own = os.path.abspath(path)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if os.path.abspath(frame.filename) == own]
     if isinstance(error, SyntaxError) and error.filename in (path, own):
@@ -54,8 +80,10 @@ def said(error):
     if hasattr(error, "about"):
         return " ".join(text.split())
     found = re.search(r"^.*?([^/\s:]+:\d+:\d+: (fatal )?error: .*)$", text, re.MULTILINE)
-    if found and "\n" in text:
-        text = re.sub(r": \[\d+/\d+\] .*", "", text.splitlines()[0]) + ": " + found[1]
+    nvidia = None if found else NVIDIA.search(text)
+    if (found or nvidia) and "\n" in text:
+        first = found[1] if found else f"{nvidia[1]}:{nvidia[2]}: error: {nvidia[4]}"
+        text = re.sub(r": \[\d+/\d+\] .*", "", text.splitlines()[0]) + ": " + first
     text = " ".join(text.split())
     return f"{type(error).__name__}{': ' if text else ''}{text}"
 

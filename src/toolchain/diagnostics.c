@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A compiler's messages: cleaning and reading them.
+#include <ctype.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -88,7 +89,29 @@ static bool is_chatter(const char *line, size_t n) {
   return chatter;
 }
 
+// "NAME:12:7: error: ...", which says where; a linker's driver says "collect2: error: ...".
+static bool has_place(const char *line, size_t n) {
+  static const char *const kinds[] = {": error: ", ": fatal error: "};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    const char *at = memmem(line, n, kinds[i], strlen(kinds[i])), *digits = at;
+    while (digits && digits > line && isdigit((unsigned char)digits[-1]))
+      digits--;
+    if (at && digits < at && digits > line && digits[-1] == ':')
+      return true;
+  }
+  return false;
+}
+
+// What a program logs of itself may stand before the error ("W1126 22:47:12.845000 ... No CUDA runtime is found").
 size_t build_first_error(const char *diagnostics, const char **line) {
+  for (const char *at = diagnostics; *at;) {
+    size_t n = strcspn(at, "\n");
+    if (!is_chatter(at, n) && has_place(at, n)) {
+      *line = at;
+      return n;
+    }
+    at += n + (at[n] == '\n');
+  }
   for (const char *at = diagnostics; *at;) {
     size_t n = strcspn(at, "\n");
     if (!is_chatter(at, n)) {

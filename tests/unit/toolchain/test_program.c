@@ -383,6 +383,28 @@ static void test_rejected(void **state) {
   }
 }
 
+static void test_first_error(void **state) {
+  (void)state;
+  static const struct {
+    const char *diagnostics, *first;
+  } cases[] = {{"a.c: In function 'f':\na.c:3:5: warning: unused\na.c:4:1: error: expected ';'\na.c:5:1: error: more\n",
+                "a.c:4:1: error: expected ';'"},
+               {"W1126 22:47:12.845000 1 torch/x.py:183] No CUDA runtime\ns.py:11:3: error: RuntimeError: no\n",
+                "s.py:11:3: error: RuntimeError: no"},
+               {"/usr/bin/ld: a.o: undefined reference to `f'\ncollect2: error: ld returned 1 exit status\n",
+                "/usr/bin/ld: a.o: undefined reference to `f'"},
+               {"a.c:1:10: fatal error: no.h: No such file or directory\ncompilation terminated.\n",
+                "a.c:1:10: fatal error: no.h: No such file or directory"},
+               {"nothing known\n", "nothing known"},
+               {"", ""}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *line;
+    size_t n = build_first_error(cases[i].diagnostics, &line);
+    assert_int_equal(n, strlen(cases[i].first));
+    assert_memory_equal(line, cases[i].first, n);
+  }
+}
+
 static void test_nul(void **state) {
   (void)state;
   struct fixture f;
@@ -773,13 +795,17 @@ static int close_shared(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_toolchain_of), cmocka_unit_test(test_single),   cmocka_unit_test(test_built),
-      cmocka_unit_test(test_templates),    cmocka_unit_test(test_several),  cmocka_unit_test(test_wgmma),
-      cmocka_unit_test(test_headers),      cmocka_unit_test(test_rejected), cmocka_unit_test(test_nul),
-      cmocka_unit_test(test_refused),      cmocka_unit_test(test_no_files), cmocka_unit_test(test_deadline),
-      cmocka_unit_test(test_memory),       cmocka_unit_test(test_goes_on),  cmocka_unit_test(test_cancel),
-      cmocka_unit_test(test_at_once),      cmocka_unit_test(test_missing),  cmocka_unit_test(test_unknown_target),
-      cmocka_unit_test(test_times),        cmocka_unit_test(test_opencl),   cmocka_unit_test(test_opencl_rejected),
+      cmocka_unit_test(test_toolchain_of),   cmocka_unit_test(test_single),
+      cmocka_unit_test(test_built),          cmocka_unit_test(test_templates),
+      cmocka_unit_test(test_several),        cmocka_unit_test(test_wgmma),
+      cmocka_unit_test(test_headers),        cmocka_unit_test(test_rejected),
+      cmocka_unit_test(test_first_error),    cmocka_unit_test(test_nul),
+      cmocka_unit_test(test_refused),        cmocka_unit_test(test_no_files),
+      cmocka_unit_test(test_deadline),       cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_goes_on),        cmocka_unit_test(test_cancel),
+      cmocka_unit_test(test_at_once),        cmocka_unit_test(test_missing),
+      cmocka_unit_test(test_unknown_target), cmocka_unit_test(test_times),
+      cmocka_unit_test(test_opencl),         cmocka_unit_test(test_opencl_rejected),
       cmocka_unit_test(test_pages),
   };
   if (argc > 1)
