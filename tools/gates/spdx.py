@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Every source file names its licence in its first lines, as reuse.software has it (LINE), and LICENSES/ has the licence.
 
 usage: spdx.py [--write] [ROOT]
