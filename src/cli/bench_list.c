@@ -310,7 +310,10 @@ enum assay_status bench_list(struct bench *b, struct assay_error *err) {
   enum assay_status status = task_list(b->judging.paths.tasks, b->suite, &b->tasks, &b->n_tasks, err);
   if (!status)
     status = list_files(b, &paths, &count, err);
-  if (!status && count == 0)
+  if (!status && count == 0 && b->n_only > 0)
+    status = error_set(err, ASSAY_ERR_NOT_FOUND, "no candidate in %s has a name that --only %s matches", b->from,
+                       b->only[0]);
+  else if (!status && count == 0)
     status = error_set(err, ASSAY_ERR_NOT_FOUND, "there is no candidate (.c, .cu, .cl, .py, .library, .jsonl) in %s",
                        b->from);
   for (size_t i = 0; i < count && !status; i++)

@@ -3,8 +3,10 @@
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/printable.h"
 #include "cli/histogram.h"
 #include "cli/interrupt.h"
@@ -12,6 +14,8 @@
 #include "cli/judging.h"
 #include "cli/sheet.h"
 #include "cli/watch.h"
+#include "judge/directives.h"
+#include "judge/form.h"
 #include "judge/record.h"
 #include "task/task.h"
 
@@ -218,6 +222,28 @@ struct results {
   bool any;
 };
 
+// A file that says which task it is for has failed at another one: that may be why.
+static void note_other_task(const struct arguments *a, const char *task_path, const char *candidate) {
+  struct directives d;
+  struct task task;
+  struct arena arena = {0};
+  struct assay_error ignored = {0};
+  char *source = NULL, line[512], says[128];
+  size_t n = 0;
+  int64_t size;
+  if (!cli_is_baseline(candidate) &&
+      file_read_start(candidate, FORM_MOST_BYTES, &source, &n, &size, &ignored) == ASSAY_OK &&
+      directives_read(source, n, &arena, &d, &ignored) == ASSAY_OK && d.task &&
+      task_read(task_path, a->judging.options.as_published, &task, &ignored) == ASSAY_OK) {
+    if (strcasecmp(d.task, task.name) != 0)
+      fprintf(stderr, "assay: %s says that it is for %s; it was judged for %s\n",
+              printable_line(candidate, line, sizeof line), printable_line(d.task, says, sizeof says), task.name);
+    task_release(&task);
+  }
+  base_free(source);
+  arena_release(&arena);
+}
+
 static void judge_next(struct arguments *a, struct store *store, const char *task_path, const char *candidate,
                        struct results *r) {
   struct assay_verdict v;
@@ -230,6 +256,8 @@ static void judge_next(struct arguments *a, struct store *store, const char *tas
   }
   if (v.reason != ASSAY_REASON_PASS && r->code == CLI_PASS)
     r->code = CLI_FAIL;
+  if (v.reason != ASSAY_REASON_PASS)
+    note_other_task(a, task_path, candidate);
   if (cli_objects_wanted(&r->objects))
     put_object(a, &r->objects, &v, candidate, NULL);
   else if (r->table)

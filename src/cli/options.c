@@ -237,6 +237,8 @@ static error_t parse_judging(int key, char *arg, struct argp_state *state) {
   struct cli_judging *j = state->input;
   if (key == ARGP_KEY_INIT)
     state->child_inputs[0] = j;
+  if (key == ARGP_KEY_END && j->baselines.n > 0 && !j->options.timing)
+    argp_error(state, "--baseline compares times, and with --no-timing there are none: one of them");
   if (key < FIRST_KEY || key >= FIRST_KEY + N_OPTIONS)
     return key == ARGP_KEY_INIT ? 0 : ARGP_ERR_UNKNOWN;
   const struct option_row *row = &rows[key - FIRST_KEY];

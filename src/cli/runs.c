@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/nearest.h"
 #include "base/printable.h"
+#include "cli/cells.h"
 #include "cli/json.h"
 #include "cli/judging.h"
 #include "report/flashinfer.h"
@@ -71,6 +72,8 @@ static enum assay_status list_runs(const struct cli_words *a, struct store *stor
       l.table && l.array ? store_each_run(store, add_run, &l, err) : error_nomem(err, "a table of runs");
   if (!status && a->judging.json)
     cli_json_print(json_incref(l.array));
+  else if (!status && json_array_size(l.array) == 0)
+    cells_printf(stdout, "no run is in %s yet: `assay bench SUITE --from DIR` makes one\n", a->judging.paths.store);
   else if (!status)
     table_print(l.table, stdout);
   json_decref(l.array);

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "cli/argv.h"
+#include "cli/cells.h"
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/judging.h"
@@ -322,6 +323,10 @@ static void print_scores(const struct arguments *a, const struct printed *out) {
     json_array_foreach(out->array, i,
                        row) if (strcmp(json_string_value(json_object_get(row, "schema")), "assay/score/1") == 0)
         cli_csv_row(cli_score_columns, row, stdout);
+    return;
+  }
+  if (a->format == CLI_FORMAT_TABLE && json_array_size(out->array) == 0) {
+    cells_printf(stdout, "no run is in %s yet: `assay bench SUITE --from DIR` makes one\n", a->paths.store);
     return;
   }
   void (*print)(const struct table *t, FILE *to) = a->format == CLI_FORMAT_MARKDOWN ? table_markdown : print_table;

@@ -7,6 +7,7 @@
 * Every page of docs/ can be reached from docs/README.md.
 * Every `function()` that the architecture page names is in src/ or include/.
 * Every promise of the security page names a test, and what it names of a test is in that file.
+* The page of settings has every variable that the program and the Python package read, and none that nothing reads.
 * The table of modules in the architecture page has the lists of the test `layers`.
 """
 import pathlib
@@ -119,6 +120,22 @@ def check_promises(page):
                 fault(page, f"{path} has no {word}")
 
 
+OWN_USE = {"HOME", "USER", "ASSAY_CARRIED", "ASSAY_CARRIED_MAIN"}  # of the system and the sandbox; from the package to its child
+
+
+def check_settings(page):
+    text = page.read_text()
+    said = set(re.findall(r"`\$?([A-Z][A-Z0-9_]+)[`/]", text))
+    sources = [p for folder in ("src", "python") for p in sorted((ROOT / folder).glob("**/*")) if p.suffix in (".c", ".h", ".py")]
+    sources.append(ROOT / "tools" / "importer" / "assay-import")
+    code = "\n".join(p.read_text(errors="replace") for p in sources if p.is_file())
+    read = set(re.findall(r'getenv\("(\w+)"\)|environ(?:\.get\(|\[)"(\w+)"', code))
+    for name in sorted({a or b for a, b in read} - said - OWN_USE):
+        fault(page, f"{name} is read, and not on this page")
+    for name in sorted(n for n in said if n.startswith("ASSAY_") and not re.search(rf"\b{n}\b", code)):
+        fault(page, f"nothing reads {name}")
+
+
 def tracked():
     listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", "*.md"], capture_output=True,
                             text=True)
@@ -149,6 +166,7 @@ functions = {name for folder in ("src", "include") for p in sorted((ROOT / folde
 for page in (architecture, ROOT / "CONTRIBUTING.md", ROOT / "docs" / "glossary.md"):
     check_functions(page, functions)
 check_modules(architecture)
+check_settings(ROOT / "docs" / "environment.md")
 check_promises(ROOT / "docs" / "security.md")
 for line in faults:
     print(line)

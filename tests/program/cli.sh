@@ -102,6 +102,11 @@ for other in "--against other" "--compare $work/x.json" --rounds\ other --publis
 done
 expect 2 "no task 'kernelbnech/1'; did you mean kernelbench/1\?" "$assay" tasks kernelbnech/1
 expect 2 "is a model; name a kernel .*assay-import" "$assay" judge model.onnx
+expect 1 "relu.c says that it is for kernelbench/1/19; it was judged for kernelbench/1/20" "$assay" judge kernelbench/1/20 "$cases/relu.c" --no-timing --no-probes --no-store
+expect 2 "with --no-timing there are none: one of them" "$assay" judge kernelbench/1/19 "$cases/relu.c" --no-timing --baseline torch.eager
+expect 2 "no candidate in .* has a name that --only nothing matches" "$assay" bench kernelbench/1 --from "$cases" --only nothing
+expect 0 "no run is in .*/none.sqlite yet: .assay bench" "$assay" runs --store "$work/none.sqlite"
+expect 0 "no run is in .*/none.sqlite yet: .assay bench" "$assay" score --store "$work/none.sqlite"
 expect 2 "is a candidate; name its task first: assay judge kernelbench/1/19 " "$assay" judge "$cases/relu.c"
 
 # Names and titles of strangers: they move no cursor, and are no code. The names are words of Python, too.
