@@ -5,10 +5,12 @@
 Each command prints its options as JSON with --describe; so nothing stands in two places. Writes OUT/man/*.1,
 OUT/bash/assay, OUT/zsh/_assay, OUT/fish/assay.fish."""
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 
 def describe(assay, *words):
@@ -18,6 +20,33 @@ def describe(assay, *words):
     for part, named in zip(found["parts"], found.get("commands", found.get("actions", []))):
         part["line"] = named["text"]
     return found
+
+
+# --- what options take
+
+# Options that take a name of a list; the program says which when the name is another.
+LISTS = {"color", "progress", "rule", "shapes", "device", "toolchain", "mode", "contract", "probe", "by", "format", "plot",
+         "method", "form", "feedback", "api"}
+BEFORE = {"make": ["kernelbench/1/19", "--endpoint", "exec:true"], "oracle": ["kernelbench/1/19", "--outputs", "/dev/null/x"],
+          "trials": ["--read", os.path.abspath(__file__)]}
+SAID = re.compile(r"(?:takes|is|as|draws|others:|format) ((?:[\w.-]+, )*[\w.-]+(?: or [\w.-]+)?), not '@'")
+
+
+def add_values(assay, part, folder, known):
+    """o["values"] of the options that take a name of a list: asked with a name that is none."""
+    environment = os.environ | {"HOME": folder, "ASSAY_STORE": f"{folder}/store"}
+    for o in part.get("options", []):
+        key = o["name"], o["text"]
+        if o["name"] in LISTS and o["argument"] and key not in known:
+            words = [assay, *part["words"], *BEFORE.get(part["words"][0], []), f"--{o['name']}", "@"]
+            words += ["x.svg"] if o["name"] == "plot" else []
+            told = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=environment,
+                                  cwd=folder, timeout=60).stderr
+            found = SAID.search(told)
+            known[key] = re.split(", | or ", found[1]) if found else []
+        o["values"] = known.get(key, [])
+    for p in part["parts"]:
+        add_values(assay, p, folder, known)
 
 
 # --- manual pages
@@ -105,8 +134,23 @@ def groups(top):
     return [(p["words"], names(p)) for p in top["parts"] if p["parts"]]
 
 
+# Names of tasks, and of runs in the store, as the program lists them; files where none begins so.
+BASH_ARGUMENT = r"""_assay_argument() {
+  local list= key= name
+  case "$COMP_CWORD $command" in
+  "2 judge "*|"2 bench "*|"2 tune "*|"2 oracle "*|"2 show "*|"2 tasks "*|[0-9]*" make "*|"3 plan save") list=tasks key=task ;;
+  [0-9]*" score "*|[0-9]*" trials "*|[0-9]*" compare "*|[0-9]*" export "*|[0-9]*" runs "*) list=runs key=run ;;
+  *) return ;;
+  esac
+  while IFS= read -r name; do
+    case "$name" in "$word"*) COMPREPLY+=("$(printf %q "$name")") ;; esac
+  done < <("${COMP_WORDS[0]}" $list --json 2>/dev/null | sed -n 's/^ *"'$key'": "\(.*\)",*$/\1/p')
+}"""
+
+
 def bash(top):
-    out = ["# Completion of assay for bash; written by tools/manual.py.", "_assay() {",
+    out = ["# Completion of assay for bash; written by tools/manual.py.",
+           '_assay_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$word"); }', BASH_ARGUMENT, "_assay() {",
            "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words=",
            '  local command="${COMP_WORDS[1]} ${COMP_WORDS[2]}"', "  COMPREPLY=()",
            "  if [ \"$COMP_CWORD\" = 1 ]; then",
@@ -116,14 +160,19 @@ def bash(top):
                 f"    words='{' '.join(actions)}'"]
     out += ["  else", '    case "$command" in']
     for words, options in leaves(top):
-        takes = "|".join("--" + o["name"] for o in options if o["argument"] and not o["may_be_missing"])
+        takes = "|".join("--" + o["name"] for o in options
+                         if o["argument"] and not o["may_be_missing"] and not o.get("values"))
         pattern = f"'{' '.join(words)}'" if len(words) > 1 else f"'{words[0]} '*"
         out += [f"    {pattern})"]
+        listed = [o for o in options if o.get("values")]
+        if listed:
+            out += ['      case "$before" in'] + [f"      --{o['name']}) _assay_words '{' '.join(o['values'])}'; return ;;"
+                                                   for o in listed] + ["      esac"]
         if takes:
             out += [f'      case "$before" in {takes}) compopt -o default; return ;; esac']
         out += [f"      words='{' '.join('--' + o['name'] for o in options)}' ;;"]
-    out += ["    esac", "    case \"$word\" in -*) ;; *) compopt -o default; return ;; esac", "  fi",
-            '  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")', "}", "complete -F _assay assay", ""]
+    out += ["    esac", '    case "$word" in -*) ;; *) _assay_argument; compopt -o default; return ;; esac', "  fi",
+            '  _assay_words "$words"', "}", "complete -F _assay assay", ""]
     return "\n".join(out)
 
 
@@ -151,7 +200,8 @@ def zsh(top):
     for words, options in leaves(top):
         out += [f"  '{' '.join(words)}')" if len(words) > 1 else f"  '{words[0]} '*)", "    _arguments \\"]
         for o in options:
-            more = "" if not o["argument"] else f"{'::' if o['may_be_missing'] else ':'}{zsh_text(o['argument'])}:_files"
+            values = f":{zsh_text(o['argument'])}:({' '.join(o['values'])})" if o.get("values") else ""
+            more = values if values or not o["argument"] else f"{'::' if o['may_be_missing'] else ':'}{zsh_text(o['argument'])}:_files"
             equals = "=" if o["argument"] else ""
             out += [f"      '*--{o['name']}{equals}[{zsh_text(o['text'])}]{more}' \\"]
         out += ["      '*:file:_files' ;;"]
@@ -170,7 +220,7 @@ def fish(top):
     for words, options in leaves(top):
         seen = "; and ".join(f"__fish_seen_subcommand_from {w}" for w in words)
         for o in options:
-            needs = " -r" if o["argument"] and not o["may_be_missing"] else ""
+            needs = f" -x -a '{' '.join(o['values'])}'" if o.get("values") else " -r" if o["argument"] and not o["may_be_missing"] else ""
             out += [f"complete -c assay -n '{seen}' -l {o['name']}{needs} -d '{quoted(o['text'])}'"]
     return "\n".join(out) + "\n"
 
@@ -179,6 +229,8 @@ def main():
     assay, importer, out = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
     top = describe(assay)
     top["line"] = "judge compute kernels"
+    with tempfile.TemporaryDirectory() as folder:
+        add_values(os.path.abspath(assay), top, folder, {})
     for folder in "man", "bash", "zsh", "fish":
         (out / folder).mkdir(parents=True, exist_ok=True)
 

@@ -48,6 +48,11 @@ expect 0 "^--baseline$" complete_it assay judge kernelbench/1/19 relu.c --bas
 expect 0 "^export$" complete_it assay plan ex
 expect 0 "^--target$" complete_it assay plan check x.json --t
 expect 0 "^doctor$" complete_it assay help doc
+expect 0 "^always$" complete_it assay doctor --color al
+expect 0 "^allclose$" complete_it assay judge kernelbench/1/19 relu.c --rule a
+expect 0 "^cuda-host$" complete_it assay make kernelbench/1/19 --form cuda-
+expect 0 "^refine$" complete_it assay make kernelbench/1/19 --method ref
+expect 0 "^kernelbench/1/19$" complete_it "$root$prefix/bin/assay" judge kernelbench/1/19
 for shell in zsh fish; do
   file=$root$prefix/share/zsh/site-functions/_assay
   [ $shell = fish ] && file=$root$prefix/share/fish/vendor_completions.d/assay.fish
