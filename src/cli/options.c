@@ -200,7 +200,13 @@ static error_t take_number(const struct argp_state *state, const struct option_r
 static error_t take_choice(const struct argp_state *state, const struct option_row *row, const char *arg, void *field) {
   char what[64];
   snprintf(what, sizeof what, "--%s takes", row->name);
-  *(int *)field = cli_take_choice(state, what, row->choices, arg);
+  struct assay_error err = {0};
+  int found = choice_of(what, row->choices, arg, &err);
+  if (found < 0) {
+    argp_error(state, "%s", err.message);
+    return EINVAL;
+  }
+  *(int *)field = found;
   return 0;
 }
 
