@@ -112,7 +112,7 @@ static void put_what(struct html *w, struct frame_table *t, const struct site_ro
   if (row->detail[0])
     html_element(w, EL_BDI, NULL, row->detail);
   else if (row->rank.why)
-    html_text(w, score_reason_text(row->rank.why));
+    html_element(w, EL_SPAN, NULL, score_reason_text(row->rank.why));
   table_cell_end(w, t);
 }
 

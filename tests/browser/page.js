@@ -33,6 +33,10 @@
         faults.push(`small text in ${svg.id}`);
     }
   }
+  for (const row of document.querySelectorAll("tbody tr")) {
+    const height = row.getBoundingClientRect().height;
+    if (height > 120) faults.push(`a row of ${Math.round(height)} px: ${row.innerText.slice(0, 60)}`);
+  }
   const root = document.documentElement;
   if (root.scrollWidth > root.clientWidth) faults.push(`the page is ${root.scrollWidth} px wide in ${root.clientWidth}`);
   if (document.querySelectorAll("h1").length !== 1) faults.push("not one h1");
