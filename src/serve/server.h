@@ -84,6 +84,9 @@ enum MHD_Result jobs_get(struct call *c);
 enum MHD_Result jobs_cancel(struct call *c);
 enum MHD_Result events_get(struct call *c);
 enum MHD_Result verdicts_get(struct call *c);
+// A part of the evidence as it is published: a copy whose texts, however deep, have no paths of this machine. NULL:
+// null.
+json_t *verdicts_publish(const json_t *value);
 enum MHD_Result pages_index(struct call *c);
 enum MHD_Result pages_queue(struct call *c);
 enum MHD_Result pages_site(struct call *c);

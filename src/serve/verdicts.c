@@ -56,6 +56,24 @@ static json_t *hidden_json(const char *text) {
   return j;
 }
 
+json_t *verdicts_publish(const json_t *value) {
+  json_t *out = NULL, *member;
+  const char *key;
+  size_t i;
+  if (json_is_string(value) && json_string_length(value) > 0)
+    return hidden_json(json_string_value(value));
+  if (json_is_array(value)) {
+    out = json_array();
+    json_array_foreach((json_t *)value, i, member) json_array_append_new(out, verdicts_publish(member));
+  } else if (json_is_object(value)) {
+    out = json_object();
+    json_object_foreach((json_t *)value, key, member) json_object_set_new(out, key, verdicts_publish(member));
+  } else {
+    out = value ? json_copy((json_t *)value) : json_null();
+  }
+  return out;
+}
+
 static json_t *real(double x) {
   return isfinite(x) ? json_real(x) : json_null();
 }
@@ -71,14 +89,12 @@ static json_t *wide_json(const json_t *value) {
 static void put_evidence(json_t *j, const char *evidence) {
   json_t *e = json_loads(evidence, 0, NULL);
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-    json_t *value = json_object_get(e, fields[i]);
-    json_object_set_new(j, fields[i], value ? json_incref(value) : json_null());
+    json_object_set_new(j, fields[i], verdicts_publish(json_object_get(e, fields[i])));
   }
   for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
     json_object_set_new(j, wide[i], wide_json(json_object_get(e, wide[i])));
   json_object_set_new(j, "diagnostics", hidden_json(json_string_value(json_object_get(e, "diagnostics"))));
-  json_object_set_new(j, "hardware",
-                      json_incref(json_object_get(e, "device") ? json_object_get(e, "device") : json_null()));
+  json_object_set_new(j, "hardware", verdicts_publish(json_object_get(e, "device")));
   json_decref(e);
 }
 
