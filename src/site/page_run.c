@@ -60,19 +60,19 @@ static void put_group_row(struct html *w, struct frame_table *t, const struct si
 
 // A funnel of each level's tasks in the table's order, and fast_p where there is a baseline.
 static enum assay_status put_group_charts(struct html *w, const struct site *site, const struct score_group *groups,
-                                          int n, struct assay_error *err) {
+                                          const struct score_funnel *funnels, int n, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   for (int i = 0; i < n && !status; i++) {
     char id[32], setting[256];
     const struct chart_fast_p c = {groups[i].rows, groups[i].n, rows_baseline(groups[i].rows, groups[i].n), NULL, id};
-    if (!c.baseline)
-      continue;
     snprintf(id, sizeof id, "fast-p-%d", i);
     html_open(w, EL_H3);
     html_printf(w, "%s, %s", groups[i].rows[0]->level[0] ? groups[i].rows[0]->level : "tasks of no suite",
                 frame_setting_text(&groups[i].rows[0]->setting, setting, sizeof setting));
     html_close(w, EL_H3);
-    status = chart_put_fast_p(w, site, &c, err);
+    put_funnel(w, &funnels[i], c.baseline);
+    if (c.baseline)
+      status = chart_put_fast_p(w, site, &c, err);
   }
   return status;
 }
@@ -110,6 +110,9 @@ static enum assay_status put_groups(struct html *w, const struct site *site, con
   struct score_group *groups = NULL;
   int count = 0;
   enum assay_status status = score_group_settings(rows, n, &groups, &count, err);
+  struct score_funnel *funnels = status ? NULL : base_calloc((size_t)count + 1, sizeof *funnels);
+  if (!status && !funnels)
+    status = error_nomem(err, "a run's page");
   frame_heading(w, "levels", "By level");
   table_begin(w, &t);
   for (int i = 0; i < count && !status; i++) {
@@ -122,17 +125,20 @@ static enum assay_status put_groups(struct html *w, const struct site *site, con
     status = score_tasks(g->rows, g->n, &q, NULL, &tasks, &n_tasks, err);
     if (!status)
       status = score_sum_up(tasks, n_tasks, &q, &sum, err);
-    if (!status)
+    if (!status) {
       put_group_row(w, &t, site, g, &sum, q.baseline);
+      funnels[i] = sum.tasks;
+    }
     base_free(tasks);
   }
   table_end(w, &t);
   if (!status)
-    status = put_group_charts(w, site, groups, count, err);
+    status = put_group_charts(w, site, groups, funnels, count, err);
   if (!status && count > 0)
     frame_heading(w, "kinds", "By category and kind of operator");
   for (int i = 0; i < count && !status; i++)
     status = put_kinds(w, site, &groups[i], i, err);
+  base_free(funnels);
   base_free(groups);
   return status;
 }

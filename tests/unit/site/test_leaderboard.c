@@ -294,12 +294,51 @@ static void test_ranking(void **state) {
   assert_non_null(strstr(buf_str(&out), "Ranked 4 of 5. Failed 1, cheats 0, unstable 0."));
   assert_non_null(strstr(buf_str(&out), "<bdi>wrong.cu</bdi>"));
   make(site, site_find(site, "s/kernelbench-1.html"), &out);
-  assert_non_null(strstr(buf_str(&out), "1 of 100 tasks have a right kernel; 98 have no verdict and count as failed"));
+  assert_non_null(strstr(buf_str(&out), "1 of 100 tasks has a right kernel; 98 have no verdict and count as failed"));
   make(site, site_find(site, "t/kernelbench-1-21.html"), &out);
   assert_non_null(strstr(buf_str(&out), "No kernel was judged for this task."));
   make(site, site_find(site, "cheats.html"), &out);
   assert_non_null(strstr(buf_str(&out), "<bdi>cheat.cu</bdi>"));
   assert_null(strstr(buf_str(&out), "wrong.cu"));
+  buf_release(&out);
+  site_release(site);
+}
+
+// The overview: how far each level and run came, how many failed, and words that fit their number. Charts have a
+// caption that names both renditions, and one set of curves.
+static void test_overview(void **state) {
+  (void)state;
+  struct site *site = read_site();
+  struct buf out = {0};
+  make(site, site_find(site, "index.html"), &out);
+  assert_non_null(strstr(buf_str(&out), "</span> of 100 tasks has a right kernel"));
+  assert_non_null(strstr(buf_str(&out), "<strong>100</strong> asked"));
+  assert_non_null(strstr(buf_str(&out), "99 failed, of which 98 without a verdict"));
+  assert_non_null(strstr(buf_str(&out), ">failed</th>"));
+  assert_non_null(strstr(buf_str(&out), ">method</th>"));
+  assert_non_null(strstr(buf_str(&out), ">fast_1</th>"));
+  // The run of two tasks, of which one is right: verdicts 4, asked 2, built 2, right 1, failed 1.
+  const char *run = strstr(buf_str(&out), "<bdi>mine</bdi>");
+  run = run ? run : strstr(buf_str(&out), ">mine<");
+  assert_non_null(run);
+  static const char *const cells[] = {">4<", ">2<", ">2<", ">1<", ">1<"};
+  for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+    run = strstr(run + 1, cells[i]);
+    assert_non_null(run);
+  }
+  int n;
+  const struct site_file *files = site_files(site, &n), *timed = NULL;
+  for (int i = 0; i < n && !timed; i++)
+    if (files[i].at.place == ADDRESS_KERNEL && files[i].at.format == ADDRESS_AS_HTML) {
+      make(site, &files[i], &out);
+      timed = strstr(buf_str(&out), "c-speck") ? &files[i] : NULL;
+    }
+  assert_non_null(timed);
+  const char *caption = strstr(buf_str(&out), "<figcaption id=\"samples-caption\">30 samples in us");
+  assert_non_null(caption);
+  assert_non_null(strstr(caption, " \xC2\xB1"));
+  assert_non_null(strstr(buf_str(&out), "aria-labelledby=\"samples-narrow-t samples-caption\""));
+  assert_non_null(strstr(buf_str(&out), "<use href=\"#samples-broad-strip\""));
   buf_release(&out);
   site_release(site);
 }
@@ -501,9 +540,10 @@ static void test_manifest(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_pages),  cmocka_unit_test(test_hostile), cmocka_unit_test(test_assets),
-      cmocka_unit_test(test_data),   cmocka_unit_test(test_ranking), cmocka_unit_test(test_task_and_pair),
-      cmocka_unit_test(test_folder), cmocka_unit_test(test_killed),  cmocka_unit_test(test_manifest)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages),         cmocka_unit_test(test_hostile),
+                                     cmocka_unit_test(test_assets),        cmocka_unit_test(test_data),
+                                     cmocka_unit_test(test_ranking),       cmocka_unit_test(test_overview),
+                                     cmocka_unit_test(test_task_and_pair), cmocka_unit_test(test_folder),
+                                     cmocka_unit_test(test_killed),        cmocka_unit_test(test_manifest)};
   return cmocka_run_group_tests(tests, fill, store_folder_remove);
 }
