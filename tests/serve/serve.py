@@ -457,8 +457,8 @@ def check_live(assay, folder):
     server = Server(assay, folder, "--site", site, "--live")
     check("The store has no verdict yet" in live_page(server, "The store has no verdict yet")[0], "pages at the start")
     judge_named(server, "one.c")
-    page, slowest = live_page(server, "1 verdicts on 1 tasks")
-    check("1 verdicts on 1 tasks" in page, "a verdict comes to the site by itself", page[:300])
+    page, slowest = live_page(server, "1 verdict on 1 task")
+    check("1 verdict on 1 task" in page, "a verdict comes to the site by itself", page[:300])
     check(slowest < 5, "requests do not wait for the pages", slowest)
     kernels = list((site / "k").glob("*.html"))
     check(len(kernels) == 1 and "one.c" in server.ask("GET", f"/k/{kernels[0].name}")[2], "its page is served", kernels)
@@ -466,7 +466,7 @@ def check_live(assay, folder):
     before = (site / "read.html").stat().st_mtime_ns
     for name in ("two.c", "three.c", "four.c"):
         judge_named(server, name)
-    check("4 verdicts on 1 tasks" in live_page(server, "4 verdicts on 1 tasks")[0], "and so do more")
+    check("4 verdicts on 1 task" in live_page(server, "4 verdicts on 1 task")[0], "and so do more")
     check((site / "read.html").stat().st_mtime_ns == before, "pages that are current are left alone")
     server.end()
     check('"site_made"' in server.log() and "site_not_made" not in server.log(), "no making failed", server.log()[-500:])
