@@ -156,6 +156,15 @@ def curve(by_task, first_right):
     return points
 
 
+def wall_seconds(store, run, pause=300):
+    """From the steps' times, so that it is known however many calls the run took and however they ended. A longer pause was
+    one between calls."""
+    with sqlite3.connect(store) as db:
+        times = [at for at, in db.execute("SELECT at_ns FROM step WHERE run = ? AND at_ns > 0 ORDER BY at_ns", (run,))]
+    gaps = [(b - a) / 1e9 for a, b in zip(times, times[1:])]
+    return round(sum(gap for gap in gaps if gap < pause), 1)
+
+
 def look_at(store, assay, environment, run):
     _, code, out, errors = common.run([assay, "score", run, "--json"], env=environment)
     if code != 0:
@@ -177,7 +186,7 @@ def look_at(store, assay, environment, run):
     kept = ("tasks", "asked", "code", "builds", "right", "tasks_right", "pass_at", "right_within", "best_of", "near_best",
             "calls", "tokens", "usd", "model_s", "judge_s", "own_s")
     return {**{name: score[name] for name in kept}, "came": dict(sorted(outcomes.items())),
-            "ms_of_a_step": {name: spread_ms(values) for name, values in times.items()},
+            "wall_s": wall_seconds(store, run), "ms_of_a_step": {name: spread_ms(values) for name, values in times.items()},
             "curve": curve(score["by_task"], first_right)}
 
 

@@ -20,7 +20,7 @@ static void put_note(const struct making *m, const struct method_plan *plan, str
     return;
   switch (s->outcome) {
   case STORE_DUPLICATE:
-    buf_puts(out, strcmp(m->steps[s->same_as].hash, s->hash) == 0
+    buf_puts(out, s->hash && m->steps[s->same_as].hash && strcmp(m->steps[s->same_as].hash, s->hash) == 0
                       ? "Your last answer was code that you had given before. Try something else."
                       : "Your last answer is built to the same program as code that you had given before. Try "
                         "something else.");
@@ -36,14 +36,24 @@ static void put_note(const struct making *m, const struct method_plan *plan, str
   }
 }
 
+// The code of a block ends with its last line.
+static const char *end_of_code(const char *code) {
+  return code[0] && code[strlen(code) - 1] == '\n' ? "" : "\n";
+}
+
 // Other attempts, each with what the judge found.
-static void put_variants(const struct engine *e, const struct making *m, const struct method_plan *plan,
-                         struct buf *out) {
-  for (int i = 0; i < plan->n_shown; i++) {
-    const struct made_step *s = &m->steps[plan->shown[i]];
-    buf_printf(out, "%s```%s\n%s%s```\n%s", i ? "\n" : "", e->o->form->tag, s->code,
-               s->code[0] && s->code[strlen(s->code) - 1] == '\n' ? "" : "\n", s->feedback);
+static enum assay_status put_variants(const struct engine *e, const struct making *m, const struct method_plan *plan,
+                                      struct buf *out, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int i = 0; i < plan->n_shown && !status; i++) {
+    struct step_text s;
+    status = making_text(e, m, plan->shown[i], &s, err);
+    if (status)
+      break;
+    buf_printf(out, "%s```%s\n%s%s```\n%s", i ? "\n" : "", e->o->form->tag, s.code, end_of_code(s.code), s.feedback);
+    step_text_release(&s);
   }
+  return status;
 }
 
 static char *copy_of(const struct buf *b) {
@@ -56,19 +66,25 @@ enum assay_status asking_render(struct engine *e, struct making *m, int64_t numb
   struct template_value values[BRIEF_VALUES + MORE_VALUES];
   struct buf code = {0}, note = {0}, variants = {0}, system = {0}, user = {0};
   int64_t start = clock_monotonic_ns();
-  const struct made_step *parent = p->plan.parent >= 0 ? &m->steps[p->plan.parent] : NULL;
-  if (parent && parent->code)
-    buf_printf(&code, "%s%s", parent->code,
-               parent->code[0] && parent->code[strlen(parent->code) - 1] == '\n' ? "" : "\n");
+  struct step_text parent = {0}, idea = {0};
+  enum assay_status status = ASSAY_OK;
+  if (p->plan.parent >= 0)
+    status = making_text(e, m, p->plan.parent, &parent, err);
+  if (!status && p->plan.idea >= 0)
+    status = making_text(e, m, p->plan.idea, &idea, err);
+  if (parent.code && parent.code[0])
+    buf_printf(&code, "%s%s", parent.code, end_of_code(parent.code));
   put_note(m, &p->plan, &note);
-  put_variants(e, m, &p->plan, &variants);
+  if (!status)
+    status = put_variants(e, m, &p->plan, &variants, err);
   int n = brief_values(&m->brief, e->o->form, values);
   values[n++] = (struct template_value){"code", buf_str(&code)};
-  values[n++] = (struct template_value){"feedback", parent ? parent->feedback : ""};
+  values[n++] = (struct template_value){"feedback", parent.feedback ? parent.feedback : ""};
   values[n++] = (struct template_value){"note", buf_str(&note)};
   values[n++] = (struct template_value){"variants", buf_str(&variants)};
-  values[n++] = (struct template_value){"idea", p->plan.idea >= 0 ? m->steps[p->plan.idea].code : ""};
-  enum assay_status status = code.failed || note.failed || variants.failed ? error_nomem(err, "a prompt") : ASSAY_OK;
+  values[n++] = (struct template_value){"idea", idea.code ? idea.code : ""};
+  if (!status && (code.failed || note.failed || variants.failed))
+    status = error_nomem(err, "a prompt");
   if (!status)
     status = template_render(e->o->prompts, "system", values, n, &system, err);
   if (!status)
@@ -80,6 +96,8 @@ enum assay_status asking_render(struct engine *e, struct making *m, int64_t numb
     if (!p->system || !p->prompt)
       status = error_nomem(err, "a prompt");
   }
+  step_text_release(&parent);
+  step_text_release(&idea);
   buf_release(&code);
   buf_release(&note);
   buf_release(&variants);

@@ -29,9 +29,13 @@ static enum assay_status judge_winner(struct engine *e, struct making *m, int64_
                                       struct assay_error *err) {
   char path[4096];
   const struct made_step *s = &m->steps[best];
+  struct step_text text;
   struct engine_candidate c = {.task = m->task, .file = path, .final = true, .same_as = -1};
   judging_path(e, m, s->number, path, sizeof path);
-  enum assay_status status = file_write(path, s->code, strlen(s->code), err);
+  enum assay_status status = making_text(e, m, best, &text, err);
+  if (!status)
+    status = file_write(path, text.code, strlen(text.code), err);
+  step_text_release(&text);
   if (!status)
     status = e->o->judge(e->o->judge_arg, &c, err);
   if (status)
@@ -44,7 +48,7 @@ static enum assay_status judge_winner(struct engine *e, struct making *m, int64_
                                  .model = "",
                                  .finish = "",
                                  .detail = "",
-                                 .code_hash = s->hash,
+                                 .code_hash = s->hash ? s->hash : "",
                                  .feedback = "",
                                  .number = final_number(best),
                                  .parent = best,
@@ -63,13 +67,13 @@ static enum assay_status judge_winner(struct engine *e, struct making *m, int64_
 
 enum assay_status final_judge(struct engine *e, struct making *m, struct engine_result *r, struct assay_error *err) {
   struct finding f = {.number = final_number(r->best)};
-  enum assay_status status = store_each_step(e->o->store, e->o->run, m->task->name, find, &f, err);
+  enum assay_status status = store_get_step(e->o->store, e->o->run, m->task->name, f.number, find, &f, err);
   if (!status && f.verdict == 0)
     status = judge_winner(e, m, r->best, &f.verdict, err);
   struct made_step seen = {.time_ns = NAN};
   if (!status)
-    status = judging_read(e, f.verdict, &seen, err);
-  base_free(seen.feedback);
+    status = judging_read(e, f.verdict, &seen, NULL, err);
+  made_step_release(&seen);
   if (status)
     return status;
   r->final = f.verdict;

@@ -16,18 +16,18 @@
 struct look {
   struct engine *e;
   struct made_step *s;
+  char **feedback; // NULL: not wanted
   enum assay_status status;
   struct assay_error *err;
 };
 
-// Of the evidence only this is wanted, which is a line of it.
-static void read_built(const struct store_verdict *v, char out[HASH_HEX_BYTES]) {
+// Of the evidence only this is wanted, which is a line of it. Heap; NULL: it is not known. False: no memory.
+static bool read_built(const struct store_verdict *v, char **out) {
   static const char key[] = "\"built_sha256\": \"";
   const char *at = strstr(v->evidence, key);
   size_t n = at ? strspn(at + strlen(key), "0123456789abcdef") : 0;
-  out[0] = '\0';
-  if (n == HASH_HEX_BYTES - 1)
-    snprintf(out, HASH_HEX_BYTES, "%.*s", (int)n, at + strlen(key));
+  *out = n == HASH_HEX_BYTES - 1 ? base_strndup(at + strlen(key), n) : NULL;
+  return *out || n != HASH_HEX_BYTES - 1;
 }
 
 static bool see_verdict(void *arg, const struct store_verdict *v) {
@@ -37,16 +37,20 @@ static bool see_verdict(void *arg, const struct store_verdict *v) {
   l->s->right = v->reason == ASSAY_REASON_PASS && !store_is_suspicious(v);
   l->s->time_ns = l->s->right && v->time_ns > 0 ? v->time_ns : NAN;
   l->s->floor_ns = v->floor_ns > 0 ? v->floor_ns : NAN;
-  read_built(v, l->s->built);
-  l->status = feedback_write(v, l->e->o->rungs, &text, l->err);
-  if (!l->status && !(l->s->feedback = base_strndup(buf_str(&text), text.len)))
+  base_free(l->s->built);
+  if (!read_built(v, &l->s->built))
+    l->status = error_nomem(l->err, "what the judge found");
+  if (!l->status && l->feedback)
+    l->status = feedback_write(v, l->e->o->rungs, &text, l->err);
+  if (!l->status && l->feedback && !(*l->feedback = base_strndup(buf_str(&text), text.len)))
     l->status = error_nomem(l->err, "what the judge found");
   buf_release(&text);
   return false;
 }
 
-enum assay_status judging_read(struct engine *e, int64_t verdict, struct made_step *s, struct assay_error *err) {
-  struct look l = {.e = e, .s = s, .err = err};
+enum assay_status judging_read(struct engine *e, int64_t verdict, struct made_step *s, char **feedback,
+                               struct assay_error *err) {
+  struct look l = {.e = e, .s = s, .feedback = feedback, .err = err};
   enum assay_status status = store_get(e->o->store, verdict, see_verdict, &l, err);
   return status ? status : l.status;
 }
@@ -70,15 +74,15 @@ void judging_path(const struct engine *e, const struct making *m, int64_t number
 
 static const struct made_step *same_code(const struct making *m, const char *hash) {
   for (int64_t i = 0; i < m->n; i++)
-    if (m->steps[i].outcome == STORE_JUDGED && strcmp(m->steps[i].hash, hash) == 0)
+    if (m->steps[i].outcome == STORE_JUDGED && m->steps[i].hash && strcmp(m->steps[i].hash, hash) == 0)
       return &m->steps[i];
   return NULL;
 }
 
 // The first step that was built to the same, by another source; NULL: none.
 static const struct made_step *same_built(const struct making *m, const char *built) {
-  for (int64_t i = 0; i < m->n && built[0]; i++)
-    if (m->steps[i].outcome == STORE_JUDGED && strcmp(m->steps[i].built, built) == 0)
+  for (int64_t i = 0; i < m->n && built && built[0]; i++)
+    if (m->steps[i].outcome == STORE_JUDGED && m->steps[i].built && strcmp(m->steps[i].built, built) == 0)
       return &m->steps[i];
   return NULL;
 }
@@ -153,16 +157,24 @@ static enum assay_status find_verdict(struct engine *e, struct making *m, struct
   return status;
 }
 
-static enum assay_status judge_code(struct engine *e, struct making *m, struct made_step *s, struct store_step *stored,
-                                    struct assay_error *err) {
+// A reply that becomes a step.
+struct work {
+  struct model_extract x;
+  struct made_step *s;
+  struct store_step *stored;
+  char *feedback; // heap; NULL: nothing is said of it
+};
+
+static enum assay_status judge_code(struct engine *e, struct making *m, struct work *w, struct assay_error *err) {
+  struct made_step *s = w->s;
   const struct made_step *earlier = same_code(m, s->hash);
   enum assay_status status = ASSAY_OK;
   if (e->expected)
     s->verdict = e->expected->verdict;
   else
-    status = find_verdict(e, m, s, stored, &earlier, err);
+    status = find_verdict(e, m, s, w->stored, &earlier, err);
   if (!status)
-    status = judging_read(e, s->verdict, s, err);
+    status = judging_read(e, s->verdict, s, &w->feedback, err);
   if (!status && e->expected && !earlier)
     earlier = same_built(m, s->built);
   s->outcome = earlier ? STORE_DUPLICATE : STORE_JUDGED;
@@ -178,9 +190,11 @@ static const enum store_outcome outcomes[] = {[MODEL_CODE] = STORE_JUDGED,
                                               [MODEL_REFUSED] = STORE_REFUSED,
                                               [MODEL_WRONG_LANGUAGE] = STORE_WRONG_LANGUAGE};
 
-static enum assay_status work_on_code(struct engine *e, struct making *m, const struct pending *p,
-                                      struct model_extract *x, struct made_step *s, struct store_step *stored,
+static enum assay_status work_on_code(struct engine *e, struct making *m, const struct pending *p, struct work *w,
                                       struct assay_error *err) {
+  struct model_extract *x = &w->x;
+  struct made_step *s = w->s;
+  char hash[HASH_HEX_BYTES];
   const struct answer_form *f = e->o->form;
   enum assay_status status =
       model_extract(buf_str(&p->reply.text), p->reply.text.len, p->reply.finish, &f->language, e->others, x, err);
@@ -189,52 +203,46 @@ static enum assay_status work_on_code(struct engine *e, struct making *m, const 
   s->outcome = outcomes[x->what];
   if (x->what != MODEL_CODE)
     return ASSAY_OK;
-  stored->code = (struct store_bytes){buf_str(&x->code), x->code.len};
-  status = model_code_hash(buf_str(&x->code), x->code.len, f->hash_comments, s->hash, err);
-  if (!status && !(s->code = base_strndup(buf_str(&x->code), x->code.len)))
+  w->stored->code = (struct store_bytes){buf_str(&x->code), x->code.len};
+  status = model_code_hash(buf_str(&x->code), x->code.len, f->hash_comments, hash, err);
+  if (!status && !(s->hash = base_strndup(hash, strlen(hash))))
     status = error_nomem(err, "a kernel");
-  return status ? status : judge_code(e, m, s, stored, err);
+  return status ? status : judge_code(e, m, w, err);
 }
 
 // An answer in prose is kept as the step's text.
-static enum assay_status work_on_prose(const struct pending *p, struct made_step *s, struct model_extract *x,
-                                       struct store_step *stored, struct assay_error *err) {
-  enum assay_status status = model_prose(buf_str(&p->reply.text), p->reply.text.len, &x->code, err);
-  s->outcome = x->code.len ? STORE_TEXT : STORE_NO_CODE;
-  stored->code = (struct store_bytes){buf_str(&x->code), x->code.len};
-  if (!status && x->code.len && !(s->code = base_strndup(buf_str(&x->code), x->code.len)))
-    status = error_nomem(err, "a text");
+static enum assay_status work_on_prose(const struct pending *p, struct work *w, struct assay_error *err) {
+  enum assay_status status = model_prose(buf_str(&p->reply.text), p->reply.text.len, &w->x.code, err);
+  w->s->outcome = w->x.code.len ? STORE_TEXT : STORE_NO_CODE;
+  w->stored->code = (struct store_bytes){buf_str(&w->x.code), w->x.code.len};
   return status;
 }
 
 static enum assay_status work_on_reply(struct engine *e, struct making *m, const struct pending *p, struct made_step *s,
                                        struct store_step *stored, struct assay_error *err) {
-  struct model_extract x = {0};
+  struct work w = {.s = s, .stored = stored};
   char detail[1024];
   int64_t start = clock_monotonic_ns();
   enum assay_status status = ASSAY_OK;
   if (p->reply.failure)
     s->outcome = STORE_NO_REPLY;
   else if (p->plan.prose)
-    status = work_on_prose(p, s, &x, stored, err);
+    status = work_on_prose(p, &w, err);
   else
-    status = work_on_code(e, m, p, &x, s, stored, err);
-  printable_line(p->reply.failure ? p->reply.error.message : x.detail, detail, sizeof detail);
-  if (!status && !(s->detail = base_strndup(detail, strlen(detail))))
-    status = error_nomem(err, "a step");
-  if (!status && !s->feedback && !(s->feedback = base_strndup("", 0)))
-    status = error_nomem(err, "a step");
+    status = work_on_code(e, m, p, &w, err);
+  printable_line(p->reply.failure ? p->reply.error.message : w.x.detail, detail, sizeof detail);
   if (!status) {
     stored->outcome = s->outcome;
-    stored->detail = s->detail;
-    stored->code_hash = s->hash;
-    stored->feedback = s->feedback;
+    stored->detail = detail;
+    stored->code_hash = s->hash ? s->hash : "";
+    stored->feedback = w.feedback ? w.feedback : "";
     stored->same_as = s->same_as;
     stored->verdict = s->verdict;
     stored->own_ns += clock_monotonic_ns() - start - stored->judge_ns;
     status = e->expected ? replay_compare(e, stored, err) : store_put_step(e->o->store, stored, err);
   }
-  model_extract_release(&x);
+  base_free(w.feedback);
+  model_extract_release(&w.x);
   return status;
 }
 
@@ -252,7 +260,6 @@ enum assay_status judging_commit(struct engine *e, struct making *m, struct assa
   s.lane = s.unserved ? STEP_NO_LANE : s.lane;
   struct store_step stored = p->row; // the numbers
   struct buf prompt = {0};
-  snprintf(s.kind, sizeof s.kind, "%s", p->plan.kind);
   asking_row(e, m, p, &prompt, &stored);
   enum assay_status status = buf_status(&prompt, err);
   if (!status)
@@ -261,9 +268,7 @@ enum assay_status judging_commit(struct engine *e, struct making *m, struct assa
     status = making_add(m, &s, err);
   buf_release(&prompt);
   if (status) {
-    base_free(s.code);
-    base_free(s.feedback);
-    base_free(s.detail);
+    made_step_release(&s);
     return status;
   }
   e->waiting--;

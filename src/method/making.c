@@ -29,6 +29,48 @@ enum assay_status making_add(struct making *m, const struct made_step *s, struct
   return ASSAY_OK;
 }
 
+void made_step_release(struct made_step *s) {
+  base_free(s->hash);
+  base_free(s->built);
+  s->hash = s->built = NULL;
+}
+
+// --- what is said of a step
+
+struct text_reading {
+  struct step_text *out;
+  bool found;
+};
+
+static bool read_text(void *arg, const struct store_step *s) {
+  struct text_reading *r = arg;
+  r->out->code = base_strndup(s->code.data, s->code.len);
+  r->out->feedback = base_strndup(s->feedback, strlen(s->feedback));
+  r->found = true;
+  return false;
+}
+
+enum assay_status making_text(const struct engine *e, const struct making *m, int64_t number, struct step_text *out,
+                              struct assay_error *err) {
+  struct text_reading r = {.out = out};
+  *out = (struct step_text){0};
+  enum assay_status status = store_get_step(e->o->store, e->o->run, m->task->name, number, read_text, &r, err);
+  if (!status && !r.found)
+    status = error_set(err, ASSAY_ERR_CORRUPT, "run \"%s\", %s: step %lld is no longer in the store", e->o->run,
+                       m->task->name, (long long)number);
+  if (!status && (!out->code || !out->feedback))
+    status = error_nomem(err, "a step's texts");
+  if (status)
+    step_text_release(out);
+  return status;
+}
+
+void step_text_release(struct step_text *t) {
+  base_free(t->code);
+  base_free(t->feedback);
+  *t = (struct step_text){0};
+}
+
 static void pending_release(struct pending *p) {
   base_free(p->prompt);
   base_free(p->system);
@@ -44,11 +86,8 @@ static void round_release(struct making *m) {
 }
 
 void making_release(struct making *m) {
-  for (int64_t i = 0; i < m->n; i++) {
-    base_free(m->steps[i].code);
-    base_free(m->steps[i].feedback);
-    base_free(m->steps[i].detail);
-  }
+  for (int64_t i = 0; i < m->n; i++)
+    made_step_release(&m->steps[i]);
   base_free(m->steps);
   round_release(m);
   arena_release(&m->arena);
@@ -88,31 +127,22 @@ static bool read_step(void *arg, const struct store_step *s) {
     return true;
   if (s->outcome == STORE_REPLIED || s->number != r->m->n)
     return true; // the round takes it up
-  snprintf(made.kind, sizeof made.kind, "%s", s->kind);
-  snprintf(made.hash, sizeof made.hash, "%s", s->code_hash);
   if (s->verdict > 0)
-    r->status = judging_read(r->e, s->verdict, &made, r->err);
-  base_free(made.feedback); // what was said of it then
-  const struct store_bytes *code = &s->code;
-  made.code = code->len ? base_strndup(code->data, code->len) : NULL;
-  made.feedback = base_strndup(s->feedback, strlen(s->feedback));
-  made.detail = base_strndup(s->detail, strlen(s->detail));
-  if (!r->status && (!made.feedback || !made.detail || (code->len && !made.code)))
+    r->status = judging_read(r->e, s->verdict, &made, NULL, r->err);
+  if (!r->status && s->code_hash[0] && !(made.hash = base_strndup(s->code_hash, strlen(s->code_hash))))
     r->status = error_nomem(r->err, "a task's steps");
   if (!r->status)
     r->status = making_add(r->m, &made, r->err);
+  if (r->status)
+    made_step_release(&made);
   return r->status == ASSAY_OK;
 }
 
 // Steps at the end that got no reply are asked again. They stay in the store until then, and what they have cost after
 // that.
 static void forget_unanswered(struct making *m) {
-  while (m->n > 0 && m->steps[m->n - 1].outcome == STORE_NO_REPLY) {
-    struct made_step *s = &m->steps[--m->n];
-    base_free(s->code);
-    base_free(s->feedback);
-    base_free(s->detail);
-  }
+  while (m->n > 0 && m->steps[m->n - 1].outcome == STORE_NO_REPLY)
+    made_step_release(&m->steps[--m->n]);
 }
 
 // Two processes on one task would do the same work twice. The claim ends with the process.

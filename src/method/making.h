@@ -79,9 +79,18 @@ void making_release(struct making *m);
 struct method_view making_view(const struct engine *e, const struct making *m, int64_t n);
 // Plans the next round where the last one is finished; done is set where there is none.
 enum assay_status making_plan(struct engine *e, struct making *m, struct assay_error *err);
+// What a finished step's row in the store says: its code (of a text, its reply) and what was found of it. Heap; zeroed
+// where it fails.
+struct step_text {
+  char *code, *feedback;
+};
+enum assay_status making_text(const struct engine *e, const struct making *m, int64_t number, struct step_text *out,
+                              struct assay_error *err);
+void step_text_release(struct step_text *t);
+void made_step_release(struct made_step *s);
 // Whether the reply of its next step is there, to be worked on.
 bool making_is_ready(const struct making *m);
-// Appends a finished step; takes over code, feedback and detail.
+// Appends a finished step; takes over its hashes.
 enum assay_status making_add(struct making *m, const struct made_step *s, struct assay_error *err);
 
 // asking.c
@@ -121,7 +130,8 @@ void judging_path(const struct engine *e, const struct making *m, int64_t number
 enum assay_status final_judge(struct engine *e, struct making *m, struct engine_result *r, struct assay_error *err);
 // replay.c: whether a step came out as it is stored.
 enum assay_status replay_compare(const struct engine *e, const struct store_step *now, struct assay_error *err);
-// What the verdict says of a step: reason, right, time, feedback (heap).
-enum assay_status judging_read(struct engine *e, int64_t verdict, struct made_step *s, struct assay_error *err);
+// What the verdict says of a step: reason, right, time, what it was built to. feedback (heap), unless NULL: in words.
+enum assay_status judging_read(struct engine *e, int64_t verdict, struct made_step *s, char **feedback,
+                               struct assay_error *err);
 
 #endif

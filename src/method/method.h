@@ -11,8 +11,7 @@
 // A step that is finished.
 struct made_step {
   int64_t number, parent, lane, same_as, verdict;
-  int model;     // index of the run's models
-  char kind[16]; // what was asked for: the name of the prompt
+  int model; // index of the run's models
   enum store_outcome outcome;
   enum assay_reason reason; // of its verdict, where it has one
   bool right;               // its verdict is a pass, and its time is not suspicious
@@ -20,9 +19,9 @@ struct made_step {
   double time_ns;  // of a right one; NaN: not known
   double floor_ns; // the least time for the task, as its verdict has it; NaN: not known
   double usd;      // what it cost; NaN: not known
-  char hash[65];   // of the code without its layout; "" without code
-  char built[65];  // of what was built of it (assay_verdict.built_hash); "": not known
-  char *code, *feedback, *detail; // heap; code: of a text, its reply
+  // Heap, NULL where there is none: hashes of the code without its layout, and of what was built of it
+  // (assay_verdict.built_hash). Its texts stay in the store (making_text): a run may have many thousands of steps.
+  char *hash, *built;
 };
 
 enum { STEP_NO_LANE = -2 };

@@ -110,14 +110,20 @@ static void read_step(sqlite3_stmt *st, struct store_step *out) {
   STEP_REALS(READ_REAL)
 }
 
-enum assay_status store_each_step(struct store *s, const char *run, const char *task, store_visit_step *visit,
-                                  void *arg, struct assay_error *err) {
 #define SELECT_STEP                                                                                                    \
   "SELECT id, outcome" STEP_TEXTS(COMMA_NAME) STEP_BLOBS(COMMA_NAME) STEP_NUMBERS(COMMA_NAME)                          \
       STEP_REALS(COMMA_NAME) " FROM step WHERE run = ?"
+
+// task and number: NULL for all.
+static enum assay_status visit_steps(struct store *s, const char *run, const char *task, const int64_t *number,
+                                     store_visit_step *visit, void *arg, struct assay_error *err) {
   sqlite3_stmt *st = NULL;
-  enum assay_status status = db_prepare(
-      s, task ? SELECT_STEP " AND task = ? ORDER BY number" : SELECT_STEP " ORDER BY task, number", &st, err);
+  const char *sql = number ? SELECT_STEP " AND task = ? AND number = ?"
+                    : task ? SELECT_STEP " AND task = ? ORDER BY number"
+                           : SELECT_STEP " ORDER BY task, number";
+  enum assay_status status = db_prepare(s, sql, &st, err);
+  if (!status && number)
+    status = db_check(s, sqlite3_bind_int64(st, 3, *number), "look for a step", err);
   if (!status)
     status = db_check(s, db_bind_text(st, 1, run), "use a run's name", err);
   if (!status && task)
@@ -134,6 +140,16 @@ enum assay_status store_each_step(struct store *s, const char *run, const char *
   }
   sqlite3_finalize(st);
   return status;
+}
+
+enum assay_status store_each_step(struct store *s, const char *run, const char *task, store_visit_step *visit,
+                                  void *arg, struct assay_error *err) {
+  return visit_steps(s, run, task, NULL, visit, arg, err);
+}
+
+enum assay_status store_get_step(struct store *s, const char *run, const char *task, int64_t number,
+                                 store_visit_step *visit, void *arg, struct assay_error *err) {
+  return visit_steps(s, run, task, &number, visit, arg, err);
 }
 
 enum assay_status store_sum_steps(struct store *s, const char *run, struct store_cost *out, struct assay_error *err) {

@@ -90,6 +90,10 @@ typedef bool store_visit_step(void *arg, const struct store_step *step);
 enum assay_status store_each_step(struct store *s, const char *run, const char *task, store_visit_step *visit,
                                   void *arg, struct assay_error *err);
 
+// The step of that number, where there is one.
+enum assay_status store_get_step(struct store *s, const char *run, const char *task, int64_t number,
+                                 store_visit_step *visit, void *arg, struct assay_error *err);
+
 // What all steps of a run have cost together.
 struct store_cost {
   int64_t calls, tokens; // lost ones included

@@ -957,6 +957,10 @@ static void steps_come_back(void **state) {
   seen[0] = '\0';
   assert_int_equal(store_each_step(s, "run", "kernelbench/1/19", see_number, seen, &err), ASSAY_OK);
   assert_string_equal(seen, "aside 0 1 ");
+  seen[0] = '\0';
+  assert_int_equal(store_get_step(s, "run", "kernelbench/1/19", 1, see_number, seen, &err), ASSAY_OK);
+  assert_int_equal(store_get_step(s, "run", "kernelbench/1/19", 5, see_number, seen, &err), ASSAY_OK);
+  assert_string_equal(seen, "1 "); // there is no fifth
   assert_int_equal(store_delete_run(s, "run", &n_deleted, &err), ASSAY_OK);
   step = example_step(1);
   step.outcome = STORE_JUDGED;
