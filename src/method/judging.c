@@ -72,10 +72,14 @@ void judging_path(const struct engine *e, const struct making *m, int64_t number
   snprintf(path + used, size - used, "_step_%lld%s", (long long)number, e->o->form->ending);
 }
 
+// The step whose verdict holds for the same source; that of one which was itself built to the same as an earlier one is
+// the earlier one's. NULL: none.
 static const struct made_step *same_code(const struct making *m, const char *hash) {
-  for (int64_t i = 0; i < m->n; i++)
-    if (m->steps[i].outcome == STORE_JUDGED && m->steps[i].hash && strcmp(m->steps[i].hash, hash) == 0)
-      return &m->steps[i];
+  for (int64_t i = 0; i < m->n; i++) {
+    const struct made_step *s = &m->steps[i];
+    if (step_has_verdict(s) && s->hash && strcmp(s->hash, hash) == 0)
+      return s->outcome == STORE_JUDGED ? s : &m->steps[s->same_as];
+  }
   return NULL;
 }
 

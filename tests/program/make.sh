@@ -124,14 +124,14 @@ check "without feedback" "0" "$(grep -c "What the judge found" "$work/model/prom
 names=$work/names
 mkdir "$names"
 kernel 'y[i] = x[i] < 0 ? 0 : x[i];' | fenced >"$names/0"
-kernel 'y[i] = (x[i] < 0) ? 0.0f : x[i];' | fenced >"$names/1"
+kernel 'y[i] = (x[i] < 0) ? 0.0f : x[i];' | fenced | tee "$names/1" >"$names/2"
 kernel 'y[i] = x[i];' | fenced >"$names/last"
 names_model="exec:$source/tests/program/make_model.sh $names $work/model"
-expect 0 "3 asked now, 2 judged now" ask --method refine --turns 3 --run names --endpoint "$names_model"
-check "built to the same" "0 judged pass -1 1 duplicate pass 0 2 judged wrong_value -1" "$(sql "SELECT group_concat(number || ' ' || outcome || ' ' ||
+expect 0 "4 asked now, 2 judged now" ask --method refine --turns 4 --run names --endpoint "$names_model"
+check "built to the same" "0 judged pass -1 1 duplicate pass 0 2 duplicate pass 0 3 judged wrong_value -1" "$(sql "SELECT group_concat(number || ' ' || outcome || ' ' ||
   (SELECT reason FROM verdict WHERE id = step.verdict) || ' ' || same_as, ' ') FROM (SELECT * FROM step WHERE run = 'names' AND number >= 0 ORDER BY number) AS step")"
 check "it is said" "1" "$(grep -c "is built to the same program" "$work/model/prompt.2")"
-expect 0 "3 steps came out as they are stored" ask --method refine --turns 3 --run names --endpoint "$names_model" --replay
+expect 0 "4 steps came out as they are stored" ask --method refine --turns 4 --run names --endpoint "$names_model" --replay
 
 # On a terminal: a table of the tasks, drawn in its place and taken off at the end. On a narrow and low one what fits.
 two=(kernelbench/1/19 kernelbench/1/20 --device cpu --no-timing --workload small --attempts 2 --no-final)
