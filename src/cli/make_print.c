@@ -143,7 +143,7 @@ static void print_table(const struct make *m, const struct engine_summary *s, co
   buf_printf(&text, "kernels: %s\n", m->engine.folder);
   if (s->unanswered > 0)
     buf_printf(&text, "%lld requests got no whole reply; the last: %s\n", (long long)s->unanswered, s->failure);
-  for (int i = 0; i < s->n_models; i++)
+  for (int i = 0; i < s->n_models && s->n_models > 1; i++) // of one alone, the run's error says it
     if (s->absences[i].why.status)
       buf_printf(&text, "%s was not asked any more: %s; the same command asks it again\n", name_of(m, i),
                  s->absences[i].why.message);

@@ -341,6 +341,9 @@ expect 0 "in all 9 calls" make --attempts 9 --run budget --budget-calls 9
 expect 1 "the budget of 0.001 s of processors is used up" make --attempts 9 --run processors --budget-cpu-seconds 0.001
 check "one step is more than that" "1" "$(sql "SELECT count(*) FROM step WHERE run = 'processors'")"
 expect 0 "in all 9 calls" make --attempts 9 --run processors --budget-cpu-seconds 1000 --budget-gpu-seconds 1
+# A second request of at least a second would end after the two that there are: it is not sent.
+expect 1 "the budget of 2 s (is used up|has no room for one more request)" ask --attempts 9 --run seconds --no-final --budget-seconds 2 --endpoint 'exec:sleep 1; echo A loop.'
+check "a request's time is reserved" "1" "$(sql "SELECT count(*) FROM step WHERE run = 'seconds'")"
 # Over a suite it goes where no kernel is right: after a request for each task, all of it.
 kernel 'y[i] = x[i] < 0 ? 0 : x[i];' | fenced >"$work/same"
 expect 1 "the budget of 6 calls is used up" "$assay" make kernelbench/1/19 kernelbench/1/20 --device cpu --no-timing --workload small --no-final --method refine \
