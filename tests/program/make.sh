@@ -549,6 +549,11 @@ check "no rest without a budget for it" "0 cut_off 1 length" "$(cut_steps half)"
 sql "UPDATE step SET outcome = 'replied' WHERE run = 'half'"
 expect 0 "2 asked now, 1 judged now; in all 5 calls" cut_run --run half --model gpt-4.1@half
 check "a half is gone on with" "$(cut_steps cut)" "$(cut_steps half)"
+# Money that ends between a reply and its rest: the next process asks for the rest alone.
+expect 3 "2 asked now, 0 judged now; in all 4 calls, 2200 tokens" cut_run --run poor --model gpt-4.1@poor
+touch "$log/paid"
+expect 0 "1 asked now, 1 judged now; in all 7 calls, 5500 tokens, 0.0140 USD" cut_run --run poor --model gpt-4.1@poor
+check "the rest alone" "0 judged 3 stop, 1 cut_off 3 length, 2 cut_off 1 length" "$(cut_steps poor)"
 # A folder of texts of before there was one for this.
 cp -r "$source/prompts" "$work/older"
 rm "$work/older/continue.txt"

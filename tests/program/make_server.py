@@ -3,7 +3,8 @@
 """A language model's server for the tests: make_server.py FOLDER LOG writes its port to LOG/port and answers requests to
 chat completions with FOLDER's file of the model's name and the request's number ("m.0"), or "last". A model "wrong-key"
 gets 401, "missing" 404, "picky" 400 when it is sent a temperature,
-"narrow" 400 for any prompt, "busy" 500; "gone" gets 402 and "busy-until-paid" 503 while there is no LOG/paid; "capped" is refused more than 3,000 tokens and never gets to its code; "gpt-4.1@uncounted"
+"narrow" 400 for any prompt, "busy" 500; "gone" gets 402 and "busy-until-paid" 503 while there is no LOG/paid,
+"gpt-4.1@poor" 402 for the rest of a reply; "capped" is refused more than 3,000 tokens and never gets to its code; "gpt-4.1@uncounted"
 counts no tokens, "gpt-4.1@broken" leaves out the end of its streams. Streams when asked to. A file that begins with "cut N" is a reply that ends after N bytes of the
 rest of the file, by the cap on tokens; asked to go on, the server has the files "rest.0", "rest.1"."""
 import http.server
@@ -32,7 +33,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         model = body["model"]
         rest = "rest." if any(m["role"] == "assistant" for m in body["messages"]) else ""
         with lock:
-            late = model in ("gone", "busy-until-paid") and not (LOG / "paid").exists()
+            unpaid = model == "gone" or (rest and model == "gpt-4.1@poor")
+            late = (unpaid or model == "busy-until-paid") and not (LOG / "paid").exists()
             n = counts[model, rest] = counts.get((model, rest), -1) + (not late)
             n = f"{rest}{n}"
         (LOG / f"{model}.{n}").write_text(json.dumps(body, indent=1))
@@ -44,7 +46,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if model == "picky" and "temperature" in body:
             error = {"message": "Unsupported value", "param": "temperature", "code": "unsupported_value"}
             return self.send(400, "application/json", json.dumps({"error": error}).encode())
-        if model == "gone" and not (LOG / "paid").exists():
+        if unpaid and not (LOG / "paid").exists():
             return self.send(402, "application/json", json.dumps({"error": {"message": "pay"}}).encode())
         if model == "busy-until-paid" and not (LOG / "paid").exists():
             return self.send(503, "application/json", json.dumps({"error": {"message": "Loading model"}}).encode())
