@@ -241,12 +241,11 @@ static enum assay_status loop(struct engine *e, struct assay_error *err) {
   struct model_reply reply;
   for (;;) {
     bool any = false;
-    for (int i = 0; i < e->o->n_tasks && !status && !stopped(e); i++)
-      status = leave_out(e, &e->tasks[i], &any, err);
-    if (!status)
-      status = send_more(e, err);
+    status = send_more(e, err);
     while (!status && model_client_next(e->o->client, 0, &reply))
       status = take_in(e, &reply, err);
+    for (int i = 0; i < e->o->n_tasks && !status && !stopped(e); i++) // what came may have been a model's last failure
+      status = leave_out(e, &e->tasks[i], &any, err);
     if (!status)
       status = commit_one(e, &any, err);
     if (status || (!any && e->under_way == 0 && (stopped(e) || !any_open(e))))
