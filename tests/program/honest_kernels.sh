@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# honest_kernels.sh ASSAY ROOT: every task of KernelBench-X has an honest kernel, in tests/kernelbenchx or written by
+# tools/tasks/honest_kernels.py; some of the latter are judged with their wrong twins.
+set -eu
+assay=$1 root=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+python3 "$root/tools/tasks/honest_kernels.py" "$work/all" >"$work/said"
+sed -n 's,^// assay: task ,,p' "$work"/all/*.c "$root"/tests/kernelbenchx/*.c | sort -u >"$work/have"
+sed -n 's,^ *"assay.task" : "\(.*\)"\,$,\1,p' "$root"/tasks/kernelbenchx/*/*.onnxtxt | sort -u >"$work/tasks"
+if ! [ "$(wc -l <"$work/tasks")" = 184 ] || [ -n "$(comm -13 "$work/have" "$work/tasks")" ]; then
+  echo "tasks without an honest kernel:"
+  comm -13 "$work/have" "$work/tasks"
+  exit 1
+fi
+python3 "$root/tools/tasks/honest_kernels.py" "$work/c" Math/mul_fp16 Pooling/ Reduce/std LinearAlgebra/cholesky_solve \
+  SpatialOps/interpolate Quantization/bmm fused_elu_linear fused_gelu_conv2d
+exec "$assay" bench kernelbenchx --from "$work/c" --twins --workload small --no-timing --no-probes --no-store \
+  --seed 20261126 --secret 20261127
