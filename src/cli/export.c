@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay export RUN: a run's verdicts as files of KernelBench, KernelBench-X or flashinfer-bench; tasks as definitions
-// of the last.
+// of the last, or problems of GPU MODE.
 #include <argp.h>
 #include <jansson.h>
 #include <string.h>
@@ -31,7 +31,7 @@ struct arguments {
 static void check(struct argp_state *state, const struct arguments *a) {
   const bool definitions = a->format == FORMAT_FLASHINFER || a->format == FORMAT_SOL;
   const bool kernelbench = a->format == FORMAT_KERNELBENCH || a->format == FORMAT_KERNELBENCHX;
-  if (!a->run && (!definitions || a->n_tasks == 0))
+  if (!a->run && ((!definitions && a->format != FORMAT_GPU_MODE) || a->n_tasks == 0))
     argp_error(state, "name a run: `assay runs` lists them");
   if (!a->to)
     argp_error(state, "say where to: --to FOLDER%s",
@@ -94,7 +94,7 @@ static const struct argp_option options[] = {
      "sol-execbench: traces; gpu-mode: results",
      0},
     {"task", KEY_TASK, "TASK", 0,
-     "where a task of the run is, if not among the suites; without RUN, what to write as definitions", 0},
+     "where a task of the run is, if not among the suites; without RUN, what to write as definitions or problems", 0},
     {"name", KEY_NAME, "NAME", 0,
      "the run's name there (default: RUN, with _ for everything but letters, digits, '.' and '-')", 0},
     {"level", KEY_LEVEL, "N", 0, "KernelBench's level, if the run has verdicts on several", 0},
@@ -108,14 +108,15 @@ static const struct argp argp = {
     .options = options,
     .parser = parse,
     .children = cli_common_child,
-    .args_doc = "RUN\n--format flashinfer-bench --task TASK",
+    .args_doc = "RUN\n--format flashinfer-bench --task TASK\n--format gpu-mode --task TASK",
     .doc =
         "Writes the verdicts of a run in KernelBench's format, FOLDER/NAME/eval_results.json, or in KernelBench-X's, "
         "for their scripts and other tools: one sample per candidate, times in milliseconds. `metadata` has what "
         "KernelBench has no field for: the reason, the error in units of honest error, the floor. A sample whose time "
         "is suspicious counts as incorrect. In flashinfer-bench's format: traces, "
         "FOLDER/traces/assay/OP/DEFINITION.jsonl; and without RUN the tasks themselves, FOLDER/definitions and "
-        "FOLDER/workloads. In GPU MODE's: FOLDER/PROBLEM/SUBMISSION.json.",
+        "FOLDER/workloads. In GPU MODE's: FOLDER/PROBLEM/SUBMISSION.json; and without RUN the tasks as problems, "
+        "FOLDER/PROBLEM/task.yml with its files.",
 };
 
 static char *plain_name(const char *run) {
@@ -271,7 +272,10 @@ static enum assay_status write_definitions(const struct arguments *a, char *cons
     status = task_read(paths[i], false, &t, err);
     if (status)
       break;
-    status = flashinfer_write_task(&t, a->to, &workloads, err);
+    if (a->format == FORMAT_GPU_MODE)
+      status = gpu_mode_write_task(&t, a->to, err);
+    else
+      status = flashinfer_write_task(&t, a->to, &workloads, err);
     all += workloads;
     task_release(&t);
   }
@@ -279,6 +283,8 @@ static enum assay_status write_definitions(const struct arguments *a, char *cons
     cli_json_print(cli_json_of("export_definitions",
                                json_pack("{s:s, s:s, s:i, s:i}", "folder", a->to, "format", format_names[a->format],
                                          "definitions", a->n_tasks, "workloads", all)));
+  else if (!status && a->format == FORMAT_GPU_MODE)
+    printf("%s: %d problems\n", a->to, a->n_tasks);
   else if (!status)
     printf("%s/definitions: %d, with %d workloads\n", a->to, a->n_tasks, all);
   return status;

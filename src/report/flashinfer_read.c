@@ -16,7 +16,7 @@ struct reading {
   // Of the verdict that was read last.
   json_t *trace;
   char *evidence;
-  char task[NAME_BYTES], detail[DETAIL_BYTES];
+  char task[NAME_BYTES], detail[DETAIL_BYTES], sizes[NAME_BYTES];
 };
 
 static enum assay_status fault(const struct reading *r, const char *what, struct assay_error *err) {
@@ -117,12 +117,30 @@ static enum assay_status put_evidence(struct reading *r, const json_t *evaluatio
   return r->evidence ? ASSAY_OK : error_nomem(err, "a trace");
 }
 
+// The workload's name: its uuid; of older files, which have none, its axes ("M=256, N=64"). NULL: neither.
+static const char *workload_of(struct reading *r, const json_t *workload) {
+  const char *uuid = text_of(workload, "uuid"), *name;
+  json_t *axes = json_object_get(workload, "axes"), *extent;
+  size_t n = 0;
+  if (uuid || !json_is_object(axes))
+    return uuid;
+  r->sizes[0] = '\0';
+  json_object_foreach(axes, name, extent) {
+    const int put = snprintf(r->sizes + n, sizeof r->sizes - n, "%s%s=%lld", n ? ", " : "", name,
+                             (long long)json_integer_value(extent));
+    if (put < 0 || (size_t)put >= sizeof r->sizes - n)
+      return NULL;
+    n += (size_t)put;
+  }
+  return n ? r->sizes : NULL;
+}
+
 static enum assay_status take(struct reading *r, struct store_verdict *v, struct assay_error *err) {
   const json_t *evaluation = json_object_get(r->trace, "evaluation"), *workload = json_object_get(r->trace, "workload");
   const char *definition = text_of(r->trace, "definition"), *solution = text_of(r->trace, "solution");
-  const char *uuid = text_of(workload, "uuid"), *status = text_of(evaluation, "status");
-  if (!definition || !solution || !uuid)
-    return fault(r, "a trace has the texts definition, solution and workload.uuid", err);
+  const char *name = workload_of(r, workload), *status = text_of(evaluation, "status");
+  if (!definition || !solution || !name)
+    return fault(r, "a trace has the texts definition, solution and workload.uuid (or workload.axes)", err);
   if (!take_status(status, v))
     return fault(r, "evaluation.status is none of theirs (PASSED, INCORRECT_NUMERICAL, ...)", err);
   const double ms = json_number_value(json_object_get(json_object_get(evaluation, "performance"), "latency_ms"));
@@ -132,7 +150,7 @@ static enum assay_status take(struct reading *r, struct store_verdict *v, struct
   put_detail(r, status, text_of(evaluation, "log"));
   v->run = r->run;
   v->task = r->task;
-  v->workload = uuid;
+  v->workload = name;
   v->candidate = solution;
   v->device = "cuda";
   v->task_hash = v->candidate_hash = v->settings_hash = v->toolchain = v->command = "";

@@ -75,25 +75,6 @@ static enum assay_status put_tensor(const struct task *t, int v, const struct ar
   return status;
 }
 
-// The reference under a workload, and whether it is the same under all.
-static enum assay_status reference(const struct task *t, struct buf *out, bool *same, struct assay_error *err) {
-  struct buf missing = {0}, other = {0};
-  const struct workload *full = &t->workloads[t->n_workloads > 1 ? 1 : 0];
-  enum assay_status status = report_pytorch_reference(t, full, out, &missing, err);
-  *same = true;
-  for (int i = 0; i < t->n_workloads && !status; i++) {
-    buf_clear(&other);
-    status = report_pytorch_reference(t, &t->workloads[i], &other, &missing, err);
-    *same = *same && strcmp(buf_str(&other), buf_str(out)) == 0;
-  }
-  if (!status && missing.len)
-    status = error_set(err, ASSAY_ERR_UNSUPPORTED, "%s has no reference in PyTorch: there is no translation of %s",
-                       t->name, buf_str(&missing));
-  buf_release(&missing);
-  buf_release(&other);
-  return status;
-}
-
 // inputs, outputs and axes: as they are at full, with symbols unless `fixed`.
 static enum assay_status interface_of(const struct task *t, bool fixed, json_t *root, struct assay_error *err) {
   const struct graph *g = &t->model.flat;
@@ -128,7 +109,7 @@ static enum assay_status made(const struct task *t, json_t **out, struct assay_e
   bool same = true;
   json_t *root = json_object();
   flashinfer_file_name(t->name, &name);
-  enum assay_status status = root ? reference(t, &text, &same, err) : error_nomem(err, "a definition");
+  enum assay_status status = root ? report_pytorch_everywhere(t, &text, &same, err) : error_nomem(err, "a definition");
   if (!status) {
     json_object_set_new(root, "name", json_string(buf_str(&name)));
     json_object_set_new(root, "op_type", json_string(task_kind(t)));

@@ -304,3 +304,44 @@ enum assay_status report_pytorch_reference(const struct task *t, const struct wo
                                            struct buf *missing, struct assay_error *err) {
   return write_module(t, w, true, out, missing, err);
 }
+
+enum assay_status report_pytorch_everywhere(const struct task *t, struct buf *out, bool *same,
+                                            struct assay_error *err) {
+  struct buf missing = {0}, other = {0};
+  const struct workload *full = &t->workloads[t->n_workloads > 1 ? 1 : 0];
+  enum assay_status status = report_pytorch_reference(t, full, out, &missing, err);
+  *same = true;
+  for (int i = 0; i < t->n_workloads && !status; i++) {
+    buf_clear(&other);
+    status = report_pytorch_reference(t, &t->workloads[i], &other, &missing, err);
+    *same = *same && strcmp(buf_str(&other), buf_str(out)) == 0;
+  }
+  if (!status && missing.len)
+    status = error_set(err, ASSAY_ERR_UNSUPPORTED, "%s has no reference in PyTorch: there is no translation of %s",
+                       t->name, buf_str(&missing));
+  buf_release(&missing);
+  buf_release(&other);
+  return status;
+}
+
+enum assay_status report_pytorch_draws(const struct task *t, const struct workload *w, const char *name,
+                                       struct buf *out, struct assay_error *err) {
+  struct pytorch_module m = {.w = {.g = &t->model.flat, .out = out, .complete = true}, .task = t};
+  struct array *inputs;
+  struct arena arena = {0};
+  enum assay_status status = pytorch_open(&m, w, &arena, &inputs, err);
+  if (!status) {
+    buf_printf(out, "\n\ndef %s():\n", name);
+    put_draws(&m, w, inputs, false);
+    put_draws(&m, w, inputs, true);
+    buf_puts(out, "    return [");
+    for (int i = 0; i < t->n_inputs; i++) {
+      buf_puts(out, i ? ", " : "");
+      pytorch_put_value(&m.w, m.w.g->inputs[i]);
+    }
+    buf_puts(out, "]\n");
+    status = buf_status(out, err);
+  }
+  arena_release(&arena);
+  return status;
+}

@@ -52,6 +52,14 @@ enum assay_status report_pytorch(const struct task *t, const struct workload *w,
 enum assay_status report_pytorch_reference(const struct task *t, const struct workload *w, struct buf *out,
                                            struct buf *missing, struct assay_error *err);
 
+// That text under the workload full, and whether it is the same under all. ASSAY_ERR_UNSUPPORTED, with the names of
+// operators, where one has no translation.
+enum assay_status report_pytorch_everywhere(const struct task *t, struct buf *out, bool *same, struct assay_error *err);
+
+// A function NAME that draws all inputs under the workload, and returns them as a list in the graph's order.
+enum assay_status report_pytorch_draws(const struct task *t, const struct workload *w, const char *name,
+                                       struct buf *out, struct assay_error *err);
+
 // The same as a Python candidate of this workload (docs/baselines.md): ModelNew in the precision of the task's
 // contract.
 struct report_pytorch_mode {

@@ -135,6 +135,8 @@ def candidates(root, out):
             has("is not Python", refusal(words))
         else:
             run(words)
+            run([words[-1], "--task", words[2], "--solution", "-o", out / "back.json"])
+            assert json.loads((out / "back.json").read_text()) == raw, raw["name"]
     norm, spec = place(out, "rmsnorm_d96"), data_set.SOLUTIONS[0][0]["spec"]
     has("it solves mix_and_sum", refusal([root / "solutions/named.json", "--task", norm]))
     path = out / "s.json"
@@ -144,13 +146,28 @@ def candidates(root, out):
                         ({"spec": {**spec, "language": "cuda", "binding": "tvm-ffi"}}, "its binding is tvm-ffi")):
         path.write_text(json.dumps({**data_set.SOLUTIONS[0][0], **change}))
         has(why, refusal([path, "--task", norm]))
+    path.write_text(json.dumps({**data_set.SOLUTIONS[0][0], "spec": {**spec, "languages": ["Python"]}}))
+    run([path, "--task", norm, "-o", out / "capital.py"])
+    own = out / "own.py"
+    own.write_text("import torch\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, hidden_states, weight):\n"
+                   "        return hidden_states * weight\n")
+    run([own, "--task", norm, "--solution", "-o", path])
+    made = json.loads(path.read_text())
+    assert made["definition"] == "rmsnorm_d96" and made["spec"]["entry_point"] == "main.py::run", made
+    names = {}
+    exec(made["sources"][0]["content"], names)
+    import torch
+    assert names["run"](torch.full((2, 3), 2.0), torch.full((3,), 4.0)).eq(8).all()
+    own.write_text("x = 1\n")
+    has("no class ModelNew", refusal([own, "--task", norm, "--solution"]))
     cpp = data_set.solution("cpp", "rmsnorm_d96", {
         "main.cpp": '#include "deep/numbers.h"\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("run", &run); }\n',
         "deep/numbers.h": "#pragma once\nconst int NUMBER = 1;\n"}, "main.cpp::run", "cpp", binding="torch")
     path.write_text(json.dumps(cpp))
     run([path, "--task", norm, "-o", out / "cpp.py"])
     has("const int NUMBER = 1;", (out / "cpp.py").read_text())
-    assert "#include" not in (out / "cpp.py").read_text()
+    text = (out / "cpp.py").read_text()
+    assert "#include" not in text[:text.index("# The solution as it was read")]
 
 
 def judged(root, out):
@@ -202,6 +219,11 @@ def back(out, traces):
     key = lambda t: json.dumps(t, sort_keys=True)  # noqa: E731
     assert sorted(map(key, again)) == sorted(map(key, traces + odd))
     has("theirs", assay("score", "theirs"))
+    older = {**traces[0], "workload": {"axes": {"M": 7, "N": 5}, "inputs": {}}}  # without a uuid
+    file.write_text(json.dumps(older) + "\n")
+    assay("runs", "import", file, "older")
+    assay("export", "older", "--format", "flashinfer-bench", "--to", out / "older")
+    assert [json.loads(p.read_text()) for p in (out / "older/traces").rglob("*.jsonl")] == [older]
     file.write_text(json.dumps({**traces[0], "evaluation": {"status": "FINE"}}) + "\n")
     done = subprocess.run([ASSAY, "runs", "import", file, "other"], capture_output=True, text=True)
     assert done.returncode == 2 and "line 1: evaluation.status" in done.stderr, done

@@ -43,6 +43,34 @@ def tasks(root, out):
     has("task.yml cannot be read", refusal([root / "loop"]))
 
 
+def own_task(out):
+    path = out / "own.onnxtxt"
+    path.write_text("""<ir_version: 10, opset_import: ["" : 23], metadata_props: ["assay.task" : "mine/rows", "assay.title" : "t",
+ "assay.contract" : "fp32", "assay.workload.small" : "M=4, K=9", "assay.workload.full" : "M=30, K=20",
+ "assay.allclose" : "1e-3, 1e-5", "assay.input.x" : "normal(0, 1)", "assay.input.w" : "uniform(-0.5, 0.5) static"]>
+g (float[M, K] x, float[8, K] w) => (float[M, 8] y) {
+  y = Gemm<transB = 1>(x, w)
+}
+""")
+    return path
+
+
+def written_back(root, out):
+    """A problem that was imported is the same problem again; a task of Assay's own is one that can be imported."""
+    has("1 problems", assay("export", "--format", "gpu-mode", "--task", out / "window.onnxtxt", "--to", out / "set"))
+    for name in ("window/task.yml", "window/reference.py", "window/task.py", "utils.py"):
+        ours, theirs = (out / "set" / name).read_text(), (root / name).read_text()
+        assert yaml.safe_load(ours) == yaml.safe_load(theirs) if name.endswith("yml") else ours == theirs, name
+    assay("export", "--format", "gpu-mode", "--task", own_task(out), "--to", out / "set")
+    (out / "set/eval.py").write_text("")  # a set's own, as utils.py is
+    report = run([out / "set/mine_rows", "-o", out / "rows.onnxtxt"])
+    kept = properties(out / "rows.onnxtxt")
+    assert kept["assay.workload.full"] == "M=30, K=20" and kept["assay.allclose"] == "0.001, 1e-05", (kept, report)
+    assert kept["assay.input.x"].startswith("normal(0, 1)"), kept
+    run([root / "layer", "-o", out / "layer.onnxtxt"])
+    has("depend on weights that the reference draws", refusal([root / "forgotten", "-o", out / "never"]))
+
+
 def submissions(root, out):
     kernels = out / "kernels"
     kernels.mkdir()
@@ -87,7 +115,7 @@ def main():
         os.environ["ASSAY_STORE"], os.environ["ASSAY_TASKS"] = str(out / "store.sqlite"), str(out.parent)
         os.environ.setdefault("ASSAY_PYTHON", sys.executable)
         problems.write(root)
-        for step in (tasks, submissions):
+        for step in (tasks, written_back, submissions):
             step(root, out)
             print(f"{step.__name__}: fine", flush=True)
 

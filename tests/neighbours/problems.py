@@ -106,7 +106,28 @@ LOOP = {"reference.py": text("""
 
     check_implementation = None
 """), "task.yml": yml("A loop.", ['{"rows": 4, "seed": 1}'], ['{"rows": 9, "seed": 1}'])}
-PROBLEMS = {"window": WINDOW, "scaled": SCALED, "several": SEVERAL, "loop": LOOP}
+# A module that the reference makes, on a GPU, and whose weights it replaces; and one that forgets a weight.
+LAYER = {"reference.py": text("""
+    import torch
+
+
+    def ref_kernel(data):
+        x, weight, bias = data
+        layer = torch.nn.Linear(x.shape[1], 6).to(x.device)
+        layer.weight = torch.nn.Parameter(weight)
+        layer.bias = torch.nn.Parameter(bias)
+        return layer(x)
+
+
+    def generate_input(rows, seed):
+        return torch.randn(rows, 5, device="cuda"), torch.randn(6, 5, device="cuda"), torch.randn(6, device="cuda")
+
+
+    check_implementation = None
+"""), "task.yml": yml("A layer.", ['{"rows": 4, "seed": 1}'], ['{"rows": 9, "seed": 1}'])}
+FORGOTTEN = {**LAYER, "reference.py": "\n".join(line for line in LAYER["reference.py"].splitlines() if "layer.bias" not in line)
+             + "\n"}
+PROBLEMS = {"window": WINDOW, "scaled": SCALED, "several": SEVERAL, "loop": LOOP, "layer": LAYER, "forgotten": FORGOTTEN}
 SUBMISSIONS = {
     ("window", "unfolded"): (text("""
         from __future__ import annotations

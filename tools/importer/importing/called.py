@@ -49,6 +49,9 @@ class CalledSource(Source):
         self.inputs = []
         values = [v for v in self.leaves if isinstance(v, torch.Tensor)]
         for k, (value, name, draw, row) in enumerate(zip(values, names, draws, axes)):
+            if "float8" in str(value.dtype) or "float4" in str(value.dtype):
+                raise Refused(f"{name} is {value.dtype}: candidates are not given tensors of 8 or 4 bits that are no whole "
+                              "numbers")
             t = Tensor(plain_name(name), value.detach(), "input")
             t.axes = row
             t.distribution = draw or self.fitted(t, [value, *(again(k) if again else [])])
@@ -57,6 +60,22 @@ class CalledSource(Source):
             self.inputs.append(t)
         if not self.inputs:
             raise Refused("there is no tensor among the arguments")
+        if "nn." in pathlib.Path(path).read_text(encoding="utf-8"):
+            self.check_weights(function, arguments)
+
+    @staticmethod
+    def check_weights(function, arguments):
+        """A module that the reference makes has the weights that it is given, and none that are drawn."""
+        copies = torch.utils._pytree.tree_map(lambda v: v.clone() if isinstance(v, torch.Tensor) else v, list(arguments))
+        DRAWN.clear()
+        with torch.no_grad():
+            try:
+                made = torch.utils._pytree.tree_flatten(function(*copies))[0]
+            except Exception:  # whatever it is, the importer meets it again, and says so
+                return
+        if DRAWN and any(isinstance(v, torch.Tensor) and v.is_floating_point() and v.isnan().any() for v in made):
+            raise Refused("its answers depend on weights that the reference draws as it makes a module; a task's graph is a "
+                          "function of its inputs")
 
     @staticmethod
     def fitted(t, values):
@@ -93,16 +112,44 @@ class Generator(torch.Generator):
         return super().__new__(cls, "cpu")
 
 
+DRAWN = []  # shapes of weights that nobody gave
+
+
+def undrawn(tensor, *_, **__):
+    """In place of PyTorch's initial values of weights: a reference that makes modules puts its own weights there. One that
+    does not answers NaN (check_weights)."""
+    DRAWN.append(tuple(tensor.shape))
+    with torch.no_grad():
+        return tensor.fill_(float("nan"))
+
+
+def stays(original):
+    """Module.to without devices: what is exported cannot be moved."""
+    def to(module, *args, **kwargs):
+        kwargs.pop("device", None)
+        args = [a for a in args if not isinstance(a, (str, torch.device))]
+        return original(module, *args, **kwargs) if args or kwargs else module
+    return to
+
+
 @contextlib.contextmanager
 def on_this_machine():
     """While somebody else's text runs: no GPU is wanted."""
     before = torch.Generator, torch.cuda.synchronize, torch.cuda.is_available
     nothing = lambda *args, **kwargs: None  # noqa: E731
     torch.Generator, torch.cuda.synchronize = Generator, nothing
+    initial = {n: f for n, f in vars(torch.nn.init).items() if n.endswith("_") and not n.startswith("_") and callable(f)}
+    for n in initial:
+        setattr(torch.nn.init, n, undrawn)
+    moved = torch.nn.Module.to, torch.nn.Module.cuda
+    torch.nn.Module.to, torch.nn.Module.cuda = stays(moved[0]), lambda module, *_: module
     try:
         with Here():
             yield
     finally:
+        torch.nn.Module.to, torch.nn.Module.cuda = moved
+        for n, f in initial.items():
+            setattr(torch.nn.init, n, f)
         torch.Generator, torch.cuda.synchronize, torch.cuda.is_available = before
 
 

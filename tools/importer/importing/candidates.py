@@ -18,6 +18,8 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*$', re.MULTIL
 
 HEAD = "# assay: task {task}\n# {what}, as tools/importer/assay-import writes it: {how}.\n"
 
+KEPT = "# The solution as it was read: "  # and its JSON, to the end of the line
+
 FINDER = '''
 import importlib.abc as _assay_abc
 import importlib.util as _assay_util
@@ -217,7 +219,36 @@ def of_solution(path, task, definition_file):
                for t in definition.outputs.values()] if solution.in_place else []
     head = HEAD.format(task=interface.properties.get("assay.task", ""), what=f"The solution {plain_text(solution.name)} of {plain_text(definition.name)}",
                        how="its sources, and a module that calls them")
-    return solution.name, head + text + model(interface, arguments, outputs, list(definition.outputs))
+    return solution.name, head + text + model(interface, arguments, outputs, list(definition.outputs)) + "\n" + KEPT \
+        + json.dumps(solution.raw) + "\n"
+
+
+def to_solution(path, task):
+    """A candidate's file as a Solution: the one that it was made of, or a module in Python with a function that calls it."""
+    try:
+        text = pathlib.Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as e:
+        raise Refused(f"{path} cannot be read: {e}") from e
+    kept = [line.removeprefix(KEPT) for line in text.splitlines() if line.startswith(KEPT)]
+    if kept:
+        try:
+            return flashinfer.Solution(json.loads(kept[-1]), path).raw
+        except ValueError as e:
+            raise Refused(f"{path}: the line that keeps its solution is not JSON: {e}") from e
+    if not re.search(r"^class ModelNew\b", text, re.MULTILINE):
+        raise Refused(f"{path} has no class ModelNew: only candidates in Python are written as solutions")
+    interface = Interface(task)
+    name = interface.properties.get("assay.task", pathlib.Path(task).stem)
+    if "flashinfer_bench.definition" in interface.properties:
+        definition = interface.definition(task, None)
+        name, arguments = definition.name, [plain_name(n) for n in definition.inputs]
+    else:
+        name, arguments = re.sub(r"[^A-Za-z0-9_.-]", "_", name), interface.inputs
+    call = f"\n\ndef run({', '.join(arguments)}):\n    return ModelNew()({', '.join(interface.inputs)})\n"
+    language = "triton" if re.search(r"^\s*(import|from) triton\b", text, re.MULTILINE) else "python"
+    return {"name": pathlib.Path(path).stem, "definition": name, "author": "assay", "spec": {
+        "language": language, "target_hardware": ["cuda"], "entry_point": "main.py::run", "dependencies": [],
+        "destination_passing_style": False}, "sources": [{"path": "main.py", "content": text.rstrip() + call}]}
 
 
 def plain_text(text):

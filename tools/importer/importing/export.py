@@ -73,6 +73,8 @@ def reason(error, path):
     kind = type(deepest).__name__
     if match := re.search(r"No ONNX function found for <OpOverload\(op='([\w.]+)'", said):
         said = f"it has no ONNX form of {match[1]}, nor anything that it is made of"
+    if "Unsupported attribute type" in said and "SymbolicTensor" in said:
+        said = "an attribute of an operator, such as a convolution's number of groups, would be a dimension that varies"
         op = match[1].split(".")[1]
         said = f"aten.{op}: {REFUSED[op]}" if op in REFUSED else said
     elif kind.startswith("GuardOnDataDependent"):

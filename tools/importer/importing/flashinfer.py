@@ -262,13 +262,13 @@ def usable(workloads, definition):
 
 class Solution:
     def __init__(self, raw, where):
-        want(raw, dict, str(where))
+        self.raw = want(raw, dict, str(where))
         self.name = want(raw.get("name"), str, f"{where}: name")
         self.definition = want(raw.get("definition"), str, f"{where}: definition")
         self.author = raw.get("author") or ""
         spec = want(raw.get("spec"), dict, f"{where}: spec")
         languages = spec.get("languages") or [spec.get("language")]
-        self.languages = [str(n) for n in want(languages, list, f"{where}: spec: languages")]
+        self.languages = [str(n).lower() for n in want(languages, list, f"{where}: spec: languages")]
         entry = want(spec.get("entry_point"), str, f"{where}: spec: entry_point")
         if entry.count("::") != 1:
             raise Refused(f"{where}: spec: entry_point: FILE::FUNCTION is wanted, not {entry!r}")

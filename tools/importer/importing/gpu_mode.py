@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A problem of GPU MODE: task.yml and the files that it names. Nothing here needs PyTorch."""
 import ast
+import contextlib
 import pathlib
 
 from . import Refused
@@ -33,7 +34,7 @@ class Problem:
         self.description = " ".join(str(raw.get("description") or self.name).split())
         self.ranking = raw.get("ranking_by", "last")
         self.multi_gpu = bool(raw.get("multi_gpu"))
-        self.files = {}
+        self.files, self.sources = {}, {}  # by name, and by source
         for row in raw.get("files") or []:
             if not isinstance(row, dict) or not isinstance(row.get("name"), str) or not isinstance(row.get("source"), str):
                 raise Refused(f"{self.path}: files: each has a name and a source")
@@ -46,7 +47,16 @@ class Problem:
                 self.files[row["name"]] = (self.folder / row["source"]).read_text(encoding="utf-8")
             except (OSError, ValueError) as e:
                 raise Refused(f"{self.path}: files: {row['source']} cannot be read: {e}") from e
+            self.keep(row["source"], self.files[row["name"]])
+        for source in (raw.get("templates") or {}).values() if isinstance(raw.get("templates"), dict) else []:
+            with contextlib.suppress(OSError, ValueError, TypeError):
+                self.keep(source, (self.folder / source).read_text(encoding="utf-8"))
         self.tests, self.benchmarks = self.cases("tests"), self.cases("benchmarks")
+
+    def keep(self, source, text):
+        """What is written back next to task.yml: files of the problem's folder, and of the one above."""
+        if not pathlib.PurePosixPath(source).is_absolute() and ".." not in source.removeprefix("../"):
+            self.sources[source] = text
 
     def cases(self, key):
         found = self.raw.get(key) or []

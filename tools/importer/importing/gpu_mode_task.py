@@ -261,6 +261,8 @@ def make(options, path, assay):
         def properties(attempt):
             rows = [("assay.allclose", f"{pair[0]:g}, {pair[1]:g}")] if pair else []
             return rows + [("gpu_mode.data", data.text(attempt)), ("gpu_mode.ranking_by", problem.ranking),
-                           *((f"gpu_mode.{kind}", json.dumps(rows)) for kind, rows in lists.items())]
+                           *((f"gpu_mode.{kind}", json.dumps(rows)) for kind, rows in lists.items()),
+                           ("gpu_mode.problem", json.dumps(problem.raw, default=str)),
+                           ("gpu_mode.files", json.dumps(problem.sources))]
         source.properties = properties
         return module_task.make_of(options, path, assay, source)

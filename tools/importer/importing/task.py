@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a module or a model to a task file that answers as the original does."""
+import json
 import pathlib
 import re
 import sys
@@ -87,6 +88,11 @@ def bindings(words, option):
 def make_candidate(options, path):
     """A solution or a submission to one file."""
     from . import candidates, gpu_mode
+    if options.solution:
+        output = pathlib.Path(options.output or path.with_suffix(".json").name)
+        output.write_text(json.dumps(candidates.to_solution(path, options.task), indent=2), encoding="utf-8")
+        print(f"{output}: a solution of flashinfer-bench")
+        return
     name = path.stem + ".candidate"
     if path.suffix == ".json":
         name, text = candidates.of_solution(path, options.task, options.definition)

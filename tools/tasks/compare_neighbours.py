@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Public examples of the neighbours' formats, read, written back and compared: flashinfer-bench and SOL-ExecBench
+(definitions, workloads, solutions, traces), GPU MODE (task.yml and its files, submissions).
+
+    compare_neighbours.py ASSAY NAME=CHECKOUT... [--csv=FILE] [--page=FILE] [--only=PART] [--more=FILE,...]
+
+NAME: what the table calls the checkout, whose files are found by what is in them: *.json with a reference and axes is a
+definition, with sources and a spec a solution; lines of *.jsonl with an evaluation are traces; a task.yml is a problem,
+and submission*.py and solution*.py next to it are submissions. Needs the importer's packages and PyYAML.
+
+A line for each file. `read`: it is understood. `task`: its reference is a task, whose answers agree with the reference's
+in double precision. `equal`: what is written back is the same JSON or YAML, and the same text in the files next to it.
+--csv: a row for each file. --page: the table of counts, and what is refused, between the marks in this page.
+--only: files whose path has this part. --more: first the rows of files that --csv wrote earlier. Exit code 1: something that was written back differs.
+"""
+import collections
+import csv
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "tests" / "import"))
+
+from loading import importer  # noqa: E402
+
+TOOL = importer()
+from importing import flashinfer, gpu_mode  # noqa: E402
+
+LIMIT_S = 900
+KINDS = ("definition", "workloads", "solution", "traces", "task.yml", "submission")
+COLUMNS = ("set", "kind", "path", "read", "task", "equal", "reason")
+MARKS = "<!-- neighbours: written by tools/tasks/compare_neighbours.py -->", "<!-- end of neighbours -->"
+NUMBERS = ("sm_scale=0.1", "scale=0.1", "eps=1e-6")  # for definitions that come without workloads
+
+
+class Row(dict):
+    def __init__(self, kind, path):
+        super().__init__(kind=kind, path=str(path), read="", task="", equal="", reason="")
+
+
+def quietly(words, assay):
+    """What the importer refuses with; "" if nothing."""
+    try:
+        TOOL.run([*map(str, words), "--assay", assay, "--no-lint"])
+        return ""
+    except TOOL.Refused as e:
+        return " ".join(str(e).split())
+
+
+def exported(assay, task, form, folder):
+    done = subprocess.run([assay, "export", "--format", form, "--task", task, "--to", folder], capture_output=True,
+                          text=True)
+    if done.returncode != 0:
+        raise ValueError(done.stderr.strip())
+
+
+def lines_of(path):
+    return [json.loads(line) for line in pathlib.Path(path).read_text().splitlines() if line.strip()]
+
+
+# ---- flashinfer-bench and SOL-ExecBench
+
+def workloads_of(path, raw):
+    """By the layouts that the importer knows, else a *.jsonl of that name anywhere in the data set."""
+    place = flashinfer.workloads_file(path, flashinfer.Definition(raw, path))
+    root = next((p.parent for p in path.parents if p.name == "definitions"), None)
+    found = sorted(root.rglob(f"{raw['name']}.*jsonl")) if root and not place else []
+    return place or next((p for p in found if "workload" in str(p)), None)
+
+
+def definition_rows(assay, path, raw, solutions, folder):
+    rows, task = [Row("definition", path)], folder / "task.onnxtxt"
+    row = rows[0]
+    try:
+        place = workloads_of(path, raw)
+        definition = flashinfer.Definition(raw, path)
+        row["read"] = "yes"
+        workloads = flashinfer.read_workloads(place, definition) if place else []
+    except TOOL.Refused as e:
+        row["reason"] = " ".join(str(e).split())
+        return rows
+    words = [path, "-o", task] + (["--workloads", place] if place else [w for n in NUMBERS for w in ("--number", n)])
+    row["reason"] = quietly(words, assay)
+    row["task"] = "no" if row["reason"] else "yes"
+    if place:
+        rows.append(Row("workloads", place))
+        rows[1].update(read=str(len(workloads)))
+    if row["task"] == "yes":
+        exported(assay, task, "flashinfer-bench", folder / "out")
+        row["equal"] = "yes" if [json.loads(p.read_text()) for p in (folder / "out").rglob("definitions/**/*.json")] == [raw] else "no"
+        written = {w["workload"]["uuid"]: w["workload"] for p in (folder / "out").rglob("workloads/**/*.jsonl") for w in lines_of(p)}
+        if place:
+            kept = flashinfer.usable(workloads, definition)
+            rows[1].update(task=str(len(kept)), equal=str(sum(written.get(w.uuid) == w.raw for w in kept)),
+                           reason="" if len(kept) == len(workloads) else "others pass other numbers, or have an extent of 0")
+    rows += [solution_row(assay, p, s, task if row["task"] == "yes" else None, folder) for p, s in solutions]
+    return rows
+
+
+def solution_row(assay, path, raw, task, folder):
+    row = Row("solution", path)
+    try:
+        flashinfer.Solution(raw, path)
+        row["read"] = "yes"
+    except TOOL.Refused as e:
+        row["reason"] = " ".join(str(e).split())
+        return row
+    if not task:
+        row.update(task="no", reason="its definition is no task")
+        return row
+    candidate, back = folder / "candidate.py", folder / "solution.json"
+    row["reason"] = quietly([path, "--task", task, "-o", candidate], assay)
+    row["task"] = "no" if row["reason"] else "yes"
+    if row["task"] == "yes":
+        quietly([candidate, "--task", task, "--solution", "-o", back], assay)
+        row["equal"] = "yes" if json.loads(back.read_text()) == raw else "no"
+    return row
+
+
+def trace_rows(assay, path, folder):
+    row, store = Row("traces", path), folder / "store.sqlite"
+    traces = [t for t in lines_of(path) if t.get("evaluation")]
+    done = subprocess.run([assay, "runs", "import", path, "theirs", "--store", store], capture_output=True, text=True)
+    row["read"] = str(len(traces)) if done.returncode == 0 else ""
+    row["reason"] = done.stderr.strip()
+    if done.returncode == 0:
+        subprocess.run([assay, "export", "theirs", "--format", "flashinfer-bench", "--to", folder / "out", "--store", store],
+                       check=True, capture_output=True)
+        back = [t for p in (folder / "out").rglob("traces/**/*.jsonl") for t in lines_of(p)]
+        row["equal"] = str(sum(t in back for t in traces))
+    return [row]
+
+
+# ---- GPU MODE
+
+def problem_rows(assay, path, folder):
+    import yaml
+    row, task = Row("task.yml", path), folder / f"{path.parent.name}.onnxtxt"
+    try:
+        problem = gpu_mode.Problem(path.parent)
+        row["read"] = "yes"
+    except TOOL.Refused as e:
+        row["reason"] = " ".join(str(e).split())
+        return [row]
+    row["reason"] = quietly([path.parent, "-o", task], assay)
+    row["task"] = "no" if row["reason"] else "yes"
+    if row["task"] == "yes":
+        exported(assay, task, "gpu-mode", folder / "out")
+        written = next((folder / "out").rglob("task.yml"))
+        same = yaml.safe_load(written.read_text()) == problem.raw and all(
+            (written.parent / source).read_text() == text for source, text in problem.sources.items())
+        row["equal"] = "yes" if same else "no"
+    rows = [row]
+    for p in sorted(path.parent.rglob("*.py")):
+        if re.match(r"(submission|solution)", p.name) or p.parent.name == "solutions":
+            one = Row("submission", p)
+            one["reason"] = quietly([p, "--task", task, "--problem", path.parent, "-o", folder / "s.py"], assay) \
+                if row["task"] == "yes" else "its problem is no task"
+            one.update(read="yes", task="no" if one["reason"] else "yes")
+            rows.append(one)
+    return rows
+
+
+# ---- all of them
+
+def found_in(checkout):
+    """(kind, path, what is known of it)."""
+    definitions, solutions = [], collections.defaultdict(list)
+    for path in sorted(checkout.rglob("*.json")):
+        try:
+            raw = json.loads(path.read_text())
+        except (OSError, ValueError):
+            continue
+        if flashinfer.is_definition(raw):
+            definitions.append((path, raw))
+        elif flashinfer.is_solution(raw):
+            solutions[raw.get("definition")].append((path, raw))
+    for path, raw in definitions:
+        mine = [s for s in solutions[raw.get("name")] if s[0].parent == path.parent or path.parent.name != s[0].parent.name]
+        near = [s for s in mine if s[0].parent == path.parent] or mine
+        yield "definition", path, (raw, near)
+    for path in sorted(checkout.rglob("*.jsonl")):
+        if '"evaluation"' in path.read_text() and any(t.get("evaluation") for t in lines_of(path)):
+            yield "traces", path, None
+    for path in sorted(checkout.rglob("task.yml")):
+        yield "task.yml", path, None
+
+
+def rows_of(assay, kind, path, known, folder):
+    if kind == "definition":
+        return definition_rows(assay, path, *known, folder)
+    return trace_rows(assay, path, folder) if kind == "traces" else problem_rows(assay, path, folder)
+
+
+def apart(assay, kind, path, known):
+    """The rows, found by a process of its own: references are run, and may leave anything behind."""
+    with tempfile.TemporaryDirectory() as name:
+        result = pathlib.Path(name) / "rows.json"
+        child = os.fork()
+        if child == 0:
+            os.setsid()
+            signal.alarm(LIMIT_S)
+            with open(os.devnull, "w") as nowhere:
+                os.dup2(nowhere.fileno(), 1)
+                os.dup2(nowhere.fileno(), 2)
+            try:
+                rows = rows_of(assay, kind, path, known, pathlib.Path(name))
+            except BaseException as e:
+                rows = [{**Row(kind, path), "reason": f"{type(e).__name__}: {e} ({traceback.extract_tb(e.__traceback__)[-1].lineno})"}]
+            result.write_text(json.dumps(rows))
+            os._exit(0)
+        os.waitpid(child, 0)
+        if result.exists():
+            return json.loads(result.read_text())
+        return [{**Row(kind, path), "reason": f"not done after {LIMIT_S} s, or killed"}]
+
+
+def number(text):
+    return int(text) if text.isdigit() else int(text == "yes")
+
+
+def page(rows):
+    """The table of counts, and of what is refused with its reason."""
+    out = ["| set | kind | files | read | became tasks or candidates | written back equal |", "|---|---|---|---|---|---|"]
+    for name in dict.fromkeys(r["set"] for r in rows):
+        for kind in KINDS:
+            mine = [r for r in rows if r["set"] == name and r["kind"] == kind]
+            if mine:
+                sums = [str(sum(number(r[c]) for r in mine)) for c in ("read", "task", "equal")]
+                sums[1] = "" if kind == "traces" else sums[1]
+                sums[2] = "" if kind == "submission" else sums[2]
+                out.append(f"| {name} | {kind} | {len(mine)} | {' | '.join(sums)} |")
+    refused = collections.defaultdict(list)
+    for r in rows:
+        if r["reason"] and r["reason"] not in ("its definition is no task", "its problem is no task"):
+            refused[(r["set"], r["reason"][:240])].append(pathlib.Path(r["path"]))
+    out += ["", "| set | refused | why |", "|---|---|---|"]
+    for (name, reason), paths in refused.items():
+        shown = ", ".join(f"`{p.parent.name if p.name in ('task.yml', 'definition.json', 'workload.jsonl') else p.name}`" for p in paths)
+        out.append(f"| {name} | {shown} | {reason.replace('|', chr(92) + '|')} |")
+    return "\n".join(out)
+
+
+def main():
+    options = dict(w[2:].split("=", 1) for w in sys.argv[1:] if w.startswith("--"))
+    words = [w for w in sys.argv[1:] if not w.startswith("--")]
+    if (len(words) < 2 and "more" not in options) or not all("=" in w for w in words[1:]):
+        sys.exit(__doc__)
+    rows = []
+    for file in filter(None, options.get("more", "").split(",")):
+        with open(file, newline="") as text:
+            rows += csv.DictReader(text)
+    for word in words[1:]:
+        name, checkout = word.split("=", 1)
+        checkout = pathlib.Path(checkout).resolve()
+        for kind, path, known in found_in(checkout):
+            if options.get("only", "") not in str(path):
+                continue
+            for row in apart(words[0], kind, path, known):
+                row = {"set": name, **row, "path": str(pathlib.Path(row["path"]).relative_to(checkout)),
+                       "reason": row["reason"].replace(f"{checkout}/", "")}
+                rows.append(row)
+                print(" ".join(f"{row[c]:10}" for c in COLUMNS if c != "path"), row["path"], flush=True)
+    if "csv" in options:
+        with open(options["csv"], "w", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+    if "page" in options:
+        place = pathlib.Path(options["page"])
+        before, rest = place.read_text().split(MARKS[0], 1)
+        place.write_text(before + MARKS[0] + "\n" + page(rows) + "\n" + MARKS[1] + rest.split(MARKS[1], 1)[1])
+    print(page(rows))
+    return int(any(r["equal"] == "no" or (r["equal"].isdigit() and r["kind"] == "traces" and r["equal"] != r["read"])
+                   or (r["equal"].isdigit() and r["kind"] == "workloads" and r["equal"] != r["task"]) for r in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
