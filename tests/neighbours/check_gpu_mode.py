@@ -35,6 +35,8 @@ def tasks(root, out):
     assert kept["assay.input.scores"].startswith("normal("), kept
     has("several GPUs", refusal([root / "several", "-o", out / "never"]))
     has("line 6: for k in range(int(data[0, 0].abs() * 3)):", refusal([root / "loop", "-o", out / "never"]))
+    from importing.export import reason
+    has("number of groups", reason(TypeError("Unsupported attribute type: '<class 'a.SymbolicTensor'>'"), root))
     (root / "loop/task.yml").write_text("files: [{name: a, source: nowhere.py}]\n")
     has("nowhere.py cannot be read", refusal([root / "loop"]))
     (root / "loop/task.yml").write_text("files: [{name: ../over.py, source: reference.py}]\n")

@@ -73,10 +73,10 @@ def reason(error, path):
     kind = type(deepest).__name__
     if match := re.search(r"No ONNX function found for <OpOverload\(op='([\w.]+)'", said):
         said = f"it has no ONNX form of {match[1]}, nor anything that it is made of"
-    if "Unsupported attribute type" in said and "SymbolicTensor" in said:
-        said = "an attribute of an operator, such as a convolution's number of groups, would be a dimension that varies"
         op = match[1].split(".")[1]
         said = f"aten.{op}: {REFUSED[op]}" if op in REFUSED else said
+    elif "Unsupported attribute type" in said and "SymbolicTensor" in said:
+        said = "an attribute of an operator, such as a convolution's number of groups, would be a dimension that varies"
     elif kind.startswith("GuardOnDataDependent"):
         said = ("what is computed depends on the values of tensors, not only on their shapes (control flow: compute "
                 f"both sides and choose with torch.where); PyTorch says: {said}")
