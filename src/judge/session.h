@@ -35,7 +35,7 @@ struct session {
   double hot_high_ns;             // as in struct timing_session
   double hot_floor_ns;            // the floor of calls whose inputs and outputs may be in the cache; NaN: unknown
   int n_layouts, n_shapes, n_questions, capacity_checks;
-  int n_without_room; // questions beyond MAX_QUESTIONS
+  int n_without_room;                  // questions beyond MAX_QUESTIONS
   int order[MAX_QUESTIONS], n_counted; // the order of asking; the questions that decide whether it passes come first
   struct draws draws;                  // of tasks whose numbers are of chance
   int n_dropped_exams;                 // part of each exam's keys, so that no two exams ask the same

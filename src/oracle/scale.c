@@ -6,7 +6,8 @@
 // deviations of small values would not fit a float). It is too noisy to divide by in a tensor of millions. Its square
 // is therefore shrunk towards the mean p of its neighbours' in the same row, as if p were worth SHRINK_WEIGHT further
 // passes; p counts at most SHRINK_CAP times the element's own variance, so that an element much smaller than its
-// neighbours keeps a scale of its own. Never below the rounding of the result itself. Half of the passes have larger
+// neighbours keeps a scale of its own (unless passes overflow on the way to it, which count as zeros there and so say
+// little where the value is small). Never below the rounding of the result itself. Half of the passes have larger
 // errors, because of kinks: see run_pass. Where values may be rounded between operators, the scale is at last made as
 // large as the deviations of a few more passes: see run_least_pass.
 #include <float.h>
@@ -119,7 +120,9 @@ static void shrink_range(void *arg, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; i++) {
     double floor_variance = s->unit * s->unit * s->y[i] * s->y[i];
     double own = own_variance(s, i);
-    double near = fmin(pool(s, i), SHRINK_CAP * (own + floor_variance));
+    double near = pool(s, i);
+    if (!signbit(s->sum[i])) // else what is not finite is right, too: no use in being strict with finite values
+      near = fmin(near, SHRINK_CAP * (own + floor_variance));
     double variance = (s->replicas * own + SHRINK_WEIGHT * near) / (s->replicas + SHRINK_WEIGHT);
     s->sigma[i] = may_overflow(isfinite(s->y[i]) ? (float)sqrt(fmax(variance, floor_variance)) : 0, s->sum[i]);
   }

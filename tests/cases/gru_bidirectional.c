@@ -5,6 +5,8 @@
 // assay: twin RESET_FIRST expect wrong_value -- multiplies the state behind its reset
 // assay: twin NO_FIRST_STATE expect wrong_value -- begins with zeros
 // assay: twin FORWARD_TWICE expect wrong_value -- the second direction starts at the front too
+// assay: twin HALF_STATE expect low_precision -- stores the state in half precision
+// assay: twin USUAL_STATE expect wrong_value -- answers zeros where a state begins outside of what is usual
 #include <assay/candidate.h>
 #include <math.h>
 #include <stdlib.h>
@@ -55,6 +57,9 @@ static void direction(const struct walk *w, float *h, float *next, float *reset)
     for (int64_t j = 0; j < n; j++) {
       float z = sigmoid(FROM_X(Z) + FROM_H(Z, h)), c = tanhf(FROM_X(N) + reset[j]);
       next[j] = (1 - z) * c + z * h[j];
+#ifdef HALF_STATE
+      next[j] = (float)(_Float16)next[j];
+#endif
     }
     memcpy(h, next, (size_t)n * sizeof *h);
     memcpy(w->y + (w->backwards ? w->steps - 1 - s : s) * w->y_step, h, (size_t)n * sizeof *h);
@@ -70,6 +75,14 @@ void assay_kernel(const struct assay_args *args) {
   const float *x = in[0].data;
   if (!memory)
     return;
+#ifdef USUAL_STATE
+  for (int64_t i = 0; i < layers * 2 * batch * hidden; i++)
+    if (fabsf(((const float *)in[1].data)[i]) > 50) {
+      memset(y, 0, (size_t)assay_count(args->outputs) * sizeof *y);
+      free(memory);
+      return;
+    }
+#endif
   for (int64_t layer = 0; layer < layers; layer++) {
     float *out = memory + layer % 2 * rows;
     for (int64_t d = 0; d < 2; d++)

@@ -107,7 +107,9 @@ DEVICE_FN double own_variance(const struct shrink_args *a, int64_t i) {
 DEVICE_FN float shrunk(const struct shrink_args *a, int64_t i, double own, double near_mean) {
   double y = ((const double *)a->y)[i];
   double floor_variance = rounding_variance(a->unit, y);
-  double near_variance = fmin(near_mean, SHRINK_CAP * (own + floor_variance));
+  double near_variance = near_mean;
+  if (!is_negative(((const float *)a->sum)[i])) // as shrink_range of oracle/scale.c
+    near_variance = fmin(near_mean, SHRINK_CAP * (own + floor_variance));
   double variance = (a->replicas * own + SHRINK_WEIGHT * near_variance) / (a->replicas + SHRINK_WEIGHT);
   float scale = IS_FINITE(y) ? (float)sqrt(fmax(variance, floor_variance)) : 0;
   return may_overflow(scale, ((const float *)a->sum)[i]);
