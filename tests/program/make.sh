@@ -512,8 +512,8 @@ expect 0 "steps came out as they are stored" parted --replay
 expect 0 "^parted +6 > " "$assay" score parted
 # What a busy server did not do is no failure of the model's: the same attempts are made by the same command.
 rm "$work/log/paid"
-storm() { http --attempts 3 --run storm2 --model busy-until-paid --server-wait 0 --no-final "$@"; }
-expect 3 "status 503, .*--server-wait" storm --parallel 1
+storm() { http --attempts 3 --run storm2 --model busy-until-paid --server-wait 0 --no-final --parallel 1; }
+expect 3 "status 503, .*--server-wait" storm
 check "nothing was counted against it" "0" "$(sql "SELECT count(*) FROM step WHERE run = 'storm2' AND NOT (finish = 'unserved' AND usd = 0)")"
 touch "$work/log/paid"
 expect 1 "3 asked now" storm
