@@ -86,27 +86,26 @@ static enum assay_status grouped_eval(struct op_eval *c, struct assay_error *err
   return status;
 }
 
-static const char grouped_helper[] =
-    "def grouped_matmul(x, w, ends):\n"
-    "    \"\"\"Rows of each group times the group's matrix.\"\"\"\n"
-    "    y, begin = x.new_zeros(x.shape[0], w.shape[2]), 0\n"
-    "    for group, end in enumerate(ends.tolist()):\n"
-    "        end = min(max(end, begin), x.shape[0])\n"
-    "        y[begin:end] = x[begin:end] @ w[group]\n"
-    "        begin = end\n"
-    "    return y\n\n\n";
+static const char grouped_helper[] = "def grouped_matmul(x, w, ends):\n"
+                                     "    \"\"\"Rows of each group times the group's matrix.\"\"\"\n"
+                                     "    y, begin = x.new_zeros(x.shape[0], w.shape[2]), 0\n"
+                                     "    for group, end in enumerate(ends.tolist()):\n"
+                                     "        end = min(max(end, begin), x.shape[0])\n"
+                                     "        y[begin:end] = x[begin:end] @ w[group]\n"
+                                     "        begin = end\n"
+                                     "    return y\n\n\n";
 
 static const struct op_def rows[] = {
     {OP_ROW_OF("ai.assay", "GroupedMatMul", 1, 3, 3, 1, 1, OP_CONTRACTION), .infer = grouped_infer,
      .eval = grouped_eval, .cost = grouped_cost, .errors = {OP_MAY_ROUND, OP_SMOOTH, OP_SUM_OF_MANY},
      .pytorch = {.text = "grouped_matmul($0, $1, $2)", .helper = grouped_helper},
-     .doc = "Rows [t, k], in groups that lie one after the other, times a matrix for each group, [e, k, n]: group g has "
-            "the rows from where the group before ends to below element g of input 2, int32 or int64 [e]. An end that "
-            "is not above the one before makes an empty group; what is above t counts as t. Rows after the last end are "
-            "0.",
-     .example =
-         "(float[7,4] x, float[3,4,5] w) => (float[7,5] y) { ends = Constant<value_ints = [2, 2, 6]>() "
-         "y = ai.assay.GroupedMatMul(x, w, ends) }"},
+     .doc =
+         "Rows [t, k], in groups that lie one after the other, times a matrix for each group, [e, k, n]: group g has "
+         "the rows from where the group before ends to below element g of input 2, int32 or int64 [e]. An end that "
+         "is not above the one before makes an empty group; what is above t counts as t. Rows after the last end are "
+         "0.",
+     .example = "(float[7,4] x, float[3,4,5] w) => (float[7,5] y) { ends = Constant<value_ints = [2, 2, 6]>() "
+                "y = ai.assay.GroupedMatMul(x, w, ends) }"},
 };
 
 const struct op_family ops_grouped_family = {"Products of groups", rows, sizeof rows / sizeof rows[0]};
