@@ -1,7 +1,6 @@
 // OPT in single precision, a sequence at a time: 24 blocks of 32 heads, each normalised before its two parts.
 // assay: task kernelbench/4/2
 // assay: expect pass
-// assay: twin TF32 expect low_precision -- factors of products have eleven bits
 // assay: twin BLOCK_LEFT_OUT expect wrong_value -- 23 blocks
 // assay: twin FROM_ROW_0 expect wrong_value -- positions begin with the first row of their table
 // assay: twin SCALED_TWICE expect wrong_value -- scores are divided by the size of a head
@@ -19,19 +18,6 @@ struct rows {
   int64_t n, width;
 };
 
-static float cut(float x) {
-#ifdef TF32
-  union {
-    float number;
-    uint32_t bits;
-  } u = {x};
-  u.bits = (u.bits + 0x1000) & 0xffffe000u;
-  return u.number;
-#else
-  return x;
-#endif
-}
-
 // What w[0] (a row for each output) and the bias w[1] make of x; to be freed.
 static struct rows linear(struct rows x, const struct assay_tensor *w) {
   struct rows y = {NULL, x.n, w[0].dims[0]};
@@ -41,7 +27,7 @@ static struct rows linear(struct rows x, const struct assay_tensor *w) {
     const float *a = x.at + i / y.width * x.width, *b = weight + i % y.width * x.width;
     float sum = 0;
     for (int64_t k = 0; k < x.width; k++)
-      sum += cut(a[k]) * cut(b[k]);
+      sum += a[k] * b[k];
     y.at[i] = sum + bias[i % y.width];
   }
   return y;
@@ -82,13 +68,13 @@ static struct rows attention(struct rows q, struct rows k, struct rows v) {
         const int64_t seen = s * q.width + head * size;
         float score = 0;
         for (int64_t i = 0; i < size; i++)
-          score += cut(q.at[place + i]) * cut(k.at[seen + i]);
+          score += q.at[place + i] * k.at[seen + i];
         score *= scale;
         const float higher = fmaxf(most, score), fade = expf(most - higher), weight = expf(score - higher);
         most = higher;
         total = total * fade + weight;
         for (int64_t i = 0; i < size; i++)
-          out[i] = out[i] * fade + cut(weight) * cut(v.at[seen + i]);
+          out[i] = out[i] * fade + weight * v.at[seen + i];
       }
       for (int64_t i = 0; i < size; i++)
         out[i] /= total;
@@ -143,7 +129,7 @@ void assay_kernel(const struct assay_args *args) {
       const float *a = x.at + i / n_words * width, *word = words + i % n_words * width;
       y[i] = 0;
       for (int64_t k = 0; k < width; k++)
-        y[i] += cut(a[k]) * cut(word[k]);
+        y[i] += a[k] * word[k];
     }
     free(x.at);
     free(h.at);
