@@ -229,7 +229,7 @@ expect 0 "^refine +9 > 5 > 4 > 2 +- - - +- - - +0 1 1 +9 " "$assay" score refine
 expect 0 '"asked": 9' "$assay" score sample --json
 expect 0 "2 tasks, 1 requests each: right on \+0.0 %.*no difference shown" "$assay" score suite --against suite
 expect 2 "1 task in common; two are needed" "$assay" score sample --against refine
-expect 2 "no attempts of the run \"nothing\"" "$assay" score sample --against nothing
+expect 2 "no run named \"nothing\"" "$assay" score sample --against nothing
 
 # Methods with prose in them are compared by requests, not by kernels: both of these were asked three times.
 thinking=$work/thinking
