@@ -34,7 +34,7 @@ expect 1 "wrong_value \(tf32\)" judge kernelbench/1/1 "$products" --define CUT -
 expect 2 "contracts/1/4 is a task of bf16: it is not judged under the contract tf32" \
   judge contracts/1/4 "$products" --contract tf32 --no-store
 expect 0 "" judge contracts/1/2 "$products" --contract tf32 --no-store # its own
-expect 2 "no task is judged under a contract 'fp16' that is not its own; there is tf32" \
+expect 2 "a contract that is not a task's own is tf32, not 'fp16'" \
   judge kernelbench/1/1 "$products" --contract fp16 --no-store
 
 # In JSON, in the command that repeats it, and in scores, apart from what holds under the tasks' own.
