@@ -35,8 +35,9 @@ void svg_rect(struct svg *s, const char *class, struct svg_point corner, struct 
 void svg_mark(struct svg *s, const char *colour, struct svg_point at, enum draw_mark mark);
 
 // A path in pieces: svg_path(), svg_to() ..., svg_path_end(). command: 'M' or 'L'; `dot` at the pen is a stroke of no
-// length, round by its class. `part`: names the path within its chart, for svg_again(); NULL: it has no name.
+// length, round by its class.
 void svg_path(struct svg *s, const char *class);
+// Likewise, with a name within its chart: `part`, for svg_again().
 void svg_named_path(struct svg *s, const struct draw_page *page, const char *class, const char *part);
 // To where `at` is from where the path is, both rounded to tenths of a px, so that errors do not add up: "m1.5 -2",
 // "h3", "v-.4". command: 'm', 'l', 'h' or 'v'; the first is taken as 'M'. A third shorter than places from the corner.
