@@ -53,9 +53,10 @@ static bool is_analysis(const struct arguments *a) {
 }
 
 static void take_by(const struct argp_state *state, const char *arg, struct arguments *a) {
-  static const char *const names[] = {"level", "category", "operator_kind", NULL};
-  a->by_kind = cli_take_choice(state, "--by takes", names, arg) > 0;
-  a->by = strcmp(arg, "category") == 0 ? SCORE_BY_CATEGORY : SCORE_BY_OPERATOR_KIND;
+  const char *const names[] = {"level", score_by_code(SCORE_BY_CATEGORY), score_by_code(SCORE_BY_OPERATOR_KIND), NULL};
+  const int by = cli_take_choice(state, "--by takes", names, arg);
+  a->by_kind = by > 0;
+  a->by = by == 1 ? SCORE_BY_CATEGORY : SCORE_BY_OPERATOR_KIND;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
