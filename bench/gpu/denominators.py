@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The denominators of KernelBench: eager PyTorch and torch.compile in two modes over its tasks, judged as plans and timed.
 
-usage: denominators.py ASSAY OUT.json [--seconds S] [--stages MAKER:CONTRACT[:LEVEL],...] [--gpus N] [--suite SUITE]
-                       [--workload NAME] [--device D] [--checks N] [--samples N] [--budget S] [--store FILE] [--table]
+usage: denominators.py ASSAY OUT.json [--seconds S] [--stages MAKER:CONTRACT[:LEVEL],...] [--gpus N] [--each N]
+                       [--suite SUITE] [--workload NAME] [--device D] [--checks N] [--samples N] [--budget S] [--store FILE] [--table]
 
 Makers are eager, compile and max-autotune; contracts fp32 (tf32 off) and tf32 (PyTorch's switches on, and the task under
 the contract tf32). --stages is the order of work; without it what is most useful comes first. Each of the --gpus GPUs
-(default: all that nvidia-smi lists) has a process of its own, with its part of the processors; they share the tasks of a
-stage between them. Nothing else runs on a GPU while a candidate is timed there.
+(default: all that nvidia-smi lists) has --each processes of its own (1), with their part of the processors; they share
+the tasks of a stage between them. Nothing else runs on a GPU while a candidate is timed there: processes take turns.
 
 --seconds (540) ends the call: after that no candidate is begun, and the ones at hand have a minute. OUT.json is written
 after every stage. The same command goes on where OUT.json ends, on another machine too: what has a verdict there is not
@@ -106,11 +106,12 @@ def start(options, stage, index, folder, store, log):
     """One `assay bench` over the stage's folder. Processes with the same run and store claim candidates from each other."""
     maker, contract, level = stage
     environment, cpus = dict(os.environ), sorted(os.sched_getaffinity(0))
-    own = cpus[index * len(cpus) // options.gpus:(index + 1) * len(cpus) // options.gpus] or cpus
+    gpu = index % options.gpus
+    own = cpus[gpu * len(cpus) // options.gpus:(gpu + 1) * len(cpus) // options.gpus] or cpus
     if options.device == "cuda":
         visible = environment.get("CUDA_VISIBLE_DEVICES")
         names = visible.split(",") if visible else [str(i) for i in range(options.gpus)]
-        environment["CUDA_VISIBLE_DEVICES"] = names[index]
+        environment["CUDA_VISIBLE_DEVICES"] = names[gpu]
     command = [options.assay, "bench", options.suite, "--from", folder, "--run", f"{maker} {contract}", "--store", store,
                "--workload", options.workload, "--device", options.device, "--no-probes", "--checks", options.checks,
                "--samples", options.samples, "--budget", options.budget, "--json"]
@@ -218,10 +219,10 @@ class Results:
                                             "verdict": "no module", "call": options.call, "detail": why}
             self.rows[key(row)] = row
         with open(os.path.join(folder, "errors.txt"), "w+", encoding="utf-8") as log:
-            wait_all([start(options, stage, i, inside, store, log) for i in range(options.gpus)], seconds)
+            wait_all([start(options, stage, i, inside, store, log) for i in range(options.gpus * options.each)], seconds)
             log.seek(0)
             errors = log.read().strip()[-600:]
-        errors += " ".join(unjudged(os.path.join(inside, f"verdicts_{i}.json")) for i in range(options.gpus))
+        errors += " ".join(unjudged(os.path.join(inside, f"verdicts_{i}.json")) for i in range(options.gpus * options.each))
         before, wanted = len(self.rows), set(missing)
         for exported in verdicts_of(options.assay, store, f"{stage[0]} {stage[1]}", folder):
             if exported["task"] in wanted and os.path.dirname(exported["candidate"]) == inside:
@@ -267,6 +268,7 @@ class Options:
         self.seconds = float(common.option(arguments, "--seconds", 540))
         self.stages = stages_of(common.option(arguments, "--stages", None))
         self.gpus = int(common.option(arguments, "--gpus", 0)) or (gpus_here() if self.device == "cuda" else 1)
+        self.each = int(common.option(arguments, "--each", 1))
         self.suite = common.option(arguments, "--suite", "kernelbench")
         self.workload = common.option(arguments, "--workload", "full")
         self.checks = common.option(arguments, "--checks", "1")
@@ -291,7 +293,7 @@ def main():
     tasks = tasks_of(options.assay, options.suite)
     call = {"command": " ".join(["bench/gpu/denominators.py", "ASSAY", *sys.argv[2:]]),
             "date": time.strftime("%Y-%m-%d"), "commit": common.run(["git", "rev-parse", "--short=12", "HEAD"])[2].decode().strip(),
-            "machine": common.machine(), "gpus": options.gpus, "cpus": len(os.sched_getaffinity(0)), "stages": []}
+            "machine": common.machine(), "gpus": options.gpus, "each": options.each, "cpus": len(os.sched_getaffinity(0)), "stages": []}
     options.call = results.begin(call)
     if options.device == "cuda":  # the floor needs the device's peaks
         common.run([options.assay, "doctor", "--calibrate"], timeout=90)

@@ -156,6 +156,7 @@ static enum assay_status leave(struct session *s, struct assay_error *err) {
   const struct subject_findings *f = &s->subject->found;
   if (s->loaded)
     subject_leave(s->subject);
+  subject_turn(s->subject, TURN_NONE);
   add_durations(s);
   memcpy(s->weakness, f->weakness, sizeof s->weakness);
   memcpy(t->throttle, f->condition.throttle, sizeof t->throttle);

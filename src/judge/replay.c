@@ -164,6 +164,7 @@ enum assay_status replay_plan(const struct assay_judge_options *o, const struct 
   }
   for (int i = 0; i < r->n_in && !status; i++)
     status = draw_input(r, i, err);
+  workbench_turn(r->bench, TURN_ALONE);
   if (!status)
     status = measure(r, samples, err);
   for (int i = 0; i < r->n_in; i++)

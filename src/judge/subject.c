@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "judge/workbench.h"
+
 void subject_init(struct subject *s, const struct subject_ops *ops, const struct subject_env *env) {
   s->ops = ops;
   s->env = *env;
@@ -16,6 +18,10 @@ enum assay_status subject_bind(struct subject *s, const struct layout *l, struct
   enum assay_status status = s->ops->bind(s, l, report, err);
   s->bound = status || report->event != RUNNER_OK ? NULL : l;
   return status;
+}
+
+void subject_turn(struct subject *s, enum turn_kind kind) {
+  s->found.open_ns += workbench_turn(s->on, kind);
 }
 
 bool subject_answers(const struct subject *s, const struct layout *l) {

@@ -8,6 +8,7 @@
 #define JUDGE_SUBJECT_H
 
 #include "device/monitor.h"
+#include "device/turn.h"
 #include "judge/form.h"
 #include "judge/question.h"
 #include "judge/stamps.h"
@@ -57,8 +58,12 @@ struct subject {
   const char *toolchain;      // what compiles the candidate: "cc", "nvrtc", ...
   const struct layout *timed; // the layout of the timed workload; NULL before loading
   const struct layout *bound; // the layout whose buffers are bound; NULL: none
+  struct assay_workbench *on; // what has the device, once it is loaded; NULL: none is needed
   struct subject_findings found;
 };
+
+// Takes this turn on the device (device/turn.h); waiting counts as opening it.
+void subject_turn(struct subject *s, enum turn_kind kind);
 
 struct subject_ops {
   const char *mode; // assay_verdict.mode

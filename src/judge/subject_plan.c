@@ -415,11 +415,13 @@ static enum assay_status calibrate(struct planned *p, struct assay_error *err) {
   if (workbench_null_known(p->bench, &p->null_call))
     return ASSAY_OK;
   workbench_settle(p->bench);
+  subject_turn(&p->on.base, TURN_ALONE);
   for (int i = 0; i < CALLS + WARM_UP && !status; i++) {
     status = measure_null(p, i < WARM_UP ? &warm_up : &all, &report, err);
     if (!status && report.event != RUNNER_OK)
       status = error_set(err, ASSAY_ERR_ENVIRONMENT, "the device failed without a kernel: %s", report.detail);
   }
+  subject_turn(&p->on.base, TURN_TOGETHER);
   if (status)
     return status;
   p->null_call = stamps_null_of(&all);
@@ -448,6 +450,8 @@ static enum assay_status load(struct subject *s, const struct layout *layouts, i
   *out = (struct subject_loaded){.overhead_ns = NAN};
   s->timed = &layouts[0];
   enum assay_status status = device_buffers_open(&p->on.buffers, out, &s->found.open_ns, err);
+  s->on = p->bench;
+  subject_turn(s, TURN_TOGETHER);
   if (!status)
     status = planning_expect(p->program, s->env.task, layouts, n, err);
   if (!status)

@@ -355,6 +355,7 @@ static enum assay_status calibrate(struct subject *s, int64_t *arming_ns, double
   struct runner_report report = {0};
   enum assay_status status = subject_bind(s, s->timed, &report, err);
   workbench_settle(s->env.options->workbench);
+  subject_turn(s, TURN_ALONE);
   for (int i = 0; i < CALLS + WARM_UP && !status && report.event == RUNNER_OK; i++) {
     struct probed probed = {0};
     status = fill(s, PROBE_DECLARED, rng_secret(rng_derive(s->env.secret, STREAM_CALIBRATION), (uint64_t)i), POISON_NAN,
@@ -390,6 +391,8 @@ static enum assay_status load(struct subject *s, const struct layout *layouts, i
   *out = (struct subject_loaded){.overhead_ns = NAN};
   s->timed = &layouts[0];
   enum assay_status status = device_buffers_open(&h->on.buffers, out, &s->found.open_ns, err);
+  s->on = h->bench;
+  subject_turn(s, TURN_TOGETHER);
   if (!status)
     status = make_probe(h, err);
   if (!status)

@@ -130,6 +130,8 @@ enum assay_status session_time(struct session *s, struct assay_error *err) {
                                   .timing = t,
                                   .verify = verify_now,
                                   .verify_arg = s};
+  workbench_settle(s->o->workbench);
+  subject_turn(s->subject, TURN_ALONE);
   int64_t start = clock_monotonic_ns();
   if (!status)
     status = subject_bind(s->subject, &s->layouts[0], &report, err);

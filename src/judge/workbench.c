@@ -11,12 +11,15 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "compute/cuda_driver.h"
+#include "device/turn.h"
 #include "device/utility.h"
 #include "sandbox/sandbox.h"
 #include "task/device_draw.h"
 
 enum { OPEN_SECONDS = 60 };
 #define LOAD_NS INT64_C(60000000000)
+// A compiler that tries many kernels may take minutes. After that a turn is not waited for any longer.
+#define TURN_NS INT64_C(600000000000)
 #define NULL_CALL_LASTS_NS INT64_C(5000000000)
 
 struct assay_workbench {
@@ -39,6 +42,7 @@ struct assay_workbench {
   struct device_runner *runner;
   struct device_facts facts;
   struct monitor *monitor;
+  struct turn *turn; // NULL: none is needed
   char *folder;
   struct stamps_null null_call;
   int64_t null_at_ns;                                                   // when it was measured; 0: never
@@ -143,6 +147,8 @@ enum assay_status workbench_wait(struct assay_workbench *w, struct assay_error *
     monitor_close(w->monitor);
     w->monitor = NULL;
   }
+  if (!status && first && w->cuda)
+    status = turn_open(NULL, w->facts.uuid, &w->turn, err);
   w->status = status;
   if (status && err)
     w->error = *err;
@@ -204,6 +210,10 @@ enum assay_status workbench_target(struct assay_workbench *w, char target[16], s
   if (!status)
     snprintf(target, 16, "sm_%d%d%s", major % 100, minor % 10, major >= 9 ? "a" : "");
   return status;
+}
+
+int64_t workbench_turn(struct assay_workbench *w, enum turn_kind kind) {
+  return w ? turn_take(w->turn, kind, TURN_NS) : 0;
 }
 
 struct python_standby *workbench_standby(struct assay_workbench *w) {
@@ -397,6 +407,7 @@ void assay_workbench_close(struct assay_workbench *w) {
       base_free(w->beside[i]);
     }
   close_own(w);
+  turn_close(w->turn);
   monitor_close(take_monitor(w));
   base_free(w->utility);
   compute_close(w->compute);

@@ -6,6 +6,7 @@
 #include "assay/judge.h"
 #include "compute/compute.h"
 #include "device/monitor.h"
+#include "device/turn.h"
 #include "judge/stamps.h"
 #include "runner/device_runner.h"
 #include "toolchain/program.h"
@@ -27,6 +28,9 @@ struct builder *workbench_builder(struct assay_workbench *w);        // may be N
 struct python_standby *workbench_standby(struct assay_workbench *w); // may be NULL
 // Waits until no process that is to record comes up on the device: before something is timed. NULL is fine.
 void workbench_settle(struct assay_workbench *w);
+// Gives back the turn on the device and takes this one (device/turn.h), after workbench_wait; returns how long it
+// waited, in ns. One that belongs to another bench has no turns of its own, and NULL is fine.
+int64_t workbench_turn(struct assay_workbench *w, enum turn_kind kind);
 
 // After workbench_wait.
 struct compute *workbench_compute(struct assay_workbench *w); // NULL: the device is not a GPU of CUDA

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns on a device between processes: what overlaps and what does not, order, holders that die, folders that refuse.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "device/turn.h"
+
+enum { MS = 1000000, LONG_MS = 60000 };
+
+static char folder[] = "/tmp/turns.XXXXXX";
+
+static struct turn *opened(const char *where, const char *device) {
+  struct turn *t;
+  assert_int_equal(turn_open(where, device, &t, NULL), ASSAY_OK);
+  return t;
+}
+
+// A process that takes a turn, says so with a letter, keeps it until it is told to go on, and gives it back.
+struct other {
+  pid_t pid;
+  int told, says;
+};
+
+static struct other begin(enum turn_kind kind) {
+  int told[2], says[2];
+  assert_int_equal(pipe(told), 0);
+  assert_int_equal(pipe(says), 0);
+  struct other o = {fork(), told[1], says[0]};
+  assert_true(o.pid >= 0);
+  if (o.pid == 0) {
+    char c;
+    close(told[1]);
+    struct turn *t = opened(folder, "GPU-1");
+    turn_take(t, kind, (int64_t)LONG_MS * MS);
+    if (write(says[1], "t", 1) != 1 || read(told[0], &c, 1) < 0)
+      _exit(1);
+    turn_take(t, TURN_NONE, 0);
+    _exit(0);
+  }
+  close(told[0]);
+  close(says[1]);
+  return o;
+}
+
+static void has_its_turn(const struct other *o) {
+  char c;
+  assert_int_equal(read(o->says, &c, 1), 1);
+}
+
+static bool has_none_for(const struct other *o, int ms) {
+  fd_set set;
+  struct timeval limit = {0, ms * 1000};
+  FD_ZERO(&set);
+  FD_SET(o->says, &set);
+  return select(o->says + 1, &set, NULL, NULL, &limit) == 0;
+}
+
+static void end(struct other *o) {
+  int state;
+  assert_int_equal(write(o->told, "g", 1), 1); // the end of the pipe would not do: later processes have copies of it
+  close(o->told);
+  assert_int_equal(waitpid(o->pid, &state, 0), o->pid);
+  assert_true(WIFEXITED(state) && WEXITSTATUS(state) == 0);
+  close(o->says);
+}
+
+static void together_overlaps_and_alone_does_not(void **state) {
+  (void)state;
+  struct other a = begin(TURN_TOGETHER), b = begin(TURN_TOGETHER);
+  has_its_turn(&a);
+  has_its_turn(&b);
+  struct other c = begin(TURN_ALONE);
+  assert_true(has_none_for(&c, 50));
+  end(&a);
+  assert_true(has_none_for(&c, 50));
+  end(&b);
+  has_its_turn(&c);
+  struct other d = begin(TURN_ALONE), e = begin(TURN_TOGETHER);
+  assert_true(has_none_for(&d, 50));
+  assert_true(has_none_for(&e, 50));
+  end(&c);
+  end(&d);
+  end(&e);
+}
+
+static void who_waits_to_be_alone_is_not_overtaken(void **state) {
+  (void)state;
+  struct other a = begin(TURN_TOGETHER);
+  has_its_turn(&a);
+  struct other b = begin(TURN_ALONE);
+  assert_true(has_none_for(&b, 100)); // holds the gate by now
+  struct other c = begin(TURN_TOGETHER);
+  assert_true(has_none_for(&c, 100));
+  end(&a);
+  has_its_turn(&b);
+  assert_true(has_none_for(&c, 50));
+  end(&b);
+  has_its_turn(&c);
+  end(&c);
+}
+
+static void a_dead_holder_holds_nothing(void **state) {
+  (void)state;
+  struct other a = begin(TURN_ALONE);
+  has_its_turn(&a);
+  assert_int_equal(kill(a.pid, SIGKILL), 0);
+  assert_int_equal(waitpid(a.pid, NULL, 0), a.pid);
+  struct turn *t = opened(folder, "GPU-1");
+  assert_true(turn_take(t, TURN_ALONE, (int64_t)LONG_MS * MS) < (int64_t)LONG_MS * MS);
+  turn_close(t);
+  close(a.told);
+  close(a.says);
+}
+
+static void a_turn_that_does_not_come_is_not_waited_for_forever(void **state) {
+  (void)state;
+  struct other a = begin(TURN_ALONE);
+  has_its_turn(&a);
+  struct turn *t = opened(folder, "GPU-1");
+  int64_t waited_ns = turn_take(t, TURN_TOGETHER, 30 * MS);
+  assert_in_range(waited_ns, 30 * MS, (int64_t)LONG_MS * MS);
+  struct turn *elsewhere = opened(folder, "GPU-2"); // another device's
+  assert_true(turn_take(elsewhere, TURN_ALONE, 0) < 1000 * MS);
+  turn_close(elsewhere);
+  turn_close(t);
+  end(&a);
+}
+
+static void without_files_there_are_no_turns(void **state) {
+  (void)state;
+  char path[64];
+  snprintf(path, sizeof path, "%s/linked", folder);
+  assert_int_equal(mkdir(path, 0700), 0);
+  char gate[96], aim[96];
+  snprintf(gate, sizeof gate, "%s/assay-GPU-1.gate", path);
+  snprintf(aim, sizeof aim, "%s/aim", path);
+  assert_int_equal(symlink(aim, gate), 0);
+  const char *folders[] = {"/nonexistent", path};
+  for (int i = 0; i < 2; i++) {
+    struct turn *t = opened(folders[i], "GPU-1");
+    assert_int_equal(turn_take(t, TURN_ALONE, (int64_t)LONG_MS * MS), 0);
+    turn_close(t);
+  }
+  assert_int_not_equal(access(aim, F_OK), 0); // the link was not followed
+  struct turn *t = opened(folder, "../GPU-1");
+  assert_int_equal(turn_take(t, TURN_ALONE, (int64_t)LONG_MS * MS), 0);
+  turn_close(t);
+  assert_int_equal(turn_take(NULL, TURN_ALONE, 0), 0);
+}
+
+static int make_folder(void **state) {
+  (void)state;
+  return mkdtemp(folder) ? 0 : 1;
+}
+
+static int remove_folder(void **state) {
+  char command[64];
+  (void)state;
+  snprintf(command, sizeof command, "rm -rf %s", folder);
+  return system(command);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(together_overlaps_and_alone_does_not),
+      cmocka_unit_test(who_waits_to_be_alone_is_not_overtaken),
+      cmocka_unit_test(a_dead_holder_holds_nothing),
+      cmocka_unit_test(a_turn_that_does_not_come_is_not_waited_for_forever),
+      cmocka_unit_test(without_files_there_are_no_turns),
+  };
+  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
