@@ -150,8 +150,10 @@ static inline float stated_tanh(float x) {
 static inline float stated_erf(float x) {
   return moved_within_1(erff(x), x, 2);
 }
+// Libraries make it 2 - erfc(-x) below zero, which is never beyond 2 and exactly 2 from -4 on.
 static inline float stated_erfc(float x) {
-  return moved(erfcf(x), x, 4);
+  float y = erfcf(x), to = moved(y, x, 4);
+  return y == 2 || to > 2 ? 2 : to < 0 ? 0 : to;
 }
 static inline float stated_expm1(float x) {
   float y = moved(expm1f(x), x, 1);
