@@ -105,21 +105,28 @@ struct run_pass run_pass(const struct arith *contract, int k, const struct run_p
 // A network that feeds its state back may be chaotic on inputs that no use of it has: a GRU whose state begins at
 // thousands makes errors of 10^-3 grow by a factor of hundreds at each step. An answer is then one of several, and
 // passes need not have met that of an honest kernel. So where the contract is single precision's, a question does not
-// test a candidate either if the scale is above this part of the value at more than one element in 256, four at least.
+// test a candidate either if the scale is above this part of the value at more than one element in 4096, two at least.
 // (It is some 10^-6 of it elsewhere. Formats of fewer bits have many values that are near their scale by themselves.)
+//
+// One member of a batch may be chaotic where the others are not, and then few elements are concerned. Of 16 passes one
+// had met it in one of four elements in which an honest kernel gave another answer. A candidate may be some 13 of its
+// scale's units off. So there are passes, in pairs of opposite sign, whose errors are 16 times as large (see
+// run_tail_pass): those cross what lies within a few errors almost surely. One that is off by the value itself makes
+// the scale 1/48 of it.
 #define RUN_UNTOLD (1.0 / 64)
 bool run_may_be_chaotic(const struct graph *g, const struct arith *contract);
 bool run_is_untold(int64_t elements, int64_t n);
 int run_least_passes(int replicas);
 struct arith run_least_pass(const struct arith *contract, int k);
 
-// In a second look at exponentials of sums there are as many again as were asked for, where there is no storage type,
-// and the scale is at least a third of what each of them shows. An error that is normal is three times its standard
-// deviation once in 400 passes, so that this changes few scales and those by little. One with a long tail is given a
-// scale that covers what one pass in 64 shows.
+// Last of all come passes each of which the scale is at least a third of. An error that is normal is three times its
+// standard deviation once in 400 passes, so that this changes few scales and those by little. One with a long tail is
+// given a scale that covers what one pass in 64 shows. They are made
+//   * in a second look at exponentials of sums, as many again as were asked for, where there is no storage type;
+//   * before those, in any look, where a network may be chaotic: half as many, wide, in pairs of opposite sign.
 #define RUN_TAIL_PART (1.0 / 3)
 int run_tail_passes(const struct graph *g, const struct arith *contract, int replicas);
-struct arith run_tail_pass(const struct arith *contract, int k);
+struct run_pass run_tail_pass(const struct graph *g, const struct arith *contract, int replicas, int k);
 
 // Whether a node casts floating values to integers.
 bool run_casts_to_integers(const struct graph *g);

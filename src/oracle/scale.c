@@ -148,7 +148,7 @@ static enum assay_status finish_scale(const struct array *y, float **sum, const 
 }
 
 // By how many bits a wide pass errs more. Rounded factors err much already.
-enum { WIDER_BITS = 7, WIDER_BITS_OF_FACTORS = 5, STEEP_BITS = 2 };
+enum { WIDER_BITS = 7, WIDER_BITS_OF_FACTORS = 5, STEEP_BITS = 2, CHAOS_BITS = 4 };
 
 // Rounding at random has twice the variance of rounding to nearest, which is what kernels do.
 static const double RANDOM_TO_NEAREST = 0.70710678118654752;
@@ -220,15 +220,35 @@ struct run_passes run_passes_of(const struct graph *g, const struct arith *contr
   return p;
 }
 
-int run_tail_passes(const struct graph *g, const struct arith *contract, int replicas) {
-  return contract->one_lane && contract->stored.bits == 0 && oracle_has_steep_sums(g) ? replicas : 0;
+bool run_may_be_chaotic(const struct graph *g, const struct arith *contract) {
+  for (int i = 0; i < g->n_nodes - g->n_exact; i++)
+    if (g->nodes[i].op->feeds_back)
+      return contract->stored.bits == 0 && contract->product_bits >= 53;
+  return false;
 }
 
-struct arith run_tail_pass(const struct arith *contract, int k) {
-  static const uint64_t TAIL_PASSES = 0x7461696cu; // no number of another pass
-  struct arith a = *contract;
-  a.key = noise_derive(contract->key & ~NOISE_MIRRORED, TAIL_PASSES + (uint64_t)k);
-  return a;
+// Of the passes after finish_scale, those that look for chaos. An even number.
+static int chaos_passes(const struct graph *g, const struct arith *contract, int replicas) {
+  return run_may_be_chaotic(g, contract) ? (replicas + 3) / 4 * 2 : 0;
+}
+
+int run_tail_passes(const struct graph *g, const struct arith *contract, int replicas) {
+  int tails = contract->one_lane && contract->stored.bits == 0 && oracle_has_steep_sums(g) ? replicas : 0;
+  return chaos_passes(g, contract, replicas) + tails;
+}
+
+struct run_pass run_tail_pass(const struct graph *g, const struct arith *contract, int replicas, int k) {
+  static const uint64_t TAIL_PASSES = 0x7461696cu, CHAOS_PASSES = 0x6368616fu; // no numbers of other passes
+  struct run_pass p = {.arith = *contract, .part = RUN_TAIL_PART, .wide = k < chaos_passes(g, contract, replicas)};
+  k -= p.wide ? 0 : chaos_passes(g, contract, replicas);
+  p.arith.key = noise_derive(contract->key & ~NOISE_MIRRORED,
+                             p.wide ? CHAOS_PASSES + (uint64_t)(k / 2) : TAIL_PASSES + (uint64_t)k);
+  if (!p.wide)
+    return p;
+  p.arith.key |= k % 2 ? NOISE_MIRRORED : 0;
+  p.arith.bits -= CHAOS_BITS;
+  p.part = arith_pow2(-CHAOS_BITS) * RUN_TAIL_PART;
+  return p;
 }
 
 // One contract pass, its deviations added to a->sigma. *overflows: a pass that rounds at boundaries is of another class
@@ -317,11 +337,12 @@ static enum assay_status cover_tails(struct oracle_request *r, const struct arit
                                      struct oracle_answer *a, struct array *pass, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   for (int k = 0; k < run_tail_passes(r->graph, contract, replicas) && !status; k++) {
-    r->arith = run_tail_pass(contract, k);
+    const struct run_pass kind = run_tail_pass(r->graph, contract, replicas, k);
+    r->arith = kind.arith;
     status = oracle_eval(r, pass, err);
     for (int i = 0; i < a->n_outputs && !status; i++) {
       if (a->sigma[i]) {
-        struct deviation d = {.y = a->y[i].f64, .pass = pass[i].f64, .sum = a->sigma[i], .part = RUN_TAIL_PART};
+        struct deviation d = {.y = a->y[i].f64, .pass = pass[i].f64, .sum = a->sigma[i], .part = kind.part};
         dtype_float_format(a->y[i].dtype, &d.format);
         parallel_for(r->threads, shape_count(&a->y[i].shape), GRAIN, cover_range, &d);
       }
@@ -421,15 +442,8 @@ static bool rounds_nothing(const struct graph *g, const struct arith *contract) 
   return nothing;
 }
 
-bool run_may_be_chaotic(const struct graph *g, const struct arith *contract) {
-  for (int i = 0; i < g->n_nodes - g->n_exact; i++)
-    if (g->nodes[i].op->feeds_back)
-      return contract->stored.bits == 0 && contract->product_bits >= 53;
-  return false;
-}
-
 bool run_is_untold(int64_t elements, int64_t n) {
-  enum { LEAST = 4, PART = 256 };
+  enum { LEAST = 1, PART = 4096 };
   return elements > LEAST && elements > n / PART;
 }
 

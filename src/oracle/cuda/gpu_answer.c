@@ -135,12 +135,13 @@ static enum assay_status cover_tails(struct gpu_request *r, const struct arith *
                                      struct gpu_answer *a, struct gpu_array *pass, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   for (int k = 0; k < run_tail_passes(r->graph, contract, replicas) && !status; k++) {
-    r->arith = run_tail_pass(contract, k);
+    const struct run_pass kind = run_tail_pass(r->graph, contract, replicas, k);
+    r->arith = kind.arith;
     status = gpu_oracle_eval(r, pass, err);
     for (int i = 0; i < a->n_outputs && !status; i++) {
       struct float_format format;
       struct deviation_args args = {
-          .y = a->y[i].data, .pass = pass[i].data, .sum = a->sigma[i], .part = RUN_TAIL_PART, .n = count_of(&a->y[i])};
+          .y = a->y[i].data, .pass = pass[i].data, .sum = a->sigma[i], .part = kind.part, .n = count_of(&a->y[i])};
       if (!args.sum || !dtype_float_format(a->y[i].dtype, &format))
         continue;
       args.max = format.max;
