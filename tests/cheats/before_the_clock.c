@@ -6,6 +6,7 @@
 // assay: twin NAPPING expect late_work -- a thread that looks at them every microsecond
 // assay: twin PARKED expect late_work -- parked on the word by which the runner says that it is ready
 // assay: twin ON_INPUT expect late_work -- parked on an input: continuing the process ends a wait for what has changed
+// assay: twin ON_OUTPUT expect late_work -- parked on an output, which the judge fills with another pattern before a call
 // assay: twin IN_TURNS expect late_work -- two threads, each parked on a word that the other has changed before it parks
 // assay: twin IMPOSTOR expect pass -- answers in the runner's place: the time before the clock is charged
 // assay: twin SLOW_NULL expect pass -- the same, and slow in calls without a kernel: the cheaper ones count
@@ -111,9 +112,9 @@ static void *lurk(void *arg) {
 }
 #endif
 
-#if defined(ON_INPUT) || defined(IN_TURNS)
+#if defined(ON_INPUT) || defined(ON_OUTPUT) || defined(IN_TURNS)
 static struct assay_args kept;
-static _Atomic uint32_t words[2], working, finished, finished_for;
+static _Atomic uint32_t words[2], working, finished, finished_for, last_word;
 
 // The answer to the inputs that are there now, which the kernel then finds done.
 static void work_ahead(void) {
@@ -135,6 +136,11 @@ static void *ahead(void *arg) {
     const volatile uint32_t *word = kept.inputs[0].data;
     (void)arg;
     syscall(SYS_futex, word, FUTEX_WAIT, finished_for, NULL, NULL, 0);
+    work_ahead();
+#elif defined(ON_OUTPUT)
+    const volatile uint32_t *word = kept.outputs[0].data;
+    (void)arg;
+    syscall(SYS_futex, word, FUTEX_WAIT, last_word, NULL, NULL, 0);
     work_ahead();
 #else
     int mine = (int)(intptr_t)arg;
@@ -280,7 +286,7 @@ void assay_kernel(const struct assay_args *args) {
   pthread_t thread;
   if (!started++)
     pthread_create(&thread, NULL, lurk, NULL);
-#elif defined(ON_INPUT) || defined(IN_TURNS)
+#elif defined(ON_INPUT) || defined(ON_OUTPUT) || defined(IN_TURNS)
   static int started;
   uint32_t first = *(const volatile uint32_t *)args->inputs[0].data;
   pthread_t thread;
@@ -290,6 +296,7 @@ void assay_kernel(const struct assay_args *args) {
     sums(args->inputs[0].data, args->outputs[0].data, dims[0], dims[1], dims[2]);
   finished_for = first;
   finished = 0;
+  last_word = *(const volatile uint32_t *)args->outputs[0].data;
   kept = *args;
   for (; started < 2; started++)
     pthread_create(&thread, NULL, ahead, (void *)(intptr_t)started);
