@@ -61,7 +61,7 @@ static void settle(struct draft *d) {
   for (int i = 0; i < d->n; i++) {
     const struct shape_symbol *s = &d->symbols[i];
     if (s->freedom == SHAPE_FOLLOWS)
-      d->bindings[i].value = s->up * d->bindings[s->other].value / s->down + s->plus;
+      d->bindings[i].value = shape_following(s, d->bindings);
   }
 }
 

@@ -97,7 +97,9 @@ static enum assay_status read_follower(struct shapes_text *s, struct shape_symbo
   if (!status && accept(s, "/"))
     status = whole(s, &out->down);
   int sign = accept(s, "+") ? 1 : accept(s, "-") ? -1 : 0;
-  if (!status && sign)
+  int with = !status && sign > 0 && out->up == 1 && out->down == 1 ? symbol_here(s) : -1;
+  out->with = with + 1;
+  if (!status && sign && with < 0)
     status = whole(s, &n);
   out->plus = sign * n;
   return status;
@@ -124,13 +126,22 @@ static enum assay_status read_item(struct shapes_text *s) {
   return accept(s, "*") ? read_follower(s, out, number) : bad(s, "'..' or '*' is expected here");
 }
 
-// A follower follows a free symbol, so that one look gives its value.
+// A follower follows free symbols, so that one look gives its value.
 static enum assay_status check_followers(const struct shape_ranges *r, struct assay_error *err) {
-  for (int i = 0; i < r->n; i++)
-    if (r->symbols[i].freedom == SHAPE_FOLLOWS && r->symbols[r->symbols[i].other].freedom != SHAPE_FREE)
-      return error_set(err, ASSAY_ERR_INVALID, "assay.shapes: %s follows %s, which has no range", r->symbols[i].symbol,
-                       r->symbols[r->symbols[i].other].symbol);
+  for (int i = 0; i < r->n; i++) {
+    const struct shape_symbol *s = &r->symbols[i];
+    if (s->freedom != SHAPE_FOLLOWS)
+      continue;
+    int other = r->symbols[s->other].freedom == SHAPE_FREE && s->with ? s->with - 1 : s->other;
+    if (r->symbols[other].freedom != SHAPE_FREE)
+      return error_set(err, ASSAY_ERR_INVALID, "assay.shapes: %s follows %s, which has no range", s->symbol,
+                       r->symbols[other].symbol);
+  }
   return ASSAY_OK;
+}
+
+int64_t shape_following(const struct shape_symbol *s, const struct binding *values) {
+  return s->up * values[s->other].value / s->down + s->plus + (s->with ? values[s->with - 1].value : 0);
 }
 
 static enum assay_status read_declared(const char *text, struct shape_ranges *r, struct assay_error *err) {
@@ -176,11 +187,11 @@ static bool takes(struct trial *x, const struct workload *base, int i, int64_t v
   x->bindings[i].value = value;
   for (int k = 0; k < x->r->n; k++) {
     const struct shape_symbol *s = &x->r->symbols[k];
-    if (s->freedom != SHAPE_FOLLOWS || s->other != i)
+    if (s->freedom != SHAPE_FOLLOWS || (s->other != i && s->with != i + 1))
       continue;
-    if (s->up * value % s->down != 0)
+    if (s->other == i && s->up * value % s->down != 0)
       return false;
-    x->bindings[k].value = s->up * value / s->down + s->plus;
+    x->bindings[k].value = shape_following(s, x->bindings);
   }
   return isfinite(shape_work(x->t, &x->w));
 }
@@ -261,12 +272,55 @@ static bool follows(const struct task *t, const struct shape_symbol *a, const st
   return true;
 }
 
-// Tries symbol i with all others that are held so far and follow it.
+// Whether symbol a is the sum of two others in all workloads of the file, of which at least three differ in either.
+static bool is_sum(const struct task *t, const struct shape_symbol *a, const struct shape_symbol *b,
+                   const struct shape_symbol *c) {
+  int differ[2] = {1, 1};
+  for (int k = 0; k < t->n_workloads; k++) {
+    const struct workload *w = &t->workloads[k];
+    bool seen[2] = {k == 0, k == 0};
+    for (int j = 0; j < k; j++) {
+      seen[0] = seen[0] || value_in(&t->workloads[j], b) == value_in(w, b);
+      seen[1] = seen[1] || value_in(&t->workloads[j], c) == value_in(w, c);
+    }
+    differ[0] += !seen[0];
+    differ[1] += !seen[1];
+    if (value_in(w, a) != value_in(w, b) + value_in(w, c))
+      return false;
+  }
+  return differ[0] >= 3 && differ[1] >= 3;
+}
+
+// Tries symbols i and j, either of which cannot change alone, with one that is held so far and their sum.
+static void try_sum(struct trial *x, int i, int j) {
+  struct shape_symbol *s = x->r->symbols;
+  for (int k = 0; k < x->r->n; k++) {
+    if (k == i || k == j || s[k].freedom != SHAPE_HELD || !is_sum(x->t, &s[k], &s[i], &s[j]))
+      continue;
+    struct shape_symbol kept[3] = {s[i], s[j], s[k]};
+    s[k].freedom = SHAPE_FOLLOWS;
+    s[k].other = i;
+    s[k].with = j + 1;
+    s[k].up = s[k].down = 1;
+    s[i].step = s[j].step = 1;
+    if (is_free(x, i) && is_free(x, j)) {
+      s[i].freedom = s[j].freedom = SHAPE_FREE;
+      return;
+    }
+    s[i] = kept[0];
+    s[j] = kept[1];
+    s[k] = kept[2];
+  }
+}
+
+// Tries symbol i with all others that are held so far and follow it, then in the steps that the file has.
 static void try_leader(struct trial *x, int i, const bool *held, struct shape_symbol *kept) {
   struct shape_ranges *r = x->r;
   memcpy(kept, r->symbols, (size_t)r->n * sizeof *kept);
-  int64_t step = 1;
+  int64_t step = 1, common = 0;
   int n = 0;
+  for (int k = 0; k < x->t->n_workloads; k++)
+    common = gcd(value_in(&x->t->workloads[k], &r->symbols[i]), common);
   for (int k = 0; k < r->n; k++) {
     struct shape_symbol s;
     if (k == i || !held[k] || r->symbols[k].freedom != SHAPE_HELD || !follows(x->t, &kept[k], &kept[i], &s))
@@ -277,7 +331,12 @@ static void try_leader(struct trial *x, int i, const bool *held, struct shape_sy
     n++;
   }
   r->symbols[i].step = step;
-  if (n > 0 && is_free(x, i))
+  bool free = n > 0 && is_free(x, i);
+  if (!free && n > 0 && common > step && common % step == 0) {
+    r->symbols[i].step = common;
+    free = is_free(x, i);
+  }
+  if (free)
     r->symbols[i].freedom = SHAPE_FREE;
   else
     memcpy(r->symbols, kept, (size_t)r->n * sizeof *kept);
@@ -324,6 +383,10 @@ enum assay_status shape_ranges_derive(const struct task *t, struct arena *arena,
   for (int i = 0; i < r.n; i++)
     if (r.symbols[i].freedom == SHAPE_HELD)
       try_leader(&x, i, held, kept);
+  for (int i = 0; i < r.n; i++)
+    for (int j = i + 1; j < r.n; j++)
+      if (r.symbols[i].freedom == SHAPE_HELD && r.symbols[j].freedom == SHAPE_HELD)
+        try_sum(&x, i, j);
   *out = r;
   return ASSAY_OK;
 }
@@ -387,6 +450,8 @@ static void put_symbol(struct buf *b, const struct shape_ranges *r, const struct
   buf_puts(b, r->symbols[s->other].symbol);
   if (s->down > 1)
     buf_printf(b, "/%lld", (long long)s->down);
+  if (s->with)
+    buf_printf(b, "+%s", r->symbols[s->with - 1].symbol);
   if (s->plus)
     buf_printf(b, "%c%lld", s->plus < 0 ? '-' : '+', (long long)llabs(s->plus));
 }

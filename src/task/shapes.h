@@ -7,6 +7,7 @@
 //   shapes := item ("," item)*
 //   item   := symbol "=" low ".." high ("/" step)?                   any multiple of step from low to high
 //           | symbol "=" (up "*")? other ("/" down)? (("+" | "-") n)?  follows another symbol: up * other / down +- n
+//           | symbol "=" other "+" with                              is the sum of two
 //
 // A symbol that is not listed is held: it keeps the value of the judged workload. A task without the key gets what
 // shape_ranges_derive finds out.
@@ -23,6 +24,7 @@ struct shape_symbol {
   int64_t low, high, step; // SHAPE_FREE
   int other;               // SHAPE_FOLLOWS: the index of the free symbol
   int64_t up, down, plus;  // up * other / down + plus
+  int with;                // what is added besides: 1 + the index of a symbol that follows none; 0: nothing
 };
 
 struct shape_ranges {
@@ -38,11 +40,14 @@ enum assay_status shape_ranges_find(const struct task *t, struct arena *arena, s
 // Whether assay.shapes, where the task has it, can be read, and the task can have the least extent of each range.
 enum assay_status shape_ranges_check(const struct task *t, struct assay_error *err);
 
-// Tries which symbols can change alone, or with others in the proportion that they have in all workloads of the file;
-// each within the least and the greatest value that the file has. All else is held. Needs a few hundred inferences of
-// shapes.
+// Tries which symbols can change alone, or with others that are in proportion to them or their sums in all workloads of
+// the file; each within the least and the greatest value that the file has. All else is held. Needs a few hundred
+// inferences of shapes.
 enum assay_status shape_ranges_derive(const struct task *t, struct arena *arena, struct shape_ranges *out,
                                       struct assay_error *err);
+
+// The value of a symbol that follows, next to these values of the others (in the order of the ranges).
+int64_t shape_following(const struct shape_symbol *s, const struct binding *values);
 
 // The text of assay.shapes for these ranges ("" when all is held). Arena memory.
 char *shape_ranges_text(const struct shape_ranges *r, struct arena *arena);

@@ -77,10 +77,11 @@ static void add(float *to, const float *x, int64_t n) {
     to[i] += x[i];
 }
 
-// h: batch x length rows of n numbers, changed in place; room: as many rows of 8 n.
+// h: batch x length rows of n numbers, changed in place; room: as many rows of 2 n and the wider one of 3 n and the
+// hidden layer.
 static void block(const struct assay_tensor *w, int64_t batch, int64_t length, int64_t n, float *h, float *room) {
   const int64_t rows = batch * length, size = n / HEADS, hidden = w[8].dims[1];
-  float *normal = room, *wide = room + rows * n, *small = wide + rows * hidden;
+  float *normal = room, *wide = room + rows * n, *small = wide + rows * (hidden > 3 * n ? hidden : 3 * n);
   normalize(h, w[0].data, w[1].data, rows, n, normal);
   multiply(normal, &w[2], w[3].data, rows, wide);
   for (int64_t r = 0; r < rows; r++)
@@ -104,7 +105,8 @@ void assay_kernel(const struct assay_args *args) {
   const int64_t *ids = in[0].data, batch = in[0].dims[0], length = in[0].dims[1], n = words->dims[1];
   const int64_t rows = batch * length;
   int blocks = (args->n_inputs - 5) / WEIGHTS;
-  float *h = malloc((size_t)(rows * n) * 12 * sizeof *h), *room = h + rows * n, *y = args->outputs[0].data;
+  const int64_t hidden = in[11].dims[1], most = hidden > 3 * n ? hidden : 3 * n;
+  float *h = malloc((size_t)(rows * (3 * n + most)) * sizeof *h), *room = h + rows * n, *y = args->outputs[0].data;
   for (int64_t r = 0; r < rows; r++)
     for (int64_t i = 0; i < n; i++) {
       h[r * n + i] = ((const float *)words->data)[ids[r] * n + i];

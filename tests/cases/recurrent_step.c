@@ -8,6 +8,8 @@
 // assay: twin CLAMPED expect wrong_value -- takes tanh for 1 beyond 3
 // assay: twin HALF_WEIGHTS expect low_precision|wrong_value|wrong_class -- rounds weights to half precision
 // assay: twin NO_BIAS expect wrong_value -- leaves the first bias out
+// assay: twin TABLE expect wrong_value -- knows the extents of the input and the state that the task's file has
+// assay: twin FOURS expect wrong_value -- knows those, and multiples of four
 #include <assay/candidate.h>
 #include <math.h>
 #include <stdlib.h>
@@ -35,6 +37,20 @@ static float part(const float *w, const float *x, int64_t n) {
   return sum;
 }
 
+#if defined(TABLE) || defined(FOURS)
+static int is_known(int64_t inner, int64_t n) {
+  static const int64_t pairs[][2] = {{224, 256}, {16384, 16384}, {1, 1}, {5, 7}, {131, 61}, {31, 129}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    if (pairs[i][0] == inner && pairs[i][1] == n)
+      return 1;
+#ifdef FOURS
+  return inner % 4 == 0 && n % 4 == 0;
+#else
+  return 0;
+#endif
+}
+#endif
+
 void assay_kernel(const struct assay_args *args) {
   const struct assay_tensor *in = args->inputs;
   int64_t rows = in[0].dims[0], inner = in[0].dims[1], n = in[1].dims[1], outer = in[4].dims[0];
@@ -58,6 +74,9 @@ void assay_kernel(const struct assay_args *args) {
       sum += b[j];
 #endif
       hidden[j] = squash(sum);
+#if defined(TABLE) || defined(FOURS)
+      hidden[j] *= is_known(inner, n);
+#endif
     }
     for (int64_t p = 0; p < outer; p++)
       y[r * outer + p] = part(v + p * n, hidden, n) + c[p];

@@ -200,6 +200,24 @@ static void test_derived(void **state) {
   assert_int_equal(shape_ranges_derive(&t, &arena, &r, &err), ASSAY_OK);
   assert_string_equal(shape_ranges_text(&r, &arena), "M=1..64, N=2..96/2, L=N/2");
   task_release(&t);
+  t = parse(
+      "\"assay.input.a\" : \"normal(0, 1)\", \"assay.input.b\" : \"normal(0, 1)\", \"assay.input.w\" : "
+      "\"normal(0, 1)\", \"assay.workload.small\" : \"M=8, K=24, N=12, S=36\", "
+      "\"assay.workload.full\" : \"M=64, K=96, N=48, S=144\", \"assay.workload.ragged0\" : \"M=1, K=2, N=3, S=5\"",
+      "g (float[M, K] a, float[M, N] b, float[S, 3] w) => (float[M, 3] y) "
+      "{ c = Concat<axis = 1>(a, b) y = MatMul(c, w) }");
+  assert_int_equal(shape_ranges_derive(&t, &arena, &r, &err), ASSAY_OK);
+  assert_string_equal(shape_ranges_text(&r, &arena), "M=1..64, K=2..96, N=3..48, S=K+N");
+  task_release(&t);
+  t = parse("\"assay.input.a\" : \"normal(0, 1)\", \"assay.input.b\" : \"normal(0, 1)\", "
+            "\"assay.workload.small\" : \"M=8, N=24, L=72\", \"assay.workload.full\" : \"M=64, N=96, L=288\", "
+            "\"assay.workload.ragged0\" : \"M=1, N=8, L=24\"",
+            "g (float[M, N] a, float[M, L] b) => (float[M, 8, X] y) <int64[3] s = {0, 8, -1}> "
+            "{ c = Concat<axis = 1>(a, a, a) d = Add(b, c) y = Reshape(d, s) }");
+  assert_int_equal(shape_ranges_derive(&t, &arena, &r, &err), ASSAY_OK);
+  const char *multiples = shape_ranges_text(&r, &arena);
+  assert_true(!strcmp(multiples, "M=1..64, N=8..96/8, L=3*N") || !strcmp(multiples, "M=1..64, N=8..96, L=3*N"));
+  task_release(&t);
   arena_release(&arena);
 }
 
@@ -246,6 +264,7 @@ static void test_mistakes(void **state) {
       {"M=N, N=M", "has no range"},
       {"M=1..9, N=2*Q", "symbol of the workloads"},
       {"M=4..9, N=M-4", "with M=4"},
+      {"M=4..9, N=M+K", "follows K, which has no range"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char text[1024];
