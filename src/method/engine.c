@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "method/budget.h"
 #include "method/making.h"
 
 enum { MOST_FAILURES = 3 };                  // requests in a row that get no reply: the endpoint is down
@@ -343,7 +344,7 @@ enum assay_status engine_run(const struct engine_options *o, struct engine_summa
   for (int i = 0; i < o->n_tasks; i++)
     e.tasks[i].task = &o->tasks[i];
   answer_form_others(o->form, e.others);
-  enum assay_status status = asking_recall(&e, err);
+  enum assay_status status = budget_recall(&e, err);
   if (!status)
     status = loop(&e, err);
   if (!status && e.unanswered > 0 && e.answered == 0) { // no run at all, however few requests it has

@@ -11,6 +11,10 @@ struct method_view making_view(const struct engine *e, const struct making *m, i
   return (struct method_view){.settings = &e->o->settings, .steps = m->steps, .n = n};
 }
 
+struct pending *making_pending(struct making *m, int64_t number) {
+  return &m->round[number - m->first];
+}
+
 bool making_is_ready(const struct making *m) {
   int64_t at = m->n - m->first;
   return !m->blocked.status && at < m->n_round && m->round[at].replied;

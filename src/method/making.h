@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Private to src/method: the engine's state. making.c has a task's steps, in memory and in the store; asking.c makes
-// prompts and requests; judging.c turns replies into steps; engine.c is the loop.
+// requests, asking_prompt.c their prompts, budget.c counts what they cost; judging.c turns replies into steps; engine.c
+// is the loop.
 #ifndef METHOD_MAKING_H
 #define METHOD_MAKING_H
 
@@ -76,6 +77,7 @@ struct engine {
 // making.c
 enum assay_status making_open(struct engine *e, struct making *m, struct assay_error *err);
 void making_release(struct making *m);
+struct pending *making_pending(struct making *m, int64_t number); // of the round
 struct method_view making_view(const struct engine *e, const struct making *m, int64_t n);
 // Plans the next round where the last one is finished; done is set where there is none.
 enum assay_status making_plan(struct engine *e, struct making *m, struct assay_error *err);
@@ -94,9 +96,7 @@ bool making_is_ready(const struct making *m);
 enum assay_status making_add(struct making *m, const struct made_step *s, struct assay_error *err);
 
 // asking.c
-// What the run's earlier processes have used up.
-enum assay_status asking_recall(struct engine *e, struct assay_error *err);
-// Renders the prompts of a pending step.
+// Renders the prompts of a pending step (asking_prompt.c).
 enum assay_status asking_render(struct engine *e, struct making *m, int64_t number, struct assay_error *err);
 // Sends it, and reserves what it may cost. *sent is false where the budget is used up (e->ended
 // says which), or would be by what is under way.
