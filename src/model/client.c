@@ -35,6 +35,8 @@ struct model_client {
   struct list queued, done; // under the lock
   int under_way;            // queued, sent and done ones that were not fetched; under the lock
   bool closing;             // under the lock
+  int waiting;              // to be sent again; under the lock
+  bool *shares;             // of each endpoint: it was asked, and still is; under the lock
   struct list active;       // the thread's, as is all below
   CURLM *multi;             // NULL: all endpoints are programs
   unsigned *refused;        // of each endpoint: bit i, enum wire_field i
@@ -62,6 +64,12 @@ static struct exchange *take(struct list *l) {
   if (!l->first)
     l->end = &l->first;
   return x;
+}
+
+static void list_move(struct list *from, struct list *to) {
+  *to = *from;
+  if (!to->first)
+    to->end = &to->first;
 }
 
 void exchange_fail(struct exchange *x, enum model_failure failure, enum assay_status status, const char *fmt, ...) {
@@ -112,12 +120,42 @@ static void finish(struct model_client *c, struct exchange *x) {
   pthread_mutex_unlock(&c->lock);
 }
 
+// How many of them are under way: of an endpoint, or of all (NULL).
+static int count_under_way(const struct model_client *c, const struct model_endpoint *endpoint) {
+  int n = 0;
+  for (const struct exchange *x = c->active.first; x; x = x->next)
+    n += !x->waits && (!endpoint || x->endpoint == endpoint);
+  return n;
+}
+
+// Whether one more of that endpoint may be under way. Under the lock.
+static bool has_room(const struct model_client *c, const struct model_endpoint *endpoint) {
+  int n = 0, most = c->options.parallel;
+  for (int i = 0; i < c->options.n_endpoints; i++)
+    n += c->shares[i];
+  return count_under_way(c, NULL) < most && count_under_way(c, endpoint) < (n > 1 ? (most + n - 1) / n : most);
+}
+
+// The first that is queued and has room; NULL: none. Under the lock.
+static struct exchange *take_next(struct model_client *c) {
+  struct list rest;
+  struct exchange *found = NULL;
+  list_init(&rest);
+  for (struct exchange *x; (x = take(&c->queued));)
+    if (!found && has_room(c, x->endpoint))
+      found = x;
+    else
+      put(&rest, x);
+  list_move(&rest, &c->queued);
+  return found;
+}
+
 // Starts what is queued, as far as there is room. False: the client is being closed.
 static bool start_queued(struct model_client *c) {
   for (;;) {
     pthread_mutex_lock(&c->lock);
     bool closing = c->closing;
-    struct exchange *x = !closing && c->active.n < c->options.parallel ? take(&c->queued) : NULL;
+    struct exchange *x = closing ? NULL : take_next(c);
     pthread_mutex_unlock(&c->lock);
     if (!x)
       return !closing;
@@ -133,23 +171,45 @@ static bool start_queued(struct model_client *c) {
   }
 }
 
+// Lets one go on, and puts it into a list unless it is over.
+static void go_on(struct model_client *c, struct exchange *x, int64_t now, struct list *to, int64_t *next) {
+  if (carrier_of(x->endpoint->url)->go_on(x, &c->options, now)) {
+    finish(c, x);
+    return;
+  }
+  *next = x->deadline_ns < *next ? x->deadline_ns : *next;
+  *next = x->wake_ns < *next ? x->wake_ns : *next;
+  put(to, x);
+}
+
 // Lets everything that is under way go on; returns when the next deadline is.
 static int64_t go_on_all(struct model_client *c) {
-  struct list rest;
+  struct list rest, waiting;
   int64_t now = clock_monotonic_ns(), next = now + SECOND_NS;
   list_init(&rest);
-  for (struct exchange *x; (x = take(&c->active));) {
-    if (carrier_of(x->endpoint->url)->go_on(x, &c->options, now)) {
-      finish(c, x);
-      continue;
-    }
-    next = x->deadline_ns < next ? x->deadline_ns : next;
-    next = x->wake_ns < next ? x->wake_ns : next;
-    put(&rest, x);
+  list_init(&waiting);
+  for (struct exchange *x; (x = take(&c->active));)
+    if (x->waits)
+      put(&waiting, x);
+    else
+      go_on(c, x, now, &rest, &next);
+  list_move(&rest, &c->active);
+  int n = 0;
+  for (struct exchange *x; (x = take(&waiting));) { // what has ended above has made room
+    pthread_mutex_lock(&c->lock);
+    bool due = x->wake_ns <= now, sent = due && has_room(c, x->endpoint);
+    pthread_mutex_unlock(&c->lock);
+    if (sent)
+      go_on(c, x, now, &c->active, &next);
+    else
+      put(&c->active, x);
+    next = !due && x->wake_ns < next ? x->wake_ns : next;
   }
-  c->active = rest;
-  if (!rest.first)
-    c->active.end = &c->active.first;
+  for (const struct exchange *x = c->active.first; x; x = x->next)
+    n += x->waits;
+  pthread_mutex_lock(&c->lock);
+  c->waiting = n;
+  pthread_mutex_unlock(&c->lock);
   return next;
 }
 
@@ -201,7 +261,9 @@ static void *work(void *arg) {
     transfer(c);
     int64_t next = go_on_all(c);
     pthread_mutex_lock(&c->lock);
-    bool room = c->queued.n > 0 && c->active.n < c->options.parallel;
+    bool room = c->closing;
+    for (const struct exchange *x = c->queued.first; x && !room; x = x->next)
+      room = has_room(c, x->endpoint);
     pthread_mutex_unlock(&c->lock);
     if (!room)
       wait_for_something(c, next);
@@ -262,9 +324,10 @@ enum assay_status model_client_open(const struct model_client_options *o, struct
   c->refused = base_calloc((size_t)o->n_endpoints + 1, sizeof *c->refused);
   c->holds = base_calloc((size_t)o->n_endpoints + 1, sizeof *c->holds);
   c->most_tokens = base_calloc((size_t)o->n_endpoints + 1, sizeof *c->most_tokens);
+  c->shares = base_calloc((size_t)o->n_endpoints + 1, sizeof *c->shares);
   for (int i = 0; i < o->n_endpoints && c->refused; i++)
     c->refused[i] = wire_fields_of(o->endpoints[i].refused);
-  if ((!c->multi && any_server(o)) || !c->refused || !c->holds || !c->most_tokens) {
+  if ((!c->multi && any_server(o)) || !c->refused || !c->holds || !c->most_tokens || !c->shares) {
     model_client_close(c);
     return error_nomem(err, "a client of language models");
   }
@@ -298,6 +361,7 @@ void model_client_close(struct model_client *c) {
   base_free(c->refused);
   base_free(c->holds);
   base_free(c->most_tokens);
+  base_free(c->shares);
   pthread_cond_destroy(&c->answered);
   pthread_mutex_destroy(&c->lock);
   base_free(c);
@@ -335,10 +399,25 @@ enum assay_status model_client_submit(struct model_client *c, const struct model
   x->reply.usage = unknown;
   pthread_mutex_lock(&c->lock);
   put(&c->queued, x);
+  c->shares[r->endpoint] = true;
   c->under_way++;
   pthread_mutex_unlock(&c->lock);
   wake(c);
   return ASSAY_OK;
+}
+
+int model_client_waiting(struct model_client *c) {
+  pthread_mutex_lock(&c->lock);
+  int n = c->waiting;
+  pthread_mutex_unlock(&c->lock);
+  return n;
+}
+
+void model_client_leave(struct model_client *c, int endpoint) {
+  pthread_mutex_lock(&c->lock);
+  c->shares[endpoint] = false;
+  pthread_mutex_unlock(&c->lock);
+  wake(c);
 }
 
 bool model_client_next(struct model_client *c, int64_t wait_ns, struct model_reply *out) {

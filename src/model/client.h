@@ -35,7 +35,7 @@ struct model_endpoint {
 struct model_client_options {
   const struct model_endpoint *endpoints; // strings are borrowed until the client is closed
   int n_endpoints;
-  int parallel;             // requests under way at once
+  int parallel;             // requests under way at once; those that wait to be sent again do not count
   int64_t whole_ns;         // time for one request, each of its retries
   int64_t connect_ns;       // to reach the server
   int64_t silence_ns;       // without a byte of content; models think for minutes
@@ -55,8 +55,14 @@ enum assay_status model_client_open(const struct model_client_options *o, struct
 // Ends what is under way, unanswered. NULL is fine.
 void model_client_close(struct model_client *c);
 
-// Queues a request; it is sent when fewer than `parallel` are under way. ASSAY_ERR_NOMEM.
+// Queues a request; it is sent when fewer than `parallel` are under way, and its endpoint has not yet its part of them:
+// as many as each of those that were asked, so that one that hangs does not hold up the others. ASSAY_ERR_NOMEM.
 enum assay_status model_client_submit(struct model_client *c, const struct model_request *r, struct assay_error *err);
+
+// How many requests wait to be sent again.
+int model_client_waiting(struct model_client *c);
+// Nothing more is submitted for that endpoint: its part is the others'.
+void model_client_leave(struct model_client *c, int endpoint);
 
 // The next reply, in the order in which they come. Waits for it so long (-1: until there is one); false: there is none
 // yet, or nothing is under way.

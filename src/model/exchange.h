@@ -19,6 +19,7 @@ struct exchange {
   int64_t *most_tokens; // a larger cap than this was refused; 0: none was; the client's
   int64_t *hold_ns;     // until then nothing is sent to the endpoint: its limits are used up; the client's
   int64_t start_ns, deadline_ns;
+  bool waits;      // until wake_ns, to be sent: it takes no place of those under way
   int64_t wake_ns; // when it wants to go on without anything happening; INT64_MAX: never
   void *carrier;   // what is under way; NULL: not started
 };

@@ -170,16 +170,31 @@ static bool make_body(struct exchange *x) {
   return t->body != NULL;
 }
 
+// Before it is sent again, its sender has it in the books. False: it cannot.
+static bool note_again(struct exchange *x) {
+  struct assay_error err = {0};
+  if (x->reply.calls == 0 || !x->request.again ||
+      x->request.again(x->request.again_arg, &x->request, x->reply.calls + 1, x->reply.unknown_calls, &err) == ASSAY_OK)
+    return true;
+  exchange_fail(x, MODEL_UNSERVED, err.status, "%s", err.message);
+  return false;
+}
+
 // Sends the request, the first time or again.
 void http_send(struct exchange *x, const struct model_client_options *o) {
   struct transfer *t = x->carrier;
   forget_reply(t);
   t->retry_ns = 0;
+  x->waits = false;
   t->last_content_ns = clock_monotonic_ns();
   x->deadline_ns = t->last_content_ns + o->whole_ns;
   if (!make_body(x)) {
     t->ended = true;
     exchange_fail(x, MODEL_FAILED, ASSAY_ERR_USAGE, "the prompt cannot be sent as JSON: it is not UTF-8");
+    return;
+  }
+  if (!note_again(x)) {
+    t->ended = true;
     return;
   }
   x->reply.calls++;
@@ -208,6 +223,7 @@ static void http_stop(struct exchange *x) {
 void http_wait_until(struct exchange *x, int64_t ns) {
   struct transfer *t = x->carrier;
   t->retry_ns = ns;
+  x->waits = true;
   x->wake_ns = ns;
   x->deadline_ns = INT64_MAX;
 }
@@ -253,6 +269,8 @@ static bool http_go_on(struct exchange *x, const struct model_client_options *o,
   if (!t)
     return true;
   if (t->retry_ns) {
+    if (now_ns < *x->hold_ns && t->retry_ns < *x->hold_ns) // the limits of others' requests are its own
+      http_wait_until(x, *x->hold_ns);
     if (now_ns < t->retry_ns)
       return false;
     http_send(x, o);
@@ -263,9 +281,10 @@ static bool http_go_on(struct exchange *x, const struct model_client_options *o,
     t->ended = true; // all is there, and the server does not close
   if (!t->ended && now_ns >= x->deadline_ns)
     http_fail(x, MODEL_FAILED, ASSAY_ERR_ENVIRONMENT, "no whole answer in time; allow more with --reply-timeout", "");
-  else if (!t->ended && now_ns >= x->wake_ns)
+  else if (!t->ended && now_ns >= x->wake_ns) {
+    x->reply.waited = true;
     http_fail(x, MODEL_UNSERVED, ASSAY_ERR_ENVIRONMENT, "the server fell silent", "");
-  else if (!t->ended)
+  } else if (!t->ended)
     return false;
   if (x->reply.failure) { // out of time: what came is kept
     http_keep_text(x);

@@ -24,11 +24,10 @@ struct transfer {
   bool ended; // with `code`
   CURLcode code;
   int retries, field_retries;
-  int64_t busy_ns;    // since when the server says "not now"; 0: it did not
-  bool may_be_billed; // an earlier try reached the server
-  unsigned sent;      // fields that this request had: others may have taught meanwhile what is refused
-  int64_t retry_ns;   // when it is sent again; 0: it is under way
-  const char *key;    // to be left out of messages
+  int64_t busy_ns;  // since when the server says "not now"; 0: it did not
+  unsigned sent;    // fields that this request had: others may have taught meanwhile what is refused
+  int64_t retry_ns; // when it is sent again; 0: it is under way
+  const char *key;  // to be left out of messages
 };
 
 // --- http.c

@@ -116,8 +116,7 @@ static bool lower_cap(struct exchange *x) {
 
 // What no server worked on costs nothing; what one may have begun has unknown costs.
 static void bill_nothing(struct exchange *x) {
-  const struct transfer *t = x->carrier;
-  if (!t->may_be_billed)
+  if (x->reply.unknown_calls == 0)
     x->reply.usage = (struct model_usage){0};
 }
 
@@ -126,6 +125,7 @@ static void fail_busy(struct exchange *x, const struct model_client_options *o, 
   const struct transfer *t = x->carrier;
   int64_t asked = asked_wait(t);
   char text[256];
+  x->reply.waited = true;
   if (asked > 0 && asked > o->wait_ns)
     snprintf(text, sizeof text, "%s; it asks to wait %lld s: allow more with --server-wait, or run the command later",
              what, (long long)(asked / 1000000000));
@@ -219,7 +219,7 @@ bool http_take_cut(struct exchange *x, const struct model_client_options *o) {
   else if (t->code == CURLE_OUT_OF_MEMORY || t->got.text.failed || t->plain.failed)
     http_fail(x, MODEL_UNSERVED, ASSAY_ERR_NOMEM, "out of memory", "");
   else if (nothing && retry_later(x, o, false)) { // nothing of an answer came, so that none is paid for twice
-    t->may_be_billed = t->may_be_billed || reached;
+    x->reply.unknown_calls += reached;
     return false;
   } else if (!reached)
     http_fail(x, MODEL_ENDED, ASSAY_ERR_ENVIRONMENT, "the server cannot be reached; check --endpoint, or start it",

@@ -17,8 +17,9 @@
   X(STOP, "stop")                                                                                                      \
   X(LENGTH, "length") /* the cap on tokens, or the model's context */                                                  \
   X(REFUSED, "refused")                                                                                                \
-  X(UNSERVED, "unserved")   /* the endpoint's failure, not the model's: to be asked again */                           \
-  X(UNDER_WAY, "under_way") /* it was sent, and nobody knows what came of it */
+  X(UNSERVED, "unserved")           /* the endpoint's failure, not the model's: to be asked again */                   \
+  X(SERVER_FAILED, "server_failed") /* the endpoint failed as often as it is asked: given up */                        \
+  X(UNDER_WAY, "under_way")         /* it was sent, and nobody knows what came of it */
 
 enum model_finish {
 #define MODEL_FINISH_ID(id, name) MODEL_FINISH_##id,
@@ -55,6 +56,11 @@ struct model_request {
   // How many requests may be sent in addition to those that were submitted, by all together: each retry takes one, and
   // there is none where none is left. NULL: any number. Borrowed until the reply is there.
   atomic_llong *spare_calls;
+  // Called from the client's thread before the request is sent again, so that the books have it: how many calls it is
+  // then, and how many of those before may have been worked on though nothing came of them. Where it fails, so does the
+  // request. NULL: nobody wants to know.
+  enum assay_status (*again)(void *arg, const struct model_request *r, int calls, int unknown, struct assay_error *err);
+  void *again_arg;
 };
 
 // What went wrong with a request, by what the caller does about it.
@@ -73,6 +79,8 @@ struct model_reply {
   enum model_failure failure;
   struct assay_error error; // unless answered
   int calls;                // requests sent, retries included
+  int unknown_calls;        // of these, that reached the server and brought nothing: they may be billed
+  bool waited;              // in vain: the server was busy for as long as is waited for, or fell silent
   int64_t wall_ns;          // from the first to the end of the last
   int64_t cpu_ns;           // of a program; 0: a server's is not known
 };

@@ -1022,6 +1022,121 @@ static void many_streams_at_once(void **state) {
   model_server_stop(&server);
 }
 
+// A request that waits to be sent again holds up nobody, also where one at a time is under way.
+static void who_waits_takes_no_place(void **state) {
+  (void)state;
+  const struct scripted script[] = {{.status = 500, .body = "{}"}, {.body = GOOD}};
+  struct model_server server;
+  struct assay_error err = {0};
+  struct model_client *c;
+  model_server_start(&server, script, 2);
+  struct model_endpoint e = {.url = server.url};
+  struct model_client_options o = options_of(&e);
+  o.parallel = 1;
+  o.backoff_ns = 400 * MS;
+  assert_int_equal(model_client_open(&o, &c, &err), ASSAY_OK);
+  for (int i = 0; i < 4; i++) {
+    const struct model_request r = {.tag = i, .model = "m", .user = "u", .temperature = NAN};
+    assert_int_equal(model_client_submit(c, &r, &err), ASSAY_OK);
+  }
+  static const int order[] = {1, 2, 3, 0};
+  for (int i = 0; i < 4; i++) {
+    struct model_reply r;
+    assert_true(model_client_next(c, -1, &r));
+    assert_int_equal(r.tag, order[i]);
+    assert_int_equal(r.calls, order[i] ? 1 : 2);
+    expect_good(&r, "a\nb");
+  }
+  model_client_close(c);
+  model_server_stop(&server);
+}
+
+// Of several endpoints one that says nothing takes its own part of the places, and all are the others' once it is left.
+static void who_hangs_takes_its_part(void **state) {
+  (void)state;
+  enum { HUNG = 6, GOOD_ONES = 12 };
+  const struct scripted hung[] = {{.body = CHUNK("a"), .hang = true}}, good[] = {{.body = GOOD}};
+  struct model_server servers[2];
+  struct assay_error err = {0};
+  struct model_client *c;
+  model_server_start(&servers[0], hung, 1);
+  model_server_start(&servers[1], good, 1);
+  struct model_endpoint e[] = {{.url = servers[0].url}, {.url = servers[1].url}};
+  struct model_client_options o = options_of(e);
+  o.n_endpoints = 2;
+  o.parallel = 4;
+  assert_int_equal(model_client_open(&o, &c, &err), ASSAY_OK);
+  for (int i = 0; i < HUNG + GOOD_ONES; i++) {
+    const struct model_request r = {.tag = i, .endpoint = i >= HUNG, .model = "m", .user = "u", .temperature = NAN};
+    assert_int_equal(model_client_submit(c, &r, &err), ASSAY_OK);
+  }
+  for (int i = 0; i < GOOD_ONES; i++) {
+    struct model_reply r;
+    assert_true(model_client_next(c, 10000 * MS, &r));
+    assert_true(r.tag >= HUNG);
+    expect_good(&r, "a\nb");
+  }
+  assert_int_equal(servers[0].n_requests, 2);
+  model_client_leave(c, 1);
+  for (int i = 0; i < 100 && servers[0].n_requests < 4; i++)
+    usleep(20000);
+  assert_int_equal(servers[0].n_requests, 4);
+  model_client_close(c);
+  model_server_stop(&servers[0]);
+  model_server_stop(&servers[1]);
+}
+
+struct books {
+  int calls[4], unknown[4], n;
+  enum assay_status status;
+};
+
+static enum assay_status write_books(void *arg, const struct model_request *r, int calls, int unknown,
+                                     struct assay_error *err) {
+  struct books *b = arg;
+  assert_int_equal(r->tag, 5);
+  b->calls[b->n] = calls;
+  b->unknown[b->n++] = unknown;
+  return b->status ? error_set(err, b->status, "the books are full") : ASSAY_OK;
+}
+
+// Who asked hears of each retry before it is sent; where it cannot be written down, nothing is sent.
+static void retries_are_told(void **state) {
+  (void)state;
+  const struct scripted script[] = {{.status = 500, .body = "{}"}, {.body = "", .drop = true}, {.body = GOOD}};
+  for (int i = 0; i < 2; i++) {
+    struct books books = {.status = i ? ASSAY_ERR_IO : ASSAY_OK};
+    struct model_server server;
+    struct assay_error err = {0};
+    struct model_client *c;
+    struct model_reply reply;
+    model_server_start(&server, script, 3);
+    struct model_endpoint e = {.url = server.url};
+    struct model_client_options o = options_of(&e);
+    const struct model_request r = {
+        .tag = 5, .model = "m", .user = "u", .temperature = NAN, .again = write_books, .again_arg = &books};
+    assert_int_equal(model_client_open(&o, &c, &err), ASSAY_OK);
+    assert_int_equal(model_client_submit(c, &r, &err), ASSAY_OK);
+    assert_true(model_client_next(c, -1, &reply));
+    assert_int_equal(books.n, i ? 1 : 2);
+    assert_int_equal(books.calls[0], 2);
+    assert_int_equal(books.unknown[0], 0);
+    assert_int_equal(server.n_requests, i ? 1 : 3);
+    if (i) {
+      assert_int_equal(reply.failure, MODEL_UNSERVED);
+      assert_non_null(strstr(reply.error.message, "the books are full"));
+      model_reply_release(&reply);
+    } else {
+      assert_int_equal(books.calls[1], 3);
+      assert_int_equal(books.unknown[1], 1); // it had reached the server
+      assert_int_equal(reply.unknown_calls, 1);
+      expect_good(&reply, "a\nb");
+    }
+    model_client_close(c);
+    model_server_stop(&server);
+  }
+}
+
 // What used up its limits is not asked until they are over; what has something left is asked at once.
 static void limits_of_the_server_hold_back(void **state) {
   (void)state;
@@ -1162,6 +1277,9 @@ int main(void) {
       cmocka_unit_test(limits_hold),
       cmocka_unit_test(nobody_listens),
       cmocka_unit_test(many_streams_at_once),
+      cmocka_unit_test(who_waits_takes_no_place),
+      cmocka_unit_test(who_hangs_takes_its_part),
+      cmocka_unit_test(retries_are_told),
       cmocka_unit_test(limits_of_the_server_hold_back),
       cmocka_unit_test(resets_are_read),
       cmocka_unit_test(a_prompt_must_be_utf8),
