@@ -135,7 +135,7 @@ static void fill_defaults(struct make *m) {
     programs = programs && strncmp(m->endpoints[i].url, "exec:", 5) == 0;
   e->settings.samples = e->settings.samples ? e->settings.samples : method->samples;
   e->settings.turns = e->settings.turns ? e->settings.turns : method->turns;
-  m->client.parallel = m->parallel ? m->parallel : programs ? 1 : 4;
+  m->client.parallel = m->parallel ? m->parallel : programs ? 1 : m->n_endpoints > 4 ? m->n_endpoints : 4;
   // A program may need the processors that a kernel is timed on: it does not run then, unless --parallel asks for it.
   e->ahead = programs ? m->client.parallel : 2 * m->client.parallel;
   e->prompts = m->prompts;

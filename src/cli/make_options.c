@@ -30,6 +30,7 @@ enum {
   KEY_FEED_BEST,
   KEY_METHOD_SEED,
   KEY_NO_FINAL,
+  KEY_ASK_AGAIN,
   KEY_USD,
   KEY_API,
   KEY_KEY_ENV,
@@ -171,6 +172,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case KEY_METHOD_SEED:
     e->settings.seed = (uint64_t)take_number(state, "method-seed", arg, 0, INT64_MAX);
     return 0;
+  case KEY_ASK_AGAIN:
+    e->ask_again = true;
+    return 0;
   case KEY_NO_FINAL:
     e->finals = false;
     return 0;
@@ -252,6 +256,8 @@ static const struct argp_option options[] = {
     {"feed-best", KEY_FEED_BEST, 0, 0, "swarm: the turns that are left improve the best kernel of all", 0},
     {"method-seed", KEY_METHOD_SEED, "N", 0, "of a method's choices, and of the model where it takes one (default 0)",
      0},
+    {"ask-again", KEY_ASK_AGAIN, 0, 0,
+     "ask again for what was given up in a task's last round, as its server had failed each time", 0},
     {"no-final", KEY_NO_FINAL, 0, 0, "do not judge and time the winners afresh at the end", 0},
     {"dry-run", KEY_DRY_RUN, 0, 0, "print the first prompts and what the run may cost, and ask nothing", 0},
     {"replay", KEY_REPLAY, 0, 0,

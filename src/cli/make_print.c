@@ -43,14 +43,14 @@ enum assay_status make_dry_run(struct make *m, struct assay_error *err) {
 }
 
 static json_t *result_json(const struct engine_result *r) {
-  return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:b, s:s?, s:s?, s:s?}", "task", r->task,
-                   "steps", (json_int_t)r->steps, "asked", (json_int_t)r->asked, "code", (json_int_t)r->code, "builds",
-                   (json_int_t)r->built, "right", (json_int_t)r->right, "best_step",
+  return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:b, s:s?, s:s?, s:s?, s:I}", "task",
+                   r->task, "steps", (json_int_t)r->steps, "asked", (json_int_t)r->asked, "code", (json_int_t)r->code,
+                   "builds", (json_int_t)r->built, "right", (json_int_t)r->right, "best_step",
                    r->best >= 0 ? json_integer(r->best) : json_null(), "time_ns", cli_json_real(r->best_ns), "floor_ns",
                    cli_json_real(r->floor_ns), "final_right", r->final ? json_boolean(r->final_right) : json_null(),
                    "final_ns", cli_json_real(r->final_ns), "complete", r->complete, "blocked",
                    r->blocked.status ? r->blocked.message : NULL, "stopped", r->stopped[0] ? r->stopped : NULL,
-                   "unserved", r->unserved.status ? r->unserved.message : NULL);
+                   "unserved", r->unserved.status ? r->unserved.message : NULL, "given_up", (json_int_t)r->given_up);
 }
 
 // A model as the user named it.
@@ -112,6 +112,7 @@ static void print_table(const struct make *m, const struct engine_summary *s, co
   struct table *t = table_create(headers, 10, "lrrrrrrrrl");
   char run[512];
   int untouched = 0;
+  int64_t given_up = 0;
   struct buf text;
   buf_init(&text);
   for (int i = 0; i < s->n && t; i++)
@@ -141,6 +142,12 @@ static void print_table(const struct make *m, const struct engine_summary *s, co
     buf_printf(&text, isnan(s->lost_usd) ? "\n" : ", %.4f USD\n", s->lost_usd);
   }
   buf_printf(&text, "kernels: %s\n", m->engine.folder);
+  for (int i = 0; i < s->n; i++)
+    given_up += s->results[i].given_up;
+  if (given_up > 0)
+    buf_printf(&text,
+               "%lld attempts were given up: their server failed each time, which counts; --ask-again asks again\n",
+               (long long)given_up);
   if (s->unanswered > 0)
     buf_printf(&text, "%lld requests got no whole reply; the last: %s\n", (long long)s->unanswered, s->failure);
   for (int i = 0; i < s->n_models && s->n_models > 1; i++) // of one alone, the run's error says it

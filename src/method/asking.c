@@ -45,6 +45,20 @@ static enum assay_status reserve(struct engine *e, const struct making *m, const
   return status ? status : store_put_step(e->o->store, &row, err);
 }
 
+// A request is sent again, says the client's thread: it is in the books before that, with what those before may cost.
+static enum assay_status note_retry(void *arg, const struct model_request *r, int calls, int unknown,
+                                    struct assay_error *err) {
+  const struct engine *e = arg;
+  size_t bytes = strlen(r->system) + strlen(r->user) + (r->partial ? strlen(r->partial) : 0);
+  const struct store_step retry = {.run = e->o->run,
+                                   .task = e->o->tasks[r->tag >> 32].name,
+                                   .number = row_number(r->tag & 0xffffffff, r->partial != NULL),
+                                   .calls = calls,
+                                   .input_tokens = (1 + unknown) * model_estimate_tokens(bytes),
+                                   .output_tokens = (1 + unknown) * r->max_tokens};
+  return store_put_retry(e->books, &retry, err);
+}
+
 // The request, and with `more` the one for the rest of the reply that is there.
 static enum assay_status submit(struct engine *e, struct making *m, int64_t number, const char *more,
                                 struct assay_error *err) {
@@ -66,13 +80,17 @@ static enum assay_status submit(struct engine *e, struct making *m, int64_t numb
                                   .max_tokens = budget_cap(e, p),
                                   .usual_max_tokens = e->o->max_tokens,
                                   .seed = e->o->settings.seed + (uint64_t)number,
-                                  .spare_calls = e->o->budget.calls ? &e->spare_calls : NULL};
+                                  .spare_calls = e->o->budget.calls ? &e->spare_calls : NULL,
+                                  .again = note_retry,
+                                  .again_arg = e};
   enum assay_status status = reserve(e, m, p, number, more != NULL, err);
   if (!status)
     status = model_client_submit(e->o->client, &r, err);
   if (status)
     return status;
   e->under_way++;
+  e->models[p->plan.model].under_way++;
+  e->models[p->plan.model].asked = true;
   e->reserved_tokens += budget_tokens(e, p);
   e->reserved_usd += budget_usd(e, p);
   return ASSAY_OK;
@@ -114,7 +132,7 @@ enum assay_status asking_continue(struct engine *e, struct making *m, int64_t nu
   enum assay_status status = is_begun(e, p, &begun, err);
   p->row.detail = "";
   p->partial_bytes = begun ? (int64_t)p->reply.text.len : 0;
-  bool later = e->closing || (e->o->stop && *e->o->stop) || !asking_can_serve(e, p);
+  bool later = e->closing || (e->o->stop && *e->o->stop) || (e->models && e->models[p->plan.model].out);
   if (!status && begun && later)
     return ASSAY_OK; // the next process asks for it: the reply is stored as it is, and not used
   if (!status && begun && asking_can_serve(e, p) && budget_takes(e, p)) {
@@ -165,7 +183,7 @@ static void add_cost(struct engine *e, struct pending *p, const struct model_rep
   bool estimated = u->input < 0 || u->output < 0;
   int64_t input = estimated ? model_estimate_tokens(prompt_bytes) : u->input;
   int64_t output = estimated ? model_estimate_tokens(r->text.len) : u->output;
-  double usd = model_price(e->o->models[p->plan.model].price, u);
+  double usd = r->unknown_calls ? NAN : model_price(e->o->models[p->plan.model].price, u);
   s->calls += r->calls;
   s->input_tokens += input;
   s->output_tokens += output;
@@ -198,7 +216,7 @@ static enum assay_status put_row(struct engine *e, struct making *m, int64_t num
   s->outcome = p->reply.failure ? STORE_NO_REPLY : STORE_REPLIED;
   s->detail = p->reply.failure ? p->reply.error.message : "";
   s->number = number;
-  s->same_as = -1;
+  s->same_as = p->reply.failure == MODEL_UNSERVED && p->reply.finish == MODEL_FINISH_UNSERVED ? number : -1;
   s->cached_tokens = p->reply.usage.cached;
   s->reasoning_tokens = p->reply.usage.reasoning;
   s->own_ns = p->own_ns;
@@ -220,10 +238,23 @@ enum assay_status asking_store(struct engine *e, struct making *m, int64_t numbe
 
 // --- endpoints that fail
 
-enum { MOST_TRIES = 3 }; // of a step, each with the client's own retries
+enum { MOST_TRIES = 3, MOST_TRIES_IN_ALL = 9 }; // of a step in a process; each has the client's own retries
 
 bool asking_can_serve(const struct engine *e, const struct pending *p) {
   return !e->models || (!e->models[p->plan.model].out && p->tries < MOST_TRIES);
+}
+
+// Whether a step is asked no more, as its server fails at it: it answers others, or failed in other processes, too.
+static enum assay_status is_given_up(const struct engine *e, const struct making *m, int64_t number, bool *out,
+                                     struct assay_error *err) {
+  const struct pending *p = &m->round[number - m->first];
+  int64_t before = 0;
+  *out = false;
+  if (p->reply.failure != MODEL_UNSERVED)
+    return ASSAY_OK;
+  enum assay_status status = store_count_tries(e->o->store, e->o->run, m->task->name, number, &before, err);
+  *out = !status && ((p->tries >= MOST_TRIES && !e->models[p->plan.model].out) || before + 1 >= MOST_TRIES_IN_ALL);
+  return status;
 }
 
 enum assay_status asking_return(struct engine *e, struct making *m, int64_t number, struct model_reply *reply,
@@ -231,15 +262,23 @@ enum assay_status asking_return(struct engine *e, struct making *m, int64_t numb
   struct pending *p = making_pending(m, number);
   settle(e, p, reply);
   p->reply = *reply;
-  p->reply.finish = MODEL_FINISH_UNSERVED;
-  m->unserved = reply->error;
-  enum assay_status status = put_row(e, m, number, err);
+  p->tries++;
+  bool given_up;
+  enum assay_status status = is_given_up(e, m, number, &given_up, err);
+  p->reply.finish = given_up ? MODEL_FINISH_SERVER_FAILED : MODEL_FINISH_UNSERVED;
+  if (!status)
+    status = put_row(e, m, number, err);
+  if (given_up && !status) { // an attempt without a reply
+    p->replied = true;
+    e->waiting++;
+    return ASSAY_OK;
+  }
+  m->unserved = p->reply.error;
   model_reply_release(&p->reply);
   p->reply = (struct model_reply){0};
   p->row = (struct store_step){0};
   p->usd = NAN;
   p->sent = false;
-  p->tries++;
   return status;
 }
 

@@ -48,7 +48,8 @@ static bool add_unknown(void *arg, const struct store_step *s) {
     if (strcmp(o->models[i].name, s->model) == 0) {
       int64_t calls = s->calls > 1 ? s->calls : 1, said = s->output_tokens / calls;
       int64_t output = said > o->max_tokens ? said : o->max_tokens;
-      double usd = budget_at_most_usd(&o->models[i], s->input_tokens / calls, lost ? s->output_tokens : output, calls);
+      double usd = lost ? budget_at_most_usd(&o->models[i], s->input_tokens, s->output_tokens, 1)
+                        : budget_at_most_usd(&o->models[i], s->input_tokens / calls, output, calls);
       e->at_most_usd += usd;
       e->lost_usd += lost ? (o->models[i].price ? usd : NAN) : 0;
       break;

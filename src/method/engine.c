@@ -13,6 +13,7 @@
 #include "method/making.h"
 
 enum { MOST_FAILURES = 3 };                  // requests in a row that get no reply: the endpoint is down
+enum { MOST_STORED = 256 };                  // replies that wait for one before them
 static const int64_t LOOK_UP_NS = 200000000; // at most so long until a stop is seen
 
 static bool stopped(const struct engine *e) {
@@ -29,12 +30,20 @@ static int64_t before_last_sent(const struct making *m) {
   return n;
 }
 
+// Of several models each has its part of what may be under way, so that one that hangs does not hold up the others.
+static bool has_room(const struct engine *e, const struct pending *p) {
+  int n = 0;
+  for (int i = 0; i < e->o->settings.n_models; i++)
+    n += e->models[i].asked && !e->models[i].out;
+  return n < 2 || e->models[p->plan.model].under_way < (e->o->ahead + n - 1) / n;
+}
+
 // The first step of the round that is to be sent, can be, and was not; -1: none. Of a task that needs no more, only
 // what an earlier process left out before a reply that is paid for.
 static int64_t next_unsent(const struct engine *e, const struct making *m) {
   int64_t end = m->stopped[0] ? before_last_sent(m) : m->n_round;
   for (int64_t i = m->n - m->first; i < end; i++)
-    if (!m->round[i].sent && asking_can_serve(e, &m->round[i]))
+    if (!m->round[i].sent && asking_can_serve(e, &m->round[i]) && has_room(e, &m->round[i]))
       return m->first + i;
   return -1;
 }
@@ -49,14 +58,22 @@ static bool round_goes_on(const struct engine *e, const struct making *m) {
   return false;
 }
 
+// Whether the steps before the round were left out, and that model's are among them.
+static bool was_left_out(const struct making *m, int model) {
+  for (int64_t i = m->first - 1; i >= 0 && m->steps[i].unserved; i--)
+    if (m->steps[i].model == model)
+      return true;
+  return false;
+}
+
 // The next step of a task waits for a model that is not asked any more. It is left out where others go on: those of
-// its round, or, once, whatever the method wants then.
+// its round, or, once for each model, whatever the method wants then.
 static enum assay_status leave_out(struct engine *e, struct making *m, bool *any, struct assay_error *err) {
   int64_t at = m->n - m->first;
   if (!m->opened || m->done || m->blocked.status || m->stopped[0] || at >= m->n_round || m->round[at].sent ||
       !e->models[m->round[at].plan.model].out)
     return ASSAY_OK;
-  if (!round_goes_on(e, m) && (m->n == 0 || m->steps[m->n - 1].unserved))
+  if (!round_goes_on(e, m) && was_left_out(m, m->round[at].plan.model))
     return ASSAY_OK;
   *any = true;
   return asking_leave_out(e, m, m->n, err);
@@ -125,10 +142,23 @@ static bool any_open(const struct engine *e) {
   return false;
 }
 
+// Whether another request may be sent. Those that wait to be sent again let others go meanwhile, as often as there are
+// places; replies that are stored, and wait for one before them, are no work yet.
+static bool may_send(const struct engine *e) {
+  int waiting = model_client_waiting(e->o->client), ready = 0;
+  waiting = waiting < e->o->ahead ? waiting : e->o->ahead;
+  for (int i = 0; i < e->o->n_tasks; i++) {
+    const struct making *m = &e->tasks[i];
+    for (int64_t k = m->n - m->first; !m->blocked.status && k < m->n_round && m->round[k].replied; k++)
+      ready++;
+  }
+  return e->under_way - waiting + ready < e->o->ahead && e->waiting < MOST_STORED;
+}
+
 static enum assay_status send_more(struct engine *e, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   bool sent = true; // else it waits for what is under way
-  while (!status && sent && !stopped(e) && e->under_way + e->waiting < e->o->ahead && any_open(e)) {
+  while (!status && sent && !stopped(e) && may_send(e) && any_open(e)) {
     struct making *m;
     status = pick(e, &m, err);
     if (!status && m)
@@ -184,10 +214,18 @@ static enum assay_status take_in(struct engine *e, struct model_reply *reply, st
   struct model_state *to = &e->models[p->plan.model];
   enum assay_status status;
   e->under_way--;
+  to->under_way--;
+  to->answered = to->answered || !reply->failure;
+  to->several = reply->failure && to->failures > 0 && (to->several || to->failing != reply->tag);
+  to->failing = reply->tag;
   to->failures = reply->failure ? to->failures + 1 : 0;
   if (reply->failure)
     to->why = reply->error;
-  to->out = to->out || reply->failure == MODEL_ENDED || to->failures >= MOST_FAILURES;
+  bool of_one_step = to->answered && !to->several; // it answers others: the step is given up, and it is asked on
+  bool in_vain = reply->waited && !to->answered && e->o->settings.n_models > 1; // one long wait is enough of it
+  to->out = to->out || reply->failure == MODEL_ENDED || in_vain || (to->failures >= MOST_FAILURES && !of_one_step);
+  if (to->out)
+    model_client_leave(e->o->client, e->o->models[p->plan.model].endpoint);
   e->answered += !reply->failure;
   e->unanswered += reply->failure != MODEL_ANSWERED;
   if (reply->failure)
@@ -269,6 +307,7 @@ static void keep_replies(struct engine *e) {
 
 static void count_step(const struct made_step *s, struct engine_result *r) {
   bool judged = step_has_verdict(s);
+  r->given_up += s->given_up;
   r->asked += s->outcome != STORE_TEXT && !s->unserved;
   r->code += judged;
   r->built += judged && !assay_reason_is_of_build(s->reason);
@@ -344,7 +383,9 @@ enum assay_status engine_run(const struct engine_options *o, struct engine_summa
   for (int i = 0; i < o->n_tasks; i++)
     e.tasks[i].task = &o->tasks[i];
   answer_form_others(o->form, e.others);
-  enum assay_status status = budget_recall(&e, err);
+  enum assay_status status = store_open_again(o->store, &e.books, err);
+  if (!status)
+    status = budget_recall(&e, err);
   if (!status)
     status = loop(&e, err);
   if (!status && e.unanswered > 0 && e.answered == 0) { // no run at all, however few requests it has
@@ -358,6 +399,7 @@ enum assay_status engine_run(const struct engine_options *o, struct engine_summa
     judge_finals(&e, out);
   for (int i = 0; i < o->n_tasks; i++)
     making_release(&e.tasks[i]);
+  store_close(e.books);
   base_free(e.tasks);
   base_free(e.models);
   return status;

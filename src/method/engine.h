@@ -88,6 +88,7 @@ struct engine_options {
   void *judge_arg;
   void (*progress)(void *arg, const struct engine_progress *p); // may be NULL
   void *progress_arg;
+  bool ask_again;          // what was given up, as its server failed each time, in the last round of each task
   bool finals;             // judge the winners afresh at the end
   const atomic_bool *stop; // set from outside: ask nothing more, finish what is under way
 };
@@ -95,6 +96,7 @@ struct engine_options {
 // What came of a task.
 struct engine_result {
   const char *task;
+  int64_t given_up;    // steps whose server failed as often as it is asked
   int64_t steps, best; // best: number of the fastest right step, -1: none
   double best_ns, floor_ns;
   int64_t asked, code, built, right; // the funnel: requests, those with code, that builds, that is right

@@ -99,10 +99,19 @@ static int64_t last_of_lane(const struct method_view *v, int64_t lane) {
   return -1;
 }
 
+// The models in turn, but for those whose endpoint is absent.
+static int choose_model(const struct method_view *v, int64_t round) {
+  int n = v->settings->n_models;
+  for (int i = 0; i < n; i++)
+    if (!steps_model_is_absent(v, (int)((round + i) % n)))
+      return (int)((round + i) % n);
+  return (int)(round % n);
+}
+
 static struct method_plan plan_island(const struct method_view *v, int64_t island) {
   struct method_plan plan = method_plan_first(v, island);
   int64_t round = steps_count(v, island), last = last_of_lane(v, island), parent = choose_parent(v, island, round);
-  plan.model = (int)(round % v->settings->n_models);
+  plan.model = choose_model(v, round);
   if (last >= 0 && v->steps[last].outcome == STORE_TEXT) { // the idea is there: the kernel by it
     plan.kind = "variant";
     plan.parent = v->steps[last].parent;

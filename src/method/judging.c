@@ -261,6 +261,7 @@ enum assay_status judging_commit(struct engine *e, struct making *m, struct assa
                         .floor_ns = NAN,
                         .usd = p->usd};
   s.unserved = p->reply.failure && p->reply.finish == MODEL_FINISH_UNSERVED;
+  s.given_up = p->reply.failure && p->reply.finish == MODEL_FINISH_SERVER_FAILED;
   s.lane = s.unserved ? STEP_NO_LANE : s.lane;
   struct store_step stored = p->row; // the numbers
   struct buf prompt = {0};

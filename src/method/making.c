@@ -126,7 +126,9 @@ static bool read_step(void *arg, const struct store_step *s) {
                            .floor_ns = NAN,
                            .usd = s->usd};
   made.unserved = s->outcome == STORE_NO_REPLY && strcmp(s->finish, STORE_UNSERVED) == 0;
+  made.given_up = s->outcome == STORE_NO_REPLY && strcmp(s->finish, STORE_SERVER_FAILED) == 0;
   made.lane = made.unserved ? STEP_NO_LANE : made.lane;
+  made.same_as = s->outcome == STORE_NO_REPLY ? -1 : made.same_as;
   if (s->outcome == STORE_FINAL || strcmp(s->finish, STORE_UNDER_WAY) == 0)
     return true;
   if (s->outcome == STORE_REPLIED || s->number != r->m->n)
@@ -142,10 +144,10 @@ static bool read_step(void *arg, const struct store_step *s) {
   return r->status == ASSAY_OK;
 }
 
-// Steps at the end that got no reply are asked again. They stay in the store until then, and what they have cost after
-// that.
+// Steps at the end that got no reply are asked again, but for those that were given up. They stay in the store until
+// then, and what they have cost after that.
 static void forget_unanswered(struct making *m) {
-  while (m->n > 0 && m->steps[m->n - 1].outcome == STORE_NO_REPLY)
+  while (m->n > 0 && m->steps[m->n - 1].outcome == STORE_NO_REPLY && !m->steps[m->n - 1].given_up)
     made_step_release(&m->steps[--m->n]);
 }
 
@@ -210,13 +212,32 @@ static bool take_reply(void *arg, const struct store_step *s) {
 
 // --- rounds
 
+// The task is done: what was given up in its last round is asked again, once. Rounds before it made others of what
+// came.
+static enum assay_status take_up(struct engine *e, struct making *m, bool *any, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  for (int64_t i = m->last_first; i < m->n && e->models && e->o->ask_again && !m->taken_up && !status; i++) {
+    struct made_step *s = &m->steps[i];
+    if (!s->given_up)
+      continue;
+    status = store_take_up_step(e->o->store, e->o->run, m->task->name, i, err);
+    s->given_up = false;
+    s->unserved = *any = true;
+    s->lane = STEP_NO_LANE;
+  }
+  m->taken_up = true;
+  return status;
+}
+
 enum assay_status making_plan(struct engine *e, struct making *m, struct assay_error *err) {
   struct method_plan plans[METHOD_MOST_ROUND];
   int n = 0;
   if (m->done || m->n < m->first + m->n_round)
     return ASSAY_OK;
   // A run that goes on: the rounds that are finished come out as they did then.
+  bool again;
   do {
+    again = false;
     int64_t first = m->first + (m->rounds ? m->n_round : 0);
     round_release(m);
     struct method_view v = making_view(e, m, first);
@@ -231,7 +252,11 @@ enum assay_status making_plan(struct engine *e, struct making *m, struct assay_e
     for (int i = 0; i < n; i++)
       m->round[i] = (struct pending){.plan = plans[i], .usd = NAN};
     m->rounds++;
-  } while (n > 0 && m->first + n <= m->n);
+    m->last_first = n > 0 ? first : m->last_first;
+    enum assay_status status = n > 0 ? ASSAY_OK : take_up(e, m, &again, err);
+    if (status)
+      return status;
+  } while (again || (n > 0 && m->first + n <= m->n));
   m->done = n == 0;
   enum assay_status status = ASSAY_OK;
   for (int64_t i = m->n; i < m->first + n && !status; i++)

@@ -33,6 +33,8 @@ struct making {
   size_t capacity;
   struct pending *round; // of steps [first, first + n_round)
   int64_t first, n_round;
+  int64_t last_first; // of the last round that had steps
+  bool taken_up;      // what was given up there is asked again
   int rounds;
   bool opened, done;
   char stopped[64];            // why it needs no more requests; "": it goes on
@@ -45,6 +47,10 @@ struct making {
 // A model as this process finds it.
 struct model_state {
   int failures;           // in a row
+  int64_t failing;        // tag of the last of them
+  bool several;           // they are of several steps
+  int under_way;          // requests
+  bool asked, answered;   // ever, by this process
   bool out;               // it is not asked any more, by this process
   struct assay_error why; // its last failure
 };
@@ -65,6 +71,7 @@ struct engine {
   double at_most_usd; // what those whose cost is not known may have cost at most, where the price is
   bool without_price; // some were not
   int64_t start_ns, asked, judged;
+  struct store *books;               // the store once more, for the client's thread; NULL in a replay
   struct model_state *models;        // settings.n_models; NULL in a replay
   int64_t answered, unanswered;      // requests of this process
   struct assay_error last_failure;   // of an unanswered one
@@ -106,7 +113,8 @@ void asking_row(const struct engine *e, const struct making *m, const struct pen
                 struct store_step *out);
 // Whether the step's request can be sent now, as far as its model is concerned.
 bool asking_can_serve(const struct engine *e, const struct pending *p);
-// The endpoint failed, not the model: what it has cost is stored, and the request is to be sent again.
+// The endpoint failed, not the model: what it has cost is stored, and the request is to be sent again. Where that was
+// so often enough, the step is an attempt without a reply.
 enum assay_status asking_return(struct engine *e, struct making *m, int64_t number, struct model_reply *reply,
                                 struct assay_error *err);
 // A step whose model is not asked any more becomes one that was not served, so that the steps after it go on.

@@ -16,6 +16,7 @@ struct made_step {
   enum assay_reason reason; // of its verdict, where it has one
   bool right;               // its verdict is a pass, and its time is not suspicious
   bool unserved;   // the endpoint failed: it is of no lane (STEP_NO_LANE), and methods ask again what it was to ask
+  bool given_up;   // the endpoint failed as often as it is asked: an attempt without a reply
   double time_ns;  // of a right one; NaN: not known
   double floor_ns; // the least time for the task, as its verdict has it; NaN: not known
   double usd;      // what it cost; NaN: not known
@@ -95,6 +96,8 @@ struct method_stop {
   int64_t patience;
 };
 bool steps_stop(const struct method_view *v, const struct method_stop *stop, char *why, size_t size);
+// Whether a model's endpoint failed a short while ago: the others go on without it, and now and then it is asked again.
+bool steps_model_is_absent(const struct method_view *v, int model);
 // Whether the step has code that was judged.
 bool step_has_verdict(const struct made_step *s);
 // How many steps of the task were served.

@@ -41,6 +41,14 @@ int64_t steps_served(const struct method_view *v) {
   return n;
 }
 
+bool steps_model_is_absent(const struct method_view *v, int model) {
+  enum { ABSENT_STEPS = 6 };
+  for (int64_t i = v->n - 1; i >= 0 && i >= v->n - ABSENT_STEPS; i--)
+    if (v->steps[i].model == model)
+      return v->steps[i].unserved;
+  return false;
+}
+
 bool step_has_verdict(const struct made_step *s) {
   return s->outcome == STORE_JUDGED || s->outcome == STORE_DUPLICATE;
 }

@@ -7,7 +7,7 @@
 
 #include "method/method.h"
 
-enum { MOST_TRIES = 5, ABSENT_STEPS = 6 };
+enum { MOST_TRIES = 5 };
 
 static int64_t lanes_of(const struct method_view *v) {
   return (int64_t)v->settings->n_models * v->settings->samples;
@@ -54,17 +54,9 @@ static double worth_of(const struct method_view *v, int model, double mean_usd) 
   return gain / (double)n / cost + sqrt(2 * log((double)all) / (double)n);
 }
 
-// Whether a model's endpoint failed a short while ago: the others go on without it, and now and then it is asked again.
-static bool is_absent(const struct method_view *v, int model) {
-  for (int64_t i = v->n - 1; i >= 0 && i >= v->n - ABSENT_STEPS; i--)
-    if (v->steps[i].model == model)
-      return v->steps[i].unserved;
-  return false;
-}
-
 static bool all_are_absent(const struct method_view *v) {
   for (int i = 0; i < v->settings->n_models; i++)
-    if (!is_absent(v, i))
+    if (!steps_model_is_absent(v, i))
       return false;
   return true;
 }
@@ -80,7 +72,7 @@ static int choose_model(const struct method_view *v) {
     }
   bool nobody = all_are_absent(v);
   for (int i = 0; i < v->settings->n_models; i++) {
-    if (!nobody && is_absent(v, i))
+    if (!nobody && steps_model_is_absent(v, i))
       continue;
     double worth = worth_of(v, i, n ? usd / (double)n : 0);
     if (worth > best_worth) {
@@ -95,7 +87,7 @@ static int choose_model(const struct method_view *v) {
 static int plan_tries(const struct method_view *v, bool absent, struct method_plan *plans, int most) {
   int n = 0;
   for (int64_t i = 0; i < lanes_of(v) && n < most; i++)
-    if (is_absent(v, (int)(i % v->settings->n_models)) == absent)
+    if (steps_model_is_absent(v, (int)(i % v->settings->n_models)) == absent)
       n += try_again(v, i, &plans[n]);
   return n;
 }

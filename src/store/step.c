@@ -2,6 +2,7 @@
 #include "store/step.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -52,23 +53,46 @@ enum assay_status store_put_step(struct store *s, const struct store_step *step,
   return status;
 }
 
-// Carries out a statement about one step: run, task and number are its parameters.
-static enum assay_status change_step(struct store *s, const char *sql, const char *run, const char *task,
-                                     int64_t number, struct assay_error *err) {
+// Carries out a statement about one step: run, task and number are its parameters. *out, unless NULL: its first number.
+static enum assay_status ask_step(struct store *s, const char *sql, const struct store_step *step, int64_t *out,
+                                  struct assay_error *err) {
   sqlite3_stmt *st = NULL;
   enum assay_status status = db_prepare(s, sql, &st, err);
   if (status)
     return status;
-  int code = db_bind_text(st, 1, run);
+  int code = db_bind_text(st, 1, step->run);
   if (code == SQLITE_OK)
-    code = db_bind_text(st, 2, task);
+    code = db_bind_text(st, 2, step->task);
   if (code == SQLITE_OK)
-    code = sqlite3_bind_int64(st, 3, number);
+    code = sqlite3_bind_int64(st, 3, step->number);
   if (code == SQLITE_OK)
     code = sqlite3_step(st);
   status = db_check(s, code, "change a step", err);
+  if (!status && out)
+    *out = sqlite3_column_int64(st, 0);
   sqlite3_finalize(st);
   return status;
+}
+
+static enum assay_status change_step(struct store *s, const char *sql, const char *run, const char *task,
+                                     int64_t number, struct assay_error *err) {
+  return ask_step(s, sql, &(struct store_step){.run = run, .task = task, .number = number}, NULL, err);
+}
+
+enum assay_status store_count_tries(struct store *s, const char *run, const char *task, int64_t number, int64_t *out,
+                                    struct assay_error *err) {
+  return ask_step(s,
+                  "SELECT count(*) FROM step WHERE run = ? AND task = ? AND same_as = ? AND calls > 0 AND "
+                  "finish = '" STORE_UNSERVED "'",
+                  &(struct store_step){.run = run, .task = task, .number = number}, out, err);
+}
+
+enum assay_status store_take_up_step(struct store *s, const char *run, const char *task, int64_t number,
+                                     struct assay_error *err) {
+  return change_step(s,
+                     "UPDATE step SET finish = '" STORE_UNSERVED "' WHERE run = ? AND task = ? AND number = ? AND "
+                     "finish = '" STORE_SERVER_FAILED "'",
+                     run, task, number, err);
 }
 
 enum assay_status store_put_aside(struct store *s, const char *run, const char *task, int64_t number,
@@ -78,6 +102,15 @@ enum assay_status store_put_aside(struct store *s, const char *run, const char *
                      "UPDATE step SET number = -4611686018427387904 + id WHERE run = ? AND task = ? AND number = ? "
                      "AND outcome = 'no_reply' AND calls > 0",
                      run, task, number, err);
+}
+
+enum assay_status store_put_retry(struct store *s, const struct store_step *retry, struct assay_error *err) {
+  char sql[256];
+  snprintf(sql, sizeof sql,
+           "UPDATE step SET calls = %lld, input_tokens = %lld, output_tokens = %lld WHERE run = ? AND task = ? AND "
+           "number = ? AND finish = '" STORE_UNDER_WAY "'",
+           (long long)retry->calls, (long long)retry->input_tokens, (long long)retry->output_tokens);
+  return change_step(s, sql, retry->run, retry->task, retry->number, err);
 }
 
 enum assay_status store_drop_step(struct store *s, const char *run, const char *task, int64_t number,

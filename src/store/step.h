@@ -31,6 +31,7 @@ const char *store_outcome_name(enum store_outcome o);
 // request was sent, and what it cost is not known, but not more than its row says.
 #define STORE_UNSERVED "unserved"
 #define STORE_UNDER_WAY "under_way"
+#define STORE_SERVER_FAILED "server_failed" // it failed as often as it is asked; this counts as an attempt
 
 // The columns of a step in addition to id and outcome, by type; each is a field of struct store_step.
 #define STEP_TEXTS(X) X(run) X(task) X(kind) X(model) X(finish) X(detail) X(code_hash) X(feedback)
@@ -60,7 +61,7 @@ struct store_step {
   struct store_bytes prompt, reply, code;
   int64_t number;  // within the task, from 0
   int64_t parent;  // number of the step whose code it goes on from; -1
-  int64_t same_as; // number of the step that had its code first; -1
+  int64_t same_as; // number of the step that had its code first; of a try that was not served, its own; -1
   int64_t lane;    // which trajectory or island it belongs to
   int64_t verdict; // id; 0: none
   int64_t calls;   // requests sent
@@ -81,6 +82,14 @@ enum assay_status store_put_step(struct store *s, const struct store_step *step,
 // STORE_ASIDE_NUMBER, so that what it has cost stays in the books.
 enum assay_status store_put_aside(struct store *s, const char *run, const char *task, int64_t number,
                                   struct assay_error *err);
+// How often the endpoint has failed at a step that is to be made again; its rows have the step's number as same_as.
+enum assay_status store_count_tries(struct store *s, const char *run, const char *task, int64_t number, int64_t *out,
+                                    struct assay_error *err);
+// A step that was given up becomes one that was not served.
+enum assay_status store_take_up_step(struct store *s, const char *run, const char *task, int64_t number,
+                                     struct assay_error *err);
+// A request under way is sent again: how many calls it is now, and the tokens that all of them may take at most.
+enum assay_status store_put_retry(struct store *s, const struct store_step *retry, struct assay_error *err);
 enum assay_status store_drop_step(struct store *s, const char *run, const char *task, int64_t number,
                                   struct assay_error *err);
 

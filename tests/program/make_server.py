@@ -5,16 +5,18 @@ chat completions with FOLDER's file of the model's name and the request's number
 gets 401, "missing" 404, "picky" 400 when it is sent a temperature,
 "narrow" 400 for any prompt, "busy" 500; "gone" gets 402 and "busy-until-paid" 503 while there is no LOG/paid,
 "gpt-4.1@poor" 402 for the rest of a reply; "capped" is refused more than 3,000 tokens and never gets to its code; "gpt-4.1@uncounted"
-counts no tokens, "gpt-4.1@broken" leaves out the end of its streams. Streams when asked to. A file that begins with "cut N" is a reply that ends after N bytes of the
+counts no tokens, "gpt-4.1@broken" leaves out the end of its streams; "stuck" cuts the first request, fails at the second and
+says nothing to the third, "silent" says nothing to any, "poison" fails at step 1 while there is no LOG/cured, "never" at all. Streams when asked to. A file that begins with "cut N" is a reply that ends after N bytes of the
 rest of the file, by the cap on tokens; asked to go on, the server has the files "rest.0", "rest.1"."""
 import http.server
 import json
 import pathlib
+import socket
 import sys
 import threading
 
 FOLDER, LOG = map(pathlib.Path, sys.argv[1:3])
-counts, lock = {}, threading.Lock()
+counts, lock, QUIET = {}, threading.Lock(), threading.Event()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -27,6 +29,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def close_without_answer(self):
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -50,7 +56,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.send(402, "application/json", json.dumps({"error": {"message": "pay"}}).encode())
         if model == "busy-until-paid" and not (LOG / "paid").exists():
             return self.send(503, "application/json", json.dumps({"error": {"message": "Loading model"}}).encode())
-        if model == "busy":
+        if (model == "stuck" and n == "0"):
+            return self.close_without_answer()
+        if model == "silent" or (model == "stuck" and n == "2"):
+            return QUIET.wait(60)
+        if (model == "poison" and body.get("seed") == 1 and not (LOG / "cured").exists()) or (model == "stuck" and n == "1"):
+            return self.send(500, "text/html", b"<html><head><title>500 Internal Server Error</title></head></html>")
+        if model in ("busy", "never"):
             return self.send(500, "application/json", b"{}")
         if model == "narrow":
             error = {"message": "This model's maximum context length is 100 tokens", "code": "context_length_exceeded"}
