@@ -54,6 +54,19 @@ bool address_is_loopback(const char *url) {
   return loopback;
 }
 
+bool address_is_azure(const char *url) {
+  static const char domain[] = ".azure.com";
+  CURLU *u = curl_url();
+  char *host = NULL;
+  bool known = u && curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
+               curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK;
+  size_t n = known ? strlen(host) : 0, k = strlen(domain);
+  bool azure = n > k && strcasecmp(host + n - k, domain) == 0;
+  curl_free(host);
+  curl_url_cleanup(u);
+  return azure;
+}
+
 // "?key=...", "&access_token=...": some servers take a key so.
 static bool has_secret(const char *query) {
   static const char *const names[] = {"key=", "token=", "secret=", "password="};

@@ -13,6 +13,9 @@ enum assay_status address_check(const char *url, bool with_key, struct assay_err
 // Whether it is this machine's own: nothing that is sent there leaves it.
 bool address_is_loopback(const char *url);
 
+// A host of Azure, which takes a key in a header of its own.
+bool address_is_azure(const char *url);
+
 // Whether the path ends so, whatever slashes and query come after it.
 bool address_ends_with(const char *url, const char *path);
 

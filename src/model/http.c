@@ -41,7 +41,7 @@ static bool on_event(void *arg, const char *event, const char *data, size_t n) {
   t->last_content_ns = clock_monotonic_ns();
   t->n_events++;
   t->malformed = !wire_take_event(t->wire, &t->got, event, data, n);
-  t->too_long = t->got.text.len > t->most_bytes;
+  t->too_long = t->got.text.len + t->got.called.len > t->most_bytes;
   return !t->malformed && !t->too_long && !t->got.text.failed;
 }
 
@@ -79,8 +79,11 @@ static size_t on_bytes(char *bytes, size_t size, size_t count, void *arg) {
     return 0;
   if (t->streams && t->n_events == 0 && t->plain.len < MOST_ERROR_BYTES) // it may be no stream after all
     buf_append(&t->plain, bytes, n);
-  if (t->streams)
-    return sse_feed(&t->sse, bytes, n, on_event, x) ? n : 0;
+  if (t->streams) {
+    bool taken = sse_feed(&t->sse, bytes, n, on_event, x);
+    t->too_long = t->too_long || (!taken && !t->malformed && !t->got.text.failed); // an event without an end
+    return taken ? n : 0;
+  }
   t->last_content_ns = clock_monotonic_ns();
   t->too_long = t->plain.len + n > (http_is_success(status) ? 4 * t->most_bytes : (size_t)MOST_ERROR_BYTES);
   if (!t->too_long)
@@ -95,13 +98,16 @@ static void header(struct transfer *t, const char *line) {
 
 static void put_headers(struct transfer *t, const char *key) {
   char line[4096];
+  const char *form = t->wire == &wire_messages  ? "x-api-key: %s"
+                     : address_is_azure(t->url) ? "api-key: %s"
+                                                : "Authorization: Bearer %s";
   header(t, "Content-Type: application/json");
   header(t, "Expect:");
   if (t->wire == &wire_messages)
     header(t, "anthropic-version: 2023-06-01");
   if (!key)
     return;
-  snprintf(line, sizeof line, t->wire == &wire_messages ? "x-api-key: %s" : "Authorization: Bearer %s", key);
+  snprintf(line, sizeof line, form, key);
   header(t, line);
   explicit_bzero(line, sizeof line);
 }
@@ -130,6 +136,7 @@ static void set_up(struct exchange *x, const struct model_client_options *o) {
 static void forget_reply(struct transfer *t) {
   sse_release(&t->sse);
   buf_release(&t->got.text);
+  buf_release(&t->got.called);
   buf_clear(&t->plain);
   memset(&t->sse, 0, sizeof t->sse);
   t->got = (struct wire_reply){.usage = MODEL_USAGE_UNKNOWN};
@@ -213,6 +220,7 @@ static void http_stop(struct exchange *x) {
   curl_slist_free_all(t->headers);
   sse_release(&t->sse);
   buf_release(&t->got.text);
+  buf_release(&t->got.called);
   buf_release(&t->plain);
   free(t->body);
   base_free(t);
@@ -236,7 +244,8 @@ static void http_start(struct exchange *x, const struct model_client_options *o)
     t->key = x->endpoint->key;
     t->easy = curl_easy_init();
     t->url = address_of(&x->arena, x->endpoint->url, t->wire->path);
-    put_headers(t, t->key);
+    if (t->url)
+      put_headers(t, t->key);
   }
   if (!t || !t->easy || !t->url) {
     exchange_fail(x, MODEL_ENDED, ASSAY_ERR_NOMEM, "out of memory for a request");

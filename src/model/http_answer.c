@@ -135,12 +135,22 @@ static void fail_busy(struct exchange *x, const struct model_client_options *o, 
   http_fail(x, MODEL_UNSERVED, ASSAY_ERR_ENVIRONMENT, text, said);
 }
 
+// The model was not asked, as a filter refused the prompt: that is an answer, too.
+static void take_refusal(struct exchange *x, const char *said) {
+  struct transfer *t = x->carrier;
+  buf_clear(&t->got.text);
+  buf_puts(&t->got.text, said);
+  t->got.finish = MODEL_FINISH_REFUSED;
+  http_keep_text(x);
+  bill_nothing(x);
+}
+
 // An answer that is an error. Returns whether the exchange is over.
 bool http_take_error(struct exchange *x, const struct model_client_options *o, long status) {
   struct transfer *t = x->carrier;
   struct wire_error e;
   char what[128];
-  const char *should = header_of(t, "x-should-retry");
+  const char *should = header_of(t, "x-should-retry"), *to;
   wire_read_error(buf_str(&t->plain), t->plain.len, &e);
   snprintf(what, sizeof what, "status %ld%s%s", status, e.kind[0] ? ", " : "", e.kind);
   bool cap = wire_error_is_cap(&e);
@@ -149,6 +159,10 @@ bool http_take_error(struct exchange *x, const struct model_client_options *o, l
     http_send(x, o);
     return false;
   }
+  if ((request || status == 403) && wire_error_is_refusal(&e)) { // by a filter before the model
+    take_refusal(x, e.message);
+    return true;
+  }
   bool money = status == 402 || (status == 429 && wire_error_is_money(&e, buf_str(&t->plain)));
   bool servers = status == 408 || status == 409 || status == 429 || status >= 500; // not the request's own fault
   bool later = should ? strcmp(should, "true") == 0 : servers;
@@ -156,6 +170,7 @@ bool http_take_error(struct exchange *x, const struct model_client_options *o, l
   if (!money && later && retry_later(x, o, busy))
     return false;
   bill_nothing(x);
+  to = header_of(t, "location");
   if (money)
     http_fail(x, MODEL_ENDED, ASSAY_ERR_ENVIRONMENT, "there is no money or quota left; add some and go on", e.message);
   else if (status == 401 || status == 403)
@@ -166,7 +181,7 @@ bool http_take_error(struct exchange *x, const struct model_client_options *o, l
               e.message);
   else if (status >= 300 && status < 400)
     http_fail(x, MODEL_ENDED, ASSAY_ERR_USAGE, "it redirects, which is not followed; give the address where it leads",
-              what);
+              to ? to : what);
   else if (cap)
     http_fail(x, MODEL_FAILED, ASSAY_ERR_USAGE, "the model's replies cannot be so long; use a smaller --max-tokens",
               e.message);
@@ -184,8 +199,10 @@ bool http_take_error(struct exchange *x, const struct model_client_options *o, l
 
 void http_keep_text(struct exchange *x) {
   struct transfer *t = x->carrier;
-  x->reply.text = t->got.text;
-  t->got.text = (struct buf){0};
+  bool called = t->got.text.len == 0 && t->got.called.len > 0;
+  struct buf *text = called ? &t->got.called : &t->got.text;
+  x->reply.text = *text;
+  *text = (struct buf){0};
   if (t->key && strlen(t->key) >= LEAST_REAL_KEY && x->reply.text.data)
     hide_key(t, x->reply.text.data, x->reply.text.len);
   x->reply.finish = t->got.finish;
@@ -244,7 +261,10 @@ bool http_take_answer(struct exchange *x, const struct model_client_options *o) 
     t->malformed = !wire_take_whole(t->wire, &t->got, buf_str(&t->plain), t->plain.len);
   if (t->malformed)
     return http_take_cut(x, o);
+  static const char *const not_now[] = {"429", "503", "529"};
   bool busy = strstr(t->got.kind, "overloaded") || strstr(t->got.kind, "rate_limit");
+  for (size_t i = 0; i < sizeof not_now / sizeof *not_now; i++)
+    busy = busy || strcmp(t->got.kind, not_now[i]) == 0;
   if (t->got.failed && t->got.text.len == 0 && busy && retry_later(x, o, true))
     return false;
   if (t->got.failed)

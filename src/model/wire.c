@@ -47,7 +47,8 @@ enum assay_status wire_check(const char *name, struct assay_error *err) {
 
 int64_t wire_number(const json_t *j, const char *name) {
   const json_t *n = json_object_get(j, name);
-  return json_is_integer(n) ? json_integer_value(n) : -1;
+  double real = json_is_real(n) ? json_real_value(n) : -1; // 32.0
+  return json_is_integer(n) ? json_integer_value(n) : real >= 0 && real < 1e15 ? (int64_t)real : -1;
 }
 
 const char *wire_text(const json_t *j, const char *name) {

@@ -11,6 +11,7 @@
 // What comes of a reply's JSON. Text is bytes as they came.
 struct wire_reply {
   struct buf text;
+  struct buf called; // arguments of a tool's call, which are the answer where there is no text
   enum model_finish finish;
   struct model_usage usage;
   bool ended;                  // the terminator was there: nothing is missing
@@ -63,7 +64,8 @@ struct wire_error {
 void wire_read_error(const char *body, size_t n, struct wire_error *out);
 bool wire_error_is_money(const struct wire_error *e, const char *body); // no amount of waiting helps
 bool wire_error_is_too_long(const struct wire_error *e);                // the prompt, for the model
-bool wire_error_is_cap(const struct wire_error *e); // the cap on tokens is larger than the model allows
+bool wire_error_is_cap(const struct wire_error *e);     // the cap on tokens is larger than the model allows
+bool wire_error_is_refusal(const struct wire_error *e); // of the prompt, by a filter
 bool wire_error_is_field(const struct wire_error *e, const char *name); // the server does not take it
 
 // Whether an error that a server sent inside a reply is about the request itself: it would be the same again.

@@ -59,8 +59,12 @@ static const struct {
 } finishes[] = {{"length", MODEL_FINISH_LENGTH, false},
                 {"max_tokens", MODEL_FINISH_LENGTH, false},
                 {"model_length", MODEL_FINISH_LENGTH, false},
+                {"max_output_tokens", MODEL_FINISH_LENGTH, false},
+                {"model_context_window_exceeded", MODEL_FINISH_LENGTH, false},
                 {"content_filter", MODEL_FINISH_REFUSED, false},
                 {"safety", MODEL_FINISH_REFUSED, false},
+                {"recitation", MODEL_FINISH_REFUSED, false},
+                {"prohibited_content", MODEL_FINISH_REFUSED, false},
                 {"refusal", MODEL_FINISH_REFUSED, false},
                 {"abort", MODEL_FINISH_UNKNOWN, true},
                 {"error", MODEL_FINISH_UNKNOWN, true},
@@ -83,7 +87,14 @@ static void take_finish(struct wire_reply *r, const char *reason) {
 // A message, or a part of one. Thoughts are members of their own, under either name, and no text.
 static void take_part(struct wire_reply *r, const json_t *part) {
   const json_t *refusal = json_object_get(part, "refusal");
+  const json_t *calls = json_object_get(part, "tool_calls"), *call;
+  size_t i;
   wire_put_text(r, json_object_get(part, "content"));
+  json_array_foreach(calls, i, call) {
+    const json_t *arguments = json_object_get(json_object_get(call, "function"), "arguments");
+    if (json_is_string(arguments))
+      buf_append(&r->called, json_string_value(arguments), json_string_length(arguments));
+  }
   if (json_is_string(refusal) && json_string_length(refusal) > 0) {
     wire_put_text(r, refusal);
     r->finish = MODEL_FINISH_REFUSED;
@@ -97,14 +108,18 @@ static void chat_event(struct wire_reply *r, const char *event, const json_t *j)
     wire_fail(r, error ? error : j);
     return;
   }
-  take_part(r, json_object_get(choice, "delta"));
+  const json_t *delta = json_object_get(choice, "delta");
+  take_part(r, delta ? delta : json_object_get(choice, "message")); // some send all of it as one event
   take_finish(r, wire_text(choice, "finish_reason"));
   take_usage(r, json_object_get(j, "usage"));
 }
 
 static void chat_whole(struct wire_reply *r, const json_t *j) {
   const json_t *choice = json_array_get(json_object_get(j, "choices"), 0);
-  take_part(r, json_object_get(choice, "message"));
+  const json_t *message = json_object_get(choice, "message");
+  take_part(r, message);
+  if (!message)
+    wire_put_text(r, json_object_get(choice, "text"));
   take_finish(r, wire_text(choice, "finish_reason"));
   take_usage(r, json_object_get(j, "usage"));
   r->ended = json_is_object(choice);

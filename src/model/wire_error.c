@@ -16,8 +16,11 @@ static void read_error(const json_t *error, char *kind, size_t kind_size, char *
 }
 
 void wire_fail(struct wire_reply *r, const json_t *error) {
+  const json_t *code = json_object_get(error, "code");
   r->failed = true;
   read_error(error, r->kind, sizeof r->kind, r->message, sizeof r->message);
+  if (json_is_integer(code)) // OpenRouter's and llama.cpp's: a status
+    snprintf(r->kind, sizeof r->kind, "%lld", (long long)json_integer_value(code));
 }
 
 // FastAPI's list of what is wrong with a request: [{"loc": ["body", "seed"], "msg": "...", "type": "extra_forbidden"}].
@@ -79,6 +82,12 @@ bool wire_error_is_too_long(const struct wire_error *e) {
   return has_any(e->kind, kinds) || has_any(e->message, words);
 }
 
+bool wire_error_is_refusal(const struct wire_error *e) {
+  static const char *const kinds[] = {"content_filter", "content_policy", "safety", NULL};
+  static const char *const words[] = {"content management policy", "flagged", "requires moderation", NULL};
+  return has_any(e->kind, kinds) || has_any(e->message, words);
+}
+
 bool wire_is_own_fault(const struct wire_reply *r) {
   static const char *const kinds[] = {
       "invalid_request", "invalid_prompt", "context_length", "context_size", "content_policy", "content_filter", NULL};
@@ -95,8 +104,18 @@ bool wire_error_is_cap(const struct wire_error *e) {
 }
 
 bool wire_error_is_field(const struct wire_error *e, const char *name) {
+  static const char *const words[] = {"support", "unknown",   "unexpected", "unrecogni", "extra",
+                                      "permit",  "not allow", "forbid",     "invalid",   NULL};
+  static const char name_letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
   char quoted[64];
+  size_t n = strlen(name);
   snprintf(quoted, sizeof quoted, "'%s'", name);
-  return e->param[0] ? strcmp(e->param, name) == 0
-                     : strstr(e->message, quoted) || strncmp(e->message, name, strlen(name)) == 0;
+  if (e->param[0])
+    return strcmp(e->param, name) == 0;
+  if (strstr(e->message, quoted) || strncmp(e->message, name, n) == 0)
+    return true;
+  for (const char *at = has_any(e->message, words) ? e->message : NULL; at && (at = strstr(at, name)); at += n)
+    if ((at == e->message || !strchr(name_letters, at[-1])) && (!at[n] || !strchr(name_letters, at[n])))
+      return true;
+  return false;
 }

@@ -31,7 +31,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     wire_take_whole(wires[i], &whole.reply, (const char *)data, size);
     sse_release(&sse);
     buf_release(&streamed.reply.text);
+    buf_release(&streamed.reply.called);
     buf_release(&whole.reply.text);
+    buf_release(&whole.reply.called);
   }
   struct wire_error e;
   wire_read_error((const char *)data, size, &e);

@@ -23,6 +23,8 @@ static void paths_are_completed(void **state) {
       {"http://[::1]:8080", "http://[::1]:8080/v1/chat/completions"},
       {"https://host/openai/v1?api-version=3", "https://host/openai/v1/chat/completions?api-version=3"},
       {"https://host?a=/b#c", "https://host/v1/chat/completions?a=/b"},
+      {"https://me.openai.azure.com/openai/deployments/d?api-version=2024-10-21",
+       "https://me.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21"},
       {"https://host/chat/completions?a=b", "https://host/chat/completions?a=b"},
   };
   struct arena arena = {0};
@@ -47,10 +49,22 @@ static void this_machine_is_known(void **state) {
     assert_false(address_is_loopback(elsewhere[i]));
 }
 
+// Azure takes a key in a header of its own, whatever the path.
+static void azure_is_known(void **state) {
+  (void)state;
+  assert_true(address_is_azure("https://me.openai.azure.com/openai/deployments/d?api-version=2024-10-21"));
+  assert_true(address_is_azure("https://me.services.AI.azure.com/openai/v1"));
+  assert_false(address_is_azure("https://azure.com.example.org/v1"));
+  assert_false(address_is_azure("https://notazure.com/v1"));
+  assert_false(address_is_azure("https://host/x.azure.com"));
+  assert_false(address_is_azure("nothing"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(paths_are_completed),
       cmocka_unit_test(this_machine_is_known),
+      cmocka_unit_test(azure_is_known),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

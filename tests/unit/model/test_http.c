@@ -570,6 +570,79 @@ static void refused_fields_are_learned(void **state) {
   model_server_stop(&server);
 }
 
+// In how many ways servers say that they do not take a field, each in words of its own.
+static void refusals_in_many_words(void **state) {
+  (void)state;
+  static const struct {
+    const char *body, *refused;
+  } cases[] = {
+      {"{\"error\":{\"message\":\"Unrecognized request argument supplied: max_completion_tokens\"}}",
+       "max_completion_tokens"},
+      {"{\"error\":\"Unknown field \\\"seed\\\" in request\"}", "seed"},
+      {"{\"detail\":\"`stream_options` is not supported by this model\"}", "stream_options"},
+      {"{\"object\":\"error\",\"message\":\"Extra inputs are not permitted, field: 'temperature', value: 0.5\"}",
+       "temperature"},
+      {"{\"error\":{\"message\":\"Invalid request: max_tokens and max_completion_tokens are not supported together\"}}",
+       "max_tokens"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const struct scripted script[] = {{.status = 400, .body = cases[i].body}, {.body = GOOD}};
+    struct model_server server;
+    char refused[100];
+    model_server_start(&server, script, 2);
+    struct model_endpoint e = {.url = server.url};
+    struct model_client_options o = options_of(&e);
+    struct model_reply r = ask_with(&o, refused);
+    if (r.failure || strcmp(refused, cases[i].refused) != 0)
+      fail_msg("%zu: \"%s\", \"%s\"", i, refused, r.error.message);
+    expect_good(&r, "a\nb");
+    model_server_stop(&server);
+  }
+  // A field that is named where nothing is said against it stays.
+  const struct scripted script[] = {{.status = 400, .body = "{\"error\":{\"message\":\"the seed of doubt\"}}"}};
+  struct model_server server;
+  model_server_start(&server, script, 1);
+  struct model_reply r = ask(&server, NULL, false);
+  assert_int_equal(r.calls, 1);
+  model_reply_release(&r);
+  model_server_stop(&server);
+}
+
+// An event without an end is not read to its end three times.
+static void an_event_without_an_end(void **state) {
+  (void)state;
+  const struct scripted script[] = {
+      {.body = "data: 0123456789012345678901234567890123456789", .type = "text/event-stream", .repeat = 1000000}};
+  struct model_server server;
+  model_server_start(&server, script, 1);
+  struct model_reply r = ask(&server, NULL, false);
+  assert_int_equal(r.failure, MODEL_FAILED);
+  assert_int_equal(r.calls, 1);
+  assert_non_null(strstr(r.error.message, "longer than it may be"));
+  model_reply_release(&r);
+  model_server_stop(&server);
+}
+
+// The key goes to the host that was named alone: where it redirects, nobody is asked.
+static void no_redirect_sees_the_key(void **state) {
+  (void)state;
+  static const unsigned kinds[] = {301, 302, 303, 307, 308};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    struct model_server server, other;
+    const struct scripted good[] = {{.body = GOOD}};
+    model_server_start(&other, good, 1);
+    const struct scripted away[] = {{.status = kinds[i], .body = "", .header = "Location", .value = other.url}};
+    model_server_start(&server, away, 1);
+    struct model_reply r = ask(&server, NULL, false);
+    assert_int_equal(r.failure, MODEL_ENDED);
+    assert_non_null(strstr(r.error.message, other.url));
+    assert_int_equal(other.n_requests, 0);
+    model_reply_release(&r);
+    model_server_stop(&server);
+    model_server_stop(&other);
+  }
+}
+
 // Requests that were on their way when the first one was refused learn from their own refusals.
 static void requests_under_way_learn_too(void **state) {
   (void)state;
@@ -607,7 +680,9 @@ static void finishes_are_told_apart(void **state) {
   } cases[] = {{CHUNK("a") FINISH("length") DONE, MODEL_FINISH_LENGTH},
                {CHUNK("a") FINISH("MAX_TOKENS") DONE, MODEL_FINISH_LENGTH},
                {CHUNK("a") FINISH("model_length") DONE, MODEL_FINISH_LENGTH},
+               {CHUNK("a") FINISH("model_context_window_exceeded") DONE, MODEL_FINISH_LENGTH},
                {CHUNK("a") FINISH("content_filter") DONE, MODEL_FINISH_REFUSED},
+               {CHUNK("a") FINISH("RECITATION") DONE, MODEL_FINISH_REFUSED},
                {CHUNK("a") FINISH("tool_calls") DONE, MODEL_FINISH_STOP},
                {CHUNK("a") DONE, MODEL_FINISH_UNKNOWN}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -958,11 +1033,43 @@ static void servers_of_all_kinds(void **state) {
       {WHOLE("200 OK") "{\"status\":\"pong\"}", MODEL_UNSERVED, "", "it begins with \"{\"status\":\"pong\"}"},
       {"SSH-2.0-OpenSSH_9.2\r\n", MODEL_UNSERVED, "", "cut"},
       {"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://127.0.0.1:1/\r\nConnection: close\r\n\r\n", MODEL_ENDED, "",
-       "it redirects"},
+       "leads: http://127.0.0.1:1/"},
       {"", MODEL_UNSERVED, "", "cut"},
       // An error in a stream that is the request's own fault is not made again.
       {STREAM_1_1 "data: {\"error\":{\"message\":\"too much\",\"type\":\"invalid_request_error\"}}\n\n", MODEL_FAILED,
        "", "too much"},
+      // A tool's call that nobody offered, in pieces, is the answer where there is no text; next to text it is none.
+      {STREAM_1_1
+       "data: {\"choices\":[{\"delta\":{\"content\":null,\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"function\":{"
+       "\"name\":\"write\",\"arguments\":\"{\\\"code\"}}]}}]}\n\n"
+       "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"\\\": 1}\"}}]},"
+       "\"finish_reason\":\"tool_calls\"}]}\n\n" DONE,
+       MODEL_ANSWERED, "{\"code\": 1}", ""},
+      {WHOLE("200 OK") "{\"choices\":[{\"message\":{\"content\":\"a\",\"tool_calls\":[{\"function\":{\"arguments\":\"{}"
+                       "\"}}]}}]}",
+       MODEL_ANSWERED, "a", ""},
+      // All of it as one event of a stream; a text instead of a message.
+      {STREAM_1_1 "data: " MESSAGE("a") "\n\n" DONE, MODEL_ANSWERED, "a", ""},
+      {WHOLE("200 OK") "{\"choices\":[{\"text\":\"a\",\"finish_reason\":\"stop\"}]}", MODEL_ANSWERED, "a", ""},
+      // NULs, CR and what is no UTF-8 in the bytes of a stream and of a whole answer.
+      {WHOLE("200 OK") MESSAGE("a\\u0000b\xff\xc3("), MODEL_ANSWERED, "a", ""},
+      {"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nTrailer: Set-Cookie\r\n"
+       "Connection: close\r\n\r\n"
+       "6\r\ndata: \r\n1\r\n[\r\n5\r\nDONE]\r\n2\r\n\r\n\r\n2\r\n\r\n\r\n0\r\nSet-Cookie: a\r\nX: 2\r\n\r\n",
+       MODEL_ANSWERED, "", ""},
+      // A status as an error's code, in a stream: what is busy is waited for (here not), another one is said.
+      {STREAM_1_1 "data: {\"error\":{\"code\":502,\"message\":\"Provider returned error\"},\"choices\":[]}\n\n",
+       MODEL_UNSERVED, "", "Provider returned error"},
+      // Errors that are pages.
+      {"HTTP/1.1 403 Forbidden\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html><title>Just a "
+       "moment...</title>",
+       MODEL_ENDED, "", "Just a moment"},
+      // A filter that refuses the prompt, as Azure and OpenRouter say it, is an answer; the key is not wrong.
+      {WHOLE("400 Bad Request") "{\"error\":{\"code\":\"content_filter\",\"message\":\"It was "
+                                "filtered.\",\"innererror\":{}}}",
+       MODEL_ANSWERED, "It was filtered.", ""},
+      {WHOLE("403 Forbidden") "{\"error\":{\"code\":403,\"message\":\"Your input was flagged.\",\"metadata\":{}}}",
+       MODEL_ANSWERED, "Your input was flagged.", ""},
       // Pieces of a character in events of their own.
       {STREAM_1_1 CHUNK("\xc3") CHUNK("\xa9") STOP DONE, MODEL_ANSWERED, "\xef\xbf\xbd\xef\xbf\xbd", ""},
   };
@@ -1265,6 +1372,9 @@ int main(void) {
       cmocka_unit_test(a_busy_server_is_waited_for),
       cmocka_unit_test(servers_of_all_kinds),
       cmocka_unit_test(refused_fields_are_learned),
+      cmocka_unit_test(refusals_in_many_words),
+      cmocka_unit_test(an_event_without_an_end),
+      cmocka_unit_test(no_redirect_sees_the_key),
       cmocka_unit_test(requests_under_way_learn_too),
       cmocka_unit_test(finishes_are_told_apart),
       cmocka_unit_test(an_end_is_an_end),
