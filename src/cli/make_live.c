@@ -109,9 +109,12 @@ static void note(struct make *m, const struct engine_progress *p) {
 
 void make_show(void *arg, const struct engine_progress *p) {
   struct make *m = arg;
-  char cost[32] = "";
+  char cost[96] = "";
   if (isfinite(p->usd))
     snprintf(cost, sizeof cost, ", %.2f USD", p->usd);
+  if (p->cut_prompts > 0)
+    snprintf(cost + strlen(cost), sizeof cost - strlen(cost), ", %lld prompts cut by their server",
+             (long long)p->cut_prompts);
   if (!is_terminal()) {
     if (p->finished)
       show_line(p, cost);

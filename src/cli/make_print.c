@@ -62,16 +62,23 @@ static void print_json(const struct make *m, const struct engine_summary *s, con
   json_t *all = json_array();
   for (int i = 0; i < s->n; i++)
     json_array_append_new(all, result_json(&s->results[i]));
-  json_t *absent = json_array(), *lost;
+  json_t *absent = json_array(), *cut = json_array(), *lost;
+  for (int i = 0; i < s->n_models; i++)
+    if (s->absences[i].cut_prompts > 0)
+      json_array_append_new(cut, json_pack("{s:s, s:I, s:I, s:I}", "model", name_of(m, i), "prompts",
+                                           (json_int_t)s->absences[i].cut_prompts, "tokens",
+                                           (json_int_t)s->absences[i].cut_tokens, "bytes",
+                                           (json_int_t)s->absences[i].cut_bytes));
   for (int i = 0; i < s->n_models; i++)
     if (s->absences[i].why.status)
       json_array_append_new(absent, json_pack("{s:s, s:s}", "model", name_of(m, i), "why", s->absences[i].why.message));
   lost = json_pack("{s:I, s:I, s:o}", "calls", (json_int_t)cost->lost_calls, "tokens_at_most",
                    (json_int_t)cost->lost_tokens, "usd_at_most", cli_json_real(s->lost_usd));
-  json_t *j = json_pack(
-      "{s:s, s:s, s:o, s:I, s:I, s:o, s:s, s:o, s:o}", "run", m->engine.run, "method", m->engine.settings.method->name,
-      "tasks", all, "calls", (json_int_t)cost->calls, "tokens", (json_int_t)(cost->tokens - cost->lost_tokens), "usd",
-      cost->without_price ? json_null() : json_real(cost->usd), "ended", s->ended, "lost", lost, "absent", absent);
+  json_t *j = json_pack("{s:s, s:s, s:o, s:I, s:I, s:o, s:s, s:o, s:o, s:o}", "run", m->engine.run, "method",
+                        m->engine.settings.method->name, "tasks", all, "calls", (json_int_t)cost->calls, "tokens",
+                        (json_int_t)(cost->tokens - cost->lost_tokens), "usd",
+                        cost->without_price ? json_null() : json_real(cost->usd), "ended", s->ended, "lost", lost,
+                        "absent", absent, "cut_prompts", cut);
   cli_json_print(cli_json_of("make", j));
 }
 
@@ -154,6 +161,14 @@ static void print_table(const struct make *m, const struct engine_summary *s, co
     if (s->absences[i].why.status)
       buf_printf(&text, "%s was not asked any more: %s; the same command asks it again\n", name_of(m, i),
                  s->absences[i].why.message);
+  for (int i = 0; i < s->n_models; i++)
+    if (s->absences[i].cut_prompts > 0)
+      buf_printf(
+          &text,
+          "%s: the server seems to have cut %lld prompts: it counted %lld tokens of one with %lld bytes; give it a "
+          "larger context (Ollama: OLLAMA_CONTEXT_LENGTH)\n",
+          name_of(m, i), (long long)s->absences[i].cut_prompts, (long long)s->absences[i].cut_tokens,
+          (long long)s->absences[i].cut_bytes);
   if (s->ended[0])
     buf_printf(&text, "ended: %s; a larger budget goes on from here\n", s->ended);
   cells_put(stdout, buf_str(&text));

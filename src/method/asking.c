@@ -183,6 +183,9 @@ static void add_cost(struct engine *e, struct pending *p, const struct model_rep
   bool estimated = u->input < 0 || u->output < 0;
   int64_t input = estimated ? model_estimate_tokens(prompt_bytes) : u->input;
   int64_t output = estimated ? model_estimate_tokens(r->text.len) : u->output;
+  if (!r->failure && u->input > 0) // some count apart what they had read before
+    context_note(&e->models[p->plan.model].context, prompt_bytes,
+                 u->cached > u->input ? u->input + u->cached : u->input);
   double usd = r->unknown_calls ? NAN : model_price(e->o->models[p->plan.model].price, u);
   s->calls += r->calls;
   s->input_tokens += input;

@@ -192,6 +192,8 @@ static void show(const struct engine *e, const struct making *m, const char *wha
     if (m == &e->tasks[i] && best >= 0)
       p.best_ns = m->steps[best].time_ns;
   }
+  for (int i = 0; i < e->o->settings.n_models; i++)
+    p.cut_prompts += e->models[i].context.n_cut;
   for (int64_t i = 0; i < m->n; i++)
     p.task_usd += m->steps[i].usd;
   if (m->n > 0)
@@ -322,9 +324,15 @@ static void fill_summary(struct engine *e, struct engine_summary *out) {
   out->lost_calls = e->lost_calls;
   out->lost_tokens = e->lost_tokens;
   out->lost_usd = e->lost_usd;
-  for (int i = 0; i < out->n_models; i++)
-    out->absences[i] =
-        (struct engine_absence){e->o->models[i].name, e->models[i].out ? e->models[i].why : (struct assay_error){0}};
+  for (int i = 0; i < out->n_models; i++) {
+    const struct context_seen *seen = &e->models[i].context;
+    out->absences[i] = (struct engine_absence){.model = e->o->models[i].name,
+                                               .cut_prompts = seen->n_cut,
+                                               .cut_tokens = seen->cut_tokens,
+                                               .cut_bytes = (int64_t)seen->cut_bytes};
+    if (e->models[i].out)
+      out->absences[i].why = e->models[i].why;
+  }
   out->ended = "";
   if (e->ended) {
     snprintf(out->why, sizeof out->why, "%s", e->why);

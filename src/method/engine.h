@@ -46,10 +46,12 @@ struct engine_budget {
   double usd;
 };
 
-// A model that was not asked any more, and why; status is ASSAY_OK for the others.
+// What is to be said of a model. why: that it was not asked any more; status is ASSAY_OK for the others.
 struct engine_absence {
   const char *model; // "" for a program
   struct assay_error why;
+  // Of this process: how many of its prompts the server seems to have cut, and how the last of them was counted.
+  int64_t cut_prompts, cut_tokens, cut_bytes;
 };
 
 struct engine_progress {
@@ -64,7 +66,8 @@ struct engine_progress {
   double best_ns;      // of the task; NaN
   int tasks_right, n_tasks, under_way;
   int64_t calls, tokens;
-  double usd; // NaN: not known of all
+  int64_t cut_prompts; // that servers seem to have cut, so far
+  double usd;          // NaN: not known of all
 };
 
 struct engine_options {

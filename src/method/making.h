@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "method/brief.h"
 #include "method/engine.h"
+#include "model/context.h"
 
 // A request of the round that is under way, and its reply.
 struct pending {
@@ -46,11 +47,12 @@ struct making {
 
 // A model as this process finds it.
 struct model_state {
-  int failures;           // in a row
-  int64_t failing;        // tag of the last of them
-  bool several;           // they are of several steps
-  int under_way;          // requests
-  bool asked, answered;   // ever, by this process
+  int failures;         // in a row
+  int64_t failing;      // tag of the last of them
+  bool several;         // they are of several steps
+  int under_way;        // requests
+  bool asked, answered; // ever, by this process
+  struct context_seen context;
   bool out;               // it is not asked any more, by this process
   struct assay_error why; // its last failure
 };

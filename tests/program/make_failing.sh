@@ -76,4 +76,11 @@ check "no more of it than its part" "2" "$(find "$work/log" -name 'silent.*' | w
 kill -9 $pid
 wait $pid 2>/dev/null
 
+# A server that reads the first part of a prompt alone, without a word, counts fewer tokens than were sent.
+expect 1 "^forgetful: the server seems to have cut 3 prompts: it counted 300 tokens of one with [0-9]{4} bytes" \
+  "${make[@]}" --model forgetful --model fine --method sample --run forgetful --attempts 6
+check "said at once" "1" "$(grep -c "step 5: .*tokens, 3 prompts cut by their server" "$work/out")"
+check "not of the other one" "0" "$(grep -c "^fine: " "$work/out")"
+check "in JSON" "0" "$("${make[@]}" --model forgetful --model fine --method sample --run forgetful --attempts 6 --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["cut_prompts"]))')"
+
 report

@@ -6,7 +6,7 @@ gets 401, "missing" 404, "picky" 400 when it is sent a temperature,
 "narrow" 400 for any prompt, "busy" 500; "gone" gets 402 and "busy-until-paid" 503 while there is no LOG/paid,
 "gpt-4.1@poor" 402 for the rest of a reply; "capped" is refused more than 3,000 tokens and never gets to its code; "gpt-4.1@uncounted"
 counts no tokens, "gpt-4.1@broken" leaves out the end of its streams; "stuck" cuts the first request, fails at the second and
-says nothing to the third, "silent" says nothing to any, "poison" fails at step 1 while there is no LOG/cured, "never" at all. Streams when asked to. A file that begins with "cut N" is a reply that ends after N bytes of the
+says nothing to the third, "forgetful" reads 300 tokens of a prompt, "silent" says nothing to any, "poison" fails at step 1 while there is no LOG/cured, "never" at all. Streams when asked to. A file that begins with "cut N" is a reply that ends after N bytes of the
 rest of the file, by the cap on tokens; asked to go on, the server has the files "rest.0", "rest.1"."""
 import http.server
 import json
@@ -79,6 +79,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             head, text = text.split("\n", 1)
             text, finish = text[:int(head[4:])], "length"
         usage = {"prompt_tokens": 1000, "completion_tokens": 100} if model != "gpt-4.1@uncounted" else None
+        if model in ("forgetful", "fine"):
+            n = sum(len(m["content"].encode()) for m in body["messages"]) // 3
+            usage["prompt_tokens"] = min(n, 300) if model == "forgetful" else n
         if not body.get("stream"):
             choice = {"message": {"content": text}, "finish_reason": finish}
             return self.send(200, "application/json", json.dumps({"choices": [choice], "usage": usage}).encode())
