@@ -42,7 +42,7 @@ struct model_client_options {
   int64_t backoff_ns;       // before the first retry; doubled each time, at most 16 times as long
   int retries;              // of requests that were not answered, where the server may do so later
   int64_t wait_ns;          // in all, for a server that says "not now" (429, 503, 529), beyond these retries
-  size_t most_reply_bytes;  // a longer reply has failed
+  size_t most_reply_bytes;  // a longer reply has failed; of a server's, also one longer than its cap on tokens can be
   char *const *environment; // of programs; NULL-terminated, borrowed
 };
 void model_client_defaults(struct model_client_options *o);

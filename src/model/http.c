@@ -12,7 +12,8 @@
 #include "model/address.h"
 #include "model/limits.h"
 
-enum { RAW_PER_TEXT = 64 };
+enum { RAW_PER_TEXT = 64, WHOLE_PER_TEXT = 4 };
+enum { LEAST_MOST_BYTES = 1 << 20, MOST_TOKEN_BYTES = 64 };
 static const int64_t GRACE_NS = 1000000000; // after the end of an answer, for the connection to be of use again
 
 // --- endpoints
@@ -81,11 +82,14 @@ static size_t on_bytes(char *bytes, size_t size, size_t count, void *arg) {
     buf_append(&t->plain, bytes, n);
   if (t->streams) {
     bool taken = sse_feed(&t->sse, bytes, n, on_event, x);
-    t->too_long = t->too_long || (!taken && !t->malformed && !t->got.text.failed); // an event without an end
+    bool endless = t->sse.line.len + t->sse.data.len > WHOLE_PER_TEXT * t->most_bytes; // an event without an end
+    t->too_long = t->too_long || endless || (!taken && !t->malformed && !t->got.text.failed);
+    taken = taken && !endless;
     return taken ? n : 0;
   }
   t->last_content_ns = clock_monotonic_ns();
-  t->too_long = t->plain.len + n > (http_is_success(status) ? 4 * t->most_bytes : (size_t)MOST_ERROR_BYTES);
+  t->too_long =
+      t->plain.len + n > (http_is_success(status) ? WHOLE_PER_TEXT * t->most_bytes : (size_t)MOST_ERROR_BYTES);
   if (!t->too_long)
     buf_append(&t->plain, bytes, n);
   return t->too_long || t->plain.failed ? 0 : n;
@@ -236,11 +240,19 @@ void http_wait_until(struct exchange *x, int64_t ns) {
   x->deadline_ns = INT64_MAX;
 }
 
+// So many bytes at most has a reply's text: no more than its tokens can be, so that many at once find room.
+static size_t most_bytes(const struct exchange *x, const struct model_client_options *o) {
+  int64_t tokens = x->request.max_tokens;
+  int64_t most = tokens <= 0 || tokens > INT32_MAX ? INT64_MAX : tokens * MOST_TOKEN_BYTES;
+  most = most < LEAST_MOST_BYTES ? LEAST_MOST_BYTES : most;
+  return (uint64_t)most < o->most_reply_bytes ? (size_t)most : o->most_reply_bytes;
+}
+
 static void http_start(struct exchange *x, const struct model_client_options *o) {
   struct transfer *t = x->carrier = base_calloc(1, sizeof *t);
   if (t) {
     t->wire = wire_of(x->endpoint);
-    t->most_bytes = o->most_reply_bytes;
+    t->most_bytes = most_bytes(x, o);
     t->key = x->endpoint->key;
     t->easy = curl_easy_init();
     t->url = address_of(&x->arena, x->endpoint->url, t->wire->path);

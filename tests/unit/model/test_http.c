@@ -623,6 +623,27 @@ static void an_event_without_an_end(void **state) {
   model_server_stop(&server);
 }
 
+// A reply is not read beyond what its cap on tokens can be, with room to spare: of 77 tokens a megabyte.
+static void no_reply_outgrows_its_cap(void **state) {
+  (void)state;
+#define HUNDRED "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
+  const struct scripted script[] = {{.body = CHUNK(HUNDRED), .repeat = 9000, .drop = true},
+                                    {.body = CHUNK(HUNDRED), .repeat = 60000}};
+  struct model_server server;
+  model_server_start(&server, script, 2);
+  struct model_reply r = ask(&server, NULL, false);
+  assert_int_equal(r.text.len, 900000);
+  assert_non_null(strstr(r.error.message, "cut"));
+  model_reply_release(&r);
+  r = ask(&server, NULL, false);
+  assert_int_equal(r.failure, MODEL_FAILED);
+  assert_true(r.text.len < 1100000);
+  assert_non_null(strstr(r.error.message, "longer than it may be"));
+  model_reply_release(&r);
+  model_server_stop(&server);
+#undef HUNDRED
+}
+
 // The key goes to the host that was named alone: where it redirects, nobody is asked.
 static void no_redirect_sees_the_key(void **state) {
   (void)state;
@@ -1374,6 +1395,7 @@ int main(void) {
       cmocka_unit_test(refused_fields_are_learned),
       cmocka_unit_test(refusals_in_many_words),
       cmocka_unit_test(an_event_without_an_end),
+      cmocka_unit_test(no_reply_outgrows_its_cap),
       cmocka_unit_test(no_redirect_sees_the_key),
       cmocka_unit_test(requests_under_way_learn_too),
       cmocka_unit_test(finishes_are_told_apart),
