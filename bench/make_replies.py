@@ -19,6 +19,7 @@ import time
 
 MB = 10**6
 KINDS = {}
+PACKED = gzip.compress(b'{"choices":[{"message":{"content":"' + b"x" * 50 * MB + b'"},"finish_reason":"stop"}]}', 1)
 
 
 def kind(f):
@@ -79,8 +80,7 @@ async def thoughts_of_50_MB(w):
 
 @kind
 async def packed_50_MB(w):
-    await put(w, head("application/json", "Content-Encoding: gzip\r\n") + gzip.compress(
-        b'{"choices":[{"message":{"content":"' + b"x" * 50 * MB + b'"},"finish_reason":"stop"}]}', 1))
+    await put(w, head("application/json", "Content-Encoding: gzip\r\n") + PACKED)
 
 
 @kind

@@ -88,8 +88,11 @@ static size_t on_bytes(char *bytes, size_t size, size_t count, void *arg) {
     return taken ? n : 0;
   }
   t->last_content_ns = clock_monotonic_ns();
-  t->too_long =
-      t->plain.len + n > (http_is_success(status) ? WHOLE_PER_TEXT * t->most_bytes : (size_t)MOST_ERROR_BYTES);
+  if (!http_is_success(status) && t->plain.len + n > MOST_ERROR_BYTES) { // what it says stands at its beginning
+    t->enough = true;
+    return 0;
+  }
+  t->too_long = t->plain.len + n > WHOLE_PER_TEXT * t->most_bytes;
   if (!t->too_long)
     buf_append(&t->plain, bytes, n);
   return t->too_long || t->plain.failed ? 0 : n;
@@ -145,7 +148,7 @@ static void forget_reply(struct transfer *t) {
   memset(&t->sse, 0, sizeof t->sse);
   t->got = (struct wire_reply){.usage = MODEL_USAGE_UNKNOWN};
   t->raw_bytes = t->n_events = 0;
-  t->ended = t->malformed = t->too_long = t->streams = false;
+  t->enough = t->ended = t->malformed = t->too_long = t->streams = false;
 }
 
 static bool is_utf8(const char *text) {
@@ -316,7 +319,7 @@ static bool http_go_on(struct exchange *x, const struct model_client_options *o,
   int64_t limited = limits_of(t->easy, clock_wall_ns());
   if (limited > 0)
     http_hold(x, limited < MOST_ASKED_WAIT_NS ? limited : MOST_ASKED_WAIT_NS);
-  if (t->code != CURLE_OK && !whole)
+  if (t->code != CURLE_OK && !whole && !t->enough)
     over = http_take_cut(x, o);
   else if (http_is_success(status))
     over = http_take_answer(x, o);

@@ -21,7 +21,8 @@ struct transfer {
   size_t raw_bytes, most_bytes, n_events;
   int64_t last_content_ns; // a comment that keeps the connection open is no content
   bool streams, malformed, too_long;
-  bool ended; // with `code`
+  bool enough; // an error, whose rest is not read
+  bool ended;  // with `code`
   CURLcode code;
   int retries, field_retries;
   int64_t busy_ns;  // since when the server says "not now"; 0: it did not
