@@ -340,6 +340,9 @@ static void fill_summary(struct engine *e, struct engine_summary *out) {
   }
   for (int i = 0; i < e->o->n_tasks; i++) {
     struct making *m = &e->tasks[i];
+    struct assay_error ignored = {0};
+    if (!m->opened && !m->blocked.status) // this process did not get to it, but others may have
+      making_recall(e, m, &ignored);
     const struct method_view v = making_view(e, m, m->n);
     struct engine_result *r = &out->results[i];
     *r = (struct engine_result){.task = m->task->name,
@@ -367,7 +370,7 @@ static void judge_finals(struct engine *e, struct engine_summary *out) {
   for (int i = 0; i < out->n && !(e->o->stop && *e->o->stop); i++) {
     struct making *m = &e->tasks[i];
     struct engine_result *r = &out->results[i];
-    if (r->best < 0 || r->blocked.status || (!m->done && !e->ended))
+    if (r->best < 0 || r->blocked.status || !m->opened || (!m->done && !e->ended))
       continue;
     show(e, m, "judging the winner");
     final_judge(e, m, r, &r->blocked);

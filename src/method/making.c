@@ -168,16 +168,21 @@ static enum assay_status claim(struct engine *e, struct making *m, struct assay_
   return status;
 }
 
-enum assay_status making_open(struct engine *e, struct making *m, struct assay_error *err) {
+enum assay_status making_recall(struct engine *e, struct making *m, struct assay_error *err) {
   struct reading r = {.e = e, .m = m, .err = err};
+  enum assay_status status = store_each_step(e->o->store, e->o->run, m->task->name, read_step, &r, err);
+  status = status ? status : r.status;
+  if (!status)
+    forget_unanswered(m);
+  return status;
+}
+
+enum assay_status making_open(struct engine *e, struct making *m, struct assay_error *err) {
   enum assay_status status = claim(e, m, err);
   if (!status)
     status = brief_make(m->task->path, e->o->judging, &m->arena, &m->brief, err);
   if (!status)
-    status = store_each_step(e->o->store, e->o->run, m->task->name, read_step, &r, err);
-  status = status ? status : r.status;
-  if (!status)
-    forget_unanswered(m);
+    status = making_recall(e, m, err);
   m->opened = m->resumes = true;
   return status;
 }

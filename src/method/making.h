@@ -84,6 +84,8 @@ struct engine {
 };
 
 // making.c
+// The finished steps that the store has of a task; open reads them, too.
+enum assay_status making_recall(struct engine *e, struct making *m, struct assay_error *err);
 enum assay_status making_open(struct engine *e, struct making *m, struct assay_error *err);
 void making_release(struct making *m);
 struct pending *making_pending(struct making *m, int64_t number); // of the round

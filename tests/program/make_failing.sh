@@ -83,4 +83,9 @@ check "said at once" "1" "$(grep -c "step 5: .*tokens, 3 prompts cut by their se
 check "not of the other one" "0" "$(grep -c "^fine: " "$work/out")"
 check "in JSON" "0" "$("${make[@]}" --model forgetful --model fine --method sample --run forgetful --attempts 6 --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["cut_prompts"]))')"
 
+# A process that is ended before it gets to a task says what others have made of it.
+two=("$assay" make kernelbench/1/19 kernelbench/1/20 --device cpu --no-timing --workload small --no-final --method sample --run later)
+expect 1 "the budget of 2 calls" "${two[@]}" --attempts 2 --budget-calls 2 --endpoint "exec:cat '$source/tests/cases/relu.c'"
+expect 1 "^kernelbench/1/20 +1 +1 +1 +0 .*not complete" "${two[@]}" --attempts 2 --budget-calls 2 --endpoint "exec:cat '$source/tests/cases/relu.c'"
+
 report
