@@ -68,6 +68,23 @@ static bool is_a_file(const char *task) {
   return !slash || task[0] == '/' || task[0] == '.' || strchr(slash, '.');
 }
 
+// What a setting and a baseline are called comes from the store, too, and the store may be another's.
+static bool publish_names(struct score_row *row, struct arena *arena) {
+  struct score_setting *s = &row->setting;
+  const char **const names[] = {&s->device, &s->workload, &s->form, &s->contract, &s->rule, &s->judge};
+  bool ok = true;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strchr(*names[i], '/'))
+      ok = (*names[i] = publish_text(arena, *names[i])) != NULL && ok;
+  struct score_baseline *baselines = arena_calloc(arena, (size_t)row->n_baselines + 1, sizeof *baselines);
+  for (int i = 0; i < row->n_baselines && ok && baselines; i++) {
+    baselines[i] = row->baselines[i];
+    ok = (baselines[i].name = publish_text(arena, baselines[i].name)) != NULL;
+  }
+  row->baselines = baselines;
+  return ok && baselines;
+}
+
 static enum assay_status fill_row(struct arena *arena, const struct verdict_view *view, int run, struct site_row *row,
                                   struct assay_error *err) {
   const struct store_verdict *v = &view->stored;
@@ -80,6 +97,8 @@ static enum assay_status fill_row(struct arena *arena, const struct verdict_view
   arena_release(&scratch);
   if (status)
     return status;
+  if (!publish_names(&row->score, arena))
+    return error_nomem(err, "the site");
   row->candidate = publish_candidate(row->score.candidate);
   row->score.task = publish_text(arena, row->score.task);
   if (row->score.task && is_a_file(row->score.task))

@@ -33,6 +33,7 @@ struct put {
   const char *run, *task, *candidate, *device, *detail;
   enum assay_reason reason;
   double time_ns;
+  bool paths; // its setting and its baseline are called by paths
 };
 
 static void put(const struct put *p) {
@@ -56,6 +57,13 @@ static void put(const struct put *p) {
       "reason", "/home/secret/reason", "worst_check", 0, "timing", "overhead_ns", 0.0, "clock_mhz", 1980, "stopped",
       "/home/secret/stop", "throttle", "/home/secret/throttle", "resources", "kernel", "/home/secret/kernel", "shapes",
       "name", "small", "extents", "/home/secret/extents");
+  static const char *const names[] = {"device", "contract", "rule", "judge"};
+  for (size_t i = 0; p->paths && i < sizeof names / sizeof *names; i++)
+    json_object_set_new(j, names[i], json_sprintf("at /home/secret/%s", names[i]));
+  if (p->paths)
+    json_object_set_new(j, "baselines",
+                        json_pack("[{s:s, s:f, s:f, s:s, s:s}]", "name", "/home/secret/base.py", "median_ns", 50000.0,
+                                  "speedup", 2.0, "verdict", "", "detail", ""));
   char *text = json_dumps(j, JSON_SORT_KEYS);
   snprintf(evidence, sizeof evidence, "%s", text);
   free(text);
@@ -63,7 +71,7 @@ static void put(const struct put *p) {
   const struct store_verdict v = {.run = p->run,
                                   .task = p->task,
                                   .form = "default",
-                                  .workload = "full",
+                                  .workload = p->paths ? "/home/secret/workload" : "full",
                                   .device = p->device ? p->device : "cuda",
                                   .candidate = p->candidate,
                                   .candidate_hash = hash,
@@ -97,6 +105,7 @@ static int fill(void **state) {
   put(&(struct put){hostile, hostile, hostile, .detail = hostile, .reason = ASSAY_REASON_CRASHED, .time_ns = NAN});
   put(&(struct put){"/home/secret/run", "kernelbench/1/19", "fast.cu", .time_ns = 21000});
   put(&(struct put){"/home/secret/too/run", "kernelbench/1/19", "fast.cu", .time_ns = 21000});
+  put(&(struct put){"paths", "kernelbench/1/22", "paths.cu", .time_ns = 25000, .paths = true});
   put(&(struct put){"", "/home/secret/my_task.onnxtxt", "single.c", .device = "cpu", .time_ns = 1e6});
   return 0;
 }
