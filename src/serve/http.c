@@ -148,12 +148,28 @@ static bool may_not_change(struct call *c, struct problem *p) {
   return p->code != 0;
 }
 
+static enum MHD_Result count_host(void *arg, enum MHD_ValueKind kind, const char *key, const char *value) {
+  (void)kind;
+  (void)value;
+  *(int *)arg += strcasecmp(key, "Host") == 0;
+  return MHD_YES;
+}
+
+// A proxy may have believed the other one (RFC 9112, 3.2).
+static bool has_two_hosts(const struct call *c) {
+  int n = 0;
+  MHD_get_connection_values(c->connection, MHD_HEADER_KIND, count_host, &n);
+  return n > 1;
+}
+
 // Whether the request is refused for what its headers say.
 static bool is_refused(struct call *c, struct problem *p) {
   const char *host = header_of(c, "Host"), *origin = header_of(c, "Origin");
   int method = method_bit(c->method);
   if (c->broken_target)
     *p = (struct problem){.code = 400, .detail = "a path here has letters, digits and \"-._~/\", and no escapes"};
+  else if (has_two_hosts(c))
+    *p = (struct problem){.code = 400, .detail = "a request names one Host"};
   else if (!is_known_host(c->server, host))
     *p =
         (struct problem){.code = 403, .detail = "this server is not known by that name; it can be started with --host"};

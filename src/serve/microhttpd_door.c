@@ -19,6 +19,9 @@ DOOR_VOID(MHD_suspend_connection, (struct MHD_Connection * connection), (connect
 DOOR_VOID(MHD_resume_connection, (struct MHD_Connection * connection), (connection))
 DOOR(const char *, MHD_lookup_connection_value,
      (struct MHD_Connection * connection, enum MHD_ValueKind kind, const char *key), (connection, kind, key), NULL)
+DOOR(int, MHD_get_connection_values,
+     (struct MHD_Connection * connection, enum MHD_ValueKind kind, MHD_KeyValueIterator each, void *arg),
+     (connection, kind, each, arg), 0)
 DOOR(enum MHD_Result, MHD_queue_response,
      (struct MHD_Connection * connection, unsigned code, struct MHD_Response *response), (connection, code, response),
      MHD_NO)

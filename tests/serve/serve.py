@@ -197,6 +197,7 @@ def check_hostile(server):
     for name in ("localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:8023", "judge.example"):
         check(host(name) == 200, f"host {name}", host(name))
     check(status_of(raw(server, b"GET / HTTP/1.1\r\n\r\n")) in (400, 403), "no host", raw(server, b"GET / HTTP/1.1\r\n\r\n"))
+    check(ask("/v1/jobs", "Host: evil.example\r\n") == 400, "two hosts", ask("/v1/jobs", "Host: evil.example\r\n"))
     check(ask("/v1/jobs", "Origin: http://evil.example\r\n") == 403, "a page of another site")
     check(ask("/v1/jobs", "Origin: null\r\n") == 403, "a page of no site")
     check(ask("/v1/jobs", f"Origin: http://localhost:{server.port}\r\n") == 200, "a page of ours")
