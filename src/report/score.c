@@ -261,11 +261,25 @@ static enum assay_status score_parts(const char *run, const struct part *parts, 
   return status;
 }
 
+// Keeps the rows of tasks that are expected, where some are: others do not count at all. Returns how many.
+static int keep_expected(const struct score_row **rows, int n, const struct score_names *names) {
+  int kept = 0;
+  for (int i = 0; i < n; i++) {
+    bool known = !names;
+    for (int k = 0; names && k < names->n && !known; k++)
+      known = strcmp(names->items[k], rows[i]->task) == 0;
+    if (known)
+      rows[kept++] = rows[i];
+  }
+  return kept;
+}
+
 static enum assay_status score_rows(const char *run, const struct score_row **rows, int n,
                                     const struct score_options *o, struct score **scores, int *count,
                                     struct assay_error *err) {
   struct part *parts = NULL;
   int n_parts = 0;
+  n = keep_expected(rows, n, o->expected);
   enum assay_status status = make_parts(rows, n, o->by, &parts, &n_parts, err);
   size_t most = (size_t)n_parts + (o->expected ? (size_t)o->expected->n : 0) + 1;
   struct score *all = status ? NULL : base_calloc(most, sizeof *all);

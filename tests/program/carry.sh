@@ -23,7 +23,10 @@ json 0 runs --store "$ship" --json
 expect 0 "^shipped kernels +kernelbench/1, convolution +34/35 \(1 missing\) " "$assay" score "shipped kernels" \
   --by operator_kind --of kernelbench/1 --store "$ship"
 expect 0 "^100 of 11$" sh -c '"$1" score "shipped kernels" --by operator_kind --of kernelbench/1 --json --store "$2" |
-  jq -r "map(select(.level == \"kernelbench/1\")) | \"\(map(.tasks) | add) of \(length)\""' sh "$assay" "$ship"
+  jq -r "\"\(map(.tasks) | add) of \(length)\""' sh "$assay" "$ship"
+# What was not asked for is not listed: not the run's other levels either.
+expect 0 "^1 kernelbench/2$" sh -c '"$1" score "shipped kernels" --of kernelbench/2 --json --store "$2" |
+  jq -r "\"\(length) \(.[0].level)\""' sh "$assay" "$ship"
 expect 0 "^shipped kernels +kernelbench/2, fusion +15/100 " "$assay" score "shipped kernels" --by category \
   --of kernelbench/2 --store "$ship"
 expect 2 "level, category or operator_kind, not 'colour'" "$assay" score --by colour --store "$ship"
