@@ -118,6 +118,7 @@ struct draw_ratio {
   const char *label;
   double ratio; // of times, A's over B's: above 1 B is faster
   struct interval interval;
+  int faster; // by the comparison: 0 no difference shown, 1 A, 2 B. An interval that leaves out 1 is not enough
 };
 struct draw_ratios {
   const char *title, *a, *b;

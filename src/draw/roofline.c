@@ -8,7 +8,7 @@
 #include "draw/svg.h"
 #include "score/figure.h"
 
-enum { PLOT = 260 };
+enum { PLOT = 260, ROOF_PLACES = 3 };
 
 static bool is_drawn(const struct draw_point *p) {
   return p->flops > 0 && p->bytes > 0 && p->ns > 0 && isfinite(p->flops / p->bytes) && isfinite(p->flops / p->ns);
@@ -61,7 +61,12 @@ static void put_roofs(struct svg *s, const struct draw_roofline *c, const struct
     double height = axis_at(y, r->flops_per_s);
     svg_line(s, "c-curve c-s1", (struct svg_point){axis_at(x, fmax(at, x->low)), height},
              (struct svg_point){x->to, height});
-    svg_text(s, "c-muted", (struct svg_point){x->to, height - 4}, 'e', x->to - x->from, r->label);
+    // Roofs that are near each other: each label a place further to the left, while there are any.
+    int place = 0;
+    for (int k = 0; k < i; k++)
+      place += fabs(axis_at(y, c->roofs[k].flops_per_s) - height) < SVG_LINE;
+    const double room = (x->to - x->from) / ROOF_PLACES, right = x->to - room * (place % ROOF_PLACES);
+    svg_text(s, "c-muted", (struct svg_point){right, height - 4}, 'e', room - 4, r->label);
   }
 }
 
@@ -94,7 +99,8 @@ static void describe(const struct draw_roofline *c, struct buf *desc) {
     if (c->roofs[i].flops_per_s > 0)
       buf_printf(desc, ", %s %s TFLOP/s", c->roofs[i].label,
                  score_number(c->roofs[i].flops_per_s / 1e12, 1, text, sizeof text));
-  buf_printf(desc, ". %d kernels by the work that their task needs, not by traffic that was counted", drawn);
+  buf_printf(desc, ". %d %s by the work that %s task needs, not by traffic that was counted", drawn,
+             drawn == 1 ? "kernel" : "kernels", drawn == 1 ? "its" : "their");
   if (rugs)
     buf_printf(desc, "; %d of tasks without operations at the left edge, by their part of the bandwidth", rugs);
   buf_puts(desc, ".");

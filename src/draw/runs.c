@@ -21,10 +21,9 @@ static struct split split_of(const struct draw_ratios *c) {
   struct split s = {0};
   for (int i = 0; i < c->n; i++) {
     const struct draw_ratio *r = &c->items[i];
-    bool known = is_known(r->ratio) && r->interval.low <= r->interval.high;
-    s.b += known && r->interval.low > 1;
-    s.a += known && r->interval.high < 1;
-    s.none += is_known(r->ratio) && !(known && (r->interval.low > 1 || r->interval.high < 1));
+    s.b += is_known(r->ratio) && r->faster == 2;
+    s.a += is_known(r->ratio) && r->faster == 1;
+    s.none += is_known(r->ratio) && r->faster == 0;
   }
   return s;
 }
@@ -43,8 +42,7 @@ static bool fit_ratios(const struct draw_ratios *c, struct axis *a) {
 }
 
 static void put_ratio(struct svg *s, const struct draw_ratio *r, const struct axis *a, double y) {
-  bool apart = r->interval.low > 1 || r->interval.high < 1;
-  const char *colour = !apart ? "c-s0" : r->ratio > 1 ? "c-s3" : "c-s2";
+  const char *colour = !r->faster ? "c-s0" : r->faster == 2 ? "c-s3" : "c-s2";
   double text_y = s->width >= DRAW_WIDE ? y + 4 : y - 8;
   svg_text(s, "c-text", (struct svg_point){8, text_y}, 's', s->width >= DRAW_WIDE ? a->from - 20 : s->width - 16,
            r->label);
@@ -58,7 +56,7 @@ static void put_ratio(struct svg *s, const struct draw_ratio *r, const struct ax
     svg_line(s, class, (struct svg_point){axis_at(a, r->interval.low), y},
              (struct svg_point){axis_at(a, r->interval.high), y});
   }
-  svg_mark(s, colour, (struct svg_point){axis_at(a, r->ratio), y}, apart ? DRAW_RIGHT : DRAW_UNSTABLE);
+  svg_mark(s, colour, (struct svg_point){axis_at(a, r->ratio), y}, r->faster ? DRAW_RIGHT : DRAW_UNSTABLE);
 }
 
 void draw_ratios(const struct draw_ratios *c, const struct draw_page *page, struct buf *out) {
@@ -138,9 +136,9 @@ void draw_slopes(const struct draw_slopes *c, const struct draw_page *page, stru
     slower += c->items[i].b > c->items[i].a;
   }
   snprintf(desc, sizeof desc,
-           "%d tasks, their times in %s in %.200s on the left and in %.200s on the right, higher is slower: %d fall, "
+           "%d %s in %s in %.200s on the left and in %.200s on the right, higher is slower: %d fall, "
            "%d rise. Whether a difference is more than scatter is said by intervals, which this chart has not.",
-           n, c->unit, c->a, c->b, faster, slower);
+           n, n == 1 ? "task, its times" : "tasks, their times", c->unit, c->a, c->b, faster, slower);
   svg_begin(&s, page, (int)bottom + 16, c->title, desc);
   svg_text(&s, "c-muted", (struct svg_point){left, SVG_TOP + 12}, 'e', left - 8, c->a);
   svg_text(&s, "c-muted", (struct svg_point){right, SVG_TOP + 12}, 's', left - 8, c->b);

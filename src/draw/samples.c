@@ -107,9 +107,9 @@ void draw_samples(const struct draw_samples *c, const struct draw_page *page, st
   struct svg s = {.out = out};
   int decimals = score_decimals(c->median, score_half_width(c->median, &c->interval));
   snprintf(desc, sizeof desc,
-           "%d samples in %s from %s to %s, median %s. Above in the order of the calls, the first on top; below the "
+           "%d %s in %s from %s to %s, median %s. Above in the order of the calls, the first on top; below the "
            "share of samples up to a time.",
-           known, c->unit, score_number(sorted[0], decimals, low, sizeof low),
+           known, known == 1 ? "sample" : "samples", c->unit, score_number(sorted[0], decimals, low, sizeof low),
            score_number(sorted[known - 1], decimals, high, sizeof high),
            score_figure(c->median, score_half_width(c->median, &c->interval), figure, sizeof figure));
   svg_begin(&s, page, (int)bottom + 40, c->title, desc);

@@ -6,6 +6,7 @@
 static const struct {
   const char *class, *property, *light, *dark;
 } colours[] = {
+    {"text", "stroke", "#FFFFFF", "#0F1318"},    {"muted", "stroke", "#FFFFFF", "#0F1318"},
     {"page", "fill", "#FFFFFF", "#0F1318"},      {"text", "fill", "#16191D", "#E6EAF0"},
     {"title", "fill", "#16191D", "#E6EAF0"},     {"muted", "fill", "#59616B", "#A3ADB9"},
     {"axis", "stroke", "#8A929C", "#6B7684"},    {"grid", "stroke", "#D5D9DE", "#2A313A"},
@@ -23,6 +24,7 @@ static const struct {
 
 static const char shapes[] =
     ".c-chart text{font:12px system-ui,\"DejaVu Sans\",sans-serif;font-variant-numeric:tabular-nums}\n"
+    ".c-chart text{paint-order:stroke;stroke-width:3px;stroke-linejoin:round}\n" // lines pass behind it
     ".c-chart .c-title{font-size:14px;font-weight:600}\n"
     ".c-middle{text-anchor:middle}\n.c-end{text-anchor:end}\n"
     ".c-axis,.c-grid,.c-level,.c-s0,.c-s1,.c-s2,.c-s3,.c-s4,.c-s5{fill:none}\n"

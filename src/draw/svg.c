@@ -41,15 +41,36 @@ static double char_px(void) {
   return (double)SVG_CHAR / 10;
 }
 
-static int characters(const char *text) {
-  int n = 0;
-  for (; *text; text++)
-    n += ((unsigned char)*text & 0xC0) != 0x80;
+// Bytes of the character at `text`, of which bytes that are none have one each.
+static size_t character(const char *text) {
+  size_t n = 1;
+  while (((unsigned char)text[n] & 0xC0) == 0x80)
+    n++;
   return n;
 }
 
+static bool is_wide(uint32_t c) {
+  return (c >= 0x1100 && c <= 0x115F) || (c >= 0x2E80 && c <= 0xA4CF) || (c >= 0xAC00 && c <= 0xD7A3) ||
+         (c >= 0xF900 && c <= 0xFAFF) || (c >= 0xFE30 && c <= 0xFE6F) || (c >= 0xFF01 && c <= 0xFF60) || c >= 0x1F000;
+}
+
+// What a character may take at 12 px, in the widest of usual fonts.
+static double character_px(const char *text, size_t n) {
+  static const char em[] = "mMW@%", broad[] = "wABCDEFGHKNOPQRSTUVXYZ#&+<=>~";
+  const unsigned char *b = (const unsigned char *)text;
+  if (n == 1)
+    return *b < 0x80 && strchr(em, *b) ? 12 : *b < 0x80 && strchr(broad, *b) ? 10 : char_px();
+  if (n == 2)
+    return 10;
+  const uint32_t c = n == 3 ? (b[0] & 15u) << 12 | (b[1] & 63u) << 6 | (b[2] & 63u) : n == 4 ? 0x1F000 : 0;
+  return is_wide(c) ? 14 : 12;
+}
+
 double svg_text_width(const char *text) {
-  return char_px() * characters(text);
+  double width = 0;
+  for (size_t n; *text; text += n)
+    width += character_px(text, n = character(text));
+  return width;
 }
 
 static long tenths_of(double x) {
@@ -89,16 +110,16 @@ static void attribute(struct buf *out, const char *name, double value) {
 
 // Cuts at a character, never within one.
 static void put_cut(struct buf *out, const char *text, double room) {
-  int fits = (int)(room / char_px());
   size_t at = 0;
-  if (characters(text) <= fits) {
+  if (svg_text_width(text) <= room) {
     svg_escape(out, text);
     return;
   }
-  for (int i = 0; i < fits - 1 && text[at]; i++) {
-    at++;
-    while (((unsigned char)text[at] & 0xC0) == 0x80)
-      at++;
+  room -= 12; // the ellipsis
+  for (size_t n; text[at]; at += n) {
+    room -= character_px(text + at, n = character(text + at));
+    if (room < 0)
+      break;
   }
   escape_part(out, text, at);
   buf_puts(out, "\xE2\x80\xA6");
@@ -253,20 +274,36 @@ void svg_mark(struct svg *s, const char *colour, struct svg_point at, enum draw_
   svg_path_end(s);
 }
 
+// How many bytes of a sentence (ASCII) stand in a line of so many characters: it breaks at a space.
+static size_t line_of(const char *text, int fits) {
+  const size_t n = strlen(text);
+  if (n <= (size_t)fits)
+    return n;
+  for (size_t i = (size_t)fits; i > 0; i--)
+    if (text[i] == ' ')
+      return i;
+  return (size_t)fits;
+}
+
+static const char *skip_line(const char *text, size_t n) {
+  return text + n + (text[n] == ' ');
+}
+
 void svg_empty(const struct draw_page *page, struct buf *out, const char *title, const char *sentence) {
   struct svg s = {.out = out};
   const struct draw_page bare = {.width = page->width, .id = page->id, .standalone = page->standalone}; // it is drawn
-  svg_begin(&s, &bare, SVG_TOP + 2 * SVG_LINE, title, sentence);
-  // Two lines where one does not hold it.
-  int fits = (int)((s.width - 16) / char_px());
-  size_t cut = strlen(sentence);
-  if (characters(sentence) > fits)
-    for (size_t i = 0; i < (size_t)fits && sentence[i]; i++)
-      cut = sentence[i] == ' ' ? i : cut;
-  char first[160];
-  snprintf(first, sizeof first, "%.*s", (int)cut, sentence);
-  svg_text(&s, "c-text", (struct svg_point){8, SVG_TOP + 8}, 's', s.width - 16, first);
-  if (sentence[cut])
-    svg_text(&s, "c-text", (struct svg_point){8, SVG_TOP + 8 + SVG_LINE}, 's', s.width - 16, sentence + cut + 1);
+  const int fits = (int)((page->width - 16) / char_px());
+  int lines = 0;
+  for (const char *rest = sentence; *rest; rest = skip_line(rest, line_of(rest, fits)))
+    lines++;
+  svg_begin(&s, &bare, SVG_TOP + SVG_LINE * (lines > 2 ? lines : 2), title, sentence);
+  lines = 0;
+  for (const char *rest = sentence; *rest;) {
+    const size_t n = line_of(rest, fits);
+    char line[160];
+    snprintf(line, sizeof line, "%.*s", (int)n, rest);
+    svg_text(&s, "c-text", (struct svg_point){8, SVG_TOP + 8 + SVG_LINE * lines++}, 's', s.width - 16, line);
+    rest = skip_line(rest, n);
+  }
   svg_end(&s);
 }

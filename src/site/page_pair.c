@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "report/compare.h"
 #include "report/publish.h"
+#include "score/figure.h"
 #include "site/charts.h"
 #include "site/data.h"
 #include "site/pages.h"
@@ -81,12 +82,17 @@ static int keep_furthest(struct draw_ratio *items, int n) {
   return 2 * low;
 }
 
+static int faster_of(enum compare_verdict v) {
+  return v == COMPARE_A ? 1 : v == COMPARE_B ? 2 : 0;
+}
+
 static void put_chart(struct html *w, const struct comparison *c) {
   struct ratios r = {.items = base_calloc((size_t)c->n + 1, sizeof *r.items)};
   w->out->failed = w->out->failed || !r.items;
   for (int i = 0; i < c->n && r.items; i++)
     if (isfinite(c->tasks[i].ratio))
-      r.items[r.n++] = (struct draw_ratio){c->tasks[i].task, c->tasks[i].ratio, c->tasks[i].ratio_interval};
+      r.items[r.n++] = (struct draw_ratio){c->tasks[i].task, c->tasks[i].ratio, c->tasks[i].ratio_interval,
+                                           faster_of(c->tasks[i].verdict)};
   if (r.n == 0) {
     frame_empty(w, "No task has comparable times in both: nothing is drawn.");
   } else {
@@ -117,24 +123,51 @@ static void put_names(struct html *w, const struct site *site, const struct site
   html_close(w, EL_P);
 }
 
+// "0.162 (0.160 to 0.163)": all with the digits that the interval allows; three, where it spans orders of magnitude.
+enum { RATIO_TEXT = 160 };
+static const char *ratio_text(double ratio, const struct interval *in, char *text, size_t size) {
+  char shown[3][48];
+  const double x[] = {ratio, in->low, in->high};
+  const int decimals = score_decimals(ratio, fmax((in->high - in->low) / 2, 1e-3 * ratio));
+  const bool plain = in->high < 2 * in->low && ratio > 1e-3 && ratio < 1e6;
+  for (int i = 0; i < 3; i++)
+    if (plain)
+      score_number(x[i], decimals, shown[i], sizeof shown[i]);
+    else
+      snprintf(shown[i], sizeof shown[i], in->high < 2 * in->low ? "%.4g" : "%.3g", x[i]);
+  snprintf(text, size, "%s (%s to %s)", shown[0], shown[1], shown[2]);
+  return text;
+}
+
 static void put_answer(struct html *w, const struct comparison *c) {
-  int a = 0, b = 0, none = 0;
+  int a = 0, b = 0, none = 0, wrong = 0, unknown = 0;
   for (int i = 0; i < c->n; i++) {
     a += c->tasks[i].verdict == COMPARE_A;
     b += c->tasks[i].verdict == COMPARE_B;
     none += c->tasks[i].verdict == COMPARE_NO_DIFFERENCE;
+    if (c->tasks[i].verdict == COMPARE_UNKNOWN && c->tasks[i].a.there && c->tasks[i].b.there) {
+      const bool right = c->tasks[i].a.right || c->tasks[i].b.right;
+      wrong += !right;
+      unknown += right;
+    }
   }
+  char ratio[RATIO_TEXT];
   html_open(w, EL_P);
   html_attr(w, AT_CLASS, "lead");
-  html_printf(w, "B better %d, A better %d, no difference shown %d; only in A %d, only in B %d.", b, a, none,
-              c->only_in_a, c->only_in_b);
+  html_printf(w, "B better %d, A better %d, no difference shown %d", b, a, none);
+  if (unknown)
+    html_printf(w, ", both right and not comparable %d", unknown);
+  if (wrong)
+    html_printf(w, ", neither right %d", wrong);
+  html_printf(w, "; only in A %d, only in B %d.", c->only_in_a, c->only_in_b);
   html_close(w, EL_P);
   facts_begin(w);
   facts_printf(w, "right, of tasks in both", "A %d, B %d of %d: %s (p = %.2g)", c->right_a, c->right_b, c->n_both,
                conclusion(c->right, "A is right more often", "B is right more often"), c->right_p);
   if (isfinite(c->ratio_interval.low))
-    facts_printf(w, "times, A over B", "%.3g (%.3g to %.3g) over %d tasks: %s", c->ratio, c->ratio_interval.low,
-                 c->ratio_interval.high, c->n_times, conclusion(c->faster, "A is faster", "B is faster"));
+    facts_printf(w, "times, A over B", "%s over %s: %s", ratio_text(c->ratio, &c->ratio_interval, ratio, sizeof ratio),
+                 frame_count(c->n_times, "task", (char[FRAME_COUNT]){0}),
+                 conclusion(c->faster, "A is faster", "B is faster"));
   else
     facts_printf(w, "times, A over B", "too few tasks with comparable times (%d)", c->n_times);
   facts_end(w);
@@ -144,21 +177,32 @@ static const char *side_text(const struct compare_side *s) {
   return !s->there ? "-" : assay_reason_code(s->reason);
 }
 
-static void put_task(struct html *w, struct frame_table *t, const struct compare_task *task, struct arena *arena) {
+// A side without a verdict has no time to be measured.
+static void put_side_time(struct html *w, struct frame_table *t, const struct compare_side *s) {
   static const struct score_unit us = {"us", 1e3};
+  if (s->there) {
+    table_time(w, t, s->time_ns, &s->time, &us);
+    return;
+  }
+  table_cell_begin(w, t, "");
+  html_text(w, "-");
+  table_cell_end(w, t);
+}
+
+static void put_task(struct html *w, struct frame_table *t, const struct compare_task *task, struct arena *arena) {
+  char value[48];
   const struct address at = {.place = ADDRESS_TASK, .name = task->task};
   const char *why = publish_text(arena, task->why);
-  char ratio[96] = "-";
+  char ratio[RATIO_TEXT] = "-";
   table_row_begin(w, t, NULL);
   table_link(w, t, &at, task->task);
   table_text(w, t, side_text(&task->a));
-  table_time(w, t, task->a.time_ns, &task->a.time, &us);
+  put_side_time(w, t, &task->a);
   table_text(w, t, side_text(&task->b));
-  table_time(w, t, task->b.time_ns, &task->b.time, &us);
+  put_side_time(w, t, &task->b);
   if (isfinite(task->ratio))
-    snprintf(ratio, sizeof ratio, "%.3g (%.3g to %.3g)", task->ratio, task->ratio_interval.low,
-             task->ratio_interval.high);
-  table_cell_begin(w, t, NULL);
+    ratio_text(task->ratio, &task->ratio_interval, ratio, sizeof ratio);
+  table_cell_begin(w, t, isfinite(task->ratio) ? score_number(task->ratio, 6, value, sizeof value) : "");
   html_text(w, ratio);
   table_cell_end(w, t);
   table_text(w, t, why ? why : "");

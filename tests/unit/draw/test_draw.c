@@ -18,10 +18,19 @@
 #include "draw/draw.h"
 
 enum { N = 40 };
-static char folder[] = "/tmp/assay-draw-XXXXXX";
+static char folder[96] = "/tmp/assay-draw-XXXXXX";
+static bool kept; // a folder was named: what was drawn stays there
 static int files;
 
 static const char hostile[] = "</text><script>alert(1)</script>\"'&\x01\xFF\xE2\x80\xAE";
+
+// Names that do not take the room of as many digits.
+static const char *name(int i, const char *usual) {
+  static const char *const names[] = {hostile, "WWWWMMMM@@@@%%%%WWWWMMMM@@@@",
+                                      "核心程序核心程序核心程序核心程序核心程序.cu",
+                                      "نواة المصفوفة السريعة جدا جدا جدا جدا.cu", "iiiiiiiiiillllllllll"};
+  return i % 4 ? usual : names[i / 4 % 5];
+}
 
 // The data of a case: what value i is.
 enum data { NONE, ONE, EQUAL, NOT_NUMBERS, LARGE, USUAL, CASES };
@@ -43,8 +52,8 @@ static struct interval around(double x) {
 static void intervals(enum data d, const struct draw_page *page, struct buf *out) {
   struct draw_dot dots[N];
   for (int i = 0; i < N; i++)
-    dots[i] = (struct draw_dot){i % 5 ? "softmax_v4.cu" : hostile, value(d, i), around(value(d, i)),
-                                (enum draw_mark)(i % 4), i % 3 ? "wrong_class: NaN at index 5" : NULL};
+    dots[i] = (struct draw_dot){name(i, "softmax_v4.cu"), value(d, i), around(value(d, i)), (enum draw_mark)(i % 4),
+                                i % 3 ? "wrong_class: NaN at index 5" : NULL};
   const struct draw_level levels[] = {{"floor", 90, {NAN, NAN}}, {hostile, value(d, 1), around(value(d, 1))}};
   draw_intervals(&(struct draw_intervals){"Times of <softmax>", "us", dots, count(d), levels, 2}, page, out);
 }
@@ -63,14 +72,14 @@ static void fast_p(enum data d, const struct draw_page *page, struct buf *out) {
   for (int i = 0; i < N; i++)
     steps[i] = (struct draw_step){i ? value(d, 0) / 100 * i / 4 : 0, 1 - (double)i / N, {0.9 - (double)i / N, 1}};
   for (int i = 0; i < 7; i++)
-    curves[i] = (struct draw_curve){i ? "another run" : hostile, steps, count(d)};
+    curves[i] = (struct draw_curve){name(4 * i, NULL), steps, count(d)};
   draw_fast_p(&(struct draw_fast_p){"fast_p", "torch.eager", curves, d == USUAL ? 7 : 1, N}, page, out);
 }
 
 static void ratios(enum data d, const struct draw_page *page, struct buf *out) {
   struct draw_ratio items[N];
   for (int i = 0; i < N; i++)
-    items[i] = (struct draw_ratio){i % 7 ? "kernelbench/1/19" : hostile, value(d, i) / 150, around(value(d, i) / 150)};
+    items[i] = (struct draw_ratio){name(i, "kernelbench/1/19"), value(d, i) / 150, around(value(d, i) / 150), i % 3};
   draw_ratios(&(struct draw_ratios){"Two runs", "monday", hostile, items, count(d)}, page, out);
 }
 
@@ -80,14 +89,14 @@ static void sweep(enum data d, const struct draw_page *page, struct buf *out) {
   for (int i = 0; i < N; i++)
     points[i] = (struct draw_sweep_point){value(d, i) * (d == NOT_NUMBERS ? 1 : i + 1), value(d, i + 3)};
   for (int i = 0; i < 7; i++)
-    lines[i] = (struct draw_sweep_line){i ? "inductor" : hostile, points, count(d)};
+    lines[i] = (struct draw_sweep_line){name(4 * i, NULL), points, count(d)};
   draw_sweep(&(struct draw_sweep){"Sweep", "GFLOP", hostile, d == LARGE, lines, d == USUAL ? 7 : 1}, page, out);
 }
 
 static void slopes(enum data d, const struct draw_page *page, struct buf *out) {
   struct draw_slope items[N];
   for (int i = 0; i < N; i++)
-    items[i] = (struct draw_slope){i % 7 ? "kernelbench/1/19" : hostile, value(d, i), value(d, i + 1)};
+    items[i] = (struct draw_slope){name(i, "kernelbench/1/19"), value(d, i), value(d, i + 1)};
   draw_slopes(&(struct draw_slopes){"Two runs", "us", "monday", "tuesday", items, count(d)}, page, out);
 }
 
@@ -112,7 +121,7 @@ static void graph(enum data d, const struct draw_page *page, struct buf *out) {
   struct draw_box boxes[N];
   struct draw_edge edges[3 * N];
   for (int i = 0; i < N; i++) {
-    boxes[i] = (struct draw_box){i % 7 ? "MatMul" : hostile, i % 9 == 0};
+    boxes[i] = (struct draw_box){name(i, "MatMul"), i % 9 == 0};
     edges[3 * i] = (struct draw_edge){i, d == EQUAL ? i : i + 1};
     edges[3 * i + 1] = (struct draw_edge){i / 2, d == LARGE ? -1 : i};
     edges[3 * i + 2] = (struct draw_edge){i % 3, N - 1 - i % 5};
@@ -158,7 +167,7 @@ static const struct form {
 enum { FORMS = sizeof forms / sizeof *forms };
 
 static void keep(const char *name, const struct buf *out) {
-  char path[160];
+  char path[256];
   snprintf(path, sizeof path, "%s/%s.svg", folder, name);
   FILE *f = fopen(path, "w");
   assert_non_null(f);
@@ -185,17 +194,17 @@ static void draw_one(const struct form *form, enum data d, int width) {
 
 static void all(void **state) {
   (void)state;
-  assert_non_null(mkdtemp(folder));
+  assert_true(kept || mkdtemp(folder));
   for (int i = 0; i < FORMS; i++)
     for (int d = 0; d < CASES; d++) {
       draw_one(&forms[i], (enum data)d, DRAW_WIDE);
       draw_one(&forms[i], (enum data)d, DRAW_NARROW);
     }
-  char command[512];
+  char command[768];
   snprintf(command, sizeof command, "exec python3 '%s/tests/unit/draw/check_svg.py' %d '%s'/*.svg", ASSAY_SOURCE_DIR,
            files, folder);
   int failed = system(command);
-  if (!failed) {
+  if (!failed && !kept) {
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     assert_int_equal(system(command), 0);
   }
@@ -224,7 +233,10 @@ static void words(void **state) {
   assert_non_null(strstr(buf_str(&out), "assay doctor --calibrate"));
   buf_clear(&out);
   const struct draw_ratio items[] = {
-      {"t1", 2, {1.9, 2.1}}, {"t2", 1, {0.9, 1.1}}, {"t3", 0.5, {0.4, 0.6}}, {"t4", NAN, {NAN, NAN}}};
+      {"t1", 2, {1.9, 2.1}, 2},
+      {"t2", 0.99, {0.98, 0.995}, 0}, // apart from 1, and nearer than two judgements of one
+      {"t3", 0.5, {0.4, 0.6}, 1},
+      {"t4", NAN, {NAN, NAN}, 0}};
   draw_ratios(&(struct draw_ratios){"t", "A", "B", items, 4}, &page, &out);
   assert_non_null(strstr(buf_str(&out), "1 task faster in the second, 1 in the first, 1 with no difference shown."));
   buf_clear(&out);
@@ -256,9 +268,13 @@ static void compact(void **state) {
   buf_release(&out);
 }
 
-int main(void) {
+// test_draw [FOLDER]: keeps the charts there.
+int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(all), cmocka_unit_test(words), cmocka_unit_test(compact),
                                      cmocka_unit_test(layers)};
+  kept = argc > 1;
+  if (kept)
+    snprintf(folder, sizeof folder, "%s", argv[1]);
   setlocale(LC_ALL, "de_DE.UTF-8"); // where it is installed: a comma would be seen
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
