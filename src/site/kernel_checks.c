@@ -229,9 +229,9 @@ void kernel_put_checks(struct html *w, struct kernel *k) {
   }
   html_open(w, EL_P);
   html_printf(w,
-              "%d outputs compared, %d wrong. Each cell: the largest error in units of honest error, and what is "
+              "%s compared, %d wrong. Each cell: the largest error in units of honest error, and what is "
               "allowed; in brackets how many were compared.",
-              k->n_checks, wrong);
+              frame_count(k->n_checks, "output", (char[FRAME_COUNT]){0}), wrong);
   html_close(w, EL_P);
   if (g.cells)
     put_grid(w, k, &g);

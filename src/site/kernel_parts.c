@@ -71,8 +71,8 @@ void kernel_put_samples(struct html *w, struct kernel *k) {
     return;
   }
   html_open(w, EL_P);
-  html_printf(w, "%d cold samples%s%s%s.", s->n_samples, stopped[0] ? " (stopped: " : "", stopped,
-              stopped[0] ? ")" : "");
+  html_printf(w, "%s%s%s%s.", frame_count(s->n_samples, "cold sample", (char[FRAME_COUNT]){0}),
+              stopped[0] ? " (stopped: " : "", stopped, stopped[0] ? ")" : "");
   html_close(w, EL_P);
   put_strip(w, s);
 }

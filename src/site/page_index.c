@@ -14,9 +14,9 @@ static void put_fast(struct html *w, const struct section *s) {
   const struct interval *in = &s->sum.fast_p_interval[ONE];
   if (!isfinite(share))
     return;
-  html_printf(w, "; fast_1 over %s: %.0f %%", s->baseline, 100 * share);
+  html_printf(w, "; fast_1 over %s: %ld %%", s->baseline, lround(100 * share));
   if (isfinite(in->low))
-    html_printf(w, " (95 %%: %.0f to %.0f %%)", 100 * in->low, 100 * in->high);
+    html_printf(w, " (95 %%: %ld to %ld %%)", lround(100 * in->low), lround(100 * in->high));
 }
 
 static void put_section(struct html *w, const struct site_level *level, const struct section *s, int number) {
@@ -232,7 +232,7 @@ static void put_sweeps(struct html *w, const struct site *site) {
     const struct address at = frame_sweep(&site->sweeps[i]);
     html_open(w, EL_LI);
     html_link(w, &at, site->sweeps[i].title);
-    html_printf(w, ": %d makers", site->sweeps[i].n);
+    html_printf(w, ": %s", frame_count(site->sweeps[i].n, "maker", (char[FRAME_COUNT]){0}));
     html_close(w, EL_LI);
   }
   html_close(w, EL_UL);

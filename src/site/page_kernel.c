@@ -84,7 +84,8 @@ static void put_baselines(struct html *w, struct kernel *k) {
   struct frame_table t = {.label = "baselines", .columns = columns, .n = 5};
   frame_heading(w, "baselines", "Compared with");
   if (json_array_size(all) == 0) {
-    frame_empty(w, "It was timed alone: no baseline took turns with it.");
+    frame_empty(w, k->row->score.time_ns > 0 ? "It was timed alone: no baseline took turns with it."
+                                             : "It has no time that could be compared.");
     return;
   }
   table_begin(w, &t);

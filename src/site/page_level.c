@@ -87,7 +87,7 @@ static enum assay_status put_section(struct html *w, const struct site *site, co
   const struct frame_column columns[] = {{"task", 'l'},
                                          {"what", 'w'},
                                          {"kind", 'l'},
-                                         {"fastest right kernel", 'l'},
+                                         {"fastest right kernel", 'w'},
                                          {time, 'r'},
                                          {"x floor", 'r'},
                                          {s->baseline ? speed : "right", 'r'},
@@ -117,6 +117,7 @@ static enum assay_status put_section(struct html *w, const struct site *site, co
   if (!status && f->at.page <= 1)
     status = put_kinds(w, site, &site->levels[f->item], s, number, err);
   pages_range(s->n_tasks, f->at.page, &first, &end);
+  html_element(w, EL_H3, NULL, "Tasks");
   table_begin(w, &t);
   for (int i = first; i < end; i++)
     put_task(w, site, s, &t, &s->tasks[i], &unit);

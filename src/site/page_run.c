@@ -183,9 +183,9 @@ enum assay_status page_run(struct site *site, const struct site_file *f, struct 
     html_open(&w, EL_P);
     html_attr(&w, AT_CLASS, "lead");
     html_printf(&w,
-                "%d verdicts stand. Tasks that the run was not asked for are not counted here; a level's page counts "
+                "%s %s. Tasks that the run was not asked for are not counted here; a level's page counts "
                 "them.",
-                n);
+                frame_count(n, "verdict", (char[FRAME_COUNT]){0}), n == 1 ? "stands" : "stand");
     html_close(&w, EL_P);
     if (f->at.page <= 1)
       status = put_groups(&w, site, scores, n, err);

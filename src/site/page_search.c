@@ -17,7 +17,7 @@ enum assay_status page_search(struct site *site, const struct site_file *f, stru
   frame_begin(&w, out, site, &frame);
   html_open(&w, EL_P);
   html_attr(&w, AT_CLASS, "lead");
-  html_printf(&w, "All %d verdicts, by task, kernel, run, verdict, device.", site->n_rows);
+  html_printf(&w, "All verdicts of this site (%d), by task, kernel, run, verdict, device.", site->n_rows);
   html_close(&w, EL_P);
   html_open(&w, EL_DIV);
   html_attr(&w, AT_CLASS, "tools");

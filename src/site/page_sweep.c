@@ -165,8 +165,9 @@ static void put_lead(struct html *w, const struct site_sweep *s, const struct sw
   }
   html_open(w, EL_P);
   html_attr(w, AT_CLASS, "lead");
-  html_printf(w, "%d makers of kernels at %d shapes of %d %s; at %d somebody is right and has a time.", s->n, n, tasks,
-              tasks == 1 ? "task" : "tasks", won);
+  html_printf(w, "%s of kernels at %s of %s; at %d somebody is right and has a time.",
+              frame_count(s->n, "maker", (char[FRAME_COUNT]){0}), frame_count(n, "shape", (char[FRAME_COUNT]){0}),
+              frame_count(tasks, "task", (char[FRAME_COUNT]){0}), won);
   html_close(w, EL_P);
 }
 

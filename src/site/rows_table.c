@@ -48,18 +48,26 @@ struct layout {
   char time[32], speed[160];
   struct score_unit unit;
   int n;
+  bool error, what; // some row has one; a column without any is left out
 };
 
 static void add(struct layout *l, const char *text, char align) {
   l->columns[l->n++] = (struct frame_column){text, align};
 }
 
+static bool has_error(const struct site_row *row) {
+  return isfinite(row->error_z) && isfinite(row->error_limit) && row->error_limit > 0;
+}
+
 static void lay_out(const struct rows_table *t, const struct site_row *const *rows, int n, struct layout *l) {
   double least = NAN;
   *l = (struct layout){.n = 0};
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i < n; i++) {
     if (rows[i]->score.time_ns > 0 && !(least <= rows[i]->score.time_ns))
       least = rows[i]->score.time_ns;
+    l->error = l->error || ((t->columns & ROWS_ERROR) && has_error(rows[i]));
+    l->what = l->what || rows[i]->detail[0] || rows[i]->rank.why;
+  }
   l->unit = score_time_unit(&least, isnan(least) ? 0 : 1);
   snprintf(l->time, sizeof l->time, "time, %s", l->unit.name);
   snprintf(l->speed, sizeof l->speed, "speedup over %s", t->baseline ? t->baseline : "");
@@ -73,13 +81,14 @@ static void lay_out(const struct rows_table *t, const struct site_row *const *ro
   add(l, "x floor", 'r');
   if (t->baseline)
     add(l, l->speed, 'r');
-  if (t->columns & ROWS_ERROR)
+  if (l->error)
     add(l, "error / allowed", 'r');
   if (t->columns & ROWS_RUN)
     add(l, "run", 'w');
   if (t->columns & ROWS_DEVICE)
     add(l, "device, workload", 'l');
-  add(l, "what", 'w');
+  if (l->what)
+    add(l, "what", 'w');
 }
 
 static void put_rank(struct html *w, struct frame_table *t, const struct score_rank *r) {
@@ -97,7 +106,7 @@ static void put_rank(struct html *w, struct frame_table *t, const struct score_r
 
 static void put_error(struct html *w, struct frame_table *t, const struct site_row *row) {
   char value[48];
-  bool known = isfinite(row->error_z) && isfinite(row->error_limit) && row->error_limit > 0;
+  const bool known = has_error(row);
   table_cell_begin(w, t, known ? score_number(row->error_z / row->error_limit, 6, value, sizeof value) : "");
   if (known)
     html_printf(w, "%s%s%.2g / %.3g", row->gate, row->gate[0] ? " " : "", row->error_z, row->error_limit);
@@ -136,7 +145,7 @@ static void put_row(struct html *w, const struct site *site, const struct rows_t
     const struct score_baseline *b = score_baseline_of(s, options->baseline);
     table_number(w, t, b ? b->speedup : NAN, 2);
   }
-  if (options->columns & ROWS_ERROR)
+  if (l->error)
     put_error(w, t, row);
   if (options->columns & ROWS_RUN) {
     const struct address run = frame_run(&site->runs[row->run]);
@@ -144,7 +153,8 @@ static void put_row(struct html *w, const struct site *site, const struct rows_t
   }
   if (options->columns & ROWS_DEVICE)
     table_text(w, t, frame_setting_text(&s->setting, setting, sizeof setting));
-  put_what(w, t, row);
+  if (l->what)
+    put_what(w, t, row);
   table_row_end(w, t);
 }
 

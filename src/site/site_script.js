@@ -109,7 +109,7 @@
         rows.push(row);
       }
       list.replaceChildren(...rows);
-      say(count, !found ? "No verdict has all of these words." : found > most ? found + " verdicts; the first " + most + " are shown" : found + " of " + n + " verdicts");
+      say(count, !n ? "There is no verdict yet." : !found ? "No verdict has all of these words." : found > most ? found + " verdicts; the first " + most + " are shown" : found + " of " + n + " verdicts");
     };
     box.value = state.get("q") || "";
     box.addEventListener("input", () => { note("q", box.value); run(); });

@@ -8,6 +8,8 @@
 #include "score/figure.h"
 #include "site/frame.h"
 
+enum { LONG_HEAD = 16 }; // characters; a longer head may take two lines
+
 void table_begin(struct html *w, struct frame_table *t) {
   html_open(w, EL_DIV);
   html_attr(w, AT_CLASS, "wide");
@@ -22,8 +24,9 @@ void table_begin(struct html *w, struct frame_table *t) {
   for (int i = 0; i < t->n; i++) {
     html_open(w, EL_TH);
     html_attr(w, AT_SCOPE, "col");
-    if (t->columns[i].align == 'r')
-      html_attr(w, AT_CLASS, "r");
+    const bool is_long = strlen(t->columns[i].text) > LONG_HEAD;
+    if (t->columns[i].align == 'r' || is_long)
+      html_attr(w, AT_CLASS, t->columns[i].align != 'r' ? "long" : is_long ? "r long" : "r");
     html_text(w, t->columns[i].text);
     html_close(w, EL_TH);
   }
@@ -51,8 +54,14 @@ void table_row_end(struct html *w, struct frame_table *t) {
   html_close(w, EL_TR);
 }
 
-void table_cell_begin(struct html *w, struct frame_table *t, const char *value) {
-  const char align = t->columns[t->at].align;
+// A name without spaces would take the whole width.
+static bool is_wide(const char *text) {
+  enum { WIDE = 48 };
+  return strlen(text) > WIDE;
+}
+
+static void begin_cell(struct html *w, struct frame_table *t, const char *value, bool wide) {
+  const char align = t->columns[t->at].align == 'r' ? 'r' : wide ? 'w' : t->columns[t->at].align;
   html_open(w, t->at ? EL_TD : EL_TH);
   if (!t->at)
     html_attr(w, AT_SCOPE, "row");
@@ -62,13 +71,17 @@ void table_cell_begin(struct html *w, struct frame_table *t, const char *value) 
     html_attr(w, AT_DATA_V, value);
 }
 
+void table_cell_begin(struct html *w, struct frame_table *t, const char *value) {
+  begin_cell(w, t, value, false);
+}
+
 void table_cell_end(struct html *w, struct frame_table *t) {
   html_close(w, t->at ? EL_TD : EL_TH);
   t->at++;
 }
 
 void table_text(struct html *w, struct frame_table *t, const char *text) {
-  table_cell_begin(w, t, NULL);
+  begin_cell(w, t, NULL, is_wide(text));
   html_element(w, EL_BDI, NULL, text);
   table_cell_end(w, t);
 }
@@ -87,7 +100,7 @@ void table_number(struct html *w, struct frame_table *t, double x, int decimals)
 }
 
 void table_link(struct html *w, struct frame_table *t, const struct address *to, const char *text) {
-  table_cell_begin(w, t, text);
+  begin_cell(w, t, text, is_wide(text));
   html_open(w, EL_A);
   html_address(w, AT_HREF, to);
   html_element(w, EL_BDI, NULL, text);

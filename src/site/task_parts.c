@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "report/report.h"
+#include "score/figure.h"
 #include "site/highlight.h"
 
 static void put_shapes(const struct task *t, const struct array *inputs, struct buf *out) {
@@ -15,10 +16,16 @@ static void put_shapes(const struct task *t, const struct array *inputs, struct 
       buf_printf(out, "%s%s%s", out->len ? " " : "", t->inputs[i].name, shape_text(&inputs[i].shape, text));
 }
 
-static void put_amount(struct html *w, struct frame_table *table, double x) {
-  table_cell_begin(w, table, NULL);
+// From a byte to terabytes in one column: each with its own unit, sorted by what it is in the smallest.
+static void put_amount(struct html *w, struct frame_table *table, double x, const char *unit) {
+  static const char *const prefixes[] = {"", "k", "M", "G", "T", "P"};
+  int prefix = 0;
+  char value[48];
+  table_cell_begin(w, table, isfinite(x) ? score_number(x, 0, value, sizeof value) : "");
+  for (; prefix + 1 < (int)(sizeof prefixes / sizeof *prefixes) && x >= 999.95; prefix++)
+    x /= 1000;
   if (isfinite(x))
-    html_printf(w, "%.4g", x);
+    html_printf(w, "%.4g %s%s", x, prefixes[prefix], unit);
   else
     html_text(w, "-");
   table_cell_end(w, table);
@@ -36,8 +43,8 @@ static void put_workload(struct html *w, struct frame_table *table, const struct
   if (known)
     put_shapes(t, inputs, &shapes);
   table_text(w, table, shapes.len ? buf_str(&shapes) : "-");
-  put_amount(w, table, known ? (c.input_bytes + c.output_bytes) / 1e6 : NAN);
-  put_amount(w, table, known ? (c.flops + c.contraction_flops) / 1e9 : NAN);
+  put_amount(w, table, known ? c.input_bytes + c.output_bytes : NAN, "B");
+  put_amount(w, table, known ? c.flops + c.contraction_flops : NAN, "FLOP");
   table_row_end(w, table);
   w->out->failed = w->out->failed || !inputs || shapes.failed;
   buf_release(&shapes);
@@ -46,7 +53,7 @@ static void put_workload(struct html *w, struct frame_table *table, const struct
 
 static void put_workloads(struct html *w, const struct task *t) {
   static const struct frame_column columns[] = {
-      {"workload", 'l'}, {"inputs, without weights", 'w'}, {"least traffic, MB", 'r'}, {"work, GFLOP", 'r'}};
+      {"workload", 'l'}, {"inputs, without weights", 'w'}, {"least traffic", 'r'}, {"work", 'r'}};
   struct frame_table table = {.label = "workloads", .columns = columns, .n = 4};
   frame_heading(w, "workloads", "Workloads and inputs");
   table_begin(w, &table);

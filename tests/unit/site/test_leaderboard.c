@@ -363,7 +363,13 @@ static void test_task_and_pair(void **state) {
   assert_non_null(strstr(buf_str(&out), "ragged0"));
   assert_non_null(strstr(buf_str(&out), "assay tasks kernelbench/1/19 --lint"));
   assert_non_null(strstr(buf_str(&out), "</span>.relu("));
-  int n, pairs = 0;
+  assert_non_null(strstr(buf_str(&out), ">12.88 GB<")); // 2 x 4096 x 393216 x 4 bytes
+  assert_non_null(strstr(buf_str(&out), ">1.611 GFLOP<"));
+  assert_non_null(strstr(buf_str(&out), ">65.54 kFLOP<"));
+  assert_non_null(strstr(buf_str(&out), ">what</th>"));
+  make(site, site_find(site, "t/kernelbench-1-22.html"), &out);
+  assert_null(strstr(buf_str(&out), ">what</th>")); // its only row has nothing to say there
+  int n, pairs = 0, better = 0, same = 0;
   const struct site_file *files = site_files(site, &n);
   for (int i = 0; i < n; i++)
     if (files[i].at.place == ADDRESS_PAIR && files[i].at.format == ADDRESS_AS_HTML) {
@@ -371,7 +377,14 @@ static void test_task_and_pair(void **state) {
       make(site, &files[i], &out);
       assert_non_null(strstr(buf_str(&out), "B better "));
       assert_non_null(strstr(buf_str(&out), "right, of tasks in both"));
+      better += strstr(buf_str(&out), "B better 0, A better 1, no difference shown 0; only in A 1, only in B 0.") &&
+                strstr(buf_str(&out), "0 tasks faster in the second, 1 in the first, 0 with no difference shown.") &&
+                strstr(buf_str(&out), ">0.9524 (0.9");
+      same += strstr(buf_str(&out), "B better 0, A better 0, no difference shown 1; only in A 0, only in B 0.") &&
+              strstr(buf_str(&out), "0 tasks faster in the second, 0 in the first, 1 with no difference shown.");
     }
+  assert_int_equal(better, 2); // of "mine", against both others
+  assert_int_equal(same, 1);
   assert_int_equal(pairs, 3); // of four runs, one of which has no task in common with another
   buf_release(&out);
   site_release(site);
