@@ -44,7 +44,7 @@ def make_times(rng, row, evidence):
     row["floor_ns"] = median * rng.uniform(0.05, 0.95)
     row["unstable"], row["samples"] = int(spread > 0.03), struct.pack("<200d", *samples)
     evidence["timing"].update(median_ns=median, low_ns=row["time_low_ns"], high_ns=row["time_high_ns"],
-                              hot_ns=row["hot_ns"], floor_ns=row["floor_ns"], samples_ns=samples)
+                              hot_ns=row["hot_ns"], floor_ns=row["floor_ns"], samples_ns=samples, overhead_ns=0.0)
 
 
 def make_failure(rng, row, evidence, reason):

@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""browse.py ASSAY FOLDER: the site and the server in a real browser.
+"""browse.py ASSAY TEST_DRAW FOLDER: the site and the server in a real browser.
 
 Writes a site of a small store with hostile texts, opens its pages from files in headless Chromium and does what a reader
 does: sorts, filters, searches, opens a kernel, goes back; without a mouse, without JavaScript, on paper. No page may ask
 for anything but its own files, open a dialog or say anything to the console. axe-core (ASSAY_AXE: axe.min.js) finds
-nothing at two widths in both themes. Pictures go to FOLDER. Ends with 77 where there is no browser.
+nothing at three widths in both themes, and page.js measures what meets, is cut or cannot be read: on these pages, on
+those of hard content (long and right-to-left names, ratios of 1e12, more than 1,000 rows, one row, none), and on every
+chart that TEST_DRAW draws. Pictures go to FOLDER. Ends with 77 where there is no browser.
 """
 import json
 import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -22,7 +25,8 @@ import hostile_store  # noqa: E402
 from server import Server, relu  # noqa: E402
 
 MEASURE = (HERE / "page.js").read_text(encoding="utf-8")
-LOOKS = [(1280, False), (1280, True), (320, False), (320, True)]
+LOOKS = [(width, dark) for width in (1280, 768, 320) for dark in (False, True)]
+TAKEN = (1280, 320)  # widths of pictures, and where axe is asked
 checked, wrong = 0, 0
 
 
@@ -62,11 +66,60 @@ def look_at(b, ours, name, url, folder, axe):
     for width, dark in LOOKS:
         b.look(width, dark)
         where = f"{name} at {width}{' dark' if dark else ''}"
-        check(b.do(MEASURE) == [], where, b.do(MEASURE))
-        if axe:
+        found = [f for f in b.do(MEASURE) if not (name.startswith("hard") and f.startswith("a table is "))]  # it scrolls
+        check(found == [], where, found)
+        if axe and width in TAKEN:
             found = b.do("axe.run().then(r => r.violations.map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html)))")
             check(found == [], f"axe: {where}", found)
-        b.picture(folder / f"{name}-{width}{'-dark' if dark else ''}.png")
+        if width in TAKEN:
+            b.picture(folder / f"{name}-{width}{'-dark' if dark else ''}.png")
+
+
+def look_at_charts(b, test_draw, folder):
+    """Every chart of the unit test, at its own width, in both themes."""
+    charts = folder / "charts"
+    charts.mkdir()
+    subprocess.run([test_draw, charts], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for width in (720, 320):
+        drawn = sorted(charts.glob(f"*-{width}.svg"))
+        check(len(drawn) > 50, f"charts of {width} px", len(drawn))
+        page = charts / f"all-{width}.html"
+        page.write_text("<!doctype html><html lang=en><meta charset=utf-8><title>Charts</title><style>@media (prefers-color-scheme:"
+                        "dark){body{background:#0f1318}}</style><h1>Charts</h1>"
+                        + "\n".join(c.read_text(encoding="utf-8") for c in drawn), encoding="utf-8")
+        b.open(page.as_uri())
+        for dark in (False, True):
+            b.look(width + 40, dark)
+            check(b.do(MEASURE) == [], f"charts of {width} px{' dark' if dark else ''}", b.do(MEASURE))
+
+
+def make_site(assay, store, site):
+    if os.system(f"'{assay}' report --html '{site}' --store '{store}' >/dev/null"):
+        sys.exit("the site cannot be written")
+    return site.as_uri() + "/"
+
+
+def look_at_hard(b, assay, folder, pictures, axe):
+    """Content that is hard on a page, and hardly any."""
+    for kind, rows in (("hard", 1100), ("one", 1), ("none", 0)):
+        where = folder / kind
+        site = where / "site"
+        ours = make_site(assay, hostile_store.make_hard(assay, where, rows), site)
+        pages = {"overview": "index.html", "search": "search.html", "cheats": "cheats.html"}
+        pages.update((name, only(site, f"{name}/*.html")) for name in "dkmst" if any((site / name).glob("*.html")))
+        if kind == "hard":
+            long = max((site / "k").glob("*.html"), key=lambda p: len(p.read_text(encoding="utf-8").split("</h1>")[0]))
+            pages.update(long=f"k/{long.name}", pair=only(site, "r/*.html"), rows=sorted(site.glob("m/many*.html"))[-1].relative_to(site).as_posix())
+            count = (site / pages["rows"]).read_text(encoding="utf-8").count("<tr")
+            pages["t"] = max((site / "t").glob("*.html"), key=lambda p: p.stat().st_size).relative_to(site).as_posix()
+            check(1000 < count < 1100, "a page has at most 1,000 rows", count)
+            check(list((site / "m").glob("many*2.html")), "the others have the next page", list((site / "m").iterdir()))
+        check((kind == "none") == (len(pages) == 3), f"pages of {kind}", pages)
+        b.open(ours + "search.html")
+        count = b.do("document.querySelector('#count').innerText")
+        check(("There is no verdict yet." in count) == (kind == "none"), f"the search of {kind}", count)
+        for name, page in pages.items():
+            look_at(b, ours, f"{kind}-{name}", ours + page, pictures, axe if kind != "hard" else None)
 
 
 def use_tables(b, ours, page):
@@ -146,7 +199,10 @@ def use_paper(b, url):
     white = b.do("getComputedStyle(document.body).backgroundColor")
     check(white == "rgb(255, 255, 255)", "paper is white, whatever the theme", white)
     check(b.do(MEASURE) == [], "paper", b.do(MEASURE))
-    check(b.do("[...document.querySelectorAll('.tools, button')].every(e => !e.getClientRects().length)"), "no controls")
+    check(b.do("[...document.querySelectorAll('.tools, button')].every(e => e.closest('th') || !e.getClientRects().length)"),
+          "no controls")
+    heads = b.do("[...document.querySelectorAll('thead th')].map(e => e.innerText.trim())")
+    check(heads and all(heads), "columns keep their heads", heads)
     check(b.do("getComputedStyle(document.querySelector('thead')).display") == "table-header-group", "headers repeat")
     b.look(1280)
 
@@ -211,9 +267,9 @@ def find_pages(site):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
-    assay, pictures = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).absolute()
+    assay, test_draw, pictures = *map(os.path.abspath, sys.argv[1:3]), pathlib.Path(sys.argv[3]).absolute()
     program = devtools.find()
     if not program:
         print("skipped: there is no Chromium (Debian's package is chromium-headless-shell)")
@@ -227,9 +283,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="assay-site-") as name:
         folder = pathlib.Path(name)
         store, site = hostile_store.make(assay, folder, 60), folder / "site"
-        if os.system(f"'{assay}' report --html '{site}' --store '{store}' >/dev/null"):
-            sys.exit("the site cannot be written")
-        ours = site.as_uri() + "/"
+        ours = make_site(assay, store, site)
         b = devtools.Browser(program)
         try:
             pages = find_pages(site)
@@ -241,6 +295,10 @@ def main():
             use_keys(b, ours + pages["kernel"])
             use_no_script(b, ours, pages.values())
             use_paper(b, ours + pages["kernel"])
+            use_paper(b, ours + pages["run"])
+            use_paper(b, ours + pages["level"])
+            look_at_charts(b, test_draw, folder)
+            look_at_hard(b, assay, folder, pictures, axe)
             use_server(b, assay, tempfile.mkdtemp(dir=folder), site)
         finally:
             b.close()

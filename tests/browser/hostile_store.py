@@ -5,6 +5,7 @@ import json
 import os
 import random
 import sqlite3
+import struct
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -35,6 +36,50 @@ def hostile_row(rng, pattern, folder, number, timed):
     return row
 
 
+NAMES = ["kernel_" + "with_a_name_without_a_space_" * 7 + ".cu", "\u0646\u0648\u0627\u0629 \u0627\u0644\u0645\u0635\u0641\u0648\u0641\u0629 \u0627\u0644\u0633\u0631\u064a\u0639\u0629 " * 3 + ".cu",
+         "\u6838\u5fc3\u7a0b\u5e8f" * 20 + ".cu", "WWWWMMMM@@@@" * 4 + ".cu", "a.c"]
+
+
+def hard_row(rng, pattern, source, folder, number, names):
+    """names: (of the file, of the run)."""
+    row = site_store.make_row(rng, pattern, f"// {number}\n{source}", folder, number)
+    evidence = json.loads(row["evidence"])
+    row.update(task=f"kernelbench/1/{19 + number % 12}", candidate=names[0], run=names[1], reason="pass")
+    if number % 3 == 0:  # times from a nanosecond to an hour
+        time = 10.0 ** (number // 3 % 13)
+        samples = [time * (1 + 1e-4 * k) for k in range(30)]
+        row.update(time_ns=time, time_low_ns=time * (0.5 if number % 2 else 1), time_high_ns=time * (9 if number % 2 else 1),
+                   hot_ns=None, floor_ns=time / 10.0 ** (number % 14), samples=struct.pack("<30d", *samples))
+    elif number % 3 == 1:  # nothing is known of its time
+        row.update(time_ns=None, time_low_ns=None, time_high_ns=None, hot_ns=None, floor_ns=None, samples=b"")
+    evidence["baselines"] = [{"name": names[0], "median_ns": 1e9, "speedup": 10.0 ** (number % 25 - 12), "verdict": "faster"}]
+    row["evidence"] = json.dumps(evidence)
+    return row
+
+
+def make_hard(assay, folder, count):
+    """A store of `count` verdicts that are hard to lay out: names, times and ratios; 0: the store of nobody."""
+    os.makedirs(os.path.join(folder, "sources"))
+    store = os.path.join(folder, "store.sqlite")
+    pattern, rng = site_store.judge(assay, ROOT, store), random.Random(count)
+    with open(os.path.join(ROOT, site_store.KERNEL), encoding="utf-8") as file:
+        source = file.read()
+    rows = []
+    for number in range(count):
+        own = number < 48
+        names = (NAMES[number % len(NAMES)], f"run {NAMES[number // 24]}") if own else (f"k{number}.c", "many")
+        rows.append(hard_row(rng, pattern, source, folder, number, names))
+    with sqlite3.connect(store) as db:
+        db.execute("DELETE FROM verdict")
+        insert(db, rows)
+    return store
+
+
+def insert(db, rows):
+    for row in rows:
+        db.execute(f"INSERT INTO verdict ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
+
+
 def make(assay, folder, count):
     """A store of `count` verdicts in 12 tasks and 2 runs, and two hostile ones; its path."""
     os.makedirs(os.path.join(folder, "sources"), exist_ok=True)
@@ -51,7 +96,5 @@ def make(assay, folder, count):
     rows += [hostile_row(rng, pattern, folder, count + k, k == 0) for k in range(2)]
     with sqlite3.connect(store) as db:
         db.execute("DELETE FROM verdict")
-        for row in rows:
-            db.execute(f"INSERT INTO verdict ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
-                       list(row.values()))
+        insert(db, rows)
     return store

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the browser's test measures on a page: contrast of what SVG draws, and what does not fit. Gives a list of faults.
+// What the browser's test measures on a page: contrast of what SVG draws, texts that meet, leave their picture or their box,
+// and what does not fit. Gives a list of faults.
 (() => {
   const faults = [];
   const parse = text => (text.match(/[\d.]+/g) || []).map(Number);
@@ -33,10 +34,33 @@
         faults.push(`small text in ${svg.id}`);
     }
   }
+  const boxes = [...document.querySelectorAll("svg")].filter(s => s.getClientRects().length).map(svg => [svg,
+    [...svg.querySelectorAll("text")].map(e => [e.textContent.slice(0, 40), e.getBoundingClientRect()]).filter(b => b[1].width)]);
+  for (const [svg, texts] of boxes) {
+    const all = svg.getBoundingClientRect();
+    for (const [words, r] of texts)
+      if (r.left < all.left - 2 || r.right > all.right + 2 || r.top < all.top - 2 || r.bottom > all.bottom + 2)
+        faults.push(`${svg.id}: "${words}" leaves the picture: ${Math.round(r.left - all.left)} to ${Math.round(r.right - all.left)} of ${Math.round(all.width)}`);
+    texts.sort((a, b) => a[1].top - b[1].top);
+    for (let i = 0; i < texts.length; i++)
+      for (let k = i + 1; k < texts.length && texts[k][1].top < texts[i][1].bottom - 4; k++) {
+        const [a, b] = [texts[i][1], texts[k][1]];
+        if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2) faults.push(`${svg.id}: "${texts[i][0]}" meets "${texts[k][0]}"`);
+      }
+  }
+  for (const e of document.querySelectorAll("h1, h2, h3, p, dd, dt, td, th, figcaption, button, .cards li, .funnel li, nav li"))
+    if (e.clientWidth && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX === "visible")
+      faults.push(`${e.tagName} does not hold its text (${e.scrollWidth} px in ${e.clientWidth}): ${e.innerText.slice(0, 60)}`);
+  for (const e of document.querySelectorAll("thead th"))
+    if (e.getClientRects().length && !e.innerText.trim()) faults.push("a column without a head");
+  for (const e of document.querySelectorAll(".wide"))
+    if (innerWidth > 1200 && e.scrollWidth > e.clientWidth + 1 && ![...e.querySelectorAll("td, th")].some(c => c.innerText.length > 40))
+      faults.push(`a table is ${e.scrollWidth} px wide in ${e.clientWidth}: ${e.querySelector("tr").innerText}`);
   for (const row of document.querySelectorAll("tbody tr")) {
     const height = row.getBoundingClientRect().height;
-    const longest = Math.max(0, ...[...row.cells].map((cell) => cell.innerText.length));  // hostile names have 150
-    if (height > 120 && longest < 120) faults.push(`a row of ${Math.round(height)} px: ${row.innerText.slice(0, 60)}`);
+    const texts = [...row.cells].map((cell) => cell.innerText);
+    const is_long = texts.some(t => t.length > 120 || t.split(/\s+/).some(word => word.length > 40));  // hostile and hard names
+    if (height > 120 && !is_long) faults.push(`a row of ${Math.round(height)} px: ${row.innerText.slice(0, 60)}`);
   }
   const root = document.documentElement;
   if (root.scrollWidth > root.clientWidth) faults.push(`the page is ${root.scrollWidth} px wide in ${root.clientWidth}`);
