@@ -21,7 +21,7 @@ bool tensor_type_measure(const struct tensor_type *t, uint64_t *bytes) {
   if (n == 0 || t->shape.rank < 0 || t->shape.rank > SHAPE_MAX_RANK)
     return false;
   for (int i = 0; i < t->shape.rank; i++)
-    if (t->shape.dims[i] < 1 || __builtin_mul_overflow(n, (uint64_t)t->shape.dims[i], &n))
+    if (t->shape.dims[i] < 0 || __builtin_mul_overflow(n, (uint64_t)t->shape.dims[i], &n))
       return false;
   *bytes = n;
   return n <= INT64_MAX;

@@ -21,7 +21,7 @@ int64_t tensor_type_count(const struct tensor_type *t);
 size_t tensor_type_bytes(const struct tensor_type *t);
 
 // The bytes of a type that comes from outside and was not checked. False when no buffer can have it: a dtype without
-// arithmetic, a rank out of range, an extent below 1, or more than INT64_MAX bytes.
+// arithmetic, a rank out of range, an extent below 0, or more than INT64_MAX bytes.
 bool tensor_type_measure(const struct tensor_type *t, uint64_t *bytes);
 
 // "float[2, 3]", as in ONNX's textual syntax; returns text. `text` has room for TENSOR_TYPE_TEXT_BYTES.

@@ -60,7 +60,7 @@ enum cu_result cuda_warm(struct device *d) {
   const struct cuda_plan *l = d->loaded;
   enum cu_result r = d->cu->cuStreamSynchronize(d->stream);
   for (int i = 0; i < l->plan->n_buffers && r == CUDA_SUCCESS; i++)
-    if (l->plan->buffers[i].role == PLAN_INPUT)
+    if (l->plan->buffers[i].role == PLAN_INPUT && l->plan->buffers[i].bytes > 0)
       r = read_through(d, l->addresses[i], l->plan->buffers[i].bytes);
   return r;
 }

@@ -153,7 +153,7 @@ enum assay_status shared_fill(struct shared_memory *m, uint32_t pattern, struct 
   }
   size_t words = m->bytes / WORD, rest = m->bytes % WORD;
   device_ptr data = m->device + m->offset;
-  enum assay_status status = compute_set32(m->compute, data, pattern, words, err);
+  enum assay_status status = words ? compute_set32(m->compute, data, pattern, words, err) : ASSAY_OK;
   if (!status && rest)
     status = compute_upload(m->compute, data + words * WORD, &pattern, rest, err);
   return status;

@@ -161,7 +161,7 @@ static enum assay_status check_buffer(struct checker *c, int index) {
     return check_fail(c, "buffers", index, "it has no name");
   if ((unsigned)b->role > PLAN_CONSTANT)
     return check_fail(c, "buffers", index, "its role is not known");
-  if (b->bytes == 0 || b->bytes > INT64_MAX)
+  if ((b->bytes == 0 && b->role != PLAN_INPUT) || b->bytes > INT64_MAX)
     return check_fail(c, "buffers", index, "it has %" PRIu64 " bytes", b->bytes);
   if (b->alignment == 0 || b->alignment & (b->alignment - 1) || b->alignment > MAX_ALIGNMENT)
     return check_fail(c, "buffers", index, "alignment %" PRIu32 " is not a power of two up to %d", b->alignment,
@@ -170,7 +170,7 @@ static enum assay_status check_buffer(struct checker *c, int index) {
     return check_fail(c, "buffers", index, "alignment %" PRIu32 "; inputs and outputs are aligned to %d", b->alignment,
                       JUDGES_ALIGNMENT);
   if (is_judges(b) && (b->index < 0 || !tensor_type_measure(&b->tensor, &bytes)))
-    return check_fail(c, "buffers", index, "its tensor has no size, or its index is negative");
+    return check_fail(c, "buffers", index, "its tensor can have no size, or its index is negative");
   if (is_judges(b) && bytes != b->bytes)
     return check_fail(c, "buffers", index, "it has %" PRIu64 " bytes, its tensor %" PRIu64, b->bytes, bytes);
   if (b->zeroed && (b->role != PLAN_SCRATCH || !is_cuda(c)))

@@ -289,6 +289,8 @@ HELPER void make_buffer(struct buffer *b, const char *program, const char *input
   void *data = NULL;
   CHECK(cuMemAlloc_v2(&start, b->bytes + b->alignment));
   b->address = (start + b->alignment - 1) / b->alignment * b->alignment;
+  if (b->bytes == 0) // an input without elements: an address, and nothing there
+    return;
   CHECK(cuMemsetD8_v2(b->address, b->zeroed ? 0 : 0xa5, b->bytes)); // or garbage, the same in every run
   if (b->role == INPUT)
     data = input ? read_file(input, b->bytes) : make_input(b);

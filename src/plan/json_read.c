@@ -340,7 +340,7 @@ static enum assay_status read_tensor(struct reader *r, const struct where *w, js
     status = check_array(r, &here, dims, SHAPE_MAX_RANK);
   for (size_t i = 0; !status && i < json_array_size(dims); i++)
     status =
-        read_integer(r, &(struct where){&here, NULL, (int)i}, json_array_get(dims, i), 1, INT64_MAX, &t->shape.dims[i]);
+        read_integer(r, &(struct where){&here, NULL, (int)i}, json_array_get(dims, i), 0, INT64_MAX, &t->shape.dims[i]);
   if (!status)
     t->shape.rank = (int)json_array_size(dims);
   return status;
@@ -364,7 +364,7 @@ static enum assay_status read_buffer(struct reader *r, const struct where *w, js
   if (!status)
     status = get_string(r, w, v, "name", 1, &b->name);
   if (!status)
-    status = get_integer(r, w, v, "bytes", 1, INT64_MAX, &bytes);
+    status = get_integer(r, w, v, "bytes", role == PLAN_INPUT ? 0 : 1, INT64_MAX, &bytes);
   if (!status)
     status = get_u32(r, w, v, "alignment", UINT32_MAX, &b->alignment);
   b->role = (enum plan_role)role;

@@ -45,7 +45,7 @@ struct plan_buffer {
   enum plan_role role;
   int index;                 // inputs and outputs: of the task's graph
   struct tensor_type tensor; // inputs and outputs: for people and tensor maps; memory is bytes
-  uint64_t bytes;            // greater than 0; inputs and outputs: exactly the tensor's
+  uint64_t bytes;            // 0 only of inputs without elements; inputs and outputs: exactly the tensor's
   uint32_t alignment;        // of its start, a power of two, at most 1 MiB; the judge's buffers have at least 256
   const uint8_t *data;       // constants: `bytes` bytes
   // Scratch: zeros when the plan begins, before its first call; workspaces of libraries may have counters that are set

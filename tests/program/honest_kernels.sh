@@ -16,5 +16,14 @@ if ! [ "$(wc -l <"$work/tasks")" = 184 ] || [ -n "$(comm -13 "$work/have" "$work
 fi
 python3 "$root/tools/tasks/honest_kernels.py" "$work/c" Math/mul_fp16 Pooling/ Reduce/std LinearAlgebra/cholesky_solve \
   SpatialOps/interpolate Quantization/bmm fused_elu_linear fused_gelu_conv2d
+# What reads an input without elements has a plan too, where there is a compiler for it.
+if "$assay" doctor --json | grep -B1 '"what": "nvrtc"' | grep -q '"ok"'; then
+  python3 "$root/tools/tasks/honest_kernels.py" "$work/cuda" --cuda Random/ grid_sample_with_affine
+  for kernel in "$work"/cuda/*.cu; do
+    "$assay" plan save "$(sed -n 's,^// assay: task ,,p' "$kernel")" "$kernel" --workload small >"$work/plan.json"
+    "$assay" plan check "$work/plan.json"
+    "$assay" plan show "$work/plan.json" | grep -q ' 0 bytes, aligned'
+  done
+fi
 exec "$assay" bench kernelbenchx --from "$work/c" --twins --workload small --no-timing --no-probes --no-store \
   --seed 20261126 --secret 20261127

@@ -22,11 +22,11 @@ PRELUDE = """
 typedef struct { unsigned short bits; } half_bits;
 typedef struct { unsigned short bits; } bf16_bits;
 
-FN unsigned bits_of(float x) { union { float f; unsigned u; } v; v.f = x; return v.u; }
-FN float of_bits(unsigned u) { union { float f; unsigned u; } v; v.u = u; return v.f; }
-FN float from_bf16(bf16_bits x) { return of_bits((unsigned)x.bits << 16); }
+FN unsigned word_of(float x) { union { float f; unsigned u; } v; v.f = x; return v.u; }
+FN float of_word(unsigned u) { union { float f; unsigned u; } v; v.u = u; return v.f; }
+FN float from_bf16(bf16_bits x) { return of_word((unsigned)x.bits << 16); }
 FN bf16_bits to_bf16(float x) {
-  const unsigned u = bits_of(x);
+  const unsigned u = word_of(x);
   bf16_bits y;
   y.bits = (unsigned short)(x != x ? 0x7fc0 : (u + 0x7fff + ((u >> 16) & 1)) >> 16);
   return y;
@@ -34,11 +34,11 @@ FN bf16_bits to_bf16(float x) {
 FN float from_half(half_bits x) {
   const unsigned sign = (unsigned)(x.bits & 0x8000) << 16, e = x.bits >> 10 & 31, m = x.bits & 1023;
   if (e == 31)
-    return of_bits(sign | 0x7f800000 | (m << 13));
-  return e ? of_bits(sign | ((e + 112) << 23) | (m << 13)) : of_bits(sign | bits_of((float)m * 5.9604645e-8f));
+    return of_word(sign | 0x7f800000 | (m << 13));
+  return e ? of_word(sign | ((e + 112) << 23) | (m << 13)) : of_word(sign | word_of((float)m * 5.9604645e-8f));
 }
 FN half_bits to_half(float x) {
-  const unsigned sign = bits_of(x) >> 16 & 0x8000;
+  const unsigned sign = word_of(x) >> 16 & 0x8000;
   const float a = fabsf(x);
   half_bits y;
   if (x != x)
@@ -48,7 +48,7 @@ FN half_bits to_half(float x) {
   else if (a < 6.1035156e-5f)
     y.bits = (unsigned short)(sign | (unsigned)rintf(a * 16777216.0f));
   else
-    y.bits = (unsigned short)(sign | (((bits_of(a) + 0xfff + (bits_of(a) >> 13 & 1)) >> 13) - (112 << 10)));
+    y.bits = (unsigned short)(sign | (((word_of(a) + 0xfff + (word_of(a) >> 13 & 1)) >> 13) - (112 << 10)));
   return y;
 }
 FN float gelu(float x) { return 0.5f * x * erfcf(-x * 0.70710678118f); }
@@ -73,19 +73,35 @@ FN float dot(const float *a, const float *b, long long n, long long step) {
     sum += a[k] * b[k * step];
   return sum;
 }
-FN float length(const float *a, long long n) { return sqrtf(dot(a, a, n, 1)); }
+FN float length(const float *a, long long n) { return fmaxf(sqrtf(dot(a, a, n, 1)), 1e-12f); } // of none, as the tasks have it
 FN float greatest(const float *a, long long n) {
   float most = a[0];
   for (long long k = 1; k < n; k++)
     most = a[k] > most ? a[k] : most;
   return most;
 }
-FN float log_sum_exp(const float *a, long long n) {
-  const float most = greatest(a, n);
-  float sum = 0;
+FN float log_sum(const float *a, long long n, float most) {
+  double sum = 0; // one of floats loses more than a rounding a term where many terms are alike
   for (long long k = 0; k < n; k++)
     sum += expf(a[k] - most);
-  return most + logf(sum);
+  return logf((float)sum);
+}
+FN float cross_entropy(const float *a, long long n, long long target) {
+  const float most = greatest(a, n);
+  return log_sum(a, n, most) - (a[target] - most);
+}
+FN unsigned philox(unsigned long long key, unsigned long long place) {
+  unsigned c[4] = {(unsigned)(place >> 2), (unsigned)(place >> 34), 0, 0}, k0 = (unsigned)key, k1 = (unsigned)(key >> 32);
+  for (int round = 0; round < 10; round++) {
+    const unsigned long long a = 0xD2511F53ull * c[0], b = 0xCD9E8D57ull * c[2];
+    c[0] = (unsigned)(b >> 32) ^ c[1] ^ k0;
+    c[1] = (unsigned)b;
+    c[2] = (unsigned)(a >> 32) ^ c[3] ^ k1;
+    c[3] = (unsigned)a;
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  return c[place & 3];
 }
 FN double eliminate(double *a, long long n, double *x, long long r) {
   double det = 1;
@@ -284,7 +300,7 @@ ROWS = {
     "Math/pow": each("x * x", "x * fabsf(x)"),
     "Math/rad2deg_sqrt": ("N", "degrees[i] = {OTHER|input[i] * 0.017453293f|input[i] * 57.2957795f};\n      root[i] = sqrtf(input[i]);"),
     "Math/reciprocal": each("1 / x", "1 / (x + 1)"), "Math/rsqrt": each("1 / sqrtf(x)", "1 / x"),
-    "Math/signbit": each("bits_of(x) >> 31", "x < -1"),
+    "Math/signbit": each("word_of(x) >> 31", "x < -1"),
     "Math/softmax": rows("const float most = greatest(input + i * N, N);\n      float sum = 0;\n"
                          "      for (long long k = 0; k < N; k++)\n        sum += y[i * N + k] = expf(input[i * N + k] - most);",
                          "for (long long k = 0; k < N; k++)\n        y[i * N + k] /= sum;", "sum = 0;", twin="NOT_DIVIDED"),
@@ -297,7 +313,7 @@ ROWS = {
                            "      y[i] = input[{OTHER|i + 0 * (a + b + c + d)|((a * B + b) * C + c) * D + d}];"),
     # Loss
     "Loss/binary_cross_entropy": mean_loss("-(target[k] * logf(input[k]) + (1 - target[k]) * log1pf(-input[k]))", "-target[k] * logf(input[k])"),
-    "Loss/cross_entropy": mean_loss("log_sum_exp(input + k * C, C) - input[k * C + target[k]]", "log_sum_exp(input + k * C, C)", "B"),
+    "Loss/cross_entropy": mean_loss("cross_entropy(input + k * C, C, target[k])", "cross_entropy(input + k * C, C, 0)", "B"),
     "Loss/kl_div": ("1", "double sum = 0;\n      for (long long k = 0; k < B * C; k++)\n        sum += target[k] * (logf(target[k]) - input[k]);\n"
                     "      y[0] = (float)(sum / (double)({PER_ELEMENT|B * C|B}) + 0 * i);"),
     "Loss/mse_loss": mean_loss("(input[k] - target[k]) * (input[k] - target[k])", "fabsf(input[k] - target[k])"),
@@ -348,7 +364,7 @@ ROWS = {
         "      y[i] = (float){VARIANCE||sqrt}(square / (double)(N - 1));"),
     # Fusion: elementwise
     "Fusion/fused_add_gelu": each("gelu(x + b)", "gelu(x) + gelu(b)"), "Fusion/fused_mul_sub": each("x * b - c", "x * b + c"),
-    "Fusion/fused_cos_signbit": ("N", "cosine[i] = cosf(input[i]);\n      sign[i] = {OTHER|input[i] < 0|bits_of(cosine[i]) >> 31};"),
+    "Fusion/fused_cos_signbit": ("N", "cosine[i] = cosf(input[i]);\n      sign[i] = {OTHER|input[i] < 0|word_of(cosine[i]) >> 31};"),
     "Fusion/fused_log_tanh": each("tanhf(logf(x))", "logf(tanhf(x))"), "Fusion/fused_relu_sqrt": each("sqrtf(x < 0 ? 0 : x)", "sqrtf(fabsf(x))"),
     "Fusion/fused_sub_gelu": each("gelu(x - b)", "gelu(b - x)"),
     "Fusion/fused_hstack_div": ("L", "y[i] = {OTHER|2|0.5f} * (i < N ? first[i] : second[i - N]);"),
@@ -375,16 +391,16 @@ ROWS = {
         "      for (long long k = 0; k < D; k++)\n        sum += (a[k] / p - b[k] / q) * (a[k] / p - b[k] / q);\n      y[i] = fmaxf({SQUARED||sqrtf}(sum), 1e-6f);"),
     "Fusion/fused_cosine_embedding_loss_with_normalization": ("1", "double sum = 0 * i;\n      for (long long r = 0; r < B; r++) {{\n        const float *a = input1 + r * D, *b = input2 + r * D;\n"
         "        sum += fmaxf(1 - {UNSIGNED|1|target[r]} * dot(a, b, D, 1) / (length(a, D) * length(b, D)), 0);\n      }}\n      y[0] = (float)(sum / (double)B);"),
-    "Fusion/fused_cross_entropy_log_softmax": mean_loss("log_sum_exp(input + k * C, C) - input[k * C + target[k]]", "log_sum_exp(input + k * C, C)", "B"),
+    "Fusion/fused_cross_entropy_log_softmax": mean_loss("cross_entropy(input + k * C, C, target[k])", "cross_entropy(input + k * C, C, 0)", "B"),
     "Fusion/fused_cross_entropy_softmax_layernorm": ("B", "if (i == 0) {{\n        double sum = 0;\n        for (long long r = 0; r < B; r++)\n"
-        "          sum += log_sum_exp(logits + r * C, C) - {NO_TARGET|0|logits[r * C + targets[r]]};\n        loss[0] = (float)(sum / (double)B);\n      }}\n"
-        "      const float whole = log_sum_exp(logits + i * C, C);\n      for (long long k = 0; k < C; k++)\n        output[i * C + k] = expf(logits[i * C + k] - whole);\n"
+        "          sum += cross_entropy(logits + r * C, C, {NO_TARGET|0|targets[r]});\n        loss[0] = (float)(sum / (double)B);\n      }}\n"
+        "      const float most = greatest(logits + i * C, C), whole = log_sum(logits + i * C, C, most);\n      for (long long k = 0; k < C; k++)\n        output[i * C + k] = expf(logits[i * C + k] - most - whole);\n"
         "      normalise(output + i * C, C);"),
-    "Fusion/fused_repeat_interleave_log_softmax": ("1", "const float whole = log_sum_exp(input, N) + {ONCE|0|0.69314718f};\n"
-        "      for (long long k = i; k < L; k++)\n        y[k] = input[k / 2] - whole;"),
+    "Fusion/fused_repeat_interleave_log_softmax": ("1", "const float most = greatest(input, N), whole = log_sum(input, N, most) + {ONCE|0|0.69314718f};\n"
+        "      for (long long k = i; k < L; k++)\n        y[k] = input[k / 2] - most - whole;"),
     "Fusion/fused_mv_sigmoid_sub": ("N", "y[i] = sigmoid(dot(input + i * K, vec, K, 1)) - {LEFT_OUT|0|0.5f};"),
-    "Fusion/fused_mv_logsoftmax_dropout": ("1", "for (long long r = 0; r < N; r++)\n        y[r] = dot(input + r * K, vec, K, 1);\n      const float whole = log_sum_exp(y, N);\n"
-        "      for (long long r = i; r < N; r++)\n        y[r] = keep[r] ? (y[r] - whole) / {NOT_SCALED|1|0.5f} : 0;"),
+    "Fusion/fused_mv_logsoftmax_dropout": ("1", "for (long long r = 0; r < N; r++)\n        y[r] = dot(input + r * K, vec, K, 1);\n      const float most = greatest(y, N), whole = log_sum(y, N, most);\n"
+        "      for (long long r = i; r < N; r++)\n        y[r] = keep[r] ? (y[r] - most - whole) / {NOT_SCALED|1|0.5f} : 0;"),
     # Fusion: products
     "Fusion/fused_elu_linear": linear("z > 0 ? z : expm1f(z)", "z > 0 ? z : 0"),
     "Fusion/fused_tanh_linear": linear("tanhf(z)", "z / (1 + fabsf(z))"),
@@ -393,7 +409,7 @@ ROWS = {
     "Fusion/fused_layer_norm_relu_linear": ("M", "for (long long j = 0; j < N; j++) {{\n        const float z = dot(input + i * K, weight + j * K, K, 1) + {NO_BIAS|0|bias[j]};\n"
         "        y[i * N + j] = {NO_RELU|z|z < 0 ? 0 : z};\n      }}\n      normalise(y + i * N, N);"),
     "Fusion/fused_log_softmax_linear": ("M", "for (long long j = 0; j < N; j++)\n        y[i * N + j] = dot(input + i * K, weight + j * K, K, 1) + {NO_BIAS|0|bias[j]};\n"
-        "      const float whole = log_sum_exp(y + i * N, N);\n      for (long long j = 0; j < N; j++)\n        y[i * N + j] -= whole;"),
+        "      const float most = greatest(y + i * N, N), whole = log_sum(y + i * N, N, most);\n      for (long long j = 0; j < N; j++)\n        y[i * N + j] = y[i * N + j] - most - whole;"),
     "Fusion/fused_bmm_dropout_gelu": ("B * M * N", "const float z = dot(input1 + i / N * K, input2 + i / (M * N) * K * N + i % N, K, N);\n      y[i] = gelu(keep[i] ? z / {NOT_SCALED|1|0.5f} : 0);"),
     "Fusion/fused_bmm_rmsnorm_gelu_dropout": ("B * M", "double square = 0;\n      for (long long j = 0; j < N; j++) {{\n        y[i * N + j] = dot(input1 + i * K, input2 + i / M * K * N + j, K, N);\n"
         "        square += (double)y[i * N + j] * y[i * N + j];\n      }}\n      for (long long j = i * N; j < (i + 1) * N; j++)\n"
@@ -475,12 +491,12 @@ ROWS = {
         "          sum += ab / (fmaxf(sqrtf(aa), 1e-8f) * fmaxf(sqrtf(bb), 1e-8f));\n        }}\n      }}\n      y[i] = sum / 9;"),
     # Rows with room of their own
     "Fusion/fused_transformer_block": ("B * S", "float *p = malloc((size_t)K * sizeof *p);\n      for (long long k = 0; k < K; k++)\n        p[k] = dot(input + i * I, weight1 + k, I, K);\n"
-        "      const float whole = log_sum_exp(p, K);\n      for (long long k = 0; k < K; k++)\n        p[k] = keep[i * K + k] ? expf(p[k] - whole) / {NOT_SCALED|1|0.9f} : 0;\n"
+        "      const float most = greatest(p, K), whole = log_sum(p, K, most);\n      for (long long k = 0; k < K; k++)\n        p[k] = keep[i * K + k] ? expf(p[k] - most - whole) / {NOT_SCALED|1|0.9f} : 0;\n"
         "      for (long long o = 0; o < O; o++)\n        y[i * O + o] = dot(p, weight2 + o, K, O) + residual[i * O + o];\n      normalise(y + i * O, O);\n      free(p);"),
     "Quantization/attention_w8a8": ("B * S", "float *p = malloc((size_t)S * sizeof *p);\n      for (long long s = 0; s < S; s++) {{\n        const long long row = i / S * S + s;\n        int sum = 0;\n"
         "        for (long long d = 0; d < D; d++)\n          sum += query[i * D + d] * key[row * D + d];\n        p[s] = (float)sum * query_scale[i] * {ONE_SCALE|key_scale[0]|key_scale[row]};\n      }}\n"
-        "      const float whole = log_sum_exp(p, S);\n      for (long long d = 0; d < D; d++) {{\n        float sum = 0;\n        for (long long s = 0; s < S; s++)\n"
-        "          sum += expf(p[s] - whole) * ((float)value[(i / S * S + s) * D + d] * value_scale[i / S * S + s]);\n        y[i * D + d] = sum;\n      }}\n      free(p);"),
+        "      const float most = greatest(p, S), whole = log_sum(p, S, most);\n      for (long long d = 0; d < D; d++) {{\n        float sum = 0;\n        for (long long s = 0; s < S; s++)\n"
+        "          sum += expf(p[s] - most - whole) * ((float)value[(i / S * S + s) * D + d] * value_scale[i / S * S + s]);\n        y[i * D + d] = sum;\n      }}\n      free(p);"),
     "MatrixMultiply/matrix_multiply_symmetric": ("1", "float *c = malloc((size_t)(N * N) * sizeof *c);\n      for (long long j = i; j < N * N; j++)\n        c[j] = dot(A + j / N * K, B + j % N, K, N) + 0.5f * C[j];\n"
         "      for (long long j = 0; j < N * N; j++)\n        y[j] = dot(c + j / N * N, c + j % N * N, N, 1) + {LEFT_OUT|0|0.5f} * c[j];\n      free(c);"),
     # Linear algebra, in double precision
@@ -508,6 +524,12 @@ ROWS = {
     "Normalization/spectral_norm_eig": ("B", "double *a = doubles(A + i * N * N, N * N), *s = calloc((size_t)(N * N), sizeof *s), growth = 0, part = 1;\n      for (int step = 0; step < {FEW|1|36}; step++, part /= 2) {{\n        double most = 0;\n"
         "        for (long long k = 0; k < N * N; k++)\n          most = fmax(most, fabs(a[k]));\n        growth += part * log(most);\n        for (long long k = 0; k < N * N; k++) {{\n          s[k] = 0;\n          for (long long m = 0; m < N; m++)\n"
         "            s[k] += a[k / N * N + m] / most * (a[m * N + k % N] / most);\n        }}\n        for (long long k = 0; k < N * N; k++)\n          a[k] = s[k];\n      }}\n      y[i] = (float)exp(growth);\n      free(a);\n      free(s);"),
+}
+# In C these are written by hand (tests/kernelbenchx).
+ONLY_CUDA = {
+    "Random/logspace": ("N", "const float step = N > 1 ? (end[0] - start[0]) / (float){OPEN|N|(N - 1)} : 0;\n"
+        "      y[i] = powf(10, 2 * i < N ? start[0] + step * (float)i : end[0] - step * (float)(N - 1 - i));"),
+    "Random/rand": ("S * N", "y[i] = (float)(philox((unsigned long long){ROW|(i / N)|seeds[i / N]}, (unsigned long long)(i % N)) >> 8) * 5.9604645e-8f;"),
 }
 ONLY_C = [n for n, (_, piece) in ROWS.items() if re.search(r"alloc\(|doubles\(|solve\(|airy\(", piece)]
 
@@ -553,7 +575,7 @@ def helpers(text):
 
 
 def written(name, cuda):
-    task, (count, piece) = Interface(name), ROWS[name]
+    task, (count, piece) = Interface(name), ROWS.get(name) or ONLY_CUDA[name]
     if count == "each":
         load = {"float16": "from_half(%s[i])", "bfloat16": "from_bf16(%s[i])"}
         store = {"float16": "to_half(%s)", "bfloat16": "to_bf16(%s)"}
@@ -579,7 +601,7 @@ def written(name, cuda):
     head = [f"// {name}, a piece of its work at a time; written by tools/tasks/honest_kernels.py.", f"// assay: task kernelbenchx/{name}"]
     head += [] if cuda else ["// assay: expect pass"]
     head += [f"// assay: twin {t} expect wrong_value|low_precision -- see its macros" for t in twins]
-    if cuda:  # a tensor without elements has no place there
+    if cuda:  # what the pieces do not read is no argument
         read = [row for row in read if re.search(rf"\b{row[1]}\b", body + "".join(defines))]
         arguments = ", ".join([n for _, n, _, _ in read + made] + used)
         extents = EXTENTS.get(name, "OH = H, OW = W" if name in PADDED else "OH = H - 2, OW = W - 2")
@@ -606,7 +628,7 @@ def main():
         sys.exit(__doc__)
     out = pathlib.Path(words[0])
     out.mkdir(parents=True, exist_ok=True)
-    names = [n for n in ROWS if not (cuda and n in ONLY_C) and (not words[1:] or any(part in n for part in words[1:]))]
+    names = [n for n in (*ROWS, *(ONLY_CUDA if cuda else ())) if not (cuda and n in ONLY_C) and (not words[1:] or any(part in n for part in words[1:]))]
     for name in names:
         (out / (name.split("/")[1] + (".cu" if cuda else ".c"))).write_text(written(name, cuda))
     print(f"{len(names)} kernels in {out}")

@@ -43,7 +43,7 @@ static void test_longest_text(void **state) {
 static void test_measure(void **state) {
   (void)state;
   static const struct tensor_type none[] = {
-      {DTYPE_FLOAT, {2, {3, 0}}},
+      {DTYPE_FLOAT, {2, {3, -1}}},
       {DTYPE_FLOAT, {1, {-1}}},
       {DTYPE_FLOAT, {-1, {0}}},
       {DTYPE_FLOAT, {SHAPE_MAX_RANK + 1, {1}}},
@@ -58,6 +58,9 @@ static void test_measure(void **state) {
   const struct tensor_type t = {DTYPE_INT8, {1, {INT64_MAX}}};
   assert_true(tensor_type_measure(&t, &bytes));
   assert_int_equal(bytes, INT64_MAX);
+  const struct tensor_type empty = {DTYPE_FLOAT, {2, {0, 5}}};
+  assert_true(tensor_type_measure(&empty, &bytes));
+  assert_int_equal(bytes, 0);
 }
 
 int main(void) {

@@ -86,7 +86,8 @@ SUITE.task("Fusion", "fused_qr_solve", "Systems with more equations than unknown
            ["turned = Transpose<perm = [1, 0]>(A)", "square = MatMul(turned, A)", "right = MatMul(turned, b)",
             "y = ai.assay.Solve(square, right)"],
            loads("M N R", [(2 * n, n, 10) for n in powers(4, 12)], (128, 64, 10), (1, 1, 1), (3, 2, 1), (17, 17, 3),
-                 (61, 31, 5), (127, 5, 2)), "fused_qr_solve(A, b)", domains=OUR, note=DRAWN)
+                 (61, 31, 5), (127, 5, 2)), "fused_qr_solve(A, b)", domains=OUR,
+           shapes="N=1..512, M=N+36, R=1..32", note=DRAWN)
 matrices("Fusion", "fused_svd_reconstruct", "A matrix put together from its singular vectors and values",
          ["y = ai.assay.LowRank<rank = 8192>(A)"], square(powers(6, 10)), "fused_svd_reconstruct(A)",
          dist="normal(0, 1) fixed", note="the matrix itself",
