@@ -136,8 +136,8 @@ static void print_done(const struct arguments *a, const char *name, const struct
     cli_json_print(cli_json_of("export", j));
     return;
   }
-  printf("%s/%s/eval_results.json: level %d, %d problems, %d samples, %d correct\n", a->to, name, done->level,
-         done->problems, done->samples, done->correct);
+  printf("%s/%s/eval_results.json: level %d, %d problem%s, %d sample%s, %d correct\n", a->to, name, done->level,
+         done->problems, done->problems == 1 ? "" : "s", done->samples, done->samples == 1 ? "" : "s", done->correct);
   if (done->judged_shape_only > 0)
     printf(
         "%d of the correct samples are right at the judged shape alone, which `metadata` says and `assay score` counts "
@@ -284,9 +284,9 @@ static enum assay_status write_definitions(const struct arguments *a, char *cons
                                json_pack("{s:s, s:s, s:i, s:i}", "folder", a->to, "format", format_names[a->format],
                                          "definitions", a->n_tasks, "workloads", all)));
   else if (!status && a->format == FORMAT_GPU_MODE)
-    printf("%s: %d problems\n", a->to, a->n_tasks);
+    printf("%s: %d problem%s\n", a->to, a->n_tasks, a->n_tasks == 1 ? "" : "s");
   else if (!status)
-    printf("%s/definitions: %d, with %d workloads\n", a->to, a->n_tasks, all);
+    printf("%s/definitions: %d, with %d workload%s\n", a->to, a->n_tasks, all, all == 1 ? "" : "s");
   return status;
 }
 
