@@ -13,6 +13,7 @@
 #include "cli/bench_predictions.h"
 #include "judge/directives.h"
 #include "task/task.h"
+#include "toolchain/directive/directive.h"
 
 static int by_name(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
@@ -199,6 +200,8 @@ static enum assay_status read_item(struct bench *b, struct bench_item *item, cha
     status = error_set(err, ASSAY_ERR_SYNTAX, "%s: %s", item->path, d->malformed);
     goto out;
   }
+  if (d->malformed && !directive_launches(source, n))
+    cli_say_malformed(item->path, d->malformed);
   hash_sha256_hex(source, n, item->hash);
   status = cli_form_of(item->path, b->judging.device, &form, err);
   if (!status)

@@ -3,9 +3,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
+#include "base/file.h"
+#include "base/printable.h"
 #include "cli/judging.h"
+#include "judge/directives.h"
 #include "judge/form.h"
+#include "toolchain/directive/directive.h"
 
 enum { ANSWERS_BYTES = 256 << 20 }; // some tasks' worth at the sizes that are judged on a CPU
 
@@ -27,6 +32,28 @@ enum assay_status cli_form_of(const char *path, const char *wanted, const struct
                        "%.500s is a folder: name files of it, or judge all of it with assay bench SUITE --from %.500s",
                        path, path);
   return status;
+}
+
+void cli_say_malformed(const char *candidate, const char *malformed) {
+  char name[512], what[256];
+  fprintf(stderr, "assay: %s: %s (the line counts for nothing)\n", printable_line(candidate, name, sizeof name),
+          printable_line(malformed, what, sizeof what));
+}
+
+void cli_note_directives(const char *candidate) {
+  struct directives d;
+  struct arena arena = {0};
+  struct assay_error ignored = {0};
+  char *source = NULL;
+  size_t n = 0;
+  int64_t size;
+  // A file with launch lines is not built when a line is unknown, and says which: once is enough.
+  if (!cli_is_baseline(candidate) &&
+      file_read_start(candidate, FORM_MOST_BYTES, &source, &n, &size, &ignored) == ASSAY_OK &&
+      directives_read(source, n, &arena, &d, &ignored) == ASSAY_OK && d.malformed && !directive_launches(source, n))
+    cli_say_malformed(candidate, d.malformed);
+  base_free(source);
+  arena_release(&arena);
 }
 
 enum assay_status cli_use_candidate(struct cli_judging *j, const char *path, bool several, struct assay_error *err) {

@@ -6,6 +6,7 @@
 
 #include "base/choice.h"
 #include "cli/argv.h"
+#include "cli/cells.h"
 #include "cli/judging.h"
 
 enum { KEY_STORE = 500, KEY_TASKS, KEY_JSON, KEY_COLOR, KEY_PROGRESS };
@@ -14,15 +15,12 @@ static const struct argp_option options[] = {
     {"tasks", KEY_TASKS, "DIR", 0, "folder of the suites (default: found next to the program)", 0},
     {"store", KEY_STORE, "FILE", 0, "the store (default: $ASSAY_STORE or ~/.local/share/assay/assay.sqlite)", 0},
     {"json", KEY_JSON, 0, 0, "print JSON", 0},
-    {"color", KEY_COLOR, "WHEN", 0,
-     "colours in tables: auto (default: on a terminal, unless $NO_COLOR is set), always or never", 0},
+    CLI_COLOR_OPTION(KEY_COLOR),
     {"progress", KEY_PROGRESS, "FORM", 0,
      "on stderr: auto (default: a bar on a terminal, lines where $CI is set), bar, lines or none", 0},
     {0},
 };
 
-static const char *const colors[] = {
-    [CLI_COLOR_AUTO] = "auto", [CLI_COLOR_ALWAYS] = "always", [CLI_COLOR_NEVER] = "never", NULL};
 static const char *const forms[] = {[CLI_PROGRESS_AUTO] = "auto",
                                     [CLI_PROGRESS_BAR] = "bar",
                                     [CLI_PROGRESS_LINES] = "lines",
@@ -35,6 +33,12 @@ int cli_take_choice(const struct argp_state *state, const char *what, const char
   if (i < 0)
     argp_error(state, "%s", err.message);
   return i < 0 ? 0 : i;
+}
+
+enum cli_color cli_take_color(const struct argp_state *state, const char *arg) {
+  static const char *const colors[] = {
+      [CLI_COLOR_AUTO] = "auto", [CLI_COLOR_ALWAYS] = "always", [CLI_COLOR_NEVER] = "never", NULL};
+  return (enum cli_color)cli_take_choice(state, "--color takes", colors, arg);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state) {
@@ -54,7 +58,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     j->json = true;
     return 0;
   case KEY_COLOR:
-    j->color = (enum cli_color)cli_take_choice(state, "--color takes", colors, arg);
+    j->color = cli_take_color(state, arg);
     return 0;
   case KEY_PROGRESS:
     j->progress = (enum cli_progress)cli_take_choice(state, "--progress takes", forms, arg);
@@ -89,6 +93,10 @@ error_t cli_parse_words(int key, char *arg, struct argp_state *state) {
   else
     return ARGP_ERR_UNKNOWN;
   return 0;
+}
+
+void cli_say_no_runs(const char *store) {
+  cells_printf(stdout, "no run is in %s yet: `assay bench SUITE --from DIR` makes one\n", store);
 }
 
 bool cli_confirm(bool yes, const char *question) {

@@ -248,6 +248,7 @@ static void judge_next(struct arguments *a, struct store *store, const char *tas
                        struct results *r) {
   struct assay_verdict v;
   struct assay_error err = {0};
+  cli_note_directives(candidate);
   if (judge_one(a, store, task_path, candidate, &v, &err) != ASSAY_OK) {
     r->code = cli_fail(&err); // of this one; the others are judged
     if (cli_objects_wanted(&r->objects))

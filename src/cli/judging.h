@@ -61,6 +61,18 @@ enum assay_status cli_begin(const struct argp *argp, int argc, char **argv, void
                             struct assay_error *err);
 // The index of `arg` in `names` (NULL-terminated). Else the usage error "WHAT a or b, not 'arg'; did you mean a?".
 int cli_take_choice(const struct argp_state *state, const char *what, const char *const *names, const char *arg);
+// --color, for every command: its row of options, and its value.
+#define CLI_COLOR_OPTION(key)                                                                                          \
+  {                                                                                                                    \
+    "color", (key), "WHEN", 0,                                                                                         \
+        "colours in tables: auto (default: on a terminal, unless $NO_COLOR is set), always or never", 0                \
+  }
+enum cli_color cli_take_color(const struct argp_state *state, const char *arg);
+// "no run is in STORE yet: ..."
+void cli_say_no_runs(const char *store);
+// On stderr: which of the candidate's directives is not understood, if one is. The second: this one.
+void cli_note_directives(const char *candidate);
+void cli_say_malformed(const char *candidate, const char *malformed);
 // For a command that takes one argument: a second one is wrong usage.
 void cli_take_argument(const struct argp_state *state, const char *what, const char *arg, const char **out);
 

@@ -10,7 +10,7 @@
 #include "cli/judging.h"
 #include "plan/plan.h"
 
-enum { KEY_JSON = 6000, KEY_TARGET, KEY_TO, KEY_NAME };
+enum { KEY_JSON = 6000, KEY_TARGET, KEY_TO, KEY_NAME, KEY_COLOR };
 
 struct arguments {
   const char *file, *target, *folder, *name;
@@ -28,6 +28,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     return 0;
   case KEY_TARGET:
     a->target = arg;
+    return 0;
+  case KEY_COLOR:
+    cli_take_color(state, arg); // nothing here has colours; a script may say so all the same
     return 0;
   case KEY_TO:
     a->folder = arg;
@@ -73,6 +76,7 @@ static enum assay_status show(const struct arguments *a, const struct plan *p, s
 
 static const struct argp_option show_options[] = {
     {"json", KEY_JSON, 0, 0, "print the plan as JSON, as plans are stored", 0},
+    CLI_COLOR_OPTION(KEY_COLOR),
     {0},
 };
 
@@ -91,6 +95,7 @@ static enum assay_status check_file(const struct arguments *a, const struct plan
 
 static const struct argp_option check_options[] = {
     {"target", KEY_TARGET, "sm_NN", 0, "the GPU it is to run on (default: the plan's own target)", 0},
+    CLI_COLOR_OPTION(KEY_COLOR),
     {0},
 };
 
@@ -121,6 +126,7 @@ static enum assay_status export_file(const struct arguments *a, const struct pla
 static const struct argp_option export_options[] = {
     {"to", KEY_TO, "DIR", 0, "folder for the program and its files; made if missing", 0},
     {"name", KEY_NAME, "NAME", 0, "their name (default: as FILE)", 0},
+    CLI_COLOR_OPTION(KEY_COLOR),
     {0},
 };
 

@@ -3,6 +3,7 @@
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "cli/judging.h"
@@ -39,6 +40,10 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case ARGP_KEY_END:
     if (!a->candidate)
       argp_error(state, "name a task and a candidate: assay plan save kernelbench/1/19 relu.cu");
+    if (!a->out && isatty(STDOUT_FILENO))
+      argp_error(state,
+                 "a plan holds binary modules, which are not for a terminal: name a file for it, --out FILE, and "
+                 "look at that with `assay plan show FILE`");
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -94,6 +99,7 @@ int cli_plan_save(int argc, char **argv) {
     fprintf(stderr, "assay: %s: %s files do not become launch plans\n", a.candidate, form->ending);
     return CLI_USAGE;
   }
+  cli_note_directives(a.candidate);
   o->device = form->device->name;
   o->candidate = a.candidate;
   enum assay_status status = task_find(a.judging.paths.tasks, a.task, &task_path, &err);

@@ -73,7 +73,7 @@ static enum assay_status list_runs(const struct cli_words *a, struct store *stor
   if (!status && a->judging.json)
     cli_json_print(json_incref(l.array));
   else if (!status && json_array_size(l.array) == 0)
-    cells_printf(stdout, "no run is in %s yet: `assay bench SUITE --from DIR` makes one\n", a->judging.paths.store);
+    cli_say_no_runs(a->judging.paths.store);
   else if (!status)
     table_print(l.table, stdout);
   json_decref(l.array);

@@ -22,6 +22,7 @@ enum {
   KEY_BASELINE = 3000,
   KEY_STORE,
   KEY_JSON,
+  KEY_COLOR,
   KEY_COMPARE,
   KEY_LEVEL,
   KEY_STABLE,
@@ -43,6 +44,7 @@ struct arguments {
   bool json, stable, deviance, rounds, devices, published, by_kind;
   enum score_by by;
   enum cli_format format;
+  enum cli_color color;
   int n_runs, level;
   char *runs[MAX_RUNS];
 };
@@ -63,6 +65,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   struct arguments *a = state->input;
   switch (key) {
   case ARGP_KEY_INIT:
+    cli_argv_errors(state);
     state->child_inputs[0] = &a->format;
     return 0;
   case KEY_BASELINE:
@@ -73,6 +76,9 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     return 0;
   case KEY_JSON:
     a->json = true;
+    return 0;
+  case KEY_COLOR:
+    a->color = cli_take_color(state, arg);
     return 0;
   case KEY_STABLE:
     a->stable = true;
@@ -187,6 +193,7 @@ static const struct argp_option options[] = {
     {"level", KEY_LEVEL, "N", 0, "the level of that file, if the run has several", 0},
     {"store", KEY_STORE, "FILE", 0, "the store", 0},
     {"json", KEY_JSON, 0, 0, "print JSON", 0},
+    CLI_COLOR_OPTION(KEY_COLOR),
     {0},
 };
 static const struct argp_child children[] = {{&cli_format_argp, 0, NULL, 0}, {0}};
@@ -327,7 +334,7 @@ static void print_scores(const struct arguments *a, const struct printed *out) {
     return;
   }
   if (a->format == CLI_FORMAT_TABLE && json_array_size(out->array) == 0) {
-    cells_printf(stdout, "no run is in %s yet: `assay bench SUITE --from DIR` makes one\n", a->paths.store);
+    cli_say_no_runs(a->paths.store);
     return;
   }
   void (*print)(const struct table *t, FILE *to) = a->format == CLI_FORMAT_MARKDOWN ? table_markdown : print_table;
@@ -389,8 +396,11 @@ int cli_score(int argc, char **argv) {
       out.scores && out.steps && out.array ? score_all(&a, store, &out, &err) : error_nomem(&err, "a table");
   if (!status && a.format == CLI_FORMAT_JUNIT)
     status = print_junit(store, a.runs[0], &err);
-  else if (!status)
+  else if (!status) {
+    table_color(out.scores, a.color);
+    table_color(out.steps, a.color);
     print_scores(&a, &out);
+  }
   json_decref(out.array);
   table_destroy(out.scores);
   table_destroy(out.steps);

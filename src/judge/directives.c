@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "base/nearest.h"
+#include "toolchain/directive/directive.h"
+
 // As a comment of C and of Python.
 static const char *const PREFIXES[] = {"// assay:", "# assay:"};
 
@@ -14,6 +17,12 @@ static const char *behind_prefix(const char *p, const char *end) {
       return p + n;
   }
   return NULL;
+}
+
+static bool ends_in_backslash(const char *p, const char *end) {
+  while (end > p && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r'))
+    end--;
+  return end > p && end[-1] == '\\';
 }
 
 // The next word of *p, which ends at `end`; empty at the end.
@@ -31,6 +40,23 @@ static enum assay_status malformed(struct arena *arena, struct directives *d, in
                                    struct assay_error *err) {
   if (!d->malformed)
     d->malformed = arena_printf(arena, "line %d: write `// assay: %s`", line, form);
+  return d->malformed ? ASSAY_OK : error_nomem(err, "a candidate's directives");
+}
+
+// A word that no directive begins with: a line that would count for nothing in silence.
+static enum assay_status unknown(struct arena *arena, struct directives *d, int line, const char *verb,
+                                 struct assay_error *err) {
+  struct nearest near = {.word = verb};
+  char hint[64];
+  for (const char *const *v = directive_verbs(); *v; v++) {
+    if (strcmp(*v, verb) == 0)
+      return ASSAY_OK; // another toolchain's, or the tuner's
+    nearest_offer(&near, *v);
+  }
+  if (d->malformed)
+    return ASSAY_OK;
+  d->malformed = arena_printf(arena, "line %d: there is no directive '%.40s'%s", line, verb,
+                              nearest_text(&near, hint, sizeof hint));
   return d->malformed ? ASSAY_OK : error_nomem(err, "a candidate's directives");
 }
 
@@ -65,8 +91,7 @@ static enum assay_status read_line(struct arena *arena, const char *p, const cha
     d->twins[d->n_twins++] = (struct twin){
         .define = value, .workload = workload, .expect = codes, .note = arena_strndup(arena, p, (size_t)(end - p))};
   } else {
-    // `launch` and other verbs belong to other toolchains.
-    return ASSAY_OK;
+    return unknown(arena, d, line, verb, err);
   }
   return ASSAY_OK;
 }
@@ -80,11 +105,14 @@ enum assay_status directives_read(const char *source, size_t n, struct arena *ar
     return error_nomem(err, "a candidate's directives");
   const char *end = source + n;
   int line = 1;
+  bool goes_on = false; // a directive's line ended in a backslash
   for (const char *p = source; p < end; line++) {
     const char *stop = memchr(p, '\n', (size_t)(end - p));
     stop = stop ? stop : end;
     const char *directive = behind_prefix(p, stop);
-    if (directive) {
+    const bool continues = goes_on;
+    goes_on = (directive || continues) && ends_in_backslash(p, stop);
+    if (directive && !continues) {
       enum assay_status status = read_line(arena, directive, stop, line, &d, &capacity, err);
       if (status)
         return status;

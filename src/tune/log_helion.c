@@ -33,6 +33,9 @@ static enum assay_status read_log(struct tune_log_reader *r, const char *text, s
   const char *p = text, *end = text + n;
   double first_s = NAN;
   enum assay_status status = ASSAY_OK;
+  if (!is(text, n))
+    return error_set(err, ASSAY_ERR_SYNTAX, "%s is no log of Helion: its first line is not `%s`", r->about->file,
+                     TUNE_LOG_HELION_HEAD);
   tune_log_line(&p, end, line, sizeof line);
   while (!status && tune_log_line(&p, end, line, sizeof line)) {
     if (tune_log_cells(line, cells, COLUMNS) < COLUMNS || strcmp(cells[STATUS], "started") == 0)

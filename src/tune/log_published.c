@@ -119,6 +119,9 @@ static enum assay_status read_log(struct tune_log_reader *r, const char *text, s
   char line[1024], key[KEY_BYTES], *cells[MOST_CELLS];
   int rows = 0;
   enum assay_status status = ASSAY_OK;
+  if (!is(text, n))
+    return error_set(err, ASSAY_ERR_SYNTAX, "%s is no table of published runs: its first line is neither `%s` nor `%s`",
+                     r->about->file, TUNING, RESULTS);
   tune_log_line(&p, end, line, sizeof line);
   while (!status && rows++ < MOST_ROWS && tune_log_line(&p, end, line, sizeof line)) {
     if (tune_log_cells(line, cells, MOST_CELLS) < (tuning ? 7 : 5))

@@ -77,6 +77,8 @@ process|judge kernelbench/1/19 x.py --mode proces
 tf32|judge kernelbench/1/19 x.c --contract tf23
 tf32|show kernelbench/1/19 --baseline torch.eager --contract tf23
 always|doctor --color alwas
+never|score --color nevr
+auto|plan show x --color aut
 lines|bench kernelbench/1 --from $cases --progress lnes
 kernelbenchx|export x --format kernelbench-x --to $work
 category|score --by categry
@@ -108,6 +110,23 @@ expect 2 "no candidate in .* has a name that --only nothing matches" "$assay" be
 expect 0 "no run is in .*/none.sqlite yet: .assay bench" "$assay" runs --store "$work/none.sqlite"
 expect 0 "no run is in .*/none.sqlite yet: .assay bench" "$assay" score --store "$work/none.sqlite"
 expect 2 "is a candidate; name its task first: assay judge kernelbench/1/19 " "$assay" judge "$cases/relu.c"
+
+# A word that begins no directive is said, with its line; where it hides the task, a bench does not guess.
+sed 's/^.. assay: task/\/\/ assay: tsk/' "$cases/relu.c" >"$work/tsk.c"
+mkdir "$work/misspelt"
+cp "$work/tsk.c" "$work/misspelt"
+expect 0 "tsk.c: line [0-9]*: there is no directive 'tsk'; did you mean task\? .the line counts for nothing" \
+  "$assay" judge kernelbench/1/19 "$work/tsk.c" --no-timing --no-probes --no-store
+expect 2 "tsk.c: line [0-9]*: there is no directive 'tsk'; did you mean task\?" "$assay" bench kernelbench --from "$work/misspelt"
+printf '# assay: lunch k\n' >"$work/lunch.py"
+"$assay" judge kernelbench/1/19 "$work/lunch.py" --device cpu --no-timing --no-store >/dev/null 2>"$work/lunch.txt"
+expect 0 "lunch.py: line 1: there is no directive 'lunch'; did you mean launch\?" cat "$work/lunch.txt"
+expect 2 "a plan holds binary modules, .*--out FILE" python3 "$source/tests/program/terminal.py" 100 \
+  "$assay" plan save kernelbench/1/19 "$source/tests/opencl/softmax.cl"
+expect 0 "no run is in" "$assay" score --color never --store "$work/none.sqlite"
+expect 2 "cannot read .*nothing.plan" "$assay" plan show --color always "$work/nothing.plan"
+expect 2 "there is no option --nmae; did you mean --name\?" python3 "$source/tools/importer/assay-import" m.py --nmae x
+expect 3 "Importing needs Python packages" python3 -S "$source/tools/importer/assay-import" m.py
 
 # Names and titles of strangers: they move no cursor, and are no code. The names are words of Python, too.
 hostile=$source/tests/program/hostile/names.onnxtxt

@@ -25,6 +25,8 @@ expect 0 "^14.34 None$" curve text "round(c['seconds'], 2), c['best_ns']"
 expect 0 "within 2 %: not reached" "$assay" trials helion
 expect 2 "is no log of a tuner" "$assay" trials --read "$source/README.md"
 printf 'run_id,timestamp_s,config_id,generation,status,perf_ms,compile_time_s,config\n' >"$work/empty.csv"
+expect 2 "is no log of Helion: its first line is not" "$assay" trials --read "$source/README.md" --format helion
+expect 2 "is no table of published runs" "$assay" trials --read "$source/README.md" --format published
 expect 2 "nothing in it is a trial of helion" "$assay" trials --read "$work/empty.csv"
 # What has trials alone is a run, too.
 expect 0 "" "$assay" runs rename text other

@@ -65,6 +65,9 @@ struct directive_set {
   char hash[HASH_HEX_BYTES];  // of the lines themselves, without their layout
 };
 
+// The words that a directive may begin with, the judge's and the tuner's among them; NULL ends them.
+const char *const *directive_verbs(void);
+
 // Whether a source has a launch directive; it may still not parse.
 bool directive_launches(const char *source, size_t n);
 

@@ -447,14 +447,18 @@ static enum assay_status add_line(struct reader *r, const struct directive *d) {
 
 static enum assay_status read_options(struct reader *r);
 
-static enum assay_status unknown_verb(struct reader *r) {
+const char *const *directive_verbs(void) {
   static const char *const names[] = {"let",        "scratch",    "launch", "fill",    "copy",
                                       "tensor_map", "prepare",    "option", "require", "task",
                                       "tune",       "constraint", "twin",   "expect",  NULL};
+  return names;
+}
+
+static enum assay_status unknown_verb(struct reader *r) {
   return parser_error(
       &r->parser,
       "expected one of let, scratch, launch, fill, copy, tensor_map, prepare, option, require, task, not %s",
-      lexer_quote_near(lexer_of(r), names).text);
+      lexer_quote_near(lexer_of(r), directive_verbs()).text);
 }
 
 static enum assay_status read_line(struct reader *r) {

@@ -47,10 +47,29 @@ static void a_malformed_line_ends_nothing(void **state) {
   arena_release(&arena);
 }
 
+// A word that no directive begins with would count for nothing in silence. Other toolchains' words, and lines that go
+// on from another, are none of it.
+static void an_unknown_word_is_noted(void **state) {
+  (void)state;
+  struct arena arena = {0};
+  struct directives d = read_text(&arena, "int x;\n// assay: tsk suite/1/2\n// assay: qqqqqqqq\n");
+  assert_null(d.task);
+  assert_string_equal(d.malformed, "line 2: there is no directive 'tsk'; did you mean task?");
+  d = read_text(&arena, "# assay: qqqqqqqq\n");
+  assert_string_equal(d.malformed, "line 1: there is no directive 'qqqqqqqq'");
+  d = read_text(&arena, "// assay: launch k grid=1 block=1 \\ \n// assay: args=x, y\n// assay: tune N 1,2\n"
+                        "// assay: constraint N < 3\n// assay: tensor_map t\n");
+  assert_null(d.malformed);
+  d = read_text(&arena, "// assay: launch k grid=1 \\\n// assay: block=1\n// assay: blok=1\n");
+  assert_string_equal(d.malformed, "line 3: there is no directive 'blok=1'");
+  arena_release(&arena);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(twins_are_read),
       cmocka_unit_test(a_malformed_line_ends_nothing),
+      cmocka_unit_test(an_unknown_word_is_noted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
