@@ -134,7 +134,16 @@ def groups(top):
     return [(p["words"], names(p)) for p in top["parts"] if p["parts"]]
 
 
+# Commands whose first argument is a task, or all of whose arguments are runs.
+TAKE_TASK = ["judge", "bench", "tune", "oracle", "show", "tasks", "make", "plan save"]
+TAKE_RUNS = ["score", "trials", "compare", "export", "runs"]
+
 # Names of tasks, and of runs in the store, as the program lists them; files where none begins so.
+ZSH_ARGUMENT = r"""_assay_names() {
+  local -a found
+  found=(${(f)"$($words[1] $1 --json 2>/dev/null | sed -n 's/^ *"'$2'": "\(.*\)",*$/\1/p')"})
+  compadd -a found || _files
+}"""
 BASH_ARGUMENT = r"""_assay_argument() {
   local list= key= name
   case "$COMP_CWORD $command" in
@@ -189,7 +198,7 @@ def zsh_described(parts):
 
 
 def zsh(top):
-    out = ["#compdef assay", "# Completion of assay for zsh; written by tools/manual.py.", "_assay() {",
+    out = ["#compdef assay", "# Completion of assay for zsh; written by tools/manual.py.", ZSH_ARGUMENT, "_assay() {",
            "  local -a commands", "  if (( CURRENT == 2 )); then", "    commands=("]
     out += zsh_described(top["parts"]) + ["    'help:explain a command'", "    )",
                                           "    _describe command commands; return", "  fi"]
@@ -204,24 +213,46 @@ def zsh(top):
             more = values if values or not o["argument"] else f"{'::' if o['may_be_missing'] else ':'}{zsh_text(o['argument'])}:_files"
             equals = "=" if o["argument"] else ""
             out += [f"      '*--{o['name']}{equals}[{zsh_text(o['text'])}]{more}' \\"]
-        out += ["      '*:file:_files' ;;"]
+        command = " ".join(words)
+        if command in TAKE_TASK:
+            out += [f"      '{len(words) + 1}:task: _assay_names tasks task' \\"]
+        rest = "run: _assay_names runs run" if command in TAKE_RUNS else "file:_files"
+        out += [f"      '*:{rest}' ;;"]
     out += ["  esac", "}", '_assay "$@"', ""]
     return "\n".join(out)
 
 
+# The words of the line up to the cursor begin so; a word anywhere else (`plan show`, `runs export`) is another command's.
+FISH_FUNCTIONS = r"""function __assay_at
+  set -l words (commandline -opc)
+  set -l last (math 1 + (count $argv))
+  test (count $words) -ge $last; and test $last = 1 -o "$words[2..$last]" = "$argv"
+end
+function __assay_after
+  test (count (commandline -opc)) = (math 1 + (count $argv)); and __assay_at $argv
+end
+function __assay_names
+  set -l words (commandline -opc)
+  string match -q -- '-*' (commandline -ct); or not type -q $words[1]; and return
+  $words[1] $argv[1] --json 2>/dev/null | sed -n 's/^ *"'$argv[2]'": "\(.*\)",*$/\1/p'
+end"""
+
+
 def fish(top):
-    out = ["# Completion of assay for fish; written by tools/manual.py."]
+    out = ["# Completion of assay for fish; written by tools/manual.py.", FISH_FUNCTIONS]
     for p in top["parts"]:
-        out += [f"complete -c assay -n __fish_use_subcommand -f -a {p['words'][0]} -d '{quoted(p['line'])}'"]
-    out += [f"complete -c assay -n '__fish_seen_subcommand_from help' -f -a '{' '.join(names(top))}'"]
+        out += [f"complete -c assay -n __assay_after -f -a {p['words'][0]} -d '{quoted(p['line'])}'"]
+    out += [f"complete -c assay -n '__assay_after help' -f -a '{' '.join(names(top))}'"]
     for words, actions in groups(top):
-        seen = f"__fish_seen_subcommand_from {words[0]}; and not __fish_seen_subcommand_from {' '.join(actions)}"
-        out += [f"complete -c assay -n '{seen}' -f -a '{' '.join(actions)}'"]
+        out += [f"complete -c assay -n '__assay_after {words[0]}' -f -a '{' '.join(actions)}'"]
+    for command in TAKE_TASK:
+        out += [f"complete -c assay -n '__assay_after {command}' -a '(__assay_names tasks task)'"]
+    for command in TAKE_RUNS:
+        out += [f"complete -c assay -n '__assay_at {command}' -a '(__assay_names runs run)'"]
     for words, options in leaves(top):
-        seen = "; and ".join(f"__fish_seen_subcommand_from {w}" for w in words)
         for o in options:
             needs = f" -x -a '{' '.join(o['values'])}'" if o.get("values") else " -r" if o["argument"] and not o["may_be_missing"] else ""
-            out += [f"complete -c assay -n '{seen}' -l {o['name']}{needs} -d '{quoted(o['text'])}'"]
+            out += [f"complete -c assay -n '__assay_at {' '.join(words)}' -l {o['name']}{needs} -d '{quoted(o['text'])}'"]
     return "\n".join(out) + "\n"
 
 

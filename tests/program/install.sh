@@ -60,6 +60,19 @@ for shell in zsh fish; do
   if command -v $shell >/dev/null; then expect 0 "^fine$" sh -c '"$1" -n "$2" && echo fine' sh $shell "$file"; fi
 done
 
+# What fish offers, asked of fish. A word that is a command in one place is an action in another.
+if command -v fish >/dev/null; then
+  fishes() { # fishes LINE: what may follow
+    PATH=$root$prefix/bin:$PATH fish --no-config -c 'source $argv[1]; complete -C $argv[2]' \
+      "$root$prefix/share/fish/vendor_completions.d/assay.fish" "$1" | cut -f 1 | tr '\n' ' '
+  }
+  expect 0 "^judge $" fishes "assay ju"
+  expect 0 "^--color --help --json $" fishes "assay plan show --"
+  expect 0 "^allclose contract $" fishes "assay judge kernelbench/1/19 x.c --rule "
+  expect 0 "^kernelbench/1/19 $" fishes "assay judge kernelbench/1/19"
+  expect 0 "^doctor $" fishes "assay help doc"
+fi
+
 expect 2 "nothing to uninstall: there is no .*nowhere" make -s -C "$source" uninstall DESTDIR="$root" PREFIX=/nowhere
 expect 0 "^$" sh -c '"$@"; echo' sh make -s -C "$source" uninstall DESTDIR="$root" PREFIX="$prefix"
 expect 0 "^share/others/file$" sh -c 'cd "$1$2" && find . -type f -o -type l | sed "s,^./,,"' sh "$root" "$prefix"
