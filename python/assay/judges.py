@@ -7,6 +7,7 @@ import atexit
 import concurrent.futures
 import contextlib
 import ctypes
+import numbers
 import os
 import pathlib
 import queue
@@ -40,6 +41,26 @@ def _as_file(source: Source, language: str | None) -> typing.Iterator[pathlib.Pa
         yield path
 
 
+def _number(name: str, value: typing.Any, most: int, kind: type = numbers.Integral) -> int | float:
+    """A number that C takes as it is; others would be wrapped around, or judge something else in silence."""
+    if isinstance(value, bool) or not isinstance(value, kind) or not 0 <= value <= most:
+        whole = "whole " if kind is numbers.Integral else ""
+        raise UsageError(f"{name}= is a {whole}number from 0 to {most}, not {value!r}")
+    return int(value) if kind is numbers.Integral else float(value)
+
+
+def _macros(defines: typing.Any) -> tuple[str, ...]:
+    if isinstance(defines, (str, bytes)) or not all(isinstance(d, str) for d in defines):
+        raise UsageError(f"defines= is a list of macros, such as ['TILE=64'], not {defines!r}")
+    return tuple(defines)
+
+
+def _text(name: str, value: typing.Any) -> bytes | None:
+    if value is not None and not isinstance(value, str):
+        raise UsageError(f"{name}= is a text, not {value!r}")
+    return encoded(value, name)
+
+
 def _judge(session: Session, task: str, source: Source, language: str | None, asked: dict[str, typing.Any]) -> Verdict:
     defines = asked.pop("defines")
     macros = (ctypes.c_char_p * (len(defines) + 1))(*[encoded(d, "defines") for d in defines], None)
@@ -64,8 +85,8 @@ class Judge:
         unknown = sorted(set(places) - {"tasks", "temporary", "cache", "path", "python", "nvrtc", "store"})
         if unknown:
             raise UsageError(f"a judge has no {unknown[0]}")
-        if workers < 1:
-            raise UsageError("a judge has at least one worker")
+        if not isinstance(workers, int) or workers < 1:
+            raise UsageError(f"a judge has at least one worker: a whole number, not {workers!r}")
         self._prefix = prefix
         self._places = places
         self._workers = workers
@@ -73,6 +94,7 @@ class Judge:
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
         self._closed = False
+        self._process = os.getpid()
 
     # -- asking
 
@@ -81,9 +103,15 @@ class Judge:
                seed: int = 0, secret: int = 0, threads: int = 0, timing: bool = True, probes: bool = True,
                budget_s: float = 0) -> concurrent.futures.Future[Verdict]:
         """A judgement to come; `result()` waits for its verdict, or raises what `judge` raises."""
-        asked = {"workload": encoded(workload, "workload"), "device": encoded(device, "device"),
-                 "defines": tuple(defines), "seed": seed, "secret": secret, "threads": threads,
-                 "no_timing": not timing, "no_probes": not probes, "budget_ns": int(budget_s * 1e9)}
+        if os.getpid() != self._process:  # whose threads are all that work
+            raise UsageError("this judge is of the process that made it: after a fork, make one of your own")
+        if not isinstance(source, (str, os.PathLike)):
+            raise UsageError(f"a source is the text of a kernel or the path of a file, not {type(source).__name__}")
+        asked = {"workload": _text("workload", workload), "device": _text("device", device),
+                 "defines": _macros(defines), "seed": _number("seed", seed, 2**63 - 1),
+                 "secret": _number("secret", secret, 2**63 - 1), "threads": _number("threads", threads, 256),
+                 "no_timing": not timing, "no_probes": not probes,
+                 "budget_ns": int(_number("budget_s", budget_s, 10**9, numbers.Real) * 1e9)}
         future: concurrent.futures.Future[Verdict] = concurrent.futures.Future()
         if "ASSAY_CARRIED" in os.environ:
             raise UsageError('the importer reads this file, too: put what it does under if __name__ == "__main__"')
@@ -127,7 +155,9 @@ class Judge:
     # -- the end
 
     def close(self, wait: bool = True) -> None:
-        """What has not begun is cancelled; what has is finished."""
+        """What has not begun is cancelled; what has is finished. In the child of a fork: nothing, it has no workers."""
+        if os.getpid() != self._process:
+            return
         with self._lock:
             self._closed = True
             while not self._jobs.empty():
@@ -170,13 +200,27 @@ _default_lock = threading.Lock()
 _default: Judge | None = None
 
 
+def _after_fork() -> None:
+    """The child of a fork has no threads but one, and locks as they were: its default judge is another."""
+    global _default, _default_lock
+    _default, _default_lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 def _default_judge() -> Judge:
     global _default
     with _default_lock:
         if _default is None:
             _default = Judge()
-            atexit.register(_default.close, wait=False)
+            atexit.register(_close_at_exit, _default)
         return _default
+
+
+def _close_at_exit(default: Judge) -> None:
+    if default._process == os.getpid():
+        default.close(wait=False)
 
 
 def judge(task: AnyTask, source: Source, **asked: typing.Any) -> Verdict:

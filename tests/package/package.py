@@ -124,6 +124,14 @@ class Verdicts(unittest.TestCase):
                 (assay.UsageError, "pathlib.Path", TASK, str(RELU), {}),
                 (assay.UsageError, "zero byte", TASK + "\0", RELU, {}),
                 (assay.UsageError, "torch.nn.Module", 3, RELU, {}),
+                (assay.UsageError, "not bytes", TASK, b"x", {"language": "c"}),
+                (assay.UsageError, "not NoneType", TASK, None, {}),
+                (assay.UsageError, "seed= is a whole number", TASK, RELU, {"seed": -1}),
+                (assay.UsageError, "secret= is a whole number", TASK, RELU, {"secret": 2**63}),
+                (assay.UsageError, "threads= is a whole number", TASK, RELU, {"threads": 1.5}),
+                (assay.UsageError, "budget_s= is a number", TASK, RELU, {"budget_s": math.nan}),
+                (assay.UsageError, "list of macros", TASK, RELU, {"defines": "DROP_LAST"}),
+                (assay.UsageError, "workload= is a text", TASK, RELU, {"workload": 3}),
                 (assay.Error, "metal", TASK, RELU, {"device": "metal"}),
                 (assay.Error, "M=3", TASK, RELU, {"workload": "nosuch"}),
                 (assay.Error, "nosuch.c", TASK, pathlib.Path("nosuch.c"), {})):
@@ -213,6 +221,24 @@ class Many(unittest.TestCase):
         self.assertTrue(futures[3].cancelled())
         with self.assertRaisesRegex(assay.UsageError, "closed"):
             judge.submit(TASK, RELU)
+
+    def test_the_child_of_a_fork_has_a_judge_of_its_own(self):
+        program = ("import assay, os, pathlib, sys\n"
+                   "ask = dict(timing=False, probes=False)\n"
+                   "mine, relu = assay.Judge(), pathlib.Path(sys.argv[1])\n"
+                   "assert assay.judge('kernelbench/1/19', relu, **ask) and mine.judge('kernelbench/1/19', relu, **ask)\n"
+                   "child = os.fork()\n"
+                   "if child == 0:\n"
+                   "    try:\n"
+                   "        mine.judge('kernelbench/1/19', relu, **ask)\n"
+                   "    except assay.UsageError as e:\n"
+                   "        print('after a fork' in str(e), assay.judge('kernelbench/1/19', relu, **ask).reason.value)\n"
+                   "else:\n"
+                   "    os.waitpid(child, 0)\n"
+                   "    print(mine.judge('kernelbench/1/19', relu, **ask).reason.value)\n")
+        done = subprocess.run([sys.executable, "-c", program, str(RELU)], capture_output=True, text=True, timeout=120,
+                              env={**os.environ, "PYTHONPATH": str(PLACE), "TMPDIR": WORK.name})
+        self.assertEqual((0, "True pass\npass\n", ""), (done.returncode, done.stdout, done.stderr))
 
     def test_a_program_that_ends_leaves_no_process(self):
         program = ("import assay, pathlib, sys\n"
