@@ -128,6 +128,19 @@ expect 2 "cannot read .*nothing.plan" "$assay" plan show --color always "$work/n
 expect 2 "there is no option --nmae; did you mean --name\?" python3 "$source/tools/importer/assay-import" m.py --nmae x
 expect 3 "Importing needs Python packages" python3 -S "$source/tools/importer/assay-import" m.py
 
+# With given draws a file and its twins are judged one after another, for the oracle's answers are kept; else twins come last.
+mkdir "$work/ordered"
+cp "$cases/relu.c" "$cases/sigmoid.c" "$work/ordered"
+order() { # order OPTION...: first letters of what is judged, capitals but for twins
+  "$assay" bench kernelbench/1 --from "$work/ordered" --twins --no-timing --no-probes --store "$work/$#.sqlite" "$@" --json |
+    python3 -c 'import json, sys
+for v in json.load(sys.stdin):
+    file, _, define = v["candidate"].rpartition("/")[2].partition(" -D")
+    print(file[0] if define else file[0].upper(), end="")'
+}
+expect 0 "^RrrrrSs+$" order --seed 1 --secret 2
+expect 0 "^RSrrrrs+$" order --seed 1
+
 # Names and titles of strangers: they move no cursor, and are no code. The names are words of Python, too.
 hostile=$source/tests/program/hostile/names.onnxtxt
 expect 0 "^hostile/1  ReLU" "$assay" show "$hostile"
