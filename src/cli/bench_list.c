@@ -240,8 +240,9 @@ static enum assay_status add_file(struct bench *b, const struct bench_item *like
   return add_items(b, &item, &d, err);
 }
 
-// All files come before all twins, so that a run that is cut short has seen every file. Otherwise the order stays; all of
-// it where the draws are given: then the oracle's answers to a file are those to its twins, which come while they are kept.
+// All files come before all twins, so that a run that is cut short has seen every file. Otherwise the order stays; all
+// of it where the draws are given: then the oracle's answers to a file are those to its twins, which come while they
+// are kept.
 static enum assay_status put_twins_last(struct bench *b, struct assay_error *err) {
   if (b->judging.options.seed && b->judging.options.secret)
     return ASSAY_OK;
