@@ -269,7 +269,7 @@ static const struct argp_option options[] = {
     {"prompts", KEY_PROMPTS, "DIR", 0, "folder of the prompts' texts (default: found next to the program)", 0},
     {"run", KEY_RUN, "NAME", 0, "name of the run in the store (default: METHOD TASK MODEL)", 0},
     {"out", KEY_OUT, "DIR", 0, "folder for the kernels (default: made/RUN next to the store)", 0},
-    {"parallel", KEY_PARALLEL, "N", 0, "requests at once (default 1 for programs, 4 else)", 0},
+    {"parallel", KEY_PARALLEL, "N", 0, "requests at once (default 1 for programs, else 4, or one for each model)", 0},
     {"reply-timeout", KEY_REPLY_TIMEOUT, "SECONDS", 0, "for one reply (default 600)", 0},
     {"server-wait", KEY_SERVER_WAIT, "SECONDS", 0,
      "how long a request waits in all for a server that is busy or still loads its model (default 300)", 0},
