@@ -33,6 +33,11 @@ def tasks(root, out):
     has("contract fp16", report)
     assert kept["gpu_mode.data"] == "{'scores': scores, 'scale': 0.5}" and kept["gpu_mode.ranking_by"] == "geom", kept
     assert kept["assay.input.scores"].startswith("normal("), kept
+    run([root / "totals", "-o", out / "totals.onnxtxt"])
+    kept = properties(out / "totals.onnxtxt")
+    assert kept["assay.workload.full"] == "size=1024" and kept["assay.workload.test0"] == "size=77", kept
+    assert kept["assay.input.bytes_"] == "integers(0, 256) fixed" and kept["assay.input.numbers"].startswith("normal("), kept
+    has("depend on numbers that it draws", refusal([root / "drawn_extent", "-o", out / "never"]))
     has("several GPUs", refusal([root / "several", "-o", out / "never"]))
     has("line 6: for k in range(int(data[0, 0].abs() * 3)):", refusal([root / "loop", "-o", out / "never"]))
     from importing.export import reason
@@ -59,7 +64,7 @@ g (float[M, K] x, float[8, K] w) => (float[M, 8] y) {
 
 def written_back(root, out):
     """A problem that was imported is the same problem again; a task of Assay's own is one that can be imported."""
-    has("1 problems", assay("export", "--format", "gpu-mode", "--task", out / "window.onnxtxt", "--to", out / "set"))
+    has("1 problem\n", assay("export", "--format", "gpu-mode", "--task", out / "window.onnxtxt", "--to", out / "set"))
     for name in ("window/task.yml", "window/reference.py", "window/task.py", "utils.py"):
         ours, theirs = (out / "set" / name).read_text(), (root / name).read_text()
         assert yaml.safe_load(ours) == yaml.safe_load(theirs) if name.endswith("yml") else ours == theirs, name

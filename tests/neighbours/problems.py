@@ -70,6 +70,30 @@ WINDOW = {"reference.py": text("""
 """), "task.yml": yml("Slides a window over three channels.", [
     '{"length": 20, "width": 3, "rows": 2, "seed": 1}', '{"length": 31, "width": 4, "rows": 5, "seed": 2}'], [
     '{"length": 64, "width": 8, "rows": 16, "seed": 3}', '{"length": 40, "width": 5, "rows": 8, "seed": 4}'])}
+# Numbers drawn on the host, a sum that is rounded at its end, and bins that are enough for any byte.
+TOTALS = {"reference.py": text("""
+    import torch
+
+
+    def ref_kernel(data):
+        numbers, bytes_ = data
+        return numbers.to(torch.float64).sum().to(torch.float32), torch.bincount(bytes_, minlength=256)
+
+
+    def generate_input(size, seed):
+        gen = torch.Generator(device="cuda")
+        gen.manual_seed(seed)
+        offset = (torch.rand(1, device="cuda", generator=gen) * 20 - 10).item()
+        numbers = torch.randn(size, device="cuda", generator=gen) * 3 + offset
+        return numbers, torch.randint(0, 256, (size,), device="cuda", dtype=torch.uint8, generator=gen)
+
+
+    def check_implementation(data, output):
+        return True, ""
+"""), "task.yml": yml("A sum and a histogram.", ['{"size": 77, "seed": 1}'], ['{"size": 1024, "seed": 1}'])}
+# As many numbers as a draw says.
+DRAWN_EXTENT = {**TOTALS, "reference.py": TOTALS["reference.py"].replace(
+    "torch.randn(size,", "torch.randn(size + 2 * int(40 * torch.rand(1).item()),")}
 # A dictionary with a number, half precision, values that are drawn in a way of their own.
 SCALED = {"reference.py": text("""
     import torch
@@ -127,7 +151,8 @@ LAYER = {"reference.py": text("""
 """), "task.yml": yml("A layer.", ['{"rows": 4, "seed": 1}'], ['{"rows": 9, "seed": 1}'])}
 FORGOTTEN = {**LAYER, "reference.py": "\n".join(line for line in LAYER["reference.py"].splitlines() if "layer.bias" not in line)
              + "\n"}
-PROBLEMS = {"window": WINDOW, "scaled": SCALED, "several": SEVERAL, "loop": LOOP, "layer": LAYER, "forgotten": FORGOTTEN}
+PROBLEMS = {"window": WINDOW, "scaled": SCALED, "several": SEVERAL, "loop": LOOP, "layer": LAYER, "forgotten": FORGOTTEN,
+            "totals": TOTALS, "drawn_extent": DRAWN_EXTENT}
 SUBMISSIONS = {
     ("window", "unfolded"): (text("""
         from __future__ import annotations

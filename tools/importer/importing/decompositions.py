@@ -212,6 +212,14 @@ def scatter_and(x, dim, index, src, reduce):
     return x.scatter_reduce(dim, index, src, {"add": "sum", "multiply": "prod"}[reduce])
 
 
+def bincount(x, weights=None, minlength=0):
+    """Of bytes, whose bins are known to be enough: how many there are of any other numbers depends on the data."""
+    if x.dtype != torch.uint8 or minlength < 256:
+        return NotImplemented
+    ones = torch.ones_like(x, dtype=torch.int64) if weights is None else weights
+    return torch.zeros(minlength, dtype=ones.dtype, device=x.device).scatter_add(0, x.long(), ones)
+
+
 def conv_tbc(x, weight, bias, pad=0):
     return torch.conv1d(x.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad).permute(2, 0, 1)
 
@@ -366,6 +374,7 @@ DECOMPOSITIONS = {
     aten.scatter.reduce: scatter_and,
     aten.scatter.value_reduce: scatter_and,
     aten.index_reduce.default: index_reduce,
+    aten.bincount.default: bincount,
     aten.conv_tbc.default: conv_tbc,
     aten.adaptive_avg_pool3d.default: adaptive_average,
     aten.adaptive_max_pool2d.default: adaptive_max,

@@ -10,10 +10,11 @@ import traceback
 import warnings
 
 import onnx
+import onnx.numpy_helper
 import sympy
 import torch
 
-from . import Refused
+from . import Refused, note
 from .decompositions import DECOMPOSITIONS, LATER
 from .linalg import REFUSED
 from .selection import Select
@@ -141,6 +142,7 @@ def export(source, openness):
     if missing:
         raise Refused(f"dimensions depend on {sorted(map(str, missing))}, which no input has")
     strip_later(model)
+    narrow(model)
     check_written(model)
     return Exported(model, dims, full), wanted
 
@@ -154,6 +156,24 @@ def strip_later(model):
         kept = [o for o in model.opset_import if o.domain not in ("", LATER)]
         del model.opset_import[:]
         model.opset_import.extend([onnx.helper.make_opsetid("", LATER_OPSET), *kept])
+
+
+def narrow(model):
+    """What a module of floats computes in double precision on its way, or gives: single precision is asked for, as the
+    answer is computed in double precision anyway, and a task's contract is of one type."""
+    g, double, single = model.graph, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT
+    casts = [a for n in g.node if n.op_type == "Cast" for a in n.attribute if a.name == "to" and a.i == double]
+    if not casts or any(v.type.tensor_type.elem_type == double for v in g.input):
+        return
+    for a in casts:
+        a.i = single
+    for v in [*g.value_info, *g.output]:
+        if v.type.tensor_type.elem_type == double:
+            v.type.tensor_type.elem_type = single
+    for tensor in [*g.initializer, *(a.t for n in g.node for a in n.attribute if a.type == a.TENSOR)]:
+        if tensor.data_type == double:
+            tensor.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor).astype("float32"), tensor.name))
+    note("what the module computes in double precision is asked for in single precision")
 
 
 def check_written(model):

@@ -12,6 +12,7 @@ import numpy
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _pytree
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import Refused, gpu_mode, module_task, note
 from .called import CalledSource, drawn, on_this_machine
@@ -77,9 +78,24 @@ class Case:
         return json.dumps([str(self.tree), [len(s) for s in self.shapes], self.others], default=str)
 
 
+class StandIns(TorchDispatchMode):
+    """A number for each that the host asks of a tensor without data (x.item())."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func is not torch.ops.aten._local_scalar_dense.default:
+            return func(*args, **(kwargs or {}))
+        self.asked += 1
+        return 0.5 if args[0].dtype.is_floating_point else args[0].dtype != torch.bool and 1
+
+
 def sized(module, arguments):
-    """What generate_input makes, without data."""
-    with FakeTensorMode(allow_non_fake_inputs=True), on_this_machine():
+    """What generate_input makes, without data. Numbers that it draws on the host have a stand-in: source_of looks whether
+    the extents are those of a call with data."""
+    with FakeTensorMode(allow_non_fake_inputs=True), StandIns(), on_this_machine():
         return module.generate_input(**arguments)
 
 
@@ -206,6 +222,8 @@ def source_of(problem, module, cases, folder):
         raise Refused(f"generate_input fails: {type(e).__name__}: {e}") from e
     leaves, tree = _pytree.tree_flatten(data)
     tensors = [v for v in leaves if isinstance(v, torch.Tensor)]
+    if [list(v.shape) for v in tensors] != exported.shapes:
+        raise Refused("the extents of what generate_input makes depend on numbers that it draws")
     blank = [watch.is_blank(v) for v in tensors]
     draws = [d.text() if d else "constant(0)" if b else None for d, b in zip(map(watch.of, tensors), blank)]
 
