@@ -5,10 +5,11 @@
 
 #include "base/alloc.h"
 #include "judge/machine.h"
+#include "plan/device.h"
 #include "api/api.h"
 
 void api_peaks(struct store *store, const char *key, struct assay_peaks *out) {
-  char *machine = machine_identity(), *value = NULL;
+  char *machine = machine_identity(strcmp(key, plan_device_cpu.peaks) != 0), *value = NULL;
   struct assay_error ignored = {0};
   memset(out, 0, sizeof *out);
   if (store && machine && store_get_machine(store, machine, key, &value, &ignored) == ASSAY_OK) {

@@ -28,7 +28,7 @@ static void find_compilers(struct serving *a) {
 }
 
 enum assay_status serving_find_machine(struct serving *a, struct assay_error *err) {
-  char *machine = machine_identity();
+  char *machine = machine_identity(false);
   if (!machine)
     return error_nomem(err, "the machine's name");
   snprintf(a->machine, sizeof a->machine, "%s", machine);

@@ -43,23 +43,27 @@ static void cpu_model(char *model, size_t size) {
     fclose(f);
 }
 
-char *machine_json(void) {
+static char *described(int processors) {
   char model[256];
   struct utsname u;
   memset(&u, 0, sizeof u);
   uname(&u);
   cpu_model(model, sizeof model);
   double gib = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / (1 << 30);
-  json_t *j = json_pack("{s:s, s:s, s:i, s:f, s:s, s:s}", "processor", model, "architecture", u.machine,
-                        "logical_processors", parallel_cpus(), "memory_gib", (double)(int64_t)(gib * 10) / 10, "system",
-                        u.sysname, "kernel", u.release);
+  json_t *j =
+      json_pack("{s:s, s:s, s:i, s:f, s:s, s:s}", "processor", model, "architecture", u.machine, "logical_processors",
+                processors, "memory_gib", (double)(int64_t)(gib * 10) / 10, "system", u.sysname, "kernel", u.release);
   char *text = j ? json_dumps(j, JSON_SORT_KEYS) : NULL;
   json_decref(j);
   return text;
 }
 
-char *machine_identity(void) {
-  char *json = machine_json();
+char *machine_json(void) {
+  return described(parallel_cpus());
+}
+
+char *machine_identity(bool whole) {
+  char *json = whole ? described((int)sysconf(_SC_NPROCESSORS_CONF)) : machine_json();
   char hex[HASH_HEX_BYTES];
   if (!json)
     return NULL;

@@ -3,6 +3,7 @@
 #ifndef JUDGE_MACHINE_H
 #define JUDGE_MACHINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -14,7 +15,8 @@ struct machine_peaks {
 enum assay_status machine_measure(int threads, struct machine_peaks *out, struct assay_error *err);
 
 // A name for the machine that changes with the CPU model, the number of CPUs or the memory; heap string.
-char *machine_identity(void);
+// `whole`: whichever of its processors this process may use, as for what a GPU of it can do.
+char *machine_identity(bool whole);
 
 // Description as JSON: processor, logical processors, memory, kernel; heap string.
 char *machine_json(void);
