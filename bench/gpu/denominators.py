@@ -224,8 +224,8 @@ class Results:
             errors = log.read().strip()[-600:]
         errors += " ".join(unjudged(os.path.join(inside, f"verdicts_{i}.json")) for i in range(options.gpus * options.each))
         before, wanted = len(self.rows), set(missing)
-        for exported in verdicts_of(options.assay, store, f"{stage[0]} {stage[1]}", folder):
-            if exported["task"] in wanted and os.path.dirname(exported["candidate"]) == inside:
+        for exported in verdicts_of(options.assay, store, f"{stage[0]} {stage[1]}", folder):  # some by an earlier call
+            if exported["task"] in wanted:
                 row = row_of(exported, stage, options.call)
                 self.rows[key(row)] = row
         return len(self.rows) - before, len(missing), errors
@@ -295,9 +295,10 @@ def main():
             "date": time.strftime("%Y-%m-%d"), "commit": common.run(["git", "rev-parse", "--short=12", "HEAD"])[2].decode().strip(),
             "machine": common.machine(), "gpus": options.gpus, "each": options.each, "cpus": len(os.sched_getaffinity(0)), "stages": []}
     options.call = results.begin(call)
-    if options.device == "cuda":  # the floor needs the device's peaks
-        common.run([options.assay, "doctor", "--calibrate"], timeout=90)
     with tempfile.TemporaryDirectory() as folder:
+        if options.device == "cuda":  # the floor needs the device's peaks, where the verdicts go
+            common.run([options.assay, "doctor", "--calibrate", "--store",
+                        options.store or os.path.join(folder, "store.sqlite")], timeout=90)
         for stage in options.stages:
             left = options.seconds - (time.monotonic() - begin)
             wanted = [t for t in tasks if level_of(t) == stage[2]]

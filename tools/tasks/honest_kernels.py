@@ -538,6 +538,8 @@ EXTENTS = {"Pooling/avg_pool1d": "OL = L / 2", "Fusion/fused_cos_avg_pool1d": "O
            "Pooling/adaptive_avg_pool2d": "OH = H / 2, OW = W / 2", "Fusion/fused_fractional_max_pool2d_with_relu": "OH = H / 2, OW = W / 2",
            "Fusion/fused_relu_max_pool2d_conv2d": "OH = (H - 2) / 2, OW = (W - 2) / 2", "Fusion/fused_hstack_div": "L = N + N",
            "Fusion/fused_pixel_shuffle_conv2d": "OH = 2 * (H - 2), OW = 2 * (W - 2), C = CO / 4",
+           "SpatialOps/interpolate": "OH = 2 * H, OW = 2 * W", "Convolution/conv_transpose2d": "OH = 2 * H, OW = 2 * W",
+           "Fusion/fused_avg_pool2d_cosine_similarity": "OH = (H + 1) / 2, OW = (W + 1) / 2",
            "Quantization/conv2d_w8a8": "OH = H + 3 - KH, OW = W + 3 - KW", "Fusion/fused_repeat_interleave_log_softmax": "L = N + N"}
 PADDED = ("Fusion/fused_gelu_conv2d", "Fusion/fused_relu_conv2d", "Fusion/fused_relu_batch_norm_conv2d", "Fusion/fused_conv2d_add")
 
@@ -604,8 +606,12 @@ def written(name, cuda):
     if cuda:  # what the pieces do not read is no argument
         read = [row for row in read if re.search(rf"\b{row[1]}\b", body + "".join(defines))]
         arguments = ", ".join([n for _, n, _, _ in read + made] + used)
-        extents = EXTENTS.get(name, "OH = H, OW = W" if name in PADDED else "OH = H - 2, OW = W - 2")
-        head += [f"// assay: let {e}" for e in extents.split(", ") if e.split()[0] in used and task.symbols[e.split()[0]][0] == "outputs"]
+        extents = EXTENTS.get(name, "OH = H, OW = W" if name in PADDED else "OH = H - 2, OW = W - 2" if "conv3(" in body else "")
+        lets = {e.split()[0]: e for e in extents.split(", ") if e}
+        missing = [s for s in used if task.symbols[s][0] == "outputs" and s not in lets]
+        if missing:
+            sys.exit(f"{name}: what is {missing[0]}, which only outputs have? EXTENTS says it for device code")
+        head += [f"// assay: let {lets[s]}" for s in lets if s in used and task.symbols[s][0] == "outputs"]
         head += [f"// assay: launch pieces grid=ceil_div({count}, 256) block=256 args={arguments}", "#define FN static __device__"]
         parameters = ", ".join([d for d, *_ in read + made] + [f"long long {s}" for s in used])
         end = f"extern \"C\" __global__ void pieces({parameters}) {{\n  const long long i = (long long)blockIdx.x * 256 + threadIdx.x;\n" \
