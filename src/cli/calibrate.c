@@ -53,7 +53,8 @@ static enum assay_status agree(const json_t *now, const char *stored, bool yes, 
 // Stores a record, unless it is far from the one before and nobody wants it. Takes `now`.
 static enum assay_status keep(const struct cli_calibration *c, const char *key, json_t *now, struct assay_error *err) {
   struct assay_error ignored = {0};
-  char *machine = machine_identity(strcmp(key, plan_device_cpu.peaks) != 0), *stored = NULL, *text = now ? json_dumps(now, JSON_SORT_KEYS) : NULL;
+  char *machine = machine_identity(strcmp(key, plan_device_cpu.peaks) != 0), *stored = NULL,
+       *text = now ? json_dumps(now, JSON_SORT_KEYS) : NULL;
   enum assay_status status = machine && text ? ASSAY_OK : error_nomem(err, "the peaks");
   if (!status && store_get_machine(c->store, machine, key, &stored, &ignored) == ASSAY_OK)
     status = agree(now, stored, c->yes, err);
