@@ -110,6 +110,14 @@ static void busy_machine(void **state) {
   assert_true(timed("process", 0.1, &fast).timing.suspicious);
   v = timed("plan", 1.9, &usual); // a GPU's time has no part of the host's
   assert_true(v.timing.measured && !v.timing.unstable);
+  struct assay_timing late = usual; // but the judge's clock has
+  late.wall_ns = 1.7e6;
+  v = timed("plan", 0.7, &late);
+  assert_string_equal(v.detail, "no time: machine too busy (load 11 on 2 CPUs)");
+  assert_false(v.timing.measured || v.timing.suspicious);
+  assert_true(timed("plan", 0.1, &late).timing.suspicious);
+  late.floor_ns = 9e6; // too fast as well, which no load explains
+  assert_true(timed("plan", 0.7, &late).timing.suspicious);
 }
 
 int main(void) {
