@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whose fault a failure is: a Python candidate that did not come to run may lack what this machine does not have.
+#include <stdint.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "judge/blame.h"
 #include "judge/session.h"
+#include "judge/workbench.h"
 #include "sandbox/sandbox.h"
 #include "toolchain/python.h"
+
+// Contexts and code of ours on a GPU, and a desktop.
+#define CONTEXTS_BYTES (UINT64_C(4) << 30)
 
 // Reasons of candidates that did not come to run, or not to their end.
 static bool may_lack_something(enum assay_reason reason) {
@@ -19,6 +25,41 @@ static bool is_about_a_gpu(const struct assay_verdict *v) {
     if (strcasestr(v->detail, words[i]) || (v->diagnostics && strcasestr(v->diagnostics, words[i])))
       return true;
   return false;
+}
+
+bool blame_lacks_memory(enum assay_reason reason, const char *detail) {
+  static const char *const words[] = {
+      "out of memory", "no memory", "no room", "not allocated yet", "unable to find an engine",
+      "ALLOC_FAILED"}; // the last: cuDNN's and cuBLAS's
+  bool may = reason == ASSAY_REASON_LOAD_FAILED || reason == ASSAY_REASON_RAISED ||
+             reason == ASSAY_REASON_UNRECORDABLE || reason == ASSAY_REASON_OUT_OF_MEMORY;
+  for (size_t i = 0; may && i < sizeof words / sizeof *words; i++)
+    if (strcasestr(detail, words[i]))
+      return true;
+  return false;
+}
+
+size_t blame_others(const struct compute_memory *m) {
+  size_t known = m->available + m->in_use, others = m->total > known ? m->total - known : 0;
+  size_t usual = m->total / 8 > CONTEXTS_BYTES ? m->total / 8 : CONTEXTS_BYTES;
+  return others > usual ? others : 0;
+}
+
+// A GPU whose memory others had: what failed for want of it may pass when they are gone.
+static enum assay_status blame_crowd(const struct session *s, struct assay_error *err) {
+  struct assay_workbench *w = s->subject ? s->subject->on : NULL;
+  struct compute_memory m;
+  if (!w || !workbench_compute(w) || !compute_is_cuda(workbench_compute(w)) ||
+      !blame_lacks_memory(s->v->reason, s->v->detail))
+    return ASSAY_OK;
+  workbench_make_room(w, SIZE_MAX); // what is left in use is the others'
+  compute_memory(workbench_compute(w), &m);
+  size_t others = blame_others(&m);
+  if (!others)
+    return ASSAY_OK;
+  return error_set(err, ASSAY_ERR_ENVIRONMENT,
+                   "not judged here: other processes have %.1f of the GPU's %.1f GB (it ended as %s: %.300s)",
+                   (double)others * 1e-9, (double)m.total * 1e-9, assay_reason_code(s->v->reason), s->v->detail);
 }
 
 static enum assay_status find_missing(const struct session *s, struct arena *a, char **missing,
@@ -41,6 +82,9 @@ static enum assay_status find_missing(const struct session *s, struct arena *a, 
 enum assay_status session_blame_machine(struct session *s, struct assay_error *err) {
   struct arena arena = {0};
   char *missing = NULL;
+  enum assay_status crowd = s->choice.form->python ? blame_crowd(s, err) : ASSAY_OK;
+  if (crowd)
+    return crowd;
   if (!s->choice.form->python || !s->source || !may_lack_something(s->v->reason))
     return ASSAY_OK;
   enum assay_status status = find_missing(s, &arena, &missing, err);
