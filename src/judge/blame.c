@@ -45,6 +45,19 @@ size_t blame_others(const struct compute_memory *m) {
   return others > usual ? others : 0;
 }
 
+// What ended without a word may have been ended by the machine's kernel: nobody of ours kills a build or a call but for
+// its time, and a limit of memory lets allocations fail.
+static enum assay_status blame_kernel(const struct session *s, struct assay_error *err) {
+  bool may = s->v->reason == ASSAY_REASON_OUT_OF_MEMORY || s->v->reason == ASSAY_REASON_BUILD_LIMIT;
+  int64_t kills = may && s->oom_kills >= 0 ? load_oom_kills(s->o->paths->proc) - s->oom_kills : 0;
+  if (kills <= 0)
+    return ASSAY_OK;
+  return error_set(err, ASSAY_ERR_ENVIRONMENT,
+                   "not judged here: the machine ran out of memory, and its kernel ended %lld process%s meanwhile (it "
+                   "ended as %s: %.300s)",
+                   (long long)kills, kills == 1 ? "" : "es", assay_reason_code(s->v->reason), s->v->detail);
+}
+
 // A GPU whose memory others had: what failed for want of it may pass when they are gone.
 static enum assay_status blame_crowd(const struct session *s, struct assay_error *err) {
   struct assay_workbench *w = s->subject ? s->subject->on : NULL;
@@ -82,9 +95,11 @@ static enum assay_status find_missing(const struct session *s, struct arena *a, 
 enum assay_status session_blame_machine(struct session *s, struct assay_error *err) {
   struct arena arena = {0};
   char *missing = NULL;
-  enum assay_status crowd = s->choice.form->python ? blame_crowd(s, err) : ASSAY_OK;
-  if (crowd)
-    return crowd;
+  enum assay_status blamed = blame_kernel(s, err);
+  if (!blamed && s->choice.form->python)
+    blamed = blame_crowd(s, err);
+  if (blamed)
+    return blamed;
   if (!s->choice.form->python || !s->source || !may_lack_something(s->v->reason))
     return ASSAY_OK;
   enum assay_status status = find_missing(s, &arena, &missing, err);

@@ -95,6 +95,19 @@ static void add_cpus(FILE *f, const cpu_set_t *mine, double tick_s, struct load_
   }
 }
 
+int64_t load_oom_kills(const char *proc) {
+  char path[4096], line[256];
+  long long kills = -1;
+  snprintf(path, sizeof path, "%s/vmstat", proc ? proc : "/proc");
+  FILE *f = fopen(path, "re");
+  while (f && kills < 0 && fgets(line, sizeof line, f))
+    if (sscanf(line, "oom_kill %lld", &kills) != 1)
+      kills = -1;
+  if (f)
+    fclose(f);
+  return kills;
+}
+
 void load_look(const char *proc, struct load_look *out) {
   char path[4096];
   cpu_set_t mine;

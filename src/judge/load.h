@@ -18,6 +18,9 @@ struct load_look {
 // Reads them below `proc` (NULL: /proc). Takes a fraction of a millisecond.
 void load_look(const char *proc, struct load_look *out);
 
+// How many processes the machine's kernel has ended for want of memory since it was started, below `proc`; -1: unknown.
+int64_t load_oom_kills(const char *proc);
+
 // What the machine did between two looks.
 struct assay_load load_between(const struct load_look *before, const struct load_look *after);
 

@@ -30,6 +30,7 @@ struct session {
   int announced;                  // 1 + the last step that was reported as progress; 0: none
   char weakness[200];             // which isolation is missing for this candidate; "": none
   struct load_look load;          // before the candidate was loaded
+  int64_t oom_kills;              // load_oom_kills, before it was built
   double overhead_ns;             // as in struct subject_loaded
   double queueing_ns;             // as in struct stamps_facts
   double hot_high_ns;             // as in struct timing_session

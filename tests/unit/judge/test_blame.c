@@ -6,7 +6,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "judge/blame.h"
+#include "judge/load.h"
+#include "judge/session.h"
 
 static const size_t GB = 1000000000;
 
@@ -39,8 +46,56 @@ static void others_have_what_is_neither_free_nor_ours(void **state) {
   assert_int_equal(blame_others(&(struct compute_memory){.total = 8 * GB, .available = 9 * GB}), 0);
 }
 
+static char proc[] = "/tmp/proc.XXXXXX";
+
+static void write_vmstat(const char *text) {
+  char path[64];
+  snprintf(path, sizeof path, "%s/vmstat", proc);
+  FILE *f = fopen(path, "we");
+  assert_non_null(f);
+  fputs(text, f);
+  fclose(f);
+}
+
+// Whether a candidate in C that ended so is judged, where the kernel had ended `before` processes when it began.
+static bool is_judged(enum assay_reason reason, int64_t before, struct assay_error *err) {
+  const struct assay_paths paths = {.proc = proc};
+  const struct assay_judge_options options = {.paths = &paths};
+  struct assay_verdict v = {.reason = reason, .detail = "ended by KILL with its memory used up"};
+  const struct form form = {0};
+  struct session s = {.v = &v, .o = &options, .choice = {.form = &form}, .oom_kills = before};
+  enum assay_status status = session_blame_machine(&s, err);
+  assert_true(status == ASSAY_OK || status == ASSAY_ERR_ENVIRONMENT);
+  return status == ASSAY_OK;
+}
+
+static void what_the_kernel_ended_is_nobodys_failure(void **state) {
+  struct assay_error err = {0};
+  (void)state;
+  assert_non_null(mkdtemp(proc));
+  assert_int_equal(load_oom_kills(proc), -1);
+  assert_true(is_judged(ASSAY_REASON_OUT_OF_MEMORY, -1, &err)); // unknown
+  write_vmstat("nr_free_pages 5055\noom_kill 3\npgfault 7\n");
+  assert_int_equal(load_oom_kills(proc), 3);
+  assert_true(is_judged(ASSAY_REASON_OUT_OF_MEMORY, 3, &err));
+  assert_true(is_judged(ASSAY_REASON_OUT_OF_MEMORY, -1, &err));
+  assert_true(is_judged(ASSAY_REASON_WRONG_VALUE, 2, &err));
+  assert_true(is_judged(ASSAY_REASON_TIMEOUT, 2, &err));
+  assert_false(is_judged(ASSAY_REASON_BUILD_LIMIT, 1, &err));
+  assert_non_null(strstr(err.message, "its kernel ended 2 processes meanwhile (it ended as build_limit: "));
+  assert_false(is_judged(ASSAY_REASON_OUT_OF_MEMORY, 2, &err));
+  assert_non_null(strstr(err.message, "ended 1 process meanwhile (it ended as out_of_memory: ended by KILL"));
+  write_vmstat("");
+  assert_int_equal(load_oom_kills(proc), -1);
+  char path[64];
+  snprintf(path, sizeof path, "%s/vmstat", proc);
+  unlink(path);
+  rmdir(proc);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(words_of_those_that_found_none),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(what_the_kernel_ended_is_nobodys_failure),
+                                     cmocka_unit_test(words_of_those_that_found_none),
                                      cmocka_unit_test(others_have_what_is_neither_free_nor_ours)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
