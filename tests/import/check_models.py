@@ -214,6 +214,18 @@ def own_model(tool, assay, folder):
             expect(str(refusal), wanted)
         else:
             raise AssertionError(f"{options} was not refused")
+    # A folder gets a file of the model's name; one that is not there is said.
+    inside = pathlib.Path(folder, "inside")
+    inside.mkdir()
+    tool.run([str(path), "-o", str(inside), "--assay", assay, "--no-lint"])
+    if not (inside / path.with_suffix(".onnxtxt").name).is_file():
+        raise AssertionError("the task is not in the folder that was named")
+    try:
+        tool.run([str(path), "-o", folder + "/none/x.onnxtxt", "--assay", assay, "--no-lint"])
+    except tool.Refused as refusal:
+        expect(str(refusal), "there is no folder")
+    else:
+        raise AssertionError("a folder that is not there was not refused")
     # A file may be called anything, a task may not.
     path = path.rename(path.with_name('my "mlp" (1).onnx'))
     text, said = run("--weights", "constants")

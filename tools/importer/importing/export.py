@@ -159,15 +159,15 @@ def strip_later(model):
 
 
 def narrow(model):
-    """What a module of floats computes in double precision on its way, or gives: single precision is asked for, as the
-    answer is computed in double precision anyway, and a task's contract is of one type."""
+    """What a module of floats computes in double precision on its way: single precision is asked for, as the answer is
+    computed in double precision anyway, and a task's contract is of one type. Outputs in double are refused elsewhere."""
     g, double, single = model.graph, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT
     casts = [a for n in g.node if n.op_type == "Cast" for a in n.attribute if a.name == "to" and a.i == double]
-    if not casts or any(v.type.tensor_type.elem_type == double for v in g.input):
+    if not casts or any(v.type.tensor_type.elem_type == double for v in [*g.input, *g.output]):
         return
     for a in casts:
         a.i = single
-    for v in [*g.value_info, *g.output]:
+    for v in g.value_info:
         if v.type.tensor_type.elem_type == double:
             v.type.tensor_type.elem_type = single
     for tensor in [*g.initializer, *(a.t for n in g.node for a in n.attribute if a.type == a.TENSOR)]:

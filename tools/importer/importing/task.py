@@ -85,11 +85,18 @@ def bindings(words, option):
     return found
 
 
+def place_of(output, name):
+    """The file to write: a folder gets one of that name."""
+    if output and not pathlib.Path(output).is_dir() and not pathlib.Path(output).resolve().parent.is_dir():
+        raise Refused(f"{output}: there is no folder {pathlib.Path(output).resolve().parent} to write it to")
+    return pathlib.Path(output, name) if output and pathlib.Path(output).is_dir() else pathlib.Path(output or name)
+
+
 def make_candidate(options, path):
     """A solution or a submission to one file."""
     from . import candidates, gpu_mode
     if options.solution:
-        output = pathlib.Path(options.output or path.with_suffix(".json").name)
+        output = place_of(options.output, path.with_suffix(".json").name)
         output.write_text(json.dumps(candidates.to_solution(path, options.task), indent=2), encoding="utf-8")
         print(f"{output}: a solution of flashinfer-bench")
         return
@@ -101,7 +108,7 @@ def make_candidate(options, path):
         text = candidates.of_submission(path, options.task, gpu_mode.modules(folder, path))
     else:
         raise Refused("it is neither a solution's .json nor a submission's .py")
-    output = pathlib.Path(options.output or re.sub(r"[^A-Za-z0-9_.+-]", "_", name) + ".py")
+    output = place_of(options.output, re.sub(r"[^A-Za-z0-9_.+-]", "_", name) + ".py")
     candidates.write(text, output)
     print(f"{output}: assay judge {options.task} {output}")
 
@@ -114,7 +121,7 @@ def make(options, path):
         raise Refused("it is neither a .py, an .onnx nor a .json file, nor a folder with task.yml")
     assay = check.Assay(options.assay)
     place = path.resolve().parent if path.name == "task.yml" else path
-    output = pathlib.Path(options.output or place.with_suffix(".onnxtxt").name)
+    output = place_of(options.output, place.with_suffix(".onnxtxt").name)
     if problem:
         from . import gpu_mode_task
         words, report = gpu_mode_task.make(options, path, assay)
