@@ -372,7 +372,7 @@ expect 2 "no run named" "$assay" score nosuch
 expect 2 "cannot read the folder" "$assay" bench kernelbench/1 --from "$work/none"
 head -c 100000 /dev/urandom >"$work/garbage.sqlite"
 expect 3 "garbage.sqlite" "$assay" score cli --store "$work/garbage.sqlite"
-expect 0 "level 1, [0-9]+ problems" "$assay" export cli --to "$work/runs"
+expect 0 "level 1, [0-9]+ problems?" "$assay" export cli --to "$work/runs"
 json 0 "$assay" export cli --to "$work/runs" --json
 expect 0 '"compiled": true' cat "$work/runs/cli/eval_results.json"
 expect 2 "no run named" "$assay" export nobody --to "$work/runs"

@@ -104,7 +104,7 @@ expect 1 "wrong_value|wrong_class|unwritten" bench --from "$work/changing" --run
 cp "$cases/relu.c" "$work/changing/level_1_problem_19_sample_0_kernel.c"
 expect 0 "1 judged now .1 passed" bench --from "$work/changing" --run changing
 expect 0 "changing .* 1/1 +1 " "$assay" score changing
-expect 0 "1 samples, 1 correct" "$assay" export changing --to "$work/runs"
+expect 0 "1 sample, 1 correct" "$assay" export changing --to "$work/runs"
 expect 0 "^2$" stored changing
 # The run's own name has no path that means another folder elsewhere.
 cd "$work" || exit 1
@@ -131,7 +131,7 @@ timed() { "$assay" bench kernelbench/1 --from "$work/timed" --run timed --no-pro
 export ASSAY_PROC=$busy
 expect 0 "pass .* -  no time: machine too busy .load 11 on 2 CPUs." timed
 expect 0 "^0.1$" sqlite3 "$ASSAY_STORE" "SELECT suspicious, time_ns IS NULL FROM verdict WHERE run = 'timed'"
-expect 0 "1 samples, 1 correct" "$assay" export timed --to "$work/runs"
+expect 0 "1 sample, 1 correct" "$assay" export timed --to "$work/runs"
 export ASSAY_PROC=$quiet
 expect 0 "0 judged now .*1 done before" timed
 expect 0 "1 judged now" timed --again untimed
