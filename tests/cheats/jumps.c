@@ -3,7 +3,7 @@
 // assay: expect pass
 // assay: twin LOCAL expect pass -- setjmp and longjmp within the kernel
 // assay: twin OLD_FRAME expect unwritten|crashed|timeout -- jumps into the frame of the call before
-// assay: twin OUT_OF_HELPER expect crashed|timeout|unwritten|late_work|late_work -- from a helper into the main thread
+// assay: twin OUT_OF_HELPER expect crashed|timeout|unwritten|late_work|exited -- from a helper into the main thread
 // assay: twin OWN_STACK expect pass -- runs on a stack of its own (ucontext)
 // assay: twin RETURN_TWICE expect exited -- a context without a successor: the thread ends, and the process with it
 // assay: twin SMASH_RETURN expect crashed -- overwrites its return address
