@@ -5,10 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/nearest.h"
 #include "base/printable.h"
 #include "cli/bench.h"
+#include "sandbox/sandbox.h"
 
 enum { KEY_FROM = 2000, KEY_RUN, KEY_TWINS, KEY_ONLY, KEY_AGAIN };
 
@@ -299,12 +301,33 @@ static int run_bench(struct bench *b) {
   return code == CLI_PASS ? verdicts : code;
 }
 
+// What is not to be stored is kept in a store of its own for as long as the command runs: nothing of it was judged
+// before. What was measured of this machine still comes from the usual one, if it is there.
+static enum assay_status open_store(struct bench *b, char **folder, struct assay_error *err) {
+  struct cli_judging *j = &b->judging;
+  struct assay_error ignored = {0};
+  char path[4096];
+  const bool kept = !j->no_store || access(j->paths.store, F_OK) == 0;
+  enum assay_status status = kept ? store_open(j->paths.store, &b->store, j->no_store ? &ignored : err) : ASSAY_OK;
+  if (status && !j->no_store)
+    return status;
+  cli_judging_finish(j, status ? NULL : b->store);
+  if (!j->no_store)
+    return ASSAY_OK;
+  store_close(b->store);
+  b->store = NULL;
+  status = sandbox_folder_make(j->paths.temporary, folder, err);
+  if (!status && snprintf(path, sizeof path, "%s/verdicts.sqlite", *folder) >= (int)sizeof path)
+    status = error_set(err, ASSAY_ERR_USAGE, "the path of the temporary folder is too long: %.100s", *folder);
+  return status ? status : store_open(path, &b->store, err);
+}
+
 int cli_bench(int argc, char **argv) {
   struct bench b = {.printed = ATOMIC_FLAG_INIT};
   b.interrupt = (struct cli_interrupt){.finishing = "the current kernel", .last = print_at_once, .arg = &b};
   struct assay_error err = {0};
   struct buf run = {0}, joined = {0};
-  char *folder = NULL;
+  char *folder = NULL, *unkept = NULL;
   argc = join_again(argc, argv, &joined);
   if (cli_begin(&argp, argc, argv, &b, &b.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
@@ -313,12 +336,12 @@ int cli_bench(int argc, char **argv) {
   if (b.judging.options.contract) // or its verdicts would supersede those under the tasks' own
     buf_printf(&run, ", %s", b.judging.options.contract);
   b.run = b.run ? b.run : buf_str(&run);
-  if (store_open(b.judging.paths.store, &b.store, &err) != ASSAY_OK)
-    return cli_fail(&err);
-  cli_judging_finish(&b.judging, b.store);
-  int code = run_bench(&b);
+  int code = open_store(&b, &unkept, &err) == ASSAY_OK ? run_bench(&b) : cli_fail(&err);
   cli_judging_close(&b.judging);
   store_close(b.store);
+  if (unkept)
+    sandbox_folder_remove(unkept);
+  base_free(unkept);
   arena_release(&b.arena);
   buf_release(&run);
   buf_release(&joined);

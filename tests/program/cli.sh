@@ -344,6 +344,12 @@ printf '<ir_version: 10>\nnonsense' >"$work/bad.onnxtxt"
 expect 2 "bad.onnxtxt.*line 2" "$assay" judge "$work/bad.onnxtxt" "$cases/relu.c"
 expect 0 "judged now" "$assay" bench kernelbench/1 --from "$cases" --only 'relu.c' --run cli
 expect 0 "1 done before" "$assay" bench kernelbench/1 --from "$cases" --only 'relu.c' --run cli
+# What is not to be stored is judged each time, and leaves no store.
+for _ in 1 2; do
+  expect 0 "1 judged now .*0 done before" "$assay" bench kernelbench/1 --from "$cases" --only 'relu.c' --no-timing --no-store \
+    --store "$work/unkept.sqlite"
+done
+[ ! -e "$work/unkept.sqlite" ] || { failures=$((failures + 1)); echo "FAILED: bench --no-store made a store"; }
 # In a store of its own, without roofs: the other's were measured next to other tests. Where they came out too low, an
 # honest time is faster than the hardware, and such a pass is not counted.
 unmeasured=$work/unmeasured.sqlite
