@@ -19,6 +19,7 @@ enum { POLL_NS = 2000000 };
 struct turn {
   // Whoever wants a turn holds the gate until it has it: so one that waits to be alone is not overtaken.
   int gate, lock;
+  enum turn_kind held;
 };
 
 // A file of another user in a folder with the sticky bit may not be opened with O_CREAT, and one of ours must be open
@@ -61,14 +62,16 @@ static bool wait_for(int fd, int how, int64_t end_ns) {
 }
 
 int64_t turn_take(struct turn *t, enum turn_kind kind, int64_t most_ns) {
-  if (!t || t->lock < 0)
+  if (!t || t->lock < 0 || kind == t->held)
     return 0;
   const int64_t begin_ns = clock_monotonic_ns();
   flock(t->lock, LOCK_UN);
+  t->held = TURN_NONE;
   if (kind == TURN_NONE)
     return 0;
   if (wait_for(t->gate, LOCK_EX, begin_ns + most_ns)) {
-    (void)wait_for(t->lock, kind == TURN_ALONE ? LOCK_EX : LOCK_SH, begin_ns + most_ns);
+    if (wait_for(t->lock, kind == TURN_ALONE ? LOCK_EX : LOCK_SH, begin_ns + most_ns))
+      t->held = kind;
     flock(t->gate, LOCK_UN);
   }
   return clock_monotonic_ns() - begin_ns;

@@ -21,8 +21,9 @@ struct turn;
 // Of the device with this name, which is the same in all processes (a GPU's UUID). `folder`: NULL: /tmp.
 enum assay_status turn_open(const char *folder, const char *device, struct turn **out, struct assay_error *err);
 
-// Gives back the turn at hand and waits for one of this kind, at most most_ns: then it goes on without. Who waits to be
-// alone is next: nobody who comes later overtakes. Returns how long it waited, in ns. t may be NULL.
+// Gives back the turn at hand and waits for one of this kind, at most most_ns: then it goes on without. One of this
+// kind that is held already is kept: no candidate that runs can get in between. Who waits to be alone is next: nobody
+// who comes later overtakes. Returns how long it waited, in ns. t may be NULL.
 int64_t turn_take(struct turn *t, enum turn_kind kind, int64_t most_ns);
 void turn_close(struct turn *t); // NULL is fine
 

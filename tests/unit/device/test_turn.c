@@ -112,6 +112,24 @@ static void who_waits_to_be_alone_is_not_overtaken(void **state) {
   end(&c);
 }
 
+static void a_turn_that_is_held_is_kept(void **state) {
+  (void)state;
+  struct turn *t = opened(folder, "GPU-1");
+  turn_take(t, TURN_ALONE, (int64_t)LONG_MS * MS);
+  struct other a = begin(TURN_ALONE);
+  assert_true(has_none_for(&a, 100)); // holds the gate by now, and would be next
+  assert_int_equal(turn_take(t, TURN_ALONE, (int64_t)LONG_MS * MS), 0);
+  assert_true(has_none_for(&a, 50));
+  turn_take(t, TURN_NONE, 0);
+  has_its_turn(&a);
+  assert_in_range(turn_take(t, TURN_ALONE, 10 * MS), 10 * MS, (int64_t)LONG_MS * MS); // in vain
+  end(&a);
+  struct other b = begin(TURN_ALONE); // nothing is held that was not got
+  has_its_turn(&b);
+  end(&b);
+  turn_close(t);
+}
+
 static void a_dead_holder_holds_nothing(void **state) {
   (void)state;
   struct other a = begin(TURN_ALONE);
@@ -177,6 +195,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(together_overlaps_and_alone_does_not),
       cmocka_unit_test(who_waits_to_be_alone_is_not_overtaken),
+      cmocka_unit_test(a_turn_that_is_held_is_kept),
       cmocka_unit_test(a_dead_holder_holds_nothing),
       cmocka_unit_test(a_turn_that_does_not_come_is_not_waited_for_forever),
       cmocka_unit_test(without_files_there_are_no_turns),
