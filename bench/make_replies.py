@@ -14,8 +14,9 @@ import pathlib
 import sqlite3
 import subprocess
 import tempfile
-import threading
 import time
+
+import make_streams
 
 MB = 10**6
 KINDS = {}
@@ -124,25 +125,15 @@ async def redirected(w):
     await put(w, head("text/plain", "Location: http://127.0.0.1:1/stolen\r\n", "307 Temporary Redirect"))
 
 
-class Server:
-    def __init__(self):
-        self.answer, self.open, self.most, self.ready = small, 0, 0, threading.Event()
-        threading.Thread(target=lambda: asyncio.run(self.run()), daemon=True).start()
-        self.ready.wait()
+class Server(make_streams.Listener):
+    reply = staticmethod(small)
 
-    async def run(self):
-        server = await asyncio.start_server(self.serve, "127.0.0.1", 0, backlog=512)
-        self.port = server.sockets[0].getsockname()[1]
-        self.ready.set()
-        await server.serve_forever()
-
-    async def serve(self, reader, writer):
+    async def answer(self, reader, writer):
         self.open += 1
         self.most = max(self.most, self.open)
         try:
-            asked = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-            await reader.readexactly(int(asked.split("content-length:")[1].split("\r\n")[0]))
-            await self.answer(writer)
+            await self.read_request(reader)
+            await self.reply(writer)
             writer.close()
         except (ConnectionError, asyncio.IncompleteReadError):
             pass  # the client had enough
@@ -150,7 +141,7 @@ class Server:
 
 
 def measure(assay, server, answer, n):
-    server.answer, server.most, memory, files = answer, 0, 0, 0
+    server.reply, server.most, memory, files = answer, 0, 0, 0
     with tempfile.TemporaryDirectory() as folder:
         store = f"{folder}/store.sqlite"
         start = time.monotonic()

@@ -35,9 +35,10 @@ END = event(delta={}, finish_reason="stop") + b"data: " + json.dumps(
     {"choices": [], "usage": {"prompt_tokens": 1000, "completion_tokens": 500}}).encode() + b"\n\ndata: [DONE]\n\n"
 
 
-class Server:
-    def __init__(self, streams, rate, seconds):
-        self.streams, self.rate, self.count = streams, rate, int(rate * seconds)
+class Listener:
+    """Serves on a port of this machine, in a thread of its own, with self.answer(reader, writer)."""
+
+    def __init__(self):
         self.most, self.open, self.ready = 0, 0, threading.Event()
         threading.Thread(target=lambda: asyncio.run(self.run()), daemon=True).start()
         self.ready.wait()
@@ -48,9 +49,18 @@ class Server:
         self.ready.set()
         await server.serve_forever()
 
-    async def answer(self, reader, writer):
+    async def read_request(self, reader):
         head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
         await reader.readexactly(int(head.split("content-length:")[1].split("\r\n")[0]))
+
+
+class Server(Listener):
+    def __init__(self, streams, rate, seconds):
+        self.streams, self.rate, self.count = streams, rate, int(rate * seconds)
+        super().__init__()
+
+    async def answer(self, reader, writer):
+        await self.read_request(reader)
         self.open += 1
         self.most = max(self.most, self.open)
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
