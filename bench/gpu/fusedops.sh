@@ -7,7 +7,8 @@
 #
 # PROGRAMS: the folder with assay and its helpers. OUT: a folder for the store, texts and JSON. SECONDS (540) limits the
 # whole; the same OUT goes on where it stopped. ASSAY_PYTHON names a Python with PyTorch; without it only kernels are
-# judged. HELION is Helion's effort (none). OUT/site/c/fusedops.html is the page of the comparison.
+# judged. HELION is Helion's effort (none). GPUS (1): so many of the machine's GPUs share the work, a part of a sweep at a
+# time, all makers of a shape on the same GPU. OUT/site/c/fusedops.html is the page of the comparison.
 set -u
 programs=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -17,23 +18,56 @@ cd "$(dirname "$0")/../.."
 export ASSAY_TASKS="$PWD/tasks" ASSAY_INCLUDE="$PWD/include" ASSAY_STORE="$out/store.sqlite"
 with=kernels/fusedops
 python=${ASSAY_PYTHON:-python3}
-if "$python" -c 'import torch' 2>/dev/null; then with=eager,inductor,max-autotune,library,kernels/fusedops; fi
-if "$python" -c 'import torch, triton' 2>/dev/null; then with=$with,triton; fi
-if "$python" -c 'import torch, helion' 2>/dev/null; then with=$with,helion:${HELION:-none}; fi
+has() { "$python" -I -c "import $1" 2>/dev/null; } # as the worker does: PYTHONPATH is not looked at
+if has torch; then with=eager,inductor,max-autotune,library,kernels/fusedops; fi
+if has torch,triton; then with=$with,triton; fi
+if has torch,helion; then with=$with,helion:${HELION:-none}; fi
+echo "makers: $with"
 "$programs/assay" doctor --calibrate >"$out/doctor.txt" 2>&1
-side() { # side NAME TASK WORKLOADS
+compare() { # compare NAME TASK WORKLOADS: says in NAME.txt what makers side by side came to
   left=$((end - $(date +%s)))
   [ $left -gt 10 ] || { echo "no time left for $1"; return; }
   timeout -s INT $left "$programs/assay" compare "$2" --with $with --workload "$3" --device cuda --run fusedops --scorecard \
     >"$out/$1.txt" 2>"$out/$1.err"
+}
+whole() { # whole NAME TASK WORKLOADS: the table of a sweep; what the parts judged is not judged again
+  compare "$1" "$2" "$3"
   tail -n 40 "$out/$1.txt"
 }
-timeout -s INT 120 "$programs/assay" bench fusedops --from kernels/fusedops --twins --workload small --device cuda --no-timing \
-  >"$out/twins.txt" 2>"$out/twins.err"
+parts() { # what there is to do, the longest first
+  for n in 0[1-3] 0[4-6] 0[7-9] 1[0-2] 1[3-5] 1[6-8] 19 2[0-2] 2[3-5] 2[6-8] 29 30; do echo "fusedops/matmul/bf16_matmul size$n"; done
+  echo "fusedops/gemm_gelu/bf16_gemm_gelu size0[1-2]"
+  echo "fusedops/gemm_gelu/bf16_gemm_gelu size0[3-5]"
+  echo "fusedops/layernorm/bf16_layernorm size*"
+  for family in attention grouped_gemm softmax rms_norm swiglu rotary cross_entropy moe_gate; do echo "fusedops/$family size0[1-3]"; done
+}
+next() { # takes a line off the list; several workers do
+  flock "$out/parts" sh -c 'head -n 1 "$1" && sed -i 1d "$1"' sh "$out/parts.left"
+}
+worker() { # worker GPU
+  while line=$(next) && [ -n "$line" ]; do
+    set -f
+    set -- "$1" $line
+    set +f
+    begun=$(date +%s)
+    CUDA_VISIBLE_DEVICES=$1 compare "part_$(echo "$2 $3" | tr -c 'a-zA-Z0-9\n' _)" "$2" "$3"
+    echo "$2 $3: $(($(date +%s) - begun)) s on GPU $1"
+  done
+}
+: >"$out/parts"
+parts >"$out/parts.left"
+gpu=0
+while [ $gpu -lt "${GPUS:-1}" ]; do
+  worker $gpu &
+  gpu=$((gpu + 1))
+done
+wait
+CUDA_VISIBLE_DEVICES=0 timeout -s INT 120 "$programs/assay" bench fusedops --from kernels/fusedops --twins --workload small \
+  --device cuda --no-timing >"$out/twins.txt" 2>"$out/twins.err"
 tail -n 12 "$out/twins.txt"
-side layernorm fusedops/layernorm/bf16_layernorm 'size*'
-side gemm_gelu fusedops/gemm_gelu/bf16_gemm_gelu 'size*'
-side matmul fusedops/matmul/bf16_matmul 'size*'
-for family in softmax rms_norm swiglu rotary cross_entropy moe_gate attention grouped_gemm; do side $family fusedops/$family 'size0[1-3]'; done
+whole layernorm fusedops/layernorm/bf16_layernorm 'size*'
+whole gemm_gelu fusedops/gemm_gelu/bf16_gemm_gelu 'size*'
+whole matmul fusedops/matmul/bf16_matmul 'size*'
+for family in softmax rms_norm swiglu rotary cross_entropy moe_gate attention grouped_gemm; do whole $family fusedops/$family 'size0[1-3]'; done
 "$programs/assay" trials --read tests/tuning/logs/published_results.csv --run published >/dev/null 2>&1
 "$programs/assay" report --html "$out/site" >"$out/site.txt" 2>&1
