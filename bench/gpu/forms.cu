@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forms of kernels/fusedops/bf16_matmul.cu, bf16_gemm_gelu.cu and bf16_attention.cu, those that ship and others, as a
-// library for forms.py: KIND is MATMUL, GELU or ATTENTION.
+// Forms of kernels/fusedops/bf16_matmul.cu, fp8_matmul.cu, bf16_gemm_gelu.cu and bf16_attention.cu, those that ship and
+// others, as a library for forms.py: KIND is MATMUL, FP8, GELU or ATTENTION.
 #include <cuda_runtime.h>
 #include <math.h>
 #include <stdio.h>
 #if defined(MATMUL)
 #include "../../kernels/fusedops/bf16_matmul.cu"
 #define KERNEL matmul
+#elif defined(FP8)
+#include "../../kernels/fusedops/fp8_matmul.cu"
 #elif defined(GELU)
 #include "../../kernels/fusedops/bf16_gemm_gelu.cu"
 #define KERNEL gemm_gelu
@@ -14,27 +16,31 @@
 #include "../../kernels/fusedops/bf16_attention.cu"
 #endif
 
-// cuTensorMapEncodeTiled: bf16 is 9, swizzle of 128 bytes 3, promotion to 256 bytes 3. The kernels have a CUtensorMap
-// of their own, so that cuda.h cannot be here.
+// cuTensorMapEncodeTiled: uint8 is 0, bf16 9, swizzle of 128 bytes 3, promotion to 256 bytes 3. The kernels have a
+// CUtensorMap of their own, so that cuda.h cannot be here.
 typedef int encode_function(void *map, int type, unsigned rank, void *data, const unsigned long long *dims,
                             const unsigned long long *strides, const unsigned *box, const unsigned *steps,
                             int interleave, int swizzle, int promotion, int fill);
 
-// A map of `heads` matrices of dense rows, in boxes of 64 columns.
-static CUtensorMap encode(void *data, int heads, int rows, int columns, int box_rows) {
+// A map of `heads` matrices of dense rows, in boxes of 128 bytes of columns.
+static CUtensorMap encode_bytes(void *data, int heads, int rows, int columns, int box_rows, int bytes) {
   static encode_function *function;
   cudaDriverEntryPointQueryResult found;
   if (!function)
     cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", (void **)&function, 12000, cudaEnableDefault, &found);
-  unsigned long long row = 2ull * columns,
+  unsigned long long row = (unsigned long long)bytes * columns,
                      dims[] = {(unsigned long long)columns, (unsigned long long)rows, (unsigned long long)heads};
   unsigned long long strides[] = {row, row * rows};
-  unsigned box[] = {64, (unsigned)box_rows, 1}, steps[] = {1, 1, 1};
+  unsigned box[] = {128u / bytes, (unsigned)box_rows, 1}, steps[] = {1, 1, 1};
   CUtensorMap map;
-  int error = function(&map, 9, heads > 0 ? 3 : 2, data, dims, strides, box, steps, 0, 3, 3, 0);
+  int error = function(&map, bytes == 1 ? 0 : 9, heads > 0 ? 3 : 2, data, dims, strides, box, steps, 0, 3, 3, 0);
   if (error)
     printf("cuTensorMapEncodeTiled: %d\n", error);
   return map;
+}
+
+static CUtensorMap encode(void *data, int heads, int rows, int columns, int box_rows) {
+  return encode_bytes(data, heads, rows, columns, box_rows, 2);
 }
 
 struct request {
@@ -81,6 +87,23 @@ template <int WIDTH, int GROUPS, int KEYS, int STAGES, int CAUSAL> static int go
   return launch(&config, parts < 132 ? parts : 132, 128 + 128 * GROUPS, F::SHARED, 1, kernel, args);
 }
 #define FORMS(X) X(128, 2, 128, 2, 0) X(128, 2, 128, 2, 1) X(64, 3, 128, 3, 0) X(64, 3, 128, 3, 1) X(64, 2, 128, 4, 1)
+#elif defined(FP8)
+template <int BM, int, int, int, int STAGES> static int go(const request *r) {
+  static CUtensorMap maps[3];
+  int M = r->dims[0], K = r->dims[1], N = r->dims[2], tiles = (M + BM - 1) / BM * ((N + ACROSS - 1) / ACROSS);
+  const void *kernel = (const void *)matmul<BM, STAGES>;
+  if (r->prepare) {
+    maps[0] = encode_bytes(r->in[0], 0, M, K, BM, 1);
+    maps[1] = encode_bytes(r->in[1], 0, K, N, BK, 1);
+    maps[2] = encode(r->out, 0, M, N, 32);
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, form<BM, STAGES>::SHARED);
+  }
+  void *args[] = {maps, maps + 1, maps + 2, &M, &K, &N};
+  cudaLaunchConfig_t config = {};
+  config.stream = r->stream;
+  return launch(&config, tiles < 132 ? tiles : 132, 128 + 128 * GROUPS, form<BM, STAGES>::SHARED, 1, kernel, args);
+}
+#define FORMS(X) X(64, 2, 1, 1, 8) X(96, 2, 1, 1, 6) X(128, 2, 1, 1, 6) X(160, 2, 1, 1, 5)
 #else
 template <int BM, int GROUPS, int SHARE, int SPLIT, int STAGES> static int go(const request *r) {
   typedef form<BM, GROUPS, SHARE, SPLIT, STAGES> F;
@@ -109,14 +132,15 @@ template <int BM, int GROUPS, int SHARE, int SPLIT, int STAGES> static int go(co
 #ifdef GELU
 #define FORMS(X)                                                                                                       \
   X(64, 1, 1, 1, 8)                                                                                                    \
-  X(64, 1, 1, 2, 8) X(96, 2, 1, 1, 6) X(128, 2, 1, 1, 6) X(192, 2, 1, 1, 4) X(256, 2, 1, 1, 4) X(128, 1, 1, 2, 8)      \
-      X(128, 1, 1, 4, 8)
+  X(64, 1, 1, 2, 8)                                                                                                    \
+  X(96, 2, 1, 1, 6) X(128, 2, 1, 1, 6) X(192, 2, 1, 1, 4) X(256, 2, 1, 1, 4) X(128, 1, 1, 2, 8) X(128, 1, 1, 4, 8)
 #else
 #define FORMS(X)                                                                                                       \
   X(64, 1, 1, 1, 8)                                                                                                    \
-  X(64, 2, 1, 1, 8) X(96, 2, 1, 1, 6) X(128, 2, 1, 1, 6) X(144, 2, 1, 1, 5) X(160, 2, 1, 1, 5) X(176, 2, 1, 1, 5)      \
-      X(208, 2, 1, 1, 4) X(224, 2, 1, 1, 4) X(240, 2, 1, 1, 4) X(176, 2, 2, 1, 4) X(208, 2, 2, 1, 4)                   \
-          X(224, 2, 2, 1, 4) X(240, 2, 2, 1, 4)
+  X(64, 2, 1, 1, 8)                                                                                                    \
+  X(96, 2, 1, 1, 6) X(128, 2, 1, 1, 6) X(144, 2, 1, 1, 5) X(160, 2, 1, 1, 5) X(176, 2, 1, 1, 5) X(208, 2, 1, 1, 4)     \
+      X(224, 2, 1, 1, 4) X(240, 2, 1, 1, 4) X(176, 2, 2, 1, 4) X(208, 2, 2, 1, 4) X(224, 2, 2, 1, 4)                   \
+          X(240, 2, 2, 1, 4)
 #endif
 #endif
 

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forms of the products and of attention in kernels/fusedops beside PyTorch's libraries: bench/gpu/forms.py OUT.json [KIND]...
 
-KIND: matmul (the thirty published shapes and 8192 cubed, beside cuBLAS), gelu (the five, beside addmm and GELU), attention
+KIND: matmul (the thirty published shapes and 8192 cubed, beside cuBLAS), fp8 (these and four of DeepGEMM's, beside
+cuBLASLt where b lies column by column, and beside a product in bf16 of what is cast), gelu (the five, beside addmm and GELU), attention
 (beside cuDNN's and FlashAttention's, as PyTorch has them). Each form is checked once against single precision. Times are
 medians of fifteen, in turn over all forms and libraries, each after 256 MB were written, less that between two events
 with nothing between them: microseconds. For matmul the times of a form are fitted, as a launch, a time for each slice of
-64 terms and one for each round of tiles: these are the numbers in the kernel's directive lines.
+64 terms (fp8: 128) and one for each round of tiles: these are the numbers in the kernel's directive lines.
 
 Wants nvcc and PyTorch on a GPU with compute capability 9.0. The judge's own times are `assay compare`'s.
 """
@@ -25,6 +26,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MATMUL = [(m, m + 128, m + 256) for m in range(256, 4097, 128) if m != 1920] + [(8192, 8192, 8192)]
+FP8 = MATMUL + [(4096, 16384, 7168), (4096, 7168, 4096), (4096, 1536, 24576), (4096, 512, 32768)]
 GELU = [(32, 64, 16), (128, 256, 64), (512, 1024, 128), (1024, 2048, 256), (512, 2048, 4096), (4096, 4096, 4096)]
 ATTENTION = [(16, 32, 32, 512, 512, 64), (8, 32, 32, 1024, 1024, 64), (4, 32, 32, 2048, 2048, 64), (2, 32, 32, 4096, 4096, 64),
              (16, 16, 16, 512, 512, 128), (8, 16, 16, 1024, 1024, 128), (4, 16, 16, 2048, 2048, 128),
@@ -100,6 +102,24 @@ def matmul_case(library, dims, gelu):
     return found
 
 
+def fp8_case(library, dims):
+    m, k, n = dims
+    a, b = (torch.randn(rows, columns, device="cuda").to(torch.float8_e4m3fn) for rows, columns in ((m, k), (k, n)))
+    y = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
+    reference = torch.mm(a.bfloat16(), b.bfloat16(), out_dtype=torch.float32)
+
+    def right(_):
+        return bool(((y.float() - reference).abs() <= reference.abs() / 128 + math.sqrt(k) * 4e-3).all())
+
+    found = forms_of(library, [a, b, a], y, (m, k, n, 0, 0, 0), right)
+    columns, one = b.t().contiguous().t(), torch.ones(1, device="cuda")
+    for fast in (False, True):
+        found["cublaslt, fast sums" if fast else "cublaslt"] = lambda fast=fast: torch._scaled_mm(
+            a, columns, one, one, out_dtype=torch.bfloat16, use_fast_accum=fast)
+    found["torch, cast"] = lambda: torch.matmul(a.bfloat16(), b.bfloat16())
+    return found
+
+
 def attention_case(library, dims, causal):
     batch, heads, shared, queries, keys, width = dims
     q, k, v = (torch.randn(batch, h, rows, width, device="cuda").bfloat16() for h, rows in ((heads, queries), (shared, keys), (shared, keys)))
@@ -127,14 +147,14 @@ def attention_case(library, dims, causal):
     return found
 
 
-def fit(rows, form):
+def fit(rows, form, terms):
     """Nanoseconds of a launch, of a slice in a round and of a round, by least squares of relative errors."""
     height, groups, share, split, _ = map(int, form.split(","))
     system = [[0.0] * 4 for _ in range(3)]
     for (m, k, n), times in rows:
         tiles = math.ceil(m / height) * math.ceil(n / (64 * groups * share))
         rounds = math.ceil(tiles / (132 // (share * split)))
-        row = [x / times[form] for x in (1, rounds * math.ceil(k / 64 / split), rounds, times[form])]
+        row = [x / times[form] for x in (1, rounds * math.ceil(k / terms / split), rounds, times[form])]
         for i in range(3):
             for j in range(4):
                 system[i][j] += row[i] * row[j]
@@ -147,7 +167,7 @@ def fit(rows, form):
 
 
 def main():
-    out, kinds = sys.argv[1], sys.argv[2:] or ["matmul", "gelu", "attention"]
+    out, kinds = sys.argv[1], sys.argv[2:] or ["matmul", "fp8", "gelu", "attention"]
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
     empty = statistics.median(between_events(lambda: None, 50, flush))
@@ -158,11 +178,11 @@ def main():
             libraries = dict(zip(kinds, pool.map(lambda k: build(k, folder), kinds)))
         for kind in kinds:
             cases = [(d, c) for c in (0, 1) for d in ATTENTION if not c or d[3] == d[4]] if kind == "attention" else \
-                [(d, None) for d in (MATMUL if kind == "matmul" else GELU)]
+                [(d, None) for d in {"matmul": MATMUL, "fp8": FP8, "gelu": GELU}[kind]]
             rows = []
             for dims, causal in cases:
                 found = attention_case(libraries[kind], dims, causal) if kind == "attention" else \
-                    matmul_case(libraries[kind], dims, kind == "gelu")
+                    fp8_case(libraries[kind], dims) if kind == "fp8" else matmul_case(libraries[kind], dims, kind == "gelu")
                 for f in found.values():
                     f()
                 samples = {name: [] for name in found}
@@ -174,8 +194,8 @@ def main():
                 best = sorted(times, key=times.get)[:4]
                 print(kind, "x".join(map(str, dims)), "causal" if causal else "", ", ".join(f"{n}: {times[n]}" for n in best), flush=True)
                 result.setdefault(kind, []).append({"dims": dims, "causal": causal, "us": times})
-            if kind == "matmul":
-                result["fit_ns"] = {f: fit(rows[:-1], f) for f in rows[0][1] if f != "torch"}
+            if kind in ("matmul", "fp8"):
+                result[f"fit_{kind}_ns"] = {f: fit(rows[:30], f, 64 if kind == "matmul" else 128) for f in rows[0][1] if f[0].isdigit()}
     with open(out, "w") as f:
         json.dump(result, f, indent=1)
 

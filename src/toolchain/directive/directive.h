@@ -32,7 +32,8 @@
 //        kernel's parameter; local(E): E bytes of local memory (OpenCL); {A, A, ...}: a struct, laid out by C's rules.
 //        A name that is a buffer and a dimension is the buffer; write (N) + 0 or int(N) for the dimension.
 // KERNEL relu, ns::relu, matmul<128, 64, float>.
-// TYPE   of memory: float half bf16 double bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 (and int, uint, ...).
+// TYPE   of memory: float half bf16 e4m3 e5m2 double bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 (and int,
+//        uint, ...).
 #ifndef TOOLCHAIN_DIRECTIVE_DIRECTIVE_H
 #define TOOLCHAIN_DIRECTIVE_DIRECTIVE_H
 

@@ -354,7 +354,7 @@ static enum assay_status read_scratch(struct reader *r, struct directive *d) {
     return status;
   d->type = l->next.kind == TOKEN_NAME ? type_find(l->next.text, l->next.length) : NULL;
   if (!d->type)
-    return unexpected(r, "a type (float, half, bf16, double, bool, int8, uint8, int32, int64, ...)");
+    return unexpected(r, "a type (float, half, bf16, e4m3, double, bool, int8, uint8, int32, int64, ...)");
   lexer_advance(l);
   if (!lexer_take(l, "["))
     return unexpected(r, "`[` and the number of elements");

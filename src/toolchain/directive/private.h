@@ -152,7 +152,7 @@ struct element_type {
   const char *name;
   enum dtype dtype;
   uint32_t size;
-  enum { KIND_SIGNED, KIND_UNSIGNED, KIND_BOOL, KIND_HALF, KIND_BF16, KIND_FLOAT, KIND_DOUBLE } kind;
+  enum { KIND_SIGNED, KIND_UNSIGNED, KIND_BOOL, KIND_SMALL, KIND_FLOAT, KIND_DOUBLE } kind; // SMALL: 8 or 16 bits
 };
 const struct element_type *type_find(const char *name, size_t length); // NULL: no such type
 const struct element_type *type_of_dtype(enum dtype dtype);

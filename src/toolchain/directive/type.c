@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types of directive lines, and numbers as their bits.
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "toolchain/directive/private.h"
 
 // The first name of a type is what messages call it.
 static const struct element_type types[] = {
-    {"float", 1, 4, KIND_FLOAT},      {"half", 10, 2, KIND_HALF},       {"bf16", 16, 2, KIND_BF16},
+    {"float", 1, 4, KIND_FLOAT},      {"half", 10, 2, KIND_SMALL},      {"bf16", 16, 2, KIND_SMALL},
     {"double", 11, 8, KIND_DOUBLE},   {"bool", 9, 1, KIND_BOOL},        {"int8", 3, 1, KIND_SIGNED},
     {"uint8", 2, 1, KIND_UNSIGNED},   {"int16", 5, 2, KIND_SIGNED},     {"uint16", 4, 2, KIND_UNSIGNED},
     {"int32", 6, 4, KIND_SIGNED},     {"uint32", 12, 4, KIND_UNSIGNED}, {"int64", 7, 8, KIND_SIGNED},
     {"uint64", 13, 8, KIND_UNSIGNED}, {"char", 3, 1, KIND_SIGNED},      {"uchar", 2, 1, KIND_UNSIGNED},
     {"short", 5, 2, KIND_SIGNED},     {"ushort", 4, 2, KIND_UNSIGNED},  {"int", 6, 4, KIND_SIGNED},
     {"uint", 12, 4, KIND_UNSIGNED},   {"long", 7, 8, KIND_SIGNED},      {"ulong", 13, 8, KIND_UNSIGNED},
-    {"float16", 10, 2, KIND_HALF},    {"bfloat16", 16, 2, KIND_BF16},   {"float32", 1, 4, KIND_FLOAT},
-    {"float64", 11, 8, KIND_DOUBLE},
+    {"float16", 10, 2, KIND_SMALL},   {"bfloat16", 16, 2, KIND_SMALL},  {"float32", 1, 4, KIND_FLOAT},
+    {"float64", 11, 8, KIND_DOUBLE},  {"e4m3", 17, 1, KIND_SMALL},      {"e5m2", 19, 1, KIND_SMALL},
 };
 enum { N_TYPES = sizeof types / sizeof *types };
 
@@ -32,30 +31,6 @@ const struct element_type *type_of_dtype(enum dtype dtype) {
     if (types[i].dtype == dtype)
       return &types[i];
   return NULL;
-}
-
-// The bits of x rounded once, to nearest and to even, to a binary format of 16 bits with this many bits of fraction
-// and this bias (IEEE 754, 7.4: overflow gives infinity).
-static uint16_t round16(double x, int fraction_bits, int bias) {
-  const int max_exponent = (1 << (15 - fraction_bits)) - 1;
-  const uint16_t sign = signbit(x) ? 0x8000 : 0;
-  const uint16_t infinity = (uint16_t)(sign | (max_exponent << fraction_bits));
-  int exponent;
-  if (isnan(x))
-    return (uint16_t)(infinity | (1 << (fraction_bits - 1)));
-  if (isinf(x))
-    return infinity;
-  if (x == 0)
-    return sign;
-  (void)frexp(x, &exponent); // |x| = f 2^exponent, f in [0.5, 1)
-  int biased = exponent - 1 + bias;
-  if (biased < 1)
-    biased = 1; // subnormal: the spacing of the smallest normal numbers
-  // In units of the last place; exact, for it only moves the exponent. Rounding up to the next power of two carries
-  // into the exponent, as it should. nearbyint rounds to even: nobody changes the rounding mode here.
-  double units = nearbyint(ldexp(fabs(x), fraction_bits - (biased - bias)));
-  double bits = units + ldexp((double)(biased - 1), fraction_bits);
-  return bits >= (double)(infinity & 0x7fff) ? infinity : (uint16_t)(sign | (uint16_t)bits);
 }
 
 static enum assay_status encode_integer(struct evaluation *e, const struct element_type *t, const struct expr *x,
@@ -95,8 +70,7 @@ enum assay_status type_encode(struct evaluation *e, const struct element_type *t
     float f = (float)v;
     memcpy(bytes, &f, sizeof f);
   } else {
-    uint16_t h = t->kind == KIND_HALF ? round16(v, 10, 15) : round16(v, 7, 127);
-    memcpy(bytes, &h, sizeof h);
+    dtype_from_f64(t->dtype, &v, 1, bytes);
   }
   return ASSAY_OK;
 }

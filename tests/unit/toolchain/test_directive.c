@@ -245,7 +245,7 @@ static void test_reals(void **state) {
   assert_int_equal(bits_of("double", "b / 2", "// assay: let a = 1.0\n// assay: let b = a / 2\n"), double_bits(0.25));
 }
 
-static void test_sixteen_bits(void **state) {
+static void test_small_floats(void **state) {
   (void)state;
   static const struct {
     const char *type, *expr;
@@ -260,7 +260,7 @@ static void test_sixteen_bits(void **state) {
       {"half", "65520", 0x7c00},
       {"half", "1e9", 0x7c00},
       {"half", "-inf", 0xfc00},
-      {"half", "nan", 0x7e00},
+      {"half", "nan", 0x7fff},
       {"half", "1.00048828125", 0x3c00}, // half way to the next: to even
       {"half", "1.00146484375", 0x3c02},
       {"half", "0.000000059604644775390625", 0x0001},  // 2^-24, the least
@@ -279,6 +279,14 @@ static void test_sixteen_bits(void **state) {
       {"bf16", "inf", 0x7f80},
       {"bf16", "1e-40", 0x0001},
       {"bf16", "65280", 0x477f},
+
+      {"e4m3", "1", 0x38}, // OCP 8-bit floating point: 448 is the largest, and there is no infinity
+      {"e4m3", "-448", 0xfe},
+      {"e4m3", "0.001953125", 0x01},
+      {"e4m3", "1.0625", 0x38}, // half way: to even
+      {"e5m2", "1", 0x3c},
+      {"e5m2", "inf", 0x7c},
+      {"e5m2", "57344", 0x7b},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (bits_of(rows[i].type, rows[i].expr, "") != rows[i].bits)
@@ -727,7 +735,7 @@ static void test_allocations_fail(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_many_weights), cmocka_unit_test(test_integers),   cmocka_unit_test(test_reals),
-      cmocka_unit_test(test_sixteen_bits), cmocka_unit_test(test_launch),     cmocka_unit_test(test_struct),
+      cmocka_unit_test(test_small_floats), cmocka_unit_test(test_launch),     cmocka_unit_test(test_struct),
       cmocka_unit_test(test_steps),        cmocka_unit_test(test_tensor_map), cmocka_unit_test(test_opencl),
       cmocka_unit_test(test_options),      cmocka_unit_test(test_launches),   cmocka_unit_test(test_mistakes),
       cmocka_unit_test(test_limits),       cmocka_unit_test(test_worst_case), cmocka_unit_test(test_allocations_fail),
