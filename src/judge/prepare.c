@@ -46,6 +46,7 @@ double assay_floor_ns(const struct assay_peaks *p, const char *contract, double 
   double rate = p->contraction_flops_per_s > 0 ? p->contraction_flops_per_s : p->flops_per_s;
   double special = strcmp(contract, "tf32") == 0   ? p->tf32_flops_per_s
                    : strcmp(contract, "fp32") == 0 ? 0
+                   : strcmp(contract, "fp8") == 0  ? 2 * p->half_flops_per_s
                                                    : p->half_flops_per_s;
   double seconds = memory_seconds(p, input_bytes, fmax(0, output_bytes - p->cache_bytes));
   return 1e9 * fmax(seconds, fmax(flops / p->flops_per_s, contraction_flops / (special > 0 ? special : rate)));

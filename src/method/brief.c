@@ -37,7 +37,8 @@ static const char *contract_text(const char *name) {
       {"fp32", "fp32. Sums in fp32 at least; neither TF32 nor half precision anywhere"},
       {"tf32", "fp32 buffers; factors of products may be rounded to TF32, sums are in fp32"},
       {"fp16", "fp16 buffers; sums are in fp32"},
-      {"bf16", "bf16 buffers; sums are in fp32"}};
+      {"bf16", "bf16 buffers; sums are in fp32"},
+      {"fp8", "float8 factors, bf16 results; sums are in fp32, those of 128 terms may be the tensor core's"}};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
     if (strcmp(texts[i][0], name) == 0)
       return texts[i][1];

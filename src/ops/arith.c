@@ -76,6 +76,11 @@ double noise_normal(struct noise *n) {
   return sqrt(-2 * log(u)) * cos(6.283185307179586477 * v);
 }
 
+static double arith_cut_in_steps(double steps, double y, double t2) {
+  double drift = (steps + 1) / 2 * y;
+  return (drift * drift + steps * (steps + 1) / 2 * t2) / 2;
+}
+
 double arith_sum_variance_from(const struct arith *a, double start, double y, double t2, double k, bool products) {
   if (a->exact || !(k > 0))
     return 0;
@@ -93,7 +98,8 @@ double arith_sum_variance_from(const struct arith *a, double start, double y, do
     double u = arith_pow2(-(a->bits < 52 ? a->bits : 52));
     variance = u * u / 3 * expected / (a->block > 1 ? a->block : 1);
     if (products && a->cut_bits > 0)
-      variance += arith_pow2(-2 * a->cut_bits) * k * expected;
+      variance +=
+          arith_pow2(-2 * a->cut_bits) * (a->cut_steps > 0 ? arith_cut_in_steps(a->cut_steps, y, t2) : k * expected);
   }
   if (products) {
     // A product below the format's normal numbers rounds to its fixed grid, however small it is.

@@ -42,6 +42,8 @@ struct arith {
   int block;        // additions done without intermediate rounding (1: every one rounds)
   int cut_bits;     // sums of products may lose up to 2^-cut_bits of the sum so far with every term, always towards
                     // zero: tensor cores cut off instead of rounding (docs/numerics.md); 0: nothing of the kind
+  int cut_steps;    // so many steps of the tensor core in one accumulator, which is then added to another one in single
+                    // precision, as sums of float8 are made; 0: all terms
   bool one_lane;    // sums of reductions also err by what a loop with one accumulator loses (arith_sum_lost)
   // The type that values may be rounded to between operators, never inside one, and what this pass does of it
   // (oracle/boundary.c). Contracts of half precision have it; bits 0: none.
@@ -203,7 +205,9 @@ double noise_normal(struct noise *n);
 // u^2/3 * E[sum of squared partial sums] with E = y^2 k/3 + (t2 - y^2/k) k/6 for terms drawn without replacement,
 // never less than k*t2/2 (numerics.md), over `block`. When `products` is true there is more: the rounding of products'
 // inputs, 2 u_in^2/3 * t2; the rounding of products on the grid of subnormals, k q^2/12; and what is cut off, whose
-// errors have one sign and add up: c sum|s| <= c sqrt(k sum s^2) for partial sums s and c = 2^-cut_bits. 0 when exact.
+// errors have one sign and add up: c sum|s| <= c sqrt(k sum s^2) for partial sums s and c = 2^-cut_bits. With cut_steps
+// m that holds within m steps: together they lose c (m + 1)/2 y of y, and of what is random c^2 m (m + 1)/2 t2; squared,
+// a half of it, since a step cuts off between 0 and 2c of the power of two below s. 0 when exact.
 //
 // `start` is what the sum may begin with instead of zero: a bias, or whatever else is added to the result. It is then
 // in every partial sum, whose squares are (start + s)^2: k start (start + y) more, as s is y/2 on average. An

@@ -26,7 +26,8 @@ enum { MAX_WORKLOADS = 4096 };
 // How each contract rounds inputs, accumulation and outputs. A half-precision contract fixes the type of inputs and
 // outputs; what goes from one operator to the next may be kept in fp32, as fused kernels do, or rounded to that type,
 // as PyTorch's own do. All but fp32 allow sums as tensor cores make them: cut_bits was set from measurements
-// (docs/numerics.md).
+// (docs/numerics.md). fp8 is bf16 for products of float8 numbers, whose sums tensor cores keep to 14 bits: so they may
+// over 128 terms.
 static const struct contract contracts[] = {
     {.name = "fp32",
      .arith = {.bits = 24, .min_exponent = -126, .max = FLT_MAX, .product_bits = 53, .block = 1},
@@ -56,6 +57,17 @@ static const struct contract contracts[] = {
                .stored = {.bits = 8, .min_exponent = -126, .max = 0x1.fep127}},
      .u_out = 0x1p-8,
      .eta_out = 0x1p-133},
+    {.name = "fp8",
+     .arith = {.bits = 24,
+               .min_exponent = -126,
+               .max = FLT_MAX,
+               .product_bits = 53,
+               .block = 1,
+               .cut_bits = 14,
+               .cut_steps = 4,
+               .stored = {.bits = 8, .min_exponent = -126, .max = 0x1.fep127}},
+     .u_out = 0x1p-8,
+     .eta_out = 0x1p-133},
 };
 
 bool contract_by_name(const char *name, struct contract *out) {
@@ -82,7 +94,9 @@ enum assay_status task_take_contract(struct task *t, const char *name, struct as
 }
 
 static enum dtype contract_dtype(const struct contract *c) {
-  return strcmp(c->name, "fp16") == 0 ? DTYPE_FLOAT16 : strcmp(c->name, "bf16") == 0 ? DTYPE_BFLOAT16 : DTYPE_FLOAT;
+  if (strcmp(c->name, "fp16") == 0)
+    return DTYPE_FLOAT16;
+  return strcmp(c->name, "bf16") == 0 || strcmp(c->name, "fp8") == 0 ? DTYPE_BFLOAT16 : DTYPE_FLOAT;
 }
 
 static const char *after(const char *key, const char *prefix) {
@@ -279,8 +293,8 @@ static enum assay_status read_contract(struct task *t, struct assay_error *err) 
   if (!p)
     return missing(t, "assay.contract", "fp32", err);
   if (!contract_by_name(p->value, &t->contract))
-    return in_property(t, p, error_set(err, ASSAY_ERR_INVALID, "'%.80s' is none of fp32, tf32, fp16, bf16", p->value),
-                       err);
+    return in_property(
+        t, p, error_set(err, ASSAY_ERR_INVALID, "'%.80s' is none of fp32, tf32, fp16, bf16, fp8", p->value), err);
   t->own_contract = t->contract.name;
   const struct graph *g = &t->model.flat;
   enum dtype expected = contract_dtype(&t->contract);

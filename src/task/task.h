@@ -8,7 +8,7 @@
 //   assay.workload.NAME         "M=1024, K=8192"; NAME is small, full, or ragged0, ragged1, ... (probe shapes)
 //   assay.input.X               distribution of input X, e.g. "uniform(-1, 1)", "normal(0, 1) static"
 //                               (grammar: distribution.h)
-//   assay.contract              "fp32", "tf32", "fp16" or "bf16"
+//   assay.contract              "fp32", "tf32", "fp16", "bf16" or "fp8"
 //   assay.probes                probes that apply in addition to the default ones, or "-name" for those that do not.
 //                               All but near_overflow and special are default; near_overflow(1e17) names the magnitude
 //                               that a straightforward implementation survives; special is for tasks whose operators

@@ -37,6 +37,11 @@ expect 0 "" judge contracts/1/2 "$products" --contract tf32 --no-store # its own
 expect 2 "a contract that is not a task's own is tf32, not 'fp16'" \
   judge kernelbench/1/1 "$products" --contract fp16 --no-store
 
+# float8: sums of 128 terms may be the tensor core's, longer ones may not.
+eight=$source/tests/fusedops/fp8_matmul.c long="M=40, K=8192, N=48"
+expect 0 "pass " judge fusedops/matmul/fp8_matmul "$eight" --workload "$long" --no-store
+expect 1 "(wrong_value|low_precision) " judge fusedops/matmul/fp8_matmul "$eight" --define STEPS=256 --workload "$long" --no-store
+
 # In JSON, in the command that repeats it, and in scores, apart from what holds under the tasks' own.
 json 0 judge kernelbench/1/1 "$products" --define TF32 --contract tf32 --json
 cp "$work/out" "$work/tf32.json"

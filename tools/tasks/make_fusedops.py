@@ -131,7 +131,7 @@ SUITE.task("matmul", "fp8_matmul", "Matrix product of float8 (e4m3) numbers, res
            [Input("a", ["M", "K"], NORMAL, None, "float8e4m3fn"), Input("b", ["K", "N"], NORMAL, None, "float8e4m3fn")],
            [("y", "bfloat16", ["M", "N"])],
            ["wa = Cast<to = 16>(a)", "wb = Cast<to = 16>(b)", "y = MatMul(wa, wb)"], MATMUL,
-           "a.to(b16) @ b.to(b16)", contract="bf16")
+           "a.to(b16) @ b.to(b16)", contract="fp8")
 
 # ---- layer normalisation
 

@@ -222,6 +222,11 @@ DEVICE_FN double noise_normal(struct noise *n) {
 }
 
 // As arith_sum_variance_from in ops/arith.h.
+DEVICE_FN double arith_cut_in_steps(double steps, double y, double t2) {
+  double drift = (steps + 1) / 2 * y;
+  return (drift * drift + steps * (steps + 1) / 2 * t2) / 2;
+}
+
 DEVICE_FN double arith_sum_variance_from(const struct gpu_arith *a, double start, double y, double t2, double k,
                                          bool products) {
   if (a->exact || !(k > 0))
@@ -239,7 +244,7 @@ DEVICE_FN double arith_sum_variance_from(const struct gpu_arith *a, double start
     double u = arith_pow2(-(a->bits < 52 ? a->bits : 52));
     variance = u * u / 3 * expected / (a->block > 1 ? a->block : 1);
     if (products && a->cut_bits > 0)
-      variance += arith_pow2(-2 * a->cut_bits) * k * expected;
+      variance += arith_pow2(-2 * a->cut_bits) * (a->cut_steps > 0 ? arith_cut_in_steps(a->cut_steps, y, t2) : k * expected);
   }
   if (products) {
     int lowest = a->min_exponent - a->bits + 1;

@@ -14,7 +14,7 @@ struct gpu_ref {
 
 // struct arith (ops/arith.h), flattened.
 struct gpu_arith {
-  int32_t exact, bits, min_exponent, product_bits, block, cut_bits;
+  int32_t exact, bits, min_exponent, product_bits, block, cut_bits, cut_steps, pad;
   double max;
   uint64_t key;
 };

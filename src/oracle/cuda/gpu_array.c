@@ -53,6 +53,7 @@ struct gpu_arith gpu_arith_of(const struct arith *a) {
                             .product_bits = a->product_bits,
                             .block = a->block,
                             .cut_bits = a->cut_bits,
+                            .cut_steps = a->cut_steps,
                             .max = a->max,
                             .key = a->key};
 }
