@@ -206,8 +206,8 @@ double noise_normal(struct noise *n);
 // never less than k*t2/2 (numerics.md), over `block`. When `products` is true there is more: the rounding of products'
 // inputs, 2 u_in^2/3 * t2; the rounding of products on the grid of subnormals, k q^2/12; and what is cut off, whose
 // errors have one sign and add up: c sum|s| <= c sqrt(k sum s^2) for partial sums s and c = 2^-cut_bits. With cut_steps
-// m that holds within m steps: together they lose c (m + 1)/2 y of y, and of what is random c^2 m (m + 1)/2 t2; squared,
-// a half of it, since a step cuts off between 0 and 2c of the power of two below s. 0 when exact.
+// m that holds within m steps: together they lose c (m + 1)/2 y of y, and of what is random c^2 m (m + 1)/2 t2;
+// squared, a half of it, since a step cuts off between 0 and 2c of the power of two below s. 0 when exact.
 //
 // `start` is what the sum may begin with instead of zero: a bias, or whatever else is added to the result. It is then
 // in every partial sum, whose squares are (start + s)^2: k start (start + y) more, as s is y/2 on average. An
