@@ -8,7 +8,8 @@
 # PROGRAMS: the folder with assay and its helpers. OUT: a folder for the store, texts and JSON. SECONDS (540) limits the
 # whole; the same OUT goes on where it stopped. ASSAY_PYTHON names a Python with PyTorch; without it only kernels are
 # judged. HELION is Helion's effort (none). GPUS (1): so many of the machine's GPUs share the work, a part of a sweep at a
-# time, all makers of a shape on the same GPU. OUT/site/c/fusedops.html is the page of the comparison.
+# time, all makers of a shape on the same GPU. OUT/results.tar has what was judged so far, and OUT/site/c/fusedops.html is
+# the page of the comparison.
 set -u
 programs=$(cd "$1" && pwd)
 mkdir -p "$2"
@@ -41,6 +42,14 @@ parts() { # what there is to do, the longest first
   echo "fusedops/layernorm/bf16_layernorm size*"
   for family in attention grouped_gemm softmax rms_norm swiglu rotary cross_entropy moe_gate; do echo "fusedops/$family size0[1-3]"; done
 }
+keep() { # all that has been judged, in one file: OUT/results.tar, whose runs `assay runs import` takes
+  mkdir -p "$out/results"
+  "$programs/assay" runs --json | "$python" -c 'import json, sys
+for run in json.load(sys.stdin): print(run["run"])' | while IFS= read -r run; do
+    "$programs/assay" runs export "$run" "$out/results/$(echo "$run" | tr -c 'a-zA-Z0-9\n' _).jsonl" --compact
+  done >/dev/null 2>&1
+  tar cf "$out/results.new" -C "$out" results && mv "$out/results.new" "$out/results.tar"
+}
 next() { # takes a line off the list; several workers do
   flock "$out/parts" sh -c 'head -n 1 "$1" && sed -i 1d "$1"' sh "$out/parts.left"
 }
@@ -52,6 +61,7 @@ worker() { # worker GPU
     begun=$(date +%s)
     CUDA_VISIBLE_DEVICES=$1 compare "part_$(echo "$2 $3" | tr -c 'a-zA-Z0-9\n' _)" "$2" "$3"
     echo "$2 $3: $(($(date +%s) - begun)) s on GPU $1"
+    (flock 9 && keep) 9>"$out/keeping"
   done
 }
 : >"$out/parts"
@@ -65,6 +75,7 @@ wait
 CUDA_VISIBLE_DEVICES=0 timeout -s INT 120 "$programs/assay" bench fusedops --from kernels/fusedops --twins --workload small \
   --device cuda --no-timing >"$out/twins.txt" 2>"$out/twins.err"
 tail -n 12 "$out/twins.txt"
+keep
 whole layernorm fusedops/layernorm/bf16_layernorm 'size*'
 whole gemm_gelu fusedops/gemm_gelu/bf16_gemm_gelu 'size*'
 whole matmul fusedops/matmul/bf16_matmul 'size*'
