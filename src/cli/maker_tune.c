@@ -57,7 +57,8 @@ static enum assay_status run_tuner(const struct maker_request *r, const char *fi
   if (status || seed > 1)
     return status;
   if (result.best < 0)
-    snprintf(out->refusal, sizeof out->refusal, "no configuration is right");
+    snprintf(out->refusal, sizeof out->refusal,
+             "no configuration is right at every question and has a time; `assay trials '%.150s'` says why", run);
   snprintf(out->file, sizeof out->file, "%s", result.file);
   snprintf(out->label, sizeof out->label, "%.3000s (%.1000s)", file, result.configuration);
   return ASSAY_OK;
