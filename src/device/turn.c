@@ -3,7 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -22,31 +25,62 @@ struct turn {
   enum turn_kind held;
 };
 
-// A file of another user in a folder with the sticky bit may not be opened with O_CREAT, and one of ours must be open
-// to all of them whatever the umask is.
-static int open_shared(const char *path) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd >= 0 || errno != ENOENT)
+// A folder with this name in `at` that nobody but us can open files of or put files into; made if it is not there. Who
+// made such a folder in our name, or a link to another, keeps us from having turns there, and from nothing else.
+static int open_own(int at, const char *name) {
+  struct stat facts;
+  if (mkdirat(at, name, 0700) && errno != EEXIST)
+    return -1;
+  int fd = openat(at, name, O_RDONLY | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW);
+  if (fd >= 0 && fstat(fd, &facts) == 0 && facts.st_uid == geteuid() && (facts.st_mode & 077) == 0)
     return fd;
-  fd = open(path, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (fd >= 0)
-    (void)fchmod(fd, 0644);
-  return fd >= 0 || errno != EEXIST ? fd : open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    close(fd);
+  return -1;
 }
 
-static int open_file(const char *folder, const char *device, const char *what) {
-  char path[512];
-  int n = snprintf(path, sizeof path, "%s/assay-%s.%s", folder, device, what);
-  return n < (int)sizeof path ? open_shared(path) : -1;
+static int open_own_in(const char *folder, const char *name) {
+  int at = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+  int fd = at < 0 ? -1 : open_own(at, name);
+  if (at >= 0)
+    close(at);
+  return fd;
 }
 
-enum assay_status turn_open(const char *folder, const char *device, struct turn **out, struct assay_error *err) {
+static int open_at_home(const char *home) {
+  char space[4096];
+  struct passwd user, *found = NULL;
+  if (!home && getpwuid_r(geteuid(), &user, space, sizeof space, &found) == 0 && found)
+    home = user.pw_dir;
+  return home ? open_own_in(home, ".assay-turns") : -1;
+}
+
+// Where another user was first in the folder that all share, all our processes go to the same other place.
+static int open_turns(const char *folder, const char *home) {
+  char name[32];
+  snprintf(name, sizeof name, "assay-%ju", (uintmax_t)geteuid());
+  int fd = open_own_in(folder, name);
+  return fd >= 0 ? fd : open_at_home(home);
+}
+
+static int open_file(int turns, const char *device, const char *what) {
+  char name[NAME_MAX + 1];
+  int n = snprintf(name, sizeof name, "%s.%s", device, what);
+  if (n >= (int)sizeof name || strchr(device, '/'))
+    return -1;
+  return openat(turns, name, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+}
+
+enum assay_status turn_open(const char *folder, const char *home, const char *device, struct turn **out,
+                            struct assay_error *err) {
   struct turn *t = base_calloc(1, sizeof *t);
   if (!t)
     return error_nomem(err, "turns on a device");
-  folder = folder ? folder : "/tmp";
-  t->gate = strchr(device, '/') ? -1 : open_file(folder, device, "gate");
-  t->lock = t->gate < 0 ? -1 : open_file(folder, device, "turn");
+  int turns = open_turns(folder ? folder : "/tmp", home);
+  t->gate = turns < 0 ? -1 : open_file(turns, device, "gate");
+  t->lock = t->gate < 0 ? -1 : open_file(turns, device, "turn");
+  if (turns >= 0)
+    close(turns);
   *out = t;
   return ASSAY_OK;
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns of the processes that judge on one device: while one takes times, the others neither record, check nor time.
+// Turns of one user's processes that judge on one device: while one takes times, the others neither record, check nor
+// time.
 //
-// Two files in a folder that all users share are locked (flock). What is locked by a process that ended is free again.
-// A device without such files (the folder cannot be written to) has no turns: then everybody goes on at once.
+// Two files in a folder of the user's own are locked (flock). What is locked by a process that ended is free again. A
+// device without such files (there is no place for the folder) has no turns: then everybody goes on at once. Whoever
+// can open a file can lock it and keep all others waiting, and so no other user can open these: users do not take turns
+// with one another. What another user's work does to a time is marked as any other program's.
 #ifndef DEVICE_TURN_H
 #define DEVICE_TURN_H
 
@@ -18,8 +21,11 @@ enum turn_kind {
 
 struct turn;
 
-// Of the device with this name, which is the same in all processes (a GPU's UUID). `folder`: NULL: /tmp.
-enum assay_status turn_open(const char *folder, const char *device, struct turn **out, struct assay_error *err);
+// Of the device with this name, which is the same in all processes (a GPU's UUID). The files are in assay-UID in the
+// folder (NULL: /tmp); where that is another user's, in .assay-turns at
+// home (NULL: the user's in the passwd database).
+enum assay_status turn_open(const char *folder, const char *home, const char *device, struct turn **out,
+                            struct assay_error *err);
 
 // Gives back the turn at hand and waits for one of this kind, at most most_ns: then it goes on without. One of this
 // kind that is held already is kept: no candidate that runs can get in between. Who waits to be alone is next: nobody

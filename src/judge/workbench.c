@@ -148,7 +148,7 @@ enum assay_status workbench_wait(struct assay_workbench *w, struct assay_error *
     w->monitor = NULL;
   }
   if (!status && first && w->cuda)
-    status = turn_open(NULL, w->facts.uuid, &w->turn, err);
+    status = turn_open(NULL, NULL, w->facts.uuid, &w->turn, err);
   w->status = status;
   if (status && err)
     w->error = *err;

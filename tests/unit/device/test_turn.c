@@ -22,10 +22,14 @@ enum { MS = 1000000, LONG_MS = 60000 };
 
 static char folder[] = "/tmp/turns.XXXXXX";
 
-static struct turn *opened(const char *where, const char *device) {
+static struct turn *opened_or_at(const char *where, const char *home, const char *device) {
   struct turn *t;
-  assert_int_equal(turn_open(where, device, &t, NULL), ASSAY_OK);
+  assert_int_equal(turn_open(where, home, device, &t, NULL), ASSAY_OK);
   return t;
+}
+
+static struct turn *opened(const char *where, const char *device) {
+  return opened_or_at(where, "/nonexistent", device);
 }
 
 // A process that takes a turn, says so with a letter, keeps it until it is told to go on, and gives it back.
@@ -157,13 +161,19 @@ static void a_turn_that_does_not_come_is_not_waited_for_forever(void **state) {
   end(&a);
 }
 
+// A folder with nothing in it, and where turns in it are.
+static void make_fresh(char path[64], char turns[128], const char *name) {
+  snprintf(path, 64, "%s/%s", folder, name);
+  assert_int_equal(mkdir(path, 0700), 0);
+  snprintf(turns, 128, "%s/assay-%ju", path, (uintmax_t)geteuid());
+}
+
 static void without_files_there_are_no_turns(void **state) {
   (void)state;
-  char path[64];
-  snprintf(path, sizeof path, "%s/linked", folder);
-  assert_int_equal(mkdir(path, 0700), 0);
-  char gate[96], aim[96];
-  snprintf(gate, sizeof gate, "%s/assay-GPU-1.gate", path);
+  char path[64], turns[128], gate[160], aim[160];
+  make_fresh(path, turns, "linked");
+  assert_int_equal(mkdir(turns, 0700), 0);
+  snprintf(gate, sizeof gate, "%s/GPU-1.gate", turns);
   snprintf(aim, sizeof aim, "%s/aim", path);
   assert_int_equal(symlink(aim, gate), 0);
   const char *folders[] = {"/nonexistent", path};
@@ -177,6 +187,69 @@ static void without_files_there_are_no_turns(void **state) {
   assert_int_equal(turn_take(t, TURN_ALONE, (int64_t)LONG_MS * MS), 0);
   turn_close(t);
   assert_int_equal(turn_take(NULL, TURN_ALONE, 0), 0);
+}
+
+// What of another user stands where our folder should be, or what others could open, is not used: neither waited for
+// nor written to. All processes of the user meet at home instead.
+enum squatter { A_LINK, A_FILE, AN_OPEN_FOLDER, ANOTHER_USERS, SQUATTERS };
+
+static void squat(enum squatter kind, const char *turns, const char *aim) {
+  FILE *f;
+  switch (kind) {
+  case A_LINK:
+    assert_int_equal(mkdir(aim, 0700), 0);
+    assert_int_equal(symlink(aim, turns), 0);
+    break;
+  case A_FILE:
+    assert_non_null(f = fopen(turns, "w"));
+    fclose(f);
+    break;
+  default:
+    assert_int_equal(mkdir(turns, 0700), 0);
+    assert_int_equal(kind == AN_OPEN_FOLDER ? chmod(turns, 0755) : chown(turns, 65534, 65534), 0);
+  }
+}
+
+static void a_place_of_somebody_else_is_left_for_home(void **state) {
+  (void)state;
+  for (enum squatter kind = A_LINK; kind < SQUATTERS; kind++) {
+    char path[64], turns[128], aim[160], home[160], name[32], file[224];
+    if (kind == ANOTHER_USERS && geteuid() != 0)
+      continue; // only root can give a folder away
+    snprintf(name, sizeof name, "squatted-%d", kind);
+    make_fresh(path, turns, name);
+    snprintf(aim, sizeof aim, "%s/aim", path);
+    snprintf(home, sizeof home, "%s/home", path);
+    assert_int_equal(mkdir(home, 0700), 0);
+    squat(kind, turns, aim);
+    struct turn *a = opened_or_at(path, home, "GPU-1"), *b = opened_or_at(path, home, "GPU-1");
+    assert_true(turn_take(a, TURN_ALONE, (int64_t)LONG_MS * MS) < (int64_t)LONG_MS * MS);
+    assert_in_range(turn_take(b, TURN_ALONE, 10 * MS), 10 * MS, (int64_t)LONG_MS * MS); // they meet
+    turn_close(a);
+    turn_close(b);
+    snprintf(file, sizeof file, "%s/.assay-turns/GPU-1.turn", home);
+    assert_int_equal(access(file, F_OK), 0);
+    const char *untouched[] = {turns, aim};
+    for (int i = 0; i < 2; i++) {
+      snprintf(file, sizeof file, "%s/GPU-1.gate", untouched[i]);
+      assert_int_not_equal(access(file, F_OK), 0);
+    }
+  }
+}
+
+static void other_users_cannot_open_the_files(void **state) {
+  (void)state;
+  char path[64], turns[128], file[160];
+  struct stat facts;
+  make_fresh(path, turns, "private");
+  mode_t before = umask(0);
+  turn_close(opened(path, "GPU-1"));
+  umask(before);
+  assert_int_equal(lstat(turns, &facts), 0);
+  assert_int_equal(facts.st_mode & 0777, 0700);
+  snprintf(file, sizeof file, "%s/GPU-1.gate", turns);
+  assert_int_equal(lstat(file, &facts), 0);
+  assert_int_equal(facts.st_mode & 0777, 0600);
 }
 
 static int make_folder(void **state) {
@@ -199,6 +272,8 @@ int main(void) {
       cmocka_unit_test(a_dead_holder_holds_nothing),
       cmocka_unit_test(a_turn_that_does_not_come_is_not_waited_for_forever),
       cmocka_unit_test(without_files_there_are_no_turns),
+      cmocka_unit_test(a_place_of_somebody_else_is_left_for_home),
+      cmocka_unit_test(other_users_cannot_open_the_files),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
