@@ -72,13 +72,21 @@ static bool has_none_for(const struct other *o, int ms) {
   return select(o->says + 1, &set, NULL, NULL, &limit) == 0;
 }
 
-static void end(struct other *o) {
-  int state;
+static void tell(struct other *o) {
   assert_int_equal(write(o->told, "g", 1), 1); // the end of the pipe would not do: later processes have copies of it
   close(o->told);
+}
+
+static void wait_for_end(struct other *o) {
+  int state;
   assert_int_equal(waitpid(o->pid, &state, 0), o->pid);
   assert_true(WIFEXITED(state) && WEXITSTATUS(state) == 0);
   close(o->says);
+}
+
+static void end(struct other *o) {
+  tell(o);
+  wait_for_end(o);
 }
 
 static void together_overlaps_and_alone_does_not(void **state) {
@@ -96,8 +104,10 @@ static void together_overlaps_and_alone_does_not(void **state) {
   assert_true(has_none_for(&d, 50));
   assert_true(has_none_for(&e, 50));
   end(&c);
-  end(&d);
-  end(&e);
+  tell(&d); // either may be first
+  tell(&e);
+  wait_for_end(&d);
+  wait_for_end(&e);
 }
 
 static void who_waits_to_be_alone_is_not_overtaken(void **state) {
