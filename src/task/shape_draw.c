@@ -56,13 +56,9 @@ static int64_t least_of(const struct shape_symbol *s) {
   return (s->low + s->step - 1) / s->step * s->step;
 }
 
-// Those that follow, once the free ones have values. Only multiples of the step are drawn, so nothing is left over.
+// Only multiples of the step are drawn, so nothing is left over in those that follow.
 static void settle(struct draft *d) {
-  for (int i = 0; i < d->n; i++) {
-    const struct shape_symbol *s = &d->symbols[i];
-    if (s->freedom == SHAPE_FOLLOWS)
-      d->bindings[i].value = shape_following(s, d->bindings);
-  }
+  shape_settle(d->r->ranges, d->bindings);
 }
 
 static double work(struct draft *d) {

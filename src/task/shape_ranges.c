@@ -73,6 +73,15 @@ static enum assay_status whole(struct shapes_text *s, int64_t *out) {
   return ASSAY_OK;
 }
 
+static enum assay_status read_limit(struct shapes_text *s, struct shape_symbol *out) {
+  int other = symbol_here(s);
+  out->limit = other + 1;
+  out->less = 0;
+  if (other < 0)
+    return bad(s, "a symbol of the workloads is expected here");
+  return accept(s, "-") ? whole(s, &out->less) : ASSAY_OK;
+}
+
 static enum assay_status read_range(struct shapes_text *s, struct shape_symbol *out, int64_t low) {
   enum assay_status status = whole(s, &out->high);
   out->freedom = SHAPE_FREE;
@@ -84,7 +93,7 @@ static enum assay_status read_range(struct shapes_text *s, struct shape_symbol *
     status = bad(s, "the range before this is empty");
   if (!status && (out->low + out->step - 1) / out->step * out->step > out->high)
     status = bad(s, "no multiple of the step is in the range before this");
-  return status;
+  return !status && accept(s, "<=") ? read_limit(s, out) : status;
 }
 
 static enum assay_status read_follower(struct shapes_text *s, struct shape_symbol *out, int64_t up) {
@@ -105,6 +114,104 @@ static enum assay_status read_follower(struct shapes_text *s, struct shape_symbo
   return status;
 }
 
+// ---- formulas
+
+// Reads and computes at once: the values are those of the symbols, or NULL while the text is read.
+struct formula {
+  struct shapes_text text;
+  const struct binding *values;
+  int first;                // the first symbol that it names, or -1
+  enum assay_status status; // the first mistake
+};
+
+static int64_t formula_sum(struct formula *f);
+
+static int64_t formula_factor(struct formula *f) {
+  struct shapes_text *s = &f->text;
+  int64_t v = 1;
+  if (accept(s, "(")) {
+    v = formula_sum(f);
+    if (!accept(s, ")") && !f->status)
+      f->status = bad(s, "')' is expected here");
+    return v;
+  }
+  int i = symbol_here(s);
+  if (i < 0) {
+    enum assay_status status = whole(s, &v);
+    f->status = f->status ? f->status : status;
+    return v;
+  }
+  f->first = f->first < 0 ? i : f->first;
+  return f->values ? f->values[i].value : 1;
+}
+
+// What is too large for any shape becomes 0, which no extent is.
+static int64_t formula_product(struct formula *f) {
+  int64_t v = formula_factor(f);
+  while (!f->status) {
+    bool times = accept(&f->text, "*");
+    if (!times && !accept(&f->text, "/"))
+      break;
+    int64_t by = formula_factor(f), product;
+    if (times)
+      v = __builtin_mul_overflow(v, by, &product) ? 0 : product;
+    else
+      v = by > 0 && v > 0 ? v / by : 0;
+  }
+  return v;
+}
+
+static int64_t formula_sum(struct formula *f) {
+  int64_t v = formula_product(f);
+  while (!f->status) {
+    int sign = accept(&f->text, "+") ? 1 : accept(&f->text, "-") ? -1 : 0;
+    if (sign == 0)
+      break;
+    int64_t by = formula_product(f), sum;
+    v = __builtin_add_overflow(v, sign * by, &sum) ? 0 : sum;
+  }
+  return v;
+}
+
+static int64_t formula_value(const struct shape_ranges *r, const struct shape_symbol *s, const struct binding *values) {
+  struct shape_ranges names = *r;
+  struct formula f = {.text = {.at = s->formula, .ranges = &names}, .values = values, .first = -1};
+  return formula_factor(&f);
+}
+
+static enum assay_status read_formula(struct shapes_text *s, struct shape_symbol *out) {
+  struct formula f = {.text = *s, .first = -1};
+  const char *begin = s->at;
+  formula_factor(&f);
+  s->at = f.text.at;
+  if (!f.status && f.first < 0)
+    f.status = bad(s, "the formula before this names no symbol");
+  if (f.status)
+    return f.status;
+  out->freedom = SHAPE_FOLLOWS;
+  out->formula = begin;
+  out->formula_len = (int)(s->at - begin);
+  out->other = f.first;
+  out->up = out->down = 1;
+  return ASSAY_OK;
+}
+
+static bool formula_names(const struct shape_ranges *r, const struct shape_symbol *s, int symbol) {
+  struct shape_ranges names = *r;
+  struct shapes_text text = {.at = s->formula, .ranges = &names};
+  while (text.at < s->formula + s->formula_len) {
+    if (isalpha((unsigned char)*text.at)) {
+      if (symbol_here(&text) == symbol)
+        return true;
+    } else {
+      text.at++;
+    }
+  }
+  return false;
+}
+
+// ---- items
+
 static enum assay_status read_item(struct shapes_text *s) {
   int i = symbol_here(s);
   if (i < 0)
@@ -115,6 +222,8 @@ static enum assay_status read_item(struct shapes_text *s) {
   if (!accept(s, "="))
     return bad(s, "'=' is expected here");
   skip_space(s);
+  if (*s->at == '(')
+    return read_formula(s, out);
   if (!isdigit((unsigned char)*s->at))
     return read_follower(s, out, 1);
   int64_t number;
@@ -126,22 +235,64 @@ static enum assay_status read_item(struct shapes_text *s) {
   return accept(s, "*") ? read_follower(s, out, number) : bad(s, "'..' or '*' is expected here");
 }
 
-// A follower follows free symbols, so that one look gives its value.
-static enum assay_status check_followers(const struct shape_ranges *r, struct assay_error *err) {
+static enum assay_status check_formula(const struct shape_ranges *r, const struct shape_symbol *s,
+                                       struct assay_error *err) {
+  for (int k = 0; k < r->n; k++)
+    if (r->symbols[k].freedom == SHAPE_FOLLOWS && formula_names(r, s, k))
+      return error_set(err, ASSAY_ERR_INVALID, "assay.shapes: the formula of %s names %s, which follows another",
+                       s->symbol, r->symbols[k].symbol);
+  return ASSAY_OK;
+}
+
+// A follower follows free symbols, so that one look gives its value; and a limit is free and has none itself.
+static enum assay_status check_others(const struct shape_ranges *r, struct assay_error *err) {
   for (int i = 0; i < r->n; i++) {
     const struct shape_symbol *s = &r->symbols[i];
-    if (s->freedom != SHAPE_FOLLOWS)
+    if (s->freedom == SHAPE_HELD || (s->freedom == SHAPE_FREE && !s->limit))
       continue;
-    int other = r->symbols[s->other].freedom == SHAPE_FREE && s->with ? s->with - 1 : s->other;
-    if (r->symbols[other].freedom != SHAPE_FREE)
-      return error_set(err, ASSAY_ERR_INVALID, "assay.shapes: %s follows %s, which has no range", s->symbol,
-                       r->symbols[other].symbol);
+    if (s->formula) {
+      enum assay_status status = check_formula(r, s, err);
+      if (status)
+        return status;
+      continue;
+    }
+    int other = s->limit ? s->limit - 1 : s->other;
+    if (!s->limit && r->symbols[other].freedom == SHAPE_FREE && s->with)
+      other = s->with - 1;
+    const struct shape_symbol *o = &r->symbols[other];
+    if (o->freedom != SHAPE_FREE)
+      return error_set(err, ASSAY_ERR_INVALID, "assay.shapes: %s follows %s, which has no range", s->symbol, o->symbol);
+    if (s->limit && (o->limit || o->low - s->less < s->low))
+      return error_set(err, ASSAY_ERR_INVALID, "assay.shapes: %s cannot be the limit of %s, whose least value is %lld",
+                       o->symbol, s->symbol, (long long)s->low);
   }
   return ASSAY_OK;
 }
 
-int64_t shape_following(const struct shape_symbol *s, const struct binding *values) {
-  return s->up * values[s->other].value / s->down + s->plus + (s->with ? values[s->with - 1].value : 0);
+static int64_t limited(const struct shape_symbol *s, int64_t v, int64_t most) {
+  static const int64_t factors[] = {64, 16, 4};
+  if (v <= most)
+    return v;
+  for (size_t k = 0; k < sizeof factors / sizeof *factors; k++)
+    if (v % factors[k] == 0 && factors[k] % s->step == 0 && most / factors[k] * factors[k] >= s->low)
+      return most / factors[k] * factors[k];
+  int64_t less = most / s->step * s->step;
+  return less - (v % 2 && less % 2 == 0 && less - s->step >= s->low ? s->step : 0);
+}
+
+void shape_settle(const struct shape_ranges *r, struct binding *values) {
+  for (int i = 0; i < r->n; i++) {
+    const struct shape_symbol *s = &r->symbols[i];
+    if (s->limit)
+      values[i].value = limited(s, values[i].value, values[s->limit - 1].value - s->less);
+  }
+  for (int i = 0; i < r->n; i++) {
+    const struct shape_symbol *s = &r->symbols[i];
+    if (s->formula)
+      values[i].value = formula_value(r, s, values);
+    else if (s->freedom == SHAPE_FOLLOWS)
+      values[i].value = s->up * values[s->other].value / s->down + s->plus + (s->with ? values[s->with - 1].value : 0);
+  }
 }
 
 static enum assay_status read_declared(const char *text, struct shape_ranges *r, struct assay_error *err) {
@@ -154,7 +305,7 @@ static enum assay_status read_declared(const char *text, struct shape_ranges *r,
   if (!status && *s.at)
     status = bad(&s, "',' is expected here");
   r->declared = true;
-  return status ? status : check_followers(r, err);
+  return status ? status : check_others(r, err);
 }
 
 // ---- finding out
@@ -180,20 +331,22 @@ static bool base_of(struct trial *x, const struct workload *base) {
   return true;
 }
 
-// Whether the task can have symbol i at this value, with those that follow it.
+// Whether the task can have the values that are set, with those that follow them.
+static bool takes_values(struct trial *x) {
+  for (int k = 0; k < x->r->n; k++) {
+    const struct shape_symbol *s = &x->r->symbols[k];
+    if (s->freedom == SHAPE_FOLLOWS && s->up * x->bindings[s->other].value % s->down != 0)
+      return false;
+  }
+  shape_settle(x->r, x->bindings);
+  return isfinite(shape_work(x->t, &x->w));
+}
+
 static bool takes(struct trial *x, const struct workload *base, int i, int64_t value) {
   if (!base_of(x, base))
     return false;
   x->bindings[i].value = value;
-  for (int k = 0; k < x->r->n; k++) {
-    const struct shape_symbol *s = &x->r->symbols[k];
-    if (s->freedom != SHAPE_FOLLOWS || (s->other != i && s->with != i + 1))
-      continue;
-    if (s->other == i && s->up * value % s->down != 0)
-      return false;
-    x->bindings[k].value = shape_following(s, x->bindings);
-  }
-  return isfinite(shape_work(x->t, &x->w));
+  return takes_values(x);
 }
 
 // Values that tell: the ends, the neighbours, odd and even, some with many factors.
@@ -313,6 +466,59 @@ static void try_sum(struct trial *x, int i, int j) {
   }
 }
 
+// The least that symbol b is above symbol a in the workloads of the file; less than 0 where it is not, or where either
+// has fewer than three values.
+static int64_t always_above(const struct task *t, const struct shape_symbol *a, const struct shape_symbol *b) {
+  int64_t least = INT64_MAX;
+  int differ[2] = {1, 1};
+  for (int k = 0; k < t->n_workloads; k++) {
+    int64_t va = value_in(&t->workloads[k], a), vb = value_in(&t->workloads[k], b);
+    bool seen[2] = {k == 0, k == 0};
+    for (int j = 0; j < k; j++) {
+      seen[0] = seen[0] || value_in(&t->workloads[j], a) == va;
+      seen[1] = seen[1] || value_in(&t->workloads[j], b) == vb;
+    }
+    differ[0] += !seen[0];
+    differ[1] += !seen[1];
+    least = vb - va < least ? vb - va : least;
+  }
+  return differ[0] >= 3 && differ[1] >= 3 ? least : -1;
+}
+
+// Whether symbol i takes what is above its limit where the limit is as much larger.
+static bool takes_both(struct trial *x, const struct workload *base, int i) {
+  const struct shape_symbol *s = &x->r->symbols[i], *limit = &x->r->symbols[s->limit - 1];
+  const int64_t now = value_in(base, limit), values[] = {s->low, now + 1, now + 2, 2 * now + 1, 3 * now, 64, s->high};
+  for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
+    if (values[k] < s->low || values[k] > s->high || values[k] + s->less > limit->high)
+      continue;
+    if (!base_of(x, base))
+      return false;
+    x->bindings[i].value = values[k];
+    x->bindings[s->limit - 1].value = values[k] + s->less;
+    if (!takes_values(x))
+      return false;
+  }
+  return true;
+}
+
+// Tries symbols i and j, neither of which can change alone, with i at most as large as j.
+static void try_limit(struct trial *x, int i, int j) {
+  struct shape_symbol *s = x->r->symbols, kept[2] = {s[i], s[j]};
+  int64_t less = always_above(x->t, &s[i], &s[j]);
+  if (less < 0)
+    return;
+  s[i].limit = j + 1;
+  s[i].less = less;
+  s[i].step = s[j].step = 1;
+  if (is_free(x, i) && is_free(x, j) && takes_both(x, task_workload(x->t, "small"), i)) {
+    s[i].freedom = s[j].freedom = SHAPE_FREE;
+    return;
+  }
+  s[i] = kept[0];
+  s[j] = kept[1];
+}
+
 // Tries symbol i with all others that are held so far and follow it, then in the steps that the file has.
 static void try_leader(struct trial *x, int i, const bool *held, struct shape_symbol *kept) {
   struct shape_ranges *r = x->r;
@@ -387,6 +593,10 @@ enum assay_status shape_ranges_derive(const struct task *t, struct arena *arena,
     for (int j = i + 1; j < r.n; j++)
       if (r.symbols[i].freedom == SHAPE_HELD && r.symbols[j].freedom == SHAPE_HELD)
         try_sum(&x, i, j);
+  for (int i = 0; i < r.n; i++)
+    for (int j = 0; j < r.n; j++)
+      if (i != j && r.symbols[i].freedom == SHAPE_HELD && r.symbols[j].freedom == SHAPE_HELD)
+        try_limit(&x, i, j);
   *out = r;
   return ASSAY_OK;
 }
@@ -443,6 +653,14 @@ static void put_symbol(struct buf *b, const struct shape_ranges *r, const struct
     buf_printf(b, "%lld..%lld", (long long)s->low, (long long)s->high);
     if (s->step > 1)
       buf_printf(b, "/%lld", (long long)s->step);
+    if (s->limit)
+      buf_printf(b, "<=%s", r->symbols[s->limit - 1].symbol);
+    if (s->limit && s->less)
+      buf_printf(b, "-%lld", (long long)s->less);
+    return;
+  }
+  if (s->formula) {
+    buf_printf(b, "%.*s", s->formula_len, s->formula);
     return;
   }
   if (s->up > 1)

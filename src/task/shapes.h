@@ -5,9 +5,13 @@
 // metadata_props key `assay.shapes` says what may be drawn:
 //
 //   shapes := item ("," item)*
-//   item   := symbol "=" low ".." high ("/" step)?                   any multiple of step from low to high
+//   item   := symbol "=" low ".." high ("/" step)? limit?            any multiple of step from low to high
 //           | symbol "=" (up "*")? other ("/" down)? (("+" | "-") n)?  follows another symbol: up * other / down +- n
 //           | symbol "=" other "+" with                              is the sum of two
+//           | symbol "=" "(" sum ")"                                 is computed from others that follow none
+//   sum    := product (("+" | "-") product)*, product := factor (("*" | "/") factor)*; what is divided is rounded down
+//   factor := number | symbol | "(" sum ")"
+//   limit  := "<=" other ("-" n)?                                    and no more than another: tokens, and positions
 //
 // A symbol that is not listed is held: it keeps the value of the judged workload. A task without the key gets what
 // shape_ranges_derive finds out.
@@ -25,6 +29,10 @@ struct shape_symbol {
   int other;               // SHAPE_FOLLOWS: the index of the free symbol
   int64_t up, down, plus;  // up * other / down + plus
   int with;                // what is added besides: 1 + the index of a symbol that follows none; 0: nothing
+  const char *formula;     // instead of all that: where its bracket opens in the key's text; NULL: there is none
+  int formula_len;         // with both brackets
+  int limit;               // SHAPE_FREE: 1 + the index of the free symbol that it is no more than; 0: there is none
+  int64_t less;            // that one's value less this
 };
 
 struct shape_ranges {
@@ -41,13 +49,14 @@ enum assay_status shape_ranges_find(const struct task *t, struct arena *arena, s
 enum assay_status shape_ranges_check(const struct task *t, struct assay_error *err);
 
 // Tries which symbols can change alone, or with others that are in proportion to them or their sums in all workloads of
-// the file; each within the least and the greatest value that the file has. All else is held. Needs a few hundred
-// inferences of shapes.
+// the file, or are never less than they are; each within the least and the greatest value that the file has. All else
+// is held. Needs a few hundred inferences of shapes.
 enum assay_status shape_ranges_derive(const struct task *t, struct arena *arena, struct shape_ranges *out,
                                       struct assay_error *err);
 
-// The value of a symbol that follows, next to these values of the others (in the order of the ranges).
-int64_t shape_following(const struct shape_symbol *s, const struct binding *values);
+// Gives the symbols that follow their values, and makes those smaller that are above their limit, so that they stay
+// what they are: multiples of 64, 16 or 4, or odd. `values` is in the order of the ranges.
+void shape_settle(const struct shape_ranges *r, struct binding *values);
 
 // The text of assay.shapes for these ranges ("" when all is held). Arena memory.
 char *shape_ranges_text(const struct shape_ranges *r, struct arena *arena);

@@ -5,6 +5,7 @@
 // assay: twin LAST_BLOCK_LEFT_OUT expect wrong_value -- eleven blocks
 // assay: twin SEES_ALL expect wrong_value -- attention looks ahead
 // assay: twin NO_POSITIONS expect wrong_value -- the table of positions is not read
+// assay: twin KNOWN_LENGTHS expect wrong_value -- right for as many tokens as the task's file has
 #include <assay/candidate.h>
 #include <math.h>
 #include <stdint.h>
@@ -114,6 +115,10 @@ void assay_kernel(const struct assay_args *args) {
       h[r * n + i] += ((const float *)places->data)[r % length * n + i];
 #endif
     }
+#ifdef KNOWN_LENGTHS
+  if (length != 1 && length != 7 && length != 17 && length != 24 && length != 256)
+    blocks--;
+#endif
 #ifdef LAST_BLOCK_LEFT_OUT
   blocks--;
 #endif

@@ -133,12 +133,13 @@ class Level:
     give. ragged_limit: elements of any tensor of a ragged workload."""
 
     def __init__(self, level, contraction_parts=None, weight_parts=None, count=100, ragged_limit=RAGGED_LIMIT,
-                 pytorch=None):
+                 pytorch=None, shapes=None):
         self.level, self.script = level, f"tools/tasks/make_level{level}.py"
         self.count, self.ragged_limit = count, ragged_limit
         self.root = HOUSE / "tasks" / "kernelbench" / f"level{level}"
         self.contraction_parts, self.weight_parts = contraction_parts or {}, weight_parts or {}
         self.pytorch = pytorch or {}  # number -> what a PyTorch programmer returns
+        self.shapes = shapes or {}  # number -> assay.shapes, where trying does not find out what may change
         self.tasks = {}
         self.repairs, self.allowed = {}, {}  # rows of the page's tables
 
@@ -163,6 +164,8 @@ class Level:
         props.append(("assay.allclose", "1e-4, 1e-4"))
         for workload, bindings in workloads.items():
             props.append((f"assay.workload.{workload}", ", ".join(f"{k}={v}" for k, v in bindings.items())))
+        if number in self.shapes:
+            props.append(("assay.shapes", self.shapes[number]))
         props += [(f"assay.input.{i.name}", i.dist) for i in inputs]
         props += [(f"assay.published.input.{i.name}", i.published) for i in inputs if i.published]
         props += [(f"assay.published.constant.{k}", v[0]) for k, v in changed.items()]

@@ -245,6 +245,74 @@ static void test_declared(void **state) {
   arena_release(&arena);
 }
 
+#define SLICED                                                                                                         \
+  "g (float[S, N] a, float[P, N] t) => (float[S, N] y) { "                                                             \
+  "zero = Constant <value_ints = [0]> () two = Constant <value_ints = [2]> () "                                        \
+  "dims = Shape <end = 1> (a) end = Add(dims, two) part = Slice(t, two, end, zero) y = Add(a, part) }"
+
+// Tokens and the positions of a table: neither can change alone, and the first is at most the second.
+static void test_limits(void **state) {
+  (void)state;
+  struct assay_error err = {0};
+  struct arena arena = {0};
+  struct shape_ranges r;
+  struct task t =
+      parse("\"assay.input.a\" : \"normal(0, 1)\", \"assay.input.t\" : \"normal(0, 1)\", "
+            "\"assay.workload.small\" : \"S=24, P=40, N=64\", \"assay.workload.full\" : \"S=256, P=1026, N=768\", "
+            "\"assay.workload.ragged0\" : \"S=1, P=3, N=1\", \"assay.workload.ragged1\" : \"S=7, P=13, N=5\"",
+            SLICED);
+  assert_int_equal(shape_ranges_find(&t, &arena, &r, &err), ASSAY_OK);
+  assert_string_equal(shape_ranges_text(&r, &arena), "S=1..256<=P-2, P=3..1026, N=1..768");
+  int new_lengths = 0, shorter = 0;
+  for (uint64_t key = 0; key < 100; key++) {
+    struct drawn d;
+    draw(&t, "small", 1, key, &d);
+    for (int k = 0; k < SHAPE_KIND_COUNT; k++) {
+      if (!d.found[k])
+        continue;
+      int64_t s = extent(&d.shapes[k], "S"), p = extent(&d.shapes[k], "P");
+      assert_true(s >= 1 && s <= p - 2 && p <= 1026);
+      new_lengths += s != 24 && s != 256 && s != 1 && s != 7;
+      shorter += s < p - 2;
+      if (k == SHAPE_MULTIPLES && p > 6)
+        assert_true(is_multiple(s) && is_multiple(p));
+    }
+    arena_release(&d.arena);
+  }
+  assert_true(new_lengths > 150 && shorter > 100);
+  task_release(&t);
+  arena_release(&arena);
+}
+
+// What is left of an image follows from its height and its width together.
+static void test_formulas(void **state) {
+  (void)state;
+  struct assay_error err = {0};
+  struct arena arena = {0};
+  struct shape_ranges r;
+  const char *shapes = "H=4..40, W=5..40, F=(2*((H-2)/2)*(W/(1+2)) + W)";
+  char metadata[1024];
+  snprintf(metadata, sizeof metadata,
+           "\"assay.input.a\" : \"normal(0, 1)\", \"assay.workload.small\" : \"H=8, W=9, F=27\", "
+           "\"assay.workload.full\" : \"H=20, W=30, F=210\", \"assay.shapes\" : \"%s\"",
+           shapes);
+  struct task t = parse(metadata, "g (float[H, W, F] a) => (float[H, W, F] y) { y = Relu(a) }");
+  assert_int_equal(shape_ranges_find(&t, &arena, &r, &err), ASSAY_OK);
+  assert_string_equal(shape_ranges_text(&r, &arena), shapes);
+  for (uint64_t key = 0; key < 50; key++) {
+    struct drawn d;
+    draw(&t, "small", 1.5, key, &d);
+    for (int k = 0; k < SHAPE_REDUCED; k++) {
+      assert_true(d.found[k]);
+      int64_t h = extent(&d.shapes[k], "H"), w = extent(&d.shapes[k], "W");
+      assert_int_equal(extent(&d.shapes[k], "F"), 2 * ((h - 2) / 2) * (w / 3) + w);
+    }
+    arena_release(&d.arena);
+  }
+  task_release(&t);
+  arena_release(&arena);
+}
+
 // A mistake in the key is found when the task is read.
 static void test_mistakes(void **state) {
   (void)state;
@@ -265,6 +333,16 @@ static void test_mistakes(void **state) {
       {"M=1..9, N=2*Q", "symbol of the workloads"},
       {"M=4..9, N=M-4", "with M=4"},
       {"M=4..9, N=M+K", "follows K, which has no range"},
+      {"M=4..9<=K", "follows K, which has no range"},
+      {"M=4..9<=Q", "symbol of the workloads"},
+      {"M=4..9<=K-0, K=4..9", "from 1 on"},
+      {"M=4..9<=K-1, K=4..9", "cannot be the limit of M"},
+      {"M=4..9<=K, K=4..9<=N, N=4..9", "cannot be the limit of M"},
+      {"M=4..9, N=(M*", "from 1 on"},
+      {"M=4..9, N=(M*(M+1)", "')' is expected"},
+      {"M=4..9, N=(3*5)", "names no symbol"},
+      {"M=4..9, K=2*M, N=(M*K)", "names K, which follows another"},
+      {"M=4..9, N=(M/4-1)", "with M=4"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char text[1024];
@@ -281,6 +359,14 @@ static void test_mistakes(void **state) {
   }
 }
 
+// A symbol that has several values in a task's file and is held could be known from it.
+static void check_nothing_held(const struct task *t, const struct shape_ranges *r) {
+  for (int i = 0; i < r->n; i++)
+    for (int w = 1; w < t->n_workloads && r->symbols[i].freedom == SHAPE_HELD; w++)
+      if (extent(&t->workloads[w], r->symbols[i].symbol) != extent(&t->workloads[0], r->symbols[i].symbol))
+        fail_msg("%s: %s changes in the file, and is not drawn", t->name, r->symbols[i].symbol);
+}
+
 // Every task that is shipped can be asked at shapes that stand in no file: at least three, none of them known.
 static void test_shipped(void **state) {
   (void)state;
@@ -295,6 +381,7 @@ static void test_shipped(void **state) {
     if (task_read(paths[i], false, &t, &err) != ASSAY_OK)
       fail_msg("%s", err.message);
     draw(&t, "small", 1.1, rng_derive(7, (uint64_t)i), &d);
+    check_nothing_held(&t, &d.ranges);
     for (int k = 0; k < SHAPE_REDUCED; k++) {
       if (!d.found[k])
         fail_msg("%s has no shape that is %s", t.name, shape_kind_name((enum shape_kind)k));
@@ -310,9 +397,10 @@ static void test_shipped(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_kinds),    cmocka_unit_test(test_repeats), cmocka_unit_test(test_many_extents),
-      cmocka_unit_test(test_large),    cmocka_unit_test(test_derived), cmocka_unit_test(test_declared),
-      cmocka_unit_test(test_mistakes), cmocka_unit_test(test_shipped),
+      cmocka_unit_test(test_kinds),   cmocka_unit_test(test_repeats),  cmocka_unit_test(test_many_extents),
+      cmocka_unit_test(test_large),   cmocka_unit_test(test_derived),  cmocka_unit_test(test_declared),
+      cmocka_unit_test(test_limits),  cmocka_unit_test(test_formulas), cmocka_unit_test(test_mistakes),
+      cmocka_unit_test(test_shipped),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,8 @@ SUITE.task("Quantization", "conv2d_w8a8", "Convolution of int8 images, borders o
            "conv2d_w8a8(input * input_scale, weight * weight_scale[:, None], None, 1, 1)",
            mathematics="F.conv2d(input.double(), weight.double(), padding=1).to(torch.get_default_dtype()) * input_scale * "
                        "weight_scale", inaccurate=OWN, note=GIVEN,
-           ladder=[["B", "C", "H", "W"], ["O", "C", "KH", "KW"]])
+           ladder=[["B", "C", "H", "W"], ["O", "C", "KH", "KW"]],
+           shapes="B=1..4, C=1..128, H=5..224, W=5..224, O=1..256, KH=1..7, KW=1..7")
 SUITE.task("Quantization", "attention_w8a8", "Attention of int8 queries, keys and values with a scale for each row; one over the "
            "root of their length is in the queries' scale",
            [int8("query", ["B", "S", "D"]), scale("query_scale", ["B", "S", 1], "uniform(0.002, 0.01) fixed"),
