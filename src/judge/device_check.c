@@ -13,7 +13,7 @@
 enum { WORTH_ELEMENTS = 1 << 14 };
 static const double WORTH_FLOPS = 2e6;
 
-enum { REPLICAS = 8 }; // passes for the error scale; replicas_for in question.c says why not fewer
+enum { REPLICAS = 8 }; // passes for the error scale; question_passes in question.c says why not fewer
 // Enough passes to show that a timed call is right, but too few to show that it is wrong: by chance, all of them are
 // small now and then.
 enum { FIRST_REPLICAS = 4 };

@@ -43,7 +43,7 @@ int64_t layout_judging_bytes(const struct layout *l, const struct assay_judge_op
 // Where a check on the device takes its error scale from (device_check.h).
 enum question_scale { SCALE_OWN, SCALE_KEEP, SCALE_BORROW, SCALE_FEW };
 
-// The least number of passes for an error scale (replicas_for in question.c says why).
+// The least number of passes for an error scale (question_passes in question.c says why).
 enum { QUESTION_FEW = 8 };
 
 struct question {
@@ -110,8 +110,9 @@ enum assay_status question_record(const struct question *q, int output, const st
 
 // Whether the estimate of the error scale may be to blame that these checks fail (compare_doubtful). The scale comes
 // from a few passes, and by chance all of them may be near the truth at an element. (Where outputs cancel to a coarse
-// grid, eight passes all hit the truth's own point at one in a million elements. An error that has no neighbours like
-// it has the tails of Student's t.) If so, the checks are emptied, and the caller asks again with QUESTION_MORE passes.
+// grid, all of eight passes hit the truth's own point at one in a million elements. An error that has no neighbours
+// like it has the tails of Student's t.) If so, the checks are emptied, and the caller asks again with QUESTION_MORE
+// passes.
 enum { QUESTION_MORE = 64 };
 bool question_drop_doubtful(const struct assay_judge_options *o, struct assay_check *checks, int n);
 

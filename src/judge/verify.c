@@ -10,7 +10,7 @@
 #include "judge/session.h"
 #include "judge/workbench.h"
 
-enum { VERIFY_REPLICAS = 8 }; // replicas_for in question.c says why not fewer
+enum { VERIFY_REPLICAS = 8 }; // question_passes in question.c says why not fewer
 
 // A candidate that takes less than this fraction of the floor did not do the work: the hardware cannot be faster than
 // the floor.

@@ -109,10 +109,10 @@ struct run_pass run_pass(const struct arith *contract, int k, const struct run_p
 // (It is some 10^-6 of it elsewhere. Formats of fewer bits have many values that are near their scale by themselves.)
 //
 // One member of a batch may be chaotic where the others are not, and then few elements are concerned. Of 16 passes one
-// had met it in one of four elements in which an honest kernel gave another answer. A candidate may be some 13 of its
-// scale's units off. So there are passes, in pairs of opposite sign, whose errors are 16 times as large (see
-// run_tail_pass): those cross what lies within a few errors almost surely. One that is off by the value itself makes
-// the scale 1/48 of it.
+// had met it in one of four elements in which an honest kernel gave another answer. A candidate may be Z of its
+// scale's units off (compare.h), 11 to 15. So there are passes, in pairs of opposite sign, whose errors are 16 times as
+// large (see run_tail_pass): those cross what lies within a few errors almost surely. One that is off by the value
+// itself makes the scale 1/48 of it.
 #define RUN_UNTOLD (1.0 / 64)
 bool run_may_be_chaotic(const struct graph *g, const struct arith *contract);
 bool run_is_untold(int64_t elements, int64_t n);
