@@ -90,19 +90,18 @@ static void look_for_stop(const struct engine *e, struct making *m) {
   m->done = m->done || (m->rounds > 0 && !waits);
 }
 
-// How much a task needs another round: where no kernel is right most, then by the distance to the floor; less with
-// every round that it had. Every task has its first round first.
+// How many requests of a task were made or are under way, as a new process finds it too.
+static int64_t begun(const struct engine *e, const struct making *m) {
+  const struct method_view v = making_view(e, m, m->n);
+  int64_t n = steps_served(&v);
+  for (int64_t i = m->n - m->first; i < m->n_round; i++)
+    n += m->round[i].sent;
+  return n;
+}
+
 static double need(const struct engine *e, const struct making *m) {
   const struct method_view v = making_view(e, m, m->n);
-  int64_t best = steps_best(&v, -1);
-  double worth = 4;
-  if (m->rounds == 0)
-    return INFINITY;
-  if (best >= 0) {
-    double times = m->steps[best].time_ns / m->brief.floor_ns;
-    worth = isfinite(times) && times > 1 ? log2(times) : 0;
-  }
-  return worth / (1 + m->rounds);
+  return steps_need(&v, begun(e, m), m->brief.floor_ns);
 }
 
 // The task whose next request goes out; NULL: none has one. Opens tasks and plans rounds.
@@ -116,7 +115,11 @@ static enum assay_status pick(struct engine *e, struct making **out, struct assa
       continue;
     if (!m->opened && making_open(e, m, &m->blocked) != ASSAY_OK)
       continue;
-    if (next_unsent(e, m) < 0 && m->n < m->first + m->n_round)
+    if (m->rounds == 0 && m->n > 0) { // what an earlier process did counts as in that one
+      status = making_plan(e, m, err);
+      look_for_stop(e, m);
+    }
+    if (status || m->done || (next_unsent(e, m) < 0 && m->n < m->first + m->n_round))
       continue; // it waits for replies
     if (!best || need(e, m) > need(e, best))
       best = m;

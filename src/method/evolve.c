@@ -26,9 +26,17 @@ static double middle(double *x, int n) {
   return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
-// Faster is better: minus the logarithm of the time; kernels without a time are all alike.
-static double fitness(const struct made_step *s) {
-  return isnan(s->time_ns) ? 0 : -log(s->time_ns);
+// The slowest time that is known of the pool; 1 where none is.
+static double slowest(const struct method_view *v, const struct pool *p) {
+  double worst = NAN;
+  for (int i = 0; i < p->n; i++)
+    worst = fmax(worst, v->steps[p->members[i]].time_ns);
+  return isnan(worst) ? 1 : worst;
+}
+
+// Faster is better: minus the logarithm of the time. A kernel without a time counts as the slowest that has one.
+static double fitness(const struct made_step *s, double slowest_ns) {
+  return -log(isnan(s->time_ns) ? slowest_ns : s->time_ns);
 }
 
 static int children_of(const struct method_view *v, int64_t parent) {
@@ -47,15 +55,16 @@ static void gather(const struct method_view *v, int64_t island, struct pool *p) 
       p->members[p->n++] = i;
   if (p->n == 0)
     return;
+  double worst = slowest(v, p);
   for (int i = 0; i < p->n; i++)
-    scratch[i] = fitness(&v->steps[p->members[i]]);
+    scratch[i] = fitness(&v->steps[p->members[i]], worst);
   median = middle(scratch, p->n);
   for (int i = 0; i < p->n; i++)
-    scratch[i] = fabs(fitness(&v->steps[p->members[i]]) - median);
+    scratch[i] = fabs(fitness(&v->steps[p->members[i]], worst) - median);
   spread = middle(scratch, p->n);
   spread = spread > 1e-9 ? spread : 1;
   for (int i = 0; i < p->n; i++) {
-    double s = steepness * (fitness(&v->steps[p->members[i]]) - median) / spread;
+    double s = steepness * (fitness(&v->steps[p->members[i]], worst) - median) / spread;
     p->weights[i] = 1 / (1 + exp(-s)) / (1 + children_of(v, p->members[i]));
   }
 }

@@ -96,6 +96,9 @@ struct method_stop {
   int64_t patience;
 };
 bool steps_stop(const struct method_view *v, const struct method_stop *stop, char *why, size_t size);
+// How much a task needs one more request, after `begun` of them: most where no kernel is right, then by the distance of
+// its fastest one to the floor, in powers of two; the less the more it had. INFINITY: it had none.
+double steps_need(const struct method_view *v, int64_t begun, double floor_ns);
 // Whether a model's endpoint failed a short while ago: the others go on without it, and now and then it is asked again.
 bool steps_model_is_absent(const struct method_view *v, int model);
 // Whether the step has code that was judged.

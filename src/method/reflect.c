@@ -9,6 +9,11 @@
 
 enum { POOL = 5, MOST_DEBUG_TRIES = 5 };
 
+// A kernel whose time is not known is behind all whose time is.
+static double slowness(const struct made_step *s) {
+  return isnan(s->time_ns) ? INFINITY : s->time_ns;
+}
+
 // The fastest correct kernels of the lane, the slowest of them first, as models learn from the trend.
 static int fill_pool(const struct method_view *v, int64_t lane, int64_t pool[POOL]) {
   int n = 0;
@@ -17,7 +22,7 @@ static int fill_pool(const struct method_view *v, int64_t lane, int64_t pool[POO
     if (s->lane != lane || !s->right || step_repeats_itself(v, i))
       continue;
     int at = 0;
-    while (at < n && !(s->time_ns > v->steps[pool[at]].time_ns))
+    while (at < n && slowness(s) <= slowness(&v->steps[pool[at]]))
       at++;
     if (n == POOL && at == 0)
       continue; // slower than all of a full pool

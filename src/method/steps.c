@@ -99,6 +99,17 @@ bool steps_stop(const struct method_view *v, const struct method_stop *stop, cha
   return false;
 }
 
+double steps_need(const struct method_view *v, int64_t begun, double floor_ns) {
+  static const double not_right = 4, not_known = 1; // as at 16 times the floor, and at twice
+  int64_t best = steps_best(v, -1);
+  double worth = not_right;
+  if (best >= 0) {
+    double times = v->steps[best].time_ns / floor_ns;
+    worth = !isfinite(times) || times <= 0 ? not_known : times > 1 ? log2(times) : 0;
+  }
+  return begun > 0 ? worth / (double)(1 + begun) : INFINITY;
+}
+
 int64_t steps_last(const struct method_view *v, int64_t lane) {
   for (int64_t i = v->n - 1; i >= 0; i--)
     if (in_lane(&v->steps[i], lane) && v->steps[i].outcome != STORE_TEXT)

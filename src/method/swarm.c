@@ -30,11 +30,13 @@ static bool try_again(const struct method_view *v, int64_t lane, struct method_p
   return true;
 }
 
-// What a model's turns of the second part have brought: the mean gain over the parent, 0 to 1, for the mean cost of all
-// models' turns where costs are known.
+// What a model's turns of the second part have brought: the mean gain over the parent, 0 to 1, for their mean cost in
+// that of all models' turns, of those turns whose cost is known; no model is more than ten times as cheap as the mean,
+// or one turn of a model that costs next to nothing would be all that counts.
 static double worth_of(const struct method_view *v, int model, double mean_usd) {
+  static const double cheapest = 0.1;
   double gain = 0, usd = 0;
-  int64_t n = 0, all = 0;
+  int64_t n = 0, priced = 0, all = 0;
   for (int64_t i = 0; i < v->n; i++) {
     const struct made_step *s = &v->steps[i];
     if (s->lane < lanes_of(v))
@@ -43,6 +45,7 @@ static double worth_of(const struct method_view *v, int model, double mean_usd) 
     if (s->model != model)
       continue;
     n++;
+    priced += !isnan(s->usd);
     usd += isnan(s->usd) ? 0 : s->usd;
     double before = s->parent >= 0 ? v->steps[s->parent].time_ns : NAN;
     double g = s->right && s->time_ns < before ? 1 - s->time_ns / before : 0;
@@ -50,7 +53,7 @@ static double worth_of(const struct method_view *v, int model, double mean_usd) 
   }
   if (n == 0)
     return INFINITY;
-  double cost = mean_usd > 0 && usd > 0 ? usd / (double)n / mean_usd : 1;
+  double cost = mean_usd > 0 && priced > 0 ? fmax(usd / (double)priced / mean_usd, cheapest) : 1;
   return gain / (double)n / cost + sqrt(2 * log((double)all) / (double)n);
 }
 

@@ -349,6 +349,14 @@ kernel 'y[i] = x[i] < 0 ? 0 : x[i];' | fenced >"$work/same"
 expect 1 "the budget of 6 calls is used up" "$assay" make kernelbench/1/19 kernelbench/1/20 --device cpu --no-timing --workload small --no-final --method refine \
   --turns 9 --run where --budget-calls 6 --endpoint "exec:cat $work/same"
 check "where it is needed" "kernelbench/1/19 1 kernelbench/1/20 5" "$(sql "SELECT group_concat(task || ' ' || n, ' ') FROM (SELECT task, count(*) AS n FROM step WHERE run = 'where' GROUP BY task ORDER BY task)")"
+# So it does where the run is made in slices, and of a round of many attempts too.
+numbered="exec:cat '$source/tests/cases/relu.c'; echo 'int x'\$ASSAY_STEP';'"
+suite() { "$assay" make kernelbench/1/19 kernelbench/1/20 kernelbench/1/21 --device cpu --no-timing --workload small --no-final --endpoint "$numbered" "$@" >"$work/out" 2>&1; }
+requests_of() { sql "SELECT group_concat(task || ' ' || n, ' ') FROM (SELECT substr(task, 15) AS task, count(*) AS n FROM step WHERE run = '$1' GROUP BY task ORDER BY task)"; }
+for calls in 1 2 4 5 7; do suite --method refine --turns 9 --run slices --budget-calls $calls; done
+check "in slices" "19 1 20 3 21 3" "$(requests_of slices)"
+suite --attempts 9 --run rounds --budget-calls 7
+check "within rounds" "19 1 20 3 21 3" "$(requests_of rounds)"
 # A task without progress is given up, and goes on with more patience.
 expect 1 "kernelbench/1/19 +3 .*no progress in 3 requests" make --attempts 9 --run patient --patience 3 --no-final
 check "no more is asked" "3" "$(sql "SELECT count(*) FROM step WHERE run = 'patient'")"

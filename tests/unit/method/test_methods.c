@@ -292,6 +292,111 @@ static void evolve_draws_fast_parents(void **state) {
   assert_int_equal(plans[0].parent, 0);
 }
 
+// A kernel whose time is not known, as the machine was busy, is no fast one: evolve draws it as the slowest of its
+// pool, reflect goes on from the fastest and does not lose it.
+static void kernels_without_a_time_are_not_fast(void **state) {
+  (void)state;
+  struct method_plan plans[METHOD_MOST_ROUND];
+  int drawn[MOST] = {0};
+  begin();
+  for (int i = 0; i < 5; i++) { // 1, 2, 4 and 8 ms, and one more
+    add(0, STORE_JUDGED, 1e6 * (1 << i));
+    steps[i].time_ns = i == 4 ? NAN : steps[i].time_ns;
+  }
+  for (int round = 5; round < 90; round++) {
+    turn(&method_evolve, 1, 1000, false, plans);
+    drawn[plans[0].parent]++;
+    add(0, STORE_JUDGED, 0);
+  }
+  assert_true(drawn[0] > 25 && drawn[4] <= 2);
+  begin();
+  add(0, STORE_JUDGED, 10);
+  for (int i = 0; i < 6; i++) {
+    add(0, STORE_TEXT, 0);
+    add(0, STORE_JUDGED, 1);
+    steps[n_steps - 1].time_ns = NAN;
+  }
+  add(0, STORE_TEXT, 0);
+  turn(&method_reflect, 1, 20, false, plans);
+  assert_string_equal(plans[0].kind, "improve");
+  assert_int_equal(plans[0].parent, 0);
+  assert_int_equal(plans[0].n_shown, 4);
+}
+
+// A turn of the second part of a swarm: what it brought, what it cost.
+static void add_turn(int model, int64_t parent, double time_ns, double usd) {
+  add(2, STORE_JUDGED, time_ns);
+  steps[n_steps - 1].model = model;
+  steps[n_steps - 1].parent = parent;
+  steps[n_steps - 1].usd = usd;
+}
+
+static int chosen(void) {
+  struct method_plan plans[METHOD_MOST_ROUND];
+  assert_int_equal(turn(&method_swarm, 1, 50, true, plans), 1);
+  return plans[0].model;
+}
+
+// The bandit, worked out by hand: gain / (cost / mean cost) + sqrt(2 ln turns / turns of the model).
+static void swarm_chooses_by_gain_cost_and_rareness(void **state) {
+  (void)state;
+  begin();
+  add(0, STORE_JUDGED, 100);
+  add(1, STORE_JUDGED, 0);
+  for (int i = 0; i < 4; i++)
+    add(1, STORE_JUDGED, 0);
+  assert_int_equal(chosen(), 0); // neither was asked: the first
+  add_turn(0, 0, 80, 3);         // gains 0.2
+  assert_int_equal(chosen(), 1); // never asked
+  add_turn(1, 6, 72, 1);         // gains 0.1 of 80, for a third of the money
+  // Mean cost 2: 0.2 / 1.5 = 0.133, 0.1 / 0.5 = 0.2, and both + sqrt(2 ln 2).
+  assert_int_equal(chosen(), 1);
+  add_turn(1, 7, 0, 1);
+  // Mean 5/3: 0.2 / 1.8 + sqrt(2 ln 3) = 1.593; 0.05 / 0.6 + sqrt(ln 3) = 1.131.
+  assert_int_equal(chosen(), 0);
+  add_turn(0, 7, 0, 3);
+  // Mean 2: 0.1 / 1.5 = 0.067 and 0.05 / 0.5 = 0.1, equally often.
+  assert_int_equal(chosen(), 1);
+  // Turns of unknown cost do not make a model cheap: of two at 3 dollars, one of which is not known, the mean is 3.
+  begin();
+  add(0, STORE_JUDGED, 100);
+  add(1, STORE_JUDGED, 100);
+  add_turn(0, 0, 80, 3);
+  add_turn(0, 2, 64, NAN);
+  add_turn(1, 3, 50.56, 3); // 0.21
+  add_turn(1, 4, 39.9424, 3);
+  assert_int_equal(chosen(), 1);
+  // One that costs nothing counts as a tenth of the mean, and its gain for it.
+  begin();
+  add(0, STORE_JUDGED, 100);
+  add(1, STORE_JUDGED, 100);
+  add_turn(0, 0, 70, 2); // 0.3 / 2
+  add_turn(1, 2, 63, 0); // 0.1 / 0.1
+  assert_int_equal(chosen(), 1);
+  add_turn(1, 3, 0, 0);
+  // Mean 2/3: 0.3 / 3 + sqrt(2 ln 3) = 1.582; 0.05 / 0.1 + sqrt(ln 3) = 1.548.
+  assert_int_equal(chosen(), 0);
+}
+
+// Where a suite's next request goes: a task's distance to the floor in powers of two, for each request that it had.
+static void the_budget_goes_where_the_distance_is(void **state) {
+  (void)state;
+  const struct method_view v = {NULL, steps, 1};
+  begin();
+  add(0, STORE_JUDGED, 0);
+  assert_true(isinf(steps_need(&v, 0, 10)));
+  assert_true(steps_need(&v, 1, 10) == 2.0); // not right: as at 16 times the floor
+  assert_true(steps_need(&v, 3, 10) == 1.0);
+  begin();
+  add(0, STORE_JUDGED, 80);
+  assert_true(steps_need(&v, 1, 10) == 1.5); // 8 times the floor
+  assert_true(steps_need(&v, 1, 2.5) == 2.5);
+  assert_true(steps_need(&v, 1, 80) == 0.0);
+  assert_true(steps_need(&v, 1, NAN) == 0.5); // not known: neither at the floor nor far from it
+  steps[0].time_ns = NAN;
+  assert_true(steps_need(&v, 1, 10) == 0.5);
+}
+
 static void swarm_takes_the_best_of_all(void **state) {
   (void)state;
   struct method_plan plans[METHOD_MOST_ROUND];
@@ -562,6 +667,9 @@ int main(void) {
       cmocka_unit_test(lanes_do_not_mix),
       cmocka_unit_test(reflect_thinks_between),
       cmocka_unit_test(evolve_draws_fast_parents),
+      cmocka_unit_test(kernels_without_a_time_are_not_fast),
+      cmocka_unit_test(swarm_chooses_by_gain_cost_and_rareness),
+      cmocka_unit_test(the_budget_goes_where_the_distance_is),
       cmocka_unit_test(swarm_takes_the_best_of_all),
       cmocka_unit_test(what_another_lane_had_is_right_too),
       cmocka_unit_test(tasks_end_early),
