@@ -12,7 +12,7 @@
 #include "model/address.h"
 #include "model/limits.h"
 
-enum { RAW_PER_TEXT = 64, WHOLE_PER_TEXT = 4 };
+enum { RAW_PER_TEXT = 64, WHOLE_PER_TEXT = 2 };
 enum { LEAST_MOST_BYTES = 1 << 20, MOST_TOKEN_BYTES = 64 };
 static const int64_t GRACE_NS = 1000000000; // after the end of an answer, for the connection to be of use again
 
@@ -42,7 +42,7 @@ static bool on_event(void *arg, const char *event, const char *data, size_t n) {
   t->last_content_ns = clock_monotonic_ns();
   t->n_events++;
   t->malformed = !wire_take_event(t->wire, &t->got, event, data, n);
-  t->too_long = t->got.text.len + t->got.called.len > t->most_bytes;
+  t->too_long = t->got.text.len + t->got.called.len + t->got.thought_bytes > t->most_bytes;
   return !t->malformed && !t->too_long && !t->got.text.failed;
 }
 

@@ -9,6 +9,7 @@
 #include "model/http.h"
 
 enum { LEAST_REAL_KEY = 16 }; // a shorter one ("none", "ollama") keeps nobody out, and may be a word of any reply
+#define NO_SUCH_PLACE "there is no such model or no such path; check --model and --endpoint"
 enum { MOST_FIELD_RETRIES = WIRE_FIELD_COUNT };
 enum { MOST_DOUBLINGS = 4, MOST_BUSY_DOUBLINGS = 6 }; // of the time between retries; where a server is busy
 
@@ -155,15 +156,17 @@ bool http_take_error(struct exchange *x, const struct model_client_options *o, l
   snprintf(what, sizeof what, "status %ld%s%s", status, e.kind[0] ? ", " : "", e.kind);
   bool cap = wire_error_is_cap(&e);
   bool request = status == 400 || status == 422; // it is what the server does not like
+  bool refused = request || status == 403;
   if (request && (cap ? lower_cap(x) : leave_out_field(x, &e) && may_send_again(x))) {
     http_send(x, o);
     return false;
   }
-  if ((request || status == 403) && wire_error_is_refusal(&e)) { // by a filter before the model
+  if (refused && wire_error_is_refusal(&e)) { // by a filter before the model
     take_refusal(x, e.message);
     return true;
   }
-  bool money = status == 402 || (status == 429 && wire_error_is_money(&e, buf_str(&t->plain)));
+  bool money = status == 402 || (status == 429 && wire_error_is_money(&e, buf_str(&t->plain))) ||
+               (refused && wire_error_is_money(&e, e.message));                    // Anthropic says so with status 400
   bool servers = status == 408 || status == 409 || status == 429 || status >= 500; // not the request's own fault
   bool later = should ? strcmp(should, "true") == 0 : servers;
   bool busy = status == 429 || status == 503 || status == 529;
@@ -173,12 +176,11 @@ bool http_take_error(struct exchange *x, const struct model_client_options *o, l
   to = header_of(t, "location");
   if (money)
     http_fail(x, MODEL_ENDED, ASSAY_ERR_ENVIRONMENT, "there is no money or quota left; add some and go on", e.message);
-  else if (status == 401 || status == 403)
+  else if (status == 401 || status == 403 || (request && wire_error_is_key(&e)))
     http_fail(x, MODEL_ENDED, ASSAY_ERR_USAGE, "the key is missing or wrong; give it by --key-env or --key-file",
               e.message);
-  else if (status == 404)
-    http_fail(x, MODEL_ENDED, ASSAY_ERR_USAGE, "there is no such model or no such path; check --model and --endpoint",
-              e.message);
+  else if (status == 404 || (request && wire_error_is_place(e.kind, e.message)))
+    http_fail(x, MODEL_ENDED, ASSAY_ERR_USAGE, NO_SUCH_PLACE, e.message);
   else if (status >= 300 && status < 400)
     http_fail(x, MODEL_ENDED, ASSAY_ERR_USAGE, "it redirects, which is not followed; give the address where it leads",
               to ? to : what);
@@ -267,7 +269,9 @@ bool http_take_answer(struct exchange *x, const struct model_client_options *o) 
     busy = busy || strcmp(t->got.kind, not_now[i]) == 0;
   if (t->got.failed && t->got.text.len == 0 && busy && retry_later(x, o, true))
     return false;
-  if (t->got.failed)
+  if (t->got.failed && wire_error_is_place(t->got.kind, t->got.message)) // LM Studio says so with status 200
+    http_fail(x, MODEL_ENDED, ASSAY_ERR_USAGE, NO_SUCH_PLACE, t->got.message);
+  else if (t->got.failed)
     http_fail(x, wire_is_own_fault(&t->got) ? MODEL_FAILED : MODEL_UNSERVED, ASSAY_ERR_ENVIRONMENT,
               "the server ended its answer with an error", t->got.message);
   else if (!t->got.ended)

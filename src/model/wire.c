@@ -69,6 +69,10 @@ void wire_put_text(struct wire_reply *r, const json_t *string) {
   }
 }
 
+void wire_count_thought(struct wire_reply *r, const json_t *string) {
+  r->thought_bytes += json_string_length(string);
+}
+
 static void put_message(json_t *messages, const char *role, const char *text) {
   json_array_append_new(messages, json_pack("{s:s, s:s}", "role", role, "content", text));
 }

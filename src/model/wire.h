@@ -11,7 +11,8 @@
 // What comes of a reply's JSON. Text is bytes as they came.
 struct wire_reply {
   struct buf text;
-  struct buf called; // arguments of a tool's call, which are the answer where there is no text
+  struct buf called;    // arguments of a tool's call, which are the answer where there is no text
+  size_t thought_bytes; // which are not kept
   enum model_finish finish;
   struct model_usage usage;
   bool ended;                  // the terminator was there: nothing is missing
@@ -63,6 +64,8 @@ struct wire_error {
 };
 void wire_read_error(const char *body, size_t n, struct wire_error *out);
 bool wire_error_is_money(const struct wire_error *e, const char *body); // no amount of waiting helps
+bool wire_error_is_key(const struct wire_error *e);                     // in words, whatever the status
+bool wire_error_is_place(const char *kind, const char *message);        // no such model or path, likewise
 bool wire_error_is_too_long(const struct wire_error *e);                // the prompt, for the model
 bool wire_error_is_cap(const struct wire_error *e);     // the cap on tokens is larger than the model allows
 bool wire_error_is_refusal(const struct wire_error *e); // of the prompt, by a filter
@@ -76,6 +79,7 @@ void wire_fail(struct wire_reply *r, const json_t *error);
 void wire_put_messages(const struct model_request *r, json_t *messages); // the user's, and what came of an answer
 void wire_put_text(struct wire_reply *r, const json_t *string);          // or a list of {"type": "text", "text"}
 int64_t wire_number(const json_t *j, const char *name);                  // -1: not there
-const char *wire_text(const json_t *j, const char *name);                // "" when it is not there
+void wire_count_thought(struct wire_reply *r, const json_t *string);
+const char *wire_text(const json_t *j, const char *name); // "" when it is not there
 
 #endif

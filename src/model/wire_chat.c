@@ -90,6 +90,8 @@ static void take_part(struct wire_reply *r, const json_t *part) {
   const json_t *calls = json_object_get(part, "tool_calls"), *call;
   size_t i;
   wire_put_text(r, json_object_get(part, "content"));
+  const json_t *thought = json_object_get(part, "reasoning_content");
+  wire_count_thought(r, json_is_string(thought) ? thought : json_object_get(part, "reasoning"));
   json_array_foreach(calls, i, call) {
     const json_t *arguments = json_object_get(json_object_get(call, "function"), "arguments");
     if (json_is_string(arguments))
@@ -111,6 +113,7 @@ static void chat_event(struct wire_reply *r, const char *event, const json_t *j)
   const json_t *delta = json_object_get(choice, "delta");
   take_part(r, delta ? delta : json_object_get(choice, "message")); // some send all of it as one event
   take_finish(r, wire_text(choice, "finish_reason"));
+  take_usage(r, json_object_get(json_object_get(j, "x_groq"), "usage"));
   take_usage(r, json_object_get(j, "usage"));
 }
 

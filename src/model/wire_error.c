@@ -45,7 +45,8 @@ void wire_read_error(const char *body, size_t n, struct wire_error *out) {
     error = json_object_get(json_array_get(j, 0), "error");
   if (!error)
     error = json_object_get(j, "detail") ? json_object_get(j, "detail") : j;
-  if (json_is_array(error) && read_details(error, out)) {
+  const json_t *wrapped = json_object_get(json_object_get(error, "message"), "detail"); // Mistral's
+  if ((json_is_array(error) && read_details(error, out)) || read_details(wrapped, out)) {
     json_decref(j);
     return;
   }
@@ -72,8 +73,19 @@ static bool has_any(const char *text, const char *const *words) {
 // Codes count wherever they stand: Anthropic's is in the error's details.
 bool wire_error_is_money(const struct wire_error *e, const char *body) {
   static const char *const kinds[] = {"billing", NULL};
-  static const char *const codes[] = {"insufficient_quota", "credit_balance", "spend_limit", NULL};
-  return has_any(e->kind, kinds) || has_any(body, codes);
+  static const char *const codes[] = {"insufficient_quota", "credit_balance", "spend_limit", "credit balance", NULL};
+  return has_any(e->kind, kinds) || has_any(e->kind, codes) || has_any(body, codes);
+}
+
+bool wire_error_is_key(const struct wire_error *e) {
+  static const char *const words[] = {"api key not valid", "invalid api key", "incorrect api key", NULL};
+  return has_any(e->message, words);
+}
+
+bool wire_error_is_place(const char *kind, const char *message) {
+  static const char *const kinds[] = {"model_not_found", NULL};
+  static const char *const words[] = {"model not exist", "no models loaded", "unexpected endpoint", NULL};
+  return has_any(kind, kinds) || has_any(message, words);
 }
 
 bool wire_error_is_too_long(const struct wire_error *e) {
@@ -97,15 +109,16 @@ bool wire_is_own_fault(const struct wire_reply *r) {
 // Without a cap a reply is as long as it likes, whatever the budget says: it is only left out where the server does not
 // know it.
 bool wire_error_is_cap(const struct wire_error *e) {
-  static const char *const caps[] = {"max_tokens", "max_completion_tokens", "max_output_tokens", NULL};
+  static const char *const caps[] = {"max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens",
+                                     NULL};
   static const char *const values[] = {"too large", "at most", "maximum", "less than", "exceed", "must be <=", NULL};
   return (has_any(e->param, caps) || has_any(e->message, caps)) &&
          (has_any(e->message, values) || strcmp(e->kind, "integer_above_max_value") == 0);
 }
 
 bool wire_error_is_field(const struct wire_error *e, const char *name) {
-  static const char *const words[] = {"support", "unknown",   "unexpected", "unrecogni", "extra",
-                                      "permit",  "not allow", "forbid",     "invalid",   NULL};
+  static const char *const words[] = {"support",   "unknown", "unexpected", "unrecogni", "extra",      "permit",
+                                      "not allow", "forbid",  "invalid",    "may only",  "deprecated", NULL};
   static const char name_letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
   char quoted[64];
   size_t n = strlen(name);

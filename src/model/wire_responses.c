@@ -83,6 +83,8 @@ static void responses_event(struct wire_reply *r, const char *event, const json_
   type = type[0] ? type : event;
   if (strcmp(type, "response.output_text.delta") == 0)
     wire_put_text(r, json_object_get(j, "delta"));
+  else if (strncmp(type, "response.reasoning", strlen("response.reasoning")) == 0)
+    wire_count_thought(r, json_object_get(j, "delta"));
   else if (strcmp(type, "response.refusal.delta") == 0) {
     wire_put_text(r, json_object_get(j, "delta"));
     r->finish = MODEL_FINISH_REFUSED;

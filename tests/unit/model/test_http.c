@@ -597,6 +597,14 @@ static void refusals_in_many_words(void **state) {
        "temperature"},
       {"{\"error\":{\"message\":\"Invalid request: max_tokens and max_completion_tokens are not supported together\"}}",
        "max_tokens"},
+      {"{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"`temperature` may only be set "
+       "to 1 "
+       "when thinking is enabled\"}}",
+       "temperature"},
+      {"{\"object\":\"error\",\"message\":{\"detail\":[{\"type\":\"extra_forbidden\",\"loc\":[\"body\",\"seed\"],"
+       "\"msg\":"
+       "\"Extra inputs are not permitted\"}]},\"type\":\"invalid_request_error\"}",
+       "seed"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const struct scripted script[] = {{.status = 400, .body = cases[i].body}, {.body = GOOD}};
@@ -619,6 +627,37 @@ static void refusals_in_many_words(void **state) {
   assert_int_equal(r.calls, 1);
   model_reply_release(&r);
   model_server_stop(&server);
+}
+
+// What other servers answer with 401, 402 and 404 some say with 400 or 200. Nothing more is asked of them.
+static void an_end_in_other_words(void **state) {
+  (void)state;
+  static const struct {
+    unsigned status;
+    const char *body, *message;
+  } cases[] = {
+      {400,
+       "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"Your credit balance is too "
+       "low\"}}",
+       "no money"},
+      {403, "{\"error\":{\"message\":\"no\",\"code\":\"insufficient_quota\"}}", "no money"},
+      {400, "[{\"error\":{\"code\":400,\"message\":\"API key not valid. Please pass a valid API key.\"}}]",
+       "key is missing"},
+      {400, "{\"error\":{\"message\":\"Model Not Exist\",\"type\":\"invalid_request_error\"}}", "no such model"},
+      {400, "{\"error\":{\"message\":\"No models loaded.\",\"param\":\"model\",\"code\":\"model_not_found\"}}",
+       "no such model"},
+      {200, "{\"error\":\"Unexpected endpoint or method. (POST /chat/completions). Returning 200 anyway\"}",
+       "check --model"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const struct scripted script[] = {{.status = cases[i].status, .body = cases[i].body, .type = "application/json"}};
+    struct model_server server;
+    model_server_start(&server, script, 1);
+    struct model_reply r = ask(&server, NULL, false);
+    if (r.failure != MODEL_ENDED || r.calls != 1 || !strstr(r.error.message, cases[i].message))
+      fail_msg("%zu: %d, %d calls, %s", i, (int)r.failure, r.calls, r.error.message);
+    model_reply_release(&r);
+    model_server_stop(&server);
+  }
 }
 
 // An event without an end is not read to its end three times.
@@ -654,6 +693,35 @@ static void no_reply_outgrows_its_cap(void **state) {
   assert_non_null(strstr(r.error.message, "longer than it may be"));
   model_reply_release(&r);
   model_server_stop(&server);
+}
+
+// Nor are thoughts without an end, which are tokens too: they used to be read up to 64 times as far.
+static void no_thoughts_outgrow_the_cap(void **state) {
+  (void)state;
+  static const struct {
+    const char *api, *event;
+  } kinds[] = {
+      {"chat", "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"" HUNDRED "\"}}]}\n\n"},
+      {"chat", "data: {\"choices\":[{\"delta\":{\"reasoning_content\":null,\"reasoning\":\"" HUNDRED "\"}}]}\n\n"},
+      {"messages",
+       "data: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"thinking_delta\",\"thinking\":\"" HUNDRED
+       "\"}}\n\n"},
+      {"responses", "data: {\"type\":\"response.reasoning_text.delta\",\"delta\":\"" HUNDRED "\"}\n\n"},
+      {"responses", "data: {\"type\":\"response.reasoning_summary_text.delta\",\"delta\":\"" HUNDRED "\"}\n\n"}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    const struct scripted script[] = {{.body = kinds[i].event, .repeat = 9000, .drop = true},
+                                      {.body = kinds[i].event, .repeat = 20000}};
+    struct model_server server;
+    model_server_start(&server, script, 2);
+    struct model_reply r = ask(&server, kinds[i].api, false);
+    assert_non_null(strstr(r.error.message, "cut"));
+    model_reply_release(&r);
+    r = ask(&server, kinds[i].api, false);
+    assert_int_equal(r.failure, MODEL_FAILED);
+    assert_non_null(strstr(r.error.message, "longer than it may be"));
+    model_reply_release(&r);
+    model_server_stop(&server);
+  }
 #undef HUNDRED
 }
 
@@ -1407,8 +1475,10 @@ int main(void) {
       cmocka_unit_test(servers_of_all_kinds),
       cmocka_unit_test(refused_fields_are_learned),
       cmocka_unit_test(refusals_in_many_words),
+      cmocka_unit_test(an_end_in_other_words),
       cmocka_unit_test(an_event_without_an_end),
       cmocka_unit_test(no_reply_outgrows_its_cap),
+      cmocka_unit_test(no_thoughts_outgrow_the_cap),
       cmocka_unit_test(no_redirect_sees_the_key),
       cmocka_unit_test(requests_under_way_learn_too),
       cmocka_unit_test(finishes_are_told_apart),
