@@ -114,11 +114,11 @@ static void write_detail(const struct verdict_view *v, struct buf *out) {
     quote(out, v->stored.detail, strlen(v->stored.detail));
 }
 
-// What the candidate printed, or its exception.
+// What the compiler said of it (warnings), and what it printed itself, or its exception.
 static void write_fault(const struct verdict_view *v, struct buf *out) {
   write_detail(v, out);
   if (v->diagnostics[0]) {
-    buf_puts(out, "It printed:\n");
+    buf_puts(out, "The compiler and it said:\n");
     quote(out, v->diagnostics, strlen(v->diagnostics));
   }
 }

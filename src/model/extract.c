@@ -138,7 +138,7 @@ static void put_block(const struct fence_block *b, struct buf *out) {
 
 // Of an object, or of the arguments in it.
 static bool take_member(const json_t *j, const struct model_language *l, struct buf *out) {
-  static const char *const members[] = {"code", "kernel", "source", "solution", "content"};
+  static const char *const members[] = {"code", "kernel", "source", "solution", "content", "result", "response"};
   static const char *const inner_objects[] = {"arguments", "parameters", "input", "args", "files"};
   const json_t *element;
   bool taken = false;
@@ -166,10 +166,10 @@ static bool take_member(const json_t *j, const struct model_language *l, struct 
   return taken;
 }
 
-// {"code": "..."}, {"name": "...", "arguments": {"code": "..."}}: what models that are fond of tools say. False: it is
-// nothing of the kind.
+// {"code": "..."}, {"name": "...", "arguments": {"code": "..."}}: what models that are fond of tools say, and agents
+// that were asked for JSON: {"result": "..."}, after lines of other objects. False: it is nothing of the kind.
 static bool take_json(const char *text, size_t n, const struct model_language *l, struct buf *out) {
-  enum { MOST_TRIES = 16 }; // braces in the words before it
+  enum { MOST_TRIES = 64 }; // braces in the words and objects before it
   bool taken = false;
   const char *open = n > 0 ? memchr(text, '{', n) : NULL;
   for (int i = 0; open && !taken && i < MOST_TRIES; i++) {

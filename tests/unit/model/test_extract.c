@@ -95,6 +95,15 @@ static void other_wrappings(void **state) {
   expect("{\"code\": \"void assay_kernel() {}\\n\"}", MODEL_FINISH_STOP, MODEL_CODE, K);
   expect("Sure: {\"plan\": 1, \"code\": \"```c\\nvoid assay_kernel() {}\\n```\"} done", MODEL_FINISH_STOP, MODEL_CODE,
          K);
+  // What agents print that were asked for JSON: one object, or a line for each event.
+  expect("{\"type\":\"result\",\"is_error\":false,\"result\":\"Here:\\n\\n```c\\nvoid assay_kernel() "
+         "{}\\n```\\n\",\"usage\":{}}\n",
+         MODEL_FINISH_UNKNOWN, MODEL_CODE, K);
+  expect("{\"type\":\"system\",\"tools\":[{\"a\":{}},{\"a\":{}},{\"a\":{}},{\"a\":{}},{\"a\":{}},{\"a\":{}},{\"a\":{}},"
+         "{\"a\":{}}]}\n"
+         "{\"type\":\"result\",\"result\":\"```c\\nvoid assay_kernel() {}\\n```\"}\n",
+         MODEL_FINISH_UNKNOWN, MODEL_CODE, K);
+  expect("{\"response\": \"void assay_kernel() {}\\n\", \"stats\": {}}", MODEL_FINISH_UNKNOWN, MODEL_CODE, K);
   expect("<tool_call>{\"name\": \"submit\", \"arguments\": {\"code\": \"void assay_kernel() {}\\n\"}}</tool_call>",
          MODEL_FINISH_STOP, MODEL_CODE, K);
   // What models and servers leave after the last fence, on its line.
