@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import types
 
 from loading import importer
 
@@ -18,6 +19,7 @@ TOOL = importer()
 
 import numpy  # noqa: E402
 import torch  # noqa: E402
+from importing import module_task  # noqa: E402
 from importing.check import Assay  # noqa: E402
 from importing.distributions import fit  # noqa: E402
 from importing.substitutes import install  # noqa: E402
@@ -204,10 +206,22 @@ def stubs():
             raise AssertionError(told)
 
 
+def large_trials():
+    """What is tried to find a dimension that cannot vary is not computed at sizes at which full is not."""
+    class Drawn:
+        bound, theirs = {"full": {}, "small": {}, "trial0": {}}, ()
+        sizes = types.SimpleNamespace(cost=lambda binding: (1 << 40, 1 << 40))
+
+        def error(self, assay, path, workload):
+            return 0 if workload == "small" else 1, ""
+    same(module_task.Attempt.errors(Drawn(), None, None, 1e-9),
+         ([("full", None), ("small", 0), ("trial0", None)], {}), "the trials")
+
+
 def main():
     install()
     failures = 0
-    for part in (followed_draws, fitted_values, options, unwritten, judged, stubs):
+    for part in (followed_draws, fitted_values, options, unwritten, judged, stubs, large_trials):
         try:
             part()
             print(f"{part.__name__}: right")

@@ -306,11 +306,12 @@ class Attempt:
         return max((difference(a, as_numpy(b)) for a, b in zip(ours, theirs)), key=lambda e: e[0])
 
     def errors(self, assay, path, tolerance):
-        """(workload, error) of each; the workloads that fail, with why."""
+        """(workload, error) of each, None where it is too large to compute (theirs, which may be many, sooner than full
+        and the trials of culprits at its sizes); the workloads that fail, with why."""
         good, bad = [], {}
         for workload, binding in self.bound.items():
             elements, flops = self.sizes.cost(binding)
-            part = 1 if workload == "full" else 32 if workload in self.theirs else 0  # theirs may be many
+            part = 1 if workload == "full" or workload.startswith("trial") else 32 if workload in self.theirs else 0
             if part and (elements > FULL_CHECK_ELEMENTS // part or flops > FULL_CHECK_FLOPS // part):
                 good.append((workload, None))
                 continue

@@ -263,6 +263,7 @@ class Wide(TorchFunctionMode):
         if func in (torch.tensor, torch.as_tensor, torch.scalar_tensor) and kwargs.get("dtype") in (
             None,
             torch.float32,
+            torch.float64,  # the type of an input, say, which is float32 in the graph
         ):
             made = func(*args, **{k: v for k, v in kwargs.items() if k != "dtype"})
             return made.float().double() if made.is_floating_point() or kwargs.get("dtype") else made
