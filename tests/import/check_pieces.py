@@ -21,7 +21,7 @@ import numpy  # noqa: E402
 import torch  # noqa: E402
 from importing import module_task  # noqa: E402
 from importing.check import Assay  # noqa: E402
-from importing.distributions import fit  # noqa: E402
+from importing.distributions import fit, fit_draws  # noqa: E402
 from importing.substitutes import install  # noqa: E402
 from importing.watch import Watch  # noqa: E402
 
@@ -77,6 +77,12 @@ def fitted_values():
     same(fit(r.normal(0, 0.02, 5000), deviations=[1.0, 0.02])[0], "normal(0, 0.02)", "known deviation")
     same(fit(r.integers(0, 50, 5000))[0], "integers(0, 50)", "whole numbers")
     same(fit(r.random(10000) < 0.3)[0][:12], "bernoulli(0.", "true and false")
+    a = r.normal(0, 1, (3, 8, 8))
+    a = a @ a.swapaxes(-1, -2) + 0.01 * numpy.eye(8)
+    a = (a + a.swapaxes(-1, -2)) / 2
+    same(fit_draws([a, a + numpy.eye(8)], 64), "uniform(-1, 1) definite fixed", "definite matrices")
+    same(fit_draws([a, a - 20 * numpy.eye(8)], 64)[:7], "normal(", "matrices of which some are not definite")
+    same(fit_draws([numpy.eye(64), 2 * numpy.eye(64)], 64)[:7], "normal(", "diagonal matrices")
     text = fit(r.normal(5, 2, 100000))[0]
     mean, deviation = (float(x) for x in re.fullmatch(r"normal\((.*), (.*)\)", text).groups())
     if not (abs(mean - 5) < 0.05 and abs(deviation - 2) < 0.05):
@@ -210,12 +216,20 @@ def large_trials():
     """What is tried to find a dimension that cannot vary is not computed at sizes at which full is not."""
     class Drawn:
         bound, theirs = {"full": {}, "small": {}, "trial0": {}}, ()
-        sizes = types.SimpleNamespace(cost=lambda binding: (1 << 40, 1 << 40))
+        elements = 1 << 26
+        sizes = types.SimpleNamespace(cost=lambda binding: (Drawn.elements, 1 << 40))
 
         def error(self, assay, path, workload):
             return 0 if workload == "small" else 1, ""
     same(module_task.Attempt.errors(Drawn(), None, None, 1e-9),
          ([("full", None), ("small", 0), ("trial0", None)], {}), "the trials")
+    Drawn.elements = 1 << 30
+    try:
+        module_task.Attempt.errors(Drawn(), None, None, 1e-9)
+    except TOOL.Refused as e:
+        same("nothing smaller" in str(e), True, str(e))
+    else:
+        raise AssertionError("2^30 elements are computed")
 
 
 def main():

@@ -7,12 +7,11 @@ import pathlib
 import sys
 import types
 
-import numpy
 import torch
 from torch.overrides import TorchFunctionMode
 
 from . import Refused, note
-from .distributions import fit
+from .distributions import fit_draws
 from .selection import Guards
 from .source import SEEDS, Source, Tensor, as_numpy, plain_name
 from .watch import Watch
@@ -79,7 +78,7 @@ class CalledSource(Source):
 
     @staticmethod
     def fitted(t, values):
-        text, _ = fit(numpy.concatenate([as_numpy(v).ravel()[:1 << 22] for v in values]))
+        text = fit_draws([as_numpy(v) for v in values], 1 << 22)
         note(f"{t.name}: it is drawn in a way that is not followed; {text} fits its values")
         return text
 

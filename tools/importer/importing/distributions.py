@@ -66,6 +66,26 @@ def near_bound(largest, spread, n, candidates):
     return float(f"{rounded:.3g}") if rounded <= reach + unit else largest
 
 
+DEFINITE = "uniform(-1, 1) definite fixed"
+
+
+def is_definite(values):
+    """Symmetric, positive definite matrices; diagonal ones and the like, which are often masks, are not meant."""
+    n = values.shape[-1] if values.ndim >= 2 else 0
+    if not 3 <= n <= 1024 or values.shape[-2] != n or not numpy.issubdtype(values.dtype, numpy.floating):
+        return False
+    some = values.reshape(-1, n, n)[:4].astype(numpy.float64)
+    return bool((some == some.swapaxes(-1, -2)).all() and numpy.count_nonzero(some) > some.size / 2
+                and numpy.linalg.eigvalsh(some).min() > 0)
+
+
+def fit_draws(draws, most):
+    """Of several draws of a tensor, of whose elements the first `most` are looked at each: what fit says of them."""
+    if all(map(is_definite, draws)):
+        return DEFINITE
+    return fit(numpy.concatenate([v.ravel()[:most] for v in draws]))[0]
+
+
 def fit(values, bounds=(), deviations=()):
     """(distribution, what was assumed) of drawn values: a numpy array. bounds, deviations: those that initialisations
     of such a tensor would have, the likeliest first."""

@@ -20,6 +20,7 @@ from .task import FULL_CHECK_ELEMENTS, FULL_CHECK_FLOPS, Draft, Written, binding
 from .text import identifiers
 
 TOLERANCE = 1e-9
+SMALL_CHECK_ELEMENTS = 1 << 28
 ROLES = {1: "L", 2: "BD", 3: "BLD", 4: "BCHW", 5: "BCDHW"}
 
 
@@ -311,6 +312,8 @@ class Attempt:
         good, bad = [], {}
         for workload, binding in self.bound.items():
             elements, flops = self.sizes.cost(binding)
+            if workload == "small" and elements > SMALL_CHECK_ELEMENTS:
+                raise Refused("nothing smaller than its full sizes can be asked, and these are too large to compute here")
             part = 1 if workload == "full" or workload.startswith("trial") else 32 if workload in self.theirs else 0
             if part and (elements > FULL_CHECK_ELEMENTS // part or flops > FULL_CHECK_FLOPS // part):
                 good.append((workload, None))

@@ -11,7 +11,7 @@ import numpy
 import torch
 
 from . import Refused, note
-from .distributions import fit
+from .distributions import fit, fit_draws
 from .selection import Guards, Observe
 from .source_names import plain_name
 from .substitutes import Rounded, Wide, narrow_limits, phase
@@ -117,7 +117,7 @@ class Source:
             if draw:
                 t.distribution = draw.text()
             else:
-                t.distribution, _ = fit(numpy.concatenate([as_numpy(v).ravel()[:SAMPLE] for v in self.again(i, leaf)]))
+                t.distribution = fit_draws([as_numpy(v) for v in self.again(i, leaf)], SAMPLE)
                 note(f"{t.name}: get_inputs draws it in a way that is not followed; {t.distribution} fits its values")
             if leaf.dtype in (torch.bool, torch.int64, torch.int32) and not t.distribution.endswith(" fixed"):
                 t.distribution += " fixed"  # what is not a real number keeps its meaning only as declared
