@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judges honest kernels again and again, each time with other seeds and secrets: how often is a right kernel refused?
 
-    bench/honest.py ASSAY OUT.json [--verdicts N] [--seconds N] [--jobs N] [--only GLOB] [FILE...]
+    bench/honest.py ASSAY OUT.json [--verdicts N] [--seconds N] [--jobs N] [--only GLOB] [--own] [FILE...]
 
 The kernels are those of tests/cases, tests/kernelbenchx and tests/fusedops that must pass, in every form that must
-pass, and FILEs; and each of them that calls exp, log, tanh, erf or the like once more with the functions of other
-libraries (bench/honest_functions.h). Each is judged at `small`, with all questions and without times, N benches at once
-(as many as there are CPUs, if not said). OUT.json has the counts and every false alarm with its seed and secret. It is
-written after every few kernels, so that a run that is ended loses little. Runs go on where the last one ended (its
-counts are added to, and what was judged least often is first) until there are N verdicts, 10000 if not said, or the
-seconds have passed: then each bench finishes its kernel. Exit code 1: false alarms.
+pass, and FILEs; and, without --own, each of them that calls exp, log, tanh, erf or the like once more with the
+functions of other libraries (bench/honest_functions.h). Each is judged at `small`, with all questions and without
+times, N benches at once (as many as there are CPUs, if not said). OUT.json has the counts and every false alarm with
+its seed and secret. It is written after every few kernels, so that a run that is ended loses little. Runs go on where
+the last one ended (its counts are added to, and what was judged least often is first) until there are N verdicts, 10000
+if not said, or the seconds have passed: then each bench finishes its kernel. Exit code 1: false alarms.
 """
 import argparse
 import concurrent.futures
@@ -44,8 +44,8 @@ def honest_forms(text):
     return forms + [m.group(3) for m in found if m.group(5) == "pass" and not m.group(4)]
 
 
-def sources(paths):
-    """{name: (suite, source)}: every form of every file, with every library whose functions it calls."""
+def sources(paths, libraries):
+    """{name: (suite, source)}: every form of every file, and with every one of the libraries whose functions it calls."""
     functions = (HOUSE / "bench" / "honest_functions.h").read_text()
     found = {}
     for path in paths:
@@ -59,7 +59,7 @@ def sources(paths):
             head = f"// assay: task {task.group(1)}\n" + (f"#define {form}\n" if form else "")
             name = ("" if suite == "kernelbench" else f"{suite}.") + path.stem + (f".{form}" if form else "")
             found[f"{name}.c"] = suite, head + body
-            for library, names in LIBRARIES.items():
+            for library, names in libraries.items():
                 if (name, library) not in REFUSED and any(re.search(rf"\b{f}f\(", text) for f in names.split()):
                     found[f"{name}.{library}.c"] = suite, head + f"#define FUNCTIONS_{library}\n" + functions + body
     return found
@@ -169,9 +169,11 @@ def main():
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--only", default="*")
+    parser.add_argument("--own", action="store_true")
     o = parser.parse_intermixed_args()
     files = [path for folder in FOLDERS for path in sorted((HOUSE / "tests" / folder).glob("*.c"))] + o.files
-    kernels = {name: source for name, source in sources(files).items() if fnmatch.fnmatch(name, o.only)}
+    kernels = {name: source for name, source in sources(files, {} if o.own else LIBRARIES).items()
+               if fnmatch.fnmatch(name, o.only)}
     result = json.loads(o.out.read_text()) if o.out.exists() else {}
     result = empty_result() | result | {"kernels": len(kernels)}
     begin, seen, going = time.monotonic(), set(), True

@@ -336,10 +336,10 @@ ROWS = {
     # Normalization
     "Normalization/batch_norm": ("N * C * H * W", "const long long c = i / (H * W) % C;\n"
         "      y[i] = (input[i] - running_mean[c]) / sqrtf(running_var[c] + 1e-5f) * weight[c] + {NO_SHIFT|0|bias[c]};"),
-    "Normalization/normalize_pairwise_distance": ("B", "float square = 0;\n      for (long long r = i * N; r < (i + 1) * N; r++) {{\n        float sum = 0;\n"
+    "Normalization/normalize_pairwise_distance": ("B", "double square = 0;\n      for (long long r = i * N; r < (i + 1) * N; r++) {{\n        float sum = 0;\n"
         "        for (long long k = r * D; k < (r + 1) * D; k++)\n          sum += (x1[k] - x2[k]) * (x1[k] - x2[k]);\n"
-        "        y[r] = sqrtf(sum) + 1e-6f;\n        square += y[r] * y[r];\n      }}\n      for (long long r = i * N; r < (i + 1) * N; r++)\n"
-        "        y[r] /= {SQUARED||sqrtf}(square);"),
+        "        y[r] = sqrtf(sum) + 1e-6f;\n        square += (double)y[r] * y[r];\n      }}\n      for (long long r = i * N; r < (i + 1) * N; r++)\n"
+        "        y[r] /= (float){SQUARED||sqrt}(square);"),
     "Normalization/normalized_cosine_similarity": ("M", "y[i] = dot(x1 + i * N, x2 + i * N, N, 1) / ({ONE_LENGTH|1|length(x1 + i * N, N)} * length(x2 + i * N, N));"),
     "Normalization/symmetric_matrix_vector_norm": ("1", "double sum = 0 * i;\n      for (long long j = 0; j < N; j++) {{\n"
         "        const float z = {ONCE|1|2} * dot(A + j * N, x, N, 1);\n        sum += (double)z * z;\n      }}\n      y[0] = (float)sqrt(sum);"),
