@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every source file names its licence in its first lines, as reuse.software has it (LINE), and LICENSES/ has the licence.
+"""Every source file names its licence in its first lines, as reuse.software has it (LINE), and LICENSES/ has the licence. What is
+no text has no such line, and no place here: archives and programs that somebody left in the folder.
 
 usage: spdx.py [--write] [ROOT]
 
@@ -46,6 +47,10 @@ def main():
         path = root / name
         with open(path, "rb") as file:
             head = file.read(512)
+        if b"\0" in head:
+            missing += 1
+            print(f"{name}: is no text")
+            continue
         begin = comment(path, head)
         if begin is None or not head:
             continue
