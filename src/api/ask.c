@@ -115,8 +115,8 @@ static enum assay_status answer(struct assay_answered *a, const struct question 
   return status;
 }
 
-static enum assay_status ask(struct assay_session *s, struct question *q, struct assay_answered **out,
-                             struct assay_error *err) {
+static enum assay_status ask_plainly(struct assay_session *s, struct question *q, struct assay_answered **out,
+                                     struct assay_error *err) {
   struct api_asked asked;
   enum assay_status status = api_ask(s, q->request, false, &asked, err);
   if (status)
@@ -140,6 +140,14 @@ static enum assay_status ask(struct assay_session *s, struct question *q, struct
       *out = a;
   }
   base_free(asked.task_path);
+  return status;
+}
+
+static enum assay_status ask(struct assay_session *s, struct question *q, struct assay_answered **out,
+                             struct assay_error *err) {
+  locale_t hosts = uselocale(s->plain);
+  enum assay_status status = ask_plainly(s, q, out, err);
+  uselocale(hosts);
   return status;
 }
 

@@ -11,8 +11,8 @@ struct assay_judged {
   char *json;
 };
 
-enum assay_status assay_session_judge(struct assay_session *s, const struct assay_request *r, struct assay_judged **out,
-                                      struct assay_error *err) {
+static enum assay_status judge(struct assay_session *s, const struct assay_request *r, struct assay_judged **out,
+                               struct assay_error *err) {
   struct api_asked a;
   enum assay_status status = api_ask(s, r, true, &a, err);
   if (status)
@@ -35,6 +35,14 @@ enum assay_status assay_session_judge(struct assay_session *s, const struct assa
     base_free(v);
   else
     *out = v;
+  return status;
+}
+
+enum assay_status assay_session_judge(struct assay_session *s, const struct assay_request *r, struct assay_judged **out,
+                                      struct assay_error *err) {
+  locale_t hosts = uselocale(s->plain);
+  enum assay_status status = judge(s, r, out, err);
+  uselocale(hosts);
   return status;
 }
 

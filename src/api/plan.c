@@ -12,8 +12,8 @@ struct assay_planned {
   char *diagnostics;
 };
 
-enum assay_status assay_session_plan(struct assay_session *s, const struct assay_request *r, const char *target,
-                                     struct assay_planned **out, struct assay_error *err) {
+static enum assay_status make_plan(struct assay_session *s, const struct assay_request *r, const char *target,
+                                   struct assay_planned **out, struct assay_error *err) {
   struct api_asked a;
   struct plan plan;
   bool made = false;
@@ -39,6 +39,14 @@ enum assay_status assay_session_plan(struct assay_session *s, const struct assay
     assay_planned_free(p);
   else
     *out = p;
+  return status;
+}
+
+enum assay_status assay_session_plan(struct assay_session *s, const struct assay_request *r, const char *target,
+                                     struct assay_planned **out, struct assay_error *err) {
+  locale_t hosts = uselocale(s->plain);
+  enum assay_status status = make_plan(s, r, target, out, err);
+  uselocale(hosts);
   return status;
 }
 

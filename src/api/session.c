@@ -121,21 +121,38 @@ static enum assay_status read_peaks(struct assay_session *s, const char *path, s
   return status;
 }
 
-enum assay_status assay_session_open(const struct assay_settings *settings, struct assay_session **out,
-                                     struct assay_error *err) {
+static enum assay_status open_session(const struct assay_settings *settings, locale_t plain, struct assay_session **out,
+                                      struct assay_error *err) {
   struct assay_settings t = {0};
   enum assay_status status = settings ? api_take(&t, sizeof t, settings, "assay_settings", err) : ASSAY_OK;
   struct assay_session *s = status ? NULL : base_calloc(1, sizeof *s);
   if (!status && !s)
     status = error_nomem(err, "a session");
   if (!status)
+    s->plain = plain;
+  if (!status)
     status = take_settings(s, &t, err);
   if (!status)
     status = read_peaks(s, t.store, err);
+  if (status && s)
+    s->plain = (locale_t)0; // the caller's
   if (status)
     assay_session_close(s);
   else
     *out = s;
+  return status;
+}
+
+enum assay_status assay_session_open(const struct assay_settings *settings, struct assay_session **out,
+                                     struct assay_error *err) {
+  locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  if (!plain)
+    return error_nomem(err, "a session");
+  locale_t hosts = uselocale(plain);
+  enum assay_status status = open_session(settings, plain, out, err);
+  uselocale(hosts);
+  if (status)
+    freelocale(plain);
   return status;
 }
 
@@ -145,6 +162,8 @@ void assay_session_close(struct assay_session *s) {
   for (int i = 0; i < API_DEVICES; i++)
     assay_workbench_close(s->devices[i].workbench);
   arena_release(&s->arena);
+  if (s->plain)
+    freelocale(s->plain);
   base_free(s);
 }
 

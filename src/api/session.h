@@ -3,6 +3,8 @@
 #ifndef API_SESSION_H
 #define API_SESSION_H
 
+#include <locale.h>
+
 #include "assay/assay.h"
 #include "base/arena.h"
 #include "api/api.h"
@@ -13,6 +15,7 @@ enum { API_DEVICES = 0 PLAN_DEVICES(API_COUNT_DEVICE) };
 #undef API_COUNT_DEVICE
 
 struct assay_session {
+  locale_t plain;     // C's: files have a point in their numbers, whatever the host's locale says (uselocale)
   struct arena arena; // of the settings' strings
   struct assay_paths paths;
   struct api_files files;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <argp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@ static void at_exit(void) {
 int main(int argc, char **argv) {
   argp_err_exit_status = CLI_USAGE;
   cli_keep_streams();
+  signal(SIGCHLD, SIG_DFL); // whoever started us may ignore it, and then nobody learns how a child ended
   atexit(at_exit);
   int code = cli_flush(cli_main(argc, argv));
 #if !defined(__SANITIZE_ADDRESS__)

@@ -58,6 +58,17 @@ static enum assay_status blame_kernel(const struct session *s, struct assay_erro
                    (long long)kills, kills == 1 ? "" : "es", assay_reason_code(s->v->reason), s->v->detail);
 }
 
+// A program that judges by the library may collect children that are not its own.
+static enum assay_status blame_host(const struct session *s, struct assay_error *err) {
+  if (s->v->reason == ASSAY_REASON_PASS || sandbox_lost() == s->lost)
+    return ASSAY_OK;
+  return error_set(
+      err, ASSAY_ERR_ENVIRONMENT,
+      "not judged here: something else in this process waits for its children, so that nobody knows how the "
+      "candidate ended (%s: %.300s)",
+      assay_reason_code(s->v->reason), s->v->detail);
+}
+
 // A GPU whose memory others had: what failed for want of it may pass when they are gone.
 static enum assay_status blame_crowd(const struct session *s, struct assay_error *err) {
   struct assay_workbench *w = s->subject ? s->subject->on : NULL;
@@ -96,6 +107,8 @@ enum assay_status session_blame_machine(struct session *s, struct assay_error *e
   struct arena arena = {0};
   char *missing = NULL;
   enum assay_status blamed = blame_kernel(s, err);
+  if (!blamed)
+    blamed = blame_host(s, err);
   if (!blamed && s->choice.form->python)
     blamed = blame_crowd(s, err);
   if (blamed)

@@ -65,6 +65,7 @@ static struct assay_peaks hot_peaks(const struct assay_peaks *memory) {
 
 enum assay_status session_prepare(struct session *s, struct assay_error *err) {
   s->oom_kills = load_oom_kills(s->o->paths->proc);
+  s->lost = sandbox_lost();
   enum assay_status status = task_read(s->o->task, s->o->as_published, &s->task, err);
   if (!status)
     s->task.probes = hold_out_probes(s->o->hold_out, s->task.probes);

@@ -31,6 +31,7 @@ struct session {
   char weakness[200];             // which isolation is missing for this candidate; "": none
   struct load_look load;          // before the candidate was loaded
   int64_t oom_kills;              // load_oom_kills, before it was built
+  unsigned lost;                  // sandbox_lost, likewise
   double overhead_ns;             // as in struct subject_loaded
   double queueing_ns;             // as in struct stamps_facts
   double hot_high_ns;             // as in struct timing_session

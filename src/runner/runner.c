@@ -167,7 +167,11 @@ static bool freeze(struct runner *r) {
     return true;
   signal_all(r, SIGSTOP);
   siginfo_t info = {0};
-  if (waitid(P_PID, (id_t)r->child.pid, &info, WSTOPPED | WEXITED | WNOWAIT) != 0 || info.si_code != CLD_STOPPED)
+  int got;
+  do
+    got = waitid(P_PID, (id_t)r->child.pid, &info, WSTOPPED | WEXITED | WNOWAIT);
+  while (got != 0 && errno == EINTR); // a host of the library may have handlers
+  if (got != 0 || info.si_code != CLD_STOPPED)
     return false;
   waitid(P_PID, (id_t)r->child.pid, &info, WSTOPPED);
   r->frozen = true;

@@ -58,6 +58,7 @@ struct sandbox_end {
   int code;
   int signal;                   // ended by this signal otherwise
   bool deadline;                // we ended it because its time was up
+  bool lost;                    // nobody knows: something else in this process collected it
   int64_t starved_ns;           // of its time: its processes were ready and had no processor (0 in short lives)
   char quota[QUOTA_TEXT_BYTES]; // it exceeded its quota by this, and we ended it if it had not ended; "": it did not
   int64_t cpu_ns, peak_bytes;   // user + system time, largest resident size
@@ -95,6 +96,9 @@ enum assay_status sandbox_lock_files(const char *const *read_paths, struct assay
 // process of the same user that neither Landlock nor a system call filter restricts. It concerns the whole process and
 // lasts: no core dump, no debugger. So only what decides about the process calls it (assay_judge_begin says when).
 void sandbox_hide_self(void);
+
+// How many children of this process were collected by something else in it, so that nobody knows how they ended.
+unsigned sandbox_lost(void);
 
 // A new empty folder (mode 0700) under `parent`, heap path; and its removal with everything in it.
 enum assay_status sandbox_folder_make(const char *parent, char **path, struct assay_error *err);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -78,16 +79,26 @@ static void offer_after_exec(pid_t pid) {
     nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
 }
 
+// How a child ended is lost where the process ignores SIGCHLD.
+static enum assay_status can_collect(struct assay_error *err) {
+  struct sigaction now;
+  if (sigaction(SIGCHLD, NULL, &now) != 0 || (now.sa_handler != SIG_IGN && !(now.sa_flags & SA_NOCLDWAIT)))
+    return ASSAY_OK;
+  return error_set(err, ASSAY_ERR_ENVIRONMENT,
+                   "this process ignores SIGCHLD, so that nobody learns how a child ends: leave it at its default "
+                   "(signal(SIGCHLD, SIG_DFL)), or handle it without SA_NOCLDWAIT");
+}
+
 enum assay_status sandbox_spawn(const struct sandbox_policy *p, char *const argv[], char *const envp[], const int *fds,
                                 int n_fds, struct sandbox_child *out, struct assay_error *err) {
-  enum assay_status status = ASSAY_OK;
+  enum assay_status status = can_collect(err);
   int output[2] = {-1, -1}, report[2] = {-1, -1};
   struct child_plan plan = {
       .policy = p, .argv = argv, .envp = envp, .fds = fds, .n_fds = n_fds, .null_fd = -1, .landlock_fd = -1};
   if (n_fds < 0 || n_fds > SANDBOX_MAX_FDS)
     return error_set(err, ASSAY_ERR_USAGE, "%s: %d descriptors for a child; at most %d", argv[0], n_fds,
                      SANDBOX_MAX_FDS);
-  if (!p->without_landlock)
+  if (!status && !p->without_landlock)
     status = landlock_make(p, argv[0], &plan.landlock_fd, err);
   if (status != ASSAY_OK)
     return status;

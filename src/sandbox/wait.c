@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -57,6 +58,12 @@ static int64_t timeval_ns(struct timeval t) {
   return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_usec * 1000;
 }
 
+static atomic_uint lost;
+
+unsigned sandbox_lost(void) {
+  return atomic_load(&lost);
+}
+
 // Collects the child if it has ended.
 static bool reap(struct sandbox_child *c, int flags, struct sandbox_end *end) {
   int status = 0;
@@ -68,8 +75,11 @@ static bool reap(struct sandbox_child *c, int flags, struct sandbox_end *end) {
   if (got == 0)
     return false;
   memset(end, 0, sizeof *end);
-  if (got < 0) // somebody else has collected it: a mistake of ours, but no reason to wait for ever
+  if (got < 0) { // somebody else in this process has collected it
+    end->lost = true;
+    atomic_fetch_add(&lost, 1);
     return true;
+  }
   end->exited = WIFEXITED(status);
   end->code = end->exited ? WEXITSTATUS(status) : 0;
   end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -185,6 +195,10 @@ enum assay_status sandbox_wait(struct sandbox_child *c, int64_t deadline_ns, str
     buf_printf(log, "\n[%llu more bytes of output were dropped]\n", (unsigned long long)t.dropped);
   if (end)
     *end = e;
+  if (e.lost)
+    return error_set(
+        err, ASSAY_ERR_ENVIRONMENT,
+        "nobody knows how a child of Assay's ended: something else in this process waits for its children");
   return log ? buf_status(log, err) : ASSAY_OK;
 }
 

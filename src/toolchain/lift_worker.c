@@ -117,7 +117,10 @@ enum assay_status lift_worker_order(struct lift_worker *w, const struct buf *tex
   c->cmsg_type = SCM_RIGHTS;
   c->cmsg_len = CMSG_LEN(bytes);
   memcpy(CMSG_DATA(c), all, bytes);
-  ssize_t n = sendmsg(w->socket, &m, MSG_NOSIGNAL);
+  ssize_t n;
+  do
+    n = sendmsg(w->socket, &m, MSG_NOSIGNAL);
+  while (n < 0 && errno == EINTR);
   int e = errno;
   close(all[0]);
   // One that is gone has said why: lift_worker_wait has its text, and what it was to write is as it was.

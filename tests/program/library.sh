@@ -145,4 +145,47 @@ expect 0 "give its elements as f64, and nothing else" row 8
 expect 0 "99 dimensions" row 9
 expect 0 "same size" row 10
 expect 0 "workload and seed are for drawn ones" row 11
+# Hosts with habits of their own: what a habit breaks is said in one sentence and is no verdict.
+for host in odd unload; do
+  expect 0 "^$" sh -c 'cc -std=gnu17 -Wall -Wextra -Werror -o "$1" "$2" $(pkg-config --cflags --libs assay) -lpthread && echo' \
+    sh $host "$source/tests/program/hosts/$host.c"
+done
+cc -std=gnu17 -o unload "$source/tests/program/hosts/unload.c" $(pkg-config --cflags assay) -ldl
+relu=$source/tests/cases/relu.c
+times() { # times N PATTERN COMMAND...: N lines match
+  local n=$1 pattern=$2
+  shift 2
+  expect 0 "^$n$" sh -c 'pattern=$1; shift; "$@" | tee "$0" | grep -cE -- "$pattern"' "$work/lines" "$pattern" "$@"
+}
+nothing_else() { # nothing_else PATTERN: every line of the last `times` matches
+  expect 1 "^$" sh -c 'grep -vE -- "$1" "$2" || { echo; exit 1; }' sh "$1" "$work/lines"
+}
+times 5 "^one pass $" ./odd threads "$relu"
+nothing_else "^(one|two) pass $"
+times 3 "^(parent|child|again) pass $" ./odd fork "$relu"
+times 1 "^closed pass $" ./odd closed "$relu"
+nothing_else "^closed pass $"
+times 2 "^(ignored|uncollected) -9 this process ignores SIGCHLD, so that nobody learns how a child ends: leave it" ./odd ignored "$relu"
+nothing_else "^(ignored|uncollected) -9 |^as it was$"
+times 5 "^interrupted pass $" ./odd handlers "$relu"
+nothing_else "^interrupted pass $|^heard$"
+times 1 "^blocked pass $" ./odd blocked "$relu"
+times 10 "^collected (pass |-9 .*something else in this process waits for its children)" ./odd collector "$relu"
+echo '#include <assay/candidate.h>
+void assay_kernel(const struct assay_args *args) { (void)args; __builtin_trap(); }' >crash.c
+times 10 "^collected (crashed ended by SIGILL|-9 .*something else in this process waits for its children)" ./odd collector crash.c
+times 1 "^64: few pass $" ./odd descriptors "$relu"
+nothing_else "^[0-9]+: few (pass |-9 .*Too many open files)"
+times 1 "^gone pass $" ./odd gone "$relu"
+if localedef -i de_DE -f UTF-8 "$work/de_DE.UTF-8" >localedef.out 2>&1; then
+  export LOCPATH=$work
+  times 1 "^comma pass $" ./odd comma "$relu"
+  nothing_else "^set 1,5$|^comma pass $|^after 1,5$"
+  expect 0 '"gate_limit": [0-9]+\.[0-9]+|"seed"' sh -c 'JSON=1 ./odd comma "$1" | sed -n "/^{/,/^}/p" | python3 -m json.tool' sh "$relu"
+  unset LOCPATH
+else
+  echo "left out: a host with decimal commas: no sources of locales (locales)"
+fi
+times 3 "^pass$" ./unload "$lib/libassay.so.0" "$relu"
+nothing_else "^pass$|^left 0 0 0$"
 report

@@ -14,6 +14,7 @@
 #include "judge/blame.h"
 #include "judge/load.h"
 #include "judge/session.h"
+#include "sandbox/sandbox.h"
 
 static const size_t GB = 1000000000;
 
@@ -93,9 +94,26 @@ static void what_the_kernel_ended_is_nobodys_failure(void **state) {
   rmdir(proc);
 }
 
+// Something else in the process collected what ended: whatever the candidate is said to have done, nobody knows.
+static void what_nobody_saw_end_is_not_judged(void **state) {
+  (void)state;
+  const struct assay_paths paths = {.proc = "/nowhere"};
+  const struct assay_judge_options options = {.paths = &paths};
+  const struct form form = {0};
+  struct assay_verdict v = {.reason = ASSAY_REASON_CRASHED, .detail = "ended by SIG?"};
+  struct session s = {.v = &v, .o = &options, .choice = {.form = &form}, .oom_kills = -1, .lost = sandbox_lost()};
+  struct assay_error err = {0};
+  assert_int_equal(session_blame_machine(&s, &err), ASSAY_OK);
+  s.lost--;
+  assert_int_equal(session_blame_machine(&s, &err), ASSAY_ERR_ENVIRONMENT);
+  assert_non_null(strstr(err.message, "nobody knows how the candidate ended (crashed: ended by SIG?)"));
+  v.reason = ASSAY_REASON_PASS;
+  assert_int_equal(session_blame_machine(&s, &err), ASSAY_OK);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(what_the_kernel_ended_is_nobodys_failure),
-                                     cmocka_unit_test(words_of_those_that_found_none),
-                                     cmocka_unit_test(others_have_what_is_neither_free_nor_ours)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_the_kernel_ended_is_nobodys_failure), cmocka_unit_test(what_nobody_saw_end_is_not_judged),
+      cmocka_unit_test(words_of_those_that_found_none), cmocka_unit_test(others_have_what_is_neither_free_nor_ours)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -434,6 +434,39 @@ static void test_exit_codes_and_signals(void **state) {
   run_release(&r);
 }
 
+// A host of the library may collect all children of its process, or have the kernel do so.
+static void test_ends_that_nobody_knows(void **state) {
+  const struct fixture *f = *state;
+  struct run r;
+  struct sandbox_child c;
+  char *argv[] = {(char *)f->probe, "exit", "0", NULL};
+  const unsigned before = sandbox_lost();
+  run_init(&r, SANDBOX_RUNNER);
+  assert_int_equal(sandbox_spawn(&r.policy, argv, no_env, NULL, 0, &c, &r.err), ASSAY_OK);
+  assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);
+  assert_int_equal(sandbox_wait(&c, clock_monotonic_ns() + 5000 * MS, &r.log, LOG, &r.end, &r.err),
+                   ASSAY_ERR_ENVIRONMENT);
+  assert_non_null(strstr(r.err.message, "something else in this process waits for its children"));
+  assert_true(r.end.lost);
+  assert_int_equal(sandbox_lost(), before + 1);
+  assert_int_equal(sandbox_spawn(&r.policy, argv, no_env, NULL, 0, &c, &r.err), ASSAY_OK);
+  assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);
+  sandbox_kill(&c, &r.end);
+  assert_true(r.end.lost);
+  assert_int_equal(sandbox_lost(), before + 2);
+  for (int i = 0; i < 2; i++) {
+    const struct sigaction ways[] = {{.sa_handler = SIG_IGN}, {.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDWAIT}};
+    struct sigaction usual;
+    sigaction(SIGCHLD, &ways[i], &usual);
+    assert_int_equal(sandbox_spawn(&r.policy, argv, no_env, NULL, 0, &c, &r.err), ASSAY_ERR_ENVIRONMENT);
+    assert_non_null(strstr(r.err.message, "this process ignores SIGCHLD"));
+    sigaction(SIGCHLD, &usual, NULL);
+  }
+  run_probe(f, &r, "exit", "0", 5000 * MS);
+  assert_true(r.status == ASSAY_OK && r.end.exited && !r.end.lost);
+  run_release(&r);
+}
+
 static void test_deadline(void **state) {
   const struct fixture *f = *state;
   static const char *const what[] = {"sleep", "spin"};
@@ -865,6 +898,7 @@ int main(void) {
       cmocka_unit_test(test_seen_from_outside),
       cmocka_unit_test(test_oom_score_under_a_hidden_judge),
       cmocka_unit_test(test_exit_codes_and_signals),
+      cmocka_unit_test(test_ends_that_nobody_knows),
       cmocka_unit_test(test_deadline),
       cmocka_unit_test(test_waiting_is_no_time_of_its_own),
       cmocka_unit_test(test_limits),
