@@ -20,11 +20,15 @@ all: configure
 deps:
 	@tools/install/install-dependencies
 
+# A folder that `make programs` configured gets the tests, too.
 configure: deps
-	@test -f $(BUILD)/build.ninja || cmake -S . -B $(BUILD) -G Ninja
+	@test -f $(BUILD)/build.ninja && grep -q '^ASSAY_TESTS:BOOL=ON' $(BUILD)/CMakeCache.txt || \
+	  cmake -S . -B $(BUILD) -G Ninja -DASSAY_TESTS=ON
 
-# What is installed, without tests.
-programs: configure
+# What is installed, without tests and what they need.
+programs:
+	@tools/install/install-dependencies --programs
+	@test -f $(BUILD)/build.ninja || cmake -S . -B $(BUILD) -G Ninja -DASSAY_TESTS=OFF
 	@ninja -C $(BUILD) programs
 
 demo: programs

@@ -52,6 +52,9 @@ needed = set(re.findall(r"[\w.+-]+-dev|protobuf-c-compiler|ninja-build|cmake",
                         re.search(r"^Build-Depends:(.*?)^\S", control, re.MULTILINE | re.DOTALL)[1]))
 for package in sorted(needed - installed(stages[0])):
     faults.append(f"it does not install {package}, which debian/control builds with")
+dependencies = (SOURCE / "tools/install/install-dependencies").read_text()
+for package in sorted(needed - set(re.search(r'^packages="(.*?)"', dependencies, re.MULTILINE | re.DOTALL)[1].split())):
+    faults.append(f"install-dependencies --programs does not install {package}, which debian/control builds with")
 if len(sys.argv) > 2 and shutil.which("dpkg-query"):
     needs = subprocess.run(["objdump", "-p", sys.argv[2]], capture_output=True, text=True).stdout
     resolved = dict(re.findall(r"(\S+) => (\S+)", subprocess.run(["ldd", sys.argv[2]], capture_output=True, text=True).stdout))
