@@ -87,6 +87,8 @@ class Judge:
             raise UsageError(f"a judge has no {unknown[0]}")
         if not isinstance(workers, int) or workers < 1:
             raise UsageError(f"a judge has at least one worker: a whole number, not {workers!r}")
+        if "ASSAY_CARRIED" not in os.environ:
+            Session(prefix, **places).close()  # a prefix or a store that is not there is said now
         self._prefix = prefix
         self._places = places
         self._workers = workers

@@ -3,11 +3,13 @@
 PyTorch, which a program that trains must not see."""
 from __future__ import annotations
 
+import atexit
 import contextlib
 import dataclasses
 import os
 import pathlib
 import pickle
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -108,7 +110,7 @@ def import_task(model: typing.Any, inputs: typing.Any = None, *, init: typing.An
     return Task(path, tuple(n for n in notes if n.startswith(("assumed: ", "lint: "))))
 
 
-_folder: tempfile.TemporaryDirectory[str] | None = None
+_folder: pathlib.Path | None = None
 _numbers = iter(range(1 << 62))
 _lock = threading.RLock()
 _made: weakref.WeakKeyDictionary[typing.Any, Task] = weakref.WeakKeyDictionary()
@@ -118,8 +120,24 @@ _made_of_files: dict[tuple[str, int], Task] = {}
 def _own_folder() -> pathlib.Path:
     global _folder
     with _lock:
-        _folder = _folder or tempfile.TemporaryDirectory(prefix="assay-tasks-")
-        return pathlib.Path(_folder.name)
+        if not _folder:
+            _folder = pathlib.Path(tempfile.mkdtemp(prefix="assay-tasks-"))
+            atexit.register(_remove, _folder, os.getpid())
+        return _folder
+
+
+def _remove(folder: pathlib.Path, process: int) -> None:
+    if os.getpid() == process:  # the child of a fork ends, too
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _after_fork() -> None:
+    """The child knows its parent's tasks; its own have a folder of their own. Another thread may have had the lock."""
+    global _folder, _lock
+    _folder, _lock = None, threading.RLock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def as_task(task: AnyTask, inputs: typing.Any, prefix: str | os.PathLike[str] | None) -> str:

@@ -140,7 +140,9 @@ class Verdicts(unittest.TestCase):
             if words != "M=3":
                 self.assertIn(words, str(raised.exception))
         with self.assertRaisesRegex(assay.NotFoundError, "make install PREFIX=/nowhere"):
-            assay.Judge(prefix="/nowhere").judge(TASK, RELU)
+            assay.Judge(prefix="/nowhere")
+        with self.assertRaisesRegex(assay.NotFoundError, "^there is no store /nowhere; [^\n]*$"):
+            assay.Judge(store="/nowhere")
         with self.assertRaisesRegex(assay.UsageError, "no colour"):
             assay.Judge(colour="red")
 
@@ -239,6 +241,55 @@ class Many(unittest.TestCase):
         done = subprocess.run([sys.executable, "-c", program, str(RELU)], capture_output=True, text=True, timeout=120,
                               env={**os.environ, "PYTHONPATH": str(PLACE), "TMPDIR": WORK.name})
         self.assertEqual((0, "True pass\npass\n", ""), (done.returncode, done.stdout, done.stderr))
+
+    def test_two_interpreters_of_one_process(self):
+        program = ("import sys, threading\n"
+                   "import _xxsubinterpreters as interpreters\n"
+                   "code = '''import assay, pathlib\n"
+                   "print(assay.judge('kernelbench/1/19', pathlib.Path(%r), timing=False, probes=False).reason.value)\n"
+                   "assay.judges._default.close()''' % sys.argv[1]\n"
+                   "exec(code)\n"
+                   "two = [interpreters.create(isolated=False) for _ in range(2)]\n"
+                   "sys.stdout.flush()\n"
+                   "for i in two: interpreters.run_string(i, code + '; import sys; sys.stdout.flush()')\n"
+                   "for i in two: interpreters.destroy(i)\n")
+        if importlib.util.find_spec("_xxsubinterpreters") is None:
+            self.skipTest("this Python has no subinterpreters by that name")
+        done = subprocess.run([sys.executable, "-c", program, str(RELU)], capture_output=True, text=True, timeout=120,
+                              env={**os.environ, "PYTHONPATH": str(PLACE), "TMPDIR": WORK.name})
+        self.assertEqual((0, "pass\n" * 3, ""), (done.returncode, done.stdout, done.stderr))
+
+    def test_the_child_of_a_fork_leaves_its_parents_tasks(self):
+        program = ("import os, sys, threading\n"
+                   "from assay import tasks\n"
+                   "mine = tasks._own_folder()\n"
+                   "held, go = threading.Event(), threading.Event()\n"
+                   "def importing():\n"
+                   "    with tasks._lock: held.set(); go.wait()\n"
+                   "thread = threading.Thread(target=importing)\n"
+                   "thread.start(); held.wait()\n"
+                   "child = os.fork()\n"
+                   "if child == 0:\n"
+                   "    import signal; signal.alarm(30)\n"
+                   "    sys.exit(tasks._own_folder() == mine)\n"
+                   "print(os.waitpid(child, 0)[1], mine.is_dir(), mine)\n"
+                   "go.set()\n")
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120,
+                              env={**os.environ, "PYTHONPATH": str(PLACE), "TMPDIR": WORK.name})
+        ended, there, folder = done.stdout.split()
+        self.assertEqual(("0", "True", "", False), (ended, there, done.stderr, os.path.exists(folder)))
+
+    def test_cancelled_coroutines_take_nothing_with_them(self):
+        async def some():
+            waiting = [asyncio.ensure_future(assay.judge_async(TASK, RELU, **QUICK)) for _ in range(6)]
+            await asyncio.sleep(0.05)
+            for future in waiting[::2]:
+                future.cancel()
+            return await asyncio.gather(*waiting, return_exceptions=True)
+
+        found = asyncio.run(some())
+        self.assertTrue(all(isinstance(f, asyncio.CancelledError) for f in found[::2]))
+        self.assertTrue(all(f.passed for f in found[1::2]))
 
     def test_a_program_that_ends_leaves_no_process(self):
         program = ("import assay, pathlib, sys\n"
