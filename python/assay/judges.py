@@ -15,7 +15,7 @@ import tempfile
 import threading
 import typing
 
-from .errors import Error, JudgeFailed, UsageError
+from .errors import EnvironmentFault, Error, JudgeFailed, UsageError
 from .library import Request, Session, encoded
 from .tasks import AnyTask, as_task
 from .verdict import Reason, Verdict
@@ -120,13 +120,22 @@ class Judge:
         with self._lock:
             if self._closed:
                 raise UsageError("this judge is closed")
+            if len(self._threads) < self._workers:
+                self._start()
             self._jobs.put((future, lambda session: _judge(session, as_task(task, inputs, self._prefix),
                                                                       source, language, asked)))
-            if len(self._threads) < self._workers:
-                thread = threading.Thread(target=self._work, name="assay-judge", daemon=True)
-                self._threads.append(thread)
-                thread.start()
         return future
+
+    def _start(self) -> None:
+        """One more worker; where there is one already, it may fail."""
+        thread = threading.Thread(target=self._work, name="assay-judge", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as e:  # too many of them, or an isolated subinterpreter
+            if not self._threads:
+                raise EnvironmentFault(f"a judge works in a thread of its own, and Python starts none: {e}") from e
+            return
+        self._threads.append(thread)
 
     def judge(self, task: AnyTask, source: Source, **asked: typing.Any) -> Verdict:
         """The verdict on one kernel: a text (with `language`) or a path."""

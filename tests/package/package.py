@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 import zipfile
 
 SOURCE, BUILD = map(pathlib.Path, sys.argv[1:3])
@@ -290,6 +291,12 @@ class Many(unittest.TestCase):
         found = asyncio.run(some())
         self.assertTrue(all(isinstance(f, asyncio.CancelledError) for f in found[::2]))
         self.assertTrue(all(f.passed for f in found[1::2]))
+
+    def test_no_thread_is_the_machines_fault(self):
+        with assay.Judge() as judge, unittest.mock.patch("threading.Thread.start", side_effect=RuntimeError("can't start")):
+            with self.assertRaisesRegex(assay.EnvironmentFault, "^a judge works in a thread .*: can't start$"):
+                judge.submit(TASK, RELU, **QUICK)
+            self.assertTrue(judge._jobs.empty())
 
     def test_a_program_that_ends_leaves_no_process(self):
         program = ("import assay, pathlib, sys\n"
