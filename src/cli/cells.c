@@ -117,8 +117,16 @@ void cells_printf(FILE *to, const char *format, ...) {
   buf_release(&text);
 }
 
+static enum cli_color usual;
+
+void cells_color(enum cli_color when) {
+  usual = when;
+}
+
 bool cells_are_colored(enum cli_color when, FILE *to) {
   const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+  if (when == CLI_COLOR_AUTO)
+    when = usual;
   if (when != CLI_COLOR_AUTO)
     return when == CLI_COLOR_ALWAYS;
   return isatty(fileno(to)) && !(none && none[0]) && !(term && strcmp(term, "dumb") == 0);

@@ -28,5 +28,7 @@ void cells_printf(FILE *to, const char *format, ...) ASSAY_PRINTF(2, 3);
 enum cli_color { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
 // AUTO: on a terminal that is not dumb, unless $NO_COLOR is set (no-color.org).
 bool cells_are_colored(enum cli_color when, FILE *to);
+// What AUTO means from here on, in all output.
+void cells_color(enum cli_color when);
 
 #endif

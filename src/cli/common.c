@@ -38,7 +38,9 @@ int cli_take_choice(const struct argp_state *state, const char *what, const char
 enum cli_color cli_take_color(const struct argp_state *state, const char *arg) {
   static const char *const colors[] = {
       [CLI_COLOR_AUTO] = "auto", [CLI_COLOR_ALWAYS] = "always", [CLI_COLOR_NEVER] = "never", NULL};
-  return (enum cli_color)cli_take_choice(state, "--color takes", colors, arg);
+  enum cli_color when = (enum cli_color)cli_take_choice(state, "--color takes", colors, arg);
+  cells_color(when);
+  return when;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state) {

@@ -65,7 +65,7 @@ int cli_take_choice(const struct argp_state *state, const char *what, const char
 #define CLI_COLOR_OPTION(key)                                                                                          \
   {                                                                                                                    \
     "color", (key), "WHEN", 0,                                                                                         \
-        "colours in tables: auto (default: on a terminal, unless $NO_COLOR is set), always or never", 0                \
+        "colours in tables and messages: auto (default: on a terminal, unless $NO_COLOR is set), always or never", 0   \
   }
 enum cli_color cli_take_color(const struct argp_state *state, const char *arg);
 // "no run is in STORE yet: ..."

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/printable.h"
+#include "cli/cells.h"
 #include "cli/cli.h"
 #include "api/api.h"
 #include "sandbox/gpu_visible.h"
@@ -129,6 +130,7 @@ int cli_fail(const struct assay_error *err) {
   cli_progress_clear();
   struct assay_error shown = *err; // messages quote names and texts of files
   printable(shown.message);
-  fprintf(stderr, "assay: %s\n", shown.message);
+  bool color = cells_are_colored(CLI_COLOR_AUTO, stderr);
+  fprintf(stderr, "%sassay:%s %s\n", color ? "\033[31m" : "", color ? "\033[0m" : "", shown.message);
   return cli_code(err->status);
 }

@@ -30,7 +30,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     a->target = arg;
     return 0;
   case KEY_COLOR:
-    cli_take_color(state, arg); // nothing here has colours; a script may say so all the same
+    cli_take_color(state, arg);
     return 0;
   case KEY_TO:
     a->folder = arg;

@@ -586,4 +586,34 @@ else
 fi
 # Started by a program that ignores the ends of its children, as some services do.
 expect 0 "^kernelbench/1/19 .* pass " bash -c 'trap "" CHLD; exec "$@"' bash "$assay" judge kernelbench/1/19 "$cases/relu.c" --no-timing
+# --color: each command that has it prints something else with it. `said` is what it says without a terminal.
+said() { TERM=xterm "$assay" "$@" 2>&1 </dev/null; }
+while read -r words; do
+  # shellcheck disable=SC2086
+  expect 0 "^differs$" sh -c 'test "$1" != "$2" && test "$3" = "$2" && echo differs' sh \
+    "$(said $words --color always)" "$(said $words --color never)" "$(said $words)"
+done <<W
+tasks nosuch
+show nosuch
+oracle nosuch --outputs $work/none
+judge nosuch $cases/relu.c
+bench nosuch --from $cases
+make nosuch --endpoint exec:true
+tune nosuch $cases/relu.c
+trials nosuch --read /nowhere
+score nosuch
+runs delete nosuch --yes
+compare nosuch other
+report --html /dev/null/x
+export nosuch --to $work/none
+serve --store /dev/null/x
+doctor --store /dev/null/x
+plan show /nowhere
+plan check /nowhere
+plan export /nowhere --to $work/none
+plan save nosuch x.cl
+plan replay /nowhere
+W
+expect 0 "^every one$" sh -c 'for c in $2; do "$1" $c --help | grep -q -- --color && ! grep -q "^$c " "$3" && echo "$c is not asked" && exit 1; done
+  echo every one' sh "$assay" "$commands" "$source/tests/program/cli.sh"
 report
