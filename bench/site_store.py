@@ -5,7 +5,7 @@
 One kernel is judged in earnest; its verdict, with all evidence, is the pattern of the others: tasks of KernelBench's
 levels 1 to 3, 20 runs, times that scatter over three decades, one in four failed, one in a hundred caught cheating.
 Every verdict has a source of its own in FOLDER/sources. The same arguments make the same store but for the pattern's
-times. Measured with it: the size of a site and how long it takes (bench/site_figures.py).
+times. Measured with it: the size of a site and how long it takes (docs/reports.md).
 """
 import hashlib
 import json

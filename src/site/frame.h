@@ -79,6 +79,9 @@ void facts_text(struct html *w, const char *term, const char *text); // nothing 
 void facts_printf(struct html *w, const char *term, const char *fmt, ...) ASSAY_PRINTF(3, 4);
 void facts_end(struct html *w);
 
+// Room for a text made of names, which others give and nothing bounds. What is longer yet is cut.
+enum { FRAME_TEXT = 4096 };
+
 // The device without what a title has no place for: "NVIDIA H200".
 const char *frame_device_text(const char *device, char *text, size_t size);
 // "NVIDIA H200, full, as published", what rows of a group have in common.

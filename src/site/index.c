@@ -183,12 +183,22 @@ static enum assay_status add_known(struct site *site, struct known *k, const cha
   return ASSAY_OK;
 }
 
+// Whether a name can be a folder below that of the tasks. Names come from stores, which anybody writes.
+static bool is_plain(const char *level) {
+  for (const char *part = level; *part; part += strcspn(part, "/")) {
+    part += part != level;
+    if (*part == '.' || *part == '/' || *part == '\0')
+      return false;
+  }
+  return true;
+}
+
 static enum assay_status list_level(struct site *site, struct known *k, const char *level, struct assay_error *err) {
   char **paths = NULL;
   int n = 0;
   struct assay_error ignored = {0};
   enum assay_status status = ASSAY_OK;
-  if (!level[0] || task_list(site->tasks_root, level, &paths, &n, &ignored) != ASSAY_OK)
+  if (!level[0] || !is_plain(level) || task_list(site->tasks_root, level, &paths, &n, &ignored) != ASSAY_OK)
     return ASSAY_OK; // a level of somebody's own: its tasks are those that have rows
   for (int i = 0; i < n && !status; i++)
     status = add_known(site, k, level, paths[i], err);

@@ -213,7 +213,7 @@ static void put_pairs(struct html *w, const struct site *site) {
   html_attr(w, AT_CLASS, "plain");
   for (int i = 0; i < site->n_pairs; i++) {
     const struct address at = frame_pair(site, &site->pairs[i]);
-    char text[512];
+    char text[FRAME_TEXT];
     snprintf(text, sizeof text, "%s and %s", site->runs[site->pairs[i].a].title, site->runs[site->pairs[i].b].title);
     html_open(w, EL_LI);
     html_link(w, &at, text);

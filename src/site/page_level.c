@@ -54,7 +54,7 @@ static void put_task(struct html *w, const struct site *site, const struct secti
 static enum assay_status put_kinds(struct html *w, const struct site *site, const struct site_level *level,
                                    const struct section *s, int number, struct assay_error *err) {
   const struct site_task **tasks = base_calloc((size_t)level->n + 1, sizeof *tasks);
-  char name[16], label[300];
+  char name[16], label[FRAME_TEXT + 24];
   if (!tasks)
     return error_nomem(err, "a level's page");
   for (int i = 0; i < level->n; i++)
@@ -78,7 +78,7 @@ static enum assay_status put_kinds(struct html *w, const struct site *site, cons
 static enum assay_status put_section(struct html *w, const struct site *site, const struct site_file *f,
                                      const struct section *s, int number, struct assay_error *err) {
   const struct score_unit unit = unit_of(s);
-  char time[32], speed[160], name[16], label[300];
+  char time[32], speed[160], name[16], label[FRAME_TEXT + 24];
   int first, end;
   snprintf(time, sizeof time, "time, %s", unit.name);
   snprintf(speed, sizeof speed, "speedup over %s", s->baseline ? s->baseline : "");

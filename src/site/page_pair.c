@@ -225,7 +225,7 @@ static void put_table(struct html *w, const struct comparison *c) {
 
 enum assay_status page_pair(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err) {
   const struct site_pair *pair = &site->pairs[f->item];
-  char title[512];
+  char title[FRAME_TEXT];
   const struct comparison *c = NULL;
   enum assay_status status = compare(site, f, &c, err);
   if (status)

@@ -82,7 +82,7 @@ static enum assay_status put_kinds(struct html *w, const struct site *site, cons
                                    struct assay_error *err) {
   const char *baseline = rows_baseline(g->rows, g->n);
   const struct site_task **tasks = base_calloc((size_t)g->n + 1, sizeof *tasks);
-  char name[32], label[300], setting[256];
+  char name[32], label[FRAME_TEXT], setting[FRAME_TEXT];
   struct kinds k = {.name = name, .label = label, .category = true, .rows = g->rows, .n = g->n, .tasks = tasks};
   if (!tasks)
     return error_nomem(err, "a run's page");
@@ -210,7 +210,7 @@ static enum assay_status put_roofline(struct html *w, const struct site *site, c
 }
 
 enum assay_status page_device(struct site *site, const struct site_file *f, struct buf *out, struct assay_error *err) {
-  char title[160];
+  char title[FRAME_TEXT];
   const struct site_device *device = &site->devices[f->item];
   const struct frame frame = {.at = &f->at,
                               .title = frame_device_text(device->name, title, sizeof title),

@@ -83,7 +83,7 @@ static void put_run_title(struct buf *out, const struct site *site, int i) {
 }
 
 static void put_device_title(struct buf *out, const struct site *site, int i) {
-  char text[160];
+  char text[FRAME_TEXT];
   data_json_text(out, frame_device_text(site->devices[i].name, text, sizeof text));
 }
 

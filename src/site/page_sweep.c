@@ -27,7 +27,7 @@ struct lines {
   struct draw_sweep_line lines[SITE_SWEEP_MAKERS];
   int n;
   struct draw_sweep chart;
-  char title[320];
+  char title[FRAME_TEXT];
 };
 
 static void draw_lines(const void *chart, const struct draw_page *page, struct buf *out) {
@@ -37,7 +37,7 @@ static void draw_lines(const void *chart, const struct draw_page *page, struct b
 static void put_chart(struct html *w, const struct site_sweep *s, const struct sweep_shape *shapes, int n, int number) {
   struct draw_sweep_point *points = base_calloc((size_t)n * SITE_SWEEP_MAKERS + 1, sizeof *points);
   struct lines all = {0};
-  char device[256], id[32];
+  char device[FRAME_TEXT], id[32];
   bool flops = counts_flops(&shapes[n - 1]);
   w->out->failed = w->out->failed || !points;
   for (int m = 0; m < s->n && points; m++) {
@@ -51,7 +51,7 @@ static void put_chart(struct html *w, const struct site_sweep *s, const struct s
       all.lines[all.n++] = (struct draw_sweep_line){s->makers[m], own, k};
   }
   snprintf(id, sizeof id, "sweep-%d", number);
-  snprintf(all.title, sizeof all.title, "%.150s, %.150s", shapes[0].task,
+  snprintf(all.title, sizeof all.title, "%s, %s", shapes[0].task,
            frame_device_text(shapes[0].device, device, sizeof device));
   all.chart = (struct draw_sweep){all.title,
                                   flops ? "GFLOP of the shape" : "MB that the shape moves at least",
@@ -174,12 +174,12 @@ static void put_lead(struct html *w, const struct site_sweep *s, const struct sw
 static void put_sections(struct html *w, const struct site_sweep *s, const struct sweep_shape *shapes, int n) {
   for (int i = 0, number = 1; i < n; number++) {
     int end = i + 1;
-    char id[32], device[256], title[320];
+    char id[32], device[FRAME_TEXT], title[FRAME_TEXT];
     while (end < n && strcmp(shapes[end].task, shapes[i].task) == 0 &&
            strcmp(shapes[end].device, shapes[i].device) == 0)
       end++;
     snprintf(id, sizeof id, "task-%d", number);
-    snprintf(title, sizeof title, "%.150s on %.150s", shapes[i].task,
+    snprintf(title, sizeof title, "%s on %s", shapes[i].task,
              frame_device_text(shapes[i].device, device, sizeof device));
     frame_heading(w, id, title);
     put_chart(w, s, shapes + i, end - i, number);

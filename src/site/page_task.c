@@ -79,7 +79,7 @@ static enum assay_status put_group(struct html *w, const struct site *site, cons
   const struct site_task *task = &site->tasks[f->item];
   const struct site_row **rows = base_calloc((size_t)g->n + 1, sizeof *rows);
   const struct score_row **scores = base_calloc((size_t)g->n + 1, sizeof *scores);
-  char title[256], name[16];
+  char title[FRAME_TEXT], name[16];
   int first, end, number = group - task->first_group;
   if (!rows || !scores) {
     base_free(rows);

@@ -49,7 +49,7 @@ const char *rows_baseline(const struct score_row *const *rows, int n);
 
 struct section {
   struct score_setting at;
-  char title[256];
+  char title[FRAME_TEXT];
   const struct score_row **rows; // those of the level at this setting
   int n;
   const char *baseline; // NULL: none

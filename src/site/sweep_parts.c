@@ -125,7 +125,7 @@ static int spread_of(const struct sweep *s, int first, const struct sweep_cell *
 
 static void put_device(struct html *w, struct frame_table *t, const struct sweep_cell *c) {
   static const struct score_unit us = {"us", 1e3};
-  char device[256];
+  char device[FRAME_TEXT];
   table_text(w, t, frame_device_text(c->device, device, sizeof device));
   table_time(w, t, c->time_ns, &c->time, &us);
   table_number(w, t, c->floor_ns > 0 ? c->floor_ns / c->time_ns : NAN, 2);

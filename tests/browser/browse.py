@@ -106,11 +106,12 @@ def look_at_hard(b, assay, folder, pictures, axe):
         site = where / "site"
         ours = make_site(assay, hostile_store.make_hard(assay, where, rows), site)
         pages = {"overview": "index.html", "search": "search.html", "cheats": "cheats.html"}
-        pages.update((name, only(site, f"{name}/*.html")) for name in "dkmst" if any((site / name).glob("*.html")))
+        pages.update((name, only(site, f"{name}/*.html")) for name in "cdkmst" if any((site / name).glob("*.html")))
         if kind == "hard":
             long = max((site / "k").glob("*.html"), key=lambda p: len(p.read_text(encoding="utf-8").split("</h1>")[0]))
             pages.update(long=f"k/{long.name}", pair=only(site, "r/*.html"), rows=sorted(site.glob("m/many*.html"))[-1].relative_to(site).as_posix())
             count = (site / pages["rows"]).read_text(encoding="utf-8").count("<tr")
+            pages.update((f"name-{what[0]}", named(site, what)) for what in hostile_store.LONG)
             pages["t"] = max((site / "t").glob("*.html"), key=lambda p: p.stat().st_size).relative_to(site).as_posix()
             check(1000 < count < 1100, "a page has at most 1,000 rows", count)
             check(list((site / "m").glob("many*2.html")), "the others have the next page", list((site / "m").iterdir()))
@@ -244,6 +245,15 @@ def use_server(b, assay, folder, site):
 def only(site, pattern):
     """The page of that name, whatever its number."""
     return sorted(site.glob(pattern))[0].relative_to(site).as_posix()
+
+
+def named(site, what):
+    """The page whose heading has the name of 200 letters: of a task, a device, a run, makers."""
+    place = {"task": "t", "device": "d", "run": "m", "maker": "c"}[what]
+    name = hostile_store.LONG["run" if what == "maker" else what]
+    found = [p for p in sorted((site / place).glob("*.html")) if name in p.read_text(encoding="utf-8").split("</h1>")[0]]
+    check(found, f"there is a page of a long name: {what}")
+    return found[0].relative_to(site).as_posix()
 
 
 def find_pages(site):

@@ -38,6 +38,7 @@ def hostile_row(rng, pattern, folder, number, timed):
 
 NAMES = ["kernel_" + "with_a_name_without_a_space_" * 7 + ".cu", "\u0646\u0648\u0627\u0629 \u0627\u0644\u0645\u0635\u0641\u0648\u0641\u0629 \u0627\u0644\u0633\u0631\u064a\u0639\u0629 " * 3 + ".cu",
          "\u6838\u5fc3\u7a0b\u5e8f" * 20 + ".cu", "WWWWMMMM@@@@" * 4 + ".cu", "a.c"]
+LONG = {what: (f"{what}_of_two_hundred_letters_" * 8)[:200] for what in ("task", "device", "run", "maker")}
 
 
 def hard_row(rng, pattern, source, folder, number, names):
@@ -53,6 +54,10 @@ def hard_row(rng, pattern, source, folder, number, names):
     elif number % 3 == 1:  # nothing is known of its time
         row.update(time_ns=None, time_low_ns=None, time_high_ns=None, hot_ns=None, floor_ns=None, samples=b"")
     evidence["baselines"] = [{"name": names[0], "median_ns": 1e9, "speedup": 10.0 ** (number % 25 - 12), "verdict": "faster"}]
+    if number < 48 and number % 4 == 1:  # names of 200 letters, which nothing breaks
+        row.update(task=f"mine/1/{LONG['task']}{number % 3}", device="cpu",
+                   run=f"{LONG['run']}, {LONG['maker']}{number % 8}")
+        evidence["device"] = LONG["device"]
     row["evidence"] = json.dumps(evidence)
     return row
 

@@ -572,11 +572,38 @@ static void test_manifest(void **state) {
   site_release(site);
 }
 
+static int count_tasks(void) {
+  struct site *site = read_site();
+  int n, tasks = 0;
+  const struct site_file *files = site_files(site, &n);
+  for (int i = 0; i < n; i++)
+    tasks += strncmp(files[i].name, "t/", 2) == 0;
+  site_release(site);
+  return tasks;
+}
+
+// A task's name in a store is no way to another folder of tasks: it gets a page, and only that.
+static void test_names_are_no_paths(void **state) {
+  (void)state;
+  static const char *const names[] = {"kernelbench/1/../../x", "kernelbench//1/7", "kernelbench/./1/7",
+                                      "kernelbench/1//7"};
+  const int before = count_tasks();
+  for (int i = 0; i < 4; i++)
+    put(&(struct put){"names", names[i], "k.cu", .time_ns = 30000});
+  assert_int_equal(count_tasks(), before + 4);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages),         cmocka_unit_test(test_hostile),
-                                     cmocka_unit_test(test_assets),        cmocka_unit_test(test_data),
-                                     cmocka_unit_test(test_ranking),       cmocka_unit_test(test_overview),
-                                     cmocka_unit_test(test_task_and_pair), cmocka_unit_test(test_folder),
-                                     cmocka_unit_test(test_killed),        cmocka_unit_test(test_manifest)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages),
+                                     cmocka_unit_test(test_hostile),
+                                     cmocka_unit_test(test_assets),
+                                     cmocka_unit_test(test_data),
+                                     cmocka_unit_test(test_ranking),
+                                     cmocka_unit_test(test_overview),
+                                     cmocka_unit_test(test_task_and_pair),
+                                     cmocka_unit_test(test_folder),
+                                     cmocka_unit_test(test_killed),
+                                     cmocka_unit_test(test_manifest),
+                                     cmocka_unit_test(test_names_are_no_paths)};
   return cmocka_run_group_tests(tests, fill, store_folder_remove);
 }
