@@ -64,7 +64,7 @@ fuzz: clang
 	@FUZZ_SEED=$(FUZZ_SEED) tools/fuzz $(BUILD)-clang
 
 # The leaderboard of the results that lie in the repository: build/site/index.html.
-site: all
+site: programs
 	@rm -f $(BUILD)/site.sqlite*
 	@$(ASSAY) runs import bench/results/nvidia-h200/leaderboard.jsonl --store $(BUILD)/site.sqlite
 	@$(ASSAY) runs import bench/results/cpu-epyc-2c/leaderboard.jsonl --store $(BUILD)/site.sqlite
