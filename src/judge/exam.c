@@ -422,6 +422,7 @@ static enum assay_status ask(struct session *s, struct question *q, int number, 
   uint64_t call = (uint64_t)(s->n_dropped_exams * MAX_QUESTIONS + number);
   uint32_t poison = POISON_NAN | (uint32_t)(rng_secret(rng_derive(s->v->secret, STREAM_POISON), call) & POISON_PAYLOAD);
   const struct subject_ops *ops = s->subject->ops;
+  s->asked = q;
   enum assay_status status = question_answer_late(&s->task, q, s->o->replicas, s->o->threads, err);
   const bool asked = !status && question_is_asked(q);
   if (!status)
@@ -512,6 +513,17 @@ static void check_text(const struct assay_verdict *v, const struct assay_check *
            extents ? extents : "", extents ? ")" : "", c->output, gate, c->hint[0] ? ": " : "", c->hint);
 }
 
+// What the runner reported, and which question it was asked then.
+static void event_text(const struct session *s, const struct runner_report *report, char *text, size_t size) {
+  const struct question *q = s->asked;
+  const char *workload = q ? q->layout->workload->name : "", *extents = extents_of(s->v, workload);
+  if (q)
+    snprintf(text, size, "%s; %s inputs, workload %s%s%s%s", report->detail, probe_name(q->probe), workload,
+             extents ? " (" : "", extents ? extents : "", extents ? ")" : "");
+  else
+    snprintf(text, size, "%s", report->detail);
+}
+
 static bool failed(const struct session *s, int check) {
   return check >= 0 && s->v->checks[check].reason != ASSAY_REASON_PASS;
 }
@@ -538,14 +550,14 @@ static enum assay_status ask_all(struct session *s, int from, int to, int first[
 // What was found elsewhere, of a candidate that is right at the judged shape.
 static void note_elsewhere(struct session *s, const struct runner_report *report) {
   struct assay_verdict *v = s->v;
-  char text[256];
+  char text[512];
   int worst = worst_check(s, false);
   if (report->event != RUNNER_OK) {
-    snprintf(v->elsewhere, sizeof v->elsewhere, "%s: %s", assay_reason_code(session_event_reason(report)),
-             report->detail);
+    event_text(s, report, text, sizeof text);
+    snprintf(v->elsewhere, sizeof v->elsewhere, "%s: %.250s", assay_reason_code(session_event_reason(report)), text);
   } else if (failed(s, worst)) {
     check_text(v, &v->checks[worst], text, sizeof text);
-    snprintf(v->elsewhere, sizeof v->elsewhere, "%s: %s", assay_reason_code(v->checks[worst].reason), text);
+    snprintf(v->elsewhere, sizeof v->elsewhere, "%s: %.250s", assay_reason_code(v->checks[worst].reason), text);
   }
   v->scope = v->elsewhere[0] ? ASSAY_SCOPE_JUDGED : ASSAY_SCOPE_GENERAL;
 }
@@ -565,8 +577,11 @@ static void decide(struct session *s, const struct runner_report *report) {
   v->worst_check = worst;
   if (s->o->probes && judged >= 0 && !failed(s, judged) && (report->event == RUNNER_OK || elsewhere) && all)
     note_elsewhere(s, report);
-  if (lacks_plan(s, report) || (report->event != RUNNER_OK && !failed(s, judged))) {
+  if (lacks_plan(s, report)) {
     session_decide_event(s, report);
+  } else if (report->event != RUNNER_OK && !failed(s, judged)) {
+    event_text(s, report, text, sizeof text);
+    session_decide(s, session_event_reason(report), "%s", text);
   } else if (failed(s, worst)) {
     check_text(v, &v->checks[worst], text, sizeof text);
     session_decide(s, v->checks[worst].reason, "%s", text);
@@ -578,6 +593,7 @@ enum assay_status session_take_exam(struct session *s, struct assay_error *err) 
   int first[MAX_QUESTIONS];
   memset(first, -1, sizeof first);
   s->v->durations.checks_ns = 0;
+  s->asked = NULL;
   order_questions(s);
   enum assay_status status = ask_all(s, 0, s->n_counted, first, &report, err);
   if (!status)

@@ -45,7 +45,8 @@ struct session {
   struct workload shapes[ASSAY_MOST_SHAPES]; // drawn; their layouts follow the timed workload's
   struct layout layouts[MAX_LAYOUTS];        // [0] is the timed workload's
   struct question questions[MAX_QUESTIONS];
-  struct timed_call *kept; // timed calls to be verified, in some of the slots
+  const struct question *asked; // the last one; NULL: none yet
+  struct timed_call *kept;      // timed calls to be verified, in some of the slots
   int kept_slots;
 };
 

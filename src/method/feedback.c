@@ -108,15 +108,25 @@ static void write_build(const struct verdict_view *v, struct buf *out) {
   buf_release(&errors);
 }
 
-static void write_detail(const struct verdict_view *v, struct buf *out) {
+// How long a detail is without the question at whose call it happened: "ended by SIGSEGV; heavy inputs, workload
+// small".
+static size_t length_without_question(const char *detail) {
+  const char *question = strstr(detail, " inputs, workload ");
+  while (question && question > detail && strncmp(question, "; ", 2) != 0)
+    question--;
+  return question ? (size_t)(question - detail) : strlen(detail);
+}
+
+static void write_detail(const struct verdict_view *v, unsigned rungs, struct buf *out) {
+  const char *detail = v->stored.detail;
   buf_printf(out, "%s: %s.\n", assay_reason_code(v->stored.reason), assay_reason_text(v->stored.reason));
-  if (v->stored.detail[0])
-    quote(out, v->stored.detail, strlen(v->stored.detail));
+  if (detail[0])
+    quote(out, detail, rungs & 1u << FEEDBACK_PROBE ? strlen(detail) : length_without_question(detail));
 }
 
 // What the compiler said of it (warnings), and what it printed itself, or its exception.
-static void write_fault(const struct verdict_view *v, struct buf *out) {
-  write_detail(v, out);
+static void write_fault(const struct verdict_view *v, unsigned rungs, struct buf *out) {
+  write_detail(v, rungs, out);
   if (v->diagnostics[0]) {
     buf_puts(out, "The compiler and it said:\n");
     quote(out, v->diagnostics, strlen(v->diagnostics));
@@ -304,9 +314,9 @@ static void write_failed(const struct verdict_view *v, unsigned rungs, struct bu
   else if (rung == FEEDBACK_VALUES)
     write_wrong(v, rungs, out);
   else if (rung == FEEDBACK_CHEAT)
-    write_detail(v, out);
+    write_detail(v, rungs, out);
   else
-    write_fault(v, out);
+    write_fault(v, rungs, out);
 }
 
 enum assay_status feedback_write(const struct store_verdict *row, unsigned rungs, struct buf *out,

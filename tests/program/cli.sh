@@ -406,6 +406,22 @@ sys.exit(not (same and fresh and asked and names == ["neighbour", "multiples", "
               and not known & {shape["extents"] for shape in a["shapes"] + c["shapes"]}))
 P
 then passes=$((passes + 1)); else failures=$((failures + 1)); echo "FAILED: seed and secret must give the same checks, a seed alone other shapes"; fi
+# What ends in the middle of the questions says at which.
+cat >"$work/ends.c" <<'C'
+#include <assay/candidate.h>
+#include <signal.h>
+void assay_kernel(const struct assay_args *args) {
+  const float *x = args->inputs[0].data;
+  float *y = args->outputs[0].data;
+  int64_t n = assay_count(&args->inputs[0]);
+  if (args->inputs[0].dims[1] % 2)
+    raise(SIGFPE);
+  for (int64_t i = 0; i < n; i++)
+    y[i] = x[i] > 0 ? x[i] : 0;
+}
+C
+expect 1 "crashed .*ended by SIGFPE.*; [a-z_ ]+ inputs, workload [a-z0-9]+.* .right at the judged shape" \
+  "$assay" judge kernelbench/1/19 "$work/ends.c" --no-timing --no-store
 # With a known seed a candidate knows the inputs of checked calls, and of no timed one: these come from the secret.
 cat >"$work/tells.c" <<'C'
 #include <assay/candidate.h>

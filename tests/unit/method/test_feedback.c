@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rung of the ladder that speaks of registers, memory and occupancy: of a verdict's own evidence. (The other rungs
-// are tested on real verdicts, tests/program/make.sh.)
+// The rungs of the ladder that speak of registers, memory and occupancy, and of the question at which a kernel ended:
+// of a verdict's own evidence. (The other rungs are tested on real verdicts, tests/program/make.sh.)
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static void write(const struct assay_verdict *v, const char *rungs, struct buf *
                                     .device = "cuda",
                                     .candidate = "k.cu",
                                     .reason = v->reason,
-                                    .detail = "",
+                                    .detail = v->detail,
                                     .time_ns = 2000,
                                     .floor_ns = 1000,
                                     .hot_ns = NAN,
@@ -98,10 +98,30 @@ static void test_nothing_known(void **state) {
   buf_release(&text);
 }
 
+// Where it ended is told with the probe's rung alone.
+static void test_question_of_a_fault(void **state) {
+  (void)state;
+  struct assay_verdict v = verdict();
+  struct buf text = {0};
+  v.reason = ASSAY_REASON_CRASHED;
+  strcpy(v.detail, "ended by SIGFPE; zero_mean inputs, workload mixed (M=592, N=7)");
+  write(&v, "fault,probe", &text);
+  assert_non_null(strstr(buf_str(&text), "SIGFPE; zero_mean inputs, workload mixed (M=592, N=7)"));
+  write(&v, "fault", &text);
+  assert_non_null(strstr(buf_str(&text), "ended by SIGFPE"));
+  assert_null(strstr(buf_str(&text), "zero_mean"));
+  assert_null(strstr(buf_str(&text), "mixed"));
+  strcpy(v.detail, "ended by SIGFPE");
+  write(&v, "fault", &text);
+  assert_non_null(strstr(buf_str(&text), "ended by SIGFPE"));
+  buf_release(&text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_resources),
       cmocka_unit_test(test_nothing_known),
+      cmocka_unit_test(test_question_of_a_fault),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
