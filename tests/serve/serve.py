@@ -475,10 +475,42 @@ def check_live(assay, folder):
     check(done.returncode == 2 and "--site DIR --live" in done.stderr, "--live without a folder", done)
 
 
+def check_kinds(assay, folder):
+    """One server, devices of two kinds: each job goes to a unit of its own kind, and each unit tests one at a time."""
+    source = (pathlib.Path(__file__).resolve().parents[2] / "tests/opencl/gelu.cl").read_text(encoding="utf-8")
+    server = Server(assay, folder, "--devices", "cpu,opencl:0", "--builders", "2")
+    settings = {"probes": False, "checks": 1}
+    opencl = {"task": "kernelbench/1/26", "settings": settings,
+              "candidates": [{"name": f"gelu_{i}.cl", "source": f"{source}// both {i}\n"} for i in range(2)]}
+    status, _, answer = server.ask("POST", "/v1/jobs", opencl, "me")
+    if status == 422 and "OpenCL" in str(answer):
+        server.end()
+        return
+    jobs = {"opencl": answer["jobs"]}
+    status, _, answer = server.ask("POST", "/v1/jobs", submission("both a", "both b", settings=settings), "me")
+    check(status == 202, "C beside OpenCL", status, answer)
+    jobs["cpu"] = answer["jobs"]
+    status, _, answer = server.ask("POST", "/v1/jobs", {"task": "kernelbench/1/19", "settings": settings, "candidates": [
+        {"name": "relu.cu", "source": "// assay: launch k grid=1 block=1 args=x, y\n__global__ void k(const float *x, float *y) {}"}]}, "me")
+    check(status == 422 and "cuda" in str(answer).lower(), "no unit here is for CUDA", status, answer)
+    for kind, accepted in jobs.items():
+        for job in accepted:
+            done = server.wait(job)
+            verdict = server.ask("GET", done["verdict"])[2] if done["state"] == "done" else {}
+            check(verdict.get("verdict") == "pass" and verdict.get("device") == kind, f"judged on {kind}", done, verdict)
+    server.end()
+    events = [json.loads(line) for line in server.log().splitlines() if line.startswith("{")]
+    for unit in ("cpu:0", "opencl:0"):
+        times = {kind: {e["job"]: e["ns"] for e in events if e["event"] == kind and e.get("unit") == unit}
+                 for kind in ("testing", "tested")}
+        turns = sorted((ns, times["tested"].get(job)) for job, ns in times["testing"].items())
+        check(len(turns) == 2 and turns[0][1] <= turns[1][0], f"one after the other on {unit}", turns)
+
+
 def main():
     assay = str(pathlib.Path(sys.argv[1]).resolve())
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("main", "rate", "drain", "read_only", "live", "ahead"):
+        for name in ("main", "rate", "drain", "read_only", "live", "ahead", "kinds"):
             os.mkdir(f"{folder}/{name}")
         server = Server(assay, f"{folder}/main", "--host", "judge.example", "--timeout", "2", "--queue", "6",
                         "--connections-per-address", "24", "--rate", "1000", tokens=("me", "you"))
@@ -501,6 +533,7 @@ def main():
         check_read_only(assay, f"{folder}/read_only")
         check_live(assay, f"{folder}/live")
         check_ahead(assay, f"{folder}/ahead")
+        check_kinds(assay, f"{folder}/kinds")
     print(f"serve: {CHECKED} checks, {len(FAULTS)} wrong")
     return 1 if FAULTS else 0
 
