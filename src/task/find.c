@@ -90,7 +90,11 @@ static enum assay_status walk(const char *folder, int depth, struct listing *l, 
     return error_set(err, ASSAY_ERR_LIMIT, "%s: folders are nested more than %d deep", folder, MAX_DEPTH);
   DIR *dir = opendir(folder);
   if (!dir)
-    return error_set(err, errno == ENOENT ? ASSAY_ERR_NOT_FOUND : ASSAY_ERR_IO, "%s: %s", folder, strerror(errno));
+    return error_set(err,
+                     errno == ENOENT                      ? ASSAY_ERR_NOT_FOUND
+                     : errno == EMFILE || errno == ENFILE ? ASSAY_ERR_ENVIRONMENT
+                                                          : ASSAY_ERR_IO,
+                     "%s: %s", folder, strerror(errno));
   enum assay_status status = ASSAY_OK;
   for (struct dirent *e; !status && (e = readdir(dir));)
     if (e->d_name[0] != '.')
@@ -241,11 +245,13 @@ static void suite_alike(const char *root, const struct listing *l, const char *n
 // Why a name is none of a task, and what there is.
 static enum assay_status describe_missing(const char *root, const char *name, struct assay_error *err) {
   struct listing l = {0};
-  struct assay_error ignored = {0};
-  enum assay_status status;
+  struct assay_error why = {0};
+  enum assay_status status = walk(root, 0, &l, &why);
   char alike[700], first[256], last[256];
   const char *slash = strrchr(name, '/');
-  if (walk(root, 0, &l, &ignored) != ASSAY_OK || l.count == 0) {
+  if (status == ASSAY_ERR_ENVIRONMENT) {
+    *err = why;
+  } else if (status || l.count == 0) {
     status = error_set(err, ASSAY_ERR_NOT_FOUND, "no task '%.120s': there are no task files under %.200s", name, root);
   } else {
     qsort(l.paths, (size_t)l.count, sizeof *l.paths, by_number);
