@@ -1256,17 +1256,42 @@ def is_call_of(node, name):
     return getattr(function, "attr", getattr(function, "id", None)) == name
 
 
-def asked_for(source):
-    """What a source needs of the machine: "extension", "CUDA" in an extension, "Triton", "Helion", "GPU". It is read."""
+# What published kernels import besides PyTorch, and how it is told. A name that is not here may be of no package at all:
+# its absence is the candidate's own fault.
+PACKAGES = {
+    "triton": "Triton", "helion": "Helion (pip install helion; 1.5.0 is for PyTorch 2.11)", "cupy": "CuPy",
+    "tilelang": "TileLang", "cutlass": "CUTLASS's Python (pip install nvidia-cutlass-dsl)", "cuda": "cuda-python",
+    "numba": "Numba", "warp": "Warp (pip install warp-lang)", "taichi": "Taichi", "tvm": "TVM", "jax": "JAX",
+    "flash_attn": "FlashAttention", "flashinfer": "FlashInfer", "xformers": "xFormers", "apex": "Apex",
+    "transformer_engine": "Transformer Engine", "deep_gemm": "DeepGEMM", "quack": "QuACK", "liger_kernel": "Liger Kernel",
+    "thunderkittens": "ThunderKittens", "pycuda": "PyCUDA", "torchvision": "torchvision", "torchaudio": "torchaudio",
+    "timm": "timm", "transformers": "transformers", "einops": "einops", "numpy": "NumPy", "scipy": "SciPy", "Cython": "Cython",
+    "pybind11": "pybind11", "cffi": "cffi",
+}
+FOR_GPUS = {"triton", "helion", "cupy", "tilelang", "cutlass", "cuda", "flash_attn", "flashinfer", "apex", "transformer_engine",
+            "deep_gemm", "quack", "liger_kernel", "thunderkittens", "pycuda"}
+
+
+def imported(tree):
+    """Roots of the names of all imports, but of those that a `try` lets fail."""
     import ast
-    found = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            names = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
-            roots = {name.partition(".")[0] for name in names}
-            found.update({"Triton", "GPU"} if roots & {"triton", "helion"} else ())
-            found.update({"Helion"} if "helion" in roots else ())
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+    spared = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.Try) and node.handlers
+              for part in node.body for inner in ast.walk(part)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import) and id(node) not in spared:
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and id(node) not in spared:
+            yield node.module.partition(".")[0]
+
+
+def asked_for(source):
+    """What a source needs of the machine: "extension", "CUDA" in an extension, packages by name, "GPU". It is read."""
+    import ast
+    tree = ast.parse(source)
+    found = set(imported(tree)) & set(PACKAGES)
+    found.update({"GPU"} if found & FOR_GPUS else ())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
             found.update({"GPU"} if node.value.partition(":")[0] == "cuda" else ())
             found.update({"CUDA"} if node.value.endswith(".cu") else ())
         elif isinstance(node, ast.Attribute):
@@ -1322,10 +1347,7 @@ def missing(path, device):
         lacking.append("PyTorch")
     elif "extension" in needs:
         lacking += missing_for_extensions("CUDA" in needs)
-    if "Triton" in needs and not importlib.util.find_spec("triton"):
-        lacking.append("Triton")
-    if "Helion" in needs and not importlib.util.find_spec("helion"):
-        lacking.append("Helion (pip install helion; 1.2.0 is for PyTorch 2.11)")
+    lacking += [PACKAGES[name] for name in PACKAGES if name in needs and not importlib.util.find_spec(name)]
     if "GPU" in needs and device == "cpu":
         lacking.append("a GPU")
     print("missing: " + ", ".join(lacking))

@@ -30,6 +30,18 @@ said lacks load_failed "2:[0-9]+: error: ModuleNotFoundError: No module named 'n
 import torch
 import no_such_module
 E2
+# A package that kernels are made with, and that is not here, is the machine's want; one that a `try` spares is nobody's.
+printf 'import torch\nimport cupy as cp\n' >sub/wants.py
+expect 3 "not judged here, on device cpu: it needs CuPy.*ModuleNotFoundError: No module named 'cupy'" \
+  "$assay" judge kernelbench/1/19 sub/wants.py --device cpu --no-store
+said spares load_failed "6:[0-9]+: error: ModuleNotFoundError: No module named 'no_such_module'" <<'E2'
+import torch
+try:
+    import cupy
+except ImportError:
+    cupy = None
+import no_such_module
+E2
 said init raised "4:[0-9]+: error: ValueError: not today" <<'E2'
 import torch
 class ModelNew(torch.nn.Module):
