@@ -68,6 +68,7 @@ static const struct argp argp = {
 static void line(struct arguments *a, const char *what, const char *state, const char *found, const char *fix) {
   a->problems += strcmp(state, "missing") == 0;
   table_row(a->table, (const char *const[]){what, state, found, fix});
+  table_style(a->table, 1, *state == 'o' ? TABLE_GOOD : *state == 'l' ? TABLE_DOUBTFUL : TABLE_BAD);
   json_array_append_new(a->array, cli_json_of("doctor", json_pack("{s:s, s:s, s:s, s:o}", "what", what, "state", state,
                                                                   "found", found, "fix", cli_json_text(fix))));
 }
