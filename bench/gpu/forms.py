@@ -3,8 +3,8 @@
 """Forms of the products and of attention in kernels/fusedops beside PyTorch's libraries: bench/gpu/forms.py OUT.json [KIND]...
 
 KIND: matmul (the thirty published shapes and 8192 cubed, beside cuBLAS), fp8 (these and four of DeepGEMM's, beside
-cuBLASLt where b lies column by column, and beside a product in bf16 of what is cast), gelu (the five, beside addmm and GELU), attention
-(beside cuDNN's and FlashAttention's, as PyTorch has them). Each form is checked once against single precision. Times are
+cuBLASLt where b lies column by column, and beside a product in bf16 of what is cast), gelu (the five, beside addmm and
+GELU), attention (beside cuDNN's and FlashAttention's, as PyTorch has them). Each form is checked once against single precision. Times are
 medians of fifteen, in turn over all forms and libraries, each after 256 MB were written, less that between two events
 with nothing between them: microseconds. For matmul the times of a form are fitted, as a launch, a time for each slice of
 64 terms (fp8: 128) and one for each round of tiles: these are the numbers in the kernel's directive lines.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The suite fusedops on one GPU, makers side by side, published shapes first: PyTorch in three modes, the library, and
+# The suite fusedops on one GPU or several, makers side by side, published shapes first: PyTorch in three modes, the library, and
 # kernels of ours in CUDA and in Triton; Helion's at its default configuration, where it is installed.
 #
 #   bench/gpu/fusedops.sh PROGRAMS OUT [SECONDS]

@@ -22,8 +22,7 @@ enum turn_kind {
 struct turn;
 
 // Of the device with this name, which is the same in all processes (a GPU's UUID). The files are in assay-UID in the
-// folder (NULL: /tmp); where that is another user's, in .assay-turns at
-// home (NULL: the user's in the passwd database).
+// folder (NULL: /tmp); where that is another user's, in .assay-turns at home (NULL: the user's in the passwd database).
 enum assay_status turn_open(const char *folder, const char *home, const char *device, struct turn **out,
                             struct assay_error *err);
 

@@ -528,13 +528,21 @@ static bool failed(const struct session *s, int check) {
   return check >= 0 && s->v->checks[check].reason != ASSAY_REASON_PASS;
 }
 
+// Nothing more is asked of it then, and no question is to blame.
+static bool overdrawn(struct session *s, struct runner_report *report) {
+  if (!session_overdrawn(s, report))
+    return false;
+  s->asked = NULL;
+  return true;
+}
+
 // Asks the questions [from, to) of the order, also after a wrong answer: it helps the author to see where the kernel is
 // right and where not. Only a candidate whose process ended stops early. `first`: as of sort_checks.
 static enum assay_status ask_all(struct session *s, int from, int to, int first[MAX_QUESTIONS],
                                  struct runner_report *report, struct assay_error *err) {
   int64_t start = clock_monotonic_ns();
   enum assay_status status = ASSAY_OK;
-  for (int i = from; i < to && !status && report->event == RUNNER_OK && !session_overdrawn(s, report); i++) {
+  for (int i = from; i < to && !status && report->event == RUNNER_OK && !overdrawn(s, report); i++) {
     struct question *q = &s->questions[s->order[i]];
     enum assay_reason reason = ASSAY_REASON_PASS;
     bool last = i + 1 == to || s->questions[s->order[i + 1]].layout != q->layout;

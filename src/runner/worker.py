@@ -1273,15 +1273,19 @@ FOR_GPUS = {"triton", "helion", "cupy", "tilelang", "cutlass", "cuda", "flash_at
 
 
 def imported(tree):
-    """Roots of the names of all imports, but of those that a `try` lets fail."""
+    """Roots of the names of all imports, but of those that a `try` lets fail. Without Triton and Helion there is no kernel
+    in a file that uses them, whatever else it tries."""
     import ast
     spared = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.Try) and node.handlers
               for part in node.body for inner in ast.walk(part)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import) and id(node) not in spared:
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and not node.level and id(node) not in spared:
-            yield node.module.partition(".")[0]
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module]
+        roots = {name.partition(".")[0] for name in names}
+        yield from roots & {"triton", "helion"} if id(node) in spared else roots
 
 
 def asked_for(source):

@@ -34,6 +34,8 @@ E2
 printf 'import torch\nimport cupy as cp\n' >sub/wants.py
 expect 3 "not judged here, on device cpu: it needs CuPy.*ModuleNotFoundError: No module named 'cupy'" \
   "$assay" judge kernelbench/1/19 sub/wants.py --device cpu --no-store
+printf 'try:\n    import triton.language as tl\n    import cupy\nexcept ImportError:\n    pass\n' >sub/tries.py
+expect 0 "^missing: Triton, a GPU$" python3 -I -S "$2/../src/runner/worker.py" missing sub/tries.py cpu
 said spares load_failed "6:[0-9]+: error: ModuleNotFoundError: No module named 'no_such_module'" <<'E2'
 import torch
 try:

@@ -221,12 +221,13 @@ DEVICE_FN double noise_normal(struct noise *n) {
   return sqrt(-2 * log(u)) * cos(6.283185307179586477 * v);
 }
 
-// As arith_sum_variance_from in ops/arith.h.
+// As in ops/arith.c.
 DEVICE_FN double arith_cut_in_steps(double steps, double y, double t2) {
   double drift = (steps + 1) / 2 * y;
   return (drift * drift + steps * (steps + 1) / 2 * t2) / 2;
 }
 
+// As in ops/arith.h.
 DEVICE_FN double arith_sum_variance_from(const struct gpu_arith *a, double start, double y, double t2, double k,
                                          bool products) {
   if (a->exact || !(k > 0))
