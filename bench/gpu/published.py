@@ -54,8 +54,9 @@ FORMS = ("default", "published")
 def module(source, form, call):
     """The file with a ModelNew below it."""
     _, sizes, inputs, weights = form
-    lines = ["import os", 'os.environ["HELION_AUTOTUNE_EFFORT"] = "none"', source, "", "import torch", "",
-             "class ModelNew(torch.nn.Module):", f"    def __init__(self{', ' + sizes if sizes else ''}):",
+    future = "from __future__ import annotations\n"  # has to be first
+    lines = [future if future in source else "", "import os", 'os.environ["HELION_AUTOTUNE_EFFORT"] = "none"',
+             source.replace(future, ""), "", "import torch", "", "class ModelNew(torch.nn.Module):", f"    def __init__(self{', ' + sizes if sizes else ''}):",
              "        super().__init__()"]
     for weight in weights.split():
         name, _, shape = weight.partition("=")
@@ -86,7 +87,7 @@ def judge(options, path, task, workload, published, gpu):
 
 def row_of(name, task, workload, form, verdict):
     timing, checks, worst = verdict.get("timing") or {}, verdict.get("checks") or [], verdict.get("worst_check")
-    check = checks[worst] if isinstance(worst, int) and worst < len(checks) else {}
+    check = checks[worst] if isinstance(worst, int) and 0 <= worst < len(checks) else {}
     return {"file": name, "task": task, "workload": workload, "form": form, "verdict": verdict["verdict"],
             "scope": verdict.get("scope"), "elsewhere": verdict.get("elsewhere"), "mode": verdict.get("mode"),
             "median_ns": timing.get("median_ns"), "floor_ns": timing.get("floor_ns"), "unstable": timing.get("unstable"),
@@ -129,6 +130,7 @@ def main():
     result["calls"].append({"command": " ".join(["bench/gpu/published.py", "ASSAY", "CHECKOUT", *sys.argv[3:]]),
                             "date": time.strftime("%Y-%m-%d"), "machine": common.machine(),
                             "commit": common.run(["git", "rev-parse", "--short=12", "HEAD"])[2].decode().strip()})
+    result["rows"] = [r for r in result["rows"] if r["verdict"] != "judge_failed"]
     done = {(r["file"], r["workload"], r["form"]) for r in result["rows"]}
     end, lock, work = time.monotonic() + options.seconds, threading.Lock(), queue.Queue()
     for form_name in FORMS:
