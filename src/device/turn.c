@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -109,6 +108,15 @@ int64_t turn_take(struct turn *t, enum turn_kind kind, int64_t most_ns) {
     flock(t->gate, LOCK_UN);
   }
   return clock_monotonic_ns() - begin_ns;
+}
+
+bool turn_is_wanted(const struct turn *t) {
+  if (!t || t->held != TURN_TOGETHER)
+    return false;
+  if (flock(t->gate, LOCK_EX | LOCK_NB))
+    return errno == EWOULDBLOCK;
+  flock(t->gate, LOCK_UN);
+  return false;
 }
 
 void turn_close(struct turn *t) {

@@ -69,6 +69,7 @@ static enum assay_status start_build(struct planned *p, struct assay_error *err)
   if (status)
     return status;
   o.standby = workbench_standby(p->bench);
+  o.pauses = workbench_pauses(p->bench);
   s->toolchain = o.toolchain->name;
   return program_start(&o, e->source, e->source_bytes, &p->build, err);
 }
@@ -180,7 +181,7 @@ static enum assay_status make_plan(struct subject *s, const struct layout *l, st
                                    struct assay_error *err) {
   struct planned *p = of(s);
   struct plan_report why = {0};
-  int64_t start_ns = clock_monotonic_ns();
+  int64_t start_ns = clock_monotonic_ns(), paused_ns = workbench_paused_ns(p->bench);
   if (p->has_plan)
     plan_release(&p->plan);
   p->has_plan = false;
@@ -202,7 +203,9 @@ static enum assay_status make_plan(struct subject *s, const struct layout *l, st
     snprintf(s->found.kernels.tf32, sizeof s->found.kernels.tf32, "%s", tf32);
   p->leaves_traces = p->leaves_traces || (p->has_plan && uses_heap(&p->plan));
   plan_report_release(&why);
-  s->found.plan_ns += clock_monotonic_ns() - start_ns;
+  paused_ns = workbench_paused_ns(p->bench) - paused_ns;
+  s->found.plan_ns += clock_monotonic_ns() - start_ns - paused_ns;
+  s->found.open_ns += paused_ns;
   return status;
 }
 

@@ -401,7 +401,11 @@ static enum assay_status load(struct subject *s, const struct layout *layouts, i
     status = calibrate(s, &arming_ns[RUNNER_COLD], &out->overhead_ns, err);
   if (!status)
     status = device_buffers_wipe(&h->on.buffers, err);
-  return status ? status : runner_load(h->runner, arming_ns, &out->report, err);
+  subject_turn(s, TURN_TOGETHER); // to compile takes as long as it takes
+  if (!status)
+    status = runner_load(h->runner, arming_ns, &out->report, err);
+  subject_turn(s, TURN_ALONE);
+  return status;
 }
 
 // ---- the rest

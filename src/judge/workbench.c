@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -20,6 +21,8 @@ enum { OPEN_SECONDS = 60 };
 #define LOAD_NS INT64_C(60000000000)
 // A compiler that tries many kernels may take minutes. After that a turn is not waited for any longer.
 #define TURN_NS INT64_C(600000000000)
+// Kernels that were launched already run on when their process is stopped; tuners queue a tenth of a second of them.
+#define QUEUED_NS 200000000
 #define NULL_CALL_LASTS_NS INT64_C(5000000000)
 
 struct assay_workbench {
@@ -43,6 +46,8 @@ struct assay_workbench {
   struct device_facts facts;
   struct monitor *monitor;
   struct turn *turn; // NULL: none is needed
+  struct sandbox_pauses pauses;
+  int64_t paused_ns;
   char *folder;
   struct stamps_null null_call;
   int64_t null_at_ns;                                                   // when it was measured; 0: never
@@ -214,6 +219,30 @@ enum assay_status workbench_target(struct assay_workbench *w, char target[16], s
 
 int64_t workbench_turn(struct assay_workbench *w, enum turn_kind kind) {
   return w ? turn_take(w->turn, kind, TURN_NS) : 0;
+}
+
+static bool is_wanted(void *arg) {
+  return turn_is_wanted(((struct assay_workbench *)arg)->turn);
+}
+
+// What the process that stands still has queued on the device is done first.
+static void give_way(void *arg) {
+  struct assay_workbench *w = arg;
+  const struct timespec queued = {0, QUEUED_NS};
+  int64_t begin_ns = clock_monotonic_ns();
+  nanosleep(&queued, NULL);
+  turn_take(w->turn, TURN_NONE, TURN_NS);
+  turn_take(w->turn, TURN_TOGETHER, TURN_NS);
+  w->paused_ns += clock_monotonic_ns() - begin_ns;
+}
+
+const struct sandbox_pauses *workbench_pauses(struct assay_workbench *w) {
+  w->pauses = (struct sandbox_pauses){is_wanted, give_way, w};
+  return &w->pauses;
+}
+
+int64_t workbench_paused_ns(const struct assay_workbench *w) {
+  return w->paused_ns;
 }
 
 struct python_standby *workbench_standby(struct assay_workbench *w) {

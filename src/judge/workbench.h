@@ -31,6 +31,10 @@ void workbench_settle(struct assay_workbench *w);
 // Gives back the turn on the device and takes this one (device/turn.h), after workbench_wait; returns how long it
 // waited, in ns. One that belongs to another bench has no turns of its own, and NULL is fine.
 int64_t workbench_turn(struct assay_workbench *w, enum turn_kind kind);
+// While a candidate is recorded, which may take minutes, those who wait for a turn pass: what records stands still
+// meanwhile. Borrowed. The second is how long it has in all, in ns.
+const struct sandbox_pauses *workbench_pauses(struct assay_workbench *w);
+int64_t workbench_paused_ns(const struct assay_workbench *w);
 
 // After workbench_wait.
 struct compute *workbench_compute(struct assay_workbench *w); // NULL: the device is not a GPU of CUDA

@@ -44,12 +44,20 @@ struct sandbox_strength {
 };
 void sandbox_measure(struct sandbox_strength *out);
 
+// Others' right of way: while they want it, the child's process group stands still (SIGSTOP).
+struct sandbox_pauses {
+  bool (*wanted)(void *arg);   // asked every few ms
+  void (*give_way)(void *arg); // returns when the child may go on
+  void *arg;
+};
+
 struct sandbox_child {
   pid_t pid;  // as the judge sees it
   int pidfd;  // -1 when none
   int output; // read end of the pipe that is the child's stdout and stderr; non-blocking
   struct sandbox_quota quota;
-  const char *folder; // the policy's, borrowed: lives until the child is waited for or killed
+  const char *folder;                  // the policy's, borrowed: lives until the child is waited for or killed
+  const struct sandbox_pauses *pauses; // for sandbox_wait, set by the caller; borrowed; NULL: it never stands still
 };
 
 // How a child ended.
@@ -60,6 +68,7 @@ struct sandbox_end {
   bool deadline;                // we ended it because its time was up
   bool lost;                    // nobody knows: something else in this process collected it
   int64_t starved_ns;           // of its time: its processes were ready and had no processor (0 in short lives)
+  int64_t paused_ns;            // it stood still for so long, which was not of its time
   char quota[QUOTA_TEXT_BYTES]; // it exceeded its quota by this, and we ended it if it had not ended; "": it did not
   int64_t cpu_ns, peak_bytes;   // user + system time, largest resident size
 };
@@ -74,8 +83,8 @@ enum assay_status sandbox_spawn(const struct sandbox_policy *p, char *const argv
 
 // Waits until the child has ended or the deadline (clock_monotonic_ns) has passed, then kills everything that is left
 // of it and reaps it. The time from now to the deadline is the child's: what it waits for processors that others have
-// is given back, up to LIMIT_MOST times as much in all (base/limit.h). Output is appended to `log` up to log_bytes (the
-// rest is dropped and said so). log may be NULL.
+// is given back, up to LIMIT_MOST times as much in all (base/limit.h), and what it stands still for others (c->pauses).
+// Output is appended to `log` up to log_bytes (the rest is dropped and said so). log may be NULL.
 struct buf;
 enum assay_status sandbox_wait(struct sandbox_child *c, int64_t deadline_ns, struct buf *log, size_t log_bytes,
                                struct sandbox_end *end, struct assay_error *err);

@@ -20,6 +20,7 @@ enum {
   CHUNK_BYTES = 16 << 10,
   POLL_MS = 5,       // how often to look where there is no pidfd (before Linux 5.3)
   QUOTA_MS = 50,     // how often to look what the child has taken
+  PAUSE_MS = 10,     // and whether it is to stand still
   STARVED_MS = 100,  // and whether it has processors, once the first part of its time is over
   STARVED_AFTER = 8, // of its time, one part in so many: few children take as long
 };
@@ -112,6 +113,7 @@ static bool has_quota(const struct sandbox_child *c) {
 // A child's time.
 struct stay {
   int64_t start_ns, limit_ns, end_ns; // clock_monotonic_ns; until end_ns for now
+  int64_t paused_ns;
   struct starved starved;
 };
 
@@ -119,6 +121,7 @@ static void stay_init(struct stay *s, const struct sandbox_child *c, int64_t dea
   s->start_ns = clock_monotonic_ns();
   s->limit_ns = deadline_ns > s->start_ns ? deadline_ns - s->start_ns : 0;
   s->end_ns = deadline_ns;
+  s->paused_ns = 0;
   starved_init(&s->starved, c->pid, s->start_ns);
 }
 
@@ -141,6 +144,22 @@ static int64_t stay_sleep_ns(const struct stay *s, int64_t left_ns) {
   return left_ns < look_ns ? left_ns : look_ns;
 }
 
+// Lets others pass who want to. Without a pid namespace a process of a session of its own goes on: compilers may be
+// such, and what uses a device is none.
+static void pause_child(const struct sandbox_child *c, struct stay *s) {
+  if (!c->pauses || !c->pauses->wanted(c->pauses->arg))
+    return;
+  int64_t begin_ns = clock_monotonic_ns();
+  kill(-c->pid, SIGSTOP);
+  c->pauses->give_way(c->pauses->arg);
+  kill(-c->pid, SIGCONT);
+  int64_t passed_ns = clock_monotonic_ns() - begin_ns;
+  s->paused_ns += passed_ns;
+  s->start_ns += passed_ns;
+  if (s->end_ns < INT64_MAX - passed_ns)
+    s->end_ns += passed_ns;
+}
+
 // Until the child has ended, time is up or it has taken too much (`quota`, QUOTA_TEXT_BYTES). The zombie is left
 // uncollected: see kill_all.
 static bool wait_for_end(const struct sandbox_child *c, struct stay *stay, struct tap *t, char *quota) {
@@ -152,6 +171,7 @@ static bool wait_for_end(const struct sandbox_child *c, struct stay *stay, struc
       return true;
     if (info.si_pid == c->pid)
       return true;
+    pause_child(c, stay);
     int64_t left_ns = stay_left_ns(stay);
     if (left_ns <= 0)
       return false;
@@ -160,6 +180,8 @@ static bool wait_for_end(const struct sandbox_child *c, struct stay *stay, struc
       ms = POLL_MS;
     if (limited && ms > QUOTA_MS)
       ms = QUOTA_MS;
+    if (c->pauses && ms > PAUSE_MS)
+      ms = PAUSE_MS;
     if (limited && clock_monotonic_ns() - looked_ns >= (int64_t)QUOTA_MS * 1000000) {
       if (quota_exceeded(&c->quota, c->folder, c->pid, quota))
         return true;
@@ -188,6 +210,7 @@ enum assay_status sandbox_wait(struct sandbox_child *c, int64_t deadline_ns, str
   (void)reap(c, 0, &e);
   e.deadline = !in_time;
   e.starved_ns = stay.starved.total_ns;
+  e.paused_ns = stay.paused_ns;
   memcpy(e.quota, quota, sizeof e.quota);
   drain(c->output, &t);
   forget(c);

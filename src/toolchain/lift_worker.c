@@ -129,10 +129,11 @@ enum assay_status lift_worker_order(struct lift_worker *w, const struct buf *tex
   return ASSAY_OK;
 }
 
-enum assay_status lift_worker_wait(struct lift_worker *w, int64_t deadline_ns, struct buf *text,
-                                   struct sandbox_end *end, struct assay_error *err) {
+enum assay_status lift_worker_wait(struct lift_worker *w, const struct sandbox_pauses *pauses, int64_t deadline_ns,
+                                   struct buf *text, struct sandbox_end *end, struct assay_error *err) {
   struct buf raw;
   buf_init(&raw);
+  w->child.pauses = pauses;
   enum assay_status status = sandbox_wait(&w->child, deadline_ns, &raw, LOG_TEXT_BYTES, end, err);
   w->running = false;
   if (!status)

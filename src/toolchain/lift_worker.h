@@ -33,9 +33,10 @@ void lift_worker_settle(struct lift_worker *w, int64_t most_ns);
 enum { LIFT_WORKER_FDS = 64 };
 enum assay_status lift_worker_order(struct lift_worker *w, const struct buf *text, const int *fds, int n_fds,
                                     struct assay_error *err);
-// Until its end, or the deadline; `text` gets what it printed, cleaned.
-enum assay_status lift_worker_wait(struct lift_worker *w, int64_t deadline_ns, struct buf *text,
-                                   struct sandbox_end *end, struct assay_error *err);
+// Until its end, or the deadline, but for the time that it stands still (`pauses`, NULL: never); `text` gets what it
+// printed, cleaned.
+enum assay_status lift_worker_wait(struct lift_worker *w, const struct sandbox_pauses *pauses, int64_t deadline_ns,
+                                   struct buf *text, struct sandbox_end *end, struct assay_error *err);
 void lift_worker_end(struct lift_worker *w); // kills what is left of it; NULL is fine
 
 #endif

@@ -43,6 +43,7 @@ bool lifted_init(struct lifted_program *p, const struct lifted_kind *kind, const
   memcpy(p->base.target, o->target, strnlen(o->target, sizeof p->base.target - 1));
   p->device_index = o->device_index;
   p->budget_ns = o->budget_ns;
+  p->pauses = o->pauses;
   p->source = arena_strndup(a, source, n);
   p->source_bytes = n;
   p->paths = o->paths;
@@ -260,8 +261,8 @@ static enum assay_status run_worker(struct lift_run *r, struct assay_error *err)
   int64_t start_ns = clock_monotonic_ns();
   int64_t deadline_ns = p->budget_ns > 0 ? start_ns + left_ns(p) : INT64_MAX;
   if (!status)
-    status = lift_worker_wait(w, deadline_ns, &r->text, &r->end, err);
-  p->spent_ns += clock_monotonic_ns() - start_ns - (status ? 0 : r->end.starved_ns);
+    status = lift_worker_wait(w, p->pauses, deadline_ns, &r->text, &r->end, err);
+  p->spent_ns += clock_monotonic_ns() - start_ns - (status ? 0 : r->end.starved_ns + r->end.paused_ns);
   lift_worker_end(w);
   buf_release(&order);
   return status;

@@ -48,6 +48,7 @@ struct lifted_program {
   const char *const *defines;
   int device_index;
   int64_t budget_ns, spent_ns; // as in struct program_options; by workers so far
+  const struct sandbox_pauses *pauses;
   bool without_landlock;
   struct lift_item items[LIFTED_MOST_ITEMS];
   int n_items;

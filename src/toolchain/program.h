@@ -81,7 +81,8 @@ struct program_options {
   int device_index;                // python, library: which GPU
   const char *folder;              // the build's own temporary folder
   int64_t timeout_ns, record_timeout_ns;
-  int64_t budget_ns; // python, library: for all recordings together; 0: no limit
+  int64_t budget_ns;                   // python, library: for all recordings together; 0: no limit
+  const struct sandbox_pauses *pauses; // python, library: of recordings; may be NULL; borrowed for the program's life
   size_t memory_bytes, file_bytes;
   bool hasty; // nvrtc, nvcc of CUDA 12.8 or later: optimise little, for plans that nobody runs
 };

@@ -144,6 +144,34 @@ static void a_turn_that_is_held_is_kept(void **state) {
   turn_close(t);
 }
 
+// Who is with others hears that somebody wants to be alone, and gives way: the other passes, and it goes on after it.
+static void who_holds_it_with_others_gives_way(void **state) {
+  (void)state;
+  struct turn *t = opened(folder, "GPU-1");
+  assert_false(turn_is_wanted(t)); // it holds none
+  turn_take(t, TURN_TOGETHER, (int64_t)LONG_MS * MS);
+  assert_false(turn_is_wanted(t));
+  struct other a = begin(TURN_ALONE);
+  assert_true(has_none_for(&a, 100)); // holds the gate by now
+  assert_true(turn_is_wanted(t));
+  assert_true(has_none_for(&a, 50)); // asking changed nothing
+  turn_take(t, TURN_NONE, 0);
+  has_its_turn(&a);
+  assert_false(turn_is_wanted(t));
+  tell(&a);
+  assert_true(turn_take(t, TURN_TOGETHER, (int64_t)LONG_MS * MS) < (int64_t)LONG_MS * MS);
+  wait_for_end(&a);
+  assert_false(turn_is_wanted(t));
+  turn_take(t, TURN_ALONE, (int64_t)LONG_MS * MS);
+  struct other b = begin(TURN_ALONE);
+  assert_true(has_none_for(&b, 100));
+  assert_false(turn_is_wanted(t)); // what is timed is not interrupted
+  turn_close(t);
+  has_its_turn(&b);
+  end(&b);
+  assert_false(turn_is_wanted(NULL));
+}
+
 static void a_dead_holder_holds_nothing(void **state) {
   (void)state;
   struct other a = begin(TURN_ALONE);
@@ -279,6 +307,7 @@ int main(void) {
       cmocka_unit_test(together_overlaps_and_alone_does_not),
       cmocka_unit_test(who_waits_to_be_alone_is_not_overtaken),
       cmocka_unit_test(a_turn_that_is_held_is_kept),
+      cmocka_unit_test(who_holds_it_with_others_gives_way),
       cmocka_unit_test(a_dead_holder_holds_nothing),
       cmocka_unit_test(a_turn_that_does_not_come_is_not_waited_for_forever),
       cmocka_unit_test(without_files_there_are_no_turns),

@@ -561,6 +561,53 @@ static void test_log_is_capped(void **state) {
   run_release(&r);
 }
 
+// Stands still twice, 150 ms each.
+struct standing {
+  const struct sandbox_child *child;
+  int asked, stood;
+  char states[3]; // as /proc says
+};
+
+static bool is_wanted(void *arg) {
+  struct standing *s = arg;
+  return ++s->asked == 3 || s->asked == 5;
+}
+
+static void stand(void *arg) {
+  struct standing *s = arg;
+  char path[64], text[256] = "";
+  usleep(150000);
+  snprintf(path, sizeof path, "/proc/%d/stat", s->child->pid);
+  FILE *f = fopen(path, "r");
+  assert_non_null(f);
+  assert_non_null(fgets(text, sizeof text, f));
+  fclose(f);
+  s->states[s->stood++] = strrchr(text, ')')[2];
+}
+
+static void test_stands_still(void **state) {
+  const struct fixture *f = *state;
+  static const enum sandbox_role all[] = {SANDBOX_BUILDER, SANDBOX_RUNNER, SANDBOX_DEVICE};
+  for (int i = 0; i < 3; i++) {
+    struct run r;
+    char *argv[] = {(char *)f->probe, "flood", NULL};
+    struct sandbox_child c;
+    struct standing standing = {.child = &c};
+    const struct sandbox_pauses pauses = {is_wanted, stand, &standing};
+    run_init(&r, all[i]);
+    assert_int_equal(sandbox_spawn(&r.policy, argv, no_env, NULL, 0, &c, &r.err), ASSAY_OK);
+    c.pauses = &pauses;
+    int64_t begin_ns = clock_monotonic_ns();
+    assert_int_equal(sandbox_wait(&c, begin_ns + 200 * MS, &r.log, 1000, &r.end, &r.err), ASSAY_OK);
+    int64_t took_ns = clock_monotonic_ns() - begin_ns;
+    assert_string_equal(standing.states, "TT");
+    assert_true(standing.asked > 5); // it went on
+    assert_true(r.end.deadline && r.end.paused_ns >= 300 * MS);
+    assert_true(took_ns >= 200 * MS + r.end.paused_ns); // its own time is whole
+    run_release(&r);
+  }
+}
+
 // Every process that still holds the write end keeps this pipe from ending.
 static void assert_all_dead(int read_end) {
   struct pollfd p = {.fd = read_end, .events = POLLIN};
@@ -911,6 +958,7 @@ int main(void) {
       cmocka_unit_test(test_ordinary_user),
       cmocka_unit_test(test_without_namespaces),
       cmocka_unit_test(test_stop_and_continue),
+      cmocka_unit_test(test_stands_still),
       cmocka_unit_test(test_dies_with_judge),
       cmocka_unit_test(test_failing_to_start),
       cmocka_unit_test(test_leaves_nothing),

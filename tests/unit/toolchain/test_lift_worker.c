@@ -66,7 +66,7 @@ static void order(struct lift_worker *w, const char *expected) {
   buf_init(&said);
   buf_puts(&text, "{\"candidate\": \"a.py\", \"workloads\": []}");
   assert_int_equal(lift_worker_order(w, &text, NULL, 0, &err), ASSAY_OK);
-  assert_int_equal(lift_worker_wait(w, clock_monotonic_ns() + INT64_C(30000000000), &said, &end, &err), ASSAY_OK);
+  assert_int_equal(lift_worker_wait(w, NULL, clock_monotonic_ns() + INT64_C(30000000000), &said, &end, &err), ASSAY_OK);
   if (!strstr(buf_str(&said), expected))
     fail_msg("\"%s\" is not \"%s\"", buf_str(&said), expected);
   assert_false(lift_worker_waits(w));
@@ -119,7 +119,7 @@ static void gone(void **state) {
     buf_init(&text);
     if (is_roused)
       lift_worker_rouse(w);
-    assert_int_equal(lift_worker_wait(w, clock_monotonic_ns() + 1, &text, &end, &err), ASSAY_OK); // killed
+    assert_int_equal(lift_worker_wait(w, NULL, clock_monotonic_ns() + 1, &text, &end, &err), ASSAY_OK); // killed
     assert_true(end.deadline);
     int64_t start_ns = clock_monotonic_ns();
     lift_worker_settle(w, INT64_C(30000000000));
