@@ -199,7 +199,14 @@ void pytorch_arg(struct pytorch_writer *w, const struct node *n) {
 }
 
 const char *pytorch_dtype(enum dtype t) {
-  return t == DTYPE_FLOAT ? "float32" : t == DTYPE_DOUBLE ? "float64" : dtype_name(t);
+  static const char *const names[] = {[DTYPE_FLOAT] = "float32",
+                                      [DTYPE_DOUBLE] = "float64",
+                                      [DTYPE_FLOAT8E4M3FN] = "float8_e4m3fn",
+                                      [DTYPE_FLOAT8E4M3FNUZ] = "float8_e4m3fnuz",
+                                      [DTYPE_FLOAT8E5M2] = "float8_e5m2",
+                                      [DTYPE_FLOAT8E5M2FNUZ] = "float8_e5m2fnuz"};
+  const char *name = (size_t)t < sizeof names / sizeof *names ? names[t] : NULL;
+  return name ? name : dtype_name(t);
 }
 
 void pytorch_cast(struct pytorch_writer *w, const struct node *n) {

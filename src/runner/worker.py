@@ -50,7 +50,7 @@ Complaint = worker_error.Complaint
 
 # ONNX's numbers (include/assay/candidate.h).
 DTYPES = {1: "float32", 2: "uint8", 3: "int8", 6: "int32", 7: "int64", 9: "bool", 10: "float16", 11: "float64",
-          16: "bfloat16"}
+          16: "bfloat16", 17: "float8_e4m3fn", 18: "float8_e4m3fnuz", 19: "float8_e5m2", 20: "float8_e5m2fnuz"}
 # What a parameter is called in formulas, where a task does not use the module's names.
 SHORT = {"w": "weight", "b": "bias", "gamma": "weight", "beta": "bias"}
 

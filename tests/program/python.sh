@@ -3,4 +3,5 @@
 # python.sh ASSAY TESTS STORE: the corpus of Python candidates, on the CPU. 77: PyTorch is not there (tests/support/torch.sh).
 set -eu
 . "$2/support/torch.sh"
-exec "$2/program/corpus.sh" "$1" "$2/python" "$3" --device cpu
+"$2/program/corpus.sh" "$1" "$2/python" "$3" --device cpu
+ASSAY_SUITE=fusedops exec "$2/program/corpus.sh" "$1" "$2/python_types" "$3.types" --device cpu
