@@ -11,7 +11,7 @@
 #include "cli/judging.h"
 #include "method/engine.h"
 
-enum { MAKE_MOST_TASKS = 1024, MAKE_MOST_MODELS = 16 };
+enum { MAKE_MOST_TASKS = 1024, MAKE_MOST_MODELS = METHOD_MOST_MODELS };
 
 // Of an endpoint, in addition to what the client knows.
 struct make_endpoint {

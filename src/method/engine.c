@@ -79,6 +79,11 @@ static enum assay_status leave_out(struct engine *e, struct making *m, bool *any
   return asking_leave_out(e, m, m->n, err);
 }
 
+// Whether its next round is not to be planned yet, for the sake of what other tasks will teach.
+static bool waits_for_others(const struct engine *e, const struct making *m) {
+  return m->waits && !learning_is_ready(e, m);
+}
+
 // Whether the task needs more, by what came of it. What was sent is finished.
 static void look_for_stop(const struct engine *e, struct making *m) {
   const struct method_view v = making_view(e, m, m->n);
@@ -119,8 +124,8 @@ static enum assay_status pick(struct engine *e, struct making **out, struct assa
       status = making_plan(e, m, err);
       look_for_stop(e, m);
     }
-    if (status || m->done || (next_unsent(e, m) < 0 && m->n < m->first + m->n_round))
-      continue; // it waits for replies
+    if (status || m->done || waits_for_others(e, m) || (next_unsent(e, m) < 0 && m->n < m->first + m->n_round))
+      continue; // it waits for replies, or for other tasks
     if (!best || need(e, m) > need(e, best))
       best = m;
     if (m->rounds == 0)
@@ -136,13 +141,29 @@ static enum assay_status pick(struct engine *e, struct making **out, struct assa
   return status;
 }
 
+static bool is_open(const struct engine *e, const struct making *m) {
+  return !m->done && !m->blocked.status && !waits_for_others(e, m) &&
+         (next_unsent(e, m) >= 0 || m->n == m->first + m->n_round);
+}
+
 static bool any_open(const struct engine *e) {
-  for (int i = 0; i < e->o->n_tasks; i++) {
-    const struct making *m = &e->tasks[i];
-    if (!m->done && !m->blocked.status && (next_unsent(e, m) >= 0 || m->n == m->first + m->n_round))
+  for (int i = 0; i < e->o->n_tasks; i++)
+    if (is_open(e, &e->tasks[i]))
       return true;
-  }
   return false;
+}
+
+// Nothing is under way and nothing can be: where tasks wait for others, those are not waited for any more. False: none
+// waits for one that is not known to be stuck.
+static bool wait_no_longer(struct engine *e) {
+  bool any = false;
+  for (int i = 0; i < e->o->n_tasks && !any_open(e); i++) {
+    struct making *m = &e->tasks[i];
+    if (m->done || m->stuck || waits_for_others(e, m))
+      continue;
+    m->stuck = any = true;
+  }
+  return any && any_open(e);
 }
 
 // Whether another request may be sent. Those that wait to be sent again let others go meanwhile, as often as there are
@@ -292,7 +313,8 @@ static enum assay_status loop(struct engine *e, struct assay_error *err) {
       status = leave_out(e, &e->tasks[i], &any, err);
     if (!status)
       status = commit_one(e, &any, err);
-    if (status || (!any && e->under_way == 0 && (stopped(e) || !any_open(e))))
+    bool idle = !status && !any && e->under_way == 0;
+    if (status || (idle && (stopped(e) || (!any_open(e) && !wait_no_longer(e)))))
       return status;
     if (!any && e->under_way > 0 && model_client_next(e->o->client, LOOK_UP_NS, &reply))
       status = take_in(e, &reply, err);

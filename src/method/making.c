@@ -234,6 +234,28 @@ static enum assay_status take_up(struct engine *e, struct making *m, bool *any, 
   return status;
 }
 
+// What the method wants next, of the round that begins with step m->first; what it went by is kept. m->waits: it is to
+// know of tasks that are not so far, and 0 plans.
+static enum assay_status next_plans(struct engine *e, struct making *m, struct method_plan *plans, int *n,
+                                    struct assay_error *err) {
+  struct method_lesson lessons[METHOD_MOST_MODELS] = {{0}};
+  const struct method *method = e->o->settings.method;
+  struct method_view v = making_view(e, m, m->first);
+  enum assay_status status = ASSAY_OK;
+  bool stored = false;
+  v.lessons = lessons;
+  if (method->teach)
+    status = learning_recall(e, m, lessons, &stored, err);
+  *n = status ? 0 : method->next(&v, plans, METHOD_MOST_ROUND);
+  bool chooses = *n > 0 && plans[0].learns && e->tasks && !stored && m->first >= m->n;
+  m->waits = chooses && !learning_is_ready(e, m);
+  if (m->waits)
+    *n = 0;
+  else if (chooses && !status)
+    status = learning_keep(e, m, lessons, err);
+  return status;
+}
+
 enum assay_status making_plan(struct engine *e, struct making *m, struct assay_error *err) {
   struct method_plan plans[METHOD_MOST_ROUND];
   int n = 0;
@@ -245,9 +267,10 @@ enum assay_status making_plan(struct engine *e, struct making *m, struct assay_e
     again = false;
     int64_t first = m->first + (m->rounds ? m->n_round : 0);
     round_release(m);
-    struct method_view v = making_view(e, m, first);
-    n = e->o->settings.method->next(&v, plans, METHOD_MOST_ROUND);
     m->first = first;
+    enum assay_status status = next_plans(e, m, plans, &n, err);
+    if (status)
+      return status;
     m->n_round = n;
     m->round = base_calloc((size_t)n + 1, sizeof *m->round);
     if (!m->round) {
@@ -258,7 +281,9 @@ enum assay_status making_plan(struct engine *e, struct making *m, struct assay_e
       m->round[i] = (struct pending){.plan = plans[i], .usd = NAN};
     m->rounds++;
     m->last_first = n > 0 ? first : m->last_first;
-    enum assay_status status = n > 0 ? ASSAY_OK : take_up(e, m, &again, err);
+    if (m->waits)
+      return ASSAY_OK;
+    status = n > 0 ? ASSAY_OK : take_up(e, m, &again, err);
     if (status)
       return status;
   } while (again || (n > 0 && m->first + n <= m->n));

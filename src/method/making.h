@@ -38,6 +38,10 @@ struct making {
   bool taken_up;      // what was given up there is asked again
   int rounds;
   bool opened, done;
+  // Its next round is to be planned when tasks before it have got so far (learning.c): so many of their choices of a
+  // model. stuck: it does not go on in this process, and nobody waits for it.
+  bool waits, stuck;
+  int64_t choices;
   char stopped[64];            // why it needs no more requests; "": it goes on
   bool resumes;                // replies of an earlier process may be in the store
   struct assay_error unserved; // why the endpoint did not serve its last request
@@ -105,6 +109,16 @@ void made_step_release(struct made_step *s);
 bool making_is_ready(const struct making *m);
 // Appends a finished step; takes over its hashes.
 enum assay_status making_add(struct making *m, const struct made_step *s, struct assay_error *err);
+
+// learning.c
+// What is known of the models when a task's round that begins with step m->first is planned: as it was stored then, or
+// what the tasks before it teach. *ready is false where they have to get on first.
+enum assay_status learning_recall(struct engine *e, struct making *m, struct method_lesson *lessons, bool *stored,
+                                  struct assay_error *err);
+enum assay_status learning_keep(const struct engine *e, const struct making *m, const struct method_lesson *lessons,
+                                struct assay_error *err);
+// Whether the tasks before it have got as far as its next choice is to know of.
+bool learning_is_ready(const struct engine *e, const struct making *m);
 
 // asking.c
 // Renders the prompts of a pending step (asking_prompt.c).

@@ -38,11 +38,23 @@ struct method_settings {
   uint64_t seed;      // of all choices
 };
 
-// What a method sees: the first n steps of a task.
+// What is known of a model.
+struct method_lesson {
+  int64_t asked, right; // attempts, and those with a right kernel
+  int64_t timed;        // right ones that were to improve a kernel, where both times are known
+  double gain;          // what they gained together: 1 - time / time before, 0 where that is not more
+  int64_t priced;       // attempts whose cost is known
+  double usd;           // of those
+};
+enum { METHOD_MOST_MODELS = 16 };
+
+// What a method sees: the first n steps of a task, and what other tasks of the run teach of its models (n_models; NULL:
+// nothing).
 struct method_view {
   const struct method_settings *settings;
   const struct made_step *steps;
   int64_t n;
+  const struct method_lesson *lessons;
 };
 
 // A request that a method wants.
@@ -59,6 +71,7 @@ struct method_plan {
   bool prose;         // the answer is prose
   double temperature; // NaN: the server's default
   int cap_doublings;  // the usual cap on tokens, doubled so often: the reply before was cut off
+  bool learns;        // its model was chosen by what is known of the models, the view's lessons included
 };
 
 struct method {
@@ -68,6 +81,10 @@ struct method {
   int (*next)(const struct method_view *v, struct method_plan *plans, int most);
   // How many requests of a task there are at most, prose included.
   int64_t (*most)(const struct method_settings *s);
+  // Of methods that choose models by what is known of them, else NULL: how many of the steps were chosen so, and what a
+  // task teaches, up to that many of them; it is added.
+  int64_t (*choices)(const struct method_view *v);
+  void (*teach)(const struct method_view *v, int64_t choices, struct method_lesson *lessons);
 };
 enum { METHOD_MOST_ROUND = 64 };
 
@@ -96,6 +113,8 @@ struct method_stop {
   int64_t patience;
 };
 bool steps_stop(const struct method_view *v, const struct method_stop *stop, char *why, size_t size);
+// How many steps there were then; all where it goes on.
+int64_t steps_until_stop(const struct method_view *v, const struct method_stop *stop);
 // How much a task needs one more request, after `begun` of them: most where no kernel is right, then by the distance of
 // its fastest one to the floor, in powers of two; the less the more it had. INFINITY: it had none.
 double steps_need(const struct method_view *v, int64_t begun, double floor_ns);

@@ -71,5 +71,7 @@ static int64_t refine_most(const struct method_settings *s) {
 }
 
 const struct method method_refine = {
-    "refine",   "trajectories (--samples) of several turns (--turns) with the judge's findings", 1, 10, refine_next,
-    refine_most};
+    "refine",    "trajectories (--samples) of several turns (--turns) with the judge's findings",
+    1,           10,
+    refine_next, refine_most,
+    NULL,        NULL};

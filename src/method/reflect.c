@@ -96,6 +96,11 @@ static int64_t reflect_most(const struct method_settings *s) {
   return s->samples * (2 * (int64_t)s->turns - 1);
 }
 
-const struct method method_reflect = {
-    "reflect",   "turns with a reflection between them, and a pool of the fastest kernels", 1, 10, reflect_next,
-    reflect_most};
+const struct method method_reflect = {"reflect",
+                                      "turns with a reflection between them, and a pool of the fastest kernels",
+                                      1,
+                                      10,
+                                      reflect_next,
+                                      reflect_most,
+                                      NULL,
+                                      NULL};

@@ -73,7 +73,7 @@ int64_t steps_best(const struct method_view *v, int64_t lane) {
   return best;
 }
 
-bool steps_stop(const struct method_view *v, const struct method_stop *stop, char *why, size_t size) {
+static int64_t stops_at(const struct method_view *v, const struct method_stop *stop, char *why, size_t size) {
   double least = INFINITY;
   int64_t in_vain = 0;
   bool right = false;
@@ -89,14 +89,24 @@ bool steps_stop(const struct method_view *v, const struct method_stop *stop, cha
     double part = s->right ? s->floor_ns / s->time_ns : NAN;
     if (stop->part_of_floor > 0 && part >= stop->part_of_floor) {
       snprintf(why, size, "%.3g of the floor reached", part);
-      return true;
+      return i;
     }
     if (stop->patience > 0 && in_vain >= stop->patience) {
       snprintf(why, size, "no progress in %lld requests", (long long)in_vain);
-      return true;
+      return i;
     }
   }
-  return false;
+  return -1;
+}
+
+bool steps_stop(const struct method_view *v, const struct method_stop *stop, char *why, size_t size) {
+  return stops_at(v, stop, why, size) >= 0;
+}
+
+int64_t steps_until_stop(const struct method_view *v, const struct method_stop *stop) {
+  char why[64];
+  int64_t at = stops_at(v, stop, why, sizeof why);
+  return at < 0 ? v->n : at + 1;
 }
 
 double steps_need(const struct method_view *v, int64_t begun, double floor_ns) {

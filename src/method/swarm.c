@@ -2,7 +2,8 @@
 // swarm: several models at once; the fastest correct kernel of all wins. As Gimlet Labs' post of 2025-08 has it, each
 // model repairs its own kernel until it is correct, five tries at most, and nothing is fed on. With --feed-best the
 // turns that are left go on: the best kernel of all is what every model is asked to improve, and a bandit says which
-// model: by its gains for what it costs, and by how seldom it was asked (UCB1).
+// model: by its successes and gains for what it costs, and by how seldom it was asked (UCB1), in this task and in those
+// before it (learning.c).
 #include <math.h>
 
 #include "method/method.h"
@@ -30,31 +31,66 @@ static bool try_again(const struct method_view *v, int64_t lane, struct method_p
   return true;
 }
 
-// What a model's turns of the second part have brought: the mean gain over the parent, 0 to 1, for their mean cost in
-// that of all models' turns, of those turns whose cost is known; no model is more than ten times as cheap as the mean,
-// or one turn of a model that costs next to nothing would be all that counts.
-static double worth_of(const struct method_view *v, int model, double mean_usd) {
-  static const double cheapest = 0.1;
-  double gain = 0, usd = 0;
-  int64_t n = 0, priced = 0, all = 0;
+// --- what is known of the models
+
+// Whether the step is a turn of the second part.
+static bool is_choice(const struct method_view *v, const struct made_step *s) {
+  return s->lane >= lanes_of(v) && s->outcome != STORE_FINAL && !s->unserved;
+}
+
+static int64_t swarm_choices(const struct method_view *v) {
+  int64_t n = 0;
+  for (int64_t i = 0; i < v->n; i++)
+    n += is_choice(v, &v->steps[i]);
+  return n;
+}
+
+// What a turn gained over the kernel that it was to improve; NaN: not known. The same kernel again gained nothing.
+static double gain_of(const struct method_view *v, const struct made_step *s) {
+  double before = s->parent >= 0 ? v->steps[s->parent].time_ns : NAN;
+  if (s->same_as >= 0)
+    return 0;
+  return s->time_ns < before ? 1 - s->time_ns / before : s->time_ns >= before ? 0 : NAN;
+}
+
+static void swarm_teach(const struct method_view *v, int64_t choices, struct method_lesson *lessons) {
+  int64_t n = 0;
   for (int64_t i = 0; i < v->n; i++) {
     const struct made_step *s = &v->steps[i];
-    if (s->lane < lanes_of(v))
+    bool choice = is_choice(v, s);
+    if (choice && n >= choices)
+      return;
+    if (s->unserved || s->outcome == STORE_FINAL || s->outcome == STORE_TEXT)
       continue;
-    all++;
-    if (s->model != model)
-      continue;
-    n++;
-    priced += !isnan(s->usd);
-    usd += isnan(s->usd) ? 0 : s->usd;
-    double before = s->parent >= 0 ? v->steps[s->parent].time_ns : NAN;
-    double g = s->right && s->time_ns < before ? 1 - s->time_ns / before : 0;
-    gain += g;
+    struct method_lesson *l = &lessons[s->model];
+    double gain = choice && s->right ? gain_of(v, s) : NAN;
+    l->asked++;
+    l->right += s->right;
+    l->timed += !isnan(gain);
+    l->gain += isnan(gain) ? 0 : gain;
+    l->priced += !isnan(s->usd);
+    l->usd += isnan(s->usd) ? 0 : s->usd;
+    n += choice;
+    if (choice && n == choices)
+      return;
   }
-  if (n == 0)
+}
+
+// What a request to the model is worth: the chance that it brings a right kernel, times what a right one gains, for its
+// mean cost in that of all models' requests; and the more, the more seldom the model was asked (UCB1). Of what is not
+// known yet, the chance is one half and the gain that of all models together, or one half, as if there was one request
+// of that. No model is more than ten times as cheap as the mean, or one that costs next to nothing would be all that
+// counts.
+static double worth_of(const struct method_lesson *l, const struct method_lesson *all) {
+  static const double usual = 0.5, cheapest = 0.1;
+  if (l->asked == 0)
     return INFINITY;
-  double cost = mean_usd > 0 && priced > 0 ? fmax(usd / (double)priced / mean_usd, cheapest) : 1;
-  return gain / (double)n / cost + sqrt(2 * log((double)all) / (double)n);
+  double usual_gain = (all->gain + usual) / ((double)all->timed + 1);
+  double chance = ((double)l->right + 1) / ((double)l->asked + 2);
+  double gain = (l->gain + usual_gain) / ((double)l->timed + 1);
+  double cost =
+      all->usd > 0 && l->priced > 0 ? fmax(l->usd / (double)l->priced / (all->usd / (double)all->priced), cheapest) : 1;
+  return chance * gain / cost + sqrt(2 * log((double)all->asked) / (double)l->asked);
 }
 
 static bool all_are_absent(const struct method_view *v) {
@@ -65,19 +101,22 @@ static bool all_are_absent(const struct method_view *v) {
 }
 
 static int choose_model(const struct method_view *v) {
-  double usd = 0, best_worth = -1;
-  int best = 0;
-  int64_t n = 0;
-  for (int64_t i = 0; i < v->n; i++)
-    if (v->steps[i].lane >= lanes_of(v) && !isnan(v->steps[i].usd)) {
-      usd += v->steps[i].usd;
-      n++;
-    }
+  struct method_lesson known[METHOD_MOST_MODELS] = {{0}}, all = {0};
+  double best_worth = -1;
+  int best = 0, n = v->settings->n_models;
+  for (int i = 0; i < n && v->lessons; i++)
+    known[i] = v->lessons[i];
+  swarm_teach(v, INT64_MAX, known);
+  for (int i = 0; i < n; i++) {
+    all.asked += known[i].asked;
+    all.timed += known[i].timed;
+    all.gain += known[i].gain;
+    all.priced += known[i].priced;
+    all.usd += known[i].usd;
+  }
   bool nobody = all_are_absent(v);
-  for (int i = 0; i < v->settings->n_models; i++) {
-    if (!nobody && steps_model_is_absent(v, i))
-      continue;
-    double worth = worth_of(v, i, n ? usd / (double)n : 0);
+  for (int i = 0; i < n; i++) {
+    double worth = !nobody && steps_model_is_absent(v, i) ? -1 : worth_of(&known[i], &all);
     if (worth > best_worth) {
       best_worth = worth;
       best = i;
@@ -107,6 +146,7 @@ static int swarm_next(const struct method_view *v, struct method_plan *plans, in
   plans[0].kind = "improve";
   plans[0].parent = best;
   plans[0].model = choose_model(v);
+  plans[0].learns = true;
   if (last >= 0 && last != best && step_has_verdict(&v->steps[last]) && v->steps[last].same_as < 0)
     plans[0].shown[plans[0].n_shown++] = last;
   return 1;
@@ -117,5 +157,11 @@ static int64_t swarm_most(const struct method_settings *s) {
   return (int64_t)s->n_models * s->samples * turns;
 }
 
-const struct method method_swarm = {
-    "swarm", "several models at once, the fastest correct kernel of all", 1, 5, swarm_next, swarm_most};
+const struct method method_swarm = {"swarm",
+                                    "several models at once, the fastest correct kernel of all",
+                                    1,
+                                    5,
+                                    swarm_next,
+                                    swarm_most,
+                                    swarm_choices,
+                                    swarm_teach};

@@ -162,6 +162,8 @@ enum assay_status store_move_run(struct store *s, const char *run, const char *t
   if (!status)
     status = change(s, "UPDATE making SET run = ?2 WHERE run = ?1", run, to, NULL, err);
   if (!status)
+    status = change(s, "UPDATE lesson SET run = ?2 WHERE run = ?1", run, to, NULL, err);
+  if (!status)
     status = change(s, "UPDATE trial SET run = ?2 WHERE run = ?1", run, to, NULL, err);
   status = db_end(s, status, err);
   if (!status)
@@ -181,6 +183,8 @@ enum assay_status store_delete_run(struct store *s, const char *run, int64_t *n,
     status = change(s, "DELETE FROM step WHERE run = ?", run, NULL, NULL, err);
   if (!status)
     status = change(s, "DELETE FROM making WHERE run = ?", run, NULL, NULL, err);
+  if (!status)
+    status = change(s, "DELETE FROM lesson WHERE run = ?", run, NULL, NULL, err);
   if (!status)
     status = change(s, "DELETE FROM trial WHERE run = ?", run, NULL, NULL, err);
   status = db_end(s, status, err);

@@ -53,6 +53,10 @@ static const struct table {
          STATUS_TERM) ")" TRIAL_TEXTS(TEXT_COLUMN) TRIAL_NUMBERS(NUMBER_COLUMN)
          TRIAL_REALS(REAL_COLUMN) ", UNIQUE (run, task, workload, device, maker, number)) STRICT",
      6},
+    {"lesson",
+     "CREATE TABLE lesson (run TEXT NOT NULL, task TEXT NOT NULL, number INTEGER NOT NULL, text TEXT NOT NULL, "
+     "PRIMARY KEY (run, task, number)) STRICT",
+     7},
     {"machine_fact",
      "CREATE TABLE machine_fact (machine TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, "
      "PRIMARY KEY (machine, key)) STRICT",
@@ -109,7 +113,7 @@ static enum assay_status make_if_empty(struct store *s, struct assay_error *err)
 }
 
 // Versions 1 and 2 knew fewer reasons. Up to version 3, the column `toolchain` held the device's name; what built the
-// candidate is in the evidence. The table is made anew and takes all rows over, or none. Versions 5 and 6 have more
+// candidate is in the evidence. The table is made anew and takes all rows over, or none. Versions 5, 6 and 7 have more
 // tables.
 static enum assay_status migrate(struct store *s, struct assay_error *err) {
   static const char take_toolchain[] = "UPDATE verdict SET toolchain = CASE WHEN json_valid(evidence) THEN "
@@ -121,21 +125,24 @@ static enum assay_status migrate(struct store *s, struct assay_error *err) {
       "INSERT INTO verdict (id, reason, samples, seed, at_ns" STORE_TEXTS(KEY_COLUMN) STORE_REALS(KEY_COLUMN)
           STORE_BOOLS(KEY_COLUMN) ") SELECT id, reason, samples, seed, at_ns" STORE_TEXTS(KEY_COLUMN)
               STORE_REALS(KEY_COLUMN) STORE_BOOLS(KEY_COLUMN) " FROM verdict_before",
-      "DROP TABLE verdict_before", take_toolchain, "PRAGMA user_version = 6"};
-  _Static_assert(STORE_SCHEMA_VERSION == 6, "the version above, and what it takes to come to it");
+      "DROP TABLE verdict_before", take_toolchain};
+  _Static_assert(STORE_SCHEMA_VERSION == 7, "the version above, and what it takes to come to it");
   int64_t version = 0;
   enum assay_status status = db_begin(s, err);
   if (status)
     return status;
   status = db_number(s, "PRAGMA user_version", &version, err);
   bool due = !status && version < STORE_SCHEMA_VERSION; // another process may have done it meanwhile
-  for (size_t i = 0; i < sizeof before / sizeof *before && due && !status; i++)
+  bool anew = due && version < 4;                       // the verdicts' table
+  for (size_t i = 0; i < sizeof before / sizeof *before && anew && !status; i++)
     status = db_exec(s, before[i], "bring it to this version", err);
   for (int i = 0; i < N_TABLES && due && !status; i++)
-    if (strncmp(TABLES[i].name, "verdict", strlen("verdict")) == 0 || version < TABLES[i].since)
+    if ((anew && strncmp(TABLES[i].name, "verdict", strlen("verdict")) == 0) || version < TABLES[i].since)
       status = db_exec(s, TABLES[i].sql, "bring it to this version", err);
-  for (size_t i = 0; i < sizeof after / sizeof *after && due && !status; i++)
+  for (size_t i = 0; i < sizeof after / sizeof *after && anew && !status; i++)
     status = db_exec(s, after[i], "bring it to this version", err);
+  if (due && !status)
+    status = db_exec(s, "PRAGMA user_version = 7", "bring it to this version", err);
   return db_end(s, status, err);
 }
 

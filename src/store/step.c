@@ -251,3 +251,48 @@ enum assay_status store_set_making(struct store *s, const char *run, const char 
   sqlite3_finalize(st);
   return db_end(s, status, err);
 }
+
+// --- lessons
+
+// A statement whose parameters are a run, a task and a number.
+static enum assay_status prepare_lesson(struct store *s, const char *sql, const struct store_step *step,
+                                        sqlite3_stmt **st, struct assay_error *err) {
+  enum assay_status status = db_prepare(s, sql, st, err);
+  int code = status ? SQLITE_OK : db_bind_text(*st, 1, step->run);
+  if (!status && code == SQLITE_OK)
+    code = db_bind_text(*st, 2, step->task);
+  if (!status && code == SQLITE_OK)
+    code = sqlite3_bind_int64(*st, 3, step->number);
+  return status ? status : db_check(s, code, "use a step's lesson", err);
+}
+
+enum assay_status store_put_lesson(struct store *s, const char *run, const char *task, int64_t number, const char *text,
+                                   struct assay_error *err) {
+  static const char sql[] = "INSERT OR REPLACE INTO lesson (run, task, number, text) VALUES (?, ?, ?, ?)";
+  const struct store_step step = {.run = run, .task = task, .number = number};
+  sqlite3_stmt *st = NULL;
+  enum assay_status status = prepare_lesson(s, sql, &step, &st, err);
+  if (!status)
+    status = db_check(s, db_bind_text(st, 4, text), "use a step's lesson", err);
+  if (!status)
+    status = db_check(s, sqlite3_step(st), "store a step's lesson", err);
+  sqlite3_finalize(st);
+  return status;
+}
+
+enum assay_status store_get_lesson(struct store *s, const char *run, const char *task, int64_t number, char **text,
+                                   struct assay_error *err) {
+  static const char sql[] = "SELECT text FROM lesson WHERE run = ? AND task = ? AND number = ?";
+  const struct store_step step = {.run = run, .task = task, .number = number};
+  sqlite3_stmt *st = NULL;
+  *text = NULL;
+  enum assay_status status = prepare_lesson(s, sql, &step, &st, err);
+  int code = status ? SQLITE_OK : sqlite3_step(st);
+  if (!status)
+    status = db_check(s, code, "read a step's lesson", err);
+  const char *found = !status && code == SQLITE_ROW ? (const char *)sqlite3_column_text(st, 0) : NULL;
+  if (found && !(*text = base_strndup(found, strlen(found))))
+    status = error_nomem(err, "a step's lesson");
+  sqlite3_finalize(st);
+  return status;
+}

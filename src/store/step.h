@@ -118,4 +118,11 @@ enum assay_status store_sum_steps(struct store *s, const char *run, struct store
 enum assay_status store_set_making(struct store *s, const char *run, const char *settings, struct assay_error *err);
 enum assay_status store_get_making(struct store *s, const char *run, char **settings, struct assay_error *err);
 
+// What the choice of a step's model went by, as text: what the run's other tasks had taught of its models. Get: heap
+// (base_free), NULL where there is none.
+enum assay_status store_put_lesson(struct store *s, const char *run, const char *task, int64_t number, const char *text,
+                                   struct assay_error *err);
+enum assay_status store_get_lesson(struct store *s, const char *run, const char *task, int64_t number, char **text,
+                                   struct assay_error *err);
+
 #endif

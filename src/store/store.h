@@ -13,7 +13,7 @@
 
 struct store;
 
-enum { STORE_SCHEMA_VERSION = 6 };
+enum { STORE_SCHEMA_VERSION = 7 };
 
 // Opens or makes the file (and its folder). ASSAY_ERR_CORRUPT for a file that is no store or fails its check,
 // ASSAY_ERR_UNSUPPORTED for a newer schema, ASSAY_ERR_IO when the disk says no; the message says what to do.

@@ -37,7 +37,7 @@ static int next(const struct method *m, int samples, int turns, struct method_pl
   static struct method_settings settings;
   settings =
       (struct method_settings){.method = m, .samples = samples, .turns = turns, .n_models = 2, .temperature = 0.5};
-  const struct method_view v = {&settings, steps, n_steps};
+  const struct method_view v = {.settings = &settings, .steps = steps, .n = n_steps};
   return m->next(&v, plans, METHOD_MOST_ROUND);
 }
 
@@ -81,7 +81,7 @@ static void what_was_not_served_is_asked_again(void **state) {
   assert_int_equal(plans[0].lane, 1);
   assert_int_equal(plans[0].model, 1);
   assert_int_equal(plans[1].lane, 3);
-  const struct method_view v = {NULL, steps, n_steps};
+  const struct method_view v = {.steps = steps, .n = n_steps};
   assert_false(steps_stop(&v, &patient, why, sizeof why));
   begin();
   add_unserved(0);
@@ -178,7 +178,7 @@ static void refine_never_loses_a_correct_kernel(void **state) {
       add(0, STORE_JUDGED, pattern >> i & 1 ? 20 - i : 0);
     }
     struct method_settings settings = {.n_models = 1};
-    const struct method_view v = {&settings, steps, n_steps};
+    const struct method_view v = {.settings = &settings, .steps = steps, .n = n_steps};
     double least = INFINITY;
     for (int64_t i = 0; i < n_steps; i++)
       least = steps[i].right && steps[i].time_ns < least ? steps[i].time_ns : least;
@@ -207,6 +207,8 @@ static void lanes_do_not_mix(void **state) {
   assert_int_equal(next(&method_refine, 3, 2, plans), 0);
 }
 
+static const struct method_lesson *lessons; // of other tasks
+
 static int turn(const struct method *m, int samples, int turns, bool feed_best, struct method_plan *plans) {
   static struct method_settings settings;
   settings = (struct method_settings){.method = m,
@@ -216,7 +218,7 @@ static int turn(const struct method *m, int samples, int turns, bool feed_best, 
                                       .temperature = 0.5,
                                       .feed_best = feed_best,
                                       .seed = 5};
-  const struct method_view v = {&settings, steps, n_steps};
+  const struct method_view v = {.settings = &settings, .steps = steps, .n = n_steps, .lessons = lessons};
   return m->next(&v, plans, METHOD_MOST_ROUND);
 }
 
@@ -334,54 +336,148 @@ static void add_turn(int model, int64_t parent, double time_ns, double usd) {
 static int chosen(void) {
   struct method_plan plans[METHOD_MOST_ROUND];
   assert_int_equal(turn(&method_swarm, 1, 50, true, plans), 1);
+  assert_true(plans[0].learns);
   return plans[0].model;
 }
 
-// The bandit, worked out by hand: gain / (cost / mean cost) + sqrt(2 ln turns / turns of the model).
+// A first try of each of two models, both right, in 100 ns; what they cost is not known.
+static void begin_with_two(void) {
+  begin();
+  for (int i = 0; i < 2; i++) {
+    add(i, STORE_JUDGED, 100);
+    steps[i].model = i;
+    steps[i].usd = NAN;
+  }
+}
+
+// The bandit, worked out by hand: (right + 1) / (asked + 2) * (gains + G) / (timed + 1) / (cost / mean cost) +
+// sqrt(2 ln asked by all / asked), with G = (gains of all + 1/2) / (timed of all + 1).
 static void swarm_chooses_by_gain_cost_and_rareness(void **state) {
   (void)state;
   begin();
   add(0, STORE_JUDGED, 100);
-  add(1, STORE_JUDGED, 0);
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < 5; i++) {
     add(1, STORE_JUDGED, 0);
-  assert_int_equal(chosen(), 0); // neither was asked: the first
-  add_turn(0, 0, 80, 3);         // gains 0.2
-  assert_int_equal(chosen(), 1); // never asked
-  add_turn(1, 6, 72, 1);         // gains 0.1 of 80, for a third of the money
-  // Mean cost 2: 0.2 / 1.5 = 0.133, 0.1 / 0.5 = 0.2, and both + sqrt(2 ln 2).
-  assert_int_equal(chosen(), 1);
-  add_turn(1, 7, 0, 1);
-  // Mean 5/3: 0.2 / 1.8 + sqrt(2 ln 3) = 1.593; 0.05 / 0.6 + sqrt(ln 3) = 1.131.
+    steps[n_steps - 1].model = 1;
+  }
+  // 2/3 * 1/2 + sqrt(2 ln 6) = 2.23; 1/7 * 1/2 + sqrt(2 ln 6 / 5) = 0.92.
   assert_int_equal(chosen(), 0);
-  add_turn(0, 7, 0, 3);
-  // Mean 2: 0.1 / 1.5 = 0.067 and 0.05 / 0.5 = 0.1, equally often.
+  begin_with_two();
+  assert_int_equal(chosen(), 0); // all is equal: the first
+  add_turn(0, 0, 80, 3);         // gains 0.2
+  // G = 0.35. 3/4 * 0.275 + sqrt(ln 3) = 1.254; 2/3 * 0.35 + sqrt(2 ln 3) = 1.716.
   assert_int_equal(chosen(), 1);
+  add_turn(1, 2, 72, 1); // gains 0.1 of 80, for a third of the money
+  // G = 0.8 / 3 = 0.267, mean cost 2. 3/4 * 0.2333 / 1.5 = 0.117, 3/4 * 0.1833 / 0.5 = 0.275, equally often.
+  assert_int_equal(chosen(), 1);
+  add_turn(1, 3, 0, 1);
+  // Mean 5/3. 3/4 * 0.2333 / 1.8 + sqrt(2 ln 5 / 2) = 1.366; 3/5 * 0.1833 / 0.6 + sqrt(2 ln 5 / 3) = 1.219.
+  assert_int_equal(chosen(), 0);
+  // The same kernel again is right, and gains nothing: G = 0.35 / 1.5 for each, and 3/4 * 0.35 / 2 is less than that.
+  begin_with_two();
+  add_turn(0, 0, 50, NAN); // 0.5
+  add_turn(1, 2, 50, NAN);
+  steps[3].outcome = STORE_DUPLICATE;
+  steps[3].same_as = 2;
+  assert_int_equal(chosen(), 0);
   // Turns of unknown cost do not make a model cheap: of two at 3 dollars, one of which is not known, the mean is 3.
-  begin();
-  add(0, STORE_JUDGED, 100);
-  add(1, STORE_JUDGED, 100);
+  begin_with_two();
   add_turn(0, 0, 80, 3);
   add_turn(0, 2, 64, NAN);
   add_turn(1, 3, 50.56, 3); // 0.21
   add_turn(1, 4, 39.9424, 3);
   assert_int_equal(chosen(), 1);
-  // One that costs nothing counts as a tenth of the mean, and its gain for it.
-  begin();
-  add(0, STORE_JUDGED, 100);
-  add(1, STORE_JUDGED, 100);
-  add_turn(0, 0, 70, 2); // 0.3 / 2
-  add_turn(1, 2, 63, 0); // 0.1 / 0.1
+  // Where no time is known, what counts is who is right: 3/4 * 1/2 and 2/4 * 1/2, asked as often.
+  begin_with_two();
+  add_turn(0, 0, 0, NAN);
+  add_turn(1, 0, 1, NAN);
+  steps[3].time_ns = NAN;
   assert_int_equal(chosen(), 1);
-  add_turn(1, 3, 0, 0);
-  // Mean 2/3: 0.3 / 3 + sqrt(2 ln 3) = 1.582; 0.05 / 0.1 + sqrt(ln 3) = 1.548.
+}
+
+// Models as other tasks have them: of 100 attempts so many right, at so much each.
+static void teach(struct method_lesson *l, int64_t right, double usd) {
+  *l = (struct method_lesson){.asked = 100, .right = right, .priced = 100, .usd = 100 * usd};
+}
+
+// What a model did in other tasks counts as if it had been in this one: the second is right half as often and costs a
+// tenth.
+static void swarm_knows_what_other_tasks_taught(void **state) {
+  (void)state;
+  struct method_lesson both[2];
+  begin_with_two();
   assert_int_equal(chosen(), 0);
+  lessons = both;
+  teach(&both[0], 80, 0.10);
+  teach(&both[1], 40, 0.01);
+  // 82/103 / 2 / (0.10 / 0.055) = 0.219; 42/103 / 2 / (0.01 / 0.055) = 1.121.
+  assert_int_equal(chosen(), 1);
+  teach(&both[1], 6, 0.01); // 8/103 / 2 / 0.1818 = 0.2136
+  assert_int_equal(chosen(), 0);
+  teach(&both[1], 7, 0.01); // 9/103: 0.240
+  assert_int_equal(chosen(), 1);
+  teach(&both[1], 40, 0.10); // the same price
+  assert_int_equal(chosen(), 0);
+  teach(&both[0], 80, 0.0195); // 82 / 42 = 1.952 of the price: still worth it
+  teach(&both[1], 40, 0.01);
+  assert_int_equal(chosen(), 0);
+  teach(&both[0], 80, 0.0196);
+  assert_int_equal(chosen(), 1);
+  teach(&both[0], 40, 0.01);
+  both[0].timed = both[1].timed = 30; // what right ones gain: 0.1 and 0.2
+  both[0].gain = 3;
+  both[1].gain = 6;
+  assert_int_equal(chosen(), 1);
+  both[1].gain = 2.9;
+  assert_int_equal(chosen(), 0);
+  // One that costs nothing counts as a tenth of the mean: 42/103 / 2 / (0.1 / 0.05) = 0.102, 10/103 / 2 / 0.1 = 0.485.
+  teach(&both[0], 40, 0.1);
+  teach(&both[1], 8, 0);
+  assert_int_equal(chosen(), 1);
+  teach(&both[1], 0, 0); // 2/103 / 2 / 0.1 = 0.0971
+  assert_int_equal(chosen(), 0);
+  // One that was seldom asked is tried: sqrt(2 ln 106) = 3.05 / sqrt(5) more, and 0.30 of the other's.
+  both[1] = (struct method_lesson){.asked = 4, .priced = 4, .usd = 0.4};
+  assert_int_equal(chosen(), 1);
+  lessons = NULL;
+}
+
+// What a task teaches: the attempts before its first turn of the second part, and so many of those turns.
+static void swarm_teaches_its_first_turns(void **state) {
+  (void)state;
+  static const struct method_settings settings = {.method = &method_swarm, .samples = 1, .turns = 9, .n_models = 2};
+  begin_with_two();
+  steps[0].usd = 2;
+  add_turn(1, 0, 80, 1); // 0.2
+  add_unserved(0);
+  add_turn(0, 2, 0, 3);
+  add_turn(1, 2, 40, 1);
+  const struct method_view v = {.settings = &settings, .steps = steps, .n = n_steps};
+  assert_int_equal(method_swarm.choices(&v), 3);
+  static const struct {
+    int64_t asked[2], right[2];
+    double gain1, usd[2];
+  } expected[] = {{{1, 1}, {1, 1}, 0, {2, 0}},
+                  {{1, 2}, {1, 2}, 0.2, {2, 1}},
+                  {{2, 2}, {1, 2}, 0.2, {5, 1}},
+                  {{2, 3}, {1, 3}, 0.7, {5, 2}},
+                  {{2, 3}, {1, 3}, 0.7, {5, 2}}};
+  for (int turns = 0; turns < 5; turns++) {
+    struct method_lesson l[2] = {{0}};
+    method_swarm.teach(&v, turns, l);
+    for (int i = 0; i < 2; i++) {
+      assert_int_equal(l[i].asked, expected[turns].asked[i]);
+      assert_int_equal(l[i].right, expected[turns].right[i]);
+      assert_true(l[i].usd == expected[turns].usd[i]);
+    }
+    assert_true(fabs(l[1].gain - expected[turns].gain1) < 1e-12 && l[0].gain == 0);
+  }
 }
 
 // Where a suite's next request goes: a task's distance to the floor in powers of two, for each request that it had.
 static void the_budget_goes_where_the_distance_is(void **state) {
   (void)state;
-  const struct method_view v = {NULL, steps, 1};
+  const struct method_view v = {.steps = steps, .n = 1};
   begin();
   add(0, STORE_JUDGED, 0);
   assert_true(isinf(steps_need(&v, 0, 10)));
@@ -410,22 +506,23 @@ static void swarm_takes_the_best_of_all(void **state) {
   assert_int_equal(plans[0].lane, 1);
   for (int i = 0; i < 4; i++)
     add(1, STORE_JUDGED, 0);
+  for (int i = 1; i < n_steps; i++)
+    steps[i].model = 1;
   assert_int_equal(turn(&method_swarm, 1, 10, false, plans), 0); // five tries are all
-  // Fed on: each model is tried, then the one that gains more is asked more.
-  int asked[2] = {0, 0};
-  for (double best = 10; n_steps < 20;) {
-    assert_int_equal(turn(&method_swarm, 1, 10, true, plans), 1);
+  // Fed on: the model that was asked once is tried, then the one that gains more is asked more; worked out elsewhere.
+  static const char order[] = "0000010111101111011111011111101111";
+  double best = 10;
+  for (const char *model = order; *model; model++) {
+    assert_int_equal(turn(&method_swarm, 1, 20, true, plans), 1);
     assert_string_equal(plans[0].kind, "improve");
-    int model = plans[0].model;
-    asked[model]++;
+    assert_int_equal(plans[0].model, *model - '0');
     assert_true(steps[plans[0].parent].time_ns == best);
-    best = model == 1 ? best * 0.5 : best;
-    add(2, STORE_JUDGED, model == 1 ? best : 0);
-    steps[n_steps - 1].model = model;
+    best = plans[0].model == 1 ? best * 0.5 : best;
+    add(2, STORE_JUDGED, plans[0].model == 1 ? best : 0);
+    steps[n_steps - 1].model = plans[0].model;
     steps[n_steps - 1].parent = plans[0].parent;
   }
-  assert_true(asked[0] >= 1 && asked[1] > asked[0]);
-  assert_int_equal(turn(&method_swarm, 1, 10, true, plans), 0);
+  assert_int_equal(turn(&method_swarm, 1, 20, true, plans), 0);
 }
 
 // A kernel that another lane had first is this lane's all the same: it is right, and nothing is to be fixed. Only what
@@ -625,7 +722,7 @@ static int64_t requests_of(const struct method_settings *s, bool right) {
   struct method_plan plans[METHOD_MOST_ROUND];
   begin();
   for (;;) {
-    const struct method_view v = {s, steps, n_steps};
+    const struct method_view v = {.settings = s, .steps = steps, .n = n_steps};
     int n = s->method->next(&v, plans, METHOD_MOST_ROUND);
     for (int i = 0; i < n; i++) {
       assert_true(n_steps < MOST);
@@ -669,6 +766,8 @@ int main(void) {
       cmocka_unit_test(evolve_draws_fast_parents),
       cmocka_unit_test(kernels_without_a_time_are_not_fast),
       cmocka_unit_test(swarm_chooses_by_gain_cost_and_rareness),
+      cmocka_unit_test(swarm_knows_what_other_tasks_taught),
+      cmocka_unit_test(swarm_teaches_its_first_turns),
       cmocka_unit_test(the_budget_goes_where_the_distance_is),
       cmocka_unit_test(swarm_takes_the_best_of_all),
       cmocka_unit_test(what_another_lane_had_is_right_too),

@@ -346,6 +346,7 @@ static void runs(void **state) {
                                   .feedback = ""};
   assert_int_equal(store_put_step(s, &step, &err), ASSAY_OK);
   assert_int_equal(store_set_making(s, "made", "{}", &err), ASSAY_OK);
+  assert_int_equal(store_put_lesson(s, "made", "kernelbench/1/1", 3, "1 2", &err), ASSAY_OK);
   assert_int_equal(store_move_run(s, "made", "new name", true, &n, &err), ASSAY_ERR_INVALID);
   assert_non_null(strstr(err.message, "assay make"));
   assert_int_equal(store_move_run(s, "made", "kept", false, &n, &err), ASSAY_OK);
@@ -354,7 +355,16 @@ static void runs(void **state) {
   assert_int_equal(store_get_making(s, "kept", &settings, &err), ASSAY_OK);
   assert_string_equal(settings, "{}");
   base_free(settings);
+  assert_int_equal(store_get_lesson(s, "made", "kernelbench/1/1", 3, &settings, &err), ASSAY_OK);
+  assert_null(settings);
+  assert_int_equal(store_get_lesson(s, "kept", "kernelbench/1/1", 4, &settings, &err), ASSAY_OK);
+  assert_null(settings);
+  assert_int_equal(store_get_lesson(s, "kept", "kernelbench/1/1", 3, &settings, &err), ASSAY_OK);
+  assert_string_equal(settings, "1 2");
+  base_free(settings);
   assert_int_equal(store_delete_run(s, "kept", &n, &err), ASSAY_OK);
+  assert_int_equal(store_get_lesson(s, "kept", "kernelbench/1/1", 3, &settings, &err), ASSAY_OK);
+  assert_null(settings);
   assert_int_equal(store_get_making(s, "kept", &settings, &err), ASSAY_OK);
   assert_null(settings);
   assert_int_equal(store_sum_steps(s, "made", &cost, &err) + store_sum_steps(s, "kept", &cost, &err), ASSAY_OK);
@@ -784,6 +794,8 @@ static void make_version(int version) {
             "INSERT INTO verdict SELECT * FROM newer; DROP TABLE newer;"
             "CREATE INDEX verdict_key ON verdict (run, task, form, workload, device, candidate_hash, settings_hash, "
             "reason); CREATE INDEX verdict_run ON verdict (run)");
+  if (version < 7)
+    must_exec(db, "DROP TABLE lesson");
   if (version < 6)
     must_exec(db, "DROP TABLE trial");
   if (version < 5)
@@ -864,6 +876,12 @@ static void version_3_is_taken_over(void **state) {
 static void version_4_is_taken_over(void **state) {
   (void)state;
   earlier_version_is_taken_over(4);
+}
+
+// Version 6 knew no lessons; its verdicts' table stays.
+static void version_6_is_taken_over(void **state) {
+  (void)state;
+  earlier_version_is_taken_over(6);
 }
 
 // --- steps
@@ -1071,8 +1089,8 @@ static void schema_is_pinned(void **state) {
   assert_int_equal(sqlite3_step(st), SQLITE_ROW);
   const char *sql = (const char *)sqlite3_column_text(st, 0);
   hash_sha256_hex(sql, strlen(sql), hex);
-  assert_int_equal(STORE_SCHEMA_VERSION, 6);
-  assert_string_equal(hex, "e95e9fccfe0d412ee1c954bc57660d0b2146e0b355e23a091760b25b32ed9056");
+  assert_int_equal(STORE_SCHEMA_VERSION, 7);
+  assert_string_equal(hex, "d6496d016695507da18df4ccb4df3990db3b0f41ac627a46b521544013d89977");
   sqlite3_finalize(st);
   sqlite3_close(db);
 }
@@ -1101,6 +1119,7 @@ int main(void) {
       TEST(version_2_is_taken_over),
       TEST(version_3_is_taken_over),
       TEST(version_4_is_taken_over),
+      TEST(version_6_is_taken_over),
       TEST(steps_come_back),
       TEST(trials_come_back),
       TEST(verdicts_are_found),
