@@ -175,6 +175,19 @@ static void write_probe(const struct verdict_view *v, const json_t *check, struc
              asked_shape(member(check, "workload"), v->stored.workload));
 }
 
+// Whether no element is far off, and most are within what is allowed: what is wrong is not what is computed, but how
+// exactly. Sums in half precision on a tensor core have errors up to 48 times the allowed one; where a term, a scale or
+// a tile is wrong or missing, most elements are wrong, or some by a thousand times and more.
+static bool looks_like_rounding(const json_t *check) {
+  static const double far = 64;
+  double limit = json_number_value(json_object_get(check, "z_limit"));
+  double most = json_number_value(json_object_get(check, "z_max"));
+  double usual = json_number_value(json_object_get(check, "z_rms"));
+  return !member(check, "hint")[0] &&
+         strcmp(member(check, "reason"), assay_reason_code(ASSAY_REASON_WRONG_VALUE)) == 0 && limit > 0 &&
+         most > limit && most <= far * limit && usual <= limit;
+}
+
 // The description's first line and its first elements.
 static void write_values(const json_t *check, struct buf *out) {
   const char *worst = member(check, "worst"), *hint = member(check, "hint"), *end = worst;
@@ -187,11 +200,18 @@ static void write_values(const json_t *check, struct buf *out) {
     buf_puts(out, "Pattern: ");
     quote(out, hint, strlen(hint));
   }
+  if (looks_like_rounding(check))
+    buf_puts(out,
+             "The errors are as small as those of rounding: a sum or a value in between that is kept in too few bits, "
+             "or an approximate function.\n");
 }
 
 static void write_wrong(const struct verdict_view *v, unsigned rungs, struct buf *out) {
   const json_t *check = worst_check(v);
-  buf_printf(out, "It runs, but its results are wrong: %s.\n", assay_reason_text(v->stored.reason));
+  const char *contract = member(v->evidence, "contract");
+  bool of_contract = v->stored.reason == ASSAY_REASON_WRONG_VALUE && contract[0];
+  buf_printf(out, "It runs, but its results are wrong: %s%s%s%s.\n", assay_reason_text(v->stored.reason),
+             of_contract ? " (" : "", of_contract ? contract : "", of_contract ? ")" : "");
   if (check && rungs & 1u << FEEDBACK_PROBE)
     write_probe(v, check, out);
   if (check && rungs & 1u << FEEDBACK_VALUES)
@@ -224,13 +244,18 @@ static void write_time(const struct verdict_view *v, struct buf *out) {
       buf_printf(out, "It is %.2f times as fast as %s.\n", v->baselines[i].speedup, v->baselines[i].name);
 }
 
+static double thousands(double x) {
+  return x < 1000 ? x : x / 1000;
+}
+
 static void write_rates(const struct verdict_view *v, struct buf *out) {
   const json_t *evidence = v->evidence;
   double ns = view_time_ns(v), bytes = json_number_value(json_object_get(evidence, "bytes"));
   double flops = json_number_value(json_object_get(evidence, "flops"));
   if (!isnan(ns) && ns > 0)
-    buf_printf(out, "That is %.3g GB/s of the bytes that must be moved and %.3g GFLOP/s of the operations needed.\n",
-               bytes / ns, flops / ns);
+    buf_printf(out, "That is %.3g %s/s of the bytes that must be moved and %.3g %s/s of the operations needed.\n",
+               thousands(bytes / ns), bytes / ns < 1000 ? "GB" : "TB", thousands(flops / ns),
+               flops / ns < 1000 ? "GFLOP" : "TFLOP");
 }
 
 // Whose kernels a recorded program launched.
@@ -255,9 +280,10 @@ static void write_resources(const struct verdict_view *v, struct buf *out) {
                (long long)json_integer_value(json_object_get(k, "registers")),
                (long long)json_integer_value(json_object_get(k, "shared_bytes")),
                (long long)json_integer_value(json_object_get(k, "threads")));
+    int64_t blocks = json_integer_value(json_object_get(k, "blocks"));
     if (json_is_number(part))
-      buf_printf(out, "; %lld blocks fit an SM at once, %.0f %% of its threads",
-                 (long long)json_integer_value(json_object_get(k, "blocks")), 100 * json_number_value(part));
+      buf_printf(out, "; %lld block%s an SM at once, %.0f %% of its threads", (long long)blocks,
+                 blocks == 1 ? " fits" : "s fit", 100 * json_number_value(part));
     buf_puts(out, ".\n");
     if (local > 0)
       buf_printf(out, "It keeps %lld bytes a thread in local memory: registers that did not fit, or arrays.\n",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rungs of the ladder that speak of registers, memory and occupancy, and of the question at which a kernel ended:
-// of a verdict's own evidence. (The other rungs are tested on real verdicts, tests/program/make.sh.)
+// of a verdict's own evidence. On a GPU: of verdicts that an H100 and an H200 gave (verdicts/gpu.json; of the checks
+// only the worst, and without paths, hashes and durations). The other rungs are tested on real verdicts,
+// tests/program/make.sh.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +12,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "assay/judge.h"
 #include "method/feedback.h"
@@ -117,11 +120,64 @@ static void test_question_of_a_fault(void **state) {
   buf_release(&text);
 }
 
+static const char *member(const json_t *v, const char *name) {
+  return json_string_value(json_object_get(v, name));
+}
+
+// What is said of a verdict of the file, at the level or rungs that are asked for.
+static void say(const json_t *v, const char *rungs, struct buf *out) {
+  struct assay_error err = {0};
+  unsigned chosen;
+  char *evidence = json_dumps(json_object_get(v, "evidence"), 0);
+  struct store_verdict row = {.run = "",
+                              .machine = "{}",
+                              .evidence = evidence,
+                              .task = member(v, "task"),
+                              .form = member(v, "form"),
+                              .workload = member(v, "workload"),
+                              .device = member(v, "device"),
+                              .candidate = member(v, "candidate"),
+                              .detail = member(v, "detail")};
+  double *const times[] = {&row.time_ns, &row.floor_ns, &row.hot_ns};
+  static const char *const names[] = {"time_ns", "floor_ns", "hot_ns"};
+  for (int i = 0; i < 3; i++) {
+    const json_t *time = json_object_get(v, names[i]);
+    *times[i] = json_is_number(time) ? json_number_value(time) : NAN;
+  }
+  while (strcmp(assay_reason_code(row.reason), member(v, "reason")) != 0)
+    row.reason++;
+  buf_clear(out);
+  assert_int_equal(feedback_parse(rungs, &chosen, &err), ASSAY_OK);
+  assert_int_equal(feedback_write(&row, chosen, out, &err), ASSAY_OK);
+  free(evidence);
+}
+
+static void test_verdicts_of_a_gpu(void **state) {
+  (void)state;
+  json_error_t why;
+  json_t *all = json_load_file(ASSAY_SOURCE_DIR "/tests/unit/method/verdicts/gpu.json", 0, &why);
+  struct buf text = {0};
+  assert_true(json_array_size(all) >= 10);
+  for (size_t i = 0; i < json_array_size(all); i++) {
+    json_t *v = json_array_get(all, i), *expected;
+    const char *level;
+    json_object_foreach(json_object_get(v, "said"), level, expected) {
+      say(v, level, &text);
+      if (strcmp(json_string_value(expected), buf_str(&text)) != 0)
+        fail_msg("%s, %s: expected\n%s\ngot\n%s", member(v, "name"), level, json_string_value(expected),
+                 buf_str(&text));
+    }
+  }
+  json_decref(all);
+  buf_release(&text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_resources),
       cmocka_unit_test(test_nothing_known),
       cmocka_unit_test(test_question_of_a_fault),
+      cmocka_unit_test(test_verdicts_of_a_gpu),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
