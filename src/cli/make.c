@@ -96,6 +96,17 @@ static enum assay_status pair_models(struct make *m, struct assay_error *err) {
   return ASSAY_OK;
 }
 
+// Nothing that the form gives can be judged on the device.
+static enum assay_status no_form(const struct make *m, struct assay_error *err) {
+  const struct answer_form *f = m->engine.form, *usual;
+  enum assay_status status = answer_form_of_device(m->judging.device, &usual, err);
+  if (status)
+    return status;
+  return error_set(err, ASSAY_ERR_USAGE,
+                   "the form %s is %s, which cannot be judged on the device %s: use --form %s (%s), or --device %s",
+                   f->name, f->what, m->judging.device, usual->name, usual->what, f->device);
+}
+
 static enum assay_status choose_form(struct make *m, struct assay_error *err) {
   const char *device = m->judging.device ? m->judging.device : cli_has_nvidia() ? "cuda" : "cpu";
   enum assay_status status = m->form ? answer_form_by_name(m->form, &m->engine.form, err)
@@ -106,8 +117,7 @@ static enum assay_status choose_form(struct make *m, struct assay_error *err) {
   if (status)
     return status;
   if (m->judging.device && strcmp(form->device->name, m->judging.device) != 0)
-    return error_set(err, ASSAY_ERR_USAGE, "kernels in the form %s are for %s, not for the device %s",
-                     m->engine.form->name, form->device->name, m->judging.device);
+    return no_form(m, err);
   m->judging.options.device = form->device->name;
   m->judging.options.peaks = cli_device(&m->judging, form->device)->peaks;
   return ASSAY_OK;

@@ -400,6 +400,8 @@ for use in "--enough 1.5" "--enough 0" "--patience 0" "--budget-gpu-seconds 0" "
   # shellcheck disable=SC2086
   expect 2 "." make --run wrong $use
 done
+expect 2 "^assay: the form triton is Triton kernels in a PyTorch module, which cannot be judged on the device opencl: use --form opencl \\(OpenCL C with launch lines\\), or --device cuda$" ask --run wrong --device opencl --form triton --endpoint exec:cat
+expect 2 "^assay: the form cuda is .*: use --form c \\(C for the CPU\\), or --device cuda$" ask --run wrong --form cuda --endpoint exec:cat
 expect 2 "name a task and an endpoint" "$assay" make kernelbench/1/19
 expect 2 "nosuch" "$assay" make nosuch --endpoint exec:cat
 
