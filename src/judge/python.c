@@ -37,11 +37,12 @@ enum assay_status judge_init_arguments(const struct task *t, struct arena *a, co
   return status;
 }
 
-// Probes leave what is fixed, and what no float is, as the task declares it.
+// Probes leave what is fixed, and what no float is, as the task declares it; where a function has a domain, what is
+// declared lies in it.
 static struct plan_draw draw_of(const struct task *t, const struct workload *w, const struct array *inputs, int i) {
   const struct distribution *d = &t->inputs[i].distribution;
   const struct draw_request r = task_draw_request(t, w, inputs, i, PROBE_DECLARED, 0);
-  if (!d->fixed && dtype_is_float(r.type.dtype))
+  if (!d->fixed && !d->fold && dtype_is_float(r.type.dtype))
     return (struct plan_draw){0};
   return (struct plan_draw){.kind = distribution_kind_name(d->kind),
                             .a = r.a,

@@ -14,6 +14,10 @@
 #define KIND_SEEDS 8
 #define KIND_PARTITION 9
 
+// As enum fold.
+#define FOLD_TO_ABOVE 1
+#define FOLD_TO_BETWEEN 2
+
 #define WORDS_VALUE 0u
 #define WORDS_SECOND 1u
 #define WORDS_SCALE 2u
@@ -121,8 +125,14 @@ DEVICE_FN void draw_block(const struct draw_args *a, int64_t block, double *out)
   }
 }
 
-DEVICE_FN double draw_row_scaled(const struct draw_args *a, int64_t at, double x) {
-  return a->row_scales ? x * ((const double *)a->scales)[at / a->columns] : x;
+// Times the row's factor, and folded.
+DEVICE_FN double draw_placed(const struct draw_args *a, int64_t at, double x) {
+  x = a->row_scales ? x * ((const double *)a->scales)[at / a->columns] : x;
+  if (a->fold == FOLD_TO_ABOVE)
+    return a->fold_lo + fabs(x);
+  if (a->fold == FOLD_TO_BETWEEN)
+    return a->fold_lo + (a->fold_hi - a->fold_lo) * (fabs(x) / (1 + fabs(x)));
+  return x;
 }
 
 // Element `at` alone.
@@ -130,7 +140,7 @@ DEVICE_FN double draw_plain(const struct draw_args *a, int64_t at) {
   double out[4];
   draw_block(a, at >> 2, out);
   double x = (at & 2) ? ((at & 1) ? out[3] : out[2]) : ((at & 1) ? out[1] : out[0]);
-  return draw_row_scaled(a, at, x);
+  return draw_placed(a, at, x);
 }
 
 DEVICE_FN double draw_modified(const struct draw_args *a, int64_t at, double x) {
@@ -193,14 +203,14 @@ KERNEL(draw_elements, struct draw_args) {
   if (a->storage == DRAW_F32 && !modified && first + 4 <= a->count && a->dst % 16 == 0) {
     struct draw_four four;
     for (int i = 0; i < 4; i++)
-      four.x[i] = draw_rounded(draw_row_scaled(a, first + i, out[i]));
+      four.x[i] = draw_rounded(draw_placed(a, first + i, out[i]));
     ((struct draw_four *)a->dst)[block] = four;
     return;
   }
   for (int i = 0; i < 4; i++) {
     if (first + i >= a->count)
       return;
-    double x = draw_row_scaled(a, first + i, out[i]);
+    double x = draw_placed(a, first + i, out[i]);
     if (modified)
       x = draw_modified(a, first + i, x);
     draw_store(a, first + i, x);
@@ -233,7 +243,7 @@ KERNEL(draw_softmax_rows, struct draw_args) {
         block = at >> 2;
         draw_block(a, block, out);
       }
-      double x = draw_row_scaled(a, at, (at & 2) ? ((at & 1) ? out[3] : out[2]) : ((at & 1) ? out[1] : out[0]));
+      double x = draw_placed(a, at, (at & 2) ? ((at & 1) ? out[3] : out[2]) : ((at & 1) ? out[1] : out[0]));
       if (pass == 0)
         greatest = x > greatest ? x : greatest;
       else if (pass == 1)

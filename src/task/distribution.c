@@ -162,6 +162,19 @@ static enum assay_status parse_scale(struct scanner *s, struct distribution *d) 
   return status;
 }
 
+// "(c)" or "(a, b)" after the name of a fold.
+static enum assay_status parse_fold(struct scanner *s, enum fold fold, struct distribution *d) {
+  if (d->fold)
+    return bad(s, "this modifier stands twice");
+  d->fold = fold;
+  if (!accept(s, '('))
+    return bad(s, "'(' is expected here");
+  enum assay_status status = number(s, &d->fold_lo);
+  if (!status && fold == FOLD_BETWEEN)
+    status = accept(s, ',') ? number(s, &d->fold_hi) : bad(s, "',' is expected here");
+  return status || accept(s, ')') ? status : bad(s, "')' is expected here");
+}
+
 static enum assay_status parse_modifier(struct scanner *s, struct distribution *d) {
   const char *start;
   size_t len = word(s, &start);
@@ -178,8 +191,11 @@ static enum assay_status parse_modifier(struct scanner *s, struct distribution *
       *flags[i].flag = true;
       return ASSAY_OK;
     }
+  if (is(start, len, "above") || is(start, len, "between"))
+    return parse_fold(s, is(start, len, "above") ? FOLD_ABOVE : FOLD_BETWEEN, d);
   s->at = start;
-  return bad(s, "a modifier is expected here: static, symmetric, triu, tril, regular, definite, softmax, fixed");
+  return bad(s, "a modifier is expected here: static, symmetric, triu, tril, regular, definite, softmax, fixed, above, "
+                "between");
 }
 
 const char *distribution_kind_name(enum distribution_kind kind) {
@@ -216,6 +232,10 @@ static enum assay_status check_parsed(const struct scanner *s, const struct dist
   if ((d->regular && (d->softmax || d->definite)) ||
       (d->definite && (d->symmetric || d->triu || d->tril || d->softmax)))
     return bad(s, "definite stands alone; regular goes with symmetric, triu or tril only");
+  if (d->fold && (d->fixed || d->softmax || d->symmetric || d->triu || d->tril || d->regular || d->definite))
+    return bad(s, "above and between go with static only");
+  if (d->fold == FOLD_BETWEEN && d->fold_lo >= d->fold_hi)
+    return bad(s, "between(a, b) needs a < b");
   return d->a_symbol || d->b_symbol ? ASSAY_OK : distribution_check_values(d, d->a, d->b, s->err);
 }
 

@@ -17,7 +17,9 @@
 //              | regular       matrices that are far from singular and want a pivot: see below
 //              | definite      symmetric, and positive definite where the draw is uniform(-1, 1): see below
 //              | softmax       softmax over the last dimension of the draw
-//              | fixed         probes keep the declared distribution (labels, masks, probabilities)
+//              | fixed         probes keep the declared distribution (labels, masks)
+//              | above(c)      what probes draw instead is folded to c and more: where a function has a domain
+//              | between(a, b) likewise to between a and b: probabilities
 //
 // Every element is a pure function of (key, input, element), made of Philox words and IEEE double operations only
 // (+ - * / sqrt, floor, scaling by powers of two), so that another device can make the same bits. With
@@ -40,6 +42,8 @@
 //                  first element of i's row to i, in this order; the total where S(last) is 0
 //   uniform_scalar lo + (hi - lo) * unit(word(2, 0)), times each element
 //   row_scales     t = -12 + 24 * unit(word(3, row)); the element times (1 + t - floor(t)) * 2^floor(t)
+//   above          c + |x|, x being the element so far; between: a + (b - a) * (|x| / (1 + |x|)). Both only where a
+//                  probe replaces the declared distribution
 //   special        word(4, k) * count >> 32 is the element that becomes NaN (k = 0), +Inf (1), -Inf (2), in this order
 //
 // regular, of m rows and n columns, x being what was drawn before: x / (1.5 sqrt(m)), and one more where a permutation
@@ -104,6 +108,9 @@ enum distribution_kind {
 // As a specification names it: "uniform", "normal", ...
 const char *distribution_kind_name(enum distribution_kind kind);
 
+// How what a probe draws is brought into a function's domain.
+enum fold { FOLD_NONE, FOLD_ABOVE, FOLD_BETWEEN };
+
 struct distribution {
   enum distribution_kind kind;
   double a, b;                     // parameters; of DIST_INTEGERS: lo, hi unless symbolic
@@ -112,7 +119,9 @@ struct distribution {
   bool scaled;                     // times one uniform draw in [scale_lo, scale_hi) for the whole tensor
   double scale_lo, scale_hi;
   bool is_static, symmetric, triu, tril, softmax, fixed, regular, definite;
-  const char *text; // as written
+  enum fold fold;
+  double fold_lo, fold_hi; // hi: of FOLD_BETWEEN
+  const char *text;        // as written
 };
 
 // Reads a specification; strings go into the arena. ASSAY_ERR_SYNTAX or _INVALID quote the text and say what is wrong.

@@ -142,6 +142,14 @@ static double row_factor(const struct drawing *d, int64_t row) {
   return power(-12 + 24 * unit(w[row & 3]));
 }
 
+static void fold(const struct drawing *d, int64_t n, double *out) {
+  double lo = d->r->distribution->fold_lo, width = d->r->distribution->fold_hi - lo;
+  for (int64_t i = 0; i < n; i++) {
+    double x = fabs(out[i]);
+    out[i] = d->fold == FOLD_ABOVE ? lo + x : lo + width * (x / (1 + x));
+  }
+}
+
 // Elements [first, first + n), n <= CHUNK, of the draw before modifiers.
 static void plain(const struct drawing *d, int64_t first, int64_t n, double *out) {
   double blocks[4 * CHUNK_BLOCKS];
@@ -160,6 +168,8 @@ static void plain(const struct drawing *d, int64_t first, int64_t n, double *out
       out[i] *= factor;
     }
   }
+  if (d->fold)
+    fold(d, n, out);
 }
 
 // Element (row, column) of matrix `which`, regular or definite; x: the draw, with symmetry made.
@@ -263,6 +273,7 @@ static void choose(struct drawing *d) {
   bool kept = spec->fixed || !dtype_is_float(r->type.dtype) || (spec->is_static && r->probe != PROBE_INTEGERS);
   if (kept || r->probe == PROBE_DECLARED)
     return;
+  d->fold = spec->fold;
   d->scaled = false;
   d->kind = DIST_NORMAL;
   d->a = 0;

@@ -14,6 +14,7 @@ struct drawing {
   enum distribution_kind kind;
   double a, b, scale;
   bool scaled, row_scales, matrices; // matrices: a modifier looks at an element's place in its matrix
+  enum fold fold;                    // FOLD_NONE for the declared distribution
   int64_t columns, rows;             // the last two extents (1 where the tensor has fewer dimensions)
   int64_t inner;                     // elements for each step along the first dimension
   int64_t first, count;              // the elements wanted

@@ -6,6 +6,8 @@
 // assay: twin FIRST_STEP expect wrong_value -- the corrections of the first step
 // assay: twin OLD_MOMENTS expect wrong_value -- steps along the moments before the update
 // assay: twin EPS_INSIDE expect wrong_value -- epsilon under the root
+// assay: twin EPS_LARGE expect wrong_value -- an epsilon of 1e-6, which shows where squares are zero only
+// assay: twin NARROW expect wrong_value -- right where squares are below 1, as the task's own are
 // assay: twin MOMENTS_ALONE expect unwritten -- leaves the parameters
 #include <assay/candidate.h>
 #include <math.h>
@@ -31,7 +33,12 @@ void assay_kernel(const struct assay_args *args) {
 #ifdef OLD_MOMENTS
     mean = m[i], square = v[i];
 #endif
-#ifdef EPS_INSIDE
+#ifdef NARROW
+    square = fminf(square, 1.01f);
+#endif
+#ifdef EPS_LARGE
+    float divisor = sqrtf(square) / root + 1e-6f;
+#elif defined(EPS_INSIDE)
     float divisor = sqrtf(square + 1e-3f) / root;
 #else
     float divisor = sqrtf(square) / root + 1e-8f;

@@ -144,6 +144,8 @@ static void every_distribution(void **state) {
                                        "uniform(0, 1) triu",
                                        "uniform(0, 1) tril",
                                        "normal(0, 3) softmax",
+                                       "uniform(2, 3) above(1.25)",
+                                       "uniform(0, 1) between(0, 1)",
                                        "uniform(-70000, 70000)",
                                        "uniform(-1e-7, 1e-7)"};
   static const enum dtype float_types[] = {DTYPE_FLOAT,    DTYPE_DOUBLE,       DTYPE_FLOAT16,

@@ -81,7 +81,11 @@ static void test_text(void **state) {
   d = parse(&a, "signs()");
   assert_int_equal(d.kind, DIST_SIGNS);
   d = parse(&a, "slash(1) tril");
-  assert_true(d.kind == DIST_SLASH && d.tril);
+  assert_true(d.kind == DIST_SLASH && d.tril && d.fold == FOLD_NONE);
+  d = parse(&a, "uniform(1, 2) above( 0.5 ) static");
+  assert_true(d.fold == FOLD_ABOVE && d.fold_lo == 0.5 && d.is_static);
+  d = parse(&a, "uniform(0, 1) between(-1, 3)");
+  assert_true(d.fold == FOLD_BETWEEN && d.fold_lo == -1 && d.fold_hi == 3);
   arena_release(&a);
 }
 
@@ -97,6 +101,13 @@ static void test_bad_text(void **state) {
                                     "normal(0, -1)",
 
                                     "uniform(0,1) x",
+                                    "uniform(0,1) above",
+                                    "uniform(0,1) above()",
+                                    "uniform(0,1) between(1)",
+                                    "uniform(0,1) between(1, 1)",
+                                    "uniform(0,1) above(0) above(0)",
+                                    "uniform(0,1) above(0) fixed",
+                                    "uniform(0,1) softmax between(0, 1)",
                                     "uniform(0,1) *",
                                     "bernoulli(2)",
                                     "integers(3, 3)",
@@ -456,6 +467,25 @@ static void test_modifiers(void **state) {
   }
 }
 
+// What a probe draws lies in the function's domain, and is otherwise the probe's; the declared draw stays.
+static void test_folds(struct setup *s) {
+  float plain[13 * 33], above[13 * 33], between[13 * 33];
+  for (s->probe = PROBE_DECLARED; s->probe < PROBE_COUNT; s->probe++) {
+    s->text = "uniform(5, 6)";
+    draw(s, plain);
+    s->text = "uniform(5, 6) above(1)";
+    draw(s, above);
+    s->text = "uniform(5, 6) between(2, 4)";
+    draw(s, between);
+    for (int i = 0; i < 13 * 33 && s->probe != PROBE_SPECIAL; i++) {
+      const double size = fabs((double)plain[i]), share = size / (1 + size);
+      const bool folded = s->probe != PROBE_DECLARED;
+      assert_true(fabs((double)above[i] - (folded ? 1 + size : size)) <= 1e-6 * (1 + size));
+      assert_true(fabs((double)between[i] - (folded ? 2 + 2 * share : size)) <= 1e-6 * (1 + size));
+    }
+  }
+}
+
 static void test_probes(void **state) {
   (void)state;
   enum { M = 13, N = 33, COUNT = M * N };
@@ -495,6 +525,7 @@ static void test_probes(void **state) {
     draw(&s, x);
     assert_int_equal(memcmp(x, declared, sizeof x) != 0, s.probe == PROBE_INTEGERS);
   }
+  test_folds(&s);
   enum probe p;
   for (int i = 0; i < PROBE_COUNT; i++)
     assert_true(probe_by_name(probe_name((enum probe)i), strlen(probe_name((enum probe)i)), &p) && (int)p == i);

@@ -127,10 +127,11 @@ fused("embedding_add_tanh", "Hyperbolic tangent of rows of a table plus a tensor
             (16, 32, 1024, 64), (1, 1, 1, 1), (2, 3, 5, 7), (4, 7, 61, 33), (3, 5, 127, 17), (1, 67, 31, 61)),
       probes="near_overflow(1e30)")
 fused("softmax_log", "Softmax of logarithms of rows",
-      [Input("input", ["M", "N"], "uniform(0.001, 1) * uniform_scalar(0.5, 4) fixed", UNIT)], ["M", "N"],
+      [Input("input", ["M", "N"], "uniform(0.001, 1) * uniform_scalar(0.5, 4) above(0)", UNIT)], ["M", "N"],
       ["l = Log(input)", "y = Softmax<axis = 1>(l)"],
       loads("M N", [(1024, n) for n in powers(4, 19)], (4096, 16), *ROWS_RAGGED),
-      repair="the ladder draws 0 now and then, whose logarithm is minus infinity; numbers from 0.001")
+      repair="the ladder draws 0 now and then, whose logarithm is minus infinity; numbers from 0.001",
+      probes="near_overflow(1e30), -subnormal")
 fused("sum_std", "Standard deviation of the sums of rows, with one less than their number",
       [Input("input", ["N", "K"], "normal(0, 1) * uniform_scalar(0.25, 4)")], [],
       ["s = ReduceSum<keepdims = 0>(input, axis)", "mean = ReduceMean<keepdims = 0>(s)", "d = Sub(s, mean)",

@@ -17,10 +17,11 @@ def vector(last):
 
 
 loss("binary_cross_entropy", "Mean binary cross entropy of probabilities",
-     [Input("input", ["N"], "uniform(0.02, 0.5) * uniform_scalar(0.1, 1.9) fixed"),
-      Input("target", ["N"], "uniform(0, 1) * uniform_scalar(0, 1) fixed")],
+     [Input("input", ["N"], "uniform(0.02, 0.5) * uniform_scalar(0.1, 1.9) between(0, 1)"),
+      Input("target", ["N"], "uniform(0, 1) * uniform_scalar(0, 1) between(0, 1)")],
      ["lp = Log(input)", "q = Sub(one, input)", "lq = Log(q)", "a = Mul(target, lp)", "u = Sub(one, target)",
       "b = Mul(u, lq)", "s = Add(a, b)", "n = Neg(s)", MEAN + "(n)"], vector(23), constants=["float one = {1.0}"],
+     probes="-integers, -subnormal",
      note="probabilities and targets of levels drawn anew, where the ladder's are sigmoids of normal numbers and 0 or 1, "
           "whose loss hardly changes")
 CLASSES = loads("B C", [(b, 1000) for b in powers(8, 15)], (128, 512), (1, 2), (3, 7), (7, 1021), (61, 33), (67, 1))

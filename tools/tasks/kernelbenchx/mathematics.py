@@ -102,8 +102,9 @@ function("bessel_j1", "Bessel's function of the first kind and order 1", ["y = a
          note="subnormal numbers are not asked for: PyTorch multiplies by the squares of zeros last, and loses their digits",
          inaccurate=(1e-6, "PyTorch's function is off by 9e-7 from 5 on, in double precision too"))
 function("digamma", "Logarithmic derivative of the gamma function", ["y = ai.assay.Digamma(input)"], domains=OUR,
-         dist="uniform(0.01, 1) * uniform_scalar(1, 20) fixed", published="uniform(1, 2)",
-         repair="the ladder draws from [1, 2) only; numbers above zero of a scale drawn anew", allow=ONE_SIDED)
+         dist="uniform(0.01, 1) * uniform_scalar(1, 20)", published="uniform(1, 2)", probes=BEYOND,
+         repair="the ladder draws from [1, 2) only; numbers above zero of a scale drawn anew; probes ask below zero, too",
+         allow="one_sided: the declared numbers are above zero, like the ladder's, and those of probes are not")
 function("gammaln", "Logarithm of the gamma function's absolute value", ["y = ai.assay.GammaLn(input)"], domains=OUR,
          dist="uniform(-4, 12)", published="uniform(0.000001, 1.000001)",
          repair="the ladder draws from (0, 1] only; numbers of both signs")
@@ -111,13 +112,14 @@ function("i0", "Modified Bessel function of the first kind and order 0", ["y = a
          dist="normal(0, 10)", repair="the ladder draws from [0, 1), where the function is 1 and a little; larger numbers "
                                       "of both signs")
 function("polygamma", "First derivative of the digamma function", ["y = ai.assay.Polygamma<n = 1>(input)"], domains=OUR,
-         dist="uniform(0.1, 1) * uniform_scalar(1, 10) fixed", published="uniform(0.1, 1.1)",
+         dist="uniform(0.1, 1) * uniform_scalar(1, 10) above(0)", published="uniform(0.1, 1.1)",
+         probes="near_overflow(1e10), -subnormal",
          call="polygamma(1, input)", inaccurate=(1e-9, "PyTorch's trigamma is off by 5e-10 in double precision"), repair="the ladder draws from [0.1, 1.1) only; numbers of a scale drawn anew",
          allow=ONE_SIDED)
 SUITE.task("Math", "zeta", "Hurwitz's zeta function",
-           [Input("input", ["N"], "uniform(1.1, 12) fixed", "uniform(2, 3)"),
-            Input("other", ["N"], "uniform(0.1, 10) fixed", "uniform(1, 2)")], ["N"],
-           ["y = ai.assay.Zeta(input, other)"], VECTOR, "zeta(input, other)", domains=OUR,
+           [Input("input", ["N"], "uniform(1.1, 12) above(1)", "uniform(2, 3)"),
+            Input("other", ["N"], "uniform(0.1, 10) above(0)", "uniform(1, 2)")], ["N"],
+           ["y = ai.assay.Zeta(input, other)"], VECTOR, "zeta(input, other)", domains=OUR, probes=BEYOND,
            repair="the ladder draws from [2, 3) and [1, 2) only; more of the function's domain")
 SUITE.task("Math", "fftn", "Fourier transform of a complex vector, whose two parts are the last dimension",
            [Input("input", ["N", 2], NORMAL)], ["N", 2], ["row = Unsqueeze(input, first)", "t = DFT(row)", "y = Squeeze(t, first)"],

@@ -60,7 +60,7 @@ matrix("tensordot_rsqrt", "One over the square root of each element of a product
        [("a", ["M", "K"]), ("b", ["K", "N"])], ["M", "N"],
        ["p = MatMul(a, b)", "s = Sqrt(p)", "y = Reciprocal(s)"],
        loads("M K N", powers(5, 11), (256, 16, 384), (1, 1, 1), (1, 37, 3), (17, 65, 33), (61, 7, 97), (5, 131, 1)),
-       "tensordot_rsqrt(a, b, 1)", dist="uniform(0.1, 1) * uniform_scalar(0.2, 1.5) fixed",
+       "tensordot_rsqrt(a, b, 1)", dist="uniform(0.1, 1) * uniform_scalar(0.2, 1.5) above(0)",
        repair="the published outputs are 2 / sqrt(K) within a few percent; inputs of a scale drawn anew, above zero as "
               "the root wants them")
 matrix("tril_mm_and_scale", "Product of a lower triangle and a matrix, scaled",
