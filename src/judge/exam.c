@@ -194,6 +194,17 @@ static int other_layout(const struct session *s, enum probe probe) {
   return is_kind(s, other, SHAPE_NEIGHBOUR) ? s->n_layouts - 1 : other;
 }
 
+// Whether what a network makes is fed back to it. A wrong number in the middle of a long run is forgotten by its end,
+// so that functions which are wrong far from zero (a tanh that is 1 beyond 6) show in short runs of few numbers, and
+// there only if a row's factor is about right.
+static bool feeds_back(const struct session *s) {
+  const struct graph *g = &s->task.model.flat;
+  for (int i = 0; i < g->n_nodes; i++)
+    if (g->nodes[i].op->feeds_back)
+      return true;
+  return false;
+}
+
 // Asks one probe at that shape and at another. (An epsilon does not depend on the shape.)
 static void add_probe(struct session *s, enum probe probe) {
   int at = probed_layout(s), other;
@@ -203,6 +214,10 @@ static void add_probe(struct session *s, enum probe probe) {
   other = other_layout(s, probe);
   if (other != at && probe != PROBE_SMALL_SPREAD)
     add_question(s, &s->layouts[other], probe);
+  if (probe == PROBE_ROW_SCALES && feeds_back(s))
+    for (int i = 1 + s->n_shapes; i < s->n_layouts; i++)
+      for (int k = 0; k < 2; k++)
+        add_question(s, &s->layouts[i], probe);
 }
 
 // Questions at the judged workload: one of its own distribution, and probes: zero means and scaled rows always, then

@@ -15,8 +15,8 @@
 // Seeing a flag and setting one: a microsecond or less, and some ten where the runner has to be woken.
 static const double MOST_OVERHEAD_NS = 50000;
 
-// Reaching the start line: some 30 us, and what reading the inputs takes before a hot call, by 10 GB/s at least.
-static const double MOST_ARMING_NS = 100000, MOST_ARMING_NS_A_BYTE = 0.1;
+// Reaching the start line: some 30 us.
+static const double MOST_ARMING_NS = 100000;
 
 // A call is dropped when the clock probes around it took this much longer than the best probe of the session.
 static const double THROTTLED = 1.3;
@@ -140,12 +140,11 @@ static enum assay_status call(struct subject *s, enum call_mode mode, struct run
 }
 
 // Makes calls without a kernel, otherwise like timed ones, before the candidate is loaded and could influence them.
-// They measure what the protocol costs and how long the runner takes to reach the start line: in hot calls it reads the
-// inputs on its way.
+// They measure what the protocol costs and how long the runner takes to reach the start line.
 static enum assay_status calibrate(struct subject *s, int64_t arming_ns[RUNNER_CACHES], double *overhead_ns,
                                    struct assay_error *err) {
   enum { CALLS = 16, HOT_CALLS = 8, WARM_UP = 4 };
-  double arming[RUNNER_CACHES][CALLS], most_hot_ns = MOST_ARMING_NS;
+  double arming[RUNNER_CACHES][CALLS];
   struct overhead spent = {0};
   struct runner_report report;
   enum assay_status status = subject_bind(s, s->timed, &report, err);
@@ -169,13 +168,9 @@ static enum assay_status calibrate(struct subject *s, int64_t arming_ns[RUNNER_C
   }
   if (status)
     return status;
-  for (int i = 0; i < s->bound->n_in; i++)
-    most_hot_ns += MOST_ARMING_NS_A_BYTE * (double)tensor_type_bytes(&s->bound->in[i]);
-  for (int o = 0; o < s->bound->n_out; o++)
-    most_hot_ns += MOST_ARMING_NS_A_BYTE * (double)layout_output_bytes(s->bound, o);
   *overhead_ns = of(s)->before_ns = overhead_of(&spent, MOST_OVERHEAD_NS);
   arming_ns[RUNNER_COLD] = (int64_t)overhead_allowance(arming[RUNNER_COLD], CALLS, MOST_ARMING_NS);
-  arming_ns[RUNNER_HOT] = (int64_t)overhead_allowance(arming[RUNNER_HOT], HOT_CALLS, most_hot_ns);
+  arming_ns[RUNNER_HOT] = (int64_t)overhead_allowance(arming[RUNNER_HOT], HOT_CALLS, MOST_ARMING_NS);
   return ASSAY_OK;
 }
 

@@ -93,3 +93,10 @@ bool buffer_bands_intact(const struct buffer *b, uint32_t pattern, int64_t *dist
 void buffer_flush(const struct buffer *b) {
   cache_flush(b->map + b->offset, b->data_bytes);
 }
+
+void buffer_touch(const struct buffer *b) {
+  enum { LINE = 64 };
+  const volatile unsigned char *data = b->map + b->offset;
+  for (size_t k = 0; k < b->data_bytes; k += LINE)
+    (void)data[k];
+}

@@ -28,4 +28,7 @@ bool buffer_bands_intact(const struct buffer *b, uint32_t pattern, int64_t *dist
 // Removes the data from every cache of the machine.
 void buffer_flush(const struct buffer *b);
 
+// Reads the data, so that what fits is in the caches that this processor shares with others.
+void buffer_touch(const struct buffer *b);
+
 #endif

@@ -40,7 +40,7 @@ struct runner_tensor_message {
 
 struct runner_message {
   uint32_t verb, number; // number: of this exchange; answers repeat it
-  uint32_t hot, null_call;
+  uint32_t null_call;
   int32_t n_in, n_out;                    // BUFFERS, BIND: of the task
   int32_t first, n;                       // BUFFERS: which ones, inputs before outputs
   struct runner_tensor_message tensors[]; // BUFFERS: n of them

@@ -632,14 +632,16 @@ static bool timed_call(struct runner *r, int64_t *began_ns, int64_t *elapsed_ns,
 
 enum assay_status runner_call(struct runner *r, enum runner_cache cache, bool null_call, struct runner_report *report,
                               struct assay_error *err) {
-  struct runner_message m = {.verb = RUNNER_CALL, .hot = cache == RUNNER_HOT && !r->borrowed, .null_call = null_call};
+  struct runner_message m = {.verb = RUNNER_CALL, .null_call = null_call};
   uint32_t word;
   bool late = false;
   memset(report, 0, sizeof *report);
   assert(r->alive);
-  if (cache == RUNNER_COLD && !r->borrowed)
-    for (int i = 0; i < r->n_in + r->n_out; i++)
+  for (int i = 0; i < r->n_in + r->n_out && !r->borrowed; i++)
+    if (cache == RUNNER_COLD)
       buffer_flush(&r->buffers[i]);
+    else
+      buffer_touch(&r->buffers[i]);
   m.number = ++r->number;
   int64_t let_go = clock_monotonic_ns();
   thaw(r);
@@ -658,8 +660,8 @@ enum assay_status runner_call(struct runner *r, enum runner_cache cache, bool nu
     return ASSAY_OK;
   }
   // From the moment it is let go the candidate's process has the fresh inputs. What it takes to come to the start line
-  // beyond the runner's own share may be work done before the clock, and counts. (Reading the inputs before a hot call
-  // is the runner's own.)
+  // beyond the runner's own share may be work done before the clock, and counts. (Nothing that grows with the inputs is
+  // the runner's: a candidate in its place would work in the time that reading them takes.)
   const int64_t usual_ns = r->arming_ns[cache];
   if (usual_ns > 0 && report->arming_ns > usual_ns) {
     report->elapsed_ns += report->arming_ns - usual_ns;

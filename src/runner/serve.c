@@ -163,15 +163,6 @@ static void bind_buffers(const struct runner_message *m) {
   step(m->number, bound ? STEP_BOUND : STEP_NOT_BOUND);
 }
 
-// Brings inputs and outputs into this processor's caches; for ordinary memory only.
-static void touch_buffers(void) {
-  enum { LINE = 64 };
-  volatile unsigned char sink = 0;
-  for (int i = 0; i < state.n_maps; i++)
-    for (size_t k = 0; k < state.maps[i].data_bytes; k += LINE)
-      sink = (unsigned char)(sink + ((const volatile unsigned char *)state.tensors[i].data)[k]);
-}
-
 // A candidate may have left flush-to-zero or another rounding mode set.
 static void reset_arithmetic(void) {
 #if defined(__x86_64__)
@@ -184,8 +175,6 @@ static void reset_arithmetic(void) {
 static void call_kernel(const struct runner_message *m) {
   struct runner_control *c = state.control;
   const struct assay_args args = state.args; // the candidate gets a copy: what it scribbles on it stays with it
-  if (m->hot && !state.host->map)
-    touch_buffers();
   reset_arithmetic();
   // No wake-up: the judge is watching, and a thread of the candidate that sleeps on this word must not be woken when
   // the fresh inputs are there and the clock does not run yet.

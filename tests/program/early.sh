@@ -7,8 +7,10 @@ assay=$1 source=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export TMPDIR=$work ASSAY_PROC=$source/tests/support/quiet
-for twin in IMPOSTOR SLOW_NULL HOT_ONLY; do
-  "$assay" judge kernelbench/1/47 "$source/tests/cheats/before_the_clock.c" --define $twin --define ROWS=2048 --define TIMES=8 \
+for twin in IMPOSTOR SLOW_NULL BY_ROWS; do
+  times=8
+  [ $twin = BY_ROWS ] && times=1
+  "$assay" judge kernelbench/1/47 "$source/tests/cheats/before_the_clock.c" --define $twin --define ROWS=2048 --define TIMES=$times \
     --workload "B=4, M=2048, N=255" --no-probes --no-store --samples 10 --json >"$work/verdict.json" || exit 1
   python3 - "$work/verdict.json" $twin <<'END' || exit 1
 import json, re, sys
