@@ -68,7 +68,8 @@ site: programs
 	@rm -f $(BUILD)/site.sqlite*
 	@$(ASSAY) runs import bench/results/nvidia-h200/leaderboard.jsonl --store $(BUILD)/site.sqlite
 	@$(ASSAY) runs import bench/results/cpu-epyc-2c/leaderboard.jsonl --store $(BUILD)/site.sqlite
-	@$(ASSAY) report --html $(BUILD)/site --store $(BUILD)/site.sqlite
+	@bench/leaderboard.py --sources $(BUILD)/site_sources
+	@$(ASSAY) report --html $(BUILD)/site --sources $(BUILD)/site_sources --store $(BUILD)/site.sqlite
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

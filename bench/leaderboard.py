@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""leaderboard.py [--check]: the verdicts of bench/results/nvidia-h200 as JSON Lines for `assay runs import`.
+"""leaderboard.py [--check | --sources DIR]: the verdicts of bench/results/nvidia-h200 as JSON Lines for `assay runs import`.
 
 Writes bench/results/nvidia-h200/leaderboard.jsonl; --check compares instead. What a result does not hold (samples, seeds,
 intervals, checks) is missing in the lines too: pages say "not kept". The hash of a kernel is that of its file at the
-commit that the result names; a clone without that commit keeps the hash that the file has.
+commit that the result names; a clone without that commit keeps the hash that the file has. --sources DIR writes these
+kernels as they were judged, for `assay report --sources DIR`; what the clone's history lacks is left out.
 """
 import datetime
 import hashlib
@@ -136,7 +137,25 @@ def whole():
     return "".join(json.dumps(found, sort_keys=True, separators=(",", ":")) + "\n" for found in lines)
 
 
+def write_sources(folder):
+    """The kernels that the lines name, from the history."""
+    with open(OUT, encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file][1:]
+    wanted = {(line["evidence"].get("commit"), line["candidate"]) for line in lines if line["candidate"].startswith("kernels/")}
+    os.makedirs(folder, exist_ok=True)
+    found = 0
+    for commit, path in sorted(wanted):
+        text = subprocess.run(["git", "-C", ROOT, "show", f"{commit}:{path}"], capture_output=True, check=False)
+        if text.returncode == 0:
+            with open(os.path.join(folder, os.path.basename(path)), "wb") as file:
+                file.write(text.stdout)
+            found += 1
+    print(f"{folder}: {found} of {len(wanted)} kernels as they were judged, from the history")
+
+
 def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "--sources":
+        return write_sources(sys.argv[2])
     text = whole()
     if sys.argv[1:] == ["--check"]:
         with open(OUT, encoding="utf-8") as file:
@@ -147,7 +166,7 @@ def main():
     else:
         with open(OUT, "w", encoding="utf-8") as file:
             file.write(text)
-    print(f"{OUT}: {text.count(chr(10)) - 1} verdicts, {len(text) / 1e3:.0f} kB")
+    return print(f"{OUT}: {text.count(chr(10)) - 1} verdicts, {len(text) / 1e3:.0f} kB")
 
 
 if __name__ == "__main__":

@@ -127,3 +127,13 @@ struct store *cli_store_open(const struct cli_judging *j) {
   fprintf(stderr, "assay: %s\nassay: verdicts will not be stored (use --no-store if that is intended)\n", err.message);
   return NULL;
 }
+
+struct store *cli_store_read(const struct cli_judging *j) {
+  struct store *s = NULL;
+  struct assay_error err = {0};
+  if (j->no_store || store_open_existing(j->paths.store, &s, &err) == ASSAY_OK)
+    return s;
+  if (err.status != ASSAY_ERR_NOT_FOUND)
+    fprintf(stderr, "assay: %s\nassay: so there are no floors\n", err.message);
+  return NULL;
+}

@@ -139,7 +139,7 @@ int cli_compare(int argc, char **argv) {
   enum assay_status status =
       a.n == 2 ? ASSAY_OK : error_set(&err, ASSAY_ERR_USAGE, "name two runs: `assay runs` lists them");
   if (!status)
-    status = store_open(a.judging.paths.store, &store, &err);
+    status = store_open_existing(a.judging.paths.store, &store, &err);
   if (!status)
     status = compare_runs(store, a.items[0], a.items[1], &c, &err);
   if (!status && a.judging.json)

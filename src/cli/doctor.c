@@ -327,6 +327,34 @@ static void check_machine(struct arguments *a) {
   base_free(known);
 }
 
+// Whether the nearest folder above a path that is there takes what is missing.
+static bool can_be_made(const char *path) {
+  struct buf above = {0};
+  buf_printf(&above, "%s%s", path[0] == '/' ? "" : "./", path);
+  char *slash = above.failed ? NULL : strrchr(above.data, '/');
+  while (slash && slash != above.data && (*slash = '\0', access(above.data, F_OK) != 0))
+    slash = strrchr(above.data, '/');
+  bool can = slash && access(slash == above.data ? "/" : above.data, W_OK | X_OK) == 0;
+  buf_release(&above);
+  return can;
+}
+
+// Only a calibration has something to put into a store that is not there yet.
+static void check_store(struct arguments *a, struct store **store) {
+  struct assay_error err = {0};
+  const char *path = a->judging.paths.store;
+  enum assay_status status = (a->calibrate ? store_open : store_open_existing)(path, store, &err);
+  if (status == ASSAY_ERR_NOT_FOUND && can_be_made(path)) {
+    struct buf text = {0};
+    buf_printf(&text, "%s, which the first verdict makes", path);
+    line(a, "store", "ok", buf_str(&text), "");
+    buf_release(&text);
+  } else {
+    line(a, "store", status ? "missing" : "ok", status ? err.message : path,
+         status ? "give --store FILE or set ASSAY_STORE" : "");
+  }
+}
+
 static int diagnose(struct arguments *a) {
   struct assay_error err = {0};
   struct store *store = NULL;
@@ -338,10 +366,7 @@ static int diagnose(struct arguments *a) {
   check_compilers(a);
   check_sandbox(a);
   check_files(a);
-  if (store_open(a->judging.paths.store, &store, &err) == ASSAY_OK)
-    line(a, "store", "ok", a->judging.paths.store, "");
-  else
-    line(a, "store", "missing", err.message, "give --store FILE or set ASSAY_STORE");
+  check_store(a, &store);
   a->judging.options.threads = parallel_cpus();
   enum assay_status status = ASSAY_OK;
   const struct cli_calibration how = calibration(a, store);

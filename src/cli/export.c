@@ -299,7 +299,7 @@ int cli_export(int argc, char **argv) {
     return cli_fail(&err);
   enum assay_status status = find_tasks(&a, paths, &err);
   if (!status && a.run)
-    status = store_open(a.judging.paths.store, &store, &err);
+    status = store_open_existing(a.judging.paths.store, &store, &err);
   if (!status && !a.run)
     status = write_definitions(&a, paths, &err);
   else if (!status && a.format == FORMAT_GPU_MODE)

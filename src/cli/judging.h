@@ -95,6 +95,8 @@ void cli_judging_close(struct cli_judging *j);
 
 // The store. With --no-store NULL; NULL and a warning on stderr when it cannot be opened.
 struct store *cli_store_open(const struct cli_judging *j);
+// For its peaks alone: where there is none, none is made, and there is nothing to warn of.
+struct store *cli_store_read(const struct cli_judging *j);
 
 // --- options (options.c)
 

@@ -89,7 +89,7 @@ int cli_report(int argc, char **argv) {
     return cli_fail(&err);
   struct assay_peaks peaks[CLI_DEVICES];
   struct site_options o = {.tasks = a.judging.paths.tasks, .sources = a.sources, .peaks = peaks};
-  enum assay_status status = store_open(a.judging.paths.store, &store, &err);
+  enum assay_status status = store_open_existing(a.judging.paths.store, &store, &err);
   for (int i = 0; i < CLI_DEVICES && !status; i++)
     if (plan_device_at(i)->peaks)
       api_peaks(store, plan_device_at(i)->peaks, &peaks[o.n_peaks++]);

@@ -192,12 +192,13 @@ static const struct action {
   enum assay_status (*run)(const struct cli_words *a, struct store *store, struct cli_json_list *list,
                            struct assay_error *err);
   const char *usage;
+  bool makes_store; // where there is none
 } actions[] = {
-    {"rename", 3, 3, rename_run, "assay runs rename RUN NAME"},
-    {"delete", 2, CLI_MOST_WORDS, delete_runs, "assay runs delete RUN..."},
-    {"merge", 3, CLI_MOST_WORDS, merge_runs, "assay runs merge NAME RUN..."},
-    {"export", 3, 3, export_run, "assay runs export RUN FILE"},
-    {"import", 2, 3, import_runs, "assay runs import FILE [RUN]"},
+    {"rename", 3, 3, rename_run, "assay runs rename RUN NAME", false},
+    {"delete", 2, CLI_MOST_WORDS, delete_runs, "assay runs delete RUN...", false},
+    {"merge", 3, CLI_MOST_WORDS, merge_runs, "assay runs merge NAME RUN...", false},
+    {"export", 3, 3, export_run, "assay runs export RUN FILE", false},
+    {"import", 2, 3, import_runs, "assay runs import FILE [RUN]", true},
 };
 
 static enum assay_status choose(const struct cli_words *a, const struct action **out, struct assay_error *err) {
@@ -237,7 +238,7 @@ int cli_runs(int argc, char **argv) {
     return cli_fail(&err);
   enum assay_status status = choose(&a, &action, &err);
   if (!status)
-    status = store_open(a.judging.paths.store, &store, &err);
+    status = (action && action->makes_store ? store_open : store_open_existing)(a.judging.paths.store, &store, &err);
   if (!status)
     status = action ? change_runs(&a, action, store, &err) : list_runs(&a, store, &err);
   store_close(store);

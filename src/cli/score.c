@@ -384,7 +384,7 @@ int cli_score(int argc, char **argv) {
     return cli_fail(&err);
   cli_argv_check(&argp, argc, argv);
   argp_parse(&argp, argc, argv, 0, NULL, &a);
-  if (store_open(a.paths.store, &store, &err) != ASSAY_OK)
+  if (store_open_existing(a.paths.store, &store, &err) != ASSAY_OK)
     return cli_fail(&err);
   if (is_analysis(&a)) {
     enum assay_status compared = analyse(&a, store, &err);

@@ -238,7 +238,7 @@ int cli_show(int argc, char **argv) {
   if (!status)
     status = task_read(path, a.published, &t, &err);
   if (!status) {
-    struct store *store = cli_store_open(&a.judging);
+    struct store *store = cli_store_read(&a.judging);
     cli_judging_finish(&a.judging, store);
     status = show(&a, &t, &err);
     store_close(store);

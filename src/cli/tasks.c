@@ -177,7 +177,7 @@ int cli_tasks(int argc, char **argv) {
   struct assay_error err = {0};
   if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
-  struct store *store = cli_store_open(&a.judging);
+  struct store *store = cli_store_read(&a.judging);
   cli_judging_finish(&a.judging, store);
   struct table *table = a.lint ? table_create(lint_headers, 6, "llllll") : table_create(headers, 9, "lrrrrrlll");
   json_t *array = json_array();

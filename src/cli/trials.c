@@ -310,7 +310,7 @@ int cli_trials(int argc, char **argv) {
   struct trials all = {0};
   if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
-  enum assay_status status = store_open(a.judging.paths.store, &store, &err);
+  enum assay_status status = (a.read ? store_open : store_open_existing)(a.judging.paths.store, &store, &err);
   if (!status && a.read)
     status = read_log(&a, store, &err);
   if (!status)

@@ -38,6 +38,9 @@ static void describe(const struct draw_intervals *c, struct buf *desc) {
                  value_text(c->levels[i].value, &c->levels[i].interval, c->unit, text, sizeof text));
 }
 
+// Times that are nearly the same look so: the axis spans at least a tenth. Two judgements of a kernel differ by 1 %.
+static const double LEAST_SPAN = 1.1;
+
 static bool fit(const struct draw_intervals *c, struct axis *a) {
   bool any = false;
   for (int i = 0; i < c->n; i++)
@@ -48,6 +51,11 @@ static bool fit(const struct draw_intervals *c, struct axis *a) {
     }
   for (int i = 0; i < c->n_levels && any; i++)
     axis_take(a, c->levels[i].value, &any);
+  const double span = any ? a->high / a->low : LEAST_SPAN;
+  if (span > 1 && span < LEAST_SPAN) {
+    a->low /= sqrt(LEAST_SPAN / span);
+    a->high *= sqrt(LEAST_SPAN / span);
+  }
   return axis_close(a, any);
 }
 

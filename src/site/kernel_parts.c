@@ -20,7 +20,9 @@ void kernel_put_source(struct html *w, struct kernel *k) {
   char file[256];
   frame_heading(w, "source", "Source");
   if (!k->source) {
-    frame_empty(w, "The file that was judged is not where it was: its content is not in the store.");
+    frame_empty(w,
+                "What was judged is not at hand: the file is gone from where it was, or is another one now. The store "
+                "has its hash, not its content; assay report --sources FOLDER looks for it elsewhere.");
     return;
   }
   if (twin) {

@@ -17,6 +17,10 @@ static void put_fast(struct html *w, const struct section *s) {
   html_printf(w, "; fast_1 over %s: %ld %%", s->baseline, lround(100 * share));
   if (isfinite(in->low))
     html_printf(w, " (95 %%: %ld to %ld %%)", lround(100 * in->low), lround(100 * in->high));
+  const int apart = s->sum.n_right - s->sum.n_speedups;
+  if (apart > 0)
+    html_printf(w, "; %d right %s not timed beside it and %s as not faster", apart,
+                apart == 1 ? "one was" : "ones were", apart == 1 ? "counts" : "count");
 }
 
 static void put_section(struct html *w, const struct site_level *level, const struct section *s, int number) {

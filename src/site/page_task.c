@@ -55,16 +55,18 @@ static void put_chart(struct html *w, const struct site_row *const *rows, const 
   struct draw_level levels[MOST_LEVELS];
   const int n_levels = put_levels(rows, n, unit.ns, levels);
   char id[32];
+  bool intervals = false;
   for (int i = 0; i < n; i++) {
     const struct score_row *s = &rows[i]->score;
+    intervals = intervals || s->time.low < s->time.high;
     dots[i] = (struct draw_dot){.label = rows[i]->candidate,
                                 .value = s->time_ns / unit.ns,
                                 .interval = {s->time.low / unit.ns, s->time.high / unit.ns},
                                 .mark = s->unstable ? DRAW_UNSTABLE : DRAW_RIGHT};
   }
   snprintf(id, sizeof id, "times-%d", number);
-  chart_put(w, id, draw_dots,
-            &(struct draw_intervals){"times, with 95 % intervals", unit.name, dots, n, levels, n_levels});
+  const char *title = intervals ? "times, with 95 % intervals" : "times, medians alone";
+  chart_put(w, id, draw_dots, &(struct draw_intervals){title, unit.name, dots, n, levels, n_levels});
   if (n < g->n_ranked) {
     html_open(w, EL_P);
     html_attr(w, AT_CLASS, "note");

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/store.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -37,7 +39,7 @@ static enum assay_status configure(struct store *s, struct assay_error *err) {
   return db_exec(s, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA synchronous = FULL", "read it", err);
 }
 
-enum assay_status store_open(const char *path, struct store **out, struct assay_error *err) {
+static enum assay_status open_with(const char *path, int flags, struct store **out, struct assay_error *err) {
   enum assay_status status = ASSAY_OK;
   struct store *s = NULL;
   size_t len = strlen(path);
@@ -53,10 +55,16 @@ enum assay_status store_open(const char *path, struct store **out, struct assay_
   // "./" keeps SQLite from giving names like ":memory:" a meaning of their own.
   memcpy(s->path, "./", 2);
   memcpy(s->path + (path[0] == '/' ? 0 : 2), path, len + 1);
-  status = make_folders(s->path, err);
+  if (flags & SQLITE_OPEN_CREATE)
+    status = make_folders(s->path, err);
+  else if (access(s->path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
+    status = error_set(err, ASSAY_ERR_NOT_FOUND,
+                       "there is no store %s; `assay judge`, `assay bench` and `assay runs import` make one, --store "
+                       "or $ASSAY_STORE name another",
+                       path);
   if (status)
     goto out;
-  int code = sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+  int code = sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE | flags, NULL);
   status = db_check(s, code, "open it", err);
   if (!status)
     status = configure(s, err);
@@ -73,6 +81,14 @@ enum assay_status store_open(const char *path, struct store **out, struct assay_
 out:
   store_close(s);
   return status;
+}
+
+enum assay_status store_open(const char *path, struct store **out, struct assay_error *err) {
+  return open_with(path, SQLITE_OPEN_CREATE, out, err);
+}
+
+enum assay_status store_open_existing(const char *path, struct store **out, struct assay_error *err) {
+  return open_with(path, 0, out, err);
 }
 
 enum assay_status store_open_again(const struct store *s, struct store **out, struct assay_error *err) {

@@ -18,6 +18,9 @@ enum { STORE_SCHEMA_VERSION = 7 };
 // Opens or makes the file (and its folder). ASSAY_ERR_CORRUPT for a file that is no store or fails its check,
 // ASSAY_ERR_UNSUPPORTED for a newer schema, ASSAY_ERR_IO when the disk says no; the message says what to do.
 enum assay_status store_open(const char *path, struct store **out, struct assay_error *err);
+// The same for a file that is there: for who reads alone, and whose mistyped path shall not become a store.
+// ASSAY_ERR_NOT_FOUND: there is none, and none was made.
+enum assay_status store_open_existing(const char *path, struct store **out, struct assay_error *err);
 void store_close(struct store *s); // NULL is fine
 // A second handle of the same file, for another thread.
 enum assay_status store_open_again(const struct store *s, struct store **out, struct assay_error *err);

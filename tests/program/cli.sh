@@ -107,6 +107,17 @@ expect 2 "is a model; name a kernel .*assay-import" "$assay" judge model.onnx
 expect 1 "relu.c says that it is for kernelbench/1/19; it was judged for kernelbench/1/20" "$assay" judge kernelbench/1/20 "$cases/relu.c" --no-timing --no-probes --no-store
 expect 2 "with --no-timing there are none: one of them" "$assay" judge kernelbench/1/19 "$cases/relu.c" --no-timing --baseline torch.eager
 expect 2 "no candidate in .* has a name that --only nothing matches" "$assay" bench kernelbench/1 --from "$cases" --only nothing
+# Who only reads makes no store where the path is mistyped; a store of no run is another thing.
+for words in runs score "score none" "compare a b" "report --html $work/none-site" "export none --format kernelbench" trials \
+  "runs export none $work/none.jsonl" "runs rename a b" "runs delete none --yes" "runs merge a b"; do
+  expect 2 "there is no store .*/nowhere/none.sqlite; .assay judge" "$assay" $words --store "$work/nowhere/none.sqlite"
+done
+for words in doctor "tasks kernelbench/1/19" "show kernelbench/1/19"; do
+  expect 0 . "$assay" $words --store "$work/nowhere/none.sqlite"
+done
+expect 0 "^store +ok +.*/nowhere/none.sqlite, which the first verdict makes" "$assay" doctor --store "$work/nowhere/none.sqlite"
+expect 1 "" test -e "$work/nowhere" -o -e "$work/none-site"
+: >"$work/none.sqlite"
 expect 0 "no run is in .*/none.sqlite yet: .assay bench" "$assay" runs --store "$work/none.sqlite"
 expect 0 "no run is in .*/none.sqlite yet: .assay bench" "$assay" score --store "$work/none.sqlite"
 expect 2 "is a candidate; name its task first: assay judge kernelbench/1/19 " "$assay" judge "$cases/relu.c"

@@ -228,6 +228,12 @@ static void words(void **state) {
   assert_null(strstr(buf_str(&out), "<style>"));
   assert_null(strstr(buf_str(&out), "xmlns"));
   buf_clear(&out);
+  const struct draw_dot near[] = {{"a", 2.603, {NAN, NAN}, DRAW_RIGHT, NULL},
+                                  {"b", 2.604, {NAN, NAN}, DRAW_RIGHT, NULL}};
+  draw_intervals(&(struct draw_intervals){"t", "ms", near, 2, NULL, 0}, &page, &out);
+  assert_null(strstr(buf_str(&out), ">2.6035<")); // no tick of an axis that is a thousandth wide
+  assert_non_null(strstr(buf_str(&out), ">2.5</text>"));
+  buf_clear(&out);
   const struct draw_roofline uncalibrated = {.title = "t", .device = "d"};
   draw_roofline(&uncalibrated, &page, &out);
   assert_non_null(strstr(buf_str(&out), "assay doctor --calibrate"));

@@ -520,6 +520,24 @@ static void foreign_files(void **state) {
   assert_int_equal(store_open("", NULL, NULL), ASSAY_ERR_USAGE);
 }
 
+static void reading_makes_none(void **state) {
+  (void)state;
+  struct store *s = NULL;
+  struct assay_error err = {0};
+  snprintf(path, sizeof path, "%s/a/b/store.db", folder);
+  assert_int_equal(store_open_existing(path, &s, &err), ASSAY_ERR_NOT_FOUND);
+  assert_non_null(strstr(err.message, path));
+  snprintf(path, sizeof path, "%s/a", folder);
+  assert_int_equal(access(path, F_OK), -1);
+  write_bytes("a file", 6);
+  snprintf(path, sizeof path, "%s/a/b", folder); // where a folder should be
+  assert_int_equal(store_open_existing(path, &s, &err), ASSAY_ERR_NOT_FOUND);
+  snprintf(path, sizeof path, "%s/store.db", folder);
+  store_close(must_open());
+  assert_int_equal(store_open_existing(path, &s, &err), ASSAY_OK);
+  store_close(s);
+}
+
 static void folders_are_made(void **state) {
   (void)state;
   snprintf(path, sizeof path, "%s/a/b/store.db", folder);
@@ -1108,6 +1126,7 @@ int main(void) {
       TEST(machine_facts),
       TEST(claims),
       TEST(foreign_files),
+      TEST(reading_makes_none),
       TEST(folders_are_made),
       TEST(damaged_files),
       TEST(writers_side_by_side),
