@@ -108,7 +108,7 @@ expect 1 "relu.c says that it is for kernelbench/1/19; it was judged for kernelb
 expect 2 "with --no-timing there are none: one of them" "$assay" judge kernelbench/1/19 "$cases/relu.c" --no-timing --baseline torch.eager
 expect 2 "no candidate in .* has a name that --only nothing matches" "$assay" bench kernelbench/1 --from "$cases" --only nothing
 # Who only reads makes no store where the path is mistyped; a store of no run is another thing.
-for words in runs score "score none" "compare a b" "report --html $work/none-site" "export none --format kernelbench" trials \
+for words in runs score "score none" "compare a b" "report --html $work/none-site" "export none --format kernelbench --to $work/none-out" trials \
   "runs export none $work/none.jsonl" "runs rename a b" "runs delete none --yes" "runs merge a b"; do
   expect 2 "there is no store .*/nowhere/none.sqlite; .assay judge" "$assay" $words --store "$work/nowhere/none.sqlite"
 done
@@ -116,7 +116,7 @@ for words in doctor "tasks kernelbench/1/19" "show kernelbench/1/19"; do
   expect 0 . "$assay" $words --store "$work/nowhere/none.sqlite"
 done
 expect 0 "^store +ok +.*/nowhere/none.sqlite, which the first verdict makes" "$assay" doctor --store "$work/nowhere/none.sqlite"
-expect 1 "" test -e "$work/nowhere" -o -e "$work/none-site"
+expect 0 "^made nothing" sh -c 'test ! -e "$1/nowhere" && test ! -e "$1/none-site" && echo made nothing' sh "$work"
 : >"$work/none.sqlite"
 expect 0 "no run is in .*/none.sqlite yet: .assay bench" "$assay" runs --store "$work/none.sqlite"
 expect 0 "no run is in .*/none.sqlite yet: .assay bench" "$assay" score --store "$work/none.sqlite"
