@@ -9,6 +9,8 @@
 
 // What `assay doctor --calibrate` measured on this machine and stored under `key`; all 0 where it was never measured.
 void api_peaks(struct store *store, const char *key, struct assay_peaks *out);
+// The same with the device's name for a CPU, too, which is this machine's processor.
+void api_peaks_named(struct store *store, const char *key, struct assay_peaks *out);
 
 // Assay's own programs and folders, near a folder of programs (PREFIX/bin, or a build folder).
 enum { API_OWN_FILES = 8 };

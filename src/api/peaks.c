@@ -30,3 +30,14 @@ void api_peaks(struct store *store, const char *key, struct assay_peaks *out) {
   base_free(value);
   base_free(machine);
 }
+
+void api_peaks_named(struct store *store, const char *key, struct assay_peaks *out) {
+  api_peaks(store, key, out);
+  char *machine = out->device[0] || !(out->bytes_per_s > 0) ? NULL : machine_json();
+  json_t *j = machine ? json_loads(machine, 0, NULL) : NULL;
+  const char *processor = json_string_value(json_object_get(j, "processor"));
+  if (processor)
+    snprintf(out->device, sizeof out->device, "%s", processor);
+  json_decref(j);
+  base_free(machine);
+}

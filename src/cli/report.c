@@ -92,7 +92,7 @@ int cli_report(int argc, char **argv) {
   enum assay_status status = store_open_existing(a.judging.paths.store, &store, &err);
   for (int i = 0; i < CLI_DEVICES && !status; i++)
     if (plan_device_at(i)->peaks)
-      api_peaks(store, plan_device_at(i)->peaks, &peaks[o.n_peaks++]);
+      api_peaks_named(store, plan_device_at(i)->peaks, &peaks[o.n_peaks++]);
   if (!status)
     status = site_collect(store, &o, &site, &err);
   if (!status)

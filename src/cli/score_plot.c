@@ -105,7 +105,7 @@ static enum assay_status draw_runs(struct store *store, const struct score_plot 
     const struct plan_device *d = plan_device_at(i);
     size_t n = strlen(d->name);
     if (d->peaks && strncmp(at->device, d->name, n) == 0 && (!at->device[n] || at->device[n] == ' '))
-      api_peaks(store, d->peaks, &peaks);
+      api_peaks_named(store, d->peaks, &peaks);
   }
   return plot_roofline(runs, &peaks, title, &page, svg, err);
 }

@@ -116,7 +116,7 @@ void draw_roofline(const struct draw_roofline *c, const struct draw_page *page, 
   struct axis x = {.log = true, .from = 70, .to = page->width - 16}, y = {.log = true, .from = bottom, .to = top};
   if (!(c->bytes_per_s > 0) || !isfinite(c->bytes_per_s)) {
     svg_empty(page, out, c->title,
-              "This device is not calibrated, so it has no roof: assay doctor --calibrate measures it.");
+              "No roof of this device was measured on this machine: assay doctor --calibrate does it.");
     return;
   }
   if (!fit(c, &x, &y)) {

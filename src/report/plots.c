@@ -83,9 +83,10 @@ enum assay_status plot_distribution(const struct plot_run *run, const char *titl
   return buf_status(out, err);
 }
 
-// The peaks' device, where the row was judged. Of a CPU the name is unknown to the peaks, which are this machine's.
-static bool is_of(const struct assay_peaks *p, const struct score_row *r) {
-  return p->device[0] ? strstr(r->setting.device, p->device) != NULL : strncmp(r->setting.device, "cpu", 3) == 0;
+bool plot_peaks_are_of(const struct assay_peaks *p, const char *device) {
+  const char *kind_ends = strchr(device, ' ');
+  const size_t n = strlen(p->device);
+  return n > 0 && kind_ends && strncmp(kind_ends + 1, p->device, n) == 0 && strchr(",", kind_ends[1 + n]);
 }
 
 enum assay_status plot_roofline(const struct plot_run *run, const struct assay_peaks *peaks, const char *title,
@@ -103,7 +104,7 @@ enum assay_status plot_roofline(const struct plot_run *run, const struct assay_p
     points[n++] = (struct draw_point){run->tasks[i].task, r->flops, r->bytes, r->time_ns,
                                       r->unstable ? DRAW_UNSTABLE : DRAW_RIGHT};
   }
-  bool known = any && is_of(peaks, any);
+  bool known = any && plot_peaks_are_of(peaks, any->setting.device);
   struct draw_roof roofs[4];
   const struct draw_roof all[] = {{"fp32", peaks->flops_per_s},
                                   {"fp32, contractions", peaks->contraction_flops_per_s},

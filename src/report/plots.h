@@ -23,6 +23,9 @@ enum assay_status plot_fast_p(const struct plot_run *runs, int n, const char *ba
 enum assay_status plot_distribution(const struct plot_run *run, const char *title, const struct draw_page *page,
                                     struct buf *out, struct assay_error *err);
 
+// Whether they were measured of that device, of a setting: "cuda NVIDIA H200, driver ...", "cpu AMD EPYC".
+bool plot_peaks_are_of(const struct assay_peaks *p, const char *device);
+
 // The best time of each task under the roofs of the machine; peaks of another device than the tasks' are none. A roof
 // of a number format stands where a task is under its contract. ASSAY_ERR_NOMEM.
 enum assay_status plot_roofline(const struct plot_run *run, const struct assay_peaks *peaks, const char *title,

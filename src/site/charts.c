@@ -132,7 +132,7 @@ static void draw_roofs(const void *chart, const struct draw_page *page, struct b
 static struct assay_peaks peaks_of(const struct site *site, const char *device) {
   for (int i = 0; i < site->n_peaks; i++) {
     const struct assay_peaks *p = &site->peaks[i];
-    if (p->device[0] ? strstr(device, p->device) != NULL : strncmp(device, "cpu", 3) == 0)
+    if (plot_peaks_are_of(p, device))
       return *p;
   }
   return (struct assay_peaks){0};

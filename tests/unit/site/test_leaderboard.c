@@ -19,6 +19,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "report/plots.h"
 #include "site/folder.h"
 #include "site/site.h"
 #include "store_folder.h"
@@ -292,6 +293,22 @@ static void test_data(void **state) {
   assert_null(strchr(buf_str(&out), '<'));
   buf_release(&out);
   site_release(site);
+}
+
+// Roofs are drawn for the device that they were measured of, and for no other that is called nearly the same.
+static void test_roofs(void **state) {
+  (void)state;
+  struct assay_peaks p = {.bytes_per_s = 1, .device = "NVIDIA H200"};
+  assert_true(plot_peaks_are_of(&p, "cuda NVIDIA H200, driver 580.159.04"));
+  assert_true(plot_peaks_are_of(&p, "cuda NVIDIA H200"));
+  assert_false(plot_peaks_are_of(&p, "cuda NVIDIA H200 NVL, driver 580.159.04"));
+  assert_false(plot_peaks_are_of(&p, "cuda"));
+  strcpy(p.device, "AMD EPYC 9654");
+  assert_true(plot_peaks_are_of(&p, "cpu AMD EPYC 9654"));
+  assert_false(plot_peaks_are_of(&p, "cpu AMD EPYC"));
+  assert_false(plot_peaks_are_of(&p, "cpu Intel Xeon"));
+  p.device[0] = '\0'; // of no device that is known
+  assert_false(plot_peaks_are_of(&p, "cpu AMD EPYC"));
 }
 
 // Ranks, and what keeps a kernel from having one.
@@ -594,16 +611,10 @@ static void test_names_are_no_paths(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_pages),
-                                     cmocka_unit_test(test_hostile),
-                                     cmocka_unit_test(test_assets),
-                                     cmocka_unit_test(test_data),
-                                     cmocka_unit_test(test_ranking),
-                                     cmocka_unit_test(test_overview),
-                                     cmocka_unit_test(test_task_and_pair),
-                                     cmocka_unit_test(test_folder),
-                                     cmocka_unit_test(test_killed),
-                                     cmocka_unit_test(test_manifest),
-                                     cmocka_unit_test(test_names_are_no_paths)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_pages),    cmocka_unit_test(test_hostile),       cmocka_unit_test(test_assets),
+      cmocka_unit_test(test_data),     cmocka_unit_test(test_roofs),         cmocka_unit_test(test_ranking),
+      cmocka_unit_test(test_overview), cmocka_unit_test(test_task_and_pair), cmocka_unit_test(test_folder),
+      cmocka_unit_test(test_killed),   cmocka_unit_test(test_manifest),      cmocka_unit_test(test_names_are_no_paths)};
   return cmocka_run_group_tests(tests, fill, store_folder_remove);
 }
