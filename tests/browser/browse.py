@@ -9,11 +9,11 @@ nothing at three widths in both themes, and page.js measures what meets, is cut 
 those of hard content (long and right-to-left names, ratios of 1e12, more than 1,000 rows, one row, none), and on every
 chart that TEST_DRAW draws. Pictures go to FOLDER. Ends with 77 where there is no browser.
 """
+import csv
 import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,57 +22,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "serve")]
 import devtools  # noqa: E402
 import hostile_store  # noqa: E402
+import look  # noqa: E402
+from look import MEASURE, check, click, look_at, quiet, rows, write  # noqa: E402
 from server import Server, relu  # noqa: E402
-
-MEASURE = (HERE / "page.js").read_text(encoding="utf-8")
-LOOKS = [(width, dark) for width in (1280, 768, 320) for dark in (False, True)]
-TAKEN = (1280, 320)  # widths of pictures, and where axe is asked
-checked, wrong = 0, 0
-
-
-def check(good, what, seen=""):
-    global checked, wrong
-    checked += 1
-    wrong += not good
-    if not good:
-        print(f"WRONG: {what}: {str(seen)[:600]}", flush=True)
-
-
-def quiet(b, ours, what):
-    found = list(b.faults(ours))
-    check(not found, f"{what} does nothing of its own", found)
-
-
-def rows(b, table="table"):
-    return b.do(f"[...document.querySelector('{table}').tBodies[0].rows].filter(r => !r.hidden).map(r => r.innerText)")
-
-
-def click(b, selector):
-    b.do(f"document.querySelector({json.dumps(selector)}).click()")
-
-
-def write(b, selector, text):
-    b.do(f"{{const e = document.querySelector({json.dumps(selector)}); e.value = {json.dumps(text)};"
-         "e.dispatchEvent(new Event('input', {bubbles: true}));}")
-
-
-def look_at(b, ours, name, url, folder, axe):
-    """Every look of a page: measured, asked of axe, and a picture of it."""
-    b.look(1280)
-    b.open(url)
-    quiet(b, ours, name)
-    if axe:
-        b.call("Runtime.evaluate", expression=axe)
-    for width, dark in LOOKS:
-        b.look(width, dark)
-        where = f"{name} at {width}{' dark' if dark else ''}"
-        found = [f for f in b.do(MEASURE) if not (name.startswith("hard") and f.startswith("a table is "))]  # it scrolls
-        check(found == [], where, found)
-        if axe and width in TAKEN:
-            found = b.do("axe.run().then(r => r.violations.map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html)))")
-            check(found == [], f"axe: {where}", found)
-        if width in TAKEN:
-            b.picture(folder / f"{name}-{width}{'-dark' if dark else ''}.png")
 
 
 def look_at_charts(b, test_draw, folder):
@@ -159,9 +111,23 @@ def use_search(b, ours):
     b.go(lambda: b.do("history.back()"))
     check(b.do("document.querySelector('#search').value") == "kernel_7.c", "what was searched for is still there")
     write(b, "#search", "onerror")
-    check(b.do("document.querySelectorAll('#hits tr').length") == 2 and not b.do("!!document.querySelector('#hits img')"),
+    check(b.do("document.querySelectorAll('#hits tr').length") == 3 and not b.do("!!document.querySelector('#hits img')"),
           "hostile names are found as text")
     quiet(b, ours, "the search")
+
+
+def check_sheets(site):
+    """No cell of a CSV file is a formula to a spreadsheet, and each row has all cells."""
+    formulas, ragged, tame, files = [], [], 0, sorted((site / "data").rglob("*.csv"))
+    for path in files:
+        with open(path, encoding="utf-8", newline="") as file:
+            table = list(csv.reader(file))
+        ragged += [path.name for row in table if len(row) != len(table[0])]
+        for cell in (c for row in table for c in row):
+            tame += cell.startswith("'") and cell[1:] in hostile_store.FORMULAS
+            if cell[:1] in tuple("=+-@\t\r\n") and not re.fullmatch(r"-?[0-9.]+(e[+-]?[0-9]+)?", cell):
+                formulas.append((path.name, cell))
+    check(len(files) > 100 and tame > 20 and not formulas and not ragged, "cells of CSV files", (tame, formulas[:5], ragged[:5]))
 
 
 def use_keys(b, url):
@@ -239,6 +205,19 @@ def use_server(b, assay, folder, site):
     check("done" in line and "relu.c" in line, "the job is on a page", line)
     b.go(lambda: click(b, "tbody a"))
     check(re.search(r'"verdict": ?"pass"', b.do("document.body.innerText")), "its verdict", b.do("document.body.innerText"))
+    # What a stranger submits is text on the server's own pages, too: its name, and what the compiler said of it.
+    attack = hostile_store.ATTACK.replace("/", "")
+    body["candidates"] = [{"name": attack + ".c", "source": '#error "</script></pre>' + attack + '\x1b[31m"\n'}]
+    status, _, answer = server.ask("POST", "/v1/jobs", body, "me")
+    check(status in (202, 422), "a hostile name", (status, answer))
+    body["candidates"][0]["name"] = "hostile.c"
+    status, _, answer = server.ask("POST", "/v1/jobs", body, "me")
+    check(status == 202, "hostile diagnostics", (status, answer))
+    job = server.wait(answer["jobs"][0])["id"]
+    for page in ("queue", f"v1/verdicts/{job}", "queue?<script>alert(1)</script>"):
+        b.open(ours + page)
+        quiet(b, ours, f"{page} of a hostile submission")
+        check(not b.do("!!document.querySelector('img, script:not([src])')"), f"{page}: nothing of it is an element")
     server.end()
 
 
@@ -266,9 +245,8 @@ def find_pages(site):
         kind = "hostile" if "onerror" in text and "<svg" in text else "hostile-failed" if "onerror" in text else \
             "cheat" if "v-cheat" in text else "kernel" if "<svg" in text else "failed"
         pages.setdefault(kind, f"k/{path.name}")
-    pages.update({"pair": f"r/{p.name}" for p in sorted((site / "r").glob("*.html"))[:1]})
-    check("pair" in pages, "there is a page of two runs")
-    pages["device"] = f"d/{sorted((site / 'd').glob('*.html'))[0].name}"
+    pages["pair"] = only(site, "r/run-0*..run-1*.html")
+    pages["device"] = max((site / "d").glob("*.html"), key=lambda p: p.stat().st_size).relative_to(site).as_posix()
     for kind, place in (("hostile-task", "t"), ("hostile-run", "m")):
         found = [p for p in sorted((site / place).glob("*.html")) if "onerror" in p.read_text(encoding="utf-8").split("</h1>")[0]]
         check(found, f"there is a page {kind}")
@@ -280,16 +258,7 @@ def main():
     if len(sys.argv) != 4:
         sys.exit(__doc__)
     assay, test_draw, pictures = *map(os.path.abspath, sys.argv[1:3]), pathlib.Path(sys.argv[3]).absolute()
-    program = devtools.find()
-    if not program:
-        print("skipped: there is no Chromium (Debian's package is chromium-headless-shell)")
-        sys.exit(77)
-    axe_path = os.environ.get("ASSAY_AXE")
-    axe = pathlib.Path(axe_path).read_text(encoding="utf-8") if axe_path else None
-    if not axe:
-        print("left out: axe-core is not there (tools/install/install-axe gets it)")
-    shutil.rmtree(pictures, ignore_errors=True)
-    pictures.mkdir(parents=True)
+    program, axe = look.begin(pictures)
     with tempfile.TemporaryDirectory(prefix="assay-site-") as name:
         folder = pathlib.Path(name)
         store, site = hostile_store.make(assay, folder, 60), folder / "site"
@@ -301,6 +270,7 @@ def main():
                 look_at(b, ours, kind, ours + page, pictures, axe)
             use_tables(b, ours, pages["run"])
             use_search(b, ours)
+            check_sheets(site)
             use_keys(b, ours + pages["task"])
             use_keys(b, ours + pages["kernel"])
             use_no_script(b, ours, pages.values())
@@ -312,8 +282,7 @@ def main():
             use_server(b, assay, tempfile.mkdtemp(dir=folder), site)
         finally:
             b.close()
-    print(f"{checked} checks, {wrong} wrong; pictures in {pictures}")
-    sys.exit(wrong != 0)
+    look.end(pictures)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,9 @@ sys.path.insert(0, os.path.join(ROOT, "bench"))
 import site_store  # noqa: E402
 
 ATTACK = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
-HOSTILE = ATTACK + "<svg onload=alert(1)>\u202e</title></style>javascript:alert(1)//${alert(1)}{{1}}\x01"
+HOSTILE = ATTACK + ("<svg onload=alert(1)>\u202e</title></style></textarea></noscript><!--javascript:alert(1)//${alert(1)}{{1}}\x01"
+                    "\x1b[31mred\x1b[0m\x1b]0;title\x07\u2028\u2066]]>")
+FORMULAS = ("=1+1", '=HYPERLINK("x")', "+1", "-1+2", "@SUM(A1)", "\t=1", "\r=1")  # to a spreadsheet
 
 
 def hostile_row(rng, pattern, folder, number, timed):
@@ -80,6 +82,15 @@ def make_hard(assay, folder, count):
     return store
 
 
+def formula_row(rng, pattern, folder, number, text):
+    """Every text that a reader chooses is a formula."""
+    row = site_store.make_row(rng, pattern, f"// {text}\n", folder, number)
+    evidence = json.loads(row["evidence"])
+    evidence.update(device=text, diagnostics=text, baselines=[{"name": text, "median_ns": 1e5, "speedup": 2.0, "verdict": text}])
+    row.update(task="kernelbench/1/19", run=text, detail=text, candidate=text, evidence=json.dumps(evidence), workload=text)
+    return row
+
+
 def insert(db, rows):
     for row in rows:
         db.execute(f"INSERT INTO verdict ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
@@ -98,8 +109,12 @@ def make(assay, folder, count):
         rows.append(site_store.make_row(rng, pattern, source, folder, number))
         rows[-1].update(task=f"kernelbench/1/{19 + number % 12}", run=f"run {number // 12 % 2}")
     rows[0]["reason"] = "changed_behaviour"
-    rows += [hostile_row(rng, pattern, folder, count + k, k == 0) for k in range(2)]
+    rows += [hostile_row(rng, pattern, folder, count + k, k == 0) for k in range(3)]
+    rows[-1]["reason"] = "changed_behaviour"
+    rows += [formula_row(rng, pattern, folder, count + 3 + k, text) for k, text in enumerate(FORMULAS)]
+    making = [(run, json.dumps({"method": run, "models": [HOSTILE, *FORMULAS]}), 0) for run in (HOSTILE, *FORMULAS)]
     with sqlite3.connect(store) as db:
         db.execute("DELETE FROM verdict")
         insert(db, rows)
+        db.executemany("INSERT INTO making (run, settings, at_ns) VALUES (?, ?, ?)", making)
     return store
