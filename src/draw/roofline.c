@@ -94,11 +94,14 @@ static void describe(const struct draw_roofline *c, struct buf *desc) {
     drawn += is_drawn(&c->points[i]);
     rugs += is_rug(&c->points[i]);
   }
-  buf_printf(desc, "%s: %s GB/s measured", c->device, score_number(c->bytes_per_s / 1e9, 0, text, sizeof text));
+  buf_printf(desc, "%s: %s GB/s measured", c->device,
+             score_number(c->bytes_per_s / 1e9, c->bytes_per_s < 1e11, text, sizeof text));
   for (int i = 0; i < c->n_roofs; i++)
-    if (c->roofs[i].flops_per_s > 0)
-      buf_printf(desc, ", %s %s TFLOP/s", c->roofs[i].label,
-                 score_number(c->roofs[i].flops_per_s / 1e12, 1, text, sizeof text));
+    if (c->roofs[i].flops_per_s > 0) {
+      const bool tera = c->roofs[i].flops_per_s >= 1e12;
+      buf_printf(desc, ", %s %s %sFLOP/s", c->roofs[i].label,
+                 score_number(c->roofs[i].flops_per_s / (tera ? 1e12 : 1e9), 1, text, sizeof text), tera ? "T" : "G");
+    }
   buf_printf(desc, ". %d %s by the work that %s task needs, not by traffic that was counted", drawn,
              drawn == 1 ? "kernel" : "kernels", drawn == 1 ? "its" : "their");
   if (rugs)

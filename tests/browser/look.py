@@ -60,14 +60,14 @@ def write(b, selector, text):
          "e.dispatchEvent(new Event('input', {bubbles: true}));}")
 
 
-def look_at(b, ours, name, url, folder, axe):
-    """Every look of a page: measured, asked of axe, and a picture of it."""
+def look_at(b, ours, name, url, folder, axe, looks=tuple(LOOKS)):
+    """Looks of a page: measured, asked of axe, and a picture of it."""
     b.look(1280)
     b.open(url)
     quiet(b, ours, name)
     if axe:
         b.call("Runtime.evaluate", expression=axe)
-    for width, dark in LOOKS:
+    for width, dark in looks:
         b.look(width, dark)
         where = f"{name} at {width}{' dark' if dark else ''}"
         found = [f for f in b.do(MEASURE) if not (name.startswith("hard") and f.startswith("a table is "))]  # it scrolls

@@ -238,6 +238,10 @@ static void words(void **state) {
   draw_roofline(&uncalibrated, &page, &out);
   assert_non_null(strstr(buf_str(&out), "assay doctor --calibrate"));
   buf_clear(&out);
+  const struct draw_roof slow[] = {{"fp32", 6.03e9}, {"tf32", 400e12}};
+  draw_roofline(&(struct draw_roofline){"t", "d", 3.58e9, slow, 2, NULL, 0}, &page, &out);
+  assert_non_null(strstr(buf_str(&out), "d: 3.6 GB/s measured, fp32 6.0 GFLOP/s, tf32 400.0 TFLOP/s."));
+  buf_clear(&out);
   const struct draw_ratio items[] = {
       {"t1", 2, {1.9, 2.1}, 2},
       {"t2", 0.99, {0.98, 0.995}, 0}, // apart from 1, and nearer than two judgements of one
