@@ -25,6 +25,8 @@ static double y_of(double share) {
 static void put_line(struct svg *s, const struct draw_page *page, const struct draw_curve *c, const struct axis *a,
                      int number) {
   char class[64], part[24];
+  if (c->n == 0)
+    return;
   snprintf(part, sizeof part, "line%d", number);
   if (page->wide) {
     const struct svg_range here = {a->from, a->to}, wide = {LEFT, DRAW_WIDE - RIGHT};
@@ -101,7 +103,9 @@ static void put_key(struct svg *s, const struct draw_fast_p *c, double top) {
     snprintf(class, sizeof class, "c-curve c-s%d%s%c", grey ? 0 : i + 1, i && !grey ? " c-dash" : "",
              i && !grey ? '1' + i : ' ');
     svg_line(s, class, (struct svg_point){8, y - 4}, (struct svg_point){40, y - 4});
-    svg_text(s, "c-text", (struct svg_point){48, y}, 's', s->width - 56, c->curves[i].label);
+    char label[256];
+    snprintf(label, sizeof label, "%s%.180s", c->curves[i].n ? "" : "no time beside it: ", c->curves[i].label);
+    svg_text(s, "c-text", (struct svg_point){48, y}, 's', s->width - 56, c->curves[i].n ? c->curves[i].label : label);
   }
 }
 
@@ -110,7 +114,7 @@ void draw_fast_p(const struct draw_fast_p *c, const struct draw_page *page, stru
   for (int i = 0; i < c->n; i++)
     any = any || c->curves[i].n > 0;
   if (!any) {
-    svg_empty(page, out, c->title, "No task has a verdict and a baseline, so there is no curve.");
+    svg_empty(page, out, c->title, "No right kernel has a time beside the baseline, so there is no curve.");
     return;
   }
   struct axis a = {LEAST_P, MOST_P, true, LEFT, page->width - RIGHT};

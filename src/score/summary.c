@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "score/summary.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -93,9 +94,11 @@ int score_fast_p_curve(const struct score_task *tasks, int n, struct score_step 
     right += tasks[i].n_right > 0;
     n_speedups += !isnan(tasks[i].speedup);
   }
-  if (n < 1)
+  if (n < 1 || (right > 0 && n_speedups == 0))
     return 0;
   add_step(out, &count, 0, right, n);
+  if (n_speedups < right) // beyond 0 only what was timed counts, as in score_fast_p
+    add_step(out, &count, DBL_MIN, n_speedups, n);
   // Each next higher speedup, by a look at all: a few hundred tasks.
   double last = 0;
   for (int left = n_speedups; left > 0;) {

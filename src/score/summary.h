@@ -73,7 +73,8 @@ enum assay_status score_sum_up(const struct score_task *tasks, int n, const stru
 double score_fast_p(const struct score_task *tasks, int n, double p);
 
 // The same as a curve: it starts at [0] with p = 0 and falls at each task's speedup; `share` and `interval` hold for
-// p from this point's (inclusive) to the next one's (exclusive). `out` has room for n + 1 points. Returns how many.
+// p from this point's (inclusive) to the next one's (exclusive). `out` has room for n + 1 points. Returns how many:
+// none where kernels are right and none has a speed.
 struct score_step {
   double p, share;
   struct interval interval; // score_share_interval(), for each p by itself

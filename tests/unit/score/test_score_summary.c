@@ -116,6 +116,11 @@ static void empty_and_unknown(void **state) {
   got = sum_up(&s, &over_eager, NULL); // right, and of its speed nothing is known
   near(got.fast_p[0], 1, 0);
   assert_true(isnan(got.fast_p[3]) && isnan(got.geomean_speedup) && !got.tasks.baseline);
+  struct score_task *tasks;
+  struct score_step curve[2];
+  int n = tasks_of(&s, &over_eager, NULL, &tasks);
+  assert_int_equal(score_fast_p_curve(tasks, n, curve), 0);
+  base_free(tasks);
 }
 
 static void unstable_and_elsewhere(void **state) {
@@ -146,9 +151,10 @@ static void fast_p_by_counting(void **state) {
   for (int i = 0; i < N; i++) {
     double u = rng_unit(rng_derive(7, (uint64_t)i));
     bool correct = i % 3 != 0;
-    speedups[i] = correct ? round(40 * u) / 10 + 0.1 : -1; // ties on purpose
+    bool timed = i % 5 != 0;                                                 // what has no time is above 0 alone
+    speedups[i] = !correct ? -1 : timed ? round(40 * u) / 10 + 0.1 : 1e-300; // ties on purpose
     snprintf(names[i], sizeof names[i], "k/1/%d", i);
-    put(&s, names[i], correct ? ASSAY_REASON_PASS : ASSAY_REASON_WRONG_VALUE, correct ? speedups[i] : 1);
+    put(&s, names[i], correct ? ASSAY_REASON_PASS : ASSAY_REASON_WRONG_VALUE, !timed ? NAN : correct ? speedups[i] : 1);
   }
   struct score_task *tasks;
   struct score_step curve[N + 1];
