@@ -21,8 +21,10 @@ void kernel_put_source(struct html *w, struct kernel *k) {
   frame_heading(w, "source", "Source");
   if (!k->source) {
     frame_empty(w,
-                "What was judged is not at hand: the file is gone from where it was, or is another one now. The store "
-                "has its hash, not its content; assay report --sources FOLDER looks for it elsewhere.");
+                k->row->score.candidate_hash[0]
+                    ? "What was judged is not at hand: the file is gone from where it was, or is another one now. "
+                      "The store has its hash, not its content; assay report --sources FOLDER looks for it elsewhere."
+                    : "Neither it nor its hash was kept with this verdict.");
     return;
   }
   if (twin) {
