@@ -345,6 +345,14 @@ static void print_scores(const struct arguments *a, const struct printed *out) {
   }
 }
 
+static enum assay_status compare(const struct arguments *a, struct store *store, struct assay_error *err) {
+  enum kernelbenchx_file form;
+  enum assay_status status = kernelbenchx_file_of(a->theirs, &form, err);
+  if (!status && form != KERNELBENCHX_OTHER)
+    return score_compare_x(store, a->runs[0], a->paths.tasks, a->theirs, a->json, err);
+  return status ? status : score_compare(store, a->runs[0], a->level, a->theirs, a->json, err);
+}
+
 // What is asked in place of scores.
 static enum assay_status analyse(struct arguments *a, struct store *store, struct assay_error *err) {
   const struct score_options how = {.baseline = a->baseline, .stable = a->stable};
@@ -365,10 +373,8 @@ static enum assay_status analyse(struct arguments *a, struct store *store, struc
     return score_published(store, a->runs, a->n_runs, a->json, err);
   if (a->devices)
     return score_devices(store, a->runs, a->n_runs, &how, a->json, err);
-  if (a->theirs && (kernelbenchx_is_metrics(a->theirs) || kernelbenchx_is_summary(a->theirs)))
-    return score_compare_x(store, a->runs[0], a->paths.tasks, a->theirs, a->json, err);
   if (a->theirs)
-    return score_compare(store, a->runs[0], a->level, a->theirs, a->json, err);
+    return compare(a, store, err);
   if (a->deviance)
     return score_deviance(store, a->runs, a->n_runs, a->json, err);
   return score_against(store, a->runs[0], a->against, a->json, err);

@@ -18,6 +18,11 @@ struct counts {
   int short_rows;                                        // theirs passed perf without a row for every size
 };
 
+// A file that has rows, or should have them, and not one for every size.
+static bool short_of_rows(const struct kernelbenchx_pair *p) {
+  return p->there && p->rows_matched < p->sizes && (p->rows > 0 || (p->rows == 0 && p->said == KERNELBENCHX_PERF));
+}
+
 static struct counts count(const struct kernelbenchx_pair *pairs, int n) {
   struct counts c = {0};
   for (int i = 0; i < n; i++) {
@@ -30,7 +35,7 @@ static struct counts count(const struct kernelbenchx_pair *pairs, int n) {
     c.agree += p->there && p->here && !differ;
     c.right_there += differ && p->said >= KERNELBENCHX_EXE;
     c.right_here += differ && p->said < KERNELBENCHX_EXE;
-    c.short_rows += p->there && p->said == KERNELBENCHX_PERF && p->rows > 0 && p->rows_matched < p->sizes;
+    c.short_rows += p->said == KERNELBENCHX_PERF && short_of_rows(p);
     for (int side = 0; side < 2; side++) {
       c.call[side] += stages[side] >= KERNELBENCHX_CALL;
       c.exe[side] += stages[side] >= KERNELBENCHX_EXE;
@@ -43,7 +48,7 @@ static struct counts count(const struct kernelbenchx_pair *pairs, int n) {
 static void put_row(struct table *t, const struct kernelbenchx_pair *p) {
   char task[140], sizes[32] = "-", theirs[32], ours[32], text[32];
   snprintf(task, sizeof task, "kernelbenchx/%.*s", (int)strlen(p->file) - 3, p->file);
-  if (p->rows > 0 && p->sizes > 0)
+  if (p->rows >= 0 && p->sizes > 0)
     snprintf(sizes, sizeof sizes, "%d/%d", p->rows_matched, p->sizes);
   snprintf(theirs, sizeof theirs, "%s", cli_time_text(p->runtime_ms * 1e6, text));
   double ms = p->here && p->ours->timed ? p->ours->total_ms : NAN;
@@ -73,8 +78,7 @@ static void print_table(const struct kernelbenchx_pair *pairs, int n) {
   const struct counts c = count(pairs, n);
   bool any = false;
   for (int i = 0; i < n && t; i++)
-    if (kernelbenchx_differ(&pairs[i]) ||
-        (pairs[i].there && pairs[i].rows > 0 && pairs[i].rows_matched < pairs[i].sizes)) {
+    if (kernelbenchx_differ(&pairs[i]) || short_of_rows(&pairs[i])) {
       put_row(t, &pairs[i]);
       any = true;
     }
@@ -89,28 +93,30 @@ static void print_table(const struct kernelbenchx_pair *pairs, int n) {
     printf("%d of its %d timed files lack rows of the ladder, which count as failed here\n", c.short_rows, c.perf[0]);
 }
 
-static enum assay_status print_summary(const struct kernelbenchx_results *r, const char *path, bool json) {
-  json_t *root = json_load_file(path, 0, NULL);
+static enum assay_status print_summary(const struct kernelbenchx_results *r, const char *path, bool json,
+                                       struct assay_error *err) {
+  struct kernelbenchx_summary said;
+  enum assay_status status = kernelbenchx_read_summary(path, &said, err);
+  if (status)
+    return status;
   struct table *t = table_create((const char *const[]){"stage", "KernelBench-X", "of", "Assay", "of"}, 5, "lrrrr");
-  static const char *const keys[] = {"call_pass", "exe_pass", "perf_pass"};
-  int ours[3] = {0}, total = (int)json_integer_value(json_object_get(root, "total"));
+  int ours[3] = {0};
   json_t *list = json_array();
   for (int i = 0; i < r->n; i++)
     for (int s = 0; s < 3; s++)
       ours[s] += kernelbenchx_stage(&r->items[i]) >= (enum kernelbenchx_stage)(s + 1);
   for (int s = 0; s < 3; s++) {
-    int theirs = (int)json_integer_value(json_object_get(root, keys[s]));
     char a[16], b[16], c[16], d[16];
-    snprintf(a, sizeof a, "%d", theirs);
-    snprintf(b, sizeof b, "%d", total);
+    snprintf(a, sizeof a, "%d", said.passed[s]);
+    snprintf(b, sizeof b, "%d", said.total);
     snprintf(c, sizeof c, "%d", ours[s]);
     snprintf(d, sizeof d, "%d", r->n);
     const char *stage = kernelbenchx_stage_name((enum kernelbenchx_stage)(s + 1));
     if (t)
       table_row(t, (const char *const[]){stage, a, b, c, d});
-    json_array_append_new(
-        list, cli_json_of("stage", json_pack("{s:s, s:i, s:i, s:i, s:i}", "stage", stage, "kernelbenchx", theirs,
-                                             "kernelbenchx_of", total, "assay", ours[s], "assay_of", r->n)));
+    json_array_append_new(list, cli_json_of("stage", json_pack("{s:s, s:i, s:i, s:i, s:i}", "stage", stage,
+                                                               "kernelbenchx", said.passed[s], "kernelbenchx_of",
+                                                               said.total, "assay", ours[s], "assay_of", r->n)));
   }
   if (json)
     cli_json_print(list);
@@ -119,7 +125,6 @@ static enum assay_status print_summary(const struct kernelbenchx_results *r, con
   if (!json)
     json_decref(list);
   table_destroy(t);
-  json_decref(root);
   return ASSAY_OK;
 }
 
@@ -129,8 +134,10 @@ enum assay_status score_compare_x(struct store *store, const char *run, const ch
   struct kernelbenchx_pair *pairs = NULL;
   int n = 0;
   enum assay_status status = kernelbenchx_collect(store, run, tasks, &results, err);
-  if (!status && kernelbenchx_is_summary(path))
-    status = print_summary(&results, path, json);
+  enum kernelbenchx_file form = KERNELBENCHX_METRICS;
+  status = status ? status : kernelbenchx_file_of(path, &form, err);
+  if (!status && form == KERNELBENCHX_SUMMARY)
+    status = print_summary(&results, path, json, err);
   else if (!status && !(status = kernelbenchx_compare(&results, path, &pairs, &n, err))) {
     json_t *list = json ? json_array() : NULL;
     for (int i = 0; i < n && json; i++)

@@ -128,10 +128,11 @@ enum assay_status kernelbench_compare(struct store *s, const char *run, int leve
   if (!status && all.failed)
     status = error_nomem(err, "results");
   if (!status && all.n == 0)
-    status = error_set(
-        err, ASSAY_ERR_NOT_FOUND,
-        "run \"%s\" has no verdict on a file with a KernelBench name (level_1_problem_19_sample_0_kernel.py)%s", run,
-        level ? " of that level" : "");
+    status = error_set(err, ASSAY_ERR_NOT_FOUND,
+                       "run \"%s\" has no verdict on a file with a KernelBench name "
+                       "(level_1_problem_19_sample_0_kernel.py)%s, and %s is "
+                       "no metrics.json or summary.json of KernelBench-X",
+                       run, level ? " of that level" : "", path);
   if (!status && all.several && !level)
     status = error_set(
         err, ASSAY_ERR_INVALID,

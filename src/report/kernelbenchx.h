@@ -79,7 +79,7 @@ struct kernelbenchx_pair {
   char file[128];
   bool there, here;
   enum kernelbenchx_stage said;  // there
-  int rows, rows_matched, sizes; // there: rows of timings, and those that are sizes of the ladder; sizes: 0 unknown
+  int rows, rows_matched, sizes; // there: rows of timings (-1: not said), those that are sizes of the ladder; 0 unknown
   double runtime_ms, speedup;    // there; NaN: none
   char error[200];               // there
   const struct kernelbenchx_result *ours;
@@ -92,8 +92,16 @@ bool kernelbenchx_differ(const struct kernelbenchx_pair *p);
 enum assay_status kernelbenchx_compare(const struct kernelbenchx_results *r, const char *path,
                                        struct kernelbenchx_pair **pairs, int *n, struct assay_error *err);
 
-// Whether the file is a metrics.json or a summary.json of the suite's, and not KernelBench's results.
-bool kernelbenchx_is_metrics(const char *path);
-bool kernelbenchx_is_summary(const char *path);
+// What a file of results is: an entry of the first file decides.
+enum kernelbenchx_file { KERNELBENCHX_OTHER, KERNELBENCHX_METRICS, KERNELBENCHX_SUMMARY };
+enum assay_status kernelbenchx_file_of(const char *path, enum kernelbenchx_file *form, struct assay_error *err);
+
+// Of a summary.json, and those of them that reached each stage from call on. ASSAY_ERR_INVALID: more than all, or no
+// numbers.
+struct kernelbenchx_summary {
+  int total, passed[3];
+};
+enum assay_status kernelbenchx_read_summary(const char *path, struct kernelbenchx_summary *out,
+                                            struct assay_error *err);
 
 #endif

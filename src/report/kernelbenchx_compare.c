@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What KernelBench-X's harness said (metrics.json) next to the verdicts of a run.
 #include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,18 +13,44 @@ static const json_t *first_value(const json_t *root) {
   return json_is_object(root) ? json_object_iter_value(json_object_iter((json_t *)root)) : NULL;
 }
 
-bool kernelbenchx_is_metrics(const char *path) {
-  json_t *root = json_load_file(path, 0, NULL);
-  bool is = json_object_get(first_value(root), "call_ok") != NULL;
-  json_decref(root);
-  return is;
+static enum assay_status read_json(const char *path, json_t **root, struct assay_error *err) {
+  json_error_t where;
+  *root = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
+  if (!*root && where.line < 0)
+    return error_set(err, ASSAY_ERR_IO, "cannot read a file of results: %s", where.text);
+  return *root ? ASSAY_OK : error_set(err, ASSAY_ERR_SYNTAX, "%s:%d: %s", path, where.line, where.text);
 }
 
-bool kernelbenchx_is_summary(const char *path) {
-  json_t *root = json_load_file(path, 0, NULL);
-  bool is = json_object_get(root, "call_pass") && json_object_get(root, "total");
+enum assay_status kernelbenchx_file_of(const char *path, enum kernelbenchx_file *form, struct assay_error *err) {
+  json_t *root = NULL;
+  enum assay_status status = read_json(path, &root, err);
+  const json_t *first = first_value(root);
+  *form = json_object_get(first, "call_ok") || json_object_get(first, "exe_ok")  ? KERNELBENCHX_METRICS
+          : json_object_get(root, "call_pass") && json_object_get(root, "total") ? KERNELBENCHX_SUMMARY
+                                                                                 : KERNELBENCHX_OTHER;
   json_decref(root);
-  return is;
+  return status;
+}
+
+enum assay_status kernelbenchx_read_summary(const char *path, struct kernelbenchx_summary *out,
+                                            struct assay_error *err) {
+  static const char *const keys[] = {"total", "call_pass", "exe_pass", "perf_pass"};
+  json_t *root = NULL;
+  enum assay_status status = read_json(path, &root, err);
+  json_int_t values[4] = {0}, most = INT_MAX;
+  for (int i = 0; i < 4 && !status; i++) {
+    const json_t *v = json_object_get(root, keys[i]);
+    values[i] = json_integer_value(v);
+    if (!json_is_integer(v) || values[i] < 0 || values[i] > most)
+      status = error_set(err, ASSAY_ERR_INVALID, "%s: \"%s\": want a whole number from 0 to %s", path, keys[i],
+                         i ? "\"total\"" : "2147483647");
+    most = values[0];
+  }
+  json_decref(root);
+  *out = (struct kernelbenchx_summary){.total = (int)values[0]};
+  for (int i = 0; i < 3; i++)
+    out->passed[i] = (int)values[i + 1];
+  return status;
 }
 
 static double number(const json_t *entry, const char *name) {
@@ -49,7 +76,7 @@ static void match_rows(const struct kernelbenchx_results *r, const json_t *rows,
   struct assay_error ignored = {0};
   char task[160];
   snprintf(task, sizeof task, "kernelbenchx/%.*s", (int)strlen(p->file) - 3, p->file);
-  p->rows = (int)json_array_size(rows);
+  p->rows = rows ? (int)json_array_size(rows) : -1;
   if (!p->ours && (!r->tasks || kernelbenchx_ladder(r->tasks, task, &own, &ignored) != ASSAY_OK))
     return;
   const struct kernelbenchx_ladder *l = p->ours ? &p->ours->ladder : &own;
@@ -64,6 +91,13 @@ static void match_rows(const struct kernelbenchx_results *r, const json_t *rows,
   kernelbenchx_ladder_release(&own);
 }
 
+static bool are_rows(const json_t *rows) {
+  bool all = !rows || json_is_array(rows);
+  for (size_t i = 0; i < json_array_size(rows) && all; i++)
+    all = json_is_object(json_array_get(rows, i));
+  return all;
+}
+
 static enum assay_status take_entry(const struct kernelbenchx_results *r, const char *path, const char *file,
                                     const json_t *entry, struct kernelbenchx_pair *p, struct assay_error *err) {
   const json_t *call = json_object_get(entry, "call_ok"), *exe = json_object_get(entry, "exe_ok");
@@ -71,6 +105,10 @@ static enum assay_status take_entry(const struct kernelbenchx_results *r, const 
   if (!json_is_boolean(call) || !json_is_boolean(exe) || !json_is_boolean(perf) || strlen(file) < 4)
     return error_set(err, ASSAY_ERR_INVALID,
                      "%s: \"%.80s\": want {\"call_ok\": ..., \"exe_ok\": ..., \"perf_ok\": ..., ...}", path, file);
+  if (!are_rows(json_object_get(entry, "performance")))
+    return error_set(err, ASSAY_ERR_INVALID,
+                     "%s: \"%.80s\": \"performance\": want a list of rows, [{\"input_size\": ..., \"ms\": ...}, ...]",
+                     path, file);
   *p = (struct kernelbenchx_pair){.there = true, .ours = ours_of(r, file)};
   snprintf(p->file, sizeof p->file, "%s", p->ours ? p->ours->ladder.file : file);
   p->here = p->ours != NULL;
@@ -102,13 +140,13 @@ bool kernelbenchx_differ(const struct kernelbenchx_pair *p) {
 
 enum assay_status kernelbenchx_compare(const struct kernelbenchx_results *r, const char *path,
                                        struct kernelbenchx_pair **pairs, int *n, struct assay_error *err) {
-  json_error_t where;
-  json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &where), *entry;
+  json_t *root = NULL, *entry;
   const char *file;
-  if (!root)
-    return error_set(err, where.line < 0 ? ASSAY_ERR_IO : ASSAY_ERR_SYNTAX, "%s:%d: %s", path, where.line, where.text);
+  enum assay_status status = read_json(path, &root, err);
+  if (status)
+    return status;
   struct kernelbenchx_pair *all = base_calloc(json_object_size(root) + (size_t)r->n + 1, sizeof *all);
-  enum assay_status status = all ? ASSAY_OK : error_nomem(err, "results");
+  status = all ? ASSAY_OK : error_nomem(err, "results");
   int count = 0;
   json_object_foreach(root, file, entry) {
     if (!status)

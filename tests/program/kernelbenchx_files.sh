@@ -82,3 +82,20 @@ assert pairs["SpatialOps/interpolate.py"]["differ"] and pairs["SpatialOps/interp
 printf '{"Math/abs.py": {"call_ok": 1, "exe_ok": true, "perf_ok": true}}' >"$work/odd.json"
 "$assay" score mine --compare "$work/odd.json" 2>"$work/text" && fail "a file that is none"
 grep -q 'Math/abs.py.*want' "$work/text" || fail "what it wants: $(cat "$work/text")"
+# Files that are none of the suite's say where.
+refused() { # refused TEXT WORDS
+  printf '%s' "$1" >"$work/odd.json"
+  "$assay" score mine --compare "$work/odd.json" 2>"$work/text" && fail "not refused: $1"
+  grep -q "$2" "$work/text" || fail "$1: $(cat "$work/text")"
+}
+refused '' 'odd.json:1: '
+refused '{"Math/abs.py": {"call_ok": NaN' "odd.json:1: invalid token near 'NaN'"
+refused '{}' 'odd.json is no metrics.json or summary.json'
+refused '{"Math/abs.py": {"call_ok": true, "exe_ok": true, "perf_ok": true, "performance": {}}}' '"performance": want a list of rows'
+refused '{"Math/abs.py": {"call_ok": true, "exe_ok": true, "perf_ok": true, "performance": [3]}}' '"performance": want a list of rows'
+refused '{"total": 3, "call_pass": 4, "exe_pass": 0, "perf_pass": 0}' '"call_pass": want a whole number from 0 to "total"'
+refused '{"total": 3, "call_pass": 2, "exe_pass": -1, "perf_pass": 0}' '"exe_pass": want'
+refused '{"total": 3, "call_pass": 2, "exe_pass": 1, "perf_pass": "none"}' '"perf_pass": want'
+printf '{"Math/abs.py": {"call_ok": true, "exe_ok": true, "perf_ok": true, "performance": []}}' >"$work/odd.json"
+"$assay" score mine --compare "$work/odd.json" >"$work/text" || fail "a file without rows"
+grep -q "1 of its 1 timed files lack rows" "$work/text" || fail "no row is no time: $(cat "$work/text")"
