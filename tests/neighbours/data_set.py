@@ -87,9 +87,9 @@ STRETCH = {
 
 def solution(name, definition, code, entry="main.py::run", language="python", in_place=False, **more):
     sources = code if isinstance(code, dict) else {entry.split("::")[0]: code}
+    said = {} if in_place is None else {"destination_passing_style": in_place}
     return {"name": name, "definition": definition, "author": "nobody", **more,
-            "spec": {"language": language, "target_hardware": ["LOCAL"], "entry_point": entry, "dependencies": [],
-                     "destination_passing_style": in_place},
+            "spec": {"language": language, "target_hardware": ["LOCAL"], "entry_point": entry, "dependencies": [], **said},
             "sources": [{"path": p, "content": text(c)} for p, c in sources.items()]}
 
 
@@ -134,6 +134,13 @@ SOLUTIONS = [
             mixed.copy_(c.tanh())
             total.copy_(c.sum(1))
     """, in_place=True), "wrong_value", "INCORRECT_NUMERICAL"),
+    # Older ones do not say who makes the outputs.
+    (solution("older_returns", "rmsnorm_d96", NORM.format("1e-5"), in_place=None), "pass", "PASSED"),
+    (solution("older_fills", "rmsnorm_d96", """
+        def run(hidden_states, weight, output):
+            x = hidden_states.float()
+            output.copy_(x * x.pow(2).mean(-1, keepdim=True).add(1e-5).rsqrt() * weight.float())
+    """, in_place=None), "pass", "PASSED"),
 ]
 
 

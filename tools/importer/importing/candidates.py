@@ -216,7 +216,7 @@ def of_solution(path, task, definition_file):
         else:  # what the reference does not use is no input of the task
             arguments.append(made(tensor, interface, definition, "zeros"))
     outputs = [(f"out_{plain_name(t.name)}", made(t, interface, definition, "empty"))
-               for t in definition.outputs.values()] if solution.in_place else []
+               for t in definition.outputs.values()] if solution.in_place(len(definition.inputs)) else []
     head = HEAD.format(task=interface.properties.get("assay.task", ""), what=f"The solution {plain_text(solution.name)} of {plain_text(definition.name)}",
                        how="its sources, and a module that calls them")
     return solution.name, head + text + model(interface, arguments, outputs, list(definition.outputs)) + "\n" + KEPT \

@@ -275,7 +275,7 @@ class Solution:
         self.file, self.function = entry.split("::")
         if not self.function.isidentifier():
             raise Refused(f"{where}: spec: entry_point: {self.function!r} is no name of a function")
-        self.in_place = spec.get("destination_passing_style", True) is not False
+        self.passes_outputs = spec.get("destination_passing_style")
         self.binding = spec.get("binding")
         options = spec.get("compile_options")
         self.options = options if isinstance(options, dict) else {}
@@ -288,3 +288,21 @@ class Solution:
             self.sources[path] = want(row.get("content"), str, f"{where}: sources: {path}: content")
         if self.file not in self.sources:
             raise Refused(f"{where}: there is no source {self.file}, which entry_point names")
+
+    def in_place(self, inputs):
+        """Whether its function is given outputs to fill. Older sets do not say it: theirs is no function of more than
+        the inputs."""
+        if isinstance(self.passes_outputs, bool):
+            return self.passes_outputs
+        most = most_arguments(self.sources[self.file], self.function) if self.file.endswith(".py") else None
+        return most is None or most > inputs
+
+
+def most_arguments(text, function):
+    """How many positional arguments a Python function takes; None: the text does not say it, or any number."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    found = [n.args for n in body if isinstance(n, ast.FunctionDef) and n.name == function]
+    return len(found[-1].posonlyargs + found[-1].args) if found and not found[-1].vararg else None
