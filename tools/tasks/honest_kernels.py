@@ -461,11 +461,13 @@ ROWS = {
         "      for (long long s = 0; s < seen; s++) {{\n        const float e = expf(scale * dot(a, k + (first + s) * D, D, 1) - most);\n        sum += e;\n        for (long long d = 0; d < D; d++)\n"
         "          y[i * D + d] += e * v[(first + s) * D + d];\n      }}\n      for (long long d = 0; d < D; d++)\n        y[i * D + d] /= sum;"),
     # Quantization
-    "Quantization/bmm_w8a8": ("B * M * N", "int sum = 0;\n      for (long long k = 0; k < K; k++)\n        sum += input[i / N * K + k] * mat2[(i / (M * N) * K + k) * N + i % N];\n"
-        "      y[i] = (float)sum * input_scale[i / N] * mat2_scale[{ONE_SCALE|i / (M * N) * N|i / (M * N) * N + i % N}];"),
-    "Quantization/conv2d_w8a8": ("B * O * OH * OW", "const long long c = i % OW, r = i / OW % OH, o = i / (OH * OW) % O, n = i / (OH * OW) / O;\n      int sum = 0;\n      for (long long k = 0; k < C * KH * KW; k++) {{\n"
-        "        const long long a = r + k / KW % KH - 1, b = c + k % KW - 1;\n        if (a >= 0 && a < H && b >= 0 && b < W)\n"
-        "          sum += input[((n * C + k / (KH * KW)) * H + a) * W + b] * weight[o * C * KH * KW + k];\n      }}\n      y[i] = (float)sum * input_scale[0] * {ONE_SCALE|weight_scale[0]|weight_scale[o]};"),
+    "Quantization/bmm_w8a8": ("B * M * N", "const long long at = {ONE_SCALE|i / (M * N) * N|i / (M * N) * N + i % N};\n      {DEQUANTIZED|float|int} sum = 0;\n      for (long long k = 0; k < K; k++) {{\n"
+        "        const signed char a = input[i / N * K + k], b = mat2[(i / (M * N) * K + k) * N + i % N];\n        sum += {DEQUANTIZED|(float)a * input_scale[i / N] * ((float)b * mat2_scale[at])|a * b};\n      }}\n"
+        "      y[i] = (float)sum * {DEQUANTIZED|1|input_scale[i / N] * mat2_scale[at]};"),
+    "Quantization/conv2d_w8a8": ("B * O * OH * OW", "const long long c = i % OW, r = i / OW % OH, o = i / (OH * OW) % O, n = i / (OH * OW) / O, at = {ONE_SCALE|0|o};\n      {DEQUANTIZED|float|int} sum = 0;\n"
+        "      for (long long k = 0; k < C * KH * KW; k++) {{\n        const long long a = r + k / KW % KH - 1, b = c + k % KW - 1;\n        if (a < 0 || a >= H || b < 0 || b >= W)\n          continue;\n"
+        "        const signed char x = input[((n * C + k / (KH * KW)) * H + a) * W + b], w = weight[o * C * KH * KW + k];\n        sum += {DEQUANTIZED|(float)x * input_scale[0] * ((float)w * weight_scale[at])|x * w};\n      }}\n"
+        "      y[i] = (float)sum * {DEQUANTIZED|1|input_scale[0] * weight_scale[at]};"),
     # Special functions, in double precision
     "Math/i0": each("(float)bessel_i0((double)x)", "(float)cosh((double)x)"),
     "Math/polygamma": each("(float)trigamma((double)x)", "(float)(1 / (double)x)"),
