@@ -63,7 +63,7 @@ static enum assay_status list_folder(struct bench *b, const char *folder, int de
                                      struct assay_error *err) {
   DIR *dir = opendir(folder);
   if (!dir)
-    return error_set(err, ASSAY_ERR_NOT_FOUND, "cannot read the folder %s: %s", folder, strerror(errno));
+    return error_set(err, ASSAY_ERR_NOT_FOUND, "cannot read %s: %s", folder, strerror(errno));
   enum assay_status status = ASSAY_OK;
   for (struct dirent *e; !status && (e = readdir(dir));)
     status = list_entry(b, folder, e->d_name, depth, found, err);

@@ -175,11 +175,15 @@ static enum assay_status export_x(const struct arguments *a, struct store *store
   struct kernelbenchx_export done;
   const char *tasks = a->judging.paths.tasks;
   bool folder = a->baseline && access(a->baseline, X_OK) == 0;
-  enum assay_status status = kernelbenchx_collect(store, a->run, tasks, &results, err);
-  if (!status && a->baseline && !folder)
+  enum assay_status status = store_check_run(store, a->run, err);
+  if (!status)
+    status = kernelbenchx_collect(store, a->run, tasks, &results, err);
+  if (!status && a->baseline && !folder && !(status = store_check_run(store, a->baseline, err)))
     status = kernelbenchx_collect(store, a->baseline, tasks, &reference, err);
   baseline.folder = folder ? a->baseline : NULL;
   baseline.run = folder ? NULL : &reference;
+  if (!status)
+    status = kernelbenchx_check_baseline(&baseline, &results, err);
   if (!status)
     status = kernelbenchx_write(&results, a->baseline ? &baseline : NULL, a->to, name, &done, err);
   if (!status)

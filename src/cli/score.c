@@ -61,6 +61,14 @@ static void take_by(const struct argp_state *state, const char *arg, struct argu
   a->by = by == 1 ? SCORE_BY_CATEGORY : SCORE_BY_OPERATOR_KIND;
 }
 
+static const char *named_twice(const struct arguments *a) {
+  for (int i = 0; i < a->n_runs; i++)
+    for (int k = 0; k < i; k++)
+      if (strcmp(a->runs[i], a->runs[k]) == 0)
+        return a->runs[i];
+  return NULL;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state) {
   struct arguments *a = state->input;
   switch (key) {
@@ -133,6 +141,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
       argp_error(state, "--corpus takes no runs: assay score --corpus CHECKOUT");
     if (a->deviance && a->n_runs == 0)
       argp_error(state, "--deviance takes the runs to explain: assay score RUN RUN --deviance");
+    if ((a->rounds || a->devices || a->deviance) && named_twice(a))
+      argp_error(state, "--rounds, --devices and --deviance take each run once, not %s twice", named_twice(a));
     if (a->against && a->n_runs != 1)
       argp_error(state, "--against takes one run: assay score RUN --against OTHER");
     if (a->theirs && a->n_runs != 1)

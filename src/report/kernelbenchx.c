@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -197,18 +198,57 @@ enum assay_status kernelbenchx_collect(struct store *s, const char *run, const c
 
 // ---- reference times
 
-static json_t *golden_rows(const char *folder, const struct kernelbenchx_ladder *l) {
+static const char *last_part(const struct kernelbenchx_ladder *l) {
+  const char *slash = strrchr(l->file, '/');
+  return slash ? slash + 1 : l->file;
+}
+
+// *rows: NULL where there is no such file.
+static enum assay_status golden_rows(const char *folder, const struct kernelbenchx_ladder *l, json_t **rows,
+                                     struct assay_error *err) {
   struct buf path = {0};
-  const char *slash = strrchr(l->file, '/'), *file = slash ? slash + 1 : l->file;
+  const char *file = last_part(l);
+  json_error_t where = {.line = 0};
+  *rows = NULL;
   buf_printf(&path, "%s/%.*s.json", folder, (int)(strlen(file) - 3), file);
-  json_t *rows = path.failed ? NULL : json_load_file(buf_str(&path), JSON_REJECT_DUPLICATES, NULL);
+  enum assay_status status = buf_status(&path, err);
+  if (!status && access(buf_str(&path), F_OK) == 0) {
+    *rows = json_load_file(buf_str(&path), JSON_REJECT_DUPLICATES, &where);
+    if (!*rows)
+      status = error_set(err, ASSAY_ERR_SYNTAX, "%s:%d: %s", buf_str(&path), where.line, where.text);
+    else if (!kernelbenchx_are_rows(*rows))
+      status = error_set(err, ASSAY_ERR_INVALID, "%s: want a list of rows, [{\"input_size\": ..., \"ms\": ...}, ...]",
+                         buf_str(&path));
+  }
   buf_release(&path);
-  return rows;
+  return status;
+}
+
+enum assay_status kernelbenchx_check_baseline(const struct kernelbenchx_baseline *b,
+                                              const struct kernelbenchx_results *r, struct assay_error *err) {
+  enum assay_status status = ASSAY_OK;
+  int found = 0;
+  for (int i = 0; i < r->n && b->folder && !status; i++) {
+    json_t *rows = NULL;
+    status = golden_rows(b->folder, &r->items[i].ladder, &rows, err);
+    found += rows != NULL;
+    json_decref(rows);
+  }
+  if (!status && b->folder && !found)
+    status =
+        error_set(err, ASSAY_ERR_NOT_FOUND,
+                  "%s has no reference timings of the run's tasks, such as %.*s.json: name a folder as the suite's "
+                  "metrics/golden_results/MACHINE, or a run",
+                  b->folder, (int)strlen(last_part(&r->items[0].ladder)) - 3, last_part(&r->items[0].ladder));
+  return status;
 }
 
 void kernelbenchx_baseline_rows(const struct kernelbenchx_baseline *b, const struct kernelbenchx_ladder *l,
                                 double *ms) {
-  json_t *rows = b->folder ? golden_rows(b->folder, l) : NULL;
+  json_t *rows = NULL;
+  struct assay_error ignored;
+  if (b->folder)
+    (void)golden_rows(b->folder, l, &rows, &ignored);
   kernelbenchx_read_rows(l, rows, ms);
   json_decref(rows);
   for (int i = 0; b->run && i < b->run->n; i++)

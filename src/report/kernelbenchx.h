@@ -65,6 +65,10 @@ struct kernelbenchx_baseline {
 // The reference's milliseconds at each size; NaN: none.
 void kernelbenchx_baseline_rows(const struct kernelbenchx_baseline *b, const struct kernelbenchx_ladder *l, double *ms);
 
+// ASSAY_ERR_SYNTAX, _INVALID: a file of the folder is none. ASSAY_ERR_NOT_FOUND: it has none for any of the results.
+enum assay_status kernelbenchx_check_baseline(const struct kernelbenchx_baseline *b,
+                                              const struct kernelbenchx_results *r, struct assay_error *err);
+
 struct kernelbenchx_export {
   int files, call, exe, perf, with_speedup, incomplete; // incomplete: right, and not timed at every size
 };

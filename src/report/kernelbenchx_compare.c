@@ -91,13 +91,6 @@ static void match_rows(const struct kernelbenchx_results *r, const json_t *rows,
   kernelbenchx_ladder_release(&own);
 }
 
-static bool are_rows(const json_t *rows) {
-  bool all = !rows || json_is_array(rows);
-  for (size_t i = 0; i < json_array_size(rows) && all; i++)
-    all = json_is_object(json_array_get(rows, i));
-  return all;
-}
-
 static enum assay_status take_entry(const struct kernelbenchx_results *r, const char *path, const char *file,
                                     const json_t *entry, struct kernelbenchx_pair *p, struct assay_error *err) {
   const json_t *call = json_object_get(entry, "call_ok"), *exe = json_object_get(entry, "exe_ok");
@@ -105,7 +98,8 @@ static enum assay_status take_entry(const struct kernelbenchx_results *r, const 
   if (!json_is_boolean(call) || !json_is_boolean(exe) || !json_is_boolean(perf) || strlen(file) < 4)
     return error_set(err, ASSAY_ERR_INVALID,
                      "%s: \"%.80s\": want {\"call_ok\": ..., \"exe_ok\": ..., \"perf_ok\": ..., ...}", path, file);
-  if (!are_rows(json_object_get(entry, "performance")))
+  const json_t *rows = json_object_get(entry, "performance");
+  if (rows && !kernelbenchx_are_rows(rows))
     return error_set(err, ASSAY_ERR_INVALID,
                      "%s: \"%.80s\": \"performance\": want a list of rows, [{\"input_size\": ..., \"ms\": ...}, ...]",
                      path, file);
@@ -119,7 +113,7 @@ static enum assay_status take_entry(const struct kernelbenchx_results *r, const 
   p->runtime_ms = number(entry, "runtime_ms");
   p->speedup = number(entry, "speedup");
   snprintf(p->error, sizeof p->error, "%s", json_is_string(error) ? json_string_value(error) : "");
-  match_rows(r, json_object_get(entry, "performance"), p);
+  match_rows(r, rows, p);
   return ASSAY_OK;
 }
 

@@ -156,6 +156,13 @@ int kernelbenchx_size_of_row(const struct kernelbenchx_ladder *l, const json_t *
   return found;
 }
 
+bool kernelbenchx_are_rows(const json_t *rows) {
+  bool all = json_is_array(rows);
+  for (size_t i = 0; i < json_array_size(rows) && all; i++)
+    all = json_is_object(json_array_get(rows, i));
+  return all;
+}
+
 void kernelbenchx_read_rows(const struct kernelbenchx_ladder *l, const json_t *rows, double *ms) {
   for (int s = 0; s < l->n; s++)
     ms[s] = NAN;

@@ -34,6 +34,9 @@ int kernelbenchx_size_of(const struct kernelbenchx_ladder *l, const char *worklo
 // its place, if the file has as many rows as the ladder. -1: none.
 int kernelbenchx_size_of_row(const struct kernelbenchx_ladder *l, const json_t *rows, size_t i);
 
+// A list of objects, as rows of timings are.
+bool kernelbenchx_are_rows(const json_t *rows);
+
 // The milliseconds of each size in a file of timings, a list of {"input_size", "ms"}; NaN: no row. ms[l->n]. A row that
 // fits no size, or has no positive time, is left out.
 void kernelbenchx_read_rows(const struct kernelbenchx_ladder *l, const json_t *rows, double *ms);

@@ -386,7 +386,7 @@ runs = json.loads(subprocess.run([assay, "score", "--store", path, "--json"], ch
 print(len({r["run"] for r in runs}), "runs")' "$assay" "$ASSAY_STORE" "$work/many.sqlite"
 json 0 "$assay" score cli --baseline cli --json
 expect 2 "no run named" "$assay" score nosuch
-expect 2 "cannot read the folder" "$assay" bench kernelbench/1 --from "$work/none"
+expect 2 "cannot read .*none: No such file" "$assay" bench kernelbench/1 --from "$work/none"
 head -c 100000 /dev/urandom >"$work/garbage.sqlite"
 expect 3 "garbage.sqlite" "$assay" score cli --store "$work/garbage.sqlite"
 expect 0 "level 1, [0-9]+ problems?" "$assay" export cli --to "$work/runs"

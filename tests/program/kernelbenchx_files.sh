@@ -99,3 +99,23 @@ refused '{"total": 3, "call_pass": 2, "exe_pass": 1, "perf_pass": "none"}' '"per
 printf '{"Math/abs.py": {"call_ok": true, "exe_ok": true, "perf_ok": true, "performance": []}}' >"$work/odd.json"
 "$assay" score mine --compare "$work/odd.json" >"$work/text" || fail "a file without rows"
 grep -q "1 of its 1 timed files lack rows" "$work/text" || fail "no row is no time: $(cat "$work/text")"
+# Reference timings that are none are not taken for a baseline without times.
+exported() { # exported CODE WORDS OPTION...
+  code=$1 words=$2 is=0
+  shift 2
+  "$assay" export mine --to "$work/out" --format kernelbenchx "$@" >"$work/text" 2>&1 || is=$?
+  [ $is -eq "$code" ] && grep -q "$words" "$work/text" || fail "export $*: $is: $(cat "$work/text")"
+}
+mkdir "$work/none"
+exported 2 "none has no reference timings of the run's tasks, such as layernorm_w8a8.json" --baseline "$work/none"
+echo '[' >"$work/none/sum.json"
+exported 2 "none/sum.json:1: " --baseline "$work/none"
+echo '{"ms": 3}' >"$work/none/sum.json"
+exported 2 "none/sum.json: want a list of rows" --baseline "$work/none"
+echo '[]' >"$work/none/sum.json"
+exported 0 "3 files, call 2" --baseline "$work/none"
+exported 2 'no run named "nobody"' --baseline nobody
+"$assay" score mine mine --rounds 2>"$work/text" && fail "a run twice"
+grep -q "take each run once, not mine twice" "$work/text" || fail "a run twice: $(cat "$work/text")"
+"$assay" bench kernelbenchx --from "$work/none.jsonl" 2>"$work/text" && fail "no file"
+grep -q "cannot read $work/none.jsonl: No such" "$work/text" || fail "no file: $(cat "$work/text")"

@@ -3,7 +3,7 @@
 """Public examples of the neighbours' formats, read, written back and compared: flashinfer-bench and SOL-ExecBench
 (definitions, workloads, solutions, traces), GPU MODE (task.yml and its files, submissions).
 
-    compare_neighbours.py ASSAY NAME=CHECKOUT... [--csv=FILE] [--page=FILE] [--only=PART] [--more=FILE,...]
+    compare_neighbours.py ASSAY NAME=CHECKOUT... [--csv=FILE] [--page=FILE] [--only=PART]
 
 NAME: what the table calls the checkout, whose files are found by what is in them: *.json with a reference and axes is a
 definition, with sources and a spec a solution; lines of *.jsonl with an evaluation are traces; a task.yml is a problem,
@@ -11,8 +11,11 @@ and submission*.py and solution*.py next to it are submissions. Needs the import
 
 A line for each file. `read`: it is understood. `task`: its reference is a task, whose answers agree with the reference's
 in double precision. `equal`: what is written back is the same JSON or YAML, and the same text in the files next to it.
---csv: a row for each file. --page: the table of counts, and what is refused, between the marks in this page.
---only: files whose path has this part. --more: first the rows of files that --csv wrote earlier. Exit code 1: something that was written back differs.
+`judged`: the verdict on the CPU, on one draw at `small`, of a solution or submission, and of a definition or problem that
+of its own reference in the form of a candidate. `twin`: that of the reference with answers five per cent too large.
+--csv: a row for each file, kept as they come; files that it has are not asked again. --page: the table of counts, and
+what is refused, between the marks in this page. --only: files whose path has this part. Exit code 1: something that was
+written back differs, a reference is refused or a twin passes.
 """
 import collections
 import csv
@@ -34,16 +37,17 @@ from loading import importer  # noqa: E402
 TOOL = importer()
 from importing import flashinfer, gpu_mode  # noqa: E402
 
-LIMIT_S = 900
+LIMIT_S = 3600
+BUDGET_S = 600  # of each candidate
 KINDS = ("definition", "workloads", "solution", "traces", "task.yml", "submission")
-COLUMNS = ("set", "kind", "path", "read", "task", "equal", "reason")
+COLUMNS = ("set", "kind", "path", "read", "task", "equal", "judged", "twin", "reason")
 MARKS = "<!-- neighbours: written by tools/tasks/compare_neighbours.py -->", "<!-- end of neighbours -->"
 NUMBERS = ("sm_scale=0.1", "scale=0.1", "eps=1e-6")  # for definitions that come without workloads
 
 
 class Row(dict):
     def __init__(self, kind, path):
-        super().__init__(kind=kind, path=str(path), read="", task="", equal="", reason="")
+        super().__init__(kind=kind, path=str(path), read="", task="", equal="", judged="", twin="", reason="")
 
 
 def quietly(words, assay):
@@ -64,6 +68,42 @@ def exported(assay, task, form, folder):
 
 def lines_of(path):
     return [json.loads(line) for line in pathlib.Path(path).read_text().splitlines() if line.strip()]
+
+
+# ---- verdicts
+
+TWIN = """
+
+def _assay_larger(value):
+    if isinstance(value, dict):
+        return {k: _assay_larger(v) for k, v in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_assay_larger, value))
+    return value * 1.05 if value.is_floating_point() else value.logical_not() if value.dtype == _assay_bool else value + 1
+
+
+def _assay_twin(*arguments, **more):
+    return _assay_larger(FUNCTION(*arguments, **more))
+
+
+from torch import bool as _assay_bool
+"""
+
+
+def judge(assay, task, rows):
+    """Puts the verdicts of candidates, (row, column, file), into their rows."""
+    rows = [r for r in rows if r[2].exists()]
+    if not rows:
+        return
+    words = [assay, "judge", task, *(path for _, _, path in rows), "--device", "cpu", "--workload", "small", "--no-timing",
+             "--no-probes", "--checks", "1", "--no-store", "--json", "--progress", "none", "--budget", str(BUDGET_S)]
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True)
+    found = {v["name"]: v for v in json.loads(done.stdout or "[]")}
+    for row, column, path in rows:
+        v = found.get(path.name)
+        row[column] = v["verdict"] if v else "judge_failed"
+        if row[column] != "pass" and column == "judged":
+            row["reason"] = "; ".join(filter(None, [row["reason"], " ".join((v["detail"] if v else done.stderr).split())]))
 
 
 # ---- flashinfer-bench and SOL-ExecBench
@@ -101,28 +141,52 @@ def definition_rows(assay, path, raw, solutions, folder):
             kept = flashinfer.usable(workloads, definition)
             rows[1].update(task=str(len(kept)), equal=str(sum(written.get(w.uuid) == w.raw for w in kept)),
                            reason="" if len(kept) == len(workloads) else "others pass other numbers, or have an extent of 0")
-    rows += [solution_row(assay, p, s, task if row["task"] == "yes" else None, folder) for p, s in solutions]
-    return rows
+    judged = [solution_row(assay, p, s, task if row["task"] == "yes" else None, folder / f"solution_{k}.py")
+              for k, (p, s) in enumerate(solutions)]
+    if row["task"] == "yes":
+        judged = own_solutions(assay, row, raw, task, folder) + judged
+        judge(assay, task, judged)
+    return rows + [r for r, _, _ in judged if r is not row]
 
 
-def solution_row(assay, path, raw, task, folder):
+def own_solutions(assay, row, raw, task, folder):
+    """The reference as a Solution, and its twin."""
+    found = []
+    for name, column, function, more in (("reference", "judged", "run", ""),
+                                         ("twin", "twin", "_assay_twin", TWIN.replace("FUNCTION", "run"))):
+        spec = {"language": "python", "target_hardware": ["cpu"], "entry_point": f"main.py::{function}", "dependencies": [],
+                "destination_passing_style": False}
+        place, candidate = folder / f"{name}.json", folder / f"{name}.py"
+        place.write_text(json.dumps({"name": name, "definition": raw["name"], "author": "assay", "spec": spec,
+                                     "sources": [{"path": "main.py", "content": raw["reference"] + more}]}))
+        row["reason"] = row["reason"] or quietly([place, "--task", task, "-o", candidate], assay)
+        found.append((row, column, candidate))
+    return found
+
+
+def solution_row(assay, path, raw, task, candidate):
+    """(the row, its column, the candidate's file, which is there if it is one)."""
     row = Row("solution", path)
+    return row, "judged", read_solution(assay, row, path, raw, task, candidate)
+
+
+def read_solution(assay, row, path, raw, task, candidate):
     try:
         flashinfer.Solution(raw, path)
         row["read"] = "yes"
     except TOOL.Refused as e:
         row["reason"] = " ".join(str(e).split())
-        return row
+        return candidate
     if not task:
         row.update(task="no", reason="its definition is no task")
-        return row
-    candidate, back = folder / "candidate.py", folder / "solution.json"
+        return candidate
+    back = candidate.with_suffix(".json")
     row["reason"] = quietly([path, "--task", task, "-o", candidate], assay)
     row["task"] = "no" if row["reason"] else "yes"
     if row["task"] == "yes":
         quietly([candidate, "--task", task, "--solution", "-o", back], assay)
         row["equal"] = "yes" if json.loads(back.read_text()) == raw else "no"
-    return row
+    return candidate
 
 
 def trace_rows(assay, path, folder):
@@ -158,15 +222,23 @@ def problem_rows(assay, path, folder):
         same = yaml.safe_load(written.read_text()) == problem.raw and all(
             (written.parent / source).read_text() == text for source, text in problem.sources.items())
         row["equal"] = "yes" if same else "no"
-    rows = [row]
-    for p in sorted(path.parent.rglob("*.py")):
+    judged = []
+    if row["task"] == "yes":
+        for name, column, function, more in (("reference", "judged", "ref_kernel", ""),
+                                             ("twin", "twin", "_assay_twin", TWIN.replace("FUNCTION", "ref_kernel"))):
+            place, candidate = folder / f"own_{name}.py", folder / f"{name}.py"
+            place.write_text(f"from reference import ref_kernel\n{more}\ncustom_kernel = {function}\n")
+            row["reason"] = row["reason"] or quietly([place, "--task", task, "--problem", path.parent, "-o", candidate], assay)
+            judged.append((row, column, candidate))
+    for k, p in enumerate(sorted(path.parent.rglob("*.py"))):
         if re.match(r"(submission|solution)", p.name) or p.parent.name == "solutions":
-            one = Row("submission", p)
-            one["reason"] = quietly([p, "--task", task, "--problem", path.parent, "-o", folder / "s.py"], assay) \
+            one, candidate = Row("submission", p), folder / f"submission_{k}.py"
+            one["reason"] = quietly([p, "--task", task, "--problem", path.parent, "-o", candidate], assay) \
                 if row["task"] == "yes" else "its problem is no task"
             one.update(read="yes", task="no" if one["reason"] else "yes")
-            rows.append(one)
-    return rows
+            judged.append((one, "judged", candidate))
+    judge(assay, task, judged)
+    return [row] + [r for r, _, _ in judged if r is not row]
 
 
 # ---- all of them
@@ -229,7 +301,8 @@ def number(text):
 
 def page(rows):
     """The table of counts, and of what is refused with its reason."""
-    out = ["| set | kind | files | read | became tasks or candidates | written back equal |", "|---|---|---|---|---|---|"]
+    out = ["| set | kind | files | read | became tasks or candidates | written back equal | pass | twins refused |",
+           "|---|---|---|---|---|---|---|---|"]
     for name in dict.fromkeys(r["set"] for r in rows):
         for kind in KINDS:
             mine = [r for r in rows if r["set"] == name and r["kind"] == kind]
@@ -237,6 +310,9 @@ def page(rows):
                 sums = [str(sum(number(r[c]) for r in mine)) for c in ("read", "task", "equal")]
                 sums[1] = "" if kind == "traces" else sums[1]
                 sums[2] = "" if kind == "submission" else sums[2]
+                verdicts = [[r[c] for r in mine if r[c]] for c in ("judged", "twin")]
+                sums += [f"{v.count('pass') if k == 0 else len(v) - v.count('pass')} of {len(v)}" if v else ""
+                         for k, v in enumerate(verdicts)]
                 out.append(f"| {name} | {kind} | {len(mine)} | {' | '.join(sums)} |")
     refused = collections.defaultdict(list)
     for r in rows:
@@ -249,38 +325,57 @@ def page(rows):
     return "\n".join(out)
 
 
+def keep(place, rows):
+    """Whole or not at all: a run may be ended here."""
+    part = pathlib.Path(f"{place}.part")
+    with part.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    part.replace(place)
+
+
+def kept(place):
+    if not place or not pathlib.Path(place).exists():
+        return []
+    with open(place, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def wrong(row):
+    """What must not be: written back otherwise, a reference that is refused, a twin that passes."""
+    known = {"traces": "read", "workloads": "task"}.get(row["kind"])
+    own = row["kind"] in ("definition", "task.yml") and (row["judged"] not in ("", "pass") or row["twin"] == "pass")
+    return row["equal"] == "no" or own or bool(known and row["equal"] and row["equal"] != row[known])
+
+
 def main():
     options = dict(w[2:].split("=", 1) for w in sys.argv[1:] if w.startswith("--"))
     words = [w for w in sys.argv[1:] if not w.startswith("--")]
-    if (len(words) < 2 and "more" not in options) or not all("=" in w for w in words[1:]):
+    if len(words) < 2 or not all("=" in w for w in words[1:]):
         sys.exit(__doc__)
-    rows = []
-    for file in filter(None, options.get("more", "").split(",")):
-        with open(file, newline="") as text:
-            rows += csv.DictReader(text)
+    os.environ.setdefault("ASSAY_PYTHON", sys.executable)
+    rows = kept(options.get("csv"))
+    known = {(r["set"], r["path"]) for r in rows}
     for word in words[1:]:
         name, checkout = word.split("=", 1)
         checkout = pathlib.Path(checkout).resolve()
-        for kind, path, known in found_in(checkout):
-            if options.get("only", "") not in str(path):
+        for kind, path, about in found_in(checkout):
+            if options.get("only", "") not in str(path) or (name, str(path.relative_to(checkout))) in known:
                 continue
-            for row in apart(words[0], kind, path, known):
+            for row in apart(words[0], kind, path, about):
                 row = {"set": name, **row, "path": str(pathlib.Path(row["path"]).relative_to(checkout)),
                        "reason": re.sub(rf"{re.escape(tempfile.gettempdir())}/[^/ ]*/|{re.escape(str(checkout))}/", "", row["reason"])}
                 rows.append(row)
                 print(" ".join(f"{row[c]:10}" for c in COLUMNS if c != "path"), row["path"], flush=True)
-    if "csv" in options:
-        with open(options["csv"], "w", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+            if "csv" in options:
+                keep(options["csv"], rows)
     if "page" in options:
         place = pathlib.Path(options["page"])
         before, rest = place.read_text().split(MARKS[0], 1)
         place.write_text(before + MARKS[0] + "\n" + page(rows) + "\n" + MARKS[1] + rest.split(MARKS[1], 1)[1])
     print(page(rows))
-    return int(any(r["equal"] == "no" or (r["equal"].isdigit() and r["kind"] == "traces" and r["equal"] != r["read"])
-                   or (r["equal"].isdigit() and r["kind"] == "workloads" and r["equal"] != r["task"]) for r in rows))
+    return int(any(map(wrong, rows)))
 
 
 if __name__ == "__main__":
