@@ -89,6 +89,22 @@ def fitted_values():
         raise AssertionError(text)
 
 
+def remembered_functions():
+    """onnxscript's functions are read once, not at each export; what one registry is given is in no other."""
+    from torch.onnx._internal.exporter import _registration as r
+    first = r.ONNXRegistry.from_torchlib()
+    asked = r.onnxscript_apis.get_torchlib_ops
+    r.onnxscript_apis.get_torchlib_ops = None  # whoever asks again fails
+    try:
+        second = r.ONNXRegistry.from_torchlib()
+        second.register_op(torch.ops.aten.relu.default, first.get_decomps(torch.ops.aten.relu.default)[0].onnx_function)
+        third = r.ONNXRegistry.from_torchlib()
+    finally:
+        r.onnxscript_apis.get_torchlib_ops = asked
+    same(third.functions, first.functions, "a registry")
+    same(len(second.functions["aten::relu"]), len(first.functions["aten::relu"]) + 1, "one that was given a function")
+
+
 def run(*words):
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -235,7 +251,7 @@ def large_trials():
 def main():
     install()
     failures = 0
-    for part in (followed_draws, fitted_values, options, unwritten, judged, stubs, large_trials):
+    for part in (followed_draws, fitted_values, remembered_functions, options, unwritten, judged, stubs, large_trials):
         try:
             part()
             print(f"{part.__name__}: right")

@@ -2,6 +2,8 @@
 """A module as an ONNX graph with symbolic dimensions: torch.export finds out which dimensions may vary, torch.onnx
 writes the graph."""
 import contextlib
+import copy
+import functools
 import io
 import logging
 import pathlib
@@ -24,6 +26,26 @@ OPSET, LATER_OPSET = 23, 26
 # How much is left open, from the most to nothing: dimensions of inputs, and of weights (their first two: channels and
 # features, not the extents of kernels).
 OPENNESS = ("all", "inputs", "batch", "none")
+
+
+def remember_functions():
+    """PyTorch reads the sources of onnxscript's 500 functions at every export, which takes longer than the export: once is
+    enough. With a PyTorch that has other names inside nothing is remembered."""
+    try:
+        from torch.onnx._internal.exporter._registration import ONNXRegistry
+        read = functools.cache(ONNXRegistry.from_torchlib)
+        copy.copy(ONNXRegistry()).functions.items()
+    except (ImportError, AttributeError):
+        return
+
+    def from_torchlib(*words, **named):
+        registry = copy.copy(read(*words, **named))
+        registry.functions = {name: list(of) for name, of in registry.functions.items()}  # what it is given is its own
+        return registry
+    ONNXRegistry.from_torchlib = staticmethod(from_torchlib)
+
+
+remember_functions()
 
 
 class Flat(torch.nn.Module):
