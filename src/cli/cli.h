@@ -48,7 +48,8 @@ int cli_in_front(int (*command)(int argc, char **argv), int argc, char **argv);
 // Whether to go on: as `yes` says it, else as somebody at a terminal answers "QUESTION [y/N]"; false without one.
 bool cli_confirm(bool yes, const char *question);
 
-// A progress bar on stderr; silent unless stderr is a terminal. For work of many parts: cli_meter_show (progress.h).
+// A progress bar on stderr, silent unless stderr is a terminal; or as --progress says. For work of many parts:
+// cli_meter_show (progress.h).
 void cli_progress(const char *what, int done, int total);
 void cli_progress_clear(void);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What all commands share: the options for tasks, store and JSON, parsing, and opening the store.
 #include <argp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,15 +12,27 @@
 
 enum { KEY_STORE = 500, KEY_TASKS, KEY_JSON, KEY_COLOR, KEY_PROGRESS };
 
-static const struct argp_option options[] = {
-    {"tasks", KEY_TASKS, "DIR", 0, "folder of the suites (default: found next to the program)", 0},
-    {"store", KEY_STORE, "FILE", 0, "the store (default: $ASSAY_STORE or ~/.local/share/assay/assay.sqlite)", 0},
-    {"json", KEY_JSON, 0, 0, "print JSON", 0},
-    CLI_COLOR_OPTION(KEY_COLOR),
-    {"progress", KEY_PROGRESS, "FORM", 0,
-     "on stderr: auto (default: a bar on a terminal, lines where $CI is set), bar, lines or none", 0},
-    {0},
-};
+#define TASKS                                                                                                          \
+  { "tasks", KEY_TASKS, "DIR", 0, "folder of the suites (default: found next to the program)", 0 }
+#define STORE                                                                                                          \
+  { "store", KEY_STORE, "FILE", 0, "the store (default: $ASSAY_STORE or ~/.local/share/assay/assay.sqlite)", 0 }
+#define JSON                                                                                                           \
+  { "json", KEY_JSON, 0, 0, "print JSON", 0 }
+#define COLOR CLI_COLOR_OPTION(KEY_COLOR)
+#define PROGRESS                                                                                                       \
+  {                                                                                                                    \
+    "progress", KEY_PROGRESS, "FORM", 0,                                                                               \
+        "on stderr: auto (default: a bar on a terminal, lines where $CI is set), bar, lines or none", 0                \
+  }
+
+// A command has those that do something in it.
+static const struct argp_option all[] = {TASKS, STORE, JSON, COLOR, PROGRESS, {0}};
+static const struct argp_option of_tasks[] = {TASKS, JSON, COLOR, {0}};
+static const struct argp_option of_store[] = {STORE, JSON, COLOR, {0}};
+static const struct argp_option of_both[] = {TASKS, STORE, JSON, COLOR, {0}};
+static const struct argp_option of_server[] = {TASKS, STORE, COLOR, {0}};
+static const struct argp_option of_plan[] = {TASKS, COLOR, {0}};
+static const struct argp_option color_alone[] = {COLOR, {0}};
 
 static const char *const forms[] = {[CLI_PROGRESS_AUTO] = "auto",
                                     [CLI_PROGRESS_BAR] = "bar",
@@ -33,6 +46,14 @@ int cli_take_choice(const struct argp_state *state, const char *what, const char
   if (i < 0)
     argp_error(state, "%s", err.message);
   return i < 0 ? 0 : i;
+}
+
+int cli_take_whole(const struct argp_state *state, const char *name, int least, int most, const char *arg) {
+  char *end;
+  long n = strtol(arg, &end, 10);
+  if (end == arg || *end || n < least || n > most)
+    argp_error(state, "--%s takes a whole number from %d to %d, not '%s'", name, least, most, arg);
+  return (int)n;
 }
 
 enum cli_color cli_take_color(const struct argp_state *state, const char *arg) {
@@ -64,13 +85,23 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     return 0;
   case KEY_PROGRESS:
     j->progress = (enum cli_progress)cli_take_choice(state, "--progress takes", forms, arg);
+    cli_progress_in(j->progress);
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
   }
 }
 
-const struct argp cli_common_argp = {.options = options, .parser = parse};
+const struct argp cli_common_argp = {.options = all, .parser = parse};
+#define CHILD(name, rows)                                                                                              \
+  static const struct argp name##_argp = {.options = (rows), .parser = parse};                                         \
+  const struct argp_child name##_child[] = {{&name##_argp, 0, NULL, 0}, {0}}
+CHILD(cli_tasks, of_tasks);
+CHILD(cli_store, of_store);
+CHILD(cli_both, of_both);
+CHILD(cli_server, of_server);
+CHILD(cli_plan, of_plan);
+CHILD(cli_color, color_alone);
 const struct argp_child cli_common_child[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
 const struct argp_child cli_judge_child[] = {{&cli_judge_argp, 0, NULL, 0}, {0}};
 

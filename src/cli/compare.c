@@ -12,7 +12,7 @@
 
 static const struct argp argp = {
     .parser = cli_parse_words,
-    .children = cli_common_child,
+    .children = cli_store_child,
     .args_doc = "A B\nSUITE --with MAKER,...",
     .doc =
         "Compares two runs of the store, task by task. Of each it takes the fastest right candidate.\v"

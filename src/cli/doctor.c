@@ -59,7 +59,7 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .children = cli_common_child,
+    .children = cli_both_child,
     .doc = "Reports what Assay finds on this machine. Exit code 3 when something that judging needs is missing.",
 };
 

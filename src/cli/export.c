@@ -107,7 +107,7 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .children = cli_common_child,
+    .children = cli_both_child,
     .args_doc = "RUN\n--format flashinfer-bench --task TASK\n--format gpu-mode --task TASK",
     .doc =
         "Writes the verdicts of a run in KernelBench's format, FOLDER/NAME/eval_results.json, or in KernelBench-X's, "

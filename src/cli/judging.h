@@ -55,12 +55,19 @@ struct cli_judging {
 extern const struct argp cli_common_argp; // --tasks, --store, --json
 extern const struct argp cli_judge_argp;  // these and the options of a judgement (options.c)
 extern const struct argp_child cli_common_child[], cli_judge_child[]; // for a command's own argp; input: cli_judging
+// For one in which some of the common options would do nothing: those of tasks, of the store, of both, ...
+extern const struct argp_child cli_tasks_child[], cli_store_child[], cli_both_child[], cli_server_child[],
+    cli_plan_child[], cli_color_child[];
+// For one in which most options of a judgement would: those with these names (NULL-terminated), and `common`.
+const struct argp_child *cli_judge_some(const char *const *names, const struct argp_child *common);
 
 // Finds the paths, initialises `j`, which is part of *arguments, and parses. Help and wrong usage end the process.
 enum assay_status cli_begin(const struct argp *argp, int argc, char **argv, void *arguments, struct cli_judging *j,
                             struct assay_error *err);
 // The index of `arg` in `names` (NULL-terminated). Else the usage error "WHAT a or b, not 'arg'; did you mean a?".
 int cli_take_choice(const struct argp_state *state, const char *what, const char *const *names, const char *arg);
+// The whole number from `least` to `most` that --NAME was given; else a usage error.
+int cli_take_whole(const struct argp_state *state, const char *name, int least, int most, const char *arg);
 // --color, for every command: its row of options, and its value.
 #define CLI_COLOR_OPTION(key)                                                                                          \
   {                                                                                                                    \

@@ -115,7 +115,9 @@ void make_show(void *arg, const struct engine_progress *p) {
   if (p->cut_prompts > 0)
     snprintf(cost + strlen(cost), sizeof cost - strlen(cost), ", %lld prompts cut by their server",
              (long long)p->cut_prompts);
-  if (!is_terminal()) {
+  if (m->judging.progress == CLI_PROGRESS_NONE)
+    return;
+  if (!is_terminal() || m->judging.progress == CLI_PROGRESS_LINES) {
     if (p->finished)
       show_line(p, cost);
     return;

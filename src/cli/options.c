@@ -259,6 +259,19 @@ static error_t parse_judging(int key, char *arg, struct argp_state *state) {
   return error;
 }
 
+const struct argp_child *cli_judge_some(const char *const *names, const struct argp_child *common) {
+  static struct argp_option some[N_OPTIONS + 1];
+  static struct argp argp = {.options = some, .parser = parse_judging};
+  static const struct argp_child child[] = {{&argp, 0, NULL, 0}, {0}};
+  struct argp_option *next = some;
+  for (const struct argp_option *o = options; o->name; o++)
+    for (const char *const *name = names; *name; name++)
+      if (strcmp(*name, o->name) == 0)
+        *next++ = *o;
+  argp.children = common;
+  return child;
+}
+
 const struct argp cli_judge_argp = {.options = options, .parser = parse_judging, .children = cli_common_child};
 
 // --- the command that repeats

@@ -103,7 +103,7 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .children = cli_common_child,
+    .children = cli_tasks_child,
     .args_doc = "TASK",
     .doc = "Computes the answer that candidates are compared with: the task's graph in double precision, without "
            "rounding between operators.\v"

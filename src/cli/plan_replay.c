@@ -32,11 +32,12 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 
 static const struct argp argp = {
     .parser = parse,
-    .children = cli_judge_child,
     .args_doc = "FILE",
     .doc = "Runs a launch plan on its device with random inputs and prints its time and a digest of each output. "
            "Does not check the outputs: that is `assay judge`.",
 };
+
+static const char *const taken[] = {"seed", "device-index", "timeout", NULL};
 
 static void print(const struct replay_result *r) {
   char cold[32], hot[32], called[32];
@@ -52,7 +53,9 @@ int cli_plan_replay(int argc, char **argv) {
   struct assay_error err = {0};
   struct plan plan;
   struct replay_result r = {0};
-  if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
+  struct argp options_too = argp;
+  options_too.children = cli_judge_some(taken, cli_color_child);
+  if (cli_begin(&options_too, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
   cli_judging_finish(&a.judging, NULL);
   struct assay_judge_options *o = &a.judging.options;

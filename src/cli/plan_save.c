@@ -58,10 +58,12 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .children = cli_judge_child,
     .args_doc = "TASK FILE",
     .doc = "Builds a candidate (.cu or .cl) and writes its launch plan for a workload, as JSON. Needs no GPU.",
 };
+
+static const char *const taken[] = {"workload", "toolchain", "device-index", "compiler", "as-published",
+                                    "contract", "budget",    "define",       NULL};
 
 static enum assay_status write_plan(const struct arguments *a, const struct plan *p, struct assay_error *err) {
   struct buf json = {0};
@@ -88,7 +90,9 @@ int cli_plan_save(int argc, char **argv) {
   char *task_path = NULL, *diagnostics = NULL, why[512] = "";
   bool made = false;
   struct plan plan;
-  if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
+  struct argp options_too = argp;
+  options_too.children = cli_judge_some(taken, cli_plan_child);
+  if (cli_begin(&options_too, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
   cli_judging_finish(&a.judging, NULL);
   struct assay_judge_options *o = &a.judging.options;

@@ -73,12 +73,22 @@ void cli_meter_show(struct cli_meter *m, const char *what, int done, int total) 
   fflush(stderr);
 }
 
+static struct cli_meter stages; // of cli_progress
+
+void cli_progress_in(enum cli_progress form) {
+  stages.form = form;
+}
+
 void cli_progress(const char *what, int done, int total) {
-  if (isatty(STDERR_FILENO) && total > 0)
+  if (total > 0 && stages.form == CLI_PROGRESS_LINES)
+    cli_meter_show(&stages, what, done, total);
+  else if (total > 0 &&
+           (stages.form == CLI_PROGRESS_BAR || (stages.form == CLI_PROGRESS_AUTO && isatty(STDERR_FILENO))))
     draw_bar(what, "", done, total);
 }
 
 void cli_progress_clear(void) {
-  if (isatty(STDERR_FILENO))
+  if (stages.form == CLI_PROGRESS_BAR || (stages.form == CLI_PROGRESS_AUTO && isatty(STDERR_FILENO)))
     fprintf(stderr, "\r\033[K");
+  stages = (struct cli_meter){.form = stages.form};
 }

@@ -15,6 +15,10 @@ struct cli_meter {
   int first;                  // what was done when it began: of an earlier run, say
 };
 
+// --progress as it was given, for cli_progress and cli_progress_clear (cli.h). AUTO there is a bar on a terminal, else
+// nothing: one judgement fills no log.
+void cli_progress_in(enum cli_progress form);
+
 // Shows that `done` parts are done and `what` is under way. A bar is drawn each time; a line at most every ten seconds.
 void cli_meter_show(struct cli_meter *m, const char *what, int done, int total);
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay report --html DIR: the leaderboard as a static site.
 #include <argp.h>
+#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/parallel.h"
 #include "cli/json.h"
@@ -26,12 +29,12 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     a->folder = arg;
     return 0;
   case KEY_SOURCES:
+    if (access(arg, R_OK | X_OK) != 0)
+      argp_error(state, "--sources %s: %s", arg, strerror(errno));
     a->sources = arg;
     return 0;
   case KEY_THREADS:
-    a->threads = atoi(arg);
-    if (a->threads < 1 || a->threads > MOST_THREADS)
-      argp_error(state, "--threads %s: from 1 to %d", arg, MOST_THREADS);
+    a->threads = cli_take_whole(state, "threads", 1, MOST_THREADS, arg);
     return 0;
   case ARGP_KEY_INIT:
     state->child_inputs[0] = &a->judging;
@@ -39,6 +42,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case ARGP_KEY_END:
     if (!a->folder)
       argp_error(state, "say where to: --html FOLDER");
+    if (a->judging.tasks && access(a->judging.tasks, R_OK | X_OK) != 0)
+      argp_error(state, "--tasks %s: %s", a->judging.tasks, strerror(errno));
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;

@@ -24,7 +24,7 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
     .options = options,
     .parser = cli_parse_words,
-    .children = cli_common_child,
+    .children = cli_store_child,
     .args_doc = "\nrename RUN NAME\ndelete RUN...\nmerge NAME RUN...\nexport RUN FILE\nimport FILE [RUN]",
     .doc =
         "Lists the runs of the store: their verdicts, tasks, workloads and devices. rename gives one another name, "

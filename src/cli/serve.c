@@ -188,7 +188,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .children = cli_common_child,
+    .children = cli_server_child,
     .doc = "Serves the queue and the verdicts of a store over HTTP, and judges what is submitted. Without --token-file "
            "nobody can submit; only this machine can connect unless --address says otherwise. SIGTERM or Ctrl-C ends "
            "it in good order; what was accepted is never lost.\vdocs/serving.md explains the interface, the limits and "

@@ -76,7 +76,7 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .children = cli_common_child,
+    .children = cli_both_child,
     .args_doc = "TASK",
     .doc = "Shows a task: its graph, its workloads with their shapes and minimum work, its inputs, and an equivalent "
            "PyTorch module.",

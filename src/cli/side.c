@@ -34,9 +34,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     s->retime = true;
     return 0;
   case KEY_SEEDS:
-    s->seeds = atoi(arg);
-    if (s->seeds < 1 || s->seeds > SIDE_MOST_SEEDS)
-      argp_error(state, "--tuning-seeds takes a number from 1 to %d, not '%s'", SIDE_MOST_SEEDS, arg);
+    s->seeds = cli_take_whole(state, "tuning-seeds", 1, SIDE_MOST_SEEDS, arg);
     return 0;
   case ARGP_KEY_INIT:
     state->child_inputs[0] = &s->judging;

@@ -224,7 +224,7 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .children = cli_common_child,
+    .children = cli_store_child,
     .args_doc = "[RUN...]",
     .doc =
         "Shows what tuning cost: for each run of `assay tune`, or of another tuner's log that was read, the best time "
