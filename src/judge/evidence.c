@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "judge/baseline.h"
 #include "judge/form.h"
+#include "judge/machine.h"
 #include "task/given.h"
 
 // JSON has no such numbers: NaN, which is no number, is null, and infinity a string.
@@ -198,6 +199,8 @@ enum assay_status assay_settings_hash(const struct assay_judge_options *o, char 
     json_array_append_new(baselines, json_string(baselines_name(o->baselines, i)));
   // Its extensions are another program with another compiler.
   json_t *compilers = choice.form->python ? settings_json(o->paths->compiler_settings) : NULL;
+  // Another GPU is another device: a verdict of one says nothing of the other's time.
+  char *gpus = choice.form->device->dialect == PLAN_CUDA_LAUNCHES ? machine_gpus(o->paths->proc) : NULL;
   char device[32];
   snprintf(device, sizeof device, "%s %d %s", o->device, o->device_index, o->toolchain ? o->toolchain : "");
   // What a Python candidate without a plan means depends on it, on a GPU.
@@ -205,16 +208,16 @@ enum assay_status assay_settings_hash(const struct assay_judge_options *o, char 
   // Those of a plan are only the oracle's, and the same work may go on where there are more processors.
   bool host = choice.form->device->dialect == PLAN_NO_LAUNCHES || (choice.form->python && choice.mode != FORM_PLAN);
   int threads = host ? o->threads : 0;
-  json_t *j =
-      json_pack("{s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:b, s:s*, s:i, s:b, s:i, s:i, s:i, s:i, "
-                "s:s*, s:o*, s:s*, s:o*, s:s*}",
-                "task", task_hex, "published", o->as_published, "workload", o->workload, "compiler",
-                o->compiler ? o->compiler : "", "device", device, "defines", defines, "baselines", baselines, "rule",
-                (int)o->rule, "threads", threads, "checks", o->declared_checks, "probes", o->probes, "shapes",
-                o->shapes == ASSAY_SHAPES_JUDGED ? "judged" : NULL, "replicas", o->replicas, "timing", o->timing,
-                "min_samples", o->min_samples, "max_samples", o->max_samples, "hot_samples", o->hot_samples, "verified",
-                o->verified_calls, "mode", mode, "compilers", compilers, "contract", o->contract, "hold_out",
-                o->hold_out ? json_integer((json_int_t)o->hold_out) : NULL, "weights", weights[0] ? weights : NULL);
+  json_t *j = json_pack("{s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:b, s:s*, s:i, s:b, s:i, s:i, s:i, s:i, "
+                        "s:s*, s:o*, s:s*, s:o*, s:s*, s:s*}",
+                        "task", task_hex, "published", o->as_published, "workload", o->workload, "compiler",
+                        o->compiler ? o->compiler : "", "device", device, "defines", defines, "baselines", baselines,
+                        "rule", (int)o->rule, "threads", threads, "checks", o->declared_checks, "probes", o->probes,
+                        "shapes", o->shapes == ASSAY_SHAPES_JUDGED ? "judged" : NULL, "replicas", o->replicas, "timing",
+                        o->timing, "min_samples", o->min_samples, "max_samples", o->max_samples, "hot_samples",
+                        o->hot_samples, "verified", o->verified_calls, "mode", mode, "compilers", compilers, "contract",
+                        o->contract, "hold_out", o->hold_out ? json_integer((json_int_t)o->hold_out) : NULL, "weights",
+                        weights[0] ? weights : NULL, "gpus", gpus && gpus[0] ? gpus : NULL);
   text = j ? json_dumps(j, JSON_SORT_KEYS) : NULL;
   json_decref(j);
   if (text)
@@ -222,6 +225,7 @@ enum assay_status assay_settings_hash(const struct assay_judge_options *o, char 
   else
     status = error_nomem(err, "the settings' hash");
   free(text);
+  base_free(gpus);
   base_free(task);
   return status;
 }

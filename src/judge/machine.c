@@ -2,6 +2,7 @@
 #include "judge/machine.h"
 
 #include <cblas.h>
+#include <glob.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/parallel.h"
@@ -60,6 +62,41 @@ static char *described(int processors) {
 
 char *machine_json(void) {
   return described(parallel_cpus());
+}
+
+// Adds the model that a file of the driver's names, unless it is there.
+static void add_model(const char *path, struct buf *all) {
+  FILE *f = fopen(path, "re");
+  char line[512];
+  while (f && fgets(line, sizeof line, f)) {
+    if (strncmp(line, "Model:", 6) != 0)
+      continue;
+    line[strcspn(line, "\n")] = '\0';
+    char *model = line + 6 + strspn(line + 6, " \t");
+    bool known = false;
+    for (const char *at = buf_str(all); *at && !known; at += strcspn(at, "\n") + 1)
+      known = strncmp(at, model, strlen(model)) == 0 && at[strlen(model)] == '\n';
+    if (!known)
+      buf_printf(all, "%s\n", model);
+    break;
+  }
+  if (f)
+    fclose(f);
+}
+
+char *machine_gpus(const char *proc) {
+  char pattern[4096];
+  struct buf all;
+  glob_t files = {0};
+  buf_init(&all);
+  snprintf(pattern, sizeof pattern, "%s/driver/nvidia/gpus/*/information", proc && proc[0] ? proc : "/proc");
+  if (glob(pattern, 0, NULL, &files) == 0)
+    for (size_t i = 0; i < files.gl_pathc; i++)
+      add_model(files.gl_pathv[i], &all);
+  globfree(&files);
+  char *text = all.failed ? NULL : base_strndup(buf_str(&all), all.len);
+  buf_release(&all);
+  return text;
 }
 
 char *machine_identity(bool whole) {

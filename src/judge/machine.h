@@ -18,6 +18,10 @@ enum assay_status machine_measure(int threads, struct machine_peaks *out, struct
 // `whole`: whichever of its processors this process may use, as for what a GPU of it can do.
 char *machine_identity(bool whole);
 
+// Which GPUs NVIDIA's driver names in this folder of the kernel's ("" or NULL: /proc), each model once, a line
+// each. Heap string, "" for none; NULL when memory fails.
+char *machine_gpus(const char *proc);
+
 // Description as JSON: processor, logical processors, memory, kernel; heap string.
 char *machine_json(void);
 
