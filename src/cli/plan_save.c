@@ -27,6 +27,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     a->out = arg;
     return 0;
   case KEY_TARGET:
+    if (strncmp(arg, "sm_", 3) != 0 || arg[3] < '1' || arg[3] > '9')
+      argp_error(state, "--target takes a GPU such as sm_90a, not '%s'", arg);
     a->target = arg;
     return 0;
   case ARGP_KEY_ARG:

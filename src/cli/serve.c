@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay serve: the judge as a service.
 #include <argp.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,6 +176,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case ARGP_KEY_END:
     if (a->live && !o->site)
       argp_error(state, "--live makes the pages of a folder: --site DIR --live");
+    if (a->judging.tasks && access(a->judging.tasks, R_OK | X_OK) != 0)
+      argp_error(state, "--tasks %s: %s", a->judging.tasks, strerror(errno));
     return 0;
   case ARGP_KEY_ARG:
     if (!a->worker)
