@@ -1179,6 +1179,9 @@ def lift(library, build):
             stage, text = NOT_LOADED, worker_error.told(error, path)
             if is_maybe_ours(error):
                 stage, text = REFUSED, worker_error.told(error, path, "while it was recorded it raised ")
+            if lift.library.assay_lift_has_no_memory():  # PyTorch goes on with memory at address 0
+                stage, text = REFUSED, worker_error.told(error, path, "the device has no memory left for what it allocates "
+                                                         "while it is recorded, and without that it raised ")
             lift.library.assay_lift_failed(stage, text.encode(errors="replace"))
             break
         for fd in spare:

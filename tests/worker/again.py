@@ -11,9 +11,9 @@ import sys
 import tempfile
 
 
-def play(path):
+def play(path, crowded):
     """The process that is started again: worker.py with stand-ins. The second workload fails while the search is on,
-    and the third always."""
+    and the third always. `crowded`: what it allocates finds no memory, and the first fails."""
     import torch
     spec = importlib.util.spec_from_file_location("worker", path)
     worker = importlib.util.module_from_spec(spec)
@@ -22,7 +22,7 @@ def play(path):
     class Library:
         @staticmethod
         def assay_lift_has_no_memory():
-            return 0
+            return crowded
 
         @staticmethod
         def assay_lift_failed(stage, text):
@@ -40,6 +40,8 @@ def play(path):
     def lift_workload(lift, module, workload, timed):
         print("workload", workload, "timed" if timed else "")
         sys.stdout.flush()
+        if crowded:
+            raise RuntimeError("CUDA error: an illegal memory access was encountered")
         if workload == "second":
             torch.backends.cudnn.benchmark = True
             if torch.backends.cudnn.benchmark:
@@ -59,7 +61,8 @@ def file_of(text):
     return fd
 
 
-def main():
+def run(how):
+    """(candidate's file, the finished process)."""
     judge, child = socket.socketpair()
     with tempfile.NamedTemporaryFile("w", suffix=".py") as candidate:
         candidate.write("class ModelNew:\n    pass\n")
@@ -71,19 +74,31 @@ def main():
         def third():
             os.dup2(child.fileno(), 3)
             os.set_inheritable(3, True)
-        done = subprocess.run([sys.executable, "-B", __file__, sys.argv[1], "play"], preexec_fn=third, close_fds=False,
+        done = subprocess.run([sys.executable, "-B", __file__, sys.argv[1], how], preexec_fn=third, close_fds=False,
                               capture_output=True, text=True, env=dict(os.environ, TMPDIR="/tmp"), check=False)
-    wanted = ["open 0 1 2 3", "workload first timed", "open 4 5 6 7", "workload second ",
-              "open 4 5 6 7", "workload second ", "open 8 9 10 11", "workload third ",
-              f"failed {os.path.basename(candidate.name)}:1:1: error: RuntimeError: it will not"]
-    got = done.stdout.splitlines()
-    if done.returncode != 0 or got != wanted or "recorded again" not in done.stderr:
+    return f"{os.path.basename(candidate.name)}:1:1", done
+
+
+def compare(done, wanted, again):
+    if done.returncode != 0 or done.stdout.splitlines() != wanted or ("recorded again" in done.stderr) != again:
         sys.exit(f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}\nwanted\n" + "\n".join(wanted))
+
+
+def main():
+    place, done = run("play")
+    compare(done, ["open 0 1 2 3", "workload first timed", "open 4 5 6 7", "workload second ",
+                   "open 4 5 6 7", "workload second ", "open 8 9 10 11", "workload third ",
+                   f"failed {place}: error: RuntimeError: it will not"], True)
     print("started again once, from the second workload on")
+    place, done = run("crowded")
+    compare(done, ["open 0 1 2 3", "workload first timed",
+                   f"failed {place}: error: the device has no memory left for what it allocates while it is recorded, and "
+                   "without that it raised RuntimeError: CUDA error: an illegal memory access was encountered"], False)
+    print("what fails for want of memory is said to")
 
 
 if __name__ == "__main__":
-    if sys.argv[2:] == ["play"]:
-        play(sys.argv[1])
+    if sys.argv[2:]:
+        play(sys.argv[1], sys.argv[2] == "crowded")
     else:
         main()

@@ -59,7 +59,7 @@ struct lift {
   int n_left_over;                                 // allocations that were left over, also those that are gone since
   bool logs_held;                  // while left-over memory is tried, both logs say that they are refused
   uint32_t held_stages[LIFT_LOGS]; // what they said before
-  bool out_of_memory;              // the driver said so when memory was mapped last
+  bool out_of_memory;              // the driver said so when memory was mapped, since the recordings were opened
   struct assay_error err;          // its message is handed out
 };
 

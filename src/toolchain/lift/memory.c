@@ -19,7 +19,7 @@ static bool map(struct lift *l, uint64_t address, uint64_t bytes, struct allocat
     return false;
   uint64_t base = got + gap;
   enum cu_result made = cu->cuMemCreate(&handle, mapped, &prop, 0);
-  l->out_of_memory = made == CUDA_ERROR_OUT_OF_MEMORY;
+  l->out_of_memory = l->out_of_memory || made == CUDA_ERROR_OUT_OF_MEMORY;
   if (made != CUDA_SUCCESS)
     return false;
   if (cu->cuMemMap(base, mapped, 0, handle, 0) != CUDA_SUCCESS ||

@@ -22,7 +22,7 @@ EXPORTED void assay_lift_free(void *p, ssize_t size, int device, CUstream stream
 // cuDNN's search on gets the exception.
 EXPORTED int assay_lift_answer_largest_block(void);
 
-// NULL: PyTorch reports that memory is exhausted.
+// NULL: memory is exhausted. PyTorch does not look: its tensor is at address 0, and what uses it fails in any way.
 void *assay_lift_malloc(ssize_t size, int device, CUstream stream) {
   (void)device, (void)stream;
   bool was_inside;

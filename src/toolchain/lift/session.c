@@ -53,7 +53,7 @@ EXPORTED const char *assay_lift_subscribe(const char *cupti_path, const char *bu
 // Maps both requests' tensors of a workload on the device. What an earlier workload had is given back; the caller
 // closes the descriptors. NULL, or what is wrong.
 EXPORTED const char *assay_lift_open(int request_a, int log_a, int request_b, int log_b);
-EXPORTED int assay_lift_has_no_memory(void); // whether that failed because the device's memory is too small
+EXPORTED int assay_lift_has_no_memory(void); // whether since then the device's memory was too small for something
 // Inputs and outputs of a request, and one of them.
 EXPORTED void assay_lift_counts(int log, uint32_t counts[2]);
 EXPORTED void assay_lift_tensor(int log, uint32_t i, struct record_tensor *out);

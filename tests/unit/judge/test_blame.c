@@ -23,6 +23,9 @@ static void words_of_those_that_found_none(void **state) {
   static const char *const about[] = {
       "candidate.py:14:1: error: OutOfMemoryError: CUDA out of memory. Tried to allocate 32.00 GiB. GPU 0 has",
       "the device has no memory for two sets of the task's tensors, which recording takes",
+      "a.py:1:1: error: the device has no memory left for what it allocates while it is recorded, and without that it "
+      "raised "
+      "AcceleratorError: CUDA error: an illegal memory access was encountered",
       "RuntimeError: The tensor has a non-zero number of elements, but its data is not allocated yet. If you're",
       "RuntimeError: GET was unable to find an engine to execute this computation",
       "cuBLAS error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate(handle)"};

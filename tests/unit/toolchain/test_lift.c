@@ -33,6 +33,7 @@ void assay_lift_look(int on);
 void assay_lift_begin(int log);
 void assay_lift_output(uint64_t address, uint32_t index);
 const char *assay_lift_end(void);
+int assay_lift_has_no_memory(void);
 int assay_lift_is_new(uint64_t address, uint64_t bytes);
 void assay_lift_time(int on);
 int assay_lift_left_overs(int what);
@@ -40,6 +41,7 @@ int assay_lift_left_overs(int what);
 // ---- the driver
 
 static uint64_t moved; // by how much memory lies elsewhere than it was asked for
+static bool crowded;   // others have the memory
 
 static enum cu_result reserve(uint64_t *address, size_t bytes, size_t alignment, uint64_t hint, unsigned long long f) {
   (void)alignment, (void)f;
@@ -52,7 +54,7 @@ static enum cu_result create(uint64_t *handle, size_t bytes, const struct cu_mem
                              unsigned long long f) {
   (void)bytes, (void)prop, (void)f;
   *handle = 1;
-  return CUDA_SUCCESS;
+  return crowded ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 static enum cu_result map(uint64_t address, size_t bytes, size_t offset, uint64_t handle, unsigned long long f) {
   (void)address, (void)bytes, (void)offset, (void)handle, (void)f;
@@ -372,6 +374,23 @@ static void memory_is_rounded(void **state) {
   assert_int_equal(read_log(&f, 0, &f.plan, &f.report), ASSAY_OK);
   assert_int_not_equal(f.report.outcome, PLAN_MADE);
   assert_non_null(strstr(f.report.detail, "outside of its 4608 bytes"));
+  teardown(&f);
+}
+
+// PyTorch does not look whether it got memory. What fails long after is said to lack it.
+static void memory_that_is_not_there_is_remembered(void **state) {
+  (void)state;
+  struct fixture f;
+  setup(&f);
+  assert_false(assay_lift_has_no_memory());
+  crowded = true;
+  assert_int_equal(take(4 * N), 0);
+  crowded = false;
+  assert_int_not_equal(take(4 * N), 0);
+  assert_true(assay_lift_has_no_memory());
+  teardown(&f);
+  setup(&f); // the next workload
+  assert_false(assay_lift_has_no_memory());
   teardown(&f);
 }
 
@@ -1333,6 +1352,7 @@ int main(void) {
       cmocka_unit_test(a_fresh_result_is_the_output),
       cmocka_unit_test(work_of_every_kind),
       cmocka_unit_test(memory_elsewhere),
+      cmocka_unit_test(memory_that_is_not_there_is_remembered),
       cmocka_unit_test(memory_is_rounded),
       cmocka_unit_test(memory_from_before),
       cmocka_unit_test(memory_of_others),
