@@ -6,8 +6,8 @@ Every multiprocessor's cycle counter and the time in ns are read before and afte
 stream: their quotient is the true clock between them. Work per cycle follows: an SM of Hopper has 4096 operations in bf16
 a cycle, 8192 in fp8. Two ways of running each form of kernels/fusedops and each library, as in forms.py:
 
-  warm   back to back for SECONDS (0.7), while nvidia-smi reads the power: where the power's limit lowers the clock, only
-         fewer joules help, not better scheduling
+  warm   back to back for SECONDS (0.7): where the power's limit lowers the clock, only fewer joules help, not better
+         scheduling
   cold   one call at a time, each after 256 MB were written, as the judge does: median of fifteen
 
 "use" is the part of the tensor cores' cycles that did work. Wants nvcc and PyTorch on a GPU with compute capability 9.0.
@@ -15,7 +15,6 @@ a cycle, 8192 in fp8. Two ways of running each form of kernels/fusedops and each
 import ctypes
 import json
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -46,12 +45,6 @@ class Clock:
         return statistics.median(1000 * c / t for c, t in passed if t), statistics.median(t for _, t in passed)
 
 
-def power():
-    query = "power.draw.instant,clocks.sm,clocks_event_reasons.sw_power_cap,clocks_event_reasons.sw_thermal_slowdown"
-    found = subprocess.run(["nvidia-smi", "-i", "0", f"--query-gpu={query}", "--format=csv,noheader"], capture_output=True, text=True)
-    return [word.strip() for word in found.stdout.strip().split(",")]
-
-
 def warm(clock, run, seconds):
     for _ in range(3):
         run()
@@ -64,10 +57,8 @@ def warm(clock, run, seconds):
     for _ in range(n):
         run()
     clock.stamp(1)
-    time.sleep(seconds / 2)
-    read = power()
     mhz, ns = clock.read()
-    return {"calls": n, "us": ns / n / 1000, "mhz": mhz, "power": read}
+    return {"calls": n, "us": ns / n / 1000, "mhz": mhz}
 
 
 def cold(clock, run, flush, empty):
@@ -106,7 +97,7 @@ def main():
                 for r in best:
                     print(kind, "x".join(map(str, dims)), r["form"], " ".join(
                         f"{way}: {r[way]['us']:.1f} us {r[way]['tflops']:.0f} TFLOP/s {r[way]['mhz']:.0f} MHz use {r[way]['use']:.3f}"
-                        for way in ("cold", "warm")), *r["warm"]["power"], flush=True)
+                        for way in ("cold", "warm")), flush=True)
                 with open(out, "w", encoding="utf-8") as file:
                     json.dump(result, file, indent=1)
 
