@@ -72,6 +72,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
     return 0;
   case KEY_STORE:
     snprintf(j->paths.store, sizeof j->paths.store, "%s", arg);
+    j->store_named = true;
     return 0;
   case KEY_TASKS:
     j->tasks = arg;
@@ -164,7 +165,7 @@ struct store *cli_store_read(const struct cli_judging *j) {
   struct assay_error err = {0};
   if (j->no_store || store_open_existing(j->paths.store, &s, &err) == ASSAY_OK)
     return s;
-  if (err.status != ASSAY_ERR_NOT_FOUND)
+  if (err.status != ASSAY_ERR_NOT_FOUND || j->store_named)
     fprintf(stderr, "assay: %s\nassay: so there are no floors\n", err.message);
   return NULL;
 }

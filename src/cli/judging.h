@@ -39,6 +39,7 @@ enum { CLI_DEVICES = 0 PLAN_DEVICES(CLI_COUNT_DEVICE) };
 struct cli_judging {
   struct assay_judge_options options;
   struct cli_paths paths;
+  bool store_named; // by an option: then that there is none is said
   struct cli_list defines, baselines;
   char *baseline_folder; // for the files of baselines that have a name; NULL: not made yet
   struct buf baseline_path;

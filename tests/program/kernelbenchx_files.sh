@@ -109,7 +109,7 @@ exported() { # exported CODE WORDS OPTION...
 mkdir "$work/none"
 exported 2 "none has no reference timings of the run's tasks, such as layernorm_w8a8.json" --baseline "$work/none"
 echo '[' >"$work/none/sum.json"
-exported 2 "none/sum.json:1: " --baseline "$work/none"
+exported 2 "none/sum.json:2: " --baseline "$work/none"
 echo '{"ms": 3}' >"$work/none/sum.json"
 exported 2 "none/sum.json: want a list of rows" --baseline "$work/none"
 echo '[]' >"$work/none/sum.json"
