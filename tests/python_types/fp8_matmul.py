@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Tensors of float8 reach a module, as a GPU's eager execution has them.
 # assay: task fusedops/matmul/fp8_matmul
 # assay: expect pass
