@@ -87,7 +87,7 @@ def formula_row(rng, pattern, folder, number, text):
     row = site_store.make_row(rng, pattern, f"// {text}\n", folder, number)
     evidence = json.loads(row["evidence"])
     evidence.update(device=text, diagnostics=text, baselines=[{"name": text, "median_ns": 1e5, "speedup": 2.0, "verdict": text}])
-    row.update(task="kernelbench/1/19", run=text, detail=text, candidate=text, evidence=json.dumps(evidence), workload=text)
+    row.update(task="kernelbench/1/30", run=text, detail=text, candidate=text, evidence=json.dumps(evidence), workload=text)
     return row
 
 
@@ -109,9 +109,10 @@ def make(assay, folder, count):
         rows.append(site_store.make_row(rng, pattern, source, folder, number))
         rows[-1].update(task=f"kernelbench/1/{19 + number % 12}", run=f"run {number // 12 % 2}")
     rows[0]["reason"] = "changed_behaviour"
-    rows += [hostile_row(rng, pattern, folder, count + k, k == 0) for k in range(3)]
-    rows[-1]["reason"] = "changed_behaviour"
-    rows += [formula_row(rng, pattern, folder, count + 3 + k, text) for k, text in enumerate(FORMULAS)]
+    hostile = [hostile_row(rng, pattern, folder, count + k, k == 0) for k in range(3)]
+    hostile[-1]["reason"] = "changed_behaviour"
+    hostile += [formula_row(rng, pattern, folder, count + 3 + k, text) for k, text in enumerate(FORMULAS)]
+    rows = hostile + rows  # of many runs the two newest are compared
     making = [(run, json.dumps({"method": run, "models": [HOSTILE, *FORMULAS]}), 0) for run in (HOSTILE, *FORMULAS)]
     with sqlite3.connect(store) as db:
         db.execute("DELETE FROM verdict")
