@@ -56,8 +56,8 @@ def module(source, form, call):
     _, sizes, inputs, weights = form
     future = "from __future__ import annotations\n"  # has to be first
     lines = [future if future in source else "", "import os", 'os.environ["HELION_AUTOTUNE_EFFORT"] = "none"',
-             source.replace(future, ""), "", "import torch", "", "class ModelNew(torch.nn.Module):", f"    def __init__(self{', ' + sizes if sizes else ''}):",
-             "        super().__init__()"]
+             source.replace(future, ""), "", "import torch", "", "class ModelNew(torch.nn.Module):",
+             f"    def __init__(self{', ' + sizes if sizes else ''}):", "        super().__init__()"]
     for weight in weights.split():
         name, _, shape = weight.partition("=")
         lines.append(f"        self.{name} = torch.nn.Parameter(torch.empty({shape}, dtype=torch.bfloat16), requires_grad=False)")

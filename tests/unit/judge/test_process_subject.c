@@ -438,6 +438,12 @@ static void a_users_options_lead_elsewhere(void **state) {
   assay_baselines_close(o.baselines);
   o.baselines = NULL;
   assert_string_not_equal(with, without);
+  struct assay_paths elsewhere = paths; // a machine with another GPU
+  elsewhere.proc = ASSAY_SOURCE_DIR "/tests/support/gpus";
+  o.paths = &elsewhere;
+  assert_int_equal(assay_settings_hash(&o, with, &err), ASSAY_OK);
+  assert_string_not_equal(with, without);
+  o.paths = &paths;
   o.device = "cpu"; // where the mode means nothing, and threads are the candidate's
   assert_int_equal(assay_settings_hash(&o, without, &err), ASSAY_OK);
   o.mode = "process";
