@@ -6,7 +6,8 @@
 #   bench/gpu/fusedops.sh PROGRAMS OUT [SECONDS]
 #
 # PROGRAMS: the folder with assay and its helpers. OUT: a folder for the store, texts and JSON. SECONDS (540) limits the
-# whole; the same OUT goes on where it stopped. ASSAY_PYTHON names a Python with PyTorch; without it only kernels are
+# whole; the same OUT goes on where it stopped. PARTS names a file with what there is to do in place of all, a line each:
+# TASK WORKLOADS. ASSAY_PYTHON names a Python with PyTorch; without it only kernels are
 # judged. HELION is Helion's effort (none). GPUS (1): so many of the machine's GPUs share the work, a part of a sweep at a
 # time, all makers of a shape on the same GPU. EACH (1): so many parts at once on a GPU; nothing else runs there while the
 # judge takes a time, but tuners, which take their own, may disturb each other. OUT/results.tar has what was judged so far,
@@ -38,6 +39,7 @@ whole() { # whole NAME TASK WORKLOADS: the table of a sweep; what the parts judg
   tail -n 40 "$out/$1.txt"
 }
 parts() { # what there is to do, the longest first
+  if [ -n "${PARTS:-}" ]; then cat "$PARTS" && return; fi
   for n in 1 2 3 4 5; do echo "fusedops/gemm_gelu/bf16_gemm_gelu size0$n"; done
   for n in 30 $(seq -w 1 29); do echo "fusedops/matmul/bf16_matmul size$n"; done
   for n in 1 2 3; do echo "fusedops/layernorm/bf16_layernorm size0$n"; done
