@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inputs drawn by the device's code are the CPU's, bit for bit: every input of every task of level 1, at
-// its small and ragged workloads, under every probe.
+// its small and ragged workloads, under every probe. tests/gpu/draw.c compiles this file for a GPU.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,11 +15,19 @@
 
 static struct compute *compute;
 
+static enum assay_status open_backend(struct assay_error *err) {
+#ifdef GPU_DRAW_ON_CUDA
+  return compute_open_cuda(&(struct compute_options){.nvrtc = getenv("ASSAY_NVRTC")}, &compute, err);
+#else
+  struct compute_options o = host_device_options();
+  return compute_open_host(&o, &compute, err);
+#endif
+}
+
 static int open_compute(void **state) {
   struct assay_error err = {0};
-  struct compute_options o = host_device_options();
   (void)state;
-  if (compute_open_host(&o, &compute, &err) != ASSAY_OK)
+  if (open_backend(&err) != ASSAY_OK)
     fail_msg("%s", err.message);
   return 0;
 }
