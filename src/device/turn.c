@@ -17,11 +17,13 @@
 #include "base/clock.h"
 
 enum { POLL_NS = 2000000 };
+static const int64_t MOST_OWED_NS = 20000000000; // of the time that who waited has before it gives way again
 
 struct turn {
   // Whoever wants a turn holds the gate until it has it: so one that waits to be alone is not overtaken.
   int gate, lock;
   enum turn_kind held;
+  int64_t since_ns, owed_ns; // when it was taken, and how long it is kept whoever wants it
 };
 
 // A folder with this name in `at` that nobody but us can open files of or put files into; made if it is not there. Who
@@ -107,11 +109,13 @@ int64_t turn_take(struct turn *t, enum turn_kind kind, int64_t most_ns) {
       t->held = kind;
     flock(t->gate, LOCK_UN);
   }
-  return clock_monotonic_ns() - begin_ns;
+  t->since_ns = clock_monotonic_ns();
+  t->owed_ns = t->since_ns - begin_ns < MOST_OWED_NS ? t->since_ns - begin_ns : MOST_OWED_NS;
+  return t->since_ns - begin_ns;
 }
 
 bool turn_is_wanted(const struct turn *t) {
-  if (!t || t->held != TURN_TOGETHER)
+  if (!t || t->held != TURN_TOGETHER || clock_monotonic_ns() - t->since_ns < t->owed_ns)
     return false;
   if (flock(t->gate, LOCK_EX | LOCK_NB))
     return errno == EWOULDBLOCK;
@@ -124,7 +128,9 @@ void turn_close(struct turn *t) {
     return;
   if (t->gate >= 0)
     close(t->gate);
-  if (t->lock >= 0)
+  if (t->lock >= 0) {
+    flock(t->lock, LOCK_UN); // a child that was forked meanwhile has the file open, too
     close(t->lock);
+  }
   base_free(t);
 }

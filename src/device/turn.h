@@ -31,7 +31,9 @@ enum assay_status turn_open(const char *folder, const char *home, const char *de
 // kind that is held already is kept: no candidate that runs can get in between. Who waits to be alone is next: nobody
 // who comes later overtakes. Returns how long it waited, in ns. t may be NULL.
 int64_t turn_take(struct turn *t, enum turn_kind kind, int64_t most_ns);
-// Whether somebody waits whom our turn together with others keeps waiting. t may be NULL.
+// Whether somebody waits whom our turn together with others keeps waiting, and should have the device: not before we
+// had it as long as we waited for it (20 s at most), or a queue of those who take times would let nobody record. t may
+// be NULL.
 bool turn_is_wanted(const struct turn *t);
 void turn_close(struct turn *t); // NULL is fine
 

@@ -172,6 +172,38 @@ static void who_holds_it_with_others_gives_way(void **state) {
   assert_false(turn_is_wanted(NULL));
 }
 
+// Who had to wait has the device as long before it gives way again: a queue of others does not keep it for itself.
+static void who_waited_has_as_long_for_itself(void **state) {
+  (void)state;
+  struct turn *t = opened(folder, "GPU-1");
+  struct other c = begin(TURN_ALONE);
+  has_its_turn(&c);
+  pid_t later = fork();
+  assert_true(later >= 0);
+  if (later == 0) {
+    usleep(600000);
+    _exit(write(c.told, "g", 1) == 1 ? 0 : 1);
+  }
+  int64_t waited_ns = turn_take(t, TURN_TOGETHER, (int64_t)LONG_MS * MS);
+  const int64_t since_ns = clock_monotonic_ns();
+  assert_true(waited_ns > 300 * MS);
+  assert_int_equal(waitpid(later, NULL, 0), later);
+  close(c.told);
+  wait_for_end(&c);
+  struct other d = begin(TURN_ALONE);
+  assert_true(has_none_for(&d, 100)); // holds the gate by now
+  bool early = turn_is_wanted(t);
+  if (clock_monotonic_ns() - since_ns < waited_ns)
+    assert_false(early);
+  while (!turn_is_wanted(t))
+    assert_true(clock_monotonic_ns() - since_ns < (int64_t)LONG_MS * MS);
+  assert_true(clock_monotonic_ns() - since_ns >= waited_ns);
+  turn_take(t, TURN_NONE, 0);
+  has_its_turn(&d);
+  end(&d);
+  turn_close(t);
+}
+
 static void a_dead_holder_holds_nothing(void **state) {
   (void)state;
   struct other a = begin(TURN_ALONE);
@@ -308,6 +340,7 @@ int main(void) {
       cmocka_unit_test(who_waits_to_be_alone_is_not_overtaken),
       cmocka_unit_test(a_turn_that_is_held_is_kept),
       cmocka_unit_test(who_holds_it_with_others_gives_way),
+      cmocka_unit_test(who_waited_has_as_long_for_itself),
       cmocka_unit_test(a_dead_holder_holds_nothing),
       cmocka_unit_test(a_turn_that_does_not_come_is_not_waited_for_forever),
       cmocka_unit_test(without_files_there_are_no_turns),
