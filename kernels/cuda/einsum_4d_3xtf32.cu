@@ -11,7 +11,8 @@
 // is computed again term by term.
 // The copy engine wants rows of a multiple of 16 bytes: other shapes go to a plain kernel.
 // assay: let rows = B * I * J
-// assay: let whole = L % 4 == 0 && K % 4 == 0
+// Of fewer than 16 terms the fourth product is not below the error of their sum: they go to a plain kernel, too.
+// assay: let whole = L % 4 == 0 && K % 4 == 0 && L >= 16
 // assay: let tiles = ceil_div(rows, 128) * ceil_div(K, 128)
 // assay: tensor_map ta of=a type=float dims=whole ? L : 1,whole ? rows : 1 strides=whole ? L : 4 box=32,128 \
 //   swizzle=128 l2=256
@@ -355,7 +356,7 @@ extern "C" void assay_cuda_kernel(const struct assay_args *args, cudaStream_t st
   int M = (int)(a->dims[0] * a->dims[1] * a->dims[2]), K = (int)a->dims[3], N = (int)b->dims[1];
   const float *ga = (const float *)a->data, *gb = (const float *)b->data;
   float *y = (float *)args->outputs[0].data;
-  if (K % 4 != 0 || N % 4 != 0) {
+  if (K % 4 != 0 || N % 4 != 0 || K < 16) {
     dim3 blocks((unsigned int)(N + 31) / 32, (unsigned int)(M + 31) / 32);
     matmul_plain<<<blocks, 256, 0, stream>>>(ga, gb, y, M, K, N);
     return;

@@ -14,7 +14,8 @@
 // infinity or NaN came out, or less than 2^-90, the parts cannot be trusted, and the element is computed again term by
 // term.
 // The copy engine wants rows of a multiple of 16 bytes: those of a are made so, other shapes of b go to a plain kernel.
-// assay: let whole = N % 4 == 0
+// Of fewer than 16 terms the fourth product is not below the error of their sum: they go to a plain kernel, too.
+// assay: let whole = N % 4 == 0 && K >= 16
 // assay: let tiles = ceil_div(M, 128) * ceil_div(N, 128)
 // assay: let pitch = round_up(K, 4)
 // assay: scratch turned float[whole ? M * pitch : 4]
@@ -387,7 +388,7 @@ extern "C" void assay_cuda_kernel(const struct assay_args *args, cudaStream_t st
   int M = (int)a->dims[1], K = (int)a->dims[0], N = (int)b->dims[1], pitch = (K + 3) / 4 * 4;
   const float *ga = (const float *)a->data, *gb = (const float *)b->data;
   float *y = (float *)args->outputs[0].data, *turned;
-  bool whole = N % 4 == 0;
+  bool whole = N % 4 == 0 && K >= 16;
   cudaMallocAsync((void **)&turned, sizeof(float) * (whole ? (size_t)M * pitch : 4), stream);
   if (whole) {
     void *function = NULL;

@@ -9,7 +9,8 @@
 // rounding them. So a slice's smaller products come first, and its sum is added to the tile's by ordinary arithmetic.
 // Where infinity or NaN came out, or less than 2^-90, the parts cannot be trusted, and the element is computed again
 // term by term. The copy engine wants rows of a multiple of 16 bytes: other shapes go to a plain kernel.
-// assay: let whole = K % 4 == 0 && N % 4 == 0
+// Of fewer than 16 terms the fourth product is not below the error of their sum: they go to a plain kernel, too.
+// assay: let whole = K % 4 == 0 && N % 4 == 0 && K >= 16
 // assay: let tiles = ceil_div(M, 128) * ceil_div(N, 128)
 // assay: tensor_map ta of=a type=float dims=whole ? K : 1,whole ? M : 1 strides=whole ? K : 4 box=32,128 \
 //   swizzle=128 l2=256
@@ -343,7 +344,7 @@ extern "C" void assay_cuda_kernel(const struct assay_args *args, cudaStream_t st
   int M = (int)a->dims[0], K = (int)a->dims[1], N = (int)b->dims[0];
   const float *ga = (const float *)a->data, *gb = (const float *)b->data;
   float *y = (float *)args->outputs[0].data;
-  if (K % 4 != 0 || N % 4 != 0) {
+  if (K % 4 != 0 || N % 4 != 0 || K < 16) {
     dim3 blocks((unsigned int)(N + 31) / 32, (unsigned int)(M + 31) / 32);
     matmul_plain<<<blocks, 256, 0, stream>>>(ga, gb, y, M, K, N);
     return;
