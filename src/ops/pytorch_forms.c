@@ -237,13 +237,26 @@ static void put_heads(struct pytorch_writer *w, const struct node *n, int i) {
                (long long)node_int(n, i == 0 ? "q_num_heads" : "kv_num_heads", 1));
 }
 
+static int64_t heads_of(const struct pytorch_writer *w, const struct node *n, int i) {
+  const struct shape *s = &w->values[n->inputs[i]].shape;
+  return s->rank == 4 ? s->dims[1] : node_int(n, i == 0 ? "q_num_heads" : "kv_num_heads", 1);
+}
+
+// Whether several heads of queries share one of keys: here, or at another workload, where the extents have two names.
+static bool shares_heads(const struct pytorch_writer *w, const struct node *n) {
+  const struct value *q = &w->g->values[n->inputs[0]], *k = &w->g->values[n->inputs[1]];
+  if (heads_of(w, n, 0) != heads_of(w, n, 1))
+    return true;
+  return q->rank == 4 && k->rank == 4 && q->dims[1].symbol && k->dims[1].symbol &&
+         strcmp(q->dims[1].symbol, k->dims[1].symbol) != 0;
+}
+
 void pytorch_attention(struct pytorch_writer *w, const struct node *n) {
   enum { OPERANDS = 3, MASK = 3 };
   for (int i = MASK + 1; i < n->n_inputs; i++)
     w->complete = w->complete && !node_has_input(n, i);
   w->complete = w->complete && n->n_outputs == 1 && node_float(n, "softcap", 0) == 0 &&
-                node_int(n, "left_window_size", -1) < 0 && node_int(n, "right_window_size", -1) < 0 &&
-                node_int(n, "q_num_heads", 1) == node_int(n, "kv_num_heads", 1);
+                node_int(n, "left_window_size", -1) < 0 && node_int(n, "right_window_size", -1) < 0;
   buf_puts(w->out, "F.scaled_dot_product_attention(");
   for (int i = 0; i < OPERANDS; i++) {
     buf_puts(w->out, i ? ", " : "");
@@ -255,6 +268,8 @@ void pytorch_attention(struct pytorch_writer *w, const struct node *n) {
     buf_puts(w->out, ", is_causal=True");
   if (node_attr(n, "scale"))
     pytorch_put_template(w, n, ", scale={scale}");
+  if (shares_heads(w, n))
+    buf_puts(w->out, ", enable_gqa=True");
   buf_puts(w->out, pytorch_rank(w, n->inputs[0]) == 3 ? ").transpose(1, 2).flatten(2)" : ")");
 }
 

@@ -39,6 +39,11 @@ IMAGES = {
     "Unsqueeze of a number": (FLOATS, "graph (float[M, N] x) => (float[M, N] y) <float c = {2}, int64[1] n = {0}> "
                               "{ e = Unsqueeze(c, n) s = Cast<to = 1>(c) f = Mul(e, s) y = Add(x, f) }"),
     **{f"Pad {mode}": (FLOATS, PAD % mode) for mode in ("constant", "reflect", "edge", "wrap")},
+    "Attention of fewer heads of keys": (dict.fromkeys("qkv", "normal(0, 1)"), "graph (float[1, 4, M, 8] q, float[1, 2, N, 8] k, "
+                                         "float[1, 2, N, 8] v) => (float[1, 4, M, 8] y) { y = Attention(q, k, v) }"),
+    "Attention of fewer heads in rows": (dict.fromkeys("qkv", "normal(0, 1)"), "graph (float[2, M, 32] q, float[2, N, 16] k, "
+                                         "float[2, N, 16] v) => (float[2, M, 32] y) "
+                                         "{ y = Attention<q_num_heads = 4, kv_num_heads = 2>(q, k, v) }"),
     "Pad of axes": (FLOATS, "graph (float[M, N] x) => (float[M, Q] y) <int64[2] n = {1, 2}, float c = {3}, "
                     "int64[1] a = {-1}> { y = Pad(x, n, c, a) }")}
 NONE = {"LRN": ({"x": "uniform(-3, 3)"}, "graph (float[M, N, 3, 3] x) => (float[M, N, 3, 3] y) { p = Relu(x) y = LRN<size = 3>(p) }"),
