@@ -19,6 +19,9 @@
 
 enum { MOST_PARALLEL = 256, MOST_FDS = 1 + MOST_PARALLEL * CARRIER_MOST_FDS };
 #define SECOND_NS ((int64_t)1000000000)
+// libcurl looks at every transfer and at every descriptor for each event of one. Where many stream at once, their
+// events are gathered for a moment: 64 streams of 50 events a second are 3,200 rounds a second otherwise.
+enum { MANY = 4, GATHER_NS = 4000000 };
 
 struct list {
   struct exchange *first, **end;
@@ -226,17 +229,19 @@ static void poll_descriptors(struct curl_waitfd *fds, unsigned n, int ms) {
 static void wait_for_something(struct model_client *c, int64_t until_ns) {
   struct curl_waitfd fds[MOST_FDS] = {{.fd = c->wake, .events = CURL_WAIT_POLLIN}};
   unsigned n = 1;
-  int ignored_count;
+  int ready = 0;
   uint64_t ignored;
   for (struct exchange *x = c->active.first; x; x = x->next)
     n += (unsigned)carrier_of(x->endpoint->url)->fds(x, fds + n);
   int64_t ms = (until_ns - clock_monotonic_ns()) / 1000000 + 1;
   if (c->multi)
-    curl_multi_poll(c->multi, fds, n, ms < 0 ? 0 : (int)ms, &ignored_count);
+    curl_multi_poll(c->multi, fds, n, ms < 0 ? 0 : (int)ms, &ready);
   else
     poll_descriptors(fds, n, ms < 0 ? 0 : (int)ms);
   if (fds[0].revents && read(c->wake, &ignored, sizeof ignored) < 0 && errno != EAGAIN)
     return;
+  if (ready > 0 && c->active.n >= MANY)
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = GATHER_NS}, NULL);
 }
 
 // Lets libcurl work, and tells exchanges of transfers that have ended.

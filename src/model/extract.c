@@ -182,13 +182,26 @@ static bool take_json(const char *text, size_t n, const struct model_language *l
   return taken;
 }
 
+// "I cannot help with that", but not "I'm sorry for the confusion" or "I can't see a faster loop".
 static bool sounds_like_refusal(const char *text, size_t n) {
-  static const char *const words[] = {"i can't",    "i cannot",     "i can\xe2\x80\x99t", "i'm sorry",
-                                      "i am sorry", "i won't help", "i'm unable"};
-  size_t first = n < 400 ? n : 400;
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (bare_find(text, first, 0, words[i]) < first)
+  enum { BEGINNING = 400, NEAR = 60 };
+  static const char *const whole[] = {"i'm sorry, but", "i\xe2\x80\x99m sorry, but", "i am sorry, but",
+                                      "i must decline"};
+  static const char *const not_able[] = {"i can't",      "i cannot",     "i can\xe2\x80\x99t",    "i won't",
+                                         "i will not",   "i'm unable",   "i\xe2\x80\x99m unable", "i am unable",
+                                         "i'm not able", "i am not able"};
+  static const char *const to_do[] = {"help",  "assist",   "provide", "comply",   "fulfil",
+                                      "write", "generate", "create",  "continue", "do that"};
+  size_t first = n < BEGINNING ? n : BEGINNING;
+  for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+    if (bare_find(text, first, 0, whole[i]) < first)
       return true;
+  for (size_t i = 0; i < sizeof not_able / sizeof *not_able; i++) {
+    size_t at = bare_find(text, first, 0, not_able[i]), end = at + NEAR < n ? at + NEAR : n;
+    for (size_t k = 0; at < first && k < sizeof to_do / sizeof *to_do; k++)
+      if (bare_find(text, end, at, to_do[k]) < end)
+        return true;
+  }
   return false;
 }
 

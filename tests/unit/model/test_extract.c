@@ -67,6 +67,10 @@ static void no_code(void **state) {
   expect("{\"code\": \"assay_kernel\\n```\\n\"}", MODEL_FINISH_STOP, MODEL_NO_CODE, "");
   expect("", MODEL_FINISH_REFUSED, MODEL_REFUSED, "");
   expect("I'm sorry, but I can't do that.", MODEL_FINISH_STOP, MODEL_REFUSED, "");
+  expect("Sorry. I am unable to help with kernels.", MODEL_FINISH_STOP, MODEL_REFUSED, "");
+  expect("I\xe2\x80\x99m sorry, but no.", MODEL_FINISH_STOP, MODEL_REFUSED, "");
+  expect("The code is in C. I'm sorry for any confusion.", MODEL_FINISH_STOP, MODEL_NO_CODE, "");
+  expect("I can't see a faster loop than yours.", MODEL_FINISH_STOP, MODEL_NO_CODE, "");
   expect("```python\nclass ModelNew: pass\n```", MODEL_FINISH_STOP, MODEL_WRONG_LANGUAGE, "");
   expect("```python\nprint()\n```", MODEL_FINISH_STOP, MODEL_WRONG_LANGUAGE, "");
 }
