@@ -85,6 +85,10 @@ static enum assay_status pair_models(struct make *m, struct assay_error *err) {
     json_incref(m->more[0].given);
   }
   for (int i = 0; i < n; i++) {
+    if (model_endpoint_check(&m->endpoints[i], err) != ASSAY_OK)
+      return err->status;
+    if (m->n_names && !m->model_names[i][0])
+      return error_set(err, ASSAY_ERR_USAGE, "a --model has no name");
     const char *name = m->n_names ? m->model_names[i] : n > 1 ? m->endpoints[i].url : "";
     if (!m->n_names && strncmp(m->endpoints[i].url, "exec:", 5) != 0)
       return error_set(err, ASSAY_ERR_USAGE, "%s serves models by name: say which one with --model",
@@ -157,6 +161,20 @@ static void fill_defaults(struct make *m) {
   e->stop = &m->interrupt.stop;
 }
 
+// Where a lane has one model to its end, each model needs a lane.
+static enum assay_status check_lanes(const struct engine_options *e, struct assay_error *err) {
+  const struct method_settings *s = &e->settings;
+  int asked = s->method == &method_greedy ? 1 : s->samples;
+  if (s->method == &method_swarm || s->method == &method_evolve || asked >= s->n_models)
+    return ASSAY_OK;
+  if (s->method == &method_greedy)
+    return error_set(err, ASSAY_ERR_USAGE, "greedy asks one model once, not %d: use --method sample or swarm",
+                     s->n_models);
+  return error_set(err, ASSAY_ERR_USAGE,
+                   "of %d models %d would be asked: give --attempts %d or more, or --method swarm", s->n_models, asked,
+                   s->n_models);
+}
+
 static enum assay_status prepare(struct make *m, struct assay_error *err) {
   struct engine_options *e = &m->engine;
   enum assay_status status = method_by_name(m->method ? m->method : "sample", &e->settings.method, err);
@@ -180,6 +198,8 @@ static enum assay_status prepare(struct make *m, struct assay_error *err) {
     status = make_name_run(m, err);
   if (!status)
     fill_defaults(m);
+  if (!status)
+    status = check_lanes(e, err);
   if (!status && e->settings.method != &method_sample && e->settings.samples > METHOD_MOST_ROUND)
     status = error_set(err, ASSAY_ERR_USAGE, "at most %d trajectories of a task: --attempts %d is too many",
                        METHOD_MOST_ROUND, e->settings.samples);

@@ -11,7 +11,7 @@
 
 enum assay_status make_dry_run(struct make *m, struct assay_error *err) {
   const struct engine_options *e = &m->engine;
-  enum assay_status status = ASSAY_OK;
+  enum assay_status status = asking_check_texts(e, err);
   double input = 0, usd = 0, requests = (double)e->settings.method->most(&e->settings);
   for (int i = 0; i < e->n_tasks && !status; i++) {
     struct buf prompt = {0};

@@ -118,10 +118,12 @@ enum assay_status make_keep_settings(struct make *m, struct assay_error *err) {
   char hash[HASH_HEX_BYTES], *before = NULL;
   struct buf all = {0};
   enum assay_status status = template_gather(m->engine.prompts, &all, err);
-  if (status)
-    return status;
+  if (!status)
+    status = asking_check_texts(&m->engine, err);
   hash_sha256_hex(buf_str(&all), all.len, hash);
   buf_release(&all);
+  if (status)
+    return status;
   status = store_get_making(m->store, m->engine.run, &before, err);
   decide_hold_out(m, before);
   char *text = settings_text(m, hash);

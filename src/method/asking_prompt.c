@@ -54,6 +54,40 @@ static char *copy_of(const struct buf *b) {
   return b->failed ? NULL : base_strndup(buf_str(b), b->len);
 }
 
+// --- whether the texts will do
+
+static enum assay_status try_text(const struct engine_options *o, const char *kind, const char *value,
+                                  struct assay_error *err) {
+  static const char *const more[] = {"code", "feedback", "note", "variants", "idea"};
+  const struct brief b = {value, value, value, value, value, value, value, value, value, value, value, 0};
+  struct template_value values[BRIEF_VALUES + sizeof more / sizeof *more];
+  struct buf out = {0};
+  int n = brief_values(&b, o->form, values);
+  for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+    values[n++] = (struct template_value){more[i], value};
+  enum assay_status status = template_render(o->prompts, kind, values, n, &out, err);
+  const char *text = buf_str(&out);
+  if (!status && strspn(text, " \t\r\n") == out.len)
+    status = error_set(err, ASSAY_ERR_SYNTAX, "%s/%s.txt says nothing, so that a model would be asked nothing",
+                       o->prompts, kind);
+  buf_release(&out);
+  return status;
+}
+
+enum assay_status asking_check_texts(const struct engine_options *o, struct assay_error *err) {
+  enum assay_status status = try_text(o, "system", "x", err);
+  for (const char *const *kind = o->settings.method->kinds; *kind && !status; kind++) {
+    status = try_text(o, *kind, "", err);
+    if (!status)
+      status = try_text(o, *kind, "x", err);
+  }
+  struct buf more = {0};
+  if (!status && template_exists(o->prompts, "continue"))
+    status = template_render(o->prompts, "continue", NULL, 0, &more, err);
+  buf_release(&more);
+  return status;
+}
+
 enum assay_status asking_render(struct engine *e, struct making *m, int64_t number, struct assay_error *err) {
   enum { MORE_VALUES = 5 };
   struct pending *p = making_pending(m, number);

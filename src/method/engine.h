@@ -142,4 +142,8 @@ enum assay_status engine_first_prompt(const struct engine_options *o, const stru
 
 void engine_summary_release(struct engine_summary *s);
 
+// Whether every text that the method may need is there and can be read: what is found out after replies were paid for
+// costs them, as other texts are another run. ASSAY_ERR_SYNTAX says where.
+enum assay_status asking_check_texts(const struct engine_options *o, struct assay_error *err);
+
 #endif

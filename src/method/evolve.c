@@ -151,7 +151,12 @@ static int64_t evolve_most(const struct method_settings *s) {
   return s->samples * (2 * (int64_t)s->turns - 1);
 }
 
-const struct method method_evolve = {"evolve",    "islands (--attempts) that go on from fast kernels by ideas in prose",
-                                     3,           20,
-                                     evolve_next, evolve_most,
-                                     NULL,        NULL};
+const struct method method_evolve = {"evolve",
+                                     "islands (--attempts) that go on from fast kernels by ideas in prose",
+                                     3,
+                                     20,
+                                     evolve_next,
+                                     evolve_most,
+                                     NULL,
+                                     NULL,
+                                     METHOD_KINDS("repair", "idea", "variant", )};

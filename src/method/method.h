@@ -85,7 +85,12 @@ struct method {
   // task teaches, up to that many of them; it is added.
   int64_t (*choices)(const struct method_view *v);
   void (*teach)(const struct method_view *v, int64_t choices, struct method_lesson *lessons);
+  const char *const *kinds; // of its plans; NULL ends them
 };
+#define METHOD_KINDS(...)                                                                                              \
+  (const char *const[]) {                                                                                              \
+    "first", __VA_ARGS__ NULL                                                                                          \
+  }
 enum { METHOD_MOST_ROUND = 64 };
 
 // The i-th method, NULL after the last; and by name, ASSAY_ERR_USAGE with the names that there are.

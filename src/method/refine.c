@@ -70,8 +70,12 @@ static int64_t refine_most(const struct method_settings *s) {
   return (int64_t)s->samples * s->turns;
 }
 
-const struct method method_refine = {
-    "refine",    "trajectories (--samples) of several turns (--turns) with the judge's findings",
-    1,           10,
-    refine_next, refine_most,
-    NULL,        NULL};
+const struct method method_refine = {"refine",
+                                     "trajectories (--attempts) of several turns (--turns) with the judge's findings",
+                                     1,
+                                     10,
+                                     refine_next,
+                                     refine_most,
+                                     NULL,
+                                     NULL,
+                                     METHOD_KINDS("repair", "improve", )};

@@ -103,4 +103,5 @@ const struct method method_reflect = {"reflect",
                                       reflect_next,
                                       reflect_most,
                                       NULL,
-                                      NULL};
+                                      NULL,
+                                      METHOD_KINDS("repair", "improve", "reflect", )};

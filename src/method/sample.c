@@ -41,7 +41,7 @@ static int64_t sample_most(const struct method_settings *s) {
   return s->samples;
 }
 
-const struct method method_greedy = {"greedy", "one request, at temperature 0", 1, 1, greedy_next, greedy_most, NULL,
-                                     NULL};
+const struct method method_greedy = {
+    "greedy", "one request, at temperature 0", 1, 1, greedy_next, greedy_most, NULL, NULL, METHOD_KINDS()};
 const struct method method_sample = {
-    "sample", "independent requests (--samples)", 10, 1, sample_next, sample_most, NULL, NULL};
+    "sample", "independent requests (--attempts)", 10, 1, sample_next, sample_most, NULL, NULL, METHOD_KINDS()};

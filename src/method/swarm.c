@@ -164,4 +164,5 @@ const struct method method_swarm = {"swarm",
                                     swarm_next,
                                     swarm_most,
                                     swarm_choices,
-                                    swarm_teach};
+                                    swarm_teach,
+                                    METHOD_KINDS("repair", "improve", )};

@@ -11,10 +11,12 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/utf8.h"
 
 enum { MOST_BYTES = 1 << 20, MOST_DEPTH = 8 };
 
 struct rendering {
+  const struct rendering *outer; // that takes it in; NULL: none
   const char *folder, *name, *text;
   const struct template_value *values;
   int n_values, depth;
@@ -97,6 +99,7 @@ static enum assay_status render_part(struct rendering *r, const char *name, int 
   snprintf(file, sizeof file, "%.*s", v ? (int)strlen(v->value) : n, v ? v->value : name);
   struct rendering part = *r;
   part.name = file;
+  part.outer = r;
   part.depth++;
   return render_file(&part);
 }
@@ -143,14 +146,23 @@ static enum assay_status render(struct rendering *r, const char **at, const stru
 static enum assay_status render_file(struct rendering *r) {
   char path[4096], *text = NULL;
   size_t n;
-  if (r->depth > MOST_DEPTH)
-    return error_set(r->err, ASSAY_ERR_SYNTAX, "%s/%s.txt takes itself in", r->folder, r->name);
+  bool again = false;
+  for (const struct rendering *o = r->outer; o; o = o->outer)
+    again = again || strcmp(o->name, r->name) == 0;
+  if (again || r->depth > MOST_DEPTH)
+    return error_set(r->err, ASSAY_ERR_SYNTAX, again ? "%s/%s.txt takes itself in" : "%s/%s.txt stands too deep",
+                     r->folder, r->name);
   snprintf(path, sizeof path, "%s/%s.txt", r->folder, r->name);
   enum assay_status status = file_read(path, MOST_BYTES, &text, &n, r->err);
   if (status)
     return error_prefix(r->err, status, "a prompt: ");
   const char *at = r->text = text;
-  status = render(r, &at, NULL, true);
+  for (size_t i = 0, length; i < n && !status; i += length)
+    if ((length = utf8_length(text + i, n - i)) == 0)
+      status = error_set(r->err, ASSAY_ERR_SYNTAX, "%s, line %d: the text is not UTF-8, as which prompts are sent",
+                         path, line_of(r, text + i));
+  if (!status)
+    status = render(r, &at, NULL, true);
   base_free(text);
   return status;
 }

@@ -274,6 +274,10 @@ bool http_take_answer(struct exchange *x, const struct model_client_options *o) 
   else if (t->got.failed)
     http_fail(x, wire_is_own_fault(&t->got) ? MODEL_FAILED : MODEL_UNSERVED, ASSAY_ERR_ENVIRONMENT,
               "the server ended its answer with an error", t->got.message);
+  else if (!t->got.ended && !t->streams && t->got.text.len == 0)
+    http_fail(x, MODEL_UNSERVED, ASSAY_ERR_ENVIRONMENT,
+              "the answer is JSON, but none that this interface has; check --endpoint and --api",
+              beginning_of(t, begin));
   else if (!t->got.ended)
     http_fail(x, MODEL_UNSERVED, ASSAY_ERR_ENVIRONMENT, "the answer has no end: the connection was cut",
               t->streams ? "" : beginning_of(t, begin));

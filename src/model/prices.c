@@ -26,6 +26,8 @@ static bool read_row(const char *line, struct arena *arena, struct price *out) {
   if (sscanf(line, "%127s %4d-%2d-%2d %31s %31s %31s %31s %63s %1s", model, &year, &month, &day, input, cached, output,
              written, tier, rest) != 9)
     return false;
+  if (month < 1 || month > 12 || day < 1 || day > 31)
+    return false;
   out->from = year * 10000 + month * 100 + day;
   if (!read_number(input, NAN, &out->input) || !read_number(cached, out->input, &out->cached) ||
       !read_number(output, NAN, &out->output) || !read_number(written, out->input, &out->written))
@@ -62,6 +64,10 @@ static enum assay_status read_rows(const char *path, char *text, struct model_pr
                        path, number);
     if (!row.model)
       return error_nomem(err, "a table of prices");
+    for (size_t i = 0; i < p->n; i++)
+      if (p->rows[i].from == row.from && strcmp(p->rows[i].model, row.model) == 0)
+        return error_set(err, ASSAY_ERR_SYNTAX, "%s, line %d: %s has a price from that date in an earlier line", path,
+                         number, row.model);
     p->rows[p->n++] = row;
   }
   return ASSAY_OK;

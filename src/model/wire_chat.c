@@ -84,6 +84,12 @@ static void take_finish(struct wire_reply *r, const char *reason) {
     r->finish = MODEL_FINISH_STOP;
 }
 
+static void take_call(struct wire_reply *r, const json_t *function) {
+  const json_t *arguments = json_object_get(function, "arguments");
+  if (json_is_string(arguments))
+    buf_append(&r->called, json_string_value(arguments), json_string_length(arguments));
+}
+
 // A message, or a part of one. Thoughts are members of their own, under either name, and no text.
 static void take_part(struct wire_reply *r, const json_t *part) {
   const json_t *refusal = json_object_get(part, "refusal");
@@ -92,26 +98,32 @@ static void take_part(struct wire_reply *r, const json_t *part) {
   wire_put_text(r, json_object_get(part, "content"));
   const json_t *thought = json_object_get(part, "reasoning_content");
   wire_count_thought(r, json_is_string(thought) ? thought : json_object_get(part, "reasoning"));
-  json_array_foreach(calls, i, call) {
-    const json_t *arguments = json_object_get(json_object_get(call, "function"), "arguments");
-    if (json_is_string(arguments))
-      buf_append(&r->called, json_string_value(arguments), json_string_length(arguments));
-  }
+  json_array_foreach(calls, i, call) take_call(r, json_object_get(call, "function"));
+  take_call(r, json_object_get(part, "function_call")); // its older name
   if (json_is_string(refusal) && json_string_length(refusal) > 0) {
     wire_put_text(r, refusal);
     r->finish = MODEL_FINISH_REFUSED;
   }
 }
 
+// Where more than one was asked for (--field n=2), the others' pieces stand between those of the first.
+static const json_t *first_choice(const json_t *j) {
+  const json_t *choice = json_array_get(json_object_get(j, "choices"), 0);
+  return json_integer_value(json_object_get(choice, "index")) == 0 ? choice : NULL;
+}
+
 static void chat_event(struct wire_reply *r, const char *event, const json_t *j) {
   const json_t *error = json_object_get(j, "error");
-  const json_t *choice = json_array_get(json_object_get(j, "choices"), 0);
+  const json_t *choice = first_choice(j);
   if ((error && !json_is_null(error)) || strcmp(event, "error") == 0) {
     wire_fail(r, error ? error : j);
     return;
   }
   const json_t *delta = json_object_get(choice, "delta");
-  take_part(r, delta ? delta : json_object_get(choice, "message")); // some send all of it as one event
+  const json_t *part = delta ? delta : json_object_get(choice, "message"); // some send all of it as one event
+  take_part(r, part);
+  if (!part)
+    wire_put_text(r, json_object_get(choice, "text"));
   take_finish(r, wire_text(choice, "finish_reason"));
   take_usage(r, json_object_get(json_object_get(j, "x_groq"), "usage"));
   take_usage(r, json_object_get(j, "usage"));

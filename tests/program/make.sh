@@ -85,6 +85,22 @@ expect 0 "^Write C for the CPU.*" make --attempts 4 --run dry --dry-run
 expect 0 "1 tasks, up to 4 requests each: .*cost not known" make --attempts 4 --run dry --dry-run
 expect 0 "1 tasks, up to 7 requests each" make --method reflect --turns 4 --run dry --dry-run
 expect 0 "1 tasks, up to 8 requests each: .* at most about 0.11 USD" make --method swarm --turns 4 --model gpt-4.1 --model gpt-4.1@mini --max-tokens 1500 --run dry --dry-run
+# Texts that a later turn needs are looked at before anything is asked: a mended text is another run.
+mkdir "$work/texts"
+texts() { cp "$source"/prompts/*.txt "$work/texts"; }
+texts; rm "$work/texts/repair.txt"
+expect 2 "cannot read .*texts/repair.txt" make --method refine --run texts --prompts "$work/texts"
+expect 0 "up to 4 requests" make --attempts 4 --run dry --dry-run --prompts "$work/texts"
+texts; echo '{{idaea}}' >>"$work/texts/improve.txt"
+expect 2 "improve.txt, line [0-9]*: there is no value {{idaea}}" make --method refine --run texts --prompts "$work/texts"
+texts; printf 'Gr\xfc\xdfe\n' >>"$work/texts/rules.txt"
+expect 2 "rules.txt, line [0-9]*: the text is not UTF-8" make --attempts 4 --run texts --prompts "$work/texts" --dry-run
+texts; echo ' ' >"$work/texts/first.txt"
+expect 2 "first.txt says nothing" make --attempts 4 --run texts --prompts "$work/texts"
+expect 2 "^assay: greedy asks one model once, not 2: use --method sample or swarm$" make --method greedy --model a --model b --run texts
+expect 2 "^assay: of 2 models 1 would be asked: give --attempts 2 or more" make --method refine --model a --model b --run texts
+expect 2 "^assay: a --model has no name$" make --model '' --run texts
+expect 2 "^assay: the endpoint  is not one; write https" ask --endpoint '' --run texts
 check "a dry run asks nothing" "0" "$(sql "SELECT count(*) FROM step WHERE run = 'dry'")"
 
 # Hold-outs: a kernel that is wrong at a probe that no verdict of the run asked, with this seed, is found out at the end.

@@ -78,7 +78,9 @@ static void mistakes(void **state) {
   expect_error("x\n\n{{/a}}", "line 3");
   expect_error("{{>missing}}", "missing.txt");
   expect_error("{{>*none}}", "none");
-  expect_error("{{>main}}", "takes itself in");
+  expect_error("{{>main}}", "main.txt takes itself in");
+  put("other", "{{>main}}");
+  expect_error("{{>other}}", "main.txt takes itself in");
   put("other", "\n\n{{wrong}}");
   expect_error("{{>other}}", "other.txt, line 3");
 }

@@ -371,7 +371,7 @@ static const struct failure failures[] = {
     {{{.body = "data: {\"choices\":\n\n"}}, 1, MODEL_UNSERVED, 1, "not JSON", ""},
     {{{.body = "<html>hello</html>", .type = "text/html"}}, 1, MODEL_UNSERVED, 1, "not JSON", ""},
     {{{.body = "{\"error\":{\"message\":\"inside a 200\"}}"}}, 1, MODEL_UNSERVED, 1, "inside a 200", ""},
-    {{{.body = "{}"}}, 1, MODEL_UNSERVED, 1, "no end", ""},
+    {{{.body = "{}"}}, 1, MODEL_UNSERVED, 1, "none that this interface has", ""},
     // Retries: storms end, or not; what the server asks for counts; money is never tried again.
     {{{.status = 429, .body = "{\"error\":{\"message\":\"slow down\"}}"},
       {.status = 529, .body = "{}"},
@@ -1133,6 +1133,8 @@ static void servers_of_all_kinds(void **state) {
       {"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<!DOCTYPE html>\n<title>Log in</title>",
        MODEL_UNSERVED, "", "it begins with \"<!DOCTYPE html>"},
       {WHOLE("200 OK") "{\"status\":\"pong\"}", MODEL_UNSERVED, "", "it begins with \"{\"status\":\"pong\"}"},
+      {WHOLE("200 OK") "{\"message\":{\"content\":\"a\"},\"done\":true}", MODEL_UNSERVED, "",
+       "none that this interface has; check --endpoint and --api: it begins"},
       {"SSH-2.0-OpenSSH_9.2\r\n", MODEL_UNSERVED, "", "cut"},
       {"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://127.0.0.1:1/\r\nConnection: close\r\n\r\n", MODEL_ENDED, "",
        "leads: http://127.0.0.1:1/"},
@@ -1153,6 +1155,11 @@ static void servers_of_all_kinds(void **state) {
       // All of it as one event of a stream; a text instead of a message.
       {STREAM_1_1 "data: " MESSAGE("a") "\n\n" DONE, MODEL_ANSWERED, "a", ""},
       {WHOLE("200 OK") "{\"choices\":[{\"text\":\"a\",\"finish_reason\":\"stop\"}]}", MODEL_ANSWERED, "a", ""},
+      {STREAM_1_1
+       "data: {\"choices\":[{\"text\":\"a\"}]}\n\ndata: {\"choices\":[{\"text\":\"b\",\"delta\":{}}]}\n\n" DONE,
+       MODEL_ANSWERED, "a", ""},
+      {WHOLE("200 OK") "{\"choices\":[{\"message\":{\"content\":null,\"function_call\":{\"arguments\":\"{}\"}}}]}",
+       MODEL_ANSWERED, "{}", ""},
       // NULs, CR and what is no UTF-8 in the bytes of a stream and of a whole answer.
       {WHOLE("200 OK") MESSAGE("a\\u0000b\xff\xc3("), MODEL_ANSWERED, "a", ""},
       {"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nTrailer: Set-Cookie\r\n"

@@ -66,12 +66,17 @@ static void tables_of_users(void **state) {
   assert_true(fabs(model_price_of(&p, "mine-20260101", on(100))->output - 4) < 1e-9);
   model_prices_release(&p);
   static const char *const bad[] = {"m 2026-01-01 1 1 1 1",    "m 2026-01 1 1 1 1 -",    "m 2026-01-01 - 1 1 1 -",
-                                    "m 2026-01-01 1 1 -1 1 -", "m 2026-01-01 1 1 1 1 5", "m 2026-01-01 1 1 1 1 - x"};
+                                    "m 2026-01-01 1 1 -1 1 -", "m 2026-01-01 1 1 1 1 5", "m 2026-01-01 1 1 1 1 - x",
+                                    "m 2026-13-01 1 1 1 1 -",  "m 2026-01-45 1 1 1 1 -"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     assert_int_equal(file_write(path, bad[i], strlen(bad[i]), &err), ASSAY_OK);
     assert_int_equal(model_prices_read(path, &p, &err), ASSAY_ERR_SYNTAX);
     assert_non_null(strstr(err.message, "line 1"));
   }
+  static const char twice[] = "m 2026-01-01 1 - 2 - -\nm 2026-02-01 1 - 3 - -\nm 2026-01-01 1 - 3 - -\n";
+  assert_int_equal(file_write(path, twice, sizeof twice - 1, &err), ASSAY_OK);
+  assert_int_equal(model_prices_read(path, &p, &err), ASSAY_ERR_SYNTAX);
+  assert_non_null(strstr(err.message, "line 3: m has a price from that date in an earlier line"));
   unlink(path);
   assert_int_equal(model_prices_read(path, &p, &err), ASSAY_ERR_NOT_FOUND);
 }
