@@ -92,7 +92,7 @@ texts; rm "$work/texts/repair.txt"
 expect 2 "cannot read .*texts/repair.txt" make --method refine --run texts --prompts "$work/texts"
 expect 0 "up to 4 requests" make --attempts 4 --run dry --dry-run --prompts "$work/texts"
 texts; echo '{{idaea}}' >>"$work/texts/improve.txt"
-expect 2 "improve.txt, line [0-9]*: there is no value {{idaea}}" make --method refine --run texts --prompts "$work/texts"
+expect 2 "improve.txt, line [0-9]*: there is no value \{\{idaea\}\}" make --method refine --run texts --prompts "$work/texts"
 texts; printf 'Gr\xfc\xdfe\n' >>"$work/texts/rules.txt"
 expect 2 "rules.txt, line [0-9]*: the text is not UTF-8" make --attempts 4 --run texts --prompts "$work/texts" --dry-run
 texts; echo ' ' >"$work/texts/first.txt"
