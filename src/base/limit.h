@@ -17,6 +17,10 @@ int64_t limit_starved_ns(int64_t waited_ns, int64_t wall_ns, int64_t cpu_ns, int
 // When the time is up, as known at now_ns: now_ns or earlier if it is up now.
 int64_t limit_end_ns(int64_t start_ns, int64_t limit_ns, int64_t starved_ns, int64_t now_ns);
 
+// How much of the time between two looks at a process nobody was there to look (the user stopped the judge, or the
+// machine stood still), where a look follows the one before after look_ns at most. Small delays count as none.
+int64_t limit_stopped_ns(int64_t before_ns, int64_t now_ns, int64_t look_ns);
+
 // The last moment: LIMIT_MOST limits after the start, or INT64_MAX where that is later than any clock shows.
 int64_t limit_last_ns(int64_t start_ns, int64_t limit_ns);
 

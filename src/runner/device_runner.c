@@ -22,6 +22,7 @@
 #include "base/build_id.h"
 #include "base/channel.h"
 #include "base/clock.h"
+#include "base/limit.h"
 #include "runner/device_classify.h"
 #include "runner/device_protocol.h"
 #include "runner/peer.h"
@@ -52,6 +53,7 @@ struct device_runner {
 
 // Waits for the answer to the last exchange. False: the process has ended, or the time is up (*late).
 static bool await(struct device_runner *r, int64_t deadline_ns, bool *late) {
+  int64_t looked_ns = clock_monotonic_ns();
   *late = false;
   for (int turn = 0;; turn++) {
     uint32_t answered = atomic_load_explicit(&r->control->answered, memory_order_acquire);
@@ -62,7 +64,10 @@ static bool await(struct device_runner *r, int64_t deadline_ns, bool *late) {
         sched_yield();
       continue;
     }
-    int64_t left = deadline_ns - clock_monotonic_ns();
+    int64_t now_ns = clock_monotonic_ns(), stopped_ns = limit_stopped_ns(looked_ns, now_ns, PATIENCE_NS);
+    looked_ns = now_ns;
+    deadline_ns = deadline_ns < INT64_MAX - stopped_ns ? deadline_ns + stopped_ns : INT64_MAX;
+    int64_t left = deadline_ns - now_ns;
     if (left <= 0) {
       *late = true;
       return false;

@@ -11,6 +11,7 @@ void patience_init(struct patience *p, pid_t pid, int64_t start_ns, int64_t limi
   p->start_ns = start_ns;
   p->limit_ns = limit_ns;
   p->end_ns = start_ns + limit_ns;
+  p->looked_ns = start_ns;
   p->noted = false;
 }
 
@@ -21,8 +22,19 @@ static void note(struct patience *p, int64_t now_ns) {
   threads_wait_times(p->pid, &p->waits);
 }
 
+// The candidate may have stood still with the judge: a user who stops `assay` stops the terminal's whole group.
+static void give_back_stop(struct patience *p, int64_t now_ns) {
+  int64_t stopped_ns = limit_stopped_ns(p->looked_ns, now_ns, PATIENCE_LOOK_NS);
+  p->looked_ns = now_ns;
+  p->start_ns += stopped_ns;
+  p->noted_ns += stopped_ns;
+  if (p->end_ns < INT64_MAX - stopped_ns)
+    p->end_ns += stopped_ns;
+}
+
 bool patience_lasts(struct patience *p, int64_t now_ns) {
   struct thread_waits waits;
+  give_back_stop(p, now_ns);
   if (!p->noted && now_ns - p->start_ns >= p->limit_ns / NOTED_AFTER)
     note(p, now_ns);
   if (now_ns < p->end_ns)

@@ -33,7 +33,6 @@
 #include "sandbox/sandbox.h"
 
 enum {
-  PATIENCE_NS = 5000000,
   SPINS_A_LOOK = 256,
   BIND_NS_A_BYTE = 8, // mapping a buffer touches its pages: a tenth of this on an idle machine
   PATH_BYTES = 4096
@@ -112,7 +111,7 @@ static bool await_step(struct runner *r, enum runner_step passing, int64_t deadl
       return false;
     }
     int64_t left = patience.end_ns - now;
-    peer_sleep(&r->control->step, *word, left < PATIENCE_NS ? left : PATIENCE_NS);
+    peer_sleep(&r->control->step, *word, left < PATIENCE_LOOK_NS ? left : PATIENCE_LOOK_NS);
     runner_log(r); // a kernel that prints more than a pipe holds must not wait for us
     if (peer_ended(r->child.pid)) {
       *word = atomic_load(&r->control->step);

@@ -144,6 +144,14 @@ static int64_t stay_sleep_ns(const struct stay *s, int64_t left_ns) {
   return left_ns < look_ns ? left_ns : look_ns;
 }
 
+// Gives back time in which the child was not to work.
+static void stay_longer(struct stay *s, int64_t passed_ns) {
+  s->paused_ns += passed_ns;
+  s->start_ns += passed_ns;
+  if (s->end_ns < INT64_MAX - passed_ns)
+    s->end_ns += passed_ns;
+}
+
 // Lets others pass who want to. Without a pid namespace a process of a session of its own goes on: compilers may be
 // such, and what uses a device is none.
 static void pause_child(const struct sandbox_child *c, struct stay *s) {
@@ -153,11 +161,7 @@ static void pause_child(const struct sandbox_child *c, struct stay *s) {
   kill(-c->pid, SIGSTOP);
   c->pauses->give_way(c->pauses->arg);
   kill(-c->pid, SIGCONT);
-  int64_t passed_ns = clock_monotonic_ns() - begin_ns;
-  s->paused_ns += passed_ns;
-  s->start_ns += passed_ns;
-  if (s->end_ns < INT64_MAX - passed_ns)
-    s->end_ns += passed_ns;
+  stay_longer(s, clock_monotonic_ns() - begin_ns);
 }
 
 // Until the child has ended, time is up or it has taken too much (`quota`, QUOTA_TEXT_BYTES). The zombie is left
@@ -189,8 +193,10 @@ static bool wait_for_end(const struct sandbox_child *c, struct stay *stay, struc
     }
     // A child may close its output and go on; a pipe without writers would wake us all the time.
     struct pollfd p[2] = {{.fd = c->pidfd, .events = POLLIN}, {.fd = t->ended ? -1 : c->output, .events = POLLIN}};
+    int64_t begin_ns = clock_monotonic_ns();
     if (poll(p, 2, ms > 60000 ? 60000 : (int)ms) > 0 && p[1].revents)
       drain(c->output, t);
+    stay_longer(stay, limit_stopped_ns(begin_ns, clock_monotonic_ns(), ms * 1000000));
   }
 }
 

@@ -64,6 +64,21 @@ static void late_looks_end(void **state) {
   assert_false(patience_lasts(&p, 6 * S));
 }
 
+// The judge stood still for five minutes, and the candidate perhaps with it: ctrl-Z, and fg.
+static void a_stopped_judge_gives_its_time_back(void **state) {
+  (void)state;
+  struct patience p;
+  const int64_t start = 5 * S, stop = 300 * S;
+  patience_init(&p, getpid(), start, 10 * S);
+  assert_true(patience_lasts(&p, start + PATIENCE_LOOK_NS));
+  assert_true(patience_lasts(&p, start + stop));
+  assert_in_range(p.end_ns, start + stop + 9 * S, start + stop + 10 * S);
+  assert_int_equal(limit_stopped_ns(start, start + PATIENCE_LOOK_NS + S, PATIENCE_LOOK_NS), 0); // a busy machine
+  for (int64_t now = start + stop; now < p.end_ns; now += S / 100)
+    assert_true(patience_lasts(&p, now));
+  assert_false(patience_lasts(&p, p.end_ns));
+}
+
 static pid_t spin_on(int cpu) {
   pid_t pid = fork();
   if (pid != 0)
@@ -106,9 +121,13 @@ static void waits_are_seen(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(own_time_has_the_limit), cmocka_unit_test(waiting_is_given_back),
-      cmocka_unit_test(it_has_an_end),          cmocka_unit_test(own_threads_do_not_count),
-      cmocka_unit_test(late_looks_end),         cmocka_unit_test(waits_are_seen),
+      cmocka_unit_test(own_time_has_the_limit),
+      cmocka_unit_test(waiting_is_given_back),
+      cmocka_unit_test(it_has_an_end),
+      cmocka_unit_test(own_threads_do_not_count),
+      cmocka_unit_test(late_looks_end),
+      cmocka_unit_test(waits_are_seen),
+      cmocka_unit_test(a_stopped_judge_gives_its_time_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
