@@ -550,32 +550,38 @@ static uint64_t outputs_digest(const struct runner *r) {
 }
 
 // Whether threads must be watched for a while, not only looked at. Always where the candidate has threads of its own;
-// now and then for the pool's, whose code the candidate cannot change but whose state it can.
+// now and then for the runner's and its pool's, whose code the candidate cannot change but whose state it can.
 static bool watch_closely(const struct runner *r) {
   struct thread_set now;
   enum { ONE_IN = 8 };
   return !threads_list(r->child.pid, &now) || now.n > r->own_threads.n ||
-         (now.n > 1 && rng_mix64((uint64_t)clock_monotonic_ns()) % ONE_IN == 0);
+         rng_mix64((uint64_t)clock_monotonic_ns()) % ONE_IN == 0;
+}
+
+// The runner's own thread waits for the next message, and the others are parked. The former usually comes there before
+// it is stopped. Were it elsewhere when it is let go again, it could work on the fresh inputs before it is called.
+static bool rests(const struct runner *r) {
+  return threads_first_waits(r->child.pid, RUNNER_SOCKET) && threads_parked(r->child.pid);
 }
 
 // Threads that are neither gone nor parked get a moment to come to rest, with the outputs watched: OpenMP's workers
 // need a few microseconds after a loop. True: everything rests and nothing was written.
 static bool comes_to_rest(struct runner *r) {
-  if (threads_parked(r->child.pid) && !watch_closely(r))
+  if (rests(r) && !watch_closely(r))
     return true;
   uint64_t before = outputs_digest(r);
   struct rest rest = {0};
   enum rest_state state = REST_NOT_YET;
   while (state == REST_NOT_YET) {
     const int64_t pause_ns = rest_pause_ns(&rest);
-    int64_t run = threads_run_ns(r->child.pid), wall = clock_monotonic_ns();
+    int64_t run = threads_process_ns(r->child.pid), wall = clock_monotonic_ns();
     thaw(r);
     nanosleep(&(struct timespec){.tv_nsec = pause_ns}, NULL);
     if (!freeze(r))
       return false;
-    run = threads_run_ns(r->child.pid) - run;
+    run = threads_process_ns(r->child.pid) - run;
     wall = clock_monotonic_ns() - wall;
-    state = rest_look(&rest, threads_parked(r->child.pid), run, wall);
+    state = rest_look(&rest, rests(r), run, wall);
   }
   return state == REST_REACHED && before == outputs_digest(r);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -111,6 +112,18 @@ bool threads_parked(pid_t pid) {
   return parked;
 }
 
+bool threads_first_waits(pid_t pid, int socket) {
+  char path[64];
+  long number = -1;
+  unsigned long a[3] = {0};
+  snprintf(path, sizeof path, "/proc/%d/syscall", (int)pid);
+  FILE *f = fopen(path, "re");
+  int n = f ? fscanf(f, "%ld %lx %lx %lx", &number, &a[0], &a[1], &a[2]) : 0;
+  if (f)
+    fclose(f);
+  return n == 4 && number == SYS_recvmsg && a[0] == (unsigned long)socket && a[2] == MSG_CMSG_CLOEXEC;
+}
+
 int64_t threads_process_ns(pid_t pid) {
   clockid_t id;
   struct timespec t;
@@ -128,11 +141,6 @@ static bool read_times(pid_t pid, pid_t id, long long *run_ns, long long *waited
   if (f)
     fclose(f);
   return read == 2;
-}
-
-int64_t threads_run_ns(pid_t pid) {
-  long long first = 0, waited = 0;
-  return read_times(pid, pid, &first, &waited) ? threads_process_ns(pid) - first : 0;
 }
 
 void threads_wait_times(pid_t pid, struct thread_waits *out) {

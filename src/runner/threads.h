@@ -23,12 +23,13 @@ bool threads_list(pid_t pid, struct thread_set *out);
 // gone.
 bool threads_parked(pid_t pid);
 
-// Processor time of the process so far, in nanoseconds; 0: it is gone.
-int64_t threads_process_ns(pid_t pid);
+// Whether the process's first thread is where the runner's loop waits for a message: in recvmsg on this descriptor, and
+// would stay there. The process must be stopped.
+bool threads_first_waits(pid_t pid, int socket);
 
-// The same of all threads but the main one, also of those that have ended. A thread that only seems to wait (a futex
-// call that returns at once, over and over) shows here.
-int64_t threads_run_ns(pid_t pid);
+// Processor time of the process so far, in nanoseconds; 0: it is gone. A thread that only seems to wait (a futex call
+// that returns at once, over and over) shows here.
+int64_t threads_process_ns(pid_t pid);
 
 // For how long each thread has been ready to run so far and had no processor.
 struct thread_waits {
