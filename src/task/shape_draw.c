@@ -221,6 +221,23 @@ static void draw_extent(struct draft *d, int i, bool round, int64_t *factor) {
   d->bindings[i].value = v < least_of(s) ? least_of(s) : v;
 }
 
+// All extents that can be are as the smallest one, like those of square matrices: a kernel may be right for others
+// only.
+static void make_alike(struct draft *d, int64_t *factor) {
+  int least = -1;
+  for (int i = 0; i < d->n; i++)
+    if (d->symbols[i].freedom == SHAPE_FREE && (least < 0 || d->bindings[i].value < d->bindings[least].value))
+      least = i;
+  for (int i = 0; i < d->n && least >= 0; i++) {
+    const struct shape_symbol *s = &d->symbols[i];
+    int64_t v = d->bindings[least].value;
+    if (s->freedom != SHAPE_FREE || v % s->step || v < s->low || v > s->high)
+      continue;
+    d->bindings[i].value = v;
+    factor[i] = common_multiple(factor[least], s->step);
+  }
+}
+
 static void draw_from_ranges(struct draft *d, bool mixed, int64_t *factor) {
   int n = count_free(d), round = (int)number_below(d, (uint64_t)n);
   int odd = n > 1 ? (round + 1 + (int)number_below(d, (uint64_t)n - 1)) % n : 0; // a single one is round in the others
@@ -228,6 +245,8 @@ static void draw_from_ranges(struct draft *d, bool mixed, int64_t *factor) {
     bool is_round = !mixed || (k != odd && (k == round || number_below(d, 2)));
     draw_extent(d, free_number(d, k), is_round, factor);
   }
+  if (!mixed && number_below(d, 2))
+    make_alike(d, factor);
   fit(d, -1, factor);
 }
 

@@ -80,7 +80,7 @@ static void test_kinds(void **state) {
   (void)state;
   struct task t = parse(PRODUCT_INPUTS PRODUCT_SHAPES, PRODUCT);
   static const char *const symbols[] = {"M", "K", "N"};
-  int different = 0;
+  int different = 0, alike = 0;
   struct drawn first;
   draw(&t, "small", 2, 0, &first);
   for (uint64_t key = 0; key < 200; key++) {
@@ -97,6 +97,8 @@ static void test_kinds(void **state) {
       odd += extent(&d.shapes[SHAPE_MIXED], symbols[i]) % 2;
     }
     assert_true(off > 0 && round > 0 && odd > 0);
+    const struct workload *multiples = &d.shapes[SHAPE_MULTIPLES];
+    alike += extent(multiples, "M") == extent(multiples, "N") && extent(multiples, "M") == extent(multiples, "K");
     assert_int_equal(extent(&d.shapes[SHAPE_REDUCED], "K"), 512); // the sum is as long as in the judged shape
     assert_true(extent(&d.shapes[SHAPE_REDUCED], "M") <= 7);
     for (int k = 0; k < SHAPE_KIND_COUNT; k++) {
@@ -107,6 +109,7 @@ static void test_kinds(void **state) {
     arena_release(&d.arena);
   }
   assert_true(different > 4 * 190); // hardly ever the same
+  assert_in_range(alike, 60, 140);  // every other product is one of square matrices
   arena_release(&first.arena);
   task_release(&t);
 }
