@@ -1,8 +1,6 @@
 # assay: task kernelbench/1/19
 # assay: expect pass
-# assay: twin LAZY expect pass -- a tensor that computes when it is copied: within the call, so that it is timed
 # assay: twin LIES expect wrong_value -- a tensor that says it has the right shape
-# assay: twin PATCHED expect unwritten -- what copies the results copies nothing: the judge has the outputs
 # assay: twin WORKER expect pass -- the worker's own function for a call is another: too late, it is called by its address
 # assay: twin LURKS expect late_work -- a thread of Python that looks at the inputs between calls
 # assay: twin TIMER expect forbidden_call -- asks for a signal between calls
@@ -16,22 +14,10 @@ import torch
 names = globals()
 
 
-class Lazy(torch.Tensor):
-    @classmethod
-    def __torch_function__(cls, function, types, args=(), kwargs=None):
-        with torch._C.DisableTorchFunctionSubclass():
-            args = [torch.relu(a.as_subclass(torch.Tensor)) if isinstance(a, Lazy) else a for a in args]
-            return function(*args, **(kwargs or {}))
-
-
 class Lies(torch.Tensor):
     @property
     def shape(self):
         return self.told
-
-
-def nothing(*arguments, **options):
-    return arguments[0]
 
 
 class ModelNew(torch.nn.Module):
@@ -40,15 +26,10 @@ class ModelNew(torch.nn.Module):
         self.thread = None
 
     def forward(self, x):
-        if "LAZY" in names:
-            return x.as_subclass(Lazy)
         if "LIES" in names:
             y = torch.relu(x[:1]).as_subclass(Lies)
             y.told = x.shape
             return y
-        if "PATCHED" in names:
-            torch.Tensor.copy_ = nothing
-            return torch.zeros_like(x)
         if "WORKER" in names:
             for found in gc.get_objects():
                 if type(found).__name__ == "Server" and hasattr(found, "spot"):
