@@ -18,7 +18,7 @@ cd "$work"
 
 # judged NAME TIMES TASK FILE OPTION...
 judged() {
-  name=$1 count=$2
+  label=$1 count=$2
   shift 2
   for _ in $(seq "$count"); do
     "$assay" judge "$@" --no-store --json 2>err | python3 -c 'import json, sys
@@ -29,20 +29,20 @@ except ValueError:
 time = (v.get("timing") or {}).get("median_ns")
 print(v["verdict"] + (f", {time / 1e6:.2f} ms" if time else "") + (", not ranked" if v.get("foreknown") else ""))' || true
   done | sort | uniq -c | tr -s ' \n' ' ' >said
-  echo "$name: $(cat said)"
+  echo "$label: $(cat said)"
 }
 
 # imported NAME FILE OPTION...
 imported() {
-  name=$1
+  label=$1
   shift
   code=0
   begin=$(date +%s)
-  "$ASSAY_TORCH_PYTHON" "$house/tools/importer/assay-import" --assay "$assay" "$@" -o "$name.onnxtxt" >said 2>&1 || code=$?
+  "$ASSAY_TORCH_PYTHON" "$house/tools/importer/assay-import" --assay "$assay" "$@" -o "$label.onnxtxt" >said 2>&1 || code=$?
   took=$(($(date +%s) - begin))
   least=$(grep -o 'in double precision to [0-9.e+-]*' said | sort -g -k5 | tail -1 || true)
   why=$(grep '^assay-import:' said | tail -1 | cut -c1-150 | sed 's/^assay-import: //' || true)
-  echo "$name: exit $code after $took s${least:+, agrees $least}${why:+, $why}"
+  echo "$label: exit $code after $took s${least:+, agrees $least}${why:+, $why}"
 }
 
 attacks=$files/attacks refused=$files/refused
@@ -69,8 +69,8 @@ for name in import_dynamo_socket compile_socket; do
     sed 's/ModelNew/Model/; /torch._dynamo/d; s/self.f = .*$/pass/; s/self.f(x); //' "$refused/$name.py"
     printf '\ndef get_inputs(): return [torch.randn(8, 16)]\ndef get_init_inputs(): return []\n'
   } >module.py
-  imported "$name.py, its task" module.py
-  judged $name.py 1 "./$name.py, its task.onnxtxt" "$refused/$name.py" --device cpu --no-timing
+  imported "$name.task" module.py
+  judged $name.py 1 "./$name.task.onnxtxt" "$refused/$name.py" --device cpu --no-timing
 done
 
 for name in ce_smooth flow gru rnn_nnLSTM812projsize4 hardsigmoid in_named_y interp scatter_mean; do
@@ -81,6 +81,6 @@ imported const_nodes const_nodes_1024.onnx
 for name in minus_one b_ctrl2 cast_out_of_range lstm_clip int_input; do
   imported $name "$refused/$name.onnx"
 done
-imported "int_input, with its numbers" "$refused/int_input.onnx" --input 'ids=integers(0, 5)'
+imported int_input.numbers "$refused/int_input.onnx" --input 'ids=integers(0, 5)'
 "$assay" oracle "$refused/resize_scale.onnxtxt" --outputs answer >said
 echo "resize_scale.onnxtxt: $(grep -o 'output_0.npy.*' said)"
