@@ -365,7 +365,7 @@ def main():
                 continue
             for row in apart(words[0], kind, path, about):
                 row = {"set": name, **row, "path": str(pathlib.Path(row["path"]).relative_to(checkout)),
-                       "reason": re.sub(rf"{re.escape(tempfile.gettempdir())}/[^/ ]*/|{re.escape(str(checkout))}/", "", row["reason"])}
+                       "reason": re.sub(rf"{re.escape(str(checkout))}/|{re.escape(tempfile.gettempdir())}/[^/ ]*/", "", row["reason"])}
                 rows.append(row)
                 print(" ".join(f"{row[c]:10}" for c in COLUMNS if c != "path"), row["path"], flush=True)
             if "csv" in options:
