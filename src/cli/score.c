@@ -375,8 +375,6 @@ static enum assay_status analyse(struct arguments *a, struct store *store, struc
     return status;
   if (a->plot)
     return plot(a, store, err);
-  if (a->corpus)
-    return score_corpus(a->corpus, a->json, err);
   if (a->rounds)
     return score_rounds(store, a->runs, a->n_runs, &how, a->json, err);
   if (a->published)
@@ -400,6 +398,8 @@ int cli_score(int argc, char **argv) {
     return cli_fail(&err);
   cli_argv_check(&argp, argc, argv);
   argp_parse(&argp, argc, argv, 0, NULL, &a);
+  if (a.corpus) // of a checkout alone: no store is needed
+    return score_corpus(a.corpus, a.json, &err) ? cli_fail(&err) : CLI_PASS;
   if (store_open_existing(a.paths.store, &store, &err) != ASSAY_OK)
     return cli_fail(&err);
   if (is_analysis(&a)) {
