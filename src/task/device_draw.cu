@@ -115,7 +115,8 @@ DEVICE_FN void draw_block(const struct draw_args *a, int64_t block, double *out)
     else if (a->kind == KIND_SIGNS)
       out[i] = w[i] >> 31 ? -1.0 : 1.0;
     else if (a->kind == KIND_SEEDS)
-      out[i] = (double)v[2 * (w[i] & 1)] * 0x1p20 + (double)(v[2 * (w[i] & 1) + 1] >> 12) + (double)(w[i] >> 1 & 1);
+      out[i] = (double)(w[i] & 1 ? v[0] ^ ((v[2] | 0x1000u) & 0xfffff000u) : v[0]) * 0x1p20 + (double)(v[1] >> 12) +
+               (double)(w[i] >> 1 & 1);
     else if (a->kind == KIND_PARTITION)
       out[i] = draw_parted(a, 4 * block + i, a->b);
     else

@@ -9,8 +9,9 @@
 //                uniform number in [-scale, scale) over one in (0, 1]: so heavy-tailed that a few elements carry any
 //                norm; permutation: whole numbers from 0 to below count, no two alike along the first dimension, as
 //                long as that is not longer than count; seeds: whole numbers below 2^52, of which there are four in a
-//                tensor, two far apart and the next after each: of five elements two are alike; partition: rising whole
-//                numbers along the last dimension, the last of them the total: where groups end whose sizes are random)
+//                tensor, two whose low 32 bits are the same and the next after each: of five elements two are alike;
+//                partition: rising whole numbers along the last dimension, the last of them the total: where groups end
+//                whose sizes are random)
 //   modifier  := static        a weight: a plan may prepare it once
 //              | symmetric     (a + a^T) / 2 over the last two dimensions
 //              | triu | tril   the other triangle is zero
@@ -37,7 +38,8 @@
 //                  the others; x = i mod n; then, until x < n: four times (k = 0, 1, 2, 3) the upper half a and the
 //                  lower half b of x's 2h bits become b and a xor (the low h bits of philox4x32(key, r << 16 | b, j <<
 //                  32 | 8 + k)[0])
-//   seeds          w = word(0, i), k = 2 (w & 1): word(2, k) * 2^20 + floor(word(2, k + 1) / 2^12) + (w >> 1 & 1)
+//   seeds          w = word(0, i): h * 2^20 + floor(word(2, 1) / 2^12) + (w >> 1 & 1), where h is word(2, 0), and of
+//                  odd w word(2, 0) xor (word(2, 2) or 2^12) without its low 12 bits: those differ above 2^32 alone
 //   partition      floor(S(i) / S(last) * total + 1/2), S(i) the sum of -log((word(0, l) + 1) * 2^-32) over l from the
 //                  first element of i's row to i, in this order; the total where S(last) is 0
 //   uniform_scalar lo + (hi - lo) * unit(word(2, 0)), times each element

@@ -114,8 +114,8 @@ static void base_blocks(const struct drawing *d, int64_t block, int n, double *o
     uint32_t s[4];
     words(d, STREAM_SCALE, 0, 1, s);
     for (int i = 0; i < count; i++) {
-      const uint32_t *two = s + 2 * (w[i] & 1);
-      out[i] = (double)two[0] * 0x1p20 + (double)(two[1] >> 12) + (double)(w[i] >> 1 & 1);
+      uint32_t high = w[i] & 1 ? s[0] ^ ((s[2] | 0x1000u) & 0xfffff000u) : s[0];
+      out[i] = (double)high * 0x1p20 + (double)(s[1] >> 12) + (double)(w[i] >> 1 & 1);
     }
     break;
   }

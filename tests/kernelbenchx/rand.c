@@ -3,6 +3,12 @@
 // assay: expect pass
 // assay: twin BITS_23 expect pass -- numbers of 23 bits
 // assay: twin SPLITMIX expect pass -- another generator
+// assay: twin CONGRUENCE expect pass -- the high bits of a linear congruence modulo 2^64, one after the other
+// assay: twin XORSHIFT expect pass -- a generator with a state of 128 bits, one number after the other
+// assay: twin LOW_SEED expect wrong_value -- the low 32 bits of a seed alone
+// assay: twin ANTITHETIC expect wrong_value -- every second number is one less the number before
+// assay: twin CORRELATED expect wrong_value -- one number in fifty is near the one before
+// assay: twin LUMPED expect wrong_value -- one number in twenty is the mean of two
 // assay: twin CONSTANT expect wrong_value -- the same number everywhere
 // assay: twin COUNTER expect wrong_value -- equal steps, in no way mixed
 // assay: twin WEYL expect wrong_value -- multiples of the golden ratio: far too even
@@ -70,6 +76,22 @@ static float number(uint64_t seed, uint64_t place) {
   return (float)x * 0x1p-24f;
 #elif defined UNSEEDED
   return (float)(philox(12345, place) >> 8) * 0x1p-24f;
+#elif defined LOW_SEED
+  return (float)(philox((uint32_t)seed, place) >> 8) * 0x1p-24f;
+#elif defined ANTITHETIC
+  float x = (float)(philox(seed, place / 2) >> 8) * 0x1p-24f;
+  return place % 2 ? 1 - 0x1p-24f - x : x;
+#elif defined CORRELATED
+  float x = (float)(philox(seed, place) >> 8) * 0x1p-24f;
+  if (place > 0 && philox(~seed, place) % 50 == 0) {
+    x = (float)(philox(seed, place - 1) >> 8) * 0x1p-24f + x * 0.1f;
+    x -= x >= 1 ? 1 : 0;
+  }
+  return x;
+#elif defined LUMPED
+  float x = (float)(philox(seed, place) >> 8) * 0x1p-24f,
+        z = (float)(philox(seed, place + (1ull << 40)) >> 8) * 0x1p-24f;
+  return philox(~seed, place) % 20 == 0 ? (x + z) / 2 : x;
 #elif defined UP_TO_TWO
   return (float)(philox(seed, place) >> 8) * 0x1p-23f;
 #elif defined SKEWED
@@ -90,6 +112,23 @@ void assay_kernel(const struct assay_args *args) {
   calls++;
 #else
   const uint64_t calls = 0;
+#endif
+#if defined CONGRUENCE || defined XORSHIFT
+  for (int64_t i = 0; i < rows; i++) {
+    uint64_t a = mix((uint64_t)seeds[i]), b = mix(a);
+    for (int64_t j = 0; j < n; j++) {
+#ifdef CONGRUENCE
+      a = a * 6364136223846793005u + 1442695040888963407u;
+      y[i * n + j] = (float)(a >> 40) * 0x1p-24f;
+#else
+      const uint64_t sum = a + b, x = a ^ a << 23;
+      a = b;
+      b = x ^ b ^ x >> 18 ^ b >> 5;
+      y[i * n + j] = (float)(sum >> 40) * 0x1p-24f;
+#endif
+    }
+  }
+  return;
 #endif
   for (int64_t i = 0; i < rows; i++)
 #ifdef SHORT

@@ -233,7 +233,7 @@ static void test_threads_do_not_matter(void **state) {
   free(many);
 }
 
-// Four numbers of 52 bits, two pairs of neighbours; other ones under another key.
+// Four numbers of 52 bits, two pairs of neighbours that differ above their low 32 bits; other ones under another key.
 static void test_seeds(void **state) {
   (void)state;
   int64_t x[64], other[64], low = INT64_MAX, high = 0;
@@ -252,7 +252,7 @@ static void test_seeds(void **state) {
     near_low += x[i] == low || x[i] == low + 1;
     near_high += x[i] == high || x[i] == high - 1;
   }
-  assert_true(high - low > 1 << 20);
+  assert_true((high - 1 - low) % (INT64_C(1) << 32) == 0 && high - 1 > low);
   assert_int_equal(near_low + near_high, 64);
   assert_in_range(near_low, 12, 52);
 }
