@@ -110,16 +110,33 @@ static void square_products(struct factor *f) {
               f->products, f->n);
 }
 
-// What elimination loses, as a change of A. Elements below the diagonal are divided besides.
+// The sum of the squares of n numbers, `step` apart.
+static double square_sum(const double *a, int n, int64_t step) {
+  double square = 0;
+  for (int i = 0; i < n; i++)
+    square += a[i * step] * a[i * step];
+  return square;
+}
+
+// What elimination loses, as a change of A. Elements below the diagonal are divided besides. No element is better known
+// than an average one of its row or its column, the lesser: reflections and iterations mix these, and leave nothing
+// zero that was (Higham, Accuracy and Stability of Numerical Algorithms, theorem 19.4).
 static void draw_errors(struct factor *f, const double *a, int64_t row, int64_t column, const struct arith *arith,
                         struct noise *noise) {
-  size_t n = (size_t)f->n;
-  for (int j = 0; j < f->n; j++)
-    for (int i = 0; i < f->n; i++) {
+  int n = f->n;
+  double *of_rows = f->row;
+  for (int i = 0; i < n; i++)
+    of_rows[i] = square_sum(a + f->rows[i] * row, n, column);
+  for (int j = 0; j < n; j++) {
+    double of_column = square_sum(a + j * column, n, row);
+    for (int i = 0; i < n; i++) {
       double terms = (i < j ? i : j) + 1 + (i > j), value = a[f->rows[i] * row + j * column];
-      double t2 = f->products[(size_t)j * n + (size_t)i];
-      f->error[(size_t)j * n + (size_t)f->rows[i]] = deviate(noise, arith_sum_variance(arith, value, t2, terms, true));
+      double variance = arith_sum_variance(arith, value, f->products[(size_t)j * (size_t)n + (size_t)i], terms, true);
+      double average = fmin(of_rows[i], of_column) / n,
+             least = arith_sum_variance(arith, sqrt(average), average, 2, true);
+      f->error[(size_t)j * (size_t)n + (size_t)f->rows[i]] = deviate(noise, fmax(variance, least));
     }
+  }
 }
 
 // How far the errors move a solution whose parts are all as long as one column of A or another.
@@ -128,10 +145,7 @@ static double measure_loss(struct factor *f, const double *a, int64_t row, int64
   double *length = f->row, *x = f->row + n, *moved = f->row + 2 * n, sum = 0;
   struct arith exact = {.exact = true};
   for (int j = 0; j < n; j++) {
-    double square = 0;
-    for (int i = 0; i < n; i++)
-      square += a[i * row + j * column] * a[i * row + j * column];
-    length[j] = sqrt(square);
+    length[j] = sqrt(square_sum(a + j * column, n, row));
     x[j] = length[j] > 0 ? (noise_next(noise) >> 63 ? 1 : -1) / length[j] : 0;
   }
   cblas_dgemv(CblasColMajor, CblasNoTrans, n, n, 1, f->error, n, x, 1, 0, moved, 1);
