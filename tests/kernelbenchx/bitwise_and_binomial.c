@@ -2,6 +2,9 @@
 // assay: task kernelbenchx/Math/bitwise_and_binomial
 // assay: expect pass
 // assay: twin INVERTED expect pass -- the distribution's inverse of one hash
+// assay: twin FAILURES expect pass -- counts what fails where that is less likely
+// assay: twin POISSON expect wrong_value -- the limit for many trials that are unlikely, cut off at how many there are
+// assay: twin FIVE_BITS expect wrong_value -- chances cut to multiples of 1/32
 // assay: twin MORE_LIKELY expect wrong_value -- every chance a hundredth larger
 // assay: twin NO_BITS expect wrong_value -- trials everywhere
 // assay: twin NO_BITS_HIDDEN expect wrong_value -- the same, with the right number of trials told
@@ -44,7 +47,24 @@ static float sample(int64_t seed, int64_t place, int32_t n, double p) {
 #ifdef ONE_LESS
   n -= n > 0;
 #endif
-#if defined ROUNDED_NORMAL
+#ifdef FIVE_BITS
+  p = floor(p * 32) / 32;
+#endif
+#if defined POISSON
+  double u = hash(seed, place, 0), chance = exp(-n * p), below = 0;
+  int32_t k = 0;
+  while (k < n && below + chance <= u) {
+    below += chance;
+    chance *= n * p / (k + 1);
+    k++;
+  }
+  return (float)k;
+#elif defined FAILURES
+  int32_t fails = 0;
+  for (int32_t t = 0; t < n; t++)
+    fails += hash(seed, place, t) < fmin(p, 1 - p);
+  return (float)(p > 0.5 ? n - fails : fails);
+#elif defined ROUNDED_NORMAL
   double z = sqrt(-2 * log(1 - hash(seed, place, 0))) * cos(6.283185307179586 * hash(seed, place, 1));
   return (float)fmin(fmax(rint(n * p + z * sqrt(n * p * (1 - p))), 0), n);
 #elif defined EXPECTED

@@ -2,6 +2,10 @@
 // assay: task kernelbenchx/LinearAlgebra/eig
 // assay: expect pass
 // assay: twin TURNED_PHASE expect pass -- every vector times i, and all in the other order: as right
+// assay: twin ASCENDING expect pass -- sorted by their real parts, of a pair the one below zero first: as right
+// assay: twin MATES expect wrong_value -- the two values of every conjugate pair change places, their vectors do not
+// assay: twin REAL_PARTS expect wrong_value -- values without their imaginary parts
+// assay: twin VALUE_OFF expect wrong_value|low_precision -- one value a ten thousandth off
 // assay: twin GARBAGE expect wrong_value -- the right values, and unit vectors that are not theirs
 // assay: twin ONE_PAIR expect wrong_value|wrong_class -- the first pair n times
 // assay: twin ONE_VECTOR expect wrong_value|low_precision -- one vector a thousandth of another one off
@@ -141,10 +145,35 @@ static void vector_of(const number *t, const number *z, int64_t n, int64_t j, nu
     v[i] /= sqrt(squares);
 }
 
+#ifdef ASCENDING
+// The place of value j among all.
+static int64_t place_of(const number *t, int64_t n, int64_t j) {
+  int64_t place = 0;
+  number mine = t[j * n + j];
+  for (int64_t i = 0; i < n; i++) {
+    number other = t[i * n + i];
+    double apart = creal(other) - creal(mine);
+    int pair = fabs(apart) < 1e-9 * cabs(mine);
+    place += i != j && (pair ? cimag(other) < cimag(mine) || (cimag(other) == cimag(mine) && i < j) : apart < 0);
+  }
+  return place;
+}
+#endif
+
 static void put(const struct assay_args *args, int64_t n, int64_t j, number w, const number *v) {
   float *values = args->outputs[0].data, *vectors = args->outputs[1].data;
   values[2 * j] = (float)creal(w);
   values[2 * j + 1] = (float)cimag(w);
+#ifdef MATES
+  values[2 * j + 1] = -values[2 * j + 1];
+#endif
+#ifdef REAL_PARTS
+  values[2 * j + 1] = 0;
+#endif
+#ifdef VALUE_OFF
+  values[2 * j] *= j == n / 2 ? 1.0001f : 1;
+  values[2 * j + 1] *= j == n / 2 ? 1.0001f : 1;
+#endif
   for (int64_t i = 0; i < n; i++) {
     number x = v[i];
 #ifdef LONG
@@ -183,6 +212,9 @@ void assay_kernel(const struct assay_args *args) {
 #endif
 #ifdef TURNED_PHASE
     to = n - 1 - j;
+#endif
+#ifdef ASCENDING
+    to = place_of(h, n, j);
 #endif
     vector_of(h, z, n, from, x, x + n);
 #ifdef GARBAGE

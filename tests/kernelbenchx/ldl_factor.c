@@ -2,6 +2,10 @@
 // assay: task kernelbenchx/LinearAlgebra/ldl_factor
 // assay: expect pass
 // assay: twin BUNCH_PARLETT expect pass -- the largest element of all that is left chooses the pivot: other factors, as right
+// assay: twin OTHER_LIMIT expect pass -- takes pivots of two rows more often: other factors, as right
+// assay: twin KEPT_ABOVE expect pass -- what LAPACK leaves above the diagonal, the matrix: as right
+// assay: twin LAX expect wrong_value|low_precision -- takes a pivot that is a thousandth of what is beside it
+// assay: twin HALF_TOLD expect wrong_value|wrong_class -- of a pivot of two rows only the first is told
 // assay: twin NO_PIVOT expect wrong_value|low_precision|wrong_class -- divides by what stands on the diagonal
 // assay: twin ZEROS expect wrong_value -- nothing at all
 // assay: twin NO_PIVOTS_TOLD expect wrong_value|wrong_class -- the right factors, and pivots 1, 2, 3, ...
@@ -54,7 +58,13 @@ static int64_t largest(const float *w, int64_t n, int64_t k, int64_t j) {
 
 // How many rows the pivot has; *first and *second are what comes to rows k and k + 1.
 static int choose(const float *w, int64_t n, int64_t k, int64_t *first, int64_t *second) {
+#if defined OTHER_LIMIT
+  const float alpha = 0.9f;
+#elif defined LAX
+  const float alpha = 0.001f;
+#else
   const float alpha = 0.6403882f;
+#endif
   *first = k;
 #ifdef NO_PIVOT
   return 1;
@@ -141,6 +151,18 @@ void assay_kernel(const struct assay_args *args) {
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = i + 1; j < n; j++)
       w[i * n + j] = 0;
+#ifdef KEPT_ABOVE
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = i + 1; j < n; j++)
+      w[i * n + j] = ((const float *)args->inputs[0].data)[i * n + j];
+#endif
+#ifdef HALF_TOLD
+  for (int64_t i = 0; i + 1 < n; i++)
+    if (pivots[i] < 0) {
+      pivots[i + 1] = (int32_t)i + 2;
+      i++;
+    }
+#endif
 #ifdef ZEROS
   memset(w, 0, (size_t)(n * n) * sizeof *w);
 #endif

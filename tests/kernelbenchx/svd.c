@@ -2,6 +2,10 @@
 // assay: task kernelbenchx/LinearAlgebra/svd
 // assay: expect pass
 // assay: twin NEGATED expect pass -- every second vector of both sides with the other sign: as right
+// assay: twin OTHER_REST expect pass -- what U has beyond A's columns turned among itself: as right
+// assay: twin EXCHANGED expect wrong_value -- the vectors of two neighbouring values change places on both sides
+// assay: twin VALUES_OFF expect wrong_value|low_precision -- every value a ten thousandth too large
+// assay: twin LEANING expect wrong_value|low_precision -- two vectors of V turned in their plane by a ten thousandth
 // assay: twin TURNED expect wrong_value -- V for V'
 // assay: twin UNSORTED expect wrong_value -- values that ascend, with their vectors
 // assay: twin NEGATIVE expect wrong_value -- the smallest value below zero, with a vector that makes up for it
@@ -145,6 +149,24 @@ void assay_kernel(const struct assay_args *args) {
     for (int64_t i = 0; i < n; i++)
       v[j * n + i] = -v[j * n + i];
   }
+#endif
+#ifdef OTHER_REST
+  if (m > n + 1)
+    rotate(w + n * m, w + (m - 1) * m, m, 0.8f, 0.6f);
+#endif
+#ifdef EXCHANGED
+  if (n > 1) {
+    swap_rows(w, m, n / 2, n / 2 - 1);
+    swap_rows(v, n, n / 2, n / 2 - 1);
+  }
+#endif
+#ifdef VALUES_OFF
+  for (int64_t j = 0; j < n; j++)
+    s[j] *= 1.0001f;
+#endif
+#ifdef LEANING
+  if (n > 1)
+    rotate(v, v + (n - 1) * n, n, 1, 1e-4f);
 #endif
 #ifdef NEGATIVE
   s[n - 1] = -s[n - 1];
