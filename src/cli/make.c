@@ -250,6 +250,7 @@ int cli_make(int argc, char **argv) {
   static struct make m; // large
   struct assay_error err = {0};
   model_client_defaults(&m.client);
+  m.client.authorities = getenv("SSL_CERT_FILE") ? getenv("SSL_CERT_FILE") : getenv("CURL_CA_BUNDLE");
   m.engine.settings.temperature = NAN;
   m.engine.max_tokens = 16384;
   m.engine.finals = true;

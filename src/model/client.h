@@ -44,6 +44,7 @@ struct model_client_options {
   int64_t wait_ns;          // in all, for a server that says "not now" (429, 503, 529), beyond these retries
   size_t most_reply_bytes;  // a longer reply has failed; of a server's, also one longer than its cap on tokens can be
   char *const *environment; // of programs; NULL-terminated, borrowed
+  const char *authorities; // a file of certificates (PEM) that vouch for servers, in place of the system's; NULL: these
 };
 void model_client_defaults(struct model_client_options *o);
 

@@ -130,6 +130,8 @@ static void set_up(struct exchange *x, const struct model_client_options *o) {
     curl_easy_setopt(c, CURLOPT_NOPROXY, "*");              // what is for this machine does not leave it
   curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "identity"); // libcurl unpacks what is packed all the same
   curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+  if (o->authorities)
+    curl_easy_setopt(c, CURLOPT_CAINFO, o->authorities);
   curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)(o->connect_ns / 1000000));
   curl_easy_setopt(c, CURLOPT_HTTPHEADER, t->headers);
   curl_easy_setopt(c, CURLOPT_POSTFIELDS, t->body);

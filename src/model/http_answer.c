@@ -225,7 +225,7 @@ bool http_take_cut(struct exchange *x, const struct model_client_options *o) {
   // The only time-out that libcurl knows of is the one for connecting.
   bool reached = t->code != CURLE_COULDNT_CONNECT && t->code != CURLE_COULDNT_RESOLVE_HOST &&
                  t->code != CURLE_OPERATION_TIMEDOUT && t->code != CURLE_SSL_CONNECT_ERROR &&
-                 t->code != CURLE_PEER_FAILED_VERIFICATION;
+                 t->code != CURLE_PEER_FAILED_VERIFICATION && t->code != CURLE_SSL_CACERT_BADFILE;
   bool nothing = t->got.text.len == 0 && (t->streams ? t->n_events == 0 : t->plain.len == 0);
   char begin[200];
   if (t->too_long)
@@ -237,6 +237,14 @@ bool http_take_cut(struct exchange *x, const struct model_client_options *o) {
               beginning_of(t, begin));
   else if (t->code == CURLE_OUT_OF_MEMORY || t->got.text.failed || t->plain.failed)
     http_fail(x, MODEL_UNSERVED, ASSAY_ERR_NOMEM, "out of memory", "");
+  else if (t->code == CURLE_PEER_FAILED_VERIFICATION)
+    http_fail(x, MODEL_ENDED, ASSAY_ERR_ENVIRONMENT,
+              "no authority that is known here vouches for the server's certificate; name a file of certificates in "
+              "SSL_CERT_FILE that does, or write the name that the certificate is for in --endpoint",
+              curl_easy_strerror(t->code));
+  else if (t->code == CURLE_SSL_CACERT_BADFILE)
+    http_fail(x, MODEL_ENDED, ASSAY_ERR_ENVIRONMENT, "SSL_CERT_FILE (or CURL_CA_BUNDLE) names no file of certificates",
+              o->authorities ? o->authorities : "");
   else if (nothing && retry_later(x, o, false)) { // nothing of an answer came, so that none is paid for twice
     x->reply.unknown_calls += reached;
     return false;

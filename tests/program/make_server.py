@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A language model's server for the tests: make_server.py FOLDER LOG writes its port to LOG/port and answers requests to
+"""A language model's server for the tests: make_server.py FOLDER LOG [CERTIFICATE] writes its port to LOG/port and answers requests to
 chat completions with FOLDER's file of the model's name and the request's number ("m.0"), or "last". A model "wrong-key"
 gets 401, "missing" 404, "picky" 400 when it is sent a temperature,
 "narrow" 400 for any prompt, "busy" 500; "gone" gets 402 and "busy-until-paid" 503 while there is no LOG/paid,
@@ -12,6 +12,7 @@ import http.server
 import json
 import pathlib
 import socket
+import ssl
 import sys
 import threading
 
@@ -92,6 +93,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+if len(sys.argv) > 3:  # a file with a key and a certificate
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[3])
+    server.socket = context.wrap_socket(server.socket, server_side=True)
 (LOG / "port.new").write_text(str(server.server_address[1]))
 (LOG / "port.new").rename(LOG / "port")
 server.serve_forever()
