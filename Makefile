@@ -66,8 +66,8 @@ fuzz: clang
 # The leaderboard of the results that lie in the repository: build/site/index.html.
 site: programs
 	@rm -f $(BUILD)/site.sqlite*
-	@$(ASSAY) runs import bench/results/nvidia-h200/leaderboard.jsonl --store $(BUILD)/site.sqlite
-	@$(ASSAY) runs import bench/results/cpu-epyc-2c/leaderboard.jsonl --store $(BUILD)/site.sqlite
+	@for lines in $(sort $(wildcard bench/results/*/leaderboard.jsonl bench/results/*/runs.jsonl)); do \
+	  $(ASSAY) runs import $$lines --store $(BUILD)/site.sqlite || exit 1; done
 	@bench/leaderboard.py --sources $(BUILD)/site_sources
 	@$(ASSAY) report --html $(BUILD)/site --sources $(BUILD)/site_sources --store $(BUILD)/site.sqlite
 

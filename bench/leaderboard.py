@@ -8,6 +8,7 @@ commit that the result names; a clone without that commit keeps the hash that th
 kernels as they were judged, for `assay report --sources DIR`; what the clone's history lacks is left out.
 """
 import datetime
+import glob
 import hashlib
 import json
 import os
@@ -138,16 +139,21 @@ def whole():
 
 
 def write_sources(folder):
-    """The kernels that the lines name, from the history."""
-    with open(OUT, encoding="utf-8") as file:
-        lines = [json.loads(line) for line in file][1:]
-    wanted = {(line["evidence"].get("commit"), line["candidate"]) for line in lines if line["candidate"].startswith("kernels/")}
-    os.makedirs(folder, exist_ok=True)
+    """The kernels that the lines of all machines name, from the history: in a folder for each text's hash."""
+    wanted = set()
+    for path in glob.glob(os.path.join(ROOT, "bench", "results", "*", "*.jsonl")):
+        with open(path, encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file][1:]
+        wanted.update((line["evidence"].get("commit"), line["candidate"].partition(" -D")[0]) for line in lines
+                      if "reason" in line and line["candidate"].startswith(("kernels/", "tests/")))
+    wanted = sorted((commit, path) for commit, path in wanted if commit)
     found = 0
-    for commit, path in sorted(wanted):
+    for commit, path in wanted:
         text = subprocess.run(["git", "-C", ROOT, "show", f"{commit}:{path}"], capture_output=True, check=False)
         if text.returncode == 0:
-            with open(os.path.join(folder, os.path.basename(path)), "wb") as file:
+            place = os.path.join(folder, hashlib.sha256(text.stdout).hexdigest()[:16])
+            os.makedirs(place, exist_ok=True)
+            with open(os.path.join(place, os.path.basename(path)), "wb") as file:
                 file.write(text.stdout)
             found += 1
     print(f"{folder}: {found} of {len(wanted)} kernels as they were judged, from the history")

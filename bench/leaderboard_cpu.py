@@ -12,12 +12,11 @@ import subprocess
 import sys
 import tempfile
 
+import leaderboard_runs
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CASES = "tests/cases"
 RUN = "honest C kernels"
-OF_EVIDENCE = ["build_command", "bytes", "compiler", "contract", "device", "flops", "form", "judge", "meaning", "mode", "rule",
-               "sandbox", "scope", "secret", "seed", "shapes", "task_contract", "toolchain", "worst_check"]
-OF_CHECK = ["gate", "gate_limit", "gate_z", "output", "probe", "reason", "timed", "workload"]
 
 
 def judge(assay, folder):
@@ -34,20 +33,12 @@ def is_honest(path):
         return "// assay: expect pass\n" in file.read()
 
 
-def short(value):
-    """Errors with four digits: what a page shows."""
-    return float(f"{value:.4g}") if isinstance(value, float) else value
-
-
 def shrink(line):
-    name = line["candidate"].rsplit("/", 1)[-1]
-    path = f"{CASES}/{name}"
+    path = f"{CASES}/{line['candidate'].rsplit('/', 1)[-1]}"
     if not is_honest(path):
         return None
-    evidence = {key: line["evidence"][key] for key in OF_EVIDENCE if key in line["evidence"]}
-    evidence["checks"] = [{key: short(c[key]) for key in OF_CHECK if key in c} for c in line["evidence"]["checks"]]
-    out = {key: short(value) for key, value in line.items() if value not in ("", None, [])}
-    out.update(candidate=path, command=line["command"].replace(f"'.../{name}'", f"'{path}'"), evidence=evidence)
+    out = leaderboard_runs.shrink(line, {line["candidate_hash"]: [path]}, "")
+    out["evidence"].pop("timing", None)
     return out
 
 

@@ -9,8 +9,11 @@
 
 // What `assay doctor --calibrate` measured on this machine and stored under `key`; all 0 where it was never measured.
 void api_peaks(struct store *store, const char *key, struct assay_peaks *out);
-// The same with the device's name for a CPU, too, which is this machine's processor.
-void api_peaks_named(struct store *store, const char *key, struct assay_peaks *out);
+// Those of every device that the store knows, each once and named: of this machine's as it measured them, of others' as
+// they came with their runs.
+enum { API_MOST_PEAKS = 8 };
+enum assay_status api_peaks_known(struct store *store, struct assay_peaks out[API_MOST_PEAKS], int *n,
+                                  struct assay_error *err);
 
 // Assay's own programs and folders, near a folder of programs (PREFIX/bin, or a build folder).
 enum { API_OWN_FILES = 8 };

@@ -81,8 +81,14 @@ enum assay_status cli_calibrate_cpu(const struct cli_calibration *c, struct assa
     return error_set(err, ASSAY_ERR_ENVIRONMENT,
                      "the machine is too busy to be measured (%s): nothing was stored; measure when nothing else runs",
                      load_text(&load, text, sizeof text));
-  return keep(c, plan_device_cpu.peaks,
-              json_pack("{s:f, s:f}", "read_bytes_per_s", p.read_bytes_per_s, "flops_per_s", p.flops_per_s), err);
+  char *machine = machine_json();
+  json_t *j = machine ? json_loads(machine, 0, NULL) : NULL;
+  const char *processor = json_string_value(json_object_get(j, "processor"));
+  json_t *now = json_pack("{s:s*, s:f, s:f}", "device", processor, "read_bytes_per_s", p.read_bytes_per_s,
+                          "flops_per_s", p.flops_per_s);
+  json_decref(j);
+  base_free(machine);
+  return keep(c, plan_device_cpu.peaks, now, err);
 }
 
 // Contractions at the accuracy of fp32 may use the tensor cores: three tf32 products give one of fp32.

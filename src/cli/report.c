@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/api.h"
 #include "base/parallel.h"
 #include "cli/json.h"
 #include "cli/judging.h"
@@ -92,12 +93,11 @@ int cli_report(int argc, char **argv) {
   struct folder_report done;
   if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
-  struct assay_peaks peaks[CLI_DEVICES];
+  struct assay_peaks peaks[API_MOST_PEAKS];
   struct site_options o = {.tasks = a.judging.paths.tasks, .sources = a.sources, .peaks = peaks};
   enum assay_status status = store_open_existing(a.judging.paths.store, &store, &err);
-  for (int i = 0; i < CLI_DEVICES && !status; i++)
-    if (plan_device_at(i)->peaks)
-      api_peaks_named(store, plan_device_at(i)->peaks, &peaks[o.n_peaks++]);
+  if (!status)
+    status = api_peaks_known(store, peaks, &o.n_peaks, &err);
   if (!status)
     status = site_collect(store, &o, &site, &err);
   if (!status)

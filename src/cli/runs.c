@@ -17,7 +17,7 @@
 
 static const struct argp_option options[] = {
     {"compact", CLI_KEY_COMPACT, 0, 0,
-     "export the verdicts that stand, without samples and without paths of this machine", 0},
+     "export the verdicts that stand, with rounded samples and without paths of this machine", 0},
     {"yes", CLI_KEY_YES, 0, 0, "delete without asking", 0},
     {0},
 };

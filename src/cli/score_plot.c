@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api/api.h"
 #include "base/alloc.h"
 #include "base/choice.h"
 #include "base/file.h"
@@ -100,14 +101,13 @@ static enum assay_status draw_runs(struct store *store, const struct score_plot 
   default:
     break;
   }
-  struct assay_peaks peaks = {0};
-  for (int i = 0; i < CLI_DEVICES; i++) {
-    const struct plan_device *d = plan_device_at(i);
-    size_t n = strlen(d->name);
-    if (d->peaks && strncmp(at->device, d->name, n) == 0 && (!at->device[n] || at->device[n] == ' '))
-      api_peaks_named(store, d->peaks, &peaks);
-  }
-  return plot_roofline(runs, &peaks, title, &page, svg, err);
+  struct assay_peaks known[API_MOST_PEAKS], peaks = {0};
+  int n = 0;
+  enum assay_status status = api_peaks_known(store, known, &n, err);
+  for (int i = 0; i < n; i++)
+    if (plot_peaks_are_of(&known[i], at->device))
+      peaks = known[i];
+  return status ? status : plot_roofline(runs, &peaks, title, &page, svg, err);
 }
 
 // --- the file

@@ -118,8 +118,7 @@ void draw_roofline(const struct draw_roofline *c, const struct draw_page *page, 
   double top = SVG_TOP + 16, bottom = top + PLOT;
   struct axis x = {.log = true, .from = 70, .to = page->width - 16}, y = {.log = true, .from = bottom, .to = top};
   if (!(c->bytes_per_s > 0) || !isfinite(c->bytes_per_s)) {
-    svg_empty(page, out, c->title,
-              "No roof of this device was measured on this machine: assay doctor --calibrate does it.");
+    svg_empty(page, out, c->title, "No roof of this device was measured: assay doctor --calibrate does it.");
     return;
   }
   if (!fit(c, &x, &y)) {

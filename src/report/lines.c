@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/lines_peaks.h"
 #include "report/lines_trial.h"
 #include "report/publish.h"
 
@@ -53,9 +54,11 @@ struct writing {
   struct arena arena;
   bool is_compact;
   int64_t n;
+  struct lines_devices devices;
 };
 
-// A copy without arrays of samples, its texts as they may be published. NULL: no memory.
+// A copy without arrays of samples (of warm calls and of baselines), its texts as they may be published. NULL: no
+// memory.
 static json_t *compact(struct arena *arena, json_t *value) {
   const char *key, *text = json_string_value(value);
   json_t *member, *out;
@@ -90,10 +93,23 @@ static json_t *text_value(struct writing *w, const struct column *c, const char 
   return out;
 }
 
-static json_t *samples_value(const struct store_verdict *v) {
+// Where a compact file rounds samples to: a power of ten that is at most a ten-thousandth of the median, and no less
+// than a nanosecond. 0: it keeps them as they are.
+static double rounding_of(const struct writing *w, const struct store_verdict *v) {
+  double unit = 1;
+  if (!w->is_compact)
+    return 0;
+  while (unit * 10 <= v->time_ns / 10000)
+    unit *= 10;
+  return unit;
+}
+
+static json_t *samples_value(const struct store_verdict *v, double unit) {
   json_t *out = json_array();
-  for (int i = 0; i < v->n_samples; i++)
-    json_array_append_new(out, json_real(v->samples_ns[i]));
+  for (int i = 0; i < v->n_samples; i++) {
+    const double rounded = unit > 0 ? round(v->samples_ns[i] / unit) * unit : NAN;
+    json_array_append_new(out, fabs(rounded) < 1e15 ? json_integer((json_int_t)rounded) : json_real(v->samples_ns[i]));
+  }
   return out;
 }
 
@@ -110,6 +126,7 @@ static bool write_line(void *arg, const struct store_verdict *stored) {
   for (int i = 0; i < N_TEXTS; i++)
     json_object_set_new(line, texts[i].name,
                         text_value(w, &texts[i], *text_at(&v, &texts[i]) ? *text_at(&v, &texts[i]) : ""));
+  lines_add_device(&w->devices, json_object_get(line, strcmp(v.device, "cpu") == 0 ? "machine" : "evidence"));
   for (int i = 0; i < N_REALS; i++) {
     const double x = *real_at(&v, &reals[i]);
     json_object_set_new(line, reals[i].name, isfinite(x) ? json_real(x) : json_null());
@@ -119,9 +136,8 @@ static bool write_line(void *arg, const struct store_verdict *stored) {
   json_object_set_new(line, "reason", json_string(assay_reason_code(v.reason)));
   json_object_set_new(line, "seed", number_text("%llu", v.seed));
   json_object_set_new(line, "at_ns", number_text("%llu", (unsigned long long)v.at_ns));
-  if (!w->is_compact)
-    json_object_set_new(line, "samples_ns", samples_value(&v));
-  lines_put(line, N_TEXTS + N_REALS + N_BOOLS + 3 + !w->is_compact, w->out);
+  json_object_set_new(line, "samples_ns", samples_value(&v, rounding_of(w, &v)));
+  lines_put(line, N_TEXTS + N_REALS + N_BOOLS + 4, w->out);
   arena_release(&w->arena);
   w->n++;
   return !w->out->failed;
@@ -138,6 +154,8 @@ enum assay_status lines_write(struct store *s, const char *run, bool is_compact,
   int64_t trials = 0;
   if (!status)
     status = lines_write_trials(s, run, is_compact, out, &trials, err);
+  if (!status)
+    status = lines_write_peaks(s, &w.devices, out, err);
   if (!status && w.n == 0 && trials == 0)
     status = store_no_run(s, run, err);
   if (!status)
@@ -317,9 +335,11 @@ static enum assay_status supply(void *arg, struct store_verdict *v, bool *more, 
   for (;;) {
     drop_line(r);
     status = next_line(r, more, err);
-    if (status || !*more || !lines_is_trial(r->object))
+    const bool is_trial = lines_is_trial(r->object), is_peaks = lines_is_peaks(r->object);
+    if (status || !*more || (!is_trial && !is_peaks))
       return status || !*more ? status : take_line(r, v, err);
-    status = lines_take_trial(r->store, r->object, r->trial_run, &why);
+    status = is_trial ? lines_take_trial(r->store, r->object, r->trial_run, &why)
+                      : lines_take_peaks(r->store, r->object, &why);
     if (status)
       return error_set(err, status, "line %lld: %s", (long long)r->line, why.message);
   }

@@ -10,9 +10,10 @@
 
 enum { LINES_VERSION = 1, LINES_MOST_BYTES = 1 << 30, LINES_MOST_LINE_BYTES = 16 << 20 };
 
-// Appends the run's verdicts, all or those that stand at each workload (is_compact): those without samples, and with
-// texts as they may be published (publish.h); and its tuner's trials, each a line of its own (lines_trial.h). *n: how
-// many verdicts. ASSAY_ERR_NOT_FOUND: there is no such run; ASSAY_ERR_NOMEM and the store's.
+// Appends the run's verdicts, all or those that stand at each workload (is_compact): those with samples rounded to a
+// ten-thousandth of their median, and with texts as they may be published (publish.h); its tuner's trials, each a line
+// of its own (lines_trial.h); and what is known of its devices' peaks (lines_peaks.h). *n: how many verdicts.
+// ASSAY_ERR_NOT_FOUND: there is no such run; ASSAY_ERR_NOMEM and the store's.
 enum assay_status lines_write(struct store *s, const char *run, bool is_compact, struct buf *out, int64_t *n,
                               struct assay_error *err);
 

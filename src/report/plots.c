@@ -83,10 +83,14 @@ enum assay_status plot_distribution(const struct plot_run *run, const char *titl
   return buf_status(out, err);
 }
 
+bool plot_peaks_name_is_of(const char *name, const char *device) {
+  const size_t n = strlen(name);
+  return n > 0 && strncmp(device, name, n) == 0 && strchr(",", device[n]);
+}
+
 bool plot_peaks_are_of(const struct assay_peaks *p, const char *device) {
   const char *kind_ends = strchr(device, ' ');
-  const size_t n = strlen(p->device);
-  return n > 0 && kind_ends && strncmp(kind_ends + 1, p->device, n) == 0 && strchr(",", kind_ends[1 + n]);
+  return kind_ends && plot_peaks_name_is_of(p->device, kind_ends + 1);
 }
 
 enum assay_status plot_roofline(const struct plot_run *run, const struct assay_peaks *peaks, const char *title,

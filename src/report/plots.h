@@ -23,6 +23,8 @@ enum assay_status plot_fast_p(const struct plot_run *runs, int n, const char *ba
 enum assay_status plot_distribution(const struct plot_run *run, const char *title, const struct draw_page *page,
                                     struct buf *out, struct assay_error *err);
 
+// Whether peaks of a device of that name are of this one: "NVIDIA H200", "NVIDIA H200, driver 580.95".
+bool plot_peaks_name_is_of(const char *name, const char *device);
 // Whether they were measured of that device, of a setting: "cuda NVIDIA H200, driver ...", "cpu AMD EPYC".
 bool plot_peaks_are_of(const struct assay_peaks *p, const char *device);
 

@@ -56,10 +56,12 @@ static enum assay_status find_source(const struct site *site, const struct site_
     return ASSAY_OK;
   buf_append(&path, stored, twin ? (size_t)(twin - stored) : strlen(stored));
   bool found = read_if_it(buf_str(&path), hash, text, len);
-  if (!found && site->sources) {
+  // Below the folder of sources, several files of one name are in folders named by their hash.
+  for (int i = 0; i < 2 && !found && site->sources; i++) {
     const char *name = row->candidate, *end = strstr(name, " -D");
     buf_clear(&path);
-    buf_printf(&path, "%s/%.*s", site->sources, end ? (int)(end - name) : (int)strlen(name), name);
+    buf_printf(&path, "%s/%.*s%s%.*s", site->sources, i ? 16 : 0, hash, i ? "/" : "",
+               end ? (int)(end - name) : (int)strlen(name), name);
     found = read_if_it(buf_str(&path), hash, text, len);
   }
   enum assay_status status = buf_status(&path, err);

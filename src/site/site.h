@@ -16,7 +16,7 @@ enum { SITE_MOST_PEAKS = 8 };
 
 struct site_options {
   const char *tasks;               // the folder of suites: titles, graphs, what is missing; NULL: without them
-  const struct assay_peaks *peaks; // measured, of devices of this machine (SITE_MOST_PEAKS at most); NULL: none
+  const struct assay_peaks *peaks; // measured, a device once (SITE_MOST_PEAKS at most); NULL: none
   int n_peaks;
   const char *sources; // a folder with candidates' files, where those at their stored places are gone; NULL: none
 };

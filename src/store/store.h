@@ -133,10 +133,17 @@ enum assay_status store_move_run(struct store *s, const char *run, const char *t
 // Removes the run's verdicts and steps. The same statuses.
 enum assay_status store_delete_run(struct store *s, const char *run, int64_t *n, struct assay_error *err);
 
-// Small facts about this machine (the calibrated floor): key to JSON text. Get: ASSAY_ERR_NOT_FOUND; heap string.
+// Small facts about machines (the calibrated floor): key to JSON text. Get: ASSAY_ERR_NOT_FOUND; heap string.
 enum assay_status store_set_machine(struct store *s, const char *machine, const char *key, const char *value,
                                     struct assay_error *err);
 enum assay_status store_get_machine(struct store *s, const char *machine, const char *key, char **value,
                                     struct assay_error *err);
+// The same as set for who writes already (a supply of store_put_all).
+enum assay_status store_put_machine(struct store *s, const char *machine, const char *key, const char *value,
+                                    struct assay_error *err);
+// Calls visit for that key of every machine, by machine; stops when it returns false.
+typedef bool store_visit_machine(void *arg, const char *machine, const char *value);
+enum assay_status store_each_machine(struct store *s, const char *key, store_visit_machine *visit, void *arg,
+                                     struct assay_error *err);
 
 #endif

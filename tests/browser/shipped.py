@@ -32,8 +32,8 @@ def run(*words):
 def make(assay, folder):
     """The site as the Makefile makes it."""
     store, site = str(folder / "store.sqlite"), folder / "site"
-    for device in ("nvidia-h200", "cpu-epyc-2c"):
-        run(assay, "runs", "import", str(RESULTS / device / "leaderboard.jsonl"), "--store", store)
+    for lines in sorted([*RESULTS.glob("*/leaderboard.jsonl"), *RESULTS.glob("*/runs.jsonl")]):
+        run(assay, "runs", "import", str(lines), "--store", store)
     run(sys.executable, str(HERE.parent.parent / "bench" / "leaderboard.py"), "--sources", str(folder / "sources"))
     run(assay, "report", "--html", str(site), "--sources", str(folder / "sources"), "--store", store)
     return site

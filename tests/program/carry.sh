@@ -47,7 +47,43 @@ expect 0 "They were not kept" sh -c 'cat "$1"/k/*.html | grep -m 1 "They were no
 # Sources of kernels that are as they were judged are on their pages.
 expect 0 "[1-9]" sh -c 'cat "$1"/k/*.html | grep -c __global__' sh "$work/a"
 
-# There and back: the same lines, but for the paths and samples that a compact file leaves out.
+# Peaks travel with the runs: a device has its own roofs wherever its verdicts are, and none of another's.
+head=$(head -n 1 "$lines")
+h200='{"peaks":"peaks.cuda","device":"NVIDIA H200","bytes_per_s":4.3e12,"flops_per_s":6e13,"half_flops_per_s":8e14}'
+h100='{"peaks":"peaks.cuda","device":"NVIDIA H100 80GB HBM3","bytes_per_s":2.9e12,"flops_per_s":5.5e13}'
+samples=$(seq -s, 2185501 2185560)
+two=$work/two.jsonl
+{
+  echo "$head"
+  sed -n '2,40{/"run":"shipped kernels"/p}' "$lines" |
+    sed "s/\"run\":\"shipped kernels\"/\"samples_ns\":[$samples],\"run\":\"shipped on an H100\"/
+      s/\"device\":\"NVIDIA H200, /\"device\":\"NVIDIA H100 80GB HBM3, /"
+  echo "$h200"
+  echo "$h100"
+} >"$two"
+cp "$ship" "$work/two.sqlite"
+expect 0 "[0-9]+ verdicts imported" runs import "$two" --store "$work/two.sqlite"
+expect 0 "index.html: [0-9]+ files" "$assay" report --html "$work/two" --store "$work/two.sqlite"
+page() { ls "$work/two/d" | sed -n "/$1/{s,^,$work/two/d/,p;q}"; }
+expect 0 "NVIDIA H200, [^:]*: 4300 GB/s measured" cat "$(page h200)"
+expect 0 "NVIDIA H100 80GB HBM3, [^:]*: 2900 GB/s measured" cat "$(page h100)"
+expect 0 "No roof of this device" cat "$(page amd)"
+expect 0 "60 cold samples" sh -c 'cat "$1"/k/*.html' sh "$work/two"
+expect 0 "exported" runs export "shipped on an H100" "$work/h100.jsonl" --compact --store "$work/two.sqlite"
+expect 0 "^1 NVIDIA H100 80GB HBM3$" sh -c 'jq -rs "map(select(.peaks)) | \"\(length) \(.[0].device)\"" "$1"' sh \
+  "$work/h100.jsonl"
+expect 0 "^60 2185500 2185600$" sh -c 'jq -rs ".[1].samples_ns | \"\(length) \(min) \(max)\"" "$1"' sh "$work/h100.jsonl"
+# The greater of two measurements of one device is its peak; roofs of a plot in a file are the same.
+printf '%s\n{"peaks":"peaks.cuda","device":"NVIDIA H200","bytes_per_s":5e12,"flops_per_s":6e13}\n' "$head" >"$work/more.jsonl"
+expect 0 "0 verdicts imported" runs import "$work/more.jsonl" --store "$work/two.sqlite"
+expect 0 "roof.svg" "$assay" score "shipped kernels" --plot roofline "$work/roof.svg" --store "$work/two.sqlite"
+expect 0 "NVIDIA H200, [^:]*: 5000 GB/s measured" cat "$work/roof.svg"
+printf '%s\n{"peaks":"peaks.cuda","device":"NVIDIA H200","bytes_per_s":"much"}\n' "$head" >"$work/odd_peaks.jsonl"
+expect 2 "line 2: bytes_per_s of peaks is to be a number" runs import "$work/odd_peaks.jsonl" --store "$work/two.sqlite"
+printf '%s\n{"peaks":"peaks.moon","device":"NVIDIA H200","bytes_per_s":1}\n' "$head" >"$work/odd_peaks.jsonl"
+expect 2 "line 2: peaks is to be" runs import "$work/odd_peaks.jsonl" --store "$work/two.sqlite"
+
+# There and back: the same lines, but for the paths that a compact file cuts.
 mkdir "$work/kernels"
 cp tests/cases/relu.c tests/cases/sigmoid.c "$work/kernels/"
 mine=$work/mine.sqlite
