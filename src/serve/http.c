@@ -148,28 +148,45 @@ static bool may_not_change(struct call *c, struct problem *p) {
   return p->code != 0;
 }
 
-static enum MHD_Result count_host(void *arg, enum MHD_ValueKind kind, const char *key, const char *value) {
+// What a proxy in front may read otherwise than libmicrohttpd does: then one sees an end of the request, or a host,
+// where the other does not (RFC 9112, 3.2 and 6.3).
+struct framing {
+  int hosts, lengths, codings;
+  bool other_coding, odd_name;
+};
+
+static enum MHD_Result look_at_header(void *arg, enum MHD_ValueKind kind, const char *key, const char *value) {
+  struct framing *f = arg;
   (void)kind;
-  (void)value;
-  *(int *)arg += strcasecmp(key, "Host") == 0;
+  f->hosts += strcasecmp(key, "Host") == 0;
+  f->lengths += strcasecmp(key, "Content-Length") == 0;
+  if (strcasecmp(key, "Transfer-Encoding") == 0) {
+    f->codings++;
+    f->other_coding = f->other_coding || !value || strcasecmp(value, "chunked") != 0;
+  }
+  f->odd_name = f->odd_name || key[strcspn(key, " \t")] != '\0';
   return MHD_YES;
 }
 
-// A proxy may have believed the other one (RFC 9112, 3.2).
-static bool has_two_hosts(const struct call *c) {
-  int n = 0;
-  MHD_get_connection_values(c->connection, MHD_HEADER_KIND, count_host, &n);
-  return n > 1;
+// Why the request is no clear one; NULL: it is.
+static const char *unclear(const struct call *c) {
+  struct framing f = {0};
+  MHD_get_connection_values(c->connection, MHD_HEADER_KIND, look_at_header, &f);
+  return f.hosts > 1                 ? "a request names one Host"
+         : f.lengths + f.codings > 1 ? "a request says once how long it is: one Content-Length, or Transfer-Encoding"
+         : f.other_coding            ? "a body comes with its Content-Length or as Transfer-Encoding: chunked"
+         : f.odd_name                ? "a header's name ends with its colon"
+                                     : NULL;
 }
 
 // Whether the request is refused for what its headers say.
 static bool is_refused(struct call *c, struct problem *p) {
-  const char *host = header_of(c, "Host"), *origin = header_of(c, "Origin");
+  const char *host = header_of(c, "Host"), *origin = header_of(c, "Origin"), *odd = unclear(c);
   int method = method_bit(c->method);
   if (c->broken_target)
     *p = (struct problem){.code = 400, .detail = "a path here has letters, digits and \"-._~/\", and no escapes"};
-  else if (has_two_hosts(c))
-    *p = (struct problem){.code = 400, .detail = "a request names one Host"};
+  else if (odd)
+    *p = (struct problem){.code = 400, .detail = odd};
   else if (!is_known_host(c->server, host))
     *p =
         (struct problem){.code = 403, .detail = "this server is not known by that name; it can be started with --host"};

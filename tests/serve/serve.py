@@ -198,6 +198,15 @@ def check_hostile(server):
         check(host(name) == 200, f"host {name}", host(name))
     check(status_of(raw(server, b"GET / HTTP/1.1\r\n\r\n")) in (400, 403), "no host", raw(server, b"GET / HTTP/1.1\r\n\r\n"))
     check(ask("/v1/jobs", "Host: evil.example\r\n") == 400, "two hosts", ask("/v1/jobs", "Host: evil.example\r\n"))
+    # A proxy may see another end of such a request: none is taken, and the connection ends.
+    for framing in ("Content-Length: 5\r\nTransfer-Encoding: chunked", "Content-Length: 5\r\nContent-Length: 7",
+                    "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+                    "Content-Length : 5"):
+        post = (f"POST /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Type: application/json\r\n"
+                f"Authorization: Bearer {server.tokens['me']}\r\n{framing}\r\n\r\n0\r\n\r\n")
+        then = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n"
+        got = raw(server, (post + then).encode())
+        check(re.findall(rb"HTTP/1.1 (\d+)", got) == [b"400"], f"unclear: {framing!r}", got)
     check(ask("/v1/jobs", "Origin: http://evil.example\r\n") == 403, "a page of another site")
     check(ask("/v1/jobs", "Origin: null\r\n") == 403, "a page of no site")
     check(ask("/v1/jobs", f"Origin: http://localhost:{server.port}\r\n") == 200, "a page of ours")
