@@ -29,6 +29,7 @@ LISTS = {"color", "progress", "rule", "shapes", "device", "toolchain", "mode", "
          "method", "form", "feedback", "api"}
 BEFORE = {"make": ["kernelbench/1/19", "--endpoint", "exec:true"], "oracle": ["kernelbench/1/19", "--outputs", "/dev/null/x"],
           "trials": ["--read", os.path.abspath(__file__)]}
+WITH = {"compare": ["fusedops/matmul", "--with", os.path.abspath(__file__)]}  # for an option that has a form
 SAID = re.compile(r"(?:takes|is|as|draws|others:|format) ((?:[\w.-]+, )*[\w.-]+(?: or [\w.-]+)?), not '@'")
 
 
@@ -39,6 +40,7 @@ def add_values(assay, part, folder, known):
         key = o["name"], o["text"]
         if o["name"] in LISTS and o["argument"] and key not in known:
             words = [assay, *part["words"], *BEFORE.get(part["words"][0], []), f"--{o['name']}", "@"]
+            words += WITH[part["words"][0]] if "form" in o else []
             words += ["x.svg"] if o["name"] == "plot" else []
             told = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=environment,
                                   cwd=folder, timeout=60).stderr
@@ -99,7 +101,13 @@ def page(part, version):
             lines += [".TP", f"\\fB{roff(p['words'][-1])}\\fR", roff(p["line"])]
     if "options" in part:
         lines += [".SH OPTIONS"]
-        for o in part["options"] + COMMON[:1]:
+        for o in [o for o in part["options"] if "form" not in o] + COMMON[:1]:
+            lines += [".TP", option_head(o), roff(o["text"])]
+        form = None
+        for o in [o for o in part["options"] if "form" in o]:
+            if o["form"] != form:
+                form = o["form"]
+                lines += [f'.SS "Also, of {roff(" ".join(("assay",) + part["words"]))} {roff(form)}"']
             lines += [".TP", option_head(o), roff(o["text"])]
     also = ["assay"] + ["-".join(("assay",) + p["words"]) for p in part["parts"]] if part["words"] else [
         "-".join(("assay",) + p["words"]) for p in part["parts"]] + ["assay-import"]

@@ -17,6 +17,8 @@ void cli_argv_errors(struct argp_state *state);
 // prints it: an option that help does not list.
 #define CLI_DESCRIBE "--describe"
 void cli_describe(const char *program, const struct argp *argp);
+// Of a command that takes more options with other arguments (`form`): those of `other` say so.
+void cli_describe_forms(const char *program, const struct argp *argp, const char *form, const struct argp *other);
 struct cli_word {
   const char *name, *text;
 };

@@ -58,6 +58,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case ARGP_KEY_INIT:
     state->child_inputs[0] = &b->judging;
     state->child_inputs[1] = &b->format;
+    state->child_inputs[2] = &b->judging;
     return 0;
   case KEY_FROM:
     b->from = arg;
@@ -110,7 +111,8 @@ static const struct argp_option options[] = {
      0},
     {0},
 };
-static const struct argp_child children[] = {{&cli_judge_argp, 0, NULL, 0}, {&cli_format_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {
+    {&cli_judge_argp, 0, NULL, 0}, {&cli_format_argp, 0, NULL, 0}, {&cli_no_store_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = options,
     .parser = parse,

@@ -35,6 +35,11 @@ CLI_COMMANDS(CLI_COMMAND_DECLARATION)
 // `assay compare SUITE --with MAKER,...`; whether the arguments ask for it.
 int cli_side(int argc, char **argv);
 bool cli_is_side_by_side(int argc, char **argv);
+// The first option among the arguments that only makers have; NULL: none.
+const char *cli_side_word(int argc, char **argv);
+// What `compare` takes, with and without makers, as JSON.
+struct argp;
+void cli_side_describe(const char *program, const struct argp *runs);
 
 // Actions of `assay plan` that have a file of their own.
 int cli_plan_save(int argc, char **argv);

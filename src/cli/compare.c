@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/printable.h"
+#include "cli/argv.h"
 #include "cli/json.h"
 #include "cli/judging.h"
 #include "report/compare.h"
@@ -130,10 +131,19 @@ static enum assay_status print_json(const struct cli_words *args, const struct c
 int cli_compare(int argc, char **argv) {
   if (cli_is_side_by_side(argc, argv))
     return cli_side(argc, argv);
+  if (argc == 2 && strcmp(argv[1], CLI_DESCRIBE) == 0) {
+    cli_side_describe(argv[0], &argp);
+    return CLI_PASS;
+  }
   struct cli_words a = {0};
   struct assay_error err = {0};
   struct store *store = NULL;
   struct comparison c = {0};
+  const char *word = cli_side_word(argc, argv);
+  if (word) {
+    error_set(&err, ASSAY_ERR_USAGE, "--%s is of makers: assay compare SUITE --with eager,files:DIR --%s", word, word);
+    return cli_fail(&err);
+  }
   if (cli_begin(&argp, argc, argv, &a, &a.judging, &err) != ASSAY_OK)
     return cli_fail(&err);
   enum assay_status status =

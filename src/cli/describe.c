@@ -3,26 +3,48 @@
 // that they cannot differ from --help.
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/argv.h"
 #include "cli/json.h"
 
-static void put_options(const struct argp *argp, json_t *list) {
-  for (const struct argp_option *o = argp->options; o && (o->name || o->key || o->doc); o++)
-    if (o->name && !(o->flags & OPTION_HIDDEN))
-      json_array_append_new(list,
-                            json_pack("{s:s, s:s?, s:b, s:s}", "name", o->name, "argument", o->arg, "may_be_missing",
-                                      (o->flags & OPTION_ARG_OPTIONAL) != 0, "text", o->doc ? o->doc : ""));
+static bool has(const json_t *list, const char *name) {
+  size_t i;
+  json_t *option;
+  json_array_foreach(list, i,
+                     option) if (strcmp(json_string_value(json_object_get(option, "name")), name) == 0) return true;
+  return false;
+}
+
+// Those that are not in the list yet. form: with which arguments they are taken, where that is not always.
+static void put_options(const struct argp *argp, const char *form, json_t *list) {
+  for (const struct argp_option *o = argp->options; o && (o->name || o->key || o->doc); o++) {
+    if (!o->name || (o->flags & OPTION_HIDDEN) || has(list, o->name))
+      continue;
+    const char *doc = o->doc ? o->doc : "";
+    char *text = argp->help_filter ? argp->help_filter(o->key, doc, NULL) : NULL;
+    json_array_append_new(list, json_pack("{s:s, s:s?, s:b, s:s, s:s*}", "name", o->name, "argument", o->arg,
+                                          "may_be_missing", (o->flags & OPTION_ARG_OPTIONAL) != 0, "text",
+                                          text ? text : doc, "form", form));
+    if (text != doc)
+      free(text);
+  }
   for (const struct argp_child *c = argp->children; c && c->argp; c++)
-    put_options(c->argp, list);
+    put_options(c->argp, form, list);
 }
 
 void cli_describe(const char *program, const struct argp *argp) {
+  cli_describe_forms(program, argp, NULL, NULL);
+}
+
+void cli_describe_forms(const char *program, const struct argp *argp, const char *form, const struct argp *other) {
   json_t *options = json_array();
   const char *doc = argp->doc ? argp->doc : "", *rest = strchr(doc, '\v');
   size_t n = rest ? (size_t)(rest - doc) : strlen(doc);
-  put_options(argp, options);
+  put_options(argp, NULL, options);
+  if (other)
+    put_options(other, form, options);
   cli_json_print(json_pack("{s:s, s:s, s:s%, s:s, s:o}", "program", program, "arguments",
                            argp->args_doc ? argp->args_doc : "", "text", doc, n, "more", rest ? rest + 1 : "",
                            "options", options));

@@ -37,6 +37,7 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case ARGP_KEY_INIT:
     state->child_inputs[0] = &a->judging;
     state->child_inputs[1] = &a->format;
+    state->child_inputs[2] = &a->judging;
     return 0;
   case KEY_HISTOGRAM:
     a->histogram = true;
@@ -71,7 +72,8 @@ static const struct argp_option own_options[] = {
     {"watch", KEY_WATCH, 0, 0, "judge a candidate again whenever its file is saved, until Ctrl-C", 0},
     {0}};
 
-static const struct argp_child children[] = {{&cli_judge_argp, 0, NULL, 0}, {&cli_format_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {
+    {&cli_judge_argp, 0, NULL, 0}, {&cli_format_argp, 0, NULL, 0}, {&cli_no_store_argp, 0, NULL, 0}, {0}};
 
 static const struct argp argp = {
     .options = own_options,

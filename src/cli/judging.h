@@ -53,8 +53,9 @@ struct cli_judging {
 
 // --- a command's beginning and end (common.c, judging.c)
 
-extern const struct argp cli_common_argp; // --tasks, --store, --json
-extern const struct argp cli_judge_argp;  // these and the options of a judgement (options.c)
+extern const struct argp cli_common_argp;   // --tasks, --store, --json
+extern const struct argp cli_judge_argp;    // these and the options of a judgement (options.c)
+extern const struct argp cli_no_store_argp; // --no-store, for a command that can do without; input: cli_judging
 extern const struct argp_child cli_common_child[], cli_judge_child[]; // for a command's own argp; input: cli_judging
 // For one in which some of the common options would do nothing: those of tasks, of the store, of both, ...
 extern const struct argp_child cli_tasks_child[], cli_store_child[], cli_both_child[], cli_server_child[],

@@ -150,7 +150,10 @@ static void fit_samples(struct cli_judging *j) {
   X(BASELINE, "baseline", "NAME|FILE",                                                                                 \
     "compare the candidate's time with this one's, calls of both in turn: torch.eager, torch.eager.benchmark, "        \
     "torch.compile, torch.compile.max-autotune, library, or another candidate's file; may be repeated",                \
-    .kind = OPTION_LIST, OF_JUDGING(baselines), .high = CLI_MOST_BASELINES, .known = known_baseline)                   \
+    .kind = OPTION_LIST, OF_JUDGING(baselines), .high = CLI_MOST_BASELINES, .known = known_baseline)
+
+// Of commands that do without a store: what others make of it is what they are for.
+#define OPTION_OF_STORE(X)                                                                                             \
   X(NO_STORE, "no-store", NULL, "do not store the verdict", .kind = OPTION_ON, .repeat = REPEAT_NEVER,                 \
     OF_JUDGING(no_store))
 
@@ -158,20 +161,24 @@ enum { FIRST_KEY = 1000 };
 
 enum {
 #define OPTION_KEY(key, ...) INDEX_##key,
-  OPTIONS(OPTION_KEY)
+  OPTIONS(OPTION_KEY) OPTION_OF_STORE(OPTION_KEY)
 #undef OPTION_KEY
       N_OPTIONS
 };
 
 static const struct option_row rows[] = {
 #define OPTION_ROW(key, its_name, argument, help, ...) [INDEX_##key] = {.name = (its_name), __VA_ARGS__},
-    OPTIONS(OPTION_ROW)
+    OPTIONS(OPTION_ROW) OPTION_OF_STORE(OPTION_ROW)
 #undef OPTION_ROW
 };
 
 static const struct argp_option options[] = {
 #define OPTION_ARGP(key, name, argument, help, ...) {name, FIRST_KEY + INDEX_##key, argument, 0, help, 0},
     OPTIONS(OPTION_ARGP){0},
+};
+
+static const struct argp_option option_of_store[] = {
+    OPTION_OF_STORE(OPTION_ARGP){0},
 #undef OPTION_ARGP
 };
 
@@ -259,6 +266,10 @@ static error_t parse_judging(int key, char *arg, struct argp_state *state) {
   return error;
 }
 
+static error_t parse_no_store(int key, char *arg, struct argp_state *state) {
+  return key == FIRST_KEY + INDEX_NO_STORE ? parse_judging(key, arg, state) : ARGP_ERR_UNKNOWN;
+}
+
 const struct argp_child *cli_judge_some(const char *const *names, const struct argp_child *common) {
   static struct argp_option some[N_OPTIONS + 1];
   static struct argp argp = {.options = some, .parser = parse_judging};
@@ -273,6 +284,7 @@ const struct argp_child *cli_judge_some(const char *const *names, const struct a
 }
 
 const struct argp cli_judge_argp = {.options = options, .parser = parse_judging, .children = cli_common_child};
+const struct argp cli_no_store_argp = {.options = option_of_store, .parser = parse_no_store};
 
 // --- the command that repeats
 

@@ -64,8 +64,8 @@ static const struct argp argp = {
     .doc = "Builds a candidate (.cu or .cl) and writes its launch plan for a workload, as JSON. Needs no GPU.",
 };
 
-static const char *const taken[] = {"workload", "toolchain", "device-index", "compiler", "as-published",
-                                    "contract", "budget",    "define",       NULL};
+static const char *const taken[] = {"workload", "toolchain", "compiler", "as-published",
+                                    "contract", "budget",    "define",   NULL};
 
 static enum assay_status write_plan(const struct arguments *a, const struct plan *p, struct assay_error *err) {
   struct buf json = {0};

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "cli/argv.h"
 #include "cli/json.h"
 #include "judge/record.h"
 #include "sandbox/sandbox.h"
@@ -244,7 +245,8 @@ static enum assay_status compare_task(struct side *s, const char *path, struct a
     s->judging.options.task = path;
     s->judging.options.workload = workloads[w];
     for (int m = 0; m < s->n_makers && !status && !s->interrupt.stop; m++) {
-      fprintf(stderr, "assay: %s %s: %s\n", t.name, workloads[w], s->makers[m].name);
+      if (s->judging.progress != CLI_PROGRESS_NONE)
+        fprintf(stderr, "assay: %s %s: %s\n", t.name, workloads[w], s->makers[m].name);
       ask(s, m, path, shape);
     }
     if (!status)
@@ -298,6 +300,18 @@ bool cli_is_side_by_side(int argc, char **argv) {
     if (strcmp(argv[i], "--with") == 0 || strncmp(argv[i], "--with=", strlen("--with=")) == 0)
       return true;
   return false;
+}
+
+const char *cli_side_word(int argc, char **argv) {
+  for (int i = 1; i < argc; i++)
+    for (const struct argp_option *o = options; o->name && strncmp(argv[i], "--", 2) == 0; o++)
+      if (strcspn(argv[i] + 2, "=") == strlen(o->name) && strncmp(argv[i] + 2, o->name, strlen(o->name)) == 0)
+        return o->name;
+  return NULL;
+}
+
+void cli_side_describe(const char *program, const struct argp *runs) {
+  cli_describe_forms(program, runs, "SUITE --with MAKER,...", &argp);
 }
 
 int cli_side(int argc, char **argv) {

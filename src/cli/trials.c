@@ -303,6 +303,19 @@ static enum assay_status check_maker(const struct trials *all, const char *maker
                    nearest_text(&near, meant, sizeof meant));
 }
 
+// Whether the store has trials of a run.
+static enum assay_status check_run(const struct trials *all, const char *run, struct assay_error *err) {
+  char meant[80];
+  struct nearest near = {.word = run};
+  for (size_t i = 0; i < all->n; i++) {
+    if (strcmp(all->groups[i].run, run) == 0)
+      return ASSAY_OK;
+    nearest_offer(&near, all->groups[i].run);
+  }
+  return error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no trials of a run '%.200s'%s", run,
+                   nearest_text(&near, meant, sizeof meant));
+}
+
 int cli_trials(int argc, char **argv) {
   struct arguments a = {0};
   struct assay_error err = {0};
@@ -317,6 +330,8 @@ int cli_trials(int argc, char **argv) {
     status = trials_gather(store, &all, &err);
   if (!status && a.baseline)
     status = check_maker(&all, a.baseline, &err);
+  for (int i = 0; !status && i < a.n_runs; i++)
+    status = check_run(&all, a.runs[i], &err);
   struct shown json = {json_array(), json_array(), json_array()};
   for (int i = 0; !status && (i < a.n_runs || i == 0); i++)
     show(&a, store, &all, a.runs[i], &json);

@@ -87,6 +87,8 @@ static error_t parse(int key, char *arg, struct argp_state *state) {
   case ARGP_KEY_END:
     if (!a->file)
       argp_error(state, "name a task and a file: assay tune kernelbench/1/1 matmul.cu");
+    else if (!a->judging.options.timing)
+      argp_error(state, "the fastest is chosen by times, and with --no-timing there are none");
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;

@@ -24,6 +24,7 @@ expect 2 "no option --devise; did you mean --device\?" "$assay" judge kernelbenc
 expect 2 "no option --acton; " "$assay" plan show x --acton
 expect 0 "Usage" "$assay" judge --hel # an abbreviation
 expect 2 Commands "$assay"
+expect 2 "scorecard is of makers: assay compare SUITE --with" "$assay" compare a b --scorecard
 expect 0 "calibrate|ok" "$assay" doctor
 expect 0 "reads .*computes" "$assay" doctor --calibrate
 json 0 "$assay" doctor --json

@@ -1,28 +1,38 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """options.py ASSAY SOURCE: every option of every command, as `--describe` lists them (what help, manuals and completions
-are made of). One that takes a value refuses a wrong one with a sentence that names the option or the value; each of
-tasks, show, oracle, judge, trials, score and doctor, and each option of a judgement in bench, changes what comes out.
-An option without a row here fails.
+are made of). One that takes a value refuses a wrong one with a sentence that names the option or the value; each
+changes what comes out: the text, the files written, the store, or what a model is asked (option_effects.py).
+An option without a row there fails.
 """
+import concurrent.futures
+import contextlib
+import difflib
 import hashlib
+import http.server
+import itertools
 import json
 import os
 import pathlib
 import re
+import shutil
+import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
+
+from option_effects import CL, EFFECTS, ELSEWHERE, NOT_SHOWN, NOWHERE, RELU, SAME, SIGMOID, TASK
 
 assay, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
 failures, passed = [], 0
 work = tempfile.TemporaryDirectory()
 here = pathlib.Path(work.name)
-os.environ.update(ASSAY_STORE=str(here / "store.sqlite"), XDG_CONFIG_HOME=str(here), TMPDIR=str(here), TERM="xterm")
+os.environ.update(ASSAY_STORE=str(here / "store.sqlite"), XDG_CONFIG_HOME=str(here), TMPDIR=str(here), TERM="xterm",
+                  ASSAY_PROC=str(source / "tests/support/quiet"))
 os.environ.pop("CI", None)
 os.chdir(here)
-TASK, RELU, SIGMOID = "kernelbench/1/19", str(source / "tests/cases/relu.c"), str(source / "tests/cases/sigmoid.c")
-NOWHERE = "/dev/null/x"
 
 
 def run(*words):
@@ -31,13 +41,7 @@ def run(*words):
                               timeout=60)
     except subprocess.TimeoutExpired:
         return 124, ""  # a server that went to work
-    return done.returncode, done.stdout + done.stderr + drawn(words)
-
-
-def drawn(words):
-    """What `assay oracle` wrote, in few letters."""
-    file = here / "o/input_0.npy"
-    return hashlib.sha256(file.read_bytes()).hexdigest() if words[0] == "oracle" and file.exists() else ""
+    return done.returncode, done.stdout + done.stderr
 
 
 def describe(*words):
@@ -109,87 +113,172 @@ def wrong_values(words, description):
 
 # ---- what each does -------------------------------------------------------------------------------------------------
 
-QUIET = ["--no-timing", "--no-probes", "--no-store", "--seed=1", "--secret=2", "--workload=M=3, N=5"]
-DRAWN = ["--no-timing", "--no-store", "--seed=1", "--secret=2", "--workload=M=3, N=5"]
-TIMED = ["--no-probes", "--no-store", "--seed=1", "--secret=2", "--workload=M=3, N=5", "--samples=20"]
-J = [TASK, RELU]
-# COMMAND: {option: (words without it, words that are it)}; the two print different things once times and paths are out.
-EFFECTS = {
-    "tasks": {"lint": ([TASK], ["--lint"]), "as-published": (["kernelbench/1/100"], ["--as-published", "--json"]),
-              "workload": ([TASK], ["--workload=M=3, N=5"]), "tasks": ([TASK], ["--tasks", NOWHERE]),
-              "store": ([TASK], ["--store", NOWHERE]), "json": ([TASK], ["--json"]),
-              "color": (["nosuch"], ["--color=always"]), "progress": ([TASK, "--lint"], ["--progress=lines"])},
-    "show": {"as-published": (["kernelbench/1/100"], ["--as-published"]), "workload": ([TASK], ["--workload=M=3, N=5"]),
-             "pytorch": ([TASK], ["--pytorch"]), "baseline": ([TASK], ["--baseline=torch.eager"]),
-             "contract": ([TASK, "--baseline=torch.eager"], ["--contract=tf32"]),
-             "tasks": ([TASK], ["--tasks", NOWHERE]), "store": ([TASK], ["--store", NOWHERE]),
-             "json": ([TASK], ["--json"]), "color": (["nosuch"], ["--color=always"])},
-    "oracle": {"inputs": ([TASK, "--outputs=o"], ["--inputs", NOWHERE]), "outputs": ([TASK], ["--outputs=o"]),
-               "workload": ([TASK, "--outputs=o", "--seed=5"], ["--workload=M=3, N=5"]),
-               "probe": ([TASK, "--outputs=o", "--seed=5", "--workload=M=3, N=5"], ["--probe=zero_mean"]),
-               "seed": ([TASK, "--outputs=o", "--workload=M=3, N=5"], ["--seed=5"]),
-               "as-published": ([TASK, "--outputs=o", "--seed=5", "--workload=M=3, N=5"], ["--as-published"]),
-               "tasks": ([TASK, "--outputs=o"], ["--tasks", NOWHERE]),
-               "json": ([TASK, "--outputs=o", "--seed=5", "--workload=M=3, N=5"], ["--json"]),
-               "color": (["nosuch", "--outputs=o"], ["--color=always"])},
-    "judge": {"histogram": (J + TIMED, ["--histogram"]), "workload": (J + QUIET, ["--workload=M=4, N=5"]),
-              "seed": (J + QUIET + ["--json"], ["--seed=3"]), "secret": (J + DRAWN + ["--json"], ["--secret=3"]),
-              "threads": (J + QUIET + ["--json"], ["--threads=1"]), "device": (J + QUIET, ["--device=opencl"]),
-              "toolchain": (J + QUIET + ["--json"], ["--toolchain=nvcc"]), "device-index": (J + QUIET + ["--json"], ["--device-index=1"]),
-              "mode": (J + QUIET + ["--json"], ["--mode=process"]), "compiler": (J + QUIET, ["--compiler", "/nowhere/cc"]),
-              "as-published": (J + QUIET + ["--json"], ["--as-published"]),
-              "weights": (J + QUIET, ["--weights", NOWHERE]), "contract": (J + QUIET + ["--json"], ["--contract=tf32"]),
-              "rule": (J + QUIET + ["--json"], ["--rule=allclose"]), "shapes": (J + DRAWN + ["--json"], ["--shapes=judged"]),
-              "no-probes": (J + DRAWN + ["--json"], ["--no-probes"]), "hold-out": (J + DRAWN + ["--json"], ["--hold-out=3"]),
-              "no-timing": (J + TIMED, ["--no-timing"]), "checks": (J + DRAWN + ["--json"], ["--checks=9"]),
-              "samples": (J + TIMED + ["--json"], ["--samples=11"]), "verified": (J + TIMED + ["--json"], ["--verified=12"]),
-              "timeout": (J + QUIET + ["--json"], ["--timeout=9"]),
-              "budget": (J + QUIET + ["--json"], ["--budget=77"]), "memory": (J + QUIET + ["--json"], ["--memory=99"]),
-              "define": (J + QUIET, ["--define=IDENTITY"]),
-              "baseline": (J + TIMED, ["--baseline", SIGMOID]), "no-store": (J + ["--no-timing", "--no-probes", "--store", NOWHERE], ["--no-store"]),
-              "tasks": (J + QUIET, ["--tasks", NOWHERE]), "store": (J + ["--no-timing", "--no-probes"], ["--store", NOWHERE]),
-              "json": (J + QUIET, ["--json"]), "color": (J + QUIET, ["--color=always"]),
-              "progress": (J + QUIET, ["--progress=lines"]), "csv": (J + QUIET, ["--csv"]),
-              "markdown": (J + QUIET, ["--markdown"]), "junit": (J + QUIET, ["--junit"])},
-}
-# Shown elsewhere: judge --watch by formats.sh.
-ELSEWHERE = {"judge watch"}
-VOLATILE = re.compile(r'[0-9.]+ (ns|us|ms|s|GB)\b|"(began|ended|judged|time|date|elapsed)[a-z_]*": [^,\n]*|assay-[A-Za-z0-9]{6}')
+# Times, and everything else that two runs of one command differ in.
+VOLATILE = re.compile(r'"durations_ns": {[^}]*}|\b[0-9]{15,20}\b|'
+                      r'[0-9.]+(e-?[0-9]+)? ?(ns|us|ms|s|GB|%)\b|[0-9.]+ ?%|"(began|ended|judged|time|date|elapsed)[a-z_]*": [^,\n]*|'
+                      r'assay-[A-Za-z0-9]{6}|-?[0-9]+\.[0-9]+(e[-+]?[0-9]+)?')
+PREPARED = here / "prepared.sqlite"
+COLUMNS = {"verdict": "run, task, form, workload, device, reason, seed, settings_hash, toolchain, command",
+           "step": "run, task, number, kind, model, outcome, verdict > 0, prompt", "trial": "run, task, workload, device"}
 
 
-def plain(out):
-    return VOLATILE.sub("-", out)
+class Server(http.server.BaseHTTPRequestHandler):
+    """A model: it replies with the kernel, and what was asked is an effect."""
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        text = (here / "reply").read_text()
+        answer = {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+                  "usage": {"prompt_tokens": 10, "completion_tokens": 10}}
+        ASKED.setdefault(self.path.split("/")[1], []).append((self.path.split("/", 2)[2], json.dumps(body, sort_keys=True)))
+        data = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_):
+        pass
 
 
-def effects(name, description):
-    rows = EFFECTS[name]
+ASKED = {}
+OF_TIMES = {"unstable", "suspicious", "busy", "time", "load", "cpus", "machine", "too", "clock", "not", "reached", "null"}
+NUMBERS = itertools.count()
+
+
+def outcome(words):
+    """All that can be seen of a command, in a folder and with a store of its own: code, text, files, rows, requests."""
+    number = str(next(NUMBERS))
+    folder = here / f"run{number}"
+    folder.mkdir()
+    shutil.copy(PREPARED, folder / "store.sqlite")
+    for old, new in (("REPLY", here / "reply"), ("WRONG", here / "wrong"), ("PLAN", here / "plan"), ("TUNED", here / "tuned.c"), ("TWO", here / "two"), ("SERVER", f"http://127.0.0.1:{SERVER.server_port}/{number}")):
+        words = [re.sub(rf"\b{old}\b", str(new), w) for w in words]
+    done = subprocess.run([assay, *words], stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=300, cwd=folder,
+                          env=os.environ | {"ASSAY_STORE": str(folder / "store.sqlite"), "XDG_DATA_HOME": str(folder)})
+    rows = []
+    with contextlib.closing(sqlite3.connect(folder / "store.sqlite")) as store:
+        for table, columns in COLUMNS.items():
+            rows += [plain(repr(row), folder, number) for row in store.execute(f"SELECT {columns} FROM {table} ORDER BY id")]
+    files = sorted(str(f.relative_to(folder)) for f in folder.rglob("*") if f.is_file() and "sqlite" not in f.name)
+    content = [hashlib.sha256(plain((folder / f).read_text("latin-1"), folder, number).encode()).hexdigest() for f in files]
+    shutil.rmtree(folder)
+    text = plain((done.stdout + done.stderr).decode("latin-1"), folder, number)
+    if "--samples=20" in words and done.returncode <= 1:  # with times, of which some are unstable, and others the best
+        text, content = sorted(set(re.findall(r"[a-z]{3,}", text)) - OF_TIMES), []
+        files = [re.sub(r"[.][0-9]+[.]", ".N.", f) for f in files]
+    return done.returncode, text, files, content, rows, sorted(ASKED.get(number, []))
+
+
+def plain(text, folder, number):
+    return VOLATILE.sub("-", text.replace(str(folder), "FOLDER").replace(f":{SERVER.server_port}/{number}", ":PORT"))
+
+
+def prepare():
+    """A store with runs r and s (two kernels), t and u (timed, those of u unstable), a reply, a wrong one, and a plan."""
+    os.environ["ASSAY_STORE"] = str(PREPARED)
+    for name, kernel, define in (("reply", RELU, ""), ("wrong", RELU, "#define IDENTITY\n")):
+        (here / name).write_text(f"Here:\n```c\n{define}{pathlib.Path(kernel).read_text()}```\n")
+    text = (source / "tests/tuning/matmul.c").read_text()
+    text = re.sub(r"// assay: (tune BROKEN|constraint).*\n", "", text).replace("ROWS 4,1,8", "ROWS 4,1").replace("LANES 8,1,4", "LANES 8")
+    (here / "tuned.c").write_text(text.replace("#define LANES 8", "#define LANES 8\n#endif\n#ifndef BROKEN", 1))
+    (here / "two").mkdir()
+    for kernel in (RELU, SIGMOID):
+        shutil.copy(kernel, here / "two")
+    cases = ["kernelbench/1", "--from", str(source / "tests/cases"), "--no-probes"]
+    for run_name, only, more in (("r", "relu.c", ["--no-timing"]), ("s", "sigmoid.c", ["--no-timing"]), ("t", "relu.c", ["--samples=20"]),
+                                 ("u", "relu.c", ["--samples=20"])):
+        code, out = run("bench", *cases, f"--only={only}", f"--run={run_name}", *more)
+        expect(code == 0, f"a bench fails: {out}")
+    with contextlib.closing(sqlite3.connect(PREPARED)) as store, store:
+        store.execute("UPDATE verdict SET unstable = (run = 'u')")
+    code, out = run("plan", "save", TASK, CL, "--out", str(here / "plan"))
+    expect(code == 0, f"a plan fails: {out}")
+
+
+def difference(a, b):
+    """The first lines in which two outcomes differ."""
+    lines = [[line for part in side for line in ("\n".join(map(str, part)) if isinstance(part, list) else str(part)).splitlines()] for side in (a, b)]
+    return [line for line in difflib.unified_diff(*lines, n=0, lineterm="") if line[:3] not in ("---", "+++")][:6]
+
+
+def effects(name, description, pool):
+    rows, words = EFFECTS[name], name.replace(" --with", "").split()
+    wanted = []
     for option in description["options"]:
         which = f"{name} {option['name']}"
-        if which in ELSEWHERE:
+        if which in SAME:
+            without, it = SAME[which]
+            expect(outcome(words + without) == outcome(words + without + it), f"{which} changes more than the pace")
+        elif which in NOT_SHOWN:
             continue
-        if option["name"] not in rows:
+        elif which in ELSEWHERE:
+            file, pattern = ELSEWHERE[which]
+            expect(re.search(pattern, (source / file).read_text()), f"{which} is not in {file}")
+        elif option["name"] not in rows:
             expect(False, f"{which} has no row")
-            continue
-        without, it = rows[option["name"]]
-        a, b = run(*name.split(), *without), run(*name.split(), *without, *it)
-        expect((a[0], plain(a[1])) != (b[0], plain(b[1])), f"{which} changes nothing: {a[0]} {a[1][:200]}")
+        else:
+            wanted.append((which, *(tuple(words + part) for part in (rows[option["name"]][0], sum(rows[option["name"]], [])))))
+    found = dict(zip(*(lambda all_words: (all_words, pool.map(lambda w: outcome(list(w)), all_words)))(
+        sorted({w for _, without, it in wanted for w in (without, it)}))))
+    for which, without, it in wanted:
+        expect(found[without] != found[it], f"{which} changes nothing: {found[it][:2]}")
+    # An effect is one only where the same words do the same twice.
+    for without in sorted({without for _, without, _ in wanted}):
+        again = outcome(list(without))
+        if again != found[without]:
+            expect(False, f"{' '.join(without)} is not the same twice: {difference(again, found[without])}")
 
 
 wanted = sys.argv[3:]
 seen = set()
 expect(run("bench", *WHOLE["bench"])[0] == 0, "a bench fails")
+prepare()
+SERVER = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+threading.Thread(target=SERVER.serve_forever, daemon=True).start()
+pool = concurrent.futures.ThreadPoolExecutor(2)
 for words, description in commands():
     name = " ".join(words)
     seen.add(name)
     if wanted and name not in wanted:
         continue
     wrong_values(words, description)
-    if name in EFFECTS:
-        effects(name, description)
-expect(set(EFFECTS) <= seen and {which.rsplit(" ", 1)[0] for which in ANY} <= seen, "a row of no command")
+    if name not in EFFECTS:
+        continue
+    effects(name, description | {"options": [o for o in description["options"] if "form" not in o]}, pool)
+    if any("form" in o for o in description["options"]):
+        effects(f"{name} --with", description | {"options": [o for o in description["options"] if "form" in o]}, pool)
+expect({name.replace(" --with", "") for name in EFFECTS} == seen - {"operators"} and {which.rsplit(" ", 1)[0] for which in ANY} <= seen, "a row of no command")
+
+
+def serves():
+    """serve --address and --connections: where it listens, and that the fifth of four at once is turned away."""
+    with subprocess.Popen([assay, "serve", "--port=0", "--address=127.0.0.2", "--connections=4", "--connections-per-address=4"],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
+        try:
+            found = next(filter(None, (re.search(r"127\.0\.0\.2:([0-9]+)", line) for line in server.stdout)), None)
+            expect(found, "serve --address: it does not listen there")
+            with contextlib.ExitStack() as stack:
+                turned_away = None
+                for _ in range(5 if found else 0):
+                    last = stack.enter_context(socket.create_connection(("127.0.0.2", int(found[1])), timeout=20))
+                    last.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                    try:
+                        turned_away = last.recv(12) != b"HTTP/1.1 200"
+                    except ConnectionError:
+                        turned_away = True
+                expect(turned_away, "serve --connections: the fifth of four is served")
+        finally:
+            server.terminate()
+
+
+if not wanted or "serve" in wanted:
+    serves()
 # What would do nothing is no option.
 for words in ("doctor --progress none", "runs --tasks x", "compare a b --progress none", "oracle x --store y", "serve --json",
-              f"plan save {TASK} x.cu --no-timing", "plan replay x --samples 20"):
+              f"make {TASK} --no-store", f"tune {TASK} {RELU} --no-store",
+              "compare x --with y --no-store", f"plan save {TASK} x.cu --no-timing", "plan replay x --samples 20"):
     code, out = run(*words.split())
     expect(code == 2 and "there is no option --" in out, f"{words} is taken: {code} {out[:200]}")
 print(f"{passed} passed, {len(failures)} failed")

@@ -23,6 +23,7 @@ expect 0 "2 trials read" "$assay" trials --read "$logs/triton.log" --run text "$
 expect 0 "^14.34 None$" curve text "round(c['seconds'], 2), c['best_ns']"
 # Helion's best is slower than what Triton's autotuner found: another's time is not reached.
 expect 0 "within 2 %: not reached" "$assay" trials helion
+expect 2 "no trials of a run .helio.; did you mean helion" "$assay" trials helio
 expect 2 "is no log of a tuner" "$assay" trials --read "$source/README.md"
 printf 'run_id,timestamp_s,config_id,generation,status,perf_ms,compile_time_s,config\n' >"$work/empty.csv"
 expect 2 "is no log of Helion: its first line is not" "$assay" trials --read "$source/README.md" --format helion
