@@ -43,6 +43,8 @@ expect 2 "usage: action build.judge" "$source/tools/action" other
 
 # The hook.
 expect 0 "^tools/hook$" sh -c 'sed -n "s/^  entry: //p" "$1"' sh "$source/.pre-commit-hooks.yaml"
+# A colon and a blank in a value without quotes are no YAML.
+expect 0 "^none$" sh -c 'grep -nE "^ *(- )?[a-z_]+: [^\"'"'"'|>#].*: " "$1" || echo none' sh "$source/.pre-commit-hooks.yaml"
 echo 'int unrelated;' >unrelated.c
 expect 0 "^quiet$" sh -c 'said=$("$@") && test -z "$said" && echo quiet' sh "$source/tools/hook" kernels/relu.c unrelated.c
 expect 1 "wrong_value" "$source/tools/hook" kernels/relu.c wrong.c
