@@ -167,8 +167,8 @@ EFFECTS = {
 SAME = {"tune parallel": (T + TT, ["--parallel=2"]), "make parallel": (M + KEPT, ["--parallel=2"]),
         "report threads": (["--html=h"], ["--threads=2"])}
 # No test shows these yet: nvcc for host code alone, a server under load, and what of a search follows from the seeds.
-NOT_SHOWN = {"plan save compiler", "tune seed", "tune secret", "tune progress", "serve cpu-slots", "serve limit", "serve drain"}
-ELSEWHERE = {"serve address": ("tests/program/options.py", "--address="), "serve connections": ("tests/program/options.py", "--connections="),
+NOT_SHOWN = {"plan save compiler", "tune seed", "tune secret", "tune progress", "serve connections", "serve cpu-slots", "serve limit", "serve drain"}
+ELSEWHERE = {"serve address": ("tests/program/options.py", "--address="),
              "judge watch": ("tests/program/formats.sh", "--watch"), "doctor calibrate": ("tests/program/cli.sh", "--calibrate"),
              "doctor yes": ("tests/program/faults.sh", "--calibrate --yes"), "plan export name": ("tests/program/cli.sh", "export .* --name"),
              "plan save target": ("tests/program/cli.sh", "save .* --target"), "plan save toolchain": ("tests/program/cli.sh", "save .* --toolchain"),

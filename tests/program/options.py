@@ -16,7 +16,6 @@ import os
 import pathlib
 import re
 import shutil
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -253,22 +252,12 @@ expect({name.replace(" --with", "") for name in EFFECTS} == seen - {"operators"}
 
 
 def serves():
-    """serve --address and --connections: where it listens, and that the fifth of four at once is turned away."""
-    with subprocess.Popen([assay, "serve", "--port=0", "--address=127.0.0.2", "--connections=4", "--connections-per-address=4"],
+    """serve --address: where it listens."""
+    with subprocess.Popen([assay, "serve", "--port=0", "--address=127.0.0.2"],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
         try:
             found = next(filter(None, (re.search(r"127\.0\.0\.2:([0-9]+)", line) for line in server.stdout)), None)
             expect(found, "serve --address: it does not listen there")
-            with contextlib.ExitStack() as stack:
-                turned_away = None
-                for _ in range(5 if found else 0):
-                    last = stack.enter_context(socket.create_connection(("127.0.0.2", int(found[1])), timeout=20))
-                    last.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-                    try:
-                        turned_away = last.recv(12) != b"HTTP/1.1 200"
-                    except ConnectionError:
-                        turned_away = True
-                expect(turned_away, "serve --connections: the fifth of four is served")
         finally:
             server.terminate()
 
