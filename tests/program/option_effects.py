@@ -106,8 +106,7 @@ EFFECTS = {
     "judge": JUDGE, "bench": BENCH,
     "make": MAKE,
     "tune": {name: (T + TT, it) for name, (_, it) in of_judge(T).items()} | {
-        "run": (T[:3] + TT, ["--run=x"]), "out": (T + TT, ["--out=kept"]), "trials": (T + TT, ["--trials=2"]), "budget-seconds": (T[:2] + TT, ["--budget-seconds=0"]), "give-up": (T[:2] + TT, ["--give-up=1.01"]),
-        "finalists": (T[:2] + TT + ["--json"], ["--finalists=1"]), "retime": (T + TT, ["--retime"]), "no-probes": (T + [w for w in TT if w != "--no-probes"], ["--no-probes"]),
+        "run": (T[:3] + TT, ["--run=x"]), "out": (T + TT, ["--out=kept"]), "trials": (T + TT, ["--trials=2"]), "retime": (T + TT, ["--retime"]), "no-probes": (T + [w for w in TT if w != "--no-probes"], ["--no-probes"]),
         "workload": (T + TT, ["--workload=M=9, N=8, K=8"]), "define": (T + TT, ["--define=IDENTITY"]),
         "store": (T + TT, ["--store", NOWHERE]),
         "baseline": (T + TT, ["--baseline", NOWHERE]),
@@ -168,7 +167,8 @@ SAME = {"tune parallel": (T + TT, ["--parallel=2"]), "make parallel": (M + KEPT,
         "report threads": (["--html=h"], ["--threads=2"])}
 # No test shows these yet: nvcc for host code alone, a server under load, and what of a search follows from the seeds.
 NOT_SHOWN = {"plan save compiler", "tune seed", "tune secret", "tune progress", "serve connections", "serve cpu-slots", "serve limit", "serve drain"}
-ELSEWHERE = {"serve address": ("tests/program/options.py", "--address="),
+ELSEWHERE = {f"tune {option}": ("tests/program/tune.sh", f"--{option}") for option in ("budget-seconds", "give-up", "finalists")} | {
+             "serve address": ("tests/program/options.py", "--address="),
              "judge watch": ("tests/program/formats.sh", "--watch"), "doctor calibrate": ("tests/program/cli.sh", "--calibrate"),
              "doctor yes": ("tests/program/faults.sh", "--calibrate --yes"), "plan export name": ("tests/program/cli.sh", "export .* --name"),
              "plan save target": ("tests/program/cli.sh", "save .* --target"), "plan save toolchain": ("tests/program/cli.sh", "save .* --toolchain"),
