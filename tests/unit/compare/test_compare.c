@@ -362,7 +362,8 @@ static void a_scale_below_its_neighbours(void **state) {
     double error;
     float around;
     bool doubtful;
-  } cases[] = {{3e-6, 1e-6f, true}, {500e-6, 1e-6f, true}, {2e-3, 1e-6f, true}, {20e-3, 1e-6f, false}, {3e-6, 1e-14f, false}};
+  } cases[] = {
+      {3e-6, 1e-6f, true}, {500e-6, 1e-6f, true}, {2e-3, 1e-6f, true}, {20e-3, 1e-6f, false}, {3e-6, 1e-14f, false}};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
     for (int64_t at = 0; at < 4200; at += 4199) {
       struct trial t;
