@@ -362,21 +362,22 @@ static void a_scale_below_its_neighbours(void **state) {
     double error;
     float around;
     bool doubtful;
-  } cases[] = {
-      {3e-6, 1e-6f, true}, {500e-6, 1e-6f, true}, {2e-3, 1e-6f, true}, {20e-3, 1e-6f, false}, {3e-6, 1e-14f, false}};
+  } cases[] = {{3e-6, 1e-6f, true}, {500e-6, 1e-6f, true}, {2e-3, 1e-6f, false}, {3e-6, 1e-14f, false}};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
     for (int64_t at = 0; at < 4200; at += 4199) {
       struct trial t;
       trial_init(&t, 2, (const int64_t[]){60, 70});
-      for (int64_t i = 0; i < t.n && k == 4; i++)
+      for (int64_t i = 0; i < t.n && k == 3; i++)
         t.sigma[i] = cases[k].around;
       t.sigma[at] = 1e-14f;
       t.got[at] = (float)(t.want[at] + cases[k].error);
       struct compare_facts f = facts_of(&t);
       assert_int_not_equal(contract(&f), COMPARE_PASS);
-      assert_true(f.n_over == 1 && f.z_max > 1024 * f.z_limit);
+      assert_true(f.n_over == 1 && f.z_max > 64 * f.z_limit);
       assert_near(f.z_near, cases[k].error / (double)cases[k].around, 0.3 * f.z_near);
       assert_int_equal(compare_doubtful(&f), cases[k].doubtful);
+      f.rows = 1 << 19; // of as many rows the worst is farther off
+      assert_int_equal(compare_doubtful(&f), k < 3);
       trial_release(&t);
     }
   const int64_t want[3] = {1, 2, 3}, got[3] = {1, 2, 4};
