@@ -3,7 +3,7 @@
 // assay: expect pass
 // assay: twin NEGATED expect pass -- every second vector of both sides with the other sign: as right
 // assay: twin OTHER_REST expect pass -- what U has beyond A's columns turned among itself: as right
-// assay: twin EXCHANGED expect wrong_value -- the vectors of two neighbouring values change places on both sides
+// assay: twin EXCHANGED expect wrong_value|low_precision -- the vectors of two neighbouring values change places on both sides
 // assay: twin VALUES_OFF expect wrong_value|low_precision -- every value a ten thousandth too large
 // assay: twin LEANING expect wrong_value|low_precision -- two vectors of V turned in their plane by a ten thousandth
 // assay: twin TURNED expect wrong_value -- V for V'

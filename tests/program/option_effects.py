@@ -20,7 +20,7 @@ ABOUT = ["--task=fusedops/matmul/fp32_matmul", "--workload=ragged1"]
 CL = str(source / "tests/opencl/relu.cl")
 
 JUDGE = {
-    "histogram": (J + TIMED, ["--histogram"]), "workload": (J + QUIET, ["--workload=M=4, N=5"]),
+    "histogram": (J + TIMED, ["--histogram"]), "workload": (J + QUIET + ["--json"], ["--workload=M=4, N=5"]),
     "seed": (J + QUIET + ["--json"], ["--seed=3"]), "secret": (J + DRAWN + ["--json"], ["--secret=3"]),
     "threads": (J + QUIET + ["--json"], ["--threads=1"]), "device": (J + QUIET, ["--device=opencl"]),
     "toolchain": (J + QUIET + ["--json"], ["--toolchain=nvcc"]),
@@ -80,7 +80,7 @@ MAKE = of_judge(M, ["--no-store"]) | {
                                                           ["--reply-timeout=1"]),
     "budget-calls": (M + KEPT + ["--attempts=3"], ["--budget-calls=1"]), "budget-tokens": (M + KEPT + ["--attempts=3"], ["--budget-tokens=10"]),
     "budget-usd": (M + KEPT, ["--budget-usd=1"]), "prices": (M + KEPT, ["--prices", NOWHERE]),
-    "budget-seconds": (M + KEPT + ["--attempts=3"], ["--budget-seconds=1"]),
+    "budget-seconds": (M + KEPT + ["--attempts=3"], ["--budget-seconds=0.001"]),
     "budget-cpu-seconds": (M + KEPT + ["--attempts=3"], ["--budget-cpu-seconds=0.001"]),
     "patience": (WRONG + ["--attempts=4"], ["--patience=1"]), "color": (["nosuch"] + M[1:], ["--color=always"]),
     "json": (M + KEPT, ["--json"]), "progress": (M + KEPT, ["--progress=none"]), "workload": (M + KEPT, ["--workload=M=4, N=5"])}
@@ -162,6 +162,11 @@ EFFECTS = {
               "store": (["--port=0", "--token-file", NOWHERE], ["--store", NOWHERE]),
               "color": (["--port=0", "--token-file", NOWHERE], ["--color=always"])},
 }
+# One parser reads what commands share with judge and bench. Of the others these show that it goes on to their judgements; all
+# of them do where a command is named (options.py ASSAY SOURCE make).
+SHOWN = {"seed", "device", "timeout", "define", "no-timing", "no-probes", "json", "rule"}
+LATER = {f"{command} {name}" for command in ("make", "tune", "compare --with") for name, row in JUDGE.items()
+         if name not in SHOWN and EFFECTS[command].get(name, ([], []))[1] == row[1]}
 # How many at once: all that comes out stays as it is.
 SAME = {"tune parallel": (T + TT, ["--parallel=2"]), "make parallel": (M + KEPT, ["--parallel=2"]),
         "report threads": (["--html=h"], ["--threads=2"])}
