@@ -48,7 +48,7 @@ expect 0 "^--baseline$" complete_it assay judge kernelbench/1/19 relu.c --bas
 expect 0 "^export$" complete_it assay plan ex
 expect 0 "^--target$" complete_it assay plan check x.json --t
 expect 0 "^--scorecard$" complete_it assay compare fusedops --sco
-expect 0 "Also, of assay compare SUITE .*--with MAKER" cat "$man/assay-compare.1"
+expect 0 "Also, of assay compare SUITE .*with MAKER" cat "$man/assay-compare.1"
 expect 0 "^doctor$" complete_it assay help doc
 expect 0 "^always$" complete_it assay doctor --color al
 expect 0 "^allclose$" complete_it assay judge kernelbench/1/19 relu.c --rule a
