@@ -43,8 +43,9 @@ void api_peaks(struct store *store, const char *key, struct assay_peaks *out) {
 struct known {
   struct assay_peaks *all;
   int n;
-  const char *own;       // this machine
-  const char *processor; // of this machine, for records of a CPU that do not name theirs; NULL: a GPU's are read
+  const char *own; // this machine
+  // Of this machine, for records of a CPU that do not name theirs; "": records of GPUs are read.
+  char processor[sizeof((struct assay_peaks *)0)->device];
   bool is_own[API_MOST_PEAKS];
 };
 
@@ -55,7 +56,7 @@ static bool add_known(void *arg, const char *machine, const char *value) {
   const bool is_own = strcmp(machine, k->own) == 0;
   int i = 0;
   parse(value, &p);
-  if (!p.device[0] && is_own && k->processor)
+  if (!p.device[0] && is_own)
     snprintf(p.device, sizeof p.device, "%s", k->processor);
   while (i < k->n && strcmp(k->all[i].device, p.device) != 0)
     i++;
@@ -76,14 +77,13 @@ enum assay_status api_peaks_known(struct store *store, struct assay_peaks out[AP
   for (int i = 0; plan_device_at(i) && !status; i++) {
     const char *key = plan_device_at(i)->peaks;
     const bool is_cpu = plan_device_at(i) == &plan_device_cpu;
-    char *own = key ? machine_identity(!is_cpu) : NULL, *machine = key && is_cpu ? machine_json() : NULL;
-    json_t *j = machine ? json_loads(machine, 0, NULL) : NULL;
+    char *own = key ? machine_identity(!is_cpu) : NULL;
     k.own = own ? own : "";
-    k.processor = json_string_value(json_object_get(j, "processor"));
+    k.processor[0] = '\0';
+    if (is_cpu)
+      machine_processor(k.processor, sizeof k.processor);
     if (key)
       status = store_each_machine(store, key, add_known, &k, err);
-    json_decref(j);
-    base_free(machine);
     base_free(own);
   }
   *n = k.n;

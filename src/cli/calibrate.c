@@ -70,7 +70,7 @@ static enum assay_status keep(const struct cli_calibration *c, const char *key, 
 enum assay_status cli_calibrate_cpu(const struct cli_calibration *c, struct assay_error *err) {
   struct machine_peaks p;
   struct load_look before, after;
-  char text[128];
+  char text[256];
   load_look(c->proc, &before);
   enum assay_status status = machine_measure(c->threads, &p, err);
   load_look(c->proc, &after);
@@ -81,14 +81,11 @@ enum assay_status cli_calibrate_cpu(const struct cli_calibration *c, struct assa
     return error_set(err, ASSAY_ERR_ENVIRONMENT,
                      "the machine is too busy to be measured (%s): nothing was stored; measure when nothing else runs",
                      load_text(&load, text, sizeof text));
-  char *machine = machine_json();
-  json_t *j = machine ? json_loads(machine, 0, NULL) : NULL;
-  const char *processor = json_string_value(json_object_get(j, "processor"));
-  json_t *now = json_pack("{s:s*, s:f, s:f}", "device", processor, "read_bytes_per_s", p.read_bytes_per_s,
-                          "flops_per_s", p.flops_per_s);
-  json_decref(j);
-  base_free(machine);
-  return keep(c, plan_device_cpu.peaks, now, err);
+  machine_processor(text, sizeof text);
+  return keep(c, plan_device_cpu.peaks,
+              json_pack("{s:s, s:f, s:f}", "device", text, "read_bytes_per_s", p.read_bytes_per_s, "flops_per_s",
+                        p.flops_per_s),
+              err);
 }
 
 // Contractions at the accuracy of fp32 may use the tensor cores: three tf32 products give one of fp32.

@@ -10,10 +10,9 @@
 #include "cli/json.h"
 
 static bool has(const json_t *list, const char *name) {
-  size_t i;
-  json_t *option;
-  json_array_foreach(list, i,
-                     option) if (strcmp(json_string_value(json_object_get(option, "name")), name) == 0) return true;
+  for (size_t i = 0; i < json_array_size(list); i++)
+    if (strcmp(json_string_value(json_object_get(json_array_get(list, i), "name")), name) == 0)
+      return true;
   return false;
 }
 

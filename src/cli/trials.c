@@ -290,30 +290,19 @@ static void show(const struct arguments *a, struct store *store, const struct tr
   }
 }
 
-// Whether the store has trials of a maker.
-static enum assay_status check_maker(const struct trials *all, const char *maker, struct assay_error *err) {
+// Whether the store has trials of a run, or (of_maker) of a maker.
+static enum assay_status check_name(const struct trials *all, const char *name, bool of_maker,
+                                    struct assay_error *err) {
   char meant[80];
-  struct nearest near = {.word = maker};
+  struct nearest near = {.word = name};
   for (size_t i = 0; i < all->n; i++) {
-    if (strcmp(all->groups[i].maker, maker) == 0)
+    const char *known = of_maker ? all->groups[i].maker : all->groups[i].run;
+    if (strcmp(known, name) == 0)
       return ASSAY_OK;
-    nearest_offer(&near, all->groups[i].maker);
+    nearest_offer(&near, known);
   }
-  return error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no trials of a maker '%.60s'%s", maker,
-                   nearest_text(&near, meant, sizeof meant));
-}
-
-// Whether the store has trials of a run.
-static enum assay_status check_run(const struct trials *all, const char *run, struct assay_error *err) {
-  char meant[80];
-  struct nearest near = {.word = run};
-  for (size_t i = 0; i < all->n; i++) {
-    if (strcmp(all->groups[i].run, run) == 0)
-      return ASSAY_OK;
-    nearest_offer(&near, all->groups[i].run);
-  }
-  return error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no trials of a run '%.200s'%s", run,
-                   nearest_text(&near, meant, sizeof meant));
+  return error_set(err, ASSAY_ERR_NOT_FOUND, "the store has no trials of a %s '%.200s'%s", of_maker ? "maker" : "run",
+                   name, nearest_text(&near, meant, sizeof meant));
 }
 
 int cli_trials(int argc, char **argv) {
@@ -329,9 +318,9 @@ int cli_trials(int argc, char **argv) {
   if (!status)
     status = trials_gather(store, &all, &err);
   if (!status && a.baseline)
-    status = check_maker(&all, a.baseline, &err);
+    status = check_name(&all, a.baseline, true, &err);
   for (int i = 0; !status && i < a.n_runs; i++)
-    status = check_run(&all, a.runs[i], &err);
+    status = check_name(&all, a.runs[i], false, &err);
   struct shown json = {json_array(), json_array(), json_array()};
   for (int i = 0; !status && (i < a.n_runs || i == 0); i++)
     show(&a, store, &all, a.runs[i], &json);

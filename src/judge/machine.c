@@ -29,7 +29,7 @@ int64_t machine_clock_probe_ns(void) {
   return clock_monotonic_ns() - start;
 }
 
-static void cpu_model(char *model, size_t size) {
+void machine_processor(char *model, size_t size) {
   FILE *f = fopen("/proc/cpuinfo", "re");
   char line[512];
   snprintf(model, size, "unknown processor");
@@ -50,7 +50,7 @@ static char *described(int processors) {
   struct utsname u;
   memset(&u, 0, sizeof u);
   uname(&u);
-  cpu_model(model, sizeof model);
+  machine_processor(model, sizeof model);
   double gib = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / (1 << 30);
   json_t *j =
       json_pack("{s:s, s:s, s:i, s:f, s:s, s:s}", "processor", model, "architecture", u.machine, "logical_processors",

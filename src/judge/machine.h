@@ -4,6 +4,7 @@
 #define JUDGE_MACHINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -21,6 +22,9 @@ char *machine_identity(bool whole);
 // Which GPUs NVIDIA's driver names in this folder of the kernel's ("" or NULL: /proc), each model once, a line
 // each. Heap string, "" for none; NULL when memory fails.
 char *machine_gpus(const char *proc);
+
+// The model of its processor, or "unknown processor".
+void machine_processor(char *model, size_t size);
 
 // Description as JSON: processor, logical processors, memory, kernel; heap string.
 char *machine_json(void);
