@@ -18,9 +18,10 @@ static bool may_lack_something(enum assay_reason reason) {
   return reason == ASSAY_REASON_BUILD_FAILED || reason == ASSAY_REASON_LOAD_FAILED || reason == ASSAY_REASON_RAISED;
 }
 
-// A source that can use a GPU may also do without: then its failure is its own, unless what was raised is about GPUs.
+// A source that can use a GPU may also do without: then its failure is its own, unless what was raised is about GPUs,
+// or about what is forbidden on the CPU alone (the word is ask_nothing_forbidden's, in worker.py).
 static bool is_about_a_gpu(const struct assay_verdict *v) {
-  static const char *const words[] = {"cuda", "gpu", "nvidia", "driver", "triton"};
+  static const char *const words[] = {"cuda", "gpu", "nvidia", "driver", "triton", "locked process"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (strcasestr(v->detail, words[i]) || (v->diagnostics && strcasestr(v->diagnostics, words[i])))
       return true;

@@ -34,6 +34,20 @@ E2
 printf 'import torch\nimport cupy as cp\n' >sub/wants.py
 expect 3 "not judged here, on device cpu: it needs CuPy.*ModuleNotFoundError: No module named 'cupy'" \
   "$assay" judge kernelbench/1/19 sub/wants.py --device cpu --no-store
+# Inductor compiles when it is called, which a module on the CPU may not: that is no fault of the module.
+cat >sub/compiles.py <<'E2'
+import torch
+class ModelNew(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.run = torch.compile(torch.relu)
+    def forward(self, x):
+        return self.run(x)
+E2
+expect 3 "not judged here, on device cpu: it needs a GPU .*cannot be run: a module on the CPU runs in a locked process" \
+  "$assay" judge kernelbench/1/19 sub/compiles.py --device cpu --no-store
+sed 's/relu)/relu, backend="aot_eager")/' sub/compiles.py >sub/eager.py
+expect 0 " pass " "$assay" judge kernelbench/1/19 sub/eager.py --device cpu --no-store --no-timing
 printf 'try:\n    import triton.language as tl\n    import cupy\nexcept ImportError:\n    pass\n' >sub/tries.py
 expect 0 "^missing: Triton, a GPU$" python3 -I -S "$2/../src/runner/worker.py" missing sub/tries.py cpu
 said spares load_failed "6:[0-9]+: error: ModuleNotFoundError: No module named 'no_such_module'" <<'E2'
