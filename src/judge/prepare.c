@@ -119,6 +119,17 @@ enum assay_status session_read_source(struct session *s, struct assay_error *err
   return status;
 }
 
+// The first line that is a Markdown fence, counted from 1; 0: none. A file that holds a model's whole reply has one.
+static int fence_line(const char *text, size_t bytes) {
+  int line = 1;
+  for (size_t at = 0; at + 3 <= bytes; at++) {
+    if ((at == 0 || text[at - 1] == '\n') && memcmp(text + at, "```", 3) == 0)
+      return line;
+    line += text[at] == '\n';
+  }
+  return 0;
+}
+
 void session_take_build(struct session *s, struct build_result *r) {
   static const enum assay_reason reasons[] = {ASSAY_REASON_PASS, ASSAY_REASON_BUILD_FAILED, ASSAY_REASON_BUILD_TIMEOUT,
                                               ASSAY_REASON_BUILD_LIMIT};
@@ -133,7 +144,12 @@ void session_take_build(struct session *s, struct build_result *r) {
   if (r->outcome != BUILD_OK) {
     const char *error;
     size_t line = build_first_error(r->diagnostics, &error);
-    if (line > 0)
+    int fence = reasons[r->outcome] == ASSAY_REASON_BUILD_FAILED ? fence_line(s->source, s->source_bytes) : 0;
+    if (fence > 0)
+      session_decide(s, reasons[r->outcome],
+                     "%.*s; line %d is a Markdown fence (```): of a model's reply the code alone is a candidate",
+                     (int)(line < 320 ? line : 320), line > 0 ? error : "", fence);
+    else if (line > 0)
       session_decide(s, reasons[r->outcome], "%.*s", (int)(line < 400 ? line : 400), error);
     else
       session_decide(s, reasons[r->outcome], "the compiler said nothing: %s", assay_reason_text(reasons[r->outcome]));

@@ -25,6 +25,7 @@ class ModelNew(torch.nn.Module)
 E2
 expect 1 "^sub/syntax.py:3:32: error: " "$assay" judge kernelbench/1/19 sub/syntax.py --device cpu --no-store
 said bytes build_failed "2:3: error: the file is not UTF-8: byte 0xff" < <(printf 'import torch\n# \377\n')
+said reply build_failed "1:[0-9]+: error: invalid syntax; line 3 is a Markdown fence" < <(printf 'Here is it:\n\n```python\nx = 1\n```\n')
 said zero build_failed "1:1: error: .*null byte" < <(printf 'x\0\n')
 said lacks load_failed "2:[0-9]+: error: ModuleNotFoundError: No module named 'no_such_module'" <<'E2'
 import torch
